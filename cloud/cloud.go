@@ -1,0 +1,79 @@
+// Package cloud says what sluice asks of a cloud. Growing and shrinking are different verbs, nothing waits for a machine, and
+// every answer carries the evidence for itself. Its contract is checked by package cloudtest.
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// Provider is one cloud account's node groups. Implementations are safe for concurrent use, never sleep, and return as soon as
+// the cloud has accepted a request: the next read shows its progress. Every error is or wraps an [*Error].
+type Provider interface {
+	// Groups returns every managed group with its instances, sorted by ID. It may serve a group from a read that is as
+	// old as the provider's cache allows; a group that cannot be read is present with Problem set and with what was last
+	// known of it. The error is for failures that concern no single group, such as a refused identity; known groups are returned with it.
+	Groups(ctx context.Context) ([]*cluster.Group, error)
+
+	// Group reads one group now, complete, past every cache: the evidence for a write. It returns an error rather than a
+	// partial answer.
+	Group(ctx context.Context, id cluster.GroupID) (*cluster.Group, error)
+
+	// SetCapacity asks for n machines in the group. It only ever grows: n below g.Capacity is an error of kind Invalid and sends
+	// nothing. g is the group as [Provider.Group] read it; when the cloud's version has moved since, the error's kind is Conflict.
+	SetCapacity(ctx context.Context, g *cluster.Group, n int) error
+
+	// DeleteInstances removes the named machines, and lowers the group's capacity by as many. Each is identified by UID as
+	// well as by id: when a machine of that id is now another one, the error's kind is Conflict and nothing is sent. An empty list is an
+	// error of kind Invalid and sends nothing.
+	DeleteInstances(ctx context.Context, g *cluster.Group, machines []cluster.Machine) error
+}
+
+// Kind says what a caller can do about an [Error].
+type Kind string
+
+// The kinds of cloud errors.
+const (
+	Conflict     Kind = "conflict"     // lost a race: read again and plan again, no back-off
+	Throttled    Kind = "throttled"    // not before RetryAfter
+	Quota        Kind = "quota"        // the account may not have more of this
+	Allocation   Kind = "allocation"   // the cloud has no such machine to give now
+	Unauthorized Kind = "unauthorized" // the identity lacks a right that Message names
+	NotFound     Kind = "not-found"    // the group or machine does not exist
+	Transient    Kind = "transient"    // try again
+	Invalid      Kind = "invalid"      // a defect of the request: never repeated unchanged
+)
+
+// Error is a failed request to the cloud.
+type Error struct {
+	Kind       Kind
+	Group      cluster.GroupID // "" when it concerns no single group
+	Code       string          // the cloud's own code
+	Message    string          // one sentence that names the thing and, where there is one, the remedy
+	RetryAfter time.Duration   // for Throttled: how long the cloud asked to be left alone
+}
+
+// Error is the code and the sentence.
+func (e *Error) Error() string {
+	if e.Code == "" {
+		return e.Message
+	}
+	return fmt.Sprintf("%s: %s", e.Code, e.Message)
+}
+
+// KindOf is the kind of the first [*Error] in err's chain, Transient for any other error, "" for nil.
+func KindOf(err error) Kind {
+	var e *Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		return e.Kind
+	default:
+		return Transient
+	}
+}

@@ -1,0 +1,54 @@
+// Package cluster says what exists at one instant: nodes with their pods and machines, pods that wait, and node groups with
+// the evidence for what is known of them. It is plain data and the pure functions that join it; it has no clock and no client.
+package cluster
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+)
+
+// Objects are the API objects that decisions read, as one observation saw them. Every slice is sorted by namespace and
+// name; objects are shared between observations and never changed: equal pointers mean equal objects.
+type Objects struct {
+	Nodes      []*corev1.Node                  `json:"nodes,omitempty"`
+	Pods       []*corev1.Pod                   `json:"pods,omitempty"`
+	DaemonSets []*appsv1.DaemonSet             `json:"daemonSets,omitempty"`
+	Budgets    []*policyv1.PodDisruptionBudget `json:"budgets,omitempty"`
+	Namespaces []*corev1.Namespace             `json:"namespaces,omitempty"`
+}
+
+// Snapshot is the cluster at one instant. It is immutable after [New]; what-if questions go to a checker that is built
+// from it. Time is the only clock that decisions have.
+type Snapshot struct {
+	Time    time.Time // when observation ended, UTC
+	Objects Objects   // what the API server said; the other fields are derived from it and from the groups
+	Groups  []*Group  // sorted by ID
+
+	Nodes   []*Node       // sorted by name
+	Pending []*corev1.Pod // unfinished pods that no node holds, not being deleted; oldest first, then by namespace and name
+
+	nodes  map[string]*Node
+	groups map[GroupID]*Group
+}
+
+// Node is a Kubernetes node joined to its machine and its pods.
+type Node struct {
+	Object   *corev1.Node
+	Pods     []*corev1.Pod // assigned and unfinished, sorted by namespace and name
+	Group    GroupID       // "" when no managed group owns its machine
+	Instance *Instance     // nil when the cloud lists no such machine, or when more than one could be it
+	Suspects []*Instance   // all machines that could be this node, when there is more than one
+	Marked   Machine       // the machine named when sluice put the node on the removal ladder; zero when it is not on it
+}
+
+// Name is the node's name.
+func (n *Node) Name() string { return n.Object.Name }
+
+// Node is the node of that name, nil when there is none.
+func (s *Snapshot) Node(name string) *Node { return s.nodes[name] }
+
+// Group is the group of that id, nil when there is none.
+func (s *Snapshot) Group(id GroupID) *Group { return s.groups[id] }

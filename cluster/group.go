@@ -1,0 +1,117 @@
+package cluster
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// GroupID names a node group in flags, tags, events and metrics. It is the cloud's own name for it and keeps its letter case.
+type GroupID string
+
+// InstanceID names a machine within its group. A cloud may give the id of a deleted machine to a new one: UID decides.
+type InstanceID string
+
+// Group is a set of machines that are made alike and that sluice may grow and shrink.
+type Group struct {
+	ID       GroupID `json:"id"`
+	Min      int     `json:"min"`
+	Max      int     `json:"max"`
+	Capacity int     `json:"capacity"` // machines the cloud wants the group to have; -1 when unknown
+
+	// Template is a node such as the group's next machine will become: labels, taints, capacity, allocatable. Its name is
+	// empty. Nil when nothing is known; then Size says which size the cloud named, for the sentence that asks for help.
+	Template *corev1.Node `json:"template,omitempty"`
+	Size     string       `json:"size,omitempty"`
+
+	// PriceUSDPerHour is the list price of one machine, 0 when unknown.
+	PriceUSDPerHour float64 `json:"priceUSDPerHour,omitempty"`
+
+	Instances []*Instance `json:"instances,omitempty"` // sorted by ID; all of them only if Read.Complete
+	Read      Read        `json:"read"`
+	Failure   *Failure    `json:"failure,omitempty"` // the last failure that an accepted operation reported, nil when none or superseded
+	Problem   string      `json:"problem,omitempty"` // why the group cannot be read now, one sentence with the remedy; "" when it can
+}
+
+// Read is the evidence behind what is known of a group.
+type Read struct {
+	At       time.Time `json:"at"`                // when the answer arrived, UTC; zero when the group was never read
+	Complete bool      `json:"complete"`          // capacity is known and the instance list is whole
+	Version  string    `json:"version,omitempty"` // the cloud's version tag of the group, sent back with a write
+}
+
+// State is what a machine does now.
+type State string
+
+// The states of a machine. A stopped machine is no capacity.
+const (
+	StateCreating State = "creating"
+	StateRunning  State = "running"
+	StateDeleting State = "deleting"
+	StateFailed   State = "failed"
+	StateStopped  State = "stopped"
+)
+
+// Instance is one machine of a group.
+type Instance struct {
+	ID           InstanceID `json:"id"`
+	Group        GroupID    `json:"group"`
+	UID          string     `json:"uid"`                    // unique for ever, unlike ID; lower case
+	ProviderID   string     `json:"providerID"`             // as a node of it would carry it; compare with [SameProviderID]
+	ComputerName string     `json:"computerName,omitempty"` // the machine's own host name
+	PrivateIPs   []string   `json:"privateIPs,omitempty"`
+	Zone         string     `json:"zone,omitempty"` // as in topology.kubernetes.io/zone
+	Created      time.Time  `json:"created,omitzero"`
+	State        State      `json:"state"`
+	Failure      *Failure   `json:"failure,omitempty"` // why it failed, for StateFailed
+
+	Node string `json:"-"` // the node it became, "" for none; set by [New]
+}
+
+// Failure is what a cloud said about something it did not do.
+type Failure struct {
+	At      time.Time `json:"at"`
+	Kind    string    `json:"kind"` // the cloud error's kind, such as "quota" or "allocation"
+	Code    string    `json:"code"` // the cloud's own code
+	Message string    `json:"message"`
+}
+
+// SameProviderID compares provider ids as clouds do: letter case carries no meaning. Two empty ids are not the same.
+func SameProviderID(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
+
+// Instance is the instance with that id, nil when the group lists none.
+func (g *Group) Instance(id InstanceID) *Instance {
+	for _, i := range g.Instances {
+		if i.ID == id {
+			return i
+		}
+	}
+	return nil
+}
+
+// Live counts the machines that are or will be capacity: creating or running.
+func (g *Group) Live() int {
+	n := 0
+	for _, i := range g.Instances {
+		if i.State == StateCreating || i.State == StateRunning {
+			n++
+		}
+	}
+	return n
+}
+
+// Usable says whether decisions may rest on what is known of the group.
+func (g *Group) Usable() bool {
+	return g.Problem == "" && g.Read.Complete && g.Capacity >= 0 && g.Capacity >= len(g.Instances)-g.leaving()
+}
+
+func (g *Group) leaving() int {
+	n := 0
+	for _, i := range g.Instances {
+		if i.State == StateDeleting {
+			n++
+		}
+	}
+	return n
+}

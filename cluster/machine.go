@@ -1,0 +1,64 @@
+package cluster
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// MachineAnnotation stands on a node that sluice is removing and names its machine as "group/id/uid", so that after a restart
+// the Node object of that very machine, and of no other, is deleted once the machine is gone (S-14).
+const MachineAnnotation = "sluice.dev/machine"
+
+// Machine names one machine for ever: the id may be given to another machine of the group, the UID never.
+type Machine struct {
+	Group GroupID    `json:"group"`
+	ID    InstanceID `json:"id"`
+	UID   string     `json:"uid"`
+}
+
+// String is "group/id/uid".
+func (m Machine) String() string { return fmt.Sprintf("%s/%s/%s", m.Group, m.ID, m.UID) }
+
+// ParseMachine reads what [Machine.String] wrote; false for anything else.
+func ParseMachine(s string) (Machine, bool) {
+	parts := strings.Split(s, "/")
+	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
+		return Machine{}, false
+	}
+	return Machine{GroupID(parts[0]), InstanceID(parts[1]), parts[2]}, true
+}
+
+// Machine names the instance for ever.
+func (i *Instance) Machine() Machine { return Machine{i.Group, i.ID, i.UID} }
+
+// Removal is what the removal taint on a node says.
+type Removal struct {
+	Since time.Time // when the node was cordoned, UTC
+	Why   string    // one word: "idle", "underused", "unready"
+}
+
+// RemovalOf reads the node's removal taint; false when it has none. A taint whose value is not sluice's counts as set at the zero
+// time, so that it is neither trusted nor lost.
+func RemovalOf(n *corev1.Node) (Removal, bool) {
+	for _, t := range n.Spec.Taints {
+		if t.Key != RemovalTaint {
+			continue
+		}
+		seconds, why, _ := strings.Cut(t.Value, ".")
+		unix, err := strconv.ParseInt(seconds, 10, 64)
+		if err != nil {
+			return Removal{}, true
+		}
+		return Removal{time.Unix(unix, 0).UTC(), why}, true
+	}
+	return Removal{}, false
+}
+
+// Taint is the removal taint with these words.
+func (r Removal) Taint() corev1.Taint {
+	return corev1.Taint{Key: RemovalTaint, Value: fmt.Sprintf("%d.%s", r.Since.Unix(), r.Why), Effect: corev1.TaintEffectNoSchedule}
+}

@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// RemovalTaint is the key of the taint by which sluice cordons a node on its way out. Its value is "<unix seconds>.<why>".
+const RemovalTaint = "sluice.dev/removing"
+
+// transientTaints come and go with a node's condition; a new machine will not have them when it is Ready.
+var transientTaints = map[string]bool{
+	RemovalTaint:                                     true,
+	"ToBeDeletedByClusterAutoscaler":                 true,
+	"DeletionCandidateOfClusterAutoscaler":           true,
+	corev1.TaintNodeNotReady:                         true,
+	corev1.TaintNodeUnreachable:                      true,
+	corev1.TaintNodeUnschedulable:                    true,
+	corev1.TaintNodeMemoryPressure:                   true,
+	corev1.TaintNodeDiskPressure:                     true,
+	corev1.TaintNodePIDPressure:                      true,
+	corev1.TaintNodeNetworkUnavailable:               true,
+	corev1.TaintNodeOutOfService:                     true,
+	"node.cloudprovider.kubernetes.io/uninitialized": true,
+	"node.cloudprovider.kubernetes.io/shutdown":      true,
+}
+
+// hostLabels belong to one machine and not to its group.
+var hostLabels = []string{corev1.LabelHostname, "beta.kubernetes.io/hostname"}
+
+// learnTemplate replaces the cloud's idea of the group's next node by what a node of the group really is: the oldest Ready one,
+// so that the answer does not change as nodes come and go.
+func (s *Snapshot) learnTemplate(g *Group) {
+	var best *corev1.Node
+	for _, n := range s.Nodes {
+		if n.Group != g.ID || n.Instance == nil || !Ready(n.Object) {
+			continue
+		}
+		if best == nil || n.Object.CreationTimestamp.Before(&best.CreationTimestamp) {
+			best = n.Object
+		}
+	}
+	if best != nil {
+		g.Template = templateOf(best)
+	}
+}
+
+func templateOf(n *corev1.Node) *corev1.Node {
+	t := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Labels: make(map[string]string, len(n.Labels))},
+		Status:     corev1.NodeStatus{Capacity: n.Status.Capacity, Allocatable: n.Status.Allocatable, NodeInfo: corev1.NodeSystemInfo{OperatingSystem: n.Status.NodeInfo.OperatingSystem, Architecture: n.Status.NodeInfo.Architecture}},
+	}
+	for k, v := range n.Labels {
+		t.Labels[k] = v
+	}
+	for _, k := range hostLabels {
+		delete(t.Labels, k)
+	}
+	for _, taint := range n.Spec.Taints {
+		if !Transient(taint) {
+			t.Spec.Taints = append(t.Spec.Taints, taint)
+		}
+	}
+	return t
+}
+
+// Transient says whether the taint is about a node's present condition rather than about its group.
+func Transient(t corev1.Taint) bool {
+	return transientTaints[t.Key] || strings.HasPrefix(t.Key, "startup-taint.cluster-autoscaler.kubernetes.io/") ||
+		strings.HasPrefix(t.Key, "ignore-taint.cluster-autoscaler.kubernetes.io/")
+}
+
+// Ready says whether the node's Ready condition is True.
+func Ready(n *corev1.Node) bool {
+	c := condition(n, corev1.NodeReady)
+	return c != nil && c.Status == corev1.ConditionTrue
+}
+
+// NotReadySince is when the Ready condition last changed to something else than True, or the node's creation when it never
+// had one. It means nothing for a Ready node.
+func NotReadySince(n *corev1.Node) metav1.Time {
+	if c := condition(n, corev1.NodeReady); c != nil && !c.LastTransitionTime.IsZero() {
+		return c.LastTransitionTime
+	}
+	return n.CreationTimestamp
+}
+
+func condition(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
+	for i := range n.Status.Conditions {
+		if n.Status.Conditions[i].Type == kind {
+			return &n.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// ControlPlane says whether the node runs the control plane or etcd, by the role labels that distributions set.
+func ControlPlane(n *corev1.Node) bool {
+	for _, role := range []string{"control-plane", "master", "etcd"} {
+		if _, ok := n.Labels["node-role.kubernetes.io/"+role]; ok {
+			return true
+		}
+	}
+	return false
+}

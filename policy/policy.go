@@ -1,0 +1,135 @@
+// Package policy says what the operator allows: limits, delays and thresholds, with the defaults of cluster-autoscaler where
+// it has the same setting. It holds values only; flags and files are read elsewhere.
+package policy
+
+import (
+	"fmt"
+	"time"
+)
+
+// Policy is everything that decisions read beside the snapshot. Build one with [Default] and change it before its first use.
+type Policy struct {
+	Growth  Growth  `json:"growth"`
+	Removal Removal `json:"removal"`
+	Health  Health  `json:"health"`
+}
+
+// Growth bounds how groups grow.
+type Growth struct {
+	MaxNodes     int           `json:"maxNodes"`     // all nodes of the cluster, managed or not; 0 for no limit (--max-nodes-total)
+	MaxCores     int64         `json:"maxCores"`     // cores of the whole cluster; 0 for no limit (--cores-total)
+	MaxMemoryGiB int64         `json:"maxMemoryGiB"` // memory of the whole cluster; 0 for no limit (--memory-total)
+	Provision    time.Duration `json:"provision"`    // a machine that has no Ready node after this long is given up (--max-node-provision-time)
+	BackoffFirst time.Duration `json:"backoffFirst"` // after a group's first failure (--initial-node-group-backoff-duration)
+	BackoffMost  time.Duration `json:"backoffMost"`  // the back-off doubles up to this (--max-node-group-backoff-duration)
+	BackoffReset time.Duration `json:"backoffReset"` // without failures for this long, the next one is a first one (--node-group-backoff-reset-timeout)
+}
+
+// Removal bounds how nodes leave.
+type Removal struct {
+	Enabled       bool          `json:"enabled"`       // --scale-down-enabled
+	Unneeded      time.Duration `json:"unneeded"`      // idle or underused for this long (--scale-down-unneeded-time)
+	Unready       time.Duration `json:"unready"`       // not Ready for this long (--scale-down-unready-time)
+	Threshold     float64       `json:"threshold"`     // share of allocatable CPU or memory requested, at or below which a node is underused (--scale-down-utilization-threshold)
+	AfterAdd      time.Duration `json:"afterAdd"`      // no removal so long after a growth (--scale-down-delay-after-add)
+	AfterTaint    time.Duration `json:"afterTaint"`    // between the taint and the next rung (--node-delete-delay-after-taint)
+	MaxInFlight   int           `json:"maxInFlight"`   // nodes on the ladder at once (--max-scale-down-parallelism)
+	MaxDrains     int           `json:"maxDrains"`     // of these, nodes with pods to evict (--max-drain-parallelism)
+	MaxGrace      time.Duration `json:"maxGrace"`      // longest grace period given to an evicted pod (--max-graceful-termination-sec)
+	DrainDeadline time.Duration `json:"drainDeadline"` // a node that is not empty so long after its taint is given back (--max-drain-time)
+	LocalStorage  bool          `json:"localStorage"`  // a pod with local storage keeps its node (--skip-nodes-with-local-storage)
+	SystemPods    bool          `json:"systemPods"`    // a kube-system pod without a budget keeps its node (--skip-nodes-with-system-pods)
+	MinCores      int64         `json:"minCores"`      // cores that the cluster keeps (--cores-total)
+	MinMemoryGiB  int64         `json:"minMemoryGiB"`  // memory that the cluster keeps (--memory-total)
+}
+
+// Health says when so many nodes are not Ready that the trouble is probably not theirs, and nothing is removed.
+type Health struct {
+	UnreadyCount   int     `json:"unreadyCount"`   // always tolerated (--ok-total-unready-count)
+	UnreadyPercent float64 `json:"unreadyPercent"` // of all nodes (--max-total-unready-percentage)
+}
+
+// Default is what cluster-autoscaler does without flags.
+func Default() *Policy {
+	return &Policy{
+		Growth: Growth{
+			Provision:    15 * time.Minute,
+			BackoffFirst: 5 * time.Minute,
+			BackoffMost:  30 * time.Minute,
+			BackoffReset: 3 * time.Hour,
+		},
+		Removal: Removal{
+			Enabled:       true,
+			Unneeded:      10 * time.Minute,
+			Unready:       20 * time.Minute,
+			Threshold:     0.5,
+			AfterAdd:      10 * time.Minute,
+			AfterTaint:    5 * time.Second,
+			MaxInFlight:   10,
+			MaxDrains:     1,
+			MaxGrace:      10 * time.Minute,
+			DrainDeadline: 15 * time.Minute,
+			LocalStorage:  true,
+			SystemPods:    true,
+		},
+		Health: Health{UnreadyCount: 3, UnreadyPercent: 45},
+	}
+}
+
+// Check returns the first setting that makes no sense, by the name of its flag.
+func (p *Policy) Check() error {
+	for _, d := range []struct {
+		flag  string
+		value time.Duration
+	}{
+		{"max-node-provision-time", p.Growth.Provision},
+		{"initial-node-group-backoff-duration", p.Growth.BackoffFirst},
+		{"max-node-group-backoff-duration", p.Growth.BackoffMost},
+		{"node-group-backoff-reset-timeout", p.Growth.BackoffReset},
+		{"max-drain-time", p.Removal.DrainDeadline},
+	} {
+		if d.value <= 0 {
+			return fmt.Errorf("--%s=%s: give a duration above zero, such as 15m", d.flag, d.value)
+		}
+	}
+	for _, d := range []struct {
+		flag  string
+		value time.Duration
+	}{
+		{"scale-down-unneeded-time", p.Removal.Unneeded},
+		{"scale-down-unready-time", p.Removal.Unready},
+		{"scale-down-delay-after-add", p.Removal.AfterAdd},
+		{"node-delete-delay-after-taint", p.Removal.AfterTaint},
+		{"max-graceful-termination-sec", p.Removal.MaxGrace},
+	} {
+		if d.value < 0 {
+			return fmt.Errorf("--%s=%s: give a duration of zero or more, such as 10m", d.flag, d.value)
+		}
+	}
+	for _, n := range []struct {
+		flag  string
+		value int64
+		least int64
+	}{
+		{"max-nodes-total", int64(p.Growth.MaxNodes), 0},
+		{"cores-total", p.Growth.MaxCores, p.Removal.MinCores},
+		{"memory-total", p.Growth.MaxMemoryGiB, p.Removal.MinMemoryGiB},
+		{"max-scale-down-parallelism", int64(p.Removal.MaxInFlight), 1},
+		{"max-drain-parallelism", int64(p.Removal.MaxDrains), 1},
+		{"ok-total-unready-count", int64(p.Health.UnreadyCount), 0},
+	} {
+		if n.value < n.least && (n.value != 0 || n.least == 1) {
+			return fmt.Errorf("--%s: %d is below the least value allowed, %d", n.flag, n.value, n.least)
+		}
+	}
+	if p.Growth.BackoffMost < p.Growth.BackoffFirst {
+		return fmt.Errorf("--max-node-group-backoff-duration=%s: give at least --initial-node-group-backoff-duration (%s)", p.Growth.BackoffMost, p.Growth.BackoffFirst)
+	}
+	if t := p.Removal.Threshold; t < 0 || t > 1 {
+		return fmt.Errorf("--scale-down-utilization-threshold=%g: give a share between 0 and 1, such as 0.5", t)
+	}
+	if s := p.Health.UnreadyPercent; s < 0 || s > 100 {
+		return fmt.Errorf("--max-total-unready-percentage=%g: give a percentage between 0 and 100, such as 45", s)
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package reason
+
+// Why a pod cannot run on a node, or on a node that a group would add (package scheduling).
+const (
+	InsufficientResource Code = "InsufficientResource"
+	TooManyPods          Code = "TooManyPods"
+	UntoleratedTaint     Code = "UntoleratedTaint"
+	SelectorMismatch     Code = "SelectorMismatch"
+	NodeNameMismatch     Code = "NodeNameMismatch"
+	NodeUnschedulable    Code = "NodeUnschedulable"
+	HostPortTaken        Code = "HostPortTaken"
+	PodAffinity          Code = "PodAffinity"
+	PodAntiAffinity      Code = "PodAntiAffinity"
+	TopologySpread       Code = "TopologySpread"
+	SchedulerRefused     Code = "SchedulerRefused"
+)
+
+// What becomes of a pending pod, and why.
+const (
+	FitsNode          Code = "FitsNode"
+	FitsComingMachine Code = "FitsComingMachine"
+	RescuesNode       Code = "RescuesNode"
+	NeedsMachine      Code = "NeedsMachine"
+	NoGroupFits       Code = "NoGroupFits"
+	OtherScheduler    Code = "OtherScheduler"
+	NotYetScheduled   Code = "NotYetScheduled"
+	PodGated          Code = "PodGated"
+)
+
+// What holds a group, or moves it.
+const (
+	GroupSteady        Code = "GroupSteady"
+	GroupGrows         Code = "GroupGrows"
+	GroupGrowing       Code = "GroupGrowing"
+	GroupShrinking     Code = "GroupShrinking"
+	GroupAtMax         Code = "GroupAtMax"
+	GroupAtMin         Code = "GroupAtMin"
+	GroupBelowMin      Code = "GroupBelowMin"
+	GroupBackoff       Code = "GroupBackoff"
+	GroupNoTemplate    Code = "GroupNoTemplate"
+	GroupUnreadable    Code = "GroupUnreadable"
+	GroupIncomplete    Code = "GroupIncomplete"
+	ClusterNodesLimit  Code = "ClusterNodesLimit"
+	ClusterCoresLimit  Code = "ClusterCoresLimit"
+	ClusterMemoryLimit Code = "ClusterMemoryLimit"
+)
+
+// What becomes of a node, and why.
+const (
+	NodeUnmanaged    Code = "NodeUnmanaged"
+	NodeStarting     Code = "NodeStarting"
+	NodeNotReady     Code = "NodeNotReady"
+	NodeIdle         Code = "NodeIdle"
+	NodeIdleFor      Code = "NodeIdleFor"
+	NodeUnderused    Code = "NodeUnderused"
+	NodeBusy         Code = "NodeBusy"
+	NodeCounted      Code = "NodeCounted"
+	NodeCordoned     Code = "NodeCordoned"
+	NodeDraining     Code = "NodeDraining"
+	NodeDrained      Code = "NodeDrained"
+	NodeLeaving      Code = "NodeLeaving"
+	NodeMachineGone  Code = "NodeMachineGone"
+	NodeHeldByPerson Code = "NodeHeldByPerson"
+	NodeControlPlane Code = "NodeControlPlane"
+	NodeAmbiguous    Code = "NodeAmbiguous"
+	NodeScaleDownOff Code = "NodeScaleDownOff"
+	RemovalDisabled  Code = "RemovalDisabled"
+	RemovalCoolsDown Code = "RemovalCoolsDown"
+	RemovalBudget    Code = "RemovalBudget"
+	RemovalAbandoned Code = "RemovalAbandoned"
+	ClusterMinimum   Code = "ClusterMinimum"
+	UnhealthyCluster Code = "UnhealthyCluster"
+)
+
+// Why a pod keeps its node.
+const (
+	PodNowhereToGo    Code = "PodNowhereToGo"
+	PodOfJob          Code = "PodOfJob"
+	PodBare           Code = "PodBare"
+	PodNotSafeToEvict Code = "PodNotSafeToEvict"
+	PodDoNotDisrupt   Code = "PodDoNotDisrupt"
+	PodLocalStorage   Code = "PodLocalStorage"
+	PodOfSystem       Code = "PodOfSystem"
+	PodBudget         Code = "PodBudget"
+	PodCustomOwner    Code = "PodCustomOwner"
+)
+
+// Machines without a node.
+const (
+	MachineComing      Code = "MachineComing"
+	MachineNeverJoined Code = "MachineNeverJoined"
+	MachineFailed      Code = "MachineFailed"
+	MachineAmbiguous   Code = "MachineAmbiguous"
+	MachineStopped     Code = "MachineStopped"
+)
+
+// What became of a write.
+const (
+	WriteRefused Code = "WriteRefused"
+	WriteFailed  Code = "WriteFailed"
+)
+
+// sentences holds the words of every code. {about} is the name of what the reason is about, other names are facts.
+var sentences = map[Code]string{
+	InsufficientResource: "Insufficient {resource} (needs {needs}, free {free})",
+	TooManyPods:          "Too many pods (limit {limit})",
+	UntoleratedTaint:     "untolerated taint {taint}",
+	SelectorMismatch:     "does not match the pod's node selector or affinity",
+	NodeNameMismatch:     "the pod names another node, {wants}",
+	NodeUnschedulable:    "node is unschedulable",
+	HostPortTaken:        "host port {ports} is taken",
+	PodAffinity:          "does not match the pod's affinity rules",
+	PodAntiAffinity:      "pod anti-affinity forbids it",
+	TopologySpread:       "topology spread over {key} forbids it",
+	SchedulerRefused:     "{plugin}: {message}",
+
+	FitsNode:          "fits node {node}, waits for the scheduler",
+	FitsComingMachine: "waits for a machine of group {group} that is already coming",
+	RescuesNode:       "takes back node {node}, which was being removed",
+	NeedsMachine:      "group {group} grows for it",
+	NoGroupFits:       "no node group can hold it",
+	OtherScheduler:    "belongs to scheduler {scheduler}",
+	NotYetScheduled:   "the scheduler has not judged it yet",
+	PodGated:          "held by scheduling gate {gate}",
+
+	GroupSteady:        "{nodes} nodes, capacity {capacity} (min {min}, max {max})",
+	GroupGrows:         "capacity {from} -> {to} (max {max}) for {pods} pending pods",
+	GroupGrowing:       "{coming} machines are coming",
+	GroupShrinking:     "{leaving} machines are leaving",
+	GroupAtMax:         "max node group size reached (capacity {capacity}, max {max})",
+	GroupAtMin:         "min node group size reached (capacity {capacity}, min {min})",
+	GroupBelowMin:      "capacity {capacity} is below min {min}; nothing is removed",
+	GroupBackoff:       "in backoff until {until} after {code}: {message}",
+	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; tag the group with {tag}",
+	GroupUnreadable:    "cannot be read: {message}",
+	GroupIncomplete:    "its last read was incomplete; no write until a complete one",
+	ClusterNodesLimit:  "max total nodes in cluster reached ({nodes} of {limit})",
+	ClusterCoresLimit:  "max total cores in cluster reached ({cores} of {limit})",
+	ClusterMemoryLimit: "max total memory in cluster reached ({memory} GiB of {limit})",
+
+	NodeUnmanaged:    "belongs to no node group that sluice manages",
+	NodeStarting:     "started {age} ago, not Ready yet",
+	NodeNotReady:     "not Ready for {age} (limit {limit})",
+	NodeIdle:         "nothing but daemons for {idle} (limit {limit})",
+	NodeIdleFor:      "idle for {idle}",
+	NodeUnderused:    "uses {used} of its {resource} (threshold {threshold}) and its pods fit elsewhere, for {idle} (limit {limit})",
+	NodeBusy:         "uses {used} of its {resource} (threshold {threshold})",
+	NodeCounted:      "pending pod {pod} counts on it",
+	NodeCordoned:     "tainted {age} ago, machine is deleted after {delay}",
+	NodeDraining:     "{pods} pods still to leave",
+	NodeDrained:      "empty, machine is being deleted",
+	NodeLeaving:      "machine {instance} is being deleted",
+	NodeMachineGone:  "machine is gone (id {instance} is not in the complete list of {group})",
+	NodeHeldByPerson: "cordoned by somebody else",
+	NodeControlPlane: "is a control-plane node",
+	NodeAmbiguous:    "could be any of the machines {instances}",
+	NodeScaleDownOff: "annotated {annotation}",
+	RemovalDisabled:  "removal is switched off",
+	RemovalCoolsDown: "no removal until {until}, {delay} after the last growth",
+	RemovalBudget:    "{inflight} removals in flight (limit {limit})",
+	RemovalAbandoned: "removal abandoned",
+	ClusterMinimum:   "cluster minimum of {resource} reached ({have} - {node} < {minimum})",
+	UnhealthyCluster: "{unready} of {nodes} nodes are not Ready (tolerated: {tolerated})",
+
+	PodNowhereToGo:    "pod {pod} has nowhere to go: {why}",
+	PodOfJob:          "pod {pod} belongs to a Job and runs to its end",
+	PodBare:           "pod {pod} has no controller that would make it again",
+	PodNotSafeToEvict: "pod {pod} is annotated {annotation}",
+	PodDoNotDisrupt:   "pod {pod} is annotated {annotation}",
+	PodLocalStorage:   "pod {pod} keeps local data in volume {volume}",
+	PodOfSystem:       "pod {pod} is a system pod without a disruption budget",
+	PodBudget:         "pod {pod} is held by disruption budget {budget} (allowed disruptions {allowed})",
+	PodCustomOwner:    "pod {pod} belongs to {owner}, which may not make it again",
+
+	MachineComing:      "boots since {age}",
+	MachineNeverJoined: "running for {age} without a node (limit {limit})",
+	MachineFailed:      "failed to start: {code}: {message}",
+	MachineAmbiguous:   "could be the machine of node {node}",
+	MachineStopped:     "is stopped and counts as no capacity",
+
+	WriteRefused: "refused by {property}: {why}",
+	WriteFailed:  "{action}: {message}",
+}

@@ -1,0 +1,150 @@
+// Package reason is the vocabulary of sluice's answers: a stable code, the thing it is about and the numbers that were
+// compared. Every verdict, refusal, event, log line and page renders the same [Reason] with the same sentence, so that
+// an operator who searches for a code finds every place that used it.
+package reason
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Code names a kind of reason. Codes are stable: they are never reused for another meaning.
+type Code string
+
+// Kind says what a [Ref] points at.
+type Kind string
+
+// The kinds of things that verdicts and reasons are about.
+const (
+	KindCluster  Kind = "cluster"
+	KindGroup    Kind = "group"
+	KindNode     Kind = "node"
+	KindPod      Kind = "pod"
+	KindInstance Kind = "instance"
+)
+
+// Ref points at one thing: a pod by "namespace/name", a node by name, a node group by id, an instance by "group/id".
+// The zero Ref points at nothing in particular.
+type Ref struct {
+	Kind Kind   `json:"kind,omitempty"`
+	Name string `json:"name,omitempty"`
+}
+
+// String is "kind name", or the empty string for the zero Ref.
+func (r Ref) String() string {
+	if r == (Ref{}) {
+		return ""
+	}
+	return string(r.Kind) + " " + r.Name
+}
+
+// Group, Node, Pod and Instance are Refs to the thing of that kind.
+func Group(id string) Ref            { return Ref{KindGroup, id} }
+func Node(name string) Ref           { return Ref{KindNode, name} }
+func Pod(namespace, name string) Ref { return Ref{KindPod, namespace + "/" + name} }
+func Instance(group, id string) Ref  { return Ref{KindInstance, group + "/" + id} }
+
+// Reason is one cause of a verdict or a refusal. It is a value: nobody changes Facts after it was made.
+type Reason struct {
+	Code  Code              `json:"code"`
+	About Ref               `json:"about,omitzero"`
+	Facts map[string]string `json:"facts,omitempty"` // what was compared, by the names that the code's sentence uses
+}
+
+// New makes a Reason from a code, its subject and alternating fact names and values. Values are printed with [fmt.Sprint].
+// It panics on an odd number of facts: that is a defect of the caller which any test shows.
+func New(code Code, about Ref, facts ...any) Reason {
+	if len(facts)%2 != 0 {
+		panic("reason.New: odd number of facts for " + string(code))
+	}
+	r := Reason{Code: code, About: about}
+	if len(facts) > 0 {
+		r.Facts = make(map[string]string, len(facts)/2)
+		for i := 0; i < len(facts); i += 2 {
+			r.Facts[fmt.Sprint(facts[i])] = fmt.Sprint(facts[i+1])
+		}
+	}
+	return r
+}
+
+// Sentence is the reason in words, without a full stop. Codes unknown to this version print their code and facts.
+func (r Reason) Sentence() string {
+	template, ok := sentences[r.Code]
+	if !ok {
+		return r.unknown()
+	}
+	var b strings.Builder
+	for {
+		open := strings.IndexByte(template, '{')
+		if open < 0 {
+			b.WriteString(template)
+			return b.String()
+		}
+		end := strings.IndexByte(template[open:], '}') + open
+		b.WriteString(template[:open])
+		switch name := template[open+1 : end]; name {
+		case "about":
+			b.WriteString(r.About.Name)
+		default:
+			b.WriteString(r.Facts[name])
+		}
+		template = template[end+1:]
+	}
+}
+
+// String is the sentence, led by what it is about unless the sentence says so itself.
+func (r Reason) String() string {
+	if r.About == (Ref{}) || strings.Contains(sentences[r.Code], "{about}") {
+		return r.Sentence()
+	}
+	return r.About.String() + ": " + r.Sentence()
+}
+
+func (r Reason) unknown() string {
+	names := make([]string, 0, len(r.Facts))
+	for name := range r.Facts {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	parts := []string{string(r.Code)}
+	for _, name := range names {
+		parts = append(parts, name+"="+r.Facts[name])
+	}
+	return strings.Join(parts, " ")
+}
+
+// MarshalJSON adds the sentence, so that readers of JSON need no copy of the vocabulary. It is ignored on reading.
+func (r Reason) MarshalJSON() ([]byte, error) {
+	type plain Reason
+	return json.Marshal(struct {
+		plain
+		Sentence string `json:"sentence"`
+	}{plain(r), r.Sentence()})
+}
+
+// Sentences joins reasons with "; ".
+func Sentences(rs []Reason) string {
+	parts := make([]string, len(rs))
+	for i, r := range rs {
+		parts[i] = r.String()
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Codes lists every code of this version, sorted. Documentation and tests read it.
+func Codes() []Code {
+	codes := make([]Code, 0, len(sentences))
+	for c := range sentences {
+		codes = append(codes, c)
+	}
+	sort.Slice(codes, func(i, j int) bool { return codes[i] < codes[j] })
+	return codes
+}
+
+// Template is the sentence of a code with its facts in braces, and false for an unknown code.
+func Template(c Code) (string, bool) {
+	t, ok := sentences[c]
+	return t, ok
+}
