@@ -1,0 +1,45 @@
+package controlplane
+
+import (
+	"context"
+
+	"k8s.io/component-base/configz"
+	"k8s.io/klog/v2"
+	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
+)
+
+// startControllers runs kube-controller-manager with its defaults: each controller under a service account and the role
+// it has in a real cluster. Left out are the controllers that talk to a cloud or hand out pod networks.
+func startControllers(kubeconfig string, keys *credentials) (*component, error) {
+	o, err := options.NewKubeControllerManagerOptions()
+	if err != nil {
+		return nil, err
+	}
+	known, disabled, aliases := controllers.KnownControllers(), controllers.ControllersDisabledByDefault(), controllers.ControllerAliases()
+	if err := parseFlags(o.Flags(known, disabled, aliases), []string{
+		"--kubeconfig=" + kubeconfig,
+		"--controllers=*,-nodeipam,-service-lb-controller,-node-route-controller,-cloud-node-lifecycle-controller",
+		"--use-service-account-credentials",
+		"--service-account-private-key-file=" + keys.serviceAccount,
+		"--root-ca-file=" + keys.ca.certificateFile,
+		"--leader-elect=false",
+		"--secure-port=0",
+		"--kube-api-qps=2000",
+		"--kube-api-burst=4000",
+	}); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger("kube-controller-manager")))
+	config, err := o.Config(ctx, known, disabled, aliases)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return run("kube-controller-manager", func(stop context.Context) error {
+		defer cancel()
+		context.AfterFunc(stop, cancel)
+		defer configz.Delete(controllers.ConfigzName) // registered by Run, and refused a second time
+		return controllers.Run(ctx, config.Complete())
+	}), nil
+}
