@@ -1,0 +1,242 @@
+package azuresim
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ServicePrincipal is an application that signs in with a secret or, federated,
+// with an assertion.
+type ServicePrincipal struct {
+	TenantID  string
+	ClientID  string
+	ObjectID  string // "": derived from the client id
+	Secret    string
+	Federated bool // any client assertion is accepted: workload identity
+}
+
+// Identity is a user-assigned managed identity. A machine that names its ID gets
+// tokens for it from its metadata service.
+type Identity struct {
+	ID       string // resource id
+	TenantID string
+	ClientID string
+	ObjectID string // "": derived from the client id
+}
+
+// principal is whoever can hold a token. Machines' own identities become
+// principals when they first ask for a token.
+type principal struct {
+	id                           string // resource id; "" for an application
+	tenantID, clientID, objectID string
+	secret                       string
+	federated                    bool
+	denied                       []string // actions, lower case; a trailing * is a wildcard
+}
+
+// AddServicePrincipal makes an application known to the token authority. It may
+// do everything until Deny.
+func (s *Server) AddServicePrincipal(p ServicePrincipal) error {
+	return s.addPrincipal(principal{tenantID: p.TenantID, clientID: p.ClientID, objectID: p.ObjectID, secret: p.Secret, federated: p.Federated})
+}
+
+// AddIdentity makes a user-assigned identity known. It may do everything until
+// Deny.
+func (s *Server) AddIdentity(i Identity) error {
+	if i.ID == "" {
+		return fmt.Errorf("add identity %q: its resource id is required", i.ClientID)
+	}
+	return s.addPrincipal(principal{id: i.ID, tenantID: i.TenantID, clientID: i.ClientID, objectID: i.ObjectID})
+}
+
+func (s *Server) addPrincipal(p principal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.clientID == "" || p.tenantID == "" {
+		return fmt.Errorf("add principal %q of tenant %q: client and tenant id are required", p.clientID, p.tenantID)
+	}
+	if s.byClientID(p.clientID) != nil {
+		return fmt.Errorf("add principal %q: it exists already", p.clientID)
+	}
+	if p.objectID == "" {
+		p.objectID = s.guid("object", p.clientID)
+	}
+	s.principals = append(s.principals, &p)
+	return nil
+}
+
+// Deny takes actions away from a principal, named as role definitions name them:
+// "Microsoft.Compute/virtualMachineScaleSets/write"; a trailing * stands for
+// everything below.
+func (s *Server) Deny(clientID string, actions ...string) error {
+	return s.permit(clientID, func(p *principal) {
+		for _, a := range actions {
+			p.denied = append(p.denied, strings.ToLower(a))
+		}
+	})
+}
+
+// Allow gives back the actions that Deny took, spelled the same; without actions
+// all of them.
+func (s *Server) Allow(clientID string, actions ...string) error {
+	return s.permit(clientID, func(p *principal) {
+		p.denied = slices.DeleteFunc(p.denied, func(d string) bool {
+			return len(actions) == 0 || slices.ContainsFunc(actions, func(a string) bool { return strings.EqualFold(a, d) })
+		})
+	})
+}
+
+func (s *Server) permit(clientID string, change func(*principal)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.byClientID(clientID)
+	if p == nil {
+		return fmt.Errorf("change permissions of %q: no such principal", clientID)
+	}
+	change(p)
+	return nil
+}
+
+func (s *Server) byClientID(id string) *principal {
+	for _, p := range s.principals {
+		if strings.EqualFold(p.clientID, id) {
+			return p
+		}
+	}
+	return nil
+}
+
+// machineIdentity is the system-assigned identity of a machine.
+func (s *Server) machineIdentity(c computer) *principal {
+	clientID := s.guid("client", c.vmID)
+	if p := s.byClientID(clientID); p != nil {
+		return p
+	}
+	p := &principal{id: c.id, tenantID: s.guid("tenant", c.subscription), clientID: clientID, objectID: s.guid("object", c.vmID)}
+	s.principals = append(s.principals, p)
+	return p
+}
+
+// claims is the payload of an access token. Tokens are not stored: the signature
+// says that they are ours.
+type claims struct {
+	Audience string `json:"aud"`
+	Issuer   string `json:"iss"`
+	IssuedAt int64  `json:"iat"`
+	Expires  int64  `json:"exp"`
+	AppID    string `json:"appid"`
+	ObjectID string `json:"oid"`
+	TenantID string `json:"tid"`
+}
+
+func (s *Server) issue(p *principal, audience string, now time.Time, life time.Duration) string {
+	header := `{"typ":"JWT","alg":"HS256"}`
+	payload, _ := json.Marshal(claims{ // strings and numbers always encode
+		Audience: audience, Issuer: "https://sts.windows.net/" + p.tenantID + "/",
+		IssuedAt: now.Unix(), Expires: now.Add(life).Unix(),
+		AppID: p.clientID, ObjectID: p.objectID, TenantID: p.tenantID,
+	})
+	enc := base64.RawURLEncoding
+	signed := enc.EncodeToString([]byte(header)) + "." + enc.EncodeToString(payload)
+	return signed + "." + s.sign(signed)
+}
+
+func (s *Server) sign(text string) string {
+	var key [8]byte
+	binary.BigEndian.PutUint64(key[:], s.Seed)
+	mac := hmac.New(sha256.New, key[:])
+	mac.Write([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// verify reads one of our tokens.
+func (s *Server) verify(token string) (claims, bool) {
+	var c claims
+	dot := strings.LastIndexByte(token, '.')
+	if dot < 0 || !hmac.Equal([]byte(token[dot+1:]), []byte(s.sign(token[:dot]))) {
+		return c, false
+	}
+	_, payload, _ := strings.Cut(token[:dot], ".")
+	raw, err := base64.RawURLEncoding.DecodeString(payload)
+	return c, err == nil && json.Unmarshal(raw, &c) == nil
+}
+
+// authenticate finds out who asks.
+func (q *request) authenticate() *problem {
+	s := q.server
+	token, ok := strings.CutPrefix(q.http.Header.Get("Authorization"), "Bearer ")
+	if !ok || token == "" {
+		return unauthorized("AuthenticationFailed", "Authentication failed. The 'Authorization' header is missing.")
+	}
+	c, ours := s.verify(token)
+	if ours {
+		q.principal = s.byClientID(c.AppID)
+	}
+	switch {
+	case s.AnyToken:
+		return nil
+	case q.principal == nil:
+		return unauthorized("InvalidAuthenticationToken", "The access token is invalid.")
+	case q.now.Unix() >= c.Expires:
+		return unauthorized("ExpiredAuthenticationToken", fmt.Sprintf(
+			"The access token expiry UTC time '%s' is earlier than current UTC time '%s'.",
+			time.Unix(c.Expires, 0).UTC().Format("1/2/2006 3:04:05 PM"), q.now.Format("1/2/2006 3:04:05 PM")))
+	}
+	return nil
+}
+
+func unauthorized(code, message string) *problem {
+	p := fail(http.StatusUnauthorized, code, "%s", message)
+	p.header = http.Header{"Www-Authenticate": {fmt.Sprintf(
+		`Bearer authorization_uri="https://login.windows.net/", error="invalid_token", error_description=%q`, message)}}
+	return p
+}
+
+// actions are the permissions that kinds of requests need where the rule (read,
+// write, delete, <verb>/action) does not say it.
+func (q *request) action() string {
+	method, resource, _ := strings.Cut(q.route.kind, " ")
+	switch resource {
+	case "operations":
+		resource = "locations/operations"
+	case "usages":
+		resource = "locations/usages"
+	}
+	action := "Microsoft.Compute/" + resource
+	switch method {
+	case "GET", "LIST":
+		return action + "/read"
+	case http.MethodPut, http.MethodPatch:
+		return action + "/write"
+	case http.MethodDelete:
+		return action + "/delete"
+	}
+	return action + "/action"
+}
+
+// authorize holds the request's action against what its principal is denied.
+func (q *request) authorize() *problem {
+	if q.principal == nil {
+		return nil
+	}
+	action := q.action()
+	for _, d := range q.principal.denied {
+		prefix, wild := strings.CutSuffix(d, "*")
+		if d != strings.ToLower(action) && (!wild || !strings.HasPrefix(strings.ToLower(action), prefix)) {
+			continue
+		}
+		scope := strings.TrimSuffix(q.http.URL.Path, "/"+q.route.verb)
+		return fail(http.StatusForbidden, "AuthorizationFailed",
+			"The client '%s' with object id '%s' does not have authorization to perform action '%s' over scope '%s' or the scope is invalid. If access was recently granted, please refresh your credentials.",
+			q.principal.clientID, q.principal.objectID, action, scope)
+	}
+	return nil
+}

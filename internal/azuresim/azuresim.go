@@ -1,0 +1,230 @@
+// Package azuresim is a small Azure on the wire: Resource Manager for uniform
+// scale sets, the token authority, and the instance metadata service, over an
+// in-memory store.
+//
+// It speaks plain net/http and declares its own wire types, so that a client
+// built on the real Azure SDK is tested against an independent reading of the
+// protocol. Every state is computed from timestamps when somebody looks: the
+// simulator never sleeps, starts no goroutine, and an idle one costs nothing. A
+// world with its own clock turns it to [Server.NextChange] and looks again.
+//
+// What it is strict about is what hurts autoscalers in production: entity tags
+// and 412, absolute capacity writes that choose their own victims, deletes that
+// name instances, failures that arrive on the operation and not on the request,
+// throttling, partial answers, and answers that are lost after the write was
+// applied. Texts and codes are those of the Azure documentation and of answers
+// that Azure users have published.
+package azuresim
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Server is one Azure: subscriptions, their scale sets, machines and
+// principals. It is an [http.Handler] for Resource Manager and the token
+// authority; [Server.Metadata] is the third service.
+//
+// The zero value is ready for use. The exported fields are set before the first
+// request and not changed afterwards; everything else is safe for concurrent
+// use.
+type Server struct {
+	// Now is the clock; nil means time.Now. It may stand still or jump forward,
+	// and must not go back.
+	Now func() time.Time
+
+	// Seed decides boot and delete times and every generated id. The same seed
+	// and the same requests at the same times give the same answers, byte for
+	// byte.
+	Seed uint64
+
+	// PageSize is the number of items in one page of a list; 0 means 200.
+	PageSize int
+
+	// Boot is the time from the creation of an instance until it is up: its
+	// provisioning state is Succeeded, its kubelet could start. The zero value
+	// is Lognormal(150 s, 0.25).
+	Boot Distribution
+
+	// Delete is the time from the acceptance of a delete until the instance has
+	// left the list, and of a deallocation until the machine is off. The zero
+	// value is Lognormal(45 s, 0.25).
+	Delete Distribution
+
+	// RetryAfter is what operations ask a poller to wait; 0 means 10 s.
+	RetryAfter time.Duration
+
+	// Quota limits vCPUs per subscription and location: by family name
+	// ("standardDSv5Family"), "cores" for all regular machines, and
+	// "lowPriorityCores" for all spot machines. A name that is absent is
+	// unlimited.
+	Quota map[string]int
+
+	// Throttle makes the token buckets of the compute provider refuse requests
+	// with 429. They are counted, and reported in headers, either way.
+	Throttle bool
+
+	// AnyToken makes Resource Manager accept every bearer token: an expired one
+	// of ours as its principal, a foreign one as somebody who may do everything.
+	// It is for worlds whose subject is not identity, and for those whose clock
+	// runs faster than the one the client's token cache goes by.
+	AnyToken bool
+
+	mu         sync.Mutex
+	sets       []*scaleSet // sorted by lower-case id
+	machines   []*machine  // standalone machines, sorted by lower-case id
+	principals []*principal
+	operations map[string]*operation // by id
+	faults     []*Fault
+	buckets    map[string]*bucket
+	journal    requestLog
+	requests   uint64 // requests answered so far; numbers the generated request ids
+	writes     uint64 // operations started so far; numbers the generated operation ids
+	addresses  uint32 // private addresses handed out so far
+}
+
+// now is the server's clock, in UTC and without a monotonic reading.
+func (s *Server) now() time.Time {
+	if s.Now == nil {
+		return time.Now().UTC().Round(0)
+	}
+	return s.Now().UTC().Round(0)
+}
+
+func (s *Server) pageSize() int {
+	if s.PageSize <= 0 {
+		return 200
+	}
+	return s.PageSize
+}
+
+func (s *Server) retryAfter() time.Duration {
+	if s.RetryAfter <= 0 {
+		return 10 * time.Second
+	}
+	return s.RetryAfter
+}
+
+// ServeHTTP answers Resource Manager and token authority requests. A request
+// whose fault says that the connection breaks panics with
+// [http.ErrAbortHandler], as net/http wants it.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	s.sweep(now)
+
+	q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
+	q.readBody()
+	a := q.answer()
+	s.deliver(w, q, a)
+}
+
+// deliver writes an answer with the headers every service sets, records it, and
+// applies what the request's fault does to answers in transit.
+func (s *Server) deliver(w http.ResponseWriter, q *request, a answer) {
+	s.requests++
+	id := s.guid("request", s.requests)
+	s.journal.add(q.record(a, id))
+	if q.fault.LoseRequest || q.fault.LoseAnswer {
+		panic(http.ErrAbortHandler)
+	}
+
+	body := a.encode()
+	h := w.Header()
+	for k, v := range a.header {
+		h[k] = v
+	}
+	h.Set("X-Ms-Request-Id", id)
+	h.Set("X-Ms-Correlation-Request-Id", id)
+	h.Set("Date", q.now.Format(http.TimeFormat))
+	if c := q.http.Header.Get("X-Ms-Client-Request-Id"); c != "" {
+		h.Set("X-Ms-Client-Request-Id", c)
+	}
+	if code := a.errorCode(); code != "" {
+		h.Set("X-Ms-Error-Code", code)
+	}
+	if body == nil {
+		w.WriteHeader(a.status)
+		return
+	}
+	if h.Get("Content-Type") == "" {
+		h.Set("Content-Type", "application/json; charset=utf-8")
+	}
+	if q.fault.Truncate {
+		body = body[:len(body)/2]
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(body) // a client that hung up has nobody left to tell
+}
+
+// sweep forgets what nobody can ask for any more: instances that are gone and
+// operations that ended more than a day ago. It changes no answer.
+func (s *Server) sweep(now time.Time) {
+	s.sweepBuckets(now)
+	for _, ss := range s.sets {
+		ss.instances = slices.DeleteFunc(ss.instances, func(i *instance) bool { return i.gone(now) })
+		if n := len(ss.operations); n > 1 { // the last one decides the set's state for as long as it is the last
+			kept := slices.DeleteFunc(ss.operations[:n-1], func(o *operation) bool { return o.forgotten(now) })
+			ss.operations = append(kept, ss.operations[n-1])
+		}
+	}
+	for id, o := range s.operations {
+		if o.forgotten(now) {
+			delete(s.operations, id)
+		}
+	}
+}
+
+// NextChange is the earliest time after now at which something changes without
+// a request: a machine is up or fails, has gone, or an operation ends. It
+// reports false when nothing is under way.
+func (s *Server) NextChange() (time.Time, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	var next time.Time
+	consider := func(t time.Time) {
+		if t.After(now) && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	for _, ss := range s.sets {
+		for _, i := range ss.instances {
+			for _, t := range i.changes() {
+				consider(t)
+			}
+		}
+	}
+	for _, o := range s.operations {
+		consider(o.end())
+	}
+	return next, !next.IsZero()
+}
+
+// scaleSet finds a scale set by resource id, or by name when only one bears it;
+// nil when there is none.
+func (s *Server) scaleSet(ref string) *scaleSet {
+	var found *scaleSet
+	for _, ss := range s.sets {
+		if strings.EqualFold(ss.id(), ref) {
+			return ss
+		}
+		if strings.EqualFold(ss.name, ref) {
+			if found != nil {
+				return nil
+			}
+			found = ss
+		}
+	}
+	return found
+}
+
+// byID orders resources by id, ignoring case.
+func byID[T interface{ id() string }](a, b T) int {
+	return cmp.Compare(strings.ToLower(a.id()), strings.ToLower(b.id()))
+}

@@ -1,0 +1,202 @@
+package azuresim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// instance is one machine of a scale set. Its states are functions of these
+// times and of now; nothing has to happen for a state to be reached.
+type instance struct {
+	set        *scaleSet
+	number     int // the instance id
+	vmID       string
+	size       string
+	zone       string
+	ip         string
+	version    int // of the model it was created from
+	created    time.Time
+	neverJoins bool
+	protection protection
+
+	upAt      time.Time   // provisioned; zero: never
+	failAt    time.Time   // provisioning fails; zero: it does not
+	failure   errorDetail // why, when failAt is set
+	power     power       // the last stop or start, if any
+	deathTime time.Duration
+
+	deleteAt      time.Time // the delete was accepted or, for an eviction, will start; zero: none
+	goneAt        time.Time // leaves the list; zero with deleteAt set: it never does
+	deleteFailAt  time.Time // the delete fails; zero: it does not
+	deleteFailure errorDetail
+
+	preempted *event // announced to the machine; nil: none
+}
+
+// power is a change of the power state by hand.
+type power struct {
+	during, after string
+	since, until  time.Time // zero: no change yet
+}
+
+// protection is an instance's protectionPolicy.
+type protection struct {
+	FromScaleIn         bool `json:"protectFromScaleIn"`
+	FromScaleSetActions bool `json:"protectFromScaleSetActions"`
+}
+
+// birth adds an instance whose creation starts now, and lets the faults that
+// wait for a machine strike it.
+func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
+	number := ss.born
+	if ss.reuseIDs {
+		number = 0
+		for _, i := range ss.listed(now) {
+			if i.number != number {
+				break
+			}
+			number++
+		}
+	}
+	key := ss.id() + "#" + strconv.Itoa(ss.born) // an id may come again, the count of births does not
+	ss.born++
+	i := &instance{
+		set: ss, number: number, vmID: s.guid("vm", key), size: ss.size(), zone: ss.emptiestZone(now),
+		ip: s.address(), version: ss.version, created: now,
+		upAt: now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
+	}
+	at, _ := slices.BinarySearchFunc(ss.instances, number, func(i *instance, n int) int { return i.number - n })
+	ss.instances = slices.Insert(ss.instances, at, i)
+	return i
+}
+
+// emptiestZone is the zone with the fewest live instances, the first of several.
+func (ss *scaleSet) emptiestZone(now time.Time) string {
+	count := map[string]int{}
+	for _, i := range ss.live(now) {
+		count[i.zone]++
+	}
+	best := ""
+	for _, z := range ss.zones() {
+		if best == "" || count[z] < count[best] {
+			best = z
+		}
+	}
+	return best
+}
+
+// address hands out private addresses of 10.0.0.0/8, none of them twice. Azure
+// keeps the first four of a subnet.
+func (s *Server) address() string {
+	n := s.addresses + 4
+	s.addresses++
+	return fmt.Sprintf("10.%d.%d.%d", n>>16&0xff, n>>8&0xff, n&0xff)
+}
+
+func (i *instance) id() string   { return i.set.id() + "/virtualMachines/" + i.instanceID() }
+func (i *instance) name() string { return i.set.name + "_" + i.instanceID() }
+
+func (i *instance) instanceID() string { return strconv.Itoa(i.number) }
+
+// computerName is the prefix and the id as six digits of base 36.
+func (i *instance) computerName() string {
+	n := strconv.FormatInt(int64(i.number), 36)
+	return i.set.computerNamePrefix() + strings.Repeat("0", max(0, 6-len(n))) + n
+}
+
+// reached reports whether t is set and not after now.
+func reached(t, now time.Time) bool { return !t.IsZero() && !t.After(now) }
+
+func (i *instance) gone(now time.Time) bool { return reached(i.goneAt, now) }
+
+// deleting reports whether a delete is under way: accepted, and not failed.
+func (i *instance) deleting(now time.Time) bool {
+	return reached(i.deleteAt, now) && !reached(i.deleteFailAt, now)
+}
+
+// failed reports the error the instance shows, nil for none.
+func (i *instance) failed(now time.Time) *errorDetail {
+	switch {
+	case i.deleting(now):
+		return nil
+	case reached(i.deleteFailAt, now):
+		return &i.deleteFailure
+	case reached(i.failAt, now):
+		return &i.failure
+	}
+	return nil
+}
+
+func (i *instance) provisioningState(now time.Time) string {
+	switch {
+	case i.deleting(now):
+		return "Deleting"
+	case i.failed(now) != nil:
+		return "Failed"
+	case !reached(i.upAt, now):
+		return "Creating"
+	case reached(i.power.since, now) && now.Before(i.power.until):
+		return "Updating"
+	}
+	return "Succeeded"
+}
+
+// powerState is "" for a machine that was never allocated.
+func (i *instance) powerState(now time.Time) string {
+	switch {
+	case i.deleting(now):
+		return "deallocating"
+	case reached(i.failAt, now) && !strings.HasPrefix(i.failure.Code, "OS") && !strings.HasPrefix(i.failure.Code, "VM"):
+		return ""
+	case reached(i.failAt, now) && i.power.after == "":
+		return "running"
+	case reached(i.power.since, now) && now.Before(i.power.until):
+		return i.power.during
+	case reached(i.power.until, now):
+		return i.power.after
+	case !reached(i.upAt, now):
+		return "starting"
+	}
+	return "running"
+}
+
+// bootedAt is when the machine last came up; zero while it is not up.
+func (i *instance) bootedAt(now time.Time) time.Time {
+	switch {
+	case i.powerState(now) != "running" || i.failed(now) == &i.failure:
+		return time.Time{}
+	case i.power.after == "running":
+		return i.power.until
+	}
+	return i.upAt
+}
+
+// changes are the times at which a state changes by itself.
+func (i *instance) changes() []time.Time {
+	up := i.upAt
+	if !i.failAt.IsZero() {
+		up = time.Time{}
+	}
+	return []time.Time{up, i.failAt, i.power.since, i.power.until, i.deleteAt, i.deleteFailAt, i.goneAt}
+}
+
+// settledAt ends the waiting for a new instance: it is up, failed, or given up by a
+// delete. It is zero when that will never be.
+func (i *instance) settledAt() time.Time {
+	settled := time.Time{}
+	for _, t := range []time.Time{i.upAt, i.failAt, i.deleteAt} {
+		if !t.IsZero() && (settled.IsZero() || t.Before(settled)) {
+			settled = t
+		}
+	}
+	return settled
+}
+
+// kill starts the deletion of an instance at a time.
+func (i *instance) kill(at time.Time) {
+	i.deleteAt, i.deleteFailAt = at, time.Time{}
+	i.goneAt = at.Add(i.deathTime)
+}

@@ -1,0 +1,287 @@
+package azuresim
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// status is one row of an instance view.
+type status struct {
+	Code          string `json:"code"`
+	Level         string `json:"level"`
+	DisplayStatus string `json:"displayStatus"`
+	Message       string `json:"message,omitempty"`
+	Time          string `json:"time,omitempty"`
+}
+
+// instanceView is the run-time state of an instance.
+type instanceView struct {
+	PlatformUpdateDomain int      `json:"platformUpdateDomain"`
+	PlatformFaultDomain  int      `json:"platformFaultDomain"`
+	ComputerName         string   `json:"computerName,omitempty"`
+	Statuses             []status `json:"statuses"`
+}
+
+// instanceBody is an instance as a read shows it.
+type instanceBody struct {
+	ID         string             `json:"id"`
+	Name       string             `json:"name"`
+	Type       string             `json:"type"`
+	Location   string             `json:"location"`
+	Tags       map[string]string  `json:"tags,omitempty"`
+	ETag       string             `json:"etag"`
+	InstanceID string             `json:"instanceId"`
+	SKU        skuBody            `json:"sku"`
+	Zones      []string           `json:"zones,omitempty"`
+	Properties instanceProperties `json:"properties"`
+}
+
+type skuBody struct {
+	Name string `json:"name"`
+	Tier string `json:"tier"`
+}
+
+type instanceProperties struct {
+	VMID                     string        `json:"vmId"`
+	LatestModelApplied       bool          `json:"latestModelApplied"`
+	ModelDefinitionApplied   string        `json:"modelDefinitionApplied"`
+	ProvisioningState        string        `json:"provisioningState"`
+	TimeCreated              string        `json:"timeCreated"`
+	HardwareProfile          struct{}      `json:"hardwareProfile"`
+	OSProfile                osProfile     `json:"osProfile"`
+	NetworkProfile           any           `json:"networkProfile"`
+	ProtectionPolicy         *protection   `json:"protectionPolicy,omitempty"`
+	InstanceView             *instanceView `json:"instanceView,omitempty"`
+	ResilientVMDeletionState string        `json:"resilientVMDeletionStatus,omitempty"`
+}
+
+type osProfile struct {
+	ComputerName string `json:"computerName"`
+}
+
+func (i *instance) wire(now time.Time, expand bool) instanceBody {
+	b := instanceBody{
+		ID: i.id(), Name: i.name(), Type: "Microsoft.Compute/virtualMachineScaleSets/virtualMachines",
+		Location: i.set.location, Tags: i.set.tags(), InstanceID: i.instanceID(), SKU: skuBody{i.size, "Standard"},
+		ETag: fmt.Sprintf("%q", fmt.Sprint(i.version)),
+		Properties: instanceProperties{
+			VMID:                   i.vmID,
+			LatestModelApplied:     i.version == i.set.version,
+			ModelDefinitionApplied: "VirtualMachineScaleSet",
+			ProvisioningState:      i.provisioningState(now),
+			TimeCreated:            timestamp(i.created),
+			OSProfile:              osProfile{i.computerName()},
+			NetworkProfile: map[string]any{"networkInterfaces": []any{
+				map[string]any{"id": i.id() + "/networkInterfaces/nic"},
+			}},
+		},
+	}
+	if i.zone != "" {
+		b.Zones = []string{i.zone}
+	}
+	if i.protection != (protection{}) {
+		b.Properties.ProtectionPolicy = &i.protection
+	}
+	if expand {
+		v := i.view(now)
+		b.Properties.InstanceView = &v
+	}
+	return b
+}
+
+func (i *instance) view(now time.Time) instanceView {
+	s := provisioningStatus(i.provisioningState(now), i.created)
+	if e := i.failed(now); e != nil {
+		s.Code += "/" + e.Code
+		s.Message = e.Message
+	}
+	v := instanceView{ComputerName: i.computerName(), Statuses: []status{s}}
+	if p := i.powerState(now); p != "" {
+		v.Statuses = append(v.Statuses, status{Code: "PowerState/" + p, Level: "Info", DisplayStatus: "VM " + p})
+	}
+	return v
+}
+
+// sortable is a key for pages that sorts as the number does.
+func (b instanceBody) sortable() string { return fmt.Sprintf("%10s", b.InstanceID) }
+
+func listInstances(q *request) answer {
+	ss, p := q.find()
+	if p != nil {
+		return p.answer()
+	}
+	if q.query.Get("$filter") != "" {
+		return bad("InvalidParameter", "The simulator knows no filters: list all and choose.").target("$filter").answer()
+	}
+	list := []instanceBody{}
+	for _, i := range ss.listed(q.now) {
+		list = append(list, i.wire(q.now, q.expands("instanceView")))
+	}
+	return page(q, list, instanceBody.sortable)
+}
+
+func (q *request) expands(what string) bool {
+	return strings.EqualFold(q.query.Get("$expand"), what)
+}
+
+// findInstance is the instance in the path.
+func (q *request) findInstance() (*instance, *problem) {
+	ss, p := q.find()
+	if p != nil {
+		return nil, p
+	}
+	if i := ss.instance(q.route.instance, q.now); i != nil {
+		return i, nil
+	}
+	return nil, instanceNotFound(ss, q.route.instance)
+}
+
+func getInstance(q *request) answer {
+	i, p := q.findInstance()
+	if p != nil {
+		return p.answer()
+	}
+	return answer{status: http.StatusOK, body: i.wire(q.now, q.expands("instanceView"))}
+}
+
+func getInstanceView(q *request) answer {
+	i, p := q.findInstance()
+	if p != nil {
+		return p.answer()
+	}
+	return answer{status: http.StatusOK, body: i.view(q.now)}
+}
+
+// putInstance takes the protection policy out of a model; the rest of an
+// instance does not change.
+func putInstance(q *request) answer {
+	i, p := q.findInstance()
+	if p != nil {
+		return p.answer()
+	}
+	var w struct {
+		Properties struct {
+			ProtectionPolicy *protection `json:"protectionPolicy"`
+		} `json:"properties"`
+	}
+	if p := q.decode(&w); p != nil {
+		return p.answer()
+	}
+	i.protection = protection{}
+	if w.Properties.ProtectionPolicy != nil {
+		i.protection = *w.Properties.ProtectionPolicy
+	}
+	i.set.etag++
+	o := q.server.begin(i.set, q.now, operation{})
+	return q.async(answer{status: http.StatusOK, body: i.wire(q.now, false)}, o)
+}
+
+// deleteInstance is the delete of one instance by its own path.
+func deleteInstance(q *request) answer {
+	ss, p := q.find()
+	if p != nil {
+		return p.answer()
+	}
+	if ss.instance(q.route.instance, q.now) == nil {
+		return answer{status: http.StatusNoContent}
+	}
+	return q.deleteByID(ss, []string{q.route.instance})
+}
+
+// ids is the body of an action on a scale set.
+type ids struct {
+	InstanceIDs []string `json:"instanceIds"`
+}
+
+// postScaleSet runs an action on a scale set.
+func postScaleSet(q *request) answer {
+	ss, p := q.find()
+	if p != nil {
+		return p.answer()
+	}
+	var w ids
+	if p := q.decode(&w); p != nil {
+		return p.answer()
+	}
+	q.instances = w.InstanceIDs
+	if q.route.verb == "delete" {
+		if len(w.InstanceIDs) == 0 {
+			return bad("InvalidParameter", "Required parameter 'instanceIds' is missing (null).").target("instanceIds").answer()
+		}
+		return q.deleteByID(ss, w.InstanceIDs)
+	}
+	if _, ok := powerActions[q.route.verb]; !ok {
+		return fail(http.StatusNotFound, "InvalidResourceType", "The simulator has no action '%s' on a scale set.", q.route.verb).answer()
+	}
+	if len(w.InstanceIDs) == 0 { // no ids: all instances
+		w.InstanceIDs = []string{"*"}
+	}
+	chosen, p := ss.choose(w.InstanceIDs, q.now)
+	if p != nil {
+		return p.answer()
+	}
+	return q.actOn(ss, chosen)
+}
+
+// postInstance runs an action on one instance.
+func postInstance(q *request) answer {
+	i, p := q.findInstance()
+	if p != nil {
+		return p.answer()
+	}
+	q.instances = []string{i.instanceID()}
+	switch _, ok := powerActions[q.route.verb]; {
+	case q.route.verb == "simulateeviction":
+		if !i.set.spot() {
+			return fail(http.StatusConflict, "OperationNotAllowed", "Simulating an eviction is only allowed for spot virtual machines.").answer()
+		}
+		q.server.evict(i, evictionNotice, q.now)
+		return answer{status: http.StatusNoContent}
+	case !ok:
+		return fail(http.StatusNotFound, "InvalidResourceType", "The simulator has no action '%s' on an instance.", q.route.verb).answer()
+	}
+	return q.actOn(i.set, []*instance{i})
+}
+
+// choose resolves instance ids; "*" is all of them. An id that is not listed
+// refuses the whole request.
+func (ss *scaleSet) choose(ids []string, now time.Time) ([]*instance, *problem) {
+	if slices.Contains(ids, "*") {
+		return ss.live(now), nil
+	}
+	var chosen []*instance
+	for _, id := range ids {
+		i := ss.instance(id, now)
+		if i == nil {
+			return nil, staleInstance(id)
+		}
+		if !slices.Contains(chosen, i) {
+			chosen = append(chosen, i)
+		}
+	}
+	return chosen, nil
+}
+
+// deleteByID deletes the named instances, and lowers capacity by as many. A
+// scale set runs one delete at a time.
+func (q *request) deleteByID(ss *scaleSet, ids []string) answer {
+	q.instances = ids
+	for _, o := range ss.operations {
+		if o.deletes && !o.ended(q.now) {
+			return concurrentRequest().answer()
+		}
+	}
+	chosen, p := ss.choose(ids, q.now)
+	if p != nil {
+		return p.answer()
+	}
+	var o operation
+	for _, i := range chosen {
+		q.server.doom(&o, i, q.route.kind, q.now)
+	}
+	ss.etag++
+	return q.async(answer{status: http.StatusAccepted}, q.server.begin(ss, q.now, o))
+}

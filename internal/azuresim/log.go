@@ -1,0 +1,90 @@
+package azuresim
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Request is one answered request, of any of the services.
+type Request struct {
+	Time            time.Time
+	Method          string
+	Path            string // without the query, in the caller's case
+	Kind            string // as Counters counts it
+	ScaleSet        string // in the caller's case; "" when it is about none
+	Status          int    // 499: the request was lost before it was acted upon
+	Code            string // the error's, "" for none
+	RequestID       string // x-ms-request-id of the answer
+	ClientRequestID string // x-ms-client-request-id of the request
+	Principal       string // the caller's client id; "" when unknown
+	IfMatch         string
+	Capacity        *int64   // what the body asked for; nil: nothing
+	InstanceIDs     []string // what the body or, for a single delete, the path named
+}
+
+// keptRequests bounds the log; counters are not bounded by it.
+const keptRequests = 10_000
+
+type requestLog struct {
+	kept   []Request
+	counts map[string]int
+}
+
+func (l *requestLog) add(r Request) {
+	if len(l.kept) >= 2*keptRequests {
+		l.kept = append([]Request(nil), l.kept[keptRequests:]...)
+	}
+	l.kept = append(l.kept, r)
+	if l.counts == nil {
+		l.counts = map[string]int{}
+	}
+	l.counts[r.Kind]++
+}
+
+// Requests are the latest requests, oldest first, at least the last ten thousand
+// when there were as many.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.journal.kept)
+}
+
+// Counters are the numbers of requests answered since the start, by kind: the
+// method, with LIST for the read of a collection, and the resource type with the
+// action, such as
+//
+//	GET virtualMachineScaleSets
+//	LIST virtualMachineScaleSets
+//	LIST virtualMachineScaleSets/virtualMachines
+//	PATCH virtualMachineScaleSets
+//	POST virtualMachineScaleSets/delete
+//	GET operations
+//	POST token
+//	GET metadata/instance
+func (s *Server) Counters() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.journal.counts == nil {
+		return map[string]int{}
+	}
+	return maps.Clone(s.journal.counts)
+}
+
+func (q *request) record(a answer, id string) Request {
+	r := Request{
+		Time: q.now, Method: q.http.Method, Path: q.http.URL.Path, Kind: q.route.kind, ScaleSet: q.route.set,
+		Status: a.status, Code: a.errorCode(), RequestID: id,
+		ClientRequestID: q.http.Header.Get("X-Ms-Client-Request-Id"),
+		IfMatch:         q.http.Header.Get("If-Match"),
+		Capacity:        q.capacity, InstanceIDs: slices.Clone(q.instances),
+	}
+	if q.principal != nil {
+		r.Principal = q.principal.clientID
+	}
+	if r.Method == "" {
+		r.Method = http.MethodGet
+	}
+	return r
+}

@@ -1,0 +1,157 @@
+package azuresim
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// operation is one long-running operation. What it creates decides how it goes
+// on; what it deletes or changes otherwise is decided when it begins.
+type operation struct {
+	id       string
+	location string
+	start    time.Time
+	creates  []*instance   // it ends when all are settled, or as soon as the failing ones have failed
+	deletes  bool          // it removes instances; a scale set has one such operation at a time
+	until    time.Time     // it does not end before this time; zero: start
+	endless  bool          // it never ends
+	errors   []errorDetail // what it fails with, whatever becomes of creates
+}
+
+// begin records an operation on a scale set.
+func (s *Server) begin(ss *scaleSet, now time.Time, o operation) *operation {
+	s.writes++
+	o.id, o.location, o.start = s.guid("operation", s.writes), ss.location, now
+	if s.operations == nil {
+		s.operations = map[string]*operation{}
+	}
+	s.operations[o.id] = &o
+	ss.operations = append(ss.operations, &o)
+	return &o
+}
+
+// end is when the operation ends; zero: never, as things stand.
+func (o *operation) end() time.Time {
+	if o.endless {
+		return time.Time{}
+	}
+	end := o.start
+	if o.until.After(end) {
+		end = o.until
+	}
+	failing := false
+	for _, i := range o.creates {
+		if o.fails(i) {
+			failing = true
+			end = later(end, i.failAt)
+		}
+	}
+	if !failing {
+		for _, i := range o.creates {
+			if i.settledAt().IsZero() {
+				return time.Time{}
+			}
+			end = later(end, i.settledAt())
+		}
+	}
+	return end
+}
+
+// fails reports whether the creation of an instance fails before it is given up.
+func (o *operation) fails(i *instance) bool {
+	return !i.failAt.IsZero() && (i.deleteAt.IsZero() || i.failAt.Before(i.deleteAt))
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func (o *operation) ended(now time.Time) bool { return reached(o.end(), now) }
+
+// forgotten reports whether Azure has dropped the operation's record.
+func (o *operation) forgotten(now time.Time) bool {
+	return o.ended(now) && now.Sub(o.end()) > 24*time.Hour
+}
+
+// failure is the operation's error, nil while it runs and when it succeeded.
+func (o *operation) failure(now time.Time) *errorDetail {
+	if !o.ended(now) {
+		return nil
+	}
+	details := slices.Clone(o.errors)
+	for _, i := range o.creates {
+		if o.fails(i) {
+			details = append(details, i.failure)
+		}
+	}
+	if len(details) == 0 {
+		return nil
+	}
+	return &errorDetail{
+		Code:    "ResourceOperationFailure",
+		Message: "The resource operation completed with terminal provisioning state 'Failed'.",
+		Details: details,
+	}
+}
+
+// operationBody is the body of an operation's status.
+type operationBody struct {
+	StartTime string       `json:"startTime"`
+	EndTime   string       `json:"endTime,omitempty"`
+	Status    string       `json:"status"`
+	Name      string       `json:"name"`
+	Error     *errorDetail `json:"error,omitempty"`
+}
+
+func (q *request) operationPath(o *operation) string {
+	return "/subscriptions/" + q.route.subscription + "/providers/Microsoft.Compute/locations/" + o.location + "/operations/" + o.id
+}
+
+// async adds the headers that lead to an operation. Writes of a resource end
+// with a read of it; actions and deletes have a Location of their own.
+func (q *request) async(a answer, o *operation) answer {
+	a = a.with("Azure-AsyncOperation", q.link(q.operationPath(o), "p", o.id)).
+		with("Retry-After", seconds(q.server.retryAfter()))
+	if q.http.Method == http.MethodPost || q.http.Method == http.MethodDelete {
+		a = a.with("Location", q.link(q.operationPath(o), "p", o.id, "monitor", "true"))
+	}
+	return a
+}
+
+// getOperation answers both forms: the status document, and the Location of an
+// action, which is 202 until it ends.
+func getOperation(q *request) answer {
+	o := q.server.operations[strings.ToLower(q.route.operation)]
+	if o == nil || !strings.EqualFold(o.location, q.route.location) {
+		return fail(http.StatusNotFound, "NotFound", "The entity was not found.").answer()
+	}
+	ended, failure := o.ended(q.now), o.failure(q.now)
+	if q.query.Get("monitor") == "true" {
+		switch {
+		case !ended:
+			return answer{status: http.StatusAccepted}.
+				with("Location", q.link(q.operationPath(o), "p", o.id, "monitor", "true")).
+				with("Retry-After", seconds(q.server.retryAfter()))
+		case failure != nil:
+			return (&problem{status: http.StatusConflict, detail: *failure}).answer()
+		}
+		return answer{status: http.StatusNoContent}
+	}
+	body := operationBody{StartTime: timestamp(o.start), Status: "InProgress", Name: o.id}
+	a := answer{status: http.StatusOK}
+	if !ended {
+		a = a.with("Retry-After", seconds(q.server.retryAfter()))
+	} else {
+		body.EndTime, body.Status, body.Error = timestamp(o.end()), "Succeeded", failure
+		if failure != nil {
+			body.Status = "Failed"
+		}
+	}
+	a.body = body
+	return a
+}

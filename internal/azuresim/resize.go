@@ -1,0 +1,97 @@
+package azuresim
+
+import (
+	"slices"
+	"time"
+)
+
+const maxCapacity = 1000 // instances of a scale set, Azure's limit
+
+// resize makes the live instances n, as a write of sku.capacity does. It grows by
+// creating instances; it shrinks by choosing victims itself, which is the danger
+// of absolute writes. It answers quota, or the operation that was begun.
+func (s *Server) resize(ss *scaleSet, n int, kind string, now time.Time) (*operation, *problem) {
+	live := ss.live(now)
+	if p := s.checkQuota(ss, n-len(live), now); p != nil {
+		return nil, p
+	}
+	var o operation
+	for range n - len(live) {
+		i := s.birth(ss, now)
+		s.strikeNewborn(i, kind)
+		o.creates = append(o.creates, i)
+	}
+	for _, i := range ss.victims(len(live)-n, now) {
+		s.doom(&o, i, kind, now)
+	}
+	return s.begin(ss, now, o), nil
+}
+
+// doom starts the deletion of an instance as part of an operation.
+func (s *Server) doom(o *operation, i *instance, kind string, now time.Time) {
+	i.kill(now)
+	s.strikeDoomed(i, kind)
+	o.deletes = true
+	switch {
+	case !i.deleteFailAt.IsZero():
+		o.until = later(o.until, i.deleteFailAt)
+		o.errors = append(o.errors, i.deleteFailure)
+	case i.goneAt.IsZero():
+		o.endless = true
+	default:
+		o.until = later(o.until, i.goneAt)
+	}
+}
+
+// victims are the n instances Azure removes when capacity is lowered: it first
+// balances the zones, then takes the highest id or, by the scale-in policy, the
+// oldest or the newest. It knows nothing of what runs on them, and spares only
+// the protected.
+func (ss *scaleSet) victims(n int, now time.Time) []*instance {
+	byZone := map[string][]*instance{} // candidates, the next victim last
+	oldest := ss.scaleInPolicy() == "OldestVM"
+	weight := map[string]int{}
+	for _, i := range ss.live(now) {
+		weight[i.zone]++
+		if !i.protection.FromScaleIn && !i.protection.FromScaleSetActions {
+			byZone[i.zone] = append(byZone[i.zone], i)
+		}
+	}
+	for _, list := range byZone {
+		if oldest {
+			slices.Reverse(list)
+		}
+	}
+	before := func(a, b *instance) bool { return (a.number < b.number) == oldest }
+
+	var victims []*instance
+	for len(victims) < n {
+		var next *instance
+		for _, list := range byZone {
+			if len(list) == 0 {
+				continue
+			}
+			c := list[len(list)-1]
+			if next == nil || weight[c.zone] > weight[next.zone] ||
+				weight[c.zone] == weight[next.zone] && before(c, next) {
+				next = c
+			}
+		}
+		if next == nil {
+			break
+		}
+		victims = append(victims, next)
+		weight[next.zone]--
+		byZone[next.zone] = byZone[next.zone][:len(byZone[next.zone])-1]
+	}
+	return victims
+}
+
+func (ss *scaleSet) scaleInPolicy() string {
+	rules, _ := dig(ss.model, "properties", "scaleInPolicy", "rules").([]any)
+	if len(rules) == 0 {
+		return "Default"
+	}
+	rule, _ := rules[0].(string)
+	return rule
+}

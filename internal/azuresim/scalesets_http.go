@@ -1,0 +1,259 @@
+package azuresim
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// find is the scale set in the path.
+func (q *request) find() (*scaleSet, *problem) {
+	for _, ss := range q.server.sets {
+		if strings.EqualFold(ss.subscription, q.route.subscription) &&
+			strings.EqualFold(ss.group, q.route.group) && strings.EqualFold(ss.name, q.route.set) {
+			return ss, nil
+		}
+	}
+	return nil, resourceNotFound("Microsoft.Compute/virtualMachineScaleSets", q.route.set, q.route.group)
+}
+
+func listScaleSets(q *request) answer {
+	list := []map[string]any{}
+	for _, ss := range q.server.sets {
+		if strings.EqualFold(ss.subscription, q.route.subscription) &&
+			(q.route.group == "" || strings.EqualFold(ss.group, q.route.group)) &&
+			(q.route.location == "" || strings.EqualFold(ss.location, q.route.location)) {
+			list = append(list, ss.wire(q.now, q.fault.NullCapacity))
+		}
+	}
+	return page(q, list, func(m map[string]any) string { return strings.ToLower(m["id"].(string)) })
+}
+
+func getScaleSet(q *request) answer {
+	ss, p := q.find()
+	if p != nil {
+		return p.answer()
+	}
+	return answer{status: http.StatusOK, body: ss.wire(q.now, q.fault.NullCapacity)}
+}
+
+// write is the body of a PUT or PATCH of a scale set.
+type write struct {
+	Location *string        `json:"location"`
+	Tags     map[string]any `json:"tags"`
+	SKU      *struct {
+		Name     *string `json:"name"`
+		Tier     *string `json:"tier"`
+		Capacity *int64  `json:"capacity"`
+	} `json:"sku"`
+	Zones      []any          `json:"zones"`
+	Identity   map[string]any `json:"identity"`
+	Plan       map[string]any `json:"plan"`
+	Properties map[string]any `json:"properties"`
+}
+
+// readWrite decodes a write and notes what it asks for.
+func (q *request) readWrite() (write, *problem) {
+	var w write
+	if p := q.decode(&w); p != nil {
+		return w, p
+	}
+	if w.SKU != nil && w.SKU.Capacity != nil {
+		n := *w.SKU.Capacity
+		q.capacity = &n
+		if n < 0 || n > maxCapacity {
+			return w, bad("InvalidParameter",
+				"The value of parameter sku.capacity is invalid: %d is not in the range 0 to %d.", n, maxCapacity).target("sku.capacity")
+		}
+	}
+	return w, nil
+}
+
+// checkETag holds If-Match and If-None-Match against a resource.
+func (q *request) checkETag(current string) *problem {
+	if given := q.http.Header.Get("If-Match"); given != "" && given != "*" && given != current {
+		return etagMismatch(given, current)
+	}
+	if none := q.http.Header.Get("If-None-Match"); none == "*" || none == current {
+		return fail(http.StatusPreconditionFailed, "PreconditionFailed",
+			"Etag provided in if-none-match header %s matches etag %s of resource.", none, current)
+	}
+	return nil
+}
+
+// patchScaleSet merges: what the body does not mention stays. Tags are replaced
+// as a whole.
+func patchScaleSet(q *request) answer {
+	ss, p := q.find()
+	if p != nil {
+		return p.answer()
+	}
+	w, p := q.readWrite()
+	if p == nil {
+		p = q.checkETag(ss.etagText())
+	}
+	if p != nil {
+		return p.answer()
+	}
+	return q.apply(ss, w, func() {
+		if w.Properties != nil {
+			ss.model["properties"] = merge(asMap(ss.model["properties"]), w.Properties)
+		}
+	})
+}
+
+// putScaleSet replaces: properties that the body does not mention are gone, and
+// its capacity, however old the read it came from, is what the set will have. A
+// body without a capacity leaves it.
+func putScaleSet(q *request) answer {
+	w, p := q.readWrite()
+	if p != nil {
+		return p.answer()
+	}
+	ss, p := q.find()
+	if p != nil {
+		return q.create(w)
+	}
+	if p := q.checkETag(ss.etagText()); p != nil {
+		return p.answer()
+	}
+	if w.Location != nil && !strings.EqualFold(*w.Location, ss.location) {
+		return fail(http.StatusConflict, "InvalidResourceLocation",
+			"The resource '%s' already exists in location '%s' in resource group '%s'. A resource with the same name cannot be created in location '%s'. Please select a new resource name.",
+			ss.name, ss.location, ss.group, *w.Location).answer()
+	}
+	return q.apply(ss, w, func() {
+		if w.Properties != nil {
+			ss.model["properties"] = w.Properties
+		}
+		if w.Tags == nil {
+			delete(ss.model, "tags")
+		}
+	})
+}
+
+// create makes the scale set of a PUT to a name that is free.
+func (q *request) create(w write) answer {
+	if w.Location == nil || *w.Location == "" {
+		return bad("LocationRequired", "The location property is required for this definition.").answer()
+	}
+	ss := &scaleSet{
+		subscription: q.route.subscription, group: q.route.group, name: q.route.set, location: *w.Location,
+		model:   map[string]any{"location": *w.Location, "properties": asMap(w.Properties)},
+		version: 1, created: q.now,
+	}
+	if err := q.server.insert(ss); err != nil {
+		return fail(http.StatusConflict, "Conflict", "%v", err).answer()
+	}
+	a := q.apply(ss, w, func() {})
+	if a.status != http.StatusOK {
+		q.server.sets = slices.DeleteFunc(q.server.sets, func(other *scaleSet) bool { return other == ss })
+		return a
+	}
+	a.status = http.StatusCreated
+	return a
+}
+
+// apply carries out a write whose preconditions hold: first the size, which may
+// be refused, then the rest.
+func (q *request) apply(ss *scaleSet, w write, properties func()) answer {
+	capacity := len(ss.live(q.now))
+	if w.SKU != nil && w.SKU.Capacity != nil {
+		capacity = int(*w.SKU.Capacity)
+	}
+	if ss.flexible() && capacity > 0 {
+		return bad("OperationNotAllowed", "The simulator has no instances for Virtual Machine Scale Sets with flexible orchestration.").answer()
+	}
+	before := ss.version
+	if w.Properties != nil || w.Identity != nil || w.Zones != nil || w.SKU != nil && w.SKU.Name != nil && *w.SKU.Name != ss.size() {
+		ss.version++ // what is created now has the new model
+	}
+	undo := maps.Clone(ss.model)
+	if w.SKU != nil {
+		sku := maps.Clone(asMap(ss.model["sku"]))
+		if w.SKU.Name != nil {
+			sku["name"] = *w.SKU.Name
+		}
+		if w.SKU.Tier != nil {
+			sku["tier"] = *w.SKU.Tier
+		}
+		ss.model["sku"] = sku
+	}
+	if w.Tags != nil {
+		ss.model["tags"] = w.Tags
+	}
+	if w.Zones != nil {
+		ss.model["zones"] = w.Zones
+	}
+	if w.Identity != nil {
+		ss.model["identity"] = w.Identity
+	}
+	if w.Plan != nil {
+		ss.model["plan"] = w.Plan
+	}
+	properties()
+	o, p := q.server.resize(ss, capacity, q.route.kind, q.now)
+	if p != nil {
+		ss.model, ss.version = undo, before
+		return p.answer()
+	}
+	ss.etag++
+	return q.async(answer{status: http.StatusOK, body: ss.wire(q.now, false)}, o)
+}
+
+// merge is a deep merge: objects are merged, everything else is replaced, null
+// removes nothing. Neither argument is changed.
+func merge(into, from map[string]any) map[string]any {
+	out := maps.Clone(into)
+	for k, v := range from {
+		switch v := v.(type) {
+		case nil:
+		case map[string]any:
+			out[k] = merge(asMap(out[k]), v)
+		default:
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// statusCount is one row of a scale set's summary.
+type statusCount struct {
+	Code  string `json:"code"`
+	Count int    `json:"count"`
+}
+
+func getScaleSetView(q *request) answer {
+	ss, p := q.find()
+	if p != nil {
+		return p.answer()
+	}
+	counts := []statusCount{}
+	for _, i := range ss.listed(q.now) {
+		code := "ProvisioningState/" + strings.ToLower(i.provisioningState(q.now))
+		found := false
+		for n := range counts {
+			if counts[n].Code == code {
+				counts[n].Count++
+				found = true
+			}
+		}
+		if !found {
+			counts = append(counts, statusCount{code, 1})
+		}
+	}
+	return answer{status: http.StatusOK, body: map[string]any{
+		"virtualMachine": map[string]any{"statusesSummary": counts},
+		"statuses":       []status{provisioningStatus(ss.provisioningState(q.now), q.now)},
+	}}
+}
+
+func provisioningStatus(state string, at time.Time) status {
+	s := status{Code: "ProvisioningState/" + strings.ToLower(state), Level: "Info", DisplayStatus: "Provisioning " + strings.ToLower(state), Time: timestamp(at)}
+	if state == "Failed" {
+		s.Level = "Error"
+	}
+	return s
+}

@@ -1,0 +1,171 @@
+package azuresim
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// limit is a token bucket's shape.
+type limit struct {
+	perMinute float64
+	burst     float64
+}
+
+// bucket is a token bucket; it is refilled when somebody looks.
+type bucket struct {
+	limit  limit
+	tokens float64
+	at     time.Time
+}
+
+func (b *bucket) refill(now time.Time) {
+	b.tokens = min(b.limit.burst, b.tokens+now.Sub(b.at).Minutes()*b.limit.perMinute)
+	b.at = now
+}
+
+// computePolicy is one of the compute provider's throttling policies: a limit
+// for each resource and one for the subscription. Documented 2026-05; those of
+// the instance list and of the delete by id are assumed.
+type computePolicy struct {
+	name                   string
+	resource, subscription limit
+}
+
+// policyOf is the policy a kind of request counts against; false for none.
+func policyOf(kind string) (computePolicy, bool) {
+	method, resource, _ := strings.Cut(kind, " ")
+	switch {
+	case resource == "operations":
+		return computePolicy{"GetOperation", limit{15, 45}, limit{5000, 15000}}, true
+	case kind == "GET "+setsType:
+		return computePolicy{"GetVMScaleSet", limit{12, 36}, limit{800, 2400}}, true
+	case kind == "GET "+setsType+"/instanceView":
+		return computePolicy{"GetVMScaleSetInstanceView", limit{10, 30}, limit{360, 1080}}, true
+	case kind == "LIST "+setsType:
+		return computePolicy{"ListVMScaleSets", limit{}, limit{360, 1080}}, true
+	case kind == "LIST "+vmsType:
+		return computePolicy{"ListVMScaleSetVMs", limit{12, 36}, limit{800, 2400}}, true
+	case method == "GET" && strings.HasPrefix(resource, vmsType):
+		return computePolicy{"GetVMScaleSetVM", limit{12, 36}, limit{2000, 6000}}, true
+	case kind == "POST "+setsType+"/delete":
+		return computePolicy{"DeleteVMScaleSetVMs", limit{4, 12}, limit{175, 525}}, true
+	case strings.HasPrefix(resource, vmsType):
+		return computePolicy{"UpdateVMScaleSetVM", limit{4, 12}, limit{500, 1500}}, true
+	case strings.HasPrefix(resource, setsType):
+		return computePolicy{"UpdateVMScaleSet", limit{4, 12}, limit{500, 1500}}, true
+	}
+	return computePolicy{}, false
+}
+
+// armReads and armWrites are the front door's limits for a principal in a
+// subscription.
+var (
+	armReads  = limit{25 * 60, 250}
+	armWrites = limit{10 * 60, 200}
+)
+
+// spend takes a token. It reports what is left, and how long to wait when there
+// is none.
+func (s *Server) spend(key string, l limit, now time.Time) (left int, wait time.Duration) {
+	b := s.buckets[key]
+	if b == nil {
+		b = &bucket{limit: l, tokens: l.burst, at: now}
+		if s.buckets == nil {
+			s.buckets = map[string]*bucket{}
+		}
+		s.buckets[key] = b
+	}
+	b.refill(now)
+	if b.tokens >= 1 {
+		b.tokens--
+		return int(b.tokens), 0
+	}
+	if !s.Throttle {
+		return 0, 0
+	}
+	missing := (1 - b.tokens) / l.perMinute
+	return 0, time.Duration(math.Ceil(missing*60)) * time.Second
+}
+
+// sweepBuckets drops the buckets that are full again, which changes nothing.
+func (s *Server) sweepBuckets(now time.Time) {
+	for key, b := range s.buckets {
+		b.refill(now)
+		if b.tokens >= b.limit.burst {
+			delete(s.buckets, key)
+		}
+	}
+}
+
+// throttle counts the request against its buckets, and refuses it when one is
+// empty and the server throttles.
+func (q *request) throttle() *problem {
+	s, kind := q.server, q.route.kind
+	subscription := strings.ToLower(q.route.subscription)
+	caller := ""
+	if q.principal != nil {
+		caller = q.principal.clientID
+	}
+	class, l := "reads", armReads
+	if q.http.Method != http.MethodGet {
+		class, l = "writes", armWrites
+	}
+	if q.http.Method == http.MethodDelete {
+		class = "deletes"
+	}
+	left, wait := s.spend("arm/"+class+"/"+subscription+"/"+caller, l, q.now)
+	q.remaining = append(q.remaining, [2]string{"X-Ms-Ratelimit-Remaining-Subscription-" + class, fmt.Sprint(left)})
+	if wait > 0 {
+		p := fail(http.StatusTooManyRequests, "SubscriptionRequestsThrottled",
+			"Number of requests for subscription '%s' and operation '%s' exceeded the limit. Please try again after '%s' seconds.", q.route.subscription, class, seconds(wait))
+		p.header = http.Header{"Retry-After": {seconds(wait)}}
+		return p
+	}
+	policy, ok := policyOf(kind)
+	if !ok {
+		return nil
+	}
+	var parts []string
+	if policy.resource != (limit{}) {
+		key := strings.ToLower(policy.name + "/" + subscription + "/" + q.route.group + "/" + q.route.set + "/" + q.route.instance + "/" + q.route.operation)
+		left, wait = s.spend(key, policy.resource, q.now)
+		parts = append(parts, fmt.Sprintf("Microsoft.Compute/%sResource;%d", policy.name, left))
+		if wait > 0 {
+			return tooMany(policy.name+"Resource", policy.resource, wait)
+		}
+	}
+	left, wait = s.spend(strings.ToLower(policy.name+"/"+subscription), policy.subscription, q.now)
+	parts = append(parts, fmt.Sprintf("Microsoft.Compute/%sSubscription;%d", policy.name, left))
+	if wait > 0 {
+		return tooMany(policy.name+"Subscription", policy.subscription, wait)
+	}
+	q.remaining = append(q.remaining, [2]string{"X-Ms-Ratelimit-Remaining-Resource", strings.Join(parts, ",")})
+	return nil
+}
+
+// tooMany is the compute provider's refusal, which comes without the envelope.
+func tooMany(policy string, l limit, wait time.Duration) *problem {
+	return &problem{
+		status: http.StatusTooManyRequests, bare: true,
+		header: http.Header{"Retry-After": {seconds(wait)}},
+		detail: errorDetail{
+			Code:    "OperationNotAllowed",
+			Message: "The server rejected the request because too many requests have been received for this subscription.",
+			Details: []errorDetail{{
+				Code: "TooManyRequests", Target: policy,
+				Message: fmt.Sprintf(`{"operationGroup":%q,"allowedRequestCount":%d,"measuredRequestCount":%d}`, policy, int(l.burst), int(l.burst)+1),
+			}},
+		},
+	}
+}
+
+// decorate adds what is left in the buckets to an answer.
+func (q *request) decorate(a answer) answer {
+	for _, r := range q.remaining {
+		a = a.with(r[0], r[1])
+	}
+	return a
+}

@@ -1,0 +1,73 @@
+package azuresim
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+)
+
+// Transport carries requests to the server inside the process: no sockets, so
+// that a whole world fits in one. Any host reaches Resource Manager and the token
+// authority, by http or https; the metadata address reaches the metadata service
+// of one machine.
+type Transport struct {
+	Server  *Server
+	Machine string // the machine the client runs on, by resource id or name; "": on none, its metadata service is out of reach
+}
+
+// MetadataHost is the address of the metadata service.
+const MetadataHost = "169.254.169.254"
+
+// errBroken is what a client sees of a broken connection.
+var errBroken = fmt.Errorf("azuresim: connection closed: %w", io.ErrUnexpectedEOF)
+
+// RoundTrip implements [http.RoundTripper]. It does not wait, and honours a
+// context that has ended.
+func (t *Transport) RoundTrip(r *http.Request) (resp *http.Response, err error) {
+	if r.Body != nil {
+		defer r.Body.Close()
+	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if e := recover(); e != nil {
+			if e, ok := e.(error); !ok || !errors.Is(e, http.ErrAbortHandler) {
+				panic(e)
+			}
+			resp, err = nil, errBroken
+		}
+	}()
+	served := r.Clone(r.Context())
+	if served.Body == nil {
+		served.Body = http.NoBody
+	}
+	if served.Method == "" {
+		served.Method = http.MethodGet
+	}
+	served.RequestURI = r.URL.RequestURI()
+
+	var handler http.Handler = t.Server
+	if r.URL.Hostname() == MetadataHost {
+		if t.Machine == "" {
+			return nil, fmt.Errorf("azuresim: dial %s: no route to host", MetadataHost)
+		}
+		handler = t.Server.Metadata(t.Machine)
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, served)
+	resp = w.Result()
+	resp.Request = r
+	if r.Method == http.MethodHead {
+		resp.Body = io.NopCloser(bytes.NewReader(nil))
+	}
+	return resp, nil
+}
+
+// Client is an HTTP client on a machine, by resource id or name, or on none ("").
+func (s *Server) Client(machine string) *http.Client {
+	return &http.Client{Transport: &Transport{Server: s, Machine: machine}}
+}
