@@ -1,0 +1,58 @@
+package scheduling
+
+import (
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	v1helper "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	daemon "k8s.io/kubernetes/pkg/controller/daemon/util"
+	"k8s.io/kubernetes/pkg/features"
+)
+
+// Daemons are the pods that the snapshot's DaemonSets would run on this node, one each, in the order of the DaemonSets: those
+// whose node selector and affinity match and that tolerate its NoSchedule and NoExecute taints, with the tolerations that
+// the daemon controller gives every daemon. They are named "<DaemonSet>-<node>" and bound to the node. Whether they fit is
+// not asked: the controller makes them all the same. DaemonSets that are being deleted make none.
+func (c *Checker) Daemons(node *corev1.Node) []*corev1.Pod {
+	var pods []*corev1.Pod
+	for _, ds := range c.snapshot.Objects.DaemonSets {
+		if ds.DeletionTimestamp != nil {
+			continue
+		}
+		if p := daemonPod(ds, node.Name); runsDaemon(node, p) {
+			pods = append(pods, p)
+		}
+	}
+	return pods
+}
+
+// daemonPod is what the daemon controller would make for a node of that name. A template that names a node keeps it.
+func daemonPod(ds *appsv1.DaemonSet, node string) *corev1.Pod {
+	template := ds.Spec.Template.DeepCopy()
+	p := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	p.Namespace, p.Name = ds.Namespace, ds.Name+"-"+node
+	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(ds, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))}
+	if p.Spec.NodeName == "" {
+		p.Spec.NodeName = node
+	}
+	daemon.AddOrUpdateDaemonPodTolerations(&p.Spec)
+	return p
+}
+
+// runsDaemon holds the conditions under which the daemon controller runs its pod on a node; kube-scheduler's Filter plugins
+// come only after that.
+func runsDaemon(n *corev1.Node, p *corev1.Pod) bool {
+	if p.Spec.NodeName != n.Name {
+		return false
+	}
+	// A selector that cannot be parsed matches nothing, as for the controller.
+	if match, _ := nodeaffinity.GetRequiredNodeAffinity(p).Match(n); !match {
+		return false
+	}
+	operators := utilfeature.DefaultFeatureGate.Enabled(features.TaintTolerationComparisonOperators)
+	_, repelled := v1helper.FindMatchingUntoleratedTaint(logr.Discard(), n.Spec.Taints, p.Spec.Tolerations, repels, operators)
+	return !repelled
+}

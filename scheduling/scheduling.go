@@ -1,0 +1,28 @@
+// Package scheduling answers one question: would kube-scheduler put this pod on that node? It asks kube-scheduler's own
+// Filter plugins, of the release that go.mod names and with that release's default feature gates, so that a prediction and
+// what then happens do not differ by somebody's reading of the rules. A [Checker] starts from a snapshot and takes what-ifs
+// in place and back.
+//
+// Asked are NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, PodTopologySpread and
+// InterPodAffinity. Not asked are the plugins about volumes and devices, about which a snapshot says nothing; nominated
+// pods and preemption are left out as well: a pod that would have to push another one out does not fit.
+package scheduling
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Future is the node of that name which a machine made after the template will become: hostname label set, Ready and nothing
+// else among its conditions, schedulable, without provider id. The template is not changed and shares nothing with it.
+func Future(template *corev1.Node, name string) *corev1.Node {
+	n := template.DeepCopy()
+	n.Name, n.UID, n.ResourceVersion = name, "", ""
+	if n.Labels == nil {
+		n.Labels = make(map[string]string, 1)
+	}
+	n.Labels[corev1.LabelHostname] = name
+	n.Spec.ProviderID = ""
+	n.Spec.Unschedulable = false
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	return n
+}
