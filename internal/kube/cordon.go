@@ -1,0 +1,129 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// tries is how often a change of a node is computed and sent until no other change came in between.
+const tries = 5
+
+// Cordon puts a node on the removal ladder, in one request: it adds the removal taint, or replaces it, marks the node
+// unschedulable and names its machine in [cluster.MachineAnnotation]. Everything else on the node stays. A node that already
+// is as asked is not written to. [ErrHeld] for a node that somebody else has cordoned, [ErrGone] for one that is not there.
+func (w Writer) Cordon(ctx context.Context, node string, uid types.UID, r cluster.Removal, m cluster.Machine) error {
+	return w.change(ctx, "cordon", node, uid, func(n *corev1.Node) error {
+		if _, ours := cluster.RemovalOf(n); n.Spec.Unschedulable && !ours {
+			return ErrHeld
+		}
+		n.Spec.Taints = append(foreignTaints(n), r.Taint())
+		n.Spec.Unschedulable = true
+		if n.Annotations == nil {
+			n.Annotations = map[string]string{}
+		}
+		n.Annotations[cluster.MachineAnnotation] = m.String()
+		return nil
+	})
+}
+
+// Uncordon takes back what [Writer.Cordon] did. A node without the removal taint stays unschedulable if it is: somebody else
+// made it so. A node that is gone, or has nothing to be taken back, is nil.
+func (w Writer) Uncordon(ctx context.Context, node string, uid types.UID) error {
+	err := w.change(ctx, "uncordon", node, uid, func(n *corev1.Node) error {
+		if _, ours := cluster.RemovalOf(n); ours {
+			n.Spec.Unschedulable = false
+		}
+		n.Spec.Taints = foreignTaints(n)
+		delete(n.Annotations, cluster.MachineAnnotation)
+		return nil
+	})
+	if errors.Is(err, ErrGone) {
+		return nil
+	}
+	return err
+}
+
+func foreignTaints(n *corev1.Node) []corev1.Taint {
+	return slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return t.Key == cluster.RemovalTaint })
+}
+
+// change reads the node, lets edit change taints, unschedulable and the machine annotation of its copy, and sends these as a
+// patch that holds only for the version that was read. An edit without effect sends nothing; one that returns an error, which
+// is a sentinel, ends it.
+func (w Writer) change(ctx context.Context, verb, node string, uid types.UID, edit func(*corev1.Node) error) error {
+	object := "node " + node
+	var conflict error
+	for range tries {
+		was, err := w.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return failed(verb, object, ErrGone, nil)
+		case err != nil:
+			return failed(verb, object, nil, err)
+		case was.UID != uid:
+			return failed(verb, object, ErrGone, nil)
+		}
+		becomes := was.DeepCopy()
+		if err := edit(becomes); err != nil {
+			return failed(verb, object, err, nil)
+		}
+		if unchanged(was, becomes) {
+			return nil
+		}
+		_, err = w.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, nodePatch(becomes), metav1.PatchOptions{})
+		switch {
+		case err == nil:
+			return nil
+		case apierrors.IsNotFound(err):
+			return failed(verb, object, ErrGone, nil)
+		case !apierrors.IsConflict(err):
+			return failed(verb, object, nil, err)
+		}
+		conflict = err
+	}
+	return failed(verb, object, ErrConflict, conflict)
+}
+
+func unchanged(a, b *corev1.Node) bool {
+	return a.Spec.Unschedulable == b.Spec.Unschedulable &&
+		a.Annotations[cluster.MachineAnnotation] == b.Annotations[cluster.MachineAnnotation] &&
+		slices.EqualFunc(a.Spec.Taints, b.Spec.Taints, func(a, b corev1.Taint) bool {
+			return a.MatchTaint(&b) && a.Value == b.Value && a.TimeAdded.Equal(b.TimeAdded)
+		})
+}
+
+// nodePatch is a merge patch of the three things that sluice sets on a node. Taints are one value to the API server, so all
+// of them are sent; the resource version keeps those that others set meanwhile.
+func nodePatch(n *corev1.Node) []byte {
+	var machine, unschedulable, taints any // nil takes the field away
+	if m, ok := n.Annotations[cluster.MachineAnnotation]; ok {
+		machine = m
+	}
+	if n.Spec.Unschedulable {
+		unschedulable = true
+	}
+	if len(n.Spec.Taints) > 0 {
+		taints = n.Spec.Taints
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{
+			"uid":             n.UID,
+			"resourceVersion": n.ResourceVersion,
+			"annotations":     map[string]any{cluster.MachineAnnotation: machine},
+		},
+		"spec": map[string]any{"unschedulable": unschedulable, "taints": taints},
+	})
+	if err != nil {
+		panic("kube: a node's taints cannot be encoded: " + err.Error()) // they were decoded from JSON or protobuf
+	}
+	return patch
+}

@@ -1,0 +1,166 @@
+package kube
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+)
+
+// watchRenewal is how long a watch may be silent before it is opened anew where it stood. API servers send a bookmark about
+// once a minute, which is too late to tell a quiet cluster from a view that has gone stale (S-20: 60 s).
+const watchRenewal = 40 * time.Second
+
+// retries of a list or watch that failed: soon, then ever later, slower for each of many clients at random.
+var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 7, Cap: 20 * time.Second}
+
+// feed follows one resource. It is the store of a reflector rather than an informer: what the API server says is visible
+// when the reflector's call returns, bookmarks are heard, and no second copy or queue stands in between.
+type feed[T object] struct {
+	of     resource[T]
+	client any // the clientset, asked only whether it can stream lists
+	now    func() time.Time
+	log    *slog.Logger
+
+	stirred func()          // called without the lock when the state may have changed
+	notice  func(change[T]) // called without the lock, in order, for changes after the first read; may be nil
+
+	mu       sync.Mutex
+	held     *collection[T]
+	version  uint64           // highest resource version that held shows
+	last     time.Time        // when the API server last said something
+	listed   bool             // held was filled by a whole read
+	followed bool             // listed, and then or later watched
+	watched  bool             // the latest request to watch was accepted
+	errs     map[string]error // by verb, the latest answer if that was an error
+	watcher  watch.Interface  // the latest
+	silence  *time.Timer      // stops watcher; nil while nothing may yet be expected of it
+}
+
+// state is how far a feed has come.
+type state struct {
+	following    bool    // its objects are whole and watched
+	everFollowed bool    // they once were
+	denied       []Right // why it cannot follow, when rights are what it lacks
+	err          error   // the latest answer, if that was an error
+}
+
+func newFeed[T object](client any, of resource[T], o Options, stirred func(), notice func(change[T])) *feed[T] {
+	return &feed[T]{of: of, client: client, now: o.Now, log: o.Log, stirred: stirred, notice: notice, held: newCollection[T](), errs: map[string]error{}}
+}
+
+// run lists and watches until ctx is done.
+func (f *feed[T]) run(ctx context.Context) {
+	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			l, err := f.of.list(ctx, o) // the reflector's own context has no end
+			f.answered(ctx, "list", err)
+			return l, err
+		},
+		WatchFuncWithContext: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			w, err := f.of.watch(ctx, o)
+			f.answered(ctx, "watch", err)
+			if err == nil {
+				f.opened(w, o.SendInitialEvents != nil && *o.SendInitialEvents)
+			}
+			return w, err
+		},
+	}, f.client)
+	reflector := cache.NewReflectorWithOptions(source, f.of.empty, f, cache.ReflectorOptions{Name: f.of.name, Backoff: new(retries)})
+	_ = retries.DelayWithReset(clock.RealClock{}, 2*time.Minute).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+		if err := reflector.ListAndWatchWithContext(ctx); err != nil && ctx.Err() == nil {
+			f.log.Warn("list and watch", "resource", f.of.name, "err", err)
+		}
+		return false, nil // so that only ctx ends it
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.silence != nil {
+		f.silence.Stop()
+	}
+}
+
+// answered notes what the API server answered to a list or to the opening of a watch.
+func (f *feed[T]) answered(ctx context.Context, verb string, err error) {
+	if err != nil && ctx.Err() != nil {
+		return // nobody waited for the answer
+	}
+	f.mu.Lock()
+	f.errs[verb] = err
+	if err == nil {
+		f.last = f.now()
+	}
+	if verb == "watch" {
+		f.watched = err == nil
+		f.followed = f.followed || f.listed && f.watched
+	}
+	f.mu.Unlock()
+	f.stirred()
+}
+
+// opened begins to expect signs of life from a watch; from one that streams the first read only when that is complete.
+func (f *feed[T]) opened(w watch.Interface, streams bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.silence != nil {
+		f.silence.Stop()
+		f.silence = nil
+	}
+	f.watcher = w
+	if !streams {
+		f.expect()
+	}
+}
+
+// expect gives the watch another [watchRenewal] to say something. The caller holds the lock.
+func (f *feed[T]) expect() {
+	switch {
+	case f.silence != nil:
+		f.silence.Reset(watchRenewal)
+	case f.watcher != nil:
+		f.silence = time.AfterFunc(watchRenewal, f.watcher.Stop)
+	}
+}
+
+func (f *feed[T]) state() state {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := state{following: f.listed && f.watched, everFollowed: f.followed}
+	for _, verb := range []string{"list", "watch"} {
+		if err := f.errs[verb]; err != nil {
+			s.err = err
+			if apierrors.IsForbidden(err) && (f.listed || f.errs["list"] != nil) {
+				s.denied = append(s.denied, Right{Verb: verb, Resource: f.of.name, Group: f.of.group})
+			}
+		}
+	}
+	return s
+}
+
+func (f *feed[T]) objects() []T {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.held.objects()
+}
+
+func (f *feed[T]) seen() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.version
+}
+
+func (f *feed[T]) heard() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
+func (f *feed[T]) resource() string { return f.of.name }

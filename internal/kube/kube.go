@@ -1,0 +1,191 @@
+// Package kube reads the Kubernetes objects that decisions rest on and performs the few writes that sluice makes to them.
+//
+// Reading is an [Observer], which follows the API server for as long as the program runs, or [List], which reads once. Both
+// hand out objects that [Trim] has reduced to what decisions read. Writing is a [Writer]: cordon, uncordon, evict, delete a
+// node, each one request that may be repeated and that does nothing to any object but the one meant.
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// DefaultPatience is how long [Observer.Start] tries an API server that does not answer.
+const DefaultPatience = 30 * time.Second
+
+// ErrNotStarted is what [Observer.Objects] answers before [Observer.Start] has returned nil.
+var ErrNotStarted = errors.New("the observer has not read the cluster yet")
+
+// Options of an [Observer]. The zero value is ready for use.
+type Options struct {
+	Now      func() time.Time // stamps what the API server says, for [Observer.Silent]; nil means time.Now
+	Patience time.Duration    // how long Start tries an API server that does not answer; 0 means [DefaultPatience]
+	Log      *slog.Logger     // hears of lists and watches that end with an error; nil means nobody does
+}
+
+// Observer follows nodes, pods, daemon sets, disruption budgets and namespaces, one list and watch each, for its whole life.
+// Its methods may be called from several goroutines.
+type Observer struct {
+	patience time.Duration
+	triggers *triggers
+	wake     chan struct{} // holds one token while a feed has changed its state since Start looked
+
+	nodes      *feed[*corev1.Node]
+	pods       *feed[*corev1.Pod]
+	daemonSets *feed[*appsv1.DaemonSet]
+	budgets    *feed[*policyv1.PodDisruptionBudget]
+	namespaces *feed[*corev1.Namespace]
+	feeds      []anyFeed // the five above
+}
+
+// anyFeed is a feed whose type of object does not matter.
+type anyFeed interface {
+	run(context.Context)
+	state() state
+	seen() uint64
+	heard() time.Time
+	resource() string
+}
+
+// NewObserver returns an observer that has read nothing yet.
+func NewObserver(client kubernetes.Interface, o Options) *Observer {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Patience == 0 {
+		o.Patience = DefaultPatience
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	ob := &Observer{patience: o.Patience, triggers: newTriggers(), wake: make(chan struct{}, 1)}
+	r := resourcesOf(client)
+	ob.nodes = newFeed(client, r.nodes, o, ob.stirred, ob.triggers.node)
+	ob.pods = newFeed(client, r.pods, o, ob.stirred, ob.triggers.pod)
+	ob.daemonSets = newFeed(client, r.daemonSets, o, ob.stirred, nil)
+	ob.budgets = newFeed(client, r.budgets, o, ob.stirred, nil)
+	ob.namespaces = newFeed(client, r.namespaces, o, ob.stirred, nil)
+	ob.feeds = []anyFeed{ob.nodes, ob.pods, ob.daemonSets, ob.budgets, ob.namespaces}
+	return ob
+}
+
+func (o *Observer) stirred() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Start begins to follow the API server and returns once every kind of object has been read and is being watched. It goes on
+// until ctx is done, through lost connections and expired watches, without further errors: see [Observer.Silent]. When it
+// returns an error it has stopped. The error is an [*AccessError] when rights are missing; all that are missing are named in
+// it. Otherwise it wraps the last answer, or ctx's error. Start is called once.
+func (o *Observer) Start(ctx context.Context) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		if err != nil {
+			cancel()
+		}
+	}()
+	for _, f := range o.feeds {
+		go f.run(ctx)
+	}
+	patience := time.NewTimer(o.patience)
+	defer patience.Stop()
+	for {
+		if done, err := o.settled(); done {
+			return err
+		}
+		select {
+		case <-o.wake:
+		case <-patience.C:
+			return o.unreachable(fmt.Errorf("no answer within %s", o.patience))
+		case <-ctx.Done():
+			return o.unreachable(ctx.Err())
+		}
+	}
+}
+
+// settled says whether every feed either follows its resource or may not, and in the second case why.
+func (o *Observer) settled() (bool, error) {
+	var missing []Right
+	for _, f := range o.feeds {
+		s := f.state()
+		if s.following {
+			continue
+		}
+		if len(s.denied) == 0 {
+			return false, nil
+		}
+		missing = append(missing, s.denied...)
+	}
+	if len(missing) > 0 {
+		return true, &AccessError{Missing: missing}
+	}
+	return true, nil
+}
+
+// unreachable explains why Start gave up: the first feed that is behind and what the API server last answered to it.
+func (o *Observer) unreachable(cause error) error {
+	for _, f := range o.feeds {
+		if s := f.state(); !s.following && s.err != nil {
+			return fmt.Errorf("read %s from the API server: %w: %w; check its address in the kubeconfig and the network between", f.resource(), cause, s.err)
+		}
+	}
+	return fmt.Errorf("read from the API server: %w; check its address in the kubeconfig and the network between", cause)
+}
+
+// Objects is what the API server has said until now. Slices and objects are shared with earlier and later calls and belong
+// to nobody: an object that did not change is the same pointer, a kind that did not change the same slice. The kinds are
+// read one after another, so that a pod may be on a node that is not listed yet.
+func (o *Observer) Objects() (cluster.Objects, error) {
+	for _, f := range o.feeds {
+		if !f.state().everFollowed {
+			return cluster.Objects{}, ErrNotStarted
+		}
+	}
+	return cluster.Objects{
+		Pods:       o.pods.objects(), // before the nodes: a pod is then seldom on a node that is missing
+		Nodes:      o.nodes.objects(),
+		DaemonSets: o.daemonSets.objects(),
+		Budgets:    o.budgets.objects(),
+		Namespaces: o.namespaces.objects(),
+	}, nil
+}
+
+// Triggers delivers reasons to decide before the next regular cycle. It holds at most one [Trigger], into which all that
+// happens until it is received is gathered; nothing ever waits for its reader. What the first read found is no trigger.
+func (o *Observer) Triggers() <-chan Trigger { return o.triggers.c }
+
+// Seen is the highest resource version of a resource ("nodes", "pods", ...) that [Observer.Objects] shows: the newest object
+// or deletion handled, or the version that a list or bookmark vouched for. It is 0 before the first read, for a resource
+// that is not followed, and where the API server's versions are not numbers.
+func (o *Observer) Seen(resource string) uint64 {
+	for _, f := range o.feeds {
+		if f.resource() == resource {
+			return f.seen()
+		}
+	}
+	return 0
+}
+
+// Silent is how long the API server has said nothing about the resource it has been silent about longest: no list, no event,
+// no bookmark, no watch accepted. A watch that stays silent for [watchRenewal] is opened anew, so that a longer silence means
+// that the view is stale and not that the cluster is quiet. It is a very long time before the first read.
+func (o *Observer) Silent(now time.Time) time.Duration {
+	var longest time.Duration
+	for _, f := range o.feeds {
+		longest = max(longest, now.Sub(f.heard()))
+	}
+	return longest
+}

@@ -1,0 +1,91 @@
+package kube
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// Cause is something that happened in the cluster which may change what is to be done.
+type Cause string
+
+// The causes of a [Trigger].
+const (
+	PodUnschedulable Cause = "pod unschedulable" // the scheduler found no node for a pod
+	PodGone          Cause = "pod gone"          // a pod finished, or left unfinished
+	NodeAppeared     Cause = "node appeared"
+	NodeReadiness    Cause = "node readiness" // a node became Ready, or ceased to be
+	NodeLeft         Cause = "node left"
+)
+
+// Trigger is what happened since the one before it was received.
+type Trigger struct {
+	Causes []Cause // sorted, each once; never empty
+
+	// Unschedulable is when the scheduler first found no node for the pod that has waited longest among those that
+	// turned unschedulable, as the API server has it. Zero without such a pod.
+	Unschedulable time.Time
+}
+
+// triggers gathers causes into the one Trigger that its channel holds.
+type triggers struct {
+	mu sync.Mutex // held while sending: nobody else fills c after it was emptied
+	c  chan Trigger
+}
+
+func newTriggers() *triggers { return &triggers{c: make(chan Trigger, 1)} }
+
+// raise never blocks.
+func (t *triggers) raise(cause Cause, unschedulable time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	next := Trigger{Causes: []Cause{cause}, Unschedulable: unschedulable}
+	select {
+	case waiting := <-t.c:
+		next = waiting.and(next)
+	default:
+	}
+	t.c <- next
+}
+
+func (t Trigger) and(o Trigger) Trigger {
+	both := Trigger{Causes: slices.Concat(t.Causes, o.Causes), Unschedulable: t.Unschedulable}
+	slices.Sort(both.Causes)
+	both.Causes = slices.Compact(both.Causes)
+	if both.Unschedulable.IsZero() || !o.Unschedulable.IsZero() && o.Unschedulable.Before(both.Unschedulable) {
+		both.Unschedulable = o.Unschedulable
+	}
+	return both
+}
+
+func (t *triggers) pod(c change[*corev1.Pod]) {
+	switch {
+	case c.vanished:
+		if !cluster.Finished(c.before) {
+			t.raise(PodGone, time.Time{})
+		}
+	case cluster.Finished(c.after):
+		if !c.appeared && !cluster.Finished(c.before) {
+			t.raise(PodGone, time.Time{})
+		}
+	case c.after.Spec.NodeName == "" && cluster.Unschedulable(c.after):
+		if c.appeared || !cluster.Unschedulable(c.before) {
+			t.raise(PodUnschedulable, cluster.UnschedulableSince(c.after).UTC())
+		}
+	}
+}
+
+func (t *triggers) node(c change[*corev1.Node]) {
+	switch {
+	case c.vanished:
+		t.raise(NodeLeft, time.Time{})
+	case c.appeared:
+		t.raise(NodeAppeared, time.Time{})
+	case cluster.Ready(c.before) != cluster.Ready(c.after):
+		t.raise(NodeReadiness, time.Time{})
+	}
+}
