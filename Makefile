@@ -1,0 +1,46 @@
+# Everything needs Go alone: no C compiler, no tool installed by hand. Tools are built from tools.mod on first use.
+export CGO_ENABLED = 0
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+TOOL    := $(GO) tool -modfile=tools.mod
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/sluice
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/sluice ./cmd/sluice
+
+.PHONY: playground
+playground: ## play the story on a real control plane; ARGS=--keep leaves it up for kubectl
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/playground ./cmd/playground
+	@bin/playground $(ARGS)
+
+.PHONY: test
+test: ## run every test, those on the real control plane included
+	$(GO) test ./...
+
+.PHONY: bench
+bench: ## run the benchmarks and no test
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: lint
+lint: ## run the linters
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: fmt
+fmt: ## format the Go files
+	$(TOOL) golangci-lint fmt ./...
+
+.PHONY: vuln
+vuln: ## look for known vulnerabilities in what is linked (asks vuln.go.dev)
+	$(TOOL) govulncheck ./...
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin

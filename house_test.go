@@ -1,0 +1,243 @@
+package sluice_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"io"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// module is the import path that all packages of the house begin with.
+const module = "sluice.dev/sluice/"
+
+// pure packages decide. They have no clock, no client, no logger and no goroutine: see [TestCoreHasNoClock].
+var pure = []string{"cluster", "guard", "journal", "plan", "policy", "reason", "scheduling"}
+
+// contract packages may be imported from outside as the pure ones may, and are what a cloud has to keep.
+var contract = []string{"cloud", "cloud/cloudtest"}
+
+// rooms is the import table: which of our packages each of our packages may import outside its tests. A package without a row
+// fails; "..." stands for all packages that no rule of [borders] forbids. docs/architecture.md says why.
+var rooms = map[string][]string{
+	"reason":     {},
+	"cluster":    {"reason"},
+	"policy":     {"cluster", "reason"},
+	"cloud":      {"cluster"},
+	"guard":      {"cluster", "policy", "reason"},
+	"scheduling": {"cluster", "reason"},
+	"plan":       {"cluster", "policy", "reason", "scheduling"},
+	"journal":    {"cluster", "plan", "policy", "reason"},
+
+	"cloud/cloudtest":  {"cloud", "cluster"},
+	"internal/imds":    {},
+	"internal/azure":   {"cloud", "cluster", "internal/imds", "reason"},
+	"internal/kube":    {"cluster", "guard", "plan", "reason"},
+	"internal/actuate": {"cloud", "cluster", "guard", "internal/kube", "plan", "policy", "reason"},
+	"internal/report":  {"cluster", "journal", "plan", "policy", "reason"},
+	"internal/web":     {"cluster", "internal/report", "journal", "plan", "reason"},
+	"internal/app": {
+		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
+		"internal/actuate", "internal/azure", "internal/imds", "internal/kube", "internal/report", "internal/web",
+	},
+
+	"internal/azuresim":              {},
+	"internal/kubesim":               {},
+	"internal/controlplane":          {},
+	"internal/controlplane/kubelets": {},
+	"internal/world": {
+		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
+		"internal/app", "internal/azuresim", "internal/kubesim",
+	},
+
+	"cmd/sluice":     {"..."},
+	"cmd/playground": {"..."},
+}
+
+// border keeps an import path, and everything below it, to a few of our packages.
+type border struct {
+	path    string
+	code    []string // packages that may import it; with "/..." also those below
+	tests   []string // packages whose tests may import it too
+	because string
+}
+
+var borders = []border{
+	{
+		path: "k8s.io/kubernetes", code: []string{"scheduling", "internal/controlplane/..."},
+		because: "only scheduling asks kube-scheduler's plugins and only controlplane runs Kubernetes",
+	},
+	{
+		path: "go.etcd.io/etcd/server", code: []string{"internal/controlplane/..."},
+		because: "only controlplane runs an etcd",
+	},
+	{
+		path: "github.com/Azure/azure-sdk-for-go", code: []string{"internal/azure", "internal/imds"}, tests: []string{"internal/azuresim"},
+		because: "Azure's words stay in azure and imds; azuresim is tested by the real client",
+	},
+	{
+		path: "sluice.dev/sluice/internal/azuresim", code: []string{"internal/world", "cmd/playground"},
+		tests:   []string{"internal/actuate", "internal/app", "internal/azure", "internal/imds", "cmd/sluice"},
+		because: "what runs in a user's cluster holds no simulator",
+	},
+	{
+		path: "sluice.dev/sluice/internal/kubesim", code: []string{"internal/world"},
+		tests:   []string{"internal/actuate", "internal/app", "internal/kube", "internal/report", "cmd/sluice"},
+		because: "what runs in a user's cluster holds no simulator",
+	},
+	{
+		path: "sluice.dev/sluice/internal/controlplane", code: []string{"internal/controlplane/...", "cmd/playground"},
+		tests:   []string{"internal/app", "internal/kube", "internal/report", "scheduling"},
+		because: "the product binary links no Kubernetes API server",
+	},
+}
+
+// tethers name what a main must not link, however far down it is imported.
+var tethers = map[string][]string{
+	"cmd/sluice": {"k8s.io/kubernetes/cmd", "go.etcd.io/etcd/server", "sluice.dev/sluice/internal/controlplane"},
+}
+
+// A listed package is one of ours as go list describes it.
+type listed struct {
+	ImportPath                               string
+	Imports, TestImports, XTestImports, Deps []string
+}
+
+// room is the package's path inside the module, "" for the root.
+func (p listed) room() string {
+	return strings.TrimSuffix(strings.TrimPrefix(p.ImportPath+"/", module), "/")
+}
+
+// TestImportsPointInward holds the import table. A package enters it in the commit that creates the package.
+func TestImportsPointInward(t *testing.T) {
+	for _, p := range listPackages(t) {
+		room := p.room()
+		if room == "" {
+			continue // this package: nothing but tests
+		}
+		allowed, known := rooms[room]
+		if !known {
+			t.Errorf("%s is not in the import table: say in house_test.go what it may import", room)
+			continue
+		}
+		if !within(room, "internal/...", "cmd/...") && !slices.Contains(pure, room) && !slices.Contains(contract, room) {
+			t.Errorf("%s can be imported by others and is not pure: move it under internal/", room)
+		}
+		for _, path := range p.Imports {
+			if ours, ok := strings.CutPrefix(path, module); ok && !slices.Contains(allowed, ours) && !slices.Contains(allowed, "...") {
+				t.Errorf("%s imports %s: the table allows it only %v", room, ours, allowed)
+			}
+			for _, b := range borders {
+				if under(path, b.path) && !within(room, b.code...) {
+					t.Errorf("%s imports %s: %s", room, path, b.because)
+				}
+			}
+		}
+		for _, path := range slices.Concat(p.TestImports, p.XTestImports) {
+			if path == p.ImportPath {
+				continue
+			}
+			for _, b := range borders {
+				if under(path, b.path) && !within(room, b.code...) && !within(room, b.tests...) {
+					t.Errorf("the tests of %s import %s: %s", room, path, b.because)
+				}
+			}
+		}
+		for _, path := range p.Deps {
+			for _, heavy := range tethers[room] {
+				if under(path, heavy) {
+					t.Errorf("%s links %s", room, path)
+				}
+			}
+		}
+	}
+}
+
+// TestOnlyActuateHoldsWriteVerbs finds who can change anything. Writes to Kubernetes are the methods of kube.Writer, which app
+// constructs and hands to actuate; writes to a cloud are two methods of cloud.Provider, which actuate calls. NB: it goes by
+// names, as go/parser gives them, and does not see a value that reached another package behind an interface of its own.
+func TestOnlyActuateHoldsWriteVerbs(t *testing.T) {
+	holders := []string{"internal/actuate", "internal/app", "internal/kube"}
+	callers := []string{"internal/actuate", "internal/azure", "cloud/cloudtest"}
+	verbs := []string{"SetCapacity", "DeleteInstances"}
+	for _, f := range parseHouse(t) {
+		if f.test {
+			continue
+		}
+		kube, cloud := f.imported(module+"internal/kube"), f.imported(module+"cloud")
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				if of, ok := n.X.(*ast.Ident); ok && kube != "" && of.Name == kube &&
+					(n.Sel.Name == "Writer" || n.Sel.Name == "NewWriter") && !within(f.room, holders...) {
+					t.Errorf("%s: %s.%s: only actuate writes to Kubernetes, and only app gives it the means", f.at(n), kube, n.Sel.Name)
+				}
+			case *ast.CallExpr:
+				if verb, ok := n.Fun.(*ast.SelectorExpr); ok && cloud != "" &&
+					slices.Contains(verbs, verb.Sel.Name) && !within(f.room, callers...) {
+					t.Errorf("%s: calls %s: only actuate writes to a cloud", f.at(n), verb.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// listPackages asks the go command for every package of the module. It also walks the tree, so that the go command's test
+// cache, which sees what a test opens but not what a child of it opens, knows that the answer depends on all of it.
+func listPackages(t *testing.T) []listed {
+	t.Helper()
+	parseHouse(t)
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,TestImports,XTestImports,Deps", "./...")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("go list ./...: %v\n%s", err, stderr.String())
+	}
+	var all []listed
+	for d := json.NewDecoder(&stdout); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("read the answer of go list: %v", err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < len(pure) {
+		t.Fatalf("go list found %d packages, fewer than the pure ones alone", len(all))
+	}
+	return all
+}
+
+// under says whether an import path is root or lies below it.
+func under(importPath, root string) bool {
+	return importPath == root || strings.HasPrefix(importPath, root+"/")
+}
+
+// within says whether a room is one of those named; "x/..." names x and all below it.
+func within(room string, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		root, tree := strings.CutSuffix(name, "/...")
+		return room == root || tree && under(room, root)
+	})
+}
+
+// imported is the name by which the file calls an import path, "" when it does not import it.
+func (f *file) imported(importPath string) string {
+	for _, spec := range f.syntax.Imports {
+		if strings.Trim(spec.Path.Value, `"`) != importPath {
+			continue
+		}
+		if spec.Name != nil {
+			return spec.Name.Name
+		}
+		return path.Base(importPath)
+	}
+	return ""
+}
