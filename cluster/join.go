@@ -12,7 +12,7 @@ import (
 // ownership of nothing: objects are shared, groups are copied. The order of its inputs does not matter.
 func New(at time.Time, objects Objects, groups []*Group) *Snapshot {
 	s := &Snapshot{
-		Time:    at.UTC(),
+		Time:    plain(at),
 		Objects: objects,
 		nodes:   make(map[string]*Node, len(objects.Nodes)),
 		groups:  make(map[GroupID]*Group, len(groups)),
@@ -26,6 +26,7 @@ func New(at time.Time, objects Objects, groups []*Group) *Snapshot {
 	s.assignPods()
 	for _, g := range groups {
 		own := *g
+		own.Read.At = plain(g.Read.At)
 		own.Instances = make([]*Instance, len(g.Instances))
 		for i, in := range g.Instances {
 			own.Instances[i] = new(*in)
@@ -41,6 +42,9 @@ func New(at time.Time, objects Objects, groups []*Group) *Snapshot {
 	}
 	return s
 }
+
+// plain is t in UTC without a monotonic reading, so that a snapshot read back from paper compares and subtracts alike.
+func plain(t time.Time) time.Time { return t.UTC().Round(0) }
 
 func (s *Snapshot) assignPods() {
 	for _, p := range s.Objects.Pods {

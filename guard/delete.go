@@ -1,0 +1,135 @@
+package guard
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+)
+
+func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
+	if len(w.Machines) == 0 {
+		return refuse("S-10", "a removal from group %s names no machine", w.Group)
+	}
+	if err := checkEvidence(w.Group, e); err != nil {
+		return err
+	}
+	g := e.Group
+	if left := g.Capacity - len(w.Machines); left < g.Min {
+		return refuse("S-06", "capacity %d of group %s would fall below its min %d", left, g.ID, g.Min)
+	}
+	if left, others := g.Capacity-len(w.Machines), len(g.Instances)-len(w.Machines)-deleting(g); left < others {
+		return refuse("S-05", "group %s says capacity %d but would keep %d machines", g.ID, g.Capacity, others)
+	}
+	seen := map[cluster.InstanceID]bool{}
+	for _, t := range w.Machines {
+		if seen[t.ID] {
+			return refuse("S-11", "machine %s is named twice", t.Machine)
+		}
+		seen[t.ID] = true
+		if err := checkTarget(t, e, allowed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func deleting(g *cluster.Group) int {
+	n := 0
+	for _, in := range g.Instances {
+		if in.State == cluster.StateDeleting {
+			n++
+		}
+	}
+	return n
+}
+
+func checkTarget(t Target, e Evidence, allowed *policy.Policy) error {
+	in := e.Group.Instance(t.ID)
+	switch {
+	case t.UID == "":
+		return refuse("S-11", "machine %s/%s is named by its id alone, which may belong to another machine by now", t.Group, t.ID)
+	case in == nil:
+		return refuse("S-11", "machine %s is not in a fresh list of group %s", t.Machine, e.Group.ID)
+	case in.UID != t.UID:
+		return refuse("S-11", "id %s of group %s now belongs to machine %s, not to %s", t.ID, e.Group.ID, in.UID, t.UID)
+	case in.State == cluster.StateDeleting:
+		return refuse("S-11", "machine %s is already being deleted", t.Machine)
+	}
+	if t.Node == "" {
+		return checkNodeless(in, e)
+	}
+	return checkNodeOf(t, in, e, allowed)
+}
+
+// checkNodeless holds a machine that was never seen as a node: no node, not even one that registered a moment ago, may be it.
+func checkNodeless(in *cluster.Instance, e Evidence) error {
+	for _, n := range e.Newest.Nodes {
+		if !in.MayBe(n.Object) {
+			continue
+		}
+		if e.Decided != nil && e.Decided.Node(n.Name()) == nil {
+			return refuse("S-13", "node %s has registered meanwhile and could be machine %s", n.Name(), in.Machine())
+		}
+		return refuse("S-12", "node %s could be machine %s", n.Name(), in.Machine())
+	}
+	return nil
+}
+
+// checkNodeOf holds a machine whose node was drained: it is that node and no other, on the ladder, empty, and no pending pod wants it.
+func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Policy) error {
+	n := e.Newest.Node(t.Node)
+	if n == nil || !in.MayBe(n.Object) {
+		return refuse("S-12", "machine %s is not node %s", t.Machine, t.Node)
+	}
+	for _, other := range e.Newest.Nodes {
+		if other != n && in.MayBe(other.Object) {
+			return refuse("S-12", "machine %s could be node %s as well as %s", t.Machine, other.Name(), t.Node)
+		}
+	}
+	if len(n.Suspects) > 0 {
+		return refuse("S-12", "node %s could be %d machines", t.Node, len(n.Suspects))
+	}
+	if cluster.ControlPlane(n.Object) {
+		return refuse("S-17", "node %s is a control-plane node", t.Node)
+	}
+	if _, on := cluster.RemovalOf(n.Object); !on {
+		return refuse("S-16", "node %s is not cordoned for removal", t.Node)
+	}
+	for _, p := range n.Pods {
+		if cluster.Daemon(p) || overdue(p, e.Newest.Time) {
+			continue
+		}
+		if why, keeps := allowed.Keeps(p, e.Newest.Time); keeps {
+			return refuse("S-15", "%s", why.Sentence())
+		}
+		return refuse("S-15", "pod %s is still on node %s", cluster.Key(p), t.Node)
+	}
+	return checkWanted(t.Node, e)
+}
+
+// overdue says whether a pod on its way out has had its grace period and a minute more.
+func overdue(p *corev1.Pod, now time.Time) bool {
+	return p.DeletionTimestamp != nil && now.After(p.DeletionTimestamp.Add(time.Minute))
+}
+
+// checkWanted holds nodes that a pending pod fits, and every node while there is a pending pod that the decision did not know.
+func checkWanted(node string, e Evidence) error {
+	if pod, ok := e.Counted[node]; ok {
+		return refuse("S-16", "pending pod %s fits node %s", pod, node)
+	}
+	known := map[*corev1.Pod]bool{}
+	ids := map[string]bool{}
+	for _, p := range e.Decided.Pending {
+		known[p] = true
+		ids[string(p.UID)] = true
+	}
+	for _, p := range e.Newest.Pending {
+		if !known[p] && !ids[string(p.UID)] && len(p.Spec.SchedulingGates) == 0 {
+			return refuse("S-16", "pod %s has come meanwhile and may fit node %s", cluster.Key(p), node)
+		}
+	}
+	return nil
+}

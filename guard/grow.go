@@ -1,0 +1,67 @@
+package guard
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+)
+
+func checkGrow(w Grow, e Evidence, allowed *policy.Policy) error {
+	if err := checkEvidence(w.Group, e); err != nil {
+		return err
+	}
+	g := e.Group
+	live := g.Live()
+	switch {
+	case w.To < live:
+		return refuse("S-01", "capacity %d of group %s is below its %d live machines", w.To, g.ID, live)
+	case g.Capacity < live:
+		return refuse("S-02", "group %s says capacity %d but lists %d live machines", g.ID, g.Capacity, live)
+	case w.From != g.Capacity:
+		return refuse("S-03", "the decision rests on capacity %d of group %s, the cloud says %d", w.From, g.ID, g.Capacity)
+	case g.Read.Version == "":
+		return refuse("S-04", "the read of group %s has no version to send with the write", g.ID)
+	case w.To <= g.Capacity:
+		return refuse("S-05", "growing group %s from %d to %d would not make it larger", g.ID, g.Capacity, w.To)
+	case w.To > g.Max:
+		return refuse("S-06", "capacity %d of group %s is above its max %d", w.To, g.ID, g.Max)
+	}
+	return checkTotals(w, e, allowed.Growth)
+}
+
+// checkTotals holds the limits of the whole cluster: what exists, what other groups still expect, and what this write adds.
+func checkTotals(w Grow, e Evidence, limits policy.Growth) error {
+	var nodes int
+	var milli, bytes int64
+	add := func(n *corev1.Node, count int) {
+		nodes += count
+		if n != nil {
+			milli += int64(count) * n.Status.Capacity.Cpu().MilliValue()
+			bytes += int64(count) * n.Status.Capacity.Memory().Value()
+		}
+	}
+	joined := map[cluster.GroupID]int{}
+	for _, n := range e.Newest.Nodes {
+		add(n.Object, 1)
+		if n.Instance != nil {
+			joined[n.Group]++
+		}
+	}
+	for _, g := range e.Newest.Groups {
+		capacity := g.Capacity
+		if g.ID == w.Group {
+			capacity = w.To
+		}
+		add(g.Template, max(0, capacity-joined[g.ID]))
+	}
+	switch {
+	case limits.MaxNodes > 0 && nodes > limits.MaxNodes:
+		return refuse("S-06", "the cluster would have %d nodes, its limit is %d", nodes, limits.MaxNodes)
+	case limits.MaxCores > 0 && milli > limits.MaxCores*1000:
+		return refuse("S-06", "the cluster would have %d cores, its limit is %d", milli/1000, limits.MaxCores)
+	case limits.MaxMemoryGiB > 0 && bytes > limits.MaxMemoryGiB<<30:
+		return refuse("S-06", "the cluster would have %d GiB of memory, its limit is %d", bytes>>30, limits.MaxMemoryGiB)
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+// Package guard is the one door to the outside: every write to Azure or Kubernetes is checked here, against evidence read for
+// it, right before it is sent. A refusal names the property of the safety contract that forbids the write; docs/safety.md has
+// the contract. The guard trusts no plan: it looks at the write and the evidence alone.
+package guard
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+)
+
+// Write is a change that somebody is about to make.
+type Write interface{ isWrite() }
+
+// Grow raises a group's capacity. From is the capacity that the decision rested on.
+type Grow struct {
+	Group    cluster.GroupID
+	From, To int
+}
+
+// Delete removes machines of one group by name.
+type Delete struct {
+	Group    cluster.GroupID
+	Machines []Target
+}
+
+// Target is a machine to delete and the node it is believed to be, "" for a machine that never became one.
+type Target struct {
+	cluster.Machine
+	Node string
+}
+
+// Cordon taints a node so that nothing new lands on it.
+type Cordon struct {
+	Node    string
+	UID     types.UID
+	Machine cluster.Machine
+}
+
+// Uncordon takes that taint back.
+type Uncordon struct {
+	Node string
+	UID  types.UID
+}
+
+// Evict asks the eviction API to remove a pod from a node on the ladder.
+type Evict struct {
+	Namespace, Pod string
+	UID            types.UID
+	Node           string
+}
+
+// DeleteNode deletes the Node object of a machine that is gone.
+type DeleteNode struct {
+	Node    string
+	UID     types.UID
+	Machine cluster.Machine
+}
+
+func (Grow) isWrite()       {}
+func (Delete) isWrite()     {}
+func (Cordon) isWrite()     {}
+func (Uncordon) isWrite()   {}
+func (Evict) isWrite()      {}
+func (DeleteNode) isWrite() {}
+
+// Evidence is what is known at the moment of the write.
+type Evidence struct {
+	DryRun    bool              // nothing may be changed at all (S-24)
+	Started   time.Time         // when this process began to read; older reads are not evidence (S-02)
+	Decided   *cluster.Snapshot // what the decision rested on
+	Newest    *cluster.Snapshot // what is known now; at least as new as Decided
+	Group     *cluster.Group    // for writes to a group: read past every cache, for this write; nil otherwise
+	LastWrite time.Time         // when this process last wrote to that group; zero when never
+	Counted   map[string]string // nodes that a pending pod fits, with the pod, as the decision found them (S-16)
+}
+
+// Refusal is a write that did not happen. It is no failure of anything: it says that the write would have broken a promise.
+type Refusal struct {
+	Property string // of the safety contract, such as "S-01"
+	Why      string // one sentence with the numbers compared
+}
+
+// Error is the property and the sentence.
+func (r *Refusal) Error() string { return r.Property + ": " + r.Why }
+
+func refuse(property, format string, args ...any) error {
+	return &Refusal{property, fmt.Sprintf(format, args...)}
+}
+
+// Check says whether the write may happen: nil, or the [*Refusal] of the first property that forbids it. It has no side effects.
+func Check(w Write, e Evidence, allowed *policy.Policy) error {
+	if e.DryRun {
+		return refuse("S-24", "nothing is written in a dry run")
+	}
+	switch w := w.(type) {
+	case Grow:
+		return checkGrow(w, e, allowed)
+	case Delete:
+		return checkDelete(w, e, allowed)
+	case Cordon:
+		return checkCordon(w, e)
+	case Uncordon:
+		return nil // gives room back, and takes nothing from anybody
+	case Evict:
+		return checkEvict(w, e, allowed)
+	case DeleteNode:
+		return checkDeleteNode(w, e)
+	}
+	return refuse("S-24", "%T is no write that the safety contract knows", w)
+}
+
+// checkEvidence holds what every write to a group rests on: one complete read of that group, made after the start and after
+// the last write to it (S-01, S-02).
+func checkEvidence(id cluster.GroupID, e Evidence) error {
+	g := e.Group
+	switch {
+	case g == nil || g.ID != id:
+		return refuse("S-02", "group %s was not read for this write", id)
+	case !g.Read.Complete || g.Problem != "":
+		return refuse("S-02", "the read of group %s is not complete", id)
+	case g.Capacity < 0:
+		return refuse("S-02", "the capacity of group %s is unknown (%d)", id, g.Capacity)
+	case g.Read.At.Before(e.Started):
+		return refuse("S-02", "group %s was read at %s, before the start at %s", id, stamp(g.Read.At), stamp(e.Started))
+	case g.Read.At.Before(e.LastWrite):
+		return refuse("S-01", "group %s was read at %s, before the last write to it at %s", id, stamp(g.Read.At), stamp(e.LastWrite))
+	}
+	return nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("15:04:05.000") }

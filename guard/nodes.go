@@ -1,0 +1,79 @@
+package guard
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+)
+
+func checkCordon(w Cordon, e Evidence) error {
+	n := e.Newest.Node(w.Node)
+	switch {
+	case n == nil || n.Object.UID != w.UID:
+		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
+	case cluster.ControlPlane(n.Object):
+		return refuse("S-17", "node %s is a control-plane node", w.Node)
+	case n.Instance == nil || n.Instance.Machine() != w.Machine:
+		return refuse("S-12", "node %s is not for certain machine %s", w.Node, w.Machine)
+	}
+	return checkWanted(w.Node, e)
+}
+
+func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
+	n := e.Newest.Node(w.Node)
+	if n == nil {
+		return refuse("S-14", "node %s is gone", w.Node)
+	}
+	if _, on := cluster.RemovalOf(n.Object); !on {
+		return refuse("S-15", "node %s is not on its way out, its pods stay", w.Node)
+	}
+	p := podOf(n, w)
+	if p == nil {
+		return refuse("S-15", "pod %s/%s on node %s is not the one that the decision saw", w.Namespace, w.Pod, w.Node)
+	}
+	if cluster.Daemon(p) {
+		return refuse("S-15", "pod %s belongs to node %s", cluster.Key(p), w.Node)
+	}
+	if why, keeps := allowed.Keeps(p, e.Newest.Time); keeps {
+		return refuse("S-15", "%s", why.Sentence())
+	}
+	return nil
+}
+
+func podOf(n *cluster.Node, w Evict) *corev1.Pod {
+	for _, p := range n.Pods {
+		if p.Namespace == w.Namespace && p.Name == w.Pod && p.UID == w.UID {
+			return p
+		}
+	}
+	return nil
+}
+
+// checkDeleteNode holds the Node object of any machine but the one confirmed gone: the machine that was named when the node was
+// cordoned is absent from a complete list read after that, and no machine that is listed could be the node.
+func checkDeleteNode(w DeleteNode, e Evidence) error {
+	n := e.Newest.Node(w.Node)
+	if n == nil || n.Object.UID != w.UID {
+		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
+	}
+	if n.Marked != w.Machine || w.Machine.UID == "" {
+		return refuse("S-14", "node %s was not cordoned for machine %s", w.Node, w.Machine)
+	}
+	g := e.Newest.Group(w.Machine.Group)
+	if g == nil || !g.Read.Complete || g.Problem != "" {
+		return refuse("S-14", "group %s has not been read completely", w.Machine.Group)
+	}
+	removal, on := cluster.RemovalOf(n.Object)
+	if !on || !g.Read.At.After(removal.Since) {
+		return refuse("S-14", "group %s has not been read since node %s was cordoned", g.ID, w.Node)
+	}
+	for _, other := range e.Newest.Groups {
+		for _, in := range other.Instances {
+			if in.UID == w.Machine.UID || in.MayBe(n.Object) {
+				return refuse("S-14", "machine %s still exists and could be node %s", in.Machine(), w.Node)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package journal
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+)
+
+// ErrCut says that the last line of a journal is not whole, as after a crash. The entries before it are good.
+var ErrCut = errors.New("the last line is cut off, as after a crash")
+
+// Decoder reads the entries of a journal in their order. It is not safe for concurrent use.
+type Decoder struct {
+	r      *bufio.Reader
+	line   int
+	begun  bool
+	policy *policy.Policy
+
+	nodes      objects[*corev1.Node]
+	pods       objects[*corev1.Pod]
+	daemonSets objects[*appsv1.DaemonSet]
+	budgets    objects[*policyv1.PodDisruptionBudget]
+	namespaces objects[*corev1.Namespace]
+}
+
+// NewDecoder returns a decoder of r. Lines before the first full one are passed over: they cannot be understood alone.
+func NewDecoder(r io.Reader) *Decoder { return &Decoder{r: bufio.NewReaderSize(r, 1<<20)} }
+
+// Next is the next entry; io.EOF at the end, [ErrCut] when the end is not whole. Other errors name the line.
+func (d *Decoder) Next() (Entry, error) {
+	for {
+		line, err := d.r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) && len(line) > 0 {
+			return Entry{}, ErrCut
+		}
+		if err != nil {
+			return Entry{}, err
+		}
+		d.line++
+		var r record
+		if err := json.Unmarshal(line, &r); err != nil {
+			return Entry{}, fmt.Errorf("line %d is not a journal entry: %w", d.line, err)
+		}
+		if r.Version > Version || r.Version < 1 {
+			return Entry{}, fmt.Errorf("line %d has format version %d, this sluice reads up to %d: use the version that wrote it", d.line, r.Version, Version)
+		}
+		if !d.begun && !r.Full {
+			continue
+		}
+		return d.apply(r)
+	}
+}
+
+func (d *Decoder) apply(r record) (Entry, error) {
+	if r.Full {
+		*d = Decoder{r: d.r, line: d.line}
+	}
+	d.begun = true
+	if r.Policy != nil {
+		d.policy = r.Policy
+	}
+	if d.policy == nil {
+		return Entry{}, fmt.Errorf("line %d has no policy", d.line)
+	}
+	for _, g := range r.Groups {
+		if g == nil {
+			return Entry{}, fmt.Errorf("line %d has an empty group", d.line)
+		}
+	}
+	seen := cluster.New(r.Time, cluster.Objects{
+		Nodes:      d.nodes.apply(r.Nodes),
+		Pods:       d.pods.apply(r.Pods),
+		DaemonSets: d.daemonSets.apply(r.DaemonSets),
+		Budgets:    d.budgets.apply(r.Budgets),
+		Namespaces: d.namespaces.apply(r.Namespaces),
+	}, r.Groups)
+	return Entry{Cycle: r.Cycle, Seen: seen, Policy: d.policy, Before: r.Before, Plan: r.Plan, Results: r.Results, DryRun: r.DryRun}, nil
+}
+
+// objects are the objects of one kind as of the last line.
+type objects[T object] map[string]T
+
+type object interface {
+	metav1.Object
+	comparable
+}
+
+// apply makes the change and returns what there is then, sorted by namespace and name.
+func (os *objects[T]) apply(c change[T]) []T {
+	if *os == nil {
+		*os = objects[T]{}
+	}
+	for _, k := range c.Gone {
+		delete(*os, k)
+	}
+	var none T
+	for _, o := range c.Set {
+		if o != none { // a null in a damaged line
+			(*os)[key(o)] = o
+		}
+	}
+	all := make([]T, 0, len(*os))
+	for _, o := range *os {
+		all = append(all, o)
+	}
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		if a.GetNamespace() != b.GetNamespace() {
+			return a.GetNamespace() < b.GetNamespace()
+		}
+		return a.GetName() < b.GetName()
+	})
+	return all
+}

@@ -1,0 +1,39 @@
+// Package journal is the record of every cycle: what was seen, remembered, decided and done. Everything that sluice tells anybody
+// is a view of one entry. A journal is JSON lines; an entry says what changed since the one before it, so that a quiet
+// cycle costs little and any cycle can be decided again from the file alone.
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+)
+
+// Entry is one cycle. It is never changed after the cycle.
+type Entry struct {
+	Cycle   uint64
+	Seen    *cluster.Snapshot
+	Policy  *policy.Policy
+	Before  plan.Memory
+	Plan    plan.Plan
+	Results []plan.Result // one for each action of the plan
+	DryRun  bool
+}
+
+// Replay decides the entry's cycle again and returns the plan that comes out, and whether it is the recorded one to the letter.
+func Replay(e Entry) (plan.Plan, bool, error) {
+	again, _ := plan.Decide(e.Seen, e.Policy, e.Before)
+	want, err := json.Marshal(e.Plan)
+	if err != nil {
+		return again, false, fmt.Errorf("write the recorded plan of cycle %d: %w", e.Cycle, err)
+	}
+	got, err := json.Marshal(again)
+	if err != nil {
+		return again, false, fmt.Errorf("write the replayed plan of cycle %d: %w", e.Cycle, err)
+	}
+	return again, bytes.Equal(want, got), nil
+}

@@ -1,0 +1,126 @@
+package plan
+
+import (
+	"sort"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
+)
+
+// Decide plans one cycle. It changes none of its arguments.
+func Decide(s *cluster.Snapshot, allowed *policy.Policy, m Memory) (Plan, Memory) {
+	d := newDecision(s, allowed, m)
+	d.noticeFailures()
+	d.openRoom()
+	d.placePending()
+	d.growGroups()
+	d.cleanUpMachines()
+	d.judgeNodes()
+	d.climbLadder()
+	d.judgeGroups()
+	return d.finish()
+}
+
+// decision is one cycle in the making.
+type decision struct {
+	s       *cluster.Snapshot
+	allowed *policy.Policy
+	m       Memory
+	now     time.Time
+	check   *scheduling.Checker
+	classes *classes
+
+	groups map[cluster.GroupID]*groupState
+
+	homeless []*corev1.Pod // judged unschedulable, and no node that is there or coming takes them; largest first
+	grows    []SetCapacity
+	ladder   []Action // Uncordon, Evict, DeleteNode, Cordon in the order of nodes
+	leaving  map[cluster.GroupID][]Leaving
+	counted  map[string]string
+	verdicts map[reason.Kind][]Verdict
+	next     time.Time
+
+	rescues   map[string]string     // ladder nodes that a pending pod takes back, with the pod
+	nodes     map[string]*nodeState // by name, in managed groups
+	budgets   map[string]int32      // disruptions still allowed, by "namespace/name" of the budget, as this cycle consumes them
+	inFlight  int                   // nodes on the ladder
+	drains    int                   // of these, nodes that pods still have to leave
+	unready   int                   // nodes that are neither Ready nor starting
+	unhealthy []reason.Reason       // why nothing may be removed at all, nil when all is well
+}
+
+// groupState is a group within one cycle.
+type groupState struct {
+	*cluster.Group
+	coming   int            // machines that are expected and have no Ready node yet
+	nodeless int            // of these, machines that have no Node object at all
+	adding   int            // machines that this cycle adds
+	wanted   bool           // a pending pod asked for it and was refused for its size
+	leaving  int            // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
+	deleting int            // machines that the cloud is deleting
+	blocked  *reason.Reason // why it may not grow now, nil when it may
+}
+
+func newDecision(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *decision {
+	d := &decision{
+		s: s, allowed: allowed, m: m.clone(), now: s.Time,
+		check:    scheduling.NewChecker(s),
+		classes:  newClasses(),
+		groups:   make(map[cluster.GroupID]*groupState, len(s.Groups)),
+		leaving:  map[cluster.GroupID][]Leaving{},
+		counted:  map[string]string{},
+		verdicts: map[reason.Kind][]Verdict{},
+		rescues:  map[string]string{},
+		nodes:    make(map[string]*nodeState, len(s.Nodes)),
+		budgets:  make(map[string]int32, len(s.Objects.Budgets)),
+	}
+	for _, g := range s.Groups {
+		d.groups[g.ID] = &groupState{Group: g}
+	}
+	for _, b := range s.Objects.Budgets {
+		d.budgets[b.Namespace+"/"+b.Name] = b.Status.DisruptionsAllowed
+	}
+	return d
+}
+
+// judge records a verdict.
+func (d *decision) judge(about reason.Ref, outcome Outcome, because ...reason.Reason) {
+	d.verdicts[about.Kind] = append(d.verdicts[about.Kind], Verdict{about, outcome, because})
+}
+
+// wake asks for a cycle at t, when a timer runs out.
+func (d *decision) wake(t time.Time) {
+	if t.After(d.now) && (d.next.IsZero() || t.Before(d.next)) {
+		d.next = t
+	}
+}
+
+// starting says whether a node that is not Ready is still expected to become so.
+func (d *decision) starting(n *corev1.Node) bool {
+	return !cluster.Ready(n) && d.now.Sub(n.CreationTimestamp.Time) < d.allowed.Growth.Provision && cluster.NotReadySince(n).Sub(n.CreationTimestamp.Time) < d.allowed.Growth.Provision
+}
+
+func (d *decision) finish() (Plan, Memory) {
+	p := Plan{Time: d.now, Counted: d.counted, Next: d.next}
+	for _, g := range d.grows {
+		p.Actions = append(p.Actions, g)
+	}
+	p.Actions = append(p.Actions, d.ladder...)
+	for _, g := range d.s.Groups {
+		if machines := d.leaving[g.ID]; len(machines) > 0 {
+			sort.Slice(machines, func(i, j int) bool { return machines[i].ID < machines[j].ID })
+			p.Actions = append(p.Actions, DeleteInstances{g.ID, machines})
+		}
+	}
+	for _, kind := range []reason.Kind{reason.KindPod, reason.KindInstance, reason.KindNode, reason.KindGroup} {
+		vs := d.verdicts[kind]
+		sort.SliceStable(vs, func(i, j int) bool { return vs[i].Subject.Name < vs[j].Subject.Name })
+		p.Verdicts = append(p.Verdicts, vs...)
+	}
+	return p, d.m
+}

@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+)
+
+// noticeFailures turns what the cloud reported after it had accepted a growth into back-offs, once for each failure (S-33), and
+// finds for every group why it may not grow.
+func (d *decision) noticeFailures() {
+	for _, g := range d.s.Groups {
+		m, known := d.m.Groups[g.ID]
+		for _, f := range failuresOf(g) {
+			if f.At.After(m.Noticed) {
+				m.Noticed = f.At
+				m.Backoff = m.Backoff.failed(d.now, f.Code, f.Message, d.allowed)
+				known = true
+			}
+		}
+		if known {
+			d.m.Groups[g.ID] = m
+		}
+		d.groups[g.ID].blocked = d.blockedBy(g, m)
+	}
+}
+
+// failuresOf are the failures of a group's operations and machines.
+func failuresOf(g *cluster.Group) []cluster.Failure {
+	var fs []cluster.Failure
+	if g.Failure != nil {
+		fs = append(fs, *g.Failure)
+	}
+	for _, in := range g.Instances {
+		if in.State == cluster.StateFailed && in.Failure != nil {
+			fs = append(fs, *in.Failure)
+		}
+	}
+	return fs
+}
+
+func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
+	about := reason.Group(string(g.ID))
+	because := func(r reason.Reason) *reason.Reason { return &r }
+	switch {
+	case g.Problem != "":
+		return because(reason.New(reason.GroupUnreadable, about, "message", g.Problem))
+	case !g.Usable():
+		return because(reason.New(reason.GroupIncomplete, about))
+	case m.Backoff.Until.After(d.now):
+		d.wake(m.Backoff.Until)
+		return because(reason.New(reason.GroupBackoff, about, "until", m.Backoff.Until.Format(time.RFC3339), "code", m.Backoff.Code, "message", m.Backoff.Message))
+	case g.Template == nil:
+		return because(reason.New(reason.GroupNoTemplate, about, "size", g.Size, "tag", "k8s.io_cluster-autoscaler_node-template_resources_cpu"))
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"sluice.dev/sluice/reason"
+)
+
+// judgeGroups sums up what happens to every group. The first reason is the one that matters most; the size always follows.
+func (d *decision) judgeGroups() {
+	for _, g := range d.s.Groups {
+		st := d.groups[g.ID]
+		about := reason.Group(string(g.ID))
+		size := reason.New(reason.GroupSteady, about, "nodes", d.nodesOf(st), "capacity", g.Capacity, "min", g.Min, "max", g.Max)
+		var because []reason.Reason
+		outcome := GroupSteady
+		say := func(o Outcome, why reason.Reason) {
+			if len(because) == 0 {
+				outcome = o
+			}
+			because = append(because, why)
+		}
+		if blocked := st.blockedRead(); blocked != nil {
+			say(GroupHold, *blocked)
+		}
+		for _, a := range d.grows {
+			if a.Group == g.ID {
+				say(GroupGrow, a.Because)
+			}
+		}
+		if st.blocked != nil && st.blocked.Code == reason.GroupBackoff {
+			say(GroupBackoff, *st.blocked)
+		}
+		if st.coming > 0 {
+			say(GroupGrowing, reason.New(reason.GroupGrowing, about, "coming", st.coming))
+		}
+		if leaving := st.leaving + st.deleting; leaving > 0 {
+			say(GroupShrink, reason.New(reason.GroupShrinking, about, "leaving", leaving))
+		}
+		if st.wanted {
+			say(GroupFull, reason.New(reason.GroupAtMax, about, "capacity", d.believed(st)+st.adding, "max", g.Max))
+		}
+		if st.blocked != nil && st.blocked.Code == reason.GroupNoTemplate {
+			say(GroupHold, *st.blocked)
+		}
+		d.judge(about, outcome, append(because, size)...)
+	}
+}
+
+func (d *decision) nodesOf(st *groupState) int {
+	n := 0
+	for _, in := range st.Instances {
+		if in.Node != "" {
+			n++
+		}
+	}
+	return n
+}

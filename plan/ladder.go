@@ -1,0 +1,251 @@
+package plan
+
+import (
+	"sort"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+)
+
+// climbLadder moves nodes towards their removal, rung by rung: a node that has been idle, or underused with its pods welcome
+// elsewhere, for long enough is cordoned; a cordoned node is drained; a drained node's machine is deleted by name; the Node
+// object of a machine that is gone is deleted by UID. The rung is read off the cluster, so that any process goes on where
+// another stopped. A node that is needed again comes down at once.
+func (d *decision) climbLadder() {
+	var on, idle, underused []*nodeState
+	for _, n := range d.s.Nodes {
+		st := d.nodes[n.Name()]
+		if st == nil {
+			continue
+		}
+		if _, onLadder := cluster.RemovalOf(n.Object); onLadder {
+			on = append(on, st)
+			delete(d.m.Removable, n.Name())
+			continue
+		}
+		switch {
+		case len(st.movers) == 0:
+			idle = append(idle, st)
+		case st.used <= d.allowed.Removal.Threshold:
+			underused = append(underused, st)
+		default:
+			d.keep(st, reason.New(reason.NodeBusy, reason.Node(st.Name()), "used", percent(st.used), "resource", st.resource, "threshold", percent(d.allowed.Removal.Threshold)))
+		}
+	}
+	for _, st := range on {
+		if in := st.Instance; in != nil && in.State != cluster.StateDeleting {
+			d.groups[st.Group].leaving++
+		}
+		d.inFlight++
+		if len(st.movers) > 0 {
+			d.drains++
+		}
+	}
+	for _, st := range on {
+		d.climb(st)
+	}
+	d.considerIdle(idle)
+	d.considerUnderused(underused)
+}
+
+func (d *decision) keep(st *nodeState, because ...reason.Reason) {
+	delete(d.m.Removable, st.Name())
+	d.judge(reason.Node(st.Name()), NodeKeep, because...)
+}
+
+// climb takes a node that is on the ladder one rung further, lets it wait, or takes it down.
+func (d *decision) climb(st *nodeState) {
+	about, name := reason.Node(st.Name()), st.Name()
+	removal, _ := cluster.RemovalOf(st.Object)
+	g := d.groups[st.Group]
+	if st.Instance == nil {
+		d.bury(st, removal)
+		return
+	}
+	if st.Instance.State == cluster.StateDeleting {
+		d.judge(about, NodeGone, reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID))
+		return
+	}
+	wait := removal.Since.Add(d.allowed.Removal.AfterTaint)
+	deadline := removal.Since.Add(d.allowed.Removal.DrainDeadline)
+	switch pod, rescued := d.rescues[name]; {
+	case rescued:
+		d.takeDown(st, NodeRescue, reason.New(reason.NodeCounted, about, "pod", pod))
+	case st.Marked.UID != st.Instance.UID:
+		d.takeDown(st, NodeRescue, reason.New(reason.RemovalAbandoned, about))
+	case !d.allowed.Removal.Enabled:
+		d.takeDown(st, NodeRescue, reason.New(reason.RemovalDisabled, about))
+	case d.unhealthy != nil:
+		d.judge(about, NodeDrain, d.unhealthy...)
+	case g.blockedRead() != nil:
+		d.judge(about, NodeDrain, *g.blockedRead())
+	case len(st.movers) > 0:
+		d.drain(st, wait, deadline)
+	case d.now.Before(wait):
+		d.wake(wait)
+		d.judge(about, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "delay", d.allowed.Removal.AfterTaint))
+	case g.Capacity-len(d.leaving[g.ID])-1 < g.Min:
+		d.takeDown(st, NodeRescue, d.atMin(g))
+	default:
+		why := reason.New(reason.NodeDrained, about)
+		d.leaving[g.ID] = append(d.leaving[g.ID], Leaving{st.Instance.Machine(), name, why})
+		d.judge(about, NodeRemove, why)
+	}
+}
+
+// drain evicts what still has to leave a cordoned node, and gives the node back when something may not or cannot leave.
+func (d *decision) drain(st *nodeState, wait, deadline time.Time) {
+	about := reason.Node(st.Name())
+	why := d.stays(st, d.destinations(st))
+	if why != nil && (why.Code != reason.PodBudget || !d.now.Before(deadline)) {
+		d.takeDown(st, NodeRescue, reason.New(reason.RemovalAbandoned, about), *why)
+		return
+	}
+	draining := reason.New(reason.NodeDraining, about, "pods", len(st.movers))
+	if !d.now.Before(deadline) {
+		d.takeDown(st, NodeRescue, reason.New(reason.RemovalAbandoned, about), draining)
+		return
+	}
+	d.wake(deadline)
+	if d.now.Before(wait) {
+		d.wake(wait)
+		d.judge(about, NodeDrain, draining)
+		return
+	}
+	because := []reason.Reason{draining}
+	for _, p := range st.movers {
+		if p.DeletionTimestamp != nil {
+			continue
+		}
+		if held := d.budgetRefuses(p); held != nil {
+			because = append(because, *held)
+			continue
+		}
+		for _, key := range d.budgetsOf(p) {
+			d.budgets[key]--
+		}
+		d.ladder = append(d.ladder, Evict{p.Namespace, p.Name, p.UID, st.Name(), d.grace(p), draining})
+	}
+	d.judge(about, NodeDrain, because...)
+}
+
+// grace is the grace period an evicted pod gets: its own, up to the limit.
+func (d *decision) grace(p *corev1.Pod) time.Duration {
+	grace := 30 * time.Second // the API server's default
+	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
+		grace = time.Duration(*s) * time.Second
+	}
+	return min(grace, d.allowed.Removal.MaxGrace)
+}
+
+// bury deletes the Node object of a machine that a complete list, read after the node was cordoned, no longer holds (S-14).
+func (d *decision) bury(st *nodeState, removal cluster.Removal) {
+	about := reason.Node(st.Name())
+	g := d.groups[st.Group]
+	if blocked := g.blockedRead(); blocked != nil {
+		d.judge(about, NodeHold, *blocked)
+		return
+	}
+	gone := reason.New(reason.NodeMachineGone, about, "instance", st.Marked.ID, "group", g.ID)
+	if g.Read.At.After(removal.Since) {
+		d.ladder = append(d.ladder, DeleteNode{st.Name(), st.Object.UID, st.Marked, gone})
+	}
+	d.judge(about, NodeGone, gone)
+}
+
+// takeDown takes a node off the ladder.
+func (d *decision) takeDown(st *nodeState, outcome Outcome, because ...reason.Reason) {
+	d.back(st)
+	d.groups[st.Group].leaving--
+	d.inFlight--
+	d.ladder = append(d.ladder, Uncordon{st.Name(), st.Object.UID, because[0]})
+	d.judge(reason.Node(st.Name()), outcome, because...)
+}
+
+// considerIdle cordons nodes that have carried nothing but daemons for long enough, the longest idle first.
+func (d *decision) considerIdle(nodes []*nodeState) {
+	d.order(nodes)
+	for _, st := range nodes {
+		about := reason.Node(st.Name())
+		why, limit := "idle", d.allowed.Removal.Unneeded
+		facts := []reason.Reason{reason.New(reason.NodeIdle, about, "idle", d.idleFor(st), "limit", limit)}
+		if !cluster.Ready(st.Object) {
+			why, limit = "unready", d.allowed.Removal.Unready
+			facts = []reason.Reason{reason.New(reason.NodeNotReady, about, "age", d.idleFor(st), "limit", limit)}
+		}
+		if block := d.mayStep(st, limit); block != nil {
+			d.judge(about, NodeIdle, append(block, facts...)...)
+			continue
+		}
+		d.stepOn(st, why, reason.New(reason.NodeIdleFor, about, "idle", d.idleFor(st)))
+	}
+}
+
+// considerUnderused cordons nodes whose few pods may be evicted and have somewhere to go, the least used first.
+func (d *decision) considerUnderused(nodes []*nodeState) {
+	d.order(nodes)
+	for _, st := range nodes {
+		about := reason.Node(st.Name())
+		if why := d.stays(st, d.destinations(st)); why != nil {
+			d.keep(st, *why)
+			continue
+		}
+		why, limit := "underused", d.allowed.Removal.Unneeded
+		if !cluster.Ready(st.Object) {
+			why, limit = "unready", d.allowed.Removal.Unready
+		}
+		fact := reason.New(reason.NodeUnderused, about, "used", percent(st.used), "resource", st.resource,
+			"threshold", percent(d.allowed.Removal.Threshold), "idle", d.idleFor(st), "limit", limit)
+		block := d.mayStep(st, limit)
+		if block == nil && d.drains >= d.allowed.Removal.MaxDrains {
+			block = []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", d.allowed.Removal.MaxDrains)}
+		}
+		if block != nil {
+			d.back(st)
+			d.judge(about, NodeIdle, append(block, fact)...)
+			continue
+		}
+		d.drains++
+		d.stepOn(st, why, fact)
+	}
+}
+
+// order starts or reads the nodes' timers and sorts them: the longest removable first, then the least used, then by name. How
+// new a node is plays no part.
+func (d *decision) order(nodes []*nodeState) {
+	for _, st := range nodes {
+		since, ok := d.m.Removable[st.Name()]
+		if !ok {
+			since = d.now
+			d.m.Removable[st.Name()] = since
+		}
+		st.since = since
+	}
+	sort.SliceStable(nodes, func(i, j int) bool {
+		a, b := nodes[i], nodes[j]
+		if !a.since.Equal(b.since) {
+			return a.since.Before(b.since)
+		}
+		return a.used < b.used
+	})
+}
+
+// stepOn puts a node on the ladder.
+func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
+	d.groups[st.Group].leaving++
+	d.inFlight++
+	delete(d.m.Removable, st.Name())
+	st.going = true
+	d.wake(d.now.Add(d.allowed.Removal.AfterTaint))
+	removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: why}
+	d.ladder = append(d.ladder, Cordon{st.Name(), st.Object.UID, removal, st.Instance.Machine(), because})
+	d.judge(reason.Node(st.Name()), NodeRemove, because)
+}
+
+// idleFor is how long the node could have gone, in whole seconds.
+func (d *decision) idleFor(st *nodeState) time.Duration {
+	return d.now.Sub(st.since).Truncate(time.Second)
+}

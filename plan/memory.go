@@ -1,0 +1,119 @@
+package plan
+
+import (
+	"maps"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+)
+
+// Memory is what one cycle leaves to the next and the cluster does not show. Losing it is safe: timers start anew. It is a
+// value; [Decide] and [Memory.After] return changed copies.
+type Memory struct {
+	Removable  map[string]time.Time            `json:"removable,omitempty"` // since when a node could go without a break, by its name
+	Groups     map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
+	LastGrowth time.Time                       `json:"lastGrowth,omitzero"` // when the cloud last accepted a growth of any group
+}
+
+// GroupMemory is what is remembered of one group.
+type GroupMemory struct {
+	Requested time.Time `json:"requested,omitzero"` // when the cloud last accepted a growth
+	Capacity  int       `json:"capacity,omitempty"` // the capacity it accepted then
+	Noticed   time.Time `json:"noticed,omitzero"`   // the last failure already counted
+	Backoff   Backoff   `json:"backoff,omitzero"`
+}
+
+// Backoff keeps a group from growing after a failure.
+type Backoff struct {
+	Until   time.Time     `json:"until"`
+	Length  time.Duration `json:"length"` // of the present or last back-off; doubles from failure to failure
+	Last    time.Time     `json:"last"`   // the failure that began it
+	Code    string        `json:"code"`
+	Message string        `json:"message"`
+}
+
+// Status is what became of an action.
+type Status string
+
+// The outcomes of an action.
+const (
+	Accepted Status = "accepted" // the cloud or the API server took it
+	Refused  Status = "refused"  // the guard stopped it before anything was sent
+	Failed   Status = "failed"   // it was sent and came back with an error
+	Skipped  Status = "skipped"  // nothing was sent and nothing is wrong: a budget says wait, a race was lost, a dry run
+)
+
+// Result is what became of the plan's action of the same index.
+type Result struct {
+	Status     Status        `json:"status"`
+	At         time.Time     `json:"at"`                   // when the answer was known
+	Property   string        `json:"property,omitempty"`   // for Refused: the property of the safety contract
+	Kind       string        `json:"kind,omitempty"`       // for Failed: the cloud error's kind, or "kubernetes"
+	Code       string        `json:"code,omitempty"`       // for Failed: the cloud's own code
+	Message    string        `json:"message,omitempty"`    // one sentence
+	RetryAfter time.Duration `json:"retryAfter,omitempty"` // for Failed: how long the cloud asked to be left alone
+}
+
+func (m Memory) clone() Memory {
+	m.Removable, m.Groups = maps.Clone(m.Removable), maps.Clone(m.Groups)
+	if m.Removable == nil {
+		m.Removable = map[string]time.Time{}
+	}
+	if m.Groups == nil {
+		m.Groups = map[cluster.GroupID]GroupMemory{}
+	}
+	return m
+}
+
+// After is the memory after the plan's actions came back with these results, one for each action.
+func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
+	m = m.clone()
+	for i, a := range p.Actions {
+		grow, ok := a.(SetCapacity)
+		if !ok || i >= len(results) {
+			continue
+		}
+		g := m.Groups[grow.Group]
+		r := results[i]
+		r.At = r.At.UTC().Round(0)
+		switch r.Status {
+		case Accepted:
+			g.Requested, g.Capacity, m.LastGrowth = r.At, grow.To, r.At
+		case Failed:
+			g.Backoff = backoffAfter(g.Backoff, r, allowed)
+		}
+		m.Groups[grow.Group] = g
+	}
+	return m
+}
+
+// transientPause is how long a group rests after a passing fault of the cloud.
+const transientPause = 10 * time.Second
+
+// backoffAfter is the back-off after a failed growth. A lost race needs none: the next cycle plans from a new read. A passing
+// fault and a throttle end by themselves and do not lengthen the next back-off.
+func backoffAfter(b Backoff, r Result, allowed *policy.Policy) Backoff {
+	switch r.Kind {
+	case "conflict":
+		return b
+	case "throttled", "transient":
+		if until := r.At.Add(max(r.RetryAfter, transientPause)); until.After(b.Until) {
+			b.Until, b.Last, b.Code, b.Message = until, r.At, r.Code, r.Message
+		}
+		return b
+	}
+	return b.failed(r.At, r.Code, r.Message, allowed)
+}
+
+// failed starts or lengthens the back-off. A failure while one runs keeps its length.
+func (b Backoff) failed(at time.Time, code, message string, allowed *policy.Policy) Backoff {
+	g := allowed.Growth
+	switch {
+	case b.Length == 0 || at.Sub(b.Last) > g.BackoffReset:
+		b.Length = g.BackoffFirst
+	case !at.Before(b.Until):
+		b.Length = min(2*b.Length, g.BackoffMost)
+	}
+	return Backoff{Until: at.Add(b.Length), Length: b.Length, Last: at, Code: code, Message: message}
+}

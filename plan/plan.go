@@ -1,0 +1,147 @@
+// Package plan decides what to do about a cluster, and why: a pure function from a snapshot, the operator's policy and what the
+// last cycles left in memory, to actions and one verdict for every pending pod, node and node group. Its only clock is the
+// snapshot's time: the same inputs give the same plan, byte for byte, for ever.
+package plan
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+)
+
+// Plan is one cycle's decision.
+type Plan struct {
+	Time     time.Time         // the snapshot's
+	Actions  []Action          // in the order in which they are to be performed; growth first
+	Verdicts []Verdict         // one for every pending pod, machine without a node, node and group, in this order of kinds and then by name
+	Counted  map[string]string // nodes that a pending pod fits, by name, with the pod: none of them may leave (S-16)
+	Next     time.Time         // when a timer will change the decision even if nothing else does; zero when none runs
+}
+
+// Action is one change to make. Each is repeatable: performing it twice is the same as once.
+type Action interface{ isAction() }
+
+// SetCapacity grows a group by one request.
+type SetCapacity struct {
+	Group   cluster.GroupID `json:"group"`
+	From    int             `json:"from"`
+	To      int             `json:"to"`
+	Pods    []string        `json:"pods"` // for which pending pods, "namespace/name", sorted
+	Because reason.Reason   `json:"because"`
+}
+
+// Cordon puts a node on the removal ladder: the taint, spec.unschedulable and the name of its machine, in one write.
+type Cordon struct {
+	Node    string          `json:"node"`
+	UID     types.UID       `json:"uid"`
+	Removal cluster.Removal `json:"removal"`
+	Machine cluster.Machine `json:"machine"`
+	Because reason.Reason   `json:"because"`
+}
+
+// Uncordon takes a node off the ladder.
+type Uncordon struct {
+	Node    string        `json:"node"`
+	UID     types.UID     `json:"uid"`
+	Because reason.Reason `json:"because"`
+}
+
+// Evict asks the API server to evict a pod from a node on the ladder; its disruption budgets decide.
+type Evict struct {
+	Namespace string        `json:"namespace"`
+	Pod       string        `json:"pod"`
+	UID       types.UID     `json:"uid"`
+	Node      string        `json:"node"`
+	Grace     time.Duration `json:"grace"`
+	Because   reason.Reason `json:"because"`
+}
+
+// DeleteInstances removes machines of one group by name, all that leave in this cycle in one request.
+type DeleteInstances struct {
+	Group    cluster.GroupID `json:"group"`
+	Machines []Leaving       `json:"machines"` // sorted by id
+}
+
+// Leaving is one machine to delete.
+type Leaving struct {
+	cluster.Machine
+	Node    string        `json:"node,omitempty"` // the drained node on it, "" for a machine that never became one
+	Because reason.Reason `json:"because"`
+}
+
+// DeleteNode deletes the Node object of a machine that is confirmed gone.
+type DeleteNode struct {
+	Node    string          `json:"node"`
+	UID     types.UID       `json:"uid"`
+	Machine cluster.Machine `json:"machine"`
+	Because reason.Reason   `json:"because"`
+}
+
+func (SetCapacity) isAction()     {}
+func (Cordon) isAction()          {}
+func (Uncordon) isAction()        {}
+func (Evict) isAction()           {}
+func (DeleteInstances) isAction() {}
+func (DeleteNode) isAction()      {}
+
+// Outcome is what becomes of a subject, in one word.
+type Outcome string
+
+// Outcomes of pending pods.
+const (
+	PodScheduling Outcome = "scheduling" // fits a node, the scheduler will bind it
+	PodWaiting    Outcome = "waiting"    // for a machine that is coming
+	PodGrows      Outcome = "grows"      // a group grows for it in this cycle
+	PodRescues    Outcome = "rescues"    // takes a node back from the ladder
+	PodStuck      Outcome = "stuck"      // nothing that sluice may do makes room for it
+	PodIgnored    Outcome = "ignored"    // not sluice's to place
+)
+
+// Outcomes of nodes.
+const (
+	NodeKeep   Outcome = "keep"   // needed, or not sluice's to remove
+	NodeIdle   Outcome = "idle"   // could go, and will when its time has come and nothing forbids it
+	NodeRemove Outcome = "remove" // steps on the ladder in this cycle
+	NodeDrain  Outcome = "drain"  // on the ladder
+	NodeRescue Outcome = "rescue" // leaves the ladder
+	NodeGone   Outcome = "gone"   // its machine has been deleted
+	NodeHold   Outcome = "hold"   // not touched, because what it is cannot be told
+)
+
+// Outcomes of machines without a node.
+const (
+	MachineComing Outcome = "coming"
+	MachineDelete Outcome = "delete"
+	MachineHold   Outcome = "hold"
+)
+
+// Outcomes of groups.
+const (
+	GroupSteady  Outcome = "steady"
+	GroupGrow    Outcome = "grow"
+	GroupGrowing Outcome = "growing"
+	GroupShrink  Outcome = "shrinking"
+	GroupFull    Outcome = "full"
+	GroupBackoff Outcome = "backoff"
+	GroupHold    Outcome = "hold"
+)
+
+// Verdict is what becomes of one subject and why, the most telling reason first.
+type Verdict struct {
+	Subject reason.Ref      `json:"subject"`
+	Outcome Outcome         `json:"outcome"`
+	Because []reason.Reason `json:"because"`
+}
+
+// Verdict is the verdict about a subject, false when the cycle had none.
+func (p *Plan) Verdict(about reason.Ref) (Verdict, bool) {
+	for _, v := range p.Verdicts {
+		if v.Subject == about {
+			return v, true
+		}
+	}
+	return Verdict{}, false
+}

@@ -1,0 +1,94 @@
+package policy
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+)
+
+// Annotations by which a pod says whether it may be evicted.
+const (
+	safeToEvict        = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+	safeToEvictVolumes = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+	doNotDisrupt       = "karpenter.sh/do-not-disrupt"
+)
+
+// recreated are the controllers that make an evicted pod again.
+var recreated = map[string]bool{"ReplicationController": true, "ReplicaSet": true, "StatefulSet": true}
+
+// Keeps says why the pod keeps its node: the first rule that forbids its eviction, false when none does. Disruption budgets are
+// not a matter of policy and not asked here. The pod is neither a daemon's nor finished; now is the snapshot's time.
+//
+// The rules and their order are cluster-autoscaler's, but for two: a Job's pod is never evicted, and karpenter's
+// annotation is honoured as well (S-15).
+func (p *Policy) Keeps(pod *corev1.Pod, now time.Time) (reason.Reason, bool) {
+	about, key := reason.Pod(pod.Namespace, pod.Name), cluster.Key(pod)
+	keep := func(code reason.Code, facts ...any) (reason.Reason, bool) {
+		return reason.New(code, about, append([]any{"pod", key}, facts...)...), true
+	}
+	if v, ok := pod.Annotations[doNotDisrupt]; ok && disruptionForbidden(v, pod, now) {
+		return keep(reason.PodDoNotDisrupt, "annotation", doNotDisrupt+"="+v)
+	}
+	switch pod.Annotations[safeToEvict] {
+	case "true":
+		return reason.Reason{}, false
+	case "false", "on-completion":
+		return keep(reason.PodNotSafeToEvict, "annotation", safeToEvict+"="+pod.Annotations[safeToEvict])
+	}
+	owner := cluster.Owner(pod)
+	switch {
+	case owner == nil:
+		return keep(reason.PodBare)
+	case owner.Kind == "Job":
+		return keep(reason.PodOfJob)
+	case !recreated[owner.Kind]:
+		return keep(reason.PodCustomOwner, "owner", owner.Kind+"/"+owner.Name)
+	}
+	if p.Removal.SystemPods && pod.Namespace == "kube-system" && now.Sub(pod.CreationTimestamp.Time) < systemPodGrace {
+		return keep(reason.PodOfSystem)
+	}
+	if p.Removal.LocalStorage {
+		if v, ok := localVolume(pod); ok {
+			return keep(reason.PodLocalStorage, "volume", v)
+		}
+	}
+	return reason.Reason{}, false
+}
+
+// systemPodGrace is how long a kube-system pod without a budget keeps its node (cluster-autoscaler 1.33 and later).
+const systemPodGrace = time.Hour
+
+// disruptionForbidden reads karpenter.sh/do-not-disrupt: "true", or a duration from the pod's start.
+func disruptionForbidden(value string, pod *corev1.Pod, now time.Time) bool {
+	if value == "true" {
+		return true
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil {
+		return false
+	}
+	start := pod.CreationTimestamp.Time
+	if pod.Status.StartTime != nil {
+		start = pod.Status.StartTime.Time
+	}
+	return now.Before(start.Add(d))
+}
+
+// localVolume is the first volume whose content would be lost with the node and that no annotation gives up.
+func localVolume(pod *corev1.Pod) (string, bool) {
+	given := map[string]bool{}
+	for _, name := range strings.Split(pod.Annotations[safeToEvictVolumes], ",") {
+		given[name] = true
+	}
+	for _, v := range pod.Spec.Volumes {
+		local := v.HostPath != nil || v.EmptyDir != nil && v.EmptyDir.Medium != corev1.StorageMediumMemory
+		if local && !given[v.Name] {
+			return v.Name, true
+		}
+	}
+	return "", false
+}
