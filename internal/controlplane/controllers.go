@@ -10,8 +10,13 @@ import (
 )
 
 // startControllers runs kube-controller-manager with its defaults: each controller under a service account and the role
-// it has in a real cluster. Left out are the controllers that talk to a cloud or hand out pod networks.
-func startControllers(kubeconfig string, keys *credentials) (*component, error) {
+// it has in a real cluster. Left out are the controllers that talk to a cloud or hand out pod networks and, unless podGC,
+// the pod garbage collector.
+func startControllers(kubeconfig string, keys *credentials, podGC bool) (*component, error) {
+	enabled := "*,-nodeipam,-service-lb-controller,-node-route-controller,-cloud-node-lifecycle-controller"
+	if !podGC {
+		enabled += ",-pod-garbage-collector-controller"
+	}
 	o, err := options.NewKubeControllerManagerOptions()
 	if err != nil {
 		return nil, err
@@ -19,7 +24,7 @@ func startControllers(kubeconfig string, keys *credentials) (*component, error) 
 	known, disabled, aliases := controllers.KnownControllers(), controllers.ControllersDisabledByDefault(), controllers.ControllerAliases()
 	if err := parseFlags(o.Flags(known, disabled, aliases), []string{
 		"--kubeconfig=" + kubeconfig,
-		"--controllers=*,-nodeipam,-service-lb-controller,-node-route-controller,-cloud-node-lifecycle-controller",
+		"--controllers=" + enabled,
 		"--use-service-account-credentials",
 		"--service-account-private-key-file=" + keys.serviceAccount,
 		"--root-ca-file=" + keys.ca.certificateFile,

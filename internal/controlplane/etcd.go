@@ -15,7 +15,7 @@ const etcdQuota = 8 << 30
 
 // startEtcd runs a single member on a free loopback port and returns the URL of its client API, which asks for a client
 // certificate. Data survives the end of the process but not that of the machine: nothing is synced to disk.
-func startEtcd(ctx context.Context, dir string, keys etcdCredentials, log *log) (*component, string, error) {
+func startEtcd(ctx context.Context, dir string, keys etcdCredentials) (*component, string, error) {
 	loopback := url.URL{Scheme: "https", Host: "127.0.0.1:0"}
 	tls := transport.TLSInfo{
 		CertFile: keys.peer.certificateFile, KeyFile: keys.peer.keyFile,
@@ -31,7 +31,7 @@ func startEtcd(ctx context.Context, dir string, keys etcdCredentials, log *log) 
 	cfg.QuotaBackendBytes = etcdQuota
 	cfg.EnableGRPCGateway = false
 	cfg.TickMs, cfg.ElectionMs = 20, 200 // one member elects itself: there is nobody to wait for
-	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log.zap())
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(etcdLog("etcd"))
 
 	server, err := embed.StartEtcd(cfg)
 	if err != nil {

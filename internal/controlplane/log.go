@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	_ "unsafe" // for go:linkname
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -80,6 +81,7 @@ func openLog(dir string, out io.Writer) (*log, error) {
 			}
 			os.Exit(code)
 		}
+		etcdClientLog = etcdLog("etcd-client")
 		grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, active, active))
 	})
 	return l, nil
@@ -90,10 +92,16 @@ func logger(component string) klog.Logger {
 	return textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(active))).WithName(component)
 }
 
-// zap is the logger etcd is given: its warnings and worse.
-func (l *log) zap() *zap.Logger {
+// etcdClientLog is kube-apiserver's logger for its etcd clients. It writes warnings to standard error, one for each
+// request that a client gives up while it is being stored, and there is no other way to it.
+//
+//go:linkname etcdClientLog k8s.io/apiserver/pkg/storage/storagebackend/factory.etcd3ClientLogger
+var etcdClientLog *zap.Logger
+
+// etcdLog is a logger for etcd's code: warnings and worse.
+func etcdLog(name string) *zap.Logger {
 	encoder := zapcore.NewConsoleEncoder(zap.NewProductionEncoderConfig())
-	return zap.New(zapcore.NewCore(encoder, zapcore.AddSync(active), zap.WarnLevel)).Named("etcd")
+	return zap.New(zapcore.NewCore(encoder, zapcore.AddSync(active), zap.WarnLevel)).Named(name)
 }
 
 func (l *log) printf(format string, args ...any) {
