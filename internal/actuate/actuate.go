@@ -1,0 +1,190 @@
+// Package actuate performs a plan: each action is checked by the guard against evidence read for it, then sent as one repeatable
+// request. It holds the only clients that can change a cloud or a cluster, and it waits for nothing but the answer.
+package actuate
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/guard"
+	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+)
+
+// requestTimeout bounds one request, so that a silent cloud cannot hold up a cycle for long.
+const requestTimeout = 30 * time.Second
+
+// Actuator performs plans, one at a time. Its fields are set before its first use and not changed after.
+type Actuator struct {
+	Cloud   cloud.Provider
+	Nodes   kube.Writer
+	Objects func() (cluster.Objects, error) // what the API server has said until now
+	Policy  *policy.Policy
+	DryRun  bool // nothing is sent; every action comes back as skipped
+	Now     func() time.Time
+	Started time.Time // when this process began to read
+	Log     *slog.Logger
+
+	lastWrite map[cluster.GroupID]time.Time
+}
+
+// Perform does what the plan says, in its order, and returns one result for each action. decided is what the plan rests on. A
+// result that is not good stops no other action: the next cycle plans again from what is then.
+func (a *Actuator) Perform(ctx context.Context, decided *cluster.Snapshot, p plan.Plan) []plan.Result {
+	results := make([]plan.Result, len(p.Actions))
+	for i, action := range p.Actions {
+		if a.DryRun {
+			results[i] = plan.Result{Status: plan.Skipped, At: a.Now().UTC(), Message: "dry run"}
+			continue
+		}
+		results[i] = a.perform(ctx, decided, p, action)
+	}
+	return results
+}
+
+func (a *Actuator) perform(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, action plan.Action) plan.Result {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	var err error
+	switch action := action.(type) {
+	case plan.SetCapacity:
+		err = a.grow(ctx, decided, p, action)
+	case plan.DeleteInstances:
+		err = a.delete(ctx, decided, p, action)
+	default:
+		err = a.change(ctx, decided, p, action)
+	}
+	return a.result(err)
+}
+
+// grow reads the group past every cache, asks the guard, and sends one capacity change that carries the version just read.
+func (a *Actuator) grow(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, action plan.SetCapacity) error {
+	g, evidence, err := a.evidence(ctx, decided, p, action.Group)
+	if err != nil {
+		return err
+	}
+	if err := guard.Check(guard.Grow{Group: action.Group, From: action.From, To: action.To}, evidence, a.Policy); err != nil {
+		return err
+	}
+	defer a.wrote(action.Group)
+	return a.Cloud.SetCapacity(ctx, g, action.To)
+}
+
+func (a *Actuator) delete(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, action plan.DeleteInstances) error {
+	g, evidence, err := a.evidence(ctx, decided, p, action.Group)
+	if err != nil {
+		return err
+	}
+	write := guard.Delete{Group: action.Group}
+	machines := make([]cluster.Machine, len(action.Machines))
+	for i, l := range action.Machines {
+		write.Machines = append(write.Machines, guard.Target{Machine: l.Machine, Node: l.Node})
+		machines[i] = l.Machine
+	}
+	if err := guard.Check(write, evidence, a.Policy); err != nil {
+		return err
+	}
+	defer a.wrote(action.Group)
+	return a.Cloud.DeleteInstances(ctx, g, machines)
+}
+
+// change performs an action on a Kubernetes object. Its preconditions, not a lock, keep it from hitting another object.
+func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, action plan.Action) error {
+	newest, err := a.newest(decided.Groups)
+	if err != nil {
+		return err
+	}
+	evidence := guard.Evidence{Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted}
+	switch action := action.(type) {
+	case plan.Cordon:
+		if err := guard.Check(guard.Cordon{Node: action.Node, UID: action.UID, Machine: action.Machine}, evidence, a.Policy); err != nil {
+			return err
+		}
+		return a.Nodes.Cordon(ctx, action.Node, action.UID, action.Removal, action.Machine)
+	case plan.Uncordon:
+		if err := guard.Check(guard.Uncordon{Node: action.Node, UID: action.UID}, evidence, a.Policy); err != nil {
+			return err
+		}
+		return a.Nodes.Uncordon(ctx, action.Node, action.UID)
+	case plan.Evict:
+		write := guard.Evict{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID, Node: action.Node}
+		if err := guard.Check(write, evidence, a.Policy); err != nil {
+			return err
+		}
+		return a.Nodes.Evict(ctx, action.Namespace, action.Pod, action.UID, action.Grace)
+	case plan.DeleteNode:
+		write := guard.DeleteNode{Node: action.Node, UID: action.UID, Machine: action.Machine}
+		if err := guard.Check(write, evidence, a.Policy); err != nil {
+			return err
+		}
+		return a.Nodes.DeleteNode(ctx, action.Node, action.UID)
+	}
+	return errors.New("no way to perform " + plan.KindOf(action))
+}
+
+// evidence reads one group now, and everything else as it is known now.
+func (a *Actuator) evidence(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, id cluster.GroupID) (*cluster.Group, guard.Evidence, error) {
+	g, err := a.Cloud.Group(ctx, id)
+	if err != nil {
+		return nil, guard.Evidence{}, err
+	}
+	groups := make([]*cluster.Group, len(decided.Groups))
+	for i, old := range decided.Groups {
+		groups[i] = old
+		if old.ID == id {
+			groups[i] = g
+		}
+	}
+	newest, err := a.newest(groups)
+	if err != nil {
+		return nil, guard.Evidence{}, err
+	}
+	return g, guard.Evidence{
+		Started: a.Started, Decided: decided, Newest: newest, Group: g, LastWrite: a.lastWrite[id], Counted: p.Counted,
+	}, nil
+}
+
+func (a *Actuator) newest(groups []*cluster.Group) (*cluster.Snapshot, error) {
+	objects, err := a.Objects()
+	if err != nil {
+		return nil, err
+	}
+	return cluster.New(a.Now(), objects, groups), nil
+}
+
+// wrote remembers a write to a group whether or not its answer was good: what was sent may have taken effect.
+func (a *Actuator) wrote(id cluster.GroupID) {
+	if a.lastWrite == nil {
+		a.lastWrite = map[cluster.GroupID]time.Time{}
+	}
+	a.lastWrite[id] = a.Now()
+}
+
+// result says what became of an action.
+func (a *Actuator) result(err error) plan.Result {
+	r := plan.Result{Status: plan.Accepted, At: a.Now().UTC()}
+	if err == nil {
+		return r
+	}
+	r.Message = err.Error()
+	var refusal *guard.Refusal
+	var fault *cloud.Error
+	switch {
+	case errors.As(err, &refusal):
+		r.Status, r.Property, r.Message = plan.Refused, refusal.Property, refusal.Why
+	case errors.As(err, &fault):
+		r.Status, r.Kind, r.Code, r.Message, r.RetryAfter = plan.Failed, string(fault.Kind), fault.Code, fault.Message, fault.RetryAfter
+	case errors.Is(err, kube.ErrBudget), errors.Is(err, kube.ErrGone), errors.Is(err, kube.ErrHeld), errors.Is(err, kube.ErrConflict):
+		r.Status = plan.Skipped
+	case errors.Is(err, context.DeadlineExceeded):
+		r.Status, r.Kind = plan.Failed, string(cloud.Transient)
+	default:
+		r.Status, r.Kind = plan.Failed, "kubernetes"
+	}
+	return r
+}
