@@ -1,0 +1,151 @@
+// Package azure is the [cloud.Provider] over Azure Resource Manager: node groups are uniform scale sets of one resource group.
+//
+// It asks little: one list of scale sets and one list of machines a group within the cache's time, and after a write of its own only
+// when the operation has begun and when it has ended. It believes nothing but answers: a capacity changes in its eyes when Azure
+// says so (S-03). No call sleeps or repeats itself; what failed is asked again in a later cycle.
+package azure
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/imds"
+)
+
+// Provider is the node groups that [Options] name. It is safe for concurrent use.
+type Provider struct {
+	options  Options
+	sets     *armcompute.VirtualMachineScaleSetsClient
+	machines *armcompute.VirtualMachineScaleSetVMsClient
+
+	refreshing sync.Mutex // held by the one caller of Groups that asks Azure
+
+	mu         sync.Mutex        // guards what follows and every group; never held during a request
+	groups     map[string]*group // by key
+	operations []*operation      // in the order of acceptance
+	stamps     uint64            // of questions asked so far: facts are ordered by when they were asked for
+	listed     time.Time         // when the scale sets were last listed
+	listAgain  time.Time         // after a failed list: no other before
+	listFault  error             // of the last list, nil when it was good
+	warned     map[string]string // what was said of discovered scale sets that are left out, by key
+}
+
+var _ cloud.Provider = (*Provider)(nil)
+
+// busyFactor is how many times longer a read serves while an operation on the group is in flight: the operation's progress is followed
+// more closely than any list could, and the group is read when it has begun and when it ends.
+const busyFactor = 5
+
+// New makes a Provider. It asks instance metadata for the subscription and the resource group when Options leave them out, and
+// nothing else; identity and groups are tried by the first call of Groups. Errors name the field and the remedy.
+func New(ctx context.Context, options Options) (*Provider, error) {
+	o, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if o.Subscription == "" || o.ResourceGroup == "" {
+		client := &imds.Client{Endpoint: o.MetadataEndpoint, Transport: o.Transport}
+		self, err := client.Instance(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("subscription and resource group are not both given (ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP) and cannot be discovered: %w", err)
+		}
+		if o.Subscription == "" {
+			o.Subscription = self.Subscription
+		}
+		if o.ResourceGroup == "" {
+			o.ResourceGroup = self.ResourceGroup
+		}
+		o.Log.Info("discovered from instance metadata", "subscription", o.Subscription, "resourceGroup", o.ResourceGroup, "location", self.Location)
+	}
+	gate := &gate{now: o.Now, until: map[string]time.Time{}}
+	sets, machines, err := o.clients(gate)
+	if err != nil {
+		return nil, err
+	}
+	p := &Provider{options: o, sets: sets, machines: machines, groups: map[string]*group{}, warned: map[string]string{}}
+	for _, g := range o.Groups {
+		p.groups[key(g.Name)] = &group{id: cluster.GroupID(g.Name), name: g.Name, min: g.Min, max: g.Max}
+	}
+	return p, nil
+}
+
+func (p *Provider) now() time.Time { return p.options.Now() }
+
+// stamp numbers a question. Provider.mu is held.
+func (p *Provider) stamp() uint64 {
+	p.stamps++
+	return p.stamps
+}
+
+// Groups follows the operations in flight, reads what is due, and returns every group, sorted by ID.
+func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
+	p.refreshing.Lock()
+	defer p.refreshing.Unlock()
+	p.pollOperations(ctx)
+	p.refresh(ctx)
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]*cluster.Group, 0, len(p.groups))
+	for _, g := range p.groups {
+		out = append(out, g.answer())
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
+	return out, p.listFault
+}
+
+// Group reads one group past the cache: its model and the whole list of its machines.
+func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Group, error) {
+	p.mu.Lock()
+	g := p.groups[key(string(id))]
+	if g == nil {
+		p.mu.Unlock()
+		return nil, unknown(id)
+	}
+	id, name, stamp := g.id, g.name, p.stamp()
+	p.mu.Unlock()
+
+	r, fault := p.read(ctx, id, name, nil)
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if fault = p.store(g, stamp, r, fault); fault != nil {
+		return nil, fault
+	}
+	out := g.answer()
+	switch {
+	case out.Problem != "":
+		return nil, &cloud.Error{Kind: cloud.Invalid, Group: id, Message: out.Problem}
+	case out.Capacity < 0:
+		return nil, &cloud.Error{Kind: cloud.Transient, Group: id, Message: fmt.Sprintf("read scale set %q: Azure does not say its capacity", name)}
+	case !out.Read.Complete:
+		return nil, &cloud.Error{Kind: cloud.Transient, Group: id, Message: fmt.Sprintf("read scale set %q: Azure lists fewer machines than its capacity of %d: it is read again until two lists agree", name, out.Capacity)}
+	}
+	return out, nil
+}
+
+// store keeps what a read found, unless something younger is known. Provider.mu is held.
+func (p *Provider) store(g *group, stamp uint64, r *reading, fault *cloud.Error) *cloud.Error {
+	if stamp < g.stamp {
+		return fault
+	}
+	if fault == nil {
+		g.stamp = stamp
+		fault = g.take(r)
+	}
+	if fault != nil {
+		g.refuse(fault, p.now())
+	}
+	return fault
+}
+
+func unknown(id cluster.GroupID) *cloud.Error {
+	return &cloud.Error{Kind: cloud.NotFound, Group: id, Message: fmt.Sprintf("%q is no node group: name it in --nodes, or give its scale set the tags that --node-group-auto-discovery asks for", id)}
+}

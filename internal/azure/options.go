@@ -1,0 +1,104 @@
+package azure
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"sluice.dev/sluice/internal/imds"
+)
+
+// Options say which scale sets are managed and how Azure is reached. The zero value of every field but Groups and Discovery is
+// ready for public Azure from a machine with a managed identity.
+type Options struct {
+	Groups    []GroupSpec // named scale sets; they win over discovery
+	Discovery []Discovery // all of them must match a scale set's tags
+
+	Subscription  string // "" is asked of instance metadata
+	ResourceGroup string // of the scale sets; "" is asked of instance metadata
+	Identity      Identity
+
+	// The endpoints without a trailing slash; "" means public Azure. Plain http is for simulators: it is allowed for loopback
+	// hosts only, and for MetadataEndpoint, which is plain by nature.
+	ResourceManagerEndpoint string
+	AuthorityHost           string
+	MetadataEndpoint        string
+
+	// Transport carries all traffic, metadata and identity included; nil means connections of the package's own. Metadata is
+	// never asked through a proxy unless Transport does so.
+	Transport http.RoundTripper
+
+	Now      func() time.Time // nil means time.Now
+	CacheTTL time.Duration    // how old a served read may be; 0 means 60 s
+	Log      *slog.Logger     // nil discards
+}
+
+const (
+	publicManagement = "https://management.azure.com"
+	publicAuthority  = "https://login.microsoftonline.com"
+)
+
+// withDefaults fills what is empty and refuses what cannot work.
+func (o Options) withDefaults() (Options, error) {
+	if len(o.Groups) == 0 && len(o.Discovery) == 0 {
+		return o, fmt.Errorf("no node group is named: give --nodes=min:max:name or --node-group-auto-discovery=label:tag=value")
+	}
+	seen := map[string]bool{}
+	for _, g := range o.Groups {
+		if key := strings.ToLower(g.Name); seen[key] {
+			return o, fmt.Errorf("--nodes names scale set %q twice: give it once", g.Name)
+		} else {
+			seen[key] = true
+		}
+	}
+	for _, e := range []struct {
+		field string
+		value *string
+		usual string
+		plain bool
+	}{
+		{"resource manager endpoint", &o.ResourceManagerEndpoint, publicManagement, false},
+		{"authority host", &o.AuthorityHost, publicAuthority, false},
+		{"metadata endpoint", &o.MetadataEndpoint, imds.DefaultEndpoint, true},
+	} {
+		if *e.value == "" {
+			*e.value = e.usual
+		}
+		*e.value = strings.TrimSuffix(*e.value, "/")
+		if err := checkEndpoint(*e.value, e.plain); err != nil {
+			return o, fmt.Errorf("%s %q: %w", e.field, *e.value, err)
+		}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.CacheTTL == 0 {
+		o.CacheTTL = time.Minute
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o, o.Identity.check()
+}
+
+// checkEndpoint keeps tokens off wires that others can read.
+func checkEndpoint(endpoint string, plain bool) error {
+	u, err := url.Parse(endpoint)
+	switch {
+	case err != nil || u.Host == "":
+		return fmt.Errorf("must be a URL such as %s", publicManagement)
+	case u.Scheme == "https", u.Scheme == "http" && (plain || loopback(u.Hostname())):
+		return nil
+	default:
+		return fmt.Errorf("must be https; plain http is for a simulator on a loopback address")
+	}
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

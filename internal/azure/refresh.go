@@ -1,0 +1,160 @@
+package azure
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/cluster"
+)
+
+// parallelReads bounds the requests in flight, so that one slow scale set does not hold up the others (S-30).
+const parallelReads = 5
+
+// ttl is how long a read of the group serves. Provider.mu is held.
+func (p *Provider) ttl(id cluster.GroupID) time.Duration {
+	if p.busy(id) {
+		return busyFactor * p.options.CacheTTL
+	}
+	return p.options.CacheTTL
+}
+
+// stale says whether the group's last read has served its time. Provider.mu is held.
+func (p *Provider) stale(g *group, now time.Time) bool {
+	return !now.Before(g.resting) && now.Sub(g.asked) >= p.ttl(g.id)
+}
+
+// job is one group to read.
+type job struct {
+	group *group
+	set   *armcompute.VirtualMachineScaleSet // nil: it is asked for
+}
+
+// refresh reads what is due: scale sets whose read has served its time with one list for all of them, those that an operation changed
+// one by one, and then the machines of each.
+func (p *Provider) refresh(ctx context.Context) {
+	p.mu.Lock()
+	stamp, wanted := p.stamp(), p.listWanted()
+	p.mu.Unlock()
+
+	var sets []*armcompute.VirtualMachineScaleSet
+	var fault *cloud.Error
+	if wanted {
+		var err error
+		if sets, err = p.listSets(ctx); err != nil {
+			fault = p.wrap("", fmt.Sprintf("list the scale sets of resource group %q", p.options.ResourceGroup), err)
+		}
+	}
+
+	var work sync.WaitGroup
+	slots := make(chan struct{}, parallelReads)
+	for _, j := range p.plan(wanted, sets, fault) {
+		work.Go(func() {
+			slots <- struct{}{}
+			r, fault := p.read(ctx, j.group.id, j.group.name, j.set)
+			<-slots
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.store(j.group, stamp, r, fault) // a fault is the group's problem
+		})
+	}
+	work.Wait()
+}
+
+// listWanted says whether the scale sets must be listed. Provider.mu is held.
+func (p *Provider) listWanted() bool {
+	now := p.now()
+	if now.Before(p.listAgain) {
+		return false
+	}
+	for _, g := range p.groups {
+		if p.stale(g, now) {
+			return true
+		}
+	}
+	if len(p.options.Discovery) == 0 {
+		return false
+	}
+	ttl := p.options.CacheTTL
+	if len(p.operations) > 0 {
+		ttl *= busyFactor
+	}
+	return now.Sub(p.listed) >= ttl
+}
+
+// plan takes in what the list said, if there was one, and names the groups whose machines must be read.
+func (p *Provider) plan(listed bool, sets []*armcompute.VirtualMachineScaleSet, fault *cloud.Error) []job {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	models := map[string]*armcompute.VirtualMachineScaleSet{}
+	for _, set := range sets {
+		models[key(*set.Name)] = set
+	}
+	known := listed && fault == nil
+	switch {
+	case fault != nil:
+		p.listFault, p.listAgain = fault, now.Add(max(retryEvery, fault.RetryAfter))
+	case listed:
+		p.listFault, p.listed = nil, now
+		p.discover(sets)
+	}
+	var jobs []job
+	for k, g := range p.groups {
+		set := models[k]
+		switch stale := p.stale(g, now); {
+		case stale && fault != nil:
+			g.refuse(fault, now)
+		case stale && !known, !stale && (g.due == nothing || now.Before(g.resting)):
+			// not its turn
+		case known && set == nil:
+			g.refuse(p.missing(g.id, g.name), now)
+		case !stale && g.due == machines && g.reading != nil:
+			jobs = append(jobs, job{g, g.reading.set})
+		default:
+			jobs = append(jobs, job{g, set})
+		}
+	}
+	return jobs
+}
+
+// discover adds, changes and drops groups as the tags of the scale sets say. A scale set whose sizes cannot be read is left out, with
+// one warning for each new reason. Provider.mu is held.
+func (p *Provider) discover(sets []*armcompute.VirtualMachineScaleSet) {
+	found := map[string]bool{}
+	for _, set := range sets {
+		k := key(*set.Name)
+		tags := make(map[string]string, len(set.Tags))
+		for name, value := range set.Tags {
+			tags[name] = val(value)
+		}
+		if g := p.groups[k]; g != nil && !g.discovered || !matches(p.options.Discovery, tags) {
+			continue
+		}
+		limits, err := sizes(p.options.Discovery, tags)
+		if err != nil {
+			if p.warned[k] != err.Error() {
+				p.warned[k] = err.Error()
+				p.options.Log.Warn("scale set is left out of discovery", "group", *set.Name, "err", err)
+			}
+			continue
+		}
+		delete(p.warned, k)
+		found[k] = true
+		g := p.groups[k]
+		if g == nil {
+			g = &group{id: cluster.GroupID(*set.Name), name: *set.Name, discovered: true}
+			p.groups[k] = g
+		}
+		g.min, g.max = limits.Min, limits.Max
+	}
+	for k, g := range p.groups {
+		if g.discovered && !found[k] {
+			delete(p.groups, k)
+		}
+	}
+}

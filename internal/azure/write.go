@@ -1,0 +1,182 @@
+package azure
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/cluster"
+)
+
+// deleteChunk is how many machines one request removes.
+const deleteChunk = 100
+
+// SetCapacity sends the capacity and nothing else (S-04), on condition that the scale set is still as g saw it. Any n that is not above
+// g.Capacity is refused here.
+func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) error {
+	doing := fmt.Sprintf("resize %s to %d", g.ID, n)
+	switch {
+	case g.Capacity < 0:
+		return &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Message: doing + ": its present capacity is unknown"}
+	case n <= g.Capacity:
+		return &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Message: fmt.Sprintf("%s: it has %d, and capacity only ever grows", doing, g.Capacity)}
+	case g.Read.Version == "":
+		return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Message: doing + ": it was read without an entity tag, so that a change in between would go unseen"}
+	}
+	own, fault := p.own(g.ID)
+	if fault != nil {
+		return fault
+	}
+	var resp *http.Response
+	poller, err := p.sets.BeginUpdate(policy.WithCaptureResponse(ctx, &resp), p.options.ResourceGroup, own.name,
+		armcompute.VirtualMachineScaleSetUpdate{SKU: &armcompute.SKU{Capacity: new(int64(n))}},
+		&armcompute.VirtualMachineScaleSetsClientBeginUpdateOptions{IfMatch: new(g.Read.Version)})
+	if err != nil {
+		return p.refused(own, doing, err)
+	}
+	o := &operation{Operation: Operation{Group: own.id, Action: doing}, poller: poller}
+	o.Token, _ = poller.ResumeToken() // an operation that has ended already has none
+	o.result = func(ctx context.Context) (*armcompute.VirtualMachineScaleSet, error) {
+		r, err := poller.Result(ctx)
+		return &r.VirtualMachineScaleSet, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	own.stamp = p.stamp()
+	if !own.confirm(modelIn(resp)) {
+		own.due = all
+	}
+	p.watch(o, resp)
+	return nil
+}
+
+// DeleteInstances names the machines to Azure, which lowers the capacity by as many itself. One such operation is in flight for a
+// scale set at a time, of at most 100 machines: a longer list is sent in part and answered with a Conflict that says so.
+func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victims []cluster.Machine) error {
+	doing := fmt.Sprintf("delete %d machines of %s", len(victims), g.ID)
+	ids, fault := verify(g, victims, doing)
+	if fault != nil {
+		return fault
+	}
+	own, fault := p.own(g.ID)
+	if fault != nil {
+		return fault
+	}
+	if p.deleting(own.id) {
+		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Message: doing + ": another deletion in the scale set is under way"}
+	}
+	named, rest := len(ids), 0
+	if len(ids) > deleteChunk {
+		ids, rest = ids[:deleteChunk], named-deleteChunk
+		doing = fmt.Sprintf("delete %d machines of %s", len(ids), g.ID)
+	}
+	var resp *http.Response
+	poller, err := p.sets.BeginDeleteInstances(policy.WithCaptureResponse(ctx, &resp), p.options.ResourceGroup, own.name,
+		armcompute.VirtualMachineScaleSetVMInstanceRequiredIDs{InstanceIDs: ids}, nil)
+	if err != nil {
+		return p.refused(own, doing, err)
+	}
+	o := &operation{Operation: Operation{Group: own.id, Action: doing}, poller: poller, deletes: true}
+	o.Token, _ = poller.ResumeToken() // an operation that has ended already has none
+	o.result = func(ctx context.Context) (*armcompute.VirtualMachineScaleSet, error) {
+		_, err := poller.Result(ctx)
+		return nil, err
+	}
+	p.mu.Lock()
+	own.stamp = p.stamp()
+	p.watch(o, resp)
+	p.mu.Unlock()
+	if rest > 0 {
+		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Message: fmt.Sprintf("%s: accepted; the other %d wait until they are gone", doing, rest)}
+	}
+	return nil
+}
+
+// verify finds each machine, by id and UID, among those that g saw, and returns the ids without repetition.
+func verify(g *cluster.Group, victims []cluster.Machine, doing string) ([]*string, *cloud.Error) {
+	if len(victims) == 0 {
+		return nil, &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Message: doing + ": no machine is named, which Azure may read as all"}
+	}
+	conflict := func(m cluster.Machine, why string) *cloud.Error {
+		return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Message: fmt.Sprintf("%s: machine %s %s", doing, m.ID, why)}
+	}
+	var ids []*string
+	seen := map[cluster.InstanceID]bool{}
+	for _, m := range victims {
+		in := g.Instance(m.ID)
+		switch {
+		case m.ID == "" || m.UID == "":
+			return nil, &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Message: doing + ": a machine without id or unique id is named"}
+		case m.Group != g.ID:
+			return nil, &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Message: fmt.Sprintf("%s: machine %s is one of group %s", doing, m.ID, m.Group)}
+		case in == nil:
+			return nil, conflict(m, "is not there any more")
+		case !strings.EqualFold(in.UID, m.UID):
+			return nil, conflict(m, "is another one now")
+		case in.State == cluster.StateDeleting:
+			return nil, conflict(m, "is being deleted already")
+		case !seen[m.ID]:
+			seen[m.ID] = true
+			ids = append(ids, new(string(m.ID)))
+		}
+	}
+	return ids, nil
+}
+
+func (p *Provider) own(id cluster.GroupID) (*group, *cloud.Error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if g := p.groups[key(string(id))]; g != nil {
+		return g, nil
+	}
+	return nil, unknown(id)
+}
+
+func (p *Provider) deleting(id cluster.GroupID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, o := range p.operations {
+		if o.Group == id && o.deletes {
+			return true
+		}
+	}
+	return false
+}
+
+// refused is a write that was not accepted, or whose answer was lost. Where the scale set may have changed it is read again.
+func (p *Provider) refused(g *group, doing string, err error) error {
+	e := p.wrap(g.id, doing, err)
+	if e.Kind == cloud.NotFound {
+		e = p.missing(g.id, g.name)
+	}
+	var answered *azcore.ResponseError
+	var shut *shutError
+	if e.Kind == cloud.Conflict || !errors.As(err, &answered) && !errors.As(err, &shut) {
+		p.mu.Lock()
+		g.due, g.stamp = all, p.stamp()
+		p.mu.Unlock()
+	}
+	return e
+}
+
+// modelIn is the scale set in an answer, empty when it tells none.
+func modelIn(resp *http.Response) *armcompute.VirtualMachineScaleSet {
+	set := &armcompute.VirtualMachineScaleSet{}
+	if resp == nil {
+		return set
+	}
+	raw, err := runtime.Payload(resp)
+	if err != nil || json.Unmarshal(raw, set) != nil {
+		return &armcompute.VirtualMachineScaleSet{}
+	}
+	return set
+}

@@ -1,0 +1,102 @@
+// Package imds asks a machine on Azure who it is: the instance metadata service says which subscription, resource group and scale
+// set it belongs to, and gives tokens for its identities.
+//
+// The service is reached without a proxy, answers five requests a second, and is away for up to 70 seconds while the platform updates it.
+package imds
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// DefaultEndpoint is where every machine on Azure finds the service.
+const DefaultEndpoint = "http://169.254.169.254"
+
+// Client asks the instance metadata service. The zero value is ready; a Client is safe for concurrent use and its fields are not
+// changed after the first request.
+type Client struct {
+	Endpoint  string            // "" means DefaultEndpoint; without a trailing slash
+	Transport http.RoundTripper // nil means a direct one: the service refuses requests that went through a proxy
+}
+
+// Error is a refusal or a failure to answer. Its text is one sentence that says what to do.
+type Error struct {
+	Status  int    // of the HTTP answer, 0 when there was none
+	Code    string // the service's own word, such as "invalid_request"
+	Message string
+}
+
+// Error is the sentence.
+func (e *Error) Error() string { return e.Message }
+
+// Temporary says whether the same question may be answered later.
+func (e *Error) Temporary() bool {
+	return e.Status == 0 || e.Status == http.StatusGone || e.Status == http.StatusTooManyRequests || e.Status >= 500
+}
+
+// direct never asks a proxy, and gives up on a machine that is not on Azure in seconds.
+var direct = &http.Transport{Proxy: nil, ResponseHeaderTimeout: 10 * time.Second, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute}
+
+// tryTimeout bounds one request: off Azure the address swallows packets without an answer.
+const tryTimeout = 10 * time.Second
+
+func (c *Client) endpoint() string {
+	if c.Endpoint == "" {
+		return DefaultEndpoint
+	}
+	return strings.TrimSuffix(c.Endpoint, "/")
+}
+
+// get asks once and decodes a JSON answer into out. Every error is an [*Error].
+func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.endpoint()+path+"?"+query.Encode(), nil)
+	if err != nil {
+		return &Error{Message: fmt.Sprintf("the metadata endpoint %q is not a URL: %v", c.Endpoint, err)}
+	}
+	req.Header.Set("Metadata", "true")
+	transport := c.Transport
+	if transport == nil {
+		transport = direct
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return &Error{Message: fmt.Sprintf("instance metadata at %s does not answer (%v): run on a machine on Azure, or say what it would have told", c.endpoint(), err)}
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return &Error{Message: fmt.Sprintf("instance metadata at %s broke off its answer: %v", c.endpoint(), err)}
+	}
+	if resp.StatusCode != http.StatusOK {
+		return refusal(resp.StatusCode, body)
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return &Error{Message: fmt.Sprintf("instance metadata at %s answered something that is not JSON: %v", c.endpoint(), err)}
+	}
+	return nil
+}
+
+// refusal reads the service's {"error","error_description"}.
+func refusal(status int, body []byte) *Error {
+	var said struct {
+		Error       string `json:"error"`
+		Description string `json:"error_description"`
+	}
+	_ = json.Unmarshal(body, &said) // an answer that is no JSON is worth its status alone
+	text := said.Description
+	if text == "" {
+		text = said.Error
+	}
+	if text == "" {
+		text = http.StatusText(status)
+	}
+	return &Error{Status: status, Code: said.Error, Message: fmt.Sprintf("instance metadata refused with %d: %s", status, text)}
+}
