@@ -1,0 +1,142 @@
+// Package app wires one autoscaler and turns its loop. The same loop runs in production, in the playground and in simulated
+// worlds; only its edges differ.
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/actuate"
+	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+)
+
+// Sink is told of every cycle after its actions came back. A sink that fails spoils nothing but its own view.
+type Sink interface {
+	Report(ctx context.Context, entry journal.Entry, took time.Duration) error
+}
+
+// ProblemSink is a [Sink] that also shows why a cycle could not observe the cluster or the cloud.
+type ProblemSink interface {
+	Problem(ctx context.Context, err error)
+}
+
+// Parts are what an autoscaler is made of.
+type Parts struct {
+	Client kubernetes.Interface
+	Cloud  cloud.Provider
+	Policy *policy.Policy
+	DryRun bool
+	Now    func() time.Time // nil means time.Now
+	Log    *slog.Logger     // nil discards
+	Sinks  []Sink
+	Timing Timing
+}
+
+// Autoscaler is one wired sluice. Start it, then either Step it by hand or Run it; not both.
+type Autoscaler struct {
+	parts    Parts
+	observer *kube.Observer
+	actuator *actuate.Actuator
+	memory   plan.Memory
+	cycle    uint64
+}
+
+// New wires the parts. Nothing is read or written before [Autoscaler.Start].
+func New(p Parts) *Autoscaler {
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	p.Timing = p.Timing.withDefaults()
+	observer := kube.NewObserver(p.Client, kube.Options{Now: p.Now, Log: p.Log})
+	return &Autoscaler{
+		parts:    p,
+		observer: observer,
+		actuator: &actuate.Actuator{
+			Cloud: p.Cloud, Nodes: kube.Writer{Client: p.Client}, Objects: observer.Objects,
+			Policy: p.Policy, DryRun: p.DryRun, Now: p.Now, Started: p.Now(), Log: p.Log,
+		},
+	}
+}
+
+// Start begins to follow the API server; see [kube.Observer.Start].
+func (a *Autoscaler) Start(ctx context.Context) error { return a.observer.Start(ctx) }
+
+// Seen is the newest resource version of a resource that decisions would rest on; see [kube.Observer.Seen].
+func (a *Autoscaler) Seen(resource string) uint64 { return a.observer.Seen(resource) }
+
+// Step turns the loop once: observe, decide, act, report. It never sleeps. An error means that there was nothing to decide on;
+// everything else that goes wrong is in the entry.
+func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
+	began := time.Now()
+	a.cycle++
+	seen, err := observe(ctx, a.parts.Cloud, a.observer.Objects, a.parts.Now)
+	if err != nil {
+		err = fmt.Errorf("cycle %d: %w", a.cycle, err)
+		for _, s := range a.parts.Sinks {
+			if p, ok := s.(ProblemSink); ok {
+				p.Problem(ctx, err)
+			}
+		}
+		return journal.Entry{}, err
+	}
+	observed := time.Now()
+	before := a.memory
+	p, memory := plan.Decide(seen, a.parts.Policy, before)
+	decided := time.Now()
+	results := a.actuator.Perform(ctx, seen, p)
+	a.memory = memory.After(p, results, a.parts.Policy)
+	entry := journal.Entry{
+		Cycle: a.cycle, Seen: seen, Policy: a.parts.Policy, Before: before, Plan: p, Results: results, DryRun: a.parts.DryRun,
+	}
+	took := time.Since(began)
+	for _, s := range a.parts.Sinks {
+		if err := s.Report(ctx, entry, took); err != nil && ctx.Err() == nil {
+			a.parts.Log.Warn("report failed", "cycle", a.cycle, "err", err)
+		}
+	}
+	a.parts.Log.Debug("cycle", "cycle", a.cycle, "observe", observed.Sub(began), "decide", decided.Sub(observed), "act", took-decided.Sub(began), "report", time.Since(began)-took)
+	return entry, nil
+}
+
+// observe makes one snapshot: the cloud first, so that a node that registers meanwhile is seen.
+func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Objects, error), now func() time.Time) (*cluster.Snapshot, error) {
+	groups, cloudErr := c.Groups(ctx)
+	if cloudErr != nil && len(groups) == 0 {
+		return nil, fmt.Errorf("read node groups: %w", cloudErr)
+	}
+	os, err := objects()
+	if err != nil {
+		return nil, fmt.Errorf("read the cluster: %w", err)
+	}
+	return cluster.New(now(), os, groups), nil
+}
+
+// Once makes one snapshot by reading everything now, and the plan for it. Nothing is written. One-shot commands use it.
+func Once(ctx context.Context, p Parts) (journal.Entry, error) {
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	list := func() (cluster.Objects, error) { return kube.List(ctx, p.Client) }
+	seen, err := observe(ctx, p.Cloud, list, p.Now)
+	if err != nil {
+		return journal.Entry{}, err
+	}
+	decided, _ := plan.Decide(seen, p.Policy, plan.Memory{})
+	results := make([]plan.Result, len(decided.Actions))
+	for i := range results {
+		results[i] = plan.Result{Status: plan.Skipped, At: seen.Time, Message: "nothing is written by this command"}
+	}
+	return journal.Entry{Cycle: 1, Seen: seen, Policy: p.Policy, Plan: decided, Results: results, DryRun: true}, nil
+}
