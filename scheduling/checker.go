@@ -2,8 +2,6 @@ package scheduling
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -98,7 +96,7 @@ func (c *Checker) Refusals(p *corev1.Pod, node string) []reason.Reason {
 			status = c.filters[i].ask.Filter(c.ctx, q.state, q.pod, info)
 		}
 		if !status.IsSuccess() {
-			refusals = append(refusals, c.explain(q, i, info, status)...)
+			refusals = c.explain(refusals, q, i, info, status)
 		}
 	}
 	return refusals
@@ -140,11 +138,3 @@ func (c *Checker) Pods(node string) []*corev1.Pod {
 
 // Node is the node object of that name, real or pretended; nil when it is not present.
 func (c *Checker) Node(name string) *corev1.Node { return c.nodes[name].Node() }
-
-func (c *Checker) slot(name string) int {
-	i, ok := slices.BinarySearch(c.names, name)
-	if !ok {
-		panic(fmt.Sprintf("scheduling: node %q is not present", name))
-	}
-	return i
-}

@@ -21,64 +21,62 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// explain turns a plugin's refusal into reasons with what was compared. The plugin has decided; this only looks up the numbers.
-// Where it finds none (there is always a cause, but a later release may know another one) the plugin's own words remain.
-func (c *Checker) explain(q *question, i int, info *framework.NodeInfo, status *fwk.Status) []reason.Reason {
+// explain adds a plugin's refusal to those before it, as reasons with what was compared. The plugin has decided; this only
+// looks up the numbers. Where it finds none, as for a selector that cannot be parsed, the plugin's own words remain.
+func (c *Checker) explain(refusals []reason.Reason, q *question, i int, info *framework.NodeInfo, status *fwk.Status) []reason.Reason {
 	about := reason.Node(info.Node().Name)
-	var reasons []reason.Reason
-	if status.Code() != fwk.Error {
-		switch i {
-		case askUnschedulable:
-			reasons = append(reasons, reason.New(reason.NodeUnschedulable, about))
-		case askNodeName:
-			reasons = append(reasons, reason.New(reason.NodeNameMismatch, about, "wants", q.pod.Spec.NodeName))
-		case askTaints:
-			reasons = untolerated(q.pod, info.Node(), about)
-			if len(reasons) == 0 {
-				return nil // the unschedulable taint alone: NodeUnschedulable has said so
-			}
-		case askNodeAffinity:
-			reasons = append(reasons, reason.New(reason.SelectorMismatch, about))
-		case askPorts:
-			if taken := taken(q.pod, info); len(taken) > 0 {
-				reasons = append(reasons, reason.New(reason.HostPortTaken, about, "ports", strings.Join(taken, ", ")))
-			}
-		case askResources:
-			reasons = insufficient(q.pod, info, about)
-		case askSpread:
-			for _, key := range c.crowded(q, info) {
-				reasons = append(reasons, reason.New(reason.TopologySpread, about, "key", key))
-			}
-		case askPodAffinity:
-			code := reason.PodAntiAffinity
-			if slices.Contains(status.Reasons(), interpodaffinity.ErrReasonAffinityRulesNotMatch) {
-				code = reason.PodAffinity
-			}
-			reasons = append(reasons, reason.New(code, about))
+	before := len(refusals)
+	switch i {
+	case askUnschedulable:
+		refusals = append(refusals, reason.New(reason.NodeUnschedulable, about))
+	case askNodeName:
+		refusals = append(refusals, reason.New(reason.NodeNameMismatch, about, "wants", q.pod.Spec.NodeName))
+	case askTaints:
+		cordoned := before > 0 && refusals[0].Code == reason.NodeUnschedulable
+		refusals = untolerated(refusals, q.pod, info.Node(), cordoned)
+		if cordoned {
+			return refusals // its taint may be all there was
+		}
+	case askNodeAffinity:
+		refusals = append(refusals, reason.New(reason.SelectorMismatch, about))
+	case askPorts:
+		refusals = append(refusals, reason.New(reason.HostPortTaken, about, "ports", strings.Join(taken(q.pod, info), ", ")))
+	case askResources:
+		refusals = insufficient(refusals, q.pod, info)
+	case askSpread:
+		for _, key := range c.crowded(q, info) {
+			refusals = append(refusals, reason.New(reason.TopologySpread, about, "key", key))
+		}
+	case askPodAffinity:
+		switch why := status.Reasons(); {
+		case slices.Contains(why, interpodaffinity.ErrReasonAffinityRulesNotMatch):
+			refusals = append(refusals, reason.New(reason.PodAffinity, about))
+		case slices.Contains(why, interpodaffinity.ErrReasonAntiAffinityRulesNotMatch),
+			slices.Contains(why, interpodaffinity.ErrReasonExistingAntiAffinityRulesNotMatch):
+			refusals = append(refusals, reason.New(reason.PodAntiAffinity, about))
 		}
 	}
-	if len(reasons) == 0 {
-		reasons = append(reasons, reason.New(reason.SchedulerRefused, about, "plugin", c.filters[i].name, "message", status.Message()))
+	if len(refusals) == before {
+		refusals = append(refusals, reason.New(reason.SchedulerRefused, about, "plugin", c.filters[i].name, "message", status.Message()))
 	}
-	return reasons
+	return refusals
 }
 
-// untolerated is a reason for each taint that keeps the pod away, as key=value:effect. The taint that stands for
-// spec.unschedulable is left to NodeUnschedulable when the node has both.
-func untolerated(p *corev1.Pod, n *corev1.Node, about reason.Ref) []reason.Reason {
+// untolerated adds a reason for each taint that keeps the pod away, as key=value:effect. The taint that the control plane puts
+// on a cordoned node says nothing new where NodeUnschedulable has been said.
+func untolerated(refusals []reason.Reason, p *corev1.Pod, n *corev1.Node, cordoned bool) []reason.Reason {
 	operators := utilfeature.DefaultFeatureGate.Enabled(features.TaintTolerationComparisonOperators)
-	var reasons []reason.Reason
 	for i := range n.Spec.Taints {
 		t := &n.Spec.Taints[i]
 		if !repels(t) || v1helper.TolerationsTolerateTaint(logr.Discard(), p.Spec.Tolerations, t, operators) {
 			continue
 		}
-		if t.Key == corev1.TaintNodeUnschedulable && t.Effect == corev1.TaintEffectNoSchedule && n.Spec.Unschedulable {
+		if cordoned && t.Key == corev1.TaintNodeUnschedulable {
 			continue
 		}
-		reasons = append(reasons, reason.New(reason.UntoleratedTaint, about, "taint", t.ToString()))
+		refusals = append(refusals, reason.New(reason.UntoleratedTaint, reason.Node(n.Name), "taint", t.ToString()))
 	}
-	return reasons
+	return refusals
 }
 
 // repels says whether the taint keeps pods away, rather than only being avoided.
@@ -106,8 +104,8 @@ func taken(p *corev1.Pod, info *framework.NodeInfo) []string {
 	return ports
 }
 
-// insufficient is a reason for each resource that the node lacks: pods, cpu, memory, ephemeral-storage, then the others by name.
-func insufficient(p *corev1.Pod, info *framework.NodeInfo, about reason.Ref) []reason.Reason {
+// insufficient adds a reason for each resource that the node lacks: pods, cpu, memory, ephemeral-storage, then others by name.
+func insufficient(refusals []reason.Reason, p *corev1.Pod, info *framework.NodeInfo) []reason.Reason {
 	lacking := noderesources.Fits(p, info, nil, noderesources.ResourceRequestsOptions{
 		EnablePodLevelResources: utilfeature.DefaultFeatureGate.Enabled(features.PodLevelResources),
 	})
@@ -116,16 +114,19 @@ func insufficient(p *corev1.Pod, info *framework.NodeInfo, about reason.Ref) []r
 			return strings.Compare(string(a.ResourceName), string(b.ResourceName))
 		})
 	}
-	reasons := make([]reason.Reason, 0, len(lacking))
+	about := reason.Node(info.Node().Name)
 	for _, r := range lacking {
 		if r.ResourceName == corev1.ResourcePods {
-			reasons = append(reasons, reason.New(reason.TooManyPods, about, "limit", r.Capacity))
+			refusals = append(refusals, reason.New(reason.TooManyPods, about, "limit", r.Capacity))
 			continue
 		}
-		reasons = append(reasons, reason.New(reason.InsufficientResource, about, "resource", r.ResourceName,
-			"needs", amount(r.ResourceName, r.Requested, true), "free", amount(r.ResourceName, max(0, r.Capacity-r.Used), false)))
+		refusals = append(refusals, reason.Reason{Code: reason.InsufficientResource, About: about, Facts: map[string]string{
+			"resource": string(r.ResourceName),
+			"needs":    amount(r.ResourceName, r.Requested, true),
+			"free":     amount(r.ResourceName, max(0, r.Capacity-r.Used), false),
+		}})
 	}
-	return reasons
+	return refusals
 }
 
 // plain says whether the scheduler counts the resource in a field of its own, and so reports it first and in a fixed order.

@@ -25,7 +25,7 @@ func (c *Checker) Place(p *corev1.Pod, node string) (undo func()) {
 func (c *Checker) Evict(p *corev1.Pod, node string) (undo func()) {
 	old, ok := c.nodes[node]
 	if !ok {
-		return func() {}
+		return c.record(func() {})
 	}
 	leaves := func(other fwk.PodInfo) bool {
 		o := other.GetPod()
@@ -33,7 +33,7 @@ func (c *Checker) Evict(p *corev1.Pod, node string) (undo func()) {
 	}
 	i := slices.IndexFunc(old.Pods, leaves)
 	if i < 0 {
-		return func() {}
+		return c.record(func() {})
 	}
 	// Counting anew rather than taking off: a host port may be held by more pods than one.
 	info := framework.NewNodeInfo()
@@ -50,7 +50,7 @@ func (c *Checker) Evict(p *corev1.Pod, node string) (undo func()) {
 func (c *Checker) Remove(node string) (undo func()) {
 	old, ok := c.nodes[node]
 	if !ok {
-		return func() {}
+		return c.record(func() {})
 	}
 	return c.pretend(old, nil)
 }
@@ -64,12 +64,9 @@ func (c *Checker) Add(node *corev1.Node, pods ...*corev1.Pod) (undo func()) {
 	return c.pretend(nil, c.info(node, pods))
 }
 
-// pretend puts one view of a node in the place of another. Old is nil when the node joins, new when it leaves.
+// pretend puts one view of a node in the place of another. Was is nil when the node joins, is when it leaves.
 func (c *Checker) pretend(was, is *framework.NodeInfo) (undo func()) {
 	names, infos, now, repelling := c.names, c.infos, c.now, c.repelling
-	c.last++
-	epoch := c.last
-
 	var revert func()
 	switch {
 	case was == nil:
@@ -80,33 +77,39 @@ func (c *Checker) pretend(was, is *framework.NodeInfo) (undo func()) {
 		revert = func() { delete(c.nodes, name) }
 	case is == nil:
 		name := was.Node().Name
-		i := c.slot(name)
+		i, _ := slices.BinarySearch(names, name)
 		c.names, c.infos = deleted(names, i), deleted(infos, i)
 		delete(c.nodes, name)
 		revert = func() { c.nodes[name] = was }
 	default:
 		name := was.Node().Name
-		i := c.slot(name)
+		i, _ := slices.BinarySearch(names, name)
 		c.infos[i], c.nodes[name] = is, is
 		revert = func() { infos[i], c.nodes[name] = was, was }
 	}
-	if was == nil || is == nil {
-		c.now.nodes = epoch
-	}
-	before, after := view(was), view(is)
-	if was != nil && is != nil || before.pods+after.pods > 0 {
-		c.now.pods = epoch
-	}
-	if before.repelling != after.repelling {
-		c.now.repelling = epoch
-		c.repelling += after.repelling - before.repelling
-	}
-
-	mark := len(c.journal)
-	c.journal = append(c.journal, whatIf{epoch, func() {
+	undo = c.record(func() {
 		revert()
 		c.names, c.infos, c.now, c.repelling = names, infos, now, repelling
-	}})
+	})
+	if was == nil || is == nil {
+		c.now.nodes = c.last
+	}
+	before, after := counted(was), counted(is)
+	if was != nil && is != nil || before.pods+after.pods > 0 {
+		c.now.pods = c.last
+	}
+	if before.repelling != after.repelling {
+		c.now.repelling = c.last
+		c.repelling += after.repelling - before.repelling
+	}
+	return undo
+}
+
+// record begins a new epoch and takes down what ends it. The undo takes back all that was recorded from here on, last first.
+func (c *Checker) record(revert func()) (undo func()) {
+	c.last++
+	mark, epoch := len(c.journal), c.last
+	c.journal = append(c.journal, whatIf{epoch, revert})
 	return func() {
 		if mark >= len(c.journal) || c.journal[mark].epoch != epoch {
 			return
@@ -121,7 +124,7 @@ func (c *Checker) pretend(was, is *framework.NodeInfo) (undo func()) {
 
 type count struct{ pods, repelling int }
 
-func view(n *framework.NodeInfo) count {
+func counted(n *framework.NodeInfo) count {
 	if n == nil {
 		return count{}
 	}
