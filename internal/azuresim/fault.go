@@ -9,10 +9,11 @@ import (
 
 // Fault is something that goes wrong. It matches requests (or, for machine
 // faults, machines) until it has struck Times times. Of several that match, the
-// one injected first strikes.
+// one injected first strikes. A false capacity strikes only reads that show one,
+// an omission only lists.
 type Fault struct {
 	Kind     string // the kind of request, as [Server.Counters] names it; "": any
-	ScaleSet string // its name, ignoring case; "": any, and requests about none
+	ScaleSet string // the name, ignoring case, of the set the request, or the polled operation, is about; "": any or none
 	Times    int    // 0: until ClearFaults
 
 	// The request is answered with an error and changes nothing.
@@ -28,8 +29,9 @@ type Fault struct {
 	Truncate    bool // half of the answer arrives, and looks complete
 
 	// A read does not tell the truth.
-	NullCapacity bool // sku.capacity is null
-	Omit         int  // so many of a list's last items are missing; negative: all of them
+	NullCapacity  bool // sku.capacity is null
+	FalseCapacity *int // sku.capacity is this
+	Omit          int  // so many of a list's last items are missing; negative: all of them
 
 	// Machine faults. They strike machines that are being created or, when Kind
 	// is a delete, deleted; Times counts machines. The request is accepted.
@@ -87,6 +89,17 @@ func isDelete(kind string) bool {
 }
 
 func (f *Fault) matches(kind, set string) bool {
+	if f.NullCapacity || f.FalseCapacity != nil {
+		if kind == "LIST "+setsType { // about many: the fault picks its own among them
+			return f.Kind == "" || strings.EqualFold(f.Kind, kind)
+		}
+		if kind != "GET "+setsType {
+			return false
+		}
+	}
+	if f.Omit != 0 && !strings.HasPrefix(kind, "LIST ") {
+		return false
+	}
 	return (f.Kind == "" || strings.EqualFold(f.Kind, kind)) && (f.ScaleSet == "" || strings.EqualFold(f.ScaleSet, set))
 }
 

@@ -85,6 +85,7 @@ func (s *Server) Evict(vm string, notice time.Duration) error {
 func (s *Server) Protect(vm string, fromScaleIn, fromScaleSetActions bool) error {
 	return s.handOn("protect", vm, func(i *instance, _ time.Time) error {
 		i.protection = protection{fromScaleIn, fromScaleSetActions}
+		i.etag++
 		return nil
 	})
 }

@@ -18,6 +18,7 @@ type instance struct {
 	zone       string
 	ip         string
 	version    int // of the model it was created from
+	etag       int
 	created    time.Time
 	neverJoins bool
 	protection protection
@@ -65,7 +66,7 @@ func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
 	ss.born++
 	i := &instance{
 		set: ss, number: number, vmID: s.guid("vm", key), size: ss.size(), zone: ss.emptiestZone(now),
-		ip: s.address(), version: ss.version, created: now,
+		ip: s.address(), version: ss.version, etag: 1, created: now,
 		upAt: now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
 	}
 	at, _ := slices.BinarySearchFunc(ss.instances, number, func(i *instance, n int) int { return i.number - n })
@@ -100,6 +101,7 @@ func (i *instance) id() string   { return i.set.id() + "/virtualMachines/" + i.i
 func (i *instance) name() string { return i.set.name + "_" + i.instanceID() }
 
 func (i *instance) instanceID() string { return strconv.Itoa(i.number) }
+func (i *instance) etagText() string   { return strconv.Quote(strconv.Itoa(i.etag)) }
 
 // computerName is the prefix and the id as six digits of base 36.
 func (i *instance) computerName() string {
@@ -166,7 +168,7 @@ func (i *instance) powerState(now time.Time) string {
 // bootedAt is when the machine last came up; zero while it is not up.
 func (i *instance) bootedAt(now time.Time) time.Time {
 	switch {
-	case i.powerState(now) != "running" || i.failed(now) == &i.failure:
+	case i.powerState(now) != "running" || reached(i.failAt, now):
 		return time.Time{}
 	case i.power.after == "running":
 		return i.power.until
@@ -176,11 +178,7 @@ func (i *instance) bootedAt(now time.Time) time.Time {
 
 // changes are the times at which a state changes by itself.
 func (i *instance) changes() []time.Time {
-	up := i.upAt
-	if !i.failAt.IsZero() {
-		up = time.Time{}
-	}
-	return []time.Time{up, i.failAt, i.power.since, i.power.until, i.deleteAt, i.deleteFailAt, i.goneAt}
+	return []time.Time{i.settledAt(), i.power.since, i.power.until, i.deleteAt, i.deleteFailAt, i.goneAt}
 }
 
 // settledAt ends the waiting for a new instance: it is up, failed, or given up by a

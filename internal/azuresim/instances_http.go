@@ -66,7 +66,7 @@ func (i *instance) wire(now time.Time, expand bool) instanceBody {
 	b := instanceBody{
 		ID: i.id(), Name: i.name(), Type: "Microsoft.Compute/virtualMachineScaleSets/virtualMachines",
 		Location: i.set.location, Tags: i.set.tags(), InstanceID: i.instanceID(), SKU: skuBody{i.size, "Standard"},
-		ETag: fmt.Sprintf("%q", fmt.Sprint(i.version)),
+		ETag: i.etagText(),
 		Properties: instanceProperties{
 			VMID:                   i.vmID,
 			LatestModelApplied:     i.version == i.set.version,
@@ -170,11 +170,14 @@ func putInstance(q *request) answer {
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
+	if p := q.checkETag(i.etagText()); p != nil {
+		return p.answer()
+	}
 	i.protection = protection{}
 	if w.Properties.ProtectionPolicy != nil {
 		i.protection = *w.Properties.ProtectionPolicy
 	}
-	i.set.etag++
+	i.etag++
 	o := q.server.begin(i.set, q.now, operation{})
 	return q.async(answer{status: http.StatusOK, body: i.wire(q.now, false)}, o)
 }
@@ -206,7 +209,6 @@ func postScaleSet(q *request) answer {
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
-	q.instances = w.InstanceIDs
 	if q.route.verb == "delete" {
 		if len(w.InstanceIDs) == 0 {
 			return bad("InvalidParameter", "Required parameter 'instanceIds' is missing (null).").target("instanceIds").answer()
@@ -232,7 +234,6 @@ func postInstance(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	q.instances = []string{i.instanceID()}
 	switch _, ok := powerActions[q.route.verb]; {
 	case q.route.verb == "simulateeviction":
 		if !i.set.spot() {
@@ -268,7 +269,6 @@ func (ss *scaleSet) choose(ids []string, now time.Time) ([]*instance, *problem) 
 // deleteByID deletes the named instances, and lowers capacity by as many. A
 // scale set runs one delete at a time.
 func (q *request) deleteByID(ss *scaleSet, ids []string) answer {
-	q.instances = ids
 	for _, o := range ss.operations {
 		if o.deletes && !o.ended(q.now) {
 			return concurrentRequest().answer()

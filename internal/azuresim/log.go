@@ -1,6 +1,7 @@
 package azuresim
 
 import (
+	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
@@ -21,7 +22,7 @@ type Request struct {
 	Principal       string // the caller's client id; "" when unknown
 	IfMatch         string
 	Capacity        *int64   // what the body asked for; nil: nothing
-	InstanceIDs     []string // what the body or, for a single delete, the path named
+	InstanceIDs     []string // what the body or the path named
 }
 
 // keptRequests bounds the log; counters are not bounded by it.
@@ -78,8 +79,8 @@ func (q *request) record(a answer, id string) Request {
 		Status: a.status, Code: a.errorCode(), RequestID: id,
 		ClientRequestID: q.http.Header.Get("X-Ms-Client-Request-Id"),
 		IfMatch:         q.http.Header.Get("If-Match"),
-		Capacity:        q.capacity, InstanceIDs: slices.Clone(q.instances),
 	}
+	r.Capacity, r.InstanceIDs = q.asked()
 	if q.principal != nil {
 		r.Principal = q.principal.clientID
 	}
@@ -87,4 +88,21 @@ func (q *request) record(a answer, id string) Request {
 		r.Method = http.MethodGet
 	}
 	return r
+}
+
+// asked is what a request asks for, whether or not it is granted.
+func (q *request) asked() (capacity *int64, instances []string) {
+	if q.route.instance != "" {
+		return nil, []string{q.route.instance}
+	}
+	var body struct {
+		SKU struct {
+			Capacity *int64 `json:"capacity"`
+		} `json:"sku"`
+		InstanceIDs []string `json:"instanceIds"`
+	}
+	if q.route.set == "" || json.Unmarshal(q.body, &body) != nil {
+		return nil, nil
+	}
+	return body.SKU.Capacity, body.InstanceIDs
 }

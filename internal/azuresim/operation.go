@@ -10,20 +10,20 @@ import (
 // operation is one long-running operation. What it creates decides how it goes
 // on; what it deletes or changes otherwise is decided when it begins.
 type operation struct {
-	id       string
-	location string
-	start    time.Time
-	creates  []*instance   // it ends when all are settled, or as soon as the failing ones have failed
-	deletes  bool          // it removes instances; a scale set has one such operation at a time
-	until    time.Time     // it does not end before this time; zero: start
-	endless  bool          // it never ends
-	errors   []errorDetail // what it fails with, whatever becomes of creates
+	id      string
+	set     *scaleSet
+	start   time.Time
+	creates []*instance   // it ends when all are settled, or as soon as the failing ones have failed
+	deletes bool          // it removes instances; a scale set has one such operation at a time
+	until   time.Time     // it does not end before this time; zero: start
+	endless bool          // it never ends
+	errors  []errorDetail // what it fails with, whatever becomes of creates
 }
 
 // begin records an operation on a scale set.
 func (s *Server) begin(ss *scaleSet, now time.Time, o operation) *operation {
 	s.writes++
-	o.id, o.location, o.start = s.guid("operation", s.writes), ss.location, now
+	o.id, o.set, o.start = s.guid("operation", s.writes), ss, now
 	if s.operations == nil {
 		s.operations = map[string]*operation{}
 	}
@@ -109,7 +109,7 @@ type operationBody struct {
 }
 
 func (q *request) operationPath(o *operation) string {
-	return "/subscriptions/" + q.route.subscription + "/providers/Microsoft.Compute/locations/" + o.location + "/operations/" + o.id
+	return "/subscriptions/" + q.route.subscription + "/providers/Microsoft.Compute/locations/" + o.set.location + "/operations/" + o.id
 }
 
 // async adds the headers that lead to an operation. Writes of a resource end
@@ -127,7 +127,7 @@ func (q *request) async(a answer, o *operation) answer {
 // action, which is 202 until it ends.
 func getOperation(q *request) answer {
 	o := q.server.operations[strings.ToLower(q.route.operation)]
-	if o == nil || !strings.EqualFold(o.location, q.route.location) {
+	if o == nil || !strings.EqualFold(o.set.location, q.route.location) {
 		return fail(http.StatusNotFound, "NotFound", "The entity was not found.").answer()
 	}
 	ended, failure := o.ended(q.now), o.failure(q.now)

@@ -24,9 +24,6 @@ type request struct {
 	principal *principal  // who asks; nil until known, and for the authority
 	fault     Fault       // what goes wrong; the zero value: nothing
 	remaining [][2]string // headers that say what is left in the buckets
-
-	capacity  *int64   // what the body asked for; for the log
-	instances []string // the instances the body named; for the log
 }
 
 // answer is a status with a body: a wire value, bytes, or nil for none.

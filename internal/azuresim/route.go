@@ -133,6 +133,9 @@ func (q *request) answer() answer {
 	}
 	var p *problem
 	q.route, p = match(q.http)
+	if o := q.server.operations[strings.ToLower(q.route.operation)]; o != nil {
+		q.route.set = o.set.name
+	}
 	q.fault = q.server.take(q.route.kind, q.route.set)
 	if a, ok := q.fault.answer(); ok {
 		return a

@@ -25,7 +25,7 @@ func listScaleSets(q *request) answer {
 		if strings.EqualFold(ss.subscription, q.route.subscription) &&
 			(q.route.group == "" || strings.EqualFold(ss.group, q.route.group)) &&
 			(q.route.location == "" || strings.EqualFold(ss.location, q.route.location)) {
-			list = append(list, ss.wire(q.now, q.fault.NullCapacity))
+			list = append(list, ss.wire(q.now, q.fault))
 		}
 	}
 	return page(q, list, func(m map[string]any) string { return strings.ToLower(m["id"].(string)) })
@@ -36,7 +36,7 @@ func getScaleSet(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	return answer{status: http.StatusOK, body: ss.wire(q.now, q.fault.NullCapacity)}
+	return answer{status: http.StatusOK, body: ss.wire(q.now, q.fault)}
 }
 
 // write is the body of a PUT or PATCH of a scale set.
@@ -54,19 +54,15 @@ type write struct {
 	Properties map[string]any `json:"properties"`
 }
 
-// readWrite decodes a write and notes what it asks for.
+// readWrite decodes a write.
 func (q *request) readWrite() (write, *problem) {
 	var w write
 	if p := q.decode(&w); p != nil {
 		return w, p
 	}
-	if w.SKU != nil && w.SKU.Capacity != nil {
-		n := *w.SKU.Capacity
-		q.capacity = &n
-		if n < 0 || n > maxCapacity {
-			return w, bad("InvalidParameter",
-				"The value of parameter sku.capacity is invalid: %d is not in the range 0 to %d.", n, maxCapacity).target("sku.capacity")
-		}
+	if n := w.SKU; n != nil && n.Capacity != nil && (*n.Capacity < 0 || *n.Capacity > maxCapacity) {
+		return w, bad("InvalidParameter",
+			"The value of parameter sku.capacity is invalid: %d is not in the range 0 to %d.", *n.Capacity, maxCapacity).target("sku.capacity")
 	}
 	return w, nil
 }
@@ -104,9 +100,11 @@ func patchScaleSet(q *request) answer {
 	})
 }
 
-// putScaleSet replaces: properties that the body does not mention are gone, and
-// its capacity, however old the read it came from, is what the set will have. A
-// body without a capacity leaves it.
+// putScaleSet replaces what the body mentions: a property, or a profile of the
+// machines, becomes what it says, and what it left out of that is gone. The
+// compute provider leaves alone what is not mentioned at all, tags and capacity
+// too. The capacity of a body, however old the read it came from, is what the set
+// will have.
 func putScaleSet(q *request) answer {
 	w, p := q.readWrite()
 	if p != nil {
@@ -125,12 +123,12 @@ func putScaleSet(q *request) answer {
 			ss.name, ss.location, ss.group, *w.Location).answer()
 	}
 	return q.apply(ss, w, func() {
-		if w.Properties != nil {
-			ss.model["properties"] = w.Properties
-		}
-		if w.Tags == nil {
-			delete(ss.model, "tags")
-		}
+		properties := maps.Clone(asMap(ss.model["properties"]))
+		profile := maps.Clone(asMap(properties["virtualMachineProfile"]))
+		maps.Copy(profile, asMap(w.Properties["virtualMachineProfile"]))
+		maps.Copy(properties, w.Properties)
+		properties["virtualMachineProfile"] = profile
+		ss.model["properties"] = properties
 	})
 }
 
@@ -200,7 +198,7 @@ func (q *request) apply(ss *scaleSet, w write, properties func()) answer {
 		return p.answer()
 	}
 	ss.etag++
-	return q.async(answer{status: http.StatusOK, body: ss.wire(q.now, false)}, o)
+	return q.async(answer{status: http.StatusOK, body: ss.wire(q.now, Fault{})}, o)
 }
 
 // merge is a deep merge: objects are merged, everything else is replaced, null

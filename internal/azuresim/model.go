@@ -1,0 +1,166 @@
+package azuresim
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func (ss *scaleSet) id() string {
+	return "/subscriptions/" + ss.subscription + "/resourceGroups/" + ss.group +
+		"/providers/Microsoft.Compute/virtualMachineScaleSets/" + ss.name
+}
+
+// text reads a string in the model; "" when a step of the path is missing.
+func (ss *scaleSet) text(path ...string) string {
+	v, _ := dig(ss.model, path...).(string)
+	return v
+}
+
+func dig(v any, path ...string) any {
+	for _, step := range path {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[step]
+	}
+	return v
+}
+
+func (ss *scaleSet) size() string   { return ss.text("sku", "name") }
+func (ss *scaleSet) flexible() bool { return ss.text("properties", "orchestrationMode") == "Flexible" }
+
+func (ss *scaleSet) spot() bool {
+	p := ss.text("properties", "virtualMachineProfile", "priority")
+	return p == "Spot" || p == "Low"
+}
+
+func (ss *scaleSet) computerNamePrefix() string {
+	if p := ss.text("properties", "virtualMachineProfile", "osProfile", "computerNamePrefix"); p != "" {
+		return p
+	}
+	return ss.name
+}
+
+func (ss *scaleSet) zones() []string {
+	list, _ := ss.model["zones"].([]any)
+	var zones []string
+	for _, z := range list {
+		if z, ok := z.(string); ok {
+			zones = append(zones, z)
+		}
+	}
+	return zones
+}
+
+func (ss *scaleSet) tags() map[string]string {
+	tags := map[string]string{}
+	raw, _ := ss.model["tags"].(map[string]any)
+	for k, v := range raw {
+		tags[k], _ = v.(string)
+	}
+	return tags
+}
+
+// live are the instances that count toward capacity: all that are listed and not
+// being deleted, failed and deallocated ones included.
+func (ss *scaleSet) live(now time.Time) []*instance {
+	var live []*instance
+	for _, i := range ss.instances {
+		if !i.gone(now) && !i.deleting(now) {
+			live = append(live, i)
+		}
+	}
+	return live
+}
+
+// listed are the instances that reads show.
+func (ss *scaleSet) listed(now time.Time) []*instance {
+	return slices.DeleteFunc(slices.Clone(ss.instances), func(i *instance) bool { return i.gone(now) })
+}
+
+func (ss *scaleSet) instance(id string, now time.Time) *instance {
+	n, err := strconv.Atoi(id)
+	if err != nil {
+		return nil
+	}
+	for _, i := range ss.instances {
+		if i.number == n && !i.gone(now) {
+			return i
+		}
+	}
+	return nil
+}
+
+func (ss *scaleSet) provisioningState(now time.Time) string {
+	for _, o := range ss.operations {
+		if !o.ended(now) {
+			return "Updating"
+		}
+	}
+	if n := len(ss.operations); n > 0 && ss.operations[n-1].failure(now) != nil {
+		return "Failed"
+	}
+	return "Succeeded"
+}
+
+func (ss *scaleSet) etagText() string { return strconv.Quote(strconv.Itoa(ss.etag)) }
+
+// wire is the scale set as a read shows it, which may be told to lie about the
+// capacity.
+func (ss *scaleSet) wire(now time.Time, f Fault) map[string]any {
+	out := maps.Clone(ss.model)
+	sku := maps.Clone(asMap(ss.model["sku"]))
+	sku["capacity"] = len(ss.live(now))
+	if f.ScaleSet == "" || strings.EqualFold(f.ScaleSet, ss.name) {
+		switch {
+		case f.NullCapacity:
+			sku["capacity"] = nil
+		case f.FalseCapacity != nil:
+			sku["capacity"] = *f.FalseCapacity
+		}
+	}
+	properties := withoutSecrets(asMap(ss.model["properties"])).(map[string]any)
+	properties["provisioningState"] = ss.provisioningState(now)
+	properties["uniqueId"] = ss.uniqueID
+	properties["timeCreated"] = timestamp(ss.created)
+	out["sku"], out["properties"] = sku, properties
+	out["id"], out["name"], out["type"] = ss.id(), ss.name, "Microsoft.Compute/virtualMachineScaleSets"
+	out["etag"] = ss.etagText()
+	return out
+}
+
+// asMap is v, or an empty map when v is not one.
+func asMap(v any) map[string]any {
+	if m, ok := v.(map[string]any); ok {
+		return m
+	}
+	return map[string]any{}
+}
+
+// withoutSecrets is a deep copy of v without what Azure stores and never returns.
+func withoutSecrets(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, item := range v {
+			if k != "customData" && k != "adminPassword" && k != "userData" && k != "protectedSettings" {
+				out[k] = withoutSecrets(item)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for n, item := range v {
+			out[n] = withoutSecrets(item)
+		}
+		return out
+	}
+	return v
+}
+
+// timestamp is Azure's rendering of a time in a body.
+func timestamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.0000000-07:00") }
