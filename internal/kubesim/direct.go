@@ -1,0 +1,99 @@
+package kubesim
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Create stores a copy of obj without a request, completed as the API server
+// would complete it. Its status is kept: a pod may be born Running. The object
+// returned is the cluster's own and must not be modified.
+func (c *Cluster) Create(obj Object) (Object, error) {
+	c.lock()
+	defer c.mu.Unlock()
+	e, err := c.create(kindOf(obj), obj.DeepCopyObject().(object), true)
+	if err != nil {
+		return nil, err
+	}
+	return e.obj, nil
+}
+
+// Delete deletes an object without a request, as the API server would with
+// these options; nil means none. A UID in obj is a precondition.
+func (c *Cluster) Delete(obj Object, opts *metav1.DeleteOptions) error {
+	c.lock()
+	defer c.mu.Unlock()
+	k := kindOf(obj)
+	e := c.table(k).byKey[keyOf(obj)]
+	if e == nil {
+		return fmt.Errorf("delete %s %s: not found", k.resource, keyOf(obj))
+	}
+	if opts == nil {
+		opts = &metav1.DeleteOptions{}
+	}
+	if uid := obj.GetUID(); uid != "" && opts.Preconditions == nil {
+		opts = opts.DeepCopy()
+		opts.Preconditions = &metav1.Preconditions{UID: &uid}
+	}
+	_, err := c.delete(e, opts)
+	return err
+}
+
+// Find returns an object, false if there is none. It is the cluster's own and
+// must not be modified; later changes make new objects.
+func Find[T Object](c *Cluster, namespace, name string) (T, bool) {
+	c.lock()
+	defer c.mu.Unlock()
+	var none T
+	e := c.table(kindOf(none)).byKey[key(namespace, name)]
+	if e == nil {
+		return none, false
+	}
+	return e.obj.(T), true
+}
+
+// All returns the objects of a namespace, of every one for "", in order of
+// namespace and name. They are the cluster's own and must not be modified.
+func All[T Object](c *Cluster, namespace string) []T {
+	c.lock()
+	defer c.mu.Unlock()
+	var none T
+	entries := c.table(kindOf(none)).inNamespace(namespace)
+	all := make([]T, len(entries))
+	for i, e := range entries {
+		all[i] = e.obj.(T)
+	}
+	return all
+}
+
+// Edit changes an object without a request: spec, status and metadata alike.
+// The function gets a copy. Nothing happens when it changes nothing.
+func Edit[T Object](c *Cluster, namespace, name string, change func(T)) error {
+	c.lock()
+	defer c.mu.Unlock()
+	var none T
+	k := kindOf(none)
+	e := c.table(k).byKey[key(namespace, name)]
+	if e == nil {
+		return fmt.Errorf("edit %s %s: not found", k.resource, key(namespace, name))
+	}
+	obj := e.obj.DeepCopyObject().(T)
+	change(obj)
+	if _, err := c.update(e, obj, wholeObject); err != nil {
+		return fmt.Errorf("edit %s %s: %w", k.resource, key(namespace, name), err)
+	}
+	return nil
+}
+
+// revised stores what change makes of a copy of an object's present version; a
+// controller's write, which nothing refuses.
+func revised[T Object](c *Cluster, e *entry, change func(T)) *entry {
+	obj := e.obj.DeepCopyObject().(T)
+	change(obj)
+	next, err := c.update(e, obj, wholeObject)
+	if err != nil {
+		panic("kubesim: " + err.Error())
+	}
+	return next
+}

@@ -1,0 +1,130 @@
+// Package kubesim is a small Kubernetes in memory on a simulated clock.
+//
+// A Cluster answers the Kubernetes API (JSON only) well enough for client-go's
+// typed clientset, informers and leader election, and plays the parts around
+// it: kubelets, a scheduler, the workload controllers, disruption budgets and
+// garbage collection. Requests change objects at once; everything that the
+// control plane does of its own accord happens inside Step, in a fixed order,
+// at the time that Now tells. There are no goroutines and no sleeps, so the
+// same script on the same seed gives the same bytes.
+//
+// What it leaves out: admission webhooks, authentication, server-side apply,
+// managed fields, protobuf, heartbeats (a live node's Ready condition is
+// written when it changes, not every few seconds), preemption, taint eviction,
+// volume binding and rolling updates.
+package kubesim
+
+import (
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// RunForAnnotation on a pod holds a Go duration: how long its containers run
+// before they exit with success. A pod without it runs until it is deleted.
+const RunForAnnotation = "sluice.dev/run-for"
+
+// Cluster is an http.Handler that speaks the Kubernetes API. The zero value is
+// ready for use and holds the namespaces and priority classes that a new
+// cluster has. Its methods are safe for concurrent use; its fields must not
+// change after the first call.
+type Cluster struct {
+	// Now tells the time; nil means time.Now. It is called with the
+	// cluster's lock held and must not call back into the cluster.
+	Now func() time.Time
+	// Seed decides UIDs and generated names, together with the name of the
+	// object and the resource version it was created at.
+	Seed uint64
+
+	PodStart      time.Duration // from bound to Running; 0 means 2 s
+	PodStop       time.Duration // from deletion to gone, at most the pod's grace period; 0 means 2 s
+	NotReadyAfter time.Duration // from a machine's leaving to Ready=Unknown; 0 means 40 s
+	OrphanAfter   time.Duration // from a Node's deletion to that of its pods; 0 means 60 s
+
+	mu     sync.Mutex
+	once   sync.Once
+	rv     uint64
+	tables map[string]*table // by resource
+
+	byUID      map[types.UID]*entry
+	dependents map[types.UID]map[types.UID]struct{} // owner to owned
+
+	timers   timers
+	timerSeq uint64
+	stepped  uint64    // resource version after the last Step
+	swept    time.Time // when old Events were last removed
+
+	machines map[string]*machine             // live kubelets, by node name
+	lostAt   map[string]time.Time            // when a machine that left turns its Node NotReady, by node name
+	pods     map[string]*podState            // by pod key
+	onNode   map[string]map[string]*podState // by node name and pod key
+	trying   map[string]struct{}             // unplaced pods the scheduler is to look at, by key
+	parked   map[string]struct{}             // unplaced pods that wait for a change elsewhere, by key
+
+	dirty   map[string]map[string]struct{} // keys a controller is to look at, by resource
+	tallies map[types.UID]*tally           // what became of a Job's pods, by the Job's UID
+	doomed  []types.UID                    // owners that are gone and had, or were given, dependents
+
+	log    []Request
+	faults []*injected
+}
+
+// now returns the simulated time in UTC.
+func (c *Cluster) now() time.Time {
+	if c.Now == nil {
+		return time.Now().UTC()
+	}
+	return c.Now().UTC()
+}
+
+// stamp returns now as objects carry it: whole seconds, UTC.
+func (c *Cluster) stamp() metav1.Time {
+	return metav1.Time{Time: c.now().Truncate(time.Second)}
+}
+
+func orDefault(d, fallback time.Duration) time.Duration {
+	if d == 0 {
+		return fallback
+	}
+	return d
+}
+
+// lock takes the cluster's lock and makes the zero value ready.
+func (c *Cluster) lock() {
+	c.mu.Lock()
+	c.once.Do(c.begin)
+}
+
+func (c *Cluster) begin() {
+	c.tables = make(map[string]*table, len(kinds))
+	for resource := range kindByResource {
+		c.tables[resource] = newTable()
+	}
+	c.byUID = map[types.UID]*entry{}
+	c.dependents = map[types.UID]map[types.UID]struct{}{}
+	c.machines = map[string]*machine{}
+	c.lostAt = map[string]time.Time{}
+	c.pods = map[string]*podState{}
+	c.onNode = map[string]map[string]*podState{}
+	c.trying = map[string]struct{}{}
+	c.parked = map[string]struct{}{}
+	c.dirty = map[string]map[string]struct{}{}
+	c.tallies = map[types.UID]*tally{}
+
+	for _, name := range []string{"default", "kube-node-lease", "kube-public", "kube-system"} {
+		c.born(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	c.born(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "system-cluster-critical"}, Value: 2000000000})
+	c.born(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "system-node-critical"}, Value: 2000001000})
+}
+
+// born creates an object that cannot be refused.
+func (c *Cluster) born(obj object) {
+	if _, err := c.create(kindOf(obj), obj, true); err != nil {
+		panic("kubesim: " + err.Error())
+	}
+}

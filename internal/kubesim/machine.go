@@ -1,0 +1,133 @@
+package kubesim
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	defaultNotReadyAfter = 40 * time.Second
+	defaultOrphanAfter   = 60 * time.Second
+)
+
+// Machine is a computer with a kubelet on it.
+type Machine struct {
+	Name       string // of the Node it registers
+	ProviderID string
+	SystemUUID string
+	InternalIP string
+
+	Labels      map[string]string // besides hostname, os and arch
+	Annotations map[string]string
+	Taints      []corev1.Taint
+
+	Capacity    corev1.ResourceList // pods: 110 if not given
+	Allocatable corev1.ResourceList // nil means Capacity
+
+	ReadyAfter time.Duration // from registration to Ready; 0 means at once
+}
+
+type machine struct {
+	Machine
+	readyAt time.Time
+}
+
+// Join registers a machine as its kubelet would: it creates the Node, or takes
+// over an existing one of that name, whose spec stays as it is but for an empty
+// provider ID. A Node that is deleted while its machine is there does not come
+// back by itself.
+func (c *Cluster) Join(m Machine) error {
+	c.lock()
+	defer c.mu.Unlock()
+	m.Capacity = m.Capacity.DeepCopy()
+	if m.Capacity == nil {
+		m.Capacity = corev1.ResourceList{}
+	}
+	if _, ok := m.Capacity[corev1.ResourcePods]; !ok {
+		m.Capacity[corev1.ResourcePods] = resource.MustParse("110")
+	}
+	if m.Allocatable = m.Allocatable.DeepCopy(); m.Allocatable == nil {
+		m.Allocatable = m.Capacity.DeepCopy()
+	} else if _, ok := m.Allocatable[corev1.ResourcePods]; !ok {
+		m.Allocatable[corev1.ResourcePods] = m.Capacity[corev1.ResourcePods].DeepCopy()
+	}
+	arrived := &machine{Machine: m, readyAt: c.now().Add(m.ReadyAfter)}
+	c.machines[m.Name] = arrived
+	delete(c.lostAt, m.Name)
+
+	if e := c.entryOf("nodes", m.Name); e != nil {
+		revised(c, e, func(n *corev1.Node) {
+			orElse(&n.Spec.ProviderID, m.ProviderID)
+			if n.Labels == nil {
+				n.Labels = map[string]string{}
+			}
+			maps.Copy(n.Labels, arrived.labels())
+			arrived.report(n, c.stamp())
+		})
+	} else {
+		n := &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: m.Name, Labels: arrived.labels(), Annotations: maps.Clone(m.Annotations)},
+			Spec:       corev1.NodeSpec{ProviderID: m.ProviderID, Taints: slices.Clone(m.Taints)},
+		}
+		arrived.report(n, c.stamp())
+		if _, err := c.create(kindOf(n), n, true); err != nil {
+			delete(c.machines, m.Name)
+			return err
+		}
+	}
+	if m.ReadyAfter > 0 {
+		c.remind(arrived.readyAt, machineReady, m.Name, "")
+	} else {
+		c.setNodeReady(m.Name, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.onNode[m.Name])) {
+		c.kubeletSees(key, c.onNode[m.Name][key])
+	}
+	return nil
+}
+
+// Leave takes a machine away, as a power cut does: its kubelet stops, its Node
+// and pods stay until somebody notices. It is a no-op for an unknown machine.
+func (c *Cluster) Leave(name string) {
+	c.lock()
+	defer c.mu.Unlock()
+	if c.machines[name] == nil {
+		return
+	}
+	delete(c.machines, name)
+	c.lostAt[name] = c.now().Add(orDefault(c.NotReadyAfter, defaultNotReadyAfter))
+	c.remind(c.lostAt[name], machineMissed, name, "")
+	for _, st := range c.onNode[name] {
+		st.startAt, st.stopAt, st.finishAt = time.Time{}, time.Time{}, time.Time{}
+	}
+}
+
+func (m *machine) labels() map[string]string {
+	l := map[string]string{corev1.LabelHostname: m.Name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64"}
+	maps.Copy(l, m.Labels)
+	return l
+}
+
+// report writes what a kubelet knows of its machine into the Node's status.
+func (m *machine) report(n *corev1.Node, now metav1.Time) {
+	n.Status.Capacity = m.Capacity
+	n.Status.Allocatable = m.Allocatable
+	n.Status.NodeInfo = corev1.NodeSystemInfo{
+		MachineID: m.SystemUUID, SystemUUID: m.SystemUUID, KubeletVersion: "v1.36.3", OperatingSystem: "linux", Architecture: "amd64",
+		ContainerRuntimeVersion: "containerd://2.1.0",
+	}
+	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: m.Name}}
+	if m.InternalIP != "" {
+		n.Status.Addresses = slices.Insert(n.Status.Addresses, 0, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: m.InternalIP})
+	}
+	for _, t := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
+		setNodeCondition(n, now, corev1.NodeCondition{Type: t, Status: corev1.ConditionFalse, Reason: "KubeletHasNoPressure"})
+	}
+	setNodeCondition(n, now, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady",
+		Message: "container runtime network not ready"})
+}

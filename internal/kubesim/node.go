@@ -1,0 +1,154 @@
+package kubesim
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// observeNode follows a Node's change.
+func (c *Cluster) observeNode(ch change, n *corev1.Node) {
+	if ch.deleted {
+		c.remind(c.now().Add(orDefault(c.OrphanAfter, defaultOrphanAfter)), podsOrphaned, n.Name, "")
+		c.wakeParked()
+		return
+	}
+	c.mark("nodes", n.Name)
+	if ch.before != nil && !placesDiffer(ch.before.obj.(*corev1.Node), n) {
+		return
+	}
+	c.wakeParked()
+	for _, e := range c.tables["daemonsets"].sorted {
+		c.mark("daemonsets", e.key)
+	}
+}
+
+// placesDiffer reports whether the scheduler could answer differently for two
+// versions of a Node.
+func placesDiffer(a, b *corev1.Node) bool {
+	return a.Spec.Unschedulable != b.Spec.Unschedulable ||
+		!maps.Equal(a.Labels, b.Labels) ||
+		!equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) ||
+		!equality.Semantic.DeepEqual(a.Status.Allocatable, b.Status.Allocatable)
+}
+
+// reconcileNode keeps the taints that say what the conditions say, and the
+// readiness of the pods on a node that is silent.
+func (c *Cluster) reconcileNode(e *entry) {
+	n := e.obj.(*corev1.Node)
+	want := conditionTaints(n)
+	if !equality.Semantic.DeepEqual(want, n.Spec.Taints) {
+		revised(c, e, func(n *corev1.Node) { n.Spec.Taints = want })
+	}
+	if nodeReady(n) == corev1.ConditionTrue {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.onNode[n.Name])) {
+		if pod := c.entryOf("pods", key); ready(pod.obj.(*corev1.Pod)) {
+			revised(c, pod, func(p *corev1.Pod) {
+				setCondition(p, c.stamp(), corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "NodeNotReady"})
+			})
+		}
+	}
+}
+
+// conditionTaints returns the Node's taints with those of the node lifecycle
+// controller set right. The order of the others stays.
+func conditionTaints(n *corev1.Node) []corev1.Taint {
+	status := nodeReady(n)
+	want := []corev1.Taint{}
+	if n.Spec.Unschedulable {
+		want = append(want, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+	}
+	switch status {
+	case corev1.ConditionFalse:
+		want = append(want,
+			corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule},
+			corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute})
+	case corev1.ConditionUnknown:
+		want = append(want,
+			corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule},
+			corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute})
+	}
+	var kept []corev1.Taint
+	for _, t := range n.Spec.Taints {
+		switch t.Key {
+		case corev1.TaintNodeUnschedulable, corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable:
+			at := slices.IndexFunc(want, func(w corev1.Taint) bool { return w.MatchTaint(&t) })
+			if at < 0 {
+				continue
+			}
+			want = slices.Delete(want, at, at+1)
+		}
+		kept = append(kept, t)
+	}
+	return append(kept, want...)
+}
+
+func nodeReady(n *corev1.Node) corev1.ConditionStatus {
+	for _, cond := range n.Status.Conditions {
+		if cond.Type == corev1.NodeReady {
+			return cond.Status
+		}
+	}
+	return corev1.ConditionUnknown
+}
+
+func setNodeCondition(n *corev1.Node, now metav1.Time, cond corev1.NodeCondition) {
+	cond.LastHeartbeatTime, cond.LastTransitionTime = now, now
+	for i, have := range n.Status.Conditions {
+		if have.Type == cond.Type {
+			if have.Status == cond.Status {
+				cond.LastTransitionTime = have.LastTransitionTime
+			}
+			n.Status.Conditions[i] = cond
+			return
+		}
+	}
+	n.Status.Conditions = append(n.Status.Conditions, cond)
+}
+
+// setNodeReady writes the Ready condition and, as the same hand would, the
+// taints that follow from it.
+func (c *Cluster) setNodeReady(name string, s corev1.ConditionStatus, reason, message string) {
+	e := c.entryOf("nodes", name)
+	if e == nil {
+		return
+	}
+	now := c.stamp()
+	revised(c, e, func(n *corev1.Node) {
+		setNodeCondition(n, now, corev1.NodeCondition{Type: corev1.NodeReady, Status: s, Reason: reason, Message: message})
+		n.Spec.Taints = conditionTaints(n)
+	})
+	if s != corev1.ConditionTrue {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.onNode[name])) {
+		pod := c.entryOf("pods", key)
+		if p := pod.obj.(*corev1.Pod); p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil && !ready(p) {
+			revised(c, pod, func(p *corev1.Pod) {
+				setCondition(p, now, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
+			})
+		}
+	}
+}
+
+func (c *Cluster) machineBecomesReady(name string) {
+	c.setNodeReady(name, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
+}
+
+// missMachine turns the conditions of a node whose machine left Unknown.
+func (c *Cluster) missMachine(name string) {
+	e := c.entryOf("nodes", name)
+	now := c.stamp()
+	revised(c, e, func(n *corev1.Node) {
+		for _, have := range slices.Clone(n.Status.Conditions) {
+			setNodeCondition(n, now, corev1.NodeCondition{Type: have.Type, Status: corev1.ConditionUnknown,
+				Reason: "NodeStatusUnknown", Message: "Kubelet stopped posting node status."})
+		}
+		n.Spec.Taints = conditionTaints(n)
+	})
+}

@@ -1,0 +1,121 @@
+package kubesim
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func priorityClass(e *entry) *schedulingv1.PriorityClass { return e.obj.(*schedulingv1.PriorityClass) }
+
+// observeOwnership keeps the index from owners to owned, and notes the UIDs
+// that the garbage collector must look at.
+func (c *Cluster) observeOwnership(ch change) {
+	uid := ch.after.obj.GetUID()
+	if ch.before != nil {
+		for _, ref := range ch.before.obj.GetOwnerReferences() {
+			delete(c.dependents[ref.UID], uid)
+			if len(c.dependents[ref.UID]) == 0 {
+				delete(c.dependents, ref.UID)
+			}
+		}
+	}
+	if ch.deleted {
+		delete(c.byUID, uid)
+		if len(c.dependents[uid]) > 0 {
+			c.doomed = append(c.doomed, uid)
+		}
+		return
+	}
+	c.byUID[uid] = ch.after
+	for _, ref := range ch.after.obj.GetOwnerReferences() {
+		m := c.dependents[ref.UID]
+		if m == nil {
+			m = map[types.UID]struct{}{}
+			c.dependents[ref.UID] = m
+		}
+		m[uid] = struct{}{}
+		if c.byUID[ref.UID] == nil && ch.before == nil {
+			c.doomed = append(c.doomed, ref.UID)
+		}
+	}
+}
+
+// owned returns what names the owner, of one resource or of all for "", in
+// order of resource and key.
+func (c *Cluster) owned(owner types.UID, resource string) []*entry {
+	var found []*entry
+	for uid := range c.dependents[owner] {
+		if e := c.byUID[uid]; e != nil && (resource == "" || e.kind.resource == resource) {
+			found = append(found, e)
+		}
+	}
+	slices.SortFunc(found, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.kind.resource, b.kind.resource), cmp.Compare(a.key, b.key))
+	})
+	return found
+}
+
+// collectGarbage deletes what the last owner of is gone. A dependent with
+// another owner left only loses the reference. Foreground deletion is treated
+// as background deletion.
+func (c *Cluster) collectGarbage() {
+	for len(c.doomed) > 0 {
+		gone := c.doomed[0]
+		c.doomed = c.doomed[1:]
+		for _, e := range c.owned(gone, "") {
+			left := slices.DeleteFunc(slices.Clone(e.obj.GetOwnerReferences()), func(r metav1.OwnerReference) bool { return c.byUID[r.UID] == nil })
+			if len(left) > 0 {
+				revised(c, e, func(o object) { o.SetOwnerReferences(left) })
+			} else if e.obj.GetDeletionTimestamp() == nil {
+				_, _ = c.delete(e, &metav1.DeleteOptions{}) // no preconditions, so nothing to refuse
+			}
+		}
+	}
+}
+
+// orphan makes the dependents of an object independent of it.
+func (c *Cluster) orphan(owner types.UID) {
+	for _, e := range c.owned(owner, "") {
+		left := slices.DeleteFunc(slices.Clone(e.obj.GetOwnerReferences()), func(r metav1.OwnerReference) bool { return r.UID == owner })
+		revised(c, e, func(o object) { o.SetOwnerReferences(left) })
+	}
+}
+
+// markOwner has the controller of an object look at its owner.
+func (c *Cluster) markOwner(obj object) {
+	if ref := metav1.GetControllerOf(obj); ref != nil {
+		if owner := c.byUID[ref.UID]; owner != nil {
+			c.mark(owner.kind.resource, owner.key)
+		}
+	}
+}
+
+// reconcileNamespace empties a namespace under deletion, then lets it go.
+func (c *Cluster) reconcileNamespace(e *entry) {
+	if e.obj.GetDeletionTimestamp() == nil {
+		return
+	}
+	ns := e.obj.GetName()
+	empty := true
+	for _, k := range kinds {
+		if !k.namespaced || k.stored != nil {
+			continue
+		}
+		for _, content := range slices.Clone(c.table(k).inNamespace(ns)) {
+			empty = false
+			if content.obj.GetDeletionTimestamp() == nil {
+				_, _ = c.delete(content, &metav1.DeleteOptions{})
+			}
+		}
+	}
+	if !empty {
+		c.mark("namespaces", e.key)
+		return
+	}
+	revised(c, e, func(n *corev1.Namespace) { n.Spec.Finalizers = nil })
+}

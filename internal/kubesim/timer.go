@@ -1,0 +1,128 @@
+package kubesim
+
+import (
+	"container/heap"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// occasion is what a timer is for.
+type occasion int
+
+const (
+	podStarts     occasion = iota // name is the pod's key
+	podStops                      // name is the pod's key
+	podFinishes                   // name is the pod's key
+	machineReady                  // name is the node's
+	machineMissed                 // name is the node's: its machine left a while ago
+	podsOrphaned                  // name is that of a node that is gone
+	jobExpires                    // name is the Job's key
+)
+
+// timer is something due at a time.
+type timer struct {
+	at   time.Time
+	seq  uint64 // breaks ties: first set, first fired
+	what occasion
+	name string
+	uid  types.UID // of the pod or Job it was set for
+}
+
+// timers is a heap, earliest first.
+type timers []timer
+
+func (t timers) Len() int      { return len(t) }
+func (t timers) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
+func (t *timers) Push(x any)   { *t = append(*t, x.(timer)) }
+func (t timers) Less(i, j int) bool {
+	if !t[i].at.Equal(t[j].at) {
+		return t[i].at.Before(t[j].at)
+	}
+	return t[i].seq < t[j].seq
+}
+func (t *timers) Pop() any {
+	last := (*t)[len(*t)-1]
+	*t = (*t)[:len(*t)-1]
+	return last
+}
+
+// remind sets a timer.
+func (c *Cluster) remind(at time.Time, what occasion, name string, uid types.UID) {
+	c.timerSeq++
+	heap.Push(&c.timers, timer{at: at, seq: c.timerSeq, what: what, name: name, uid: uid})
+}
+
+// stale reports whether what a timer was set for no longer stands.
+func (c *Cluster) stale(t timer) bool {
+	switch t.what {
+	case machineReady:
+		m := c.machines[t.name]
+		return m == nil || !m.readyAt.Equal(t.at)
+	case machineMissed:
+		at, ok := c.lostAt[t.name]
+		return !ok || !at.Equal(t.at) || c.entryOf("nodes", t.name) == nil
+	case podsOrphaned:
+		return c.entryOf("nodes", t.name) != nil || len(c.onNode[t.name]) == 0
+	case jobExpires:
+		e := c.entryOf("jobs", t.name)
+		return e == nil || e.obj.GetUID() != t.uid
+	}
+	st := c.pods[t.name]
+	if st == nil || st.uid != t.uid {
+		return true
+	}
+	switch t.what {
+	case podStarts:
+		return !st.startAt.Equal(t.at)
+	case podStops:
+		return !st.stopAt.Equal(t.at)
+	default:
+		return !st.finishAt.Equal(t.at)
+	}
+}
+
+// fireTimers does everything that is due, in the order it was due.
+func (c *Cluster) fireTimers() {
+	for now := c.now(); len(c.timers) > 0 && !c.timers[0].at.After(now); {
+		t := heap.Pop(&c.timers).(timer)
+		if c.stale(t) {
+			continue
+		}
+		switch t.what {
+		case podStarts:
+			c.startPod(t.name)
+		case podStops:
+			c.stopPod(t.name)
+		case podFinishes:
+			c.finishPod(t.name)
+		case machineReady:
+			c.machineBecomesReady(t.name)
+		case machineMissed:
+			c.missMachine(t.name)
+		case podsOrphaned:
+			c.deleteOrphans(t.name)
+		case jobExpires:
+			c.remove(c.entryOf("jobs", t.name))
+		}
+	}
+}
+
+// NextChange returns when the next timed thing is due: a pod starts, stops or
+// finishes, a node's condition turns, an orphan or a finished Job is collected.
+// It is now when something changed since the last Step, and false when nothing
+// would ever happen without a request. (Old Events go without notice.)
+func (c *Cluster) NextChange() (time.Time, bool) {
+	c.lock()
+	defer c.mu.Unlock()
+	if c.stepped != c.rv {
+		return c.now(), true
+	}
+	for len(c.timers) > 0 && c.stale(c.timers[0]) {
+		heap.Pop(&c.timers)
+	}
+	if len(c.timers) == 0 {
+		return time.Time{}, false
+	}
+	return c.timers[0].at, true
+}

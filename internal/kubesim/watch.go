@@ -1,0 +1,188 @@
+package kubesim
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// watcher is one open watch: an unbounded queue of events and the io.Reader
+// that a client drains it through. It ends when the client leaves or a fault
+// cuts it, never by timeoutSeconds: real time means nothing here.
+type watcher struct {
+	cluster *Cluster
+	kind    *kind
+	sel     selection
+	agent   string
+	ctx     context.Context // of the client's request
+
+	mu     sync.Mutex
+	queue  []frame
+	ended  bool
+	held   bool          // by a fault: nothing is delivered
+	signal chan struct{} // holds one token while there is something to read
+
+	rest []byte // encoded and not yet read; touched by the reader only
+}
+
+// frame is one event on its way: an object, or text that is ready.
+type frame struct {
+	typ   string
+	entry *entry
+	text  []byte
+}
+
+// offer queues a change as this watch sees it: an object that enters its
+// selection is ADDED, one that leaves it is DELETED.
+func (w *watcher) offer(ch change) {
+	was := ch.before != nil && w.sel.matches(ch.before)
+	is := !ch.deleted && w.sel.matches(ch.after)
+	switch {
+	case was && is:
+		w.push(frame{typ: "MODIFIED", entry: ch.after})
+	case is:
+		w.push(frame{typ: "ADDED", entry: ch.after})
+	case was && ch.deleted:
+		w.push(frame{typ: "DELETED", entry: ch.after})
+	case was: // the last version that matched, under the version it left at
+		last := ch.before.obj.DeepCopyObject().(object)
+		last.SetResourceVersion(ch.after.obj.GetResourceVersion())
+		w.push(frame{typ: "DELETED", entry: &entry{kind: ch.after.kind, key: ch.after.key, obj: last, rv: ch.after.rv}})
+	}
+}
+
+func (w *watcher) push(f frame) {
+	w.mu.Lock()
+	w.queue = append(w.queue, f)
+	w.mu.Unlock()
+	w.wake()
+}
+
+func (w *watcher) wake() {
+	select {
+	case w.signal <- struct{}{}:
+	default:
+	}
+}
+
+// hold stops the delivery of events, or resumes it.
+func (w *watcher) hold(held bool) {
+	w.mu.Lock()
+	w.held = held
+	w.mu.Unlock()
+	w.wake()
+}
+
+// end lets the reader finish what is queued and then see io.EOF.
+func (w *watcher) end() {
+	w.mu.Lock()
+	w.ended = true
+	w.mu.Unlock()
+	w.wake()
+}
+
+// Read blocks until there is an event, the watch ends or the request's context
+// is done.
+func (w *watcher) Read(p []byte) (int, error) {
+	for len(w.rest) == 0 {
+		w.mu.Lock()
+		var queue []frame
+		ended := w.ended
+		if !w.held {
+			queue, w.queue = w.queue, nil
+		}
+		w.mu.Unlock()
+		w.rest = w.rest[:0]
+		for _, f := range queue {
+			w.rest = f.append(w.rest, w.kind)
+		}
+		if len(w.rest) > 0 {
+			break
+		}
+		if ended {
+			return 0, io.EOF
+		}
+		select {
+		case <-w.signal:
+		case <-w.ctx.Done():
+			return 0, w.ctx.Err()
+		}
+	}
+	n := copy(p, w.rest)
+	w.rest = w.rest[n:]
+	return n, nil
+}
+
+// Close forgets the watch.
+func (w *watcher) Close() error {
+	w.cluster.lock()
+	t := w.cluster.table(w.kind)
+	t.watchers = slices.DeleteFunc(t.watchers, func(other *watcher) bool { return other == w })
+	w.cluster.mu.Unlock()
+	w.end()
+	return nil
+}
+
+func (f frame) append(b []byte, k *kind) []byte {
+	if f.text != nil {
+		return append(b, f.text...)
+	}
+	b = append(b, `{"type":"`+f.typ+`","object":`...)
+	b = f.entry.appendObject(b, k)
+	return append(b, '}', '\n')
+}
+
+func (c *Cluster) serveWatch(q *call) (answer, error) {
+	sel, err := parseSelection(q)
+	if err != nil {
+		return answer{}, err
+	}
+	initial := q.query.Get("sendInitialEvents") == "true"
+	if initial && q.query.Get("resourceVersionMatch") != string(metav1.ResourceVersionMatchNotOlderThan) {
+		return answer{}, apierrors.NewBadRequest("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+	}
+	from, err := strconv.ParseUint(orZero(q.query.Get("resourceVersion")), 10, 64)
+	if err != nil {
+		return answer{}, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version %q: %v", q.query.Get("resourceVersion"), err))
+	}
+	w := &watcher{cluster: c, kind: q.kind, sel: sel, agent: q.agent, ctx: context.Background(), signal: make(chan struct{}, 1)}
+	t := c.table(q.kind)
+	switch {
+	case initial || from == 0:
+		for _, e := range t.inNamespace(q.namespace) {
+			if sel.matches(e) {
+				w.push(frame{typ: "ADDED", entry: e})
+			}
+		}
+		if initial && q.query.Get("allowWatchBookmarks") == "true" {
+			w.push(frame{text: bookmark(q.kind, c.rv)})
+		}
+	case from < t.forgot:
+		gone := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, t.forgot)).Status()
+		gone.Kind, gone.APIVersion = "Status", "v1"
+		w.push(frame{text: fmt.Appendf(nil, `{"type":"ERROR","object":%s}`+"\n", mustEncode(gone))})
+		w.end()
+	default:
+		for _, ch := range t.history {
+			if ch.after.rv > from {
+				w.offer(ch)
+			}
+		}
+	}
+	w.held = c.stalled(w)
+	t.watchers = append(t.watchers, w)
+	return answer{code: http.StatusOK, stream: w}, nil
+}
+
+// bookmark ends the initial events of a watch.
+func bookmark(k *kind, rv uint64) []byte {
+	return fmt.Appendf(nil, `{"type":"BOOKMARK","object":%s"metadata":{"resourceVersion":"%d","annotations":{%q:"true"}}}}`+"\n",
+		k.head, rv, metav1.InitialEventsAnnotationKey)
+}
