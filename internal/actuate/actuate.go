@@ -99,7 +99,7 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 	if err != nil {
 		return err
 	}
-	evidence := guard.Evidence{Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted}
+	evidence := guard.Evidence{DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted}
 	switch action := action.(type) {
 	case plan.Cordon:
 		if err := guard.Check(guard.Cordon{Node: action.Node, UID: action.UID, Machine: action.Machine}, evidence, a.Policy); err != nil {
@@ -145,7 +145,7 @@ func (a *Actuator) evidence(ctx context.Context, decided *cluster.Snapshot, p pl
 		return nil, guard.Evidence{}, err
 	}
 	return g, guard.Evidence{
-		Started: a.Started, Decided: decided, Newest: newest, Group: g, LastWrite: a.lastWrite[id], Counted: p.Counted,
+		DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Group: g, LastWrite: a.lastWrite[id], Counted: p.Counted,
 	}, nil
 }
 

@@ -1,0 +1,190 @@
+// Package clustertest builds nodes, pods, machines and groups for tests, with the few words that matter to the case at hand.
+package clustertest
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// Start is when the clock of these tests begins.
+var Start = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
+
+// Node is a Ready node of 4 cores and 16 GiB that has existed for a day.
+func Node(name string, change ...func(*corev1.Node)) *corev1.Node {
+	created := metav1.NewTime(Start.Add(-24 * time.Hour))
+	resources := corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("16Gi"), corev1.ResourcePods: resource.MustParse("110"),
+	}
+	n := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), CreationTimestamp: created, Labels: map[string]string{corev1.LabelHostname: name}},
+		Status: corev1.NodeStatus{
+			Capacity: resources, Allocatable: resources,
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: created}},
+		},
+	}
+	for _, c := range change {
+		c(n)
+	}
+	return n
+}
+
+// NotReady makes a node that has not been Ready since t.
+func NotReady(t time.Time) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(t)}}
+	}
+}
+
+// Removing puts a node on the ladder, for the machine that [Machine] would give it.
+func Removing(since time.Time, m cluster.Machine) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		n.Spec.Taints = append(n.Spec.Taints, cluster.Removal{Since: since, Why: "idle"}.Taint())
+		n.Spec.Unschedulable = true
+		if n.Annotations == nil {
+			n.Annotations = map[string]string{}
+		}
+		n.Annotations[cluster.MachineAnnotation] = m.String()
+	}
+}
+
+// Pod is a pending pod of a ReplicaSet that the scheduler found no node for. It asks for one core.
+func Pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(Start.Add(-time.Minute)),
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "rs", Controller: new(true)}},
+		},
+		Spec: corev1.PodSpec{
+			SchedulerName: corev1.DefaultSchedulerName,
+			Containers:    []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}}},
+		},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodPending,
+			Conditions: []corev1.PodCondition{{
+				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, LastTransitionTime: metav1.NewTime(Start.Add(-time.Second)),
+			}},
+		},
+	}
+	for _, c := range change {
+		c(p)
+	}
+	return p
+}
+
+// CPU is what the pod asks for.
+func CPU(quantity string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse(quantity)
+	}
+}
+
+// On lets the pod run on a node.
+func On(node string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.NodeName, p.Status = node, corev1.PodStatus{Phase: corev1.PodRunning}
+	}
+}
+
+// OwnedBy gives the pod another controller; an empty kind makes it a bare pod.
+func OwnedBy(kind, name string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.OwnerReferences = nil
+		if kind != "" {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, UID: types.UID(kind + "-" + name), Controller: new(true)}}
+		}
+	}
+}
+
+// Annotated adds an annotation to a pod.
+func Annotated(key, value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		if p.Annotations == nil {
+			p.Annotations = map[string]string{}
+		}
+		p.Annotations[key] = value
+	}
+}
+
+// Labelled adds a label to a pod.
+func Labelled(key, value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		if p.Labels == nil {
+			p.Labels = map[string]string{}
+		}
+		p.Labels[key] = value
+	}
+}
+
+// Budget is a disruption budget over pods with a label, that allows so many disruptions now.
+func Budget(name, key, value string, allowed int32) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}},
+		Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
+	}
+}
+
+// Group is a group of machines of 4 cores, completely read at [Start], with its capacity at their number.
+func Group(id string, low, high int, machines ...*cluster.Instance) *cluster.Group {
+	template := Node("")
+	template.Labels = map[string]string{}
+	for _, m := range machines {
+		m.Group = cluster.GroupID(id)
+	}
+	return &cluster.Group{
+		ID: cluster.GroupID(id), Min: low, Max: high, Capacity: len(machines), Template: template, Size: "Standard_D4s_v5",
+		Instances: machines, Read: cluster.Read{At: Start, Complete: true, Version: "v1"},
+	}
+}
+
+// Machine is a running machine that becomes the node of the given name, "" for one that has not joined.
+func Machine(id, node string, change ...func(*cluster.Instance)) *cluster.Instance {
+	in := &cluster.Instance{
+		ID: cluster.InstanceID(id), UID: "vm-" + id, ProviderID: "cloud:///machines/" + id, ComputerName: node,
+		State: cluster.StateRunning, Created: Start.Add(-24 * time.Hour),
+	}
+	if node == "" {
+		in.ComputerName = fmt.Sprintf("unjoined-%s", id)
+	}
+	for _, c := range change {
+		c(in)
+	}
+	return in
+}
+
+// In puts the machine into a state.
+func In(state cluster.State) func(*cluster.Instance) {
+	return func(i *cluster.Instance) { i.State = state }
+}
+
+// Born sets when the machine was made.
+func Born(t time.Time) func(*cluster.Instance) {
+	return func(i *cluster.Instance) { i.Created = t }
+}
+
+// Objects sorts objects into the kinds that a snapshot is made of.
+func Objects(all ...any) cluster.Objects {
+	var os cluster.Objects
+	for _, o := range all {
+		switch o := o.(type) {
+		case *corev1.Node:
+			os.Nodes = append(os.Nodes, o)
+		case *corev1.Pod:
+			os.Pods = append(os.Pods, o)
+		case *policyv1.PodDisruptionBudget:
+			os.Budgets = append(os.Budgets, o)
+		default:
+			panic(fmt.Sprintf("clustertest.Objects: %T", o))
+		}
+	}
+	return os
+}

@@ -1,0 +1,198 @@
+package guard_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/guard"
+	"sluice.dev/sluice/policy"
+)
+
+// world is a write that is allowed, with the evidence for it; every case spoils one thing.
+type world struct {
+	write    guard.Write
+	objects  cluster.Objects
+	groups   []*cluster.Group
+	evidence guard.Evidence
+	policy   *policy.Policy
+}
+
+func (w *world) check() error {
+	if w.evidence.Newest == nil {
+		w.evidence.Newest = cluster.New(Start.Add(time.Minute), w.objects, w.groups)
+	}
+	if w.evidence.Decided == nil {
+		w.evidence.Decided = w.evidence.Newest
+	}
+	return guard.Check(w.write, w.evidence, w.policy)
+}
+
+// agents is a group of three machines, of which node agents-1 is on its way out, empty, and agents-2 works.
+func agents() *world {
+	g := Group("agents", 1, 5, Machine("0", "agents-0"), Machine("1", "agents-1"), Machine("2", "agents-2"))
+	leaving := cluster.Machine{Group: "agents", ID: "1", UID: "vm-1"}
+	return &world{
+		objects: Objects(Node("agents-0"), Node("agents-1", Removing(Start.Add(-time.Minute), leaving)), Node("agents-2"),
+			Pod("busy", On("agents-2")), Pod("ds", On("agents-1"), OwnedBy("DaemonSet", "ds"))),
+		groups:   []*cluster.Group{g},
+		evidence: guard.Evidence{Started: Start.Add(-time.Hour), Group: g},
+		policy:   policy.Default(),
+	}
+}
+
+func growing() *world {
+	w := agents()
+	w.write = guard.Grow{Group: "agents", From: 3, To: 5}
+	return w
+}
+
+func deleting() *world {
+	w := agents()
+	w.write = guard.Delete{Group: "agents", Machines: []guard.Target{{Machine: cluster.Machine{Group: "agents", ID: "1", UID: "vm-1"}, Node: "agents-1"}}}
+	return w
+}
+
+// cleaning deletes a machine that never joined.
+func cleaning() *world {
+	w := agents()
+	w.groups[0].Instances = append(w.groups[0].Instances, Machine("3", "", func(i *cluster.Instance) { i.Group = "agents" }))
+	w.groups[0].Capacity = 4
+	w.write = guard.Delete{Group: "agents", Machines: []guard.Target{{Machine: cluster.Machine{Group: "agents", ID: "3", UID: "vm-3"}}}}
+	return w
+}
+
+func evicting() *world {
+	w := agents()
+	w.objects.Pods = append(w.objects.Pods, Pod("web", On("agents-1")))
+	w.write = guard.Evict{Namespace: "default", Pod: "web", UID: "uid-web", Node: "agents-1"}
+	return w
+}
+
+func cordoning() *world {
+	w := agents()
+	w.write = guard.Cordon{Node: "agents-0", UID: "uid-agents-0", Machine: cluster.Machine{Group: "agents", ID: "0", UID: "vm-0"}}
+	return w
+}
+
+// burying deletes the Node object of machine 1, which is gone.
+func burying() *world {
+	w := agents()
+	w.groups[0].Instances = append(w.groups[0].Instances[:1:1], w.groups[0].Instances[2])
+	w.groups[0].Capacity = 2
+	w.write = guard.DeleteNode{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents", ID: "1", UID: "vm-1"}}
+	return w
+}
+
+func TestSoundWritesPass(t *testing.T) {
+	for name, open := range map[string]func() *world{
+		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "evict": evicting, "cordon": cordoning, "delete a dead node": burying,
+	} {
+		if err := open().check(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestEachPropertyRefusesItsWrite(t *testing.T) {
+	cases := map[string]struct {
+		open     func() *world
+		spoil    func(*world)
+		property string
+	}{
+		"a capacity below the live machines":           {growing, func(w *world) { w.write = guard.Grow{Group: "agents", From: 3, To: 2} }, "S-01"},
+		"a growth on a read older than the last write": {growing, func(w *world) { w.evidence.LastWrite = Start.Add(time.Second) }, "S-01"},
+		"a delete on a read older than the last write": {deleting, func(w *world) { w.evidence.LastWrite = Start.Add(time.Second) }, "S-01"},
+		"a capacity read as 0 while machines live":     {growing, func(w *world) { w.groups[0].Capacity = 0; w.write = guard.Grow{Group: "agents", From: 0, To: 3} }, "S-02"},
+		"a read from before the start":                 {growing, func(w *world) { w.evidence.Started = Start.Add(time.Second) }, "S-02"},
+		"an incomplete read":                           {deleting, func(w *world) { w.groups[0].Read.Complete = false }, "S-02"},
+		"an unknown capacity":                          {growing, func(w *world) { w.groups[0].Capacity = -1 }, "S-02"},
+		"a group that could not be read":               {growing, func(w *world) { w.groups[0].Problem = "forbidden" }, "S-02"},
+		"no read at all":                               {growing, func(w *world) { w.evidence.Group = nil }, "S-02"},
+		"a capacity that the cloud did not say":        {growing, func(w *world) { w.write = guard.Grow{Group: "agents", From: 4, To: 5} }, "S-03"},
+		"a read without a version":                     {growing, func(w *world) { w.groups[0].Read.Version = "" }, "S-04"},
+		"a growth to the same size":                    {growing, func(w *world) { w.write = guard.Grow{Group: "agents", From: 3, To: 3} }, "S-05"},
+		"a removal that keeps more than its capacity":  {deleting, func(w *world) { w.groups[0].Capacity = 2 }, "S-05"},
+		"a growth above max":                           {growing, func(w *world) { w.write = guard.Grow{Group: "agents", From: 3, To: 6} }, "S-06"},
+		"a removal below min":                          {deleting, func(w *world) { w.groups[0].Min = 3 }, "S-06"},
+		"more nodes than the cluster may have":         {growing, func(w *world) { w.policy.Growth.MaxNodes = 4 }, "S-06"},
+		"more cores than the cluster may have":         {growing, func(w *world) { w.policy.Growth.MaxCores = 19 }, "S-06"},
+		"more memory than the cluster may have":        {growing, func(w *world) { w.policy.Growth.MaxMemoryGiB = 79 }, "S-06"},
+		"a removal that names nobody":                  {deleting, func(w *world) { w.write = guard.Delete{Group: "agents"} }, "S-10"},
+		"a machine that is being deleted":              {deleting, func(w *world) { w.groups[0].Instances[1].State = cluster.StateDeleting; w.groups[0].Capacity = 2 }, "S-11"},
+		"a machine that a fresh list lacks":            {deleting, func(w *world) { w.groups[0].Instances = w.groups[0].Instances[:1] }, "S-11"},
+		"an id that belongs to a new machine":          {deleting, func(w *world) { w.groups[0].Instances[1].UID = "vm-new" }, "S-11"},
+		"a machine named by its id alone": {deleting, func(w *world) {
+			w.write = guard.Delete{Group: "agents", Machines: []guard.Target{{Machine: cluster.Machine{Group: "agents", ID: "1"}, Node: "agents-1"}}}
+		}, "S-11"},
+		"a machine named twice": {deleting, func(w *world) {
+			d := w.write.(guard.Delete)
+			d.Machines = append(d.Machines, d.Machines[0])
+			w.write = d
+		}, "S-11"},
+		"a machine that never joined but could be a node by address": {cleaning, func(w *world) {
+			w.groups[0].Instances[3].PrivateIPs = []string{"10.0.0.9"}
+			w.objects.Nodes[0].Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.9"}}
+		}, "S-12"},
+		"a provider id in other letters":    {cleaning, func(w *world) { w.objects.Nodes[0].Spec.ProviderID = "CLOUD:///machines/3" }, "S-12"},
+		"a machine that two nodes could be": {deleting, func(w *world) { w.objects.Nodes[0].Status.NodeInfo.SystemUUID = "VM-1" }, "S-12"},
+		"a machine that is another node": {deleting, func(w *world) {
+			w.write = guard.Delete{Group: "agents", Machines: []guard.Target{{Machine: cluster.Machine{Group: "agents", ID: "2", UID: "vm-2"}, Node: "agents-1"}}}
+		}, "S-12"},
+		"a cordon for the wrong machine": {cordoning, func(w *world) {
+			w.write = guard.Cordon{Node: "agents-0", UID: "uid-agents-0", Machine: cluster.Machine{Group: "agents", ID: "2", UID: "vm-2"}}
+		}, "S-12"},
+		"a node that registered meanwhile": {cleaning, func(w *world) {
+			w.evidence.Decided = cluster.New(Start, w.objects, w.groups)
+			w.objects.Nodes = append(w.objects.Nodes, Node("late", func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///machines/3" }))
+		}, "S-13"},
+		"a Node object of another life":       {burying, func(w *world) { w.objects.Nodes[1].UID = "reborn" }, "S-14"},
+		"a Node object whose machine lives":   {burying, func(w *world) { w.groups[0].Instances = append(w.groups[0].Instances, Machine("1", "agents-1")) }, "S-14"},
+		"a Node object of an unfinished read": {burying, func(w *world) { w.groups[0].Read.Complete = false }, "S-14"},
+		"a Node object that nobody cordoned":  {burying, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-14"},
+		"a Node object not read since":        {burying, func(w *world) { w.groups[0].Read.At = Start.Add(-time.Hour) }, "S-14"},
+		"a Job's pod":                         {evicting, func(w *world) { OwnedBy("Job", "render")(w.objects.Pods[2]) }, "S-15"},
+		"a bare pod":                          {evicting, func(w *world) { OwnedBy("", "")(w.objects.Pods[2]) }, "S-15"},
+		"a pod marked do-not-disrupt":         {evicting, func(w *world) { Annotated("karpenter.sh/do-not-disrupt", "true")(w.objects.Pods[2]) }, "S-15"},
+		"a pod marked safe-to-evict=false": {evicting, func(w *world) {
+			Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false")(w.objects.Pods[2])
+		}, "S-15"},
+		"a daemon's pod":                       {evicting, func(w *world) { OwnedBy("DaemonSet", "ds")(w.objects.Pods[2]) }, "S-15"},
+		"a pod of another life":                {evicting, func(w *world) { w.objects.Pods[2].UID = "reborn" }, "S-15"},
+		"a pod of a node that stays":           {evicting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-15"},
+		"a machine whose node still has a pod": {deleting, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"))) }, "S-15"},
+		"a machine whose node runs a Job": {deleting, func(w *world) {
+			w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"), OwnedBy("Job", "j")))
+		}, "S-15"},
+		"a node that a pending pod fits": {deleting, func(w *world) { w.evidence.Counted = map[string]string{"agents-1": "default/p"} }, "S-16"},
+		"a node that is not cordoned":    {deleting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-16"},
+		"a node, while a pod has come that the decision did not know": {deleting, func(w *world) {
+			w.evidence.Decided = cluster.New(Start, w.objects, w.groups)
+			w.objects.Pods = append(w.objects.Pods, Pod("new"))
+		}, "S-16"},
+		"a cordon of a node that a pending pod fits": {cordoning, func(w *world) { w.evidence.Counted = map[string]string{"agents-0": "default/p"} }, "S-16"},
+		"a control-plane node's machine":             {deleting, func(w *world) { w.objects.Nodes[1].Labels["node-role.kubernetes.io/control-plane"] = "true" }, "S-17"},
+		"a cordon of a control-plane node":           {cordoning, func(w *world) { w.objects.Nodes[0].Labels["node-role.kubernetes.io/etcd"] = "true" }, "S-17"},
+		"any growth in a dry run":                    {growing, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+		"any removal in a dry run":                   {deleting, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+		"any cordon in a dry run":                    {cordoning, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := c.open()
+			c.spoil(w)
+			err := w.check()
+			var refusal *guard.Refusal
+			if !errors.As(err, &refusal) {
+				t.Fatalf("check = %v, want a refusal by %s", err, c.property)
+			}
+			if refusal.Property != c.property {
+				t.Errorf("refused by %s, want %s: %s", refusal.Property, c.property, refusal.Why)
+			}
+		})
+	}
+}
