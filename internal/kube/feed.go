@@ -15,9 +15,12 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// watchRenewal is how long a watch may be silent before it is opened anew where it stood. API servers send a bookmark about
-// once a minute, which is too late to tell a quiet cluster from a view that has gone stale (S-20: 60 s).
-const watchRenewal = 40 * time.Second
+// How often a watch proves that it still delivers. API servers send a bookmark about once a minute and another one two
+// seconds before a watch ends, so that only short watches tell a quiet cluster from a stale view in time (S-20: 60 s).
+const (
+	watchLength  = 25 * time.Second // what the API server is asked for; the watch goes on in another one
+	watchRenewal = 30 * time.Second // after so much silence the watch is given up, and goes on in another one
+)
 
 // retries of a list or watch that failed: soon, then ever later, slower for each of many clients at random.
 var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 7, Cap: 20 * time.Second}
@@ -66,10 +69,14 @@ func (f *feed[T]) run(ctx context.Context) {
 			return l, err
 		},
 		WatchFuncWithContext: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			streams := o.SendInitialEvents != nil && *o.SendInitialEvents
+			if !streams { // the first read has all the time that it needs
+				o.TimeoutSeconds = new(int64(watchLength / time.Second))
+			}
 			w, err := f.of.watch(ctx, o)
 			f.answered(ctx, "watch", err)
 			if err == nil {
-				f.opened(w, o.SendInitialEvents != nil && *o.SendInitialEvents)
+				f.opened(w, streams)
 			}
 			return w, err
 		},
@@ -95,10 +102,10 @@ func (f *feed[T]) answered(ctx context.Context, verb string, err error) {
 	}
 	f.mu.Lock()
 	f.errs[verb] = err
-	if err == nil {
+	switch {
+	case verb == "list" && err == nil:
 		f.last = f.now()
-	}
-	if verb == "watch" {
+	case verb == "watch": // which is no sign of life: it may deliver nothing
 		f.watched = err == nil
 		f.followed = f.followed || f.listed && f.watched
 	}

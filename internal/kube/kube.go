@@ -15,6 +15,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"sluice.dev/sluice/cluster"
@@ -88,8 +90,8 @@ func (o *Observer) stirred() {
 
 // Start begins to follow the API server and returns once every kind of object has been read and is being watched. It goes on
 // until ctx is done, through lost connections and expired watches, without further errors: see [Observer.Silent]. When it
-// returns an error it has stopped. The error is an [*AccessError] when rights are missing; all that are missing are named in
-// it. Otherwise it wraps the last answer, or ctx's error. Start is called once.
+// returns an error it has stopped. The error is an [*AccessError] that names all missing rights when there are such; else it
+// wraps the last answer or ctx's error and says what to check. Start is called once.
 func (o *Observer) Start(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
@@ -109,9 +111,9 @@ func (o *Observer) Start(ctx context.Context) (err error) {
 		select {
 		case <-o.wake:
 		case <-patience.C:
-			return o.unreachable(fmt.Errorf("no answer within %s", o.patience))
+			return o.unreachable(ctx, fmt.Errorf("no answer within %s", o.patience))
 		case <-ctx.Done():
-			return o.unreachable(ctx.Err())
+			return o.unreachable(ctx, ctx.Err())
 		}
 	}
 }
@@ -124,6 +126,9 @@ func (o *Observer) settled() (bool, error) {
 		if s.following {
 			continue
 		}
+		if apierrors.IsUnauthorized(s.err) {
+			return true, fmt.Errorf("read %s from the API server: %w; check the token or certificate that sluice presents", f.resource(), s.err)
+		}
 		if len(s.denied) == 0 {
 			return false, nil
 		}
@@ -135,14 +140,22 @@ func (o *Observer) settled() (bool, error) {
 	return true, nil
 }
 
-// unreachable explains why Start gave up: the first feed that is behind and what the API server last answered to it.
-func (o *Observer) unreachable(cause error) error {
+// unreachable explains why Start gave up: what the API server last answered to the first feed that is behind. A watch whose
+// connection breaks looks to client-go like one that ended, so that there may be no such answer; then one more request is
+// made for the sake of its error.
+func (o *Observer) unreachable(ctx context.Context, cause error) error {
+	const remedy = "check its address in the kubeconfig and the network between"
 	for _, f := range o.feeds {
 		if s := f.state(); !s.following && s.err != nil {
-			return fmt.Errorf("read %s from the API server: %w: %w; check its address in the kubeconfig and the network between", f.resource(), cause, s.err)
+			return fmt.Errorf("read %s from the API server: %w: %w; %s", f.resource(), cause, s.err, remedy)
 		}
 	}
-	return fmt.Errorf("read from the API server: %w; check its address in the kubeconfig and the network between", cause)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if _, err := o.nodes.of.list(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+		return fmt.Errorf("read from the API server: %w: %w; %s", cause, err, remedy)
+	}
+	return fmt.Errorf("read from the API server: %w; %s", cause, remedy)
 }
 
 // Objects is what the API server has said until now. Slices and objects are shared with earlier and later calls and belong
@@ -179,9 +192,10 @@ func (o *Observer) Seen(resource string) uint64 {
 	return 0
 }
 
-// Silent is how long the API server has said nothing about the resource it has been silent about longest: no list, no event,
-// no bookmark, no watch accepted. A watch that stays silent for [watchRenewal] is opened anew, so that a longer silence means
-// that the view is stale and not that the cluster is quiet. It is a very long time before the first read.
+// Silent is how long the API server has delivered nothing about the resource it has been silent about longest: no list, no
+// event, no bookmark. That a watch was accepted does not count. In a quiet cluster it stays below a minute, because watches
+// are kept so short that each ends with a bookmark in time; beyond that the view is stale. It is a very long time before the
+// first read.
 func (o *Observer) Silent(now time.Time) time.Duration {
 	var longest time.Duration
 	for _, f := range o.feeds {
