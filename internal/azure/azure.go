@@ -39,9 +39,15 @@ type Provider struct {
 
 var _ cloud.Provider = (*Provider)(nil)
 
-// busyFactor is how many times longer a read serves while an operation on the group is in flight: the operation's progress is followed
-// more closely than any list could, and the group is read when it has begun and when it ends.
-const busyFactor = 5
+// While operations are in flight reads serve longer, so that a burst of growth keeps within a dozen reads. Nothing is written from
+// such a read: [Provider.Group] is the evidence for that.
+const (
+	// busyFactor is how many times longer for the operation's own group: its progress is followed more closely than any list could,
+	// and the group is read when it has begun and when it ends.
+	busyFactor = 6
+	// besideFactor is how many times longer for the other groups.
+	besideFactor = 2
+)
 
 // New makes a Provider. It asks instance metadata for the subscription and the resource group when Options leave them out, and
 // nothing else; identity and groups are tried by the first call of Groups. Errors name the field and the remedy.

@@ -131,6 +131,19 @@ func (g *group) confirm(answered *armcompute.VirtualMachineScaleSet) bool {
 	return true
 }
 
+// settle marks the believed model as at rest: an operation that asked for this capacity has succeeded. It is false when the belief is
+// another, so that the model must be read.
+func (g *group) settle(capacity int) bool {
+	if g.view == nil || g.view.Capacity != capacity || g.reading.set.Properties == nil {
+		return false
+	}
+	set, properties := *g.reading.set, *g.reading.set.Properties
+	properties.ProvisioningState = new("Succeeded")
+	set.Properties = &properties
+	g.reading = &reading{set: &set, machines: g.reading.machines, at: g.reading.at, whole: g.reading.whole}
+	return true
+}
+
 // answer is the group as callers get it: theirs to keep, its instances shared.
 func (g *group) answer() *cluster.Group {
 	out := &cluster.Group{ID: g.id, Capacity: -1}

@@ -2,13 +2,13 @@ package azure
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
-	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
@@ -25,6 +25,7 @@ const (
 type Operation struct {
 	Group    cluster.GroupID
 	Action   string    // such as "resize agents to 5"
+	Capacity int       // that a growth asked for; 0 for a deletion
 	Accepted time.Time // UTC
 	Token    string    // resumes the watch after a restart: the SDK's resume token
 }
@@ -37,8 +38,8 @@ type operation struct {
 		Poll(context.Context) (*http.Response, error)
 		Done() bool
 	}
-	// result ends a finished operation: the scale set's model as it is now, nil when the operation does not tell, or the failure.
-	result func(context.Context) (*armcompute.VirtualMachineScaleSet, error)
+	// result is the outcome of a finished operation that does not say it itself.
+	result func(context.Context) error
 	next   time.Time // not polled before
 	polled bool      // at least once
 }
@@ -104,7 +105,7 @@ func (p *Provider) pollOperations(ctx context.Context) {
 			over[o] = p.pollFailed(o, err)
 		case o.poller.Done():
 			over[o] = true
-			p.finish(ctx, o)
+			p.finish(ctx, o, resp)
 		default:
 			p.progress(o, resp)
 			over[o] = p.now().Sub(o.Accepted) > watchFor
@@ -123,14 +124,20 @@ func (p *Provider) pollOperations(ctx context.Context) {
 	p.operations = left
 }
 
-// pollFailed plans the next poll; an operation that Azure does not know any more is over, and never asked for again (S-32).
+// pollFailed plans the next poll. An operation that Azure does not know any more, or does not show to this identity, is over: it is not
+// asked for again (S-32), and the group's reads tell how it went.
 func (p *Provider) pollFailed(o *operation, err error) (over bool) {
-	e := p.wrap(o.Group, o.Action, err)
-	p.options.Log.Debug("poll operation", "group", o.Group, "action", o.Action, "err", e)
+	e := p.wrap(o.Group, "follow "+o.Action, err)
+	over = e.Kind == cloud.NotFound || e.Kind == cloud.Unauthorized
+	if over {
+		p.options.Log.Warn("operation is not followed", "group", o.Group, "action", o.Action, "err", e)
+	} else {
+		p.options.Log.Debug("poll operation", "group", o.Group, "action", o.Action, "err", e)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	o.next = p.now().Add(max(2*pollEvery, e.RetryAfter))
-	return e.Kind == cloud.NotFound
+	return over
 }
 
 // progress plans the next poll. The first one also has the group read again, so that the machines that come or go are seen.
@@ -148,9 +155,13 @@ func (p *Provider) progress(o *operation, resp *http.Response) {
 	o.polled = true
 }
 
-// finish records how an operation ended. Either way the group is read again.
-func (p *Provider) finish(ctx context.Context, o *operation) {
-	set, err := o.result(ctx)
+// finish records how an operation ended. Either way the group's machines are read again, and its model unless the operation has
+// confirmed what the write asked for: the SDK's result would cost one more read of it.
+func (p *Provider) finish(ctx context.Context, o *operation, last *http.Response) {
+	var err error
+	if !succeeded(last) {
+		err = o.result(ctx)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.groups[key(string(o.Group))]
@@ -161,9 +172,9 @@ func (p *Provider) finish(ctx context.Context, o *operation) {
 	if err == nil {
 		if !o.deletes {
 			g.failure = nil
-		}
-		if set != nil && g.confirm(set) {
-			g.due = machines
+			if g.settle(o.Capacity) {
+				g.due = machines
+			}
 		}
 		return
 	}
@@ -191,6 +202,15 @@ func (p *Provider) finish(ctx context.Context, o *operation) {
 		}
 	}
 	p.options.Log.Info("operation failed", "group", o.Group, "action", o.Action, "code", g.failure.Code, "err", g.failure.Message)
+}
+
+// succeeded says whether the answer to a poll is an operation's word that it succeeded.
+func succeeded(resp *http.Response) bool {
+	raw, err := runtime.Payload(resp)
+	var body struct {
+		Status string `json:"status"`
+	}
+	return err == nil && json.Unmarshal(raw, &body) == nil && body.Status == "Succeeded"
 }
 
 // failed tells the operation's own failure from a refusal of the read that follows a success.

@@ -17,8 +17,11 @@ const parallelReads = 5
 
 // ttl is how long a read of the group serves. Provider.mu is held.
 func (p *Provider) ttl(id cluster.GroupID) time.Duration {
-	if p.busy(id) {
+	switch {
+	case p.busy(id):
 		return busyFactor * p.options.CacheTTL
+	case len(p.operations) > 0:
+		return besideFactor * p.options.CacheTTL
 	}
 	return p.options.CacheTTL
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
-// gate keeps a class of requests from Azure until the time Azure asked for (S-32). A 429 shuts its class for the whole subscription,
-// or for one scale set alone when the exceeded limit is one of a single resource, so that the others go on (S-30).
+// gate keeps a class of requests from Azure until the time Azure asked for (S-32). A 429 shuts its class for the whole subscription;
+// for one scale set alone when the exceeded limit is one of a single resource, so that the others go on (S-30); and with all
+// classes of reads or of writes when it is the front door's.
 type gate struct {
 	now func() time.Time
 
@@ -37,14 +38,23 @@ func (e *shutError) Error() string {
 // Do sends the request unless its class is shut, and shuts the class when Azure answers 429.
 func (g *gate) Do(req *policy.Request) (*http.Response, error) {
 	class, set := classOf(req.Raw())
-	if until, shut := g.shut(class, class+" of "+set); shut {
+	door := "reads"
+	if req.Raw().Method != http.MethodGet {
+		door = "writes"
+	}
+	if until, shut := g.shut(class, class+" of "+set, door); shut {
 		return nil, &shutError{class, until}
 	}
 	resp, err := req.Next()
 	if err == nil && resp.StatusCode == http.StatusTooManyRequests {
 		key := class
-		if raw, err := runtime.Payload(resp); err == nil && set != "" && parseAnswer(raw).ofOneResource() {
-			key += " of " + set
+		if raw, err := runtime.Payload(resp); err == nil {
+			switch told := parseAnswer(raw); {
+			case told.Code == "SubscriptionRequestsThrottled":
+				key = door
+			case set != "" && told.ofOneResource():
+				key += " of " + set
+			}
 		}
 		g.mu.Lock()
 		g.until[key] = g.now().Add(retryAfter(resp, g.now(), defaultRetryAfter))

@@ -43,11 +43,11 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	if err != nil {
 		return p.refused(own, doing, err)
 	}
-	o := &operation{Operation: Operation{Group: own.id, Action: doing}, poller: poller}
+	o := &operation{Operation: Operation{Group: own.id, Action: doing, Capacity: n}, poller: poller}
 	o.Token, _ = poller.ResumeToken() // an operation that has ended already has none
-	o.result = func(ctx context.Context) (*armcompute.VirtualMachineScaleSet, error) {
-		r, err := poller.Result(ctx)
-		return &r.VirtualMachineScaleSet, err
+	o.result = func(ctx context.Context) error {
+		_, err := poller.Result(ctx)
+		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,9 +87,9 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 	}
 	o := &operation{Operation: Operation{Group: own.id, Action: doing}, poller: poller, deletes: true}
 	o.Token, _ = poller.ResumeToken() // an operation that has ended already has none
-	o.result = func(ctx context.Context) (*armcompute.VirtualMachineScaleSet, error) {
+	o.result = func(ctx context.Context) error {
 		_, err := poller.Result(ctx)
-		return nil, err
+		return err
 	}
 	p.mu.Lock()
 	own.stamp = p.stamp()
