@@ -44,6 +44,10 @@ func (d *decision) climbLadder() {
 			d.drains++
 		}
 	}
+	for _, st := range idle {
+		g := d.groups[st.Group]
+		st.pinned = g.Capacity-g.leaving-1 < g.Min
+	}
 	for _, st := range on {
 		d.climb(st)
 	}

@@ -21,7 +21,6 @@ func (d *decision) mayStep(st *nodeState, limit time.Duration) []reason.Reason {
 	case g.blockedRead() != nil:
 		return one(*g.blockedRead())
 	case g.Capacity-g.leaving-1 < g.Min:
-		st.pinned = true
 		return one(d.atMin(g))
 	}
 	if pod, fits := d.fitsPending(st); fits {

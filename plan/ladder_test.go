@@ -1,0 +1,275 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+)
+
+// removable remembers nodes as removable for an hour.
+func removable(nodes ...string) plan.Memory {
+	m := plan.Memory{Removable: map[string]time.Time{}}
+	for _, n := range nodes {
+		m.Removable[n] = Start.Add(-time.Hour)
+	}
+	return m
+}
+
+// three is a group of three machines with nodes a-0, a-1, a-2.
+func three() *cluster.Group {
+	return Group("a", 1, 5, Machine("0", "a-0"), Machine("1", "a-1"), Machine("2", "a-2"))
+}
+
+// joined leaves only the machines whose nodes are among the objects.
+func joined(g *cluster.Group, objects []any) *cluster.Group {
+	var machines []*cluster.Instance
+	for _, in := range g.Instances {
+		for _, o := range objects {
+			if n, ok := o.(*corev1.Node); ok && n.Name == in.ComputerName {
+				machines = append(machines, in)
+			}
+		}
+	}
+	g.Instances, g.Capacity = machines, len(machines)
+	return g
+}
+
+func marked(id string) cluster.Machine {
+	return cluster.Machine{Group: "a", ID: cluster.InstanceID(id), UID: "vm-" + id}
+}
+
+func leaving(node, id string, ago time.Duration) *corev1.Node {
+	return Node(node, Removing(Start.Add(-ago), marked(id)))
+}
+
+func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
+	daemon := func(node string) *corev1.Pod { return Pod("ds-"+node, On(node), OwnedBy("DaemonSet", "ds")) }
+	cases := map[string]struct {
+		objects []any
+		group   func(*cluster.Group)
+		memory  plan.Memory
+		policy  func(*policy.Policy)
+		want    []string
+		verdict map[string]string
+	}{
+		"an idle node waits for its time": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), daemon("a-1"), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
+			want:    []string{}, verdict: map[string]string{"node a-1": "idle NodeIdle", "node a-0": "keep NodeBusy"},
+		},
+		"an idle node is cordoned when its time has come, though it is not the newest": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), daemon("a-1"), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
+			memory:  removable("a-1"), want: []string{"cordon a-1 idle"}, verdict: map[string]string{"node a-1": "remove NodeIdleFor", "group a": "shrinking GroupShrinking GroupSteady"},
+		},
+		"all idle nodes above min go in one cycle": {
+			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")},
+			memory:  removable("a-0", "a-1", "a-2"), want: []string{"cordon a-0 idle", "cordon a-1 idle"}, verdict: map[string]string{"node a-2": "idle GroupAtMin NodeIdle"},
+		},
+		"a Job's pod keeps its node": {
+			objects: []any{Node("a-0"), Node("a-1"), Pod("w", On("a-0"), CPU("3")), Pod("render", On("a-2"), OwnedBy("Job", "render")), Node("a-2"), Pod("v", On("a-1"), CPU("3"))},
+			memory:  removable("a-2"), want: []string{}, verdict: map[string]string{"node a-2": "keep PodOfJob"},
+		},
+		"an underused node is cordoned when its pod fits elsewhere": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1")), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
+			memory:  removable("a-1"), want: []string{"cordon a-1 underused"},
+		},
+		"an underused node stays when its pod fits nowhere": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1"), CPU("2")), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
+			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodNowhereToGo"},
+		},
+		"one drain at a time": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("2500m")), Node("a-1"), Pod("x", On("a-1"), CPU("500m")), Node("a-2"), Pod("v", On("a-2"), CPU("500m"))},
+			memory:  removable("a-1", "a-2"), want: []string{"cordon a-1 underused"}, verdict: map[string]string{"node a-2": "idle RemovalBudget NodeUnderused"},
+		},
+		"a disruption budget keeps a node": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1"), Labelled("app", "x")), Budget("x", "app", "x", 0), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
+			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodBudget"},
+		},
+		"no node goes while a pending pod fits it": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Node("a-2"), Pod("v", On("a-2"), CPU("3")), Pod("p")},
+			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "idle NodeCounted NodeIdle"},
+		},
+		"nothing goes so soon after a growth": {
+			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")},
+			memory: func() plan.Memory {
+				m := removable("a-0", "a-1", "a-2")
+				m.LastGrowth = Start.Add(-9 * time.Minute)
+				return m
+			}(),
+			want: []string{}, verdict: map[string]string{"node a-1": "idle RemovalCoolsDown NodeIdle"},
+		},
+		"nothing goes when removal is switched off": {
+			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0"), policy: func(p *policy.Policy) { p.Removal.Enabled = false },
+			want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalDisabled NodeIdle"},
+		},
+		"nothing goes from a group that was not read completely": {
+			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0"), group: func(g *cluster.Group) { g.Read.Complete = false },
+			want: []string{}, verdict: map[string]string{"node a-0": "idle GroupIncomplete NodeIdle"},
+		},
+		"a person's cordon is respected": {
+			objects: []any{Node("a-0", func(n *corev1.Node) { n.Spec.Unschedulable = true }), Node("a-1"), Pod("w", On("a-1"), CPU("3")), Node("a-2"), Pod("v", On("a-2"), CPU("3"))}, memory: removable("a-0"),
+			want: []string{}, verdict: map[string]string{"node a-0": "keep NodeHeldByPerson"},
+		},
+		"a control-plane node stays": {
+			objects: []any{Node("a-0", func(n *corev1.Node) { n.Labels["node-role.kubernetes.io/control-plane"] = "" })}, memory: removable("a-0"),
+			want: []string{}, verdict: map[string]string{"node a-0": "keep NodeControlPlane"},
+		},
+		"a node that could be two machines is held": {
+			objects: []any{Node("a-0", func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///machines/1" }), Node("a-1")}, memory: removable("a-0"),
+			want: []string{}, verdict: map[string]string{"node a-0": "hold NodeAmbiguous"},
+		},
+		"a cordoned node waits a moment before its machine is deleted": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), leaving("a-1", "1", 3*time.Second)},
+			want:    []string{}, verdict: map[string]string{"node a-1": "drain NodeCordoned"},
+		},
+		"an empty cordoned node's machine is deleted by name": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), leaving("a-1", "1", 10*time.Second), daemon("a-1")},
+			want:    []string{"delete a 1(a-1)"}, verdict: map[string]string{"node a-1": "remove NodeDrained"},
+		},
+		"a drained node of a group at its min is given back": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, group: func(g *cluster.Group) { g.Min = 2 },
+			want: []string{"uncordon a-1: GroupAtMin"},
+		},
+		"a cordoned node is drained by eviction, with bounded grace": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = new(int64(3600)) })},
+			want:    []string{"evict x from a-1 grace 10m0s"}, verdict: map[string]string{"node a-1": "drain NodeDraining"},
+		},
+		"pods on their way out are waited for": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &p.CreationTimestamp })},
+			want:    []string{}, verdict: map[string]string{"node a-1": "drain NodeDraining"},
+		},
+		"two pods of one budget that allows one are evicted one after the other": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), Labelled("app", "x")), Pod("y", On("a-1"), Labelled("app", "x")), Budget("x", "app", "x", 1)},
+			want:    []string{"evict x from a-1 grace 30s"},
+		},
+		"a Job's pod that slipped on gives the node back": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), OwnedBy("Job", "j"))},
+			want:    []string{"uncordon a-1: RemovalAbandoned"}, verdict: map[string]string{"node a-1": "rescue RemovalAbandoned PodOfJob"},
+		},
+		"a budget that never lets go gives the node back at the deadline": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 15*time.Minute), Pod("x", On("a-1"), Labelled("app", "x")), Budget("x", "app", "x", 0)},
+			want:    []string{"uncordon a-1: RemovalAbandoned"},
+		},
+		"a pending pod takes a cordoned node back instead of a new machine": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("4")), leaving("a-1", "1", 3*time.Second), Pod("p")},
+			want:    []string{"uncordon a-1: NodeCounted"}, verdict: map[string]string{"pod p": "rescues RescuesNode", "node a-1": "rescue NodeCounted"},
+		},
+		"a machine that is being deleted takes no pod": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("4")), leaving("a-1", "1", 3*time.Second), Pod("p")}, group: func(g *cluster.Group) {
+				g.Instances[1].State = cluster.StateDeleting
+				g.Capacity = 1
+			},
+			want: []string{"grow a 1 -> 2"}, verdict: map[string]string{"node a-1": "gone NodeLeaving"},
+		},
+		"the Node object of a machine that is gone is deleted": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1]; g.Capacity = 1 },
+			want: []string{"bury a-1"}, verdict: map[string]string{"node a-1": "gone NodeMachineGone"},
+		},
+		"a Node object stays while the list is not complete": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1]; g.Capacity = 1; g.Read.Complete = false },
+			want: []string{}, verdict: map[string]string{"node a-1": "hold GroupIncomplete"},
+		},
+		"when most nodes are not Ready nothing goes": {
+			objects: []any{Node("a-0"), Node("a-1", NotReady(Start)), Node("a-2", NotReady(Start)), Node("x", NotReady(Start)), Node("y", NotReady(Start))}, memory: removable("a-0"),
+			want: []string{}, verdict: map[string]string{"node a-0": "idle UnhealthyCluster NodeIdle"},
+		},
+		"the cluster keeps its minimum of cores": {
+			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.MinCores = 9 },
+			want: []string{}, verdict: map[string]string{"node a-0": "idle ClusterMinimum NodeIdle"},
+		},
+		"no more nodes leave at once than allowed": {
+			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 },
+			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "idle RemovalBudget NodeIdle"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			allowed := policy.Default()
+			if c.policy != nil {
+				c.policy(allowed)
+			}
+			g := joined(three(), c.objects)
+			if c.group != nil {
+				c.group(g)
+			}
+			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), []*cluster.Group{g}), allowed, c.memory)
+			if diff := cmp.Diff(c.want, told(p)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			for about, want := range c.verdict {
+				if got := verdictOf(p, ref(about)); got != want {
+					t.Errorf("%s: %q, want %q", about, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestTimersWakeTheLoopWhenTheyRunOut(t *testing.T) {
+	s := cluster.New(Start, Objects(Node("a-0"), Node("a-1"), Node("a-2")), []*cluster.Group{three()})
+	allowed := policy.Default()
+	p, m := plan.Decide(s, allowed, plan.Memory{})
+	if want := Start.Add(allowed.Removal.Unneeded); !p.Next.Equal(want) {
+		t.Fatalf("next cycle at %s, want %s", p.Next, want)
+	}
+	at := p.Next
+	later := cluster.New(at, s.Objects, []*cluster.Group{three()})
+	p, _ = plan.Decide(later, allowed, m)
+	if diff := cmp.Diff([]string{"cordon a-0 idle", "cordon a-1 idle"}, told(p)); diff != "" {
+		t.Errorf("actions at the timer's end (-want +got):\n%s", diff)
+	}
+	if want := at.Add(allowed.Removal.AfterTaint); !p.Next.Equal(want) {
+		t.Errorf("next cycle at %s, want %s", p.Next, want)
+	}
+}
+
+func TestEverySubjectGetsOneVerdict(t *testing.T) {
+	objects := Objects(append(pods(9), Node("a-0"), Node("a-1"), leaving("a-2", "2", time.Second), Node("stranger"))...)
+	g := three()
+	g.Instances = append(g.Instances, Machine("7", "", Born(Start), In(cluster.StateCreating), func(i *cluster.Instance) { i.Group = "a" }))
+	g.Capacity = 4
+	s := cluster.New(Start, objects, []*cluster.Group{g})
+	p, _ := plan.Decide(s, policy.Default(), plan.Memory{})
+	count := map[string]int{}
+	for _, v := range p.Verdicts {
+		count[v.Subject.String()]++
+		if len(v.Because) == 0 {
+			t.Errorf("%s: no reason", v.Subject)
+		}
+	}
+	want := []string{"group a", "instance a/7", "node a-0", "node a-1", "node a-2", "node stranger"}
+	for i := range 9 {
+		want = append(want, fmt.Sprintf("pod default/p%02d", i))
+	}
+	for _, w := range want {
+		if count[w] != 1 {
+			t.Errorf("%s has %d verdicts, want 1", w, count[w])
+		}
+		delete(count, w)
+	}
+	if len(count) > 0 {
+		t.Errorf("verdicts about strangers: %v", count)
+	}
+}
+
+func TestSameInputSamePlan(t *testing.T) {
+	objects := Objects(append(pods(30), Node("a-0"), Node("a-1"), leaving("a-2", "2", time.Minute))...)
+	groups := []*cluster.Group{three(), Group("b", 0, 10), Group("c", 0, 10)}
+	first, m1 := plan.Decide(cluster.New(Start, objects, groups), policy.Default(), removable("a-0"))
+	for range 20 {
+		again, m2 := plan.Decide(cluster.New(Start, objects, groups), policy.Default(), removable("a-0"))
+		if diff := cmp.Diff(first, again); diff != "" {
+			t.Fatalf("plans differ (-first +again):\n%s", diff)
+		}
+		if diff := cmp.Diff(m1, m2); diff != "" {
+			t.Fatalf("memories differ (-first +again):\n%s", diff)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+)
+
+// told prints a plan's actions, one a line.
+func told(p plan.Plan) []string {
+	lines := []string{}
+	for _, a := range p.Actions {
+		switch a := a.(type) {
+		case plan.SetCapacity:
+			lines = append(lines, fmt.Sprintf("grow %s %d -> %d", a.Group, a.From, a.To))
+		case plan.Cordon:
+			lines = append(lines, fmt.Sprintf("cordon %s %s", a.Node, a.Removal.Why))
+		case plan.Uncordon:
+			lines = append(lines, fmt.Sprintf("uncordon %s: %s", a.Node, a.Because.Code))
+		case plan.Evict:
+			lines = append(lines, fmt.Sprintf("evict %s from %s grace %s", a.Pod, a.Node, a.Grace))
+		case plan.DeleteInstances:
+			line := "delete " + string(a.Group)
+			for _, m := range a.Machines {
+				line += fmt.Sprintf(" %s(%s)", m.ID, m.Node)
+			}
+			lines = append(lines, line)
+		case plan.DeleteNode:
+			lines = append(lines, "bury "+a.Node)
+		}
+	}
+	return lines
+}
+
+// verdictOf is a subject's outcome and codes in one line.
+func verdictOf(p plan.Plan, about reason.Ref) string {
+	v, ok := p.Verdict(about)
+	if !ok {
+		return "no verdict"
+	}
+	line := string(v.Outcome)
+	for _, r := range v.Because {
+		line += " " + string(r.Code)
+	}
+	return line
+}
+
+func pods(n int, change ...func(*corev1.Pod)) []any {
+	var all []any
+	for i := range n {
+		all = append(all, Pod(fmt.Sprintf("p%02d", i), change...))
+	}
+	return all
+}
+
+func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
+	cases := map[string]struct {
+		objects []any
+		groups  []*cluster.Group
+		memory  plan.Memory
+		policy  func(*policy.Policy)
+		want    []string
+		verdict map[string]string // of "pod NAME" or "group ID"
+	}{
+		"nothing pending, nothing bought": {
+			objects: []any{Node("a-0")}, groups: []*cluster.Group{Group("a", 1, 5, Machine("0", "a-0"))},
+			want: []string{}, verdict: map[string]string{"group a": "steady GroupSteady"},
+		},
+		"pods that fit a node buy nothing": {
+			objects: append(pods(3), Node("a-0")), groups: []*cluster.Group{Group("a", 1, 5, Machine("0", "a-0"))},
+			want: []string{}, verdict: map[string]string{"pod p00": "scheduling FitsNode"},
+		},
+		"nine cores of pods on four-core machines buy two beside the one that is there": {
+			objects: append(pods(9), Node("a-0")), groups: []*cluster.Group{Group("a", 1, 5, Machine("0", "a-0"))},
+			want: []string{"grow a 1 -> 3"}, verdict: map[string]string{"pod p08": "grows NeedsMachine", "group a": "grow GroupGrows GroupSteady"},
+		},
+		"an empty group grows from its template": {
+			objects: pods(1), groups: []*cluster.Group{Group("a", 0, 5)},
+			want: []string{"grow a 0 -> 1"},
+		},
+		"one group's max sends the rest to the next group, one request each": {
+			objects: pods(24), groups: []*cluster.Group{Group("a", 0, 4), Group("b", 0, 10)},
+			want: []string{"grow a 0 -> 4", "grow b 0 -> 2"}, verdict: map[string]string{"group a": "grow GroupGrows GroupAtMax GroupSteady"},
+		},
+		"all groups at their max leave the pod waiting and say so": {
+			objects: append(pods(6), Node("a-0")), groups: []*cluster.Group{Group("a", 1, 1, Machine("0", "a-0"))},
+			want: []string{}, verdict: map[string]string{"pod p05": "stuck NoGroupFits GroupAtMax", "group a": "full GroupAtMax GroupSteady"},
+		},
+		"a pod larger than any machine is told what is insufficient": {
+			objects: pods(1, CPU("5")), groups: []*cluster.Group{Group("a", 0, 5)},
+			want: []string{}, verdict: map[string]string{"pod p00": "stuck NoGroupFits InsufficientResource"},
+		},
+		"machines that are coming are counted": {
+			objects: pods(8), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start), In(cluster.StateCreating)), Machine("1", "", Born(Start), In(cluster.StateCreating)))},
+			want: []string{}, verdict: map[string]string{"pod p00": "waiting FitsComingMachine", "group a": "growing GroupGrowing GroupSteady"},
+		},
+		"capacity that is not listed yet is counted": {
+			objects: pods(8), groups: []*cluster.Group{func() *cluster.Group { g := Group("a", 0, 5); g.Capacity = 2; return g }()},
+			want: []string{},
+		},
+		"a request that the read does not show yet is counted": {
+			objects: pods(8), groups: []*cluster.Group{Group("a", 0, 5)},
+			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Requested: Start.Add(time.Second), Capacity: 2}}},
+			want:   []string{},
+		},
+		"a node that has just registered is counted": {
+			objects: append(pods(4), Node("a-0", NotReady(Start), func(n *corev1.Node) {
+				n.CreationTimestamp.Time = Start
+				n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
+			})), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"))},
+			want: []string{},
+		},
+		"a group in back-off is passed over": {
+			objects: pods(1), groups: []*cluster.Group{Group("a", 0, 5), Group("b", 0, 5)},
+			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start}}}},
+			want:   []string{"grow b 0 -> 1"}, verdict: map[string]string{"group a": "backoff GroupBackoff GroupSteady"},
+		},
+		"an unreadable group is not written to": {
+			objects: pods(1), groups: []*cluster.Group{func() *cluster.Group { g := Group("a", 0, 5); g.Problem = "forbidden"; return g }()},
+			want: []string{}, verdict: map[string]string{"pod p00": "stuck NoGroupFits GroupUnreadable", "group a": "hold GroupUnreadable GroupSteady"},
+		},
+		"a capacity read as 0 while machines live is not believed": {
+			objects: append(pods(5), Node("a-0")), groups: []*cluster.Group{func() *cluster.Group { g := Group("a", 0, 5, Machine("0", "a-0")); g.Capacity = 0; return g }()},
+			want: []string{}, verdict: map[string]string{"group a": "hold GroupIncomplete GroupSteady"},
+		},
+		"an unknown size asks for a tag": {
+			objects: pods(1), groups: []*cluster.Group{func() *cluster.Group { g := Group("a", 0, 5); g.Template = nil; return g }()},
+			want: []string{}, verdict: map[string]string{"pod p00": "stuck NoGroupFits GroupNoTemplate"},
+		},
+		"the cluster's limit of nodes stops growth": {
+			objects: pods(24), groups: []*cluster.Group{Group("a", 0, 10)}, policy: func(p *policy.Policy) { p.Growth.MaxNodes = 3 },
+			want: []string{"grow a 0 -> 3"}, verdict: map[string]string{"pod p23": "stuck NoGroupFits ClusterNodesLimit"},
+		},
+		"the cluster's limit of cores stops growth": {
+			objects: pods(24), groups: []*cluster.Group{Group("a", 0, 10)}, policy: func(p *policy.Policy) { p.Growth.MaxCores = 9 },
+			want: []string{"grow a 0 -> 2"}, verdict: map[string]string{"pod p23": "stuck NoGroupFits ClusterCoresLimit"},
+		},
+		"the cheaper way to the same room is chosen": {
+			objects: pods(8), groups: []*cluster.Group{priced("a", "4", 0.30), priced("b", "8", 0.40)},
+			want: []string{"grow b 0 -> 1"},
+		},
+		"a pod behind a scheduling gate buys nothing": {
+			objects: pods(1, func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}} }), groups: []*cluster.Group{Group("a", 0, 5)},
+			want: []string{}, verdict: map[string]string{"pod p00": "ignored PodGated"},
+		},
+		"a pod that the scheduler has not judged buys nothing": {
+			objects: pods(1, func(p *corev1.Pod) { p.Status.Conditions = nil }), groups: []*cluster.Group{Group("a", 0, 5)},
+			want: []string{}, verdict: map[string]string{"pod p00": "ignored NotYetScheduled"},
+		},
+		"a machine that failed to start is deleted and its group rests": {
+			objects: pods(1), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "", In(cluster.StateFailed), func(i *cluster.Instance) {
+				i.Failure = &cluster.Failure{At: Start, Code: "AllocationFailed", Message: "no room"}
+			}))},
+			want: []string{"delete a 0()"}, verdict: map[string]string{"group a": "backoff GroupBackoff GroupShrinking GroupSteady"},
+		},
+		"a machine that never joined is deleted when its time is up": {
+			groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start.Add(-15*time.Minute))), Machine("1", "", Born(Start.Add(-14*time.Minute))))},
+			want:   []string{"delete a 0()"},
+		},
+		"a machine that may be a node is left alone": {
+			objects: []any{Node("x", func(n *corev1.Node) { n.Spec.ProviderID = "CLOUD:///machines/0" }), Node("y", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "VM-0" })},
+			groups:  []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start.Add(-time.Hour))))},
+			want:    []string{},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			allowed := policy.Default()
+			if c.policy != nil {
+				c.policy(allowed)
+			}
+			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), c.groups), allowed, c.memory)
+			if diff := cmp.Diff(c.want, told(p)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			for about, want := range c.verdict {
+				if got := verdictOf(p, ref(about)); got != want {
+					t.Errorf("%s: %q, want %q", about, got, want)
+				}
+			}
+		})
+	}
+}
+
+// ref reads "pod NAME" in the default namespace, "node NAME" or "group ID".
+func ref(s string) reason.Ref {
+	var kind, name string
+	if _, err := fmt.Sscan(s, &kind, &name); err != nil {
+		panic(err)
+	}
+	if kind == "pod" {
+		return reason.Pod("default", name)
+	}
+	return reason.Ref{Kind: reason.Kind(kind), Name: name}
+}
+
+func priced(id, cpu string, usd float64) *cluster.Group {
+	g := Group(id, 0, 10)
+	g.PriceUSDPerHour = usd
+	g.Template.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110")}
+	return g
+}
+
+func TestPlanSurvivesPaper(t *testing.T) {
+	objects := Objects(append(pods(9), Node("a-0"), Node("a-1", Removing(Start.Add(-time.Minute), cluster.Machine{Group: "a", ID: "1", UID: "vm-1"})), Pod("web", On("a-1")))...)
+	p, _ := plan.Decide(cluster.New(Start, objects, []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"))}), policy.Default(), plan.Memory{})
+	first, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back plan.Plan
+	if err := json.Unmarshal(first, &back); err != nil {
+		t.Fatal(err)
+	}
+	second, err := json.Marshal(back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(first), string(second)); diff != "" {
+		t.Errorf("plan changed on paper (-first +second):\n%s", diff)
+	}
+	if len(back.Actions) == 0 {
+		t.Error("the plan has no action: the test shows nothing")
+	}
+}
