@@ -85,7 +85,7 @@ func token(q *request, tenant string) answer {
 	}
 	id := form.Get("client_id")
 	p := q.server.byClientID(id)
-	if p == nil || p.id != "" || !strings.EqualFold(p.tenantID, tenant) {
+	if p == nil || !strings.EqualFold(p.tenantID, tenant) {
 		return signInFailed(http.StatusBadRequest, "unauthorized_client", 700016,
 			"Application with identifier '"+id+"' was not found in the directory '"+tenant+"'.")
 	}

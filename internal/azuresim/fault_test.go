@@ -58,20 +58,16 @@ func TestBrokenConnections(t *testing.T) {
 		fault    azuresim.Fault
 		capacity int64
 	}{
-		"a lost request changes nothing":     {azuresim.Fault{LoseRequest: true}, 1},
-		"a lost answer has been acted upon":  {azuresim.Fault{LoseAnswer: true}, 3},
-		"a server error changes nothing":     {azuresim.Fault{Status: 500}, 1},
-		"half an answer has been acted upon": {azuresim.Fault{Truncate: true}, 3},
+		"a lost request changes nothing":    {azuresim.Fault{LoseRequest: true}, 1},
+		"a lost answer has been acted upon": {azuresim.Fault{LoseAnswer: true}, 3},
+		"a server error changes nothing":    {azuresim.Fault{Status: 500}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAzure(t)
 			a.agents(1)
 			tc.fault.Kind, tc.fault.Times = "PATCH virtualMachineScaleSets", 1
 			a.Inject(tc.fault)
-			p, err := a.resize(3, nil)
-			if err == nil {
-				_, err = p.Result(context.Background())
-			}
+			_, err := a.resize(3, nil)
 			if err == nil {
 				t.Error("the client noticed nothing")
 			}
@@ -82,6 +78,15 @@ func TestBrokenConnections(t *testing.T) {
 				t.Errorf("capacity %d, want %d", got, tc.capacity)
 			}
 		})
+	}
+}
+
+func TestHalfAnAnswerIsNotJSON(t *testing.T) {
+	a := newAzure(t)
+	a.agents(1)
+	a.Inject(azuresim.Fault{Kind: "GET virtualMachineScaleSets", Truncate: true, Times: 1})
+	if _, err := a.sets.Get(context.Background(), group, "agents", nil); err == nil {
+		t.Error("the client noticed nothing")
 	}
 }
 
@@ -164,6 +169,34 @@ func TestAFailedDeleteKeepsTheMachineAndItsPlaceInCapacity(t *testing.T) {
 		if diff := cmp.Diff(want.ids, a.ids()); diff != "" {
 			t.Errorf("try %d (-want +got):\n%s", try, diff)
 		}
+	}
+}
+
+func TestTheLocationOfAnActionTellsItsEnd(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fault azuresim.Fault
+		want  []int // statuses: at once, and after a minute
+	}{
+		"done":   {azuresim.Fault{}, []int{202, 204}},
+		"failed": {azuresim.Fault{Kind: "POST virtualMachineScaleSets/delete", MachineError: "InternalExecutionError"}, []int{202, 409}},
+		"stuck":  {azuresim.Fault{Kind: "POST virtualMachineScaleSets/delete", NeverBoots: true}, []int{202, 202}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAzure(t)
+			a.agents(1)
+			a.Inject(tc.fault)
+			resp, _ := a.wire("POST", setPath+"/delete"+version, `{"instanceIds":["0"]}`)
+			location := resp.Header.Get("Location")
+			var got []int
+			for range tc.want {
+				resp, _ := a.wireFrom("", "GET", location, "", "Authorization", "Bearer "+a.token())
+				got = append(got, resp.StatusCode)
+				a.advance(time.Minute)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -97,6 +97,20 @@ func TestAMachineGetsTheTokenOfItsIdentity(t *testing.T) {
 	}
 }
 
+func TestAMachinesOwnIdentityCanBeNamed(t *testing.T) {
+	a := newAzure(t)
+	a.machine(true, "a")
+	ask := func(selector string) string {
+		_, body := a.wireFrom("server-0", "GET", imds+"/identity/oauth2/token?api-version=2018-02-01&resource=x"+selector, "", "Metadata", "true")
+		got, _ := field(t, body, "client_id").(string)
+		return got
+	}
+	own := ask("")
+	if got := ask("&client_id=" + own); got != own || own == "" {
+		t.Errorf("named %q, got %q", own, got)
+	}
+}
+
 func TestAManagedIdentityWorksThroughTheSDK(t *testing.T) {
 	a := newAzure(t)
 	a.agents(1)

@@ -166,3 +166,20 @@ func TestEvictionFollowsThePolicy(t *testing.T) {
 		})
 	}
 }
+
+func TestAForeignWriteKeepsTheSetUpdatingUntilItsEnd(t *testing.T) {
+	a := newAzure(t)
+	a.agents(1)
+	a.must(a.Touch("agents", 3*time.Minute))
+	if got := *a.scaleSet().Properties.ProvisioningState; got != "Updating" {
+		t.Errorf("scale set %s, want Updating", got)
+	}
+	next, ok := a.NextChange()
+	if !ok || !next.Equal(a.now.Add(3*time.Minute)) {
+		t.Fatalf("next change %v %v, want in three minutes", next, ok)
+	}
+	a.now = next
+	if got := *a.scaleSet().Properties.ProvisioningState; got != "Succeeded" {
+		t.Errorf("scale set %s, want Succeeded", got)
+	}
+}
