@@ -1,0 +1,136 @@
+package report
+
+import (
+	"fmt"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/reason"
+)
+
+// Deed is what an action of the plan does to one thing, in words, with what became of it. An action on several machines is one
+// deed for each of them, all with the same result.
+type Deed struct {
+	Action   string             `json:"action"`             // as [plan.KindOf] names it
+	Sentence string             `json:"sentence"`           // what it does, such as "grow group agents 1 -> 3"
+	Group    cluster.GroupID    `json:"group,omitempty"`    // "" where the action names none
+	Instance cluster.InstanceID `json:"instance,omitempty"` // within Group
+	Node     string             `json:"node,omitempty"`
+	Pod      string             `json:"pod,omitempty"`  // "namespace/name" of the pod that is evicted
+	Pods     []string           `json:"pods,omitempty"` // for which pending pods a group grows
+	Because  reason.Reason      `json:"because"`
+	Result   *plan.Result       `json:"result,omitempty"` // nil when nobody tried to perform it
+
+	of    plan.Action
+	index int // of the action in the plan
+}
+
+// Deeds are the deeds of an entry, in the order of the plan's actions.
+func Deeds(entry journal.Entry) []Deed {
+	var deeds []Deed
+	for i, action := range entry.Plan.Actions {
+		var result *plan.Result
+		if i < len(entry.Results) {
+			result = &entry.Results[i]
+		}
+		for _, d := range deedsOf(action, entry) {
+			d.Action, d.Result, d.of, d.index = plan.KindOf(action), result, action, i
+			deeds = append(deeds, d)
+		}
+	}
+	return deeds
+}
+
+func deedsOf(action plan.Action, entry journal.Entry) []Deed {
+	switch a := action.(type) {
+	case plan.SetCapacity:
+		return []Deed{{
+			Sentence: fmt.Sprintf("grow group %s %d -> %d", a.Group, a.From, a.To),
+			Group:    a.Group, Pods: a.Pods, Because: a.Because,
+		}}
+	case plan.Cordon:
+		return []Deed{{Sentence: "cordon node " + a.Node, Group: a.Machine.Group, Instance: a.Machine.ID, Node: a.Node, Because: a.Because}}
+	case plan.Uncordon:
+		d := Deed{Sentence: "uncordon node " + a.Node, Node: a.Node, Because: a.Because}
+		if n := entry.Seen.Node(a.Node); n != nil {
+			d.Group = n.Group
+		}
+		return []Deed{d}
+	case plan.Evict:
+		pod := a.Namespace + "/" + a.Pod
+		return []Deed{{Sentence: fmt.Sprintf("evict pod %s from node %s", pod, a.Node), Node: a.Node, Pod: pod, Because: a.Because}}
+	case plan.DeleteInstances:
+		var deeds []Deed
+		for _, l := range a.Machines {
+			d := Deed{Group: a.Group, Instance: l.ID, Node: l.Node, Because: l.Because}
+			d.Sentence = fmt.Sprintf("delete machine %s of group %s", l.ID, a.Group)
+			if l.Node != "" {
+				d.Sentence += " (node " + l.Node + ")"
+			}
+			deeds = append(deeds, d)
+		}
+		return deeds
+	case plan.DeleteNode:
+		return []Deed{{Sentence: "delete the Node object " + a.Node, Group: a.Machine.Group, Instance: a.Machine.ID, Node: a.Node, Because: a.Because}}
+	}
+	return nil
+}
+
+// Status is what became of the deed, "" when nobody tried.
+func (d Deed) Status() plan.Status {
+	if d.Result == nil {
+		return ""
+	}
+	return d.Result.Status
+}
+
+// about is what the deed is done to.
+func (d Deed) about() reason.Ref {
+	switch {
+	case d.Pod != "":
+		return reason.Ref{Kind: reason.KindPod, Name: d.Pod}
+	case d.Node != "":
+		return reason.Node(d.Node)
+	case d.Instance != "":
+		return reason.Instance(string(d.Group), string(d.Instance))
+	}
+	return reason.Group(string(d.Group))
+}
+
+// concerns says whether somebody who asks about a thing wants to hear of the deed.
+func (d Deed) concerns(about reason.Ref) bool {
+	switch about.Kind {
+	case reason.KindGroup:
+		return string(d.Group) == about.Name
+	case reason.KindNode:
+		return d.Node == about.Name
+	case reason.KindInstance:
+		return d.Instance != "" && string(d.Group)+"/"+string(d.Instance) == about.Name
+	case reason.KindPod:
+		if d.Pod == about.Name {
+			return true
+		}
+		for _, p := range d.Pods {
+			if p == about.Name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// trouble is why the deed did not happen, in a reason's words; false when it did, or when nothing is wrong.
+func (d Deed) trouble() (reason.Reason, bool) {
+	switch d.Status() {
+	case plan.Refused:
+		return reason.New(reason.WriteRefused, d.about(), "property", d.Result.Property, "why", d.Result.Message), true
+	case plan.Failed:
+		message := d.Result.Message
+		if d.Result.Code != "" {
+			message = d.Result.Code + ": " + message
+		}
+		return reason.New(reason.WriteFailed, d.about(), "action", d.Action, "message", message), true
+	}
+	return reason.Reason{}, false
+}

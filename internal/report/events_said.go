@@ -1,0 +1,181 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/reason"
+)
+
+// Reasons of events. Those that cluster-autoscaler has too mean the same there.
+const (
+	triggeredScaleUp         = "TriggeredScaleUp"
+	notTriggerScaleUp        = "NotTriggerScaleUp"
+	scaledUpGroup            = "ScaledUpGroup"
+	failedToScaleUpGroup     = "FailedToScaleUpGroup"
+	scaleDown                = "ScaleDown"
+	scaleDownFailed          = "ScaleDownFailed"
+	scaleDownAbandoned       = "ScaleDownAbandoned"
+	deleteUnregistered       = "DeleteUnregistered"
+	deleteUnregisteredFailed = "DeleteUnregisteredFailed"
+	guardRefused             = "GuardRefused"
+)
+
+// eventsOfDeeds tells objects, and the status ConfigMap, what was done in the cycle or was tried in vain.
+func eventsOfDeeds(entry journal.Entry, status corev1.ObjectReference) []event {
+	var events []event
+	pods := podsByKey(entry)
+	for _, d := range Deeds(entry) {
+		switch d.Status() {
+		case plan.Accepted:
+			events = append(events, acceptedEvents(d, entry, pods, status)...)
+		case plan.Refused:
+			why, _ := d.trouble()
+			events = append(events, d.event(status, corev1.EventTypeWarning, guardRefused, d.Sentence+": "+why.Sentence(), d.Result.Property+" "+d.about().String()))
+		case plan.Failed:
+			events = append(events, failedEvent(d, entry, pods, status))
+		}
+	}
+	return events
+}
+
+func (d Deed) event(object corev1.ObjectReference, kind, why, message, same string) event {
+	return event{object: object, kind: kind, reason: why, message: message, at: d.Result.At, same: same}
+}
+
+func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*corev1.Pod, status corev1.ObjectReference) []event {
+	normal := func(object corev1.ObjectReference, why, message, same string) event {
+		return d.event(object, corev1.EventTypeNormal, why, message, same)
+	}
+	because := d.Because.Sentence()
+	switch a := d.of.(type) {
+	case plan.SetCapacity:
+		limit := maxOf(entry, a.Group)
+		message := fmt.Sprintf("Scale-up: group %s size set to %d instead of %d (max: %d)", a.Group, a.To, a.From, limit)
+		events := []event{normal(status, scaledUpGroup, message, message)}
+		message = fmt.Sprintf("pod triggered scale-up: [{%s %d->%d (max: %d)}]", a.Group, a.From, a.To, limit)
+		for _, key := range a.Pods {
+			if p := pods[key]; p != nil {
+				events = append(events, normal(podObject(p), triggeredScaleUp, message, message))
+			}
+		}
+		return events
+	case plan.Cordon:
+		return []event{normal(nodeObject(entry, d.Node), scaleDown, fmt.Sprintf("cordoned, machine %s of group %s will be deleted: %s", d.Instance, d.Group, because), "cordon")}
+	case plan.Uncordon:
+		return []event{normal(nodeObject(entry, d.Node), scaleDownAbandoned, "uncordoned, removal abandoned: "+phrases(verdictOr(entry, d), reason.Node(d.Node)), string(d.Because.Code))}
+	case plan.Evict:
+		events := []event{normal(nodeObject(entry, d.Node), scaleDown, "evicting pods: "+because, "evict")}
+		if p := pods[d.Pod]; p != nil {
+			events = append(events, normal(podObject(p), scaleDown, fmt.Sprintf("deleting pod for node scale down: node %s is being removed", d.Node), ""))
+		}
+		return events
+	case plan.DeleteInstances:
+		if d.Node == "" {
+			return []event{normal(status, deleteUnregistered, d.Sentence+": "+because, string(d.Group)+"/"+string(d.Instance))}
+		}
+		return []event{normal(nodeObject(entry, d.Node), scaleDown, fmt.Sprintf("deleting machine %s of group %s: %s", d.Instance, d.Group, because), "delete")}
+	case plan.DeleteNode:
+		return []event{normal(nodeObject(entry, d.Node), scaleDown, "Node object deleted: "+because, "bury")}
+	}
+	return nil
+}
+
+func failedEvent(d Deed, entry journal.Entry, pods map[string]*corev1.Pod, status corev1.ObjectReference) event {
+	why, _ := d.trouble()
+	warn := func(object corev1.ObjectReference, code, message, about string) event {
+		return d.event(object, corev1.EventTypeWarning, code, message, about+" "+d.Action+" "+d.Result.Code)
+	}
+	message := d.Sentence + ": " + why.Facts["message"]
+	switch d.of.(type) {
+	case plan.SetCapacity:
+		return warn(status, failedToScaleUpGroup, fmt.Sprintf("Scale-up failed for group %s: %s", d.Group, why.Facts["message"]), string(d.Group))
+	case plan.DeleteInstances:
+		if d.Node == "" {
+			return warn(status, deleteUnregisteredFailed, message, string(d.Group)+"/"+string(d.Instance))
+		}
+	case plan.Evict:
+		if p := pods[d.Pod]; p != nil {
+			return warn(podObject(p), scaleDownFailed, message, "")
+		}
+	}
+	return warn(nodeObject(entry, d.Node), scaleDownFailed, message, "")
+}
+
+// eventsOfPods tells pods why no group grows for them.
+func eventsOfPods(entry journal.Entry) []event {
+	var events []event
+	pods := podsByKey(entry)
+	tell := func(key string, because []reason.Reason) {
+		p := pods[key]
+		if p == nil {
+			return
+		}
+		codes := make([]string, len(because))
+		for i, r := range because {
+			codes[i] = string(r.Code)
+		}
+		subject := reason.Pod(p.Namespace, p.Name)
+		events = append(events, event{
+			object: podObject(p), kind: corev1.EventTypeNormal, reason: notTriggerScaleUp, at: entry.Seen.Time,
+			message: "pod didn't trigger scale-up: " + phrases(because, subject), same: strings.Join(codes, " "),
+		})
+	}
+	for _, v := range entry.Plan.Verdicts {
+		if v.Subject.Kind == reason.KindPod && v.Outcome == plan.PodStuck {
+			tell(v.Subject.Name, causes(v.Because))
+		}
+	}
+	for _, d := range Deeds(entry) {
+		if _, grows := d.of.(plan.SetCapacity); !grows {
+			continue
+		}
+		if why, troubled := d.trouble(); troubled {
+			for _, key := range d.Pods {
+				tell(key, []reason.Reason{why})
+			}
+		}
+	}
+	return events
+}
+
+// causes leaves out the reason that only sums up the others.
+func causes(because []reason.Reason) []reason.Reason {
+	if len(because) > 1 && because[0].Code == reason.NoGroupFits {
+		return because[1:]
+	}
+	return because
+}
+
+// verdictOr are the reasons of the verdict about the deed's node, which may be more than the deed's own.
+func verdictOr(entry journal.Entry, d Deed) []reason.Reason {
+	if v, ok := entry.Plan.Verdict(reason.Node(d.Node)); ok {
+		return v.Because
+	}
+	return []reason.Reason{d.Because}
+}
+
+func maxOf(entry journal.Entry, id cluster.GroupID) int {
+	if g := entry.Seen.Group(id); g != nil {
+		return g.Max
+	}
+	return 0
+}
+
+func podObject(p *corev1.Pod) corev1.ObjectReference {
+	return corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID}
+}
+
+// nodeObject refers to a node; its UID is empty when the cycle did not see it.
+func nodeObject(entry journal.Entry, name string) corev1.ObjectReference {
+	o := corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: name}
+	if n := entry.Seen.Node(name); n != nil {
+		o.UID = n.Object.UID
+	}
+	return o
+}

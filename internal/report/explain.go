@@ -1,0 +1,220 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/reason"
+)
+
+// Explanation is everything that one cycle knows of one pod, node, machine or group.
+type Explanation struct {
+	Cycle    uint64          `json:"cycle"`
+	Time     time.Time       `json:"time"`
+	DryRun   bool            `json:"dryRun,omitempty"`
+	Subject  reason.Ref      `json:"subject"`
+	Outcome  plan.Outcome    `json:"outcome,omitempty"`  // "" for what needs no verdict: a pod that has a node, a machine that became one
+	Because  []reason.Reason `json:"because,omitempty"`  // the most telling first
+	Is       string          `json:"is"`                 // what the subject is, in one sentence
+	Deeds    []Deed          `json:"actions,omitempty"`  // of this cycle, about it
+	Related  []plan.Verdict  `json:"related,omitempty"`  // about what it runs on, belongs to or waits for
+	Evidence []Evidence      `json:"evidence,omitempty"` // what is known of the groups involved, and since when
+	Next     time.Time       `json:"next,omitzero"`      // when a timer will change the decision; zero when none runs
+}
+
+// Evidence says what the decision knew of a group and how old that was.
+type Evidence struct {
+	Group    cluster.GroupID `json:"group"`
+	Min      int             `json:"min"`
+	Max      int             `json:"max"`
+	Capacity int             `json:"capacity"` // -1 when unknown
+	ReadAt   time.Time       `json:"readAt,omitzero"`
+	Age      time.Duration   `json:"ageNanoseconds"` // of the read when the cycle observed; 0 when there was none
+	Complete bool            `json:"complete"`
+	Problem  string          `json:"problem,omitempty"`
+}
+
+func evidenceOf(entry journal.Entry, g *cluster.Group) Evidence {
+	e := Evidence{Group: g.ID, Min: g.Min, Max: g.Max, Capacity: g.Capacity, ReadAt: g.Read.At, Complete: g.Read.Complete, Problem: g.Problem}
+	if !g.Read.At.IsZero() {
+		e.Age = entry.Seen.Time.Sub(g.Read.At)
+	}
+	return e
+}
+
+// NewExplanation explains a thing, or returns a [*NotFoundError].
+func NewExplanation(entry journal.Entry, about reason.Ref) (Explanation, error) {
+	x := Explanation{Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Subject: about, Next: entry.Plan.Next}
+	v, judged := entry.Plan.Verdict(about)
+	x.Outcome, x.Because = v.Outcome, v.Because
+	groups := map[cluster.GroupID]bool{}
+	is, seen := x.describe(entry, groups)
+	switch {
+	case !seen && !judged:
+		return Explanation{}, notFound(entry, about)
+	case !seen:
+		is = "is in the plan, and not in what was observed"
+	}
+	x.Is = is
+	for _, d := range Deeds(entry) {
+		if d.concerns(about) {
+			x.Deeds = append(x.Deeds, d)
+			groups[d.Group] = true
+		}
+	}
+	for _, r := range x.Because {
+		if r.About.Kind == reason.KindGroup {
+			groups[cluster.GroupID(r.About.Name)] = true
+		}
+		groups[cluster.GroupID(r.Facts["group"])] = true
+	}
+	for _, g := range entry.Seen.Groups {
+		if groups[g.ID] {
+			x.Evidence = append(x.Evidence, evidenceOf(entry, g))
+			x.relate(entry, reason.Group(string(g.ID)))
+		}
+	}
+	return x, nil
+}
+
+// relate adds the verdict about another thing, once.
+func (x *Explanation) relate(entry journal.Entry, about reason.Ref) {
+	if about == x.Subject {
+		return
+	}
+	for _, v := range x.Related {
+		if v.Subject == about {
+			return
+		}
+	}
+	if v, ok := entry.Plan.Verdict(about); ok {
+		x.Related = append(x.Related, v)
+	}
+}
+
+// describe says what the subject is, relates what it runs on or consists of, and notes the groups involved; false when the cycle
+// did not see it.
+func (x *Explanation) describe(entry journal.Entry, groups map[cluster.GroupID]bool) (string, bool) {
+	switch x.Subject.Kind {
+	case reason.KindPod:
+		return x.describePod(entry, groups)
+	case reason.KindNode:
+		n := entry.Seen.Node(x.Subject.Name)
+		if n == nil {
+			return "", false
+		}
+		groups[n.Group] = true
+		return describeNode(n), true
+	case reason.KindGroup:
+		g := entry.Seen.Group(cluster.GroupID(x.Subject.Name))
+		if g == nil {
+			return "", false
+		}
+		groups[g.ID] = true
+		for _, n := range entry.Seen.Nodes {
+			if n.Group == g.ID {
+				x.relate(entry, reason.Node(n.Name()))
+			}
+		}
+		for _, in := range g.Instances {
+			x.relate(entry, reason.Instance(string(g.ID), string(in.ID)))
+		}
+		return fmt.Sprintf("node group with %d machines listed", len(g.Instances)), true
+	case reason.KindInstance:
+		for _, g := range entry.Seen.Groups {
+			for _, in := range g.Instances {
+				if reason.Instance(string(g.ID), string(in.ID)) == x.Subject {
+					groups[g.ID] = true
+					x.relate(entry, reason.Node(in.Node))
+					return describeInstance(in), true
+				}
+			}
+		}
+	}
+	return "", false
+}
+
+func (x *Explanation) describePod(entry journal.Entry, groups map[cluster.GroupID]bool) (string, bool) {
+	p := podsByKey(entry)[x.Subject.Name]
+	if p == nil {
+		return "", false
+	}
+	switch since := cluster.UnschedulableSince(p); {
+	case cluster.Finished(p):
+		return "has finished (" + string(p.Status.Phase) + ")", true
+	case p.Spec.NodeName != "":
+		if n := entry.Seen.Node(p.Spec.NodeName); n != nil {
+			groups[n.Group] = true
+		}
+		x.relate(entry, reason.Node(p.Spec.NodeName))
+		if p.DeletionTimestamp != nil {
+			return "is leaving node " + p.Spec.NodeName, true
+		}
+		return "runs on node " + p.Spec.NodeName, true
+	case p.DeletionTimestamp != nil:
+		return "is pending and being deleted", true
+	case since.IsZero():
+		return "is pending; the scheduler has found it neither a node nor unschedulable", true
+	default:
+		return fmt.Sprintf("is pending; the scheduler finds no node for it since %s (%s)", stamp(since.Time), entry.Seen.Time.Sub(since.Time).Truncate(time.Second)), true
+	}
+}
+
+func describeNode(n *cluster.Node) string {
+	words := "node of no group"
+	if n.Group != "" {
+		words = "node of group " + string(n.Group)
+	}
+	switch {
+	case n.Instance != nil:
+		words += fmt.Sprintf(" on machine %s (%s)", n.Instance.ID, n.Instance.State)
+	case len(n.Suspects) > 0:
+		words += fmt.Sprintf(" that could be any of %d machines", len(n.Suspects))
+	}
+	words += ", not Ready"
+	if cluster.Ready(n.Object) {
+		words = words[:len(words)-len("not Ready")] + "Ready"
+	}
+	daemons := 0
+	for _, p := range n.Pods {
+		if cluster.Daemon(p) {
+			daemons++
+		}
+	}
+	words += fmt.Sprintf(", %d pods and %d of daemons", len(n.Pods)-daemons, daemons)
+	if r, on := cluster.RemovalOf(n.Object); on {
+		words += fmt.Sprintf(", being removed since %s (%s)", stamp(r.Since), or(r.Why, "unknown"))
+	}
+	return words
+}
+
+func describeInstance(in *cluster.Instance) string {
+	words := fmt.Sprintf("%s machine of group %s", in.State, in.Group)
+	if in.Node != "" {
+		words += ", which is node " + in.Node
+	}
+	if !in.Created.IsZero() {
+		words += ", created " + stamp(in.Created)
+	}
+	return words
+}
+
+// ExplainJSON writes the [Explanation] of a thing as JSON. A thing the cycle does not know is a [*NotFoundError], and nothing is written.
+func ExplainJSON(w io.Writer, entry journal.Entry, about reason.Ref) error {
+	x, err := NewExplanation(entry, about)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, x)
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

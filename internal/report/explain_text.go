@@ -1,0 +1,152 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/reason"
+)
+
+// Explain writes in words what a cycle knows of a thing: what becomes of it and every reason with its code, what was done about it,
+// how old the evidence is, and when the decision may change. A thing the cycle does not know is a [*NotFoundError], and nothing is written.
+func Explain(w io.Writer, entry journal.Entry, about reason.Ref) error {
+	x, err := NewExplanation(entry, about)
+	if err != nil {
+		return err
+	}
+	var p page
+	p.line("%s: %s", x.Subject, or(string(x.Outcome), "no verdict"))
+	p.line("  %s", x.Is)
+	p.line("  seen %s, cycle %d%s", stamp(x.Time), x.Cycle, dryRun(x.DryRun))
+	if len(x.Because) > 0 {
+		p.section("Why")
+		p.reasons(x.Because, x.Subject)
+	}
+	if len(x.Deeds) > 0 {
+		p.section("In this cycle")
+		p.deeds(x.Deeds)
+	}
+	if len(x.Related) > 0 {
+		p.section("Related")
+		for _, v := range x.Related {
+			p.row(v.Subject.String(), string(v.Outcome), phrases(v.Because, v.Subject))
+		}
+		p.flush()
+	}
+	if len(x.Evidence) > 0 {
+		p.section("Evidence")
+		for _, e := range x.Evidence {
+			p.line("  %s", e.sentence())
+		}
+	}
+	p.section("Next")
+	p.line("  %s", nextSentence(x.Next, x.Time))
+	return p.writeTo(w)
+}
+
+func dryRun(dry bool) string {
+	if dry {
+		return " (dry run: nothing is sent)"
+	}
+	return ""
+}
+
+func (e Evidence) sentence() string {
+	words := fmt.Sprintf("group %s (min %d, max %d)", e.Group, e.Min, e.Max)
+	switch {
+	case e.ReadAt.IsZero():
+		words += " was never read"
+	default:
+		words += fmt.Sprintf(" was read %s before", e.Age.Round(time.Millisecond))
+	}
+	if e.Capacity >= 0 {
+		words += fmt.Sprintf(", capacity %d", e.Capacity)
+	} else {
+		words += ", capacity unknown"
+	}
+	if !e.Complete {
+		words += ", incompletely"
+	}
+	if e.Problem != "" {
+		words += ": " + e.Problem
+	}
+	return words
+}
+
+func nextSentence(next, now time.Time) string {
+	if next.IsZero() {
+		return "no timer runs; the decision changes when the cluster does"
+	}
+	return fmt.Sprintf("a timer ends at %s (in %s); a change of the cluster is looked at before", stamp(next), next.Sub(now).Round(time.Second))
+}
+
+// page collects lines, so that a page is written whole or not at all.
+type page struct {
+	text  bytes.Buffer
+	table *tabwriter.Writer
+}
+
+func (p *page) line(format string, args ...any) {
+	fmt.Fprintf(&p.text, format+"\n", args...)
+}
+
+func (p *page) section(title string) { p.line("\n%s", title) }
+
+// row adds a row to the table that [page.flush] ends. The last cell is not padded.
+func (p *page) row(cells ...string) {
+	if p.table == nil {
+		p.table = tabwriter.NewWriter(&p.text, 0, 0, 2, ' ', 0)
+	}
+	for i, c := range cells {
+		sep := "\t"
+		if i == 0 {
+			sep = "  "
+		}
+		fmt.Fprint(p.table, sep, c)
+	}
+	fmt.Fprintln(p.table)
+}
+
+// flush writes the table to the page with its columns aligned.
+func (p *page) flush() {
+	if p.table != nil {
+		p.table.Flush() // the buffer takes everything
+		p.table = nil
+	}
+}
+
+func (p *page) reasons(because []reason.Reason, subject reason.Ref) {
+	for _, r := range because {
+		p.row(string(r.Code), phrase(r, subject))
+	}
+	p.flush()
+}
+
+func (p *page) deeds(deeds []Deed) {
+	for _, d := range deeds {
+		p.row(or(string(d.Status()), "planned"), d.Sentence, d.words())
+	}
+	p.flush()
+}
+
+// words are why the deed is done, or why it was not.
+func (d Deed) words() string {
+	because := string(d.Because.Code) + ": " + phrase(d.Because, d.about())
+	if why, troubled := d.trouble(); troubled {
+		return string(why.Code) + ": " + why.Sentence()
+	}
+	if d.Status() == plan.Skipped && d.Result.Message != "" {
+		return d.Result.Message + "; " + because
+	}
+	return because
+}
+
+func (p *page) writeTo(w io.Writer) error {
+	_, err := w.Write(p.text.Bytes())
+	return err
+}

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/reason"
+)
+
+// Log writes what cycles did to a logger: one line for every deed that was done, refused or failed, one for every change of a
+// group's troubles, and one for the cycle itself at debug level. It is not for concurrent use.
+type Log struct {
+	to       *slog.Logger
+	troubles map[cluster.GroupID]string // what was last said about a group, by what makes it another trouble
+}
+
+// NewLog is a Log that has said nothing yet.
+func NewLog(to *slog.Logger) *Log {
+	return &Log{to: to, troubles: map[cluster.GroupID]string{}}
+}
+
+// Report writes the lines of a completed cycle that took so long.
+func (l *Log) Report(ctx context.Context, entry journal.Entry, took time.Duration) {
+	to := l.to.With("cycle", entry.Cycle)
+	for _, d := range Deeds(entry) {
+		logDeed(ctx, to, d)
+	}
+	l.reportTroubles(ctx, to, entry)
+	to.LogAttrs(ctx, slog.LevelDebug, "cycle done", slog.Duration("took", took),
+		slog.Int("actions", len(entry.Plan.Actions)), slog.Int("nodes", len(entry.Seen.Nodes)), slog.Int("pending", len(entry.Seen.Pending)))
+}
+
+func logDeed(ctx context.Context, to *slog.Logger, d Deed) {
+	var message string
+	level := slog.LevelInfo
+	switch d.Status() {
+	case plan.Accepted:
+		message = "action taken"
+	case plan.Refused:
+		message = "action refused"
+	case plan.Failed:
+		message = "action failed"
+	case plan.Skipped:
+		message, level = "action skipped", slog.LevelDebug
+	default:
+		message, level = "action planned", slog.LevelDebug
+	}
+	attrs := []slog.Attr{slog.String("action", d.Action)}
+	for _, a := range []struct{ key, value string }{
+		{"group", string(d.Group)}, {"node", d.Node}, {"pod", d.Pod}, {"instance", string(d.Instance)},
+	} {
+		if a.value != "" {
+			attrs = append(attrs, slog.String(a.key, a.value))
+		}
+	}
+	code := string(d.Because.Code)
+	if d.Status() == plan.Refused {
+		code = d.Result.Property
+	} else if d.Status() == plan.Failed && d.Result.Code != "" {
+		code = d.Result.Code
+	}
+	attrs = append(attrs, slog.String("code", code), slog.String("why", d.Because.Sentence()))
+	if d.Result != nil && d.Result.Message != "" {
+		attrs = append(attrs, slog.String("err", d.Result.Message))
+	}
+	to.LogAttrs(ctx, level, message, attrs...)
+}
+
+// reportTroubles warns once when a group's trouble begins or becomes another one, and tells when it has ended.
+func (l *Log) reportTroubles(ctx context.Context, to *slog.Logger, entry journal.Entry) {
+	now := map[cluster.GroupID]string{}
+	for _, g := range entry.Seen.Groups {
+		why, troubled := groupTrouble(entry, g.ID)
+		if !troubled {
+			if l.troubles[g.ID] != "" {
+				to.LogAttrs(ctx, slog.LevelInfo, "group well again", slog.String("group", string(g.ID)))
+			}
+			continue
+		}
+		same := string(why.Code) + " " + why.Facts["code"] + " " + why.Facts["message"]
+		now[g.ID] = same
+		if l.troubles[g.ID] != same {
+			to.LogAttrs(ctx, slog.LevelWarn, "group in trouble", slog.String("group", string(g.ID)), slog.String("code", string(why.Code)), slog.String("err", why.Sentence()))
+		}
+	}
+	l.troubles = now
+}
+
+// groupTrouble is why a group cannot be read or may not grow, the reason that its verdict names first.
+func groupTrouble(entry journal.Entry, id cluster.GroupID) (reason.Reason, bool) {
+	v, _ := entry.Plan.Verdict(reason.Group(string(id)))
+	for _, r := range v.Because {
+		switch r.Code {
+		case reason.GroupUnreadable, reason.GroupIncomplete, reason.GroupBackoff, reason.GroupNoTemplate:
+			return r, true
+		}
+	}
+	return reason.Reason{}, false
+}
+
+// BridgeKlog sends what client-go logs to the logger. It changes the whole process and is called once, before the first client.
+func BridgeKlog(to *slog.Logger) { klog.SetSlogLogger(to) }

@@ -1,0 +1,130 @@
+package report
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+
+	"sluice.dev/sluice/journal"
+)
+
+// Metrics are Prometheus metrics of all cycles so far: sluice's own, and those of cluster-autoscaler that mean the same here, under
+// their names. No pod, node or machine is ever a label value; groups, outcomes, actions and properties are. A scrape sees the
+// state of one cycle, never half of two.
+type Metrics struct {
+	mu       sync.Mutex // held by a report and by a scrape
+	registry *prometheus.Registry
+
+	cycles       prometheus.Counter
+	cycleFailed  prometheus.Counter
+	cycleSeconds prometheus.Histogram
+	growth       prometheus.Histogram
+	actions      *prometheus.CounterVec
+	refusals     *prometheus.CounterVec
+	verdicts     *prometheus.GaugeVec
+	pending      *prometheus.GaugeVec
+	groups       groupMetrics
+	compatible   compatibleMetrics
+}
+
+// groupMetrics have one series for each node group.
+type groupMetrics struct {
+	capacity, min, max, nodes, backoff *prometheus.GaugeVec
+}
+
+// NewMetrics are metrics with all counters of known labels at zero, with those of the Go runtime and of the process.
+func NewMetrics() *Metrics {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	seconds := []float64{.01, .025, .05, .1, .25, .5, 1, 2, 5, 10, 30, 60, 120, 300}
+	m := &Metrics{
+		registry:    r,
+		cycles:      counter(r, "sluice_cycles_total", "Cycles that were completed: observed, decided and performed."),
+		cycleFailed: counter(r, "sluice_cycle_failures_total", "Cycles that could not be observed, so that nothing was decided."),
+		cycleSeconds: histogram(r, "sluice_cycle_duration_seconds", seconds,
+			"How long a completed cycle took from the first read to the last answer."),
+		growth: histogram(r, "sluice_growth_latency_seconds", seconds,
+			"From the scheduler finding no node for the youngest pod a growth is for to the cloud accepting the growth. Pod times have a resolution of one second, so values are up to one second too long."),
+		actions:  counters(r, "sluice_actions_total", "Actions that plans asked for, by what became of them.", "action", "status"),
+		refusals: counters(r, "sluice_guard_refusals_total", "Writes that the guard stopped, by the property of the safety contract.", "property"),
+		verdicts: gauges(r, "sluice_verdicts", "Subjects of the last cycle by what becomes of them.", "kind", "outcome"),
+		pending:  gauges(r, "sluice_pending_pods", "Pending pods of the last cycle by what becomes of them.", "outcome"),
+		groups: groupMetrics{
+			capacity: gauges(r, "sluice_group_capacity", "Machines the cloud wants the group to have; absent while unknown.", "group"),
+			min:      gauges(r, "sluice_group_min", "Fewest machines the group may have.", "group"),
+			max:      gauges(r, "sluice_group_max", "Most machines the group may have.", "group"),
+			nodes:    gauges(r, "sluice_group_nodes", "Nodes of the group.", "group"),
+			backoff:  gauges(r, "sluice_group_backoff", "1 while the group may not grow because of a failure.", "group"),
+		},
+		compatible: newCompatible(r),
+	}
+	m.startAtZero()
+	return m
+}
+
+// Handler serves the metrics in Prometheus' text format and in OpenMetrics.
+func (m *Metrics) Handler() http.Handler {
+	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.registry.Gather()
+	})
+	return promhttp.HandlerFor(gather, promhttp.HandlerOpts{})
+}
+
+// Report counts a completed cycle that took so long.
+func (m *Metrics) Report(entry journal.Entry, took time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cycles.Inc()
+	m.cycleSeconds.Observe(took.Seconds())
+	for _, wait := range growthLatencies(entry) {
+		m.growth.Observe(wait.Seconds())
+	}
+	m.reportActions(entry)
+	m.reportVerdicts(entry)
+	m.reportGroups(entry)
+	m.compatible.report(entry)
+}
+
+// CycleFailed counts a cycle that could not be observed.
+func (m *Metrics) CycleFailed() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cycleFailed.Inc()
+}
+
+func counter(r prometheus.Registerer, name, help string) prometheus.Counter {
+	c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	r.MustRegister(c)
+	return c
+}
+
+func counters(r prometheus.Registerer, name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	r.MustRegister(c)
+	return c
+}
+
+func gauge(r prometheus.Registerer, name, help string) prometheus.Gauge {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	r.MustRegister(g)
+	return g
+}
+
+func gauges(r prometheus.Registerer, name, help string, labels ...string) *prometheus.GaugeVec {
+	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	r.MustRegister(g)
+	return g
+}
+
+func histogram(r prometheus.Registerer, name string, buckets []float64, help string) prometheus.Histogram {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+	r.MustRegister(h)
+	return h
+}

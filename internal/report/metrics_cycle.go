@@ -1,0 +1,85 @@
+package report
+
+import (
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/reason"
+)
+
+// actionKinds, statuses and podOutcomes have series from the start, so that a first increase is seen as one.
+var (
+	actionKinds = []plan.Action{plan.SetCapacity{}, plan.Cordon{}, plan.Uncordon{}, plan.Evict{}, plan.DeleteInstances{}, plan.DeleteNode{}}
+	statuses    = []plan.Status{plan.Accepted, plan.Refused, plan.Failed, plan.Skipped}
+	podOutcomes = []plan.Outcome{plan.PodScheduling, plan.PodWaiting, plan.PodGrows, plan.PodRescues, plan.PodStuck, plan.PodIgnored}
+)
+
+func (m *Metrics) startAtZero() {
+	for _, a := range actionKinds {
+		for _, s := range statuses {
+			m.actions.WithLabelValues(plan.KindOf(a), string(s))
+		}
+	}
+	for _, o := range podOutcomes {
+		m.pending.WithLabelValues(string(o))
+	}
+}
+
+func (m *Metrics) reportActions(entry journal.Entry) {
+	for i, a := range entry.Plan.Actions {
+		if i >= len(entry.Results) {
+			return
+		}
+		r := entry.Results[i]
+		m.actions.WithLabelValues(plan.KindOf(a), string(r.Status)).Inc()
+		if r.Status == plan.Refused {
+			m.refusals.WithLabelValues(r.Property).Inc()
+		}
+	}
+}
+
+func (m *Metrics) reportVerdicts(entry journal.Entry) {
+	m.verdicts.Reset()
+	m.pending.Reset()
+	for _, o := range podOutcomes {
+		m.pending.WithLabelValues(string(o))
+	}
+	for _, v := range entry.Plan.Verdicts {
+		m.verdicts.WithLabelValues(string(v.Subject.Kind), string(v.Outcome)).Inc()
+		if v.Subject.Kind == reason.KindPod {
+			m.pending.WithLabelValues(string(v.Outcome)).Inc()
+		}
+	}
+}
+
+func (m *Metrics) reportGroups(entry journal.Entry) {
+	nodes := map[cluster.GroupID]int{}
+	for _, n := range entry.Seen.Nodes {
+		nodes[n.Group]++
+	}
+	m.groups.capacity.Reset()
+	m.groups.min.Reset()
+	m.groups.max.Reset()
+	m.groups.nodes.Reset()
+	m.groups.backoff.Reset()
+	for _, g := range entry.Seen.Groups {
+		id := string(g.ID)
+		if g.Capacity >= 0 {
+			m.groups.capacity.WithLabelValues(id).Set(float64(g.Capacity))
+		}
+		m.groups.min.WithLabelValues(id).Set(float64(g.Min))
+		m.groups.max.WithLabelValues(id).Set(float64(g.Max))
+		m.groups.nodes.WithLabelValues(id).Set(float64(nodes[g.ID]))
+		v, _ := entry.Plan.Verdict(reason.Group(id))
+		_, resting := find(v.Because, reason.GroupBackoff)
+		m.groups.backoff.WithLabelValues(id).Set(flag(resting))
+	}
+}
+
+// flag is 1 for true.
+func flag(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

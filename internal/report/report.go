@@ -1,0 +1,54 @@
+// Package report tells people and programs what a cycle saw, decided and did: Kubernetes Events, metrics, the status ConfigMap,
+// log lines, and the answers of explain and plan. All of it is a view of one [journal.Entry]; nothing here decides, or reads the
+// cluster a second time. Codes and sentences are those of package reason wherever they appear.
+package report
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/reason"
+)
+
+// stamp is how a moment is written for people.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// podsByKey are the pods that the cycle saw, by "namespace/name".
+func podsByKey(entry journal.Entry) map[string]*corev1.Pod {
+	pods := make(map[string]*corev1.Pod, len(entry.Seen.Objects.Pods))
+	for _, p := range entry.Seen.Objects.Pods {
+		pods[cluster.Key(p)] = p
+	}
+	return pods
+}
+
+// find is the first reason of that code, and whether there is one.
+func find(because []reason.Reason, code reason.Code) (reason.Reason, bool) {
+	for _, r := range because {
+		if r.Code == code {
+			return r, true
+		}
+	}
+	return reason.Reason{}, false
+}
+
+// phrase is the reason in words, led by what it is about unless that is the subject the reader is looking at already.
+func phrase(r reason.Reason, subject reason.Ref) string {
+	if r.About == subject {
+		return r.Sentence()
+	}
+	return r.String()
+}
+
+// phrases joins reasons about a subject with "; ".
+func phrases(because []reason.Reason, subject reason.Ref) string {
+	parts := make([]string, len(because))
+	for i, r := range because {
+		parts[i] = phrase(r, subject)
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,147 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
+
+	"sluice.dev/sluice/journal"
+)
+
+const (
+	// StatusNamespace and StatusName are where cluster-autoscaler keeps its status, and sluice by default.
+	StatusNamespace = "kube-system"
+	StatusName      = "cluster-autoscaler-status"
+
+	statusKey         = "status"
+	updatedAnnotation = "cluster-autoscaler.kubernetes.io/last-updated"
+	updatedLayout     = "2006-01-02 15:04:05.999999999 -0700 MST"
+
+	// statusInterval is how long the ConfigMap may show old probe times while nothing else changes.
+	statusInterval = time.Minute
+)
+
+// Status keeps the status ConfigMap in the form that tools for cluster-autoscaler read. It writes when something changes, and
+// once a minute to show that it lives. Times at which a condition changed survive a restart: they are read back. It writes nothing for
+// a dry run. It is not for concurrent use; its fields are set before its first use and not changed after.
+type Status struct {
+	Client    kubernetes.Interface
+	Namespace string           // "" for [StatusNamespace]
+	Name      string           // "" for [StatusName]
+	Now       func() time.Time // nil for time.Now; asked only when there is no entry that has a time
+
+	last    document  // what the ConfigMap says, as far as known
+	known   bool      // last was read or written
+	written time.Time // when last was written, by entry or Now; zero when it was only read
+}
+
+// Report writes the status after a complete cycle, if it is due. After an error the next cycle writes in any case.
+func (s *Status) Report(ctx context.Context, entry journal.Entry) error {
+	if entry.DryRun {
+		return nil
+	}
+	return s.write(ctx, documentOf(entry), entry.Seen.Time)
+}
+
+// Problem writes that a cycle could not be observed, in one sentence for an operator: the cluster as a whole counts as Unhealthy, and
+// what was last known of groups and nodes stays, with its old probe times.
+func (s *Status) Problem(ctx context.Context, message string) error {
+	now := time.Now
+	if s.Now != nil {
+		now = s.Now
+	}
+	at := now().UTC()
+	if err := s.recall(ctx); err != nil {
+		return err
+	}
+	doc := s.last.clone()
+	if doc.AutoscalerStatus == "" {
+		doc.AutoscalerStatus = "Initializing"
+	}
+	probed := at.Truncate(time.Second)
+	doc.Message = message
+	doc.ClusterWide.Health.Status = health(false)
+	doc.ClusterWide.Health.LastProbeTime = &probed
+	return s.write(ctx, doc, at)
+}
+
+func (s *Status) write(ctx context.Context, doc document, at time.Time) error {
+	if err := s.recall(ctx); err != nil {
+		return err
+	}
+	doc.continueFrom(s.last)
+	if !s.written.IsZero() && at.Sub(s.written) < statusInterval && reflect.DeepEqual(doc.lasting(), s.last.lasting()) {
+		return nil
+	}
+	doc.Time = at.UTC().Format(updatedLayout)
+	text, err := yaml.Marshal(doc)
+	if err != nil {
+		return fmt.Errorf("write status: %w", err)
+	}
+	if err := s.put(ctx, string(text), doc.Time); err != nil {
+		s.written = time.Time{}
+		return fmt.Errorf("update ConfigMap %s/%s: %w", s.namespace(), s.name(), err)
+	}
+	s.last, s.written = doc, at
+	return nil
+}
+
+// recall reads once what an earlier process left. What cannot be parsed is as good as nothing: transition times start anew.
+func (s *Status) recall(ctx context.Context) error {
+	if s.known {
+		return nil
+	}
+	m, err := s.Client.CoreV1().ConfigMaps(s.namespace()).Get(ctx, s.name(), metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("read ConfigMap %s/%s: %w", s.namespace(), s.name(), err)
+	}
+	var doc document
+	if err == nil && yaml.Unmarshal([]byte(m.Data[statusKey]), &doc) == nil {
+		s.last = doc
+	}
+	s.known = true
+	return nil
+}
+
+// put leaves everything else in the ConfigMap as it is.
+func (s *Status) put(ctx context.Context, text, updated string) error {
+	maps := s.Client.CoreV1().ConfigMaps(s.namespace())
+	m, err := maps.Get(ctx, s.name(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = maps.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace(), Name: s.name(), Annotations: map[string]string{updatedAnnotation: updated}},
+			Data:       map[string]string{statusKey: text},
+		}, metav1.CreateOptions{})
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	m = m.DeepCopy()
+	if m.Annotations == nil {
+		m.Annotations = map[string]string{}
+	}
+	if m.Data == nil {
+		m.Data = map[string]string{}
+	}
+	m.Annotations[updatedAnnotation], m.Data[statusKey] = updated, text
+	_, err = maps.Update(ctx, m, metav1.UpdateOptions{})
+	return err
+}
+
+func (s *Status) namespace() string { return or(s.Namespace, StatusNamespace) }
+func (s *Status) name() string      { return or(s.Name, StatusName) }
+
+func or(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}

@@ -1,0 +1,154 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/reason"
+)
+
+// Overview is what one cycle comes to: what is done, how every group stands, which pods are stuck and which nodes could go.
+type Overview struct {
+	Cycle     uint64               `json:"cycle"`
+	Time      time.Time            `json:"time"`
+	DryRun    bool                 `json:"dryRun,omitempty"`
+	Deeds     []Deed               `json:"actions"`
+	Groups    []GroupLine          `json:"groups"`
+	Pending   map[plan.Outcome]int `json:"pending"`   // pending pods, by what becomes of them
+	Stuck     []plan.Verdict       `json:"stuck"`     // pods that nothing makes room for
+	Removable []plan.Verdict       `json:"removable"` // nodes that could go, step on the removal ladder or are on it
+	Next      time.Time            `json:"next,omitzero"`
+}
+
+// GroupLine is one group: the evidence for it and the verdict about it.
+type GroupLine struct {
+	Evidence
+	Outcome plan.Outcome    `json:"outcome"`
+	Because []reason.Reason `json:"because"`
+}
+
+// NewOverview is the overview of an entry.
+func NewOverview(entry journal.Entry) Overview {
+	o := Overview{
+		Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Next: entry.Plan.Next,
+		Deeds: Deeds(entry), Pending: map[plan.Outcome]int{},
+	}
+	for _, v := range entry.Plan.Verdicts {
+		switch {
+		case v.Subject.Kind == reason.KindPod:
+			o.Pending[v.Outcome]++
+			if v.Outcome == plan.PodStuck {
+				o.Stuck = append(o.Stuck, v)
+			}
+		case v.Outcome == plan.NodeIdle || v.Outcome == plan.NodeRemove || v.Outcome == plan.NodeDrain:
+			o.Removable = append(o.Removable, v)
+		case v.Subject.Kind == reason.KindGroup:
+			if g := entry.Seen.Group(cluster.GroupID(v.Subject.Name)); g != nil {
+				o.Groups = append(o.Groups, GroupLine{evidenceOf(entry, g), v.Outcome, v.Because})
+			}
+		}
+	}
+	return o
+}
+
+// SummaryJSON writes the [Overview] of an entry as JSON.
+func SummaryJSON(w io.Writer, entry journal.Entry) error {
+	return writeJSON(w, NewOverview(entry))
+}
+
+// Summary writes the [Overview] of an entry in words, the most urgent first. Pods that are stuck for the same reasons share a
+// paragraph.
+func Summary(w io.Writer, entry journal.Entry) error {
+	o := NewOverview(entry)
+	var p page
+	what := "nothing to do"
+	if n := len(o.Deeds); n > 0 {
+		what = plural(n, "action")
+	}
+	p.line("%s: %s%s", stamp(o.Time), what, dryRun(o.DryRun))
+	if len(o.Deeds) > 0 {
+		p.section("Actions")
+		p.deeds(o.Deeds)
+	}
+	if len(o.Stuck) > 0 {
+		p.section("Stuck pods")
+		p.stuck(o.Stuck)
+	}
+	p.section("Pending pods")
+	p.line("  %s", pendingSentence(o.Pending))
+	p.section("Groups")
+	if len(o.Groups) == 0 {
+		p.line("  none is managed")
+	}
+	for _, g := range o.Groups {
+		about := reason.Group(string(g.Group))
+		p.row(string(g.Group), string(g.Outcome), phrases(g.Because, about))
+	}
+	p.flush()
+	if len(o.Removable) > 0 {
+		p.section("Removable nodes")
+		for _, v := range o.Removable {
+			p.row(v.Subject.Name, string(v.Outcome), phrases(v.Because, v.Subject))
+		}
+		p.flush()
+	}
+	p.section("Next")
+	p.line("  %s", nextSentence(o.Next, o.Time))
+	return p.writeTo(w)
+}
+
+// stuck lists pods with their reasons, those with the same reasons together, in the order of the first of each.
+func (p *page) stuck(verdicts []plan.Verdict) {
+	pods := map[string][]string{}
+	var order []plan.Verdict
+	words := func(v plan.Verdict) string { return phrases(v.Because, v.Subject) }
+	for _, v := range verdicts {
+		key := words(v)
+		if pods[key] == nil {
+			order = append(order, v)
+		}
+		pods[key] = append(pods[key], v.Subject.Name)
+	}
+	const named = 3
+	for _, v := range order {
+		names := pods[words(v)]
+		line := ""
+		for i, name := range names[:min(named, len(names))] {
+			if i > 0 {
+				line += ", "
+			}
+			line += name
+		}
+		if more := len(names) - named; more > 0 {
+			line += fmt.Sprintf(" and %d more", more)
+		}
+		p.line("  %s", line)
+		for _, r := range v.Because {
+			p.line("    %s: %s", r.Code, phrase(r, v.Subject))
+		}
+	}
+}
+
+func pendingSentence(pending map[plan.Outcome]int) string {
+	words := ""
+	for _, o := range podOutcomes {
+		if n := pending[o]; n > 0 {
+			if words != "" {
+				words += ", "
+			}
+			words += fmt.Sprintf("%d %s", n, o)
+		}
+	}
+	return or(words, "none")
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

@@ -1,0 +1,48 @@
+package web
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// health answers 200 while the process does what it should: begin cycles when it leads, wait when it does not.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	since := s.leading.Load()
+	if since == nil {
+		text(w, http.StatusOK, "OK\n")
+		return
+	}
+	now := s.options.Now()
+	if began := s.began.Load(); began != nil {
+		if idle := now.Sub(*began); idle > s.options.MaxInactivity {
+			text(w, http.StatusInternalServerError, fmt.Sprintf("Error: the last cycle began %s ago (limit %s)\n", whole(idle), s.options.MaxInactivity))
+			return
+		}
+	} else if up := now.Sub(*since); up > s.options.Startup {
+		text(w, http.StatusInternalServerError, fmt.Sprintf("Error: no cycle has begun for %s since the start (limit %s)\n", whole(up), s.options.Startup))
+		return
+	}
+	text(w, http.StatusOK, "OK\n")
+}
+
+// ready answers 200 once a cycle was completed, or while this replica stands by.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	switch {
+	case s.leading.Load() == nil:
+		text(w, http.StatusOK, "OK: another replica leads\n")
+	case s.complete.Load():
+		text(w, http.StatusOK, "OK\n")
+	default:
+		text(w, http.StatusServiceUnavailable, "no cycle has been completed yet\n")
+	}
+}
+
+func whole(d time.Duration) time.Duration { return d.Truncate(time.Second) }
+
+func text(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	io.WriteString(w, body) //nolint:errcheck // nobody is left to tell
+}

@@ -1,0 +1,108 @@
+// Package web answers questions about a running autoscaler over HTTP: metrics, whether it is alive and ready, and the latest journal
+// entry as JSON. It is read-only: everything but GET and HEAD is refused, and no answer causes a cycle.
+package web
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"sluice.dev/sluice/journal"
+)
+
+// Options say what a server answers with. The zero value serves health and JSON with the default times.
+type Options struct {
+	Metrics       http.Handler     // for /metrics; nil for 404
+	MaxInactivity time.Duration    // a leader that has not begun a cycle for so long is not healthy; 0 for 10 minutes (--max-inactivity)
+	Startup       time.Duration    // how long the first cycle may take to begin; 0 for MaxInactivity
+	Now           func() time.Time // nil for time.Now
+}
+
+// Server holds the latest entry and the times of cycles. All methods may be called at any time from anywhere.
+type Server struct {
+	options Options
+
+	latest   atomic.Pointer[journal.Entry] // nil before the first complete cycle
+	leading  atomic.Pointer[time.Time]     // since when, nil while this replica stands by
+	began    atomic.Pointer[time.Time]     // when the latest cycle began, nil before the first
+	complete atomic.Bool                   // a cycle of this process was completed
+}
+
+// New is a server of a process that has just started to lead.
+func New(options Options) *Server {
+	if options.MaxInactivity == 0 {
+		options.MaxInactivity = 10 * time.Minute
+	}
+	if options.Startup == 0 {
+		options.Startup = options.MaxInactivity
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	s := &Server{options: options}
+	s.Lead()
+	return s
+}
+
+// StandBy says that another replica leads: this one is healthy and ready while it waits.
+func (s *Server) StandBy() { s.leading.Store(nil) }
+
+// Lead says that this replica leads from now on, and that its start-up time begins.
+func (s *Server) Lead() {
+	now := s.options.Now()
+	s.began.Store(nil)
+	s.leading.Store(&now)
+}
+
+// CycleBegan says that a cycle begins now, whatever comes of it.
+func (s *Server) CycleBegan() {
+	now := s.options.Now()
+	s.began.Store(&now)
+}
+
+// Report gives the entry of a completed cycle. It is not changed after.
+func (s *Server) Report(entry journal.Entry) {
+	s.latest.Store(&entry)
+	s.complete.Store(true)
+}
+
+// index is what / answers.
+const index = `sluice
+
+/metrics                                        Prometheus metrics
+/healthz                                        200 while this process is alive and begins cycles; also /health-check
+/readyz                                         200 once a cycle was completed, or while another replica leads
+/api/v1/entry                                   the latest cycle: plan, results, groups
+/api/v1/verdicts?kind=pod|node|group|instance   what becomes of everything, or of one kind
+/api/v1/explain?kind=pod&name=default/web-0     why
+`
+
+// Handler answers all addresses that / lists.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, index) })
+	mux.HandleFunc("GET /healthz", s.health)
+	mux.HandleFunc("GET /health-check", s.health)
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.HandleFunc("GET /api/v1/entry", s.entry)
+	mux.HandleFunc("GET /api/v1/verdicts", s.verdicts)
+	mux.HandleFunc("GET /api/v1/explain", s.explain)
+	if s.options.Metrics != nil {
+		mux.Handle("GET /metrics", s.options.Metrics)
+	}
+	return readOnly(mux)
+}
+
+// readOnly refuses every method but GET and HEAD, for every address, and forbids browsers to guess or keep answers.
+func readOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			text(w, http.StatusMethodNotAllowed, "only GET and HEAD are answered here\n")
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
