@@ -126,7 +126,7 @@ func spread(app, key string, skew int32) func(*corev1.Pod) {
 func daemonSet(name string, options ...func(*corev1.Pod)) *appsv1.DaemonSet {
 	p := pod("", options...)
 	return &appsv1.DaemonSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name, UID: "uid-of-" + "daemonset"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name, UID: "uid-of-the-daemon-set"},
 		Spec:       appsv1.DaemonSetSpec{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: p.Labels}, Spec: p.Spec}},
 	}
 }

@@ -70,6 +70,18 @@ func BenchmarkFirstQuestion(b *testing.B) {
 	}
 }
 
+// BenchmarkFits looks for a node that takes a pod where none does; an operation is one pod and one node.
+func BenchmarkFits(b *testing.B) {
+	c := NewChecker(thousand())
+	nodes, p := c.Nodes(), pod("p", requests("cpu", "2"))
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		c.Fits(p, nodes[i%len(nodes)])
+		i++
+	}
+}
+
 func BenchmarkPlaceAndUndo(b *testing.B) {
 	c := NewChecker(thousand())
 	p := pod("p", requests("cpu", "500m"))

@@ -1,11 +1,15 @@
 package scheduling
 
 import (
+	"bytes"
+	"flag"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
@@ -155,6 +159,13 @@ func TestRefusalsSayWhatWasCompared(t *testing.T) {
 			pod:  pod("p", app("web"), spread("web", zone, 1), spread("web", "rack", 1)),
 			want: []string{"node a: topology spread over rack forbids it"},
 		},
+		"spread wished for over a label that the node lacks is not what forbids": {
+			also: []any{pod("w-0", app("web"), on("a"))},
+			pod: pod("p", app("web"), spread("web", "rack", 1), spread("web", zone, 1), func(p *corev1.Pod) {
+				p.Spec.TopologySpreadConstraints[0].WhenUnsatisfiable = corev1.ScheduleAnyway
+			}),
+			want: []string{"node a: topology spread over topology.kubernetes.io/zone forbids it"},
+		},
 		"spread that is only wished for forbids nothing": {
 			also: []any{pod("w-0", app("web"), on("a"))},
 			pod: pod("p", app("web"), spread("web", zone, 1), func(p *corev1.Pod) {
@@ -200,6 +211,21 @@ func TestRefusalsSayWhatWasCompared(t *testing.T) {
 	}
 }
 
+func TestTheSamePodIsRefusedInTheSameWords(t *testing.T) {
+	p := pod("p", requests("example.com/a", "1", "example.com/b", "1", "example.com/c", "1", "example.com/d", "1", "memory", "1Ti"))
+	c := NewChecker(snapshot(node("a")))
+	want := []string{
+		"node a: Insufficient memory (needs 1Ti, free 16Gi)",
+		"node a: Insufficient example.com/a (needs 1, free 0)", "node a: Insufficient example.com/b (needs 1, free 0)",
+		"node a: Insufficient example.com/c (needs 1, free 0)", "node a: Insufficient example.com/d (needs 1, free 0)",
+	}
+	for range 20 {
+		if diff := cmp.Diff(want, sentences(c.Refusals(p, "a"))); diff != "" {
+			t.Fatalf("refusals (-want +got):\n%s", diff)
+		}
+	}
+}
+
 func TestANodeThatIsNotThereRefuses(t *testing.T) {
 	c := NewChecker(snapshot(node("a")))
 	c.Remove("a")
@@ -229,6 +255,34 @@ func TestAskingChangesNoObject(t *testing.T) {
 	}
 	if diff := cmp.Diff(wantPod, p); diff != "" {
 		t.Errorf("pod (-want +got):\n%s", diff)
+	}
+}
+
+// TestAskingIsSilentAndStartsNothing asks with the scheduler's logger turned up as far as it goes.
+func TestAskingIsSilentAndStartsNothing(t *testing.T) {
+	var said bytes.Buffer
+	flags := flag.NewFlagSet("klog", flag.PanicOnError)
+	klog.InitFlags(flags)
+	defer klog.CaptureState().Restore()
+	for name, value := range map[string]string{"v": "10", "logtostderr": "false"} {
+		if err := flags.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	klog.SetOutput(&said)
+	before := runtime.NumGoroutine()
+
+	c := NewChecker(snapshot(node("a", nodeLabel(zone, "1"), taint("spot", "", corev1.TaintEffectNoSchedule)), daemonSet("d")))
+	c.Refusals(pod("p", app("web"), near("web", zone), spread("web", zone, 1), spread("web", "rack", 1), requests("cpu", "8")), "a")
+	c.Evict(pod("p"), "a")
+	c.Daemons(node("b", taint("spot", "", corev1.TaintEffectNoSchedule)))
+
+	klog.Flush()
+	if said.Len() > 0 {
+		t.Errorf("the scheduler says:\n%s", &said)
+	}
+	if after := runtime.NumGoroutine(); after > before {
+		t.Errorf("%d goroutines before, %d after", before, after)
 	}
 }
 

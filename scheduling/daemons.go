@@ -15,7 +15,8 @@ import (
 // Daemons are the pods that the snapshot's DaemonSets would run on this node, one each, in the order of the DaemonSets: those
 // whose node selector and affinity match and that tolerate its NoSchedule and NoExecute taints, with the tolerations that
 // the daemon controller gives every daemon. They are named "<DaemonSet>-<node>" and bound to the node. Whether they fit is
-// not asked: the controller makes them all the same. DaemonSets that are being deleted make none.
+// not asked: the controller makes them all the same. DaemonSets that are being deleted make none. The pods share what their
+// templates say with the DaemonSets and must not be changed.
 func (c *Checker) Daemons(node *corev1.Node) []*corev1.Pod {
 	var pods []*corev1.Pod
 	for _, ds := range c.snapshot.Objects.DaemonSets {
@@ -31,8 +32,7 @@ func (c *Checker) Daemons(node *corev1.Node) []*corev1.Pod {
 
 // daemonPod is what the daemon controller would make for a node of that name. A template that names a node keeps it.
 func daemonPod(ds *appsv1.DaemonSet, node string) *corev1.Pod {
-	template := ds.Spec.Template.DeepCopy()
-	p := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	p := &corev1.Pod{ObjectMeta: ds.Spec.Template.ObjectMeta, Spec: ds.Spec.Template.Spec}
 	p.Namespace, p.Name = ds.Namespace, ds.Name+"-"+node
 	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(ds, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))}
 	if p.Spec.NodeName == "" {

@@ -62,7 +62,7 @@ func plus(a, b corev1.ResourceList) corev1.ResourceList {
 		a = make(corev1.ResourceList, len(b))
 	}
 	for name, q := range b {
-		sum := a[name].DeepCopy()
+		sum := a[name]
 		sum.Add(q)
 		a[name] = sum
 	}

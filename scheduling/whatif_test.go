@@ -253,11 +253,20 @@ func TestEvictionFreesWhatThePodHeld(t *testing.T) {
 func TestWhatIsNotThereCannotLeave(t *testing.T) {
 	c := NewChecker(snapshot(node("a"), pod("x", on("a"))))
 	before := answers(c, nil)
-	c.Evict(pod("other"), "a")()
-	c.Evict(pod("x"), "z")
-	c.Remove("z")
-	if diff := cmp.Diff(before, answers(c, nil)); diff != "" {
-		t.Errorf("answers (-want +got):\n%s", diff)
+	for name, leave := range map[string]func() func(){
+		"a pod from a node that has others": func() func() { return c.Evict(pod("other"), "a") },
+		"a pod from a node that is not":     func() func() { return c.Evict(pod("x"), "z") },
+		"a node":                            func() func() { return c.Remove("z") },
+	} {
+		undo := leave()
+		if diff := cmp.Diff(before, answers(c, nil)); diff != "" {
+			t.Errorf("%s left (-want +got):\n%s", name, diff)
+		}
+		c.Place(pod("later"), "a")
+		undo()
+		if diff := cmp.Diff(before, answers(c, nil)); diff != "" {
+			t.Errorf("%s did not leave, and what came later was not taken back (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
@@ -275,6 +284,17 @@ func TestWhatWouldLieIsRefusedLoudly(t *testing.T) {
 			}()
 			do()
 		})
+	}
+}
+
+func TestASpentUndoTakesNothingBack(t *testing.T) {
+	c := NewChecker(snapshot(node("a")))
+	spent := c.Place(pod("first"), "a")
+	spent()
+	c.Place(pod("second"), "a")
+	spent()
+	if diff := cmp.Diff([]string{"second"}, names(c.Pods("a"))); diff != "" {
+		t.Errorf("pods (-want +got):\n%s", diff)
 	}
 }
 
