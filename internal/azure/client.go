@@ -59,15 +59,11 @@ func (o Options) clients(gate *gate) (*armcompute.VirtualMachineScaleSetsClient,
 			InsecureAllowCredentialWithHTTP: u.Scheme == "http", // a loopback host: withDefaults saw to it
 		},
 	}
-	sets, err := armcompute.NewVirtualMachineScaleSetsClient(o.Subscription, cred, options)
+	factory, err := armcompute.NewClientFactory(o.Subscription, cred, options) // one pipeline, and so one cache of tokens, for both
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a scale set client: %w", err)
+		return nil, nil, fmt.Errorf("make a Resource Manager client: %w", err)
 	}
-	machines, err := armcompute.NewVirtualMachineScaleSetVMsClient(o.Subscription, cred, options)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a machine client: %w", err)
-	}
-	return sets, machines, nil
+	return factory.NewVirtualMachineScaleSetsClient(), factory.NewVirtualMachineScaleSetVMsClient(), nil
 }
 
 // onlyHost refuses to follow a page or operation link away from Resource Manager: the token would go along.

@@ -1,0 +1,210 @@
+package azure_test
+
+import (
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/azuresim"
+)
+
+func tagged(name string, capacity int, tags ...string) azuresim.ScaleSet {
+	s := set(name, capacity)
+	s.Tags = map[string]string{}
+	for _, t := range tags {
+		k, v, _ := strings.Cut(t, "=")
+		s.Tags[k] = v
+	}
+	return s
+}
+
+func (w *world) discovering(flags ...string) azure.Options {
+	w.t.Helper()
+	o := w.options()
+	for _, f := range flags {
+		d, err := azure.ParseDiscovery(f)
+		w.must(err)
+		o.Discovery = append(o.Discovery, d)
+	}
+	return o
+}
+
+// limits are the groups as "name min..max", sorted.
+func (w *world) limits() []string {
+	w.t.Helper()
+	var out []string
+	for _, g := range w.groups() {
+		out = append(out, string(g.ID)+" "+strings.TrimSpace(strings.Join([]string{itoa(g.Min), itoa(g.Max)}, "..")))
+	}
+	sort.Strings(out)
+	return out
+}
+
+func itoa(n int) string { return string(rune('0'+n/10)) + string(rune('0'+n%10)) }
+
+func TestTagsChooseGroupsAndTheirSizes(t *testing.T) {
+	sets := []azuresim.ScaleSet{
+		tagged("a-both", 1, "enabled=true", "cluster=farm", "min=1", "max=7"),
+		tagged("b-one", 1, "enabled=true", "min=1", "max=7"),
+		tagged("c-sizeless", 1, "enabled=true", "cluster=farm"),
+		tagged("d-word", 1, "enabled=true", "cluster=farm", "min=one", "max=7"),
+		tagged("e-negative", 1, "enabled=true", "cluster=farm", "min=-1", "max=7"),
+		tagged("f-backwards", 1, "enabled=true", "cluster=farm", "min=8", "max=7"),
+		tagged("g-case", 1, "enabled=True", "cluster=farm", "min=1", "max=7"),
+	}
+	for name, tc := range map[string]struct {
+		flags []string
+		want  []string
+		warns []string
+	}{
+		"tags on the scale set": {
+			[]string{"label:enabled=true,cluster=farm"}, []string{"a-both 01..07"},
+			[]string{"c-sizeless: tag min is missing", `d-word: tag min is "one"`, `e-negative: tag min is "-1"`, "f-backwards: tag max 7 is below"},
+		},
+		"all flags must match": {
+			[]string{"label:enabled=true", "label:cluster=farm"}, []string{"a-both 01..07"}, []string{"c-sizeless"},
+		},
+		"tags win over the flag": {
+			[]string{"label:enabled=true,cluster=farm,min=2,max=5"}, []string{"a-both 01..07", "c-sizeless 02..05"}, []string{"d-word"},
+		},
+		"of several flags the narrowest": {
+			[]string{"label:enabled=true,min=2,max=9", "label:cluster=farm,min=3,max=10"}, []string{"a-both 01..07", "c-sizeless 03..09"}, nil,
+		},
+		"no tag matches": {[]string{"label:enabled=false"}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, sets...)
+			w.open(w.discovering(tc.flags...))
+			if d := cmp.Diff(tc.want, w.limits()); d != "" {
+				t.Errorf("groups (-want +got):\n%s", d)
+			}
+			w.now = w.now.Add(2 * time.Minute)
+			w.groups()
+			for _, warn := range tc.warns {
+				set, why, _ := strings.Cut(warn, ": ")
+				lines := 0
+				for _, line := range strings.Split(w.log.String(), "\n") {
+					if strings.Contains(line, "group="+set) && strings.Contains(strings.ReplaceAll(line, `\"`, `"`), why) {
+						lines++
+					}
+				}
+				if lines != 1 {
+					t.Errorf("%d warnings about %s, want one in two reads:\n%s", lines, warn, w.log.String())
+				}
+			}
+		})
+	}
+}
+
+func TestGroupsFollowTheTags(t *testing.T) {
+	w := newWorld(t, tagged("agents", 1, "on=true", "min=0", "max=5"), tagged("late", 1))
+	w.open(w.discovering("label:on=true"))
+	if d := cmp.Diff([]string{"agents 00..05"}, w.limits()); d != "" {
+		t.Errorf("at first (-want +got):\n%s", d)
+	}
+	w.must(w.sim.SetTags("agents", map[string]string{"on": "true", "min": "1", "max": "6"}))
+	w.must(w.sim.SetTags("late", map[string]string{"on": "true", "min": "2", "max": "3"}))
+	w.now = w.now.Add(time.Minute)
+	if d := cmp.Diff([]string{"agents 01..06", "late 02..03"}, w.limits()); d != "" {
+		t.Errorf("after tags changed (-want +got):\n%s", d)
+	}
+	w.must(w.sim.SetTags("agents", nil))
+	w.now = w.now.Add(time.Minute)
+	if d := cmp.Diff([]string{"late 02..03"}, w.limits()); d != "" {
+		t.Errorf("after tags went (-want +got):\n%s", d)
+	}
+}
+
+func TestANamedGroupWinsOverDiscovery(t *testing.T) {
+	w := newWorld(t, tagged("agents", 1, "on=true", "min=0", "max=5"))
+	o := w.discovering("label:on=true")
+	o.Groups = []azure.GroupSpec{{Name: "agents", Min: 1, Max: 2}}
+	w.open(o)
+	if d := cmp.Diff([]string{"agents 01..02"}, w.limits()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestTheTemplateComesFromSizeZonesAndTags(t *testing.T) {
+	gpu := tagged("gpu", 1,
+		"k8s.io_cluster-autoscaler_node-template_label_example.com_pool~2name=a b",
+		"k8s.io_cluster-autoscaler_node-template_taint_nvidia.com_gpu=present:NoSchedule",
+		"k8s.io_cluster-autoscaler_node-template_taint_broken=present:Sometimes",
+		"k8s.io_cluster-autoscaler_node-template_resources_example.com_licence=3",
+		"k8s.io_cluster-autoscaler_node-template_resources_cpu=15500m",
+		"k8s.io_cluster-autoscaler_node-template_resources_memory=lots",
+	)
+	gpu.Size, gpu.Zones = "Standard_NC16as_T4_v3", []string{"1", "2"}
+	w := newWorld(t, gpu)
+	w.open(w.options("0:9:gpu"))
+	g := w.groups()["gpu"]
+	n := g.Template
+	if n == nil {
+		t.Fatal("there is no template for a known size")
+	}
+	wantLabels := map[string]string{
+		"kubernetes.io/arch": "amd64", "beta.kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux",
+		"node.kubernetes.io/instance-type": "Standard_NC16as_T4_v3", "topology.kubernetes.io/region": "westeurope",
+		"topology.kubernetes.io/zone": "westeurope-2", "topology.disk.csi.azure.com/zone": "westeurope-2", "example.com/pool_name": "a b",
+	}
+	if d := cmp.Diff(wantLabels, n.Labels); d != "" {
+		t.Errorf("labels, with the zone that has fewest machines (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]corev1.Taint{{Key: "nvidia.com/gpu", Value: "present", Effect: corev1.TaintEffectNoSchedule}}, n.Spec.Taints); d != "" {
+		t.Errorf("taints (-want +got):\n%s", d)
+	}
+	got := map[string]string{}
+	for name, q := range n.Status.Allocatable {
+		got[string(name)] = q.String()
+	}
+	if d := cmp.Diff(map[string]string{"cpu": "15500m", "memory": "110Gi", "pods": "110", "nvidia.com/gpu": "1", "example.com/licence": "3"}, got); d != "" {
+		t.Errorf("allocatable (-want +got):\n%s", d)
+	}
+	if g.PriceUSDPerHour != 1.204 {
+		t.Errorf("price %v, want the list's 1.204", g.PriceUSDPerHour)
+	}
+	if z := g.Instances[0].Zone; z != "westeurope-1" {
+		t.Errorf("machine 0 is in %q, want westeurope-1", z)
+	}
+}
+
+func TestAnUnknownSizeNeedsResourceTags(t *testing.T) {
+	const tag = "k8s.io_cluster-autoscaler_node-template_resources_"
+	for name, tc := range map[string]struct {
+		tags  []string
+		known bool
+	}{
+		"no tags":        {nil, false},
+		"cpu alone":      {[]string{tag + "cpu=4"}, false},
+		"cpu and memory": {[]string{tag + "cpu=4", tag + "memory=8Gi"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tagged("odd", 1, tc.tags...)
+			s.Size = "Standard_X4_v99"
+			w := newWorld(t, s)
+			w.open(w.options("0:9:odd"))
+			g := w.groups()["odd"]
+			if (g.Template != nil) != tc.known || g.Size != "Standard_X4_v99" || g.PriceUSDPerHour != 0 {
+				t.Errorf("template %v, size %q, price %v: want a template %t, the size's name and no price", g.Template, g.Size, g.PriceUSDPerHour, tc.known)
+			}
+			if tc.known && g.Template.Labels[corev1.LabelTopologyZone] != "0" {
+				t.Errorf("zone %q of a scale set without zones, want 0", g.Template.Labels[corev1.LabelTopologyZone])
+			}
+		})
+	}
+}
+
+func TestSpotMachinesHaveNoListPrice(t *testing.T) {
+	s := set("spot", 0)
+	s.Priority = "Spot"
+	w := newWorld(t, s)
+	w.open(w.options("0:9:spot"))
+	if g := w.groups()["spot"]; g.PriceUSDPerHour != 0 || g.Template == nil {
+		t.Errorf("price %v, template %v: want a template and an unknown price", g.PriceUSDPerHour, g.Template)
+	}
+}
