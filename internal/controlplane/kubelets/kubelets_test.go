@@ -136,8 +136,11 @@ func (p *pool) eventually(check func(context.Context) error) {
 	p.Helper()
 	last := errors.New("never checked")
 	err := wait.PollUntilContextTimeout(p.Context(), 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		last = check(ctx)
-		return last == nil, nil
+		answer := check(ctx)
+		if answer == nil || ctx.Err() == nil { // an answer cut off by the deadline says nothing
+			last = answer
+		}
+		return answer == nil, nil
 	})
 	if err != nil {
 		p.Fatal(last)
