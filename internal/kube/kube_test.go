@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"path"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
 	"sluice.dev/sluice/cluster"
@@ -317,6 +322,53 @@ func TestSilenceIsThatOfTheQuietestResource(t *testing.T) {
 			t.Errorf("silent for %s, want 2m0s: watches that are accepted and deliver nothing are stale", got)
 		}
 	})
+}
+
+func TestASilentWatchIsOpenedAnew(t *testing.T) {
+	c := &kubesim.Cluster{}
+	opened := map[string]int{}
+	var mu sync.Mutex
+	config := c.RESTConfig()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Get("watch") == "true" {
+				mu.Lock()
+				opened[path.Base(r.URL.Path)+" "+r.URL.Query().Get("timeoutSeconds")]++
+				mu.Unlock()
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	synctest.Test(t, func(t *testing.T) {
+		o := NewObserver(kubernetes.NewForConfigOrDie(config), Options{})
+		if err := o.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10*watchRenewal + time.Second)
+		create(t, c, node("a"))
+		if all := objects(t, o); len(all.Nodes) != 1 {
+			t.Error("the last watch does not deliver")
+		}
+		for _, resource := range []string{"nodes", "pods", "daemonsets", "poddisruptionbudgets", "namespaces"} {
+			if got := opened[resource+" 25"]; got != 10 {
+				t.Errorf("%d short watches of %s, want 10: %v", got, resource, opened)
+			}
+		}
+	})
+}
+
+// A streamed read that is denied is followed by a list: only then is it known which rights are missing.
+func TestADeniedWatchIsNoVerdictBeforeTheList(t *testing.T) {
+	o := NewObserver(clientOf(t, &kubesim.Cluster{}), Options{})
+	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("RBAC"))
+	o.pods.answered(t.Context(), "watch", denied)
+	if s := o.pods.state(); s.denied != nil {
+		t.Errorf("already denied: %v", s.denied)
+	}
+	o.pods.answered(t.Context(), "list", denied)
+	if diff := cmp.Diff([]Right{{"list", "pods", ""}, {"watch", "pods", ""}}, o.pods.state().denied); diff != "" {
+		t.Error("(-want +got)\n" + diff)
+	}
 }
 
 func TestListSaysWhichRightIsMissing(t *testing.T) {
