@@ -68,6 +68,9 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 		if o.ResourceGroup == "" {
 			o.ResourceGroup = self.ResourceGroup
 		}
+		if o.Subscription == "" || o.ResourceGroup == "" {
+			return nil, fmt.Errorf("instance metadata names no subscription or no resource group: give ARM_SUBSCRIPTION_ID and ARM_RESOURCE_GROUP")
+		}
 		o.Log.Info("discovered from instance metadata", "subscription", o.Subscription, "resourceGroup", o.ResourceGroup, "location", self.Location)
 	}
 	gate := &gate{now: o.Now, until: map[string]time.Time{}}

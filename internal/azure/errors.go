@@ -121,8 +121,14 @@ func (a answer) sentence(kind cloud.Kind) string {
 		if m := quotaText.FindStringSubmatch(a.Message); m != nil {
 			return fmt.Sprintf("the quota of %s in %s is %s, %s are in use and %s more are needed: have it raised to at least %s, or use another size", m[1], m[2], m[3], m[4], m[5], m[6])
 		}
-	case kind == cloud.Unauthorized && a.Code == "ScopeLocked":
+	case a.Code == "ScopeLocked":
 		return text + ": remove the management lock"
+	case a.Code == "ResourceGroupNotFound":
+		return text + ": correct the resource group (ARM_RESOURCE_GROUP)"
+	case a.Code == "SubscriptionNotFound":
+		return text + ": correct the subscription (ARM_SUBSCRIPTION_ID), or let the identity see it"
+	case a.Code == "MissingSubscriptionRegistration":
+		return text + ": register the provider Microsoft.Compute in the subscription"
 	case kind == cloud.Unauthorized:
 		if m := rightText.FindStringSubmatch(a.Message); m != nil {
 			return fmt.Sprintf("the identity may not perform %s over %s: give it a role with that action at that scope, such as Virtual Machine Contributor on the resource group", m[1], m[2])

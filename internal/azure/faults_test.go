@@ -398,18 +398,29 @@ func TestAnOperationNobodyMayFollowIsDropped(t *testing.T) {
 }
 
 func TestOperationsAreNotPolledTooOften(t *testing.T) {
-	w := newWorld(t, set("agents", 1))
-	w.sim.RetryAfter = time.Second
-	w.open(w.options("0:9:agents"))
-	w.grow("agents", 1)
-	if ops := w.Operations(); len(ops) != 1 || ops[0].Token == "" || ops[0].Group != "agents" || ops[0].Action != "resize agents to 2" {
-		t.Fatalf("operations are %+v, want the resize with its resume token", ops)
-	}
-	for range 60 {
-		w.now = w.now.Add(time.Second)
-		w.groups()
-	}
-	if n := w.sim.Counters()["GET operations"]; n != 12 {
-		t.Errorf("%d polls in a minute, want 12: one in five seconds", n)
+	for name, tc := range map[string]struct {
+		retryAfter time.Duration
+		polls      int
+	}{
+		"not more than once in five seconds": {time.Second, 12},
+		"not before Azure wants it":          {20 * time.Second, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, set("agents", 1))
+			w.sim.RetryAfter = tc.retryAfter
+			w.open(w.options("0:9:agents"))
+			w.grow("agents", 1)
+			ops := w.Operations()
+			if len(ops) != 1 || ops[0].Token == "" || ops[0].Group != "agents" || ops[0].Action != "resize agents to 2" {
+				t.Fatalf("operations are %+v, want the resize with its resume token", ops)
+			}
+			for range 60 {
+				w.now = w.now.Add(time.Second)
+				w.groups()
+			}
+			if n := w.sim.Counters()["GET operations"]; n != tc.polls {
+				t.Errorf("%d polls in a minute, want %d", n, tc.polls)
+			}
+		})
 	}
 }
