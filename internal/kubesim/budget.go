@@ -17,8 +17,11 @@ func (c *Cluster) markBudgets(pod *corev1.Pod) {
 	}
 }
 
-// markBudgetsOver does the same for the pods of an owner whose scale changed.
+// markBudgetsOver does the same for the pods of an owner that changed.
 func (c *Cluster) markBudgetsOver(owner types.UID) {
+	if len(c.tables["poddisruptionbudgets"].sorted) == 0 {
+		return
+	}
 	for _, e := range c.owned(owner, "pods") {
 		c.markBudgets(e.obj.(*corev1.Pod))
 	}

@@ -3,6 +3,7 @@ package kubesim
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -86,14 +87,17 @@ func Edit[T Object](c *Cluster, namespace, name string, change func(T)) error {
 	return nil
 }
 
-// revised stores what change makes of a copy of an object's present version; a
-// controller's write, which nothing refuses.
+// revised stores what change makes of a copy of an object's present version: a
+// controller's write, which is neither completed nor validated. Nothing
+// happens when it changes nothing.
 func revised[T Object](c *Cluster, e *entry, change func(T)) *entry {
 	obj := e.obj.DeepCopyObject().(T)
 	change(obj)
-	next, err := c.update(e, obj, wholeObject)
-	if err != nil {
-		panic("kubesim: " + err.Error())
+	if equality.Semantic.DeepEqual(object(obj), e.obj) {
+		return e
 	}
-	return next
+	if e.kind.generation && specChanged(obj, e.obj) {
+		obj.SetGeneration(e.obj.GetGeneration() + 1)
+	}
+	return c.succeed(e, obj)
 }

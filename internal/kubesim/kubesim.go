@@ -51,7 +51,7 @@ type Cluster struct {
 	tables map[string]*table // by resource
 
 	byUID      map[types.UID]*entry
-	dependents map[types.UID]map[types.UID]struct{} // owner to owned
+	dependents map[types.UID][]*entry // present versions of what names an owner, by resource and key
 
 	timers   timers
 	timerSeq uint64
@@ -105,7 +105,7 @@ func (c *Cluster) begin() {
 		c.tables[resource] = newTable()
 	}
 	c.byUID = map[types.UID]*entry{}
-	c.dependents = map[types.UID]map[types.UID]struct{}{}
+	c.dependents = map[types.UID][]*entry{}
 	c.machines = map[string]*machine{}
 	c.lostAt = map[string]time.Time{}
 	c.pods = map[string]*podState{}

@@ -40,7 +40,7 @@ type machine struct {
 // Join registers a machine as its kubelet would: it creates the Node, or takes
 // over an existing one of that name, whose spec stays as it is but for an empty
 // provider ID. A Node that is deleted while its machine is there does not come
-// back by itself.
+// back by itself, and a Node that was made otherwise has no kubelet.
 func (c *Cluster) Join(m Machine) error {
 	c.lock()
 	defer c.mu.Unlock()

@@ -1,8 +1,8 @@
 package kubesim
 
 import (
-	"cmp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -16,47 +16,67 @@ func priorityClass(e *entry) *schedulingv1.PriorityClass { return e.obj.(*schedu
 // that the garbage collector must look at.
 func (c *Cluster) observeOwnership(ch change) {
 	uid := ch.after.obj.GetUID()
-	if ch.before != nil {
-		for _, ref := range ch.before.obj.GetOwnerReferences() {
-			delete(c.dependents[ref.UID], uid)
-			if len(c.dependents[ref.UID]) == 0 {
-				delete(c.dependents, ref.UID)
-			}
-		}
-	}
 	if ch.deleted {
 		delete(c.byUID, uid)
+		for _, ref := range ch.before.obj.GetOwnerReferences() {
+			c.disown(ref.UID, ch.before)
+		}
 		if len(c.dependents[uid]) > 0 {
 			c.doomed = append(c.doomed, uid)
 		}
 		return
 	}
 	c.byUID[uid] = ch.after
-	for _, ref := range ch.after.obj.GetOwnerReferences() {
-		m := c.dependents[ref.UID]
-		if m == nil {
-			m = map[types.UID]struct{}{}
-			c.dependents[ref.UID] = m
+	refs := ch.after.obj.GetOwnerReferences()
+	if ch.before != nil {
+		for _, old := range ch.before.obj.GetOwnerReferences() {
+			if !slices.ContainsFunc(refs, func(r metav1.OwnerReference) bool { return r.UID == old.UID }) {
+				c.disown(old.UID, ch.before)
+			}
 		}
-		m[uid] = struct{}{}
+	}
+	for _, ref := range refs {
+		at, known := slices.BinarySearchFunc(c.dependents[ref.UID], ch.after, byResourceAndKey)
+		if known {
+			c.dependents[ref.UID][at] = ch.after
+		} else {
+			c.dependents[ref.UID] = slices.Insert(c.dependents[ref.UID], at, ch.after)
+		}
 		if c.byUID[ref.UID] == nil && ch.before == nil {
 			c.doomed = append(c.doomed, ref.UID)
 		}
 	}
 }
 
-// owned returns what names the owner, of one resource or of all for "", in
-// order of resource and key.
+// disown takes an object out of its former owner's list.
+func (c *Cluster) disown(owner types.UID, e *entry) {
+	at, known := slices.BinarySearchFunc(c.dependents[owner], e, byResourceAndKey)
+	if !known {
+		return
+	}
+	c.dependents[owner] = slices.Delete(c.dependents[owner], at, at+1)
+	if len(c.dependents[owner]) == 0 {
+		delete(c.dependents, owner)
+	}
+}
+
+func byResourceAndKey(a, b *entry) int {
+	if d := strings.Compare(a.kind.resource, b.kind.resource); d != 0 {
+		return d
+	}
+	return strings.Compare(a.key, b.key)
+}
+
+// owned returns a copy of the list of what names the owner, of one resource or
+// of all for "", in order of resource and key.
 func (c *Cluster) owned(owner types.UID, resource string) []*entry {
-	var found []*entry
-	for uid := range c.dependents[owner] {
-		if e := c.byUID[uid]; e != nil && (resource == "" || e.kind.resource == resource) {
+	all := c.dependents[owner]
+	found := make([]*entry, 0, len(all))
+	for _, e := range all {
+		if resource == "" || e.kind.resource == resource {
 			found = append(found, e)
 		}
 	}
-	slices.SortFunc(found, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(a.kind.resource, b.kind.resource), cmp.Compare(a.key, b.key))
-	})
 	return found
 }
 

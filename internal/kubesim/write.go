@@ -153,8 +153,7 @@ func (c *Cluster) serveNewVersion(q *call, old *entry, obj object) (answer, erro
 }
 
 // update stores the next version of an object, which the cluster then owns.
-// Nothing happens when nothing changed. An object under deletion whose last
-// finalizer went is removed.
+// Nothing happens when nothing changed.
 func (c *Cluster) update(old *entry, obj object, part part) (*entry, error) {
 	changed, err := c.revise(old, obj, part)
 	if err != nil {
@@ -163,11 +162,17 @@ func (c *Cluster) update(old *entry, obj object, part part) (*entry, error) {
 	if !changed {
 		return old, nil
 	}
+	return c.succeed(old, obj), nil
+}
+
+// succeed stores the next version of an object, and removes one under deletion
+// whose last finalizer went.
+func (c *Cluster) succeed(old *entry, obj object) *entry {
 	e := c.replace(old, obj)
 	if e.obj.GetDeletionTimestamp() != nil && len(e.obj.GetFinalizers()) == 0 && graceOver(e.obj) && !namespaceInUse(e.obj) {
-		return c.remove(e), nil
+		return c.remove(e)
 	}
-	return e, nil
+	return e
 }
 
 // revise makes obj a legal successor of old, or says why it is none; changed
