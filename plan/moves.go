@@ -28,31 +28,25 @@ func (d *decision) stays(st *nodeState, destinations []string) *reason.Reason {
 		if p.DeletionTimestamp != nil {
 			continue
 		}
-		moved := p.DeepCopy()
-		moved.Spec.NodeName = ""
 		to := ""
-		var why []reason.Reason
+		last := ""
 		for _, name := range destinations {
-			if name == st.Name() {
-				continue
-			}
-			refused := d.check.Refusals(moved, name)
-			if len(refused) == 0 {
+			if d.check.Fits(p, name) {
 				to = name
 				break
 			}
-			why = refused
+			last = name
 		}
 		if to == "" {
-			d.back(st)
-			words := "no other node is Ready"
-			if len(why) > 0 {
-				words = why[0].String()
+			words := "no other node can take pods"
+			if last != "" {
+				words = d.check.Refusals(p, last)[0].String()
 			}
+			d.back(st)
 			r := reason.New(reason.PodNowhereToGo, reason.Pod(p.Namespace, p.Name), "pod", cluster.Key(p), "why", words)
 			return &r
 		}
-		st.moves = append(st.moves, d.check.Place(moved, to))
+		st.moves = append(st.moves, d.check.Place(p, to))
 	}
 	return nil
 }

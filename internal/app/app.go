@@ -39,6 +39,7 @@ type Parts struct {
 	Log    *slog.Logger     // nil discards
 	Sinks  []Sink
 	Timing Timing
+	Began  func() // called when a cycle begins; may be nil
 }
 
 // Autoscaler is one wired sluice. Start it, then either Step it by hand or Run it; not both.
@@ -81,6 +82,9 @@ func (a *Autoscaler) Seen(resource string) uint64 { return a.observer.Seen(resou
 func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	began := time.Now()
 	a.cycle++
+	if a.parts.Began != nil {
+		a.parts.Began()
+	}
 	seen, err := observe(ctx, a.parts.Cloud, a.observer.Objects, a.parts.Now)
 	if err != nil {
 		err = fmt.Errorf("cycle %d: %w", a.cycle, err)

@@ -1,0 +1,127 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/internal/web"
+	"sluice.dev/sluice/policy"
+)
+
+// Options are everything that one process needs.
+type Options struct {
+	Kube   *rest.Config
+	Azure  azure.Options
+	Policy *policy.Policy
+	DryRun bool // decide and tell, write nothing: no lease, event or ConfigMap either (S-24)
+	Timing Timing
+	Log    *slog.Logger
+
+	Election    Election
+	Namespace   string // of the status ConfigMap
+	WriteStatus bool
+	StatusName  string
+
+	Address       string        // of metrics, health and the read-only API; "" for none
+	Listener      net.Listener  // instead of Address, for who wants to choose the port; closed at the end
+	MaxInactivity time.Duration // /healthz fails when no cycle has begun for so long
+
+	Journal         string // path; "" for none
+	JournalMaxBytes int64
+
+	Version string
+}
+
+// Run is one process: it serves metrics and health, waits for its turn to lead, and then turns the loop until ctx is done, whose
+// error it returns. Other errors are one sentence for the operator.
+func Run(ctx context.Context, o Options) error {
+	report.BridgeKlog(o.Log)
+	client, err := kubernetes.NewForConfig(o.Kube)
+	if err != nil {
+		return fmt.Errorf("connect to the API server: %w", err)
+	}
+	provider, err := azure.New(ctx, o.Azure)
+	if err != nil {
+		return err
+	}
+	metrics := report.NewMetrics()
+	server := web.New(web.Options{Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity})
+	sinks := []Sink{logSink{report.NewLog(o.Log)}, metricsSink{metrics}, webSink{server}}
+	if !o.DryRun {
+		sinks = append(sinks, eventsSink{&report.Events{Client: client, Instance: o.Election.Identity, Namespace: o.Namespace, Name: o.StatusName}})
+	}
+	if o.WriteStatus && !o.DryRun {
+		sinks = append(sinks, statusSink{&report.Status{Client: client, Namespace: o.Namespace, Name: o.StatusName}, o.Log})
+	}
+	if o.Journal != "" {
+		file, err := OpenJournal(o.Journal, o.JournalMaxBytes)
+		if err != nil {
+			return err
+		}
+		defer file.Close() //nolint:errcheck // every entry was written when its cycle ended
+		sinks = append(sinks, file)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stopped, err := serve(o, server.Handler(), cancel)
+	if err != nil {
+		return err
+	}
+	defer stopped()
+
+	o.Log.Info("starting", "version", o.Version, "dry-run", o.DryRun)
+	if o.Election.Enabled && !o.DryRun {
+		server.StandBy()
+	}
+	err = lead(ctx, client, o.election(), o.Log, func(ctx context.Context) error {
+		server.Lead()
+		a := New(Parts{
+			Client: client, Cloud: provider, Policy: o.Policy, DryRun: o.DryRun, Log: o.Log, Sinks: sinks, Timing: o.Timing, Began: server.CycleBegan,
+		})
+		if err := a.Start(ctx); err != nil {
+			return err
+		}
+		return a.Run(ctx)
+	})
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return err
+}
+
+// election is the configured one, or none in a dry run, which must not keep another autoscaler from leading.
+func (o Options) election() Election {
+	e := o.Election
+	e.Enabled = e.Enabled && !o.DryRun
+	return e
+}
+
+// serve answers HTTP until the returned function is called. A server that dies later stops the process through fail.
+func serve(o Options, handler http.Handler, fail context.CancelCauseFunc) (stop func(), err error) {
+	listener := o.Listener
+	if listener == nil {
+		if o.Address == "" {
+			return func() {}, nil
+		}
+		if listener, err = net.Listen("tcp", o.Address); err != nil {
+			return nil, fmt.Errorf("--address=%s: %w; choose another address or leave it empty", o.Address, err)
+		}
+	}
+	s := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			fail(fmt.Errorf("serve %s: %w", listener.Addr(), err))
+		}
+	}()
+	return func() { _ = s.Close() }, nil
+}

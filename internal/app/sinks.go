@@ -1,0 +1,54 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/internal/web"
+	"sluice.dev/sluice/journal"
+)
+
+// Each view of an entry as a [Sink].
+type (
+	logSink     struct{ log *report.Log }
+	metricsSink struct{ metrics *report.Metrics }
+	webSink     struct{ server *web.Server }
+	eventsSink  struct{ events *report.Events }
+	statusSink  struct {
+		status *report.Status
+		log    *slog.Logger
+	}
+)
+
+func (s logSink) Report(ctx context.Context, e journal.Entry, took time.Duration) error {
+	s.log.Report(ctx, e, took)
+	return nil
+}
+
+func (s metricsSink) Report(_ context.Context, e journal.Entry, took time.Duration) error {
+	s.metrics.Report(e, took)
+	return nil
+}
+
+func (s metricsSink) Problem(context.Context, error) { s.metrics.CycleFailed() }
+
+func (s webSink) Report(_ context.Context, e journal.Entry, _ time.Duration) error {
+	s.server.Report(e)
+	return nil
+}
+
+func (s eventsSink) Report(ctx context.Context, e journal.Entry, _ time.Duration) error {
+	return s.events.Report(ctx, e)
+}
+
+func (s statusSink) Report(ctx context.Context, e journal.Entry, _ time.Duration) error {
+	return s.status.Report(ctx, e)
+}
+
+func (s statusSink) Problem(ctx context.Context, err error) {
+	if err := s.status.Problem(ctx, err.Error()); err != nil && ctx.Err() == nil {
+		s.log.Warn("status not written", "err", err)
+	}
+}
