@@ -1,9 +1,11 @@
 package kubesim_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sluice.dev/sluice/internal/kubesim"
@@ -92,18 +94,43 @@ func TestSchedulerSaysWhy(t *testing.T) {
 }
 
 func TestSchedulerKeepsPodsApartAndTogether(t *testing.T) {
-	w := newWorld(t)
-	w.join("n0", "8")
-	w.join("n1", "4")
-	term := []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
-	for _, name := range []string{"a", "b", "c"} {
-		p := pod(name, "1")
-		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: term}}
-		w.create(p)
+	web := []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
+	apart := &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: web}}
+	near := &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: web}}
+	spread := []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: web[0].LabelSelector}}
+	other := map[string]string{"app": "other"}
+	with := func(labels map[string]string, a *corev1.Affinity, s []corev1.TopologySpreadConstraint) *corev1.Pod {
+		p := pod("", "1")
+		p.Labels, p.Spec.Affinity, p.Spec.TopologySpreadConstraints = labels, a, s
+		return p
 	}
-	w.settle()
-	got := [3]string{w.pod("a").Spec.NodeName, w.pod("b").Spec.NodeName, w.pod("c").Spec.NodeName}
-	if got != [3]string{"n0", "n1", ""} {
-		t.Errorf("placed on %v, want one a node and the third waiting", got)
+	plain := pod("", "1").Labels
+	for name, tc := range map[string]struct {
+		pods []*corev1.Pod // created in this order; n0 has room for 8, n1 for 4
+		want []string      // where each goes, "" for nowhere
+	}{
+		"one a node and the third waits":           {[]*corev1.Pod{with(plain, apart, nil), with(plain, apart, nil), with(plain, apart, nil)}, []string{"n0", "n1", ""}},
+		"away from a pod that does not mind":       {[]*corev1.Pod{with(plain, nil, nil), with(other, apart, nil)}, []string{"n0", "n1"}},
+		"a placed pod keeps others away":           {[]*corev1.Pod{with(other, apart, nil), with(plain, nil, nil)}, []string{"n0", "n1"}},
+		"next to the one it wants":                 {[]*corev1.Pod{with(plain, nil, nil), with(other, near, nil), with(other, near, nil), with(other, near, nil), with(other, near, nil), with(other, near, nil)}, []string{"n0", "n0", "n0", "n0", "n0", "n0"}},
+		"nobody there to be next to":               {[]*corev1.Pod{with(other, near, nil)}, []string{""}},
+		"the first of a kind that wants its like":  {[]*corev1.Pod{with(plain, near, nil)}, []string{"n0"}},
+		"spread evenly though one node is emptier": {[]*corev1.Pod{with(plain, nil, spread), with(plain, nil, spread), with(plain, nil, spread), with(plain, nil, spread)}, []string{"n0", "n1", "n0", "n1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.join("n0", "8")
+			w.join("n1", "4")
+			var got []string
+			for i, p := range tc.pods {
+				p.Name = fmt.Sprintf("p%d", i)
+				w.create(p)
+				w.settle()
+				got = append(got, w.pod(p.Name).Spec.NodeName)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("nodes (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
