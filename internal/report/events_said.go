@@ -68,9 +68,9 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*corev1.Pod, st
 	case plan.Cordon:
 		return []event{normal(nodeObject(entry, d.Node), scaleDown, fmt.Sprintf("cordoned, machine %s of group %s will be deleted: %s", d.Instance, d.Group, because), "cordon")}
 	case plan.Uncordon:
-		return []event{normal(nodeObject(entry, d.Node), scaleDownAbandoned, "uncordoned, removal abandoned: "+phrases(verdictOr(entry, d), reason.Node(d.Node)), string(d.Because.Code))}
+		return []event{normal(nodeObject(entry, d.Node), scaleDownAbandoned, "uncordoned: "+phrases(verdictOr(entry, d), reason.Node(d.Node)), string(d.Because.Code))}
 	case plan.Evict:
-		events := []event{normal(nodeObject(entry, d.Node), scaleDown, "evicting pods: "+because, "evict")}
+		events := []event{normal(nodeObject(entry, d.Node), scaleDown, "draining: "+because, "evict")}
 		if p := pods[d.Pod]; p != nil {
 			events = append(events, normal(podObject(p), scaleDown, fmt.Sprintf("deleting pod for node scale down: node %s is being removed", d.Node), ""))
 		}

@@ -176,9 +176,10 @@ func describeNode(n *cluster.Node) string {
 	case len(n.Suspects) > 0:
 		words += fmt.Sprintf(" that could be any of %d machines", len(n.Suspects))
 	}
-	words += ", not Ready"
 	if cluster.Ready(n.Object) {
-		words = words[:len(words)-len("not Ready")] + "Ready"
+		words += ", Ready"
+	} else {
+		words += ", not Ready"
 	}
 	daemons := 0
 	for _, p := range n.Pods {

@@ -124,7 +124,7 @@ func removalReason(n *cluster.Node) string {
 
 func (c compatibleMetrics) reportState(entry journal.Entry) {
 	all := count(entry, "")
-	c.safe.Set(flag(all.healthy(entry.Policy.Health)))
+	c.safe.Set(indicator(all.healthy(entry.Policy.Health)))
 	c.nodesMax.Set(float64(entry.Policy.Growth.MaxNodes))
 	for state, n := range map[string]int{
 		"ready": all.ready, "unready": all.unready, "notStarted": all.notStarted, "suspended": all.suspended,

@@ -72,12 +72,12 @@ func (m *Metrics) reportGroups(entry journal.Entry) {
 		m.groups.nodes.WithLabelValues(id).Set(float64(nodes[g.ID]))
 		v, _ := entry.Plan.Verdict(reason.Group(id))
 		_, resting := find(v.Because, reason.GroupBackoff)
-		m.groups.backoff.WithLabelValues(id).Set(flag(resting))
+		m.groups.backoff.WithLabelValues(id).Set(indicator(resting))
 	}
 }
 
-// flag is 1 for true.
-func flag(b bool) float64 {
+// indicator is 1 for true.
+func indicator(b bool) float64 {
 	if b {
 		return 1
 	}

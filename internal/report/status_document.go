@@ -40,12 +40,12 @@ type condition struct {
 }
 
 type clusterHealth struct {
-	condition 
+	condition
 	NodeCounts nodeCounts `json:"nodeCounts"`
 }
 
 type groupHealth struct {
-	condition          
+	condition
 	NodeCounts          nodeCounts `json:"nodeCounts"`
 	CloudProviderTarget int        `json:"cloudProviderTarget"`
 	MinSize             int        `json:"minSize"`
@@ -53,7 +53,7 @@ type groupHealth struct {
 }
 
 type scaleUpStatus struct {
-	condition  
+	condition
 	BackoffInfo backoffInfo `json:"backoffInfo"`
 }
 
@@ -63,7 +63,7 @@ type backoffInfo struct {
 }
 
 type scaleDownStatus struct {
-	condition 
+	condition
 	Candidates int `json:"candidates,omitempty"`
 }
 

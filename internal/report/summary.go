@@ -35,7 +35,8 @@ type GroupLine struct {
 func NewOverview(entry journal.Entry) Overview {
 	o := Overview{
 		Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Next: entry.Plan.Next,
-		Deeds: Deeds(entry), Pending: map[plan.Outcome]int{},
+		Deeds: append([]Deed{}, Deeds(entry)...), Groups: []GroupLine{}, Pending: map[plan.Outcome]int{},
+		Stuck: []plan.Verdict{}, Removable: []plan.Verdict{},
 	}
 	for _, v := range entry.Plan.Verdicts {
 		switch {

@@ -1,0 +1,206 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/yaml"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan"
+)
+
+// shown is the status ConfigMap at the API server.
+func shown(t *testing.T, client *fake.Clientset) *corev1.ConfigMap {
+	t.Helper()
+	m, err := client.CoreV1().ConfigMaps(StatusNamespace).Get(context.Background(), StatusName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func report(t *testing.T, s *Status, w *world) {
+	t.Helper()
+	if err := s.Report(context.Background(), w.decide(accepted())); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStatusHasTheFormThatToolsForClusterAutoscalerRead(t *testing.T) {
+	w := newWorld()
+	w.group("agents", 1, 3, 2)
+	w.pod("busy", "3", "agents-0")
+	w.machine(w.group("gpu", 0, 2, 0), 4).Created = noon.Add(-time.Minute)
+	w.groups[1].Capacity = 1
+	w.group("spot", 0, 5, 0)
+	w.memory.Groups = map[cluster.GroupID]plan.GroupMemory{
+		"spot": {Backoff: plan.Backoff{Until: noon.Add(time.Minute), Length: 5 * time.Minute, Last: noon.Add(-4 * time.Minute), Code: "AllocationFailed", Message: strings.Repeat("x", 600)}},
+	}
+	client := fake.NewClientset()
+	report(t, &Status{Client: client}, w)
+	m := shown(t, client)
+	if got := m.Annotations["cluster-autoscaler.kubernetes.io/last-updated"]; got != "2026-03-01 12:00:00 +0000 UTC" {
+		t.Errorf("last-updated %q", got)
+	}
+	golden(t, strings.ReplaceAll(m.Data["status"], strings.Repeat("x", 500), "500 characters"))
+}
+
+func TestStatusIsWrittenWhenSomethingChangesAndOnceAMinute(t *testing.T) {
+	client := fake.NewClientset()
+	s := &Status{Client: client}
+	w := newWorld()
+	w.group("agents", 1, 3, 1)
+	writes := func() int {
+		n := 0
+		for _, a := range client.Actions() {
+			if a.GetVerb() == "create" || a.GetVerb() == "update" {
+				n++
+			}
+		}
+		return n
+	}
+	for _, step := range []struct {
+		after time.Duration
+		do    func()
+		want  int
+		why   string
+	}{
+		{0, func() {}, 1, "there was none"},
+		{10 * time.Second, func() {}, 1, "nothing changed"},
+		{20 * time.Second, func() { w.groups[0].Max = 4 }, 2, "a limit changed"},
+		{30 * time.Second, func() {}, 2, "nothing changed"},
+		{79 * time.Second, func() {}, 2, "nothing changed for less than a minute"},
+		{80 * time.Second, func() {}, 3, "a minute passed"},
+	} {
+		w.at = noon.Add(step.after)
+		step.do()
+		report(t, s, w)
+		if got := writes(); got != step.want {
+			t.Errorf("%s after %s: %d writes in all, want %d", step.why, step.after, got, step.want)
+		}
+	}
+}
+
+func TestTransitionTimesSurviveARestart(t *testing.T) {
+	client := fake.NewClientset()
+	w := newWorld()
+	w.group("agents", 1, 3, 1)
+	report(t, &Status{Client: client}, w)
+
+	w.at = noon.Add(time.Hour)
+	w.pod("huge-0", "64", "")
+	w.groups[0].Problem = "403 AuthorizationFailed"
+	after := &Status{Client: client}
+	report(t, after, w)
+	group := after.last.NodeGroups[0]
+	if got := group.ScaleDown.LastTransitionTime; got == nil || !got.Equal(noon) {
+		t.Errorf("scaleDown has not changed since %s, but says %v", noon, got)
+	}
+	if group.Health.Status != "Unhealthy" || group.ScaleUp.Status != "Unhealthy" {
+		t.Errorf("an unreadable group is %s and %s", group.Health.Status, group.ScaleUp.Status)
+	}
+	if got := group.Health.LastTransitionTime; got == nil || !got.Equal(w.at) {
+		t.Errorf("health changed at %s, but says %v", w.at, got)
+	}
+}
+
+func TestProblemShowsThatNothingCanBeSeen(t *testing.T) {
+	now := noon.Add(30 * time.Second)
+	clock := func() time.Time { return now }
+	t.Run("before the first cycle", func(t *testing.T) {
+		client := fake.NewClientset()
+		if err := (&Status{Client: client, Now: clock}).Problem(context.Background(), "sign in: 401 invalid_client"); err != nil {
+			t.Fatal(err)
+		}
+		text := shown(t, client).Data["status"]
+		for _, want := range []string{"autoscalerStatus: Initializing\n", "message: 'sign in: 401 invalid_client'\n", "status: Unhealthy\n", "lastProbeTime: null\n"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in\n%s", want, text)
+			}
+		}
+	})
+	t.Run("between cycles", func(t *testing.T) {
+		client := fake.NewClientset()
+		s := &Status{Client: client, Now: clock}
+		w := newWorld()
+		w.group("agents", 1, 3, 1)
+		report(t, s, w)
+		before, err := yaml.Marshal(s.last.NodeGroups)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Problem(context.Background(), "the API server is silent"); err != nil {
+			t.Fatal(err)
+		}
+		after, err := yaml.Marshal(s.last.NodeGroups)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "what was known of groups", string(after), string(before))
+		health := s.last.ClusterWide.Health
+		if health.Status != "Unhealthy" || !health.LastTransitionTime.Equal(now) || s.last.Message != "the API server is silent" || s.last.AutoscalerStatus != "Running" {
+			t.Errorf("status %+v, message %q, %s", health.condition, s.last.Message, s.last.AutoscalerStatus)
+		}
+		w.at = noon.Add(40 * time.Second)
+		report(t, s, w)
+		if s.last.Message != "" || s.last.ClusterWide.Health.Status != "Healthy" {
+			t.Errorf("after a good cycle: message %q, %s", s.last.Message, s.last.ClusterWide.Health.Status)
+		}
+	})
+}
+
+func TestStatusLeavesOtherKeysOfTheConfigMapAlone(t *testing.T) {
+	m := statusMap()
+	m.Data = map[string]string{"note": "ours", "status": "Cluster-autoscaler status at 2018-10-02:\n: not yaml"}
+	m.Annotations = map[string]string{"team": "infra"}
+	client := fake.NewClientset(m)
+	report(t, &Status{Client: client}, newWorld())
+	got := shown(t, client)
+	if got.Data["note"] != "ours" || got.Annotations["team"] != "infra" || got.UID != "status-uid" {
+		t.Errorf("ConfigMap is now %v %v %s", got.Data, got.Annotations, got.UID)
+	}
+	if !strings.Contains(got.Data["status"], "message: Cluster has no nodes.\n") {
+		t.Errorf("status\n%s", got.Data["status"])
+	}
+}
+
+func TestAStatusThatCouldNotBeWrittenIsWrittenByTheNextCycle(t *testing.T) {
+	client := fake.NewClientset(statusMap())
+	s := &Status{Client: client}
+	w := newWorld()
+	report(t, s, w)
+	outage := true
+	client.PrependReactor("update", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return outage, nil, errors.New("connection refused")
+	})
+	w.group("agents", 0, 3, 1)
+	if err := s.Report(context.Background(), w.decide(accepted())); err == nil {
+		t.Fatal("Report hid the client's error")
+	}
+	outage = false
+	report(t, s, w)
+	if !strings.Contains(shown(t, client).Data["status"], "name: agents\n") {
+		t.Errorf("status\n%s", shown(t, client).Data["status"])
+	}
+}
+
+func TestADryRunWritesNoStatus(t *testing.T) {
+	client := fake.NewClientset()
+	e := newWorld().decide(accepted())
+	e.DryRun = true
+	if err := (&Status{Client: client}).Report(context.Background(), e); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(client.Actions()); n != 0 {
+		t.Errorf("%d requests in a dry run", n)
+	}
+}

@@ -1,0 +1,52 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"sluice.dev/sluice/plan"
+)
+
+func TestSummaryTellsATiredOperatorWhatWouldHappen(t *testing.T) {
+	w := growing()
+	w.pod("huge-1", "64", "")
+	w.group("spare", 0, 2, 1)
+	w.cordon("spare-0", "idle", time.Minute)
+	w.pod("web-1", "3", "")
+	e := w.decide(plan.Result{})
+	e.Results = nil // nobody performs a plan that is only shown
+	var out bytes.Buffer
+	if err := Summary(&out, e); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, out.String())
+}
+
+func TestSummaryOfAQuietClusterIsShort(t *testing.T) {
+	w := newWorld()
+	w.group("agents", 1, 3, 1)
+	w.pod("busy", "3", "agents-0")
+	var out bytes.Buffer
+	if err := Summary(&out, w.decide(accepted())); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, out.String())
+}
+
+func TestSummaryJSONHasEveryListEvenWhenEmpty(t *testing.T) {
+	var out bytes.Buffer
+	if err := SummaryJSON(&out, newWorld().decide(accepted())); err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]json.RawMessage
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range []string{"actions", "groups", "stuck", "removable"} {
+		if string(got[list]) != "[]" {
+			t.Errorf("%s is %s, want []", list, got[list])
+		}
+	}
+}
