@@ -183,7 +183,7 @@ func TestAReadThatBreaksOffLeavesWhatWasKnown(t *testing.T) {
 			w.now = w.now.Add(2 * time.Minute)
 			gs, _ := w.Groups(context.Background())
 			g := byID(gs)["agents"]
-			if g == nil || g.Usable() {
+			if g == nil || g.Usable() || g.Read.Complete && g.Problem == "" {
 				t.Fatalf("decisions may rest on %+v", g)
 			}
 			if len(g.Instances) != 5 {
@@ -299,6 +299,14 @@ func TestUnfitScaleSetsSaySo(t *testing.T) {
 			t.Errorf("%s: Group gives %v, want invalid", id, err)
 		}
 	}
+	before := w.sim.Counters()
+	for range 3 {
+		w.now = w.now.Add(10 * time.Second)
+		w.groups()
+	}
+	if reads, _ := spent(before, w.sim.Counters()); reads != 0 {
+		t.Errorf("%d reads within the cache's time, want none", reads)
+	}
 }
 
 func TestALostAnswerIsFoundOutByReading(t *testing.T) {
@@ -339,6 +347,18 @@ func TestOneDeletionAtATimeInAScaleSet(t *testing.T) {
 	w.pass(5 * time.Minute)
 	if g := w.groups()["agents"]; g.Capacity != 4 || g.Instance("0") != nil || !w.NextPoll().IsZero() {
 		t.Errorf("after all: %+v, next poll %s", g, w.NextPoll())
+	}
+}
+
+func TestADeletionIsSeenSoonAfterItBegan(t *testing.T) {
+	w := newWorld(t, set("agents", 3))
+	w.open(w.options("0:9:agents"))
+	g, err := w.Group(context.Background(), "agents")
+	w.must(err)
+	w.must(w.DeleteInstances(context.Background(), g, []cluster.Machine{g.Instances[1].Machine()}))
+	w.pass(15 * time.Second)
+	if g := w.groups()["agents"]; g.Capacity != 2 || g.Instance("1").State != cluster.StateDeleting {
+		t.Errorf("capacity %d and machine 1 %s, want 2 and deleting", g.Capacity, g.Instance("1").State)
 	}
 }
 
@@ -403,7 +423,7 @@ func TestOperationsAreNotPolledTooOften(t *testing.T) {
 		polls      int
 	}{
 		"not more than once in five seconds": {time.Second, 12},
-		"not before Azure wants it":          {20 * time.Second, 3},
+		"not before Azure wants it":          {25 * time.Second, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, set("agents", 1))

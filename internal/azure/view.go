@@ -161,7 +161,7 @@ func providerID(id string) string {
 
 // short says whether the list holds fewer machines than a scale set at rest wants, which means that it was cut or is old.
 func (r *reading) short() bool {
-	if r.set.SKU == nil || r.set.Properties == nil || val(r.set.Properties.ProvisioningState) != "Succeeded" {
+	if r.set.SKU == nil || r.set.Properties == nil || val(r.set.Properties.ProvisioningState) != "Succeeded" || unfit(r.set) != "" {
 		return false
 	}
 	staying := int64(0)

@@ -1,0 +1,68 @@
+package azure
+
+import (
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// machine is a failed machine whose instance view says nothing of the reason.
+func machine(id, uid string) *armcompute.VirtualMachineScaleSetVM {
+	return &armcompute.VirtualMachineScaleSetVM{
+		ID: new("/subscriptions/s/resourceGroups/g/providers/x/" + id), InstanceID: new(id),
+		Properties: &armcompute.VirtualMachineScaleSetVMProperties{VMID: new(uid), ProvisioningState: new("Failed")},
+	}
+}
+
+func TestAnOperationsBlameStaysWithTheMachineAndNotWithItsID(t *testing.T) {
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	said := &cluster.Failure{At: at, Code: "AllocationFailed"}
+	g := &group{id: "agents", name: "agents", blameID: map[string]*cluster.Failure{"7": said}}
+	read := func(uid string) *cluster.Instance {
+		t.Helper()
+		set := &armcompute.VirtualMachineScaleSet{Name: new("agents"), SKU: &armcompute.SKU{Capacity: new(int64(1))}}
+		r := &reading{set: set, machines: []*armcompute.VirtualMachineScaleSetVM{machine("7", uid)}, at: at, whole: true}
+		if err := g.take(r); err != nil {
+			t.Fatal(err)
+		}
+		return g.view.Instances[0]
+	}
+	if in := read("A-1"); in.Failure != said {
+		t.Errorf("failure %+v, want what the operation said", in.Failure)
+	}
+	if in := read("a-1"); in.Failure != said {
+		t.Errorf("failure %+v at the next read, want what the operation said", in.Failure)
+	}
+	if in := read("b-2"); in.Failure == said {
+		t.Errorf("another machine under the same id is blamed")
+	}
+}
+
+func TestTwoMachinesUnderOneIDAreNoReading(t *testing.T) {
+	g := &group{id: "agents", name: "agents"}
+	set := &armcompute.VirtualMachineScaleSet{Name: new("agents"), SKU: &armcompute.SKU{Capacity: new(int64(2))}}
+	twice := &reading{set: set, whole: true, machines: []*armcompute.VirtualMachineScaleSetVM{machine("7", "a"), machine("7", "b")}}
+	if err := g.take(twice); err == nil || g.view != nil {
+		t.Errorf("error %v, view %+v: want an error and no view", err, g.view)
+	}
+	moved := &reading{set: set, whole: true, machines: []*armcompute.VirtualMachineScaleSetVM{machine("7", "a"), machine("7", "a"), machine("8", "b")}}
+	if err := g.take(moved); err != nil || len(g.view.Instances) != 2 {
+		t.Errorf("error %v: want a machine that two pages list counted once", err)
+	}
+}
+
+func TestACloudThatLeavesOutTheIDIsNotBelieved(t *testing.T) {
+	g := &group{id: "agents", name: "agents"}
+	set := &armcompute.VirtualMachineScaleSet{Name: new("agents"), SKU: &armcompute.SKU{Capacity: new(int64(-1))}}
+	nameless := machine("7", "a")
+	nameless.InstanceID = nil
+	if err := g.take(&reading{set: set, whole: true, machines: []*armcompute.VirtualMachineScaleSetVM{nameless}}); err == nil {
+		t.Errorf("a machine without an id is believed")
+	}
+	if err := g.take(&reading{set: set, whole: true}); err != nil || g.view.Capacity != -1 || g.view.Read.Complete {
+		t.Errorf("error %v, view %+v: want an unknown capacity and an incomplete read", err, g.view)
+	}
+}
