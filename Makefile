@@ -1,4 +1,5 @@
-# Everything needs Go alone: no C compiler, no tool installed by hand. Tools are built from tools.mod on first use.
+# Everything needs Go alone: no C compiler, no tool installed by hand. Tools are built from tools.mod on first use. All
+# targets build with the same flags, so that they share the build cache: the Kubernetes packages are compiled once.
 export CGO_ENABLED = 0
 
 GO      ?= go
@@ -14,11 +15,11 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/sluice
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/sluice ./cmd/sluice
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/sluice ./cmd/sluice
 
 .PHONY: playground
 playground: ## play the story on a real control plane; ARGS=--keep leaves it up for kubectl
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/playground ./cmd/playground
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/playground ./cmd/playground
 	@bin/playground $(ARGS)
 
 .PHONY: test

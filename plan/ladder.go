@@ -77,11 +77,11 @@ func (d *decision) climb(st *nodeState) {
 	deadline := removal.Since.Add(d.allowed.Removal.DrainDeadline)
 	switch pod, rescued := d.rescues[name]; {
 	case rescued:
-		d.takeDown(st, NodeRescue, reason.New(reason.NodeCounted, about, "pod", pod))
+		d.takeDown(st, reason.New(reason.NodeCounted, about, "pod", pod))
 	case st.Marked.UID != st.Instance.UID:
-		d.takeDown(st, NodeRescue, reason.New(reason.RemovalAbandoned, about))
+		d.takeDown(st, reason.New(reason.RemovalAbandoned, about))
 	case !d.allowed.Removal.Enabled:
-		d.takeDown(st, NodeRescue, reason.New(reason.RemovalDisabled, about))
+		d.takeDown(st, reason.New(reason.RemovalDisabled, about))
 	case d.unhealthy != nil:
 		d.judge(about, NodeDrain, d.unhealthy...)
 	case g.blockedRead() != nil:
@@ -92,7 +92,7 @@ func (d *decision) climb(st *nodeState) {
 		d.wake(wait)
 		d.judge(about, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "delay", d.allowed.Removal.AfterTaint))
 	case g.Capacity-len(d.leaving[g.ID])-1 < g.Min:
-		d.takeDown(st, NodeRescue, d.atMin(g))
+		d.takeDown(st, d.atMin(g))
 	default:
 		why := reason.New(reason.NodeDrained, about)
 		d.leaving[g.ID] = append(d.leaving[g.ID], Leaving{st.Instance.Machine(), name, why})
@@ -105,12 +105,12 @@ func (d *decision) drain(st *nodeState, wait, deadline time.Time) {
 	about := reason.Node(st.Name())
 	why := d.stays(st, d.destinations(st))
 	if why != nil && (why.Code != reason.PodBudget || !d.now.Before(deadline)) {
-		d.takeDown(st, NodeRescue, reason.New(reason.RemovalAbandoned, about), *why)
+		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *why)
 		return
 	}
 	draining := reason.New(reason.NodeDraining, about, "pods", len(st.movers))
 	if !d.now.Before(deadline) {
-		d.takeDown(st, NodeRescue, reason.New(reason.RemovalAbandoned, about), draining)
+		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), draining)
 		return
 	}
 	d.wake(deadline)
@@ -161,12 +161,12 @@ func (d *decision) bury(st *nodeState, removal cluster.Removal) {
 }
 
 // takeDown takes a node off the ladder.
-func (d *decision) takeDown(st *nodeState, outcome Outcome, because ...reason.Reason) {
+func (d *decision) takeDown(st *nodeState, because ...reason.Reason) {
 	d.back(st)
 	d.groups[st.Group].leaving--
 	d.inFlight--
 	d.ladder = append(d.ladder, Uncordon{st.Name(), st.Object.UID, because[0]})
-	d.judge(reason.Node(st.Name()), outcome, because...)
+	d.judge(reason.Node(st.Name()), NodeRescue, because...)
 }
 
 // considerIdle cordons nodes that have carried nothing but daemons for long enough, the longest idle first.

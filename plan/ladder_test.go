@@ -203,6 +203,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
+			complete(t, p)
 			for about, want := range c.verdict {
 				if got := verdictOf(p, ref(about)); got != want {
 					t.Errorf("%s: %q, want %q", about, got, want)

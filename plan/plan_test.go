@@ -3,6 +3,7 @@ package plan_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +55,22 @@ func verdictOf(p plan.Plan, about reason.Ref) string {
 		line += " " + string(r.Code)
 	}
 	return line
+}
+
+// complete fails when a reason of the plan lacks a fact that its sentence names.
+func complete(t *testing.T, p plan.Plan) {
+	t.Helper()
+	for _, v := range p.Verdicts {
+		for _, r := range v.Because {
+			template, _ := reason.Template(r.Code)
+			for _, part := range strings.Split(template, "{")[1:] {
+				name, _, _ := strings.Cut(part, "}")
+				if _, ok := r.Facts[name]; !ok && name != "about" {
+					t.Errorf("%s: reason %s lacks the fact %q", v.Subject, r.Code, name)
+				}
+			}
+		}
+	}
 }
 
 func pods(n int, change ...func(*corev1.Pod)) []any {
@@ -184,6 +201,7 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
+			complete(t, p)
 			for about, want := range c.verdict {
 				if got := verdictOf(p, ref(about)); got != want {
 					t.Errorf("%s: %q, want %q", about, got, want)

@@ -40,11 +40,17 @@ func (r Ref) String() string {
 	return string(r.Kind) + " " + r.Name
 }
 
-// Group, Node, Pod and Instance are Refs to the thing of that kind.
-func Group(id string) Ref            { return Ref{KindGroup, id} }
-func Node(name string) Ref           { return Ref{KindNode, name} }
+// Group is a Ref to a node group.
+func Group(id string) Ref { return Ref{KindGroup, id} }
+
+// Node is a Ref to a node.
+func Node(name string) Ref { return Ref{KindNode, name} }
+
+// Pod is a Ref to a pod.
 func Pod(namespace, name string) Ref { return Ref{KindPod, namespace + "/" + name} }
-func Instance(group, id string) Ref  { return Ref{KindInstance, group + "/" + id} }
+
+// Instance is a Ref to a machine of a group.
+func Instance(group, id string) Ref { return Ref{KindInstance, group + "/" + id} }
 
 // Reason is one cause of a verdict or a refusal. It is a value: nobody changes Facts after it was made.
 type Reason struct {

@@ -3,6 +3,7 @@ package clustertest
 
 import (
 	"fmt"
+	"sort"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -171,7 +172,7 @@ func Born(t time.Time) func(*cluster.Instance) {
 	return func(i *cluster.Instance) { i.Created = t }
 }
 
-// Objects sorts objects into the kinds that a snapshot is made of.
+// Objects sorts objects into the kinds that a snapshot is made of, and each kind by name.
 func Objects(all ...any) cluster.Objects {
 	var os cluster.Objects
 	for _, o := range all {
@@ -186,5 +187,7 @@ func Objects(all ...any) cluster.Objects {
 			panic(fmt.Sprintf("clustertest.Objects: %T", o))
 		}
 	}
+	sort.Slice(os.Nodes, func(i, j int) bool { return os.Nodes[i].Name < os.Nodes[j].Name })
+	sort.Slice(os.Pods, func(i, j int) bool { return cluster.Key(os.Pods[i]) < cluster.Key(os.Pods[j]) })
 	return os
 }

@@ -1,0 +1,80 @@
+package reason_test
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"testing"
+
+	"sluice.dev/sluice/reason"
+)
+
+func TestEveryCodeHasASentence(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "codes.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 {
+			return true
+		}
+		lit, ok := spec.Values[0].(*ast.BasicLit)
+		if !ok {
+			return true
+		}
+		code, err := strconv.Unquote(lit.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		declared++
+		if code != spec.Names[0].Name {
+			t.Errorf("code %q is declared as %s", code, spec.Names[0].Name)
+		}
+		if _, ok := reason.Template(reason.Code(code)); !ok {
+			t.Errorf("code %s has no sentence", code)
+		}
+		return true
+	})
+	if got := len(reason.Codes()); got != declared {
+		t.Errorf("%d codes have sentences, %d are declared", got, declared)
+	}
+}
+
+func TestSentences(t *testing.T) {
+	cases := map[string]struct {
+		reason reason.Reason
+		want   string
+	}{
+		"facts fill their places":            {reason.New(reason.InsufficientResource, reason.Ref{}, "resource", "cpu", "needs", 3, "free", "1"), "Insufficient cpu (needs 3, free 1)"},
+		"the subject leads":                  {reason.New(reason.GroupAtMax, reason.Group("a"), "capacity", 5, "max", 5), "group a: max node group size reached (capacity 5, max 5)"},
+		"a code of a newer version is shown": {reason.New("Novel", reason.Node("n"), "b", 2, "a", 1), "node n: Novel a=1 b=2"},
+	}
+	for name, c := range cases {
+		if got := c.reason.String(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestPaperCarriesTheSentence(t *testing.T) {
+	r := reason.New(reason.PodOfJob, reason.Pod("default", "x"), "pod", "default/x")
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var view struct{ Code, Sentence string }
+	if err := json.Unmarshal(data, &view); err != nil {
+		t.Fatal(err)
+	}
+	if view.Code != "PodOfJob" || view.Sentence != "pod default/x belongs to a Job and runs to its end" {
+		t.Errorf("paper says %+v", view)
+	}
+	var back reason.Reason
+	if err := json.Unmarshal(data, &back); err != nil || back.String() != r.String() {
+		t.Errorf("read back %v (%v), want %v", back, err, r)
+	}
+}
