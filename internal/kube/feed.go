@@ -12,14 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/watchlist"
 	"k8s.io/utils/clock"
 )
 
-// How often a watch proves that it still delivers. API servers send a bookmark about once a minute and another one two
-// seconds before a watch ends, so that only short watches tell a quiet cluster from a stale view in time (S-20: 60 s).
+// A watch ends after watchLength, asked for from the API server, or after watchRenewal without a word from it, and goes on
+// in another one where it stood. Each new one comes with a [feed.prove], so that a quiet cluster and a stale view are told
+// apart in time (S-20: 60 s).
 const (
-	watchLength  = 25 * time.Second // what the API server is asked for; the watch goes on in another one
-	watchRenewal = 30 * time.Second // after so much silence the watch is given up, and goes on in another one
+	watchLength  = 25 * time.Second
+	watchRenewal = 30 * time.Second
 )
 
 // retries of a list or watch that failed: soon, then ever later, slower for each of many clients at random.
@@ -77,6 +79,9 @@ func (f *feed[T]) run(ctx context.Context) {
 			f.answered(ctx, "watch", err)
 			if err == nil {
 				f.opened(w, streams)
+				if !streams {
+					go f.prove(ctx)
+				}
 			}
 			return w, err
 		},
@@ -125,6 +130,50 @@ func (f *feed[T]) opened(w watch.Interface, streams bool) {
 	if !streams {
 		f.expect()
 	}
+}
+
+// prove has the API server say something about a resource to which nothing happens. Bookmarks do not do that: a watch gets
+// none that is no newer than its start, and how soon newer ones come depends on etcd's flags. So it is asked for a streamed
+// read of no object at all: the bookmark at its end comes only when the API server has caught up with etcd. One that cannot
+// stream is asked for a consistent list of no object.
+func (f *feed[T]) prove(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, watchLength)
+	defer cancel()
+	nothing := metav1.ListOptions{FieldSelector: "metadata.name=-"} // no name is a hyphen
+	if watchlist.DoesClientNotSupportWatchListSemantics(f.client) {
+		f.proveByList(ctx, nothing)
+		return
+	}
+	stream := nothing
+	stream.SendInitialEvents, stream.ResourceVersionMatch, stream.AllowWatchBookmarks = new(true), metav1.ResourceVersionMatchNotOlderThan, true
+	stream.TimeoutSeconds = new(int64(watchLength / time.Second))
+	w, err := f.of.watch(ctx, stream)
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+		f.proveByList(ctx, nothing)
+		return
+	}
+	if err != nil {
+		return // the watch proper meets the same error and tells
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		if e.Type == watch.Bookmark {
+			f.proven()
+			return
+		}
+	}
+}
+
+func (f *feed[T]) proveByList(ctx context.Context, o metav1.ListOptions) {
+	if _, err := f.of.list(ctx, o); err == nil {
+		f.proven()
+	}
+}
+
+func (f *feed[T]) proven() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = f.now()
 }
 
 // expect gives the watch another [watchRenewal] to say something. The caller holds the lock.

@@ -193,9 +193,9 @@ func (o *Observer) Seen(resource string) uint64 {
 }
 
 // Silent is how long the API server has delivered nothing about the resource it has been silent about longest: no list, no
-// event, no bookmark. That a watch was accepted does not count. In a quiet cluster it stays below a minute, because watches
-// are kept so short that each ends with a bookmark in time; beyond that the view is stale. It is a very long time before the
-// first read.
+// event, no bookmark. That a watch was accepted does not count. In a quiet cluster it stays about half a minute at most,
+// because the API server is asked for a sign of life that often; beyond a minute the view is stale. It is a very long time
+// before the first read.
 func (o *Observer) Silent(now time.Time) time.Duration {
 	var longest time.Duration
 	for _, f := range o.feeds {

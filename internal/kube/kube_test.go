@@ -331,7 +331,7 @@ func TestASilentWatchIsOpenedAnew(t *testing.T) {
 	config := c.RESTConfig()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Query().Get("watch") == "true" {
+			if r.URL.Query().Get("watch") == "true" && !r.URL.Query().Has("fieldSelector") {
 				mu.Lock()
 				opened[path.Base(r.URL.Path)+" "+r.URL.Query().Get("timeoutSeconds")]++
 				mu.Unlock()
@@ -348,6 +348,9 @@ func TestASilentWatchIsOpenedAnew(t *testing.T) {
 		create(t, c, node("a"))
 		if all := objects(t, o); len(all.Nodes) != 1 {
 			t.Error("the last watch does not deliver")
+		}
+		if got := o.Silent(time.Now()); got > watchRenewal {
+			t.Errorf("silent for %s in a quiet cluster", got)
 		}
 		for _, resource := range []string{"nodes", "pods", "daemonsets", "poddisruptionbudgets", "namespaces"} {
 			if got := opened[resource+" 25"]; got != 10 {

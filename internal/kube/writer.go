@@ -87,10 +87,12 @@ func (w Writer) Evict(ctx context.Context, namespace, name string, uid types.UID
 		return nil
 	case apierrors.IsConflict(err):
 		p, getErr := w.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
-		return conflicted("evict", object, uid, p, err, getErr)
+		return unless("evict", object, uid, p, getErr, ErrConflict, err)
 	case apierrors.IsTooManyRequests(err) && apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause):
+		// The budget is asked before the UID is compared.
 		cause, _ := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause)
-		return failed("evict", object, ErrBudget, errors.New(cause.Message))
+		p, getErr := w.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+		return unless("evict", object, uid, p, getErr, ErrBudget, errors.New(cause.Message))
 	}
 	return failed("evict", object, nil, err)
 }
@@ -104,14 +106,14 @@ func (w Writer) DeleteNode(ctx context.Context, node string, uid types.UID) erro
 		return nil
 	case apierrors.IsConflict(err):
 		n, getErr := w.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
-		return conflicted("delete", object, uid, n, err, getErr)
+		return unless("delete", object, uid, n, getErr, ErrConflict, err)
 	}
 	return failed("delete", object, nil, err)
 }
 
-// conflicted tells the two conflicts of a delete apart by what a read after it found: nil when the UID is another or the
-// object is gone, an error when the object is still the one that was meant.
-func conflicted(verb, object string, uid types.UID, now metav1.Object, conflict, getErr error) error {
+// unless is nil when a read after a refusal finds that the object is gone or another has its name, and the refusal when it
+// is still the one that was meant.
+func unless(verb, object string, uid types.UID, now metav1.Object, getErr, kind, refusal error) error {
 	switch {
 	case apierrors.IsNotFound(getErr):
 		return nil
@@ -120,5 +122,5 @@ func conflicted(verb, object string, uid types.UID, now metav1.Object, conflict,
 	case now.GetUID() != uid:
 		return nil
 	}
-	return failed(verb, object, ErrConflict, conflict)
+	return failed(verb, object, kind, refusal)
 }

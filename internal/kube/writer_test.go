@@ -1,7 +1,10 @@
 package kube
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -292,6 +296,33 @@ func TestEvict(t *testing.T) {
 		c.Step()
 		err := Writer{clientOf(t, c)}.Evict(t.Context(), "default", "web", uidOf[*corev1.Pod](t, c, "default", "web"), -1)
 		if !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "budget web") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a disruption budget of another pod of that name is none of ours", func(t *testing.T) {
+		c := &kubesim.Cluster{}
+		create(t, c, node("a"), web)
+		refusal := apierrors.NewTooManyRequests("the budget comes first", 0)
+		refusal.ErrStatus.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+		refusal.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause}}
+		body, err := json.Marshal(refusal.ErrStatus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := c.RESTConfig()
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if r.Method != http.MethodPost {
+					return next.RoundTrip(r)
+				}
+				return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), Request: r}, nil
+			})
+		})
+		w := Writer{kubernetes.NewForConfigOrDie(config)}
+		if err := w.Evict(t.Context(), "default", "web", "another-uid", -1); err != nil {
+			t.Error(err)
+		}
+		if err := w.Evict(t.Context(), "default", "web", uidOf[*corev1.Pod](t, c, "default", "web"), -1); !errors.Is(err, ErrBudget) {
 			t.Errorf("got %v", err)
 		}
 	})
