@@ -126,21 +126,3 @@ func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Obje
 	}
 	return cluster.New(now(), os, groups), nil
 }
-
-// Once makes one snapshot by reading everything now, and the plan for it. Nothing is written. One-shot commands use it.
-func Once(ctx context.Context, p Parts) (journal.Entry, error) {
-	if p.Now == nil {
-		p.Now = time.Now
-	}
-	list := func() (cluster.Objects, error) { return kube.List(ctx, p.Client) }
-	seen, err := observe(ctx, p.Cloud, list, p.Now)
-	if err != nil {
-		return journal.Entry{}, err
-	}
-	decided, _ := plan.Decide(seen, p.Policy, plan.Memory{})
-	results := make([]plan.Result, len(decided.Actions))
-	for i := range results {
-		results[i] = plan.Result{Status: plan.Skipped, At: seen.Time, Message: "nothing is written by this command"}
-	}
-	return journal.Entry{Cycle: 1, Seen: seen, Policy: p.Policy, Plan: decided, Results: results, DryRun: true}, nil
-}

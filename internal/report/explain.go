@@ -211,8 +211,11 @@ func ExplainJSON(w io.Writer, entry journal.Entry, about reason.Ref) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, x)
+	return x.WriteJSON(w)
 }
+
+// WriteJSON writes the explanation as JSON.
+func (x Explanation) WriteJSON(w io.Writer) error { return writeJSON(w, x) }
 
 func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)

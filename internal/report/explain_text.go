@@ -19,6 +19,11 @@ func Explain(w io.Writer, entry journal.Entry, about reason.Ref) error {
 	if err != nil {
 		return err
 	}
+	return x.WriteText(w)
+}
+
+// WriteText writes the explanation in words.
+func (x Explanation) WriteText(w io.Writer) error {
 	var p page
 	p.line("%s: %s", x.Subject, or(string(x.Outcome), "no verdict"))
 	p.line("  %s", x.Is)

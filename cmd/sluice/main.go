@@ -1,0 +1,83 @@
+// Command sluice is the node autoscaler of self-managed Kubernetes clusters on Azure, and the tool to ask it why.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/component-base/cli/flag"
+)
+
+// version is set by the build.
+var version = "unknown"
+
+// Exit codes of every verb.
+const (
+	exitNothing = 0 // there was nothing to do, or it was done
+	exitActs    = 1 // it would act, or what was checked came out otherwise
+	exitError   = 2
+)
+
+// exit is an error that carries its exit code and has been told to the user already.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(execute(ctx, root(), os.Args[1:]))
+}
+
+func execute(ctx context.Context, cmd *cobra.Command, args []string) int {
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(ctx)
+	var code exit
+	switch {
+	case err == nil:
+		return exitNothing
+	case errors.As(err, &code):
+		return int(code)
+	}
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "sluice: %v\n", err)
+	return exitError
+}
+
+func root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sluice",
+		Short: "Node autoscaler for self-managed Kubernetes on Azure",
+		Long: `sluice adds machines to Azure scale sets the moment pods need them, and removes the machine
+that is idle, by name, when they don't. Every decision can be asked why.
+
+Start with "sluice plan": it reads the cluster and Azure, says what sluice would do, and writes nothing.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	cmd.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(flag.WordSepNormalizeFunc(nil, name))
+	})
+	cmd.AddCommand(runCommand(), planCommand(), explainCommand(), replayCommand(), simulateCommand(), versionCommand())
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
+	})
+	return cmd
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "sluice", version)
+			return err
+		},
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"sluice.dev/sluice/journal"
+)
+
+func replayCommand() *cobra.Command {
+	var verbose bool
+	cmd := &cobra.Command{
+		Use:   "replay JOURNAL",
+		Short: "Decide every cycle of a journal again and compare",
+		Long: `Decide every cycle of a journal again, from what it saw and remembered, and compare with what it decided then.
+
+The same version decides the same to the letter. Another version may differ: then replay shows where, which tells
+what an upgrade would have changed.
+
+Exit code 0: every decision came out the same; 1: some differ; 2: error.`,
+		Example: "  sluice replay /var/lib/sluice/journal.jsonl",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("replay wants one journal, such as: sluice replay journal.jsonl")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w := cmd.OutOrStdout()
+			var cycles, actions, differ int
+			var failed error
+			err := eachEntry(args[0], func(e journal.Entry) bool {
+				again, same, err := journal.Replay(e)
+				if err != nil {
+					failed = err
+					return false
+				}
+				cycles++
+				actions += len(e.Plan.Actions)
+				if verbose {
+					_, _ = fmt.Fprintf(w, "cycle %d  %s  %d actions  same=%t\n", e.Cycle, e.Seen.Time.Format("15:04:05"), len(e.Plan.Actions), same)
+				}
+				if !same {
+					differ++
+					want, _ := json.MarshalIndent(e.Plan, "", " ")
+					got, _ := json.MarshalIndent(again, "", " ")
+					_, _ = fmt.Fprintf(w, "cycle %d at %s differs (-recorded +decided again):\n%s", e.Cycle, e.Seen.Time, cmp.Diff(string(want), string(got)))
+				}
+				return true
+			})
+			cut := errors.Is(err, journal.ErrCut)
+			switch {
+			case failed != nil:
+				return failed
+			case err != nil && !cut:
+				return err
+			case cycles == 0:
+				return fmt.Errorf("journal %s: it holds no cycle", args[0])
+			}
+			_, _ = fmt.Fprintf(w, "%d cycles with %d actions: %d decided exactly the same, %d differently\n", cycles, actions, cycles-differ, differ)
+			if cut {
+				_, _ = fmt.Fprintln(w, "the last line is cut off, as after a crash; the cycles before it are whole")
+			}
+			if differ > 0 {
+				return exit(exitActs)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&verbose, "cycles", false, "print a line for every cycle")
+	return cmd
+}

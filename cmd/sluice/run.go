@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice.dev/sluice/internal/app"
+)
+
+func runCommand() *cobra.Command {
+	var s settings
+	o := app.Options{Version: version}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the autoscaler",
+		Long: `Run the autoscaler until it is told to stop.
+
+It needs node groups (--nodes or --node-group-auto-discovery), an API server and an identity in Azure. The
+identity is the machine's system-assigned one unless the environment says otherwise: a service principal by
+ARM_TENANT_ID, ARM_CLIENT_ID and ARM_CLIENT_SECRET, or a user-assigned identity by
+ARM_USE_MANAGED_IDENTITY_EXTENSION=true and ARM_USER_ASSIGNED_IDENTITY_ID (client id or resource id).
+Subscription and resource group come from ARM_SUBSCRIPTION_ID and ARM_RESOURCE_GROUP, else from instance metadata.
+
+With --dry-run it decides and tells as usual, and changes nothing in Azure or Kubernetes: no capacity, no taint,
+no event, no lease. It can run beside cluster-autoscaler.`,
+		Example: `  sluice run --nodes=1:10:agents --nodes=0:20:render
+  sluice run --node-group-auto-discovery=label:cluster-autoscaler-enabled=true,cluster-autoscaler-name=prod
+  sluice run --dry-run --nodes=1:10:agents --journal=/tmp/sluice.jsonl`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := s.into(&o); err != nil {
+				return err
+			}
+			if err := check(&o); err != nil {
+				return err
+			}
+			err := app.Run(cmd.Context(), o)
+			if errors.Is(err, context.Canceled) && cmd.Context().Err() != nil {
+				return nil // told to stop
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	s.add(f)
+	f.BoolVar(&o.DryRun, "dry-run", false, "decide and tell, but change nothing")
+	f.DurationVar(&o.Timing.Resync, "scan-interval", 10*time.Second, "a cycle at least so often; what happens in the cluster starts one sooner")
+	f.StringVar(&o.Address, "address", ":8085", "address of metrics, health and the read-only API; empty: none")
+	f.DurationVar(&o.MaxInactivity, "max-inactivity", 10*time.Minute, "/healthz fails when no cycle has started for this long")
+	f.StringVar(&o.Namespace, "namespace", "kube-system", "namespace of the lease and of the status ConfigMap")
+	f.BoolVar(&o.WriteStatus, "write-status-configmap", true, "keep the status ConfigMap up to date")
+	f.StringVar(&o.StatusName, "status-config-map-name", "cluster-autoscaler-status", "name of the status ConfigMap")
+	f.StringVar(&o.Journal, "journal", "", "file that records every cycle, for explain and replay; empty: none")
+	f.Int64Var(&o.JournalMaxBytes, "journal-max-bytes", 64<<20, "the journal's file begins anew at this size; the one before is kept as FILE.1")
+	e := &o.Election
+	f.BoolVar(&e.Enabled, "leader-elect", true, "of several replicas let one act")
+	f.StringVar(&e.Name, "leader-elect-resource-name", "cluster-autoscaler", "name of the lease; cluster-autoscaler's own, so that the two never act at once")
+	f.DurationVar(&e.Lease, "leader-elect-lease-duration", 15*time.Second, "how long a lease lasts")
+	f.DurationVar(&e.Renew, "leader-elect-renew-deadline", 10*time.Second, "the leader gives up when it could not renew for this long")
+	f.DurationVar(&e.Retry, "leader-elect-retry-period", 2*time.Second, "pause between tries to get or renew the lease")
+	return cmd
+}
+
+// check finds what makes no sense among the flags that only run has, and completes the election.
+func check(o *app.Options) error {
+	if o.Timing.Resync < time.Second {
+		return fmt.Errorf("--scan-interval=%s: give at least 1s", o.Timing.Resync)
+	}
+	e := &o.Election
+	e.Namespace = o.Namespace
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("leader election: name this process by its host: %w", err)
+	}
+	e.Identity = fmt.Sprintf("%s_%d", host, os.Getpid())
+	if e.Enabled && (e.Retry <= 0 || e.Renew <= e.Retry || e.Lease <= e.Renew) {
+		return fmt.Errorf("--leader-elect-lease-duration=%s, --leader-elect-renew-deadline=%s, --leader-elect-retry-period=%s: each must be longer than the next", e.Lease, e.Renew, e.Retry)
+	}
+	return nil
+}
