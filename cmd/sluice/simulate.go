@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"sluice.dev/sluice/internal/world"
+)
+
+func simulateCommand() *cobra.Command {
+	var update bool
+	cmd := &cobra.Command{
+		Use:   "simulate FILE...",
+		Short: "Play scenarios in a simulated Azure and Kubernetes",
+		Long: `simulate plays scenario files: the real sluice decides and acts, Azure and Kubernetes around it are simulated, and
+so is the clock: an hour takes a moment. It touches nothing outside this process.
+
+A scenario is a text file: prose and a script, one statement a line, then the expected transcript.
+
+  # Scale-in removes the idle machine, not the newest one.
+  group agents size=Standard_D4s_v5 min=1 max=5 machines=2
+  pod render-0 cpu=3 on=agents_1 owner=job
+  advance 12m
+  -- transcript --
+  00:00 node agents_0              idle       nothing but daemons for 0s (limit 10m0s)
+  ...
+
+What stands before the first advance, until or restart is how things are when sluice starts. A machine and the node that it
+becomes are called agents_2: instance 2 of group agents. Pods of a controller are numbered: web-1, web-2.
+The transcript tells what happens, and every verdict of sluice when its outcome or its first reason changes.
+
+The transcript is printed as it comes. Where the file expects one, it is compared: a difference is printed and the exit code is 1.
+The exit code is 2 when a file cannot be read or played.
+
+Statements:
+
+` + world.Help(),
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			differs := false
+			for _, file := range files {
+				if len(files) > 1 {
+					fmt.Fprintf(cmd.OutOrStdout(), "== %s\n", file)
+				}
+				same, err := simulate(cmd, file, update)
+				if err != nil {
+					return err
+				}
+				differs = differs || !same
+			}
+			if differs {
+				return exit(exitActs)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&update, "update", false, "write the transcript into the file instead of comparing it")
+	return cmd
+}
+
+// simulate plays one file. It says whether everything was as expected; an error means that the file could not be played.
+func simulate(cmd *cobra.Command, file string, update bool) (same bool, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return false, err
+	}
+	var said io.Writer = cmd.OutOrStdout()
+	r, err := world.Run(cmd.Context(), text, said, world.Options{})
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", file, err)
+	}
+	for _, b := range r.Broken {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", file, b)
+	}
+	switch after := world.Update(text, r.Transcript); {
+	case update:
+		if !bytes.Equal(after, text) {
+			if err := os.WriteFile(file, after, 0o644); err != nil {
+				return false, err
+			}
+		}
+	case r.HasOne && r.Expected != r.Transcript:
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: the transcript is another one (-want +got):\n%s", file, cmp.Diff(r.Expected, r.Transcript))
+		return false, nil
+	}
+	return len(r.Broken) == 0, nil
+}

@@ -1,0 +1,257 @@
+package world
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"sluice.dev/sluice/internal/app"
+	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/kubesim"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/policy"
+)
+
+// What every scenario has: one resource group, and in it a control-plane machine on which sluice runs.
+const (
+	subscription  = "00000000-0000-0000-0000-000000000001"
+	tenant        = "00000000-0000-0000-0000-000000000002"
+	client        = "00000000-0000-0000-0000-000000000003" // of sluice's managed identity
+	resourceGroup = "Farm"                                 // not all lower case, as nodes' provider ids are
+	location      = "westeurope"
+	controlPlane  = "server-0"
+	identityID    = "/subscriptions/" + subscription + "/resourceGroups/" + resourceGroup + "/providers/Microsoft.ManagedIdentity/userAssignedIdentities/sluice"
+)
+
+// world is one scenario while it runs. One goroutine drives it; only the clock is read by others.
+type world struct {
+	nanos atomic.Int64 // the clock
+
+	azure    *azuresim.Server
+	cluster  *kubesim.Cluster
+	fixtures map[string][]byte
+
+	policy   *policy.Policy
+	dryRun   bool
+	prepared bool
+	join     time.Duration // from a machine's boot to its node
+	timing   app.Timing
+	groups   []azure.GroupSpec
+	sizes    map[string]machineSize // by group
+	machines map[string]*machine    // that are or were there, by vmId
+	pods     map[string]*podSeen    // by UID
+	nodes    map[string]*nodeSeen   // by name
+	names    *names
+	out      *transcript
+	gone     []*machine     // since it was last told
+	live     map[string]int // machines of a group that are not being deleted, when last looked at
+	witness  *witness
+
+	sluice   *app.Autoscaler // nil before the first passage of time
+	provider *azure.Provider
+	stop     context.CancelFunc
+	retry    time.Duration
+	due      time.Time // of the next cycle, if nothing happens before
+	stirred  bool      // something happened that turns the loop
+	told     told
+	cycles   int
+	journal  bytes.Buffer
+	encoder  *journal.Encoder
+}
+
+func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
+	w := &world{
+		fixtures: fixtures, policy: policy.Default(), join: 30 * time.Second,
+		timing: app.Timing{Resync: 10 * time.Second, Retry: time.Second},
+		sizes:  map[string]machineSize{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
+		told: told{},
+	}
+	w.nanos.Store(start.UnixNano())
+	w.azure = &azuresim.Server{
+		Now: w.now, Seed: o.Seed, AnyToken: true, // its clock runs faster than the one that the client's token cache goes by
+		Boot: azuresim.Fixed(90 * time.Second), Delete: azuresim.Fixed(45 * time.Second),
+	}
+	w.cluster = &kubesim.Cluster{Now: w.now, Seed: o.Seed}
+	w.names = newNames()
+	w.out = &transcript{w: out, names: w.names}
+	w.witness = &witness{world: w, next: &azuresim.Transport{Server: w.azure, Machine: controlPlane}}
+	w.encoder = journal.NewEncoder(&w.journal)
+	return w
+}
+
+func (w *world) close() {
+	if w.stop != nil {
+		w.stop()
+	}
+}
+
+func (w *world) now() time.Time { return time.Unix(0, w.nanos.Load()).UTC() }
+
+// elapsed is the time since the start.
+func (w *world) elapsed() time.Duration { return w.now().Sub(start) }
+
+// begin starts sluice, or another one in its place: with an empty memory and a new client, as a new process has them.
+func (w *world) begin(ctx context.Context) error {
+	if w.stop != nil {
+		w.stop()
+	}
+	ctx, w.stop = context.WithCancel(ctx)
+	api, err := kubernetes.NewForConfig(w.cluster.RESTConfig())
+	if err != nil {
+		return fmt.Errorf("start sluice: %w", err)
+	}
+	w.provider, err = azure.New(ctx, azure.Options{Groups: w.groups, Transport: w.witness, Now: w.now})
+	if err != nil {
+		return fmt.Errorf("start sluice: %w", err)
+	}
+	w.sluice = app.New(app.Parts{Client: api, Cloud: w.provider, Policy: w.policy, DryRun: w.dryRun, Now: w.now, Timing: w.timing})
+	if err := w.sluice.Start(ctx); err != nil {
+		return fmt.Errorf("start sluice: %w", err)
+	}
+	w.retry, w.stirred, w.told = w.timing.Retry, true, told{}
+	return nil
+}
+
+// prepare sets up, once, what a script does not name.
+func (w *world) prepare() error {
+	if w.prepared {
+		return nil
+	}
+	w.prepared = true
+	if err := w.azure.AddIdentity(azuresim.Identity{ID: identityID, TenantID: tenant, ClientID: client}); err != nil {
+		return err
+	}
+	return w.azure.AddMachine(azuresim.Machine{
+		Subscription: subscription, ResourceGroup: resourceGroup, Name: controlPlane, Location: location, Identities: []string{identityID},
+	})
+}
+
+// perform does one statement.
+func (w *world) perform(ctx context.Context, s statement) error {
+	if s.verb.setup && w.sluice != nil {
+		return fmt.Errorf("%s: sluice has started: it must stand before the first advance, until or restart", s.verb.name)
+	}
+	if s.verb.time {
+		if w.sluice == nil {
+			if err := w.wake(ctx); err != nil {
+				return err
+			}
+		}
+	} else if w.sluice != nil {
+		w.out.script(w.elapsed(), s.text)
+	}
+	if s.verb.name == "advance" || s.verb.name == "until" {
+		return w.pass(ctx, &s)
+	}
+	if s.verb.name == "restart" {
+		return w.begin(ctx)
+	}
+	return s.verb.do(w, &s)
+}
+
+// wake lets the world that the script describes come to rest, and starts sluice in it.
+func (w *world) wake(ctx context.Context) error {
+	if err := w.prepare(); err != nil {
+		return err
+	}
+	if err := w.settle(); err != nil {
+		return err
+	}
+	return w.begin(ctx)
+}
+
+// pass lets time pass: for a while, or until something is so.
+func (w *world) pass(ctx context.Context, s *statement) error {
+	if s.verb.name == "advance" {
+		d, err := time.ParseDuration(s.names[0])
+		if err != nil || d <= 0 {
+			return fmt.Errorf("advance %s: give a duration above zero, such as 90s or 11m", s.names[0])
+		}
+		return w.turn(ctx, w.now().Add(d), nil)
+	}
+	within, err := s.duration("within", 2*time.Hour)
+	if err != nil {
+		return err
+	}
+	reached, err := w.condition(s)
+	if err != nil {
+		return err
+	}
+	if err := w.turn(ctx, w.now().Add(within), reached); err != nil {
+		return err
+	}
+	if !reached() {
+		return fmt.Errorf("%s: it was not so within %s", s.text, within)
+	}
+	return nil
+}
+
+// turn lets everybody act and then jumps to the next event, until a time or until something is so.
+func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := w.rest(ctx); err != nil {
+			return err
+		}
+		if reached != nil && reached() || !w.now().Before(end) {
+			return w.out.err
+		}
+		next := end
+		for _, t := range []time.Time{w.nextJoin(), w.due} {
+			if t.After(w.now()) && t.Before(next) {
+				next = t
+			}
+		}
+		if t, ok := w.azure.NextChange(); ok && t.Before(next) {
+			next = t
+		}
+		if t, ok := w.cluster.NextChange(); ok && t.Before(next) {
+			next = t
+		}
+		w.nanos.Store(next.UnixNano())
+	}
+}
+
+// mostRounds bounds what may happen within one instant.
+const mostRounds = 1000
+
+// rest lets everybody act until nobody has anything left to do at this instant.
+func (w *world) rest(ctx context.Context) error {
+	for range mostRounds {
+		if err := w.settle(); err != nil {
+			return err
+		}
+		if !w.stirred && w.now().Before(w.due) {
+			return nil
+		}
+		w.stirred = false
+		if err := w.cycle(ctx); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("at %s the world does not come to rest", clock(w.elapsed()))
+}
+
+// settle lets machines and the cluster act until nothing changes, and tells what happened.
+func (w *world) settle() error {
+	for range mostRounds {
+		if err := w.moveMachines(); err != nil {
+			return err
+		}
+		if w.cluster.Step() {
+			continue
+		}
+		w.tellCluster()
+		w.out.flush()
+		return nil
+	}
+	return fmt.Errorf("at %s the cluster does not come to rest", clock(w.elapsed()))
+}

@@ -1,0 +1,193 @@
+package world
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"sluice.dev/sluice/internal/kubesim"
+)
+
+// The hands of people and other programs.
+
+// apart is a script's "namespace/name", by default in namespace default, as the cluster has it.
+func (w *world) apart(said string) (namespace, name string) {
+	if !strings.Contains(said, "/") {
+		said = "default/" + said
+	}
+	namespace, name, _ = strings.Cut(w.names.of(said), "/")
+	return namespace, name
+}
+
+func doApply(w *world, s *statement) error {
+	text, ok := w.fixtures[s.names[0]]
+	if !ok {
+		return fmt.Errorf("apply %s: the scenario has no section of that name; there are %s", s.names[0], strings.Join(slices.Sorted(maps.Keys(w.fixtures)), ", "))
+	}
+	for documents := utilyaml.NewYAMLReader(newLines(text)); ; {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("apply %s: %w", s.names[0], err)
+		}
+		if len(bytes.TrimSpace(document)) == 0 {
+			continue
+		}
+		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(document, nil, nil)
+		if err != nil {
+			return fmt.Errorf("apply %s: %w", s.names[0], err)
+		}
+		if err := w.create(object); err != nil {
+			return fmt.Errorf("apply %s: %w", s.names[0], err)
+		}
+	}
+}
+
+func (w *world) create(object runtime.Object) error {
+	o, ok := object.(kubesim.Object)
+	if !ok {
+		return fmt.Errorf("%T is not one object", object)
+	}
+	switch object.(type) {
+	case *corev1.Namespace, *corev1.Node:
+	default:
+		if o.GetNamespace() == "" {
+			o.SetNamespace("default")
+		}
+		if err := w.ensureNamespace(o.GetNamespace()); err != nil {
+			return err
+		}
+	}
+	_, err := w.cluster.Create(o)
+	return err
+}
+
+func doScale(w *world, s *statement) error {
+	n, err := strconv.Atoi(s.names[1])
+	if err != nil || n < 0 {
+		return fmt.Errorf("scale %s: %q is not a number of replicas", s.names[0], s.names[1])
+	}
+	namespace, name := w.apart(s.names[0])
+	return kubesim.Edit(w.cluster, namespace, name, func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(n)) })
+}
+
+func doDelete(w *world, s *statement) error {
+	namespace, name := w.apart(s.names[1])
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
+	var o kubesim.Object
+	switch s.names[0] {
+	case "pod":
+		o = &corev1.Pod{ObjectMeta: meta}
+	case "node":
+		node, err := w.node(s, s.names[1])
+		if err != nil {
+			return err
+		}
+		o = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}
+	case "deployment":
+		o = &appsv1.Deployment{ObjectMeta: meta}
+	case "job":
+		o = &batchv1.Job{ObjectMeta: meta}
+	case "budget":
+		o = &policyv1.PodDisruptionBudget{ObjectMeta: meta}
+	default:
+		return fmt.Errorf("delete %s: give pod, node, deployment, job or budget", s.names[0])
+	}
+	return w.cluster.Delete(o, nil)
+}
+
+func doUngate(w *world, s *statement) error {
+	namespace, name := w.apart(s.names[0])
+	return kubesim.Edit(w.cluster, namespace, name, func(p *corev1.Pod) { p.Spec.SchedulingGates = nil })
+}
+
+func doAnnotate(w *world, s *statement) error {
+	return w.editNode(s, func(n *corev1.Node) error {
+		for _, pair := range s.names[1:] {
+			key, value, ok := strings.Cut(pair, "=")
+			if !ok {
+				return fmt.Errorf("annotate %s: %q is not key=value", s.names[0], pair)
+			}
+			if n.Annotations == nil {
+				n.Annotations = map[string]string{}
+			}
+			n.Annotations[key] = value
+		}
+		return nil
+	})
+}
+
+func (w *world) editNode(s *statement, edit func(*corev1.Node) error) error {
+	name, err := w.node(s, s.names[0])
+	if err != nil {
+		return err
+	}
+	var bad error
+	if err := kubesim.Edit(w.cluster, "", name, func(n *corev1.Node) { bad = edit(n) }); err != nil {
+		return err
+	}
+	return bad
+}
+
+func doCordon(w *world, s *statement) error {
+	return w.editNode(s, func(n *corev1.Node) error { n.Spec.Unschedulable = true; return nil })
+}
+
+func doUncordon(w *world, s *statement) error {
+	return w.editNode(s, func(n *corev1.Node) error { n.Spec.Unschedulable = false; return nil })
+}
+
+func doSilence(w *world, s *statement) error {
+	m := w.machineNamed(s.names[0])
+	if m == nil {
+		return fmt.Errorf("silence: there is no machine %s", s.names[0])
+	}
+	m.silent = true
+	return nil
+}
+
+func doResize(w *world, s *statement) error {
+	n, err := strconv.Atoi(s.names[1])
+	if err != nil {
+		return fmt.Errorf("resize %s: %q is not a number of machines", s.names[0], s.names[1])
+	}
+	return w.azure.SetCapacity(s.names[0], n)
+}
+
+func doTouch(w *world, s *statement) error { return w.azure.Touch(s.names[0], 10*time.Second) }
+
+func doRemove(w *world, s *statement) error { return w.azure.DeleteMachine(s.names[0]) }
+
+func doDeallocate(w *world, s *statement) error { return w.azure.Deallocate(s.names[0]) }
+
+func doDeny(w *world, s *statement) error { return w.permit(s.names[0], true) }
+
+func doAllow(w *world, s *statement) error { return w.permit(s.names[0], false) }
+
+// permit takes a right from sluice's identity, or gives it back.
+func (w *world) permit(action string, deny bool) error {
+	if err := w.prepare(); err != nil {
+		return err
+	}
+	if deny {
+		return w.azure.Deny(client, action)
+	}
+	return w.azure.Allow(client, action)
+}

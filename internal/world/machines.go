@@ -1,0 +1,165 @@
+package world
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/kubesim"
+)
+
+// machineSize is what machines of a group have.
+type machineSize struct {
+	cpu    int
+	memory resource.Quantity
+	labels map[string]string
+	taints []corev1.Taint
+}
+
+// machine is a scale set's machine as the world has seen it.
+type machine struct {
+	azuresim.MachineState
+	joins  time.Time // when its kubelet registers; zero: it does not, or has already
+	joined bool
+	silent bool // its kubelet was stopped by the script
+}
+
+// moveMachines has kubelets follow their machines: one that has booted joins after a while, one that is gone leaves.
+func (w *world) moveMachines() error {
+	now := map[string]bool{}
+	live := map[string]int{}
+	states := w.azure.Machines()
+	for _, m := range states {
+		if m.ScaleSet != "" && m.ProvisioningState != "Deleting" {
+			live[m.ScaleSet]++
+		}
+	}
+	for _, state := range states {
+		if state.ScaleSet == "" {
+			continue
+		}
+		now[state.VMID] = true
+		m := w.machines[state.VMID]
+		if m == nil {
+			m = &machine{}
+			w.machines[state.VMID] = m
+			w.names.machine(state.ComputerName, state.Name)
+			w.fact("machine", state.Name, "created", w.capacity(state.ScaleSet, live))
+		}
+		w.tellMachine(m, state, live)
+		m.MachineState = state
+		if err := w.moveKubelet(m); err != nil {
+			return err
+		}
+	}
+	for id, m := range w.machines {
+		if !now[id] && m.VMID != "" {
+			if m.joined {
+				w.cluster.Leave(m.ComputerName)
+			}
+			w.gone = append(w.gone, m)
+			delete(w.machines, id)
+		}
+	}
+	w.tellGone()
+	w.live = live
+	return nil
+}
+
+// capacity tells how a group's capacity changed since machines were last looked at.
+func (w *world) capacity(group string, live map[string]int) string {
+	return fmt.Sprintf("capacity %d -> %d", w.live[group], live[group])
+}
+
+// tellMachine tells what changed about a machine.
+func (w *world) tellMachine(m *machine, state azuresim.MachineState, live map[string]int) {
+	if m.VMID == "" {
+		return
+	}
+	switch {
+	case state.ProvisioningState == "Deleting" && m.ProvisioningState != "Deleting":
+		w.fact("machine", state.Name, "deleting", w.capacity(state.ScaleSet, live))
+	case state.Error != "" && m.Error == "":
+		w.fact("machine", state.Name, "failed", state.Error)
+	case state.PowerState != m.PowerState && (state.PowerState == "deallocated" || state.PowerState == "stopped"):
+		w.fact("machine", state.Name, state.PowerState, "")
+	}
+}
+
+// moveKubelet lets a machine's kubelet join or leave.
+func (w *world) moveKubelet(m *machine) error {
+	up := !m.BootedAt.IsZero() && !m.NeverJoins && !m.silent
+	switch {
+	case m.joined && !up && m.ProvisioningState != "Deleting":
+		m.joined = false
+		w.cluster.Leave(m.ComputerName)
+	case m.joined || !up || m.ProvisioningState == "Deleting":
+	case w.sluice == nil: // it has been there for long
+		return w.joinNow(m)
+	case m.joins.IsZero():
+		m.joins = m.BootedAt.Add(w.join)
+		fallthrough
+	default:
+		if !w.now().Before(m.joins) {
+			return w.joinNow(m)
+		}
+	}
+	return nil
+}
+
+func (w *world) joinNow(m *machine) error {
+	m.joined, m.joins = true, time.Time{}
+	size := w.sizes[m.ScaleSet]
+	zone := "0"
+	if m.Zone != "" {
+		zone = m.Location + "-" + m.Zone
+	}
+	labels := map[string]string{
+		corev1.LabelInstanceTypeStable: m.Size, corev1.LabelTopologyRegion: m.Location, corev1.LabelTopologyZone: zone,
+	}
+	maps.Copy(labels, size.labels)
+	return w.cluster.Join(kubesim.Machine{
+		Name: m.ComputerName, ProviderID: "azure://" + strings.Replace(m.ID, "/"+resourceGroup+"/", "/"+strings.ToLower(resourceGroup)+"/", 1),
+		SystemUUID: m.VMID, InternalIP: m.PrivateIP, Labels: labels, Taints: size.taints,
+		Capacity: corev1.ResourceList{
+			corev1.ResourceCPU: *resource.NewQuantity(int64(size.cpu), resource.DecimalSI), corev1.ResourceMemory: size.memory.DeepCopy(),
+		},
+	})
+}
+
+// nextJoin is when the next kubelet registers; zero when none will.
+func (w *world) nextJoin() time.Time {
+	var next time.Time
+	for _, m := range w.machines {
+		if !m.joined && !m.joins.IsZero() && m.ProvisioningState != "Deleting" && (next.IsZero() || m.joins.Before(next)) {
+			next = m.joins
+		}
+	}
+	return next
+}
+
+// machineNamed is the machine that a script calls so; nil when there is none.
+func (w *world) machineNamed(name string) *machine {
+	for _, m := range w.machines {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// node is the node's name for what a script calls it: a machine or a node.
+func (w *world) node(s *statement, name string) (string, error) {
+	if m := w.machineNamed(name); m != nil {
+		name = m.ComputerName
+	}
+	if _, ok := kubesim.Find[*corev1.Node](w.cluster, "", name); !ok {
+		return "", fmt.Errorf("%s: there is no node %s", s.verb.name, name)
+	}
+	return name, nil
+}

@@ -1,0 +1,66 @@
+package world
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// names translates what things are called in the cluster into what scripts and transcripts call them.
+type names struct {
+	said     map[string]string // by the name in the cluster
+	meant    map[string]string // and back
+	count    map[string]int    // pods of a controller, by "namespace/name"
+	replacer *strings.Replacer // nil when a name has come since
+}
+
+func newNames() *names {
+	return &names{said: map[string]string{}, meant: map[string]string{}, count: map[string]int{}}
+}
+
+func (n *names) add(real, said string) {
+	if n.said[real] == said {
+		return
+	}
+	n.said[real], n.meant[said], n.replacer = said, real, nil
+}
+
+// machine has a machine's computer name, which is its node's name, called by the machine's name.
+func (n *names) machine(computer, name string) { n.add(computer, name) }
+
+// pod numbers a pod that a controller made.
+func (n *names) pod(namespace, name, controller string) {
+	n.count[namespace+"/"+controller]++
+	n.add(namespace+"/"+name, fmt.Sprintf("%s/%s-%d", namespace, controller, n.count[namespace+"/"+controller]))
+}
+
+// in is the text with all names translated.
+func (n *names) in(text string) string {
+	if n.replacer == nil {
+		real := slices.Collect(maps.Keys(n.said))
+		sort.Slice(real, func(i, j int) bool { // the longer first: a name may begin another
+			if len(real[i]) != len(real[j]) {
+				return len(real[i]) > len(real[j])
+			}
+			return real[i] < real[j]
+		})
+		var pairs []string
+		for _, r := range real {
+			pairs = append(pairs, r, n.said[r])
+		}
+		n.replacer = strings.NewReplacer(pairs...)
+	}
+	return n.replacer.Replace(text)
+}
+
+// of is the name in the cluster of what a script calls so.
+func (n *names) of(said string) string {
+	if real, ok := n.meant[said]; ok {
+		return real
+	}
+	return said
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

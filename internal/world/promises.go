@@ -1,0 +1,123 @@
+package world
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/kubesim"
+	"sluice.dev/sluice/journal"
+)
+
+// witness carries sluice's requests to Azure and holds against each write what was true when it was made.
+type witness struct {
+	world  *world
+	next   http.RoundTripper
+	broken []string
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet {
+		return t.next.RoundTrip(r)
+	}
+	live := map[string]int{}
+	machines := t.world.azure.Machines()
+	for _, m := range machines {
+		if m.ProvisioningState != "Deleting" {
+			live[m.ScaleSet]++
+		}
+	}
+	nodes := map[string]string{}
+	for _, m := range machines {
+		nodes[m.ScaleSet+"_"+m.InstanceID] = m.ComputerName
+	}
+	before := len(t.world.azure.Requests())
+	resp, err := t.next.RoundTrip(r)
+	for _, made := range t.world.azure.Requests()[before:] {
+		switch {
+		case made.Kind == growRequest && made.Capacity != nil && *made.Capacity < int64(live[made.ScaleSet]):
+			t.breaks("S-01", "a request set the capacity of %s to %d while it had %d machines", made.ScaleSet, *made.Capacity, live[made.ScaleSet])
+		case made.Kind == growRequest && made.IfMatch == "":
+			t.breaks("S-04", "a request set the capacity of %s without an entity tag", made.ScaleSet)
+		case made.Kind == deleteRequest && len(made.InstanceIDs) == 0:
+			t.breaks("S-10", "a deletion in %s named no machine", made.ScaleSet)
+		case made.Kind == deleteRequest && made.Status < 300:
+			for _, id := range made.InstanceIDs {
+				t.watchJobs(made.ScaleSet+"_"+id, nodes[made.ScaleSet+"_"+id])
+			}
+		case made.Kind != growRequest && made.Kind != deleteRequest && made.Kind != "POST token":
+			t.breaks("S-04", "a request was made that is no business of sluice: %s", made.Kind)
+		}
+	}
+	return resp, err
+}
+
+// watchJobs finds a Job's pod on a machine whose deletion was accepted.
+func (t *witness) watchJobs(machine, node string) {
+	for _, p := range kubesim.All[*corev1.Pod](t.world.cluster, "") {
+		if node != "" && p.Spec.NodeName == node && !cluster.Finished(p) && ofJob(p) {
+			t.breaks("S-15", "machine %s was deleted under pod %s of a Job", machine, cluster.Key(p))
+		}
+	}
+}
+
+func ofJob(p *corev1.Pod) bool {
+	o := cluster.Owner(p)
+	return o != nil && o.Kind == "Job"
+}
+
+func (t *witness) breaks(property, format string, args ...any) {
+	t.broken = append(t.broken, fmt.Sprintf("at %s ", clock(t.world.elapsed()))+property+" was broken: "+fmt.Sprintf(format, args...))
+}
+
+// promises are the sentences about what sluice must never do and has done, and about cycles that the journal does not reproduce.
+func (w *world) promises() ([]string, error) {
+	t := w.witness
+	for _, r := range w.cluster.Log() {
+		if w.dryRun {
+			t.breaks("S-24", "a dry run changed Kubernetes: %s %s %s", r.Verb, r.Resource, r.Name)
+		}
+		if p, ok := r.Before.(*corev1.Pod); ok && r.Subresource == "eviction" && r.Code < 300 && ofJob(p) {
+			t.breaks("S-15", "pod %s of a Job was evicted", cluster.Key(p))
+		}
+		if r.Resource == "pods" && r.Subresource != "eviction" {
+			t.breaks("S-15", "pod %s/%s was changed past the eviction API: %s", r.Namespace, r.Name, r.Verb)
+		}
+	}
+	if w.dryRun {
+		for _, r := range w.azure.Requests() {
+			if r.Method != http.MethodGet && !strings.HasSuffix(r.Kind, " token") {
+				t.breaks("S-24", "a dry run changed Azure: %s %s", r.Kind, r.ScaleSet)
+			}
+		}
+	}
+	return t.broken, w.replay()
+}
+
+// replay decides every cycle again from the journal alone.
+func (w *world) replay() error {
+	entries := journal.NewDecoder(bytes.NewReader(w.journal.Bytes()))
+	for {
+		e, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the journal again: %w", err)
+		}
+		_, same, err := journal.Replay(e)
+		if err != nil {
+			return err
+		}
+		if !same {
+			w.witness.broken = append(w.witness.broken, fmt.Sprintf("cycle %d at %s is decided differently on replay", e.Cycle, clock(e.Seen.Time.Sub(start))))
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package world
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/kubesim"
+)
+
+// tellGone tells of machines that have left the list.
+func (w *world) tellGone() {
+	sort.Slice(w.gone, func(i, j int) bool { return w.gone[i].Name < w.gone[j].Name })
+	for _, m := range w.gone {
+		w.out.say(w.elapsed(), "machine", m.Name, "gone", "")
+	}
+	w.gone = nil
+}
+
+// nodeSeen is a node as it was told last.
+type nodeSeen struct {
+	ready bool
+	found bool
+}
+
+// podSeen is a pod as it was told last.
+type podSeen struct {
+	name     string // as the transcript has it
+	quiet    bool   // a daemon: not told at all
+	state    string
+	node     string
+	homeless bool // the scheduler had found no node
+	found    bool
+}
+
+// tellCluster tells what changed on nodes and pods since it was last asked, and whether any of it turns sluice's loop: the
+// causes are those of kube.Observer's triggers.
+func (w *world) tellCluster() {
+	w.tellNodes()
+	w.tellPods()
+}
+
+func (w *world) tellNodes() {
+	for _, n := range w.nodes {
+		n.found = false
+	}
+	for _, n := range kubesim.All[*corev1.Node](w.cluster, "") {
+		was, ready := w.nodes[n.Name], cluster.Ready(n)
+		if was == nil {
+			was = &nodeSeen{}
+			w.nodes[n.Name] = was
+			w.stirred = true
+		}
+		if was.ready != ready {
+			w.stirred = true
+			if ready {
+				w.fact("node", n.Name, "ready", "")
+			} else {
+				w.fact("node", n.Name, "not-ready", "")
+			}
+		}
+		was.ready, was.found = ready, true
+	}
+	for _, name := range sortedKeys(w.nodes) {
+		if !w.nodes[name].found {
+			delete(w.nodes, name)
+			w.stirred = true
+			w.fact("node", name, "deleted", "")
+		}
+	}
+}
+
+func (w *world) tellPods() {
+	for _, p := range w.pods {
+		p.found = false
+	}
+	pods := kubesim.All[*corev1.Pod](w.cluster, "")
+	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { // as they came and found room, so that they are numbered so
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(homelessLast(a), homelessLast(b)))
+	})
+	for _, p := range pods {
+		uid := string(p.UID)
+		was := w.pods[uid]
+		if was == nil {
+			was = &podSeen{name: p.Namespace + "/" + p.Name, quiet: cluster.Daemon(p)}
+			w.pods[uid] = was
+			if p.GenerateName != "" {
+				w.names.pod(p.Namespace, p.Name, w.controllerOf(p))
+			}
+		}
+		state, text := stateOf(p)
+		if homeless := p.Spec.NodeName == "" && cluster.Unschedulable(p); homeless != was.homeless {
+			was.homeless = homeless
+			w.stirred = w.stirred || homeless
+		}
+		if state != was.state {
+			if state == "finished" || state == "failed" {
+				w.stirred = true
+			}
+			if state != "waiting" && state != "leaving" && !was.quiet {
+				w.fact("pod", was.name, state, text)
+			}
+		}
+		was.state, was.node, was.found = state, p.Spec.NodeName, true
+	}
+	for _, uid := range sortedKeys(w.pods) {
+		was := w.pods[uid]
+		if was.found {
+			continue
+		}
+		delete(w.pods, uid)
+		switch was.state {
+		case "finished", "failed":
+			continue
+		case "evicted", "deleted", "leaving":
+		default:
+			if !was.quiet {
+				if node := w.nodes[was.node]; was.node != "" && node == nil {
+					w.fact("pod", was.name, "lost", "with node "+was.node)
+				} else {
+					w.fact("pod", was.name, "deleted", "")
+				}
+			}
+		}
+		w.stirred = true
+	}
+}
+
+// homelessLast sorts pods that have a node before those that have none.
+func homelessLast(p *corev1.Pod) string {
+	if p.Spec.NodeName == "" {
+		return "~"
+	}
+	return p.Spec.NodeName
+}
+
+// stateOf is what a pod does, in one word, and the sentence to it.
+func stateOf(p *corev1.Pod) (state, text string) {
+	switch {
+	case p.Status.Phase == corev1.PodSucceeded:
+		return "finished", "on " + p.Spec.NodeName
+	case p.Status.Phase == corev1.PodFailed:
+		return "failed", "on " + p.Spec.NodeName
+	case p.DeletionTimestamp != nil && evicted(p):
+		return "evicted", "from " + p.Spec.NodeName
+	case p.DeletionTimestamp != nil:
+		return "deleted", ""
+	case p.Status.Phase == corev1.PodRunning:
+		return "running", "on " + p.Spec.NodeName
+	}
+	return "waiting", ""
+}
+
+func evicted(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}
+
+// controllerOf is the name of what made the pod: its Deployment rather than that one's ReplicaSet.
+func (w *world) controllerOf(p *corev1.Pod) string {
+	owner := metav1.GetControllerOf(p)
+	if owner == nil {
+		return p.GenerateName
+	}
+	if owner.Kind == "ReplicaSet" {
+		if rs, ok := findReplicaSet(w.cluster, p.Namespace, owner.Name); ok {
+			if above := metav1.GetControllerOf(rs); above != nil {
+				return above.Name
+			}
+		}
+	}
+	return owner.Name
+}
+
+// fact tells what happened in the world, once sluice runs.
+func (w *world) fact(kind, name, outcome, text string) {
+	if w.sluice != nil {
+		w.out.say(w.elapsed(), kind, name, outcome, text)
+	}
+}

@@ -1,0 +1,150 @@
+package world
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/reason"
+)
+
+// told is what the transcript has said last, by what it was said of.
+type told map[string]string
+
+// news says whether something else is to be said of a thing than was said last.
+func (t told) news(of, what string) bool {
+	if t[of] == what {
+		return false
+	}
+	t[of] = what
+	return true
+}
+
+// tellFault tells that a cycle had nothing to decide on.
+func (w *world) tellFault(err error) {
+	_, sentence, ok := strings.Cut(err.Error(), ": ") // the number of the cycle means nothing to a reader
+	if !ok {
+		sentence = err.Error()
+	}
+	if w.told.news("sluice", sentence) {
+		w.out.say(w.elapsed(), "sluice", "", "blind", sentence)
+	}
+	w.out.flush()
+}
+
+// tellPlan tells what is new in a cycle's verdicts and in what became of its actions.
+func (w *world) tellPlan(entry journal.Entry) {
+	delete(w.told, "sluice")
+	current := map[string]bool{}
+	for _, v := range w.inOrder(entry.Plan.Verdicts) {
+		key := v.Subject.String()
+		current[key] = true
+		code := reason.Code("")
+		if len(v.Because) > 0 {
+			code = v.Because[0].Code
+		}
+		if w.told.news(key, string(v.Outcome)+" "+string(code)) {
+			kind, name := string(v.Subject.Kind), v.Subject.Name
+			if v.Subject.Kind == reason.KindInstance {
+				kind, name = "machine", strings.Replace(name, "/", "_", 1)
+			}
+			w.out.say(w.elapsed(), kind, name, string(v.Outcome), sentences(v))
+		}
+	}
+	w.out.flush()
+	for i, a := range entry.Plan.Actions {
+		if i >= len(entry.Results) {
+			break
+		}
+		kind, name := subject(a)
+		key := plan.KindOf(a) + " " + kind + " " + name
+		current[key] = true
+		r := entry.Results[i]
+		if w.told.news(key, string(r.Status)+" "+r.Property+r.Kind+r.Code) && r.Status != plan.Accepted {
+			w.out.say(w.elapsed(), kind, name, string(r.Status), resultText(a, r))
+		}
+	}
+	for key := range w.told {
+		if !current[key] {
+			delete(w.told, key)
+		}
+	}
+	w.out.flush()
+}
+
+// inOrder sorts verdicts by kind as they are and within it by what the transcript calls their subjects.
+func (w *world) inOrder(verdicts []plan.Verdict) []plan.Verdict {
+	kinds := []reason.Kind{reason.KindPod, reason.KindInstance, reason.KindNode, reason.KindGroup, reason.KindCluster}
+	return slices.SortedStableFunc(slices.Values(verdicts), func(a, b plan.Verdict) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(kinds, a.Subject.Kind), slices.Index(kinds, b.Subject.Kind)),
+			natural(w.names.in(a.Subject.Name), w.names.in(b.Subject.Name)),
+		)
+	})
+}
+
+// natural orders names by what stands before a number at their end, and then by that number.
+func natural(a, b string) int {
+	cut := func(s string) (string, int) {
+		stem := strings.TrimRight(s, "0123456789")
+		n, _ := strconv.Atoi(s[len(stem):]) // no number is 0
+		return stem, n
+	}
+	stemA, nA := cut(a)
+	stemB, nB := cut(b)
+	return cmp.Or(cmp.Compare(stemA, stemB), cmp.Compare(nA, nB))
+}
+
+// sentences are the reasons of a verdict. Those about its subject do not repeat what that is, and a group's size is told only when it
+// is all there is to say.
+func sentences(v plan.Verdict) string {
+	var parts []string
+	for i, r := range v.Because {
+		if i > 0 && r.Code == reason.GroupSteady {
+			continue
+		}
+		if r.About == v.Subject {
+			parts = append(parts, r.Sentence())
+		} else {
+			parts = append(parts, r.String())
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// subject is what an action is about.
+func subject(a plan.Action) (kind, name string) {
+	switch a := a.(type) {
+	case plan.SetCapacity:
+		return "group", string(a.Group)
+	case plan.DeleteInstances:
+		return "group", string(a.Group)
+	case plan.Cordon:
+		return "node", a.Node
+	case plan.Uncordon:
+		return "node", a.Node
+	case plan.DeleteNode:
+		return "node", a.Node
+	case plan.Evict:
+		return "pod", a.Namespace + "/" + a.Pod
+	}
+	return "action", plan.KindOf(a)
+}
+
+// resultText says what became of an action.
+func resultText(a plan.Action, r plan.Result) string {
+	verb := map[string]string{
+		"SetCapacity": "grow", "DeleteInstances": "delete machines", "Cordon": "cordon", "Uncordon": "uncordon",
+		"DeleteNode": "delete node", "Evict": "evict",
+	}[plan.KindOf(a)]
+	switch {
+	case r.Status == plan.Refused:
+		return verb + ": " + reason.New(reason.WriteRefused, reason.Ref{}, "property", r.Property, "why", r.Message).Sentence()
+	case r.Code != "" && !strings.Contains(r.Message, r.Code):
+		return verb + ": " + r.Code + ": " + r.Message
+	}
+	return verb + ": " + r.Message
+}
