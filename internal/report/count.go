@@ -87,6 +87,12 @@ func (c counts) healthy(tolerated policy.Health) bool {
 // newFailures are the failures to start machines that this cycle was the first to notice: what the cloud said of them, and
 // machines that never joined as Kind "timeout".
 func newFailures(entry journal.Entry) []cluster.Failure {
+	late := map[reason.Ref]reason.Reason{}
+	for _, v := range entry.Plan.Verdicts {
+		if why, ok := find(v.Because, reason.MachineNeverJoined); ok {
+			late[v.Subject] = why
+		}
+	}
 	var failures []cluster.Failure
 	for _, g := range entry.Seen.Groups {
 		noticed := entry.Before.Groups[g.ID].Noticed
@@ -102,11 +108,7 @@ func newFailures(entry journal.Entry) []cluster.Failure {
 			if in.State == cluster.StateFailed && in.Failure != nil {
 				add(*in.Failure)
 			}
-			v, judged := entry.Plan.Verdict(reason.Instance(string(g.ID), string(in.ID)))
-			if !judged {
-				continue
-			}
-			if why, late := find(v.Because, reason.MachineNeverJoined); late {
+			if why, ok := late[reason.Instance(string(g.ID), string(in.ID))]; ok {
 				add(cluster.Failure{At: in.Created.Add(entry.Policy.Growth.Provision), Kind: "timeout", Code: "NeverJoined", Message: why.Sentence()})
 			}
 		}

@@ -231,6 +231,26 @@ func TestAnAPIServerThatRefusesEventsCostsAFewRequestsACycle(t *testing.T) {
 	}
 }
 
+func TestAnEventThatWasLostIsSaidWhenItHappensAgain(t *testing.T) {
+	outage := true
+	client := fake.NewClientset(statusMap())
+	client.PrependReactor("create", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return outage, nil, errors.New("connection refused")
+	})
+	events := &Events{Client: client}
+	e := growing().decide(refused())
+	if err := events.Report(context.Background(), e); err == nil {
+		t.Fatal("Report hid the client's error")
+	}
+	outage = false
+	if err := events.Report(context.Background(), e); err != nil {
+		t.Fatal(err)
+	}
+	if got := said(t, client); !strings.Contains(got, guardRefused) || !strings.Contains(got, "web-0") {
+		t.Errorf("events\n%s", got)
+	}
+}
+
 func TestAnEventInANamespaceThatIsGoingAwayIsNoError(t *testing.T) {
 	err := apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "x", errors.New("the namespace is being terminated"))
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}

@@ -25,6 +25,8 @@ type Explanation struct {
 	Related  []plan.Verdict  `json:"related,omitempty"`  // about what it runs on, belongs to or waits for
 	Evidence []Evidence      `json:"evidence,omitempty"` // what is known of the groups involved, and since when
 	Next     time.Time       `json:"next,omitzero"`      // when a timer will change the decision; zero when none runs
+
+	verdicts map[reason.Ref]plan.Verdict // about all other things
 }
 
 // Evidence says what the decision knew of a group and how old that was.
@@ -50,7 +52,12 @@ func evidenceOf(entry journal.Entry, g *cluster.Group) Evidence {
 // NewExplanation explains a thing, or returns a [*NotFoundError].
 func NewExplanation(entry journal.Entry, about reason.Ref) (Explanation, error) {
 	x := Explanation{Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Subject: about, Next: entry.Plan.Next}
-	v, judged := entry.Plan.Verdict(about)
+	x.verdicts = make(map[reason.Ref]plan.Verdict, len(entry.Plan.Verdicts))
+	for _, v := range entry.Plan.Verdicts {
+		x.verdicts[v.Subject] = v
+	}
+	v, judged := x.verdicts[about]
+	delete(x.verdicts, about)
 	x.Outcome, x.Because = v.Outcome, v.Because
 	groups := map[cluster.GroupID]bool{}
 	is, seen := x.describe(entry, groups)
@@ -64,7 +71,6 @@ func NewExplanation(entry journal.Entry, about reason.Ref) (Explanation, error) 
 	for _, d := range Deeds(entry) {
 		if d.concerns(about) {
 			x.Deeds = append(x.Deeds, d)
-			groups[d.Group] = true
 		}
 	}
 	for _, r := range x.Because {
@@ -76,23 +82,15 @@ func NewExplanation(entry journal.Entry, about reason.Ref) (Explanation, error) 
 	for _, g := range entry.Seen.Groups {
 		if groups[g.ID] {
 			x.Evidence = append(x.Evidence, evidenceOf(entry, g))
-			x.relate(entry, reason.Group(string(g.ID)))
+			x.relate(reason.Group(string(g.ID)))
 		}
 	}
 	return x, nil
 }
 
-// relate adds the verdict about another thing, once.
-func (x *Explanation) relate(entry journal.Entry, about reason.Ref) {
-	if about == x.Subject {
-		return
-	}
-	for _, v := range x.Related {
-		if v.Subject == about {
-			return
-		}
-	}
-	if v, ok := entry.Plan.Verdict(about); ok {
+// relate adds the verdict about another thing, if there is one.
+func (x *Explanation) relate(about reason.Ref) {
+	if v, ok := x.verdicts[about]; ok {
 		x.Related = append(x.Related, v)
 	}
 }
@@ -118,11 +116,11 @@ func (x *Explanation) describe(entry journal.Entry, groups map[cluster.GroupID]b
 		groups[g.ID] = true
 		for _, n := range entry.Seen.Nodes {
 			if n.Group == g.ID {
-				x.relate(entry, reason.Node(n.Name()))
+				x.relate(reason.Node(n.Name()))
 			}
 		}
 		for _, in := range g.Instances {
-			x.relate(entry, reason.Instance(string(g.ID), string(in.ID)))
+			x.relate(reason.Instance(string(g.ID), string(in.ID)))
 		}
 		return fmt.Sprintf("node group with %d machines listed", len(g.Instances)), true
 	case reason.KindInstance:
@@ -130,7 +128,7 @@ func (x *Explanation) describe(entry journal.Entry, groups map[cluster.GroupID]b
 			for _, in := range g.Instances {
 				if reason.Instance(string(g.ID), string(in.ID)) == x.Subject {
 					groups[g.ID] = true
-					x.relate(entry, reason.Node(in.Node))
+					x.relate(reason.Node(in.Node))
 					return describeInstance(in), true
 				}
 			}
@@ -151,7 +149,7 @@ func (x *Explanation) describePod(entry journal.Entry, groups map[cluster.GroupI
 		if n := entry.Seen.Node(p.Spec.NodeName); n != nil {
 			groups[n.Group] = true
 		}
-		x.relate(entry, reason.Node(p.Spec.NodeName))
+		x.relate(reason.Node(p.Spec.NodeName))
 		if p.DeletionTimestamp != nil {
 			return "is leaving node " + p.Spec.NodeName, true
 		}

@@ -154,6 +154,14 @@ func TestNoSampleNamesAPodANodeOrAMachine(t *testing.T) {
 	}
 }
 
+func TestALatencyIsTheYoungestPods(t *testing.T) {
+	w := growing()
+	w.pod("web-1", "2", "").Status.Conditions[0].LastTransitionTime.Time = noon.Add(-time.Minute)
+	if got := growthLatencies(w.decide(accepted())); len(got) != 1 || got[0] != 4500*time.Millisecond {
+		t.Errorf("latencies %v, want [4.5s]", got)
+	}
+}
+
 func TestALatencyIsNeverBelowZero(t *testing.T) {
 	w := growing()
 	for _, p := range w.objects.Pods {

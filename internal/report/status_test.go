@@ -186,7 +186,14 @@ func TestAStatusThatCouldNotBeWrittenIsWrittenByTheNextCycle(t *testing.T) {
 	if err := s.Report(context.Background(), w.decide(accepted())); err == nil {
 		t.Fatal("Report hid the client's error")
 	}
+	w.objects.Nodes, w.groups = nil, nil // as before, but nobody knows which status the API server has
 	outage = false
+	before := len(client.Actions())
+	report(t, s, w)
+	if last := client.Actions()[len(client.Actions())-1]; len(client.Actions()) == before || last.GetVerb() != "update" {
+		t.Error("what was lost is not written again")
+	}
+	w.group("agents", 0, 3, 1)
 	report(t, s, w)
 	if !strings.Contains(shown(t, client).Data["status"], "name: agents\n") {
 		t.Errorf("status\n%s", shown(t, client).Data["status"])
