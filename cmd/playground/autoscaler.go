@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"sluice.dev/sluice/deploy"
+	"sluice.dev/sluice/internal/app"
+	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/policy"
+)
+
+// runSluice is "sluice run" with the story's timers: everything else has its default.
+func (p *playground) runSluice(ctx context.Context, config *rest.Config, listener net.Listener) error {
+	return app.Run(ctx, app.Options{
+		Kube: config, Azure: p.azureOptions(), Policy: p.script.policy(), Log: p.log, Version: version,
+		Election: app.Election{
+			Enabled: true, Namespace: deploy.Namespace, Name: "cluster-autoscaler", Identity: controlPlane,
+			Lease: 15 * time.Second, Renew: 10 * time.Second, Retry: 2 * time.Second,
+		},
+		Namespace: deploy.Namespace, WriteStatus: true, StatusName: report.StatusName,
+		Listener: listener, MaxInactivity: time.Minute,
+		Journal: p.path(journalFile), JournalMaxBytes: 1 << 30,
+	})
+}
+
+// policy is the default with delays that fit a story of a few minutes.
+func (s script) policy() *policy.Policy {
+	allowed := policy.Default()
+	allowed.Removal.Unneeded = s.unneeded
+	allowed.Removal.AfterAdd = s.afterAdd
+	allowed.Removal.AfterTaint = s.afterTaint
+	return allowed
+}
+
+// answers says whether a GET of the address is answered 200.
+func answers(ctx context.Context, address string) (bool, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return false, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false, err
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return false, fmt.Errorf("%s answers %s", address, resp.Status)
+	}
+	return true, nil
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"time"
+
+	"sluice.dev/sluice/internal/azuresim"
+)
+
+// options are what the user chose, and the story to play.
+type options struct {
+	dir       string // as given; "" for a temporary one
+	keep      bool
+	verbosity int
+	script    script
+}
+
+// script is how long things take in the story.
+type script struct {
+	boot, remove azuresim.Distribution // of a machine
+	retryAfter   time.Duration         // what Azure asks of those who follow an operation
+	join         time.Duration         // from the end of the boot to the kubelet's registration
+
+	unneeded, afterAdd, afterTaint time.Duration // sluice's delays, see policy.Removal
+
+	bursts   int           // small bursts to measure latency with, of one machine each
+	job      time.Duration // how long the Job's pod runs
+	quiet    time.Duration // how long nothing happens at the end
+	patience time.Duration // for one step, before the story is given up
+}
+
+// fullStory takes about four minutes.
+func fullStory() script {
+	return script{
+		boot: azuresim.Lognormal(6*time.Second, 0.2), remove: azuresim.Lognormal(4*time.Second, 0.2),
+		retryAfter: 5 * time.Second, join: time.Second,
+		unneeded: 15 * time.Second, afterAdd: 5 * time.Second, afterTaint: 2 * time.Second,
+		bursts: 12, job: 75 * time.Second, quiet: time.Minute, patience: 2 * time.Minute,
+	}
+}

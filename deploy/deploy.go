@@ -1,0 +1,15 @@
+// Package deploy holds the manifests that a cluster needs to run sluice, for programs that apply them.
+package deploy
+
+import _ "embed"
+
+// RBAC is the service account kube-system/sluice with exactly the rights that sluice uses, as YAML documents.
+//
+//go:embed rbac.yaml
+var RBAC []byte
+
+// Namespace and ServiceAccount name the identity that [RBAC] describes.
+const (
+	Namespace      = "kube-system"
+	ServiceAccount = "sluice"
+)
