@@ -47,6 +47,7 @@ func (w *world) cycle(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	w.witness.watchNodes()
 	wait := w.timing.Resync
 	if err == nil && again(entry) {
 		wait = min(wait, w.retry)

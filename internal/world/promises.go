@@ -20,6 +20,7 @@ type witness struct {
 	world  *world
 	next   http.RoundTripper
 	broken []string
+	read   int // entries of the cluster's log
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -50,7 +51,7 @@ func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 			t.breaks("S-10", "a deletion in %s named no machine", made.ScaleSet)
 		case made.Kind == deleteRequest && made.Status < 300:
 			for _, id := range made.InstanceIDs {
-				t.watchJobs(made.ScaleSet+"_"+id, nodes[made.ScaleSet+"_"+id])
+				t.watchDeleted(made.ScaleSet+"_"+id, nodes[made.ScaleSet+"_"+id])
 			}
 		case made.Kind != growRequest && made.Kind != deleteRequest && made.Kind != "POST token":
 			t.breaks("S-04", "a request was made that is no business of sluice: %s", made.Kind)
@@ -59,13 +60,41 @@ func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// watchJobs finds a Job's pod on a machine whose deletion was accepted.
-func (t *witness) watchJobs(machine, node string) {
+// watchDeleted looks at the node of a machine whose deletion was accepted.
+func (t *witness) watchDeleted(machine, node string) {
+	n, ok := kubesim.Find[*corev1.Node](t.world.cluster, "", node)
+	if !ok || !t.isNodeOf(n, machine) {
+		return
+	}
+	if _, cordoned := cluster.RemovalOf(n); !cordoned {
+		t.breaks("S-16", "machine %s was deleted and its node was not on its way out", machine)
+	}
 	for _, p := range kubesim.All[*corev1.Pod](t.world.cluster, "") {
-		if node != "" && p.Spec.NodeName == node && !cluster.Finished(p) && ofJob(p) {
+		if p.Spec.NodeName == node && !cluster.Finished(p) && ofJob(p) {
 			t.breaks("S-15", "machine %s was deleted under pod %s of a Job", machine, cluster.Key(p))
 		}
 	}
+}
+
+// isNodeOf says whether the node is the machine's own and not an older one's of that name.
+func (t *witness) isNodeOf(n *corev1.Node, machine string) bool {
+	m := t.world.machineNamed(machine)
+	return m != nil && m.VMID == n.Status.NodeInfo.SystemUUID
+}
+
+// watchNodes finds Node objects that sluice deleted while their machines live; it is asked after every cycle.
+func (t *witness) watchNodes() {
+	log := t.world.cluster.Log()
+	for _, r := range log[t.read:] {
+		n, ok := r.Before.(*corev1.Node)
+		if !ok || r.Verb != "delete" || r.Code >= 300 {
+			continue
+		}
+		if m := t.world.machines[n.Status.NodeInfo.SystemUUID]; m != nil {
+			t.breaks("S-14", "node %s was deleted and its machine %s lives", n.Name, m.Name)
+		}
+	}
+	t.read = len(log)
 }
 
 func ofJob(p *corev1.Pod) bool {

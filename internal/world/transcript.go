@@ -97,14 +97,17 @@ func merged(lines []line) []line {
 				continue
 			}
 			done[f] = true
-			l.kind, l.name = "pods", f.stem+"-"+ranges(numbers[f])
+			l.kind, l.name = "pods", f.stem+ranges(numbers[f])
 		}
 		out = append(out, l)
 	}
 	return out
 }
 
-// ranges is such as "1..3,5".
+// mostRanges is how many ranges of numbers a reader is expected to follow.
+const mostRanges = 3
+
+// ranges is such as "-1..3,5", or only the count, such as " (12)", where that would be long.
 func ranges(ns []int) string {
 	slices.Sort(ns)
 	ns = slices.Compact(ns)
@@ -121,5 +124,8 @@ func ranges(ns []int) string {
 		parts = append(parts, part)
 		i = j + 1
 	}
-	return strings.Join(parts, ",")
+	if len(parts) > mostRanges {
+		return fmt.Sprintf(" (%d)", len(ns))
+	}
+	return "-" + strings.Join(parts, ",")
 }

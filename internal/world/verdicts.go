@@ -46,7 +46,14 @@ func (w *world) tellPlan(entry journal.Entry) {
 		if len(v.Because) > 0 {
 			code = v.Because[0].Code
 		}
-		if w.told.news(key, string(v.Outcome)+" "+string(code)) {
+		what := string(v.Outcome) + " " + string(code)
+		switch code {
+		case reason.NeedsMachine: // another group than the one that failed it
+			what += " " + v.Because[0].Facts["group"]
+		case reason.GroupGrows: // again, further
+			what += " " + v.Because[0].Facts["to"]
+		}
+		if w.told.news(key, what) {
 			kind, name := string(v.Subject.Kind), v.Subject.Name
 			if v.Subject.Kind == reason.KindInstance {
 				kind, name = "machine", strings.Replace(name, "/", "_", 1)
@@ -106,11 +113,11 @@ func sentences(v plan.Verdict) string {
 		if i > 0 && r.Code == reason.GroupSteady {
 			continue
 		}
-		if r.About == v.Subject {
-			parts = append(parts, r.Sentence())
-		} else {
-			parts = append(parts, r.String())
+		sentence := r.Sentence()
+		if r.About != v.Subject && r.About.Name != "" && !strings.Contains(sentence, r.About.Name) {
+			sentence = r.About.String() + ": " + sentence
 		}
+		parts = append(parts, sentence)
 	}
 	return strings.Join(parts, "; ")
 }

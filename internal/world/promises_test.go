@@ -1,0 +1,140 @@
+package world
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"sluice.dev/sluice/internal/kubesim"
+)
+
+// played is a world at the end of a script, whose sluice had no reason to do anything.
+func played(t *testing.T, script string) *world {
+	t.Helper()
+	statements, err := parse([]byte(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(Options{}, nil, io.Discard)
+	t.Cleanup(w.close)
+	if err := w.play(t.Context(), statements); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// send makes a request to Azure as sluice would, past everything that keeps sluice from it.
+func (w *world) send(t *testing.T, method, path, body, ifMatch string) {
+	t.Helper()
+	const set = "https://management.azure.com/subscriptions/" + subscription + "/resourceGroups/" + resourceGroup + "/providers/Microsoft.Compute/virtualMachineScaleSets/agents"
+	r, err := http.NewRequestWithContext(t.Context(), method, set+path+"?api-version=2025-04-01", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer any")
+	r.Header.Set("Content-Type", "application/json")
+	if ifMatch != "" {
+		r.Header.Set("If-Match", ifMatch)
+	}
+	resp, err := w.witness.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+}
+
+// TestBrokenPromisesAreSeen does by hand what sluice must never do: the simulators' witnesses tell each by its property.
+func TestBrokenPromisesAreSeen(t *testing.T) {
+	const two = "group agents size=Standard_D4s_v5 min=0 max=5 machines=2\npod base-0 cpu=3 on=agents_0\npod render-0 cpu=3 on=agents_1 owner=job\n"
+	api := func(w *world) kubernetes.Interface { return kubernetes.NewForConfigOrDie(w.cluster.RESTConfig()) }
+	for name, c := range map[string]struct {
+		script string
+		do     func(*testing.T, *world)
+		want   string
+	}{
+		"nothing": {two + "advance 1m\n", func(*testing.T, *world) {}, ""},
+		"a capacity below the machines that live": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":1}}`, "*")
+		}, "S-01"},
+		"a growth without an entity tag": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":3}}`, "")
+		}, "S-04"},
+		"a deletion that names nobody": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPost, "/delete", `{"instanceIds":[]}`, "")
+		}, "S-10"},
+		"a machine deleted under a Job": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["1"]}`, "")
+		}, "S-15"},
+		"a machine deleted whose node is not on its way out": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
+		}, "S-16"},
+		"a node deleted whose machine lives": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			if err := api(w).CoreV1().Nodes().Delete(t.Context(), "agents000000", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			w.witness.watchNodes()
+		}, "S-14"},
+		"a pod deleted past the eviction API": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			if err := api(w).CoreV1().Pods("default").Delete(t.Context(), "base-0", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}, "S-15"},
+		"a dry run that writes to Azure": {"dry-run\n" + two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":3}}`, "*")
+		}, "S-24"},
+		"a dry run that writes to Kubernetes": {"dry-run\n" + two + "advance 1m\n", func(t *testing.T, w *world) {
+			if _, err := api(w).CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}, "S-24"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := played(t, c.script)
+			c.do(t, w)
+			broken, err := w.promises()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := strings.Join(broken, "\n")
+			if c.want == "" && all != "" || c.want != "" && !strings.Contains(all, c.want+" was broken") {
+				t.Errorf("broken promises are %q, want %q", all, c.want)
+			}
+		})
+	}
+}
+
+// TestADifferentDecisionIsSeenOnReplay changes one number in a journal: the cycle is told to be decided differently.
+func TestADifferentDecisionIsSeenOnReplay(t *testing.T) {
+	w := played(t, "group agents size=Standard_D4s_v5 min=0 max=5 machines=1\npod base-0 cpu=4 on=agents_0\npod web-0 cpu=3\nadvance 1m\n")
+	forged := strings.Replace(w.journal.String(), `"from":1,"to":2,`, `"from":1,"to":3,`, 1)
+	if forged == w.journal.String() {
+		t.Fatal("the journal has no growth from 1 to 2")
+	}
+	w.journal.Reset()
+	w.journal.WriteString(forged)
+	broken, err := w.promises()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(broken) != 1 || !strings.Contains(broken[0], "decided differently on replay") {
+		t.Errorf("broken promises are %q", broken)
+	}
+}
+
+// TestPodsAreCalledAfterTheirController holds what transcripts call things.
+func TestPodsAreCalledAfterTheirController(t *testing.T) {
+	w := played(t, "group agents size=Standard_D4s_v5 min=0 max=5 machines=1\ndeployment web replicas=2 cpu=1\nadvance 10s\n")
+	for _, p := range kubesim.All[*corev1.Pod](w.cluster, "default") {
+		if got := w.names.in(p.Namespace + "/" + p.Name); got != "default/web-1" && got != "default/web-2" {
+			t.Errorf("pod %s is called %s", p.Name, got)
+		}
+	}
+	if got := w.names.in("fits node agents000000, waits"); got != "fits node agents_0, waits" {
+		t.Errorf("a node is called otherwise: %s", got)
+	}
+}
