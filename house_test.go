@@ -17,7 +17,7 @@ import (
 const module = "sluice.dev/sluice/"
 
 // pure packages decide. They have no clock, no client, no logger and no goroutine: see [TestCoreHasNoClock].
-var pure = []string{"cluster", "cluster/clustertest", "guard", "journal", "plan", "policy", "reason", "scheduling"}
+var pure = []string{"cluster", "cluster/clustertest", "deploy", "guard", "journal", "plan", "policy", "reason", "scheduling"}
 
 // contract packages may be imported from outside as the pure ones may, and are what a cloud has to keep.
 var contract = []string{"cloud", "cloud/cloudtest"}
@@ -54,8 +54,9 @@ var rooms = map[string][]string{
 	"internal/controlplane/kubelets": {},
 	"internal/world": {
 		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
-		"internal/app", "internal/azuresim", "internal/kubesim",
+		"internal/app", "internal/azure", "internal/azuresim", "internal/kubesim",
 	},
+	"deploy": {},
 
 	"cmd/sluice":     {"..."},
 	"cmd/playground": {"..."},
