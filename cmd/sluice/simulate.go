@@ -3,8 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
@@ -69,8 +69,7 @@ func simulate(cmd *cobra.Command, file string, update bool) (same bool, err erro
 	if err != nil {
 		return false, err
 	}
-	var said io.Writer = cmd.OutOrStdout()
-	r, err := world.Run(cmd.Context(), text, said, world.Options{})
+	r, err := world.Run(cmd.Context(), text, cmd.OutOrStdout(), world.Options{})
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", file, err)
 	}
@@ -85,7 +84,7 @@ func simulate(cmd *cobra.Command, file string, update bool) (same bool, err erro
 			}
 		}
 	case r.HasOne && r.Expected != r.Transcript:
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: the transcript is another one (-want +got):\n%s", file, cmp.Diff(r.Expected, r.Transcript))
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: the transcript is another one (-want +got):\n%s", file, cmp.Diff(strings.Split(r.Expected, "\n"), strings.Split(r.Transcript, "\n")))
 		return false, nil
 	}
 	return len(r.Broken) == 0, nil

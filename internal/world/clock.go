@@ -143,7 +143,8 @@ func (w *world) perform(ctx context.Context, s statement) error {
 				return err
 			}
 		}
-	} else if w.sluice != nil {
+	}
+	if w.sluice != nil && !s.verb.quiet {
 		w.out.script(w.elapsed(), s.text)
 	}
 	if s.verb.name == "advance" || s.verb.name == "until" {

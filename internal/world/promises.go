@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/kubesim"
 	"sluice.dev/sluice/journal"
 )
@@ -45,10 +46,14 @@ func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 		switch {
 		case made.Kind == growRequest && made.Capacity != nil && *made.Capacity < int64(live[made.ScaleSet]):
 			t.breaks("S-01", "a request set the capacity of %s to %d while it had %d machines", made.ScaleSet, *made.Capacity, live[made.ScaleSet])
+		case made.Kind == growRequest && made.Capacity != nil && *made.Capacity > int64(t.world.spec(made.ScaleSet).Max):
+			t.breaks("S-06", "a request set the capacity of %s to %d, above its max", made.ScaleSet, *made.Capacity)
 		case made.Kind == growRequest && made.IfMatch == "":
 			t.breaks("S-04", "a request set the capacity of %s without an entity tag", made.ScaleSet)
 		case made.Kind == deleteRequest && len(made.InstanceIDs) == 0:
 			t.breaks("S-10", "a deletion in %s named no machine", made.ScaleSet)
+		case made.Kind == deleteRequest && live[made.ScaleSet]-len(made.InstanceIDs) < t.world.spec(made.ScaleSet).Min:
+			t.breaks("S-06", "a deletion of %d machines of %s took it below its min", len(made.InstanceIDs), made.ScaleSet)
 		case made.Kind == deleteRequest && made.Status < 300:
 			for _, id := range made.InstanceIDs {
 				t.watchDeleted(made.ScaleSet+"_"+id, nodes[made.ScaleSet+"_"+id])
@@ -74,6 +79,16 @@ func (t *witness) watchDeleted(machine, node string) {
 			t.breaks("S-15", "machine %s was deleted under pod %s of a Job", machine, cluster.Key(p))
 		}
 	}
+}
+
+// spec is what sluice was told about a group.
+func (w *world) spec(group string) azure.GroupSpec {
+	for _, g := range w.groups {
+		if strings.EqualFold(g.Name, group) {
+			return g
+		}
+	}
+	return azure.GroupSpec{}
 }
 
 // isNodeOf says whether the node is the machine's own and not an older one's of that name.

@@ -61,6 +61,12 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 		"a capacity below the machines that live": {two + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":1}}`, "*")
 		}, "S-01"},
+		"a capacity above the max": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":6}}`, "*")
+		}, "S-06"},
+		"a deletion below the min": {strings.Replace(two, "min=0", "min=2", 1) + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
+		}, "S-06"},
 		"a growth without an entity tag": {two + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":3}}`, "")
 		}, "S-04"},

@@ -33,7 +33,8 @@ type verb struct {
 	settings []string // sorted; nil with raw
 	raw      bool     // every word is a name, also one with an equals sign
 	setup    bool     // only before sluice starts
-	time     bool     // lets time pass: it is not told in the transcript, as what happens is
+	time     bool     // sluice has started when it is done
+	quiet    bool     // not told in the transcript, which tells what happens meanwhile
 	do       func(*world, *statement) error
 }
 

@@ -86,10 +86,10 @@ var verbs = sync.OnceValue(func() []*verb {
 		},
 		{name: "heal", do: doHeal, about: "ends all faults; what they did stays done"},
 		{name: "restart", time: true, about: "another sluice process takes over, with an empty memory"},
-		{name: "advance", usage: "DURATION", least: 1, most: 1, time: true, about: "lets time pass"},
+		{name: "advance", usage: "DURATION", least: 1, most: 1, time: true, quiet: true, about: "lets time pass"},
 		{
 			name: "until", usage: "pod NAME running|finished|pending|gone | node NAME ready|cordoned|gone | machine NAME created|deleting|gone | group NAME N [within=D]",
-			least: 3, most: 3, time: true, settings: []string{"within"},
+			least: 3, most: 3, time: true, quiet: true, settings: []string{"within"},
 			about: "lets time pass until that is so, for at most 2h; for a group, until it has N machines",
 		},
 	}

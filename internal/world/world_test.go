@@ -38,6 +38,8 @@ func read(t *testing.T, file string) []byte {
 	return text
 }
 
+func lines(s string) []string { return strings.Split(s, "\n") }
+
 // TestScenarios plays every scenario: its transcript is the one that the file holds, and no promise was broken on the way.
 func TestScenarios(t *testing.T) {
 	for _, file := range scenarios(t) {
@@ -56,7 +58,7 @@ func TestScenarios(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(r.Expected, r.Transcript); diff != "" {
+			if diff := cmp.Diff(lines(r.Expected), lines(r.Transcript)); diff != "" {
 				t.Errorf("transcript (-want +got):\n%s", diff)
 			}
 		})
