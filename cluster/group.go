@@ -53,6 +53,9 @@ const (
 	StateStopped  State = "stopped"
 )
 
+// Expected says whether a machine in this state is capacity now or is to become so.
+func (s State) Expected() bool { return s == StateCreating || s == StateRunning }
+
 // Instance is one machine of a group.
 type Instance struct {
 	ID           InstanceID `json:"id"`
@@ -94,7 +97,7 @@ func (g *Group) Instance(id InstanceID) *Instance {
 func (g *Group) Live() int {
 	n := 0
 	for _, i := range g.Instances {
-		if i.State == StateCreating || i.State == StateRunning {
+		if i.State.Expected() {
 			n++
 		}
 	}

@@ -100,9 +100,9 @@ func (d *decision) wake(t time.Time) {
 	}
 }
 
-// starting says whether a node that is not Ready is still expected to become so.
+// starting is [policy.Growth.Starting], now.
 func (d *decision) starting(n *corev1.Node) bool {
-	return !cluster.Ready(n) && d.now.Sub(n.CreationTimestamp.Time) < d.allowed.Growth.Provision && cluster.NotReadySince(n).Sub(n.CreationTimestamp.Time) < d.allowed.Growth.Provision
+	return d.allowed.Growth.Starting(n, d.now)
 }
 
 func (d *decision) finish() (Plan, Memory) {

@@ -12,7 +12,7 @@ import (
 func (d *decision) noticeFailures() {
 	for _, g := range d.s.Groups {
 		m, known := d.m.Groups[g.ID]
-		for _, f := range failuresOf(g) {
+		for _, f := range d.failuresOf(g) {
 			if f.At.After(m.Noticed) {
 				m.Noticed = f.At
 				m.Backoff = m.Backoff.failed(d.now, f.Code, f.Message, d.allowed)
@@ -26,8 +26,8 @@ func (d *decision) noticeFailures() {
 	}
 }
 
-// failuresOf are the failures of a group's operations and machines.
-func failuresOf(g *cluster.Group) []cluster.Failure {
+// failuresOf are the failures of a group's operations and machines. A machine that never joined failed when its time ran out.
+func (d *decision) failuresOf(g *cluster.Group) []cluster.Failure {
 	var fs []cluster.Failure
 	if g.Failure != nil {
 		fs = append(fs, *g.Failure)
@@ -35,6 +35,10 @@ func failuresOf(g *cluster.Group) []cluster.Failure {
 	for _, in := range g.Instances {
 		if in.State == cluster.StateFailed && in.Failure != nil {
 			fs = append(fs, *in.Failure)
+		}
+		if in.Node == "" && in.State.Expected() && d.overdue(in) && d.suspect(in) == nil {
+			why := d.neverJoined(reason.Instance(string(g.ID), string(in.ID)), in)
+			fs = append(fs, cluster.Failure{At: in.Created.Add(d.allowed.Growth.Provision), Code: "NeverJoined", Message: why.Sentence()})
 		}
 	}
 	return fs

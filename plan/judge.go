@@ -34,7 +34,7 @@ func (d *decision) judgeNodes() {
 			d.unready++
 		}
 	}
-	if d.unready > d.allowed.Health.UnreadyCount && float64(d.unready)*100 > d.allowed.Health.UnreadyPercent*float64(len(d.s.Nodes)) {
+	if !d.allowed.Health.Tolerates(d.unready, len(d.s.Nodes)) {
 		d.unhealthy = []reason.Reason{reason.New(reason.UnhealthyCluster, reason.Ref{Kind: reason.KindCluster},
 			"unready", d.unready, "nodes", len(d.s.Nodes), "tolerated", fmt.Sprintf("%d or %g%%", d.allowed.Health.UnreadyCount, d.allowed.Health.UnreadyPercent))}
 	}

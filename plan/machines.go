@@ -25,11 +25,9 @@ func (d *decision) cleanUpMachines() {
 
 func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 	about := reason.Instance(string(g.ID), string(in.ID))
-	for _, n := range d.s.Nodes {
-		if in.MayBe(n.Object) {
-			d.judge(about, MachineHold, reason.New(reason.MachineAmbiguous, about, "node", n.Name()))
-			return
-		}
+	if n := d.suspect(in); n != nil {
+		d.judge(about, MachineHold, reason.New(reason.MachineAmbiguous, about, "node", n.Name()))
+		return
 	}
 	var why reason.Reason
 	switch {
@@ -45,8 +43,7 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		}
 		why = reason.New(reason.MachineFailed, about, "code", f.Code, "message", f.Message)
 	case d.overdue(in):
-		aged := d.now.Sub(in.Created).Truncate(time.Second)
-		why = reason.New(reason.MachineNeverJoined, about, "age", aged, "limit", d.allowed.Growth.Provision)
+		why = d.neverJoined(about, in)
 	default:
 		d.judge(about, MachineComing, reason.New(reason.MachineComing, about, "age", d.now.Sub(in.Created).Truncate(time.Second)))
 		return
@@ -61,17 +58,18 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		g.leaving++
 		d.judge(about, MachineDelete, why)
 	}
-	if why.Code == reason.MachineNeverJoined {
-		d.backOffOnce(g, in, why)
-	}
 }
 
-// backOffOnce lets a machine that never joined count as one failure of its group, at the moment its time ran out.
-func (d *decision) backOffOnce(g *groupState, in *cluster.Instance, why reason.Reason) {
-	m := d.m.Groups[g.ID]
-	if at := in.Created.Add(d.allowed.Growth.Provision); at.After(m.Noticed) {
-		m.Noticed = at
-		m.Backoff = m.Backoff.failed(d.now, "NeverJoined", why.Sentence(), d.allowed)
-		d.m.Groups[g.ID] = m
+func (d *decision) neverJoined(about reason.Ref, in *cluster.Instance) reason.Reason {
+	return reason.New(reason.MachineNeverJoined, about, "age", d.now.Sub(in.Created).Truncate(time.Second), "limit", d.allowed.Growth.Provision)
+}
+
+// suspect is a node that could be this machine although it is not joined to it, nil when there is none (S-12).
+func (d *decision) suspect(in *cluster.Instance) *cluster.Node {
+	for _, n := range d.s.Nodes {
+		if in.MayBe(n.Object) {
+			return n
+		}
 	}
+	return nil
 }

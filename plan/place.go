@@ -44,7 +44,7 @@ func (d *decision) expected(st *groupState) int {
 	}
 	listed := 0
 	for _, in := range st.Instances {
-		if in.Node == "" && (in.State == cluster.StateCreating || in.State == cluster.StateRunning) && !d.overdue(in) {
+		if in.Node == "" && in.State.Expected() && !d.overdue(in) {
 			listed++
 		}
 	}

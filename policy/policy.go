@@ -5,6 +5,10 @@ package policy
 import (
 	"fmt"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
 )
 
 // Policy is everything that decisions read beside the snapshot. Build one with [Default] and change it before its first use.
@@ -74,6 +78,16 @@ func Default() *Policy {
 		},
 		Health: Health{UnreadyCount: 3, UnreadyPercent: 45},
 	}
+}
+
+// Starting says whether a node that is not Ready is young enough to be expected to become so.
+func (g Growth) Starting(n *corev1.Node, now time.Time) bool {
+	return !cluster.Ready(n) && now.Sub(n.CreationTimestamp.Time) < g.Provision
+}
+
+// Tolerates says whether so many of all nodes may be not Ready, those that are starting left out.
+func (h Health) Tolerates(unready, nodes int) bool {
+	return unready <= h.UnreadyCount || float64(unready)*100 <= h.UnreadyPercent*float64(nodes)
 }
 
 // Check returns the first setting that makes no sense, by the name of its flag.

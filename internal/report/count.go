@@ -31,7 +31,7 @@ func count(entry journal.Entry, group cluster.GroupID) counts {
 		switch {
 		case cluster.Ready(n.Object):
 			c.ready++
-		case starting(n, entry):
+		case entry.Policy.Growth.Starting(n.Object, entry.Seen.Time):
 			c.notStarted++
 		default:
 			c.unready++
@@ -73,16 +73,8 @@ func count(entry journal.Entry, group cluster.GroupID) counts {
 	return c
 }
 
-// starting says whether a node that is not Ready is young enough to be expected to become so, as the decision sees it.
-func starting(n *cluster.Node, entry journal.Entry) bool {
-	limit, born := entry.Policy.Growth.Provision, n.Object.CreationTimestamp.Time
-	return entry.Seen.Time.Sub(born) < limit && cluster.NotReadySince(n.Object).Sub(born) < limit
-}
-
 // healthy says whether no more nodes are unready than the operator tolerates.
-func (c counts) healthy(tolerated policy.Health) bool {
-	return c.unready <= tolerated.UnreadyCount || float64(c.unready)*100 <= tolerated.UnreadyPercent*float64(c.total)
-}
+func (c counts) healthy(tolerated policy.Health) bool { return tolerated.Tolerates(c.unready, c.total) }
 
 // newFailures are the failures to start machines that this cycle was the first to notice: what the cloud said of them, and
 // machines that never joined as Kind "timeout".
