@@ -65,14 +65,16 @@ func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// watchDeleted looks at the node of a machine whose deletion was accepted.
+// watchDeleted looks at what was on a machine whose deletion was accepted.
 func (t *witness) watchDeleted(machine, node string) {
-	n, ok := kubesim.Find[*corev1.Node](t.world.cluster, "", node)
-	if !ok || !t.isNodeOf(n, machine) {
-		return
+	n, there := kubesim.Find[*corev1.Node](t.world.cluster, "", node)
+	if there && !t.isNodeOf(n, machine) {
+		return // it was an older machine's
 	}
-	if _, cordoned := cluster.RemovalOf(n); !cordoned {
-		t.breaks("S-16", "machine %s was deleted and its node was not on its way out", machine)
+	if there {
+		if _, cordoned := cluster.RemovalOf(n); !cordoned {
+			t.breaks("S-16", "machine %s was deleted and its node was not on its way out", machine)
+		}
 	}
 	for _, p := range kubesim.All[*corev1.Pod](t.world.cluster, "") {
 		if p.Spec.NodeName == node && !cluster.Finished(p) && ofJob(p) {
