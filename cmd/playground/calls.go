@@ -54,7 +54,7 @@ func during(requests []azuresim.Request, s span) calls {
 	return c
 }
 
-// for counts the calls for one purpose.
+// of counts the calls for one purpose.
 func (c calls) of(p purpose) int {
 	n := 0
 	for kind, times := range c {

@@ -22,7 +22,7 @@ type check struct {
 	promise string
 	found   string // the number and the limit
 	ok      bool
-	timed   bool // depends on how busy the machine is
+	hurried bool // holds only on a machine that is not too busy with other things
 }
 
 // checks holds the facts against every promise.
@@ -31,13 +31,13 @@ func (f *facts) checks() []check {
 	add := func(ok bool, promise, found string, args ...any) {
 		all = append(all, check{promise: promise, found: fmt.Sprintf(found, args...), ok: ok})
 	}
-	timed := func(ok bool, promise, found string, args ...any) {
+	hurried := func(ok bool, promise, found string, args ...any) {
 		add(ok, promise, found, args...)
-		all[len(all)-1].timed = true
+		all[len(all)-1].hurried = true
 	}
 
 	add(f.played, "the story was played to its end", "%s", yes(f.played))
-	f.checkGrowth(add, timed)
+	f.checkGrowth(add, hurried)
 	f.checkRemoval(add)
 	f.checkEnd(add)
 	f.checkAnswers(add)
@@ -46,7 +46,7 @@ func (f *facts) checks() []check {
 
 type adder func(ok bool, promise, found string, args ...any)
 
-func (f *facts) checkGrowth(add, timed adder) {
+func (f *facts) checkGrowth(add, hurried adder) {
 	machines, grown, most := 0, []string{}, 0
 	once := true
 	for _, g := range f.growths {
@@ -59,15 +59,15 @@ func (f *facts) checkGrowth(add, timed adder) {
 	}
 	both := len(grown) == 2 && f.growths[0].machines > 0 && f.growths[1].machines > 0
 	add(both && machines == growthMachines, "the Deployment's burst grew two groups by 12 machines", "%d (%s)", machines, strings.Join(grown, ", "))
-	add(once && len(f.growths) > 0, "one capacity request a group a burst", "at most %d in %s (limit 1)", most, counted(len(f.growths), "burst"))
+	hurried(once && len(f.growths) > 0, "one capacity request a group a burst", "at most %d in %s (limit 1)", most, counted(len(f.growths), "burst"))
 	latencies := f.latencies()
 	half, tail := median(latencies), quantile(latencies, 0.95)
 	enough := len(latencies) == len(f.growths) && len(latencies) > 0
-	timed(enough && half <= medianLimit, "median latency of capacity requests", "%s (limit %s)", seconds(half), seconds(medianLimit))
-	timed(enough && tail <= tailLimit, "95th percentile of it", "%s (limit %s)", seconds(tail), seconds(tailLimit))
+	hurried(enough && half <= medianLimit, "median latency of capacity requests", "%s (limit %s)", seconds(half), seconds(medianLimit))
+	hurried(enough && tail <= tailLimit, "95th percentile of it", "%s (limit %s)", seconds(tail), seconds(tailLimit))
 	cost := during(f.requests, f.growth.span)
-	add(cost.of(write) <= writesLimit && f.played, "Azure writes for the 12 machines", "%d (limit %d)", cost.of(write), writesLimit)
-	add(cost.of(read) <= readsLimit && f.played, "Azure reads for the 12 machines, polls excluded", "%d (limit %d)", cost.of(read), readsLimit)
+	hurried(cost.of(write) <= writesLimit && f.played, "Azure writes for the 12 machines", "%d (limit %d)", cost.of(write), writesLimit)
+	hurried(cost.of(read) <= readsLimit && f.played, "Azure reads for the 12 machines, polls excluded", "%d (limit %d)", cost.of(read), readsLimit)
 }
 
 func (f *facts) checkRemoval(add adder) {
@@ -77,6 +77,10 @@ func (f *facts) checkRemoval(add adder) {
 	add(unnamed == 0 && machines > 0, "every removal named its machines", "%s in %s", counted(machines, "machine"), counted(times, "request"))
 	older, newest := f.leftBeforeJobEnded()
 	add(!newest && older == f.older && older > 0, "the newest machine stayed while its Job ran, older ones left", "%d of %d older ones left, newest %s", older, f.older, stayed(!newest))
+	f.checkPods(add)
+}
+
+func (f *facts) checkPods(add adder) {
 	jobs, interrupted := 0, 0
 	for _, p := range f.pods {
 		if p.owner != "Job" {
@@ -89,6 +93,9 @@ func (f *facts) checkRemoval(add adder) {
 			interrupted++
 		}
 	}
+	moved := f.evictions()["ReplicaSet"]
+	running := f.observer.running(apiApp)
+	add(moved > 0 && running == apiPods, "an underused machine was emptied by eviction, and its pods run elsewhere", "%s, %d of %d pods of %s run", counted(moved, "eviction"), running, apiPods, apiApp)
 	add(interrupted == 0 && jobs == 1, "no Job's pod was evicted or deleted before its end", "%d (%d of 1 succeeded)", interrupted, jobs)
 }
 

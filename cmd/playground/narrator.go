@@ -12,7 +12,7 @@ import (
 
 const (
 	// plainPause is how often, at most, progress is said where it cannot be overwritten.
-	plainPause = 5 * time.Second
+	plainPause = 10 * time.Second
 	// liveWidth keeps a live line from wrapping, which would leave half of it behind.
 	liveWidth = 79
 )

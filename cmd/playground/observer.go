@@ -42,19 +42,18 @@ type podHistory struct {
 	evicted       bool // through the eviction API
 }
 
-// ended says whether the pod had come to its end before it was asked to leave, or has not been asked.
+// interrupted says whether the pod was asked to leave before it had come to its end.
 func (p podHistory) interrupted() bool {
 	return !p.deleting.IsZero() && (p.finished.IsZero() || p.finished.After(p.deleting))
 }
 
 // nodeHistory is the same of one node.
 type nodeHistory struct {
-	name     string
-	ready    bool
-	cordoned time.Time // last put on the removal ladder; zero while it is not on it
-	everOn   time.Time // first put on the removal ladder
-	marks    bool      // carries a removal taint, the mark of its machine, or is unschedulable
-	gone     time.Time
+	name   string
+	ready  bool
+	everOn time.Time // first put on the removal ladder
+	marks  bool      // carries a removal taint, the mark of its machine, or is unschedulable
+	gone   time.Time
 }
 
 func newObserver(client kubernetes.Interface) *observer {
@@ -138,10 +137,6 @@ func (o *observer) node(n *corev1.Node, gone bool) {
 	defer o.mu.Unlock()
 	h := o.nodes[n.Name]
 	_, on := cluster.RemovalOf(n)
-	if !on {
-		h.cordoned = time.Time{}
-	}
-	first(&h.cordoned, on, now)
 	first(&h.everOn, on, now)
 	h.name, h.ready = n.Name, cluster.Ready(n)
 	h.marks = on || n.Spec.Unschedulable || n.Annotations[cluster.MachineAnnotation] != ""

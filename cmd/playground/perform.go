@@ -14,10 +14,10 @@ func perform(ctx context.Context, o options, w io.Writer) (err error) {
 	n := newNarrator(w)
 	defer n.close()
 	n.line("sluice playground %s: a real control plane, a simulated Azure, and sluice", version)
-	p, ctx, err := open(ctx, o, n)
+	user := ctx // ends when the user wants it to
+	p, ctx, err := open(user, o, n)
 	defer func() {
-		interrupted := errors.Is(err, context.Canceled)
-		keep := err != nil && !interrupted
+		keep := err != nil && user.Err() == nil
 		if closeErr := p.close(keep); closeErr != nil {
 			err = errors.Join(err, fmt.Errorf("clean up: %w", closeErr))
 		}
@@ -43,8 +43,8 @@ func perform(ctx context.Context, o options, w io.Writer) (err error) {
 	if p.keep {
 		p.invite(n)
 		<-ctx.Done()
-		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-			return cause
+		if user.Err() == nil {
+			return context.Cause(ctx)
 		}
 		n.line("Taking everything down.")
 	}
@@ -87,8 +87,10 @@ Everything stays up until Ctrl-C. To look around:
   kubectl get nodes -L %[7]s
   kubectl get events -A --field-selector reportingComponent=sluice
   kubectl -n kube-system get configmap cluster-autoscaler-status -o yaml
-  kubectl create deployment more --image=registry.example/more:1 --replicas=9
+
+  kubectl create deployment more --image=registry.example/more:1 --replicas=0
   kubectl set resources deployment more --requests=cpu=3
+  kubectl scale deployment more --replicas=9
 
   bin/sluice explain group agents --server=%[2]s
   bin/sluice replay %[3]s

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ func (p *playground) inBackground(name string, fail context.CancelCauseFunc, f f
 	running.Go(func() {
 		err := f(ctx)
 		if ctx.Err() == nil {
-			fail(fmt.Errorf("%s ended by itself: %w", name, err))
+			fail(fmt.Errorf("%s ended by itself: %w", name, cmp.Or(err, errors.New("without an error"))))
 		}
 	})
 	p.atEnd(func() error {

@@ -14,6 +14,7 @@ import (
 const (
 	daemonApp = "node-agent"
 	webApp    = "web"
+	apiApp    = "api"
 	jobApp    = "encode"
 
 	// webPods need twelve machines more than the minimum: one pod fits an agent and two a render machine, so that 1 + 2 have room at
@@ -21,6 +22,10 @@ const (
 	webPods = 1 + 2 + 6 + 12
 	// webRest is what is left of them when most of the load has gone.
 	webRest = 2
+
+	// apiPods ask for so much that one fits beside the two web pods on a render machine and another does not. When web leaves they
+	// keep two machines of which one would do.
+	apiPods = 2
 
 	growthMachines = 12
 )
@@ -123,6 +128,27 @@ func (s *story) grow(ctx context.Context) error {
 		return "sluice looks at the new machines", s.listed(agents) && s.listed(render)
 	})
 	s.growth.span.to = time.Now()
+	if err != nil {
+		return err
+	}
+	return s.fill(ctx)
+}
+
+// fill puts a service with a disruption budget into the gaps that the Deployment leaves.
+func (s *story) fill(ctx context.Context) error {
+	if err := s.createBudget(ctx, apiApp); err != nil {
+		return err
+	}
+	if err := s.createDeployment(ctx, onPool(pod(apiApp, "1", "1Gi"), render), apiPods); err != nil {
+		return err
+	}
+	err := s.until(ctx, "the pods of "+apiApp, func() (string, bool) {
+		running := s.observer.running(apiApp)
+		return fmt.Sprintf("%d of %d pods of %s running", running, apiPods, apiApp), running == apiPods
+	})
+	if err == nil {
+		s.n.say("%s: %d small pods of a service with a disruption budget run beside them", apiApp, apiPods)
+	}
 	return err
 }
 
@@ -263,7 +289,8 @@ func (s *story) leave(ctx context.Context) error {
 	s.job.to = time.Now()
 	s.n.say("Job %s has ended; %s", jobApp, s.standing())
 	err = s.until(ctx, "every group at its minimum", func() (string, bool) {
-		return s.standing(), s.atMinimum() && len(s.observer.nodesNow()) == len(s.azure.Machines())
+		settled := s.atMinimum() && len(s.observer.nodesNow()) == len(s.azure.Machines()) && s.observer.running(apiApp) == apiPods
+		return s.standing(), settled
 	})
 	if err == nil {
 		s.n.say("every group is at its minimum; %s", s.standing())
@@ -290,7 +317,7 @@ func (s *story) rest(ctx context.Context) error {
 		s.n.progress(fmt.Sprintf("quiet for another %s", max(left, 0).Round(time.Second)))
 		return left <= 0, nil
 	})
-	s.calm.to = time.Now()
+	s.calm.to = s.calm.from.Add(s.script.quiet)
 	return err
 }
 

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
@@ -79,14 +78,12 @@ func (f *facts) summarizeCalls(w io.Writer) {
 	whole := during(f.requests, span{to: time.Now()})
 	growth, calm := during(f.requests, f.growth.span), during(f.requests, f.calm)
 	fmt.Fprintf(w, "\nAzure calls\n")
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "  %-46s\t12 machines\tquiet %s\twhole story\t\n", "", f.quietWords())
+	fmt.Fprintf(w, "  %-10s%-44s%12s%14s%13s\n", "", "", "12 machines", "quiet "+f.quietWords(), "whole story")
 	for _, p := range []purpose{write, read, progress, identity} {
 		for _, kind := range whole.kinds(p) {
-			fmt.Fprintf(t, "  %-46s\t%d\t%d\t%d\t\n", p.String()+"  "+kind, growth[kind], calm[kind], whole[kind])
+			fmt.Fprintf(w, "  %-10s%-44s%12d%14d%13d\n", p, kind, growth[kind], calm[kind], whole[kind])
 		}
 	}
-	t.Flush()
 }
 
 // judge prints the checks and says whether all of them hold.

@@ -8,9 +8,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"sluice.dev/sluice/internal/controlplane/kubelets"
 )
@@ -85,6 +87,19 @@ func (p *playground) deleteDeployment(ctx context.Context, app string) error {
 	err := p.client.AppsV1().Deployments(metav1.NamespaceDefault).Delete(ctx, app, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
 	if err != nil {
 		return fmt.Errorf("delete Deployment %s: %w", app, err)
+	}
+	return nil
+}
+
+// createBudget lets one pod of a workload be disrupted at a time.
+func (p *playground) createBudget(ctx context.Context, app string) error {
+	meta := named(app)
+	_, err := p.client.PolicyV1().PodDisruptionBudgets(meta.Namespace).Create(ctx, &policyv1.PodDisruptionBudget{
+		ObjectMeta: meta,
+		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: meta.Labels}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create disruption budget %s: %w", app, err)
 	}
 	return nil
 }
