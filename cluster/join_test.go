@@ -1,0 +1,117 @@
+package cluster_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+)
+
+func TestNodesAreJoinedToTheirMachines(t *testing.T) {
+	address := func(ip string) func(*corev1.Node) {
+		return func(n *corev1.Node) {
+			n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeExternalIP, Address: "20.0.0.1"}, {Type: corev1.NodeInternalIP, Address: ip}}
+		}
+	}
+	machine := func(id string, change ...func(*cluster.Instance)) *cluster.Instance {
+		return Machine(id, "", change...)
+	}
+	cases := map[string]struct {
+		node     *corev1.Node
+		machines []*cluster.Instance
+		instance string
+		suspects int
+	}{
+		"by unique id, in any letter case":   {Node("n", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "VM-1" }), []*cluster.Instance{machine("0"), machine("1")}, "1", 0},
+		"by provider id, in any letter case": {Node("n", func(n *corev1.Node) { n.Spec.ProviderID = "Cloud:///Machines/1" }), []*cluster.Instance{machine("0"), machine("1")}, "1", 0},
+		"by computer name":                   {Node("N1"), []*cluster.Instance{Machine("1", "n1")}, "1", 0},
+		"by the host name label":             {Node("n", func(n *corev1.Node) { n.Labels[corev1.LabelHostname] = "host1" }), []*cluster.Instance{Machine("1", "HOST1")}, "1", 0},
+		"by private address":                 {Node("n", address("10.0.0.4")), []*cluster.Instance{machine("1", func(i *cluster.Instance) { i.PrivateIPs = []string{"10.0.0.4"} })}, "1", 0},
+		"a public address proves nothing":    {Node("n", address("10.0.0.5")), []*cluster.Instance{machine("1", func(i *cluster.Instance) { i.PrivateIPs = []string{"20.0.0.1"} })}, "", 0},
+		"two empty ids are not the same":     {Node("n"), []*cluster.Instance{machine("1", func(i *cluster.Instance) { i.ProviderID, i.UID = "", "" })}, "", 0},
+		"a stranger belongs to nobody":       {Node("n"), []*cluster.Instance{machine("1")}, "", 0},
+		"two machines that it could be": {Node("n", func(n *corev1.Node) { n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = "cloud:///machines/0", "vm-1" }),
+			[]*cluster.Instance{machine("0"), machine("1")}, "", 2},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := cluster.New(Start, Objects(c.node), []*cluster.Group{Group("a", 0, 5, c.machines...)})
+			n := s.Nodes[0]
+			got := ""
+			if n.Instance != nil {
+				got = string(n.Instance.ID)
+				if n.Instance.Node != n.Name() || n.Group != "a" {
+					t.Errorf("machine knows node %q, node knows group %q", n.Instance.Node, n.Group)
+				}
+			}
+			if got != c.instance || len(n.Suspects) != c.suspects {
+				t.Errorf("joined to %q with %d suspects, want %q with %d", got, len(n.Suspects), c.instance, c.suspects)
+			}
+		})
+	}
+}
+
+func TestAMachineThatTwoNodesCouldBeIsNeithers(t *testing.T) {
+	s := cluster.New(Start, Objects(Node("old", func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///machines/0" }), Node("new", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "vm-0" })),
+		[]*cluster.Group{Group("a", 0, 5, Machine("0", ""))})
+	for _, n := range s.Nodes {
+		if n.Instance != nil || len(n.Suspects) != 1 {
+			t.Errorf("node %s: instance %v, %d suspects; want none and 1", n.Name(), n.Instance, len(n.Suspects))
+		}
+	}
+}
+
+func TestANodeOnTheLadderKeepsItsGroupWhenItsMachineIsGone(t *testing.T) {
+	m := cluster.Machine{Group: "a", ID: "0", UID: "vm-0"}
+	s := cluster.New(Start, Objects(Node("n", Removing(Start, m))), []*cluster.Group{Group("a", 0, 5)})
+	if n := s.Node("n"); n.Group != "a" || n.Marked != m || n.Instance != nil {
+		t.Errorf("group %q, marked %v, instance %v", n.Group, n.Marked, n.Instance)
+	}
+}
+
+func TestTemplatesAreLearnedFromTheOldestReadyNode(t *testing.T) {
+	older := Node("a-1", func(n *corev1.Node) {
+		n.CreationTimestamp.Time = Start.Add(-48 * time.Hour)
+		n.Labels["pool"] = "render"
+		n.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}, {Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}}
+	})
+	oldest := Node("a-2", NotReady(Start), func(n *corev1.Node) { n.CreationTimestamp.Time = Start.Add(-72 * time.Hour) })
+	s := cluster.New(Start, Objects(Node("a-0"), older, oldest), []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"), Machine("2", "a-2"))})
+	template := s.Group("a").Template
+	if template.Labels["pool"] != "render" {
+		t.Errorf("labels %v, want those of a-1", template.Labels)
+	}
+	if _, ok := template.Labels[corev1.LabelHostname]; ok {
+		t.Error("the template carries a host name")
+	}
+	if len(template.Spec.Taints) != 1 || template.Spec.Taints[0].Key != "gpu" {
+		t.Errorf("taints %v, want the lasting one alone", template.Spec.Taints)
+	}
+}
+
+func TestTheRemovalTaintSaysSinceWhenAndWhy(t *testing.T) {
+	want := cluster.Removal{Since: Start, Why: "idle"}
+	n := Node("n", func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{want.Taint()} })
+	if got, ok := cluster.RemovalOf(n); !ok || got != want {
+		t.Errorf("read %v %t, want %v", got, ok, want)
+	}
+	n.Spec.Taints[0].Value = "nonsense"
+	if got, ok := cluster.RemovalOf(n); !ok || !got.Since.IsZero() {
+		t.Errorf("a taint of others reads as %v %t, want a removal since the zero time", got, ok)
+	}
+}
+
+func TestMachineNamesSurviveTheirAnnotation(t *testing.T) {
+	want := cluster.Machine{Group: "a", ID: "7", UID: "vm-7"}
+	if got, ok := cluster.ParseMachine(want.String()); !ok || got != want {
+		t.Errorf("read %v %t, want %v", got, ok, want)
+	}
+	for _, s := range []string{"", "a", "a/7", "a/7/", "/7/u", "a/7/u/x"} {
+		if m, ok := cluster.ParseMachine(s); ok {
+			t.Errorf("%q reads as %v", s, m)
+		}
+	}
+}
