@@ -2,10 +2,15 @@ package reason_test
 
 import (
 	"encoding/json"
+	"flag"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"sluice.dev/sluice/reason"
@@ -76,5 +81,32 @@ func TestPaperCarriesTheSentence(t *testing.T) {
 	var back reason.Reason
 	if err := json.Unmarshal(data, &back); err != nil || back.String() != r.String() {
 		t.Errorf("read back %v (%v), want %v", back, err, r)
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite docs/reasons.md")
+
+// TestTheListOfReasonsIsCurrent keeps docs/reasons.md, which is made here, true.
+func TestTheListOfReasonsIsCurrent(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Reasons\n\nEvery verdict, refusal, Event and log line of sluice carries one of these codes. A code is never reused for another meaning.\n")
+	b.WriteString("Words in braces are facts: the numbers and names that were compared. In JSON they stand under `facts` by these names.\n\n")
+	b.WriteString("| code | sentence |\n|---|---|\n")
+	for _, c := range reason.Codes() {
+		template, _ := reason.Template(c)
+		fmt.Fprintf(&b, "| `%s` | %s |\n", c, template)
+	}
+	path := filepath.Join("..", "docs", "reasons.md")
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(have) != b.String() {
+		t.Errorf("docs/reasons.md is not current: run go test ./reason -update")
 	}
 }
