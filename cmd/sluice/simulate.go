@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"strings"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
 	"sluice.dev/sluice/internal/world"
@@ -84,7 +82,7 @@ func simulate(cmd *cobra.Command, file string, update bool) (same bool, err erro
 			}
 		}
 	case r.HasOne && r.Expected != r.Transcript:
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: the transcript is another one (-want +got):\n%s", file, cmp.Diff(strings.Split(r.Expected, "\n"), strings.Split(r.Transcript, "\n")))
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: the transcript is another one (-want +got):\n%s", file, world.Diff(r.Expected, r.Transcript))
 		return false, nil
 	}
 	return len(r.Broken) == 0, nil

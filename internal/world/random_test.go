@@ -41,7 +41,7 @@ func randomScenario(t *rapid.T) string {
 	}
 	say("deployment web replicas=%d cpu=%s", number("replicas", 0, 6), pick("web", "300m", "1", "2"))
 	say("advance 1s")
-	for range number("events", 1, 14) {
+	for range number("events", 1, 10) {
 		g := pick("group", groups...)
 		switch number("event", 0, 12) {
 		case 0, 1:
@@ -68,13 +68,11 @@ func randomScenario(t *rapid.T) string {
 			say("budget web max-unavailable=%d", number("unavailable", 0, 1))
 			say("advance 20s")
 			say("delete budget web")
-		case 13:
-			say("fault short-list group=%s count=%d times=%d", g, number("missing", 1, 3), number("times", 1, 4))
 		}
 		say("advance %ds", number("seconds", 1, 400))
 	}
 	say("heal")
-	say("advance 30m")
+	say("advance 15m")
 	return b.String()
 }
 

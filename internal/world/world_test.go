@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"sluice.dev/sluice/internal/world"
 )
 
@@ -38,8 +36,6 @@ func read(t *testing.T, file string) []byte {
 	return text
 }
 
-func lines(s string) []string { return strings.Split(s, "\n") }
-
 // TestScenarios plays every scenario: its transcript is the one that the file holds, and no promise was broken on the way.
 func TestScenarios(t *testing.T) {
 	for _, file := range scenarios(t) {
@@ -58,7 +54,7 @@ func TestScenarios(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(lines(r.Expected), lines(r.Transcript)); diff != "" {
+			if diff := world.Diff(r.Expected, r.Transcript); diff != "" {
 				t.Errorf("transcript (-want +got):\n%s", diff)
 			}
 		})
@@ -79,7 +75,7 @@ func TestSameFileSameTranscript(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(first.Transcript, again.Transcript); diff != "" {
+				if diff := world.Diff(first.Transcript, again.Transcript); diff != "" {
 					t.Fatalf("transcript (-first +again):\n%s", diff)
 				}
 				if string(first.Journal) != string(again.Journal) {
