@@ -25,8 +25,12 @@ const (
 	exitInterrupted = 130 // told to stop before the end
 )
 
-// errWrong says that a check failed; the summary has told which.
-var errWrong = errors.New("the story came out wrong")
+var (
+	// errWrong says that a check failed; the summary has told which.
+	errWrong = errors.New("the story came out wrong")
+	// errCleanUp says that something may be left running, or a file lying about.
+	errCleanUp = errors.New("clean up")
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -40,9 +44,9 @@ func execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 	switch {
 	case err == nil:
 		return exitRight
-	case errors.Is(err, errWrong):
+	case errors.Is(err, errWrong) && !errors.Is(err, errCleanUp):
 		return exitWrong
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !errors.Is(err, errCleanUp):
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "playground: interrupted; nothing is left running\n")
 		return exitInterrupted
 	}

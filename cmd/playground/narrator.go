@@ -26,7 +26,7 @@ type narrator struct {
 
 	mu    sync.Mutex
 	shown bool   // a live line is on the screen
-	last  string // progress last said
+	last  string // progress last said, with its time on a terminal
 	said  time.Time
 }
 
@@ -65,9 +65,12 @@ func (n *narrator) progress(text string) {
 		if utf8.RuneCountInString(line) > liveWidth {
 			line = string([]rune(line)[:liveWidth-1]) + "…"
 		}
+		if n.shown && line == n.last {
+			return
+		}
 		n.clear()
 		fmt.Fprint(n.w, line)
-		n.shown = true
+		n.shown, n.last = true, line
 		return
 	}
 	if text == n.last || time.Since(n.said) < plainPause {

@@ -28,6 +28,7 @@ func TestTerminalGetsOneLiveLine(t *testing.T) {
 	n := &narrator{w: &out, began: time.Now(), live: true}
 	n.progress("1 of 3")
 	n.progress("2 of 3")
+	n.progress("2 of 3")
 	n.say("done")
 	n.progress(strings.Repeat("ä", 100))
 	n.close()

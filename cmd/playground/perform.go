@@ -19,7 +19,7 @@ func perform(ctx context.Context, o options, w io.Writer) (err error) {
 	defer func() {
 		keep := err != nil && user.Err() == nil
 		if closeErr := p.close(keep); closeErr != nil {
-			err = errors.Join(err, fmt.Errorf("clean up: %w", closeErr))
+			err = errors.Join(err, fmt.Errorf("%w: %w", errCleanUp, closeErr))
 		}
 		if keep && p.dir != "" {
 			n.line("\nLogs and journal: %s", p.dir)

@@ -41,5 +41,5 @@ func (p *playground) standing() string {
 	for _, g := range groups {
 		words = append(words, fmt.Sprintf("%s %d", g.name, p.machinesOf(g)))
 	}
-	return "machines: " + strings.Join(words, ", ") + "; " + counted(p.readyNodes(), "node") + " Ready"
+	return strings.Join(words, ", ") + "; " + counted(p.readyNodes(), "node") + " up"
 }
