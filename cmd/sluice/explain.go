@@ -165,7 +165,7 @@ func askServer(ctx context.Context, server string, about reason.Ref) (report.Exp
 	if err != nil {
 		return x, fmt.Errorf("--server=%s: %w; is sluice running there with --address?", server, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
 	if err != nil {
 		return x, fmt.Errorf("--server=%s: read the answer: %w", server, err)

@@ -89,7 +89,10 @@ func (s *settings) checked() (*policy.Policy, error) {
 		return nil, err
 	}
 	p.Removal.MaxGrace = time.Duration(s.graceSeconds) * time.Second
-	return p, p.Check()
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // bounds reads "min:max".

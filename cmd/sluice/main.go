@@ -31,8 +31,9 @@ func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	os.Exit(execute(ctx, root(), os.Args[1:]))
+	code := execute(ctx, root(), os.Args[1:])
+	stop()
+	os.Exit(code)
 }
 
 func execute(ctx context.Context, cmd *cobra.Command, args []string) int {
@@ -61,7 +62,7 @@ Start with "sluice plan": it reads the cluster and Azure, says what sluice would
 		SilenceErrors: true,
 	}
 	cmd.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		return pflag.NormalizedName(flag.WordSepNormalizeFunc(nil, name))
+		return flag.WordSepNormalizeFunc(nil, name)
 	})
 	cmd.AddCommand(runCommand(), planCommand(), explainCommand(), replayCommand(), simulateCommand(), versionCommand())
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {

@@ -49,7 +49,9 @@ func TestOneReplicaActsAndTheNextTakesOver(t *testing.T) {
 			t.Error("the second did not take over the lease that was given back")
 		}
 		stopSecond()
-		<-done
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("the second ended with %v, want that it was told to", err)
+		}
 	})
 }
 

@@ -99,7 +99,7 @@ func (p *Provider) pollOperations(ctx context.Context) {
 		if p.now().Before(o.next) {
 			continue
 		}
-		resp, err := o.poller.Poll(ctx)
+		resp, err := o.poller.Poll(ctx) //nolint:bodyclose // the SDK has read and closed it
 		switch {
 		case err != nil:
 			over[o] = p.pollFailed(o, err)

@@ -49,11 +49,11 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	seen := map[string]bool{}
 	for _, g := range o.Groups {
-		if key := strings.ToLower(g.Name); seen[key] {
+		key := strings.ToLower(g.Name)
+		if seen[key] {
 			return o, fmt.Errorf("--nodes names scale set %q twice: give it once", g.Name)
-		} else {
-			seen[key] = true
 		}
+		seen[key] = true
 	}
 	for _, e := range []struct {
 		field string

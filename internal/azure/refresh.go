@@ -62,7 +62,7 @@ func (p *Provider) refresh(ctx context.Context) {
 			<-slots
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			p.store(j.group, stamp, r, fault) // a fault is the group's problem
+			_ = p.store(j.group, stamp, r, fault) // a fault is the group's problem
 		})
 	}
 	work.Wait()

@@ -2,6 +2,7 @@ package imds
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -50,7 +51,8 @@ func (c *Client) Token(ctx context.Context, resource string, who Selector) (Toke
 		ExpiresIn string `json:"expires_in"`
 	}
 	if err := c.get(ctx, "/metadata/identity/oauth2/token", q, &w); err != nil {
-		if e, ok := err.(*Error); ok && e.Status == http.StatusBadRequest {
+		var e *Error
+		if errors.As(err, &e) && e.Status == http.StatusBadRequest {
 			return Token{}, &Error{Status: e.Status, Code: e.Code, Message: fmt.Sprintf("this machine has not got %s (%s): assign it to the machine or its scale set, or configure another", who, e.Message)}
 		}
 		return Token{}, err

@@ -172,9 +172,9 @@ func toleratesKey(tolerations []corev1.Toleration, key string) bool {
 }
 
 func qosClass(pod *corev1.Pod) corev1.PodQOSClass {
-	any, all := false, true
+	some, all := false, true
 	for _, ct := range pod.Spec.Containers {
-		any = any || len(ct.Resources.Requests) > 0
+		some = some || len(ct.Resources.Requests) > 0
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			limit, ok := ct.Resources.Limits[name]
 			request := ct.Resources.Requests[name]
@@ -184,7 +184,7 @@ func qosClass(pod *corev1.Pod) corev1.PodQOSClass {
 	switch {
 	case all:
 		return corev1.PodQOSGuaranteed
-	case any:
+	case some:
 		return corev1.PodQOSBurstable
 	default:
 		return corev1.PodQOSBestEffort

@@ -48,7 +48,7 @@ func (c *Cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(a.body) // a client that left needs no answer
 		return
 	}
-	defer a.stream.Close()
+	defer a.stream.Close() //nolint:errcheck // closing a stream in memory cannot fail
 	a.stream.ctx = r.Context()
 	flusher, _ := w.(http.Flusher)
 	buf := make([]byte, 32<<10)

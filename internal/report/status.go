@@ -15,11 +15,13 @@ import (
 	"sluice.dev/sluice/journal"
 )
 
+// Where cluster-autoscaler keeps its status, and sluice by default.
 const (
-	// StatusNamespace and StatusName are where cluster-autoscaler keeps its status, and sluice by default.
 	StatusNamespace = "kube-system"
 	StatusName      = "cluster-autoscaler-status"
+)
 
+const (
 	statusKey         = "status"
 	updatedAnnotation = "cluster-autoscaler.kubernetes.io/last-updated"
 	updatedLayout     = "2006-01-02 15:04:05.999999999 -0700 MST"
