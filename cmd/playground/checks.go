@@ -65,9 +65,9 @@ func (f *facts) checkGrowth(add, hurried adder) {
 	enough := len(latencies) == len(f.growths) && len(latencies) > 0
 	hurried(enough && half <= medianLimit, "median latency of capacity requests", "%s (limit %s)", seconds(half), seconds(medianLimit))
 	hurried(enough && tail <= tailLimit, "95th percentile of it", "%s (limit %s)", seconds(tail), seconds(tailLimit))
-	cost := during(f.requests, f.growth.span)
-	hurried(cost.of(write) <= writesLimit && f.played, "Azure writes for the 12 machines", "%d (limit %d)", cost.of(write), writesLimit)
-	hurried(cost.of(read) <= readsLimit && f.played, "Azure reads for the 12 machines, polls excluded", "%d (limit %d)", cost.of(read), readsLimit)
+	cost, grew := during(f.requests, f.growth.span), len(f.bursts) > 0
+	hurried(cost.of(write) <= writesLimit && grew, "Azure writes for the 12 machines", "%d (limit %d)", cost.of(write), writesLimit)
+	hurried(cost.of(read) <= readsLimit && grew, "Azure reads for the 12 machines, polls excluded", "%d (limit %d)", cost.of(read), readsLimit)
 }
 
 func (f *facts) checkRemoval(add adder) {
@@ -122,9 +122,9 @@ func (f *facts) checkEnd(add adder) {
 	}
 	add(len(orphans) == 0, "no Node object outlived its machine", "%d did%s", len(orphans), list(orphans))
 	add(len(marked) == 0, "no "+cluster.RemovalTaint+" taint, mark or cordon was left", "%d were%s", len(marked), list(marked))
-	calm := during(f.requests, f.calm)
+	calm, rested := during(f.requests, f.calm), !f.calm.to.IsZero()
 	limit := quietLimit * len(groups)
-	add(calm.of(read) <= limit && calm.of(write) == 0 && f.played, "Azure reads in the quiet "+f.quietWords(), "%d for %d groups (limit %d)", calm.of(read), len(groups), limit)
+	add(calm.of(read) <= limit && calm.of(write) == 0 && rested, "Azure reads in the quiet "+f.quietWords(), "%d for %d groups (limit %d)", calm.of(read), len(groups), limit)
 }
 
 func (f *facts) checkAnswers(add adder) {

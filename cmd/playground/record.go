@@ -37,7 +37,7 @@ func readJournal(path string) (*record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the journal: %w", err)
 	}
-	defer file.Close()
+	defer file.Close() //nolint:errcheck // only read
 	r := &record{}
 	cordons := map[string]plan.Cordon{}
 	for decoder := journal.NewDecoder(file); ; {
