@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -32,6 +33,7 @@ type Snapshot struct {
 
 	nodes  map[string]*Node
 	groups map[GroupID]*Group
+	strays map[string]*corev1.Pod // one unfinished pod each of nodes that do not exist, by the node's name in lower case
 }
 
 // Node is a Kubernetes node joined to its machine and its pods.
@@ -49,6 +51,9 @@ func (n *Node) Name() string { return n.Object.Name }
 
 // Node is the node of that name, nil when there is none.
 func (s *Snapshot) Node(name string) *Node { return s.nodes[name] }
+
+// Stray is an unfinished pod that is bound to a node of that name, in any letter case, although no such node exists; nil when there is none.
+func (s *Snapshot) Stray(node string) *corev1.Pod { return s.strays[strings.ToLower(node)] }
 
 // Group is the group of that id, nil when there is none.
 func (s *Snapshot) Group(id GroupID) *Group { return s.groups[id] }

@@ -16,6 +16,7 @@ func New(at time.Time, objects Objects, groups []*Group) *Snapshot {
 		Objects: objects,
 		nodes:   make(map[string]*Node, len(objects.Nodes)),
 		groups:  make(map[GroupID]*Group, len(groups)),
+		strays:  map[string]*corev1.Pod{},
 	}
 	for _, o := range objects.Nodes {
 		n := &Node{Object: o}
@@ -59,6 +60,8 @@ func (s *Snapshot) assignPods() {
 		}
 		if n := s.nodes[p.Spec.NodeName]; n != nil {
 			n.Pods = append(n.Pods, p)
+		} else if name := strings.ToLower(p.Spec.NodeName); s.strays[name] == nil {
+			s.strays[name] = p
 		}
 	}
 	for _, n := range s.Nodes {
@@ -83,7 +86,7 @@ func podLess(a, b *corev1.Pod) bool {
 // MayBe says whether the node could be this machine: by the machine's unique id, provider id in any letter case, computer
 // name or private address. Any one of them is enough to make it a suspect (S-12).
 func (i *Instance) MayBe(n *corev1.Node) bool {
-	if i.UID != "" && strings.EqualFold(i.UID, n.Status.NodeInfo.SystemUUID) {
+	if sameUID(i.UID, n.Status.NodeInfo.SystemUUID) {
 		return true
 	}
 	if SameProviderID(i.ProviderID, n.Spec.ProviderID) {
@@ -105,8 +108,15 @@ func (i *Instance) MayBe(n *corev1.Node) bool {
 	return false
 }
 
+// predates says that the node is of an earlier machine than this one, of the same name or id: it is older, and its unique id is
+// another one. Such a node is no more than a suspect.
+func (i *Instance) predates(n *corev1.Node) bool {
+	uuid := n.Status.NodeInfo.SystemUUID
+	return uuid != "" && i.UID != "" && !sameUID(i.UID, uuid) && n.CreationTimestamp.Time.Before(i.Created.Add(-time.Minute))
+}
+
 // joinMachines gives every node the one machine that it could be. Where a node could be several machines, or a machine
-// several nodes, both stay apart: the node has Suspects and no Instance, and nothing is done to either.
+// several nodes, or the node is older than the machine, both stay apart: the node has Suspects and no Instance, and nothing is done to either.
 func (s *Snapshot) joinMachines() {
 	index := newMachineIndex(s.Groups)
 	claims := map[*Instance][]*Node{}
@@ -120,64 +130,14 @@ func (s *Snapshot) joinMachines() {
 		n.Marked, _ = ParseMachine(n.Object.Annotations[MachineAnnotation])
 		if len(n.Suspects) == 0 {
 			n.Group = n.Marked.Group
+			if n.Group == "" {
+				n.Group = index.owner(n.Object.Spec.ProviderID)
+			}
 			continue
 		}
 		n.Group = n.Suspects[0].Group
-		if in := n.Suspects[0]; len(n.Suspects) == 1 && len(claims[in]) == 1 {
+		if in := n.Suspects[0]; len(n.Suspects) == 1 && len(claims[in]) == 1 && !in.predates(n.Object) {
 			n.Instance, n.Suspects, in.Node = in, nil, n.Name()
 		}
 	}
-}
-
-// machineIndex finds the machines a node could be without comparing every pair.
-type machineIndex map[string][]*Instance
-
-func newMachineIndex(groups []*Group) machineIndex {
-	ix := machineIndex{}
-	add := func(kind, value string, in *Instance) {
-		if value != "" {
-			key := kind + strings.ToLower(value)
-			ix[key] = append(ix[key], in)
-		}
-	}
-	for _, g := range groups {
-		for _, in := range g.Instances {
-			add("uid:", in.UID, in)
-			add("provider:", in.ProviderID, in)
-			add("name:", in.ComputerName, in)
-			for _, ip := range in.PrivateIPs {
-				add("ip:", ip, in)
-			}
-		}
-	}
-	return ix
-}
-
-// suspects are the machines for which [Instance.MayBe] holds, in the order of groups and ids.
-func (ix machineIndex) suspects(n *corev1.Node) []*Instance {
-	keys := []string{
-		"uid:" + n.Status.NodeInfo.SystemUUID, "provider:" + n.Spec.ProviderID, "name:" + n.Name, "name:" + n.Labels[corev1.LabelHostname],
-	}
-	for _, a := range n.Status.Addresses {
-		if a.Type == corev1.NodeInternalIP {
-			keys = append(keys, "ip:"+a.Address)
-		}
-	}
-	var found []*Instance
-	seen := map[*Instance]bool{}
-	for _, key := range keys {
-		for _, in := range ix[strings.ToLower(key)] {
-			if !seen[in] {
-				seen[in] = true
-				found = append(found, in)
-			}
-		}
-	}
-	sort.Slice(found, func(i, j int) bool {
-		if found[i].Group != found[j].Group {
-			return found[i].Group < found[j].Group
-		}
-		return found[i].ID < found[j].ID
-	})
-	return found
 }

@@ -33,6 +33,12 @@ func TestNodesAreJoinedToTheirMachines(t *testing.T) {
 		"a public address proves nothing":    {Node("n", address("10.0.0.5")), []*cluster.Instance{machine("1", func(i *cluster.Instance) { i.PrivateIPs = []string{"20.0.0.1"} })}, "", 0},
 		"two empty ids are not the same":     {Node("n"), []*cluster.Instance{machine("1", func(i *cluster.Instance) { i.ProviderID, i.UID = "", "" })}, "", 0},
 		"a stranger belongs to nobody":       {Node("n"), []*cluster.Instance{machine("1")}, "", 0},
+		"by unique id in the firmware's byte order": {Node("n", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "33221100-5544-7766-8899-AABBCCDDEEFF" }),
+			[]*cluster.Instance{machine("1", func(i *cluster.Instance) { i.UID = "00112233-4455-6677-8899-aabbccddeeff" })}, "1", 0},
+		"an older node of the same name and another unique id is of a machine before": {Node("n", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "vm-old" }),
+			[]*cluster.Instance{Machine("1", "n", Born(Start))}, "", 1},
+		"a node of the same name that took over the older object is of this machine": {Node("n", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "vm-1" }),
+			[]*cluster.Instance{Machine("1", "n", Born(Start))}, "1", 0},
 		"two machines that it could be": {Node("n", func(n *corev1.Node) { n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = "cloud:///machines/0", "vm-1" }),
 			[]*cluster.Instance{machine("0"), machine("1")}, "", 2},
 	}
@@ -89,6 +95,23 @@ func TestTemplatesAreLearnedFromTheOldestReadyNode(t *testing.T) {
 	}
 	if len(template.Spec.Taints) != 1 || template.Spec.Taints[0].Key != "gpu" {
 		t.Errorf("taints %v, want the lasting one alone", template.Spec.Taints)
+	}
+}
+
+func TestTheNextMachinesZoneIsTheCloudsToSay(t *testing.T) {
+	g := Group("a", 0, 5, Machine("0", "a-0"))
+	g.Template.Labels = map[string]string{corev1.LabelTopologyZone: "west-2", "pool": "cloud"}
+	n := Node("a-0", func(n *corev1.Node) { n.Labels[corev1.LabelTopologyZone], n.Labels["pool"] = "west-1", "real" })
+	got := cluster.New(Start, Objects(n), []*cluster.Group{g}).Group("a").Template.Labels
+	if got[corev1.LabelTopologyZone] != "west-2" || got["pool"] != "real" {
+		t.Errorf("labels %v, want the cloud's zone and the node's pool", got)
+	}
+}
+
+func TestPodsOfNodesThatAreGoneAreKnownByName(t *testing.T) {
+	s := cluster.New(Start, Objects(Pod("p", On("Lost"))), nil)
+	if s.Stray("lOST") == nil || s.Stray("other") != nil {
+		t.Error("the pod bound to a node that does not exist is not found by that node's name")
 	}
 }
 

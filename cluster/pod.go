@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -12,6 +14,16 @@ func Finished(p *corev1.Pod) bool {
 
 // Owner is the pod's controller, nil for a bare pod.
 func Owner(p *corev1.Pod) *metav1.OwnerReference { return metav1.GetControllerOf(p) }
+
+// overstay is how long a pod may outlive its grace period before it counts as gone, as cluster-autoscaler allows 30 s and
+// a slow kubelet needs more.
+const overstay = time.Minute
+
+// Overstayed says whether the pod should have ended by now: its grace period, which the deletion timestamp includes, is over by a
+// minute. Its kubelet is dead or its object is stuck; nothing waits for it any longer.
+func Overstayed(p *corev1.Pod, now time.Time) bool {
+	return p.DeletionTimestamp != nil && now.After(p.DeletionTimestamp.Add(overstay))
+}
 
 // Mirror says whether the pod is a static pod's image: it lives and dies with its node.
 func Mirror(p *corev1.Pod) bool {

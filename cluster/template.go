@@ -42,9 +42,18 @@ func (s *Snapshot) learnTemplate(g *Group) {
 			best = n.Object
 		}
 	}
-	if best != nil {
-		g.Template = templateOf(best)
+	if best == nil {
+		return
 	}
+	learned := templateOf(best)
+	if g.Template != nil { // machines of one group may go to several zones: the cloud knows where the next one goes
+		for k, v := range g.Template.Labels {
+			if strings.HasSuffix(k, "/zone") {
+				learned.Labels[k] = v
+			}
+		}
+	}
+	g.Template = learned
 }
 
 func templateOf(n *corev1.Node) *corev1.Node {
@@ -76,6 +85,12 @@ func Transient(t corev1.Taint) bool {
 func Ready(n *corev1.Node) bool {
 	c := condition(n, corev1.NodeReady)
 	return c != nil && c.Status == corev1.ConditionTrue
+}
+
+// Silent says whether the node's kubelet has spoken once and does so no longer: its Ready condition is Unknown.
+func Silent(n *corev1.Node) bool {
+	c := condition(n, corev1.NodeReady)
+	return c != nil && c.Status == corev1.ConditionUnknown && c.Reason != "NodeStatusNeverUpdated"
 }
 
 // NotReadySince is when the Ready condition last changed to something else than True, or the node's creation when it never

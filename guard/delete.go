@@ -1,8 +1,6 @@
 package guard
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
@@ -75,6 +73,9 @@ func checkNodeless(in *cluster.Instance, e Evidence) error {
 		}
 		return refuse("S-12", "node %s could be machine %s", n.Name(), in.Machine())
 	}
+	if p := e.Newest.Stray(in.ComputerName); p != nil {
+		return refuse("S-15", "pod %s is bound to %s, the name of machine %s", cluster.Key(p), in.ComputerName, in.Machine())
+	}
 	return nil
 }
 
@@ -99,7 +100,7 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 		return refuse("S-16", "node %s is not cordoned for removal", t.Node)
 	}
 	for _, p := range n.Pods {
-		if cluster.Daemon(p) || overdue(p, e.Newest.Time) {
+		if cluster.Daemon(p) || cluster.Overstayed(p, e.Newest.Time) {
 			continue
 		}
 		if why, keeps := allowed.Keeps(p, e.Newest.Time); keeps {
@@ -108,11 +109,6 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 		return refuse("S-15", "pod %s is still on node %s", cluster.Key(p), t.Node)
 	}
 	return checkWanted(t.Node, e)
-}
-
-// overdue says whether a pod on its way out has had its grace period and a minute more.
-func overdue(p *corev1.Pod, now time.Time) bool {
-	return p.DeletionTimestamp != nil && now.After(p.DeletionTimestamp.Add(time.Minute))
 }
 
 // checkWanted holds nodes that a pending pod fits, and every node while there is a pending pod that the decision did not know.

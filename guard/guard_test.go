@@ -161,10 +161,12 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a pod marked safe-to-evict=false": {evicting, func(w *world) {
 			Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false")(w.objects.Pods[2])
 		}, "S-15"},
-		"a daemon's pod":                       {evicting, func(w *world) { OwnedBy("DaemonSet", "ds")(w.objects.Pods[2]) }, "S-15"},
-		"a pod of another life":                {evicting, func(w *world) { w.objects.Pods[2].UID = "reborn" }, "S-15"},
-		"a pod of a node that stays":           {evicting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-15"},
-		"a machine whose node still has a pod": {deleting, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"))) }, "S-15"},
+		"a daemon's pod":                         {evicting, func(w *world) { OwnedBy("DaemonSet", "ds")(w.objects.Pods[2]) }, "S-15"},
+		"a pod of another life":                  {evicting, func(w *world) { w.objects.Pods[2].UID = "reborn" }, "S-15"},
+		"a pod of a node that stays":             {evicting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-15"},
+		"a machine to whose name a pod is bound": {cleaning, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("p", On("unjoined-3"))) }, "S-15"},
+		"a Node object while the list is short":  {burying, func(w *world) { w.groups[0].Capacity = 3 }, "S-14"},
+		"a machine whose node still has a pod":   {deleting, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"))) }, "S-15"},
 		"a machine whose node runs a Job": {deleting, func(w *world) {
 			w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"), OwnedBy("Job", "j")))
 		}, "S-15"},

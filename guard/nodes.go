@@ -64,6 +64,9 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 	if g == nil || !g.Read.Complete || g.Problem != "" {
 		return refuse("S-14", "group %s has not been read completely", w.Machine.Group)
 	}
+	if len(g.Instances) < g.Capacity {
+		return refuse("S-14", "group %s lists %d machines of its %d", g.ID, len(g.Instances), g.Capacity)
+	}
 	removal, on := cluster.RemovalOf(n.Object)
 	if !on || !g.Read.At.After(removal.Since) {
 		return refuse("S-14", "group %s has not been read since node %s was cordoned", g.ID, w.Node)

@@ -10,6 +10,7 @@ import (
 // noticeFailures turns what the cloud reported after it had accepted a growth into back-offs, once for each failure (S-33), and
 // finds for every group why it may not grow.
 func (d *decision) noticeFailures() {
+	d.noticeNodeless()
 	for _, g := range d.s.Groups {
 		m, known := d.m.Groups[g.ID]
 		for _, f := range d.failuresOf(g) {
@@ -36,9 +37,9 @@ func (d *decision) failuresOf(g *cluster.Group) []cluster.Failure {
 		if in.State == cluster.StateFailed && in.Failure != nil {
 			fs = append(fs, *in.Failure)
 		}
-		if in.Node == "" && in.State.Expected() && d.overdue(in) && d.suspect(in) == nil {
+		if in.Node == "" && in.State.Expected() && d.overdue(in) && d.suspect(in) == nil && d.s.Stray(in.ComputerName) == nil {
 			why := d.neverJoined(reason.Instance(string(g.ID), string(in.ID)), in)
-			fs = append(fs, cluster.Failure{At: in.Created.Add(d.allowed.Growth.Provision), Code: "NeverJoined", Message: why.Sentence()})
+			fs = append(fs, cluster.Failure{At: d.m.Nodeless[in.UID].Add(d.allowed.Growth.Provision), Code: "NeverJoined", Message: why.Sentence()})
 		}
 	}
 	return fs
@@ -59,4 +60,26 @@ func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 		return because(reason.New(reason.GroupNoTemplate, about, "size", g.Size, "tag", "k8s.io_cluster-autoscaler_node-template_resources_cpu"))
 	}
 	return nil
+}
+
+// noticeNodeless remembers since when machines have been without a node. It is not their age: a machine that has been a node for
+// long and lost its Node object has as much time to come back as a new one. While a group's list is not whole nobody's time runs
+// out for having left the list.
+func (d *decision) noticeNodeless() {
+	present := map[string]bool{}
+	for _, g := range d.s.Groups {
+		for _, in := range g.Instances {
+			present[in.UID] = true
+			if in.Node != "" || !in.State.Expected() {
+				delete(d.m.Nodeless, in.UID)
+			} else if _, known := d.m.Nodeless[in.UID]; !known {
+				d.m.Nodeless[in.UID] = d.now
+			}
+		}
+	}
+	for uid := range d.m.Nodeless {
+		if !present[uid] {
+			delete(d.m.Nodeless, uid)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,8 +46,8 @@ func (d *decision) judgeNodes() {
 			d.judge(about, outcome, because...)
 			continue
 		}
-		st := &nodeState{Node: n, movers: movers(n)}
-		st.resource, st.used = scheduling.Utilization(n.Object, n.Pods)
+		st := &nodeState{Node: n, movers: d.movers(n)}
+		st.resource, st.used = scheduling.Utilization(n.Object, append(daemons(n), st.movers...))
 		d.nodes[n.Name()] = st
 	}
 	for name := range d.m.Removable {
@@ -80,7 +81,7 @@ func (d *decision) untouched(n *cluster.Node) (Outcome, []reason.Reason, bool) {
 	case onLadder:
 		return "", nil, false
 	case n.Instance == nil:
-		return keep(reason.NodeUnmanaged)
+		return NodeHold, []reason.Reason{reason.New(reason.NodeMachineMissing, about, "group", n.Group)}, true
 	case n.Instance.State == cluster.StateDeleting:
 		return NodeGone, []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID)}, true
 	case n.Object.Spec.Unschedulable:
@@ -93,15 +94,14 @@ func (d *decision) untouched(n *cluster.Node) (Outcome, []reason.Reason, bool) {
 	return "", nil, false
 }
 
-// movers are the pods that have to leave before a node's machine may go: all but daemons.
-func movers(n *cluster.Node) []*corev1.Pod {
-	var ps []*corev1.Pod
-	for _, p := range n.Pods {
-		if !cluster.Daemon(p) {
-			ps = append(ps, p)
-		}
-	}
-	return ps
+// movers are the pods that have to leave before a node's machine may go: all but daemons and those that should have ended by now.
+func (d *decision) movers(n *cluster.Node) []*corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(n.Pods), func(p *corev1.Pod) bool { return cluster.Daemon(p) || cluster.Overstayed(p, d.now) })
+}
+
+// daemons are the pods that stay with a node.
+func daemons(n *cluster.Node) []*corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(n.Pods), func(p *corev1.Pod) bool { return !cluster.Daemon(p) })
 }
 
 // age is how long ago t was, in whole seconds.

@@ -80,6 +80,8 @@ func (d *decision) climb(st *nodeState) {
 		d.takeDown(st, reason.New(reason.NodeCounted, about, "pod", pod))
 	case st.Marked.UID != st.Instance.UID:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about))
+	case !st.Object.Spec.Unschedulable:
+		d.takeDown(st, reason.New(reason.NodeFreedByPerson, about))
 	case !d.allowed.Removal.Enabled:
 		d.takeDown(st, reason.New(reason.RemovalDisabled, about))
 	case d.unhealthy != nil:
@@ -93,6 +95,8 @@ func (d *decision) climb(st *nodeState) {
 		d.judge(about, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "delay", d.allowed.Removal.AfterTaint))
 	case g.Capacity-len(d.leaving[g.ID])-1 < g.Min:
 		d.takeDown(st, d.atMin(g))
+	case d.rests(g) != nil:
+		d.judge(about, NodeDrain, *d.rests(g))
 	default:
 		why := reason.New(reason.NodeDrained, about)
 		d.leaving[g.ID] = append(d.leaving[g.ID], Leaving{st.Instance.Machine(), name, why})
@@ -154,7 +158,7 @@ func (d *decision) bury(st *nodeState, removal cluster.Removal) {
 		return
 	}
 	gone := reason.New(reason.NodeMachineGone, about, "instance", st.Marked.ID, "group", g.ID)
-	if g.Read.At.After(removal.Since) {
+	if g.Read.At.After(removal.Since) && len(g.Instances) >= g.Capacity {
 		d.ladder = append(d.ladder, DeleteNode{st.Name(), st.Object.UID, st.Marked, gone})
 	}
 	d.judge(about, NodeGone, gone)
@@ -241,7 +245,6 @@ func (d *decision) order(nodes []*nodeState) {
 func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
 	d.groups[st.Group].leaving++
 	d.inFlight++
-	delete(d.m.Removable, st.Name())
 	st.going = true
 	d.wake(d.now.Add(d.allowed.Removal.AfterTaint))
 	removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: why}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
@@ -44,6 +45,13 @@ func joined(g *cluster.Group, objects []any) *cluster.Group {
 
 func marked(id string) cluster.Machine {
 	return cluster.Machine{Group: "a", ID: cluster.InstanceID(id), UID: "vm-" + id}
+}
+
+// spread lets pods labelled app=s differ by one at most from node to node.
+func spread(p *corev1.Pod) {
+	p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "s"}},
+	}}
 }
 
 func leaving(node, id string, ago time.Duration) *corev1.Node {
@@ -184,6 +192,34 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.MinCores = 9 },
 			want: []string{}, verdict: map[string]string{"node a-0": "idle ClusterMinimum NodeIdle"},
 		},
+		"a node that a person uncordoned comes down": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1", Removing(Start.Add(-10*time.Second), marked("1")), func(n *corev1.Node) { n.Spec.Unschedulable = false })},
+			want:    []string{"uncordon a-1: NodeFreedByPerson"},
+		},
+		"two budgets over one pod keep its node": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1"), Labelled("app", "x")), Budget("x", "app", "x", 1), Budget("y", "app", "x", 1)},
+			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodTwoBudgets"},
+		},
+		"a pod that should have ended long ago holds nothing": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1"), CPU("4"), OwnedBy("Job", "j"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(-2 * time.Minute)} })},
+			memory:  removable("a-1"), want: []string{"cordon a-1 idle"},
+		},
+		"a pod that must spread counts the node it leaves": {
+			objects: []any{Node("a-0"), Pod("s0", On("a-0"), Labelled("app", "s"), spread), Pod("w", On("a-0"), CPU("2")), Node("a-1"), Pod("s1", On("a-1"), Labelled("app", "s"), spread)},
+			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodNowhereToGo"},
+		},
+		"a drained machine waits while deletions of its group rest": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Rest: plan.Backoff{Until: Start.Add(time.Second)}}}},
+			want: []string{}, verdict: map[string]string{"node a-1": "drain RemovalRests"},
+		},
+		"a Node object stays while the list has fewer machines than the capacity": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1] },
+			want: []string{}, verdict: map[string]string{"node a-1": "gone NodeMachineGone"},
+		},
+		"a node whose machine left the list is held": {
+			objects: []any{Node("a-0"), Node("a-1", func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///machines/1" })}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1]; g.Capacity = 1 },
+			want: []string{}, verdict: map[string]string{"node a-1": "hold NodeMachineMissing"},
+		},
 		"no more nodes leave at once than allowed": {
 			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 },
 			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "idle RemovalBudget NodeIdle"},
@@ -272,5 +308,18 @@ func TestSameInputSamePlan(t *testing.T) {
 		if diff := cmp.Diff(m1, m2); diff != "" {
 			t.Fatalf("memories differ (-first +again):\n%s", diff)
 		}
+	}
+}
+
+func TestACordonThatWasRefusedIsTriedAgainAtOnce(t *testing.T) {
+	s := cluster.New(Start, Objects(Node("a-0"), Node("a-1"), Node("a-2")), []*cluster.Group{three()})
+	p, m := plan.Decide(s, policy.Default(), removable("a-0"))
+	results := make([]plan.Result, len(p.Actions))
+	for i := range results {
+		results[i] = plan.Result{Status: plan.Refused, Property: "S-16", At: Start}
+	}
+	again, _ := plan.Decide(s, policy.Default(), m.After(p, results, policy.Default()))
+	if diff := cmp.Diff(told(p), told(again)); diff != "" || len(told(p)) == 0 {
+		t.Errorf("the next cycle decides otherwise (-first +next):\n%s", diff)
 	}
 }

@@ -42,6 +42,10 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 			f = *in.Failure
 		}
 		why = reason.New(reason.MachineFailed, about, "code", f.Code, "message", f.Message)
+	case d.s.Stray(in.ComputerName) != nil:
+		p := d.s.Stray(in.ComputerName)
+		d.judge(about, MachineHold, reason.New(reason.MachineCarriesPods, about, "pod", cluster.Key(p)))
+		return
 	case d.overdue(in):
 		why = d.neverJoined(about, in)
 	default:
@@ -51,6 +55,8 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 	switch {
 	case g.blockedRead() != nil:
 		d.judge(about, MachineHold, why, *g.blockedRead())
+	case d.rests(g) != nil:
+		d.judge(about, MachineHold, why, *d.rests(g))
 	case g.Capacity-len(d.leaving[g.ID])-1 < g.Min:
 		d.judge(about, MachineHold, why, d.atMin(g))
 	default:
@@ -61,7 +67,7 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 }
 
 func (d *decision) neverJoined(about reason.Ref, in *cluster.Instance) reason.Reason {
-	return reason.New(reason.MachineNeverJoined, about, "age", d.now.Sub(in.Created).Truncate(time.Second), "limit", d.allowed.Growth.Provision)
+	return reason.New(reason.MachineNeverJoined, about, "age", d.now.Sub(d.m.Nodeless[in.UID]).Truncate(time.Second), "limit", d.allowed.Growth.Provision)
 }
 
 // suspect is a node that could be this machine although it is not joined to it, nil when there is none (S-12).

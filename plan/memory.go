@@ -12,6 +12,7 @@ import (
 // value; [Decide] and [Memory.After] return changed copies.
 type Memory struct {
 	Removable  map[string]time.Time            `json:"removable,omitempty"` // since when a node could go without a break, by its name
+	Nodeless   map[string]time.Time            `json:"nodeless,omitempty"`  // since when a machine has been seen without a node, by its UID
 	Groups     map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
 	LastGrowth time.Time                       `json:"lastGrowth,omitzero"` // when the cloud last accepted a growth of any group
 }
@@ -21,10 +22,11 @@ type GroupMemory struct {
 	Requested time.Time `json:"requested,omitzero"` // when the cloud last accepted a growth
 	Capacity  int       `json:"capacity,omitempty"` // the capacity it accepted then
 	Noticed   time.Time `json:"noticed,omitzero"`   // the last failure already counted
-	Backoff   Backoff   `json:"backoff,omitzero"`
+	Backoff   Backoff   `json:"backoff,omitzero"`   // from growth
+	Rest      Backoff   `json:"rest,omitzero"`      // from deleting machines
 }
 
-// Backoff keeps a group from growing after a failure.
+// Backoff keeps a group from being written to after a failure.
 type Backoff struct {
 	Until   time.Time     `json:"until"`
 	Length  time.Duration `json:"length"` // of the present or last back-off; doubles from failure to failure
@@ -56,9 +58,12 @@ type Result struct {
 }
 
 func (m Memory) clone() Memory {
-	m.Removable, m.Groups = maps.Clone(m.Removable), maps.Clone(m.Groups)
+	m.Removable, m.Nodeless, m.Groups = maps.Clone(m.Removable), maps.Clone(m.Nodeless), maps.Clone(m.Groups)
 	if m.Removable == nil {
 		m.Removable = map[string]time.Time{}
+	}
+	if m.Nodeless == nil {
+		m.Nodeless = map[string]time.Time{}
 	}
 	if m.Groups == nil {
 		m.Groups = map[cluster.GroupID]GroupMemory{}
@@ -70,22 +75,40 @@ func (m Memory) clone() Memory {
 func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 	m = m.clone()
 	for i, a := range p.Actions {
-		grow, ok := a.(SetCapacity)
-		if !ok || i >= len(results) {
-			continue
+		if i >= len(results) {
+			break
 		}
-		g := m.Groups[grow.Group]
 		r := results[i]
 		r.At = r.At.UTC().Round(0)
-		switch r.Status {
-		case Accepted:
-			g.Requested, g.Capacity, m.LastGrowth = r.At, grow.To, r.At
-		case Failed:
-			g.Backoff = backoffAfter(g.Backoff, r, allowed)
+		switch a := a.(type) {
+		case SetCapacity:
+			g := m.Groups[a.Group]
+			switch r.Status {
+			case Accepted:
+				g.Requested, g.Capacity, m.LastGrowth = r.At, a.To, r.At
+			case Failed:
+				g.Backoff = backoffAfter(g.Backoff, r, allowed)
+			}
+			m.Groups[a.Group] = g
+		case DeleteInstances:
+			g := m.Groups[a.Group]
+			switch r.Status {
+			case Accepted:
+				g.Rest = Backoff{}
+			case Failed:
+				g.Rest = g.Rest.lengthened(r, allowed)
+			}
+			m.Groups[a.Group] = g
 		}
-		m.Groups[grow.Group] = g
 	}
 	return m
+}
+
+// lengthened is the rest after one more deletion that failed: it begins short, because most such failures pass, and doubles up to
+// the first back-off of growth (S-31).
+func (b Backoff) lengthened(r Result, allowed *policy.Policy) Backoff {
+	length := max(r.RetryAfter, min(max(2*b.Length, transientPause), allowed.Growth.BackoffFirst))
+	return Backoff{Until: r.At.Add(length), Length: length, Last: r.At, Code: r.Code, Message: r.Message}
 }
 
 // transientPause is how long a group rests after a passing fault of the cloud.

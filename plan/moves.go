@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -23,7 +25,7 @@ func (d *decision) stays(st *nodeState, destinations []string) *reason.Reason {
 			return why
 		}
 	}
-	st.moves = append(st.moves, d.check.Remove(st.Name()))
+	st.moves = append(st.moves, d.check.Remove(st.Name()), d.check.Add(cordoned(st.Object), daemons(st.Node)...))
 	for _, p := range st.movers {
 		if p.DeletionTimestamp != nil {
 			continue
@@ -51,6 +53,13 @@ func (d *decision) stays(st *nodeState, destinations []string) *reason.Reason {
 	return nil
 }
 
+// cordoned is the node as it is while its pods leave: it takes none, and still counts as a place to spread over.
+func cordoned(n *corev1.Node) *corev1.Node {
+	out := n.DeepCopy()
+	out.Spec.Unschedulable = true
+	return out
+}
+
 // back undoes the pretended moves of a node's pods.
 func (d *decision) back(st *nodeState) {
 	for i := len(st.moves) - 1; i >= 0; i-- {
@@ -75,8 +84,14 @@ func (d *decision) budgetsOf(p *corev1.Pod) []string {
 	return keys
 }
 
+// budgetRefuses says which disruption budget holds the pod now, nil when none does.
 func (d *decision) budgetRefuses(p *corev1.Pod) *reason.Reason {
-	for _, key := range d.budgetsOf(p) {
+	keys := d.budgetsOf(p)
+	if len(keys) > 1 {
+		r := reason.New(reason.PodTwoBudgets, reason.Pod(p.Namespace, p.Name), "pod", cluster.Key(p), "budgets", strings.Join(keys, ", "))
+		return &r
+	}
+	for _, key := range keys {
 		if d.budgets[key] < 1 {
 			r := reason.New(reason.PodBudget, reason.Pod(p.Namespace, p.Name), "pod", cluster.Key(p), "budget", key, "allowed", d.budgets[key])
 			return &r

@@ -58,11 +58,10 @@ func (d *decision) expected(st *groupState) int {
 
 // overdue says whether a machine without a node has had its time.
 func (d *decision) overdue(in *cluster.Instance) bool {
-	if in.Created.IsZero() {
-		return false
-	}
-	d.wake(in.Created.Add(d.allowed.Growth.Provision))
-	return d.now.Sub(in.Created) >= d.allowed.Growth.Provision
+	since, known := d.m.Nodeless[in.UID]
+	due := since.Add(d.allowed.Growth.Provision)
+	d.wake(due)
+	return known && !d.now.Before(due)
 }
 
 func comingName(g cluster.GroupID, i int) string { return fmt.Sprintf("coming:%s:%d", g, i) }

@@ -73,6 +73,15 @@ func complete(t *testing.T, p plan.Plan) {
 	}
 }
 
+// nodeless remembers machines as being without a node for some time.
+func nodeless(idsAndTimes ...any) plan.Memory {
+	m := plan.Memory{Nodeless: map[string]time.Time{}}
+	for i := 0; i < len(idsAndTimes); i += 2 {
+		m.Nodeless["vm-"+idsAndTimes[i].(string)] = Start.Add(-idsAndTimes[i+1].(time.Duration))
+	}
+	return m
+}
+
 func pods(n int, change ...func(*corev1.Pod)) []any {
 	var all []any
 	for i := range n {
@@ -182,13 +191,43 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			want: []string{"delete a 0()"}, verdict: map[string]string{"group a": "backoff GroupBackoff GroupShrinking GroupSteady"},
 		},
 		"a machine that never joined is deleted when its time is up": {
-			groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start.Add(-15*time.Minute))), Machine("1", "", Born(Start.Add(-14*time.Minute))))},
-			want:   []string{"delete a 0()"},
+			groups: []*cluster.Group{Group("a", 0, 5, Machine("0", ""), Machine("1", ""))}, memory: nodeless("0", 15*time.Minute, "1", 14*time.Minute),
+			want: []string{"delete a 0()"},
+		},
+		"a machine that lost its Node object has time to come back, however old it is": {
+			groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start.Add(-time.Hour))))},
+			want:   []string{}, verdict: map[string]string{"instance a/0": "coming MachineComing"},
+		},
+		"a machine to whose name a running pod is bound is left alone": {
+			objects: []any{Pod("render", On("Unjoined-0"), OwnedBy("Job", "j"))},
+			groups:  []*cluster.Group{Group("a", 0, 5, Machine("0", ""))}, memory: nodeless("0", time.Hour),
+			want: []string{}, verdict: map[string]string{"instance a/0": "hold MachineCarriesPods"},
+		},
+		"a group whose machine never joined rests before it is chosen again": {
+			objects: pods(1), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "")), Group("b", 0, 5)}, memory: nodeless("0", 15*time.Minute),
+			want: []string{"grow b 0 -> 1", "delete a 0()"},
+		},
+		"after a failed deletion the group's machines rest": {
+			groups: []*cluster.Group{Group("a", 0, 5, Machine("0", ""))},
+			memory: func() plan.Memory {
+				m := nodeless("0", time.Hour)
+				m.Groups = map[cluster.GroupID]plan.GroupMemory{"a": {Rest: plan.Backoff{Until: Start.Add(time.Second)}}}
+				return m
+			}(),
+			want: []string{}, verdict: map[string]string{"instance a/0": "hold MachineNeverJoined RemovalRests"},
+		},
+		"a node that has fallen silent is not waited for": {
+			objects: append(pods(1), Node("a-0", func(n *corev1.Node) {
+				n.CreationTimestamp.Time = Start.Add(-5 * time.Minute)
+				n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Reason: "NodeStatusUnknown"}}
+				n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule}}
+			})), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"))},
+			want: []string{"grow a 1 -> 2"},
 		},
 		"a machine that may be a node is left alone": {
 			objects: []any{Node("x", func(n *corev1.Node) { n.Spec.ProviderID = "CLOUD:///machines/0" }), Node("y", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "VM-0" })},
-			groups:  []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start.Add(-time.Hour))))},
-			want:    []string{},
+			groups:  []*cluster.Group{Group("a", 0, 5, Machine("0", ""))}, memory: nodeless("0", time.Hour),
+			want: []string{}, verdict: map[string]string{"instance a/0": "hold MachineAmbiguous"},
 		},
 	}
 	for name, c := range cases {

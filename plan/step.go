@@ -105,6 +105,17 @@ func (g *groupState) blockedRead() *reason.Reason {
 	return nil
 }
 
+// rests says why no machine of the group is deleted now: the last try failed.
+func (d *decision) rests(g *groupState) *reason.Reason {
+	rest := d.m.Groups[g.ID].Rest
+	if !rest.Until.After(d.now) {
+		return nil
+	}
+	d.wake(rest.Until)
+	r := reason.New(reason.RemovalRests, reason.Group(string(g.ID)), "group", g.ID, "until", rest.Until.Format(time.RFC3339), "message", rest.Message)
+	return &r
+}
+
 func (st *nodeState) onLadder() bool {
 	_, on := cluster.RemovalOf(st.Object)
 	return on

@@ -80,9 +80,9 @@ func Default() *Policy {
 	}
 }
 
-// Starting says whether a node that is not Ready is young enough to be expected to become so.
+// Starting says whether a node that is not Ready is expected to become so: it is young, and its kubelet has not fallen silent.
 func (g Growth) Starting(n *corev1.Node, now time.Time) bool {
-	return !cluster.Ready(n) && now.Sub(n.CreationTimestamp.Time) < g.Provision
+	return !cluster.Ready(n) && !cluster.Silent(n) && now.Sub(n.CreationTimestamp.Time) < g.Provision
 }
 
 // Tolerates says whether so many of all nodes may be not Ready, those that are starting left out.

@@ -47,29 +47,32 @@ const (
 
 // What becomes of a node, and why.
 const (
-	NodeUnmanaged    Code = "NodeUnmanaged"
-	NodeStarting     Code = "NodeStarting"
-	NodeNotReady     Code = "NodeNotReady"
-	NodeIdle         Code = "NodeIdle"
-	NodeIdleFor      Code = "NodeIdleFor"
-	NodeUnderused    Code = "NodeUnderused"
-	NodeBusy         Code = "NodeBusy"
-	NodeCounted      Code = "NodeCounted"
-	NodeCordoned     Code = "NodeCordoned"
-	NodeDraining     Code = "NodeDraining"
-	NodeDrained      Code = "NodeDrained"
-	NodeLeaving      Code = "NodeLeaving"
-	NodeMachineGone  Code = "NodeMachineGone"
-	NodeHeldByPerson Code = "NodeHeldByPerson"
-	NodeControlPlane Code = "NodeControlPlane"
-	NodeAmbiguous    Code = "NodeAmbiguous"
-	NodeScaleDownOff Code = "NodeScaleDownOff"
-	RemovalDisabled  Code = "RemovalDisabled"
-	RemovalCoolsDown Code = "RemovalCoolsDown"
-	RemovalBudget    Code = "RemovalBudget"
-	RemovalAbandoned Code = "RemovalAbandoned"
-	ClusterMinimum   Code = "ClusterMinimum"
-	UnhealthyCluster Code = "UnhealthyCluster"
+	NodeUnmanaged      Code = "NodeUnmanaged"
+	NodeStarting       Code = "NodeStarting"
+	NodeNotReady       Code = "NodeNotReady"
+	NodeIdle           Code = "NodeIdle"
+	NodeIdleFor        Code = "NodeIdleFor"
+	NodeUnderused      Code = "NodeUnderused"
+	NodeBusy           Code = "NodeBusy"
+	NodeCounted        Code = "NodeCounted"
+	NodeCordoned       Code = "NodeCordoned"
+	NodeDraining       Code = "NodeDraining"
+	NodeDrained        Code = "NodeDrained"
+	NodeLeaving        Code = "NodeLeaving"
+	NodeMachineGone    Code = "NodeMachineGone"
+	NodeHeldByPerson   Code = "NodeHeldByPerson"
+	NodeFreedByPerson  Code = "NodeFreedByPerson"
+	NodeMachineMissing Code = "NodeMachineMissing"
+	NodeControlPlane   Code = "NodeControlPlane"
+	NodeAmbiguous      Code = "NodeAmbiguous"
+	NodeScaleDownOff   Code = "NodeScaleDownOff"
+	RemovalDisabled    Code = "RemovalDisabled"
+	RemovalCoolsDown   Code = "RemovalCoolsDown"
+	RemovalBudget      Code = "RemovalBudget"
+	RemovalAbandoned   Code = "RemovalAbandoned"
+	RemovalRests       Code = "RemovalRests"
+	ClusterMinimum     Code = "ClusterMinimum"
+	UnhealthyCluster   Code = "UnhealthyCluster"
 )
 
 // Why a pod keeps its node.
@@ -82,6 +85,7 @@ const (
 	PodLocalStorage   Code = "PodLocalStorage"
 	PodOfSystem       Code = "PodOfSystem"
 	PodBudget         Code = "PodBudget"
+	PodTwoBudgets     Code = "PodTwoBudgets"
 	PodCustomOwner    Code = "PodCustomOwner"
 )
 
@@ -91,6 +95,7 @@ const (
 	MachineNeverJoined Code = "MachineNeverJoined"
 	MachineFailed      Code = "MachineFailed"
 	MachineAmbiguous   Code = "MachineAmbiguous"
+	MachineCarriesPods Code = "MachineCarriesPods"
 	MachineStopped     Code = "MachineStopped"
 )
 
@@ -100,7 +105,7 @@ const (
 	WriteFailed  Code = "WriteFailed"
 )
 
-// sentences holds the words of every code. {about} is the name of what the reason is about, other names are facts.
+// sentences holds the words of every code. Names in braces are facts.
 var sentences = map[Code]string{
 	InsufficientResource: "Insufficient {resource} (needs {needs}, free {free})",
 	TooManyPods:          "Too many pods (limit {limit})",
@@ -138,29 +143,32 @@ var sentences = map[Code]string{
 	ClusterCoresLimit:  "max total cores in cluster reached ({cores} of {limit})",
 	ClusterMemoryLimit: "max total memory in cluster reached ({memory} GiB of {limit})",
 
-	NodeUnmanaged:    "belongs to no node group that sluice manages",
-	NodeStarting:     "started {age} ago, not Ready yet",
-	NodeNotReady:     "not Ready for {age} (limit {limit})",
-	NodeIdle:         "nothing but daemons for {idle} (limit {limit})",
-	NodeIdleFor:      "idle for {idle}",
-	NodeUnderused:    "uses {used} of its {resource} (threshold {threshold}) and its pods fit elsewhere, for {idle} (limit {limit})",
-	NodeBusy:         "uses {used} of its {resource} (threshold {threshold})",
-	NodeCounted:      "pending pod {pod} counts on it",
-	NodeCordoned:     "tainted {age} ago, machine is deleted after {delay}",
-	NodeDraining:     "pods still to leave: {pods}",
-	NodeDrained:      "empty, machine is being deleted",
-	NodeLeaving:      "machine {instance} is being deleted",
-	NodeMachineGone:  "machine is gone (id {instance} is not in the complete list of {group})",
-	NodeHeldByPerson: "cordoned by somebody else",
-	NodeControlPlane: "is a control-plane node",
-	NodeAmbiguous:    "could be any of the machines {instances}",
-	NodeScaleDownOff: "annotated {annotation}",
-	RemovalDisabled:  "removal is switched off",
-	RemovalCoolsDown: "no removal until {until}, {delay} after the last growth",
-	RemovalBudget:    "removals in flight: {inflight} (limit {limit})",
-	RemovalAbandoned: "removal abandoned",
-	ClusterMinimum:   "cluster minimum of {resource} reached ({have} - {node} < {minimum})",
-	UnhealthyCluster: "{unready} of {nodes} nodes are not Ready (tolerated: {tolerated})",
+	NodeUnmanaged:      "belongs to no node group that sluice manages",
+	NodeStarting:       "started {age} ago, not Ready yet",
+	NodeNotReady:       "not Ready for {age} (limit {limit})",
+	NodeIdle:           "nothing but daemons for {idle} (limit {limit})",
+	NodeIdleFor:        "idle for {idle}",
+	NodeUnderused:      "uses {used} of its {resource} (threshold {threshold}) and its pods fit elsewhere, for {idle} (limit {limit})",
+	NodeBusy:           "uses {used} of its {resource} (threshold {threshold})",
+	NodeCounted:        "pending pod {pod} counts on it",
+	NodeCordoned:       "tainted {age} ago, machine is deleted after {delay}",
+	NodeDraining:       "pods still to leave: {pods}",
+	NodeDrained:        "empty, machine is being deleted",
+	NodeLeaving:        "machine {instance} is being deleted",
+	NodeMachineGone:    "machine is gone (id {instance} is not in the complete list of {group})",
+	NodeFreedByPerson:  "uncordoned by somebody else",
+	NodeMachineMissing: "its machine is not in the list of group {group}",
+	NodeHeldByPerson:   "cordoned by somebody else",
+	NodeControlPlane:   "is a control-plane node",
+	NodeAmbiguous:      "could be any of the machines {instances}",
+	NodeScaleDownOff:   "annotated {annotation}",
+	RemovalDisabled:    "removal is switched off",
+	RemovalCoolsDown:   "no removal until {until}, {delay} after the last growth",
+	RemovalBudget:      "removals in flight: {inflight} (limit {limit})",
+	RemovalRests:       "deleting machines of group {group} failed, next try at {until}: {message}",
+	RemovalAbandoned:   "removal abandoned",
+	ClusterMinimum:     "cluster minimum of {resource} reached ({have} - {node} < {minimum})",
+	UnhealthyCluster:   "{unready} of {nodes} nodes are not Ready (tolerated: {tolerated})",
 
 	PodNowhereToGo:    "pod {pod} has nowhere to go: {why}",
 	PodOfJob:          "pod {pod} belongs to a Job and runs to its end",
@@ -169,12 +177,14 @@ var sentences = map[Code]string{
 	PodDoNotDisrupt:   "pod {pod} is annotated {annotation}",
 	PodLocalStorage:   "pod {pod} keeps local data in volume {volume}",
 	PodOfSystem:       "pod {pod} is a system pod without a disruption budget",
+	PodTwoBudgets:     "pod {pod} is selected by several disruption budgets ({budgets}): the API server lets none of its evictions pass",
 	PodBudget:         "pod {pod} is held by disruption budget {budget} (allowed disruptions {allowed})",
 	PodCustomOwner:    "pod {pod} belongs to {owner}, which may not make it again",
 
 	MachineComing:      "boots since {age}",
-	MachineNeverJoined: "running for {age} without a node (limit {limit})",
+	MachineNeverJoined: "has no node after {age} (limit {limit})",
 	MachineFailed:      "failed to start: {code}: {message}",
+	MachineCarriesPods: "has no node, but pod {pod} is bound to its name",
 	MachineAmbiguous:   "could be the machine of node {node}",
 	MachineStopped:     "is stopped and counts as no capacity",
 

@@ -6,6 +6,7 @@ package reason
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -90,22 +91,19 @@ func (r Reason) Sentence() string {
 		}
 		end := strings.IndexByte(template[open:], '}') + open
 		b.WriteString(template[:open])
-		switch name := template[open+1 : end]; name {
-		case "about":
-			b.WriteString(r.About.Name)
-		default:
-			b.WriteString(r.Facts[name])
-		}
+		b.WriteString(r.Facts[template[open+1:end]])
 		template = template[end+1:]
 	}
 }
 
-// String is the sentence, led by what it is about unless the sentence says so itself.
+// String is the sentence, led by what it is about unless the sentence names it itself.
 func (r Reason) String() string {
-	if r.About == (Ref{}) || strings.Contains(sentences[r.Code], "{about}") {
-		return r.Sentence()
+	sentence := r.Sentence()
+	named := func(word string) bool { return strings.Trim(word, ",:;()") == r.About.Name }
+	if r.About.Name == "" || slices.ContainsFunc(strings.Fields(sentence), named) {
+		return sentence
 	}
-	return r.About.String() + ": " + r.Sentence()
+	return r.About.String() + ": " + sentence
 }
 
 func (r Reason) unknown() string {

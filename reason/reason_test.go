@@ -54,9 +54,10 @@ func TestSentences(t *testing.T) {
 		reason reason.Reason
 		want   string
 	}{
-		"facts fill their places":            {reason.New(reason.InsufficientResource, reason.Ref{}, "resource", "cpu", "needs", 3, "free", "1"), "Insufficient cpu (needs 3, free 1)"},
-		"the subject leads":                  {reason.New(reason.GroupAtMax, reason.Group("a"), "capacity", 5, "max", 5), "group a: max node group size reached (capacity 5, max 5)"},
-		"a code of a newer version is shown": {reason.New("Novel", reason.Node("n"), "b", 2, "a", 1), "node n: Novel a=1 b=2"},
+		"facts fill their places": {reason.New(reason.InsufficientResource, reason.Ref{}, "resource", "cpu", "needs", 3, "free", "1"), "Insufficient cpu (needs 3, free 1)"},
+		"the subject leads":       {reason.New(reason.GroupAtMax, reason.Group("a"), "capacity", 5, "max", 5), "group a: max node group size reached (capacity 5, max 5)"},
+		"a subject that the sentence names does not lead as well": {reason.New(reason.PodBare, reason.Pod("d", "x"), "pod", "d/x"), "pod d/x has no controller that would make it again"},
+		"a code of a newer version is shown":                      {reason.New("Novel", reason.Node("n"), "b", 2, "a", 1), "node n: Novel a=1 b=2"},
 	}
 	for name, c := range cases {
 		if got := c.reason.String(); got != c.want {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
 )
@@ -75,10 +74,11 @@ func (a *Autoscaler) until(wait time.Duration, t time.Time) time.Duration {
 	return max(shortestPause, min(wait, t.Sub(a.parts.Now())))
 }
 
-// again says whether an action met a state that the decision did not know, so that a new decision will do better.
+// again says whether an action did not come out as decided, so that a new decision, which knows of it, may do better at once: plan
+// from a new read, or turn to the next-best group.
 func again(entry journal.Entry) bool {
 	for _, r := range entry.Results {
-		if r.Status == plan.Refused || r.Status == plan.Failed && r.Kind == string(cloud.Conflict) {
+		if r.Status == plan.Refused || r.Status == plan.Failed {
 			return true
 		}
 	}

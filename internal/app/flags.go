@@ -1,0 +1,117 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"sluice.dev/sluice/policy"
+)
+
+// PolicyFlags declares the flags that make a policy. Their names, defaults and meanings are cluster-autoscaler's where it has them.
+// The returned function reads what they say by then; its error names the flag, the value and what is allowed.
+func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
+	p := policy.Default()
+	g, r, h := &p.Growth, &p.Removal, &p.Health
+
+	f.IntVar(&g.MaxNodes, "max-nodes-total", g.MaxNodes, "most nodes in the whole cluster, managed or not; 0: no limit")
+	f.Var(bounds{&r.MinCores, &g.MaxCores}, "cores-total", "least and most cores of the whole cluster; a max of 0: no limit")
+	f.Var(bounds{&r.MinMemoryGiB, &g.MaxMemoryGiB}, "memory-total", "least and most GiB of memory of the whole cluster; a max of 0: no limit")
+	f.DurationVar(&g.Provision, "max-node-provision-time", g.Provision, "a machine without a Ready node after this long is given up")
+	f.DurationVar(&g.BackoffFirst, "initial-node-group-backoff-duration", g.BackoffFirst, "how long a group rests after its first failure")
+	f.DurationVar(&g.BackoffMost, "max-node-group-backoff-duration", g.BackoffMost, "a group's rest doubles from failure to failure up to this")
+	f.DurationVar(&g.BackoffReset, "node-group-backoff-reset-timeout", g.BackoffReset, "after this long without failures the next one counts as the first")
+
+	f.BoolVar(&r.Enabled, "scale-down-enabled", r.Enabled, "remove nodes that are not needed")
+	f.DurationVar(&r.Unneeded, "scale-down-unneeded-time", r.Unneeded, "how long a node must have been idle or underused before it goes")
+	f.DurationVar(&r.Unready, "scale-down-unready-time", r.Unready, "how long a node that is not Ready must have been unneeded before it goes")
+	f.Float64Var(&r.Threshold, "scale-down-utilization-threshold", r.Threshold, "share of CPU or memory requested, at or below which a node is underused")
+	f.DurationVar(&r.AfterAdd, "scale-down-delay-after-add", r.AfterAdd, "no removal so long after a growth")
+	f.DurationVar(&r.AfterTaint, "node-delete-delay-after-taint", r.AfterTaint, "pause between cordoning a node and the next step")
+	f.IntVar(&r.MaxInFlight, "max-scale-down-parallelism", r.MaxInFlight, "most nodes on their way out at once")
+	f.IntVar(&r.MaxDrains, "max-drain-parallelism", r.MaxDrains, "of these, most nodes with pods to evict")
+	f.Var((*seconds)(&r.MaxGrace), "max-graceful-termination-sec", "longest grace period given to an evicted pod, in seconds")
+	f.DurationVar(&r.DrainDeadline, "max-drain-time", r.DrainDeadline, "a node that is not empty so long after it was cordoned is given back")
+	f.BoolVar(&r.LocalStorage, "skip-nodes-with-local-storage", r.LocalStorage, "a pod with a hostPath or emptyDir volume keeps its node")
+	f.BoolVar(&r.SystemPods, "skip-nodes-with-system-pods", r.SystemPods, "a kube-system pod without a disruption budget keeps its node while it is younger than an hour")
+	f.IntVar(&h.UnreadyCount, "ok-total-unready-count", h.UnreadyCount, "so many nodes may be not Ready before removal stops")
+	f.Float64Var(&h.UnreadyPercent, "max-total-unready-percentage", h.UnreadyPercent, "and beyond that count this share of all nodes, in percent")
+
+	return func() (*policy.Policy, error) {
+		checked := *p
+		if err := checked.Check(); err != nil {
+			return nil, err
+		}
+		return &checked, nil
+	}
+}
+
+// BadValue says what to give to a flag instead of a value that it refused.
+func BadValue(f *pflag.Flag, value string) error {
+	allowed := "another value"
+	switch f.Value.Type() {
+	case "bool":
+		allowed = "true or false"
+	case "int", "int64":
+		allowed = "a whole number, such as 10"
+	case "uint64":
+		allowed = "a whole number of zero or more"
+	case "float64":
+		allowed = "a number, such as 0.5"
+	case "duration":
+		allowed = "a duration, such as 90s or 10m"
+	case bounds{}.Type():
+		allowed = "min:max as whole numbers with max at least min, such as 0:320, or a max of 0 for no limit"
+	case new(seconds).Type():
+		allowed = "whole seconds of zero or more, such as 600"
+	}
+	return fmt.Errorf("--%s=%s: give %s", f.Name, value, allowed)
+}
+
+// errValue is why a flag refuses its value; [BadValue] has the sentence for it.
+var errValue = errors.New("not a value of this flag")
+
+// bounds is a flag as min:max, where a max of 0 is none.
+type bounds struct{ low, high *int64 }
+
+func (bounds) Type() string { return "min:max" }
+
+func (b bounds) String() string {
+	if b.low == nil { // the zero value, which pflag asks for
+		return ""
+	}
+	return fmt.Sprintf("%d:%d", *b.low, *b.high)
+}
+
+// Set changes nothing when it refuses.
+func (b bounds) Set(value string) error {
+	before, after, _ := strings.Cut(value, ":")
+	low, lowErr := strconv.ParseInt(before, 10, 64)
+	high, highErr := strconv.ParseInt(after, 10, 64)
+	if lowErr != nil || highErr != nil || low < 0 || high < 0 || high > 0 && high < low {
+		return errValue
+	}
+	*b.low, *b.high = low, high
+	return nil
+}
+
+// seconds is a duration whose flag is a number of whole seconds.
+type seconds time.Duration
+
+func (*seconds) Type() string { return "seconds" }
+
+func (s *seconds) String() string { return strconv.FormatInt(int64(time.Duration(*s)/time.Second), 10) }
+
+func (s *seconds) Set(value string) error {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/int64(time.Second) {
+		return errValue
+	}
+	*s = seconds(time.Duration(n) * time.Second)
+	return nil
+}
