@@ -92,6 +92,7 @@ Everything stays up until Ctrl-C. To look around:
   kubectl set resources deployment more --requests=cpu=3
   kubectl scale deployment more --replicas=9
 
+  make build
   bin/sluice explain group agents --server=%[2]s
   bin/sluice replay %[3]s
   bin/sluice plan %[4]s \

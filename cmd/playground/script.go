@@ -28,7 +28,7 @@ type script struct {
 	patience time.Duration // for one step, before the story is given up
 }
 
-// fullStory takes about four minutes.
+// fullStory takes three and a half minutes.
 func fullStory() script {
 	return script{
 		boot: azuresim.Lognormal(6*time.Second, 0.2), remove: azuresim.Lognormal(4*time.Second, 0.2),
