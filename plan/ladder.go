@@ -179,16 +179,18 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 	for _, st := range nodes {
 		about := reason.Node(st.Name())
 		why, limit := "idle", d.allowed.Removal.Unneeded
-		facts := []reason.Reason{reason.New(reason.NodeIdle, about, "idle", d.idleFor(st), "limit", limit)}
+		waits := reason.New(reason.NodeIdle, about, "idle", d.idleFor(st), "limit", limit)
+		goes := reason.New(reason.NodeIdleFor, about, "idle", d.idleFor(st))
 		if !cluster.Ready(st.Object) {
 			why, limit = "unready", d.allowed.Removal.Unready
-			facts = []reason.Reason{reason.New(reason.NodeNotReady, about, "age", d.idleFor(st), "limit", limit)}
+			waits = reason.New(reason.NodeNotReady, about, "age", d.idleFor(st), "limit", limit)
+			goes = waits
 		}
 		if block := d.mayStep(st, limit); block != nil {
-			d.judge(about, NodeIdle, append(block, facts...)...)
+			d.judge(about, NodeIdle, append(block, waits)...)
 			continue
 		}
-		d.stepOn(st, why, reason.New(reason.NodeIdleFor, about, "idle", d.idleFor(st)))
+		d.stepOn(st, why, goes)
 	}
 }
 
@@ -229,6 +231,9 @@ func (d *decision) order(nodes []*nodeState) {
 		if !ok {
 			since = d.now
 			d.m.Removable[st.Name()] = since
+		}
+		if silent := cluster.NotReadySince(st.Object).Time; !cluster.Ready(st.Object) && silent.After(since) {
+			since = silent // a node that is not Ready has another limit, which runs from when it ceased to be
 		}
 		st.since = since
 	}

@@ -160,7 +160,7 @@ var sentences = map[Code]string{
 	NodeMachineMissing: "its machine is not in the list of group {group}",
 	NodeHeldByPerson:   "cordoned by somebody else",
 	NodeControlPlane:   "is a control-plane node",
-	NodeAmbiguous:      "could be any of the machines {instances}",
+	NodeAmbiguous:      "its machine is not certain, it could be {instances}",
 	NodeScaleDownOff:   "annotated {annotation}",
 	RemovalDisabled:    "removal is switched off",
 	RemovalCoolsDown:   "no removal until {until}, {delay} after the last growth",
