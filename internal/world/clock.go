@@ -37,7 +37,8 @@ type world struct {
 	cluster  *kubesim.Cluster
 	fixtures map[string][]byte
 
-	policy   *policy.Policy
+	allowed  policyFlags
+	policy   *policy.Policy // what allowed came to after the last statement
 	dryRun   bool
 	prepared bool
 	join     time.Duration // from a machine's boot to its node
@@ -67,7 +68,7 @@ type world struct {
 
 func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	w := &world{
-		fixtures: fixtures, policy: policy.Default(), join: 30 * time.Second,
+		fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), join: 30 * time.Second,
 		timing: app.Timing{Resync: 10 * time.Second, Retry: time.Second},
 		sizes:  map[string]machineSize{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
 		told: told{},

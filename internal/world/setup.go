@@ -13,10 +13,7 @@ import (
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/kubesim"
-	"sluice.dev/sluice/policy"
 )
-
-func newPolicy() *policy.Policy { return policy.Default() }
 
 func doDryRun(w *world, _ *statement) error {
 	w.dryRun = true

@@ -95,7 +95,7 @@ var verbs = sync.OnceValue(func() []*verb {
 	}
 	for _, v := range all {
 		if v.name == "policy" {
-			v.settings = sortedKeys(limits(newPolicy()))
+			v.settings = newPolicy().names()
 		}
 		sort.Strings(v.settings)
 	}
