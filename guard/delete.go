@@ -15,12 +15,6 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 		return err
 	}
 	g := e.Group
-	if left := g.Capacity - len(w.Machines); left < g.Min {
-		return refuse("S-06", "capacity %d of group %s would fall below its min %d", left, g.ID, g.Min)
-	}
-	if left, others := g.Capacity-len(w.Machines), len(g.Instances)-len(w.Machines)-deleting(g); left < others {
-		return refuse("S-05", "group %s says capacity %d but would keep %d machines", g.ID, g.Capacity, others)
-	}
 	seen := map[cluster.InstanceID]bool{}
 	for _, t := range w.Machines {
 		if seen[t.ID] {
@@ -30,6 +24,12 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 		if err := checkTarget(t, e, allowed); err != nil {
 			return err
 		}
+	}
+	if left := g.Capacity - len(w.Machines); left < g.Min {
+		return refuse("S-06", "capacity %d of group %s would fall below its min %d", left, g.ID, g.Min)
+	}
+	if left, others := g.Capacity-len(w.Machines), len(g.Instances)-len(w.Machines)-deleting(g); left < others {
+		return refuse("S-05", "group %s says capacity %d but would keep %d machines", g.ID, g.Capacity, others)
 	}
 	return nil
 }

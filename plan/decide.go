@@ -80,7 +80,13 @@ func newDecision(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *decisio
 		budgets:  make(map[string]int32, len(s.Objects.Budgets)),
 	}
 	for _, g := range s.Groups {
-		d.groups[g.ID] = &groupState{Group: g}
+		st := &groupState{Group: g}
+		for _, in := range g.Instances {
+			if in.State == cluster.StateDeleting {
+				st.deleting++
+			}
+		}
+		d.groups[g.ID] = st
 	}
 	for _, b := range s.Objects.Budgets {
 		d.budgets[b.Namespace+"/"+b.Name] = b.Status.DisruptionsAllowed

@@ -208,6 +208,10 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), Pod("s0", On("a-0"), Labelled("app", "s"), spread), Pod("w", On("a-0"), CPU("2")), Node("a-1"), Pod("s1", On("a-1"), Labelled("app", "s"), spread)},
 			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodNowhereToGo"},
 		},
+		"a drained machine waits while its group deletes another": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), leaving("a-2", "2", time.Minute)}, group: func(g *cluster.Group) { g.Instances[2].State = cluster.StateDeleting; g.Capacity = 2 },
+			want: []string{}, verdict: map[string]string{"node a-1": "drain RemovalQueued", "node a-2": "gone NodeLeaving"},
+		},
 		"a drained machine waits while deletions of its group rest": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Rest: plan.Backoff{Until: Start.Add(time.Second)}}}},
 			want: []string{}, verdict: map[string]string{"node a-1": "drain RemovalRests"},

@@ -13,9 +13,6 @@ func (d *decision) cleanUpMachines() {
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
 		for _, in := range g.Instances {
-			if in.State == cluster.StateDeleting {
-				st.deleting++
-			}
 			if in.Node == "" {
 				d.judgeMachine(st, in)
 			}

@@ -105,8 +105,13 @@ func (g *groupState) blockedRead() *reason.Reason {
 	return nil
 }
 
-// rests says why no machine of the group is deleted now: the last try failed.
+// rests says why no machine of the group is deleted now: an earlier deletion is under way, as clouds take one at a time for a group, or
+// the last try failed.
 func (d *decision) rests(g *groupState) *reason.Reason {
+	if g.deleting > 0 {
+		r := reason.New(reason.RemovalQueued, reason.Group(string(g.ID)), "group", g.ID, "deleting", g.deleting)
+		return &r
+	}
 	rest := d.m.Groups[g.ID].Rest
 	if !rest.Until.After(d.now) {
 		return nil

@@ -71,6 +71,7 @@ const (
 	RemovalBudget      Code = "RemovalBudget"
 	RemovalAbandoned   Code = "RemovalAbandoned"
 	RemovalRests       Code = "RemovalRests"
+	RemovalQueued      Code = "RemovalQueued"
 	ClusterMinimum     Code = "ClusterMinimum"
 	UnhealthyCluster   Code = "UnhealthyCluster"
 )
@@ -165,6 +166,7 @@ var sentences = map[Code]string{
 	RemovalDisabled:    "removal is switched off",
 	RemovalCoolsDown:   "no removal until {until}, {delay} after the last growth",
 	RemovalBudget:      "removals in flight: {inflight} (limit {limit})",
+	RemovalQueued:      "group {group} is still deleting other machines: {deleting}",
 	RemovalRests:       "deleting machines of group {group} failed, next try at {until}: {message}",
 	RemovalAbandoned:   "removal abandoned",
 	ClusterMinimum:     "cluster minimum of {resource} reached ({have} - {node} < {minimum})",
