@@ -2,15 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,23 +18,18 @@ func explainCommand() *cobra.Command {
 	var format, server, file, namespace string
 	var cycle uint64
 	cmd := &cobra.Command{
-		Use:   "explain pod|node|group NAME",
-		Short: "Say what becomes of a pod, a node or a node group, and why",
-		Long: `Say what sluice makes of one pod, node or node group: the outcome, every reason with its code and the numbers
+		Use:   "explain pod|node|group|instance NAME",
+		Short: "Say what becomes of a pod, a node, a node group or a machine, and why",
+		Long: `Say what sluice makes of one pod, node, node group or instance (a machine of a group): the outcome, every reason with its code and the numbers
 that were compared, what is in flight about it, and how old the evidence is.
 
 The answer comes from a running sluice (--server), from a journal (--journal, by default its last cycle), or, with neither, from
-one look at the cluster now with the flags of "sluice plan". Pods are named namespace/name, or name in --namespace.`,
+one look at the cluster now with the flags of "sluice plan". Pods are named namespace/name, or name in --namespace; instances are named group/id.`,
 		Example: `  sluice explain pod default/web-7d9f --server=http://localhost:8085
   sluice explain node agents000003 --journal=/var/lib/sluice/journal.jsonl
   sluice explain group agents --journal=journal.jsonl --cycle=1042
   sluice explain pod web-7d9f --nodes=1:10:agents`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return fmt.Errorf("explain wants a kind and a name, such as: sluice explain pod default/web-0")
-			}
-			return nil
-		},
+		Args: arguments(2, 2, "a kind and a name, such as: sluice explain pod default/web-0"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
@@ -49,7 +38,7 @@ one look at the cluster now with the flags of "sluice plan". Pods are named name
 			if err != nil {
 				return err
 			}
-			x, err := s.explain(cmd.Context(), about, server, file, cycle)
+			x, err := s.explain(cmd.Context(), about, source{server, file, cycle}, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -69,19 +58,28 @@ one look at the cluster now with the flags of "sluice plan". Pods are named name
 	return cmd
 }
 
-// explain finds the answer where the user says: at a server, in a journal, or by looking now.
-func (s *settings) explain(ctx context.Context, about reason.Ref, server, file string, cycle uint64) (report.Explanation, error) {
+// A source says where an answer comes from; the zero source is a look at the cluster now.
+type source struct {
+	server  string // address of a running sluice
+	journal string // path
+	cycle   uint64 // of the journal; 0 for the last
+}
+
+// explain finds the answer where the user says. The log of a look goes to stderr.
+func (s *settings) explain(ctx context.Context, about reason.Ref, from source, stderr io.Writer) (report.Explanation, error) {
 	var entry journal.Entry
 	var err error
 	switch {
-	case server != "" && file != "":
+	case from.server != "" && from.journal != "":
 		return report.Explanation{}, fmt.Errorf("--server and --journal: give one of them")
-	case server != "":
-		return askServer(ctx, server, about)
-	case file != "":
-		entry, err = entryOf(file, cycle)
+	case from.cycle != 0 && from.journal == "":
+		return report.Explanation{}, fmt.Errorf("--cycle=%d: give --journal too; only a journal knows earlier cycles", from.cycle)
+	case from.server != "":
+		return askServer(ctx, from.server, about)
+	case from.journal != "":
+		entry, err = entryOf(from.journal, from.cycle)
 	default:
-		entry, err = s.once(ctx)
+		entry, err = s.once(ctx, stderr)
 	}
 	if err != nil {
 		return report.Explanation{}, err
@@ -108,77 +106,4 @@ func subject(kind, name, namespace string) (reason.Ref, error) {
 		return reason.Ref{Kind: reason.KindInstance, Name: name}, nil
 	}
 	return reason.Ref{}, fmt.Errorf("explain %s: the kind must be pod, node, group or instance", kind)
-}
-
-// entryOf reads one cycle of a journal.
-func entryOf(path string, cycle uint64) (journal.Entry, error) {
-	var last journal.Entry
-	err := eachEntry(path, func(e journal.Entry) bool {
-		last = e
-		return cycle == 0 || e.Cycle != cycle
-	})
-	switch {
-	case err != nil && !errors.Is(err, journal.ErrCut):
-		return last, err
-	case last.Seen == nil:
-		return last, fmt.Errorf("--journal=%s: it holds no cycle", path)
-	case cycle != 0 && last.Cycle != cycle:
-		return last, fmt.Errorf("--cycle=%d: the journal %s does not hold it; its last cycle is %d", cycle, path, last.Cycle)
-	}
-	return last, nil
-}
-
-// eachEntry reads a journal from its beginning until visit says stop. A cut last line is [journal.ErrCut].
-func eachEntry(path string, visit func(journal.Entry) bool) error {
-	file, err := os.Open(path) //nolint:gosec // the user names the file
-	if err != nil {
-		return fmt.Errorf("read the journal: %w", err)
-	}
-	defer file.Close() //nolint:errcheck // only read
-	d := journal.NewDecoder(file)
-	for {
-		e, err := d.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("journal %s: %w", path, err)
-		}
-		if !visit(e) {
-			return nil
-		}
-	}
-}
-
-// askServer lets a running sluice answer.
-func askServer(ctx context.Context, server string, about reason.Ref) (report.Explanation, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	var x report.Explanation
-	q := url.Values{"kind": {string(about.Kind)}, "name": {about.Name}}
-	address := strings.TrimSuffix(server, "/") + "/api/v1/explain?" + q.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return x, fmt.Errorf("--server=%s: %w", server, err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return x, fmt.Errorf("--server=%s: %w; is sluice running there with --address?", server, err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
-	if err != nil {
-		return x, fmt.Errorf("--server=%s: read the answer: %w", server, err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		var problem struct{ Error string }
-		if json.Unmarshal(body, &problem) == nil && problem.Error != "" {
-			return x, errors.New(problem.Error)
-		}
-		return x, fmt.Errorf("--server=%s answers %s; is it sluice?", server, resp.Status)
-	}
-	if err := json.Unmarshal(body, &x); err != nil {
-		return x, fmt.Errorf("--server=%s: the answer is not sluice's: %w", server, err)
-	}
-	return x, nil
 }

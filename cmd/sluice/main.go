@@ -46,7 +46,7 @@ func execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "sluice: %v\n", err)
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "sluice: %s\n", oneLine(err))
 	return exitError
 }
 
@@ -58,16 +58,17 @@ func root() *cobra.Command {
 that is idle, by name, when they don't. Every decision can be asked why.
 
 Start with "sluice plan": it reads the cluster and Azure, says what sluice would do, and writes nothing.`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		SilenceUsage:               true,
+		SilenceErrors:              true,
+		Args:                       knownCommand,
+		SuggestionsMinimumDistance: 2,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return flag.WordSepNormalizeFunc(nil, name)
 	})
 	cmd.AddCommand(runCommand(), planCommand(), explainCommand(), replayCommand(), simulateCommand(), versionCommand())
-	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
-	})
+	cmd.SetFlagErrorFunc(flagError)
 	return cmd
 }
 
@@ -75,7 +76,7 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "sluice", version)
 			return err

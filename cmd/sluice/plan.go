@@ -2,9 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/report"
@@ -21,14 +27,14 @@ func planCommand() *cobra.Command {
 written anywhere. How long nodes have been idle is known to a running sluice only: a plan made by this command
 shows idle nodes as having just become so.
 
-Exit code 0: nothing to do; 1: it would act; 2: error.`,
+Exit code 0: nothing to do; 1: it would act; 2: error, also when no node group can be read.`,
 		Example: "  sluice plan --nodes=1:10:agents\n  sluice plan --nodes=1:10:agents -o json",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			entry, err := s.once(cmd.Context())
+			entry, err := s.once(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -37,6 +43,9 @@ Exit code 0: nothing to do; 1: it would act; 2: error.`,
 				show = report.SummaryJSON
 			}
 			if err := show(cmd.OutOrStdout(), entry); err != nil {
+				return err
+			}
+			if err := sighted(entry); err != nil {
 				return err
 			}
 			if len(entry.Plan.Actions) > 0 {
@@ -57,11 +66,35 @@ func checkFormat(format string) error {
 	return nil
 }
 
-// once reads the live cluster and decides.
-func (s *settings) once(ctx context.Context) (journal.Entry, error) {
+// sighted refuses to call it nothing to do when Azure showed nothing of any group.
+func sighted(entry journal.Entry) error {
+	problem := ""
+	for _, g := range entry.Seen.Groups {
+		if g.Problem == "" {
+			return nil
+		}
+		problem = g.Problem
+	}
+	if problem == "" {
+		return nil // there is no group
+	}
+	return fmt.Errorf("no node group can be read: %s", problem)
+}
+
+// once reads the live cluster and decides. Its log is for trouble only, and goes to stderr: the answer is what the user asked for.
+func (s *settings) once(ctx context.Context, stderr io.Writer) (journal.Entry, error) {
 	var o app.Options
-	if err := s.into(&o); err != nil {
+	if err := s.into(&o, stderr, slog.LevelWarn); err != nil {
 		return journal.Entry{}, err
 	}
-	return app.Look(ctx, o)
+	entry, err := app.Look(ctx, o)
+	var lost *url.Error
+	switch {
+	case errors.As(err, &lost) && strings.HasPrefix(lost.URL, o.Kube.Host):
+		err = fmt.Errorf("%w; check the address of the API server in the kubeconfig, and the network between", err)
+	case apierrors.IsUnauthorized(err):
+		err = fmt.Errorf("%w; check the token or certificate in the kubeconfig", err)
+	}
+	entry.Results = nil // nothing was tried: the actions are planned, not skipped
+	return entry, err
 }

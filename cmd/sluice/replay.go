@@ -23,12 +23,7 @@ what an upgrade would have changed.
 
 Exit code 0: every decision came out the same; 1: some differ; 2: error.`,
 		Example: "  sluice replay /var/lib/sluice/journal.jsonl",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("replay wants one journal, such as: sluice replay journal.jsonl")
-			}
-			return nil
-		},
+		Args:    arguments(1, 1, "one journal, such as: sluice replay journal.jsonl"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w := cmd.OutOrStdout()
 			var cycles, actions, differ int
@@ -59,7 +54,7 @@ Exit code 0: every decision came out the same; 1: some differ; 2: error.`,
 			case err != nil && !cut:
 				return err
 			case cycles == 0:
-				return fmt.Errorf("journal %s: it holds no cycle", args[0])
+				return noCycle(args[0])
 			}
 			_, _ = fmt.Fprintf(w, "%d cycles with %d actions: %d decided exactly the same, %d differently\n", cycles, actions, cycles-differ, differ)
 			if cut {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -31,9 +32,9 @@ no event, no lease. It can run beside cluster-autoscaler.`,
 		Example: `  sluice run --nodes=1:10:agents --nodes=0:20:render
   sluice run --node-group-auto-discovery=label:cluster-autoscaler-enabled=true,cluster-autoscaler-name=prod
   sluice run --dry-run --nodes=1:10:agents --journal=/tmp/sluice.jsonl`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := s.into(&o); err != nil {
+			if err := s.into(&o, cmd.ErrOrStderr(), slog.LevelInfo); err != nil {
 				return err
 			}
 			if err := check(&o); err != nil {
@@ -71,7 +72,17 @@ func check(o *app.Options) error {
 	if o.Timing.Resync < time.Second {
 		return fmt.Errorf("--scan-interval=%s: give at least 1s", o.Timing.Resync)
 	}
+	if o.MaxInactivity < o.Timing.Resync {
+		return fmt.Errorf("--max-inactivity=%s: give at least --scan-interval (%s)", o.MaxInactivity, o.Timing.Resync)
+	}
 	e := &o.Election
+	for _, name := range []struct{ flag, value string }{
+		{"namespace", o.Namespace}, {"status-config-map-name", o.StatusName}, {"leader-elect-resource-name", e.Name},
+	} {
+		if name.value == "" {
+			return fmt.Errorf("--%s is empty: give a name, or leave the flag out", name.flag)
+		}
+	}
 	e.Namespace = o.Namespace
 	host, err := os.Hostname()
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -38,7 +39,7 @@ The exit code is 2 when a file cannot be read or played.
 Statements:
 
 ` + world.Help(),
-		Args: cobra.MinimumNArgs(1),
+		Args: arguments(1, math.MaxInt, "scenario files, such as: sluice simulate night.txtar"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			differs := false
 			for _, file := range files {
@@ -65,7 +66,7 @@ Statements:
 func simulate(cmd *cobra.Command, file string, update bool) (same bool, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("read the scenario: %w", err)
 	}
 	r, err := world.Run(cmd.Context(), text, cmd.OutOrStdout(), world.Options{})
 	if err != nil {
@@ -78,7 +79,7 @@ func simulate(cmd *cobra.Command, file string, update bool) (same bool, err erro
 	case update:
 		if !bytes.Equal(after, text) {
 			if err := os.WriteFile(file, after, 0o644); err != nil {
-				return false, err
+				return false, fmt.Errorf("write the transcript: %w", err)
 			}
 		}
 	case r.HasOne && r.Expected != r.Transcript:

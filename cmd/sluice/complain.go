@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sluice.dev/sluice/internal/app"
+)
+
+// oneLine is an error as the user reads it: libraries break some of theirs into lines.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// flagError says in one sentence what is wrong about a flag and what to give instead.
+func flagError(cmd *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	var empty *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &bad):
+		return app.BadValue(bad.GetFlag(), bad.GetValue())
+	case errors.As(err, &empty):
+		return fmt.Errorf("--%s has no value: %s; see %s --help", empty.GetFlag().Name, empty.GetFlag().Usage, cmd.CommandPath())
+	}
+	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+}
+
+// arguments wants so many arguments that are no flags.
+func arguments(least, most int, such string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return fmt.Errorf("%s wants %s", cmd.Name(), such)
+		}
+		return nil
+	}
+}
+
+// noArguments wants none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes flags only, not %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())
+	}
+	return nil
+}
+
+// knownCommand refuses what comes to the root as an argument, because no command has that name.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	near := ""
+	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
+		near = "did you mean " + strings.Join(names, ", ") + "? "
+	}
+	return fmt.Errorf("%q is no command; %ssee sluice --help", args[0], near)
+}
