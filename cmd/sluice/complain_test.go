@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // TestBadInputIsToldInOneSentence holds that whatever is wrong, the user reads what it is and what to give instead.
@@ -71,7 +74,7 @@ func TestBadInputIsToldInOneSentence(t *testing.T) {
 		"a kubeconfig that is not there":    {look("--kubeconfig=/nowhere/kubeconfig"), []string{"--kubeconfig=/nowhere/kubeconfig", "no such file", "give the path"}},
 		"a kubeconfig that is none":         {look("--kubeconfig=" + file(t, "broken", "certainly: [not")), []string{"--kubeconfig=", "broken", "give the path"}},
 		"a kubeconfig that is prose":        {look("--kubeconfig=" + file(t, "prose", "dear diary\nit is late\n")), []string{"--kubeconfig=", "prose", "give the path"}},
-		"a kubeconfig that is empty":        {look("--kubeconfig=" + file(t, "empty", "")), []string{"--kubeconfig=", "give the path"}},
+		"a kubeconfig that is empty":        {look("--kubeconfig=" + empty), []string{"--kubeconfig=", "names no API server", "give the path"}},
 		"a kubeconfig without a context":    {look("--kubeconfig=" + file(t, "lost", "apiVersion: v1\nkind: Config\ncurrent-context: gone\n")), []string{"--kubeconfig=", "gone", "give the path"}},
 		"a scan interval that is too short": {append([]string{"run"}, look("--scan-interval=1ms")[1:]...), []string{"--scan-interval=1ms", "at least 1s"}},
 		"a lease shorter than its renewal":  {append([]string{"run"}, look("--leader-elect-lease-duration=5s")[1:]...), []string{"--leader-elect-lease-duration=5s", "longer"}},
@@ -105,6 +108,16 @@ func TestBadInputIsToldInOneSentence(t *testing.T) {
 			sluice(t.Context(), c.args...).complains(t, c.says...)
 		})
 	}
+}
+
+func TestAnErrorOfSeveralLinesIsToldInOne(t *testing.T) {
+	cmd := &cobra.Command{SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error {
+		return errors.Join(errors.New("unmarshal:\n  line 3: no such field"), errors.New("give another"))
+	}}
+	var complaint pen
+	cmd.SetErr(&complaint)
+	code := execute(t.Context(), cmd, nil)
+	said{code: code, complaint: complaint.String()}.complains(t, "unmarshal: line 3: no such field give another")
 }
 
 func TestAnAPIServerThatDoesNotAnswerIsNamed(t *testing.T) {

@@ -81,6 +81,8 @@ func (s *settings) kube() (*rest.Config, error) {
 	switch {
 	case clientcmd.IsEmptyConfig(err) && s.kubeconfig == "":
 		return nil, errors.New("no API server is named: give --kubeconfig, set KUBECONFIG to a file that exists, or run as a pod with a service account")
+	case clientcmd.IsEmptyConfig(err):
+		return nil, fmt.Errorf("--kubeconfig=%s: it names no API server; give the path of one that does", s.kubeconfig)
 	case err != nil && s.kubeconfig != "":
 		return nil, fmt.Errorf("--kubeconfig=%s: %w; give the path of a kubeconfig whose current context names an API server", s.kubeconfig, err)
 	case err != nil:
