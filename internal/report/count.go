@@ -101,7 +101,7 @@ func newFailures(entry journal.Entry) []cluster.Failure {
 				add(*in.Failure)
 			}
 			if why, ok := late[reason.Instance(string(g.ID), string(in.ID))]; ok {
-				add(cluster.Failure{At: in.Created.Add(entry.Policy.Growth.Provision), Kind: "timeout", Code: "NeverJoined", Message: why.Sentence()})
+				add(cluster.Failure{At: entry.Before.Nodeless[in.UID].Add(entry.Policy.Growth.Provision), Kind: "timeout", Code: "NeverJoined", Message: why.Sentence()})
 			}
 		}
 	}

@@ -104,5 +104,31 @@ func groupTrouble(entry journal.Entry, id cluster.GroupID) (reason.Reason, bool)
 	return reason.Reason{}, false
 }
 
-// BridgeKlog sends what client-go logs to the logger. It changes the whole process and is called once, before the first client.
-func BridgeKlog(to *slog.Logger) { klog.SetSlogLogger(to) }
+// BridgeKlog lets the libraries that log by klog, client-go above all, speak through this logger for the whole process. What they
+// call informational is about their own inner life, such as a watch that was renewed, and becomes a debug line.
+func BridgeKlog(to *slog.Logger) { klog.SetSlogLogger(slog.New(quieter{to.Handler()})) }
+
+// quieter turns informational lines into debug lines.
+type quieter struct{ slog.Handler }
+
+func (q quieter) Enabled(ctx context.Context, l slog.Level) bool {
+	return q.Handler.Enabled(ctx, quiet(l))
+}
+
+func (q quieter) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = quiet(r.Level)
+	return q.Handler.Handle(ctx, r)
+}
+
+func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quieter{q.Handler.WithAttrs(attrs)}
+}
+
+func (q quieter) WithGroup(name string) slog.Handler { return quieter{q.Handler.WithGroup(name)} }
+
+func quiet(l slog.Level) slog.Level {
+	if l >= slog.LevelInfo && l < slog.LevelWarn {
+		return slog.LevelDebug
+	}
+	return l
+}

@@ -58,7 +58,7 @@ func TestKlogGoesToTheSameLog(t *testing.T) {
 	t.Cleanup(klog.ClearLogger)
 	klog.InfoS("watch closed", "resource", "pods")
 	klog.ErrorS(context.Canceled, "list stopped")
-	if got := out.String(); !strings.Contains(got, `msg="watch closed" resource=pods`) || !strings.Contains(got, `level=ERROR msg="list stopped"`) {
+	if got := out.String(); !strings.Contains(got, `level=DEBUG msg="watch closed" resource=pods`) || !strings.Contains(got, `level=ERROR msg="list stopped"`) {
 		t.Errorf("log has\n%s", got)
 	}
 }

@@ -39,7 +39,9 @@ func TestStatusHasTheFormThatToolsForClusterAutoscalerRead(t *testing.T) {
 	w := newWorld()
 	w.group("agents", 1, 3, 2)
 	w.pod("busy", "3", "agents-0")
-	w.machine(w.group("gpu", 0, 2, 0), 4).Created = noon.Add(-time.Minute)
+	young := w.machine(w.group("gpu", 0, 2, 0), 4)
+	young.Created = noon.Add(-time.Minute)
+	w.memory.Nodeless[young.UID] = young.Created
 	w.groups[1].Capacity = 1
 	w.group("spot", 0, 5, 0)
 	w.memory.Groups = map[cluster.GroupID]plan.GroupMemory{
