@@ -4,6 +4,7 @@ package cloudtest
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"sluice.dev/sluice/cloud"
@@ -38,6 +39,7 @@ func Run(t *testing.T, open func(t *testing.T) (cloud.Provider, Hands)) {
 		{"growing never shrinks", growingNeverShrinks},
 		{"growing from an old version conflicts and changes nothing", oldVersionConflicts},
 		{"deleting removes the named machines and no other", deletingRemovesTheNamed},
+		{"a deletion that was accepted shows in the next answer", deletionShowsAtOnce},
 		{"deleting spares a machine that took the id of another", reusedIDIsSpared},
 		{"deleting a machine that is not there conflicts", absentMachineConflicts},
 		{"deleting nothing is invalid", deletingNothingIsInvalid},
@@ -88,13 +90,16 @@ func (t *trial) fresh(id cluster.GroupID) *cluster.Group {
 	return g
 }
 
-// refuses wants a call to end with an error of the kind and without a request that changes anything.
+// refuses wants a call to end with an error of the kind, with a code, and without a request that changes anything.
 func (t *trial) refuses(want cloud.Kind, call func() error) {
 	t.Helper()
 	before := t.Writes()
 	err := call()
 	if got := cloud.KindOf(err); got != want {
 		t.Errorf("the error is %v of kind %q, want kind %q", err, got, want)
+	}
+	if e := (*cloud.Error)(nil); errors.As(err, &e) && e.Code == "" {
+		t.Errorf("the error %v has no code", err)
 	}
 	if sent := t.Writes() - before; sent != 0 {
 		t.Errorf("%d requests that change the cloud were sent, want none", sent)

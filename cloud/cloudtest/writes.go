@@ -73,6 +73,22 @@ func deletingRemovesTheNamed(t *trial) {
 	}
 }
 
+func deletionShowsAtOnce(t *trial) {
+	g := t.first()
+	victim := g.Instances[1]
+	if err := t.DeleteInstances(context.Background(), g, []cluster.Machine{victim.Machine()}); err != nil {
+		t.Fatalf("DeleteInstances(%s): %v", victim.Machine(), err)
+	}
+	for _, after := range t.all() {
+		if after.ID != g.ID {
+			continue
+		}
+		if in := after.Instance(victim.ID); in != nil && in.UID == victim.UID && in.State != cluster.StateDeleting {
+			t.Errorf("machine %s is %s after its deletion was accepted, want it deleting or gone", victim.Machine(), in.State)
+		}
+	}
+}
+
 func reusedIDIsSpared(t *trial) {
 	g := t.first()
 	m := g.Instances[0].Machine()

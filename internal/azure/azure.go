@@ -2,7 +2,10 @@
 //
 // It asks little: one list of scale sets and one list of machines a group within the cache's time, and after a write of its own only
 // when the operation has begun and when it has ended. It believes nothing but answers: a capacity changes in its eyes when Azure
-// says so (S-03). No call sleeps or repeats itself; what failed is asked again in a later cycle.
+// says so (S-03), and a list of machines that its scale set's capacity contradicts is no evidence (S-14, S-20). A group's Read is about the
+// machines it shows: At is when they were listed, and Complete that nothing contradicts them. While newer reads are incomplete, the
+// machines of the last complete one stay, with its time, under the newest capacity and version. No call sleeps or repeats itself; what
+// failed is asked again in a later cycle.
 package azure
 
 import (
@@ -47,6 +50,14 @@ const (
 	busyFactor = 6
 	// besideFactor is how many times longer for the other groups.
 	besideFactor = 2
+)
+
+// A group that was seen moving while no operation of ours tells of its end (after a restart, or when another hand did it) is read more
+// often than a quiet one: at most four times a minute, and no more than a quiet one once nothing has changed for movingFor, so that a
+// machine that is for ever being created costs nothing more.
+const (
+	movingEvery = 15 * time.Second
+	movingFor   = 5 * time.Minute
 )
 
 // New makes a Provider. It asks instance metadata for the subscription and the resource group when Options leave them out, and
@@ -131,11 +142,12 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 	out := g.answer()
 	switch {
 	case out.Problem != "":
-		return nil, &cloud.Error{Kind: cloud.Invalid, Group: id, Message: out.Problem}
-	case out.Capacity < 0:
-		return nil, &cloud.Error{Kind: cloud.Transient, Group: id, Message: fmt.Sprintf("read scale set %q: Azure does not say its capacity", name)}
-	case !out.Read.Complete:
-		return nil, &cloud.Error{Kind: cloud.Transient, Group: id, Message: fmt.Sprintf("read scale set %q: Azure lists fewer machines than its capacity of %d: it is read again until two lists agree", name, out.Capacity)}
+		return nil, &cloud.Error{Kind: cloud.Invalid, Group: id, Code: "NotManageable", Message: out.Problem}
+	case g.reading == nil: // a write came in between, and its answer said nothing
+		return nil, &cloud.Error{Kind: cloud.Conflict, Group: id, Code: "WriteInBetween", Message: fmt.Sprintf("read scale set %q: it was written to meanwhile", name)}
+	case g.reading.doubt != nil:
+		doubt := *g.reading.doubt // the caller's own
+		return nil, &doubt
 	}
 	return out, nil
 }
@@ -148,6 +160,9 @@ func (p *Provider) store(g *group, stamp uint64, r *reading, fault *cloud.Error)
 	if fault == nil {
 		g.stamp = stamp
 		fault = g.take(r)
+		if fault == nil && g.reading.whole && !p.deletes(g.id) {
+			g.removed = nil
+		}
 	}
 	if fault != nil {
 		g.refuse(fault, p.now())
@@ -156,5 +171,5 @@ func (p *Provider) store(g *group, stamp uint64, r *reading, fault *cloud.Error)
 }
 
 func unknown(id cluster.GroupID) *cloud.Error {
-	return &cloud.Error{Kind: cloud.NotFound, Group: id, Message: fmt.Sprintf("%q is no node group: name it in --nodes, or give its scale set the tags that --node-group-auto-discovery asks for", id)}
+	return &cloud.Error{Kind: cloud.NotFound, Group: id, Code: "GroupUnknown", Message: fmt.Sprintf("%q is no node group: name it in --nodes, or give its scale set the tags that --node-group-auto-discovery asks for", id)}
 }

@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -140,7 +141,8 @@ func (a answer) sentence(kind cloud.Kind) string {
 	return text
 }
 
-// wrap makes err the contract's error. Doing is what was tried, such as "resize agents to 5".
+// wrap makes err the contract's error. Doing is what was tried, such as "resize agents to 5". The code is Azure's, or one of sluice's own
+// where Azure gave none: it is never empty.
 func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.Error {
 	e := &cloud.Error{Kind: cloud.Transient, Group: group}
 	var (
@@ -154,21 +156,21 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &shut):
-		e.Kind, e.RetryAfter, e.Message = cloud.Throttled, shut.until.Sub(p.now()), shut.Error()
+		e.Kind, e.RetryAfter, e.Code, e.Message = cloud.Throttled, shut.until.Sub(p.now()), "NotBeforeRetryAfter", shut.Error()
 	case errors.As(err, &machine):
-		e.Code, e.Message = machine.Code, machine.Message
+		e.Code, e.Message = cmp.Or(machine.Code, "InstanceMetadata"), machine.Message
 		if !machine.Temporary() {
 			e.Kind = cloud.Unauthorized
 		}
 	case errors.As(err, &login):
-		e.Message = fmt.Sprintf("%s got no token: %s", p.options.Identity, firstLine(login.Error()))
+		e.Code, e.Message = "NoToken", fmt.Sprintf("%s got no token: %s", p.options.Identity, firstLine(login.Error()))
 		if r := login.RawResponse; r != nil && r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests {
 			e.Kind = cloud.Unauthorized
 			e.Message += ": correct the tenant, client id and secret"
 		}
 	case errors.As(err, &refused):
 		a, status := answerOf(refused)
-		e.Kind, e.Code = kindOf(status, a), a.Code
+		e.Kind, e.Code = kindOf(status, a), cmp.Or(a.Code, fmt.Sprintf("Status%d", status))
 		e.Message = a.sentence(e.Kind)
 		if e.Kind == cloud.Throttled {
 			e.RetryAfter = defaultRetryAfter
@@ -177,7 +179,7 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 			}
 		}
 	default:
-		e.Message = firstLine(err.Error())
+		e.Code, e.Message = unanswered(err, hostOf(p.options.ResourceManagerEndpoint))
 	}
 	e.Message = doing + ": " + e.Message
 	return e
@@ -201,10 +203,10 @@ func answerOf(err *azcore.ResponseError) (answer, int) {
 	return a, err.StatusCode
 }
 
-// failure is what an operation's or a machine's answer leaves on record.
-func (a answer) failure(at time.Time, status int) *cluster.Failure {
+// failure is what an operation's or a machine's answer leaves on record, under the code unnamed when Azure gives none.
+func (a answer) failure(at time.Time, status int, unnamed string) *cluster.Failure {
 	kind := kindOf(status, a)
-	return &cluster.Failure{At: at, Kind: string(kind), Code: a.Code, Message: a.sentence(kind)}
+	return &cluster.Failure{At: at, Kind: string(kind), Code: cmp.Or(a.Code, unnamed), Message: a.sentence(kind)}
 }
 
 func firstLine(s string) string {

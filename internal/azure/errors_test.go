@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
 	"sluice.dev/sluice/cloud"
 )
 
@@ -86,5 +88,20 @@ func TestClassesAreWhatAzureCounts(t *testing.T) {
 		if class, set := classOf(req); class+" of "+set != want {
 			t.Errorf("%s is %q of %q, want %q", path, class, set, want)
 		}
+	}
+}
+
+func TestAFailureWithoutACodeGetsOne(t *testing.T) {
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	if f := (answer{Message: "x"}).failure(at, 0, "OperationFailed"); f.Code != "OperationFailed" {
+		t.Errorf("code %q, want OperationFailed", f.Code)
+	}
+	if f := (answer{Code: "AllocationFailed"}).failure(at, 0, "OperationFailed"); f.Code != "AllocationFailed" {
+		t.Errorf("code %q, want Azure's own", f.Code)
+	}
+	refused := &azcore.ResponseError{StatusCode: http.StatusServiceUnavailable}
+	e := (&Provider{options: Options{Now: time.Now}}).wrap("agents", "read agents", refused)
+	if e.Code != "Status503" || e.Message != "read agents: Azure answered 503 Service Unavailable" {
+		t.Errorf("%s: %s, want the status for a code", e.Code, e.Message)
 	}
 }

@@ -19,19 +19,26 @@ type group struct {
 	min, max   int
 	discovered bool
 
-	reading *reading         // the last good one; nil when there was none
+	reading *reading         // what is shown; nil when there was none. Its machines are those of good unless there was none
 	view    *cluster.Group   // made from it, never changed; nil when there was none
-	cut     *reading         // the last one whose list was short
-	asked   time.Time        // when a read last had a result that serves for the cache's time
+	good    *reading         // the last complete one; nil when there was none
+	doubted *reading         // the last one, when it was not complete
+	doubts  int              // how many reads in a row decisions could not rest on
+	moved   time.Time        // when a read last showed other machines, states or capacity than the one before
+	asked   time.Time        // when a read last had a result
 	resting time.Time        // after a failed read: no other before
 	due     due              // what must be read again before the cache's time is over
 	stamp   uint64           // of the youngest fact; answers to older questions are dropped
 	problem string           // of the last read; "" when it was good
 	failure *cluster.Failure // of the last operation
 
-	// blame is why machines failed, as operations said it: by instance id until the next read tells who bears that id.
+	// blame is why machines failed, as operations said it: by instance id until the next complete read tells who bears that id.
 	blameID  map[string]*cluster.Failure
 	blameUID map[string]*cluster.Failure
+
+	// removed are the machines, by UID, whose deletion Azure accepted: they are shown as being deleted, and may be missing, from the
+	// acceptance to the first complete read after the operation's end. It is empty once the operation has failed or is not followed.
+	removed map[string]bool
 }
 
 // due says what of a group must be read again.
@@ -46,32 +53,87 @@ const (
 // key is how groups are found: letter case means nothing to Azure.
 func key(name string) string { return strings.ToLower(name) }
 
-// take makes r the group's reading. It reports a reading that cannot be used, and then leaves the last good one.
+// take makes r the group's reading. It reports a reading that cannot be used, and then leaves what was known. Of one that is not complete
+// it takes the model alone, unless there never was a complete one.
 func (g *group) take(r *reading) *cloud.Error {
-	if r.short() && !r.sameMachines(g.cut) {
-		r.whole = false
-		g.cut = r
-	} else {
-		g.cut = nil
-	}
+	r.whole, r.doubt = false, nil
 	blame := g.attribute(r)
-	view, err := r.view(g.id, blame)
+	view, err := r.view(g.id, blame, g.removed)
 	if err != nil {
-		return &cloud.Error{Kind: cloud.Transient, Group: g.id, Message: fmt.Sprintf("read scale set %q: %v", g.name, err)}
+		return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unreadable, Message: fmt.Sprintf("read scale set %q: %v", g.name, err)}
 	}
-	if !r.whole && g.reading != nil && len(view.Instances) < len(g.view.Instances) {
-		// The machines that were there a moment ago stay visible until two reads agree.
-		r = &reading{set: r.set, machines: g.reading.machines, at: g.reading.at}
-		if view, err = r.view(g.id, blame); err != nil {
-			return &cloud.Error{Kind: cloud.Transient, Group: g.id, Message: fmt.Sprintf("read scale set %q: %v", g.name, err)}
+	at, blameID := r.at, map[string]*cluster.Failure(nil)
+	switch doubt := g.doubt(r); {
+	case unfit(r.set) != "":
+		g.good, g.doubted = nil, nil
+	case doubt == nil:
+		g.good, g.doubted = r, nil
+		r.whole = true
+		view.Read.Complete = true
+	default:
+		g.doubted, r.doubt = r, doubt
+		if g.good != nil {
+			r = &reading{set: r.set, machines: g.good.machines, at: g.good.at, doubt: doubt}
+			blame, blameID = g.blameUID, g.blameID
+			if view, err = r.view(g.id, blame, g.removed); err != nil {
+				return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unreadable, Message: fmt.Sprintf("read scale set %q: %v", g.name, err)}
+			}
 		}
 	}
-	g.reading, g.view, g.blameUID, g.blameID = r, view, blame, nil
-	g.asked, g.resting, g.due, g.problem = r.at, time.Time{}, nothing, ""
-	if !r.whole {
-		g.asked = time.Time{}
+	if g.view == nil || !sameStates(g.view, view) {
+		g.moved = at
 	}
+	g.doubts++
+	if view.Problem != "" || view.Usable() {
+		g.doubts = 0
+	}
+	g.reading, g.view, g.blameUID, g.blameID = r, view, blame, blameID
+	g.asked, g.resting, g.due, g.problem = at, time.Time{}, nothing, ""
 	return nil
+}
+
+// sameStates says whether both show the same machines doing the same, and the same capacity.
+func sameStates(a, b *cluster.Group) bool {
+	return a.Capacity == b.Capacity && slices.EqualFunc(a.Instances, b.Instances, func(x, y *cluster.Instance) bool {
+		return x.UID == y.UID && x.ID == y.ID && x.State == y.State
+	})
+}
+
+// moving says whether the last read shows machines that come or go, or a scale set that is being changed.
+func (g *group) moving() bool {
+	if g.view == nil || g.problem != "" || g.view.Problem != "" {
+		return false
+	}
+	if p := g.reading.set.Properties; p != nil && val(p.ProvisioningState) == "Updating" {
+		return true
+	}
+	return slices.ContainsFunc(g.view.Instances, func(in *cluster.Instance) bool {
+		return in.State == cluster.StateCreating || in.State == cluster.StateDeleting
+	})
+}
+
+// remove shows the machines as being deleted, since Azure has accepted that, and has the group read once for what it says itself.
+func (g *group) remove(uids []string) {
+	if g.removed == nil {
+		g.removed = map[string]bool{}
+	}
+	for _, uid := range uids {
+		g.removed[strings.ToLower(uid)] = true
+	}
+	g.due = all
+	if g.reading == nil {
+		return
+	}
+	if view, err := g.reading.view(g.id, g.blameUID, g.removed); err == nil {
+		g.view = view
+	}
+}
+
+// unseen says whether the last read lists a machine whose deletion was accepted as if it were to stay.
+func (g *group) unseen() bool {
+	return g.reading != nil && slices.ContainsFunc(g.reading.machines, func(vm *armcompute.VirtualMachineScaleSetVM) bool {
+		return vm != nil && g.removed[uidOf(vm)] && !leaving(vm)
+	})
 }
 
 // attribute finds the machines that operations blamed.
@@ -81,7 +143,7 @@ func (g *group) attribute(r *reading) map[string]*cluster.Failure {
 		if vm == nil || vm.Properties == nil {
 			continue
 		}
-		uid := strings.ToLower(val(vm.Properties.VMID))
+		uid := uidOf(vm)
 		if f := g.blameUID[uid]; f != nil {
 			blame[uid] = f
 		}
@@ -101,11 +163,12 @@ func (g *group) refuse(e *cloud.Error, now time.Time) {
 	g.resting = now.Add(max(retryEvery, e.RetryAfter))
 	switch e.Kind {
 	case cloud.NotFound, cloud.Unauthorized, cloud.Invalid:
-		g.asked, g.due = now, nothing
+		g.asked, g.due, g.doubts = now, nothing, 0
 	}
 }
 
-// confirm takes the model that answered a write: the cloud's word for what it wants now (S-03).
+// confirm takes the model that answered a write: the cloud's word for what it wants now (S-03). The machines stay those of the last
+// read, which stays as complete as it was: it is older than the write, and shows fewer machines than the capacity that is believed now.
 func (g *group) confirm(answered *armcompute.VirtualMachineScaleSet) bool {
 	if g.reading == nil || answered.SKU == nil || val(answered.SKU.Capacity) <= 0 {
 		return false
@@ -122,8 +185,8 @@ func (g *group) confirm(answered *armcompute.VirtualMachineScaleSet) bool {
 		properties.ProvisioningState = answered.Properties.ProvisioningState
 		set.Properties = &properties
 	}
-	r := &reading{set: &set, machines: g.reading.machines, at: g.reading.at, whole: g.reading.whole}
-	view, err := r.view(g.id, g.blameUID)
+	r := &reading{set: &set, machines: g.reading.machines, at: g.reading.at, whole: g.reading.whole, doubt: g.reading.doubt}
+	view, err := r.view(g.id, g.blameUID, g.removed)
 	if err != nil {
 		return false
 	}
@@ -140,7 +203,7 @@ func (g *group) settle(capacity int) bool {
 	set, properties := *g.reading.set, *g.reading.set.Properties
 	properties.ProvisioningState = new("Succeeded")
 	set.Properties = &properties
-	g.reading = &reading{set: &set, machines: g.reading.machines, at: g.reading.at, whole: g.reading.whole}
+	g.reading = &reading{set: &set, machines: g.reading.machines, at: g.reading.at, whole: g.reading.whole, doubt: g.reading.doubt}
 	return true
 }
 

@@ -34,6 +34,7 @@ type Operation struct {
 type operation struct {
 	Operation
 	deletes bool
+	done    bool // Azure says that it succeeded
 	poller  interface {
 		Poll(context.Context) (*http.Response, error)
 		Done() bool
@@ -117,8 +118,17 @@ func (p *Provider) pollOperations(ctx context.Context) {
 	for _, o := range p.operations {
 		if !over[o] {
 			left = append(left, o)
-		} else if g := p.groups[key(string(o.Group))]; g != nil && g.due == nothing {
+			continue
+		}
+		g := p.groups[key(string(o.Group))]
+		if g == nil {
+			continue
+		}
+		if g.due == nothing {
 			g.due = all
+		}
+		if o.deletes && !o.done {
+			g.removed = nil // the read that follows tells which of them stay
 		}
 	}
 	p.operations = left
@@ -140,16 +150,18 @@ func (p *Provider) pollFailed(o *operation, err error) (over bool) {
 	return over
 }
 
-// progress plans the next poll. The first one also has the group read again, so that the machines that come or go are seen.
+// progress plans the next poll. The first one also has the group read again, so that the machines that come are seen; those that go
+// have been read when their deletion was accepted, and are read again only if Azure did not show it then.
 func (p *Provider) progress(o *operation, resp *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	o.next = p.now().Add(max(pollEvery, retryAfter(resp, p.now(), 0)))
 	if g := p.groups[key(string(o.Group))]; g != nil && !o.polled {
-		if o.deletes {
-			g.due = all
-		} else {
+		switch {
+		case !o.deletes:
 			g.due = max(g.due, machines)
+		case g.unseen():
+			g.due = all
 		}
 	}
 	o.polled = true
@@ -170,6 +182,7 @@ func (p *Provider) finish(ctx context.Context, o *operation, last *http.Response
 	}
 	g.due = all
 	if err == nil {
+		o.done = true
 		if !o.deletes {
 			g.failure = nil
 			if g.settle(o.Capacity) {
@@ -193,12 +206,12 @@ func (p *Provider) finish(ctx context.Context, o *operation, last *http.Response
 	if worst.Code == "" {
 		worst.Code = refused.ErrorCode
 	}
-	g.failure = worst.failure(at, status)
+	g.failure = worst.failure(at, status, "OperationFailed")
 	g.failure.Message = o.Action + ": " + g.failure.Message
 	g.blameID = map[string]*cluster.Failure{}
 	for _, l := range told.leaves() {
 		if l.Target != "" {
-			g.blameID[l.Target] = l.failure(at, status)
+			g.blameID[l.Target] = l.failure(at, status, "OperationFailed")
 		}
 	}
 	p.options.Log.Info("operation failed", "group", o.Group, "action", o.Action, "code", g.failure.Code, "err", g.failure.Message)

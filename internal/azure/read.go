@@ -60,7 +60,7 @@ func (p *Provider) read(ctx context.Context, id cluster.GroupID, name string, se
 		}
 		set = &got.VirtualMachineScaleSet
 	}
-	r := &reading{set: set, at: p.now().UTC(), whole: true}
+	r := &reading{set: set, at: p.now().UTC()}
 	if unfit(set) != "" {
 		return r, nil // its machines answer to other calls
 	}
@@ -83,5 +83,5 @@ func (p *Provider) readError(id cluster.GroupID, name string, err error) *cloud.
 
 // missing says that a scale set does not exist.
 func (p *Provider) missing(id cluster.GroupID, name string) *cloud.Error {
-	return &cloud.Error{Kind: cloud.NotFound, Group: id, Message: fmt.Sprintf("scale set %q is not in resource group %q: correct --nodes or create it", name, p.options.ResourceGroup)}
+	return &cloud.Error{Kind: cloud.NotFound, Group: id, Code: "ResourceNotFound", Message: fmt.Sprintf("scale set %q is not in resource group %q: correct --nodes or create it", name, p.options.ResourceGroup)}
 }

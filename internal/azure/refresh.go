@@ -15,11 +15,16 @@ import (
 // parallelReads bounds the requests in flight, so that one slow scale set does not hold up the others (S-30).
 const parallelReads = 5
 
-// ttl is how long a read of the group serves. Provider.mu is held.
-func (p *Provider) ttl(id cluster.GroupID) time.Duration {
+// ttl is how long a read of the group serves: not long when decisions cannot rest on it, nor when it shows a movement that no
+// operation of ours tells the end of. Provider.mu is held.
+func (p *Provider) ttl(g *group) time.Duration {
 	switch {
-	case p.busy(id):
+	case g.doubts > 0:
+		return g.pace(p.options.CacheTTL)
+	case p.busy(g.id):
 		return busyFactor * p.options.CacheTTL
+	case g.moving() && g.asked.Sub(g.moved) < movingFor:
+		return min(movingEvery, p.options.CacheTTL)
 	case len(p.operations) > 0:
 		return besideFactor * p.options.CacheTTL
 	}
@@ -28,7 +33,7 @@ func (p *Provider) ttl(id cluster.GroupID) time.Duration {
 
 // stale says whether the group's last read has served its time. Provider.mu is held.
 func (p *Provider) stale(g *group, now time.Time) bool {
-	return !now.Before(g.resting) && now.Sub(g.asked) >= p.ttl(g.id)
+	return !now.Before(g.resting) && now.Sub(g.asked) >= p.ttl(g)
 }
 
 // job is one group to read.
@@ -116,7 +121,7 @@ func (p *Provider) plan(listed bool, sets []*armcompute.VirtualMachineScaleSet, 
 			// not its turn
 		case known && set == nil:
 			g.refuse(p.missing(g.id, g.name), now)
-		case !stale && g.due == machines && g.reading != nil:
+		case !stale && g.due == machines && g.reading != nil && g.reading.whole:
 			jobs = append(jobs, job{g, g.reading.set})
 		default:
 			jobs = append(jobs, job{g, set})

@@ -14,24 +14,21 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// reading is one answer about a scale set: its model and its machines. It is immutable.
+// reading is what is known of a scale set: its model and its machines. It does not change once [group.take] has judged it.
 type reading struct {
 	set      *armcompute.VirtualMachineScaleSet
 	machines []*armcompute.VirtualMachineScaleSetVM
-	at       time.Time // when the machines' list was whole
-	whole    bool      // false when the list is shorter than a scale set at rest can have it
+	at       time.Time    // when the machines were listed: before the model when that is younger
+	whole    bool         // model and list are complete together, as doubt.go has it
+	doubt    *cloud.Error // why they are not; nil when they are, and for a scale set that sluice does not manage
 }
 
-// view is the reading as the contract wants it. What is wrong with a group of operations is added by the caller.
-func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure) (*cluster.Group, error) {
+// view is the reading as the contract wants it: Read.At is when the machines shown were listed, Read.Version is the model's.
+// The machines in removed, by UID, are shown as being deleted. What is wrong with a group of operations is added by the caller.
+func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure, removed map[string]bool) (*cluster.Group, error) {
 	g := &cluster.Group{
-		ID: id, Capacity: -1, Size: sizeOf(r.set),
+		ID: id, Capacity: r.capacity(), Size: sizeOf(r.set),
 		Read: cluster.Read{At: r.at, Complete: r.whole, Version: val(r.set.Etag)},
-	}
-	if r.set.SKU != nil && r.set.SKU.Capacity != nil && *r.set.SKU.Capacity >= 0 {
-		g.Capacity = int(*r.set.SKU.Capacity)
-	} else {
-		g.Read.Complete = false
 	}
 	if p := machineProfile(r.set); p == nil || p.Priority == nil || *p.Priority == armcompute.VirtualMachinePriorityTypesRegular {
 		g.PriceUSDPerHour = knownSizes()[strings.ToLower(g.Size)].priceUSDPerHour
@@ -51,6 +48,9 @@ func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure) (*
 		seen[in.ID] = in.UID
 		if f := blame[in.UID]; f != nil && in.State == cluster.StateFailed {
 			in.Failure = f
+		}
+		if removed[in.UID] {
+			in.State, in.Failure = cluster.StateDeleting, nil
 		}
 		g.Instances = append(g.Instances, in)
 	}
@@ -83,7 +83,7 @@ func instance(id cluster.GroupID, set *armcompute.VirtualMachineScaleSet, vm *ar
 	in := &cluster.Instance{
 		ID:         cluster.InstanceID(*vm.InstanceID),
 		Group:      id,
-		UID:        strings.ToLower(val(p.VMID)),
+		UID:        uidOf(vm),
 		ProviderID: providerID(*vm.ID),
 		Created:    val(p.TimeCreated).UTC(),
 	}
@@ -129,7 +129,7 @@ func state(p *armcompute.VirtualMachineScaleSetVMProperties, at time.Time) (clus
 	case provisioning == "Deleting":
 		return cluster.StateDeleting, nil
 	case provisioning == "Failed" && (power != "running" || why.ofStart()):
-		return cluster.StateFailed, why.failure(when, 0)
+		return cluster.StateFailed, why.failure(when, 0, "ProvisioningFailed")
 	case power == "stopped", power == "stopping", power == "deallocated", power == "deallocating":
 		return cluster.StateStopped, nil
 	case provisioning == "Creating", provisioning == "Updating" && power == "starting":
@@ -157,35 +157,4 @@ func providerID(id string) string {
 		segments[i], segments[i+1] = "resourceGroups", strings.ToLower(segments[i+1])
 	}
 	return "azure://" + strings.Join(segments, "/")
-}
-
-// short says whether the list holds fewer machines than a scale set at rest wants, which means that it was cut or is old.
-func (r *reading) short() bool {
-	if r.set.SKU == nil || r.set.Properties == nil || val(r.set.Properties.ProvisioningState) != "Succeeded" || unfit(r.set) != "" {
-		return false
-	}
-	staying := int64(0)
-	for _, vm := range r.machines {
-		if vm != nil && vm.Properties != nil && val(vm.Properties.ProvisioningState) != "Deleting" {
-			staying++
-		}
-	}
-	return staying < val(r.set.SKU.Capacity)
-}
-
-// sameMachines says whether both readings list the same machines.
-func (r *reading) sameMachines(other *reading) bool {
-	if other == nil || len(r.machines) != len(other.machines) {
-		return false
-	}
-	known := map[string]bool{}
-	for _, vm := range other.machines {
-		known[val(vm.ID)] = true
-	}
-	for _, vm := range r.machines {
-		if !known[val(vm.ID)] {
-			return false
-		}
-	}
-	return true
 }

@@ -26,11 +26,11 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	doing := fmt.Sprintf("resize %s to %d", g.ID, n)
 	switch {
 	case g.Capacity < 0:
-		return &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Message: doing + ": its present capacity is unknown"}
+		return &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Code: "CapacityUnknown", Message: doing + ": its present capacity is unknown"}
 	case n <= g.Capacity:
-		return &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Message: fmt.Sprintf("%s: it has %d, and capacity only ever grows", doing, g.Capacity)}
+		return &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Code: "NoGrowth", Message: fmt.Sprintf("%s: it has %d, and capacity only ever grows", doing, g.Capacity)}
 	case g.Read.Version == "":
-		return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Message: doing + ": it was read without an entity tag, so that a change in between would go unseen"}
+		return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "EntityTagMissing", Message: doing + ": it was read without an entity tag, so that a change in between would go unseen"}
 	}
 	own, fault := p.own(g.ID)
 	if fault != nil {
@@ -71,13 +71,17 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 	if fault != nil {
 		return fault
 	}
-	if p.deleting(own.id) {
-		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Message: doing + ": another deletion in the scale set is under way"}
+	if p.busyDeleting(own.id) {
+		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "DeletionUnderWay", Message: doing + ": another deletion in the scale set is under way"}
 	}
 	named, rest := len(ids), 0
 	if len(ids) > deleteChunk {
 		ids, rest = ids[:deleteChunk], named-deleteChunk
 		doing = fmt.Sprintf("delete %d machines of %s", len(ids), g.ID)
+	}
+	uids := make([]string, len(ids))
+	for i, id := range ids {
+		uids[i] = g.Instance(cluster.InstanceID(*id)).UID
 	}
 	var resp *http.Response
 	poller, err := p.sets.BeginDeleteInstances(policy.WithCaptureResponse(ctx, &resp), p.options.ResourceGroup, own.name,
@@ -93,10 +97,11 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 	}
 	p.mu.Lock()
 	own.stamp = p.stamp()
+	own.remove(uids)
 	p.watch(o, resp)
 	p.mu.Unlock()
 	if rest > 0 {
-		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Message: fmt.Sprintf("%s: accepted; the other %d wait until they are gone", doing, rest)}
+		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "DeletionUnderWay", Message: fmt.Sprintf("%s: accepted; the other %d wait until they are gone", doing, rest)}
 	}
 	return nil
 }
@@ -104,10 +109,10 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 // verify finds each machine, by id and UID, among those that g saw, and returns the ids without repetition.
 func verify(g *cluster.Group, victims []cluster.Machine, doing string) ([]*string, *cloud.Error) {
 	if len(victims) == 0 {
-		return nil, &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Message: doing + ": no machine is named, which Azure may read as all"}
+		return nil, &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Code: "NoMachineNamed", Message: doing + ": no machine is named, which Azure may read as all"}
 	}
-	conflict := func(m cluster.Machine, why string) *cloud.Error {
-		return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Message: fmt.Sprintf("%s: machine %s %s", doing, m.ID, why)}
+	conflict := func(code string, m cluster.Machine, why string) *cloud.Error {
+		return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: code, Message: fmt.Sprintf("%s: machine %s %s", doing, m.ID, why)}
 	}
 	var ids []*string
 	seen := map[cluster.InstanceID]bool{}
@@ -115,15 +120,15 @@ func verify(g *cluster.Group, victims []cluster.Machine, doing string) ([]*strin
 		in := g.Instance(m.ID)
 		switch {
 		case m.ID == "" || m.UID == "":
-			return nil, &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Message: doing + ": a machine without id or unique id is named"}
+			return nil, &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Code: "MachineWithoutID", Message: doing + ": a machine without id or unique id is named"}
 		case m.Group != g.ID:
-			return nil, &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Message: fmt.Sprintf("%s: machine %s is one of group %s", doing, m.ID, m.Group)}
+			return nil, &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Code: "OtherGroup", Message: fmt.Sprintf("%s: machine %s is one of group %s", doing, m.ID, m.Group)}
 		case in == nil:
-			return nil, conflict(m, "is not there any more")
+			return nil, conflict("MachineGone", m, "is not there any more")
 		case !strings.EqualFold(in.UID, m.UID):
-			return nil, conflict(m, "is another one now")
+			return nil, conflict("MachineReplaced", m, "is another one now")
 		case in.State == cluster.StateDeleting:
-			return nil, conflict(m, "is being deleted already")
+			return nil, conflict("MachineDeleting", m, "is being deleted already")
 		case !seen[m.ID]:
 			seen[m.ID] = true
 			ids = append(ids, new(string(m.ID)))
@@ -141,9 +146,14 @@ func (p *Provider) own(id cluster.GroupID) (*group, *cloud.Error) {
 	return nil, unknown(id)
 }
 
-func (p *Provider) deleting(id cluster.GroupID) bool {
+func (p *Provider) busyDeleting(id cluster.GroupID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.deletes(id)
+}
+
+// deletes says whether a deletion in the group is in flight. Provider.mu is held.
+func (p *Provider) deletes(id cluster.GroupID) bool {
 	for _, o := range p.operations {
 		if o.Group == id && o.deletes {
 			return true
@@ -157,6 +167,9 @@ func (p *Provider) refused(g *group, doing string, err error) error {
 	e := p.wrap(g.id, doing, err)
 	if e.Kind == cloud.NotFound {
 		e = p.missing(g.id, g.name)
+	}
+	if outcomeUnknown(e) {
+		e.Message += "; the next cycle reads what came of it"
 	}
 	var answered *azcore.ResponseError
 	var shut *shutError
