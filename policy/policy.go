@@ -139,10 +139,10 @@ func (p *Policy) Check() error {
 	if p.Growth.BackoffMost < p.Growth.BackoffFirst {
 		return fmt.Errorf("--max-node-group-backoff-duration=%s: give at least --initial-node-group-backoff-duration (%s)", p.Growth.BackoffMost, p.Growth.BackoffFirst)
 	}
-	if t := p.Removal.Threshold; t < 0 || t > 1 {
+	if t := p.Removal.Threshold; !(t >= 0 && t <= 1) { // so that NaN is refused
 		return fmt.Errorf("--scale-down-utilization-threshold=%g: give a share between 0 and 1, such as 0.5", t)
 	}
-	if s := p.Health.UnreadyPercent; s < 0 || s > 100 {
+	if s := p.Health.UnreadyPercent; !(s >= 0 && s <= 100) {
 		return fmt.Errorf("--max-total-unready-percentage=%g: give a percentage between 0 and 100, such as 45", s)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -70,18 +71,19 @@ func TestSenselessSettingsAreNamed(t *testing.T) {
 		t.Fatalf("the defaults: %v", err)
 	}
 	cases := map[string]func(*policy.Policy){
-		"--max-node-provision-time":             func(p *policy.Policy) { p.Growth.Provision = 0 },
-		"--max-drain-time":                      func(p *policy.Policy) { p.Removal.DrainDeadline = -1 },
-		"--scale-down-unneeded-time":            func(p *policy.Policy) { p.Removal.Unneeded = -1 },
-		"--max-nodes-total":                     func(p *policy.Policy) { p.Growth.MaxNodes = -1 },
-		"--max-scale-down-parallelism":          func(p *policy.Policy) { p.Removal.MaxInFlight = 0 },
-		"--max-drain-parallelism":               func(p *policy.Policy) { p.Removal.MaxDrains = 0 },
-		"--max-node-group-backoff-duration":     func(p *policy.Policy) { p.Growth.BackoffMost = time.Second },
-		"--scale-down-utilization-threshold":    func(p *policy.Policy) { p.Removal.Threshold = 50 },
-		"--max-total-unready-percentage":        func(p *policy.Policy) { p.Health.UnreadyPercent = 101 },
-		"--node-group-backoff-reset-timeout":    func(p *policy.Policy) { p.Growth.BackoffReset = 0 },
-		"--initial-node-group-backoff-duration": func(p *policy.Policy) { p.Growth.BackoffFirst = 0 },
-		"--cores-total":                         func(p *policy.Policy) { p.Removal.MinCores, p.Growth.MaxCores = 8, 4 },
+		"--max-node-provision-time":              func(p *policy.Policy) { p.Growth.Provision = 0 },
+		"--max-drain-time":                       func(p *policy.Policy) { p.Removal.DrainDeadline = -1 },
+		"--scale-down-unneeded-time":             func(p *policy.Policy) { p.Removal.Unneeded = -1 },
+		"--max-nodes-total":                      func(p *policy.Policy) { p.Growth.MaxNodes = -1 },
+		"--max-scale-down-parallelism":           func(p *policy.Policy) { p.Removal.MaxInFlight = 0 },
+		"--max-drain-parallelism":                func(p *policy.Policy) { p.Removal.MaxDrains = 0 },
+		"--max-node-group-backoff-duration":      func(p *policy.Policy) { p.Growth.BackoffMost = time.Second },
+		"--scale-down-utilization-threshold":     func(p *policy.Policy) { p.Removal.Threshold = 50 },
+		"--scale-down-utilization-threshold=NaN": func(p *policy.Policy) { p.Removal.Threshold = math.NaN() },
+		"--max-total-unready-percentage":         func(p *policy.Policy) { p.Health.UnreadyPercent = 101 },
+		"--node-group-backoff-reset-timeout":     func(p *policy.Policy) { p.Growth.BackoffReset = 0 },
+		"--initial-node-group-backoff-duration":  func(p *policy.Policy) { p.Growth.BackoffFirst = 0 },
+		"--cores-total":                          func(p *policy.Policy) { p.Removal.MinCores, p.Growth.MaxCores = 8, 4 },
 	}
 	for flag, spoil := range cases {
 		p := policy.Default()

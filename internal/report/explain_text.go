@@ -75,10 +75,7 @@ func (e Evidence) sentence() string {
 		words += ", capacity unknown"
 	}
 	if !e.Complete {
-		words += ", incompletely"
-	}
-	if e.Problem != "" {
-		words += ": " + e.Problem
+		words += ", not completely"
 	}
 	return words
 }
@@ -87,7 +84,7 @@ func nextSentence(next, now time.Time) string {
 	if next.IsZero() {
 		return "no timer runs; the decision changes when the cluster does"
 	}
-	return fmt.Sprintf("a timer ends at %s (in %s); a change of the cluster is looked at before", stamp(next), next.Sub(now).Round(time.Second))
+	return fmt.Sprintf("a timer ends at %s (in %s); the decision may change then, or sooner when the cluster does", stamp(next), next.Sub(now).Round(time.Second))
 }
 
 // page collects lines, so that a page is written whole or not at all.

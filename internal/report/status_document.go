@@ -1,7 +1,9 @@
 package report
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -87,6 +89,9 @@ type unreadyCounts struct {
 	ResourceUnready int `json:"resourceUnready"` // of devices that are not there yet: never told apart here
 }
 
+// messageCap keeps the message of many troubled groups within what a person reads.
+const messageCap = 2000
+
 // documentOf is the status after a complete cycle, without transition times.
 func documentOf(entry journal.Entry) document {
 	probed := entry.Seen.Time.UTC().Truncate(time.Second)
@@ -105,12 +110,19 @@ func documentOf(entry journal.Entry) document {
 	case all.ready == 0:
 		doc.Message = "Cluster has no ready nodes."
 	}
+	var problems []string
 	for _, g := range entry.Seen.Groups {
 		status := groupStatusOf(entry, g)
 		if status.ScaleUp.Status == "InProgress" {
 			doc.ClusterWide.ScaleUp.Status = "InProgress"
 		}
 		doc.NodeGroups = append(doc.NodeGroups, status)
+		if g.Problem != "" {
+			problems = append(problems, fmt.Sprintf("Node group %s: %s.", g.ID, g.Problem))
+		}
+	}
+	if len(problems) > 0 {
+		doc.Message = cut(strings.TrimSpace(doc.Message+" "+strings.Join(problems, " ")), messageCap)
 	}
 	for _, c := range doc.conditions() {
 		c.LastProbeTime = &probed

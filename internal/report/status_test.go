@@ -213,3 +213,12 @@ func TestADryRunWritesNoStatus(t *testing.T) {
 		t.Errorf("%d requests in a dry run", n)
 	}
 }
+
+func TestStatusNamesTheGroupThatCannotBeRead(t *testing.T) {
+	w := newWorld()
+	w.group("agents", 0, 3, 1).Problem = "the identity may not perform read: give it a role"
+	doc := documentOf(w.decide(accepted()))
+	if want := "Node group agents: the identity may not perform read: give it a role."; doc.Message != want {
+		t.Errorf("message %q, want %q", doc.Message, want)
+	}
+}

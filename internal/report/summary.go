@@ -70,7 +70,7 @@ func Summary(w io.Writer, entry journal.Entry) error {
 	if n := len(o.Deeds); n > 0 {
 		what = plural(n, "action")
 	}
-	p.line("%s: %s%s", stamp(o.Time), what, dryRun(o.DryRun))
+	p.line("%s: %s%s", stamp(o.Time), what, dryRun(o.DryRun && len(o.Deeds) > 0))
 	if len(o.Deeds) > 0 {
 		p.section("Actions")
 		p.deeds(o.Deeds)
@@ -141,7 +141,7 @@ func pendingSentence(pending map[plan.Outcome]int) string {
 			if words != "" {
 				words += ", "
 			}
-			words += fmt.Sprintf("%d %s", n, o)
+			words += fmt.Sprintf("%s: %d", o, n)
 		}
 	}
 	return or(words, "none")
