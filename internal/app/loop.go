@@ -3,9 +3,6 @@ package app
 import (
 	"context"
 	"time"
-
-	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
 )
 
 // Timing says when cycles run. A zero field takes its default.
@@ -28,61 +25,29 @@ func (t Timing) withDefaults() Timing {
 	return t
 }
 
-// shortestPause keeps a timer that is due from turning the loop without a break.
-const shortestPause = 20 * time.Millisecond
-
 // poller is a cloud provider that watches operations and says when it wants to be asked again.
 type poller interface{ NextPoll() time.Time }
 
 // Run turns the loop until ctx is done, whose error it returns. A cycle runs when something happened that may change the decision,
 // when a timer of the plan or the cloud runs out, and after --scan-interval at the latest. Cycles that fail are tried again.
 func (a *Autoscaler) Run(ctx context.Context) error {
-	timing := a.parts.Timing
-	retry := timing.Retry
+	pace := NewPace(a.parts.Timing)
 	for {
 		entry, err := a.Step(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		wait := timing.Resync
-		switch {
-		case err != nil:
+		if err != nil {
 			a.parts.Log.Warn("cycle failed", "cycle", a.cycle, "err", err)
-		case again(entry):
-			wait = min(wait, retry)
-			retry = min(2*retry, timing.Resync)
-		default:
-			retry = timing.Retry
 		}
-		if err == nil {
-			wait = a.until(wait, entry.Plan.Next)
-		}
+		var polls time.Time
 		if p, ok := a.parts.Cloud.(poller); ok {
-			wait = a.until(wait, p.NextPoll())
+			polls = p.NextPoll()
 		}
-		if !a.pause(ctx, wait) {
+		if !a.pause(ctx, pace.Wait(a.parts.Now(), entry, err, polls)) {
 			return ctx.Err()
 		}
 	}
-}
-
-// until shortens wait to end at t, if t is set.
-func (a *Autoscaler) until(wait time.Duration, t time.Time) time.Duration {
-	if t.IsZero() {
-		return wait
-	}
-	return max(shortestPause, min(wait, t.Sub(a.parts.Now())))
-}
-
-// again says whether an action did not come out as decided, so that a new decision, which knows of it, may do better at once: plan
-// from a new read, or turn to the next-best group.
-func again(entry journal.Entry) bool {
-	for _, r := range entry.Results {
-		if r.Status == plan.Refused || r.Status == plan.Failed {
-			return true
-		}
-	}
-	return false
 }
 
 // pause waits, but only until something happens in the cluster and things have then been quiet for a moment. It says whether

@@ -57,7 +57,7 @@ type world struct {
 	sluice   *app.Autoscaler // nil before the first passage of time
 	provider *azure.Provider
 	stop     context.CancelFunc
-	retry    time.Duration
+	pace     *app.Pace
 	due      time.Time // of the next cycle, if nothing happens before
 	stirred  bool      // something happened that turns the loop
 	told     told
@@ -115,7 +115,7 @@ func (w *world) begin(ctx context.Context) error {
 	if err := w.sluice.Start(ctx); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
-	w.retry, w.stirred, w.told = w.timing.Retry, true, told{}
+	w.pace, w.stirred, w.told = app.NewPace(w.timing), true, told{}
 	return nil
 }
 

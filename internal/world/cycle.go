@@ -4,10 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"sluice.dev/sluice/cloud"
-	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
 )
 
 // followed are the resources that sluice follows.
@@ -34,9 +30,6 @@ func (w *world) hear(ctx context.Context) error {
 	return nil
 }
 
-// shortest is the pause after which a timer that is due already turns the loop again.
-const shortest = 20 * time.Millisecond
-
 // cycle turns sluice's loop once and says when it is due again, by the rules of app.Autoscaler.Run.
 func (w *world) cycle(ctx context.Context) error {
 	if err := w.hear(ctx); err != nil {
@@ -48,18 +41,7 @@ func (w *world) cycle(ctx context.Context) error {
 		return ctx.Err()
 	}
 	w.witness.watchNodes()
-	wait := w.timing.Resync
-	if err == nil && again(entry) {
-		wait = min(wait, w.retry)
-		w.retry = min(2*w.retry, w.timing.Resync)
-	} else if err == nil {
-		w.retry = w.timing.Retry
-	}
-	w.due = w.now().Add(wait)
-	if err == nil {
-		w.dueAt(entry.Plan.Next)
-	}
-	w.dueAt(w.provider.NextPoll())
+	w.due = w.now().Add(w.pace.Wait(w.now(), entry, err, w.provider.NextPoll()))
 	if err != nil {
 		w.tellFault(err)
 		return nil
@@ -69,27 +51,4 @@ func (w *world) cycle(ctx context.Context) error {
 	}
 	w.tellPlan(entry)
 	return nil
-}
-
-// dueAt has a cycle at t at the latest.
-func (w *world) dueAt(t time.Time) {
-	if t.IsZero() {
-		return
-	}
-	if soonest := w.now().Add(shortest); t.Before(soonest) {
-		t = soonest
-	}
-	if t.Before(w.due) {
-		w.due = t
-	}
-}
-
-// again says whether an action met a state that the decision did not know.
-func again(entry journal.Entry) bool {
-	for _, r := range entry.Results {
-		if r.Status == plan.Refused || r.Status == plan.Failed && r.Kind == string(cloud.Conflict) {
-			return true
-		}
-	}
-	return false
 }

@@ -1,0 +1,57 @@
+package app
+
+import (
+	"time"
+
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+)
+
+// shortestPause keeps a timer that is due from turning the loop without a break.
+const shortestPause = 20 * time.Millisecond
+
+// Pace says how long the loop waits after each cycle when nothing happens. Whoever turns the loop by hand keeps one.
+type Pace struct {
+	timing Timing
+	retry  time.Duration
+}
+
+// NewPace begins with Timing's shortest retry. A zero field of timing takes its default.
+func NewPace(timing Timing) *Pace {
+	timing = timing.withDefaults()
+	return &Pace{timing: timing, retry: timing.Retry}
+}
+
+// Wait is how long to wait after a cycle that ended now with this entry or error. polls is when the cloud provider wants to be asked
+// again, zero when it does not care.
+func (p *Pace) Wait(now time.Time, entry journal.Entry, err error, polls time.Time) time.Duration {
+	wait := p.timing.Resync
+	until := func(t time.Time) {
+		if !t.IsZero() {
+			wait = max(shortestPause, min(wait, t.Sub(now)))
+		}
+	}
+	until(polls)
+	if err != nil {
+		return wait
+	}
+	until(entry.Plan.Next)
+	if !again(entry) {
+		p.retry = p.timing.Retry
+		return wait
+	}
+	wait = min(wait, p.retry)
+	p.retry = min(2*p.retry, p.timing.Resync)
+	return wait
+}
+
+// again says whether an action did not come out as decided, so that a new decision, which knows of it, may do better at once: plan
+// from a new read, or turn to the next-best group.
+func again(entry journal.Entry) bool {
+	for _, r := range entry.Results {
+		if r.Status == plan.Refused || r.Status == plan.Failed {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,58 @@
+package app
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+)
+
+func TestPace(t *testing.T) {
+	now := clustertest.Start
+	timing := Timing{Resync: 10 * time.Second, Retry: time.Second}
+	timer := journal.Entry{Plan: plan.Plan{Next: now.Add(3 * time.Second)}}
+	failed := journal.Entry{Results: []plan.Result{{Status: plan.Accepted}, {Status: plan.Failed}}}
+	refused := journal.Entry{Results: []plan.Result{{Status: plan.Refused}}}
+	skipped := journal.Entry{Results: []plan.Result{{Status: plan.Skipped}}}
+	cases := map[string]struct {
+		entry journal.Entry
+		err   error
+		polls time.Time
+		want  time.Duration
+	}{
+		"nothing to wait for: the resync":               {want: 10 * time.Second},
+		"a timer of the plan":                           {entry: timer, want: 3 * time.Second},
+		"a timer that is due already":                   {entry: journal.Entry{Plan: plan.Plan{Next: now}}, want: shortestPause},
+		"an operation to ask about":                     {entry: timer, polls: now.Add(2 * time.Second), want: 2 * time.Second},
+		"a failed action: soon":                         {entry: failed, want: time.Second},
+		"a refused action: soon":                        {entry: refused, want: time.Second},
+		"an action that had to wait: the resync":        {entry: skipped, want: 10 * time.Second},
+		"no entry: the resync, however the plan looked": {entry: timer, err: errors.New("no cloud"), want: 10 * time.Second},
+	}
+	for name, c := range cases {
+		if got := NewPace(timing).Wait(now, c.entry, c.err, c.polls); got != c.want {
+			t.Errorf("%s: waits %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestRetriesSlowDownWhileTheyFailAndBeginAnewAfter(t *testing.T) {
+	p := NewPace(Timing{Resync: 10 * time.Second, Retry: time.Second})
+	refused := journal.Entry{Results: []plan.Result{{Status: plan.Refused}}}
+	var got []time.Duration
+	for range 6 {
+		got = append(got, p.Wait(clustertest.Start, refused, nil, time.Time{}))
+	}
+	for i, want := range []time.Duration{1, 2, 4, 8, 10, 10} {
+		if got[i] != want*time.Second {
+			t.Errorf("retry %d waits %s, want %s", i+1, got[i], want*time.Second)
+		}
+	}
+	p.Wait(clustertest.Start, journal.Entry{}, nil, time.Time{})
+	if w := p.Wait(clustertest.Start, refused, nil, time.Time{}); w != time.Second {
+		t.Errorf("after a good cycle the first retry waits %s, want 1s", w)
+	}
+}
