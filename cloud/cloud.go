@@ -52,7 +52,7 @@ const (
 type Error struct {
 	Kind       Kind
 	Group      cluster.GroupID // "" when it concerns no single group
-	Code       string          // the cloud's own code
+	Code       string          // the cloud's own code, or the provider's where the cloud gave none; never empty
 	Message    string          // one sentence that names the thing and, where there is one, the remedy
 	RetryAfter time.Duration   // for Throttled: how long the cloud asked to be left alone
 }

@@ -21,9 +21,10 @@ type Group struct {
 	Capacity int     `json:"capacity"` // machines the cloud wants the group to have; -1 when unknown
 
 	// Template is a node such as the group's next machine will become: labels, taints, capacity, allocatable. Its name is
-	// empty. Nil when nothing is known; then Size says which size the cloud named, for the sentence that asks for help.
+	// empty. Nil when nothing is known; then Size says which size the cloud named, and Remedy what an operator can do to tell more.
 	Template *corev1.Node `json:"template,omitempty"`
 	Size     string       `json:"size,omitempty"`
+	Remedy   string       `json:"remedy,omitempty"`
 
 	// PriceUSDPerHour is the list price of one machine, 0 when unknown.
 	PriceUSDPerHour float64 `json:"priceUSDPerHour,omitempty"`
@@ -36,7 +37,7 @@ type Group struct {
 
 // Read is the evidence behind what is known of a group.
 type Read struct {
-	At       time.Time `json:"at"`                // when the answer arrived, UTC; zero when the group was never read
+	At       time.Time `json:"at"`                // when the machines that are shown were listed, UTC; zero when the group was never read
 	Complete bool      `json:"complete"`          // capacity is known and the instance list is whole
 	Version  string    `json:"version,omitempty"` // the cloud's version tag of the group, sent back with a write
 }

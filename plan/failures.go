@@ -57,7 +57,7 @@ func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 		d.wake(m.Backoff.Until)
 		return because(reason.New(reason.GroupBackoff, about, "until", m.Backoff.Until.Format(time.RFC3339), "code", m.Backoff.Code, "message", m.Backoff.Message))
 	case g.Template == nil:
-		return because(reason.New(reason.GroupNoTemplate, about, "size", g.Size, "tag", "k8s.io_cluster-autoscaler_node-template_resources_cpu"))
+		return because(reason.New(reason.GroupNoTemplate, about, "size", g.Size, "remedy", g.Remedy))
 	}
 	return nil
 }

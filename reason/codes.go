@@ -137,7 +137,7 @@ var sentences = map[Code]string{
 	GroupAtMin:         "min node group size reached (capacity {capacity}, min {min})",
 	GroupBelowMin:      "capacity {capacity} is below min {min}; nothing is removed",
 	GroupBackoff:       "in backoff until {until} after {code}: {message}",
-	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; tag the group with {tag}",
+	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
 	GroupUnreadable:    "cannot be read: {message}",
 	GroupIncomplete:    "its last read was incomplete; no write until a complete one",
 	ClusterNodesLimit:  "max total nodes in cluster reached ({nodes} of {limit})",

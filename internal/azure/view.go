@@ -55,7 +55,9 @@ func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure, re
 		g.Instances = append(g.Instances, in)
 	}
 	sort.Slice(g.Instances, func(i, j int) bool { return g.Instances[i].ID < g.Instances[j].ID })
-	g.Template = template(r.set, g.Instances)
+	if g.Template = template(r.set, g.Instances); g.Template == nil {
+		g.Remedy = fmt.Sprintf("tag the scale set with %scpu and %smemory", resourceTag, resourceTag)
+	}
 	g.Problem = unfit(r.set)
 	return g, nil
 }
