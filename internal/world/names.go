@@ -20,11 +20,11 @@ func newNames() *names {
 	return &names{said: map[string]string{}, meant: map[string]string{}, count: map[string]int{}}
 }
 
-func (n *names) add(real, said string) {
-	if n.said[real] == said {
+func (n *names) add(actual, said string) {
+	if n.said[actual] == said {
 		return
 	}
-	n.said[real], n.meant[said], n.replacer = said, real, nil
+	n.said[actual], n.meant[said], n.replacer = said, actual, nil
 }
 
 // machine has a machine's computer name, which is its node's name, called by the machine's name.
@@ -39,15 +39,15 @@ func (n *names) pod(namespace, name, controller string) {
 // in is the text with all names translated.
 func (n *names) in(text string) string {
 	if n.replacer == nil {
-		real := slices.Collect(maps.Keys(n.said))
-		sort.Slice(real, func(i, j int) bool { // the longer first: a name may begin another
-			if len(real[i]) != len(real[j]) {
-				return len(real[i]) > len(real[j])
+		actual := slices.Collect(maps.Keys(n.said))
+		sort.Slice(actual, func(i, j int) bool { // the longer first: a name may begin another
+			if len(actual[i]) != len(actual[j]) {
+				return len(actual[i]) > len(actual[j])
 			}
-			return real[i] < real[j]
+			return actual[i] < actual[j]
 		})
 		var pairs []string
-		for _, r := range real {
+		for _, r := range actual {
 			pairs = append(pairs, r, n.said[r])
 		}
 		n.replacer = strings.NewReplacer(pairs...)
@@ -57,8 +57,8 @@ func (n *names) in(text string) string {
 
 // of is the name in the cluster of what a script calls so.
 func (n *names) of(said string) string {
-	if real, ok := n.meant[said]; ok {
-		return real
+	if actual, ok := n.meant[said]; ok {
+		return actual
 	}
 	return said
 }

@@ -36,7 +36,7 @@ func idleNodes(b *testing.B, n int) {
 	ctx, cancel := context.WithCancel(b.Context())
 	ran := make(chan error, 1)
 	go func() { ran <- k.Run(ctx) }()
-	defer func() { cancel(); _ = <-ran }()
+	defer func() { cancel(); <-ran }() //nolint:errcheck // it was told to stop
 
 	begin, used := time.Now(), cpu(b)
 	pool := fmt.Sprintf("idle-%d", n)
