@@ -107,10 +107,11 @@ func (g *Group) Live() int {
 
 // Usable says whether decisions may rest on what is known of the group.
 func (g *Group) Usable() bool {
-	return g.Problem == "" && g.Read.Complete && g.Capacity >= 0 && g.Capacity >= len(g.Instances)-g.leaving()
+	return g.Problem == "" && g.Read.Complete && g.Capacity >= 0 && g.Capacity >= g.Standing()
 }
 
-func (g *Group) leaving() int {
+// Deleting counts the machines that the cloud is deleting. They are listed still and count as capacity no more.
+func (g *Group) Deleting() int {
 	n := 0
 	for _, i := range g.Instances {
 		if i.State == StateDeleting {
@@ -119,3 +120,6 @@ func (g *Group) leaving() int {
 	}
 	return n
 }
+
+// Standing counts the machines listed that are not being deleted, whatever else they do.
+func (g *Group) Standing() int { return len(g.Instances) - g.Deleting() }

@@ -27,10 +27,12 @@ func New(at time.Time, objects Objects, groups []*Group) *Snapshot {
 	s.assignPods()
 	for _, g := range groups {
 		own := *g
-		own.Read.At = plain(g.Read.At)
+		own.Read.At, own.Failure = plain(g.Read.At), plainFailure(g.Failure)
 		own.Instances = make([]*Instance, len(g.Instances))
 		for i, in := range g.Instances {
-			own.Instances[i] = new(*in)
+			copied := *in
+			copied.Node, copied.Created, copied.Failure = "", plain(in.Created), plainFailure(in.Failure)
+			own.Instances[i] = &copied
 		}
 		sort.Slice(own.Instances, func(i, j int) bool { return own.Instances[i].ID < own.Instances[j].ID })
 		s.Groups = append(s.Groups, &own)
@@ -46,6 +48,15 @@ func New(at time.Time, objects Objects, groups []*Group) *Snapshot {
 
 // plain is t in UTC without a monotonic reading, so that a snapshot read back from paper compares and subtracts alike.
 func plain(t time.Time) time.Time { return t.UTC().Round(0) }
+
+func plainFailure(f *Failure) *Failure {
+	if f == nil {
+		return nil
+	}
+	out := *f
+	out.At = plain(f.At)
+	return &out
+}
 
 func (s *Snapshot) assignPods() {
 	for _, p := range s.Objects.Pods {

@@ -111,6 +111,12 @@ func condition(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondit
 	return nil
 }
 
+// keepAnnotation on a node, with the value "true", keeps it. It is cluster-autoscaler's.
+const keepAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+
+// Kept says whether somebody has annotated the node to stay.
+func Kept(n *corev1.Node) bool { return n.Annotations[keepAnnotation] == "true" }
+
 // ControlPlane says whether the node runs the control plane or etcd, by the role labels that distributions set.
 func ControlPlane(n *corev1.Node) bool {
 	for _, role := range []string{"control-plane", "master", "etcd"} {

@@ -28,20 +28,10 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 	if left := g.Capacity - len(w.Machines); left < g.Min {
 		return refuse("S-06", "capacity %d of group %s would fall below its min %d", left, g.ID, g.Min)
 	}
-	if left, others := g.Capacity-len(w.Machines), len(g.Instances)-len(w.Machines)-deleting(g); left < others {
+	if left, others := g.Capacity-len(w.Machines), g.Standing()-len(w.Machines); left < others {
 		return refuse("S-05", "group %s says capacity %d but would keep %d machines", g.ID, g.Capacity, others)
 	}
 	return nil
-}
-
-func deleting(g *cluster.Group) int {
-	n := 0
-	for _, in := range g.Instances {
-		if in.State == cluster.StateDeleting {
-			n++
-		}
-	}
-	return n
 }
 
 func checkTarget(t Target, e Evidence, allowed *policy.Policy) error {
@@ -99,6 +89,9 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 	if _, on := cluster.RemovalOf(n.Object); !on {
 		return refuse("S-16", "node %s is not cordoned for removal", t.Node)
 	}
+	if err := checkHands(n.Object); err != nil {
+		return err
+	}
 	for _, p := range n.Pods {
 		if cluster.Daemon(p) || cluster.Overstayed(p, e.Newest.Time) {
 			continue
@@ -109,6 +102,17 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 		return refuse("S-15", "pod %s is still on node %s", cluster.Key(p), t.Node)
 	}
 	return checkWanted(t.Node, e)
+}
+
+// checkHands holds a node on the ladder that a person has uncordoned or annotated to stay.
+func checkHands(n *corev1.Node) error {
+	switch {
+	case cluster.Kept(n):
+		return refuse("S-18", "node %s is annotated to stay", n.Name)
+	case !n.Spec.Unschedulable:
+		return refuse("S-18", "node %s was uncordoned by somebody else", n.Name)
+	}
+	return nil
 }
 
 // checkWanted holds nodes that a pending pod fits, and every node while there is a pending pod that the decision did not know.

@@ -179,9 +179,18 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a cordon of a node that a pending pod fits": {cordoning, func(w *world) { w.evidence.Counted = map[string]string{"agents-0": "default/p"} }, "S-16"},
 		"a control-plane node's machine":             {deleting, func(w *world) { w.objects.Nodes[1].Labels["node-role.kubernetes.io/control-plane"] = "true" }, "S-17"},
 		"a cordon of a control-plane node":           {cordoning, func(w *world) { w.objects.Nodes[0].Labels["node-role.kubernetes.io/etcd"] = "true" }, "S-17"},
-		"any growth in a dry run":                    {growing, func(w *world) { w.evidence.DryRun = true }, "S-24"},
-		"any removal in a dry run":                   {deleting, func(w *world) { w.evidence.DryRun = true }, "S-24"},
-		"any cordon in a dry run":                    {cordoning, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+		"a machine whose node was annotated to stay": {deleting, func(w *world) {
+			w.objects.Nodes[1].Annotations["cluster-autoscaler.kubernetes.io/scale-down-disabled"] = "true"
+		}, "S-18"},
+		"a machine whose node a person uncordoned":  {deleting, func(w *world) { w.objects.Nodes[1].Spec.Unschedulable = false }, "S-18"},
+		"a pod of a node that a person uncordoned":  {evicting, func(w *world) { w.objects.Nodes[1].Spec.Unschedulable = false }, "S-18"},
+		"a cordon of a node that a person cordoned": {cordoning, func(w *world) { w.objects.Nodes[0].Spec.Unschedulable = true }, "S-18"},
+		"a cordon of a node annotated to stay": {cordoning, func(w *world) {
+			w.objects.Nodes[0].Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
+		}, "S-18"},
+		"any growth in a dry run":  {growing, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+		"any removal in a dry run": {deleting, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+		"any cordon in a dry run":  {cordoning, func(w *world) { w.evidence.DryRun = true }, "S-24"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

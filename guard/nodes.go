@@ -14,6 +14,10 @@ func checkCordon(w Cordon, e Evidence) error {
 		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
 	case cluster.ControlPlane(n.Object):
 		return refuse("S-17", "node %s is a control-plane node", w.Node)
+	case cluster.Kept(n.Object):
+		return refuse("S-18", "node %s is annotated to stay", w.Node)
+	case n.Object.Spec.Unschedulable:
+		return refuse("S-18", "node %s is cordoned already, by somebody else", w.Node)
 	case n.Instance == nil || n.Instance.Machine() != w.Machine:
 		return refuse("S-12", "node %s is not for certain machine %s", w.Node, w.Machine)
 	}
@@ -27,6 +31,9 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 	}
 	if _, on := cluster.RemovalOf(n.Object); !on {
 		return refuse("S-15", "node %s is not on its way out, its pods stay", w.Node)
+	}
+	if err := checkHands(n.Object); err != nil {
+		return err
 	}
 	p := podOf(n, w)
 	if p == nil {
@@ -64,8 +71,8 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 	if g == nil || !g.Read.Complete || g.Problem != "" {
 		return refuse("S-14", "group %s has not been read completely", w.Machine.Group)
 	}
-	if len(g.Instances) < g.Capacity {
-		return refuse("S-14", "group %s lists %d machines of its %d", g.ID, len(g.Instances), g.Capacity)
+	if g.Standing() < g.Capacity {
+		return refuse("S-14", "group %s lists %d machines of its %d", g.ID, g.Standing(), g.Capacity)
 	}
 	removal, on := cluster.RemovalOf(n.Object)
 	if !on || !g.Read.At.After(removal.Since) {

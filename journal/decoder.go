@@ -37,7 +37,8 @@ type Decoder struct {
 // NewDecoder returns a decoder of r. Lines before the first full one are passed over: they cannot be understood alone.
 func NewDecoder(r io.Reader) *Decoder { return &Decoder{r: bufio.NewReaderSize(r, 1<<20)} }
 
-// Next is the next entry; io.EOF at the end, [ErrCut] when the end is not whole. Other errors name the line.
+// Next is the next entry; io.EOF at the end, [ErrCut] when the end is not whole. Other errors name the line; a caller that goes on
+// is given the next entry that can be understood alone, and those after it.
 func (d *Decoder) Next() (Entry, error) {
 	for {
 		line, err := d.r.ReadBytes('\n')
@@ -48,8 +49,12 @@ func (d *Decoder) Next() (Entry, error) {
 			return Entry{}, err
 		}
 		d.line++
+		if len(line) == 1 {
+			continue
+		}
 		var r record
 		if err := json.Unmarshal(line, &r); err != nil {
+			d.begun = false // what follows says what changed since this line
 			return Entry{}, fmt.Errorf("line %d is not a journal entry: %w", d.line, err)
 		}
 		if r.Version > Version || r.Version < 1 {

@@ -15,6 +15,7 @@ type Encoder struct {
 	seen   cluster.Objects
 	policy *policy.Policy
 	begun  bool
+	torn   bool // the last write may have left half a line
 }
 
 // NewEncoder returns an encoder whose first line is a full one.
@@ -45,10 +46,14 @@ func (e *Encoder) Encode(entry Entry) error {
 		e.begun = false
 		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
 	}
-	if _, err := e.w.Write(append(line, '\n')); err != nil {
-		e.begun = false
+	line = append(line, '\n')
+	if e.torn {
+		line = append([]byte{'\n'}, line...)
+	}
+	if _, err := e.w.Write(line); err != nil {
+		e.begun, e.torn = false, true
 		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
 	}
-	e.seen, e.policy, e.begun = after, entry.Policy, true
+	e.seen, e.policy, e.begun, e.torn = after, entry.Policy, true, false
 	return nil
 }

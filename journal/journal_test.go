@@ -151,6 +151,48 @@ func TestDamagedJournalsAreReadAsFarAsTheyGo(t *testing.T) {
 	}
 }
 
+// tearing writes half of what it is given, once.
+type tearing struct {
+	bytes.Buffer
+	torn bool
+}
+
+func (w *tearing) Write(p []byte) (int, error) {
+	if w.torn {
+		return w.Buffer.Write(p)
+	}
+	w.torn = true
+	n, _ := w.Buffer.Write(p[:len(p)/2])
+	return n, errors.New("no space left")
+}
+
+func TestAJournalGoesOnAfterAWriteThatFailed(t *testing.T) {
+	var w tearing
+	e := journal.NewEncoder(&w)
+	entries := history()
+	if err := e.Encode(entries[0]); err == nil {
+		t.Fatal("the torn write is not told")
+	}
+	for _, entry := range entries[1:] {
+		if err := e.Encode(entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := journal.NewDecoder(&w.Buffer)
+	if _, err := d.Next(); err == nil {
+		t.Fatal("the half line reads as an entry")
+	}
+	for _, want := range entries[1:] {
+		got, err := d.Next()
+		if err != nil || got.Cycle != want.Cycle {
+			t.Fatalf("read cycle %d (%v), want %d", got.Cycle, err, want.Cycle)
+		}
+		if _, same, err := journal.Replay(got); err != nil || !same {
+			t.Errorf("cycle %d: same=%t, err=%v", got.Cycle, same, err)
+		}
+	}
+}
+
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.MarshalIndent(v, "", " ")

@@ -58,7 +58,6 @@ type decision struct {
 type groupState struct {
 	*cluster.Group
 	coming   int            // machines that are expected and have no Ready node yet
-	nodeless int            // of these, machines that have no Node object at all
 	adding   int            // machines that this cycle adds
 	wanted   bool           // a pending pod asked for it and was refused for its size
 	leaving  int            // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
@@ -80,13 +79,7 @@ func newDecision(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *decisio
 		budgets:  make(map[string]int32, len(s.Objects.Budgets)),
 	}
 	for _, g := range s.Groups {
-		st := &groupState{Group: g}
-		for _, in := range g.Instances {
-			if in.State == cluster.StateDeleting {
-				st.deleting++
-			}
-		}
-		d.groups[g.ID] = st
+		d.groups[g.ID] = &groupState{Group: g, deleting: g.Deleting()}
 	}
 	for _, b := range s.Objects.Budgets {
 		d.budgets[b.Namespace+"/"+b.Name] = b.Status.DisruptionsAllowed

@@ -54,6 +54,9 @@ func (d *decision) believed(st *groupState) int {
 	return st.Capacity
 }
 
+// podWeight is what a pod weighs beside its requests, so that pods that ask for nothing count as well.
+const podWeight = 1.0 / 1024 // exact in binary, so that equal options compare as equal
+
 // option is a number of machines that one group could add, and the pods they would hold.
 type option struct {
 	group    *groupState
@@ -65,8 +68,11 @@ type option struct {
 // better says whether o gives more of what is asked for its cost than other; equals are decided by the group's name.
 func (o option) better(other option) bool {
 	a, b := o.asked*other.cost, other.asked*o.cost
-	if a != b {
+	switch {
+	case a != b:
 		return a > b
+	case o.cost != other.cost:
+		return o.cost < other.cost
 	}
 	return o.group.ID < other.group.ID
 }
@@ -152,7 +158,7 @@ func (d *decision) tryGroup(st *groupState, pods []*corev1.Pod, refusals *refusa
 			i = len(open) - 1
 		}
 		undo = append(undo, d.check.Place(p, open[i]))
-		o.asked += weight(scheduling.Requests(p))
+		o.asked += weight(scheduling.Requests(p)) + podWeight
 		if keep != nil {
 			keep(p)
 		}
@@ -206,13 +212,19 @@ func (t *totals) add(n *corev1.Node, count int) {
 	}
 }
 
+// totals counts as the guard does: nodes, and for every group what its capacity promises beyond its nodes.
 func (d *decision) totals() totals {
 	var t totals
+	joined := map[cluster.GroupID]int{}
 	for _, n := range d.s.Nodes {
 		t.add(n.Object, 1)
+		if n.Instance != nil {
+			joined[n.Group]++
+		}
 	}
-	for _, st := range d.groups {
-		t.add(st.Template, st.nodeless+st.adding)
+	for _, g := range d.s.Groups {
+		st := d.groups[g.ID]
+		t.add(g.Template, max(0, d.believed(st)-joined[g.ID])+st.adding)
 	}
 	return t
 }

@@ -13,9 +13,6 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// scaleDownDisabled on a node, with the value "true", keeps it.
-const scaleDownDisabled = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
-
 // nodeState is a node of a managed group within one cycle.
 type nodeState struct {
 	*cluster.Node
@@ -86,8 +83,8 @@ func (d *decision) untouched(n *cluster.Node) (Outcome, []reason.Reason, bool) {
 		return NodeGone, []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID)}, true
 	case n.Object.Spec.Unschedulable:
 		return keep(reason.NodeHeldByPerson)
-	case n.Object.Annotations[scaleDownDisabled] == "true":
-		return keep(reason.NodeScaleDownOff, "annotation", scaleDownDisabled+"=true")
+	case cluster.Kept(n.Object):
+		return keep(reason.NodeScaleDownOff)
 	case d.starting(n.Object):
 		return keep(reason.NodeStarting, "age", age(d.now, n.Object.CreationTimestamp))
 	}

@@ -80,6 +80,8 @@ func (d *decision) climb(st *nodeState) {
 		d.takeDown(st, reason.New(reason.NodeCounted, about, "pod", pod))
 	case st.Marked.UID != st.Instance.UID:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about))
+	case cluster.Kept(st.Object):
+		d.takeDown(st, reason.New(reason.NodeScaleDownOff, about))
 	case !st.Object.Spec.Unschedulable:
 		d.takeDown(st, reason.New(reason.NodeFreedByPerson, about))
 	case !d.allowed.Removal.Enabled:
@@ -158,7 +160,7 @@ func (d *decision) bury(st *nodeState, removal cluster.Removal) {
 		return
 	}
 	gone := reason.New(reason.NodeMachineGone, about, "instance", st.Marked.ID, "group", g.ID)
-	if g.Read.At.After(removal.Since) && len(g.Instances) >= g.Capacity {
+	if g.Read.At.After(removal.Since) && g.Standing() >= g.Capacity {
 		d.ladder = append(d.ladder, DeleteNode{st.Name(), st.Object.UID, st.Marked, gone})
 	}
 	d.judge(about, NodeGone, gone)
@@ -199,7 +201,9 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 	d.order(nodes)
 	for _, st := range nodes {
 		about := reason.Node(st.Name())
+		d.fitsPending(st) // asked before the checker shows the node cordoned, and remembered
 		if why := d.stays(st, d.destinations(st)); why != nil {
+			d.back(st)
 			d.keep(st, *why)
 			continue
 		}

@@ -192,6 +192,18 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.MinCores = 9 },
 			want: []string{}, verdict: map[string]string{"node a-0": "idle ClusterMinimum NodeIdle"},
 		},
+		"an underused node that a pending pod fits stays, wherever this cycle placed the pod": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("2500m")), Node("a-1"), Pod("x", On("a-1"), CPU("100m")), Pod("p", CPU("500m"))},
+			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "idle NodeCounted NodeUnderused"},
+		},
+		"a node annotated to stay comes down": {
+			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-10*time.Second), marked("1")), func(n *corev1.Node) { n.Annotations["cluster-autoscaler.kubernetes.io/scale-down-disabled"] = "true" })},
+			want:    []string{"uncordon a-1: NodeScaleDownOff"},
+		},
+		"a pod held by its budget does not hide another that has nowhere to go": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), CPU("500m"), Labelled("app", "x")), Budget("x", "app", "x", 0), Pod("y", On("a-1"), CPU("2"))},
+			want:    []string{"uncordon a-1: RemovalAbandoned"}, verdict: map[string]string{"node a-1": "rescue RemovalAbandoned PodNowhereToGo"},
+		},
 		"a node that a person uncordoned comes down": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1", Removing(Start.Add(-10*time.Second), marked("1")), func(n *corev1.Node) { n.Spec.Unschedulable = false })},
 			want:    []string{"uncordon a-1: NodeFreedByPerson"},

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,9 +12,11 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// stays says why a node's pods keep it where it is, nil when each may be evicted and has somewhere to go. Then the checker holds
-// the moves, and st.moves undoes them. Pods already on their way out are not asked.
+// stays says why a node's pods keep it where it is, nil when each may be evicted and has somewhere to go. The checker then holds
+// the moves, and st.moves undoes them. Pods already on their way out are not asked. A disruption budget that refuses is the last
+// reason to be told: it may pass, and means that nothing else holds the pods; the moves are held then, too.
 func (d *decision) stays(st *nodeState, destinations []string) *reason.Reason {
+	var held *reason.Reason
 	for _, p := range st.movers {
 		if p.DeletionTimestamp != nil {
 			continue
@@ -21,8 +24,8 @@ func (d *decision) stays(st *nodeState, destinations []string) *reason.Reason {
 		if why, keeps := d.allowed.Keeps(p, d.now); keeps {
 			return &why
 		}
-		if why := d.budgetRefuses(p); why != nil {
-			return why
+		if why := d.budgetRefuses(p); why != nil && held == nil {
+			held = why
 		}
 	}
 	st.moves = append(st.moves, d.check.Remove(st.Name()), d.check.Add(cordoned(st.Object), daemons(st.Node)...))
@@ -30,27 +33,19 @@ func (d *decision) stays(st *nodeState, destinations []string) *reason.Reason {
 		if p.DeletionTimestamp != nil {
 			continue
 		}
-		to := ""
-		last := ""
-		for _, name := range destinations {
-			if d.check.Fits(p, name) {
-				to = name
-				break
-			}
-			last = name
-		}
-		if to == "" {
+		i := slices.IndexFunc(destinations, func(name string) bool { return d.check.Fits(p, name) })
+		if i < 0 {
 			words := "no other node can take pods"
-			if last != "" {
-				words = d.check.Refusals(p, last)[0].String()
+			if len(destinations) > 0 {
+				words = d.check.Refusals(p, destinations[len(destinations)-1])[0].String()
 			}
 			d.back(st)
 			r := reason.New(reason.PodNowhereToGo, reason.Pod(p.Namespace, p.Name), "pod", cluster.Key(p), "why", words)
 			return &r
 		}
-		st.moves = append(st.moves, d.check.Place(p, to))
+		st.moves = append(st.moves, d.check.Place(p, destinations[i]))
 	}
-	return nil
+	return held
 }
 
 // cordoned is the node as it is while its pods leave: it takes none, and still counts as a place to spread over.

@@ -16,7 +16,7 @@ import (
 // coming count as nodes such as their group's template says.
 func (d *decision) openRoom() {
 	for _, n := range d.s.Nodes {
-		if n.Instance != nil && d.starting(n.Object) {
+		if d.arriving(n) {
 			d.check.Remove(n.Name())
 			d.check.Add(settled(n.Object), n.Pods...)
 			d.groups[n.Group].coming++
@@ -36,6 +36,12 @@ func (d *decision) openRoom() {
 	}
 }
 
+// arriving says whether a node that is not Ready is room that is coming: its machine runs, and nobody has cordoned it.
+func (d *decision) arriving(n *cluster.Node) bool {
+	_, onLadder := cluster.RemovalOf(n.Object)
+	return d.starting(n.Object) && n.Instance != nil && n.Instance.State.Expected() && !onLadder && !n.Object.Spec.Unschedulable
+}
+
 // expected counts the machines of a group that have no node yet but should become one: those listed as creating or running
 // that are not overdue, and those that capacity promises beyond the list.
 func (d *decision) expected(st *groupState) int {
@@ -52,8 +58,7 @@ func (d *decision) expected(st *groupState) int {
 	if m := d.m.Groups[st.ID]; m.Requested.After(st.Read.At) && m.Capacity > capacity {
 		capacity = m.Capacity // accepted after the last read: planned with, never written from
 	}
-	st.nodeless = listed + max(0, capacity-len(st.Instances))
-	return st.nodeless
+	return listed + max(0, capacity-st.Standing())
 }
 
 // overdue says whether a machine without a node has had its time.
@@ -133,7 +138,7 @@ func (d *decision) placePending() {
 // comingGroup is the group of a node that is not there yet, and of one that is starting.
 func (d *decision) comingGroup(node string) (cluster.GroupID, bool) {
 	if n := d.s.Node(node); n != nil {
-		return n.Group, n.Instance != nil && d.starting(n.Object)
+		return n.Group, d.arriving(n)
 	}
 	for _, g := range d.s.Groups {
 		prefix := "coming:" + string(g.ID) + ":"
@@ -169,7 +174,7 @@ func (d *decision) rescueNodes(pods []*corev1.Pod) []*corev1.Pod {
 	}
 	var rungs []rung
 	for _, n := range d.s.Nodes {
-		if r, on := cluster.RemovalOf(n.Object); on && n.Instance != nil && n.Instance.State == cluster.StateRunning && cluster.Ready(n.Object) {
+		if r, on := cluster.RemovalOf(n.Object); on && n.Instance != nil && !cluster.ControlPlane(n.Object) && n.Instance.State == cluster.StateRunning && cluster.Ready(n.Object) {
 			rungs = append(rungs, rung{n, r.Since})
 		}
 	}

@@ -135,6 +135,28 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			objects: pods(8), groups: []*cluster.Group{func() *cluster.Group { g := Group("a", 0, 5); g.Capacity = 2; return g }()},
 			want: []string{},
 		},
+		"capacity that is not listed yet is counted while other machines are being deleted": {
+			objects: pods(8), groups: []*cluster.Group{func() *cluster.Group {
+				g := Group("a", 0, 5, Machine("0", "", In(cluster.StateDeleting)), Machine("1", "", In(cluster.StateDeleting)))
+				g.Capacity = 2
+				return g
+			}()},
+			want: []string{},
+		},
+		"a stopped machine counts towards the cluster's limit, as the guard counts it": {
+			objects: append(pods(5), Node("a-0")), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "", In(cluster.StateStopped)))},
+			policy: func(p *policy.Policy) { p.Growth.MaxNodes = 2 },
+			want:   []string{}, verdict: map[string]string{"pod p04": "stuck NoGroupFits ClusterNodesLimit"},
+		},
+		"pods that ask for nothing buy what costs least": {
+			objects: pods(1, CPU("0")), groups: []*cluster.Group{priced("a", "4", 20), priced("b", "4", 0.1)},
+			want: []string{"grow b 0 -> 1"},
+		},
+		"a young node that a person has cordoned is no room that is coming": {
+			objects: append(pods(1), Node("a-0", NotReady(Start), func(n *corev1.Node) { n.CreationTimestamp.Time, n.Spec.Unschedulable = Start, true })),
+			groups:  []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"))},
+			want:    []string{"grow a 1 -> 2"},
+		},
 		"a request that the read does not show yet is counted": {
 			objects: pods(8), groups: []*cluster.Group{Group("a", 0, 5)},
 			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Requested: Start.Add(time.Second), Capacity: 2}}},

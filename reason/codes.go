@@ -162,7 +162,7 @@ var sentences = map[Code]string{
 	NodeHeldByPerson:   "cordoned by somebody else",
 	NodeControlPlane:   "is a control-plane node",
 	NodeAmbiguous:      "its machine is not certain, it could be {instances}",
-	NodeScaleDownOff:   "annotated {annotation}",
+	NodeScaleDownOff:   "annotated to stay (scale-down-disabled=true)",
 	RemovalDisabled:    "removal is switched off",
 	RemovalCoolsDown:   "no removal until {until}, {delay} after the last growth",
 	RemovalBudget:      "removals in flight: {inflight} (limit {limit})",

@@ -6,7 +6,6 @@ package reason
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 )
@@ -99,8 +98,7 @@ func (r Reason) Sentence() string {
 // String is the sentence, led by what it is about unless the sentence names it itself.
 func (r Reason) String() string {
 	sentence := r.Sentence()
-	named := func(word string) bool { return strings.Trim(word, ",:;()") == r.About.Name }
-	if r.About.Name == "" || slices.ContainsFunc(strings.Fields(sentence), named) {
+	if r.About.Name == "" || strings.Contains(sentence, r.About.String()) {
 		return sentence
 	}
 	return r.About.String() + ": " + sentence

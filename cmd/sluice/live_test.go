@@ -17,7 +17,7 @@ import (
 func TestPlanSaysWhatWouldBeDoneAndDoesNothing(t *testing.T) {
 	f := newFarm(t)
 	f.pod("web")
-	sluice(t.Context(), f.args("plan")...).expect(t, exitActs, "1 action", "planned", "grow group agents 1 -> 2", "pending pods: 1", "1 grows")
+	sluice(t.Context(), f.args("plan")...).expect(t, exitActs, "1 action", "planned", "grow group agents 1 -> 2", "pending pods: 1", "grows: 1")
 	got := sluice(t.Context(), f.args("plan", "-o", "json")...)
 	got.expect(t, exitActs)
 	var o struct {

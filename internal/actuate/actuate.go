@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"sluice.dev/sluice/cloud"
@@ -31,11 +32,13 @@ type Actuator struct {
 	Log     *slog.Logger
 
 	lastWrite map[cluster.GroupID]time.Time
+	groups    []*cluster.Group // as decided, and as read and written since, while a plan is performed
 }
 
 // Perform does what the plan says, in its order, and returns one result for each action. decided is what the plan rests on. A
 // result that is not good stops no other action: the next cycle plans again from what is then.
 func (a *Actuator) Perform(ctx context.Context, decided *cluster.Snapshot, p plan.Plan) []plan.Result {
+	a.groups = slices.Clone(decided.Groups)
 	results := make([]plan.Result, len(p.Actions))
 	for i, action := range p.Actions {
 		if a.DryRun {
@@ -72,7 +75,22 @@ func (a *Actuator) grow(ctx context.Context, decided *cluster.Snapshot, p plan.P
 		return err
 	}
 	defer a.wrote(action.Group)
-	return a.Cloud.SetCapacity(ctx, g, action.To)
+	if err := a.Cloud.SetCapacity(ctx, g, action.To); err != nil {
+		return err
+	}
+	grown := *g
+	grown.Capacity = action.To // counts for the cluster's limits when the next group asks to grow
+	a.know(&grown)
+	return nil
+}
+
+// know keeps what was last learned of a group while a plan is performed.
+func (a *Actuator) know(g *cluster.Group) {
+	for i, old := range a.groups {
+		if old.ID == g.ID {
+			a.groups[i] = g
+		}
+	}
 }
 
 func (a *Actuator) delete(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, action plan.DeleteInstances) error {
@@ -95,7 +113,7 @@ func (a *Actuator) delete(ctx context.Context, decided *cluster.Snapshot, p plan
 
 // change performs an action on a Kubernetes object. Its preconditions, not a lock, keep it from hitting another object.
 func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, action plan.Action) error {
-	newest, err := a.newest(decided.Groups)
+	newest, err := a.newest()
 	if err != nil {
 		return err
 	}
@@ -133,14 +151,8 @@ func (a *Actuator) evidence(ctx context.Context, decided *cluster.Snapshot, p pl
 	if err != nil {
 		return nil, guard.Evidence{}, err
 	}
-	groups := make([]*cluster.Group, len(decided.Groups))
-	for i, old := range decided.Groups {
-		groups[i] = old
-		if old.ID == id {
-			groups[i] = g
-		}
-	}
-	newest, err := a.newest(groups)
+	a.know(g)
+	newest, err := a.newest()
 	if err != nil {
 		return nil, guard.Evidence{}, err
 	}
@@ -149,12 +161,13 @@ func (a *Actuator) evidence(ctx context.Context, decided *cluster.Snapshot, p pl
 	}, nil
 }
 
-func (a *Actuator) newest(groups []*cluster.Group) (*cluster.Snapshot, error) {
+// newest is the cluster as it is known now.
+func (a *Actuator) newest() (*cluster.Snapshot, error) {
 	objects, err := a.Objects()
 	if err != nil {
 		return nil, err
 	}
-	return cluster.New(a.Now(), objects, groups), nil
+	return cluster.New(a.Now(), objects, a.groups), nil
 }
 
 // wrote remembers a write to a group whether or not its answer was good: what was sent may have taken effect.

@@ -41,7 +41,9 @@ func OpenJournal(path string, most int64) (*JournalFile, error) {
 // turn puts the present file aside and begins a new one.
 func (j *JournalFile) turn() error {
 	if j.file != nil {
-		if err := j.file.Close(); err != nil {
+		err := j.file.Close()
+		j.file = nil
+		if err != nil {
 			return err
 		}
 	}
@@ -58,7 +60,7 @@ func (j *JournalFile) turn() error {
 
 // Report writes one entry.
 func (j *JournalFile) Report(_ context.Context, entry journal.Entry, _ time.Duration) error {
-	if j.written >= j.most {
+	if j.file == nil || j.written >= j.most {
 		if err := j.turn(); err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}
@@ -70,7 +72,12 @@ func (j *JournalFile) Report(_ context.Context, entry journal.Entry, _ time.Dura
 }
 
 // Close ends the journal.
-func (j *JournalFile) Close() error { return j.file.Close() }
+func (j *JournalFile) Close() error {
+	if j.file == nil {
+		return nil
+	}
+	return j.file.Close()
+}
 
 // counter counts what is written.
 type counter struct {

@@ -122,7 +122,7 @@ func (x *Explanation) describe(entry journal.Entry, groups map[cluster.GroupID]b
 		for _, in := range g.Instances {
 			x.relate(reason.Instance(string(g.ID), string(in.ID)))
 		}
-		return fmt.Sprintf("node group with %d machines listed", len(g.Instances)), true
+		return fmt.Sprintf("node group with machines listed: %d", len(g.Instances)), true
 	case reason.KindInstance:
 		for _, g := range entry.Seen.Groups {
 			for _, in := range g.Instances {
