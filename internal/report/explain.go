@@ -172,7 +172,7 @@ func describeNode(n *cluster.Node) string {
 	case n.Instance != nil:
 		words += fmt.Sprintf(" on machine %s (%s)", n.Instance.ID, n.Instance.State)
 	case len(n.Suspects) > 0:
-		words += fmt.Sprintf(" that could be any of %d machines", len(n.Suspects))
+		words += fmt.Sprintf(" whose machine is not certain (candidates: %d)", len(n.Suspects))
 	}
 	if cluster.Ready(n.Object) {
 		words += ", Ready"
@@ -185,7 +185,7 @@ func describeNode(n *cluster.Node) string {
 			daemons++
 		}
 	}
-	words += fmt.Sprintf(", %d pods and %d of daemons", len(n.Pods)-daemons, daemons)
+	words += fmt.Sprintf(", pods: %d and %d of daemons", len(n.Pods)-daemons, daemons)
 	if r, on := cluster.RemovalOf(n.Object); on {
 		words += fmt.Sprintf(", being removed since %s (%s)", stamp(r.Since), or(r.Why, "unknown"))
 	}
