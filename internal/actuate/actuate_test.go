@@ -1,0 +1,58 @@
+package actuate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/guard"
+	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+)
+
+func TestWhatBecameOfAnActionIsTold(t *testing.T) {
+	a := &Actuator{Now: func() time.Time { return Start }}
+	cases := map[string]struct {
+		err  error
+		want plan.Result
+	}{
+		"it was taken":              {nil, plan.Result{Status: plan.Accepted}},
+		"the guard refused it":      {fmt.Errorf("grow: %w", &guard.Refusal{Property: "S-01", Why: "too small"}), plan.Result{Status: plan.Refused, Property: "S-01", Message: "too small"}},
+		"the cloud refused it":      {&cloud.Error{Kind: cloud.Throttled, Code: "TooManyRequests", Message: "later", RetryAfter: time.Minute}, plan.Result{Status: plan.Failed, Kind: "throttled", Code: "TooManyRequests", Message: "later", RetryAfter: time.Minute}},
+		"a budget says wait":        {&kube.WriteError{Verb: "evict", Object: "pod d/x", Kind: kube.ErrBudget}, plan.Result{Status: plan.Skipped, Message: "evict pod d/x: a disruption budget forbids it now"}},
+		"a right is missing":        {&kube.WriteError{Verb: "cordon", Object: "node n", Kind: kube.ErrForbidden}, plan.Result{Status: plan.Failed, Kind: "kubernetes", Message: "cordon node n: sluice's service account lacks the right"}},
+		"the answer took too long":  {context.DeadlineExceeded, plan.Result{Status: plan.Failed, Kind: "transient", Message: context.DeadlineExceeded.Error()}},
+		"something else went wrong": {errors.New("odd"), plan.Result{Status: plan.Failed, Kind: "kubernetes", Message: "odd"}},
+	}
+	for name, c := range cases {
+		c.want.At = Start
+		if diff := cmp.Diff(c.want, a.result(c.err)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestADryRunTouchesNoClient has no client to touch: any request would be a nil dereference.
+func TestADryRunTouchesNoClient(t *testing.T) {
+	groups := []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"))}
+	marked := cluster.Machine{Group: "a", ID: "1", UID: "vm-1"}
+	s := cluster.New(Start, Objects(Node("a-0"), Pod("w", On("a-0"), CPU("3")), Pod("big", CPU("4")), Node("a-1", Removing(Start.Add(-time.Minute), marked)), Pod("x", On("a-1"), CPU("2"))), groups)
+	p, _ := plan.Decide(s, policy.Default(), plan.Memory{})
+	if len(p.Actions) == 0 {
+		t.Fatal("the plan has no action: the test shows nothing")
+	}
+	a := &Actuator{DryRun: true, Now: func() time.Time { return Start }, Policy: policy.Default()}
+	for i, r := range a.Perform(t.Context(), s, p) {
+		if r.Status != plan.Skipped || r.Message != "dry run" {
+			t.Errorf("%s came back as %+v", plan.KindOf(p.Actions[i]), r)
+		}
+	}
+}
