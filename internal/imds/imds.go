@@ -68,7 +68,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, out any
 	}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		return &Error{Message: fmt.Sprintf("instance metadata at %s does not answer (%v): run on a machine on Azure, or say what it would have told", c.endpoint(), err)}
+		return &Error{Message: fmt.Sprintf("instance metadata at %s does not answer (%v): run on a machine on Azure, or set ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP and a service principal (ARM_TENANT_ID, ARM_CLIENT_ID, ARM_CLIENT_SECRET)", c.endpoint(), err)}
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
