@@ -41,7 +41,10 @@ func (d *decision) judgeGroups() {
 		if st.blocked != nil && st.blocked.Code == reason.GroupNoTemplate {
 			say(GroupHold, *st.blocked)
 		}
-		d.judge(about, outcome, append(because, size)...)
+		if g.Capacity >= 0 { // otherwise the reason why it is unknown stands there already
+			because = append(because, size)
+		}
+		d.judge(about, outcome, because...)
 	}
 }
 
