@@ -50,7 +50,6 @@ type decision struct {
 	budgets   map[string]int32      // disruptions still allowed, by "namespace/name" of the budget, as this cycle consumes them
 	inFlight  int                   // nodes on the ladder
 	drains    int                   // of these, nodes that pods still have to leave
-	unready   int                   // nodes that are neither Ready nor starting
 	unhealthy []reason.Reason       // why nothing may be removed at all, nil when all is well
 }
 

@@ -130,7 +130,7 @@ func (d *decision) tryGroup(st *groupState, pods []*corev1.Pod, refusals *refusa
 		}
 		return o
 	}
-	var undo []func()
+	var undo func() // of the first machine; it takes back all that followed
 	var open []string
 	done := searched{}
 	base := d.totals()
@@ -152,12 +152,14 @@ func (d *decision) tryGroup(st *groupState, pods []*corev1.Pod, refusals *refusa
 				refusals.never(c, st.ID, why)
 				continue
 			}
-			undo = append(undo, drop)
+			if undo == nil {
+				undo = drop
+			}
 			open = append(open, name)
 			o.machines++
 			i = len(open) - 1
 		}
-		undo = append(undo, d.check.Place(p, open[i]))
+		d.check.Place(p, open[i])
 		o.asked += weight(scheduling.Requests(p)) + podWeight
 		if keep != nil {
 			keep(p)
@@ -167,8 +169,8 @@ func (d *decision) tryGroup(st *groupState, pods []*corev1.Pod, refusals *refusa
 		st.adding += o.machines
 		return o
 	}
-	for i := len(undo) - 1; i >= 0; i-- {
-		undo[i]()
+	if undo != nil {
+		undo()
 	}
 	return o
 }

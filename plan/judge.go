@@ -27,14 +27,15 @@ type nodeState struct {
 
 // judgeNodes says of every node whether it could go. Nodes on the ladder and nodes that may step on it are left to climbLadder.
 func (d *decision) judgeNodes() {
+	unready := 0 // nodes that are neither Ready nor starting
 	for _, n := range d.s.Nodes {
 		if !cluster.Ready(n.Object) && !d.starting(n.Object) {
-			d.unready++
+			unready++
 		}
 	}
-	if !d.allowed.Health.Tolerates(d.unready, len(d.s.Nodes)) {
+	if !d.allowed.Health.Tolerates(unready, len(d.s.Nodes)) {
 		d.unhealthy = []reason.Reason{reason.New(reason.UnhealthyCluster, reason.Ref{Kind: reason.KindCluster},
-			"unready", d.unready, "nodes", len(d.s.Nodes), "tolerated", fmt.Sprintf("%d or %g%%", d.allowed.Health.UnreadyCount, d.allowed.Health.UnreadyPercent))}
+			"unready", unready, "nodes", len(d.s.Nodes), "tolerated", fmt.Sprintf("%d or %g%%", d.allowed.Health.UnreadyCount, d.allowed.Health.UnreadyPercent))}
 	}
 	for _, n := range d.s.Nodes {
 		about := reason.Node(n.Name())

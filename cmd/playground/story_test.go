@@ -24,9 +24,6 @@ func shortStory() script {
 
 // TestStory plays the story on the real control plane, shortened, by the code that main runs.
 func TestStory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a control plane")
-	}
 	dir := filepath.Join(t.TempDir(), "playground")
 	var told bytes.Buffer
 	n := newNarrator(&told)

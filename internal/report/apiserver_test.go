@@ -14,9 +14,6 @@ import (
 )
 
 func TestARealAPIServerTakesStatusAndEvents(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a control plane")
-	}
 	c, err := controlplane.Start(t.Context(), controlplane.Options{})
 	if err != nil {
 		t.Fatal(err)
