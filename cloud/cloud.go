@@ -40,9 +40,13 @@ type Kind string
 const (
 	Conflict     Kind = "conflict"     // lost a race: read again and plan again, no back-off
 	Throttled    Kind = "throttled"    // not before RetryAfter
-	Quota        Kind = "quota"        // the account may not have more of this
+	Quota        Kind = "quota"        // the account may not have more of this; Error.Quota has the numbers
 	Allocation   Kind = "allocation"   // the cloud has no such machine to give now
+	Unavailable  Kind = "unavailable"  // the cloud does not offer the size here, or not to this account
+	Network      Kind = "network"      // the network has no room for the machine: a subnet is full
+	Provisioning Kind = "provisioning" // the machine was given and did not come up
 	Unauthorized Kind = "unauthorized" // the identity lacks a right that Message names
+	Denied       Kind = "denied"       // a policy or a lock of the account forbids it
 	NotFound     Kind = "not-found"    // the group or machine does not exist
 	Transient    Kind = "transient"    // try again
 	Invalid      Kind = "invalid"      // a defect of the request: never repeated unchanged
@@ -53,8 +57,9 @@ type Error struct {
 	Kind       Kind
 	Group      cluster.GroupID // "" when it concerns no single group
 	Code       string          // the cloud's own code, or the provider's where the cloud gave none; never empty
-	Message    string          // one sentence that names the thing and, where there is one, the remedy
+	Message    string          // one sentence that names the thing with its size and zone, and, where there is one, the remedy
 	RetryAfter time.Duration   // for Throttled: how long the cloud asked to be left alone
+	Quota      *cluster.Quota  // for Quota: the numbers, nil when the cloud gave none
 }
 
 // Error is the code and the sentence.

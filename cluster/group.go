@@ -30,9 +30,17 @@ type Group struct {
 	PriceUSDPerHour float64 `json:"priceUSDPerHour,omitempty"`
 
 	Instances []*Instance `json:"instances,omitempty"` // sorted by ID; all of them only if Read.Complete
-	Read      Read        `json:"read"`
-	Failure   *Failure    `json:"failure,omitempty"` // the last failure that an accepted operation reported, nil when none or superseded
-	Problem   string      `json:"problem,omitempty"` // why the group cannot be read now, one sentence with the remedy; "" when it can
+
+	// Parked are machines that a removal switched off instead of deleting them, sorted by ID. They are neither in Instances nor in
+	// Capacity; a growth starts them before it makes new ones.
+	Parked []*Instance `json:"parked,omitempty"`
+
+	Options     Options `json:"options,omitzero"`      // settings of its own
+	VolumeLimit int     `json:"volumeLimit,omitempty"` // data disks that one machine can attach, 0 when unknown
+
+	Read    Read     `json:"read"`
+	Failure *Failure `json:"failure,omitempty"` // the last failure that an accepted operation reported, nil when none or superseded
+	Problem string   `json:"problem,omitempty"` // why the group cannot be read now, one sentence with the remedy; "" when it can
 }
 
 // Read is the evidence behind what is known of a group.
@@ -73,12 +81,30 @@ type Instance struct {
 	Node string `json:"-"` // the node it became, "" for none; set by [New]
 }
 
+// Options are settings that a group carries itself; a nil field leaves it to the policy.
+type Options struct {
+	Threshold    *float64       `json:"threshold,omitempty"`    // share of CPU or memory requested at or below which a node is underused
+	GPUThreshold *float64       `json:"gpuThreshold,omitempty"` // the same of GPUs, for nodes that have some
+	Unneeded     *time.Duration `json:"unneeded,omitempty"`     // how long a node must have been idle or underused before it goes
+	Unready      *time.Duration `json:"unready,omitempty"`      // how long a node must have been not Ready before it goes
+}
+
 // Failure is what a cloud said about something it did not do.
 type Failure struct {
 	At      time.Time `json:"at"`
 	Kind    string    `json:"kind"` // the cloud error's kind, such as "quota" or "allocation"
 	Code    string    `json:"code"` // the cloud's own code
 	Message string    `json:"message"`
+	Quota   *Quota    `json:"quota,omitempty"` // of kind "quota": the numbers, nil when the cloud gave none
+}
+
+// Quota is what an account may have of something, in the cloud's own unit, such as cores.
+type Quota struct {
+	Name   string `json:"name"` // as the cloud words it
+	Limit  int    `json:"limit"`
+	Used   int    `json:"used"`
+	Needed int    `json:"needed"` // by the request that was refused
+	Left   int    `json:"left"`   // machines of the group that still fit in; -1 when unknown
 }
 
 // SameProviderID compares provider ids as clouds do: letter case carries no meaning. Two empty ids are not the same.

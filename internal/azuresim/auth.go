@@ -210,7 +210,7 @@ func (q *request) action() string {
 	case "usages":
 		resource = "locations/usages"
 	}
-	action := "Microsoft.Compute/" + resource
+	action := q.route.provider + "/" + resource
 	switch method {
 	case "GET", "LIST":
 		return action + "/read"

@@ -3,17 +3,20 @@ package azuresim
 import (
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // route is a Resource Manager path taken apart. Names keep the caller's case.
 type route struct {
 	kind         string // the method and the resource type, as it is counted: "PATCH virtualMachineScaleSets"
+	provider     string // the namespace that the permission for it is in: "Microsoft.Compute"
 	subscription string
 	group        string // "" in subscription-wide paths
 	location     string
 	set          string
 	instance     string
+	name         string // of a resource of any other type
 	operation    string
 	verb         string // the last segment of a POST, lower case
 	handle       func(*request) answer
@@ -37,7 +40,13 @@ const (
 
 // patterns is the routing table. The first row that fits wins, so that a literal
 // segment stands before {verb}.
-var patterns = []pattern{
+var patterns []pattern
+
+func init() { // handlers look things up in the table themselves
+	patterns = slices.Concat(scaleSetPatterns, locationPatterns)
+}
+
+var scaleSetPatterns = []pattern{
 	{"LIST", wholePath + "/virtualMachineScaleSets", setsType, listScaleSets},
 	{"LIST", groupPath + "/virtualMachineScaleSets", setsType, listScaleSets},
 	{"LIST", wholePath + "/locations/{location}/virtualMachineScaleSets", setsType, listScaleSets},
@@ -52,6 +61,9 @@ var patterns = []pattern{
 	{"DELETE", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines/{instance}", vmsType, deleteInstance},
 	{"GET", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines/{instance}/instanceView", vmsType + "/instanceView", getInstanceView},
 	{"POST", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines/{instance}/{verb}", vmsType, postInstance},
+}
+
+var locationPatterns = []pattern{
 	{"GET", wholePath + "/locations/{location}/operations/{operation}", "operations", getOperation},
 	{"LIST", wholePath + "/locations/{location}/usages", "usages", listUsages},
 }
@@ -74,7 +86,7 @@ func match(r *http.Request) (route, *problem) {
 			wrongMethod = true
 			continue
 		}
-		found.kind = p.method + " " + p.kind
+		found.kind, found.provider = p.method+" "+p.kind, p.provider()
 		if found.verb != "" {
 			found.kind += "/" + found.verb
 		}
@@ -86,6 +98,15 @@ func match(r *http.Request) (route, *problem) {
 	}
 	return route{kind: r.Method + " unknown"}, fail(http.StatusNotFound, "InvalidResourceType",
 		"The resource type could not be found for path '%s'.", r.URL.Path)
+}
+
+// provider is the namespace in the pattern's path.
+func (p pattern) provider() string {
+	if _, after, found := strings.Cut(p.path, "/providers/"); found {
+		namespace, _, _ := strings.Cut(after, "/")
+		return namespace
+	}
+	return "Microsoft.Resources"
 }
 
 // take compares a pattern with path segments and picks out the named ones.
@@ -109,6 +130,8 @@ func (p pattern) take(segments []string) (route, bool) {
 			found.instance = segments[i]
 		case "{operation}":
 			found.operation = segments[i]
+		case "{name}":
+			found.name = segments[i]
 		case "{verb}":
 			found.verb = strings.ToLower(segments[i])
 		default:
