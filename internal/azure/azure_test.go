@@ -15,6 +15,7 @@ import (
 	"sluice.dev/sluice/cloud/cloudtest"
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/azure/config"
 	"sluice.dev/sluice/internal/azuresim"
 )
 
@@ -277,7 +278,7 @@ func TestPlainHTTPIsForLoopbackOnly(t *testing.T) {
 		"http://management.azure.com": false, "http://10.0.0.1": false, "management.azure.com": false, "ftp://127.0.0.1": false,
 	} {
 		_, err := azure.New(context.Background(), azure.Options{
-			Groups: []azure.GroupSpec{{Name: "a", Max: 1}}, Subscription: "s", ResourceGroup: "g", ResourceManagerEndpoint: endpoint,
+			Groups: []azure.GroupSpec{{Name: "a", Max: 1}}, Config: config.Config{Subscription: "s", ResourceGroup: "g"}, ResourceManagerEndpoint: endpoint,
 		})
 		if (err == nil) != allowed {
 			t.Errorf("endpoint %s: error %v, want allowed %t", endpoint, err, allowed)

@@ -12,44 +12,25 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
+	"sluice.dev/sluice/internal/azure/config"
 	"sluice.dev/sluice/internal/imds"
 )
 
-// Identity is who asks Azure. The zero Identity is the machine's system-assigned one.
-type Identity struct {
-	UserAssigned string // client id or resource id of a user-assigned identity
-
-	// A service principal: all three or none.
-	Tenant, Client, Secret string
-}
-
-// String names the identity without its secret.
-func (i Identity) String() string {
-	if i.principal() {
-		return fmt.Sprintf("service principal %s of tenant %s", i.Client, i.Tenant)
-	}
-	return i.selector().String()
-}
-
-func (i Identity) principal() bool { return i.Tenant != "" || i.Client != "" || i.Secret != "" }
-
-func (i Identity) selector() imds.Selector {
-	switch {
-	case strings.Contains(strings.ToLower(i.UserAssigned), "/subscriptions/"):
+func selector(i Identity) imds.Selector {
+	if i.ResourceID() {
 		return imds.Selector{ResourceID: i.UserAssigned}
-	default:
-		return imds.Selector{ClientID: i.UserAssigned}
 	}
+	return imds.Selector{ClientID: i.UserAssigned}
 }
 
-func (i Identity) check() error {
-	if !i.principal() {
+func check(i Identity) error {
+	if !i.Application() {
 		return nil
 	}
 	if i.UserAssigned != "" {
 		return fmt.Errorf("identity: both a user-assigned identity and a service principal are given: give one of them")
 	}
-	for _, f := range []struct{ field, value string }{{"tenant", i.Tenant}, {"client id", i.Client}, {"client secret", i.Secret}} {
+	for _, f := range []struct{ field, value string }{{"tenant", i.Tenant}, {"client id", i.Client}, {"client secret", string(i.Secret)}} {
 		if f.value == "" {
 			return fmt.Errorf("identity: the service principal has no %s: give tenant, client id and client secret, or none of them", f.field)
 		}
@@ -70,7 +51,7 @@ func FromEnvironment(getenv func(string) string) (Options, error) {
 		}
 		return value
 	}
-	o := Options{Subscription: get("ARM_SUBSCRIPTION_ID"), ResourceGroup: get("ARM_RESOURCE_GROUP")}
+	o := Options{Config: config.Config{Subscription: get("ARM_SUBSCRIPTION_ID"), ResourceGroup: get("ARM_RESOURCE_GROUP")}}
 	managed := false
 	if v := get("ARM_USE_MANAGED_IDENTITY_EXTENSION"); v != "" {
 		var err error
@@ -89,16 +70,16 @@ func FromEnvironment(getenv func(string) string) (Options, error) {
 			return Options{}, fmt.Errorf("%s is not set: a service principal needs ARM_TENANT_ID, ARM_CLIENT_ID and ARM_CLIENT_SECRET; for a managed identity set ARM_USE_MANAGED_IDENTITY_EXTENSION=true", v.name)
 		}
 	}
-	o.Identity = Identity{Tenant: tenant, Client: client, Secret: secret}
+	o.Identity = Identity{Tenant: tenant, Client: client, Secret: config.Secret(secret)}
 	return o, nil
 }
 
 // credential is the identity's source of tokens.
 func (o Options) credential() (azcore.TokenCredential, error) {
-	if !o.Identity.principal() {
-		return &managedIdentity{client: &imds.Client{Endpoint: o.MetadataEndpoint, Transport: o.Transport}, who: o.Identity.selector()}, nil
+	if !o.Identity.Application() {
+		return &managedIdentity{client: &imds.Client{Endpoint: o.MetadataEndpoint, Transport: o.Transport}, who: selector(o.Identity)}, nil
 	}
-	c, err := azidentity.NewClientSecretCredential(o.Identity.Tenant, o.Identity.Client, o.Identity.Secret, &azidentity.ClientSecretCredentialOptions{
+	c, err := azidentity.NewClientSecretCredential(o.Identity.Tenant, o.Identity.Client, string(o.Identity.Secret), &azidentity.ClientSecretCredentialOptions{
 		ClientOptions: azcore.ClientOptions{
 			Cloud: o.cloud(), Transport: o.client(), Retry: policy.RetryOptions{MaxRetries: -1, TryTimeout: tryTimeout}, Telemetry: telemetry(),
 		},

@@ -10,6 +10,7 @@ import (
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/azure/config"
 	"sluice.dev/sluice/internal/azuresim"
 )
 
@@ -107,7 +108,7 @@ func TestAServicePrincipalSignsInWithItsSecret(t *testing.T) {
 			o.Subscription, o.ResourceGroup = subscription, resourceGroup
 			o.Transport = server.Client().Transport
 			o.ResourceManagerEndpoint, o.AuthorityHost = server.URL, server.URL
-			o.Identity = azure.Identity{Tenant: tenant, Client: "app", Secret: tc.secret}
+			o.Identity = azure.Identity{Tenant: tenant, Client: "app", Secret: config.Secret(tc.secret)}
 			w.open(o)
 			gs, err := w.Groups(context.Background())
 			if cloud.KindOf(err) != tc.kind {
@@ -131,7 +132,7 @@ func TestAHalfGivenPrincipalIsRefusedAtStart(t *testing.T) {
 		"identity: the service principal has no client secret: give tenant, client id and client secret, or none of them": {Tenant: "t", Client: "c"},
 		"identity: both a user-assigned identity and a service principal are given: give one of them":                     {Tenant: "t", Client: "c", Secret: "s", UserAssigned: "u"},
 	} {
-		_, err := azure.New(context.Background(), azure.Options{Groups: []azure.GroupSpec{{Name: "a"}}, Subscription: "s", ResourceGroup: "g", Identity: id})
+		_, err := azure.New(context.Background(), azure.Options{Groups: []azure.GroupSpec{{Name: "a"}}, Config: config.Config{Subscription: "s", ResourceGroup: "g", Identity: id}})
 		if err == nil || err.Error() != want {
 			t.Errorf("New gives %v, want %s", err, want)
 		}

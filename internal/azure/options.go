@@ -9,20 +9,23 @@ import (
 	"strings"
 	"time"
 
+	"sluice.dev/sluice/internal/azure/config"
 	"sluice.dev/sluice/internal/imds"
 )
 
-// Options say which scale sets are managed and how Azure is reached. The zero value of every field but Groups and Discovery is
-// ready for public Azure from a machine with a managed identity.
+// Options say which scale sets are managed and how Azure is reached. The zero value of every field is ready for a machine of the
+// cluster with a managed identity: what Config leaves open is asked of instance metadata, and groups are found by their tags.
 type Options struct {
+	config.Config // what azure.json and the environment say
+
 	Groups    []GroupSpec // named scale sets; they win over discovery
 	Discovery []Discovery // all of them must match a scale set's tags
 
-	Subscription  string // "" is asked of instance metadata
-	ResourceGroup string // of the scale sets; "" is asked of instance metadata
-	Identity      Identity
+	// ManageAutoscaled and ManageAKS take scale sets that are refused else: those that a platform autoscale setting drives, and those
+	// that AKS owns.
+	ManageAutoscaled, ManageAKS bool
 
-	// The endpoints without a trailing slash; "" means public Azure. Plain http is for simulators: it is allowed for loopback
+	// The endpoints without a trailing slash; "" means those of the cloud. Plain http is for simulators: it is allowed for loopback
 	// hosts only, and for MetadataEndpoint, which is plain by nature.
 	ResourceManagerEndpoint string
 	AuthorityHost           string
@@ -32,10 +35,12 @@ type Options struct {
 	// never asked through a proxy unless Transport does so.
 	Transport http.RoundTripper
 
-	Now      func() time.Time // nil means time.Now
-	CacheTTL time.Duration    // how old a served read may be; 0 means 60 s
-	Log      *slog.Logger     // nil discards
+	Now func() time.Time // nil means time.Now
+	Log *slog.Logger     // nil discards
 }
+
+// Identity is who asks Azure; see [config.Identity].
+type Identity = config.Identity
 
 const (
 	publicManagement = "https://management.azure.com"
@@ -82,7 +87,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return o, o.Identity.check()
+	return o, check(o.Identity)
 }
 
 // checkEndpoint keeps tokens off wires that others can read.

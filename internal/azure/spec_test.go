@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sluice.dev/sluice/internal/azure/config"
 )
 
 func TestParseGroup(t *testing.T) {
@@ -80,18 +82,18 @@ func TestFromEnvironment(t *testing.T) {
 		err  string
 	}{
 		"nothing means the machine's own identity": {nil, Options{}, ""},
-		"where the scale sets are":                 {map[string]string{"ARM_SUBSCRIPTION_ID": " s ", "ARM_RESOURCE_GROUP": "g"}, Options{Subscription: "s", ResourceGroup: "g"}, ""},
+		"where the scale sets are":                 {map[string]string{"ARM_SUBSCRIPTION_ID": " s ", "ARM_RESOURCE_GROUP": "g"}, Options{Config: config.Config{Subscription: "s", ResourceGroup: "g"}}, ""},
 		"a service principal": {
 			map[string]string{"ARM_TENANT_ID": "t", "ARM_CLIENT_ID": "c", "ARM_CLIENT_SECRET": "x"},
-			Options{Identity: Identity{Tenant: "t", Client: "c", Secret: "x"}}, "",
+			Options{Config: config.Config{Identity: Identity{Tenant: "t", Client: "c", Secret: "x"}}}, "",
 		},
 		"AZURE_ names win, blank ones do not": {
 			map[string]string{"ARM_TENANT_ID": "t", "AZURE_TENANT_ID": "t2", "ARM_CLIENT_ID": "c", "AZURE_CLIENT_ID": " ", "ARM_CLIENT_SECRET": "x"},
-			Options{Identity: Identity{Tenant: "t2", Client: "c", Secret: "x"}}, "",
+			Options{Config: config.Config{Identity: Identity{Tenant: "t2", Client: "c", Secret: "x"}}}, "",
 		},
 		"managed identity wins over a secret": {
 			map[string]string{"ARM_USE_MANAGED_IDENTITY_EXTENSION": "true", "ARM_TENANT_ID": "t", "ARM_CLIENT_ID": "c", "ARM_CLIENT_SECRET": "x", "ARM_USER_ASSIGNED_IDENTITY_ID": "u"},
-			Options{Identity: Identity{UserAssigned: "u"}}, "",
+			Options{Config: config.Config{Identity: Identity{UserAssigned: "u"}}}, "",
 		},
 		"a tenant alone is no service principal": {map[string]string{"AZURE_TENANT_ID": "t"}, Options{}, ""},
 		"no tenant":                              {map[string]string{"ARM_CLIENT_ID": "c", "ARM_CLIENT_SECRET": "x"}, Options{}, "ARM_TENANT_ID is not set" + half},
