@@ -16,7 +16,9 @@ func (d *decision) noticeFailures() {
 		for _, f := range d.failuresOf(g) {
 			if f.At.After(m.Noticed) {
 				m.Noticed = f.At
-				m.Backoff = m.Backoff.failed(d.now, f.Code, f.Message, d.allowed)
+				seen := f
+				seen.At = d.now
+				m.Backoff = m.Backoff.failed(seen, g.Capacity, d.allowed)
 				known = true
 			}
 		}
@@ -53,13 +55,18 @@ func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 		return because(reason.New(reason.GroupUnreadable, about, "message", g.Problem))
 	case !g.Usable():
 		return because(reason.New(reason.GroupIncomplete, about))
-	case m.Backoff.Until.After(d.now):
-		d.wake(m.Backoff.Until)
-		return because(reason.New(reason.GroupBackoff, about, "until", m.Backoff.Until.Format(time.RFC3339), "code", m.Backoff.Code, "message", m.Backoff.Message))
+	case m.Backoff.Until.After(d.now) && m.Backoff.Ceiling <= d.believed(d.groups[g.ID]):
+		return because(d.backingOff(g.ID, m.Backoff))
 	case g.Template == nil:
 		return because(reason.New(reason.GroupNoTemplate, about, "size", g.Size, "remedy", g.Remedy))
 	}
 	return nil
+}
+
+// backingOff says until when and why a group does not grow, or not beyond what is left of a quota.
+func (d *decision) backingOff(id cluster.GroupID, b Backoff) reason.Reason {
+	d.wake(b.Until)
+	return reason.New(reason.GroupBackoff, reason.Group(string(id)), "until", b.Until.Format(time.RFC3339), "code", b.Code, "message", b.Message)
 }
 
 // noticeNodeless remembers since when machines have been without a node. It is not their age: a machine that has been a node for

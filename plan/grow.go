@@ -185,6 +185,9 @@ func (d *decision) limit(st *groupState, total totals, extra int) *reason.Reason
 		st.wanted = true
 		return because(reason.New(reason.GroupAtMax, about, "capacity", capacity+st.adding+extra, "max", st.Max))
 	}
+	if b := d.m.Groups[st.ID].Backoff; b.Until.After(d.now) && d.believed(st)+st.adding+extra >= b.Ceiling {
+		return because(d.backingOff(st.ID, b))
+	}
 	total.add(st.Template, extra)
 	if g.MaxNodes > 0 && total.nodes+1 > g.MaxNodes {
 		return because(reason.New(reason.ClusterNodesLimit, about, "nodes", total.nodes, "limit", g.MaxNodes))

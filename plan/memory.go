@@ -33,6 +33,9 @@ type Backoff struct {
 	Last    time.Time     `json:"last"`   // the failure that began it
 	Code    string        `json:"code"`
 	Message string        `json:"message"`
+
+	// Ceiling is a capacity up to which the group may grow meanwhile, as the cloud said how much of a quota is left; 0 for none.
+	Ceiling int `json:"ceiling,omitempty"`
 }
 
 // Status is what became of an action.
@@ -55,6 +58,8 @@ type Result struct {
 	Code       string        `json:"code,omitempty"`       // for Failed: the cloud's own code
 	Message    string        `json:"message,omitempty"`    // one sentence
 	RetryAfter time.Duration `json:"retryAfter,omitempty"` // for Failed: how long the cloud asked to be left alone
+
+	Quota *cluster.Quota `json:"quota,omitempty"` // for Failed of kind "quota": the cloud's numbers
 }
 
 func (m Memory) clone() Memory {
@@ -87,7 +92,7 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			case Accepted:
 				g.Requested, g.Capacity, m.LastGrowth = r.At, a.To, r.At
 			case Failed:
-				g.Backoff = backoffAfter(g.Backoff, r, allowed)
+				g.Backoff = backoffAfter(g.Backoff, a, r, allowed)
 			}
 			m.Groups[a.Group] = g
 		case DeleteInstances:
@@ -116,7 +121,7 @@ const transientPause = 10 * time.Second
 
 // backoffAfter is the back-off after a failed growth. A lost race needs none: the next cycle plans from a new read. A passing
 // fault and a throttle end by themselves and do not lengthen the next back-off.
-func backoffAfter(b Backoff, r Result, allowed *policy.Policy) Backoff {
+func backoffAfter(b Backoff, a SetCapacity, r Result, allowed *policy.Policy) Backoff {
 	switch r.Kind {
 	case "conflict":
 		return b
@@ -126,17 +131,23 @@ func backoffAfter(b Backoff, r Result, allowed *policy.Policy) Backoff {
 		}
 		return b
 	}
-	return b.failed(r.At, r.Code, r.Message, allowed)
+	return b.failed(cluster.Failure{At: r.At, Kind: r.Kind, Code: r.Code, Message: r.Message, Quota: r.Quota}, a.From, allowed)
 }
 
-// failed starts or lengthens the back-off. A failure while one runs keeps its length.
-func (b Backoff) failed(at time.Time, code, message string, allowed *policy.Policy) Backoff {
-	g := allowed.Growth
+// failed starts or lengthens the back-off of a group that had this capacity. A failure while one runs keeps its length. A quota that has
+// some room left lets the group grow by as much.
+func (b Backoff) failed(f cluster.Failure, capacity int, allowed *policy.Policy) Backoff {
+	first, most := allowed.Growth.Backoff(f.Kind)
 	switch {
-	case b.Length == 0 || at.Sub(b.Last) > g.BackoffReset:
-		b.Length = g.BackoffFirst
-	case !at.Before(b.Until):
-		b.Length = min(2*b.Length, g.BackoffMost)
+	case b.Length == 0 || f.At.Sub(b.Last) > allowed.Growth.BackoffReset:
+		b.Length = first
+	case !f.At.Before(b.Until):
+		b.Length = min(2*b.Length, most)
 	}
-	return Backoff{Until: at.Add(b.Length), Length: b.Length, Last: at, Code: code, Message: message}
+	b.Length = min(max(b.Length, first), most)
+	out := Backoff{Until: f.At.Add(b.Length), Length: b.Length, Last: f.At, Code: f.Code, Message: f.Message}
+	if f.Quota != nil && f.Quota.Left > 0 {
+		out.Ceiling = capacity + f.Quota.Left
+	}
+	return out
 }

@@ -174,6 +174,16 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start}}}},
 			want:   []string{"grow b 0 -> 1"}, verdict: map[string]string{"group a": "backoff GroupBackoff GroupSteady"},
 		},
+		"a group in back-off grows by what is left of the quota, and no further": {
+			objects: pods(16), groups: []*cluster.Group{Group("a", 1, 9, Machine("0", "a-0")), Group("b", 0, 5)},
+			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: 3}}}},
+			want:   []string{"grow a 1 -> 3", "grow b 0 -> 1"},
+		},
+		"a group whose quota is used up is passed over": {
+			objects: pods(4), groups: []*cluster.Group{Group("a", 0, 5), Group("b", 0, 5)},
+			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: 0}}}},
+			want:   []string{"grow b 0 -> 1"},
+		},
 		"an unreadable group is not written to": {
 			objects: pods(1), groups: []*cluster.Group{func() *cluster.Group { g := Group("a", 0, 5); g.Problem = "forbidden"; return g }()},
 			want: []string{}, verdict: map[string]string{"pod p00": "stuck NoGroupFits GroupUnreadable", "group a": "hold GroupUnreadable GroupSteady"},

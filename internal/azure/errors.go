@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
@@ -54,7 +56,7 @@ func (a answer) leaves() []answer {
 	return all
 }
 
-// specific is the detail that says most: the first that names quota, allocation or throttling, else the first with a code.
+// specific is the detail that says most: the first that says what cannot be had, else the first with a code.
 func (a answer) specific(status int) answer {
 	best := a
 	for i, l := range a.leaves() {
@@ -62,7 +64,7 @@ func (a answer) specific(status int) answer {
 			continue
 		}
 		switch kindOf(status, l) {
-		case cloud.Quota, cloud.Allocation, cloud.Throttled:
+		case cloud.Quota, cloud.Allocation, cloud.Unavailable, cloud.Network, cloud.Denied, cloud.Throttled:
 			return l
 		}
 		if i == 0 && l.Message != "" {
@@ -82,23 +84,71 @@ func (a answer) ofOneResource() bool {
 	return false
 }
 
+// kinds are the codes that mean one thing whatever the status. The list is that of Azure's documentation and of answers that users of
+// Azure have published.
+var kinds = map[string]cloud.Kind{
+	"QuotaExceeded": cloud.Quota,
+
+	"AllocationFailed":                      cloud.Allocation,
+	"ZonalAllocationFailed":                 cloud.Allocation,
+	"OverconstrainedAllocationRequest":      cloud.Allocation,
+	"OverconstrainedZonalAllocationRequest": cloud.Allocation,
+	"SkuNotAvailable":                       cloud.Unavailable,
+	"NotAvailableForSubscription":           cloud.Unavailable,
+
+	"SubnetIsFull":           cloud.Network,
+	"InsufficientSubnetSize": cloud.Network,
+
+	"OSProvisioningTimedOut":       cloud.Provisioning,
+	"OSProvisioningClientError":    cloud.Provisioning,
+	"OSProvisioningInternalError":  cloud.Provisioning,
+	"VMStartTimedOut":              cloud.Provisioning,
+	"VMExtensionProvisioningError": cloud.Provisioning,
+
+	"RetryableError":                         cloud.Transient,
+	"NetworkingInternalOperationError":       cloud.Transient,
+	"InternalExecutionError":                 cloud.Transient,
+	"InternalServerError":                    cloud.Transient,
+	"InternalOperationError":                 cloud.Transient,
+	"NicReservedForAnotherVm":                cloud.Transient, // for 180 s after its machine was deleted
+	"TooManyRequests":                        cloud.Throttled,
+	"SubscriptionRequestsThrottled":          cloud.Throttled,
+	"ResourceGroupBeingDeleted":              cloud.NotFound,
+	"AuthorizationFailed":                    cloud.Unauthorized,
+	"LinkedAuthorizationFailed":              cloud.Unauthorized,
+	"InvalidAuthenticationTokenTenant":       cloud.Unauthorized,
+	"RequestDisallowedByPolicy":              cloud.Denied,
+	"ScopeLocked":                            cloud.Denied,
+	"PropertyChangeNotAllowed":               cloud.Invalid,
+	"MissingSubscriptionRegistration":        cloud.Invalid,
+	"OperationPreempted":                     cloud.Conflict,
+	"AnotherOperationInProgress":             cloud.Conflict,
+	"AttachDiskWhileBeingDetached":           cloud.Conflict,
+	"DeploymentActiveAndUneditable":          cloud.Conflict,
+	"RetryableErrorDueToAnotherOperation":    cloud.Throttled,
+	"MissingRegistrationForResourceProvider": cloud.Invalid,
+}
+
 // kindOf says what can be done about an answer. A status of 200 is a failed operation's.
 func kindOf(status int, a answer) cloud.Kind {
 	code, text := a.Code, strings.ToLower(a.Message)
-	switch {
-	case code == "QuotaExceeded", strings.Contains(text, "quota") && (code == "OperationNotAllowed" || strings.Contains(text, "exceeding approved")):
+	if strings.Contains(text, "quota") && (code == "OperationNotAllowed" || strings.Contains(text, "exceeding approved")) {
 		return cloud.Quota
-	case status == http.StatusTooManyRequests, code == "TooManyRequests", code == "SubscriptionRequestsThrottled":
+	}
+	if status == http.StatusTooManyRequests {
 		return cloud.Throttled
-	case code == "SkuNotAvailable", strings.Contains(code, "AllocationFailed"), strings.HasPrefix(code, "Overconstrained"),
-		code == "SubnetIsFull", code == "InsufficientSubnetSize":
-		return cloud.Allocation
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, code == "ScopeLocked", strings.HasSuffix(code, "AuthorizationFailed"):
-		return cloud.Unauthorized
-	case code == "MissingSubscriptionRegistration", code == "MissingRegistrationForResourceProvider":
+	}
+	if kind, ok := kinds[code]; ok {
+		return kind
+	}
+	switch {
+	case code == "OperationNotAllowed" && a.Target == "dataDisks":
 		return cloud.Invalid
-	case status == http.StatusConflict, status == http.StatusPreconditionFailed, code == "OperationPreempted",
-		code == "InvalidParameter" && strings.EqualFold(a.Target, "instanceIds"):
+	case code == "InvalidParameter" && strings.EqualFold(a.Target, "instanceIds"):
+		return cloud.Conflict // an instance that is gone by now
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return cloud.Unauthorized
+	case status == http.StatusConflict, status == http.StatusPreconditionFailed:
 		return cloud.Conflict
 	case status == http.StatusNotFound:
 		return cloud.NotFound
@@ -110,25 +160,87 @@ func kindOf(status int, a answer) cloud.Kind {
 }
 
 var (
-	quotaText = regexp.MustCompile(`approved (.+?) quota\b.*?Location: ([^,]+), Current Limit: (\d+), Current Usage: (\d+), Additional Required: (\d+), \(Minimum\) New Limit Required: (\d+)`)
+	quotaText = regexp.MustCompile(`approved (.+?) quota\b.*?(?:Location: ([^,]+), )?Current Limit: (\d+), Current Usage: (\d+), Additional Required: (\d+)`)
 	rightText = regexp.MustCompile(`perform action '([^']+)' over scope '([^']+)'`)
 )
 
+// subject is what an answer is about, in the words of its sentence.
+type subject struct {
+	size     string   // of the group's machines
+	location string   // of the group, such as "westeurope"
+	zones    []string // of the group, such as "1"; none when it is regional
+	spot     bool
+}
+
+// subject is what an answer about the group is about, as far as it was read. Provider.mu is not held.
+func (p *Provider) subject(id cluster.GroupID) subject {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if g := p.groups[key(string(id))]; g != nil {
+		return g.subject()
+	}
+	return subject{}
+}
+
+// subject is the same of one group. Provider.mu is held.
+func (g *group) subject() subject {
+	if g.reading == nil {
+		return subject{}
+	}
+	return subjectOf(g.reading.set)
+}
+
+// subjectOf reads a scale set's model.
+func subjectOf(set *armcompute.VirtualMachineScaleSet) subject {
+	s := subject{size: sizeOf(set), location: val(set.Location)}
+	for _, z := range set.Zones {
+		s.zones = append(s.zones, val(z))
+	}
+	if p := machineProfile(set); p != nil && p.Priority != nil {
+		s.spot = *p.Priority != armcompute.VirtualMachinePriorityTypesRegular
+	}
+	return s
+}
+
+// machine is "spot Standard_D4s_v5 in westeurope, zone 1 or 2," as it stands in a sentence that goes on.
+func (s subject) machine() string {
+	text := cmp.Or(s.size, "such a machine")
+	if s.spot {
+		text = "spot " + text
+	}
+	if s.location != "" {
+		text += " in " + s.location
+	}
+	if len(s.zones) > 0 {
+		text += ", zone " + strings.Join(s.zones, " or ") + ","
+	}
+	return text
+}
+
 // sentence is the answer in words, with the remedy where there is one.
-func (a answer) sentence(kind cloud.Kind) string {
+func (a answer) sentence(kind cloud.Kind, about subject) string {
 	text := strings.TrimSuffix(strings.TrimSpace(a.Message), ".")
 	switch {
 	case kind == cloud.Quota:
-		if m := quotaText.FindStringSubmatch(a.Message); m != nil {
-			return fmt.Sprintf("the quota of %s in %s is %s, %s are in use and %s more are needed: have it raised to at least %s, or use another size", m[1], m[2], m[3], m[4], m[5], m[6])
+		if q := a.quota(0); q != nil {
+			return fmt.Sprintf("the quota of %s%s is %d, %d are in use and %d more are needed: have it raised to at least %d, or use another size",
+				q.Name, a.place(), q.Limit, q.Used, q.Needed, q.Used+q.Needed)
 		}
+	case kind == cloud.Allocation:
+		return fmt.Sprintf("Azure has no %s to give now: let another size, zone or region help out (%s)", about.machine(), cmp.Or(firstSentence(text), "no details"))
+	case kind == cloud.Unavailable:
+		return fmt.Sprintf("Azure does not offer %s to this subscription: use another size or zone, or ask for access (%s)", about.machine(), cmp.Or(firstSentence(text), "no details"))
+	case kind == cloud.Network:
+		return cmp.Or(text, "the subnet is full") + ": enlarge the subnet or lower the group's max"
 	case a.Code == "ScopeLocked":
 		return text + ": remove the management lock"
+	case a.Code == "RequestDisallowedByPolicy":
+		return text + ": have the policy changed, or the scale set's model made to comply"
 	case a.Code == "ResourceGroupNotFound":
 		return text + ": correct the resource group (ARM_RESOURCE_GROUP)"
 	case a.Code == "SubscriptionNotFound":
 		return text + ": correct the subscription (ARM_SUBSCRIPTION_ID), or let the identity see it"
-	case a.Code == "MissingSubscriptionRegistration":
+	case a.Code == "MissingSubscriptionRegistration", a.Code == "MissingRegistrationForResourceProvider":
 		return text + ": register the provider Microsoft.Compute in the subscription"
 	case kind == cloud.Unauthorized:
 		if m := rightText.FindStringSubmatch(a.Message); m != nil {
@@ -139,6 +251,35 @@ func (a answer) sentence(kind cloud.Kind) string {
 		return "Azure gives no reason"
 	}
 	return text
+}
+
+// quota reads the numbers out of a quota message; nil when it has none. Machines is how many the refused request asked for, 0 when
+// that is unknown.
+func (a answer) quota(machines int) *cluster.Quota {
+	m := quotaText.FindStringSubmatch(a.Message)
+	if m == nil {
+		return nil
+	}
+	q := &cluster.Quota{Name: m[1], Left: -1}
+	for i, field := range []*int{&q.Limit, &q.Used, &q.Needed} {
+		n, err := strconv.Atoi(m[i+3])
+		if err != nil {
+			return nil // more digits than a number has
+		}
+		*field = n
+	}
+	if machines > 0 && q.Needed > 0 {
+		q.Left = max(0, q.Limit-q.Used) * machines / q.Needed
+	}
+	return q
+}
+
+// place is " in westeurope" when a quota message says so.
+func (a answer) place() string {
+	if m := quotaText.FindStringSubmatch(a.Message); m != nil && m[2] != "" {
+		return " in " + m[2]
+	}
+	return ""
 }
 
 // wrap makes err the contract's error. Doing is what was tried, such as "resize agents to 5". The code is Azure's, or one of sluice's own
@@ -171,7 +312,14 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 	case errors.As(err, &refused):
 		a, status := answerOf(refused)
 		e.Kind, e.Code = kindOf(status, a), cmp.Or(a.Code, fmt.Sprintf("Status%d", status))
-		e.Message = a.sentence(e.Kind)
+		about := p.subject(group)
+		if e.Kind == cloud.Unavailable && about.spot {
+			e.Kind = cloud.Allocation // spot capacity comes and goes
+		}
+		e.Message = a.sentence(e.Kind, about)
+		if e.Kind == cloud.Quota {
+			e.Quota = a.quota(0)
+		}
 		if e.Kind == cloud.Throttled {
 			e.RetryAfter = defaultRetryAfter
 			if refused.RawResponse != nil {
@@ -203,10 +351,24 @@ func answerOf(err *azcore.ResponseError) (answer, int) {
 	return a, err.StatusCode
 }
 
-// failure is what an operation's or a machine's answer leaves on record, under the code unnamed when Azure gives none.
-func (a answer) failure(at time.Time, status int, unnamed string) *cluster.Failure {
+// failure is what an operation's or a machine's answer leaves on record, under the code unnamed when Azure gives none. Machines is how
+// many the operation was to make, 0 when that is unknown.
+func (a answer) failure(at time.Time, status int, unnamed string, about subject, machines int) *cluster.Failure {
 	kind := kindOf(status, a)
-	return &cluster.Failure{At: at, Kind: string(kind), Code: cmp.Or(a.Code, unnamed), Message: a.sentence(kind)}
+	if kind == cloud.Unavailable && about.spot {
+		kind = cloud.Allocation
+	}
+	f := &cluster.Failure{At: at, Kind: string(kind), Code: cmp.Or(a.Code, unnamed), Message: a.sentence(kind, about)}
+	if kind == cloud.Quota {
+		f.Quota = a.quota(machines)
+	}
+	return f
+}
+
+// firstSentence is what comes before the first full stop that ends a sentence.
+func firstSentence(s string) string {
+	s, _, _ = strings.Cut(firstLine(s), ". ")
+	return strings.TrimSuffix(s, ".")
 }
 
 func firstLine(s string) string {

@@ -136,7 +136,7 @@ func TestAFailedOperationIsToldInTheCycleThatSeesIt(t *testing.T) {
 	w.pass(30 * time.Second)
 	g := w.groups()["agents"]
 	if g.Failure == nil || g.Failure.Kind != string(cloud.Allocation) || g.Failure.Code != "ZonalAllocationFailed" ||
-		!strings.HasPrefix(g.Failure.Message, "resize agents to 3: Allocation failed") {
+		!strings.HasPrefix(g.Failure.Message, "resize agents to 3: Azure has no Standard_D4s_v5 in westeurope to give now") {
 		t.Errorf("failure is %+v, want the allocation failure of the resize", g.Failure)
 	}
 	if g.Capacity != 3 || len(g.Instances) != 3 {

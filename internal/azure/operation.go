@@ -26,6 +26,7 @@ type Operation struct {
 	Group    cluster.GroupID
 	Action   string    // such as "resize agents to 5"
 	Capacity int       // that a growth asked for; 0 for a deletion
+	Machines int       // that it is to make or to delete
 	Accepted time.Time // UTC
 	Token    string    // resumes the watch after a restart: the SDK's resume token
 }
@@ -206,12 +207,13 @@ func (p *Provider) finish(ctx context.Context, o *operation, last *http.Response
 	if worst.Code == "" {
 		worst.Code = refused.ErrorCode
 	}
-	g.failure = worst.failure(at, status, "OperationFailed")
+	about := g.subject()
+	g.failure = worst.failure(at, status, "OperationFailed", about, o.Machines)
 	g.failure.Message = o.Action + ": " + g.failure.Message
 	g.blameID = map[string]*cluster.Failure{}
 	for _, l := range told.leaves() {
 		if l.Target != "" {
-			g.blameID[l.Target] = l.failure(at, status, "OperationFailed")
+			g.blameID[l.Target] = l.failure(at, status, "OperationFailed", about, o.Machines)
 		}
 	}
 	p.options.Log.Info("operation failed", "group", o.Group, "action", o.Action, "code", g.failure.Code, "err", g.failure.Message)

@@ -101,13 +101,13 @@ func instance(id cluster.GroupID, set *armcompute.VirtualMachineScaleSet, vm *ar
 	case p.InstanceView != nil && p.InstanceView.PlatformFaultDomain != nil:
 		in.Zone = strconv.Itoa(int(*p.InstanceView.PlatformFaultDomain))
 	}
-	in.State, in.Failure = state(p, at)
+	in.State, in.Failure = state(p, at, subjectOf(set))
 	return in, nil
 }
 
 // state reads provisioning and power state. A machine that runs and whose last change failed for a reason other than its start, such
 // as a disk that did not attach, is running.
-func state(p *armcompute.VirtualMachineScaleSetVMProperties, at time.Time) (cluster.State, *cluster.Failure) {
+func state(p *armcompute.VirtualMachineScaleSetVMProperties, at time.Time, about subject) (cluster.State, *cluster.Failure) {
 	power, why, when := "", answer{}, at
 	if p.InstanceView != nil {
 		for _, s := range p.InstanceView.Statuses {
@@ -131,7 +131,7 @@ func state(p *armcompute.VirtualMachineScaleSetVMProperties, at time.Time) (clus
 	case provisioning == "Deleting":
 		return cluster.StateDeleting, nil
 	case provisioning == "Failed" && (power != "running" || why.ofStart()):
-		return cluster.StateFailed, why.failure(when, 0, "ProvisioningFailed")
+		return cluster.StateFailed, why.failure(when, 0, "ProvisioningFailed", about, 0)
 	case power == "stopped", power == "stopping", power == "deallocated", power == "deallocating":
 		return cluster.StateStopped, nil
 	case provisioning == "Creating", provisioning == "Updating" && power == "starting":
@@ -148,8 +148,11 @@ func (a answer) ofStart() bool {
 			return true
 		}
 	}
-	kind := kindOf(0, a)
-	return a.Code == "" || kind == cloud.Quota || kind == cloud.Allocation
+	switch kindOf(0, a) {
+	case cloud.Quota, cloud.Allocation, cloud.Unavailable, cloud.Network, cloud.Provisioning:
+		return true
+	}
+	return a.Code == ""
 }
 
 // providerID is the machine's id as cloud-provider-azure writes it on nodes: the resource group, and nothing else, in lower case.

@@ -41,9 +41,9 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 		armcompute.VirtualMachineScaleSetUpdate{SKU: &armcompute.SKU{Capacity: new(int64(n))}},
 		&armcompute.VirtualMachineScaleSetsClientBeginUpdateOptions{IfMatch: new(g.Read.Version)})
 	if err != nil {
-		return p.refused(own, doing, err)
+		return p.refusedGrowth(own, doing, n-g.Capacity, err)
 	}
-	o := &operation{Operation: Operation{Group: own.id, Action: doing, Capacity: n}, poller: poller}
+	o := &operation{Operation: Operation{Group: own.id, Action: doing, Capacity: n, Machines: n - g.Capacity}, poller: poller}
 	o.Token, _ = poller.ResumeToken() // an operation that has ended already has none
 	o.result = func(ctx context.Context) error {
 		_, err := poller.Result(ctx)
@@ -89,7 +89,7 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 	if err != nil {
 		return p.refused(own, doing, err)
 	}
-	o := &operation{Operation: Operation{Group: own.id, Action: doing}, poller: poller, deletes: true}
+	o := &operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(ids)}, poller: poller, deletes: true}
 	o.Token, _ = poller.ResumeToken() // an operation that has ended already has none
 	o.result = func(ctx context.Context) error {
 		_, err := poller.Result(ctx)
@@ -160,6 +160,16 @@ func (p *Provider) deletes(id cluster.GroupID) bool {
 		}
 	}
 	return false
+}
+
+// refusedGrowth is a growth by so many machines that was not accepted: of a quota it says how many would be.
+func (p *Provider) refusedGrowth(g *group, doing string, machines int, err error) error {
+	refusal := p.refused(g, doing, err)
+	var e *cloud.Error
+	if errors.As(refusal, &e) && e.Quota != nil && e.Quota.Needed > 0 {
+		e.Quota.Left = max(0, e.Quota.Limit-e.Quota.Used) * machines / e.Quota.Needed
+	}
+	return refusal
 }
 
 // refused is a write that was not accepted, or whose answer was lost. Where the scale set may have changed it is read again.
