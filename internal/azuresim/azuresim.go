@@ -74,10 +74,19 @@ type Server struct {
 	// runs faster than the one the client's token cache goes by.
 	AnyToken bool
 
+	// TenantID is the directory that the subscriptions trust: machines' own
+	// identities are of it, and Resource Manager refuses tokens of others. "": every
+	// subscription's machines have a tenant of their own, and all are trusted.
+	TenantID string
+
+	// RoleDelay is the time from the creation of a role assignment until it acts.
+	RoleDelay time.Duration
+
 	mu         sync.Mutex
 	sets       []*scaleSet // sorted by lower-case id
 	machines   []*machine  // standalone machines, sorted by lower-case id
 	principals []*principal
+	rights     rights
 	operations map[string]*operation // by id
 	faults     []*Fault
 	buckets    map[string]*bucket

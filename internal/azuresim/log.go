@@ -12,14 +12,16 @@ import (
 type Request struct {
 	Time            time.Time
 	Method          string
-	Path            string // without the query, in the caller's case
-	Kind            string // as Counters counts it
-	ScaleSet        string // in the caller's case; "" when it is about none
-	Status          int    // 499: the request was lost before it was acted upon
-	Code            string // the error's, "" for none
-	RequestID       string // x-ms-request-id of the answer
-	ClientRequestID string // x-ms-client-request-id of the request
-	Principal       string // the caller's client id; "" when unknown
+	Path            string   // without the query, in the caller's case
+	Kind            string   // as Counters counts it
+	ScaleSet        string   // in the caller's case; "" when it is about none
+	Status          int      // 499: the request was lost before it was acted upon
+	Code            string   // the error's, "" for none
+	RequestID       string   // x-ms-request-id of the answer
+	ClientRequestID string   // x-ms-client-request-id of the request
+	Principal       string   // the caller's client id; "" when unknown
+	Action          string   // the permission it needed; "": none, or not a path of Resource Manager
+	Linked          []Linked // the permissions a write needed at other resources
 	IfMatch         string
 	Capacity        *int64   // what the body asked for; nil: nothing
 	InstanceIDs     []string // what the body or the path named
@@ -78,7 +80,8 @@ func (q *request) record(a answer, id string) Request {
 		Time: q.now, Method: q.http.Method, Path: q.http.URL.Path, Kind: q.route.kind, ScaleSet: q.route.set,
 		Status: a.status, Code: a.errorCode(), RequestID: id,
 		ClientRequestID: q.http.Header.Get("X-Ms-Client-Request-Id"),
-		IfMatch:         q.http.Header.Get("If-Match"),
+		Action:          q.route.action, Linked: q.linked,
+		IfMatch: q.http.Header.Get("If-Match"),
 	}
 	r.Capacity, r.InstanceIDs = q.asked()
 	if q.principal != nil {

@@ -21,6 +21,7 @@ type request struct {
 	body   []byte
 
 	route     route
+	linked    []Linked    // what a write needs elsewhere
 	principal *principal  // who asks; nil until known, and for the authority
 	fault     Fault       // what goes wrong; the zero value: nothing
 	remaining [][2]string // headers that say what is left in the buckets

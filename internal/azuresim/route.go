@@ -10,7 +10,8 @@ import (
 // route is a Resource Manager path taken apart. Names keep the caller's case.
 type route struct {
 	kind         string // the method and the resource type, as it is counted: "PATCH virtualMachineScaleSets"
-	provider     string // the namespace that the permission for it is in: "Microsoft.Compute"
+	action       string // the permission it needs; "": none
+	scope        string // what the permission is checked over
 	subscription string
 	group        string // "" in subscription-wide paths
 	location     string
@@ -23,7 +24,7 @@ type route struct {
 }
 
 // pattern is one row of the routing table: a path whose segments are literal,
-// compared ignoring case, or {named}.
+// compared ignoring case, {named}, or {any}.
 type pattern struct {
 	method string
 	path   string
@@ -43,7 +44,7 @@ const (
 var patterns []pattern
 
 func init() { // handlers look things up in the table themselves
-	patterns = slices.Concat(scaleSetPatterns, locationPatterns)
+	patterns = slices.Concat(scaleSetPatterns, locationPatterns, rightsPatterns)
 }
 
 var scaleSetPatterns = []pattern{
@@ -86,10 +87,11 @@ func match(r *http.Request) (route, *problem) {
 			wrongMethod = true
 			continue
 		}
-		found.kind, found.provider = p.method+" "+p.kind, p.provider()
+		found.kind = p.method + " " + p.kind
 		if found.verb != "" {
 			found.kind += "/" + found.verb
 		}
+		found.action, found.scope = p.action(found.verb), p.scope(segments)
 		found.handle = p.handle
 		return found, nil
 	}
@@ -98,15 +100,6 @@ func match(r *http.Request) (route, *problem) {
 	}
 	return route{kind: r.Method + " unknown"}, fail(http.StatusNotFound, "InvalidResourceType",
 		"The resource type could not be found for path '%s'.", r.URL.Path)
-}
-
-// provider is the namespace in the pattern's path.
-func (p pattern) provider() string {
-	if _, after, found := strings.Cut(p.path, "/providers/"); found {
-		namespace, _, _ := strings.Cut(after, "/")
-		return namespace
-	}
-	return "Microsoft.Resources"
 }
 
 // take compares a pattern with path segments and picks out the named ones.
@@ -132,6 +125,7 @@ func (p pattern) take(segments []string) (route, bool) {
 			found.operation = segments[i]
 		case "{name}":
 			found.name = segments[i]
+		case "{any}":
 		case "{verb}":
 			found.verb = strings.ToLower(segments[i])
 		default:
@@ -166,7 +160,7 @@ func (q *request) answer() answer {
 	if p != nil {
 		return p.answer()
 	}
-	for _, check := range []func() *problem{q.checkVersion, q.authenticate, q.authorize, q.checkScope, q.throttle} {
+	for _, check := range []func() *problem{q.checkVersion, q.authenticate, q.authorize, q.checkScope, q.checkLocks, q.throttle} {
 		if p := check(); p != nil {
 			return q.decorate(p.answer())
 		}

@@ -1,0 +1,119 @@
+package azuresim
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// action is the permission that a request to a row of the routing table needs:
+// the literal segments behind the provider's namespace, and what the method does.
+// Without a provider the namespace is Microsoft.Resources. It is "" where no
+// permission is asked for: outside subscriptions, where answers are cut to what
+// the caller may see, and for the caller's own permissions.
+func (p pattern) action(verb string) string {
+	if !strings.HasPrefix(p.path, "/subscriptions/") || strings.HasSuffix(p.path, "/permissions") {
+		return ""
+	}
+	path, namespace := p.path[1:], "Microsoft.Resources"
+	if at := strings.LastIndex(p.path, "/providers/"); at >= 0 && !strings.HasPrefix(p.path[at+len("/providers/"):], "{") {
+		namespace, path, _ = strings.Cut(p.path[at+len("/providers/"):], "/")
+	}
+	action := namespace
+	for _, segment := range strings.Split(path, "/") {
+		if !strings.HasPrefix(segment, "{") {
+			action += "/" + segment
+		}
+	}
+	switch action { // the same read, by another path
+	case "Microsoft.Compute/locations/" + setsType, "Microsoft.Compute/locations/virtualMachines":
+		action = strings.Replace(action, "/locations", "", 1)
+	}
+	if verb != "" {
+		action += "/" + verb
+	}
+	switch p.method {
+	case "LIST", http.MethodGet, http.MethodHead:
+		return action + "/read"
+	case http.MethodPut, http.MethodPatch:
+		return action + "/write"
+	case http.MethodDelete:
+		return action + "/delete"
+	}
+	return action + "/action"
+}
+
+// scope is what the permission is checked over: the resource in the path, or what
+// a collection or an action belongs to.
+func (p pattern) scope(segments []string) string {
+	last := p.path[strings.LastIndexByte(p.path, '/')+1:]
+	if last == "{verb}" || !strings.HasPrefix(last, "{") && last != "resourceGroups" {
+		segments = segments[:len(segments)-1]
+	}
+	at := slices.IndexFunc(segments, func(s string) bool { return strings.EqualFold(s, "Microsoft.Authorization") })
+	switch {
+	case at > 0: // an assignment, a definition and a lock are about what they are attached to
+		segments = segments[:at-1]
+	case len(segments) == 4 && strings.EqualFold(segments[2], "providers"):
+		segments = segments[:2]
+	}
+	return "/" + strings.Join(segments, "/")
+}
+
+// allows reports whether a principal may do something at a scope: it is not
+// denied, and either it never had a role, or one that acts grants it.
+func (s *Server) allows(p *principal, action, scope string, now time.Time) bool {
+	for _, d := range p.denied {
+		if wildcard(d, action) {
+			return false
+		}
+	}
+	if !s.rights.governed[strings.ToLower(p.objectID)] {
+		return true
+	}
+	for _, a := range s.rolesOf(p, scope, now) {
+		if a.role.grants(action) {
+			return true
+		}
+	}
+	return false
+}
+
+// rolesOf are the assignments of a principal that act at a scope.
+func (s *Server) rolesOf(p *principal, scope string, now time.Time) []*assignment {
+	var acting []*assignment
+	for _, a := range s.rights.assignments {
+		if strings.EqualFold(a.principal, p.objectID) && within(scope, a.scope) && !now.Before(a.created.Add(s.RoleDelay)) {
+			acting = append(acting, a)
+		}
+	}
+	return acting
+}
+
+// authorize holds the request's action, and those that its body links to, against
+// what its principal may do.
+func (q *request) authorize() *problem {
+	q.linked = q.links()
+	if q.principal == nil || q.route.action == "" {
+		return nil
+	}
+	p := q.principal
+	if !q.server.allows(p, q.route.action, q.route.scope, q.now) {
+		return fail(http.StatusForbidden, "AuthorizationFailed",
+			"The client '%s' with object id '%s' does not have authorization to perform action '%s' over scope '%s' or the scope is invalid. If access was recently granted, please refresh your credentials.",
+			p.clientID, p.objectID, q.route.action, q.route.scope)
+	}
+	var actions, scopes []string
+	for _, l := range q.linked {
+		if !q.server.allows(p, l.Action, l.Scope, q.now) {
+			actions, scopes = append(actions, l.Action), append(scopes, l.Scope)
+		}
+	}
+	if len(actions) == 0 {
+		return nil
+	}
+	return fail(http.StatusForbidden, "LinkedAuthorizationFailed",
+		"The client '%s' with object id '%s' has permission to perform action '%s' on scope '%s'; however, it does not have permission to perform action(s) '%s' on the linked scope(s) '%s' (respectively) or the linked scope(s) are invalid.",
+		p.clientID, p.objectID, q.route.action, q.route.scope, strings.Join(actions, "','"), strings.Join(scopes, "','"))
+}
