@@ -15,8 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
-
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/imds"
@@ -24,9 +22,8 @@ import (
 
 // Provider is the node groups that [Options] name. It is safe for concurrent use.
 type Provider struct {
-	options  Options
-	sets     *armcompute.VirtualMachineScaleSetsClient
-	machines *armcompute.VirtualMachineScaleSetVMsClient
+	options Options
+	source  source
 
 	refreshing sync.Mutex // held by the one caller of Groups that asks Azure
 
@@ -85,13 +82,13 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 		o.Log.Info("discovered from instance metadata", "subscription", o.Subscription, "resourceGroup", o.ResourceGroup, "location", self.Location)
 	}
 	gate := &gate{now: o.Now, until: map[string]time.Time{}}
-	sets, machines, err := o.clients(gate)
+	factory, err := o.clients(gate)
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{options: o, sets: sets, machines: machines, groups: map[string]*group{}, warned: map[string]string{}}
+	p := &Provider{options: o, source: newScaleSets(o.ResourceGroup, factory), groups: map[string]*group{}, warned: map[string]string{}}
 	for _, g := range o.Groups {
-		p.groups[key(g.Name)] = &group{id: cluster.GroupID(g.Name), name: g.Name, min: g.Min, max: g.Max}
+		p.groups[key(g.Name)] = &group{id: cluster.GroupID(g.Name), noun: p.source.noun(), name: g.Name, min: g.Min, max: g.Max}
 	}
 	return p, nil
 }
@@ -144,7 +141,7 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 	case out.Problem != "":
 		return nil, &cloud.Error{Kind: cloud.Invalid, Group: id, Code: "NotManageable", Message: out.Problem}
 	case g.reading == nil: // a write came in between, and its answer said nothing
-		return nil, &cloud.Error{Kind: cloud.Conflict, Group: id, Code: "WriteInBetween", Message: fmt.Sprintf("read scale set %q: it was written to meanwhile", name)}
+		return nil, &cloud.Error{Kind: cloud.Conflict, Group: id, Code: "WriteInBetween", Message: fmt.Sprintf("read %s: it was written to meanwhile", g)}
 	case g.reading.doubt != nil:
 		doubt := *g.reading.doubt // the caller's own
 		return nil, &doubt

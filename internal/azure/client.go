@@ -37,16 +37,16 @@ func (o Options) client() *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// clients are the SDK's clients for scale sets and their machines. Nothing in them retries or waits, but for one repetition of a
-// request whose token had ended.
-func (o Options) clients(gate *gate) (*armcompute.VirtualMachineScaleSetsClient, *armcompute.VirtualMachineScaleSetVMsClient, error) {
+// clients makes the SDK's clients, with one pipeline and so one cache of tokens for all of them. Nothing in them retries or waits, but
+// for one repetition of a request whose token had ended.
+func (o Options) clients(gate *gate) (*armcompute.ClientFactory, error) {
 	cred, err := o.credential()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	u, err := url.Parse(o.ResourceManagerEndpoint)
 	if err != nil {
-		return nil, nil, fmt.Errorf("resource manager endpoint %q: %w", o.ResourceManagerEndpoint, err)
+		return nil, fmt.Errorf("resource manager endpoint %q: %w", o.ResourceManagerEndpoint, err)
 	}
 	options := &arm.ClientOptions{
 		DisableRPRegistration: true,
@@ -59,11 +59,11 @@ func (o Options) clients(gate *gate) (*armcompute.VirtualMachineScaleSetsClient,
 			InsecureAllowCredentialWithHTTP: u.Scheme == "http", // a loopback host: withDefaults saw to it
 		},
 	}
-	factory, err := armcompute.NewClientFactory(o.Subscription, cred, options) // one pipeline, and so one cache of tokens, for both
+	factory, err := armcompute.NewClientFactory(o.Subscription, cred, options)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a Resource Manager client: %w", err)
+		return nil, fmt.Errorf("make a Resource Manager client: %w", err)
 	}
-	return factory.NewVirtualMachineScaleSetsClient(), factory.NewVirtualMachineScaleSetVMsClient(), nil
+	return factory, nil
 }
 
 // onlyHost refuses to follow a page or operation link away from Resource Manager: the token would go along.

@@ -2,10 +2,7 @@ package azure
 
 import (
 	"fmt"
-	"strings"
 	"time"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 
 	"sluice.dev/sluice/cloud"
 )
@@ -22,7 +19,7 @@ const doubtEvery = 5 * time.Second
 // doubt says why the reading is not complete; nil when it is.
 func (g *group) doubt(r *reading) *cloud.Error {
 	e := &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: "ListIncomplete"}
-	capacity, staying := r.capacity(), r.staying()
+	capacity, staying := r.model.capacity, r.staying()
 	switch {
 	case capacity < 0:
 		e.Code, e.Message = "CapacityUnknown", "Azure does not say its capacity"
@@ -35,7 +32,7 @@ func (g *group) doubt(r *reading) *cloud.Error {
 		}
 		e.Message = fmt.Sprintf("Azure lists machine %s no more, which sluice did not delete: it is read again until two lists agree", lacks)
 	}
-	e.Message = fmt.Sprintf("read scale set %q: %s", g.name, e.Message)
+	e.Message = fmt.Sprintf("read %s: %s", g, e.Message)
 	return e
 }
 
@@ -45,9 +42,9 @@ func (g *group) lacks(r *reading) string {
 		return ""
 	}
 	listed := r.identities()
-	for _, vm := range g.good.machines {
-		if vm != nil && !leaving(vm) && !listed[identity(vm)] && !g.removed[uidOf(vm)] {
-			return val(vm.InstanceID)
+	for _, m := range g.good.machines {
+		if !m.leaving() && !listed[m.identity()] && !g.removed[m.uid] {
+			return m.id
 		}
 	}
 	return ""
@@ -58,20 +55,12 @@ func (g *group) pace(longest time.Duration) time.Duration {
 	return min(longest, doubtEvery<<min(g.doubts-1, 8))
 }
 
-// capacity is how many machines Azure wants; -1 when it does not say.
-func (r *reading) capacity() int {
-	if r.set.SKU == nil || r.set.SKU.Capacity == nil || *r.set.SKU.Capacity < 0 {
-		return -1
-	}
-	return int(*r.set.SKU.Capacity)
-}
-
 // staying counts the listed machines that are not being deleted, each once.
 func (r *reading) staying() int {
 	seen := map[string]bool{}
-	for _, vm := range r.machines {
-		if vm != nil && !leaving(vm) {
-			seen[identity(vm)] = true
+	for _, m := range r.machines {
+		if !m.leaving() {
+			seen[m.identity()] = true
 		}
 	}
 	return len(seen)
@@ -80,10 +69,8 @@ func (r *reading) staying() int {
 // identities are the listed machines, whatever they do.
 func (r *reading) identities() map[string]bool {
 	all := map[string]bool{}
-	for _, vm := range r.machines {
-		if vm != nil {
-			all[identity(vm)] = true
-		}
+	for _, m := range r.machines {
+		all[m.identity()] = true
 	}
 	return all
 }
@@ -100,21 +87,4 @@ func (r *reading) sameMachines(other *reading) bool {
 		}
 	}
 	return len(mine) == len(theirs)
-}
-
-// identity tells machines apart, also those that get the id of a deleted one.
-func identity(vm *armcompute.VirtualMachineScaleSetVM) string {
-	return strings.ToLower(val(vm.InstanceID)) + "/" + uidOf(vm)
-}
-
-func uidOf(vm *armcompute.VirtualMachineScaleSetVM) string {
-	if vm.Properties == nil {
-		return ""
-	}
-	return strings.ToLower(val(vm.Properties.VMID))
-}
-
-// leaving says whether Azure is deleting the machine.
-func leaving(vm *armcompute.VirtualMachineScaleSetVM) bool {
-	return vm.Properties != nil && val(vm.Properties.ProvisioningState) == "Deleting"
 }

@@ -19,7 +19,7 @@ func list(minute *int, capacity int64, machines string) *reading {
 	if capacity >= -1 {
 		set.SKU.Capacity = new(capacity)
 	}
-	r := &reading{set: set, at: time.Date(2026, 3, 2, 9, *minute, 0, 0, time.UTC)}
+	r := &reading{model: (&scaleSets{}).translate(set), at: time.Date(2026, 3, 2, 9, *minute, 0, 0, time.UTC)}
 	for _, word := range strings.Fields(machines) {
 		id, state, other := strings.Cut(word, ":")
 		if !other {
@@ -29,9 +29,9 @@ func list(minute *int, capacity int64, machines string) *reading {
 		if !reused {
 			uid = id
 		}
-		vm := machine(id, uid)
-		vm.Properties.ProvisioningState = new(state)
-		r.machines = append(r.machines, vm)
+		m := vm(id, uid)
+		m.state, _ = condition{provisioning: state}.state(subject{})
+		r.machines = append(r.machines, m)
 	}
 	return r
 }

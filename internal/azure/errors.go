@@ -14,7 +14,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
-	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
@@ -187,19 +186,12 @@ func (g *group) subject() subject {
 	if g.reading == nil {
 		return subject{}
 	}
-	return subjectOf(g.reading.set)
+	return g.reading.model.subject()
 }
 
-// subjectOf reads a scale set's model.
-func subjectOf(set *armcompute.VirtualMachineScaleSet) subject {
-	s := subject{size: sizeOf(set), location: val(set.Location)}
-	for _, z := range set.Zones {
-		s.zones = append(s.zones, val(z))
-	}
-	if p := machineProfile(set); p != nil && p.Priority != nil {
-		s.spot = *p.Priority != armcompute.VirtualMachinePriorityTypesRegular
-	}
-	return s
+// subject is what an answer about the group or one of its machines is about.
+func (m *model) subject() subject {
+	return subject{size: m.size, location: m.location, zones: m.zones, spot: m.spot}
 }
 
 // machine is "spot Standard_D4s_v5 in westeurope, zone 1 or 2," as it stands in a sentence that goes on.

@@ -269,3 +269,18 @@ func (w *world) delete(id cluster.InstanceID) error {
 	w.must(err)
 	return w.DeleteInstances(context.Background(), g, []cluster.Machine{g.Instance(id).Machine()})
 }
+
+func TestAWriteNeedsAReadOfThisProcess(t *testing.T) {
+	w := newWorld(t, set("agents", 2))
+	read := w.open(w.options("0:9:agents")).groups()["agents"]
+	w.open(w.options("0:9:agents")) // as after a restart
+	ctx := context.Background()
+	for doing, err := range map[string]error{
+		"growth":   w.SetCapacity(ctx, read, 3),
+		"deletion": w.DeleteInstances(ctx, read, []cluster.Machine{read.Instances[0].Machine()}),
+	} {
+		if e := errorOf(t, err); e.Kind != cloud.Conflict || e.Code != "NotRead" {
+			t.Errorf("%s of a group that was never read gives %+v, want a conflict", doing, e)
+		}
+	}
+}

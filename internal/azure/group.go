@@ -1,21 +1,21 @@
 package azure
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
-
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 )
 
-// group is what is remembered of one scale set. Provider.mu guards it.
+// group is what is remembered of one node group, of whatever kind. Provider.mu guards it.
 type group struct {
 	id         cluster.GroupID
-	name       string // of the scale set, as Azure or the flag spells it
+	noun       string // what Azure calls such a group: [source.noun]
+	name       string // as Azure or the flag spells it
 	min, max   int
 	discovered bool
 
@@ -50,6 +50,9 @@ const (
 	all          // the model and the list
 )
 
+// String is the group in a sentence, such as: scale set "agents".
+func (g *group) String() string { return fmt.Sprintf("%s %q", g.noun, g.name) }
+
 // key is how groups are found: letter case means nothing to Azure.
 func key(name string) string { return strings.ToLower(name) }
 
@@ -60,11 +63,11 @@ func (g *group) take(r *reading) *cloud.Error {
 	blame := g.attribute(r)
 	view, err := r.view(g.id, blame, g.removed)
 	if err != nil {
-		return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unreadable, Message: fmt.Sprintf("read scale set %q: %v", g.name, err)}
+		return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unreadable, Message: fmt.Sprintf("read %s: %v", g, err)}
 	}
 	at, blameID := r.at, map[string]*cluster.Failure(nil)
 	switch doubt := g.doubt(r); {
-	case unfit(r.set) != "":
+	case r.model.unfit != "":
 		g.good, g.doubted = nil, nil
 	case doubt == nil:
 		g.good, g.doubted = r, nil
@@ -73,10 +76,10 @@ func (g *group) take(r *reading) *cloud.Error {
 	default:
 		g.doubted, r.doubt = r, doubt
 		if g.good != nil {
-			r = &reading{set: r.set, machines: g.good.machines, at: g.good.at, doubt: doubt}
+			r = &reading{model: r.model, machines: g.good.machines, at: g.good.at, doubt: doubt}
 			blame, blameID = g.blameUID, g.blameID
 			if view, err = r.view(g.id, blame, g.removed); err != nil {
-				return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unreadable, Message: fmt.Sprintf("read scale set %q: %v", g.name, err)}
+				return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unreadable, Message: fmt.Sprintf("read %s: %v", g, err)}
 			}
 		}
 	}
@@ -99,12 +102,12 @@ func sameStates(a, b *cluster.Group) bool {
 	})
 }
 
-// moving says whether the last read shows machines that come or go, or a scale set that is being changed.
+// moving says whether the last read shows machines that come or go, or a group that is being changed.
 func (g *group) moving() bool {
 	if g.view == nil || g.problem != "" || g.view.Problem != "" {
 		return false
 	}
-	if p := g.reading.set.Properties; p != nil && val(p.ProvisioningState) == "Updating" {
+	if g.reading.model.provisioning == "Updating" {
 		return true
 	}
 	return slices.ContainsFunc(g.view.Instances, func(in *cluster.Instance) bool {
@@ -131,24 +134,20 @@ func (g *group) remove(uids []string) {
 
 // unseen says whether the last read lists a machine whose deletion was accepted as if it were to stay.
 func (g *group) unseen() bool {
-	return g.reading != nil && slices.ContainsFunc(g.reading.machines, func(vm *armcompute.VirtualMachineScaleSetVM) bool {
-		return vm != nil && g.removed[uidOf(vm)] && !leaving(vm)
+	return g.reading != nil && slices.ContainsFunc(g.reading.machines, func(m *machine) bool {
+		return g.removed[m.uid] && !m.leaving()
 	})
 }
 
 // attribute finds the machines that operations blamed.
 func (g *group) attribute(r *reading) map[string]*cluster.Failure {
 	blame := map[string]*cluster.Failure{}
-	for _, vm := range r.machines {
-		if vm == nil || vm.Properties == nil {
-			continue
+	for _, m := range r.machines {
+		if f := g.blameUID[m.uid]; f != nil {
+			blame[m.uid] = f
 		}
-		uid := uidOf(vm)
-		if f := g.blameUID[uid]; f != nil {
-			blame[uid] = f
-		}
-		if f := g.blameID[val(vm.InstanceID)]; f != nil {
-			blame[uid] = f
+		if f := g.blameID[m.id]; f != nil {
+			blame[m.uid] = f
 		}
 	}
 	return blame
@@ -169,23 +168,15 @@ func (g *group) refuse(e *cloud.Error, now time.Time) {
 
 // confirm takes the model that answered a write: the cloud's word for what it wants now (S-03). The machines stay those of the last
 // read, which stays as complete as it was: it is older than the write, and shows fewer machines than the capacity that is believed now.
-func (g *group) confirm(answered *armcompute.VirtualMachineScaleSet) bool {
-	if g.reading == nil || answered.SKU == nil || val(answered.SKU.Capacity) <= 0 {
+func (g *group) confirm(answered *model) bool {
+	if g.reading == nil || answered == nil || answered.capacity <= 0 {
 		return false
 	}
-	set := *g.reading.set
-	sku := *set.SKU
-	sku.Capacity = answered.SKU.Capacity
-	set.SKU = &sku
-	if answered.Etag != nil {
-		set.Etag = answered.Etag
-	}
-	if answered.Properties != nil && set.Properties != nil {
-		properties := *set.Properties
-		properties.ProvisioningState = answered.Properties.ProvisioningState
-		set.Properties = &properties
-	}
-	r := &reading{set: &set, machines: g.reading.machines, at: g.reading.at, whole: g.reading.whole, doubt: g.reading.doubt}
+	m := *g.reading.model
+	m.capacity = answered.capacity
+	m.version = cmp.Or(answered.version, m.version)
+	m.provisioning = cmp.Or(answered.provisioning, m.provisioning)
+	r := g.reading.under(&m)
 	view, err := r.view(g.id, g.blameUID, g.removed)
 	if err != nil {
 		return false
@@ -194,16 +185,22 @@ func (g *group) confirm(answered *armcompute.VirtualMachineScaleSet) bool {
 	return true
 }
 
+// under is the reading with another model.
+func (r *reading) under(m *model) *reading {
+	out := *r
+	out.model = m
+	return &out
+}
+
 // settle marks the believed model as at rest: an operation that asked for this capacity has succeeded. It is false when the belief is
 // another, so that the model must be read.
 func (g *group) settle(capacity int) bool {
-	if g.view == nil || g.view.Capacity != capacity || g.reading.set.Properties == nil {
+	if g.view == nil || g.view.Capacity != capacity || g.reading.model.provisioning == "" {
 		return false
 	}
-	set, properties := *g.reading.set, *g.reading.set.Properties
-	properties.ProvisioningState = new("Succeeded")
-	set.Properties = &properties
-	g.reading = &reading{set: &set, machines: g.reading.machines, at: g.reading.at, whole: g.reading.whole, doubt: g.reading.doubt}
+	m := *g.reading.model
+	m.provisioning = "Succeeded"
+	g.reading = g.reading.under(&m)
 	return true
 }
 

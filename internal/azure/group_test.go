@@ -9,12 +9,12 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// machine is a failed machine whose instance view says nothing of the reason.
-func machine(id, uid string) *armcompute.VirtualMachineScaleSetVM {
-	return &armcompute.VirtualMachineScaleSetVM{
+// vm is a failed machine of which Azure does not say why it failed.
+func vm(id, uid string) *machine {
+	return uniformMachine(&model{}, &armcompute.VirtualMachineScaleSetVM{
 		ID: new("/subscriptions/s/resourceGroups/g/providers/x/" + id), InstanceID: new(id),
 		Properties: &armcompute.VirtualMachineScaleSetVMProperties{VMID: new(uid), ProvisioningState: new("Failed")},
-	}
+	})
 }
 
 func TestAnOperationsBlameStaysWithTheMachineAndNotWithItsID(t *testing.T) {
@@ -23,8 +23,7 @@ func TestAnOperationsBlameStaysWithTheMachineAndNotWithItsID(t *testing.T) {
 	g := &group{id: "agents", name: "agents", blameID: map[string]*cluster.Failure{"7": said}}
 	read := func(uid string) *cluster.Instance {
 		t.Helper()
-		set := &armcompute.VirtualMachineScaleSet{Name: new("agents"), SKU: &armcompute.SKU{Capacity: new(int64(1))}}
-		r := &reading{set: set, machines: []*armcompute.VirtualMachineScaleSetVM{machine("7", uid)}, at: at}
+		r := &reading{model: &model{capacity: 1}, machines: []*machine{vm("7", uid)}, at: at}
 		if err := g.take(r); err != nil {
 			t.Fatal(err)
 		}
@@ -44,12 +43,12 @@ func TestAnOperationsBlameStaysWithTheMachineAndNotWithItsID(t *testing.T) {
 
 func TestTwoMachinesUnderOneIDAreNoReading(t *testing.T) {
 	g := &group{id: "agents", name: "agents"}
-	set := &armcompute.VirtualMachineScaleSet{Name: new("agents"), SKU: &armcompute.SKU{Capacity: new(int64(2))}}
-	twice := &reading{set: set, machines: []*armcompute.VirtualMachineScaleSetVM{machine("7", "a"), machine("7", "b")}}
+	m := &model{capacity: 2}
+	twice := &reading{model: m, machines: []*machine{vm("7", "a"), vm("7", "b")}}
 	if err := g.take(twice); err == nil || g.view != nil {
 		t.Errorf("error %v, view %+v: want an error and no view", err, g.view)
 	}
-	moved := &reading{set: set, machines: []*armcompute.VirtualMachineScaleSetVM{machine("7", "a"), machine("7", "a"), machine("8", "b")}}
+	moved := &reading{model: m, machines: []*machine{vm("7", "a"), vm("7", "a"), vm("8", "b")}}
 	if err := g.take(moved); err != nil || len(g.view.Instances) != 2 {
 		t.Errorf("error %v: want a machine that two pages list counted once", err)
 	}
@@ -57,13 +56,12 @@ func TestTwoMachinesUnderOneIDAreNoReading(t *testing.T) {
 
 func TestACloudThatLeavesOutTheIDIsNotBelieved(t *testing.T) {
 	g := &group{id: "agents", name: "agents"}
-	set := &armcompute.VirtualMachineScaleSet{Name: new("agents"), SKU: &armcompute.SKU{Capacity: new(int64(-1))}}
-	nameless := machine("7", "a")
-	nameless.InstanceID = nil
-	if err := g.take(&reading{set: set, machines: []*armcompute.VirtualMachineScaleSetVM{nameless}}); err == nil {
+	m := &model{capacity: -1}
+	nameless := vm("", "a")
+	if err := g.take(&reading{model: m, machines: []*machine{nameless}}); err == nil {
 		t.Errorf("a machine without an id is believed")
 	}
-	if err := g.take(&reading{set: set}); err != nil || g.view.Capacity != -1 || g.view.Read.Complete {
+	if err := g.take(&reading{model: m}); err != nil || g.view.Capacity != -1 || g.view.Read.Complete {
 		t.Errorf("error %v, view %+v: want an unknown capacity and an incomplete read", err, g.view)
 	}
 }

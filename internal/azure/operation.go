@@ -36,10 +36,7 @@ type operation struct {
 	Operation
 	deletes bool
 	done    bool // Azure says that it succeeded
-	poller  interface {
-		Poll(context.Context) (*http.Response, error)
-		Done() bool
-	}
+	poller  poller
 	// result is the outcome of a finished operation that does not say it itself.
 	result func(context.Context) error
 	next   time.Time // not polled before
@@ -47,10 +44,11 @@ type operation struct {
 }
 
 // watch begins to follow an accepted write. Provider.mu is held.
-func (p *Provider) watch(o *operation, accepted *http.Response) {
+func (p *Provider) watch(o *operation, a *accepted) {
+	o.Token, o.poller, o.result = a.token, a.poller, a.result
 	wait := pollEvery
-	if accepted != nil {
-		wait = max(wait, retryAfter(accepted, p.now(), 0))
+	if a.response != nil {
+		wait = max(wait, retryAfter(a.response, p.now(), 0))
 	}
 	o.Accepted = p.now().UTC()
 	o.next = o.Accepted.Add(wait)

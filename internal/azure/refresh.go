@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
-
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 )
@@ -39,7 +37,7 @@ func (p *Provider) stale(g *group, now time.Time) bool {
 // job is one group to read.
 type job struct {
 	group *group
-	set   *armcompute.VirtualMachineScaleSet // nil: it is asked for
+	model *model // nil: it is asked for
 }
 
 // refresh reads what is due: scale sets whose read has served its time with one list for all of them, those that an operation changed
@@ -49,21 +47,21 @@ func (p *Provider) refresh(ctx context.Context) {
 	stamp, wanted := p.stamp(), p.listWanted()
 	p.mu.Unlock()
 
-	var sets []*armcompute.VirtualMachineScaleSet
+	var models []*model
 	var fault *cloud.Error
 	if wanted {
 		var err error
-		if sets, err = p.listSets(ctx); err != nil {
-			fault = p.wrap("", fmt.Sprintf("list the scale sets of resource group %q", p.options.ResourceGroup), err)
+		if models, err = p.source.models(ctx); err != nil {
+			fault = p.wrap("", fmt.Sprintf("list the %ss of resource group %q", p.source.noun(), p.options.ResourceGroup), err)
 		}
 	}
 
 	var work sync.WaitGroup
 	slots := make(chan struct{}, parallelReads)
-	for _, j := range p.plan(wanted, sets, fault) {
+	for _, j := range p.plan(wanted, models, fault) {
 		work.Go(func() {
 			slots <- struct{}{}
-			r, fault := p.read(ctx, j.group.id, j.group.name, j.set)
+			r, fault := p.read(ctx, j.group.id, j.group.name, j.model)
 			<-slots
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -95,13 +93,13 @@ func (p *Provider) listWanted() bool {
 }
 
 // plan takes in what the list said, if there was one, and names the groups whose machines must be read.
-func (p *Provider) plan(listed bool, sets []*armcompute.VirtualMachineScaleSet, fault *cloud.Error) []job {
+func (p *Provider) plan(listed bool, found []*model, fault *cloud.Error) []job {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	models := map[string]*armcompute.VirtualMachineScaleSet{}
-	for _, set := range sets {
-		models[key(*set.Name)] = set
+	models := map[string]*model{}
+	for _, m := range found {
+		models[key(m.name)] = m
 	}
 	known := listed && fault == nil
 	switch {
@@ -109,45 +107,41 @@ func (p *Provider) plan(listed bool, sets []*armcompute.VirtualMachineScaleSet, 
 		p.listFault, p.listAgain = fault, now.Add(max(retryEvery, fault.RetryAfter))
 	case listed:
 		p.listFault, p.listed = nil, now
-		p.discover(sets)
+		p.discover(found)
 	}
 	var jobs []job
 	for k, g := range p.groups {
-		set := models[k]
+		m := models[k]
 		switch stale := p.stale(g, now); {
 		case stale && fault != nil:
 			g.refuse(fault, now)
 		case stale && !known, !stale && (g.due == nothing || now.Before(g.resting)):
 			// not its turn
-		case known && set == nil:
+		case known && m == nil:
 			g.refuse(p.missing(g.id, g.name), now)
 		case !stale && g.due == machines && g.reading != nil && g.reading.whole:
-			jobs = append(jobs, job{g, g.reading.set})
+			jobs = append(jobs, job{g, g.reading.model})
 		default:
-			jobs = append(jobs, job{g, set})
+			jobs = append(jobs, job{g, m})
 		}
 	}
 	return jobs
 }
 
-// discover adds, changes and drops groups as the tags of the scale sets say. A scale set whose sizes cannot be read is left out, with
+// discover adds, changes and drops groups as tags say. A group whose sizes cannot be read is left out, with
 // one warning for each new reason. Provider.mu is held.
-func (p *Provider) discover(sets []*armcompute.VirtualMachineScaleSet) {
+func (p *Provider) discover(models []*model) {
 	found := map[string]bool{}
-	for _, set := range sets {
-		k := key(*set.Name)
-		tags := make(map[string]string, len(set.Tags))
-		for name, value := range set.Tags {
-			tags[name] = val(value)
-		}
-		if g := p.groups[k]; g != nil && !g.discovered || !matches(p.options.Discovery, tags) {
+	for _, m := range models {
+		k := key(m.name)
+		if g := p.groups[k]; g != nil && !g.discovered || !matches(p.options.Discovery, m.tags) {
 			continue
 		}
-		limits, err := sizes(p.options.Discovery, tags)
+		limits, err := sizes(p.options.Discovery, m.tags)
 		if err != nil {
 			if p.warned[k] != err.Error() {
 				p.warned[k] = err.Error()
-				p.options.Log.Warn("scale set is left out of discovery", "group", *set.Name, "err", err)
+				p.options.Log.Warn("node group is left out of discovery", "group", m.name, "err", err)
 			}
 			continue
 		}
@@ -155,7 +149,7 @@ func (p *Provider) discover(sets []*armcompute.VirtualMachineScaleSet) {
 		found[k] = true
 		g := p.groups[k]
 		if g == nil {
-			g = &group{id: cluster.GroupID(*set.Name), name: *set.Name, discovered: true}
+			g = &group{id: cluster.GroupID(m.name), noun: p.source.noun(), name: m.name, discovered: true}
 			p.groups[k] = g
 		}
 		g.min, g.max = limits.Min, limits.Max

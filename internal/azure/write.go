@@ -2,25 +2,17 @@ package azure
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
-	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 )
 
-// deleteChunk is how many machines one request removes.
-const deleteChunk = 100
-
-// SetCapacity sends the capacity and nothing else (S-04), on condition that the scale set is still as g saw it. Any n that is not above
+// SetCapacity sends the capacity and nothing else (S-04), on condition that the group is still as g saw it. Any n that is not above
 // g.Capacity is refused here.
 func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) error {
 	doing := fmt.Sprintf("resize %s to %d", g.ID, n)
@@ -32,73 +24,56 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	case g.Read.Version == "":
 		return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "EntityTagMissing", Message: doing + ": it was read without an entity tag, so that a change in between would go unseen"}
 	}
-	own, fault := p.own(g.ID)
+	own, kind, fault := p.own(g.ID, doing)
 	if fault != nil {
 		return fault
 	}
-	var resp *http.Response
-	poller, err := p.sets.BeginUpdate(policy.WithCaptureResponse(ctx, &resp), p.options.ResourceGroup, own.name,
-		armcompute.VirtualMachineScaleSetUpdate{SKU: &armcompute.SKU{Capacity: new(int64(n))}},
-		&armcompute.VirtualMachineScaleSetsClientBeginUpdateOptions{IfMatch: new(g.Read.Version)})
+	a, err := kind.grow(ctx, own.name, g.Read.Version, n)
 	if err != nil {
 		return p.refusedGrowth(own, doing, n-g.Capacity, err)
-	}
-	o := &operation{Operation: Operation{Group: own.id, Action: doing, Capacity: n, Machines: n - g.Capacity}, poller: poller}
-	o.Token, _ = poller.ResumeToken() // an operation that has ended already has none
-	o.result = func(ctx context.Context) error {
-		_, err := poller.Result(ctx)
-		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	own.stamp = p.stamp()
-	if !own.confirm(modelIn(resp)) {
+	if !own.confirm(a.model) {
 		own.due = all
 	}
-	p.watch(o, resp)
+	p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Capacity: n, Machines: n - g.Capacity}}, a)
 	return nil
 }
 
-// DeleteInstances names the machines to Azure, which lowers the capacity by as many itself. One such operation is in flight for a
-// scale set at a time, of at most 100 machines: a longer list is sent in part and answered with a Conflict that says so.
+// DeleteInstances names the machines to Azure. One such operation is in flight for a group at a time, of as many machines as its kind
+// removes at once: a longer list is sent in part and answered with a Conflict that says so.
 func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victims []cluster.Machine) error {
 	doing := fmt.Sprintf("delete %d machines of %s", len(victims), g.ID)
 	ids, fault := verify(g, victims, doing)
 	if fault != nil {
 		return fault
 	}
-	own, fault := p.own(g.ID)
+	own, kind, fault := p.own(g.ID, doing)
 	if fault != nil {
 		return fault
 	}
 	if p.busyDeleting(own.id) {
-		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "DeletionUnderWay", Message: doing + ": another deletion in the scale set is under way"}
+		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "DeletionUnderWay", Message: doing + ": another deletion in the group is under way"}
 	}
-	named, rest := len(ids), 0
-	if len(ids) > deleteChunk {
-		ids, rest = ids[:deleteChunk], named-deleteChunk
+	rest := 0
+	if most := kind.atOnce(); len(ids) > most {
+		ids, rest = ids[:most], len(ids)-most
 		doing = fmt.Sprintf("delete %d machines of %s", len(ids), g.ID)
 	}
 	uids := make([]string, len(ids))
 	for i, id := range ids {
-		uids[i] = g.Instance(cluster.InstanceID(*id)).UID
+		uids[i] = g.Instance(cluster.InstanceID(id)).UID
 	}
-	var resp *http.Response
-	poller, err := p.sets.BeginDeleteInstances(policy.WithCaptureResponse(ctx, &resp), p.options.ResourceGroup, own.name,
-		armcompute.VirtualMachineScaleSetVMInstanceRequiredIDs{InstanceIDs: ids}, nil)
+	a, err := kind.remove(ctx, own.name, ids)
 	if err != nil {
 		return p.refused(own, doing, err)
-	}
-	o := &operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(ids)}, poller: poller, deletes: true}
-	o.Token, _ = poller.ResumeToken() // an operation that has ended already has none
-	o.result = func(ctx context.Context) error {
-		_, err := poller.Result(ctx)
-		return err
 	}
 	p.mu.Lock()
 	own.stamp = p.stamp()
 	own.remove(uids)
-	p.watch(o, resp)
+	p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(ids)}, deletes: true}, a)
 	p.mu.Unlock()
 	if rest > 0 {
 		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "DeletionUnderWay", Message: fmt.Sprintf("%s: accepted; the other %d wait until they are gone", doing, rest)}
@@ -107,14 +82,14 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 }
 
 // verify finds each machine, by id and UID, among those that g saw, and returns the ids without repetition.
-func verify(g *cluster.Group, victims []cluster.Machine, doing string) ([]*string, *cloud.Error) {
+func verify(g *cluster.Group, victims []cluster.Machine, doing string) ([]string, *cloud.Error) {
 	if len(victims) == 0 {
 		return nil, &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Code: "NoMachineNamed", Message: doing + ": no machine is named, which Azure may read as all"}
 	}
 	conflict := func(code string, m cluster.Machine, why string) *cloud.Error {
 		return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: code, Message: fmt.Sprintf("%s: machine %s %s", doing, m.ID, why)}
 	}
-	var ids []*string
+	var ids []string
 	seen := map[cluster.InstanceID]bool{}
 	for _, m := range victims {
 		in := g.Instance(m.ID)
@@ -131,19 +106,24 @@ func verify(g *cluster.Group, victims []cluster.Machine, doing string) ([]*strin
 			return nil, conflict("MachineDeleting", m, "is being deleted already")
 		case !seen[m.ID]:
 			seen[m.ID] = true
-			ids = append(ids, new(string(m.ID)))
+			ids = append(ids, string(m.ID))
 		}
 	}
 	return ids, nil
 }
 
-func (p *Provider) own(id cluster.GroupID) (*group, *cloud.Error) {
+// own is the group of that id and its kind, which the read that a write rests on has told.
+func (p *Provider) own(id cluster.GroupID, doing string) (*group, kind, *cloud.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if g := p.groups[key(string(id))]; g != nil {
-		return g, nil
+	switch g := p.groups[key(string(id))]; {
+	case g == nil:
+		return nil, nil, unknown(id)
+	case g.reading == nil:
+		return nil, nil, &cloud.Error{Kind: cloud.Conflict, Group: id, Code: "NotRead", Message: doing + ": the group was not read before"}
+	default:
+		return g, g.reading.model.kind, nil
 	}
-	return nil, unknown(id)
 }
 
 func (p *Provider) busyDeleting(id cluster.GroupID) bool {
@@ -172,7 +152,7 @@ func (p *Provider) refusedGrowth(g *group, doing string, machines int, err error
 	return refusal
 }
 
-// refused is a write that was not accepted, or whose answer was lost. Where the scale set may have changed it is read again.
+// refused is a write that was not accepted, or whose answer was lost. Where the group may have changed it is read again.
 func (p *Provider) refused(g *group, doing string, err error) error {
 	e := p.wrap(g.id, doing, err)
 	if e.Kind == cloud.NotFound {
@@ -189,17 +169,4 @@ func (p *Provider) refused(g *group, doing string, err error) error {
 		p.mu.Unlock()
 	}
 	return e
-}
-
-// modelIn is the scale set in an answer, empty when it tells none.
-func modelIn(resp *http.Response) *armcompute.VirtualMachineScaleSet {
-	set := &armcompute.VirtualMachineScaleSet{}
-	if resp == nil {
-		return set
-	}
-	raw, err := runtime.Payload(resp)
-	if err != nil || json.Unmarshal(raw, set) != nil {
-		return &armcompute.VirtualMachineScaleSet{}
-	}
-	return set
 }

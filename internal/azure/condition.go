@@ -1,0 +1,65 @@
+package azure
+
+import (
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/cluster"
+)
+
+// condition is what Azure says of what a machine does, in the same words for every kind of group.
+type condition struct {
+	provisioning string
+	statuses     []*armcompute.InstanceViewStatus // empty when the instance view was left out
+}
+
+// state reads provisioning and power state. A machine that runs and whose last change failed for a reason other than its start, such
+// as a disk that did not attach, is running. The failure's time is zero when Azure does not say it.
+func (c condition) state(about subject) (cluster.State, *cluster.Failure) {
+	power, why, when := "", answer{}, time.Time{}
+	for _, s := range c.statuses {
+		if s == nil {
+			continue
+		}
+		kind, rest, _ := strings.Cut(val(s.Code), "/")
+		outcome, code, _ := strings.Cut(rest, "/")
+		switch {
+		case kind == "PowerState":
+			power = rest
+		case kind == "ProvisioningState" && strings.EqualFold(outcome, "failed"):
+			why = answer{Code: code, Message: val(s.Message)}
+			if s.Time != nil {
+				when = s.Time.UTC()
+			}
+		}
+	}
+	switch {
+	case c.provisioning == "Deleting":
+		return cluster.StateDeleting, nil
+	case c.provisioning == "Failed" && (power != "running" || why.ofStart()):
+		return cluster.StateFailed, why.failure(when, 0, "ProvisioningFailed", about, 0)
+	case power == "stopped", power == "stopping", power == "deallocated", power == "deallocating":
+		return cluster.StateStopped, nil
+	case c.provisioning == "Creating", c.provisioning == "Updating" && power == "starting":
+		return cluster.StateCreating, nil
+	default:
+		return cluster.StateRunning, nil
+	}
+}
+
+// ofStart says whether a machine with this failure has not become what it should be. No code at all counts as one.
+func (a answer) ofStart() bool {
+	for _, prefix := range []string{"OSProvisioning", "VMStart", "VMExtension"} {
+		if strings.HasPrefix(a.Code, prefix) {
+			return true
+		}
+	}
+	switch kindOf(0, a) {
+	case cloud.Quota, cloud.Allocation, cloud.Unavailable, cloud.Network, cloud.Provisioning:
+		return true
+	}
+	return a.Code == ""
+}

@@ -1,0 +1,99 @@
+package azure
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// model is what Azure says of a node group, in the words of no kind of it. Once read it does not change.
+type model struct {
+	kind         kind
+	name         string // as Azure spells it
+	version      string // the entity tag, "" for none
+	capacity     int    // machines that Azure wants, those that are switched off included; -1 when it does not say
+	provisioning string // "Updating" while it is being changed; "" when Azure does not say
+
+	size     string   // such as "Standard_D4s_v5"
+	location string   // as Azure spells it
+	zones    []string // that machines are spread over, such as "1"; empty for none
+	tags     map[string]string
+	spot     bool   // of spot or low priority
+	windows  bool   // its machines run Windows
+	osDiskGB int    // of the disk a machine starts from; 0 when Azure does not say
+	unfit    string // why sluice does not manage such a group, with the remedy; "" when it does
+}
+
+// machine is one machine of a group, in the words of no kind of it. Once read it does not change.
+type machine struct {
+	id           string // within its group; "" when Azure left it out, which makes the whole list unreadable
+	uid          string // the vmId in lower case
+	resource     string // its resource id
+	computerName string
+	zone         string    // as topology.kubernetes.io/zone has it
+	created      time.Time // UTC; zero when Azure does not say
+	state        cluster.State
+	failure      *cluster.Failure // for StateFailed; At is zero when Azure does not say when
+}
+
+// leaving says whether Azure is deleting the machine.
+func (m *machine) leaving() bool { return m.state == cluster.StateDeleting }
+
+// identity tells machines apart, also those that get the id of a deleted one.
+func (m *machine) identity() string { return strings.ToLower(m.id) + "/" + m.uid }
+
+// source finds the node groups of a resource group.
+type source interface {
+	// noun is what the source's groups are called in sentences, such as "scale set".
+	noun() string
+	// models are all groups in one list, or none of them.
+	models(ctx context.Context) ([]*model, error)
+	// model is one group by name.
+	model(ctx context.Context, name string) (*model, error)
+}
+
+// kind is how the machines of one kind of node group are read, and how such a group is changed. Its calls send what they are told to
+// send: the evidence for it, the doubts about it and the memory of it are the same for every kind. Errors are the SDK's.
+type kind interface {
+	// machines are all machines of the group, or none of them.
+	machines(ctx context.Context, m *model) ([]*machine, error)
+	// grow asks for n machines, on condition that the group is still as the version says.
+	grow(ctx context.Context, name, version string, n int) (*accepted, error)
+	// remove deletes the machines by id, at most [kind.atOnce] of them; the group's capacity falls by as many.
+	remove(ctx context.Context, name string, ids []string) (*accepted, error)
+	// atOnce is how many machines one request removes.
+	atOnce() int
+}
+
+// poller follows a long-running operation.
+type poller interface {
+	Poll(context.Context) (*http.Response, error)
+	Done() bool
+}
+
+// accepted is a write that Azure has accepted.
+type accepted struct {
+	poller   poller
+	token    string                      // resumes the poller after a restart; "" when the operation has ended already
+	result   func(context.Context) error // the outcome of a finished operation that does not say it itself
+	response *http.Response              // that accepted the write; nil when it was not captured
+	model    *model                      // the group in that answer; nil when it tells none
+}
+
+// accept is the write that the SDK's poller follows.
+func accept[P interface {
+	poller
+	ResumeToken() (string, error)
+	Result(context.Context) (T, error)
+}, T any](p P, response *http.Response) *accepted {
+	a := &accepted{poller: p, response: response}
+	a.token, _ = p.ResumeToken() // an operation that has ended already has none
+	a.result = func(ctx context.Context) error {
+		_, err := p.Result(ctx)
+		return err
+	}
+	return a
+}

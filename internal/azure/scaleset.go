@@ -1,0 +1,143 @@
+package azure
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+)
+
+// scaleSets is the source of node groups that are scale sets of one resource group. It carries what the kinds of them share.
+type scaleSets struct {
+	resourceGroup string
+	client        *armcompute.VirtualMachineScaleSetsClient
+	uniform       *uniform
+}
+
+func newScaleSets(resourceGroup string, factory *armcompute.ClientFactory) *scaleSets {
+	s := &scaleSets{resourceGroup: resourceGroup, client: factory.NewVirtualMachineScaleSetsClient()}
+	s.uniform = &uniform{scaleSets: s, client: factory.NewVirtualMachineScaleSetVMsClient()}
+	return s
+}
+
+func (s *scaleSets) noun() string { return "scale set" }
+
+// atOnce is the number of ids that one deletion may name.
+func (s *scaleSets) atOnce() int { return 100 }
+
+func (s *scaleSets) models(ctx context.Context) ([]*model, error) {
+	var all []*model
+	pager := s.client.NewListPager(s.resourceGroup, nil)
+	for pages := 0; pager.More(); pages++ {
+		if pages == maxPages {
+			return nil, endless(pages)
+		}
+		page, err := pager.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, set := range page.Value {
+			if set != nil && val(set.Name) != "" {
+				all = append(all, s.translate(set))
+			}
+		}
+	}
+	return all, nil
+}
+
+func (s *scaleSets) model(ctx context.Context, name string) (*model, error) {
+	got, err := s.client.Get(ctx, s.resourceGroup, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.translate(&got.VirtualMachineScaleSet), nil
+}
+
+// translate says of a scale set what sluice goes by.
+func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
+	m := &model{
+		kind: s.uniform, name: val(set.Name), version: val(set.Etag), capacity: -1, location: val(set.Location),
+		tags: make(map[string]string, len(set.Tags)),
+	}
+	if set.SKU != nil {
+		m.size = val(set.SKU.Name)
+		if n := set.SKU.Capacity; n != nil && *n >= 0 {
+			m.capacity = int(*n)
+		}
+	}
+	for _, z := range set.Zones {
+		m.zones = append(m.zones, val(z))
+	}
+	for name, value := range set.Tags {
+		m.tags[name] = val(value)
+	}
+	p := set.Properties
+	if p == nil {
+		return m
+	}
+	m.provisioning = val(p.ProvisioningState)
+	switch {
+	case val(p.OrchestrationMode) == armcompute.OrchestrationModeFlexible:
+		m.unfit = fmt.Sprintf("scale set %q has flexible orchestration: make a scale set with uniform orchestration for its workload", m.name)
+	case val(p.Overprovision):
+		m.unfit = fmt.Sprintf("scale set %q overprovisions, so that machines register and vanish: set its property overprovision to false", m.name)
+	}
+	if profile := p.VirtualMachineProfile; profile != nil {
+		m.spot = profile.Priority != nil && *profile.Priority != armcompute.VirtualMachinePriorityTypesRegular
+		m.windows = profile.OSProfile != nil && profile.OSProfile.WindowsConfiguration != nil
+		if profile.StorageProfile != nil && profile.StorageProfile.OSDisk != nil {
+			m.osDiskGB = int(val(profile.StorageProfile.OSDisk.DiskSizeGB))
+		}
+	}
+	return m
+}
+
+// grow sends the capacity and nothing else (S-04).
+func (s *scaleSets) grow(ctx context.Context, name, version string, n int) (*accepted, error) {
+	var resp *http.Response
+	poller, err := s.client.BeginUpdate(policy.WithCaptureResponse(ctx, &resp), s.resourceGroup, name,
+		armcompute.VirtualMachineScaleSetUpdate{SKU: &armcompute.SKU{Capacity: new(int64(n))}},
+		&armcompute.VirtualMachineScaleSetsClientBeginUpdateOptions{IfMatch: &version})
+	if err != nil {
+		return nil, err
+	}
+	a := accept(poller, resp)
+	a.model = s.modelIn(resp)
+	return a, nil
+}
+
+// remove names the machines to Azure, which lowers the capacity by as many itself (S-10).
+func (s *scaleSets) remove(ctx context.Context, name string, ids []string) (*accepted, error) {
+	var resp *http.Response
+	poller, err := s.client.BeginDeleteInstances(policy.WithCaptureResponse(ctx, &resp), s.resourceGroup, name,
+		armcompute.VirtualMachineScaleSetVMInstanceRequiredIDs{InstanceIDs: pointers(ids)}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return accept(poller, resp), nil
+}
+
+// modelIn is the scale set in an answer, nil when it tells none.
+func (s *scaleSets) modelIn(resp *http.Response) *model {
+	if resp == nil {
+		return nil
+	}
+	set := &armcompute.VirtualMachineScaleSet{}
+	raw, err := runtime.Payload(resp)
+	if err != nil || json.Unmarshal(raw, set) != nil {
+		return nil
+	}
+	return s.translate(set)
+}
+
+func pointers(ids []string) []*string {
+	out := make([]*string, len(ids))
+	for i := range ids {
+		out[i] = &ids[i]
+	}
+	return out
+}

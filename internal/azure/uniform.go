@@ -1,0 +1,60 @@
+package azure
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+)
+
+// uniform is the kind of scale sets whose machines are resources beneath the scale set, with numbers for ids.
+type uniform struct {
+	*scaleSets
+	client *armcompute.VirtualMachineScaleSetVMsClient
+}
+
+func (u *uniform) machines(ctx context.Context, m *model) ([]*machine, error) {
+	var all []*machine
+	pager := u.client.NewListPager(u.resourceGroup, m.name, &armcompute.VirtualMachineScaleSetVMsClientListOptions{Expand: new("instanceView")})
+	for pages := 0; pager.More(); pages++ {
+		if pages == maxPages {
+			return nil, endless(pages)
+		}
+		page, err := pager.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, vm := range page.Value {
+			all = append(all, uniformMachine(m, vm))
+		}
+	}
+	return all, nil
+}
+
+// uniformMachine translates a machine of a uniform scale set; what it lacks is the reading's business.
+func uniformMachine(m *model, vm *armcompute.VirtualMachineScaleSetVM) *machine {
+	if vm == nil || vm.Properties == nil {
+		return &machine{}
+	}
+	p := vm.Properties
+	out := &machine{id: val(vm.InstanceID), uid: strings.ToLower(val(p.VMID)), resource: val(vm.ID)}
+	if p.TimeCreated != nil {
+		out.created = p.TimeCreated.UTC()
+	}
+	if p.OSProfile != nil {
+		out.computerName = val(p.OSProfile.ComputerName)
+	}
+	view := condition{provisioning: val(p.ProvisioningState)}
+	if v := p.InstanceView; v != nil {
+		view.statuses = v.Statuses
+		if v.PlatformFaultDomain != nil {
+			out.zone = strconv.Itoa(int(*v.PlatformFaultDomain)) // as the cloud controller labels nodes without zones
+		}
+	}
+	if len(vm.Zones) > 0 {
+		out.zone = zoneName(m.location, val(vm.Zones[0]))
+	}
+	out.state, out.failure = view.state(m.subject())
+	return out
+}
