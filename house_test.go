@@ -17,7 +17,9 @@ import (
 const module = "sluice.dev/sluice/"
 
 // pure packages decide. They have no clock, no client, no logger and no goroutine: see [TestCoreHasNoClock].
-var pure = []string{"cluster", "cluster/clustertest", "deploy", "guard", "journal", "plan", "policy", "reason", "scheduling"}
+var pure = []string{
+	"cluster", "cluster/clustertest", "deploy", "guard", "internal/azuresim/template", "journal", "plan", "policy", "reason", "scheduling",
+}
 
 // contract packages may be imported from outside as the pure ones may, and are what a cloud has to keep.
 var contract = []string{"cloud", "cloud/cloudtest"}
@@ -49,7 +51,8 @@ var rooms = map[string][]string{
 		"internal/actuate", "internal/azure", "internal/imds", "internal/kube", "internal/report", "internal/web",
 	},
 
-	"internal/azuresim":              {},
+	"internal/azuresim":              {"internal/azuresim/template"},
+	"internal/azuresim/template":     {},
 	"internal/kubesim":               {},
 	"internal/controlplane":          {},
 	"internal/controlplane/kubelets": {},
@@ -93,7 +96,7 @@ var borders = []border{
 		because: "actuate changes Kubernetes through kube.Writer alone, and nobody else has a client in hand",
 	},
 	{
-		path: "sluice.dev/sluice/internal/azuresim", code: []string{"internal/world", "cmd/playground"},
+		path: "sluice.dev/sluice/internal/azuresim", code: []string{"internal/azuresim/...", "internal/world", "cmd/playground"},
 		tests:   []string{"internal/actuate", "internal/app", "internal/azure", "internal/imds", "cmd/sluice"},
 		because: "what runs in a user's cluster holds no simulator",
 	},

@@ -1,0 +1,206 @@
+package template
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+)
+
+// Resource is one resource of an evaluated template.
+type Resource struct {
+	ID         string // where it is PUT
+	Type       string // "Microsoft.Compute/virtualMachines"
+	Name       string // with the parents' names: "vm-0/agent"
+	APIVersion string
+
+	// DependsOn are resources of the same template that must exist before.
+	DependsOn []*Resource
+
+	env    *env
+	spot   string
+	loop   string // the copy loop it came from, "" for none
+	raw    map[string]any
+	wanted []string // what dependsOn and reference() name, evaluated
+	strict int      // so many of wanted must be in the template; the rest may exist already
+}
+
+// notBody are the members of a template resource that Resource Manager keeps to
+// itself.
+var notBody = []string{"type", "name", "apiVersion", "dependsOn", "copy", "condition", "comments", "resources", "scope"}
+
+// Body is what is PUT: the resource without what only the template needs. The
+// reference function may be nil, and then what it would say is null. Errors are
+// of type [*Error].
+func (r *Resource) Body(reference Reference) (map[string]any, error) {
+	out, p := r.body(reference, nil)
+	if p != nil {
+		return nil, p
+	}
+	return out, nil
+}
+
+func (r *Resource) body(reference Reference, refers *[]string) (map[string]any, *Error) {
+	bare := maps.Clone(r.raw)
+	for _, name := range notBody {
+		if k, ok := find(bare, name); ok {
+			delete(bare, k)
+		}
+	}
+	at := r.env.at("")
+	at.spot, at.reference, at.refers = r.spot, reference, refers
+	v, p := at.object(bare)
+	if p != nil {
+		return nil, p
+	}
+	return v.(map[string]any), nil
+}
+
+// parent is what a nested resource's type and name begin with.
+type parent struct{ kind, name string }
+
+// readResources evaluates what is known of every resource before the first one
+// exists, in the order they are written.
+func (e *evaluator) readResources() ([]*Resource, *Error) {
+	list, ok := lookup(e.template, "resources").([]any)
+	if !ok {
+		return nil, wrong("resources", "the template has no array of resources")
+	}
+	var all []*Resource
+	if p := e.readList(list, "resources", parent{}, &all); p != nil {
+		return nil, p
+	}
+	for _, r := range all {
+		if !e.directory.add(r) {
+			return nil, wrong(r.spot, "the resource '%s' is defined multiple times in the template", r.ID)
+		}
+	}
+	return all, e.directory.resolve(all)
+}
+
+func (e *evaluator) readList(list []any, spot string, in parent, all *[]*Resource) *Error {
+	for i, item := range list {
+		at := &env{evaluator: e, spot: spot + "[" + strconv.Itoa(i) + "]"}
+		raw, ok := item.(map[string]any)
+		if !ok {
+			return at.fail("a resource is an object")
+		}
+		if p := e.readLoop(at, raw, in, all); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// readLoop reads a resource, once for every round of its copy loop.
+func (e *evaluator) readLoop(at *env, raw map[string]any, in parent, all *[]*Resource) *Error {
+	c, ok := lookup(raw, "copy").(map[string]any)
+	if !ok {
+		if has(raw, "copy") {
+			return at.at("copy").fail("a copy loop is an object with 'name' and 'count'")
+		}
+		return e.readOne(at, raw, in, "", all)
+	}
+	if in != (parent{}) {
+		return at.at("copy").fail("a resource nested in another one can't have a copy loop")
+	}
+	loopAt := at.at("copy")
+	name, p := loopAt.at("name").word(lookup(c, "name"))
+	if p != nil {
+		return p
+	}
+	count, p := loopAt.count(lookup(c, "count"), 0)
+	if p != nil {
+		return p
+	}
+	if count == 0 {
+		e.directory.absent[strings.ToLower(name)] = true
+	}
+	for n := range count {
+		round := *at
+		round.loops = []loop{{name, n}}
+		if p := e.readOne(&round, raw, in, name, all); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func (e *evaluator) readOne(at *env, raw map[string]any, in parent, loopName string, all *[]*Resource) *Error {
+	if len(*all) >= maxResources {
+		return at.fail("the template has more than %d resources", maxResources)
+	}
+	kind, p := at.at("type").word(lookup(raw, "type"))
+	if p != nil {
+		return p
+	}
+	name, p := at.at("name").word(lookup(raw, "name"))
+	if p != nil {
+		return p
+	}
+	version, p := at.at("apiVersion").word(lookup(raw, "apiVersion"))
+	if p != nil {
+		return p
+	}
+	if in != (parent{}) {
+		kind, name = in.kind+"/"+kind, in.name+"/"+name
+	}
+	types, names := strings.Split(kind, "/"), strings.Split(name, "/")
+	switch {
+	case name == "" || len(types) < 2 || len(types)-1 != len(names):
+		return at.fail("the type '%s' and the name '%s' do not fit: a name needs one segment less than its type", short(kind), short(name))
+	case strings.EqualFold(kind, "Microsoft.Resources/deployments"):
+		return at.fail("nested deployments are not simulated")
+	case has(raw, "scope"):
+		return at.fail("resources with a 'scope' are not simulated")
+	}
+	path, p := typePath(append([]string{kind}, names...))
+	if p != nil {
+		return at.spotted(p)
+	}
+	r := &Resource{
+		ID:   "/subscriptions/" + e.scope.SubscriptionID + "/resourceGroups/" + e.scope.ResourceGroup + "/providers/" + path,
+		Type: kind, Name: name, APIVersion: version,
+		env: at, spot: at.spot, loop: loopName, raw: raw,
+	}
+	wanted := true
+	if has(raw, "condition") {
+		if wanted, p = at.condition(lookup(raw, "condition")); p != nil {
+			return p
+		}
+	}
+	if wanted {
+		if p := r.readDependencies(at); p != nil {
+			return p
+		}
+		*all = append(*all, r)
+	} else {
+		e.directory.leaveOut(r)
+	}
+	if children, ok := lookup(raw, "resources").([]any); ok {
+		return e.readList(children, at.spot+".resources", parent{kind, name}, all)
+	}
+	return nil
+}
+
+// readDependencies evaluates dependsOn, and the body once for its mistakes and
+// for what it refers to.
+func (r *Resource) readDependencies(at *env) *Error {
+	deps, p := at.at("dependsOn").value(lookup(r.raw, "dependsOn"))
+	if p != nil {
+		return p
+	}
+	list, ok := deps.([]any)
+	if !ok && deps != nil {
+		return at.at("dependsOn").fail("'dependsOn' must be an array, not of type '%s'", kindOf(deps))
+	}
+	for n := range list {
+		s, p := text(list, n)
+		if p != nil {
+			return at.at("dependsOn").spotted(p)
+		}
+		r.wanted = append(r.wanted, s)
+	}
+	r.strict = len(r.wanted)
+	_, p = r.body(nil, &r.wanted)
+	return p
+}
