@@ -39,11 +39,12 @@ type Snapshot struct {
 // Node is a Kubernetes node joined to its machine and its pods.
 type Node struct {
 	Object   *corev1.Node
-	Pods     []*corev1.Pod // assigned and unfinished, sorted by namespace and name
-	Group    GroupID       // "" when no managed group owns its machine
-	Instance *Instance     // nil when the cloud lists no such machine, or when more than one could be it
-	Suspects []*Instance   // all machines that could be this node, when there is more than one
-	Marked   Machine       // the machine named when sluice put the node on the removal ladder; zero when it is not on it
+	Pods     []*corev1.Pod       // assigned and unfinished, sorted by namespace and name
+	Group    GroupID             // "" when no managed group owns its machine
+	Instance *Instance           // nil when the cloud lists no such machine, or when more than one could be it
+	Suspects []*Instance         // all machines that could be this node, when there is more than one
+	Awaits   corev1.ResourceList // devices that the node should have and has not announced yet, while it is young; nil when there are none
+	Marked   Machine             // the machine named when sluice put the node on the removal ladder; zero when it is not on it
 }
 
 // Name is the node's name.

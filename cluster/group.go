@@ -26,6 +26,9 @@ type Group struct {
 	Size     string       `json:"size,omitempty"`
 	Remedy   string       `json:"remedy,omitempty"`
 
+	Learned *Learned     `json:"learned,omitempty"` // from the group's nodes, set by [New]; an observer gives it back to the next snapshot
+	Drift   []Difference `json:"drift,omitempty"`   // between the cloud's template and the learned one, set by [New]
+
 	// PriceUSDPerHour is the list price of one machine, 0 when unknown.
 	PriceUSDPerHour float64 `json:"priceUSDPerHour,omitempty"`
 

@@ -43,6 +43,7 @@ func New(at time.Time, objects Objects, groups []*Group) *Snapshot {
 	for _, g := range s.Groups {
 		s.learnTemplate(g)
 	}
+	s.awaitDevices()
 	return s
 }
 

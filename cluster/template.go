@@ -30,51 +30,6 @@ var transientTaints = map[string]bool{
 // hostLabels belong to one machine and not to its group.
 var hostLabels = []string{corev1.LabelHostname, "beta.kubernetes.io/hostname"}
 
-// learnTemplate replaces the cloud's idea of the group's next node by what a node of the group really is: the oldest Ready one,
-// so that the answer does not change as nodes come and go.
-func (s *Snapshot) learnTemplate(g *Group) {
-	var best *corev1.Node
-	for _, n := range s.Nodes {
-		if n.Group != g.ID || n.Instance == nil || !Ready(n.Object) {
-			continue
-		}
-		if best == nil || n.Object.CreationTimestamp.Before(&best.CreationTimestamp) {
-			best = n.Object
-		}
-	}
-	if best == nil {
-		return
-	}
-	learned := templateOf(best)
-	if g.Template != nil { // machines of one group may go to several zones: the cloud knows where the next one goes
-		for k, v := range g.Template.Labels {
-			if strings.HasSuffix(k, "/zone") {
-				learned.Labels[k] = v
-			}
-		}
-	}
-	g.Template = learned
-}
-
-func templateOf(n *corev1.Node) *corev1.Node {
-	t := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Labels: make(map[string]string, len(n.Labels))},
-		Status:     corev1.NodeStatus{Capacity: n.Status.Capacity, Allocatable: n.Status.Allocatable, NodeInfo: corev1.NodeSystemInfo{OperatingSystem: n.Status.NodeInfo.OperatingSystem, Architecture: n.Status.NodeInfo.Architecture}},
-	}
-	for k, v := range n.Labels {
-		t.Labels[k] = v
-	}
-	for _, k := range hostLabels {
-		delete(t.Labels, k)
-	}
-	for _, taint := range n.Spec.Taints {
-		if !Transient(taint) {
-			t.Spec.Taints = append(t.Spec.Taints, taint)
-		}
-	}
-	return t
-}
-
 // Transient says whether the taint is about a node's present condition rather than about its group.
 func Transient(t corev1.Taint) bool {
 	return transientTaints[t.Key] || strings.HasPrefix(t.Key, "startup-taint.cluster-autoscaler.kubernetes.io/") ||

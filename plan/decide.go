@@ -98,9 +98,10 @@ func (d *decision) wake(t time.Time) {
 	}
 }
 
-// starting is [policy.Growth.Starting], now.
-func (d *decision) starting(n *corev1.Node) bool {
-	return d.allowed.Growth.Starting(n, d.now)
+// starting says whether a node is not yet what it will be: it is not Ready as [policy.Growth.Starting] has it, or its devices have not
+// been announced.
+func (d *decision) starting(n *cluster.Node) bool {
+	return len(n.Awaits) > 0 || d.allowed.Growth.Starting(n.Object, d.now)
 }
 
 func (d *decision) finish() (Plan, Memory) {

@@ -1,6 +1,10 @@
 package plan
 
 import (
+	"fmt"
+	"strings"
+
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
 )
 
@@ -41,11 +45,28 @@ func (d *decision) judgeGroups() {
 		if st.blocked != nil && st.blocked.Code == reason.GroupNoTemplate {
 			say(GroupHold, *st.blocked)
 		}
+		if len(g.Drift) > 0 {
+			because = append(because, reason.New(reason.TemplateDrift, about, "differences", differences(g.Drift)))
+		}
 		if g.Capacity >= 0 { // otherwise the reason why it is unknown stands there already
 			because = append(because, size)
 		}
 		d.judge(about, outcome, because...)
 	}
+}
+
+// shownDifferences is how many differences a sentence spells out.
+const shownDifferences = 3
+
+func differences(drift []cluster.Difference) string {
+	var parts []string
+	for _, x := range drift[:min(len(drift), shownDifferences)] {
+		parts = append(parts, fmt.Sprintf("%s (described %s, found %s)", x.What, x.Offered, x.Found))
+	}
+	if more := len(drift) - shownDifferences; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (d *decision) nodesOf(st *groupState) int {

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,7 +30,7 @@ type nodeState struct {
 func (d *decision) judgeNodes() {
 	unready := 0 // nodes that are neither Ready nor starting
 	for _, n := range d.s.Nodes {
-		if !cluster.Ready(n.Object) && !d.starting(n.Object) {
+		if !cluster.Ready(n.Object) && !d.starting(n) {
 			unready++
 		}
 	}
@@ -86,10 +87,22 @@ func (d *decision) untouched(n *cluster.Node) (Outcome, []reason.Reason, bool) {
 		return keep(reason.NodeHeldByPerson)
 	case cluster.Kept(n.Object):
 		return keep(reason.NodeScaleDownOff)
-	case d.starting(n.Object):
+	case len(n.Awaits) > 0:
+		return keep(reason.NodeAwaitsDevices, "age", age(d.now, n.Object.CreationTimestamp), "devices", deviceNames(n))
+	case d.starting(n):
 		return keep(reason.NodeStarting, "age", age(d.now, n.Object.CreationTimestamp))
 	}
 	return "", nil, false
+}
+
+// deviceNames are the devices that the node awaits, in one word.
+func deviceNames(n *cluster.Node) string {
+	var names []string
+	for name := range n.Awaits {
+		names = append(names, string(name))
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
 }
 
 // movers are the pods that have to leave before a node's machine may go: all but daemons and those that should have ended by now.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"sort"
 	"time"
 
@@ -18,7 +19,7 @@ func (d *decision) openRoom() {
 	for _, n := range d.s.Nodes {
 		if d.arriving(n) {
 			d.check.Remove(n.Name())
-			d.check.Add(settled(n.Object), n.Pods...)
+			d.check.Add(equipped(n), n.Pods...)
 			d.groups[n.Group].coming++
 			d.wake(n.Object.CreationTimestamp.Add(d.allowed.Growth.Provision))
 		}
@@ -39,7 +40,7 @@ func (d *decision) openRoom() {
 // arriving says whether a node that is not Ready is room that is coming: its machine runs, and nobody has cordoned it.
 func (d *decision) arriving(n *cluster.Node) bool {
 	_, onLadder := cluster.RemovalOf(n.Object)
-	return d.starting(n.Object) && n.Instance != nil && n.Instance.State.Expected() && !onLadder && !n.Object.Spec.Unschedulable
+	return d.starting(n) && n.Instance != nil && n.Instance.State.Expected() && !onLadder && !n.Object.Spec.Unschedulable
 }
 
 // expected counts the machines of a group that have no node yet but should become one: those listed as creating or running
@@ -75,6 +76,16 @@ func comingName(g cluster.GroupID, i int) string { return fmt.Sprintf("coming:%s
 func (d *decision) addFuture(g *cluster.Group, name string) (undo func()) {
 	n := scheduling.Future(g.Template, name)
 	return d.check.Add(n, d.check.Daemons(n)...)
+}
+
+// equipped is the settled node with the devices that it has not announced yet.
+func equipped(n *cluster.Node) *corev1.Node {
+	out := settled(n.Object)
+	if len(n.Awaits) > 0 {
+		out.Status.Allocatable = maps.Clone(out.Status.Allocatable)
+		maps.Copy(out.Status.Allocatable, n.Awaits)
+	}
+	return out
 }
 
 // settled is the node without the taints of its present condition and without a cordon.

@@ -169,6 +169,16 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			})), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"))},
 			want: []string{},
 		},
+		"a node whose GPU is not announced yet is room for the pod that waits for it": {
+			objects: append(pods(1, asking("nvidia.com/gpu", "1")), Node("a-0", func(n *corev1.Node) { n.CreationTimestamp.Time = Start.Add(-time.Minute) })),
+			groups:  []*cluster.Group{equipped(Group("a", 0, 5, Machine("0", "a-0")), "nvidia.com/gpu")},
+			want:    []string{}, verdict: map[string]string{"pod p00": "waiting FitsComingMachine", "node a-0": "keep NodeAwaitsDevices"},
+		},
+		"a group whose nodes never announce a GPU is not bought for one": {
+			objects: append(pods(1, asking("nvidia.com/gpu", "1")), Node("a-0")),
+			groups:  []*cluster.Group{equipped(Group("a", 0, 5, Machine("0", "a-0")), "nvidia.com/gpu")},
+			want:    []string{}, verdict: map[string]string{"pod p00": "stuck NoGroupFits InsufficientResource"},
+		},
 		"a group in back-off is passed over": {
 			objects: pods(1), groups: []*cluster.Group{Group("a", 0, 5), Group("b", 0, 5)},
 			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start}}}},
@@ -322,4 +332,19 @@ func TestPlanSurvivesPaper(t *testing.T) {
 	if len(back.Actions) == 0 {
 		t.Error("the plan has no action: the test shows nothing")
 	}
+}
+
+// asking adds a request to a pod.
+func asking(name corev1.ResourceName, quantity string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Containers[0].Resources.Requests[name] = resource.MustParse(quantity)
+	}
+}
+
+// equipped gives the machines of a group one device, by the cloud's word.
+func equipped(g *cluster.Group, device corev1.ResourceName) *cluster.Group {
+	has := g.Template.Status.Capacity.DeepCopy()
+	has[device] = resource.MustParse("1")
+	g.Template.Status.Capacity, g.Template.Status.Allocatable = has, has
+	return g
 }

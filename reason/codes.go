@@ -38,6 +38,7 @@ const (
 	GroupBelowMin      Code = "GroupBelowMin"
 	GroupBackoff       Code = "GroupBackoff"
 	GroupNoTemplate    Code = "GroupNoTemplate"
+	TemplateDrift      Code = "TemplateDrift"
 	GroupUnreadable    Code = "GroupUnreadable"
 	GroupIncomplete    Code = "GroupIncomplete"
 	ClusterNodesLimit  Code = "ClusterNodesLimit"
@@ -49,6 +50,7 @@ const (
 const (
 	NodeUnmanaged      Code = "NodeUnmanaged"
 	NodeStarting       Code = "NodeStarting"
+	NodeAwaitsDevices  Code = "NodeAwaitsDevices"
 	NodeNotReady       Code = "NodeNotReady"
 	NodeIdle           Code = "NodeIdle"
 	NodeIdleFor        Code = "NodeIdleFor"
@@ -138,6 +140,7 @@ var sentences = map[Code]string{
 	GroupBelowMin:      "capacity {capacity} is below min {min}; nothing is removed",
 	GroupBackoff:       "in backoff until {until} after {code}: {message}",
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
+	TemplateDrift:      "its nodes are not what the cloud describes: {differences}; the nodes are believed, correct the description or its tags",
 	GroupUnreadable:    "cannot be read: {message}",
 	GroupIncomplete:    "its last read was incomplete; no write until a complete one",
 	ClusterNodesLimit:  "max total nodes in cluster reached ({nodes} of {limit})",
@@ -146,6 +149,7 @@ var sentences = map[Code]string{
 
 	NodeUnmanaged:      "belongs to no node group that sluice manages",
 	NodeStarting:       "started {age} ago, not Ready yet",
+	NodeAwaitsDevices:  "started {age} ago, {devices} not announced yet",
 	NodeNotReady:       "not Ready for {age} (limit {limit})",
 	NodeIdle:           "nothing but daemons for {idle} (limit {limit})",
 	NodeIdleFor:        "idle for {idle}",

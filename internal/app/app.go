@@ -48,6 +48,7 @@ type Autoscaler struct {
 	observer *kube.Observer
 	actuator *actuate.Actuator
 	memory   plan.Memory
+	learned  map[cluster.GroupID]*cluster.Learned // what the last snapshot had learned of each group
 	cycle    uint64
 }
 
@@ -85,7 +86,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	if a.parts.Began != nil {
 		a.parts.Began()
 	}
-	seen, err := observe(ctx, a.parts.Cloud, a.observer.Objects, a.parts.Now)
+	seen, err := observe(ctx, a.parts.Cloud, a.observer.Objects, a.parts.Now, a.learned)
 	if err != nil {
 		err = fmt.Errorf("cycle %d: %w", a.cycle, err)
 		for _, s := range a.parts.Sinks {
@@ -96,6 +97,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 		return journal.Entry{}, err
 	}
 	observed := time.Now()
+	a.learn(seen)
 	before := a.memory
 	p, memory := plan.Decide(seen, a.parts.Policy, before)
 	decided := time.Now()
@@ -114,8 +116,20 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	return entry, nil
 }
 
-// observe makes one snapshot: the cloud first, so that a node that registers meanwhile is seen.
-func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Objects, error), now func() time.Time) (*cluster.Snapshot, error) {
+// learn keeps what the snapshot learned of each group for the next one. A group that is not there now may come back.
+func (a *Autoscaler) learn(seen *cluster.Snapshot) {
+	if a.learned == nil {
+		a.learned = map[cluster.GroupID]*cluster.Learned{}
+	}
+	for _, g := range seen.Groups {
+		if g.Learned != nil {
+			a.learned[g.ID] = g.Learned
+		}
+	}
+}
+
+// observe makes one snapshot: the cloud first, so that a node that registers meanwhile is seen. Learned is what earlier ones knew.
+func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Objects, error), now func() time.Time, learned map[cluster.GroupID]*cluster.Learned) (*cluster.Snapshot, error) {
 	groups, cloudErr := c.Groups(ctx)
 	if cloudErr != nil && len(groups) == 0 {
 		return nil, fmt.Errorf("read node groups: %w", cloudErr)
@@ -123,6 +137,9 @@ func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Obje
 	os, err := objects()
 	if err != nil {
 		return nil, fmt.Errorf("read the cluster: %w", err)
+	}
+	for _, g := range groups {
+		g.Learned = learned[g.ID]
 	}
 	return cluster.New(now(), os, groups), nil
 }

@@ -1,0 +1,129 @@
+package cluster
+
+import (
+	"maps"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Learned is what a node of a group turned out to be. It outlives the group's last node.
+type Learned struct {
+	Node *corev1.Node `json:"node"`           // as [Group.Template] has it
+	Size string       `json:"size,omitempty"` // that the group had then: a group of another size has nothing to learn from it
+}
+
+// devicesWithin is how long a node has for its device plugins to announce what the machine carries, such as GPUs. A node that
+// has not announced it by then does not have it.
+const devicesWithin = 15 * time.Minute
+
+// learnTemplate replaces the cloud's idea of the group's next node by what a node of the group really is: the oldest Ready one, so
+// that the answer does not change as nodes come and go, or the last one that there was. What differs is the group's Drift.
+//
+// It gives the same answer when it is asked again of a group that has learned already, as replay does.
+func (s *Snapshot) learnTemplate(g *Group) {
+	offered := g.Template
+	if best := s.exemplar(g); best != nil {
+		g.Learned = &Learned{Node: templateOf(best), Size: g.Size}
+	}
+	if g.Learned == nil || g.Learned.Node == nil || g.Learned.Size != g.Size {
+		g.Learned = nil
+		return
+	}
+	next := g.Learned.Node.DeepCopy()
+	if offered != nil { // machines of one group may go to several zones: the cloud knows where the next one goes
+		if next.Labels == nil {
+			next.Labels = map[string]string{}
+		}
+		for k, v := range offered.Labels {
+			if strings.HasSuffix(k, "/zone") {
+				next.Labels[k] = v
+			}
+		}
+		if d := drift(offered, next); len(d) > 0 {
+			g.Drift = d
+		}
+	}
+	g.Template = next
+}
+
+// exemplar is the node that a group's template is learned from, nil when there is none. A young node that has not announced its
+// devices yet teaches nothing.
+func (s *Snapshot) exemplar(g *Group) *corev1.Node {
+	var best *corev1.Node
+	for _, n := range s.Nodes {
+		if n.Group != g.ID || n.Instance == nil || !Ready(n.Object) {
+			continue
+		}
+		if s.Time.Sub(n.Object.CreationTimestamp.Time) < devicesWithin && len(lacking(n.Object, g.Template)) > 0 {
+			continue
+		}
+		if best == nil || n.Object.CreationTimestamp.Before(&best.CreationTimestamp) {
+			best = n.Object
+		}
+	}
+	return best
+}
+
+// awaitDevices finds the nodes of a group that are too young to have announced their devices.
+func (s *Snapshot) awaitDevices() {
+	for _, n := range s.Nodes {
+		g := s.groups[n.Group]
+		if g == nil || n.Instance == nil || s.Time.Sub(n.Object.CreationTimestamp.Time) >= devicesWithin {
+			continue
+		}
+		n.Awaits = lacking(n.Object, g.Template)
+	}
+}
+
+// lacking are the extended resources that a node such as the template has and this one does not show; nil when there are none.
+func lacking(n, template *corev1.Node) corev1.ResourceList {
+	var list corev1.ResourceList
+	if template == nil {
+		return nil
+	}
+	for name, q := range template.Status.Allocatable {
+		if !extended(name) || q.IsZero() {
+			continue
+		}
+		if have, ok := n.Status.Allocatable[name]; ok && !have.IsZero() {
+			continue
+		}
+		if list == nil {
+			list = corev1.ResourceList{}
+		}
+		list[name] = q
+	}
+	return list
+}
+
+// extended says whether a device plugin announces the resource: its name has a domain that is not Kubernetes' own.
+func extended(name corev1.ResourceName) bool {
+	domain, _, found := strings.Cut(string(name), "/")
+	return found && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")
+}
+
+// templateOf is the node without what is its own.
+func templateOf(n *corev1.Node) *corev1.Node {
+	t := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(n.Labels)},
+		Status: corev1.NodeStatus{
+			Capacity: n.Status.Capacity, Allocatable: n.Status.Allocatable,
+			NodeInfo: corev1.NodeSystemInfo{OperatingSystem: n.Status.NodeInfo.OperatingSystem, Architecture: n.Status.NodeInfo.Architecture},
+		},
+	}
+	if t.Labels == nil {
+		t.Labels = map[string]string{}
+	}
+	for _, k := range hostLabels {
+		delete(t.Labels, k)
+	}
+	for _, taint := range n.Spec.Taints {
+		if !Transient(taint) {
+			t.Spec.Taints = append(t.Spec.Taints, taint)
+		}
+	}
+	return t
+}

@@ -1,0 +1,141 @@
+package cluster_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+)
+
+const gpu = corev1.ResourceName("nvidia.com/gpu")
+
+// with gives a node a resource, zero to take it away.
+func with(name corev1.ResourceName, quantity string) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		own := n.Status.Capacity.DeepCopy()
+		own[name] = resource.MustParse(quantity)
+		n.Status.Capacity, n.Status.Allocatable = own, own
+	}
+}
+
+func born(ago time.Duration) func(*corev1.Node) {
+	return func(n *corev1.Node) { n.CreationTimestamp.Time = Start.Add(-ago) }
+}
+
+// gpuGroup is a group whose description promises one GPU a machine.
+func gpuGroup(machines ...*cluster.Instance) *cluster.Group {
+	g := Group("a", 0, 5, machines...)
+	with(gpu, "1")(g.Template)
+	return g
+}
+
+func TestWhatWasLearnedOutlivesTheLastNode(t *testing.T) {
+	kubelet := func(n *corev1.Node) {
+		n.Status.Allocatable = n.Status.Capacity.DeepCopy()
+		n.Status.Allocatable[corev1.ResourceMemory] = resource.MustParse("14Gi")
+		n.Labels["pool"] = "render"
+	}
+	full := cluster.New(Start, Objects(Node("a-0", kubelet)), []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"))}).Group("a")
+
+	for name, tc := range map[string]struct {
+		change func(*cluster.Group)
+		want   string // memory of the empty group's template
+	}{
+		"an empty group":                 {func(*cluster.Group) {}, "14Gi"},
+		"a group of another size":        {func(g *cluster.Group) { g.Size = "Standard_D8s_v5" }, "16Gi"},
+		"a group that was never learned": {func(g *cluster.Group) { g.Learned = nil }, "16Gi"},
+		"a group in another zone":        {func(g *cluster.Group) { g.Template.Labels[corev1.LabelTopologyZone] = "west-2" }, "14Gi"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := Group("a", 0, 5)
+			g.Learned = full.Learned
+			tc.change(g)
+			got := cluster.New(Start.Add(time.Hour), Objects(), []*cluster.Group{g}).Group("a").Template
+			if m := got.Status.Allocatable.Memory().String(); m != tc.want {
+				t.Errorf("allocatable memory %s, want %s", m, tc.want)
+			}
+			if zone := g.Template.Labels[corev1.LabelTopologyZone]; got.Labels[corev1.LabelTopologyZone] != zone {
+				t.Errorf("zone %q, want the cloud's, %q", got.Labels[corev1.LabelTopologyZone], zone)
+			}
+		})
+	}
+	if full.Learned.Node.Labels[corev1.LabelTopologyZone] != "" {
+		t.Error("what was learned was changed")
+	}
+}
+
+func TestDriftIsWhatPodsWouldNotice(t *testing.T) {
+	label := func(k, v string) func(*corev1.Node) { return func(n *corev1.Node) { n.Labels[k] = v } }
+	taint := func(k string) func(*corev1.Node) {
+		return func(n *corev1.Node) {
+			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: k, Effect: corev1.TaintEffectNoSchedule})
+		}
+	}
+	none := func(*corev1.Node) {}
+	for name, tc := range map[string]struct {
+		offered, found func(*corev1.Node)
+		want           []cluster.Difference
+	}{
+		"nothing":                               {none, none, nil},
+		"what firmware and kernel keep":         {none, with(corev1.ResourceMemory, "15300Mi"), nil},
+		"half of the memory":                    {none, with(corev1.ResourceMemory, "8Gi"), []cluster.Difference{{What: "memory", Offered: "16Gi", Found: "8Gi"}}},
+		"more memory than there is":             {none, with(corev1.ResourceMemory, "17Gi"), []cluster.Difference{{What: "memory", Offered: "16Gi", Found: "17Gi"}}},
+		"fewer cores":                           {none, with(corev1.ResourceCPU, "2"), []cluster.Difference{{What: "cpu", Offered: "4", Found: "2"}}},
+		"GPUs that no plugin announces":         {with(gpu, "1"), none, []cluster.Difference{{What: "nvidia.com/gpu", Offered: "1", Found: "none"}}},
+		"a label that kubelet does not set":     {label("pool", "render"), none, []cluster.Difference{{What: "label pool", Offered: "render", Found: "none"}}},
+		"a label of another value":              {label("pool", "render"), label("pool", "web"), []cluster.Difference{{What: "label pool", Offered: "render", Found: "web"}}},
+		"a label that nobody described":         {none, label("rack", "7"), nil},
+		"a zone":                                {label(corev1.LabelTopologyZone, "west-1"), label(corev1.LabelTopologyZone, "west-2"), nil},
+		"a taint that nobody described":         {none, taint("dedicated"), []cluster.Difference{{What: "taint dedicated:NoSchedule", Offered: "none", Found: "set"}}},
+		"a taint that kubelet does not set":     {taint("dedicated"), none, []cluster.Difference{{What: "taint dedicated:NoSchedule", Offered: "set", Found: "none"}}},
+		"a taint of the node's condition":       {none, taint(corev1.TaintNodeUnreachable), nil},
+		"pods, which a kubelet's setting rules": {none, with(corev1.ResourcePods, "250"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := Group("a", 0, 5, Machine("0", "a-0"))
+			tc.offered(g.Template)
+			once := cluster.New(Start, Objects(Node("a-0", tc.found)), []*cluster.Group{g})
+			if d := cmp.Diff(tc.want, once.Group("a").Drift); d != "" {
+				t.Errorf("drift (-want +got):\n%s", d)
+			}
+			again := cluster.New(Start, once.Objects, once.Groups)
+			if d := cmp.Diff(once.Group("a"), again.Group("a")); d != "" {
+				t.Errorf("asked again it differs (-first +second):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestDevicesAreAwaitedForAWhile(t *testing.T) {
+	for name, tc := range map[string]struct {
+		nodes   []any
+		awaits  bool // a-0 does
+		learned string
+	}{
+		"a young node without its GPU":                {[]any{Node("a-0", born(time.Minute))}, true, "1"},
+		"a node that has announced it":                {[]any{Node("a-0", born(time.Minute), with(gpu, "1"))}, false, "1"},
+		"an old node without it":                      {[]any{Node("a-0", born(time.Hour))}, false, "0"},
+		"a young node beside one that has it":         {[]any{Node("a-0", born(time.Minute)), Node("a-1", born(time.Hour), with(gpu, "1"))}, true, "1"},
+		"a young node beside an old one that has not": {[]any{Node("a-0", born(time.Minute)), Node("a-1", born(time.Hour))}, false, "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := cluster.New(Start, Objects(tc.nodes...), []*cluster.Group{gpuGroup(Machine("0", "a-0"), Machine("1", "a-1"))})
+			if got := len(s.Node("a-0").Awaits) > 0; got != tc.awaits {
+				t.Errorf("awaits %v, want %t", s.Node("a-0").Awaits, tc.awaits)
+			}
+			q := s.Group("a").Template.Status.Allocatable[gpu]
+			if got := q.String(); got != tc.learned {
+				t.Errorf("the template has %s GPUs, want %s", got, tc.learned)
+			}
+			again := cluster.New(Start, s.Objects, s.Groups)
+			if d := cmp.Diff(s.Node("a-0").Awaits, again.Node("a-0").Awaits); d != "" {
+				t.Errorf("asked again it differs (-first +second):\n%s", d)
+			}
+		})
+	}
+}
