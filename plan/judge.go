@@ -17,13 +17,14 @@ import (
 // nodeState is a node of a managed group within one cycle.
 type nodeState struct {
 	*cluster.Node
-	movers   []*corev1.Pod // pods that have to leave before the machine may go, those already on their way out included
-	resource corev1.ResourceName
-	used     float64   // share of the resource that is asked for
-	since    time.Time // since when it could go without a break
-	going    bool      // steps on the ladder in this cycle
-	pinned   bool      // idle, but its group is at its minimum
-	moves    []func()  // undoes the moves of its pods that the checker holds
+	movers    []*corev1.Pod // pods that have to leave before the machine may go, those already on their way out included
+	resource  corev1.ResourceName
+	used      float64   // share of the resource that is asked for
+	threshold float64   // at or below which it is underused
+	since     time.Time // since when it could go without a break
+	going     bool      // steps on the ladder in this cycle
+	pinned    bool      // idle, but its group is at its minimum
+	moves     []func()  // undoes the moves of its pods that the checker holds
 }
 
 // judgeNodes says of every node whether it could go. Nodes on the ladder and nodes that may step on it are left to climbLadder.
@@ -47,6 +48,10 @@ func (d *decision) judgeNodes() {
 		}
 		st := &nodeState{Node: n, movers: d.movers(n)}
 		st.resource, st.used = scheduling.Utilization(n.Object, append(daemons(n), st.movers...))
+		st.threshold = d.removal(st).Threshold
+		if st.resource != corev1.ResourceCPU && st.resource != corev1.ResourceMemory {
+			st.threshold = d.removal(st).GPUThreshold
+		}
 		d.nodes[n.Name()] = st
 	}
 	for name := range d.m.Removable {

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
 
@@ -29,10 +30,10 @@ func (d *decision) climbLadder() {
 		switch {
 		case len(st.movers) == 0:
 			idle = append(idle, st)
-		case st.used <= d.allowed.Removal.Threshold:
+		case st.used <= st.threshold:
 			underused = append(underused, st)
 		default:
-			d.keep(st, reason.New(reason.NodeBusy, reason.Node(st.Name()), "used", percent(st.used), "resource", st.resource, "threshold", percent(d.allowed.Removal.Threshold)))
+			d.keep(st, reason.New(reason.NodeBusy, reason.Node(st.Name()), "used", percent(st.used), "resource", st.resource, "threshold", percent(st.threshold)))
 		}
 	}
 	for _, st := range on {
@@ -180,11 +181,11 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 	d.order(nodes)
 	for _, st := range nodes {
 		about := reason.Node(st.Name())
-		why, limit := "idle", d.allowed.Removal.Unneeded
+		why, limit := "idle", d.removal(st).Unneeded
 		waits := reason.New(reason.NodeIdle, about, "idle", d.idleFor(st), "limit", limit)
 		goes := reason.New(reason.NodeIdleFor, about, "idle", d.idleFor(st))
 		if !cluster.Ready(st.Object) {
-			why, limit = "unready", d.allowed.Removal.Unready
+			why, limit = "unready", d.removal(st).Unready
 			waits = reason.New(reason.NodeNotReady, about, "age", d.idleFor(st), "limit", limit)
 			goes = waits
 		}
@@ -207,12 +208,12 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 			d.keep(st, *why)
 			continue
 		}
-		why, limit := "underused", d.allowed.Removal.Unneeded
+		why, limit := "underused", d.removal(st).Unneeded
 		if !cluster.Ready(st.Object) {
-			why, limit = "unready", d.allowed.Removal.Unready
+			why, limit = "unready", d.removal(st).Unready
 		}
 		fact := reason.New(reason.NodeUnderused, about, "used", percent(st.used), "resource", st.resource,
-			"threshold", percent(d.allowed.Removal.Threshold), "idle", d.idleFor(st), "limit", limit)
+			"threshold", percent(st.threshold), "idle", d.idleFor(st), "limit", limit)
 		block := d.mayStep(st, limit)
 		if block == nil && d.drains >= d.allowed.Removal.MaxDrains {
 			block = []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", d.allowed.Removal.MaxDrains)}
@@ -259,6 +260,11 @@ func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
 	removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: why}
 	d.ladder = append(d.ladder, Cordon{st.Name(), st.Object.UID, removal, st.Instance.Machine(), because})
 	d.judge(reason.Node(st.Name()), NodeRemove, because)
+}
+
+// removal is the policy that holds for the node's group.
+func (d *decision) removal(st *nodeState) policy.Removal {
+	return d.allowed.Removal.Of(d.groups[st.Group].Options)
 }
 
 // idleFor is how long the node could have gone, in whole seconds.

@@ -88,6 +88,13 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1")), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
 			memory:  removable("a-1"), want: []string{"cordon a-1 underused"},
 		},
+		"a group's own time and threshold hold for its nodes alone": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1")},
+			group: func(g *cluster.Group) {
+				g.Options = cluster.Options{Unneeded: new(2 * time.Hour), Threshold: new(0.8)}
+			},
+			memory: removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "idle NodeIdle", "node a-0": "keep PodNowhereToGo"},
+		},
 		"an underused node stays when its pod fits nowhere": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1"), CPU("2")), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
 			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodNowhereToGo"},

@@ -35,6 +35,7 @@ type Removal struct {
 	Unneeded      time.Duration `json:"unneeded"`      // idle or underused for this long (--scale-down-unneeded-time)
 	Unready       time.Duration `json:"unready"`       // not Ready for this long (--scale-down-unready-time)
 	Threshold     float64       `json:"threshold"`     // share of allocatable CPU or memory requested, at or below which a node is underused (--scale-down-utilization-threshold)
+	GPUThreshold  float64       `json:"gpuThreshold"`  // the same of GPUs, for nodes that have some: nothing else counts there (--scale-down-gpu-utilization-threshold)
 	AfterAdd      time.Duration `json:"afterAdd"`      // no removal so long after a growth (--scale-down-delay-after-add)
 	AfterTaint    time.Duration `json:"afterTaint"`    // between the taint and the next rung (--node-delete-delay-after-taint)
 	MaxInFlight   int           `json:"maxInFlight"`   // nodes on the ladder at once (--max-scale-down-parallelism)
@@ -67,6 +68,7 @@ func Default() *Policy {
 			Unneeded:      10 * time.Minute,
 			Unready:       20 * time.Minute,
 			Threshold:     0.5,
+			GPUThreshold:  0.5,
 			AfterAdd:      10 * time.Minute,
 			AfterTaint:    5 * time.Second,
 			MaxInFlight:   10,
@@ -78,6 +80,23 @@ func Default() *Policy {
 		},
 		Health: Health{UnreadyCount: 3, UnreadyPercent: 45},
 	}
+}
+
+// Of is what holds for a group with options of its own.
+func (r Removal) Of(o cluster.Options) Removal {
+	if o.Threshold != nil {
+		r.Threshold = *o.Threshold
+	}
+	if o.GPUThreshold != nil {
+		r.GPUThreshold = *o.GPUThreshold
+	}
+	if o.Unneeded != nil {
+		r.Unneeded = *o.Unneeded
+	}
+	if o.Unready != nil {
+		r.Unready = *o.Unready
+	}
+	return r
 }
 
 // Starting says whether a node that is not Ready is expected to become so: it is young, and its kubelet has not fallen silent.
@@ -139,8 +158,16 @@ func (p *Policy) Check() error {
 	if p.Growth.BackoffMost < p.Growth.BackoffFirst {
 		return fmt.Errorf("--max-node-group-backoff-duration=%s: give at least --initial-node-group-backoff-duration (%s)", p.Growth.BackoffMost, p.Growth.BackoffFirst)
 	}
-	if t := p.Removal.Threshold; !(t >= 0 && t <= 1) { // so that NaN is refused
-		return fmt.Errorf("--scale-down-utilization-threshold=%g: give a share between 0 and 1, such as 0.5", t)
+	for _, t := range []struct {
+		flag  string
+		value float64
+	}{
+		{"scale-down-utilization-threshold", p.Removal.Threshold},
+		{"scale-down-gpu-utilization-threshold", p.Removal.GPUThreshold},
+	} {
+		if !(t.value >= 0 && t.value <= 1) { // so that NaN is refused
+			return fmt.Errorf("--%s=%g: give a share between 0 and 1, such as 0.5", t.flag, t.value)
+		}
 	}
 	if s := p.Health.UnreadyPercent; !(s >= 0 && s <= 100) {
 		return fmt.Errorf("--max-total-unready-percentage=%g: give a percentage between 0 and 100, such as 45", s)

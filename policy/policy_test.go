@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
@@ -96,5 +97,18 @@ func TestSenselessSettingsAreNamed(t *testing.T) {
 	limitless.Removal.MinCores = 8
 	if err := limitless.Check(); err != nil {
 		t.Errorf("a minimum without a maximum: %v", err)
+	}
+}
+
+func TestAGroupsOwnOptionsWin(t *testing.T) {
+	r := policy.Default().Removal
+	if got := r.Of(cluster.Options{}); got != r {
+		t.Errorf("without options %+v, want the policy's %+v", got, r)
+	}
+	got := r.Of(cluster.Options{Threshold: new(0.1), GPUThreshold: new(0.2), Unneeded: new(time.Minute), Unready: new(2 * time.Minute)})
+	want := r
+	want.Threshold, want.GPUThreshold, want.Unneeded, want.Unready = 0.1, 0.2, time.Minute, 2*time.Minute
+	if got != want {
+		t.Errorf("options make %+v, want %+v", got, want)
 	}
 }

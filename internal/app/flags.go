@@ -31,6 +31,7 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	f.DurationVar(&r.Unneeded, "scale-down-unneeded-time", r.Unneeded, "how long a node must have been idle or underused before it goes")
 	f.DurationVar(&r.Unready, "scale-down-unready-time", r.Unready, "how long a node that is not Ready must have been unneeded before it goes")
 	f.Float64Var(&r.Threshold, "scale-down-utilization-threshold", r.Threshold, "share of CPU or memory requested, at or below which a node is underused")
+	f.Float64Var(&r.GPUThreshold, "scale-down-gpu-utilization-threshold", r.GPUThreshold, "share of GPUs requested, at or below which a node that has GPUs is underused")
 	f.DurationVar(&r.AfterAdd, "scale-down-delay-after-add", r.AfterAdd, "no removal so long after a growth")
 	f.DurationVar(&r.AfterTaint, "node-delete-delay-after-taint", r.AfterTaint, "pause between cordoning a node and the next step")
 	f.IntVar(&r.MaxInFlight, "max-scale-down-parallelism", r.MaxInFlight, "most nodes on their way out at once")
