@@ -38,6 +38,7 @@ type Config struct {
 	Backoff             Backoff
 	RateLimit           RateLimit
 
+	NewestVersions  bool   // disableAzureStackCloud: Azure Stack Hub is asked with the newest api-versions
 	UserAgentSuffix string // added to the name that Azure's logs show
 
 	// Notes are sentences about what was accepted and has no effect or another one than its writer may expect, in the order of the
