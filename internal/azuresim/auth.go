@@ -3,6 +3,7 @@ package azuresim
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -13,14 +14,17 @@ import (
 	"time"
 )
 
-// ServicePrincipal is an application that signs in with a secret or, federated,
-// with an assertion.
+// ServicePrincipal is an application that signs in with a secret, with an
+// assertion that one of its certificates signed or, federated, with somebody
+// else's token.
 type ServicePrincipal struct {
-	TenantID  string
-	ClientID  string
-	ObjectID  string // "": derived from the client id
-	Secret    string
-	Federated bool // any client assertion is accepted: workload identity
+	TenantID     string
+	ClientID     string
+	ObjectID     string // "": derived from the client id
+	Secret       string
+	Certificates []*x509.Certificate   // with RSA keys
+	Credentials  []FederatedCredential // whose tokens are accepted: workload identity
+	Federated    bool                  // without Credentials any client assertion is accepted
 }
 
 // Identity is a user-assigned managed identity. A machine that names its ID gets
@@ -30,6 +34,8 @@ type Identity struct {
 	TenantID string
 	ClientID string
 	ObjectID string // "": derived from the client id
+
+	Credentials []FederatedCredential // whose tokens are accepted in its place: workload identity
 }
 
 // principal is whoever can hold a token. Machines' own identities become
@@ -39,13 +45,18 @@ type principal struct {
 	tenantID, clientID, objectID string
 	secret                       string
 	federated                    bool
+	certificates                 []*x509.Certificate
+	credentials                  []FederatedCredential
 	denied                       []string // actions, lower case; a trailing * is a wildcard
 }
 
 // AddServicePrincipal makes an application known to the token authority. It may
 // do everything until Deny.
 func (s *Server) AddServicePrincipal(p ServicePrincipal) error {
-	return s.addPrincipal(principal{tenantID: p.TenantID, clientID: p.ClientID, objectID: p.ObjectID, secret: p.Secret, federated: p.Federated})
+	return s.addPrincipal(principal{
+		tenantID: p.TenantID, clientID: p.ClientID, objectID: p.ObjectID,
+		secret: p.Secret, federated: p.Federated, certificates: p.Certificates, credentials: p.Credentials,
+	})
 }
 
 // AddIdentity makes a user-assigned identity known. It may do everything until
@@ -54,7 +65,7 @@ func (s *Server) AddIdentity(i Identity) error {
 	if i.ID == "" {
 		return fmt.Errorf("add identity %q: its resource id is required", i.ClientID)
 	}
-	return s.addPrincipal(principal{id: i.ID, tenantID: i.TenantID, clientID: i.ClientID, objectID: i.ObjectID})
+	return s.addPrincipal(principal{id: i.ID, tenantID: i.TenantID, clientID: i.ClientID, objectID: i.ObjectID, credentials: i.Credentials})
 }
 
 func (s *Server) addPrincipal(p principal) error {
@@ -120,7 +131,11 @@ func (s *Server) machineIdentity(c computer) *principal {
 	if p := s.byClientID(clientID); p != nil {
 		return p
 	}
-	p := &principal{id: c.id, tenantID: s.guid("tenant", c.subscription), clientID: clientID, objectID: s.guid("object", c.vmID)}
+	tenant := s.TenantID
+	if tenant == "" {
+		tenant = s.guid("tenant", c.subscription)
+	}
+	p := &principal{id: c.id, tenantID: tenant, clientID: clientID, objectID: s.guid("object", c.vmID)}
 	s.principals = append(s.principals, p)
 	return p
 }
@@ -189,6 +204,14 @@ func (q *request) authenticate() *problem {
 		return unauthorized("ExpiredAuthenticationToken", fmt.Sprintf(
 			"The access token expiry UTC time '%s' is earlier than current UTC time '%s'.",
 			time.Unix(c.Expires, 0).UTC().Format("1/2/2006 3:04:05 PM"), q.now.Format("1/2/2006 3:04:05 PM")))
+	case !q.acceptsAudience(c.Audience):
+		return unauthorized("InvalidAuthenticationTokenAudience", fmt.Sprintf(
+			"The access token has been obtained for wrong audience or resource '%s'. It should exactly match with one of the allowed audiences '%s'.",
+			c.Audience, strings.Join(q.audiences(), "','")))
+	case s.TenantID != "" && !strings.EqualFold(c.TenantID, s.TenantID):
+		return unauthorized("InvalidAuthenticationTokenTenant", fmt.Sprintf(
+			"The access token is from the wrong issuer 'https://sts.windows.net/%s/'. It must match the tenant 'https://sts.windows.net/%s/' associated with this subscription. Please use the authority (URL) 'https://login.windows.net/%s' to get the token. Note, if the subscription is transferred to another tenant there is no impact to the services, but information about new tenant could take time to propagate (up to an hour). If you just transferred your subscription and see this error message, please try back later.",
+			c.TenantID, s.TenantID, s.TenantID))
 	}
 	return nil
 }

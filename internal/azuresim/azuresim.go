@@ -79,6 +79,18 @@ type Server struct {
 	// subscription's machines have a tenant of their own, and all are trusted.
 	TenantID string
 
+	// CloudName is what the cloud calls itself where it describes its endpoints; ""
+	// means AzureCloud.
+	CloudName string
+
+	// Audiences are what tokens for Resource Manager must be issued for. None: its
+	// own address, and the audiences of the clouds that Microsoft runs.
+	Audiences []string
+
+	// ADFS makes the cloud name Active Directory Federation Services as its token
+	// authority. Both kinds of authority answer either way.
+	ADFS bool
+
 	// RoleDelay is the time from the creation of a role assignment until it acts.
 	RoleDelay time.Duration
 
