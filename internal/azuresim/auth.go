@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 )
@@ -88,32 +87,13 @@ func (s *Server) addPrincipal(p principal) error {
 // "Microsoft.Compute/virtualMachineScaleSets/write"; a trailing * stands for
 // everything below.
 func (s *Server) Deny(clientID string, actions ...string) error {
-	return s.permit(clientID, func(p *principal) {
-		for _, a := range actions {
-			p.denied = append(p.denied, strings.ToLower(a))
-		}
-	})
+	return s.Perform(Act{Do: "deny", Target: clientID, Actions: actions})
 }
 
 // Allow gives back the actions that Deny took, spelled the same; without actions
 // all of them.
 func (s *Server) Allow(clientID string, actions ...string) error {
-	return s.permit(clientID, func(p *principal) {
-		p.denied = slices.DeleteFunc(p.denied, func(d string) bool {
-			return len(actions) == 0 || slices.ContainsFunc(actions, func(a string) bool { return strings.EqualFold(a, d) })
-		})
-	})
-}
-
-func (s *Server) permit(clientID string, change func(*principal)) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p := s.byClientID(clientID)
-	if p == nil {
-		return fmt.Errorf("change permissions of %q: no such principal", clientID)
-	}
-	change(p)
-	return nil
+	return s.Perform(Act{Do: "allow", Target: clientID, Actions: actions})
 }
 
 func (s *Server) byClientID(id string) *principal {

@@ -39,14 +39,14 @@ func (q *request) authority() (answer, bool) {
 		return answer{}, false
 	}
 	q.route.kind = row.kind
-	q.fault = q.server.take(q.route.kind, "")
-	if a, ok := q.fault.answer(); ok {
+	q.strike()
+	if a, ok := q.faulted(); ok {
 		return a, true
 	}
 	if method, _, _ := strings.Cut(q.route.kind, " "); q.http.Method != method {
 		return methodNotAllowed(q.http.Method).answer(), true
 	}
-	return row.handle(q, tenant), true
+	return q.skewed(func() answer { return row.handle(q, tenant) }), true
 }
 
 // openID describes a tenant's authority, in its version 2.0 or 1 form.

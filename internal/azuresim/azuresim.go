@@ -18,6 +18,7 @@ package azuresim
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -94,13 +95,23 @@ type Server struct {
 	// RoleDelay is the time from the creation of a role assignment until it acts.
 	RoleDelay time.Duration
 
+	// Sleep passes so much time of the server's clock while a fault delays an
+	// answer, or less when the context ends. Nil: a server on time.Now waits; one
+	// on a clock of its own does not, and its delayed answers come at once.
+	Sleep func(ctx context.Context, d time.Duration)
+
 	mu         sync.Mutex
 	sets       []*scaleSet // sorted by lower-case id
 	machines   []*machine  // standalone machines, sorted by lower-case id
 	principals []*principal
 	rights     rights
 	operations map[string]*operation // by id
-	faults     []*Fault
+	faults     []*injected
+	injections int
+	pending    []pending // by time
+	past       []past    // by change
+	changes    int       // see remember
+	acts       []ActState
 	buckets    map[string]*bucket
 	journal    requestLog
 	requests   uint64 // requests answered so far; numbers the generated request ids
@@ -138,6 +149,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
+	if !isReadMethod(r.Method) {
+		s.remember(now)
+	}
 
 	q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
 	q.readBody()
@@ -145,12 +159,24 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.deliver(w, q, a)
 }
 
-// deliver writes an answer with the headers every service sets, records it, and
-// applies what the request's fault does to answers in transit.
-func (s *Server) deliver(w http.ResponseWriter, q *request, a answer) {
+// log records an answered request and gives it its id.
+func (s *Server) log(q *request, a answer) (id string) {
 	s.requests++
-	id := s.guid("request", s.requests)
+	id = s.guid("request", s.requests)
 	s.journal.add(q.record(a, id))
+	return id
+}
+
+// deliver writes an answer with the headers every service sets, records it, and
+// applies what the request's fault does to answers in transit. While a fault keeps
+// the caller waiting, the server is not locked.
+func (s *Server) deliver(w http.ResponseWriter, q *request, a answer) {
+	id := s.log(q, a)
+	if f := q.fault; f.Delay > 0 || f.Hang {
+		if arrives := s.wait(q.http.Context(), f); !arrives {
+			panic(http.ErrAbortHandler)
+		}
+	}
 	if q.fault.LoseRequest || q.fault.LoseAnswer {
 		panic(http.ErrAbortHandler)
 	}
@@ -162,19 +188,24 @@ func (s *Server) deliver(w http.ResponseWriter, q *request, a answer) {
 	}
 	h.Set("X-Ms-Request-Id", id)
 	h.Set("X-Ms-Correlation-Request-Id", id)
-	h.Set("Date", q.now.Format(http.TimeFormat))
+	h.Set("Date", q.now.Add(q.fault.Skew).Format(http.TimeFormat))
 	if c := q.http.Header.Get("X-Ms-Client-Request-Id"); c != "" {
 		h.Set("X-Ms-Client-Request-Id", c)
 	}
 	if code := a.errorCode(); code != "" {
 		h.Set("X-Ms-Error-Code", code)
 	}
+	if body != nil && h.Get("Content-Type") == "" {
+		h.Set("Content-Type", "application/json; charset=utf-8")
+	}
+	for _, x := range q.fault.Header {
+		if h.Del(x.Name); x.Value != "" {
+			h.Set(x.Name, x.Value)
+		}
+	}
 	if body == nil {
 		w.WriteHeader(a.status)
 		return
-	}
-	if h.Get("Content-Type") == "" {
-		h.Set("Content-Type", "application/json; charset=utf-8")
 	}
 	if q.fault.Truncate {
 		body = body[:len(body)/2]
@@ -183,9 +214,11 @@ func (s *Server) deliver(w http.ResponseWriter, q *request, a answer) {
 	_, _ = w.Write(body) // a client that hung up has nobody left to tell
 }
 
-// sweep forgets what nobody can ask for any more: instances that are gone and
-// operations that ended more than a day ago. It changes no answer.
+// sweep does what is due, and forgets what nobody can ask for any more: instances
+// that are gone and operations that ended more than a day ago. Forgetting changes
+// no answer.
 func (s *Server) sweep(now time.Time) {
+	s.catchUp(now)
 	s.sweepBuckets(now)
 	for _, ss := range s.sets {
 		ss.instances = slices.DeleteFunc(ss.instances, func(i *instance) bool { return i.gone(now) })
@@ -223,6 +256,9 @@ func (s *Server) NextChange() (time.Time, bool) {
 	}
 	for _, o := range s.operations {
 		consider(o.end())
+	}
+	if len(s.pending) > 0 {
+		consider(s.pending[0].at)
 	}
 	return next, !next.IsZero()
 }

@@ -1,37 +1,69 @@
 package azuresim
 
 import (
-	"net/http"
+	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
-// Fault is something that goes wrong. It matches requests (or, for machine
-// faults, machines) until it has struck Times times. Of several that match, the
-// one injected first strikes. A false capacity strikes only reads that show one,
-// an omission only lists.
+// Fault is something that goes wrong. It strikes requests or, for machine
+// faults, machines that are being created or deleted. Of several that could
+// strike, the one injected first does; a request suffers one fault.
+//
+// Which requests a fault with a Chance strikes depends on the seed, on the
+// order of injection and on the requests it has matched, and on nothing else.
 type Fault struct {
-	Kind     string // the kind of request, as [Server.Counters] names it; "": any
-	ScaleSet string // the name, ignoring case, of the set the request, or the polled operation, is about; "": any or none
-	Times    int    // 0: until ClearFaults
+	Name string // to list it and to clear it by; "": numbered, "fault-3"
+
+	// What it strikes. In Kind, ScaleSet and Resource letter case does not
+	// count, and * stands for any text.
+	Kind      string // the kind of request, as [Server.Counters] names it: "GET *"; "": any
+	ScaleSet  string // the name of the set that the request, or the polled operation, is about; "": any or none
+	Resource  string // the path of the request, or the id of the machine: "*/virtualMachines/3"; "": any
+	Principal string // the caller's client id; "": any. A machine fault has no caller
+
+	// When it strikes.
+	From   time.Time // not before; zero: at once
+	Until  time.Time // not at this time or later; zero: for ever
+	Skip   int       // the first so many that match are spared
+	Chance float64   // the share of those that match which it strikes, 0 to 1; 0: all
+	Times  int       // it strikes so often; 0: until cleared
 
 	// The request is answered with an error and changes nothing.
 	Status     int           // 429, 500, 403, ...; 0: it is not
-	Code       string        // "": the usual one of Status
+	Code       string        // "": the usual one of Status and Style
 	Message    string        // "": the usual one of Code
+	Target     string        // the error's
+	Details    []Detail      // the error's
 	RetryAfter time.Duration // 0: no header
 	Bare       bool          // the error comes without its envelope, as from the compute provider
+	Style      string        // of a 429: "arm" or "compute", with their codes, envelopes and headers; "": neither's headers
+	Applied    bool          // the request takes effect all the same
 
-	// The connection breaks.
-	LoseRequest bool // before the request is acted upon
-	LoseAnswer  bool // after it was applied
-	Truncate    bool // half of the answer arrives, and looks complete
+	// The answer does not arrive as it should. Only Truncate leaves a status.
+	LoseRequest bool          // the connection breaks before the request is acted upon
+	LoseAnswer  bool          // the connection breaks after it was applied
+	Hang        bool          // where the connection would break it stays open and silent until the client gives up; alone, as LoseAnswer
+	Delay       time.Duration // the answer comes so much later, by the server's clock; see [Server.Sleep]
+	Truncate    bool          // half of the answer arrives, and looks complete
+	Header      []Header      // set on the answer; an empty Value removes the header
 
-	// A read does not tell the truth.
-	NullCapacity  bool // sku.capacity is null
-	FalseCapacity *int // sku.capacity is this
-	Omit          int  // so many of a list's last items are missing; negative: all of them
+	// A write is not what it seems. These strike writes alone.
+	Duplicate bool          // it is carried out twice, as by a proxy that repeats it; the answer is the second one's
+	Late      time.Duration // it is accepted and carried out so much later, behind those that overtake it
+	Operation string        // the operation that it begins: "Endless", "Canceled", "Failed" (with Code, Message, Details, after After) or "NotFound"
+
+	// A read does not tell the truth. A false capacity strikes only reads that
+	// show one; what cuts lists strikes only lists; staleness strikes any read.
+	NullCapacity  bool          // sku.capacity is null
+	FalseCapacity *int          // sku.capacity is this
+	Omit          int           // so many of a list's last items are missing; negative: all of them
+	Hide          []string      // items with these names or instance ids are missing in lists
+	Pages         int           // a list ends after so many pages, whatever was to come
+	PageSize      int           // items in a page
+	Stale         time.Duration // the answer is as it was so long ago, but not from before the fault began
+	Frozen        bool          // the answer is as it was when the fault began
+	Skew          time.Duration // Azure's clock is ahead by this, as tokens and the Date header go; negative: behind
 
 	// Machine faults. They strike machines that are being created or, when Kind
 	// is a delete, deleted; Times counts machines. The request is accepted.
@@ -39,173 +71,92 @@ type Fault struct {
 	After        time.Duration // MachineError shows after so long; 0: 5 s, and 20 min for a code that ends in TimedOut
 	NeverBoots   bool          // stays Creating; a machine being deleted stays Deleting
 	NeverJoins   bool          // boots, and is flagged for whoever simulates kubelets
+	Takes        time.Duration // the creation, or the deletion, takes so long
+	Survives     bool          // its deletion succeeds, says Azure, and it is still there
+	ReuseID      bool          // a new machine gets the lowest free instance id
+	ComputerName string        // a new machine has this name, whoever else has it
 }
 
-// Inject adds a fault.
+// Detail is one entry of an error's details.
+type Detail struct {
+	Code, Message, Target string
+}
+
+// Header is a header of an answer.
+type Header struct {
+	Name, Value string
+}
+
+// FaultState is a fault that has been injected, and what became of it.
+type FaultState struct {
+	Fault
+	Injected time.Time
+	Matched  int // requests or machines that it could have struck
+	Struck   int
+}
+
+// injected is a fault in force.
+type injected struct {
+	FaultState
+	serial int // counts injections; seeds the fault's chance
+	origin int // changes remembered when it was injected; see [Server.remember]
+}
+
+// Inject adds a fault, in the place of one of the same name. One that says
+// nothing strikes nothing; one that [Fault.Check] calls a contradiction is a
+// mistake of the caller, and Inject panics.
 func (s *Server) Inject(f Fault) {
+	if !f.strikesMachines() && !f.strikesRequests() {
+		return
+	}
+	if err := f.Check(); err != nil {
+		panic("azuresim: inject fault " + f.Name + ": " + err.Error())
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults = append(s.faults, &f)
+	s.inject(f, s.now())
+}
+
+func (s *Server) inject(f Fault, now time.Time) {
+	s.injections++
+	if f.Name == "" {
+		f.Name = fmt.Sprintf("fault-%d", s.injections)
+	}
+	s.clearFault(f.Name)
+	s.faults = append(s.faults, &injected{
+		FaultState: FaultState{Fault: f, Injected: now}, serial: s.injections, origin: s.changes,
+	})
 }
 
 // ClearFaults ends all faults. What they did stays done.
 func (s *Server) ClearFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults = nil
+	s.clearFaults()
 }
 
-func (f *Fault) strikesMachines() bool { return f.MachineError != "" || f.NeverBoots || f.NeverJoins }
+func (s *Server) clearFaults() { s.faults, s.past = nil, nil }
 
-// take is the request fault that strikes a request; the zero Fault when none
-// does.
-func (s *Server) take(kind, set string) Fault {
-	return s.strike(func(f *Fault) bool { return !f.strikesMachines() && f.matches(kind, set) })
+// ClearFault ends one fault by its name, and reports whether there was one.
+func (s *Server) ClearFault(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clearFault(name)
 }
 
-// takeMachine is the machine fault that strikes a machine.
-func (s *Server) takeMachine(kind, set string, deleted bool) Fault {
-	return s.strike(func(f *Fault) bool {
-		return f.strikesMachines() && f.matches(kind, set) && (f.Kind != "" && isDelete(f.Kind)) == deleted
-	})
+func (s *Server) clearFault(name string) bool {
+	before := len(s.faults)
+	s.faults = slices.DeleteFunc(s.faults, func(f *injected) bool { return f.Name == name })
+	return len(s.faults) < before
 }
 
-func (s *Server) strike(match func(*Fault) bool) Fault {
-	n := slices.IndexFunc(s.faults, match)
-	if n < 0 {
-		return Fault{}
+// Faults are those in force or still to come, in the order of their injection.
+func (s *Server) Faults() []FaultState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]FaultState, len(s.faults))
+	for n, f := range s.faults {
+		all[n] = f.FaultState
 	}
-	struck := *s.faults[n]
-	if f := s.faults[n]; f.Times == 1 {
-		s.faults = slices.Delete(s.faults, n, n+1)
-	} else if f.Times > 1 {
-		f.Times--
-	}
-	return struck
-}
-
-func isDelete(kind string) bool {
-	return strings.HasPrefix(kind, "DELETE ") || strings.HasSuffix(kind, "/delete")
-}
-
-func (f *Fault) matches(kind, set string) bool {
-	if f.NullCapacity || f.FalseCapacity != nil {
-		if kind == "LIST "+setsType { // about many: the fault picks its own among them
-			return f.Kind == "" || strings.EqualFold(f.Kind, kind)
-		}
-		if kind != "GET "+setsType {
-			return false
-		}
-	}
-	if f.Omit != 0 && !strings.HasPrefix(kind, "LIST ") {
-		return false
-	}
-	return (f.Kind == "" || strings.EqualFold(f.Kind, kind)) && (f.ScaleSet == "" || strings.EqualFold(f.ScaleSet, set))
-}
-
-// answer is what the fault answers in the place of the server, if it does.
-func (f Fault) answer() (answer, bool) {
-	if f.LoseRequest {
-		return answer{status: 499}, true // for the log; nobody receives it
-	}
-	if f.Status == 0 {
-		return answer{}, false
-	}
-	code, message := f.Code, f.Message
-	if code == "" {
-		code = usualCodes[f.Status]
-	}
-	if message == "" {
-		message = usualMessage(code)
-	}
-	p := fail(f.Status, code, "%s", message)
-	p.bare = f.Bare
-	a := p.answer()
-	if f.RetryAfter > 0 {
-		a = a.with("Retry-After", seconds(f.RetryAfter))
-	}
-	return a, true
-}
-
-var usualCodes = map[int]string{
-	http.StatusBadRequest:          "BadRequest",
-	http.StatusUnauthorized:        "InvalidAuthenticationToken",
-	http.StatusForbidden:           "AuthorizationFailed",
-	http.StatusNotFound:            "ResourceNotFound",
-	http.StatusRequestTimeout:      "RequestTimeout",
-	http.StatusConflict:            "Conflict",
-	http.StatusPreconditionFailed:  "PreconditionFailed",
-	http.StatusTooManyRequests:     "TooManyRequests",
-	http.StatusInternalServerError: "InternalServerError",
-	http.StatusBadGateway:          "BadGateway",
-	http.StatusServiceUnavailable:  "ServiceUnavailable",
-	http.StatusGatewayTimeout:      "GatewayTimeout",
-}
-
-// usualMessage is what Azure says with a code.
-func usualMessage(code string) string {
-	switch code {
-	case "TooManyRequests":
-		return "The request is being throttled as the limit has been reached for operation type. Please retry after the time given in the Retry-After header."
-	case "AllocationFailed", "OverconstrainedAllocationRequest":
-		return "Allocation failed. VM(s) with the following constraints cannot be allocated, because the condition is too restrictive. Please remove some constraints and try again."
-	case "ZonalAllocationFailed", "OverconstrainedZonalAllocationRequest":
-		return "Allocation failed. We do not have sufficient capacity for the requested VM size in this zone. Read more about improving likelihood of allocation success at http://aka.ms/allocation-guidance"
-	case "OSProvisioningTimedOut":
-		return "OS Provisioning for VM did not finish in the allotted time. The VM may still finish provisioning successfully. Please check provisioning status later."
-	case "VMStartTimedOut":
-		return "The VM did not start in the allotted time. The VM may still start successfully. Please check the power state later."
-	case "SubnetIsFull":
-		return "Subnet does not have enough capacity for the IP addresses that were requested."
-	case "SkuNotAvailable":
-		return "The requested size for resource is currently not available in this location. Please try another size or deploy to a different location or zones."
-	case "Conflict":
-		return concurrentRequest().detail.Message
-	}
-	return "The operation ended with code '" + code + "'."
-}
-
-// strikeNewborn applies the machine fault, if any, that strikes a new instance.
-func (s *Server) strikeNewborn(i *instance, kind string) {
-	f := s.takeMachine(kind, i.set.name, false)
-	i.neverJoins = f.NeverJoins
-	switch {
-	case f.MachineError != "":
-		i.failAt, i.failure = i.created.Add(f.delay()), f.detail(i)
-		if i.upAt.Before(i.failAt) {
-			i.upAt = time.Time{}
-		}
-	case f.NeverBoots:
-		i.upAt = time.Time{}
-	}
-}
-
-// strikeDoomed applies the machine fault, if any, that strikes an instance whose
-// deletion has begun.
-func (s *Server) strikeDoomed(i *instance, kind string) {
-	f := s.takeMachine(kind, i.set.name, true)
-	switch {
-	case f.MachineError != "":
-		i.goneAt, i.deleteFailAt, i.deleteFailure = time.Time{}, i.deleteAt.Add(f.delay()), f.detail(i)
-	case f.NeverBoots:
-		i.goneAt = time.Time{}
-	}
-}
-
-func (f Fault) delay() time.Duration {
-	switch {
-	case f.After > 0:
-		return f.After
-	case strings.HasSuffix(f.MachineError, "TimedOut"):
-		return 20 * time.Minute
-	}
-	return 5 * time.Second
-}
-
-func (f Fault) detail(i *instance) errorDetail {
-	message := f.Message
-	if message == "" {
-		message = usualMessage(f.MachineError)
-	}
-	return errorDetail{Code: f.MachineError, Message: message, Target: i.instanceID()}
+	return all
 }

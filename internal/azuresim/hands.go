@@ -1,7 +1,9 @@
 package azuresim
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -13,11 +15,15 @@ import (
 // SetCapacity writes a scale set's capacity, as a person does in the portal:
 // absolutely, and lowering it lets Azure choose the victims.
 func (s *Server) SetCapacity(set string, n int) error {
-	return s.hand("set capacity of", set, func(ss *scaleSet, now time.Time) error {
-		if n < 0 || n > maxCapacity {
-			return fmt.Errorf("%d is not in 0..%d", n, maxCapacity)
+	return s.Perform(Act{Do: "set-capacity", Target: set, Capacity: n})
+}
+
+func actSetCapacity(s *Server, a Act, now time.Time) error {
+	return s.onSet(a.Target, func(ss *scaleSet) error {
+		if a.Capacity < 0 || a.Capacity > maxCapacity {
+			return fmt.Errorf("%d is not in 0..%d", a.Capacity, maxCapacity)
 		}
-		if _, p := s.resize(ss, n, "", now); p != nil {
+		if _, p := s.resize(ss, a.Capacity, "", now); p != nil {
 			return fmt.Errorf("%s: %s", p.detail.Code, p.detail.Message)
 		}
 		return nil
@@ -26,8 +32,12 @@ func (s *Server) SetCapacity(set string, n int) error {
 
 // SetTags replaces a scale set's tags.
 func (s *Server) SetTags(set string, tags map[string]string) error {
-	return s.hand("set tags of", set, func(ss *scaleSet, _ time.Time) error {
-		ss.model["tags"] = anyMap(tags)
+	return s.Perform(Act{Do: "set-tags", Target: set, Tags: tags})
+}
+
+func actSetTags(s *Server, a Act, _ time.Time) error {
+	return s.onSet(a.Target, func(ss *scaleSet) error {
+		ss.model["tags"] = anyMap(a.Tags)
 		return nil
 	})
 }
@@ -35,15 +45,23 @@ func (s *Server) SetTags(set string, tags map[string]string) error {
 // Touch moves a scale set's entity tag and keeps it Updating for a while, as a
 // write of the cloud controller manager does.
 func (s *Server) Touch(set string, updating time.Duration) error {
-	return s.hand("touch", set, func(ss *scaleSet, now time.Time) error {
-		s.begin(ss, now, operation{until: now.Add(updating)})
+	return s.Perform(Act{Do: "touch", Target: set, Updating: updating})
+}
+
+func actTouch(s *Server, a Act, now time.Time) error {
+	return s.onSet(a.Target, func(ss *scaleSet) error {
+		s.begin(ss, now, operation{until: now.Add(a.Updating)})
 		return nil
 	})
 }
 
 // DeleteMachine deletes an instance, by resource id or name.
 func (s *Server) DeleteMachine(vm string) error {
-	return s.handOn("delete", vm, func(i *instance, now time.Time) error {
+	return s.Perform(Act{Do: "delete", Target: vm})
+}
+
+func actDelete(s *Server, a Act, now time.Time) error {
+	return s.onInstance(a.Target, now, func(i *instance) error {
 		var o operation
 		s.doom(&o, i, "", now)
 		s.begin(i.set, now, o)
@@ -54,28 +72,35 @@ func (s *Server) DeleteMachine(vm string) error {
 // Deallocate stops an instance and gives back its cores; it stays listed and
 // counts toward capacity.
 func (s *Server) Deallocate(vm string) error {
-	return s.handOn("deallocate", vm, func(i *instance, now time.Time) error {
-		s.begin(i.set, now, operation{until: s.turn(i, "deallocate", now)})
-		return nil
-	})
+	return s.Perform(Act{Do: "deallocate", Target: vm})
 }
 
 // Start starts an instance that was stopped or deallocated.
 func (s *Server) Start(vm string) error {
-	return s.handOn("start", vm, func(i *instance, now time.Time) error {
-		s.begin(i.set, now, operation{until: s.turn(i, "start", now)})
-		return nil
-	})
+	return s.Perform(Act{Do: "start", Target: vm})
+}
+
+func actTurn(verb string) func(*Server, Act, time.Time) error {
+	return func(s *Server, a Act, now time.Time) error {
+		return s.onInstance(a.Target, now, func(i *instance) error {
+			s.begin(i.set, now, operation{until: s.turn(i, verb, now)})
+			return nil
+		})
+	}
 }
 
 // Evict takes a spot instance away after a notice, which the machine reads as a
 // Preempt event; a zero notice gives none.
 func (s *Server) Evict(vm string, notice time.Duration) error {
-	return s.handOn("evict", vm, func(i *instance, now time.Time) error {
+	return s.Perform(Act{Do: "evict", Target: vm, Notice: notice})
+}
+
+func actEvict(s *Server, a Act, now time.Time) error {
+	return s.onInstance(a.Target, now, func(i *instance) error {
 		if !i.set.spot() {
 			return fmt.Errorf("scale set %s is not spot", i.set.name)
 		}
-		s.evict(i, notice, now)
+		s.evict(i, a.Notice, now)
 		return nil
 	})
 }
@@ -83,40 +108,75 @@ func (s *Server) Evict(vm string, notice time.Duration) error {
 // Protect sets an instance's protection from scale-in and from actions on its
 // scale set.
 func (s *Server) Protect(vm string, fromScaleIn, fromScaleSetActions bool) error {
-	return s.handOn("protect", vm, func(i *instance, _ time.Time) error {
-		i.protection = protection{fromScaleIn, fromScaleSetActions}
+	return s.Perform(Act{Do: "protect", Target: vm, FromScaleIn: fromScaleIn, FromScaleSetActions: fromScaleSetActions})
+}
+
+func actProtect(s *Server, a Act, now time.Time) error {
+	return s.onInstance(a.Target, now, func(i *instance) error {
+		i.protection = protection{a.FromScaleIn, a.FromScaleSetActions}
 		i.etag++
 		return nil
 	})
 }
 
-func (s *Server) hand(verb, set string, do func(*scaleSet, time.Time) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	s.sweep(now)
+func actDeny(s *Server, a Act, _ time.Time) error {
+	p := s.byClientID(a.Target)
+	switch {
+	case p == nil:
+		return errors.New("there is no such principal")
+	case len(a.Actions) == 0:
+		return errors.New("name the actions, such as Microsoft.Compute/virtualMachineScaleSets/write")
+	}
+	for _, action := range a.Actions {
+		p.denied = append(p.denied, strings.ToLower(action))
+	}
+	return nil
+}
+
+func actAllow(s *Server, a Act, _ time.Time) error {
+	p := s.byClientID(a.Target)
+	if p == nil {
+		return errors.New("there is no such principal")
+	}
+	p.denied = slices.DeleteFunc(p.denied, func(d string) bool {
+		return len(a.Actions) == 0 || slices.ContainsFunc(a.Actions, func(name string) bool { return strings.EqualFold(name, d) })
+	})
+	return nil
+}
+
+func actInject(s *Server, a Act, now time.Time) error {
+	s.inject(a.Fault, now)
+	return nil
+}
+
+func actClear(s *Server, a Act, _ time.Time) error {
+	if a.Target == "" {
+		s.clearFaults()
+	} else if !s.clearFault(a.Target) {
+		return errors.New("there is no such fault in force")
+	}
+	return nil
+}
+
+func (s *Server) onSet(set string, do func(*scaleSet) error) error {
 	ss := s.scaleSet(set)
 	if ss == nil {
-		return fmt.Errorf("%s scale set %q: there is not exactly one", verb, set)
+		return errors.New("there is not exactly one such scale set")
 	}
-	if err := do(ss, now); err != nil {
-		return fmt.Errorf("%s scale set %q: %w", verb, set, err)
+	if err := do(ss); err != nil {
+		return err
 	}
 	ss.etag++
 	return nil
 }
 
-func (s *Server) handOn(verb, vm string, do func(*instance, time.Time) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	s.sweep(now)
+func (s *Server) onInstance(vm string, now time.Time, do func(*instance) error) error {
 	i := s.findInstance(vm, now)
 	if i == nil {
-		return fmt.Errorf("%s instance %q: there is not exactly one", verb, vm)
+		return errors.New("there is not exactly one such instance")
 	}
-	if err := do(i, now); err != nil {
-		return fmt.Errorf("%s instance %q: %w", verb, vm, err)
+	if err := do(i); err != nil {
+		return err
 	}
 	i.set.etag++
 	return nil

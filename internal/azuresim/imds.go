@@ -56,8 +56,8 @@ func (q *request) metadata(c computer) answer {
 		area = strings.ToLower(segments[1])
 	}
 	q.route.kind, q.route.set = q.http.Method+" metadata/"+area, c.set
-	q.fault = q.server.take(q.route.kind, c.set)
-	if a, ok := q.fault.answer(); ok {
+	q.strike()
+	if a, ok := q.faulted(); ok {
 		return a
 	}
 	if a, ok := q.metadataRules(area); !ok {
@@ -69,7 +69,7 @@ func (q *request) metadata(c computer) answer {
 	case area == "instance":
 		return q.instanceDocument(c, segments[2:])
 	case area == "identity" && rest == "oauth2/token":
-		return q.machineToken(c)
+		return q.skewed(func() answer { return q.machineToken(c) })
 	case area == "scheduledevents" && rest == "":
 		return q.scheduledEvents(c)
 	}

@@ -21,6 +21,7 @@ type instance struct {
 	etag       int
 	created    time.Time
 	neverJoins bool
+	called     string // its computer name, when that is not the usual one
 	protection protection
 
 	upAt      time.Time   // provisioned; zero: never
@@ -105,6 +106,9 @@ func (i *instance) etagText() string   { return strconv.Quote(strconv.Itoa(i.eta
 
 // computerName is the prefix and the id as six digits of base 36.
 func (i *instance) computerName() string {
+	if i.called != "" {
+		return i.called
+	}
 	n := strconv.FormatInt(int64(i.number), 36)
 	return i.set.computerNamePrefix() + strings.Repeat("0", max(0, 6-len(n))) + n
 }

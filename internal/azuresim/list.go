@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // listBody is one page of a list.
@@ -17,31 +18,50 @@ type listBody[T any] struct {
 // one, so that a list that changes between pages neither repeats nor skips what
 // stays.
 func page[T any](q *request, all []T, key func(T) string) answer {
-	if n := q.fault.Omit; n != 0 {
+	f := q.fault
+	if len(f.Hide) > 0 {
+		all = slices.DeleteFunc(slices.Clone(all), func(item T) bool { return f.hides(key(item)) })
+	}
+	if n := f.Omit; n != 0 {
 		if n < 0 || n > len(all) {
 			n = len(all)
 		}
 		all = all[:len(all)-n]
+	}
+	size, seen := q.server.pageSize(), 0
+	if f.PageSize > 0 {
+		size = f.PageSize
 	}
 	if token := q.query.Get("$skiptoken"); token != "" {
 		after, err := base64.RawURLEncoding.DecodeString(token)
 		if err != nil {
 			return bad("InvalidParameter", "The skip token '%s' is invalid.", token).target("$skiptoken").answer()
 		}
+		before := len(all)
 		all = slices.DeleteFunc(slices.Clone(all), func(item T) bool { return key(item) <= string(after) })
+		seen = before - len(all)
 	}
 	body := listBody[T]{Value: all}
-	if n := q.server.pageSize(); len(all) > n {
-		body.Value = all[:n]
+	if len(all) > size {
+		body.Value = all[:size]
+	}
+	if last := f.Pages > 0 && seen/size+1 >= f.Pages; len(all) > size && !last {
 		pairs := []string{}
 		if e := q.query.Get("$expand"); e != "" {
 			pairs = append(pairs, "$expand", e)
 		}
-		token := base64.RawURLEncoding.EncodeToString([]byte(key(all[n-1])))
+		token := base64.RawURLEncoding.EncodeToString([]byte(key(all[size-1])))
 		body.NextLink = q.link(q.http.URL.Path, append(pairs, "$skiptoken", token)...)
 	}
 	if body.Value == nil {
 		body.Value = []T{}
 	}
 	return answer{status: http.StatusOK, body: body}
+}
+
+// hides reports whether a list leaves out the item with this key: the last
+// segment of its id, or its number, is named.
+func (f *Fault) hides(key string) bool {
+	key = strings.TrimSpace(key[strings.LastIndexByte(key, '/')+1:])
+	return slices.ContainsFunc(f.Hide, func(name string) bool { return strings.EqualFold(name, key) })
 }

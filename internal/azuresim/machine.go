@@ -85,6 +85,7 @@ func (s *Server) Machines() []MachineState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
+	s.sweep(now)
 	var all []MachineState
 	for _, m := range s.machines {
 		all = append(all, MachineState{

@@ -18,6 +18,8 @@ type operation struct {
 	until   time.Time     // it does not end before this time; zero: start
 	endless bool          // it never ends
 	errors  []errorDetail // what it fails with, whatever becomes of creates
+	becomes *operation    // the operation of a write that was carried out late; nil: none, or not yet
+	fate    fate          // what a fault makes of it
 }
 
 // begin records an operation on a scale set.
@@ -34,8 +36,14 @@ func (s *Server) begin(ss *scaleSet, now time.Time, o operation) *operation {
 
 // end is when the operation ends; zero: never, as things stand.
 func (o *operation) end() time.Time {
+	if o.becomes != nil {
+		return o.becomes.end()
+	}
 	if o.endless {
 		return time.Time{}
+	}
+	if !o.fate.at.IsZero() {
+		return o.fate.at
 	}
 	end := o.start
 	if o.until.After(end) {
@@ -83,6 +91,12 @@ func (o *operation) failure(now time.Time) *errorDetail {
 	if !o.ended(now) {
 		return nil
 	}
+	switch {
+	case o.becomes != nil:
+		return o.becomes.failure(now)
+	case o.fate.failure != nil:
+		return o.fate.failure
+	}
 	details := slices.Clone(o.errors)
 	for _, i := range o.creates {
 		if o.fails(i) {
@@ -115,6 +129,8 @@ func (q *request) operationPath(o *operation) string {
 // async adds the headers that lead to an operation. Writes of a resource end
 // with a read of it; actions and deletes have a Location of their own.
 func (q *request) async(a answer, o *operation) answer {
+	q.began = o
+	q.decide(o)
 	a = a.with("Azure-AsyncOperation", q.link(q.operationPath(o), "p", o.id)).
 		with("Retry-After", seconds(q.server.retryAfter()))
 	if q.http.Method == http.MethodPost || q.http.Method == http.MethodDelete {
@@ -127,7 +143,7 @@ func (q *request) async(a answer, o *operation) answer {
 // action, which is 202 until it ends.
 func getOperation(q *request) answer {
 	o := q.server.operations[strings.ToLower(q.route.operation)]
-	if o == nil || !strings.EqualFold(o.set.location, q.route.location) {
+	if o == nil || o.fate.unknown || !strings.EqualFold(o.set.location, q.route.location) {
 		return fail(http.StatusNotFound, "NotFound", "The entity was not found.").answer()
 	}
 	ended, failure := o.ended(q.now), o.failure(q.now)
@@ -149,7 +165,7 @@ func getOperation(q *request) answer {
 	} else {
 		body.EndTime, body.Status, body.Error = timestamp(o.end()), "Succeeded", failure
 		if failure != nil {
-			body.Status = "Failed"
+			body.Status = o.failedStatus()
 		}
 	}
 	a.body = body

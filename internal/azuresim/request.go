@@ -24,6 +24,8 @@ type request struct {
 	linked    []Linked    // what a write needs elsewhere
 	principal *principal  // who asks; nil until known, and for the authority
 	fault     Fault       // what goes wrong; the zero value: nothing
+	cause     *injected   // the fault in force that fault is a copy of; nil: none
+	began     *operation  // by this request; nil: none
 	remaining [][2]string // headers that say what is left in the buckets
 }
 

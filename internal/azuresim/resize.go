@@ -30,8 +30,11 @@ func (s *Server) resize(ss *scaleSet, n int, kind string, now time.Time) (*opera
 // doom starts the deletion of an instance as part of an operation.
 func (s *Server) doom(o *operation, i *instance, kind string, now time.Time) {
 	i.kill(now)
-	s.strikeDoomed(i, kind)
 	o.deletes = true
+	if s.strikeDoomed(i, kind) {
+		o.until = later(o.until, now.Add(i.deathTime))
+		return
+	}
 	switch {
 	case !i.deleteFailAt.IsZero():
 		o.until = later(o.until, i.deleteFailAt)

@@ -153,19 +153,19 @@ func (q *request) answer() answer {
 	if o := q.server.operations[strings.ToLower(q.route.operation)]; o != nil {
 		q.route.set = o.set.name
 	}
-	q.fault = q.server.take(q.route.kind, q.route.set)
-	if a, ok := q.fault.answer(); ok {
+	q.strike()
+	if a, ok := q.faulted(); ok {
 		return a
 	}
 	if p != nil {
 		return p.answer()
 	}
-	for _, check := range []func() *problem{q.checkVersion, q.authenticate, q.authorize, q.checkScope, q.checkLocks, q.throttle} {
+	for _, check := range []func() *problem{q.checkVersion, q.checkToken, q.authorize, q.checkScope, q.checkLocks, q.throttle} {
 		if p := check(); p != nil {
 			return q.decorate(p.answer())
 		}
 	}
-	return q.decorate(q.route.handle(q))
+	return q.decorate(q.perform())
 }
 
 func (q *request) checkVersion() *problem {

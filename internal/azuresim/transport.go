@@ -23,8 +23,8 @@ const MetadataHost = "169.254.169.254"
 // errBroken is what a client sees of a broken connection.
 var errBroken = fmt.Errorf("azuresim: connection closed: %w", io.ErrUnexpectedEOF)
 
-// RoundTrip implements [http.RoundTripper]. It does not wait, and honours a
-// context that has ended.
+// RoundTrip implements [http.RoundTripper]. It does not wait, but for faults that
+// hang or delay an answer, and honours the request's context.
 func (t *Transport) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 	if r.Body != nil {
 		defer r.Body.Close()
@@ -37,7 +37,9 @@ func (t *Transport) RoundTrip(r *http.Request) (resp *http.Response, err error) 
 			if e, ok := e.(error); !ok || !errors.Is(e, http.ErrAbortHandler) {
 				panic(e)
 			}
-			resp, err = nil, errBroken
+			if resp, err = nil, r.Context().Err(); err == nil {
+				err = errBroken
+			}
 		}
 	}()
 	served := r.Clone(r.Context())

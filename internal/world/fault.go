@@ -116,6 +116,9 @@ func doFault(w *world, s *statement) error {
 				return fmt.Errorf("fault short-list: give the number of machines that are missing, such as count=2")
 			}
 		}
+		if err := made.Check(); err != nil {
+			return fmt.Errorf("fault %s: %w", known.name, err)
+		}
 		w.azure.Inject(made)
 		return nil
 	}

@@ -1,0 +1,130 @@
+package azuresim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Act is what a person, the cloud controller manager or a platform autoscaler
+// does to the world without a request in the log, written down: in a world file,
+// with a time, or for the control interface. The Go methods of the same names do
+// the same.
+type Act struct {
+	At time.Time // when; zero: at once
+
+	Do     string // one of ActNames
+	Target string // a scale set or a machine, by resource id or name; of deny and allow, a client id; of clear, a fault's name
+
+	Capacity            int               // set-capacity
+	Tags                map[string]string // set-tags
+	Updating            time.Duration     // touch: the set is Updating for so long
+	Notice              time.Duration     // evict: the machine hears of it so long before
+	FromScaleIn         bool              // protect
+	FromScaleSetActions bool              // protect
+	Actions             []string          // deny, allow
+	Fault               Fault             // inject
+}
+
+// ActState is an act that was done, or failed.
+type ActState struct {
+	Act
+	Error string // "" when it was done
+}
+
+// keptActs bounds the list of acts.
+const keptActs = 1000
+
+// deed is how an act is done. The server is locked.
+type deed struct {
+	name, about string
+	do          func(*Server, Act, time.Time) error
+}
+
+// deeds are all acts there are.
+var deeds []deed
+
+func init() { // some do what others list
+	deeds = []deed{
+		{"set-capacity", "write the capacity of a scale set, as in the portal: lowering it lets Azure choose the victims", actSetCapacity},
+		{"set-tags", "replace the tags of a scale set", actSetTags},
+		{"touch", "move the entity tag of a scale set and keep it Updating, as a write of the cloud controller manager does", actTouch},
+		{"delete", "delete a machine by hand", actDelete},
+		{"deallocate", "stop a machine and give back its cores", actTurn("deallocate")},
+		{"power-off", "stop a machine that keeps its cores", actTurn("poweroff")},
+		{"start", "start a machine that was stopped", actTurn("start")},
+		{"evict", "take a spot machine away, after a notice or without", actEvict},
+		{"protect", "set a machine's protection from scale-in and from actions on its scale set", actProtect},
+		{"deny", "take actions away from a principal", actDeny},
+		{"allow", "give actions back to a principal, all of them when none is named", actAllow},
+		{"inject", "inject a fault", actInject},
+		{"clear", "end one fault by its name, or all", actClear},
+	}
+}
+
+// ActNames are the names of all acts, and what they do.
+func ActNames() (names, about []string) {
+	for _, d := range deeds {
+		names, about = append(names, d.name), append(about, d.about)
+	}
+	return names, about
+}
+
+// Check refuses an act that could never be done.
+func (a *Act) Check() error {
+	names, _ := ActNames()
+	switch {
+	case !slices.Contains(names, a.Do):
+		return fmt.Errorf("do: %q is unknown: use one of %s", a.Do, strings.Join(names, ", "))
+	case a.Target == "" && a.Do != "inject" && a.Do != "clear":
+		return fmt.Errorf("target: %s needs one", a.Do)
+	case a.Do == "inject":
+		if err := a.Fault.Check(); err != nil {
+			return fmt.Errorf("fault: %w", err)
+		}
+	}
+	return nil
+}
+
+// Perform does an act, or schedules it when its time is to come. A scheduled one
+// that fails says so in [Server.Acts].
+func (s *Server) Perform(a Act) error {
+	if err := a.Check(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	s.sweep(now)
+	if a.At.After(now) {
+		s.schedule(a.At, func(now time.Time) { _ = s.act(a, now) })
+		return nil
+	}
+	s.remember(now)
+	return s.act(a, now)
+}
+
+func (s *Server) act(a Act, now time.Time) error {
+	n := slices.IndexFunc(deeds, func(d deed) bool { return d.name == a.Do })
+	err := deeds[n].do(s, a, now)
+	a.At = now
+	done := ActState{Act: a}
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w", strings.ReplaceAll(a.Do, "-", " "), a.Target, err)
+		done.Error = err.Error()
+	}
+	s.acts = append(s.acts, done)
+	if len(s.acts) > keptActs {
+		s.acts = s.acts[1:]
+	}
+	return err
+}
+
+// Acts are the acts that were done, oldest first, the last thousand of them.
+func (s *Server) Acts() []ActState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sweep(s.now())
+	return slices.Clone(s.acts)
+}

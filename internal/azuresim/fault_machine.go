@@ -1,0 +1,86 @@
+package azuresim
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// strikeMachine is the fault that strikes a machine on its way in or out; the zero Fault when
+// none does.
+func (s *Server) strikeMachine(i *instance, kind string, deleted bool, now time.Time) Fault {
+	if f := s.strike(occasion{kind: kind, set: i.set.name, resource: i.id(), machine: true, deleted: deleted}, now); f != nil {
+		return f.Fault
+	}
+	return Fault{}
+}
+
+// strikeNewborn applies the machine fault, if any, that strikes a new instance.
+func (s *Server) strikeNewborn(i *instance, kind string) {
+	f := s.strikeMachine(i, kind, false, i.created)
+	i.neverJoins = f.NeverJoins
+	i.called = f.ComputerName
+	if f.ReuseID {
+		i.set.renumber(i, i.created)
+	}
+	switch {
+	case f.MachineError != "":
+		i.failAt, i.failure = i.created.Add(f.delay()), f.detail(i)
+		if i.upAt.Before(i.failAt) {
+			i.upAt = time.Time{}
+		}
+	case f.NeverBoots:
+		i.upAt = time.Time{}
+	case f.Takes > 0:
+		i.upAt = i.created.Add(f.Takes)
+	}
+}
+
+// strikeDoomed applies the machine fault, if any, that strikes an instance whose
+// deletion has begun. It reports whether the instance is spared in silence.
+func (s *Server) strikeDoomed(i *instance, kind string) (spared bool) {
+	f := s.strikeMachine(i, kind, true, i.deleteAt)
+	switch {
+	case f.MachineError != "":
+		i.goneAt, i.deleteFailAt, i.deleteFailure = time.Time{}, i.deleteAt.Add(f.delay()), f.detail(i)
+	case f.NeverBoots:
+		i.goneAt = time.Time{}
+	case f.Takes > 0:
+		i.goneAt = i.deleteAt.Add(f.Takes)
+	case f.Survives:
+		i.deleteAt, i.goneAt = time.Time{}, time.Time{}
+		return true
+	}
+	return false
+}
+
+// renumber gives an instance the lowest free id of its set.
+func (ss *scaleSet) renumber(i *instance, now time.Time) {
+	ss.instances = slices.DeleteFunc(ss.instances, func(other *instance) bool { return other == i })
+	i.number = 0
+	for _, other := range ss.listed(now) { // ascending
+		if other.number == i.number {
+			i.number++
+		}
+	}
+	at, _ := slices.BinarySearchFunc(ss.instances, i.number, func(other *instance, n int) int { return other.number - n })
+	ss.instances = slices.Insert(ss.instances, at, i)
+}
+
+func (f *Fault) delay() time.Duration {
+	switch {
+	case f.After > 0:
+		return f.After
+	case strings.HasSuffix(f.MachineError, "TimedOut"):
+		return 20 * time.Minute
+	}
+	return 5 * time.Second
+}
+
+func (f *Fault) detail(i *instance) errorDetail {
+	message := f.Message
+	if message == "" {
+		message = usualMessage(f.MachineError)
+	}
+	return errorDetail{Code: f.MachineError, Message: message, Target: i.instanceID()}
+}
