@@ -1,4 +1,5 @@
-// Package azure is the [cloud.Provider] over Azure Resource Manager: node groups are uniform scale sets of one resource group.
+// Package azure is the [cloud.Provider] over Azure Resource Manager: node groups are scale sets of one resource group, with
+// uniform or flexible orchestration. What a group is and how it is read is the same for every kind of it (model.go); a kind knows the calls.
 //
 // It asks little: one list of scale sets and one list of machines a group within the cache's time, and after a write of its own only
 // when the operation has begun and when it has ended. It believes nothing but answers: a capacity changes in its eyes when Azure
@@ -86,7 +87,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{options: o, source: newScaleSets(o.ResourceGroup, factory), groups: map[string]*group{}, warned: map[string]string{}}
+	p := &Provider{options: o, source: newScaleSets(o, factory), groups: map[string]*group{}, warned: map[string]string{}}
 	for _, g := range o.Groups {
 		p.groups[key(g.Name)] = &group{id: cluster.GroupID(g.Name), noun: p.source.noun(), name: g.Name, min: g.Min, max: g.Max}
 	}

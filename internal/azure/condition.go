@@ -16,20 +16,36 @@ type condition struct {
 	statuses     []*armcompute.InstanceViewStatus // empty when the instance view was left out
 }
 
+// is sets what the machine does.
+func (m *machine) is(does condition, about subject) {
+	m.state, m.failure = does.state(about)
+	m.power = does.power()
+}
+
+// power is the word of the power state, such as "running" or "deallocated"; "" when Azure does not say.
+func (c condition) power() string {
+	for _, s := range c.statuses {
+		if s == nil {
+			continue
+		}
+		if kind, word, _ := strings.Cut(val(s.Code), "/"); kind == "PowerState" {
+			return word
+		}
+	}
+	return ""
+}
+
 // state reads provisioning and power state. A machine that runs and whose last change failed for a reason other than its start, such
 // as a disk that did not attach, is running. The failure's time is zero when Azure does not say it.
 func (c condition) state(about subject) (cluster.State, *cluster.Failure) {
-	power, why, when := "", answer{}, time.Time{}
+	power, why, when := c.power(), answer{}, time.Time{}
 	for _, s := range c.statuses {
 		if s == nil {
 			continue
 		}
 		kind, rest, _ := strings.Cut(val(s.Code), "/")
 		outcome, code, _ := strings.Cut(rest, "/")
-		switch {
-		case kind == "PowerState":
-			power = rest
-		case kind == "ProvisioningState" && strings.EqualFold(outcome, "failed"):
+		if kind == "ProvisioningState" && strings.EqualFold(outcome, "failed") {
 			why = answer{Code: code, Message: val(s.Message)}
 			if s.Time != nil {
 				when = s.Time.UTC()

@@ -276,7 +276,9 @@ func TestUnfitScaleSetsSaySo(t *testing.T) {
 	flexible, generous := set("flex", 0), set("generous", 2)
 	flexible.OrchestrationMode, generous.Overprovision = "Flexible", true
 	w := newWorld(t, flexible, generous)
-	w.open(w.options("0:9:flex", "0:9:generous"))
+	o := w.options("0:9:flex", "0:9:generous")
+	o.RefuseFlexible = true
+	w.open(o)
 	for id, word := range map[cluster.GroupID]string{"flex": "uniform", "generous": "overprovision to false"} {
 		if g := w.groups()[id]; g.Usable() || !strings.Contains(g.Problem, word) {
 			t.Errorf("%s: problem %q, want the remedy %q", id, g.Problem, word)

@@ -13,6 +13,7 @@ import (
 type model struct {
 	kind         kind
 	name         string // as Azure spells it
+	resource     string // its resource id, "" when it is none
 	version      string // the entity tag, "" for none
 	capacity     int    // machines that Azure wants, those that are switched off included; -1 when it does not say
 	provisioning string // "Updating" while it is being changed; "" when Azure does not say
@@ -36,6 +37,7 @@ type machine struct {
 	zone         string    // as topology.kubernetes.io/zone has it
 	created      time.Time // UTC; zero when Azure does not say
 	state        cluster.State
+	power        string           // such as "running" or "deallocated"; "" when Azure does not say
 	failure      *cluster.Failure // for StateFailed; At is zero when Azure does not say when
 }
 

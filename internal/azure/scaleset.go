@@ -15,12 +15,16 @@ import (
 type scaleSets struct {
 	resourceGroup string
 	client        *armcompute.VirtualMachineScaleSetsClient
-	uniform       *uniform
+	uniform       kind
+	flexible      kind // nil when flexible scale sets are not to be managed
 }
 
-func newScaleSets(resourceGroup string, factory *armcompute.ClientFactory) *scaleSets {
-	s := &scaleSets{resourceGroup: resourceGroup, client: factory.NewVirtualMachineScaleSetsClient()}
+func newScaleSets(o Options, factory *armcompute.ClientFactory) *scaleSets {
+	s := &scaleSets{resourceGroup: o.ResourceGroup, client: factory.NewVirtualMachineScaleSetsClient()}
 	s.uniform = &uniform{scaleSets: s, client: factory.NewVirtualMachineScaleSetVMsClient()}
+	if !o.RefuseFlexible {
+		s.flexible = &flexible{scaleSets: s, client: factory.NewVirtualMachinesClient()}
+	}
 	return s
 }
 
@@ -60,7 +64,7 @@ func (s *scaleSets) model(ctx context.Context, name string) (*model, error) {
 // translate says of a scale set what sluice goes by.
 func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 	m := &model{
-		kind: s.uniform, name: val(set.Name), version: val(set.Etag), capacity: -1, location: val(set.Location),
+		kind: s.uniform, name: val(set.Name), resource: val(set.ID), version: val(set.Etag), capacity: -1, location: val(set.Location),
 		tags: make(map[string]string, len(set.Tags)),
 	}
 	if set.SKU != nil {
@@ -80,9 +84,15 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 		return m
 	}
 	m.provisioning = val(p.ProvisioningState)
+	isFlexible := val(p.OrchestrationMode) == armcompute.OrchestrationModeFlexible
+	if isFlexible && s.flexible != nil {
+		m.kind = s.flexible
+	}
 	switch {
-	case val(p.OrchestrationMode) == armcompute.OrchestrationModeFlexible:
-		m.unfit = fmt.Sprintf("scale set %q has flexible orchestration: make a scale set with uniform orchestration for its workload", m.name)
+	case isFlexible && s.flexible == nil:
+		m.unfit = fmt.Sprintf("scale set %q has flexible orchestration, which enableVmssFlexNodes switches off: switch it on, or use a scale set with uniform orchestration", m.name)
+	case isFlexible && p.VirtualMachineProfile == nil:
+		m.unfit = fmt.Sprintf("scale set %q has no virtual machine profile, from which Azure would make its machines: add one to it, or use another scale set", m.name)
 	case val(p.Overprovision):
 		m.unfit = fmt.Sprintf("scale set %q overprovisions, so that machines register and vanish: set its property overprovision to false", m.name)
 	}

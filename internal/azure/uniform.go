@@ -45,9 +45,9 @@ func uniformMachine(m *model, vm *armcompute.VirtualMachineScaleSetVM) *machine 
 	if p.OSProfile != nil {
 		out.computerName = val(p.OSProfile.ComputerName)
 	}
-	view := condition{provisioning: val(p.ProvisioningState)}
+	does := condition{provisioning: val(p.ProvisioningState)}
 	if v := p.InstanceView; v != nil {
-		view.statuses = v.Statuses
+		does.statuses = v.Statuses
 		if v.PlatformFaultDomain != nil {
 			out.zone = strconv.Itoa(int(*v.PlatformFaultDomain)) // as the cloud controller labels nodes without zones
 		}
@@ -55,6 +55,6 @@ func uniformMachine(m *model, vm *armcompute.VirtualMachineScaleSetVM) *machine 
 	if len(vm.Zones) > 0 {
 		out.zone = zoneName(m.location, val(vm.Zones[0]))
 	}
-	out.state, out.failure = view.state(m.subject())
+	out.is(does, m.subject())
 	return out
 }

@@ -1,0 +1,50 @@
+package azure
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+)
+
+// flexible is the kind of scale sets whose machines are resources of their own in the resource group, with names for ids. Capacity and
+// removal are the scale set's business, as with uniform ones.
+type flexible struct {
+	*scaleSets
+	client *armcompute.VirtualMachinesClient
+}
+
+// machines asks for the machines of the resource group that belong to the scale set: Azure gives their instance views in a list only
+// with that filter. A machine of another set in the answer would be a machine of this group for every later step, and makes it unusable.
+func (f *flexible) machines(ctx context.Context, m *model) ([]*machine, error) {
+	var all []*machine
+	pager := f.client.NewListPager(f.resourceGroup, &armcompute.VirtualMachinesClientListOptions{
+		Filter: new(fmt.Sprintf("'virtualMachineScaleSet/id' eq '%s'", m.resource)),
+		Expand: new(armcompute.ExpandTypeForListVMsInstanceView),
+	})
+	for pages := 0; pager.More(); pages++ {
+		if pages == maxPages {
+			return nil, endless(pages)
+		}
+		page, err := pager.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, vm := range page.Value {
+			if of := setOf(vm); of != "" && !strings.EqualFold(of, m.resource) {
+				return nil, fmt.Errorf("Azure lists machine %s of another scale set", val(vm.Name))
+			}
+			all = append(all, virtualMachine(m, vm))
+		}
+	}
+	return all, nil
+}
+
+// setOf is the id of the scale set that a machine says it belongs to, "" when it says none.
+func setOf(vm *armcompute.VirtualMachine) string {
+	if vm == nil || vm.Properties == nil || vm.Properties.VirtualMachineScaleSet == nil {
+		return ""
+	}
+	return val(vm.Properties.VirtualMachineScaleSet.ID)
+}
