@@ -23,6 +23,8 @@ type settings struct {
 	nodes      []string
 	discovery  []string
 
+	apiShare float64
+
 	managerEndpoint, authorityHost, metadataEndpoint string
 
 	policy func() (*policy.Policy, error)
@@ -37,6 +39,7 @@ func (s *settings) add(f *pflag.FlagSet) {
 	f.StringVar(&s.provider, "cloud-provider", "azure", "the cloud; azure is the only one")
 	f.StringArrayVar(&s.nodes, "nodes", nil, "a node group as min:max:scale-set-name; may be repeated")
 	f.StringArrayVar(&s.discovery, "node-group-auto-discovery", nil, "find node groups by the tags of scale sets: label:tag=value[,tag=value][,min=N][,max=N]; tags min and max on the scale set win; may be repeated, all must match")
+	f.Float64Var(&s.apiShare, "azure-api-share", 0.5, "share of Azure's published request limits that sluice may spend, 0.01 to 1; the rest is for others in the subscription")
 	f.StringVar(&s.managerEndpoint, "azure-resource-manager-endpoint", "", "Resource Manager endpoint; empty: public Azure")
 	f.StringVar(&s.authorityHost, "azure-authority-host", "", "token authority; empty: public Azure")
 	f.StringVar(&s.metadataEndpoint, "azure-metadata-endpoint", "", "instance metadata endpoint; empty: the link-local address of every Azure machine")
@@ -68,6 +71,9 @@ func (s *settings) azure(log *slog.Logger) (azure.Options, error) {
 		o.Discovery = append(o.Discovery, d)
 	}
 	o.ResourceManagerEndpoint, o.AuthorityHost, o.MetadataEndpoint = s.managerEndpoint, s.authorityHost, s.metadataEndpoint
+	if o.APIShare = s.apiShare; o.APIShare == 0 {
+		return o, errors.New("--azure-api-share=0: give 0.01 to 1, such as 0.5")
+	}
 	o.Log = log
 	return o, nil
 }

@@ -24,6 +24,7 @@ import (
 // Provider is the node groups that [Options] name. It is safe for concurrent use.
 type Provider struct {
 	options Options
+	gate    *gate
 	source  source
 
 	refreshing sync.Mutex // held by the one caller of Groups that asks Azure
@@ -65,6 +66,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	location := ""
 	if o.Subscription == "" || o.ResourceGroup == "" {
 		client := &imds.Client{Endpoint: o.MetadataEndpoint, Transport: o.Transport}
 		self, err := client.Instance(ctx)
@@ -80,14 +82,15 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 		if o.Subscription == "" || o.ResourceGroup == "" {
 			return nil, fmt.Errorf("instance metadata names no subscription or no resource group: give ARM_SUBSCRIPTION_ID and ARM_RESOURCE_GROUP")
 		}
+		location = self.Location
 		o.Log.Info("discovered from instance metadata", "subscription", o.Subscription, "resourceGroup", o.ResourceGroup, "location", self.Location)
 	}
-	gate := &gate{now: o.Now, until: map[string]time.Time{}}
+	gate := newGate(o.Now, o.APIShare, location)
 	factory, err := o.clients(gate)
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{options: o, source: newScaleSets(o, factory), groups: map[string]*group{}, warned: map[string]string{}}
+	p := &Provider{options: o, gate: gate, source: newScaleSets(o, factory), groups: map[string]*group{}, warned: map[string]string{}}
 	for _, g := range o.Groups {
 		p.groups[key(g.Name)] = &group{id: cluster.GroupID(g.Name), noun: p.source.noun(), name: g.Name, min: g.Min, max: g.Max}
 	}
@@ -130,7 +133,7 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 	id, name, stamp := g.id, g.name, p.stamp()
 	p.mu.Unlock()
 
-	r, fault := p.read(ctx, id, name, nil)
+	r, fault := p.read(asEvidence(ctx), id, name, nil)
 
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -55,7 +55,7 @@ func (o Options) clients(gate *gate) (*armcompute.ClientFactory, error) {
 			Transport:                       o.client(),
 			Retry:                           policy.RetryOptions{MaxRetries: -1, TryTimeout: tryTimeout},
 			Telemetry:                       telemetry(),
-			PerCallPolicies:                 []policy.Policy{gate, onlyHost(u.Host), renewOnRefusal{}},
+			PerCallPolicies:                 []policy.Policy{onlyHost(u.Host), renewOnRefusal{}, gate},
 			InsecureAllowCredentialWithHTTP: u.Scheme == "http", // a loopback host: withDefaults saw to it
 		},
 	}

@@ -289,7 +289,7 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &shut):
-		e.Kind, e.RetryAfter, e.Code, e.Message = cloud.Throttled, shut.until.Sub(p.now()), "NotBeforeRetryAfter", shut.Error()
+		e.Kind, e.RetryAfter, e.Code, e.Message = cloud.Throttled, shut.until.Sub(p.now()), shut.code(), shut.Error()
 	case errors.As(err, &machine):
 		e.Code, e.Message = cmp.Or(machine.Code, "InstanceMetadata"), machine.Message
 		if !machine.Temporary() {

@@ -3,7 +3,6 @@ package azure
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -69,27 +68,6 @@ func TestRetryAfterIsReadInAllItsForms(t *testing.T) {
 		resp.Header.Set(tc.header, tc.value)
 		if got := retryAfter(resp, now, 7*time.Second); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
-		}
-	}
-}
-
-func TestClassesAreWhatAzureCounts(t *testing.T) {
-	const sets = "https://management.azure.com/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachineScaleSets"
-	for path, want := range map[string]string{
-		"GET " + sets:                             "scale set lists of ",
-		"GET " + sets + "/Agents":                 "scale set reads of agents",
-		"PATCH " + sets + "/agents":               "scale set updates of agents",
-		"GET " + sets + "/agents/virtualMachines": "machine lists of agents",
-		"POST " + sets + "/agents/delete":         "machine deletes of agents",
-		"GET https://management.azure.com/subscriptions/s/providers/Microsoft.Compute/locations/westeurope/operations/1": "operation reads of ",
-	} {
-		method, url, _ := strings.Cut(path, " ")
-		req, err := http.NewRequest(method, url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if class, set := classOf(req); class+" of "+set != want {
-			t.Errorf("%s is %q of %q, want %q", path, class, set, want)
 		}
 	}
 }

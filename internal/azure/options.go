@@ -35,9 +35,19 @@ type Options struct {
 	// never asked through a proxy unless Transport does so.
 	Transport http.RoundTripper
 
+	// APIShare is the share of Azure's published request limits, of the subscription's and of each resource's, that this process may spend;
+	// 0 means 0.5, and 1 all of it. See [Provider.Budget].
+	APIShare float64
+
 	Now func() time.Time // nil means time.Now
 	Log *slog.Logger     // nil discards
 }
+
+// The usual and the least share of Azure's limits. With less than the least a scale set's machines would not be listed every few minutes.
+const (
+	defaultShare = 0.5
+	leastShare   = 0.01
+)
 
 // Identity is who asks Azure; see [config.Identity].
 type Identity = config.Identity
@@ -83,6 +93,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.CacheTTL == 0 {
 		o.CacheTTL = time.Minute
+	}
+	if o.APIShare == 0 {
+		o.APIShare = defaultShare
+	}
+	if !(o.APIShare >= leastShare && o.APIShare <= 1) {
+		return o, fmt.Errorf("--azure-api-share=%v: give 0.01 to 1, such as 0.5", o.APIShare)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

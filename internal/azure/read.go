@@ -23,6 +23,7 @@ func (p *Provider) read(ctx context.Context, id cluster.GroupID, name string, kn
 			return nil, p.readError(id, name, err)
 		}
 	}
+	p.gate.place(p.options.ResourceGroup, "virtualMachineScaleSets/"+name, m.location)
 	r := &reading{model: m, at: p.now().UTC()}
 	if m.unfit != "" {
 		return r, nil // its machines may answer to other calls

@@ -2,7 +2,9 @@ package azure
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,14 +14,30 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
-// gate keeps a class of requests from Azure until the time Azure asked for (S-32). A 429 shuts its class for the whole subscription;
-// for one scale set alone when the exceeded limit is one of a single resource, so that the others go on (S-30); and with all
-// classes of reads or of writes when it is the front door's.
+// gate is what every request to Resource Manager passes. It keeps a class of requests from Azure until the time Azure asked for (S-32):
+// a 429 shuts its class in its region; for one resource alone when the exceeded limit is one of a single resource, so that the others go
+// on (S-30); and with all classes of reads, writes or deletes when it is the front door's. And it spends no more than sluice's share of
+// what Azure gives, leaving the last of it to what matters most. It never waits: who may not go now is told when.
 type gate struct {
-	now func() time.Time
+	now    func() time.Time
+	share  float64 // of Azure's published limits
+	region string  // of resources whose region is not known; "" is a region of its own
 
-	mu    sync.Mutex
-	until map[string]time.Time // by class, or by class and scale set
+	mu      sync.Mutex
+	until   map[string]time.Time // shut by Azure: by class, by class and resource, or by front door
+	low     map[string]time.Time // little is left, as Azure says: no refresh before, by class
+	buckets map[string]*bucket
+	regions map[string]string // of resources, by target.resource
+	tallies map[string]*tally // by class
+	swept   time.Time
+}
+
+func newGate(now func() time.Time, share float64, region string) *gate {
+	return &gate{
+		now: now, share: share, region: strings.ToLower(region),
+		until: map[string]time.Time{}, low: map[string]time.Time{}, buckets: map[string]*bucket{},
+		regions: map[string]string{}, tallies: map[string]*tally{},
+	}
 }
 
 // defaultRetryAfter is how long a class rests when Azure names no time; its buckets refill by the minute.
@@ -29,89 +47,154 @@ const defaultRetryAfter = 30 * time.Second
 type shutError struct {
 	class string
 	until time.Time
+	own   bool // sluice's own economy, and not Azure, asks for it
 }
 
 func (e *shutError) Error() string {
+	if e.own {
+		return fmt.Sprintf("sluice keeps within its share of Azure's requests: no %s before %s", e.class, e.until.UTC().Format(time.TimeOnly))
+	}
 	return fmt.Sprintf("Azure asked for no %s before %s", e.class, e.until.UTC().Format(time.TimeOnly))
 }
 
-// Do sends the request unless its class is shut, and shuts the class when Azure answers 429.
-func (g *gate) Do(req *policy.Request) (*http.Response, error) {
-	class, set := classOf(req.Raw())
-	door := "reads"
-	if req.Raw().Method != http.MethodGet {
-		door = "writes"
+// code is the error's stable code.
+func (e *shutError) code() string {
+	if e.own {
+		return "ShareSpent"
 	}
-	if until, shut := g.shut(class, class+" of "+set, door); shut {
-		return nil, &shutError{class, until}
+	return "NotBeforeRetryAfter"
+}
+
+// Do sends the request unless it has to wait, and learns from the answer. Its error is then a *shutError, and nothing was sent.
+func (g *gate) Do(req *policy.Request) (*http.Response, error) {
+	t := targetOf(req.Raw())
+	k, shut := g.enter(t, priorityOf(req.Raw(), t))
+	if shut != nil {
+		return nil, shut
 	}
 	resp, err := req.Next()
-	if err == nil && resp.StatusCode == http.StatusTooManyRequests {
-		key := class
-		if raw, err := runtime.Payload(resp); err == nil {
-			switch told := parseAnswer(raw); {
-			case told.Code == "SubscriptionRequestsThrottled":
-				key = door
-			case set != "" && told.ofOneResource():
-				key += " of " + set
-			}
-		}
-		g.mu.Lock()
-		g.until[key] = g.now().Add(retryAfter(resp, g.now(), defaultRetryAfter))
-		g.mu.Unlock()
-	}
+	g.leave(t, k, resp, err)
 	return resp, err
 }
 
-// shut is the latest time until which any of the keys is shut.
-func (g *gate) shut(keys ...string) (time.Time, bool) {
+// enter spends what the request costs, or says until when it has to wait.
+func (g *gate) enter(t target, p priority) (keys, *shutError) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var latest time.Time
-	for _, k := range keys {
-		if t := g.until[k]; t.After(latest) {
-			latest = t
-		}
+	now := g.now()
+	g.sweep(now)
+	k := g.keysOf(t)
+	count := g.tally(k.class)
+	shut := &shutError{class: t.class.name}
+	for _, key := range []string{k.class, k.resource, k.door} {
+		shut.until = latest(shut.until, g.until[key])
 	}
-	return latest, latest.After(g.now())
+	if shut.until.After(now) {
+		count.shut++
+		return k, shut
+	}
+	shut.own, shut.until = true, time.Time{}
+	if p == refreshing {
+		shut.until = g.low[k.class]
+	}
+	spent := g.bucketsOf(t, k, now)
+	for _, b := range spent {
+		shut.until = latest(shut.until, b.free(p, now))
+	}
+	if shut.until.After(now) {
+		count.held++
+		return k, shut
+	}
+	for _, b := range spent {
+		b.tokens--
+	}
+	return k, nil
 }
 
-// classOf names what a request spends, as Azure counts it, and its scale set.
-func classOf(r *http.Request) (class, set string) {
-	segments := strings.Split(strings.ToLower(strings.Trim(r.URL.Path, "/")), "/")
-	for i, s := range segments {
-		if s == "operations" {
-			return "operation reads", ""
-		}
-		if s == "virtualmachinescalesets" && i+1 < len(segments) {
-			set = segments[i+1]
-		}
+// leave learns from an answer.
+func (g *gate) leave(t target, k keys, resp *http.Response, err error) {
+	if err != nil || resp == nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.tally(k.class).answers["none"]++
+		return
 	}
-	last := segments[len(segments)-1]
+	key, wait := g.refusal(t, k, resp)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.now()
+	g.tally(k.class).answers[strconv.Itoa(resp.StatusCode)]++
+	g.heed(resp.Header, t, k, now)
+	if key != "" {
+		g.until[key] = latest(g.until[key], now.Add(wait))
+	}
+}
+
+// refusal is what a throttled answer shuts and for how long; "" for any other answer. A 503 that names a time is obeyed as well, by the
+// resource it is about.
+func (g *gate) refusal(t target, k keys, resp *http.Response) (key string, wait time.Duration) {
+	wait = retryAfter(resp, g.now(), defaultRetryAfter)
+	narrow := k.resource
+	if narrow == "" {
+		narrow = k.class
+	}
+	if resp.StatusCode == http.StatusServiceUnavailable && retryAfter(resp, g.now(), 0) > 0 {
+		return narrow, wait
+	}
+	if resp.StatusCode < 400 || resp.StatusCode >= 500 {
+		return "", 0
+	}
+	var told answer
+	if raw, err := runtime.Payload(resp); err == nil {
+		told = parseAnswer(raw)
+	}
 	switch {
-	case r.Method == http.MethodPost && last == "delete":
-		return "machine deletes", set
-	case r.Method != http.MethodGet:
-		return "scale set updates", set
-	case last == "virtualmachines":
-		return "machine lists", set
-	case set == "":
-		return "scale set lists", ""
-	default:
-		return "scale set reads", set
+	case told.says("SubscriptionRequestsThrottled", "TenantRequestsThrottled"):
+		return k.door, wait
+	case resp.StatusCode != http.StatusTooManyRequests && !told.says("TooManyRequests"):
+		return "", 0
+	case told.ofOneResource() || told.says("RetryableErrorDueToAnotherOperation"):
+		return narrow, wait
 	}
+	return k.class, wait
 }
 
-// retryAfter is the wait that an answer asks for, or other when it asks for none. A date counts from now.
+// says whether the answer or one of its details bears one of the codes.
+func (a answer) says(codes ...string) bool {
+	return slices.Contains(codes, a.Code) || slices.ContainsFunc(a.leaves(), func(l answer) bool { return slices.Contains(codes, l.Code) })
+}
+
+// place says in which region a scale set or VM is, from then on counted there. Resource is the type with the name, such as
+// "virtualMachineScaleSets/agents".
+func (g *gate) place(resourceGroup, resource, region string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.regions[strings.ToLower("microsoft.compute/"+resource+"/"+resourceGroup)] = strings.ToLower(region)
+}
+
+// retryAfter is the wait that an answer asks for, or other when it asks for none: the longest, when it names several. A date counts from
+// now.
 func retryAfter(resp *http.Response, now time.Time, other time.Duration) time.Duration {
-	for header, unit := range map[string]time.Duration{"Retry-After-Ms": time.Millisecond, "X-Ms-Retry-After-Ms": time.Millisecond, "Retry-After": time.Second} {
-		v := resp.Header.Get(header)
-		if n, err := strconv.Atoi(v); err == nil && n > 0 {
-			return time.Duration(n) * unit
-		}
-		if t, err := http.ParseTime(v); err == nil && t.After(now) {
-			return t.Sub(now)
+	const most = 365 * 24 * time.Hour // what a Duration surely holds
+	units := map[string]time.Duration{"Retry-After-Ms": time.Millisecond, "X-Ms-Retry-After-Ms": time.Millisecond, "Retry-After": time.Second}
+	var wait time.Duration
+	for _, header := range slices.Sorted(maps.Keys(units)) {
+		v := strings.TrimSpace(resp.Header.Get(header))
+		if n, err := strconv.ParseFloat(v, 64); err == nil && n > 0 {
+			wait = max(wait, time.Duration(min(n*float64(units[header]), float64(most))))
+		} else if t, err := http.ParseTime(v); err == nil {
+			wait = max(wait, min(t.Sub(now), most))
 		}
 	}
-	return other
+	if wait <= 0 {
+		return other
+	}
+	return wait
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
