@@ -42,6 +42,10 @@ fmt: ## format the Go files
 vuln: ## look for known vulnerabilities in what is linked (asks vuln.go.dev)
 	$(TOOL) govulncheck ./...
 
+.PHONY: catalog
+catalog: ## renew the tables of sizes and prices; DATE=2026-11-21 SKUS='skus*.json' PRICES='prices*.json', as docs/catalog.md says
+	$(GO) run ./internal/azure/catalog/generate -date '$(DATE)' -skus '$(SKUS)' -prices '$(PRICES)'
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin

@@ -39,13 +39,15 @@ var rooms = map[string][]string{
 	"cloud/cloudtest":     {"cloud", "cluster"},
 	"cluster/clustertest": {"cluster"}, // builders for tests: no other row has it
 
-	"internal/imds":         {},
-	"internal/azure/config": {},
-	"internal/azure":        {"cloud", "cluster", "internal/azure/config", "internal/imds", "reason"},
-	"internal/kube":         {"cluster", "guard", "plan", "reason"},
-	"internal/actuate":      {"cloud", "cluster", "guard", "internal/kube", "plan", "policy", "reason"},
-	"internal/report":       {"cluster", "journal", "plan", "policy", "reason"},
-	"internal/web":          {"cluster", "internal/report", "journal", "plan", "reason"},
+	"internal/imds":                   {},
+	"internal/azure/catalog":          {},
+	"internal/azure/catalog/generate": {"internal/azure/catalog"},
+	"internal/azure/config":           {},
+	"internal/azure":                  {"cloud", "cluster", "internal/azure/catalog", "internal/azure/config", "internal/imds", "reason"},
+	"internal/kube":                   {"cluster", "guard", "plan", "reason"},
+	"internal/actuate":                {"cloud", "cluster", "guard", "internal/kube", "plan", "policy", "reason"},
+	"internal/report":                 {"cluster", "journal", "plan", "policy", "reason"},
+	"internal/web":                    {"cluster", "internal/report", "journal", "plan", "reason"},
 	"internal/app": {
 		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
 		"internal/actuate", "internal/azure", "internal/imds", "internal/kube", "internal/report", "internal/web",

@@ -1,0 +1,4 @@
+package catalog
+
+// PricesCSV is the table that is brought along.
+var PricesCSV = pricesCSV
