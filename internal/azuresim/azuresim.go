@@ -1,5 +1,6 @@
-// Package azuresim is a small Azure on the wire: Resource Manager for uniform
-// scale sets, the token authority, and the instance metadata service, over an
+// Package azuresim is a small Azure on the wire: Resource Manager for scale sets
+// of both modes, virtual machines, availability sets, network interfaces and
+// disks, the token authority, and the instance metadata service, over an
 // in-memory store.
 //
 // It speaks plain net/http and declares its own wire types, so that a client
@@ -61,9 +62,23 @@ type Server struct {
 
 	// Quota limits vCPUs per subscription and location: by family name
 	// ("standardDSv5Family"), "cores" for all regular machines, and
-	// "lowPriorityCores" for all spot machines. A name that is absent is
+	// "lowPriorityCores" for all spot machines; and the number of machines,
+	// deallocated ones too, by "virtualMachines". A name that is absent is
 	// unlimited.
 	Quota map[string]int
+
+	// SpotCapacity is the number of spot machines Azure has room for, by size and
+	// zone. A place that is absent has room for all.
+	SpotCapacity map[SpotPlace]int
+
+	// SubnetAddresses is the number of addresses a subnet has for machines, by
+	// resource id in lower case. A subnet that is absent has enough; none has to
+	// be created.
+	SubnetAddresses map[string]int
+
+	// DetachLag is how long a disk names the machine it was detached from in
+	// managedBy, and cannot be attached to another; 0: not at all.
+	DetachLag time.Duration
 
 	// Throttle makes the token buckets of the compute provider refuse requests
 	// with 429. They are counted, and reported in headers, either way.
@@ -102,7 +117,11 @@ type Server struct {
 
 	mu         sync.Mutex
 	sets       []*scaleSet // sorted by lower-case id
-	machines   []*machine  // standalone machines, sorted by lower-case id
+	machines   []*instance // outside scale sets, sorted by lower-case id
+	available  []*availabilitySet
+	interfaces []*networkInterface // stand-alone ones: those of uniform instances follow from the instances
+	disks      []*disk
+	groups     map[string]bool // lower-case subscriptions and "subscription/group" that exist
 	principals []*principal
 	rights     rights
 	operations map[string]*operation // by id
@@ -214,14 +233,25 @@ func (s *Server) deliver(w http.ResponseWriter, q *request, a answer) {
 	_, _ = w.Write(body) // a client that hung up has nobody left to tell
 }
 
-// sweep does what is due, and forgets what nobody can ask for any more: instances
-// that are gone and operations that ended more than a day ago. Forgetting changes
-// no answer.
+// sweep does what is due, and forgets what nobody can ask for any more: machines
+// that are gone, with what goes with them, and operations that ended more than a
+// day ago. It comes before every look; forgetting changes no answer.
 func (s *Server) sweep(now time.Time) {
 	s.catchUp(now)
 	s.sweepBuckets(now)
+	left := func(i *instance) bool {
+		if i.gone(now) {
+			s.bury(i)
+			return true
+		}
+		return false
+	}
+	s.machines = slices.DeleteFunc(s.machines, left)
+	s.sets = slices.DeleteFunc(s.sets, func(ss *scaleSet) bool {
+		ss.instances = slices.DeleteFunc(ss.instances, left)
+		return ss.doomed && len(ss.instances) == 0
+	})
 	for _, ss := range s.sets {
-		ss.instances = slices.DeleteFunc(ss.instances, func(i *instance) bool { return i.gone(now) })
 		if n := len(ss.operations); n > 1 { // the last one decides the set's state for as long as it is the last
 			kept := slices.DeleteFunc(ss.operations[:n-1], func(o *operation) bool { return o.forgotten(now) })
 			ss.operations = append(kept, ss.operations[n-1])
@@ -247,12 +277,13 @@ func (s *Server) NextChange() (time.Time, bool) {
 			next = t
 		}
 	}
-	for _, ss := range s.sets {
-		for _, i := range ss.instances {
-			for _, t := range i.changes() {
-				consider(t)
-			}
+	for i := range s.everyInstance() {
+		for _, t := range i.changes() {
+			consider(t)
 		}
+	}
+	for _, d := range s.disks {
+		consider(d.clearsAt)
 	}
 	for _, o := range s.operations {
 		consider(o.end())

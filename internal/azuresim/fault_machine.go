@@ -9,7 +9,7 @@ import (
 // strikeMachine is the fault that strikes a machine on its way in or out; the zero Fault when
 // none does.
 func (s *Server) strikeMachine(i *instance, kind string, deleted bool, now time.Time) Fault {
-	if f := s.strike(occasion{kind: kind, set: i.set.name, resource: i.id(), machine: true, deleted: deleted}, now); f != nil {
+	if f := s.strike(occasion{kind: kind, set: i.setName(), resource: i.id(), machine: true, deleted: deleted}, now); f != nil {
 		return f.Fault
 	}
 	return Fault{}
@@ -19,8 +19,8 @@ func (s *Server) strikeMachine(i *instance, kind string, deleted bool, now time.
 func (s *Server) strikeNewborn(i *instance, kind string) {
 	f := s.strikeMachine(i, kind, false, i.created)
 	i.neverJoins = f.NeverJoins
-	i.called = f.ComputerName
-	if f.ReuseID {
+	i.called = either(f.ComputerName, i.called)
+	if f.ReuseID && i.uniform() {
 		i.set.renumber(i, i.created)
 	}
 	switch {

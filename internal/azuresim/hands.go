@@ -64,7 +64,7 @@ func actDelete(s *Server, a Act, now time.Time) error {
 	return s.onInstance(a.Target, now, func(i *instance) error {
 		var o operation
 		s.doom(&o, i, "", now)
-		s.begin(i.set, now, o)
+		s.beginOn(i, now, o)
 		return nil
 	})
 }
@@ -83,7 +83,12 @@ func (s *Server) Start(vm string) error {
 func actTurn(verb string) func(*Server, Act, time.Time) error {
 	return func(s *Server, a Act, now time.Time) error {
 		return s.onInstance(a.Target, now, func(i *instance) error {
-			s.begin(i.set, now, operation{until: s.turn(i, verb, now)})
+			if p := s.checkStart([]*instance{i}, verb, now); p != nil {
+				return fmt.Errorf("%s: %s", p.detail.Code, p.detail.Message)
+			}
+			var o operation
+			s.turn(&o, i, verb, "", now)
+			s.beginOn(i, now, o)
 			return nil
 		})
 	}
@@ -97,8 +102,8 @@ func (s *Server) Evict(vm string, notice time.Duration) error {
 
 func actEvict(s *Server, a Act, now time.Time) error {
 	return s.onInstance(a.Target, now, func(i *instance) error {
-		if !i.set.spot() {
-			return fmt.Errorf("scale set %s is not spot", i.set.name)
+		if !i.spot() {
+			return fmt.Errorf("machine %s is not spot", i.name())
 		}
 		s.evict(i, a.Notice, now)
 		return nil
@@ -114,7 +119,6 @@ func (s *Server) Protect(vm string, fromScaleIn, fromScaleSetActions bool) error
 func actProtect(s *Server, a Act, now time.Time) error {
 	return s.onInstance(a.Target, now, func(i *instance) error {
 		i.protection = protection{a.FromScaleIn, a.FromScaleSetActions}
-		i.etag++
 		return nil
 	})
 }
@@ -178,25 +182,9 @@ func (s *Server) onInstance(vm string, now time.Time, do func(*instance) error) 
 	if err := do(i); err != nil {
 		return err
 	}
-	i.set.etag++
-	return nil
-}
-
-// findInstance finds an instance by resource id, or by name when only one bears
-// it; nil otherwise.
-func (s *Server) findInstance(ref string, now time.Time) *instance {
-	var found *instance
-	for _, ss := range s.sets {
-		for _, i := range ss.listed(now) {
-			switch {
-			case strings.EqualFold(i.id(), ref):
-				return i
-			case strings.EqualFold(i.name(), ref) && found != nil:
-				return nil
-			case strings.EqualFold(i.name(), ref):
-				found = i
-			}
-		}
+	if i.set != nil {
+		i.set.etag++
 	}
-	return found
+	i.etag++
+	return nil
 }

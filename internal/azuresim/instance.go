@@ -2,27 +2,37 @@ package azuresim
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// instance is one machine of a scale set. Its states are functions of these
-// times and of now; nothing has to happen for a state to be reached.
+// instance is one machine: an instance of a uniform scale set, or a virtual
+// machine that is a resource of its own, in a flexible scale set or outside any.
+// Its states are functions of these times and of now; nothing has to happen for
+// a state to be reached.
 type instance struct {
-	set        *scaleSet
-	number     int // the instance id
-	vmID       string
-	size       string
-	zone       string
-	ip         string
-	version    int // of the model it was created from
-	etag       int
-	created    time.Time
-	neverJoins bool
-	called     string // its computer name, when that is not the usual one
-	protection protection
+	resource
+	set         *scaleSet      // nil outside scale sets
+	number      int            // the instance id in a uniform scale set; in a flexible one, the count of births before it
+	model       map[string]any // a virtual machine as writers sent it, without what is computed; nil for a uniform instance
+	called      string         // its computer name; "" in a uniform scale set: the prefix and the number
+	vmID        string
+	size        string
+	traits      traits
+	zone        string
+	faultDomain int
+	ip          string
+	version     int // of the set's model it was created from
+	etag        int
+	created     time.Time
+	neverJoins  bool
+	extra       bool // of overprovisioning: no capacity, no quota
+	protection  protection
+	nics        []*plug // of a virtual machine; the first is the primary one
+	drives      []*drive
 
 	upAt      time.Time   // provisioned; zero: never
 	failAt    time.Time   // provisioning fails; zero: it does not
@@ -41,7 +51,8 @@ type instance struct {
 // power is a change of the power state by hand.
 type power struct {
 	during, after string
-	since, until  time.Time // zero: no change yet
+	since, until  time.Time    // zero: no change yet
+	failure       *errorDetail // why it came to nothing, when it is over; nil: it did not
 }
 
 // protection is an instance's protectionPolicy.
@@ -66,11 +77,16 @@ func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
 	key := ss.id() + "#" + strconv.Itoa(ss.born) // an id may come again, the count of births does not
 	ss.born++
 	i := &instance{
-		set: ss, number: number, vmID: s.guid("vm", key), size: ss.size(), zone: ss.emptiestZone(now),
+		resource: resource{ss.subscription, ss.group, "", ss.location},
+		set:      ss, number: number, vmID: s.guid("vm", key), size: ss.size(), traits: ss.traits, zone: ss.emptiestZone(now),
 		ip: s.address(), version: ss.version, etag: 1, created: now,
 		upAt: now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
 	}
-	at, _ := slices.BinarySearchFunc(ss.instances, number, func(i *instance, n int) int { return i.number - n })
+	i.faultDomain = ss.emptiestFaultDomain(i.zone, now)
+	if ss.flexible() {
+		s.embody(i, key)
+	}
+	at, _ := slices.BinarySearchFunc(ss.instances, i.number, func(i *instance, n int) int { return i.number - n })
 	ss.instances = slices.Insert(ss.instances, at, i)
 	return i
 }
@@ -90,6 +106,23 @@ func (ss *scaleSet) emptiestZone(now time.Time) string {
 	return best
 }
 
+// emptiestFaultDomain is the fault domain of a zone with the fewest live
+// instances, the first of several. A model that says nothing of fault domains has
+// one.
+func (ss *scaleSet) emptiestFaultDomain(zone string, now time.Time) int {
+	domains, _ := dig(ss.model, "properties", "platformFaultDomainCount").(float64)
+	if domains < 2 {
+		return 0
+	}
+	count := make([]int, int(domains))
+	for _, i := range ss.live(now) {
+		if i.zone == zone && i.faultDomain < len(count) {
+			count[i.faultDomain]++
+		}
+	}
+	return slices.Index(count, slices.Min(count))
+}
+
 // address hands out private addresses of 10.0.0.0/8, none of them twice. Azure
 // keeps the first four of a subnet.
 func (s *Server) address() string {
@@ -98,13 +131,82 @@ func (s *Server) address() string {
 	return fmt.Sprintf("10.%d.%d.%d", n>>16&0xff, n>>8&0xff, n&0xff)
 }
 
-func (i *instance) id() string   { return i.set.id() + "/virtualMachines/" + i.instanceID() }
-func (i *instance) name() string { return i.set.name + "_" + i.instanceID() }
+// uniform reports whether the machine is part of its scale set rather than a
+// resource of its own.
+func (i *instance) uniform() bool { return i.model == nil }
 
-func (i *instance) instanceID() string { return strconv.Itoa(i.number) }
-func (i *instance) etagText() string   { return strconv.Quote(strconv.Itoa(i.etag)) }
+func (i *instance) id() string {
+	if i.uniform() {
+		return i.set.id() + "/virtualMachines/" + i.instanceID()
+	}
+	return i.path(machineKind)
+}
 
-// computerName is the prefix and the id as six digits of base 36.
+func (i *instance) name() string {
+	if i.uniform() {
+		return i.set.name + "_" + i.instanceID()
+	}
+	return i.resource.name
+}
+
+// instanceID names the machine in its scale set.
+func (i *instance) instanceID() string {
+	if i.uniform() {
+		return strconv.Itoa(i.number)
+	}
+	return i.resource.name
+}
+
+// setName is "" outside scale sets.
+func (i *instance) setName() string {
+	if i.set == nil {
+		return ""
+	}
+	return i.set.name
+}
+
+func (i *instance) etagText() string { return strconv.Quote(strconv.Itoa(i.etag)) }
+
+// profile reads a string that stands in the profile of a uniform scale set, or in
+// the properties of a virtual machine.
+func (i *instance) profile(path ...string) string {
+	if i.uniform() {
+		return text(dig(i.set.model, "properties", "virtualMachineProfile"), path...)
+	}
+	return text(i.model["properties"], path...)
+}
+
+func (i *instance) spot() bool {
+	return i.profile("priority") == "Spot" || i.profile("priority") == "Low"
+}
+
+func (i *instance) tags() map[string]string {
+	if i.uniform() {
+		return i.set.tags()
+	}
+	return textMap(i.model["tags"])
+}
+
+// everyInstance are all machines: those outside scale sets, then by scale set.
+func (s *Server) everyInstance() iter.Seq[*instance] {
+	return func(yield func(*instance) bool) {
+		for _, i := range s.machines {
+			if !yield(i) {
+				return
+			}
+		}
+		for _, ss := range s.sets {
+			for _, i := range ss.instances {
+				if !yield(i) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// computerName of a uniform instance is the prefix and the id as six digits of
+// base 36.
 func (i *instance) computerName() string {
 	if i.called != "" {
 		return i.called
@@ -132,6 +234,8 @@ func (i *instance) failed(now time.Time) *errorDetail {
 		return &i.deleteFailure
 	case reached(i.failAt, now):
 		return &i.failure
+	case reached(i.power.until, now):
+		return i.power.failure
 	}
 	return nil
 }

@@ -52,6 +52,7 @@ type instanceProperties struct {
 	TimeCreated              string        `json:"timeCreated"`
 	HardwareProfile          struct{}      `json:"hardwareProfile"`
 	OSProfile                osProfile     `json:"osProfile"`
+	StorageProfile           any           `json:"storageProfile"`
 	NetworkProfile           any           `json:"networkProfile"`
 	ProtectionPolicy         *protection   `json:"protectionPolicy,omitempty"`
 	InstanceView             *instanceView `json:"instanceView,omitempty"`
@@ -74,8 +75,9 @@ func (i *instance) wire(now time.Time, expand bool) instanceBody {
 			ProvisioningState:      i.provisioningState(now),
 			TimeCreated:            timestamp(i.created),
 			OSProfile:              osProfile{i.computerName()},
+			StorageProfile:         i.storageWire(dig(i.set.model, "properties", "virtualMachineProfile", "storageProfile", "imageReference")),
 			NetworkProfile: map[string]any{"networkInterfaces": []any{
-				map[string]any{"id": i.id() + "/networkInterfaces/nic"},
+				map[string]any{"id": i.interfaceID()},
 			}},
 		},
 	}
@@ -98,7 +100,7 @@ func (i *instance) view(now time.Time) instanceView {
 		s.Code += "/" + e.Code
 		s.Message = e.Message
 	}
-	v := instanceView{ComputerName: i.computerName(), Statuses: []status{s}}
+	v := instanceView{PlatformFaultDomain: i.faultDomain, ComputerName: i.computerName(), Statuses: []status{s}}
 	if p := i.powerState(now); p != "" {
 		v.Statuses = append(v.Statuses, status{Code: "PowerState/" + p, Level: "Info", DisplayStatus: "VM " + p})
 	}
@@ -109,7 +111,7 @@ func (i *instance) view(now time.Time) instanceView {
 func (b instanceBody) sortable() string { return fmt.Sprintf("%10s", b.InstanceID) }
 
 func listInstances(q *request) answer {
-	ss, p := q.find()
+	ss, p := q.uniformSet("virtualMachines.GET")
 	if p != nil {
 		return p.answer()
 	}
@@ -129,7 +131,7 @@ func (q *request) expands(what string) bool {
 
 // findInstance is the instance in the path.
 func (q *request) findInstance() (*instance, *problem) {
-	ss, p := q.find()
+	ss, p := q.uniformSet("virtualMachines." + q.http.Method)
 	if p != nil {
 		return nil, p
 	}
@@ -155,8 +157,8 @@ func getInstanceView(q *request) answer {
 	return answer{status: http.StatusOK, body: i.view(q.now)}
 }
 
-// putInstance takes the protection policy out of a model; the rest of an
-// instance does not change.
+// putInstance takes the protection policy and the data disks out of a model; the
+// rest of an instance does not change.
 func putInstance(q *request) answer {
 	i, p := q.findInstance()
 	if p != nil {
@@ -165,6 +167,9 @@ func putInstance(q *request) answer {
 	var w struct {
 		Properties struct {
 			ProtectionPolicy *protection `json:"protectionPolicy"`
+			StorageProfile   struct {
+				DataDisks *[]diskWrite `json:"dataDisks"`
+			} `json:"storageProfile"`
 		} `json:"properties"`
 	}
 	if p := q.decode(&w); p != nil {
@@ -173,7 +178,11 @@ func putInstance(q *request) answer {
 	if p := q.checkETag(i.etagText()); p != nil {
 		return p.answer()
 	}
-	i.protection = protection{}
+	if disks := w.Properties.StorageProfile.DataDisks; disks != nil {
+		if p := q.server.setDataDisks(i, *disks, q.now); p != nil {
+			return p.answer()
+		}
+	}
 	if w.Properties.ProtectionPolicy != nil {
 		i.protection = *w.Properties.ProtectionPolicy
 	}
@@ -184,7 +193,7 @@ func putInstance(q *request) answer {
 
 // deleteInstance is the delete of one instance by its own path.
 func deleteInstance(q *request) answer {
-	ss, p := q.find()
+	ss, p := q.uniformSet("virtualMachines.DELETE")
 	if p != nil {
 		return p.answer()
 	}
@@ -234,24 +243,14 @@ func postInstance(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	switch _, ok := powerActions[q.route.verb]; {
-	case q.route.verb == "simulateeviction":
-		if !i.set.spot() {
-			return fail(http.StatusConflict, "OperationNotAllowed", "Simulating an eviction is only allowed for spot virtual machines.").answer()
-		}
-		q.server.evict(i, evictionNotice, q.now)
-		return answer{status: http.StatusNoContent}
-	case !ok:
-		return fail(http.StatusNotFound, "InvalidResourceType", "The simulator has no action '%s' on an instance.", q.route.verb).answer()
-	}
-	return q.actOn(i.set, []*instance{i})
+	return q.act(i)
 }
 
-// choose resolves instance ids; "*" is all of them. An id that is not listed
-// refuses the whole request.
+// choose resolves instance ids; "*" is all of them but those protected from
+// actions on the set. An id that is not listed refuses the whole request.
 func (ss *scaleSet) choose(ids []string, now time.Time) ([]*instance, *problem) {
 	if slices.Contains(ids, "*") {
-		return ss.live(now), nil
+		return slices.DeleteFunc(ss.live(now), func(i *instance) bool { return i.protection.FromScaleSetActions }), nil
 	}
 	var chosen []*instance
 	for _, id := range ids {

@@ -28,7 +28,12 @@ func (q *request) links() []Linked {
 	}
 	found := map[Linked]bool{}
 	follow(body, "", found)
-	if q.route.set != "" {
+	switch i, _ := q.virtualMachine(); {
+	case q.route.name != "":
+		if i != nil && strings.HasPrefix(q.route.kind, q.http.Method+" "+machinesType) {
+			follow(i.machineWire(q.now, false), "", found)
+		}
+	case q.route.set != "":
 		if ss, p := q.find(); p == nil {
 			follow(merge(ss.model, body), "", found)
 		}

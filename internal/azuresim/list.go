@@ -47,8 +47,10 @@ func page[T any](q *request, all []T, key func(T) string) answer {
 	}
 	if last := f.Pages > 0 && seen/size+1 >= f.Pages; len(all) > size && !last {
 		pairs := []string{}
-		if e := q.query.Get("$expand"); e != "" {
-			pairs = append(pairs, "$expand", e)
+		for _, k := range []string{"$expand", "$filter", "statusOnly"} {
+			if v := q.query.Get(k); v != "" {
+				pairs = append(pairs, k, v)
+			}
 		}
 		token := base64.RawURLEncoding.EncodeToString([]byte(key(all[size-1])))
 		body.NextLink = q.link(q.http.URL.Path, append(pairs, "$skiptoken", token)...)

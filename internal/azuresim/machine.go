@@ -2,39 +2,31 @@ package azuresim
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
 
-// Machine describes a machine outside scale sets, such as a control-plane node.
-// Resource Manager does not show it; its metadata service does.
+// Machine describes a virtual machine outside scale sets, such as a control-plane
+// node, as [Server.AddMachine] creates it: with one interface, "<name>VMNic", and
+// an OS disk, which stay behind when it is deleted.
 type Machine struct {
-	Subscription   string
-	ResourceGroup  string
-	Name           string
-	Location       string
-	Zone           string
-	Size           string
-	ComputerName   string // "" means Name
-	Tags           map[string]string
-	SystemAssigned bool     // it has an identity of its own
-	Identities     []string // resource ids of user-assigned identities, see AddIdentity
-}
-
-// machine is a standalone machine in the store.
-type machine struct {
-	subscription, group, name string
-
-	d       Machine
-	vmID    string
-	ip      string
-	created time.Time
-}
-
-func (m *machine) id() string {
-	return "/subscriptions/" + m.subscription + "/resourceGroups/" + m.group +
-		"/providers/Microsoft.Compute/virtualMachines/" + m.name
+	Subscription    string
+	ResourceGroup   string
+	Name            string
+	Location        string
+	Zone            string
+	Size            string
+	VCPUs           int    // counts against Server.Quota
+	Family          string // the quota family of Size
+	ComputerName    string // "" means Name
+	Priority        string // "Regular" (also ""), "Spot" or "Low"
+	EvictionPolicy  string // spot only: "Deallocate" (also "") or "Delete"
+	AvailabilitySet string // the name of one in the resource group; "": in none
+	Subnet          string // resource id; "" names none
+	MaxDataDisks    int    // that it takes; 0: 64
+	Tags            map[string]string
+	SystemAssigned  bool     // it has an identity of its own
+	Identities      []string // resource ids of user-assigned identities, see AddIdentity
 }
 
 // AddMachine puts a running machine in the store.
@@ -44,16 +36,42 @@ func (s *Server) AddMachine(d Machine) error {
 	if d.Subscription == "" || d.ResourceGroup == "" || d.Name == "" || d.Location == "" {
 		return fmt.Errorf("add machine %q: subscription, resource group, name and location are required", d.Name)
 	}
-	if d.ComputerName == "" {
-		d.ComputerName = d.Name
+	now := s.now()
+	r := resource{d.Subscription, d.ResourceGroup, d.Name, d.Location}
+	i := &instance{
+		resource: r, model: map[string]any{}, called: either(d.ComputerName, d.Name), vmID: s.guid("vm", r.path(machineKind)),
+		size: d.Size, traits: traits{d.VCPUs, d.Family, d.MaxDataDisks}, zone: d.Zone, etag: 1,
+		created: now, upAt: now, deathTime: s.deleteTime(r.path(machineKind)),
 	}
-	m := &machine{subscription: d.Subscription, group: d.ResourceGroup, name: d.Name, d: d, created: s.now()}
-	at, taken := slices.BinarySearchFunc(s.machines, m, byID)
-	if taken {
-		return fmt.Errorf("add machine %q: it exists already", m.id())
+	properties := map[string]any{"osProfile": map[string]any{"adminUsername": "azureuser"}}
+	if d.Priority != "" {
+		properties["priority"] = d.Priority
 	}
-	m.vmID, m.ip = s.guid("vm", m.id()), s.address()
-	s.machines = slices.Insert(s.machines, at, m)
+	if i.model["properties"] = properties; i.spot() {
+		properties["evictionPolicy"] = either(d.EvictionPolicy, "Deallocate")
+	}
+	if d.AvailabilitySet != "" {
+		a := find(s.available, resource{d.Subscription, d.ResourceGroup, d.AvailabilitySet, d.Location}.path(availabilityKind))
+		if a == nil {
+			return fmt.Errorf("add machine %q: there is no availability set %q", d.Name, d.AvailabilitySet)
+		}
+		fault, _ := a.domains()
+		i.faultDomain = len(s.availableIn(a, now)) % fault
+		properties["availabilitySet"] = map[string]any{"id": a.id()}
+	}
+	if len(d.Tags) > 0 {
+		i.model["tags"] = anyMap(d.Tags)
+	}
+	if identity := identityModel(d.SystemAssigned, d.Identities); identity != nil {
+		i.model["identity"] = identity
+	}
+	if s.virtualMachine(i.id(), now) != nil {
+		return fmt.Errorf("add machine %q: it exists already", i.id())
+	}
+	shelve(&s.machines, i)
+	i.ip = s.address()
+	s.plugNew(i, d.Name+"VMNic", d.Subnet, "Detach")
+	s.addOSDisk(i, diskWrite{}, now)
 	return nil
 }
 
@@ -61,7 +79,7 @@ func (s *Server) AddMachine(d Machine) error {
 type MachineState struct {
 	ID           string // resource id
 	ScaleSet     string // its name; "" for a machine outside scale sets
-	InstanceID   string // "" for a machine outside scale sets
+	InstanceID   string // "" for a machine outside scale sets; the name in a flexible one
 	Name         string
 	ComputerName string
 	VMID         string
@@ -80,34 +98,31 @@ type MachineState struct {
 }
 
 // Machines is a snapshot of all machines: those outside scale sets first, then
-// by scale set and instance id.
+// by scale set and instance id or, in a flexible one, age.
 func (s *Server) Machines() []MachineState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
 	var all []MachineState
-	for _, m := range s.machines {
-		all = append(all, MachineState{
-			ID: m.id(), Name: m.name, ComputerName: m.d.ComputerName, VMID: m.vmID, Size: m.d.Size, Location: m.d.Location,
-			Zone: m.d.Zone, PrivateIP: m.ip, TimeCreated: m.created,
-			ProvisioningState: "Succeeded", PowerState: "running", BootedAt: m.created,
-		})
-	}
-	for _, ss := range s.sets {
-		for _, i := range ss.listed(now) {
-			state := MachineState{
-				ID: i.id(), ScaleSet: ss.name, InstanceID: i.instanceID(), Name: i.name(), ComputerName: i.computerName(),
-				VMID: i.vmID, Size: i.size, Location: ss.location, Zone: i.zone, Spot: ss.spot(), PrivateIP: i.ip,
-				TimeCreated:       i.created,
-				ProvisioningState: i.provisioningState(now), PowerState: i.powerState(now), BootedAt: i.bootedAt(now),
-				NeverJoins: i.neverJoins,
-			}
-			if e := i.failed(now); e != nil {
-				state.Error = e.Code
-			}
-			all = append(all, state)
+	for i := range s.everyInstance() {
+		if i.gone(now) {
+			continue
 		}
+		state := MachineState{
+			ID: i.id(), ScaleSet: i.setName(), Name: i.name(), ComputerName: i.computerName(),
+			VMID: i.vmID, Size: i.size, Location: i.location, Zone: i.zone, Spot: i.spot(), PrivateIP: i.ip,
+			TimeCreated:       i.created,
+			ProvisioningState: i.provisioningState(now), PowerState: i.powerState(now), BootedAt: i.bootedAt(now),
+			NeverJoins: i.neverJoins,
+		}
+		if i.set != nil {
+			state.InstanceID = i.instanceID()
+		}
+		if e := i.failed(now); e != nil {
+			state.Error = e.Code
+		}
+		all = append(all, state)
 	}
 	return all
 }
@@ -123,36 +138,51 @@ type computer struct {
 	tags                          map[string]string
 	systemAssigned                bool
 	identities                    []string
-	instance                      *instance // nil outside scale sets
+	instance                      *instance
 }
 
 // computer finds a machine by resource id or name; false when there is none, or
 // several.
 func (s *Server) computer(ref string, now time.Time) (computer, bool) {
-	for _, m := range s.machines {
-		if strings.EqualFold(m.id(), ref) || strings.EqualFold(m.name, ref) {
-			return computer{
-				id: m.id(), name: m.name, vmID: m.vmID, computerName: m.d.ComputerName,
-				subscription: m.subscription, group: m.group, location: m.d.Location,
-				size: m.d.Size, zone: m.d.Zone, ip: m.ip, tags: m.d.Tags,
-				systemAssigned: m.d.SystemAssigned, identities: m.d.Identities,
-			}, true
-		}
-	}
 	i := s.findInstance(ref, now)
 	if i == nil {
 		return computer{}, false
 	}
-	ss := i.set
 	c := computer{
 		id: i.id(), name: i.name(), vmID: i.vmID, computerName: i.computerName(),
-		subscription: ss.subscription, group: ss.group, location: ss.location,
-		size: i.size, zone: i.zone, ip: i.ip, set: ss.name, setID: ss.id(), tags: ss.tags(),
-		systemAssigned: ss.systemAssigned, identities: ss.identities, instance: i,
+		subscription: i.subscription, group: i.group, location: i.location,
+		size: i.size, zone: i.zone, ip: i.ip, set: i.setName(), tags: i.tags(), instance: i,
 	}
-	if ss.spot() {
-		c.priority = ss.text("properties", "virtualMachineProfile", "priority")
-		c.evictionPolicy = ss.text("properties", "virtualMachineProfile", "evictionPolicy")
+	identity := i.model["identity"]
+	if i.set != nil {
+		c.setID = i.set.id()
+	}
+	if i.uniform() {
+		identity = i.set.model["identity"]
+	}
+	c.systemAssigned, c.identities = identities(identity)
+	if i.spot() {
+		c.priority, c.evictionPolicy = i.profile("priority"), i.profile("evictionPolicy")
 	}
 	return c, true
+}
+
+// findInstance finds a machine by resource id, or by name when only one bears it;
+// nil otherwise.
+func (s *Server) findInstance(ref string, now time.Time) *instance {
+	var found *instance
+	several := false
+	for i := range s.everyInstance() {
+		switch {
+		case i.gone(now):
+		case strings.EqualFold(i.id(), ref):
+			return i
+		case strings.EqualFold(i.name(), ref):
+			found, several = i, found != nil
+		}
+	}
+	if several {
+		return nil
+	}
+	return found
 }

@@ -8,15 +8,11 @@ import (
 	"time"
 )
 
-func (ss *scaleSet) id() string {
-	return "/subscriptions/" + ss.subscription + "/resourceGroups/" + ss.group +
-		"/providers/Microsoft.Compute/virtualMachineScaleSets/" + ss.name
-}
+func (ss *scaleSet) id() string { return ss.path(setKind) }
 
 // text reads a string in the model; "" when a step of the path is missing.
 func (ss *scaleSet) text(path ...string) string {
-	v, _ := dig(ss.model, path...).(string)
-	return v
+	return text(ss.model, path...)
 }
 
 func dig(v any, path ...string) any {
@@ -45,32 +41,23 @@ func (ss *scaleSet) computerNamePrefix() string {
 	return ss.name
 }
 
-func (ss *scaleSet) zones() []string {
-	list, _ := ss.model["zones"].([]any)
-	var zones []string
-	for _, z := range list {
-		if z, ok := z.(string); ok {
-			zones = append(zones, z)
-		}
-	}
-	return zones
-}
+func (ss *scaleSet) zones() []string { return texts(ss.model["zones"]) }
 
-func (ss *scaleSet) tags() map[string]string {
-	tags := map[string]string{}
-	raw, _ := ss.model["tags"].(map[string]any)
-	for k, v := range raw {
-		tags[k], _ = v.(string)
-	}
-	return tags
+func (ss *scaleSet) tags() map[string]string { return textMap(ss.model["tags"]) }
+
+// subnet is the resource id of the subnet of the instances; "" when the model
+// names none.
+func (ss *scaleSet) subnet() string {
+	return subnetOf(first(first(dig(ss.model, "properties", "virtualMachineProfile", "networkProfile", "networkInterfaceConfigurations"))))
 }
 
 // live are the instances that count toward capacity: all that are listed and not
-// being deleted, failed and deallocated ones included.
+// being deleted, failed and deallocated ones included, but not the extra ones of
+// overprovisioning.
 func (ss *scaleSet) live(now time.Time) []*instance {
 	var live []*instance
 	for _, i := range ss.instances {
-		if !i.gone(now) && !i.deleting(now) {
+		if !i.gone(now) && !i.deleting(now) && !i.extra {
 			live = append(live, i)
 		}
 	}
@@ -82,13 +69,11 @@ func (ss *scaleSet) listed(now time.Time) []*instance {
 	return slices.DeleteFunc(slices.Clone(ss.instances), func(i *instance) bool { return i.gone(now) })
 }
 
+// instance is the one with an instance id: a number or, in a flexible scale set,
+// the name of the machine.
 func (ss *scaleSet) instance(id string, now time.Time) *instance {
-	n, err := strconv.Atoi(id)
-	if err != nil {
-		return nil
-	}
 	for _, i := range ss.instances {
-		if i.number == n && !i.gone(now) {
+		if strings.EqualFold(i.instanceID(), id) && !i.gone(now) {
 			return i
 		}
 	}

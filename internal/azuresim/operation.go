@@ -11,7 +11,9 @@ import (
 // on; what it deletes or changes otherwise is decided when it begins.
 type operation struct {
 	id      string
-	set     *scaleSet
+	home    string    // where it is asked for: "Microsoft.Compute/locations/westeurope"
+	set     *scaleSet // the one it, or its machine, is of; nil for none
+	single  bool      // it is about one resource, whose error is its own
 	start   time.Time
 	creates []*instance   // it ends when all are settled, or as soon as the failing ones have failed
 	deletes bool          // it removes instances; a scale set has one such operation at a time
@@ -22,15 +24,34 @@ type operation struct {
 	fate    fate          // what a fault makes of it
 }
 
-// begin records an operation on a scale set.
+// begin records an operation on a scale set, which decides the set's state.
 func (s *Server) begin(ss *scaleSet, now time.Time, o operation) *operation {
+	o.set = ss
+	begun := s.launch(setKind, ss.location, now, o)
+	ss.operations = append(ss.operations, begun)
+	return begun
+}
+
+// beginOn records an operation on one machine. Those of a uniform scale set are
+// operations on the set.
+func (s *Server) beginOn(i *instance, now time.Time, o operation) *operation {
+	if i.uniform() {
+		return s.begin(i.set, now, o)
+	}
+	o.set, o.single = i.set, true
+	return s.launch(machineKind, i.location, now, o)
+}
+
+// launch records an operation on a resource of a type, in a location.
+func (s *Server) launch(kind, location string, now time.Time, o operation) *operation {
 	s.writes++
-	o.id, o.set, o.start = s.guid("operation", s.writes), ss, now
+	o.id, o.start = s.guid("operation", s.writes), now
+	namespace, _, _ := strings.Cut(kind, "/")
+	o.home = namespace + "/locations/" + location
 	if s.operations == nil {
 		s.operations = map[string]*operation{}
 	}
 	s.operations[o.id] = &o
-	ss.operations = append(ss.operations, &o)
 	return &o
 }
 
@@ -103,8 +124,13 @@ func (o *operation) failure(now time.Time) *errorDetail {
 			details = append(details, i.failure)
 		}
 	}
-	if len(details) == 0 {
+	switch {
+	case len(details) == 0:
 		return nil
+	case o.single:
+		first := details[0]
+		first.Target = ""
+		return &first
 	}
 	return &errorDetail{
 		Code:    "ResourceOperationFailure",
@@ -123,7 +149,7 @@ type operationBody struct {
 }
 
 func (q *request) operationPath(o *operation) string {
-	return "/subscriptions/" + q.route.subscription + "/providers/Microsoft.Compute/locations/" + o.set.location + "/operations/" + o.id
+	return "/subscriptions/" + q.route.subscription + "/providers/" + o.home + "/operations/" + o.id
 }
 
 // async adds the headers that lead to an operation. Writes of a resource end
@@ -143,7 +169,7 @@ func (q *request) async(a answer, o *operation) answer {
 // action, which is 202 until it ends.
 func getOperation(q *request) answer {
 	o := q.server.operations[strings.ToLower(q.route.operation)]
-	if o == nil || o.fate.unknown || !strings.EqualFold(o.set.location, q.route.location) {
+	if o == nil || o.fate.unknown || !strings.Contains(strings.ToLower(q.http.URL.Path), strings.ToLower("/providers/"+o.home+"/")) {
 		return fail(http.StatusNotFound, "NotFound", "The entity was not found.").answer()
 	}
 	ended, failure := o.ended(q.now), o.failure(q.now)

@@ -20,27 +20,61 @@ var powerActions = map[string]struct {
 
 // actOn runs a power action.
 func (q *request) actOn(ss *scaleSet, chosen []*instance) answer {
+	if p := q.server.checkStart(chosen, q.route.verb, q.now); p != nil {
+		return p.answer()
+	}
 	var o operation
 	for _, i := range chosen {
-		o.until = later(o.until, q.server.turn(i, q.route.verb, q.now))
+		q.server.turn(&o, i, q.route.verb, q.route.kind, q.now)
 	}
 	return q.async(answer{status: http.StatusAccepted}, q.server.begin(ss, q.now, o))
 }
 
-// turn stops or starts an instance and returns when that is done. Starting a
-// machine that runs does nothing.
-func (s *Server) turn(i *instance, verb string, now time.Time) time.Time {
+// checkStart holds the cores that a start takes back against the quotas. Of a
+// deallocated machine Azure keeps only the disks.
+func (s *Server) checkStart(chosen []*instance, verb string, now time.Time) *problem {
+	if !powerActions[verb].starts {
+		return nil
+	}
+	var taken demand
+	for _, i := range chosen {
+		if i.powerState(now) == "deallocated" {
+			taken = i.demand(taken.count + 1)
+			taken.machines = 0
+		}
+	}
+	return s.checkQuota(taken, now)
+}
+
+// turn stops or starts an instance as part of an operation. Starting a machine
+// that runs does nothing; starting a deallocated one allocates it anew, which may
+// fail and leaves it deallocated.
+func (s *Server) turn(o *operation, i *instance, verb, kind string, now time.Time) {
 	action := powerActions[verb]
-	if verb == "start" && i.powerState(now) == "running" {
-		return now
+	state := i.powerState(now)
+	if verb == "start" && state == "running" {
+		return
 	}
 	p := action.power
 	p.since, p.until = now, now.Add(i.deathTime)
 	if action.starts {
 		p.until = now.Add(s.bootTime(i.vmID + "@" + strconv.FormatInt(now.UnixNano(), 10)))
 	}
+	if action.starts && state == "deallocated" {
+		f := s.strikeMachine(i, kind, false, now)
+		failure := s.spotShortage(i, now)
+		if f.MachineError != "" {
+			detail := f.detail(i)
+			failure = &detail
+		}
+		if failure != nil {
+			p.after, p.until, p.failure = state, now.Add(f.delay()), failure
+			o.errors = append(o.errors, *failure)
+		}
+	}
 	i.power = p
-	return p.until
+	i.etag++
+	o.until = later(o.until, p.until)
 }
 
 // evictionNotice is how long a spot machine hears of its eviction beforehand.
@@ -59,7 +93,7 @@ func (s *Server) evict(i *instance, notice time.Duration, now time.Time) {
 
 // carryOut schedules what an eviction does.
 func (s *Server) carryOut(i *instance, at time.Time) {
-	if i.set.text("properties", "virtualMachineProfile", "evictionPolicy") == "Delete" {
+	if i.profile("evictionPolicy") == "Delete" {
 		i.kill(at)
 		return
 	}

@@ -7,48 +7,72 @@ import (
 	"time"
 )
 
-// used counts the vCPUs of machines that hold cores against a quota name: live
-// and not deallocated, those being deleted included.
+// instanceQuota is the quota of machines, whatever their size.
+const instanceQuota = "virtualMachines"
+
+// demand is what machines of one size need of the quotas of a location.
+type demand struct {
+	resource
+	quotas   []string // of their cores
+	vcpus    int      // of one of them
+	count    int      // that need cores
+	machines int      // that are new
+}
+
+// demand is what n machines like this one need.
+func (i *instance) demand(n int) demand {
+	return demand{resource: i.resource, quotas: quotasOf(i.spot(), i.traits), vcpus: i.traits.vcpus, count: n, machines: n}
+}
+
+// demand is what n more instances need.
+func (ss *scaleSet) demand(n int) demand {
+	return demand{resource: ss.resource, quotas: ss.quotas(), vcpus: ss.traits.vcpus, count: n, machines: n}
+}
+
+// used counts what is held of a quota: machines, or the vCPUs of machines that
+// are not deallocated, those being deleted included.
 func (s *Server) used(subscription, location, name string, now time.Time) int {
 	used := 0
-	for _, ss := range s.sets {
-		if !strings.EqualFold(ss.subscription, subscription) || !strings.EqualFold(ss.location, location) {
-			continue
-		}
-		if !slices.Contains(ss.quotas(), name) {
-			continue
-		}
-		for _, i := range ss.instances {
-			if !i.gone(now) && i.powerState(now) != "deallocated" {
-				used += ss.vcpus
-			}
+	for i := range s.everyInstance() {
+		switch {
+		case i.gone(now) || i.extra || !i.in(subscription, "") || !strings.EqualFold(i.location, location):
+		case name == instanceQuota:
+			used++
+		case i.powerState(now) != "deallocated" && slices.Contains(quotasOf(i.spot(), i.traits), name):
+			used += i.traits.vcpus
 		}
 	}
 	return used
 }
 
-// quotas are the names a scale set's instances count against. Spot machines have
-// one of their own.
-func (ss *scaleSet) quotas() []string {
-	if ss.spot() {
+// quotas are the names a scale set's instances count against.
+func (ss *scaleSet) quotas() []string { return quotasOf(ss.spot(), ss.traits) }
+
+// quotasOf are the quotas of the cores of a machine. Spot machines have one of
+// their own.
+func quotasOf(spot bool, size traits) []string {
+	switch {
+	case spot:
 		return []string{"lowPriorityCores"}
-	}
-	if ss.family == "" {
+	case size.family == "":
 		return []string{"cores"}
 	}
-	return []string{"cores", ss.family}
+	return []string{"cores", size.family}
 }
 
-// checkQuota refuses more instances than the quotas allow.
-func (s *Server) checkQuota(ss *scaleSet, more int, now time.Time) *problem {
-	if more <= 0 {
-		return nil
-	}
-	for _, name := range ss.quotas() {
+// checkQuota refuses a demand for more than the quotas allow.
+func (s *Server) checkQuota(d demand, now time.Time) *problem {
+	for _, name := range append(slices.Clone(d.quotas), instanceQuota) {
+		required := d.count * d.vcpus
+		if name == instanceQuota {
+			required = d.machines
+		}
 		limit, limited := s.Quota[name]
-		used := s.used(ss.subscription, ss.location, name, now)
-		required := more * ss.vcpus
-		if !limited || used+required <= limit {
+		if !limited || required <= 0 {
+			continue
+		}
+		used := s.used(d.subscription, d.location, name, now)
+		if used+required <= limit {
 			continue
 		}
 		label := name + " Cores"
@@ -57,10 +81,12 @@ func (s *Server) checkQuota(ss *scaleSet, more int, now time.Time) *problem {
 			label = "Total Regional Cores"
 		case "lowPriorityCores":
 			label = "LowPriorityCores"
+		case instanceQuota:
+			label = "Virtual Machines"
 		}
 		return fail(http.StatusConflict, "OperationNotAllowed",
 			"Operation could not be completed as it results in exceeding approved %s quota. Additional details - Deployment Model: Resource Manager, Location: %s, Current Limit: %d, Current Usage: %d, Additional Required: %d, (Minimum) New Limit Required: %d. Submit a request for Quota increase at https://aka.ms/ProdportalCRP/ by specifying parameters listed in the 'Details' section for deployment to succeed.",
-			label, ss.location, limit, used, required, used+required)
+			label, d.location, limit, used, required, used+required)
 	}
 	return nil
 }
@@ -80,10 +106,15 @@ type usage struct {
 const unlimited = 1_000_000
 
 func listUsages(q *request) answer {
-	names := []string{"cores", "lowPriorityCores"}
+	names := []string{"cores", "lowPriorityCores", instanceQuota}
 	for _, ss := range q.server.sets {
-		if strings.EqualFold(ss.subscription, q.route.subscription) && strings.EqualFold(ss.location, q.route.location) {
+		if ss.in(q.route.subscription, "") && strings.EqualFold(ss.location, q.route.location) {
 			names = append(names, ss.quotas()...)
+		}
+	}
+	for i := range q.server.everyInstance() {
+		if i.in(q.route.subscription, "") && strings.EqualFold(i.location, q.route.location) {
+			names = append(names, quotasOf(i.spot(), i.traits)...)
 		}
 	}
 	slices.Sort(names)

@@ -68,7 +68,7 @@ func TestErrorsAreAzures(t *testing.T) {
 		"unknown scale set":      {"GET", setPath + "x" + version, "", 404, "ResourceNotFound", "agentsx' under resource group 'rg-Render' was not found"},
 		"unknown instance":       {"GET", setPath + "/virtualMachines/9" + version, "", 404, "NotFound", "'9'"},
 		"unknown type":           {"GET", strings.Replace(setPath, "Sets", "Lists", 1) + version, "", 404, "InvalidResourceType", ""},
-		"foreign method":         {"DELETE", setPath + version, "", 405, "HttpMethodNotAllowed", "DELETE"},
+		"foreign method":         {"DELETE", setPath + "/instanceView" + version, "", 405, "HttpMethodNotAllowed", "DELETE"},
 		"negative capacity":      {"PATCH", setPath + version, `{"sku":{"capacity":-1}}`, 400, "InvalidParameter", "-1 is not in the range 0 to 1000"},
 		"body that is not JSON":  {"PATCH", setPath + version, `{"sku":`, 400, "InvalidRequestContent", "deserialized"},
 		"too many machines":      {"PATCH", setPath + version, `{"sku":{"capacity":1001}}`, 400, "InvalidParameter", "1001"},

@@ -44,7 +44,7 @@ const (
 var patterns []pattern
 
 func init() { // handlers look things up in the table themselves
-	patterns = slices.Concat(scaleSetPatterns, locationPatterns, rightsPatterns)
+	patterns = slices.Concat(networkPatterns, scaleSetPatterns, machinePatterns, diskPatterns, availabilityPatterns, locationPatterns, rightsPatterns)
 }
 
 var scaleSetPatterns = []pattern{
@@ -55,6 +55,7 @@ var scaleSetPatterns = []pattern{
 	{"PATCH", groupPath + "/virtualMachineScaleSets/{set}", setsType, patchScaleSet},
 	{"PUT", groupPath + "/virtualMachineScaleSets/{set}", setsType, putScaleSet},
 	{"GET", groupPath + "/virtualMachineScaleSets/{set}/instanceView", setsType + "/instanceView", getScaleSetView},
+	{"DELETE", groupPath + "/virtualMachineScaleSets/{set}", setsType, deleteScaleSet},
 	{"POST", groupPath + "/virtualMachineScaleSets/{set}/{verb}", setsType, postScaleSet},
 	{"LIST", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines", vmsType, listInstances},
 	{"GET", groupPath + "/virtualMachineScaleSets/{set}/virtualMachines/{instance}", vmsType, getInstance},
@@ -150,9 +151,7 @@ func (q *request) answer() answer {
 	}
 	var p *problem
 	q.route, p = match(q.http)
-	if o := q.server.operations[strings.ToLower(q.route.operation)]; o != nil {
-		q.route.set = o.set.name
-	}
+	q.route.set = q.concerns()
 	q.strike()
 	if a, ok := q.faulted(); ok {
 		return a
@@ -182,23 +181,10 @@ func (q *request) checkVersion() *problem {
 // checkScope looks for the subscription and the resource group in the path.
 func (q *request) checkScope() *problem {
 	s, r := q.server, q.route
-	known, grouped := false, false
-	each := func(subscription, group string) {
-		if strings.EqualFold(subscription, r.subscription) {
-			known = true
-			grouped = grouped || strings.EqualFold(group, r.group)
-		}
-	}
-	for _, ss := range s.sets {
-		each(ss.subscription, ss.group)
-	}
-	for _, m := range s.machines {
-		each(m.subscription, m.group)
-	}
 	switch {
-	case !known:
+	case !s.groups[strings.ToLower(r.subscription)]:
 		return fail(http.StatusNotFound, "SubscriptionNotFound", "The subscription '%s' could not be found.", r.subscription)
-	case r.group != "" && !grouped:
+	case r.group != "" && !s.groups[strings.ToLower(r.subscription+"/"+r.group)]:
 		return fail(http.StatusNotFound, "ResourceGroupNotFound", "Resource group '%s' could not be found.", r.group)
 	}
 	return nil

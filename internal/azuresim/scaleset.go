@@ -2,8 +2,10 @@ package azuresim
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,11 +27,15 @@ type ScaleSet struct {
 	ComputerNamePrefix string // "" means Name
 	Priority           string // "Regular" (also ""), "Spot" or "Low"
 	EvictionPolicy     string // spot only: "Deallocate" (also "") or "Delete"
-	OrchestrationMode  string // "Uniform" (also "") or "Flexible", whose instances are not simulated
-	Overprovision      bool   // reported, not performed
+	OrchestrationMode  string // "Uniform" (also "") or "Flexible", whose instances are virtual machines with an interface and a disk
+	Overprovision      bool   // uniform only: a growth starts a fifth more instances, which vanish when the others are up
 	ScaleInPolicy      string // "Default" (also ""), "NewestVM" or "OldestVM"
 
-	SystemAssigned bool     // every instance has an identity of its own
+	Subnet       string // resource id of the instances' subnet; "" names none
+	MaxDataDisks int    // that an instance of Size takes; 0: 64
+	FaultDomains int    // instances are balanced over them, within a zone; 0: one
+
+	SystemAssigned bool     // every instance has an identity of its own; not in a flexible scale set
 	Identities     []string // resource ids of user-assigned identities, see AddIdentity
 
 	// ReuseIDs gives the lowest free instance id to a new instance, as Azure may
@@ -39,7 +45,7 @@ type ScaleSet struct {
 
 // scaleSet is a scale set in the store.
 type scaleSet struct {
-	subscription, group, name, location string
+	resource
 
 	// model is what writers sent, as JSON has it, and what reads give back,
 	// without what the set computes: id, etag, capacity, states.
@@ -47,11 +53,9 @@ type scaleSet struct {
 	version int // of the model; an instance keeps the one it was created from
 	etag    int
 
-	vcpus          int
-	family         string
-	systemAssigned bool
-	identities     []string
-	reuseIDs       bool
+	traits   traits // of the size, as described
+	reuseIDs bool
+	doomed   bool // it is deleted, and goes with its last instance
 
 	uniqueID string
 	created  time.Time
@@ -76,17 +80,18 @@ func (s *Server) AddScaleSet(d ScaleSet) error {
 		return fmt.Errorf("add scale set %q: the name must be 1 to 64 letters, digits, '-', '_' or '.'", d.Name)
 	case d.Capacity < 0 || d.Capacity > maxCapacity:
 		return fmt.Errorf("add scale set %q: capacity %d is not in 0..%d", d.Name, d.Capacity, maxCapacity)
-	case flexible && d.Capacity > 0:
-		return fmt.Errorf("add scale set %q: instances of flexible scale sets are not simulated", d.Name)
+	case flexible && d.SystemAssigned:
+		return fmt.Errorf("add scale set %q: flexible orchestration knows user-assigned identities only", d.Name)
+	case flexible && d.Overprovision:
+		return fmt.Errorf("add scale set %q: flexible orchestration does not overprovision", d.Name)
 	case d.OrchestrationMode != "" && d.OrchestrationMode != "Uniform" && !flexible:
 		return fmt.Errorf("add scale set %q: unknown orchestration mode %q", d.Name, d.OrchestrationMode)
 	}
 	now := s.now()
 	ss := &scaleSet{
-		subscription: d.Subscription, group: d.ResourceGroup, name: d.Name, location: d.Location,
-		model: d.model(), etag: 1, version: 1,
-		vcpus: d.VCPUs, family: d.Family,
-		systemAssigned: d.SystemAssigned, identities: slices.Clone(d.Identities),
+		resource: resource{d.Subscription, d.ResourceGroup, d.Name, d.Location},
+		model:    d.model(), etag: 1, version: 1,
+		traits:   traits{d.VCPUs, d.Family, d.MaxDataDisks},
 		reuseIDs: d.ReuseIDs, created: now,
 	}
 	if err := s.insert(ss); err != nil {
@@ -100,12 +105,11 @@ func (s *Server) AddScaleSet(d ScaleSet) error {
 }
 
 func (s *Server) insert(ss *scaleSet) error {
-	at, taken := slices.BinarySearchFunc(s.sets, ss, byID)
-	if taken {
+	if !shelve(&s.sets, ss) {
 		return fmt.Errorf("add scale set %q: it exists already", ss.id())
 	}
+	s.openGroup(ss.resource)
 	ss.uniqueID = s.guid("scale set", ss.id())
-	s.sets = slices.Insert(s.sets, at, ss)
 	return nil
 }
 
@@ -141,24 +145,47 @@ func (d ScaleSet) model() map[string]any {
 		m["tags"] = anyMap(d.Tags)
 	}
 	if len(d.Zones) > 0 {
-		var zones []any
-		for _, z := range d.Zones {
-			zones = append(zones, z)
-		}
-		m["zones"] = zones
+		m["zones"] = list(d.Zones)
 	}
-	if kind := identityType(d.SystemAssigned, len(d.Identities) > 0); kind != "" {
-		identity := map[string]any{"type": kind}
-		if len(d.Identities) > 0 {
-			users := map[string]any{}
-			for _, id := range d.Identities {
-				users[id] = map[string]any{}
-			}
-			identity["userAssignedIdentities"] = users
-		}
+	if d.Subnet != "" {
+		profile["networkProfile"] = map[string]any{"networkInterfaceConfigurations": []any{map[string]any{
+			"name": "nic", "properties": map[string]any{"primary": true, "ipConfigurations": []any{ipConfiguration(d.Subnet)}},
+		}}}
+	}
+	if d.FaultDomains > 0 {
+		asMap(m["properties"])["platformFaultDomainCount"] = float64(d.FaultDomains)
+	}
+	if identity := identityModel(d.SystemAssigned, d.Identities); identity != nil {
 		m["identity"] = identity
 	}
 	return m
+}
+
+// identityModel is the identity of a resource as a writer sends it; nil for none.
+func identityModel(system bool, assigned []string) map[string]any {
+	kind := identityType(system, len(assigned) > 0)
+	if kind == "" {
+		return nil
+	}
+	identity := map[string]any{"type": kind}
+	if len(assigned) > 0 {
+		users := map[string]any{}
+		for _, id := range assigned {
+			users[id] = map[string]any{}
+		}
+		identity["userAssignedIdentities"] = users
+	}
+	return identity
+}
+
+// identities are what an identity model gives a machine: one of its own, and the
+// resource ids of assigned ones, sorted.
+func identities(identity any) (system bool, assigned []string) {
+	kind := strings.ToLower(text(identity, "type"))
+	if strings.Contains(kind, "userassigned") {
+		assigned = slices.Sorted(maps.Keys(asMap(dig(identity, "userAssignedIdentities"))))
+	}
+	return strings.Contains(kind, "systemassigned"), assigned
 }
 
 func identityType(system, user bool) string {

@@ -19,6 +19,16 @@ func (q *request) find() (*scaleSet, *problem) {
 	return nil, resourceNotFound("Microsoft.Compute/virtualMachineScaleSets", q.route.set, q.route.group)
 }
 
+// uniformSet is the scale set in the path of a call that flexible orchestration
+// does not know.
+func (q *request) uniformSet(call string) (*scaleSet, *problem) {
+	ss, p := q.find()
+	if p == nil && ss.flexible() {
+		p = bad("BadRequest", "Operation 'VirtualMachineScaleSets.%s' is not allowed on Virtual Machine Scale Set '%s'.", call, ss.name)
+	}
+	return ss, p
+}
+
 func listScaleSets(q *request) answer {
 	list := []map[string]any{}
 	for _, ss := range q.server.sets {
@@ -138,9 +148,12 @@ func (q *request) create(w write) answer {
 		return bad("LocationRequired", "The location property is required for this definition.").answer()
 	}
 	ss := &scaleSet{
-		subscription: q.route.subscription, group: q.route.group, name: q.route.set, location: *w.Location,
-		model:   map[string]any{"location": *w.Location, "properties": asMap(w.Properties)},
-		version: 1, created: q.now,
+		resource: resource{q.route.subscription, q.route.group, q.route.set, *w.Location},
+		model:    map[string]any{"location": *w.Location, "properties": asMap(w.Properties)},
+		version:  1, created: q.now,
+	}
+	if w.SKU != nil && w.SKU.Name != nil {
+		ss.traits = q.server.traits(*w.SKU.Name)
 	}
 	if err := q.server.insert(ss); err != nil {
 		return fail(http.StatusConflict, "Conflict", "%v", err).answer()
@@ -160,9 +173,6 @@ func (q *request) apply(ss *scaleSet, w write, properties func()) answer {
 	capacity := len(ss.live(q.now))
 	if w.SKU != nil && w.SKU.Capacity != nil {
 		capacity = int(*w.SKU.Capacity)
-	}
-	if ss.flexible() && capacity > 0 {
-		return bad("OperationNotAllowed", "The simulator has no instances for Virtual Machine Scale Sets with flexible orchestration.").answer()
 	}
 	before := ss.version
 	if w.Properties != nil || w.Identity != nil || w.Zones != nil || w.SKU != nil && w.SKU.Name != nil && *w.SKU.Name != ss.size() {
@@ -192,7 +202,11 @@ func (q *request) apply(ss *scaleSet, w write, properties func()) answer {
 		ss.model["plan"] = w.Plan
 	}
 	properties()
-	o, p := q.server.resize(ss, capacity, q.route.kind, q.now)
+	p := ss.checkModel(undo, capacity)
+	var o *operation
+	if p == nil {
+		o, p = q.server.resize(ss, capacity, q.route.kind, q.now)
+	}
 	if p != nil {
 		ss.model, ss.version = undo, before
 		return p.answer()
@@ -224,7 +238,7 @@ type statusCount struct {
 }
 
 func getScaleSetView(q *request) answer {
-	ss, p := q.find()
+	ss, p := q.uniformSet("instanceView.GET")
 	if p != nil {
 		return p.answer()
 	}
@@ -254,4 +268,18 @@ func provisioningStatus(state string, at time.Time) status {
 		s.Level = "Error"
 	}
 	return s
+}
+
+// deleteScaleSet deletes a scale set with its instances.
+func deleteScaleSet(q *request) answer {
+	ss, p := q.find()
+	if p != nil {
+		return answer{status: http.StatusNoContent}
+	}
+	ss.doomed = true
+	var o operation
+	for _, i := range ss.listed(q.now) {
+		q.server.doom(&o, i, q.route.kind, q.now)
+	}
+	return q.async(answer{status: http.StatusAccepted}, q.server.begin(ss, q.now, o))
 }

@@ -52,6 +52,16 @@ func policyOf(kind string) (computePolicy, bool) {
 		return computePolicy{"GetVMScaleSetVM", limit{12, 36}, limit{2000, 6000}}, true
 	case kind == "POST "+setsType+"/delete":
 		return computePolicy{"DeleteVMScaleSetVMs", limit{4, 12}, limit{175, 525}}, true
+	case kind == "LIST "+machinesType:
+		return computePolicy{"HighCostGetVM", limit{}, limit{300, 900}}, true
+	case method == "GET" && strings.HasPrefix(resource, machinesType):
+		return computePolicy{"LowCostGetVM", limit{12, 36}, limit{8000, 24000}}, true
+	case method == "DELETE" && resource == machinesType || kind == "POST "+machinesType+"/deallocate":
+		return computePolicy{"DeleteVM", limit{4, 12}, limit{500, 1500}}, true
+	case method == "PUT" && resource == machinesType:
+		return computePolicy{"PutVM", limit{4, 12}, limit{500, 1500}}, true
+	case strings.HasPrefix(resource, machinesType):
+		return computePolicy{"UpdateVM", limit{4, 12}, limit{500, 1500}}, true
 	case strings.HasPrefix(resource, vmsType):
 		return computePolicy{"UpdateVMScaleSetVM", limit{4, 12}, limit{500, 1500}}, true
 	case strings.HasPrefix(resource, setsType):
@@ -130,7 +140,7 @@ func (q *request) throttle() *problem {
 	}
 	var parts []string
 	if policy.resource != (limit{}) {
-		key := strings.ToLower(policy.name + "/" + subscription + "/" + q.route.group + "/" + q.route.set + "/" + q.route.instance + "/" + q.route.operation)
+		key := strings.ToLower(policy.name + "/" + subscription + "/" + q.route.group + "/" + q.route.set + "/" + q.route.instance + "/" + q.route.name + "/" + q.route.operation)
 		left, wait = s.spend(key, policy.resource, q.now)
 		parts = append(parts, fmt.Sprintf("Microsoft.Compute/%sResource;%d", policy.name, left))
 		if wait > 0 {

@@ -1,0 +1,105 @@
+package azuresim
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// SpotPlace is where spot capacity is counted. The size is spelled as scale sets
+// and machines spell it; the zone is "" for machines without one.
+type SpotPlace struct{ Size, Zone string }
+
+// allocationTime is how long Azure looks for room before it gives up.
+const allocationTime = 5 * time.Second
+
+// allot finds room and an address for a new machine. Where there is none, the
+// machine is listed, and fails.
+func (s *Server) allot(i *instance, now time.Time) {
+	failure := s.spotShortage(i, now)
+	unplugged := !i.uniform() && len(i.nics) == 0
+	if failure == nil && (unplugged || i.uniform() && s.freeAddresses(i.set.subnet(), now) < 0) {
+		failure = &errorDetail{Code: "SubnetIsFull", Message: subnetIsFull(i.set.subnet()).detail.Message, Target: i.instanceID()}
+	}
+	if failure != nil {
+		i.failAt, i.failure, i.upAt = now.Add(allocationTime), *failure, time.Time{}
+	}
+}
+
+// spotShortage is the error of a spot machine that Azure has no room for, nil
+// when it has.
+func (s *Server) spotShortage(i *instance, now time.Time) *errorDetail {
+	room, limited := s.SpotCapacity[SpotPlace{i.size, i.zone}]
+	if !limited || !i.spot() {
+		return nil
+	}
+	for other := range s.everyInstance() {
+		if other != i && other.spot() && other.size == i.size && other.zone == i.zone && other.allocated(now) {
+			room--
+		}
+	}
+	if room > 0 {
+		return nil
+	}
+	code := "AllocationFailed"
+	if i.zone != "" {
+		code = "ZonalAllocationFailed"
+	}
+	return &errorDetail{Code: code, Message: usualMessage(code), Target: i.instanceID()}
+}
+
+// allocated reports whether the machine holds a place on a host, or is given one.
+func (i *instance) allocated(now time.Time) bool {
+	return !i.gone(now) && i.failAt.IsZero() && i.powerState(now) != "deallocated"
+}
+
+// checkSpot refuses instances of a scale set for which no zone has room at all.
+func (s *Server) checkSpot(ss *scaleSet, more int) *problem {
+	if more <= 0 || !ss.spot() {
+		return nil
+	}
+	zones := ss.zones()
+	if len(zones) == 0 {
+		zones = []string{""}
+	}
+	for _, z := range zones {
+		if room, limited := s.SpotCapacity[SpotPlace{ss.size(), z}]; !limited || room > 0 {
+			return nil
+		}
+	}
+	return fail(http.StatusConflict, "SkuNotAvailable",
+		"The requested size for resource '%s' is currently not available in location '%s' zones '%s' for subscription '%s'. Please try another size or deploy to a different location or zones. See https://aka.ms/azureskunotavailable for details.",
+		ss.id(), ss.location, strings.Join(zones, ","), ss.subscription)
+}
+
+// freeAddresses is what a subnet has left, below zero when more machines want
+// one than there are; a subnet without a limit has plenty.
+func (s *Server) freeAddresses(subnet string, now time.Time) int {
+	free, limited := s.SubnetAddresses[strings.ToLower(subnet)]
+	if !limited {
+		return 1 << 20
+	}
+	for _, n := range s.interfaces {
+		for _, c := range n.configurations() {
+			if strings.EqualFold(subnetOfConfiguration(c), subnet) {
+				free--
+			}
+		}
+	}
+	for _, ss := range s.sets {
+		if ss.flexible() || !strings.EqualFold(ss.subnet(), subnet) {
+			continue
+		}
+		for _, i := range ss.instances {
+			if !i.gone(now) && i.failure.Code != "SubnetIsFull" {
+				free--
+			}
+		}
+	}
+	return free
+}
+
+func subnetIsFull(subnet string) *problem {
+	_, name, _ := strings.Cut(subnet, "/subnets/")
+	return bad("SubnetIsFull", "Subnet %s with id %s does not have enough capacity for the IP addresses that were requested.", name, subnet)
+}

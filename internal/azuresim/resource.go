@@ -1,0 +1,106 @@
+package azuresim
+
+import (
+	"slices"
+	"strings"
+)
+
+// resource is where a resource stands in Resource Manager. Its names keep the
+// case they were created with.
+type resource struct {
+	subscription, group, name, location string
+}
+
+// The types of the resources in the store.
+const (
+	setKind          = "Microsoft.Compute/virtualMachineScaleSets"
+	machineKind      = "Microsoft.Compute/virtualMachines"
+	availabilityKind = "Microsoft.Compute/availabilitySets"
+	diskKind         = "Microsoft.Compute/disks"
+	interfaceKind    = "Microsoft.Network/networkInterfaces"
+)
+
+// path is the resource id of a resource of a type.
+func (r resource) path(kind string) string {
+	return "/subscriptions/" + r.subscription + "/resourceGroups/" + r.group + "/providers/" + kind + "/" + r.name
+}
+
+// in reports whether the resource is in a subscription and, unless that is "",
+// in a resource group.
+func (r resource) in(subscription, group string) bool {
+	return strings.EqualFold(r.subscription, subscription) && (group == "" || strings.EqualFold(r.group, group))
+}
+
+// named is the resource that the request's path names by {name}.
+func (q *request) named() resource {
+	return resource{subscription: q.route.subscription, group: q.route.group, name: q.route.name}
+}
+
+// find is the item with a resource id, in a list sorted by id; the zero value
+// when there is none.
+func find[T interface{ id() string }](list []T, id string) T {
+	id = strings.ToLower(id)
+	at, found := slices.BinarySearchFunc(list, id, func(item T, id string) int {
+		return strings.Compare(strings.ToLower(item.id()), id)
+	})
+	if !found {
+		var none T
+		return none
+	}
+	return list[at]
+}
+
+// shelve puts an item into a list sorted by id; false when its id is taken.
+func shelve[T interface{ id() string }](list *[]T, item T) bool {
+	at, taken := slices.BinarySearchFunc(*list, item, byID)
+	if !taken {
+		*list = slices.Insert(*list, at, item)
+	}
+	return !taken
+}
+
+// openGroup notes that a resource group exists. Azure keeps a group whose last
+// resource was deleted.
+func (s *Server) openGroup(r resource) {
+	if s.groups == nil {
+		s.groups = map[string]bool{}
+	}
+	s.groups[strings.ToLower(r.subscription)] = true
+	s.groups[strings.ToLower(r.subscription+"/"+r.group)] = true
+}
+
+// strings in a JSON list; what is not a string is left out.
+func texts(list any) []string {
+	items, _ := list.([]any)
+	var out []string
+	for _, item := range items {
+		if text, ok := item.(string); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// list is a JSON list of strings.
+func list(texts []string) []any {
+	out := make([]any, len(texts))
+	for n, text := range texts {
+		out[n] = text
+	}
+	return out
+}
+
+// textMap is a JSON object of strings, such as tags.
+func textMap(v any) map[string]string {
+	out := map[string]string{}
+	for k, item := range asMap(v) {
+		out[k], _ = item.(string)
+	}
+	return out
+}
+
+// text reads a string in a JSON document; "" when a step of the path is missing.
+func text(v any, path ...string) string {
+	t, _ := dig(v, path...).(string)
+	return t
+}

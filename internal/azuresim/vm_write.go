@@ -1,0 +1,277 @@
+package azuresim
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// machineWrite is the body of a PUT or PATCH of a virtual machine.
+type machineWrite struct {
+	Location   string         `json:"location"`
+	Zones      []string       `json:"zones"`
+	Tags       map[string]any `json:"tags"`
+	Identity   map[string]any `json:"identity"`
+	Plan       map[string]any `json:"plan"`
+	Properties struct {
+		HardwareProfile struct {
+			VMSize string `json:"vmSize"`
+		} `json:"hardwareProfile"`
+		OSProfile struct {
+			ComputerName string `json:"computerName"`
+		} `json:"osProfile"`
+		NetworkProfile struct {
+			Interfaces []interfaceWrite `json:"networkInterfaces"`
+		} `json:"networkProfile"`
+		StorageProfile struct {
+			OSDisk    *diskWrite   `json:"osDisk"`
+			DataDisks *[]diskWrite `json:"dataDisks"`
+		} `json:"storageProfile"`
+		AvailabilitySet reference `json:"availabilitySet"`
+		ScaleSet        reference `json:"virtualMachineScaleSet"`
+		Priority        string    `json:"priority"`
+	} `json:"properties"`
+
+	model map[string]any // the whole body
+}
+
+// reference is a reference to another resource.
+type reference struct {
+	ID string `json:"id"`
+}
+
+type interfaceWrite struct {
+	ID         string `json:"id"`
+	Properties struct {
+		Primary      bool   `json:"primary"`
+		DeleteOption string `json:"deleteOption"`
+	} `json:"properties"`
+}
+
+func (q *request) readMachine() (machineWrite, *problem) {
+	var w machineWrite
+	if p := q.decode(&w); p != nil {
+		return w, p
+	}
+	p := q.decode(&w.model)
+	return w, p
+}
+
+// putMachine creates a virtual machine, or updates one.
+func putMachine(q *request) answer {
+	w, p := q.readMachine()
+	if p != nil {
+		return p.answer()
+	}
+	if i := q.server.virtualMachine(q.named().path(machineKind), q.now); i != nil {
+		return q.updateMachine(i, w)
+	}
+	i, p := q.draftMachine(w)
+	if p != nil {
+		return p.answer()
+	}
+	s := q.server
+	for _, n := range w.Properties.NetworkProfile.Interfaces {
+		i.plug(find(s.interfaces, n.ID), n.Properties.DeleteOption)
+	}
+	s.addOSDisk(i, *w.Properties.StorageProfile.OSDisk, q.now)
+	if disks := w.Properties.StorageProfile.DataDisks; disks != nil {
+		for _, d := range *disks {
+			s.place(i, d, q.now)
+		}
+	}
+	if i.set != nil {
+		i.set.instances = append(i.set.instances, i)
+		i.set.etag++
+	} else {
+		shelve(&s.machines, i)
+	}
+	s.openGroup(i.resource)
+	s.strikeNewborn(i, q.route.kind)
+	s.allot(i, q.now)
+	o := s.beginOn(i, q.now, operation{creates: []*instance{i}})
+	return q.async(answer{status: http.StatusCreated, body: i.machineWire(q.now, false)}, o)
+}
+
+// draftMachine is the machine of a PUT to a name that is free, when nothing
+// speaks against it. It is in no list yet.
+func (q *request) draftMachine(w machineWrite) (*instance, *problem) {
+	s, v := q.server, w.Properties
+	r := q.named()
+	r.location = w.Location
+	switch {
+	case r.location == "":
+		return nil, bad("LocationRequired", "The location property is required for this definition.")
+	case v.HardwareProfile.VMSize == "":
+		return nil, bad("InvalidParameter", "Required parameter 'hardwareProfile.vmSize' is missing (null).").target("hardwareProfile.vmSize")
+	case len(v.NetworkProfile.Interfaces) == 0:
+		return nil, bad("InvalidParameter", "Required parameter 'networkProfile' is missing (null).").target("networkProfile")
+	case v.StorageProfile.OSDisk == nil:
+		return nil, bad("InvalidParameter", "Required parameter 'storageProfile.osDisk' is missing (null).").target("storageProfile.osDisk")
+	}
+	key := r.path(machineKind) + "@" + q.now.String()
+	i := &instance{
+		resource: r, model: map[string]any{"properties": withoutSketch(asMap(w.model["properties"]))},
+		called: either(v.OSProfile.ComputerName, r.name), vmID: s.guid("vm", key),
+		size: v.HardwareProfile.VMSize, traits: s.traits(v.HardwareProfile.VMSize), etag: 1, created: q.now,
+		upAt: q.now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
+	}
+	for _, k := range []string{"tags", "identity", "plan"} {
+		if w.model[k] != nil {
+			i.model[k] = w.model[k]
+		}
+	}
+	if len(w.Zones) > 0 {
+		i.zone = w.Zones[0]
+	}
+	for _, check := range []func(*instance, machineWrite) *problem{q.checkInterfaces, q.checkSets, q.checkDisks} {
+		if p := check(i, w); p != nil {
+			return nil, p
+		}
+	}
+	return i, s.checkQuota(i.demand(1), q.now)
+}
+
+// withoutSketch drops from a machine's properties what the store keeps elsewhere,
+// and what a writer sends back of a read.
+func withoutSketch(properties map[string]any) map[string]any {
+	for _, k := range []string{"vmId", "provisioningState", "timeCreated", "instanceView", "networkProfile"} {
+		delete(properties, k)
+	}
+	storage := asMap(properties["storageProfile"])
+	delete(storage, "osDisk")
+	delete(storage, "dataDisks")
+	return properties
+}
+
+// checkInterfaces refuses interfaces that are not there, in use, or kept for
+// another machine.
+func (q *request) checkInterfaces(i *instance, w machineWrite) *problem {
+	primary := func(a, b interfaceWrite) int {
+		switch {
+		case a.Properties.Primary == b.Properties.Primary:
+			return 0
+		case a.Properties.Primary:
+			return -1
+		}
+		return 1
+	}
+	slices.SortStableFunc(w.Properties.NetworkProfile.Interfaces, primary)
+	for _, v := range w.Properties.NetworkProfile.Interfaces {
+		n := find(q.server.interfaces, v.ID)
+		switch {
+		case n == nil:
+			return missingReference(v.ID, i.id())
+		case n.host != nil && n.host != i:
+			return bad("NicInUse", "Network Interface %s is used by existing resource %s.", n.id(), n.host.id())
+		}
+		if p := n.held(i.id(), q.now); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func missingReference(wanted, by string) *problem {
+	return bad("InvalidResourceReference",
+		"Resource %s referenced by resource %s was not found. Please make sure that the referenced resource exists, and that both resources are in the same region.", wanted, by)
+}
+
+// checkSets finds the availability set and the scale set of a new machine.
+func (q *request) checkSets(i *instance, w machineWrite) *problem {
+	s := q.server
+	if id := w.Properties.AvailabilitySet.ID; id != "" {
+		a := find(s.available, id)
+		switch {
+		case a == nil:
+			return missingReference(id, i.id())
+		case i.zone != "":
+			return bad("BadRequest", "Virtual Machine %s cannot be in an availability set and in an availability zone.", i.name())
+		}
+		in := s.availableIn(a, q.now)
+		if len(in) >= maxAvailable {
+			return fail(http.StatusConflict, "OperationNotAllowed",
+				"The maximum number of Virtual Machines in Availability Set '%s' is %d.", a.name, maxAvailable)
+		}
+		fault, _ := a.domains()
+		i.faultDomain = len(in) % fault
+	}
+	if id := w.Properties.ScaleSet.ID; id != "" {
+		ss := find(s.sets, id)
+		switch {
+		case ss == nil:
+			return missingReference(id, i.id())
+		case !ss.flexible():
+			return bad("BadRequest", "Virtual Machine %s cannot be added to Virtual Machine Scale Set %s, whose orchestration mode is Uniform.", i.name(), ss.name)
+		}
+		if p := ss.checkCapacity(len(ss.live(q.now)) + 1); p != nil {
+			return p
+		}
+		i.set, i.number = ss, ss.born
+		ss.born++
+	}
+	return nil
+}
+
+// checkDisks refuses disks that cannot be created or attached. It fills in ids
+// and names.
+func (q *request) checkDisks(i *instance, w machineWrite) *problem {
+	os := w.Properties.StorageProfile.OSDisk
+	switch {
+	case strings.EqualFold(os.CreateOption, "Attach"):
+		if p := q.server.checkAttach(i, os, q.now); p != nil {
+			return p
+		}
+	case os.Name != "":
+		r := resource{i.subscription, i.group, os.Name, i.location}
+		if find(q.server.disks, r.path(diskKind)) != nil {
+			return diskNameTaken(r)
+		}
+	}
+	if w.Properties.StorageProfile.DataDisks == nil {
+		return nil
+	}
+	return q.server.checkDataDisks(i, *w.Properties.StorageProfile.DataDisks, q.now)
+}
+
+// updateMachine merges a write into a virtual machine. The compute provider
+// leaves alone what a body does not mention, in a PUT too; tags and data disks
+// are replaced as a whole.
+func (q *request) updateMachine(i *instance, w machineWrite) answer {
+	v := w.Properties
+	p := q.checkETag(i.etagText())
+	switch {
+	case p != nil:
+		return p.answer()
+	case i.deleting(q.now):
+		return fail(http.StatusConflict, "OperationNotAllowed",
+			"Operation 'update VM' is not allowed on VM '%s' since the VM is marked for deletion. You can only retry the Delete operation (or wait for an ongoing one to complete).", i.name()).answer()
+	}
+	if v.StorageProfile.DataDisks != nil {
+		if p := q.server.setDataDisks(i, *v.StorageProfile.DataDisks, q.now); p != nil {
+			return p.answer()
+		}
+	}
+	for _, n := range v.NetworkProfile.Interfaces {
+		for _, own := range i.nics {
+			if strings.EqualFold(own.nic.id(), n.ID) {
+				own.deleteOption = either(n.Properties.DeleteOption, own.deleteOption)
+			}
+		}
+	}
+	if os := i.osDrive(); os != nil && v.StorageProfile.OSDisk != nil {
+		os.deleteOption = either(v.StorageProfile.OSDisk.DeleteOption, os.deleteOption)
+		os.caching = either(v.StorageProfile.OSDisk.Caching, os.caching)
+	}
+	if size := v.HardwareProfile.VMSize; size != "" && size != i.size {
+		i.size, i.traits = size, q.server.traits(size)
+	}
+	for _, k := range []string{"tags", "identity", "plan"} {
+		if w.model[k] != nil {
+			i.model[k] = w.model[k]
+		}
+	}
+	i.model["properties"] = merge(asMap(i.model["properties"]), withoutSketch(asMap(w.model["properties"])))
+	i.etag++
+	return q.async(answer{status: http.StatusOK, body: i.machineWire(q.now, false)}, q.server.beginOn(i, q.now, operation{}))
+}

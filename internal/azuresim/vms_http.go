@@ -1,0 +1,178 @@
+package azuresim
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+const machinesType = "virtualMachines"
+
+var machinePatterns = []pattern{
+	{"LIST", wholePath + "/virtualMachines", machinesType, listMachines},
+	{"LIST", groupPath + "/virtualMachines", machinesType, listMachines},
+	{"GET", groupPath + "/virtualMachines/{name}", machinesType, getMachine},
+	{"PUT", groupPath + "/virtualMachines/{name}", machinesType, putMachine},
+	{"PATCH", groupPath + "/virtualMachines/{name}", machinesType, patchMachine},
+	{"DELETE", groupPath + "/virtualMachines/{name}", machinesType, deleteMachine},
+	{"GET", groupPath + "/virtualMachines/{name}/instanceView", machinesType + "/instanceView", getMachineView},
+	{"POST", groupPath + "/virtualMachines/{name}/{verb}", machinesType, postMachine},
+}
+
+// virtualMachine finds a virtual machine by resource id, in flexible scale sets
+// and outside any; nil when there is none.
+func (s *Server) virtualMachine(id string, now time.Time) *instance {
+	if i := find(s.machines, id); i != nil && !i.gone(now) {
+		return i
+	}
+	for _, ss := range s.sets {
+		for _, i := range ss.instances {
+			if !i.uniform() && !i.gone(now) && strings.EqualFold(i.id(), id) {
+				return i
+			}
+		}
+	}
+	return nil
+}
+
+// virtualMachine is the virtual machine in the path.
+func (q *request) virtualMachine() (*instance, *problem) {
+	if i := q.server.virtualMachine(q.named().path(machineKind), q.now); i != nil {
+		return i, nil
+	}
+	return nil, resourceNotFound(machineKind, q.route.name, q.route.group)
+}
+
+// concerns is the name of the scale set that a request is about, by its path, its
+// filter, the machine or the operation it names; "" when it is about none.
+func (q *request) concerns() string {
+	s := q.server
+	switch _, kind, _ := strings.Cut(q.route.kind, " "); {
+	case q.route.operation != "":
+		if o := s.operations[strings.ToLower(q.route.operation)]; o != nil && o.set != nil {
+			return o.set.name
+		}
+	case q.route.kind == "LIST "+machinesType:
+		if ss := find(s.sets, q.setFilter()); ss != nil {
+			return ss.name
+		}
+	case strings.HasPrefix(kind, machinesType) && q.route.name != "":
+		if i := s.virtualMachine(q.named().path(machineKind), q.now); i != nil {
+			return i.setName()
+		}
+	}
+	return q.route.set
+}
+
+// setFilter is the scale set id that a list of virtual machines is filtered by;
+// "" without a filter.
+func (q *request) setFilter() string {
+	filter := strings.TrimSpace(q.query.Get("$filter"))
+	key, id, found := strings.Cut(filter, " eq ")
+	if !found || !strings.EqualFold(strings.Trim(key, "' "), "virtualMachineScaleSet/id") {
+		return ""
+	}
+	return strings.Trim(id, "' ")
+}
+
+// listMachines lists virtual machines, those of flexible scale sets too. Of a
+// subscription it can tell the states without the models, by statusOnly.
+func listMachines(q *request) answer {
+	filter := q.setFilter()
+	if filter == "" && q.query.Get("$filter") != "" {
+		return bad("InvalidParameter", "The filter '%s' is not supported: use 'virtualMachineScaleSet/id' eq '<id>'.", q.query.Get("$filter")).target("$filter").answer()
+	}
+	statusOnly := strings.EqualFold(q.query.Get("statusOnly"), "true")
+	list := []map[string]any{}
+	for i := range q.server.everyInstance() {
+		if i.uniform() || i.gone(q.now) || !i.in(q.route.subscription, q.route.group) ||
+			filter != "" && (i.set == nil || !strings.EqualFold(i.set.id(), filter)) {
+			continue
+		}
+		list = append(list, i.machineWire(q.now, statusOnly || q.expands("instanceView")))
+	}
+	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(wireID(a), wireID(b)) })
+	return page(q, list, wireID)
+}
+
+func getMachine(q *request) answer {
+	i, p := q.virtualMachine()
+	if p != nil {
+		return p.answer()
+	}
+	return answer{status: http.StatusOK, body: i.machineWire(q.now, q.expands("instanceView"))}
+}
+
+func getMachineView(q *request) answer {
+	i, p := q.virtualMachine()
+	if p != nil {
+		return p.answer()
+	}
+	return answer{status: http.StatusOK, body: i.view(q.now)}
+}
+
+func patchMachine(q *request) answer {
+	i, p := q.virtualMachine()
+	if p != nil {
+		return p.answer()
+	}
+	w, p := q.readMachine()
+	if p != nil {
+		return p.answer()
+	}
+	return q.updateMachine(i, w)
+}
+
+// deleteMachine deletes a virtual machine. One of a flexible scale set lowers
+// the set's capacity. A forced delete does not wait for the guest to shut down,
+// which halves its time (assumed).
+func deleteMachine(q *request) answer {
+	i, p := q.virtualMachine()
+	if p != nil {
+		return answer{status: http.StatusNoContent}
+	}
+	if i.deleting(q.now) {
+		return q.async(answer{status: http.StatusAccepted}, q.server.beginOn(i, q.now, operation{until: i.goneAt, endless: i.goneAt.IsZero()}))
+	}
+	if strings.EqualFold(q.query.Get("forceDeletion"), "true") {
+		i.deathTime /= 2
+	}
+	var o operation
+	q.server.doom(&o, i, q.route.kind, q.now)
+	if i.set != nil {
+		i.set.etag++
+	}
+	return q.async(answer{status: http.StatusAccepted}, q.server.beginOn(i, q.now, o))
+}
+
+// postMachine runs an action on a virtual machine.
+func postMachine(q *request) answer {
+	i, p := q.virtualMachine()
+	if p != nil {
+		return p.answer()
+	}
+	return q.act(i)
+}
+
+// act runs an action on one machine of any kind.
+func (q *request) act(i *instance) answer {
+	switch _, ok := powerActions[q.route.verb]; {
+	case q.route.verb == "simulateeviction":
+		if !i.spot() {
+			return fail(http.StatusConflict, "OperationNotAllowed", "Simulating an eviction is only allowed for spot virtual machines.").answer()
+		}
+		q.server.evict(i, evictionNotice, q.now)
+		return answer{status: http.StatusNoContent}
+	case q.route.verb == "attachdetachdatadisks":
+		return q.attachDetach(i)
+	case !ok:
+		return fail(http.StatusNotFound, "InvalidResourceType", "The simulator has no action '%s' on a machine.", q.route.verb).answer()
+	}
+	if p := q.server.checkStart([]*instance{i}, q.route.verb, q.now); p != nil {
+		return p.answer()
+	}
+	var o operation
+	q.server.turn(&o, i, q.route.verb, q.route.kind, q.now)
+	return q.async(answer{status: http.StatusAccepted}, q.server.beginOn(i, q.now, o))
+}
