@@ -60,8 +60,10 @@ func Run(ctx context.Context, o Options) error {
 	if !o.DryRun {
 		sinks = append(sinks, eventsSink{&report.Events{Client: client, Instance: o.Election.Identity, Namespace: o.Namespace, Name: o.StatusName}})
 	}
+	var status *report.Status
 	if o.WriteStatus && !o.DryRun {
-		sinks = append(sinks, statusSink{&report.Status{Client: client, Namespace: o.Namespace, Name: o.StatusName}, o.Log})
+		status = &report.Status{Client: client, Namespace: o.Namespace, Name: o.StatusName, Operations: provider.SaveOperations}
+		sinks = append(sinks, statusSink{status, o.Log})
 	}
 	if o.Journal != "" {
 		file, err := OpenJournal(o.Journal, o.JournalMaxBytes)
@@ -85,6 +87,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	err = lead(ctx, client, o.election(), o.Log, func(ctx context.Context) error {
 		server.Lead()
+		if status != nil {
+			resume(ctx, status, provider, o.Log)
+		}
 		a := New(Parts{
 			Client: client, Cloud: provider, Policy: o.Policy, DryRun: o.DryRun, Log: o.Log, Sinks: sinks, Timing: o.Timing, Began: server.CycleBegan,
 		})
@@ -97,6 +102,17 @@ func Run(ctx context.Context, o Options) error {
 		return cause
 	}
 	return err
+}
+
+// resume lets the provider follow the operations that an earlier process left behind. Without them groups are watched by their reads.
+func resume(ctx context.Context, status *report.Status, provider *azure.Provider, log *slog.Logger) {
+	saved, err := status.SavedOperations(ctx)
+	if err == nil {
+		err = provider.ResumeOperations(saved)
+	}
+	if err != nil && ctx.Err() == nil {
+		log.Warn("operations of an earlier process are not followed", "err", err)
+	}
 }
 
 // election is the configured one, or none in a dry run, which must not keep another autoscaler from leading.

@@ -32,6 +32,7 @@ type Provider struct {
 	mu         sync.Mutex        // guards what follows and every group; never held during a request
 	groups     map[string]*group // by key
 	operations []*operation      // in the order of acceptance
+	earlier    []Operation       // of an earlier process, not followed yet
 	stamps     uint64            // of questions asked so far: facts are ordered by when they were asked for
 	listed     time.Time         // when the scale sets were last listed
 	listAgain  time.Time         // after a failed list: no other before
@@ -109,6 +110,7 @@ func (p *Provider) stamp() uint64 {
 func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 	p.refreshing.Lock()
 	defer p.refreshing.Unlock()
+	p.takeOver(ctx)
 	p.pollOperations(ctx)
 	p.refresh(ctx)
 

@@ -55,6 +55,8 @@ type source interface {
 	models(ctx context.Context) ([]*model, error)
 	// model is one group by name.
 	model(ctx context.Context, name string) (*model, error)
+	// resume goes on following a write to a group that an earlier process made, by its verb and token. It sends nothing.
+	resume(ctx context.Context, name string, v verb, token string) (*accepted, error)
 }
 
 // kind is how the machines of one kind of node group are read, and how such a group is changed. Its calls send what they are told to
@@ -70,6 +72,14 @@ type kind interface {
 	atOnce() int
 }
 
+// verb is what a write asked for, as an operation's record names it.
+type verb string
+
+const (
+	verbGrow   verb = "grow"
+	verbDelete verb = "delete"
+)
+
 // poller follows a long-running operation.
 type poller interface {
 	Poll(context.Context) (*http.Response, error)
@@ -78,6 +88,7 @@ type poller interface {
 
 // accepted is a write that Azure has accepted.
 type accepted struct {
+	verb     verb
 	poller   poller
 	token    string                      // resumes the poller after a restart; "" when the operation has ended already
 	result   func(context.Context) error // the outcome of a finished operation that does not say it itself
@@ -90,8 +101,8 @@ func accept[P interface {
 	poller
 	ResumeToken() (string, error)
 	Result(context.Context) (T, error)
-}, T any](p P, response *http.Response) *accepted {
-	a := &accepted{poller: p, response: response}
+}, T any](v verb, p P, response *http.Response) *accepted {
+	a := &accepted{verb: v, poller: p, response: response}
 	a.token, _ = p.ResumeToken() // an operation that has ended already has none
 	a.result = func(ctx context.Context) error {
 		_, err := p.Result(ctx)

@@ -23,12 +23,14 @@ const (
 
 // Operation is an accepted write that Azure has not finished.
 type Operation struct {
-	Group    cluster.GroupID
-	Action   string    // such as "resize agents to 5"
-	Capacity int       // that a growth asked for; 0 for a deletion
-	Machines int       // that it is to make or to delete
-	Accepted time.Time // UTC
-	Token    string    // resumes the watch after a restart: the SDK's resume token
+	Group    cluster.GroupID `json:"group"`
+	Verb     verb            `json:"verb"`
+	Action   string          `json:"action"`             // such as "resize agents to 5"
+	Capacity int             `json:"capacity,omitempty"` // that a growth asked for; 0 for a deletion
+	Machines int             `json:"machines"`           // that it is to make or to delete
+	UIDs     []string        `json:"uids,omitempty"`     // of the machines that a deletion named
+	Accepted time.Time       `json:"accepted"`           // UTC
+	Token    string          `json:"token"`              // resumes the watch after a restart: the SDK's resume token; "" when it cannot be resumed
 }
 
 // operation is an Operation while it is watched. Only the holder of Provider.refreshing polls it.
@@ -45,7 +47,7 @@ type operation struct {
 
 // watch begins to follow an accepted write. Provider.mu is held.
 func (p *Provider) watch(o *operation, a *accepted) {
-	o.Token, o.poller, o.result = a.token, a.poller, a.result
+	o.Verb, o.Token, o.poller, o.result = a.verb, a.token, a.poller, a.result
 	wait := pollEvery
 	if a.response != nil {
 		wait = max(wait, retryAfter(a.response, p.now(), 0))

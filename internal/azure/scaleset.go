@@ -115,7 +115,7 @@ func (s *scaleSets) grow(ctx context.Context, name, version string, n int) (*acc
 	if err != nil {
 		return nil, err
 	}
-	a := accept(poller, resp)
+	a := accept(verbGrow, poller, resp)
 	a.model = s.modelIn(resp)
 	return a, nil
 }
@@ -128,7 +128,27 @@ func (s *scaleSets) remove(ctx context.Context, name string, ids []string) (*acc
 	if err != nil {
 		return nil, err
 	}
-	return accept(poller, resp), nil
+	return accept(verbDelete, poller, resp), nil
+}
+
+func (s *scaleSets) resume(ctx context.Context, name string, v verb, token string) (*accepted, error) {
+	switch v {
+	case verbGrow:
+		poller, err := s.client.BeginUpdate(ctx, s.resourceGroup, name, armcompute.VirtualMachineScaleSetUpdate{},
+			&armcompute.VirtualMachineScaleSetsClientBeginUpdateOptions{ResumeToken: token})
+		if err != nil {
+			return nil, err
+		}
+		return accept(v, poller, nil), nil
+	case verbDelete:
+		poller, err := s.client.BeginDeleteInstances(ctx, s.resourceGroup, name, armcompute.VirtualMachineScaleSetVMInstanceRequiredIDs{},
+			&armcompute.VirtualMachineScaleSetsClientBeginDeleteInstancesOptions{ResumeToken: token})
+		if err != nil {
+			return nil, err
+		}
+		return accept(v, poller, nil), nil
+	}
+	return nil, unresumable(v)
 }
 
 // modelIn is the scale set in an answer, nil when it tells none.

@@ -73,7 +73,7 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 	p.mu.Lock()
 	own.stamp = p.stamp()
 	own.remove(uids)
-	p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(ids)}, deletes: true}, a)
+	p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(ids), UIDs: uids}, deletes: true}, a)
 	p.mu.Unlock()
 	if rest > 0 {
 		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "DeletionUnderWay", Message: fmt.Sprintf("%s: accepted; the other %d wait until they are gone", doing, rest)}

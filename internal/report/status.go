@@ -23,6 +23,7 @@ const (
 
 const (
 	statusKey         = "status"
+	operationsKey     = "operations" // sluice's own, in JSON
 	updatedAnnotation = "cluster-autoscaler.kubernetes.io/last-updated"
 	updatedLayout     = "2006-01-02 15:04:05.999999999 -0700 MST"
 
@@ -39,7 +40,12 @@ type Status struct {
 	Name      string           // "" for [StatusName]
 	Now       func() time.Time // nil for time.Now; asked only when there is no entry that has a time
 
+	// Operations is what a process that comes after this one must know of the cloud's operations in flight, nil for nothing. It is kept
+	// under a key of its own, and written as soon as it changes. A nil func keeps nothing.
+	Operations func() []byte
+
 	last    document  // what the ConfigMap says, as far as known
+	kept    string    // the operations that it has
 	known   bool      // last was read or written
 	written time.Time // when last was written, by entry or Now; zero when it was only read
 }
@@ -79,7 +85,11 @@ func (s *Status) write(ctx context.Context, doc document, at time.Time) error {
 		return err
 	}
 	doc.continueFrom(s.last)
-	if !s.written.IsZero() && at.Sub(s.written) < statusInterval && reflect.DeepEqual(doc.lasting(), s.last.lasting()) {
+	operations := s.kept
+	if s.Operations != nil {
+		operations = string(s.Operations())
+	}
+	if !s.written.IsZero() && at.Sub(s.written) < statusInterval && operations == s.kept && reflect.DeepEqual(doc.lasting(), s.last.lasting()) {
 		return nil
 	}
 	doc.Time = at.UTC().Format(updatedLayout)
@@ -87,12 +97,20 @@ func (s *Status) write(ctx context.Context, doc document, at time.Time) error {
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
-	if err := s.put(ctx, string(text), doc.Time); err != nil {
+	if err := s.put(ctx, string(text), doc.Time, operations); err != nil {
 		s.written = time.Time{}
 		return fmt.Errorf("update ConfigMap %s/%s: %w", s.namespace(), s.name(), err)
 	}
-	s.last, s.written = doc, at
+	s.last, s.kept, s.written = doc, operations, at
 	return nil
+}
+
+// SavedOperations is what an earlier process left under the key of operations, nil for nothing.
+func (s *Status) SavedOperations(ctx context.Context) ([]byte, error) {
+	if err := s.recall(ctx); err != nil || s.kept == "" {
+		return nil, err
+	}
+	return []byte(s.kept), nil
 }
 
 // recall reads once what an earlier process left. What cannot be parsed is as good as nothing: transition times start anew.
@@ -108,18 +126,21 @@ func (s *Status) recall(ctx context.Context) error {
 	if err == nil && yaml.Unmarshal([]byte(m.Data[statusKey]), &doc) == nil {
 		s.last = doc
 	}
+	if err == nil {
+		s.kept = m.Data[operationsKey]
+	}
 	s.known = true
 	return nil
 }
 
 // put leaves everything else in the ConfigMap as it is.
-func (s *Status) put(ctx context.Context, text, updated string) error {
+func (s *Status) put(ctx context.Context, text, updated, operations string) error {
 	maps := s.Client.CoreV1().ConfigMaps(s.namespace())
 	m, err := maps.Get(ctx, s.name(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		_, err = maps.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace(), Name: s.name(), Annotations: map[string]string{updatedAnnotation: updated}},
-			Data:       map[string]string{statusKey: text},
+			Data:       s.data(nil, text, operations),
 		}, metav1.CreateOptions{})
 		return err
 	}
@@ -130,12 +151,23 @@ func (s *Status) put(ctx context.Context, text, updated string) error {
 	if m.Annotations == nil {
 		m.Annotations = map[string]string{}
 	}
-	if m.Data == nil {
-		m.Data = map[string]string{}
-	}
-	m.Annotations[updatedAnnotation], m.Data[statusKey] = updated, text
+	m.Annotations[updatedAnnotation], m.Data = updated, s.data(m.Data, text, operations)
 	_, err = maps.Update(ctx, m, metav1.UpdateOptions{})
 	return err
+}
+
+// data is a ConfigMap's data with the status and the operations in it.
+func (s *Status) data(data map[string]string, text, operations string) map[string]string {
+	if data == nil {
+		data = map[string]string{}
+	}
+	data[statusKey] = text
+	if operations == "" {
+		delete(data, operationsKey)
+	} else {
+		data[operationsKey] = operations
+	}
+	return data
 }
 
 func (s *Status) namespace() string { return or(s.Namespace, StatusNamespace) }

@@ -222,3 +222,31 @@ func TestStatusNamesTheGroupThatCannotBeRead(t *testing.T) {
 		t.Errorf("message %q, want %q", doc.Message, want)
 	}
 }
+
+func TestOperationsInFlightSurviveARestart(t *testing.T) {
+	client := fake.NewClientset()
+	flight := []byte(`[{"group":"agents"}]`)
+	s := &Status{Client: client, Operations: func() []byte { return flight }}
+	report(t, s, newWorld())
+
+	after := &Status{Client: client, Operations: func() []byte { return nil }}
+	if saved, err := after.SavedOperations(t.Context()); err != nil || string(saved) != string(flight) {
+		t.Fatalf("saved %q, error %v, want %q", saved, err, flight)
+	}
+	report(t, after, newWorld())
+	if got, kept := shown(t, client).Data["operations"]; kept {
+		t.Errorf("the ConfigMap still names operations: %s", got)
+	}
+}
+
+func TestAnOperationIsWrittenInTheCycleThatBeganIt(t *testing.T) {
+	client := fake.NewClientset()
+	var flight []byte
+	s := &Status{Client: client, Operations: func() []byte { return flight }}
+	report(t, s, newWorld())
+	flight = []byte(`[{"group":"agents"}]`)
+	report(t, s, newWorld()) // nothing else has changed, and no minute has passed
+	if got := shown(t, client).Data["operations"]; got != string(flight) {
+		t.Errorf("the ConfigMap says %q, want %q", got, flight)
+	}
+}

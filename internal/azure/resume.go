@@ -1,0 +1,90 @@
+package azure
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// SaveOperations is the record of the operations in flight, for [Provider.ResumeOperations] of the process that comes after this one; nil
+// when there is none. It holds addresses at Azure and no secret.
+func (p *Provider) SaveOperations() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var saved []Operation
+	for _, o := range p.operations {
+		if o.Token != "" {
+			saved = append(saved, o.Operation)
+		}
+	}
+	if len(saved) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(saved)
+	if err != nil {
+		panic("azure: write operations: " + err.Error()) // strings, numbers and times always encode
+	}
+	return raw
+}
+
+// ResumeOperations takes over the operations that an earlier process recorded, and asks Azure nothing: calls of Groups follow them
+// once their groups are known. An operation of a group that is not managed any more, one that is watched already and one that is too
+// old to be running are passed over. The error says that the record could not be read; a group whose operation is not followed is watched
+// by its reads.
+func (p *Provider) ResumeOperations(saved []byte) error {
+	if len(saved) == 0 {
+		return nil
+	}
+	var earlier []Operation
+	if err := json.Unmarshal(saved, &earlier); err != nil {
+		return fmt.Errorf("read the operations of an earlier process: %w", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.earlier = append(p.earlier, earlier...)
+	return nil
+}
+
+// takeOver follows the earlier operations whose groups are known by now. The others wait for the first list of all groups.
+func (p *Provider) takeOver(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	waiting := p.earlier[:0:0]
+	for _, o := range p.earlier {
+		g := p.groups[key(string(o.Group))]
+		switch {
+		case p.now().Sub(o.Accepted) > watchFor || o.Token == "" || p.watches(o.Token):
+		case g != nil:
+			if err := p.follow(ctx, g, o); err != nil {
+				p.options.Log.Warn("operation of an earlier process is not followed", "group", o.Group, "action", o.Action, "err", err)
+			}
+		case p.listed.IsZero():
+			waiting = append(waiting, o)
+		}
+	}
+	p.earlier = waiting
+}
+
+// follow watches one operation of an earlier process. Provider.mu is held; nothing is asked of Azure.
+func (p *Provider) follow(ctx context.Context, g *group, o Operation) error {
+	a, err := p.source.resume(ctx, g.name, o.Verb, o.Token)
+	if err != nil {
+		return err
+	}
+	resumed := &operation{Operation: o, deletes: o.Verb == verbDelete, poller: a.poller, result: a.result, next: p.now(), polled: true}
+	p.operations = append(p.operations, resumed)
+	if resumed.deletes {
+		g.remove(o.UIDs)
+	}
+	return nil
+}
+
+// watches says whether the operation with this token is followed. Provider.mu is held.
+func (p *Provider) watches(token string) bool {
+	return slices.ContainsFunc(p.operations, func(o *operation) bool { return o.Token == token })
+}
+
+func unresumable(v verb) error {
+	return fmt.Errorf("an operation of kind %q cannot be resumed", v)
+}
