@@ -115,27 +115,29 @@ type Server struct {
 	// on a clock of its own does not, and its delayed answers come at once.
 	Sleep func(ctx context.Context, d time.Duration)
 
-	mu         sync.Mutex
-	sets       []*scaleSet // sorted by lower-case id
-	machines   []*instance // outside scale sets, sorted by lower-case id
-	available  []*availabilitySet
-	interfaces []*networkInterface // stand-alone ones: those of uniform instances follow from the instances
-	disks      []*disk
-	groups     map[string]bool // lower-case subscriptions and "subscription/group" that exist
-	principals []*principal
-	rights     rights
-	operations map[string]*operation // by id
-	faults     []*injected
-	injections int
-	pending    []pending // by time
-	past       []past    // by change
-	changes    int       // see remember
-	acts       []ActState
-	buckets    map[string]*bucket
-	journal    requestLog
-	requests   uint64 // requests answered so far; numbers the generated request ids
-	writes     uint64 // operations started so far; numbers the generated operation ids
-	addresses  uint32 // private addresses handed out so far
+	mu          sync.Mutex
+	sets        []*scaleSet // sorted by lower-case id
+	machines    []*instance // outside scale sets, sorted by lower-case id
+	available   []*availabilitySet
+	interfaces  []*networkInterface // stand-alone ones: those of uniform instances follow from the instances
+	disks       []*disk
+	opaques     []*opaque        // sorted by lower-case id
+	groups      []*resourceGroup // sorted by lower-case id
+	deployments []*deployment    // sorted by lower-case id
+	principals  []*principal
+	rights      rights
+	operations  map[string]*operation // by id
+	faults      []*injected
+	injections  int
+	pending     []pending // by time
+	past        []past    // by change
+	changes     int       // see remember
+	acts        []ActState
+	buckets     map[string]*bucket
+	journal     requestLog
+	requests    uint64 // requests answered so far; numbers the generated request ids
+	writes      uint64 // operations started so far; numbers the generated operation ids
+	addresses   uint32 // private addresses handed out so far
 }
 
 // now is the server's clock, in UTC and without a monotonic reading.
@@ -271,6 +273,7 @@ func (s *Server) NextChange() (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
+	s.sweep(now)
 	var next time.Time
 	consider := func(t time.Time) {
 		if t.After(now) && (next.IsZero() || t.Before(next)) {
@@ -290,6 +293,9 @@ func (s *Server) NextChange() (time.Time, bool) {
 	}
 	if len(s.pending) > 0 {
 		consider(s.pending[0].at)
+	}
+	for _, d := range s.deployments {
+		consider(d.end(now))
 	}
 	return next, !next.IsZero()
 }

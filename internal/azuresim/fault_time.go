@@ -61,10 +61,12 @@ func (s *Server) schedule(at time.Time, do func(now time.Time)) {
 	s.pending = append(s.pending[:n:n], append([]pending{{at, do}}, s.pending[n:]...)...)
 }
 
-// catchUp does what is due.
+// catchUp does what is due, deployments' next resources included.
 func (s *Server) catchUp(now time.Time) {
+	defer s.deploy(now)
 	for len(s.pending) > 0 && !s.pending[0].at.After(now) {
 		next := s.pending[0]
+		s.deploy(next.at)
 		s.pending = s.pending[1:]
 		s.remember(next.at)
 		next.do(next.at)

@@ -20,13 +20,14 @@ type request struct {
 	query  url.Values
 	body   []byte
 
-	route     route
-	linked    []Linked    // what a write needs elsewhere
-	principal *principal  // who asks; nil until known, and for the authority
-	fault     Fault       // what goes wrong; the zero value: nothing
-	cause     *injected   // the fault in force that fault is a copy of; nil: none
-	began     *operation  // by this request; nil: none
-	remaining [][2]string // headers that say what is left in the buckets
+	route      route
+	linked     []Linked    // what a write needs elsewhere
+	principal  *principal  // who asks; nil until known, and for the authority
+	fault      Fault       // what goes wrong; the zero value: nothing
+	cause      *injected   // the fault in force that fault is a copy of; nil: none
+	deployment *deployment // the one that makes the request; nil: it came by wire
+	began      *operation  // by this request; nil: none
+	remaining  [][2]string // headers that say what is left in the buckets
 }
 
 // answer is a status with a body: a wire value, bytes, or nil for none.

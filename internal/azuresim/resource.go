@@ -59,16 +59,6 @@ func shelve[T interface{ id() string }](list *[]T, item T) bool {
 	return !taken
 }
 
-// openGroup notes that a resource group exists. Azure keeps a group whose last
-// resource was deleted.
-func (s *Server) openGroup(r resource) {
-	if s.groups == nil {
-		s.groups = map[string]bool{}
-	}
-	s.groups[strings.ToLower(r.subscription)] = true
-	s.groups[strings.ToLower(r.subscription+"/"+r.group)] = true
-}
-
 // strings in a JSON list; what is not a string is left out.
 func texts(list any) []string {
 	items, _ := list.([]any)

@@ -44,7 +44,8 @@ const (
 var patterns []pattern
 
 func init() { // handlers look things up in the table themselves
-	patterns = slices.Concat(networkPatterns, scaleSetPatterns, machinePatterns, diskPatterns, availabilityPatterns, locationPatterns, rightsPatterns)
+	patterns = slices.Concat(networkPatterns, scaleSetPatterns, machinePatterns, diskPatterns, availabilityPatterns, locationPatterns, rightsPatterns,
+		managementPatterns, deploymentPatterns)
 }
 
 var scaleSetPatterns = []pattern{
@@ -98,6 +99,9 @@ func match(r *http.Request) (route, *problem) {
 	}
 	if wrongMethod {
 		return route{kind: r.Method + " unsupported"}, methodNotAllowed(r.Method)
+	}
+	if found, ok := opaqueRoute(r.Method, segments); ok {
+		return found, nil
 	}
 	return route{kind: r.Method + " unknown"}, fail(http.StatusNotFound, "InvalidResourceType",
 		"The resource type could not be found for path '%s'.", r.URL.Path)
@@ -181,10 +185,14 @@ func (q *request) checkVersion() *problem {
 // checkScope looks for the subscription and the resource group in the path.
 func (q *request) checkScope() *problem {
 	s, r := q.server, q.route
+	if r.subscription == "" {
+		return nil
+	}
+	known := slices.ContainsFunc(s.groups, func(g *resourceGroup) bool { return strings.EqualFold(g.subscription, r.subscription) })
 	switch {
-	case !s.groups[strings.ToLower(r.subscription)]:
+	case !known:
 		return fail(http.StatusNotFound, "SubscriptionNotFound", "The subscription '%s' could not be found.", r.subscription)
-	case r.group != "" && !s.groups[strings.ToLower(r.subscription+"/"+r.group)]:
+	case r.group != "" && find(s.groups, groupID(r.subscription, r.group)) == nil:
 		return fail(http.StatusNotFound, "ResourceGroupNotFound", "Resource group '%s' could not be found.", r.group)
 	}
 	return nil

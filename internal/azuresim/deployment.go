@@ -1,0 +1,215 @@
+package azuresim
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice.dev/sluice/internal/azuresim/template"
+)
+
+// deployment is one deployment of a template into a resource group. Its
+// resources are created one after another as those they depend on are done:
+// [Server.deploy] does it whenever somebody looks, at the times at which Resource
+// Manager would have.
+type deployment struct {
+	subscription, group, name string
+
+	content   deploymentProperties
+	evaluated *template.Deployment
+	steps     []*step // in the order of evaluated.Resources
+
+	operation string // its id
+	caller    *principal
+	base      string // scheme and host as the caller saw them
+	started   time.Time
+	canceled  time.Time // zero: it was not
+}
+
+// step is the creation of one resource.
+type step struct {
+	resource *template.Resource
+	waits    []*step
+	begun    time.Time // zero: it was not
+	status   int       // of the answer to its PUT
+	op       *operation
+	refusal  *errorDetail // why the PUT was refused
+}
+
+// leastDeployment is the time that even a deployment of nothing takes.
+const leastDeployment = 5 * time.Second
+
+// maxDeployments is how many deployments a resource group remembers (documented).
+const maxDeployments = 800
+
+func deploymentID(subscription, group, name string) string {
+	return groupID(subscription, group) + "/providers/Microsoft.Resources/deployments/" + name
+}
+
+func (d *deployment) id() string { return deploymentID(d.subscription, d.group, d.name) }
+
+// end is when the step has ended; false while that is not known.
+func (t *step) end() (time.Time, bool) {
+	switch {
+	case t.begun.IsZero():
+		return time.Time{}, false
+	case t.op == nil:
+		return t.begun, true
+	}
+	end := t.op.end()
+	return later(t.begun, end), !end.IsZero()
+}
+
+// failure is what the step has failed with by now; nil: it has not.
+func (t *step) failure(now time.Time) *errorDetail {
+	if t.refusal != nil || t.op == nil {
+		return t.refusal
+	}
+	cause := t.op.failure(now)
+	if cause == nil {
+		return nil
+	}
+	return &errorDetail{
+		Code: "ResourceDeploymentFailure", Target: t.resource.ID,
+		Message: "The resource write operation failed to complete successfully, because it reached terminal provisioning state 'Failed'.",
+		Details: []errorDetail{*cause},
+	}
+}
+
+// ready is when a step that was not begun can be, as far as known by now; false:
+// not yet, or never.
+func (d *deployment) ready(t *step, now time.Time) (time.Time, bool) {
+	at := d.started
+	for _, w := range t.waits {
+		end, ended := w.end()
+		if !ended || end.After(now) || w.failure(now) != nil {
+			return time.Time{}, false
+		}
+		at = later(at, end)
+	}
+	return at, d.canceled.IsZero() || at.Before(d.canceled)
+}
+
+// end is when the deployment has ended: every step has, or never begins because
+// something it waits for, however far back, has failed. It is zero as long as
+// that is not known.
+func (d *deployment) end(now time.Time) time.Time {
+	if !d.canceled.IsZero() {
+		return d.canceled
+	}
+	end := d.started.Add(leastDeployment)
+	hopeless := map[*step]bool{} // steps stand behind what they wait for
+	for _, t := range d.steps {
+		if t.begun.IsZero() {
+			if !slices.ContainsFunc(t.waits, func(w *step) bool { return hopeless[w] || w.failure(now) != nil }) {
+				return time.Time{}
+			}
+			hopeless[t] = true
+			continue
+		}
+		at, known := t.end()
+		if !known {
+			return time.Time{}
+		}
+		end = later(end, at)
+	}
+	return end
+}
+
+func (d *deployment) ended(now time.Time) bool { return reached(d.end(now), now) }
+
+// state is the provisioning state.
+func (d *deployment) state(now time.Time) string {
+	switch {
+	case !d.ended(now) && d.started.Equal(now):
+		return "Accepted"
+	case !d.ended(now):
+		return "Running"
+	case !d.canceled.IsZero():
+		return "Canceled"
+	case d.failure(now) != nil:
+		return "Failed"
+	}
+	return "Succeeded"
+}
+
+// failure is what the deployment has failed with; nil while it runs and when it
+// succeeded.
+func (d *deployment) failure(now time.Time) *errorDetail {
+	if !d.ended(now) || !d.canceled.IsZero() {
+		return nil
+	}
+	var details []errorDetail
+	for _, t := range d.steps {
+		if f := t.failure(now); f != nil {
+			details = append(details, *f)
+		}
+	}
+	if len(details) == 0 {
+		return nil
+	}
+	return &errorDetail{
+		Code: "DeploymentFailed", Target: d.id(), Details: details,
+		Message: "At least one resource deployment operation failed. Please list deployment operations for details. Please see https://aka.ms/arm-deployment-operations for usage details.",
+	}
+}
+
+// deploy begins every step of every deployment whose time has come, earliest
+// first, so that it makes no difference when somebody looks.
+func (s *Server) deploy(now time.Time) {
+	for {
+		var next *step
+		var of *deployment
+		var at time.Time
+		for _, d := range s.deployments {
+			for _, t := range d.steps {
+				if !t.begun.IsZero() {
+					continue
+				}
+				if ready, ok := d.ready(t, now); ok && (next == nil || ready.Before(at)) {
+					next, of, at = t, d, ready
+				}
+			}
+		}
+		if next == nil {
+			return
+		}
+		s.carry(of, next, at)
+	}
+}
+
+// carry sends the PUT of a step, as the deployment's caller would.
+func (s *Server) carry(d *deployment, t *step, at time.Time) {
+	s.remember(at)
+	t.begun = at
+	body, err := t.resource.Body(s.referenceFor(d, at))
+	if err != nil {
+		t.status, t.refusal = http.StatusBadRequest, &errorDetail{Code: "InvalidTemplate", Target: t.resource.ID, Message: err.Error()}
+		return
+	}
+	q, p := s.subrequest(d, http.MethodPut, t.resource.ID, t.resource.APIVersion, body, at)
+	var a answer
+	if p == nil {
+		a = q.dispatch()
+	} else {
+		a = p.answer()
+	}
+	t.status = a.status
+	if a.status >= http.StatusBadRequest {
+		e, _ := a.body.(errorBody)
+		if bare, ok := a.body.(errorDetail); ok {
+			e.Error = bare
+		}
+		t.refusal = &e.Error
+		t.refusal.Target = t.resource.ID
+		return
+	}
+	t.op = s.operations[operationID(a.header.Get("Azure-AsyncOperation"))]
+}
+
+// operationID is the id in the URL of an operation's status; "" in any other.
+func operationID(url string) string {
+	path, _, _ := strings.Cut(url, "?")
+	return strings.ToLower(path[strings.LastIndexByte(path, '/')+1:])
+}

@@ -1,0 +1,44 @@
+package azuresim
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// preflight refuses a deployment before anything of it exists: resources that the
+// caller may not write, and more cores than the quotas leave.
+func (q *request) preflight(d *deployment) *problem {
+	var forbidden []string
+	for _, t := range d.steps {
+		body, err := t.resource.Body(nil)
+		if err != nil {
+			return bad("InvalidTemplate", "%v", err)
+		}
+		sub, p := q.server.subrequest(d, http.MethodPut, t.resource.ID, t.resource.APIVersion, body, q.now)
+		if p == nil {
+			p = sub.checkVersion()
+		}
+		if p != nil {
+			return d.invalid(p)
+		}
+		if p := sub.authorize(); p != nil {
+			forbidden = append(forbidden, fmt.Sprintf("'Authorization failed for template resource '%s' of type '%s'. %s'",
+				t.resource.Name, t.resource.Type, strings.Replace(p.detail.Message, "does not have authorization to perform action", "does not have permission to perform action", 1)))
+		}
+	}
+	if len(forbidden) > 0 {
+		return fail(http.StatusForbidden, "InvalidTemplateDeployment", "Deployment failed with multiple errors: %s", strings.Join(forbidden, ":"))
+	}
+	return nil
+}
+
+// invalid wraps what preflight found.
+func (d *deployment) invalid(problems ...*problem) *problem {
+	p := bad("InvalidTemplateDeployment",
+		"The template deployment '%s' is not valid according to the validation procedure. See inner errors for details.", d.name)
+	for _, inner := range problems {
+		p.detail.Details = append(p.detail.Details, inner.detail)
+	}
+	return p
+}

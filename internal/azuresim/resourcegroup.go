@@ -1,0 +1,136 @@
+package azuresim
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// ResourceGroup describes a resource group as [Server.AddResourceGroup] creates
+// it.
+type ResourceGroup struct {
+	Subscription string
+	Name         string
+	Location     string
+	Tags         map[string]string
+}
+
+// resourceGroup is a resource group in the store. A group that nobody created has
+// the location of its first resource.
+type resourceGroup struct {
+	subscription, name, location string
+
+	tags map[string]any
+}
+
+func groupID(subscription, name string) string {
+	return "/subscriptions/" + subscription + "/resourceGroups/" + name
+}
+
+func (g *resourceGroup) id() string { return groupID(g.subscription, g.name) }
+
+func (g *resourceGroup) wire() map[string]any {
+	out := map[string]any{
+		"id": g.id(), "name": g.name, "type": "Microsoft.Resources/resourceGroups", "location": g.location,
+		"properties": map[string]any{"provisioningState": "Succeeded"},
+	}
+	if len(g.tags) > 0 {
+		out["tags"] = g.tags
+	}
+	return out
+}
+
+// AddResourceGroup puts a resource group in the store that holds nothing yet.
+// Groups that hold something need not be added.
+func (s *Server) AddResourceGroup(d ResourceGroup) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d.Subscription == "" || d.Name == "" || d.Location == "" {
+		return fmt.Errorf("add resource group %q: subscription, name and location are required", d.Name)
+	}
+	g := &resourceGroup{subscription: d.Subscription, name: d.Name, location: d.Location, tags: anyMap(d.Tags)}
+	if !shelve(&s.groups, g) {
+		return fmt.Errorf("add resource group %q: it exists already", g.id())
+	}
+	return nil
+}
+
+// openGroup notes that the resource group of a resource exists. Azure keeps a
+// group whose last resource was deleted.
+func (s *Server) openGroup(r resource) {
+	shelve(&s.groups, &resourceGroup{subscription: r.subscription, name: r.group, location: r.location})
+}
+
+// everySubscription are the ids of all subscriptions, sorted.
+func (s *Server) everySubscription() []string {
+	var all []string
+	for _, g := range s.groups { // sorted by subscription first
+		if n := len(all); n == 0 || !strings.EqualFold(all[n-1], g.subscription) {
+			all = append(all, g.subscription)
+		}
+	}
+	return all
+}
+
+// tenantOf is the directory of a subscription.
+func (s *Server) tenantOf(subscription string) string {
+	if s.TenantID != "" {
+		return s.TenantID
+	}
+	return s.guid("tenant", subscription)
+}
+
+func (q *request) resourceGroup() (*resourceGroup, *problem) {
+	if g := find(q.server.groups, groupID(q.route.subscription, q.route.group)); g != nil {
+		return g, nil
+	}
+	return nil, fail(http.StatusNotFound, "ResourceGroupNotFound", "Resource group '%s' could not be found.", q.route.group)
+}
+
+func getGroup(q *request) answer {
+	g, p := q.resourceGroup()
+	if p != nil {
+		return p.answer()
+	}
+	return answer{status: http.StatusOK, body: g.wire()}
+}
+
+// headGroup answers without a body: 204, or 404 from the check of the scope.
+func headGroup(*request) answer { return answer{status: http.StatusNoContent} }
+
+func listGroups(q *request) answer {
+	list := []map[string]any{}
+	for _, g := range q.server.groups {
+		if strings.EqualFold(g.subscription, q.route.subscription) {
+			list = append(list, g.wire())
+		}
+	}
+	return page(q, list, idOf)
+}
+
+func putGroup(q *request) answer {
+	var w struct {
+		Location string         `json:"location"`
+		Tags     map[string]any `json:"tags"`
+	}
+	if p := q.decode(&w); p != nil {
+		return p.answer()
+	}
+	if w.Location == "" {
+		return bad("LocationRequired", "The location property is required for this definition.").answer()
+	}
+	q.route.group = q.route.name
+	g, p := q.resourceGroup()
+	status := http.StatusOK
+	switch {
+	case p != nil:
+		g = &resourceGroup{subscription: q.route.subscription, name: q.route.group, location: w.Location}
+		status = http.StatusCreated
+	case !strings.EqualFold(g.location, w.Location):
+		return fail(http.StatusConflict, "InvalidResourceGroupLocation",
+			"Invalid resource group location '%s'. The Resource group already exists in location '%s'.", w.Location, g.location).answer()
+	}
+	shelve(&q.server.groups, g)
+	g.tags = w.Tags
+	return answer{status: status, body: g.wire()}
+}

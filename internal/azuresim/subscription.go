@@ -1,0 +1,127 @@
+package azuresim
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// managementPatterns are the rows of Resource Manager itself: tenants,
+// subscriptions, providers and resource groups. A resource group that is PUT
+// need not exist, which is why that row calls it {name}.
+var managementPatterns = []pattern{
+	{"LIST", "/tenants", "tenants", listTenants},
+	{"LIST", "/subscriptions", "subscriptions", listSubscriptions},
+	{"GET", "/subscriptions/{subscription}", "subscriptions", getSubscription},
+	{"LIST", "/subscriptions/{subscription}/providers", "providers", listProviders},
+	{"GET", "/subscriptions/{subscription}/providers/{name}", "providers", getProvider},
+	{"POST", "/subscriptions/{subscription}/providers/{name}/{verb}", "providers", postProvider},
+	{"LIST", "/subscriptions/{subscription}/resourceGroups", "resourceGroups", listGroups},
+	{"HEAD", "/subscriptions/{subscription}/resourceGroups/{group}", "resourceGroups", headGroup},
+	{"GET", "/subscriptions/{subscription}/resourceGroups/{group}", "resourceGroups", getGroup},
+	{"PUT", "/subscriptions/{subscription}/resourceGroups/{name}", "resourceGroups", putGroup},
+}
+
+func listTenants(q *request) answer {
+	tenants := map[string]bool{}
+	for _, id := range q.server.everySubscription() {
+		tenants[q.server.tenantOf(id)] = true
+	}
+	list := []map[string]any{}
+	for _, id := range slices.Sorted(maps.Keys(tenants)) {
+		list = append(list, map[string]any{"id": "/tenants/" + id, "tenantId": id})
+	}
+	return page(q, list, idOf)
+}
+
+func (q *request) subscriptionBody(id string) map[string]any {
+	return map[string]any{
+		"id": "/subscriptions/" + id, "subscriptionId": id, "displayName": id, "state": "Enabled",
+		"tenantId": q.server.tenantOf(id), "authorizationSource": "RoleBased",
+		"subscriptionPolicies": map[string]any{"locationPlacementId": "Public_2014-09-01", "quotaId": "PayAsYouGo_2014-09-01", "spendingLimit": "Off"},
+	}
+}
+
+func listSubscriptions(q *request) answer {
+	list := []map[string]any{}
+	for _, id := range q.server.everySubscription() {
+		list = append(list, q.subscriptionBody(id))
+	}
+	return page(q, list, idOf)
+}
+
+func getSubscription(q *request) answer {
+	return answer{status: http.StatusOK, body: q.subscriptionBody(q.route.subscription)}
+}
+
+// providerVersions are what a client that looks api-versions up is told for every
+// type. Any well-formed one is accepted.
+var providerVersions = []string{"2025-04-01", "2024-11-01", "2024-07-01", "2021-04-01"}
+
+// providers are the namespaces of the routing table with the types below them.
+func providers() map[string][]string {
+	types := map[string][]string{}
+	for _, p := range patterns {
+		at := strings.LastIndex(p.path, "/providers/")
+		if at < 0 {
+			continue
+		}
+		namespace, rest, _ := strings.Cut(p.path[at+len("/providers/"):], "/")
+		if strings.HasPrefix(namespace, "{") {
+			continue
+		}
+		var steps []string
+		for _, step := range strings.Split(rest, "/") {
+			if !strings.HasPrefix(step, "{") {
+				steps = append(steps, step)
+			}
+		}
+		if kind := strings.Join(steps, "/"); !slices.Contains(types[namespace], kind) {
+			types[namespace] = append(types[namespace], kind)
+		}
+	}
+	return types
+}
+
+func (q *request) providerBody(namespace string, types []string) map[string]any {
+	list := []map[string]any{}
+	for _, t := range types {
+		list = append(list, map[string]any{"resourceType": t, "locations": []string{}, "apiVersions": providerVersions})
+	}
+	return map[string]any{
+		"id":        "/subscriptions/" + q.route.subscription + "/providers/" + namespace,
+		"namespace": namespace, "registrationState": "Registered", "registrationPolicy": "RegistrationRequired", "resourceTypes": list,
+	}
+}
+
+func listProviders(q *request) answer {
+	list := []map[string]any{}
+	for namespace, types := range providers() {
+		list = append(list, q.providerBody(namespace, types))
+	}
+	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(idOf(a), idOf(b)) })
+	return page(q, list, idOf)
+}
+
+// getProvider knows every namespace that looks like one: all are registered, and
+// those outside the routing table have no types.
+func getProvider(q *request) answer {
+	for namespace, types := range providers() {
+		if strings.EqualFold(namespace, q.route.name) {
+			return answer{status: http.StatusOK, body: q.providerBody(namespace, types)}
+		}
+	}
+	if !strings.Contains(q.route.name, ".") {
+		return fail(http.StatusNotFound, "InvalidResourceNamespace", "The resource namespace '%s' is invalid.", q.route.name).answer()
+	}
+	return answer{status: http.StatusOK, body: q.providerBody(q.route.name, nil)}
+}
+
+// postProvider answers register and unregister with the provider as it is.
+func postProvider(q *request) answer {
+	if q.route.verb != "register" && q.route.verb != "unregister" {
+		return fail(http.StatusNotFound, "InvalidResourceType", "The resource type could not be found for path '%s'.", q.http.URL.Path).answer()
+	}
+	return getProvider(q)
+}
