@@ -13,15 +13,19 @@ import (
 
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/azure/config"
 	"sluice.dev/sluice/policy"
 )
 
 // settings are the flags that every verb shares which looks at a live cluster.
 type settings struct {
-	kubeconfig string
-	provider   string
-	nodes      []string
-	discovery  []string
+	kubeconfig  string
+	provider    string
+	cloudConfig string
+	nodes       []string
+	discovery   []string
+
+	manageAutoscaled, manageAKS bool
 
 	apiShare float64
 
@@ -37,11 +41,14 @@ type settings struct {
 func (s *settings) add(f *pflag.FlagSet) {
 	f.StringVar(&s.kubeconfig, "kubeconfig", "", "path of a kubeconfig; empty: $KUBECONFIG, else ~/.kube/config, else the pod's service account")
 	f.StringVar(&s.provider, "cloud-provider", "azure", "the cloud; azure is the only one")
+	f.StringVar(&s.cloudConfig, "cloud-config", "", "path of an azure.json, as cloud-provider-azure and cluster-autoscaler read it; the environment wins over it")
 	f.StringArrayVar(&s.nodes, "nodes", nil, "a node group as min:max:scale-set-name; may be repeated")
-	f.StringArrayVar(&s.discovery, "node-group-auto-discovery", nil, "find node groups by the tags of scale sets: label:tag=value[,tag=value][,min=N][,max=N]; tags min and max on the scale set win; may be repeated, all must match")
+	f.StringArrayVar(&s.discovery, "node-group-auto-discovery", nil, "find node groups by the tags of scale sets: label:tag=value[,tag=value][,min=N][,max=N]; tags min and max on the scale set win; may be repeated, all must match; with neither this nor --nodes: scale sets tagged cluster-autoscaler-enabled=true")
 	f.Float64Var(&s.apiShare, "azure-api-share", 0.5, "share of Azure's published request limits that sluice may spend, 0.01 to 1; the rest is for others in the subscription")
-	f.StringVar(&s.managerEndpoint, "azure-resource-manager-endpoint", "", "Resource Manager endpoint; empty: public Azure")
-	f.StringVar(&s.authorityHost, "azure-authority-host", "", "token authority; empty: public Azure")
+	f.BoolVar(&s.manageAutoscaled, "manage-autoscaled-scale-sets", false, "manage scale sets that an Azure autoscale setting drives too, instead of refusing them")
+	f.BoolVar(&s.manageAKS, "manage-aks-scale-sets", false, "manage scale sets that AKS owns too, instead of refusing them")
+	f.StringVar(&s.managerEndpoint, "azure-resource-manager-endpoint", "", "Resource Manager endpoint; empty: that of the cloud")
+	f.StringVar(&s.authorityHost, "azure-authority-host", "", "token authority; empty: that of the cloud")
 	f.StringVar(&s.metadataEndpoint, "azure-metadata-endpoint", "", "instance metadata endpoint; empty: the link-local address of every Azure machine")
 
 	s.policy = app.PolicyFlags(f)
@@ -50,10 +57,18 @@ func (s *settings) add(f *pflag.FlagSet) {
 	f.StringVar(&s.logFormat, "log-format", "text", "text or json")
 }
 
-// azure reads where the groups are and who asks: flags first, then the environment, then instance metadata.
+// azure reads where the groups are and who asks: flags first, then the environment, then --cloud-config; the rest is asked of
+// instance metadata later.
 func (s *settings) azure(log *slog.Logger) (azure.Options, error) {
-	o, err := azure.FromEnvironment(os.Getenv)
-	if err != nil {
+	o := azure.Options{ManageAutoscaled: s.manageAutoscaled, ManageAKS: s.manageAKS}
+	var file []byte
+	var err error
+	if s.cloudConfig != "" {
+		if file, err = os.ReadFile(s.cloudConfig); err != nil {
+			return o, fmt.Errorf("--cloud-config=%s: it cannot be read (%w); give the path of an azure.json, or none", s.cloudConfig, errors.Unwrap(err))
+		}
+	}
+	if o.Config, err = config.Parse(file, s.cloudConfig, os.Getenv); err != nil {
 		return o, err
 	}
 	for _, v := range s.nodes {
@@ -117,7 +132,7 @@ func (s *settings) logger(w io.Writer, level slog.Level) (*slog.Logger, error) {
 // into moves the flags into options. The log goes to stderr, from a level on.
 func (s *settings) into(o *app.Options, stderr io.Writer, level slog.Level) error {
 	if s.provider != "azure" {
-		return fmt.Errorf("--cloud-provider=%s: give azure; sluice knows no other", s.provider)
+		return fmt.Errorf("--cloud-provider=%s: give azure: sluice knows the node groups of no other cloud", s.provider)
 	}
 	var err error
 	if o.Log, err = s.logger(stderr, level); err != nil {

@@ -21,11 +21,11 @@ func runCommand() *cobra.Command {
 		Short: "Run the autoscaler",
 		Long: `Run the autoscaler until it is told to stop.
 
-It needs node groups (--nodes or --node-group-auto-discovery), an API server and an identity in Azure. The
-identity is the machine's system-assigned one unless the environment says otherwise: a service principal by
-ARM_TENANT_ID, ARM_CLIENT_ID and ARM_CLIENT_SECRET, or a user-assigned identity by
-ARM_USE_MANAGED_IDENTITY_EXTENSION=true and ARM_USER_ASSIGNED_IDENTITY_ID (client id or resource id).
-Subscription and resource group come from ARM_SUBSCRIPTION_ID and ARM_RESOURCE_GROUP, else from instance metadata.
+On a machine of the cluster it needs nothing but an API server: subscription, resource group, location and cloud come from
+instance metadata, the identity is the machine's own, and node groups are the scale sets with the tags
+cluster-autoscaler-enabled=true, min and max. Node groups are named by --nodes or --node-group-auto-discovery;
+everything else by an azure.json (--cloud-config) and the environment variables of cluster-autoscaler, such as
+ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP, and ARM_TENANT_ID, ARM_CLIENT_ID and ARM_CLIENT_SECRET for a service principal.
 
 With --dry-run it decides and tells as usual, and changes nothing in Azure or Kubernetes: no capacity, no taint,
 no event, no lease. It can run beside cluster-autoscaler.`,

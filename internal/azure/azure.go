@@ -18,7 +18,6 @@ import (
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/internal/imds"
 )
 
 // Provider is the node groups that [Options] name. It is safe for concurrent use.
@@ -60,34 +59,30 @@ const (
 	movingFor   = 5 * time.Minute
 )
 
-// New makes a Provider. It asks instance metadata for the subscription and the resource group when Options leave them out, and
-// nothing else; identity and groups are tried by the first call of Groups. Errors name the field and the remedy.
+// New makes a Provider. It asks instance metadata for the subscription and the resource group when Options leave them out, the Resource
+// Manager of a custom cloud for its endpoints when the configuration says so, and nothing else; identity and groups are tried by the
+// first call of Groups. Errors name the field and the remedy.
 func New(ctx context.Context, options Options) (*Provider, error) {
 	o, err := options.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	location := ""
-	if o.Subscription == "" || o.ResourceGroup == "" {
-		client := &imds.Client{Endpoint: o.MetadataEndpoint, Transport: o.Transport}
-		self, err := client.Instance(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("subscription and resource group are not both given (ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP) and cannot be discovered: %w", err)
-		}
-		if o.Subscription == "" {
-			o.Subscription = self.Subscription
-		}
-		if o.ResourceGroup == "" {
-			o.ResourceGroup = self.ResourceGroup
-		}
-		if o.Subscription == "" || o.ResourceGroup == "" {
-			return nil, fmt.Errorf("instance metadata names no subscription or no resource group: give ARM_SUBSCRIPTION_ID and ARM_RESOURCE_GROUP")
-		}
-		location = self.Location
-		o.Log.Info("discovered from instance metadata", "subscription", o.Subscription, "resourceGroup", o.ResourceGroup, "location", self.Location)
+	for _, note := range o.Notes {
+		o.Log.Warn("configuration", "note", note)
 	}
-	gate := newGate(o.Now, o.APIShare, location)
-	factory, err := o.clients(gate)
+	if o, err = o.locate(ctx); err != nil {
+		return nil, err
+	}
+	if o, err = o.find(ctx); err != nil {
+		return nil, err
+	}
+	gate := newGate(o.Now, o.APIShare, o.Location)
+	cred, err := o.credential()
+	if err != nil {
+		return nil, err
+	}
+	tokens := &tokens{from: cred}
+	factory, err := o.clients(gate, tokens)
 	if err != nil {
 		return nil, err
 	}

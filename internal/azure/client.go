@@ -3,7 +3,6 @@ package azure
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/arm"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 )
 
@@ -21,12 +21,12 @@ func (o Options) cloud() cloud.Configuration {
 	return cloud.Configuration{
 		ActiveDirectoryAuthorityHost: o.AuthorityHost + "/",
 		Services: map[cloud.ServiceName]cloud.ServiceConfiguration{
-			cloud.ResourceManager: {Endpoint: o.ResourceManagerEndpoint, Audience: publicManagement},
+			cloud.ResourceManager: {Endpoint: o.ResourceManagerEndpoint, Audience: o.where.Audience},
 		},
 	}
 }
 
-// client is the HTTP client of the SDK.
+// client is the HTTP client of the SDK. It follows no redirect.
 func (o Options) client() *http.Client {
 	t := o.Transport
 	if t == nil {
@@ -37,36 +37,44 @@ func (o Options) client() *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// clients makes the SDK's clients, with one pipeline and so one cache of tokens for all of them. Nothing in them retries or waits, but
-// for one repetition of a request whose token had ended.
-func (o Options) clients(gate *gate) (*armcompute.ClientFactory, error) {
-	cred, err := o.credential()
-	if err != nil {
-		return nil, err
-	}
-	u, err := url.Parse(o.ResourceManagerEndpoint)
-	if err != nil {
-		return nil, fmt.Errorf("resource manager endpoint %q: %w", o.ResourceManagerEndpoint, err)
-	}
-	options := &arm.ClientOptions{
-		DisableRPRegistration: true,
-		ClientOptions: policy.ClientOptions{
-			Cloud:                           o.cloud(),
-			Transport:                       o.client(),
-			Retry:                           policy.RetryOptions{MaxRetries: -1, TryTimeout: tryTimeout},
-			Telemetry:                       telemetry(),
-			PerCallPolicies:                 []policy.Policy{onlyHost(u.Host), renewOnRefusal{}, gate},
-			InsecureAllowCredentialWithHTTP: u.Scheme == "http", // a loopback host: withDefaults saw to it
-		},
-	}
-	factory, err := armcompute.NewClientFactory(o.Subscription, cred, options)
+// clients makes the SDK's clients for Microsoft.Compute. Nothing in them retries or waits, but for one repetition of a request whose
+// token had ended.
+func (o Options) clients(gate *gate, tokens *tokens) (*armcompute.ClientFactory, error) {
+	options := o.clientOptions(gate)
+	options.APIVersion = o.computeVersion()
+	factory, err := armcompute.NewClientFactory(o.Subscription, &pipelineTokens{tokens: tokens}, options)
 	if err != nil {
 		return nil, fmt.Errorf("make a Resource Manager client: %w", err)
 	}
 	return factory, nil
 }
 
-// onlyHost refuses to follow a page or operation link away from Resource Manager: the token would go along.
+// pipeline is for requests that the SDK's clients for Microsoft.Compute do not know.
+func (o Options) pipeline(gate *gate, tokens *tokens) (runtime.Pipeline, error) {
+	c, err := arm.NewClient("sluice", "v0.0.0", &pipelineTokens{tokens: tokens}, o.clientOptions(gate))
+	if err != nil {
+		return runtime.Pipeline{}, fmt.Errorf("make a Resource Manager client: %w", err)
+	}
+	return c.Pipeline(), nil
+}
+
+func (o Options) clientOptions(gate *gate) *arm.ClientOptions {
+	host := hostOf(o.ResourceManagerEndpoint)
+	return &arm.ClientOptions{
+		DisableRPRegistration: true,
+		ClientOptions: policy.ClientOptions{
+			Cloud:                           o.cloud(),
+			Transport:                       o.client(),
+			Retry:                           policy.RetryOptions{MaxRetries: -1, TryTimeout: tryTimeout},
+			Telemetry:                       o.telemetry(),
+			PerCallPolicies:                 []policy.Policy{onlyHost(host), renewOnRefusal{}, gate},
+			InsecureAllowCredentialWithHTTP: strings.HasPrefix(o.ResourceManagerEndpoint, "http://"), // a loopback host: checkEndpoint saw to it
+		},
+	}
+}
+
+// onlyHost refuses to follow a page or operation link away from Resource Manager, or a token endpoint away from the authority: the
+// token or the secret would go along.
 type onlyHost string
 
 func (h onlyHost) Do(req *policy.Request) (*http.Response, error) {
@@ -76,12 +84,12 @@ func (h onlyHost) Do(req *policy.Request) (*http.Response, error) {
 	return req.Next()
 }
 
-// telemetry is "sluice/<version>"; the SDK allows it 24 characters.
-func telemetry() policy.TelemetryOptions {
+// telemetry is "sluice/<version><suffix>"; the SDK allows it 24 characters.
+func (o Options) telemetry() policy.TelemetryOptions {
 	version := "devel"
 	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" && b.Main.Version != "(devel)" {
 		version = b.Main.Version
 	}
-	id := "sluice/" + version
+	id := "sluice/" + version + o.UserAgentSuffix
 	return policy.TelemetryOptions{ApplicationID: id[:min(len(id), 24)]}
 }

@@ -3,16 +3,17 @@ package azure
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
-	"strconv"
+	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
-	"sluice.dev/sluice/internal/azure/config"
 	"sluice.dev/sluice/internal/imds"
 )
 
@@ -23,6 +24,7 @@ func selector(i Identity) imds.Selector {
 	return imds.Selector{ClientID: i.UserAssigned}
 }
 
+// check refuses half an application.
 func check(i Identity) error {
 	if !i.Application() {
 		return nil
@@ -30,65 +32,73 @@ func check(i Identity) error {
 	if i.UserAssigned != "" {
 		return fmt.Errorf("identity: both a user-assigned identity and a service principal are given: give one of them")
 	}
-	for _, f := range []struct{ field, value string }{{"tenant", i.Tenant}, {"client id", i.Client}, {"client secret", string(i.Secret)}} {
-		if f.value == "" {
+	unproven := i.Secret == "" && i.CertificateFile == "" && i.TokenFile == ""
+	for _, f := range []struct {
+		field   string
+		missing bool
+	}{{"tenant", i.Tenant == ""}, {"client id", i.Client == ""}, {"client secret", unproven}} {
+		if f.missing {
 			return fmt.Errorf("identity: the service principal has no %s: give tenant, client id and client secret, or none of them", f.field)
 		}
 	}
 	return nil
 }
 
-// FromEnvironment reads the part of Options that the environment may set, with the variables and the precedence of
-// cluster-autoscaler: managed identity before client secret, AZURE_TENANT_ID and AZURE_CLIENT_ID before their ARM_ siblings. Values
-// are trimmed and blank ones are absent. A set that is half given is an error that names the variable.
-func FromEnvironment(getenv func(string) string) (Options, error) {
-	get := func(names ...string) string { // the last one that is set wins
-		value := ""
-		for _, n := range names {
-			if v := strings.TrimSpace(getenv(n)); v != "" {
-				value = v
-			}
-		}
-		return value
-	}
-	o := Options{Config: config.Config{Subscription: get("ARM_SUBSCRIPTION_ID"), ResourceGroup: get("ARM_RESOURCE_GROUP")}}
-	managed := false
-	if v := get("ARM_USE_MANAGED_IDENTITY_EXTENSION"); v != "" {
-		var err error
-		if managed, err = strconv.ParseBool(v); err != nil {
-			return Options{}, fmt.Errorf("ARM_USE_MANAGED_IDENTITY_EXTENSION=%s: it must be true or false", v)
-		}
-	}
-	tenant, client, secret := get("ARM_TENANT_ID", "AZURE_TENANT_ID"), get("ARM_CLIENT_ID", "AZURE_CLIENT_ID"), get("ARM_CLIENT_SECRET")
-	user := get("ARM_USER_ASSIGNED_IDENTITY_ID")
-	if managed || secret == "" && client == "" {
-		o.Identity.UserAssigned = user
-		return o, nil
-	}
-	for _, v := range []struct{ name, value string }{{"ARM_TENANT_ID", tenant}, {"ARM_CLIENT_ID", client}, {"ARM_CLIENT_SECRET", secret}} {
-		if v.value == "" {
-			return Options{}, fmt.Errorf("%s is not set: a service principal needs ARM_TENANT_ID, ARM_CLIENT_ID and ARM_CLIENT_SECRET; for a managed identity set ARM_USE_MANAGED_IDENTITY_EXTENSION=true", v.name)
-		}
-	}
-	o.Identity = Identity{Tenant: tenant, Client: client, Secret: config.Secret(secret)}
-	return o, nil
-}
-
-// credential is the identity's source of tokens.
+// credential is the identity's source of tokens: of several proofs the first of federated token, secret and certificate. No request of
+// it goes anywhere but to the authority: MSAL asks for no description of other authorities, and an answer that links elsewhere is
+// not followed.
 func (o Options) credential() (azcore.TokenCredential, error) {
-	if !o.Identity.Application() {
-		return &managedIdentity{client: &imds.Client{Endpoint: o.MetadataEndpoint, Transport: o.Transport}, who: selector(o.Identity)}, nil
+	i := o.Identity
+	if !i.Application() {
+		return &managedIdentity{client: o.metadata(), who: selector(i), log: o.Log}, nil
 	}
-	c, err := azidentity.NewClientSecretCredential(o.Identity.Tenant, o.Identity.Client, string(o.Identity.Secret), &azidentity.ClientSecretCredentialOptions{
-		ClientOptions: azcore.ClientOptions{
-			Cloud: o.cloud(), Transport: o.client(), Retry: policy.RetryOptions{MaxRetries: -1, TryTimeout: tryTimeout}, Telemetry: telemetry(),
-		},
-		DisableInstanceDiscovery: o.AuthorityHost != publicAuthority,
-	})
+	const noDiscovery = true // the authority is the operator's word, or a known cloud's: nobody else has to vouch for it
+	options := azcore.ClientOptions{
+		Cloud: o.cloud(), Transport: o.client(), Retry: policy.RetryOptions{MaxRetries: -1, TryTimeout: tryTimeout}, Telemetry: o.telemetry(),
+		PerCallPolicies: []policy.Policy{onlyHost(hostOf(o.AuthorityHost))},
+	}
+	var c azcore.TokenCredential
+	var err error
+	switch {
+	case i.TokenFile != "":
+		c, err = azidentity.NewClientAssertionCredential(i.Tenant, i.Client, tokenIn(i.TokenFile),
+			&azidentity.ClientAssertionCredentialOptions{ClientOptions: options, DisableInstanceDiscovery: noDiscovery})
+	case i.Secret != "":
+		c, err = azidentity.NewClientSecretCredential(i.Tenant, i.Client, string(i.Secret),
+			&azidentity.ClientSecretCredentialOptions{ClientOptions: options, DisableInstanceDiscovery: noDiscovery})
+	default:
+		c, err = byCertificate(i, options, noDiscovery)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("identity %s: %w", o.Identity, err)
+		return nil, fmt.Errorf("identity %s: %w", i, err)
 	}
 	return c, nil
+}
+
+// tokenIn reads the federated token each time it is wanted: the kubelet renews it in place.
+func tokenIn(file string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) {
+		token, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("AZURE_FEDERATED_TOKEN_FILE=%s: it cannot be read (%w): mount the service account's token there", file, innermost(err))
+		}
+		return strings.TrimSpace(string(token)), nil
+	}
+}
+
+// byCertificate sends the whole chain along, so that an application may trust an issuer instead of one certificate.
+func byCertificate(i Identity, options azcore.ClientOptions, noDiscovery bool) (azcore.TokenCredential, error) {
+	data, err := os.ReadFile(i.CertificateFile)
+	if err != nil {
+		return nil, fmt.Errorf("aadClientCertPath=%s: it cannot be read (%w): give the path of a PKCS#12 or PEM file", i.CertificateFile, innermost(err))
+	}
+	certificates, key, err := azidentity.ParseCertificates(data, []byte(i.CertificatePassword))
+	if err != nil {
+		return nil, fmt.Errorf("aadClientCertPath=%s: it is no certificate with its key (%w): give PKCS#12 with aadClientCertPassword, or PEM with an unencrypted key", i.CertificateFile, err)
+	}
+	return azidentity.NewClientCertificateCredential(i.Tenant, i.Client, certificates, key, &azidentity.ClientCertificateCredentialOptions{
+		ClientOptions: options, SendCertificateChain: true, DisableInstanceDiscovery: noDiscovery,
+	})
 }
 
 // managedIdentity gets tokens from instance metadata. The SDK's own credential keeps one cache of tokens for the whole process, judges
@@ -96,6 +106,8 @@ func (o Options) credential() (azcore.TokenCredential, error) {
 type managedIdentity struct {
 	client *imds.Client
 	who    imds.Selector
+	log    *slog.Logger
+	told   sync.Once // who the identity turned out to be
 }
 
 // GetToken asks once. Half of a token's life is the time to ask for the next, as Azure recommends.
@@ -105,6 +117,9 @@ func (m *managedIdentity) GetToken(ctx context.Context, o policy.TokenRequestOpt
 	if err != nil {
 		return azcore.AccessToken{}, err
 	}
+	m.told.Do(func() {
+		m.log.Info("signed in with a managed identity", "identity", m.who.String(), "client", t.ClientID)
+	})
 	now := time.Now() // the pipeline compares with the wall clock
 	return azcore.AccessToken{Token: t.Value, ExpiresOn: now.Add(t.Life).UTC(), RefreshOn: now.Add(t.Life / 2).UTC()}, nil
 }
@@ -122,4 +137,38 @@ func (renewOnRefusal) Do(req *policy.Request) (*http.Response, error) {
 	}
 	resp.Body.Close()
 	return req.Next()
+}
+
+// tokens is one store of tokens for several pipelines, each of which has a store of its own and asks only when that has none, or when
+// Azure refused what it had.
+type tokens struct {
+	from azcore.TokenCredential
+
+	mu   sync.Mutex
+	last azcore.AccessToken
+}
+
+// pipelineTokens is what one pipeline asks.
+type pipelineTokens struct {
+	*tokens
+	given string // the last token it got; guarded by tokens.mu
+}
+
+// GetToken gives what another pipeline has got meanwhile, and else asks. Claims are a question of their own.
+func (p *pipelineTokens) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	renewal := p.last.RefreshOn
+	if renewal.IsZero() {
+		renewal = p.last.ExpiresOn.Add(-5 * time.Minute)
+	}
+	if p.last.Token == "" || p.last.Token == p.given || o.Claims != "" || !time.Now().Before(renewal) {
+		t, err := p.from.GetToken(ctx, o)
+		if err != nil {
+			return t, err
+		}
+		p.last = t
+	}
+	p.given = p.last.Token
+	return p.last, nil
 }

@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net"
@@ -25,7 +26,8 @@ type Options struct {
 	// that AKS owns.
 	ManageAutoscaled, ManageAKS bool
 
-	// The endpoints without a trailing slash; "" means those of the cloud. Plain http is for simulators: it is allowed for loopback
+	// The endpoints without a trailing slash, from --azure-resource-manager-endpoint, --azure-authority-host and
+	// --azure-metadata-endpoint; "" means those of the cloud. Plain http is for simulators: it is allowed for loopback
 	// hosts only, and for MetadataEndpoint, which is plain by nature.
 	ResourceManagerEndpoint string
 	AuthorityHost           string
@@ -41,6 +43,8 @@ type Options struct {
 
 	Now func() time.Time // nil means time.Now
 	Log *slog.Logger     // nil discards
+
+	where config.Cloud // once [Options.find] has found it
 }
 
 // The usual and the least share of Azure's limits. With less than the least a scale set's machines would not be listed every few minutes.
@@ -52,15 +56,16 @@ const (
 // Identity is who asks Azure; see [config.Identity].
 type Identity = config.Identity
 
-const (
-	publicManagement = "https://management.azure.com"
-	publicAuthority  = "https://login.microsoftonline.com"
-)
+// publicManagement is an example of an endpoint.
+const publicManagement = "https://management.azure.com"
+
+// tagged are the groups of a configuration that names none.
+var tagged = Discovery{Tags: map[string]string{"cluster-autoscaler-enabled": "true"}}
 
 // withDefaults fills what is empty and refuses what cannot work.
 func (o Options) withDefaults() (Options, error) {
-	if len(o.Groups) == 0 && len(o.Discovery) == 0 {
-		return o, fmt.Errorf("no node group is named: give --nodes=min:max:name or --node-group-auto-discovery=label:tag=value")
+	if o.Kind == config.Standard && len(o.Discovery) > 0 {
+		return o, fmt.Errorf("--node-group-auto-discovery finds scale sets by their tags: with vmType standard give --nodes=min:max:pool instead")
 	}
 	seen := map[string]bool{}
 	for _, g := range o.Groups {
@@ -69,24 +74,30 @@ func (o Options) withDefaults() (Options, error) {
 			return o, fmt.Errorf("--nodes names scale set %q twice: give it once", g.Name)
 		}
 		seen[key] = true
+		if o.Kind == config.Standard && g.Min < 1 {
+			return o, fmt.Errorf("--nodes=%d:%d:%s: with vmType standard min must be at least 1, since a new machine is modelled on one that is there", g.Min, g.Max, g.Name)
+		}
 	}
+	o.MetadataEndpoint = cmp.Or(o.MetadataEndpoint, imds.DefaultEndpoint)
 	for _, e := range []struct {
-		field string
+		flag  string
 		value *string
-		usual string
 		plain bool
 	}{
-		{"resource manager endpoint", &o.ResourceManagerEndpoint, publicManagement, false},
-		{"authority host", &o.AuthorityHost, publicAuthority, false},
-		{"metadata endpoint", &o.MetadataEndpoint, imds.DefaultEndpoint, true},
+		{"azure-resource-manager-endpoint", &o.ResourceManagerEndpoint, false},
+		{"azure-authority-host", &o.AuthorityHost, false},
+		{"azure-metadata-endpoint", &o.MetadataEndpoint, true},
 	} {
-		if *e.value == "" {
-			*e.value = e.usual
-		}
 		*e.value = strings.TrimSuffix(*e.value, "/")
-		if err := checkEndpoint(*e.value, e.plain); err != nil {
-			return o, fmt.Errorf("%s %q: %w", e.field, *e.value, err)
+		if *e.value == "" {
+			continue
 		}
+		if err := checkEndpoint(*e.value, e.plain); err != nil {
+			return o, fmt.Errorf("--%s=%s: it %w", e.flag, *e.value, err)
+		}
+	}
+	if u, err := url.Parse(o.IdentityEndpoint); o.IdentityEndpoint != "" && (err != nil || u.Scheme != "https" && !nearby(u.Hostname())) {
+		return o, fmt.Errorf("IDENTITY_ENDPOINT=%s: it must be https, or a loopback or link-local address", o.IdentityEndpoint)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -103,6 +114,13 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if len(o.Groups) == 0 && len(o.Discovery) == 0 {
+		if o.Kind == config.Standard {
+			return o, fmt.Errorf("no node group is named: with vmType standard give --nodes=min:max:pool, since availability sets have no sizes in tags")
+		}
+		o.Discovery = []Discovery{tagged}
+		o.Log.Info("neither --nodes nor --node-group-auto-discovery is given: node groups are the scale sets with the tag cluster-autoscaler-enabled=true and the tags min and max")
+	}
 	return o, check(o.Identity)
 }
 
@@ -117,6 +135,12 @@ func checkEndpoint(endpoint string, plain bool) error {
 	default:
 		return fmt.Errorf("must be https; plain http is for a simulator on a loopback address")
 	}
+}
+
+// nearby says whether what goes to the host stays on this machine.
+func nearby(host string) bool {
+	ip := net.ParseIP(host)
+	return loopback(host) || ip != nil && ip.IsLinkLocalUnicast()
 }
 
 func loopback(host string) bool {

@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"sluice.dev/sluice/internal/azure/config"
 )
 
 func TestParseGroup(t *testing.T) {
@@ -72,47 +70,6 @@ func text(err error) string {
 		return ""
 	}
 	return err.Error()
-}
-
-func TestFromEnvironment(t *testing.T) {
-	const half = ": a service principal needs ARM_TENANT_ID, ARM_CLIENT_ID and ARM_CLIENT_SECRET; for a managed identity set ARM_USE_MANAGED_IDENTITY_EXTENSION=true"
-	for name, tc := range map[string]struct {
-		env  map[string]string
-		want Options
-		err  string
-	}{
-		"nothing means the machine's own identity": {nil, Options{}, ""},
-		"where the scale sets are":                 {map[string]string{"ARM_SUBSCRIPTION_ID": " s ", "ARM_RESOURCE_GROUP": "g"}, Options{Config: config.Config{Subscription: "s", ResourceGroup: "g"}}, ""},
-		"a service principal": {
-			map[string]string{"ARM_TENANT_ID": "t", "ARM_CLIENT_ID": "c", "ARM_CLIENT_SECRET": "x"},
-			Options{Config: config.Config{Identity: Identity{Tenant: "t", Client: "c", Secret: "x"}}}, "",
-		},
-		"AZURE_ names win, blank ones do not": {
-			map[string]string{"ARM_TENANT_ID": "t", "AZURE_TENANT_ID": "t2", "ARM_CLIENT_ID": "c", "AZURE_CLIENT_ID": " ", "ARM_CLIENT_SECRET": "x"},
-			Options{Config: config.Config{Identity: Identity{Tenant: "t2", Client: "c", Secret: "x"}}}, "",
-		},
-		"managed identity wins over a secret": {
-			map[string]string{"ARM_USE_MANAGED_IDENTITY_EXTENSION": "true", "ARM_TENANT_ID": "t", "ARM_CLIENT_ID": "c", "ARM_CLIENT_SECRET": "x", "ARM_USER_ASSIGNED_IDENTITY_ID": "u"},
-			Options{Config: config.Config{Identity: Identity{UserAssigned: "u"}}}, "",
-		},
-		"a tenant alone is no service principal": {map[string]string{"AZURE_TENANT_ID": "t"}, Options{}, ""},
-		"no tenant":                              {map[string]string{"ARM_CLIENT_ID": "c", "ARM_CLIENT_SECRET": "x"}, Options{}, "ARM_TENANT_ID is not set" + half},
-		"no secret":                              {map[string]string{"ARM_TENANT_ID": "t", "ARM_CLIENT_ID": "c"}, Options{}, "ARM_CLIENT_SECRET is not set" + half},
-		"no client":                              {map[string]string{"ARM_TENANT_ID": "t", "ARM_CLIENT_SECRET": "x"}, Options{}, "ARM_CLIENT_ID is not set" + half},
-		"a word that is no answer":               {map[string]string{"ARM_USE_MANAGED_IDENTITY_EXTENSION": "yes please"}, Options{}, "ARM_USE_MANAGED_IDENTITY_EXTENSION=yes please: it must be true or false"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := FromEnvironment(func(k string) string { return tc.env[k] })
-			if d := cmp.Diff(tc.want, got, cmp.Comparer(func(a, b Options) bool {
-				return a.Subscription == b.Subscription && a.ResourceGroup == b.ResourceGroup && a.Identity == b.Identity
-			})); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
-			if d := cmp.Diff(tc.err, text(err)); d != "" {
-				t.Errorf("error (-want +got):\n%s", d)
-			}
-		})
-	}
 }
 
 func TestProviderIDIsSpelledAsTheCloudControllerSpellsIt(t *testing.T) {

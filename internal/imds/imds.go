@@ -23,6 +23,10 @@ const DefaultEndpoint = "http://169.254.169.254"
 type Client struct {
 	Endpoint  string            // "" means DefaultEndpoint; without a trailing slash
 	Transport http.RoundTripper // nil means a direct one: the service refuses requests that went through a proxy
+
+	// IdentityEndpoint and IdentityHeader are where tokens come from instead, as platforms such as App Service set them in
+	// IDENTITY_ENDPOINT and IDENTITY_HEADER; "" is the service itself. The header is a secret.
+	IdentityEndpoint, IdentityHeader string
 }
 
 // Error is a refusal or a failure to answer. Its text is one sentence that says what to do.
@@ -53,36 +57,43 @@ func (c *Client) endpoint() string {
 	return strings.TrimSuffix(c.Endpoint, "/")
 }
 
-// get asks once and decodes a JSON answer into out. Every error is an [*Error].
+// get asks the service once and decodes a JSON answer into out. Every error is an [*Error].
 func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
+	return c.ask(ctx, c.endpoint()+path, http.Header{"Metadata": {"true"}}, query, out)
+}
+
+func (c *Client) ask(ctx context.Context, address string, header http.Header, query url.Values, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.endpoint()+path+"?"+query.Encode(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"?"+query.Encode(), nil)
 	if err != nil {
-		return &Error{Message: fmt.Sprintf("the metadata endpoint %q is not a URL: %v", c.Endpoint, err)}
+		return &Error{Message: fmt.Sprintf("the metadata endpoint %q is not a URL: %v", address, err)}
 	}
-	req.Header.Set("Metadata", "true")
+	req.Header = header
 	transport := c.Transport
 	if transport == nil {
 		transport = direct
 	}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		return &Error{Message: fmt.Sprintf("instance metadata at %s does not answer (%v): run on a machine on Azure, or set ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP and a service principal (ARM_TENANT_ID, ARM_CLIENT_ID, ARM_CLIENT_SECRET)", c.endpoint(), err)}
+		return &Error{Message: fmt.Sprintf("instance metadata at %s does not answer (%v): run on a machine on Azure, or set ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP and a service principal (ARM_TENANT_ID, ARM_CLIENT_ID, ARM_CLIENT_SECRET)", origin(req.URL), err)}
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
-		return &Error{Message: fmt.Sprintf("instance metadata at %s broke off its answer: %v", c.endpoint(), err)}
+		return &Error{Message: fmt.Sprintf("instance metadata at %s broke off its answer: %v", origin(req.URL), err)}
 	}
 	if resp.StatusCode != http.StatusOK {
 		return refusal(resp.StatusCode, body)
 	}
 	if err := json.Unmarshal(body, out); err != nil {
-		return &Error{Message: fmt.Sprintf("instance metadata at %s answered something that is not JSON: %v", c.endpoint(), err)}
+		return &Error{Message: fmt.Sprintf("instance metadata at %s answered something that is not JSON: %v", origin(req.URL), err)}
 	}
 	return nil
 }
+
+// origin is where a request went, without its path.
+func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // refusal reads the service's {"error","error_description"}.
 func refusal(status int, body []byte) *Error {

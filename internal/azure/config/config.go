@@ -23,6 +23,10 @@ type Config struct {
 	ResourceGroup   string // of the machines; "" is asked of instance metadata
 	Identity        Identity
 
+	// IdentityEndpoint and IdentityHeader are where managed identities get tokens when it is not instance metadata; both or neither.
+	IdentityEndpoint string
+	IdentityHeader   Secret
+
 	Kind                 Kind
 	Deployment           string         // of Standard: the deployment that is replayed to grow
 	DeploymentParameters map[string]any // of Standard: name to {"value": ...}; nil is read from [ParametersFile]

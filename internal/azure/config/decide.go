@@ -46,6 +46,12 @@ func (d *draft) decideCloud() error {
 
 // decideIdentity finds the credential that counts.
 func (d *draft) decideIdentity() error {
+	if d.IdentityEndpoint != "" && d.IdentityHeader == "" {
+		d.note("%s has no effect without IDENTITY_HEADER: tokens come from instance metadata", d.said["IDENTITY_ENDPOINT"])
+	}
+	if d.IdentityEndpoint == "" || d.IdentityHeader == "" {
+		d.IdentityEndpoint, d.IdentityHeader = "", ""
+	}
 	switch strings.ToLower(d.authMethod) {
 	case "", "principal":
 	case "cli":

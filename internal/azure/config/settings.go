@@ -108,6 +108,16 @@ var Settings = []Setting{
 		into:  func(d *draft) any { return &d.tokenFile },
 	},
 	{
+		Variables: []string{"IDENTITY_ENDPOINT"}, Default: "instance metadata", Standing: Honoured,
+		About: "where managed identities get their tokens, together with IDENTITY_HEADER; platforms such as App Service set both",
+		into:  func(d *draft) any { return &d.IdentityEndpoint },
+	},
+	{
+		Variables: []string{"IDENTITY_HEADER"}, Standing: Honoured,
+		About: "what requests to IDENTITY_ENDPOINT carry",
+		into:  func(d *draft) any { return &d.IdentityHeader },
+	},
+	{
 		Key: "authMethod", Default: "principal", Standing: Honoured,
 		About: "principal; cli is refused, because it signs in as the person at an az command line, and a pod has none",
 		into:  func(d *draft) any { return &d.authMethod },
