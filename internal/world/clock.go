@@ -3,6 +3,7 @@ package world
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -106,6 +107,9 @@ func (w *world) begin(ctx context.Context) error {
 	api, err := kubernetes.NewForConfig(w.cluster.RESTConfig())
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)
+	}
+	if len(w.groups) == 0 {
+		return errors.New("start sluice: the script has no node group: give it one with group")
 	}
 	w.provider, err = azure.New(ctx, azure.Options{Groups: w.groups, Transport: w.witness, Now: w.now})
 	if err != nil {
