@@ -241,12 +241,17 @@ func (s *Server) deliver(w http.ResponseWriter, q *request, a answer) {
 func (s *Server) sweep(now time.Time) {
 	s.catchUp(now)
 	s.sweepBuckets(now)
+	for i := range s.everyInstance() {
+		if i.gone(now) { // what leaves the store may still be asked for
+			s.remember(now)
+			break
+		}
+	}
 	left := func(i *instance) bool {
 		if i.gone(now) {
 			s.bury(i)
-			return true
 		}
-		return false
+		return i.gone(now)
 	}
 	s.machines = slices.DeleteFunc(s.machines, left)
 	s.sets = slices.DeleteFunc(s.sets, func(ss *scaleSet) bool {

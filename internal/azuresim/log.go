@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -97,6 +98,9 @@ func (q *request) record(a answer, id string) Request {
 func (q *request) asked() (capacity *int64, instances []string) {
 	if q.route.instance != "" {
 		return nil, []string{q.route.instance}
+	}
+	if _, resource, _ := strings.Cut(q.route.kind, " "); q.route.name != "" && strings.HasPrefix(resource, machinesType) {
+		return nil, []string{q.route.name}
 	}
 	var body struct {
 		SKU struct {

@@ -1,67 +1,10 @@
 package azuresim
 
 import (
-	"math"
-	"net/http"
+	"cmp"
 	"slices"
-	"strings"
 	"time"
 )
-
-const maxCapacity = 1000 // instances of a scale set, Azure's limit
-
-// maxPlaced is the limit of a scale set in a single placement group.
-const maxPlaced = 100
-
-// checkCapacity holds a capacity against the limits of the set's model.
-func (ss *scaleSet) checkCapacity(n int) *problem {
-	limit := maxCapacity
-	if single, _ := dig(ss.model, "properties", "singlePlacementGroup").(bool); single && !ss.flexible() {
-		limit = maxPlaced
-	}
-	if n <= limit {
-		return nil
-	}
-	return bad("InvalidParameter", "The value of parameter sku.capacity is invalid: the capacity %d of Virtual Machine Scale Set '%s' is more than the limit of %d.",
-		n, ss.name, limit).target("sku.capacity")
-}
-
-// checkModel refuses a model, as a write has made it of the one before, that
-// Azure would refuse.
-func (ss *scaleSet) checkModel(before map[string]any, capacity int) *problem {
-	single := func(model map[string]any) any { return dig(model, "properties", "singlePlacementGroup") }
-	switch {
-	case ss.flexible() && strings.Contains(strings.ToLower(text(ss.model, "identity", "type")), "systemassigned"):
-		return bad("InvalidParameter", "System assigned identity is not supported for Virtual Machine Scale Sets with flexible orchestration.").target("identity.type")
-	case single(before) == false && single(ss.model) == true:
-		return fail(http.StatusConflict, "PropertyChangeNotAllowed", "Changing property 'singlePlacementGroup' from false to true is not allowed.").target("singlePlacementGroup")
-	}
-	return ss.checkCapacity(capacity)
-}
-
-// overprovisioned is the share of extra instances of a growth.
-const overprovisioned = 0.2
-
-// vanish is how long the extra instances outlive the creation of the others:
-// long enough for their kubelets to register (assumed).
-const vanish = time.Minute
-
-// overprovision starts more instances than a growth needs, if the set's model
-// says so. They vanish when those that are needed are up.
-func (s *Server) overprovision(ss *scaleSet, needed []*instance, now time.Time) {
-	if on, _ := dig(ss.model, "properties", "overprovision").(bool); !on || ss.flexible() || len(needed) == 0 {
-		return
-	}
-	last := now
-	for _, i := range needed {
-		last = later(last, i.settledAt())
-	}
-	for range int(math.Ceil(overprovisioned * float64(len(needed)))) {
-		i := s.birth(ss, now)
-		i.extra = true
-		i.kill(last.Add(vanish))
-	}
-}
 
 // resize makes the live instances n, as a write of sku.capacity does. It grows by
 // creating instances; it shrinks by choosing victims itself, which is the danger
@@ -108,45 +51,41 @@ func (s *Server) doom(o *operation, i *instance, kind string, now time.Time) {
 }
 
 // victims are the n instances Azure removes when capacity is lowered: it first
-// balances the zones, then takes the highest id or, by the scale-in policy, the
-// oldest or the newest. It knows nothing of what runs on them, and spares only
-// the protected.
+// balances the zones, and by the default policy the fault domains in them; then
+// it takes the highest id or, by the other policies, the oldest or the newest. It
+// knows nothing of what runs on them, and spares only the protected.
 func (ss *scaleSet) victims(n int, now time.Time) []*instance {
-	byZone := map[string][]*instance{} // candidates, the next victim last
-	oldest := ss.scaleInPolicy() == "OldestVM"
-	weight := map[string]int{}
+	type domain struct {
+		zone  string
+		fault int
+	}
+	policy := ss.scaleInPolicy()
+	zones, domains := map[string]int{}, map[domain]int{}
+	var candidates []*instance
 	for _, i := range ss.live(now) {
-		weight[i.zone]++
+		zones[i.zone]++
+		domains[domain{i.zone, i.faultDomain}]++
 		if !i.protection.FromScaleIn && !i.protection.FromScaleSetActions {
-			byZone[i.zone] = append(byZone[i.zone], i)
+			candidates = append(candidates, i)
 		}
 	}
-	for _, list := range byZone {
-		if oldest {
-			slices.Reverse(list)
+	before := func(a, b *instance) int { // the next victim first
+		order := cmp.Compare(zones[b.zone], zones[a.zone])
+		switch policy {
+		case "OldestVM":
+			return cmp.Or(order, a.created.Compare(b.created), a.number-b.number)
+		case "NewestVM":
+			return cmp.Or(order, b.created.Compare(a.created), b.number-a.number)
 		}
+		return cmp.Or(order, domains[domain{b.zone, b.faultDomain}]-domains[domain{a.zone, a.faultDomain}], b.number-a.number)
 	}
-	before := func(a, b *instance) bool { return (a.number < b.number) == oldest }
-
 	var victims []*instance
-	for len(victims) < n {
-		var next *instance
-		for _, list := range byZone {
-			if len(list) == 0 {
-				continue
-			}
-			c := list[len(list)-1]
-			if next == nil || weight[c.zone] > weight[next.zone] ||
-				weight[c.zone] == weight[next.zone] && before(c, next) {
-				next = c
-			}
-		}
-		if next == nil {
-			break
-		}
+	for len(victims) < n && len(candidates) > 0 {
+		next := slices.MinFunc(candidates, before)
 		victims = append(victims, next)
-		weight[next.zone]--
-		byZone[next.zone] = byZone[next.zone][:len(byZone[next.zone])-1]
+		zones[next.zone]--
+		domains[domain{next.zone, next.faultDomain}]--
+		candidates = slices.DeleteFunc(candidates, func(i *instance) bool { return i == next })
 	}
 	return victims
 }

@@ -1,0 +1,63 @@
+package azuresim
+
+import (
+	"math"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const maxCapacity = 1000 // instances of a scale set, Azure's limit
+
+// maxPlaced is the limit of a scale set in a single placement group.
+const maxPlaced = 100
+
+// checkCapacity holds a capacity against the limits of the set's model.
+func (ss *scaleSet) checkCapacity(n int) *problem {
+	limit := maxCapacity
+	if single, _ := dig(ss.model, "properties", "singlePlacementGroup").(bool); single && !ss.flexible() {
+		limit = maxPlaced
+	}
+	if n <= limit {
+		return nil
+	}
+	return bad("InvalidParameter", "The value of parameter sku.capacity is invalid: the capacity %d of Virtual Machine Scale Set '%s' is more than the limit of %d.",
+		n, ss.name, limit).target("sku.capacity")
+}
+
+// checkModel refuses a model, as a write has made it of the one before, that
+// Azure would refuse.
+func (ss *scaleSet) checkModel(before map[string]any, capacity int) *problem {
+	single := func(model map[string]any) any { return dig(model, "properties", "singlePlacementGroup") }
+	switch {
+	case ss.flexible() && strings.Contains(strings.ToLower(text(ss.model, "identity", "type")), "systemassigned"):
+		return bad("InvalidParameter", "System assigned identity is not supported for Virtual Machine Scale Sets with flexible orchestration.").target("identity.type")
+	case single(before) == false && single(ss.model) == true:
+		return fail(http.StatusConflict, "PropertyChangeNotAllowed", "Changing property 'singlePlacementGroup' from false to true is not allowed.").target("singlePlacementGroup")
+	}
+	return ss.checkCapacity(capacity)
+}
+
+// overprovisioned is the share of extra instances of a growth.
+const overprovisioned = 0.2
+
+// vanish is how long the extra instances outlive the creation of the others:
+// long enough for their kubelets to register (assumed).
+const vanish = time.Minute
+
+// overprovision starts more instances than a growth needs, if the set's model
+// says so. They vanish when those that are needed are up.
+func (s *Server) overprovision(ss *scaleSet, needed []*instance, now time.Time) {
+	if on, _ := dig(ss.model, "properties", "overprovision").(bool); !on || ss.flexible() || len(needed) == 0 {
+		return
+	}
+	last := now
+	for _, i := range needed {
+		last = later(last, i.settledAt())
+	}
+	for range int(math.Ceil(overprovisioned * float64(len(needed)))) {
+		i := s.birth(ss, now)
+		i.extra = true
+		i.kill(last.Add(vanish))
+	}
+}
