@@ -15,7 +15,7 @@ type Act struct {
 	At time.Time // when; zero: at once
 
 	Do     string // one of ActNames
-	Target string // a scale set or a machine, by resource id or name; of deny and allow, a client id; of clear, a fault's name
+	Target string // a scale set or a machine, by resource id or name; of deny, allow and remove-roles, a client id; of lock and unlock, a scope; of clear, a fault's name
 
 	Capacity            int               // set-capacity
 	Tags                map[string]string // set-tags
@@ -24,6 +24,7 @@ type Act struct {
 	FromScaleIn         bool              // protect
 	FromScaleSetActions bool              // protect
 	Actions             []string          // deny, allow
+	Level               LockLevel         // lock; "": CanNotDelete
 	Fault               Fault             // inject
 }
 
@@ -58,6 +59,9 @@ func init() { // some do what others list
 		{"protect", "set a machine's protection from scale-in and from actions on its scale set", actProtect},
 		{"deny", "take actions away from a principal", actDeny},
 		{"allow", "give actions back to a principal, all of them when none is named", actAllow},
+		{"lock", "put a management lock of a level on a scope", actLock},
+		{"unlock", "remove the management lock that lock has put on a scope", actUnlock},
+		{"remove-roles", "take all role assignments away from a principal", actRemoveRoles},
 		{"inject", "inject a fault", actInject},
 		{"clear", "end one fault by its name, or all", actClear},
 	}

@@ -3,6 +3,7 @@ package azuresim
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -74,14 +75,14 @@ func (s *Server) catchUp(now time.Time) {
 }
 
 // postpone accepts a write that is carried out later. What it will come to is
-// told by an operation that runs until then, and on as the write's own.
+// told by an operation that runs until then, and on as the write's own. Writes of
+// what is not there, and of what has no operations, are not postponed.
 func (q *request) postpone() answer {
-	ss, p := q.find()
-	if p != nil { // nothing to be late for
+	at := q.now.Add(q.fault.Late)
+	o, body := q.promise(operation{until: at})
+	if o == nil {
 		return q.route.handle(q)
 	}
-	at := q.now.Add(q.fault.Late)
-	o := q.server.begin(ss, q.now, operation{until: at})
 	late := *q
 	late.fault, late.cause = Fault{}, nil
 	q.server.schedule(at, func(now time.Time) {
@@ -96,12 +97,29 @@ func (q *request) postpone() answer {
 			o.errors = append(o.errors, d.Error)
 		}
 	})
-	status := http.StatusAccepted
-	a := answer{status: status}
+	a := answer{status: http.StatusAccepted}
 	if q.http.Method == http.MethodPut || q.http.Method == http.MethodPatch {
-		a = answer{status: http.StatusOK, body: ss.wire(q.now, Fault{})}
+		a = answer{status: http.StatusOK, body: body}
 	}
 	return q.async(a, o)
+}
+
+// promise begins an operation on the scale set or the virtual machine in the path,
+// and reads it; nil when there is neither.
+func (q *request) promise(o operation) (begun *operation, body any) {
+	if q.route.set != "" {
+		ss, p := q.find()
+		if p != nil {
+			return nil, nil
+		}
+		return q.server.begin(ss, q.now, o), ss.wire(q.now, Fault{})
+	}
+	i := q.server.virtualMachine(q.named().path(machineKind), q.now)
+	if i == nil || !strings.Contains(strings.ToLower(q.route.kind), "virtualmachines") {
+		return nil, nil
+	}
+	read := *q
+	return q.server.beginOn(i, q.now, o), getMachine(&read).body
 }
 
 // wait passes the time that a fault delays an answer by, or keeps the caller

@@ -148,6 +148,34 @@ func actAllow(s *Server, a Act, _ time.Time) error {
 	return nil
 }
 
+// handLock is the name of locks that acts put.
+const handLock = "azuresim"
+
+func actLock(s *Server, a Act, _ time.Time) error {
+	level := LockLevel(either(string(a.Level), string(CanNotDelete)))
+	if !strings.HasPrefix(a.Target, "/subscriptions/") || level != CanNotDelete && level != ReadOnly {
+		return errors.New("a resource id and the level CanNotDelete or ReadOnly are required")
+	}
+	s.putLock(&lock{name: handLock, scope: a.Target, level: level})
+	return nil
+}
+
+func actUnlock(s *Server, a Act, _ time.Time) error {
+	if !s.removeLock(handLock, a.Target) {
+		return errors.New("lock has put none there")
+	}
+	return nil
+}
+
+func actRemoveRoles(s *Server, a Act, now time.Time) error {
+	p := s.principal(a.Target, now)
+	if p == nil {
+		return errors.New("there is no such principal")
+	}
+	s.removeRoles(p)
+	return nil
+}
+
 func actInject(s *Server, a Act, now time.Time) error {
 	s.inject(a.Fault, now)
 	return nil

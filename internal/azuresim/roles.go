@@ -90,17 +90,14 @@ func (s *Server) AddRoleAssignment(d RoleAssignment) error {
 // RemoveRoleAssignments takes all roles from a principal, named as
 // RoleAssignment names it. It may do nothing then.
 func (s *Server) RemoveRoleAssignments(principal string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p := s.principal(principal, s.now())
-	if p == nil {
-		return fmt.Errorf("remove the roles of %q: no such principal", principal)
-	}
+	return s.Perform(Act{Do: "remove-roles", Target: principal})
+}
+
+func (s *Server) removeRoles(p *principal) {
 	s.govern(p.objectID)
 	s.rights.assignments = slices.DeleteFunc(s.rights.assignments, func(a *assignment) bool {
 		return strings.EqualFold(a.principal, p.objectID)
 	})
-	return nil
 }
 
 // assign stores an assignment, or answers why Azure would not.
