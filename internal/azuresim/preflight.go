@@ -7,9 +7,10 @@ import (
 )
 
 // preflight refuses a deployment before anything of it exists: resources that the
-// caller may not write, and more cores than the quotas leave.
+// caller may not write, and more than the quotas leave.
 func (q *request) preflight(d *deployment) *problem {
 	var forbidden []string
+	need := map[place]int{}
 	for _, t := range d.steps {
 		body, err := t.resource.Body(nil)
 		if err != nil {
@@ -24,11 +25,21 @@ func (q *request) preflight(d *deployment) *problem {
 		}
 		if p := sub.authorize(); p != nil {
 			forbidden = append(forbidden, fmt.Sprintf("'Authorization failed for template resource '%s' of type '%s'. %s'",
-				t.resource.Name, t.resource.Type, strings.Replace(p.detail.Message, "does not have authorization to perform action", "does not have permission to perform action", 1)))
+				t.resource.Name, t.resource.Type, strings.Replace(p.detail.Message, "authorization to perform", "permission to perform", 1)))
 		}
+		sub.weigh(need)
 	}
 	if len(forbidden) > 0 {
 		return fail(http.StatusForbidden, "InvalidTemplateDeployment", "Deployment failed with multiple errors: %s", strings.Join(forbidden, ":"))
+	}
+	var exceeded []*problem
+	for _, name := range sortedPlaces(need) {
+		if p := q.checkNeed(name, need[name]); p != nil {
+			exceeded = append(exceeded, p)
+		}
+	}
+	if len(exceeded) > 0 {
+		return d.invalid(exceeded...)
 	}
 	return nil
 }
