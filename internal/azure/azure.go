@@ -86,7 +86,12 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{options: o, gate: gate, source: newScaleSets(o, factory), groups: map[string]*group{}, warned: map[string]string{}}
+	pipeline, err := o.pipeline(gate, tokens)
+	if err != nil {
+		return nil, err
+	}
+	p := &Provider{options: o, gate: gate, groups: map[string]*group{}, warned: map[string]string{}}
+	p.source = &ownership{source: newScaleSets(o, factory), options: o, pipeline: pipeline, wrap: p.wrap}
 	for _, g := range o.Groups {
 		p.groups[key(g.Name)] = &group{id: cluster.GroupID(g.Name), noun: p.source.noun(), name: g.Name, min: g.Min, max: g.Max}
 	}

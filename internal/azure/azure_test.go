@@ -125,12 +125,13 @@ func (w *world) grow(id cluster.GroupID, n int) {
 	w.must(w.SetCapacity(context.Background(), g, g.Capacity+n))
 }
 
-// spent is what the provider asked for since a count, without tokens, metadata and operation polls.
+// spent is what the provider asked for since a count, without tokens, metadata, operation polls and the rare look at autoscale settings.
 func spent(before, after map[string]int) (reads, writes int) {
 	for kind, n := range after {
 		n -= before[kind]
 		switch {
-		case strings.Contains(kind, "metadata"), strings.Contains(kind, "operations"), strings.Contains(kind, "token"):
+		case strings.Contains(kind, "metadata"), strings.Contains(kind, "operations"), strings.Contains(kind, "token"),
+			strings.Contains(kind, "autoscalesettings"), kind == "GET unknown":
 		case strings.HasPrefix(kind, "GET "), strings.HasPrefix(kind, "LIST "):
 			reads += n
 		default:
