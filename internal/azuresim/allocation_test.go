@@ -120,6 +120,12 @@ func TestASinglePlacementGroupHoldsAHundred(t *testing.T) {
 	if body := a.plain(409, http.MethodPatch, path, `{"properties":{"singlePlacementGroup":true}}`); field(t, body, "error", "code") != "PropertyChangeNotAllowed" {
 		t.Errorf("%s", body)
 	}
+	convert := strings.Replace(path, "?", "/convertToSinglePlacementGroup?", 1)
+	a.plain(409, http.MethodPost, convert, `{}`)
+	a.plain(200, http.MethodPatch, path, `{"sku":{"capacity":50}}`)
+	a.advance(2 * time.Minute)
+	a.plain(200, http.MethodPost, convert, `{}`)
+	a.plain(400, http.MethodPatch, path, `{"sku":{"capacity":101}}`)
 }
 
 func TestProtectionShieldsFromActionsOnTheSetAndNotFromDeletesByID(t *testing.T) {

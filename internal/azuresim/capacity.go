@@ -61,3 +61,15 @@ func (s *Server) overprovision(ss *scaleSet, needed []*instance, now time.Time) 
 		i.kill(last.Add(vanish))
 	}
 }
+
+// convert puts a scale set into a single placement group again, which a PATCH
+// cannot.
+func (q *request) convert(ss *scaleSet) answer {
+	if n := len(ss.live(q.now)); n > maxPlaced {
+		return fail(http.StatusConflict, "OperationNotAllowed",
+			"Virtual Machine Scale Set '%s' with capacity %d cannot be converted to a single placement group, which holds %d.", ss.name, n, maxPlaced).answer()
+	}
+	ss.model["properties"] = merge(asMap(ss.model["properties"]), map[string]any{"singlePlacementGroup": true})
+	ss.etag++
+	return answer{status: http.StatusOK}
+}

@@ -123,7 +123,8 @@ func TestAHangingServerAnswersNobodyAndBlocksNobody(t *testing.T) {
 		}
 		done <- err
 	}()
-	for len(a.Requests()) == 0 || a.Requests()[len(a.Requests())-1].Method != "PATCH" { // it has been acted upon
+	patched := func(r azuresim.Request) bool { return r.Method == http.MethodPatch }
+	for !slices.ContainsFunc(a.Requests(), patched) { // it has been acted upon
 		select {
 		case err := <-done:
 			t.Fatalf("it was answered: %v", err)

@@ -115,14 +115,39 @@ func listInstances(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	if q.query.Get("$filter") != "" {
-		return bad("InvalidParameter", "The simulator knows no filters: list all and choose.").target("$filter").answer()
+	wanted, p := q.instanceFilter()
+	if p != nil {
+		return p.answer()
 	}
 	list := []instanceBody{}
 	for _, i := range ss.listed(q.now) {
+		if !wanted(i) {
+			continue
+		}
 		list = append(list, i.wire(q.now, q.expands("instanceView")))
 	}
 	return page(q, list, instanceBody.sortable)
+}
+
+// instanceFilter is what the list of instances is filtered by: one of the two
+// documented filters, or none.
+func (q *request) instanceFilter() (func(*instance) bool, *problem) {
+	filter := q.query.Get("$filter")
+	if filter == "" {
+		return func(*instance) bool { return true }, nil
+	}
+	const latest = "properties/latestModelApplied eq "
+	const power = "startswith(instanceView/statuses/code, 'PowerState') eq true"
+	tight := strings.ReplaceAll(filter, " ", "")
+	switch {
+	case strings.EqualFold(tight, strings.ReplaceAll(power, " ", "")):
+		return func(i *instance) bool { return i.powerState(q.now) != "" }, nil
+	case strings.EqualFold(filter, latest+"true"):
+		return func(i *instance) bool { return i.version == i.set.version }, nil
+	case strings.EqualFold(filter, latest+"false"):
+		return func(i *instance) bool { return i.version != i.set.version }, nil
+	}
+	return nil, bad("InvalidParameter", "The filter '%s' is not supported: use %strue or false, or %s.", filter, latest, power).target("$filter")
 }
 
 func (q *request) expands(what string) bool {
@@ -223,6 +248,9 @@ func postScaleSet(q *request) answer {
 			return bad("InvalidParameter", "Required parameter 'instanceIds' is missing (null).").target("instanceIds").answer()
 		}
 		return q.deleteByID(ss, w.InstanceIDs)
+	}
+	if q.route.verb == "converttosingleplacementgroup" {
+		return q.convert(ss)
 	}
 	if _, ok := powerActions[q.route.verb]; !ok {
 		return fail(http.StatusNotFound, "InvalidResourceType", "The simulator has no action '%s' on a scale set.", q.route.verb).answer()

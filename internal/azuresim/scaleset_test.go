@@ -3,6 +3,7 @@ package azuresim_test
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -200,4 +201,21 @@ func TestEmptyOrAbsentIDsAreRefusedByDeleteAndMeanAllElsewhere(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestInstancesAreListedByTheDocumentedFilters(t *testing.T) {
+	a := newAzure(t)
+	a.agents(2)
+	a.plain(200, http.MethodPatch, setPath+version, `{"sku":{"capacity":3},"properties":{"virtualMachineProfile":{"licenseType":"x"}}}`)
+	for filter, want := range map[string]int{
+		"properties/latestModelApplied eq true":                        1,
+		"properties/latestModelApplied eq false":                       2,
+		"startswith(instanceView/statuses/code, 'PowerState') eq true": 3,
+	} {
+		body := a.plain(200, http.MethodGet, setPath+"/virtualMachines"+version+"&$filter="+url.QueryEscape(filter), "")
+		if got := strings.Count(body, `"instanceId"`); got != want {
+			t.Errorf("%s: %d instances, want %d", filter, got, want)
+		}
+	}
+	a.plain(400, http.MethodGet, setPath+"/virtualMachines"+version+"&$filter=name", "")
 }
