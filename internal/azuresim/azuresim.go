@@ -126,6 +126,8 @@ type Server struct {
 	deployments []*deployment    // sorted by lower-case id
 	principals  []*principal
 	rights      rights
+	skus        []*SKU                // that were added; they come before the built-in ones
+	autoscale   []*autoscaleSetting   // sorted by lower-case id
 	operations  map[string]*operation // by id
 	faults      []*injected
 	injections  int

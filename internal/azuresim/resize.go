@@ -11,6 +11,11 @@ import (
 // of absolute writes. It answers quota, or the operation that was begun.
 func (s *Server) resize(ss *scaleSet, n int, kind string, now time.Time) (*operation, *problem) {
 	live := ss.live(now)
+	if n > len(live) {
+		if p := s.checkSKU(ss.size(), ss.name, ss.subscription, ss.location, ss.zones()); p != nil {
+			return nil, p
+		}
+	}
 	if p := s.checkQuota(ss.demand(n-len(live)), now); p != nil {
 		return nil, p
 	}

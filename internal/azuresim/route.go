@@ -45,7 +45,7 @@ var patterns []pattern
 
 func init() { // handlers look things up in the table themselves
 	patterns = slices.Concat(networkPatterns, scaleSetPatterns, machinePatterns, diskPatterns, availabilityPatterns, locationPatterns, rightsPatterns,
-		managementPatterns, deploymentPatterns)
+		skuPatterns, autoscalePatterns, managementPatterns, deploymentPatterns)
 }
 
 var scaleSetPatterns = []pattern{

@@ -68,7 +68,8 @@ func TestASizeSaysWhatItTakes(t *testing.T) {
 		"Standard_D4as_v5":         {4, "standardDASv5Family", 8},
 		"standard_d2_v3":           {2, "standardDv3Family", 4},
 		"Standard_E64-16s_v3":      {64, "standardESv3Family", 64},
-		"Standard_NC24ads_A100_v4": {24, "standardNCADSv4Family", 48},
+		"Standard_NC24ads_A100_v4": {24, "StandardNCADSA100v4Family", 8}, // as the SKU list says
+		"Standard_NC24ads_H200_v9": {24, "standardNCADSv9Family", 48},
 		"Standard_F8s":             {8, "standardFSFamily", 16},
 		"whatever":                 {},
 	} {

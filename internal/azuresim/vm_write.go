@@ -129,6 +129,9 @@ func (q *request) draftMachine(w machineWrite) (*instance, *problem) {
 			return nil, p
 		}
 	}
+	if p := s.checkSKU(i.size, r.name, i.subscription, i.location, w.Zones); p != nil {
+		return nil, p
+	}
 	return i, s.checkQuota(i.demand(1), q.now)
 }
 
