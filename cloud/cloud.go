@@ -24,10 +24,11 @@ type Provider interface {
 	Group(ctx context.Context, id cluster.GroupID) (*cluster.Group, error)
 
 	// SetCapacity asks for n machines in the group. It only ever grows: n below g.Capacity is an error of kind Invalid and sends
-	// nothing. g is the group as [Provider.Group] read it; when the cloud's version has moved since, the error's kind is Conflict.
+	// nothing. Parked machines are started before new ones are made. g is the group as [Provider.Group] read it; when the cloud's version has moved since, the error's kind is Conflict.
 	SetCapacity(ctx context.Context, g *cluster.Group, n int) error
 
-	// DeleteInstances removes the named machines, and lowers the group's capacity by as many. Each is identified by UID as
+	// DeleteInstances removes the named machines, and lowers the group's capacity by as many. A group may be set to park them instead of
+	// deleting them: see [cluster.Group.Parked]. Each is identified by UID as
 	// well as by id: when a machine of that id is now another one, the error's kind is Conflict and nothing is sent. An empty list is an
 	// error of kind Invalid and sends nothing.
 	DeleteInstances(ctx context.Context, g *cluster.Group, machines []cluster.Machine) error

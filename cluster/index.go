@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"sort"
 	"strings"
 
@@ -11,10 +12,11 @@ import (
 type machineIndex struct {
 	by     map[string][]*Instance
 	owners map[string]GroupID // by what the provider ids of a group's machines begin with, in lower case; "" for a beginning that groups share
+	parked map[string]GroupID // groups of parked machines, by unique id
 }
 
 func newMachineIndex(groups []*Group) machineIndex {
-	ix := machineIndex{map[string][]*Instance{}, map[string]GroupID{}}
+	ix := machineIndex{map[string][]*Instance{}, map[string]GroupID{}, map[string]GroupID{}}
 	add := func(kind, value string, in *Instance) {
 		if value != "" {
 			key := kind + strings.ToLower(value)
@@ -29,21 +31,41 @@ func newMachineIndex(groups []*Group) machineIndex {
 			for _, ip := range in.PrivateIPs {
 				add("ip:", ip, in)
 			}
-			if start := beginning(in.ProviderID); start != "" {
-				if owner, ok := ix.owners[start]; ok && owner != g.ID {
-					ix.owners[start] = ""
-				} else {
-					ix.owners[start] = g.ID
-				}
+			ix.own(g.ID, in)
+		}
+		for _, in := range g.Parked {
+			if in.UID != "" {
+				ix.parked[strings.ToLower(in.UID)] = g.ID
 			}
+			ix.own(g.ID, in)
 		}
 	}
 	return ix
 }
 
-// beginning is a provider id without its last part, in lower case.
+// own says that the beginning of the machine's provider id is one of the group's.
+func (ix machineIndex) own(id GroupID, in *Instance) {
+	start := beginning(in.ProviderID)
+	if start == "" {
+		return
+	}
+	if owner, ok := ix.owners[start]; ok && owner != id {
+		id = ""
+	}
+	ix.owners[start] = id
+}
+
+// parkedAs is the group of the parked machine that the node was by its unique id, "" when there is none. Nothing else tells: names,
+// provider ids and addresses may have passed to another machine.
+func (ix machineIndex) parkedAs(n *corev1.Node) GroupID {
+	uuid := n.Status.NodeInfo.SystemUUID
+	return cmp.Or(ix.parked[strings.ToLower(uuid)], ix.parked[strings.ToLower(swapped(uuid))])
+}
+
+// beginning is a provider id without what tells machines of a group apart, in lower case: a number or a name's last part, such as 7,
+// pool_1f and pool-7. Machines of other groups beside them share no more than the path.
 func beginning(providerID string) string {
-	return strings.ToLower(providerID[:strings.LastIndexByte(providerID, '/')+1])
+	return strings.ToLower(providerID[:strings.LastIndexAny(providerID, "/_-")+1])
 }
 
 // owner is the group whose machines have provider ids such as this one, "" when there is none or more than one.
@@ -64,7 +86,7 @@ func (ix machineIndex) suspects(n *corev1.Node) []*Instance {
 	seen := map[*Instance]bool{}
 	for _, key := range keys {
 		for _, in := range ix.by[strings.ToLower(key)] {
-			if !seen[in] {
+			if !seen[in] && in.MayBe(n) {
 				seen[in] = true
 				found = append(found, in)
 			}

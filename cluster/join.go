@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"sort"
 	"strings"
 	"time"
@@ -28,13 +29,7 @@ func New(at time.Time, objects Objects, groups []*Group) *Snapshot {
 	for _, g := range groups {
 		own := *g
 		own.Read.At, own.Failure = plain(g.Read.At), plainFailure(g.Failure)
-		own.Instances = make([]*Instance, len(g.Instances))
-		for i, in := range g.Instances {
-			copied := *in
-			copied.Node, copied.Created, copied.Failure = "", plain(in.Created), plainFailure(in.Failure)
-			own.Instances[i] = &copied
-		}
-		sort.Slice(own.Instances, func(i, j int) bool { return own.Instances[i].ID < own.Instances[j].ID })
+		own.Instances, own.Parked = plainInstances(g.Instances), plainInstances(g.Parked)
 		s.Groups = append(s.Groups, &own)
 		s.groups[own.ID] = &own
 	}
@@ -49,6 +44,18 @@ func New(at time.Time, objects Objects, groups []*Group) *Snapshot {
 
 // plain is t in UTC without a monotonic reading, so that a snapshot read back from paper compares and subtracts alike.
 func plain(t time.Time) time.Time { return t.UTC().Round(0) }
+
+// plainInstances are copies of machines, not joined to any node, sorted by ID; nil for none.
+func plainInstances(all []*Instance) []*Instance {
+	var out []*Instance
+	for _, in := range all {
+		copied := *in
+		copied.Node, copied.Created, copied.Failure = "", plain(in.Created), plainFailure(in.Failure)
+		out = append(out, &copied)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
+	return out
+}
 
 func plainFailure(f *Failure) *Failure {
 	if f == nil {
@@ -96,7 +103,8 @@ func podLess(a, b *corev1.Pod) bool {
 }
 
 // MayBe says whether the node could be this machine: by the machine's unique id, provider id in any letter case, computer
-// name or private address. Any one of them is enough to make it a suspect (S-12).
+// name or private address. Any one of them is enough to make it a suspect (S-12), but for the address of a node that is older than the
+// machine: addresses are given out again, and a new machine takes over an old node by its name alone.
 func (i *Instance) MayBe(n *corev1.Node) bool {
 	if sameUID(i.UID, n.Status.NodeInfo.SystemUUID) {
 		return true
@@ -106,6 +114,9 @@ func (i *Instance) MayBe(n *corev1.Node) bool {
 	}
 	if i.ComputerName != "" && (strings.EqualFold(i.ComputerName, n.Name) || strings.EqualFold(i.ComputerName, n.Labels[corev1.LabelHostname])) {
 		return true
+	}
+	if i.predates(n) {
+		return false
 	}
 	for _, a := range n.Status.Addresses {
 		if a.Type != corev1.NodeInternalIP {
@@ -120,19 +131,23 @@ func (i *Instance) MayBe(n *corev1.Node) bool {
 	return false
 }
 
-// predates says that the node is of an earlier machine than this one, of the same name or id: it is older, and its unique id is
-// another one. Such a node is no more than a suspect.
+// predates says that the node is of an earlier machine than this one, of the same name, id or address: it is older, and its unique id
+// is another one. Such a node is no more than a suspect.
 func (i *Instance) predates(n *corev1.Node) bool {
 	uuid := n.Status.NodeInfo.SystemUUID
 	return uuid != "" && i.UID != "" && !sameUID(i.UID, uuid) && n.CreationTimestamp.Time.Before(i.Created.Add(-time.Minute))
 }
 
 // joinMachines gives every node the one machine that it could be. Where a node could be several machines, or a machine
-// several nodes, or the node is older than the machine, both stay apart: the node has Suspects and no Instance, and nothing is done to either.
+// several nodes, or the node is older than the machine, both stay apart: the node has Suspects and no Instance, and nothing is done to
+// either. The node that a parked machine left behind is no other machine's, whatever name or address it shares with one: it has neither.
 func (s *Snapshot) joinMachines() {
 	index := newMachineIndex(s.Groups)
 	claims := map[*Instance][]*Node{}
 	for _, n := range s.Nodes {
+		if n.Group = index.parkedAs(n.Object); n.Group != "" {
+			continue
+		}
 		n.Suspects = index.suspects(n.Object)
 		for _, in := range n.Suspects {
 			claims[in] = append(claims[in], n)
@@ -141,10 +156,7 @@ func (s *Snapshot) joinMachines() {
 	for _, n := range s.Nodes {
 		n.Marked, _ = ParseMachine(n.Object.Annotations[MachineAnnotation])
 		if len(n.Suspects) == 0 {
-			n.Group = n.Marked.Group
-			if n.Group == "" {
-				n.Group = index.owner(n.Object.Spec.ProviderID)
-			}
+			n.Group = cmp.Or(n.Marked.Group, n.Group, index.owner(n.Object.Spec.ProviderID))
 			continue
 		}
 		n.Group = n.Suspects[0].Group

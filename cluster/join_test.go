@@ -39,6 +39,16 @@ func TestNodesAreJoinedToTheirMachines(t *testing.T) {
 			[]*cluster.Instance{Machine("1", "n", Born(Start))}, "", 1},
 		"a node of the same name that took over the older object is of this machine": {Node("n", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "vm-1" }),
 			[]*cluster.Instance{Machine("1", "n", Born(Start))}, "1", 0},
+		"an older node of the same address and another unique id is of a machine before": {Node("n", address("10.0.0.4"), func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "vm-old" }),
+			[]*cluster.Instance{Machine("1", "", Born(Start), func(i *cluster.Instance) { i.PrivateIPs = []string{"10.0.0.4"} })}, "", 0},
+		"an older node of the same address that says no unique id is a suspect": {Node("n", address("10.0.0.4")),
+			[]*cluster.Instance{Machine("1", "", Born(Start), func(i *cluster.Instance) { i.PrivateIPs = []string{"10.0.0.4"} })}, "1", 0},
+		"a provider id that k3s made says nothing, the name does": {Node("agents000001", func(n *corev1.Node) { n.Spec.ProviderID = "k3s://agents000001" }),
+			[]*cluster.Instance{Machine("0", "agents000000"), Machine("1", "agents000001")}, "1", 0},
+		"a provider id that k3s made, of another host name, leaves the unique id": {Node("worker", func(n *corev1.Node) { n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = "k3s://worker", "VM-1" }),
+			[]*cluster.Instance{Machine("0", "agents000000"), Machine("1", "agents000001")}, "1", 0},
+		"two machines of one computer name, and nothing else": {Node("agent"), []*cluster.Instance{Machine("0", "agent"), Machine("1", "AGENT")}, "", 2},
+		"two machines of one computer name, and a unique id":  {Node("agent", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "vm-1" }), []*cluster.Instance{Machine("0", "agent"), Machine("1", "agent")}, "", 2},
 		"two machines that it could be": {Node("n", func(n *corev1.Node) { n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = "cloud:///machines/0", "vm-1" }),
 			[]*cluster.Instance{machine("0"), machine("1")}, "", 2},
 	}
@@ -75,6 +85,45 @@ func TestANodeOnTheLadderKeepsItsGroupWhenItsMachineIsGone(t *testing.T) {
 	s := cluster.New(Start, Objects(Node("n", Removing(Start, m))), []*cluster.Group{Group("a", 0, 5)})
 	if n := s.Node("n"); n.Group != "a" || n.Marked != m || n.Instance != nil {
 		t.Errorf("group %q, marked %v, instance %v", n.Group, n.Marked, n.Instance)
+	}
+}
+
+func TestTheNodeOfAParkedMachineIsNoOther(t *testing.T) {
+	uuid := func(s string) func(*corev1.Node) {
+		return func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = s }
+	}
+	address := func(n *corev1.Node) {
+		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.4"}}
+	}
+	ip := func(i *cluster.Instance) { i.PrivateIPs = []string{"10.0.0.4"} }
+	local := time.FixedZone("x", 3600)
+	g := Group("a", 0, 5, Machine("1", "new", ip))
+	g.Parked = []*cluster.Instance{Machine("0", "old", ip, Born(Start.In(local)), func(i *cluster.Instance) { i.State, i.UID = cluster.StateStopped, "parked" })}
+	s := cluster.New(Start, Objects(Node("old", uuid("PARKED"), address), Node("new", uuid("vm-1"), address)), []*cluster.Group{g})
+
+	if n := s.Node("old"); n.Instance != nil || len(n.Suspects) != 0 || n.Group != "a" {
+		t.Errorf("the parked machine's node: instance %v, %d suspects, group %q; want no machine, and its group", n.Instance, len(n.Suspects), n.Group)
+	}
+	if n := s.Node("new"); n.Instance == nil || n.Instance.ID != "1" {
+		t.Errorf("the node of the machine with the same address: instance %v with %d suspects, want machine 1", n.Instance, len(n.Suspects))
+	}
+	parked := s.Group("a").Parked
+	if len(parked) != 1 || parked[0] == g.Parked[0] || parked[0].Created != Start.UTC() || parked[0].Node != "" {
+		t.Errorf("parked are %+v, want a copy in plain time", parked)
+	}
+}
+
+func TestANodeWithoutAMachineBelongsToNoGroupBesideIts(t *testing.T) {
+	const path = "azure:///subscriptions/s/resourceGroups/farm/providers/Microsoft.Compute/virtualMachines/"
+	at := func(id string) func(*cluster.Instance) {
+		return func(i *cluster.Instance) { i.ProviderID = path + id }
+	}
+	groups := []*cluster.Group{Group("flex", 0, 5, Machine("0", "", at("flex_0a1b2c3d"))), Group("pool", 0, 5, Machine("1", "", at("k8s-pool-1234-0")))}
+	for id, want := range map[string]cluster.GroupID{"flex_ffffffff": "flex", "k8s-pool-1234-9": "pool", "server": "", "k8s-master-1234-0": "", "flexible": ""} {
+		n := Node("n", func(n *corev1.Node) { n.Spec.ProviderID = path + id })
+		if got := cluster.New(Start, Objects(n), groups).Nodes[0].Group; got != want {
+			t.Errorf("node of %s belongs to %q, want %q", id, got, want)
+		}
 	}
 }
 

@@ -27,10 +27,7 @@ type Hands interface {
 // with room for three more; it is called once for every promise.
 func Run(t *testing.T, open func(t *testing.T) (cloud.Provider, Hands)) {
 	t.Helper()
-	for _, promise := range []struct {
-		name string
-		hold func(*trial)
-	}{
+	hold(t, open, []promise{
 		{"groups come sorted, complete and with evidence", groupsComeComplete},
 		{"one group is read as all groups are", groupMatchesGroups},
 		{"what is returned belongs to the caller", answersBelongToTheCaller},
@@ -45,7 +42,30 @@ func Run(t *testing.T, open func(t *testing.T) (cloud.Provider, Hands)) {
 		{"deleting nothing is invalid", deletingNothingIsInvalid},
 		{"deleting from another group sends nothing", foreignMachineIsRefused},
 		{"calls may overlap", callsMayOverlap},
-	} {
+	})
+}
+
+// Parking checks what a provider promises of groups whose removals switch machines off. Open is as for [Run], and every group is such a one.
+func Parking(t *testing.T, open func(t *testing.T) (cloud.Provider, Hands)) {
+	t.Helper()
+	hold(t, open, []promise{
+		{"a removed machine is parked and no capacity", removingParks},
+		{"growing starts parked machines before it makes new ones", growingStartsParked},
+		{"a parked machine is not removed again", parkedIsNotRemoved},
+		{"growing to what there is sends nothing, whatever is parked", parkedIsNoGrowth},
+		{"a removal that was accepted shows in the next answer", deletionShowsAtOnce},
+		{"removing nothing is invalid", deletingNothingIsInvalid},
+	})
+}
+
+type promise struct {
+	name string
+	hold func(*trial)
+}
+
+func hold(t *testing.T, open func(t *testing.T) (cloud.Provider, Hands), promises []promise) {
+	t.Helper()
+	for _, promise := range promises {
 		t.Run(promise.name, func(t *testing.T) {
 			p, hands := open(t)
 			promise.hold(&trial{T: t, Provider: p, Hands: hands})

@@ -163,8 +163,10 @@ func (p *Provider) store(g *group, stamp uint64, r *reading, fault *cloud.Error)
 	if fault == nil {
 		g.stamp = stamp
 		fault = g.take(r)
-		if fault == nil && g.reading.whole && !p.deletes(g.id) {
-			g.removed = nil
+		for _, does := range []verb{verbDelete, verbPark, verbStart} {
+			if fault == nil && g.reading.whole && !p.underWay(g.id, does) {
+				g.unmark(does)
+			}
 		}
 	}
 	if fault != nil {

@@ -163,16 +163,32 @@ func (h hands) Settle() {
 }
 
 func TestAzureKeepsTheContractOverHTTP(t *testing.T) {
-	cloudtest.Run(t, func(t *testing.T) (cloud.Provider, cloudtest.Hands) {
-		w := newWorld(t, set("render", 3), set("agents", 4))
-		arm, metadata := httptest.NewServer(w.sim), httptest.NewServer(w.sim.Metadata("server-0"))
-		t.Cleanup(arm.Close)
-		t.Cleanup(metadata.Close)
-		o := w.options("0:10:render", "1:10:agents")
-		o.Transport, o.ResourceManagerEndpoint, o.MetadataEndpoint = nil, arm.URL, metadata.URL
-		w.open(o)
-		return w.Provider, hands{w}
-	})
+	for _, orchestration := range []string{"Uniform", "Flexible"} {
+		t.Run(orchestration, func(t *testing.T) {
+			cloudtest.Run(t, func(t *testing.T) (cloud.Provider, cloudtest.Hands) {
+				return overHTTP(t, orchestration, nil)
+			})
+			cloudtest.Parking(t, func(t *testing.T) (cloud.Provider, cloudtest.Hands) {
+				return overHTTP(t, orchestration, map[string]string{"sluice.dev_removal": "deallocate"})
+			})
+		})
+	}
+}
+
+// overHTTP is a provider of two scale sets that talks to Azure through the loopback interface.
+func overHTTP(t *testing.T, orchestration string, tags map[string]string) (cloud.Provider, cloudtest.Hands) {
+	render, agents := set("render", 3), set("agents", 4)
+	for _, s := range []*azuresim.ScaleSet{&render, &agents} {
+		s.OrchestrationMode, s.Tags = orchestration, tags
+	}
+	w := newWorld(t, render, agents)
+	arm, metadata := httptest.NewServer(w.sim), httptest.NewServer(w.sim.Metadata("server-0"))
+	t.Cleanup(arm.Close)
+	t.Cleanup(metadata.Close)
+	o := w.options("0:10:render", "1:10:agents")
+	o.Transport, o.ResourceManagerEndpoint, o.MetadataEndpoint = nil, arm.URL, metadata.URL
+	w.open(o)
+	return w.Provider, hands{w}
 }
 
 func TestSubscriptionAndResourceGroupComeFromInstanceMetadata(t *testing.T) {

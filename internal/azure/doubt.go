@@ -43,7 +43,7 @@ func (g *group) lacks(r *reading) string {
 	}
 	listed := r.identities()
 	for _, m := range g.good.machines {
-		if !m.leaving() && !listed[m.identity()] && !g.removed[m.uid] {
+		if !m.leaving() && !listed[m.identity()] && g.written[m.uid] != verbDelete {
 			return m.id
 		}
 	}

@@ -87,7 +87,7 @@ func TestAReadIsCompleteOnlyWhenNothingContradictsIt(t *testing.T) {
 					t.Fatalf("read %d: %v", i, err)
 				}
 				if i == 0 && tc.removed != "" {
-					g.remove(strings.Fields(tc.removed))
+					g.mark(verbDelete, []cluster.Machine{{UID: tc.removed}})
 				}
 				var got []string
 				for _, in := range g.view.Instances {
@@ -135,8 +135,8 @@ func TestAnAcceptedDeletionThatNeverHappensIsNotShownForEver(t *testing.T) {
 		return g.view.Instance("b").State
 	}
 	read()
-	g.remove([]string{"B"})
-	p.operations = []*operation{{Operation: Operation{Group: "agents"}, deletes: true}}
+	g.mark(verbDelete, []cluster.Machine{{UID: "B"}})
+	p.operations = []*operation{{Operation: Operation{Group: "agents", Verb: verbDelete}}}
 	for range 3 {
 		if s := read(); s != cluster.StateDeleting {
 			t.Errorf("machine b is %s while the operation is in flight, want deleting", s)

@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 	"github.com/google/go-cmp/cmp"
 
+	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 )
 
@@ -86,5 +87,19 @@ func TestAFlexibleScaleSetNeedsAProfile(t *testing.T) {
 	set.Properties.VirtualMachineProfile = &armcompute.VirtualMachineScaleSetVMProfile{}
 	if m := source.translate(set); m.unfit != "" || m.kind != source.flexible {
 		t.Errorf("unfit %q of kind %T, want it managed as a flexible one", m.unfit, m.kind)
+	}
+}
+
+func TestNoMachineIsNeverReadAsAll(t *testing.T) {
+	wire := &answering{}
+	client, err := armcompute.NewVirtualMachineScaleSetsClient("s", &fake.TokenCredential{}, &arm.ClientOptions{ClientOptions: policy.ClientOptions{Transport: wire}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scaleSets{resourceGroup: "Farm", client: client}
+	for doing, call := range map[string]func(context.Context, string, []string) (*accepted, error){"delete": s.remove, "deallocate": s.park, "start": s.start} {
+		if _, err := call(context.Background(), "agents", nil); cloud.KindOf(err) != cloud.Invalid || wire.last != nil {
+			t.Errorf("%s of no machine: error %v, sent %v; want it refused and nothing sent", doing, err, wire.last)
+		}
 	}
 }

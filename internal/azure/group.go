@@ -3,6 +3,7 @@ package azure
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -36,9 +37,12 @@ type group struct {
 	blameID  map[string]*cluster.Failure
 	blameUID map[string]*cluster.Failure
 
-	// removed are the machines, by UID, whose deletion Azure accepted: they are shown as being deleted, and may be missing, from the
-	// acceptance to the first complete read after the operation's end. It is empty once the operation has failed or is not followed.
-	removed map[string]bool
+	// written are the machines, by UID, that Azure accepted to delete, switch off or start: they are shown so, and deleted ones may be
+	// missing, from the acceptance to the first complete read after the operation's end. It is empty once the operation has failed or is
+	// not followed.
+	written map[string]verb
+
+	unstarted map[string]time.Time // machines that could not be started, by UID, and when that was tried
 }
 
 // due says what of a group must be read again.
@@ -61,7 +65,7 @@ func key(name string) string { return strings.ToLower(name) }
 func (g *group) take(r *reading) *cloud.Error {
 	r.whole, r.doubt = false, nil
 	blame := g.attribute(r)
-	view, err := r.view(g.id, blame, g.removed)
+	view, err := r.view(g.id, blame, g.written)
 	if err != nil {
 		return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unreadable, Message: fmt.Sprintf("read %s: %v", g, err)}
 	}
@@ -78,7 +82,7 @@ func (g *group) take(r *reading) *cloud.Error {
 		if g.good != nil {
 			r = &reading{model: r.model, machines: g.good.machines, at: g.good.at, doubt: doubt}
 			blame, blameID = g.blameUID, g.blameID
-			if view, err = r.view(g.id, blame, g.removed); err != nil {
+			if view, err = r.view(g.id, blame, g.written); err != nil {
 				return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unreadable, Message: fmt.Sprintf("read %s: %v", g, err)}
 			}
 		}
@@ -115,27 +119,40 @@ func (g *group) moving() bool {
 	})
 }
 
-// remove shows the machines as being deleted, since Azure has accepted that, and has the group read once for what it says itself.
-func (g *group) remove(uids []string) {
-	if g.removed == nil {
-		g.removed = map[string]bool{}
+// mark shows the machines as Azure has accepted to change them. Those that go have the group read once for what it says itself.
+func (g *group) mark(does verb, named []cluster.Machine) {
+	if g.written == nil {
+		g.written = map[string]verb{}
 	}
-	for _, uid := range uids {
-		g.removed[strings.ToLower(uid)] = true
+	for _, m := range named {
+		g.written[strings.ToLower(m.UID)] = does
 	}
-	g.due = all
+	if does != verbStart {
+		g.due = all
+	}
 	if g.reading == nil {
 		return
 	}
-	if view, err := g.reading.view(g.id, g.blameUID, g.removed); err == nil {
+	if view, err := g.reading.view(g.id, g.blameUID, g.written); err == nil {
 		g.view = view
 	}
 }
 
-// unseen says whether the last read lists a machine whose deletion was accepted as if it were to stay.
+// unmark forgets what was accepted of such a kind.
+func (g *group) unmark(does verb) {
+	maps.DeleteFunc(g.written, func(_ string, w verb) bool { return w == does })
+}
+
+// unseen says whether the last read lists a machine that Azure accepted to remove as if it were to stay.
 func (g *group) unseen() bool {
 	return g.reading != nil && slices.ContainsFunc(g.reading.machines, func(m *machine) bool {
-		return g.removed[m.uid] && !m.leaving()
+		switch g.written[m.uid] {
+		case verbDelete:
+			return !m.leaving()
+		case verbPark:
+			return !m.off()
+		}
+		return false
 	})
 }
 
@@ -177,7 +194,7 @@ func (g *group) confirm(answered *model) bool {
 	m.version = cmp.Or(answered.version, m.version)
 	m.provisioning = cmp.Or(answered.provisioning, m.provisioning)
 	r := g.reading.under(&m)
-	view, err := r.view(g.id, g.blameUID, g.removed)
+	view, err := r.view(g.id, g.blameUID, g.written)
 	if err != nil {
 		return false
 	}
@@ -195,7 +212,7 @@ func (r *reading) under(m *model) *reading {
 // settle marks the believed model as at rest: an operation that asked for this capacity has succeeded. It is false when the belief is
 // another, so that the model must be read.
 func (g *group) settle(capacity int) bool {
-	if g.view == nil || g.view.Capacity != capacity || g.reading.model.provisioning == "" {
+	if g.reading == nil || g.reading.model.capacity != capacity || g.reading.model.provisioning == "" {
 		return false
 	}
 	m := *g.reading.model
@@ -209,7 +226,7 @@ func (g *group) answer() *cluster.Group {
 	out := &cluster.Group{ID: g.id, Capacity: -1}
 	if g.view != nil {
 		*out = *g.view
-		out.Instances = slices.Clone(g.view.Instances)
+		out.Instances, out.Parked = slices.Clone(g.view.Instances), slices.Clone(g.view.Parked)
 	}
 	out.Min, out.Max, out.Failure = g.min, g.max, g.failure
 	if g.problem != "" {

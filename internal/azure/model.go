@@ -23,6 +23,7 @@ type model struct {
 	zones    []string // that machines are spread over, such as "1"; empty for none
 	tags     map[string]string
 	spot     bool   // of spot or low priority
+	parks    bool   // a removal switches its machines off instead of deleting them
 	windows  bool   // its machines run Windows
 	osDiskGB int    // of the disk a machine starts from; 0 when Azure does not say
 	unfit    string // why sluice does not manage such a group, with the remedy; "" when it does
@@ -39,6 +40,11 @@ type machine struct {
 	state        cluster.State
 	power        string           // such as "running" or "deallocated"; "" when Azure does not say
 	failure      *cluster.Failure // for StateFailed; At is zero when Azure does not say when
+}
+
+// off says whether the machine has given its processor back, or is about to: it keeps its disks and its id.
+func (m *machine) off() bool {
+	return !m.leaving() && (m.power == "deallocated" || m.power == "deallocating")
 }
 
 // leaving says whether Azure is deleting the machine.
@@ -68,7 +74,11 @@ type kind interface {
 	grow(ctx context.Context, name, version string, n int) (*accepted, error)
 	// remove deletes the machines by id, at most [kind.atOnce] of them; the group's capacity falls by as many.
 	remove(ctx context.Context, name string, ids []string) (*accepted, error)
-	// atOnce is how many machines one request removes.
+	// park switches the machines off by id, and gives their processors back; start switches them on again. Neither changes the number of
+	// machines that Azure wants. An empty list is an error: Azure reads it as all machines.
+	park(ctx context.Context, name string, ids []string) (*accepted, error)
+	start(ctx context.Context, name string, ids []string) (*accepted, error)
+	// atOnce is how many machines one request removes, switches off or starts.
 	atOnce() int
 }
 
@@ -78,6 +88,8 @@ type verb string
 const (
 	verbGrow   verb = "grow"
 	verbDelete verb = "delete"
+	verbPark   verb = "deallocate"
+	verbStart  verb = "start"
 )
 
 // poller follows a long-running operation.

@@ -23,27 +23,29 @@ const (
 
 // Operation is an accepted write that Azure has not finished.
 type Operation struct {
-	Group    cluster.GroupID `json:"group"`
-	Verb     verb            `json:"verb"`
-	Action   string          `json:"action"`             // such as "resize agents to 5"
-	Capacity int             `json:"capacity,omitempty"` // that a growth asked for; 0 for a deletion
-	Machines int             `json:"machines"`           // that it is to make or to delete
-	UIDs     []string        `json:"uids,omitempty"`     // of the machines that a deletion named
-	Accepted time.Time       `json:"accepted"`           // UTC
-	Token    string          `json:"token"`              // resumes the watch after a restart: the SDK's resume token; "" when it cannot be resumed
+	Group    cluster.GroupID   `json:"group"`
+	Verb     verb              `json:"verb"`
+	Action   string            `json:"action"`             // such as "resize agents to 5"
+	Capacity int               `json:"capacity,omitempty"` // that a growth asked of Azure; 0 for what names machines
+	Machines int               `json:"machines"`           // that it is to make, delete, switch off or start
+	Named    []cluster.Machine `json:"named,omitempty"`    // machines that it deletes, switches off or starts
+	Accepted time.Time         `json:"accepted"`           // UTC
+	Token    string            `json:"token"`              // resumes the watch after a restart: the SDK's resume token; "" when it cannot be resumed
 }
 
 // operation is an Operation while it is watched. Only the holder of Provider.refreshing polls it.
 type operation struct {
 	Operation
-	deletes bool
-	done    bool // Azure says that it succeeded
-	poller  poller
+	done   bool // Azure says that it succeeded
+	poller poller
 	// result is the outcome of a finished operation that does not say it itself.
 	result func(context.Context) error
 	next   time.Time // not polled before
 	polled bool      // at least once
 }
+
+// removes says whether the operation takes machines away.
+func (o *operation) removes() bool { return o.Verb == verbDelete || o.Verb == verbPark }
 
 // watch begins to follow an accepted write. Provider.mu is held.
 func (p *Provider) watch(o *operation, a *accepted) {
@@ -128,8 +130,8 @@ func (p *Provider) pollOperations(ctx context.Context) {
 		if g.due == nothing {
 			g.due = all
 		}
-		if o.deletes && !o.done {
-			g.removed = nil // the read that follows tells which of them stay
+		if !o.done {
+			g.unmark(o.Verb) // the read that follows tells what they are
 		}
 	}
 	p.operations = left
@@ -159,7 +161,7 @@ func (p *Provider) progress(o *operation, resp *http.Response) {
 	o.next = p.now().Add(max(pollEvery, retryAfter(resp, p.now(), 0)))
 	if g := p.groups[key(string(o.Group))]; g != nil && !o.polled {
 		switch {
-		case !o.deletes:
+		case !o.removes():
 			g.due = max(g.due, machines)
 		case g.unseen():
 			g.due = all
@@ -184,9 +186,9 @@ func (p *Provider) finish(ctx context.Context, o *operation, last *http.Response
 	g.due = all
 	if err == nil {
 		o.done = true
-		if !o.deletes {
+		if !o.removes() {
 			g.failure = nil
-			if g.settle(o.Capacity) {
+			if o.Verb == verbStart || g.settle(o.Capacity) {
 				g.due = machines
 			}
 		}
@@ -210,6 +212,7 @@ func (p *Provider) finish(ctx context.Context, o *operation, last *http.Response
 	about := g.subject()
 	g.failure = worst.failure(at, status, "OperationFailed", about, o.Machines)
 	g.failure.Message = o.Action + ": " + g.failure.Message
+	g.refuseStart(o, told, at)
 	g.blameID = map[string]*cluster.Failure{}
 	for _, l := range told.leaves() {
 		if l.Target != "" {

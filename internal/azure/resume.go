@@ -72,10 +72,10 @@ func (p *Provider) follow(ctx context.Context, g *group, o Operation) error {
 	if err != nil {
 		return err
 	}
-	resumed := &operation{Operation: o, deletes: o.Verb == verbDelete, poller: a.poller, result: a.result, next: p.now(), polled: true}
+	resumed := &operation{Operation: o, poller: a.poller, result: a.result, next: p.now(), polled: true}
 	p.operations = append(p.operations, resumed)
-	if resumed.deletes {
-		g.remove(o.UIDs)
+	if len(o.Named) > 0 {
+		g.mark(o.Verb, o.Named)
 	}
 	return nil
 }

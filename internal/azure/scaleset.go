@@ -9,6 +9,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+
+	"sluice.dev/sluice/cloud"
 )
 
 // scaleSets is the source of node groups that are scale sets of one resource group. It carries what the kinds of them share.
@@ -79,6 +81,7 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 	for name, value := range set.Tags {
 		m.tags[name] = val(value)
 	}
+	m.readRemoval(s.noun())
 	p := set.Properties
 	if p == nil {
 		return m
@@ -122,6 +125,9 @@ func (s *scaleSets) grow(ctx context.Context, name, version string, n int) (*acc
 
 // remove names the machines to Azure, which lowers the capacity by as many itself (S-10).
 func (s *scaleSets) remove(ctx context.Context, name string, ids []string) (*accepted, error) {
+	if len(ids) == 0 {
+		return nil, errAll
+	}
 	var resp *http.Response
 	poller, err := s.client.BeginDeleteInstances(policy.WithCaptureResponse(ctx, &resp), s.resourceGroup, name,
 		armcompute.VirtualMachineScaleSetVMInstanceRequiredIDs{InstanceIDs: pointers(ids)}, nil)
@@ -147,9 +153,51 @@ func (s *scaleSets) resume(ctx context.Context, name string, v verb, token strin
 			return nil, err
 		}
 		return accept(v, poller, nil), nil
+	case verbPark:
+		poller, err := s.client.BeginDeallocate(ctx, s.resourceGroup, name, &armcompute.VirtualMachineScaleSetsClientBeginDeallocateOptions{ResumeToken: token})
+		if err != nil {
+			return nil, err
+		}
+		return accept(v, poller, nil), nil
+	case verbStart:
+		poller, err := s.client.BeginStart(ctx, s.resourceGroup, name, &armcompute.VirtualMachineScaleSetsClientBeginStartOptions{ResumeToken: token})
+		if err != nil {
+			return nil, err
+		}
+		return accept(v, poller, nil), nil
 	}
 	return nil, unresumable(v)
 }
+
+// park deallocates the machines.
+func (s *scaleSets) park(ctx context.Context, name string, ids []string) (*accepted, error) {
+	if len(ids) == 0 {
+		return nil, errAll
+	}
+	var resp *http.Response
+	poller, err := s.client.BeginDeallocate(policy.WithCaptureResponse(ctx, &resp), s.resourceGroup, name,
+		&armcompute.VirtualMachineScaleSetsClientBeginDeallocateOptions{VMInstanceIDs: &armcompute.VirtualMachineScaleSetVMInstanceIDs{InstanceIDs: pointers(ids)}})
+	if err != nil {
+		return nil, err
+	}
+	return accept(verbPark, poller, resp), nil
+}
+
+func (s *scaleSets) start(ctx context.Context, name string, ids []string) (*accepted, error) {
+	if len(ids) == 0 {
+		return nil, errAll
+	}
+	var resp *http.Response
+	poller, err := s.client.BeginStart(policy.WithCaptureResponse(ctx, &resp), s.resourceGroup, name,
+		&armcompute.VirtualMachineScaleSetsClientBeginStartOptions{VMInstanceIDs: &armcompute.VirtualMachineScaleSetVMInstanceIDs{InstanceIDs: pointers(ids)}})
+	if err != nil {
+		return nil, err
+	}
+	return accept(verbStart, poller, resp), nil
+}
+
+// errAll keeps a list without ids from Azure.
+var errAll error = &cloud.Error{Kind: cloud.Invalid, Code: "NoMachineNamed", Message: "no machine is named, which Azure reads as all"}
 
 // modelIn is the scale set in an answer, nil when it tells none.
 func (s *scaleSets) modelIn(resp *http.Response) *model {

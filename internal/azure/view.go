@@ -1,9 +1,9 @@
 package azure
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -21,8 +21,8 @@ type reading struct {
 }
 
 // view is the reading as the contract wants it: Read.At is when the machines shown were listed, Read.Version is the model's.
-// The machines in removed, by UID, are shown as being deleted. What is wrong with a group of operations is added by the caller.
-func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure, removed map[string]bool) (*cluster.Group, error) {
+// Written is what Azure accepted to do to machines, by UID. What is wrong with a group of operations is added by the caller.
+func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure, written map[string]verb) (*cluster.Group, error) {
 	g := &cluster.Group{
 		ID: id, Capacity: r.model.capacity, Size: r.model.size, Problem: r.model.unfit,
 		Read: cluster.Read{At: r.at, Complete: r.whole, Version: r.model.version},
@@ -46,12 +46,14 @@ func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure, re
 		if f := blame[in.UID]; f != nil && in.State == cluster.StateFailed {
 			in.Failure = f
 		}
-		if removed[in.UID] {
-			in.State, in.Failure = cluster.StateDeleting, nil
-		}
-		g.Instances = append(g.Instances, in)
+		r.place(g, in, m, written[in.UID])
 	}
-	sort.Slice(g.Instances, func(i, j int) bool { return g.Instances[i].ID < g.Instances[j].ID })
+	for _, list := range [][]*cluster.Instance{g.Instances, g.Parked} {
+		slices.SortFunc(list, func(a, b *cluster.Instance) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	if r.model.capacity < 0 || g.Capacity < 0 {
+		g.Capacity = -1 // not said, or less than the machines that are parked
+	}
 	if g.Template = template(r.model, g.Instances); g.Template == nil {
 		g.Remedy = fmt.Sprintf("tag the scale set with %scpu and %smemory", resourceTag, resourceTag)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -12,8 +13,8 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// SetCapacity sends the capacity and nothing else (S-04), on condition that the group is still as g saw it. Any n that is not above
-// g.Capacity is refused here.
+// SetCapacity asks for n machines in the group. It starts parked ones, and for the rest sends the capacity and nothing else (S-04), on
+// condition that the group is still as g saw it. Any n that is not above g.Capacity is refused here.
 func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) error {
 	doing := fmt.Sprintf("resize %s to %d", g.ID, n)
 	switch {
@@ -28,21 +29,74 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	if fault != nil {
 		return fault
 	}
-	a, err := kind.grow(ctx, own.name, g.Read.Version, n)
+	ids, wanted, fault := p.divide(own, g, n, kind.atOnce(), doing)
+	if fault != nil {
+		return fault
+	}
+	// The conditional request goes first: when it loses a race, nothing was started either.
+	if made := n - g.Capacity - len(ids); made > 0 {
+		a, err := kind.grow(ctx, own.name, g.Read.Version, wanted)
+		if err != nil {
+			return p.refusedGrowth(own, doing, made, err)
+		}
+		p.mu.Lock()
+		own.stamp = p.stamp()
+		if !own.confirm(a.model) {
+			own.due = all
+		}
+		p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Capacity: wanted, Machines: made}}, a)
+		p.mu.Unlock()
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	named := machinesNamed(g.Parked, ids)
+	doing = fmt.Sprintf("start %d parked machines of %s", len(ids), g.ID)
+	a, err := kind.start(ctx, own.name, ids)
 	if err != nil {
-		return p.refusedGrowth(own, doing, n-g.Capacity, err)
+		return p.refusedGrowth(own, doing, len(ids), err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	own.stamp = p.stamp()
-	if !own.confirm(a.model) {
-		own.due = all
-	}
-	p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Capacity: n, Machines: n - g.Capacity}}, a)
+	p.accepted(own, doing, named, a)
 	return nil
 }
 
-// DeleteInstances names the machines to Azure. One such operation is in flight for a group at a time, of as many machines as its kind
+// divide says which parked machines a growth to n starts, and the capacity that Azure is asked for: it counts parked machines too. A
+// parked machine of which the last start was refused counts as not there.
+func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing string) (ids []string, wanted int, _ *cloud.Error) {
+	if len(g.Parked) == 0 {
+		return nil, n, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if own.view == nil || own.view.Capacity != g.Capacity || own.view.Read.Version != g.Read.Version {
+		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "ReadAgain", Message: doing + ": the group was read or written to meanwhile"}
+	}
+	ids = own.startable(g, min(n-g.Capacity, most), p.now())
+	return ids, own.reading.model.capacity + n - g.Capacity - len(ids), nil
+}
+
+// accepted shows what Azure has accepted to do to machines, and follows it.
+func (p *Provider) accepted(own *group, doing string, named []cluster.Machine, a *accepted) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	own.stamp = p.stamp()
+	own.mark(a.verb, named)
+	p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(named), Named: named}}, a)
+}
+
+// machinesNamed are the instances with these ids.
+func machinesNamed(all []*cluster.Instance, ids []string) []cluster.Machine {
+	var named []cluster.Machine
+	for _, in := range all {
+		if slices.Contains(ids, string(in.ID)) {
+			named = append(named, in.Machine())
+		}
+	}
+	return named
+}
+
+// DeleteInstances names the machines to Azure, which deletes them, or switches them off in a group that says so: all but those that
+// failed, which nobody wants to start again. One such operation is in flight for a group at a time, of as many machines as its kind
 // removes at once: a longer list is sent in part and answered with a Conflict that says so.
 func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victims []cluster.Machine) error {
 	doing := fmt.Sprintf("delete %d machines of %s", len(victims), g.ID)
@@ -57,28 +111,38 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 	if p.busyDeleting(own.id) {
 		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "DeletionUnderWay", Message: doing + ": another deletion in the group is under way"}
 	}
-	rest := 0
-	if most := kind.atOnce(); len(ids) > most {
-		ids, rest = ids[:most], len(ids)-most
-		doing = fmt.Sprintf("delete %d machines of %s", len(ids), g.ID)
+	named := len(ids)
+	does, ids := p.alike(own, g, ids, kind.atOnce())
+	word, send := "delete", kind.remove
+	if does == verbPark {
+		word, send = "deallocate", kind.park
 	}
-	uids := make([]string, len(ids))
-	for i, id := range ids {
-		uids[i] = g.Instance(cluster.InstanceID(id)).UID
-	}
-	a, err := kind.remove(ctx, own.name, ids)
+	doing = fmt.Sprintf("%s %d machines of %s", word, len(ids), g.ID)
+	a, err := send(ctx, own.name, ids)
 	if err != nil {
 		return p.refused(own, doing, err)
 	}
-	p.mu.Lock()
-	own.stamp = p.stamp()
-	own.remove(uids)
-	p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(ids), UIDs: uids}, deletes: true}, a)
-	p.mu.Unlock()
-	if rest > 0 {
+	p.accepted(own, doing, machinesNamed(g.Instances, ids), a)
+	if rest := named - len(ids); rest > 0 {
 		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "DeletionUnderWay", Message: fmt.Sprintf("%s: accepted; the other %d wait until they are gone", doing, rest)}
 	}
 	return nil
+}
+
+// alike are the first of the machines that one request removes, and how.
+func (p *Provider) alike(own *group, g *cluster.Group, ids []string, most int) (verb, []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	does := verbDelete
+	if own.reading.model.parks {
+		kept := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+			return g.Instance(cluster.InstanceID(id)).State == cluster.StateFailed
+		})
+		if len(kept) > 0 {
+			does, ids = verbPark, kept
+		}
+	}
+	return does, ids[:min(len(ids), most)]
 }
 
 // verify finds each machine, by id and UID, among those that g saw, and returns the ids without repetition.
@@ -132,14 +196,14 @@ func (p *Provider) busyDeleting(id cluster.GroupID) bool {
 	return p.deletes(id)
 }
 
-// deletes says whether a deletion in the group is in flight. Provider.mu is held.
+// deletes says whether machines of the group are being removed. Provider.mu is held.
 func (p *Provider) deletes(id cluster.GroupID) bool {
-	for _, o := range p.operations {
-		if o.Group == id && o.deletes {
-			return true
-		}
-	}
-	return false
+	return p.underWay(id, verbDelete) || p.underWay(id, verbPark)
+}
+
+// underWay says whether an operation that does this to machines of the group is in flight. Provider.mu is held.
+func (p *Provider) underWay(id cluster.GroupID, does verb) bool {
+	return slices.ContainsFunc(p.operations, func(o *operation) bool { return o.Group == id && o.Verb == does })
 }
 
 // refusedGrowth is a growth by so many machines that was not accepted: of a quota it says how many would be.

@@ -1,0 +1,104 @@
+package azure
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// A group may say that a removal switches its machines off instead of deleting them: starting one again is faster than making one, and
+// its disks keep what was pulled and cached. Azure counts such a machine as capacity and bills its disks; the group that sluice shows has
+// it among the parked ones and in no number. A growth starts parked machines before it makes new ones.
+
+// removalTag says what a removal does to the machines of a group: "delete", which is also meant without the tag, or "deallocate".
+const removalTag = "sluice.dev_removal"
+
+// startAgain is how long a machine that could not be started is passed over by growth.
+const startAgain = 30 * time.Minute
+
+// readRemoval takes in what the group's tag says of removals. A word that is neither might have been meant to keep machines.
+func (m *model) readRemoval(noun string) {
+	switch word := m.tags[removalTag]; word {
+	case "", "delete":
+	case "deallocate":
+		m.parks = true
+	default:
+		m.unfit = fmt.Sprintf("%s %q has tag %s=%s: it must be delete or deallocate", noun, m.name, removalTag, word)
+	}
+}
+
+// parked says whether the machine is switched off by a removal, or about to be.
+func (r *reading) parked(m *machine, written map[string]verb) bool {
+	if !r.model.parks || m.leaving() {
+		return false
+	}
+	switch written[m.uid] {
+	case verbPark:
+		return true
+	case verbStart:
+		return false
+	}
+	return m.off()
+}
+
+// place puts an instance where the group shows it, in the state that it is to have there: machines that are switched off apart.
+func (r *reading) place(g *cluster.Group, in *cluster.Instance, m *machine, done verb) {
+	parked := r.parked(m, map[string]verb{m.uid: done})
+	if parked {
+		g.Capacity--
+	}
+	switch {
+	case done == verbDelete, parked && (done == verbPark || m.power == "deallocating"):
+		in.State, in.Failure = cluster.StateDeleting, nil
+	case done == verbStart && m.off():
+		in.State, in.Failure = cluster.StateCreating, nil
+	case parked:
+		in.State, in.Failure = cluster.StateStopped, nil
+		g.Parked = append(g.Parked, in)
+		return
+	}
+	g.Instances = append(g.Instances, in)
+}
+
+// startable are the ids of at most so many parked machines that g shows, that are parked still, and whose last start was not refused a
+// moment ago. Provider.mu is held.
+func (own *group) startable(g *cluster.Group, most int, now time.Time) []string {
+	var ids []string
+	for _, in := range g.Parked {
+		if len(ids) == most {
+			break
+		}
+		if refused, ok := own.unstarted[in.UID]; ok && now.Sub(refused) < startAgain {
+			continue
+		}
+		for _, known := range own.view.Parked {
+			if known.ID == in.ID && known.UID == in.UID {
+				ids = append(ids, string(in.ID))
+			}
+		}
+	}
+	return ids
+}
+
+// refuseStart remembers machines that an operation did not start: those that its answer names, or all of them when it names none.
+func (own *group) refuseStart(o *operation, told answer, now time.Time) {
+	if o.Verb != verbStart {
+		return
+	}
+	named := map[string]bool{}
+	for _, l := range told.leaves() {
+		if l.Target != "" {
+			named[strings.ToLower(l.Target)] = true
+		}
+	}
+	if own.unstarted == nil {
+		own.unstarted = map[string]time.Time{}
+	}
+	for _, m := range o.Named {
+		if len(named) == 0 || named[strings.ToLower(string(m.ID))] {
+			own.unstarted[m.UID] = now
+		}
+	}
+}
