@@ -34,30 +34,13 @@ type Provider struct {
 	earlier    []Operation       // of an earlier process, not followed yet
 	stamps     uint64            // of questions asked so far: facts are ordered by when they were asked for
 	listed     time.Time         // when the scale sets were last listed
+	lists      int               // how often they were
 	listAgain  time.Time         // after a failed list: no other before
 	listFault  error             // of the last list, nil when it was good
 	warned     map[string]string // what was said of discovered scale sets that are left out, by key
 }
 
 var _ cloud.Provider = (*Provider)(nil)
-
-// While operations are in flight reads serve longer, so that a burst of growth keeps within a dozen reads. Nothing is written from
-// such a read: [Provider.Group] is the evidence for that.
-const (
-	// busyFactor is how many times longer for the operation's own group: its progress is followed more closely than any list could,
-	// and the group is read when it has begun and when it ends.
-	busyFactor = 6
-	// besideFactor is how many times longer for the other groups.
-	besideFactor = 2
-)
-
-// A group that was seen moving while no operation of ours tells of its end (after a restart, or when another hand did it) is read more
-// often than a quiet one: at most four times a minute, and no more than a quiet one once nothing has changed for movingFor, so that a
-// machine that is for ever being created costs nothing more.
-const (
-	movingEvery = 15 * time.Second
-	movingFor   = 5 * time.Minute
-)
 
 // New makes a Provider. It asks instance metadata for the subscription and the resource group when Options leave them out, the Resource
 // Manager of a custom cloud for its endpoints when the configuration says so, and nothing else; identity and groups are tried by the

@@ -27,6 +27,7 @@ type group struct {
 	doubts  int              // how many reads in a row decisions could not rest on
 	moved   time.Time        // when a read last showed other machines, states or capacity than the one before
 	asked   time.Time        // when a read last had a result
+	checked time.Time        // when a list last showed that the model is still the one of the reading
 	resting time.Time        // after a failed read: no other before
 	due     due              // what must be read again before the cache's time is over
 	stamp   uint64           // of the youngest fact; answers to older questions are dropped
@@ -173,9 +174,14 @@ func (g *group) attribute(r *reading) map[string]*cluster.Failure {
 // retryEvery is how soon after a failed read the next is tried, unless Azure asked for more.
 const retryEvery = 10 * time.Second
 
+// patience is how old a read may become while sluice's own economy delays the next, before that is the group's problem.
+const patience = 5 * time.Minute
+
 // refuse records why a read failed. Answers that will not change by themselves are sought again when the cache's time is over.
 func (g *group) refuse(e *cloud.Error, now time.Time) {
-	g.problem = e.Message
+	if e.Code != shareSpent || now.Sub(g.looked()) >= patience {
+		g.problem = e.Message
+	}
 	g.resting = now.Add(max(retryEvery, e.RetryAfter))
 	switch e.Kind {
 	case cloud.NotFound, cloud.Unauthorized, cloud.Invalid:

@@ -13,35 +13,14 @@ import (
 // parallelReads bounds the requests in flight, so that one slow scale set does not hold up the others (S-30).
 const parallelReads = 5
 
-// ttl is how long a read of the group serves: not long when decisions cannot rest on it, nor when it shows a movement that no
-// operation of ours tells the end of. Provider.mu is held.
-func (p *Provider) ttl(g *group) time.Duration {
-	switch {
-	case g.doubts > 0:
-		return g.pace(p.options.CacheTTL)
-	case p.busy(g.id):
-		return busyFactor * p.options.CacheTTL
-	case g.moving() && g.asked.Sub(g.moved) < movingFor:
-		return min(movingEvery, p.options.CacheTTL)
-	case len(p.operations) > 0:
-		return besideFactor * p.options.CacheTTL
-	}
-	return p.options.CacheTTL
-}
-
-// stale says whether the group's last read has served its time. Provider.mu is held.
-func (p *Provider) stale(g *group, now time.Time) bool {
-	return !now.Before(g.resting) && now.Sub(g.asked) >= p.ttl(g)
-}
-
 // job is one group to read.
 type job struct {
 	group *group
 	model *model // nil: it is asked for
 }
 
-// refresh reads what is due: scale sets whose read has served its time with one list for all of them, those that an operation changed
-// one by one, and then the machines of each.
+// refresh reads what is due: the models of all groups with one list when a calm one is stale, those that an operation changed or that are
+// restless one by one, and then the machines of each.
 func (p *Provider) refresh(ctx context.Context) {
 	p.mu.Lock()
 	stamp, wanted := p.stamp(), p.listWanted()
@@ -71,21 +50,30 @@ func (p *Provider) refresh(ctx context.Context) {
 	work.Wait()
 }
 
-// listWanted says whether the scale sets must be listed. Provider.mu is held.
+// listWanted says whether the models must be listed: for a calm group that is stale, for two restless ones, which cost as much one by one,
+// or for discovery. Provider.mu is held.
 func (p *Provider) listWanted() bool {
 	now := p.now()
 	if now.Before(p.listAgain) {
 		return false
 	}
+	restless := 0
 	for _, g := range p.groups {
-		if p.stale(g, now) {
+		switch {
+		case !p.stale(g, now):
+		case !p.restless(g):
 			return true
+		default:
+			restless++
 		}
+	}
+	if restless > 1 {
+		return true
 	}
 	if len(p.options.Discovery) == 0 {
 		return false
 	}
-	ttl := p.options.CacheTTL
+	ttl := p.options.period()
 	if len(p.operations) > 0 {
 		ttl *= busyFactor
 	}
@@ -101,31 +89,57 @@ func (p *Provider) plan(listed bool, found []*model, fault *cloud.Error) []job {
 	for _, m := range found {
 		models[key(m.name)] = m
 	}
-	known := listed && fault == nil
+	known, beat := listed && fault == nil, p.beat(now)
 	switch {
 	case fault != nil:
 		p.listFault, p.listAgain = fault, now.Add(max(retryEvery, fault.RetryAfter))
+		if fault.Code == shareSpent {
+			p.listFault = nil // a pause of our own
+		}
 	case listed:
 		p.listFault, p.listed = nil, now
+		p.lists++
 		p.discover(found)
 	}
 	var jobs []job
 	for k, g := range p.groups {
 		m := models[k]
-		switch stale := p.stale(g, now); {
-		case stale && fault != nil:
+		stale := p.stale(g, now)
+		looks := stale || known && beat && p.joins(g, now)
+		switch {
+		case stale && fault != nil && fault.Kind != cloud.Throttled:
 			g.refuse(fault, now)
-		case stale && !known, !stale && (g.due == nothing || now.Before(g.resting)):
+		case !looks && (g.due == nothing || now.Before(g.resting)):
 			// not its turn
+		case stale && !known && !p.restless(g) && !p.listShut(now):
+			// its turn comes with the next list
 		case known && m == nil:
 			g.refuse(p.missing(g.id, g.name), now)
-		case !stale && g.due == machines && g.reading != nil && g.reading.whole:
+		case looks && known && p.unmoved(g, m, now):
+			g.checked = now
+		case !looks && g.due == machines && g.reading != nil && g.reading.whole:
 			jobs = append(jobs, job{g, g.reading.model})
 		default:
 			jobs = append(jobs, job{g, m})
 		}
 	}
 	return jobs
+}
+
+// beat says whether a calm group is stale, so that a list is made for all. Provider.mu is held.
+func (p *Provider) beat(now time.Time) bool {
+	for _, g := range p.groups {
+		if p.stale(g, now) && !p.restless(g) {
+			return true
+		}
+	}
+	return false
+}
+
+// listShut says whether lists, and only they, are to rest now because too many were made: models are then asked for one by one.
+// Provider.mu is held.
+func (p *Provider) listShut(now time.Time) bool {
+	return now.Before(p.listAgain) && (p.listFault == nil || cloud.KindOf(p.listFault) == cloud.Throttled)
 }
 
 // discover adds, changes and drops groups as tags say. A group whose sizes cannot be read is left out, with

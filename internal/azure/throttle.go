@@ -57,10 +57,13 @@ func (e *shutError) Error() string {
 	return fmt.Sprintf("Azure asked for no %s before %s", e.class, e.until.UTC().Format(time.TimeOnly))
 }
 
+// shareSpent is the code of a request that sluice held back to keep within its share.
+const shareSpent = "ShareSpent"
+
 // code is the error's stable code.
 func (e *shutError) code() string {
 	if e.own {
-		return "ShareSpent"
+		return shareSpent
 	}
 	return "NotBeforeRetryAfter"
 }
