@@ -92,9 +92,11 @@ func (p *Provider) stale(g *group, now time.Time) bool {
 func (p *Provider) restless(g *group) bool { return p.ttl(g) < p.options.period()/2 }
 
 // joins says whether the group takes part in a list that was made for others: more than half of its time is over, so that all come to be read
-// together. One with an operation in flight does not. Provider.mu is held.
+// together. Exactly half counts in every other list: two groups that are as far apart would else never meet. A group with an operation in
+// flight does not take part. Provider.mu is held.
 func (p *Provider) joins(g *group, now time.Time) bool {
-	return !now.Before(g.resting) && !p.busy(g.id) && 2*now.Sub(g.looked()) > p.ttl(g)
+	over, left := now.Sub(g.looked()), p.ttl(g)-now.Sub(g.looked())
+	return !now.Before(g.resting) && !p.busy(g.id) && (over > left || over == left && p.lists%2 == 0)
 }
 
 // unmoved says whether the newly listed model is the one that the group's complete reading rests on, and the machines of that have time
