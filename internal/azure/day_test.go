@@ -99,7 +99,11 @@ func (l *ledger) check(t *testing.T) {
 			limits, known = [2]int{0, most}, true
 		}
 		if !known {
-			t.Errorf("%d requests of a kind without a published limit here: %s", l.total[kind], kind)
+			t.Logf("%-50s %6d in all, which only the front door counts", kind, l.total[kind])
+			if strings.Contains(kind, "virtualMachine") {
+				t.Errorf("%s: this test does not know its limit", kind)
+			}
+			continue
 		}
 		t.Logf("%-50s %6d in all, fullest minute %3d of %4d; of one resource %2d of %2d", kind, l.total[kind], l.fullest[kind], limits[1], fullest[kind], limits[0])
 		if 2*l.fullest[kind] > limits[1] || 2*fullest[kind] > limits[0] {
