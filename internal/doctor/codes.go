@@ -1,0 +1,43 @@
+package doctor
+
+// The faults that sluice doctor can name.
+const (
+	ConfigurationRefused = "ConfigurationRefused"
+	ConfigurationNoted   = "ConfigurationNoted"
+	MetadataSilent       = "MetadataSilent"
+	EndpointUnreachable  = "EndpointUnreachable"
+	TokenRefused         = "TokenRefused"
+	ClockSkewed          = "ClockSkewed"
+	ClockDrifts          = "ClockDrifts"
+	RightMissing         = "RightMissing"
+	RightsUnknown        = "RightsUnknown"
+	GroupsUnlisted       = "GroupsUnlisted"
+	NoGroups             = "NoGroups"
+	GroupUnreadable      = "GroupUnreadable"
+	GroupIncomplete      = "GroupIncomplete"
+	GroupWithoutTemplate = "GroupWithoutTemplate"
+	GroupBelowMin        = "GroupBelowMin"
+	GroupAboveMax        = "GroupAboveMax"
+	GroupFailed          = "GroupFailed"
+	SizeUnpriced         = "SizeUnpriced"
+	TemplateDrifts       = "TemplateDrifts"
+	SetLeftOut           = "SetLeftOut"
+	TagUnreadable        = "TagUnreadable"
+	ClusterUnreachable   = "ClusterUnreachable"
+	KubeRightMissing     = "KubeRightMissing"
+	KubeRightsUnknown    = "KubeRightsUnknown"
+	OtherAutoscaler      = "OtherAutoscaler"
+	NodeAmbiguous        = "NodeAmbiguous"
+	MachineWithoutNode   = "MachineWithoutNode"
+	MachineStopped       = "MachineStopped"
+	NodeWithoutMachine   = "NodeWithoutMachine"
+	NodesUnmatched       = "NodesUnmatched"
+)
+
+// Codes are all of them, in the order of [Checks].
+var Codes = []string{
+	ConfigurationRefused, ConfigurationNoted, MetadataSilent, EndpointUnreachable, TokenRefused, ClockSkewed, ClockDrifts,
+	RightMissing, RightsUnknown, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate, GroupBelowMin, GroupAboveMax,
+	GroupFailed, SizeUnpriced, TemplateDrifts, SetLeftOut, TagUnreadable, ClusterUnreachable, KubeRightMissing, KubeRightsUnknown, OtherAutoscaler,
+	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched,
+}

@@ -1,0 +1,134 @@
+// Package doctor says what is wrong with an installation and how to mend it: identity, rights, endpoints, tags, groups, how nodes and
+// machines match, and the clock. It judges [Facts] that somebody else has gathered and asks nobody itself, so that every fault it can name is
+// a case in a test.
+package doctor
+
+import (
+	"slices"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// Status is how a finding stands.
+type Status string
+
+// The statuses, from good to bad. Unknown is what could not be looked at because something else is wrong.
+const (
+	OK      Status = "ok"
+	Unknown Status = "unknown"
+	Warning Status = "warning" // sluice works, and something in it less well than it could
+	Problem Status = "problem" // sluice, or a part of it, does not work
+)
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	Check   string `json:"check"`             // the area: one of [Checks]
+	Status  Status `json:"status"`            //
+	Code    string `json:"code,omitempty"`    // of what is wrong; stable, one of [Codes]; "" when nothing is
+	Subject string `json:"subject,omitempty"` // what it is about, such as a group; "" when the area says it
+	Message string `json:"message"`           // one sentence
+	Remedy  string `json:"remedy,omitempty"`  // what mends it, one sentence; "" when nothing is wrong
+}
+
+// Checks are the areas in the order in which they are looked at: each rests on those before it.
+var Checks = []string{"configuration", "metadata", "endpoints", "identity", "clock", "rights", "groups", "tags", "kubernetes", "nodes"}
+
+// Facts are everything that is judged. A nil error means that the thing went well; a zero time or empty list that there was nothing.
+type Facts struct {
+	Azure  Azure
+	Groups []*cluster.Group // as read now, each with its Problem
+	Kube   Kube
+
+	// Snapshot joins groups and nodes; nil when the cluster or the groups could not be read.
+	Snapshot *cluster.Snapshot
+}
+
+// Azure is what was learned of the cloud.
+type Azure struct {
+	Config        error    // why the configuration could not be used; nothing else was tried then
+	Notes         []string // what of the configuration has no effect, or another one than its writer may expect
+	Metadata      error    // why instance metadata did not answer; nil also when nothing needed it
+	Place         Place    // where sluice runs and works
+	Reached       []Reached
+	Identity      string // who asks, in words
+	ClientID      string // of the identity, as the token says; "" when it does not
+	Token         error  // why there is none
+	Skew          time.Duration
+	SkewKnown     bool         // Skew is Azure's clock minus this machine's
+	Rights        []Permission // what the identity may do in the resource group
+	RightsError   error        // why that is not known
+	Needed        []string     // the actions that these groups need
+	List          error        // why the groups could not be listed
+	LeftOut       []LeftOut    // scale sets that bear the tags of discovery and are no groups
+	Tags          []Tag        // that cannot be read
+	Unpriced      []string     // sizes of groups without a price
+	Discovered    bool         // groups are found by their tags
+	ForeignLeases []string     // other autoscalers that hold a lease in the cluster
+}
+
+// Place is where sluice works.
+type Place struct {
+	Cloud, Subscription, ResourceGroup, Location string
+}
+
+// Reached is an endpoint that was tried.
+type Reached struct {
+	Name string // such as "Resource Manager"
+	Host string
+	Err  error // why it cannot be reached, one sentence; nil when it can
+}
+
+// Permission is one of Azure's answers to what an identity may do: the actions, less the others. Both may have wildcards.
+type Permission struct {
+	Actions    []string
+	NotActions []string
+}
+
+// LeftOut is a scale set that is no node group although its tags ask for it.
+type LeftOut struct {
+	Name string
+	Why  string // with the remedy
+}
+
+// Tag is a tag that sluice cannot read.
+type Tag struct {
+	Group, Name, Value string
+	Why                string // what is allowed
+}
+
+// Kube is what was learned of the cluster.
+type Kube struct {
+	Err       error // why the API server could not be asked
+	Skew      time.Duration
+	SkewKnown bool    // Skew is the API server's clock minus this machine's
+	Denied    []Right // rights that the service account lacks
+	Checked   int     // rights that were asked about
+	RightsErr error   // why rights are not known
+}
+
+// Right is a right in Kubernetes.
+type Right struct {
+	Verb, Resource, Name, Namespace string // Resource with its group, as "nodes" or "pods/eviction" or "leases.coordination.k8s.io"
+}
+
+// Diagnose judges the facts. There is at least one finding for every one of [Checks], and they come in that order.
+func Diagnose(f Facts) []Finding {
+	var all []Finding
+	for _, check := range []func(Facts) []Finding{
+		configuration, metadata, endpoints, identity, clock, rights, groups, tags, kubernetes, nodes,
+	} {
+		all = append(all, check(f)...)
+	}
+	return all
+}
+
+// Worst is the worst status among findings.
+func Worst(all []Finding) Status {
+	order := []Status{OK, Unknown, Warning, Problem}
+	worst := 0
+	for _, f := range all {
+		worst = max(worst, slices.Index(order, f.Status))
+	}
+	return order[worst]
+}

@@ -1,0 +1,219 @@
+package doctor_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/internal/doctor"
+)
+
+// healthy is an installation in which nothing is wrong: two groups, three nodes, one of them of no group.
+func healthy() doctor.Facts {
+	groups := []*cluster.Group{Group("agents", 0, 5, Machine("0", "agents-0")), Group("render", 1, 9, Machine("7", "render-7"))}
+	for _, g := range groups {
+		g.Template.Labels = map[string]string{}
+	}
+	return doctor.Facts{
+		Azure: doctor.Azure{
+			Place:    doctor.Place{Cloud: "AzurePublicCloud", Subscription: "s", ResourceGroup: "Farm", Location: "westeurope"},
+			Reached:  []doctor.Reached{{Name: "Resource Manager", Host: "management.azure.com"}},
+			Identity: "the system-assigned identity", ClientID: "client",
+			SkewKnown: true, Rights: []doctor.Permission{{Actions: []string{"Microsoft.Compute/*"}}},
+			Needed: []string{"Microsoft.Compute/virtualMachineScaleSets/read"},
+		},
+		Groups:   groups,
+		Kube:     doctor.Kube{SkewKnown: true, Checked: 20},
+		Snapshot: cluster.New(Start, Objects(Node("agents-0"), Node("render-7"), Node("server")), groups),
+	}
+}
+
+// cases is one broken installation for every fault.
+var cases = map[string]struct {
+	codes  []string
+	breaks func(*doctor.Facts)
+	says   string // in the first of these findings
+}{
+	"the configuration is refused": {[]string{doctor.ConfigurationRefused}, func(f *doctor.Facts) { f.Azure.Config = errors.New("vmType: aks is not known; give vmss or standard") }, "vmType"},
+	"a setting has no effect":      {[]string{doctor.ConfigurationNoted}, func(f *doctor.Facts) { f.Azure.Notes = []string{"strictCacheUpdates has no effect"} }, "strictCacheUpdates"},
+	"metadata does not answer":     {[]string{doctor.MetadataSilent}, func(f *doctor.Facts) { f.Azure.Metadata = errors.New("instance metadata does not answer") }, "does not answer"},
+	"an endpoint cannot be reached": {[]string{doctor.EndpointUnreachable}, func(f *doctor.Facts) { f.Azure.Reached[0].Err = errors.New("the name cannot be resolved") },
+		"Resource Manager at management.azure.com: the name cannot be resolved"},
+	"no token":           {[]string{doctor.TokenRefused}, func(f *doctor.Facts) { f.Azure.Token = errors.New("Identity not found") }, "the system-assigned identity gets no token: Identity not found"},
+	"the clock is wrong": {[]string{doctor.ClockSkewed}, func(f *doctor.Facts) { f.Azure.Skew = -7 * time.Minute }, "differs by 7m0s from Azure's"},
+	"the clock drifts":   {[]string{doctor.ClockDrifts}, func(f *doctor.Facts) { f.Kube.Skew = 30 * time.Second }, "differs by 30s from the API server's"},
+	"an action is missing": {[]string{doctor.RightMissing}, func(f *doctor.Facts) {
+		f.Azure.Rights[0].NotActions = []string{"Microsoft.Compute/virtualMachineScaleSets/*"}
+	}, "may not perform Microsoft.Compute/virtualMachineScaleSets/read in resource group Farm"},
+	"rights cannot be read":     {[]string{doctor.RightsUnknown}, func(f *doctor.Facts) { f.Azure.RightsError = errors.New("AuthorizationFailed") }, "AuthorizationFailed"},
+	"groups cannot be listed":   {[]string{doctor.GroupsUnlisted}, func(f *doctor.Facts) { f.Azure.List, f.Groups = errors.New("403"), nil }, "cannot be listed: 403"},
+	"no group is named":         {[]string{doctor.NoGroups}, func(f *doctor.Facts) { f.Groups = nil }, "no node group is named"},
+	"no scale set has the tags": {[]string{doctor.NoGroups}, func(f *doctor.Facts) { f.Groups, f.Azure.Discovered = nil, true }, "no scale set of resource group Farm has the tags"},
+	"a group is unfit":          {[]string{doctor.GroupUnreadable}, func(f *doctor.Facts) { f.Snapshot.Group("agents").Problem = "it overprovisions" }, "group agents is not managed: it overprovisions"},
+	"a group's list is short":   {[]string{doctor.GroupIncomplete}, func(f *doctor.Facts) { f.Snapshot.Group("agents").Read.Complete = false }, "capacity 1, 1 machines listed"},
+	"a size is unknown":         {[]string{doctor.GroupWithoutTemplate}, func(f *doctor.Facts) { f.Snapshot.Group("agents").Template = nil }, "size Standard_D4s_v5 is in no table"},
+	"a group is below its min":  {[]string{doctor.GroupBelowMin}, func(f *doctor.Facts) { f.Snapshot.Group("agents").Min = 3 }, "capacity 1, below its min 3"},
+	"a group is above its max":  {[]string{doctor.GroupAboveMax}, func(f *doctor.Facts) { f.Snapshot.Group("agents").Max = 0 }, "capacity 1, above its max 0"},
+	"a group's last change failed": {[]string{doctor.GroupFailed}, func(f *doctor.Facts) {
+		f.Snapshot.Group("agents").Failure = &cluster.Failure{Message: "no room in the zone"}
+	}, "no room in the zone"},
+	"a price is unknown": {[]string{doctor.SizeUnpriced}, func(f *doctor.Facts) { f.Azure.Unpriced = []string{"Standard_X"} }, "the price of Standard_X in westeurope"},
+	"nodes are not as described": {[]string{doctor.TemplateDrifts}, func(f *doctor.Facts) {
+		f.Snapshot.Group("agents").Drift = []cluster.Difference{{What: "label pool", Offered: "render", Found: "none"}}
+	}, "have label pool none where Azure and tags say render"},
+	"a scale set is left out": {[]string{doctor.SetLeftOut}, func(f *doctor.Facts) { f.Azure.LeftOut = []doctor.LeftOut{{Name: "spare", Why: "tag min is missing"}} }, "spare is left out: tag min is missing"},
+	"a tag cannot be read": {[]string{doctor.TagUnreadable}, func(f *doctor.Facts) {
+		f.Azure.Tags = []doctor.Tag{{"agents", "x_taint_a", "b:Never", "value:NoSchedule"}}
+	}, `tag x_taint_a of agents is "b:Never"`},
+	"the API server is away":   {[]string{doctor.ClusterUnreachable}, func(f *doctor.Facts) { f.Kube.Err, f.Snapshot = errors.New("connection refused"), nil }, "connection refused"},
+	"a right is missing":       {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) { f.Kube.Denied = []doctor.Right{{"create", "pods/eviction", "", ""}} }, "may not create pods/eviction"},
+	"rights cannot be asked":   {[]string{doctor.KubeRightsUnknown}, func(f *doctor.Facts) { f.Kube.RightsErr = errors.New("forbidden") }, "forbidden"},
+	"another autoscaler leads": {[]string{doctor.OtherAutoscaler}, func(f *doctor.Facts) { f.Azure.ForeignLeases = []string{"kube-system/cluster-autoscaler held by ca-1"} }, "held by ca-1"},
+	"two machines have one name": {[]string{doctor.NodeAmbiguous}, func(f *doctor.Facts) {
+		groups := []*cluster.Group{Group("agents", 0, 5, Machine("0", "agents-0"), Machine("1", "agents-0"))}
+		f.Snapshot = cluster.New(Start, Objects(Node("agents-0")), groups)
+		f.Groups = groups
+	}, "node agents-0 could be machine agents/0 or agents/1"},
+	"a machine never joined": {[]string{doctor.MachineWithoutNode}, func(f *doctor.Facts) {
+		f.Snapshot.Group("render").Instances[0].Node, f.Snapshot.Group("render").Instances[0].ComputerName = "", "elsewhere"
+		f.Snapshot.Group("render").Instances[0].ProviderID = ""
+	}, "machine render/7 (elsewhere) runs since 2026-01-04 09:00 and is no node"},
+	"a machine is stopped": {[]string{doctor.MachineStopped}, func(f *doctor.Facts) { f.Snapshot.Group("render").Instances[0].State = cluster.StateStopped }, "machine render/7 is stopped"},
+	"a machine is gone": {[]string{doctor.NodeWithoutMachine}, func(f *doctor.Facts) {
+		f.Snapshot.Node("agents-0").Instance = nil
+	}, "node agents-0 belongs to group agents, which lists no such machine"},
+	"the cluster is another one": {[]string{doctor.MachineWithoutNode, doctor.NodesUnmatched}, func(f *doctor.Facts) {
+		f.Groups = f.Groups[:1]
+		f.Snapshot = cluster.New(Start, Objects(Node("elsewhere-0")), f.Groups)
+	}, "is no node"},
+}
+
+func TestAHealthyInstallationHasNoFindings(t *testing.T) {
+	all := doctor.Diagnose(healthy())
+	for _, f := range all {
+		if f.Status != doctor.OK || f.Code != "" || f.Remedy != "" {
+			t.Errorf("found %+v", f)
+		}
+	}
+	for _, c := range doctor.Checks {
+		if !slices.ContainsFunc(all, func(f doctor.Finding) bool { return f.Check == c }) {
+			t.Errorf("nothing is said of %s", c)
+		}
+	}
+	if w := doctor.Worst(all); w != doctor.OK {
+		t.Errorf("the worst is %q", w)
+	}
+}
+
+func TestEveryFaultIsNamedWithItsRemedy(t *testing.T) {
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			facts := healthy()
+			tc.breaks(&facts)
+			var codes []string
+			for _, f := range doctor.Diagnose(facts) {
+				if f.Code == "" {
+					continue
+				}
+				if len(codes) == 0 && !strings.Contains(f.Message, tc.says) {
+					t.Errorf("says %q, want it to say %q", f.Message, tc.says)
+				}
+				codes = append(codes, f.Code)
+				if f.Remedy == "" || f.Status != doctor.Warning && f.Status != doctor.Problem || strings.Contains(f.Message, "\n") {
+					t.Errorf("%+v: want a warning or problem in one line with a remedy", f)
+				}
+			}
+			if d := cmp.Diff(tc.codes, codes); d != "" {
+				t.Errorf("codes (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestEveryCodeHasACase(t *testing.T) {
+	for _, c := range doctor.Codes {
+		found := false
+		for _, tc := range cases {
+			found = found || slices.Contains(tc.codes, c)
+		}
+		if !found {
+			t.Errorf("no case brings %s about", c)
+		}
+	}
+}
+
+func TestPermissionsAreReadAsAzureReadsThem(t *testing.T) {
+	const action = "Microsoft.Compute/virtualMachineScaleSets/delete/action"
+	for name, tc := range map[string]struct {
+		permissions []doctor.Permission
+		want        bool
+	}{
+		"none":                                {nil, false},
+		"the action in another letter case":   {[]doctor.Permission{{Actions: []string{"microsoft.compute/VIRTUALMACHINESCALESETS/delete/action"}}}, true},
+		"everything":                          {[]doctor.Permission{{Actions: []string{"*"}}}, true},
+		"a wildcard at the end":               {[]doctor.Permission{{Actions: []string{"Microsoft.Compute/virtualMachineScaleSets/*"}}}, true},
+		"a wildcard in the middle":            {[]doctor.Permission{{Actions: []string{"Microsoft.Compute/*/action"}}}, true},
+		"reads alone":                         {[]doctor.Permission{{Actions: []string{"*/read"}}}, false},
+		"taken back by the same role":         {[]doctor.Permission{{Actions: []string{"*"}, NotActions: []string{"*/delete/action"}}}, false},
+		"taken back by one, given by another": {[]doctor.Permission{{Actions: []string{"*"}, NotActions: []string{"*"}}, {Actions: []string{"Microsoft.Compute/*"}}}, true},
+		"of another provider":                 {[]doctor.Permission{{Actions: []string{"Microsoft.Network/*"}}}, false},
+		"a longer one":                        {[]doctor.Permission{{Actions: []string{action + "/more"}}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := doctor.Allowed(tc.permissions, action); got != tc.want {
+				t.Errorf("allowed: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestTheReportReadsWell(t *testing.T) {
+	facts := healthy()
+	facts.Azure.Rights = nil
+	facts.Kube.Denied = []doctor.Right{{"get", "leases.coordination.k8s.io", "cluster-autoscaler", "kube-system"}}
+	facts.Snapshot.Nodes[0].Object.Labels = map[string]string{corev1.LabelHostname: "x"}
+	var text bytes.Buffer
+	if err := doctor.Print(&text, doctor.Diagnose(facts)); err != nil {
+		t.Fatal(err)
+	}
+	want := `configuration  ok       every setting is understood and takes effect
+metadata       ok       works in subscription s, resource group Farm, westeurope, cloud AzurePublicCloud
+endpoints      ok       Resource Manager at management.azure.com answers
+identity       ok       the system-assigned identity (client id client) gets tokens
+clock          ok       this machine's clock differs by 0s from Azure's
+               ok       this machine's clock differs by 0s from the API server's
+rights         problem  the system-assigned identity may not perform Microsoft.Compute/virtualMachineScaleSets/read in resource group Farm
+                        RightMissing: give it the role in deploy/azure-role.json, or another one with that action, on the resource group (az role assignment create --assignee client ...)
+groups         ok       group agents: 1 machine (min 0, max 5)
+               ok       group render: 1 machine (min 1, max 9)
+tags           ok       every tag of the groups that is meant for an autoscaler is understood
+kubernetes     problem  the service account may not get leases.coordination.k8s.io cluster-autoscaler in namespace kube-system
+                        KubeRightMissing: apply deploy/rbac.yaml
+nodes          ok       2 machines in the groups, of which 2 nodes; 1 node of no group
+
+2 problems, 0 warnings.
+`
+	if d := cmp.Diff(want, text.String()); d != "" {
+		t.Errorf("report (-want +got):\n%s", d)
+	}
+	var doc bytes.Buffer
+	if err := doctor.PrintJSON(&doc, doctor.Diagnose(facts)); err != nil {
+		t.Fatal(err)
+	}
+	var back struct {
+		Worst    string
+		Findings []doctor.Finding
+	}
+	if err := json.Unmarshal(doc.Bytes(), &back); err != nil || back.Worst != "problem" || len(back.Findings) == 0 {
+		t.Errorf("JSON reads back as worst %q with %d findings, error %v", back.Worst, len(back.Findings), err)
+	}
+}
