@@ -18,6 +18,7 @@ const (
 	notTriggerScaleUp        = "NotTriggerScaleUp"
 	scaledUpGroup            = "ScaledUpGroup"
 	failedToScaleUpGroup     = "FailedToScaleUpGroup"
+	scaleUpFailed            = "ScaleUpFailed"
 	scaleDown                = "ScaleDown"
 	scaleDownFailed          = "ScaleDownFailed"
 	scaleDownAbandoned       = "ScaleDownAbandoned"
@@ -40,6 +41,31 @@ func eventsOfDeeds(entry journal.Entry, status corev1.ObjectReference) []event {
 		case plan.Failed:
 			events = append(events, failedEvent(d, entry, pods, status))
 		}
+	}
+	return append(events, failureEvents(entry, status)...)
+}
+
+// failureEvents tell of growths that the cloud accepted and failed later, once for each, with cluster-autoscaler's words.
+func failureEvents(entry journal.Entry, status corev1.ObjectReference) []event {
+	var events []event
+	for _, g := range entry.Seen.Groups {
+		f := g.Failure
+		if f == nil || !f.At.After(entry.Before.Groups[g.ID].Noticed) {
+			continue
+		}
+		class := "Other"
+		switch f.Kind {
+		case "quota", "allocation", "unavailable", "network":
+			class = "OutOfResources"
+		}
+		failed := 0
+		for _, in := range g.Instances {
+			if in.State == cluster.StateFailed {
+				failed++
+			}
+		}
+		message := fmt.Sprintf("Failed adding %d nodes to group %s due to %s.%s; source errors: %s", failed, g.ID, class, f.Code, f.Message)
+		events = append(events, event{object: status, kind: corev1.EventTypeWarning, reason: scaleUpFailed, message: message, at: f.At, same: message})
 	}
 	return events
 }
