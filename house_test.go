@@ -47,6 +47,7 @@ var rooms = map[string][]string{
 	"internal/kube":                   {"cluster", "guard", "plan", "reason"},
 	"internal/actuate":                {"cloud", "cluster", "guard", "internal/kube", "plan", "policy", "reason"},
 	"internal/report":                 {"cluster", "journal", "plan", "policy", "reason"},
+	"internal/doctor":                 {"cluster"},
 	"internal/web":                    {"cluster", "internal/report", "journal", "plan", "reason"},
 	"internal/app": {
 		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
