@@ -94,7 +94,7 @@ func (o *ownership) settings(ctx context.Context) map[string]string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := o.options.Now()
-	if !o.asked.IsZero() && now.Sub(o.asked) < settingsEvery {
+	if now.Sub(o.asked) < settingsEvery {
 		return o.drivers
 	}
 	o.asked = now

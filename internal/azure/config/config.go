@@ -61,7 +61,7 @@ const (
 // ParametersFile is where the parameters of the deployment are when the configuration has none: under the key "parameters".
 const ParametersFile = "/var/lib/azure/azuredeploy.parameters.json"
 
-// Backoff is cloudProviderBackoff and what belongs to it: how often a request that failed is repeated. Zero fields mean 6 retries,
+// Backoff is cloudProviderBackoff and what belongs to it, checked and without effect. Zero fields mean 6 retries,
 // exponent 1.5, 5 s, jitter 1.0.
 type Backoff struct {
 	Enabled  bool
@@ -71,7 +71,7 @@ type Backoff struct {
 	Jitter   float64
 }
 
-// RateLimit is cloudProviderRateLimit and what belongs to it: limits of the client's own, beside Azure's. Zero fields mean 1 request a
+// RateLimit is cloudProviderRateLimit and what belongs to it, checked and without effect. Zero fields mean 1 request a
 // second and 5 at once, for reads and for writes.
 type RateLimit struct {
 	Enabled               bool

@@ -16,7 +16,8 @@ file, older names of a key in the file, the environment; of several variables of
 blank ones are absent. Keys have any letter case, numbers and truths may be quoted. A value that cannot be read ends the start
 with a sentence that names it; secrets are never shown. With nothing at all, sluice asks the machine it runs on.
 
-*Standing*: **honoured**; **always**: done whatever the value says; **without effect**: accepted, and noted in the log;
+*Standing*: **honoured**; **always**: done whatever the value says; **without effect**: read and checked, and
+noted in the log when it is switched on;
 **refused**: any value but the default ends the start, for the reason given.
 
 | Key | Environment | Type | Default | Standing | |

@@ -120,7 +120,7 @@ func (d *draft) judge(s Setting, into any) error {
 	if d.said[s.name()] == "" {
 		return nil
 	}
-	zero := func() bool { return reflect.ValueOf(into).Elem().IsZero() } // into is a pointer where the standing is none of honoured
+	zero := func() bool { return reflect.ValueOf(into).Elem().IsZero() } // of what is refused or always, into is a pointer
 	switch s.Standing {
 	case Refused:
 		if !zero() {
@@ -131,7 +131,7 @@ func (d *draft) judge(s Setting, into any) error {
 			d.note("%s has no effect: %s", d.said[s.name()], s.About)
 		}
 	case Idle:
-		if !zero() {
+		if on, isSwitch := into.(*bool); isSwitch && *on {
 			d.note("%s has no effect: %s", d.said[s.name()], s.About)
 		}
 	}

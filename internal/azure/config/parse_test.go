@@ -74,7 +74,10 @@ func TestLaterSourcesWin(t *testing.T) {
 		},
 		"back-off": {
 			`{"cloudProviderBackoff":true,"cloudProviderBackoffRetries":3,"cloudProviderBackoffDuration":2}`, []string{"BACKOFF_EXPONENT=2", "BACKOFF_JITTER=0.5"},
-			Config{Backoff: Backoff{Enabled: true, Retries: 3, Exponent: 2, Duration: 2 * time.Second, Jitter: 0.5}},
+			Config{
+				Backoff: Backoff{Enabled: true, Retries: 3, Exponent: 2, Duration: 2 * time.Second, Jitter: 0.5},
+				Notes:   []string{"azure.json: cloudProviderBackoff=true has no effect: no request is repeated by itself: what failed is asked again in a later cycle, each kind of failure after its own rest"},
+			},
 		},
 		"rate limits": {
 			`{"cloudProviderRateLimit":true,"cloudProviderRateLimitQPS":3.5,"cloudProviderRateLimitBucket":10,
@@ -83,7 +86,7 @@ func TestLaterSourcesWin(t *testing.T) {
 			Config{RateLimit: RateLimit{
 				Enabled: true, ReadQPS: 3.5, ReadBurst: 10, WriteQPS: 2, WriteBurst: 20,
 				Clients: map[string]RateLimit{"virtualMachineScaleSet": {Enabled: true, WriteQPS: 7, WriteBurst: 70}},
-			}},
+			}, Notes: []string{"azure.json: cloudProviderRateLimit=true has no effect: requests keep within a share of Azure's published limits (--azure-api-share) instead of limits of the client's own"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

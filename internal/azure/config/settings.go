@@ -6,7 +6,7 @@ type Standing string
 const (
 	Honoured Standing = "honoured"
 	Always   Standing = "always"         // done whatever the value says; a note tells one who switches it off
-	Idle     Standing = "without effect" // accepted, with a note
+	Idle     Standing = "without effect" // read and checked; a note tells one who switches it on
 	Refused  Standing = "refused"        // a value other than the default ends the start; About says why
 	Foreign  Standing = "not sluice's"   // of another program that reads the same file: accepted in silence
 )
@@ -231,52 +231,52 @@ var Settings = []Setting{
 		into:  text,
 	},
 	{
-		Key: "cloudProviderBackoff", Variables: []string{"ENABLE_BACKOFF"}, Standing: Honoured,
-		About: "a read that failed in passing is repeated; writes never are",
+		Key: "cloudProviderBackoff", Variables: []string{"ENABLE_BACKOFF"}, Standing: Idle,
+		About: "no request is repeated by itself: what failed is asked again in a later cycle, each kind of failure after its own rest",
 		into:  func(d *draft) any { return &d.Backoff.Enabled },
 	},
 	{
-		Key: "cloudProviderBackoffRetries", Variables: []string{"BACKOFF_RETRIES"}, Default: "6", Standing: Honoured,
+		Key: "cloudProviderBackoffRetries", Variables: []string{"BACKOFF_RETRIES"}, Default: "6", Standing: Idle,
 		About: "how often",
 		into:  func(d *draft) any { return &d.Backoff.Retries },
 	},
 	{
-		Key: "cloudProviderBackoffExponent", Variables: []string{"BACKOFF_EXPONENT"}, Default: "1.5", Standing: Honoured,
+		Key: "cloudProviderBackoffExponent", Variables: []string{"BACKOFF_EXPONENT"}, Default: "1.5", Standing: Idle,
 		About: "the factor from one pause to the next",
 		into:  func(d *draft) any { return &d.Backoff.Exponent },
 	},
 	{
-		Key: "cloudProviderBackoffDuration", Variables: []string{"BACKOFF_DURATION"}, Default: "5", Standing: Honoured,
+		Key: "cloudProviderBackoffDuration", Variables: []string{"BACKOFF_DURATION"}, Default: "5", Standing: Idle,
 		About: "the first pause",
 		into:  func(d *draft) any { return &d.Backoff.Duration },
 	},
 	{
-		Key: "cloudProviderBackoffJitter", Variables: []string{"BACKOFF_JITTER"}, Default: "1.0", Standing: Honoured,
+		Key: "cloudProviderBackoffJitter", Variables: []string{"BACKOFF_JITTER"}, Default: "1.0", Standing: Idle,
 		About: "the share of a pause that chance may add",
 		into:  func(d *draft) any { return &d.Backoff.Jitter },
 	},
 	{
-		Key: "cloudProviderRateLimit", Variables: []string{"CLOUD_PROVIDER_RATE_LIMIT"}, Standing: Honoured,
-		About: "limits of the client's own, beside the budget that sluice keeps in any case; a request that meets one waits for a later cycle",
+		Key: "cloudProviderRateLimit", Variables: []string{"CLOUD_PROVIDER_RATE_LIMIT"}, Standing: Idle,
+		About: "requests keep within a share of Azure's published limits (--azure-api-share) instead of limits of the client's own",
 		into:  func(d *draft) any { return &d.RateLimit.Enabled },
 	},
 	{
-		Key: "cloudProviderRateLimitQPS", Variables: []string{"RATE_LIMIT_READ_QPS"}, Default: "1", Standing: Honoured,
+		Key: "cloudProviderRateLimitQPS", Variables: []string{"RATE_LIMIT_READ_QPS"}, Default: "1", Standing: Idle,
 		About: "reads a second",
 		into:  func(d *draft) any { return &d.RateLimit.ReadQPS },
 	},
 	{
-		Key: "cloudProviderRateLimitBucket", Variables: []string{"RATE_LIMIT_READ_BUCKETS"}, Default: "5", Standing: Honoured,
+		Key: "cloudProviderRateLimitBucket", Variables: []string{"RATE_LIMIT_READ_BUCKETS"}, Default: "5", Standing: Idle,
 		About: "reads at once",
 		into:  func(d *draft) any { return &d.RateLimit.ReadBurst },
 	},
 	{
-		Key: "cloudProviderRateLimitQPSWrite", Variables: []string{"RATE_LIMIT_WRITE_QPS"}, Default: "1", Standing: Honoured,
+		Key: "cloudProviderRateLimitQPSWrite", Variables: []string{"RATE_LIMIT_WRITE_QPS"}, Default: "1", Standing: Idle,
 		About: "writes a second",
 		into:  func(d *draft) any { return &d.RateLimit.WriteQPS },
 	},
 	{
-		Key: "cloudProviderRateLimitBucketWrite", Variables: []string{"RATE_LIMIT_WRITE_BUCKETS"}, Default: "5", Standing: Honoured,
+		Key: "cloudProviderRateLimitBucketWrite", Variables: []string{"RATE_LIMIT_WRITE_BUCKETS"}, Default: "5", Standing: Idle,
 		About: "writes at once",
 		into:  func(d *draft) any { return &d.RateLimit.WriteBurst },
 	},
@@ -296,8 +296,8 @@ var Settings = []Setting{
 // client is the block of limits for one kind of resource.
 func client(resource string) Setting {
 	return Setting{
-		Key: resource + rateLimit, Standing: Honoured,
-		About: "limits for these requests alone: an object with the five cloudProviderRateLimit keys",
+		Key: resource + rateLimit, Standing: Idle,
+		About: "as cloudProviderRateLimit, for these requests alone: an object with its five keys",
 		into:  func(d *draft) any { return block{d, resource} },
 	}
 }
