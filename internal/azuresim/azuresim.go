@@ -107,6 +107,10 @@ type Server struct {
 	// authority. Both kinds of authority answer either way.
 	ADFS bool
 
+	// EventWarmUp is how long a machine's first call for scheduled events takes to
+	// enable them: until then its document is empty. Azure takes minutes.
+	EventWarmUp time.Duration
+
 	// RoleDelay is the time from the creation of a role assignment until it acts.
 	RoleDelay time.Duration
 
@@ -126,6 +130,8 @@ type Server struct {
 	deployments []*deployment    // sorted by lower-case id
 	principals  []*principal
 	rights      rights
+	events      []*event              // in the order of their announcement, past ones too: documents count them
+	listening   map[string]listening  // by vmId
 	skus        []*SKU                // that were added; they come before the built-in ones
 	autoscale   []*autoscaleSetting   // sorted by lower-case id
 	operations  map[string]*operation // by id

@@ -1,81 +1,192 @@
 package azuresim
 
 import (
-	"net/http"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
-// event is a notice to a machine about itself.
+// EventKind is what a scheduled event does to a machine.
+type EventKind string
+
+const (
+	Freeze    EventKind = "Freeze"    // pauses for some seconds
+	Reboot    EventKind = "Reboot"    // restarts
+	Redeploy  EventKind = "Redeploy"  // restarts on another host
+	Preempt   EventKind = "Preempt"   // a spot machine is evicted
+	Terminate EventKind = "Terminate" // is deleted
+)
+
+// eventKinds are the usual notice, how long it lasts (-1: unknown), and what it
+// says.
+var eventKinds = map[EventKind]struct {
+	notice      time.Duration
+	seconds     int
+	description string
+}{
+	Freeze:    {15 * time.Minute, 5, "Host server is undergoing maintenance."},
+	Reboot:    {15 * time.Minute, -1, "Virtual machine is going to be restarted."},
+	Redeploy:  {10 * time.Minute, -1, "Virtual machine is going to be redeployed to another host."},
+	Preempt:   {evictionNotice, -1, "Virtual machine is going to be preempted."},
+	Terminate: {5 * time.Minute, -1, "Virtual machine is going to be deleted."},
+}
+
+// event is a notice to machines about one of them, and what follows from it.
 type event struct {
-	id, kind, description string
-	announced, notBefore  time.Time
-	acknowledged          bool // the machine agreed: it starts at once
+	id                   string
+	kind                 EventKind
+	source               string // Platform, or User for what somebody asked for
+	machine              *instance
+	announced, notBefore time.Time
+	acknowledged         time.Time // zero: nobody agreed before notBefore
+	withdrawn            time.Time // zero: it was not
+	before               power     // the machine's, to come back to when it is withdrawn
 }
 
-// eventsBody is the scheduled events document.
-type eventsBody struct {
-	DocumentIncarnation int         `json:"DocumentIncarnation"`
-	Events              []eventBody `json:"Events"`
-}
-
-type eventBody struct {
-	EventID           string   `json:"EventId"`
-	EventType         string   `json:"EventType"`
-	ResourceType      string   `json:"ResourceType"`
-	Resources         []string `json:"Resources"`
-	EventStatus       string   `json:"EventStatus"`
-	NotBefore         string   `json:"NotBefore"`
-	Description       string   `json:"Description"`
-	EventSource       string   `json:"EventSource"`
-	DurationInSeconds int      `json:"DurationInSeconds"`
-}
-
-// scheduledEvents shows the machine its own events, and takes its consent to
-// them. The real service shows a placement group's events to all its machines;
-// here a machine sees its own.
-func (q *request) scheduledEvents(c computer) answer {
-	var e *event
-	if c.instance != nil {
-		e = c.instance.preempted
+// start is when the event takes effect: as soon as a machine agrees, or else at
+// its time.
+func (e *event) start() time.Time {
+	if !e.acknowledged.IsZero() {
+		return e.acknowledged
 	}
-	if q.http.Method == http.MethodPost {
-		return q.acknowledge(c, e)
+	return e.notBefore
+}
+
+// end is when it leaves the document.
+func (e *event) end() time.Time {
+	switch {
+	case !e.withdrawn.IsZero():
+		return e.withdrawn
+	case e.kind == Freeze:
+		return e.start().Add(time.Duration(eventKinds[Freeze].seconds) * time.Second)
+	case e.kind == Reboot || e.kind == Redeploy:
+		return later(e.start(), e.machine.power.until)
 	}
-	body := eventsBody{Events: []eventBody{}}
-	if e != nil {
-		b := eventBody{
-			EventID: e.id, EventType: e.kind, ResourceType: "VirtualMachine", Resources: []string{c.name},
-			EventStatus: "Scheduled", NotBefore: e.notBefore.Format(http.TimeFormat),
-			Description: e.description, EventSource: "Platform", DurationInSeconds: -1,
+	return e.start().Add(e.machine.deathTime)
+}
+
+// Schedule announces an event to a machine, by resource id or name, and carries
+// it out after a notice; a negative notice is the usual one of its kind, and zero
+// none at all, as when hardware fails. It returns the event's id. A Preempt is for
+// spot machines.
+func (s *Server) Schedule(vm string, kind EventKind, notice time.Duration) (id string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	s.sweep(now)
+	err = s.onInstance(vm, now, func(i *instance) error {
+		usual, ok := eventKinds[kind]
+		switch {
+		case !ok:
+			return fmt.Errorf("unknown kind %q of event", kind)
+		case kind == Preempt && !i.spot():
+			return errors.New("it is not spot")
+		case notice < 0:
+			notice = usual.notice
 		}
-		body.DocumentIncarnation = 1
-		if e.acknowledged || reached(e.notBefore, q.now) {
-			b.EventStatus, b.NotBefore = "Started", ""
-			body.DocumentIncarnation = 2
-		}
-		body.Events = append(body.Events, b)
+		id = s.announce(i, kind, "Platform", notice, now).id
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("schedule %s of %q: %w", kind, vm, err)
 	}
-	return answer{status: http.StatusOK, body: body}
+	return id, nil
 }
 
-// acknowledge starts an event before its time.
-func (q *request) acknowledge(c computer, e *event) answer {
-	var w struct {
-		StartRequests []struct {
-			EventID string `json:"EventId"`
-		} `json:"StartRequests"`
+// Withdraw takes back an event that has not started: it leaves the document, and
+// nothing happens.
+func (s *Server) Withdraw(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	n := slices.IndexFunc(s.events, func(e *event) bool { return strings.EqualFold(e.id, id) })
+	switch {
+	case n < 0:
+		return fmt.Errorf("withdraw event %q: there is none", id)
+	case reached(s.events[n].start(), now) || !s.events[n].withdrawn.IsZero():
+		return fmt.Errorf("withdraw event %q: it has started or is over", id)
+	case s.events[n].source == "User":
+		return fmt.Errorf("withdraw event %q: somebody deleted the machine", id)
 	}
-	if p := q.decode(&w); p != nil || len(w.StartRequests) == 0 {
-		return metadataFailed(http.StatusBadRequest, "Bad request. StartRequests is required", "")
+	e := s.events[n]
+	e.withdrawn = now
+	if i := e.machine; !i.deleting(now) { // somebody may have deleted it meanwhile
+		i.power, i.deleteAt, i.goneAt = e.before, time.Time{}, time.Time{}
 	}
-	for _, r := range w.StartRequests {
-		if e == nil || e.id != r.EventID {
-			return metadataFailed(http.StatusBadRequest, "Bad request. Event "+r.EventID+" does not exist", "")
+	return nil
+}
+
+// announce tells a machine of an event, and schedules what it does.
+func (s *Server) announce(i *instance, kind EventKind, source string, notice time.Duration, now time.Time) *event {
+	e := &event{
+		id: s.guid("event", i.vmID, now.UnixNano(), len(s.events)), kind: kind, source: source, machine: i,
+		announced: now, notBefore: now.Add(notice), before: i.power,
+	}
+	s.events = append(s.events, e)
+	if source == "Platform" {
+		s.carryOut(e)
+	}
+	return e
+}
+
+// carryOut schedules what an event does to its machine.
+func (s *Server) carryOut(e *event) {
+	i, at := e.machine, e.start()
+	switch e.kind {
+	case Preempt:
+		if i.profile("evictionPolicy") != "Delete" {
+			i.power = power{during: "deallocating", after: "deallocated", since: at, until: at.Add(i.deathTime)}
+			return
 		}
+		i.kill(at)
+	case Terminate:
+		if e.source == "User" { // the delete was accepted before
+			i.lastWord, i.goneAt = at, at.Add(i.deathTime)
+			return
+		}
+		i.kill(at)
+	case Reboot, Redeploy:
+		boot := s.bootTime(i.vmID + "@" + strconv.FormatInt(at.UnixNano(), 10))
+		i.power = power{during: "starting", after: "running", since: at, until: at.Add(boot)}
 	}
-	if !e.acknowledged && !reached(e.notBefore, q.now) {
-		e.acknowledged = true
-		q.server.carryOut(c.instance, q.now)
+}
+
+var minutes = regexp.MustCompile(`^PT(\d+)M$`)
+
+// terminateNotice is how long a machine hears of its deletion beforehand: by the
+// profile that it was created with, never for spot.
+func (i *instance) terminateNotice() time.Duration {
+	profile := dig(i.model, "properties", "scheduledEventsProfile", "terminateNotificationProfile")
+	if i.uniform() {
+		profile = dig(i.set.model, "properties", "virtualMachineProfile", "scheduledEventsProfile", "terminateNotificationProfile")
 	}
-	return answer{status: http.StatusOK}
+	enabled, _ := dig(profile, "enable").(bool)
+	if !enabled || i.spot() || i.uniform() && i.version != i.set.version {
+		return 0
+	}
+	m := minutes.FindStringSubmatch(text(profile, "notBeforeTimeout"))
+	if m == nil {
+		return eventKinds[Terminate].notice
+	}
+	n, _ := strconv.Atoi(m[1]) // digits
+	return time.Duration(n) * time.Minute
+}
+
+// sees reports whether a machine's document shows another one's events: those of
+// its scale set and availability set, each of which is one group here. In a set of
+// GPU machines with a single fault domain every machine sees its own alone.
+func (i *instance) sees(other *instance) bool {
+	switch {
+	case i == other:
+		return true
+	case i.set != nil && i.set == other.set:
+		domains, _ := dig(i.set.model, "properties", "platformFaultDomainCount").(float64)
+		return domains != 1 || !strings.HasPrefix(strings.ToLower(i.size), "standard_n")
+	}
+	set := i.profile("availabilitySet", "id")
+	return set != "" && strings.EqualFold(set, other.profile("availabilitySet", "id"))
 }

@@ -45,7 +45,7 @@ type instance struct {
 	deleteFailAt  time.Time // the delete fails; zero: it does not
 	deleteFailure errorDetail
 
-	preempted *event // announced to the machine; nil: none
+	lastWord time.Time // of a machine being deleted that may finish its work first: until then it runs
 }
 
 // power is a change of the power state by hand.

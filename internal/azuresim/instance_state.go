@@ -47,7 +47,7 @@ func (i *instance) provisioningState(now time.Time) string {
 // powerState is "" for a machine that was never allocated.
 func (i *instance) powerState(now time.Time) string {
 	switch {
-	case i.deleting(now):
+	case i.deleting(now) && !now.Before(i.lastWord):
 		return "deallocating"
 	case reached(i.failAt, now) && !strings.HasPrefix(i.failure.Code, "OS") && !strings.HasPrefix(i.failure.Code, "VM"):
 		return ""
@@ -76,7 +76,7 @@ func (i *instance) bootedAt(now time.Time) time.Time {
 
 // changes are the times at which a state changes by itself.
 func (i *instance) changes() []time.Time {
-	return []time.Time{i.settledAt(), i.power.since, i.power.until, i.deleteAt, i.deleteFailAt, i.goneAt}
+	return []time.Time{i.settledAt(), i.power.since, i.power.until, i.deleteAt, i.deleteFailAt, i.lastWord, i.goneAt}
 }
 
 // settledAt ends the waiting for a new instance: it is up, failed, or given up by a

@@ -16,6 +16,7 @@ type operation struct {
 	single  bool      // it is about one resource, whose error is its own
 	start   time.Time
 	creates []*instance   // it ends when all are settled, or as soon as the failing ones have failed
+	doomed  []*instance   // that were told of their deletion: it ends when they are gone
 	deletes bool          // it removes instances; a scale set has one such operation at a time
 	until   time.Time     // it does not end before this time; zero: start
 	endless bool          // it never ends
@@ -69,6 +70,9 @@ func (o *operation) end() time.Time {
 	end := o.start
 	if o.until.After(end) {
 		end = o.until
+	}
+	for _, i := range o.doomed {
+		end = later(end, i.goneAt)
 	}
 	failing := false
 	for _, i := range o.creates {

@@ -83,19 +83,5 @@ const evictionNotice = 30 * time.Second
 // evict takes a spot machine away after a notice, by the scale set's policy:
 // Delete removes it and lowers capacity, Deallocate leaves it in the list.
 func (s *Server) evict(i *instance, notice time.Duration, now time.Time) {
-	at := now.Add(notice)
-	i.preempted = &event{
-		id: s.guid("event", i.vmID, at.UnixNano()), kind: "Preempt", notBefore: at, announced: now,
-		description: "Virtual machine is going to be preempted.",
-	}
-	s.carryOut(i, at)
-}
-
-// carryOut schedules what an eviction does.
-func (s *Server) carryOut(i *instance, at time.Time) {
-	if i.profile("evictionPolicy") == "Delete" {
-		i.kill(at)
-		return
-	}
-	i.power = power{during: "deallocating", after: "deallocated", since: at, until: at.Add(i.deathTime)}
+	s.announce(i, Preempt, "Platform", notice, now)
 }

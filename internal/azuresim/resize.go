@@ -38,8 +38,16 @@ func (s *Server) resize(ss *scaleSet, n int, kind string, now time.Time) (*opera
 
 // doom starts the deletion of an instance as part of an operation.
 func (s *Server) doom(o *operation, i *instance, kind string, now time.Time) {
+	told, runs, gone := i.deleting(now) && !i.lastWord.IsZero(), i.powerState(now) == "running", i.goneAt
 	i.kill(now)
 	o.deletes = true
+	if told { // a second delete does not shorten its notice
+		i.goneAt = gone
+		o.doomed = append(o.doomed, i)
+	} else if notice := i.terminateNotice(); notice > 0 && runs {
+		s.carryOut(s.announce(i, Terminate, "User", notice, now))
+		o.doomed = append(o.doomed, i)
+	}
 	if s.strikeDoomed(i, kind) {
 		o.until = later(o.until, now.Add(i.deathTime))
 		return
@@ -50,7 +58,7 @@ func (s *Server) doom(o *operation, i *instance, kind string, now time.Time) {
 		o.errors = append(o.errors, i.deleteFailure)
 	case i.goneAt.IsZero():
 		o.endless = true
-	default:
+	case i.lastWord.IsZero():
 		o.until = later(o.until, i.goneAt)
 	}
 }

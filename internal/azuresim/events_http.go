@@ -1,0 +1,122 @@
+package azuresim
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// eventsBody is the scheduled events document.
+type eventsBody struct {
+	DocumentIncarnation int         `json:"DocumentIncarnation"`
+	Events              []eventBody `json:"Events"`
+}
+
+type eventBody struct {
+	EventID           string   `json:"EventId"`
+	EventType         string   `json:"EventType"`
+	ResourceType      string   `json:"ResourceType"`
+	Resources         []string `json:"Resources"`
+	EventStatus       string   `json:"EventStatus"`
+	NotBefore         string   `json:"NotBefore"`
+	Description       string   `json:"Description"`
+	EventSource       string   `json:"EventSource"`
+	DurationInSeconds int      `json:"DurationInSeconds"`
+}
+
+// listening is a machine's use of scheduled events, which its first call
+// enables.
+type listening struct {
+	since, last time.Time
+}
+
+// idleEvents is how long a machine may be silent before the service forgets it.
+const idleEvents = 24 * time.Hour
+
+// warm reports whether a machine has listened for as long as it takes to be
+// served.
+func (q *request) warm(c computer) bool {
+	s := q.server
+	if s.listening == nil {
+		s.listening = map[string]listening{}
+	}
+	l, known := s.listening[c.vmID]
+	if !known || q.now.Sub(l.last) > idleEvents {
+		l.since = q.now
+	}
+	l.last = q.now
+	s.listening[c.vmID] = l
+	return q.now.Sub(l.since) >= s.EventWarmUp
+}
+
+// scheduledEvents shows a machine the events of its group, and takes its consent
+// to them. The incarnation counts how often the document changed.
+func (q *request) scheduledEvents(c computer) answer {
+	warm := q.warm(c)
+	if q.http.Method == http.MethodPost {
+		return q.acknowledge(c)
+	}
+	body := eventsBody{Events: []eventBody{}}
+	if !warm {
+		return answer{status: http.StatusOK, body: body}
+	}
+	for _, e := range q.server.events {
+		if !c.instance.sees(e.machine) {
+			continue
+		}
+		for _, t := range []time.Time{e.announced, e.start(), e.end()} {
+			if reached(t, q.now) && (e.withdrawn.IsZero() || !t.After(e.withdrawn)) {
+				body.DocumentIncarnation++
+			}
+		}
+		if !reached(e.end(), q.now) {
+			body.Events = append(body.Events, e.wire(q.now))
+		}
+	}
+	return answer{status: http.StatusOK, body: body}
+}
+
+func (e *event) wire(now time.Time) eventBody {
+	kind := eventKinds[e.kind]
+	b := eventBody{
+		EventID: e.id, EventType: string(e.kind), ResourceType: "VirtualMachine", Resources: []string{e.machine.name()},
+		EventStatus: "Scheduled", NotBefore: e.notBefore.Format(http.TimeFormat),
+		Description: kind.description, EventSource: e.source, DurationInSeconds: kind.seconds,
+	}
+	if reached(e.start(), now) {
+		b.EventStatus, b.NotBefore = "Started", ""
+	}
+	return b
+}
+
+// acknowledge starts events before their time, for all their machines, whichever
+// of them agrees.
+func (q *request) acknowledge(c computer) answer {
+	var w struct {
+		StartRequests []struct {
+			EventID string `json:"EventId"`
+		} `json:"StartRequests"`
+	}
+	if p := q.decode(&w); p != nil || len(w.StartRequests) == 0 {
+		return metadataFailed(http.StatusBadRequest, "Bad request. StartRequests is required", "")
+	}
+	var agreed []*event
+	for _, r := range w.StartRequests {
+		before := len(agreed)
+		for _, e := range q.server.events {
+			if strings.EqualFold(e.id, r.EventID) && c.instance.sees(e.machine) && !reached(e.end(), q.now) {
+				agreed = append(agreed, e)
+			}
+		}
+		if len(agreed) == before {
+			return metadataFailed(http.StatusBadRequest, "Bad request. Event "+r.EventID+" does not exist", "")
+		}
+	}
+	for _, e := range agreed {
+		if !reached(e.start(), q.now) {
+			e.acknowledged = q.now
+			q.server.carryOut(e)
+		}
+	}
+	return answer{status: http.StatusOK}
+}
