@@ -65,6 +65,7 @@ var rooms = map[string][]string{
 	},
 	"deploy": {},
 
+	"cmd/azuresim":   {"internal/azuresim"},
 	"cmd/sluice":     {"..."},
 	"cmd/playground": {"..."},
 }

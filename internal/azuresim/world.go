@@ -28,6 +28,9 @@ type World struct {
 	AnyToken   bool
 	RoleDelay  time.Duration
 	DetachLag  time.Duration
+	CloudName  string
+	Audiences  []string
+	ADFS       bool
 
 	SpotCapacity    []SpotRoom
 	SubnetAddresses map[string]int // by resource id
@@ -149,7 +152,7 @@ func (w *World) complete() {
 func (w *World) Populate(s *Server) error {
 	s.Seed, s.PageSize, s.Boot, s.Delete, s.RetryAfter = w.Seed, w.PageSize, w.Boot, w.Delete, w.RetryAfter
 	s.Quota, s.Throttle, s.AnyToken, s.TenantID, s.RoleDelay = w.Quota, w.Throttle, w.AnyToken, w.Tenant, w.RoleDelay
-	s.DetachLag = w.DetachLag
+	s.DetachLag, s.CloudName, s.Audiences, s.ADFS = w.DetachLag, w.CloudName, w.Audiences, w.ADFS
 	for _, room := range w.SpotCapacity {
 		if s.SpotCapacity == nil {
 			s.SpotCapacity = map[SpotPlace]int{}

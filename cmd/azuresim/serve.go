@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice.dev/sluice/internal/azuresim"
+)
+
+//go:embed example.yaml
+var example []byte
+
+// options are the flags of a server.
+type options struct {
+	world    string
+	listen   string
+	plain    bool
+	dir      string
+	metadata []string
+	control  string
+	seed     uint64
+	speed    float64
+}
+
+func exampleCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "example", Short: "Print the built-in world, to start a file of your own from", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(example)
+			return err
+		},
+	}
+}
+
+// load reads the world and puts it into a server.
+func (o options) load(c *clock) (*azuresim.Server, *azuresim.World, error) {
+	var w *azuresim.World
+	var err error
+	if o.world == "" {
+		w, err = azuresim.ParseWorld(example, c.now())
+	} else {
+		w, err = azuresim.LoadWorld(o.world, c.now())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.seed != 0 {
+		w.Seed = o.seed
+	}
+	w.AnyToken = w.AnyToken || o.speed > 1
+	s := &azuresim.Server{Now: c.now, Sleep: c.sleep}
+	if err := w.Populate(s); err != nil {
+		return nil, nil, fmt.Errorf("build the world: %w", err)
+	}
+	return s, w, nil
+}
+
+// serve runs a server until the context ends.
+func serve(ctx context.Context, o options, out io.Writer) error {
+	if o.speed <= 0 {
+		return fmt.Errorf("--speed=%v is not above 0: 1 is real time, 60 makes a minute of a second", o.speed)
+	}
+	c := newClock(o.speed)
+	azure, world, err := o.load(c)
+	if err != nil {
+		return err
+	}
+	dir := o.dir
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "azuresim-"); err != nil {
+			return fmt.Errorf("make a directory for the certificate: %w", err)
+		}
+		defer os.RemoveAll(dir)
+	} else if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the directory of --dir: %w", err)
+	}
+
+	f := &front{ctx: ctx}
+	defer f.close()
+	arm, err := f.open("--listen", o.listen)
+	if err != nil {
+		return err
+	}
+	p := place{dir: dir, scheme: "https", address: arm.Addr().String(), world: world}
+	if o.plain {
+		p.scheme = "http"
+	} else {
+		host, _, _ := net.SplitHostPort(p.address)
+		pair, err := certificate(dir, host)
+		if err != nil {
+			return err
+		}
+		arm = tls.NewListener(arm, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
+	}
+	f.serve(arm, azure)
+
+	for _, given := range o.metadata {
+		address, machine, ok := strings.Cut(given, "=")
+		if !ok {
+			return fmt.Errorf("--metadata=%s names no machine: write 127.0.0.1:9000=agents_0", given)
+		}
+		l, err := f.open("--metadata", address)
+		if err != nil {
+			return err
+		}
+		p.metadata = append(p.metadata, "http://"+l.Addr().String()+" = "+machine)
+		f.serve(l, azure.Metadata(machine))
+	}
+
+	if err := loopback(o.control); err != nil {
+		return err
+	}
+	l, err := f.open("--control", o.control)
+	if err != nil {
+		return err
+	}
+	p.control = l.Addr().String()
+	f.serve(l, withSpeed(azure.Control(), c))
+
+	if err := p.writeFiles(); err != nil {
+		return err
+	}
+	p.describe(out)
+	<-ctx.Done()
+	fmt.Fprintf(out, "azuresim: stopped after %d requests\n", requests(azure))
+	return nil
+}
+
+func requests(s *azuresim.Server) (n int) {
+	for _, k := range s.Counters() {
+		n += k
+	}
+	return n
+}
+
+// loopback refuses a control address that others could reach.
+func loopback(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("--control=%s is not a loopback address: it has no authentication; write 127.0.0.1:8444", address)
+	}
+	return nil
+}
+
+// front holds the listeners. What hangs ends with the context.
+type front struct {
+	ctx     context.Context
+	servers []*http.Server
+	running sync.WaitGroup
+}
+
+func (f *front) open(flag, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; choose another address, or port 0 for a free one", flag, err)
+	}
+	return l, nil
+}
+
+func (f *front) serve(l net.Listener, h http.Handler) {
+	s := &http.Server{
+		Handler: h, ReadHeaderTimeout: 30 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return f.ctx },
+	}
+	f.servers = append(f.servers, s)
+	f.running.Go(func() { _ = s.Serve(l) }) // ends with close, and says so
+}
+
+// close lets requests that are being answered end, within two seconds.
+func (f *front) close() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.ctx), 2*time.Second)
+	defer cancel()
+	for _, s := range f.servers {
+		if err := s.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
+			_ = s.Close() // they had their time
+		}
+	}
+	f.running.Wait()
+}
