@@ -11,7 +11,7 @@ TOOL    := $(GO) tool -modfile=tools.mod
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build bin/sluice
@@ -25,6 +25,10 @@ playground: ## play the story on a real control plane; ARGS=--keep leaves it up 
 .PHONY: test
 test: ## run every test, those on the real control plane included
 	$(GO) test ./...
+
+.PHONY: az-conformance
+az-conformance: ## drive Microsoft's az against the simulated Azure; installs azure-cli where it can
+	@GO='$(GO)' hack/az-conformance
 
 .PHONY: bench
 bench: ## run the benchmarks and no test

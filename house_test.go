@@ -100,7 +100,7 @@ var borders = []border{
 		because: "actuate changes Kubernetes through kube.Writer alone, and nobody else has a client in hand",
 	},
 	{
-		path: "sluice.dev/sluice/internal/azuresim", code: []string{"internal/azuresim/...", "internal/world", "cmd/playground"},
+		path: "sluice.dev/sluice/internal/azuresim", code: []string{"internal/azuresim/...", "internal/world", "cmd/azuresim", "cmd/playground"},
 		tests:   []string{"internal/actuate", "internal/app", "internal/azure", "internal/imds", "cmd/sluice"},
 		because: "what runs in a user's cluster holds no simulator",
 	},

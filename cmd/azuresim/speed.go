@@ -22,7 +22,9 @@ func withSpeed(control http.Handler, c *clock) http.Handler {
 			speed, err := strconv.ParseFloat(r.URL.Query().Get("speed"), 64)
 			if err != nil || speed <= 0 {
 				w.WriteHeader(http.StatusBadRequest)
-				fmt.Fprintf(w, `{"error":"speed %q is not a number above 0"}`, r.URL.Query().Get("speed"))
+				_ = json.NewEncoder(w).Encode(map[string]string{ // as below
+					"error": fmt.Sprintf("speed %q is not a number above 0", r.URL.Query().Get("speed")),
+				})
 				return
 			}
 			c.setSpeed(speed)

@@ -226,7 +226,8 @@ func fileName(name string) string {
 	return b.String()
 }
 
-// encode is a value as it would stand in a file, without what is zero.
+// encode is a value as it would stand in a file, without what is zero; what is
+// counted in a state is told even when it is none.
 func encode(v reflect.Value) any {
 	switch x := v.Interface().(type) {
 	case time.Duration:
@@ -241,8 +242,11 @@ func encode(v reflect.Value) any {
 		return encode(v.Elem())
 	case reflect.Struct:
 		out := map[string]any{}
+		state := strings.HasSuffix(v.Type().Name(), "State")
 		for _, f := range reflect.VisibleFields(v.Type()) {
-			if field := v.FieldByIndex(f.Index); f.IsExported() && !f.Anonymous && !field.IsZero() {
+			field := v.FieldByIndex(f.Index)
+			counted := state && len(f.Index) == 1 && field.Kind() == reflect.Int
+			if f.IsExported() && !f.Anonymous && (counted || !field.IsZero()) {
 				out[fileName(f.Name)] = encode(field)
 			}
 		}

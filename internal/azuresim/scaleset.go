@@ -124,6 +124,10 @@ func (d ScaleSet) model() map[string]any {
 	profile := map[string]any{
 		"priority":  or(d.Priority, "Regular"),
 		"osProfile": map[string]any{"computerNamePrefix": or(d.ComputerNamePrefix, d.Name)},
+		"storageProfile": map[string]any{
+			"imageReference": map[string]any{"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server", "version": "latest"},
+			"osDisk":         map[string]any{"createOption": "FromImage", "caching": "ReadWrite", "managedDisk": map[string]any{"storageAccountType": "Premium_LRS"}},
+		},
 	}
 	if d.Priority == "Spot" || d.Priority == "Low" {
 		profile["evictionPolicy"] = or(d.EvictionPolicy, "Deallocate")
