@@ -79,7 +79,8 @@ type Instance struct {
 	Zone         string     `json:"zone,omitempty"` // as in topology.kubernetes.io/zone
 	Created      time.Time  `json:"created,omitzero"`
 	State        State      `json:"state"`
-	Failure      *Failure   `json:"failure,omitempty"` // why it failed, for StateFailed
+	Failure      *Failure   `json:"failure,omitempty"`   // why it failed, for StateFailed
+	Protected    bool       `json:"protected,omitempty"` // a person has told the cloud to keep it: it is not removed (S-18)
 
 	Node string `json:"-"` // the node it became, "" for none; set by [New]
 }

@@ -45,6 +45,8 @@ func checkTarget(t Target, e Evidence, allowed *policy.Policy) error {
 		return refuse("S-11", "id %s of group %s now belongs to machine %s, not to %s", t.ID, e.Group.ID, in.UID, t.UID)
 	case in.State == cluster.StateDeleting:
 		return refuse("S-11", "machine %s is already being deleted", t.Machine)
+	case in.Protected:
+		return refuse("S-18", "machine %s is protected in the cloud", t.Machine)
 	}
 	if t.Node == "" {
 		return checkNodeless(in, e)

@@ -188,9 +188,13 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a cordon of a node annotated to stay": {cordoning, func(w *world) {
 			w.objects.Nodes[0].Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
 		}, "S-18"},
-		"any growth in a dry run":  {growing, func(w *world) { w.evidence.DryRun = true }, "S-24"},
-		"any removal in a dry run": {deleting, func(w *world) { w.evidence.DryRun = true }, "S-24"},
-		"any cordon in a dry run":  {cordoning, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+		"a protected machine":                           {deleting, func(w *world) { w.groups[0].Instances[1].Protected = true }, "S-18"},
+		"a protected machine that never joined":         {cleaning, func(w *world) { w.groups[0].Instances[3].Protected = true }, "S-18"},
+		"a cordon of a node whose machine is protected": {cordoning, func(w *world) { w.groups[0].Instances[0].Protected = true }, "S-18"},
+		"a pod of a node whose machine is protected":    {evicting, func(w *world) { w.groups[0].Instances[1].Protected = true }, "S-18"},
+		"any growth in a dry run":                       {growing, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+		"any removal in a dry run":                      {deleting, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+		"any cordon in a dry run":                       {cordoning, func(w *world) { w.evidence.DryRun = true }, "S-24"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

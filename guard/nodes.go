@@ -20,6 +20,8 @@ func checkCordon(w Cordon, e Evidence) error {
 		return refuse("S-18", "node %s is cordoned already, by somebody else", w.Node)
 	case n.Instance == nil || n.Instance.Machine() != w.Machine:
 		return refuse("S-12", "node %s is not for certain machine %s", w.Node, w.Machine)
+	case n.Instance.Protected:
+		return refuse("S-18", "machine %s is protected in the cloud", w.Machine)
 	}
 	return checkWanted(w.Node, e)
 }
@@ -34,6 +36,9 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 	}
 	if err := checkHands(n.Object); err != nil {
 		return err
+	}
+	if n.Instance != nil && n.Instance.Protected {
+		return refuse("S-18", "machine %s is protected in the cloud", n.Instance.Machine())
 	}
 	p := podOf(n, w)
 	if p == nil {

@@ -92,6 +92,8 @@ func (d *decision) untouched(n *cluster.Node) (Outcome, []reason.Reason, bool) {
 		return keep(reason.NodeHeldByPerson)
 	case cluster.Kept(n.Object):
 		return keep(reason.NodeScaleDownOff)
+	case n.Instance.Protected:
+		return keep(reason.NodeProtected, "instance", n.Instance.ID)
 	case len(n.Awaits) > 0:
 		return keep(reason.NodeAwaitsDevices, "age", age(d.now, n.Object.CreationTimestamp), "devices", deviceNames(n))
 	case d.starting(n):

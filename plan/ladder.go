@@ -83,6 +83,8 @@ func (d *decision) climb(st *nodeState) {
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about))
 	case cluster.Kept(st.Object):
 		d.takeDown(st, reason.New(reason.NodeScaleDownOff, about))
+	case st.Instance.Protected:
+		d.takeDown(st, reason.New(reason.NodeProtected, about, "instance", st.Instance.ID))
 	case !st.Object.Spec.Unschedulable:
 		d.takeDown(st, reason.New(reason.NodeFreedByPerson, about))
 	case !d.allowed.Removal.Enabled:

@@ -203,6 +203,21 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("2500m")), Node("a-1"), Pod("x", On("a-1"), CPU("100m")), Pod("p", CPU("500m"))},
 			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "idle NodeCounted NodeUnderused"},
 		},
+		"a node whose machine is protected stays": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1")}, group: func(g *cluster.Group) { g.Instances[1].Protected = true },
+			memory: removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep NodeProtected"},
+		},
+		"a node whose machine is protected comes down": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances[1].Protected = true },
+			want: []string{"uncordon a-1: NodeProtected"},
+		},
+		"a machine that failed and is protected stays": {
+			objects: []any{Node("a-0"), Node("a-1")}, group: func(g *cluster.Group) {
+				broken := Machine("9", "", In(cluster.StateFailed), func(i *cluster.Instance) { i.Group, i.Protected = g.ID, true })
+				g.Instances, g.Capacity = append(g.Instances, broken), g.Capacity+1
+			},
+			want: []string{}, verdict: map[string]string{"instance a/9": "hold MachineFailed MachineProtected"},
+		},
 		"a node annotated to stay comes down": {
 			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-10*time.Second), marked("1")), func(n *corev1.Node) { n.Annotations["cluster-autoscaler.kubernetes.io/scale-down-disabled"] = "true" })},
 			want:    []string{"uncordon a-1: NodeScaleDownOff"},

@@ -50,6 +50,8 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		return
 	}
 	switch {
+	case in.Protected:
+		d.judge(about, MachineHold, why, reason.New(reason.MachineProtected, about))
 	case g.blockedRead() != nil:
 		d.judge(about, MachineHold, why, *g.blockedRead())
 	case d.rests(g) != nil:

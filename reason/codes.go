@@ -68,6 +68,7 @@ const (
 	NodeControlPlane   Code = "NodeControlPlane"
 	NodeAmbiguous      Code = "NodeAmbiguous"
 	NodeScaleDownOff   Code = "NodeScaleDownOff"
+	NodeProtected      Code = "NodeProtected"
 	RemovalDisabled    Code = "RemovalDisabled"
 	RemovalCoolsDown   Code = "RemovalCoolsDown"
 	RemovalBudget      Code = "RemovalBudget"
@@ -100,6 +101,7 @@ const (
 	MachineAmbiguous   Code = "MachineAmbiguous"
 	MachineCarriesPods Code = "MachineCarriesPods"
 	MachineStopped     Code = "MachineStopped"
+	MachineProtected   Code = "MachineProtected"
 )
 
 // What became of a write.
@@ -167,6 +169,7 @@ var sentences = map[Code]string{
 	NodeControlPlane:   "is a control-plane node",
 	NodeAmbiguous:      "its machine is not certain, it could be {instances}",
 	NodeScaleDownOff:   "annotated to stay (scale-down-disabled=true)",
+	NodeProtected:      "its machine {instance} is protected in the cloud",
 	RemovalDisabled:    "removal is switched off",
 	RemovalCoolsDown:   "no removal until {until}, {delay} after the last growth",
 	RemovalBudget:      "removals in flight: {inflight} (limit {limit})",
@@ -193,6 +196,7 @@ var sentences = map[Code]string{
 	MachineCarriesPods: "has no node, but pod {pod} is bound to its name",
 	MachineAmbiguous:   "could be the machine of node {node}",
 	MachineStopped:     "is stopped and counts as no capacity",
+	MachineProtected:   "is protected in the cloud and stays",
 
 	WriteRefused: "refused by {property}: {why}",
 	WriteFailed:  "{action}: {message}",

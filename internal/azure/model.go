@@ -38,6 +38,7 @@ type machine struct {
 	zone         string    // as topology.kubernetes.io/zone has it
 	created      time.Time // UTC; zero when Azure does not say
 	state        cluster.State
+	protected    bool             // from scale-in or from actions on its group
 	power        string           // such as "running" or "deallocated"; "" when Azure does not say
 	failure      *cluster.Failure // for StateFailed; At is zero when Azure does not say when
 }

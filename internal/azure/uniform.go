@@ -45,6 +45,9 @@ func uniformMachine(m *model, vm *armcompute.VirtualMachineScaleSetVM) *machine 
 	if p.OSProfile != nil {
 		out.computerName = val(p.OSProfile.ComputerName)
 	}
+	if protection := p.ProtectionPolicy; protection != nil {
+		out.protected = val(protection.ProtectFromScaleIn) || val(protection.ProtectFromScaleSetActions)
+	}
 	does := condition{provisioning: val(p.ProvisioningState)}
 	if v := p.InstanceView; v != nil {
 		does.statuses = v.Statuses

@@ -12,6 +12,8 @@ import (
 const (
 	growRequest   = "PATCH virtualMachineScaleSets"
 	deleteRequest = "POST virtualMachineScaleSets/delete"
+	parkRequest   = "POST virtualMachineScaleSets/deallocate"
+	startRequest  = "POST virtualMachineScaleSets/start"
 	listRequest   = "LIST virtualMachineScaleSets/virtualMachines"
 )
 

@@ -177,6 +177,10 @@ func doRemove(w *world, s *statement) error { return w.azure.DeleteMachine(s.nam
 
 func doDeallocate(w *world, s *statement) error { return w.azure.Deallocate(s.names[0]) }
 
+func doProtect(w *world, s *statement) error { return w.azure.Protect(s.names[0], true, false) }
+
+func doUnprotect(w *world, s *statement) error { return w.azure.Protect(s.names[0], false, false) }
+
 func doDeny(w *world, s *statement) error { return w.permit(s.names[0], true) }
 
 func doAllow(w *world, s *statement) error { return w.permit(s.names[0], false) }

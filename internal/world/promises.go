@@ -29,11 +29,14 @@ func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet {
 		return t.next.RoundTrip(r)
 	}
-	live := map[string]int{}
+	live, off := map[string]int{}, map[string]int{}
 	machines := t.world.azure.Machines()
 	for _, m := range machines {
 		if m.ProvisioningState != "Deleting" {
 			live[m.ScaleSet]++
+			if switchedOff(m.PowerState) {
+				off[m.ScaleSet]++
+			}
 		}
 	}
 	nodes := map[string]string{}
@@ -43,22 +46,23 @@ func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	before := len(t.world.azure.Requests())
 	resp, err := t.next.RoundTrip(r)
 	for _, made := range t.world.azure.Requests()[before:] {
+		removes := made.Kind == deleteRequest || made.Kind == parkRequest
 		switch {
 		case made.Kind == growRequest && made.Capacity != nil && *made.Capacity < int64(live[made.ScaleSet]):
 			t.breaks("S-01", "a request set the capacity of %s to %d while it had %d machines", made.ScaleSet, *made.Capacity, live[made.ScaleSet])
-		case made.Kind == growRequest && made.Capacity != nil && *made.Capacity > int64(t.world.spec(made.ScaleSet).Max):
+		case made.Kind == growRequest && made.Capacity != nil && *made.Capacity > int64(t.world.spec(made.ScaleSet).Max+off[made.ScaleSet]):
 			t.breaks("S-06", "a request set the capacity of %s to %d, above its max", made.ScaleSet, *made.Capacity)
 		case made.Kind == growRequest && made.IfMatch == "":
 			t.breaks("S-04", "a request set the capacity of %s without an entity tag", made.ScaleSet)
-		case made.Kind == deleteRequest && len(made.InstanceIDs) == 0:
-			t.breaks("S-10", "a deletion in %s named no machine", made.ScaleSet)
-		case made.Kind == deleteRequest && live[made.ScaleSet]-len(made.InstanceIDs) < t.world.spec(made.ScaleSet).Min:
+		case (removes || made.Kind == startRequest) && len(made.InstanceIDs) == 0:
+			t.breaks("S-10", "%s in %s named no machine", made.Kind, made.ScaleSet)
+		case removes && live[made.ScaleSet]-off[made.ScaleSet]-len(made.InstanceIDs) < t.world.spec(made.ScaleSet).Min:
 			t.breaks("S-06", "a deletion of %d machines of %s took it below its min", len(made.InstanceIDs), made.ScaleSet)
-		case made.Kind == deleteRequest && made.Status < 300:
+		case removes && made.Status < 300:
 			for _, id := range made.InstanceIDs {
 				t.watchDeleted(made.ScaleSet+"_"+id, nodes[made.ScaleSet+"_"+id])
 			}
-		case made.Kind != growRequest && made.Kind != deleteRequest && made.Kind != "POST token":
+		case made.Kind != growRequest && !removes && made.Kind != startRequest && made.Kind != "POST token":
 			t.breaks("S-04", "a request was made that is no business of sluice: %s", made.Kind)
 		}
 	}
@@ -107,12 +111,15 @@ func (t *witness) watchNodes() {
 		if !ok || r.Verb != "delete" || r.Code >= 300 {
 			continue
 		}
-		if m := t.world.machines[n.Status.NodeInfo.SystemUUID]; m != nil {
+		if m := t.world.machines[n.Status.NodeInfo.SystemUUID]; m != nil && !switchedOff(m.PowerState) {
 			t.breaks("S-14", "node %s was deleted and its machine %s lives", n.Name, m.Name)
 		}
 	}
 	t.read = len(log)
 }
+
+// switchedOff says whether a machine in this power state has given its cores back, or is about to.
+func switchedOff(power string) bool { return power == "deallocated" || power == "deallocating" }
 
 func ofJob(p *corev1.Pod) bool {
 	o := cluster.Owner(p)

@@ -77,6 +77,8 @@ var verbs = sync.OnceValue(func() []*verb {
 		{name: "touch", usage: "GROUP", least: 1, most: 1, do: doTouch, about: "somebody else writes to a scale set, so that its entity tag moves"},
 		{name: "remove", usage: "MACHINE", least: 1, most: 1, do: doRemove, about: "a person deletes a machine"},
 		{name: "deallocate", usage: "MACHINE", least: 1, most: 1, do: doDeallocate, about: "a person stops a machine and gives its cores back"},
+		{name: "protect", usage: "MACHINE", least: 1, most: 1, do: doProtect, about: "a person protects a machine from scale-in"},
+		{name: "unprotect", usage: "MACHINE", least: 1, most: 1, do: doUnprotect, about: "and takes that back"},
 		{name: "deny", usage: "ACTION", least: 1, most: 1, do: doDeny, about: "takes a right from sluice's identity, such as Microsoft.Compute/virtualMachineScaleSets/write"},
 		{name: "allow", usage: "ACTION", least: 1, most: 1, do: doAllow, about: "gives it back"},
 		{
