@@ -55,6 +55,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	metrics := report.NewMetrics()
+	metrics.WatchAPI(func() []report.APIClass { return apiClasses(provider.Budget()) })
 	server := web.New(web.Options{Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity})
 	sinks := []Sink{logSink{report.NewLog(o.Log)}, metricsSink{metrics}, webSink{server}}
 	if !o.DryRun {

@@ -60,6 +60,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 		return nil, err
 	}
 	gate := newGate(o.Now, o.APIShare, o.Location)
+	gate.rates = o.RateLimit
 	cred, err := o.credential()
 	if err != nil {
 		return nil, err

@@ -115,6 +115,12 @@ func (g *gate) bucketsOf(t target, k keys, now time.Time) []*bucket {
 		}
 		all = append(all, b)
 	}
+	if key, l := configured(g.rates, t); key != "" {
+		if g.buckets[key] == nil {
+			g.buckets[key] = newBucket(l, 1, now)
+		}
+		all = append(all, g.buckets[key])
+	}
 	return all
 }
 

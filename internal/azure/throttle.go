@@ -12,6 +12,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"sluice.dev/sluice/internal/azure/config"
 )
 
 // gate is what every request to Resource Manager passes. It keeps a class of requests from Azure until the time Azure asked for (S-32):
@@ -20,8 +22,9 @@ import (
 // what Azure gives, leaving the last of it to what matters most. It never waits: who may not go now is told when.
 type gate struct {
 	now    func() time.Time
-	share  float64 // of Azure's published limits
-	region string  // of resources whose region is not known; "" is a region of its own
+	share  float64          // of Azure's published limits
+	rates  config.RateLimit // the operator's own limits besides
+	region string           // of resources whose region is not known; "" is a region of its own
 
 	mu      sync.Mutex
 	until   map[string]time.Time // shut by Azure: by class, by class and resource, or by front door

@@ -62,6 +62,14 @@ func policyOf(kind string) (computePolicy, bool) {
 		return computePolicy{"PutVM", limit{4, 12}, limit{500, 1500}}, true
 	case strings.HasPrefix(resource, machinesType):
 		return computePolicy{"UpdateVM", limit{4, 12}, limit{500, 1500}}, true
+	case kind == "DELETE "+vmsType, kind == "POST "+vmsType+"/deallocate", kind == "POST "+vmsType+"/poweroff":
+		return computePolicy{"DeleteVMScaleSetVM", limit{4, 12}, limit{500, 1500}}, true
+	case kind == "DELETE "+setsType, kind == "POST "+setsType+"/deallocate", kind == "POST "+setsType+"/poweroff":
+		return computePolicy{"DeleteVMScaleSet", limit{4, 12}, limit{175, 525}}, true
+	case resource == nicsType && (method == "GET" || method == "LIST"):
+		return computePolicy{"NetworkReads", limit{}, limit{10_000. / 5, 10_000}}, true
+	case resource == nicsType:
+		return computePolicy{"NetworkWrites", limit{}, limit{1000. / 5, 1000}}, true
 	case strings.HasPrefix(resource, vmsType):
 		return computePolicy{"UpdateVMScaleSetVM", limit{4, 12}, limit{500, 1500}}, true
 	case strings.HasPrefix(resource, setsType):
@@ -138,17 +146,21 @@ func (q *request) throttle() *problem {
 	if !ok {
 		return nil
 	}
+	namespace := "Microsoft.Compute"
+	if strings.HasPrefix(policy.name, "Network") {
+		namespace = "Microsoft.Network"
+	}
 	var parts []string
 	if policy.resource != (limit{}) {
 		key := strings.ToLower(policy.name + "/" + subscription + "/" + q.route.group + "/" + q.route.set + "/" + q.route.instance + "/" + q.route.name + "/" + q.route.operation)
 		left, wait = s.spend(key, policy.resource, q.now)
-		parts = append(parts, fmt.Sprintf("Microsoft.Compute/%sResource;%d", policy.name, left))
+		parts = append(parts, fmt.Sprintf("%s/%sResource;%d", namespace, policy.name, left))
 		if wait > 0 {
 			return tooMany(policy.name+"Resource", policy.resource, wait)
 		}
 	}
 	left, wait = s.spend(strings.ToLower(policy.name+"/"+subscription), policy.subscription, q.now)
-	parts = append(parts, fmt.Sprintf("Microsoft.Compute/%sSubscription;%d", policy.name, left))
+	parts = append(parts, fmt.Sprintf("%s/%sSubscription;%d", namespace, policy.name, left))
 	if wait > 0 {
 		return tooMany(policy.name+"Subscription", policy.subscription, wait)
 	}

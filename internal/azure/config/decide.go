@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ func (d *draft) decide() error {
 	}
 	ttl := d.InstanceCacheTTL
 	if ttl == 0 {
-		ttl = 300 * time.Second
+		ttl = cmp.Or(d.CacheTTL, time.Minute)
 	}
 	if d.InstanceCacheJitter > ttl {
 		d.note("%s is more than the lists are kept: it counts as %d", d.said["vmssVmsCacheJitter"], ttl/time.Second)

@@ -202,7 +202,7 @@ func TestWhatHasNoEffectIsNoted(t *testing.T) {
 		"azure.json: enableLabelPredictionsOnTemplate=true has no effect: labels that AKS would set are not predicted: tags of the scale set say which labels its nodes will have",
 		"azure.json: enableVMSSEtag=false has no effect: a resize is sent on condition that the scale set is still as it was read",
 		"AZURE_ENVIRONMENT_FILEPATH=/e has no effect: it is read for AzureStackCloud, and the cloud is AzurePublicCloud",
-		"azure.json: vmssVmsCacheJitter=400 is more than the lists are kept: it counts as 300",
+		"azure.json: vmssVmsCacheJitter=400 is more than the lists are kept: it counts as 60",
 		"azure.json has the key location twice: the last one counts",
 		`azure.json has the key "colour", which is none that sluice or cloud-provider-azure knows: it has no effect`,
 	}

@@ -155,7 +155,7 @@ var Settings = []Setting{
 	},
 	{
 		Key: "vmssVirtualMachinesCacheTTLInSeconds", Older: []string{"vmssVmsCacheTTL"},
-		Variables: []string{"AZURE_VMSS_VMS_CACHE_TTL_IN_SECONDS", "AZURE_VMSS_VMS_CACHE_TTL"}, Default: "300", Standing: Honoured,
+		Variables: []string{"AZURE_VMSS_VMS_CACHE_TTL_IN_SECONDS", "AZURE_VMSS_VMS_CACHE_TTL"}, Default: "vmssCacheTTLInSeconds", Standing: Honoured,
 		About: "how old a served list of machines may be",
 		into:  func(d *draft) any { return &d.InstanceCacheTTL },
 	},

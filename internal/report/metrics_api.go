@@ -1,0 +1,71 @@
+package report
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// APIClass is what one class of requests to the cloud's API has spent, and what it may spend now.
+type APIClass struct {
+	Class, Region string
+	Answered      map[string]int // requests sent so far, by status
+	Held          map[string]int // requests not sent so far, by reason
+
+	Limited    bool // whether the cloud publishes a limit; the next two mean nothing when not
+	Left, Most float64
+	Until      time.Time // the cloud asked for no request before; zero when it may be asked
+}
+
+// apiClasses reads the classes at each scrape.
+type apiClasses struct {
+	read func() []APIClass
+
+	requests, held, left, most, until *prometheus.Desc
+}
+
+// WatchAPI adds what the cloud's API was asked, and what is left to ask, as read tells at each scrape. It is called once.
+func (m *Metrics) WatchAPI(read func() []APIClass) {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, append([]string{"class", "region"}, labels...), nil)
+	}
+	m.registry.MustRegister(&apiClasses{
+		read:     read,
+		requests: desc("sluice_azure_requests_total", "Requests to Azure Resource Manager by class and status; none when no answer came.", "status"),
+		held:     desc("sluice_azure_requests_held_total", "Requests that were not sent: share, to keep within sluice's share of Azure's limits; throttled, before the time Azure asked for.", "reason"),
+		left:     desc("sluice_azure_budget_requests", "Requests that sluice's share of Azure's limit allows at once now."),
+		most:     desc("sluice_azure_budget_max_requests", "Requests that sluice's share of Azure's limit allows at once when nothing was spent."),
+		until:    desc("sluice_azure_throttled_until_timestamp_seconds", "Until when Azure asked to be left alone; 0 when it did not."),
+	})
+}
+
+// Describe implements [prometheus.Collector].
+func (a *apiClasses) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{a.requests, a.held, a.left, a.most, a.until} {
+		out <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (a *apiClasses) Collect(out chan<- prometheus.Metric) {
+	for _, c := range a.read() {
+		send := func(d *prometheus.Desc, t prometheus.ValueType, v float64, labels ...string) {
+			out <- prometheus.MustNewConstMetric(d, t, v, append([]string{c.Class, c.Region}, labels...)...)
+		}
+		for status, n := range c.Answered {
+			send(a.requests, prometheus.CounterValue, float64(n), status)
+		}
+		for reason, n := range c.Held {
+			send(a.held, prometheus.CounterValue, float64(n), reason)
+		}
+		if c.Limited {
+			send(a.left, prometheus.GaugeValue, c.Left)
+			send(a.most, prometheus.GaugeValue, c.Most)
+		}
+		until := 0.
+		if !c.Until.IsZero() {
+			until = float64(c.Until.UnixMilli()) / 1000
+		}
+		send(a.until, prometheus.GaugeValue, until)
+	}
+}
