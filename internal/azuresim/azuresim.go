@@ -80,8 +80,9 @@ type Server struct {
 	// managedBy, and cannot be attached to another; 0: not at all.
 	DetachLag time.Duration
 
-	// Throttle makes the token buckets of the compute provider refuse requests
-	// with 429. They are counted, and reported in headers, either way.
+	// Throttle makes the token buckets of the compute provider, and those of
+	// machines' metadata services, refuse requests with 429. The former are counted,
+	// and reported in headers, either way.
 	Throttle bool
 
 	// AnyToken makes Resource Manager accept every bearer token: an expired one
@@ -106,6 +107,10 @@ type Server struct {
 	// ADFS makes the cloud name Active Directory Federation Services as its token
 	// authority. Both kinds of authority answer either way.
 	ADFS bool
+
+	// Attestation signs machines' attested documents; nil: keys of its own, see
+	// AttestationCA.
+	Attestation *Attestor
 
 	// EventWarmUp is how long a machine's first call for scheduled events takes to
 	// enable them: until then its document is empty. Azure takes minutes.

@@ -60,6 +60,9 @@ func (q *request) metadata(c computer) answer {
 	if a, ok := q.faulted(); ok {
 		return a
 	}
+	if a, ok := q.throttleMetadata(c, area); !ok {
+		return a
+	}
 	if a, ok := q.metadataRules(area); !ok {
 		return a
 	}
@@ -70,6 +73,10 @@ func (q *request) metadata(c computer) answer {
 		return q.instanceDocument(c, segments[2:])
 	case area == "identity" && rest == "oauth2/token":
 		return q.skewed(func() answer { return q.machineToken(c) })
+	case area == "loadbalancer" && rest == "":
+		return q.loadBalancer(c)
+	case area == "attested" && rest == "document":
+		return q.attested(c)
 	case area == "scheduledevents" && rest == "":
 		return q.scheduledEvents(c)
 	}

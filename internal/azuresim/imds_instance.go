@@ -12,7 +12,7 @@ import (
 // instanceDocument answers /metadata/instance and every path below it. All
 // primitives are strings, and absent ones are empty.
 func (q *request) instanceDocument(c computer, path []string) answer {
-	var node any = c.document()
+	var node any = c.document(q)
 	for _, step := range path {
 		if node = child(node, step); node == nil {
 			return metadataFailed(http.StatusNotFound, "Not found", "")
@@ -65,39 +65,110 @@ func listing(node any) string {
 	return strings.Join(names, "\n")
 }
 
-func (c computer) document() map[string]any {
+// profile is what the machine was made from: its scale set's profile, or its own
+// properties.
+func (c computer) profile() any {
+	if c.instance.uniform() {
+		return dig(c.instance.set.model, "properties", "virtualMachineProfile")
+	}
+	return c.instance.model["properties"]
+}
+
+// image reads the machine's image reference.
+func (c computer) image(key string) string {
+	return text(c.profile(), "storageProfile", "imageReference", key)
+}
+
+// storage is the storageProfile of the document: sizes are text, of the
+// temporary disk in MB.
+func (c computer) storage(q *request) map[string]any {
+	image := map[string]any{}
+	for _, k := range []string{"id", "offer", "publisher", "sku", "version"} {
+		image[k] = c.image(k)
+	}
+	temporary := 0
+	if k := q.server.sku(c.size); k != nil {
+		temporary = k.ResourceDiskGB * 1024
+	}
+	data := []any{}
+	for _, d := range asList(dig(c.profile(), "storageProfile", "dataDisks")) {
+		data = append(data, map[string]any{
+			"lun": leaf(d, "lun"), "name": leaf(d, "name"), "diskSizeGB": leaf(d, "diskSizeGB"),
+			"caching": leaf(d, "caching"), "createOption": leaf(d, "createOption"),
+			"managedDisk": map[string]any{"id": leaf(d, "managedDisk", "id"), "storageAccountType": leaf(d, "managedDisk", "storageAccountType")},
+		})
+	}
+	disk := dig(c.profile(), "storageProfile", "osDisk")
+	return map[string]any{
+		"imageReference": image, "dataDisks": data, "resourceDisk": map[string]any{"size": strconv.Itoa(temporary)},
+		"osDisk": map[string]any{
+			"caching": leaf(disk, "caching"), "createOption": leaf(disk, "createOption"), "diskSizeGB": leaf(disk, "diskSizeGB"),
+			"name": leaf(disk, "name"), "osType": "Linux",
+			"managedDisk": map[string]any{"id": leaf(disk, "managedDisk", "id"), "storageAccountType": leaf(disk, "managedDisk", "storageAccountType")},
+		},
+	}
+}
+
+func asList(v any) []any {
+	items, _ := v.([]any)
+	return items
+}
+
+// leaf is a value of a model as the document shows it: text, absent ones empty.
+func leaf(v any, path ...string) string {
+	if v = dig(v, path...); v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+// environments are the names of clouds in the document, by those that they have in
+// their endpoints.
+var environments = map[string]string{"AzureCloud": "AzurePublicCloud", "AzureUSGovernment": "AzureUSGovernmentCloud"}
+
+func (c computer) document(q *request) map[string]any {
 	tags := slices.Sorted(maps.Keys(c.tags))
 	pairs, list := make([]string, 0, len(tags)), make([]any, 0, len(tags))
 	for _, k := range tags {
 		pairs = append(pairs, k+":"+c.tags[k])
 		list = append(list, map[string]any{"name": k, "value": c.tags[k]})
 	}
+	placement, physical := "", ""
+	if c.setID != "" {
+		placement = q.server.guid("placement group", strings.ToLower(c.setID))
+	}
+	if c.zone != "" {
+		physical = c.location + "-az" + c.zone
+	}
 	compute := map[string]any{
-		"azEnvironment":              "AzurePublicCloud",
+		"additionalCapabilities":     map[string]any{"hibernationEnabled": "false"},
+		"azEnvironment":              either(environments[q.cloudName()], q.cloudName()),
 		"computerName":               c.computerName,
 		"evictionPolicy":             c.evictionPolicy,
 		"extendedLocation":           map[string]any{"name": "", "type": ""},
 		"isHostCompatibilityLayerVm": "false",
 		"location":                   c.location,
 		"name":                       c.name,
-		"offer":                      "",
-		"osProfile":                  map[string]any{"adminUsername": "azureuser", "computerName": c.computerName, "disablePasswordAuthentication": "true"},
+		"offer":                      c.image("offer"),
+		"osProfile":                  map[string]any{"adminUsername": either(text(c.profile(), "osProfile", "adminUsername"), "azureuser"), "computerName": c.computerName, "disablePasswordAuthentication": "true"},
 		"osType":                     "Linux",
-		"placementGroupId":           "",
-		"platformFaultDomain":        "0",
+		"physicalZone":               physical,
+		"placementGroupId":           placement,
+		"platformFaultDomain":        strconv.Itoa(c.instance.faultDomain),
 		"platformUpdateDomain":       "0",
 		"priority":                   c.priority,
 		"provider":                   "Microsoft.Compute",
-		"publisher":                  "",
+		"publisher":                  c.image("publisher"),
 		"resourceGroupName":          c.group,
 		"resourceId":                 c.id,
-		"sku":                        "",
-		"storageProfile":             map[string]any{"dataDisks": []any{}, "resourceDisk": map[string]any{"size": "0"}},
+		"sku":                        c.image("sku"),
+		"securityProfile":            map[string]any{"secureBootEnabled": "false", "virtualTpmEnabled": "false", "encryptionAtHost": "false"},
+		"storageProfile":             c.storage(q),
 		"subscriptionId":             c.subscription,
 		"tags":                       strings.Join(pairs, ";"),
 		"tagsList":                   list,
 		"userData":                   "",
-		"version":                    "",
+		"version":                    c.image("version"),
 		"virtualMachineScaleSet":     map[string]any{"id": c.setID},
 		"vmId":                       c.vmID,
 		"vmScaleSetName":             c.set,
