@@ -64,6 +64,7 @@ func TestChanceFollowsTheSeedAlone(t *testing.T) {
 		for range 40 {
 			if others {
 				a.wire("GET", setPath+"/virtualMachines"+version, "")
+				a.advance(time.Second)
 			}
 			b.WriteString(map[int]string{200: ".", 503: "x"}[a.statuses(1)[0]])
 		}

@@ -40,9 +40,12 @@ type World struct {
 	Roles             []Role
 	RoleAssignments   []RoleAssignment // without a scope they are about the subscription
 	Locks             []ManagementLock
+	ResourceGroups    []ResourceGroup // beyond those that hold something
+	SKUs              []SKU
 	ScaleSets         []ScaleSet
 	AvailabilitySets  []AvailabilitySet
 	Machines          []Machine
+	AutoscaleSettings []AutoscaleSetting
 
 	Faults []Fault // from and until may be durations from the start
 	Acts   []Act   // what others will do, at a time
@@ -122,6 +125,10 @@ func (w *World) complete() {
 	for n := range w.Locks {
 		or(&w.Locks[n].Scope, group())
 	}
+	for n := range w.ResourceGroups {
+		or(&w.ResourceGroups[n].Subscription, w.Subscription)
+		or(&w.ResourceGroups[n].Location, w.Location)
+	}
 	for n := range w.ScaleSets {
 		d := &w.ScaleSets[n]
 		or(&d.Subscription, w.Subscription)
@@ -171,6 +178,12 @@ func (w *World) Populate(s *Server) error {
 	if err := all("identities", w.Identities, s.AddIdentity); err != nil {
 		return err
 	}
+	if err := all("resourceGroups", w.ResourceGroups, s.AddResourceGroup); err != nil {
+		return err
+	}
+	if err := all("skus", w.SKUs, s.AddSKU); err != nil {
+		return err
+	}
 	if err := all("scaleSets", w.ScaleSets, s.AddScaleSet); err != nil {
 		return err
 	}
@@ -178,6 +191,9 @@ func (w *World) Populate(s *Server) error {
 		return err
 	}
 	if err := all("machines", w.Machines, s.AddMachine); err != nil {
+		return err
+	}
+	if err := all("autoscaleSettings", w.AutoscaleSettings, s.AddAutoscaleSetting); err != nil {
 		return err
 	}
 	if err := all("roles", w.Roles, s.AddRole); err != nil {

@@ -29,6 +29,12 @@ identities:
 - {id: nodes, clientId: 44444444-4444-4444-4444-444444444444}
 availabilitySets:
 - {name: servers}
+resourceGroups:
+- {name: spare}
+skus:
+- {name: Standard_D4s_v5, family: standardDSv5Family, vcpus: 4, memoryGB: 16}
+autoscaleSettings:
+- {target: agents, enabled: true, min: 1, max: 3}
 machines:
 - {name: server-0, size: Standard_D2s_v5, availabilitySet: servers}
 scaleSets:
