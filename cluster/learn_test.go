@@ -76,6 +76,11 @@ func TestDriftIsWhatPodsWouldNotice(t *testing.T) {
 			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: k, Effect: corev1.TaintEffectNoSchedule})
 		}
 	}
+	guess := func(k, v string) func(*corev1.Node) {
+		return func(n *corev1.Node) {
+			n.Labels[k], n.Annotations = v, map[string]string{cluster.GuessedLabels: "other," + k}
+		}
+	}
 	none := func(*corev1.Node) {}
 	for name, tc := range map[string]struct {
 		offered, found func(*corev1.Node)
@@ -88,6 +93,7 @@ func TestDriftIsWhatPodsWouldNotice(t *testing.T) {
 		"fewer cores":                           {none, with(corev1.ResourceCPU, "2"), []cluster.Difference{{What: "cpu", Offered: "4", Found: "2"}}},
 		"GPUs that no plugin announces":         {with(gpu, "1"), none, []cluster.Difference{{What: "nvidia.com/gpu", Offered: "1", Found: "none"}}},
 		"a label that kubelet does not set":     {label("pool", "render"), none, []cluster.Difference{{What: "label pool", Offered: "render", Found: "none"}}},
+		"a label that nobody promised":          {guess("owner", "me"), none, nil},
 		"a label of another value":              {label("pool", "render"), label("pool", "web"), []cluster.Difference{{What: "label pool", Offered: "render", Found: "web"}}},
 		"a label that nobody described":         {none, label("rack", "7"), nil},
 		"a zone":                                {label(corev1.LabelTopologyZone, "west-1"), label(corev1.LabelTopologyZone, "west-2"), nil},

@@ -10,6 +10,10 @@ import (
 // RemovalTaint is the key of the taint by which sluice cordons a node on its way out. Its value is "<unix seconds>.<why>".
 const RemovalTaint = "sluice.dev/removing"
 
+// GuessedLabels is an annotation of a template from the cloud: the keys, with commas between them, of labels that nobody promised, such as
+// tags as they are. A node without them is no surprise.
+const GuessedLabels = "sluice.dev/guessed-labels"
+
 // transientTaints come and go with a node's condition; a new machine will not have them when it is Ready.
 var transientTaints = map[string]bool{
 	RemovalTaint:                                     true,
