@@ -34,6 +34,7 @@ type Config struct {
 	RefuseFlexible       bool           // enableVmssFlexNodes is given, as false
 	ForceDelete          bool           // delete machines by force
 	DynamicInstanceList  bool           // ask the SKU API for sizes
+	NoLabelPredictions   bool           // enableLabelPredictionsOnTemplate is given, as false
 
 	CacheTTL            time.Duration // how old a served model of a scale set may be; 0 means 60 s
 	InstanceCacheTTL    time.Duration // how old a served list of machines may be; 0 means CacheTTL

@@ -17,7 +17,7 @@ type draft struct {
 	secret, certificatePassword        Secret
 	managed, workload                  bool
 	userAssigned, tokenFile            string
-	flexible                           *bool
+	flexible, predictions              *bool
 	said                               map[string]string // by the setting's name: where its value comes from and the value, as a sentence may show them
 	unknown                            []string          // keys of the file that no row has
 	repeated                           []string          // keys of the file that stand there twice

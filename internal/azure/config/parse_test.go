@@ -61,6 +61,8 @@ func TestLaterSourcesWin(t *testing.T) {
 		"a cloud by its alias":                       {`{"cloud":"AZUREUSGOVERNMENT"}`, nil, Config{Cloud: "AzureUSGovernmentCloud"}},
 		"a cloud in any letter case":                 {"", []string{"ARM_CLOUD=azurechinacloud"}, Config{Cloud: "AzureChinaCloud"}},
 		"another cloud keeps its name":               {`{"cloud":"Contoso","resourceManagerEndpoint":"https://arm.contoso"}`, nil, Config{Cloud: "Contoso", EndpointsFrom: "https://arm.contoso"}},
+		"labels are not predicted":                   {`{"enableLabelPredictionsOnTemplate":false}`, nil, Config{NoLabelPredictions: true}},
+		"labels are predicted":                       {`{"enableLabelPredictionsOnTemplate":true}`, nil, Config{}},
 		"flexible scale sets are managed":            {`{"enableVmssFlexNodes":true}`, nil, Config{}},
 		"unless told not to":                         {"", []string{"AZURE_ENABLE_VMSS_FLEX=false"}, Config{RefuseFlexible: true}},
 		"vmType of the cloud controller's third way": {`{"vmType":"vmssflex"}`, nil, Config{}},
@@ -193,13 +195,12 @@ func TestRefusalsNameTheKeyTheValueAndWhatIsAllowed(t *testing.T) {
 }
 
 func TestWhatHasNoEffectIsNoted(t *testing.T) {
-	c, err := Parse([]byte(`{"vnetName":"v","enableVMSSEtag":false,"strictCacheUpdates":true,"enableLabelPredictionsOnTemplate":true,
+	c, err := Parse([]byte(`{"vnetName":"v","enableVMSSEtag":false,"strictCacheUpdates":true,
 		"enableVMsAgentPool":false,"hostedResourceGroup":"","vmssVmsCacheJitter":400,"colour":"red","location":"a","location":"b"}`), file, environment("AZURE_ENVIRONMENT_FILEPATH=/e", "ARM_CLOUD=AzurePublicCloud"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		"azure.json: enableLabelPredictionsOnTemplate=true has no effect: labels that AKS would set are not predicted: tags of the scale set say which labels its nodes will have",
 		"azure.json: enableVMSSEtag=false has no effect: a resize is sent on condition that the scale set is still as it was read",
 		"AZURE_ENVIRONMENT_FILEPATH=/e has no effect: it is read for AzureStackCloud, and the cloud is AzurePublicCloud",
 		"azure.json: vmssVmsCacheJitter=400 is more than the lists are kept: it counts as 60",

@@ -196,9 +196,9 @@ var Settings = []Setting{
 		into:  truth,
 	},
 	{
-		Key: "enableLabelPredictionsOnTemplate", Variables: []string{"AZURE_ENABLE_LABEL_PREDICTIONS_ON_TEMPLATE"}, Default: "false", Standing: Idle,
-		About: "labels that AKS would set are not predicted: tags of the scale set say which labels its nodes will have",
-		into:  truth,
+		Key: "enableLabelPredictionsOnTemplate", Variables: []string{"AZURE_ENABLE_LABEL_PREDICTIONS_ON_TEMPLATE"}, Default: "true", Standing: Honoured,
+		About: "labels that AKS would set are predicted for the nodes of an empty group",
+		into:  func(d *draft) any { return &d.predictions },
 	},
 	{
 		Key: "enableVMSSEtag", Variables: []string{"AZURE_ENABLE_VMSS_ETAG"}, Default: "true", Standing: Always,
