@@ -29,6 +29,10 @@ type settings struct {
 
 	apiShare float64
 
+	pricesFile           string
+	retailPrices         bool
+	retailPricesEndpoint string
+
 	managerEndpoint, authorityHost, metadataEndpoint string
 
 	policy func() (*policy.Policy, error)
@@ -47,6 +51,9 @@ func (s *settings) add(f *pflag.FlagSet) {
 	f.Float64Var(&s.apiShare, "azure-api-share", 0.5, "share of Azure's published request limits that sluice may spend, 0.01 to 1; the rest is for others in the subscription")
 	f.BoolVar(&s.manageAutoscaled, "manage-autoscaled-scale-sets", false, "manage scale sets that an Azure autoscale setting drives too, instead of refusing them")
 	f.BoolVar(&s.manageAKS, "manage-aks-scale-sets", false, "manage scale sets that AKS owns too, instead of refusing them")
+	f.StringVar(&s.pricesFile, "prices-file", "", "CSV file with your own prices (size,region,priority,usd_per_hour); they win over all others")
+	f.BoolVar(&s.retailPrices, "retail-prices", false, "ask Azure's public price list once a day, without credentials; otherwise prices are those of a table that sluice brings along")
+	f.StringVar(&s.retailPricesEndpoint, "retail-prices-endpoint", "", "where the price list is; empty: public Azure")
 	f.StringVar(&s.managerEndpoint, "azure-resource-manager-endpoint", "", "Resource Manager endpoint; empty: that of the cloud")
 	f.StringVar(&s.authorityHost, "azure-authority-host", "", "token authority; empty: that of the cloud")
 	f.StringVar(&s.metadataEndpoint, "azure-metadata-endpoint", "", "instance metadata endpoint; empty: the link-local address of every Azure machine")
@@ -86,6 +93,7 @@ func (s *settings) azure(log *slog.Logger) (azure.Options, error) {
 		o.Discovery = append(o.Discovery, d)
 	}
 	o.ResourceManagerEndpoint, o.AuthorityHost, o.MetadataEndpoint = s.managerEndpoint, s.authorityHost, s.metadataEndpoint
+	o.PricesFile, o.RetailPrices, o.RetailPricesEndpoint = s.pricesFile, s.retailPrices, s.retailPricesEndpoint
 	if o.APIShare = s.apiShare; o.APIShare == 0 {
 		return o, errors.New("--azure-api-share=0: give 0.01 to 1, such as 0.5")
 	}

@@ -25,6 +25,8 @@ type Provider struct {
 	options Options
 	gate    *gate
 	source  source
+	facts   *facts
+	errands sync.WaitGroup // the questions that nobody waits for
 
 	refreshing sync.Mutex // held by the one caller of Groups that asks Azure
 
@@ -44,7 +46,8 @@ var _ cloud.Provider = (*Provider)(nil)
 
 // New makes a Provider. It asks instance metadata for the subscription and the resource group when Options leave them out, the Resource
 // Manager of a custom cloud for its endpoints when the configuration says so, and nothing else; identity and groups are tried by the
-// first call of Groups. Errors name the field and the remedy.
+// first call of Groups. Errors name the field and the remedy. What is asked besides, while nobody waits for it,
+// ends with the context.
 func New(ctx context.Context, options Options) (*Provider, error) {
 	o, err := options.withDefaults()
 	if err != nil {
@@ -76,8 +79,11 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	}
 	p := &Provider{options: o, gate: gate, groups: map[string]*group{}, warned: map[string]string{}}
 	p.source = &ownership{source: newScaleSets(o, factory), options: o, pipeline: pipeline, wrap: p.wrap}
+	if p.facts, err = o.facts(ctx, &p.errands, factory.NewResourceSKUsClient()); err != nil {
+		return nil, err
+	}
 	for _, g := range o.Groups {
-		p.groups[key(g.Name)] = &group{id: cluster.GroupID(g.Name), noun: p.source.noun(), name: g.Name, min: g.Min, max: g.Max}
+		p.groups[key(g.Name)] = &group{id: cluster.GroupID(g.Name), noun: p.source.noun(), name: g.Name, min: g.Min, max: g.Max, facts: p.facts}
 	}
 	return p, nil
 }

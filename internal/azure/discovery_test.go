@@ -132,7 +132,7 @@ func TestANamedGroupWinsOverDiscovery(t *testing.T) {
 
 func TestTheTemplateComesFromSizeZonesAndTags(t *testing.T) {
 	gpu := tagged("gpu", 1,
-		"k8s.io_cluster-autoscaler_node-template_label_example.com_pool~2name=a b",
+		"k8s.io_cluster-autoscaler_node-template_label_example.com_pool~2name=a-b",
 		"k8s.io_cluster-autoscaler_node-template_taint_nvidia.com_gpu=present:NoSchedule",
 		"k8s.io_cluster-autoscaler_node-template_taint_broken=present:Sometimes",
 		"k8s.io_cluster-autoscaler_node-template_resources_example.com_licence=3",
@@ -150,7 +150,10 @@ func TestTheTemplateComesFromSizeZonesAndTags(t *testing.T) {
 	wantLabels := map[string]string{
 		"kubernetes.io/arch": "amd64", "beta.kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux",
 		"node.kubernetes.io/instance-type": "Standard_NC16as_T4_v3", "topology.kubernetes.io/region": "westeurope",
-		"topology.kubernetes.io/zone": "westeurope-2", "topology.disk.csi.azure.com/zone": "westeurope-2", "example.com/pool_name": "a b",
+		"topology.kubernetes.io/zone": "westeurope-2", "topology.disk.csi.azure.com/zone": "westeurope-2", "example.com/pool_name": "a-b",
+		"beta.kubernetes.io/instance-type": "Standard_NC16as_T4_v3", "failure-domain.beta.kubernetes.io/region": "westeurope",
+		"failure-domain.beta.kubernetes.io/zone": "westeurope-2", "accelerator": "nvidia", "kubernetes.azure.com/accelerator": "nvidia",
+		"storageprofile": "managed", "kubernetes.azure.com/storageprofile": "managed", "storagetier": "Premium_LRS", "kubernetes.azure.com/storagetier": "Premium_LRS",
 	}
 	if d := cmp.Diff(wantLabels, n.Labels); d != "" {
 		t.Errorf("labels, with the zone that has fewest machines (-want +got):\n%s", d)
@@ -165,8 +168,19 @@ func TestTheTemplateComesFromSizeZonesAndTags(t *testing.T) {
 	if d := cmp.Diff(map[string]string{"cpu": "15500m", "memory": "110Gi", "pods": "110", "nvidia.com/gpu": "1", "example.com/licence": "3"}, got); d != "" {
 		t.Errorf("allocatable (-want +got):\n%s", d)
 	}
-	if g.PriceUSDPerHour != 1.204 {
-		t.Errorf("price %v, want the list's 1.204", g.PriceUSDPerHour)
+	if g.PriceUSDPerHour != 0 {
+		t.Errorf("price %v: the table has none for the region", g.PriceUSDPerHour)
+	}
+	if d := cmp.Diff([]azure.Notice{
+		{Group: "gpu", Sentence: "tag k8s.io_cluster-autoscaler_node-template_resources_memory=lots has no effect: give a quantity, such as 4 or 16Gi"},
+		{Group: "gpu", Sentence: "tag k8s.io_cluster-autoscaler_node-template_taint_broken=present:Sometimes has no effect: give value:NoSchedule, value:PreferNoSchedule or value:NoExecute"},
+	}, w.Notices()); d != "" {
+		t.Errorf("notices (-want +got):\n%s", d)
+	}
+	w.now = w.now.Add(10 * time.Minute)
+	w.groups()
+	if n := strings.Count(w.log.String(), "resources_memory=lots"); n != 1 {
+		t.Errorf("the tag that cannot be read was logged %d times, want once", n)
 	}
 	if z := g.Instances[0].Zone; z != "westeurope-1" {
 		t.Errorf("machine 0 is in %q, want westeurope-1", z)
@@ -199,12 +213,26 @@ func TestAnUnknownSizeNeedsResourceTags(t *testing.T) {
 	}
 }
 
-func TestSpotMachinesHaveNoListPrice(t *testing.T) {
-	s := set("spot", 0)
-	s.Priority = "Spot"
-	w := newWorld(t, s)
-	w.open(w.options("0:9:spot"))
-	if g := w.groups()["spot"]; g.PriceUSDPerHour != 0 || g.Template == nil {
-		t.Errorf("price %v, template %v: want a template and an unknown price", g.PriceUSDPerHour, g.Template)
+func TestAPriceIsThatOfPriorityAndRegion(t *testing.T) {
+	for name, tc := range map[string]struct {
+		location, priority string
+		want               float64 // 0: unknown
+	}{
+		"regular in a region of the table":  {"westeurope", "Regular", 0.23},
+		"regular in another one":            {"eastus", "", 0.192},
+		"spot":                              {"eastus", "Spot", 0.02112},
+		"low priority is spot":              {"eastus", "Low", 0.02112},
+		"spot where the table has no price": {"westeurope", "Spot", 0},
+		"a region that is not in the table": {"francecentral", "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := set("agents", 0)
+			s.Location, s.Priority = tc.location, tc.priority
+			w := newWorld(t, s)
+			w.open(w.options("0:9:agents"))
+			if g := w.groups()["agents"]; g.PriceUSDPerHour != tc.want || g.Template == nil {
+				t.Errorf("price %v, template %v: want a template and %v", g.PriceUSDPerHour, g.Template, tc.want)
+			}
+		})
 	}
 }

@@ -19,6 +19,7 @@ type group struct {
 	name       string // as Azure or the flag spells it
 	min, max   int
 	discovered bool
+	facts      *facts // of sizes and prices
 
 	reading *reading         // what is shown; nil when there was none. Its machines are those of good unless there was none
 	view    *cluster.Group   // made from it, never changed; nil when there was none
@@ -66,7 +67,7 @@ func key(name string) string { return strings.ToLower(name) }
 func (g *group) take(r *reading) *cloud.Error {
 	r.whole, r.doubt = false, nil
 	blame := g.attribute(r)
-	view, err := r.view(g.id, blame, g.written)
+	view, err := g.show(r, blame)
 	if err != nil {
 		return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unreadable, Message: fmt.Sprintf("read %s: %v", g, err)}
 	}
@@ -83,7 +84,7 @@ func (g *group) take(r *reading) *cloud.Error {
 		if g.good != nil {
 			r = &reading{model: r.model, machines: g.good.machines, at: g.good.at, doubt: doubt}
 			blame, blameID = g.blameUID, g.blameID
-			if view, err = r.view(g.id, blame, g.written); err != nil {
+			if view, err = g.show(r, blame); err != nil {
 				return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unreadable, Message: fmt.Sprintf("read %s: %v", g, err)}
 			}
 		}
@@ -98,6 +99,16 @@ func (g *group) take(r *reading) *cloud.Error {
 	g.reading, g.view, g.blameUID, g.blameID = r, view, blame, blameID
 	g.asked, g.resting, g.due, g.problem = at, time.Time{}, nothing, ""
 	return nil
+}
+
+// show is the reading as the contract wants it, with what is known of the group's size and price.
+func (g *group) show(r *reading, blame map[string]*cluster.Failure) (*cluster.Group, error) {
+	view, err := r.view(g.id, blame, g.written)
+	if err != nil {
+		return nil, err
+	}
+	g.facts.describe(view, r.model)
+	return view, nil
 }
 
 // sameStates says whether both show the same machines doing the same, and the same capacity.
@@ -134,7 +145,7 @@ func (g *group) mark(does verb, named []cluster.Machine) {
 	if g.reading == nil {
 		return
 	}
-	if view, err := g.reading.view(g.id, g.blameUID, g.written); err == nil {
+	if view, err := g.show(g.reading, g.blameUID); err == nil {
 		g.view = view
 	}
 }
@@ -200,7 +211,7 @@ func (g *group) confirm(answered *model) bool {
 	m.version = cmp.Or(answered.version, m.version)
 	m.provisioning = cmp.Or(answered.provisioning, m.provisioning)
 	r := g.reading.under(&m)
-	view, err := r.view(g.id, g.blameUID, g.written)
+	view, err := g.show(r, g.blameUID)
 	if err != nil {
 		return false
 	}

@@ -22,11 +22,17 @@ type model struct {
 	location string   // as Azure spells it
 	zones    []string // that machines are spread over, such as "1"; empty for none
 	tags     map[string]string
-	spot     bool   // of spot or low priority
-	parks    bool   // a removal switches its machines off instead of deleting them
-	windows  bool   // its machines run Windows
-	osDiskGB int    // of the disk a machine starts from; 0 when Azure does not say
-	unfit    string // why sluice does not manage such a group, with the remedy; "" when it does
+	spot     bool // of spot or low priority
+	parks    bool // a removal switches its machines off instead of deleting them
+	windows  bool // its machines run Windows
+	osDiskGB int  // of the disk a machine starts from; 0 when Azure does not say
+
+	osDisk      bool   // the model speaks of that disk at all
+	osDiskTier  string // its kind, such as "Premium_LRS"; "" when Azure does not say
+	ephemeralOS bool   // it is on the machine's host
+	dataDisks   int    // that each machine is made with
+
+	unfit string // why sluice does not manage such a group, with the remedy; "" when it does
 }
 
 // machine is one machine of a group, in the words of no kind of it. Once read it does not change.

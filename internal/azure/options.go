@@ -41,6 +41,12 @@ type Options struct {
 	// 0 means 0.5, and 1 all of it. See [Provider.Budget].
 	APIShare float64
 
+	// PricesFile is the operator's own prices, as docs/catalog.md describes them; "" for none. RetailPrices lets Azure's public price list
+	// be asked as well, at RetailPricesEndpoint, "" meaning the public one: https, but for a simulator on a loopback address.
+	PricesFile           string
+	RetailPrices         bool
+	RetailPricesEndpoint string
+
 	Now func() time.Time // nil means time.Now
 	Log *slog.Logger     // nil discards
 
@@ -79,6 +85,7 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	o.MetadataEndpoint = cmp.Or(o.MetadataEndpoint, imds.DefaultEndpoint)
+	o.RetailPricesEndpoint = cmp.Or(o.RetailPricesEndpoint, publicPrices)
 	for _, e := range []struct {
 		flag  string
 		value *string
@@ -87,6 +94,7 @@ func (o Options) withDefaults() (Options, error) {
 		{"azure-resource-manager-endpoint", &o.ResourceManagerEndpoint, false},
 		{"azure-authority-host", &o.AuthorityHost, false},
 		{"azure-metadata-endpoint", &o.MetadataEndpoint, true},
+		{"retail-prices-endpoint", &o.RetailPricesEndpoint, false},
 	} {
 		*e.value = strings.TrimSuffix(*e.value, "/")
 		if *e.value == "" {

@@ -163,7 +163,7 @@ func (p *Provider) discover(models []*model) {
 		found[k] = true
 		g := p.groups[k]
 		if g == nil {
-			g = &group{id: cluster.GroupID(m.name), noun: p.source.noun(), name: m.name, discovered: true}
+			g = &group{id: cluster.GroupID(m.name), noun: p.source.noun(), name: m.name, discovered: true, facts: p.facts}
 			p.groups[k] = g
 		}
 		g.min, g.max = limits.Min, limits.Max
@@ -171,6 +171,7 @@ func (p *Provider) discover(models []*model) {
 	for k, g := range p.groups {
 		if g.discovered && !found[k] {
 			delete(p.groups, k)
+			p.facts.note(g.id, nil)
 		}
 	}
 }

@@ -102,11 +102,25 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 	if profile := p.VirtualMachineProfile; profile != nil {
 		m.spot = profile.Priority != nil && *profile.Priority != armcompute.VirtualMachinePriorityTypesRegular
 		m.windows = profile.OSProfile != nil && profile.OSProfile.WindowsConfiguration != nil
-		if profile.StorageProfile != nil && profile.StorageProfile.OSDisk != nil {
-			m.osDiskGB = int(val(profile.StorageProfile.OSDisk.DiskSizeGB))
-		}
+		m.disks(profile.StorageProfile)
 	}
 	return m
+}
+
+// disks says what a machine starts from and is made with.
+func (m *model) disks(p *armcompute.VirtualMachineScaleSetStorageProfile) {
+	if p == nil {
+		return
+	}
+	m.dataDisks = len(p.DataDisks)
+	if p.OSDisk == nil {
+		return
+	}
+	m.osDisk, m.osDiskGB = true, int(val(p.OSDisk.DiskSizeGB))
+	if p.OSDisk.ManagedDisk != nil {
+		m.osDiskTier = string(val(p.OSDisk.ManagedDisk.StorageAccountType))
+	}
+	m.ephemeralOS = p.OSDisk.DiffDiskSettings != nil && val(p.OSDisk.DiffDiskSettings.Option) == armcompute.DiffDiskOptionsLocal
 }
 
 // grow sends the capacity and nothing else (S-04).

@@ -10,106 +10,133 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
-)
-
-// The tags by which cluster-autoscaler is told about nodes; Azure allows no "/" in a tag's name.
-const (
-	labelTag    = "k8s.io_cluster-autoscaler_node-template_label_"
-	taintTag    = "k8s.io_cluster-autoscaler_node-template_taint_"
-	resourceTag = "k8s.io_cluster-autoscaler_node-template_resources_"
+	"sluice.dev/sluice/internal/azure/catalog"
 )
 
 const (
 	podsPerNode   = 110 // kubelet's default
 	diskZoneLabel = "topology.disk.csi.azure.com/zone"
-	gpuResource   = corev1.ResourceName("nvidia.com/gpu")
+	aksLabels     = "kubernetes.azure.com/" // the prefix of what AKS and those who do as AKS does label nodes with
 )
 
-// template is the node that the group's next machine will become, as far as size and tags tell; nil when they do not tell how
-// much CPU and memory it has. Allocatable equals capacity: what a kubelet reserves is learned from the first node.
-func template(m *model, instances []*cluster.Instance) *corev1.Node {
-	capacity := resources(m)
+// poolTags name a group's pool, the newer first.
+var poolTags = []string{"aks-managed-poolName", "poolName"}
+
+// template is the node that the group's next machine will become, as far as size and tags tell; nil when they do not tell how much CPU
+// and memory it has. Zone is where that machine will be. Allocatable equals capacity: what a kubelet reserves is learned from the
+// first node. Labels of a later rank win: tags as they are; what kubelet and the cloud controller set; what AKS would set, when that is
+// predicted; label tags. Those of the first and third rank nobody has promised: they are named in [cluster.GuessedLabels].
+func template(m *model, size catalog.Size, known bool, zone string, tags told, predict bool) *corev1.Node {
+	capacity := resources(m, size, known, tags)
 	if capacity.Cpu().IsZero() || capacity.Memory().IsZero() {
 		return nil
 	}
-	os := "linux"
+	os, arch := "linux", size.Arch
 	if m.windows {
 		os = "windows"
 	}
-	region, arch, zone := strings.ToLower(m.location), architecture(m.size), nextZone(m, instances)
-	labels := map[string]string{
+	if !known {
+		arch = architecture(m.size)
+	}
+	region, diskZone := strings.ToLower(m.location), ""
+	if len(m.zones) > 0 {
+		diskZone = zone
+	}
+	guessed, labels := maps.Clone(tags.plain), map[string]string{}
+	if predict {
+		maps.Copy(guessed, predicted(m, size))
+	}
+	for key, value := range map[string]string{
 		corev1.LabelArchStable: arch, "beta.kubernetes.io/arch": arch,
 		corev1.LabelOSStable: os, "beta.kubernetes.io/os": os,
-		corev1.LabelInstanceTypeStable: m.size,
-		corev1.LabelTopologyRegion:     region,
-		corev1.LabelTopologyZone:       zone,
-		diskZoneLabel:                  "",
+		corev1.LabelInstanceTypeStable: m.size, corev1.LabelInstanceType: m.size,
+		corev1.LabelTopologyRegion: region, corev1.LabelFailureDomainBetaRegion: region,
+		corev1.LabelTopologyZone: zone, corev1.LabelFailureDomainBetaZone: zone,
+		diskZoneLabel: diskZone,
+	} {
+		labels[key] = value
+		delete(guessed, key)
 	}
-	if len(m.zones) > 0 {
-		labels[diskZoneLabel] = zone
+	for key, value := range tags.labels {
+		labels[key] = value
+		delete(guessed, key)
 	}
+	maps.Copy(labels, guessed)
 	n := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels},
+		Spec:       corev1.NodeSpec{Taints: slices.Clone(tags.taints)},
 		Status: corev1.NodeStatus{
 			Capacity: capacity, Allocatable: capacity.DeepCopy(),
 			NodeInfo: corev1.NodeSystemInfo{OperatingSystem: os, Architecture: arch},
 		},
 	}
-	for _, tag := range slices.Sorted(maps.Keys(m.tags)) {
-		value := m.tags[tag]
-		if key, ok := strings.CutPrefix(tag, labelTag); ok {
-			labels[decodeKey(key)] = value
-		}
-		if key, ok := strings.CutPrefix(tag, taintTag); ok {
-			v, effect, _ := strings.Cut(value, ":")
-			switch e := corev1.TaintEffect(effect); e {
-			case corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute, corev1.TaintEffectPreferNoSchedule:
-				n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: decodeKey(key), Value: v, Effect: e})
-			}
-		}
+	if len(guessed) > 0 {
+		n.Annotations = map[string]string{cluster.GuessedLabels: strings.Join(slices.Sorted(maps.Keys(guessed)), ",")}
 	}
 	return n
 }
 
-// resources are the size's, the OS disk's, and what tags say instead or besides. A tag that is no quantity is ignored.
-func resources(m *model) corev1.ResourceList {
+// predicted are the labels that AKS, and those who do as AKS does, set on the nodes of such a group.
+func predicted(m *model, size catalog.Size) map[string]string {
+	labels := map[string]string{}
+	both := func(key, value string) {
+		if value != "" && validLabel(key, value) {
+			labels[key], labels[aksLabels+key] = value, value
+		}
+	}
+	for _, tag := range poolTags {
+		if pool := m.tags[tag]; pool != "" {
+			both("agentpool", pool)
+			break
+		}
+	}
+	if m.osDisk {
+		both("storageprofile", "managed")
+		if m.ephemeralOS {
+			both("storageprofile", "ephemeral")
+		}
+		both("storagetier", m.osDiskTier)
+	}
+	if size.GPUResource() == "nvidia.com/gpu" {
+		both("accelerator", "nvidia")
+	}
+	if m.spot {
+		labels[aksLabels+"scalesetpriority"] = "spot"
+	}
+	return labels
+}
+
+// resources are the size's, the OS disk's, and what tags say instead or besides.
+func resources(m *model, size catalog.Size, known bool, tags told) corev1.ResourceList {
 	list := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(podsPerNode, resource.DecimalSI)}
-	if s, ok := knownSizes()[strings.ToLower(m.size)]; ok {
-		list[corev1.ResourceCPU] = *resource.NewQuantity(int64(s.vcpus), resource.DecimalSI)
-		list[corev1.ResourceMemory] = *resource.NewQuantity(s.memoryMiB<<20, resource.BinarySI)
-		if s.gpus > 0 {
-			list[gpuResource] = *resource.NewQuantity(int64(s.gpus), resource.DecimalSI)
+	if known {
+		list[corev1.ResourceCPU] = *resource.NewQuantity(int64(size.VCPUs), resource.DecimalSI)
+		list[corev1.ResourceMemory] = *resource.NewQuantity(size.MemoryMiB<<20, resource.BinarySI)
+		if name := size.GPUResource(); name != "" {
+			list[corev1.ResourceName(name)] = *resource.NewQuantity(int64(size.GPUs), resource.DecimalSI)
 		}
 	}
 	if m.osDiskGB > 0 {
 		list[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(int64(m.osDiskGB)<<30, resource.BinarySI)
 	}
-	for tag, value := range m.tags {
-		name, ok := strings.CutPrefix(tag, resourceTag)
-		if !ok {
-			continue
-		}
-		if q, err := resource.ParseQuantity(value); err == nil && q.Sign() >= 0 {
-			list[corev1.ResourceName(strings.ReplaceAll(strings.ReplaceAll(name, "_", "/"), "~2", "/"))] = q
-		}
-	}
+	maps.Copy(list, tags.resources)
 	return list
 }
 
-// decodeKey turns a tag's "_" into "/" and then "~2" into "_", in that order.
-func decodeKey(s string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(s, "_", "/"), "~2", "_")
-}
-
-// nextZone is where the next machine will most likely be: the set's only zone, or the one with the fewest machines, the first of
-// several. Without zones the cloud controller labels nodes "0".
-func nextZone(m *model, instances []*cluster.Instance) string {
+// nextZone is where the next machine will most likely be: the group's only zone, or the one with the fewest machines, the first of
+// several. Zones in which the subscription may not have the size are passed over while another is left. Without zones the cloud
+// controller labels nodes "0".
+func nextZone(m *model, instances []*cluster.Instance, barred func(zone string) bool) string {
+	zones := slices.DeleteFunc(slices.Clone(m.zones), barred)
+	if len(zones) == 0 {
+		zones = m.zones
+	}
 	count := map[string]int{}
 	for _, i := range instances {
 		count[i.Zone]++
 	}
 	best := "0"
-	for n, z := range m.zones {
+	for n, z := range zones {
 		if zone := zoneName(m.location, z); n == 0 || count[zone] < count[best] {
 			best = zone
 		}

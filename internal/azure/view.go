@@ -21,14 +21,12 @@ type reading struct {
 }
 
 // view is the reading as the contract wants it: Read.At is when the machines shown were listed, Read.Version is the model's.
-// Written is what Azure accepted to do to machines, by UID. What is wrong with a group of operations is added by the caller.
+// Written is what Azure accepted to do to machines, by UID. What is wrong with a group of operations, and what its
+// next machine will be and cost, is added by the caller.
 func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure, written map[string]verb) (*cluster.Group, error) {
 	g := &cluster.Group{
 		ID: id, Capacity: r.model.capacity, Size: r.model.size, Problem: r.model.unfit,
 		Read: cluster.Read{At: r.at, Complete: r.whole, Version: r.model.version},
-	}
-	if !r.model.spot {
-		g.PriceUSDPerHour = knownSizes()[strings.ToLower(g.Size)].priceUSDPerHour
 	}
 	seen := map[cluster.InstanceID]string{}
 	for _, m := range r.machines {
@@ -53,9 +51,6 @@ func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure, wr
 	}
 	if r.model.capacity < 0 || g.Capacity < 0 {
 		g.Capacity = -1 // not said, or less than the machines that are parked
-	}
-	if g.Template = template(r.model, g.Instances); g.Template == nil {
-		g.Remedy = fmt.Sprintf("tag the scale set with %scpu and %smemory", resourceTag, resourceTag)
 	}
 	return g, nil
 }

@@ -1,0 +1,132 @@
+package azure
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// The tags by which cluster-autoscaler is told about nodes; Azure allows no "/" in a tag's name.
+const (
+	autoscalerTag = "k8s.io_cluster-autoscaler_"
+	labelTag      = autoscalerTag + "node-template_label_"
+	taintTag      = autoscalerTag + "node-template_taint_"
+	resourceTag   = autoscalerTag + "node-template_resources_"
+	optionTag     = autoscalerTag + "node-template_autoscaling-options_"
+)
+
+// told is what the tags of a group say of its nodes. What they say wrongly is in faults, one sentence for each tag, with the remedy; the
+// rest of them counts.
+type told struct {
+	plain     map[string]string // the tags that can be labels as they are
+	labels    map[string]string // in so many words
+	taints    []corev1.Taint
+	resources corev1.ResourceList
+	options   cluster.Options
+	faults    []string
+}
+
+// readTags takes a group's tags apart, in the order of their names: of two tags that decode to the same key the later wins.
+func readTags(tags map[string]string) told {
+	t := told{plain: map[string]string{}, labels: map[string]string{}, resources: corev1.ResourceList{}}
+	for _, tag := range slices.Sorted(maps.Keys(tags)) {
+		value := tags[tag]
+		if rest, ok := strings.CutPrefix(tag, labelTag); ok {
+			t.label(tag, decodeKey(rest), value)
+		} else if rest, ok := strings.CutPrefix(tag, taintTag); ok {
+			t.taint(tag, decodeKey(rest), value)
+		} else if rest, ok := strings.CutPrefix(tag, resourceTag); ok {
+			t.resource(tag, decodeResource(rest), value)
+		} else if rest, ok := strings.CutPrefix(tag, optionTag); ok {
+			t.option(tag, rest, value)
+		} else if !strings.HasPrefix(tag, autoscalerTag) && tag != removalTag && validLabel(tag, value) {
+			t.plain[tag] = value
+		}
+	}
+	return t
+}
+
+func (t *told) fault(tag, value, remedy string) {
+	t.faults = append(t.faults, fmt.Sprintf("tag %s=%s has no effect: %s", tag, value, remedy))
+}
+
+func (t *told) label(tag, key, value string) {
+	if !validLabel(key, value) {
+		t.fault(tag, value, fmt.Sprintf("Kubernetes allows no label %s=%s; give a name and a value that it allows", key, value))
+		return
+	}
+	t.labels[key] = value
+}
+
+func (t *told) taint(tag, key, value string) {
+	v, word, _ := strings.Cut(value, ":")
+	effect := corev1.TaintEffect(word)
+	if effect != corev1.TaintEffectNoSchedule && effect != corev1.TaintEffectNoExecute && effect != corev1.TaintEffectPreferNoSchedule || !validLabel(key, v) {
+		t.fault(tag, value, "give value:NoSchedule, value:PreferNoSchedule or value:NoExecute")
+		return
+	}
+	t.taints = append(t.taints, corev1.Taint{Key: key, Value: v, Effect: effect})
+}
+
+func (t *told) resource(tag, name, value string) {
+	q, err := resource.ParseQuantity(value)
+	if err != nil || q.Sign() < 0 || len(validation.IsQualifiedName(name)) > 0 {
+		t.fault(tag, value, "give a quantity, such as 4 or 16Gi")
+		return
+	}
+	t.resources[corev1.ResourceName(name)] = q
+}
+
+func (t *told) option(tag, name, value string) {
+	share := func() *float64 {
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(n >= 0 && n <= 1) {
+			t.fault(tag, value, "the flag's value stays; give a share from 0 to 1, such as 0.5")
+			return nil
+		}
+		return &n
+	}
+	span := func() *time.Duration {
+		d, err := time.ParseDuration(value)
+		if err != nil || d < 0 {
+			t.fault(tag, value, "the flag's value stays; give a duration, such as 10m or 1h30m")
+			return nil
+		}
+		return &d
+	}
+	switch strings.ToLower(name) {
+	case "scaledownutilizationthreshold":
+		t.options.Threshold = share()
+	case "scaledowngpuutilizationthreshold":
+		t.options.GPUThreshold = share()
+	case "scaledownunneededtime":
+		t.options.Unneeded = span()
+	case "scaledownunreadytime":
+		t.options.Unready = span()
+	default:
+		t.fault(tag, value, "there are scaledownutilizationthreshold, scaledowngpuutilizationthreshold, scaledownunneededtime and scaledownunreadytime")
+	}
+}
+
+// decodeKey turns a tag's "_" into "/" and then "~2" into "_", in that order.
+func decodeKey(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "_", "/"), "~2", "_")
+}
+
+// decodeResource turns a tag's "_" and "~2" into "/": so cluster-autoscaler reads the names of resources.
+func decodeResource(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "_", "/"), "~2", "/")
+}
+
+func validLabel(key, value string) bool {
+	return len(validation.IsQualifiedName(key)) == 0 && len(validation.IsValidLabelValue(value)) == 0
+}
