@@ -17,7 +17,7 @@ func TestFrozenReadsTellOfTheMomentTheFaultBegan(t *testing.T) {
 	a := newAzure(t)
 	a.agents(2)
 	a.Inject(azuresim.Fault{Kind: "LIST virtualMachines", Frozen: true}) // another, which began before
-	_, err := a.resize(3, nil) // in the same instant, and before
+	_, err := a.resize(3, nil)                                           // in the same instant, and before
 	a.must(err)
 	a.Inject(azuresim.Fault{Name: "frozen", Kind: "* virtualMachineScaleSets*", Frozen: true})
 	_, err = a.resize(5, nil) // in the same instant, and after
