@@ -51,7 +51,7 @@ var rooms = map[string][]string{
 	"internal/web":                    {"cluster", "internal/report", "journal", "plan", "reason"},
 	"internal/app": {
 		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
-		"internal/actuate", "internal/azure", "internal/imds", "internal/kube", "internal/report", "internal/web",
+		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/imds", "internal/kube", "internal/report", "internal/web",
 	},
 
 	"internal/azuresim":              {"internal/azuresim/template"},

@@ -67,7 +67,7 @@ Start with "sluice plan": it reads the cluster and Azure, says what sluice would
 	cmd.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return flag.WordSepNormalizeFunc(nil, name)
 	})
-	cmd.AddCommand(runCommand(), planCommand(), explainCommand(), replayCommand(), simulateCommand(), versionCommand())
+	cmd.AddCommand(runCommand(), planCommand(), explainCommand(), doctorCommand(), replayCommand(), simulateCommand(), versionCommand())
 	cmd.SetFlagErrorFunc(flagError)
 	return cmd
 }

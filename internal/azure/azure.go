@@ -16,17 +16,21 @@ import (
 	"sync"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 )
 
 // Provider is the node groups that [Options] name. It is safe for concurrent use.
 type Provider struct {
-	options Options
-	gate    *gate
-	source  source
-	facts   *facts
-	errands sync.WaitGroup // the questions that nobody waits for
+	options  Options
+	gate     *gate
+	source   source
+	tokens   *tokens
+	pipeline runtime.Pipeline // for requests that the SDK's clients for Microsoft.Compute do not know
+	facts    *facts
+	errands  sync.WaitGroup // the questions that nobody waits for
 
 	refreshing sync.Mutex // held by the one caller of Groups that asks Azure
 
@@ -77,7 +81,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{options: o, gate: gate, groups: map[string]*group{}, warned: map[string]string{}}
+	p := &Provider{options: o, gate: gate, tokens: tokens, pipeline: pipeline, groups: map[string]*group{}, warned: map[string]string{}}
 	p.source = &ownership{source: newScaleSets(o, factory), options: o, pipeline: pipeline, wrap: p.wrap}
 	if p.facts, err = o.facts(ctx, &p.errands, factory.NewResourceSKUsClient()); err != nil {
 		return nil, err

@@ -26,7 +26,6 @@ const (
 	ClusterUnreachable   = "ClusterUnreachable"
 	KubeRightMissing     = "KubeRightMissing"
 	KubeRightsUnknown    = "KubeRightsUnknown"
-	OtherAutoscaler      = "OtherAutoscaler"
 	NodeAmbiguous        = "NodeAmbiguous"
 	MachineWithoutNode   = "MachineWithoutNode"
 	MachineStopped       = "MachineStopped"
@@ -38,6 +37,6 @@ const (
 var Codes = []string{
 	ConfigurationRefused, ConfigurationNoted, MetadataSilent, EndpointUnreachable, TokenRefused, ClockSkewed, ClockDrifts,
 	RightMissing, RightsUnknown, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate, GroupBelowMin, GroupAboveMax,
-	GroupFailed, SizeUnpriced, TemplateDrifts, SetLeftOut, TagUnreadable, ClusterUnreachable, KubeRightMissing, KubeRightsUnknown, OtherAutoscaler,
+	GroupFailed, SizeUnpriced, TemplateDrifts, SetLeftOut, TagUnreadable, ClusterUnreachable, KubeRightMissing, KubeRightsUnknown,
 	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched,
 }

@@ -46,25 +46,24 @@ type Facts struct {
 
 // Azure is what was learned of the cloud.
 type Azure struct {
-	Config        error    // why the configuration could not be used; nothing else was tried then
-	Notes         []string // what of the configuration has no effect, or another one than its writer may expect
-	Metadata      error    // why instance metadata did not answer; nil also when nothing needed it
-	Place         Place    // where sluice runs and works
-	Reached       []Reached
-	Identity      string // who asks, in words
-	ClientID      string // of the identity, as the token says; "" when it does not
-	Token         error  // why there is none
-	Skew          time.Duration
-	SkewKnown     bool         // Skew is Azure's clock minus this machine's
-	Rights        []Permission // what the identity may do in the resource group
-	RightsError   error        // why that is not known
-	Needed        []string     // the actions that these groups need
-	List          error        // why the groups could not be listed
-	LeftOut       []LeftOut    // scale sets that bear the tags of discovery and are no groups
-	Tags          []Tag        // that cannot be read
-	Unpriced      []string     // sizes of groups without a price
-	Discovered    bool         // groups are found by their tags
-	ForeignLeases []string     // other autoscalers that hold a lease in the cluster
+	Config      error    // why the configuration could not be used; nothing else was tried then
+	Notes       []string // what of the configuration has no effect, or another one than its writer may expect
+	Metadata    error    // why instance metadata did not answer; nil also when nothing needed it
+	Place       Place    // where sluice runs and works
+	Reached     []Reached
+	Identity    string // who asks, in words
+	ClientID    string // of the identity, as the token says; "" when it does not
+	Token       error  // why there is none
+	Skew        time.Duration
+	SkewKnown   bool         // Skew is Azure's clock minus this machine's
+	Rights      []Permission // what the identity may do in the resource group
+	RightsError error        // why that is not known
+	Needed      []string     // the actions that these groups need
+	List        error        // why the groups could not be listed
+	LeftOut     []LeftOut    // scale sets that bear the tags of discovery and are no groups
+	Tags        []Tag        // that cannot be read
+	Unpriced    []string     // sizes of groups without a price
+	Discovered  bool         // groups are found by their tags
 }
 
 // Place is where sluice works.
@@ -105,6 +104,7 @@ type Kube struct {
 	Denied    []Right // rights that the service account lacks
 	Checked   int     // rights that were asked about
 	RightsErr error   // why rights are not known
+	Leader    string  // who holds the lease now, with its name; "" when nobody does
 }
 
 // Right is a right in Kubernetes.

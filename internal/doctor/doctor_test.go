@@ -74,10 +74,9 @@ var cases = map[string]struct {
 	"a tag cannot be read": {[]string{doctor.TagUnreadable}, func(f *doctor.Facts) {
 		f.Azure.Tags = []doctor.Tag{{"agents", "x_taint_a", "b:Never", "value:NoSchedule"}}
 	}, `tag x_taint_a of agents is "b:Never"`},
-	"the API server is away":   {[]string{doctor.ClusterUnreachable}, func(f *doctor.Facts) { f.Kube.Err, f.Snapshot = errors.New("connection refused"), nil }, "connection refused"},
-	"a right is missing":       {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) { f.Kube.Denied = []doctor.Right{{"create", "pods/eviction", "", ""}} }, "may not create pods/eviction"},
-	"rights cannot be asked":   {[]string{doctor.KubeRightsUnknown}, func(f *doctor.Facts) { f.Kube.RightsErr = errors.New("forbidden") }, "forbidden"},
-	"another autoscaler leads": {[]string{doctor.OtherAutoscaler}, func(f *doctor.Facts) { f.Azure.ForeignLeases = []string{"kube-system/cluster-autoscaler held by ca-1"} }, "held by ca-1"},
+	"the API server is away": {[]string{doctor.ClusterUnreachable}, func(f *doctor.Facts) { f.Kube.Err, f.Snapshot = errors.New("connection refused"), nil }, "connection refused"},
+	"a right is missing":     {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) { f.Kube.Denied = []doctor.Right{{"create", "pods/eviction", "", ""}} }, "may not create pods/eviction"},
+	"rights cannot be asked": {[]string{doctor.KubeRightsUnknown}, func(f *doctor.Facts) { f.Kube.RightsErr = errors.New("forbidden") }, "forbidden"},
 	"two machines have one name": {[]string{doctor.NodeAmbiguous}, func(f *doctor.Facts) {
 		groups := []*cluster.Group{Group("agents", 0, 5, Machine("0", "agents-0"), Machine("1", "agents-0"))}
 		f.Snapshot = cluster.New(Start, Objects(Node("agents-0")), groups)
@@ -196,7 +195,7 @@ rights         problem  the system-assigned identity may not perform Microsoft.C
 groups         ok       group agents: 1 machine (min 0, max 5)
                ok       group render: 1 machine (min 1, max 9)
 tags           ok       every tag of the groups that is meant for an autoscaler is understood
-kubernetes     problem  the service account may not get leases.coordination.k8s.io cluster-autoscaler in namespace kube-system
+kubernetes     problem  this account may not get leases.coordination.k8s.io cluster-autoscaler in namespace kube-system
                         KubeRightMissing: apply deploy/rbac.yaml
 nodes          ok       2 machines in the groups, of which 2 nodes; 1 node of no group
 

@@ -20,23 +20,20 @@ func kubernetes(f Facts) []Finding {
 	var all []Finding
 	if k.RightsErr != nil {
 		all = append(all, Finding{
-			Check: check, Status: Warning, Code: KubeRightsUnknown, Message: fmt.Sprintf("what the service account may do cannot be asked: %v", k.RightsErr),
+			Check: check, Status: Warning, Code: KubeRightsUnknown, Message: fmt.Sprintf("what this account may do cannot be asked: %v", k.RightsErr),
 			Remedy: "apply deploy/rbac.yaml",
 		})
 	}
 	for _, d := range k.Denied {
 		all = append(all, Finding{
-			Check: check, Status: Problem, Code: KubeRightMissing, Subject: d.String(), Message: "the service account may not " + d.String(), Remedy: "apply deploy/rbac.yaml",
-		})
-	}
-	for _, l := range f.Azure.ForeignLeases {
-		all = append(all, Finding{
-			Check: check, Status: Warning, Code: OtherAutoscaler, Subject: l, Message: fmt.Sprintf("another autoscaler leads: %s", l),
-			Remedy: "let only one of them act: run sluice with --dry-run beside it, or stop it; with the same lease they take turns",
+			Check: check, Status: Problem, Code: KubeRightMissing, Subject: d.String(), Message: "this account may not " + d.String(), Remedy: "apply deploy/rbac.yaml",
 		})
 	}
 	if len(all) == 0 {
-		all = append(all, ok(check, "", fmt.Sprintf("the API server answers and grants the %d rights that sluice needs", k.Checked)))
+		all = append(all, ok(check, "", fmt.Sprintf("the API server answers and grants this account the %d rights that sluice needs", k.Checked)))
+	}
+	if k.Leader != "" {
+		all = append(all, ok(check, "lease", fmt.Sprintf("%s leads; whoever shares that lease waits for its turn, a dry run does not", k.Leader)))
 	}
 	return all
 }
