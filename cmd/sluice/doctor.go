@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -28,11 +29,7 @@ warning; 2: error.`,
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			if err := s.into(&o, cmd.ErrOrStderr(), slog.LevelError); err != nil {
-				return err
-			}
-			o.Election.Namespace = o.Namespace
-			all := doctor.Diagnose(app.Examine(cmd.Context(), o))
+			all := doctor.Diagnose(s.examine(cmd, &o))
 			show := doctor.Print
 			if format == "json" {
 				show = doctor.PrintJSON
@@ -52,4 +49,13 @@ warning; 2: error.`,
 	f.StringVar(&o.Election.Name, "leader-elect-resource-name", "cluster-autoscaler", "name of the lease")
 	f.StringVarP(&format, "output", "o", "text", "text or json")
 	return cmd
+}
+
+// examine gathers the facts. Settings that make no sense are one of them.
+func (s *settings) examine(cmd *cobra.Command, o *app.Options) doctor.Facts {
+	if err := s.into(o, cmd.ErrOrStderr(), slog.LevelError); err != nil {
+		return doctor.Facts{Azure: doctor.Azure{Config: err}, Kube: doctor.Kube{Err: errors.New("not tried without a configuration")}}
+	}
+	o.Election.Namespace = o.Namespace
+	return app.Examine(cmd.Context(), *o)
 }

@@ -62,6 +62,9 @@ func (p *Provider) Inspect(ctx context.Context) Inspection {
 	if o.Identity.Application() {
 		in.Authority = hostOf(o.AuthorityHost)
 	}
+	if in.Identity == (Identity{}).String() {
+		in.Identity = "the machine's identity" // its own, or the only one that is assigned to it
+	}
 	token, err := p.tokens.from.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{strings.TrimSuffix(o.where.Audience, "/") + "/.default"}})
 	if err != nil {
 		in.Token = plainly(p.wrap("", "get a token", err))

@@ -14,7 +14,7 @@ func groups(f Facts) []Finding {
 	a := f.Azure
 	var all []Finding
 	switch {
-	case a.Config != nil || a.Token != nil:
+	case a.Config != nil || a.Metadata != nil || a.Token != nil:
 		return []Finding{unknown(check, "not looked at without a token")}
 	case a.List != nil:
 		all = append(all, Finding{

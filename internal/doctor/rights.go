@@ -51,7 +51,7 @@ func rights(f Facts) []Finding {
 	const check = "rights"
 	a := f.Azure
 	switch {
-	case a.Config != nil || a.Token != nil:
+	case a.Config != nil || a.Metadata != nil || a.Token != nil:
 		return []Finding{unknown(check, "not looked at without a token")}
 	case a.RightsError != nil:
 		return []Finding{{

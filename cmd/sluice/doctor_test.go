@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+
+	"sluice.dev/sluice/internal/doctor"
+)
+
+// reviewed lets a farm's API server answer what an account may do: everything but the verb on the resource that denied names.
+func (f *farm) reviewed(denied string) string {
+	return f.serve(fromProtobuf(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews") {
+			f.cluster.ServeHTTP(w, r)
+			return
+		}
+		var review authorizationv1.SelfSubjectAccessReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		a := review.Spec.ResourceAttributes
+		review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SelfSubjectAccessReview"
+		review.Status.Allowed = a.Verb+" "+a.Resource+"/"+a.Subresource != denied
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(review)
+	})))
+}
+
+func TestDoctorFindsNothingOnAHealthyFarm(t *testing.T) {
+	f := newFarm(t)
+	got := sluice(t.Context(), f.args("doctor", "--kubeconfig="+kubeconfig(t, f.reviewed("")))...)
+	t.Log(got.out)
+	got.expect(t, exitNothing, "Nothing is wrong", "works in subscription "+subscription+", resource group farm, westeurope", "client id "+client, "group agents: 1 machine (min 0, max 3)")
+	f.untouched()
+}
+
+func TestDoctorNamesWhatIsWrongOnALiveFarm(t *testing.T) {
+	for name, tc := range map[string]struct {
+		breaks func(*farm) []string // flags to add
+		want   []string
+	}{
+		"a right in Azure": {func(f *farm) []string {
+			must(f.t, f.azure.Deny(client, "Microsoft.Compute/virtualMachineScaleSets/write"))
+			return nil
+		}, []string{doctor.RightMissing, "may not perform Microsoft.Compute/virtualMachineScaleSets/write in resource group farm"}},
+		"a right in Kubernetes": {func(f *farm) []string {
+			return []string{"--kubeconfig=" + kubeconfig(f.t, f.reviewed("create pods/eviction"))}
+		}, []string{doctor.KubeRightMissing, "may not create pods/eviction"}},
+		"no API server": {func(f *farm) []string {
+			return []string{"--kubeconfig=" + kubeconfig(f.t, "http://127.0.0.1:1")}
+		}, []string{doctor.ClusterUnreachable, "connection refused"}},
+		"an identity that the machine has not got": {func(f *farm) []string {
+			f.t.Setenv("ARM_USE_MANAGED_IDENTITY_EXTENSION", "true")
+			f.t.Setenv("ARM_USER_ASSIGNED_IDENTITY_ID", "another")
+			return nil
+		}, []string{doctor.TokenRefused, "client id another"}},
+		"no instance metadata": {func(f *farm) []string {
+			return []string{"--azure-metadata-endpoint=http://127.0.0.1:1"}
+		}, []string{doctor.MetadataSilent}},
+		"an endpoint that nobody answers at": {func(f *farm) []string {
+			return []string{"--azure-resource-manager-endpoint=http://127.0.0.1:1"}
+		}, []string{doctor.EndpointUnreachable, "Resource Manager at 127.0.0.1:1"}},
+		"a clock that runs behind": {func(f *farm) []string {
+			f.azure.Now = func() time.Time { return time.Now().Add(5 * time.Minute) }
+			return nil
+		}, []string{doctor.ClockSkewed, "from Azure's"}},
+		"a scale set that is not there": {func(f *farm) []string {
+			return []string{"--nodes=0:3:agnts"}
+		}, []string{doctor.GroupUnreadable, "agnts"}},
+		"a setting that does not parse": {func(f *farm) []string {
+			f.t.Setenv("ARM_VM_TYPE", "aks")
+			return nil
+		}, []string{doctor.ConfigurationRefused, "aks"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFarm(t)
+			line := []string{"doctor", "--kubeconfig=" + kubeconfig(t, f.reviewed(""))}
+			got := sluice(t.Context(), f.args(append(line, tc.breaks(f)...)...)...)
+			t.Log(got.out)
+			got.expect(t, exitActs, tc.want...)
+		})
+	}
+}
