@@ -73,7 +73,7 @@ func (p *Provider) Inspect(ctx context.Context) Inspection {
 		}
 		return in
 	}
-	in.ClientID = clientOf(token)
+	in.ClientID = applicationOf(token)
 	p.askRights(ctx, &in)
 
 	p.mu.Lock()
@@ -93,8 +93,8 @@ func silent(e *cloud.Error) bool {
 	return e.Code == unreachable || e.Code == noAnswer || e.Code == connectionLost
 }
 
-// clientOf reads the client id out of a token, "" when the token does not show it. Nothing is verified: it is for people to read.
-func clientOf(t azcore.AccessToken) string {
+// applicationOf reads the client id out of a token, "" when the token does not show it. Nothing is verified: it is for people to read.
+func applicationOf(t azcore.AccessToken) string {
 	parts := strings.Split(t.Token, ".")
 	if len(parts) != 3 {
 		return ""
