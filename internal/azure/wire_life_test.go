@@ -1,0 +1,169 @@
+package azure_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/azuresim"
+)
+
+// groupKind is a kind of node group, and the life of a group of that kind, which is called agents.
+type groupKind struct {
+	name    string
+	sets    func() []azuresim.ScaleSet
+	prepare func(*wired) // completes what a description of a scale set cannot say, and the options
+	steps   []step
+}
+
+// step is something sluice does, until it is through.
+type step struct {
+	name string
+	do   func(*wired) error
+}
+
+// processes is how many processes of sluice a life has: every life has two restarts.
+const processes = 3
+
+// groupKinds are all kinds of groups, with all that is ever done to them.
+var groupKinds = []groupKind{
+	{"a uniform scale set", ofMode("Uniform", "delete"), furnish, deleting},
+	{"a flexible scale set", ofMode("Flexible", "delete"), furnish, deleting},
+	{"a uniform scale set whose machines are switched off", ofMode("Uniform", "deallocate"), furnish, parkingSteps},
+	{"a flexible scale set whose machines are switched off", ofMode("Flexible", "deallocate"), furnish, parkingSteps},
+}
+
+var reading = []step{
+	{"start, and find the group by its tags", (*wired).start},
+	{"read the group past the caches", func(w *wired) error { _, err := w.read(); return err }},
+	{"watch for five quiet minutes", func(w *wired) error { w.pass(5 * time.Minute); return nil }},
+}
+
+var deleting = slices.Concat(reading, []step{
+	{"grow by two", func(w *wired) error { return w.raise(2) }},
+	{"remove the first two by their ids", func(w *wired) error { return w.drop(2) }},
+	{"grow by one, and have it followed by the next process", func(w *wired) error { return w.across(func() error { return w.raise(1) }) }},
+	{"remove one, and have it followed by the next process", func(w *wired) error { return w.across(func() error { return w.drop(1) }) }},
+})
+
+var parkingSteps = slices.Concat(reading, []step{
+	{"switch the first two off", func(w *wired) error { return w.drop(2) }},
+	{"start one of them", func(w *wired) error { return w.raise(1) }},
+	{"grow by two, of which one is started", func(w *wired) error { return w.raise(2) }},
+	{"switch one off, and have it followed by the next process", func(w *wired) error { return w.across(func() error { return w.drop(1) }) }},
+	{"start it, and have it followed by the next process", func(w *wired) error { return w.across(func() error { return w.raise(1) }) }},
+})
+
+// ofMode is a scale set of three machines that is found by its tags.
+func ofMode(orchestration, removal string) func() []azuresim.ScaleSet {
+	return func() []azuresim.ScaleSet {
+		s := set("agents", 3)
+		s.OrchestrationMode, s.Zones, s.Identities = orchestration, []string{"1", "2"}, []string{userIdentity + "node"}
+		s.Tags = map[string]string{"cluster-autoscaler-enabled": "true", "min": "0", "max": "9", "sluice.dev_removal": removal}
+		return []azuresim.ScaleSet{s}
+	}
+}
+
+// settle is how long every change of a life takes until all is quiet again.
+const settle = 80 * time.Second
+
+func (w *wired) start() error {
+	p, err := azure.New(context.Background(), w.options)
+	if err != nil {
+		return err
+	}
+	w.Provider = p
+	if g := w.cycle()["agents"]; !g.Usable() {
+		return fmt.Errorf("agents is %+v", g)
+	}
+	return nil
+}
+
+func (w *wired) read() (*cluster.Group, error) {
+	return w.Group(context.Background(), "agents")
+}
+
+// raise asks for n machines more, and waits for them.
+func (w *wired) raise(n int) error {
+	g, err := w.read()
+	if err != nil {
+		return err
+	}
+	if err := w.SetCapacity(context.Background(), g, g.Capacity+n); err != nil {
+		return err
+	}
+	return w.until(g.Capacity + n)
+}
+
+// drop has the first n machines removed, and waits until they are.
+func (w *wired) drop(n int) error {
+	g, err := w.read()
+	if err != nil {
+		return err
+	}
+	var first []cluster.Machine
+	for _, in := range g.Instances[:n] {
+		first = append(first, in.Machine())
+	}
+	if err := w.DeleteInstances(context.Background(), g, first); err != nil {
+		return err
+	}
+	return w.until(g.Capacity - n)
+}
+
+// until lets the time pass that every change takes, and wants so many running machines at its end.
+func (w *wired) until(n int) error {
+	if w.leaves {
+		w.leaves = false
+		if err := w.succeed(); err != nil {
+			return err
+		}
+	}
+	w.pass(settle)
+	g := w.cycle()["agents"]
+	if !g.Usable() || g.Capacity != n || g.Live() != n || len(w.Operations()) != 0 {
+		return fmt.Errorf("capacity %d with %d live machines, usable %t, follows %d operations; want %d, and peace", g.Capacity, g.Live(), g.Usable(), len(w.Operations()), n)
+	}
+	return nil
+}
+
+// across does something that the present process begins and the next one ends.
+func (w *wired) across(do func() error) error {
+	w.leaves = true
+	defer func() { w.leaves = false }()
+	return do()
+}
+
+// succeed replaces the process, which has an operation in flight, by the next.
+func (w *wired) succeed() error {
+	saved := w.SaveOperations()
+	if saved == nil {
+		return fmt.Errorf("no operation is handed over")
+	}
+	p, err := azure.New(context.Background(), w.options)
+	if err != nil {
+		return err
+	}
+	w.Provider = p
+	return p.ResumeOperations(saved)
+}
+
+// furnish gives the scale set everything that a model can refer to, and a setting of the platform's autoscaler that is off.
+func furnish(w *wired) {
+	const in = "/subscriptions/" + subscription + "/resourceGroups/" + resourceGroup + "/providers/"
+	const network = in + "Microsoft.Network/"
+	w.own("PATCH", in+"Microsoft.Compute/virtualMachineScaleSets/agents", fmt.Sprintf(`{"properties":{"virtualMachineProfile":{
+		"storageProfile":{"imageReference":{"id":%q},"osDisk":{"createOption":"FromImage","managedDisk":{"diskEncryptionSet":{"id":%q}}}},
+		"networkProfile":{"healthProbe":{"id":%q},"networkInterfaceConfigurations":[{"name":"nic","properties":{"primary":true,"networkSecurityGroup":{"id":%q},
+			"ipConfigurations":[{"name":"ip","properties":{"subnet":{"id":%q},
+				"publicIPAddressConfiguration":{"name":"public","properties":{"publicIPPrefix":{"id":%q}}},
+				"applicationSecurityGroups":[{"id":%q}],"loadBalancerBackendAddressPools":[{"id":%q}],"loadBalancerInboundNatPools":[{"id":%q}],
+				"applicationGatewayBackendAddressPools":[{"id":%q}]}}]}}]}}}}`,
+		in+"Microsoft.Compute/galleries/farm/images/node/versions/1.0.0", in+"Microsoft.Compute/diskEncryptionSets/farm",
+		network+"loadBalancers/farm/probes/p", network+"networkSecurityGroups/farm", network+"virtualNetworks/farm/subnets/agents",
+		network+"publicIPPrefixes/farm", network+"applicationSecurityGroups/farm", network+"loadBalancers/farm/backendAddressPools/p",
+		network+"loadBalancers/farm/inboundNatPools/p", network+"applicationGateways/farm/backendAddressPools/p"))
+}
