@@ -1,5 +1,5 @@
 // Package azure is the [cloud.Provider] over Azure Resource Manager: node groups are scale sets of one resource group, with
-// uniform or flexible orchestration. What a group is and how it is read is the same for every kind of it (model.go); a kind knows the calls.
+// uniform or flexible orchestration, or pools of machines in availability sets. What a group is and how it is read is the same for every kind of it (model.go); a kind knows the calls.
 //
 // It asks little: one list of scale sets and one list of machines a group within the cache's time, and after a write of its own only
 // when the operation has begun and when it has ended. It believes nothing but answers: a capacity changes in its eyes when Azure
@@ -17,9 +17,11 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/azure/config"
 )
 
 // Provider is the node groups that [Options] name. It is safe for concurrent use.
@@ -82,7 +84,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 		return nil, err
 	}
 	p := &Provider{options: o, gate: gate, tokens: tokens, pipeline: pipeline, groups: map[string]*group{}, warned: map[string]string{}}
-	p.source = &ownership{source: newScaleSets(o, factory), options: o, pipeline: pipeline, wrap: p.wrap}
+	p.source = p.find(factory, pipeline)
 	if p.facts, err = o.facts(ctx, &p.errands, factory.NewResourceSKUsClient()); err != nil {
 		return nil, err
 	}
@@ -90,6 +92,14 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 		p.groups[key(g.Name)] = &group{id: cluster.GroupID(g.Name), noun: p.source.noun(), name: g.Name, min: g.Min, max: g.Max, facts: p.facts}
 	}
 	return p, nil
+}
+
+// find is the source of node groups that the configuration's vmType says.
+func (p *Provider) find(factory *armcompute.ClientFactory, pipeline runtime.Pipeline) source {
+	if p.options.Kind == config.Standard {
+		return newStandard(p.options, factory, pipeline)
+	}
+	return &ownership{source: newScaleSets(p.options, factory), options: p.options, pipeline: pipeline, wrap: p.wrap}
 }
 
 func (p *Provider) now() time.Time { return p.options.Now() }
@@ -106,6 +116,9 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 	defer p.refreshing.Unlock()
 	p.takeOver(ctx)
 	p.pollOperations(ctx)
+	if c, ok := p.source.(chores); ok {
+		c.carryOn(ctx)
+	}
 	p.refresh(ctx)
 
 	p.mu.Lock()
@@ -116,6 +129,15 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
 	return out, p.listFault
+}
+
+// Remains are sentences about what belongs to removed machines and could not be deleted, each with the id of the resource, sorted. They
+// stand until it is gone.
+func (p *Provider) Remains() []string {
+	if c, ok := p.source.(chores); ok {
+		return c.remains()
+	}
+	return nil
 }
 
 // Group reads one group past the cache: its model and the whole list of its machines.

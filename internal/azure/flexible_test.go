@@ -97,8 +97,13 @@ func TestNoMachineIsNeverReadAsAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &scaleSets{resourceGroup: "Farm", client: client}
-	for doing, call := range map[string]func(context.Context, string, []string) (*accepted, error){"delete": s.remove, "deallocate": s.park, "start": s.start} {
-		if _, err := call(context.Background(), "agents", nil); cloud.KindOf(err) != cloud.Invalid || wire.last != nil {
+	ctx := context.Background()
+	for doing, call := range map[string]func() (*accepted, error){
+		"delete":     func() (*accepted, error) { return s.remove(ctx, "agents", "v", nil) },
+		"deallocate": func() (*accepted, error) { return s.park(ctx, "agents", "v", nil) },
+		"start":      func() (*accepted, error) { return s.start(ctx, "agents", nil) },
+	} {
+		if _, err := call(); cloud.KindOf(err) != cloud.Invalid || wire.last != nil {
 			t.Errorf("%s of no machine: error %v, sent %v; want it refused and nothing sent", doing, err, wire.last)
 		}
 	}

@@ -79,11 +79,12 @@ type kind interface {
 	machines(ctx context.Context, m *model) ([]*machine, error)
 	// grow asks for n machines, on condition that the group is still as the version says.
 	grow(ctx context.Context, name, version string, n int) (*accepted, error)
-	// remove deletes the machines by id, at most [kind.atOnce] of them; the group's capacity falls by as many.
-	remove(ctx context.Context, name string, ids []string) (*accepted, error)
+	// remove deletes the machines by id, at most [kind.atOnce] of them; the group's capacity falls by as many. A kind whose ids may name
+	// another machine soon does it on condition that the group is still as the version says.
+	remove(ctx context.Context, name, version string, ids []string) (*accepted, error)
 	// park switches the machines off by id, and gives their processors back; start switches them on again. Neither changes the number of
-	// machines that Azure wants. An empty list is an error: Azure reads it as all machines.
-	park(ctx context.Context, name string, ids []string) (*accepted, error)
+	// machines that Azure wants. The version is a condition as it is for remove. An empty list is an error: Azure reads it as all machines.
+	park(ctx context.Context, name, version string, ids []string) (*accepted, error)
 	start(ctx context.Context, name string, ids []string) (*accepted, error)
 	// atOnce is how many machines one request removes, switches off or starts.
 	atOnce() int
@@ -113,6 +114,7 @@ type accepted struct {
 	result   func(context.Context) error // the outcome of a finished operation that does not say it itself
 	response *http.Response              // that accepted the write; nil when it was not captured
 	model    *model                      // the group in that answer; nil when it tells none
+	ids      []string                    // of the machines that a removal took on; nil: all that were named
 }
 
 // accept is the write that the SDK's poller follows.

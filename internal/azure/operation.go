@@ -70,7 +70,7 @@ func (p *Provider) Operations() []Operation {
 	return out
 }
 
-// NextPoll is when Groups should be called again because an operation is in flight; zero when none is.
+// NextPoll is when Groups should be called again because an operation is in flight, or something that came of one; zero when none is.
 func (p *Provider) NextPoll() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,6 +78,11 @@ func (p *Provider) NextPoll() time.Time {
 	for _, o := range p.operations {
 		if next.IsZero() || o.next.Before(next) {
 			next = o.next
+		}
+	}
+	if c, ok := p.source.(chores); ok {
+		if at := c.next(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
 		}
 	}
 	return next

@@ -138,7 +138,7 @@ func (s *scaleSets) grow(ctx context.Context, name, version string, n int) (*acc
 }
 
 // remove names the machines to Azure, which lowers the capacity by as many itself (S-10).
-func (s *scaleSets) remove(ctx context.Context, name string, ids []string) (*accepted, error) {
+func (s *scaleSets) remove(ctx context.Context, name, _ string, ids []string) (*accepted, error) {
 	if len(ids) == 0 {
 		return nil, errAll
 	}
@@ -184,7 +184,7 @@ func (s *scaleSets) resume(ctx context.Context, name string, v verb, token strin
 }
 
 // park deallocates the machines.
-func (s *scaleSets) park(ctx context.Context, name string, ids []string) (*accepted, error) {
+func (s *scaleSets) park(ctx context.Context, name, _ string, ids []string) (*accepted, error) {
 	if len(ids) == 0 {
 		return nil, errAll
 	}

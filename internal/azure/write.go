@@ -56,6 +56,9 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	if err != nil {
 		return p.refusedGrowth(own, doing, len(ids), err)
 	}
+	if a.ids != nil {
+		named = machinesNamed(g.Parked, a.ids)
+	}
 	p.accepted(own, doing, named, a)
 	return nil
 }
@@ -118,9 +121,13 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 		word, send = "deallocate", kind.park
 	}
 	doing = fmt.Sprintf("%s %d machines of %s", word, len(ids), g.ID)
-	a, err := send(ctx, own.name, ids)
+	a, err := send(ctx, own.name, g.Read.Version, ids)
 	if err != nil {
 		return p.refused(own, doing, err)
+	}
+	if a.ids != nil {
+		ids = a.ids
+		doing = fmt.Sprintf("%s %d machines of %s", word, len(ids), g.ID)
 	}
 	p.accepted(own, doing, machinesNamed(g.Instances, ids), a)
 	if rest := named - len(ids); rest > 0 {

@@ -1,0 +1,256 @@
+package azure
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/internal/azure/config"
+)
+
+// standard is the source of node groups that are pools of virtual machines in availability sets. A pool is no resource of Azure: it is
+// the machines that say so. It grows by a deployment that is replayed for the numbers that come next, and shrinks by the removal of single
+// machines with what belongs to them. Both are begun and not waited for: [standard.carryOn] goes on with them in every cycle.
+type standard struct {
+	resourceGroup string
+	template      string         // the deployment that is replayed
+	pools         []string       // by name
+	keep          int            // finished deployments of sluice's own
+	force         bool           // delete machines by force
+	given         map[string]any // the deployment's parameters; nil: they are in the file
+	file          string
+	now           func() time.Time
+	log           *slog.Logger
+	vms           *armcompute.VirtualMachinesClient
+	arm           *resourceManager
+
+	mu       sync.Mutex
+	bare     bool // Azure gives no instance views in a list
+	adopted  bool // the deployments of an earlier process are known
+	growing  []*growth
+	removing map[string]bool // machines, by UID, whose removal this process has begun and not finished
+	sweeper  sweeper
+	prune    time.Time // when old deployments are to be looked for; zero: not
+}
+
+func newStandard(o Options, factory *armcompute.ClientFactory, pipeline runtime.Pipeline) *standard {
+	s := &standard{
+		resourceGroup: o.ResourceGroup, template: o.Deployment, keep: cmp.Or(o.MaxDeployments, 10), force: o.ForceDelete,
+		given: o.DeploymentParameters, file: config.ParametersFile, now: o.Now, log: o.Log, vms: factory.NewVirtualMachinesClient(), arm: newResourceManager(o, pipeline),
+		removing: map[string]bool{},
+	}
+	s.sweeper = sweeper{due: o.Now(), seen: map[string]*remnant{}} // what an earlier process has left
+	for _, g := range o.Groups {
+		s.pools = append(s.pools, g.Name)
+	}
+	return s
+}
+
+func (s *standard) noun() string { return "node pool" }
+
+// models are the pools that have machines, from one list of the resource group's machines.
+func (s *standard) models(ctx context.Context) ([]*model, error) {
+	vms, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []*model
+	for _, pool := range s.pools {
+		if m := s.translate(pool, vms); m != nil {
+			all = append(all, m)
+		}
+	}
+	return all, nil
+}
+
+func (s *standard) model(ctx context.Context, name string) (*model, error) {
+	vms, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if m := s.translate(name, vms); m != nil {
+		return m, nil
+	}
+	return nil, &cloud.Error{Kind: cloud.NotFound, Code: "PoolEmpty", Message: fmt.Sprintf("node pool %q has no machine", name)}
+}
+
+// list is every machine of the resource group. Where Azure refuses instance views in such a list, the states come from the list of the
+// subscription's states, as far as the identity may read it.
+func (s *standard) list(ctx context.Context) ([]*armcompute.VirtualMachine, error) {
+	if err := s.adopt(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	bare := s.bare
+	s.mu.Unlock()
+	if !bare {
+		vms, err := s.page(ctx, new(armcompute.ExpandTypeForListVMsInstanceView))
+		var refused *azcore.ResponseError
+		if err == nil || !errors.As(err, &refused) || refused.StatusCode != http.StatusBadRequest {
+			return vms, err
+		}
+		s.mu.Lock()
+		s.bare = true
+		s.mu.Unlock()
+	}
+	vms, err := s.page(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	views := map[string]*armcompute.VirtualMachineInstanceView{}
+	pager := s.vms.NewListAllPager(&armcompute.VirtualMachinesClientListAllOptions{StatusOnly: new("true")})
+	for pages := 0; pager.More() && pages < maxPages; pages++ {
+		page, err := pager.NextPage(ctx)
+		if err != nil {
+			s.log.Debug("power states of machines are unknown", "err", err)
+			break
+		}
+		for _, vm := range page.Value {
+			if vm != nil && vm.Properties != nil {
+				views[strings.ToLower(val(vm.ID))] = vm.Properties.InstanceView
+			}
+		}
+	}
+	for _, vm := range vms {
+		if vm.Properties != nil && vm.Properties.InstanceView == nil {
+			vm.Properties.InstanceView = views[strings.ToLower(val(vm.ID))]
+		}
+	}
+	return vms, nil
+}
+
+func (s *standard) page(ctx context.Context, expand *armcompute.ExpandTypeForListVMs) ([]*armcompute.VirtualMachine, error) {
+	var all []*armcompute.VirtualMachine
+	pager := s.vms.NewListPager(s.resourceGroup, &armcompute.VirtualMachinesClientListOptions{Expand: expand})
+	for pages := 0; pager.More(); pages++ {
+		if pages == maxPages {
+			return nil, endless(pages)
+		}
+		page, err := pager.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, vm := range page.Value {
+			if vm != nil {
+				all = append(all, vm)
+			}
+		}
+	}
+	return all, nil
+}
+
+// translate says of a pool what sluice goes by; nil when it has no machine and none is coming. Its size and tags are those of its newest
+// machine.
+func (s *standard) translate(name string, vms []*armcompute.VirtualMachine) *model {
+	k := &pool{standard: s}
+	for _, vm := range vms {
+		if strings.EqualFold(poolOf(val(vm.Name), vm.Tags), name) && setOf(vm) == "" {
+			k.members = append(k.members, vm)
+		}
+	}
+	if len(k.members) == 0 {
+		return nil
+	}
+	newest := slices.MaxFunc(k.members, func(a, b *armcompute.VirtualMachine) int {
+		i, _ := indexOf(val(a.Name))
+		j, _ := indexOf(val(b.Name))
+		return cmp.Compare(i, j)
+	})
+	m := &model{
+		kind: k, name: name, provisioning: "Succeeded", location: val(newest.Location), tags: make(map[string]string, len(newest.Tags)),
+	}
+	for tag, value := range newest.Tags {
+		m.tags[tag] = val(value)
+	}
+	if p := newest.Properties; p != nil {
+		if p.HardwareProfile != nil {
+			m.size = string(val(p.HardwareProfile.VMSize))
+		}
+		m.spot = p.Priority != nil && *p.Priority != armcompute.VirtualMachinePriorityTypesRegular
+		m.windows = p.OSProfile != nil && p.OSProfile.WindowsConfiguration != nil
+		if p.StorageProfile != nil && p.StorageProfile.OSDisk != nil {
+			m.osDiskGB = int(val(p.StorageProfile.OSDisk.DiskSizeGB))
+		}
+	}
+	for _, vm := range k.members {
+		k.listed = append(k.listed, virtualMachine(m, vm))
+	}
+	m.readRemoval(s.noun())
+	coming := s.coming(name, k.members)
+	if len(coming) > 0 {
+		m.provisioning = "Updating"
+	}
+	m.capacity = (&reading{machines: k.listed}).staying() + len(coming)
+	m.version = digest(k.listed, coming)
+	return m
+}
+
+// digest stands in for the entity tag that a pool does not have: it moves when machines come, go, or are replaced under the same name.
+func digest(machines []*machine, coming []int) string {
+	var lines []string
+	for _, m := range machines {
+		lines = append(lines, fmt.Sprintf("%s %t", m.identity(), m.leaving()))
+	}
+	for _, index := range coming {
+		lines = append(lines, fmt.Sprint(index))
+	}
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// pool is the kind of one reading of a pool.
+type pool struct {
+	*standard
+	members []*armcompute.VirtualMachine
+	listed  []*machine // the same
+
+	once sync.Mutex
+	told bool
+}
+
+// machines are those of the list that the model came from, once; after that a list of their own.
+func (k *pool) machines(ctx context.Context, m *model) ([]*machine, error) {
+	k.once.Lock()
+	told := k.told
+	k.told = true
+	k.once.Unlock()
+	if !told {
+		return k.listed, nil
+	}
+	again, err := k.model(ctx, m.name)
+	if err != nil {
+		return nil, err
+	}
+	return again.kind.(*pool).listed, nil
+}
+
+// atOnce is how many machines are removed together.
+func (k *pool) atOnce() int { return 10 }
+
+// fresh reads the pool again for a write, which is refused when it is another one by now: between this read and the write lies nothing
+// but the write itself (S-04).
+func (s *standard) fresh(ctx context.Context, name, version string) (*model, *pool, error) {
+	m, err := s.model(asEvidence(ctx), name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m.version != version {
+		return nil, nil, &cloud.Error{Kind: cloud.Conflict, Code: "PoolMoved", Message: fmt.Sprintf("node pool %q has other machines now than when it was read", name)}
+	}
+	return m, m.kind.(*pool), nil
+}

@@ -1,0 +1,94 @@
+package azure
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// chores are what a source goes on with between the writes it is told to make.
+type chores interface {
+	// carryOn does what is due. It waits for nothing and reports what stays undone by remains.
+	carryOn(ctx context.Context)
+	// next is when carryOn has something to do; zero when it has not.
+	next() time.Time
+	// remains are sentences about what could not be done, sorted.
+	remains() []string
+}
+
+var _ chores = (*standard)(nil)
+
+const (
+	// pruneAtOnce is how many deployments one cycle deletes.
+	pruneAtOnce = 3
+	// pruneEvery is how often deployments are looked at while some are to go, or one is at it that nobody follows.
+	pruneEvery = time.Minute
+)
+
+func (s *standard) carryOn(ctx context.Context) {
+	s.sweep(ctx)
+	s.clear(ctx)
+}
+
+func (s *standard) next() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.sweeper.due.IsZero():
+		return s.prune
+	case s.prune.IsZero() || s.sweeper.due.Before(s.prune):
+		return s.sweeper.due
+	}
+	return s.prune
+}
+
+// clear deletes the records of finished deployments but for the newest: a resource group holds 800 of all writers together. It also hears
+// the end of those that nobody follows.
+func (s *standard) clear(ctx context.Context) {
+	s.mu.Lock()
+	due := s.prune
+	s.mu.Unlock()
+	if due.IsZero() || s.now().Before(due) {
+		return
+	}
+	all, err := s.arm.deployments(ctx)
+	var finished []*deployment
+	active := map[string]bool{}
+	for _, d := range all {
+		switch {
+		case !strings.HasPrefix(d.Name, ownDeployment):
+		case d.active():
+			active[d.Name] = true
+		default:
+			finished = append(finished, d)
+		}
+	}
+	slices.SortFunc(finished, func(a, b *deployment) int { return b.Properties.Timestamp.Compare(a.Properties.Timestamp) })
+	left := 0
+	if err == nil && len(finished) > s.keep {
+		old := finished[s.keep:]
+		left = max(0, len(old)-pruneAtOnce)
+		for _, d := range old[len(old)-min(len(old), pruneAtOnce):] { // the oldest
+			if err = s.arm.forget(ctx, d.Name); err != nil {
+				break
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.log.Debug("old deployments are not deleted", "err", reasonOf(err))
+		s.prune = s.now().Add(lastPause)
+		return
+	}
+	unheard := false
+	s.growing = slices.DeleteFunc(s.growing, func(g *growth) bool {
+		unheard = unheard || !g.followed && active[g.Deployment]
+		return !g.followed && !active[g.Deployment]
+	})
+	s.prune = time.Time{}
+	if left > 0 || unheard {
+		s.prune = s.now().Add(pruneEvery)
+	}
+}
