@@ -67,6 +67,9 @@ func examineAzure(ctx context.Context, o azure.Options, facts *doctor.Azure) []*
 	for _, l := range in.LeftOut {
 		facts.LeftOut = append(facts.LeftOut, doctor.LeftOut{Name: l.Name, Why: l.Why})
 	}
+	for _, n := range provider.Notices() {
+		facts.Notices = append(facts.Notices, doctor.Notice{Group: string(n.Group), Sentence: n.Sentence})
+	}
 	unpriced := map[string]bool{}
 	for _, g := range groups {
 		if g.Size != "" && g.PriceUSDPerHour == 0 && !unpriced[g.Size] {

@@ -22,7 +22,7 @@ const (
 	SizeUnpriced         = "SizeUnpriced"
 	TemplateDrifts       = "TemplateDrifts"
 	SetLeftOut           = "SetLeftOut"
-	TagUnreadable        = "TagUnreadable"
+	GroupNoticed         = "GroupNoticed"
 	ClusterUnreachable   = "ClusterUnreachable"
 	KubeRightMissing     = "KubeRightMissing"
 	KubeRightsUnknown    = "KubeRightsUnknown"
@@ -37,6 +37,6 @@ const (
 var Codes = []string{
 	ConfigurationRefused, ConfigurationNoted, MetadataSilent, EndpointUnreachable, TokenRefused, ClockSkewed, ClockDrifts,
 	RightMissing, RightsUnknown, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate, GroupBelowMin, GroupAboveMax,
-	GroupFailed, SizeUnpriced, TemplateDrifts, SetLeftOut, TagUnreadable, ClusterUnreachable, KubeRightMissing, KubeRightsUnknown,
+	GroupFailed, SizeUnpriced, TemplateDrifts, SetLeftOut, GroupNoticed, ClusterUnreachable, KubeRightMissing, KubeRightsUnknown,
 	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched,
 }

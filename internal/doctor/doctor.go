@@ -61,7 +61,7 @@ type Azure struct {
 	Needed      []string     // the actions that these groups need
 	List        error        // why the groups could not be listed
 	LeftOut     []LeftOut    // scale sets that bear the tags of discovery and are no groups
-	Tags        []Tag        // that cannot be read
+	Notices     []Notice     // what reading the groups brought to light
 	Unpriced    []string     // sizes of groups without a price
 	Discovered  bool         // groups are found by their tags
 }
@@ -90,10 +90,10 @@ type LeftOut struct {
 	Why  string // with the remedy
 }
 
-// Tag is a tag that sluice cannot read.
-type Tag struct {
-	Group, Name, Value string
-	Why                string // what is allowed
+// Notice is something about a group that works less well than it could: a tag that cannot be read, a zone that the subscription may not use.
+type Notice struct {
+	Group    string
+	Sentence string // with the remedy
 }
 
 // Kube is what was learned of the cluster.

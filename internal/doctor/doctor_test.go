@@ -71,9 +71,9 @@ var cases = map[string]struct {
 		f.Snapshot.Group("agents").Drift = []cluster.Difference{{What: "label pool", Offered: "render", Found: "none"}}
 	}, "have label pool none where Azure and tags say render"},
 	"a scale set is left out": {[]string{doctor.SetLeftOut}, func(f *doctor.Facts) { f.Azure.LeftOut = []doctor.LeftOut{{Name: "spare", Why: "tag min is missing"}} }, "spare is left out: tag min is missing"},
-	"a tag cannot be read": {[]string{doctor.TagUnreadable}, func(f *doctor.Facts) {
-		f.Azure.Tags = []doctor.Tag{{"agents", "x_taint_a", "b:Never", "value:NoSchedule"}}
-	}, `tag x_taint_a of agents is "b:Never"`},
+	"a tag cannot be read": {[]string{doctor.GroupNoticed}, func(f *doctor.Facts) {
+		f.Azure.Notices = []doctor.Notice{{"agents", "tag x=b:Never has no effect: give value:NoSchedule"}}
+	}, "group agents: tag x=b:Never has no effect"},
 	"the API server is away": {[]string{doctor.ClusterUnreachable}, func(f *doctor.Facts) { f.Kube.Err, f.Snapshot = errors.New("connection refused"), nil }, "connection refused"},
 	"a right is missing":     {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) { f.Kube.Denied = []doctor.Right{{"create", "pods/eviction", "", ""}} }, "may not create pods/eviction"},
 	"rights cannot be asked": {[]string{doctor.KubeRightsUnknown}, func(f *doctor.Facts) { f.Kube.RightsErr = errors.New("forbidden") }, "forbidden"},

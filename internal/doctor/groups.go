@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"sluice.dev/sluice/cluster"
 )
@@ -99,10 +98,10 @@ func (f Facts) joined(id cluster.GroupID) *cluster.Group {
 func tags(f Facts) []Finding {
 	const check = "tags"
 	var all []Finding
-	for _, t := range f.Azure.Tags {
+	for _, n := range f.Azure.Notices {
 		all = append(all, Finding{
-			Check: check, Status: Warning, Code: TagUnreadable, Subject: t.Group, Message: fmt.Sprintf("tag %s of %s is %q and has no effect", t.Name, t.Group, t.Value),
-			Remedy: "make it " + strings.TrimPrefix(t.Why, "must be "),
+			Check: check, Status: Warning, Code: GroupNoticed, Subject: n.Group, Message: fmt.Sprintf("group %s: %s", n.Group, n.Sentence),
+			Remedy: "do what the sentence says; until then sluice does without",
 		})
 	}
 	if len(all) == 0 {
