@@ -34,6 +34,8 @@ type Provider struct {
 	facts    *facts
 	errands  sync.WaitGroup // the questions that nobody waits for
 
+	addresses *addresses
+
 	refreshing sync.Mutex // held by the one caller of Groups that asks Azure
 
 	mu         sync.Mutex        // guards what follows and every group; never held during a request
@@ -87,6 +89,13 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	p.source = p.find(factory, pipeline)
 	if p.facts, err = o.facts(ctx, &p.errands, factory.NewResourceSKUsClient()); err != nil {
 		return nil, err
+	}
+	p.addresses = &addresses{
+		endpoint: o.ResourceManagerEndpoint, pipeline: pipeline, now: o.Now,
+		of: map[string][]string{}, turns: map[string]*turn{},
+		warn: func(action string, err error) {
+			o.Log.Warn("private addresses of machines cannot be read, and nodes are matched without them: allow "+action, "err", p.wrap("", "list network interfaces", err))
+		},
 	}
 	for _, g := range o.Groups {
 		p.groups[key(g.Name)] = &group{id: cluster.GroupID(g.Name), noun: p.source.noun(), name: g.Name, min: g.Min, max: g.Max, facts: p.facts}

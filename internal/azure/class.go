@@ -92,6 +92,8 @@ func targetOf(r *http.Request) target {
 	case namespace == "microsoft.compute" && strings.HasSuffix(kind, "operations") && len(s) > 1:
 		t.class = operationReads
 		named(2)
+	case namespace == "microsoft.compute" && kind == "virtualmachinescalesets" && at(s, len(s)-1) == "networkinterfaces":
+		t.class = networkReads // the network provider answers
 	case namespace == "microsoft.compute" && kind == "virtualmachinescalesets" && sub == "virtualmachines":
 		t.class = machineClass(r.Method, s)
 		named(4)

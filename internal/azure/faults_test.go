@@ -17,11 +17,12 @@ import (
 )
 
 const (
-	listSets     = "LIST virtualMachineScaleSets"
-	getSet       = "GET virtualMachineScaleSets"
-	listMachines = "LIST virtualMachineScaleSets/virtualMachines"
-	patchSet     = "PATCH virtualMachineScaleSets"
-	deleteByID   = "POST virtualMachineScaleSets/delete"
+	listSets       = "LIST virtualMachineScaleSets"
+	getSet         = "GET virtualMachineScaleSets"
+	listMachines   = "LIST virtualMachineScaleSets/virtualMachines"
+	listInterfaces = "LIST virtualMachineScaleSets/networkInterfaces"
+	patchSet       = "PATCH virtualMachineScaleSets"
+	deleteByID     = "POST virtualMachineScaleSets/delete"
 )
 
 // errorOf is the contract's error in err; anything else fails the test.

@@ -32,6 +32,10 @@ type model struct {
 	ephemeralOS bool   // it is on the machine's host
 	dataDisks   int    // that each machine is made with
 
+	// interfaces is the path that lists the network interfaces of its machines, with its api-version, and interfacesAction the right that
+	// this takes; "" when there is no such list.
+	interfaces, interfacesAction string
+
 	unfit string // why sluice does not manage such a group, with the remedy; "" when it does
 }
 
@@ -41,6 +45,7 @@ type machine struct {
 	uid          string // the vmId in lower case
 	resource     string // its resource id
 	computerName string
+	ips          []string  // private; nil when they are not known
 	zone         string    // as topology.kubernetes.io/zone has it
 	created      time.Time // UTC; zero when Azure does not say
 	state        cluster.State

@@ -33,6 +33,7 @@ func (p *Provider) read(ctx context.Context, id cluster.GroupID, name string, kn
 		return nil, p.readError(id, name, err)
 	}
 	r.machines, r.at = machines, p.now().UTC()
+	p.addresses.fill(machines)
 	return r, nil
 }
 

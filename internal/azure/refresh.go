@@ -17,6 +17,7 @@ const parallelReads = 5
 type job struct {
 	group *group
 	model *model // nil: it is asked for
+	busy  bool   // it is being changed: only what decisions need is asked for
 }
 
 // refresh reads what is due: the models of all groups with one list when a calm one is stale, those that an operation changed or that are
@@ -41,6 +42,9 @@ func (p *Provider) refresh(ctx context.Context) {
 		work.Go(func() {
 			slots <- struct{}{}
 			r, fault := p.read(ctx, j.group.id, j.group.name, j.model)
+			if fault == nil && !j.busy {
+				p.addresses.ask(ctx, r.model, r.machines)
+			}
 			<-slots
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -118,9 +122,9 @@ func (p *Provider) plan(listed bool, found []*model, fault *cloud.Error) []job {
 		case looks && known && p.unmoved(g, m, now):
 			g.checked = now
 		case !looks && g.due == machines && g.reading != nil && g.reading.whole:
-			jobs = append(jobs, job{g, g.reading.model})
+			jobs = append(jobs, job{g, g.reading.model, p.busy(g.id)})
 		default:
-			jobs = append(jobs, job{g, m})
+			jobs = append(jobs, job{g, m, p.busy(g.id)})
 		}
 	}
 	return jobs

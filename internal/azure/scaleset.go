@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
@@ -19,6 +20,7 @@ type scaleSets struct {
 	client        *armcompute.VirtualMachineScaleSetsClient
 	uniform       kind
 	flexible      kind // nil when flexible scale sets are not to be managed
+	force         bool // machines are deleted by force where Azure can
 }
 
 func newScaleSets(o Options, factory *armcompute.ClientFactory) *scaleSets {
@@ -27,6 +29,7 @@ func newScaleSets(o Options, factory *armcompute.ClientFactory) *scaleSets {
 	if !o.RefuseFlexible {
 		s.flexible = &flexible{scaleSets: s, client: factory.NewVirtualMachinesClient()}
 	}
+	s.force = o.ForceDelete
 	return s
 }
 
@@ -82,6 +85,9 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 		m.tags[name] = val(value)
 	}
 	m.readRemoval(s.noun())
+	if m.resource != "" {
+		m.interfaces, m.interfacesAction = m.resource+"/networkInterfaces?api-version=2018-10-01", "Microsoft.Compute/virtualMachineScaleSets/networkInterfaces/read"
+	}
 	p := set.Properties
 	if p == nil {
 		return m
@@ -90,6 +96,12 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 	isFlexible := val(p.OrchestrationMode) == armcompute.OrchestrationModeFlexible
 	if isFlexible && s.flexible != nil {
 		m.kind = s.flexible
+		if group, _, ok := strings.Cut(m.resource, "/providers/"); ok {
+			m.interfaces, m.interfacesAction = group+"/providers/Microsoft.Network/networkInterfaces?api-version=2025-05-01", "Microsoft.Network/networkInterfaces/read"
+		}
+	}
+	if s.force && forcible(set) {
+		m.kind = &forced{m.kind, s}
 	}
 	switch {
 	case isFlexible && s.flexible == nil:
@@ -139,12 +151,20 @@ func (s *scaleSets) grow(ctx context.Context, name, version string, n int) (*acc
 
 // remove names the machines to Azure, which lowers the capacity by as many itself (S-10).
 func (s *scaleSets) remove(ctx context.Context, name, _ string, ids []string) (*accepted, error) {
+	return s.removeBy(ctx, name, ids, false)
+}
+
+func (s *scaleSets) removeBy(ctx context.Context, name string, ids []string, force bool) (*accepted, error) {
 	if len(ids) == 0 {
 		return nil, errAll
 	}
+	var options *armcompute.VirtualMachineScaleSetsClientBeginDeleteInstancesOptions
+	if force {
+		options = &armcompute.VirtualMachineScaleSetsClientBeginDeleteInstancesOptions{ForceDeletion: &force}
+	}
 	var resp *http.Response
 	poller, err := s.client.BeginDeleteInstances(policy.WithCaptureResponse(ctx, &resp), s.resourceGroup, name,
-		armcompute.VirtualMachineScaleSetVMInstanceRequiredIDs{InstanceIDs: pointers(ids)}, nil)
+		armcompute.VirtualMachineScaleSetVMInstanceRequiredIDs{InstanceIDs: pointers(ids)}, options)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,168 @@
+package azure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// addresses knows the private addresses of machines, by which a node is matched when nothing else tells: a machine keeps what it was
+// given for as long as it lives, so that each is asked for once. It does without when it may not ask.
+type addresses struct {
+	endpoint string
+	pipeline runtime.Pipeline
+	now      func() time.Time
+	warn     func(action string, err error)
+
+	mu     sync.Mutex
+	of     map[string][]string // by UID
+	turns  map[string]*turn    // of groups, by name
+	warned bool
+}
+
+// turn is when a group's interfaces are listed.
+type turn struct {
+	at   time.Time     // zero while no address is missing
+	wait time.Duration // to the next, should this one say nothing new
+}
+
+// A group's interfaces are listed when it is first read, and then once a machine has been up for addressesEvery, so that those that come
+// together are asked for together, and at most as often; each list that says nothing new about the machines in question doubles that, up to addressesRarely.
+const (
+	addressesEvery  = 2 * time.Minute
+	addressesRarely = 6 * time.Hour
+)
+
+// fill gives the machines the addresses that are known. They are nobody else's yet.
+func (a *addresses) fill(machines []*machine) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, m := range machines {
+		m.ips = a.of[m.uid]
+	}
+}
+
+// ask lists the interfaces of a group when one of its machines is up whose addresses are not known, and fills them in.
+func (a *addresses) ask(ctx context.Context, m *model, machines []*machine) {
+	unknown := func() int {
+		n := 0
+		for _, vm := range machines {
+			if vm.uid != "" && vm.state == cluster.StateRunning && vm.ips == nil {
+				n++
+			}
+		}
+		return n
+	}
+	before := unknown()
+	if m.interfaces == "" || !a.due(key(m.name), before) {
+		return
+	}
+	found, err := a.list(ctx, m)
+	a.mu.Lock()
+	for _, vm := range machines {
+		if ips := found[strings.ToLower(vm.resource)]; len(ips) > 0 && vm.uid != "" {
+			a.of[vm.uid] = ips
+		}
+	}
+	a.mu.Unlock()
+	a.fill(machines)
+
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if left := unknown(); left == 0 {
+		a.turns[key(m.name)] = &turn{}
+	} else if left < before {
+		a.turns[key(m.name)] = &turn{a.now().Add(addressesEvery), 2 * addressesEvery}
+	}
+	var refused *azcore.ResponseError
+	if errors.As(err, &refused) && !a.warned {
+		a.warned = true
+		a.warn(m.interfacesAction, err)
+	}
+}
+
+// due says whether the interfaces of a group with so many machines of unknown addresses are to be listed now, and plans the next turn.
+func (a *addresses) due(name string, unknown int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.turns[name]
+	switch now := a.now(); {
+	case unknown == 0:
+		a.turns[name] = &turn{}
+		return false
+	case t == nil:
+		a.turns[name] = &turn{now.Add(addressesEvery), 2 * addressesEvery}
+		return true
+	case t.at.IsZero():
+		a.turns[name] = &turn{now.Add(addressesEvery), addressesEvery}
+		return false
+	case now.Before(t.at):
+		return false
+	default:
+		t.at, t.wait = now.Add(t.wait), min(addressesRarely, 2*t.wait)
+		return true
+	}
+}
+
+// interfacePage is one page of network interfaces.
+type interfacePage struct {
+	Next  string `json:"nextLink"`
+	Value []struct {
+		Properties struct {
+			Machine struct {
+				ID string `json:"id"`
+			} `json:"virtualMachine"` // absent of an interface that no machine has
+			Configurations []struct {
+				Properties struct {
+					Address string `json:"privateIPAddress"`
+				} `json:"properties"`
+			} `json:"ipConfigurations"`
+		} `json:"properties"`
+	} `json:"value"`
+}
+
+// list is the addresses of a group's machines by their resource ids in lower case: of the pages that came, when one does not.
+func (a *addresses) list(ctx context.Context, m *model) (map[string][]string, error) {
+	found := map[string][]string{}
+	next := a.endpoint + m.interfaces
+	for pages := 0; next != ""; pages++ {
+		if pages == maxPages {
+			return found, endless(pages)
+		}
+		req, err := runtime.NewRequest(ctx, http.MethodGet, next)
+		if err != nil {
+			return found, err
+		}
+		resp, err := a.pipeline.Do(req)
+		if err != nil {
+			return found, err
+		}
+		if resp.StatusCode != http.StatusOK {
+			return found, runtime.NewResponseError(resp)
+		}
+		var page interfacePage
+		if err := runtime.UnmarshalAsJSON(resp, &page); err != nil {
+			return found, fmt.Errorf("read network interfaces: %w", err)
+		}
+		for _, nic := range page.Value {
+			id := strings.ToLower(nic.Properties.Machine.ID)
+			for _, c := range nic.Properties.Configurations {
+				if ip := c.Properties.Address; id != "" && ip != "" && !slices.Contains(found[id], ip) {
+					found[id] = append(found[id], ip)
+				}
+			}
+		}
+		next = page.Next
+	}
+	return found, nil
+}
