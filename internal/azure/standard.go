@@ -42,7 +42,7 @@ type standard struct {
 	bare     bool // Azure gives no instance views in a list
 	adopted  bool // the deployments of an earlier process are known
 	growing  []*growth
-	removing map[string]bool // machines, by UID, whose removal this process has begun and not finished
+	removing map[string]string // names of the machines, by UID, whose removal this process has begun and not finished
 	sweeper  sweeper
 	prune    time.Time // when old deployments are to be looked for; zero: not
 }
@@ -51,7 +51,7 @@ func newStandard(o Options, factory *armcompute.ClientFactory, pipeline runtime.
 	s := &standard{
 		resourceGroup: o.ResourceGroup, template: o.Deployment, keep: cmp.Or(o.MaxDeployments, 10), force: o.ForceDelete,
 		given: o.DeploymentParameters, file: config.ParametersFile, now: o.Now, log: o.Log, vms: factory.NewVirtualMachinesClient(), arm: newResourceManager(o, pipeline),
-		removing: map[string]bool{},
+		removing: map[string]string{},
 	}
 	s.sweeper = sweeper{due: o.Now(), seen: map[string]*remnant{}} // what an earlier process has left
 	for _, g := range o.Groups {

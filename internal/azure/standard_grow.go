@@ -67,16 +67,9 @@ func (k *pool) grow(ctx context.Context, name, version string, n int) (*accepted
 	if err != nil {
 		return nil, err
 	}
-	first := 0
-	for _, index := range k.coming(name, now.members) {
-		first = max(first, index+1)
-	}
-	for _, vm := range now.members {
-		index, ok := indexOf(val(vm.Name))
-		if !ok {
-			return nil, invalid("NameWithoutNumber", "machine %q of node pool %q has no number in its name, so that no free one can be told", val(vm.Name), name)
-		}
-		first = max(first, index+1)
+	first, err := now.free(name)
+	if err != nil {
+		return nil, err
 	}
 	add := n - m.capacity
 	if add <= 0 {
@@ -111,6 +104,32 @@ func (k *pool) grow(ctx context.Context, name, version string, n int) (*accepted
 	wanted.capacity, wanted.version, wanted.provisioning = n, "", "Updating"
 	a.model = &wanted
 	return a, nil
+}
+
+// free is the first of the numbers that no machine of the pool has, none is coming under, and none is leaving things behind under: what
+// belongs to a machine is named by its number, too.
+func (k *pool) free(name string) (int, error) {
+	first := 0
+	for _, index := range k.coming(name, k.members) {
+		first = max(first, index+1)
+	}
+	series := map[string]bool{}
+	for _, vm := range k.members {
+		index, ok := indexOf(val(vm.Name))
+		if !ok {
+			return 0, invalid("NameWithoutNumber", "machine %q of node pool %q has no number in its name, so that no free one can be told", val(vm.Name), name)
+		}
+		first = max(first, index+1)
+		series[seriesOf(val(vm.Name))] = true
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, leaving := range k.removing {
+		if index, ok := indexOf(leaving); ok && series[seriesOf(leaving)] {
+			first = max(first, index+1)
+		}
+	}
+	return first, nil
 }
 
 // resume goes on with a write of an earlier process.

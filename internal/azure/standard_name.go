@@ -41,3 +41,6 @@ func indexOf(name string) (int, bool) {
 	n, err := strconv.Atoi(digits)
 	return n, err == nil && n >= 0
 }
+
+// seriesOf is what the names of a pool's machines have in common: the name without its number.
+func seriesOf(name string) string { return strings.ToLower(strings.TrimRight(name, "0123456789")) }

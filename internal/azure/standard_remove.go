@@ -90,7 +90,7 @@ func (s *standard) begin(vms []*armcompute.VirtualMachine) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, vm := range vms {
-		s.removing[uidOf(vm)] = true
+		s.removing[uidOf(vm)] = val(vm.Name)
 	}
 }
 

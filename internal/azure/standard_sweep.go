@@ -103,7 +103,7 @@ func (s *standard) weigh(ctx context.Context, vms []*armcompute.VirtualMachine, 
 		}
 	}
 	maps.DeleteFunc(s.sweeper.seen, func(id string, _ *remnant) bool { return all[id] == nil })
-	maps.DeleteFunc(s.removing, func(uid string, _ bool) bool { return machines[uid] == nil && !open[uid] })
+	maps.DeleteFunc(s.removing, func(uid, _ string) bool { return machines[uid] == nil && !open[uid] })
 	s.sweeper.due = time.Time{}
 	if len(open) > 0 || len(s.removing) > 0 {
 		s.sweeper.due = now.Add(sweepEvery)
@@ -119,7 +119,7 @@ func (s *standard) judge(ctx context.Context, id string, b *belonging, vm *armco
 		s.sweeper.seen[id] = r
 	}
 	switch {
-	case vm != nil && (s.removing[uidOf(vm)] || val(vm.Properties.ProvisioningState) == "Deleting"):
+	case vm != nil && (s.removing[uidOf(vm)] != "" || val(vm.Properties.ProvisioningState) == "Deleting"):
 		r.since = now // its machine goes
 	case now.Before(r.next):
 	case vm != nil && now.Sub(r.since) >= takeBackAfter:

@@ -1,10 +1,14 @@
 package azure
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -65,6 +69,26 @@ func TestATemplateThatCannotBeReplayedIsRefused(t *testing.T) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+func TestOnlyWhatTheMachineUsesIsTagged(t *testing.T) {
+	wire := &answering{body: `{}`}
+	o := Options{ResourceManagerEndpoint: "https://management.azure.test"}
+	s := &standard{arm: newResourceManager(o, runtime.NewPipeline("test", "v0", runtime.PipelineOptions{}, &policy.ClientOptions{Transport: wire}))}
+	vm := &armcompute.VirtualMachine{ID: new("/vm/a"), Properties: &armcompute.VirtualMachineProperties{
+		VMID:           new("AB-1"),
+		StorageProfile: &armcompute.StorageProfile{OSDisk: &armcompute.OSDisk{ManagedDisk: &armcompute.ManagedDiskParameters{ID: new("/disks/a")}}},
+	}}
+	for user, want := range map[string]bool{"/VM/A": true, "/vm/b": false, "": false} {
+		wire.last = nil
+		all := map[string]*belonging{"/disks/a": {ID: "/disks/a", ManagedBy: user}}
+		if err := s.tag(context.Background(), vm, all); err != nil {
+			t.Fatal(err)
+		}
+		if tagged := wire.last != nil; tagged != want {
+			t.Errorf("a disk used by %q is tagged: %t, want %t", user, tagged, want)
+		}
 	}
 }
 

@@ -242,6 +242,39 @@ func TestAGrowthInFlightCountsInTheProcessThatCameAfter(t *testing.T) {
 	}
 }
 
+func TestAnEarlierDeploymentCountsUntilItEnds(t *testing.T) {
+	w := newStandardWorld(t)
+	// A deployment that makes something else first, for as long as that boots, and no machine of the pool.
+	w.call("PUT", "/providers/Microsoft.Resources/deployments/cluster-autoscaler-earlier", `{"properties":{"mode":"Incremental",
+		"template":{"parameters":{"agentsCount":{"type":"int"},"agentsOffset":{"type":"int"}},"resources":[
+			{"type":"Microsoft.Compute/virtualMachineScaleSets","name":"slow","apiVersion":"2024-07-01","location":"westeurope","sku":{"name":"Standard_D2s_v5","capacity":1},"properties":{}}]},
+		"parameters":{"agentsCount":{"value":4},"agentsOffset":{"value":2}}}}`)
+	w.open(w.standard("1:9:agents", "1:9:render"))
+	if g := w.groups()["agents"]; g.Capacity != 4 || g.Usable() {
+		t.Errorf("capacity %d, usable %t; want 4 with two that are not there yet", g.Capacity, g.Usable())
+	}
+	if g := w.groups()["render"]; g.Capacity != 2 || !g.Usable() {
+		t.Errorf("render has capacity %d, usable %t; want 2: the deployment is none of its", g.Capacity, g.Usable())
+	}
+	w.pass(6 * time.Minute)
+	if g := w.groups()["agents"]; g.Capacity != 2 || !g.Usable() {
+		t.Errorf("capacity %d, usable %t; want 2 again: the deployment has ended", g.Capacity, g.Usable())
+	}
+}
+
+func TestANumberIsFreeOnlyWhenNothingBearsIt(t *testing.T) {
+	w := newStandardWorld(t)
+	w.open(w.standard("1:9:agents"))
+	w.sim.Inject(azuresim.Fault{Kind: "DELETE disks", Status: http.StatusConflict, Code: "ScopeLocked", Message: "The disk is locked."})
+	w.remove("agents", "k8s-agents-12345678-1")
+	w.pass(3 * time.Minute)
+	w.grow("agents", 1)
+	w.pass(5 * time.Minute)
+	if d := cmp.Diff([]string{"agents-0", "agents-2", "render-0", "render-1"}, w.names("Microsoft.Compute/virtualMachines")); d != "" {
+		t.Errorf("machines (-want +got):\n%s", d)
+	}
+}
+
 func TestARefusedDeploymentSaysWhatIsLeft(t *testing.T) {
 	w := newStandardWorld(t)
 	w.sim.Quota = map[string]int{"standardDSv5Family": 18 + 6}
