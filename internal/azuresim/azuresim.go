@@ -124,33 +124,21 @@ type Server struct {
 	// on a clock of its own does not, and its delayed answers come at once.
 	Sleep func(ctx context.Context, d time.Duration)
 
-	mu          sync.Mutex
-	sets        []*scaleSet // sorted by lower-case id
-	machines    []*instance // outside scale sets, sorted by lower-case id
-	available   []*availabilitySet
-	interfaces  []*networkInterface // stand-alone ones: those of uniform instances follow from the instances
-	disks       []*disk
-	opaques     []*opaque        // sorted by lower-case id
-	groups      []*resourceGroup // sorted by lower-case id
-	deployments []*deployment    // sorted by lower-case id
-	principals  []*principal
-	rights      rights
-	events      []*event              // in the order of their announcement, past ones too: documents count them
-	listening   map[string]listening  // by vmId
-	skus        []*SKU                // that were added; they come before the built-in ones
-	autoscale   []*autoscaleSetting   // sorted by lower-case id
-	operations  map[string]*operation // by id
-	faults      []*injected
-	injections  int
-	pending     []pending // by time
-	past        []past    // by change
-	changes     int       // see remember
-	acts        []ActState
-	buckets     map[string]*bucket
-	journal     requestLog
-	requests    uint64 // requests answered so far; numbers the generated request ids
-	writes      uint64 // operations started so far; numbers the generated operation ids
-	addresses   uint32 // private addresses handed out so far
+	mu sync.Mutex
+	store
+
+	// What keeps account, and is never looked at by a read of Resource Manager.
+	faults     []*injected
+	injections int
+	pending    []pending // by time
+	past       []past    // by change
+	changes    int       // see remember
+	acts       []ActState
+	buckets    map[string]*bucket
+	journal    requestLog
+	requests   uint64 // requests answered so far; numbers the generated request ids
+	writes     uint64 // operations started so far; numbers the generated operation ids
+	addresses  uint32 // private addresses handed out so far
 }
 
 // now is the server's clock, in UTC and without a monotonic reading.

@@ -12,7 +12,7 @@ import (
 func (q *request) perform() answer {
 	f := q.fault
 	if f.stale() {
-		q.rewind()
+		defer q.rewind()()
 	}
 	var a answer
 	switch {

@@ -1,0 +1,205 @@
+package azuresim
+
+import (
+	"maps"
+	"slices"
+)
+
+// store is what there is in Azure: all that an answer to a read follows from,
+// besides the time and the server's settings.
+type store struct {
+	sets        []*scaleSet // sorted by lower-case id
+	machines    []*instance // outside scale sets, sorted by lower-case id
+	available   []*availabilitySet
+	interfaces  []*networkInterface // stand-alone ones: those of uniform instances follow from the instances
+	disks       []*disk
+	opaques     []*opaque        // sorted by lower-case id
+	groups      []*resourceGroup // sorted by lower-case id
+	deployments []*deployment    // sorted by lower-case id
+	principals  []*principal
+	rights      rights
+	events      []*event              // in the order of their announcement, past ones too: documents count them
+	listening   map[string]listening  // by vmId
+	skus        []*SKU                // that were added; they come before the built-in ones
+	autoscale   []*autoscaleSetting   // sorted by lower-case id
+	operations  map[string]*operation // by id
+}
+
+// clone is a copy of the store that no change of the original reaches. The two
+// share what nobody changes once it is made: errors, sizes, certificates,
+// evaluated templates.
+func (s *store) clone() store {
+	c := copier{}
+	to := *s
+	to.sets = each(s.sets, c.scaleSet)
+	to.machines = each(s.machines, c.instance)
+	to.available = each(s.available, c.availabilitySet)
+	to.interfaces = each(s.interfaces, c.networkInterface)
+	to.disks = each(s.disks, c.disk)
+	to.opaques = each(s.opaques, c.opaque)
+	to.groups = each(s.groups, c.resourceGroup)
+	to.deployments = each(s.deployments, c.deployment)
+	to.principals = each(s.principals, c.principal)
+	to.rights.roles = each(s.rights.roles, c.role)
+	to.rights.assignments = each(s.rights.assignments, c.assignment)
+	to.rights.governed = maps.Clone(s.rights.governed)
+	to.rights.locks = each(s.rights.locks, c.lock)
+	to.events = each(s.events, c.event)
+	to.listening = maps.Clone(s.listening)
+	to.skus = slices.Clone(s.skus)
+	to.autoscale = each(s.autoscale, c.autoscaleSetting)
+	to.operations = maps.Clone(s.operations)
+	for id, o := range to.operations {
+		to.operations[id] = c.operation(o)
+	}
+	return to
+}
+
+// copier copies what refers to each other, each thing once: it holds the copies by
+// their originals.
+type copier map[any]any
+
+// once is the copy of a thing, made when it is first asked for. The copy starts
+// as equal; part then gives it its own of what the original refers to.
+func once[T any](c copier, from *T, part func(to *T)) *T {
+	if from == nil {
+		return nil
+	}
+	if to, made := c[from]; made {
+		return to.(*T)
+	}
+	to := new(T)
+	*to = *from
+	c[from] = to // before its parts, which may lead back to it
+	part(to)
+	return to
+}
+
+func (c copier) scaleSet(from *scaleSet) *scaleSet {
+	return once(c, from, func(to *scaleSet) {
+		to.model = cloneObject(from.model)
+		to.instances = each(from.instances, c.instance)
+		to.operations = each(from.operations, c.operation)
+	})
+}
+
+func (c copier) instance(from *instance) *instance {
+	return once(c, from, func(to *instance) {
+		to.set = c.scaleSet(from.set)
+		to.model = cloneObject(from.model)
+		to.nics = each(from.nics, c.plug)
+		to.drives = each(from.drives, c.drive)
+	})
+}
+
+func (c copier) plug(from *plug) *plug {
+	return once(c, from, func(to *plug) { to.nic = c.networkInterface(from.nic) })
+}
+
+func (c copier) drive(from *drive) *drive {
+	return once(c, from, func(to *drive) { to.disk = c.disk(from.disk) })
+}
+
+func (c copier) networkInterface(from *networkInterface) *networkInterface {
+	return once(c, from, func(to *networkInterface) {
+		to.model, to.ips, to.host = cloneObject(from.model), slices.Clone(from.ips), c.instance(from.host)
+	})
+}
+
+func (c copier) disk(from *disk) *disk {
+	return once(c, from, func(to *disk) { to.model, to.holder = cloneObject(from.model), c.instance(from.holder) })
+}
+
+func (c copier) availabilitySet(from *availabilitySet) *availabilitySet {
+	return once(c, from, func(to *availabilitySet) { to.model = cloneObject(from.model) })
+}
+
+func (c copier) opaque(from *opaque) *opaque {
+	return once(c, from, func(to *opaque) { to.model = cloneObject(from.model) })
+}
+
+func (c copier) resourceGroup(from *resourceGroup) *resourceGroup {
+	return once(c, from, func(to *resourceGroup) { to.tags = cloneObject(from.tags) })
+}
+
+func (c copier) autoscaleSetting(from *autoscaleSetting) *autoscaleSetting {
+	return once(c, from, func(to *autoscaleSetting) { to.model = cloneObject(from.model) })
+}
+
+func (c copier) deployment(from *deployment) *deployment {
+	return once(c, from, func(to *deployment) { to.steps, to.caller = each(from.steps, c.step), c.principal(from.caller) })
+}
+
+func (c copier) step(from *step) *step {
+	return once(c, from, func(to *step) { to.waits, to.op = each(from.waits, c.step), c.operation(from.op) })
+}
+
+func (c copier) operation(from *operation) *operation {
+	return once(c, from, func(to *operation) {
+		to.set = c.scaleSet(from.set)
+		to.creates = each(from.creates, c.instance)
+		to.doomed = each(from.doomed, c.instance)
+		to.errors = slices.Clone(from.errors)
+		to.becomes = c.operation(from.becomes)
+	})
+}
+
+func (c copier) event(from *event) *event {
+	return once(c, from, func(to *event) { to.machine = c.instance(from.machine) })
+}
+
+func (c copier) principal(from *principal) *principal {
+	return once(c, from, func(to *principal) { to.denied = slices.Clone(from.denied) })
+}
+
+// role copies custom roles; the built-in ones are known by where they stand.
+func (c copier) role(from *Role) *Role {
+	if slices.Contains(builtInRoles, from) {
+		return from
+	}
+	return once(c, from, func(*Role) {})
+}
+
+func (c copier) assignment(from *assignment) *assignment {
+	return once(c, from, func(to *assignment) { to.role = c.role(from.role) })
+}
+
+func (c copier) lock(from *lock) *lock { return once(c, from, func(*lock) {}) }
+
+// each is a list of the copies of the items of another; nil for nil.
+func each[T any](from []*T, copied func(*T) *T) []*T {
+	if from == nil {
+		return nil
+	}
+	to := make([]*T, len(from))
+	for n, item := range from {
+		to[n] = copied(item)
+	}
+	return to
+}
+
+// cloneObject is a deep copy of a JSON object; nil for nil.
+func cloneObject(from map[string]any) map[string]any {
+	if from == nil {
+		return nil
+	}
+	return cloneJSON(from).(map[string]any)
+}
+
+func cloneJSON(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, item := range v {
+			out[k] = cloneJSON(item)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for n, item := range v {
+			out[n] = cloneJSON(item)
+		}
+		return out
+	}
+	return v
+}
