@@ -63,12 +63,10 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	return nil
 }
 
-// divide says which parked machines a growth to n starts, and the capacity that Azure is asked for: it counts parked machines too. A
-// parked machine of which the last start was refused counts as not there.
+// divide says which parked machines a growth to n starts, and the capacity that Azure is asked for: it counts besides what g does the
+// machines that are parked, and those on their way there, which g shows as being deleted. A parked machine of which the last start was
+// refused counts as not there.
 func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing string) (ids []string, wanted int, _ *cloud.Error) {
-	if len(g.Parked) == 0 {
-		return nil, n, nil
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if own.view == nil || own.view.Capacity != g.Capacity || own.view.Read.Version != g.Read.Version {
