@@ -117,7 +117,7 @@ func (p *Provider) pollOperations(ctx context.Context) {
 			p.finish(ctx, o, resp)
 		default:
 			p.progress(o, resp)
-			over[o] = p.now().Sub(o.Accepted) > watchFor
+			over[o] = p.overdue(o)
 		}
 	}
 	p.mu.Lock()
@@ -155,8 +155,11 @@ func (p *Provider) pollFailed(o *operation, err error) (over bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	o.next = p.now().Add(max(2*pollEvery, e.RetryAfter))
-	return over
+	return over || p.overdue(o)
 }
+
+// overdue says whether the operation has been watched for longer than any takes.
+func (p *Provider) overdue(o *operation) bool { return p.now().Sub(o.Accepted) > watchFor }
 
 // progress plans the next poll. The first one also has the group read again, so that the machines that come are seen; those that go
 // have been read when their deletion was accepted, and are read again only if Azure did not show it then.

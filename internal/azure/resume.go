@@ -3,6 +3,7 @@ package azure
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -71,6 +72,12 @@ func (p *Provider) follow(ctx context.Context, g *group, o Operation) error {
 	a, err := p.source.resume(ctx, g.name, o.Verb, o.Token)
 	if err != nil {
 		return err
+	}
+	if a.poller.Done() {
+		return errors.New("its record says that it has ended") // and not how: the reads tell
+	}
+	if now := p.now().UTC(); o.Accepted.After(now) {
+		o.Accepted = now // by the clock of another machine
 	}
 	resumed := &operation{Operation: o, poller: a.poller, result: a.result, next: p.now(), polled: true}
 	p.operations = append(p.operations, resumed)
