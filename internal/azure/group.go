@@ -66,6 +66,7 @@ func key(name string) string { return strings.ToLower(name) }
 // it takes the model alone, unless there never was a complete one.
 func (g *group) take(r *reading) *cloud.Error {
 	r.whole, r.doubt = false, nil
+	g.date(r)
 	blame := g.attribute(r)
 	view, err := g.show(r, blame)
 	if err != nil {
@@ -99,6 +100,25 @@ func (g *group) take(r *reading) *cloud.Error {
 	g.reading, g.view, g.blameUID, g.blameID = r, view, blame, blameID
 	g.asked, g.resting, g.due, g.problem = at, time.Time{}, nothing, ""
 	return nil
+}
+
+// date says of failures since when they are there, where Azure does not: since a read first showed them.
+func (g *group) date(r *reading) {
+	earlier := map[string]*machine{}
+	if g.reading != nil {
+		for _, m := range g.reading.machines {
+			earlier[m.identity()] = m
+		}
+	}
+	for _, m := range r.machines {
+		if m.failure == nil || !m.failure.At.IsZero() {
+			continue
+		}
+		m.failure.At = r.at
+		if e := earlier[m.identity()]; e != nil && e.failure != nil && e.failure.Code == m.failure.Code {
+			m.failure.At = e.failure.At
+		}
+	}
 }
 
 // show is the reading as the contract wants it, with what is known of the group's size and price.

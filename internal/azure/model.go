@@ -51,7 +51,7 @@ type machine struct {
 	state        cluster.State
 	protected    bool             // from scale-in or from actions on its group
 	power        string           // such as "running" or "deallocated"; "" when Azure does not say
-	failure      *cluster.Failure // for StateFailed; At is zero when Azure does not say when
+	failure      *cluster.Failure // for StateFailed; At is zero when Azure does not say when, until [group.take] has dated it
 }
 
 // off says whether the machine has given its processor back, or is about to: it keeps its disks and its id.

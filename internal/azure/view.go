@@ -30,7 +30,7 @@ func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure, wr
 	}
 	seen := map[cluster.InstanceID]string{}
 	for _, m := range r.machines {
-		in, err := m.instance(id, r.at)
+		in, err := m.instance(id)
 		if err != nil {
 			return nil, err
 		}
@@ -56,18 +56,13 @@ func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure, wr
 }
 
 // instance is the machine as the contract wants it. The error names what Azure left out.
-func (m *machine) instance(group cluster.GroupID, at time.Time) (*cluster.Instance, error) {
+func (m *machine) instance(group cluster.GroupID) (*cluster.Instance, error) {
 	if m.id == "" || m.resource == "" {
 		return nil, fmt.Errorf("Azure lists a machine without id or properties")
 	}
 	in := &cluster.Instance{
 		ID: cluster.InstanceID(m.id), Group: group, UID: m.uid, ProviderID: providerID(m.resource),
 		ComputerName: m.computerName, PrivateIPs: m.ips, Zone: m.zone, Created: m.created, State: m.state, Failure: m.failure, Protected: m.protected,
-	}
-	if m.failure != nil && m.failure.At.IsZero() {
-		dated := *m.failure
-		dated.At = at
-		in.Failure = &dated
 	}
 	return in, nil
 }
