@@ -27,13 +27,19 @@ type ownership struct {
 	wrap     func(group cluster.GroupID, doing string, err error) *cloud.Error
 
 	mu      sync.Mutex
-	asked   time.Time         // when the settings were last asked for; zero before
+	next    time.Time         // the settings are not asked for before
 	drivers map[string]string // the name of the enabled setting that drives a scale set, by its resource id in lower case
 	warned  string            // what was last said about settings that cannot be read
 }
 
-// settingsEvery is how often autoscale settings are read: people make them by hand.
-const settingsEvery = 10 * time.Minute
+const (
+	// settingsEvery is how often autoscale settings are read: people make them by hand.
+	settingsEvery = 10 * time.Minute
+	// settingsAgain is how soon they are read again after an answer that will be another one soon.
+	settingsAgain = time.Minute
+	// settingsWithin bounds the question, which groups and evidence for writes wait for.
+	settingsWithin = 10 * time.Second
+)
 
 func (o *ownership) models(ctx context.Context) ([]*model, error) {
 	found, err := o.source.models(ctx)
@@ -94,10 +100,12 @@ func (o *ownership) settings(ctx context.Context) map[string]string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := o.options.Now()
-	if now.Sub(o.asked) < settingsEvery {
+	if now.Before(o.next) {
 		return o.drivers
 	}
-	o.asked = now
+	o.next = now.Add(settingsEvery)
+	ctx, cancel := context.WithTimeout(ctx, settingsWithin)
+	defer cancel()
 	drivers, err := o.listSettings(ctx)
 	var refused *azcore.ResponseError
 	switch {
@@ -106,7 +114,11 @@ func (o *ownership) settings(ctx context.Context) map[string]string {
 	case errors.As(err, &refused) && (refused.StatusCode == http.StatusNotFound || refused.ErrorCode == "MissingSubscriptionRegistration" || refused.ErrorCode == "NoRegisteredProviderFound"):
 		o.drivers = nil // a cloud or a subscription without Microsoft.Insights has no settings
 	default:
-		if said := o.wrap("", "list autoscale settings", err).Error(); said != o.warned {
+		fault := o.wrap("", "list autoscale settings", err)
+		if fault.Kind != cloud.Unauthorized {
+			o.next = now.Add(max(settingsAgain, fault.RetryAfter))
+		}
+		if said := fault.Error(); said != o.warned && fault.Code != shareSpent {
 			o.warned = said
 			o.options.Log.Warn("autoscale settings cannot be read, so that scale sets which they drive go unnoticed: allow Microsoft.Insights/autoscaleSettings/read", "err", said)
 		}

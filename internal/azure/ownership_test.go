@@ -117,6 +117,20 @@ func TestAutoscaleSettingsAreReadRarely(t *testing.T) {
 	}
 }
 
+func TestSettingsThatCouldNotBeReadForAMomentAreSoonKnown(t *testing.T) {
+	w := newWorld(t, set("agents", 2))
+	o := w.options("0:5:agents")
+	i := &insights{RoundTripper: o.Transport, status: 503, body: `{"error":{"code":"ServiceUnavailable","message":"no"}}`}
+	o.Transport = i
+	w.open(o)
+	w.groups()
+	i.status, i.body = 0, driving("agents", "")
+	w.pass(2 * time.Minute)
+	if g := w.groups()["agents"]; g.Problem == "" {
+		t.Errorf("two minutes after a start at which settings could not be read, agents is %+v: want the setting that drives it seen", g)
+	}
+}
+
 func TestSettingsThatCannotBeReadStopNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status int
