@@ -18,7 +18,7 @@ func (d *decision) noticeFailures() {
 				m.Noticed = f.At
 				seen := f
 				seen.At = d.now
-				m.Backoff = m.Backoff.failed(seen, g.Capacity, d.allowed)
+				m.Backoff = m.Backoff.failed(seen, g.Capacity-failed(g), max(m.Capacity, g.Capacity), d.allowed)
 				known = true
 			}
 		}
@@ -27,6 +27,17 @@ func (d *decision) noticeFailures() {
 		}
 		d.groups[g.ID].blocked = d.blockedBy(g, m)
 	}
+}
+
+// failed counts the machines that count as capacity and are none.
+func failed(g *cluster.Group) int {
+	n := 0
+	for _, in := range g.Instances {
+		if in.State == cluster.StateFailed {
+			n++
+		}
+	}
+	return n
 }
 
 // failuresOf are the failures of a group's operations and machines. A machine that never joined failed when its time ran out.

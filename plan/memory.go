@@ -127,16 +127,20 @@ func backoffAfter(b Backoff, a SetCapacity, r Result, allowed *policy.Policy) Ba
 		return b
 	case "throttled", "transient":
 		if until := r.At.Add(max(r.RetryAfter, transientPause)); until.After(b.Until) {
+			if !r.At.Before(b.Until) {
+				b.Ceiling = 0 // of a quota that is forgotten
+			}
 			b.Until, b.Last, b.Code, b.Message = until, r.At, r.Code, r.Message
 		}
 		return b
 	}
-	return b.failed(cluster.Failure{At: r.At, Kind: r.Kind, Code: r.Code, Message: r.Message, Quota: r.Quota}, a.From, allowed)
+	return b.failed(cluster.Failure{At: r.At, Kind: r.Kind, Code: r.Code, Message: r.Message, Quota: r.Quota}, a.From, a.To, allowed)
 }
 
-// failed starts or lengthens the back-off of a group that had this capacity. A failure while one runs keeps its length. A quota that has
-// some room left lets the group grow by as much.
-func (b Backoff) failed(f cluster.Failure, capacity int, allowed *policy.Policy) Backoff {
+// failed starts or lengthens the back-off of a group that has so many machines and could not have the capacity that was asked for. A
+// failure while one runs keeps its length. A quota that has some room left lets the group grow by as much, but never again to what has
+// failed: a cloud that promises more than it gives is asked for less each time (S-31).
+func (b Backoff) failed(f cluster.Failure, has, asked int, allowed *policy.Policy) Backoff {
 	first, most := allowed.Growth.Backoff(f.Kind)
 	switch {
 	case b.Length == 0 || f.At.Sub(b.Last) > allowed.Growth.BackoffReset:
@@ -147,7 +151,7 @@ func (b Backoff) failed(f cluster.Failure, capacity int, allowed *policy.Policy)
 	b.Length = min(max(b.Length, first), most)
 	out := Backoff{Until: f.At.Add(b.Length), Length: b.Length, Last: f.At, Code: f.Code, Message: f.Message}
 	if f.Quota != nil && f.Quota.Left > 0 {
-		out.Ceiling = capacity + f.Quota.Left
+		out.Ceiling = max(0, min(has+f.Quota.Left, asked-1))
 	}
 	return out
 }
