@@ -13,3 +13,9 @@ const (
 	Namespace      = "kube-system"
 	ServiceAccount = "sluice"
 )
+
+// AzureRole is the definition of an Azure role with exactly the actions that sluice uses, as az role definition create takes it. Its
+// assignable scope is a placeholder: the subscription 00000000-0000-0000-0000-000000000000.
+//
+//go:embed azure-role.json
+var AzureRole []byte

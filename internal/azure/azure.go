@@ -87,7 +87,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	}
 	p := &Provider{options: o, gate: gate, tokens: tokens, pipeline: pipeline, groups: map[string]*group{}, warned: map[string]string{}}
 	p.source = p.find(factory, pipeline)
-	if p.facts, err = o.facts(ctx, &p.errands, factory.NewResourceSKUsClient()); err != nil {
+	if p.facts, err = p.makeFacts(ctx, factory.NewResourceSKUsClient()); err != nil {
 		return nil, err
 	}
 	p.addresses = &addresses{

@@ -161,6 +161,8 @@ func kindOf(status int, a answer) cloud.Kind {
 var (
 	quotaText = regexp.MustCompile(`approved (.+?) quota\b.*?(?:Location: ([^,]+), )?Current Limit: (\d+), Current Usage: (\d+), Additional Required: (\d+)`)
 	rightText = regexp.MustCompile(`perform action '([^']+)' over scope '([^']+)'`)
+	// linkedText names rights at resources that the written one refers to, such as a subnet, in two lists of the same length.
+	linkedText = regexp.MustCompile(`perform action\(s\) '(.+?)' on the linked scope\(s\) '(.+?)' \(respectively\)`)
 )
 
 // subject is what an answer is about, in the words of its sentence.
@@ -235,14 +237,33 @@ func (a answer) sentence(kind cloud.Kind, about subject) string {
 	case a.Code == "MissingSubscriptionRegistration", a.Code == "MissingRegistrationForResourceProvider":
 		return text + ": register the provider Microsoft.Compute in the subscription"
 	case kind == cloud.Unauthorized:
-		if m := rightText.FindStringSubmatch(a.Message); m != nil {
-			return fmt.Sprintf("the identity may not perform %s over %s: give it a role with that action at that scope, such as Virtual Machine Contributor on the resource group", m[1], m[2])
+		if missing := a.rights(); missing != "" {
+			return fmt.Sprintf("the identity may not perform %s: give it sluice's role (deploy/azure-role.json), or another one with that action, at that scope", missing)
 		}
 	}
 	if text == "" {
 		return "Azure gives no reason"
 	}
 	return text
+}
+
+// rights are the actions, each with its scope, that a refusal says are missing; "" when it does not say.
+func (a answer) rights() string {
+	if m := rightText.FindStringSubmatch(a.Message); m != nil {
+		return m[1] + " over " + m[2]
+	}
+	m := linkedText.FindStringSubmatch(a.Message)
+	if m == nil {
+		return ""
+	}
+	actions, scopes := strings.Split(m[1], "','"), strings.Split(m[2], "','")
+	if len(actions) != len(scopes) {
+		return strings.Join(actions, " and ") + " over " + strings.Join(scopes, " and ")
+	}
+	for i := range actions {
+		actions[i] += " over " + scopes[i]
+	}
+	return strings.Join(actions, " and ")
 }
 
 // quota reads the numbers out of a quota message; nil when it has none. Machines is how many the refused request asked for, 0 when

@@ -72,6 +72,21 @@ func TestRetryAfterIsReadInAllItsForms(t *testing.T) {
 	}
 }
 
+func TestRightsThatAreMissingElsewhereAreNamedOneByOne(t *testing.T) {
+	const text = "The client 'c' with object id 'o' has permission to perform action 'P' on scope 'S'; however, it does not have permission to perform action(s) %s on the linked scope(s) %s (respectively) or the linked scope(s) are invalid."
+	const remedy = ": give it sluice's role (deploy/azure-role.json), or another one with that action, at that scope"
+	for name, tc := range map[string]struct{ text, want string }{
+		"one":                  {fmt.Sprintf(text, "'join'", "'/subnet'"), "the identity may not perform join over /subnet" + remedy},
+		"two":                  {fmt.Sprintf(text, "'join','assign'", "'/subnet','/identity'"), "the identity may not perform join over /subnet and assign over /identity" + remedy},
+		"two for one resource": {fmt.Sprintf(text, "'read','join'", "'/subnet'"), "the identity may not perform read and join over /subnet" + remedy},
+		"in other words":       {"You may not.", "You may not"},
+	} {
+		if got := (answer{Code: "LinkedAuthorizationFailed", Message: tc.text}).sentence(cloud.Unauthorized, subject{}); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
 func TestAFailureWithoutACodeGetsOne(t *testing.T) {
 	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	if f := (answer{Message: "x"}).failure(at, 0, "OperationFailed", subject{}, 0); f.Code != "OperationFailed" {

@@ -28,16 +28,17 @@ type facts struct {
 	notices map[cluster.GroupID][]string
 }
 
-// facts makes what is asked besides, each in its own time. Only a file of prices is read at once.
-func (o Options) facts(ctx context.Context, errands *sync.WaitGroup, skus *armcompute.ResourceSKUsClient) (*facts, error) {
+// makeFacts makes what is asked besides, each in its own time. Only a file of prices is read at once.
+func (p *Provider) makeFacts(ctx context.Context, skus *armcompute.ResourceSKUsClient) (*facts, error) {
+	o := p.options
 	own, err := readPricesFile(o.PricesFile)
 	if err != nil {
 		return nil, err
 	}
-	start := func() *errand { return &errand{ctx: ctx, running: errands} }
+	start := func() *errand { return &errand{ctx: ctx, running: &p.errands} }
 	f := &facts{
 		predict: !o.NoLabelPredictions,
-		sizes:   &sizeList{list: listSizes(skus), always: o.DynamicInstanceList, now: o.Now, log: o.Log, start: start},
+		sizes:   &sizeList{list: listSizes(skus, p.wrap), always: o.DynamicInstanceList, now: o.Now, log: o.Log, start: start},
 		prices:  &priceList{own: own},
 		log:     o.Log,
 	}

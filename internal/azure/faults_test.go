@@ -236,7 +236,7 @@ func TestAMissingRightIsNamed(t *testing.T) {
 
 	w.must(w.sim.Deny("client-1", "Microsoft.Compute/virtualMachineScaleSets/write"))
 	e := errorOf(t, w.SetCapacity(context.Background(), g, 3))
-	want := fmt.Sprintf("resize agents to 3: the identity may not perform Microsoft.Compute/virtualMachineScaleSets/write over /subscriptions/%s/resourceGroups/%s/providers/Microsoft.Compute/virtualMachineScaleSets/agents: give it a role with that action at that scope, such as Virtual Machine Contributor on the resource group", subscription, resourceGroup)
+	want := fmt.Sprintf("resize agents to 3: the identity may not perform Microsoft.Compute/virtualMachineScaleSets/write over /subscriptions/%s/resourceGroups/%s/providers/Microsoft.Compute/virtualMachineScaleSets/agents: give it sluice's role (deploy/azure-role.json), or another one with that action, at that scope", subscription, resourceGroup)
 	if d := cmp.Diff(&cloud.Error{Kind: cloud.Unauthorized, Group: "agents", Code: "AuthorizationFailed", Message: want}, e); d != "" {
 		t.Errorf("error (-want +got):\n%s", d)
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/azure/catalog"
 )
 
@@ -169,8 +171,8 @@ func names(list []*string, location string) bool {
 	return false
 }
 
-// listSizes asks for all sizes of a location.
-func listSizes(client *armcompute.ResourceSKUsClient) func(context.Context, string) ([]*armcompute.ResourceSKU, error) {
+// listSizes asks for all sizes of a location. An error is one sentence, as wrap says it.
+func listSizes(client *armcompute.ResourceSKUsClient, wrap func(group cluster.GroupID, doing string, err error) *cloud.Error) func(context.Context, string) ([]*armcompute.ResourceSKU, error) {
 	return func(ctx context.Context, location string) ([]*armcompute.ResourceSKU, error) {
 		var all []*armcompute.ResourceSKU
 		pager := client.NewListPager(&armcompute.ResourceSKUsClientListOptions{Filter: new(fmt.Sprintf("location eq '%s'", strings.ToLower(location)))})
@@ -180,7 +182,7 @@ func listSizes(client *armcompute.ResourceSKUsClient) func(context.Context, stri
 			}
 			page, err := pager.NextPage(ctx)
 			if err != nil {
-				return nil, err
+				return nil, wrap("", "list the sizes of "+strings.ToLower(location), err)
 			}
 			all = append(all, page.Value...)
 		}

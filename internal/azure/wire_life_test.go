@@ -2,6 +2,7 @@ package azure_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,10 +31,10 @@ const processes = 3
 
 // groupKinds are all kinds of groups, with all that is ever done to them.
 var groupKinds = []groupKind{
-	{"a uniform scale set", ofMode("Uniform", "delete"), furnish, deleting},
-	{"a flexible scale set", ofMode("Flexible", "delete"), furnish, deleting},
-	{"a uniform scale set whose machines are switched off", ofMode("Uniform", "deallocate"), furnish, parkingSteps},
-	{"a flexible scale set whose machines are switched off", ofMode("Flexible", "deallocate"), furnish, parkingSteps},
+	{"a uniform scale set", ofMode("Uniform", "delete"), furnish("galleries/farm/images/node/versions/1.0.0"), deleting},
+	{"a flexible scale set", ofMode("Flexible", "delete"), furnish("galleries/farm/images/node"), deleting},
+	{"a uniform scale set whose machines are switched off", ofMode("Uniform", "deallocate"), furnish("images/node"), parkingSteps},
+	{"a flexible scale set whose machines are switched off", ofMode("Flexible", "deallocate"), furnish("images/node"), parkingSteps},
 }
 
 var reading = []step{
@@ -76,7 +77,7 @@ func (w *wired) start() error {
 		return err
 	}
 	w.Provider = p
-	if g := w.cycle()["agents"]; !g.Usable() {
+	if g := w.cycle()["agents"]; g == nil || !g.Usable() {
 		return fmt.Errorf("agents is %+v", g)
 	}
 	return nil
@@ -124,6 +125,9 @@ func (w *wired) until(n int) error {
 	}
 	w.pass(settle)
 	g := w.cycle()["agents"]
+	if g == nil {
+		return errors.New("the group is gone")
+	}
 	if !g.Usable() || g.Capacity != n || g.Live() != n || len(w.Operations()) != 0 {
 		return fmt.Errorf("capacity %d with %d live machines, usable %t, follows %d operations; want %d, and peace", g.Capacity, g.Live(), g.Usable(), len(w.Operations()), n)
 	}
@@ -141,7 +145,7 @@ func (w *wired) across(do func() error) error {
 func (w *wired) succeed() error {
 	saved := w.SaveOperations()
 	if saved == nil {
-		return fmt.Errorf("no operation is handed over")
+		return errors.New("no operation is handed over")
 	}
 	p, err := azure.New(context.Background(), w.options)
 	if err != nil {
@@ -151,19 +155,22 @@ func (w *wired) succeed() error {
 	return p.ResumeOperations(saved)
 }
 
-// furnish gives the scale set everything that a model can refer to, and a setting of the platform's autoscaler that is off.
-func furnish(w *wired) {
+// furnish gives the scale set an image and everything else that a model can refer to.
+func furnish(image string) func(*wired) {
 	const in = "/subscriptions/" + subscription + "/resourceGroups/" + resourceGroup + "/providers/"
-	const network = in + "Microsoft.Network/"
-	w.own("PATCH", in+"Microsoft.Compute/virtualMachineScaleSets/agents", fmt.Sprintf(`{"properties":{"virtualMachineProfile":{
-		"storageProfile":{"imageReference":{"id":%q},"osDisk":{"createOption":"FromImage","managedDisk":{"diskEncryptionSet":{"id":%q}}}},
-		"networkProfile":{"healthProbe":{"id":%q},"networkInterfaceConfigurations":[{"name":"nic","properties":{"primary":true,"networkSecurityGroup":{"id":%q},
-			"ipConfigurations":[{"name":"ip","properties":{"subnet":{"id":%q},
-				"publicIPAddressConfiguration":{"name":"public","properties":{"publicIPPrefix":{"id":%q}}},
-				"applicationSecurityGroups":[{"id":%q}],"loadBalancerBackendAddressPools":[{"id":%q}],"loadBalancerInboundNatPools":[{"id":%q}],
-				"applicationGatewayBackendAddressPools":[{"id":%q}]}}]}}]}}}}`,
-		in+"Microsoft.Compute/galleries/farm/images/node/versions/1.0.0", in+"Microsoft.Compute/diskEncryptionSets/farm",
-		network+"loadBalancers/farm/probes/p", network+"networkSecurityGroups/farm", network+"virtualNetworks/farm/subnets/agents",
-		network+"publicIPPrefixes/farm", network+"applicationSecurityGroups/farm", network+"loadBalancers/farm/backendAddressPools/p",
-		network+"loadBalancers/farm/inboundNatPools/p", network+"applicationGateways/farm/backendAddressPools/p"))
+	const network, compute = in + "Microsoft.Network/", in + "Microsoft.Compute/"
+	id := func(resource string) string { return fmt.Sprintf(`{"id":%q}`, resource) }
+	model := `{"properties":{"virtualMachineProfile":{
+		"storageProfile":{"imageReference":` + id(compute+image) + `,"osDisk":{"createOption":"FromImage",
+			"managedDisk":{"diskEncryptionSet":` + id(compute+"diskEncryptionSets/farm") + `}}},
+		"networkProfile":{"healthProbe":` + id(network+"loadBalancers/farm/probes/p") + `,"networkInterfaceConfigurations":[{"name":"nic","properties":{
+			"primary":true,"networkSecurityGroup":` + id(network+"networkSecurityGroups/farm") + `,
+			"ipConfigurations":[{"name":"ip","properties":{
+				"subnet":` + id(network+"virtualNetworks/farm/subnets/agents") + `,
+				"publicIPAddressConfiguration":{"name":"public","properties":{"publicIPPrefix":` + id(network+"publicIPPrefixes/farm") + `}},
+				"applicationSecurityGroups":[` + id(network+"applicationSecurityGroups/farm") + `],
+				"loadBalancerBackendAddressPools":[` + id(network+"loadBalancers/farm/backendAddressPools/p") + `],
+				"loadBalancerInboundNatPools":[` + id(network+"loadBalancers/farm/inboundNatPools/p") + `],
+				"applicationGatewayBackendAddressPools":[` + id(network+"applicationGateways/farm/backendAddressPools/p") + `]}}]}}]}}}}`
+	return func(w *wired) { w.own("PATCH", compute+"virtualMachineScaleSets/agents", model) }
 }

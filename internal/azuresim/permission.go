@@ -72,19 +72,27 @@ func (s *Server) allows(p *principal, action, scope string, now time.Time) bool 
 	if !s.rights.governed[strings.ToLower(p.objectID)] {
 		return true
 	}
-	for _, a := range s.rolesOf(p, scope, now) {
-		if a.role.grants(action) {
-			return true
-		}
+	acting := s.rolesOf(p, scope, now)
+	if strings.HasSuffix(action, "/locations/operations/read") { // whoever may read operations anywhere (assumed): none says where it works
+		acting = s.rolesBelow(p, strings.Join(strings.SplitN(scope, "/", 4)[:3], "/"), now)
 	}
-	return false
+	return slices.ContainsFunc(acting, func(a *assignment) bool { return a.role.grants(action) })
 }
 
 // rolesOf are the assignments of a principal that act at a scope.
 func (s *Server) rolesOf(p *principal, scope string, now time.Time) []*assignment {
+	return s.acting(p, now, func(a *assignment) bool { return within(scope, a.scope) })
+}
+
+// rolesBelow are those that act at a scope or anywhere below it.
+func (s *Server) rolesBelow(p *principal, scope string, now time.Time) []*assignment {
+	return s.acting(p, now, func(a *assignment) bool { return within(scope, a.scope) || within(a.scope, scope) })
+}
+
+func (s *Server) acting(p *principal, now time.Time, at func(*assignment) bool) []*assignment {
 	var acting []*assignment
 	for _, a := range s.rights.assignments {
-		if strings.EqualFold(a.principal, p.objectID) && within(scope, a.scope) && !now.Before(a.created.Add(s.RoleDelay)) {
+		if strings.EqualFold(a.principal, p.objectID) && at(a) && !now.Before(a.created.Add(s.RoleDelay)) {
 			acting = append(acting, a)
 		}
 	}

@@ -1,0 +1,146 @@
+package azure_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice.dev/sluice/deploy"
+	"sluice.dev/sluice/internal/azuresim"
+)
+
+// shipped is the role definition that sluice comes with.
+func shipped(t *testing.T) azuresim.Role {
+	t.Helper()
+	var r azuresim.Role // its fields are those of az role definition create
+	if err := json.Unmarshal(deploy.AzureRole, &r); err != nil {
+		t.Fatal(err)
+	}
+	for i, scope := range r.AssignableScopes {
+		r.AssignableScopes[i] = strings.Replace(scope, "00000000-0000-0000-0000-000000000000", subscription, 1)
+	}
+	return r
+}
+
+// may lets the process do what the role says at a scope, and nothing else.
+func (w *wired) may(role azuresim.Role, scope string) {
+	w.t.Helper()
+	w.must(w.sim.AddRole(role))
+	w.must(w.sim.AddRoleAssignment(azuresim.RoleAssignment{Role: role.Name, Principal: farmHand, Scope: scope}))
+}
+
+// used are the actions that the process needed since the n-th request, by their lower-case spelling.
+func (w *wired) used(n int) map[string]string {
+	needed := map[string]string{}
+	for _, r := range w.sim.Requests()[n:] {
+		if r.Principal != farmHand || r.Action == "" {
+			continue
+		}
+		needed[strings.ToLower(r.Action)] = r.Action
+		for _, l := range r.Linked {
+			needed[strings.ToLower(l.Action)] = l.Action
+		}
+	}
+	return needed
+}
+
+// TestTheShippedRoleIsExactlyWhatIsNeeded lives the life of every kind of group with the role and nothing else.
+func TestTheShippedRoleIsExactlyWhatIsNeeded(t *testing.T) {
+	role, needed := shipped(t), map[string]string{}
+	for _, kind := range groupKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			w := wire(t, kind, bySecret)
+			w.may(role, "/subscriptions/"+subscription)
+			w.live(kind)
+			if len(w.heard) > 0 || strings.Contains(w.log.String(), "level=WARN") {
+				t.Errorf("complaints: %s\n%s", strings.Join(w.heard, "\n"), w.log.String())
+			}
+			for _, r := range w.sim.Requests() {
+				if r.Status == http.StatusForbidden {
+					t.Errorf("%s %s is refused (%s): the role lacks %s or one of %v", r.Method, r.Path, r.Code, r.Action, r.Linked)
+				}
+			}
+			maps.Copy(needed, w.used(0))
+		})
+	}
+	granted := map[string]string{}
+	for _, a := range role.Actions {
+		if strings.Contains(a, "*") {
+			t.Errorf("%s grants more than one action", a)
+		}
+		granted[strings.ToLower(a)] = a
+	}
+	if d := cmp.Diff(slices.Sorted(maps.Keys(needed)), slices.Sorted(maps.Keys(granted))); d != "" {
+		t.Errorf("actions of the role (-needed +granted):\n%s", d)
+	}
+}
+
+// TestTheRoleOnTheResourceGroupDoesAllButListSizes: sizes belong to the subscription, and the table stands in for their list.
+func TestTheRoleOnTheResourceGroupDoesAllButListSizes(t *testing.T) {
+	for _, kind := range groupKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			w := wire(t, kind, bySecret)
+			w.may(shipped(t), "/subscriptions/"+subscription+"/resourceGroups/"+resourceGroup)
+			w.live(kind)
+			if len(w.heard) > 0 {
+				t.Errorf("complaints: %s", strings.Join(w.heard, "\n"))
+			}
+			for _, r := range w.sim.Requests() {
+				if r.Status == http.StatusForbidden && r.Kind != "LIST skus" {
+					t.Errorf("%s %s is refused for %s", r.Method, r.Path, r.Action)
+				}
+			}
+			if said := w.log.String(); strings.Count(said, "level=WARN") != processes ||
+				!strings.Contains(said, "the identity may not perform Microsoft.Compute/skus/read over /subscriptions/"+subscription+": give it sluice's role") {
+				t.Errorf("each process should say once that it cannot list sizes:\n%s", said)
+			}
+		})
+	}
+}
+
+// TestEveryMissingActionIsNamed takes one action at a time out of the role.
+func TestEveryMissingActionIsNamed(t *testing.T) {
+	whole := shipped(t)
+	uses := map[string][]groupKind{} // by lower-case action
+	for _, kind := range groupKinds {
+		w := wire(t, kind, bySecret)
+		w.live(kind)
+		for action := range w.used(0) {
+			uses[action] = append(uses[action], kind)
+		}
+	}
+	for _, action := range whole.Actions {
+		for _, kind := range uses[strings.ToLower(action)] {
+			t.Run(action+"/"+kind.name, func(t *testing.T) {
+				role := whole
+				role.Actions = slices.DeleteFunc(slices.Clone(whole.Actions), func(a string) bool { return a == action })
+				w := wire(t, kind, bySecret)
+				w.may(role, "/subscriptions/"+subscription)
+				w.live(kind)
+				refusals := 0
+				for _, r := range w.sim.Requests() {
+					if r.Status != http.StatusForbidden {
+						continue
+					}
+					refusals++
+					linked := slices.ContainsFunc(r.Linked, func(l azuresim.Linked) bool { return strings.EqualFold(l.Action, action) })
+					if code := map[bool]string{true: "LinkedAuthorizationFailed", false: "AuthorizationFailed"}[linked]; r.Code != code || !linked && !strings.EqualFold(r.Action, action) {
+						t.Errorf("%s %s is refused with %s for %s, want %s for the action that is missing", r.Method, r.Path, r.Code, r.Action, code)
+					}
+				}
+				if refusals == 0 {
+					t.Error("nothing is refused")
+				}
+				said := strings.ToLower(strings.Join(w.heard, "\n") + w.log.String())
+				if !strings.Contains(said, "the identity may not perform "+strings.ToLower(action)+" over /subscriptions/") {
+					t.Errorf("the action is not named in a sentence:\n%s", said)
+				}
+			})
+		}
+	}
+}
