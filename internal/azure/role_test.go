@@ -129,8 +129,15 @@ func TestEveryMissingActionIsNamed(t *testing.T) {
 					}
 					refusals++
 					linked := slices.ContainsFunc(r.Linked, func(l azuresim.Linked) bool { return strings.EqualFold(l.Action, action) })
-					if code := map[bool]string{true: "LinkedAuthorizationFailed", false: "AuthorizationFailed"}[linked]; r.Code != code || !linked && !strings.EqualFold(r.Action, action) {
-						t.Errorf("%s %s is refused with %s for %s, want %s for the action that is missing", r.Method, r.Path, r.Code, r.Action, code)
+					want := "AuthorizationFailed"
+					switch {
+					case r.Kind == "PUT deployments" && linked:
+						want = "InvalidTemplateDeployment"
+					case linked:
+						want = "LinkedAuthorizationFailed"
+					}
+					if r.Code != want || !linked && !strings.EqualFold(r.Action, action) {
+						t.Errorf("%s %s is refused with %s for %s, want %s for the action that is missing", r.Method, r.Path, r.Code, r.Action, want)
 					}
 				}
 				if refusals == 0 {

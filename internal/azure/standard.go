@@ -44,7 +44,8 @@ type standard struct {
 	growing  []*growth
 	removing map[string]string // names of the machines, by UID, whose removal this process has begun and not finished
 	sweeper  sweeper
-	prune    time.Time // when old deployments are to be looked for; zero: not
+	prune    time.Time         // when old deployments are to be looked for; zero: not
+	said     map[string]string // why a chore is not done, by chore, as the last warning said
 }
 
 func newStandard(o Options, factory *armcompute.ClientFactory, pipeline runtime.Pipeline) *standard {

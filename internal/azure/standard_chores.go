@@ -2,9 +2,12 @@ package azure
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
 // chores are what a source goes on with between the writes it is told to make.
@@ -18,6 +21,12 @@ type chores interface {
 }
 
 var _ chores = (*standard)(nil)
+
+// The complaints of [standard.clear] and [standard.sweep].
+const (
+	deploymentsStay = "old deployments are not deleted"
+	remnantsUnseen  = "interfaces and disks of removed machines are not looked for"
+)
 
 const (
 	// pruneAtOnce is how many deployments one cycle deletes.
@@ -78,10 +87,11 @@ func (s *standard) clear(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		s.log.Debug("old deployments are not deleted", "err", reasonOf(err))
+		s.complain(deploymentsStay, err)
 		s.prune = s.now().Add(lastPause)
 		return
 	}
+	delete(s.said, deploymentsStay)
 	unheard := false
 	s.growing = slices.DeleteFunc(s.growing, func(g *growth) bool {
 		unheard = unheard || !g.followed && active[g.Deployment]
@@ -91,4 +101,19 @@ func (s *standard) clear(ctx context.Context) {
 	if left > 0 || unheard {
 		s.prune = s.now().Add(pruneEvery)
 	}
+}
+
+// complain tells why a chore is not done: what Azure refuses is a warning, once for each reason, and the rest passes. standard.mu is held.
+func (s *standard) complain(of string, err error) {
+	why := reasonOf(err)
+	var refused *azcore.ResponseError
+	if !errors.As(err, &refused) || s.said[of] == why {
+		s.log.Debug(of, "err", why)
+		return
+	}
+	if s.said == nil {
+		s.said = map[string]string{}
+	}
+	s.said[of] = why
+	s.log.Warn(of, "err", why)
 }

@@ -57,8 +57,10 @@ func (s *standard) sweep(ctx context.Context) {
 	}
 	now := s.now()
 	if err != nil {
-		s.log.Debug("interfaces and disks of removed machines are not looked for", "err", reasonOf(err))
-		s.sweepAt(now.Add(firstPause))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.complain(remnantsUnseen, err)
+		s.sweeper.due = now.Add(firstPause)
 		return
 	}
 	for _, t := range s.weigh(ctx, vms, all, now) {
@@ -104,6 +106,7 @@ func (s *standard) weigh(ctx context.Context, vms []*armcompute.VirtualMachine, 
 	}
 	maps.DeleteFunc(s.sweeper.seen, func(id string, _ *remnant) bool { return all[id] == nil })
 	maps.DeleteFunc(s.removing, func(uid, _ string) bool { return machines[uid] == nil && !open[uid] })
+	delete(s.said, remnantsUnseen)
 	s.sweeper.due = time.Time{}
 	if len(open) > 0 || len(s.removing) > 0 {
 		s.sweeper.due = now.Add(sweepEvery)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -15,8 +16,9 @@ import (
 // groupKind is a kind of node group, and the life of a group of that kind, which is called agents.
 type groupKind struct {
 	name    string
-	sets    func() []azuresim.ScaleSet
-	prepare func(*wired) // completes what a description of a scale set cannot say, and the options
+	file    string // azure.json
+	sets    []azuresim.ScaleSet
+	prepare func(*wired) // makes what a description of a scale set cannot say, and completes the options
 	steps   []step
 }
 
@@ -31,15 +33,21 @@ const processes = 3
 
 // groupKinds are all kinds of groups, with all that is ever done to them.
 var groupKinds = []groupKind{
-	{"a uniform scale set", ofMode("Uniform", "delete"), furnish("galleries/farm/images/node/versions/1.0.0"), deleting},
-	{"a flexible scale set", ofMode("Flexible", "delete"), furnish("galleries/farm/images/node"), deleting},
-	{"a uniform scale set whose machines are switched off", ofMode("Uniform", "deallocate"), furnish("images/node"), parkingSteps},
-	{"a flexible scale set whose machines are switched off", ofMode("Flexible", "deallocate"), furnish("images/node"), parkingSteps},
+	{"a uniform scale set", "", ofMode("Uniform", "delete"), furnish("galleries/farm/images/node/versions/1.0.0"), deleting},
+	{"a flexible scale set", "", ofMode("Flexible", "delete"), furnish("galleries/farm/images/node"), deleting},
+	{"a uniform scale set whose machines are switched off", "", ofMode("Uniform", "deallocate"), furnish("images/node"), parkingSteps},
+	{"a flexible scale set whose machines are switched off", "", ofMode("Flexible", "deallocate"), furnish("images/node"), parkingSteps},
+	{"an availability set", standardFile, nil, deployed("delete"), deleting},
+	{"an availability set whose machines are switched off", standardFile, nil, deployed("deallocate"), parkingSteps},
 }
 
 var reading = []step{
-	{"start, and find the group by its tags", (*wired).start},
+	{"start, and find the group", (*wired).start},
 	{"read the group past the caches", func(w *wired) error { _, err := w.read(); return err }},
+	{"examine what the identity may do, for sluice doctor", func(w *wired) error {
+		in := w.Inspect(context.Background())
+		return errors.Join(in.Token, in.RightsError)
+	}},
 	{"watch for five quiet minutes", func(w *wired) error { w.pass(5 * time.Minute); return nil }},
 }
 
@@ -59,13 +67,11 @@ var parkingSteps = slices.Concat(reading, []step{
 })
 
 // ofMode is a scale set of three machines that is found by its tags.
-func ofMode(orchestration, removal string) func() []azuresim.ScaleSet {
-	return func() []azuresim.ScaleSet {
-		s := set("agents", 3)
-		s.OrchestrationMode, s.Zones, s.Identities = orchestration, []string{"1", "2"}, []string{userIdentity + "node"}
-		s.Tags = map[string]string{"cluster-autoscaler-enabled": "true", "min": "0", "max": "9", "sluice.dev_removal": removal}
-		return []azuresim.ScaleSet{s}
-	}
+func ofMode(orchestration, removal string) []azuresim.ScaleSet {
+	s := set("agents", 3)
+	s.OrchestrationMode, s.Zones, s.Identities = orchestration, []string{"1", "2"}, []string{userIdentity + "node"}
+	s.Tags = map[string]string{"cluster-autoscaler-enabled": "true", "min": "0", "max": "9", "sluice.dev_removal": removal}
+	return []azuresim.ScaleSet{s}
 }
 
 // settle is how long every change of a life takes until all is quiet again.
@@ -157,8 +163,7 @@ func (w *wired) succeed() error {
 
 // furnish gives the scale set an image and everything else that a model can refer to.
 func furnish(image string) func(*wired) {
-	const in = "/subscriptions/" + subscription + "/resourceGroups/" + resourceGroup + "/providers/"
-	const network, compute = in + "Microsoft.Network/", in + "Microsoft.Compute/"
+	const network, compute = provided + "Microsoft.Network/", provided + "Microsoft.Compute/"
 	id := func(resource string) string { return fmt.Sprintf(`{"id":%q}`, resource) }
 	model := `{"properties":{"virtualMachineProfile":{
 		"storageProfile":{"imageReference":` + id(compute+image) + `,"osDisk":{"createOption":"FromImage",
@@ -173,4 +178,28 @@ func furnish(image string) func(*wired) {
 				"loadBalancerInboundNatPools":[` + id(network+"loadBalancers/farm/inboundNatPools/p") + `],
 				"applicationGatewayBackendAddressPools":[` + id(network+"applicationGateways/farm/backendAddressPools/p") + `]}}]}}]}}}}`
 	return func(w *wired) { w.own("PATCH", compute+"virtualMachineScaleSets/agents", model) }
+}
+
+// provided is the path that every resource of the resource group begins with.
+const provided = "/subscriptions/" + subscription + "/resourceGroups/" + resourceGroup + "/providers/"
+
+// standardFile is azure.json of availability sets that were deployed as [template] says, with three agents.
+var standardFile = `{"vmType":"standard","deployment":"cluster","maxDeploymentsCount":1,"deploymentParameters":` + threeAgents + `}`
+
+var threeAgents = strings.Replace(clusterParameters, `"agentsCount":{"value":2}`, `"agentsCount":{"value":3}`, 1)
+
+// deployed deploys them, into a subnet and from an image of this subscription.
+func deployed(removal string) func(*wired) {
+	text := strings.NewReplacer(
+		"/subscriptions/x/subnets/agents", provided+"Microsoft.Network/virtualNetworks/farm/subnets/agents",
+		"/images/linux", provided+"Microsoft.Compute/images/node",
+		`"tags":{"poolName":"agents"}`, `"tags":{"poolName":"agents","sluice.dev_removal":"`+removal+`"}`,
+	).Replace(template())
+	return func(w *wired) {
+		w.own("PUT", provided+"Microsoft.Resources/deployments/cluster", `{"properties":{"mode":"Incremental","template":`+text+`,"parameters":`+threeAgents+`}}`)
+		w.now = w.now.Add(time.Minute)
+		agents, err := azure.ParseGroup("1:9:agents")
+		w.must(err)
+		w.options.Groups = []azure.GroupSpec{agents}
+	}
 }

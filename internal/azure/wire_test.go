@@ -49,7 +49,7 @@ func wire(t *testing.T, kind groupKind, signIn signIn) *wired {
 	w.sim = &azuresim.Server{
 		Now: func() time.Time { return w.now }, ADFS: signIn.adfs, Boot: azuresim.Fixed(25 * time.Second), Delete: azuresim.Fixed(15 * time.Second),
 	}
-	for _, s := range kind.sets() {
+	for _, s := range kind.sets {
 		w.must(w.sim.AddScaleSet(s))
 	}
 	w.must(w.sim.AddServicePrincipal(azuresim.ServicePrincipal{TenantID: wireTenant, ClientID: "owner", Secret: "owner"}))
@@ -74,7 +74,11 @@ func wire(t *testing.T, kind groupKind, signIn signIn) *wired {
 			`{"name":"Farmland","resourceManagerEndpoint":%q,"activeDirectoryEndpoint":%q,"tokenAudience":%q}`, w.arm.URL, authority, w.arm.URL)),
 	}
 	signIn.settings(w)
-	c, err := config.Parse(nil, "azure.json", func(key string) string { return w.env[key] })
+	var file []byte
+	if kind.file != "" {
+		file = []byte(kind.file)
+	}
+	c, err := config.Parse(file, "azure.json", func(key string) string { return w.env[key] })
 	w.must(err)
 	w.options = w.world.options()
 	w.options.Config, w.options.MetadataEndpoint, w.options.Transport = c, w.metadata.URL, w.arm.Client().Transport

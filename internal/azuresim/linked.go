@@ -19,8 +19,8 @@ type Linked struct {
 // sorted. The compute provider checks the whole model again, whatever the write
 // changes: a new capacity makes machines join the subnet too.
 func (q *request) links() []Linked {
-	if m := q.http.Method; m != http.MethodPut && m != http.MethodPatch {
-		return nil
+	if m := q.http.Method; m != http.MethodPut && m != http.MethodPatch || strings.HasSuffix(q.route.kind, " deployments") {
+		return nil // what a template refers to is linked to its resources
 	}
 	var body map[string]any
 	if json.Unmarshal(q.body, &body) != nil {

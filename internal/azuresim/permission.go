@@ -11,9 +11,9 @@ import (
 // the literal segments behind the provider's namespace, and what the method does.
 // Without a provider the namespace is Microsoft.Resources. It is "" where no
 // permission is asked for: outside subscriptions, where answers are cut to what
-// the caller may see, and for the caller's own permissions.
+// the caller may see.
 func (p pattern) action(verb string) string {
-	if !strings.HasPrefix(p.path, "/subscriptions/") || strings.HasSuffix(p.path, "/permissions") {
+	if !strings.HasPrefix(p.path, "/subscriptions/") {
 		return ""
 	}
 	path, namespace := p.path[1:], "Microsoft.Resources"

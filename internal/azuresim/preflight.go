@@ -7,7 +7,8 @@ import (
 )
 
 // preflight refuses a deployment before anything of it exists: resources that the
-// caller may not write, and more than the quotas leave.
+// caller may not write, and more than the quotas leave. What the caller needs for
+// them is noted as linked to the request.
 func (q *request) preflight(d *deployment) *problem {
 	var forbidden []string
 	need := map[place]int{}
@@ -27,6 +28,7 @@ func (q *request) preflight(d *deployment) *problem {
 			forbidden = append(forbidden, fmt.Sprintf("'Authorization failed for template resource '%s' of type '%s'. %s'",
 				t.resource.Name, t.resource.Type, strings.Replace(p.detail.Message, "authorization to perform", "permission to perform", 1)))
 		}
+		q.linked = append(append(q.linked, Linked{sub.route.action, sub.route.scope}), sub.linked...)
 		sub.weigh(need)
 	}
 	if len(forbidden) > 0 {

@@ -171,7 +171,7 @@ func permissionOf(actions, not []string) permissionBody {
 }
 
 // listPermissions shows what the caller may do at the scope: one row for each
-// role that acts there. Everybody may ask (assumed).
+// role that acts there.
 func listPermissions(q *request) answer {
 	rows := []permissionBody{}
 	switch p := q.principal; {
