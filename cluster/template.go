@@ -40,6 +40,25 @@ func Transient(t corev1.Taint) bool {
 		strings.HasPrefix(t.Key, "ignore-taint.cluster-autoscaler.kubernetes.io/")
 }
 
+// arrivalTaints stand on a node until whoever brings it up has seen that it is Ready.
+var arrivalTaints = map[string]bool{
+	corev1.TaintNodeNotReady:                         true,
+	corev1.TaintNodeNetworkUnavailable:               true,
+	"node.cloudprovider.kubernetes.io/uninitialized": true,
+}
+
+// Arriving says whether a node still bears a taint of its arrival, which will be taken off by itself: controllers do that a moment after
+// kubelet has said that the node is Ready.
+func Arriving(n *corev1.Node) bool {
+	for _, t := range n.Spec.Taints {
+		if arrivalTaints[t.Key] || strings.HasPrefix(t.Key, "startup-taint.cluster-autoscaler.kubernetes.io/") ||
+			strings.HasPrefix(t.Key, "ignore-taint.cluster-autoscaler.kubernetes.io/") {
+			return true
+		}
+	}
+	return false
+}
+
 // Ready says whether the node's Ready condition is True.
 func Ready(n *corev1.Node) bool {
 	c := condition(n, corev1.NodeReady)

@@ -169,6 +169,19 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			})), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"))},
 			want: []string{},
 		},
+		"a Ready node is counted before its taint of arrival is taken off": {
+			objects: append(pods(4), Node("a-0", func(n *corev1.Node) {
+				n.CreationTimestamp.Time = Start.Add(-time.Minute)
+				n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
+			})), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"))},
+			want: []string{}, verdict: map[string]string{"pod p00": "waiting FitsComingMachine", "node a-0": "keep NodeStarting"},
+		},
+		"a node whose taint of arrival is never taken off is not counted for ever": {
+			objects: append(pods(1), Node("a-0", func(n *corev1.Node) {
+				n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
+			})), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"))},
+			want: []string{"grow a 1 -> 2"},
+		},
 		"a node whose GPU is not announced yet is room for the pod that waits for it": {
 			objects: append(pods(1, asking("nvidia.com/gpu", "1")), Node("a-0", func(n *corev1.Node) { n.CreationTimestamp.Time = Start.Add(-time.Minute) })),
 			groups:  []*cluster.Group{equipped(Group("a", 0, 5, Machine("0", "a-0")), "nvidia.com/gpu")},

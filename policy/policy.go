@@ -99,9 +99,10 @@ func (r Removal) Of(o cluster.Options) Removal {
 	return r
 }
 
-// Starting says whether a node that is not Ready is expected to become so: it is young, and its kubelet has not fallen silent.
+// Starting says whether a node that takes no pods yet is expected to: it is not Ready or bears a taint of its arrival, it is young, and its
+// kubelet has not fallen silent.
 func (g Growth) Starting(n *corev1.Node, now time.Time) bool {
-	return !cluster.Ready(n) && !cluster.Silent(n) && now.Sub(n.CreationTimestamp.Time) < g.Provision
+	return (!cluster.Ready(n) || cluster.Arriving(n)) && !cluster.Silent(n) && now.Sub(n.CreationTimestamp.Time) < g.Provision
 }
 
 // Tolerates says whether so many of all nodes may be not Ready, those that are starting left out.

@@ -98,6 +98,15 @@ func (g *gate) keysOf(t target) keys {
 	return k
 }
 
+// shareOf is how much of a bucket is sluice's: of what a whole subscription shares its share, of what counts requests about a single
+// resource all, since hardly anybody else asks about it and bursts of pods come one after the other.
+func (g *gate) shareOf(key string) float64 {
+	if strings.Contains(key, " of ") {
+		return 1
+	}
+	return g.share
+}
+
 // buckets are those that a request spends from. gate.mu is held.
 func (g *gate) bucketsOf(t target, k keys, now time.Time) []*bucket {
 	var all []*bucket
@@ -110,7 +119,7 @@ func (g *gate) bucketsOf(t target, k keys, now time.Time) []*bucket {
 		}
 		b := g.buckets[e.key]
 		if b == nil {
-			b = newBucket(e.limit, g.share, now)
+			b = newBucket(e.limit, g.shareOf(e.key), now)
 			g.buckets[e.key] = b
 		}
 		all = append(all, b)
@@ -183,6 +192,6 @@ func (g *gate) heed(h http.Header, t target, k keys, now time.Time) {
 // lower applies what Azure says is left to a bucket that the request has spent from. gate.mu is held.
 func (g *gate) lower(key string, left int) {
 	if b := g.buckets[key]; b != nil {
-		b.keep(float64(left), g.share)
+		b.keep(float64(left), g.shareOf(key))
 	}
 }

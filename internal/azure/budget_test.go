@@ -38,10 +38,9 @@ func TestTheShareIsAllThatIsSpent(t *testing.T) {
 		next    time.Duration // until the next may go
 	}{
 		{growA, 1, 12, 15 * time.Second},
-		{growA, 0.5, 6, 30 * time.Second},
-		{growA, 0.25, 3, time.Minute},
-		{growA, 0.01, 2, 25 * time.Minute}, // never less than two at once
-		{"POST " + setPath + "/a/delete", 0.5, 6, 30 * time.Second},
+		{growA, 0.25, 12, 15 * time.Second}, // what counts for one scale set is not shared
+		{growA, 0.01, 2, 10 * time.Second},  // the front door's; never less than two at once
+		{"POST " + setPath + "/a/delete", 0.5, 12, 15 * time.Second},
 		{"DELETE /subscriptions/s/resourceGroups/g/providers/Microsoft.Network/networkInterfaces/a", 0.5, 100, 200 * time.Millisecond}, // the front door's
 	} {
 		g := newGated(tc.share)
@@ -62,8 +61,8 @@ func TestTheShareIsAllThatIsSpent(t *testing.T) {
 
 func TestOneResourcesShareIsNotAnothers(t *testing.T) {
 	g := newGated(0.5)
-	if sent, _ := g.until(context.Background(), growA); sent != 6 {
-		t.Fatalf("%d growths of a were sent, want 6", sent)
+	if sent, _ := g.until(context.Background(), growA); sent != 12 {
+		t.Fatalf("%d growths of a were sent, want 12", sent)
 	}
 	if shut := g.ask(context.Background(), "PATCH "+setPath+"/b"); shut != nil {
 		t.Errorf("b may not grow: %v", shut)
@@ -72,14 +71,14 @@ func TestOneResourcesShareIsNotAnothers(t *testing.T) {
 
 func TestRefreshesLeaveTheLastToEvidence(t *testing.T) {
 	g := newGated(0.5)
-	if sent, shut := g.until(context.Background(), listOfA); sent != 13 || shut == nil { // of 18
-		t.Errorf("%d refreshes were sent, then %v: want 13 and a refusal", sent, shut)
+	if sent, shut := g.until(context.Background(), listOfA); sent != 27 || shut == nil { // of 36
+		t.Errorf("%d refreshes were sent, then %v: want 27 and a refusal", sent, shut)
 	}
-	if sent, _ := g.until(asEvidence(context.Background()), listOfA); sent != 5 {
-		t.Errorf("%d reads for a write were sent, want the last 5", sent)
+	if sent, _ := g.until(asEvidence(context.Background()), listOfA); sent != 9 {
+		t.Errorf("%d reads for a write were sent, want the last 9", sent)
 	}
-	if sent, _ := g.until(context.Background(), pollOne); sent != 19 { // of 22.5
-		t.Errorf("%d polls were sent, want 19: they leave an eighth", sent)
+	if sent, _ := g.until(context.Background(), pollOne); sent != 39 { // of 45
+		t.Errorf("%d polls were sent, want 39: they leave an eighth", sent)
 	}
 }
 
@@ -137,7 +136,7 @@ func TestTheBudgetTellsWhatWasSpentAndWhatRests(t *testing.T) {
 	_, _ = g.until(context.Background(), growA)
 	want := []ClassBudget{
 		{Class: "front door reads", Limited: true, Left: 122, Most: 125, PerMinute: 750},
-		{Class: "front door writes", Limited: true, Left: 94, Most: 100, PerMinute: 300},
+		{Class: "front door writes", Limited: true, Left: 88, Most: 100, PerMinute: 300},
 		{
 			Class: "machine lists", Answered: []Answered{{"200", 1}, {"429", 1}}, Shut: 1,
 			Limited: true, Left: 1198, Most: 1200, PerMinute: 400, Resources: []Pause{{"virtualmachinescalesets/a", g.now.Add(time.Minute)}},
@@ -146,7 +145,7 @@ func TestTheBudgetTellsWhatWasSpentAndWhatRests(t *testing.T) {
 			Class: "scale set lists", Answered: []Answered{{"429", 1}},
 			Limited: true, Left: 539, Most: 540, PerMinute: 180, Until: g.now.Add(90 * time.Second),
 		},
-		{Class: "scale set updates", Answered: []Answered{{"200", 6}}, Held: 1, Limited: true, Left: 744, Most: 750, PerMinute: 250},
+		{Class: "scale set updates", Answered: []Answered{{"200", 12}}, Held: 1, Limited: true, Left: 738, Most: 750, PerMinute: 250},
 	}
 	if d := cmp.Diff(want, g.gate.budget()); d != "" {
 		t.Errorf("budget (-want +got):\n%s", d)

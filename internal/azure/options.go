@@ -37,7 +37,7 @@ type Options struct {
 	// never asked through a proxy unless Transport does so.
 	Transport http.RoundTripper
 
-	// APIShare is the share of Azure's published request limits, of the subscription's and of each resource's, that this process may spend;
+	// APIShare is the share of Azure's published request limits, of those that the whole subscription shares, that this process may spend;
 	// 0 means 0.5, and 1 all of it. See [Provider.Budget].
 	APIShare float64
 
