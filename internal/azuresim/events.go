@@ -42,7 +42,8 @@ type event struct {
 	source               string // Platform, or User for what somebody asked for
 	machine              *instance
 	announced, notBefore time.Time
-	acknowledged         time.Time // zero: nobody agreed before notBefore
+	agreed               bool      // somebody did, before it started
+	acknowledged         time.Time // when it starts because of that, which may be to come; zero: nobody agreed
 	withdrawn            time.Time // zero: it was not
 	before               power     // the machine's, to come back to when it is withdrawn
 }
@@ -117,7 +118,35 @@ func (s *Server) Withdraw(id string) error {
 	if i := e.machine; !i.deleting(now) { // somebody may have deleted it meanwhile
 		i.power, i.deleteAt, i.goneAt = e.before, time.Time{}, time.Time{}
 	}
+	s.release(e.machine, now)
 	return nil
+}
+
+// agree starts an event before its time, or as soon as it may.
+func (s *Server) agree(e *event, now time.Time) {
+	if e.agreed = true; e.kind == Terminate {
+		s.release(e.machine, now)
+		return
+	}
+	e.acknowledged = now
+	s.carryOut(e)
+}
+
+// release starts the Terminate events of a machine's group that were agreed to.
+// One that was announced before, and that nobody has agreed to, holds up those
+// behind it until it starts at its own time.
+func (s *Server) release(i *instance, now time.Time) {
+	at := now
+	for _, e := range s.events {
+		switch {
+		case e.kind != Terminate || !i.sees(e.machine) || !e.withdrawn.IsZero() || reached(e.start(), now):
+		case !e.agreed:
+			at = later(at, e.notBefore)
+		case at.Before(e.start()):
+			e.acknowledged = at
+			s.carryOut(e)
+		}
+	}
 }
 
 // announce tells a machine of an event, and schedules what it does.

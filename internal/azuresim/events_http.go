@@ -114,8 +114,7 @@ func (q *request) acknowledge(c computer) answer {
 	}
 	for _, e := range agreed {
 		if !reached(e.start(), q.now) {
-			e.acknowledged = q.now
-			q.server.carryOut(e)
+			q.server.agree(e, q.now)
 		}
 	}
 	return answer{status: http.StatusOK}

@@ -179,6 +179,44 @@ func TestADeleteWaitsForTheMachinesLastWord(t *testing.T) {
 	}
 }
 
+func TestATerminateWaitsForThoseBeforeIt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		meanwhile func(a *azure, first string) // a minute after the second was agreed to
+		waits     time.Duration                // from then
+	}{
+		"until the first is agreed to": {func(a *azure, first string) { a.agree("agents_0", first) }, 0},
+		"until the first is withdrawn": {func(a *azure, first string) { a.must(a.Withdraw(first)) }, 0},
+		"until the first starts":       {func(*azure, string) {}, 4 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAzure(t)
+			a.agents(2)
+			first, err := a.Schedule("agents_0", azuresim.Terminate, 5*time.Minute)
+			a.must(err)
+			second, err := a.Schedule("agents_1", azuresim.Terminate, 10*time.Minute)
+			a.must(err)
+			if got := a.agree("agents_1", second); got != http.StatusOK {
+				t.Fatalf("agreeing answers %d", got)
+			}
+			a.advance(time.Minute)
+			if got := a.powerStates()["agents_1"]; got != "running" {
+				t.Errorf("the second machine is %s before the first one's event is settled", got)
+			}
+			tc.meanwhile(a, first)
+			if tc.waits > 0 {
+				a.advance(tc.waits - time.Second)
+				if got := a.powerStates()["agents_1"]; got != "running" {
+					t.Errorf("the second machine is %s before its turn", got)
+				}
+				a.advance(time.Second)
+			}
+			if got := a.powerStates()["agents_1"]; got != "deallocating" {
+				t.Errorf("the second machine is %s, want it on its way out", got)
+			}
+		})
+	}
+}
+
 func TestTheFirstCallOnlyEnablesEvents(t *testing.T) {
 	a := newAzure(t, func(s *azuresim.Server) { s.EventWarmUp = 2 * time.Minute })
 	a.agents(1)
