@@ -37,9 +37,14 @@ type computePolicy struct {
 // policyOf is the policy a kind of request counts against; false for none.
 func policyOf(kind string) (computePolicy, bool) {
 	method, resource, _ := strings.Cut(kind, " ")
+	network := strings.HasSuffix(resource, nicsType) // those of scale sets are the network provider's too
 	switch {
 	case resource == "operations":
 		return computePolicy{"GetOperation", limit{15, 45}, limit{5000, 15000}}, true
+	case network && isRead(kind):
+		return computePolicy{"NetworkReads", limit{}, limit{10_000. / 5, 10_000}}, true
+	case network:
+		return computePolicy{"NetworkWrites", limit{}, limit{1000. / 5, 1000}}, true
 	case kind == "GET "+setsType:
 		return computePolicy{"GetVMScaleSet", limit{12, 36}, limit{800, 2400}}, true
 	case kind == "GET "+setsType+"/instanceView":
@@ -66,10 +71,6 @@ func policyOf(kind string) (computePolicy, bool) {
 		return computePolicy{"DeleteVMScaleSetVM", limit{4, 12}, limit{500, 1500}}, true
 	case kind == "DELETE "+setsType, kind == "POST "+setsType+"/deallocate", kind == "POST "+setsType+"/poweroff":
 		return computePolicy{"DeleteVMScaleSet", limit{4, 12}, limit{175, 525}}, true
-	case resource == nicsType && (method == "GET" || method == "LIST"):
-		return computePolicy{"NetworkReads", limit{}, limit{10_000. / 5, 10_000}}, true
-	case resource == nicsType:
-		return computePolicy{"NetworkWrites", limit{}, limit{1000. / 5, 1000}}, true
 	case strings.HasPrefix(resource, vmsType):
 		return computePolicy{"UpdateVMScaleSetVM", limit{4, 12}, limit{500, 1500}}, true
 	case strings.HasPrefix(resource, setsType):
