@@ -51,6 +51,7 @@ type Fault struct {
 	// A write is not what it seems. These strike writes alone.
 	Duplicate bool          // it is carried out twice, as by a proxy that repeats it; the answer is the second one's
 	Late      time.Duration // it is accepted and carried out so much later, behind those that overtake it
+	Polling   string        // how the operation that it begins is to be followed: "Operation-Location", "Location" (headers), or "body" (its provisioningState)
 	Operation string        // the operation that it begins: "Endless", "Canceled", "Failed" (with Code, Message, Details, after After) or "NotFound"
 
 	// A read does not tell the truth. A false capacity strikes only reads that

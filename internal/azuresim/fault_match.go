@@ -58,7 +58,7 @@ func (f *Fault) strikesMachines() bool {
 	return f.MachineError != "" || f.NeverBoots || f.NeverJoins || f.Takes > 0 || f.Survives || f.ReuseID || f.ComputerName != ""
 }
 
-func (f *Fault) strikesWrites() bool { return f.Duplicate || f.Late > 0 || f.Operation != "" }
+func (f *Fault) strikesWrites() bool { return f.Duplicate || f.Late > 0 || f.Operation != "" || f.Polling != "" }
 func (f *Fault) strikesLists() bool {
 	return f.Omit != 0 || len(f.Hide) > 0 || f.Pages > 0 || f.PageSize > 0
 }
@@ -114,6 +114,9 @@ func like(pattern, text string) bool { return pattern == "" || wildcard(pattern,
 // operationFates are the values of Fault.Operation.
 var operationFates = []string{"Endless", "Canceled", "Failed", "NotFound"}
 
+// pollings are the values of Fault.Polling.
+var pollings = []string{"Operation-Location", "Location", "body"}
+
 // Check refuses a fault that could never strike, or that says two things at once.
 func (f *Fault) Check() error {
 	switch machines, requests := f.strikesMachines(), f.strikesRequests(); {
@@ -123,6 +126,8 @@ func (f *Fault) Check() error {
 		return errors.New("it strikes both requests and machines: make two faults of it")
 	case f.Operation != "" && !slices.Contains(operationFates, f.Operation):
 		return fmt.Errorf("operation %q is unknown: use %s", f.Operation, strings.Join(operationFates, ", "))
+	case f.Polling != "" && !slices.Contains(pollings, f.Polling):
+		return fmt.Errorf("polling %q is unknown: use %s", f.Polling, strings.Join(pollings, ", "))
 	case f.Style != "" && f.Style != "arm" && f.Style != "compute":
 		return fmt.Errorf("style %q is unknown: use arm or compute", f.Style)
 	case f.Status != 0 && (f.Status < 400 || f.Status > 599):
@@ -134,7 +139,7 @@ func (f *Fault) Check() error {
 	case !f.Until.IsZero() && !f.Until.After(f.From):
 		return errors.New("until is not after from: it never strikes")
 	case f.strikesWrites() && f.Kind != "" && isRead(f.Kind) && !strings.HasPrefix(f.Kind, "*"):
-		return fmt.Errorf("duplicate, late and operation strike writes, and kind %q is a read", f.Kind)
+		return fmt.Errorf("duplicate, late, polling and operation strike writes, and kind %q is a read", f.Kind)
 	case f.Applied && f.Status == 0:
 		return errors.New("applied goes with a status, which is what is answered in the place of the truth")
 	}

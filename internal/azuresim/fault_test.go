@@ -232,3 +232,46 @@ func TestTheLogTellsWhatWasAsked(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestAnOperationIsFollowedInEveryForm(t *testing.T) {
+	for name, tc := range map[string]struct {
+		polling string
+		headers []string
+	}{
+		"the compute provider's": {"", []string{"Azure-AsyncOperation"}},
+		"the newer one":          {"Operation-Location", []string{"Operation-Location"}},
+		"the oldest one":         {"Location", []string{"Location"}},
+		"by the resource itself": {"body", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAzure(t)
+			a.agents(1)
+			if tc.polling != "" {
+				a.Inject(azuresim.Fault{Kind: "PATCH *", Polling: tc.polling})
+			}
+			resp, body := a.wire("PATCH", setPath+version, `{"sku":{"capacity":2}}`)
+			var headers []string
+			for _, h := range []string{"Azure-AsyncOperation", "Operation-Location", "Location"} {
+				if resp.Header.Get(h) != "" {
+					headers = append(headers, h)
+				}
+			}
+			if diff := cmp.Diff(tc.headers, headers); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", body, diff)
+			}
+			p, err := a.resize(3, nil)
+			a.must(err)
+			a.must2(p.Poll(context.Background()))
+			if p.Done() {
+				t.Fatal("it ended before its machines were up")
+			}
+			a.advance(2 * time.Minute)
+			a.must2(p.Poll(context.Background()))
+			result, err := p.Result(context.Background())
+			a.must(err)
+			if result.SKU == nil || *result.SKU.Capacity != 3 {
+				t.Errorf("it ends with %v, want the scale set with 3 machines", result.SKU)
+			}
+		})
+	}
+}

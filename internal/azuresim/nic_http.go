@@ -76,6 +76,9 @@ func putInterface(q *request) answer {
 	}
 	status := http.StatusOK
 	if n == nil {
+		if p := q.checkFree(); p != nil {
+			return p.answer()
+		}
 		status = http.StatusCreated
 		r := q.named()
 		r.location = location

@@ -2,6 +2,7 @@ package azuresim
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -10,19 +11,20 @@ import (
 // operation is one long-running operation. What it creates decides how it goes
 // on; what it deletes or changes otherwise is decided when it begins.
 type operation struct {
-	id      string
-	home    string    // where it is asked for: "Microsoft.Compute/locations/westeurope"
-	set     *scaleSet // the one it, or its machine, is of; nil for none
-	single  bool      // it is about one resource, whose error is its own
-	start   time.Time
-	creates []*instance   // it ends when all are settled, or as soon as the failing ones have failed
-	doomed  []*instance   // that were told of their deletion: it ends when they are gone
-	deletes bool          // it removes instances; a scale set has one such operation at a time
-	until   time.Time     // it does not end before this time; zero: start
-	endless bool          // it never ends
-	errors  []errorDetail // what it fails with, whatever becomes of creates
-	becomes *operation    // the operation of a write that was carried out late; nil: none, or not yet
-	fate    fate          // what a fault makes of it
+	id       string
+	home     string    // where it is asked for: "Microsoft.Compute/locations/westeurope"
+	resource string    // the path of the resource that it writes; "": it is an action or a delete
+	set      *scaleSet // the one it, or its machine, is of; nil for none
+	single   bool      // it is about one resource, whose error is its own
+	start    time.Time
+	creates  []*instance   // it ends when all are settled, or as soon as the failing ones have failed
+	doomed   []*instance   // that were told of their deletion: it ends when they are gone
+	deletes  bool          // it removes instances; a scale set has one such operation at a time
+	until    time.Time     // it does not end before this time; zero: start
+	endless  bool          // it never ends
+	errors   []errorDetail // what it fails with, whatever becomes of creates
+	becomes  *operation    // the operation of a write that was carried out late; nil: none, or not yet
+	fate     fate          // what a fault makes of it
 }
 
 // begin records an operation on a scale set, which decides the set's state.
@@ -157,16 +159,41 @@ func (q *request) operationPath(o *operation) string {
 }
 
 // async adds the headers that lead to an operation. Writes of a resource end
-// with a read of it; actions and deletes have a Location of their own.
+// with a read of it; actions and deletes have a Location of their own. A fault
+// makes it one of the other forms that Azure's services use.
 func (q *request) async(a answer, o *operation) answer {
 	q.began = o
 	q.decide(o)
-	a = a.with("Azure-AsyncOperation", q.link(q.operationPath(o), "p", o.id)).
-		with("Retry-After", seconds(q.server.retryAfter()))
-	if q.http.Method == http.MethodPost || q.http.Method == http.MethodDelete {
-		a = a.with("Location", q.link(q.operationPath(o), "p", o.id, "monitor", "true"))
+	status, location := q.link(q.operationPath(o), "p", o.id), q.link(q.operationPath(o), "p", o.id, "monitor", "true")
+	if q.http.Method == http.MethodPut || q.http.Method == http.MethodPatch {
+		o.resource = q.http.URL.Path
+	}
+	a = a.with("Retry-After", seconds(q.server.retryAfter()))
+	switch q.fault.Polling {
+	case "body":
+		return a
+	case "Location":
+		return a.with("Location", location)
+	case "Operation-Location":
+		return a.with("Operation-Location", status)
+	}
+	a = a.with("Azure-AsyncOperation", status)
+	if o.resource == "" {
+		a = a.with("Location", location)
 	}
 	return a
+}
+
+// read is the answer to a read of another path by the same caller.
+func (q *request) read(path string) answer {
+	other := *q
+	other.http = (&http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}, Header: http.Header{}}).WithContext(q.http.Context())
+	other.fault, other.cause = Fault{}, nil
+	var p *problem
+	if other.route, p = match(other.http); p != nil {
+		return p.answer()
+	}
+	return other.route.handle(&other)
 }
 
 // getOperation answers both forms: the status document, and the Location of an
@@ -185,6 +212,9 @@ func getOperation(q *request) answer {
 				with("Retry-After", seconds(q.server.retryAfter()))
 		case failure != nil:
 			return (&problem{status: http.StatusConflict, detail: *failure}).answer()
+		}
+		if o.resource != "" {
+			return q.read(o.resource)
 		}
 		return answer{status: http.StatusNoContent}
 	}

@@ -87,6 +87,19 @@ func TestAStaleETagIsRefused(t *testing.T) {
 	}
 }
 
+func TestAConditionOnWhatIsNotThereFails(t *testing.T) {
+	a := newAzure(t)
+	a.agents(1)
+	for _, path := range []string{
+		strings.Replace(setPath, "agents", "others", 1) + version,
+		strings.Replace(setPath, "virtualMachineScaleSets/agents", "virtualMachines/vm", 1) + version,
+	} {
+		if body := a.plain(412, http.MethodPut, path, `{"location":"westeurope"}`, "If-Match", "*"); !strings.Contains(body, "PreconditionFailed") {
+			t.Errorf("PUT %s: %s", path, body)
+		}
+	}
+}
+
 func TestDeleteByIDLowersCapacityAndNothingElse(t *testing.T) {
 	a := newAzure(t)
 	a.agents(4)

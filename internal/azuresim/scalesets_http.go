@@ -89,6 +89,15 @@ func (q *request) checkETag(current string) *problem {
 	return nil
 }
 
+// checkFree holds If-Match against a resource that is not there.
+func (q *request) checkFree() *problem {
+	if given := q.http.Header.Get("If-Match"); given != "" {
+		return fail(http.StatusPreconditionFailed, "PreconditionFailed",
+			"Etag provided in if-match header %s does not match: the resource does not exist.", given)
+	}
+	return nil
+}
+
 // patchScaleSet merges: what the body does not mention stays. Tags are replaced
 // as a whole.
 func patchScaleSet(q *request) answer {
@@ -144,6 +153,9 @@ func putScaleSet(q *request) answer {
 
 // create makes the scale set of a PUT to a name that is free.
 func (q *request) create(w write) answer {
+	if p := q.checkFree(); p != nil {
+		return p.answer()
+	}
 	if w.Location == nil || *w.Location == "" {
 		return bad("LocationRequired", "The location property is required for this definition.").answer()
 	}

@@ -66,6 +66,9 @@ func putMachine(q *request) answer {
 	if i := q.server.virtualMachine(q.named().path(machineKind), q.now); i != nil {
 		return q.updateMachine(i, w)
 	}
+	if p := q.checkFree(); p != nil {
+		return p.answer()
+	}
 	i, p := q.draftMachine(w)
 	if p != nil {
 		return p.answer()
