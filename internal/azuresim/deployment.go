@@ -3,7 +3,6 @@ package azuresim
 import (
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"sluice.dev/sluice/internal/azuresim/template"
@@ -205,11 +204,5 @@ func (s *Server) carry(d *deployment, t *step, at time.Time) {
 		t.refusal.Target = t.resource.ID
 		return
 	}
-	t.op = s.operations[operationID(a.header.Get("Azure-AsyncOperation"))]
-}
-
-// operationID is the id in the URL of an operation's status; "" in any other.
-func operationID(url string) string {
-	path, _, _ := strings.Cut(url, "?")
-	return strings.ToLower(path[strings.LastIndexByte(path, '/')+1:])
+	t.op = q.began
 }

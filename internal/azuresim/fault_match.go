@@ -58,7 +58,9 @@ func (f *Fault) strikesMachines() bool {
 	return f.MachineError != "" || f.NeverBoots || f.NeverJoins || f.Takes > 0 || f.Survives || f.ReuseID || f.ComputerName != ""
 }
 
-func (f *Fault) strikesWrites() bool { return f.Duplicate || f.Late > 0 || f.Operation != "" || f.Polling != "" }
+func (f *Fault) strikesWrites() bool {
+	return f.Duplicate || f.Late > 0 || f.Operation != "" || f.Polling != ""
+}
 func (f *Fault) strikesLists() bool {
 	return f.Omit != 0 || len(f.Hide) > 0 || f.Pages > 0 || f.PageSize > 0
 }

@@ -75,11 +75,19 @@ func (s *Server) catchUp(now time.Time) {
 }
 
 // postpone accepts a write that is carried out later. What it will come to is
-// told by an operation that runs until then, and on as the write's own. Writes of
-// what is not there, and of what has no operations, are not postponed.
+// told by an operation that runs until then, and on as the write's own. Actions on
+// what is not there, and writes of what has no operations, are not postponed.
 func (q *request) postpone() answer {
+	path, method := q.http.URL.Path, q.http.Method
+	if method == http.MethodPost {
+		path = strings.TrimSuffix(strings.TrimRight(path, "/"), "/"+lastSegment(path))
+	}
+	there := q.read(path)
+	if there.status != http.StatusOK && method != http.MethodPut {
+		return q.route.handle(q)
+	}
 	at := q.now.Add(q.fault.Late)
-	o, body := q.promise(operation{until: at})
+	o := q.promise(there.body, operation{until: at})
 	if o == nil {
 		return q.route.handle(q)
 	}
@@ -97,29 +105,52 @@ func (q *request) postpone() answer {
 			o.errors = append(o.errors, d.Error)
 		}
 	})
-	a := answer{status: http.StatusAccepted}
-	if q.http.Method == http.MethodPut || q.http.Method == http.MethodPatch {
-		a = answer{status: http.StatusOK, body: body}
+	switch {
+	case method == http.MethodPost || method == http.MethodDelete:
+		return q.async(answer{status: http.StatusAccepted}, o)
+	case there.status != http.StatusOK:
+		return q.async(answer{status: http.StatusCreated, body: q.draft()}, o)
 	}
-	return q.async(a, o)
+	return q.async(q.read(path), o)
 }
 
-// promise begins an operation on the scale set or the virtual machine in the path,
-// and reads it; nil when there is neither.
-func (q *request) promise(o operation) (begun *operation, body any) {
-	if q.route.set != "" {
-		ss, p := q.find()
-		if p != nil {
-			return nil, nil
+// lastSegment of a path, in its case.
+func lastSegment(path string) string {
+	path = strings.TrimRight(path, "/")
+	return path[strings.LastIndexByte(path, '/')+1:]
+}
+
+// promise begins an operation on the resource in the path, which reads as it says;
+// nil when resources of its type have no operations.
+func (q *request) promise(there any, o operation) *operation {
+	_, kind, _ := strings.Cut(q.route.kind, " ")
+	switch {
+	case strings.HasPrefix(kind, machinesType):
+		if i, p := q.virtualMachine(); p == nil {
+			return q.server.beginOn(i, q.now, o)
 		}
-		return q.server.begin(ss, q.now, o), ss.wire(q.now, Fault{})
+	case strings.HasPrefix(kind, setsType):
+		if ss, p := q.find(); p == nil {
+			return q.server.begin(ss, q.now, o)
+		}
 	}
-	i := q.server.virtualMachine(q.named().path(machineKind), q.now)
-	if i == nil || !strings.Contains(strings.ToLower(q.route.kind), "virtualmachines") {
-		return nil, nil
+	namespace, _, _ := strings.Cut(q.route.action, "/")
+	location := either(text(there, "location"), text(q.draft(), "location"))
+	if location == "" || namespace != "Microsoft.Compute" && namespace != "Microsoft.Network" {
+		return nil
 	}
-	read := *q
-	return q.server.beginOn(i, q.now, o), getMachine(&read).body
+	return q.server.launch(namespace, location, q.now, o)
+}
+
+// draft is what a resource that is being created reads as until it is there.
+func (q *request) draft() map[string]any {
+	var body map[string]any
+	if q.decode(&body) != nil || body == nil {
+		return nil // the write itself will say so
+	}
+	body["id"], body["name"] = q.http.URL.Path, lastSegment(q.http.URL.Path)
+	body["properties"] = merge(withoutSecrets(asMap(body["properties"])).(map[string]any), map[string]any{"provisioningState": "Creating"})
+	return body
 }
 
 // wait passes the time that a fault delays an answer by, or keeps the caller

@@ -100,6 +100,48 @@ func TestALateWriteIsOvertaken(t *testing.T) {
 	}
 }
 
+func TestWritesOfEveryKindCanBeLate(t *testing.T) {
+	compute := strings.TrimSuffix(setPath, "virtualMachineScaleSets/agents")
+	network := strings.Replace(compute, "Microsoft.Compute", "Microsoft.Network", 1)
+	for name, tc := range map[string]struct {
+		method, path, body string
+		answer             int
+		before, after      int // of a read of the path
+	}{
+		"a disk is created":         {"PUT", compute + "disks/fresh", `{"location":"westeurope","properties":{"creationData":{"createOption":"Empty"},"diskSizeGB":8}}`, 201, 404, 200},
+		"a disk is deleted":         {"DELETE", compute + "disks/spare", "", 202, 200, 404},
+		"an interface is created":   {"PUT", network + "networkInterfaces/fresh", `{"location":"westeurope","properties":{"ipConfigurations":[{"name":"ip"}]}}`, 201, 404, 200},
+		"a scale set is created":    {"PUT", compute + "virtualMachineScaleSets/fresh", `{"location":"westeurope","sku":{"name":"Standard_D2s_v5","capacity":0}}`, 201, 404, 200},
+		"a scale set is deleted":    {"DELETE", setPath, "", 202, 200, 404},
+		"a machine is stopped":      {"POST", compute + "virtualMachines/server-0/deallocate", "", 202, 405, 405},
+		"an availability set comes": {"PUT", compute + "availabilitySets/fresh", `{"location":"westeurope"}`, 201, 404, 200},
+		"what is not there goes":    {"DELETE", compute + "disks/none", "", 204, 404, 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAzure(t)
+			a.agents(0)
+			a.server("server-0")
+			a.plain(200, "PUT", compute+"disks/spare"+version, `{"location":"westeurope","properties":{"creationData":{"createOption":"Empty"},"diskSizeGB":8}}`)
+			a.Inject(azuresim.Fault{Kind: tc.method + " *", Late: time.Minute})
+			resp, body := a.wire(tc.method, tc.path+version, tc.body)
+			if resp.StatusCode != tc.answer {
+				t.Fatalf("answered %d %s, want %d", resp.StatusCode, body, tc.answer)
+			}
+			read := func() int { resp, _ := a.wire("GET", tc.path+version, ""); return resp.StatusCode }
+			if got := read(); got != tc.before {
+				t.Errorf("a read answers %d before its time, want %d", got, tc.before)
+			}
+			a.advance(time.Minute)
+			if got := read(); got != tc.after {
+				t.Errorf("a read answers %d after its time, want %d", got, tc.after)
+			}
+			if tc.method == "POST" && a.powerStates()["server-0"] != "deallocating" {
+				t.Errorf("the machine is %s", a.powerStates()["server-0"])
+			}
+		})
+	}
+}
+
 func TestALateWriteThatHasBecomeImpossibleFailsOnItsOperation(t *testing.T) {
 	a := newAzure(t)
 	a.agents(2)
