@@ -76,6 +76,7 @@ type Instance struct {
 	ProviderID   string     `json:"providerID"`             // as a node of it would carry it; compare with [SameProviderID]
 	ComputerName string     `json:"computerName,omitempty"` // the machine's own host name
 	PrivateIPs   []string   `json:"privateIPs,omitempty"`
+	Size         string     `json:"size,omitempty"` // "" when the cloud does not say; [Group.Size] may be another one by now
 	Zone         string     `json:"zone,omitempty"` // as in topology.kubernetes.io/zone
 	Created      time.Time  `json:"created,omitzero"`
 	State        State      `json:"state"`

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 	"time"
@@ -19,8 +20,8 @@ type Learned struct {
 // has not announced it by then does not have it.
 const devicesWithin = 15 * time.Minute
 
-// learnTemplate replaces the cloud's idea of the group's next node by what a node of the group really is: the oldest Ready one, so
-// that the answer does not change as nodes come and go, or the last one that there was. What differs is the group's Drift.
+// learnTemplate replaces the cloud's idea of the group's next node by what a node of the group really is: the oldest Ready one of
+// the group's size, so that the answer does not change as nodes come and go, or the last one that there was. What differs is the group's Drift.
 //
 // It gives the same answer when it is asked again of a group that has learned already, as replay does.
 func (s *Snapshot) learnTemplate(g *Group) {
@@ -49,29 +50,39 @@ func (s *Snapshot) learnTemplate(g *Group) {
 	g.Template = next
 }
 
-// exemplar is the node that a group's template is learned from, nil when there is none. A young node that has not announced its
-// devices yet teaches nothing.
+// exemplar is the node that a group's template is learned from, nil when there is none. A machine of a size that the group had before
+// teaches nothing, nor does a young node that has not announced its devices yet; and an older one that lost them does only when no
+// other has them.
 func (s *Snapshot) exemplar(g *Group) *corev1.Node {
-	var best *corev1.Node
+	var best, bare *corev1.Node
 	for _, n := range s.Nodes {
-		if n.Group != g.ID || n.Instance == nil || !Ready(n.Object) {
+		if n.Group != g.ID || n.Instance == nil || !Ready(n.Object) || !n.Instance.sized(g) {
 			continue
 		}
-		if s.Time.Sub(n.Object.CreationTimestamp.Time) < devicesWithin && len(lacking(n.Object, g.Template)) > 0 {
-			continue
+		into := &best
+		if len(lacking(n.Object, g.Template)) > 0 {
+			if s.Time.Sub(n.Object.CreationTimestamp.Time) < devicesWithin {
+				continue
+			}
+			into = &bare
 		}
-		if best == nil || n.Object.CreationTimestamp.Before(&best.CreationTimestamp) {
-			best = n.Object
+		if *into == nil || n.Object.CreationTimestamp.Before(&(*into).CreationTimestamp) {
+			*into = n.Object
 		}
 	}
-	return best
+	return cmp.Or(best, bare)
+}
+
+// sized says whether the machine is of the size that the group's next one will have, as far as the cloud says.
+func (i *Instance) sized(g *Group) bool {
+	return i.Size == "" || g.Size == "" || strings.EqualFold(i.Size, g.Size)
 }
 
 // awaitDevices finds the nodes of a group that are too young to have announced their devices.
 func (s *Snapshot) awaitDevices() {
 	for _, n := range s.Nodes {
 		g := s.groups[n.Group]
-		if g == nil || n.Instance == nil || s.Time.Sub(n.Object.CreationTimestamp.Time) >= devicesWithin {
+		if g == nil || n.Instance == nil || !n.Instance.sized(g) || s.Time.Sub(n.Object.CreationTimestamp.Time) >= devicesWithin {
 			continue
 		}
 		n.Awaits = lacking(n.Object, g.Template)

@@ -69,6 +69,34 @@ func TestWhatWasLearnedOutlivesTheLastNode(t *testing.T) {
 	}
 }
 
+func TestAMachineOfAnEarlierSizeTeachesNothing(t *testing.T) {
+	old := func(in *cluster.Instance) { in.Size = "standard_d2s_v5" }
+	same := func(in *cluster.Instance) { in.Size = "standard_D4s_v5" }
+	small := func(n *corev1.Node) {
+		n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+		n.Status.Allocatable = n.Status.Capacity
+	}
+	for name, tc := range map[string]struct {
+		machines []*cluster.Instance
+		nodes    []any
+		cpu      string
+	}{
+		"the machine is of the group's size":         {[]*cluster.Instance{Machine("0", "a-0", same)}, []any{Node("a-0", small)}, "2"},
+		"the cloud does not say its size":            {[]*cluster.Instance{Machine("0", "a-0")}, []any{Node("a-0", small)}, "2"},
+		"it was made when the group had another one": {[]*cluster.Instance{Machine("0", "a-0", old)}, []any{Node("a-0", small)}, "4"},
+		"a younger one is of the new size": {
+			[]*cluster.Instance{Machine("0", "a-0", old), Machine("1", "a-1", same)}, []any{Node("a-0", small, born(time.Hour)), Node("a-1", born(time.Minute))}, "4",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := cluster.New(Start, Objects(tc.nodes...), []*cluster.Group{Group("a", 0, 5, tc.machines...)}).Group("a")
+			if cpu := g.Template.Status.Capacity.Cpu().String(); cpu != tc.cpu {
+				t.Errorf("the group's next machine has %s CPUs, want %s", cpu, tc.cpu)
+			}
+		})
+	}
+}
+
 func TestDriftIsWhatPodsWouldNotice(t *testing.T) {
 	label := func(k, v string) func(*corev1.Node) { return func(n *corev1.Node) { n.Labels[k] = v } }
 	taint := func(k string) func(*corev1.Node) {
@@ -123,11 +151,12 @@ func TestDevicesAreAwaitedForAWhile(t *testing.T) {
 		awaits  bool // a-0 does
 		learned string
 	}{
-		"a young node without its GPU":                {[]any{Node("a-0", born(time.Minute))}, true, "1"},
-		"a node that has announced it":                {[]any{Node("a-0", born(time.Minute), with(gpu, "1"))}, false, "1"},
-		"an old node without it":                      {[]any{Node("a-0", born(time.Hour))}, false, "0"},
-		"a young node beside one that has it":         {[]any{Node("a-0", born(time.Minute)), Node("a-1", born(time.Hour), with(gpu, "1"))}, true, "1"},
-		"a young node beside an old one that has not": {[]any{Node("a-0", born(time.Minute)), Node("a-1", born(time.Hour))}, false, "0"},
+		"a young node without its GPU":                    {[]any{Node("a-0", born(time.Minute))}, true, "1"},
+		"a node that has announced it":                    {[]any{Node("a-0", born(time.Minute), with(gpu, "1"))}, false, "1"},
+		"an old node without it":                          {[]any{Node("a-0", born(time.Hour))}, false, "0"},
+		"a young node beside one that has it":             {[]any{Node("a-0", born(time.Minute)), Node("a-1", born(time.Hour), with(gpu, "1"))}, true, "1"},
+		"an old node that lost it beside one that has it": {[]any{Node("a-0", born(time.Hour)), Node("a-1", born(30*time.Minute), with(gpu, "1"))}, false, "1"},
+		"a young node beside an old one that has not":     {[]any{Node("a-0", born(time.Minute)), Node("a-1", born(time.Hour))}, false, "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := cluster.New(Start, Objects(tc.nodes...), []*cluster.Group{gpuGroup(Machine("0", "a-0"), Machine("1", "a-1"))})

@@ -46,6 +46,7 @@ type machine struct {
 	resource     string // its resource id
 	computerName string
 	ips          []string  // private; nil when they are not known
+	size         string    // "" when Azure does not say
 	zone         string    // as topology.kubernetes.io/zone has it
 	created      time.Time // UTC; zero when Azure does not say
 	state        cluster.State

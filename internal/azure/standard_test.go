@@ -143,7 +143,7 @@ func TestAPoolOfAnAvailabilitySetIsRead(t *testing.T) {
 	before := w.sim.Counters()
 	g := w.groups()["agents"]
 	want := &cluster.Instance{
-		ID: "k8s-agents-12345678-0", Group: "agents", ComputerName: "k8s-agents-12345678-0", Zone: "0", State: cluster.StateRunning,
+		ID: "k8s-agents-12345678-0", Group: "agents", ComputerName: "k8s-agents-12345678-0", Size: "Standard_D4s_v5", Zone: "0", State: cluster.StateRunning,
 		ProviderID: "azure:///subscriptions/" + subscription + "/resourceGroups/farm/providers/Microsoft.Compute/virtualMachines/k8s-agents-12345678-0",
 	}
 	if len(g.Instances) != 2 {

@@ -39,6 +39,9 @@ func uniformMachine(m *model, vm *armcompute.VirtualMachineScaleSetVM) *machine 
 	}
 	p := vm.Properties
 	out := &machine{id: val(vm.InstanceID), uid: strings.ToLower(val(p.VMID)), resource: val(vm.ID)}
+	if vm.SKU != nil {
+		out.size = val(vm.SKU.Name)
+	}
 	if p.TimeCreated != nil {
 		out.created = p.TimeCreated.UTC()
 	}

@@ -62,7 +62,7 @@ func (m *machine) instance(group cluster.GroupID) (*cluster.Instance, error) {
 	}
 	in := &cluster.Instance{
 		ID: cluster.InstanceID(m.id), Group: group, UID: m.uid, ProviderID: providerID(m.resource),
-		ComputerName: m.computerName, PrivateIPs: m.ips, Zone: m.zone, Created: m.created, State: m.state, Failure: m.failure, Protected: m.protected,
+		ComputerName: m.computerName, PrivateIPs: m.ips, Zone: m.zone, Size: m.size, Created: m.created, State: m.state, Failure: m.failure, Protected: m.protected,
 	}
 	return in, nil
 }

@@ -15,6 +15,9 @@ func virtualMachine(m *model, vm *armcompute.VirtualMachine) *machine {
 	}
 	p := vm.Properties
 	out := &machine{id: val(vm.Name), uid: strings.ToLower(val(p.VMID)), resource: val(vm.ID)}
+	if p.HardwareProfile != nil {
+		out.size = string(val(p.HardwareProfile.VMSize))
+	}
 	if p.TimeCreated != nil {
 		out.created = p.TimeCreated.UTC()
 	}
