@@ -99,9 +99,9 @@ func (d *decision) wake(t time.Time) {
 }
 
 // starting says whether a node is not yet what it will be: it is not Ready as [policy.Growth.Starting] has it, or its devices have not
-// been announced.
+// been announced. A kubelet that fell silent announces nothing.
 func (d *decision) starting(n *cluster.Node) bool {
-	return len(n.Awaits) > 0 || d.allowed.Growth.Starting(n.Object, d.now)
+	return len(n.Awaits) > 0 && !cluster.Silent(n.Object) || d.allowed.Growth.Starting(n.Object, d.now)
 }
 
 func (d *decision) finish() (Plan, Memory) {

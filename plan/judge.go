@@ -94,7 +94,7 @@ func (d *decision) untouched(n *cluster.Node) (Outcome, []reason.Reason, bool) {
 		return keep(reason.NodeScaleDownOff)
 	case n.Instance.Protected:
 		return keep(reason.NodeProtected, "instance", n.Instance.ID)
-	case len(n.Awaits) > 0:
+	case len(n.Awaits) > 0 && d.starting(n):
 		return keep(reason.NodeAwaitsDevices, "age", age(d.now, n.Object.CreationTimestamp), "devices", deviceNames(n))
 	case d.starting(n):
 		return keep(reason.NodeStarting, "age", age(d.now, n.Object.CreationTimestamp))

@@ -187,6 +187,11 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			groups:  []*cluster.Group{equipped(Group("a", 0, 5, Machine("0", "a-0")), "nvidia.com/gpu")},
 			want:    []string{}, verdict: map[string]string{"pod p00": "waiting FitsComingMachine", "node a-0": "keep NodeAwaitsDevices"},
 		},
+		"a node that fell silent before it announced its GPU is not waited for": {
+			objects: append(pods(1, asking("nvidia.com/gpu", "1")), Node("a-0", func(n *corev1.Node) { n.CreationTimestamp.Time = Start.Add(-5 * time.Minute) }, silent)),
+			groups:  []*cluster.Group{equipped(Group("a", 0, 5, Machine("0", "a-0")), "nvidia.com/gpu")},
+			want:    []string{"grow a 1 -> 2"},
+		},
 		"a group whose nodes never announce a GPU is not bought for one": {
 			objects: append(pods(1, asking("nvidia.com/gpu", "1")), Node("a-0")),
 			groups:  []*cluster.Group{equipped(Group("a", 0, 5, Machine("0", "a-0")), "nvidia.com/gpu")},
@@ -344,6 +349,14 @@ func TestPlanSurvivesPaper(t *testing.T) {
 	}
 	if len(back.Actions) == 0 {
 		t.Error("the plan has no action: the test shows nothing")
+	}
+}
+
+// silent is a node whose kubelet reports no more.
+func silent(n *corev1.Node) {
+	NotReady(Start.Add(-time.Minute))(n)
+	for i := range n.Status.Conditions {
+		n.Status.Conditions[i].Status, n.Status.Conditions[i].Reason = corev1.ConditionUnknown, "NodeStatusUnknown"
 	}
 }
 
