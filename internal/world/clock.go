@@ -45,10 +45,11 @@ type world struct {
 	join     time.Duration // from a machine's boot to its node
 	timing   app.Timing
 	groups   []azure.GroupSpec
-	sizes    map[string]machineSize // by group
-	machines map[string]*machine    // that are or were there, by vmId
-	pods     map[string]*podSeen    // by UID
-	nodes    map[string]*nodeSeen   // by name
+	sizes    map[string]machineSize       // by group
+	tags     map[string]map[string]string // of scale sets, by group
+	machines map[string]*machine          // that are or were there, by vmId
+	pods     map[string]*podSeen          // by UID
+	nodes    map[string]*nodeSeen         // by name
 	names    *names
 	out      *transcript
 	gone     []*machine     // since it was last told
@@ -71,7 +72,7 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	w := &world{
 		fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), join: 30 * time.Second,
 		timing: app.Timing{Resync: 10 * time.Second, Retry: time.Second},
-		sizes:  map[string]machineSize{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
+		sizes:  map[string]machineSize{}, tags: map[string]map[string]string{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
 		told: told{},
 	}
 	w.nanos.Store(start.UnixNano())
@@ -79,6 +80,7 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 		Now: w.now, Seed: o.Seed, AnyToken: true, // its clock runs faster than the one that the client's token cache goes by
 		Boot: azuresim.Fixed(90 * time.Second), Delete: azuresim.Fixed(45 * time.Second),
 	}
+	w.azure.Sleep = w.wait
 	w.cluster = &kubesim.Cluster{Now: w.now, Seed: o.Seed}
 	w.names = newNames()
 	w.out = &transcript{w: out, names: w.names}
@@ -98,8 +100,9 @@ func (w *world) now() time.Time { return time.Unix(0, w.nanos.Load()).UTC() }
 // elapsed is the time since the start.
 func (w *world) elapsed() time.Duration { return w.now().Sub(start) }
 
-// begin starts sluice, or another one in its place: with an empty memory and a new client, as a new process has them.
-func (w *world) begin(ctx context.Context) error {
+// begin starts sluice, or another one in its place: with an empty memory and a new client, as a new process has them, and the record of
+// operations in flight that the one before has left.
+func (w *world) begin(ctx context.Context, operations []byte) error {
 	if w.stop != nil {
 		w.stop()
 	}
@@ -113,6 +116,9 @@ func (w *world) begin(ctx context.Context) error {
 	}
 	w.provider, err = azure.New(ctx, azure.Options{Groups: w.groups, Transport: w.witness, Now: w.now})
 	if err != nil {
+		return fmt.Errorf("start sluice: %w", err)
+	}
+	if err := w.provider.ResumeOperations(operations); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
 	w.sluice = app.New(app.Parts{Client: api, Cloud: w.provider, Policy: w.policy, DryRun: w.dryRun, Now: w.now, Timing: w.timing})
@@ -156,7 +162,7 @@ func (w *world) perform(ctx context.Context, s statement) error {
 		return w.pass(ctx, &s)
 	}
 	if s.verb.name == "restart" {
-		return w.begin(ctx)
+		return w.restart(ctx, &s)
 	}
 	return s.verb.do(w, &s)
 }
@@ -169,7 +175,20 @@ func (w *world) wake(ctx context.Context) error {
 	if err := w.settle(); err != nil {
 		return err
 	}
-	return w.begin(ctx)
+	return w.begin(ctx, nil)
+}
+
+// restart has another process take over.
+func (w *world) restart(ctx context.Context, s *statement) error {
+	operations, err := s.oneOf("operations", "kept", "lost")
+	if err != nil {
+		return err
+	}
+	var saved []byte
+	if operations == "kept" {
+		saved = w.provider.SaveOperations()
+	}
+	return w.begin(ctx, saved)
 }
 
 // pass lets time pass: for a while, or until something is so.

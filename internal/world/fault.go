@@ -3,76 +3,97 @@ package world
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"sluice.dev/sluice/internal/azuresim"
 )
 
-// Kinds of requests that faults strike.
+// Kinds of requests that faults strike and promises are about.
 const (
 	growRequest   = "PATCH virtualMachineScaleSets"
 	deleteRequest = "POST virtualMachineScaleSets/delete"
 	parkRequest   = "POST virtualMachineScaleSets/deallocate"
 	startRequest  = "POST virtualMachineScaleSets/start"
-	listRequest   = "LIST virtualMachineScaleSets/virtualMachines"
 )
+
+// requests are the kinds of requests by what scripts call them, as patterns.
+var requests = map[string]string{
+	"any": "*", "grow": growRequest, "delete": deleteRequest, "deallocate": parkRequest, "start": startRequest, "list": "LIST *virtualMachines",
+	"operation": "GET operations", "sizes": "LIST skus", "token": "*token",
+}
 
 // fault is a kind of trouble that a script can make.
 type fault struct {
 	name, about string
-	make        func(azuresim.Fault) azuresim.Fault
+	of          string // the requests that it strikes unless the script says which; "": it strikes none, or what it can
+	needs       string // the setting without which it means nothing
+	make        func(*azuresim.Fault, *statement)
 }
 
-// faults are all of them; what the statement sets is there already.
+// faults are all of them. What most settings say is in the fault already when it is made.
 var faults = []fault{
-	{"never-boots", "machines that are created stay Creating", func(f azuresim.Fault) azuresim.Fault {
-		f.NeverBoots = true
-		return f
+	// of machines
+	{name: "never-boots", about: "machines that are created stay Creating", make: func(f *azuresim.Fault, _ *statement) { f.NeverBoots = true }},
+	{name: "never-joins", about: "machines boot and their kubelets do not start", make: func(f *azuresim.Fault, _ *statement) { f.NeverJoins = true }},
+	{name: "slow-boot", about: "machines take after to boot", needs: "after", make: takes},
+	{name: "fails", about: "machines that are created end as failed, with code (AllocationFailed) after a while (5s)", make: machineError},
+	{name: "same-name", about: "machines that are created have the computer name name, whoever else has it", needs: "name", make: func(f *azuresim.Fault, s *statement) {
+		f.ComputerName = s.value("name", "")
 	}},
-	{"never-joins", "machines boot and their kubelets do not start", func(f azuresim.Fault) azuresim.Fault {
-		f.NeverJoins = true
-		return f
-	}},
-	{"fails", "machines that are created end as failed, with code (AllocationFailed) after a while (5s)", func(f azuresim.Fault) azuresim.Fault {
-		f.MachineError = f.Code
-		if f.MachineError == "" {
-			f.MachineError = "AllocationFailed"
-		}
-		f.Code = ""
-		return f
-	}},
-	{"throttled", "all requests are answered 429 with retry-after", func(f azuresim.Fault) azuresim.Fault {
+	{name: "delete-fails", about: "deletions are accepted and fail later, with code (AllocationFailed)", of: "delete", make: machineError},
+	{name: "slow-delete", about: "machines take after to be deleted", of: "delete", needs: "after", make: takes},
+	{name: "never-deleted", about: "machines that are deleted stay Deleting", of: "delete", make: func(f *azuresim.Fault, _ *statement) { f.NeverBoots = true }},
+	{name: "survives", about: "deletions succeed, says Azure, and the machines are still there", of: "delete", make: func(f *azuresim.Fault, _ *statement) { f.Survives = true }},
+
+	// of requests
+	{name: "throttled", about: "requests are answered 429 with retry-after", of: "any", make: func(f *azuresim.Fault, _ *statement) {
 		f.Status = http.StatusTooManyRequests
-		return f
 	}},
-	{"grow", "requests to grow are refused with status and code", func(f azuresim.Fault) azuresim.Fault {
-		f.Kind = growRequest
-		return f
+	{name: "refused", about: "requests are refused with status and code", of: "any", needs: "status"},
+	{name: "grow", about: "requests to grow are refused with status and code", of: "grow", needs: "status"},
+	{name: "delete", about: "requests to delete machines are refused with status and code", of: "delete", needs: "status"},
+	{name: "list", about: "lists of machines are refused with status and code", of: "list", needs: "status"},
+	{name: "lost-request", about: "connections break before anything is done", of: "grow", make: func(f *azuresim.Fault, _ *statement) { f.LoseRequest = true }},
+	{name: "lost-answer", about: "requests take effect and are not answered", of: "grow", make: func(f *azuresim.Fault, _ *statement) { f.LoseAnswer = true }},
+	{name: "half-answer", about: "half of an answer arrives, and looks complete", of: "list", make: func(f *azuresim.Fault, _ *statement) { f.Truncate = true }},
+	{name: "slow", about: "answers come after later, or never when that is more than 30s", of: "any", needs: "after", make: func(f *azuresim.Fault, _ *statement) {
+		f.Delay, f.After = f.After, 0
 	}},
-	{"delete", "requests to delete machines are refused with status and code", func(f azuresim.Fault) azuresim.Fault {
-		f.Kind = deleteRequest
-		return f
+	{name: "twice", about: "writes are carried out twice, as by a proxy that repeats them", of: "grow", make: func(f *azuresim.Fault, _ *statement) { f.Duplicate = true }},
+	{name: "late", about: "writes are accepted and carried out after later, behind those that overtake them", of: "grow", needs: "after", make: func(f *azuresim.Fault, _ *statement) {
+		f.Late, f.After = f.After, 0
 	}},
-	{"list", "lists of machines are refused with status and code", func(f azuresim.Fault) azuresim.Fault {
-		f.Kind = listRequest
-		return f
+	{name: "operation", about: "operations of writes end as fate says, and nothing else is wrong", of: "grow", needs: "fate", make: func(f *azuresim.Fault, s *statement) {
+		f.Operation = map[string]string{"endless": "Endless", "canceled": "Canceled", "failed": "Failed", "not-found": "NotFound"}[s.value("fate", "")]
 	}},
-	{"lost-answer", "requests to grow take effect and are not answered", func(f azuresim.Fault) azuresim.Fault {
-		f.Kind, f.LoseAnswer = growRequest, true
-		return f
-	}},
-	{"no-capacity", "reads say that the capacity is null", func(f azuresim.Fault) azuresim.Fault {
-		f.NullCapacity = true
-		return f
-	}},
-	{"capacity", "reads say that the capacity is count", func(f azuresim.Fault) azuresim.Fault {
+
+	// of what reads tell
+	{name: "no-capacity", about: "reads say that the capacity is null", make: func(f *azuresim.Fault, _ *statement) { f.NullCapacity = true }},
+	{name: "capacity", about: "reads say that the capacity is count (0)", make: func(f *azuresim.Fault, _ *statement) {
 		f.FalseCapacity, f.Omit = new(f.Omit), 0
-		return f
 	}},
-	{"short-list", "the last count machines are missing in lists", func(f azuresim.Fault) azuresim.Fault {
-		f.Kind = listRequest
-		return f
+	{name: "short-list", about: "the last count machines are missing in lists", of: "list", needs: "count"},
+	{name: "empty-list", about: "lists of machines are empty", of: "list", make: func(f *azuresim.Fault, _ *statement) { f.Omit = -1 }},
+	{name: "one-page", about: "lists end after their first page of count machines", of: "list", needs: "count", make: func(f *azuresim.Fault, _ *statement) {
+		f.Pages, f.PageSize, f.Omit = 1, f.Omit, 0
 	}},
+	{name: "stale", about: "reads tell what was so after ago, but nothing from before the fault", needs: "after", make: func(f *azuresim.Fault, _ *statement) {
+		f.Stale, f.After = f.After, 0
+	}},
+	{name: "frozen", about: "reads tell what was so when the fault began", make: func(f *azuresim.Fault, _ *statement) { f.Frozen = true }},
+	{name: "clock", about: "Azure's clock is ahead by after", needs: "after", make: func(f *azuresim.Fault, _ *statement) {
+		f.Skew, f.After = f.After, 0
+	}},
+}
+
+func takes(f *azuresim.Fault, _ *statement) { f.Takes, f.After = f.After, 0 }
+
+func machineError(f *azuresim.Fault, _ *statement) {
+	f.MachineError, f.Code = f.Code, ""
+	if f.MachineError == "" {
+		f.MachineError = "AllocationFailed"
+	}
 }
 
 func faultHelp() string {
@@ -80,51 +101,68 @@ func faultHelp() string {
 	for i, f := range faults {
 		parts[i] = f.name + ": " + f.about
 	}
-	return "makes trouble in Azure, times times or until heal. " + strings.Join(parts, "; ")
+	return "makes trouble in Azure, times times, for a while, or until heal, and spares the first skip. of is " + strings.Join(sortedKeys(requests), ", ") +
+		". " + strings.Join(parts, "; ")
 }
 
 func doFault(w *world, s *statement) error {
-	var err error
-	f := azuresim.Fault{ScaleSet: s.value("group", ""), Code: s.value("code", ""), Message: s.value("message", "")}
-	if f.Times, err = s.number("times", 0); err != nil {
+	i := slices.IndexFunc(faults, func(f fault) bool { return f.name == s.names[0] })
+	if i < 0 {
+		var names []string
+		for _, known := range faults {
+			names = append(names, known.name)
+		}
+		return fmt.Errorf("fault: %q is no trouble known here; there are %s", s.names[0], strings.Join(names, ", "))
+	}
+	kind := faults[i]
+	if kind.needs != "" && !s.has(kind.needs) {
+		return fmt.Errorf("fault %s: give %s", kind.name, map[string]string{
+			"status": "the status of the answer, such as status=500", "count": "a number of machines, such as count=2", "after": "a duration, such as after=5m",
+			"fate": "what becomes of the operation: fate=endless, canceled, failed or not-found", "name": "the computer name, such as name=agents000001",
+		}[kind.needs])
+	}
+	f, err := w.readFault(kind, s)
+	if err != nil {
 		return err
 	}
-	if f.Status, err = s.number("status", 0); err != nil {
-		return err
+	if kind.make != nil {
+		kind.make(&f, s)
 	}
-	if f.Omit, err = s.number("count", 0); err != nil {
-		return err
+	if err := f.Check(); err != nil {
+		return fmt.Errorf("fault %s: %w", kind.name, err)
+	}
+	w.azure.Inject(f)
+	return nil
+}
+
+// readFault reads whom a fault strikes and when, and the settings that have the same meaning in many.
+func (w *world) readFault(kind fault, s *statement) (f azuresim.Fault, err error) {
+	f = azuresim.Fault{ScaleSet: s.value("group", ""), Code: s.value("code", ""), Message: s.value("message", "")}
+	of := s.value("of", kind.of)
+	if f.Kind = requests[of]; of != "" && f.Kind == "" {
+		return f, s.bad("of", of, strings.Join(sortedKeys(requests), ", "))
+	}
+	if s.has("fate") {
+		if _, err := s.oneOf("fate", "endless", "canceled", "failed", "not-found"); err != nil {
+			return f, err
+		}
+	}
+	for setting, to := range map[string]*int{"times": &f.Times, "skip": &f.Skip, "status": &f.Status, "count": &f.Omit} {
+		if *to, err = s.number(setting, 0); err != nil {
+			return f, err
+		}
 	}
 	if f.After, err = s.duration("after", 0); err != nil {
-		return err
+		return f, err
 	}
 	if f.RetryAfter, err = s.duration("retry-after", 0); err != nil {
-		return err
+		return f, err
 	}
-	var names []string
-	for _, known := range faults {
-		if known.name != s.names[0] {
-			names = append(names, known.name)
-			continue
-		}
-		made := known.make(f)
-		switch known.name {
-		case "grow", "delete", "list":
-			if made.Status < 400 {
-				return fmt.Errorf("fault %s: give the status of the answer, such as status=500", known.name)
-			}
-		case "short-list":
-			if made.Omit == 0 {
-				return fmt.Errorf("fault short-list: give the number of machines that are missing, such as count=2")
-			}
-		}
-		if err := made.Check(); err != nil {
-			return fmt.Errorf("fault %s: %w", known.name, err)
-		}
-		w.azure.Inject(made)
-		return nil
+	lasts, err := s.duration("for", 0)
+	if lasts > 0 {
+		f.Until = w.now().Add(lasts)
 	}
-	return fmt.Errorf("fault: %q is no trouble known here; there are %s", s.names[0], strings.Join(names, ", "))
+	return f, err
 }
 
 func doHeal(w *world, _ *statement) error {

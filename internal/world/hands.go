@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -161,37 +160,4 @@ func doSilence(w *world, s *statement) error {
 	}
 	m.silent = true
 	return nil
-}
-
-func doResize(w *world, s *statement) error {
-	n, err := strconv.Atoi(s.names[1])
-	if err != nil {
-		return fmt.Errorf("resize %s: %q is not a number of machines", s.names[0], s.names[1])
-	}
-	return w.azure.SetCapacity(s.names[0], n)
-}
-
-func doTouch(w *world, s *statement) error { return w.azure.Touch(s.names[0], 10*time.Second) }
-
-func doRemove(w *world, s *statement) error { return w.azure.DeleteMachine(s.names[0]) }
-
-func doDeallocate(w *world, s *statement) error { return w.azure.Deallocate(s.names[0]) }
-
-func doProtect(w *world, s *statement) error { return w.azure.Protect(s.names[0], true, false) }
-
-func doUnprotect(w *world, s *statement) error { return w.azure.Protect(s.names[0], false, false) }
-
-func doDeny(w *world, s *statement) error { return w.permit(s.names[0], true) }
-
-func doAllow(w *world, s *statement) error { return w.permit(s.names[0], false) }
-
-// permit takes a right from sluice's identity, or gives it back.
-func (w *world) permit(action string, deny bool) error {
-	if err := w.prepare(); err != nil {
-		return err
-	}
-	if deny {
-		return w.azure.Deny(client, action)
-	}
-	return w.azure.Allow(client, action)
 }

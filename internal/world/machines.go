@@ -3,7 +3,6 @@ package world
 import (
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,12 +12,15 @@ import (
 	"sluice.dev/sluice/internal/kubesim"
 )
 
-// machineSize is what machines of a group have.
+// machineSize is what machines of a group have, and what their nodes say.
 type machineSize struct {
-	cpu    int
-	memory resource.Quantity
-	labels map[string]string
-	taints []corev1.Taint
+	cpu       int
+	memory    resource.Quantity
+	gpus      int
+	announced time.Duration // from the node's joining to its GPUs
+	labels    map[string]string
+	taints    []corev1.Taint
+	names     string // one of providerIDs
 }
 
 // machine is a scale set's machine as the world has seen it.
@@ -26,7 +28,8 @@ type machine struct {
 	azuresim.MachineState
 	joins  time.Time // when its kubelet registers; zero: it does not, or has already
 	joined bool
-	silent bool // its kubelet was stopped by the script
+	silent bool      // its kubelet was stopped by the script
+	plugin time.Time // when its device plugin announces what it carries; zero: it has nothing to announce any more
 }
 
 // moveMachines has kubelets follow their machines: one that has booted joins after a while, one that is gone leaves.
@@ -96,8 +99,11 @@ func (w *world) moveKubelet(m *machine) error {
 	up := !m.BootedAt.IsZero() && !m.NeverJoins && !m.silent
 	switch {
 	case m.joined && !up && m.ProvisioningState != "Deleting":
-		m.joined = false
+		m.joined, m.plugin = false, time.Time{}
 		w.cluster.Leave(m.ComputerName)
+	case m.joined && up && !m.plugin.IsZero() && !w.now().Before(m.plugin):
+		m.plugin = time.Time{}
+		return w.register(m, w.sizes[m.ScaleSet].gpus)
 	case m.joined || !up || m.ProvisioningState == "Deleting":
 	case w.sluice == nil: // it has been there for long
 		return w.joinNow(m)
@@ -115,6 +121,19 @@ func (w *world) moveKubelet(m *machine) error {
 func (w *world) joinNow(m *machine) error {
 	m.joined, m.joins = true, time.Time{}
 	size := w.sizes[m.ScaleSet]
+	if size.gpus == 0 {
+		return w.register(m, 0)
+	}
+	if w.sluice == nil || size.announced == 0 {
+		return w.register(m, size.gpus)
+	}
+	m.plugin = w.now().Add(size.announced)
+	return w.register(m, 0)
+}
+
+// register has a machine's kubelet tell the API server of it, with so many GPUs.
+func (w *world) register(m *machine, gpus int) error {
+	size := w.sizes[m.ScaleSet]
 	zone := "0"
 	if m.Zone != "" {
 		zone = m.Location + "-" + m.Zone
@@ -123,21 +142,28 @@ func (w *world) joinNow(m *machine) error {
 		corev1.LabelInstanceTypeStable: m.Size, corev1.LabelTopologyRegion: m.Location, corev1.LabelTopologyZone: zone,
 	}
 	maps.Copy(labels, size.labels)
+	capacity := corev1.ResourceList{
+		corev1.ResourceCPU: *resource.NewQuantity(int64(size.cpu), resource.DecimalSI), corev1.ResourceMemory: size.memory.DeepCopy(),
+	}
+	if gpus > 0 {
+		capacity[gpuResource] = *resource.NewQuantity(int64(gpus), resource.DecimalSI)
+	}
 	return w.cluster.Join(kubesim.Machine{
-		Name: m.ComputerName, ProviderID: "azure://" + strings.Replace(m.ID, "/"+resourceGroup+"/", "/"+strings.ToLower(resourceGroup)+"/", 1),
-		SystemUUID: m.VMID, InternalIP: m.PrivateIP, Labels: labels, Taints: size.taints,
-		Capacity: corev1.ResourceList{
-			corev1.ResourceCPU: *resource.NewQuantity(int64(size.cpu), resource.DecimalSI), corev1.ResourceMemory: size.memory.DeepCopy(),
-		},
+		Name: m.ComputerName, ProviderID: providerIDs[size.names](m), SystemUUID: m.VMID, InternalIP: m.PrivateIP, Labels: labels, Taints: size.taints,
+		Capacity: capacity,
 	})
 }
 
-// nextJoin is when the next kubelet registers; zero when none will.
+// nextJoin is when the next kubelet registers or the next device plugin speaks; zero when none will.
 func (w *world) nextJoin() time.Time {
 	var next time.Time
 	for _, m := range w.machines {
-		if !m.joined && !m.joins.IsZero() && m.ProvisioningState != "Deleting" && (next.IsZero() || m.joins.Before(next)) {
-			next = m.joins
+		due := m.joins
+		if m.joined {
+			due = m.plugin
+		}
+		if !due.IsZero() && m.ProvisioningState != "Deleting" && (next.IsZero() || due.Before(next)) {
+			next = due
 		}
 	}
 	return next

@@ -2,16 +2,19 @@ package world
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/kubesim"
 	"sluice.dev/sluice/journal"
 )
@@ -21,17 +24,26 @@ type witness struct {
 	world  *world
 	next   http.RoundTripper
 	broken []string
-	read   int // entries of the cluster's log
+	read   int            // entries of the cluster's log
+	before []func() error // what others do just before the next write arrives
+	silent bool           // the answer to the request under way comes after the client has given up
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet {
-		return t.next.RoundTrip(r)
+		return t.carry(r)
 	}
+	for _, act := range t.before {
+		if err := act(); err != nil {
+			return nil, err
+		}
+	}
+	t.before = nil
 	live, off := map[string]int{}, map[string]int{}
-	machines := t.world.azure.Machines()
-	for _, m := range machines {
+	known := map[string]azuresim.MachineState{} // by scale set and id
+	for _, m := range t.world.azure.Machines() {
+		known[m.ScaleSet+"/"+m.InstanceID] = m
 		if m.ProvisioningState != "Deleting" {
 			live[m.ScaleSet]++
 			if switchedOff(m.PowerState) {
@@ -39,16 +51,12 @@ func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 			}
 		}
 	}
-	nodes := map[string]string{}
-	for _, m := range machines {
-		nodes[m.ScaleSet+"_"+m.InstanceID] = m.ComputerName
-	}
 	before := len(t.world.azure.Requests())
-	resp, err := t.next.RoundTrip(r)
+	resp, err := t.carry(r)
 	for _, made := range t.world.azure.Requests()[before:] {
 		removes := made.Kind == deleteRequest || made.Kind == parkRequest
 		switch {
-		case made.Kind == growRequest && made.Capacity != nil && *made.Capacity < int64(live[made.ScaleSet]):
+		case made.Kind == growRequest && made.Status < 300 && made.Capacity != nil && *made.Capacity < int64(live[made.ScaleSet]):
 			t.breaks("S-01", "a request set the capacity of %s to %d while it had %d machines", made.ScaleSet, *made.Capacity, live[made.ScaleSet])
 		case made.Kind == growRequest && made.Capacity != nil && *made.Capacity > int64(t.world.spec(made.ScaleSet).Max+off[made.ScaleSet]):
 			t.breaks("S-06", "a request set the capacity of %s to %d, above its max", made.ScaleSet, *made.Capacity)
@@ -56,11 +64,13 @@ func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 			t.breaks("S-04", "a request set the capacity of %s without an entity tag", made.ScaleSet)
 		case (removes || made.Kind == startRequest) && len(made.InstanceIDs) == 0:
 			t.breaks("S-10", "%s in %s named no machine", made.Kind, made.ScaleSet)
+		case made.Kind == startRequest && live[made.ScaleSet]-off[made.ScaleSet]+len(made.InstanceIDs) > t.world.spec(made.ScaleSet).Max:
+			t.breaks("S-06", "a start of %d machines of %s took it above its max", len(made.InstanceIDs), made.ScaleSet)
 		case removes && live[made.ScaleSet]-off[made.ScaleSet]-len(made.InstanceIDs) < t.world.spec(made.ScaleSet).Min:
-			t.breaks("S-06", "a deletion of %d machines of %s took it below its min", len(made.InstanceIDs), made.ScaleSet)
+			t.breaks("S-06", "a removal of %d machines of %s took it below its min", len(made.InstanceIDs), made.ScaleSet)
 		case removes && made.Status < 300:
 			for _, id := range made.InstanceIDs {
-				t.watchDeleted(made.ScaleSet+"_"+id, nodes[made.ScaleSet+"_"+id])
+				t.watchRemoved(known[made.ScaleSet+"/"+id])
 			}
 		case made.Kind != growRequest && !removes && made.Kind != startRequest && made.Kind != "POST token":
 			t.breaks("S-04", "a request was made that is no business of sluice: %s", made.Kind)
@@ -69,20 +79,47 @@ func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// watchDeleted looks at what was on a machine whose deletion was accepted.
-func (t *witness) watchDeleted(machine, node string) {
-	n, there := kubesim.Find[*corev1.Node](t.world.cluster, "", node)
-	if there && !t.isNodeOf(n, machine) {
-		return // it was an older machine's
+// carry sends a request. An answer that comes too late is no answer.
+func (t *witness) carry(r *http.Request) (*http.Response, error) {
+	t.silent = false
+	resp, err := t.next.RoundTrip(r)
+	if !t.silent {
+		return resp, err
 	}
-	if there {
-		if _, cordoned := cluster.RemovalOf(n); !cordoned {
-			t.breaks("S-16", "machine %s was deleted and its node was not on its way out", machine)
-		}
+	if err == nil {
+		_ = resp.Body.Close()
+	}
+	return nil, tooLate{}
+}
+
+// mostWait is how long sluice waits for an answer of Azure, as internal/azure bounds it.
+const mostWait = 30 * time.Second
+
+// wait lets a delayed answer take its time on the world's clock, as long as the client waits for it.
+func (w *world) wait(_ context.Context, d time.Duration) {
+	w.nanos.Add(int64(min(d, mostWait)))
+	w.witness.silent = d > mostWait
+}
+
+// tooLate is what a client's own clock says of an answer that has not come.
+type tooLate struct{}
+
+func (tooLate) Error() string   { return "no answer within " + mostWait.String() }
+func (tooLate) Timeout() bool   { return true }
+func (tooLate) Temporary() bool { return true }
+
+// watchRemoved looks at what was on a machine whose removal was accepted.
+func (t *witness) watchRemoved(m azuresim.MachineState) {
+	n, there := kubesim.Find[*corev1.Node](t.world.cluster, "", m.ComputerName)
+	if !there || n.Status.NodeInfo.SystemUUID != m.VMID {
+		return // it has none, or that name is another machine's
+	}
+	if _, cordoned := cluster.RemovalOf(n); !cordoned {
+		t.breaks("S-16", "machine %s was removed and its node was not on its way out", m.Name)
 	}
 	for _, p := range kubesim.All[*corev1.Pod](t.world.cluster, "") {
-		if p.Spec.NodeName == node && !cluster.Finished(p) && ofJob(p) {
-			t.breaks("S-15", "machine %s was deleted under pod %s of a Job", machine, cluster.Key(p))
+		if p.Spec.NodeName == m.ComputerName && !cluster.Finished(p) && ofJob(p) {
+			t.breaks("S-15", "machine %s was removed under pod %s of a Job", m.Name, cluster.Key(p))
 		}
 	}
 }
@@ -95,12 +132,6 @@ func (w *world) spec(group string) azure.GroupSpec {
 		}
 	}
 	return azure.GroupSpec{}
-}
-
-// isNodeOf says whether the node is the machine's own and not an older one's of that name.
-func (t *witness) isNodeOf(n *corev1.Node, machine string) bool {
-	m := t.world.machineNamed(machine)
-	return m != nil && m.VMID == n.Status.NodeInfo.SystemUUID
 }
 
 // watchNodes finds Node objects that sluice deleted while their machines live; it is asked after every cycle.

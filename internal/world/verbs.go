@@ -29,14 +29,31 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "how long machines take to boot (90s), then to join as nodes (30s), and to be deleted (45s); --scan-interval (10s)",
 		},
 		{
-			name: "group", usage: "NAME size=SIZE min=N max=N [machines=N] [zones=1,2] [tag=K:V] [label=K=V] [taint=K=V:EFFECT] [cpu=N memory=Q] [reuse-ids=true] [missing=true]",
+			name: "group", usage: "NAME size=SIZE min=N max=N [machines=N] [mode=uniform|flexible] [removal=delete|deallocate] [zones=1,2] [spot=delete|deallocate] " +
+				"[label=K=V] [node-label=K=V] [taint=K=V:EFFECT] [tag=K:V] [unneeded=D] [cpu=N] [memory=Q] [gpu=N] [gpu-after=D] [subnet=NAME] " +
+				"[provider-id=cloud|upper|k3s|none] [reuse-ids=true] [overprovision=true] [missing=true]",
 			least: 1, most: 1, setup: true, do: doGroup,
-			settings: []string{"size", "min", "max", "machines", "zones", "tag", "label", "taint", "cpu", "memory", "reuse-ids", "missing"},
-			about:    "a scale set that sluice manages; missing=true is named to sluice only; cpu and memory are for sizes that sluice does not know",
+			settings: []string{
+				"size", "min", "max", "machines", "mode", "removal", "zones", "spot", "label", "node-label", "taint", "tag", "unneeded", "cpu", "memory", "gpu", "gpu-after",
+				"subnet", "provider-id", "reuse-ids", "overprovision", "missing",
+			},
+			about: "a scale set that sluice manages. Labels and taints are told by tags, node-labels by nothing but the nodes; unneeded is the tag for the group's own " +
+				"--scale-down-unneeded-time. spot says what an eviction does. cpu and memory are what machines have when it is not what the size's name tells; " +
+				"gpu is how many GPUs the device plugin announces, gpu-after later than the node joins. provider-id is what nodes call their machines. " +
+				"missing=true is named to sluice only",
 		},
 		{
 			name: "quota", usage: "FAMILY CORES", least: 2, most: 2, setup: true, do: doQuota,
-			about: "how many cores of a family Azure allows, such as standardDSv5Family, or cores for all",
+			about: "how many cores of a family Azure allows, such as standardDSv5Family, or cores for all, or lowPriorityCores for spot",
+		},
+		{name: "subnet", usage: "NAME ADDRESSES", least: 2, most: 2, setup: true, do: doSubnet, about: "how many addresses a subnet has for machines"},
+		{
+			name: "spot-room", usage: "SIZE MACHINES [zone=N]", least: 2, most: 2, setup: true, do: doSpotRoom, settings: []string{"zone"},
+			about: "for how many spot machines of a size Azure has room, in a zone or without zones",
+		},
+		{
+			name: "restrict", usage: "SIZE [zones=1,2]", least: 1, most: 1, do: doRestrict, settings: []string{"zones"},
+			about: "the subscription may not have the size, in some zones or anywhere",
 		},
 		{
 			name: "node", usage: "NAME [cpu=N] [memory=Q] [label=K=V] [taint=K=V:EFFECT]", least: 1, most: 1, do: doNode,
@@ -73,21 +90,44 @@ var verbs = sync.OnceValue(func() []*verb {
 		{name: "cordon", usage: "NODE", least: 1, most: 1, do: doCordon, about: "a person marks a node unschedulable"},
 		{name: "uncordon", usage: "NODE", least: 1, most: 1, do: doUncordon, about: "a person takes that back"},
 		{name: "silence", usage: "MACHINE", least: 1, most: 1, do: doSilence, about: "a machine's kubelet stops; the node is not ready 40s later"},
-		{name: "resize", usage: "GROUP N", least: 2, most: 2, do: doResize, about: "a person writes a scale set's capacity; Azure chooses the victims of a smaller one"},
+		{
+			name: "resize", usage: "GROUP N [when=now|writing]", least: 2, most: 2, do: doResize, settings: []string{"when"},
+			about: "a person writes a scale set's capacity; Azure chooses the victims of a smaller one. when=writing: just before sluice's next write arrives",
+		},
+		{
+			name: "autoscale", usage: "GROUP [min=N] [max=N] [enabled=false]", least: 1, most: 1, do: doAutoscale, settings: []string{"min", "max", "enabled"},
+			about: "an autoscale setting of the platform: a machine more above 75% of CPU, one less below 25%",
+		},
+		{name: "metric", usage: "GROUP PERCENT", least: 2, most: 2, do: doMetric, about: "the platform's autoscaler sees that much use of CPU, and acts by its setting"},
+		{name: "tag", usage: "GROUP K:V ...", least: 2, most: 9, raw: true, do: doTag, about: "a person changes tags of a scale set; K: removes one"},
 		{name: "touch", usage: "GROUP", least: 1, most: 1, do: doTouch, about: "somebody else writes to a scale set, so that its entity tag moves"},
 		{name: "remove", usage: "MACHINE", least: 1, most: 1, do: doRemove, about: "a person deletes a machine"},
 		{name: "deallocate", usage: "MACHINE", least: 1, most: 1, do: doDeallocate, about: "a person stops a machine and gives its cores back"},
+		{name: "start", usage: "MACHINE", least: 1, most: 1, do: doStart, about: "a person starts it again"},
+		{
+			name: "evict", usage: "MACHINE [notice=D]", least: 1, most: 1, do: doEvict, settings: []string{"notice"},
+			about: "Azure takes a spot machine away after a notice (30s)",
+		},
 		{name: "protect", usage: "MACHINE", least: 1, most: 1, do: doProtect, about: "a person protects a machine from scale-in"},
 		{name: "unprotect", usage: "MACHINE", least: 1, most: 1, do: doUnprotect, about: "and takes that back"},
+		{
+			name: "lock", usage: "GROUP|MACHINE [level=delete|readonly]", least: 1, most: 1, do: doLock, settings: []string{"level"},
+			about: "a person puts a management lock on a scale set or a machine",
+		},
+		{name: "unlock", usage: "GROUP|MACHINE", least: 1, most: 1, do: doUnlock, about: "and takes it off"},
 		{name: "deny", usage: "ACTION", least: 1, most: 1, do: doDeny, about: "takes a right from sluice's identity, such as Microsoft.Compute/virtualMachineScaleSets/write"},
 		{name: "allow", usage: "ACTION", least: 1, most: 1, do: doAllow, about: "gives it back"},
 		{
-			name: "fault", usage: "WHAT [group=NAME] [times=N] [code=CODE] [message=TEXT] [after=D] [retry-after=D] [status=N] [count=N]", least: 1, most: 1, do: doFault,
-			settings: []string{"group", "times", "code", "message", "after", "retry-after", "status", "count"},
+			name: "fault", usage: "WHAT [of=KIND] [group=NAME] [times=N] [skip=N] [for=D] [code=CODE] [message=TEXT] [after=D] [retry-after=D] [status=N] [count=N] [fate=FATE] [name=NAME]",
+			least: 1, most: 1, do: doFault,
+			settings: []string{"of", "group", "times", "skip", "for", "code", "message", "after", "retry-after", "status", "count", "fate", "name"},
 			about:    faultHelp(),
 		},
 		{name: "heal", do: doHeal, about: "ends all faults; what they did stays done"},
-		{name: "restart", time: true, about: "another sluice process takes over, with an empty memory"},
+		{
+			name: "restart", usage: "[operations=kept|lost]", time: true, settings: []string{"operations"},
+			about: "another sluice process takes over, with an empty memory; the operations in flight it knows from the status ConfigMap, unless that is lost",
+		},
 		{name: "advance", usage: "DURATION", least: 1, most: 1, time: true, quiet: true, about: "lets time pass"},
 		{
 			name: "until", usage: "pod NAME running|finished|pending|gone | node NAME ready|cordoned|gone | machine NAME created|deleting|gone | group NAME N [within=D]",

@@ -15,6 +15,9 @@ import (
 	"sluice.dev/sluice/internal/kubesim"
 )
 
+// gpuResource is what a device plugin announces GPUs as.
+const gpuResource = corev1.ResourceName("nvidia.com/gpu")
+
 // model is the pod that a statement describes, labelled app=NAME.
 func (w *world) model(s *statement) (*corev1.Pod, error) {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: s.names[0], Namespace: s.value("namespace", "default")}}
@@ -67,7 +70,7 @@ func (w *world) model(s *statement) (*corev1.Pod, error) {
 
 func containers(s *statement) ([]corev1.Container, error) {
 	c := corev1.Container{Name: "main", Image: "registry.example/" + s.names[0] + ":1", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{}}}
-	for setting, name := range map[string]corev1.ResourceName{"cpu": corev1.ResourceCPU, "memory": corev1.ResourceMemory, "gpu": "nvidia.com/gpu"} {
+	for setting, name := range map[string]corev1.ResourceName{"cpu": corev1.ResourceCPU, "memory": corev1.ResourceMemory, "gpu": gpuResource} {
 		q, ok, err := s.quantity(setting)
 		if err != nil {
 			return nil, err
