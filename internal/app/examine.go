@@ -70,6 +70,9 @@ func examineAzure(ctx context.Context, o azure.Options, facts *doctor.Azure) []*
 	for _, n := range provider.Notices() {
 		facts.Notices = append(facts.Notices, doctor.Notice{Group: string(n.Group), Sentence: n.Sentence})
 	}
+	for _, sentence := range provider.Remains() {
+		facts.Notices = append(facts.Notices, doctor.Notice{Sentence: sentence})
+	}
 	unpriced := map[string]bool{}
 	for _, g := range groups {
 		if g.Size != "" && g.PriceUSDPerHour == 0 && !unpriced[g.Size] {

@@ -92,7 +92,7 @@ type LeftOut struct {
 
 // Notice is something about a group that works less well than it could: a tag that cannot be read, a zone that the subscription may not use.
 type Notice struct {
-	Group    string
+	Group    string // "" when it is about none
 	Sentence string // with the remedy
 }
 

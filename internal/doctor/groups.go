@@ -99,8 +99,12 @@ func tags(f Facts) []Finding {
 	const check = "tags"
 	var all []Finding
 	for _, n := range f.Azure.Notices {
+		message := n.Sentence
+		if n.Group != "" {
+			message = fmt.Sprintf("group %s: %s", n.Group, n.Sentence)
+		}
 		all = append(all, Finding{
-			Check: check, Status: Warning, Code: GroupNoticed, Subject: n.Group, Message: fmt.Sprintf("group %s: %s", n.Group, n.Sentence),
+			Check: check, Status: Warning, Code: GroupNoticed, Subject: n.Group, Message: message,
 			Remedy: "do what the sentence says; until then sluice does without",
 		})
 	}
