@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// The actions that each kind of node group needs, as Azure's role definitions name them. Together they are the role in deploy/azure-role.json.
+// The actions that managing each kind of node group rests on, as Azure's role definitions name them. All of them are in the role in
+// deploy/azure-role.json, which also has what sluice merely does better with, and what Azure asks for at resources that a group's model names.
 var (
 	scaleSetActions = []string{
 		"Microsoft.Compute/virtualMachineScaleSets/read",
@@ -15,10 +16,36 @@ var (
 	}
 	uniformActions  = []string{"Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read"}
 	flexibleActions = []string{"Microsoft.Compute/virtualMachines/read"}
+	parkingActions  = []string{
+		"Microsoft.Compute/virtualMachineScaleSets/deallocate/action",
+		"Microsoft.Compute/virtualMachineScaleSets/start/action",
+	}
+	standardActions = []string{
+		"Microsoft.Compute/virtualMachines/read",
+		"Microsoft.Compute/virtualMachines/write",
+		"Microsoft.Compute/virtualMachines/delete",
+		"Microsoft.Compute/disks/read",
+		"Microsoft.Compute/disks/write",
+		"Microsoft.Compute/disks/delete",
+		"Microsoft.Network/networkInterfaces/read",
+		"Microsoft.Network/networkInterfaces/write",
+		"Microsoft.Network/networkInterfaces/delete",
+		"Microsoft.Network/networkInterfaces/join/action",
+		"Microsoft.Resources/deployments/read",
+		"Microsoft.Resources/deployments/write",
+		"Microsoft.Resources/deployments/delete",
+		"Microsoft.Resources/deployments/exportTemplate/action",
+		"Microsoft.Resources/deployments/operationStatuses/read",
+		"Microsoft.Compute/locations/operations/read",
+	}
+	poolParkingActions = []string{
+		"Microsoft.Compute/virtualMachines/deallocate/action",
+		"Microsoft.Compute/virtualMachines/start/action",
+	}
 )
 
-// Needs are the actions without which the groups read so far cannot be managed, sorted. What sluice merely does better with is not among
-// them. Actions at other resources that a write of a group's own model asks for, such as joining its subnet, are not known here.
+// Needs are the actions without which the groups read so far cannot be managed, sorted. Actions at other resources that a write of a group's own
+// model asks for, such as joining its subnet, are not known here.
 func (p *Provider) Needs() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -28,17 +55,30 @@ func (p *Provider) Needs() []string {
 			needed[a] = true
 		}
 	}
-	add(scaleSetActions)
 	for _, g := range p.groups {
 		if g.reading == nil {
 			continue
 		}
-		switch g.reading.model.kind.(type) {
+		m := g.reading.model
+		switch m.kind.(type) {
+		case *pool:
+			add(standardActions)
+			if m.parks {
+				add(poolParkingActions)
+			}
+			continue
 		case *uniform:
 			add(uniformActions)
 		case *flexible:
 			add(flexibleActions)
 		}
+		add(scaleSetActions)
+		if m.parks {
+			add(parkingActions)
+		}
+	}
+	if len(needed) == 0 {
+		add(scaleSetActions) // nothing is read yet: what reading and writing any scale set takes
 	}
 	return slices.Sorted(maps.Keys(needed))
 }
