@@ -194,6 +194,7 @@ func addActs(root *cobra.Command) {
 		if name == "set-capacity" {
 			use += " N"
 		}
+		var value float64
 		var tags map[string]string
 		var actions []string
 		cmd := verb(use, strings.ToUpper(about[n][:1])+about[n][1:], cobra.ExactArgs(strings.Count(use, " ")),
@@ -214,8 +215,10 @@ func addActs(root *cobra.Command) {
 				}
 				cmd.Flags().Visit(func(f *pflag.Flag) {
 					switch f.Name {
-					case "at", "notice", "updating", "level":
+					case "at", "notice", "updating", "level", "event", "role", "scope", "metric":
 						act[f.Name] = f.Value.String()
+					case "value":
+						act[f.Name] = value
 					case "from-scale-in":
 						act["fromScaleIn"] = f.Value.String() == "true"
 					case "from-scale-set-actions":
@@ -225,6 +228,10 @@ func addActs(root *cobra.Command) {
 				if _, err := ask(cmd.Context(), control, http.MethodPost, "/acts", act); err != nil {
 					return err
 				}
+				if act["at"] != nil {
+					fmt.Fprintln(cmd.OutOrStdout(), "scheduled")
+					return nil
+				}
 				fmt.Fprintln(cmd.OutOrStdout(), "done")
 				return nil
 			})
@@ -233,6 +240,15 @@ func addActs(root *cobra.Command) {
 		switch name {
 		case "evict":
 			f.Duration("notice", 0, "how long before the machine hears of it; 0: not at all")
+		case "schedule":
+			f.String("event", "", "Freeze, Reboot, Redeploy, Preempt or Terminate")
+			f.Duration("notice", 0, "how long before the machine hears of it; 0: the usual time")
+		case "autoscale":
+			f.String("metric", "Percentage CPU", "the `metric` that the setting's rules are about")
+			f.Float64Var(&value, "value", 0, "of the metric")
+		case "assign-role":
+			f.String("role", "", "`role`: its name, GUID or resource id")
+			f.String("scope", "", "a subscription, a resource group or a resource, by its `id`")
 		case "touch":
 			f.Duration("updating", 0, "how long the set is Updating")
 		case "lock":

@@ -1,6 +1,7 @@
 package azuresim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,16 +16,21 @@ type Act struct {
 	At time.Time // when; zero: at once
 
 	Do     string // one of ActNames
-	Target string // a scale set or a machine, by resource id or name; of deny, allow and remove-roles, a client id; of lock and unlock, a scope; of clear, a fault's name
+	Target string // a scale set or a machine, by resource id or name; of deny, allow, assign-role and remove-roles, a client id; of lock and unlock, a scope; of clear, a fault's name
 
 	Capacity            int               // set-capacity
 	Tags                map[string]string // set-tags
 	Updating            time.Duration     // touch: the set is Updating for so long
-	Notice              time.Duration     // evict: the machine hears of it so long before
+	Notice              time.Duration     // evict, schedule: the machine hears of it so long before; 0: not at all, and of schedule the usual time
+	Event               EventKind         // schedule
+	Metric              string            // autoscale; "": Percentage CPU
+	Value               float64           // autoscale: of the metric
 	FromScaleIn         bool              // protect
 	FromScaleSetActions bool              // protect
 	Actions             []string          // deny, allow
 	Level               LockLevel         // lock; "": CanNotDelete
+	Role                string            // assign-role: its name, GUID or resource id
+	Scope               string            // assign-role: a subscription, a resource group or a resource
 	Fault               Fault             // inject
 }
 
@@ -61,6 +67,10 @@ func init() { // some do what others list
 		{"allow", "give actions back to a principal, all of them when none is named", actAllow},
 		{"lock", "put a management lock of a level on a scope", actLock},
 		{"unlock", "remove the management lock that lock has put on a scope", actUnlock},
+		{"schedule", "announce an event of the platform to a machine, and carry it out at its time", actSchedule},
+		{"withdraw", "take back the platform's events of a machine that have not started", actWithdraw},
+		{"autoscale", "tell the platform's autoscaler of a scale set the value of a metric", actAutoscale},
+		{"assign-role", "give a principal a role at a scope; from the first one on it may do only what its roles grant", actAssignRole},
 		{"remove-roles", "take all role assignments away from a principal", actRemoveRoles},
 		{"inject", "inject a fault", actInject},
 		{"clear", "end one fault by its name, or all", actClear},
@@ -83,6 +93,10 @@ func (a *Act) Check() error {
 		return fmt.Errorf("do: %q is unknown: use one of %s", a.Do, strings.Join(names, ", "))
 	case a.Target == "" && a.Do != "inject" && a.Do != "clear":
 		return fmt.Errorf("target: %s needs one", a.Do)
+	case a.Do == "schedule" && eventKinds[a.Event].seconds == 0:
+		return fmt.Errorf("event: %q is unknown: use Freeze, Reboot, Redeploy, Preempt or Terminate", a.Event)
+	case a.Do == "assign-role" && (a.Role == "" || a.Scope == ""):
+		return errors.New("role, scope: assign-role needs both")
 	case a.Do == "inject":
 		if err := a.Fault.Check(); err != nil {
 			return fmt.Errorf("fault: %w", err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // AutoscaleSetting is a setting of the platform's own autoscaler: another hand on
@@ -108,22 +109,28 @@ func (s *Server) AutoscaleStep(set, metric string, value float64) (capacity int,
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
+	s.remember(now)
 	err = s.onSet(set, func(ss *scaleSet) error {
+		err := s.autoscaleStep(ss, metric, value, now)
 		capacity = len(ss.live(now))
-		n, ok := s.autoscaled(ss, capacity, metric, value)
-		if !ok || n == capacity {
-			return nil
-		}
-		if _, p := s.resize(ss, n, "", now); p != nil {
-			return fmt.Errorf("%s: %s", p.detail.Code, p.detail.Message)
-		}
-		capacity = n
-		return nil
+		return err
 	})
 	if err != nil {
 		return capacity, fmt.Errorf("autoscale %q: %w", set, err)
 	}
 	return capacity, nil
+}
+
+func (s *Server) autoscaleStep(ss *scaleSet, metric string, value float64, now time.Time) error {
+	capacity := len(ss.live(now))
+	n, ok := s.autoscaled(ss, capacity, metric, value)
+	if !ok || n == capacity {
+		return nil
+	}
+	if _, p := s.resize(ss, n, "", now); p != nil {
+		return fmt.Errorf("%s: %s", p.detail.Code, p.detail.Message)
+	}
+	return nil
 }
 
 // autoscaled is the capacity that the first enabled setting of a scale set with a

@@ -79,23 +79,32 @@ func (s *Server) Schedule(vm string, kind EventKind, notice time.Duration) (id s
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
+	s.remember(now)
 	err = s.onInstance(vm, now, func(i *instance) error {
-		usual, ok := eventKinds[kind]
-		switch {
-		case !ok:
-			return fmt.Errorf("unknown kind %q of event", kind)
-		case kind == Preempt && !i.spot():
-			return errors.New("it is not spot")
-		case notice < 0:
-			notice = usual.notice
+		e, err := s.forewarn(i, kind, notice, now)
+		if err == nil {
+			id = e.id
 		}
-		id = s.announce(i, kind, "Platform", notice, now).id
-		return nil
+		return err
 	})
 	if err != nil {
 		return "", fmt.Errorf("schedule %s of %q: %w", kind, vm, err)
 	}
 	return id, nil
+}
+
+// forewarn announces an event of the platform.
+func (s *Server) forewarn(i *instance, kind EventKind, notice time.Duration, now time.Time) (*event, error) {
+	usual, ok := eventKinds[kind]
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("unknown kind %q of event: use Freeze, Reboot, Redeploy, Preempt or Terminate", kind)
+	case kind == Preempt && !i.spot():
+		return nil, errors.New("it is not spot")
+	case notice < 0:
+		notice = usual.notice
+	}
+	return s.announce(i, kind, "Platform", notice, now), nil
 }
 
 // Withdraw takes back an event that has not started: it leaves the document, and
@@ -104,22 +113,30 @@ func (s *Server) Withdraw(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
+	s.sweep(now)
 	n := slices.IndexFunc(s.events, func(e *event) bool { return strings.EqualFold(e.id, id) })
 	switch {
 	case n < 0:
 		return fmt.Errorf("withdraw event %q: there is none", id)
-	case reached(s.events[n].start(), now) || !s.events[n].withdrawn.IsZero():
+	case !s.events[n].pending(now):
 		return fmt.Errorf("withdraw event %q: it has started or is over", id)
 	case s.events[n].source == "User":
 		return fmt.Errorf("withdraw event %q: somebody deleted the machine", id)
 	}
-	e := s.events[n]
+	s.remember(now)
+	s.withdraw(s.events[n], now)
+	return nil
+}
+
+// pending reports whether an event has neither started nor been withdrawn.
+func (e *event) pending(now time.Time) bool { return !reached(e.start(), now) && e.withdrawn.IsZero() }
+
+func (s *Server) withdraw(e *event, now time.Time) {
 	e.withdrawn = now
 	if i := e.machine; !i.deleting(now) { // somebody may have deleted it meanwhile
 		i.power, i.deleteAt, i.goneAt = e.before, time.Time{}, time.Time{}
 	}
 	s.release(e.machine, now)
-	return nil
 }
 
 // agree starts an event before its time, or as soon as it may.
@@ -139,7 +156,7 @@ func (s *Server) release(i *instance, now time.Time) {
 	at := now
 	for _, e := range s.events {
 		switch {
-		case e.kind != Terminate || !i.sees(e.machine) || !e.withdrawn.IsZero() || reached(e.start(), now):
+		case e.kind != Terminate || !i.sees(e.machine) || !e.pending(now):
 		case !e.agreed:
 			at = later(at, e.notBefore)
 		case at.Before(e.start()):

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// The hands of others: what a person, the cloud controller manager or a platform
-// autoscaler does to a scale set, without a request in the log. All of them move
-// the entity tag.
+// The hands of others: what a person, the cloud controller manager, the platform
+// or its autoscaler does, without a request in the log. What is done to a scale
+// set or a machine moves its entity tag.
 
 // SetCapacity writes a scale set's capacity, as a person does in the portal:
 // absolutely, and lowering it lets Azure choose the victims.
@@ -165,6 +165,40 @@ func actUnlock(s *Server, a Act, _ time.Time) error {
 		return errors.New("lock has put none there")
 	}
 	return nil
+}
+
+func actAssignRole(s *Server, a Act, now time.Time) error {
+	return s.assignRole(RoleAssignment{Role: a.Role, Principal: a.Target, Scope: a.Scope}, now)
+}
+
+func actSchedule(s *Server, a Act, now time.Time) error {
+	if a.Notice == 0 {
+		a.Notice = -1
+	}
+	return s.onInstance(a.Target, now, func(i *instance) error {
+		_, err := s.forewarn(i, a.Event, a.Notice, now)
+		return err
+	})
+}
+
+func actWithdraw(s *Server, a Act, now time.Time) error {
+	return s.onInstance(a.Target, now, func(i *instance) error {
+		found := false
+		for _, e := range s.events {
+			if e.machine == i && e.source == "Platform" && e.pending(now) {
+				found = true
+				s.withdraw(e, now)
+			}
+		}
+		if !found {
+			return errors.New("it has no event to come")
+		}
+		return nil
+	})
+}
+
+func actAutoscale(s *Server, a Act, now time.Time) error {
+	return s.onSet(a.Target, func(ss *scaleSet) error { return s.autoscaleStep(ss, either(a.Metric, "Percentage CPU"), a.Value, now) })
 }
 
 func actRemoveRoles(s *Server, a Act, now time.Time) error {

@@ -69,7 +69,10 @@ func (s *Server) AddRole(r Role) error {
 func (s *Server) AddRoleAssignment(d RoleAssignment) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
+	return s.assignRole(d, s.now())
+}
+
+func (s *Server) assignRole(d RoleAssignment, now time.Time) error {
 	p, role := s.principal(d.Principal, now), s.role(d.Role)
 	switch {
 	case p == nil:

@@ -1,0 +1,54 @@
+package azuresim_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"sluice.dev/sluice/internal/azuresim"
+)
+
+func TestThePlatformActsByItsOwnHands(t *testing.T) {
+	a := newAzure(t)
+	a.agents(2)
+	a.must(a.AddAutoscaleSetting(azuresim.AutoscaleSetting{
+		Target: "agents", Enabled: true, Min: 1, Max: 3,
+		Rules: []azuresim.AutoscaleRule{{Metric: "Percentage CPU", Operator: "GreaterThan", Threshold: 80, Change: 1}},
+	}))
+	a.must(a.Perform(azuresim.Act{Do: "schedule", Target: "agents_0", Event: azuresim.Redeploy}))
+	a.advance(10*time.Minute - time.Second)
+	a.expect("agents_1", "1: Redeploy Scheduled agents_0 Platform")
+	a.must(a.Perform(azuresim.Act{Do: "withdraw", Target: "agents_0"}))
+	a.expect("agents_1", "2:")
+	if err := a.Perform(azuresim.Act{Do: "withdraw", Target: "agents_0"}); err == nil {
+		t.Error("an event was withdrawn twice")
+	}
+	for _, value := range []float64{93, 50, 93} {
+		a.must(a.Perform(azuresim.Act{Do: "autoscale", Target: "agents", Value: value}))
+	}
+	if got := a.capacity(); got != 3 {
+		t.Errorf("capacity %d, want the setting's most, 3", got)
+	}
+}
+
+func TestAnAssignedRoleIsAllThatAPrincipalMayDo(t *testing.T) {
+	a := newAzure(t)
+	a.agents(1)
+	scope := "/subscriptions/" + subscription
+	a.must(a.Perform(azuresim.Act{Do: "assign-role", Target: clientID, Role: "Reader", Scope: scope}))
+	a.plain(200, "GET", setPath+version, "")
+	if body := a.plain(403, "PATCH", setPath+version, "{}"); !strings.Contains(body, "virtualMachineScaleSets/write") {
+		t.Error(body)
+	}
+	for _, act := range []azuresim.Act{
+		{Do: "assign-role", Target: clientID, Role: "Emperor", Scope: scope},
+		{Do: "assign-role", Target: "nobody", Role: "Reader", Scope: scope},
+		{Do: "assign-role", Target: clientID, Role: "Reader"},
+		{Do: "schedule", Target: "agents_0", Event: "Meteor"},
+		{Do: "schedule", Target: "agents_0", Event: azuresim.Preempt},
+	} {
+		if a.Perform(act) == nil {
+			t.Errorf("%+v was done", act)
+		}
+	}
+}
