@@ -111,11 +111,7 @@ func (s *Server) machineIdentity(c computer) *principal {
 	if p := s.byClientID(clientID); p != nil {
 		return p
 	}
-	tenant := s.TenantID
-	if tenant == "" {
-		tenant = s.guid("tenant", c.subscription)
-	}
-	p := &principal{id: c.id, tenantID: tenant, clientID: clientID, objectID: s.guid("object", c.vmID)}
+	p := &principal{id: c.id, tenantID: s.tenantOf(c.subscription), clientID: clientID, objectID: s.guid("object", c.vmID)}
 	s.principals = append(s.principals, p)
 	return p
 }

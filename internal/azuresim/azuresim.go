@@ -18,9 +18,11 @@
 package azuresim
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -107,6 +109,10 @@ type Server struct {
 	// ADFS makes the cloud name Active Directory Federation Services as its token
 	// authority. Both kinds of authority answer either way.
 	ADFS bool
+
+	// UpperCaseGroups makes Resource Manager write the names of resource groups in
+	// the ids it answers with in capitals, as some of Azure's services do.
+	UpperCaseGroups bool
 
 	// Attestation signs machines' attested documents; nil: keys of its own, see
 	// AttestationCA.
@@ -229,12 +235,19 @@ func (s *Server) deliver(w http.ResponseWriter, q *request, a answer) {
 		w.WriteHeader(a.status)
 		return
 	}
+	if s.UpperCaseGroups && q.route.subscription != "" {
+		body = groupInID.ReplaceAllFunc(body, bytes.ToUpper)
+		body = bytes.ReplaceAll(body, []byte("/RESOURCEGROUPS/"), []byte("/resourceGroups/"))
+	}
 	if q.fault.Truncate {
 		body = body[:len(body)/2]
 	}
 	w.WriteHeader(a.status)
 	_, _ = w.Write(body) // a client that hung up has nobody left to tell
 }
+
+// groupInID is the part of a resource id that names the resource group.
+var groupInID = regexp.MustCompile(`(?i)/resourceGroups/[^/"?]+`)
 
 // sweep does what is due, and forgets what nobody can ask for any more: machines
 // that are gone, with what goes with them, and operations that ended more than a

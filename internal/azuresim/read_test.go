@@ -100,6 +100,45 @@ func TestPathsMatchInAnyCaseAndIdsKeepTheirs(t *testing.T) {
 	}
 }
 
+func TestGroupsComeBackInCapitalsWhenToldSo(t *testing.T) {
+	a := newAzure(t, func(s *azuresim.Server) { s.UpperCaseGroups = true })
+	a.agents(1)
+	want := strings.Replace(setPath, group, strings.ToUpper(group), 1)
+	if got := *a.scaleSet().ID; got != want {
+		t.Errorf("id %s, want %s", got, want)
+	}
+	for _, m := range a.ids() {
+		if body := a.plain(200, "GET", want+"/virtualMachines/"+m+version, ""); !strings.Contains(body, want+"/virtualMachines/"+m) {
+			t.Errorf("instance %s: %s", m, body)
+		}
+	}
+}
+
+func TestIdentitiesAreNamedExceptByAFlexibleSet(t *testing.T) {
+	for mode, want := range map[string]bool{"Uniform": true, "Flexible": false} {
+		a := newAzure(t)
+		a.must(a.AddIdentity(azuresim.Identity{ID: identityID + "node", ClientID: "node-client", TenantID: tenant}))
+		a.agents(1, func(ss *azuresim.ScaleSet) {
+			ss.OrchestrationMode, ss.Identities = mode, []string{identityID + "node"}
+		})
+		if body := a.plain(200, "GET", setPath+version, ""); strings.Contains(body, `"clientId":"node-client"`) != want {
+			t.Errorf("%s: %s", mode, body)
+		}
+	}
+}
+
+func TestUserDataIsShownWhenAskedFor(t *testing.T) {
+	a := newAzure(t)
+	a.agents(1)
+	a.plain(200, "PATCH", setPath+version, `{"properties":{"virtualMachineProfile":{"userData":"aGk=","osProfile":{"customData":"c2VjcmV0"}}}}`)
+	for query, want := range map[string]bool{"": false, "&$expand=userData": true} {
+		body := a.plain(200, "GET", setPath+version+query, "")
+		if strings.Contains(body, "aGk=") != want || strings.Contains(body, "c2VjcmV0") {
+			t.Errorf("%q: %s", query, body)
+		}
+	}
+}
+
 func TestTheModelIsWhatWasWritten(t *testing.T) {
 	a := newAzure(t)
 	a.agents(1)

@@ -35,7 +35,7 @@ func listScaleSets(q *request) answer {
 		if strings.EqualFold(ss.subscription, q.route.subscription) &&
 			(q.route.group == "" || strings.EqualFold(ss.group, q.route.group)) &&
 			(q.route.location == "" || strings.EqualFold(ss.location, q.route.location)) {
-			list = append(list, ss.wire(q.now, q.fault))
+			list = append(list, q.showScaleSet(ss, q.fault))
 		}
 	}
 	return page(q, list, func(m map[string]any) string { return strings.ToLower(m["id"].(string)) })
@@ -46,7 +46,41 @@ func getScaleSet(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	return answer{status: http.StatusOK, body: ss.wire(q.now, q.fault)}
+	body := q.showScaleSet(ss, q.fault)
+	if data := ss.text("properties", "virtualMachineProfile", "userData"); data != "" && q.expands("userData") {
+		asMap(dig(body, "properties", "virtualMachineProfile"))["userData"] = data
+	}
+	return answer{status: http.StatusOK, body: body}
+}
+
+// showScaleSet is a scale set as a read shows it, with what is known of its
+// identities; a flexible one only names them.
+func (q *request) showScaleSet(ss *scaleSet, f Fault) map[string]any {
+	body := ss.wire(q.now, f)
+	if !ss.flexible() {
+		q.server.nameIdentities(body)
+	}
+	return body
+}
+
+// nameIdentities adds to a resource that is shown the client and object ids of its
+// user-assigned identities.
+func (s *Server) nameIdentities(body map[string]any) {
+	_, assigned := identities(body["identity"])
+	if len(assigned) == 0 {
+		return
+	}
+	identity, users := maps.Clone(asMap(body["identity"])), map[string]any{}
+	for _, id := range assigned {
+		users[id] = map[string]any{}
+		for _, p := range s.principals {
+			if strings.EqualFold(p.id, id) {
+				users[id] = map[string]any{"clientId": p.clientID, "principalId": p.objectID}
+			}
+		}
+	}
+	identity["userAssignedIdentities"] = users
+	body["identity"] = identity
 }
 
 // write is the body of a PUT or PATCH of a scale set.
@@ -224,7 +258,7 @@ func (q *request) apply(ss *scaleSet, w write, properties func()) answer {
 		return p.answer()
 	}
 	ss.etag++
-	return q.async(answer{status: http.StatusOK, body: ss.wire(q.now, Fault{})}, o)
+	return q.async(answer{status: http.StatusOK, body: q.showScaleSet(ss, Fault{})}, o)
 }
 
 // merge is a deep merge: objects are merged, everything else is replaced, null

@@ -93,7 +93,7 @@ func putMachine(q *request) answer {
 	s.strikeNewborn(i, q.route.kind)
 	s.allot(i, q.now)
 	o := s.beginOn(i, q.now, operation{creates: []*instance{i}})
-	return q.async(answer{status: http.StatusCreated, body: i.machineWire(q.now, false)}, o)
+	return q.async(answer{status: http.StatusCreated, body: q.showMachine(i, false)}, o)
 }
 
 // draftMachine is the machine of a PUT to a name that is free, when nothing
@@ -279,5 +279,5 @@ func (q *request) updateMachine(i *instance, w machineWrite) answer {
 	}
 	i.model["properties"] = merge(asMap(i.model["properties"]), withoutSketch(asMap(w.model["properties"])))
 	i.etag++
-	return q.async(answer{status: http.StatusOK, body: i.machineWire(q.now, false)}, q.server.beginOn(i, q.now, operation{}))
+	return q.async(answer{status: http.StatusOK, body: q.showMachine(i, false)}, q.server.beginOn(i, q.now, operation{}))
 }

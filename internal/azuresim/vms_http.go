@@ -90,7 +90,7 @@ func listMachines(q *request) answer {
 			filter != "" && (i.set == nil || !strings.EqualFold(i.set.id(), filter)) {
 			continue
 		}
-		list = append(list, i.machineWire(q.now, statusOnly || q.expands("instanceView")))
+		list = append(list, q.showMachine(i, statusOnly || q.expands("instanceView")))
 	}
 	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(wireID(a), wireID(b)) })
 	return page(q, list, wireID)
@@ -101,7 +101,19 @@ func getMachine(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	return answer{status: http.StatusOK, body: i.machineWire(q.now, q.expands("instanceView"))}
+	body := q.showMachine(i, q.expands("instanceView"))
+	if data := i.profile("userData"); data != "" && q.expands("userData") {
+		asMap(body["properties"])["userData"] = data
+	}
+	return answer{status: http.StatusOK, body: body}
+}
+
+// showMachine is a virtual machine as a read shows it, with what is known of its
+// identities.
+func (q *request) showMachine(i *instance, expand bool) map[string]any {
+	body := i.machineWire(q.now, expand)
+	q.server.nameIdentities(body)
+	return body
 }
 
 func getMachineView(q *request) answer {

@@ -32,6 +32,8 @@ type World struct {
 	Audiences  []string
 	ADFS       bool
 
+	UpperCaseGroups bool
+
 	SpotCapacity    []SpotRoom
 	SubnetAddresses map[string]int // by resource id
 
@@ -160,6 +162,7 @@ func (w *World) Populate(s *Server) error {
 	s.Seed, s.PageSize, s.Boot, s.Delete, s.RetryAfter = w.Seed, w.PageSize, w.Boot, w.Delete, w.RetryAfter
 	s.Quota, s.Throttle, s.AnyToken, s.TenantID, s.RoleDelay = w.Quota, w.Throttle, w.AnyToken, w.Tenant, w.RoleDelay
 	s.DetachLag, s.CloudName, s.Audiences, s.ADFS = w.DetachLag, w.CloudName, w.Audiences, w.ADFS
+	s.UpperCaseGroups = w.UpperCaseGroups
 	for _, room := range w.SpotCapacity {
 		if s.SpotCapacity == nil {
 			s.SpotCapacity = map[SpotPlace]int{}
