@@ -243,24 +243,27 @@ func postScaleSet(q *request) answer {
 	if p := q.decode(&w); p != nil {
 		return p.answer()
 	}
-	if q.route.verb == "delete" {
-		if len(w.InstanceIDs) == 0 {
-			return bad("InvalidParameter", "Required parameter 'instanceIds' is missing (null).").target("instanceIds").answer()
-		}
-		return q.deleteByID(ss, w.InstanceIDs)
-	}
-	if q.route.verb == "converttosingleplacementgroup" {
+	verb := q.route.verb
+	_, power := powerActions[verb]
+	switch {
+	case verb == "converttosingleplacementgroup":
 		return q.convert(ss)
-	}
-	if _, ok := powerActions[q.route.verb]; !ok {
-		return fail(http.StatusNotFound, "InvalidResourceType", "The simulator has no action '%s' on a scale set.", q.route.verb).answer()
-	}
-	if len(w.InstanceIDs) == 0 { // no ids: all instances
+	case verb != "delete" && verb != "manualupgrade" && !power:
+		return fail(http.StatusNotFound, "InvalidResourceType", "The simulator has no action '%s' on a scale set.", verb).answer()
+	case len(w.InstanceIDs) == 0 && !power:
+		return bad("InvalidParameter", "Required parameter 'instanceIds' is missing (null).").target("instanceIds").answer()
+	case len(w.InstanceIDs) == 0: // no ids: all instances
 		w.InstanceIDs = []string{"*"}
 	}
+	if verb == "delete" {
+		return q.deleteByID(ss, w.InstanceIDs)
+	}
 	chosen, p := ss.choose(w.InstanceIDs, q.now)
-	if p != nil {
+	switch {
+	case p != nil:
 		return p.answer()
+	case verb == "manualupgrade":
+		return q.upgrade(ss, chosen)
 	}
 	return q.actOn(ss, chosen)
 }

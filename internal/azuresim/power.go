@@ -3,11 +3,13 @@ package azuresim
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
 // powerActions are the actions that stop and start machines. On a scale set,
-// without ids, they mean every instance.
+// without ids, they mean every instance. Machines here have no host to move to and
+// no disk to make anew: what redeploys or reimages them restarts them.
 var powerActions = map[string]struct {
 	power  power
 	starts bool // takes a boot; otherwise a shutdown
@@ -16,6 +18,9 @@ var powerActions = map[string]struct {
 	"poweroff":   {power: power{during: "stopping", after: "stopped"}},
 	"start":      {power: power{during: "starting", after: "running"}, starts: true},
 	"restart":    {power: power{during: "starting", after: "running"}, starts: true},
+	"redeploy":   {power: power{during: "starting", after: "running"}, starts: true},
+	"reimage":    {power: power{during: "starting", after: "running"}, starts: true},
+	"reimageall": {power: power{during: "starting", after: "running"}, starts: true},
 }
 
 // actOn runs a power action.
@@ -28,6 +33,19 @@ func (q *request) actOn(ss *scaleSet, chosen []*instance) answer {
 		q.server.turn(&o, i, q.route.verb, q.route.kind, q.now)
 	}
 	return q.async(answer{status: http.StatusAccepted}, q.server.begin(ss, q.now, o))
+}
+
+// upgradeTime is how long instances take the latest model on (assumed).
+const upgradeTime = 30 * time.Second
+
+// upgrade brings instances to the latest model, which Azure leaves to a person when
+// the set's upgrade policy is Manual.
+func (q *request) upgrade(ss *scaleSet, chosen []*instance) answer {
+	for _, i := range chosen {
+		i.version = ss.version
+		i.etag++
+	}
+	return q.async(answer{status: http.StatusAccepted}, q.server.begin(ss, q.now, operation{until: q.now.Add(upgradeTime)}))
 }
 
 // checkStart holds the cores that a start takes back against the quotas. Of a
@@ -71,6 +89,9 @@ func (s *Server) turn(o *operation, i *instance, verb, kind string, now time.Tim
 			p.after, p.until, p.failure = state, now.Add(f.delay()), failure
 			o.errors = append(o.errors, *failure)
 		}
+	}
+	if i.uniform() && strings.HasPrefix(verb, "reimage") {
+		i.version = i.set.version
 	}
 	i.power = p
 	i.etag++

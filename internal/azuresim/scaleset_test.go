@@ -100,6 +100,25 @@ func TestAConditionOnWhatIsNotThereFails(t *testing.T) {
 	}
 }
 
+func TestAnOlderModelIsReplacedByHand(t *testing.T) {
+	a := newAzure(t)
+	a.agents(3)
+	a.plain(200, http.MethodPatch, setPath+version, `{"properties":{"virtualMachineProfile":{"osProfile":{"adminUsername":"x"}}}}`)
+	stale := func() int {
+		return strings.Count(a.plain(200, http.MethodGet, setPath+"/virtualMachines"+version, ""), `"latestModelApplied":false`)
+	}
+	a.plain(400, http.MethodPost, setPath+"/manualupgrade"+version, "{}")
+	for _, step := range []struct {
+		path, body string
+		left       int
+	}{{"/manualupgrade", `{"instanceIds":["1"]}`, 2}, {"/virtualMachines/2/reimage", "", 1}, {"/virtualMachines/0/redeploy", "", 1}, {"/reimage", "", 0}} {
+		a.plain(202, http.MethodPost, setPath+step.path+version, step.body)
+		if got := stale(); got != step.left {
+			t.Errorf("after %s %d instances have an older model, want %d", step.path, got, step.left)
+		}
+	}
+}
+
 func TestDeleteByIDLowersCapacityAndNothingElse(t *testing.T) {
 	a := newAzure(t)
 	a.agents(4)
