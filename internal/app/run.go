@@ -50,6 +50,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
+	o.Azure.ReadOnly = o.DryRun
 	provider, err := azure.New(ctx, o.Azure)
 	if err != nil {
 		return err

@@ -60,7 +60,11 @@ func (p *Provider) Needs() []string {
 			continue
 		}
 		m := g.reading.model
-		switch m.kind.(type) {
+		k := m.kind
+		if f, ok := k.(*forced); ok {
+			k = f.kind
+		}
+		switch k.(type) {
 		case *pool:
 			add(standardActions)
 			if m.parks {

@@ -47,6 +47,10 @@ type Options struct {
 	RetailPrices         bool
 	RetailPricesEndpoint string
 
+	// ReadOnly keeps every write from Azure (S-24): what an earlier process has left unfinished stays so, and SetCapacity and
+	// DeleteInstances are refused.
+	ReadOnly bool
+
 	Now func() time.Time // nil means time.Now
 	Log *slog.Logger     // nil discards
 

@@ -51,7 +51,7 @@ func (w *wired) used(n int) map[string]string {
 
 // TestTheShippedRoleIsExactlyWhatIsNeeded lives the life of every kind of group with the role and nothing else.
 func TestTheShippedRoleIsExactlyWhatIsNeeded(t *testing.T) {
-	role, needed := shipped(t), map[string]string{}
+	role, needed, asked := shipped(t), map[string]string{}, map[string]string{}
 	for _, kind := range groupKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			w := wire(t, kind, bySecret)
@@ -65,8 +65,23 @@ func TestTheShippedRoleIsExactlyWhatIsNeeded(t *testing.T) {
 					t.Errorf("%s %s is refused (%s): the role lacks %s or one of %v", r.Method, r.Path, r.Code, r.Action, r.Linked)
 				}
 			}
-			maps.Copy(needed, w.used(0))
+			used := w.used(0)
+			maps.Copy(needed, used)
+			for _, action := range w.Needs() {
+				asked[strings.ToLower(action)] = action
+				delete(used, strings.ToLower(action))
+			}
+			for action := range used {
+				if strings.HasPrefix(action, "microsoft.compute/virtualmachine") && !strings.HasSuffix(action, "/networkinterfaces/read") {
+					t.Errorf("sluice doctor does not ask for %s", action)
+				}
+			}
 		})
+	}
+	for action := range asked {
+		if needed[action] == "" {
+			t.Errorf("sluice doctor asks for %s, which is never used", action)
+		}
 	}
 	granted := map[string]string{}
 	for _, a := range role.Actions {

@@ -31,6 +31,7 @@ type standard struct {
 	pools         []string       // by name
 	keep          int            // finished deployments of sluice's own
 	force         bool           // delete machines by force
+	readOnly      bool           // write nothing
 	given         map[string]any // the deployment's parameters; nil: they are in the file
 	file          string
 	now           func() time.Time
@@ -50,11 +51,14 @@ type standard struct {
 
 func newStandard(o Options, factory *armcompute.ClientFactory, pipeline runtime.Pipeline) *standard {
 	s := &standard{
-		resourceGroup: o.ResourceGroup, template: o.Deployment, keep: cmp.Or(o.MaxDeployments, 10), force: o.ForceDelete,
+		resourceGroup: o.ResourceGroup, template: o.Deployment, keep: cmp.Or(o.MaxDeployments, 10), force: o.ForceDelete, readOnly: o.ReadOnly,
 		given: o.DeploymentParameters, file: config.ParametersFile, now: o.Now, log: o.Log, vms: factory.NewVirtualMachinesClient(), arm: newResourceManager(o, pipeline),
 		removing: map[string]string{},
 	}
-	s.sweeper = sweeper{due: o.Now(), seen: map[string]*remnant{}} // what an earlier process has left
+	s.sweeper.seen = map[string]*remnant{}
+	if !s.readOnly {
+		s.sweeper.due = o.Now() // what an earlier process has left
+	}
 	for _, g := range o.Groups {
 		s.pools = append(s.pools, g.Name)
 	}

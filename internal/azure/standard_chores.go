@@ -75,7 +75,7 @@ func (s *standard) clear(ctx context.Context) {
 	}
 	slices.SortFunc(finished, func(a, b *deployment) int { return b.Properties.Timestamp.Compare(a.Properties.Timestamp) })
 	left := 0
-	if err == nil && len(finished) > s.keep {
+	if err == nil && !s.readOnly && len(finished) > s.keep {
 		old := finished[s.keep:]
 		left = max(0, len(old)-pruneAtOnce)
 		for _, d := range old[len(old)-min(len(old), pruneAtOnce):] { // the oldest

@@ -71,7 +71,9 @@ func (s *standard) sweep(ctx context.Context) {
 func (s *standard) sweepAt(t time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sweeper.due = t
+	if !s.readOnly {
+		s.sweeper.due = t
+	}
 }
 
 // task is one attempt on one tagged resource.

@@ -18,6 +18,8 @@ import (
 func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) error {
 	doing := fmt.Sprintf("resize %s to %d", g.ID, n)
 	switch {
+	case p.options.ReadOnly:
+		return onlyLooks(g.ID, doing)
 	case g.Capacity < 0:
 		return &cloud.Error{Kind: cloud.Invalid, Group: g.ID, Code: "CapacityUnknown", Message: doing + ": its present capacity is unknown"}
 	case n <= g.Capacity:
@@ -101,6 +103,9 @@ func machinesNamed(all []*cluster.Instance, ids []string) []cluster.Machine {
 // removes at once: a longer list is sent in part and answered with a Conflict that says so.
 func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victims []cluster.Machine) error {
 	doing := fmt.Sprintf("delete %d machines of %s", len(victims), g.ID)
+	if p.options.ReadOnly {
+		return onlyLooks(g.ID, doing)
+	}
 	ids, fault := verify(g, victims, doing)
 	if fault != nil {
 		return fault
@@ -238,4 +243,9 @@ func (p *Provider) refused(g *group, doing string, err error) error {
 		p.mu.Unlock()
 	}
 	return e
+}
+
+// onlyLooks is the refusal of a write by a process that is to make none.
+func onlyLooks(id cluster.GroupID, doing string) error {
+	return &cloud.Error{Kind: cloud.Invalid, Group: id, Code: "ReadOnly", Message: doing + ": this process only looks and writes nothing"}
 }
