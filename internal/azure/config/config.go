@@ -72,8 +72,8 @@ type Backoff struct {
 	Jitter   float64
 }
 
-// RateLimit is cloudProviderRateLimit and what belongs to it, checked and without effect. Zero fields mean 1 request a
-// second and 5 at once, for reads and for writes.
+// RateLimit is cloudProviderRateLimit and what belongs to it: limits of the operator's own, which hold when Enabled. Zero fields mean 1
+// request a second and 5 at once, for reads and for writes.
 type RateLimit struct {
 	Enabled               bool
 	ReadQPS, WriteQPS     float64

@@ -88,7 +88,7 @@ func TestLaterSourcesWin(t *testing.T) {
 			Config{RateLimit: RateLimit{
 				Enabled: true, ReadQPS: 3.5, ReadBurst: 10, WriteQPS: 2, WriteBurst: 20,
 				Clients: map[string]RateLimit{"virtualMachineScaleSet": {Enabled: true, WriteQPS: 7, WriteBurst: 70}},
-			}, Notes: []string{"azure.json: cloudProviderRateLimit=true has no effect: requests keep within a share of Azure's published limits (--azure-api-share) instead of limits of the client's own"}},
+			}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

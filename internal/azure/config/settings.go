@@ -256,28 +256,28 @@ var Settings = []Setting{
 		into:  func(d *draft) any { return &d.Backoff.Jitter },
 	},
 	{
-		Key: "cloudProviderRateLimit", Variables: []string{"CLOUD_PROVIDER_RATE_LIMIT"}, Standing: Idle,
-		About: "requests keep within a share of Azure's published limits (--azure-api-share) instead of limits of the client's own",
+		Key: "cloudProviderRateLimit", Variables: []string{"CLOUD_PROVIDER_RATE_LIMIT"}, Standing: Honoured,
+		About: "the limits below hold, beside the share of Azure's published limits (--azure-api-share) that always does; lists of the machines of a scale set are not counted",
 		into:  func(d *draft) any { return &d.RateLimit.Enabled },
 	},
 	{
-		Key: "cloudProviderRateLimitQPS", Variables: []string{"RATE_LIMIT_READ_QPS"}, Default: "1", Standing: Idle,
+		Key: "cloudProviderRateLimitQPS", Variables: []string{"RATE_LIMIT_READ_QPS"}, Default: "1", Standing: Honoured,
 		About: "reads a second",
 		into:  func(d *draft) any { return &d.RateLimit.ReadQPS },
 	},
 	{
-		Key: "cloudProviderRateLimitBucket", Variables: []string{"RATE_LIMIT_READ_BUCKETS"}, Default: "5", Standing: Idle,
-		About: "reads at once",
+		Key: "cloudProviderRateLimitBucket", Variables: []string{"RATE_LIMIT_READ_BUCKETS"}, Default: "5", Standing: Honoured,
+		About: "reads at once, at least 2",
 		into:  func(d *draft) any { return &d.RateLimit.ReadBurst },
 	},
 	{
-		Key: "cloudProviderRateLimitQPSWrite", Variables: []string{"RATE_LIMIT_WRITE_QPS"}, Default: "1", Standing: Idle,
+		Key: "cloudProviderRateLimitQPSWrite", Variables: []string{"RATE_LIMIT_WRITE_QPS"}, Default: "1", Standing: Honoured,
 		About: "writes a second",
 		into:  func(d *draft) any { return &d.RateLimit.WriteQPS },
 	},
 	{
-		Key: "cloudProviderRateLimitBucketWrite", Variables: []string{"RATE_LIMIT_WRITE_BUCKETS"}, Default: "5", Standing: Idle,
-		About: "writes at once",
+		Key: "cloudProviderRateLimitBucketWrite", Variables: []string{"RATE_LIMIT_WRITE_BUCKETS"}, Default: "5", Standing: Honoured,
+		About: "writes at once, at least 2",
 		into:  func(d *draft) any { return &d.RateLimit.WriteBurst },
 	},
 	client("virtualMachineScaleSet"), client("virtualMachine"), client("virtualMachineSizes"), client("disk"), client("interface"), client("deployment"),
@@ -296,8 +296,8 @@ var Settings = []Setting{
 // client is the block of limits for one kind of resource.
 func client(resource string) Setting {
 	return Setting{
-		Key: resource + rateLimit, Standing: Idle,
-		About: "as cloudProviderRateLimit, for these requests alone: an object with its five keys",
+		Key: resource + rateLimit, Standing: Honoured,
+		About: "as cloudProviderRateLimit, for these requests in its place: an object with its five keys",
 		into:  func(d *draft) any { return block{d, resource} },
 	}
 }
