@@ -1,10 +1,12 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,7 +101,7 @@ func examineKube(ctx context.Context, o Options, facts *doctor.Kube) (cluster.Ob
 		return cluster.Objects{}, false
 	}
 	facts.Skew, facts.SkewKnown = skew(ctx, o.Kube)
-	facts.Denied, facts.Checked, facts.RightsErr = examineRights(ctx, client)
+	facts.Denied, facts.Checked, facts.RightsErr = examineRights(ctx, client, o.Election)
 	if l, err := client.CoordinationV1().Leases(o.Election.Namespace).Get(ctx, o.Election.Name, metav1.GetOptions{}); err == nil {
 		s := l.Spec
 		if s.HolderIdentity != nil && *s.HolderIdentity != "" && s.RenewTime != nil && s.LeaseDurationSeconds != nil &&
@@ -134,8 +136,8 @@ func skew(ctx context.Context, config *rest.Config) (time.Duration, bool) {
 }
 
 // examineRights asks of every right in deploy/rbac.yaml whether this account has it.
-func examineRights(ctx context.Context, client kubernetes.Interface) (denied []doctor.Right, checked int, err error) {
-	for _, a := range neededRights() {
+func examineRights(ctx context.Context, client kubernetes.Interface, election Election) (denied []doctor.Right, checked int, err error) {
+	for _, a := range neededRights(election) {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &a}}
 		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		if err != nil {
@@ -157,8 +159,9 @@ func examineRights(ctx context.Context, client kubernetes.Interface) (denied []d
 	return denied, checked, nil
 }
 
-// neededRights are the rights in deploy/rbac.yaml, one by one. A defect of that file is a panic, which any test shows.
-func neededRights() []authorizationv1.ResourceAttributes {
+// neededRights are the rights in deploy/rbac.yaml, one by one, in the namespace and for the lease that the operator has chosen. A
+// defect of that file is a panic, which any test shows.
+func neededRights(election Election) []authorizationv1.ResourceAttributes {
 	var all []authorizationv1.ResourceAttributes
 	for _, doc := range strings.Split(string(deploy.RBAC), "\n---\n") {
 		var role rbacv1.ClusterRole // a Role has the same fields
@@ -168,7 +171,13 @@ func neededRights() []authorizationv1.ResourceAttributes {
 		if role.Kind != "ClusterRole" && role.Kind != "Role" {
 			continue
 		}
+		if role.Kind == "Role" {
+			role.Namespace = cmp.Or(election.Namespace, role.Namespace)
+		}
 		for _, rule := range role.Rules {
+			if election.Name != "" && slices.Contains(rule.Resources, "leases") && len(rule.ResourceNames) > 0 {
+				rule.ResourceNames = []string{election.Name}
+			}
 			all = append(all, attributes(rule, role.Namespace)...)
 		}
 	}
