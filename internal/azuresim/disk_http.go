@@ -26,10 +26,18 @@ func listDisks(q *request) answer {
 	return page(q, list, wireID)
 }
 
+// disk is the disk in the path.
+func (q *request) disk() (*disk, *problem) {
+	if d := find(q.server.disks, q.named().path(diskKind)); d != nil {
+		return d, nil
+	}
+	return nil, resourceNotFound(diskKind, q.route.name, q.route.group)
+}
+
 func getDisk(q *request) answer {
-	d := find(q.server.disks, q.named().path(diskKind))
-	if d == nil {
-		return resourceNotFound(diskKind, q.route.name, q.route.group).answer()
+	d, p := q.disk()
+	if p != nil {
+		return p.answer()
 	}
 	return answer{status: http.StatusOK, body: d.wire(q.now)}
 }
@@ -58,9 +66,9 @@ func putDisk(q *request) answer {
 
 // patchDisk merges.
 func patchDisk(q *request) answer {
-	d := find(q.server.disks, q.named().path(diskKind))
-	if d == nil {
-		return resourceNotFound(diskKind, q.route.name, q.route.group).answer()
+	d, p := q.disk()
+	if p != nil {
+		return p.answer()
 	}
 	var w map[string]any
 	if p := q.decode(&w); p != nil {

@@ -55,7 +55,8 @@ type Fault struct {
 	Operation string        // the operation that it begins: "Endless", "Canceled", "Failed" (with Code, Message, Details, after After) or "NotFound"
 
 	// A read does not tell the truth. A false capacity strikes only reads that
-	// show one; what cuts lists strikes only lists; staleness strikes any read.
+	// show one; what cuts lists strikes only lists; staleness strikes any read of Resource
+	// Manager.
 	NullCapacity  bool          // sku.capacity is null
 	FalseCapacity *int          // sku.capacity is this
 	Omit          int           // so many of a list's last items are missing; negative: all of them

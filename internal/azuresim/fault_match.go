@@ -93,7 +93,7 @@ func (f *Fault) matches(o occasion) bool {
 		}
 	}
 	read := isRead(o.kind) || o.kind == "POST token" || strings.HasPrefix(o.kind, "POST metadata/")
-	return set && (!f.strikesLists() || strings.HasPrefix(o.kind, "LIST ")) && (!f.stale() || read) && (!f.strikesWrites() || !read)
+	return set && (!f.strikesLists() || strings.HasPrefix(o.kind, "LIST ")) && (!f.stale() || isRead(o.kind) && !strings.Contains(o.kind, " metadata/")) && (!f.strikesWrites() || !read)
 }
 
 func isDelete(kind string) bool {

@@ -130,7 +130,7 @@ func (q *request) promise(there any, o operation) *operation {
 			return q.server.beginOn(i, q.now, o)
 		}
 	case strings.HasPrefix(kind, setsType):
-		if ss, p := q.find(); p == nil {
+		if ss, p := q.scaleSet(); p == nil {
 			return q.server.begin(ss, q.now, o)
 		}
 	}

@@ -45,18 +45,17 @@ type skuBody struct {
 }
 
 type instanceProperties struct {
-	VMID                     string        `json:"vmId"`
-	LatestModelApplied       bool          `json:"latestModelApplied"`
-	ModelDefinitionApplied   string        `json:"modelDefinitionApplied"`
-	ProvisioningState        string        `json:"provisioningState"`
-	TimeCreated              string        `json:"timeCreated"`
-	HardwareProfile          struct{}      `json:"hardwareProfile"`
-	OSProfile                osProfile     `json:"osProfile"`
-	StorageProfile           any           `json:"storageProfile"`
-	NetworkProfile           any           `json:"networkProfile"`
-	ProtectionPolicy         *protection   `json:"protectionPolicy,omitempty"`
-	InstanceView             *instanceView `json:"instanceView,omitempty"`
-	ResilientVMDeletionState string        `json:"resilientVMDeletionStatus,omitempty"`
+	VMID                   string        `json:"vmId"`
+	LatestModelApplied     bool          `json:"latestModelApplied"`
+	ModelDefinitionApplied string        `json:"modelDefinitionApplied"`
+	ProvisioningState      string        `json:"provisioningState"`
+	TimeCreated            string        `json:"timeCreated"`
+	HardwareProfile        struct{}      `json:"hardwareProfile"`
+	OSProfile              osProfile     `json:"osProfile"`
+	StorageProfile         any           `json:"storageProfile"`
+	NetworkProfile         any           `json:"networkProfile"`
+	ProtectionPolicy       *protection   `json:"protectionPolicy,omitempty"`
+	InstanceView           *instanceView `json:"instanceView,omitempty"`
 }
 
 type osProfile struct {
@@ -65,7 +64,7 @@ type osProfile struct {
 
 func (i *instance) wire(now time.Time, expand bool) instanceBody {
 	b := instanceBody{
-		ID: i.id(), Name: i.name(), Type: "Microsoft.Compute/virtualMachineScaleSets/virtualMachines",
+		ID: i.id(), Name: i.name(), Type: setKind + "/virtualMachines",
 		Location: i.set.location, Tags: i.set.tags(), InstanceID: i.instanceID(), SKU: skuBody{i.size, "Standard"},
 		ETag: i.etagText(),
 		Properties: instanceProperties{
@@ -235,7 +234,7 @@ type ids struct {
 
 // postScaleSet runs an action on a scale set.
 func postScaleSet(q *request) answer {
-	ss, p := q.find()
+	ss, p := q.scaleSet()
 	if p != nil {
 		return p.answer()
 	}

@@ -34,7 +34,7 @@ func (q *request) links() []Linked {
 			follow(i.machineWire(q.now, false), "", found)
 		}
 	case q.route.set != "":
-		if ss, p := q.find(); p == nil {
+		if ss, p := q.scaleSet(); p == nil {
 			follow(merge(ss.model, body), "", found)
 		}
 	}

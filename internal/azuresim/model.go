@@ -15,17 +15,6 @@ func (ss *scaleSet) text(path ...string) string {
 	return text(ss.model, path...)
 }
 
-func dig(v any, path ...string) any {
-	for _, step := range path {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = m[step]
-	}
-	return v
-}
-
 func (ss *scaleSet) size() string   { return ss.text("sku", "name") }
 func (ss *scaleSet) flexible() bool { return ss.text("properties", "orchestrationMode") == "Flexible" }
 
@@ -48,7 +37,7 @@ func (ss *scaleSet) tags() map[string]string { return textMap(ss.model["tags"]) 
 // subnet is the resource id of the subnet of the instances; "" when the model
 // names none.
 func (ss *scaleSet) subnet() string {
-	return subnetOf(first(first(dig(ss.model, "properties", "virtualMachineProfile", "networkProfile", "networkInterfaceConfigurations"))))
+	return subnetOf(first(dig(ss.model, "properties", "virtualMachineProfile", "networkProfile", "networkInterfaceConfigurations")))
 }
 
 // live are the instances that count toward capacity: all that are listed and not
@@ -113,38 +102,9 @@ func (ss *scaleSet) wire(now time.Time, f Fault) map[string]any {
 	properties["uniqueId"] = ss.uniqueID
 	properties["timeCreated"] = timestamp(ss.created)
 	out["sku"], out["properties"] = sku, properties
-	out["id"], out["name"], out["type"] = ss.id(), ss.name, "Microsoft.Compute/virtualMachineScaleSets"
+	out["id"], out["name"], out["type"] = ss.id(), ss.name, setKind
 	out["etag"] = ss.etagText()
 	return out
-}
-
-// asMap is v, or an empty map when v is not one.
-func asMap(v any) map[string]any {
-	if m, ok := v.(map[string]any); ok {
-		return m
-	}
-	return map[string]any{}
-}
-
-// withoutSecrets is a deep copy of v without what Azure stores and never returns.
-func withoutSecrets(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, item := range v {
-			if k != "customData" && k != "adminPassword" && k != "userData" && k != "protectedSettings" {
-				out[k] = withoutSecrets(item)
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for n, item := range v {
-			out[n] = withoutSecrets(item)
-		}
-		return out
-	}
-	return v
 }
 
 // timestamp is Azure's rendering of a time in a body.

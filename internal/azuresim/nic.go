@@ -48,14 +48,6 @@ func (n *networkInterface) configurations() []map[string]any {
 	return out
 }
 
-// first is the first item of a JSON list, nil when there is none.
-func first(v any) any {
-	if items, _ := v.([]any); len(items) > 0 {
-		return items[0]
-	}
-	return v
-}
-
 // subnetOf is the subnet of an interface's first ip configuration.
 func subnetOf(nic any) string {
 	return subnetOfConfiguration(asMap(first(dig(nic, "properties", "ipConfigurations"))))

@@ -48,7 +48,7 @@ func (q *request) weigh(need map[place]int) {
 		}
 	case "PUT " + setsType:
 		size, machines = w.SKU.Name, w.SKU.Capacity
-		if ss, p := q.find(); p == nil {
+		if ss, p := q.scaleSet(); p == nil {
 			machines -= len(ss.live(q.now))
 		}
 	}

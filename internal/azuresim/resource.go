@@ -58,39 +58,3 @@ func shelve[T interface{ id() string }](list *[]T, item T) bool {
 	}
 	return !taken
 }
-
-// strings in a JSON list; what is not a string is left out.
-func texts(list any) []string {
-	items, _ := list.([]any)
-	var out []string
-	for _, item := range items {
-		if text, ok := item.(string); ok {
-			out = append(out, text)
-		}
-	}
-	return out
-}
-
-// list is a JSON list of strings.
-func list(texts []string) []any {
-	out := make([]any, len(texts))
-	for n, text := range texts {
-		out[n] = text
-	}
-	return out
-}
-
-// textMap is a JSON object of strings, such as tags.
-func textMap(v any) map[string]string {
-	out := map[string]string{}
-	for k, item := range asMap(v) {
-		out[k], _ = item.(string)
-	}
-	return out
-}
-
-// text reads a string in a JSON document; "" when a step of the path is missing.
-func text(v any, path ...string) string {
-	t, _ := dig(v, path...).(string)
-	return t
-}

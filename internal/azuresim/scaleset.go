@@ -115,33 +115,27 @@ func (s *Server) insert(ss *scaleSet) error {
 
 // model is the description as a writer would have PUT it.
 func (d ScaleSet) model() map[string]any {
-	or := func(v, other string) string {
-		if v == "" {
-			return other
-		}
-		return v
-	}
 	profile := map[string]any{
-		"priority":  or(d.Priority, "Regular"),
-		"osProfile": map[string]any{"computerNamePrefix": or(d.ComputerNamePrefix, d.Name)},
+		"priority":  either(d.Priority, "Regular"),
+		"osProfile": map[string]any{"computerNamePrefix": either(d.ComputerNamePrefix, d.Name)},
 		"storageProfile": map[string]any{
 			"imageReference": map[string]any{"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server", "version": "latest"},
 			"osDisk":         map[string]any{"createOption": "FromImage", "caching": "ReadWrite", "managedDisk": map[string]any{"storageAccountType": "Premium_LRS"}},
 		},
 	}
 	if d.Priority == "Spot" || d.Priority == "Low" {
-		profile["evictionPolicy"] = or(d.EvictionPolicy, "Deallocate")
+		profile["evictionPolicy"] = either(d.EvictionPolicy, "Deallocate")
 		profile["billingProfile"] = map[string]any{"maxPrice": -1}
 	}
 	m := map[string]any{
 		"location": d.Location,
 		"sku":      map[string]any{"name": d.Size, "tier": "Standard"},
 		"properties": map[string]any{
-			"orchestrationMode":     or(d.OrchestrationMode, "Uniform"),
+			"orchestrationMode":     either(d.OrchestrationMode, "Uniform"),
 			"overprovision":         d.Overprovision,
 			"singlePlacementGroup":  false,
 			"upgradePolicy":         map[string]any{"mode": "Manual"},
-			"scaleInPolicy":         map[string]any{"rules": []any{or(d.ScaleInPolicy, "Default")}},
+			"scaleInPolicy":         map[string]any{"rules": []any{either(d.ScaleInPolicy, "Default")}},
 			"virtualMachineProfile": profile,
 		},
 	}
@@ -202,12 +196,4 @@ func identityType(system, user bool) string {
 		return "UserAssigned"
 	}
 	return ""
-}
-
-func anyMap(m map[string]string) map[string]any {
-	out := make(map[string]any, len(m))
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
 }

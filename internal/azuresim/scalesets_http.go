@@ -8,21 +8,19 @@ import (
 	"time"
 )
 
-// find is the scale set in the path.
-func (q *request) find() (*scaleSet, *problem) {
-	for _, ss := range q.server.sets {
-		if strings.EqualFold(ss.subscription, q.route.subscription) &&
-			strings.EqualFold(ss.group, q.route.group) && strings.EqualFold(ss.name, q.route.set) {
-			return ss, nil
-		}
+// scaleSet is the scale set in the path.
+func (q *request) scaleSet() (*scaleSet, *problem) {
+	r := resource{subscription: q.route.subscription, group: q.route.group, name: q.route.set}
+	if ss := find(q.server.sets, r.path(setKind)); ss != nil {
+		return ss, nil
 	}
-	return nil, resourceNotFound("Microsoft.Compute/virtualMachineScaleSets", q.route.set, q.route.group)
+	return nil, resourceNotFound(setKind, r.name, r.group)
 }
 
 // uniformSet is the scale set in the path of a call that flexible orchestration
 // does not know.
 func (q *request) uniformSet(call string) (*scaleSet, *problem) {
-	ss, p := q.find()
+	ss, p := q.scaleSet()
 	if p == nil && ss.flexible() {
 		p = bad("BadRequest", "Operation 'VirtualMachineScaleSets.%s' is not allowed on Virtual Machine Scale Set '%s'.", call, ss.name)
 	}
@@ -42,7 +40,7 @@ func listScaleSets(q *request) answer {
 }
 
 func getScaleSet(q *request) answer {
-	ss, p := q.find()
+	ss, p := q.scaleSet()
 	if p != nil {
 		return p.answer()
 	}
@@ -135,7 +133,7 @@ func (q *request) checkFree() *problem {
 // patchScaleSet merges: what the body does not mention stays. Tags are replaced
 // as a whole.
 func patchScaleSet(q *request) answer {
-	ss, p := q.find()
+	ss, p := q.scaleSet()
 	if p != nil {
 		return p.answer()
 	}
@@ -163,7 +161,7 @@ func putScaleSet(q *request) answer {
 	if p != nil {
 		return p.answer()
 	}
-	ss, p := q.find()
+	ss, p := q.scaleSet()
 	if p != nil {
 		return q.create(w)
 	}
@@ -261,22 +259,6 @@ func (q *request) apply(ss *scaleSet, w write, properties func()) answer {
 	return q.async(answer{status: http.StatusOK, body: q.showScaleSet(ss, Fault{})}, o)
 }
 
-// merge is a deep merge: objects are merged, everything else is replaced, null
-// removes nothing. Neither argument is changed.
-func merge(into, from map[string]any) map[string]any {
-	out := maps.Clone(into)
-	for k, v := range from {
-		switch v := v.(type) {
-		case nil:
-		case map[string]any:
-			out[k] = merge(asMap(out[k]), v)
-		default:
-			out[k] = v
-		}
-	}
-	return out
-}
-
 // statusCount is one row of a scale set's summary.
 type statusCount struct {
 	Code  string `json:"code"`
@@ -318,7 +300,7 @@ func provisioningStatus(state string, at time.Time) status {
 
 // deleteScaleSet deletes a scale set with its instances.
 func deleteScaleSet(q *request) answer {
-	ss, p := q.find()
+	ss, p := q.scaleSet()
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}

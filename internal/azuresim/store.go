@@ -177,29 +177,3 @@ func each[T any](from []*T, copied func(*T) *T) []*T {
 	}
 	return to
 }
-
-// cloneObject is a deep copy of a JSON object; nil for nil.
-func cloneObject(from map[string]any) map[string]any {
-	if from == nil {
-		return nil
-	}
-	return cloneJSON(from).(map[string]any)
-}
-
-func cloneJSON(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, item := range v {
-			out[k] = cloneJSON(item)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for n, item := range v {
-			out[n] = cloneJSON(item)
-		}
-		return out
-	}
-	return v
-}
