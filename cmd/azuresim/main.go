@@ -39,7 +39,7 @@ func root() *cobra.Command {
 		Long: `A small Azure on this machine, which lies when told.
 
 It speaks the wire protocol of Azure Resource Manager (scale sets of both modes, virtual machines, availability sets, network
-interfaces, disks, roles, locks, quota), of the token authority, and of instance metadata, over a world that it keeps in memory.
+interfaces, disks, template deployments, roles, locks, quota), of the token authority, and of instance metadata, over a world that it keeps in memory.
 Clients are the real ones: the az command line, azure-sdk-for-go, cloud-provider-azure, cluster-autoscaler. What to tell each
 of them is printed at the start. Nothing real is contacted.
 

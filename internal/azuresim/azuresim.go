@@ -1,7 +1,7 @@
 // Package azuresim is a small Azure on the wire: Resource Manager for scale sets
-// of both modes, virtual machines, availability sets, network interfaces and
-// disks, the token authority, and the instance metadata service, over an
-// in-memory store.
+// of both modes, virtual machines, availability sets, network interfaces, disks,
+// roles, locks and template deployments, the token authority, and the instance
+// metadata service, over an in-memory store.
 //
 // It speaks plain net/http and declares its own wire types, so that a client
 // built on the real Azure SDK is tested against an independent reading of the
