@@ -31,6 +31,25 @@ func TestThePlatformActsByItsOwnHands(t *testing.T) {
 	}
 }
 
+func TestAMachineHearsOfNewTagsWhenItBoots(t *testing.T) {
+	a := newAzure(t)
+	a.agents(1)
+	tags := func() string {
+		_, body := a.wireFrom("agents_0", "GET", imds+"/instance/compute/tags?api-version=2021-12-13&format=text", "", "Metadata", "true")
+		return body
+	}
+	a.must(a.SetTags("agents", map[string]string{"pool": "old"}))
+	a.plain(202, "POST", setPath+"/virtualMachines/0/restart"+version, "")
+	a.must(a.SetTags("agents", map[string]string{"pool": "new"}))
+	if got := tags(); got != "pool:old" {
+		t.Errorf("tags %q before a boot", got)
+	}
+	a.plain(202, "POST", setPath+"/virtualMachines/0/restart"+version, "")
+	if got := tags(); got != "pool:new" {
+		t.Errorf("tags %q after a boot", got)
+	}
+}
+
 func TestAnAssignedRoleIsAllThatAPrincipalMayDo(t *testing.T) {
 	a := newAzure(t)
 	a.agents(1)

@@ -31,7 +31,8 @@ type instance struct {
 	neverJoins  bool
 	extra       bool // of overprovisioning: no capacity, no quota
 	protection  protection
-	nics        []*plug // of a virtual machine; the first is the primary one
+	told        map[string]string // the set's tags as the metadata service tells them: those of the last boot or change of disks
+	nics        []*plug           // of a virtual machine; the first is the primary one
 	drives      []*drive
 
 	upAt      time.Time   // provisioned; zero: never
@@ -82,7 +83,7 @@ func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
 		ip: s.address(), version: ss.version, etag: 1, created: now,
 		upAt: now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
 	}
-	i.faultDomain = ss.emptiestFaultDomain(i.zone, now)
+	i.faultDomain, i.told = ss.emptiestFaultDomain(i.zone, now), ss.tags()
 	if ss.flexible() {
 		s.embody(i, key)
 	}

@@ -206,6 +206,7 @@ func putInstance(q *request) answer {
 		if p := q.server.setDataDisks(i, *disks, q.now); p != nil {
 			return p.answer()
 		}
+		i.told = i.set.tags()
 	}
 	if w.Properties.ProtectionPolicy != nil {
 		i.protection = *w.Properties.ProtectionPolicy

@@ -158,7 +158,7 @@ func (s *Server) computer(ref string, now time.Time) (computer, bool) {
 		c.setID = i.set.id()
 	}
 	if i.uniform() {
-		identity = i.set.model["identity"]
+		identity, c.tags = i.set.model["identity"], i.told
 	}
 	c.systemAssigned, c.identities = identities(identity)
 	if i.spot() {

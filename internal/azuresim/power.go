@@ -93,6 +93,9 @@ func (s *Server) turn(o *operation, i *instance, verb, kind string, now time.Tim
 	if i.uniform() && strings.HasPrefix(verb, "reimage") {
 		i.version = i.set.version
 	}
+	if i.uniform() && action.starts {
+		i.told = i.set.tags()
+	}
 	i.power = p
 	i.etag++
 	o.until = later(o.until, p.until)
