@@ -24,6 +24,7 @@ type GroupMemory struct {
 	Noticed   time.Time `json:"noticed,omitzero"`   // the last failure already counted
 	Backoff   Backoff   `json:"backoff,omitzero"`   // from growth
 	Rest      Backoff   `json:"rest,omitzero"`      // from deleting machines
+	Races     int       `json:"races,omitempty"`    // growths in a row that lost a race
 }
 
 // Backoff keeps a group from being written to after a failure.
@@ -90,9 +91,12 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			g := m.Groups[a.Group]
 			switch r.Status {
 			case Accepted:
-				g.Requested, g.Capacity, m.LastGrowth = r.At, a.To, r.At
+				g.Requested, g.Capacity, g.Races, m.LastGrowth = r.At, a.To, 0, r.At
 			case Failed:
-				g.Backoff = backoffAfter(g.Backoff, a, r, allowed)
+				if g.Races++; r.Kind != "conflict" {
+					g.Races = 0
+				}
+				g.Backoff = backoffAfter(g.Backoff, a, r, g.Races, allowed)
 			}
 			m.Groups[a.Group] = g
 		case DeleteInstances:
@@ -119,14 +123,27 @@ func (b Backoff) lengthened(r Result, allowed *policy.Policy) Backoff {
 // transientPause is how long a group rests after a passing fault of the cloud.
 const transientPause = 10 * time.Second
 
-// backoffAfter is the back-off after a failed growth. A lost race needs none: the next cycle plans from a new read. A passing
-// fault and a throttle end by themselves and do not lengthen the next back-off.
-func backoffAfter(b Backoff, a SetCapacity, r Result, allowed *policy.Policy) Backoff {
+// freeRaces is how many growths in a row may lose a race before that is no accident: reads may be stale. The pause after further ones
+// is at most longestRace: nobody says when they tell the truth again.
+const (
+	freeRaces   = 3
+	longestRace = time.Minute
+)
+
+// backoffAfter is the back-off after a failed growth. A lost race needs none: the next cycle plans from a new read. Further ones in
+// a row pause longer and longer, up to a minute (S-31). A passing fault and a throttle end by themselves and do not lengthen the next
+// back-off.
+func backoffAfter(b Backoff, a SetCapacity, r Result, races int, allowed *policy.Policy) Backoff {
+	pause := transientPause
 	switch r.Kind {
 	case "conflict":
-		return b
+		if races <= freeRaces {
+			return b
+		}
+		pause = min(transientPause<<min(races-freeRaces, 10), longestRace)
+		fallthrough
 	case "throttled", "transient":
-		if until := r.At.Add(max(r.RetryAfter, transientPause)); until.After(b.Until) {
+		if until := r.At.Add(max(r.RetryAfter, pause)); until.After(b.Until) {
 			if !r.At.Before(b.Until) {
 				b.Ceiling = 0 // of a quota that is forgotten
 			}

@@ -2,6 +2,7 @@ package azure
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,12 +94,17 @@ func (own *group) refuseStart(o *operation, told answer, now time.Time) {
 			named[strings.ToLower(l.Target)] = true
 		}
 	}
+	own.passOver(slices.DeleteFunc(slices.Clone(o.Named), func(m cluster.Machine) bool {
+		return len(named) > 0 && !named[strings.ToLower(string(m.ID))]
+	}), now)
+}
+
+// passOver has growth make new machines for a while instead of starting these. Provider.mu is held.
+func (own *group) passOver(machines []cluster.Machine, now time.Time) {
 	if own.unstarted == nil {
 		own.unstarted = map[string]time.Time{}
 	}
-	for _, m := range o.Named {
-		if len(named) == 0 || named[strings.ToLower(string(m.ID))] {
-			own.unstarted[m.UID] = now
-		}
+	for _, m := range machines {
+		own.unstarted[m.UID] = now
 	}
 }

@@ -87,6 +87,22 @@ func TestAMachineThatCannotStartStaysParkedAndOthersAreMade(t *testing.T) {
 	}
 }
 
+func TestAStartThatIsRefusedIsNotAskedForAgain(t *testing.T) {
+	w := newWorld(t, parking("agents", 2))
+	w.open(w.options("0:9:agents"))
+	w.remove("agents", "0")
+	w.pass(2 * time.Minute)
+	w.sim.Inject(azuresim.Fault{Kind: "POST virtualMachineScaleSets/start", Status: 409, Code: "AllocationFailed"})
+	g, err := w.Group(context.Background(), "agents")
+	w.must(err)
+	if err := w.SetCapacity(context.Background(), g, 2); cloud.KindOf(err) != cloud.Allocation {
+		t.Fatalf("the start ended with %v, want it refused for want of machines", err)
+	}
+	w.grow("agents", 1)
+	w.pass(5 * time.Minute)
+	w.want("agents", 2, "1=running 2=running (0)")
+}
+
 func TestAMachineThatFailedIsDeletedAndNotParked(t *testing.T) {
 	w := newWorld(t, parking("agents", 1))
 	w.open(w.options("0:9:agents"))

@@ -56,7 +56,14 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	doing = fmt.Sprintf("start %d parked machines of %s", len(ids), g.ID)
 	a, err := kind.start(ctx, own.name, ids)
 	if err != nil {
-		return p.refusedGrowth(own, doing, len(ids), err)
+		refusal := p.refusedGrowth(own, doing, len(ids), err)
+		switch cloud.KindOf(refusal) {
+		case cloud.Allocation, cloud.Unavailable, cloud.Provisioning: // others stand in the way of new machines as well
+			p.mu.Lock()
+			own.passOver(named, p.now())
+			p.mu.Unlock()
+		}
+		return refusal
 	}
 	if a.ids != nil {
 		named = machinesNamed(g.Parked, a.ids)
