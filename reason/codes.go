@@ -143,7 +143,7 @@ var sentences = map[Code]string{
 	GroupBackoff:       "in backoff until {until} after {code}: {message}",
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
 	TemplateDrift:      "its nodes are not what the cloud describes: {differences}; the nodes are believed, correct the description or its tags",
-	GroupUnreadable:    "cannot be read: {message}",
+	GroupUnreadable:    "cannot be managed: {message}",
 	GroupIncomplete:    "its last read was incomplete; no write until a complete one",
 	ClusterNodesLimit:  "max total nodes in cluster reached ({nodes} of {limit})",
 	ClusterCoresLimit:  "max total cores in cluster reached ({cores} of {limit})",
