@@ -53,6 +53,7 @@ type world struct {
 	names    *names
 	out      *transcript
 	gone     []*machine     // since it was last told
+	born     map[string]int // machines of a group that there have ever been
 	live     map[string]int // machines of a group that are not being deleted, when last looked at
 	witness  *witness
 
@@ -73,7 +74,7 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 		fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), join: 30 * time.Second,
 		timing: app.Timing{Resync: 10 * time.Second, Retry: time.Second},
 		sizes:  map[string]machineSize{}, tags: map[string]map[string]string{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
-		told: told{},
+		born: map[string]int{}, told: told{},
 	}
 	w.nanos.Store(start.UnixNano())
 	w.azure = &azuresim.Server{

@@ -144,23 +144,36 @@ func doTag(w *world, s *statement) error {
 
 func doTouch(w *world, s *statement) error { return w.azure.Touch(s.names[0], 10*time.Second) }
 
-func doRemove(w *world, s *statement) error { return w.azure.DeleteMachine(s.names[0]) }
+// onMachine does something to the machine that a statement is about.
+func (w *world) onMachine(s *statement, do func(id string) error) error {
+	id, err := w.machine(s)
+	if err != nil {
+		return err
+	}
+	return do(id)
+}
 
-func doDeallocate(w *world, s *statement) error { return w.azure.Deallocate(s.names[0]) }
+func doRemove(w *world, s *statement) error { return w.onMachine(s, w.azure.DeleteMachine) }
 
-func doStart(w *world, s *statement) error { return w.azure.Start(s.names[0]) }
+func doDeallocate(w *world, s *statement) error { return w.onMachine(s, w.azure.Deallocate) }
+
+func doStart(w *world, s *statement) error { return w.onMachine(s, w.azure.Start) }
 
 func doEvict(w *world, s *statement) error {
 	notice, err := s.duration("notice", 30*time.Second)
 	if err != nil {
 		return err
 	}
-	return w.azure.Evict(s.names[0], notice)
+	return w.onMachine(s, func(id string) error { return w.azure.Evict(id, notice) })
 }
 
-func doProtect(w *world, s *statement) error { return w.azure.Protect(s.names[0], true, false) }
+func doProtect(w *world, s *statement) error {
+	return w.onMachine(s, func(id string) error { return w.azure.Protect(id, true, false) })
+}
 
-func doUnprotect(w *world, s *statement) error { return w.azure.Protect(s.names[0], false, false) }
+func doUnprotect(w *world, s *statement) error {
+	return w.onMachine(s, func(id string) error { return w.azure.Protect(id, false, false) })
+}
 
 // lockName is the name of the locks that scripts put.
 const lockName = "keep"

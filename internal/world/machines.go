@@ -26,6 +26,7 @@ type machineSize struct {
 // machine is a scale set's machine as the world has seen it.
 type machine struct {
 	azuresim.MachineState
+	said   string    // what scripts and transcripts call it: as Azure names it or, in a flexible scale set, group_N in the order of birth
 	joins  time.Time // when its kubelet registers; zero: it does not, or has already
 	joined bool
 	silent bool      // its kubelet was stopped by the script
@@ -49,9 +50,8 @@ func (w *world) moveMachines() error {
 		now[state.VMID] = true
 		m := w.machines[state.VMID]
 		if m == nil {
-			m = &machine{}
+			m = &machine{said: w.christen(state)}
 			w.machines[state.VMID] = m
-			w.names.machine(state.ComputerName, state.Name)
 			w.fact("machine", state.Name, "created", w.capacity(state.ScaleSet, live))
 		}
 		w.tellMachine(m, state, live)
@@ -169,14 +169,36 @@ func (w *world) nextJoin() time.Time {
 	return next
 }
 
+// christen has a new machine, and the node that it becomes, called as scripts call it. Azure gives names with random letters to the machines of
+// flexible scale sets.
+func (w *world) christen(m azuresim.MachineState) string {
+	said := m.Name
+	if m.InstanceID == m.Name {
+		said = fmt.Sprintf("%s_%d", m.ScaleSet, w.born[m.ScaleSet])
+		w.names.add(m.Name, said)
+	}
+	w.born[m.ScaleSet]++
+	w.names.add(m.ComputerName, said)
+	return said
+}
+
 // machineNamed is the machine that a script calls so; nil when there is none.
 func (w *world) machineNamed(name string) *machine {
 	for _, m := range w.machines {
-		if m.Name == name {
+		if m.said == name {
 			return m
 		}
 	}
 	return nil
+}
+
+// machine is the resource id of the machine that a statement is about.
+func (w *world) machine(s *statement) (string, error) {
+	m := w.machineNamed(s.names[0])
+	if m == nil {
+		return "", fmt.Errorf("%s: there is no machine %s", s.verb.name, s.names[0])
+	}
+	return m.ID, nil
 }
 
 // node is the node's name for what a script calls it: a machine or a node.

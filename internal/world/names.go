@@ -27,8 +27,14 @@ func (n *names) add(actual, said string) {
 	n.said[actual], n.meant[said], n.replacer = said, actual, nil
 }
 
-// machine has a machine's computer name, which is its node's name, called by the machine's name.
-func (n *names) machine(computer, name string) { n.add(computer, name) }
+// instance is what a machine is called that sluice calls "group/id".
+func (n *names) instance(subject string) string {
+	group, id, _ := strings.Cut(subject, "/")
+	if said, ok := n.said[id]; ok {
+		return said
+	}
+	return group + "_" + id
+}
 
 // pod numbers a pod that a controller made.
 func (n *names) pod(namespace, name, controller string) {

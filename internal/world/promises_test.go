@@ -50,6 +50,7 @@ func (w *world) send(t *testing.T, method, path, body, ifMatch string) {
 
 // TestBrokenPromisesAreSeen does by hand what sluice must never do: the simulators' witnesses tell each by its property.
 func TestBrokenPromisesAreSeen(t *testing.T) {
+	const parking = "group agents mode=flexible removal=deallocate size=Standard_D4s_v5 min=1 max=3 machines=2\npod base-0 cpu=3 on=agents_0\npod render-0 cpu=3 on=agents_1 owner=job\n"
 	const two = "group agents size=Standard_D4s_v5 min=0 max=5 machines=2\npod base-0 cpu=3 on=agents_0\npod render-0 cpu=3 on=agents_1 owner=job\n"
 	api := func(w *world) kubernetes.Interface { return kubernetes.NewForConfigOrDie(w.cluster.RESTConfig()) }
 	for name, c := range map[string]struct {
@@ -59,6 +60,9 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 	}{
 		"nothing": {two + "advance 1m\n", func(*testing.T, *world) {}, ""},
 		"a capacity below the machines that live": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":1}}`, "*")
+		}, "S-01"},
+		"a capacity below the machines of a flexible set": {parking + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":1}}`, "*")
 		}, "S-01"},
 		"a capacity above the max": {two + "advance 1m\n", func(t *testing.T, w *world) {
@@ -79,6 +83,27 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 		"a machine deleted whose node is not on its way out": {two + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
 		}, "S-16"},
+		"a machine parked under a Job, by its name": {parking + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machineNamed("agents_1").Name+`"]}`, "")
+		}, "S-15"},
+		"a machine parked whose node is not on its way out": {parking + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machineNamed("agents_0").Name+`"]}`, "")
+		}, "S-16"},
+		"a parking that names nobody": {parking + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":[]}`, "")
+		}, "S-10"},
+		"a parking below the min": {strings.Replace(parking, "min=1", "min=2", 1) + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPost, "/deallocate", `{"instanceIds":["`+w.machineNamed("agents_0").Name+`"]}`, "")
+		}, "S-06"},
+		"a start above the max": {strings.Replace(parking, "max=3", "max=1", 1) + "advance 1m\n", func(t *testing.T, w *world) {
+			if err := w.azure.Deallocate(w.machineNamed("agents_1").ID); err != nil {
+				t.Fatal(err)
+			}
+			w.send(t, http.MethodPost, "/start", `{"instanceIds":["`+w.machineNamed("agents_1").Name+`"]}`, "")
+		}, "S-06"},
+		"a capacity above the max and the parked": {parking + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":4}}`, "*")
+		}, "S-06"},
 		"a node deleted whose machine lives": {two + "advance 1m\n", func(t *testing.T, w *world) {
 			if err := api(w).CoreV1().Nodes().Delete(t.Context(), "agents000000", metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)

@@ -56,7 +56,7 @@ func (w *world) tellPlan(entry journal.Entry) {
 		if w.told.news(key, what) {
 			kind, name := string(v.Subject.Kind), v.Subject.Name
 			if v.Subject.Kind == reason.KindInstance {
-				kind, name = "machine", strings.Replace(name, "/", "_", 1)
+				kind, name = "machine", w.names.instance(name)
 			}
 			w.out.say(w.elapsed(), kind, name, string(v.Outcome), sentences(v))
 		}
