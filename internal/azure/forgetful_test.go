@@ -1,0 +1,126 @@
+package azure_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// forgetful is an Azure that leaves things out of its answers, or says null.
+type forgetful struct {
+	http.RoundTripper
+	leave func() int // 0: it is there, 1: it is left out, 2: it is null
+	on    bool
+}
+
+func (f *forgetful) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := f.RoundTripper.RoundTrip(r)
+	if err != nil || !f.on || !strings.Contains(r.URL.Path, "/providers/") {
+		return resp, err
+	}
+	raw, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	var told any
+	if json.Unmarshal(raw, &told) == nil {
+		raw, _ = json.Marshal(f.without(told))
+	}
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
+	resp.Header.Del("Content-Length")
+	return resp, err
+}
+
+func (f *forgetful) without(told any) any {
+	switch told := told.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		names := make([]string, 0, len(told))
+		for name := range told {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			switch f.leave() {
+			case 0:
+				out[name] = f.without(told[name])
+			case 2:
+				out[name] = nil
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(told))
+		for i, v := range told {
+			if f.leave() == 0 {
+				out[i] = f.without(v)
+			}
+		}
+		return out
+	}
+	return told
+}
+
+// TestWhatAzureLeavesOutCostsNoMachine reads, grows and shrinks scale sets of every kind by answers with holes: nothing panics (S-39), and a
+// machine that was not named for removal is there and on as it was (S-01, S-05, S-10).
+func TestWhatAzureLeavesOutCostsNoMachine(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := set("agents", 4)
+		if rapid.Bool().Draw(rt, "flexible") {
+			s.OrchestrationMode = "Flexible"
+		}
+		if rapid.Bool().Draw(rt, "parks") {
+			s.Tags = map[string]string{"sluice.dev_removal": "deallocate"}
+		}
+		w := newWorld(t, s)
+		o := w.options("0:9:agents")
+		often := rapid.IntRange(5, 500).Draw(rt, "one in")
+		f := &forgetful{RoundTripper: o.Transport, leave: func() int { return max(0, rapid.IntRange(0, often).Draw(rt, "leave")-often+2) }}
+		o.Transport = f
+		w.open(o)
+		seen, named := map[string]bool{}, map[string]bool{}
+		for range 8 {
+			f.on = rapid.Bool().Draw(rt, "holes")
+			_, _ = w.Groups(context.Background())
+			if g, err := w.Group(context.Background(), "agents"); err == nil {
+				f.on = rapid.Bool().Draw(rt, "holes in the answer")
+				w.change(rt, g, named)
+			}
+			w.now = w.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(rt, "seconds")) * time.Second)
+			there := map[string]bool{}
+			for _, m := range w.sim.Machines() {
+				if on := m.ProvisioningState != "Deleting" && !strings.HasPrefix(m.PowerState, "deallocat"); m.ScaleSet == "agents" && on {
+					there[m.VMID], seen[m.VMID] = true, true
+				}
+			}
+			for id := range seen {
+				if !there[id] && !named[strings.ToLower(id)] {
+					rt.Fatalf("machine %s is gone, and nobody named it", id)
+				}
+			}
+		}
+	})
+}
+
+// change grows or shrinks the group as a plan might, and keeps what was named for removal.
+func (w *world) change(rt *rapid.T, g *cluster.Group, named map[string]bool) {
+	switch n := len(g.Instances); rapid.IntRange(0, 2).Draw(rt, "do") {
+	case 1:
+		_ = w.SetCapacity(context.Background(), g, g.Capacity+rapid.IntRange(1, 2).Draw(rt, "more"))
+	case 2:
+		if n == 0 {
+			return
+		}
+		in := g.Instances[rapid.IntRange(0, n-1).Draw(rt, "victim")]
+		named[in.UID] = true
+		_ = w.DeleteInstances(context.Background(), g, []cluster.Machine{in.Machine()})
+	}
+}
