@@ -30,6 +30,7 @@ func (s *Server) Lock(name, scope string, level LockLevel) error {
 	if name == "" || !strings.HasPrefix(scope, "/subscriptions/") || level != CanNotDelete && level != ReadOnly {
 		return fmt.Errorf("lock %q with %q: a name, a resource id and CanNotDelete or ReadOnly are required", scope, level)
 	}
+	s.remember(s.now())
 	s.putLock(&lock{name: name, scope: scope, level: level})
 	return nil
 }
@@ -38,6 +39,7 @@ func (s *Server) Lock(name, scope string, level LockLevel) error {
 func (s *Server) Unlock(name, scope string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.remember(s.now())
 	if !s.removeLock(name, scope) {
 		return fmt.Errorf("unlock %q: it has no lock %q", scope, name)
 	}
