@@ -14,13 +14,12 @@ func (d *decision) noticeFailures() {
 	for _, g := range d.s.Groups {
 		m, known := d.m.Groups[g.ID]
 		for _, f := range d.failuresOf(g) {
-			if f.At.After(m.Noticed) {
-				m.Noticed = f.At
-				seen := f
-				seen.At = d.now
-				m.Backoff = m.Backoff.failed(seen, g.Capacity-failed(g), max(m.Capacity, g.Capacity), d.allowed)
-				known = true
+			if !f.At.After(m.Noticed) {
+				continue
 			}
+			m.Noticed, known = f.At, true
+			f.At = d.now
+			m.Backoff = m.Backoff.failed(f, g.Capacity-failed(g), max(m.Capacity, g.Capacity), d.allowed)
 		}
 		if known {
 			d.m.Groups[g.ID] = m

@@ -82,7 +82,7 @@ func serve(ctx context.Context, o options, out io.Writer) error {
 		if dir, err = os.MkdirTemp("", "azuresim-"); err != nil {
 			return fmt.Errorf("make a directory for the certificate: %w", err)
 		}
-		defer os.RemoveAll(dir)
+		defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory that stays is no harm
 	} else if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the directory of --dir: %w", err)
 	}

@@ -127,7 +127,7 @@ func skew(ctx context.Context, config *rest.Config) (time.Duration, bool) {
 	if err != nil {
 		return 0, false
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing is read of it
+	defer resp.Body.Close()
 	date, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
 		return 0, false

@@ -143,7 +143,7 @@ func (a *addresses) list(ctx context.Context, m *model) (map[string][]string, er
 		if err != nil {
 			return found, err
 		}
-		resp, err := a.pipeline.Do(req)
+		resp, err := a.pipeline.Do(req) //nolint:bodyclose // the pipeline has read and closed it
 		if err != nil {
 			return found, err
 		}

@@ -80,11 +80,11 @@ func listAll[T any](ctx context.Context, a *resourceManager, path, version strin
 		var resp *http.Response
 		var err error
 		if next == "" {
-			resp, err = a.send(ctx, http.MethodGet, path, version, nil)
+			resp, err = a.send(ctx, http.MethodGet, path, version, nil) //nolint:bodyclose // the pipeline has read and closed it
 		} else {
 			var req *policy.Request
 			if req, err = runtime.NewRequest(ctx, http.MethodGet, next); err == nil {
-				resp, err = a.finish(req, nil)
+				resp, err = a.finish(req, nil) //nolint:bodyclose // the pipeline has read and closed it
 			}
 		}
 		if err != nil {
@@ -150,13 +150,13 @@ func (a *resourceManager) belongings(ctx context.Context) (map[string]*belonging
 
 // retag replaces the tags, which is all that is written (S-04). It does not wait for the end.
 func (a *resourceManager) retag(ctx context.Context, b *belonging, tags map[string]string) error {
-	_, err := a.send(ctx, http.MethodPatch, b.ID, b.version, map[string]any{"tags": tags})
+	_, err := a.send(ctx, http.MethodPatch, b.ID, b.version, map[string]any{"tags": tags}) //nolint:bodyclose // the pipeline has read and closed it
 	return err
 }
 
 // remove deletes it. It does not wait for the end; one that is gone already is none.
 func (a *resourceManager) remove(ctx context.Context, b *belonging) error {
-	_, err := a.send(ctx, http.MethodDelete, b.ID, b.version, nil)
+	_, err := a.send(ctx, http.MethodDelete, b.ID, b.version, nil) //nolint:bodyclose // the pipeline has read and closed it
 	if missing(err) {
 		return nil
 	}

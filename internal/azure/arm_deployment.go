@@ -49,7 +49,7 @@ func (a *resourceManager) deployments(ctx context.Context) ([]*deployment, error
 
 // template is the template that a deployment deployed. Numbers are as they were written.
 func (a *resourceManager) template(ctx context.Context, name string) (map[string]any, error) {
-	resp, err := a.send(ctx, http.MethodPost, a.deploymentPath(name)+"/exportTemplate", a.versions.deployments, nil)
+	resp, err := a.send(ctx, http.MethodPost, a.deploymentPath(name)+"/exportTemplate", a.versions.deployments, nil) //nolint:bodyclose // the pipeline has read and closed it
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (a *resourceManager) resumeDeployment(token string) (*runtime.Poller[deploy
 
 // forget deletes the record of a deployment; what it made stays.
 func (a *resourceManager) forget(ctx context.Context, name string) error {
-	_, err := a.send(ctx, http.MethodDelete, a.deploymentPath(name), a.versions.deployments, nil)
+	_, err := a.send(ctx, http.MethodDelete, a.deploymentPath(name), a.versions.deployments, nil) //nolint:bodyclose // the pipeline has read and closed it
 	if missing(err) {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -127,7 +128,7 @@ func newShop(t *testing.T, items ...map[string]any) *shop {
 		}
 		n := 0
 		if page := r.URL.Query().Get("$skip"); page != "" {
-			fmt.Sscan(page, &n)
+			n, _ = strconv.Atoi(page)
 		} else {
 			s.filters = append(s.filters, r.URL.Query().Get("$filter")+" "+r.URL.Query().Get("api-version"))
 		}

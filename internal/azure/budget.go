@@ -162,7 +162,7 @@ const (
 )
 
 // heed takes in what an answer says is left of Azure's own buckets. gate.mu is held.
-func (g *gate) heed(h http.Header, t target, k keys, now time.Time) {
+func (g *gate) heed(h http.Header, k keys, now time.Time) {
 	for name, values := range h {
 		name = http.CanonicalHeaderKey(name)
 		if !strings.HasPrefix(name, doorLeft) || name == ruleLeft || len(values) == 0 {

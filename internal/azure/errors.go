@@ -289,7 +289,7 @@ func (a answer) quota(machines int) *cluster.Quota {
 
 // place is " in westeurope" when a quota message says so.
 func (a answer) place() string {
-	if m := quotaText.FindStringSubmatch(a.Message); m != nil && m[2] != "" {
+	if m := quotaText.FindStringSubmatch(a.Message); len(m) > 2 && m[2] != "" {
 		return " in " + m[2]
 	}
 	return ""

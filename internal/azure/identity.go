@@ -94,7 +94,7 @@ func byCertificate(i Identity, options azcore.ClientOptions, noDiscovery bool) (
 	}
 	certificates, key, err := azidentity.ParseCertificates(data, []byte(i.CertificatePassword))
 	if err != nil {
-		return nil, fmt.Errorf("aadClientCertPath=%s: it is no certificate with its key (%w): give PKCS#12 with aadClientCertPassword, or PEM with an unencrypted key", i.CertificateFile, err)
+		return nil, fmt.Errorf("aadClientCertPath=%s: it is no certificate with its key (%w): give PKCS#12 with aadClientCertPassword, as openssl pkcs12 -export -legacy makes it, or PEM with an unencrypted key", i.CertificateFile, err)
 	}
 	return azidentity.NewClientCertificateCredential(i.Tenant, i.Client, certificates, key, &azidentity.ClientCertificateCredentialOptions{
 		ClientOptions: options, SendCertificateChain: true, DisableInstanceDiscovery: noDiscovery,

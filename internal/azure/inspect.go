@@ -127,7 +127,7 @@ func (p *Provider) askRights(ctx context.Context, in *Inspection) {
 			return
 		}
 		began := p.now()
-		resp, err := p.pipeline.Do(req)
+		resp, err := p.pipeline.Do(req) //nolint:bodyclose // the pipeline has read and closed it
 		if err == nil {
 			if date, e := http.ParseTime(resp.Header.Get("Date")); e == nil {
 				middle := began.Add(p.now().Sub(began) / 2)

@@ -153,7 +153,7 @@ func (o *ownership) listSettings(ctx context.Context) (map[string]string, error)
 		if err != nil {
 			return nil, err
 		}
-		resp, err := o.pipeline.Do(req)
+		resp, err := o.pipeline.Do(req) //nolint:bodyclose // the pipeline has read and closed it
 		if err != nil {
 			return nil, err
 		}

@@ -65,16 +65,16 @@ func (r *reading) place(g *cluster.Group, in *cluster.Instance, m *machine, done
 
 // startable are the ids of at most so many parked machines that g shows, that are parked still, and whose last start was not refused a
 // moment ago. Provider.mu is held.
-func (own *group) startable(g *cluster.Group, most int, now time.Time) []string {
+func (g *group) startable(seen *cluster.Group, most int, now time.Time) []string {
 	var ids []string
-	for _, in := range g.Parked {
+	for _, in := range seen.Parked {
 		if len(ids) == most {
 			break
 		}
-		if refused, ok := own.unstarted[in.UID]; ok && now.Sub(refused) < startAgain {
+		if refused, ok := g.unstarted[in.UID]; ok && now.Sub(refused) < startAgain {
 			continue
 		}
-		for _, known := range own.view.Parked {
+		for _, known := range g.view.Parked {
 			if known.ID == in.ID && known.UID == in.UID {
 				ids = append(ids, string(in.ID))
 			}
@@ -84,7 +84,7 @@ func (own *group) startable(g *cluster.Group, most int, now time.Time) []string 
 }
 
 // refuseStart remembers machines that an operation did not start: those that its answer names, or all of them when it names none.
-func (own *group) refuseStart(o *operation, told answer, now time.Time) {
+func (g *group) refuseStart(o *operation, told answer, now time.Time) {
 	if o.Verb != verbStart {
 		return
 	}
@@ -94,17 +94,17 @@ func (own *group) refuseStart(o *operation, told answer, now time.Time) {
 			named[strings.ToLower(l.Target)] = true
 		}
 	}
-	own.passOver(slices.DeleteFunc(slices.Clone(o.Named), func(m cluster.Machine) bool {
+	g.passOver(slices.DeleteFunc(slices.Clone(o.Named), func(m cluster.Machine) bool {
 		return len(named) > 0 && !named[strings.ToLower(string(m.ID))]
 	}), now)
 }
 
 // passOver has growth make new machines for a while instead of starting these. Provider.mu is held.
-func (own *group) passOver(machines []cluster.Machine, now time.Time) {
-	if own.unstarted == nil {
-		own.unstarted = map[string]time.Time{}
+func (g *group) passOver(machines []cluster.Machine, now time.Time) {
+	if g.unstarted == nil {
+		g.unstarted = map[string]time.Time{}
 	}
 	for _, m := range machines {
-		own.unstarted[m.UID] = now
+		g.unstarted[m.UID] = now
 	}
 }

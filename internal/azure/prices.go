@@ -59,7 +59,7 @@ func readPricesFile(path string) (*catalog.Prices, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--prices-file: %w; give the path of a CSV file with the columns size,region,priority,usd_per_hour", err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	prices, err := catalog.ParseOverrides(f)
 	if err != nil {
 		return nil, fmt.Errorf("--prices-file=%s: %w", path, err)

@@ -87,7 +87,7 @@ func (k *pool) grow(ctx context.Context, name, version string, n int) (*accepted
 		return nil, invalid("TemplateUnfit", "deployment %q can't be replayed: %v", k.template, err)
 	}
 	g := &growth{Deployment: ownDeployment + unique(), Pool: name, First: first, Machines: add, Begun: k.now().UTC(), followed: true}
-	poller, resp, err := k.arm.deploy(ctx, g.Deployment, template, parameters)
+	poller, resp, err := k.arm.deploy(ctx, g.Deployment, template, parameters) //nolint:bodyclose // the pipeline has read and closed it
 	if err != nil {
 		return nil, err
 	}

@@ -125,12 +125,12 @@ func (g *gate) leave(t target, k keys, resp *http.Response, err error) {
 		g.tally(k.class).answers["none"]++
 		return
 	}
-	key, wait := g.refusal(t, k, resp)
+	key, wait := g.refusal(k, resp)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
 	g.tally(k.class).answers[strconv.Itoa(resp.StatusCode)]++
-	g.heed(resp.Header, t, k, now)
+	g.heed(resp.Header, k, now)
 	if key != "" {
 		g.until[key] = latest(g.until[key], now.Add(wait))
 	}
@@ -138,7 +138,7 @@ func (g *gate) leave(t target, k keys, resp *http.Response, err error) {
 
 // refusal is what a throttled answer shuts and for how long; "" for any other answer. A 503 that names a time is obeyed as well, by the
 // resource it is about.
-func (g *gate) refusal(t target, k keys, resp *http.Response) (key string, wait time.Duration) {
+func (g *gate) refusal(k keys, resp *http.Response) (key string, wait time.Duration) {
 	wait = retryAfter(resp, g.now(), defaultRetryAfter)
 	narrow := k.resource
 	if narrow == "" {

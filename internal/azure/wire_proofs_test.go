@@ -65,7 +65,7 @@ func (w *wired) own(method, path, body string) {
 	req.Header.Set("Content-Type", "application/json")
 	resp, err = client.Do(req)
 	w.must(err)
-	defer resp.Body.Close() //nolint:errcheck // nothing is left to read
+	defer resp.Body.Close()
 	if resp.StatusCode >= http.StatusBadRequest {
 		answer, err := io.ReadAll(resp.Body)
 		w.must(err)

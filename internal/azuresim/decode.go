@@ -1,6 +1,7 @@
 package azuresim
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -270,7 +271,7 @@ func ParseDistribution(text string) (Distribution, error) {
 		a, errA := time.ParseDuration(low)
 		b, errB := time.ParseDuration(high)
 		if errA != nil || errB != nil || a < 0 || b < a {
-			return Distribution{}, fmt.Errorf(remedy)
+			return Distribution{}, errors.New(remedy)
 		}
 		return Uniform(a, b), nil
 	}
@@ -282,13 +283,13 @@ func ParseDistribution(text string) (Distribution, error) {
 			sigma, err = strconv.ParseFloat(spread, 64)
 		}
 		if err != nil || median < 0 || sigma < 0 {
-			return Distribution{}, fmt.Errorf(remedy)
+			return Distribution{}, errors.New(remedy)
 		}
 		return Lognormal(median, sigma), nil
 	}
 	length, err := time.ParseDuration(text)
 	if err != nil || length < 0 {
-		return Distribution{}, fmt.Errorf(remedy)
+		return Distribution{}, errors.New(remedy)
 	}
 	return Fixed(length), nil
 }

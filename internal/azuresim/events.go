@@ -13,6 +13,7 @@ import (
 // EventKind is what a scheduled event does to a machine.
 type EventKind string
 
+// The kinds of events.
 const (
 	Freeze    EventKind = "Freeze"    // pauses for some seconds
 	Reboot    EventKind = "Reboot"    // restarts

@@ -10,6 +10,7 @@ import (
 // LockLevel is what a management lock forbids.
 type LockLevel string
 
+// The levels.
 const (
 	CanNotDelete LockLevel = "CanNotDelete" // deletes, those of instances by id included
 	ReadOnly     LockLevel = "ReadOnly"     // everything but reads

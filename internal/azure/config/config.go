@@ -54,6 +54,7 @@ type Config struct {
 // Kind is what node groups are made of.
 type Kind string
 
+// The kinds.
 const (
 	ScaleSets Kind = ""         // vmType vmss
 	Standard  Kind = "standard" // availability sets, grown by replaying a deployment

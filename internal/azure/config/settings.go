@@ -3,6 +3,7 @@ package config
 // Standing is what sluice makes of a setting.
 type Standing string
 
+// The standings.
 const (
 	Honoured Standing = "honoured"
 	Always   Standing = "always"         // done whatever the value says; a note tells one who switches it off

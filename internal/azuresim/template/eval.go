@@ -110,8 +110,8 @@ func (v *env) object(raw map[string]any) (any, *Error) {
 			}
 			continue
 		}
-		name := k
-		if inner, plain, ok := expression(k); ok {
+		inner, name, ok := expression(k)
+		if ok {
 			x, p := v.at(k).evaluate(inner)
 			if p != nil {
 				return nil, p
@@ -121,8 +121,6 @@ func (v *env) object(raw map[string]any) (any, *Error) {
 				return nil, v.at(k).fail("a property name must be a String, not of type '%s'", kindOf(x))
 			}
 			name = text
-		} else {
-			name = plain
 		}
 		got, p := v.at(k).value(raw[k])
 		if p != nil {

@@ -296,7 +296,7 @@ func TestReferencesAreAskedWhenTheirResourceExists(t *testing.T) {
 
 func TestResourcesThatDoNotFitTogetherAreRefused(t *testing.T) {
 	resource := func(name string, more string) string {
-		return fmt.Sprintf(`{"type":"A.B/c","name":"%s","apiVersion":"1"%s}`, name, more)
+		return fmt.Sprintf(`{"type":"A.B/c","name":%q,"apiVersion":"1"%s}`, name, more)
 	}
 	for name, tc := range map[string]struct{ resources, want string }{
 		"a circle":                    {resource("a", `,"dependsOn":["b"]`) + "," + resource("b", `,"dependsOn":["a"]`), "circular dependency"},
