@@ -119,8 +119,11 @@ func (w *world) change(rt *rapid.T, g *cluster.Group, named map[string]bool) {
 		if n == 0 {
 			return
 		}
-		in := g.Instances[rapid.IntRange(0, n-1).Draw(rt, "victim")]
-		named[in.UID] = true
-		_ = w.DeleteInstances(context.Background(), g, []cluster.Machine{in.Machine()})
+		var victims []cluster.Machine
+		for _, in := range g.Instances[rapid.IntRange(0, n-1).Draw(rt, "first victim"):] {
+			named[in.UID] = true
+			victims = append(victims, in.Machine())
+		}
+		_ = w.DeleteInstances(context.Background(), g, victims)
 	}
 }
