@@ -25,7 +25,7 @@ type witness struct {
 	next   http.RoundTripper
 	broken []string
 	read   int            // entries of the cluster's log
-	before []func() error // what others do just before the next write arrives
+	before []func() error // what others do just before the next growth arrives
 	silent bool           // the answer to the request under way comes after the client has given up
 }
 
@@ -34,12 +34,14 @@ func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet {
 		return t.carry(r)
 	}
-	for _, act := range t.before {
-		if err := act(); err != nil {
-			return nil, err
+	if r.Method == http.MethodPatch {
+		for _, act := range t.before {
+			if err := act(); err != nil {
+				return nil, err
+			}
 		}
+		t.before = nil
 	}
-	t.before = nil
 	live, off := map[string]int{}, map[string]int{}
 	known := map[string]azuresim.MachineState{} // by scale set and id
 	for _, m := range t.world.azure.Machines() {
@@ -66,8 +68,8 @@ func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 			t.breaks("S-10", "%s in %s named no machine", made.Kind, made.ScaleSet)
 		case made.Kind == startRequest && live[made.ScaleSet]-off[made.ScaleSet]+len(made.InstanceIDs) > t.world.spec(made.ScaleSet).Max:
 			t.breaks("S-06", "a start of %d machines of %s took it above its max", len(made.InstanceIDs), made.ScaleSet)
-		case removes && live[made.ScaleSet]-off[made.ScaleSet]-len(made.InstanceIDs) < t.world.spec(made.ScaleSet).Min:
-			t.breaks("S-06", "a removal of %d machines of %s took it below its min", len(made.InstanceIDs), made.ScaleSet)
+		case removes && live[made.ScaleSet]-off[made.ScaleSet]-serving(known, made) < t.world.spec(made.ScaleSet).Min:
+			t.breaks("S-06", "a removal of %d machines of %s took it below its min", serving(known, made), made.ScaleSet)
 		case removes && made.Status < 300:
 			for _, id := range made.InstanceIDs {
 				t.watchRemoved(known[made.ScaleSet+"/"+id])
@@ -77,6 +79,17 @@ func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	return resp, err
+}
+
+// serving counts the machines that a request names and that are neither on their way out nor switched off.
+func serving(known map[string]azuresim.MachineState, made azuresim.Request) int {
+	n := 0
+	for _, id := range made.InstanceIDs {
+		if m, ok := known[made.ScaleSet+"/"+id]; ok && m.ProvisioningState != "Deleting" && !switchedOff(m.PowerState) {
+			n++
+		}
+	}
+	return n
 }
 
 // carry sends a request. An answer that comes too late is no answer.

@@ -23,8 +23,13 @@ func randomScenario(t *rapid.T) string {
 	groups := []string{"agents", "render"}[:number("groups", 1, 2)]
 	for _, g := range groups {
 		least := number("min", 0, 2)
-		say("group %s size=%s min=%d max=%d machines=%d%s", g, pick("size", "Standard_D4s_v5", "Standard_D8s_v5"), least, number("max", 3, 6),
-			number("machines", least, 3), pick("zones", "", " zones=1,2"))
+		say("group %s size=%s min=%d max=%d machines=%d%s%s%s%s%s", g, pick("size", "Standard_D4s_v5", "Standard_D8s_v5"), least, number("max", 3, 6),
+			number("machines", least, 3), pick("zones", "", " zones=1,2"), pick("mode", "", " mode=flexible"), pick("removal", "", "", " removal=deallocate"),
+			pick("spot", "", "", "", " spot=delete", " spot=deallocate"), pick("ids", "", "", "", " provider-id=k3s", " provider-id=upper"))
+	}
+	limited := pick("limited", "no", "no", "yes") == "yes"
+	if limited {
+		say("quota cores %d", 8*number("quota", 4, 8))
 	}
 	pods := 0
 	pod := func() {
@@ -43,15 +48,17 @@ func randomScenario(t *rapid.T) string {
 	say("advance 1s")
 	for range number("events", 1, 10) {
 		g := pick("group", groups...)
-		switch number("event", 0, 12) {
+		switch number("event", 0, 19) {
 		case 0, 1:
 			pod()
 		case 2, 3:
 			say("scale web %d", number("replicas", 0, 9))
 		case 4:
-			say("restart")
+			say("restart operations=%s", pick("record", "kept", "lost"))
 		case 5:
-			say("resize %s %d", g, number("capacity", 0, 6))
+			if !limited { // Azure may refuse the person, too, and then nothing has happened
+				say("resize %s %d", g, number("capacity", 0, 6))
+			}
 		case 6:
 			say("fault %s group=%s times=%d", pick("machine fault", "never-boots", "never-joins", "fails"), g, number("times", 1, 2))
 		case 7:
@@ -59,7 +66,7 @@ func randomScenario(t *rapid.T) string {
 		case 8:
 			say("fault %s group=%s times=%d", pick("read fault", "no-capacity", "capacity"), g, number("times", 1, 4))
 		case 9:
-			say("fault lost-answer group=%s times=1", g)
+			say("fault %s of=%s group=%s times=1", pick("answer", "lost-answer", "lost-request", "slow after=5s", "slow after=1m"), pick("lost", "grow", "delete", "list", "start", "deallocate"), g)
 		case 10:
 			say("touch %s", g)
 		case 11:
@@ -68,6 +75,22 @@ func randomScenario(t *rapid.T) string {
 			say("budget web max-unavailable=%d", number("unavailable", 0, 1))
 			say("advance 20s")
 			say("delete budget web")
+		case 13:
+			say("fault %s for=%ds", pick("lie", "frozen", "stale after=1m", "stale after=5m"), number("lies", 10, 400))
+		case 14:
+			say("fault %s group=%s times=%d", pick("list fault", "short-list count=1", "empty-list", "half-answer", "one-page count=1"), g, number("times", 1, 4))
+		case 15:
+			say("fault twice of=%s group=%s times=1", pick("twice", "grow", "delete", "deallocate"), g)
+		case 16:
+			say("fault late of=delete group=%s times=1 after=%ds", g, number("late", 1, 90)) // a late growth fails later, where the promises do not look
+		case 17:
+			say("fault operation fate=%s of=%s group=%s times=1", pick("fate", "endless", "canceled", "failed code=AllocationFailed after=20s", "not-found"), pick("of", "grow", "delete"), g)
+		case 18:
+			say("fault %s group=%s times=1", pick("deletion", "survives", "never-deleted", "delete-fails", "slow-delete after=10m", "slow-boot after=9m"), g)
+		case 19:
+			if !limited {
+				say("resize %s %d when=writing", g, number("capacity", 0, 6))
+			}
 		}
 		say("advance %ds", number("seconds", 1, 400))
 	}

@@ -92,7 +92,7 @@ var verbs = sync.OnceValue(func() []*verb {
 		{name: "silence", usage: "MACHINE", least: 1, most: 1, do: doSilence, about: "a machine's kubelet stops; the node is not ready 40s later"},
 		{
 			name: "resize", usage: "GROUP N [when=now|writing]", least: 2, most: 2, do: doResize, settings: []string{"when"},
-			about: "a person writes a scale set's capacity; Azure chooses the victims of a smaller one. when=writing: just before sluice's next write arrives",
+			about: "a person writes a scale set's capacity; Azure chooses the victims of a smaller one. when=writing: just before sluice's next growth arrives",
 		},
 		{
 			name: "autoscale", usage: "GROUP [min=N] [max=N] [enabled=false]", least: 1, most: 1, do: doAutoscale, settings: []string{"min", "max", "enabled"},
