@@ -111,9 +111,9 @@ func (d *draft) decideKind() error {
 			return fmt.Errorf("%s needs deployment (ARM_DEPLOYMENT), the name of the deployment that made the machines", d.said["vmType"])
 		}
 	case "aks":
-		return fmt.Errorf("%s is refused: AKS scales its own pools; it must be vmss or standard", d.said["vmType"])
+		return fmt.Errorf("%s is refused: AKS scales its own pools; it must be vmss, vmssflex or standard", d.said["vmType"])
 	default:
-		return fmt.Errorf("%s: it must be vmss or standard", d.said["vmType"])
+		return fmt.Errorf("%s: it must be vmss, vmssflex or standard", d.said["vmType"])
 	}
 	return nil
 }

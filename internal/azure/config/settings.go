@@ -44,7 +44,7 @@ var Settings = []Setting{
 	},
 	{
 		Key: "identitySystem", Default: "azure_ad", Standing: Honoured,
-		About: "azure_ad or adfs, which needs no tenant",
+		About: "whose authority it is: azure_ad, or adfs, which needs no tenant",
 		into:  func(d *draft) any { return &d.identitySystem },
 	},
 	{
@@ -120,7 +120,7 @@ var Settings = []Setting{
 	},
 	{
 		Key: "authMethod", Default: "principal", Standing: Honoured,
-		About: "principal; cli is refused, because it signs in as the person at an az command line, and a pod has none",
+		About: "how to sign in: principal; cli is refused, because it signs in as the person at an az command line, and a pod has none",
 		into:  func(d *draft) any { return &d.authMethod },
 	},
 	{
