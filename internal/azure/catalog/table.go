@@ -75,6 +75,7 @@ func readTable(in io.Reader, columns []string, each func(*row)) (time.Time, erro
 func readRows(in io.Reader, before int, required, optional []string, each func(*row)) error {
 	r := csv.NewReader(in)
 	r.Comment, r.TrimLeadingSpace = '#', true
+	r.FieldsPerRecord = -1 // counted here, for a better sentence
 	header, err := r.Read()
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("it has no line with the columns %s", strings.Join(required, ","))
@@ -108,6 +109,9 @@ func readRows(in io.Reader, before int, required, optional []string, each func(*
 			return lineFault(err, before)
 		}
 		line, _ := r.FieldPos(0)
+		if len(fields) != len(header) {
+			return fmt.Errorf("line %d: it has %d fields and the columns are %d: separate them by commas, and write decimals with a point", line+before, len(fields), len(header))
+		}
 		var fault error
 		one := &row{line: line + before, fields: make(map[string]string, len(header)), fault: &fault}
 		for i, name := range header {
