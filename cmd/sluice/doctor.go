@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -54,7 +53,7 @@ warning; 2: error.`,
 // examine gathers the facts. Settings that make no sense are one of them.
 func (s *settings) examine(cmd *cobra.Command, o *app.Options) doctor.Facts {
 	if err := s.into(o, cmd.ErrOrStderr(), slog.LevelError); err != nil {
-		return doctor.Facts{Azure: doctor.Azure{Config: err}, Kube: doctor.Kube{Err: errors.New("not tried without a configuration")}}
+		return doctor.Facts{Azure: doctor.Azure{Config: err}, Kube: doctor.Kube{Skipped: true}}
 	}
 	o.Election.Namespace = o.Namespace
 	return app.Examine(cmd.Context(), *o)

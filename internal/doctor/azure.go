@@ -22,7 +22,7 @@ func configuration(f Facts) []Finding {
 	}
 	all := []Finding{}
 	for _, n := range f.Azure.Notes {
-		all = append(all, Finding{Check: check, Status: Warning, Code: ConfigurationNoted, Message: n, Remedy: "take the setting out, or see docs/azure-config.md for what sluice does instead"})
+		all = append(all, Finding{Check: check, Status: Warning, Code: ConfigurationNoted, Message: n, Remedy: "correct the setting or take it out; docs/azure-config.md says what becomes of each one"})
 	}
 	if len(all) == 0 {
 		all = append(all, ok(check, "", "every setting is understood and takes effect"))

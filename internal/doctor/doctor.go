@@ -98,6 +98,7 @@ type Notice struct {
 
 // Kube is what was learned of the cluster.
 type Kube struct {
+	Skipped   bool  // it was not asked, since the configuration could not be used; all else is zero then
 	Err       error // why the API server could not be asked
 	Skew      time.Duration
 	SkewKnown bool    // Skew is the API server's clock minus this machine's

@@ -138,6 +138,20 @@ func TestEveryFaultIsNamedWithItsRemedy(t *testing.T) {
 	}
 }
 
+// TestNothingIsJudgedThatWasNotLookedAt holds that one wrong setting is one problem, and that nothing is called good unseen.
+func TestNothingIsJudgedThatWasNotLookedAt(t *testing.T) {
+	facts := doctor.Facts{Azure: doctor.Azure{Config: errors.New("--nodes=agents: it has no two colons")}, Kube: doctor.Kube{Skipped: true}}
+	for _, f := range doctor.Diagnose(facts) {
+		want := doctor.Unknown
+		if f.Check == "configuration" {
+			want = doctor.Problem
+		}
+		if f.Status != want {
+			t.Errorf("%s is %s (%s), want %s", f.Check, f.Status, f.Message, want)
+		}
+	}
+}
+
 func TestEveryCodeHasACase(t *testing.T) {
 	for _, c := range doctor.Codes {
 		found := false

@@ -23,7 +23,7 @@ func groups(f Facts) []Finding {
 	case len(f.Groups) == 0 && a.Discovered:
 		all = append(all, Finding{
 			Check: check, Status: Problem, Code: NoGroups, Message: fmt.Sprintf("no scale set of resource group %s has the tags that discovery asks for", a.Place.ResourceGroup),
-			Remedy: "tag the scale sets cluster-autoscaler-enabled=true with min and max, or name them with --nodes=min:max:name",
+			Remedy: "tag the scale sets as --node-group-auto-discovery asks (without it: cluster-autoscaler-enabled=true, min and max), or name them with --nodes=min:max:name",
 		})
 	case len(f.Groups) == 0:
 		all = append(all, Finding{
@@ -108,7 +108,10 @@ func tags(f Facts) []Finding {
 			Remedy: "do what the sentence says; until then sluice does without",
 		})
 	}
-	if len(all) == 0 {
+	switch {
+	case len(all) == 0 && len(f.Groups) == 0:
+		all = append(all, unknown(check, "not looked at without a group"))
+	case len(all) == 0:
 		all = append(all, ok(check, "", "every tag of the groups that is meant for an autoscaler is understood"))
 	}
 	return all

@@ -11,7 +11,10 @@ import (
 func kubernetes(f Facts) []Finding {
 	const check = "kubernetes"
 	k := f.Kube
-	if k.Err != nil {
+	switch {
+	case k.Skipped:
+		return []Finding{unknown(check, "not looked at without a configuration")}
+	case k.Err != nil:
 		return []Finding{{
 			Check: check, Status: Problem, Code: ClusterUnreachable, Message: fmt.Sprintf("the API server cannot be asked: %v", k.Err),
 			Remedy: "correct the kubeconfig or the service account, and open the way to the API server",

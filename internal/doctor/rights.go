@@ -56,7 +56,7 @@ func rights(f Facts) []Finding {
 	case a.RightsError != nil:
 		return []Finding{{
 			Check: check, Status: Warning, Code: RightsUnknown, Message: fmt.Sprintf("what the identity may do cannot be read: %v", a.RightsError),
-			Remedy: "give the identity the role in deploy/azure-role.json, which lets it read its own permissions",
+			Remedy: "do what the sentence says; when it is a refusal, give the identity the role in deploy/azure-role.json, which lets it read its own permissions",
 		}}
 	}
 	var missing []Finding
