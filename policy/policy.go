@@ -153,7 +153,7 @@ func (p *Policy) Check() error {
 		{"ok-total-unready-count", int64(p.Health.UnreadyCount), 0},
 	} {
 		if n.value < n.least && (n.value != 0 || n.least == 1) {
-			return fmt.Errorf("--%s: %d is below the least value allowed, %d", n.flag, n.value, n.least)
+			return fmt.Errorf("--%s=%d: give %d or more", n.flag, n.value, n.least)
 		}
 	}
 	if p.Growth.BackoffMost < p.Growth.BackoffFirst {

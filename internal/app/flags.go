@@ -35,13 +35,13 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	f.DurationVar(&r.AfterAdd, "scale-down-delay-after-add", r.AfterAdd, "no removal so long after a growth")
 	f.DurationVar(&r.AfterTaint, "node-delete-delay-after-taint", r.AfterTaint, "pause between cordoning a node and the next step")
 	f.IntVar(&r.MaxInFlight, "max-scale-down-parallelism", r.MaxInFlight, "most nodes on their way out at once")
-	f.IntVar(&r.MaxDrains, "max-drain-parallelism", r.MaxDrains, "of these, most nodes with pods to evict")
+	f.IntVar(&r.MaxDrains, "max-drain-parallelism", r.MaxDrains, "most nodes at once whose pods are being evicted; they count in --max-scale-down-parallelism")
 	f.Var((*seconds)(&r.MaxGrace), "max-graceful-termination-sec", "longest grace period given to an evicted pod, in seconds")
 	f.DurationVar(&r.DrainDeadline, "max-drain-time", r.DrainDeadline, "a node that is not empty so long after it was cordoned is given back")
 	f.BoolVar(&r.LocalStorage, "skip-nodes-with-local-storage", r.LocalStorage, "a pod with a hostPath or emptyDir volume keeps its node")
 	f.BoolVar(&r.SystemPods, "skip-nodes-with-system-pods", r.SystemPods, "a kube-system pod without a disruption budget keeps its node while it is younger than an hour")
-	f.IntVar(&h.UnreadyCount, "ok-total-unready-count", h.UnreadyCount, "so many nodes may be not Ready before removal stops")
-	f.Float64Var(&h.UnreadyPercent, "max-total-unready-percentage", h.UnreadyPercent, "and beyond that count this share of all nodes, in percent")
+	f.IntVar(&h.UnreadyCount, "ok-total-unready-count", h.UnreadyCount, "so many nodes may always be not Ready; removal stops when more are, and more than --max-total-unready-percentage")
+	f.Float64Var(&h.UnreadyPercent, "max-total-unready-percentage", h.UnreadyPercent, "share of all nodes that may be not Ready before removal stops, in percent")
 
 	return func() (*policy.Policy, error) {
 		checked := *p

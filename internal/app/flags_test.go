@@ -78,7 +78,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 func TestABadPolicyFlagIsNamedWithWhatIsAllowed(t *testing.T) {
 	for arg, allowed := range map[string]string{
 		"max-nodes-total=many":                       "a whole number",
-		"max-nodes-total=-1":                         "least value allowed, 0",
+		"max-nodes-total=-1":                         "give 0 or more",
 		"cores-total=320":                            "min:max",
 		"cores-total=9:3":                            "max at least min",
 		"cores-total=-1:3":                           "min:max",
@@ -93,7 +93,7 @@ func TestABadPolicyFlagIsNamedWithWhatIsAllowed(t *testing.T) {
 		"max-graceful-termination-sec=10m":           "whole seconds",
 		"max-graceful-termination-sec=-1":            "zero or more",
 		"max-graceful-termination-sec=9999999999999": "whole seconds",
-		"max-drain-parallelism=0":                    "least value allowed, 1",
+		"max-drain-parallelism=0":                    "give 1 or more",
 		"max-total-unready-percentage=101":           "between 0 and 100",
 	} {
 		t.Run(arg, func(t *testing.T) {

@@ -91,20 +91,21 @@ func (o Options) withDefaults() (Options, error) {
 	o.MetadataEndpoint = cmp.Or(o.MetadataEndpoint, imds.DefaultEndpoint)
 	o.RetailPricesEndpoint = cmp.Or(o.RetailPricesEndpoint, publicPrices)
 	for _, e := range []struct {
-		flag  string
-		value *string
-		plain bool
+		flag    string
+		value   *string
+		plain   bool
+		example string
 	}{
-		{"azure-resource-manager-endpoint", &o.ResourceManagerEndpoint, false},
-		{"azure-authority-host", &o.AuthorityHost, false},
-		{"azure-metadata-endpoint", &o.MetadataEndpoint, true},
-		{"retail-prices-endpoint", &o.RetailPricesEndpoint, false},
+		{"azure-resource-manager-endpoint", &o.ResourceManagerEndpoint, false, publicManagement},
+		{"azure-authority-host", &o.AuthorityHost, false, "https://login.microsoftonline.com"},
+		{"azure-metadata-endpoint", &o.MetadataEndpoint, true, imds.DefaultEndpoint},
+		{"retail-prices-endpoint", &o.RetailPricesEndpoint, false, publicPrices},
 	} {
 		*e.value = strings.TrimSuffix(*e.value, "/")
 		if *e.value == "" {
 			continue
 		}
-		if err := checkEndpoint(*e.value, e.plain); err != nil {
+		if err := checkEndpoint(*e.value, e.plain, e.example); err != nil {
 			return o, fmt.Errorf("--%s=%s: it %w", e.flag, *e.value, err)
 		}
 	}
@@ -136,12 +137,12 @@ func (o Options) withDefaults() (Options, error) {
 	return o, check(o.Identity)
 }
 
-// checkEndpoint keeps tokens off wires that others can read.
-func checkEndpoint(endpoint string, plain bool) error {
+// checkEndpoint keeps tokens off wires that others can read. The example is for who wrote no URL.
+func checkEndpoint(endpoint string, plain bool, example string) error {
 	u, err := url.Parse(endpoint)
 	switch {
 	case err != nil || u.Host == "":
-		return fmt.Errorf("must be a URL such as %s", publicManagement)
+		return fmt.Errorf("must be a URL such as %s", example)
 	case u.Scheme == "https", u.Scheme == "http" && (plain || loopback(u.Hostname())):
 		return nil
 	default:

@@ -58,7 +58,7 @@ func (o Options) find(ctx context.Context) (Options, error) {
 		o.Identity.Tenant = config.ADFS
 	}
 	for _, e := range []struct{ field, value string }{{"Resource Manager", o.ResourceManagerEndpoint}, {"token authority", o.AuthorityHost}} {
-		if err := checkEndpoint(e.value, false); err != nil {
+		if err := checkEndpoint(e.value, false, publicManagement); err != nil {
 			return o, fmt.Errorf("the %s of cloud %s, %q: %w", e.field, o.where.Name, e.value, err)
 		}
 	}
@@ -89,7 +89,7 @@ func (o Options) described(ctx context.Context) (config.Cloud, error) {
 // 2015-01-01. No token goes along.
 func (o Options) ask(ctx context.Context) (config.Cloud, error) {
 	endpoint := strings.TrimRight(o.EndpointsFrom, "/")
-	if err := checkEndpoint(endpoint, false); err != nil {
+	if err := checkEndpoint(endpoint, false, publicManagement); err != nil {
 		return config.Cloud{}, fmt.Errorf("resourceManagerEndpoint=%s: %w", endpoint, err)
 	}
 	var refusal error
