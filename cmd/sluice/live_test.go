@@ -40,7 +40,7 @@ func TestPlanOfWhatCannotBeReadIsNoAllClear(t *testing.T) {
 	f := newFarm(t)
 	must(t, f.azure.Deny(client, "Microsoft.Compute/*"))
 	got := sluice(t.Context(), f.args("plan")...)
-	got.expect(t, exitError, "agents", "cannot be read")
+	got.expect(t, exitError, "agents", "cannot be managed")
 	if want := "sluice: no node group can be read: "; !strings.HasPrefix(got.complaint, want) || strings.Count(got.complaint, "\n") != 1 {
 		t.Errorf("standard error is not one sentence that begins %q:\n%s", want, got.complaint)
 	}

@@ -54,10 +54,11 @@ func root() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sluice",
 		Short: "Node autoscaler for self-managed Kubernetes on Azure",
-		Long: `sluice adds machines to Azure scale sets the moment pods need them, and removes the machine
-that is idle, by name, when they don't. Every decision can be asked why.
+		Long: `sluice adds machines to Azure scale sets and availability sets the moment pods need them, and removes
+the machine that is idle, by name, when they don't. Every decision can be asked why.
 
-Start with "sluice plan": it reads the cluster and Azure, says what sluice would do, and writes nothing.`,
+Start with two commands that write nothing: "sluice doctor" says what is wrong with the installation,
+"sluice plan" what sluice would do now.`,
 		SilenceUsage:               true,
 		SilenceErrors:              true,
 		Args:                       knownCommand,
