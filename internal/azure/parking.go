@@ -63,7 +63,7 @@ func (r *reading) place(g *cluster.Group, in *cluster.Instance, m *machine, done
 	g.Instances = append(g.Instances, in)
 }
 
-// startable are the ids of at most so many parked machines that g shows, that are parked still, and whose last start was not refused a
+// startable are the ids of at most so many parked machines that the caller saw, that are parked still, and whose last start was not refused a
 // moment ago. Provider.mu is held.
 func (g *group) startable(seen *cluster.Group, most int, now time.Time) []string {
 	var ids []string
