@@ -17,7 +17,7 @@ import (
 )
 
 // addresses knows the private addresses of machines, by which a node is matched when nothing else tells: a machine keeps what it was
-// given for as long as it lives, so that each is asked for once. It does without when it may not ask.
+// given until it is switched off, so that each is asked for once. It does without when it may not ask.
 type addresses struct {
 	endpoint string
 	pipeline runtime.Pipeline
@@ -39,7 +39,7 @@ type turn struct {
 // A group's interfaces are listed when it is first read, and then once a machine has been up for addressesEvery, so that those that come
 // together are asked for together, and at most as often; each list that says nothing new about the machines in question doubles that, up to addressesRarely.
 const (
-	addressesEvery  = 2 * time.Minute
+	addressesEvery  = 5 * time.Minute
 	addressesRarely = 6 * time.Hour
 )
 
@@ -48,6 +48,9 @@ func (a *addresses) fill(machines []*machine) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, m := range machines {
+		if m.off() {
+			delete(a.of, m.uid) // it may be given another one when it starts
+		}
 		m.ips = a.of[m.uid]
 	}
 }

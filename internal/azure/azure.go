@@ -189,7 +189,11 @@ func (p *Provider) store(g *group, stamp uint64, r *reading, fault *cloud.Error)
 		g.stamp = stamp
 		fault = g.take(r)
 		for _, does := range []verb{verbDelete, verbPark, verbStart} {
-			if fault == nil && g.reading.whole && !p.underWay(g.id, does) {
+			switch {
+			case fault != nil || !g.reading.whole || p.underWay(g.id, does):
+			case does == verbDelete && p.now().Before(g.believed):
+				g.unmarkGone()
+			default:
 				g.unmark(does)
 			}
 		}

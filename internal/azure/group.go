@@ -41,8 +41,10 @@ type group struct {
 
 	// written are the machines, by UID, that Azure accepted to delete, switch off or start: they are shown so, and deleted ones may be
 	// missing, from the acceptance to the first complete read after the operation's end. It is empty once the operation has failed or is
-	// not followed.
-	written map[string]verb
+	// not followed. A read may be older than it looks: until believed, a machine whose deletion has succeeded is shown so for as
+	// long as lists have it, so that nobody names it again (S-11).
+	written  map[string]verb
+	believed time.Time
 
 	unstarted map[string]time.Time // machines that could not be started, by UID, and when that was tried
 }
@@ -173,6 +175,18 @@ func (g *group) mark(does verb, named []cluster.Machine) {
 // unmark forgets what was accepted of such a kind.
 func (g *group) unmark(does verb) {
 	maps.DeleteFunc(g.written, func(_ string, w verb) bool { return w == does })
+}
+
+// believeFor is how long Azure's word that a deletion has succeeded stands against lists that still have the machine.
+const believeFor = 10 * time.Minute
+
+// unmarkGone forgets the deleted machines that the reading does not list any more.
+func (g *group) unmarkGone() {
+	listed := map[string]bool{}
+	for _, m := range g.reading.machines {
+		listed[m.uid] = true
+	}
+	maps.DeleteFunc(g.written, func(uid string, w verb) bool { return w == verbDelete && !listed[uid] })
 }
 
 // unseen says whether the last read lists a machine that Azure accepted to remove as if it were to stay.

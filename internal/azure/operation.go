@@ -194,6 +194,9 @@ func (p *Provider) finish(ctx context.Context, o *operation, last *http.Response
 	g.due = all
 	if err == nil {
 		o.done = true
+		if o.Verb == verbDelete {
+			g.believed = p.now().Add(believeFor)
+		}
 		if !o.removes() {
 			g.failure = nil
 			if o.Verb == verbStart || g.settle(o.Capacity) {

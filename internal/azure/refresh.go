@@ -111,6 +111,8 @@ func (p *Provider) plan(listed bool, found []*model, fault *cloud.Error) []job {
 		stale := p.stale(g, now)
 		looks := stale || known && beat && p.joins(g, now)
 		switch {
+		case known && beat && !stale && m != nil && !p.busy(g.id) && p.unmoved(g, m, now):
+			g.checked = now // the list has said so anyway, and the group keeps step with the others
 		case stale && fault != nil && fault.Kind != cloud.Throttled:
 			g.refuse(fault, now)
 		case !looks && (g.due == nothing || now.Before(g.resting)):

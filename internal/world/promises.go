@@ -29,6 +29,18 @@ type witness struct {
 	silent bool           // the answer to the request under way comes after the client has given up
 }
 
+// resting counts the machines of a request that are switched off: starting one that runs adds nothing, and is how a start ends whose
+// answer was lost.
+func resting(made azuresim.Request, known map[string]azuresim.MachineState) int {
+	n := 0
+	for _, id := range made.InstanceIDs {
+		if switchedOff(known[made.ScaleSet+"/"+id].PowerState) {
+			n++
+		}
+	}
+	return n
+}
+
 // RoundTrip implements [http.RoundTripper].
 func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet {
@@ -66,7 +78,7 @@ func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 			t.breaks("S-04", "a request set the capacity of %s without an entity tag", made.ScaleSet)
 		case (removes || made.Kind == startRequest) && len(made.InstanceIDs) == 0:
 			t.breaks("S-10", "%s in %s named no machine", made.Kind, made.ScaleSet)
-		case made.Kind == startRequest && live[made.ScaleSet]-off[made.ScaleSet]+len(made.InstanceIDs) > t.world.spec(made.ScaleSet).Max:
+		case made.Kind == startRequest && live[made.ScaleSet]-off[made.ScaleSet]+resting(made, known) > t.world.spec(made.ScaleSet).Max:
 			t.breaks("S-06", "a start of %d machines of %s took it above its max", len(made.InstanceIDs), made.ScaleSet)
 		case removes && live[made.ScaleSet]-off[made.ScaleSet]-serving(known, made) < t.world.spec(made.ScaleSet).Min:
 			t.breaks("S-06", "a removal of %d machines of %s took it below its min", serving(known, made), made.ScaleSet)
