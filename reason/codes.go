@@ -190,7 +190,7 @@ var sentences = map[Code]string{
 	PodBudget:         "pod {pod} is held by disruption budget {budget} (allowed disruptions {allowed})",
 	PodCustomOwner:    "pod {pod} belongs to {owner}, which may not make it again",
 
-	MachineComing:      "boots since {age}",
+	MachineComing:      "no node yet, its machine was created {age} ago",
 	MachineNeverJoined: "has no node after {age} (limit {limit})",
 	MachineFailed:      "failed to start: {code}: {message}",
 	MachineCarriesPods: "has no node, but pod {pod} is bound to its name",

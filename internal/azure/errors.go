@@ -317,10 +317,10 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 			e.Kind = cloud.Unauthorized
 		}
 	case errors.As(err, &login):
-		e.Code, e.Message = "NoToken", fmt.Sprintf("%s got no token: %s", p.options.Identity, firstLine(login.Error()))
+		e.Code, e.Message = "NoToken", fmt.Sprintf("%s got no token: %s", p.options.Identity, signInReason(login))
 		if r := login.RawResponse; r != nil && r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests {
 			e.Kind = cloud.Unauthorized
-			e.Message += ": correct the tenant, client id and secret"
+			e.Message += ": correct the tenant, the client id and the secret, certificate or token"
 		}
 	case errors.As(err, &refused):
 		a, status := answerOf(refused)
@@ -344,6 +344,19 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 	}
 	e.Message = doing + ": " + e.Message
 	return e
+}
+
+// signInReason is the token authority's own sentence where it gave one, such as "AADSTS7000215: Invalid client secret provided".
+func signInReason(login *azidentity.AuthenticationFailedError) string {
+	if login.RawResponse != nil {
+		var said struct {
+			Description string `json:"error_description"`
+		}
+		if raw, err := runtime.Payload(login.RawResponse); err == nil && json.Unmarshal(raw, &said) == nil && said.Description != "" {
+			return firstSentence(said.Description)
+		}
+	}
+	return strings.TrimRight(firstLine(login.Error()), " .:")
 }
 
 // answerOf is the most specific part of a refusal.
