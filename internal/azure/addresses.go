@@ -3,8 +3,6 @@ package azure
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -117,55 +115,31 @@ func (a *addresses) due(name string, unknown int) bool {
 	}
 }
 
-// interfacePage is one page of network interfaces.
-type interfacePage struct {
-	Next  string `json:"nextLink"`
-	Value []struct {
-		Properties struct {
-			Machine struct {
-				ID string `json:"id"`
-			} `json:"virtualMachine"` // absent of an interface that no machine has
-			Configurations []struct {
-				Properties struct {
-					Address string `json:"privateIPAddress"`
-				} `json:"properties"`
-			} `json:"ipConfigurations"`
-		} `json:"properties"`
-	} `json:"value"`
+// attached is a network interface and the machine that it serves.
+type attached struct {
+	Properties struct {
+		Machine struct {
+			ID string `json:"id"`
+		} `json:"virtualMachine"` // absent of an interface that no machine has
+		Configurations []struct {
+			Properties struct {
+				Address string `json:"privateIPAddress"`
+			} `json:"properties"`
+		} `json:"ipConfigurations"`
+	} `json:"properties"`
 }
 
 // list is the addresses of a group's machines by their resource ids in lower case: of the pages that came, when one does not.
 func (a *addresses) list(ctx context.Context, m *model) (map[string][]string, error) {
 	found := map[string][]string{}
-	next := a.endpoint + m.interfaces
-	for pages := 0; next != ""; pages++ {
-		if pages == maxPages {
-			return found, endless(pages)
-		}
-		req, err := runtime.NewRequest(ctx, http.MethodGet, next)
-		if err != nil {
-			return found, err
-		}
-		resp, err := a.pipeline.Do(req) //nolint:bodyclose // the pipeline has read and closed it
-		if err != nil {
-			return found, err
-		}
-		if resp.StatusCode != http.StatusOK {
-			return found, runtime.NewResponseError(resp)
-		}
-		var page interfacePage
-		if err := runtime.UnmarshalAsJSON(resp, &page); err != nil {
-			return found, fmt.Errorf("read network interfaces: %w", err)
-		}
-		for _, nic := range page.Value {
-			id := strings.ToLower(nic.Properties.Machine.ID)
-			for _, c := range nic.Properties.Configurations {
-				if ip := c.Properties.Address; id != "" && ip != "" && !slices.Contains(found[id], ip) {
-					found[id] = append(found[id], ip)
-				}
+	interfaces, err := collect[attached](ctx, a.pipeline, a.endpoint+m.interfaces)
+	for _, nic := range interfaces {
+		id := strings.ToLower(nic.Properties.Machine.ID)
+		for _, c := range nic.Properties.Configurations {
+			if ip := c.Properties.Address; id != "" && ip != "" && !slices.Contains(found[id], ip) {
+				found[id] = append(found[id], ip)
 			}
 		}
-		next = page.Next
 	}
-	return found, nil
+	return found, err
 }

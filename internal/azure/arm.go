@@ -71,38 +71,11 @@ func (a *resourceManager) finish(req *policy.Request, body any) (*http.Response,
 
 // listAll is a whole collection, or none of it.
 func listAll[T any](ctx context.Context, a *resourceManager, path, version string) ([]T, error) {
-	var all []T
-	next := ""
-	for pages := 0; ; pages++ {
-		if pages == maxPages {
-			return nil, endless(pages)
-		}
-		var resp *http.Response
-		var err error
-		if next == "" {
-			resp, err = a.send(ctx, http.MethodGet, path, version, nil) //nolint:bodyclose // the pipeline has read and closed it
-		} else {
-			var req *policy.Request
-			if req, err = runtime.NewRequest(ctx, http.MethodGet, next); err == nil {
-				resp, err = a.finish(req, nil) //nolint:bodyclose // the pipeline has read and closed it
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		var page struct {
-			Value    []T    `json:"value"`
-			NextLink string `json:"nextLink"`
-		}
-		if err := runtime.UnmarshalAsJSON(resp, &page); err != nil {
-			return nil, err
-		}
-		all = append(all, page.Value...)
-		if page.NextLink == "" {
-			return all, nil
-		}
-		next = page.NextLink
+	all, err := collect[T](ctx, a.pipeline, a.endpoint+path+"?"+url.Values{"api-version": {version}}.Encode())
+	if err != nil {
+		return nil, err
 	}
+	return all, nil
 }
 
 // belonging is a resource that belongs to a machine: a network interface or a managed disk.

@@ -129,47 +129,26 @@ func (o *ownership) settings(ctx context.Context) map[string]string {
 // settingsVersion is the api-version of Microsoft.Insights/autoscaleSettings.
 const settingsVersion = "2022-10-01"
 
-// settingsPage is one page of autoscale settings.
-type settingsPage struct {
-	Next  string `json:"nextLink"`
-	Value []struct {
-		Name       string `json:"name"`
-		Properties struct {
-			Enabled *bool  `json:"enabled"` // absent is true
-			Target  string `json:"targetResourceUri"`
-		} `json:"properties"`
-	} `json:"value"`
+// setting is one autoscale setting.
+type setting struct {
+	Name       string `json:"name"`
+	Properties struct {
+		Enabled *bool  `json:"enabled"` // absent is true
+		Target  string `json:"targetResourceUri"`
+	} `json:"properties"`
 }
 
 func (o *ownership) listSettings(ctx context.Context) (map[string]string, error) {
-	next := fmt.Sprintf("%s/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Insights/autoscaleSettings?api-version=%s",
-		o.options.ResourceManagerEndpoint, url.PathEscape(o.options.Subscription), url.PathEscape(o.options.ResourceGroup), settingsVersion)
+	all, err := collect[setting](ctx, o.pipeline, fmt.Sprintf("%s/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Insights/autoscaleSettings?api-version=%s",
+		o.options.ResourceManagerEndpoint, url.PathEscape(o.options.Subscription), url.PathEscape(o.options.ResourceGroup), settingsVersion))
+	if err != nil {
+		return nil, err
+	}
 	drivers := map[string]string{}
-	for pages := 0; next != ""; pages++ {
-		if pages == maxPages {
-			return nil, fmt.Errorf("the list has no end after %d pages", pages)
+	for _, s := range all {
+		if s.Properties.Target != "" && (s.Properties.Enabled == nil || *s.Properties.Enabled) {
+			drivers[strings.ToLower(s.Properties.Target)] = s.Name
 		}
-		req, err := runtime.NewRequest(ctx, http.MethodGet, next)
-		if err != nil {
-			return nil, err
-		}
-		resp, err := o.pipeline.Do(req) //nolint:bodyclose // the pipeline has read and closed it
-		if err != nil {
-			return nil, err
-		}
-		if resp.StatusCode != http.StatusOK {
-			return nil, runtime.NewResponseError(resp)
-		}
-		var page settingsPage
-		if err := runtime.UnmarshalAsJSON(resp, &page); err != nil {
-			return nil, err
-		}
-		for _, s := range page.Value {
-			if s.Properties.Target != "" && (s.Properties.Enabled == nil || *s.Properties.Enabled) {
-				drivers[strings.ToLower(s.Properties.Target)] = s.Name
-			}
-		}
-		next = page.Next
 	}
 	return drivers, nil
 }
