@@ -59,7 +59,7 @@ func TestThePageOfTheRoleSaysWhoNeedsWhat(t *testing.T) {
 		if plans[action] {
 			plan = "yes"
 		}
-		return fmt.Sprintf("| `%s` | %s | %s | %s |", cells[1], groups, plan, cells[4])
+		return fmt.Sprintf("| %#q | %s | %s | %s |", cells[1], groups, plan, cells[4])
 	})
 	if d := cmp.Diff(shipped(t).Actions, actions); d != "" {
 		t.Errorf("rows of %s (-role +page):\n%s", file, d)

@@ -79,7 +79,7 @@ func (g *gate) Do(req *policy.Request) (*http.Response, error) {
 		return nil, shut
 	}
 	resp, err := req.Next()
-	g.leave(t, k, resp, err)
+	g.leave(k, resp, err)
 	return resp, err
 }
 
@@ -118,7 +118,7 @@ func (g *gate) enter(t target, p priority) (keys, *shutError) {
 }
 
 // leave learns from an answer.
-func (g *gate) leave(t target, k keys, resp *http.Response, err error) {
+func (g *gate) leave(k keys, resp *http.Response, err error) {
 	if err != nil || resp == nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
