@@ -350,7 +350,7 @@ func (b builders) Resize(id cluster.GroupID, n int) {
 		}
 	}
 	if n < have {
-		b.t.Skip("nobody makes a pool smaller by a number")
+		b.t.Fatalf("resize %s from %d to %d: nobody makes a pool smaller by a number", id, have, n)
 	}
 	parameters := strings.NewReplacer(fmt.Sprintf(`"%sCount":{"value":2}`, id), fmt.Sprintf(`"%[1]sCount":{"value":%[2]d},"%[1]sOffset":{"value":2}`, id, n)).Replace(clusterParameters)
 	b.call("PUT", "/providers/Microsoft.Resources/deployments/by-hand", fmt.Sprintf(`{"properties":{"mode":"Incremental","template":%s,"parameters":%s}}`, template(), parameters))

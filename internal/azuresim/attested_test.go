@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
+	"encoding/asn1"
 	"encoding/base64"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -36,24 +38,66 @@ func TestAnAttestedDocumentIsSignedByTheRoot(t *testing.T) {
 	}
 	ca, err := a.AttestationCA()
 	a.must(err)
-	openssl, err := exec.LookPath("openssl")
-	if err != nil {
-		t.Skip("openssl is not there to verify the signature")
-	}
-	dir := t.TempDir()
-	a.must(os.WriteFile(filepath.Join(dir, "ca.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw}), 0o600))
-	verify := func(document []byte) error {
-		a.must(os.WriteFile(filepath.Join(dir, "document"), document, 0o600))
-		return exec.Command(openssl, "smime", "-verify", "-inform", "DER", "-in", filepath.Join(dir, "document"), "-CAfile", filepath.Join(dir, "ca.pem"), "-purpose", "any").Run()
-	}
-	if err := verify(der); err != nil {
-		t.Errorf("openssl refuses it: %v", err)
-	}
-	if verify(bytes.Replace(der, []byte("1234567890"), []byte("1234567891"), 1)) == nil {
-		t.Error("a changed document verifies")
+	changed := bytes.Replace(der, []byte("1234567890"), []byte("1234567891"), 1)
+	for name, verify := range map[string]func([]byte, *x509.Certificate) error{"this test": verified, "openssl": verifiedByOpenSSL(t)} {
+		if err := verify(der, ca); err != nil {
+			t.Errorf("%s refuses it: %v", name, err)
+		}
+		if verify(changed, ca) == nil {
+			t.Errorf("%s takes a changed document", name)
+		}
 	}
 	if resp, _ := a.wireFrom("agents_0", "GET", imds+"/attested/document?api-version=2018-10-01&nonce=abc", "", "Metadata", "true"); resp.StatusCode != http.StatusBadRequest {
 		t.Error("a nonce of letters is taken")
+	}
+}
+
+// verified reads a document's signed data (RFC 2315) and holds its signature against its certificate, and that against the root.
+func verified(der []byte, ca *x509.Certificate) error {
+	var outer struct {
+		Type asn1.ObjectIdentifier
+		Data struct {
+			Version int
+			Digests asn1.RawValue
+			Inner   struct {
+				Type    asn1.ObjectIdentifier
+				Content []byte `asn1:"explicit,tag:0"`
+			}
+			Certificates asn1.RawValue
+			Signers      []struct {
+				Version              int
+				Issuer, Digest, Kind asn1.RawValue
+				Signature            []byte
+			} `asn1:"set"`
+		} `asn1:"explicit,tag:0"`
+	}
+	if rest, err := asn1.Unmarshal(der, &outer); err != nil || len(rest) > 0 || len(outer.Data.Signers) != 1 {
+		return fmt.Errorf("%d signers, %d bytes too many: %w", len(outer.Data.Signers), len(rest), err)
+	}
+	signer, err := x509.ParseCertificate(outer.Data.Certificates.Bytes)
+	if err != nil {
+		return err
+	}
+	if err := signer.CheckSignatureFrom(ca); err != nil {
+		return err
+	}
+	return signer.CheckSignature(x509.SHA256WithRSA, outer.Data.Inner.Content, outer.Data.Signers[0].Signature)
+}
+
+// verifiedByOpenSSL is a second opinion on the same; where there is no openssl the first has to do.
+func verifiedByOpenSSL(t *testing.T) func([]byte, *x509.Certificate) error {
+	openssl, err := exec.LookPath("openssl")
+	if err != nil {
+		return verified
+	}
+	dir := t.TempDir()
+	return func(document []byte, ca *x509.Certificate) error {
+		for name, content := range map[string][]byte{"ca.pem": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw}), "document": document} {
+			if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return exec.Command(openssl, "smime", "-verify", "-inform", "DER", "-in", filepath.Join(dir, "document"), "-CAfile", filepath.Join(dir, "ca.pem"), "-purpose", "any").Run()
 	}
 }
 
