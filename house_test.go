@@ -18,7 +18,7 @@ const module = "sluice.dev/sluice/"
 
 // pure packages decide. They have no clock, no client, no logger and no goroutine: see [TestCoreHasNoClock].
 var pure = []string{
-	"cluster", "cluster/clustertest", "deploy", "guard", "internal/azuresim/template", "journal", "plan", "policy", "reason", "scheduling",
+	"calendar", "cluster", "cluster/clustertest", "deploy", "guard", "internal/azuresim/template", "journal", "plan", "policy", "reason", "scheduling",
 }
 
 // contract packages may be imported from outside as the pure ones may, and are what a cloud has to keep.
@@ -28,7 +28,8 @@ var contract = []string{"cloud", "cloud/cloudtest"}
 // fails; "..." stands for all packages that no rule of [borders] forbids. docs/architecture.md says why.
 var rooms = map[string][]string{
 	"reason":     {},
-	"cluster":    {"reason"},
+	"calendar":   {},
+	"cluster":    {"calendar", "reason"},
 	"policy":     {"cluster", "reason"},
 	"cloud":      {"cluster"},
 	"guard":      {"cluster", "policy", "reason"},

@@ -92,6 +92,9 @@ type Options struct {
 	GPUThreshold *float64       `json:"gpuThreshold,omitempty"` // the same of GPUs, for nodes that have some
 	Unneeded     *time.Duration `json:"unneeded,omitempty"`     // how long a node must have been idle or underused before it goes
 	Unready      *time.Duration `json:"unready,omitempty"`      // how long a node must have been not Ready before it goes
+	Headroom     *Headroom      `json:"headroom,omitempty"`     // room that the group keeps free
+	Schedules    []Schedule     `json:"schedules,omitempty"`    // limits for hours of the week; of several in force the last wins
+	Ceilings     []Ceiling      `json:"ceilings,omitempty"`     // all of them hold
 }
 
 // Failure is what a cloud said about something it did not do.

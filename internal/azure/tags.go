@@ -48,7 +48,9 @@ func readTags(tags map[string]string) told {
 			t.resource(tag, decodeResource(rest), value)
 		} else if rest, ok := strings.CutPrefix(tag, optionTag); ok {
 			t.option(tag, rest, value)
-		} else if !strings.HasPrefix(tag, autoscalerTag) && tag != removalTag && validLabel(tag, value) {
+		} else if rest, ok := strings.CutPrefix(tag, sluiceTag); ok {
+			t.setting(tag, rest, value)
+		} else if !strings.HasPrefix(tag, autoscalerTag) && validLabel(tag, value) {
 			t.plain[tag] = value
 		}
 	}

@@ -64,6 +64,49 @@ func TestOptionsOfAGroupAreReadFromItsTags(t *testing.T) {
 	}
 }
 
+func TestSluicesOwnTagsSetWhatAGroupMayDo(t *testing.T) {
+	week, night := schedule(t, "Mon-Fri 08:00-20:00 Europe/Berlin min=3 max=20"), schedule(t, "22:00-06:00 max=1")
+	for name, tc := range map[string]struct {
+		tag, value string
+		want       cluster.Options
+		fault      string
+	}{
+		"room for machines":                    {"headroom", "machines:2", cluster.Options{Headroom: &cluster.Headroom{Machines: 2}}, ""},
+		"no room, against a flag":              {"headroom", "0", cluster.Options{Headroom: &cluster.Headroom{}}, ""},
+		"in any letter case":                   {"Headroom", "cores:16", cluster.Options{Headroom: &cluster.Headroom{Cores: 16}}, ""},
+		"no headroom":                          {"headroom", "some", cluster.Options{}, "give machines:N or cores:N"},
+		"a schedule":                           {"schedule", "Mon-Fri 08:00-20:00 Europe/Berlin min=3 max=20", cluster.Options{Schedules: []cluster.Schedule{week}}, ""},
+		"two, in their order":                  {"schedule", "Mon-Fri 08:00-20:00 Europe/Berlin min=3 max=20; 22:00-06:00 max=1", cluster.Options{Schedules: []cluster.Schedule{week, night}}, ""},
+		"two, one of them wrong":               {"schedule", "8 to 20 min=3; 22:00-06:00 max=1", cluster.Options{Schedules: []cluster.Schedule{night}}, `8 to 20 min=3 has no effect: "8" are no hours`},
+		"a ceiling":                            {"ceiling", "machines:20/10m", cluster.Options{Ceilings: []cluster.Ceiling{{Unit: cluster.CeilingMachines, Limit: 20, Window: 10 * time.Minute}}}, ""},
+		"no ceiling":                           {"ceiling", "20", cluster.Options{}, "counts nothing that is known"},
+		"what removal does is no tag of these": {"removal", "delete", cluster.Options{}, ""},
+		"a tag that nobody reads":              {"headrom", "machines:2", cluster.Options{}, "there are sluice.dev_removal, sluice.dev_headroom, sluice.dev_schedule and sluice.dev_ceiling"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := readTags(map[string]string{sluiceTag + tc.tag: tc.value})
+			if d := cmp.Diff(tc.want, got.options); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			if tc.fault == "" && len(got.faults) > 0 || tc.fault != "" && (len(got.faults) != 1 || !strings.Contains(got.faults[0], tc.fault)) {
+				t.Errorf("faults %q, want %q", got.faults, tc.fault)
+			}
+			if len(got.plain) > 0 {
+				t.Errorf("labels %q from a tag of sluice's own", got.plain)
+			}
+		})
+	}
+}
+
+func schedule(t *testing.T, text string) cluster.Schedule {
+	t.Helper()
+	s, err := cluster.ParseSchedule(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // FuzzTagsOfAnyKind gives tags of all kinds with any name and value: what is taken from them is what Kubernetes allows, and the rest is
 // named.
 func FuzzTagsOfAnyKind(f *testing.F) {
@@ -71,6 +114,7 @@ func FuzzTagsOfAnyKind(f *testing.F) {
 		{labelTag, "example.com_pool~2name", "blue"}, {labelTag, "_", "x"}, {taintTag, "dedicated", "gpu:NoSchedule"}, {taintTag, "a", ":NoExecute"},
 		{taintTag, "a", "b:c:NoSchedule"}, {resourceTag, "cpu", "15500m"}, {resourceTag, "nvidia.com_gpu", "-1"}, {resourceTag, "memory", "1e400"},
 		{optionTag, "scaledownutilizationthreshold", "Inf"}, {optionTag, "scaledownunreadytime", "2540400h"}, {"", "owner", "me"}, {"", "", ""},
+		{sluiceTag, "schedule", "daily min=1; nightly max=2"}, {sluiceTag, "ceiling", "usd:1/1h;"},
 		{autoscalerTag, "enabled", "true"},
 	} {
 		f.Add(seed[0], seed[1], seed[2])
@@ -106,11 +150,11 @@ func FuzzTagsOfAnyKind(f *testing.F) {
 			}
 		}
 		effects := len(got.plain) + len(got.labels) + len(got.taints) + len(got.resources)
-		if got.options != (cluster.Options{}) {
+		if !cmp.Equal(got.options, cluster.Options{}) {
 			effects++
 		}
 		special := strings.HasPrefix(tag, labelTag) || strings.HasPrefix(tag, taintTag) || strings.HasPrefix(tag, resourceTag) || strings.HasPrefix(tag, optionTag)
-		if special && effects+len(got.faults) != 1 || !special && (effects > 1 || len(got.faults) > 0) {
+		if special && effects+len(got.faults) != 1 || !special && (effects > 1 || len(got.faults) > 0 && !strings.HasPrefix(tag, sluiceTag)) {
 			t.Errorf("tag %q=%q has %d effects and the faults %q", tag, value, effects, got.faults)
 		}
 	})
