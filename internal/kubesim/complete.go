@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -32,8 +33,12 @@ func (c *Cluster) complete(obj object) error {
 		o.Labels[corev1.LabelMetadataName] = o.Name
 	case *corev1.PersistentVolumeClaim:
 		orElse(&o.Status.Phase, corev1.ClaimPending)
+		c.completeClaim(o)
 	case *corev1.PersistentVolume:
 		orElse(&o.Status.Phase, corev1.VolumePending)
+	case *storagev1.StorageClass:
+		orDefaultTo(&o.VolumeBindingMode, storagev1.VolumeBindingImmediate)
+		orDefaultTo(&o.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
 	case *appsv1.Deployment:
 		orDefaultTo(&o.Spec.Replicas, 1)
 		completeTemplate(&o.Spec.Template, corev1.RestartPolicyAlways)
@@ -50,6 +55,21 @@ func (c *Cluster) complete(obj object) error {
 		completeJob(o)
 	}
 	return nil
+}
+
+// completeClaim gives a claim that names no class, not even "", the default one.
+func (c *Cluster) completeClaim(claim *corev1.PersistentVolumeClaim) {
+	orDefaultTo(&claim.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	if claim.Spec.StorageClassName != nil || claim.Spec.VolumeName != "" {
+		return
+	}
+	for _, e := range c.tables["storageclasses"].sorted {
+		if e.obj.GetAnnotations()[defaultClass] == "true" {
+			name := e.obj.GetName()
+			claim.Spec.StorageClassName = &name
+			return
+		}
+	}
 }
 
 func completeJob(job *batchv1.Job) {
@@ -114,6 +134,9 @@ func completeContainer(ct *corev1.Container, hostNetwork bool) {
 }
 
 func (c *Cluster) completePod(pod *corev1.Pod) error {
+	if !c.installed[Gangs] {
+		pod.Spec.SchedulingGroup = nil // as every field of a feature that is off
+	}
 	completePodSpec(&pod.Spec)
 	if err := c.completePriority(pod); err != nil {
 		return err

@@ -67,6 +67,7 @@ func (p hostPort) clashes(o hostPort) bool {
 type demand struct {
 	amounts amounts
 	ports   []hostPort
+	claims  []string // keys of the volume claims it mounts
 	// relative: where it may go depends on other pods.
 	relative bool
 	// repels: where others may go depends on it.
@@ -76,6 +77,7 @@ type demand struct {
 func demandOf(pod *corev1.Pod) demand {
 	d := demand{amounts: amountsOf(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}))}
 	d.amounts.pods = 1
+	d.claims = claimsOf(pod)
 	for _, ct := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		for _, p := range ct.Ports {
 			if p.HostPort == 0 {
@@ -104,6 +106,8 @@ type room struct {
 	free  amounts
 	ports []hostPort
 	pods  []*podState
+
+	nominated []*podState // that displaced others here and are to come
 }
 
 func (r *room) hold(st *podState) {
@@ -127,6 +131,11 @@ func (c *Cluster) rooms() []*room {
 			}
 		}
 		all[i] = r
+	}
+	for k, node := range c.reserved {
+		if at := slices.IndexFunc(all, func(r *room) bool { return r.node.Name == node }); at >= 0 {
+			all[at].hold(c.pods[k])
+		}
 	}
 	return all
 }

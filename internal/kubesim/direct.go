@@ -13,6 +13,9 @@ import (
 func (c *Cluster) Create(obj Object) (Object, error) {
 	c.lock()
 	defer c.mu.Unlock()
+	if k := kindOf(obj); !c.serves(k) {
+		return nil, fmt.Errorf("create %s %s: the cluster does not have %s: install it first", k.resource, keyOf(obj), k.optional)
+	}
 	e, err := c.create(kindOf(obj), obj.DeepCopyObject().(object), true)
 	if err != nil {
 		return nil, err

@@ -2,14 +2,16 @@ package kubesim
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// discovery answers the paths that describe the API itself and its health.
-func discovery(path string) (answer, bool) {
+// discovery answers the paths that describe the API itself and its health. The
+// caller holds the lock.
+func (c *Cluster) discovery(path string) (answer, bool) {
 	path = strings.Trim(path, "/")
 	switch path {
 	case "healthz", "livez", "readyz":
@@ -19,39 +21,44 @@ func discovery(path string) (answer, bool) {
 	case "api":
 		return encoded(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}}), true
 	case "apis":
-		return encoded(groups()), true
+		return encoded(c.groups()), true
 	}
 	parts := strings.Split(path, "/")
 	if len(parts) == 2 && parts[0] == "api" {
-		return resources("", parts[1])
+		return c.resources("", parts[1])
 	}
 	if len(parts) == 3 && parts[0] == "apis" {
-		return resources(parts[1], parts[2])
+		return c.resources(parts[1], parts[2])
 	}
 	return answer{}, false
 }
 
 func encoded(v any) answer { return answer{code: http.StatusOK, body: mustEncode(v)} }
 
-func groups() metav1.APIGroupList {
+func (c *Cluster) groups() metav1.APIGroupList {
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
-	seen := map[string]bool{"": true}
+	at := map[string]int{} // by group
 	for _, k := range kinds {
-		if seen[k.group] {
+		if k.group == "" || !c.serves(k) {
 			continue
 		}
-		seen[k.group] = true
 		v := metav1.GroupVersionForDiscovery{GroupVersion: k.apiVersion(), Version: k.version}
-		list.Groups = append(list.Groups, metav1.APIGroup{Name: k.group, Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v})
+		i, known := at[k.group]
+		if !known {
+			at[k.group] = len(list.Groups)
+			list.Groups = append(list.Groups, metav1.APIGroup{Name: k.group, Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v})
+		} else if !slices.Contains(list.Groups[i].Versions, v) {
+			list.Groups[i].Versions = append(list.Groups[i].Versions, v)
+		}
 	}
 	return list
 }
 
-func resources(group, version string) (answer, bool) {
+func (c *Cluster) resources(group, version string) (answer, bool) {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}}
 	verbs := metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 	for _, k := range kinds {
-		if k.group != group || k.version != version {
+		if k.group != group || k.version != version || !c.serves(k) {
 			continue
 		}
 		list.GroupVersion = k.apiVersion()

@@ -10,7 +10,9 @@ import (
 
 // fit answers whether one pod may go to a node.
 type fit struct {
+	cluster   *Cluster
 	st        *podState
+	mounts    []mount
 	affinity  nodeaffinity.RequiredNodeAffinity
 	relations *relations // nil when no other pod matters
 }
@@ -35,6 +37,9 @@ func (f *fit) refusals(r *room) []string {
 	}
 	if short := f.shortages(r); len(short) > 0 {
 		return short
+	}
+	if reason := f.volumeRefusal(r); reason != "" {
+		return []string{reason}
 	}
 	if f.relations != nil {
 		if reason := f.relations.refusal(r); reason != "" {

@@ -10,8 +10,8 @@
 //
 // What it leaves out: admission webhooks, authentication, server-side apply,
 // managed fields, protobuf, heartbeats (a live node's Ready condition is
-// written when it changes, not every few seconds), preemption, taint eviction,
-// volume binding and rolling updates.
+// written when it changes, not every few seconds), taint eviction, the protection
+// of claims in use, storage capacities and rolling updates.
 package kubesim
 
 import (
@@ -44,11 +44,15 @@ type Cluster struct {
 	PodStop       time.Duration // from deletion to gone, at most the pod's grace period; 0 means 2 s
 	NotReadyAfter time.Duration // from a machine's leaving to Ready=Unknown; 0 means 40 s
 	OrphanAfter   time.Duration // from a Node's deletion to that of its pods; 0 means 60 s
+	Provision     time.Duration // from a claim that may have a volume to the volume; 0 means 3 s
+	Detach        time.Duration // from the last pod of a volume on a node to its detachment; 0 means 5 s
 
 	mu     sync.Mutex
 	once   sync.Once
 	rv     uint64
-	tables map[string]*table // by resource
+	tables map[string]*table // by kind.home
+
+	installed map[API]bool // the optional APIs that are served
 
 	byUID      map[types.UID]*entry
 	dependents map[types.UID][]*entry // present versions of what names an owner, by resource and key
@@ -64,6 +68,10 @@ type Cluster struct {
 	onNode   map[string]map[string]*podState // by node name and pod key
 	trying   map[string]struct{}             // unplaced pods the scheduler is to look at, by key
 	parked   map[string]struct{}             // unplaced pods that wait for a change elsewhere, by key
+
+	reserved    map[string]string    // the node that an unplaced pod waits on for its volumes, by pod key
+	provisionAt map[string]time.Time // when a claim gets the volume that is being made for it, by claim key
+	attaching   map[string]struct{}  // nodes whose attached volumes may differ from those of their pods
 
 	dirty   map[string]map[string]struct{} // keys a controller is to look at, by resource
 	tallies map[types.UID]*tally           // what became of a Job's pods, by the Job's UID
@@ -101,9 +109,12 @@ func (c *Cluster) lock() {
 
 func (c *Cluster) begin() {
 	c.tables = make(map[string]*table, len(kinds))
-	for resource := range kindByResource {
-		c.tables[resource] = newTable()
+	for _, k := range kinds {
+		if k.stored == nil {
+			c.tables[k.home] = newTable()
+		}
 	}
+	c.installed = map[API]bool{}
 	c.byUID = map[types.UID]*entry{}
 	c.dependents = map[types.UID][]*entry{}
 	c.machines = map[string]*machine{}
@@ -112,6 +123,9 @@ func (c *Cluster) begin() {
 	c.onNode = map[string]map[string]*podState{}
 	c.trying = map[string]struct{}{}
 	c.parked = map[string]struct{}{}
+	c.reserved = map[string]string{}
+	c.provisionAt = map[string]time.Time{}
+	c.attaching = map[string]struct{}{}
 	c.dirty = map[string]map[string]struct{}{}
 	c.tallies = map[types.UID]*tally{}
 

@@ -29,6 +29,10 @@ type Machine struct {
 	Capacity    corev1.ResourceList // pods: 110 if not given
 	Allocatable corev1.ResourceList // nil means Capacity
 
+	// AttachLimits is how many volumes each CSI driver can attach, by the
+	// driver's name: what the machine's CSINode says. Without any there is none.
+	AttachLimits map[string]int32
+
 	ReadyAfter time.Duration // from registration to Ready; 0 means at once
 }
 
@@ -80,6 +84,7 @@ func (c *Cluster) Join(m Machine) error {
 			return err
 		}
 	}
+	c.attachable(arrived)
 	if m.ReadyAfter > 0 {
 		c.remind(arrived.readyAt, machineReady, m.Name, "")
 	} else {

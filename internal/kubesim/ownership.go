@@ -61,7 +61,7 @@ func (c *Cluster) disown(owner types.UID, e *entry) {
 }
 
 func byResourceAndKey(a, b *entry) int {
-	if d := strings.Compare(a.kind.resource, b.kind.resource); d != 0 {
+	if d := strings.Compare(a.kind.home, b.kind.home); d != 0 {
 		return d
 	}
 	return strings.Compare(a.key, b.key)
@@ -73,7 +73,7 @@ func (c *Cluster) owned(owner types.UID, resource string) []*entry {
 	all := c.dependents[owner]
 	found := make([]*entry, 0, len(all))
 	for _, e := range all {
-		if resource == "" || e.kind.resource == resource {
+		if resource == "" || e.kind.home == resource {
 			found = append(found, e)
 		}
 	}
@@ -110,7 +110,7 @@ func (c *Cluster) orphan(owner types.UID) {
 func (c *Cluster) markOwner(obj object) {
 	if ref := metav1.GetControllerOf(obj); ref != nil {
 		if owner := c.byUID[ref.UID]; owner != nil {
-			c.mark(owner.kind.resource, owner.key)
+			c.mark(owner.kind.home, owner.key)
 		}
 	}
 }

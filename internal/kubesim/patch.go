@@ -57,6 +57,9 @@ func (q *call) applyPatch(original []byte) ([]byte, error) {
 		}
 		return patched, nil
 	case types.StrategicMergePatchType:
+		if q.kind.custom() { // whose lists have no keys that a patch could go by
+			return nil, unsupportedMedia(media)
+		}
 		patched, err := strategicpatch.StrategicMergePatch(original, q.body, q.kind.prototype)
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())

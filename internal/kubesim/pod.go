@@ -1,6 +1,7 @@
 package kubesim
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,12 +40,15 @@ func (c *Cluster) observePod(ch change, pod *corev1.Pod) {
 		c.offNode(pod.Spec.NodeName, k)
 		delete(c.trying, k)
 		delete(c.parked, k)
+		delete(c.reserved, k)
+		c.markAttachments(pod)
 		c.wakeParked()
 		return
 	}
 	if st == nil {
 		st = &podState{uid: pod.UID, born: ch.after.rv, asks: demandOf(pod)}
 		c.pods[k] = st
+		c.markParts(k, pod)
 	}
 	was := st.pod
 	st.pod = pod
@@ -56,9 +60,12 @@ func (c *Cluster) observePod(ch change, pod *corev1.Pod) {
 		c.onto(pod.Spec.NodeName, k, st)
 		delete(c.trying, k)
 		delete(c.parked, k)
+		delete(c.reserved, k)
+		c.markAttachments(pod)
 		c.wakeAffine()
 	}
 	if finished(pod) && (was == nil || !finished(was)) {
+		c.markAttachments(pod)
 		c.wakeParked()
 	}
 	c.kubeletSees(k, st)
@@ -70,11 +77,27 @@ func (c *Cluster) observeUnplaced(key string, was, pod *corev1.Pod) {
 	if pod.Spec.SchedulerName != corev1.DefaultSchedulerName || pod.DeletionTimestamp != nil || finished(pod) {
 		delete(c.trying, key)
 		delete(c.parked, key)
+		delete(c.reserved, key)
 		return
 	}
 	if was == nil || was.Generation != pod.Generation {
 		c.trying[key] = struct{}{}
 		delete(c.parked, key)
+	}
+}
+
+// markParts has what belongs to a new pod made: the claims of its generic
+// ephemeral volumes.
+func (c *Cluster) markParts(key string, pod *corev1.Pod) {
+	if slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) {
+		c.mark("pods", key)
+	}
+}
+
+// markAttachments has the volumes of a pod's node attached or detached.
+func (c *Cluster) markAttachments(pod *corev1.Pod) {
+	if pod.Spec.NodeName != "" && len(claimsOf(pod)) > 0 {
+		c.attaching[pod.Spec.NodeName] = struct{}{}
 	}
 }
 

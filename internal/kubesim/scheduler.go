@@ -14,8 +14,11 @@ import (
 // schedule places the pods that are to be tried, highest priority first, then
 // oldest. Of the nodes that admit a pod it takes the one with the largest share
 // of CPU and memory left, then the first by name. A pod that fits nowhere is
-// parked until a node changes or a pod goes.
+// parked until a node changes or a pod goes; one whose volumes are still to be
+// made waits for them on its node. A gang is placed where its first pod stands in
+// the queue, whole or not at all.
 func (c *Cluster) schedule() {
+	c.bindReserved()
 	if len(c.trying) == 0 {
 		return
 	}
@@ -24,25 +27,66 @@ func (c *Cluster) schedule() {
 		return cmp.Or(cmp.Compare(priority(y.pod), priority(x.pod)), cmp.Compare(x.born, y.born))
 	})
 	clear(c.trying)
-	rooms := c.rooms()
-	repelling := slices.ContainsFunc(rooms, func(r *room) bool {
+	p := &pass{Cluster: c, rooms: c.rooms()}
+	p.repelling = slices.ContainsFunc(p.rooms, func(r *room) bool {
 		return slices.ContainsFunc(r.pods, func(st *podState) bool { return st.asks.repels })
 	})
+	p.nominate()
+	gangs := map[string]bool{}
 	for _, key := range queue {
-		st := c.pods[key]
-		if len(st.pod.Spec.SchedulingGates) > 0 {
+		pod := c.pods[key].pod
+		if _, waits := c.reserved[key]; waits || len(pod.Spec.SchedulingGates) > 0 {
 			continue // the API server says so; removing a gate changes the spec
 		}
-		best, why := c.choose(st, rooms, repelling)
-		if best == nil {
-			c.parked[key] = struct{}{}
-			c.refuse(key, why)
-			continue
+		g, ok := c.gangOf(pod)
+		if !ok {
+			p.place(key)
+		} else if !gangs[g.id] {
+			gangs[g.id] = true
+			p.placeGang(g)
 		}
-		repelling = repelling || st.asks.repels
-		best.hold(st)
-		c.bind(c.entryOf("pods", key), best.node.Name)
 	}
+}
+
+// pass is one turn of the scheduler, with the rooms as it has filled them.
+type pass struct {
+	*Cluster
+	rooms     []*room
+	repelling bool // a pod in the rooms keeps others away
+}
+
+// place finds a room for a pod, or tells it why there is none.
+func (p *pass) place(key string) {
+	st := p.pods[key]
+	f, why := p.question(st)
+	var best *room
+	if why == "" {
+		best, why = p.choose(f)
+	}
+	if best == nil {
+		p.parked[key] = struct{}{}
+		p.refuse(key, why)
+		if f != nil {
+			p.preempt(key, f)
+		}
+		return
+	}
+	p.repelling = p.repelling || st.asks.repels
+	best.hold(st)
+	p.reserve(key, f, best.node)
+}
+
+// question prepares what is asked of every room for a pod, or tells why none
+// needs to be asked.
+func (p *pass) question(st *podState) (f *fit, why string) {
+	f = &fit{cluster: p.Cluster, st: st, affinity: nodeaffinity.GetRequiredNodeAffinity(st.pod)}
+	if f.mounts, why = p.mountsOf(st); why != "" {
+		return nil, fmt.Sprintf("0/%d nodes are available: %s.", len(p.rooms), why)
+	}
+	if st.asks.relative || p.repelling {
+		f.relations = p.relationsOf(st.pod, p.rooms, f)
+	}
+	return f, ""
 }
 
 func priority(pod *corev1.Pod) int32 {
@@ -53,15 +97,15 @@ func priority(pod *corev1.Pod) int32 {
 }
 
 // choose returns the room for a pod, or why there is none.
-func (c *Cluster) choose(st *podState, rooms []*room, repelling bool) (best *room, why string) {
-	f := &fit{st: st, affinity: nodeaffinity.GetRequiredNodeAffinity(st.pod)}
-	if st.asks.relative || repelling {
-		f.relations = c.relationsOf(st.pod, rooms, f)
-	}
+func (p *pass) choose(f *fit) (best *room, why string) {
+	rooms := p.rooms
 	reasons := map[string]int{}
 	bestScore := int64(-1)
 	for _, r := range rooms {
 		refusals := f.refusals(r)
+		if len(refusals) == 0 {
+			refusals = f.standsBack(r)
+		}
 		for _, reason := range refusals {
 			reasons[reason]++
 		}
@@ -96,6 +140,7 @@ func (c *Cluster) bind(e *entry, node string) {
 	now := c.stamp()
 	pod := e.obj.DeepCopyObject().(*corev1.Pod)
 	pod.Spec.NodeName = node
+	pod.Status.NominatedNodeName = ""
 	setCondition(pod, now, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
 	c.replace(e, pod)
 }

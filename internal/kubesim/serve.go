@@ -78,15 +78,18 @@ func (a answer) header(h http.Header) {
 }
 
 func (c *Cluster) answer(r *http.Request) answer {
-	if a, ok := discovery(r.URL.Path); ok {
+	q, err := parse(r) // which reads the body: without the lock
+	c.lock()
+	defer c.mu.Unlock()
+	if a, ok := c.discovery(r.URL.Path); ok {
 		return a
 	}
-	q, err := parse(r)
+	if err == nil && !c.serves(q.kind) {
+		err = errNoSuchPath
+	}
 	if err != nil {
 		return failure(err)
 	}
-	c.lock()
-	defer c.mu.Unlock()
 	fault := c.strike(q)
 	if fault != nil && !fault.AfterEffect {
 		return c.record(q, nil, fault.answer())

@@ -11,7 +11,7 @@ import (
 
 // reconcileStatefulSet keeps pods name-0, name-1, ... with their claims. In
 // order: the next one is created when the one before is ready, and the last
-// goes first; all at once under the Parallel policy. Claims are not bound.
+// goes first; all at once under the Parallel policy.
 func (c *Cluster) reconcileStatefulSet(e *entry) {
 	set := e.obj.(*appsv1.StatefulSet)
 	if set.DeletionTimestamp != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // Step lets everything that is not a client act once at Now: kubelets, the node
-// lifecycle, the workload controllers, garbage collection, the scheduler, the
-// disruption budgets, in this order. It reports whether anything changed; the
+// lifecycle, the workload controllers, garbage collection, the controllers of
+// volumes, the scheduler, the disruption budgets, in this order. It reports whether anything changed; the
 // cluster has settled when it did not.
 func (c *Cluster) Step() (changed bool) {
 	c.lock()
@@ -25,7 +25,11 @@ func (c *Cluster) Step() (changed bool) {
 	c.reconcile("jobs", c.reconcileJob)
 	c.reconcile("namespaces", c.reconcileNamespace)
 	c.collectGarbage()
+	c.reconcile("pods", c.reconcilePod)
+	c.reconcile("persistentvolumes", c.reconcileVolume)
+	c.reconcile("persistentvolumeclaims", c.reconcileClaim)
 	c.schedule()
+	c.reconcileAttachments()
 	c.reconcile("poddisruptionbudgets", c.reconcileBudget)
 	c.expireEvents()
 	c.stepped = c.rv
@@ -61,12 +65,16 @@ func (c *Cluster) reconcile(resource string, f func(*entry)) {
 
 // observeWorkload marks what a change to anything but pods and nodes concerns.
 func (c *Cluster) observeWorkload(ch change) {
-	resource := ch.after.kind.resource
+	resource := ch.after.kind.home
 	switch resource {
 	case "deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "namespaces", "poddisruptionbudgets":
 		c.mark(resource, ch.after.key)
 	}
 	switch resource {
+	case "podgroups", string(Coscheduling):
+		c.wakeParked()
+	case "persistentvolumeclaims", "persistentvolumes", "storageclasses", "csinodes", "volumeattachments":
+		c.observeVolumes(ch)
 	case "replicasets", "statefulsets":
 		c.markOwner(ch.after.obj)
 		c.markBudgetsOver(ch.after.obj.GetUID())

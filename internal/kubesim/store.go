@@ -86,7 +86,7 @@ func (t *table) inNamespace(namespace string) []*entry {
 	return t.sorted[from:to]
 }
 
-func (c *Cluster) table(k *kind) *table { return c.tables[k.storage().resource] }
+func (c *Cluster) table(k *kind) *table { return c.tables[k.storage().home] }
 
 // entryOf finds an object; nil if there is none.
 func (c *Cluster) entryOf(resource, key string) *entry { return c.tables[resource].byKey[key] }
@@ -159,8 +159,8 @@ func (c *Cluster) observe(ch change) {
 }
 
 // ResourceVersion returns the resource version of the newest change to a
-// resource ("pods"), 0 if there was none or the resource is unknown. An
-// informer over the whole resource whose LastSyncResourceVersion is not lower
+// resource ("pods", for a custom resource "podgroups.scheduling.x-k8s.io"), 0
+// if there was none or the resource is unknown. An informer over the whole resource whose LastSyncResourceVersion is not lower
 // has seen everything.
 func (c *Cluster) ResourceVersion(resource string) uint64 {
 	c.lock()

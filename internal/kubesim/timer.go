@@ -11,13 +11,15 @@ import (
 type occasion int
 
 const (
-	podStarts     occasion = iota // name is the pod's key
-	podStops                      // name is the pod's key
-	podFinishes                   // name is the pod's key
-	machineReady                  // name is the node's
-	machineMissed                 // name is the node's: its machine left a while ago
-	podsOrphaned                  // name is that of a node that is gone
-	jobExpires                    // name is the Job's key
+	podStarts       occasion = iota // name is the pod's key
+	podStops                        // name is the pod's key
+	podFinishes                     // name is the pod's key
+	machineReady                    // name is the node's
+	machineMissed                   // name is the node's: its machine left a while ago
+	podsOrphaned                    // name is that of a node that is gone
+	jobExpires                      // name is the Job's key
+	claimProvisions                 // name is the claim's key
+	volumeDetaches                  // name is that of a volume attachment
 )
 
 // timer is something due at a time.
@@ -26,7 +28,7 @@ type timer struct {
 	seq  uint64 // breaks ties: first set, first fired
 	what occasion
 	name string
-	uid  types.UID // of the pod or Job it was set for
+	uid  types.UID // of the object it was set for, but for nodes
 }
 
 // timers is a heap, earliest first.
@@ -67,6 +69,12 @@ func (c *Cluster) stale(t timer) bool {
 	case jobExpires:
 		e := c.entryOf("jobs", t.name)
 		return e == nil || e.obj.GetUID() != t.uid
+	case claimProvisions:
+		e := c.entryOf("persistentvolumeclaims", t.name)
+		return e == nil || e.obj.GetUID() != t.uid || !c.provisionAt[t.name].Equal(t.at)
+	case volumeDetaches:
+		e := c.entryOf("volumeattachments", t.name)
+		return e == nil || e.obj.GetUID() != t.uid
 	}
 	st := c.pods[t.name]
 	if st == nil || st.uid != t.uid {
@@ -104,12 +112,17 @@ func (c *Cluster) fireTimers() {
 			c.deleteOrphans(t.name)
 		case jobExpires:
 			c.remove(c.entryOf("jobs", t.name))
+		case claimProvisions:
+			c.provision(t.name)
+		case volumeDetaches:
+			c.detach(t.name)
 		}
 	}
 }
 
 // NextChange returns when the next timed thing is due: a pod starts, stops or
-// finishes, a node's condition turns, an orphan or a finished Job is collected.
+// finishes, a node's condition turns, an orphan or a finished Job is collected,
+// a volume is made or detached.
 // It is now when something changed since the last Step, and false when nothing
 // would ever happen without a request. (Old Events go without notice.)
 func (c *Cluster) NextChange() (time.Time, bool) {

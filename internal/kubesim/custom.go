@@ -1,0 +1,50 @@
+package kubesim
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// ProvisioningRequest is autoscaling.x-k8s.io/v1. Like the other objects of
+// custom resources it is plain JSON: spec and status hold what a JSON decoder
+// makes of them, map[string]any, []any, string, int64, float64 and bool.
+type ProvisioningRequest struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec              map[string]any `json:"spec,omitempty"`
+	Status            map[string]any `json:"status,omitempty"`
+}
+
+// CapacityBuffer is autoscaling.x-k8s.io/v1beta1, as plain JSON.
+type CapacityBuffer struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec              map[string]any `json:"spec,omitempty"`
+	Status            map[string]any `json:"status,omitempty"`
+}
+
+// CoschedulingGroup is the PodGroup of scheduling.x-k8s.io/v1alpha1, the gang
+// of the coscheduling plugin, as plain JSON: spec.minMember is its size.
+type CoschedulingGroup struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec              map[string]any `json:"spec,omitempty"`
+	Status            map[string]any `json:"status,omitempty"`
+}
+
+// DeepCopyObject returns an object that shares nothing with this one.
+func (p *ProvisioningRequest) DeepCopyObject() runtime.Object {
+	return &ProvisioningRequest{TypeMeta: p.TypeMeta, ObjectMeta: *p.ObjectMeta.DeepCopy(), Spec: copied(p.Spec), Status: copied(p.Status)}
+}
+
+// DeepCopyObject returns an object that shares nothing with this one.
+func (b *CapacityBuffer) DeepCopyObject() runtime.Object {
+	return &CapacityBuffer{TypeMeta: b.TypeMeta, ObjectMeta: *b.ObjectMeta.DeepCopy(), Spec: copied(b.Spec), Status: copied(b.Status)}
+}
+
+// DeepCopyObject returns an object that shares nothing with this one.
+func (g *CoschedulingGroup) DeepCopyObject() runtime.Object {
+	return &CoschedulingGroup{TypeMeta: g.TypeMeta, ObjectMeta: *g.ObjectMeta.DeepCopy(), Spec: copied(g.Spec), Status: copied(g.Status)}
+}
+
+func copied(m map[string]any) map[string]any { return runtime.DeepCopyJSON(m) }

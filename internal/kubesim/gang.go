@@ -1,0 +1,170 @@
+package kubesim
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Labels that make a pod one of a gang for the coscheduling plugin: the name of
+// its PodGroup object, as it is now and as it was, and a group without one.
+const (
+	coschedulingLabel    = "scheduling.x-k8s.io/pod-group"
+	oldCoschedulingLabel = "pod-group.scheduling.sigs.k8s.io"
+	lightweightName      = "pod-group.scheduling.sigs.k8s.io/name"
+	lightweightLeast     = "pod-group.scheduling.sigs.k8s.io/min-available"
+)
+
+// gang is a group of pods that is placed whole or not at all.
+type gang struct {
+	id     string // which way it is said to be one, and its namespace and name
+	object string // key of the PodGroup of scheduling.k8s.io, "" for another gang
+	least  int    // 0 while its PodGroup is missing
+}
+
+// gangOf returns the gang of a pod, false if it has none.
+func (c *Cluster) gangOf(pod *corev1.Pod) (gang, bool) {
+	if group := pod.Spec.SchedulingGroup; group != nil && group.PodGroupName != nil && c.installed[Gangs] {
+		k := key(pod.Namespace, *group.PodGroupName)
+		g := gang{id: "podgroup " + k, object: k}
+		e := c.entryOf("podgroups", k)
+		if e == nil {
+			return g, true
+		}
+		policy := e.obj.(*schedulingv1alpha2.PodGroup).Spec.SchedulingPolicy.Gang
+		if policy == nil {
+			return gang{}, false
+		}
+		g.least = int(policy.MinCount)
+		return g, true
+	}
+	if !c.installed[Coscheduling] {
+		return gang{}, false
+	}
+	if name := pod.Labels[lightweightName]; name != "" {
+		least, err := strconv.Atoi(pod.Labels[lightweightLeast])
+		return gang{id: "labels " + key(pod.Namespace, name), least: least}, err == nil && least > 1
+	}
+	k := key(pod.Namespace, cmp.Or(pod.Labels[coschedulingLabel], pod.Labels[oldCoschedulingLabel]))
+	e := c.entryOf(string(Coscheduling), k)
+	if e == nil {
+		return gang{}, false // without its object the plugin lets a pod pass alone
+	}
+	least, ok := e.obj.(*CoschedulingGroup).Spec["minMember"].(int64)
+	return gang{id: "coscheduling " + k, least: int(least)}, ok && least > 1
+}
+
+// placeGang places the waiting pods of a gang if enough of it has room.
+func (p *pass) placeGang(g gang) {
+	var waiting []string
+	present, placed := 0, 0
+	for _, k := range slices.Sorted(maps.Keys(p.pods)) {
+		st := p.pods[k]
+		if its, ok := p.gangOf(st.pod); !ok || its.id != g.id || finished(st.pod) || st.pod.DeletionTimestamp != nil {
+			continue
+		}
+		present++
+		_, reserved := p.reserved[k]
+		switch {
+		case st.pod.Spec.NodeName != "" || reserved:
+			placed++
+		case len(st.pod.Spec.SchedulingGates) == 0 && st.pod.Spec.SchedulerName == corev1.DefaultSchedulerName:
+			waiting = append(waiting, k)
+		}
+	}
+	for _, k := range waiting {
+		p.parked[k] = struct{}{}
+	}
+	if g.least == 0 || present < g.least {
+		if g.object == "" { // the plugin says it; the scheduler's own gangs just wait
+			for _, k := range waiting {
+				p.refuse(k, fmt.Sprintf("0/%d nodes are available: cannot find enough sibling pods, current pods number: %d, minMember of group: %d.", len(p.rooms), present, g.least))
+			}
+		}
+		return
+	}
+	slices.SortFunc(waiting, func(a, b string) int {
+		return cmp.Or(cmp.Compare(priority(p.pods[b].pod), priority(p.pods[a].pod)), cmp.Compare(p.pods[a].born, p.pods[b].born))
+	})
+	p.tryGang(g, waiting, placed)
+}
+
+// tryGang holds rooms for the pods one after another and gives them all back
+// when they are too few.
+func (p *pass) tryGang(g gang, waiting []string, placed int) {
+	before, repelling := p.copyRooms(), p.repelling
+	type seat struct {
+		key  string
+		fit  *fit
+		room *room
+	}
+	var seats []seat
+	refused := map[string]string{}
+	for _, k := range waiting {
+		f, why := p.question(p.pods[k])
+		var best *room
+		if why == "" {
+			best, why = p.choose(f)
+		}
+		if best == nil {
+			refused[k] = why
+			continue
+		}
+		best.hold(p.pods[k])
+		p.repelling = p.repelling || p.pods[k].asks.repels
+		seats = append(seats, seat{k, f, best})
+	}
+	whole := placed+len(seats) >= g.least
+	if whole {
+		for _, s := range seats {
+			delete(p.parked, s.key)
+			p.reserve(s.key, s.fit, s.room.node)
+		}
+	} else {
+		p.rooms, p.repelling = before, repelling
+	}
+	for _, k := range waiting {
+		why, alone := refused[k]
+		if !alone && !whole {
+			why = "waiting for minCount pods from a gang to be scheduled"
+		}
+		if why != "" {
+			p.refuse(k, why)
+		}
+	}
+	p.tellGroup(g, whole, placed+len(seats))
+}
+
+// tellGroup writes into a PodGroup whether it was placed.
+func (p *pass) tellGroup(g gang, whole bool, fit int) {
+	if g.object == "" {
+		return
+	}
+	cond := metav1.Condition{Type: schedulingv1alpha2.PodGroupScheduled, Status: metav1.ConditionTrue, Reason: "Scheduled", LastTransitionTime: p.stamp()}
+	if !whole {
+		cond.Status, cond.Reason = metav1.ConditionFalse, schedulingv1alpha2.PodGroupReasonUnschedulable
+		cond.Message = fmt.Sprintf("%d of at least %d pods have room", fit, g.least)
+	}
+	revised(p.Cluster, p.entryOf("podgroups", g.object), func(o *schedulingv1alpha2.PodGroup) {
+		meta.SetStatusCondition(&o.Status.Conditions, cond)
+	})
+}
+
+// copyRooms returns the rooms as they are, for giving back what is held after.
+func (p *pass) copyRooms() []*room {
+	all := make([]*room, len(p.rooms))
+	for i, r := range p.rooms {
+		same := *r
+		same.free.others = maps.Clone(r.free.others)
+		same.ports, same.pods = slices.Clone(r.ports), slices.Clone(r.pods)
+		all[i] = &same
+	}
+	return all
+}

@@ -1,0 +1,142 @@
+package kubesim_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"sluice.dev/sluice/internal/kubesim"
+)
+
+func ranked(name, cpu, class string) *corev1.Pod {
+	p := pod(name, cpu)
+	p.Labels["app"] = name
+	p.Spec.PriorityClassName = class
+	return p
+}
+
+func TestImportantPodDisplacesTheLeastImportant(t *testing.T) {
+	w := newWorld(t)
+	never := corev1.PreemptNever
+	w.create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "low"}, Value: -5})
+	w.create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100})
+	w.create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "patient"}, Value: 100, PreemptionPolicy: &never})
+	w.join("a", "4")
+	w.join("b", "4")
+	w.create(ranked("plain", "3", ""))
+	w.advance(5 * time.Second)
+	w.create(ranked("cheap-1", "2", "low"))
+	w.create(ranked("cheap-2", "2", "low"))
+	w.advance(5 * time.Second)
+	w.create(ranked("patient", "3", "patient"))
+	w.advance(time.Minute)
+	if w.pod("cheap-1") == nil || w.pod("patient").Spec.NodeName != "" {
+		t.Fatal("a pod that never preempts did")
+	}
+	if err := w.Delete(w.pod("patient"), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.create(ranked("vital", "3", "high"))
+	w.settle()
+	if got, want := w.pod("vital").Status.NominatedNodeName, w.pod("cheap-1").Spec.NodeName; got != want {
+		t.Errorf("nominated to %q, want %q where the least important pods are", got, want)
+	}
+	w.create(ranked("late", "1", "")) // would fit where the victims leave, did it not belong to the nominated pod
+	w.advance(time.Minute)
+	if p := w.pod("vital"); p.Status.Phase != corev1.PodRunning || p.Status.NominatedNodeName != "" {
+		t.Errorf("%s, nominated %q: %s", p.Status.Phase, p.Status.NominatedNodeName, w.whyNot("vital"))
+	}
+	if w.pod("plain") == nil || w.pod("cheap-1") != nil || w.pod("cheap-2") != nil {
+		t.Error("the wrong pods had to go")
+	}
+}
+
+func TestPreemptionSparesWhatABudgetProtects(t *testing.T) {
+	w := newWorld(t)
+	w.create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100})
+	w.join("a", "4")
+	w.create(ranked("guarded", "3", ""))
+	w.advance(5 * time.Second)
+	w.join("b", "4")
+	w.create(ranked("free", "3", ""))
+	one := intstr.FromInt32(1)
+	w.create(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "guard"}, Spec: policyv1.PodDisruptionBudgetSpec{
+		MinAvailable: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "guarded"}}}})
+	w.advance(5 * time.Second)
+	w.create(ranked("vital", "3", "high"))
+	w.advance(time.Minute)
+	if w.pod("guarded") == nil || w.pod("free") != nil || w.pod("vital").Spec.NodeName != "b" {
+		t.Errorf("vital went to %q", w.pod("vital").Spec.NodeName)
+	}
+}
+
+// gangs are the ways to say that pods belong together, each with a group of 3.
+var gangs = map[string]func(w *world, p *corev1.Pod){
+	"a PodGroup of Kubernetes": func(w *world, p *corev1.Pod) {
+		w.Install(kubesim.Gangs)
+		if _, ok := kubesim.Find[*schedulingv1alpha2.PodGroup](w.Cluster, "default", "g"); !ok {
+			w.create(&schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g"}, Spec: schedulingv1alpha2.PodGroupSpec{
+				SchedulingPolicy: schedulingv1alpha2.PodGroupSchedulingPolicy{Gang: &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 3}}}})
+		}
+		name := "g"
+		p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
+	},
+	"a PodGroup of the coscheduling plugin": func(w *world, p *corev1.Pod) {
+		w.Install(kubesim.Coscheduling)
+		if _, ok := kubesim.Find[*kubesim.CoschedulingGroup](w.Cluster, "default", "g"); !ok {
+			w.create(&kubesim.CoschedulingGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g"}, Spec: map[string]any{"minMember": int64(3)}})
+		}
+		p.Labels["scheduling.x-k8s.io/pod-group"] = "g"
+	},
+	"labels alone": func(w *world, p *corev1.Pod) {
+		w.Install(kubesim.Coscheduling)
+		p.Labels["pod-group.scheduling.sigs.k8s.io/name"] = "g"
+		p.Labels["pod-group.scheduling.sigs.k8s.io/min-available"] = "3"
+	},
+}
+
+func TestGangIsPlacedWholeOrNotAtAll(t *testing.T) {
+	for name, join := range gangs {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.join("a", "2")
+			running := func() (n int) {
+				for _, p := range kubesim.All[*corev1.Pod](w.Cluster, "default") {
+					if p.Spec.NodeName != "" {
+						n++
+					}
+				}
+				return n
+			}
+			for i := range 3 {
+				p := pod(fmt.Sprint("w-", i), "1")
+				join(w, p)
+				w.create(p)
+				w.advance(time.Minute)
+			}
+			if n := running(); n != 0 {
+				t.Errorf("%d pods run where only two have room", n)
+			}
+			if err := kubesim.Edit(w.Cluster, "", "a", func(n *corev1.Node) {}); err != nil {
+				t.Fatal(err)
+			}
+			w.create(pod("other", "2")) // may use the room that the gang leaves
+			w.advance(time.Minute)
+			if w.pod("other").Spec.NodeName != "a" {
+				t.Errorf("the gang holds room: %s", w.whyNot("other"))
+			}
+			w.join("b", "3")
+			w.advance(time.Minute)
+			if n := running(); n != 4 {
+				t.Errorf("%d pods run when all have room", n)
+			}
+		})
+	}
+}
