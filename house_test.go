@@ -60,6 +60,7 @@ var rooms = map[string][]string{
 	"internal/kubesim":               {},
 	"internal/controlplane":          {},
 	"internal/controlplane/kubelets": {},
+	"internal/fidelity":              {"cluster"}, // nothing of what it judges
 	"internal/world": {
 		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
 		"internal/app", "internal/azure", "internal/azuresim", "internal/kubesim",
@@ -81,8 +82,8 @@ type border struct {
 
 var borders = []border{
 	{
-		path: "k8s.io/kubernetes", code: []string{"scheduling", "internal/controlplane/..."},
-		because: "only scheduling asks kube-scheduler's plugins and only controlplane runs Kubernetes",
+		path: "k8s.io/kubernetes", code: []string{"scheduling", "internal/controlplane/...", "internal/fidelity"},
+		because: "only scheduling asks kube-scheduler's plugins, only controlplane runs Kubernetes, and only fidelity compares the two",
 	},
 	{
 		path: "go.etcd.io/etcd/server", code: []string{"internal/controlplane/..."},
@@ -114,6 +115,10 @@ var borders = []border{
 		path: "sluice.dev/sluice/internal/controlplane", code: []string{"internal/controlplane/...", "cmd/playground"},
 		tests:   []string{"internal/app", "internal/kube", "internal/report", "scheduling"},
 		because: "the product binary links no Kubernetes API server",
+	},
+	{
+		path: "sluice.dev/sluice/internal/fidelity", tests: []string{"internal/fidelity", "plan", "scheduling"},
+		because: "it is the proof of scheduling and plan and no part of them",
 	},
 }
 

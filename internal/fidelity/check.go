@@ -1,0 +1,75 @@
+package fidelity
+
+import (
+	"fmt"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// Check makes the outcome's placements one after the other and holds each to kube-scheduler: at that moment, the pod must be let
+// onto that node. New machines open when they are first named, and no group may open more than its Max leaves. At the end no
+// refused pod may fit on any node, nor on one more machine of a group that may grow. A pod that is pending and in
+// neither list, or in both, disagrees as well.
+func Check(w *World, out Outcome) []Disagreement {
+	o := NewOracle(w)
+	defer o.Close()
+	var ds []Disagreement
+	say := func(pod, node, said, why string, step int) {
+		ds = append(ds, Disagreement{Pod: pod, Node: node, Said: said, Why: why, Step: step})
+	}
+	answered := map[string]int{}
+	for i, at := range out.Placements {
+		answered[at.Pod]++
+		p := w.Pod(at.Pod)
+		if p == nil {
+			say(at.Pod, at.Node, "it fits", "there is no such pod", i)
+			continue
+		}
+		if answered[at.Pod] > 1 {
+			say(at.Pod, at.Node, "it fits", "it has a place", i)
+			continue
+		}
+		if o.nodes[at.Node] == nil {
+			g := w.Group(at.Group)
+			if g == nil || o.Room(g) <= 0 {
+				say(at.Pod, at.Node, "it fits", fmt.Sprintf("group %q can open no machine", at.Group), i)
+				continue
+			}
+			o.Open(g, at.Node)
+		}
+		if why := o.Why(p, at.Node); why != "" {
+			say(at.Pod, at.Node, "it fits", why, i)
+		}
+		o.Bind(p, at.Node)
+	}
+	step := len(out.Placements)
+	for _, key := range out.Refused {
+		answered[key]++
+		p := w.Pod(key)
+		if p == nil {
+			say(key, "any node", "it does not fit", "there is no such pod", step)
+			continue
+		}
+		for _, node := range o.Nodes() {
+			if o.Why(p, node) == "" {
+				say(key, node, "it does not fit", "it fits", step)
+			}
+		}
+		for _, g := range w.Groups {
+			if o.Room(g) <= 0 {
+				continue
+			}
+			o.Open(g, "one-more")
+			if o.Why(p, "one-more") == "" {
+				say(key, "a new machine of "+string(g.ID), "it does not fit", "it fits", step)
+			}
+			o.Remove("one-more")
+		}
+	}
+	for _, p := range w.Pending() {
+		if key := cluster.Key(p); answered[key] != 1 {
+			say(key, "any node", fmt.Sprintf("%d answers", answered[key]), "every pending pod has one", step)
+		}
+	}
+	return ds
+}

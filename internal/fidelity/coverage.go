@@ -1,0 +1,146 @@
+package fidelity
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// Tally sums up walks. Its zero value is ready.
+type Tally struct {
+	Worlds, Pods, Placements, Refusals, Questions, Fits, Disagreements int
+
+	Coverage Coverage
+}
+
+// Add counts a world and what came of it.
+func (t *Tally) Add(w *World, got Walked) {
+	t.Worlds++
+	t.Pods += len(w.Pods)
+	t.Placements += len(got.Placements)
+	t.Refusals += len(got.Refused)
+	t.Questions += got.Questions
+	t.Fits += got.Fits
+	t.Disagreements += len(got.Disagreements)
+	t.Coverage.add(w, got.Coverage)
+}
+
+// String is one line.
+func (t *Tally) String() string {
+	return fmt.Sprintf("worlds %d pods %d placements %d refusals %d disagreements %d (%d questions, %d fit)",
+		t.Worlds, t.Pods, t.Placements, t.Refusals, t.Disagreements, t.Questions, t.Fits)
+}
+
+// Seeds are 0 to n-1, or the single one that the environment names in SLUICE_WORLD, to look into a world again.
+func Seeds(n int) (seeds []uint64, single bool, err error) {
+	if name := os.Getenv("SLUICE_WORLD"); name != "" {
+		seed, err := strconv.ParseUint(name, 10, 64)
+		if err != nil {
+			return nil, true, fmt.Errorf("SLUICE_WORLD names a world by its seed, a whole number: %w", err)
+		}
+		return []uint64{seed}, true, nil
+	}
+	for seed := range uint64(n) {
+		seeds = append(seeds, seed)
+	}
+	return seeds, false, nil
+}
+
+// Coverage counts what worlds were drawn under and what kube-scheduler refused. Its zero value is ready.
+type Coverage struct {
+	worlds  map[Constraint]*covered
+	plugins map[string]int // refusals by the plugin that refused first
+}
+
+// covered is one constraint's row.
+type covered struct {
+	alone, combined int // worlds
+	fits, refusals  int // answers about pods that carry it, or in worlds that it shapes
+}
+
+func (c *Coverage) row(of Constraint) *covered {
+	if c.worlds == nil {
+		c.worlds, c.plugins = map[Constraint]*covered{}, map[string]int{}
+	}
+	if c.worlds[of] == nil {
+		c.worlds[of] = &covered{}
+	}
+	return c.worlds[of]
+}
+
+// count takes down kube-scheduler's answer about a pod: for the constraints that it carries, and those that no pod carries.
+func (c *Coverage) count(w *World, p *corev1.Pod, why string) {
+	tell := func(of Constraint) {
+		if why == "" {
+			c.row(of).fits++
+		} else {
+			c.row(of).refusals++
+		}
+	}
+	for _, of := range w.Carries[cluster.Key(p)] {
+		tell(of)
+	}
+	for _, of := range w.Constraints {
+		if rules[of].pod == nil {
+			tell(of)
+		}
+	}
+	if why != "" {
+		plugin, _, _ := strings.Cut(why, ":")
+		c.row(w.Constraints[0])
+		c.plugins[plugin]++
+	}
+}
+
+// add counts a world and what its walk has counted.
+func (c *Coverage) add(w *World, of Coverage) {
+	for _, name := range w.Constraints {
+		row := c.row(name)
+		if len(w.Constraints) == 1 {
+			row.alone++
+		} else {
+			row.combined++
+		}
+	}
+	for name, r := range of.worlds {
+		row := c.row(name)
+		row.fits, row.refusals = row.fits+r.fits, row.refusals+r.refusals
+	}
+	for name, n := range of.plugins {
+		c.plugins[name] += n
+	}
+}
+
+// Lacking says which constraints were in too few worlds, alone or combined, or never made for both answers; nil when none.
+func (c *Coverage) Lacking(alone, combined int) []string {
+	var lacks []string
+	for _, name := range Constraints {
+		if r := c.row(name); r.alone < alone || r.combined < combined || r.fits == 0 || r.refusals == 0 {
+			lacks = append(lacks, fmt.Sprintf("%s: %d worlds alone, %d combined, %d fits, %d refusals", name, r.alone, r.combined, r.fits, r.refusals))
+		}
+	}
+	return lacks
+}
+
+// String is a table: a row for every constraint, then one for every plugin that refused.
+func (c *Coverage) String() string {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "constraint\talone\tcombined\tfits\trefusals\t")
+	for _, name := range Constraints {
+		r := c.row(name)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t\n", name, r.alone, r.combined, r.fits, r.refusals)
+	}
+	fmt.Fprintln(t, "refused by\t\t\t\t\t")
+	for _, name := range sortedKeys(c.plugins) {
+		fmt.Fprintf(t, "%s\t\t\t\t%d\t\n", name, c.plugins[name])
+	}
+	_ = t.Flush() // a Builder takes everything
+	return b.String()
+}

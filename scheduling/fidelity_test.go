@@ -1,0 +1,63 @@
+package scheduling_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/fidelity"
+	"sluice.dev/sluice/scheduling"
+)
+
+// TestTheCheckerJudgesAsKubeSchedulerDoes walks 2,000 random worlds with kube-scheduler's own framework beside the checker.
+// SLUICE_WORLD=seed walks one of them again.
+func TestTheCheckerJudgesAsKubeSchedulerDoes(t *testing.T) {
+	seeds, single, err := fidelity.Seeds(2000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tally fidelity.Tally
+	for _, seed := range seeds {
+		w := fidelity.Draw(seed)
+		got := fidelity.Walk(w, judge{scheduling.NewChecker(w.Snapshot()), t, seed})
+		tally.Add(w, got)
+		if len(got.Disagreements) > 0 && tally.Disagreements < 100 {
+			first := got.Disagreements[0]
+			t.Errorf("SLUICE_WORLD=%d: %d disagreements, the first: %v\n%s", seed, len(got.Disagreements), first, w.Describe(first.Pod))
+		}
+	}
+	t.Log(&tally)
+	t.Logf("\n%s", &tally.Coverage)
+	if tally.Disagreements > 0 {
+		t.Errorf("%d disagreements", tally.Disagreements)
+	}
+	if !single {
+		for _, lack := range tally.Coverage.Lacking(10, 50) {
+			t.Error("too little to tell:", lack)
+		}
+	}
+}
+
+// judge is the checker as a walk asks it.
+type judge struct {
+	*scheduling.Checker
+	t    *testing.T
+	seed uint64
+}
+
+// Fits must be what Refusals says as well.
+func (j judge) Fits(p *corev1.Pod, node string) bool {
+	fits, why := j.Checker.Fits(p, node), j.Refusals(p, node)
+	if fits != (len(why) == 0) {
+		j.t.Errorf("world %d, pod %s on %s: Fits says %t, Refusals says %v", j.seed, cluster.Key(p), node, fits, why)
+	}
+	return fits
+}
+
+func (j judge) Place(p *corev1.Pod, node string) { j.Checker.Place(p, node) }
+
+func (j judge) Open(g *cluster.Group, name string) (undo func()) {
+	n := scheduling.Future(g.Template, name)
+	return j.Add(n, j.Daemons(n)...)
+}
