@@ -31,7 +31,12 @@ az-conformance: ## drive Microsoft's az against the simulated Azure; installs az
 	@GO='$(GO)' hack/az-conformance
 
 .PHONY: bench
-bench: ## run the benchmarks and no test
+bench: ## measure what decisions cost, in one table and bin/bench.json; ARGS=--help tells more
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/bench ./cmd/bench
+	@bin/bench $(ARGS)
+
+.PHONY: microbench
+microbench: ## run the benchmarks of the packages and no test
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: lint

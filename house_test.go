@@ -67,7 +67,11 @@ var rooms = map[string][]string{
 	},
 	"deploy": {},
 
+	"internal/bench":          {"cluster", "internal/bench/workload", "plan", "policy", "reason"},
+	"internal/bench/workload": {"cluster"},
+
 	"cmd/azuresim":   {"internal/azuresim"},
+	"cmd/bench":      {"internal/bench"},
 	"cmd/sluice":     {"..."},
 	"cmd/playground": {"..."},
 }

@@ -1,0 +1,161 @@
+package bench
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/bench/workload"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+)
+
+// joined is the snapshot that follows one of the cycle before; nil for the first one.
+func joined(_ *cluster.Snapshot, at time.Time, objects cluster.Objects, groups []*cluster.Group) *cluster.Snapshot {
+	return cluster.New(at, objects, groups)
+}
+
+// planner decides cycle after cycle.
+type planner struct {
+	allowed *policy.Policy
+	memory  plan.Memory
+}
+
+// decide is one cycle's decision, whose requests the cloud accepts at once.
+func (p *planner) decide(s *cluster.Snapshot) plan.Plan {
+	made, memory := plan.Decide(s, p.allowed, p.memory)
+	results := make([]plan.Result, len(made.Actions))
+	for i := range results {
+		results[i] = plan.Result{Status: plan.Accepted, At: s.Time}
+	}
+	p.memory = memory.After(made, results, p.allowed)
+	return made
+}
+
+// turning is a cluster over which cycle after cycle turns.
+type turning struct {
+	planner
+	at      time.Time
+	objects cluster.Objects
+	groups  []*cluster.Group
+	seen    *cluster.Snapshot // by the last cycle
+	made    plan.Plan         // by the last cycle
+}
+
+// cycle joins the snapshot that follows the last one and decides.
+func (t *turning) cycle() Made {
+	t.seen = joined(t.seen, t.at, t.objects, t.groups)
+	t.made = t.decide(t.seen)
+	return Made{t.seen, t.made}
+}
+
+// start turns the first cycle over a world.
+func start(w *workload.World) *turning {
+	t := &turning{planner: planner{allowed: policy.Default()}, at: workload.At, objects: w.Objects(), groups: w.Groups}
+	t.cycle()
+	return t
+}
+
+// read advances the clock and lets the cloud tell of all groups anew, with the capacities that the last cycle asked for. The machines that
+// it makes are not listed yet.
+func (t *turning) read(passed time.Duration) {
+	t.at = t.at.Add(passed)
+	asked := map[cluster.GroupID]int{}
+	for _, a := range t.made.Actions {
+		if grow, ok := a.(plan.SetCapacity); ok {
+			asked[grow.Group] = grow.To
+		}
+	}
+	groups := make([]*cluster.Group, len(t.groups))
+	for i, g := range t.groups {
+		again := *g
+		again.Read.At = t.at
+		again.Capacity = max(g.Capacity, asked[g.ID])
+		if seen := t.seen.Group(g.ID); seen != nil {
+			again.Learned = seen.Learned
+		}
+		groups[i] = &again
+	}
+	t.groups = groups
+}
+
+// quietCycle is a cycle ten seconds after the last, in which nothing happened but that the cloud was read.
+func quietCycle(w *workload.World) Case {
+	t := start(w)
+	t.read(10 * time.Second)
+	t.cycle()
+	return Case{Pods: len(w.Pods), Fresh: func() { t.read(10 * time.Second) }, Decide: t.cycle, Right: both([]expectation{allHoused, still})}
+}
+
+// nextCycle is a cycle a second after the last. In between half of the changed pods were bound to the nodes that the last plan saw them
+// fit, a quarter ended, and as many appeared.
+func nextCycle(w *workload.World, changed int) Case {
+	t := start(w)
+	pods := workload.Sorted(w.Pods)
+	n := 0
+	return Case{
+		Pods: w.Pending(),
+		Fresh: func() {
+			t.read(time.Second)
+			pods = change(pods, t.room(), changed, n, t.at)
+			t.objects.Pods = workload.Records(pods)
+			n++
+		},
+		Decide: t.cycle,
+		Right:  both([]expectation{allHoused}),
+	}
+}
+
+// room is the node on which the last plan saw room for a pod, by the pod's key.
+func (t *turning) room() map[string]string {
+	nodes := map[string]string{}
+	for _, v := range t.made.Verdicts {
+		if v.Outcome == plan.PodScheduling && v.Subject.Kind == reason.KindPod {
+			nodes[v.Subject.Name] = v.Because[0].Facts["node"]
+		}
+	}
+	return nodes
+}
+
+// change is the sorted list after so many of its pods changed, from all over it; n numbers the changes.
+func change(pods []*corev1.Pod, room map[string]string, changed, n int, at time.Time) []*corev1.Pod {
+	stop := changed / 4
+	appear := changed / 4
+	var waits, fits, runs []int
+	for i, p := range pods {
+		switch {
+		case p.Spec.NodeName == "" && room[cluster.Key(p)] != "":
+			fits = append(fits, i)
+		case p.Spec.NodeName == "":
+			waits = append(waits, i)
+		case !cluster.Daemon(p):
+			runs = append(runs, i)
+		}
+	}
+	next := slices.Clone(pods)
+	for _, i := range pick(fits, changed-stop-appear, n) {
+		next[i] = workload.Bound(pods[i], room[cluster.Key(pods[i])], at)
+	}
+	for _, i := range pick(waits, appear, n) {
+		next = append(next, workload.Again(pods[i], n, at))
+	}
+	for _, i := range pick(runs, stop, n) {
+		next[i] = nil
+	}
+	return workload.Sorted(slices.DeleteFunc(next, func(p *corev1.Pod) bool { return p == nil }))
+}
+
+// pick takes k of all at equal distances, or all when they are fewer; n moves where it begins.
+func pick(all []int, k, n int) []int {
+	if len(all) <= k {
+		return all
+	}
+	var picked []int
+	for i := range k {
+		picked = append(picked, all[(i*len(all)/k+n)%len(all)])
+	}
+	return picked
+}

@@ -1,0 +1,86 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// Resident is the memory of a process that watches a whole cluster, by the cluster's size.
+type Resident struct {
+	Sizes   []Watched `json:"sizes"`
+	Slope   uint64    `json:"bytesPerThousandNodes"` // of the settled memory, between the smallest and the largest size
+	Base    uint64    `json:"baseBytes"`             // what the slope leaves for no nodes at all
+	Verdict Verdict   `json:"verdict"`
+}
+
+// Watched is one size.
+type Watched struct {
+	Nodes   int     `json:"nodes"`
+	Pods    int     `json:"pods"`
+	Settled uint64  `json:"settledRSSBytes"` // after some cycles
+	Peak    uint64  `json:"peakRSSBytes"`    // the first read included
+	Heap    uint64  `json:"liveHeapBytes"`
+	Goal    uint64  `json:"goalBytes"`
+	Limit   uint64  `json:"limitBytes"`
+	Verdict Verdict `json:"verdict"`
+	Problem string  `json:"problem,omitempty"`
+}
+
+// The memory that a process may have resident: so much, and so much more for a thousand nodes.
+const (
+	goalBase, goalSlope   = 40_000_000, 15_000_000
+	limitBase, limitSlope = 100_000_000, 60_000_000
+)
+
+// judge sets what is allowed, and the verdict on the settled memory.
+func (w *Watched) judge() {
+	w.Goal = goalBase + uint64(w.Nodes)*goalSlope/1000
+	w.Limit = limitBase + uint64(w.Nodes)*limitSlope/1000
+	switch {
+	case w.Problem != "":
+		w.Verdict = Wrong
+	case w.Settled <= w.Goal:
+		w.Verdict = Goal
+	case w.Settled <= w.Limit:
+		w.Verdict = Within
+	default:
+		w.Verdict = Over
+	}
+}
+
+// NewResident judges the sizes, the smallest first.
+func NewResident(sizes []Watched) *Resident {
+	r := &Resident{Sizes: sizes, Verdict: Goal}
+	worse := map[Verdict]int{Goal: 0, Within: 1, Over: 2, Stopped: 3, Wrong: 4}
+	for i := range sizes {
+		sizes[i].judge()
+		if worse[sizes[i].Verdict] > worse[r.Verdict] {
+			r.Verdict = sizes[i].Verdict
+		}
+	}
+	first, last := sizes[0], sizes[len(sizes)-1]
+	if last.Nodes > first.Nodes && last.Settled > first.Settled {
+		r.Slope = (last.Settled - first.Settled) * 1000 / uint64(last.Nodes-first.Nodes)
+		r.Base = first.Settled - min(first.Settled, r.Slope*uint64(first.Nodes)/1000)
+	}
+	return r
+}
+
+func (r *Resident) print(w io.Writer) {
+	fmt.Fprintln(w, "\nResident memory of a process that watches the whole steady cluster")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "NODES\tPODS\tSETTLED RSS\tPEAK RSS\tLIVE HEAP\tGOAL\tNEVER ABOVE\tVERDICT")
+	for _, s := range r.Sizes {
+		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Nodes, s.Pods, Size(s.Settled), Size(s.Peak), Size(s.Heap), Size(s.Goal), Size(s.Limit), s.Verdict)
+	}
+	t.Flush()
+	for _, s := range r.Sizes {
+		if s.Problem != "" {
+			fmt.Fprintf(w, "%d nodes: %s\n", s.Nodes, s.Problem)
+		}
+	}
+	if r.Slope > 0 {
+		fmt.Fprintf(w, "%s, and %s for each thousand nodes\n", Size(r.Base), Size(r.Slope))
+	}
+}

@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"time"
+
+	"sluice.dev/sluice/internal/bench/workload"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+)
+
+// Rows are the decisions that sluice promises to be fast at.
+var Rows = []Row{
+	{
+		Name: "one-class", Title: "50,000 pods of one class, 1,000 new nodes, 1 group", Goal: 5 * time.Millisecond, Limit: 50 * time.Millisecond,
+		Build: func(scale float64) Case {
+			pods := scaled(50_000, scale)
+			return cold(workload.OneClass(pods), allGrow, machines((pods+49)/50))
+		},
+	},
+	{
+		Name: "backlog", Title: "100,000 pending pods in 500 classes, 50 groups, 5,000 nodes with 110,000 pods, nothing cached",
+		Goal: 25 * time.Millisecond, Limit: 150 * time.Millisecond,
+		Build: func(scale float64) Case { return cold(backlog(scale, false).World(), allHoused) },
+	},
+	{
+		Name: "constrained", Title: "the same, a tenth of the classes with spread, affinity, anti-affinity or volumes",
+		Goal: 500 * time.Millisecond, Limit: 2 * time.Second,
+		Build: func(scale float64) Case { return cold(backlog(scale, true).World(), allHoused) },
+	},
+	{
+		Name: "next-cycle", Title: "the same cluster, next cycle with 100 changed pods", Goal: 5 * time.Millisecond, Limit: 20 * time.Millisecond,
+		Build: func(scale float64) Case { return nextCycle(backlog(scale, true).World(), scaled(100, scale)) },
+	},
+	{
+		Name: "diverse", Title: "5,000 diverse pods, 400 node shapes", Goal: 300 * time.Millisecond, Limit: time.Second,
+		Build: func(scale float64) Case {
+			return cold(workload.Diverse(1, scaled(5000, scale), scaled(400, scale)), allGrow)
+		},
+	},
+	{
+		Name: "alike", Title: "10,000 pods alike, 8 shapes", Goal: 5 * time.Millisecond, Limit: 50 * time.Millisecond,
+		Build: func(scale float64) Case {
+			return cold(workload.Alike(scaled(10_000, scale)), allGrow, cheap(1.03))
+		},
+	},
+	{
+		Name: "unlike", Title: "10,000 pods, each its own shape, 50 groups", Goal: time.Second, Limit: 2 * time.Second,
+		Build: func(scale float64) Case { return cold(workload.Unlike(1, scaled(10_000, scale)), allGrow) },
+	},
+	{
+		Name: "quiet", Title: "quiet cycle, 5,000 nodes, 110,000 pods", Goal: time.Millisecond, Limit: 5 * time.Millisecond,
+		Build: func(scale float64) Case { return quietCycle(workload.NewSteadyWorld(1, nodes(scale))) },
+	},
+}
+
+// RowOf is the row of that name, nil when there is none.
+func RowOf(name string) *Row {
+	for i := range Rows {
+		if Rows[i].Name == name {
+			return &Rows[i]
+		}
+	}
+	return nil
+}
+
+func scaled(n int, scale float64) int { return max(1, int(float64(n)*scale)) }
+
+// nodes of the steady cluster at a scale: below 250 its services do not fit any more.
+func nodes(scale float64) int { return max(250, scaled(5000, scale)) }
+
+func backlog(scale float64, constrained bool) workload.Backlog {
+	b := workload.WholeBacklog
+	b.Nodes, b.Pods, b.Constrained = nodes(scale), scaled(b.Pods, scale), constrained
+	b.Classes = max(50, scaled(b.Classes, scale))
+	return b
+}
+
+// cold decides about the world as a process that has just started does: each time on a snapshot that was joined anew, outside the timing.
+func cold(w *workload.World, right ...expectation) Case {
+	allowed := policy.Default()
+	objects := w.Objects()
+	seen := w.Snapshot()
+	return Case{
+		Pods:  w.Pending(),
+		Fresh: func() { seen = joined(nil, workload.At, objects, w.Groups) },
+		Decide: func() Made {
+			p, _ := plan.Decide(seen, allowed, plan.Memory{})
+			return Made{seen, p}
+		},
+		Right: both(right),
+	}
+}

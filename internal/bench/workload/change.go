@@ -1,0 +1,28 @@
+package workload
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Bound is the pending pod after the scheduler gave it to a node.
+func Bound(p *corev1.Pod, node string, at time.Time) *corev1.Pod {
+	p = p.DeepCopy()
+	p.Spec.NodeName = node
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)}}
+	return p
+}
+
+// Again is one more pod like a pending one, the n-th of its kind.
+func Again(p *corev1.Pod, n int, at time.Time) *corev1.Pod {
+	p = p.DeepCopy()
+	p.Name = fmt.Sprintf("%s-%d", p.Name, n)
+	p.UID = types.UID(fmt.Sprintf("%s-%d", p.UID, n))
+	p.CreationTimestamp = metav1.NewTime(at)
+	p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(at)
+	return p
+}

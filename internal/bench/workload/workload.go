@@ -1,0 +1,69 @@
+// Package workload makes the clusters that sluice is measured on: steady services on thousands of nodes, backlogs of pending
+// pods, fleets of many shapes. Everything is drawn from seeds: the same call makes the same world, byte for byte, on every
+// machine. docs/reference/benchmarks.md describes them.
+package workload
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// At is the instant of every world.
+var At = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
+
+// World is a cluster in the words of the API server and of the cloud. Its objects are as an observer of the API server hands them
+// out, without what no decision reads.
+type World struct {
+	Nodes      []*corev1.Node // each joined to a machine of a group
+	Pods       []*corev1.Pod
+	DaemonSets []*appsv1.DaemonSet
+	Namespaces []*corev1.Namespace
+	Groups     []*cluster.Group // read completely at [At]
+}
+
+// Pending counts the pods that no node holds.
+func (w *World) Pending() int {
+	n := 0
+	for _, p := range w.Pods {
+		if p.Spec.NodeName == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Objects are the world's API objects as decisions read them, each kind sorted by namespace and name.
+func (w *World) Objects() cluster.Objects {
+	return cluster.Objects{
+		Nodes:      Sorted(w.Nodes),
+		Pods:       Records(Sorted(w.Pods)),
+		DaemonSets: Sorted(w.DaemonSets),
+		Namespaces: Sorted(w.Namespaces),
+	}
+}
+
+// Snapshot is the world at [At], joined anew.
+func (w *World) Snapshot() *cluster.Snapshot { return cluster.New(At, w.Objects(), w.Groups) }
+
+// Records are the pods as a snapshot holds them.
+func Records(pods []*corev1.Pod) []*corev1.Pod { return pods }
+
+type named interface {
+	GetNamespace() string
+	GetName() string
+}
+
+// Sorted is a copy in the order of namespaces and names.
+func Sorted[T named](all []T) []T {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b T) int {
+		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return all
+}
