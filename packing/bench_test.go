@@ -1,0 +1,84 @@
+package packing
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// shapes are n groups of machines from 2 to 96 cores with 2, 4 or 8 GiB a core, priced as in the field: memory costs an eighth of a
+// core, and no two groups quite the same.
+func shapes(n int) []Group {
+	cores := []int64{4, 8, 16, 32, 48, 64, 96, 2}
+	var groups []Group
+	for i := range n {
+		c, gib := cores[i%len(cores)], []int64{4, 8, 2}[i/len(cores)%3]
+		groups = append(groups, Group{
+			Capacity: []int64{c*1000 - 180, c*gib*1024 - 1200, 110, int64(i%2) * 4},
+			Cost:     c*(37000+gib*2700) + int64(i*131), Max: Unlimited,
+		})
+	}
+	return groups
+}
+
+// crowd is so many classes of count pods from small to large; all groups take four classes of five, and half of the groups the rest.
+func crowd(classes, count int, groups int, seed uint64) []Class {
+	r := rand.New(rand.NewPCG(seed, 1))
+	var all []Class
+	for i := range classes {
+		cpu := int64(100 + r.IntN(40)*r.IntN(40)*5)
+		c := Class{Requests: []int64{cpu, cpu*int64(1+r.IntN(8)) + int64(r.IntN(512)), 1}, Count: count}
+		if i%5 == 0 {
+			c.Groups = NewSet(groups)
+			for g := i / 5 % 2; g < groups; g += 2 {
+				c.Groups.Add(g)
+			}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+func benchmark(b *testing.B, p Problem) {
+	b.Helper()
+	b.ReportAllocs()
+	var s Solution
+	for b.Loop() {
+		s = Solve(p)
+	}
+	if len(s.Left) > 0 {
+		b.Fatalf("%d classes are left", len(s.Left))
+	}
+	machines := 0
+	for _, n := range s.Count(len(p.Groups)) {
+		machines += n
+	}
+	b.ReportMetric(float64(machines), "machines")
+	b.ReportMetric(float64(s.Cost-s.Bound)/float64(s.Bound)*100, "%gap")
+}
+
+func BenchmarkOneClass(b *testing.B) {
+	benchmark(b, Problem{
+		Classes: []Class{{Requests: []int64{300, 1200, 1}, Count: 50_000}},
+		Groups:  []Group{{Capacity: []int64{15820, 60000, 110}, Cost: 768000, Max: Unlimited}},
+	})
+}
+
+func BenchmarkOneClassEightGroups(b *testing.B) {
+	benchmark(b, Problem{Classes: []Class{{Requests: []int64{300, 1200, 1}, Count: 10_000}}, Groups: shapes(8)})
+}
+
+func Benchmark500Classes(b *testing.B) {
+	benchmark(b, Problem{Classes: crowd(500, 200, 50, 1), Groups: shapes(50)})
+}
+
+func Benchmark10000Classes(b *testing.B) {
+	benchmark(b, Problem{Classes: crowd(10_000, 1, 50, 1), Groups: shapes(50)})
+}
+
+func Benchmark400Groups(b *testing.B) {
+	benchmark(b, Problem{Classes: crowd(50, 100, 400, 1), Groups: shapes(400)})
+}
+
+func BenchmarkBurst(b *testing.B) {
+	benchmark(b, Problem{Classes: crowd(4, 6, 8, 1), Groups: shapes(8)})
+}
