@@ -39,6 +39,10 @@ bench: ## measure what decisions cost, in one table and bin/bench.json; ARGS=--h
 microbench: ## run the benchmarks of the packages and no test
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: economics
+economics: ## print what plans and replayed days cost; needs the traces that docs/reference/economics.md names; ARGS='-only plans'
+	$(GO) run ./cmd/economics $(ARGS)
+
 .PHONY: lint
 lint: ## run the linters
 	$(TOOL) golangci-lint run ./...

@@ -70,9 +70,12 @@ var rooms = map[string][]string{
 
 	"internal/bench":          {"cluster", "internal/bench/workload", "plan", "policy", "reason"},
 	"internal/bench/workload": {"cluster"},
+	"internal/traces":         {},
+	"internal/economics":      {"cluster", "internal/traces", "plan", "policy"},
 
 	"cmd/azuresim":   {"internal/azuresim"},
 	"cmd/bench":      {"internal/bench"},
+	"cmd/economics":  {"internal/economics", "internal/traces"},
 	"cmd/sluice":     {"..."},
 	"cmd/playground": {"..."},
 }

@@ -1,0 +1,139 @@
+// Command economics prints what decisions cost: plans for pods that wait beside a lower bound, and replays of recorded workloads. See
+// docs/reference/economics.md.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"sluice.dev/sluice/internal/economics"
+	"sluice.dev/sluice/internal/traces"
+)
+
+func main() {
+	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "economics:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the command's flags.
+type options struct {
+	data, json, only, workload, contender string
+	moments                               int
+	seed                                  uint64
+}
+
+// document is what -json writes.
+type document struct {
+	Plans   []economics.Row      `json:"plans,omitempty"`
+	Replays []economics.Replayed `json:"replays,omitempty"`
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	var o options
+	flags := flag.NewFlagSet("economics", flag.ContinueOnError)
+	flags.StringVar(&o.data, "data", "../shared/data", "directory with the traces and prices")
+	flags.StringVar(&o.json, "json", "", "file to write the tables to as JSON")
+	flags.StringVar(&o.only, "only", "", "print only \"plans\" or only \"replays\"")
+	flags.StringVar(&o.workload, "workload", "", "replay only workloads whose name contains this")
+	flags.StringVar(&o.contender, "contender", "", "replay only contenders whose name contains this")
+	flags.IntVar(&o.moments, "moments", 40, "moments of each workload that are planned for")
+	flags.Uint64Var(&o.seed, "boot-seed", 0, "draw boot times from this seed; 0 for 180 s flat")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if o.only != "" && o.only != "plans" && o.only != "replays" {
+		return fmt.Errorf("-only=%s: say plans or replays", o.only)
+	}
+	t, err := load(ctx, o.data)
+	if err != nil {
+		return err
+	}
+	var doc document
+	if o.only != "replays" {
+		doc.Plans = economics.Compare(t.instances(o.moments), economics.Methods())
+		economics.WriteRows(out, doc.Plans)
+		fmt.Fprintln(out)
+	}
+	if o.only != "plans" {
+		doc.Replays = t.replay(o)
+		economics.WriteReplays(out, doc.Replays)
+	}
+	if o.json == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(o.json, append(text, '\n'), 0o644)
+}
+
+// loaded is what the directory holds.
+type loaded struct {
+	farm          []economics.Kind // that serves W1 and W2
+	ten, forty    []economics.Kind // that openb waits for at once
+	openb, w1, w2 []traces.Pod
+}
+
+func load(ctx context.Context, dir string) (loaded, error) {
+	var t loaded
+	d, err := traces.Open(dir)
+	if err != nil {
+		return t, err
+	}
+	sizes, err := d.Sizes()
+	if err != nil {
+		return t, err
+	}
+	if t.farm, err = economics.FarmKinds(sizes); err != nil {
+		return t, err
+	}
+	if t.ten, t.forty, err = economics.OpenbKinds(sizes); err != nil {
+		return t, err
+	}
+	if t.openb, err = d.Openb(); err != nil {
+		return t, err
+	}
+	if t.w1, err = d.W1(ctx); err != nil {
+		return t, err
+	}
+	t.w2, err = d.W2(ctx)
+	return t, err
+}
+
+// instances are the sets of pods that are planned for.
+func (t loaded) instances(moments int) []economics.Instance {
+	all := []economics.Instance{
+		economics.NewInstance("openb, ten groups", "openb", t.ten, t.openb),
+		economics.NewInstance("openb, forty sizes", "openb", t.forty, t.openb),
+	}
+	all = append(all, economics.Moments("W1", t.farm, t.w1, moments)...)
+	return append(all, economics.Moments("W2", t.farm, t.w2, moments)...)
+}
+
+func (t loaded) replay(o options) []economics.Replayed {
+	boot := economics.FlatBoot
+	if o.seed != 0 {
+		boot = economics.DrawnBoot(o.seed)
+	}
+	var all []economics.Replayed
+	for _, w := range []economics.Workload{
+		economics.NewWorkload(economics.W1CPU, t.farm, t.w1, false),
+		economics.NewWorkload(economics.W1GPU, t.farm, t.w1, true),
+		economics.NewWorkload(economics.W2, t.farm, t.w2, false),
+	} {
+		for _, c := range economics.Contenders() {
+			if strings.Contains(w.Name, o.workload) && strings.Contains(c.Name, o.contender) {
+				all = append(all, c.Run(w.Pinned(), boot))
+			}
+		}
+	}
+	return all
+}
