@@ -18,17 +18,6 @@ type Policy struct {
 	Health  Health  `json:"health"`
 }
 
-// Growth bounds how groups grow.
-type Growth struct {
-	MaxNodes     int           `json:"maxNodes"`     // all nodes of the cluster, managed or not; 0 for no limit (--max-nodes-total)
-	MaxCores     int64         `json:"maxCores"`     // cores of the whole cluster; 0 for no limit (--cores-total)
-	MaxMemoryGiB int64         `json:"maxMemoryGiB"` // memory of the whole cluster; 0 for no limit (--memory-total)
-	Provision    time.Duration `json:"provision"`    // a machine that has no Ready node after this long is given up (--max-node-provision-time)
-	BackoffFirst time.Duration `json:"backoffFirst"` // after a group's first failure (--initial-node-group-backoff-duration)
-	BackoffMost  time.Duration `json:"backoffMost"`  // the back-off doubles up to this (--max-node-group-backoff-duration)
-	BackoffReset time.Duration `json:"backoffReset"` // without failures for this long, the next one is a first one (--node-group-backoff-reset-timeout)
-}
-
 // Removal bounds how nodes leave.
 type Removal struct {
 	Enabled       bool          `json:"enabled"`       // --scale-down-enabled
@@ -62,6 +51,11 @@ func Default() *Policy {
 			BackoffFirst: 5 * time.Minute,
 			BackoffMost:  30 * time.Minute,
 			BackoffReset: 3 * time.Hour,
+
+			MaxAtOnce:      1000,
+			PriorityCutoff: -10,
+
+			Balance: Balance{Memory: 0.015, Allocatable: 0.05, Free: 0.05},
 		},
 		Removal: Removal{
 			Enabled:       true,
@@ -112,19 +106,11 @@ func (h Health) Tolerates(unready, nodes int) bool {
 
 // Check returns the first setting that makes no sense, by the name of its flag.
 func (p *Policy) Check() error {
-	for _, d := range []struct {
-		flag  string
-		value time.Duration
-	}{
-		{"max-node-provision-time", p.Growth.Provision},
-		{"initial-node-group-backoff-duration", p.Growth.BackoffFirst},
-		{"max-node-group-backoff-duration", p.Growth.BackoffMost},
-		{"node-group-backoff-reset-timeout", p.Growth.BackoffReset},
-		{"max-drain-time", p.Removal.DrainDeadline},
-	} {
-		if d.value <= 0 {
-			return fmt.Errorf("--%s=%s: give a duration above zero, such as 15m", d.flag, d.value)
-		}
+	if err := p.Growth.check(); err != nil {
+		return err
+	}
+	if d := p.Removal.DrainDeadline; d <= 0 {
+		return fmt.Errorf("--max-drain-time=%s: give a duration above zero, such as 15m", d)
 	}
 	for _, d := range []struct {
 		flag  string
@@ -145,7 +131,6 @@ func (p *Policy) Check() error {
 		value int64
 		least int64
 	}{
-		{"max-nodes-total", int64(p.Growth.MaxNodes), 0},
 		{"cores-total", p.Growth.MaxCores, p.Removal.MinCores},
 		{"memory-total", p.Growth.MaxMemoryGiB, p.Removal.MinMemoryGiB},
 		{"max-scale-down-parallelism", int64(p.Removal.MaxInFlight), 1},
@@ -155,9 +140,6 @@ func (p *Policy) Check() error {
 		if n.value < n.least && (n.value != 0 || n.least == 1) {
 			return fmt.Errorf("--%s=%d: give %d or more", n.flag, n.value, n.least)
 		}
-	}
-	if p.Growth.BackoffMost < p.Growth.BackoffFirst {
-		return fmt.Errorf("--max-node-group-backoff-duration=%s: give at least --initial-node-group-backoff-duration (%s)", p.Growth.BackoffMost, p.Growth.BackoffFirst)
 	}
 	for _, t := range []struct {
 		flag  string

@@ -151,6 +151,7 @@ func (a *Actuator) evidence(ctx context.Context, decided *cluster.Snapshot, p pl
 	if err != nil {
 		return nil, guard.Evidence{}, err
 	}
+	g = a.Policy.Bound(g, a.Now())
 	a.know(g)
 	newest, err := a.newest()
 	if err != nil {

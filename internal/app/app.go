@@ -86,7 +86,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	if a.parts.Began != nil {
 		a.parts.Began()
 	}
-	seen, err := observe(ctx, a.parts.Cloud, a.observer.Objects, a.parts.Now, a.learned)
+	seen, err := observe(ctx, a.parts.Cloud, a.observer.Objects, a.parts.Policy, a.parts.Now, a.learned)
 	if err != nil {
 		err = fmt.Errorf("cycle %d: %w", a.cycle, err)
 		for _, s := range a.parts.Sinks {
@@ -128,8 +128,9 @@ func (a *Autoscaler) learn(seen *cluster.Snapshot) {
 	}
 }
 
-// observe makes one snapshot: the cloud first, so that a node that registers meanwhile is seen. Learned is what earlier ones knew.
-func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Objects, error), now func() time.Time, learned map[cluster.GroupID]*cluster.Learned) (*cluster.Snapshot, error) {
+// observe makes one snapshot: the cloud first, so that a node that registers meanwhile is seen. Groups have the limits of the hour. Learned
+// is what earlier snapshots knew.
+func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Objects, error), allowed *policy.Policy, now func() time.Time, learned map[cluster.GroupID]*cluster.Learned) (*cluster.Snapshot, error) {
 	groups, cloudErr := c.Groups(ctx)
 	if cloudErr != nil && len(groups) == 0 {
 		return nil, fmt.Errorf("read node groups: %w", cloudErr)
@@ -138,8 +139,11 @@ func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Obje
 	if err != nil {
 		return nil, fmt.Errorf("read the cluster: %w", err)
 	}
-	for _, g := range groups {
+	at := now()
+	bound := make([]*cluster.Group, len(groups))
+	for i, g := range groups {
 		g.Learned = learned[g.ID]
+		bound[i] = allowed.Bound(g, at)
 	}
-	return cluster.New(now(), os, groups), nil
+	return cluster.New(at, os, bound), nil
 }

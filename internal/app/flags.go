@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,15 +18,10 @@ import (
 // The returned function reads what they say by then; its error names the flag, the value and what is allowed.
 func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	p := policy.Default()
-	g, r, h := &p.Growth, &p.Removal, &p.Health
+	r, h := &p.Removal, &p.Health
 
-	f.IntVar(&g.MaxNodes, "max-nodes-total", g.MaxNodes, "most nodes in the whole cluster, managed or not; 0: no limit")
-	f.Var(bounds{&r.MinCores, &g.MaxCores}, "cores-total", "least and most cores of the whole cluster; a max of 0: no limit")
-	f.Var(bounds{&r.MinMemoryGiB, &g.MaxMemoryGiB}, "memory-total", "least and most GiB of memory of the whole cluster; a max of 0: no limit")
-	f.DurationVar(&g.Provision, "max-node-provision-time", g.Provision, "a machine without a Ready node after this long is given up")
-	f.DurationVar(&g.BackoffFirst, "initial-node-group-backoff-duration", g.BackoffFirst, "how long a group rests after its first failure")
-	f.DurationVar(&g.BackoffMost, "max-node-group-backoff-duration", g.BackoffMost, "a group's rest doubles from failure to failure up to this")
-	f.DurationVar(&g.BackoffReset, "node-group-backoff-reset-timeout", g.BackoffReset, "after this long without failures the next one counts as the first")
+	growthFlags(f, p)
+	mootFlags(f)
 
 	f.BoolVar(&r.Enabled, "scale-down-enabled", r.Enabled, "remove nodes that are not needed")
 	f.DurationVar(&r.Unneeded, "scale-down-unneeded-time", r.Unneeded, "how long a node must have been idle or underused before it goes")
@@ -45,6 +41,9 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 
 	return func() (*policy.Policy, error) {
 		checked := *p
+		g := &checked.Growth
+		g.Expanders, g.Balance.IgnoreLabels = slices.Clone(g.Expanders), slices.Clone(g.Balance.IgnoreLabels)
+		g.Headroom, g.Schedules, g.Ceilings = slices.Clone(g.Headroom), slices.Clone(g.Schedules), slices.Clone(g.Ceilings)
 		if err := checked.Check(); err != nil {
 			return nil, err
 		}
@@ -54,11 +53,14 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 
 // BadValue says what to give to a flag instead of a value that it refused.
 func BadValue(f *pflag.Flag, value string) error {
+	if v, ok := f.Value.(interface{ fault(value string) error }); ok {
+		return fmt.Errorf("--%s=%s: %w", f.Name, value, v.fault(value))
+	}
 	allowed := "another value"
 	switch f.Value.Type() {
 	case "bool":
 		allowed = "true or false"
-	case "int", "int64":
+	case "int", "int32", "int64":
 		allowed = "a whole number, such as 10"
 	case "uint64":
 		allowed = "a whole number of zero or more"

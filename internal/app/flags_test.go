@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 )
 
@@ -44,11 +45,25 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		"max-scale-down-parallelism": "115", "max-drain-parallelism": "116", "max-graceful-termination-sec": "117", "max-drain-time": "118s",
 		"skip-nodes-with-local-storage": "false", "skip-nodes-with-system-pods": "false",
 		"ok-total-unready-count": "119", "max-total-unready-percentage": "12.5",
+		"expander": "priority,grpc,random", "max-nodes-per-scaleup": "120", "enforce-node-group-min-size": "true", "new-pod-scale-up-delay": "121s",
+		"expendable-pods-priority-cutoff": "-122", "balance-similar-node-groups": "true", "balancing-ignore-label": "example.com/rack",
+		"memory-difference-ratio": "0.123", "max-allocatable-difference-ratio": "0.124", "max-free-difference-ratio": "0.125",
+		"headroom": "agents=cores:126", "schedule": "agents: Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127", "ceiling": "agents=usd:128/24h",
+	}
+	weekdays, err := cluster.ParseSchedule("Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127")
+	if err != nil {
+		t.Fatal(err)
 	}
 	want := &policy.Policy{
 		Growth: policy.Growth{
 			MaxNodes: 101, MaxCores: 103, MaxMemoryGiB: 105, Provision: 106 * time.Second,
 			BackoffFirst: 107 * time.Second, BackoffMost: 108 * time.Second, BackoffReset: 109 * time.Second,
+			MaxAtOnce: 120, EnforceMin: true, PodDelay: 121 * time.Second, PriorityCutoff: -122,
+			Expanders: []policy.Expander{policy.Priority, policy.GRPC, policy.Random},
+			Balance:   policy.Balance{Similar: true, IgnoreLabels: []string{"example.com/rack"}, Memory: 0.123, Allocatable: 0.124, Free: 0.125},
+			Headroom:  []policy.GroupHeadroom{{Group: "agents", Headroom: cluster.Headroom{Cores: 126}}},
+			Schedules: []policy.GroupSchedule{{Group: "agents", Schedule: weekdays}},
+			Ceilings:  []policy.GroupCeiling{{Group: "agents", Ceiling: cluster.Ceiling{Unit: cluster.CeilingUSD, Limit: 128, Window: 24 * time.Hour}}},
 		},
 		Removal: policy.Removal{
 			Unneeded: 110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second,
@@ -68,7 +83,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		t.Errorf("the policy (-want +got):\n%s", d)
 	}
 	f.VisitAll(func(f *pflag.Flag) {
-		if _, ok := set[f.Name]; !ok {
+		if _, ok := set[f.Name]; !ok && !Moot(f) {
 			t.Errorf("--%s is not set by this test", f.Name)
 		}
 	})
@@ -95,6 +110,23 @@ func TestABadPolicyFlagIsNamedWithWhatIsAllowed(t *testing.T) {
 		"max-graceful-termination-sec=9999999999999": "whole seconds",
 		"max-drain-parallelism=0":                    "give 1 or more",
 		"max-total-unready-percentage=101":           "between 0 and 100",
+		"expander=cheapest":                          `there is no expander "cheapest"; give one or several of least-cost, random,`,
+		"expander=":                                  `there is no expander ""`,
+		"expander=random,price":                      "put it last",
+		"expander=price,price":                       "price stands there twice",
+		"expander=least-cost,random":                 "stands alone",
+		"max-nodes-per-scaleup=-1":                   "0 is no limit",
+		"new-pod-scale-up-delay=-1s":                 "zero or more",
+		"expendable-pods-priority-cutoff=low":        "a whole number",
+		"memory-difference-ratio=1.5":                "between 0 and 1",
+		"max-free-difference-ratio=NaN":              "between 0 and 1",
+		"balancing-ignore-label=":                    "leave the flag out",
+		"headroom=machines:2":                        "it names no group",
+		"headroom=agents=2":                          "give machines:N or cores:N",
+		"schedule=Mon-Fri min=3":                     "it names no group",
+		"schedule=agents: Mon-Fri":                   "neither min nor max",
+		"ceiling==usd:1/1h":                          "it names no group before =",
+		"ceiling=agents=usd:1":                       "has a window",
 	} {
 		t.Run(arg, func(t *testing.T) {
 			name, _, _ := strings.Cut(arg, "=")
@@ -129,5 +161,36 @@ func TestARefusedBoundChangesNothing(t *testing.T) {
 	}
 	if got := fmt.Sprint(p.Removal.MinCores, p.Growth.MaxCores); got != "2 8" {
 		t.Errorf("the bounds are %s, want those that were good: 2 8", got)
+	}
+}
+
+func TestRepeatedPolicyFlagsAddUp(t *testing.T) {
+	p, f, err := read("--expander=priority,price", "--expander=random", "--headroom=a=machines:1", "--headroom=b=cores:2", "--schedule=a: Sat,Sun max=0", "--schedule=a: daily min=1", "--ceiling=machines:9/1h", "--ceiling=usd-per-hour:5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []policy.Expander{policy.Priority, policy.Price, policy.Random}; !cmp.Equal(p.Growth.Expanders, want) {
+		t.Errorf("expanders %v, want %v", p.Growth.Expanders, want)
+	}
+	for name, want := range map[string]string{
+		"expander": "priority,price,random", "headroom": "a=machines:1, b=cores:2", "ceiling": "machines:9/1h0m0s, usd-per-hour:5",
+		"schedule": "a: Sat-Sun 00:00-24:00 UTC max=0, a: daily 00:00-24:00 UTC min=1",
+	} {
+		if got := f.Lookup(name).Value.String(); got != want {
+			t.Errorf("--%s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestFlagsWithoutEffectLeaveThePolicyAlone(t *testing.T) {
+	p, f, err := read("--max-nodegroup-binpacking-duration=1s", "--parallel-scale-up", "--predicate-parallelism=8", "--balancing-label=a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(policy.Default(), p); d != "" {
+		t.Errorf("the policy (-want +got):\n%s", d)
+	}
+	if !Moot(f.Lookup("salvo-scale-up")) || Moot(f.Lookup("expander")) {
+		t.Error("which flags have no effect is not told from the flags")
 	}
 }

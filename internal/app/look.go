@@ -29,7 +29,7 @@ func Look(ctx context.Context, o Options) (journal.Entry, error) {
 		return journal.Entry{}, err
 	}
 	list := func() (cluster.Objects, error) { return kube.List(ctx, client) }
-	seen, err := observe(ctx, provider, list, time.Now, nil)
+	seen, err := observe(ctx, provider, list, o.Policy, time.Now, nil)
 	if err != nil {
 		return journal.Entry{}, err
 	}

@@ -1,0 +1,42 @@
+package app
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// moot is the annotation of a flag that is accepted for the sake of cluster-autoscaler's manifests and changes nothing.
+const moot = "sluice_moot"
+
+// Moot says whether the flag changes nothing whatever it says.
+func Moot(f *pflag.Flag) bool { return f.Annotations[moot] != nil }
+
+// mootFlags declares flags that tune how cluster-autoscaler searches, with its defaults. Here the work of a decision is counted, not timed,
+// and there is one way to search.
+func mootFlags(f *pflag.FlagSet) {
+	declare := func(name, why string, as func(name, usage string)) {
+		as(name, "no effect: "+why)
+		f.Lookup(name).Annotations = map[string][]string{moot: {why}}
+	}
+	truth := func(name, usage string) { f.Bool(name, false, usage) }
+	number := func(value int) func(string, string) {
+		return func(name, usage string) { f.Int(name, value, usage) }
+	}
+	span := func(value time.Duration) func(string, string) {
+		return func(name, usage string) { f.Duration(name, value, usage) }
+	}
+	const counted = "a decision takes as long as its work, which is bounded"
+	declare("max-nodegroup-binpacking-duration", counted, span(10*time.Second))
+	declare("max-binpacking-time", counted, span(5*time.Minute))
+	declare("salvo-scale-up-budget", "one decision serves all pods", span(time.Minute))
+	declare("salvo-scale-up", "one decision serves all pods", truth)
+	declare("parallel-scale-up", "no group waits for another", truth)
+	declare("fastpath-binpacking-enabled", "pods that are alike are always judged once", truth)
+	declare("enable-inter-pod-affinity-hostname-fast-path", "affinity is always counted by domain", truth)
+	declare("scaleup-simulation-for-skipped-node-groups-enabled", "every group's reason is always told", truth)
+	declare("predicate-parallelism", "a decision uses one core", number(4))
+	declare("cluster-snapshot-parallelism", "a decision uses one core", number(16))
+	declare("node-info-cache-expire-time", "what a group's nodes are like is learned anew in every cycle", span(87600*time.Hour))
+	declare("balancing-label", "cluster-autoscaler does not read it on Azure either; see --balancing-ignore-label", func(name, usage string) { f.StringArray(name, nil, usage) })
+}

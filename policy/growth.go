@@ -1,0 +1,60 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+)
+
+// Growth bounds how groups grow.
+type Growth struct {
+	MaxNodes     int           `json:"maxNodes"`     // all nodes of the cluster, managed or not; 0 for no limit (--max-nodes-total)
+	MaxCores     int64         `json:"maxCores"`     // cores of the whole cluster; 0 for no limit (--cores-total)
+	MaxMemoryGiB int64         `json:"maxMemoryGiB"` // memory of the whole cluster; 0 for no limit (--memory-total)
+	MaxAtOnce    int           `json:"maxAtOnce"`    // machines that one cycle adds to one group; 0 for no limit (--max-nodes-per-scaleup)
+	Provision    time.Duration `json:"provision"`    // a machine that has no Ready node after this long is given up (--max-node-provision-time)
+	BackoffFirst time.Duration `json:"backoffFirst"` // after a group's first failure (--initial-node-group-backoff-duration)
+	BackoffMost  time.Duration `json:"backoffMost"`  // the back-off doubles up to this (--max-node-group-backoff-duration)
+	BackoffReset time.Duration `json:"backoffReset"` // without failures for this long, the next one is a first one (--node-group-backoff-reset-timeout)
+
+	PodDelay       time.Duration `json:"podDelay"`       // a younger pod is no reason to grow; its annotation may say more (--new-pod-scale-up-delay)
+	PriorityCutoff int32         `json:"priorityCutoff"` // a pod of a lower priority is expendable: as if it were not there (--expendable-pods-priority-cutoff)
+	EnforceMin     bool          `json:"enforceMin"`     // a group below its min is raised to it (--enforce-node-group-min-size)
+
+	Expanders []Expander `json:"expanders,omitempty"` // which group grows, filter after filter; none is [LeastCost] (--expander)
+	Balance   Balance    `json:"balance,omitzero"`
+
+	Headroom  []GroupHeadroom `json:"headroom,omitempty"`  // of several for a group the last holds (--headroom)
+	Schedules []GroupSchedule `json:"schedules,omitempty"` // of several in force for a group the last holds (--schedule)
+	Ceilings  []GroupCeiling  `json:"ceilings,omitempty"`  // all of them hold (--ceiling)
+}
+
+// check returns the first setting of growth that makes no sense, by the name of its flag.
+func (g Growth) check() error {
+	for _, d := range []struct {
+		flag  string
+		value time.Duration
+	}{
+		{"max-node-provision-time", g.Provision},
+		{"initial-node-group-backoff-duration", g.BackoffFirst},
+		{"max-node-group-backoff-duration", g.BackoffMost},
+		{"node-group-backoff-reset-timeout", g.BackoffReset},
+	} {
+		if d.value <= 0 {
+			return fmt.Errorf("--%s=%s: give a duration above zero, such as 15m", d.flag, d.value)
+		}
+	}
+	switch {
+	case g.BackoffMost < g.BackoffFirst:
+		return fmt.Errorf("--max-node-group-backoff-duration=%s: give at least --initial-node-group-backoff-duration (%s)", g.BackoffMost, g.BackoffFirst)
+	case g.PodDelay < 0:
+		return fmt.Errorf("--new-pod-scale-up-delay=%s: give a duration of zero or more, such as 30s", g.PodDelay)
+	case g.MaxNodes < 0:
+		return fmt.Errorf("--max-nodes-total=%d: give 0 or more", g.MaxNodes)
+	case g.MaxAtOnce < 0:
+		return fmt.Errorf("--max-nodes-per-scaleup=%d: give 0 or more; 0 is no limit", g.MaxAtOnce)
+	}
+	if err := checkExpanders(g.Expanders); err != nil {
+		return err
+	}
+	return g.Balance.check()
+}

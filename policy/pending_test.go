@@ -1,0 +1,60 @@
+package policy_test
+
+import (
+	"testing"
+	"time"
+
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/policy"
+)
+
+func TestYoungPodsAreNoReasonToGrowYet(t *testing.T) {
+	const delay = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
+	for name, tc := range map[string]struct {
+		flag       time.Duration
+		annotation string
+		age        time.Duration
+		young      time.Duration // how much longer
+	}{
+		"without a delay none is young":             {0, "", 0, 0},
+		"younger than the flag says":                {time.Minute, "", 20 * time.Second, 40 * time.Second},
+		"exactly as old":                            {time.Minute, "", time.Minute, 0},
+		"its annotation asks for more":              {time.Minute, "5m", 2 * time.Minute, 3 * time.Minute},
+		"its annotation asks for more without flag": {0, "5m", 2 * time.Minute, 3 * time.Minute},
+		"an annotation below the flag says nothing": {time.Minute, "10s", 20 * time.Second, 40 * time.Second},
+		"nor does one that is no duration":          {time.Minute, "soon", 20 * time.Second, 40 * time.Second},
+		"nor does a negative one":                   {0, "-5m", 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := policy.Default()
+			p.Growth.PodDelay = tc.flag
+			pod := Pod("p")
+			if tc.annotation != "" {
+				pod = Pod("p", Annotated(delay, tc.annotation))
+			}
+			pod.CreationTimestamp.Time = Start.Add(-tc.age)
+			until, young := p.Young(pod, Start)
+			if young != (tc.young > 0) || young && !until.Equal(Start.Add(tc.young)) {
+				t.Errorf("young: %t until %s, want for %s more", young, until, tc.young)
+			}
+		})
+	}
+}
+
+func TestPodsBelowTheCutoffAreExpendable(t *testing.T) {
+	for name, tc := range map[string]struct {
+		priority *int32
+		want     bool
+	}{
+		"no priority":      {nil, false},
+		"the usual one":    {new(int32(0)), false},
+		"at the cutoff":    {new(int32(-10)), false},
+		"below the cutoff": {new(int32(-11)), true},
+	} {
+		pod := Pod("p")
+		pod.Spec.Priority = tc.priority
+		if got := policy.Default().Expendable(pod); got != tc.want {
+			t.Errorf("%s: expendable %t, want %t", name, got, tc.want)
+		}
+	}
+}
