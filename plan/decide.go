@@ -105,6 +105,7 @@ func (d *decision) starting(n *cluster.Node) bool {
 }
 
 func (d *decision) finish() (Plan, Memory) {
+	d.wake(d.allowed.Next(d.s.Groups, d.now))
 	p := Plan{Time: d.now, Counted: d.counted, Next: d.next}
 	for _, g := range d.grows {
 		p.Actions = append(p.Actions, g)

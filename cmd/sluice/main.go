@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // schedules name time zones, and a container may have none
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
