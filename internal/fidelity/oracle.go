@@ -84,6 +84,7 @@ func NewOracle(w *World) *Oracle {
 	for _, ns := range w.Namespaces {
 		o.shelf.put(ns)
 	}
+	o.putVolumes()
 	for _, n := range w.Nodes {
 		o.addNode(n)
 	}
@@ -168,6 +169,7 @@ func (o *Oracle) Bind(p *corev1.Pod, node string) {
 	o.nominated.DeleteNominatedPodIfExists(p)
 	bound := p.DeepCopy()
 	bound.Spec.NodeName, bound.Status.NominatedNodeName = node, ""
+	o.settleVolumes(bound)
 	o.addPod(bound)
 	o.refresh()
 }
@@ -186,6 +188,7 @@ func (o *Oracle) Open(g *cluster.Group, name string) {
 	n.Name, n.UID = name, types.UID("uid-of-"+name)
 	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelHostname, name)
 	o.addNode(n)
+	o.shelf.put(csiNode(name, g.VolumeLimit))
 	for _, ds := range o.w.DaemonSets {
 		if runs, _ := daemon.NodeShouldRunDaemonPod(logr.Discard(), n, ds); !runs {
 			continue
@@ -210,6 +213,7 @@ func (o *Oracle) Remove(name string) {
 	delete(o.pods, name)
 	o.must(o.cache.RemoveNode(logr.Discard(), o.nodes[name]), "remove node "+name)
 	o.shelf.take(o.nodes[name])
+	o.shelf.take(csiNode(name, 0))
 	delete(o.nodes, name)
 	o.refresh()
 }
