@@ -71,7 +71,7 @@ var rooms = map[string][]string{
 	"internal/bench":          {"cluster", "internal/bench/workload", "plan", "policy", "reason"},
 	"internal/bench/workload": {"cluster"},
 	"internal/traces":         {},
-	"internal/economics":      {"cluster", "internal/traces", "plan", "policy"},
+	"internal/economics":      {"cluster", "internal/traces", "packing", "plan", "policy"},
 
 	"cmd/azuresim":   {"internal/azuresim"},
 	"cmd/bench":      {"internal/bench"},

@@ -1,9 +1,55 @@
 package economics
 
-// Bound is a cost in USD an hour that no choice of machines can be below: the best linear prices of CPU, memory and GPUs at which no
-// machine holds more than it costs (the dual of the volume relaxation). Machines with GPUs and those without serve different pods and
-// are bounded apart.
+import (
+	"math"
+
+	"sluice.dev/sluice/packing"
+)
+
+// Bound is a cost in USD an hour that no choice of machines can be below: the larger of what package packing proves and of the volume,
+// which needs no trust in it.
 func Bound(in Instance) float64 {
+	s := packing.Solve(problem(in))
+	return max(float64(s.Bound)/micro, volumeBound(in))
+}
+
+// micro is how many of packing's units of cost are a dollar.
+const micro = 1e6
+
+// Pack is what package packing buys for an instance when nothing else is to be thought of. It shows how much of a plan's distance from
+// the bound is the packing's.
+func Pack(in Instance) Answer {
+	s := packing.Solve(problem(in))
+	a := Answer{Count: s.Count(len(in.Kinds))}
+	for _, l := range s.Left {
+		a.Unplaced += l.Count
+	}
+	return a
+}
+
+func problem(in Instance) packing.Problem {
+	var p packing.Problem
+	for i := range in.Kinds {
+		k := &in.Kinds[i]
+		p.Groups = append(p.Groups, packing.Group{
+			Capacity: []int64{k.Room.Milli, k.Room.MiB, k.Room.GPU}, Cost: int64(math.Round(k.PriceUSDPerHour * micro)), Max: k.Max,
+		})
+	}
+	for _, d := range in.Demands {
+		welcome := packing.NewSet(len(in.Kinds))
+		for i := range in.Kinds {
+			if in.Kinds[i].Takes(d.Asks) {
+				welcome.Add(i)
+			}
+		}
+		p.Classes = append(p.Classes, packing.Class{Requests: []int64{d.Asks.Milli, d.Asks.MiB, d.Asks.GPU}, Count: d.Count, Groups: welcome})
+	}
+	return p
+}
+
+// volumeBound is the value of what is asked at the best linear prices of CPU, memory and GPUs at which no machine holds more than it
+// costs: the dual of the volume relaxation. Machines with GPUs and those without serve different pods and are bounded apart.
+func volumeBound(in Instance) float64 {
 	var sum float64
 	for _, gpus := range []bool{false, true} {
 		var asked Vector

@@ -89,6 +89,7 @@ type Method struct {
 func Methods() []Method {
 	out := []Method{
 		{Name: "sluice's plan", Answer: Plan},
+		{Name: "packing alone", Answer: Pack},
 		{Name: "one group at a time", Answer: oneGroup},
 		{Name: "first fit over all groups", Answer: jointFirstFit},
 	}
