@@ -15,7 +15,7 @@ import (
 // name; objects are shared between observations and never changed: equal pointers mean equal objects.
 type Objects struct {
 	Nodes      []*corev1.Node                  `json:"nodes,omitempty"`
-	Pods       []*corev1.Pod                   `json:"pods,omitempty"`
+	Pods       []*Pod                          `json:"pods,omitempty"`
 	DaemonSets []*appsv1.DaemonSet             `json:"daemonSets,omitempty"`
 	Budgets    []*policyv1.PodDisruptionBudget `json:"budgets,omitempty"`
 	Namespaces []*corev1.Namespace             `json:"namespaces,omitempty"`
@@ -23,23 +23,29 @@ type Objects struct {
 
 // Snapshot is the cluster at one instant. It is immutable after [New]; what-if questions go to a checker that is built
 // from it. Time is the only clock that decisions have.
+//
+// Nodes and groups that are equal pointers in two snapshots, of which one is the [Snapshot.Next] of the other, are the same in all
+// that they say.
 type Snapshot struct {
 	Time    time.Time // when observation ended, UTC
 	Objects Objects   // what the API server said; the other fields are derived from it and from the groups
 	Groups  []*Group  // sorted by ID
 
-	Nodes   []*Node       // sorted by name
-	Pending []*corev1.Pod // unfinished pods that no node holds, not being deleted; oldest first, then by namespace and name
+	Nodes   []*Node // sorted by name
+	Pending []*Pod  // unfinished pods that no node holds, not being deleted; oldest first, then by namespace and name
 
-	nodes  map[string]*Node
+	given  []*Group       // the groups as they came
+	index  map[string]int // of Nodes, by name
 	groups map[GroupID]*Group
-	strays map[string]*corev1.Pod // one unfinished pod each of nodes that do not exist, by the node's name in lower case
+	stray  []*Pod          // unfinished pods that are bound to nodes that do not exist, in the order of Objects.Pods
+	strays map[string]*Pod // one of them for each such node, by its name in lower case
+	turns  time.Time       // when time alone changes what was derived, zero for never
 }
 
 // Node is a Kubernetes node joined to its machine and its pods.
 type Node struct {
 	Object   *corev1.Node
-	Pods     []*corev1.Pod       // assigned and unfinished, sorted by namespace and name
+	Pods     []*Pod              // assigned and unfinished, sorted by namespace and name
 	Group    GroupID             // "" when no managed group owns its machine
 	Instance *Instance           // nil when the cloud lists no such machine, or when more than one could be it
 	Suspects []*Instance         // all machines that could be this node, when there is more than one
@@ -51,10 +57,15 @@ type Node struct {
 func (n *Node) Name() string { return n.Object.Name }
 
 // Node is the node of that name, nil when there is none.
-func (s *Snapshot) Node(name string) *Node { return s.nodes[name] }
+func (s *Snapshot) Node(name string) *Node {
+	if i, ok := s.index[name]; ok {
+		return s.Nodes[i]
+	}
+	return nil
+}
 
 // Stray is an unfinished pod that is bound to a node of that name, in any letter case, although no such node exists; nil when there is none.
-func (s *Snapshot) Stray(node string) *corev1.Pod { return s.strays[strings.ToLower(node)] }
+func (s *Snapshot) Stray(node string) *Pod { return s.strays[strings.ToLower(node)] }
 
 // Group is the group of that id, nil when there is none.
 func (s *Snapshot) Group(id GroupID) *Group { return s.groups[id] }

@@ -10,21 +10,22 @@ import (
 )
 
 // New joins one observation: nodes with machines and pods, groups with templates learned from their Ready nodes. It takes
-// ownership of nothing: objects are shared, groups are copied. The order of its inputs does not matter.
+// ownership of nothing: objects are shared, groups are copied. The order of groups does not matter; that of objects is theirs.
 func New(at time.Time, objects Objects, groups []*Group) *Snapshot {
 	s := &Snapshot{
 		Time:    plain(at),
 		Objects: objects,
-		nodes:   make(map[string]*Node, len(objects.Nodes)),
+		given:   groups,
+		index:   make(map[string]int, len(objects.Nodes)),
 		groups:  make(map[GroupID]*Group, len(groups)),
-		strays:  map[string]*corev1.Pod{},
 	}
 	for _, o := range objects.Nodes {
-		n := &Node{Object: o}
-		s.Nodes = append(s.Nodes, n)
-		s.nodes[o.Name] = n
+		s.Nodes = append(s.Nodes, &Node{Object: o})
 	}
 	sort.Slice(s.Nodes, func(i, j int) bool { return s.Nodes[i].Name() < s.Nodes[j].Name() })
+	for i, n := range s.Nodes {
+		s.index[n.Name()] = i
+	}
 	s.assignPods()
 	for _, g := range groups {
 		own := *g
@@ -64,42 +65,6 @@ func plainFailure(f *Failure) *Failure {
 	out := *f
 	out.At = plain(f.At)
 	return &out
-}
-
-func (s *Snapshot) assignPods() {
-	for _, p := range s.Objects.Pods {
-		if Finished(p) {
-			continue
-		}
-		if p.Spec.NodeName == "" {
-			if p.DeletionTimestamp == nil {
-				s.Pending = append(s.Pending, p)
-			}
-			continue
-		}
-		if n := s.nodes[p.Spec.NodeName]; n != nil {
-			n.Pods = append(n.Pods, p)
-		} else if name := strings.ToLower(p.Spec.NodeName); s.strays[name] == nil {
-			s.strays[name] = p
-		}
-	}
-	for _, n := range s.Nodes {
-		sort.Slice(n.Pods, func(i, j int) bool { return podLess(n.Pods[i], n.Pods[j]) })
-	}
-	sort.SliceStable(s.Pending, func(i, j int) bool {
-		a, b := s.Pending[i], s.Pending[j]
-		if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-			return a.CreationTimestamp.Before(&b.CreationTimestamp)
-		}
-		return podLess(a, b)
-	})
-}
-
-func podLess(a, b *corev1.Pod) bool {
-	if a.Namespace != b.Namespace {
-		return a.Namespace < b.Namespace
-	}
-	return a.Name < b.Name
 }
 
 // MayBe says whether the node could be this machine: by the machine's unique id, provider id in any letter case, computer

@@ -62,6 +62,7 @@ func (s *Snapshot) exemplar(g *Group) *corev1.Node {
 		into := &best
 		if len(lacking(n.Object, g.Template)) > 0 {
 			if s.Time.Sub(n.Object.CreationTimestamp.Time) < devicesWithin {
+				s.turnsAt(n.Object.CreationTimestamp.Add(devicesWithin))
 				continue
 			}
 			into = &bare
@@ -85,7 +86,16 @@ func (s *Snapshot) awaitDevices() {
 		if g == nil || n.Instance == nil || !n.Instance.sized(g) || s.Time.Sub(n.Object.CreationTimestamp.Time) >= devicesWithin {
 			continue
 		}
-		n.Awaits = lacking(n.Object, g.Template)
+		if n.Awaits = lacking(n.Object, g.Template); n.Awaits != nil {
+			s.turnsAt(n.Object.CreationTimestamp.Add(devicesWithin))
+		}
+	}
+}
+
+// turnsAt notes that time alone changes something then.
+func (s *Snapshot) turnsAt(t time.Time) {
+	if s.turns.IsZero() || t.Before(s.turns) {
+		s.turns = t
 	}
 }
 

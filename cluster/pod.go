@@ -1,19 +1,172 @@
 package cluster
 
 import (
+	"encoding/json"
+	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
-// Finished says whether the pod will never run again: it holds no resources.
-func Finished(p *corev1.Pod) bool {
-	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+// Pod is one pod as decisions read it: a compact record of what is its own, and the class that it shares with pods that are alike.
+// It is immutable. Clusters have many pods: a field that few of them need belongs into pending or claims.
+type Pod struct {
+	*Class // never nil
+
+	Name  string
+	UID   types.UID
+	Node  string // that it is bound to, "" for none
+	Phase corev1.PodPhase
+
+	created, deletion, started int64    // seconds since 1970, 0 for none
+	pending                    *pending // nil once it is bound, and when nobody has said anything about it
+	claims                     *claims  // nil when it has none
 }
 
-// Owner is the pod's controller, nil for a bare pod.
-func Owner(p *corev1.Pod) *metav1.OwnerReference { return metav1.GetControllerOf(p) }
+// pending is what is said of a pod that no node holds.
+type pending struct {
+	Reason    string // of the condition PodScheduled, while that is False
+	Message   string // of the same: the scheduler's own words
+	Since     int64  // of the same
+	Nominated string // the node on which the scheduler has made room
+}
+
+// claims are the resource claims that were made for a pod.
+type claims struct {
+	Made     []corev1.PodResourceClaimStatus
+	Extended *corev1.PodExtendedResourceClaimStatus
+}
+
+// ownPart is the record without its class.
+func ownPart(o *corev1.Pod) *Pod {
+	p := &Pod{Name: o.Name, UID: o.UID, Node: o.Spec.NodeName, Phase: phase(o.Status.Phase), created: seconds(&o.CreationTimestamp), deletion: seconds(o.DeletionTimestamp), started: seconds(o.Status.StartTime)}
+	if p.Node == "" {
+		said := pending{Nominated: o.Status.NominatedNodeName}
+		for i := range o.Status.Conditions {
+			if c := &o.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+				said.Reason, said.Message, said.Since = c.Reason, c.Message, seconds(&c.LastTransitionTime)
+			}
+		}
+		if said != (pending{}) {
+			p.pending = &said
+		}
+	}
+	if s := o.Status; len(s.ResourceClaimStatuses) > 0 || s.ExtendedResourceClaimStatus != nil {
+		p.claims = &claims{s.ResourceClaimStatuses, s.ExtendedResourceClaimStatus}
+	}
+	return p
+}
+
+// phase is the constant for a phase, so that its text is not kept once for every pod.
+func phase(p corev1.PodPhase) corev1.PodPhase {
+	for _, known := range []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, corev1.PodSucceeded, corev1.PodFailed} {
+		if p == known {
+			return known
+		}
+	}
+	return p
+}
+
+func seconds(t *metav1.Time) int64 {
+	if t == nil || t.IsZero() {
+		return 0
+	}
+	return t.Unix()
+}
+
+func at(seconds int64) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
+}
+
+func stamp(seconds int64) *metav1.Time {
+	if seconds == 0 {
+		return nil
+	}
+	return new(metav1.NewTime(at(seconds)))
+}
+
+// Object is the pod as an API object that says what the record knows. It shares its parts with the record and must not be changed
+// below its first level.
+func (p *Pod) Object() *corev1.Pod {
+	o := p.Class.Object()
+	o.Name, o.UID, o.Spec.NodeName = p.Name, p.UID, p.Node
+	o.CreationTimestamp, o.DeletionTimestamp = metav1.NewTime(at(p.created)), stamp(p.deletion)
+	o.Status.Phase, o.Status.StartTime = p.Phase, stamp(p.started)
+	if p.created == 0 {
+		o.CreationTimestamp = metav1.Time{}
+	}
+	if said := p.pending; said != nil {
+		o.Status.NominatedNodeName = said.Nominated
+		if said.Reason != "" || said.Since != 0 {
+			condition := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: said.Reason, Message: said.Message}
+			if said.Since != 0 {
+				condition.LastTransitionTime = *stamp(said.Since)
+			}
+			o.Status.Conditions = append(o.Status.Conditions[:len(o.Status.Conditions):len(o.Status.Conditions)], condition)
+		}
+	}
+	if p.claims != nil {
+		o.Status.ResourceClaimStatuses, o.Status.ExtendedResourceClaimStatus = p.claims.Made, p.claims.Extended
+	}
+	return o
+}
+
+// Object is a pod of the class that nobody has given a name.
+func (c *Class) Object() *corev1.Pod {
+	o := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Labels: c.Labels, Annotations: c.Annotations, OwnerReferences: c.OwnerReferences},
+		Spec:       *c.Spec,
+	}
+	if c.Held != nil {
+		o.Status = *c.Held
+	}
+	return o
+}
+
+// MarshalJSON writes the pod as an API object.
+func (p *Pod) MarshalJSON() ([]byte, error) { return json.Marshal(p.Object()) }
+
+// UnmarshalJSON reads an API object. The class is the record's own: [Classes.Pod] shares it.
+func (p *Pod) UnmarshalJSON(raw []byte) error {
+	var o corev1.Pod
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return err
+	}
+	*p = *new(Classes).Pod(&o)
+	return nil
+}
+
+// Equal says whether two records say the same.
+func (p *Pod) Equal(o *Pod) bool {
+	if p == nil || o == nil {
+		return p == o
+	}
+	if p.Class.Key != o.Class.Key || p.Name != o.Name || p.UID != o.UID || p.Node != o.Node || p.Phase != o.Phase ||
+		p.created != o.created || p.deletion != o.deletion || p.started != o.started || !reflect.DeepEqual(p.claims, o.claims) {
+		return false
+	}
+	return p.pending == o.pending || p.pending != nil && o.pending != nil && *p.pending == *o.pending
+}
+
+// String is the pod's "namespace/name".
+func (p *Pod) String() string { return p.Namespace + "/" + p.Name }
+
+// Created is when the pod was made, to the second.
+func (p *Pod) Created() time.Time { return at(p.created) }
+
+// Started is when the kubelet first saw the pod, to the second; zero when it has not.
+func (p *Pod) Started() time.Time { return at(p.started) }
+
+// Leaving says whether somebody has deleted the pod.
+func (p *Pod) Leaving() bool { return p.deletion != 0 }
+
+// Finished says whether the pod will never run again: it holds no resources.
+func (p *Pod) Finished() bool { return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed }
 
 // overstay is how long a pod may outlive its grace period before it counts as gone, as cluster-autoscaler allows 30 s and
 // a slow kubelet needs more.
@@ -21,48 +174,72 @@ const overstay = time.Minute
 
 // Overstayed says whether the pod should have ended by now: its grace period, which the deletion timestamp includes, is over by a
 // minute. Its kubelet is dead or its object is stuck; nothing waits for it any longer.
-func Overstayed(p *corev1.Pod, now time.Time) bool {
-	return p.DeletionTimestamp != nil && now.After(p.DeletionTimestamp.Add(overstay))
-}
-
-// Mirror says whether the pod is a static pod's image: it lives and dies with its node.
-func Mirror(p *corev1.Pod) bool {
-	_, ok := p.Annotations[corev1.MirrorPodAnnotationKey]
-	return ok
-}
-
-// Daemon says whether the pod belongs to its node rather than to a workload: a DaemonSet's, a static one's, or one that is
-// annotated to be treated so.
-func Daemon(p *corev1.Pod) bool {
-	if Mirror(p) || p.Annotations["cluster-autoscaler.kubernetes.io/daemonset-pod"] == "true" {
-		return true
-	}
-	o := Owner(p)
-	return o != nil && o.Kind == "DaemonSet"
+func (p *Pod) Overstayed(now time.Time) bool {
+	return p.deletion != 0 && now.After(at(p.deletion).Add(overstay))
 }
 
 // Unschedulable says whether the scheduler has judged the pod and found no node.
-func Unschedulable(p *corev1.Pod) bool {
-	c := scheduled(p)
-	return c != nil && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+func (p *Pod) Unschedulable() bool {
+	return p.pending != nil && p.pending.Reason == corev1.PodReasonUnschedulable
 }
 
 // UnschedulableSince is when the scheduler first found no node for the pod; zero when it has not.
-func UnschedulableSince(p *corev1.Pod) metav1.Time {
-	if !Unschedulable(p) {
-		return metav1.Time{}
+func (p *Pod) UnschedulableSince() time.Time {
+	if !p.Unschedulable() {
+		return time.Time{}
 	}
-	return scheduled(p).LastTransitionTime
+	return at(p.pending.Since)
 }
 
-func scheduled(p *corev1.Pod) *corev1.PodCondition {
-	for i := range p.Status.Conditions {
-		if p.Status.Conditions[i].Type == corev1.PodScheduled {
-			return &p.Status.Conditions[i]
+// Message is what the scheduler says about a pod that it could not place, "" when it says nothing.
+func (p *Pod) Message() string {
+	if p.pending == nil {
+		return ""
+	}
+	return p.pending.Message
+}
+
+// Nominated is the node on which the scheduler has made room for the pod, "" for none.
+func (p *Pod) Nominated() string {
+	if p.pending == nil {
+		return ""
+	}
+	return p.pending.Nominated
+}
+
+// Owner is the controller of the class's pods, nil for bare pods.
+func (c *Class) Owner() *metav1.OwnerReference {
+	for i := range c.OwnerReferences {
+		if o := &c.OwnerReferences[i]; o.Controller != nil && *o.Controller {
+			return o
 		}
 	}
 	return nil
 }
 
-// Key is the pod's "namespace/name".
-func Key(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
+// Mirror says whether such a pod is a static pod's image: it lives and dies with its node.
+func (c *Class) Mirror() bool {
+	_, ok := c.Annotations[corev1.MirrorPodAnnotationKey]
+	return ok
+}
+
+// Daemon says whether such a pod belongs to its node rather than to a workload: a DaemonSet's, a static one's, or one that is
+// annotated to be treated so.
+func (c *Class) Daemon() bool {
+	if c.Mirror() || c.Annotations["cluster-autoscaler.kubernetes.io/daemonset-pod"] == "true" {
+		return true
+	}
+	o := c.Owner()
+	return o != nil && o.Kind == "DaemonSet"
+}
+
+// Gated says whether such a pod waits behind a scheduling gate, so that no scheduler looks at it.
+func (c *Class) Gated() bool { return len(c.Spec.SchedulingGates) > 0 }
+
+// Priority is what such a pod's priority class gives it, 0 when it has none.
+func (c *Class) Priority() int32 {
+	if c.Spec.Priority == nil {
+		return 0
+	}
+	return *c.Spec.Priority
+}

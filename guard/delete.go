@@ -66,7 +66,7 @@ func checkNodeless(in *cluster.Instance, e Evidence) error {
 		return refuse("S-12", "node %s could be machine %s", n.Name(), in.Machine())
 	}
 	if p := e.Newest.Stray(in.ComputerName); p != nil {
-		return refuse("S-15", "pod %s is bound to %s, the name of machine %s", cluster.Key(p), in.ComputerName, in.Machine())
+		return refuse("S-15", "pod %s is bound to %s, the name of machine %s", p.String(), in.ComputerName, in.Machine())
 	}
 	return nil
 }
@@ -95,13 +95,13 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 		return err
 	}
 	for _, p := range n.Pods {
-		if cluster.Daemon(p) || cluster.Overstayed(p, e.Newest.Time) {
+		if p.Daemon() || p.Overstayed(e.Newest.Time) {
 			continue
 		}
 		if why, keeps := allowed.Keeps(p, e.Newest.Time); keeps {
 			return refuse("S-15", "%s", why.Sentence())
 		}
-		return refuse("S-15", "pod %s is still on node %s", cluster.Key(p), t.Node)
+		return refuse("S-15", "pod %s is still on node %s", p.String(), t.Node)
 	}
 	return checkWanted(t.Node, e)
 }
@@ -122,7 +122,7 @@ func checkWanted(node string, e Evidence) error {
 	if pod, ok := e.Counted[node]; ok {
 		return refuse("S-16", "pending pod %s fits node %s", pod, node)
 	}
-	known := map[*corev1.Pod]bool{}
+	known := map[*cluster.Pod]bool{}
 	ids := map[string]bool{}
 	for _, p := range e.Decided.Pending {
 		known[p] = true
@@ -130,7 +130,7 @@ func checkWanted(node string, e Evidence) error {
 	}
 	for _, p := range e.Newest.Pending {
 		if !known[p] && !ids[string(p.UID)] && len(p.Spec.SchedulingGates) == 0 {
-			return refuse("S-16", "pod %s has come meanwhile and may fit node %s", cluster.Key(p), node)
+			return refuse("S-16", "pod %s has come meanwhile and may fit node %s", p.String(), node)
 		}
 	}
 	return nil

@@ -32,6 +32,9 @@ func (w *world) check() error {
 	return guard.Check(w.write, w.evidence, w.policy)
 }
 
+// change changes the pod that is to be evicted.
+func (w *world) change(how func(*corev1.Pod)) { w.objects.Pods[2] = Changed(w.objects.Pods[2], how) }
+
 // agents is a group of three machines, of which node agents-1 is on its way out, empty, and agents-2 works.
 func agents() *world {
 	g := Group("agents", 1, 5, Machine("0", "agents-0"), Machine("1", "agents-1"), Machine("2", "agents-2"))
@@ -155,14 +158,14 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a Node object of an unfinished read": {burying, func(w *world) { w.groups[0].Read.Complete = false }, "S-14"},
 		"a Node object that nobody cordoned":  {burying, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-14"},
 		"a Node object not read since":        {burying, func(w *world) { w.groups[0].Read.At = Start.Add(-time.Hour) }, "S-14"},
-		"a Job's pod":                         {evicting, func(w *world) { OwnedBy("Job", "render")(w.objects.Pods[2]) }, "S-15"},
-		"a bare pod":                          {evicting, func(w *world) { OwnedBy("", "")(w.objects.Pods[2]) }, "S-15"},
-		"a pod marked do-not-disrupt":         {evicting, func(w *world) { Annotated("karpenter.sh/do-not-disrupt", "true")(w.objects.Pods[2]) }, "S-15"},
+		"a Job's pod":                         {evicting, func(w *world) { w.change(OwnedBy("Job", "render")) }, "S-15"},
+		"a bare pod":                          {evicting, func(w *world) { w.change(OwnedBy("", "")) }, "S-15"},
+		"a pod marked do-not-disrupt":         {evicting, func(w *world) { w.change(Annotated("karpenter.sh/do-not-disrupt", "true")) }, "S-15"},
 		"a pod marked safe-to-evict=false": {evicting, func(w *world) {
-			Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false")(w.objects.Pods[2])
+			w.change(Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"))
 		}, "S-15"},
-		"a daemon's pod":                         {evicting, func(w *world) { OwnedBy("DaemonSet", "ds")(w.objects.Pods[2]) }, "S-15"},
-		"a pod of another life":                  {evicting, func(w *world) { w.objects.Pods[2].UID = "reborn" }, "S-15"},
+		"a daemon's pod":                         {evicting, func(w *world) { w.change(OwnedBy("DaemonSet", "ds")) }, "S-15"},
+		"a pod of another life":                  {evicting, func(w *world) { w.change(func(p *corev1.Pod) { p.UID = "reborn" }) }, "S-15"},
 		"a pod of a node that stays":             {evicting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-15"},
 		"a machine to whose name a pod is bound": {cleaning, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("p", On("unjoined-3"))) }, "S-15"},
 		"a Node object while the list is short":  {burying, func(w *world) { w.groups[0].Capacity = 3 }, "S-14"},

@@ -1,8 +1,6 @@
 package guard
 
 import (
-	corev1 "k8s.io/api/core/v1"
-
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 )
@@ -44,8 +42,8 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 	if p == nil {
 		return refuse("S-15", "pod %s/%s on node %s is not the one that the decision saw", w.Namespace, w.Pod, w.Node)
 	}
-	if cluster.Daemon(p) {
-		return refuse("S-15", "pod %s belongs to node %s", cluster.Key(p), w.Node)
+	if p.Daemon() {
+		return refuse("S-15", "pod %s belongs to node %s", p.String(), w.Node)
 	}
 	if why, keeps := allowed.Keeps(p, e.Newest.Time); keeps {
 		return refuse("S-15", "%s", why.Sentence())
@@ -53,7 +51,7 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 	return nil
 }
 
-func podOf(n *cluster.Node, w Evict) *corev1.Pod {
+func podOf(n *cluster.Node, w Evict) *cluster.Pod {
 	for _, p := range n.Pods {
 		if p.Namespace == w.Namespace && p.Name == w.Pod && p.UID == w.UID {
 			return p

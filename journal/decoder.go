@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
@@ -28,7 +27,8 @@ type Decoder struct {
 	policy *policy.Policy
 
 	nodes      objects[*corev1.Node]
-	pods       objects[*corev1.Pod]
+	pods       objects[*cluster.Pod]
+	classes    cluster.Classes
 	daemonSets objects[*appsv1.DaemonSet]
 	budgets    objects[*policyv1.PodDisruptionBudget]
 	namespaces objects[*corev1.Namespace]
@@ -83,6 +83,11 @@ func (d *Decoder) apply(r record) (Entry, error) {
 			return Entry{}, fmt.Errorf("line %d has an empty group", d.line)
 		}
 	}
+	for i, p := range r.Pods.Set {
+		if p != nil {
+			r.Pods.Set[i] = d.classes.Pod(p.Object())
+		}
+	}
 	seen := cluster.New(r.Time, cluster.Objects{
 		Nodes:      d.nodes.apply(r.Nodes),
 		Pods:       d.pods.apply(r.Pods),
@@ -93,13 +98,8 @@ func (d *Decoder) apply(r record) (Entry, error) {
 	return Entry{Cycle: r.Cycle, Seen: seen, Policy: d.policy, Before: r.Before, Plan: r.Plan, Results: r.Results, DryRun: r.DryRun}, nil
 }
 
-// objects are the objects of one kind as of the last line.
-type objects[T object] map[string]T
-
-type object interface {
-	metav1.Object
-	comparable
-}
+// objects are the objects of one kind as of the last line, by [name.String].
+type objects[T comparable] map[string]T
 
 // apply makes the change and returns what there is then, sorted by namespace and name.
 func (os *objects[T]) apply(c change[T]) []T {
@@ -112,19 +112,13 @@ func (os *objects[T]) apply(c change[T]) []T {
 	var none T
 	for _, o := range c.Set {
 		if o != none { // a null in a damaged line
-			(*os)[key(o)] = o
+			(*os)[nameOf(o).String()] = o
 		}
 	}
 	all := make([]T, 0, len(*os))
 	for _, o := range *os {
 		all = append(all, o)
 	}
-	sort.Slice(all, func(i, j int) bool {
-		a, b := all[i], all[j]
-		if a.GetNamespace() != b.GetNamespace() {
-			return a.GetNamespace() < b.GetNamespace()
-		}
-		return a.GetName() < b.GetName()
-	})
+	slices.SortFunc(all, func(a, b T) int { return nameOf(a).compare(nameOf(b)) })
 	return all
 }

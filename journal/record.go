@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -24,7 +26,7 @@ type record struct {
 	Full       bool                                  `json:"full,omitempty"` // starts from nothing rather than from the line before
 	DryRun     bool                                  `json:"dryRun,omitempty"`
 	Nodes      change[*corev1.Node]                  `json:"nodes,omitzero"`
-	Pods       change[*corev1.Pod]                   `json:"pods,omitzero"`
+	Pods       change[*cluster.Pod]                  `json:"pods,omitzero"`
 	DaemonSets change[*appsv1.DaemonSet]             `json:"daemonSets,omitzero"`
 	Budgets    change[*policyv1.PodDisruptionBudget] `json:"budgets,omitzero"`
 	Namespaces change[*corev1.Namespace]             `json:"namespaces,omitzero"`
@@ -36,7 +38,7 @@ type record struct {
 }
 
 // change is what became of one kind of object since the line before.
-type change[T object] struct {
+type change[T comparable] struct {
 	Set  []T      `json:"set,omitempty"`  // new or changed, whole
 	Gone []string `json:"gone,omitempty"` // "namespace/name", or "name"
 }
@@ -44,30 +46,52 @@ type change[T object] struct {
 // IsZero lets a line leave out a kind that did not change.
 func (c change[T]) IsZero() bool { return len(c.Set) == 0 && len(c.Gone) == 0 }
 
-func key(o metav1.Object) string {
-	if o.GetNamespace() == "" {
-		return o.GetName()
+// name tells objects of one kind apart.
+type name struct{ namespace, name string }
+
+// nameOf is the name of an API object or a pod's record.
+func nameOf(o any) name {
+	if p, ok := o.(*cluster.Pod); ok {
+		return name{p.Namespace, p.Name}
 	}
-	return o.GetNamespace() + "/" + o.GetName()
+	m := o.(metav1.Object)
+	return name{m.GetNamespace(), m.GetName()}
 }
 
-// between is what turns before into after. Objects that are the same pointer have not changed.
-func between[T object](before, after []T) change[T] {
-	old := make(map[string]T, len(before))
-	for _, o := range before {
-		old[key(o)] = o
+func (n name) compare(o name) int {
+	return cmp.Or(strings.Compare(n.namespace, o.namespace), strings.Compare(n.name, o.name))
+}
+
+func (n name) String() string {
+	if n.namespace == "" {
+		return n.name
 	}
+	return n.namespace + "/" + n.name
+}
+
+// between is what turns before into after, both sorted by namespace and name. Objects that are the same pointer have not changed.
+func between[T comparable](before, after []T) change[T] {
 	var c change[T]
-	for _, o := range after {
-		k := key(o)
-		if was, ok := old[k]; !ok || was != o {
-			c.Set = append(c.Set, o)
+	i, j := 0, 0
+	for i < len(before) || j < len(after) {
+		if i < len(before) && j < len(after) && before[i] == after[j] {
+			i, j = i+1, j+1
+			continue
 		}
-		delete(old, k)
-	}
-	for _, o := range before { // in their order, so that equal histories give equal lines
-		if _, gone := old[key(o)]; gone {
-			c.Gone = append(c.Gone, key(o))
+		order := -1
+		if i == len(before) {
+			order = 1
+		} else if j < len(after) {
+			order = nameOf(before[i]).compare(nameOf(after[j]))
+		}
+		if order < 0 {
+			c.Gone = append(c.Gone, nameOf(before[i]).String())
+		} else {
+			c.Set = append(c.Set, after[j])
+			j++
+		}
+		if order <= 0 {
+			i++
 		}
 	}
 	return c

@@ -4,8 +4,6 @@ import (
 	"sort"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
@@ -37,7 +35,7 @@ type decision struct {
 
 	groups map[cluster.GroupID]*groupState
 
-	homeless []*corev1.Pod // judged unschedulable, and no node that is there or coming takes them; largest first
+	homeless []*cluster.Pod // judged unschedulable, and no node that is there or coming takes them; largest first
 	grows    []SetCapacity
 	ladder   []Action // Uncordon, Evict, DeleteNode, Cordon in the order of nodes
 	leaving  map[cluster.GroupID][]Leaving

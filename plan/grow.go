@@ -77,7 +77,7 @@ func (o option) better(other option) bool {
 	return o.group.ID < other.group.ID
 }
 
-func (d *decision) bestOption(pods []*corev1.Pod, refusals *refusals) (option, bool) {
+func (d *decision) bestOption(pods []*cluster.Pod, refusals *refusals) (option, bool) {
 	priced := true
 	for _, g := range d.s.Groups {
 		priced = priced && (g.Template == nil || g.PriceUSDPerHour > 0)
@@ -102,15 +102,15 @@ func (d *decision) bestOption(pods []*corev1.Pod, refusals *refusals) (option, b
 }
 
 // adopt adds the option's machines for good, places its pods on them and returns the pods that are left.
-func (d *decision) adopt(o option, pods []*corev1.Pod, served map[cluster.GroupID][]string) []*corev1.Pod {
-	placed := map[*corev1.Pod]bool{}
-	d.tryGroup(o.group, pods, newRefusals(), func(p *corev1.Pod) {
+func (d *decision) adopt(o option, pods []*cluster.Pod, served map[cluster.GroupID][]string) []*cluster.Pod {
+	placed := map[*cluster.Pod]bool{}
+	d.tryGroup(o.group, pods, newRefusals(), func(p *cluster.Pod) {
 		placed[p] = true
-		served[o.group.ID] = append(served[o.group.ID], cluster.Key(p))
+		served[o.group.ID] = append(served[o.group.ID], p.String())
 		about := reason.Pod(p.Namespace, p.Name)
 		d.judge(about, PodGrows, reason.New(reason.NeedsMachine, about, "group", o.group.ID))
 	})
-	var left []*corev1.Pod
+	var left []*cluster.Pod
 	for _, p := range pods {
 		if !placed[p] {
 			left = append(left, p)
@@ -122,7 +122,7 @@ func (d *decision) adopt(o option, pods []*corev1.Pod, served map[cluster.GroupI
 // tryGroup fills machines of one group with pods, opening a new one when none that is open takes the next pod. With keep nil it
 // only pretends; otherwise machines and pods stay in the checker, the group's count rises and keep hears of every pod placed.
 // A pod that a new machine refuses leaves its reasons in refusals.
-func (d *decision) tryGroup(st *groupState, pods []*corev1.Pod, refusals *refusals, keep func(*corev1.Pod)) option {
+func (d *decision) tryGroup(st *groupState, pods []*cluster.Pod, refusals *refusals, keep func(*cluster.Pod)) option {
 	o := option{group: st}
 	if st.blocked != nil {
 		for _, p := range pods {

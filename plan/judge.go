@@ -17,7 +17,7 @@ import (
 // nodeState is a node of a managed group within one cycle.
 type nodeState struct {
 	*cluster.Node
-	movers    []*corev1.Pod // pods that have to leave before the machine may go, those already on their way out included
+	movers    []*cluster.Pod // pods that have to leave before the machine may go, those already on their way out included
 	resource  corev1.ResourceName
 	used      float64   // share of the resource that is asked for
 	threshold float64   // at or below which it is underused
@@ -113,13 +113,13 @@ func deviceNames(n *cluster.Node) string {
 }
 
 // movers are the pods that have to leave before a node's machine may go: all but daemons and those that should have ended by now.
-func (d *decision) movers(n *cluster.Node) []*corev1.Pod {
-	return slices.DeleteFunc(slices.Clone(n.Pods), func(p *corev1.Pod) bool { return cluster.Daemon(p) || cluster.Overstayed(p, d.now) })
+func (d *decision) movers(n *cluster.Node) []*cluster.Pod {
+	return slices.DeleteFunc(slices.Clone(n.Pods), func(p *cluster.Pod) bool { return p.Daemon() || p.Overstayed(d.now) })
 }
 
 // daemons are the pods that stay with a node.
-func daemons(n *cluster.Node) []*corev1.Pod {
-	return slices.DeleteFunc(slices.Clone(n.Pods), func(p *corev1.Pod) bool { return !cluster.Daemon(p) })
+func daemons(n *cluster.Node) []*cluster.Pod {
+	return slices.DeleteFunc(slices.Clone(n.Pods), func(p *cluster.Pod) bool { return !p.Daemon() })
 }
 
 // age is how long ago t was, in whole seconds.

@@ -4,8 +4,6 @@ import (
 	"sort"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
@@ -130,7 +128,7 @@ func (d *decision) drain(st *nodeState, wait, deadline time.Time) {
 	}
 	because := []reason.Reason{draining}
 	for _, p := range st.movers {
-		if p.DeletionTimestamp != nil {
+		if p.Leaving() {
 			continue
 		}
 		if held := d.budgetRefuses(p); held != nil {
@@ -146,7 +144,7 @@ func (d *decision) drain(st *nodeState, wait, deadline time.Time) {
 }
 
 // grace is the grace period an evicted pod gets: its own, up to the limit.
-func (d *decision) grace(p *corev1.Pod) time.Duration {
+func (d *decision) grace(p *cluster.Pod) time.Duration {
 	grace := 30 * time.Second // the API server's default
 	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
 		grace = time.Duration(*s) * time.Second

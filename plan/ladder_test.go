@@ -59,7 +59,7 @@ func leaving(node, id string, ago time.Duration) *corev1.Node {
 }
 
 func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
-	daemon := func(node string) *corev1.Pod { return Pod("ds-"+node, On(node), OwnedBy("DaemonSet", "ds")) }
+	daemon := func(node string) *cluster.Pod { return Pod("ds-"+node, On(node), OwnedBy("DaemonSet", "ds")) }
 	cases := map[string]struct {
 		objects []any
 		group   func(*cluster.Group)

@@ -41,7 +41,7 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		why = reason.New(reason.MachineFailed, about, "code", f.Code, "message", f.Message)
 	case d.s.Stray(in.ComputerName) != nil:
 		p := d.s.Stray(in.ComputerName)
-		d.judge(about, MachineHold, reason.New(reason.MachineCarriesPods, about, "pod", cluster.Key(p)))
+		d.judge(about, MachineHold, reason.New(reason.MachineCarriesPods, about, "pod", p.String()))
 		return
 	case d.overdue(in):
 		why = d.neverJoined(about, in)

@@ -18,7 +18,7 @@ import (
 func (d *decision) stays(st *nodeState, destinations []string) *reason.Reason {
 	var held *reason.Reason
 	for _, p := range st.movers {
-		if p.DeletionTimestamp != nil {
+		if p.Leaving() {
 			continue
 		}
 		if why, keeps := d.allowed.Keeps(p, d.now); keeps {
@@ -30,7 +30,7 @@ func (d *decision) stays(st *nodeState, destinations []string) *reason.Reason {
 	}
 	st.moves = append(st.moves, d.check.Remove(st.Name()), d.check.Add(cordoned(st.Object), daemons(st.Node)...))
 	for _, p := range st.movers {
-		if p.DeletionTimestamp != nil {
+		if p.Leaving() {
 			continue
 		}
 		i := slices.IndexFunc(destinations, func(name string) bool { return d.check.Fits(p, name) })
@@ -40,7 +40,7 @@ func (d *decision) stays(st *nodeState, destinations []string) *reason.Reason {
 				words = d.check.Refusals(p, destinations[len(destinations)-1])[0].String()
 			}
 			d.back(st)
-			r := reason.New(reason.PodNowhereToGo, reason.Pod(p.Namespace, p.Name), "pod", cluster.Key(p), "why", words)
+			r := reason.New(reason.PodNowhereToGo, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "why", words)
 			return &r
 		}
 		st.moves = append(st.moves, d.check.Place(p, destinations[i]))
@@ -64,7 +64,7 @@ func (d *decision) back(st *nodeState) {
 }
 
 // budgetsOf are the disruption budgets that select a pod, by "namespace/name" in that order.
-func (d *decision) budgetsOf(p *corev1.Pod) []string {
+func (d *decision) budgetsOf(p *cluster.Pod) []string {
 	var keys []string
 	for _, b := range d.s.Objects.Budgets {
 		if b.Namespace != p.Namespace {
@@ -80,15 +80,15 @@ func (d *decision) budgetsOf(p *corev1.Pod) []string {
 }
 
 // budgetRefuses says which disruption budget holds the pod now, nil when none does.
-func (d *decision) budgetRefuses(p *corev1.Pod) *reason.Reason {
+func (d *decision) budgetRefuses(p *cluster.Pod) *reason.Reason {
 	keys := d.budgetsOf(p)
 	if len(keys) > 1 {
-		r := reason.New(reason.PodTwoBudgets, reason.Pod(p.Namespace, p.Name), "pod", cluster.Key(p), "budgets", strings.Join(keys, ", "))
+		r := reason.New(reason.PodTwoBudgets, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "budgets", strings.Join(keys, ", "))
 		return &r
 	}
 	for _, key := range keys {
 		if d.budgets[key] < 1 {
-			r := reason.New(reason.PodBudget, reason.Pod(p.Namespace, p.Name), "pod", cluster.Key(p), "budget", key, "allowed", d.budgets[key])
+			r := reason.New(reason.PodBudget, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "budget", key, "allowed", d.budgets[key])
 			return &r
 		}
 	}

@@ -112,7 +112,7 @@ func (d *decision) placePending() {
 			there = append(there, name)
 		}
 	}
-	var pods []*corev1.Pod
+	var pods []*cluster.Pod
 	for _, p := range d.s.Pending {
 		about := reason.Pod(p.Namespace, p.Name)
 		if gates := p.Spec.SchedulingGates; len(gates) > 0 {
@@ -122,13 +122,13 @@ func (d *decision) placePending() {
 		pods = append(pods, p)
 	}
 	sortBySize(pods)
-	pods = d.placeOn(there, pods, func(p *corev1.Pod, node string) {
+	pods = d.placeOn(there, pods, func(p *cluster.Pod, node string) {
 		about := reason.Pod(p.Namespace, p.Name)
-		d.counted[node] = cluster.Key(p)
+		d.counted[node] = p.String()
 		d.judge(about, PodScheduling, reason.New(reason.FitsNode, about, "node", node))
 	})
 	pods = d.rescueNodes(pods)
-	pods = d.placeOn(coming, pods, func(p *corev1.Pod, node string) {
+	pods = d.placeOn(coming, pods, func(p *cluster.Pod, node string) {
 		about := reason.Pod(p.Namespace, p.Name)
 		g, _ := d.comingGroup(node)
 		d.judge(about, PodWaiting, reason.New(reason.FitsComingMachine, about, "group", g))
@@ -136,7 +136,7 @@ func (d *decision) placePending() {
 	for _, p := range pods {
 		about := reason.Pod(p.Namespace, p.Name)
 		switch name := p.Spec.SchedulerName; {
-		case cluster.Unschedulable(p):
+		case p.Unschedulable():
 			d.homeless = append(d.homeless, p)
 		case name != "" && name != corev1.DefaultSchedulerName:
 			d.judge(about, PodIgnored, reason.New(reason.OtherScheduler, about, "scheduler", name))
@@ -161,8 +161,8 @@ func (d *decision) comingGroup(node string) (cluster.GroupID, bool) {
 }
 
 // placeOn places pods on the first node of the list that takes them, tells found, and returns those that found none.
-func (d *decision) placeOn(nodes []string, pods []*corev1.Pod, found func(p *corev1.Pod, node string)) []*corev1.Pod {
-	var rest []*corev1.Pod
+func (d *decision) placeOn(nodes []string, pods []*cluster.Pod, found func(p *cluster.Pod, node string)) []*cluster.Pod {
+	var rest []*cluster.Pod
 	done := searched{}
 	for _, p := range pods {
 		i := done.first(d.classes.class(p), len(nodes), func(i int) bool { return d.check.Fits(p, nodes[i]) })
@@ -178,7 +178,7 @@ func (d *decision) placeOn(nodes []string, pods []*corev1.Pod, found func(p *cor
 
 // rescueNodes lets pods take back nodes from the ladder whose machine is not being deleted yet. Every such node that any
 // waiting pod fits is taken back, one after the other, the one cordoned last first: it has lost least.
-func (d *decision) rescueNodes(pods []*corev1.Pod) []*corev1.Pod {
+func (d *decision) rescueNodes(pods []*cluster.Pod) []*cluster.Pod {
 	type rung struct {
 		node  *cluster.Node
 		since time.Time
@@ -198,9 +198,9 @@ func (d *decision) rescueNodes(pods []*corev1.Pod) []*corev1.Pod {
 		restore := d.check.Remove(name)
 		drop := d.check.Add(settled(r.node.Object), r.node.Pods...)
 		before := len(pods)
-		pods = d.placeOn([]string{name}, pods, func(p *corev1.Pod, node string) {
+		pods = d.placeOn([]string{name}, pods, func(p *cluster.Pod, node string) {
 			if _, ok := d.rescues[node]; !ok {
-				d.rescues[node] = cluster.Key(p)
+				d.rescues[node] = p.String()
 			}
 			about := reason.Pod(p.Namespace, p.Name)
 			d.judge(about, PodRescues, reason.New(reason.RescuesNode, about, "node", node))
@@ -214,8 +214,8 @@ func (d *decision) rescueNodes(pods []*corev1.Pod) []*corev1.Pod {
 }
 
 // sortBySize orders pods by what they ask for, the largest first, and leaves equals in their order.
-func sortBySize(pods []*corev1.Pod) {
-	sizes := make(map[*corev1.Pod]float64, len(pods))
+func sortBySize(pods []*cluster.Pod) {
+	sizes := make(map[*cluster.Pod]float64, len(pods))
 	for _, p := range pods {
 		sizes[p] = weight(scheduling.Requests(p))
 	}

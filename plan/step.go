@@ -81,8 +81,8 @@ func (d *decision) fitsPending(st *nodeState) (string, bool) {
 		}
 		asked[c] = true
 		if d.check.Fits(p, st.Name()) {
-			d.counted[st.Name()] = cluster.Key(p)
-			return cluster.Key(p), true
+			d.counted[st.Name()] = p.String()
+			return p.String(), true
 		}
 	}
 	return "", false

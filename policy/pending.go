@@ -3,7 +3,7 @@ package policy
 import (
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	"sluice.dev/sluice/cluster"
 )
 
 // podDelay is the annotation by which a pod asks for a longer delay than the flag's. It is cluster-autoscaler's.
@@ -11,17 +11,17 @@ const podDelay = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
 
 // Young says whether the pod is too young to be a reason to grow, and until when. An annotation that is no duration, or one below the
 // flag, says nothing.
-func (p *Policy) Young(pod *corev1.Pod, now time.Time) (until time.Time, young bool) {
+func (p *Policy) Young(pod *cluster.Pod, now time.Time) (until time.Time, young bool) {
 	delay := p.Growth.PodDelay
 	if own, err := time.ParseDuration(pod.Annotations[podDelay]); err == nil {
 		delay = max(delay, own)
 	}
-	until = pod.CreationTimestamp.Add(delay)
+	until = pod.Created().Add(delay)
 	return until, now.Before(until)
 }
 
 // Expendable says whether nothing is done for the pod's sake: it makes no group grow, keeps no node, takes no room from others in any
 // what-if, and is not evicted but goes with its node. A pod without a priority is not expendable.
-func (p *Policy) Expendable(pod *corev1.Pod) bool {
+func (p *Policy) Expendable(pod *cluster.Pod) bool {
 	return pod.Spec.Priority != nil && *pod.Spec.Priority < p.Growth.PriorityCutoff
 }

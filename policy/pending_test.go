@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/policy"
 )
@@ -28,11 +30,10 @@ func TestYoungPodsAreNoReasonToGrowYet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := policy.Default()
 			p.Growth.PodDelay = tc.flag
-			pod := Pod("p")
+			pod := Pod("p", func(p *corev1.Pod) { p.CreationTimestamp.Time = Start.Add(-tc.age) })
 			if tc.annotation != "" {
-				pod = Pod("p", Annotated(delay, tc.annotation))
+				pod = Changed(pod, Annotated(delay, tc.annotation))
 			}
-			pod.CreationTimestamp.Time = Start.Add(-tc.age)
 			until, young := p.Young(pod, Start)
 			if young != (tc.young > 0) || young && !until.Equal(Start.Add(tc.young)) {
 				t.Errorf("young: %t until %s, want for %s more", young, until, tc.young)

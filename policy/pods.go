@@ -25,8 +25,8 @@ var recreated = map[string]bool{"ReplicationController": true, "ReplicaSet": tru
 //
 // The rules and their order are cluster-autoscaler's, but for two: a Job's pod is never evicted, and karpenter's
 // annotation is honoured as well (S-15).
-func (p *Policy) Keeps(pod *corev1.Pod, now time.Time) (reason.Reason, bool) {
-	about, key := reason.Pod(pod.Namespace, pod.Name), cluster.Key(pod)
+func (p *Policy) Keeps(pod *cluster.Pod, now time.Time) (reason.Reason, bool) {
+	about, key := reason.Pod(pod.Namespace, pod.Name), pod.String()
 	keep := func(code reason.Code, facts ...any) (reason.Reason, bool) {
 		return reason.New(code, about, append([]any{"pod", key}, facts...)...), true
 	}
@@ -39,7 +39,7 @@ func (p *Policy) Keeps(pod *corev1.Pod, now time.Time) (reason.Reason, bool) {
 	case "false", "on-completion":
 		return keep(reason.PodNotSafeToEvict, "annotation", safeToEvict+"="+pod.Annotations[safeToEvict])
 	}
-	owner := cluster.Owner(pod)
+	owner := pod.Owner()
 	switch {
 	case owner == nil:
 		return keep(reason.PodBare)
@@ -48,7 +48,7 @@ func (p *Policy) Keeps(pod *corev1.Pod, now time.Time) (reason.Reason, bool) {
 	case !recreated[owner.Kind]:
 		return keep(reason.PodCustomOwner, "owner", owner.Kind+"/"+owner.Name)
 	}
-	if p.Removal.SystemPods && pod.Namespace == "kube-system" && now.Sub(pod.CreationTimestamp.Time) < systemPodGrace {
+	if p.Removal.SystemPods && pod.Namespace == "kube-system" && now.Sub(pod.Created()) < systemPodGrace {
 		return keep(reason.PodOfSystem)
 	}
 	if p.Removal.LocalStorage {
@@ -63,7 +63,7 @@ func (p *Policy) Keeps(pod *corev1.Pod, now time.Time) (reason.Reason, bool) {
 const systemPodGrace = time.Hour
 
 // disruptionForbidden reads karpenter.sh/do-not-disrupt: "true", or a duration from the pod's start.
-func disruptionForbidden(value string, pod *corev1.Pod, now time.Time) bool {
+func disruptionForbidden(value string, pod *cluster.Pod, now time.Time) bool {
 	if value == "true" {
 		return true
 	}
@@ -71,15 +71,15 @@ func disruptionForbidden(value string, pod *corev1.Pod, now time.Time) bool {
 	if err != nil {
 		return false
 	}
-	start := pod.CreationTimestamp.Time
-	if pod.Status.StartTime != nil {
-		start = pod.Status.StartTime.Time
+	start := pod.Started()
+	if start.IsZero() {
+		start = pod.Created()
 	}
 	return now.Before(start.Add(d))
 }
 
 // localVolume is the first volume whose content would be lost with the node and that no annotation gives up.
-func localVolume(pod *corev1.Pod) (string, bool) {
+func localVolume(pod *cluster.Pod) (string, bool) {
 	given := map[string]bool{}
 	for _, name := range strings.Split(pod.Annotations[safeToEvictVolumes], ",") {
 		given[name] = true

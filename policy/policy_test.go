@@ -27,7 +27,7 @@ func TestWhichPodsKeepTheirNode(t *testing.T) {
 	}
 	safe := "cluster-autoscaler.kubernetes.io/safe-to-evict"
 	cases := map[string]struct {
-		pod    *corev1.Pod
+		pod    *cluster.Pod
 		change func(*policy.Policy)
 		want   reason.Code // "" when it may go
 	}{

@@ -52,7 +52,12 @@ func taint(key, value string, effect corev1.TaintEffect) func(*corev1.Node) {
 func unschedulable(n *corev1.Node) { n.Spec.Unschedulable = true }
 
 // pod is one container without requests in namespace default.
-func pod(name string, options ...func(*corev1.Pod)) *corev1.Pod {
+func pod(name string, options ...func(*corev1.Pod)) *cluster.Pod {
+	return cluster.NewPods(object(name, options...))[0]
+}
+
+// object is such a pod as the API server has it.
+func object(name string, options ...func(*corev1.Pod)) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}},
@@ -124,7 +129,7 @@ func spread(app, key string, skew int32) func(*corev1.Pod) {
 }
 
 func daemonSet(name string, options ...func(*corev1.Pod)) *appsv1.DaemonSet {
-	p := pod("", options...)
+	p := object("", options...)
 	return &appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name, UID: "uid-of-the-daemon-set"},
 		Spec:       appsv1.DaemonSetSpec{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: p.Labels}, Spec: p.Spec}},
@@ -146,7 +151,7 @@ func snapshot(objects ...any) *cluster.Snapshot {
 		switch object := object.(type) {
 		case *corev1.Node:
 			o.Nodes = append(o.Nodes, object)
-		case *corev1.Pod:
+		case *cluster.Pod:
 			o.Pods = append(o.Pods, object)
 		case *appsv1.DaemonSet:
 			o.DaemonSets = append(o.DaemonSets, object)
@@ -168,7 +173,7 @@ func sentences(rs []reason.Reason) []string {
 	return out
 }
 
-func names(pods []*corev1.Pod) []string {
+func names(pods []*cluster.Pod) []string {
 	var out []string
 	for _, p := range pods {
 		out = append(out, p.Name)

@@ -31,7 +31,8 @@ type Checker struct {
 	now       epochs
 	last      uint64 // the highest epoch ever given out
 
-	questions map[*corev1.Pod]*question
+	questions map[*cluster.Pod]*question
+	records   map[*corev1.Pod]*cluster.Pod // by the object that stands for one on a node
 	journal   []whatIf
 }
 
@@ -52,7 +53,8 @@ func NewChecker(s *cluster.Snapshot) *Checker {
 		nodes:     make(map[string]*framework.NodeInfo, len(s.Nodes)),
 		now:       epochs{1, 1, 1},
 		last:      1,
-		questions: make(map[*corev1.Pod]*question, len(s.Objects.Pods)),
+		questions: make(map[*cluster.Pod]*question, len(s.Objects.Pods)),
+		records:   make(map[*corev1.Pod]*cluster.Pod, len(s.Objects.Pods)),
 	}
 	for _, n := range s.Nodes {
 		info := c.info(n.Object, n.Pods)
@@ -66,7 +68,7 @@ func NewChecker(s *cluster.Snapshot) *Checker {
 }
 
 // info is the scheduler's view of a node with these pods.
-func (c *Checker) info(n *corev1.Node, pods []*corev1.Pod) *framework.NodeInfo {
+func (c *Checker) info(n *corev1.Node, pods []*cluster.Pod) *framework.NodeInfo {
 	info := framework.NewNodeInfo()
 	info.SetNode(n)
 	for _, p := range pods {
@@ -80,7 +82,7 @@ func (c *Checker) info(n *corev1.Node, pods []*corev1.Pod) *framework.NodeInfo {
 // uses where it runs still counts there until it is evicted. A node that is not present refuses everything.
 //
 // Answers are remembered by the pod's pointer, so a pod must not be changed between questions.
-func (c *Checker) Refusals(p *corev1.Pod, node string) []reason.Reason {
+func (c *Checker) Refusals(p *cluster.Pod, node string) []reason.Reason {
 	info, ok := c.nodes[node]
 	if !ok {
 		return []reason.Reason{reason.New(reason.SchedulerRefused, reason.Node(node), "plugin", "NodeName", "message", "there is no such node")}
@@ -104,7 +106,7 @@ func (c *Checker) Refusals(p *corev1.Pod, node string) []reason.Reason {
 
 // Fits says whether [Checker.Refusals] would be nil, without saying why not: it stops at the first refusal and prints nothing,
 // which is about ten times faster for a pod that does not fit.
-func (c *Checker) Fits(p *corev1.Pod, node string) bool {
+func (c *Checker) Fits(p *cluster.Pod, node string) bool {
 	info, ok := c.nodes[node]
 	if !ok {
 		return false
@@ -124,14 +126,14 @@ func (c *Checker) Nodes() []string { return c.names }
 
 // Pods are the pods on the node now: those of the snapshot by namespace and name, then those placed, in the order of placing.
 // Nil when the node has none or is not present. The slice belongs to the caller.
-func (c *Checker) Pods(node string) []*corev1.Pod {
+func (c *Checker) Pods(node string) []*cluster.Pod {
 	info, ok := c.nodes[node]
 	if !ok || len(info.Pods) == 0 {
 		return nil
 	}
-	pods := make([]*corev1.Pod, len(info.Pods))
+	pods := make([]*cluster.Pod, len(info.Pods))
 	for i, p := range info.Pods {
-		pods[i] = p.GetPod()
+		pods[i] = c.records[p.GetPod()]
 	}
 	return pods
 }

@@ -32,7 +32,7 @@ func BenchmarkNewChecker(b *testing.B) {
 
 // BenchmarkRefusals asks about one pod on every node; an operation is one pod and one node.
 func BenchmarkRefusals(b *testing.B) {
-	for name, p := range map[string]*corev1.Pod{
+	for name, p := range map[string]*cluster.Pod{
 		"fits":          pod("p", requests("cpu", "500m")),
 		"does not fit":  pod("p", requests("cpu", "2")),
 		"with selector": pod("p", requests("cpu", "500m"), selects(zone, "1")),

@@ -16,11 +16,11 @@ import (
 )
 
 func TestRefusalsSayWhatWasCompared(t *testing.T) {
-	repels := func(app string) *corev1.Pod { return pod("hermit", on("a"), awayFrom(app, zone)) }
+	repels := func(app string) *cluster.Pod { return pod("hermit", on("a"), awayFrom(app, zone)) }
 	for name, tt := range map[string]struct {
 		node *corev1.Node // "a", in zone 1, a plain node when nil
 		also []any        // in the cluster, besides node "b" in zone 2
-		pod  *corev1.Pod
+		pod  *cluster.Pod
 		want []string
 	}{
 		"a pod that asks for nothing runs on an empty node": {
@@ -239,7 +239,7 @@ func TestANodeThatIsNotThereRefuses(t *testing.T) {
 }
 
 func TestAskingChangesNoObject(t *testing.T) {
-	build := func() (*cluster.Snapshot, *corev1.Pod) {
+	build := func() (*cluster.Snapshot, *cluster.Pod) {
 		return snapshot(node("a", nodeLabel(zone, "1")), pod("x", app("web"), on("a")), daemonSet("d")),
 			pod("p", app("web"), on("a"), spread("web", zone, 1), spread("web", corev1.LabelHostname, 1), near("web", zone))
 	}

@@ -10,6 +10,8 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	daemon "k8s.io/kubernetes/pkg/controller/daemon/util"
 	"k8s.io/kubernetes/pkg/features"
+
+	"sluice.dev/sluice/cluster"
 )
 
 // Daemons are the pods that the snapshot's DaemonSets would run on this node, one each, in the order of the DaemonSets: those
@@ -17,14 +19,14 @@ import (
 // the daemon controller gives every daemon. They are named "<DaemonSet>-<node>" and bound to the node. Whether they fit is
 // not asked: the controller makes them all the same. DaemonSets that are being deleted make none. The pods share what their
 // templates say with the DaemonSets and must not be changed.
-func (c *Checker) Daemons(node *corev1.Node) []*corev1.Pod {
-	var pods []*corev1.Pod
+func (c *Checker) Daemons(node *corev1.Node) []*cluster.Pod {
+	var pods []*cluster.Pod
 	for _, ds := range c.snapshot.Objects.DaemonSets {
 		if ds.DeletionTimestamp != nil {
 			continue
 		}
 		if p := daemonPod(ds, node.Name); runsDaemon(node, p) {
-			pods = append(pods, p)
+			pods = append(pods, cluster.NewPods(p)...)
 		}
 	}
 	return pods

@@ -7,8 +7,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"sluice.dev/sluice/cluster"
 )
 
 func TestANewNodeCarriesTheDaemonsThatMatchIt(t *testing.T) {
@@ -47,11 +45,11 @@ func TestANewNodeCarriesTheDaemonsThatMatchIt(t *testing.T) {
 func TestADaemonPodIsKnownAsOne(t *testing.T) {
 	c := NewChecker(snapshot(daemonSet("d", app("logs"), requests("cpu", "100m"))))
 	p := c.Daemons(node("n"))[0]
-	if !cluster.Daemon(p) {
+	if !p.Daemon() {
 		t.Error("its owner is no DaemonSet")
 	}
-	if got := cluster.Key(p); got != "kube-system/d-n" || p.Spec.NodeName != "n" || p.Labels["app"] != "logs" {
-		t.Errorf("it is %s on %q with labels %v", got, p.Spec.NodeName, p.Labels)
+	if got := p.String(); got != "kube-system/d-n" || p.Node != "n" || p.Labels["app"] != "logs" {
+		t.Errorf("it is %s on %q with labels %v", got, p.Node, p.Labels)
 	}
 	if diff := cmp.Diff(p, c.Daemons(node("n"))[0]); diff != "" {
 		t.Errorf("asked twice, it differs:\n%s", diff)

@@ -20,7 +20,7 @@ func TestTheCheckerJudgesAsKubeSchedulerDoes(t *testing.T) {
 	var tally fidelity.Tally
 	for _, seed := range seeds {
 		w := fidelity.Draw(seed)
-		got := fidelity.Walk(w, judge{scheduling.NewChecker(w.Snapshot()), t, seed})
+		got := fidelity.Walk(w, newJudge(t, w))
 		tally.Add(w, got)
 		if len(got.Disagreements) > 0 && tally.Disagreements < 100 {
 			first := got.Disagreements[0]
@@ -44,18 +44,31 @@ type judge struct {
 	*scheduling.Checker
 	t    *testing.T
 	seed uint64
+	pods map[string]*cluster.Pod // by namespace/name
 }
 
+func newJudge(t *testing.T, w *fidelity.World) judge {
+	s := w.Snapshot()
+	j := judge{scheduling.NewChecker(s), t, w.Seed, map[string]*cluster.Pod{}}
+	for _, p := range s.Objects.Pods {
+		j.pods[p.String()] = p
+	}
+	return j
+}
+
+func (j judge) record(p *corev1.Pod) *cluster.Pod { return j.pods[p.Namespace+"/"+p.Name] }
+
 // Fits must be what Refusals says as well.
-func (j judge) Fits(p *corev1.Pod, node string) bool {
+func (j judge) Fits(o *corev1.Pod, node string) bool {
+	p := j.record(o)
 	fits, why := j.Checker.Fits(p, node), j.Refusals(p, node)
 	if fits != (len(why) == 0) {
-		j.t.Errorf("world %d, pod %s on %s: Fits says %t, Refusals says %v", j.seed, cluster.Key(p), node, fits, why)
+		j.t.Errorf("world %d, pod %s on %s: Fits says %t, Refusals says %v", j.seed, p, node, fits, why)
 	}
 	return fits
 }
 
-func (j judge) Place(p *corev1.Pod, node string) { j.Checker.Place(p, node) }
+func (j judge) Place(p *corev1.Pod, node string) { j.Checker.Place(j.record(p), node) }
 
 func (j judge) Open(g *cluster.Group, name string) (undo func()) {
 	n := scheduling.Future(g.Template, name)

@@ -4,12 +4,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"sluice.dev/sluice/cluster"
 )
 
 // question is a pod as the plugins are asked about it, with what they prepared for it.
 type question struct {
-	pod  *corev1.Pod        // what is asked: the pod without the node that it runs on now
-	info *framework.PodInfo // what is placed: the pod itself
+	record *cluster.Pod
+	pod    *corev1.Pod        // what is asked: the pod without the node that it runs on now
+	info   *framework.PodInfo // what is placed: the pod itself
 
 	state *framework.CycleState
 	skip  [asked]bool        // the plugin has nothing to say about the pod
@@ -32,7 +35,7 @@ type epochs struct {
 }
 
 // question is the prepared pod, fit for the world as it is pretended now. Pods are told apart by pointer: they never change.
-func (c *Checker) question(p *corev1.Pod) *question {
+func (c *Checker) question(p *cluster.Pod) *question {
 	q := c.known(p)
 	if q.state == nil {
 		c.prepare(q, p)
@@ -50,23 +53,24 @@ func (c *Checker) question(p *corev1.Pod) *question {
 }
 
 // known is the pod's question, of which only info is sure to be set.
-func (c *Checker) known(p *corev1.Pod) *question {
+func (c *Checker) known(p *cluster.Pod) *question {
 	q, ok := c.questions[p]
 	if !ok {
 		// An affinity term that cannot be parsed is left out, as kube-scheduler does for pods that run.
-		info, _ := framework.NewPodInfo(p)
-		q = &question{info: info}
+		info, _ := framework.NewPodInfo(p.Object())
+		q = &question{record: p, info: info}
 		c.questions[p] = q
+		c.records[info.Pod] = p
 	}
 	return q
 }
 
 // prepare does what depends on the pod alone, and leaves what depends on others marked as never done: epochs begin at 1.
-func (c *Checker) prepare(q *question, p *corev1.Pod) {
+func (c *Checker) prepare(q *question, p *cluster.Pod) {
 	q.state = framework.NewCycleState()
-	q.pod = p
-	if c.snapshot.Node(p.Spec.NodeName) != nil {
-		unbound := *p
+	q.pod = q.info.Pod
+	if c.snapshot.Node(p.Node) != nil {
+		unbound := *q.pod
 		unbound.Spec.NodeName = ""
 		q.pod = &unbound
 	}

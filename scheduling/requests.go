@@ -6,14 +6,18 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	helper "k8s.io/component-helpers/resource"
 	"k8s.io/kubernetes/pkg/features"
+
+	"sluice.dev/sluice/cluster"
 )
 
 // Requests is what the pod takes of a node's allocatable as kube-scheduler counts it: the sum of its containers and sidecars
 // or the largest init container with the sidecars before it, whichever is more for each resource; pod-level requests in their
 // place where set; plus overhead. A pod whose resize is in progress takes the most of what it has and what it asks for.
-func Requests(p *corev1.Pod) corev1.ResourceList {
+func Requests(p *cluster.Pod) corev1.ResourceList { return requestsOf(p.Class.Object()) }
+
+func requestsOf(o *corev1.Pod) corev1.ResourceList {
 	gates := utilfeature.DefaultFeatureGate
-	return helper.PodRequests(p, helper.PodResourcesOptions{
+	return helper.PodRequests(o, helper.PodResourcesOptions{
 		UseStatusResources: gates.Enabled(features.InPlacePodVerticalScaling),
 		InPlacePodLevelResourcesVerticalScalingEnabled: gates.Enabled(features.InPlacePodLevelResourcesVerticalScaling),
 		SkipPodLevelResources:                          !gates.Enabled(features.PodLevelResources),
@@ -27,7 +31,7 @@ var gpus = []corev1.ResourceName{"nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com
 // Utilization is the larger share of the node's allocatable cpu or memory that these pods request, cpu when they are equal. On
 // a node that has GPUs it is the share of these, whatever else is used; 0 while its driver offers none yet. The share may
 // exceed 1. A node that does not say what it can allocate is used up (1): nothing is known to be free.
-func Utilization(node *corev1.Node, pods []*corev1.Pod) (corev1.ResourceName, float64) {
+func Utilization(node *corev1.Node, pods []*cluster.Pod) (corev1.ResourceName, float64) {
 	var used corev1.ResourceList
 	for _, p := range pods {
 		used = plus(used, Requests(p))

@@ -6,11 +6,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"sluice.dev/sluice/cluster"
 )
 
 func TestRequestsCountAsTheSchedulerDoes(t *testing.T) {
 	for name, tt := range map[string]struct {
-		pod  *corev1.Pod
+		pod  *cluster.Pod
 		want []string
 	}{
 		"a pod without requests takes nothing": {pod("p"), nil},
@@ -68,19 +70,19 @@ func TestUtilizationIsTheLargerShare(t *testing.T) {
 	gpu := func(n string) func(*corev1.Node) { return allocatable("nvidia.com/gpu", n) }
 	for name, tt := range map[string]struct {
 		node     *corev1.Node
-		pods     []*corev1.Pod
+		pods     []*cluster.Pod
 		resource corev1.ResourceName
 		share    float64
 	}{
 		"an empty node":                       {node("n"), nil, "cpu", 0},
-		"more cpu than memory":                {node("n"), []*corev1.Pod{pod("a", requests("cpu", "1")), pod("b", requests("cpu", "1", "memory", "4Gi"))}, "cpu", 0.5},
-		"more memory than cpu":                {node("n"), []*corev1.Pod{pod("a", requests("cpu", "1", "memory", "12Gi"))}, "memory", 0.75},
-		"equal shares":                        {node("n"), []*corev1.Pod{pod("a", requests("cpu", "1", "memory", "4Gi"))}, "cpu", 0.25},
-		"init containers count":               {node("n"), []*corev1.Pod{pod("a", initContainer("3"))}, "cpu", 0.75},
-		"more than there is":                  {node("n"), []*corev1.Pod{pod("a", requests("cpu", "6"))}, "cpu", 1.5},
-		"a gpu node counts gpus alone":        {node("n", gpu("4")), []*corev1.Pod{pod("a", requests("cpu", "4", "nvidia.com/gpu", "1"))}, "nvidia.com/gpu", 0.25},
-		"a gpu node whose driver is not up":   {node("n", func(n *corev1.Node) { n.Status.Capacity = quantities("nvidia.com/gpu", "4") }), []*corev1.Pod{pod("a", requests("cpu", "4"))}, "nvidia.com/gpu", 0},
-		"a node without gpus that names them": {node("n", gpu("0")), []*corev1.Pod{pod("a", requests("cpu", "2"))}, "cpu", 0.5},
+		"more cpu than memory":                {node("n"), []*cluster.Pod{pod("a", requests("cpu", "1")), pod("b", requests("cpu", "1", "memory", "4Gi"))}, "cpu", 0.5},
+		"more memory than cpu":                {node("n"), []*cluster.Pod{pod("a", requests("cpu", "1", "memory", "12Gi"))}, "memory", 0.75},
+		"equal shares":                        {node("n"), []*cluster.Pod{pod("a", requests("cpu", "1", "memory", "4Gi"))}, "cpu", 0.25},
+		"init containers count":               {node("n"), []*cluster.Pod{pod("a", initContainer("3"))}, "cpu", 0.75},
+		"more than there is":                  {node("n"), []*cluster.Pod{pod("a", requests("cpu", "6"))}, "cpu", 1.5},
+		"a gpu node counts gpus alone":        {node("n", gpu("4")), []*cluster.Pod{pod("a", requests("cpu", "4", "nvidia.com/gpu", "1"))}, "nvidia.com/gpu", 0.25},
+		"a gpu node whose driver is not up":   {node("n", func(n *corev1.Node) { n.Status.Capacity = quantities("nvidia.com/gpu", "4") }), []*cluster.Pod{pod("a", requests("cpu", "4"))}, "nvidia.com/gpu", 0},
+		"a node without gpus that names them": {node("n", gpu("0")), []*cluster.Pod{pod("a", requests("cpu", "2"))}, "cpu", 0.5},
 		"a node that says nothing is used up": {&corev1.Node{}, nil, "cpu", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +95,7 @@ func TestUtilizationIsTheLargerShare(t *testing.T) {
 }
 
 func TestUtilizationLeavesThePodsRequestsAlone(t *testing.T) {
-	pods := []*corev1.Pod{pod("a", requests("cpu", "1")), pod("b", requests("cpu", "1"))}
+	pods := []*cluster.Pod{pod("a", requests("cpu", "1")), pod("b", requests("cpu", "1"))}
 	for range 2 {
 		if _, share := Utilization(node("n"), pods); share != 0.5 {
 			t.Errorf("share %v, want 0.5", share)

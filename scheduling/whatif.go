@@ -7,11 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"sluice.dev/sluice/cluster"
 )
 
 // Place pretends that the pod runs on the node, whether it fits there or not. The node must be present: losing a pod silently
 // would make room that is not there, so anything else panics.
-func (c *Checker) Place(p *corev1.Pod, node string) (undo func()) {
+func (c *Checker) Place(p *cluster.Pod, node string) (undo func()) {
 	old, ok := c.nodes[node]
 	if !ok {
 		panic(fmt.Sprintf("scheduling: place %s/%s: node %q is not present", p.Namespace, p.Name, node))
@@ -22,14 +24,14 @@ func (c *Checker) Place(p *corev1.Pod, node string) (undo func()) {
 }
 
 // Evict pretends that the pod of that namespace and name has left the node. A pod that is not there changes nothing.
-func (c *Checker) Evict(p *corev1.Pod, node string) (undo func()) {
+func (c *Checker) Evict(p *cluster.Pod, node string) (undo func()) {
 	old, ok := c.nodes[node]
 	if !ok {
 		return c.record(func() {})
 	}
 	leaves := func(other fwk.PodInfo) bool {
 		o := other.GetPod()
-		return o == p || o.Namespace == p.Namespace && o.Name == p.Name
+		return o.Namespace == p.Namespace && o.Name == p.Name
 	}
 	i := slices.IndexFunc(old.Pods, leaves)
 	if i < 0 {
@@ -57,7 +59,7 @@ func (c *Checker) Remove(node string) (undo func()) {
 
 // Add pretends that the node has joined with these pods on it. Its name must not be that of a node that is present now: two
 // nodes in one would hide a machine, so that panics. [Future] makes a node of a template, [Checker.Daemons] its first pods.
-func (c *Checker) Add(node *corev1.Node, pods ...*corev1.Pod) (undo func()) {
+func (c *Checker) Add(node *corev1.Node, pods ...*cluster.Pod) (undo func()) {
 	if _, ok := c.nodes[node.Name]; ok {
 		panic(fmt.Sprintf("scheduling: add node %q: it is present", node.Name))
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // world is a small cluster in which everything matters: ports, taints, affinity, spread.
-func world(t *rapid.T) (*cluster.Snapshot, []*corev1.Pod) {
+func world(t *rapid.T) (*cluster.Snapshot, []*cluster.Pod) {
 	var objects []any
 	nodes := rapid.IntRange(1, 5).Draw(t, "nodes")
 	for i := range nodes {
@@ -26,14 +26,14 @@ func world(t *rapid.T) (*cluster.Snapshot, []*corev1.Pod) {
 	for i := range rapid.IntRange(0, 8).Draw(t, "running") {
 		objects = append(objects, anyPod(t, fmt.Sprint("r", i), on(fmt.Sprint("n", rapid.IntRange(0, nodes-1).Draw(t, "on")))))
 	}
-	var asked []*corev1.Pod
+	var asked []*cluster.Pod
 	for i := range rapid.IntRange(1, 6).Draw(t, "pending") {
 		asked = append(asked, anyPod(t, fmt.Sprint("p", i)))
 	}
 	return snapshot(objects...), asked
 }
 
-func anyPod(t *rapid.T, name string, options ...func(*corev1.Pod)) *corev1.Pod {
+func anyPod(t *rapid.T, name string, options ...func(*corev1.Pod)) *cluster.Pod {
 	apps := rapid.SampledFrom([]string{"db", "web"})
 	options = append(options, app(apps.Draw(t, "app")), requests("cpu", rapid.SampledFrom([]string{"100m", "1", "3"}).Draw(t, "cpu")))
 	keys := rapid.SampledFrom([]string{zone, corev1.LabelHostname})
@@ -53,7 +53,7 @@ func anyPod(t *rapid.T, name string, options ...func(*corev1.Pod)) *corev1.Pod {
 }
 
 // step makes one random what-if.
-func step(t *rapid.T, c *Checker, s *cluster.Snapshot, asked []*corev1.Pod, serial int) (undo func()) {
+func step(t *rapid.T, c *Checker, s *cluster.Snapshot, asked []*cluster.Pod, serial int) (undo func()) {
 	present := c.Nodes()
 	kind := rapid.IntRange(0, 3).Draw(t, "kind")
 	if len(present) == 0 {
@@ -78,7 +78,7 @@ func step(t *rapid.T, c *Checker, s *cluster.Snapshot, asked []*corev1.Pod, seri
 }
 
 // answers are all that a checker says.
-func answers(c *Checker, asked []*corev1.Pod) map[string][]string {
+func answers(c *Checker, asked []*cluster.Pod) map[string][]string {
 	out := map[string][]string{"nodes": slices.Clone(c.Nodes())}
 	for _, n := range c.Nodes() {
 		out[n] = names(c.Pods(n))
@@ -237,7 +237,7 @@ func TestEvictionFreesWhatThePodHeld(t *testing.T) {
 	held := pod("held", on("a"), app("db"), requests("cpu", "4"), hostPort(80, "", ""), awayFrom("web", zone))
 	c := NewChecker(snapshot(node("a", nodeLabel(zone, "1")), held, pod("same-port", on("a"), hostPort(80, "", ""))))
 	p := pod("p", app("web"), requests("cpu", "4"))
-	c.Evict(held.DeepCopy(), "a")
+	c.Evict(pod("held"), "a")
 	if got := c.Refusals(p, "a"); got != nil {
 		t.Errorf("still refused: %v", got)
 	}

@@ -58,7 +58,7 @@ func Removing(since time.Time, m cluster.Machine) func(*corev1.Node) {
 }
 
 // Pod is a pending pod of a ReplicaSet that the scheduler found no node for. It asks for one core.
-func Pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
+func Pod(name string, change ...func(*corev1.Pod)) *cluster.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(Start.Add(-time.Minute)),
@@ -78,7 +78,21 @@ func Pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	for _, c := range change {
 		c(p)
 	}
-	return p
+	return Record(p)
+}
+
+// Record is the record of an API object.
+func Record(p *corev1.Pod) *cluster.Pod {
+	return cluster.NewPods(p)[0]
+}
+
+// Changed is the pod with these changes.
+func Changed(p *cluster.Pod, change ...func(*corev1.Pod)) *cluster.Pod {
+	o := p.Object().DeepCopy()
+	for _, c := range change {
+		c(o)
+	}
+	return Record(o)
 }
 
 // CPU is what the pod asks for.
@@ -179,7 +193,7 @@ func Objects(all ...any) cluster.Objects {
 		switch o := o.(type) {
 		case *corev1.Node:
 			os.Nodes = append(os.Nodes, o)
-		case *corev1.Pod:
+		case *cluster.Pod:
 			os.Pods = append(os.Pods, o)
 		case *policyv1.PodDisruptionBudget:
 			os.Budgets = append(os.Budgets, o)
@@ -188,6 +202,6 @@ func Objects(all ...any) cluster.Objects {
 		}
 	}
 	sort.Slice(os.Nodes, func(i, j int) bool { return os.Nodes[i].Name < os.Nodes[j].Name })
-	sort.Slice(os.Pods, func(i, j int) bool { return cluster.Key(os.Pods[i]) < cluster.Key(os.Pods[j]) })
+	sort.Slice(os.Pods, func(i, j int) bool { return os.Pods[i].String() < os.Pods[j].String() })
 	return os
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/bench/workload"
@@ -127,17 +128,17 @@ func change(pods []*corev1.Pod, room map[string]string, changed, n int, at time.
 	var waits, fits, runs []int
 	for i, p := range pods {
 		switch {
-		case p.Spec.NodeName == "" && room[cluster.Key(p)] != "":
+		case p.Spec.NodeName == "" && room[p.Namespace+"/"+p.Name] != "":
 			fits = append(fits, i)
 		case p.Spec.NodeName == "":
 			waits = append(waits, i)
-		case !cluster.Daemon(p):
+		case metav1.GetControllerOf(p).Kind != "DaemonSet":
 			runs = append(runs, i)
 		}
 	}
 	next := slices.Clone(pods)
 	for _, i := range pick(fits, changed-stop-appear, n) {
-		next[i] = workload.Bound(pods[i], room[cluster.Key(pods[i])], at)
+		next[i] = workload.Bound(pods[i], room[pods[i].Namespace+"/"+pods[i].Name], at)
 	}
 	for _, i := range pick(waits, appear, n) {
 		next = append(next, workload.Again(pods[i], n, at))

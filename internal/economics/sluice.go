@@ -24,6 +24,7 @@ type Sluice struct {
 
 	memory  plan.Memory
 	nodes   map[*Machine]*node
+	classes cluster.Classes
 	parting []*node // of machines that are being deleted, or are deleted and have a Node object still
 	pods    map[*Run]*shown
 	owners  map[string]types.UID
@@ -39,7 +40,7 @@ type node struct {
 
 // shown is a pod as sluice sees it, kept as long as it does not change: equal pointers mean equal objects.
 type shown struct {
-	object *corev1.Pod
+	object *cluster.Pod
 	on     *Machine
 	since  time.Duration
 }
@@ -84,7 +85,7 @@ func Plan(in Instance) Answer {
 		groups = append(groups, group(&in.Kinds[i]))
 	}
 	at := epoch.Add(time.Minute)
-	p, _ := plan.Decide(cluster.New(at, cluster.Objects{Pods: pods}, groups), policy.Default(), plan.Memory{})
+	p, _ := plan.Decide(cluster.New(at, cluster.Objects{Pods: cluster.NewPods(pods...)}, groups), policy.Default(), plan.Memory{})
 	a := Answer{Count: make([]int, len(in.Kinds))}
 	for _, action := range p.Actions {
 		if grow, ok := action.(plan.SetCapacity); ok {
@@ -209,7 +210,7 @@ func (s *Sluice) objects(f *Farm) cluster.Objects {
 	for _, r := range runs {
 		was := s.pods[r]
 		if was == nil || was.on != r.On || was.since != r.Since {
-			was = &shown{s.pod(f, r), r.On, r.Since}
+			was = &shown{s.classes.Pod(s.pod(f, r)), r.On, r.Since}
 		}
 		kept[r] = was
 		os.Pods = append(os.Pods, was.object)

@@ -2,14 +2,12 @@ package fidelity
 
 import (
 	"fmt"
-
-	"sluice.dev/sluice/cluster"
 )
 
 // Check makes the outcome's placements one after the other and holds each to kube-scheduler: at that moment, the pod must be let
 // onto that node. New machines open when they are first named, and no group may open more than its Max leaves. At the end no
 // refused pod may fit on any node, nor on one more machine of a group that may grow. A pod that is pending and in
-// neither list, or in both, disagrees as well, unless it is [Expendable]: such a pod may be left out or refused.
+// neither list, or in both, disagrees as well.
 func Check(w *World, out Outcome) []Disagreement {
 	o := NewOracle(w)
 	defer o.Close()
@@ -50,9 +48,6 @@ func Check(w *World, out Outcome) []Disagreement {
 			say(key, "any node", "it does not fit", "there is no such pod", step)
 			continue
 		}
-		if Expendable(p) {
-			continue
-		}
 		for _, node := range o.Nodes() {
 			if o.Why(p, node) == "" {
 				say(key, node, "it does not fit", "it fits", step)
@@ -70,7 +65,7 @@ func Check(w *World, out Outcome) []Disagreement {
 		}
 	}
 	for _, p := range w.Pending() {
-		if key := cluster.Key(p); answered[key] != 1 && !(answered[key] == 0 && Expendable(p)) {
+		if key := keyOf(p); answered[key] != 1 {
 			say(key, "any node", fmt.Sprintf("%d answers", answered[key]), "every pending pod has one", step)
 		}
 	}

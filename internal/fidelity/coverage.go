@@ -3,14 +3,11 @@ package fidelity
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"sluice.dev/sluice/cluster"
 )
 
 // Tally sums up walks. Its zero value is ready.
@@ -75,17 +72,6 @@ func (c *Coverage) row(of Constraint) *covered {
 	return c.worlds[of]
 }
 
-// names are all constraints of the kinds that were drawn, in their order.
-func (c *Coverage) names() []Constraint {
-	var names []Constraint
-	for _, kind := range [][]Constraint{Constraints, VolumeConstraints, DeviceConstraints, StandingConstraints} {
-		if slices.ContainsFunc(kind, func(of Constraint) bool { return c.worlds[of] != nil }) {
-			names = append(names, kind...)
-		}
-	}
-	return names
-}
-
 // count takes down kube-scheduler's answer about a pod: for the constraints that it carries, and those that no pod carries.
 func (c *Coverage) count(w *World, p *corev1.Pod, why string) {
 	tell := func(of Constraint) {
@@ -95,11 +81,11 @@ func (c *Coverage) count(w *World, p *corev1.Pod, why string) {
 			c.row(of).refusals++
 		}
 	}
-	for _, of := range w.Carries[cluster.Key(p)] {
+	for _, of := range w.Carries[keyOf(p)] {
 		tell(of)
 	}
 	for _, of := range w.Constraints {
-		if rules[of].pod == nil { // it is in the nodes, or in pods one by one
+		if rules[of].pod == nil {
 			tell(of)
 		}
 	}
@@ -132,7 +118,7 @@ func (c *Coverage) add(w *World, of Coverage) {
 // Lacking says which constraints were in too few worlds, alone or combined, or never made for both answers; nil when none.
 func (c *Coverage) Lacking(alone, combined int) []string {
 	var lacks []string
-	for _, name := range c.names() {
+	for _, name := range Constraints {
 		if r := c.row(name); r.alone < alone || r.combined < combined || r.fits == 0 || r.refusals == 0 {
 			lacks = append(lacks, fmt.Sprintf("%s: %d worlds alone, %d combined, %d fits, %d refusals", name, r.alone, r.combined, r.fits, r.refusals))
 		}
@@ -145,7 +131,7 @@ func (c *Coverage) String() string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "constraint\talone\tcombined\tfits\trefusals\t")
-	for _, name := range c.names() {
+	for _, name := range Constraints {
 		r := c.row(name)
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t\n", name, r.alone, r.combined, r.fits, r.refusals)
 	}

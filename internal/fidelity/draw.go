@@ -3,7 +3,6 @@ package fidelity
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sort"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,25 +14,21 @@ import (
 )
 
 // Draw makes the world of that seed: always the same one. Of four worlds one is under a single constraint, each in its turn;
-// the others combine two to six of them. They are drawn from those given, or from [Constraints].
-func Draw(seed uint64, from ...Constraint) *World {
-	if len(from) == 0 {
-		from = Constraints
-	}
+// the others combine two to six of them.
+func Draw(seed uint64) *World {
 	d := &draft{
 		rand: rand.New(rand.NewPCG(seed, 0x5eed)), on: map[Constraint]bool{},
 		w: &World{Seed: seed, Carries: map[string][]Constraint{}},
 	}
-	d.constraints(from)
+	d.constraints()
 	d.namespaces()
 	d.groups()
-	d.attach()
 	d.daemons()
 	d.classes()
 	d.running()
 	d.pending()
 	sort.Slice(d.w.Nodes, func(i, j int) bool { return d.w.Nodes[i].Name < d.w.Nodes[j].Name })
-	sort.Slice(d.w.Pods, func(i, j int) bool { return cluster.Key(d.w.Pods[i]) < cluster.Key(d.w.Pods[j]) })
+	sort.Slice(d.w.Pods, func(i, j int) bool { return keyOf(d.w.Pods[i]) < keyOf(d.w.Pods[j]) })
 	return d.w
 }
 
@@ -66,16 +61,16 @@ func some[T any](d *draft, values ...T) []T {
 	return out
 }
 
-func (d *draft) constraints(from []Constraint) {
+func (d *draft) constraints() {
 	switch {
 	case d.w.Seed%4 == 0:
-		d.on[from[int(d.w.Seed/4)%len(from)]] = true
+		d.on[Constraints[int(d.w.Seed/4)%len(Constraints)]] = true
 	default:
 		for range d.between(2, 6) {
-			d.on[pick(d, from...)] = true
+			d.on[pick(d, Constraints...)] = true
 		}
 	}
-	for _, c := range from {
+	for _, c := range Constraints {
 		if d.on[c] {
 			d.w.Constraints = append(d.w.Constraints, c)
 		}
@@ -169,22 +164,4 @@ func (d *draft) shape() *corev1.Node {
 	}
 	n.Status.Capacity = n.Status.Allocatable.DeepCopy()
 	return n
-}
-
-// attach says what disks every node can attach, for those who ask.
-func (d *draft) attach() {
-	for c := range d.each() {
-		if c.groups != nil {
-			c.groups(d)
-		}
-	}
-	for _, n := range d.w.Nodes {
-		limit := pick(d, 0, 2)
-		for _, g := range d.w.Groups {
-			if slices.ContainsFunc(g.Instances, func(in *cluster.Instance) bool { return in.ComputerName == n.Name }) {
-				limit = g.VolumeLimit
-			}
-		}
-		d.w.Volumes.CSINodes = append(d.w.Volumes.CSINodes, csiNode(n.Name, limit))
-	}
 }

@@ -63,10 +63,10 @@ func (w *World) Describe(pod string) string {
 		if p.Spec.NodeName != "" {
 			where = "on " + p.Spec.NodeName
 		}
-		fmt.Fprintf(&b, "pod %s %s %v labels %v %v\n", cluster.Key(p), where, w.Carries[cluster.Key(p)], p.Labels, requestWords(&p.Spec))
+		fmt.Fprintf(&b, "pod %s %s %v labels %v %v\n", keyOf(p), where, w.Carries[keyOf(p)], p.Labels, requestWords(&p.Spec))
 	}
 	for _, p := range w.Pods {
-		if cluster.Key(p) == pod {
+		if keyOf(p) == pod {
 			spec, _ := json.Marshal(p.Spec) // plain data
 			fmt.Fprintf(&b, "spec of %s: %s\n", pod, spec)
 		}

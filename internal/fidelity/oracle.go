@@ -84,7 +84,6 @@ func NewOracle(w *World) *Oracle {
 	for _, ns := range w.Namespaces {
 		o.shelf.put(ns)
 	}
-	o.putVolumes()
 	for _, n := range w.Nodes {
 		o.addNode(n)
 	}
@@ -169,7 +168,6 @@ func (o *Oracle) Bind(p *corev1.Pod, node string) {
 	o.nominated.DeleteNominatedPodIfExists(p)
 	bound := p.DeepCopy()
 	bound.Spec.NodeName, bound.Status.NominatedNodeName = node, ""
-	o.settleVolumes(bound)
 	o.addPod(bound)
 	o.refresh()
 }
@@ -188,7 +186,6 @@ func (o *Oracle) Open(g *cluster.Group, name string) {
 	n.Name, n.UID = name, types.UID("uid-of-"+name)
 	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelHostname, name)
 	o.addNode(n)
-	o.shelf.put(csiNode(name, g.VolumeLimit))
 	for _, ds := range o.w.DaemonSets {
 		if runs, _ := daemon.NodeShouldRunDaemonPod(logr.Discard(), n, ds); !runs {
 			continue
@@ -208,12 +205,11 @@ func (o *Oracle) Remove(name string) {
 		delete(o.opened, name)
 	}
 	for _, p := range o.pods[name] {
-		o.must(o.cache.RemovePod(logr.Discard(), p), "remove pod "+cluster.Key(p))
+		o.must(o.cache.RemovePod(logr.Discard(), p), "remove pod "+keyOf(p))
 	}
 	delete(o.pods, name)
 	o.must(o.cache.RemoveNode(logr.Discard(), o.nodes[name]), "remove node "+name)
 	o.shelf.take(o.nodes[name])
-	o.shelf.take(csiNode(name, 0))
 	delete(o.nodes, name)
 	o.refresh()
 }
@@ -226,7 +222,7 @@ func (o *Oracle) addNode(n *corev1.Node) {
 
 func (o *Oracle) addPod(p *corev1.Pod) {
 	o.pods[p.Spec.NodeName] = append(o.pods[p.Spec.NodeName], p)
-	o.must(o.cache.AddPod(logr.Discard(), p), "add pod "+cluster.Key(p))
+	o.must(o.cache.AddPod(logr.Discard(), p), "add pod "+keyOf(p))
 }
 
 // refresh shows the plugins what has changed, as kube-scheduler does at the start of every cycle.

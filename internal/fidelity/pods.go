@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"sluice.dev/sluice/cluster"
 )
 
 const hour = time.Hour
@@ -85,12 +83,12 @@ func (d *draft) pod(k *class) *corev1.Pod {
 	p := k.template.DeepCopy()
 	p.Name = fmt.Sprintf("%s-%d", k.name, k.made)
 	k.made++
-	p.UID = types.UID("uid-of-" + cluster.Key(p))
+	p.UID = types.UID("uid-of-" + keyOf(p))
 	p.CreationTimestamp = metav1.NewTime(Start.Add(-time.Duration(d.between(5, 50)) * time.Minute))
 	p.OwnerReferences = []metav1.OwnerReference{{
 		APIVersion: "apps/v1", Kind: "ReplicaSet", Name: k.name, UID: types.UID("uid-of-" + k.name), Controller: new(true),
 	}}
-	d.w.Carries[cluster.Key(p)] = k.carries
+	d.w.Carries[keyOf(p)] = k.carries
 	d.w.Pods = append(d.w.Pods, p)
 	return p
 }
@@ -108,10 +106,8 @@ func (d *draft) running() {
 		p.Spec.NodeName, p.Spec.SchedulingGates = n.Name, nil
 		p.Status.Phase = corev1.PodRunning
 		for c := range d.each() {
-			for _, change := range []func(*draft, *corev1.Pod){c.each, c.bound} {
-				if change != nil {
-					change(d, p)
-				}
+			if c.bound != nil {
+				c.bound(d, p)
 			}
 		}
 	}
@@ -138,10 +134,8 @@ func (d *draft) pending() {
 			LastTransitionTime: metav1.NewTime(Start.Add(-time.Minute)),
 		}}
 		for c := range d.each() {
-			for _, change := range []func(*draft, *corev1.Pod){c.each, c.pending} {
-				if change != nil {
-					change(d, p)
-				}
+			if c.pending != nil {
+				c.pending(d, p)
 			}
 		}
 	}

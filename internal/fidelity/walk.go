@@ -49,7 +49,7 @@ func Walk(w *World, j Judge) Walked {
 		left = refused
 	}
 	for _, p := range left {
-		k.Refused = append(k.Refused, cluster.Key(p))
+		k.Refused = append(k.Refused, keyOf(p))
 	}
 	return k.Walked
 }
@@ -73,7 +73,7 @@ func (k *walk) place(p *corev1.Pod) bool {
 	}
 	if len(fits) > 0 {
 		node := fits[k.rand.IntN(len(fits))]
-		k.settle(p, Placement{Pod: cluster.Key(p), Node: node, Group: k.o.group(node)})
+		k.settle(p, Placement{Pod: keyOf(p), Node: node, Group: k.o.group(node)})
 		return true
 	}
 	for _, i := range k.rand.Perm(len(k.w.Groups)) {
@@ -86,7 +86,7 @@ func (k *walk) place(p *corev1.Pod) bool {
 		undo := k.j.Open(g, name)
 		if k.ask(p, name, "a new machine of "+string(g.ID)) {
 			k.opened++
-			k.settle(p, Placement{Pod: cluster.Key(p), Node: name, Group: g.ID})
+			k.settle(p, Placement{Pod: keyOf(p), Node: name, Group: g.ID})
 			return true
 		}
 		undo()
@@ -111,7 +111,7 @@ func (k *walk) ask(p *corev1.Pod, node, called string) bool {
 	}
 	k.Coverage.count(k.w, p, why)
 	if said != (why == "") {
-		k.Disagreements = append(k.Disagreements, Disagreement{Pod: cluster.Key(p), Node: called, Said: answer(said), Why: verdict(why), Step: len(k.Placements)})
+		k.Disagreements = append(k.Disagreements, Disagreement{Pod: keyOf(p), Node: called, Said: answer(said), Why: verdict(why), Step: len(k.Placements)})
 	}
 	return why == ""
 }

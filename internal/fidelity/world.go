@@ -21,8 +21,6 @@ type World struct {
 	DaemonSets []*appsv1.DaemonSet
 	Groups     []*cluster.Group // sorted by ID; each has a template, and its nodes are such as it says
 
-	Volumes Volumes
-
 	// Carries are the constraints that a pod has itself, by namespace/name.
 	Carries map[string][]Constraint
 }
@@ -33,7 +31,7 @@ var Start = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 // Snapshot is the world as sluice observes it.
 func (w *World) Snapshot() *cluster.Snapshot {
 	return cluster.New(Start, cluster.Objects{
-		Nodes: w.Nodes, Pods: w.Pods, DaemonSets: w.DaemonSets, Namespaces: w.Namespaces,
+		Nodes: w.Nodes, Pods: cluster.NewPods(w.Pods...), DaemonSets: w.DaemonSets, Namespaces: w.Namespaces,
 	}, w.Groups)
 }
 
@@ -49,13 +47,10 @@ func (w *World) Pending() []*corev1.Pod {
 	return pods
 }
 
-// Expendable says whether the pod's priority is below the cutoff of -10: nobody need find it a place.
-func Expendable(p *corev1.Pod) bool { return p.Spec.Priority != nil && *p.Spec.Priority < -10 }
-
 // Pod is the pod of that namespace/name, nil when there is none.
 func (w *World) Pod(key string) *corev1.Pod {
 	for _, p := range w.Pods {
-		if cluster.Key(p) == key {
+		if keyOf(p) == key {
 			return p
 		}
 	}
@@ -71,3 +66,6 @@ func (w *World) Group(id cluster.GroupID) *cluster.Group {
 	}
 	return nil
 }
+
+// keyOf is the pod's namespace/name.
+func keyOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }

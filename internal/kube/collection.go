@@ -3,8 +3,6 @@ package kube
 import (
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/api/equality"
 )
 
 // name identifies an object among its kind.
@@ -19,23 +17,24 @@ func (n name) compare(o name) int {
 
 func nameOf(o object) name { return name{o.GetNamespace(), o.GetName()} }
 
-// collection holds the trimmed objects of one kind. An object that is put in again without a difference stays the pointer
-// that it was. It is not safe for concurrent use.
-type collection[T object] struct {
+// collection holds what is kept of the objects of one kind. What is put in again without a difference stays the pointer that it was.
+// It is not safe for concurrent use.
+type collection[T comparable] struct {
+	form    form[T]
 	byName  map[name]T
 	sorted  []T               // as objects last returned it; never written again
 	changed map[name]struct{} // differ between sorted and byName
 }
 
-func newCollection[T object]() *collection[T] {
-	return &collection[T]{byName: map[name]T{}, changed: map[name]struct{}{}}
+func newCollection[T comparable](f form[T]) *collection[T] {
+	return &collection[T]{form: f, byName: map[name]T{}, changed: map[name]struct{}{}}
 }
 
 // put stores the object. before is the one it replaces; changed is false if that said the same, which is then kept.
 func (c *collection[T]) put(o T) (before T, existed, changed bool) {
-	n := nameOf(o)
+	n := c.form.name(o)
 	before, existed = c.byName[n]
-	if existed && equality.Semantic.DeepEqual(before, o) {
+	if existed && c.form.same(before, o) {
 		return before, true, false
 	}
 	c.byName[n] = o
@@ -66,7 +65,7 @@ func (c *collection[T]) objects() []T {
 	slices.SortFunc(names, name.compare)
 	merged, rest := make([]T, 0, len(c.byName)), c.sorted
 	for _, n := range names {
-		at, found := slices.BinarySearchFunc(rest, n, func(o T, n name) int { return nameOf(o).compare(n) })
+		at, found := slices.BinarySearchFunc(rest, n, func(o T, n name) int { return c.form.name(o).compare(n) })
 		merged = append(merged, rest[:at]...)
 		if rest = rest[at:]; found {
 			rest = rest[1:]

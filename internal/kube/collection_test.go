@@ -15,7 +15,7 @@ import (
 // Whatever is put and removed, the result is that of sorting all that is there, and results handed out never change.
 func TestCollectionIsAlwaysSortedAndWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := newCollection[*corev1.Namespace]()
+		c := newCollection(whole[*corev1.Namespace]())
 		model := map[string]string{}
 		var handedOut, copies [][]*corev1.Namespace
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {

@@ -29,17 +29,19 @@ var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 
 
 // feed follows one resource. It is the store of a reflector rather than an informer: what the API server says is visible
 // when the reflector's call returns, bookmarks are heard, and no second copy or queue stands in between.
-type feed[T object] struct {
+type feed[T object, K comparable] struct {
 	of     resource[T]
-	client any // the clientset, asked only whether it can stream lists
+	keep   func(T) K        // of a trimmed object; called by the reflector alone
+	tidy   func(map[name]K) // called by the reflector alone after changes, with all that is held; may be nil
+	client any              // the clientset, asked only whether it can stream lists
 	now    func() time.Time
 	log    *slog.Logger
 
 	stirred func()          // called without the lock when the state may have changed
-	notice  func(change[T]) // called without the lock, in order, for changes after the first read; may be nil
+	notice  func(change[K]) // called without the lock, in order, for changes after the first read; may be nil
 
 	mu       sync.Mutex
-	held     *collection[T]
+	held     *collection[K]
 	version  uint64           // highest resource version that held shows
 	last     time.Time        // when the API server last said something
 	listed   bool             // held was filled by a whole read
@@ -58,12 +60,12 @@ type state struct {
 	err          error   // the latest answer, if that was an error
 }
 
-func newFeed[T object](client any, of resource[T], o Options, stirred func(), notice func(change[T])) *feed[T] {
-	return &feed[T]{of: of, client: client, now: o.Now, log: o.Log, stirred: stirred, notice: notice, held: newCollection[T](), errs: map[string]error{}}
+func newFeed[T object, K comparable](client any, of resource[T], o Options, stirred func(), notice func(change[K]), keep func(T) K, as form[K]) *feed[T, K] {
+	return &feed[T, K]{of: of, client: client, now: o.Now, log: o.Log, stirred: stirred, notice: notice, keep: keep, held: newCollection(as), errs: map[string]error{}}
 }
 
 // run lists and watches until ctx is done.
-func (f *feed[T]) run(ctx context.Context) {
+func (f *feed[T, K]) run(ctx context.Context) {
 	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			l, err := f.of.list(ctx, o) // the reflector's own context has no end
@@ -101,7 +103,7 @@ func (f *feed[T]) run(ctx context.Context) {
 }
 
 // answered notes what the API server answered to a list or to the opening of a watch.
-func (f *feed[T]) answered(ctx context.Context, verb string, err error) {
+func (f *feed[T, K]) answered(ctx context.Context, verb string, err error) {
 	if err != nil && ctx.Err() != nil {
 		return // nobody waited for the answer
 	}
@@ -119,7 +121,7 @@ func (f *feed[T]) answered(ctx context.Context, verb string, err error) {
 }
 
 // opened begins to expect signs of life from a watch; from one that streams the first read only when that is complete.
-func (f *feed[T]) opened(w watch.Interface, streams bool) {
+func (f *feed[T, K]) opened(w watch.Interface, streams bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.silence != nil {
@@ -136,7 +138,7 @@ func (f *feed[T]) opened(w watch.Interface, streams bool) {
 // none that is no newer than its start, and how soon newer ones come depends on etcd's flags. So it is asked for a streamed
 // read of no object at all: the bookmark at its end comes only when the API server has caught up with etcd. One that cannot
 // stream is asked for a consistent list of no object.
-func (f *feed[T]) prove(ctx context.Context) {
+func (f *feed[T, K]) prove(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, watchLength)
 	defer cancel()
 	nothing := metav1.ListOptions{FieldSelector: "metadata.name=-"} // no name is a hyphen
@@ -164,20 +166,20 @@ func (f *feed[T]) prove(ctx context.Context) {
 	}
 }
 
-func (f *feed[T]) proveByList(ctx context.Context, o metav1.ListOptions) {
+func (f *feed[T, K]) proveByList(ctx context.Context, o metav1.ListOptions) {
 	if _, err := f.of.list(ctx, o); err == nil {
 		f.proven()
 	}
 }
 
-func (f *feed[T]) proven() {
+func (f *feed[T, K]) proven() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last = f.now()
 }
 
 // expect gives the watch another [watchRenewal] to say something. The caller holds the lock.
-func (f *feed[T]) expect() {
+func (f *feed[T, K]) expect() {
 	switch {
 	case f.silence != nil:
 		f.silence.Reset(watchRenewal)
@@ -186,7 +188,7 @@ func (f *feed[T]) expect() {
 	}
 }
 
-func (f *feed[T]) state() state {
+func (f *feed[T, K]) state() state {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := state{following: f.listed && f.watched, everFollowed: f.followed}
@@ -201,22 +203,22 @@ func (f *feed[T]) state() state {
 	return s
 }
 
-func (f *feed[T]) objects() []T {
+func (f *feed[T, K]) objects() []K {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.held.objects()
 }
 
-func (f *feed[T]) seen() uint64 {
+func (f *feed[T, K]) seen() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.version
 }
 
-func (f *feed[T]) heard() time.Time {
+func (f *feed[T, K]) heard() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.last
 }
 
-func (f *feed[T]) resource() string { return f.of.name }
+func (f *feed[T, K]) resource() string { return f.of.name }

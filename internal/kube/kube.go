@@ -42,11 +42,11 @@ type Observer struct {
 	triggers *triggers
 	wake     chan struct{} // holds one token while a feed has changed its state since Start looked
 
-	nodes      *feed[*corev1.Node]
-	pods       *feed[*corev1.Pod]
-	daemonSets *feed[*appsv1.DaemonSet]
-	budgets    *feed[*policyv1.PodDisruptionBudget]
-	namespaces *feed[*corev1.Namespace]
+	nodes      *feed[*corev1.Node, *corev1.Node]
+	pods       *feed[*corev1.Pod, *cluster.Pod]
+	daemonSets *feed[*appsv1.DaemonSet, *appsv1.DaemonSet]
+	budgets    *feed[*policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudget]
+	namespaces *feed[*corev1.Namespace, *corev1.Namespace]
 	feeds      []anyFeed // the five above
 }
 
@@ -72,11 +72,13 @@ func NewObserver(client kubernetes.Interface, o Options) *Observer {
 	}
 	ob := &Observer{patience: o.Patience, triggers: newTriggers(), wake: make(chan struct{}, 1)}
 	r := resourcesOf(client)
-	ob.nodes = newFeed(client, r.nodes, o, ob.stirred, ob.triggers.node)
-	ob.pods = newFeed(client, r.pods, o, ob.stirred, ob.triggers.pod)
-	ob.daemonSets = newFeed(client, r.daemonSets, o, ob.stirred, nil)
-	ob.budgets = newFeed(client, r.budgets, o, ob.stirred, nil)
-	ob.namespaces = newFeed(client, r.namespaces, o, ob.stirred, nil)
+	ob.nodes = newFeed(client, r.nodes, o, ob.stirred, ob.triggers.node, asIs, whole[*corev1.Node]())
+	var table classes
+	ob.pods = newFeed(client, r.pods, o, ob.stirred, ob.triggers.pod, table.record, records())
+	ob.pods.tidy = table.tidy
+	ob.daemonSets = newFeed(client, r.daemonSets, o, ob.stirred, nil, asIs, whole[*appsv1.DaemonSet]())
+	ob.budgets = newFeed(client, r.budgets, o, ob.stirred, nil, asIs, whole[*policyv1.PodDisruptionBudget]())
+	ob.namespaces = newFeed(client, r.namespaces, o, ob.stirred, nil, asIs, whole[*corev1.Namespace]())
 	ob.feeds = []anyFeed{ob.nodes, ob.pods, ob.daemonSets, ob.budgets, ob.namespaces}
 	return ob
 }

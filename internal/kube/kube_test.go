@@ -96,6 +96,14 @@ func keys[T object](all []T) []string {
 	return keys
 }
 
+func podKeys(all []*cluster.Pod) []string {
+	var keys []string
+	for _, p := range all {
+		keys = append(keys, p.String())
+	}
+	return keys
+}
+
 func TestObjectsAreWholeAndSorted(t *testing.T) {
 	c := &kubesim.Cluster{}
 	create(t, c, node("b"), pod("default", "z", ""), pod("default", "a", ""))
@@ -106,7 +114,7 @@ func TestObjectsAreWholeAndSorted(t *testing.T) {
 		}
 		want := [][]string{{"a", "b", "c"}, {"default/a", "default/k", "kube-system/m"}, {"default", "kube-node-lease", "kube-public", "kube-system"}}
 		all := objects(t, o)
-		if diff := cmp.Diff(want, [][]string{keys(all.Nodes), keys(all.Pods), keys(all.Namespaces)}); diff != "" {
+		if diff := cmp.Diff(want, [][]string{keys(all.Nodes), podKeys(all.Pods), keys(all.Namespaces)}); diff != "" {
 			t.Error("(-want +got)\n" + diff)
 		}
 		once, err := List(t.Context(), clientOf(t, c))

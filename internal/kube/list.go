@@ -23,10 +23,11 @@ const pageSize = 500
 func List(ctx context.Context, client kubernetes.Interface) (cluster.Objects, error) {
 	r := resourcesOf(client)
 	var o cluster.Objects
-	var err error
-	if o.Pods, err = r.pods.all(ctx); err != nil {
+	pods, err := r.pods.all(ctx)
+	if err != nil {
 		return cluster.Objects{}, err
 	}
+	o.Pods = cluster.NewPods(pods...)
 	if o.Nodes, err = r.nodes.all(ctx); err != nil {
 		return cluster.Objects{}, err
 	}

@@ -9,24 +9,24 @@ import (
 
 // A feed is what its reflector writes into.
 var (
-	_ cache.TransformingStore      = (*feed[object])(nil)
-	_ cache.ReflectorBookmarkStore = (*feed[object])(nil)
+	_ cache.TransformingStore      = (*feed[object, object])(nil)
+	_ cache.ReflectorBookmarkStore = (*feed[object, object])(nil)
 )
 
 // change is one object before and after; a version that does not exist is the zero T.
-type change[T object] struct {
+type change[T comparable] struct {
 	before, after      T
 	appeared, vanished bool // there is no before, there is no after
 }
 
 // Transformer is applied to objects that arrive by a streamed list, so that they are never all in memory untrimmed.
-func (f *feed[T]) Transformer() cache.TransformFunc { return Trim }
+func (f *feed[T, K]) Transformer() cache.TransformFunc { return Trim }
 
 // Add stores an object that appeared. A reflector also adds what is there already.
-func (f *feed[T]) Add(o any) error { return f.Update(o) }
+func (f *feed[T, K]) Add(o any) error { return f.Update(o) }
 
 // Update stores the present version of an object.
-func (f *feed[T]) Update(o any) error {
+func (f *feed[T, K]) Update(o any) error {
 	after, version, err := f.trimmed(o)
 	if err != nil {
 		return err
@@ -34,15 +34,18 @@ func (f *feed[T]) Update(o any) error {
 	f.mu.Lock()
 	before, existed, changed := f.held.put(after)
 	f.said(version)
+	if f.tidy != nil && changed {
+		f.tidy(f.held.byName)
+	}
 	f.mu.Unlock()
 	if changed {
-		f.tell(changes(before, after, existed))
+		f.tell(f.changes(before, after, existed))
 	}
 	return nil
 }
 
 // Delete forgets an object; o is its last version, with the resource version of the deletion.
-func (f *feed[T]) Delete(o any) error {
+func (f *feed[T, K]) Delete(o any) error {
 	last, ok := o.(T)
 	if !ok {
 		return fmt.Errorf("delete from %s: unexpected %T", f.of.name, o)
@@ -52,14 +55,14 @@ func (f *feed[T]) Delete(o any) error {
 	f.said(last.GetResourceVersion())
 	f.mu.Unlock()
 	if existed {
-		f.tell([]change[T]{{before: before, vanished: true}})
+		f.tell([]change[K]{{before: before, vanished: true}})
 	}
 	return nil
 }
 
 // Replace makes the objects of a whole read the only ones.
-func (f *feed[T]) Replace(list []any, version string) error {
-	objects := make([]T, 0, len(list))
+func (f *feed[T, K]) Replace(list []any, version string) error {
+	objects := make([]K, 0, len(list))
 	for _, o := range list {
 		t, _, err := f.trimmed(o)
 		if err != nil {
@@ -67,20 +70,23 @@ func (f *feed[T]) Replace(list []any, version string) error {
 		}
 		objects = append(objects, t)
 	}
-	var all []change[T]
+	var all []change[K]
 	present := make(map[name]bool, len(objects))
 	f.mu.Lock()
 	for _, after := range objects {
-		present[nameOf(after)] = true
+		present[f.held.form.name(after)] = true
 		if before, existed, changed := f.held.put(after); changed {
-			all = append(all, changes(before, after, existed)...)
+			all = append(all, f.changes(before, after, existed)...)
 		}
 	}
 	for n := range f.held.byName {
 		if !present[n] {
 			before, _ := f.held.remove(n)
-			all = append(all, change[T]{before: before, vanished: true})
+			all = append(all, change[K]{before: before, vanished: true})
 		}
+	}
+	if f.tidy != nil {
+		f.tidy(f.held.byName)
 	}
 	first := !f.listed
 	f.listed = true
@@ -95,7 +101,7 @@ func (f *feed[T]) Replace(list []any, version string) error {
 }
 
 // Bookmark notes that the API server vouches for everything up to the version.
-func (f *feed[T]) Bookmark(version string) error {
+func (f *feed[T, K]) Bookmark(version string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.said(version)
@@ -103,10 +109,10 @@ func (f *feed[T]) Bookmark(version string) error {
 }
 
 // Resync does nothing: nobody wants to hear again what did not change.
-func (f *feed[T]) Resync() error { return nil }
+func (f *feed[T, K]) Resync() error { return nil }
 
 // said notes that everything up to the version is in held and that the API server is alive. The caller holds the lock.
-func (f *feed[T]) said(version string) {
+func (f *feed[T, K]) said(version string) {
 	if v, err := strconv.ParseUint(version, 10, 64); err == nil {
 		f.version = max(f.version, v)
 	}
@@ -114,7 +120,7 @@ func (f *feed[T]) said(version string) {
 	f.expect()
 }
 
-func (f *feed[T]) tell(all []change[T]) {
+func (f *feed[T, K]) tell(all []change[K]) {
 	if f.notice == nil {
 		return
 	}
@@ -123,24 +129,27 @@ func (f *feed[T]) tell(all []change[T]) {
 	}
 }
 
-// trimmed is the object without what no decision reads, and the version that it had.
-func (f *feed[T]) trimmed(o any) (T, string, error) {
+// trimmed is what is kept of the object, and the version that it had.
+func (f *feed[T, K]) trimmed(o any) (K, string, error) {
+	var none K
 	t, ok := o.(T)
 	if !ok {
-		return t, "", fmt.Errorf("store in %s: unexpected %T", f.of.name, o)
+		return none, "", fmt.Errorf("store in %s: unexpected %T", f.of.name, o)
 	}
 	version := t.GetResourceVersion()
-	_, err := Trim(t)
-	return t, version, err
+	if _, err := Trim(t); err != nil {
+		return none, "", err
+	}
+	return f.keep(t), version, nil
 }
 
 // changes tells an object that was made again under its name from one that changed.
-func changes[T object](before, after T, existed bool) []change[T] {
+func (f *feed[T, K]) changes(before, after K, existed bool) []change[K] {
 	switch {
 	case !existed:
-		return []change[T]{{after: after, appeared: true}}
-	case before.GetUID() != after.GetUID():
-		return []change[T]{{before: before, vanished: true}, {after: after, appeared: true}}
+		return []change[K]{{after: after, appeared: true}}
+	case f.held.form.uid(before) != f.held.form.uid(after):
+		return []change[K]{{before: before, vanished: true}, {after: after, appeared: true}}
 	}
-	return []change[T]{{before: before, after: after}}
+	return []change[K]{{before: before, after: after}}
 }

@@ -62,19 +62,19 @@ func (t Trigger) and(o Trigger) Trigger {
 	return both
 }
 
-func (t *triggers) pod(c change[*corev1.Pod]) {
+func (t *triggers) pod(c change[*cluster.Pod]) {
 	switch {
 	case c.vanished:
-		if !cluster.Finished(c.before) {
+		if !c.before.Finished() {
 			t.raise(PodGone, time.Time{})
 		}
-	case cluster.Finished(c.after):
-		if !c.appeared && !cluster.Finished(c.before) {
+	case c.after.Finished():
+		if !c.appeared && !c.before.Finished() {
 			t.raise(PodGone, time.Time{})
 		}
-	case c.after.Spec.NodeName == "" && cluster.Unschedulable(c.after):
-		if c.appeared || !cluster.Unschedulable(c.before) {
-			t.raise(PodUnschedulable, cluster.UnschedulableSince(c.after).UTC())
+	case c.after.Node == "" && c.after.Unschedulable():
+		if c.appeared || !c.before.Unschedulable() {
+			t.raise(PodUnschedulable, c.after.UnschedulableSince())
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (w *world) machine(g *cluster.Group, i int) *cluster.Instance {
 }
 
 // pod adds a pod of a ReplicaSet that asks for cores: on a node, or unschedulable for three and a half seconds when node is "".
-func (w *world) pod(name, cpu, node string) *corev1.Pod {
+func (w *world) pod(name, cpu, node string) *cluster.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: name, UID: types.UID("pod-" + name), CreationTimestamp: metav1.NewTime(w.at.Add(-time.Minute)),
@@ -120,8 +120,18 @@ func (w *world) pod(name, cpu, node string) *corev1.Pod {
 			LastTransitionTime: metav1.NewTime(w.at.Add(-4 * time.Second)),
 		}}
 	}
-	w.objects.Pods = append(w.objects.Pods, p)
-	return p
+	record := cluster.NewPods(p)[0]
+	w.objects.Pods = append(w.objects.Pods, record)
+	return record
+}
+
+// judgedAt lets the scheduler have found no node for the pod of that index since then.
+func (w *world) judgedAt(t time.Time, pod int) {
+	o := w.objects.Pods[pod].Object()
+	for i := range o.Status.Conditions {
+		o.Status.Conditions[i].LastTransitionTime.Time = t
+	}
+	w.objects.Pods[pod] = cluster.NewPods(o)[0]
 }
 
 func room() corev1.ResourceList {

@@ -121,7 +121,7 @@ func growthLatencies(entry journal.Entry) []time.Duration {
 		var youngest time.Time
 		for _, key := range d.Pods {
 			if p := pods[key]; p != nil {
-				if since := cluster.UnschedulableSince(p).Time; since.After(youngest) {
+				if since := p.UnschedulableSince(); since.After(youngest) {
 					youngest = since
 				}
 			}

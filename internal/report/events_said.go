@@ -74,7 +74,7 @@ func (d Deed) event(object corev1.ObjectReference, kind, why, message, same stri
 	return event{object: object, kind: kind, reason: why, message: message, at: d.Result.At, same: same}
 }
 
-func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*corev1.Pod, status corev1.ObjectReference) []event {
+func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, status corev1.ObjectReference) []event {
 	normal := func(object corev1.ObjectReference, why, message, same string) event {
 		return d.event(object, corev1.EventTypeNormal, why, message, same)
 	}
@@ -112,7 +112,7 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*corev1.Pod, st
 	return nil
 }
 
-func failedEvent(d Deed, entry journal.Entry, pods map[string]*corev1.Pod, status corev1.ObjectReference) event {
+func failedEvent(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, status corev1.ObjectReference) event {
 	why, _ := d.trouble()
 	warn := func(object corev1.ObjectReference, code, message, about string) event {
 		return d.event(object, corev1.EventTypeWarning, code, message, about+" "+d.Action+" "+d.Result.Code)
@@ -193,7 +193,7 @@ func maxOf(entry journal.Entry, id cluster.GroupID) int {
 	return 0
 }
 
-func podObject(p *corev1.Pod) corev1.ObjectReference {
+func podObject(p *cluster.Pod) corev1.ObjectReference {
 	return corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID}
 }
 

@@ -142,24 +142,24 @@ func (x *Explanation) describePod(entry journal.Entry, groups map[cluster.GroupI
 	if p == nil {
 		return "", false
 	}
-	switch since := cluster.UnschedulableSince(p); {
-	case cluster.Finished(p):
-		return "has finished (" + string(p.Status.Phase) + ")", true
-	case p.Spec.NodeName != "":
-		if n := entry.Seen.Node(p.Spec.NodeName); n != nil {
+	switch since := p.UnschedulableSince(); {
+	case p.Finished():
+		return "has finished (" + string(p.Phase) + ")", true
+	case p.Node != "":
+		if n := entry.Seen.Node(p.Node); n != nil {
 			groups[n.Group] = true
 		}
-		x.relate(reason.Node(p.Spec.NodeName))
-		if p.DeletionTimestamp != nil {
-			return "is leaving node " + p.Spec.NodeName, true
+		x.relate(reason.Node(p.Node))
+		if p.Leaving() {
+			return "is leaving node " + p.Node, true
 		}
-		return "runs on node " + p.Spec.NodeName, true
-	case p.DeletionTimestamp != nil:
+		return "runs on node " + p.Node, true
+	case p.Leaving():
 		return "is pending and being deleted", true
 	case since.IsZero():
 		return "is pending; the scheduler has found it neither a node nor unschedulable", true
 	default:
-		return fmt.Sprintf("is pending; the scheduler finds no node for it since %s (%s)", stamp(since.Time), entry.Seen.Time.Sub(since.Time).Truncate(time.Second)), true
+		return fmt.Sprintf("is pending; the scheduler finds no node for it since %s (%s)", stamp(since), entry.Seen.Time.Sub(since).Truncate(time.Second)), true
 	}
 }
 
@@ -181,7 +181,7 @@ func describeNode(n *cluster.Node) string {
 	}
 	daemons := 0
 	for _, p := range n.Pods {
-		if cluster.Daemon(p) {
+		if p.Daemon() {
 			daemons++
 		}
 	}

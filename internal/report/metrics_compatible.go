@@ -143,7 +143,7 @@ func (c compatibleMetrics) reportState(entry journal.Entry) {
 	judged, unjudged := 0, 0
 	for _, p := range entry.Seen.Pending {
 		switch {
-		case cluster.Unschedulable(p):
+		case p.Unschedulable():
 			judged++
 		case len(p.Spec.SchedulingGates) == 0:
 			unjudged++

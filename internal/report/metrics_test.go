@@ -156,7 +156,8 @@ func TestNoSampleNamesAPodANodeOrAMachine(t *testing.T) {
 
 func TestALatencyIsTheYoungestPods(t *testing.T) {
 	w := growing()
-	w.pod("web-1", "2", "").Status.Conditions[0].LastTransitionTime.Time = noon.Add(-time.Minute)
+	w.pod("web-1", "2", "")
+	w.judgedAt(noon.Add(-time.Minute), len(w.objects.Pods)-1)
 	if got := growthLatencies(w.decide(accepted())); len(got) != 1 || got[0] != 4500*time.Millisecond {
 		t.Errorf("latencies %v, want [4.5s]", got)
 	}
@@ -164,10 +165,8 @@ func TestALatencyIsTheYoungestPods(t *testing.T) {
 
 func TestALatencyIsNeverBelowZero(t *testing.T) {
 	w := growing()
-	for _, p := range w.objects.Pods {
-		for i := range p.Status.Conditions {
-			p.Status.Conditions[i].LastTransitionTime.Time = noon.Add(time.Second) // the API server's clock is ahead
-		}
+	for i := range w.objects.Pods {
+		w.judgedAt(noon.Add(time.Second), i) // the API server's clock is ahead
 	}
 	if got := growthLatencies(w.decide(accepted())); len(got) != 1 || got[0] != 0 {
 		t.Errorf("latencies %v, want [0s]", got)

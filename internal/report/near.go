@@ -5,7 +5,6 @@ import (
 	"sort"
 	"strings"
 
-	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/reason"
 )
@@ -60,7 +59,7 @@ func namesOf(entry journal.Entry, kind reason.Kind) []string {
 	switch kind {
 	case reason.KindPod:
 		for _, p := range entry.Seen.Objects.Pods {
-			names = append(names, cluster.Key(p))
+			names = append(names, p.String())
 		}
 	case reason.KindNode:
 		for _, n := range entry.Seen.Nodes {

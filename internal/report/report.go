@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/reason"
@@ -18,10 +16,10 @@ import (
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // podsByKey are the pods that the cycle saw, by "namespace/name".
-func podsByKey(entry journal.Entry) map[string]*corev1.Pod {
-	pods := make(map[string]*corev1.Pod, len(entry.Seen.Objects.Pods))
+func podsByKey(entry journal.Entry) map[string]*cluster.Pod {
+	pods := make(map[string]*cluster.Pod, len(entry.Seen.Objects.Pods))
 	for _, p := range entry.Seen.Objects.Pods {
-		pods[cluster.Key(p)] = p
+		pods[p.String()] = p
 	}
 	return pods
 }

@@ -30,7 +30,7 @@ func (c *clock) read() time.Time { return c.now }
 func entry() journal.Entry {
 	objects := cluster.Objects{
 		Nodes: []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "agents-0"}}},
-		Pods:  []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-0"}}},
+		Pods:  cluster.NewPods(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-0"}}),
 	}
 	group := &cluster.Group{ID: "agents", Max: 3, Capacity: 1, Read: cluster.Read{At: noon.Add(-time.Second), Complete: true, Version: "7"}}
 	pod, because := reason.Pod("default", "web-0"), reason.New(reason.GroupGrows, reason.Group("agents"), "from", 1, "to", 2, "max", 3, "pods", 1)

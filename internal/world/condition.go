@@ -27,7 +27,7 @@ func (w *world) condition(s *statement) (func() bool, error) {
 		known = map[string]func() bool{
 			"pending":  func() bool { p, ok := pod(); return ok && p.Spec.NodeName == "" },
 			"running":  func() bool { p, ok := pod(); return ok && p.Status.Phase == corev1.PodRunning },
-			"finished": func() bool { p, ok := pod(); return ok && cluster.Finished(p) },
+			"finished": func() bool { p, ok := pod(); return ok && record(p).Finished() },
 			"gone":     func() bool { _, ok := pod(); return !ok },
 		}
 	case "node":

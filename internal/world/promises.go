@@ -143,8 +143,8 @@ func (t *witness) watchRemoved(m azuresim.MachineState) {
 		t.breaks("S-16", "machine %s was removed and its node was not on its way out", m.Name)
 	}
 	for _, p := range kubesim.All[*corev1.Pod](t.world.cluster, "") {
-		if p.Spec.NodeName == m.ComputerName && !cluster.Finished(p) && ofJob(p) {
-			t.breaks("S-15", "machine %s was removed under pod %s of a Job", m.Name, cluster.Key(p))
+		if p.Spec.NodeName == m.ComputerName && !record(p).Finished() && ofJob(p) {
+			t.breaks("S-15", "machine %s was removed under pod %s of a Job", m.Name, p.String())
 		}
 	}
 }
@@ -178,7 +178,7 @@ func (t *witness) watchNodes() {
 func switchedOff(power string) bool { return power == "deallocated" || power == "deallocating" }
 
 func ofJob(p *corev1.Pod) bool {
-	o := cluster.Owner(p)
+	o := record(p).Owner()
 	return o != nil && o.Kind == "Job"
 }
 
@@ -194,7 +194,7 @@ func (w *world) promises() ([]string, error) {
 			t.breaks("S-24", "a dry run changed Kubernetes: %s %s %s", r.Verb, r.Resource, r.Name)
 		}
 		if p, ok := r.Before.(*corev1.Pod); ok && r.Subresource == "eviction" && r.Code < 300 && ofJob(p) {
-			t.breaks("S-15", "pod %s of a Job was evicted", cluster.Key(p))
+			t.breaks("S-15", "pod %s of a Job was evicted", p.String())
 		}
 		if r.Resource == "pods" && r.Subresource != "eviction" {
 			t.breaks("S-15", "pod %s/%s was changed past the eviction API: %s", r.Namespace, r.Name, r.Verb)

@@ -42,7 +42,6 @@ type podSeen struct {
 func (w *world) tellCluster() {
 	w.tellNodes()
 	w.tellPods()
-	w.tellRequests()
 }
 
 func (w *world) tellNodes() {
@@ -87,14 +86,14 @@ func (w *world) tellPods() {
 		uid := string(p.UID)
 		was := w.pods[uid]
 		if was == nil {
-			was = &podSeen{name: p.Namespace + "/" + p.Name, quiet: cluster.Daemon(p)}
+			was = &podSeen{name: p.Namespace + "/" + p.Name, quiet: record(p).Daemon()}
 			w.pods[uid] = was
 			if p.GenerateName != "" {
 				w.names.pod(p.Namespace, p.Name, w.controllerOf(p))
 			}
 		}
 		state, text := stateOf(p)
-		if homeless := p.Spec.NodeName == "" && cluster.Unschedulable(p); homeless != was.homeless {
+		if homeless := p.Spec.NodeName == "" && record(p).Unschedulable(); homeless != was.homeless {
 			was.homeless = homeless
 			w.stirred = w.stirred || homeless
 		}
@@ -117,7 +116,7 @@ func (w *world) tellPods() {
 		switch was.state {
 		case "finished", "failed":
 			continue
-		case "evicted", "preempted", "deleted", "leaving":
+		case "evicted", "deleted", "leaving":
 		default:
 			if !was.quiet {
 				if node := w.nodes[was.node]; was.node != "" && node == nil {
@@ -146,8 +145,6 @@ func stateOf(p *corev1.Pod) (state, text string) {
 		return "finished", "on " + p.Spec.NodeName
 	case p.Status.Phase == corev1.PodFailed:
 		return "failed", "on " + p.Spec.NodeName
-	case p.DeletionTimestamp != nil && preempted(p):
-		return "preempted", "from " + p.Spec.NodeName
 	case p.DeletionTimestamp != nil && evicted(p):
 		return "evicted", "from " + p.Spec.NodeName
 	case p.DeletionTimestamp != nil:
@@ -161,16 +158,6 @@ func stateOf(p *corev1.Pod) (state, text string) {
 func evicted(p *corev1.Pod) bool {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return true
-		}
-	}
-	return false
-}
-
-// preempted reports whether the scheduler deleted the pod for a more important one.
-func preempted(p *corev1.Pod) bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.DisruptionTarget && c.Reason == corev1.PodReasonPreemptionByScheduler {
 			return true
 		}
 	}
@@ -199,3 +186,6 @@ func (w *world) fact(kind, name, outcome, text string) {
 		w.out.say(w.elapsed(), kind, name, outcome, text)
 	}
 }
+
+// record is the pod as decisions read it.
+func record(p *corev1.Pod) *cluster.Pod { return cluster.NewPods(p)[0] }

@@ -52,7 +52,7 @@ func (w *World) Objects() cluster.Objects {
 func (w *World) Snapshot() *cluster.Snapshot { return cluster.New(At, w.Objects(), w.Groups) }
 
 // Records are the pods as a snapshot holds them.
-func Records(pods []*corev1.Pod) []*corev1.Pod { return pods }
+func Records(pods []*corev1.Pod) []*cluster.Pod { return cluster.NewPods(pods...) }
 
 type named interface {
 	GetNamespace() string

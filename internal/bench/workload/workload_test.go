@@ -6,8 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-
-	"sluice.dev/sluice/cluster"
 )
 
 // worlds are all that are described, small.
@@ -52,7 +50,7 @@ func TestEveryNodeIsAMachine(t *testing.T) {
 				t.Errorf("%d pods run and %d are pending, want %d and %d", pods, len(s.Pending), len(w.Pods)-w.Pending(), w.Pending())
 			}
 			for _, p := range s.Pending {
-				if !cluster.Unschedulable(p) {
+				if !p.Unschedulable() {
 					t.Fatalf("the scheduler has not refused pending pod %s", p.Name)
 				}
 			}
