@@ -19,3 +19,9 @@ const (
 //
 //go:embed azure-role.json
 var AzureRole []byte
+
+// CapacityGate is the optional admission policy that puts pods behind the scheduling gate of sluice, as YAML documents: a
+// MutatingAdmissionPolicy, and its bindings to labelled namespaces and to labelled pods.
+//
+//go:embed capacity-gate.yaml
+var CapacityGate []byte
