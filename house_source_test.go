@@ -86,9 +86,7 @@ var clocks = map[string][]string{
 
 // excused are the exceptions to [unclean], each with its reason: "room imports path".
 var excused = map[string]string{
-	"scheduling imports github.com/go-logr/logr":         "functions of the scheduler take a logger: they get one that discards",
-	"scheduling imports k8s.io/client-go/informers":      "plugins take their namespace lister from a factory: it has no client and is never started",
-	"scheduling imports k8s.io/client-go/util/workqueue": "the framework's Parallelizer names a function type of it",
+	"scheduling imports github.com/go-logr/logr": "functions of the scheduler take a logger: they get one that discards",
 }
 
 // TestCoreHasNoClock keeps the pure packages functions of their arguments: same snapshot, same plan, today and on replay.

@@ -161,7 +161,7 @@ func snapshot(objects ...any) *cluster.Snapshot {
 			panic("no object of a cluster")
 		}
 	}
-	return cluster.New(time.Unix(1_700_000_000, 0), o, nil)
+	return cluster.New(midnight, o, nil)
 }
 
 // sentences are the refusals in words, nil for none.
@@ -180,3 +180,5 @@ func names(pods []*cluster.Pod) []string {
 	}
 	return out
 }
+
+var midnight = time.Unix(1_700_000_000, 0)

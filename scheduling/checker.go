@@ -2,141 +2,269 @@ package scheduling
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/reason"
 )
 
 // Checker answers for a snapshot's cluster and for what might become of it. It is not safe for concurrent use.
 //
-// What-ifs ([Checker.Place], [Checker.Evict], [Checker.Remove], [Checker.Add]) stack up. Each returns an undo that takes back
-// this what-if and all that came after it; the checker then answers exactly as before. An undo whose what-if is already taken
-// back does nothing.
+// What-ifs ([Checker.Place], [Checker.Evict], [Checker.Remove], [Checker.Add], [Checker.Open], [Row.Fill]) stack up. Each can be taken
+// back with all that came after it; the checker then answers exactly as before. An undo whose what-if is already taken back does
+// nothing. [Checker.Mark] takes back any number of them at once.
+//
+// It thinks in classes of pods, integers and counts: what pods of a class need is one vector, nodes are columns of what they have
+// left, and what depends on other pods is a counter for each domain of a topology, kept up as pods come and go.
 type Checker struct {
 	snapshot *cluster.Snapshot
 	ctx      context.Context // silences the plugins' logger; nothing else is in it
-	filters  filters
+	plugins  plugins
+	cutoff   int32 // pods below this priority are absent
 
-	// names and infos are parallel and sorted by name. names is never changed in place, so it may be handed out.
-	names []string
-	infos []fwk.NodeInfo
-	nodes map[string]*framework.NodeInfo // the same as infos; a NodeInfo is never changed once it is in here
+	// What is known of pods. Everything is numbered in the order in which it was met and stays.
+	dims       dimensions
+	specs      map[cluster.Key]*spec
+	classes    []*class
+	classOf    map[*cluster.Class]*class
+	classByKey map[cluster.Key]*class
+	kinds      []*kind
+	kindOf     map[string]*kind
 
-	repelling int // pods with required anti-affinity on all nodes
-	now       epochs
-	last      uint64 // the highest epoch ever given out
+	// What specs say of nodes alone.
+	tolerations map[string]*tolerations
+	selections  map[string]*selection
+	lenses      map[string]*lens
+	taintKinds  map[string]int32
 
-	questions map[*cluster.Pod]*question
-	records   map[*corev1.Pod]*cluster.Pod // by the object that stands for one on a node
-	journal   []whatIf
+	// What pods say of each other.
+	namespaces map[string]map[string]string // labels by name, of those that are known
+	selectors  []*selector
+	selectorOf map[string]*selector
+	byLabel    map[where][]*selector
+	anywhere   []*selector
+	topologies []*topology
+	scopes     []*scope
+	scopeOf    map[scopeKey]*scope
+	repelling  int // counters of required anti-affinity
+
+	// Nodes. A node that leaves keeps its place until what made it is taken back.
+	slots  []slot
+	free   [][]int64 // by dimension and node; of a node that is gone, no room for pods
+	taints []int32   // by node: the kind of its taints
+	byName map[string]Handle
+	order  []Handle   // of the snapshot's nodes, in their order
+	names  []string   // sorted; nil when they have to be collected again
+	size   int        // what was known at the start: see [Checker.known]
+	late   []*counter // made since the snapshot's pods were counted, to be filled together; only while gathering
+	gather bool
+
+	journal  []whatIf
+	last     uint64 // the number of the last what-if
+	loosened uint64 // the last what-if that stands and after which a pod may be welcome where it was not
 }
 
-// whatIf is a change that was made, and what takes it back.
-type whatIf struct {
-	epoch  uint64 // unique
-	revert func()
+// Handle names a node of a checker, real or pretended: a small number, from 0 on. It means the same node until what added the node is
+// taken back. [Checker.Handles] has them in the order of names.
+type Handle int32
+
+// slot is one node.
+type slot struct {
+	name     string
+	node     *corev1.Node // nil for a machine that was opened, until somebody asks
+	template *Template    // what a machine was opened like, nil for a node
+	present  bool
+	pods     []entry // never changed below its length; see [whatIf]
 }
+
+// entry is pods of one class on a node.
+type entry struct {
+	pod   *cluster.Pod // nil for pods that were placed by number
+	class int32
+	n     int32
+}
+
+// leaving says whether the pods are being deleted: spread constraints do not count them.
+func (e *entry) leaving() bool { return e.pod != nil && e.pod.Leaving() }
+
+// Option is a choice that a new checker is made with.
+type Option func(*choices)
+
+type choices struct {
+	cutoff int32
+	after  *Checker
+}
+
+// Expendable leaves out pods whose priority is below the cutoff, wherever they are: they may be pushed out at any time.
+func Expendable(cutoff int32) Option { return func(c *choices) { c.cutoff = cutoff } }
+
+// After makes use of the checker of an earlier snapshot, nil for none: what did not change since is not worked out again. Its what-ifs
+// are taken back, and it must not be used any more. The answers are the same as without it.
+func After(last *Checker) Option { return func(c *choices) { c.after = last } }
 
 // NewChecker makes a checker of the cluster as the snapshot saw it. The snapshot's objects are shared and never changed; nobody
 // else may change them while the checker is in use.
-func NewChecker(s *cluster.Snapshot) *Checker {
+func NewChecker(s *cluster.Snapshot, options ...Option) *Checker {
+	chosen := choices{cutoff: minPriority}
+	for _, o := range options {
+		o(&chosen)
+	}
+	if last := chosen.after; last != nil && last.cutoff == chosen.cutoff && last.next(s) {
+		return last
+	}
 	c := &Checker{
-		snapshot:  s,
-		ctx:       logr.NewContext(context.Background(), logr.Discard()),
-		names:     make([]string, 0, len(s.Nodes)),
-		infos:     make([]fwk.NodeInfo, 0, len(s.Nodes)),
-		nodes:     make(map[string]*framework.NodeInfo, len(s.Nodes)),
-		now:       epochs{1, 1, 1},
-		last:      1,
-		questions: make(map[*cluster.Pod]*question, len(s.Objects.Pods)),
-		records:   make(map[*corev1.Pod]*cluster.Pod, len(s.Objects.Pods)),
+		snapshot: s, ctx: logr.NewContext(context.Background(), logr.Discard()), cutoff: chosen.cutoff,
+		dims: newDimensions(), specs: map[cluster.Key]*spec{}, classOf: map[*cluster.Class]*class{}, classByKey: map[cluster.Key]*class{}, kindOf: map[string]*kind{},
+		tolerations: map[string]*tolerations{}, selections: map[string]*selection{}, lenses: map[string]*lens{}, taintKinds: map[string]int32{},
+		namespaces: map[string]map[string]string{}, selectorOf: map[string]*selector{}, byLabel: map[where][]*selector{}, scopeOf: map[scopeKey]*scope{},
+		byName: make(map[string]Handle, len(s.Nodes)), slots: make([]slot, 0, len(s.Nodes)),
 	}
-	for _, n := range s.Nodes {
-		info := c.info(n.Object, n.Pods)
-		c.names = append(c.names, n.Name())
-		c.infos = append(c.infos, info)
-		c.nodes[n.Name()] = info
-		c.repelling += len(info.PodsWithRequiredAntiAffinity)
+	c.plugins = newPlugins(c.ctx)
+	for _, ns := range s.Objects.Namespaces {
+		c.namespaces[ns.Name] = ns.Labels
 	}
-	c.filters = newFilters(c.ctx, newHandle(c, s))
+	c.fill()
 	return c
 }
 
-// info is the scheduler's view of a node with these pods.
-func (c *Checker) info(n *corev1.Node, pods []*cluster.Pod) *framework.NodeInfo {
-	info := framework.NewNodeInfo()
-	info.SetNode(n)
+const minPriority = -1 << 31
+
+// fill counts the snapshot's nodes and pods.
+func (c *Checker) fill() {
+	total := 0
+	for _, n := range c.snapshot.Nodes {
+		c.order = append(c.order, c.slot(slot{name: n.Name(), node: n.Object}))
+		total += len(n.Pods)
+	}
+	// Whoever waits has its counters from the start: then one pass over the pods fills them all.
+	c.gather = true
+	c.expect()
+	c.gather, c.late = false, nil
+	arena := make([]entry, 0, total)
+	for h, n := range c.snapshot.Nodes {
+		from := len(arena)
+		arena = c.entries(arena, n.Pods)
+		c.slots[h].pods = arena[from:len(arena):len(arena)]
+		c.enter(Handle(h))
+	}
+	c.size = c.known()
+}
+
+// expect sets up all that pods which wait will be asked with.
+func (c *Checker) expect() {
+	for _, p := range c.snapshot.Pending {
+		if cl := c.class(p.Class); cl.kind == nil {
+			c.kind(cl)
+		}
+	}
+}
+
+// entries adds the pods that are not absent.
+func (c *Checker) entries(to []entry, pods []*cluster.Pod) []entry {
 	for _, p := range pods {
-		info.AddPodInfo(c.known(p).info)
+		if cl := c.class(p.Class); !cl.absent {
+			to = append(to, entry{p, cl.id, 1})
+		}
 	}
-	return info
+	return to
 }
 
-// Refusals says why the pod cannot run on the node, all causes in kube-scheduler's order; nil when it can. Each is about the
-// node. A pod that runs on a node of the snapshot is judged as the pod that would replace it, free to go elsewhere; what it
-// uses where it runs still counts there until it is evicted. A node that is not present refuses everything.
-//
-// Answers are remembered by the pod's pointer, so a pod must not be changed between questions.
-func (c *Checker) Refusals(p *cluster.Pod, node string) []reason.Reason {
-	info, ok := c.nodes[node]
-	if !ok {
-		return []reason.Reason{reason.New(reason.SchedulerRefused, reason.Node(node), "plugin", "NodeName", "message", "there is no such node")}
+// label is the node's label.
+func (c *Checker) label(h Handle, key string) (string, bool) {
+	s := &c.slots[h]
+	if s.template == nil {
+		value, ok := s.node.Labels[key]
+		return value, ok
 	}
-	q := c.question(p)
-	var refusals []reason.Reason
-	for i := range c.filters {
-		if q.skip[i] {
-			continue
-		}
-		status := q.no[i]
-		if status == nil {
-			status = c.filters[i].ask.Filter(c.ctx, q.state, q.pod, info)
-		}
-		if !status.IsSuccess() {
-			refusals = c.explain(refusals, q, i, info, status)
-		}
+	if key == corev1.LabelHostname {
+		return s.name, true
 	}
-	return refusals
+	value, ok := s.template.node.Labels[key]
+	return value, ok
 }
 
-// Fits says whether [Checker.Refusals] would be nil, without saying why not: it stops at the first refusal and prints nothing,
-// which is about ten times faster for a pod that does not fit.
-func (c *Checker) Fits(p *cluster.Pod, node string) bool {
-	info, ok := c.nodes[node]
-	if !ok {
-		return false
+// object is the node's object.
+func (c *Checker) object(h Handle) *corev1.Node {
+	s := &c.slots[h]
+	if s.node == nil {
+		s.node = Future(s.template.node, s.name)
 	}
-	q := c.question(p)
-	for i := range c.filters {
-		if !q.skip[i] && (q.no[i] != nil || !c.filters[i].ask.Filter(c.ctx, q.state, q.pod, info).IsSuccess()) {
-			return false
-		}
-	}
-	return true
+	return s.node
 }
 
 // Nodes are the names of all nodes present now, real and pretended, sorted. The slice must not be changed; later what-ifs do
 // not change it either.
-func (c *Checker) Nodes() []string { return c.names }
+func (c *Checker) Nodes() []string {
+	if c.names == nil {
+		handles := c.Handles()
+		c.names = make([]string, len(handles))
+		for i, h := range handles {
+			c.names[i] = c.slots[h].name
+		}
+	}
+	return c.names
+}
 
-// Pods are the pods on the node now: those of the snapshot by namespace and name, then those placed, in the order of placing.
-// Nil when the node has none or is not present. The slice belongs to the caller.
+// Handles are the handles of all nodes present now, in the order of their names. The slice belongs to the caller.
+func (c *Checker) Handles() []Handle {
+	own := make([]bool, len(c.slots))
+	all := make([]Handle, 0, len(c.byName))
+	for _, h := range c.order {
+		own[h] = true
+		if c.slots[h].present {
+			all = append(all, h)
+		}
+	}
+	sorted := len(all)
+	for h := range c.slots {
+		if !own[h] && c.slots[h].present {
+			all = append(all, Handle(h))
+		}
+	}
+	byName := func(a, b Handle) int { return strings.Compare(c.slots[a].name, c.slots[b].name) }
+	if len(all) > sorted {
+		slices.SortFunc(all, byName)
+	}
+	return all
+}
+
+// Handle is the handle of the node of that name; false when it is not present.
+func (c *Checker) Handle(node string) (Handle, bool) {
+	h, ok := c.byName[node]
+	return h, ok
+}
+
+// Name is the name of a node.
+func (c *Checker) Name(h Handle) string { return c.slots[h].name }
+
+// Pods are the pods on the node now: those of the snapshot by namespace and name, then those placed, in the order of placing. Pods that
+// were placed by number have no name. Nil when the node has none or is not present. The slice belongs to the caller.
 func (c *Checker) Pods(node string) []*cluster.Pod {
-	info, ok := c.nodes[node]
-	if !ok || len(info.Pods) == 0 {
+	h, ok := c.byName[node]
+	if !ok {
 		return nil
 	}
-	pods := make([]*cluster.Pod, len(info.Pods))
-	for i, p := range info.Pods {
-		pods[i] = c.records[p.GetPod()]
+	var pods []*cluster.Pod
+	for _, e := range c.slots[h].pods {
+		p := e.pod
+		if p == nil {
+			p = &cluster.Pod{Class: c.classes[e.class].of, Node: node}
+		}
+		for range e.n {
+			pods = append(pods, p)
+		}
 	}
 	return pods
 }
 
 // Node is the node object of that name, real or pretended; nil when it is not present.
-func (c *Checker) Node(name string) *corev1.Node { return c.nodes[name].Node() }
+func (c *Checker) Node(name string) *corev1.Node {
+	h, ok := c.byName[name]
+	if !ok {
+		return nil
+	}
+	return c.object(h)
+}

@@ -1,8 +1,8 @@
 package scheduling
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -11,72 +11,71 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	v1helper "k8s.io/component-helpers/scheduling/corev1"
-	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/features"
-	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/interpodaffinity"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
-	"k8s.io/kubernetes/pkg/scheduler/util"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
 )
 
-// explain adds a plugin's refusal to those before it, as reasons with what was compared. The plugin has decided; this only
-// looks up the numbers. Where it finds none, as for a selector that cannot be parsed, the plugin's own words remain.
-func (c *Checker) explain(refusals []reason.Reason, q *question, i int, info *framework.NodeInfo, status *fwk.Status) []reason.Reason {
-	about := reason.Node(info.Node().Name)
-	before := len(refusals)
-	switch i {
-	case askUnschedulable:
-		refusals = append(refusals, reason.New(reason.NodeUnschedulable, about))
-	case askNodeName:
-		refusals = append(refusals, reason.New(reason.NodeNameMismatch, about, "wants", q.pod.Spec.NodeName))
-	case askTaints:
-		cordoned := before > 0 && refusals[0].Code == reason.NodeUnschedulable
-		refusals = untolerated(refusals, q.pod, info.Node(), cordoned)
-		if cordoned {
-			return refusals // its taint may be all there was
-		}
-	case askNodeAffinity:
-		refusals = append(refusals, reason.New(reason.SelectorMismatch, about))
-	case askPorts:
-		refusals = append(refusals, reason.New(reason.HostPortTaken, about, "ports", strings.Join(taken(q.pod, info), ", ")))
-	case askResources:
-		refusals = insufficient(refusals, q.pod, info)
-	case askSpread:
-		for _, key := range c.crowded(q, info) {
-			refusals = append(refusals, reason.New(reason.TopologySpread, about, "key", key))
-		}
-	case askPodAffinity:
-		switch why := status.Reasons(); {
-		case slices.Contains(why, interpodaffinity.ErrReasonAffinityRulesNotMatch):
-			refusals = append(refusals, reason.New(reason.PodAffinity, about))
-		case slices.Contains(why, interpodaffinity.ErrReasonAntiAffinityRulesNotMatch),
-			slices.Contains(why, interpodaffinity.ErrReasonExistingAntiAffinityRulesNotMatch):
-			refusals = append(refusals, reason.New(reason.PodAntiAffinity, about))
+// Refusals says why the pod cannot run on the node, all causes in kube-scheduler's order; nil when it can. Each is about the
+// node. A pod that runs on a node of the snapshot is judged as the pod that would replace it, free to go elsewhere; what it
+// uses where it runs still counts there until it is evicted. A node that is not present refuses everything.
+func (c *Checker) Refusals(p *cluster.Pod, node string) []reason.Reason {
+	h, ok := c.byName[node]
+	if !ok {
+		return []reason.Reason{reason.New(reason.SchedulerRefused, reason.Node(node), "plugin", "NodeName", "message", "there is no such node")}
+	}
+	k := c.kindFor(p.Class)
+	about := reason.Node(node)
+	var why []reason.Reason
+	say := func(code reason.Code, facts ...any) { why = append(why, reason.New(code, about, facts...)) }
+
+	v := c.tolerated(k.spec.tolerations, h)
+	if v&verdictSchedule == 0 {
+		say(reason.NodeUnschedulable)
+	}
+	if c.bound(p, h) {
+		say(reason.NodeNameMismatch, "wants", p.Node)
+	}
+	if v&verdictTaints == 0 {
+		for _, t := range untolerated(k.spec.tolerations.pod, c.object(h), v&verdictSchedule == 0) {
+			say(reason.UntoleratedTaint, "taint", t)
 		}
 	}
-	if len(refusals) == before {
-		refusals = append(refusals, reason.New(reason.SchedulerRefused, about, "plugin", c.filters[i].name, "message", status.Message()))
+	if !c.selected(k.spec.selection, h) {
+		say(reason.SelectorMismatch)
 	}
-	return refusals
+	if ports := c.takenPorts(k.spec, h); len(ports) > 0 {
+		say(reason.HostPortTaken, "ports", strings.Join(ports, ", "))
+	}
+	why = append(why, c.insufficient(k.spec, h)...)
+	for _, key := range k.crowded(h) {
+		say(reason.TopologySpread, "key", key)
+	}
+	switch {
+	case k.refused != "":
+		say(reason.SchedulerRefused, "plugin", k.by, "message", k.refused)
+	case k.follows(h) != welcome:
+		say(reason.PodAffinity)
+	case k.shuns(h) || k.shunned(h):
+		say(reason.PodAntiAffinity)
+	}
+	return why
 }
 
-// untolerated adds a reason for each taint that keeps the pod away, as key=value:effect. The taint that the control plane puts
-// on a cordoned node says nothing new where NodeUnschedulable has been said.
-func untolerated(refusals []reason.Reason, p *corev1.Pod, n *corev1.Node, cordoned bool) []reason.Reason {
+// untolerated are the taints that keep the pod away, as key=value:effect. The taint that the control plane puts on a cordoned node
+// says nothing new where the cordon has been said.
+func untolerated(p *corev1.Pod, n *corev1.Node, cordoned bool) []string {
 	operators := utilfeature.DefaultFeatureGate.Enabled(features.TaintTolerationComparisonOperators)
+	var all []string
 	for i := range n.Spec.Taints {
 		t := &n.Spec.Taints[i]
-		if !repels(t) || v1helper.TolerationsTolerateTaint(logr.Discard(), p.Spec.Tolerations, t, operators) {
+		if !repels(t) || cordoned && t.Key == corev1.TaintNodeUnschedulable || v1helper.TolerationsTolerateTaint(logr.Discard(), p.Spec.Tolerations, t, operators) {
 			continue
 		}
-		if cordoned && t.Key == corev1.TaintNodeUnschedulable {
-			continue
-		}
-		refusals = append(refusals, reason.New(reason.UntoleratedTaint, reason.Node(n.Name), "taint", t.ToString()))
+		all = append(all, t.ToString())
 	}
-	return refusals
+	return all
 }
 
 // repels says whether the taint keeps pods away, rather than only being avoided.
@@ -84,59 +83,57 @@ func repels(t *corev1.Taint) bool {
 	return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
 }
 
-// taken are the pod's host ports that the node has given away, as "8080/TCP", with the address where the pod names one.
-func taken(p *corev1.Pod, info *framework.NodeInfo) []string {
-	var ports []string
-	for _, port := range util.GetHostPorts(p) {
-		if !info.UsedPorts.CheckConflict(port.HostIP, string(port.Protocol), port.HostPort) {
+// takenPorts are the spec's host ports that the node has given away, as "8080/TCP", with the address where the pod names one.
+func (c *Checker) takenPorts(s *spec, h Handle) []string {
+	var all []string
+	for i := range s.ports {
+		p := &s.ports[i]
+		if !slices.ContainsFunc(c.slots[h].pods, func(e entry) bool {
+			return slices.ContainsFunc(c.classes[e.class].spec.ports, func(o corev1.ContainerPort) bool { return clash(p, &o) })
+		}) {
 			continue
 		}
-		protocol := port.Protocol
-		if protocol == "" {
-			protocol = corev1.ProtocolTCP
+		words := fmt.Sprintf("%d/%s", p.HostPort, p.Protocol)
+		if p.HostIP != anyAddress {
+			words = p.HostIP + ":" + words
 		}
-		s := fmt.Sprintf("%d/%s", port.HostPort, protocol)
-		if port.HostIP != "" && port.HostIP != fwk.DefaultBindAllHostIP {
-			s = port.HostIP + ":" + s
-		}
-		ports = append(ports, s)
+		all = append(all, words)
 	}
-	return ports
+	return all
 }
 
-// insufficient adds a reason for each resource that the node lacks: pods, cpu, memory, ephemeral-storage, then others by name.
-func insufficient(refusals []reason.Reason, p *corev1.Pod, info *framework.NodeInfo) []reason.Reason {
-	lacking := noderesources.Fits(p, info, nil, noderesources.ResourceRequestsOptions{
-		EnablePodLevelResources: utilfeature.DefaultFeatureGate.Enabled(features.PodLevelResources),
+// insufficient are the reasons for each resource that the node lacks: pods, cpu, memory, ephemeral-storage, then others by name.
+func (c *Checker) insufficient(s *spec, h Handle) []reason.Reason {
+	about := reason.Node(c.slots[h].name)
+	var why []reason.Reason
+	lacking := slices.DeleteFunc(slices.Clone(s.needs), func(n need) bool { return n.asked <= 0 || n.asked <= c.free[n.dim][h] })
+	slices.SortFunc(lacking, func(a, b need) int {
+		return cmp.Or(int(min(a.dim, fixedDimensions)-min(b.dim, fixedDimensions)), strings.Compare(string(c.dims.names[a.dim]), string(c.dims.names[b.dim])))
 	})
-	if byName := slices.IndexFunc(lacking, func(r noderesources.InsufficientResource) bool { return !plain(r.ResourceName) }); byName >= 0 {
-		slices.SortFunc(lacking[byName:], func(a, b noderesources.InsufficientResource) int {
-			return strings.Compare(string(a.ResourceName), string(b.ResourceName))
-		})
-	}
-	about := reason.Node(info.Node().Name)
-	for _, r := range lacking {
-		if r.ResourceName == corev1.ResourcePods {
-			refusals = append(refusals, reason.New(reason.TooManyPods, about, "limit", r.Capacity))
+	for _, n := range lacking {
+		if n.dim == dimPods {
+			limit := int64(0)
+			for _, a := range c.allocatable(h) {
+				if a.dim == dimPods {
+					limit = a.n
+				}
+			}
+			why = append(why, reason.New(reason.TooManyPods, about, "limit", limit))
 			continue
 		}
-		refusals = append(refusals, reason.Reason{Code: reason.InsufficientResource, About: about, Facts: map[string]string{
-			"resource": string(r.ResourceName),
-			"needs":    amount(r.ResourceName, r.Requested, true),
-			"free":     amount(r.ResourceName, max(0, r.Capacity-r.Used), false),
+		name := c.dims.names[n.dim]
+		why = append(why, reason.Reason{Code: reason.InsufficientResource, About: about, Facts: map[string]string{
+			"resource": string(name),
+			"needs":    written(name, n.asked, true),
+			"free":     written(name, max(0, c.free[n.dim][h]), false),
 		}})
 	}
-	return refusals
+	return why
 }
 
-// plain says whether the scheduler counts the resource in a field of its own, and so reports it first and in a fixed order.
-func plain(r corev1.ResourceName) bool {
-	return r == corev1.ResourcePods || r == corev1.ResourceCPU || r == corev1.ResourceMemory || r == corev1.ResourceEphemeralStorage
-}
-
-// amount prints what the scheduler counted: cpu in cores from millicores, bytes in binary units, anything else as a number.
+// written is what the scheduler counts in words: cpu in cores from millicores, bytes in binary units, anything else as a number.
 // Bytes of a mebibyte and more are rounded to mebibytes, a need up and what is free down, so that the two stay apart.
-func amount(r corev1.ResourceName, n int64, up bool) string {
+func written(r corev1.ResourceName, n int64, up bool) string {
 	const mebi = 1 << 20
 	switch {
 	case r == corev1.ResourceCPU:
@@ -153,60 +150,17 @@ func amount(r corev1.ResourceName, n int64, up bool) string {
 	return resource.NewQuantity(n, resource.DecimalSI).String()
 }
 
-// lone is a pod whose spread constraints all give way but one.
-type lone struct {
-	key   string
-	pod   *corev1.Pod
-	state fwk.CycleState
-	skip  bool
-}
-
 // crowded are the topology keys of the constraints that keep the pod from the node, in the pod's order: those the node has no
 // label for, otherwise those whose skew it would exceed. One key twice counts once.
-func (c *Checker) crowded(q *question, info *framework.NodeInfo) []string {
+func (k *kind) crowded(h Handle) []string {
 	var keys []string
-	add := func(key string) {
-		if !slices.Contains(keys, key) {
-			keys = append(keys, key)
-		}
-	}
-	for _, t := range q.pod.Spec.TopologySpreadConstraints {
-		if _, ok := info.Node().Labels[t.TopologyKey]; !ok && t.WhenUnsatisfiable == corev1.DoNotSchedule {
-			add(t.TopologyKey)
-		}
-	}
-	if len(keys) > 0 {
-		return keys
-	}
-	if q.alone == nil {
-		q.alone = c.oneByOne(q.pod)
-	}
-	for _, l := range q.alone {
-		if !l.skip && !c.filters[askSpread].ask.Filter(c.ctx, l.state, l.pod, info).IsSuccess() {
-			add(l.key)
+	unlabelled := k.crowds(h) == notAnyMore
+	for i := range k.spreads {
+		s := &k.spreads[i]
+		refuses := unlabelled && s.counter.topology.of[h] < 0 || !unlabelled && s.exceeds(h)
+		if refuses && !slices.Contains(keys, s.key) {
+			keys = append(keys, s.key)
 		}
 	}
 	return keys
-}
-
-// oneByOne asks about each forbidding constraint with a skew for the others that nothing exceeds. They cannot be left out:
-// a node counts for a constraint only when it has the labels of all.
-func (c *Checker) oneByOne(p *corev1.Pod) []lone {
-	var lones []lone
-	for i, t := range p.Spec.TopologySpreadConstraints {
-		if t.WhenUnsatisfiable != corev1.DoNotSchedule {
-			continue
-		}
-		one := *p
-		one.Spec.TopologySpreadConstraints = slices.Clone(p.Spec.TopologySpreadConstraints)
-		for j := range one.Spec.TopologySpreadConstraints {
-			if j != i {
-				one.Spec.TopologySpreadConstraints[j].MaxSkew = math.MaxInt32
-			}
-		}
-		l := lone{key: t.TopologyKey, pod: &one, state: framework.NewCycleState()}
-		l.skip, _ = c.prefilter(l.state, askSpread, l.pod)
-		lones = append(lones, l)
-	}
-	return lones
 }

@@ -59,8 +59,9 @@ func TestRequestsCountAsTheSchedulerDoes(t *testing.T) {
 			// The scheduler's own count of the pod where it runs.
 			c := NewChecker(snapshot(node("a", allocatable("cpu", "64"))))
 			c.Place(tt.pod, "a")
-			if cpu := got[corev1.ResourceCPU]; c.nodes["a"].Requested.MilliCPU != cpu.MilliValue() {
-				t.Errorf("the scheduler counts %dm of cpu, Requests %v", c.nodes["a"].Requested.MilliCPU, &cpu)
+			cpu, requested := got[corev1.ResourceCPU], newOracle(c).nodes["a"].GetRequested().GetMilliCPU()
+			if requested != cpu.MilliValue() || c.free[dimCPU][0] != 64000-requested {
+				t.Errorf("the scheduler counts %dm of cpu, Requests %v, the checker has %dm left of 64", requested, &cpu, c.free[dimCPU][0])
 			}
 		})
 	}

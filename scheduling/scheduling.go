@@ -1,11 +1,13 @@
-// Package scheduling answers one question: would kube-scheduler put this pod on that node? It asks kube-scheduler's own
-// Filter plugins, of the release that go.mod names and with that release's default feature gates, so that a prediction and
-// what then happens do not differ by somebody's reading of the rules. A [Checker] starts from a snapshot and takes what-ifs
-// in place and back.
+// Package scheduling answers one question: would kube-scheduler put this pod on that node? A [Checker] starts from a snapshot and takes
+// what-ifs in place and back. [Row] and [Checker.Open] do so by the thousand.
 //
-// Asked are NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, PodTopologySpread and
-// InterPodAffinity. Not asked are the plugins about volumes and devices, about which a snapshot says nothing; nominated
-// pods and preemption are left out as well: a pod that would have to push another one out does not fit.
+// The answers are those of kube-scheduler's Filter plugins, of the release that go.mod names and with that release's default feature
+// gates. What depends on a pod's spec and a node alone (NodeUnschedulable, NodeName, TaintToleration, NodeAffinity) is asked of the
+// plugins themselves, once for each kind of node. What depends on other pods (NodePorts, NodeResourcesFit, PodTopologySpread,
+// InterPodAffinity) is counted here, and tests over random worlds hold every count to the plugins. docs/decisions/0011 says why.
+//
+// Not asked are the plugins about volumes and devices, about which a snapshot says nothing; nominated pods and preemption are left out
+// as well: a pod that would have to push another one out does not fit.
 package scheduling
 
 import (

@@ -5,143 +5,155 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"sluice.dev/sluice/cluster"
 )
 
-// Place pretends that the pod runs on the node, whether it fits there or not. The node must be present: losing a pod silently
-// would make room that is not there, so anything else panics.
-func (c *Checker) Place(p *cluster.Pod, node string) (undo func()) {
-	old, ok := c.nodes[node]
-	if !ok {
-		panic(fmt.Sprintf("scheduling: place %s/%s: node %q is not present", p.Namespace, p.Name, node))
-	}
-	info := old.SnapshotConcrete()
-	info.AddPodInfo(c.known(p).info)
-	return c.pretend(old, info)
+// whatIf is a change that was made, with all that takes it back. Pods that a node has are a slice that is never changed below its
+// length: then the slice from before is all it takes to have them back.
+type whatIf struct {
+	number   uint64 // unique, rising
+	loosened uint64 // of the checker, before
+	what     change
+	node     Handle
+	n        int32
+	entry    entry   // for placed and evicted
+	before   []entry // the node's pods, for placed and evicted
 }
 
-// Evict pretends that the pod of that namespace and name has left the node. A pod that is not there changes nothing.
-func (c *Checker) Evict(p *cluster.Pod, node string) (undo func()) {
-	old, ok := c.nodes[node]
-	if !ok {
-		return c.record(func() {})
-	}
-	leaves := func(other fwk.PodInfo) bool {
-		o := other.GetPod()
-		return o.Namespace == p.Namespace && o.Name == p.Name
-	}
-	i := slices.IndexFunc(old.Pods, leaves)
-	if i < 0 {
-		return c.record(func() {})
-	}
-	// Counting anew rather than taking off: a host port may be held by more pods than one.
-	info := framework.NewNodeInfo()
-	info.SetNode(old.Node())
-	for j, other := range old.Pods {
-		if j != i {
-			info.AddPodInfo(other)
-		}
-	}
-	return c.pretend(old, info)
-}
+type change uint8
 
-// Remove pretends that the node is gone, with its pods. A node that is not present changes nothing.
-func (c *Checker) Remove(node string) (undo func()) {
-	old, ok := c.nodes[node]
-	if !ok {
-		return c.record(func() {})
-	}
-	return c.pretend(old, nil)
-}
+const (
+	nothing change = iota
+	placed
+	evicted
+	removed
+	added
+)
 
-// Add pretends that the node has joined with these pods on it. Its name must not be that of a node that is present now: two
-// nodes in one would hide a machine, so that panics. [Future] makes a node of a template, [Checker.Daemons] its first pods.
-func (c *Checker) Add(node *corev1.Node, pods ...*cluster.Pod) (undo func()) {
-	if _, ok := c.nodes[node.Name]; ok {
-		panic(fmt.Sprintf("scheduling: add node %q: it is present", node.Name))
-	}
-	return c.pretend(nil, c.info(node, pods))
-}
-
-// pretend puts one view of a node in the place of another. Was is nil when the node joins, is when it leaves.
-func (c *Checker) pretend(was, is *framework.NodeInfo) (undo func()) {
-	names, infos, now, repelling := c.names, c.infos, c.now, c.repelling
-	var revert func()
-	switch {
-	case was == nil:
-		name := is.Node().Name
-		i, _ := slices.BinarySearch(names, name)
-		c.names, c.infos = inserted(names, i, name), inserted[fwk.NodeInfo](infos, i, is)
-		c.nodes[name] = is
-		revert = func() { delete(c.nodes, name) }
-	case is == nil:
-		name := was.Node().Name
-		i, _ := slices.BinarySearch(names, name)
-		c.names, c.infos = deleted(names, i), deleted(infos, i)
-		delete(c.nodes, name)
-		revert = func() { c.nodes[name] = was }
-	default:
-		name := was.Node().Name
-		i, _ := slices.BinarySearch(names, name)
-		c.infos[i], c.nodes[name] = is, is
-		revert = func() { infos[i], c.nodes[name] = was, was }
-	}
-	undo = c.record(func() {
-		revert()
-		c.names, c.infos, c.now, c.repelling = names, infos, now, repelling
-	})
-	if was == nil || is == nil {
-		c.now.nodes = c.last
-	}
-	before, after := counted(was), counted(is)
-	if was != nil && is != nil || before.pods+after.pods > 0 {
-		c.now.pods = c.last
-	}
-	if before.repelling != after.repelling {
-		c.now.repelling = c.last
-		c.repelling += after.repelling - before.repelling
-	}
-	return undo
-}
-
-// record begins a new epoch and takes down what ends it. The undo takes back all that was recorded from here on, last first.
-func (c *Checker) record(revert func()) (undo func()) {
+// push begins a what-if.
+func (c *Checker) push(w whatIf) *whatIf {
 	c.last++
-	mark, epoch := len(c.journal), c.last
-	c.journal = append(c.journal, whatIf{epoch, revert})
+	w.number, w.loosened = c.last, c.loosened
+	c.journal = append(c.journal, w)
+	return &c.journal[len(c.journal)-1]
+}
+
+// Mark takes note of what is pretended now. The undo takes back all that was pretended since.
+func (c *Checker) Mark() (undo func()) {
+	c.push(whatIf{what: nothing})
+	return c.undo()
+}
+
+// undo takes back the last what-if and all that will have come after it.
+func (c *Checker) undo() func() {
+	mark, number := len(c.journal)-1, c.last
 	return func() {
-		if mark >= len(c.journal) || c.journal[mark].epoch != epoch {
+		if mark >= len(c.journal) || c.journal[mark].number != number {
 			return
 		}
 		for i := len(c.journal) - 1; i >= mark; i-- {
-			c.journal[i].revert()
+			c.revert(&c.journal[i])
 			c.journal[i] = whatIf{}
 		}
 		c.journal = c.journal[:mark]
 	}
 }
 
-type count struct{ pods, repelling int }
-
-func counted(n *framework.NodeInfo) count {
-	if n == nil {
-		return count{}
+func (c *Checker) revert(w *whatIf) {
+	c.last++ // counters that relax now did so after everything that stands
+	switch w.what {
+	case placed:
+		c.count(w.node, &w.entry, -w.n)
+		c.slots[w.node].pods = w.before
+	case evicted:
+		c.count(w.node, &w.entry, w.n)
+		c.slots[w.node].pods = w.before
+	case removed:
+		c.enter(w.node)
+	case added:
+		c.leave(w.node)
+		c.drop()
 	}
-	return count{len(n.Pods), len(n.PodsWithRequiredAntiAffinity)}
+	c.loosened = w.loosened
 }
 
-// inserted and deleted leave s as it is.
-func inserted[T any](s []T, i int, v T) []T {
-	out := make([]T, 0, len(s)+1)
-	out = append(out, s[:i]...)
-	out = append(out, v)
-	return append(out, s[i:]...)
+// Place pretends that the pod runs on the node, whether it fits there or not. The node must be present: losing a pod silently
+// would make room that is not there, so anything else panics.
+func (c *Checker) Place(p *cluster.Pod, node string) (undo func()) {
+	h, ok := c.byName[node]
+	if !ok {
+		panic(fmt.Sprintf("scheduling: place %s: node %q is not present", p, node))
+	}
+	c.put(h, entry{p, c.class(p.Class).id, 1})
+	return c.undo()
 }
 
-func deleted[T any](s []T, i int) []T {
-	out := make([]T, 0, len(s)-1)
-	return append(append(out, s[:i]...), s[i+1:]...)
+// PlaceMany pretends that n pods of the class run on the node, whether they fit there or not. They have no names.
+func (c *Checker) PlaceMany(of *cluster.Class, n int, h Handle) {
+	c.put(h, entry{class: c.class(of).id, n: int32(n)})
+}
+
+func (c *Checker) put(h Handle, e entry) {
+	before := c.slots[h].pods
+	c.push(whatIf{what: placed, node: h, n: e.n, entry: e, before: before})
+	c.columns()
+	c.slots[h].pods = append(before, e)
+	c.count(h, &e, e.n)
+}
+
+// Evict pretends that the pod of that namespace and name has left the node. A pod that is not there changes nothing.
+func (c *Checker) Evict(p *cluster.Pod, node string) (undo func()) {
+	h, ok := c.byName[node]
+	if !ok {
+		return c.Mark()
+	}
+	before := c.slots[h].pods
+	i := slices.IndexFunc(before, func(e entry) bool {
+		return e.pod != nil && (e.pod == p || e.pod.Namespace == p.Namespace && e.pod.Name == p.Name)
+	})
+	if i < 0 {
+		return c.Mark()
+	}
+	e := before[i]
+	c.push(whatIf{what: evicted, node: h, n: e.n, entry: e, before: before})
+	c.loosened = c.last
+	c.slots[h].pods = slices.Concat(before[:i], before[i+1:])
+	c.count(h, &e, -e.n)
+	return c.undo()
+}
+
+// Remove pretends that the node is gone, with its pods. A node that is not present changes nothing.
+func (c *Checker) Remove(node string) (undo func()) {
+	h, ok := c.byName[node]
+	if !ok {
+		return c.Mark()
+	}
+	c.push(whatIf{what: removed, node: h})
+	c.loosened = c.last
+	c.leave(h)
+	return c.undo()
+}
+
+// Add pretends that the node has joined with these pods on it. Its name must not be that of a node that is present now: two
+// nodes in one would hide a machine, so that panics. [Future] makes a node of a template, [Checker.Daemons] its first pods.
+func (c *Checker) Add(node *corev1.Node, pods ...*cluster.Pod) (undo func()) {
+	c.add(slot{name: node.Name, node: node, pods: c.entries(nil, pods)})
+	return c.undo()
+}
+
+// Open pretends that a machine such as the template says has joined under that name, which must be new. It copies nothing: the node
+// object is made when somebody asks for it, and the pods that it carries are the template's own.
+func (c *Checker) Open(t *Template, name string) Handle {
+	return c.add(slot{name: name, template: t, pods: t.pods})
+}
+
+func (c *Checker) add(s slot) Handle {
+	if _, ok := c.byName[s.name]; ok {
+		panic(fmt.Sprintf("scheduling: add node %q: it is present", s.name))
+	}
+	w := c.push(whatIf{what: added})
+	w.node = c.slot(s)
+	c.enter(w.node)
+	return w.node
 }

@@ -1,0 +1,94 @@
+package scheduling
+
+import "sluice.dev/sluice/cluster"
+
+// Row is nodes in an order in which pods are placed on them, the first that takes a pod being the one. For every kind of pods it
+// remembers how far it has come: what refused such a pod for good is not asked again until something leaves or is taken back.
+type Row struct {
+	c     *Checker
+	nodes []Handle
+	at    []cursor // by kind
+}
+
+// cursor is how far a row has come with a kind.
+type cursor struct {
+	passed int // nodes at the beginning that refuse the kind for good
+	next   int // nodes at the beginning that refuse it now
+	number uint64
+	depth  int // of the journal, whose last what-if had that number
+	known  bool
+}
+
+// Row makes a row of nodes. Nodes that leave are passed over.
+func (c *Checker) Row(nodes ...Handle) *Row { return &Row{c: c, nodes: nodes} }
+
+// Append adds nodes at the row's end.
+func (r *Row) Append(nodes ...Handle) { r.nodes = append(r.nodes, nodes...) }
+
+// Nodes are the row's nodes in order. The slice must not be changed.
+func (r *Row) Nodes() []Handle { return r.nodes }
+
+// Fill places up to n pods of the class, each on the first node of the row that takes it, and returns how many it placed. Visit, when
+// it is not nil, hears of every node that takes some, how many, in the order of placing; a node may come more than once.
+func (r *Row) Fill(of *cluster.Class, n int, visit func(h Handle, n int)) int {
+	c := r.c
+	k := c.kindFor(of)
+	for len(r.at) <= int(k.id) {
+		r.at = append(r.at, cursor{})
+	}
+	cur := &r.at[k.id]
+	if !cur.known || !c.stands(cur) {
+		*cur = cursor{}
+	} else if k.relaxed() > cur.number {
+		cur.next = cur.passed
+	}
+	left := n
+	cl := c.class(of)
+	for i := cur.next; i < len(r.nodes) && left > 0; {
+		h := r.nodes[i]
+		a := c.judge(k, h)
+		if a != welcome {
+			if a == notAnyMore && cur.passed == i {
+				cur.passed++
+			}
+			i++
+			continue
+		}
+		take := int(min(c.room(k, h), int64(left)))
+		before := c.last
+		c.put(h, entry{class: cl.id, n: int32(take)})
+		left -= take
+		if visit != nil {
+			visit(h, take)
+		}
+		if k.relaxed() > before {
+			i = cur.passed
+		}
+		cur.next = i
+	}
+	if left > 0 {
+		cur.next = len(r.nodes)
+	}
+	cur.known, cur.number, cur.depth = true, c.last, len(c.journal)
+	return n - left
+}
+
+// stands says whether what the cursor knows is still so: what was pretended then is pretended still, and nothing has left since.
+func (c *Checker) stands(cur *cursor) bool {
+	if cur.depth > len(c.journal) || c.loosened > cur.number {
+		return false
+	}
+	return cur.depth == 0 || c.journal[cur.depth-1].number <= cur.number
+}
+
+// relaxed is the last what-if after which a node may take the kind that did not before.
+func (k *kind) relaxed() uint64 {
+	var at uint64
+	for i := range k.spreads {
+		at = max(at, k.spreads[i].counter.relaxed)
+	}
+	for _, n := range k.near {
+		at = max(at, n.relaxed)
+	}
+	return at
+}

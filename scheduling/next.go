@@ -1,0 +1,90 @@
+package scheduling
+
+import (
+	"slices"
+	"strings"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// next makes the checker one of a later snapshot, for the price of what changed. It says false, and leaves the work to be done anew,
+// when what was known of pods and nodes no longer holds or is mostly about what is gone.
+func (c *Checker) next(s *cluster.Snapshot) bool {
+	if !slices.Equal(c.snapshot.Objects.Namespaces, s.Objects.Namespaces) || c.known() > 2*c.size+spare {
+		return false
+	}
+	c.unwind()
+	last := c.snapshot
+	c.snapshot = s
+	order := make([]Handle, len(s.Nodes))
+	i := 0
+	for j, n := range s.Nodes {
+		for i < len(last.Nodes) && last.Nodes[i] != n && strings.Compare(last.Nodes[i].Name(), n.Name()) < 0 {
+			c.bury(c.order[i])
+			i++
+		}
+		if i == len(last.Nodes) || last.Nodes[i] != n && last.Nodes[i].Name() != n.Name() {
+			order[j] = c.slot(slot{name: n.Name(), node: n.Object, pods: slices.Clip(c.entries(nil, n.Pods))})
+			c.enter(order[j])
+			continue
+		}
+		order[j] = c.order[i]
+		c.turn(order[j], last.Nodes[i], n)
+		i++
+	}
+	for ; i < len(last.Nodes); i++ {
+		c.bury(c.order[i])
+	}
+	c.order = order
+	c.gather = true
+	c.expect()
+	c.gather = false
+	c.countLate()
+	c.names = nil
+	return true
+}
+
+// spare is how much may be known beyond twice what the first snapshot had.
+const spare = 4096
+
+// known is how much the checker has to remember.
+func (c *Checker) known() int {
+	return len(c.classOf) + len(c.selectors) + len(c.slots) + len(c.taintKinds) + len(c.tolerations) + len(c.selections)
+}
+
+// unwind takes back everything.
+func (c *Checker) unwind() {
+	for i := len(c.journal) - 1; i >= 0; i-- {
+		c.revert(&c.journal[i])
+		c.journal[i] = whatIf{}
+	}
+	c.journal = c.journal[:0]
+}
+
+// bury gives up the place of a node that is gone for good.
+func (c *Checker) bury(h Handle) {
+	c.leave(h)
+	c.slots[h].pods = nil
+}
+
+// turn puts a later view of a node in the place of an earlier one.
+func (c *Checker) turn(h Handle, was, is *cluster.Node) {
+	if was == is || was.Object == is.Object && slices.Equal(was.Pods, is.Pods) {
+		return
+	}
+	c.leave(h)
+	if was.Object != is.Object {
+		c.slots[h].node = is.Object
+		c.taints[h] = c.taintKind(is.Object)
+		for _, t := range c.topologies {
+			t.put(c, h)
+		}
+		for _, l := range c.lenses {
+			if int(h) < len(l.of) {
+				l.of[h] = -1
+			}
+		}
+	}
+	c.slots[h].pods = slices.Clip(c.entries(nil, is.Pods))
+	c.enter(h)
+}

@@ -1,0 +1,71 @@
+package scheduling
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	helper "k8s.io/component-helpers/resource"
+	"k8s.io/kubernetes/pkg/features"
+	"k8s.io/kubernetes/pkg/scheduler/util"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// spec is what a pod spec says to kube-scheduler, whatever the namespace and labels of its pods. Classes whose SpecKey is equal
+// share it.
+type spec struct {
+	id    int32
+	needs []need
+	ports []corev1.ContainerPort // of the host, with protocol and address filled in
+
+	// What depends on the node alone, prepared when a pod of the spec is first asked about.
+	tolerations *tolerations
+	selection   *selection // nil when every node will do
+
+	prepared bool
+}
+
+// spec is the class's spec, shared by content.
+func (c *Checker) spec(class *cluster.Class) *spec {
+	if s, ok := c.specs[class.SpecKey]; ok {
+		return s
+	}
+	object := class.Object()
+	held := c.dims.amounts(Requests(&cluster.Pod{Class: class}))
+	asked := held
+	if class.Held != nil {
+		// A pod that waits holds nothing yet: NodeResourcesFit reads its spec alone.
+		asked = c.dims.amounts(helper.PodRequests(object, helper.PodResourcesOptions{
+			SkipPodLevelResources: !utilfeature.DefaultFeatureGate.Enabled(features.PodLevelResources),
+		}))
+	}
+	s := &spec{id: int32(len(c.specs)), needs: needs(asked, held)}
+	for _, p := range util.GetHostPorts(object) {
+		if p.Protocol == "" {
+			p.Protocol = corev1.ProtocolTCP
+		}
+		if p.HostIP == "" {
+			p.HostIP = anyAddress
+		}
+		s.ports = append(s.ports, p)
+	}
+	c.specs[class.SpecKey] = s
+	return s
+}
+
+// prepare works out what the spec says of nodes.
+func (c *Checker) prepare(s *spec, class *cluster.Class) {
+	if s.prepared {
+		return
+	}
+	s.prepared = true
+	s.tolerations = c.toleration(class.Spec.Tolerations)
+	s.selection = c.wanted(class.Spec)
+}
+
+// anyAddress is the host address that stands for all.
+const anyAddress = "0.0.0.0"
+
+// clash says whether two host ports cannot both be given away: the same number and protocol, on one address or on all.
+func clash(a, b *corev1.ContainerPort) bool {
+	return a.HostPort == b.HostPort && a.Protocol == b.Protocol && (a.HostIP == b.HostIP || a.HostIP == anyAddress || b.HostIP == anyAddress)
+}
