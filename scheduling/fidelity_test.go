@@ -12,15 +12,25 @@ import (
 
 // TestTheCheckerJudgesAsKubeSchedulerDoes walks 2,000 random worlds with kube-scheduler's own framework beside the checker.
 // SLUICE_WORLD=seed walks one of them again.
-func TestTheCheckerJudgesAsKubeSchedulerDoes(t *testing.T) {
-	seeds, single, err := fidelity.Seeds(2000)
+func TestTheCheckerJudgesAsKubeSchedulerDoes(t *testing.T) { hold(t, 2000, walks) }
+
+// TestWhatIfsAreJudgedAsKubeSchedulerDoes changes 500 random worlds back and forth.
+func TestWhatIfsAreJudgedAsKubeSchedulerDoes(t *testing.T) { hold(t, 500, shakes) }
+
+func walks(w *fidelity.World, j judge) fidelity.Walked  { return fidelity.Walk(w, j) }
+func shakes(w *fidelity.World, j judge) fidelity.Walked { return fidelity.Shake(w, j) }
+
+// hold compares the checker with kube-scheduler over that many worlds.
+func hold(t *testing.T, worlds int, compare func(*fidelity.World, judge) fidelity.Walked) {
+	t.Helper()
+	seeds, single, err := fidelity.Seeds(worlds)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var tally fidelity.Tally
 	for _, seed := range seeds {
 		w := fidelity.Draw(seed)
-		got := fidelity.Walk(w, newJudge(t, w))
+		got := compare(w, newJudge(t, w))
 		tally.Add(w, got)
 		if len(got.Disagreements) > 0 && tally.Disagreements < 100 {
 			first := got.Disagreements[0]
@@ -33,7 +43,7 @@ func TestTheCheckerJudgesAsKubeSchedulerDoes(t *testing.T) {
 		t.Errorf("%d disagreements", tally.Disagreements)
 	}
 	if !single {
-		for _, lack := range tally.Coverage.Lacking(10, 50) {
+		for _, lack := range tally.Coverage.Lacking(worlds/200, worlds/40) {
 			t.Error("too little to tell:", lack)
 		}
 	}
@@ -73,4 +83,12 @@ func (j judge) Place(p *corev1.Pod, node string) { j.Checker.Place(j.record(p), 
 func (j judge) Open(g *cluster.Group, name string) (undo func()) {
 	n := scheduling.Future(g.Template, name)
 	return j.Add(n, j.Daemons(n)...)
+}
+
+func (j judge) Pretend(p *corev1.Pod, node string) (undo func()) {
+	return j.Checker.Place(j.record(p), node)
+}
+
+func (j judge) Evict(p *corev1.Pod, node string) (undo func()) {
+	return j.Checker.Evict(j.record(p), node)
 }

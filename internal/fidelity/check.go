@@ -7,7 +7,7 @@ import (
 // Check makes the outcome's placements one after the other and holds each to kube-scheduler: at that moment, the pod must be let
 // onto that node. New machines open when they are first named, and no group may open more than its Max leaves. At the end no
 // refused pod may fit on any node, nor on one more machine of a group that may grow. A pod that is pending and in
-// neither list, or in both, disagrees as well.
+// neither list, or in both, disagrees as well, unless it is [Expendable]: such a pod may be left out or refused.
 func Check(w *World, out Outcome) []Disagreement {
 	o := NewOracle(w)
 	defer o.Close()
@@ -48,6 +48,9 @@ func Check(w *World, out Outcome) []Disagreement {
 			say(key, "any node", "it does not fit", "there is no such pod", step)
 			continue
 		}
+		if Expendable(p) {
+			continue
+		}
 		for _, node := range o.Nodes() {
 			if o.Why(p, node) == "" {
 				say(key, node, "it does not fit", "it fits", step)
@@ -65,7 +68,7 @@ func Check(w *World, out Outcome) []Disagreement {
 		}
 	}
 	for _, p := range w.Pending() {
-		if key := keyOf(p); answered[key] != 1 {
+		if key := keyOf(p); answered[key] != 1 && !(answered[key] == 0 && Expendable(p)) {
 			say(key, "any node", fmt.Sprintf("%d answers", answered[key]), "every pending pod has one", step)
 		}
 	}

@@ -1,6 +1,8 @@
 package fidelity
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -15,8 +17,25 @@ var Constraints = []Constraint{
 	"pod-affinity", "pod-anti-affinity", "affinity-namespaces", "namespace-selector", "match-label-keys", "several-topology-keys",
 	"spread", "spread-min-domains", "spread-node-affinity-policy", "spread-node-taints-policy", "spread-match-label-keys",
 	"spread-schedule-anyway", "spread-of-others", "preferences",
-	"host-ports", "scheduling-gates", "scheduler-name",
+	"host-ports", "scheduling-gates", "scheduler-name", "expendable",
 }
+
+// VolumeConstraints are those that need the world's volumes. They are drawn only where [Draw] is told to.
+var VolumeConstraints = []Constraint{
+	"volume-zone", "volume-zone-label", "volume-late", "volume-static", "volume-immediate", "volume-shared", "attach-limit", "read-write-once-pod",
+}
+
+// DeviceConstraints are those that need the world's device claims. They are drawn only where [Draw] is told to.
+var DeviceConstraints = []Constraint{}
+
+// All are the constraints of every kind.
+func All() []Constraint {
+	return slices.Concat(Constraints, VolumeConstraints, DeviceConstraints, StandingConstraints)
+}
+
+// StandingConstraints are about the order among pods: one that preemption clears a node for holds it against pods of no higher
+// priority. They are drawn only where [Draw] is told to.
+var StandingConstraints = []Constraint{"nominated"}
 
 // rule is how a constraint enters a world. Nil hooks change nothing.
 type rule struct {
@@ -24,6 +43,8 @@ type rule struct {
 	node    func(*draft, *corev1.Node)    // one node
 	pod     func(*draft, *corev1.Pod)     // what a workload makes its pods of
 	daemon  func(*draft, *corev1.PodSpec) // what a DaemonSet makes its pods of
+	groups  func(*draft)                  // all groups, once they are there
+	each    func(*draft, *corev1.Pod)     // one pod, running or not
 	bound   func(*draft, *corev1.Pod)     // one pod that runs
 	pending func(*draft, *corev1.Pod)     // one pod that waits
 }
@@ -68,4 +89,15 @@ var rules = map[Constraint]rule{
 	"host-ports":       {pod: hostPorts},
 	"scheduling-gates": {pending: gates},
 	"scheduler-name":   {pending: otherScheduler},
+	"expendable":       {each: expendable},
+	"nominated":        {each: priorities, pending: nominated},
+
+	"volume-zone":         {each: zonalDisk},
+	"volume-zone-label":   {each: labelledDisk},
+	"volume-late":         {each: lateDisk},
+	"volume-static":       {each: staticDisk},
+	"volume-immediate":    {each: soonDisk},
+	"volume-shared":       {each: sharedDisk},
+	"attach-limit":        {groups: attachLimits, each: manyDisks},
+	"read-write-once-pod": {each: onePodDisk},
 }

@@ -3,6 +3,7 @@ package fidelity
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -72,6 +73,17 @@ func (c *Coverage) row(of Constraint) *covered {
 	return c.worlds[of]
 }
 
+// names are all constraints of the kinds that were drawn, in their order.
+func (c *Coverage) names() []Constraint {
+	var names []Constraint
+	for _, kind := range [][]Constraint{Constraints, VolumeConstraints, DeviceConstraints, StandingConstraints} {
+		if slices.ContainsFunc(kind, func(of Constraint) bool { return c.worlds[of] != nil }) {
+			names = append(names, kind...)
+		}
+	}
+	return names
+}
+
 // count takes down kube-scheduler's answer about a pod: for the constraints that it carries, and those that no pod carries.
 func (c *Coverage) count(w *World, p *corev1.Pod, why string) {
 	tell := func(of Constraint) {
@@ -85,7 +97,7 @@ func (c *Coverage) count(w *World, p *corev1.Pod, why string) {
 		tell(of)
 	}
 	for _, of := range w.Constraints {
-		if rules[of].pod == nil {
+		if rules[of].pod == nil { // it is in the nodes, or in pods one by one
 			tell(of)
 		}
 	}
@@ -118,7 +130,7 @@ func (c *Coverage) add(w *World, of Coverage) {
 // Lacking says which constraints were in too few worlds, alone or combined, or never made for both answers; nil when none.
 func (c *Coverage) Lacking(alone, combined int) []string {
 	var lacks []string
-	for _, name := range Constraints {
+	for _, name := range c.names() {
 		if r := c.row(name); r.alone < alone || r.combined < combined || r.fits == 0 || r.refusals == 0 {
 			lacks = append(lacks, fmt.Sprintf("%s: %d worlds alone, %d combined, %d fits, %d refusals", name, r.alone, r.combined, r.fits, r.refusals))
 		}
@@ -131,7 +143,7 @@ func (c *Coverage) String() string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "constraint\talone\tcombined\tfits\trefusals\t")
-	for _, name := range Constraints {
+	for _, name := range c.names() {
 		r := c.row(name)
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t\n", name, r.alone, r.combined, r.fits, r.refusals)
 	}

@@ -3,6 +3,7 @@ package fidelity
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sort"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,15 +15,19 @@ import (
 )
 
 // Draw makes the world of that seed: always the same one. Of four worlds one is under a single constraint, each in its turn;
-// the others combine two to six of them.
-func Draw(seed uint64) *World {
+// the others combine two to six of them. They are drawn from those given, or from [Constraints].
+func Draw(seed uint64, from ...Constraint) *World {
+	if len(from) == 0 {
+		from = Constraints
+	}
 	d := &draft{
 		rand: rand.New(rand.NewPCG(seed, 0x5eed)), on: map[Constraint]bool{},
 		w: &World{Seed: seed, Carries: map[string][]Constraint{}},
 	}
-	d.constraints()
+	d.constraints(from)
 	d.namespaces()
 	d.groups()
+	d.attach()
 	d.daemons()
 	d.classes()
 	d.running()
@@ -61,16 +66,16 @@ func some[T any](d *draft, values ...T) []T {
 	return out
 }
 
-func (d *draft) constraints() {
+func (d *draft) constraints(from []Constraint) {
 	switch {
 	case d.w.Seed%4 == 0:
-		d.on[Constraints[int(d.w.Seed/4)%len(Constraints)]] = true
+		d.on[from[int(d.w.Seed/4)%len(from)]] = true
 	default:
 		for range d.between(2, 6) {
-			d.on[pick(d, Constraints...)] = true
+			d.on[pick(d, from...)] = true
 		}
 	}
-	for _, c := range Constraints {
+	for _, c := range from {
 		if d.on[c] {
 			d.w.Constraints = append(d.w.Constraints, c)
 		}
@@ -164,4 +169,22 @@ func (d *draft) shape() *corev1.Node {
 	}
 	n.Status.Capacity = n.Status.Allocatable.DeepCopy()
 	return n
+}
+
+// attach says what disks every node can attach, for those who ask.
+func (d *draft) attach() {
+	for c := range d.each() {
+		if c.groups != nil {
+			c.groups(d)
+		}
+	}
+	for _, n := range d.w.Nodes {
+		limit := pick(d, 0, 2)
+		for _, g := range d.w.Groups {
+			if slices.ContainsFunc(g.Instances, func(in *cluster.Instance) bool { return in.ComputerName == n.Name }) {
+				limit = g.VolumeLimit
+			}
+		}
+		d.w.Volumes.CSINodes = append(d.w.Volumes.CSINodes, csiNode(n.Name, limit))
+	}
 }

@@ -20,7 +20,7 @@ func (yes) Open(*cluster.Group, string) (undo func()) { return func() {} }
 
 func TestASeedAlwaysMakesTheSameWorld(t *testing.T) {
 	for seed := range uint64(50) {
-		if diff := cmp.Diff(Draw(seed), Draw(seed)); diff != "" {
+		if diff := cmp.Diff(Draw(seed, All()...), Draw(seed, All()...)); diff != "" {
 			t.Fatalf("world %d (-first +second):\n%s", seed, diff)
 		}
 	}
@@ -29,7 +29,7 @@ func TestASeedAlwaysMakesTheSameWorld(t *testing.T) {
 func TestAJudgeWhoNeverRefusesIsFoundOut(t *testing.T) {
 	var tally Tally
 	for seed := range uint64(20) {
-		w := Draw(seed)
+		w := Draw(seed, All()...)
 		tally.Add(w, Walk(w, yes{}))
 	}
 	if tally.Disagreements != tally.Questions-tally.Fits || tally.Disagreements == 0 {
@@ -39,7 +39,7 @@ func TestAJudgeWhoNeverRefusesIsFoundOut(t *testing.T) {
 
 func TestWhatTheSchedulerWouldDoHolds(t *testing.T) {
 	for seed := range uint64(200) {
-		w := Draw(seed)
+		w := Draw(seed, All()...)
 		if ds := Check(w, Walk(w, yes{}).Outcome); len(ds) > 0 {
 			t.Errorf("world %d: %v", seed, ds)
 		}

@@ -55,11 +55,13 @@ func (s *shelf) put(o runtime.Object) {
 	}
 }
 
-// take removes an object; one that is not there changes nothing.
-func (s *shelf) take(o runtime.Object) {
-	if err := s.stock(o).take(o); err != nil {
-		panic(fmt.Sprintf("fidelity: %T: %v", o, err))
+// take removes the object of that type and name and returns it. It must be there.
+func (s *shelf) take(o runtime.Object) runtime.Object {
+	was, err := s.stock(o).take(o)
+	if err != nil || was == nil {
+		panic(fmt.Sprintf("fidelity: %T is not there: %v", o, err))
 	}
+	return was.(runtime.Object)
 }
 
 // stock is the informer of one type. Every method that is not defined here belongs to watching; nobody calls it.
@@ -87,18 +89,18 @@ func (s *stock) put(o any) error {
 	return nil
 }
 
-func (s *stock) take(o any) error {
+func (s *stock) take(o any) (any, error) {
 	was, there, err := s.indexer.Get(o)
 	if err != nil || !there {
-		return err
+		return nil, err
 	}
-	if err := s.indexer.Delete(o); err != nil {
-		return err
+	if err := s.indexer.Delete(was); err != nil {
+		return nil, err
 	}
 	for _, h := range s.handlers {
 		h.OnDelete(was)
 	}
-	return nil
+	return was, nil
 }
 
 func (s *stock) GetStore() cache.Store               { return s.indexer }

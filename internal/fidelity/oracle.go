@@ -84,6 +84,7 @@ func NewOracle(w *World) *Oracle {
 	for _, ns := range w.Namespaces {
 		o.shelf.put(ns)
 	}
+	o.putVolumes()
 	for _, n := range w.Nodes {
 		o.addNode(n)
 	}
@@ -135,8 +136,13 @@ func (o *Oracle) Close() { o.cancel() }
 // Nodes are the names of the nodes that are present, sorted.
 func (o *Oracle) Nodes() []string { return sets.List(sets.KeySet(o.nodes)) }
 
-// Why is why kube-scheduler would not bind the pod to the node now; "" when it would.
+// Why is why kube-scheduler would not bind the pod to the node now; "" when it would. A pod that runs is asked about as the pod
+// that would replace it.
 func (o *Oracle) Why(p *corev1.Pod, node string) string {
+	if p.Spec.NodeName != "" {
+		p = p.DeepCopy()
+		p.Spec.NodeName = ""
+	}
 	o.prepare(p)
 	info, err := o.snapshot.NodeInfos().Get(node)
 	if err != nil {
@@ -168,6 +174,7 @@ func (o *Oracle) Bind(p *corev1.Pod, node string) {
 	o.nominated.DeleteNominatedPodIfExists(p)
 	bound := p.DeepCopy()
 	bound.Spec.NodeName, bound.Status.NominatedNodeName = node, ""
+	o.settleVolumes(bound)
 	o.addPod(bound)
 	o.refresh()
 }
@@ -186,6 +193,7 @@ func (o *Oracle) Open(g *cluster.Group, name string) {
 	n.Name, n.UID = name, types.UID("uid-of-"+name)
 	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelHostname, name)
 	o.addNode(n)
+	o.shelf.put(csiNode(name, g.VolumeLimit))
 	for _, ds := range o.w.DaemonSets {
 		if runs, _ := daemon.NodeShouldRunDaemonPod(logr.Discard(), n, ds); !runs {
 			continue
@@ -198,20 +206,35 @@ func (o *Oracle) Open(g *cluster.Group, name string) {
 	o.refresh()
 }
 
-// Remove takes a node away with its pods.
-func (o *Oracle) Remove(name string) {
-	if id, opened := o.opened[name]; opened {
-		o.machines[id]--
+// Remove takes a node away with its pods, until undo brings them back.
+func (o *Oracle) Remove(name string) (undo func()) {
+	node, pods := o.nodes[name], o.pods[name]
+	group, opened := o.opened[name]
+	if opened {
+		o.machines[group]--
 		delete(o.opened, name)
 	}
-	for _, p := range o.pods[name] {
+	for _, p := range pods {
 		o.must(o.cache.RemovePod(logr.Discard(), p), "remove pod "+keyOf(p))
 	}
+	o.must(o.cache.RemoveNode(logr.Discard(), node), "remove node "+name)
+	o.shelf.take(node)
+	attaches := o.shelf.take(csiNode(name, 0))
 	delete(o.pods, name)
-	o.must(o.cache.RemoveNode(logr.Discard(), o.nodes[name]), "remove node "+name)
-	o.shelf.take(o.nodes[name])
 	delete(o.nodes, name)
 	o.refresh()
+	return func() {
+		if opened {
+			o.machines[group]++
+			o.opened[name] = group
+		}
+		o.addNode(node)
+		o.shelf.put(attaches)
+		for _, p := range pods {
+			o.addPod(p)
+		}
+		o.refresh()
+	}
 }
 
 func (o *Oracle) addNode(n *corev1.Node) {

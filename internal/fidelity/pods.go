@@ -106,8 +106,10 @@ func (d *draft) running() {
 		p.Spec.NodeName, p.Spec.SchedulingGates = n.Name, nil
 		p.Status.Phase = corev1.PodRunning
 		for c := range d.each() {
-			if c.bound != nil {
-				c.bound(d, p)
+			for _, change := range []func(*draft, *corev1.Pod){c.each, c.bound} {
+				if change != nil {
+					change(d, p)
+				}
 			}
 		}
 	}
@@ -134,8 +136,10 @@ func (d *draft) pending() {
 			LastTransitionTime: metav1.NewTime(Start.Add(-time.Minute)),
 		}}
 		for c := range d.each() {
-			if c.pending != nil {
-				c.pending(d, p)
+			for _, change := range []func(*draft, *corev1.Pod){c.each, c.pending} {
+				if change != nil {
+					change(d, p)
+				}
 			}
 		}
 	}

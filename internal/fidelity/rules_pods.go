@@ -185,3 +185,19 @@ func preferences(d *draft, p *corev1.Pod) {
 		}
 	}
 }
+
+// expendable pods have a priority below the cutoff at which waiting is worth a machine.
+func expendable(d *draft, p *corev1.Pod) {
+	if d.chance(0.4) {
+		p.Spec.Priority = new(pick[int32](d, -10, -11, -100))
+	}
+}
+
+func priorities(d *draft, p *corev1.Pod) { p.Spec.Priority = new(pick[int32](d, 0, 0, 100, 1000)) }
+
+// nominated lets a pod wait for a node that preemption has chosen for it.
+func nominated(d *draft, p *corev1.Pod) {
+	if d.chance(0.2) {
+		p.Status.NominatedNodeName = pick(d, d.w.Nodes...).Name
+	}
+}

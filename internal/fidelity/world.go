@@ -21,6 +21,8 @@ type World struct {
 	DaemonSets []*appsv1.DaemonSet
 	Groups     []*cluster.Group // sorted by ID; each has a template, and its nodes are such as it says
 
+	Volumes Volumes
+
 	// Carries are the constraints that a pod has itself, by namespace/name.
 	Carries map[string][]Constraint
 }
@@ -46,6 +48,9 @@ func (w *World) Pending() []*corev1.Pod {
 	}
 	return pods
 }
+
+// Expendable says whether the pod's priority is below the cutoff of -10: nobody need find it a place.
+func Expendable(p *corev1.Pod) bool { return p.Spec.Priority != nil && *p.Spec.Priority < -10 }
 
 // Pod is the pod of that namespace/name, nil when there is none.
 func (w *World) Pod(key string) *corev1.Pod {
