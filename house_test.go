@@ -70,11 +70,12 @@ var rooms = map[string][]string{
 
 	"internal/bench":          {"cluster", "internal/bench/workload", "plan", "policy", "reason"},
 	"internal/bench/workload": {"cluster"},
+	"internal/bench/resident": {"cloud", "cluster", "internal/app", "internal/bench", "internal/bench/workload", "journal", "policy"},
 	"internal/traces":         {},
 	"internal/economics":      {"cluster", "internal/traces", "packing", "plan", "policy"},
 
 	"cmd/azuresim":   {"internal/azuresim"},
-	"cmd/bench":      {"internal/bench"},
+	"cmd/bench":      {"internal/bench", "internal/bench/resident"},
 	"cmd/economics":  {"internal/economics", "internal/traces"},
 	"cmd/sluice":     {"..."},
 	"cmd/playground": {"..."},
@@ -104,7 +105,7 @@ var borders = []border{
 	{
 		path: "k8s.io/client-go/kubernetes",
 		code: []string{
-			"internal/kube", "internal/report", "internal/app", "internal/world", "internal/controlplane/...", "cmd/playground",
+			"internal/kube", "internal/report", "internal/app", "internal/bench/resident", "internal/world", "internal/controlplane/...", "cmd/playground",
 		},
 		tests:   []string{"internal/actuate", "internal/kubesim"},
 		because: "actuate changes Kubernetes through kube.Writer alone, and nobody else has a client in hand",

@@ -24,6 +24,8 @@ type settings struct {
 	scale float64
 	json  string
 	list  bool
+
+	settle time.Duration
 }
 
 func root() *cobra.Command {
@@ -42,6 +44,7 @@ The exit code is 0 when all is within its limits, 1 when something is not, and 2
 docs/reference/benchmarks.md describes the worlds and the method.`,
 		Example: `  bench                          everything
   bench backlog quiet            two rows
+  bench resident                 the memory of a process that watches a whole cluster
   bench scaling                  how the cost grows with pods and with nodes
   bench one-class --runs=100     more runs
   bench backlog --scale=0.1      a tenth of the row's world, for a quick look`,
@@ -62,10 +65,11 @@ docs/reference/benchmarks.md describes the worlds and the method.`,
 	f.DurationVar(&o.cap, "cap", time.Minute, "a row that takes longer is stopped")
 	f.Float64Var(&o.scale, "scale", 1, "share of the rows' worlds, for a quick look that is held to no limit; scaling takes no notice")
 	f.StringVar(&o.json, "json", "bin/bench.json", "`file` to write the report to as JSON; empty: none")
+	f.DurationVar(&o.settle, "settle", 90*time.Second, "how long a process watches a cluster before its resident memory is read")
 	f.BoolVar(&o.list, "list", false, "name the rows and end")
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return fmt.Errorf("%w; see %s --help", err, c.CommandPath()) })
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	cmd.AddCommand(childCommand())
+	cmd.AddCommand(childCommand(), serveCommand(), watchCommand())
 	return cmd
 }
 
@@ -79,6 +83,7 @@ func list(w io.Writer) {
 	for _, l := range bench.Ladders() {
 		fmt.Fprintf(w, "  %s\n", l.Name)
 	}
+	fmt.Fprintf(w, "%-14s %s\n", residentRow, "resident memory of a process that watches 1,000, 2,500 and 5,000 nodes")
 }
 
 // chosen says whether a row was asked for.
@@ -119,6 +124,9 @@ func measure(ctx context.Context, o settings, args []string, out, progress io.Wr
 		}
 		r.Scaling = append(r.Scaling, l.Linear(rungs))
 	}
+	if chosen(args, residentRow) {
+		r.Resident = watchAll(ctx, exe, o.settle, progress)
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -142,7 +150,7 @@ func check(o settings, args []string) error {
 	if !(o.scale > 0 && o.scale <= 1) {
 		return fmt.Errorf("--scale=%g: give a share above 0 and at most 1", o.scale)
 	}
-	known := []string{scaling}
+	known := []string{scaling, residentRow}
 	for _, r := range bench.Rows {
 		known = append(known, r.Name)
 	}

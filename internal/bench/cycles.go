@@ -60,8 +60,8 @@ func start(w *workload.World) *turning {
 	return t
 }
 
-// read advances the clock and lets the cloud tell of all groups anew, with the capacities that the last cycle asked for. The machines that
-// it makes are not listed yet.
+// read advances the clock and lets the cloud tell of all groups anew, as a cloud does: in objects that nobody has seen before, with the
+// capacities that the last cycle asked for. The machines that it makes are not listed yet.
 func (t *turning) read(passed time.Duration) {
 	t.at = t.at.Add(passed)
 	asked := map[cluster.GroupID]int{}
@@ -72,13 +72,12 @@ func (t *turning) read(passed time.Duration) {
 	}
 	groups := make([]*cluster.Group, len(t.groups))
 	for i, g := range t.groups {
-		again := *g
-		again.Read.At = t.at
+		again := workload.Reread(g, t.at)
 		again.Capacity = max(g.Capacity, asked[g.ID])
 		if seen := t.seen.Group(g.ID); seen != nil {
 			again.Learned = seen.Learned
 		}
-		groups[i] = &again
+		groups[i] = again
 	}
 	t.groups = groups
 }

@@ -18,6 +18,7 @@ type Resident struct {
 type Watched struct {
 	Nodes   int     `json:"nodes"`
 	Pods    int     `json:"pods"`
+	Cycles  int     `json:"cycles"`          // turned by then
 	Settled uint64  `json:"settledRSSBytes"` // after some cycles
 	Peak    uint64  `json:"peakRSSBytes"`    // the first read included
 	Heap    uint64  `json:"liveHeapBytes"`
@@ -33,19 +34,23 @@ const (
 	limitBase, limitSlope = 100_000_000, 60_000_000
 )
 
-// judge sets what is allowed, and the verdict on the settled memory.
+// ResidentNow and ResidentPeak are this process's resident memory in bytes, now and at most; 0 where the system does not tell.
+func ResidentNow() uint64  { return memory("VmRSS") }
+func ResidentPeak() uint64 { return memory("VmHWM") }
+
+// judge sets what is allowed, and the verdict: the goal is for the settled memory, the limit for the peak as well.
 func (w *Watched) judge() {
 	w.Goal = goalBase + uint64(w.Nodes)*goalSlope/1000
 	w.Limit = limitBase + uint64(w.Nodes)*limitSlope/1000
 	switch {
 	case w.Problem != "":
 		w.Verdict = Wrong
-	case w.Settled <= w.Goal:
-		w.Verdict = Goal
-	case w.Settled <= w.Limit:
+	case max(w.Settled, w.Peak) > w.Limit:
+		w.Verdict = Over
+	case w.Settled > w.Goal:
 		w.Verdict = Within
 	default:
-		w.Verdict = Over
+		w.Verdict = Goal
 	}
 }
 
