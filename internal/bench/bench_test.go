@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/bench/workload"
 	"sluice.dev/sluice/plan"
 )
@@ -67,11 +68,9 @@ func TestAWrongDecisionHasNoFigures(t *testing.T) {
 
 // TestNextCycleBringsWhatItSays counts the pods that differ between one cycle's list and the next one's.
 func TestNextCycleBringsWhatItSays(t *testing.T) {
-	w := backlog(small, true).World()
-	s := start(w)
-	before := workload.Sorted(w.Pods)
-	after := change(before, s.room(), 100, 1, workload.At)
-	held := map[any]bool{}
+	s := start(backlog(small, true).World())
+	before, after := s.objects.Pods, s.change(100, 1)
+	held := map[*cluster.Pod]bool{}
 	for _, p := range before {
 		held[p] = true
 	}

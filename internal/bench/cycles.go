@@ -1,11 +1,10 @@
 package bench
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/bench/workload"
@@ -13,11 +12,6 @@ import (
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
-
-// joined is the snapshot that follows one of the cycle before; nil for the first one.
-func joined(_ *cluster.Snapshot, at time.Time, objects cluster.Objects, groups []*cluster.Group) *cluster.Snapshot {
-	return cluster.New(at, objects, groups)
-}
 
 // planner decides cycle after cycle.
 type planner struct {
@@ -39,6 +33,7 @@ func (p *planner) decide(s *cluster.Snapshot) plan.Plan {
 // turning is a cluster over which cycle after cycle turns.
 type turning struct {
 	planner
+	table   cluster.Classes
 	at      time.Time
 	objects cluster.Objects
 	groups  []*cluster.Group
@@ -48,15 +43,17 @@ type turning struct {
 
 // cycle joins the snapshot that follows the last one and decides.
 func (t *turning) cycle() Made {
-	t.seen = joined(t.seen, t.at, t.objects, t.groups)
+	t.seen = t.seen.Next(t.at, t.objects, t.groups)
 	t.made = t.decide(t.seen)
 	return Made{t.seen, t.made}
 }
 
 // start turns the first cycle over a world.
 func start(w *workload.World) *turning {
-	t := &turning{planner: planner{allowed: policy.Default()}, at: workload.At, objects: w.Objects(), groups: w.Groups}
-	t.cycle()
+	t := &turning{planner: planner{allowed: policy.Default()}, at: workload.At, groups: w.Groups}
+	t.objects = w.Objects(&t.table)
+	t.seen = cluster.New(t.at, t.objects, t.groups)
+	t.made = t.decide(t.seen)
 	return t
 }
 
@@ -94,14 +91,12 @@ func quietCycle(w *workload.World) Case {
 // fit, a quarter ended, and as many appeared.
 func nextCycle(w *workload.World, changed int) Case {
 	t := start(w)
-	pods := workload.Sorted(w.Pods)
 	n := 0
 	return Case{
 		Pods: w.Pending(),
 		Fresh: func() {
 			t.read(time.Second)
-			pods = change(pods, t.room(), changed, n, t.at)
-			t.objects.Pods = workload.Records(pods)
+			t.objects.Pods = t.change(changed, n)
 			n++
 		},
 		Decide: t.cycle,
@@ -120,32 +115,38 @@ func (t *turning) room() map[string]string {
 	return nodes
 }
 
-// change is the sorted list after so many of its pods changed, from all over it; n numbers the changes.
-func change(pods []*corev1.Pod, room map[string]string, changed, n int, at time.Time) []*corev1.Pod {
+// change is the list of pods after so many of them changed, from all over it; n numbers the changes. Pods that did not change are the same
+// pointers.
+func (t *turning) change(changed, n int) []*cluster.Pod {
+	pods, room := t.objects.Pods, t.room()
 	stop := changed / 4
 	appear := changed / 4
 	var waits, fits, runs []int
 	for i, p := range pods {
 		switch {
-		case p.Spec.NodeName == "" && room[p.Namespace+"/"+p.Name] != "":
+		case p.Node == "" && room[p.String()] != "":
 			fits = append(fits, i)
-		case p.Spec.NodeName == "":
+		case p.Node == "":
 			waits = append(waits, i)
-		case metav1.GetControllerOf(p).Kind != "DaemonSet":
+		case !p.Daemon():
 			runs = append(runs, i)
 		}
 	}
 	next := slices.Clone(pods)
 	for _, i := range pick(fits, changed-stop-appear, n) {
-		next[i] = workload.Bound(pods[i], room[pods[i].Namespace+"/"+pods[i].Name], at)
+		next[i] = t.table.Pod(workload.Bound(pods[i].Object(), room[pods[i].String()], t.at))
 	}
 	for _, i := range pick(waits, appear, n) {
-		next = append(next, workload.Again(pods[i], n, at))
+		next = append(next, t.table.Pod(workload.Again(pods[i].Object(), n, t.at)))
 	}
 	for _, i := range pick(runs, stop, n) {
 		next[i] = nil
 	}
-	return workload.Sorted(slices.DeleteFunc(next, func(p *corev1.Pod) bool { return p == nil }))
+	next = slices.DeleteFunc(next, func(p *cluster.Pod) bool { return p == nil })
+	slices.SortFunc(next, func(a, b *cluster.Pod) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return next
 }
 
 // pick takes k of all at equal distances, or all when they are fewer; n moves where it begins.

@@ -3,6 +3,7 @@ package bench
 import (
 	"time"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/bench/workload"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
@@ -78,11 +79,11 @@ func backlog(scale float64, constrained bool) workload.Backlog {
 // cold decides about the world as a process that has just started does: each time on a snapshot that was joined anew, outside the timing.
 func cold(w *workload.World, right ...expectation) Case {
 	allowed := policy.Default()
-	objects := w.Objects()
-	seen := w.Snapshot()
+	pending, objects, groups := w.Pending(), w.Objects(&cluster.Classes{}), w.Groups // what is kept of the world
+	var seen *cluster.Snapshot
 	return Case{
-		Pods:  w.Pending(),
-		Fresh: func() { seen = joined(nil, workload.At, objects, w.Groups) },
+		Pods:  pending,
+		Fresh: func() { seen = cluster.New(workload.At, objects, groups) },
 		Decide: func() Made {
 			p, _ := plan.Decide(seen, allowed, plan.Memory{})
 			return Made{seen, p}

@@ -63,7 +63,7 @@ func TestTheServedClusterIsTheSteadyOne(t *testing.T) {
 		return facts{p.Spec.NodeName, p.Labels, p.Spec.NodeSelector, p.Spec.Containers[0].Resources.Requests.Cpu().String(), p.Status.Phase}
 	}
 	for i, want := range workload.Sorted(w.Pods) {
-		if d := cmp.Diff(of(want), of(listed.Pods[i])); d != "" {
+		if d := cmp.Diff(of(want), of(listed.Pods[i].Object())); d != "" {
 			t.Fatalf("pod %s (-want +got):\n%s", want.Name, d)
 		}
 	}

@@ -38,21 +38,20 @@ func (w *World) Pending() int {
 	return n
 }
 
-// Objects are the world's API objects as decisions read them, each kind sorted by namespace and name.
-func (w *World) Objects() cluster.Objects {
-	return cluster.Objects{
-		Nodes:      Sorted(w.Nodes),
-		Pods:       Records(Sorted(w.Pods)),
-		DaemonSets: Sorted(w.DaemonSets),
-		Namespaces: Sorted(w.Namespaces),
+// Objects are the world's API objects as decisions read them, each kind sorted by namespace and name. Pods are recorded by the table, so that
+// what it records later shares their classes.
+func (w *World) Objects(table *cluster.Classes) cluster.Objects {
+	o := cluster.Objects{Nodes: Sorted(w.Nodes), DaemonSets: Sorted(w.DaemonSets), Namespaces: Sorted(w.Namespaces)}
+	for _, p := range Sorted(w.Pods) {
+		o.Pods = append(o.Pods, table.Pod(p))
 	}
+	return o
 }
 
 // Snapshot is the world at [At], joined anew.
-func (w *World) Snapshot() *cluster.Snapshot { return cluster.New(At, w.Objects(), w.Groups) }
-
-// Records are the pods as a snapshot holds them.
-func Records(pods []*corev1.Pod) []*cluster.Pod { return cluster.NewPods(pods...) }
+func (w *World) Snapshot() *cluster.Snapshot {
+	return cluster.New(At, w.Objects(&cluster.Classes{}), w.Groups)
+}
 
 type named interface {
 	GetNamespace() string
