@@ -47,4 +47,22 @@ func (g *CoschedulingGroup) DeepCopyObject() runtime.Object {
 	return &CoschedulingGroup{TypeMeta: g.TypeMeta, ObjectMeta: *g.ObjectMeta.DeepCopy(), Spec: copied(g.Spec), Status: copied(g.Status)}
 }
 
+// Custom returns a new object of a custom resource, nil when the cluster knows
+// none of that kind.
+func Custom(apiVersion, name string) Object {
+	for _, k := range kinds {
+		if k.custom() && k.apiVersion() == apiVersion && k.name == name {
+			return k.empty()
+		}
+	}
+	return nil
+}
+
+// Namespaced reports whether objects of its kind live in namespaces.
+func Namespaced(o Object) bool { return kindOf(o).namespaced }
+
+// APIOf returns the optional API that a kind of object belongs to, "" for one
+// that every cluster has.
+func APIOf(o Object) API { return kindOf(o).optional }
+
 func copied(m map[string]any) map[string]any { return runtime.DeepCopyJSON(m) }

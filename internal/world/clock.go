@@ -51,11 +51,13 @@ type world struct {
 	pods     map[string]*podSeen          // by UID
 	nodes    map[string]*nodeSeen         // by name
 	names    *names
-	out      *transcript
-	gone     []*machine     // since it was last told
-	born     map[string]int // machines of a group that there have ever been
-	live     map[string]int // machines of a group that are not being deleted, when last looked at
-	witness  *witness
+
+	conditions map[string]string // of requests and buffers, as they were told last
+	out        *transcript
+	gone       []*machine     // since it was last told
+	born       map[string]int // machines of a group that there have ever been
+	live       map[string]int // machines of a group that are not being deleted, when last looked at
+	witness    *witness
 
 	sluice   *app.Autoscaler // nil before the first passage of time
 	provider *azure.Provider
@@ -74,7 +76,7 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 		fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), join: 30 * time.Second,
 		timing: app.Timing{Resync: 10 * time.Second, Retry: time.Second},
 		sizes:  map[string]machineSize{}, tags: map[string]map[string]string{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
-		born: map[string]int{}, told: told{},
+		born: map[string]int{}, told: told{}, conditions: map[string]string{},
 	}
 	w.nanos.Store(start.UnixNano())
 	w.azure = &azuresim.Server{

@@ -14,10 +14,13 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
 
 	"sluice.dev/sluice/internal/kubesim"
 )
@@ -49,7 +52,7 @@ func doApply(w *world, s *statement) error {
 		if len(bytes.TrimSpace(document)) == 0 {
 			continue
 		}
-		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(document, nil, nil)
+		object, err := decode(document)
 		if err != nil {
 			return fmt.Errorf("apply %s: %w", s.names[0], err)
 		}
@@ -59,20 +62,38 @@ func doApply(w *world, s *statement) error {
 	}
 }
 
+// decode reads one object, a custom one too.
+func decode(document []byte) (runtime.Object, error) {
+	text, err := yaml.YAMLToJSON(document)
+	if err != nil {
+		return nil, err
+	}
+	var t metav1.TypeMeta
+	if err := json.Unmarshal(text, &t); err != nil {
+		return nil, err
+	}
+	if custom := kubesim.Custom(t.APIVersion, t.Kind); custom != nil {
+		return custom, json.Unmarshal(text, custom)
+	}
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(text, nil, nil)
+	return object, err
+}
+
 func (w *world) create(object runtime.Object) error {
 	o, ok := object.(kubesim.Object)
 	if !ok {
 		return fmt.Errorf("%T is not one object", object)
 	}
-	switch object.(type) {
-	case *corev1.Namespace, *corev1.Node:
-	default:
+	if kubesim.Namespaced(o) {
 		if o.GetNamespace() == "" {
 			o.SetNamespace("default")
 		}
 		if err := w.ensureNamespace(o.GetNamespace()); err != nil {
 			return err
 		}
+	}
+	if api := kubesim.APIOf(o); api != "" {
+		w.cluster.Install(api)
 	}
 	_, err := w.cluster.Create(o)
 	return err
@@ -106,8 +127,19 @@ func doDelete(w *world, s *statement) error {
 		o = &batchv1.Job{ObjectMeta: meta}
 	case "budget":
 		o = &policyv1.PodDisruptionBudget{ObjectMeta: meta}
+	case "pvc":
+		o = &corev1.PersistentVolumeClaim{ObjectMeta: meta}
+	case "podgroup":
+		o = &schedulingv1alpha2.PodGroup{ObjectMeta: meta}
+		if _, ok := kubesim.Find[*kubesim.CoschedulingGroup](w.cluster, namespace, name); ok {
+			o = &kubesim.CoschedulingGroup{ObjectMeta: meta}
+		}
+	case "buffer":
+		o = &kubesim.CapacityBuffer{ObjectMeta: meta}
+	case "provisioningrequest":
+		o = &kubesim.ProvisioningRequest{ObjectMeta: meta}
 	default:
-		return fmt.Errorf("delete %s: give pod, node, deployment, job or budget", s.names[0])
+		return fmt.Errorf("delete %s: give pod, node, deployment, job, budget, pvc, podgroup, buffer or provisioningrequest", s.names[0])
 	}
 	return w.cluster.Delete(o, nil)
 }

@@ -52,6 +52,9 @@ func sizeOf(s *statement) (m machineSize, family string, err error) {
 	if m.gpus, err = s.number("gpu", 0); err != nil {
 		return m, "", err
 	}
+	if m.disks, err = s.number("disks", 0); err != nil {
+		return m, "", err
+	}
 	m.announced, err = s.duration("gpu-after", 0)
 	return m, family, err
 }

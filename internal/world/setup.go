@@ -57,8 +57,12 @@ func doNode(w *world, s *statement) error {
 	if !ok {
 		memory = *resource.NewQuantity(int64(4*cpu)<<30, resource.BinarySI)
 	}
+	disks, err := s.number("disks", 0)
+	if err != nil {
+		return err
+	}
 	return w.cluster.Join(kubesim.Machine{
-		Name: s.names[0], Labels: labels, Taints: taints,
+		Name: s.names[0], Labels: labels, Taints: taints, AttachLimits: attaches(disks),
 		Capacity: corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(cpu), resource.DecimalSI), corev1.ResourceMemory: memory},
 	})
 }

@@ -42,6 +42,7 @@ type podSeen struct {
 func (w *world) tellCluster() {
 	w.tellNodes()
 	w.tellPods()
+	w.tellRequests()
 }
 
 func (w *world) tellNodes() {
@@ -116,7 +117,7 @@ func (w *world) tellPods() {
 		switch was.state {
 		case "finished", "failed":
 			continue
-		case "evicted", "deleted", "leaving":
+		case "evicted", "preempted", "deleted", "leaving":
 		default:
 			if !was.quiet {
 				if node := w.nodes[was.node]; was.node != "" && node == nil {
@@ -145,6 +146,8 @@ func stateOf(p *corev1.Pod) (state, text string) {
 		return "finished", "on " + p.Spec.NodeName
 	case p.Status.Phase == corev1.PodFailed:
 		return "failed", "on " + p.Spec.NodeName
+	case p.DeletionTimestamp != nil && preempted(p):
+		return "preempted", "from " + p.Spec.NodeName
 	case p.DeletionTimestamp != nil && evicted(p):
 		return "evicted", "from " + p.Spec.NodeName
 	case p.DeletionTimestamp != nil:
@@ -158,6 +161,16 @@ func stateOf(p *corev1.Pod) (state, text string) {
 func evicted(p *corev1.Pod) bool {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}
+
+// preempted reports whether the scheduler deleted the pod for a more important one.
+func preempted(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Reason == corev1.PodReasonPreemptionByScheduler {
 			return true
 		}
 	}

@@ -7,14 +7,15 @@ import (
 
 // podSettings are what a pod may be told in every statement that makes pods.
 var podSettings = []string{
-	"annotation", "anti-affinity", "cpu", "gate", "gpu", "grace", "host-port", "label", "memory", "namespace", "runs", "selector", "spread",
-	"toleration", "volume",
+	"affinity", "annotation", "anti-affinity", "claim", "cpu", "disk", "gate", "gpu", "grace", "host-port", "label", "memory", "namespace", "overhead-cpu",
+	"overhead-memory", "podgroup", "priority", "runs", "selector", "spread", "toleration", "volume",
 }
 
 func withPod(settings ...string) []string { return append(settings, podSettings...) }
 
 const podUsage = "[cpu=Q] [memory=Q] [gpu=N] [namespace=NS] [label=K=V] [annotation=K=V] [selector=K=V] [toleration=KEY] [gate=NAME] " +
-	"[host-port=N] [anti-affinity=hostname|zone] [spread=hostname|zone] [volume=empty-dir|memory|host-path] [grace=D] [runs=D]"
+	"[host-port=N] [affinity=hostname|zone[:APP]] [anti-affinity=hostname|zone[:APP]] [spread=hostname|zone[:SKEW]] [volume=empty-dir|memory|host-path] " +
+	"[claim=NAME] [disk=CLASS] [priority=N|CLASS] [podgroup=NAME] [overhead-cpu=Q] [overhead-memory=Q] [grace=D] [runs=D]"
 
 // verbs are all statements, in the order in which [Help] lists them.
 var verbs = sync.OnceValue(func() []*verb {
@@ -30,16 +31,16 @@ var verbs = sync.OnceValue(func() []*verb {
 		},
 		{
 			name: "group", usage: "NAME size=SIZE min=N max=N [machines=N] [mode=uniform|flexible] [removal=delete|deallocate] [zones=1,2] [spot=delete|deallocate] " +
-				"[label=K=V] [node-label=K=V] [taint=K=V:EFFECT] [tag=K:V] [unneeded=D] [cpu=N] [memory=Q] [gpu=N] [gpu-after=D] [subnet=NAME] " +
+				"[label=K=V] [node-label=K=V] [taint=K=V:EFFECT] [tag=K:V] [unneeded=D] [cpu=N] [memory=Q] [gpu=N] [gpu-after=D] [disks=N] [subnet=NAME] " +
 				"[provider-id=cloud|upper|k3s|none] [reuse-ids=true] [overprovision=true] [missing=true]",
 			least: 1, most: 1, setup: true, do: doGroup,
 			settings: []string{
-				"size", "min", "max", "machines", "mode", "removal", "zones", "spot", "label", "node-label", "taint", "tag", "unneeded", "cpu", "memory", "gpu", "gpu-after",
+				"size", "min", "max", "machines", "mode", "removal", "zones", "spot", "label", "node-label", "taint", "tag", "unneeded", "cpu", "memory", "gpu", "gpu-after", "disks",
 				"subnet", "provider-id", "reuse-ids", "overprovision", "missing",
 			},
 			about: "a scale set that sluice manages. Labels and taints are told by tags, node-labels by nothing but the nodes; unneeded is the tag for the group's own " +
 				"--scale-down-unneeded-time. spot says what an eviction does. cpu and memory are what machines have when it is not what the size's name tells; " +
-				"gpu is how many GPUs the device plugin announces, gpu-after later than the node joins. provider-id is what nodes call their machines. " +
+				"gpu is how many GPUs the device plugin announces, gpu-after later than the node joins. disks is how many the disk driver says that it can attach. provider-id is what nodes call their machines. " +
 				"missing=true is named to sluice only",
 		},
 		{
@@ -56,14 +57,15 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "the subscription may not have the size, in some zones or anywhere",
 		},
 		{
-			name: "node", usage: "NAME [cpu=N] [memory=Q] [label=K=V] [taint=K=V:EFFECT]", least: 1, most: 1, do: doNode,
-			settings: []string{"cpu", "memory", "label", "taint"},
+			name: "node", usage: "NAME [cpu=N] [memory=Q] [disks=N] [label=K=V] [taint=K=V:EFFECT]", least: 1, most: 1, do: doNode,
+			settings: []string{"cpu", "memory", "disks", "label", "taint"},
 			about:    "a node that belongs to no group",
 		},
 		{
 			name: "pod", usage: "NAME [on=NODE] [owner=replicaset|statefulset|job|none|KIND] " + podUsage, least: 1, most: 1, do: doPod,
 			settings: withPod("on", "owner"),
-			about:    "one pod, by default one of a ReplicaSet; with on it runs already; runs says after what time it finishes",
+			about: "one pod, by default one of a ReplicaSet; with on it runs already; runs says after what time it finishes. Affinity and spread are about the pods of its own app. " +
+				"claim is a pvc, disk one of its own that goes with it; a priority that is a number gets a class",
 		},
 		{
 			name: "deployment", usage: "NAME [replicas=N] ...", least: 1, most: 1, do: doDeployment, settings: withPod("replicas"),
@@ -82,9 +84,38 @@ var verbs = sync.OnceValue(func() []*verb {
 			settings: []string{"min-available", "max-unavailable", "selector", "namespace"},
 			about:    "a PodDisruptionBudget, by default over the pods labelled app=NAME, as all pods of NAME are",
 		},
+		{
+			name: "priorityclass", usage: "NAME VALUE [preempts=false] [default=true]", least: 2, most: 2, do: doPriorityClass, settings: []string{"preempts", "default"},
+			about: "a PriorityClass",
+		},
+		{
+			name: "storageclass", usage: "NAME [binding=wait|immediate] [zones=1,2] [provisioner=NAME] [default=true]", least: 1, most: 1, do: doStorageClass,
+			settings: []string{"binding", "zones", "provisioner", "default"},
+			about:    "a StorageClass of managed disks, by default one whose volumes are made where the first pod goes",
+		},
+		{
+			name: "pvc", usage: "NAME [class=NAME] [zone=N] [size=Q] [access=once|many|once-pod] [namespace=NS]", least: 1, most: 1, do: doClaim,
+			settings: []string{"class", "zone", "size", "access", "namespace"},
+			about:    "a PersistentVolumeClaim; with zone its volume is there already",
+		},
+		{
+			name: "podgroup", usage: "NAME [min=N] [api=kubernetes|coscheduling] [namespace=NS]", least: 1, most: 1, do: doPodGroup,
+			settings: []string{"min", "api", "namespace"},
+			about:    "a gang: its pods, which podgroup=NAME joins to it, are placed when at least min can be; by default a PodGroup of Kubernetes itself",
+		},
+		{
+			name: "buffer", usage: "NAME [replicas=N] [percentage=N] [of=DEPLOYMENT] [limit=RESOURCE=Q] ...", least: 1, most: 1, do: doBuffer,
+			settings: withPod("replicas", "percentage", "of", "limit"),
+			about:    "a CapacityBuffer for pods like those of a Deployment, or for what further settings describe as for pod",
+		},
+		{
+			name: "provisioningrequest", usage: "NAME [class=best-effort-atomic-scale-up|check-capacity] [pods=N] [parameter=K=V] ...", least: 1, most: 1,
+			do: doProvisioningRequest, settings: withPod("class", "pods", "parameter"),
+			about: "a ProvisioningRequest for some pods; further settings as for pod",
+		},
 		{name: "apply", usage: "FILE", least: 1, most: 1, do: doApply, about: "creates the objects of a YAML section of the scenario file"},
 		{name: "scale", usage: "DEPLOYMENT N", least: 2, most: 2, do: doScale, about: "changes a Deployment's replicas"},
-		{name: "delete", usage: "pod|node|deployment|job|budget NAME", least: 2, most: 2, do: doDelete, about: "deletes an object"},
+		{name: "delete", usage: "pod|node|deployment|job|budget|pvc|podgroup|buffer|provisioningrequest NAME", least: 2, most: 2, do: doDelete, about: "deletes an object"},
 		{name: "ungate", usage: "POD", least: 1, most: 1, do: doUngate, about: "takes all scheduling gates off a pod"},
 		{name: "annotate", usage: "NODE KEY=VALUE ...", least: 2, most: 9, raw: true, do: doAnnotate, about: "annotates a node"},
 		{name: "cordon", usage: "NODE", least: 1, most: 1, do: doCordon, about: "a person marks a node unschedulable"},

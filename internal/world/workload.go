@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,10 +63,12 @@ func (w *world) model(s *statement) (*corev1.Pod, error) {
 	if err := volumes(s, p); err != nil {
 		return nil, err
 	}
-	if err := w.ensureNamespace(p.Namespace); err != nil {
-		return nil, err
+	for _, give := range []func(*statement, *corev1.Pod) error{mounts, overhead, relations, w.rank, w.joinGang} {
+		if err := give(s, p); err != nil {
+			return nil, err
+		}
 	}
-	return p, relations(s, p)
+	return p, w.ensureNamespace(p.Namespace)
 }
 
 func containers(s *statement) ([]corev1.Container, error) {
@@ -79,12 +82,12 @@ func containers(s *statement) ([]corev1.Container, error) {
 			c.Resources.Requests[name] = q
 		}
 	}
-	port, err := s.number("host-port", 0)
-	if err != nil {
-		return nil, err
-	}
-	if port > 0 {
-		c.Ports = []corev1.ContainerPort{{ContainerPort: int32(port), HostPort: int32(port)}}
+	for _, said := range s.set["host-port"] {
+		port, err := strconv.ParseInt(said, 10, 32)
+		if err != nil || port < 1 || port > 65535 {
+			return nil, s.bad("host-port", said, "a port, 1 to 65535")
+		}
+		c.Ports = append(c.Ports, corev1.ContainerPort{ContainerPort: int32(port), HostPort: int32(port)})
 	}
 	return []corev1.Container{c}, nil
 }
@@ -107,31 +110,6 @@ func volumes(s *statement, p *corev1.Pod) error {
 		v.HostPath = &corev1.HostPathVolumeSource{Path: "/var/data"}
 	}
 	p.Spec.Volumes = []corev1.Volume{v}
-	return nil
-}
-
-// relations keep pods of the same app apart, or evenly spread.
-func relations(s *statement, p *corev1.Pod) error {
-	topology := map[string]string{"hostname": corev1.LabelHostname, "zone": corev1.LabelTopologyZone}
-	like := &metav1.LabelSelector{MatchLabels: map[string]string{"app": p.Labels["app"]}}
-	if s.has("anti-affinity") {
-		over, err := s.oneOf("anti-affinity", "hostname", "zone")
-		if err != nil {
-			return err
-		}
-		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{LabelSelector: like, TopologyKey: topology[over]}},
-		}}
-	}
-	if s.has("spread") {
-		over, err := s.oneOf("spread", "hostname", "zone")
-		if err != nil {
-			return err
-		}
-		p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-			MaxSkew: 1, TopologyKey: topology[over], WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: like,
-		}}
-	}
 	return nil
 }
 

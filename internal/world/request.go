@@ -1,0 +1,132 @@
+package world
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/internal/kubesim"
+)
+
+// doPodGroup makes a gang, and with it the API that it belongs to.
+func doPodGroup(w *world, s *statement) error {
+	least, err := s.number("min", 2)
+	if err != nil {
+		return err
+	}
+	api, err := s.oneOf("api", "kubernetes", "coscheduling")
+	if err != nil {
+		return err
+	}
+	meta := metav1.ObjectMeta{Name: s.names[0], Namespace: s.value("namespace", "default")}
+	if api == "coscheduling" {
+		return w.create(&kubesim.CoschedulingGroup{ObjectMeta: meta, Spec: map[string]any{"minMember": int64(least)}})
+	}
+	return w.create(&schedulingv1alpha2.PodGroup{ObjectMeta: meta, Spec: schedulingv1alpha2.PodGroupSpec{
+		SchedulingPolicy: schedulingv1alpha2.PodGroupSchedulingPolicy{Gang: &schedulingv1alpha2.GangSchedulingPolicy{MinCount: int32(least)}},
+	}})
+}
+
+// podTemplate stores the pod that a statement describes as a PodTemplate of the same name.
+func (w *world) podTemplate(s *statement) (*corev1.Pod, error) {
+	p, err := w.model(s)
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.cluster.Create(&corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}, Template: template(p)})
+	return p, err
+}
+
+// doBuffer makes a CapacityBuffer: of pods like those that the statement describes, or like those of a Deployment.
+func doBuffer(w *world, s *statement) error {
+	spec := map[string]any{"provisioningStrategy": "buffer.x-k8s.io/active-capacity"}
+	namespace := s.value("namespace", "default")
+	if of := s.value("of", ""); of != "" {
+		spec["scalableRef"] = map[string]any{"apiGroup": "apps", "kind": "Deployment", "name": of}
+	} else {
+		if _, err := w.podTemplate(s); err != nil {
+			return err
+		}
+		spec["podTemplateRef"] = map[string]any{"name": s.names[0]}
+	}
+	for setting := range map[string]bool{"replicas": true, "percentage": true} {
+		n, err := s.number(setting, 0)
+		if err != nil {
+			return err
+		}
+		if s.has(setting) {
+			spec[setting] = int64(n)
+		}
+	}
+	if limit, err := s.pairs("limit"); err != nil {
+		return err
+	} else if limit != nil {
+		limits := map[string]any{}
+		for resource, most := range limit {
+			limits[resource] = most
+		}
+		spec["limits"] = limits
+	}
+	return w.create(&kubesim.CapacityBuffer{ObjectMeta: metav1.ObjectMeta{Name: s.names[0], Namespace: namespace}, Spec: spec})
+}
+
+func doProvisioningRequest(w *world, s *statement) error {
+	class, err := s.oneOf("class", "best-effort-atomic-scale-up", "check-capacity")
+	if err != nil {
+		return err
+	}
+	n, err := s.number("pods", 1)
+	if err != nil {
+		return err
+	}
+	p, err := w.podTemplate(s)
+	if err != nil {
+		return err
+	}
+	spec := map[string]any{
+		"provisioningClassName": class + ".autoscaling.x-k8s.io",
+		"podSets":               []any{map[string]any{"podTemplateRef": map[string]any{"name": p.Name}, "count": int64(n)}},
+	}
+	parameters, err := s.pairs("parameter")
+	if err != nil {
+		return err
+	}
+	if parameters != nil {
+		all := map[string]any{}
+		for k, v := range parameters {
+			all[k] = v
+		}
+		spec["parameters"] = all
+	}
+	return w.create(&kubesim.ProvisioningRequest{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}, Spec: spec})
+}
+
+// tellRequests tells what is newly true of requests and buffers, by their conditions.
+func (w *world) tellRequests() {
+	for _, r := range kubesim.All[*kubesim.ProvisioningRequest](w.cluster, "") {
+		w.tellConditions("request", r.Namespace+"/"+r.Name, r.Status)
+	}
+	for _, b := range kubesim.All[*kubesim.CapacityBuffer](w.cluster, "") {
+		w.tellConditions("buffer", b.Namespace+"/"+b.Name, b.Status)
+	}
+}
+
+func (w *world) tellConditions(kind, name string, status map[string]any) {
+	conditions, _ := status["conditions"].([]any)
+	for _, c := range conditions {
+		cond, _ := c.(map[string]any)
+		what, _ := cond["type"].(string)
+		value, _ := cond["status"].(string)
+		reason, _ := cond["reason"].(string)
+		is := kind + " " + name + " " + what
+		if said := value + " " + reason; w.conditions[is] != said {
+			w.conditions[is] = said
+			if value != "True" {
+				what = "not-" + what
+			}
+			w.fact(kind, name, strings.ToLower(what), reason)
+		}
+	}
+}
