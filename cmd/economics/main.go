@@ -130,7 +130,7 @@ func (t loaded) replay(o options) []economics.Replayed {
 		economics.NewWorkload(economics.W2, t.farm, t.w2, false),
 	} {
 		for _, c := range economics.Contenders() {
-			if strings.Contains(w.Name, o.workload) && strings.Contains(c.Name, o.contender) {
+			if (c.Only == "" || c.Only == w.Name) && strings.Contains(w.Name, o.workload) && strings.Contains(c.Name, o.contender) {
 				all = append(all, c.Run(w.Pinned(), boot))
 			}
 		}

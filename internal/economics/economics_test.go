@@ -81,7 +81,7 @@ func farm(minutes ...[2]int) Workload {
 	return w
 }
 
-func tunedSluice() Autoscaler {
+func tunedSluice(Workload) Autoscaler {
 	p := policy.Default()
 	p.Removal.Unneeded, p.Removal.AfterAdd = time.Minute, 0
 	return &Sluice{Policy: p}
@@ -89,7 +89,7 @@ func tunedSluice() Autoscaler {
 
 func TestMachinesAreBilledFromRequestToTheirEnd(t *testing.T) {
 	contenders := []Contender{
-		{Name: "cluster-autoscaler", New: func() Autoscaler { return &ClusterAutoscaler{Expander: Expanders[2], Unneeded: time.Minute} }},
+		{Name: "cluster-autoscaler", New: func(Workload) Autoscaler { return &ClusterAutoscaler{Expander: Expanders[2], Unneeded: time.Minute} }},
 		{Name: "sluice", New: tunedSluice},
 	}
 	for _, c := range contenders {
@@ -117,7 +117,7 @@ func TestRoomThatIsThereIsUsed(t *testing.T) {
 func TestKilledBatchWorkIsLostAndDoneAgain(t *testing.T) {
 	// the second pod keeps its machine alone for long; the first runs elsewhere, so that the second is moved there
 	w := farm([2]int{1, 60}, [2]int{1, 60}, [2]int{1, 60}, [2]int{1, 5}, [2]int{1, 60})
-	c := Contender{New: func() Autoscaler {
+	c := Contender{New: func(Workload) Autoscaler {
 		return &ClusterAutoscaler{Expander: Expanders[2], Unneeded: time.Minute, EvictJobs: true}
 	}}
 	got := c.Run(w, FlatBoot)

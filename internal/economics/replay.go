@@ -49,7 +49,8 @@ type Contender struct {
 	Name      string
 	Pack      bool          // the scheduler prefers the fullest node
 	Window    time.Duration // see [Settings]
-	New       func() Autoscaler
+	New       func(w Workload) Autoscaler
+	Only      string             // the one workload that it is for, "" for all
 	Published map[string]float64 // what the same policy cost in the published simulation, by workload
 }
 
@@ -66,19 +67,24 @@ const coalesce = 10 * time.Second
 // Contenders are those whose figures are published, and sluice under the same timers.
 func Contenders() []Contender {
 	waste := Expanders[slices.IndexFunc(Expanders, func(e Expander) bool { return e.Name == "least-waste" })]
-	autoscaler := func(a ClusterAutoscaler) func() Autoscaler {
+	autoscaler := func(a ClusterAutoscaler) func(Workload) Autoscaler {
 		a.Expander = waste
-		return func() Autoscaler { return &a }
+		return func(Workload) Autoscaler { return &a }
 	}
-	sluice := func(change func(*policy.Policy)) func() Autoscaler {
-		return func() Autoscaler {
+	sluice := func(change func(*policy.Policy)) func(Workload) Autoscaler {
+		return func(Workload) Autoscaler {
 			p := policy.Default()
 			change(p)
 			return &Sluice{Policy: p}
 		}
 	}
 	tuned := func(p *policy.Policy) { p.Removal.Unneeded, p.Removal.AfterAdd = time.Minute, 0 }
-	return []Contender{
+	joint := func(drain time.Duration, sigma float64) func(Workload) Autoscaler {
+		return func(w Workload) Autoscaler {
+			return &Joint{Unneeded: time.Minute, Drain: drain, Expect: MeanRunTimes(w, sigma)}
+		}
+	}
+	out := []Contender{
 		{
 			Name:      "cluster-autoscaler, defaults",
 			New:       autoscaler(ClusterAutoscaler{Unneeded: 10 * time.Minute, AfterAdd: 10 * time.Minute}),
@@ -100,7 +106,21 @@ func Contenders() []Contender {
 			Name: "sluice, tuned, MostAllocated", Window: coalesce, Pack: true, New: sluice(tuned),
 			Published: map[string]float64{W1CPU: 858, W1GPU: 8824, W2: 2059},
 		},
+		{
+			Name: "joint model", Window: coalesce, Pack: true, New: joint(0, 0),
+			Published: map[string]float64{W1CPU: 858, W1GPU: 8824, W2: 2059},
+		},
 	}
+	for i, published := range []float64{1898, 1740, 1674} {
+		out = append(out, Contender{
+			Name: fmt.Sprintf("joint model, drain target %d min", 10<<i), Window: coalesce, Pack: true, Only: W2, New: joint(10*time.Minute<<i, 0),
+			Published: map[string]float64{W2: published},
+		})
+	}
+	return append(out, Contender{
+		Name: "joint model, drain target 20 min, run times off by sigma 0.7", Window: coalesce, Pack: true, Only: W2, New: joint(20*time.Minute, 0.7),
+		Published: map[string]float64{W2: 1740},
+	})
 }
 
 // FlatBoot is a boot time that is the same for every machine.
@@ -109,10 +129,13 @@ func FlatBoot(int) time.Duration { return 180 * time.Second }
 // DrawnBoot draws boot times: lognormal with a median of 150 s and a sigma of 0.25, and 30 s to join.
 func DrawnBoot(seed uint64) func(machine int) time.Duration {
 	return func(machine int) time.Duration {
-		a, b := unit(seed, 2*uint64(machine)), unit(seed, 2*uint64(machine)+1)
-		normal := math.Sqrt(-2*math.Log(1-a)) * math.Cos(2*math.Pi*b) // Box and Muller, 1958
-		return 30*time.Second + time.Duration(150*math.Exp(0.25*normal)*float64(time.Second)).Round(time.Millisecond)
+		return 30*time.Second + time.Duration(150*math.Exp(0.25*normal(seed, uint64(machine)))*float64(time.Second)).Round(time.Millisecond)
 	}
+}
+
+// normal is the n-th number of a stream of standard normal ones (Box and Muller, 1958).
+func normal(seed, n uint64) float64 {
+	return math.Sqrt(-2*math.Log(1-unit(seed, 2*n))) * math.Cos(2*math.Pi*unit(seed, 2*n+1))
 }
 
 // unit is the n-th number of a stream, in [0, 1).
@@ -135,7 +158,7 @@ type Replayed struct {
 func (c Contender) Run(w Workload, boot func(int) time.Duration) Replayed {
 	began := time.Now()
 	f := NewFarm(w.Kinds, w.Pods, Settings{Boot: boot, Delete: deleting, Pack: c.Pack, Window: c.Window})
-	t := f.Replay(c.New())
+	t := f.Replay(c.New(w))
 	return Replayed{w.Name, c.Name, len(w.Pods), c.Published[w.Name], time.Since(began), t}
 }
 
