@@ -156,3 +156,65 @@ func TestReplaysAreDeterministic(t *testing.T) {
 		t.Errorf("two replays differ:\n%s", d)
 	}
 }
+
+// watched looks at a farm before another autoscaler does.
+type watched struct {
+	Autoscaler
+	see func(*Farm)
+}
+
+func (w watched) Look(f *Farm) time.Duration {
+	w.see(f)
+	return w.Autoscaler.Look(f)
+}
+
+func TestNoMachineHoldsMoreThanItsRoom(t *testing.T) {
+	var all [][2]int
+	for i := range 60 {
+		all = append(all, [2]int{int(mix(uint64(i)) % 40), int(1 + mix(uint64(i)<<8)%30)})
+	}
+	w := farm(all...)
+	looks := 0
+	c := Contender{New: func(w Workload) Autoscaler {
+		return watched{tunedSluice(w), func(f *Farm) {
+			looks++
+			for _, m := range f.Machines {
+				sum := m.Free
+				for _, r := range m.Pods {
+					sum = sum.Plus(r.Asks)
+				}
+				if !(Vector{}).In(m.Free) || sum != f.Kinds[m.Kind].Room {
+					t.Errorf("at %s machine %d has %v free beside %d pods", f.Now, m.ID, m.Free, len(m.Pods))
+				}
+			}
+		}}
+	}}
+	if got := c.Run(w, FlatBoot); got.Unfinished != 0 || looks == 0 {
+		t.Errorf("%d pods unfinished after %d looks", got.Unfinished, looks)
+	}
+}
+
+func TestADrainTargetBuysLessAndIsMet(t *testing.T) {
+	var all [][2]int
+	for range 40 {
+		all = append(all, [2]int{1, 2})
+	}
+	w := farm(all...)
+	run := func(drain time.Duration) Replayed {
+		c := Contender{New: func(w Workload) Autoscaler {
+			return &Joint{Unneeded: time.Minute, Drain: drain, Expect: MeanRunTimes(w, 0)}
+		}}
+		return c.Run(w, FlatBoot)
+	}
+	at, within := run(0), run(13*time.Minute)
+	// 40 pods of 2 minutes: ten machines at once; five turns between the boot and the target, so that eight places do, on two
+	if at.Peak != 10 || within.Peak != 2 {
+		t.Errorf("%d machines at once and %d with a target, want 10 and 2", at.Peak, within.Peak)
+	}
+	if within.CostUSD >= at.CostUSD {
+		t.Errorf("the target costs %g, no less than %g", within.CostUSD, at.CostUSD)
+	}
+	if slowest := within.Turnaround; slowest > 13*time.Minute {
+		t.Errorf("the mean turnaround is %s, beyond the target", slowest)
+	}
+}

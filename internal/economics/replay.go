@@ -150,7 +150,7 @@ type Replayed struct {
 	Contender string        `json:"contender"`
 	Pods      int           `json:"pods"`
 	Published float64       `json:"publishedUSD,omitempty"`
-	Took      time.Duration `json:"took"` // of real time
+	Took      time.Duration `json:"tookNanos"` // of real time
 	Totals
 }
 

@@ -11,10 +11,10 @@ type Totals struct {
 	IdleUSD       float64       `json:"idleUSD"`       // of the cost: machines while they boot or hold no pod
 	LostCoreHours float64       `json:"lostCoreHours"` // batch work that was killed
 	Evictions     int           `json:"evictions"`
-	Turnaround    time.Duration `json:"turnaround"` // mean, from a pod's creation to its end
-	Waited        time.Duration `json:"waited"`     // mean, of all waits of a pod together
-	Peak          int           `json:"peak"`       // machines at once
-	Requests      int           `json:"requests"`   // growths of a group
+	Turnaround    time.Duration `json:"turnaroundNanos"` // mean, from a pod's creation to its end
+	Waited        time.Duration `json:"waitedNanos"`     // mean, of all waits of a pod together
+	Peak          int           `json:"peak"`            // machines at once
+	Requests      int           `json:"requests"`        // growths of a group
 	Looks         int           `json:"looks"`
 	Unfinished    int           `json:"unfinished"` // pods that no group holds, left out of the means
 }
