@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// answer translates a draft into the caller's classes. Pods of a kind stand for its classes in their order, so what is left of a kind
+// answer adds a draft to a solution, in the caller's classes. Pods of a kind stand for its classes in their order, so what is left of a kind
 // is of its last classes. end is what the draft leaves of the limits.
-func (in *instance) answer(d *draft, hopeless []Left, end *room) Solution {
-	s := Solution{Cost: d.cost, Tie: d.tie}
+func (in *instance) answer(s Solution, d *draft, hopeless []Left, end *room) Solution {
+	s.Cost, s.Tie = d.cost, d.tie
 	patterns := slices.Clone(d.patterns)
 	slices.SortStableFunc(patterns, func(a, b pattern) int {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(held(b.loads), held(a.loads)))
@@ -20,7 +20,7 @@ func (in *instance) answer(d *draft, hopeless []Left, end *room) Solution {
 	for _, p := range patterns {
 		for p.count > 0 {
 			n, pods := draw(queue, p)
-			s.Machines = append(s.Machines, Machines{Group: p.group, Count: n, Pods: pods})
+			s.Machines = append(s.Machines, Machines{Group: in.group[p.group], Count: n, Pods: pods})
 			p.count -= n
 		}
 	}
@@ -76,7 +76,7 @@ func (in *instance) why(c int, end *room) Left {
 		}
 		if end.most[g] <= 0 {
 			if l.Group < 0 {
-				l.Group = g
+				l.Group = in.group[g]
 			}
 			continue
 		}

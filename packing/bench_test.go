@@ -79,6 +79,29 @@ func Benchmark400Groups(b *testing.B) {
 	benchmark(b, Problem{Classes: crowd(50, 100, 400, 1), Groups: shapes(400)})
 }
 
+// BenchmarkZones has 50 groups in three zones, of 17 sizes; a fifth of the classes keeps to one zone.
+func BenchmarkZones(b *testing.B) {
+	p := Problem{Classes: crowd(500, 200, 50, 2)}
+	sizes := shapes(17)
+	for i := range 50 {
+		p.Groups = append(p.Groups, sizes[i/3])
+	}
+	for i := range p.Classes {
+		p.Classes[i].Groups = nil
+		if i%5 == 0 {
+			p.Classes[i].Groups = NewSet(50)
+			for g := i / 5 % 3; g < 50; g += 3 {
+				p.Classes[i].Groups.Add(g)
+			}
+		}
+	}
+	benchmark(b, p)
+}
+
+func Benchmark150Classes(b *testing.B) {
+	benchmark(b, Problem{Classes: crowd(150, 30, 50, 1), Groups: shapes(50)})
+}
+
 func BenchmarkBurst(b *testing.B) {
 	benchmark(b, Problem{Classes: crowd(4, 6, 8, 1), Groups: shapes(8)})
 }

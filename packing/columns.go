@@ -10,13 +10,13 @@ type mix struct {
 	limited bool      // some limit binds
 }
 
-// Limits on the work of [columns]: kinds, steps of one knapsack, of all together, and pivots of the simplex (each costs the square of
-// the kinds).
+// Limits on the work of [columns]: kinds; steps of one knapsack; of all together, with what setting them up and the steps of the
+// simplex count; and rounds.
 const (
 	columnKinds    = 160
 	knapsackSteps  = 2_000
-	knapsackBudget = 400_000
-	columnRounds   = 120
+	knapsackBudget = 600_000
+	columnRounds   = 200
 )
 
 // columns prices pods by what whole machines can really hold: the relaxed problem chooses amounts of contents, each of which fits its
@@ -30,6 +30,7 @@ func columns(in *instance, count []int, start *prices, left *room, effort int) m
 	worth := make([]float64, in.kinds)
 	dear := make([]float64, in.groups) // what a machine costs with what its limits cost
 	fresh := make([]column, 0, in.groups)
+	steps := knapsackSteps
 	for range columnRounds {
 		master.drain(in.kinds)
 		copy(worth, master.dual[:in.kinds])
@@ -41,9 +42,9 @@ func columns(in *instance, count []int, start *prices, left *room, effort int) m
 			if left.machines(g, 1) == 0 {
 				continue
 			}
-			before := min(budget, knapsackSteps)
-			loads, upper := k.solve(in, g, worth, start.weight, count, dear[g], before)
-			budget -= before - k.steps
+			before := max(0, min(budget, steps))
+			loads, upper := k.solve(in, g, in.large, worth, start.weight, count, dear[g], before)
+			budget -= before - k.steps + len(k.kinds)
 			scale = min(scale, dear[g]/upper)
 			if len(loads) > 0 && worthOf(loads, worth) > dear[g]*(1+1e-7) {
 				fresh = append(fresh, limits.column(in, g, loads))
@@ -60,13 +61,20 @@ func columns(in *instance, count []int, start *prices, left *room, effort int) m
 				m.pod[c] = max(0, w) * scale
 			}
 		}
-		if len(fresh) == 0 || budget <= 0 || m.total > master.cost*(1-1e-5) {
+		if budget <= 0 || m.total > master.cost*(1-1e-5) {
 			break
+		}
+		if len(fresh) == 0 { // the best contents are not found, or not known to be the best
+			if steps *= 8; steps > budget {
+				break
+			}
+			continue
 		}
 		moved := false
 		for _, c := range fresh {
 			if master.reduced(&c) < -1e-7*c.cost {
 				moved = master.enter(c) || moved
+				budget -= master.rows * master.rows / 32
 			}
 		}
 		if !moved {

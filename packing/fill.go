@@ -1,5 +1,7 @@
 package packing
 
+import "math"
+
 // lanes are the kinds that one group takes, sorted into queues of kinds that are much alike: they ask mostly for the same dimension,
 // are of similar size and are similarly worth having on this group. The largest stands first. Filling a machine looks at the heads
 // alone, so that its work does not grow with the number of kinds.
@@ -13,14 +15,15 @@ type lanes struct {
 
 // Up to fewKinds kinds each have a lane of their own; more are sorted by octaves of size and the sizeBands below.
 const (
-	fewKinds  = 24
-	sizeBands = 5
-	fitBands  = 3
+	fewKinds   = 24
+	angleBands = 8
+	sizeBands  = 5
+	fitBands   = 3
 )
 
 // newLanes sorts the kinds of which there are pods.
 func newLanes(in *instance, g int, p *prices, have []int) *lanes {
-	l := &lanes{group: g, pull: make([]float64, in.dims)}
+	l := &lanes{group: g, pull: make([]float64, 3*in.dims)}
 	n := 0
 	for c, k := range have {
 		if k > 0 && in.takes[c].Has(g) {
@@ -52,18 +55,22 @@ func (l *lanes) sort(in *instance, p *prices, have []int, flat []int32) {
 		kind int32
 		lane int32
 	}
+	one, two := scarcest(p.weight[l.group*in.dims : (l.group+1)*in.dims])
 	places := make([]place, 0, len(flat))
-	size := make([]int, in.dims*sizeBands*fitBands)
+	size := make([]int, angleBands*sizeBands*fitBands)
 	fit := make([]float64, len(size))
 	for _, c := range in.large {
 		if have[c] == 0 || !in.takes[c].Has(l.group) {
 			continue
 		}
-		most, of := 0.0, 0
+		most := 0.0
 		for d, r := range in.share[c*in.dims : (c+1)*in.dims] {
-			if a := float64(r * in.inverse[l.group*in.dims+d]); a > most {
-				most, of = a, d
-			}
+			most = max(most, float64(r*in.inverse[l.group*in.dims+d]))
+		}
+		x, y := in.share[c*in.dims+one]*in.inverse[l.group*in.dims+one], in.share[c*in.dims+two]*in.inverse[l.group*in.dims+two]
+		of := 0
+		if x > 0 {
+			of = min(angleBands-1, int(angleBands*x/(x+y)))
 		}
 		band := 0
 		for ; band < sizeBands-1 && most < 0.5; band++ {
@@ -97,6 +104,21 @@ func (l *lanes) sort(in *instance, p *prices, have []int, flat []int32) {
 	}
 }
 
+// scarcest is the dimensions with the largest weights; they are the same where there is one alone.
+func scarcest(weight []float64) (one, two int) {
+	for d, w := range weight {
+		if w > weight[one] {
+			one = d
+		}
+	}
+	for d, w := range weight {
+		if d != one && (two == one || w > weight[two]) {
+			two = d
+		}
+	}
+	return one, two
+}
+
 // fitness is the price of a pod of the kind by what it would be worth on this group: 1 where the group is the cheapest place for it.
 func (l *lanes) fitness(in *instance, c int, p *prices) float64 {
 	var v float64
@@ -114,7 +136,7 @@ func (l *lanes) fitness(in *instance, c int, p *prices) float64 {
 type style int
 
 const (
-	balanced style = iota // the pods that go best with what is left of each dimension
+	balanced style = iota // the pods that go best with what is left of each dimension, large ones rather than small ones
 	largest               // the pods that need most of the scarce dimensions
 	styles
 )
@@ -125,16 +147,17 @@ func (l *lanes) fill(in *instance, p *prices, have []int, free []int64, how styl
 	clear(l.cursor)
 	weight := p.weight[l.group*in.dims : (l.group+1)*in.dims]
 	inverse := in.inverse[l.group*in.dims : (l.group+1)*in.dims]
-	pull := l.pull
+	pull, size, square := l.pull[:in.dims], l.pull[in.dims:2*in.dims], l.pull[2*in.dims:]
 	first := len(onto)
 	for {
-		for d := range weight {
-			pull[d] = inverse[d]
-			if how == balanced {
-				pull[d] *= float64((weight[d]+0.05)*float64(free[d])) * inverse[d]
-			} else {
-				pull[d] *= weight[d] + 0.01
-			}
+		var long float64 // of what is free, as a weighted vector
+		for d, w := range weight {
+			w += 0.01
+			f := float64(free[d]) * inverse[d]
+			long += float64(w * f * f)
+			pull[d] = w * f * inverse[d]
+			size[d] = w * inverse[d]
+			square[d] = w * inverse[d] * inverse[d]
 		}
 		best, of := -1.0, -1
 		for q, queue := range l.queues {
@@ -147,11 +170,20 @@ func (l *lanes) fill(in *instance, p *prices, have []int, free []int64, how styl
 				continue
 			}
 			c := int(queue[i])
-			var score float64
+			var along, big, short float64
 			for d, r := range in.share[c*in.dims : (c+1)*in.dims] {
-				score += float64(r * pull[d])
+				along += float64(r * pull[d])
+				big += float64(r * size[d])
+				short += float64(r*r) * square[d]
 			}
-			if score *= float64(l.fit[q] * l.fit[q]); score > best {
+			score := big
+			if how == balanced && short > 0 {
+				score = math.Sqrt(big)
+				cos := along * along / float64(long*short) // of the angle, squared
+				cos *= cos
+				score *= float64(cos * cos)
+			}
+			if score *= l.fit[q]; score > best {
 				best, of = score, q
 			}
 		}

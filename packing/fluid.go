@@ -13,12 +13,20 @@ type prices struct {
 	total float64
 }
 
-// rounds of [fluid]: the default, and those that look at all groups before each kind keeps to its nearest ones.
+// Rounds of [fluid]: at least, at most, and the work (kinds x groups x dims) between; those that look at all groups before each kind
+// keeps to its nearest ones; and how many are near.
 const (
-	fluidRounds = 48
-	fluidAll    = 8
-	fluidNear   = 6
+	fluidLeast = 40
+	fluidMost  = 300
+	fluidWork  = 3_000_000
+	fluidAll   = 8
+	fluidNear  = 6
 )
+
+// rounds is how many rounds of [fluid] the instance is worth.
+func (in *instance) rounds() int {
+	return max(fluidLeast, min(fluidMost, fluidWork/max(1, in.kinds*in.groups*in.dims)))
+}
 
 // fluid prices pods as if they were water: a machine of group g may be filled to the brim in every dimension by parts of pods. The
 // dual of that linear program gives each group weights w over dimensions; a pod is then worth

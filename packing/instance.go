@@ -19,6 +19,7 @@ type instance struct {
 	takes  []Set    // by kind: groups that allow it and whose empty machine holds at least one
 	member [][]Pods // by kind: its classes and their counts, in the problem's order
 
+	group   []int     // by group: which of the problem it is
 	offer   []int64   // groups x dims: what an empty machine has
 	inverse []float64 // groups x dims: 1/offer, or 0 where it offers nothing
 	cost    []int64   // at least 1
@@ -29,6 +30,7 @@ type instance struct {
 	caps    []int64
 
 	large []int // kinds, largest first
+	size  []int // by kind: its place in large
 }
 
 // compact reads the problem. Pods that no group takes, however many machines it adds, are not in the instance; they are returned.
@@ -47,6 +49,9 @@ func compact(p *Problem) (*instance, []Left) {
 	in.dims = len(asked)
 	in.readGroups(p, asked)
 	left := in.readClasses(p, asked)
+	if in.kinds > 0 {
+		in.dropDominated()
+	}
 	in.sortBySize()
 	return in, left
 }
@@ -63,11 +68,11 @@ func (in *instance) readGroups(p *Problem, asked []int) {
 	n := len(p.Groups)
 	in.offer, in.inverse = make([]int64, 0, n*in.dims), make([]float64, 0, n*in.dims)
 	in.cost, in.price, in.tie, in.most = make([]int64, n), make([]float64, n), make([]int64, n), make([]int, n)
-	in.uses = make([]int64, 0, n*len(p.Caps))
+	in.uses, in.group = make([]int64, 0, n*len(p.Caps)), make([]int, n)
 	for g := range p.Groups {
 		from := &p.Groups[g]
 		in.cost[g], in.tie[g], in.most[g] = max(1, from.Cost), from.Tie, max(0, from.Max)
-		in.price[g] = float64(in.cost[g])
+		in.price[g], in.group[g] = float64(in.cost[g]), g
 		for _, d := range asked {
 			has := at(from.Capacity, d)
 			in.offer = append(in.offer, has)
@@ -167,6 +172,10 @@ func (in *instance) sortBySize() {
 		}
 	}
 	slices.SortStableFunc(in.large, func(a, b int) int { return cmp.Compare(size[b], size[a]) })
+	in.size = make([]int, in.kinds)
+	for i, c := range in.large {
+		in.size[c] = i
+	}
 }
 
 // requests is what a pod of the kind asks for.
@@ -204,17 +213,15 @@ func (in *instance) alone(c, g int) int {
 	return times(in.requests(c), in.machine(g), in.per[c])
 }
 
-// part is the instance with so many pods of each kind, and without the kinds of which there are none. The second result is by kind of
-// the part: which kind of in it is. A part has no classes: drafts of it are translated by the caller.
-func (in *instance) part(count []int) (*instance, []int) {
+// part is the instance with so many pods of each kind, and without the kinds of which there are none. A part
+// knows nothing of classes.
+func (in *instance) part(count []int) *instance {
 	sub := *in
 	sub.kinds, sub.req, sub.share, sub.count, sub.per, sub.rank, sub.takes, sub.member = 0, nil, nil, nil, nil, nil, nil, nil
-	var of []int
 	for c, n := range count {
 		if n == 0 {
 			continue
 		}
-		of = append(of, c)
 		sub.kinds++
 		sub.req = append(sub.req, in.requests(c)...)
 		sub.share = append(sub.share, in.share[c*in.dims:(c+1)*in.dims]...)
@@ -224,5 +231,5 @@ func (in *instance) part(count []int) (*instance, []int) {
 		sub.takes = append(sub.takes, in.takes[c])
 	}
 	sub.sortBySize()
-	return &sub, of
+	return &sub
 }

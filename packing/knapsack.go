@@ -2,6 +2,7 @@ package packing
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -29,8 +30,8 @@ type knapsack struct {
 }
 
 // solve finds content worth more than floor and returns it, nil when there is none, and a worth that no content exceeds: at least
-// floor. have bounds the pods of a kind. It takes at most so many steps; with fewer than needed, the content may not be the best.
-func (k *knapsack) solve(in *instance, g int, worth, weight []float64, have []int, floor float64, steps int) ([]load, float64) {
+// floor. Only the given kinds may come, and have bounds their pods. It takes at most so many steps; with fewer than needed, the content may not be the best.
+func (k *knapsack) solve(in *instance, g int, kinds []int, worth, weight []float64, have []int, floor float64, steps int) ([]load, float64) {
 	k.in, k.group, k.views = in, g, in.dims+1
 	inverse := in.inverse[g*in.dims : (g+1)*in.dims]
 	weight = weight[g*in.dims : (g+1)*in.dims]
@@ -38,10 +39,11 @@ func (k *knapsack) solve(in *instance, g int, worth, weight []float64, have []in
 		kind int
 		rate float64
 	}
-	items := make([]item, 0, in.kinds)
+	items := make([]item, 0, len(kinds))
 	var gift float64 // of kinds that take nothing
 	var gifts []load
-	for c, n := range have {
+	for _, c := range kinds {
+		n := have[c]
 		if n == 0 || worth[c] <= 0 || !in.takes[c].Has(g) {
 			continue
 		}
@@ -78,7 +80,7 @@ func (k *knapsack) solve(in *instance, g int, worth, weight []float64, have []in
 			if s := k.size[i*k.views+v]; s > 0 {
 				r = max(r, k.worth[i]/s)
 			} else {
-				r = max(r, 1e300)
+				r = math.Inf(1)
 			}
 			k.rate[i*k.views+v] = r
 		}
@@ -116,9 +118,11 @@ func (k *knapsack) branch(i int, value float64) {
 	}
 	d := k.in.dims
 	for ; i < len(k.kinds); i++ {
-		rest := 1e300
+		rest := math.Inf(1)
 		for v := range k.views {
-			rest = min(rest, float64(k.empty[i*k.views+v]*k.rate[i*k.views+v]))
+			if r := k.rate[i*k.views+v]; r < math.Inf(1) { // else a pod to come takes nothing of this dimension
+				rest = min(rest, float64(k.empty[i*k.views+v]*r))
+			}
 		}
 		if value+rest <= k.value {
 			return

@@ -9,11 +9,15 @@
 // Machines with the same content are one pattern with a count, so that the work follows the number of classes and not the number of
 // pods. How the pieces meet:
 //
-//	problem.go   what is asked             instance.go  the same, merged and compact    room.go    limits, and what is left of them
-//	fluid.go     prices of pods            fill.go      content of one machine          build.go   many machines, greedily
-//	columns.go   prices by what machines   knapsack.go  the most valuable content       simplex.go the linear program behind columns.go
-//	             really hold               repack.go    few machines, nearly exactly    improve.go some machines taken apart, and cheaper
-//	scarce.go    when not all are served   bound.go     what nothing costs less than    answer.go  back to the caller's classes
+//	problem.go    what is asked                        instance.go  the same, merged and compact
+//	room.go       limits, and drafts of plans          dominated.go groups that no plan needs
+//	fluid.go      prices of pods that could be poured  columns.go   prices by what machines really hold
+//	knapsack.go   the most valuable content            simplex.go   the linear program behind columns.go
+//	fill.go       content of one machine               build.go     many machines, greedily
+//	cuts.go       what machines must satisfy           fleets.go    how many of which group satisfy it
+//	repack.go     few machines, nearly exactly         improve.go   some machines taken apart and built cheaper
+//	scarce.go     when limits leave somebody           bound.go     what nothing costs less than
+//	solve.go      all of it in order                   answer.go    back to the caller's classes
 //
 // All of it is deterministic, on every platform: no map is ranged over, products are rounded before they are added, and budgets are
 // counted work.

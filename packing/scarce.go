@@ -17,36 +17,43 @@ func scarce(in *instance, p *prices) (*draft, *room) {
 		}
 		ways = append(ways, way)
 	}
-	ranks := slices.Clone(in.rank)
-	slices.SortFunc(ranks, func(a, b int) int { return cmp.Compare(b, a) })
-	ranks = slices.Compact(ranks)
 	var best *draft
 	var left *room
 	for _, price := range ways {
 		for how := range styles {
 			d, r := in.empty()
-			for _, rank := range ranks {
-				now := make([]int, in.kinds)
-				for c := range now {
-					if in.rank[c] == rank {
-						now[c] = d.left[c]
-						d.left[c] = 0
-					}
-				}
-				d.squeeze(in, now)
-				for _, q := range build(in, p, price, now, r, how) {
-					d.add(in, q)
-				}
-				for c, n := range now {
-					d.left[c] += n
-				}
-			}
+			d.serve(in, p, price, r, how)
 			if best == nil || d.compare(in, best, p.pod) < 0 {
 				best, left = d, r
 			}
 		}
 	}
 	return best, left
+}
+
+// serve gives pods without a place one, rank by rank from the highest: on machines that are there, then on machines it adds. It says
+// whether anybody got one.
+func (d *draft) serve(in *instance, p *prices, price []float64, left *room, how style) bool {
+	ranks := slices.Clone(in.rank)
+	slices.SortFunc(ranks, func(a, b int) int { return cmp.Compare(b, a) })
+	before := slices.Clone(d.left)
+	for _, rank := range slices.Compact(ranks) {
+		now := make([]int, in.kinds)
+		for c := range now {
+			if in.rank[c] == rank {
+				now[c] = d.left[c]
+				d.left[c] = 0
+			}
+		}
+		d.squeeze(in, now)
+		for _, q := range build(in, p, price, now, left, how) {
+			d.add(in, q)
+		}
+		for c, n := range now {
+			d.left[c] += n
+		}
+	}
+	return !slices.Equal(d.left, before)
 }
 
 // squeeze puts pods where the draft's machines have room for them, and takes those from have.

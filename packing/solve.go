@@ -15,51 +15,77 @@ func Solve(p Problem) Solution {
 	if effort <= 0 {
 		effort = defaultEffort
 	}
-	best, left, worth := plan(in, effort)
+	m := in.relax(effort)
+	best, left := in.plan(&m)
 	if slices.Max(best.left) > 0 {
-		if d, r := scarce(in, &worth); d.compare(in, best, worth.pod) < 0 {
+		if d, r := scarce(in, &m.prices); d.compare(in, best, m.pod) < 0 {
 			best, left = d, r
 		}
-		served := make([]int, in.kinds)
-		for c, n := range in.count {
-			served[c] = n - best.left[c]
-		}
-		worth.total = in.proof(served, effort)
+		return in.answer(in.serveMore(best, &m, left, effort), best, hopeless, left)
 	}
-	improve(in, best, &worth, left, in.reach(worth.total), rounds(in, effort))
-	s := in.answer(best, hopeless, left)
-	s.Bound = min(s.Cost, in.reach(worth.total))
+	cuts := in.cuts(&m)
+	var s Solution
+	s.Bound, cuts = in.prove(&m, cuts, best.cost, effort)
+	improve(in, best, &m.prices, cuts, left, s.Bound, effort)
+	return in.answer(s, best, hopeless, left)
+}
+
+// serveMore improves a draft that limits keep from serving everybody, and serves more pods with what that saves of the limits. The
+// solution it returns has only a bound: for the pods that are served.
+func (in *instance) serveMore(d *draft, m *mix, left *room, effort int) Solution {
+	cuts := in.cuts(m)
+	for range 4 {
+		improve(in, d, &m.prices, cuts, left, 0, effort/4)
+		if !d.serve(in, &m.prices, in.price, left, balanced) {
+			break
+		}
+	}
+	served := make([]int, in.kinds)
+	for c, n := range in.count {
+		served[c] = n - d.left[c]
+	}
+	var s Solution
+	if of := in.part(served); of.kinds > 0 {
+		only := of.relax(effort)
+		s.Bound, _ = of.prove(&only, of.cuts(&only), d.cost, effort)
+	}
 	return s
 }
 
-// plan builds several drafts and returns the best, what it leaves of the limits, and the prices of pods that steered it.
-func plan(in *instance, effort int) (*draft, *room, prices) {
-	worth := fluid(in, in.count, fluidRounds)
+// relax prices the instance's pods.
+func (in *instance) relax(effort int) mix {
+	if in.kinds == 0 {
+		return mix{}
+	}
+	p := fluid(in, in.count, in.rounds())
+	if in.kinds > columnKinds {
+		return mix{prices: p}
+	}
+	return columns(in, in.count, &p, newRoom(in), effort)
+}
+
+// plan builds several drafts and returns the best and what it leaves of the limits.
+func (in *instance) plan(m *mix) (*draft, *room) {
 	var best *draft
 	var left *room
-	keep := func(d *draft, r *room) {
-		if best == nil || d.compare(in, best, worth.pod) < 0 {
-			best, left = d, r
-		}
-	}
 	for how := range styles {
-		d, r := in.empty()
-		d.build(in, &worth, in.price, r, how)
-		keep(d, r)
-	}
-	if in.kinds <= columnKinds {
-		m := columns(in, in.count, &worth, newRoom(in), effort)
-		worth = m.prices
-		for how := range styles {
-			d, r := in.empty()
-			for _, q := range m.floor(d.left, r) {
-				d.add(in, q)
+		for _, whole := range []bool{true, false} {
+			if in.kinds > columnKinds && (whole || how != balanced) {
+				continue // there is no mix to start from, and the other style is seldom better
 			}
-			d.build(in, &worth, in.price, r, how)
-			keep(d, r)
+			d, r := in.empty()
+			if whole {
+				for _, q := range m.floor(d.left, r) {
+					d.add(in, q)
+				}
+			}
+			d.build(in, &m.prices, in.price, r, how)
+			if best == nil || d.compare(in, best, m.pod) < 0 {
+				best, left = d, r
+			}
 		}
 	}
-	return best, left, worth
+	return best, left
 }
 
 // empty is a draft that has placed nobody, and all limits unused.
