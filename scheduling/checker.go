@@ -62,6 +62,8 @@ type Checker struct {
 	late   []*counter // made since the snapshot's pods were counted, to be filled together; only while gathering
 	gather bool
 
+	nominated map[Handle][]entry // pods that wait for a node: see [Checker.nominate]
+
 	journal  []whatIf
 	last     uint64 // the number of the last what-if
 	loosened uint64 // the last what-if that stands and after which a pod may be welcome where it was not
@@ -150,6 +152,7 @@ func (c *Checker) fill() {
 		c.slots[h].pods = arena[from:len(arena):len(arena)]
 		c.enter(Handle(h))
 	}
+	c.nominate()
 	c.size = c.known()
 }
 

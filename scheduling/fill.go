@@ -46,7 +46,7 @@ func (r *Row) Fill(of *cluster.Class, n int, visit func(h Handle, n int)) int {
 	cl := c.class(of)
 	for i := cur.next; i < len(r.nodes) && left > 0; {
 		h := r.nodes[i]
-		a := c.judge(k, h)
+		a := c.judge(k, h, nil)
 		if a != welcome {
 			if a == notAnyMore && cur.passed == i {
 				cur.passed++

@@ -14,7 +14,7 @@ const (
 // Fits says whether [Checker.Refusals] would be nil, without saying why not.
 func (c *Checker) Fits(p *cluster.Pod, node string) bool {
 	h, ok := c.byName[node]
-	return ok && !c.bound(p, h) && c.judge(c.kindFor(p.Class), h) == welcome
+	return ok && !c.bound(p, h) && c.judge(c.kindFor(p.Class), h, p) == welcome
 }
 
 // bound says whether the pod names another node, one that does not exist: it goes nowhere else. A pod that runs on a node of the
@@ -30,8 +30,8 @@ func (c *Checker) kindFor(of *cluster.Class) *kind {
 	return k
 }
 
-// judge says whether a pod of the kind is welcome on the node.
-func (c *Checker) judge(k *kind, h Handle) answer {
+// alone says whether a pod of the kind is welcome beside the pods that are on the node.
+func (c *Checker) alone(k *kind, h Handle) answer {
 	for _, n := range k.spec.needs {
 		if n.asked > 0 && n.asked > c.free[n.dim][h] {
 			return notAnyMore
@@ -134,7 +134,7 @@ func (k *kind) shunned(h Handle) bool {
 // class mind each other, by spread, anti-affinity or host ports, it is 1 at most: ask again after placing one.
 func (c *Checker) Room(of *cluster.Class, h Handle) int {
 	k := c.kindFor(of)
-	if c.judge(k, h) != welcome {
+	if c.judge(k, h, nil) != welcome {
 		return 0
 	}
 	return int(c.room(k, h))
@@ -142,7 +142,7 @@ func (c *Checker) Room(of *cluster.Class, h Handle) int {
 
 // room is how many pods of a kind that is welcome go onto the node before it has to be judged again.
 func (c *Checker) room(k *kind, h Handle) int64 {
-	if len(k.spreads) > 0 || len(k.spec.ports) > 0 {
+	if len(k.spreads) > 0 || len(k.spec.ports) > 0 || len(c.nominated) > 0 && len(c.nominated[h]) > 0 {
 		return 1
 	}
 	for i, n := range k.apart {

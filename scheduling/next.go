@@ -41,6 +41,7 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 	c.gather = false
 	c.countLate()
 	c.names = nil
+	c.nominate()
 	return true
 }
 

@@ -26,6 +26,13 @@ func (c *Checker) Refusals(p *cluster.Pod, node string) []reason.Reason {
 		return []reason.Reason{reason.New(reason.SchedulerRefused, reason.Node(node), "plugin", "NodeName", "message", "there is no such node")}
 	}
 	k := c.kindFor(p.Class)
+	if waiting := c.before(k, h, p); len(waiting) > 0 && c.alone(k, h) == welcome {
+		undo := c.Mark()
+		defer undo()
+		for _, e := range waiting {
+			c.put(h, e)
+		}
+	}
 	about := reason.Node(node)
 	var why []reason.Reason
 	say := func(code reason.Code, facts ...any) { why = append(why, reason.New(code, about, facts...)) }

@@ -19,6 +19,8 @@ type whatIf struct {
 	n        int32
 	entry    entry   // for placed and evicted
 	before   []entry // the node's pods, for placed and evicted
+	waited   Handle  // for placed: the node that the pod had been nominated to
+	waiting  []entry // those who were, nil when it was not
 }
 
 type change uint8
@@ -66,6 +68,9 @@ func (c *Checker) revert(w *whatIf) {
 	case placed:
 		c.count(w.node, &w.entry, -w.n)
 		c.slots[w.node].pods = w.before
+		if w.waiting != nil {
+			c.nominated[w.waited] = w.waiting
+		}
 	case evicted:
 		c.count(w.node, &w.entry, w.n)
 		c.slots[w.node].pods = w.before
@@ -96,7 +101,10 @@ func (c *Checker) PlaceMany(of *cluster.Class, n int, h Handle) {
 
 func (c *Checker) put(h Handle, e entry) {
 	before := c.slots[h].pods
-	c.push(whatIf{what: placed, node: h, n: e.n, entry: e, before: before})
+	w := c.push(whatIf{what: placed, node: h, n: e.n, entry: e, before: before})
+	if w.waited, w.waiting = c.settle(e.pod); w.waiting != nil {
+		c.loosened = c.last
+	}
 	c.columns()
 	c.slots[h].pods = append(before, e)
 	c.count(h, &e, e.n)

@@ -1,0 +1,85 @@
+package scheduling
+
+import (
+	"slices"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// A pod that waits for a node on which the scheduler has made room counts there for pods of no higher priority, beside those that run: a
+// pod is welcome when it is so with the nominated ones in their place and without them. It counts no more once it is placed somewhere.
+
+// nominate notes the pods of the snapshot that wait for a node.
+func (c *Checker) nominate() {
+	c.nominated = nil
+	for _, p := range c.snapshot.Pending {
+		name := p.Nominated()
+		if name == "" {
+			continue
+		}
+		h, ok := c.byName[name]
+		if cl := c.class(p.Class); ok && !cl.absent {
+			if c.nominated == nil {
+				c.nominated = map[Handle][]entry{}
+			}
+			c.nominated[h] = append(c.nominated[h], entry{p, cl.id, 1})
+		}
+	}
+}
+
+// settle takes a pod that is placed out of those that wait for a node. It returns where it waited and those who did with it.
+func (c *Checker) settle(p *cluster.Pod) (h Handle, before []entry) {
+	if len(c.nominated) == 0 || p == nil || p.Nominated() == "" {
+		return 0, nil
+	}
+	h, ok := c.byName[p.Nominated()]
+	if !ok {
+		return 0, nil
+	}
+	before = c.nominated[h]
+	i := slices.IndexFunc(before, func(e entry) bool { return same(e.pod, p) })
+	if i < 0 {
+		return 0, nil
+	}
+	c.nominated[h] = slices.Concat(before[:i], before[i+1:])
+	return h, before
+}
+
+// same says whether two records are about one pod.
+func same(a, b *cluster.Pod) bool {
+	return a == b || a.Namespace == b.Namespace && a.Name == b.Name && a.UID == b.UID
+}
+
+// judge says whether a pod of the kind is welcome on the node, with those that wait for it and without them. The pod itself is left out
+// of them; it is nil when nobody in particular is asked about.
+func (c *Checker) judge(k *kind, h Handle, p *cluster.Pod) answer {
+	if len(c.nominated) > 0 {
+		if waiting := c.before(k, h, p); len(waiting) > 0 {
+			for i := range waiting {
+				c.count(h, &waiting[i], 1)
+			}
+			here := c.slots[h].pods
+			c.slots[h].pods = slices.Concat(here, waiting)
+			a := c.alone(k, h)
+			c.slots[h].pods = here
+			for i := range waiting {
+				c.count(h, &waiting[i], -1)
+			}
+			if a != welcome {
+				return a
+			}
+		}
+	}
+	return c.alone(k, h)
+}
+
+// before are the pods that wait for the node and that pods of the kind must yield to.
+func (c *Checker) before(k *kind, h Handle, p *cluster.Pod) []entry {
+	var all []entry
+	for _, e := range c.nominated[h] {
+		if e.pod.Priority() >= k.class.of.Priority() && (p == nil || !same(e.pod, p)) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
