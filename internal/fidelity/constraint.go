@@ -26,7 +26,7 @@ var VolumeConstraints = []Constraint{
 }
 
 // DeviceConstraints are those that need the world's device claims. They are drawn only where [Draw] is told to.
-var DeviceConstraints = []Constraint{}
+var DeviceConstraints = []Constraint{"device-claims", "shared-device-claims"}
 
 // All are the constraints of every kind.
 func All() []Constraint {
@@ -91,6 +91,9 @@ var rules = map[Constraint]rule{
 	"scheduler-name":   {pending: otherScheduler},
 	"expendable":       {each: expendable},
 	"nominated":        {each: priorities, pending: nominated},
+
+	"device-claims":        {groups: deviceSlices, pod: claimsDevices, each: ownDevices},
+	"shared-device-claims": {groups: deviceSlices, each: sharedDevices},
 
 	"volume-zone":         {each: zonalDisk},
 	"volume-zone-label":   {each: labelledDisk},

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -43,6 +44,7 @@ type draft struct {
 	w     *World
 	on    map[Constraint]bool
 	kinds []*class
+	asked map[string]resourcev1.DeviceClaim // what claims of a template ask for, by namespace/name
 }
 
 // chance is true with that probability.

@@ -55,6 +55,15 @@ func (s *shelf) put(o runtime.Object) {
 	}
 }
 
+// find is the object of that type and name, nil when there is none.
+func (s *shelf) find(o runtime.Object) runtime.Object {
+	is, there, err := s.stock(o).indexer.Get(o)
+	if err != nil || !there {
+		return nil
+	}
+	return is.(runtime.Object)
+}
+
 // take removes the object of that type and name and returns it. It must be there.
 func (s *shelf) take(o runtime.Object) runtime.Object {
 	was, err := s.stock(o).take(o)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -41,6 +42,7 @@ type Oracle struct {
 	snapshot  *schedulercache.Snapshot
 	shelf     *shelf
 	nominated nominations
+	claims    fwk.ResourceClaimTracker
 
 	nodes    map[string]*corev1.Node
 	machines map[cluster.GroupID]int    // opened here
@@ -85,6 +87,7 @@ func NewOracle(w *World) *Oracle {
 		o.shelf.put(ns)
 	}
 	o.putVolumes()
+	o.putDevices()
 	for _, n := range w.Nodes {
 		o.addNode(n)
 	}
@@ -99,6 +102,7 @@ func NewOracle(w *World) *Oracle {
 	if err != nil {
 		panic(fmt.Sprintf("fidelity: track devices: %v", err))
 	}
+	o.claims = devices.ResourceClaims()
 	o.framework, err = runtime.NewFramework(ctx, plugins.NewInTreeRegistry(), p,
 		runtime.WithInformerFactory(o.shelf),
 		runtime.WithSnapshotSharedLister(o.snapshot),
@@ -172,6 +176,7 @@ func (o *Oracle) prepare(p *corev1.Pod) {
 // Bind runs the pod on the node, as the scheduler's cache assumes it from the moment it has decided.
 func (o *Oracle) Bind(p *corev1.Pod, node string) {
 	o.nominated.DeleteNominatedPodIfExists(p)
+	o.settleDevices(p, node)
 	bound := p.DeepCopy()
 	bound.Spec.NodeName, bound.Status.NominatedNodeName = node, ""
 	o.settleVolumes(bound)
@@ -194,6 +199,9 @@ func (o *Oracle) Open(g *cluster.Group, name string) {
 	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelHostname, name)
 	o.addNode(n)
 	o.shelf.put(csiNode(name, g.VolumeLimit))
+	if s := o.w.Devices.Templates[g.ID]; s != nil {
+		o.shelf.put(publish(s, name))
+	}
 	for _, ds := range o.w.DaemonSets {
 		if runs, _ := daemon.NodeShouldRunDaemonPod(logr.Discard(), n, ds); !runs {
 			continue
@@ -220,6 +228,10 @@ func (o *Oracle) Remove(name string) (undo func()) {
 	o.must(o.cache.RemoveNode(logr.Discard(), node), "remove node "+name)
 	o.shelf.take(node)
 	attaches := o.shelf.take(csiNode(name, 0))
+	slice := o.shelf.find(&resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-gpus"}})
+	if slice != nil {
+		o.shelf.take(slice)
+	}
 	delete(o.pods, name)
 	delete(o.nodes, name)
 	o.refresh()
@@ -230,6 +242,9 @@ func (o *Oracle) Remove(name string) (undo func()) {
 		}
 		o.addNode(node)
 		o.shelf.put(attaches)
+		if slice != nil {
+			o.shelf.put(slice)
+		}
 		for _, p := range pods {
 			o.addPod(p)
 		}

@@ -22,6 +22,7 @@ type World struct {
 	Groups     []*cluster.Group // sorted by ID; each has a template, and its nodes are such as it says
 
 	Volumes Volumes
+	Devices Devices
 
 	// Carries are the constraints that a pod has itself, by namespace/name.
 	Carries map[string][]Constraint
