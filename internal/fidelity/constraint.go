@@ -18,6 +18,7 @@ var Constraints = []Constraint{
 	"spread", "spread-min-domains", "spread-node-affinity-policy", "spread-node-taints-policy", "spread-match-label-keys",
 	"spread-schedule-anyway", "spread-of-others", "preferences",
 	"host-ports", "scheduling-gates", "scheduler-name", "expendable",
+	"pod-labels", "terminating", "finished", "stray",
 }
 
 // VolumeConstraints are those that need the world's volumes. They are drawn only where [Draw] is told to.
@@ -90,6 +91,10 @@ var rules = map[Constraint]rule{
 	"scheduling-gates": {pending: gates},
 	"scheduler-name":   {pending: otherScheduler},
 	"expendable":       {each: expendable},
+	"pod-labels":       {pod: selectIndex, each: indexed},
+	"terminating":      {bound: terminating},
+	"finished":         {bound: finished},
+	"stray":            {bound: stray},
 	"nominated":        {each: priorities, pending: nominated},
 
 	"device-claims":        {groups: deviceSlices, pod: claimsDevices, each: ownDevices},

@@ -1,6 +1,7 @@
 package fidelity
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -36,19 +37,27 @@ func (t *Tally) String() string {
 		t.Worlds, t.Pods, t.Placements, t.Refusals, t.Disagreements, t.Questions, t.Fits)
 }
 
-// Seeds are 0 to n-1, or the single one that the environment names in SLUICE_WORLD, to look into a world again.
-func Seeds(n int) (seeds []uint64, single bool, err error) {
+// Seeds are 0 to n-1, or those that the environment names in SLUICE_WORLD: one, to look into a world again, or a range such as
+// 2000-9999, to look further.
+func Seeds(n int) (seeds []uint64, chosen bool, err error) {
+	first, last := uint64(0), uint64(n)-1
 	if name := os.Getenv("SLUICE_WORLD"); name != "" {
-		seed, err := strconv.ParseUint(name, 10, 64)
-		if err != nil {
-			return nil, true, fmt.Errorf("SLUICE_WORLD names a world by its seed, a whole number: %w", err)
+		from, to, isRange := strings.Cut(name, "-")
+		if !isRange {
+			to = from
 		}
-		return []uint64{seed}, true, nil
+		var errs [2]error
+		first, errs[0] = strconv.ParseUint(from, 10, 64)
+		last, errs[1] = strconv.ParseUint(to, 10, 64)
+		if err := errors.Join(errs[:]...); err != nil {
+			return nil, true, fmt.Errorf("SLUICE_WORLD names worlds by their seeds, such as 7 or 2000-9999: %w", err)
+		}
+		chosen = true
 	}
-	for seed := range uint64(n) {
+	for seed := first; seed <= last; seed++ {
 		seeds = append(seeds, seed)
 	}
-	return seeds, false, nil
+	return seeds, chosen, nil
 }
 
 // Coverage counts what worlds were drawn under and what kube-scheduler refused. Its zero value is ready.

@@ -101,7 +101,7 @@ func TestAWrongOutcomeIsFoundOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tried := 0
 			for seed := uint64(0); tried < 20; seed++ {
-				w := Draw(seed)
+				w := Draw(seed, "taints", "node-selector", "pod-anti-affinity", "spread", "host-ports")
 				out := Walk(w, yes{}).Outcome
 				if !c.change(w, &out) {
 					continue

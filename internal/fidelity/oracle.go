@@ -92,6 +92,9 @@ func NewOracle(w *World) *Oracle {
 		o.addNode(n)
 	}
 	for _, p := range w.Pods {
+		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+			continue // kube-scheduler does not watch them
+		}
 		if p.Spec.NodeName != "" {
 			o.addPod(p)
 		} else if p.Status.NominatedNodeName != "" {

@@ -1,6 +1,8 @@
 package fidelity
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -199,5 +201,49 @@ func priorities(d *draft, p *corev1.Pod) { p.Spec.Priority = new(pick[int32](d, 
 func nominated(d *draft, p *corev1.Pod) {
 	if d.chance(0.2) {
 		p.Status.NominatedNodeName = pick(d, d.w.Nodes...).Name
+	}
+}
+
+// selectIndex needs pods that differ in their labels alone.
+func selectIndex(d *draft, p *corev1.Pod) {
+	first := &metav1.LabelSelector{MatchLabels: map[string]string{"index": pick(d, "0", "1")}}
+	switch d.between(0, 3) {
+	case 0:
+		addApart(p, corev1.PodAffinityTerm{TopologyKey: topology(d), LabelSelector: first})
+	case 1:
+		t := spreadOver(d, p, topology(d))
+		t.LabelSelector = first
+		addSpread(p, t)
+	case 2:
+		addNear(p, corev1.PodAffinityTerm{TopologyKey: corev1.LabelTopologyZone, LabelSelector: first})
+	}
+}
+
+func indexed(d *draft, p *corev1.Pod) {
+	p.Labels["index"] = pick(d, "0", "1", "2")
+	if d.chance(0.3) {
+		p.Labels["unread"] = p.Name // no selector names it
+	}
+}
+
+// terminating pods hold what they have, but do not count where pods are spread.
+func terminating(d *draft, p *corev1.Pod) {
+	if d.chance(0.5) {
+		p.DeletionTimestamp = new(metav1.NewTime(Start.Add(pick(d, -time.Second, 20*time.Second))))
+		p.DeletionGracePeriodSeconds = new(int64(30))
+	}
+}
+
+// finished pods hold nothing.
+func finished(d *draft, p *corev1.Pod) {
+	if d.chance(0.5) {
+		p.Status.Phase = pick(d, corev1.PodSucceeded, corev1.PodFailed)
+	}
+}
+
+// stray pods are bound to a node that is gone.
+func stray(d *draft, p *corev1.Pod) {
+	if d.chance(0.4) {
+		p.Spec.NodeName = "gone"
 	}
 }

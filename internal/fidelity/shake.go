@@ -24,7 +24,13 @@ type Pretender interface {
 func Shake(w *World, j Pretender) Walked {
 	o := NewOracle(w)
 	defer o.Close()
-	s := &shaken{walk: walk{w: w, o: o, j: j, rand: rand.New(rand.NewPCG(w.Seed, 0x5ba7e))}, p: j}
+	var pods []*corev1.Pod
+	for _, p := range w.Pods {
+		if on := p.Spec.NodeName; on == "" || o.nodes[on] != nil {
+			pods = append(pods, p) // nobody moves a pod of a node that is gone
+		}
+	}
+	s := &shaken{pods: pods, walk: walk{w: w, o: o, j: j, rand: rand.New(rand.NewPCG(w.Seed, 0x5ba7e))}, p: j}
 	for range 24 {
 		s.change()
 		s.question(6)
@@ -38,6 +44,7 @@ func Shake(w *World, j Pretender) Walked {
 
 type shaken struct {
 	walk
+	pods []*corev1.Pod // that are moved and asked about
 	p    Pretender
 	past []taken
 }
@@ -58,14 +65,14 @@ func (s *shaken) change() {
 	nodes := s.o.Nodes()
 	switch at := s.rand.IntN(10); {
 	case at < 5 && len(nodes) > 0:
-		p, node := one(s, s.w.Pods), one(s, nodes)
+		p, node := one(s, s.pods), one(s, nodes)
 		if s.o.where(p) != "" {
 			s.evict(p)
 			return
 		}
 		s.past = append(s.past, taken{s.p.Pretend(p, node), s.o.bindForNow(p, node)})
 	case at == 5:
-		if p := one(s, s.w.Pods); s.o.where(p) != "" {
+		if p := one(s, s.pods); s.o.where(p) != "" {
 			s.evict(p)
 		}
 	case at == 6 && len(nodes) > 1:
@@ -92,7 +99,7 @@ func (s *shaken) question(n int) {
 	for range n {
 		if len(nodes) > 0 {
 			node := one(s, nodes)
-			s.ask(one(s, s.w.Pods), node, node)
+			s.ask(one(s, s.pods), node, node)
 		}
 	}
 }
