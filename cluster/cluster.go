@@ -19,6 +19,20 @@ type Objects struct {
 	DaemonSets []*appsv1.DaemonSet             `json:"daemonSets,omitempty"`
 	Budgets    []*policyv1.PodDisruptionBudget `json:"budgets,omitempty"`
 	Namespaces []*corev1.Namespace             `json:"namespaces,omitempty"`
+	ConfigMaps []*corev1.ConfigMap             `json:"configMaps,omitempty"` // the one named [RankingName], where somebody reads it
+}
+
+// RankingName is the ConfigMap by which operators rank groups for the expander priority. The name is cluster-autoscaler's.
+const RankingName = "cluster-autoscaler-priority-expander"
+
+// Ranking is the ConfigMap named [RankingName], nil when there is none.
+func (o Objects) Ranking() *corev1.ConfigMap {
+	for _, c := range o.ConfigMaps {
+		if c.Name == RankingName {
+			return c
+		}
+	}
+	return nil
 }
 
 // Snapshot is the cluster at one instant. It is immutable after [New]; what-if questions go to a checker that is built

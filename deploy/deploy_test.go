@@ -24,8 +24,8 @@ func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 		},
 		"Role sluice": {
 			"create configmaps", "create leases.coordination.k8s.io", "get configmaps named cluster-autoscaler-status",
-			"get leases.coordination.k8s.io named cluster-autoscaler", "update configmaps named cluster-autoscaler-status",
-			"update leases.coordination.k8s.io named cluster-autoscaler",
+			"get leases.coordination.k8s.io named cluster-autoscaler", "list configmaps named cluster-autoscaler-priority-expander", "update configmaps named cluster-autoscaler-status",
+			"update leases.coordination.k8s.io named cluster-autoscaler", "watch configmaps named cluster-autoscaler-priority-expander",
 		},
 	}
 	got := map[string][]string{}

@@ -32,6 +32,7 @@ type Decoder struct {
 	daemonSets objects[*appsv1.DaemonSet]
 	budgets    objects[*policyv1.PodDisruptionBudget]
 	namespaces objects[*corev1.Namespace]
+	configMaps objects[*corev1.ConfigMap]
 }
 
 // NewDecoder returns a decoder of r. Lines before the first full one are passed over: they cannot be understood alone.
@@ -94,6 +95,7 @@ func (d *Decoder) apply(r record) (Entry, error) {
 		DaemonSets: d.daemonSets.apply(r.DaemonSets),
 		Budgets:    d.budgets.apply(r.Budgets),
 		Namespaces: d.namespaces.apply(r.Namespaces),
+		ConfigMaps: d.configMaps.apply(r.ConfigMaps),
 	}, r.Groups)
 	return Entry{Cycle: r.Cycle, Seen: seen, Policy: d.policy, Before: r.Before, Plan: r.Plan, Results: r.Results, DryRun: r.DryRun}, nil
 }

@@ -35,6 +35,7 @@ func (e *Encoder) Encode(entry Entry) error {
 		DaemonSets: between(before.DaemonSets, after.DaemonSets),
 		Budgets:    between(before.Budgets, after.Budgets),
 		Namespaces: between(before.Namespaces, after.Namespaces),
+		ConfigMaps: between(before.ConfigMaps, after.ConfigMaps),
 		Groups:     entry.Seen.Groups,
 		Before:     entry.Before, Plan: entry.Plan, Results: entry.Results,
 	}

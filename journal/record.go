@@ -30,6 +30,7 @@ type record struct {
 	DaemonSets change[*appsv1.DaemonSet]             `json:"daemonSets,omitzero"`
 	Budgets    change[*policyv1.PodDisruptionBudget] `json:"budgets,omitzero"`
 	Namespaces change[*corev1.Namespace]             `json:"namespaces,omitzero"`
+	ConfigMaps change[*corev1.ConfigMap]             `json:"configMaps,omitzero"`
 	Groups     []*cluster.Group                      `json:"groups,omitempty"`
 	Policy     *policy.Policy                        `json:"policy,omitempty"` // nil when as before
 	Before     plan.Memory                           `json:"before"`

@@ -35,6 +35,8 @@ func KindOf(a Action) string {
 		return "DeleteInstances"
 	case DeleteNode:
 		return "DeleteNode"
+	case AskExpander:
+		return "AskExpander"
 	}
 	return fmt.Sprintf("%T", a)
 }
@@ -83,6 +85,8 @@ func readAction(e envelope) (Action, error) {
 		return read[DeleteInstances](e.Action)
 	case "DeleteNode":
 		return read[DeleteNode](e.Action)
+	case "AskExpander":
+		return read[AskExpander](e.Action)
 	}
 	return nil, fmt.Errorf("unknown kind; was the journal written by a newer version?")
 }

@@ -15,6 +15,7 @@ type Memory struct {
 	Nodeless   map[string]time.Time            `json:"nodeless,omitempty"`  // since when a machine has been seen without a node, by its UID
 	Groups     map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
 	LastGrowth time.Time                       `json:"lastGrowth,omitzero"` // when the cloud last accepted a growth of any group
+	Answer     *Answer                         `json:"answer,omitempty"`    // to what the last cycle asked an expander's server, nil when it asked nothing
 }
 
 // GroupMemory is what is remembered of one group.
@@ -61,6 +62,8 @@ type Result struct {
 	RetryAfter time.Duration `json:"retryAfter,omitempty"` // for Failed: how long the cloud asked to be left alone
 
 	Quota *cluster.Quota `json:"quota,omitempty"` // for Failed of kind "quota": the cloud's numbers
+
+	Chosen []cluster.GroupID `json:"chosen,omitempty"` // for an accepted [AskExpander]: the groups that the server named
 }
 
 func (m Memory) clone() Memory {
@@ -80,6 +83,7 @@ func (m Memory) clone() Memory {
 // After is the memory after the plan's actions came back with these results, one for each action.
 func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 	m = m.clone()
+	m.Answer = nil
 	for i, a := range p.Actions {
 		if i >= len(results) {
 			break
@@ -108,6 +112,8 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 				g.Rest = g.Rest.lengthened(r, allowed)
 			}
 			m.Groups[a.Group] = g
+		case AskExpander:
+			m.Answer = answerTo(a, r)
 		}
 	}
 	return m

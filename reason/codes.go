@@ -46,6 +46,19 @@ const (
 	ClusterMemoryLimit Code = "ClusterMemoryLimit"
 )
 
+// What the operator's settings have to do with it.
+const (
+	ExpanderDropped Code = "ExpanderDropped"
+	ExpanderFailed  Code = "ExpanderFailed"
+	CeilingReached  Code = "CeilingReached"
+	CeilingUnpriced Code = "CeilingUnpriced"
+	GroupAtOnce     Code = "GroupAtOnce"
+	GroupRaised     Code = "GroupRaised"
+	HeadroomKept    Code = "HeadroomKept"
+	PodYoung        Code = "PodYoung"
+	PodExpendable   Code = "PodExpendable"
+)
+
 // What becomes of a node, and why.
 const (
 	NodeUnmanaged      Code = "NodeUnmanaged"
@@ -148,6 +161,16 @@ var sentences = map[Code]string{
 	ClusterNodesLimit:  "max total nodes in cluster reached ({nodes} of {limit})",
 	ClusterCoresLimit:  "max total cores in cluster reached ({cores} of {limit})",
 	ClusterMemoryLimit: "max total memory in cluster reached ({memory} GiB of {limit})",
+
+	ExpanderDropped: "passed over by expander {expander}",
+	ExpanderFailed:  "expander {expander} keeps every group: {message}",
+	CeilingReached:  "ceiling {ceiling} reached ({used} of {limit})",
+	CeilingUnpriced: "ceiling {ceiling} cannot be kept, since a machine's price is unknown; give prices with --prices-file",
+	GroupAtOnce:     "max nodes per scale-up reached ({machines} of {limit})",
+	GroupRaised:     "capacity {from} -> {to} to reach min {min}",
+	HeadroomKept:    "capacity {from} -> {to} to keep headroom {headroom} free",
+	PodYoung:        "is {age} old and no reason to grow before {delay}",
+	PodExpendable:   "priority {priority} is below the cutoff {cutoff}: nothing grows for it",
 
 	NodeUnmanaged:      "belongs to no node group that sluice manages",
 	NodeStarting:       "started {age} ago, not Ready yet",

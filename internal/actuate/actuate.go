@@ -22,14 +22,15 @@ const requestTimeout = 30 * time.Second
 
 // Actuator performs plans, one at a time. Its fields are set before its first use and not changed after.
 type Actuator struct {
-	Cloud   cloud.Provider
-	Nodes   kube.Writer
-	Objects func() (cluster.Objects, error) // what the API server has said until now
-	Policy  *policy.Policy
-	DryRun  bool // nothing is sent; every action comes back as skipped
-	Now     func() time.Time
-	Started time.Time // when this process began to read
-	Log     *slog.Logger
+	Cloud    cloud.Provider
+	Nodes    kube.Writer
+	Expander Expander                        // nil when no server of an expander is known
+	Objects  func() (cluster.Objects, error) // what the API server has said until now
+	Policy   *policy.Policy
+	DryRun   bool // nothing is sent; every action comes back as skipped
+	Now      func() time.Time
+	Started  time.Time // when this process began to read
+	Log      *slog.Logger
 
 	lastWrite map[cluster.GroupID]time.Time
 	groups    []*cluster.Group // as decided, and as read and written since, while a plan is performed
@@ -41,6 +42,10 @@ func (a *Actuator) Perform(ctx context.Context, decided *cluster.Snapshot, p pla
 	a.groups = slices.Clone(decided.Groups)
 	results := make([]plan.Result, len(p.Actions))
 	for i, action := range p.Actions {
+		if question, ok := action.(plan.AskExpander); ok { // which changes nothing
+			results[i] = a.ask(ctx, decided, question)
+			continue
+		}
 		if a.DryRun {
 			results[i] = plan.Result{Status: plan.Skipped, At: a.Now().UTC(), Message: "dry run"}
 			continue

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -35,6 +36,10 @@ type Parts struct {
 	Cloud  cloud.Provider
 	Policy *policy.Policy
 	DryRun bool
+
+	Namespace string           // of the ConfigMap that ranks groups; "" means kube-system
+	Expander  actuate.Expander // of the expander grpc; nil when the policy has none
+
 	Now    func() time.Time // nil means time.Now
 	Log    *slog.Logger     // nil discards
 	Sinks  []Sink
@@ -61,15 +66,23 @@ func New(p Parts) *Autoscaler {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	p.Timing = p.Timing.withDefaults()
-	observer := kube.NewObserver(p.Client, kube.Options{Now: p.Now, Log: p.Log})
+	observer := kube.NewObserver(p.Client, kube.Options{Now: p.Now, Log: p.Log, RankingNamespace: rankingNamespace(p.Policy, p.Namespace)})
 	return &Autoscaler{
 		parts:    p,
 		observer: observer,
 		actuator: &actuate.Actuator{
 			Cloud: p.Cloud, Nodes: kube.Writer{Client: p.Client}, Objects: observer.Objects,
-			Policy: p.Policy, DryRun: p.DryRun, Now: p.Now, Started: p.Now(), Log: p.Log,
+			Expander: p.Expander, Policy: p.Policy, DryRun: p.DryRun, Now: p.Now, Started: p.Now(), Log: p.Log,
 		},
 	}
+}
+
+// rankingNamespace is where the ConfigMap that ranks groups is read, "" when no expander reads it.
+func rankingNamespace(p *policy.Policy, namespace string) string {
+	if !p.Growth.Expands(policy.Priority) {
+		return ""
+	}
+	return cmp.Or(namespace, "kube-system")
 }
 
 // Start begins to follow the API server; see [kube.Observer.Start].

@@ -28,7 +28,9 @@ func Look(ctx context.Context, o Options) (journal.Entry, error) {
 	if err != nil {
 		return journal.Entry{}, err
 	}
-	list := func() (cluster.Objects, error) { return kube.List(ctx, client) }
+	list := func() (cluster.Objects, error) {
+		return kube.List(ctx, client, rankingNamespace(o.Policy, o.Namespace))
+	}
 	seen, err := observe(ctx, provider, list, o.Policy, time.Now, nil)
 	if err != nil {
 		return journal.Entry{}, err

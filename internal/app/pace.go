@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"time"
 
 	"sluice.dev/sluice/journal"
@@ -36,6 +37,9 @@ func (p *Pace) Wait(now time.Time, entry journal.Entry, err error, polls time.Ti
 		return wait
 	}
 	until(entry.Plan.Next)
+	if asked(entry) {
+		return shortestPause
+	}
 	if !again(entry) {
 		p.retry = p.timing.Retry
 		return wait
@@ -43,6 +47,11 @@ func (p *Pace) Wait(now time.Time, entry journal.Entry, err error, polls time.Ti
 	wait = min(wait, p.retry)
 	p.retry = min(2*p.retry, p.timing.Resync)
 	return wait
+}
+
+// asked says whether a question was put that the next cycle decides with.
+func asked(entry journal.Entry) bool {
+	return slices.ContainsFunc(entry.Plan.Actions, func(a plan.Action) bool { _, is := a.(plan.AskExpander); return is })
 }
 
 // again says whether an action did not come out as decided, so that a new decision, which knows of it, may do better at once: plan

@@ -33,9 +33,13 @@ type Options struct {
 	Now      func() time.Time // stamps what the API server says, for [Observer.Silent]; nil means time.Now
 	Patience time.Duration    // how long Start tries an API server that does not answer; 0 means [DefaultPatience]
 	Log      *slog.Logger     // hears of lists and watches that end with an error; nil means nobody does
+
+	// RankingNamespace is where the ConfigMap [cluster.RankingName] is followed; "" means nowhere, and no right to read it is needed.
+	RankingNamespace string
 }
 
-// Observer follows nodes, pods, daemon sets, disruption budgets and namespaces, one list and watch each, for its whole life.
+// Observer follows nodes, pods, daemon sets, disruption budgets, namespaces and, where it is asked for, the ConfigMap that ranks groups, one
+// list and watch each, for its whole life.
 // Its methods may be called from several goroutines.
 type Observer struct {
 	patience time.Duration
@@ -47,7 +51,8 @@ type Observer struct {
 	daemonSets *feed[*appsv1.DaemonSet, *appsv1.DaemonSet]
 	budgets    *feed[*policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudget]
 	namespaces *feed[*corev1.Namespace, *corev1.Namespace]
-	feeds      []anyFeed // the five above
+	configMaps *feed[*corev1.ConfigMap, *corev1.ConfigMap] // nil when nobody reads them
+	feeds      []anyFeed                                   // those above
 }
 
 // anyFeed is a feed whose type of object does not matter.
@@ -71,7 +76,7 @@ func NewObserver(client kubernetes.Interface, o Options) *Observer {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	ob := &Observer{patience: o.Patience, triggers: newTriggers(), wake: make(chan struct{}, 1)}
-	r := resourcesOf(client)
+	r := resourcesOf(client, o.RankingNamespace)
 	ob.nodes = newFeed(client, r.nodes, o, ob.stirred, ob.triggers.node, asIs, whole[*corev1.Node]())
 	var table classes
 	ob.pods = newFeed(client, r.pods, o, ob.stirred, ob.triggers.pod, table.record, records())
@@ -80,6 +85,10 @@ func NewObserver(client kubernetes.Interface, o Options) *Observer {
 	ob.budgets = newFeed(client, r.budgets, o, ob.stirred, nil, asIs, whole[*policyv1.PodDisruptionBudget]())
 	ob.namespaces = newFeed(client, r.namespaces, o, ob.stirred, nil, asIs, whole[*corev1.Namespace]())
 	ob.feeds = []anyFeed{ob.nodes, ob.pods, ob.daemonSets, ob.budgets, ob.namespaces}
+	if r.configMaps != nil {
+		ob.configMaps = newFeed(client, *r.configMaps, o, ob.stirred, nil, asIs, whole[*corev1.ConfigMap]())
+		ob.feeds = append(ob.feeds, ob.configMaps)
+	}
 	return ob
 }
 
@@ -169,13 +178,17 @@ func (o *Observer) Objects() (cluster.Objects, error) {
 			return cluster.Objects{}, ErrNotStarted
 		}
 	}
-	return cluster.Objects{
+	all := cluster.Objects{
 		Pods:       o.pods.objects(), // before the nodes: a pod is then seldom on a node that is missing
 		Nodes:      o.nodes.objects(),
 		DaemonSets: o.daemonSets.objects(),
 		Budgets:    o.budgets.objects(),
 		Namespaces: o.namespaces.objects(),
-	}, nil
+	}
+	if o.configMaps != nil {
+		all.ConfigMaps = o.configMaps.objects()
+	}
+	return all, nil
 }
 
 // Triggers delivers reasons to decide before the next regular cycle. It holds at most one [Trigger], into which all that

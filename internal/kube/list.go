@@ -19,9 +19,10 @@ import (
 const pageSize = 500
 
 // List reads all objects once, page by page, trimmed. It answers with all of them or an error, which is an [*AccessError]
-// for the first kind whose right is missing. The kinds are read one after another: see [Observer.Objects].
-func List(ctx context.Context, client kubernetes.Interface) (cluster.Objects, error) {
-	r := resourcesOf(client)
+// for the first kind whose right is missing. The kinds are read one after another: see [Observer.Objects]. The ConfigMap that ranks groups is
+// read where its namespace is named.
+func List(ctx context.Context, client kubernetes.Interface, rankingNamespace string) (cluster.Objects, error) {
+	r := resourcesOf(client, rankingNamespace)
 	var o cluster.Objects
 	pods, err := r.pods.all(ctx)
 	if err != nil {
@@ -39,6 +40,11 @@ func List(ctx context.Context, client kubernetes.Interface) (cluster.Objects, er
 	}
 	if o.Namespaces, err = r.namespaces.all(ctx); err != nil {
 		return cluster.Objects{}, err
+	}
+	if r.configMaps != nil {
+		if o.ConfigMaps, err = r.configMaps.all(ctx); err != nil {
+			return cluster.Objects{}, err
+		}
 	}
 	return o, nil
 }

@@ -7,9 +7,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+
+	"sluice.dev/sluice/cluster"
 )
 
 // object is an API object with its metadata.
@@ -34,10 +37,17 @@ type resources struct {
 	daemonSets resource[*appsv1.DaemonSet]
 	budgets    resource[*policyv1.PodDisruptionBudget]
 	namespaces resource[*corev1.Namespace]
+	configMaps *resource[*corev1.ConfigMap] // of one name; nil when nobody reads it
 }
 
-func resourcesOf(c kubernetes.Interface) resources {
+// resourcesOf are the kinds, with the ConfigMap that ranks groups where a namespace for it is named.
+func resourcesOf(c kubernetes.Interface, rankingNamespace string) resources {
+	var ranking *resource[*corev1.ConfigMap]
+	if rankingNamespace != "" {
+		ranking = new(resourceOf("configmaps", "", &corev1.ConfigMap{}, named[*corev1.ConfigMapList]{c.CoreV1().ConfigMaps(rankingNamespace), cluster.RankingName}))
+	}
 	return resources{
+		configMaps: ranking,
 		nodes:      resourceOf("nodes", "", &corev1.Node{}, c.CoreV1().Nodes()),
 		pods:       resourceOf("pods", "", &corev1.Pod{}, c.CoreV1().Pods("")),
 		daemonSets: resourceOf("daemonsets", "apps", &appsv1.DaemonSet{}, c.AppsV1().DaemonSets("")),
@@ -50,6 +60,22 @@ func resourcesOf(c kubernetes.Interface) resources {
 type reads[L runtime.Object] interface {
 	List(context.Context, metav1.ListOptions) (L, error)
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+// named reads the one object of a name, so that the right to read no other is needed.
+type named[L runtime.Object] struct {
+	of   reads[L]
+	name string
+}
+
+func (n named[L]) List(ctx context.Context, o metav1.ListOptions) (L, error) {
+	o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, n.name).String()
+	return n.of.List(ctx, o)
+}
+
+func (n named[L]) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, n.name).String()
+	return n.of.Watch(ctx, o)
 }
 
 func resourceOf[T object, L runtime.Object](name, group string, empty T, client reads[L]) resource[T] {

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Trim removes from a node, pod, daemon set, disruption budget or namespace what no decision reads: snapshots and journals
+// Trim removes from a node, pod, daemon set, disruption budget, ConfigMap or namespace what no decision reads: snapshots and journals
 // stay small, nothing secret enters them, and an update that matters to nobody changes nothing. It changes the object that
 // it is given and returns it; trimming twice is trimming once. Fields that are kept are listed here and in [trimPod], all
 // others go, also those that later versions of Kubernetes may bring. The resource version goes too: whoever writes reads
@@ -32,6 +32,8 @@ func Trim(o any) (any, error) {
 			DesiredHealthy:     o.Status.DesiredHealthy,
 			ExpectedPods:       o.Status.ExpectedPods,
 		}}
+	case *corev1.ConfigMap:
+		*o = corev1.ConfigMap{ObjectMeta: trimMeta(o.ObjectMeta), Data: o.Data}
 	case *corev1.Namespace:
 		*o = corev1.Namespace{ObjectMeta: trimMeta(o.ObjectMeta), Status: corev1.NamespaceStatus{Phase: o.Status.Phase}}
 	default:

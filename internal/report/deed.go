@@ -71,6 +71,8 @@ func deedsOf(action plan.Action, entry journal.Entry) []Deed {
 			deeds = append(deeds, d)
 		}
 		return deeds
+	case plan.AskExpander:
+		return []Deed{{Sentence: fmt.Sprintf("ask the expander's server about %d groups", len(a.Offers))}}
 	case plan.DeleteNode:
 		return []Deed{{Sentence: "delete the Node object " + a.Node, Group: a.Machine.Group, Instance: a.Machine.ID, Node: a.Node, Because: a.Because}}
 	}
@@ -94,6 +96,9 @@ func (d Deed) about() reason.Ref {
 		return reason.Node(d.Node)
 	case d.Instance != "":
 		return reason.Instance(string(d.Group), string(d.Instance))
+	}
+	if d.Group == "" {
+		return reason.Ref{Kind: reason.KindCluster}
 	}
 	return reason.Group(string(d.Group))
 }

@@ -145,7 +145,7 @@ func subject(a plan.Action) (kind, name string) {
 func resultText(a plan.Action, r plan.Result) string {
 	verb := map[string]string{
 		"SetCapacity": "grow", "DeleteInstances": "delete machines", "Cordon": "cordon", "Uncordon": "uncordon",
-		"DeleteNode": "delete node", "Evict": "evict",
+		"DeleteNode": "delete node", "Evict": "evict", "AskExpander": "ask",
 	}[plan.KindOf(a)]
 	switch {
 	case r.Status == plan.Refused:

@@ -1,0 +1,53 @@
+package actuate
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan"
+)
+
+// Expander asks an operator's server which of the offered groups may grow. It changes nothing.
+type Expander interface {
+	// Best is what the server names: groups in its order, none when none is to grow. Offers is never empty.
+	Best(ctx context.Context, offers []Offer) ([]cluster.GroupID, error)
+}
+
+// Offer is one way to help pods, with the objects that a server is told of.
+type Offer struct {
+	Group cluster.GroupID
+	Nodes int
+	Pods  []*corev1.Pod
+	Node  *corev1.Node // such as a new machine of the group will become; nil when nothing is known of it
+}
+
+// ask puts the question of a plan to the server. Without one, or without its answer, the result says why: then the plan does without.
+func (a *Actuator) ask(ctx context.Context, decided *cluster.Snapshot, question plan.AskExpander) plan.Result {
+	if a.Expander == nil {
+		return plan.Result{Status: plan.Skipped, At: a.Now().UTC(), Message: "no server is known; give --grpc-expander-url"}
+	}
+	pods := make(map[string]*cluster.Pod, len(decided.Pending))
+	for _, p := range decided.Pending {
+		pods[p.String()] = p
+	}
+	offers := make([]Offer, len(question.Offers))
+	for i, o := range question.Offers {
+		offers[i] = Offer{Group: o.Group, Nodes: o.Nodes}
+		for _, key := range o.Pods {
+			if p := pods[key]; p != nil {
+				offers[i].Pods = append(offers[i].Pods, p.Object())
+			}
+		}
+		if g := decided.Group(o.Group); g != nil {
+			offers[i].Node = g.Template
+		}
+	}
+	chosen, err := a.Expander.Best(ctx, offers)
+	r := plan.Result{Status: plan.Accepted, At: a.Now().UTC(), Chosen: chosen}
+	if err != nil {
+		r.Status, r.Kind, r.Message, r.Chosen = plan.Failed, "expander", err.Error(), nil
+	}
+	return r
+}

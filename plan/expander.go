@@ -1,0 +1,145 @@
+package plan
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+)
+
+// Option is one way to help pending pods: so many machines of one group.
+type Option struct {
+	Group cluster.GroupID
+	Nodes int      // machines to add
+	Pods  []string // that they help, "namespace/name", sorted
+
+	RequestedMilli, RequestedBytes int64 // of these pods: thousandths of cores, memory
+	CapacityMilli, CapacityBytes   int64 // of these machines
+
+	PriceUSDPerHour float64 // of these machines together; 0 when unknown
+}
+
+// Choice is what a chain of expanders made of options.
+type Choice struct {
+	Group   cluster.GroupID // that grows; "" when none does
+	Ask     *AskExpander    // what to ask before there is a choice; then Group is ""
+	Dropped []reason.Reason // one for each group that is not chosen and one for what went wrong, in the order in which it happened
+}
+
+// Expand chooses one of the options, as the operator's chain of expanders has it: each keeps some of what the one before it kept, and the
+// first that leaves one ends the chain. Several that are left are drawn by lot, which depends on the options and the time alone. Answer is
+// what the server of the expander grpc said in the last cycle, nil when nothing was asked. A chain that holds least-cost is not for here.
+func Expand(options []Option, chain []policy.Expander, ranking Ranking, answer *Answer, now time.Time) Choice {
+	left := slices.Clone(options)
+	slices.SortFunc(left, func(a, b Option) int { return cmp.Compare(a.Group, b.Group) })
+	var c Choice
+	for _, by := range chain {
+		if len(left) == 0 {
+			return c
+		}
+		kept, why := left, ""
+		switch by {
+		case policy.MostPods:
+			kept = fewest(left, func(o Option) float64 { return -float64(len(o.Pods)) })
+		case policy.LeastNodes:
+			kept = fewest(left, func(o Option) float64 { return float64(o.Nodes) })
+		case policy.LeastWaste:
+			kept = fewest(left, waste)
+		case policy.Price:
+			kept = fewest(left, dearness)
+		case policy.Priority:
+			kept, why = ranking.keep(left)
+		case policy.GRPC:
+			if answer == nil || !answer.answers(left) {
+				c.Ask = ask(left)
+				return c
+			}
+			kept, why = answer.keep(left)
+		case policy.Random:
+			kept = draw(left, now)
+		}
+		c.drop(left, kept, by, why)
+		if left = kept; len(left) == 1 {
+			break
+		}
+	}
+	if len(left) > 1 {
+		kept := draw(left, now)
+		c.drop(left, kept, policy.Random, "")
+		left = kept
+	}
+	if len(left) == 1 {
+		c.Group = left[0].Group
+	}
+	return c
+}
+
+// drop notes why the options of before that are not in after were dropped, and what went wrong, if anything did.
+func (c *Choice) drop(before, after []Option, by policy.Expander, wrong string) {
+	if wrong != "" {
+		c.Dropped = append(c.Dropped, reason.New(reason.ExpanderFailed, reason.Ref{}, "expander", by, "message", wrong))
+	}
+	for _, o := range before {
+		if !slices.ContainsFunc(after, func(k Option) bool { return k.Group == o.Group }) {
+			c.Dropped = append(c.Dropped, reason.New(reason.ExpanderDropped, reason.Group(string(o.Group)), "expander", by))
+		}
+	}
+}
+
+// fewest are the options that have least of something, in their order.
+func fewest(options []Option, of func(Option) float64) []Option {
+	var kept []Option
+	least := math.Inf(1)
+	for _, o := range options {
+		n := of(o)
+		if n < least {
+			least, kept = n, nil
+		}
+		if n == least {
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
+// waste is the share of cores and of memory that no pod asked for, together.
+func waste(o Option) float64 { return idle(o.RequestedMilli, o.CapacityMilli) + idle(o.RequestedBytes, o.CapacityBytes) }
+
+func idle(requested, capacity int64) float64 {
+	if capacity <= 0 {
+		return 1
+	}
+	return float64(capacity-requested) / float64(capacity)
+}
+
+// dearness is what the option costs an hour for each core that its pods ask for, 4 GiB of memory counting as a core. Options whose price is
+// unknown are the dearest of all.
+func dearness(o Option) float64 {
+	if o.PriceUSDPerHour <= 0 {
+		return math.Inf(1)
+	}
+	asked := float64(o.RequestedMilli)/1000 + float64(o.RequestedBytes)/(4<<30)
+	return o.PriceUSDPerHour / (asked + podWeight*float64(len(o.Pods)))
+}
+
+// draw keeps one option by lot, each as likely. Who draws again from the same options at the same time draws the same.
+func draw(options []Option, now time.Time) []Option {
+	if len(options) < 2 {
+		return options
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%d", now.UnixNano())
+	for _, o := range options {
+		fmt.Fprintf(h, "\x00%s", o.Group)
+	}
+	i, _ := bits.Mul64(binary.BigEndian.Uint64(h.Sum(nil)), uint64(len(options)))
+	return options[i : i+1]
+}
