@@ -20,8 +20,9 @@ func tiny(t *rapid.T) Problem {
 		p.Caps = append(p.Caps, rapid.Int64Range(2, 12).Draw(t, "cap"))
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "groups") {
+		scale := rapid.SampledFrom([]int64{1, 1, 1, 1000, 1_000_000_000}).Draw(t, "scale of the cost")
 		g := Group{
-			Capacity: vector(12, "capacity"), Cost: rapid.Int64Range(1, 20).Draw(t, "cost"), Tie: rapid.Int64Range(0, 3).Draw(t, "tie"),
+			Capacity: vector(12, "capacity"), Cost: rapid.Int64Range(1, 20).Draw(t, "cost") * scale, Tie: rapid.Int64Range(0, 3).Draw(t, "tie"),
 			Max: rapid.SampledFrom([]int{0, 1, 2, 3, Unlimited, Unlimited}).Draw(t, "max"),
 		}
 		for range caps {

@@ -37,7 +37,7 @@ func build(in *instance, p *prices, price []float64, have []int, left *room, how
 		}
 		o := &offers[best]
 		most := left.machines(best, Unlimited)
-		if most == 0 {
+		if most <= 0 {
 			o.ratio = -1
 			continue
 		}

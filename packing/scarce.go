@@ -7,9 +7,9 @@ import (
 
 // scarce plans where limits leave somebody without a place: rank by rank from the highest, so that no pod takes the room of a more
 // important one. The pods of a rank first use what machines of higher ranks have left, then add machines. Each way of pricing machines
-// is tried: by what they cost, by how many they are, and by what they take of each cap; the one that leaves the least is the best.
+// is tried: by what they cost, and by what they take of each cap; the one that leaves the least is the best.
 func scarce(in *instance, p *prices) (*draft, *room) {
-	ways := [][]float64{in.price, slices.Repeat([]float64{1}, in.groups)}
+	ways := [][]float64{in.price}
 	for k, has := range in.caps {
 		way := make([]float64, in.groups)
 		for g := range way {
@@ -21,6 +21,9 @@ func scarce(in *instance, p *prices) (*draft, *room) {
 	var left *room
 	for _, price := range ways {
 		for how := range styles {
+			if how != balanced && in.kinds > columnKinds {
+				continue
+			}
 			d, r := in.empty()
 			d.serve(in, p, price, r, how)
 			if best == nil || d.compare(in, best, p.pod) < 0 {
@@ -58,46 +61,58 @@ func (d *draft) serve(in *instance, p *prices, price []float64, left *room, how 
 
 // squeeze puts pods where the draft's machines have room for them, and takes those from have.
 func (d *draft) squeeze(in *instance, have []int) {
+	if slices.Max(have) == 0 {
+		return
+	}
+	free := make([]int64, 0, len(d.patterns)*in.dims)
+	for _, q := range d.patterns {
+		free = append(free, in.machine(q.group)...)
+		rest := free[len(free)-in.dims:]
+		for _, l := range q.loads {
+			for j, r := range in.requests(l.kind) {
+				rest[j] -= int64(l.count) * r
+			}
+		}
+	}
 	for _, c := range in.large {
+		requests := in.requests(c)
 		for i := 0; i < len(d.patterns) && have[c] > 0; i++ {
 			q := &d.patterns[i]
-			if !in.takes[c].Has(q.group) {
+			rest := free[i*in.dims : (i+1)*in.dims]
+			if !fits(requests, rest) || !in.takes[c].Has(q.group) {
 				continue
 			}
-			free := slices.Clone(in.machine(q.group))
+			at, there := find(q.loads, c)
 			already := 0
-			for _, l := range q.loads {
-				for j, r := range in.requests(l.kind) {
-					free[j] -= int64(l.count) * r
-				}
-				if l.kind == c {
-					already = l.count
-				}
+			if there {
+				already = q.loads[at].count
 			}
-			n := times(in.requests(c), free, min(have[c], in.per[c]-already))
+			n := times(requests, rest, min(have[c], in.per[c]-already))
 			if n <= 0 {
 				continue
 			}
-			full := min(q.count, have[c]/n) // machines that get n each; a machine that gets fewer comes round by itself
+			full := min(q.count, have[c]/n) // machines that get n each
 			have[c] -= n * full
 			if full < q.count { // the others stay as they are, and are looked at next
-				rest := pattern{q.group, q.count - full, q.loads}
-				d.patterns = slices.Insert(d.patterns, i+1, rest)
-				q = &d.patterns[i]
+				d.patterns = slices.Insert(d.patterns, i+1, pattern{q.group, q.count - full, q.loads})
+				free = slices.Insert(free, (i+1)*in.dims, slices.Clone(rest)...)
+				q, rest = &d.patterns[i], free[i*in.dims:(i+1)*in.dims]
+			}
+			for j, r := range requests {
+				rest[j] -= int64(n) * r
 			}
 			q.count = full
-			q.loads = plus(q.loads, load{c, n})
+			q.loads = slices.Clone(q.loads) // other patterns may share them
+			if there {
+				q.loads[at].count += n
+			} else {
+				q.loads = slices.Insert(q.loads, at, load{c, n})
+			}
 		}
 	}
 }
 
-// plus is loads with one more, which may be of a kind that is among them.
-func plus(loads []load, more load) []load {
-	loads = slices.Clone(loads)
-	i, there := slices.BinarySearchFunc(loads, more.kind, func(l load, kind int) int { return cmp.Compare(l.kind, kind) })
-	if there {
-		loads[i].count += more.count
-		return loads
-	}
-	return slices.Insert(loads, i, more)
+// find is the place of a kind in loads, and whether it is there.
+func find(loads []load, kind int) (int, bool) {
+	return slices.BinarySearchFunc(loads, kind, func(l load, kind int) int { return cmp.Compare(l.kind, kind) })
 }
