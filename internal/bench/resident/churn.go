@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"sluice.dev/sluice/internal/bench/workload"
 )
@@ -21,7 +22,7 @@ type churn struct {
 
 type happening struct {
 	at      time.Duration
-	kind    string // ADDED, MODIFIED, DELETED
+	kind    watch.EventType
 	pod     *corev1.Pod
 	version int
 }
@@ -41,20 +42,20 @@ func newChurn(s *workload.Steady, pods *wardrobe) churn {
 			if p == nil {
 				p = loads[t.Service].Running(t.Replica, pods.nodes[loads[t.Service].App])
 			}
-			c.say(at, "DELETED", p)
+			c.say(at, watch.Deleted, p)
 			continue
 		}
 		fresh.Status.Conditions = nil // the scheduler has not looked yet
-		c.say(at, "ADDED", fresh)
+		c.say(at, watch.Added, fresh)
 		p := workload.Bound(fresh, pods.nodes[loads[t.Service].App], workload.At)
 		p.Status.Phase = corev1.PodRunning
 		alive[p.Name] = p
-		c.say(at+100*time.Millisecond, "MODIFIED", p)
+		c.say(at+100*time.Millisecond, watch.Modified, p)
 	}
 	return c
 }
 
-func (c *churn) say(at time.Duration, kind string, p *corev1.Pod) {
+func (c *churn) say(at time.Duration, kind watch.EventType, p *corev1.Pod) {
 	c.events = append(c.events, happening{at, kind, p, beginning + 1 + len(c.events)})
 }
 

@@ -1,7 +1,6 @@
 package resident
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,58 +12,38 @@ import (
 	"sluice.dev/sluice/internal/bench/workload"
 )
 
-// wardrobe dresses pods as an API server has them, some 6 kB each: what containers run, their environment, probes and statuses, who manages which
-// fields. Pods of one owner are alike but for their names, so that one text of each, with marks in it, makes all.
+// wardrobe dresses pods as an API server has them, some 4 kB each: what containers run, their environment, probes and statuses, who manages which
+// fields. Pods of one owner are alike but for their names.
 type wardrobe struct {
-	nodes map[string]string // one node of each owner
-	texts map[string]string // by owner and phase
+	nodes   map[string]string      // one node of each owner
+	running map[string]*corev1.Pod // one pod of each owner
 }
 
-// Marks stand in a text for what is a pod's own.
-const (
-	markName    = "@name@"
-	markUID     = "@uid@"
-	markNode    = "@node@"
-	markVersion = "@version@"
-)
-
-func newWardrobe(w *workload.World) (*wardrobe, error) {
-	d := &wardrobe{nodes: map[string]string{}, texts: map[string]string{}}
+func newWardrobe(w *workload.World) *wardrobe {
+	d := &wardrobe{nodes: map[string]string{}, running: map[string]*corev1.Pod{}}
 	for _, p := range w.Pods {
-		app := p.Labels["app"]
-		if d.nodes[app] == "" {
-			d.nodes[app] = p.Spec.NodeName
-		}
-		if d.nodes[app] != p.Spec.NodeName {
-			continue
-		}
-		running := dressPod(p)
-		waiting := running.DeepCopy()
-		waiting.Spec.NodeName, waiting.Status = "", corev1.PodStatus{Phase: corev1.PodPending, QOSClass: corev1.PodQOSBurstable}
-		for _, p := range []*corev1.Pod{running, waiting} {
-			text, err := json.Marshal(p)
-			if err != nil {
-				return nil, fmt.Errorf("encode pod %s: %w", p.Name, err)
-			}
-			d.texts[key(app, p)] = string(text)
+		if app := p.Labels["app"]; d.nodes[app] == "" {
+			d.nodes[app], d.running[app] = p.Spec.NodeName, dressPod(p)
 		}
 	}
-	return d, nil
+	return d
 }
 
-func key(app string, p *corev1.Pod) string { return app + "/" + string(p.Status.Phase) }
-
-// append adds the pod's text.
-func (d *wardrobe) append(b []byte, p *corev1.Pod, version int) []byte {
-	text := strings.NewReplacer(markName, p.Name, markUID, string(p.UID), markNode, p.Spec.NodeName, markVersion, strconv.Itoa(version)).Replace(d.texts[key(p.Labels["app"], p)])
-	return append(b, text...)
+// dressed is the pod of that version. It shares its parts with others of its owner.
+func (d *wardrobe) dressed(p *corev1.Pod, version int) *corev1.Pod {
+	o := *d.running[p.Labels["app"]]
+	o.Name, o.UID, o.ResourceVersion, o.Spec.NodeName = p.Name, p.UID, strconv.Itoa(version), p.Spec.NodeName
+	if p.Spec.NodeName == "" {
+		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: corev1.PodQOSBurstable, Conditions: p.Status.Conditions}
+	}
+	return &o
 }
 
-// dressPod is the running pod with all that a kubelet and controllers write, and marks for what is its own.
+// dressPod is the running pod with all that a kubelet and controllers write.
 func dressPod(p *corev1.Pod) *corev1.Pod {
 	p = p.DeepCopy()
 	app := p.Labels["app"]
-	p.Name, p.UID, p.ResourceVersion, p.Spec.NodeName = markName, markUID, markVersion, markNode
+	p.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	p.GenerateName = app + "-"
 	p.Annotations = map[string]string{
 		"checksum/config": "7f2b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b", "prometheus.io/scrape": "true", "prometheus.io/port": "9090",
@@ -113,7 +92,7 @@ func dressPod(p *corev1.Pod) *corev1.Pod {
 	return p
 }
 
-// dressNodes are the nodes with the images, heartbeats, annotations and managed fields that theirs carry, some 12 kB each.
+// dressNodes are the nodes with the images, heartbeats, annotations and managed fields that theirs carry, some 9 kB each.
 func dressNodes(nodes []*corev1.Node) []*corev1.Node {
 	var all []*corev1.Node
 	for _, n := range nodes {

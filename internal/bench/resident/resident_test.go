@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -83,10 +84,7 @@ func TestTheServedClusterIsTheSteadyOne(t *testing.T) {
 func TestChurnIsTheTraceHour(t *testing.T) {
 	s := workload.NewSteady(1, 250)
 	w := workload.NewSteadyWorld(1, 250)
-	pods, err := newWardrobe(w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pods := newWardrobe(w)
 	appeared, gone := 0, 0
 	for _, step := range s.Steps[s.Initial():] {
 		if step.Gone {
@@ -95,17 +93,17 @@ func TestChurnIsTheTraceHour(t *testing.T) {
 			appeared++
 		}
 	}
-	got := map[string]int{}
+	got := map[watch.EventType]int{}
 	for i, e := range newChurn(s, pods).events {
 		got[e.kind]++
 		if e.version != beginning+1+i {
 			t.Fatalf("event %d has version %d", i, e.version)
 		}
-		if text := pods.append(nil, e.pod, e.version); len(text) < 2000 {
-			t.Fatalf("pod %s is written as %q", e.pod.Name, text)
+		if p := pods.dressed(e.pod, e.version); p.Name != e.pod.Name || p.Spec.NodeName != e.pod.Spec.NodeName {
+			t.Fatalf("pod %s on %q is told of as %s on %q", e.pod.Name, e.pod.Spec.NodeName, p.Name, p.Spec.NodeName)
 		}
 	}
-	if want := map[string]int{"ADDED": appeared, "MODIFIED": appeared, "DELETED": gone}; !cmp.Equal(want, got) {
+	if want := map[watch.EventType]int{watch.Added: appeared, watch.Modified: appeared, watch.Deleted: gone}; !cmp.Equal(want, got) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

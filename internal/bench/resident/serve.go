@@ -1,16 +1,24 @@
 package resident
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
-	"slices"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"sluice.dev/sluice/internal/bench/workload"
 )
@@ -30,7 +38,12 @@ type Server struct {
 type kind struct {
 	of    schema.GroupVersionKind
 	count int
-	write func(b []byte, i int) []byte // appends the i-th object
+	at    func(i int) object // the i-th object; the caller does not change it
+}
+
+type object interface {
+	runtime.Object
+	metav1.Object
 }
 
 // beginning is the resource version of everything that is there before the updates.
@@ -44,21 +57,12 @@ func Serve(nodes int) (*Server, error) {
 		return nil, fmt.Errorf("encode the groups: %w", err)
 	}
 	s := &Server{kinds: map[string]*kind{}, fleet: fleet}
-	pods, err := newWardrobe(w)
-	if err != nil {
-		return nil, err
-	}
+	pods := newWardrobe(w)
 	s.churn = newChurn(workload.NewSteady(1, nodes), pods)
-	s.add("", "v1", "Pod", "pods", len(w.Pods), func(b []byte, i int) []byte { return pods.append(b, w.Pods[i], beginning) })
-	if err := addAll(s, "", "v1", "Node", "nodes", dressNodes(w.Nodes)); err != nil {
-		return nil, err
-	}
-	if err := addAll(s, "", "v1", "Namespace", "namespaces", w.Namespaces); err != nil {
-		return nil, err
-	}
-	if err := addAll(s, "apps", "v1", "DaemonSet", "daemonsets", w.DaemonSets); err != nil {
-		return nil, err
-	}
+	s.add("", "v1", "Pod", "pods", len(w.Pods), func(i int) object { return pods.dressed(w.Pods[i], beginning) })
+	addAll(s, "", "v1", "Node", "nodes", dressNodes(w.Nodes))
+	addAll(s, "", "v1", "Namespace", "namespaces", w.Namespaces)
+	addAll(s, "apps", "v1", "DaemonSet", "daemonsets", w.DaemonSets)
 	for _, k := range empty {
 		s.add(k.group, k.version, k.kind, k.resource, 0, nil)
 	}
@@ -81,81 +85,81 @@ var empty = []struct{ group, version, kind, resource string }{
 	{"resource.k8s.io", "v1", "DeviceClass", "deviceclasses"},
 }
 
-func (s *Server) add(group, version, name, resource string, count int, write func([]byte, int) []byte) {
+func (s *Server) add(group, version, name, resource string, count int, at func(int) object) {
 	path := "/apis/" + group
 	if group == "" {
 		path = "/api"
 	}
-	s.kinds[path+"/"+version+"/"+resource] = &kind{schema.GroupVersionKind{Group: group, Version: version, Kind: name}, count, write}
+	s.kinds[path+"/"+version+"/"+resource] = &kind{schema.GroupVersionKind{Group: group, Version: version, Kind: name}, count, at}
 }
 
-// addAll serves objects that are encoded once.
-func addAll[T metav1.Object](s *Server, group, version, name, resource string, all []T) error {
-	texts := make([][]byte, len(all))
-	for i, o := range all {
+// addAll serves these objects.
+func addAll[T object](s *Server, group, version, name, resource string, all []T) {
+	gvk := schema.GroupVersionKind{Group: group, Version: version, Kind: name}
+	for _, o := range all {
 		o.SetResourceVersion(strconv.Itoa(beginning))
-		text, err := json.Marshal(o)
-		if err != nil {
-			return fmt.Errorf("encode %s: %w", resource, err)
-		}
-		texts[i] = text
+		o.GetObjectKind().SetGroupVersionKind(gvk)
 	}
-	s.add(group, version, name, resource, len(texts), func(b []byte, i int) []byte { return append(b, texts[i]...) })
-	return nil
+	s.add(group, version, name, resource, len(all), func(i int) object { return all[i] })
 }
 
-// ServeHTTP answers lists and watches of whole resources, and the groups of the fleet.
+// ServeHTTP answers lists and watches of whole resources, in protobuf, and the groups of the fleet, in JSON.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
 	if r.URL.Path == fleetPath {
 		_, _ = w.Write(s.fleet) // a client that hung up has nobody left to tell
 		return
 	}
 	k := s.kinds[r.URL.Path]
 	if k == nil {
-		w.WriteHeader(http.StatusNotFound)
-		_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":%q}`, "no "+r.URL.Path+" here")
+		http.NotFound(w, r)
 		return
 	}
 	q := r.URL.Query()
 	nothing := strings.Contains(q.Get("fieldSelector"), "metadata.name=-")
-	switch {
-	case q.Get("watch") == "true" || q.Get("watch") == "1":
-		s.watch(w, r, k, nothing)
-	default:
-		from, _ := strconv.Atoi(q.Get("continue")) // none is the first page
-		to := k.count
-		if limit, err := strconv.Atoi(q.Get("limit")); err == nil && limit > 0 {
-			to = min(to, from+limit)
-		}
-		if nothing {
-			to = from
-		}
-		s.list(w, k, from, to, nothing)
+	var err error
+	if q.Get("watch") == "true" || q.Get("watch") == "1" {
+		err = s.watch(w, r, k, nothing)
+	} else {
+		err = list(w, q, k, nothing)
+	}
+	if err != nil && r.Context().Err() == nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
 }
 
 // list writes one page.
-func (s *Server) list(w http.ResponseWriter, k *kind, from, to int, nothing bool) {
-	more := ""
+func list(w http.ResponseWriter, q url.Values, k *kind, nothing bool) error {
+	from, _ := strconv.Atoi(q.Get("continue")) // none is the first page
+	to := k.count
+	if limit, err := strconv.Atoi(q.Get("limit")); err == nil && limit > 0 {
+		to = min(to, from+limit)
+	}
+	page, err := scheme.Scheme.New(k.of.GroupVersion().WithKind(k.of.Kind + "List"))
+	if err != nil {
+		return err
+	}
+	page.GetObjectKind().SetGroupVersionKind(k.of.GroupVersion().WithKind(k.of.Kind + "List"))
+	meta, ok := page.(metav1.ListMetaAccessor)
+	if !ok {
+		return fmt.Errorf("%T is no list", page)
+	}
+	meta.GetListMeta().SetResourceVersion(strconv.Itoa(beginning))
+	var items []runtime.Object
+	for i := from; i < to && !nothing; i++ {
+		items = append(items, k.at(i))
+	}
 	if to < k.count && !nothing {
-		more = fmt.Sprintf(`,"continue":"%d","remainingItemCount":%d`, to, k.count-to)
+		meta.GetListMeta().SetContinue(strconv.Itoa(to))
 	}
-	b := fmt.Appendf(nil, `{"kind":"%sList","apiVersion":%q,"metadata":{"resourceVersion":"%d"%s},"items":[`, k.of.Kind, k.of.GroupVersion().String(), beginning, more)
-	for i := from; i < to; i++ {
-		if i > from {
-			b = append(b, ',')
-		}
-		if b = k.write(b, i); len(b) > 1<<16 {
-			_, _ = w.Write(b) // as above
-			b = b[:0]
-		}
+	if err := apimeta.SetList(page, items); err != nil {
+		return err
 	}
-	_, _ = w.Write(append(b, "]}"...))
+	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+	return wire.Encode(page, w)
 }
 
 // watch streams the first read when it is asked for, then what happens, until the time that the client gave is over.
-func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, nothing bool) {
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, nothing bool) error {
 	q := r.URL.Query()
 	seconds, err := strconv.Atoi(q.Get("timeoutSeconds"))
 	if err != nil {
@@ -163,21 +167,23 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, nothing 
 	}
 	end := time.NewTimer(time.Duration(seconds) * time.Second)
 	defer end.Stop()
+	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf+";stream=watch")
 	out := http.NewResponseController(w)
-	var b []byte
 	if q.Get("sendInitialEvents") == "true" {
 		for i := 0; i < k.count && !nothing; i++ {
-			b = event(b, "ADDED", k, func(b []byte) []byte { return k.write(b, i) })
-			if len(b) > 1<<16 {
-				_, _ = w.Write(b) // as above
-				b = b[:0]
+			if err := send(w, watch.Added, k.at(i)); err != nil {
+				return err
 			}
 		}
-		b = fmt.Appendf(b, `{"type":"BOOKMARK","object":{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":"%d","annotations":{%q:"true"}}}}`+"\n",
-			k.of.Kind, k.of.GroupVersion().String(), beginning, metav1.InitialEventsAnnotationKey)
+		mark, err := k.bookmark()
+		if err != nil {
+			return err
+		}
+		if err := send(w, watch.Bookmark, mark); err != nil {
+			return err
+		}
 	}
-	_, _ = w.Write(b)
-	_ = out.Flush()
+	_ = out.Flush() // as above
 	version := beginning
 	if v, err := strconv.Atoi(q.Get("resourceVersion")); err == nil {
 		version = max(v, beginning)
@@ -187,30 +193,56 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, nothing 
 	for {
 		select {
 		case <-end.C:
-			return
+			return nil
 		case <-r.Context().Done():
-			return
+			return nil
 		case <-tick.C:
 		}
 		if k.of.Kind != "Pod" || nothing {
 			continue
 		}
-		b = b[:0]
 		for _, e := range s.churn.since(version) {
-			b = event(b, e.kind, k, func(b []byte) []byte { return s.churn.pods.append(b, e.pod, e.version) })
+			if err := send(w, e.kind, s.churn.pods.dressed(e.pod, e.version)); err != nil {
+				return err
+			}
 			version = e.version
 		}
-		_, _ = w.Write(b)
 		_ = out.Flush()
 	}
 }
 
-func event(b []byte, typ string, k *kind, write func([]byte) []byte) []byte {
-	b = append(append(append(b, `{"type":"`...), typ...), `","object":`...)
-	at := len(b)
-	b = write(b)
-	// the object itself does not name its kind, as items of lists do not
-	head := fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,`, k.of.Kind, k.of.GroupVersion().String())
-	b = slices.Insert(b, at+1, head[1:]...)
-	return append(b, "}\n"...)
+// bookmark ends the first read.
+func (k *kind) bookmark() (object, error) {
+	mark, err := scheme.Scheme.New(k.of)
+	if err != nil {
+		return nil, err
+	}
+	o, ok := mark.(object)
+	if !ok {
+		return nil, fmt.Errorf("%T has no metadata", mark)
+	}
+	o.GetObjectKind().SetGroupVersionKind(k.of)
+	o.SetResourceVersion(strconv.Itoa(beginning))
+	o.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	return o, nil
+}
+
+// wire writes objects as an API server does to clients that prefer protobuf, as those of client-go do.
+var wire = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
+
+// send writes one event in a frame: its length in four bytes, the highest first, then the event.
+func send(w io.Writer, kind watch.EventType, o object) error {
+	var text bytes.Buffer
+	if err := wire.Encode(o, &text); err != nil {
+		return err
+	}
+	event := metav1.WatchEvent{Type: string(kind), Object: runtime.RawExtension{Raw: text.Bytes()}}
+	frame, err := event.Marshal()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...)); err != nil {
+		return err
+	}
+	return nil
 }
