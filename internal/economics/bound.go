@@ -27,12 +27,14 @@ func Pack(in Instance) Answer {
 	return a
 }
 
+// problem is the instance as package packing has it. Of plans that cost the same it prefers small machines: they are empty sooner.
 func problem(in Instance) packing.Problem {
 	var p packing.Problem
 	for i := range in.Kinds {
 		k := &in.Kinds[i]
+		cost := int64(math.Round(k.PriceUSDPerHour * micro))
 		p.Groups = append(p.Groups, packing.Group{
-			Capacity: []int64{k.Room.Milli, k.Room.MiB, k.Room.GPU}, Cost: int64(math.Round(k.PriceUSDPerHour * micro)), Max: k.Max,
+			Capacity: []int64{k.Room.Milli, k.Room.MiB, k.Room.GPU}, Cost: cost, Tie: cost / 1000 * cost / 1000, Max: k.Max,
 		})
 	}
 	for _, d := range in.Demands {

@@ -23,6 +23,7 @@ type Sluice struct {
 	Policy *policy.Policy
 
 	memory  plan.Memory
+	seen    *cluster.Snapshot
 	nodes   map[*Machine]*node
 	classes cluster.Classes
 	parting []*node // of machines that are being deleted, or are deleted and have a Node object still
@@ -57,7 +58,13 @@ func (s *Sluice) Look(f *Farm) time.Duration {
 		s.nodes, s.pods, s.owners = map[*Machine]*node{}, map[*Run]*shown{}, map[string]types.UID{}
 	}
 	at := epoch.Add(f.Now)
-	p, memory := plan.Decide(cluster.New(at, s.objects(f), s.groups(f)), s.Policy, s.memory)
+	groups := s.groups(f)
+	if objects := s.objects(f); s.seen == nil {
+		s.seen = cluster.New(at, objects, groups)
+	} else {
+		s.seen = s.seen.Next(at, objects, groups)
+	}
+	p, memory := plan.Decide(s.seen, s.Policy, s.memory)
 	var results []plan.Result
 	for _, a := range p.Actions {
 		s.perform(f, a)
@@ -184,7 +191,6 @@ func (s *Sluice) groups(f *Farm) []*cluster.Group {
 
 // objects are the farm's nodes and unfinished pods. It must not be asked before groups was for the same moment.
 func (s *Sluice) objects(f *Farm) cluster.Objects {
-	s.groups(f)
 	var os cluster.Objects
 	var runs []*Run
 	for _, m := range f.Machines {
