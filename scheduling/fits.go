@@ -31,7 +31,10 @@ func (c *Checker) kindFor(of *cluster.Class) *kind {
 }
 
 // alone says whether a pod of the kind is welcome beside the pods that are on the node.
-func (c *Checker) alone(k *kind, h Handle) answer {
+func (c *Checker) alone(k *kind, h Handle) answer { return c.beside(k, h, c.repelling > 0) }
+
+// beside is alone; heard says whether some of the pods there may want to be away from it.
+func (c *Checker) beside(k *kind, h Handle, heard bool) answer {
 	for _, n := range k.spec.needs {
 		if n.asked > 0 && n.asked > c.free[n.dim][h] {
 			return notAnyMore
@@ -43,7 +46,7 @@ func (c *Checker) alone(k *kind, h Handle) answer {
 	if len(k.spec.ports) > 0 && c.taken(k.spec, h) {
 		return notAnyMore
 	}
-	if k.shuns(h) || c.repelling > 0 && k.shunned(h) {
+	if k.shuns(h) || heard && k.shunned(h) {
 		return notAnyMore
 	}
 	if a := k.crowds(h); a != welcome {

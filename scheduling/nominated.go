@@ -55,12 +55,13 @@ func same(a, b *cluster.Pod) bool {
 func (c *Checker) judge(k *kind, h Handle, p *cluster.Pod) answer {
 	if len(c.nominated) > 0 {
 		if waiting := c.before(k, h, p); len(waiting) > 0 {
+			heard := k.hears()
 			for i := range waiting {
 				c.count(h, &waiting[i], 1)
 			}
 			here := c.slots[h].pods
 			c.slots[h].pods = slices.Concat(here, waiting)
-			a := c.alone(k, h)
+			a := c.beside(k, h, heard)
 			c.slots[h].pods = here
 			for i := range waiting {
 				c.count(h, &waiting[i], -1)
@@ -71,6 +72,23 @@ func (c *Checker) judge(k *kind, h Handle, p *cluster.Pod) answer {
 		}
 	}
 	return c.alone(k, h)
+}
+
+// hears says whether those who want to be away from pods of the kind are asked while they wait for a node. kube-scheduler's
+// InterPodAffinity leaves a pod alone for good when, of the pods that run, none anywhere wants to be away from it, and it has no such
+// wishes itself.
+func (k *kind) hears() bool {
+	if len(k.near)+len(k.apart) > 0 {
+		return true
+	}
+	for _, s := range k.hits {
+		for _, n := range s.owners {
+			if n.total > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // before are the pods that wait for the node and that pods of the kind must yield to.

@@ -26,7 +26,9 @@ func (c *Checker) Refusals(p *cluster.Pod, node string) []reason.Reason {
 		return []reason.Reason{reason.New(reason.SchedulerRefused, reason.Node(node), "plugin", "NodeName", "message", "there is no such node")}
 	}
 	k := c.kindFor(p.Class)
+	heard := true
 	if waiting := c.before(k, h, p); len(waiting) > 0 && c.alone(k, h) == welcome {
+		heard = k.hears()
 		undo := c.Mark()
 		defer undo()
 		for _, e := range waiting {
@@ -64,7 +66,7 @@ func (c *Checker) Refusals(p *cluster.Pod, node string) []reason.Reason {
 		say(reason.SchedulerRefused, "plugin", k.by, "message", k.refused)
 	case k.follows(h) != welcome:
 		say(reason.PodAffinity)
-	case k.shuns(h) || k.shunned(h):
+	case k.shuns(h) || heard && k.shunned(h):
 		say(reason.PodAntiAffinity)
 	}
 	return why

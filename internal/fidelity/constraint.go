@@ -17,7 +17,7 @@ var Constraints = []Constraint{
 	"pod-affinity", "pod-anti-affinity", "affinity-namespaces", "namespace-selector", "match-label-keys", "several-topology-keys",
 	"spread", "spread-min-domains", "spread-node-affinity-policy", "spread-node-taints-policy", "spread-match-label-keys",
 	"spread-schedule-anyway", "spread-of-others", "preferences",
-	"host-ports", "scheduling-gates", "scheduler-name", "expendable",
+	"host-ports", "scheduling-gates", "scheduler-name", "expendable", "nominated",
 	"pod-labels", "terminating", "finished", "stray",
 }
 
@@ -31,12 +31,8 @@ var DeviceConstraints = []Constraint{"device-claims", "shared-device-claims"}
 
 // All are the constraints of every kind.
 func All() []Constraint {
-	return slices.Concat(Constraints, VolumeConstraints, DeviceConstraints, StandingConstraints)
+	return slices.Concat(Constraints, VolumeConstraints, DeviceConstraints)
 }
-
-// StandingConstraints are about the order among pods: one that preemption clears a node for holds it against pods of no higher
-// priority. They are drawn only where [Draw] is told to.
-var StandingConstraints = []Constraint{"nominated"}
 
 // rule is how a constraint enters a world. Nil hooks change nothing.
 type rule struct {

@@ -85,7 +85,7 @@ func (c *Coverage) row(of Constraint) *covered {
 // names are all constraints of the kinds that were drawn, in their order.
 func (c *Coverage) names() []Constraint {
 	var names []Constraint
-	for _, kind := range [][]Constraint{Constraints, VolumeConstraints, DeviceConstraints, StandingConstraints} {
+	for _, kind := range [][]Constraint{Constraints, VolumeConstraints, DeviceConstraints} {
 		if slices.ContainsFunc(kind, func(of Constraint) bool { return c.worlds[of] != nil }) {
 			names = append(names, kind...)
 		}

@@ -26,7 +26,7 @@ func (ns nominations) NominatedPodsForNode(node string) []fwk.PodInfo { return n
 // DeleteNominatedPodIfExists forgets a pod, once it is bound.
 func (ns nominations) DeleteNominatedPodIfExists(p *corev1.Pod) {
 	for node, pods := range ns {
-		ns[node] = slices.DeleteFunc(pods, func(i fwk.PodInfo) bool { return i.GetPod().UID == p.UID })
+		ns[node] = slices.DeleteFunc(slices.Clone(pods), func(i fwk.PodInfo) bool { return i.GetPod().UID == p.UID })
 	}
 }
 

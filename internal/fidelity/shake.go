@@ -2,6 +2,7 @@ package fidelity
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -121,11 +122,17 @@ func (o *Oracle) where(p *corev1.Pod) string {
 
 // bindForNow binds the pod, but not what its claims wait for.
 func (o *Oracle) bindForNow(p *corev1.Pod, node string) (undo func()) {
+	waiting := maps.Clone(o.nominated)
+	o.nominated.DeleteNominatedPodIfExists(p)
 	bound := p.DeepCopy()
 	bound.Spec.NodeName = node
 	o.addPod(bound)
 	o.refresh()
-	return func() { o.evict(p, node) }
+	return func() {
+		o.evict(p, node)
+		clear(o.nominated)
+		maps.Copy(o.nominated, waiting)
+	}
 }
 
 // evict counts the node anew: in kube-scheduler's cache two pods that hold one host port, as only a mistake can bind them, give it
