@@ -27,7 +27,32 @@ func checkGrow(w Grow, e Evidence, allowed *policy.Policy) error {
 	case w.To > g.Max:
 		return refuse("S-06", "capacity %d of group %s is above its max %d", w.To, g.ID, g.Max)
 	}
-	return checkTotals(w, e, allowed.Growth)
+	if err := checkTotals(w, e, allowed.Growth); err != nil {
+		return err
+	}
+	return checkCost(w, e, allowed)
+}
+
+// checkCost holds the ceilings of what machines cost an hour.
+func checkCost(w Grow, e Evidence, allowed *policy.Policy) error {
+	for _, ceiling := range allowed.Ceilings(e.Group) {
+		if ceiling.Ceiling.Unit != cluster.CeilingRate {
+			continue
+		}
+		cost := float64(w.To) * e.Group.PriceUSDPerHour
+		for _, g := range e.Newest.Groups {
+			if g.ID != w.Group && ceiling.Covers(g.ID) {
+				cost += float64(max(0, g.Capacity)) * g.PriceUSDPerHour
+			}
+		}
+		switch limit := ceiling.Ceiling.Limit; {
+		case e.Group.PriceUSDPerHour <= 0:
+			return refuse("S-06", "ceiling %s cannot be kept, since the price of group %s is unknown", ceiling, w.Group)
+		case cost > limit*(1+1e-9):
+			return refuse("S-06", "machines would cost %.2f USD an hour, ceiling %s", cost, ceiling)
+		}
+	}
+	return nil
 }
 
 // checkTotals holds the limits of the whole cluster: what exists, what other groups still expect, and what this write adds.

@@ -125,6 +125,8 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"more nodes than the cluster may have":         {growing, func(w *world) { w.policy.Growth.MaxNodes = 4 }, "S-06"},
 		"more cores than the cluster may have":         {growing, func(w *world) { w.policy.Growth.MaxCores = 19 }, "S-06"},
 		"more memory than the cluster may have":        {growing, func(w *world) { w.policy.Growth.MaxMemoryGiB = 79 }, "S-06"},
+		"machines that cost more than a ceiling":       {growing, func(w *world) { w.ceiling("usd-per-hour:0.9") }, "S-06"},
+		"a ceiling on machines without a price":        {growing, func(w *world) { w.ceiling("agents=usd-per-hour:9"); w.groups[0].PriceUSDPerHour = 0 }, "S-06"},
 		"a removal that names nobody":                  {deleting, func(w *world) { w.write = guard.Delete{Group: "agents"} }, "S-10"},
 		"a machine that is being deleted":              {deleting, func(w *world) { w.groups[0].Instances[1].State = cluster.StateDeleting; w.groups[0].Capacity = 2 }, "S-11"},
 		"a machine that a fresh list lacks":            {deleting, func(w *world) { w.groups[0].Instances = w.groups[0].Instances[:1] }, "S-11"},
@@ -212,5 +214,25 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 				t.Errorf("refused by %s, want %s: %s", refusal.Property, c.property, refusal.Why)
 			}
 		})
+	}
+}
+
+// ceiling sets a ceiling, and a price of 0.2 an hour for each machine.
+func (w *world) ceiling(text string) {
+	c, err := policy.ParseGroupCeiling(text)
+	if err != nil {
+		panic(err)
+	}
+	w.policy.Growth.Ceilings = append(w.policy.Growth.Ceilings, c)
+	for _, g := range w.groups {
+		g.PriceUSDPerHour = 0.2
+	}
+}
+
+func TestAGrowthUpToACeilingOfCostPasses(t *testing.T) {
+	w := growing()
+	w.ceiling("usd-per-hour:1")
+	if err := w.check(); err != nil {
+		t.Error(err)
 	}
 }

@@ -64,7 +64,7 @@ type groupState struct {
 
 func newDecision(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *decision {
 	d := &decision{
-		s: s, allowed: allowed, m: m.clone(), now: s.Time,
+		s: s, allowed: allowed, m: m.clone().spend(s, allowed), now: s.Time,
 		check:    scheduling.NewChecker(s),
 		classes:  newClasses(),
 		groups:   make(map[cluster.GroupID]*groupState, len(s.Groups)),

@@ -111,7 +111,9 @@ func fewest(options []Option, of func(Option) float64) []Option {
 }
 
 // waste is the share of cores and of memory that no pod asked for, together.
-func waste(o Option) float64 { return idle(o.RequestedMilli, o.CapacityMilli) + idle(o.RequestedBytes, o.CapacityBytes) }
+func waste(o Option) float64 {
+	return idle(o.RequestedMilli, o.CapacityMilli) + idle(o.RequestedBytes, o.CapacityBytes)
+}
 
 func idle(requested, capacity int64) float64 {
 	if capacity <= 0 {

@@ -35,7 +35,7 @@ func (d *decision) growGroups() {
 		pods := served[g.ID]
 		sort.Strings(pods)
 		d.grows = append(d.grows, SetCapacity{
-			Group: g.ID, From: from, To: to, Pods: pods,
+			Group: g.ID, From: from, To: to, Adds: st.adding, Pods: pods,
 			Because: reason.New(reason.GroupGrows, about, "from", from, "to", to, "max", g.Max, "pods", len(pods)),
 		})
 	}

@@ -15,6 +15,9 @@ type Memory struct {
 	Nodeless   map[string]time.Time            `json:"nodeless,omitempty"`  // since when a machine has been seen without a node, by its UID
 	Groups     map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
 	LastGrowth time.Time                       `json:"lastGrowth,omitzero"` // when the cloud last accepted a growth of any group
+	Ceilings   map[string]Usage                `json:"ceilings,omitempty"`  // what counts for ceilings with a window, by their words
+	PaidUntil  time.Time                       `json:"paidUntil,omitzero"`  // until when running machines are counted there; zero when no ceiling counts what they cost
+	Granted    []Grant                         `json:"granted,omitempty"`   // what the last cycle was granted; the next one counts it
 	Answer     *Answer                         `json:"answer,omitempty"`    // to what the last cycle asked an expander's server, nil when it asked nothing
 }
 
@@ -83,7 +86,7 @@ func (m Memory) clone() Memory {
 // After is the memory after the plan's actions came back with these results, one for each action.
 func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 	m = m.clone()
-	m.Answer = nil
+	m.Answer, m.Granted = nil, nil
 	for i, a := range p.Actions {
 		if i >= len(results) {
 			break
@@ -95,6 +98,7 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			g := m.Groups[a.Group]
 			switch r.Status {
 			case Accepted:
+				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
 				g.Requested, g.Capacity, g.Races, m.LastGrowth = r.At, a.To, 0, r.At
 			case Failed:
 				if g.Races++; r.Kind != "conflict" {

@@ -29,6 +29,7 @@ type SetCapacity struct {
 	Group   cluster.GroupID `json:"group"`
 	From    int             `json:"from"`
 	To      int             `json:"to"`
+	Adds    int             `json:"adds"` // machines beyond those asked for before, which From may not show yet
 	Pods    []string        `json:"pods"` // for which pending pods, "namespace/name", sorted
 	Because reason.Reason   `json:"because"`
 }
