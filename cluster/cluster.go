@@ -6,34 +6,8 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 )
-
-// Objects are the API objects that decisions read, as one observation saw them. Every slice is sorted by namespace and
-// name; objects are shared between observations and never changed: equal pointers mean equal objects.
-type Objects struct {
-	Nodes      []*corev1.Node                  `json:"nodes,omitempty"`
-	Pods       []*Pod                          `json:"pods,omitempty"`
-	DaemonSets []*appsv1.DaemonSet             `json:"daemonSets,omitempty"`
-	Budgets    []*policyv1.PodDisruptionBudget `json:"budgets,omitempty"`
-	Namespaces []*corev1.Namespace             `json:"namespaces,omitempty"`
-	ConfigMaps []*corev1.ConfigMap             `json:"configMaps,omitempty"` // the one named [RankingName], where somebody reads it
-}
-
-// RankingName is the ConfigMap by which operators rank groups for the expander priority. The name is cluster-autoscaler's.
-const RankingName = "cluster-autoscaler-priority-expander"
-
-// Ranking is the ConfigMap named [RankingName], nil when there is none.
-func (o Objects) Ranking() *corev1.ConfigMap {
-	for _, c := range o.ConfigMaps {
-		if c.Name == RankingName {
-			return c
-		}
-	}
-	return nil
-}
 
 // Snapshot is the cluster at one instant. It is immutable after [New]; what-if questions go to a checker that is built
 // from it. Time is the only clock that decisions have.

@@ -156,6 +156,14 @@ func (p *Pod) Equal(o *Pod) bool {
 // String is the pod's "namespace/name".
 func (p *Pod) String() string { return p.Namespace + "/" + p.Name }
 
+// CapacityGate is the scheduling gate that keeps a pod from the scheduler until sluice has the machine for it.
+const CapacityGate = "sluice.dev/capacity"
+
+// Gated says whether the pod waits behind [CapacityGate] and no other gate, so that only sluice keeps it from the scheduler.
+func (p *Pod) Gated() bool {
+	return p.Node == "" && len(p.Spec.SchedulingGates) == 1 && p.Spec.SchedulingGates[0].Name == CapacityGate
+}
+
 // Created is when the pod was made, to the second.
 func (p *Pod) Created() time.Time { return at(p.created) }
 

@@ -18,9 +18,21 @@ import (
 func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 	want := map[string][]string{
 		"ClusterRole sluice": {
-			"create events", "create pods/eviction", "delete nodes", "get nodes", "get pods", "list daemonsets.apps", "list namespaces",
-			"list nodes", "list poddisruptionbudgets.policy", "list pods", "patch nodes", "watch daemonsets.apps", "watch namespaces",
-			"watch nodes", "watch poddisruptionbudgets.policy", "watch pods",
+			"create events", "create pods/eviction", "delete nodes", "get capacitybuffers.autoscaling.x-k8s.io", "get nodes", "get pods",
+			"get provisioningrequests.autoscaling.x-k8s.io", "list capacitybuffers.autoscaling.x-k8s.io",
+			"list csidrivers.storage.k8s.io", "list csinodes.storage.k8s.io", "list csistoragecapacities.storage.k8s.io",
+			"list daemonsets.apps", "list deviceclasses.resource.k8s.io", "list namespaces", "list nodes", "list persistentvolumeclaims",
+			"list persistentvolumes", "list poddisruptionbudgets.policy", "list podgroups.scheduling.k8s.io",
+			"list podgroups.scheduling.x-k8s.io", "list pods", "list podtemplates", "list provisioningrequests.autoscaling.x-k8s.io",
+			"list resourceclaims.resource.k8s.io", "list resourceslices.resource.k8s.io", "list storageclasses.storage.k8s.io",
+			"list volumeattachments.storage.k8s.io", "patch capacitybuffers/status.autoscaling.x-k8s.io", "patch nodes", "patch pods",
+			"patch provisioningrequests/status.autoscaling.x-k8s.io", "watch capacitybuffers.autoscaling.x-k8s.io",
+			"watch csidrivers.storage.k8s.io", "watch csinodes.storage.k8s.io", "watch csistoragecapacities.storage.k8s.io",
+			"watch daemonsets.apps", "watch deviceclasses.resource.k8s.io", "watch namespaces", "watch nodes", "watch persistentvolumeclaims",
+			"watch persistentvolumes", "watch poddisruptionbudgets.policy", "watch podgroups.scheduling.k8s.io",
+			"watch podgroups.scheduling.x-k8s.io", "watch pods", "watch podtemplates", "watch provisioningrequests.autoscaling.x-k8s.io",
+			"watch resourceclaims.resource.k8s.io", "watch resourceslices.resource.k8s.io", "watch storageclasses.storage.k8s.io",
+			"watch volumeattachments.storage.k8s.io",
 		},
 		"Role sluice": {
 			"create configmaps", "create leases.coordination.k8s.io", "get configmaps named cluster-autoscaler-status",

@@ -61,12 +61,26 @@ type DeleteNode struct {
 	Machine cluster.Machine
 }
 
+// OpenGate takes sluice's scheduling gate off a pod.
+type OpenGate struct {
+	Namespace, Pod string
+	UID            types.UID
+}
+
+// Answer writes into the status of a ProvisioningRequest or CapacityBuffer.
+type Answer struct {
+	Namespace, Name string
+	UID             types.UID
+}
+
 func (Grow) isWrite()       {}
 func (Delete) isWrite()     {}
 func (Cordon) isWrite()     {}
 func (Uncordon) isWrite()   {}
 func (Evict) isWrite()      {}
 func (DeleteNode) isWrite() {}
+func (OpenGate) isWrite()   {}
+func (Answer) isWrite()     {}
 
 // Evidence is what is known at the moment of the write.
 type Evidence struct {
@@ -106,6 +120,8 @@ func Check(w Write, e Evidence, allowed *policy.Policy) error {
 		return checkCordon(w, e)
 	case Uncordon:
 		return nil // gives room back, and takes nothing from anybody
+	case OpenGate, Answer:
+		return nil // lets the scheduler see a pod, or says what is so
 	case Evict:
 		return checkEvict(w, e, allowed)
 	case DeleteNode:

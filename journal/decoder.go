@@ -11,6 +11,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
@@ -33,6 +36,22 @@ type Decoder struct {
 	budgets    objects[*policyv1.PodDisruptionBudget]
 	namespaces objects[*corev1.Namespace]
 	configMaps objects[*corev1.ConfigMap]
+
+	persistentVolumeClaims objects[*corev1.PersistentVolumeClaim]
+	persistentVolumes      objects[*corev1.PersistentVolume]
+	storageClasses         objects[*storagev1.StorageClass]
+	csiNodes               objects[*storagev1.CSINode]
+	csiDrivers             objects[*storagev1.CSIDriver]
+	csiStorageCapacities   objects[*storagev1.CSIStorageCapacity]
+	volumeAttachments      objects[*storagev1.VolumeAttachment]
+	deviceClasses          objects[*resourcev1.DeviceClass]
+	resourceClaims         objects[*resourcev1.ResourceClaim]
+	resourceSlices         objects[*resourcev1.ResourceSlice]
+	podGroups              objects[*schedulingv1alpha2.PodGroup]
+	coschedulingGroups     objects[*cluster.CoschedulingGroup]
+	capacityBuffers        objects[*cluster.CapacityBuffer]
+	provisioningRequests   objects[*cluster.ProvisioningRequest]
+	podTemplates           objects[*corev1.PodTemplate]
 }
 
 // NewDecoder returns a decoder of r. Lines before the first full one are passed over: they cannot be understood alone.
@@ -96,6 +115,22 @@ func (d *Decoder) apply(r record) (Entry, error) {
 		Budgets:    d.budgets.apply(r.Budgets),
 		Namespaces: d.namespaces.apply(r.Namespaces),
 		ConfigMaps: d.configMaps.apply(r.ConfigMaps),
+
+		PersistentVolumeClaims: d.persistentVolumeClaims.apply(r.PersistentVolumeClaims),
+		PersistentVolumes:      d.persistentVolumes.apply(r.PersistentVolumes),
+		StorageClasses:         d.storageClasses.apply(r.StorageClasses),
+		CSINodes:               d.csiNodes.apply(r.CSINodes),
+		CSIDrivers:             d.csiDrivers.apply(r.CSIDrivers),
+		CSIStorageCapacities:   d.csiStorageCapacities.apply(r.CSIStorageCapacities),
+		VolumeAttachments:      d.volumeAttachments.apply(r.VolumeAttachments),
+		DeviceClasses:          d.deviceClasses.apply(r.DeviceClasses),
+		ResourceClaims:         d.resourceClaims.apply(r.ResourceClaims),
+		ResourceSlices:         d.resourceSlices.apply(r.ResourceSlices),
+		PodGroups:              d.podGroups.apply(r.PodGroups),
+		CoschedulingGroups:     d.coschedulingGroups.apply(r.CoschedulingGroups),
+		CapacityBuffers:        d.capacityBuffers.apply(r.CapacityBuffers),
+		ProvisioningRequests:   d.provisioningRequests.apply(r.ProvisioningRequests),
+		PodTemplates:           d.podTemplates.apply(r.PodTemplates),
 	}, r.Groups)
 	return Entry{Cycle: r.Cycle, Seen: seen, Policy: d.policy, Before: r.Before, Plan: r.Plan, Results: r.Results, DryRun: r.DryRun}, nil
 }
@@ -105,6 +140,9 @@ type objects[T comparable] map[string]T
 
 // apply makes the change and returns what there is then, sorted by namespace and name.
 func (os *objects[T]) apply(c change[T]) []T {
+	if len(*os) == 0 && c.IsZero() {
+		return nil // as of every kind that a cluster does not have
+	}
 	if *os == nil {
 		*os = objects[T]{}
 	}

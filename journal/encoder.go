@@ -36,8 +36,25 @@ func (e *Encoder) Encode(entry Entry) error {
 		Budgets:    between(before.Budgets, after.Budgets),
 		Namespaces: between(before.Namespaces, after.Namespaces),
 		ConfigMaps: between(before.ConfigMaps, after.ConfigMaps),
-		Groups:     entry.Seen.Groups,
-		Before:     entry.Before, Plan: entry.Plan, Results: entry.Results,
+
+		PersistentVolumeClaims: between(before.PersistentVolumeClaims, after.PersistentVolumeClaims),
+		PersistentVolumes:      between(before.PersistentVolumes, after.PersistentVolumes),
+		StorageClasses:         between(before.StorageClasses, after.StorageClasses),
+		CSINodes:               between(before.CSINodes, after.CSINodes),
+		CSIDrivers:             between(before.CSIDrivers, after.CSIDrivers),
+		CSIStorageCapacities:   between(before.CSIStorageCapacities, after.CSIStorageCapacities),
+		VolumeAttachments:      between(before.VolumeAttachments, after.VolumeAttachments),
+		DeviceClasses:          between(before.DeviceClasses, after.DeviceClasses),
+		ResourceClaims:         between(before.ResourceClaims, after.ResourceClaims),
+		ResourceSlices:         between(before.ResourceSlices, after.ResourceSlices),
+		PodGroups:              between(before.PodGroups, after.PodGroups),
+		CoschedulingGroups:     between(before.CoschedulingGroups, after.CoschedulingGroups),
+		CapacityBuffers:        between(before.CapacityBuffers, after.CapacityBuffers),
+		ProvisioningRequests:   between(before.ProvisioningRequests, after.ProvisioningRequests),
+		PodTemplates:           between(before.PodTemplates, after.PodTemplates),
+
+		Groups: entry.Seen.Groups,
+		Before: entry.Before, Plan: entry.Plan, Results: entry.Results,
 	}
 	if !e.begun || e.policy != entry.Policy {
 		r.Policy = entry.Policy

@@ -8,6 +8,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
@@ -31,11 +34,28 @@ type record struct {
 	Budgets    change[*policyv1.PodDisruptionBudget] `json:"budgets,omitzero"`
 	Namespaces change[*corev1.Namespace]             `json:"namespaces,omitzero"`
 	ConfigMaps change[*corev1.ConfigMap]             `json:"configMaps,omitzero"`
-	Groups     []*cluster.Group                      `json:"groups,omitempty"`
-	Policy     *policy.Policy                        `json:"policy,omitempty"` // nil when as before
-	Before     plan.Memory                           `json:"before"`
-	Plan       plan.Plan                             `json:"plan"`
-	Results    []plan.Result                         `json:"results,omitempty"`
+
+	PersistentVolumeClaims change[*corev1.PersistentVolumeClaim] `json:"persistentVolumeClaims,omitzero"`
+	PersistentVolumes      change[*corev1.PersistentVolume]      `json:"persistentVolumes,omitzero"`
+	StorageClasses         change[*storagev1.StorageClass]       `json:"storageClasses,omitzero"`
+	CSINodes               change[*storagev1.CSINode]            `json:"csiNodes,omitzero"`
+	CSIDrivers             change[*storagev1.CSIDriver]          `json:"csiDrivers,omitzero"`
+	CSIStorageCapacities   change[*storagev1.CSIStorageCapacity] `json:"csiStorageCapacities,omitzero"`
+	VolumeAttachments      change[*storagev1.VolumeAttachment]   `json:"volumeAttachments,omitzero"`
+	DeviceClasses          change[*resourcev1.DeviceClass]       `json:"deviceClasses,omitzero"`
+	ResourceClaims         change[*resourcev1.ResourceClaim]     `json:"resourceClaims,omitzero"`
+	ResourceSlices         change[*resourcev1.ResourceSlice]     `json:"resourceSlices,omitzero"`
+	PodGroups              change[*schedulingv1alpha2.PodGroup]  `json:"podGroups,omitzero"`
+	CoschedulingGroups     change[*cluster.CoschedulingGroup]    `json:"coschedulingGroups,omitzero"`
+	CapacityBuffers        change[*cluster.CapacityBuffer]       `json:"capacityBuffers,omitzero"`
+	ProvisioningRequests   change[*cluster.ProvisioningRequest]  `json:"provisioningRequests,omitzero"`
+	PodTemplates           change[*corev1.PodTemplate]           `json:"podTemplates,omitzero"`
+
+	Groups  []*cluster.Group `json:"groups,omitempty"`
+	Policy  *policy.Policy   `json:"policy,omitempty"` // nil when as before
+	Before  plan.Memory      `json:"before"`
+	Plan    plan.Plan        `json:"plan"`
+	Results []plan.Result    `json:"results,omitempty"`
 }
 
 // change is what became of one kind of object since the line before.

@@ -37,6 +37,12 @@ func KindOf(a Action) string {
 		return "DeleteNode"
 	case AskExpander:
 		return "AskExpander"
+	case OpenGate:
+		return "OpenGate"
+	case AnswerRequest:
+		return "AnswerRequest"
+	case AnswerBuffer:
+		return "AnswerBuffer"
 	}
 	return fmt.Sprintf("%T", a)
 }
@@ -87,6 +93,12 @@ func readAction(e envelope) (Action, error) {
 		return read[DeleteNode](e.Action)
 	case "AskExpander":
 		return read[AskExpander](e.Action)
+	case "OpenGate":
+		return read[OpenGate](e.Action)
+	case "AnswerRequest":
+		return read[AnswerRequest](e.Action)
+	case "AnswerBuffer":
+		return read[AnswerBuffer](e.Action)
 	}
 	return nil, fmt.Errorf("unknown kind; was the journal written by a newer version?")
 }

@@ -6,6 +6,7 @@ package plan
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"sluice.dev/sluice/cluster"
@@ -81,12 +82,43 @@ type DeleteNode struct {
 	Because reason.Reason   `json:"because"`
 }
 
+// OpenGate takes sluice's scheduling gate off a pod: its capacity is there, and the scheduler may see it.
+type OpenGate struct {
+	Namespace string        `json:"namespace"`
+	Pod       string        `json:"pod"`
+	UID       types.UID     `json:"uid"`
+	Because   reason.Reason `json:"because"`
+}
+
+// AnswerRequest tells a ProvisioningRequest what became of it. Conditions have no times; those of other types stay as they are.
+type AnswerRequest struct {
+	Namespace  string             `json:"namespace"`
+	Request    string             `json:"request"`
+	UID        types.UID          `json:"uid"`
+	Conditions []metav1.Condition `json:"conditions"`
+	Details    map[string]string  `json:"details,omitempty"` // of its class; nil leaves them
+	Because    reason.Reason      `json:"because"`
+}
+
+// AnswerBuffer tells a CapacityBuffer what it came to. Conditions as in [AnswerRequest]; of the status what is not nil.
+type AnswerBuffer struct {
+	Namespace  string                       `json:"namespace"`
+	Buffer     string                       `json:"buffer"`
+	UID        types.UID                    `json:"uid"`
+	Conditions []metav1.Condition           `json:"conditions,omitempty"`
+	Status     cluster.CapacityBufferStatus `json:"status,omitzero"`
+	Because    reason.Reason                `json:"because"`
+}
+
 func (SetCapacity) isAction()     {}
 func (Cordon) isAction()          {}
 func (Uncordon) isAction()        {}
 func (Evict) isAction()           {}
 func (DeleteInstances) isAction() {}
 func (DeleteNode) isAction()      {}
+func (OpenGate) isAction()        {}
+func (AnswerRequest) isAction()   {}
+func (AnswerBuffer) isAction()    {}
 
 // Outcome is what becomes of a subject, in one word.
 type Outcome string

@@ -147,6 +147,28 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 		}
 		return a.Nodes.DeleteNode(ctx, action.Node, action.UID)
 	}
+	return a.tell(ctx, evidence, action)
+}
+
+// tell performs an action that moves nothing: it lets others go on, or tells them something.
+func (a *Actuator) tell(ctx context.Context, evidence guard.Evidence, action plan.Action) error {
+	switch action := action.(type) {
+	case plan.OpenGate:
+		if err := guard.Check(guard.OpenGate{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID}, evidence, a.Policy); err != nil {
+			return err
+		}
+		return a.Nodes.OpenGate(ctx, action.Namespace, action.Pod, action.UID)
+	case plan.AnswerRequest:
+		if err := guard.Check(guard.Answer{Namespace: action.Namespace, Name: action.Request, UID: action.UID}, evidence, a.Policy); err != nil {
+			return err
+		}
+		return a.Nodes.AnswerRequest(ctx, action.Namespace, action.Request, action.UID, action.Conditions, action.Details, a.Now())
+	case plan.AnswerBuffer:
+		if err := guard.Check(guard.Answer{Namespace: action.Namespace, Name: action.Buffer, UID: action.UID}, evidence, a.Policy); err != nil {
+			return err
+		}
+		return a.Nodes.AnswerBuffer(ctx, action.Namespace, action.Buffer, action.UID, action.Conditions, action.Status, a.Now())
+	}
 	return errors.New("no way to perform " + plan.KindOf(action))
 }
 

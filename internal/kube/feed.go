@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,7 +71,10 @@ func (f *feed[T, K]) run(ctx context.Context) {
 		ListWithContextFunc: func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			l, err := f.of.list(ctx, o) // the reflector's own context has no end
 			f.answered(ctx, "list", err)
-			return l, err
+			if err != nil {
+				return nil, err
+			}
+			return l, eachTrimmed(l) // before the next page comes
 		},
 		WatchFuncWithContext: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			streams := o.SendInitialEvents != nil && *o.SendInitialEvents
@@ -221,4 +225,19 @@ func (f *feed[T, K]) heard() time.Time {
 	return f.last
 }
 
-func (f *feed[T, K]) resource() string { return f.of.name }
+// resource is the plural name, of a custom resource that of its definition.
+func (f *feed[T, K]) resource() string {
+	if strings.HasSuffix(f.of.group, ".x-k8s.io") {
+		return f.of.name + "." + f.of.group
+	}
+	return f.of.name
+}
+
+// forget makes the feed as it was before its first run. It does not run meanwhile.
+func (f *feed[T, K]) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held, f.version, f.last = newCollection(f.held.form), 0, time.Time{}
+	f.listed, f.followed, f.watched, f.errs = false, false, false, map[string]error{}
+	f.watcher, f.silence = nil, nil
+}

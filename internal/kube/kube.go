@@ -2,7 +2,7 @@
 //
 // Reading is an [Observer], which follows the API server for as long as the program runs, or [List], which reads once. Both
 // hand out objects that [Trim] has reduced to what decisions read. Writing is a [Writer]: cordon, uncordon, evict, delete a
-// node, each one request that may be repeated and that does nothing to any object but the one meant.
+// node, open a pod's gate, answer a request for capacity, each one request that may be repeated and that does nothing to any object but the one meant.
 package kube
 
 import (
@@ -10,13 +10,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 
 	"sluice.dev/sluice/cluster"
@@ -38,9 +43,9 @@ type Options struct {
 	RankingNamespace string
 }
 
-// Observer follows nodes, pods, daemon sets, disruption budgets, namespaces and, where it is asked for, the ConfigMap that ranks groups, one
-// list and watch each, for its whole life.
-// Its methods may be called from several goroutines.
+// Observer follows the kinds of [cluster.Objects], one list and watch each, for its whole life: those that every cluster has, the
+// ConfigMap that ranks groups where it is asked for, and
+// of the others those that the API server serves, which it is asked at the start and every two minutes. Its methods may be called from several goroutines.
 type Observer struct {
 	patience time.Duration
 	triggers *triggers
@@ -48,12 +53,40 @@ type Observer struct {
 
 	nodes      *feed[*corev1.Node, *corev1.Node]
 	pods       *feed[*corev1.Pod, *cluster.Pod]
-	daemonSets *feed[*appsv1.DaemonSet, *appsv1.DaemonSet]
-	budgets    *feed[*policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudget]
-	namespaces *feed[*corev1.Namespace, *corev1.Namespace]
-	configMaps *feed[*corev1.ConfigMap, *corev1.ConfigMap] // nil when nobody reads them
-	feeds      []anyFeed                                   // those above
+	daemonSets *objectFeed[*appsv1.DaemonSet]
+	budgets    *objectFeed[*policyv1.PodDisruptionBudget]
+	namespaces *objectFeed[*corev1.Namespace]
+	configMaps *objectFeed[*corev1.ConfigMap] // nil when nobody reads them
+
+	claims      *objectFeed[*corev1.PersistentVolumeClaim]
+	volumes     *objectFeed[*corev1.PersistentVolume]
+	classes     *objectFeed[*storagev1.StorageClass]
+	csiNodes    *objectFeed[*storagev1.CSINode]
+	csiDrivers  *objectFeed[*storagev1.CSIDriver]
+	capacities  *objectFeed[*storagev1.CSIStorageCapacity]
+	attachments *objectFeed[*storagev1.VolumeAttachment]
+	feeds       []anyFeed // all of the above
+
+	deviceClasses *objectFeed[*resourcev1.DeviceClass]
+	deviceClaims  *objectFeed[*resourcev1.ResourceClaim]
+	slices        *objectFeed[*resourcev1.ResourceSlice]
+	podGroups     *objectFeed[*schedulingv1alpha2.PodGroup]
+	coscheduling  *objectFeed[*cluster.CoschedulingGroup]
+	buffers       *objectFeed[*cluster.CapacityBuffer]
+	requests      *objectFeed[*cluster.ProvisioningRequest]
+	templates     *objectFeed[*corev1.PodTemplate]
+	optional      optionals // the last eight
+	discovery     discovery.DiscoveryInterface
 }
+
+// pointer is an API object by its pointer.
+type pointer interface {
+	object
+	comparable
+}
+
+// objectFeed is a feed that keeps API objects as they are after [Trim].
+type objectFeed[T pointer] = feed[T, T]
 
 // anyFeed is a feed whose type of object does not matter.
 type anyFeed interface {
@@ -62,6 +95,7 @@ type anyFeed interface {
 	seen() uint64
 	heard() time.Time
 	resource() string
+	forget()
 }
 
 // NewObserver returns an observer that has read nothing yet.
@@ -81,15 +115,47 @@ func NewObserver(client kubernetes.Interface, o Options) *Observer {
 	var table classes
 	ob.pods = newFeed(client, r.pods, o, ob.stirred, ob.triggers.pod, table.record, records())
 	ob.pods.tidy = table.tidy
-	ob.daemonSets = newFeed(client, r.daemonSets, o, ob.stirred, nil, asIs, whole[*appsv1.DaemonSet]())
-	ob.budgets = newFeed(client, r.budgets, o, ob.stirred, nil, asIs, whole[*policyv1.PodDisruptionBudget]())
-	ob.namespaces = newFeed(client, r.namespaces, o, ob.stirred, nil, asIs, whole[*corev1.Namespace]())
-	ob.feeds = []anyFeed{ob.nodes, ob.pods, ob.daemonSets, ob.budgets, ob.namespaces}
+	ob.feeds = []anyFeed{ob.nodes, ob.pods}
+	ob.daemonSets = follow(ob, client, r.daemonSets, o, nil)
+	ob.budgets = follow(ob, client, r.budgets, o, nil)
+	ob.namespaces = follow(ob, client, r.namespaces, o, nil)
 	if r.configMaps != nil {
-		ob.configMaps = newFeed(client, *r.configMaps, o, ob.stirred, nil, asIs, whole[*corev1.ConfigMap]())
-		ob.feeds = append(ob.feeds, ob.configMaps)
+		ob.configMaps = follow(ob, client, *r.configMaps, o, nil)
 	}
+	ob.claims = follow(ob, client, r.claims, o, nil)
+	ob.volumes = follow(ob, client, r.volumes, o, nil)
+	ob.classes = follow(ob, client, r.classes, o, nil)
+	ob.csiNodes = follow(ob, client, r.csiNodes, o, nil)
+	ob.csiDrivers = follow(ob, client, r.csiDrivers, o, nil)
+	ob.capacities = follow(ob, client, r.capacities, o, nil)
+	ob.attachments = follow(ob, client, r.attachments, o, nil)
+
+	ob.discovery = client.Discovery()
+	ob.deviceClasses = follow(ob, client, r.deviceClasses, o, nil)
+	ob.deviceClaims = follow(ob, client, r.deviceClaims, o, nil)
+	ob.slices = follow(ob, client, r.slices, o, nil)
+	ob.podGroups = follow(ob, client, r.podGroups, o, nil)
+	ob.coscheduling = follow(ob, client, r.coscheduling, o, nil)
+	ob.buffers = follow(ob, client, r.buffers, o, ob.triggers.buffer)
+	ob.requests = follow(ob, client, r.requests, o, ob.triggers.request)
+	ob.templates = follow(ob, client, r.templates, o, nil)
 	return ob
+}
+
+// follow makes a feed and has the observer run it, at once or when its API is served.
+func follow[T pointer](ob *Observer, client kubernetes.Interface, r resource[T], o Options, notice func(change[T])) *objectFeed[T] {
+	f := newFeed(client, r, o, ob.stirred, notice, asIs, whole[T]())
+	if r.apis == nil {
+		ob.feeds = append(ob.feeds, f)
+	} else {
+		ob.optional.all = append(ob.optional.all, &optional{anyFeed: f, apis: r.apis})
+	}
+	return f
+}
+
+// running are the feeds of all that the API server serves.
+func (o *Observer) running() []anyFeed {
+	return append(o.optional.running(), o.feeds...)
 }
 
 func (o *Observer) stirred() {
@@ -113,6 +179,8 @@ func (o *Observer) Start(ctx context.Context) (err error) {
 	for _, f := range o.feeds {
 		go f.run(ctx)
 	}
+	o.optional.discover(ctx, o.discovery)
+	go o.optional.rediscover(ctx, o.discovery)
 	patience := time.NewTimer(o.patience)
 	defer patience.Stop()
 	for {
@@ -132,7 +200,7 @@ func (o *Observer) Start(ctx context.Context) (err error) {
 // settled says whether every feed either follows its resource or may not, and in the second case why.
 func (o *Observer) settled() (bool, error) {
 	var missing []Right
-	for _, f := range o.feeds {
+	for _, f := range o.running() {
 		s := f.state()
 		if s.following {
 			continue
@@ -156,7 +224,7 @@ func (o *Observer) settled() (bool, error) {
 // made for the sake of its error.
 func (o *Observer) unreachable(ctx context.Context, cause error) error {
 	const remedy = "check its address in the kubeconfig and the network between"
-	for _, f := range o.feeds {
+	for _, f := range o.running() {
 		if s := f.state(); !s.following && s.err != nil {
 			return fmt.Errorf("read %s from the API server: %w: %w; %s", f.resource(), cause, s.err, remedy)
 		}
@@ -184,6 +252,23 @@ func (o *Observer) Objects() (cluster.Objects, error) {
 		DaemonSets: o.daemonSets.objects(),
 		Budgets:    o.budgets.objects(),
 		Namespaces: o.namespaces.objects(),
+
+		PersistentVolumeClaims: o.claims.objects(),
+		PersistentVolumes:      o.volumes.objects(),
+		StorageClasses:         o.classes.objects(),
+		CSINodes:               o.csiNodes.objects(),
+		CSIDrivers:             o.csiDrivers.objects(),
+		CSIStorageCapacities:   o.capacities.objects(),
+		VolumeAttachments:      o.attachments.objects(),
+
+		DeviceClasses:        served(o, o.deviceClasses),
+		ResourceClaims:       served(o, o.deviceClaims),
+		ResourceSlices:       served(o, o.slices),
+		PodGroups:            served(o, o.podGroups),
+		CoschedulingGroups:   served(o, o.coscheduling),
+		CapacityBuffers:      served(o, o.buffers),
+		ProvisioningRequests: served(o, o.requests),
+		PodTemplates:         served(o, o.templates),
 	}
 	if o.configMaps != nil {
 		all.ConfigMaps = o.configMaps.objects()
@@ -191,15 +276,23 @@ func (o *Observer) Objects() (cluster.Objects, error) {
 	return all, nil
 }
 
+// served are the objects of an optional resource, nil while the API server does not serve it.
+func served[T pointer](o *Observer, f *objectFeed[T]) []T {
+	if !slices.Contains(o.optional.running(), anyFeed(f)) {
+		return nil
+	}
+	return f.objects()
+}
+
 // Triggers delivers reasons to decide before the next regular cycle. It holds at most one [Trigger], into which all that
 // happens until it is received is gathered; nothing ever waits for its reader. What the first read found is no trigger.
 func (o *Observer) Triggers() <-chan Trigger { return o.triggers.c }
 
-// Seen is the highest resource version of a resource ("nodes", "pods", ...) that [Observer.Objects] shows: the newest object
+// Seen is the highest resource version of a resource ("nodes", "pods", ..., "podgroups.scheduling.x-k8s.io" for a custom one) that [Observer.Objects] shows: the newest object
 // or deletion handled, or the version that a list or bookmark vouched for. It is 0 before the first read, for a resource
 // that is not followed, and where the API server's versions are not numbers.
 func (o *Observer) Seen(resource string) uint64 {
-	for _, f := range o.feeds {
+	for _, f := range o.running() {
 		if f.resource() == resource {
 			return f.seen()
 		}
@@ -215,6 +308,11 @@ func (o *Observer) Silent(now time.Time) time.Duration {
 	var longest time.Duration
 	for _, f := range o.feeds {
 		longest = max(longest, now.Sub(f.heard()))
+	}
+	for _, f := range o.optional.running() {
+		if f.state().everFollowed {
+			longest = max(longest, now.Sub(f.heard()))
+		}
 	}
 	return longest
 }

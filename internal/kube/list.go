@@ -28,18 +28,38 @@ func List(ctx context.Context, client kubernetes.Interface, rankingNamespace str
 	if err != nil {
 		return cluster.Objects{}, err
 	}
-	o.Pods = cluster.NewPods(pods...)
-	if o.Nodes, err = r.nodes.all(ctx); err != nil {
-		return cluster.Objects{}, err
+	if len(pods) > 0 {
+		o.Pods = cluster.NewPods(pods...)
 	}
-	if o.DaemonSets, err = r.daemonSets.all(ctx); err != nil {
-		return cluster.Objects{}, err
-	}
-	if o.Budgets, err = r.budgets.all(ctx); err != nil {
-		return cluster.Objects{}, err
-	}
-	if o.Namespaces, err = r.namespaces.all(ctx); err != nil {
-		return cluster.Objects{}, err
+	for _, read := range []func() error{
+		func() error { return r.nodes.into(ctx, &o.Nodes) },
+		func() error { return r.daemonSets.into(ctx, &o.DaemonSets) },
+		func() error { return r.budgets.into(ctx, &o.Budgets) },
+		func() error { return r.namespaces.into(ctx, &o.Namespaces) },
+		func() error { return r.claims.into(ctx, &o.PersistentVolumeClaims) },
+		func() error { return r.volumes.into(ctx, &o.PersistentVolumes) },
+		func() error { return r.classes.into(ctx, &o.StorageClasses) },
+		func() error { return r.csiNodes.into(ctx, &o.CSINodes) },
+		func() error { return r.csiDrivers.into(ctx, &o.CSIDrivers) },
+		func() error { return r.capacities.into(ctx, &o.CSIStorageCapacities) },
+		func() error { return r.attachments.into(ctx, &o.VolumeAttachments) },
+		func() error { return r.deviceClasses.into(ctx, &o.DeviceClasses) },
+		func() error { return r.deviceClaims.into(ctx, &o.ResourceClaims) },
+		func() error { return r.slices.into(ctx, &o.ResourceSlices) },
+		func() error { return r.podGroups.into(ctx, &o.PodGroups) },
+		func() error { return r.coscheduling.into(ctx, &o.CoschedulingGroups) },
+		func() error { return r.buffers.into(ctx, &o.CapacityBuffers) },
+		func() error { return r.requests.into(ctx, &o.ProvisioningRequests) },
+		func() error {
+			if o.CapacityBuffers == nil && o.ProvisioningRequests == nil {
+				return nil // nothing names a template
+			}
+			return r.templates.into(ctx, &o.PodTemplates)
+		},
+	} {
+		if err := read(); err != nil {
+			return cluster.Objects{}, err
+		}
 	}
 	if r.configMaps != nil {
 		if o.ConfigMaps, err = r.configMaps.all(ctx); err != nil {
@@ -49,6 +69,23 @@ func List(ctx context.Context, client kubernetes.Interface, rankingNamespace str
 	return o, nil
 }
 
+// into reads every object of the kind; none, and no error, where the API server does not serve a kind that it need not have.
+func (r resource[T]) into(ctx context.Context, all *[]T) (err error) {
+	*all, err = r.all(ctx)
+	if r.apis != nil && apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// eachTrimmed trims the objects of a list where they are.
+func eachTrimmed(list runtime.Object) error {
+	return meta.EachListItem(list, func(o runtime.Object) error {
+		_, err := Trim(o)
+		return err
+	})
+}
+
 // all reads every object of the kind, sorted by namespace and name; nil when there is none.
 func (r resource[T]) all(ctx context.Context) ([]T, error) {
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -56,10 +93,7 @@ func (r resource[T]) all(ctx context.Context) ([]T, error) {
 		if err != nil {
 			return nil, err
 		}
-		return page, meta.EachListItem(page, func(o runtime.Object) error {
-			_, err := Trim(o)
-			return err
-		})
+		return page, eachTrimmed(page)
 	})
 	pages.PageSize = pageSize
 	list, _, err := pages.ListWithAlloc(ctx, metav1.ListOptions{})

@@ -6,6 +6,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,9 +29,25 @@ type resource[T object] struct {
 	name  string // plural, lower case
 	group string // API group, "" for core
 	empty T      // an object that holds nothing
+	apis  []api  // one of which must be served for the resource to be of interest; nil when every cluster has it
 	list  func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
+
+// api is a resource that a cluster may not have.
+type api struct {
+	groupVersion string // "resource.k8s.io/v1"
+	resource     string
+}
+
+// The APIs that a cluster may not have.
+var (
+	deviceAPI       = api{"resource.k8s.io/v1", "resourceslices"}
+	podGroupAPI     = api{"scheduling.k8s.io/v1alpha2", "podgroups"}
+	coschedulingAPI = api{"scheduling.x-k8s.io/v1alpha1", "podgroups"}
+	bufferAPI       = api{"autoscaling.x-k8s.io/v1beta1", "capacitybuffers"}
+	requestAPI      = api{"autoscaling.x-k8s.io/v1", "provisioningrequests"}
+)
 
 // resources are the kinds that decisions read.
 type resources struct {
@@ -38,6 +57,23 @@ type resources struct {
 	budgets    resource[*policyv1.PodDisruptionBudget]
 	namespaces resource[*corev1.Namespace]
 	configMaps *resource[*corev1.ConfigMap] // of one name; nil when nobody reads it
+
+	claims      resource[*corev1.PersistentVolumeClaim]
+	volumes     resource[*corev1.PersistentVolume]
+	classes     resource[*storagev1.StorageClass]
+	csiNodes    resource[*storagev1.CSINode]
+	csiDrivers  resource[*storagev1.CSIDriver]
+	capacities  resource[*storagev1.CSIStorageCapacity]
+	attachments resource[*storagev1.VolumeAttachment]
+
+	deviceClasses resource[*resourcev1.DeviceClass]
+	deviceClaims  resource[*resourcev1.ResourceClaim]
+	slices        resource[*resourcev1.ResourceSlice]
+	podGroups     resource[*schedulingv1alpha2.PodGroup]
+	coscheduling  resource[*cluster.CoschedulingGroup]
+	buffers       resource[*cluster.CapacityBuffer]
+	requests      resource[*cluster.ProvisioningRequest]
+	templates     resource[*corev1.PodTemplate]
 }
 
 // resourcesOf are the kinds, with the ConfigMap that ranks groups where a namespace for it is named.
@@ -46,6 +82,7 @@ func resourcesOf(c kubernetes.Interface, rankingNamespace string) resources {
 	if rankingNamespace != "" {
 		ranking = new(resourceOf("configmaps", "", &corev1.ConfigMap{}, named[*corev1.ConfigMapList]{c.CoreV1().ConfigMaps(rankingNamespace), cluster.RankingName}))
 	}
+	storage, devices := c.StorageV1(), c.ResourceV1()
 	return resources{
 		configMaps: ranking,
 		nodes:      resourceOf("nodes", "", &corev1.Node{}, c.CoreV1().Nodes()),
@@ -53,7 +90,39 @@ func resourcesOf(c kubernetes.Interface, rankingNamespace string) resources {
 		daemonSets: resourceOf("daemonsets", "apps", &appsv1.DaemonSet{}, c.AppsV1().DaemonSets("")),
 		budgets:    resourceOf("poddisruptionbudgets", "policy", &policyv1.PodDisruptionBudget{}, c.PolicyV1().PodDisruptionBudgets("")),
 		namespaces: resourceOf("namespaces", "", &corev1.Namespace{}, c.CoreV1().Namespaces()),
+
+		claims:      resourceOf("persistentvolumeclaims", "", &corev1.PersistentVolumeClaim{}, c.CoreV1().PersistentVolumeClaims("")),
+		volumes:     resourceOf("persistentvolumes", "", &corev1.PersistentVolume{}, c.CoreV1().PersistentVolumes()),
+		classes:     resourceOf("storageclasses", "storage.k8s.io", &storagev1.StorageClass{}, storage.StorageClasses()),
+		csiNodes:    resourceOf("csinodes", "storage.k8s.io", &storagev1.CSINode{}, storage.CSINodes()),
+		csiDrivers:  resourceOf("csidrivers", "storage.k8s.io", &storagev1.CSIDriver{}, storage.CSIDrivers()),
+		capacities:  resourceOf("csistoragecapacities", "storage.k8s.io", &storagev1.CSIStorageCapacity{}, storage.CSIStorageCapacities("")),
+		attachments: resourceOf("volumeattachments", "storage.k8s.io", &storagev1.VolumeAttachment{}, storage.VolumeAttachments()),
+
+		deviceClasses: resourceOf("deviceclasses", "resource.k8s.io", &resourcev1.DeviceClass{}, devices.DeviceClasses()).where(deviceAPI),
+		deviceClaims:  resourceOf("resourceclaims", "resource.k8s.io", &resourcev1.ResourceClaim{}, devices.ResourceClaims("")).where(deviceAPI),
+		slices:        resourceOf("resourceslices", "resource.k8s.io", &resourcev1.ResourceSlice{}, devices.ResourceSlices()).where(deviceAPI),
+		podGroups:     resourceOf("podgroups", "scheduling.k8s.io", &schedulingv1alpha2.PodGroup{}, c.SchedulingV1alpha2().PodGroups("")).where(podGroupAPI),
+		coscheduling:  customOf(c, coschedulingAPI, "scheduling.x-k8s.io", func() *cluster.CoschedulingGroup { return new(cluster.CoschedulingGroup) }),
+		buffers:       customOf(c, bufferAPI, "autoscaling.x-k8s.io", func() *cluster.CapacityBuffer { return new(cluster.CapacityBuffer) }),
+		requests:      customOf(c, requestAPI, "autoscaling.x-k8s.io", func() *cluster.ProvisioningRequest { return new(cluster.ProvisioningRequest) }),
+		templates:     resourceOf("podtemplates", "", &corev1.PodTemplate{}, c.CoreV1().PodTemplates("")).where(bufferAPI, requestAPI),
 	}
+}
+
+// where is the resource for clusters that serve one of these.
+func (r resource[T]) where(apis ...api) resource[T] {
+	r.apis = apis
+	return r
+}
+
+// customOf is the resource that a custom resource definition defines; *S is T.
+func customOf[S any, T interface {
+	*S
+	object
+}](c kubernetes.Interface, a api, group string, empty func() T) resource[T] {
+	reader := custom[S]{client: c, path: "/apis/" + a.groupVersion + "/" + a.resource, empty: func() object { return empty() }}
+	return resourceOf[T](a.resource, group, empty(), reader).where(a)
 }
 
 // reads is the part of a typed client that reads objects whose list is an L.

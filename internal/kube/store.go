@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -19,8 +20,29 @@ type change[T comparable] struct {
 	appeared, vanished bool // there is no before, there is no after
 }
 
-// Transformer is applied to objects that arrive by a streamed list, so that they are never all in memory untrimmed.
-func (f *feed[T, K]) Transformer() cache.TransformFunc { return Trim }
+// Transformer is applied to objects that arrive by a streamed list, so that they are never all in memory as they came: each
+// becomes at once what is kept of it.
+func (f *feed[T, K]) Transformer() cache.TransformFunc {
+	return func(o any) (any, error) {
+		kept, version, err := f.trimmed(o)
+		if err != nil {
+			return nil, err
+		}
+		n := f.held.form.name(kept)
+		return &arrived[K]{kept: kept, namespace: n.namespace, name: n.name, version: version}, nil
+	}
+}
+
+// arrived is what is kept of an object on its way from the reflector's own store to the feed's, which asks for its name.
+type arrived[K any] struct {
+	kept                     K
+	namespace, name, version string
+}
+
+// GetObjectMeta implements metav1.ObjectMetaAccessor.
+func (a *arrived[K]) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Namespace: a.namespace, Name: a.name, ResourceVersion: a.version}
+}
 
 // Add stores an object that appeared. A reflector also adds what is there already.
 func (f *feed[T, K]) Add(o any) error { return f.Update(o) }
@@ -132,6 +154,9 @@ func (f *feed[T, K]) tell(all []change[K]) {
 // trimmed is what is kept of the object, and the version that it had.
 func (f *feed[T, K]) trimmed(o any) (K, string, error) {
 	var none K
+	if a, ok := o.(*arrived[K]); ok {
+		return a.kept, a.version, nil
+	}
 	t, ok := o.(T)
 	if !ok {
 		return none, "", fmt.Errorf("store in %s: unexpected %T", f.of.name, o)

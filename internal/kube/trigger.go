@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"sluice.dev/sluice/cluster"
 )
@@ -20,6 +21,8 @@ const (
 	NodeAppeared     Cause = "node appeared"
 	NodeReadiness    Cause = "node readiness" // a node became Ready, or ceased to be
 	NodeLeft         Cause = "node left"
+	PodGated         Cause = "pod gated"    // a pod waits behind nothing but sluice's scheduling gate
+	RequestCame      Cause = "request came" // a ProvisioningRequest or CapacityBuffer came, went, or asks for something else
 )
 
 // Trigger is what happened since the one before it was received.
@@ -72,10 +75,26 @@ func (t *triggers) pod(c change[*cluster.Pod]) {
 		if !c.appeared && !c.before.Finished() {
 			t.raise(PodGone, time.Time{})
 		}
+	case c.after.Gated():
+		if c.appeared || !c.before.Gated() {
+			t.raise(PodGated, time.Time{})
+		}
 	case c.after.Node == "" && c.after.Unschedulable():
 		if c.appeared || !c.before.Unschedulable() {
 			t.raise(PodUnschedulable, c.after.UnschedulableSince())
 		}
+	}
+}
+
+func (t *triggers) request(c change[*cluster.ProvisioningRequest]) {
+	if c.appeared || c.vanished || !equality.Semantic.DeepEqual(c.before.Spec, c.after.Spec) {
+		t.raise(RequestCame, time.Time{})
+	}
+}
+
+func (t *triggers) buffer(c change[*cluster.CapacityBuffer]) {
+	if c.appeared || c.vanished || !equality.Semantic.DeepEqual(c.before.Spec, c.after.Spec) {
+		t.raise(RequestCame, time.Time{})
 	}
 }
 

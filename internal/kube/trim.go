@@ -6,13 +6,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Trim removes from a node, pod, daemon set, disruption budget, ConfigMap or namespace what no decision reads: snapshots and journals
+// Trim removes from an object of a kind of [cluster.Objects] what no decision reads: snapshots and journals
 // stay small, nothing secret enters them, and an update that matters to nobody changes nothing. It changes the object that
-// it is given and returns it; trimming twice is trimming once. Fields that are kept are listed here and in [trimPod], all
-// others go, also those that later versions of Kubernetes may bring. The resource version goes too: whoever writes reads
+// it is given and returns it; trimming twice is trimming once. Fields that are kept are listed here and in the functions
+// that it calls, all others go, also those that later versions of Kubernetes may bring. The resource version goes too: whoever writes reads
 // first. An object of another type is an error.
 func Trim(o any) (any, error) {
 	switch o := o.(type) {
@@ -36,8 +37,24 @@ func Trim(o any) (any, error) {
 		*o = corev1.ConfigMap{ObjectMeta: trimMeta(o.ObjectMeta), Data: o.Data}
 	case *corev1.Namespace:
 		*o = corev1.Namespace{ObjectMeta: trimMeta(o.ObjectMeta), Status: corev1.NamespaceStatus{Phase: o.Status.Phase}}
+	case *corev1.PersistentVolumeClaim:
+		trimClaim(o)
+	case *corev1.PersistentVolume:
+		trimPersistentVolume(o)
+	case *storagev1.StorageClass:
+		trimStorageClass(o)
+	case *storagev1.CSINode:
+		trimCSINode(o)
+	case *storagev1.CSIDriver:
+		trimCSIDriver(o)
+	case *storagev1.CSIStorageCapacity:
+		trimStorageCapacity(o)
+	case *storagev1.VolumeAttachment:
+		trimAttachment(o)
 	default:
-		return nil, fmt.Errorf("trim: no decision reads a %T", o)
+		if !trimOptional(o) {
+			return nil, fmt.Errorf("trim: no decision reads a %T", o)
+		}
 	}
 	return o, nil
 }

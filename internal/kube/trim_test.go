@@ -10,10 +10,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"sluice.dev/sluice/cluster"
 )
 
 var (
@@ -80,7 +84,80 @@ func fullSpec() corev1.PodSpec {
 }
 
 func TestTrim(t *testing.T) {
+	driver := storagev1.CSINodeDriver{Name: "disk.csi.azure.com", TopologyKeys: []string{"zone"}, Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(8))}}
+	wholeDriver := driver
+	wholeDriver.NodeID = "classified"
+	volumeMeta := fullMeta
+	volumeMeta.Annotations = map[string]string{"volume.kubernetes.io/selected-node": "n", "volume.kubernetes.io/storage-provisioner": "classified"}
+	keptVolumeMeta := keptMeta
+	keptVolumeMeta.Annotations = map[string]string{"volume.kubernetes.io/selected-node": "n"}
 	for name, test := range map[string]struct{ whole, want runtime.Object }{
+		"a claim": {
+			&corev1.PersistentVolumeClaim{
+				ObjectMeta: volumeMeta,
+				Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: "v", StorageClassName: new("d"), DataSource: &corev1.TypedLocalObjectReference{Name: "classified"}},
+				Status:     corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, Capacity: oneCore},
+			},
+			&corev1.PersistentVolumeClaim{
+				ObjectMeta: keptVolumeMeta, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "v", StorageClassName: new("d")},
+				Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound},
+			},
+		},
+		"a volume": {
+			&corev1.PersistentVolume{ObjectMeta: fullMeta, Spec: corev1.PersistentVolumeSpec{
+				MountOptions: []string{"classified"}, ClaimRef: &corev1.ObjectReference{Namespace: "default", Name: "c", UID: "u", ResourceVersion: "8"},
+				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{
+					Driver: driver.Name, VolumeHandle: "h", VolumeAttributes: map[string]string{"classified": "classified"}, NodeStageSecretRef: &corev1.SecretReference{Name: "classified"}}},
+			}, Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeBound, Message: "classified"}},
+			&corev1.PersistentVolume{ObjectMeta: without(keptMeta), Spec: corev1.PersistentVolumeSpec{
+				ClaimRef:               &corev1.ObjectReference{Namespace: "default", Name: "c", UID: "u"},
+				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver.Name, VolumeHandle: "h"}},
+			}, Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeBound}},
+		},
+		"a storage class": {
+			&storagev1.StorageClass{ObjectMeta: fullMeta, Provisioner: driver.Name, Parameters: map[string]string{"classified": "classified"}},
+			&storagev1.StorageClass{ObjectMeta: without(keptMeta), Provisioner: driver.Name},
+		},
+		"a CSINode": {
+			&storagev1.CSINode{ObjectMeta: fullMeta, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{wholeDriver}}},
+			&storagev1.CSINode{ObjectMeta: without(keptMeta), Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{driver}}},
+		},
+		"a CSIDriver": {
+			&storagev1.CSIDriver{ObjectMeta: fullMeta, Spec: storagev1.CSIDriverSpec{StorageCapacity: new(true), TokenRequests: []storagev1.TokenRequest{{Audience: "classified"}}}},
+			&storagev1.CSIDriver{ObjectMeta: without(keptMeta), Spec: storagev1.CSIDriverSpec{StorageCapacity: new(true)}},
+		},
+		"an attachment": {
+			&storagev1.VolumeAttachment{
+				ObjectMeta: fullMeta, Spec: storagev1.VolumeAttachmentSpec{Attacher: driver.Name, NodeName: "n", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: new("v")}},
+				Status: storagev1.VolumeAttachmentStatus{Attached: true, AttachmentMetadata: map[string]string{"classified": "classified"}},
+			},
+			&storagev1.VolumeAttachment{
+				ObjectMeta: without(keptMeta), Spec: storagev1.VolumeAttachmentSpec{Attacher: driver.Name, NodeName: "n", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: new("v")}},
+				Status: storagev1.VolumeAttachmentStatus{Attached: true},
+			},
+		},
+		"a resource claim": {
+			&resourcev1.ResourceClaim{
+				ObjectMeta: fullMeta, Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
+					Requests: []resourcev1.DeviceRequest{{Name: "gpu"}}, Config: []resourcev1.DeviceClaimConfiguration{{Requests: []string{"classified"}}}}},
+				Status: resourcev1.ResourceClaimStatus{
+					Allocation: &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Config: []resourcev1.DeviceAllocationConfiguration{{Requests: []string{"classified"}}}}},
+					Devices:    []resourcev1.AllocatedDeviceStatus{{Driver: "classified"}},
+				},
+			},
+			&resourcev1.ResourceClaim{
+				ObjectMeta: keptMeta, Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "gpu"}}}},
+				Status: resourcev1.ResourceClaimStatus{Allocation: &resourcev1.AllocationResult{}},
+			},
+		},
+		"a provisioning request": {
+			&cluster.ProvisioningRequest{ObjectMeta: fullMeta, Status: cluster.ProvisioningRequestStatus{Conditions: []metav1.Condition{{Type: "Accepted", Status: "True", Message: "classified"}}}},
+			&cluster.ProvisioningRequest{ObjectMeta: generated(keptMeta), Status: cluster.ProvisioningRequestStatus{Conditions: []metav1.Condition{{Type: "Accepted", Status: "True"}}}},
+		},
+		"a pod template": {
+			&corev1.PodTemplate{ObjectMeta: fullMeta, Template: corev1.PodTemplateSpec{Spec: fullSpec()}},
+			&corev1.PodTemplate{ObjectMeta: generated(keptMeta), Template: corev1.PodTemplateSpec{Spec: keptSpec()}},
+		},
 		"a pod": {
 			&corev1.Pod{ObjectMeta: fullMeta, Spec: fullSpec(), Status: corev1.PodStatus{
 				Phase: corev1.PodRunning, StartTime: &when, NominatedNodeName: "n", HostIP: "10.0.0.4", PodIP: "10.1.0.4", QOSClass: corev1.PodQOSBurstable,
@@ -170,6 +247,18 @@ func TestTrim(t *testing.T) {
 			}
 		})
 	}
+}
+
+// without is the metadata of an object of whose annotations none is read.
+func without(m metav1.ObjectMeta) metav1.ObjectMeta {
+	m.Annotations = nil
+	return m
+}
+
+// generated is the metadata of an object whose generation is read.
+func generated(m metav1.ObjectMeta) metav1.ObjectMeta {
+	m.Generation = 3
+	return m
 }
 
 func TestTrimRefusesWhatNoDecisionReads(t *testing.T) {

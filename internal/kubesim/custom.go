@@ -1,6 +1,8 @@
 package kubesim
 
 import (
+	"reflect"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -63,6 +65,11 @@ func Namespaced(o Object) bool { return kindOf(o).namespaced }
 
 // APIOf returns the optional API that a kind of object belongs to, "" for one
 // that every cluster has.
-func APIOf(o Object) API { return kindOf(o).optional }
+func APIOf(o Object) API {
+	if k := kindByType[reflect.TypeOf(o)]; k != nil {
+		return k.optional
+	}
+	return ""
+}
 
 func copied(m map[string]any) map[string]any { return runtime.DeepCopyJSON(m) }

@@ -38,6 +38,13 @@ func (c *Cluster) Install(api API) {
 	c.wakeParked()
 }
 
+// Installed reports whether the cluster serves an optional API.
+func (c *Cluster) Installed(api API) bool {
+	c.lock()
+	defer c.mu.Unlock()
+	return c.installed[api]
+}
+
 // Uninstall takes an optional API away, as the deletion of its custom resource
 // definition does: its objects go, and open watches on it end.
 func (c *Cluster) Uninstall(api API) {

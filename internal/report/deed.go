@@ -75,6 +75,13 @@ func deedsOf(action plan.Action, entry journal.Entry) []Deed {
 		return []Deed{{Sentence: fmt.Sprintf("ask the expander's server about %d groups", len(a.Offers))}}
 	case plan.DeleteNode:
 		return []Deed{{Sentence: "delete the Node object " + a.Node, Group: a.Machine.Group, Instance: a.Machine.ID, Node: a.Node, Because: a.Because}}
+	case plan.OpenGate:
+		pod := a.Namespace + "/" + a.Pod
+		return []Deed{{Sentence: "open the scheduling gate of pod " + pod, Pod: pod, Because: a.Because}}
+	case plan.AnswerRequest:
+		return []Deed{{Sentence: "answer provisioning request " + a.Namespace + "/" + a.Request, Because: a.Because}}
+	case plan.AnswerBuffer:
+		return []Deed{{Sentence: "answer capacity buffer " + a.Namespace + "/" + a.Buffer, Because: a.Because}}
 	}
 	return nil
 }

@@ -25,6 +25,8 @@ const (
 	deleteUnregistered       = "DeleteUnregistered"
 	deleteUnregisteredFailed = "DeleteUnregisteredFailed"
 	guardRefused             = "GuardRefused"
+	openGateFailed           = "OpenGateFailed"
+	answerFailed             = "AnswerFailed"
 )
 
 // eventsOfDeeds tells objects, and the status ConfigMap, what was done in the cycle or was tried in vain.
@@ -129,6 +131,13 @@ func failedEvent(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, stat
 		if p := pods[d.Pod]; p != nil {
 			return warn(podObject(p), scaleDownFailed, message, "")
 		}
+	case plan.OpenGate:
+		if p := pods[d.Pod]; p != nil {
+			return warn(podObject(p), openGateFailed, message, "")
+		}
+		return warn(status, openGateFailed, message, d.Sentence)
+	case plan.AnswerRequest, plan.AnswerBuffer:
+		return warn(status, answerFailed, message, d.Sentence)
 	}
 	return warn(nodeObject(entry, d.Node), scaleDownFailed, message, "")
 }

@@ -3,11 +3,26 @@ package world
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
+
+	"sluice.dev/sluice/internal/kubesim"
 )
 
 // followed are the resources that sluice follows.
-var followed = []string{"nodes", "pods", "daemonsets", "poddisruptionbudgets", "namespaces"}
+var followed = []string{
+	"nodes", "pods", "daemonsets", "poddisruptionbudgets", "namespaces", "persistentvolumeclaims", "persistentvolumes", "storageclasses", "csinodes",
+	"csidrivers", "csistoragecapacities", "volumeattachments", "deviceclasses", "resourceclaims", "resourceslices",
+}
+
+// followedIf are the resources that sluice follows where the cluster serves an API.
+var followedIf = map[string][]kubesim.API{
+	"podgroups":                          {kubesim.Gangs},
+	string(kubesim.Coscheduling):         {kubesim.Coscheduling},
+	string(kubesim.CapacityBuffers):      {kubesim.CapacityBuffers},
+	string(kubesim.ProvisioningRequests): {kubesim.ProvisioningRequests},
+	"podtemplates":                       {kubesim.CapacityBuffers, kubesim.ProvisioningRequests},
+}
 
 // patience bounds, in real time, how long sluice may take to hear what Kubernetes has said inside of one process.
 const patience = 20 * time.Second
@@ -15,7 +30,13 @@ const patience = 20 * time.Second
 // hear waits until sluice has seen all that the cluster has to show. It is the one place where real time passes.
 func (w *world) hear(ctx context.Context) error {
 	begun := time.Now()
-	for _, resource := range followed {
+	resources := followed
+	for _, resource := range sortedKeys(followedIf) {
+		if slices.ContainsFunc(followedIf[resource], w.cluster.Installed) {
+			resources = append(slices.Clip(resources), resource)
+		}
+	}
+	for _, resource := range resources {
 		for w.sluice.Seen(resource) < w.cluster.ResourceVersion(resource) {
 			if err := ctx.Err(); err != nil {
 				return err

@@ -135,6 +135,12 @@ func subject(a plan.Action) (kind, name string) {
 		return "node", a.Node
 	case plan.DeleteNode:
 		return "node", a.Node
+	case plan.OpenGate:
+		return "pod", a.Namespace + "/" + a.Pod
+	case plan.AnswerRequest:
+		return "request", a.Namespace + "/" + a.Request
+	case plan.AnswerBuffer:
+		return "buffer", a.Namespace + "/" + a.Buffer
 	case plan.Evict:
 		return "pod", a.Namespace + "/" + a.Pod
 	}
@@ -145,7 +151,7 @@ func subject(a plan.Action) (kind, name string) {
 func resultText(a plan.Action, r plan.Result) string {
 	verb := map[string]string{
 		"SetCapacity": "grow", "DeleteInstances": "delete machines", "Cordon": "cordon", "Uncordon": "uncordon",
-		"DeleteNode": "delete node", "Evict": "evict", "AskExpander": "ask",
+		"DeleteNode": "delete node", "Evict": "evict", "OpenGate": "open gate", "AnswerRequest": "answer", "AnswerBuffer": "answer", "AskExpander": "ask",
 	}[plan.KindOf(a)]
 	switch {
 	case r.Status == plan.Refused:

@@ -54,6 +54,9 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"sluice.dev/sluice/internal/kubesim"
 )
 
 // Options of a run. The zero value is ready for use.
@@ -120,6 +123,7 @@ func Update(file []byte, transcript string) []byte {
 
 // play runs the statements.
 func (w *world) play(ctx context.Context, script []statement) error {
+	w.install(script)
 	for _, s := range script {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -132,6 +136,44 @@ func (w *world) play(ctx context.Context, script []statement) error {
 		return fmt.Errorf("the script never lets time pass: end it with a statement such as advance 10m")
 	}
 	return w.out.err
+}
+
+// install has the cluster serve from the beginning what the script will make objects of: sluice looks for new APIs by a clock that is
+// not the world's.
+func (w *world) install(script []statement) {
+	for _, s := range script {
+		switch {
+		case s.verb.name == "podgroup" && s.value("api", "") == "coscheduling":
+			w.cluster.Install(kubesim.Coscheduling)
+		case s.verb.name == "podgroup" || s.has("podgroup") && !w.cluster.Installed(kubesim.Coscheduling):
+			w.cluster.Install(kubesim.Gangs)
+		case s.verb.name == "buffer":
+			w.cluster.Install(kubesim.CapacityBuffers)
+		case s.verb.name == "provisioningrequest":
+			w.cluster.Install(kubesim.ProvisioningRequests)
+		case s.verb.name == "apply":
+			for _, o := range w.documents(s.names[0]) {
+				if api := kubesim.APIOf(o); api != "" {
+					w.cluster.Install(api)
+				}
+			}
+		}
+	}
+}
+
+// documents are the objects of a section as far as they can be read; doApply says what is wrong with the others.
+func (w *world) documents(section string) (all []kubesim.Object) {
+	for documents := utilyaml.NewYAMLReader(newLines(w.fixtures[section])); ; {
+		document, err := documents.Read()
+		if err != nil {
+			return all
+		}
+		if o, err := decode(document); err == nil {
+			if o, ok := o.(kubesim.Object); ok {
+				all = append(all, o)
+			}
+		}
+	}
 }
 
 // start is when every scenario begins: midnight, so that times of day read like times since the start.

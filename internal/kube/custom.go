@@ -1,0 +1,96 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// custom reads the objects of a custom resource with the client that there is: as JSON, into structs that have the fields which
+// decisions read. T is such a struct.
+type custom[T any] struct {
+	client kubernetes.Interface
+	path   string // of all namespaces: "/apis/GROUP/VERSION/RESOURCE"
+	empty  func() object
+}
+
+// customList is a list of a custom resource.
+type customList[T any] struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata"`
+	Items           []T `json:"items"`
+}
+
+// DeepCopyObject makes the list a runtime.Object; nobody copies lists.
+func (l *customList[T]) DeepCopyObject() runtime.Object {
+	own := *l
+	return &own
+}
+
+func (c custom[T]) request(o metav1.ListOptions) *rest.Request {
+	return c.client.CoreV1().RESTClient().Get().AbsPath(c.path).SetHeader("Accept", runtime.ContentTypeJSON).VersionedParams(&o, scheme.ParameterCodec)
+}
+
+// List reads one page.
+func (c custom[T]) List(ctx context.Context, o metav1.ListOptions) (*customList[T], error) {
+	raw, err := c.request(o).DoRaw(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &customList[T]{}
+	if err := json.Unmarshal(raw, l); err != nil {
+		return nil, fmt.Errorf("read %s: %w", c.path, err)
+	}
+	return l, nil
+}
+
+// Watch opens a watch.
+func (c custom[T]) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	o.Watch = true
+	body, err := c.request(o).Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return watch.NewStreamWatcher(&frames{body: body, from: json.NewDecoder(body), empty: c.empty}, apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
+}
+
+// frames are the events of a watch as they come, one JSON document each.
+type frames struct {
+	body  io.ReadCloser
+	from  *json.Decoder
+	empty func() object
+}
+
+// Decode waits for the next event.
+func (f *frames) Decode() (watch.EventType, runtime.Object, error) {
+	var next struct {
+		Type   watch.EventType `json:"type"`
+		Object json.RawMessage `json:"object"`
+	}
+	if err := f.from.Decode(&next); err != nil {
+		return "", nil, err
+	}
+	switch next.Type {
+	case watch.Error:
+		s := &metav1.Status{}
+		return next.Type, s, json.Unmarshal(next.Object, s)
+	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark:
+		o := f.empty()
+		return next.Type, o, json.Unmarshal(next.Object, o)
+	}
+	return "", nil, errors.New("a watch said " + string(next.Type))
+}
+
+// Close ends the watch.
+func (f *frames) Close() { _ = f.body.Close() }
