@@ -45,21 +45,26 @@ func (c *Ceilings) Room(g *cluster.Group) (machines int, because reason.Reason, 
 	about := reason.Group(string(g.ID))
 	for _, ceiling := range c.allowed.Ceilings(g) {
 		words, limit := ceiling.String(), ceiling.Ceiling
-		used := c.rates[words] + c.taken[words] + c.used[words].within(c.now, limit.Window)
 		each := 1.0
 		if limit.Unit != cluster.CeilingMachines {
 			if each = g.PriceUSDPerHour; each <= 0 {
 				return 0, reason.New(reason.CeilingUnpriced, about, "ceiling", words), time.Time{}
 			}
 		}
-		room := int(max(0, min(math.Floor((limit.Limit-used)/each+1e-9), math.MaxInt32)))
+		room := int(max(0, min(math.Floor(c.left(ceiling)/each+1e-9), math.MaxInt32)))
 		if room < machines {
 			machines = room
-			because = reason.New(reason.CeilingReached, about, "ceiling", words, "used", rounded(used), "limit", limit.Limit)
+			because = reason.New(reason.CeilingReached, about, "ceiling", words, "used", rounded(limit.Limit-c.left(ceiling)), "limit", limit.Limit)
 			until = c.used[words].eases(c.now, limit.Window)
 		}
 	}
 	return machines, because, until
+}
+
+// left is what a ceiling leaves, in its own unit; less than zero when it is exceeded.
+func (c *Ceilings) left(ceiling policy.GroupCeiling) float64 {
+	words := ceiling.String()
+	return ceiling.Ceiling.Limit - c.rates[words] - c.taken[words] - c.used[words].within(c.now, ceiling.Ceiling.Window)
 }
 
 // Take counts machines that this cycle adds to the group. Under a ceiling of what machines cost within a window each must find the price of

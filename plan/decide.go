@@ -31,17 +31,27 @@ type decision struct {
 	m       Memory
 	now     time.Time
 	check   *scheduling.Checker
-	classes *classes
 
 	groups map[cluster.GroupID]*groupState
 
-	homeless []*cluster.Pod // judged unschedulable, and no node that is there or coming takes them; largest first
-	grows    []SetCapacity
-	ladder   []Action // Uncordon, Evict, DeleteNode, Cordon in the order of nodes
-	leaving  map[cluster.GroupID][]Leaving
-	counted  map[string]string
-	verdicts map[reason.Kind][]Verdict
-	next     time.Time
+	waiting     []*cluster.Pod // pods that no node holds, by namespace and name
+	podVerdicts []Verdict      // by waiting
+	demands     []*demand      // of waiting, in the order in which they are placed
+
+	opened   map[scheduling.Handle]cluster.GroupID // machines that are coming or being added
+	has      *totals                               // what the cluster has without what this cycle adds, once somebody has asked
+	cost     *Cost
+	ceilings *Ceilings
+
+	tried      []scheduling.Handle // machines that the last estimate opened
+	ask        *AskExpander        // what to ask before pods that are left can be helped
+	complaints []reason.Reason     // of expanders that could not do what they are there for
+	grows      []SetCapacity
+	ladder     []Action // Uncordon, Evict, DeleteNode, Cordon in the order of nodes
+	leaving    map[cluster.GroupID][]Leaving
+	counted    map[string]string
+	verdicts   map[reason.Kind][]Verdict
+	next       time.Time
 
 	rescues   map[string]string     // ladder nodes that a pending pod takes back, with the pod
 	nodes     map[string]*nodeState // by name, in managed groups
@@ -60,13 +70,19 @@ type groupState struct {
 	leaving  int            // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
 	deleting int            // machines that the cloud is deleting
 	blocked  *reason.Reason // why it may not grow now, nil when it may
+
+	template *scheduling.Template // what machines are opened like, once one was
+	opened   int                  // machines that were opened, to name them
+	serves   []string             // pending pods that it grows for, "namespace/name"
+
+	passedOver *reason.Reason // by which expander, nil when by none
 }
 
 func newDecision(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *decision {
 	d := &decision{
 		s: s, allowed: allowed, m: m.clone().spend(s, allowed), now: s.Time,
-		check:    scheduling.NewChecker(s),
-		classes:  newClasses(),
+		check:    scheduling.NewChecker(s, scheduling.Expendable(allowed.Growth.PriorityCutoff)),
+		opened:   map[scheduling.Handle]cluster.GroupID{},
 		groups:   make(map[cluster.GroupID]*groupState, len(s.Groups)),
 		leaving:  map[cluster.GroupID][]Leaving{},
 		counted:  map[string]string{},
@@ -104,9 +120,12 @@ func (d *decision) starting(n *cluster.Node) bool {
 
 func (d *decision) finish() (Plan, Memory) {
 	d.wake(d.allowed.Next(d.s.Groups, d.now))
-	p := Plan{Time: d.now, Counted: d.counted, Next: d.next}
+	p := Plan{Time: d.now, Counted: d.counted, Next: d.next, Cost: d.cost, Verdicts: d.podVerdicts}
 	for _, g := range d.grows {
 		p.Actions = append(p.Actions, g)
+	}
+	if d.ask != nil {
+		p.Actions = append(p.Actions, *d.ask)
 	}
 	p.Actions = append(p.Actions, d.ladder...)
 	for _, g := range d.s.Groups {
@@ -115,7 +134,7 @@ func (d *decision) finish() (Plan, Memory) {
 			p.Actions = append(p.Actions, DeleteInstances{g.ID, machines})
 		}
 	}
-	for _, kind := range []reason.Kind{reason.KindPod, reason.KindInstance, reason.KindNode, reason.KindGroup} {
+	for _, kind := range []reason.Kind{reason.KindInstance, reason.KindNode, reason.KindGroup} {
 		vs := d.verdicts[kind]
 		sort.SliceStable(vs, func(i, j int) bool { return vs[i].Subject.Name < vs[j].Subject.Name })
 		p.Verdicts = append(p.Verdicts, vs...)

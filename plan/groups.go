@@ -45,6 +45,13 @@ func (d *decision) judgeGroups() {
 		if st.blocked != nil && st.blocked.Code == reason.GroupNoTemplate {
 			say(GroupHold, *st.blocked)
 		}
+		if st.passedOver != nil {
+			because = append(because, *st.passedOver)
+		}
+		for _, r := range d.complaints {
+			r.About = about
+			because = append(because, r)
+		}
 		if len(g.Drift) > 0 {
 			because = append(because, reason.New(reason.TemplateDrift, about, "differences", differences(g.Drift)))
 		}

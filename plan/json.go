@@ -17,6 +17,7 @@ type planOnPaper struct {
 	Actions  []envelope        `json:"actions,omitempty"`
 	Verdicts []Verdict         `json:"verdicts,omitempty"`
 	Counted  map[string]string `json:"counted,omitempty"`
+	Cost     *Cost             `json:"cost,omitempty"`
 	Next     time.Time         `json:"next,omitzero"`
 }
 
@@ -49,7 +50,7 @@ func KindOf(a Action) string {
 
 // MarshalJSON writes every action with its kind.
 func (p Plan) MarshalJSON() ([]byte, error) {
-	out := planOnPaper{Time: p.Time, Verdicts: p.Verdicts, Counted: p.Counted, Next: p.Next}
+	out := planOnPaper{Time: p.Time, Verdicts: p.Verdicts, Counted: p.Counted, Cost: p.Cost, Next: p.Next}
 	for _, a := range p.Actions {
 		raw, err := json.Marshal(a)
 		if err != nil {
@@ -66,7 +67,7 @@ func (p *Plan) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	*p = Plan{Time: in.Time, Verdicts: in.Verdicts, Counted: in.Counted, Next: in.Next}
+	*p = Plan{Time: in.Time, Verdicts: in.Verdicts, Counted: in.Counted, Cost: in.Cost, Next: in.Next}
 	for _, e := range in.Actions {
 		a, err := readAction(e)
 		if err != nil {

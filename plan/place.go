@@ -31,9 +31,7 @@ func (d *decision) openRoom() {
 		if g.Template == nil {
 			continue
 		}
-		for i := range machines {
-			d.addFuture(g, comingName(g.ID, i))
-		}
+		d.openMachines(st, "coming", machines)
 	}
 }
 
@@ -70,12 +68,24 @@ func (d *decision) overdue(in *cluster.Instance) bool {
 	return known && !d.now.Before(due)
 }
 
-func comingName(g cluster.GroupID, i int) string { return fmt.Sprintf("coming:%s:%d", g, i) }
+// template is what machines of the group are opened like, with the daemons they will carry.
+func (d *decision) template(st *groupState) *scheduling.Template {
+	if st.template == nil {
+		n := scheduling.Future(st.Template, "new machine of "+string(st.ID))
+		st.template = d.check.Template(n, d.check.Daemons(n)...)
+	}
+	return st.template
+}
 
-// addFuture adds a node such as the group's next machine will be, with the daemons it will carry.
-func (d *decision) addFuture(g *cluster.Group, name string) (undo func()) {
-	n := scheduling.Future(g.Template, name)
-	return d.check.Add(n, d.check.Daemons(n)...)
+// openMachines adds nodes such as the group's next machines will be, named by their kind and number.
+func (d *decision) openMachines(st *groupState, kind string, n int) []scheduling.Handle {
+	handles := make([]scheduling.Handle, n)
+	for i := range handles {
+		handles[i] = d.check.Open(d.template(st), fmt.Sprintf("%s:%s:%d", kind, st.ID, st.opened))
+		d.opened[handles[i]] = st.ID
+		st.opened++
+	}
+	return handles
 }
 
 // equipped is the settled node with the devices that it has not announced yet.
@@ -101,84 +111,65 @@ func settled(n *corev1.Node) *corev1.Node {
 	return out
 }
 
-// placePending finds room for pending pods, the largest first as they are hardest to place: on nodes that are there; on
-// nodes of the removal ladder, which a pod takes back; on machines that are coming. Pods that are left want a machine.
+// placePending finds room for pods that wait: on nodes that are there; on nodes of the removal ladder, which a pod takes back; on
+// machines that are coming. Pods that are left want a machine.
 func (d *decision) placePending() {
-	var there, coming []string
-	for _, name := range d.check.Nodes() {
-		if _, future := d.comingGroup(name); future {
-			coming = append(coming, name)
+	d.collectDemands()
+	if len(d.wanting()) == 0 {
+		return
+	}
+	there, coming := d.check.Row(), d.check.Row()
+	for _, h := range d.check.Handles() {
+		if _, future := d.comingGroup(h); future {
+			coming.Append(h)
 		} else {
-			there = append(there, name)
+			there.Append(h)
 		}
 	}
-	var pods []*cluster.Pod
-	for _, p := range d.s.Pending {
-		about := reason.Pod(p.Namespace, p.Name)
-		if gates := p.Spec.SchedulingGates; len(gates) > 0 {
-			d.judge(about, PodIgnored, reason.New(reason.PodGated, about, "gate", gates[0].Name))
-			continue
+	d.placeOn(there, func(dm *demand, h scheduling.Handle, n int) {
+		node := d.check.Name(h)
+		if _, known := d.counted[node]; !known {
+			d.counted[node] = d.waiting[dm.pods[dm.served]].String()
 		}
-		pods = append(pods, p)
-	}
-	sortBySize(pods)
-	pods = d.placeOn(there, pods, func(p *cluster.Pod, node string) {
-		about := reason.Pod(p.Namespace, p.Name)
-		d.counted[node] = p.String()
-		d.judge(about, PodScheduling, reason.New(reason.FitsNode, about, "node", node))
+		d.serve(dm, n, PodScheduling, reason.New(reason.FitsNode, reason.Ref{}, "node", node))
 	})
-	pods = d.rescueNodes(pods)
-	pods = d.placeOn(coming, pods, func(p *cluster.Pod, node string) {
-		about := reason.Pod(p.Namespace, p.Name)
-		g, _ := d.comingGroup(node)
-		d.judge(about, PodWaiting, reason.New(reason.FitsComingMachine, about, "group", g))
+	d.rescueNodes()
+	d.placeOn(coming, func(dm *demand, h scheduling.Handle, n int) {
+		g, _ := d.comingGroup(h)
+		d.serve(dm, n, PodWaiting, reason.New(reason.FitsComingMachine, reason.Ref{}, "group", g))
 	})
-	for _, p := range pods {
-		about := reason.Pod(p.Namespace, p.Name)
-		switch name := p.Spec.SchedulerName; {
-		case p.Unschedulable():
-			d.homeless = append(d.homeless, p)
+	for _, dm := range d.wanting() {
+		switch name := dm.of.Spec.SchedulerName; {
+		case dm.judged:
 		case name != "" && name != corev1.DefaultSchedulerName:
-			d.judge(about, PodIgnored, reason.New(reason.OtherScheduler, about, "scheduler", name))
+			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.OtherScheduler, reason.Ref{}, "scheduler", name))
 		default:
-			d.judge(about, PodIgnored, reason.New(reason.NotYetScheduled, about))
+			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.NotYetScheduled, reason.Ref{}))
 		}
 	}
 }
 
 // comingGroup is the group of a node that is not there yet, and of one that is starting.
-func (d *decision) comingGroup(node string) (cluster.GroupID, bool) {
-	if n := d.s.Node(node); n != nil {
-		return n.Group, d.arriving(n)
+func (d *decision) comingGroup(h scheduling.Handle) (cluster.GroupID, bool) {
+	if g, ok := d.opened[h]; ok {
+		return g, true
 	}
-	for _, g := range d.s.Groups {
-		prefix := "coming:" + string(g.ID) + ":"
-		if len(node) > len(prefix) && node[:len(prefix)] == prefix {
-			return g.ID, true
-		}
-	}
-	return "", false
+	n := d.s.Node(d.check.Name(h))
+	return n.Group, d.arriving(n)
 }
 
-// placeOn places pods on the first node of the list that takes them, tells found, and returns those that found none.
-func (d *decision) placeOn(nodes []string, pods []*cluster.Pod, found func(p *cluster.Pod, node string)) []*cluster.Pod {
-	var rest []*cluster.Pod
-	done := searched{}
-	for _, p := range pods {
-		i := done.first(d.classes.class(p), len(nodes), func(i int) bool { return d.check.Fits(p, nodes[i]) })
-		if i < 0 {
-			rest = append(rest, p)
-			continue
+// placeOn places pods on the first node of the row that takes them and tells found how many each node got.
+func (d *decision) placeOn(row *scheduling.Row, found func(dm *demand, h scheduling.Handle, n int)) {
+	for _, dm := range d.demands {
+		if dm.left() > 0 {
+			row.Fill(dm.of, dm.left(), func(h scheduling.Handle, n int) { found(dm, h, n) })
 		}
-		d.check.Place(p, nodes[i])
-		found(p, nodes[i])
 	}
-	return rest
 }
 
 // rescueNodes lets pods take back nodes from the ladder whose machine is not being deleted yet. Every such node that any
 // waiting pod fits is taken back, one after the other, the one cordoned last first: it has lost least.
-func (d *decision) rescueNodes(pods []*cluster.Pod) []*cluster.Pod {
+func (d *decision) rescueNodes() {
 	type rung struct {
 		node  *cluster.Node
 		since time.Time
@@ -191,50 +182,21 @@ func (d *decision) rescueNodes(pods []*cluster.Pod) []*cluster.Pod {
 	}
 	sort.SliceStable(rungs, func(i, j int) bool { return rungs[i].since.After(rungs[j].since) })
 	for _, r := range rungs {
-		if len(pods) == 0 {
+		if len(d.wanting()) == 0 {
 			break
 		}
 		name := r.node.Name()
 		restore := d.check.Remove(name)
-		drop := d.check.Add(settled(r.node.Object), r.node.Pods...)
-		before := len(pods)
-		pods = d.placeOn([]string{name}, pods, func(p *cluster.Pod, node string) {
-			if _, ok := d.rescues[node]; !ok {
-				d.rescues[node] = p.String()
+		d.check.Add(settled(r.node.Object), r.node.Pods...)
+		h, _ := d.check.Handle(name)
+		d.placeOn(d.check.Row(h), func(dm *demand, _ scheduling.Handle, n int) {
+			if _, ok := d.rescues[name]; !ok {
+				d.rescues[name] = d.waiting[dm.pods[dm.served]].String()
 			}
-			about := reason.Pod(p.Namespace, p.Name)
-			d.judge(about, PodRescues, reason.New(reason.RescuesNode, about, "node", node))
+			d.serve(dm, n, PodRescues, reason.New(reason.RescuesNode, reason.Ref{}, "node", name))
 		})
-		if len(pods) == before {
-			drop()
+		if _, taken := d.rescues[name]; !taken {
 			restore()
 		}
 	}
-	return pods
-}
-
-// sortBySize orders pods by what they ask for, the largest first, and leaves equals in their order.
-func sortBySize(pods []*cluster.Pod) {
-	sizes := make(map[*cluster.Pod]float64, len(pods))
-	for _, p := range pods {
-		sizes[p] = weight(scheduling.Requests(p))
-	}
-	sort.SliceStable(pods, func(i, j int) bool { return sizes[pods[i]] > sizes[pods[j]] })
-}
-
-// weight makes one number of resources: cores, 4 GiB of memory for a core as in common sizes, and 16 cores for a device.
-func weight(r corev1.ResourceList) float64 {
-	var w float64
-	for name, q := range r {
-		switch name {
-		case corev1.ResourceCPU:
-			w += q.AsApproximateFloat64()
-		case corev1.ResourceMemory:
-			w += q.AsApproximateFloat64() / (4 << 30)
-		case corev1.ResourceEphemeralStorage, corev1.ResourcePods:
-		default:
-			w += 16 * q.AsApproximateFloat64()
-		}
-	}
-	return w
 }

@@ -19,7 +19,14 @@ type Plan struct {
 	Actions  []Action          // in the order in which they are to be performed; growth first
 	Verdicts []Verdict         // one for every pending pod, machine without a node, node and group, in this order of kinds and then by name
 	Counted  map[string]string // nodes that a pending pod fits, by name, with the pod: none of them may leave (S-16)
+	Cost     *Cost             // of the machines that it adds; nil when it adds none or not every price is known
 	Next     time.Time         // when a timer will change the decision even if nothing else does; zero when none runs
+}
+
+// Cost is what the machines cost that a plan adds.
+type Cost struct {
+	USDPerHour      float64 `json:"usdPerHour"`
+	LeastUSDPerHour float64 `json:"leastUSDPerHour"` // nothing that serves the same pods costs less; proven, not reached by every plan
 }
 
 // Action is one change to make. Each is repeatable: performing it twice is the same as once.

@@ -73,16 +73,17 @@ func (d *decision) fitsPending(st *nodeState) (string, bool) {
 	if len(d.s.Pending) == 0 {
 		return "", false
 	}
-	asked := map[*class]bool{}
-	for _, p := range d.s.Pending {
-		c := d.classes.class(p)
-		if asked[c] || len(p.Spec.SchedulingGates) > 0 {
+	h, present := d.check.Handle(st.Name())
+	if !present {
+		return "", false
+	}
+	for _, dm := range d.demands {
+		if dm.of.Gated() || d.allowed.Expendable(d.waiting[dm.pods[0]]) {
 			continue
 		}
-		asked[c] = true
-		if d.check.Fits(p, st.Name()) {
-			d.counted[st.Name()] = p.String()
-			return p.String(), true
+		if d.check.Room(dm.of, h) > 0 {
+			d.counted[st.Name()] = d.waiting[dm.pods[0]].String()
+			return d.counted[st.Name()], true
 		}
 	}
 	return "", false

@@ -18,6 +18,7 @@ const (
 // What becomes of a pending pod, and why.
 const (
 	FitsNode          Code = "FitsNode"
+	PodNominated      Code = "PodNominated"
 	FitsComingMachine Code = "FitsComingMachine"
 	RescuesNode       Code = "RescuesNode"
 	NeedsMachine      Code = "NeedsMachine"
@@ -48,6 +49,7 @@ const (
 
 // What the operator's settings have to do with it.
 const (
+	ExpanderAsked   Code = "ExpanderAsked"
 	ExpanderDropped Code = "ExpanderDropped"
 	ExpanderFailed  Code = "ExpanderFailed"
 	CeilingReached  Code = "CeilingReached"
@@ -137,6 +139,7 @@ var sentences = map[Code]string{
 	TopologySpread:       "topology spread over {key} forbids it",
 	SchedulerRefused:     "{plugin}: {message}",
 
+	PodNominated:      "the scheduler makes room for it on node {node}",
 	FitsNode:          "fits node {node}, waits for the scheduler",
 	FitsComingMachine: "waits for a machine of group {group} that is already coming",
 	RescuesNode:       "takes back node {node}, which was being removed",
@@ -162,6 +165,7 @@ var sentences = map[Code]string{
 	ClusterCoresLimit:  "max total cores in cluster reached ({cores} of {limit})",
 	ClusterMemoryLimit: "max total memory in cluster reached ({memory} GiB of {limit})",
 
+	ExpanderAsked:   "waits for the expander's server to say which group grows",
 	ExpanderDropped: "passed over by expander {expander}",
 	ExpanderFailed:  "expander {expander} keeps every group: {message}",
 	CeilingReached:  "ceiling {ceiling} reached ({used} of {limit})",

@@ -1,0 +1,176 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+)
+
+// demand is a number of pods of one class that wait. They are interchangeable: whatever is found of one holds for all, and the ones that
+// have waited longest are served first.
+type demand struct {
+	of     *cluster.Class
+	pods   []int   // their places in [decision.waiting], the oldest first
+	served int     // how many of them, from the first on, have their verdict
+	judged bool    // the scheduler has found no node for them; no group grows for others
+	weight float64 // of one
+}
+
+// left is how many of the pods have no place yet.
+func (dm *demand) left() int { return len(dm.pods) - dm.served }
+
+// collectDemands finds the pods that wait, class by class, in the order in which they are placed: by priority, then the largest first as
+// they are hardest to place, then by age and name. Pods that are not sluice's to place get their verdict at once.
+func (d *decision) collectDemands() {
+	d.waiting = waiting(d.s)
+	d.podVerdicts = make([]Verdict, len(d.waiting))
+	type key struct {
+		class  *cluster.Class
+		judged bool
+	}
+	by := map[key]*demand{}
+	var last key
+	var lately *demand
+	for i, p := range d.waiting {
+		if d.nominated(i, p) {
+			continue
+		}
+		k := key{p.Class, p.Unschedulable()}
+		if lately == nil || k != last {
+			if lately = by[k]; lately == nil {
+				lately = &demand{of: p.Class, judged: k.judged}
+				by[k] = lately
+				d.demands = append(d.demands, lately)
+			}
+			last = k
+		}
+		lately.pods = append(lately.pods, i)
+	}
+	for _, dm := range d.demands {
+		dm.weight = d.weightOf(dm.of)
+		if !slices.IsSortedFunc(dm.pods, d.older) {
+			slices.SortStableFunc(dm.pods, d.older)
+		}
+	}
+	slices.SortStableFunc(d.demands, func(a, b *demand) int {
+		return cmp.Or(cmp.Compare(b.of.Priority(), a.of.Priority()), cmp.Compare(b.weight, a.weight), d.older(a.pods[0], b.pods[0]))
+	})
+	for _, dm := range d.demands {
+		switch {
+		case dm.of.Gated():
+			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.PodGated, reason.Ref{}, "gate", dm.of.Spec.SchedulingGates[0].Name))
+		case d.allowed.Expendable(d.waiting[dm.pods[0]]):
+			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.PodExpendable, reason.Ref{}, "priority", dm.of.Priority(), "cutoff", d.allowed.Growth.PriorityCutoff))
+		}
+	}
+}
+
+// nominated says whether the scheduler has made room for the pod on a node, which then is its place.
+func (d *decision) nominated(i int, p *cluster.Pod) bool {
+	node := p.Nominated()
+	if _, present := d.check.Handle(node); node == "" || !present || d.allowed.Expendable(p) {
+		return false
+	}
+	d.check.Place(p, node)
+	if _, known := d.counted[node]; !known {
+		d.counted[node] = p.String()
+	}
+	about := reason.Pod(p.Namespace, p.Name)
+	d.podVerdicts[i] = Verdict{about, PodScheduling, []reason.Reason{reason.New(reason.PodNominated, about, "node", node)}}
+	return true
+}
+
+// waiting are the snapshot's pending pods by namespace and name.
+func waiting(s *cluster.Snapshot) []*cluster.Pod {
+	if len(s.Pending) == 0 {
+		return nil
+	}
+	pods := slices.Clone(s.Pending)
+	byName := func(a, b *cluster.Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	}
+	if !slices.IsSortedFunc(pods, byName) {
+		slices.SortFunc(pods, byName)
+	}
+	return pods
+}
+
+// older orders pods by when they were made, then as they stand.
+func (d *decision) older(i, j int) int {
+	return cmp.Or(d.waiting[i].Created().Compare(d.waiting[j].Created()), cmp.Compare(i, j))
+}
+
+// serve gives the next n pods of the demand a verdict. The reasons are about the pod where they are about nothing else.
+func (d *decision) serve(dm *demand, n int, outcome Outcome, because ...reason.Reason) []int {
+	those := dm.pods[dm.served : dm.served+n]
+	dm.served += n
+	all := make([]reason.Reason, n*len(because))
+	for i, at := range those {
+		about := reason.Ref{Kind: reason.KindPod, Name: d.waiting[at].String()}
+		own := all[i*len(because) : (i+1)*len(because) : (i+1)*len(because)]
+		copy(own, because)
+		for j := range own {
+			if own[j].About == (reason.Ref{}) {
+				own[j].About = about
+			}
+		}
+		d.podVerdicts[at] = Verdict{about, outcome, own}
+	}
+	return those
+}
+
+// wanting are the demands that have pods left, in order.
+func (d *decision) wanting() []*demand {
+	var out []*demand
+	for _, dm := range d.demands {
+		if dm.left() > 0 {
+			out = append(out, dm)
+		}
+	}
+	return out
+}
+
+// podWeight is what a pod weighs beside its requests, so that pods that ask for nothing count as well.
+const podWeight = 1.0 / 1024 // exact in binary, so that equal options compare as equal
+
+// weightOf is what one pod of the class asks for, as one number.
+func (d *decision) weightOf(of *cluster.Class) float64 { return weigh(d.check.Needs(of)) + podWeight }
+
+// weigh makes one number of resources by the checker's dimensions: cores, 4 GiB of memory for a core as in common sizes, and 16 cores for a
+// device. Pods and local storage weigh nothing.
+func weigh(amounts []int64) float64 {
+	var w float64
+	for dim, n := range amounts {
+		switch dim {
+		case 0, 3:
+		case 1:
+			w += float64(n) / 1000
+		case 2:
+			w += float64(n) / (4 << 30)
+		default:
+			w += 16 * float64(n)
+		}
+	}
+	return w
+}
+
+// weight is the same of a resource list.
+func weight(r corev1.ResourceList) float64 {
+	var w float64
+	for name, q := range r {
+		switch name {
+		case corev1.ResourceCPU:
+			w += q.AsApproximateFloat64()
+		case corev1.ResourceMemory:
+			w += q.AsApproximateFloat64() / (4 << 30)
+		case corev1.ResourceEphemeralStorage, corev1.ResourcePods:
+		default:
+			w += 16 * q.AsApproximateFloat64()
+		}
+	}
+	return w
+}

@@ -1,0 +1,162 @@
+package plan
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
+)
+
+// growByExpanders grows as the operator's chain of expanders has it: it estimates what every group alone would need for all that is
+// wanted, lets the chain choose one group, and goes on with what is left until no group helps any more. Cluster-autoscaler does the same,
+// one group a loop; here the groups of all rounds are asked for at once.
+func (d *decision) growByExpanders(c *candidates) {
+	ranking := ReadRanking(d.s.Objects.Ranking())
+	for {
+		var options []Option
+		for i, st := range c.groups {
+			undo := d.check.Mark()
+			if o := d.estimate(c, i, nil); o.Nodes > 0 {
+				options = append(options, o)
+			}
+			undo()
+			st.opened -= len(d.tried)
+		}
+		if len(options) == 0 {
+			return
+		}
+		choice := Expand(options, d.allowed.Growth.Expanders, ranking, d.m.Answer, d.now)
+		d.note(choice)
+		if choice.Ask != nil {
+			d.ask = choice.Ask
+			return
+		}
+		i := slices.IndexFunc(c.groups, func(st *groupState) bool { return st.ID == choice.Group })
+		if i < 0 {
+			return
+		}
+		d.follow(c, i)
+	}
+}
+
+// estimate opens machines of one group for all that is wanted, the largest pods first, each pod on the first machine that takes it. With
+// keep it hears of every pod that finds a place, and the demands are served; otherwise the caller takes everything back. d.tried are the
+// machines that were opened.
+func (d *decision) estimate(c *candidates, i int, keep func(w *wanted, h scheduling.Handle, n int)) Option {
+	st := c.groups[i]
+	o := Option{Group: st.ID}
+	total := d.totals()
+	row := d.check.Row()
+	d.tried = nil
+	for _, w := range c.wanted {
+		if !w.suits[i] || w.left() == 0 {
+			continue
+		}
+		left := w.left()
+		take := func() int {
+			return row.Fill(w.of, left, func(h scheduling.Handle, n int) {
+				left -= n
+				o.take(d, w, n, left)
+				if keep != nil {
+					keep(w, h, n)
+				}
+			})
+		}
+		take()
+		for left > 0 && d.limit(st, total, len(d.tried)) == nil {
+			undo := d.check.Mark()
+			d.tried = append(d.tried, d.openMachines(st, "new", 1)...)
+			row.Append(d.tried[len(d.tried)-1])
+			if take() == 0 {
+				undo()
+				d.tried = d.tried[:len(d.tried)-1]
+				st.opened--
+				row = d.check.Row(d.tried...)
+				break
+			}
+		}
+	}
+	o.Nodes = len(d.tried)
+	o.CapacityMilli = int64(o.Nodes) * st.Template.Status.Capacity.Cpu().MilliValue()
+	o.CapacityBytes = int64(o.Nodes) * st.Template.Status.Capacity.Memory().Value()
+	o.PriceUSDPerHour = float64(o.Nodes) * st.PriceUSDPerHour
+	slices.Sort(o.Pods)
+	return o
+}
+
+// take counts n pods of a demand in the option, of which left are then left.
+func (o *Option) take(d *decision, w *wanted, n, left int) {
+	if len(w.needs) > 1 {
+		o.RequestedMilli += int64(n) * w.needs[1]
+	}
+	if len(w.needs) > 2 {
+		o.RequestedBytes += int64(n) * w.needs[2]
+	}
+	from := len(w.pods) - left - n
+	for _, at := range w.pods[from : from+n] {
+		o.Pods = append(o.Pods, d.waiting[at].String())
+	}
+}
+
+// follow does what the chosen option says. Its machines are spread over groups that are alike, where the operator wants these balanced.
+func (d *decision) follow(c *candidates, i int) {
+	type placed struct {
+		w *wanted
+		h scheduling.Handle
+		n int
+	}
+	var all []placed
+	d.estimate(c, i, func(w *wanted, h scheduling.Handle, n int) { all = append(all, placed{w, h, n}) })
+	given := make(map[scheduling.Handle]*groupState, len(d.tried))
+	for k, to := range d.share(d.alike(c, i), len(d.tried)) {
+		given[d.tried[k]] = to
+		d.opened[d.tried[k]] = to.ID
+		to.adding++
+		d.ceilings.Take(to.Group, 1)
+	}
+	for _, p := range all {
+		d.granted(&machine{of: given[p.h], handle: p.h}, p.w, p.n)
+	}
+}
+
+// alike are the group and those that are similar to it and would take the same pods, where the operator wants such groups balanced.
+func (d *decision) alike(c *candidates, i int) []*groupState {
+	like := []*groupState{c.groups[i]}
+	if !d.allowed.Growth.Balance.Similar {
+		return like
+	}
+	for j, st := range c.groups {
+		same := j != i && Similar(c.likeness(i), c.likeness(j), d.allowed.Growth.Balance)
+		for _, w := range c.wanted {
+			same = same && (!w.suits[i] || w.suits[j])
+		}
+		if same {
+			like = append(like, st)
+		}
+	}
+	return like
+}
+
+// likeness is what the group of that index is compared by.
+func (c *candidates) likeness(i int) Likeness {
+	free := corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(c.free[i][1], resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(c.free[i][2], resource.BinarySI),
+	}
+	return Likeness{Node: c.groups[i].Template, Free: free}
+}
+
+// note keeps what the expanders said of groups.
+func (d *decision) note(choice Choice) {
+	for _, r := range choice.Dropped {
+		if st := d.groups[cluster.GroupID(r.About.Name)]; st != nil && r.About.Kind == reason.KindGroup {
+			st.passedOver = &r
+		} else {
+			d.complaints = append(d.complaints, r)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+)
+
+// sized is an empty group of machines with so many cores.
+func sized(id, cores string, most int, price float64) *cluster.Group {
+	g := Group(id, 0, most)
+	g.Template.Status.Capacity = corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse(cores), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110"),
+	}
+	g.Template.Status.Allocatable = g.Template.Status.Capacity
+	g.PriceUSDPerHour = price
+	return g
+}
+
+func TestAnExpanderThatIsSetIsObeyed(t *testing.T) {
+	ranking := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: cluster.RankingName}, Data: map[string]string{"priorities": "10: [large]\n1: [small]\n"}}
+	for name, tc := range map[string]struct {
+		chain []policy.Expander
+		want  []string
+	}{
+		"none: the mix that costs least":      {nil, []string{"grow small 0 -> 2"}},
+		"least-nodes: one large machine":      {[]policy.Expander{policy.LeastNodes}, []string{"grow large 0 -> 1"}},
+		"least-waste: machines that are full": {[]policy.Expander{policy.LeastWaste}, []string{"grow small 0 -> 2"}},
+		"price: what costs least":             {[]policy.Expander{policy.Price}, []string{"grow small 0 -> 2"}},
+		"priority: what the operator ranks":   {[]policy.Expander{policy.Priority}, []string{"grow large 0 -> 1"}},
+		"most-pods, then least-nodes":         {[]policy.Expander{policy.MostPods, policy.LeastNodes}, []string{"grow large 0 -> 1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := Objects(pods(8)...)
+			objects.ConfigMaps = []*corev1.ConfigMap{ranking}
+			allowed := policy.Default()
+			allowed.Growth.Expanders = tc.chain
+			p, _ := plan.Decide(cluster.New(Start, objects, []*cluster.Group{sized("large", "16", 5, 0.9), sized("small", "4", 5, 0.2)}), allowed, plan.Memory{})
+			if diff := cmp.Diff(tc.want, told(p)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatAnExpanderLeavesIsServedByTheNextGroupAtOnce(t *testing.T) {
+	allowed := policy.Default()
+	allowed.Growth.Expanders = []policy.Expander{policy.LeastNodes}
+	groups := []*cluster.Group{sized("large", "16", 1, 0.9), sized("small", "4", 5, 0.2)}
+	p, _ := plan.Decide(cluster.New(Start, Objects(pods(24)...), groups), allowed, plan.Memory{})
+	if diff := cmp.Diff([]string{"grow large 0 -> 1", "grow small 0 -> 2"}, told(p)); diff != "" {
+		t.Errorf("actions (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnExpandersServerIsAskedOnce(t *testing.T) {
+	allowed := policy.Default()
+	allowed.Growth.Expanders = []policy.Expander{policy.GRPC}
+	s := cluster.New(Start, Objects(pods(8)...), []*cluster.Group{sized("large", "16", 5, 0.9), sized("small", "4", 5, 0.2)})
+	p, m := plan.Decide(s, allowed, plan.Memory{})
+	if len(p.Actions) != 1 || plan.KindOf(p.Actions[0]) != "AskExpander" {
+		t.Fatalf("actions %v, want one question", p.Actions)
+	}
+	m = m.After(p, []plan.Result{{Status: plan.Accepted, At: Start, Chosen: []cluster.GroupID{"large"}}}, allowed)
+	p, _ = plan.Decide(s, allowed, m)
+	if diff := cmp.Diff([]string{"grow large 0 -> 1"}, told(p)); diff != "" {
+		t.Errorf("actions (-want +got):\n%s", diff)
+	}
+}

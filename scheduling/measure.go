@@ -1,0 +1,72 @@
+package scheduling
+
+import "sluice.dev/sluice/cluster"
+
+// Needs is what a pod of the class takes of a node, by dimension: pods, thousandths of cores, bytes of memory and of ephemeral
+// storage, then other resources in the order in which this checker met them. What is missing at the end is zero.
+func (c *Checker) Needs(of *cluster.Class) []int64 {
+	var out []int64
+	for _, n := range c.class(of).spec.needs {
+		for int(n.dim) >= len(out) {
+			out = append(out, 0)
+		}
+		out[n.dim] = max(n.asked, n.held)
+	}
+	return out
+}
+
+// Free is what the node has left, by dimension as in [Checker.Needs].
+func (c *Checker) Free(h Handle) []int64 {
+	c.columns()
+	out := make([]int64, len(c.free))
+	for d := range c.free {
+		out[d] = c.free[d][h]
+	}
+	return out
+}
+
+// Depends says whether other pods, and not only what they take, decide where pods of the class go: by spread, affinity or
+// anti-affinity, of its own or of theirs towards it.
+func (c *Checker) Depends(of *cluster.Class) bool {
+	k := c.kindFor(of)
+	if k.depends() {
+		return true
+	}
+	for _, s := range k.hits {
+		if len(s.owners) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Suits says whether the node as such would do for pods of the class: its resources, taints, labels and host ports, whoever else is near.
+func (c *Checker) Suits(of *cluster.Class, h Handle) bool {
+	k := c.kindFor(of)
+	for _, n := range k.spec.needs {
+		if n.asked > 0 && n.asked > c.free[n.dim][h] {
+			return false
+		}
+	}
+	const stands = verdictTaints | verdictSchedule
+	return k.refused == "" && c.tolerated(k.spec.tolerations, h)&stands == stands && c.selected(k.spec.selection, h) &&
+		(len(k.spec.ports) == 0 || !c.taken(k.spec, h))
+}
+
+// Alone says whether two pods of the class never share the node: they ask for the same host port, or keep each other away from it.
+func (c *Checker) Alone(of *cluster.Class, h Handle) bool {
+	k := c.kindFor(of)
+	for i := range k.spec.ports {
+		for j := range k.spec.ports {
+			if clash(&k.spec.ports[i], &k.spec.ports[j]) {
+				return true
+			}
+		}
+	}
+	for i, n := range k.apart {
+		if k.selves[i] && n.topology.of[h] >= 0 {
+			return true
+		}
+	}
+	return false
+}
