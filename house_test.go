@@ -47,13 +47,14 @@ var rooms = map[string][]string{
 	"internal/azure/config":           {},
 	"internal/azure":                  {"cloud", "cluster", "internal/azure/catalog", "internal/azure/config", "internal/imds", "reason"},
 	"internal/kube":                   {"cluster", "guard", "plan", "reason"},
-	"internal/actuate":                {"cloud", "cluster", "guard", "internal/kube", "plan", "policy", "reason"},
+	"internal/expander":               {"cluster"},
+	"internal/actuate":                {"cloud", "cluster", "guard", "internal/expander", "internal/kube", "plan", "policy", "reason"},
 	"internal/report":                 {"cluster", "journal", "plan", "policy", "reason"},
 	"internal/doctor":                 {"cluster"},
 	"internal/web":                    {"cluster", "internal/report", "journal", "plan", "reason"},
 	"internal/app": {
 		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
-		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/imds", "internal/kube", "internal/report", "internal/web",
+		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/imds", "internal/kube", "internal/report", "internal/web",
 	},
 
 	"internal/azuresim":              {"internal/azuresim/template"},

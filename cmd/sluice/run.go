@@ -53,9 +53,11 @@ no event, no lease. It can run beside cluster-autoscaler.`,
 	f.DurationVar(&o.Timing.Resync, "scan-interval", 10*time.Second, "a cycle at least so often; what happens in the cluster starts one sooner")
 	f.StringVar(&o.Address, "address", ":8085", "address of metrics, health and the read-only API; empty: none")
 	f.DurationVar(&o.MaxInactivity, "max-inactivity", 10*time.Minute, "/healthz fails when no cycle has started for this long")
-	f.StringVar(&o.Namespace, "namespace", "kube-system", "namespace of the lease and of the status ConfigMap")
+	f.StringVar(&o.Namespace, "namespace", "kube-system", "namespace of the lease, the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander")
 	f.BoolVar(&o.WriteStatus, "write-status-configmap", true, "keep the status ConfigMap up to date")
 	f.StringVar(&o.StatusName, "status-config-map-name", "cluster-autoscaler-status", "name of the status ConfigMap")
+	f.StringVar(&o.ExpanderURL, "grpc-expander-url", "", "address of the server that --expander=grpc asks, such as expander.kube-system.svc:7000")
+	f.StringVar(&o.ExpanderCertificate, "grpc-expander-cert", "", "PEM file of the certificate, or of its authority, that this server shows")
 	f.StringVar(&o.Journal, "journal", "", "file that records every cycle, for explain and replay; empty: none")
 	f.Int64Var(&o.JournalMaxBytes, "journal-max-bytes", 64<<20, "the journal's file begins anew at this size; the one before is kept as FILE.1")
 	e := &o.Election
@@ -64,6 +66,7 @@ no event, no lease. It can run beside cluster-autoscaler.`,
 	f.DurationVar(&e.Lease, "leader-elect-lease-duration", 15*time.Second, "how long a lease lasts")
 	f.DurationVar(&e.Renew, "leader-elect-renew-deadline", 10*time.Second, "the leader gives up when it could not renew for this long")
 	f.DurationVar(&e.Retry, "leader-elect-retry-period", 2*time.Second, "pause between tries to get or renew the lease")
+	showSections(cmd)
 	return cmd
 }
 

@@ -3,24 +3,15 @@ package actuate
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/expander"
 	"sluice.dev/sluice/plan"
 )
 
 // Expander asks an operator's server which of the offered groups may grow. It changes nothing.
 type Expander interface {
 	// Best is what the server names: groups in its order, none when none is to grow. Offers is never empty.
-	Best(ctx context.Context, offers []Offer) ([]cluster.GroupID, error)
-}
-
-// Offer is one way to help pods, with the objects that a server is told of.
-type Offer struct {
-	Group cluster.GroupID
-	Nodes int
-	Pods  []*corev1.Pod
-	Node  *corev1.Node // such as a new machine of the group will become; nil when nothing is known of it
+	Best(ctx context.Context, offers []expander.Offer) ([]cluster.GroupID, error)
 }
 
 // ask puts the question of a plan to the server. Without one, or without its answer, the result says why: then the plan does without.
@@ -32,9 +23,9 @@ func (a *Actuator) ask(ctx context.Context, decided *cluster.Snapshot, question 
 	for _, p := range decided.Pending {
 		pods[p.String()] = p
 	}
-	offers := make([]Offer, len(question.Offers))
+	offers := make([]expander.Offer, len(question.Offers))
 	for i, o := range question.Offers {
-		offers[i] = Offer{Group: o.Group, Nodes: o.Nodes}
+		offers[i] = expander.Offer{Group: o.Group, Nodes: o.Nodes}
 		for _, key := range o.Pods {
 			if p := pods[key]; p != nil {
 				offers[i].Pods = append(offers[i].Pods, p.Object())

@@ -12,7 +12,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"sluice.dev/sluice/internal/actuate"
 	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/expander"
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/internal/web"
 	"sluice.dev/sluice/policy"
@@ -36,6 +38,9 @@ type Options struct {
 	Listener      net.Listener  // instead of Address, for who wants to choose the port; closed at the end
 	MaxInactivity time.Duration // /healthz fails when no cycle has begun for so long
 
+	ExpanderURL         string // of the server of the expander grpc; both are read only when the policy has it
+	ExpanderCertificate string // path of a PEM file that vouches for it
+
 	Journal         string // path; "" for none
 	JournalMaxBytes int64
 
@@ -54,6 +59,15 @@ func Run(ctx context.Context, o Options) error {
 	provider, err := azure.New(ctx, o.Azure)
 	if err != nil {
 		return err
+	}
+	var asked actuate.Expander
+	if o.Policy.Growth.Expands(policy.GRPC) {
+		client, err := expander.Dial(o.ExpanderURL, o.ExpanderCertificate)
+		if err != nil {
+			return err
+		}
+		defer client.Close() //nolint:errcheck // nothing is lost with it
+		asked = client
 	}
 	metrics := report.NewMetrics()
 	metrics.WatchAPI(func() []report.APIClass { return apiClasses(provider.Budget()) })
@@ -94,6 +108,7 @@ func Run(ctx context.Context, o Options) error {
 		}
 		a := New(Parts{
 			Client: client, Cloud: provider, Policy: o.Policy, DryRun: o.DryRun, Log: o.Log, Sinks: sinks, Timing: o.Timing, Began: server.CycleBegan,
+			Namespace: o.Namespace, Expander: asked,
 		})
 		if err := a.Start(ctx); err != nil {
 			return err

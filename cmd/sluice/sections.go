@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sluice.dev/sluice/internal/app"
+)
+
+// section is a part of the flags, in help and in docs/reference/flags.md.
+type section struct {
+	title string
+	flags []string
+}
+
+// sections are the flags of run in the order in which an operator meets them. Flags that no section names come last, and those that change
+// nothing after them.
+var sections = []section{
+	{"Node groups", []string{"nodes", "node-group-auto-discovery", "schedule", "headroom", "enforce-node-group-min-size", "manage-autoscaled-scale-sets", "manage-aks-scale-sets"}},
+	{"Which group grows", []string{"expander", "grpc-expander-url", "grpc-expander-cert", "balance-similar-node-groups", "balancing-ignore-label", "memory-difference-ratio", "max-allocatable-difference-ratio", "max-free-difference-ratio"}},
+	{"Which pods count", []string{"new-pod-scale-up-delay", "expendable-pods-priority-cutoff"}},
+	{"Limits of growth", []string{"max-nodes-total", "cores-total", "memory-total", "max-nodes-per-scaleup", "ceiling"}},
+	{"When growth fails", []string{"max-node-provision-time", "initial-node-group-backoff-duration", "max-node-group-backoff-duration", "node-group-backoff-reset-timeout"}},
+	{"Removal", []string{
+		"scale-down-enabled", "scale-down-unneeded-time", "scale-down-unready-time", "scale-down-utilization-threshold", "scale-down-gpu-utilization-threshold",
+		"scale-down-delay-after-add", "node-delete-delay-after-taint", "max-scale-down-parallelism", "max-drain-parallelism", "max-graceful-termination-sec",
+		"max-drain-time", "skip-nodes-with-local-storage", "skip-nodes-with-system-pods", "ok-total-unready-count", "max-total-unready-percentage",
+	}},
+	{"Azure", []string{"cloud-provider", "cloud-config", "azure-api-share", "azure-resource-manager-endpoint", "azure-authority-host", "azure-metadata-endpoint"}},
+	{"Prices", []string{"prices-file", "retail-prices", "retail-prices-endpoint"}},
+	{"The process", []string{"kubeconfig", "namespace", "scan-interval", "dry-run", "address", "max-inactivity", "write-status-configmap", "status-config-map-name", "journal", "journal-max-bytes", "v", "log-format"}},
+	{"Leader election", []string{"leader-elect", "leader-elect-resource-name", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period"}},
+}
+
+// inSections sorts flags into sections; a section of which there is none is left out.
+func inSections(all *pflag.FlagSet) (titles []string, flags [][]*pflag.Flag) {
+	add := func(title string, of []*pflag.Flag) {
+		if len(of) > 0 {
+			titles, flags = append(titles, title), append(flags, of)
+		}
+	}
+	named := map[string]bool{}
+	for _, s := range sections {
+		var of []*pflag.Flag
+		for _, name := range s.flags {
+			if f := all.Lookup(name); f != nil && !f.Hidden {
+				of = append(of, f)
+				named[f.Name] = true
+			}
+		}
+		add(s.title, of)
+	}
+	var others, moot []*pflag.Flag
+	all.VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Hidden || named[f.Name]:
+		case app.Moot(f):
+			moot = append(moot, f)
+		default:
+			others = append(others, f)
+		}
+	})
+	add("Other", others)
+	add("Accepted, without effect", moot)
+	return titles, flags
+}
+
+// showSections lets a command's help show its flags in sections.
+func showSections(cmd *cobra.Command) {
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
+		out := cmd.OutOrStderr()
+		fmt.Fprintf(out, "Usage:\n  %s\n", cmd.UseLine())
+		if cmd.HasExample() {
+			fmt.Fprintf(out, "\nExamples:\n%s\n", cmd.Example)
+		}
+		titles, flags := inSections(cmd.Flags())
+		for i, title := range titles {
+			part := pflag.NewFlagSet(title, pflag.ContinueOnError)
+			part.SortFlags = false
+			for _, f := range flags[i] {
+				part.AddFlag(f)
+			}
+			fmt.Fprintf(out, "\n%s:\n%s", title, part.FlagUsagesWrapped(140))
+		}
+		return nil
+	})
+}
+
+// writeFlags writes the page of all flags of a command.
+func writeFlags(out io.Writer, cmd *cobra.Command) {
+	fmt.Fprintf(out, "# The flags of `%s`\n\n", cmd.CommandPath())
+	fmt.Fprint(out, `Names, forms, defaults and meanings are cluster-autoscaler's where it has the flag. Write a flag as --name=value or --name value, and an
+underscore for any dash of a name. A flag that may be repeated, or that is a list with commas, adds to what was given before. A flag that
+nobody knows and a value that makes no sense end the start with exit code 2 and one sentence that says what to give.
+
+`)
+	titles, flags := inSections(cmd.Flags())
+	for i, title := range titles {
+		fmt.Fprintf(out, "## %s\n\n| flag | default | |\n|---|---|---|\n", title)
+		for _, f := range flags[i] {
+			if f.Name != "help" {
+				fmt.Fprintf(out, "| `--%s` | %s | %s |\n", f.Name, code(f), strings.ReplaceAll(f.Usage, "|", "\\|"))
+			}
+		}
+		fmt.Fprintln(out)
+	}
+}
+
+// code is a flag's default as the page shows it, empty for none.
+func code(f *pflag.Flag) string {
+	if slices.Contains([]string{"", "[]"}, f.DefValue) {
+		return ""
+	}
+	return "`" + f.DefValue + "`"
+}
