@@ -17,9 +17,11 @@ type class struct {
 	spec   *spec
 	absent bool // expendable: its pods count nowhere
 
-	hits []*selector // that match its pods, in order; see [Checker.current]
-	seen int         // selectors that hits takes into account
-	owns []*counter  // what its pods' anti-affinity counts in
+	hits    []*selector // that match its pods, in order; see [Checker.current]
+	seen    int         // selectors that hits takes into account
+	owns    []*counter  // what its pods' anti-affinity counts in
+	mounts  []string    // "namespace/name" of the claims that its pods share
+	volumes *volumes    // nil when no plugin cares, and until it is asked about
 
 	kind *kind // of its pods when they are asked about, nil when they never were; a selector that joins hits makes it another one
 }
@@ -32,6 +34,7 @@ func (c *Checker) class(of *cluster.Class) *class {
 	cl, ok := c.classByKey[of.Key]
 	if !ok {
 		cl = &class{id: int32(len(c.classes)), of: of, spec: c.spec(of), absent: of.Priority() < c.cutoff}
+		cl.mounts = mounted(of)
 		c.classes = append(c.classes, cl)
 		c.classByKey[of.Key] = cl
 		c.own(cl)
@@ -100,6 +103,7 @@ type kind struct {
 	apart   []*counter // of pods that its anti-affinity is about, for each term
 	selves  []bool     // by apart: its own pods are among them
 	hits    []*selector
+	volumes *volumes
 	refused string // why no node will do, "" when it depends on the node
 	by      string // the plugin that says so
 }
@@ -128,6 +132,12 @@ func (c *Checker) kind(cl *class) *kind {
 	key := binary.AppendUvarint(nil, uint64(cl.spec.id))
 	key = c.spreadOut(k, cl, key)
 	key = c.relate(k, cl, key)
+	if k.volumes = c.volumesOf(cl); k.volumes != nil {
+		key = appendAll(key, 4, k.volumes.id)
+		if k.volumes.refused != "" {
+			k.refuse(k.volumes.by, k.volumes.refused)
+		}
+	}
 	c.current(cl)
 	k.hits = cl.hits
 	for _, s := range cl.hits {

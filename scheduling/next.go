@@ -16,6 +16,9 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 	c.unwind()
 	last := c.snapshot
 	c.snapshot = s
+	if !sameStorage(&last.Objects, &s.Objects) {
+		c.restock()
+	}
 	order := make([]Handle, len(s.Nodes))
 	i := 0
 	for j, n := range s.Nodes {

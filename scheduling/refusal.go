@@ -58,6 +58,11 @@ func (c *Checker) Refusals(p *cluster.Pod, node string) []reason.Reason {
 		say(reason.HostPortTaken, "ports", strings.Join(ports, ", "))
 	}
 	why = append(why, c.insufficient(k.spec, h)...)
+	if k.volumes != nil && k.refused == "" {
+		for _, r := range c.unmountable(k.volumes, h) {
+			say(reason.SchedulerRefused, "plugin", r.plugin, "message", r.message)
+		}
+	}
 	for _, key := range k.crowded(h) {
 		say(reason.TopologySpread, "key", key)
 	}

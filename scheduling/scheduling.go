@@ -6,8 +6,9 @@
 // plugins themselves, once for each kind of node. What depends on other pods (NodePorts, NodeResourcesFit, PodTopologySpread,
 // InterPodAffinity) is counted here, and tests over random worlds hold every count to the plugins. docs/decisions/0011 says why.
 //
-// Not asked are the plugins about volumes and devices, about which a snapshot says nothing; nominated pods and preemption are left out
-// as well: a pod that would have to push another one out does not fit.
+// Volumes are asked of VolumeBinding and VolumeZone once for each kind of node, and of NodeVolumeLimits and VolumeRestrictions node by
+// node. Not asked are DynamicResources and NodeDeclaredFeatures, and preemption is left out: a pod that would have to push another one
+// out does not fit.
 package scheduling
 
 import (

@@ -126,6 +126,9 @@ func (c *Checker) count(h Handle, e *entry, n int32) {
 	for _, k := range cl.owns {
 		k.add(h, n, c.last)
 	}
+	if len(cl.mounts) > 0 {
+		c.use(cl, h, n)
+	}
 }
 
 // Template is what machines of a group are opened like: see [Checker.Open].
@@ -134,6 +137,13 @@ type Template struct {
 	pods        []entry
 	allocatable []amount
 	taints      int32
+	attaches    int // volumes, 0 for no limit
+}
+
+// Attaching says how many volumes a machine can attach, as its kubelet will say it for each driver that counts; 0 for no limit.
+func (t *Template) Attaching(volumes int) *Template {
+	t.attaches = volumes
+	return t
 }
 
 // Template prepares a node object and the pods that every machine like it will carry, such as [Checker.Daemons] of [Future]. The object

@@ -1,0 +1,271 @@
+package scheduling
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	storagehelpers "k8s.io/component-helpers/storage/volume"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// volumes is what the volumes of a class's pods say of nodes. VolumeBinding and VolumeZone are asked once for each kind of node,
+// NodeVolumeLimits and VolumeRestrictions node by node. Claims that are made for each pod count as made.
+type volumes struct {
+	id      int
+	pod     *corev1.Pod // with its volumes
+	state   fwk.CycleState
+	skips   map[string]bool // plugins that have nothing to say
+	refused string          // what a plugin says whatever the node
+	by      string
+
+	lens    *lens
+	answers []verdict // by the lens's kinds
+
+	alone     []string // claims that one pod at a time may use
+	undecided []string // claims that will be where the first pod goes
+}
+
+// use is by whom a claim is used.
+type use struct {
+	pods int32
+	at   Handle // of the first of them
+}
+
+// mounted are the claims that pods of the class share, "namespace/name".
+func mounted(of *cluster.Class) []string {
+	var all []string
+	for i := range of.Spec.Volumes {
+		if v := &of.Spec.Volumes[i]; v.PersistentVolumeClaim != nil {
+			all = append(all, of.Namespace+"/"+v.PersistentVolumeClaim.ClaimName)
+		}
+	}
+	return all
+}
+
+// restrained says whether a plugin may care for the volume.
+func restrained(v *corev1.Volume) bool {
+	return v.PersistentVolumeClaim != nil || v.Ephemeral != nil || v.AzureDisk != nil || v.AWSElasticBlockStore != nil || v.GCEPersistentDisk != nil ||
+		v.ISCSI != nil || v.RBD != nil || v.Cinder != nil || v.VsphereVolume != nil || v.PortworxVolume != nil
+}
+
+// volumesOf is what the class's volumes say, nil when nobody cares. A snapshot that knows no storage at all says nothing about it.
+func (c *Checker) volumesOf(cl *class) *volumes {
+	o := &c.snapshot.Objects
+	if len(o.StorageClasses)+len(o.PersistentVolumeClaims)+len(o.PersistentVolumes)+len(o.CSINodes) == 0 ||
+		!slices.ContainsFunc(cl.of.Spec.Volumes, func(v corev1.Volume) bool { return restrained(&v) }) {
+		return nil
+	}
+	if cl.volumes != nil {
+		return cl.volumes
+	}
+	if c.storage == nil {
+		c.storage = storageOf(c.ctx, o)
+	}
+	s := c.storage
+	c.mounted++
+	v := &volumes{id: c.mounted, pod: s.unit(cl.of, 0), state: framework.NewCycleState(), skips: map[string]bool{}}
+	cl.volumes = v
+	name := s.name
+	for i := range v.pod.Spec.Volumes {
+		p := v.pod.Spec.Volumes[i].PersistentVolumeClaim
+		if p == nil {
+			continue
+		}
+		found, ok, _ := s.shelf.board(&corev1.PersistentVolumeClaim{}).indexer.GetByKey(v.pod.Namespace + "/" + p.ClaimName)
+		if !ok {
+			continue
+		}
+		claim := found.(*corev1.PersistentVolumeClaim)
+		if _, selected := claim.Annotations[storagehelpers.AnnSelectedNode]; selected {
+			name = true
+		} else if claim.Spec.VolumeName == "" {
+			v.undecided = append(v.undecided, v.pod.Namespace+"/"+p.ClaimName)
+		}
+		if slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteOncePod) {
+			v.alone = append(v.alone, v.pod.Namespace+"/"+p.ClaimName)
+		}
+	}
+	v.lens = c.lens(s.keys, name)
+	for _, plugin := range []judge{s.restrictions, s.binding, s.zone} {
+		_, status := plugin.PreFilter(c.ctx, v.state, v.pod, nil)
+		v.skips[plugin.Name()] = status.IsSkip()
+		if !status.IsSuccess() && !status.IsSkip() && v.refused == "" {
+			v.by, v.refused = plugin.Name(), status.Message()
+		}
+	}
+	return v
+}
+
+// unit is one pod of the class, unlike any other in the claims that are made for it: these are put on the shelf as if they had been made.
+func (s *storage) unit(of *cluster.Class, i int) *corev1.Pod {
+	p := of.Object()
+	p.Name = fmt.Sprintf("%x-%d", of.Key, i)
+	p.Spec.Volumes = slices.Clone(p.Spec.Volumes)
+	for j := range p.Spec.Volumes {
+		v := &p.Spec.Volumes[j]
+		if v.Ephemeral == nil || v.Ephemeral.VolumeClaimTemplate == nil {
+			continue
+		}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name + "-" + v.Name}, Spec: v.Ephemeral.VolumeClaimTemplate.Spec}
+		if claim.Spec.StorageClassName == nil {
+			claim.Spec.StorageClassName = s.standard()
+		}
+		put(s.shelf, claim)
+		*v = corev1.Volume{Name: v.Name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name}}}
+	}
+	return p
+}
+
+// standard is the name of the storage class that claims have which name none, nil when there is none.
+func (s *storage) standard() *string {
+	var name *string
+	for _, o := range s.shelf.board(&storagev1.StorageClass{}).indexer.List() {
+		c := o.(*storagev1.StorageClass)
+		if c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" && (name == nil || c.Name < *name) {
+			name = &c.Name
+		}
+	}
+	return name
+}
+
+// use counts n pods more that share claims, fewer when n is negative.
+func (c *Checker) use(cl *class, h Handle, n int32) {
+	for _, claim := range cl.mounts {
+		u := c.uses[claim]
+		if u == nil {
+			u = &use{}
+			c.uses[claim] = u
+		}
+		if u.pods == 0 {
+			u.at = h
+		}
+		u.pods += n
+	}
+}
+
+// restock forgets what volumes said, after storage changed.
+func (c *Checker) restock() {
+	c.storage = nil
+	for _, cl := range c.classes {
+		if slices.ContainsFunc(cl.of.Spec.Volumes, func(v corev1.Volume) bool { return restrained(&v) }) {
+			cl.volumes, cl.kind = nil, nil
+		}
+	}
+}
+
+// mountable says whether the node can have the volumes.
+func (c *Checker) mountable(v *volumes, h Handle) bool {
+	if v.refused != "" || c.claimed(v, h) {
+		return false
+	}
+	kind := c.look(v.lens, h)
+	for len(v.answers) <= int(kind) {
+		v.answers = append(v.answers, 0)
+	}
+	if v.answers[kind] == 0 {
+		v.answers[kind] = verdictAsked
+		if len(c.ask(v, c.bare(h), c.storage.binding, c.storage.zone)) == 0 {
+			v.answers[kind] |= verdictSelected
+		}
+	}
+	return v.answers[kind]&verdictSelected != 0 && len(c.crammed(v, h)) == 0
+}
+
+// claimed says whether somebody uses a claim of which the pod cannot be another user on this node.
+func (c *Checker) claimed(v *volumes, h Handle) bool {
+	for _, claim := range v.alone {
+		if u := c.uses[claim]; u != nil && u.pods > 0 {
+			return true
+		}
+	}
+	for _, claim := range v.undecided {
+		if u := c.uses[claim]; u != nil && u.pods > 0 && u.at != h {
+			return true
+		}
+	}
+	return false
+}
+
+// said is a plugin's refusal.
+type said struct{ plugin, message string }
+
+// ask asks plugins about a node.
+func (c *Checker) ask(v *volumes, info *framework.NodeInfo, plugins ...judge) []said {
+	var all []said
+	for _, p := range plugins {
+		if v.skips[p.Name()] {
+			continue
+		}
+		if status := p.Filter(c.ctx, v.state, v.pod, info); !status.IsSuccess() {
+			all = append(all, said{p.Name(), status.Message()})
+		}
+	}
+	return all
+}
+
+// crammed is what the plugins say that look at the volumes of the pods on the node.
+func (c *Checker) crammed(v *volumes, h Handle) []said {
+	info := c.bare(h)
+	units := map[int32]int{}
+	for _, e := range c.slots[h].pods {
+		of := c.classes[e.class].of
+		if !slices.ContainsFunc(of.Spec.Volumes, func(v corev1.Volume) bool { return restrained(&v) }) {
+			continue
+		}
+		if e.pod != nil && e.pod.Node != "" {
+			info.Pods = append(info.Pods, &framework.PodInfo{Pod: e.pod.Object()})
+			continue
+		}
+		for range e.n {
+			units[e.class]++
+			info.Pods = append(info.Pods, &framework.PodInfo{Pod: c.storage.unit(of, units[e.class])})
+		}
+	}
+	all := c.ask(v, info, c.storage.restrictions)
+	if t := c.slots[h].template; t != nil && t.attaches > 0 {
+		c.storage.here = c.storage.attaching(c.slots[h].name, t.attaches)
+		defer func() { c.storage.here = nil }()
+	}
+	if status := c.storage.limits.Filter(c.ctx, nil, v.pod, info); !status.IsSuccess() {
+		all = append(all, said{c.storage.limits.Name(), status.Message()})
+	}
+	return all
+}
+
+// attaching is what the kubelet of a new machine will say of drivers.
+func (s *storage) attaching(node string, limit int) *storagev1.CSINode {
+	n := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: node}}
+	for _, d := range s.drivers {
+		n.Spec.Drivers = append(n.Spec.Drivers, storagev1.CSINodeDriver{Name: d, NodeID: node, Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(limit))}})
+	}
+	return n
+}
+
+// bare is the node without its pods.
+func (c *Checker) bare(h Handle) *framework.NodeInfo {
+	info := framework.NewNodeInfo()
+	info.SetNode(c.object(h))
+	return info
+}
+
+// unmountable is why the node cannot have the volumes.
+func (c *Checker) unmountable(v *volumes, h Handle) []said {
+	all := c.crammed(v, h)
+	for _, claim := range v.alone {
+		if u := c.uses[claim]; u != nil && u.pods > 0 {
+			all = append(all, said{"VolumeRestrictions", "claim " + claim + " is used by another pod, and only one may use it"})
+		}
+	}
+	for _, claim := range v.undecided {
+		if u := c.uses[claim]; u != nil && u.pods > 0 && u.at != h {
+			all = append(all, said{"VolumeBinding", "claim " + claim + " is to be bound where another pod goes"})
+		}
+	}
+	return append(all, c.ask(v, c.bare(h), c.storage.binding, c.storage.zone)...)
+}
