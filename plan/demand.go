@@ -26,7 +26,7 @@ func (dm *demand) left() int { return len(dm.pods) - dm.served }
 // collectDemands finds the pods that wait, class by class, in the order in which they are placed: by priority, then the largest first as
 // they are hardest to place, then by age and name. Pods that are not sluice's to place get their verdict at once.
 func (d *decision) collectDemands() {
-	d.waiting = waiting(d.s)
+	d.waiting = d.s.Waiting
 	d.podVerdicts = make([]Verdict, len(d.waiting))
 	type key struct {
 		class  *cluster.Class
@@ -82,21 +82,6 @@ func (d *decision) nominated(i int, p *cluster.Pod) bool {
 	about := reason.Pod(p.Namespace, p.Name)
 	d.podVerdicts[i] = Verdict{about, PodScheduling, []reason.Reason{reason.New(reason.PodNominated, about, "node", node)}}
 	return true
-}
-
-// waiting are the snapshot's pending pods by namespace and name.
-func waiting(s *cluster.Snapshot) []*cluster.Pod {
-	if len(s.Pending) == 0 {
-		return nil
-	}
-	pods := slices.Clone(s.Pending)
-	byName := func(a, b *cluster.Pod) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	}
-	if !slices.IsSortedFunc(pods, byName) {
-		slices.SortFunc(pods, byName)
-	}
-	return pods
 }
 
 // older orders pods by when they were made, then as they stand.
