@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -49,12 +50,13 @@ type Parts struct {
 
 // Autoscaler is one wired sluice. Start it, then either Step it by hand or Run it; not both.
 type Autoscaler struct {
-	parts    Parts
-	observer *kube.Observer
-	actuator *actuate.Actuator
-	memory   plan.Memory
-	learned  map[cluster.GroupID]*cluster.Learned // what the last snapshot had learned of each group
-	cycle    uint64
+	parts     Parts
+	observer  *kube.Observer
+	actuator  *actuate.Actuator
+	memory    plan.Memory
+	learned   map[cluster.GroupID]*cluster.Learned // what the last snapshot had learned of each group
+	strangers []string                             // flags that name no group, as last warned of
+	cycle     uint64
 }
 
 // New wires the parts. Nothing is read or written before [Autoscaler.Start].
@@ -111,6 +113,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	}
 	observed := time.Now()
 	a.learn(seen)
+	a.warnOfStrangers(seen)
 	before := a.memory
 	p, memory := plan.Decide(seen, a.parts.Policy, before)
 	decided := time.Now()
@@ -127,6 +130,18 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	}
 	a.parts.Log.Debug("cycle", "cycle", a.cycle, "observe", observed.Sub(began), "decide", decided.Sub(observed), "act", took-decided.Sub(began), "report", time.Since(began)-took)
 	return entry, nil
+}
+
+// warnOfStrangers says, once, which flags name groups that are not there. A group may appear later.
+func (a *Autoscaler) warnOfStrangers(seen *cluster.Snapshot) {
+	strangers := a.parts.Policy.Strangers(seen.Groups)
+	if slices.Equal(strangers, a.strangers) {
+		return
+	}
+	a.strangers = strangers
+	for _, sentence := range strangers {
+		a.parts.Log.Warn("a flag has no effect, there is no such group; correct its name, or tag the scale set so that it is found", "flag", sentence)
+	}
 }
 
 // learn keeps what the snapshot learned of each group for the next one. A group that is not there now may come back.

@@ -27,6 +27,7 @@ func mootFlags(f *pflag.FlagSet) {
 		return func(name, usage string) { f.Duration(name, value, usage) }
 	}
 	const counted = "a decision takes as long as its work, which is bounded"
+	declare("estimator", "there is one way to count machines", func(name, usage string) { f.String(name, "binpacking", usage) })
 	declare("max-nodegroup-binpacking-duration", counted, span(10*time.Second))
 	declare("max-binpacking-time", counted, span(5*time.Minute))
 	declare("salvo-scale-up-budget", "one decision serves all pods", span(time.Minute))
