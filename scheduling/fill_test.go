@@ -144,3 +144,28 @@ func TestExpendablePodsAreAbsent(t *testing.T) {
 		t.Errorf("fits: %v beside %v", c.Fits(p, "a"), names(c.Pods("a")))
 	}
 }
+
+func TestARowAsksAgainWhenSpreadGivesWay(t *testing.T) {
+	c := NewChecker(snapshot(node("a", nodeLabel(zone, "1"), allocatable("cpu", "16")), node("b", nodeLabel(zone, "2"), allocatable("cpu", "2"))))
+	r := c.Row(c.Handles()...)
+	large := pod("p", app("web"), requests("cpu", "3"), spread("web", zone, 1))
+	small := pod("q", app("web"), requests("cpu", "100m"), selects(zone, "2"))
+	for i, step := range []struct {
+		pod     *cluster.Pod
+		want    int
+		because string
+	}{
+		{large, 1, "zone 2 has nobody and no room"},
+		{large, 0, "nothing has changed"},
+		{small, 1, "it goes to zone 2"},
+		{large, 1, "zone 2 has somebody now"},
+	} {
+		n := 5
+		if step.pod == small {
+			n = 1
+		}
+		if got := r.Fill(step.pod.Class, n, nil); got != step.want {
+			t.Errorf("step %d: placed %d, want %d: %s", i, got, step.want, step.because)
+		}
+	}
+}
