@@ -56,7 +56,7 @@ type decision struct {
 	rescues   map[string]string     // ladder nodes that a pending pod takes back, with the pod
 	nodes     map[string]*nodeState // by name, in managed groups
 	budgets   map[string]int32      // disruptions still allowed, by "namespace/name" of the budget, as this cycle consumes them
-	inFlight  int                   // nodes on the ladder
+	inFlight  int                   // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn only, a node is none of them
 	drains    int                   // of these, nodes that pods still have to leave
 	unhealthy []reason.Reason       // why nothing may be removed at all, nil when all is well
 }

@@ -35,9 +35,10 @@ func (d *decision) climbLadder() {
 		}
 	}
 	for _, st := range on {
-		if in := st.Instance; in != nil && in.State != cluster.StateDeleting {
-			d.groups[st.Group].leaving++
+		if in := st.Instance; in == nil || in.State == cluster.StateDeleting {
+			continue
 		}
+		d.groups[st.Group].leaving++
 		d.inFlight++
 		if len(st.movers) > 0 {
 			d.drains++
@@ -99,8 +100,12 @@ func (d *decision) climb(st *nodeState) {
 	case g.Capacity-len(d.leaving[g.ID])-1 < g.Min:
 		d.takeDown(st, d.atMin(g))
 	case d.rests(g) != nil:
+		if g.deleting > 0 {
+			d.inFlight-- // it is ready, and goes with all that are when its group's turn comes
+		}
 		d.judge(about, NodeDrain, *d.rests(g))
 	default:
+		d.inFlight--
 		why := reason.New(reason.NodeDrained, about)
 		d.leaving[g.ID] = append(d.leaving[g.ID], Leaving{st.Instance.Machine(), name, why})
 		d.judge(about, NodeRemove, why)

@@ -262,6 +262,25 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 },
 			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "idle RemovalBudget NodeIdle"},
 		},
+		"a node whose machine is being deleted or gone, or waits for its group's turn only, keeps no other from leaving": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), leaving("a-2", "2", time.Minute), leaving("a-9", "9", time.Minute)}, memory: removable("a-0"),
+			group:  func(g *cluster.Group) { g.Instances[2].State = cluster.StateDeleting; g.Capacity, g.Min = 2, 0 },
+			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 },
+			want:   []string{"bury a-9", "cordon a-0 idle"}, verdict: map[string]string{"node a-1": "drain RemovalQueued", "node a-2": "gone NodeLeaving"},
+		},
+		"a node whose machine goes in this cycle keeps no other from leaving": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, memory: removable("a-0"), group: func(g *cluster.Group) { g.Min = 0 },
+			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 }, want: []string{"cordon a-0 idle", "delete a 1(a-1)"},
+		},
+		"a node whose machine cannot be deleted keeps others from leaving": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, group: func(g *cluster.Group) { g.Min = 0 },
+			memory: plan.Memory{Removable: removable("a-0").Removable, Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Rest: plan.Backoff{Until: Start.Add(time.Second)}}}},
+			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 }, want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalBudget NodeIdle"},
+		},
+		"a node that has yet to wait after its taint keeps others from leaving": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", time.Second)}, memory: removable("a-0"), group: func(g *cluster.Group) { g.Min = 0 },
+			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 }, want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalBudget NodeIdle"},
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

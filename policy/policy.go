@@ -27,7 +27,7 @@ type Removal struct {
 	GPUThreshold  float64       `json:"gpuThreshold"`  // the same of GPUs, for nodes that have some: nothing else counts there (--scale-down-gpu-utilization-threshold)
 	AfterAdd      time.Duration `json:"afterAdd"`      // no removal so long after a growth (--scale-down-delay-after-add)
 	AfterTaint    time.Duration `json:"afterTaint"`    // between the taint and the next rung (--node-delete-delay-after-taint)
-	MaxInFlight   int           `json:"maxInFlight"`   // nodes on the ladder at once (--max-scale-down-parallelism)
+	MaxInFlight   int           `json:"maxInFlight"`   // nodes on the ladder at once that are not ready for deletion yet (--max-scale-down-parallelism)
 	MaxDrains     int           `json:"maxDrains"`     // of these, nodes with pods to evict (--max-drain-parallelism)
 	MaxGrace      time.Duration `json:"maxGrace"`      // longest grace period given to an evicted pod (--max-graceful-termination-sec)
 	DrainDeadline time.Duration `json:"drainDeadline"` // a node that is not empty so long after its taint is given back (--max-drain-time)
