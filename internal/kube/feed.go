@@ -45,6 +45,7 @@ type feed[T object, K comparable] struct {
 	held     *collection[K]
 	version  uint64           // highest resource version that held shows
 	last     time.Time        // when the API server last said something
+	first    advance          // of the first read
 	listed   bool             // held was filled by a whole read
 	followed bool             // listed, and then or later watched
 	watched  bool             // the latest request to watch was accepted
@@ -74,7 +75,7 @@ func (f *feed[T, K]) run(ctx context.Context) {
 			if err != nil {
 				return nil, err
 			}
-			return l, eachTrimmed(l) // before the next page comes
+			return f.arrivals(l, o.Continue == "") // before the next page comes
 		},
 		WatchFuncWithContext: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			streams := o.SendInitialEvents != nil && *o.SendInitialEvents
@@ -133,7 +134,9 @@ func (f *feed[T, K]) opened(w watch.Interface, streams bool) {
 		f.silence = nil
 	}
 	f.watcher = w
-	if !streams {
+	if streams {
+		f.first.again()
+	} else {
 		f.expect()
 	}
 }
@@ -219,6 +222,13 @@ func (f *feed[T, K]) seen() uint64 {
 	return f.version
 }
 
+// advanced is when the first read last got further than any attempt at it before, by the clock of timers.
+func (f *feed[T, K]) advanced() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.first.at
+}
+
 func (f *feed[T, K]) heard() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -239,5 +249,5 @@ func (f *feed[T, K]) forget() {
 	defer f.mu.Unlock()
 	f.held, f.version, f.last = newCollection(f.held.form), 0, time.Time{}
 	f.listed, f.followed, f.watched, f.errs = false, false, false, map[string]error{}
-	f.watcher, f.silence = nil, nil
+	f.watcher, f.silence, f.first = nil, nil, advance{}
 }

@@ -27,7 +27,8 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// DefaultPatience is how long [Observer.Start] tries an API server that does not answer.
+// DefaultPatience is how long [Observer.Start] tries an API server that does not answer. A first read that takes longer has all the time
+// that it needs while its objects come.
 const DefaultPatience = 30 * time.Second
 
 // ErrNotStarted is what [Observer.Objects] answers before [Observer.Start] has returned nil.
@@ -36,7 +37,7 @@ var ErrNotStarted = errors.New("the observer has not read the cluster yet")
 // Options of an [Observer]. The zero value is ready for use.
 type Options struct {
 	Now      func() time.Time // stamps what the API server says, for [Observer.Silent]; nil means time.Now
-	Patience time.Duration    // how long Start tries an API server that does not answer; 0 means [DefaultPatience]
+	Patience time.Duration    // how long Start waits for an answer, or for the next object of a read; 0 means [DefaultPatience]
 	Log      *slog.Logger     // hears of lists and watches that end with an error; nil means nobody does
 
 	// RankingNamespace is where the ConfigMap [cluster.RankingName] is followed; "" means nowhere, and no right to read it is needed.
@@ -94,6 +95,7 @@ type anyFeed interface {
 	state() state
 	seen() uint64
 	heard() time.Time
+	advanced() time.Time
 	resource() string
 	forget()
 }
@@ -190,11 +192,26 @@ func (o *Observer) Start(ctx context.Context) (err error) {
 		select {
 		case <-o.wake:
 		case <-patience.C:
+			if left := time.Until(o.advanced().Add(o.patience)); left > 0 {
+				patience.Reset(left)
+				continue
+			}
 			return o.unreachable(ctx, fmt.Errorf("no answer within %s", o.patience))
 		case <-ctx.Done():
 			return o.unreachable(ctx, ctx.Err())
 		}
 	}
+}
+
+// advanced is when an object of a first read last came.
+func (o *Observer) advanced() time.Time {
+	var last time.Time
+	for _, f := range o.running() {
+		if at := f.advanced(); at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // settled says whether every feed either follows its resource or may not, and in the second case why.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -18,30 +17,6 @@ var (
 type change[T comparable] struct {
 	before, after      T
 	appeared, vanished bool // there is no before, there is no after
-}
-
-// Transformer is applied to objects that arrive by a streamed list, so that they are never all in memory as they came: each
-// becomes at once what is kept of it.
-func (f *feed[T, K]) Transformer() cache.TransformFunc {
-	return func(o any) (any, error) {
-		kept, version, err := f.trimmed(o)
-		if err != nil {
-			return nil, err
-		}
-		n := f.held.form.name(kept)
-		return &arrived[K]{kept: kept, namespace: n.namespace, name: n.name, version: version}, nil
-	}
-}
-
-// arrived is what is kept of an object on its way from the reflector's own store to the feed's, which asks for its name.
-type arrived[K any] struct {
-	kept                     K
-	namespace, name, version string
-}
-
-// GetObjectMeta implements metav1.ObjectMetaAccessor.
-func (a *arrived[K]) GetObjectMeta() metav1.Object {
-	return &metav1.ObjectMeta{Namespace: a.namespace, Name: a.name, ResourceVersion: a.version}
 }
 
 // Add stores an object that appeared. A reflector also adds what is there already.
