@@ -12,7 +12,10 @@ import (
 
 // Decide plans one cycle. It changes none of its arguments.
 func Decide(s *cluster.Snapshot, allowed *policy.Policy, m Memory) (Plan, Memory) {
-	d := newDecision(s, allowed, m)
+	return newDecision(s, allowed, m).decide()
+}
+
+func (d *decision) decide() (Plan, Memory) {
 	d.noticeFailures()
 	d.openRoom()
 	d.placePending()
@@ -38,6 +41,10 @@ type decision struct {
 	podVerdicts []Verdict      // by waiting
 	demands     []*demand      // of waiting, in the order in which they are placed
 
+	witness witness // nil where nobody asks
+
+	there, coming *scheduling.Row // nodes that are there and those that are coming, once a pod looked for a place
+
 	opened   map[scheduling.Handle]cluster.GroupID // machines that are coming or being added
 	has      *totals                               // what the cluster has without what this cycle adds, once somebody has asked
 	cost     *Cost
@@ -59,6 +66,13 @@ type decision struct {
 	inFlight  int                   // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn only, a node is none of them
 	drains    int                   // of these, nodes that pods still have to leave
 	unhealthy []reason.Reason       // why nothing may be removed at all, nil when all is well
+}
+
+// witness hears how places are found, in the order in which it happens. What is tried and taken back is not told.
+type witness interface {
+	Opens(machine string, g cluster.GroupID) // that is coming or being added
+	Closes(machine string)                   // that is not added after all; no pod is on it
+	Places(p *cluster.Pod, node string)
 }
 
 // groupState is a group within one cycle.

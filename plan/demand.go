@@ -8,6 +8,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
 )
 
 // demand is a number of pods of one class that wait. They are interchangeable: whatever is found of one holds for all, and the ones that
@@ -76,6 +77,9 @@ func (d *decision) nominated(i int, p *cluster.Pod) bool {
 		return false
 	}
 	d.check.Place(p, node)
+	if d.witness != nil {
+		d.witness.Places(p, node)
+	}
 	if _, known := d.counted[node]; !known {
 		d.counted[node] = p.String()
 	}
@@ -87,6 +91,26 @@ func (d *decision) nominated(i int, p *cluster.Pod) bool {
 // older orders pods by when they were made, then as they stand.
 func (d *decision) older(i, j int) int {
 	return cmp.Or(d.waiting[i].Created().Compare(d.waiting[j].Created()), cmp.Compare(i, j))
+}
+
+// place tells of the node on which the next n pods of the demand are placed, before they are served.
+func (d *decision) place(dm *demand, n int, h scheduling.Handle) {
+	if d.witness == nil {
+		return
+	}
+	for _, at := range dm.pods[dm.served : dm.served+n] {
+		d.witness.Places(d.waiting[at], d.check.Name(h))
+	}
+}
+
+// tellOpen tells of machines that are coming or being added.
+func (d *decision) tellOpen(g cluster.GroupID, machines ...scheduling.Handle) {
+	if d.witness == nil {
+		return
+	}
+	for _, h := range machines {
+		d.witness.Opens(d.check.Name(h), g)
+	}
 }
 
 // serve gives the next n pods of the demand a verdict. The reasons are about the pod where they are about nothing else.

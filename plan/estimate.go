@@ -16,7 +16,9 @@ import (
 // one group a loop; here the groups of all rounds are asked for at once.
 func (d *decision) growByExpanders(c *candidates) {
 	ranking := ReadRanking(d.s.Objects.Ranking())
+	ms := d.machines(nil)
 	for {
+		d.fillOpen(c, ms)
 		var options []Option
 		for i, st := range c.groups {
 			undo := d.check.Mark()
@@ -39,7 +41,19 @@ func (d *decision) growByExpanders(c *candidates) {
 		if i < 0 {
 			return
 		}
-		d.follow(c, i)
+		d.follow(c, i, ms)
+	}
+}
+
+// fillOpen places pods on nodes that are there or coming and on machines of earlier rounds, until nobody is left whom one of them takes.
+func (d *decision) fillOpen(c *candidates, ms *machines) {
+	for again := len(ms.open) > 0; again; {
+		again = d.fillKnown(c)
+		for _, w := range c.wanted {
+			if w.left() > 0 && d.fill(ms, w) > 0 {
+				again = true
+			}
+		}
 	}
 }
 
@@ -102,25 +116,78 @@ func (o *Option) take(d *decision, w *wanted, n, left int) {
 	}
 }
 
-// follow does what the chosen option says. Its machines are spread over groups that are alike, where the operator wants these balanced.
-func (d *decision) follow(c *candidates, i int) {
-	type placed struct {
-		w *wanted
-		h scheduling.Handle
-		n int
+// trial is what happened on machines that are being tried.
+type trial struct {
+	d     *decision
+	steps []placing
+	told  int // machines that it knows of
+}
+
+// placing is pods of a demand on a machine, or the machine alone, which is new then.
+type placing struct {
+	w *wanted
+	h scheduling.Handle
+	n int
+}
+
+func (t *trial) keep(w *wanted, h scheduling.Handle, n int) {
+	for ; t.told < len(t.d.tried); t.told++ {
+		t.steps = append(t.steps, placing{h: t.d.tried[t.told]})
 	}
-	var all []placed
-	d.estimate(c, i, func(w *wanted, h scheduling.Handle, n int) { all = append(all, placed{w, h, n}) })
-	given := make(map[scheduling.Handle]*groupState, len(d.tried))
-	for k, to := range d.share(d.alike(c, i), len(d.tried)) {
-		given[d.tried[k]] = to
-		d.opened[d.tried[k]] = to.ID
+	t.steps = append(t.steps, placing{w, h, n})
+}
+
+// follow does what the chosen option says. Its machines are spread over groups that are alike, where the operator wants these balanced and
+// no pod loses its place by it.
+func (d *decision) follow(c *candidates, i int, ms *machines) {
+	undo := d.check.Mark()
+	t := &trial{d: d}
+	o := d.estimate(c, i, t.keep)
+	given := d.share(d.alike(c, i), len(d.tried))
+	if slices.ContainsFunc(given, func(to *groupState) bool { return to != c.groups[i] }) {
+		undo()
+		c.groups[i].opened -= len(d.tried)
+		undo = d.check.Mark()
+		t = &trial{d: d}
+		if d.open(c, i, given, t.keep) < len(o.Pods) {
+			undo()
+			for _, to := range given {
+				to.opened--
+			}
+			t = &trial{d: d}
+			d.estimate(c, i, t.keep)
+			given = slices.Repeat(c.groups[i:i+1], len(d.tried))
+		}
+	}
+	for _, s := range t.steps {
+		if s.w != nil {
+			d.granted(ms.by[s.h], s.w, s.n)
+			continue
+		}
+		to := given[slices.Index(d.tried, s.h)]
 		to.adding++
+		d.opened[s.h] = to.ID
 		d.ceilings.Take(to.Group, 1)
+		d.tellOpen(to.ID, s.h)
+		ms.add(&machine{of: to, handle: s.h})
 	}
-	for _, p := range all {
-		d.granted(&machine{of: given[p.h], handle: p.h}, p.w, p.n)
+	d.closeEmpty(c, ms)
+}
+
+// open opens one machine for each mention of a group and shows them to all that group i was estimated for. It returns how many pods found a
+// place; d.tried are the machines.
+func (d *decision) open(c *candidates, i int, groups []*groupState, keep func(w *wanted, h scheduling.Handle, n int)) (placed int) {
+	d.tried = nil
+	for _, to := range groups {
+		d.tried = append(d.tried, d.openMachines(to, "new", 1)...)
 	}
+	row := d.check.Row(d.tried...)
+	for _, w := range c.wanted {
+		if w.suits[i] && w.left() > 0 {
+			placed += row.Fill(w.of, w.left(), func(h scheduling.Handle, n int) { keep(w, h, n) })
+		}
+	}
+	return placed
 }
 
 // alike are the group and those that are similar to it and would take the same pods, where the operator wants such groups balanced.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
 	"sluice.dev/sluice/scheduling"
@@ -95,6 +97,7 @@ func (d *decision) candidates(wanting []*demand) *candidates {
 			demand: dm, before: dm.served, needs: d.check.Needs(dm.of), depends: d.check.Depends(dm.of), suits: make([]bool, len(c.groups)), fits: make([]bool, len(c.groups)),
 		})
 	}
+	c.noteSharedPorts()
 	for i, st := range c.groups {
 		d.onEmpty(st, func(h scheduling.Handle) {
 			c.free = append(c.free, d.check.Free(h))
@@ -106,6 +109,39 @@ func (d *decision) candidates(wanting []*demand) *candidates {
 		})
 	}
 	return c
+}
+
+// noteSharedPorts marks pods that ask for a host port which others ask for as well: these cannot share a machine.
+func (c *candidates) noteSharedPorts() {
+	by := map[int32][]*wanted{}
+	for _, w := range c.wanted {
+		for port := range hostPorts(w.of.Spec) {
+			by[port] = append(by[port], w)
+		}
+	}
+	for _, those := range by {
+		for _, w := range those {
+			w.depends = w.depends || len(those) > 1
+		}
+	}
+}
+
+// hostPorts are the ports of their node that pods ask for.
+func hostPorts(spec *corev1.PodSpec) map[int32]bool {
+	var ports map[int32]bool
+	for _, list := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+		for i := range list {
+			for _, p := range list[i].Ports {
+				if p.HostPort > 0 {
+					if ports == nil {
+						ports = map[int32]bool{}
+					}
+					ports[p.HostPort] = true
+				}
+			}
+		}
+	}
+	return ports
 }
 
 // onEmpty asks about an empty machine of the group, alone and for the moment.
@@ -135,7 +171,9 @@ func (c *candidates) noteFull(d *decision) {
 func (d *decision) adopt(st *groupState, n int) []scheduling.Handle {
 	st.adding += n
 	d.ceilings.Take(st.Group, n)
-	return d.openMachines(st, "new", n)
+	handles := d.openMachines(st, "new", n)
+	d.tellOpen(st.ID, handles...)
+	return handles
 }
 
 // grant gives the next n pods of a demand a place on a machine that is being added.

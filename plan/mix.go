@@ -21,9 +21,7 @@ func (d *decision) growJointly(c *candidates) {
 	}
 	b := newMix(d, c)
 	solution := packing.Solve(b.problem)
-	open := d.openMix(b, solution)
-	d.placeDependents(c, b, open)
-	d.closeEmpty(open)
+	d.settle(c, b, d.openMix(b, solution))
 	d.account(c, b, solution)
 }
 
@@ -266,6 +264,7 @@ func (d *decision) granted(m *machine, w *wanted, n int) {
 		w.at = map[*groupState]bool{}
 	}
 	w.at[m.of] = true
+	d.place(w.demand, n, m.handle)
 	d.grant(w.demand, n, m.of.ID)
 }
 
@@ -290,44 +289,6 @@ func (d *decision) share(lot []*groupState, n int) []*groupState {
 		out = append(out, slices.Repeat(lot[i:i+1], more)...)
 	}
 	return out
-}
-
-// placeDependents shows the pods that mind each other to the checker: first on the machines that were meant for them, then on all, then on
-// further machines as long as a group may add some and one of them takes such a pod.
-func (d *decision) placeDependents(c *candidates, b *mix, open []*machine) {
-	if !slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.depends }) {
-		return
-	}
-	by := make(map[scheduling.Handle]*machine, len(open))
-	row := d.check.Row()
-	for _, m := range open {
-		by[m.handle] = m
-		row.Append(m.handle)
-		for _, p := range m.meant {
-			d.check.Row(m.handle).Fill(p.of, min(p.n, p.left()), func(_ scheduling.Handle, n int) { d.granted(m, p.wanted, n) })
-		}
-	}
-	fill := func(w *wanted) {
-		row.Fill(w.of, w.left(), func(h scheduling.Handle, n int) { d.granted(by[h], w, n) })
-	}
-	for again := true; again; {
-		again = false
-		for _, w := range c.wanted {
-			if w.depends && w.left() > 0 {
-				fill(w)
-			}
-			for w.depends && w.left() > 0 {
-				m := d.further(c, b, w)
-				if m == nil {
-					break
-				}
-				again = true
-				by[m.handle] = m
-				row.Append(m.handle)
-				fill(w)
-			}
-		}
-	}
 }
 
 // further adds one machine that takes a pod of the demand, of the group that costs least for each pod that would fit an empty one; nil
@@ -366,17 +327,6 @@ func (d *decision) further(c *candidates, b *mix, w *wanted) *machine {
 		}
 	}
 	return nil
-}
-
-// closeEmpty gives up machines on which nobody was let stay.
-func (d *decision) closeEmpty(open []*machine) {
-	for _, m := range open {
-		if m.pods == 0 {
-			d.check.Remove(d.check.Name(m.handle))
-			m.of.adding--
-			d.ceilings.Take(m.of.Group, -1)
-		}
-	}
 }
 
 // account says what the growth costs, and the least that any would.

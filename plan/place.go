@@ -31,7 +31,7 @@ func (d *decision) openRoom() {
 		if g.Template == nil {
 			continue
 		}
-		d.openMachines(st, "coming", machines)
+		d.tellOpen(g.ID, d.openMachines(st, "coming", machines)...)
 	}
 }
 
@@ -118,26 +118,17 @@ func (d *decision) placePending() {
 	if len(d.wanting()) == 0 {
 		return
 	}
-	there, coming := d.check.Row(), d.check.Row()
+	d.there, d.coming = d.check.Row(), d.check.Row()
 	for _, h := range d.check.Handles() {
 		if _, future := d.comingGroup(h); future {
-			coming.Append(h)
+			d.coming.Append(h)
 		} else {
-			there.Append(h)
+			d.there.Append(h)
 		}
 	}
-	d.placeOn(there, func(dm *demand, h scheduling.Handle, n int) {
-		node := d.check.Name(h)
-		if _, known := d.counted[node]; !known {
-			d.counted[node] = d.waiting[dm.pods[dm.served]].String()
-		}
-		d.serve(dm, n, PodScheduling, reason.New(reason.FitsNode, reason.Ref{}, "node", node))
-	})
+	d.placeOn(d.there, d.placeThere)
 	d.rescueNodes()
-	d.placeOn(coming, func(dm *demand, h scheduling.Handle, n int) {
-		g, _ := d.comingGroup(h)
-		d.serve(dm, n, PodWaiting, reason.New(reason.FitsComingMachine, reason.Ref{}, "group", g))
-	})
+	d.placeOn(d.coming, d.placeComing)
 	for _, dm := range d.wanting() {
 		switch name := dm.of.Spec.SchedulerName; {
 		case dm.judged:
@@ -149,6 +140,23 @@ func (d *decision) placePending() {
 	}
 }
 
+// placeThere serves pods that go onto a node that is there.
+func (d *decision) placeThere(dm *demand, h scheduling.Handle, n int) {
+	node := d.check.Name(h)
+	if _, known := d.counted[node]; !known {
+		d.counted[node] = d.waiting[dm.pods[dm.served]].String()
+	}
+	d.place(dm, n, h)
+	d.serve(dm, n, PodScheduling, reason.New(reason.FitsNode, reason.Ref{}, "node", node))
+}
+
+// placeComing serves pods that go onto a machine that is coming.
+func (d *decision) placeComing(dm *demand, h scheduling.Handle, n int) {
+	g, _ := d.comingGroup(h)
+	d.place(dm, n, h)
+	d.serve(dm, n, PodWaiting, reason.New(reason.FitsComingMachine, reason.Ref{}, "group", g))
+}
+
 // comingGroup is the group of a node that is not there yet, and of one that is starting.
 func (d *decision) comingGroup(h scheduling.Handle) (cluster.GroupID, bool) {
 	if g, ok := d.opened[h]; ok {
@@ -158,11 +166,18 @@ func (d *decision) comingGroup(h scheduling.Handle) (cluster.GroupID, bool) {
 	return n.Group, d.arriving(n)
 }
 
-// placeOn places pods on the first node of the row that takes them and tells found how many each node got.
-func (d *decision) placeOn(row *scheduling.Row, found func(dm *demand, h scheduling.Handle, n int)) {
-	for _, dm := range d.demands {
-		if dm.left() > 0 {
-			row.Fill(dm.of, dm.left(), func(h scheduling.Handle, n int) { found(dm, h, n) })
+// placeOn places pods on the first node of the row that takes them and tells found how many each node got. Pods that mind others are tried
+// again as long as others find a place, since those may be whom they waited for.
+func (d *decision) placeOn(row *scheduling.Row, found func(dm *demand, h scheduling.Handle, n int)) (placed int) {
+	for again := false; ; again = true {
+		before := placed
+		for _, dm := range d.demands {
+			if dm.left() > 0 && (!again || d.check.Depends(dm.of)) {
+				placed += row.Fill(dm.of, dm.left(), func(h scheduling.Handle, n int) { found(dm, h, n) })
+			}
+		}
+		if placed == before {
+			return placed
 		}
 	}
 }
@@ -189,14 +204,17 @@ func (d *decision) rescueNodes() {
 		restore := d.check.Remove(name)
 		d.check.Add(settled(r.node.Object), r.node.Pods...)
 		h, _ := d.check.Handle(name)
-		d.placeOn(d.check.Row(h), func(dm *demand, _ scheduling.Handle, n int) {
+		d.placeOn(d.check.Row(h), func(dm *demand, h scheduling.Handle, n int) {
 			if _, ok := d.rescues[name]; !ok {
 				d.rescues[name] = d.waiting[dm.pods[dm.served]].String()
 			}
+			d.place(dm, n, h)
 			d.serve(dm, n, PodRescues, reason.New(reason.RescuesNode, reason.Ref{}, "node", name))
 		})
 		if _, taken := d.rescues[name]; !taken {
 			restore()
+			continue
 		}
+		d.there.Append(h)
 	}
 }

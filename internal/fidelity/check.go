@@ -17,6 +17,14 @@ func Check(w *World, out Outcome) []Disagreement {
 	}
 	answered := map[string]int{}
 	for i, at := range out.Placements {
+		if at.Pod == "" {
+			if g := w.Group(at.Group); g == nil || o.Room(g) <= 0 || o.nodes[at.Node] != nil {
+				say("", at.Node, "it opens", fmt.Sprintf("group %q can open no machine", at.Group), i)
+			} else {
+				o.Open(g, at.Node)
+			}
+			continue
+		}
 		answered[at.Pod]++
 		p := w.Pod(at.Pod)
 		if p == nil {

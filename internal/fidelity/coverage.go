@@ -23,7 +23,11 @@ type Tally struct {
 func (t *Tally) Add(w *World, got Walked) {
 	t.Worlds++
 	t.Pods += len(w.Pods)
-	t.Placements += len(got.Placements)
+	for _, at := range got.Placements {
+		if at.Pod != "" {
+			t.Placements++
+		}
+	}
 	t.Refusals += len(got.Refused)
 	t.Questions += got.Questions
 	t.Fits += got.Fits
@@ -93,27 +97,44 @@ func (c *Coverage) names() []Constraint {
 	return names
 }
 
-// count takes down kube-scheduler's answer about a pod: for the constraints that it carries, and those that no pod carries.
+// count takes down kube-scheduler's answer about a pod.
 func (c *Coverage) count(w *World, p *corev1.Pod, why string) {
-	tell := func(of Constraint) {
-		if why == "" {
+	c.tell(w, p, why == "")
+	if why != "" {
+		plugin, _, _ := strings.Cut(why, ":")
+		c.row(w.Constraints[0])
+		c.plugins[plugin]++
+	}
+}
+
+// Tell counts an outcome as answers: every pod with a place as one that fits, every refused one as a refusal.
+func (c *Coverage) Tell(w *World, out Outcome) {
+	for _, at := range out.Placements {
+		if at.Pod != "" {
+			c.tell(w, w.Pod(at.Pod), true)
+		}
+	}
+	for _, key := range out.Refused {
+		c.tell(w, w.Pod(key), false)
+	}
+}
+
+// tell counts an answer for the constraints that the pod carries, and those that no pod carries.
+func (c *Coverage) tell(w *World, p *corev1.Pod, fits bool) {
+	count := func(of Constraint) {
+		if fits {
 			c.row(of).fits++
 		} else {
 			c.row(of).refusals++
 		}
 	}
 	for _, of := range w.Carries[keyOf(p)] {
-		tell(of)
+		count(of)
 	}
 	for _, of := range w.Constraints {
 		if rules[of].pod == nil { // it is in the nodes, or in pods one by one
-			tell(of)
+			count(of)
 		}
-	}
-	if why != "" {
-		plugin, _, _ := strings.Cut(why, ":")
-		c.row(w.Constraints[0])
-		c.plugins[plugin]++
 	}
 }
 

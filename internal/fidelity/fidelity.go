@@ -21,9 +21,10 @@ import (
 )
 
 // A Placement says that a pod runs on a node. Group is "" for a node of the world; otherwise Node is the name that whoever
-// decides gave to a new machine of that group, which opens with the first placement that names it.
+// decides gave to a new machine of that group, which opens with the first placement that names it. Without a pod a placement says no
+// more than that the machine opens.
 type Placement struct {
-	Pod   string // namespace/name
+	Pod   string // namespace/name, or ""
 	Node  string
 	Group cluster.GroupID
 }

@@ -1,0 +1,16 @@
+package plan
+
+import (
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+)
+
+// Witness hears how places are found.
+type Witness = witness
+
+// DecideBefore is [Decide] before a witness.
+func DecideBefore(w Witness, s *cluster.Snapshot, allowed *policy.Policy, m Memory) (Plan, Memory) {
+	d := newDecision(s, allowed, m)
+	d.witness = w
+	return d.decide()
+}

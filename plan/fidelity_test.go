@@ -1,0 +1,110 @@
+package plan_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/fidelity"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+)
+
+// TestKubeSchedulerBindsWhatThePlanPlaces holds the joint plan of 2,000 random worlds to kube-scheduler's own framework, pod for pod: what
+// the plan places is bound where and when it places it, and nothing that it refuses fits any node, nor one more machine of any group that
+// may grow. SLUICE_WORLD=seed looks into one of them again.
+func TestKubeSchedulerBindsWhatThePlanPlaces(t *testing.T) {
+	hold(t, 2000, func(*fidelity.World, *policy.Policy) {})
+}
+
+// TestKubeSchedulerBindsWhatExpandersChoose is the same of 500 worlds in which the operator's expanders choose and balance.
+func TestKubeSchedulerBindsWhatExpandersChoose(t *testing.T) {
+	chains := [][]policy.Expander{{policy.LeastWaste}, {policy.MostPods}, {policy.Random}, {policy.LeastWaste, policy.MostPods, policy.Random}}
+	hold(t, 500, func(w *fidelity.World, p *policy.Policy) {
+		p.Growth.Expanders = chains[w.Seed%4]
+		p.Growth.Balance.Similar = true
+	})
+}
+
+// hold compares the plans of so many worlds with kube-scheduler.
+func hold(t *testing.T, worlds int, set func(*fidelity.World, *policy.Policy)) {
+	t.Helper()
+	seeds, chosen, err := fidelity.Seeds(worlds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tally fidelity.Tally
+	for _, seed := range seeds {
+		w := fidelity.Draw(seed)
+		p := policy.Default()
+		if seed%2 == 0 {
+			p.Growth.PriorityCutoff = math.MinInt32 // no pod gives way to others
+		}
+		set(w, p)
+		got := decided(w, p)
+		tally.Add(w, got)
+		if len(got.Disagreements) > 0 && tally.Disagreements < 100 {
+			first := got.Disagreements[0]
+			if chosen {
+				for i, at := range got.Placements {
+					t.Logf("%d: %v %v", i, at, w.Carries[at.Pod])
+				}
+			}
+			t.Errorf("SLUICE_WORLD=%d: %d disagreements, the first: %v\n%s", seed, len(got.Disagreements), first, w.Describe(first.Pod))
+		}
+	}
+	t.Logf("worlds %d pods %d placements %d refusals %d disagreements %d", tally.Worlds, tally.Pods, tally.Placements, tally.Refusals, tally.Disagreements)
+	t.Logf("\n%s", &tally.Coverage)
+	if !chosen {
+		for _, lack := range tally.Coverage.Lacking(worlds/200, worlds/40) {
+			t.Error("too little to tell:", lack)
+		}
+	}
+}
+
+// decided is what a plan says of a world, and what kube-scheduler says to it.
+func decided(w *fidelity.World, allowed *policy.Policy) fidelity.Walked {
+	var got fidelity.Walked
+	p, _ := plan.DecideBefore((*witness)(&got.Outcome), w.Snapshot(), allowed, plan.Memory{})
+	for _, v := range p.Verdicts {
+		if v.Subject.Kind == reason.KindPod && v.Outcome == plan.PodStuck {
+			got.Refused = append(got.Refused, v.Subject.Name)
+		}
+	}
+	got.Coverage.Tell(w, got.Outcome)
+	for _, d := range fidelity.Check(preempted(w, allowed), got.Outcome) {
+		// Room is being made for a nominated pod: nobody claims that it is there.
+		if p := w.Pod(d.Pod); p == nil || p.Status.NominatedNodeName != d.Node || d.Said != "it fits" {
+			got.Disagreements = append(got.Disagreements, d)
+		}
+	}
+	return got
+}
+
+// preempted is the world without the running pods that kube-scheduler pushes out for others, as the plan has it.
+func preempted(w *fidelity.World, allowed *policy.Policy) *fidelity.World {
+	without := *w
+	without.Pods = slices.DeleteFunc(slices.Clone(w.Pods), func(p *corev1.Pod) bool {
+		return p.Spec.NodeName != "" && p.Spec.Priority != nil && *p.Spec.Priority < allowed.Growth.PriorityCutoff
+	})
+	return &without
+}
+
+// witness writes down what it hears.
+type witness fidelity.Outcome
+
+func (o *witness) Opens(machine string, g cluster.GroupID) {
+	o.Placements = append(o.Placements, fidelity.Placement{Node: machine, Group: g})
+}
+
+func (o *witness) Closes(machine string) {
+	o.Placements = slices.DeleteFunc(o.Placements, func(at fidelity.Placement) bool { return at.Node == machine })
+}
+
+func (o *witness) Places(p *cluster.Pod, node string) {
+	o.Placements = append(o.Placements, fidelity.Placement{Pod: p.String(), Node: node})
+}

@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/scheduling"
+)
+
+// machines are those that are being added, in the order in which pods are placed on them.
+type machines struct {
+	open []*machine
+	by   map[scheduling.Handle]*machine
+	row  *scheduling.Row
+}
+
+func (d *decision) machines(open []*machine) *machines {
+	ms := &machines{by: make(map[scheduling.Handle]*machine, len(open)), row: d.check.Row()}
+	for _, m := range open {
+		ms.add(m)
+	}
+	return ms
+}
+
+func (ms *machines) add(m *machine) {
+	ms.open = append(ms.open, m)
+	ms.by[m.handle] = m
+	ms.row.Append(m.handle)
+}
+
+// fill places pods of the demand on machines that take them.
+func (d *decision) fill(ms *machines, w *wanted) int {
+	return ms.row.Fill(w.of, w.left(), func(h scheduling.Handle, n int) { d.granted(ms.by[h], w, n) })
+}
+
+// settle shows the pods that mind each other to the checker: first on the machines that were meant for them; then whoever is left on all
+// nodes and on further machines, as long as a group may add some and one of them takes such a pod. Machines on which nobody was let stay
+// are given up. All of it is tried again until nothing changes: every pod that finds a place, and every empty machine that goes, may be what
+// another one waited for.
+func (d *decision) settle(c *candidates, b *mix, open []*machine) {
+	if !slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.depends }) {
+		return
+	}
+	ms := d.machines(open)
+	for _, m := range open {
+		for _, p := range m.meant {
+			d.check.Row(m.handle).Fill(p.of, min(p.n, p.left()), func(_ scheduling.Handle, n int) { d.granted(m, p.wanted, n) })
+		}
+	}
+	for again := true; again; {
+		again = d.fillKnown(c)
+		for _, w := range c.wanted {
+			if w.left() > 0 && d.fill(ms, w) > 0 {
+				again = true
+			}
+			for w.left() > 0 {
+				m := d.further(c, b, w)
+				if m == nil {
+					break
+				}
+				again = true
+				ms.add(m)
+				d.fill(ms, w)
+			}
+		}
+		again = d.closeEmpty(c, ms) || again
+	}
+}
+
+// fillKnown places pods that mind others on nodes that are there or coming, and says whether any found a place.
+func (d *decision) fillKnown(c *candidates) bool {
+	placed := 0
+	for _, w := range c.wanted {
+		if w.depends && w.left() > 0 {
+			placed += d.there.Fill(w.of, w.left(), func(h scheduling.Handle, n int) { d.placeThere(w.demand, h, n) })
+			placed += d.coming.Fill(w.of, w.left(), func(h scheduling.Handle, n int) { d.placeComing(w.demand, h, n) })
+		}
+	}
+	return placed > 0
+}
+
+// closeEmpty gives up machines on which nobody was let stay, and says whether there were any. Those stay whose daemons may be why a pod was
+// let onto another node.
+func (d *decision) closeEmpty(c *candidates, ms *machines) bool {
+	before := len(ms.open)
+	ms.open = slices.DeleteFunc(ms.open, func(m *machine) bool {
+		if m.pods > 0 || d.heeded(c, m) {
+			return false
+		}
+		name := d.check.Name(m.handle)
+		d.check.Remove(name)
+		if d.witness != nil {
+			d.witness.Closes(name)
+		}
+		m.of.adding--
+		d.ceilings.Take(m.of.Group, -1)
+		return true
+	})
+	return len(ms.open) < before
+}
+
+// heeded says whether a pod that is wanted looks for the daemons of the machine, by affinity or spread. In which namespaces it looks is left
+// open.
+func (d *decision) heeded(c *candidates, m *machine) bool {
+	daemons := d.check.Pods(d.check.Name(m.handle))
+	if len(daemons) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(c.wanted, func(w *wanted) bool {
+		return w.depends && slices.ContainsFunc(soughtBy(w.of.Spec), func(sought *metav1.LabelSelector) bool {
+			selector, err := metav1.LabelSelectorAsSelector(sought)
+			return err == nil && slices.ContainsFunc(daemons, func(p *cluster.Pod) bool { return selector.Matches(labels.Set(p.Labels)) })
+		})
+	})
+}
+
+// soughtBy are the selectors of pods that such a pod must be near to or spread with.
+func soughtBy(spec *corev1.PodSpec) []*metav1.LabelSelector {
+	var all []*metav1.LabelSelector
+	if a := spec.Affinity; a != nil && a.PodAffinity != nil {
+		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			all = append(all, t.LabelSelector)
+		}
+	}
+	for _, t := range spec.TopologySpreadConstraints {
+		all = append(all, t.LabelSelector)
+	}
+	return all
+}
