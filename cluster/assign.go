@@ -11,7 +11,7 @@ func (s *Snapshot) assignPods() {
 	for _, p := range s.Objects.Pods {
 		switch n := s.Node(p.Node); {
 		case p.waits():
-			s.Waiting = append(s.Waiting, p)
+			s.Pending = append(s.Pending, p)
 		case !p.runs():
 		case n != nil:
 			n.Pods = append(n.Pods, p)
@@ -24,10 +24,6 @@ func (s *Snapshot) assignPods() {
 			slices.SortFunc(n.Pods, byName)
 		}
 	}
-	if !slices.IsSortedFunc(s.Waiting, byName) {
-		slices.SortFunc(s.Waiting, byName)
-	}
-	s.Pending = slices.Clone(s.Waiting)
 	slices.SortStableFunc(s.Pending, byAge)
 	s.nameStrays()
 }

@@ -21,7 +21,6 @@ type Snapshot struct {
 
 	Nodes   []*Node // sorted by name
 	Pending []*Pod  // unfinished pods that no node holds, not being deleted; oldest first, then by namespace and name
-	Waiting []*Pod  // the same, by namespace and name
 
 	given  []*Group       // the groups as they came
 	index  map[string]int // of Nodes, by name

@@ -69,7 +69,6 @@ func (s *Snapshot) turnOver(t turnover) {
 	sort(t.come, func(t *turnover) *[]*Pod { return &t.come })
 	if waiting.gone != nil || waiting.come != nil {
 		s.Pending = exchanged(s.Pending, waiting.gone, waiting.come, byAge)
-		s.Waiting = exchanged(s.Waiting, waiting.gone, waiting.come, byName)
 	}
 	if stray.gone != nil || stray.come != nil {
 		s.stray = exchanged(s.stray, stray.gone, stray.come, byName)

@@ -33,7 +33,7 @@ func seen(s *cluster.Snapshot) string {
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintln(&b, "pending", s.Pending, "waiting", s.Waiting)
+	fmt.Fprintln(&b, "pending", s.Pending)
 	for _, g := range s.Groups {
 		fmt.Fprintf(&b, "group %s %d read %s learned %t:", g.ID, g.Capacity, g.Read.At, g.Learned != nil)
 		for _, in := range g.Instances {

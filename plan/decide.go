@@ -37,7 +37,8 @@ type decision struct {
 
 	groups map[cluster.GroupID]*groupState
 
-	waiting     []*cluster.Pod // pods that no node holds, by namespace and name
+	waiting     []*cluster.Pod // pods that no node holds, oldest first
+	keys        []string       // by waiting: "namespace/name"
 	podVerdicts []Verdict      // by waiting
 	demands     []*demand      // of waiting, in the order in which they are placed
 

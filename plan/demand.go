@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -27,7 +28,8 @@ func (dm *demand) left() int { return len(dm.pods) - dm.served }
 // collectDemands finds the pods that wait, class by class, in the order in which they are placed: by priority, then the largest first as
 // they are hardest to place, then by age and name. Pods that are not sluice's to place get their verdict at once.
 func (d *decision) collectDemands() {
-	d.waiting = d.s.Waiting
+	d.waiting = d.s.Pending
+	d.keys = keysOf(d.waiting)
 	d.podVerdicts = make([]Verdict, len(d.waiting))
 	type key struct {
 		class  *cluster.Class
@@ -53,12 +55,9 @@ func (d *decision) collectDemands() {
 	}
 	for _, dm := range d.demands {
 		dm.weight = d.weightOf(dm.of)
-		if !slices.IsSortedFunc(dm.pods, d.older) {
-			slices.SortStableFunc(dm.pods, d.older)
-		}
 	}
 	slices.SortStableFunc(d.demands, func(a, b *demand) int {
-		return cmp.Or(cmp.Compare(b.of.Priority(), a.of.Priority()), cmp.Compare(b.weight, a.weight), d.older(a.pods[0], b.pods[0]))
+		return cmp.Or(cmp.Compare(b.of.Priority(), a.of.Priority()), cmp.Compare(b.weight, a.weight), cmp.Compare(a.pods[0], b.pods[0]))
 	})
 	for _, dm := range d.demands {
 		switch {
@@ -81,16 +80,30 @@ func (d *decision) nominated(i int, p *cluster.Pod) bool {
 		d.witness.Places(p, node)
 	}
 	if _, known := d.counted[node]; !known {
-		d.counted[node] = p.String()
+		d.counted[node] = d.keys[i]
 	}
-	about := reason.Pod(p.Namespace, p.Name)
+	about := reason.Ref{Kind: reason.KindPod, Name: d.keys[i]}
 	d.podVerdicts[i] = Verdict{about, PodScheduling, []reason.Reason{reason.New(reason.PodNominated, about, "node", node)}}
 	return true
 }
 
-// older orders pods by when they were made, then as they stand.
-func (d *decision) older(i, j int) int {
-	return cmp.Or(d.waiting[i].Created().Compare(d.waiting[j].Created()), cmp.Compare(i, j))
+// keysOf are the pods' namespaces and names, "namespace/name". They share one piece of memory.
+func keysOf(pods []*cluster.Pod) []string {
+	size := 0
+	for _, p := range pods {
+		size += len(p.Namespace) + 1 + len(p.Name)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	keys := make([]string, len(pods))
+	for i, p := range pods {
+		from := b.Len()
+		b.WriteString(p.Namespace)
+		b.WriteByte('/')
+		b.WriteString(p.Name)
+		keys[i] = b.String()[from:]
+	}
+	return keys
 }
 
 // place tells of the node on which the next n pods of the demand are placed, before they are served.
@@ -119,7 +132,7 @@ func (d *decision) serve(dm *demand, n int, outcome Outcome, because ...reason.R
 	dm.served += n
 	all := make([]reason.Reason, n*len(because))
 	for i, at := range those {
-		about := reason.Ref{Kind: reason.KindPod, Name: d.waiting[at].String()}
+		about := reason.Ref{Kind: reason.KindPod, Name: d.keys[at]}
 		own := all[i*len(because) : (i+1)*len(because) : (i+1)*len(because)]
 		copy(own, because)
 		for j := range own {

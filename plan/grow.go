@@ -34,9 +34,6 @@ func (d *decision) growGroups() {
 		}
 		about := reason.Group(string(g.ID))
 		from, to := g.Capacity, d.believed(st)+st.adding
-		if !slices.IsSorted(st.serves) {
-			slices.Sort(st.serves)
-		}
 		d.grows = append(d.grows, SetCapacity{
 			Group: g.ID, From: from, To: to, Adds: st.adding, Pods: st.serves,
 			Because: reason.New(reason.GroupGrows, about, "from", from, "to", to, "max", g.Max, "pods", len(st.serves)),

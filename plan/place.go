@@ -144,7 +144,7 @@ func (d *decision) placePending() {
 func (d *decision) placeThere(dm *demand, h scheduling.Handle, n int) {
 	node := d.check.Name(h)
 	if _, known := d.counted[node]; !known {
-		d.counted[node] = d.waiting[dm.pods[dm.served]].String()
+		d.counted[node] = d.keys[dm.pods[dm.served]]
 	}
 	d.place(dm, n, h)
 	d.serve(dm, n, PodScheduling, reason.New(reason.FitsNode, reason.Ref{}, "node", node))
@@ -206,7 +206,7 @@ func (d *decision) rescueNodes() {
 		h, _ := d.check.Handle(name)
 		d.placeOn(d.check.Row(h), func(dm *demand, h scheduling.Handle, n int) {
 			if _, ok := d.rescues[name]; !ok {
-				d.rescues[name] = d.waiting[dm.pods[dm.served]].String()
+				d.rescues[name] = d.keys[dm.pods[dm.served]]
 			}
 			d.place(dm, n, h)
 			d.serve(dm, n, PodRescues, reason.New(reason.RescuesNode, reason.Ref{}, "node", name))

@@ -17,7 +17,7 @@ import (
 type Plan struct {
 	Time     time.Time         // the snapshot's
 	Actions  []Action          // in the order in which they are to be performed; growth first
-	Verdicts []Verdict         // one for every pending pod, machine without a node, node and group, in this order of kinds and then by name
+	Verdicts []Verdict         // one for every pending pod, oldest first; then one for every machine without a node, node and group, each kind by name
 	Counted  map[string]string // nodes that a pending pod fits, by name, with the pod: none of them may leave (S-16)
 	Cost     *Cost             // of the machines that it adds; nil when it adds none or not every price is known
 	Next     time.Time         // when a timer will change the decision even if nothing else does; zero when none runs
@@ -38,7 +38,7 @@ type SetCapacity struct {
 	From    int             `json:"from"`
 	To      int             `json:"to"`
 	Adds    int             `json:"adds"` // machines beyond those asked for before, which From may not show yet
-	Pods    []string        `json:"pods"` // for which pending pods, "namespace/name", sorted
+	Pods    []string        `json:"pods"` // for which pending pods, "namespace/name"
 	Because reason.Reason   `json:"because"`
 }
 

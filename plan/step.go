@@ -82,7 +82,7 @@ func (d *decision) fitsPending(st *nodeState) (string, bool) {
 			continue
 		}
 		if d.check.Room(dm.of, h) > 0 {
-			d.counted[st.Name()] = d.waiting[dm.pods[0]].String()
+			d.counted[st.Name()] = d.keys[dm.pods[0]]
 			return d.counted[st.Name()], true
 		}
 	}
