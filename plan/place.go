@@ -72,7 +72,7 @@ func (d *decision) overdue(in *cluster.Instance) bool {
 func (d *decision) template(st *groupState) *scheduling.Template {
 	if st.template == nil {
 		n := scheduling.Future(st.Template, "new machine of "+string(st.ID))
-		st.template = d.check.Template(n, d.check.Daemons(n)...)
+		st.template = d.check.Template(n, d.check.Daemons(n)...).Attaching(st.VolumeLimit)
 	}
 	return st.template
 }
