@@ -51,6 +51,7 @@ type Options struct {
 // error it returns. Other errors are one sentence for the operator.
 func Run(ctx context.Context, o Options) error {
 	report.BridgeKlog(o.Log)
+	CollectOften()
 	client, err := kubernetes.NewForConfig(o.Kube)
 	if err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
@@ -113,6 +114,7 @@ func Run(ctx context.Context, o Options) error {
 		if err := a.Start(ctx); err != nil {
 			return err
 		}
+		ReturnMemory()
 		return a.Run(ctx)
 	})
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {

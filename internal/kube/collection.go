@@ -52,6 +52,9 @@ func (c *collection[T]) remove(n name) (before T, existed bool) {
 	return before, existed
 }
 
+// manyChanges are more than happen from one cycle to the next.
+const manyChanges = 1000
+
 // objects is the whole collection sorted by namespace and name. Nothing is allocated when nothing changed; otherwise the
 // cost is that of copying pointers, not that of sorting them.
 func (c *collection[T]) objects() []T {
@@ -75,6 +78,10 @@ func (c *collection[T]) objects() []T {
 		}
 	}
 	c.sorted = append(merged, rest...)
-	clear(c.changed)
+	if len(names) > manyChanges {
+		c.changed = map[name]struct{}{} // a map never gives back the room of a whole read
+	} else {
+		clear(c.changed)
+	}
 	return c.sorted
 }

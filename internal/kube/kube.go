@@ -113,7 +113,9 @@ func NewObserver(client kubernetes.Interface, o Options) *Observer {
 	}
 	ob := &Observer{patience: o.Patience, triggers: newTriggers(), wake: make(chan struct{}, 1)}
 	r := resourcesOf(client, o.RankingNamespace)
-	ob.nodes = newFeed(client, r.nodes, o, ob.stirred, ob.triggers.node, asIs, whole[*corev1.Node]())
+	var common shares
+	ob.nodes = newFeed(client, r.nodes, o, ob.stirred, ob.triggers.node, common.node, whole[*corev1.Node]())
+	ob.nodes.tidy = common.tidy
 	var table classes
 	ob.pods = newFeed(client, r.pods, o, ob.stirred, ob.triggers.pod, table.record, records())
 	ob.pods.tidy = table.tidy

@@ -24,6 +24,7 @@ import (
 // one whenever something happens, and reports the memory of this process. The server is one of [Serve].
 func Watch(ctx context.Context, server string, settle time.Duration) (bench.Watched, error) {
 	var w bench.Watched
+	app.CollectOften()
 	groups, err := fleet(ctx, server)
 	if err != nil {
 		return w, err
@@ -39,6 +40,7 @@ func Watch(ctx context.Context, server string, settle time.Duration) (bench.Watc
 	if err := a.Start(ctx); err != nil {
 		return w, err
 	}
+	app.ReturnMemory()
 	running, end := context.WithTimeout(ctx, settle)
 	defer end()
 	if err := a.Run(running); running.Err() == nil {
