@@ -18,20 +18,30 @@ import (
 // the plan places is bound where and when it places it, and nothing that it refuses fits any node, nor one more machine of any group that
 // may grow. SLUICE_WORLD=seed looks into one of them again.
 func TestKubeSchedulerBindsWhatThePlanPlaces(t *testing.T) {
-	hold(t, 2000, func(*fidelity.World, *policy.Policy) {})
+	hold(t, 2000, fidelity.Constraints, func(*fidelity.World, *policy.Policy) {})
+}
+
+// TestKubeSchedulerBindsWhatThePlanPlacesWithVolumes is the same of 500 worlds with disks, and other constraints.
+// Left out are disks that nobody makes but that lie ready, late ones that pods share, and disks that hang on a node without a pod.
+func TestKubeSchedulerBindsWhatThePlanPlacesWithVolumes(t *testing.T) {
+	under := []fidelity.Constraint{
+		"volume-zone", "volume-zone-label", "volume-late", "volume-immediate", "read-write-once-pod",
+		"taints", "node-affinity", "pod-affinity", "pod-anti-affinity", "spread",
+	}
+	hold(t, 500, under, func(*fidelity.World, *policy.Policy) {})
 }
 
 // TestKubeSchedulerBindsWhatExpandersChoose is the same of 500 worlds in which the operator's expanders choose and balance.
 func TestKubeSchedulerBindsWhatExpandersChoose(t *testing.T) {
 	chains := [][]policy.Expander{{policy.LeastWaste}, {policy.MostPods}, {policy.Random}, {policy.LeastWaste, policy.MostPods, policy.Random}}
-	hold(t, 500, func(w *fidelity.World, p *policy.Policy) {
+	hold(t, 500, fidelity.Constraints, func(w *fidelity.World, p *policy.Policy) {
 		p.Growth.Expanders = chains[w.Seed%4]
 		p.Growth.Balance.Similar = true
 	})
 }
 
 // hold compares the plans of so many worlds with kube-scheduler.
-func hold(t *testing.T, worlds int, set func(*fidelity.World, *policy.Policy)) {
+func hold(t *testing.T, worlds int, under []fidelity.Constraint, set func(*fidelity.World, *policy.Policy)) {
 	t.Helper()
 	seeds, chosen, err := fidelity.Seeds(worlds)
 	if err != nil {
@@ -39,7 +49,7 @@ func hold(t *testing.T, worlds int, set func(*fidelity.World, *policy.Policy)) {
 	}
 	var tally fidelity.Tally
 	for _, seed := range seeds {
-		w := fidelity.Draw(seed)
+		w := fidelity.Draw(seed, under...)
 		p := policy.Default()
 		if seed%2 == 0 {
 			p.Growth.PriorityCutoff = math.MinInt32 // no pod gives way to others
@@ -60,7 +70,7 @@ func hold(t *testing.T, worlds int, set func(*fidelity.World, *policy.Policy)) {
 	t.Logf("worlds %d pods %d placements %d refusals %d disagreements %d", tally.Worlds, tally.Pods, tally.Placements, tally.Refusals, tally.Disagreements)
 	t.Logf("\n%s", &tally.Coverage)
 	if !chosen {
-		for _, lack := range tally.Coverage.Lacking(worlds/200, worlds/40) {
+		for _, lack := range tally.Coverage.Lacking(worlds/200, worlds/40, under...) {
 			t.Error("too little to tell:", lack)
 		}
 	}

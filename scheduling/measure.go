@@ -26,10 +26,10 @@ func (c *Checker) Free(h Handle) []int64 {
 }
 
 // Depends says whether other pods, and not only what they take, decide where pods of the class go: by spread, affinity or
-// anti-affinity, of its own or of theirs towards it.
+// anti-affinity, of its own or of theirs towards it. Pods with volumes do: claims are shared, and nodes attach so many.
 func (c *Checker) Depends(of *cluster.Class) bool {
 	k := c.kindFor(of)
-	if k.depends() {
+	if k.depends() || k.volumes != nil {
 		return true
 	}
 	for _, s := range k.hits {
@@ -40,7 +40,7 @@ func (c *Checker) Depends(of *cluster.Class) bool {
 	return false
 }
 
-// Suits says whether the node as such would do for pods of the class: its resources, taints, labels and host ports, whoever else is near.
+// Suits says whether the node as such would do for pods of the class: its resources, taints, labels, host ports and volumes, whoever else is near.
 func (c *Checker) Suits(of *cluster.Class, h Handle) bool {
 	k := c.kindFor(of)
 	for _, n := range k.spec.needs {
@@ -50,7 +50,7 @@ func (c *Checker) Suits(of *cluster.Class, h Handle) bool {
 	}
 	const stands = verdictTaints | verdictSchedule
 	return k.refused == "" && c.tolerated(k.spec.tolerations, h)&stands == stands && c.selected(k.spec.selection, h) &&
-		(len(k.spec.ports) == 0 || !c.taken(k.spec, h))
+		(len(k.spec.ports) == 0 || !c.taken(k.spec, h)) && (k.volumes == nil || c.mountable(k.volumes, h))
 }
 
 // Alone says whether two pods of the class never share the node: they ask for the same host port, or keep each other away from it.

@@ -157,10 +157,14 @@ func (c *Coverage) add(w *World, of Coverage) {
 	}
 }
 
-// Lacking says which constraints were in too few worlds, alone or combined, or never made for both answers; nil when none.
-func (c *Coverage) Lacking(alone, combined int) []string {
+// Lacking says which constraints were in too few worlds, alone or combined, or never made for both answers; nil when none. It says so of
+// those given, or of all of the kinds that were drawn.
+func (c *Coverage) Lacking(alone, combined int, of ...Constraint) []string {
+	if len(of) == 0 {
+		of = c.names()
+	}
 	var lacks []string
-	for _, name := range c.names() {
+	for _, name := range of {
 		if r := c.row(name); r.alone < alone || r.combined < combined || r.fits == 0 || r.refusals == 0 {
 			lacks = append(lacks, fmt.Sprintf("%s: %d worlds alone, %d combined, %d fits, %d refusals", name, r.alone, r.combined, r.fits, r.refusals))
 		}
