@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,7 +61,8 @@ func (b Backlog) loads() []counted {
 	return all
 }
 
-// constrain gives every tenth class a constraint: spread over zones, over hosts, being in one zone, alone on its host, with a volume each.
+// constrain gives every tenth class a constraint: spread over zones (then of no pool), over hosts, being in one zone, alone on its host, with
+// a volume each, whose claim waits for the scheduler to choose a node.
 func (b Backlog) constrain(i int, l *Load) *Load {
 	if !b.Constrained || i%10 != 0 || l.Shape != nil {
 		return l
@@ -68,6 +70,9 @@ func (b Backlog) constrain(i int, l *Load) *Load {
 	l.Shape = []func(*Load) func(*corev1.PodSpec, int){
 		spreadOver(corev1.LabelTopologyZone), spreadOver(corev1.LabelHostname), together, alone, withVolume,
 	}[i/10%5](l)
+	if i/10%5 == 0 && strings.HasPrefix(l.Selects["agentpool"], "pool") {
+		l.Selects = nil // the groups of a pool grow in two zones, and its nodes stand in three
+	}
 	return l
 }
 

@@ -45,6 +45,7 @@ func (w *World) Objects(table *cluster.Classes) cluster.Objects {
 	for _, p := range Sorted(w.Pods) {
 		o.Pods = append(o.Pods, table.Pod(p))
 	}
+	o.PersistentVolumeClaims, o.StorageClasses = claims(w.Pods)
 	return o
 }
 
