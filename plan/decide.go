@@ -61,12 +61,13 @@ type decision struct {
 	verdicts   map[reason.Kind][]Verdict
 	next       time.Time
 
-	rescues   map[string]string     // ladder nodes that a pending pod takes back, with the pod
-	nodes     map[string]*nodeState // by name, in managed groups
-	budgets   map[string]int32      // disruptions still allowed, by "namespace/name" of the budget, as this cycle consumes them
-	inFlight  int                   // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn only, a node is none of them
-	drains    int                   // of these, nodes that pods still have to leave
-	unhealthy []reason.Reason       // why nothing may be removed at all, nil when all is well
+	rescues   map[string]string        // ladder nodes that a pending pod takes back, with the pod
+	spared    map[string]reason.Reason // ladder nodes that headroom takes back
+	nodes     map[string]*nodeState    // by name, in managed groups
+	budgets   map[string]int32         // disruptions still allowed, by "namespace/name" of the budget, as this cycle consumes them
+	inFlight  int                      // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn only, a node is none of them
+	drains    int                      // of these, nodes that pods still have to leave
+	unhealthy []reason.Reason          // why nothing may be removed at all, nil when all is well
 }
 
 // witness hears how places are found, in the order in which it happens. What is tried and taken back is not told.
@@ -90,6 +91,11 @@ type groupState struct {
 	opened   int                  // machines that were opened, to name them
 	serves   []string             // pending pods that it grows for, "namespace/name"
 
+	because  []reason.Reason // why it grows, pods before the operator's settings
+	raised   int             // of the machines that this cycle adds, those that its floor asks for
+	short    []reason.Reason // what the operator's settings ask of it beyond what it may add, with the limits
+	headroom *headroom       // nil when it keeps none
+
 	passedOver *reason.Reason // by which expander, nil when by none
 }
 
@@ -103,6 +109,7 @@ func newDecision(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *decisio
 		counted:  map[string]string{},
 		verdicts: map[reason.Kind][]Verdict{},
 		rescues:  map[string]string{},
+		spared:   map[string]reason.Reason{},
 		nodes:    make(map[string]*nodeState, len(s.Nodes)),
 		budgets:  make(map[string]int32, len(s.Objects.Budgets)),
 	}

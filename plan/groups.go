@@ -27,7 +27,9 @@ func (d *decision) judgeGroups() {
 		}
 		for _, a := range d.grows {
 			if a.Group == g.ID {
-				say(GroupGrow, a.Because)
+				for _, why := range st.because {
+					say(GroupGrow, why)
+				}
 			}
 		}
 		if st.blocked != nil && st.blocked.Code == reason.GroupBackoff {
@@ -45,7 +47,8 @@ func (d *decision) judgeGroups() {
 		if st.blocked != nil && st.blocked.Code == reason.GroupNoTemplate {
 			say(GroupHold, *st.blocked)
 		}
-		if st.passedOver != nil {
+		because = append(because, st.short...)
+		if st.passedOver != nil && st.adding == 0 {
 			because = append(because, *st.passedOver)
 		}
 		for _, r := range d.complaints {

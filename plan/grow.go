@@ -11,13 +11,13 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// growGroups chooses the machines to add for pods that no node takes, over all groups in one decision, so that each group that grows does
-// so by one request. Pods that are left get the reason of every group.
+// growGroups chooses the machines to add for the operator's floors, for pods that no node takes, and for headroom, over all groups in one
+// decision, so that each group that grows does so by one request. Pods that are left get the reason of every group.
 func (d *decision) growGroups() {
 	d.passOverYoung()
-	wanting := d.wanting()
-	if len(wanting) > 0 {
-		d.ceilings = NewCeilings(d.s, d.allowed, d.m, func(g *cluster.Group) int { return d.believed(d.groups[g.ID]) })
+	d.ceilings = NewCeilings(d.s, d.allowed, d.m, func(g *cluster.Group) int { return d.believed(d.groups[g.ID]) })
+	d.raiseFloors()
+	if wanting := d.wanting(); len(wanting) > 0 {
 		c := d.candidates(wanting)
 		if d.allowed.Growth.Joint() {
 			d.growJointly(c)
@@ -27,16 +27,19 @@ func (d *decision) growGroups() {
 		c.noteFull(d)
 		d.explainStuck(c)
 	}
+	d.keepHeadroom()
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
 		if st.adding == 0 {
 			continue
 		}
-		about := reason.Group(string(g.ID))
 		from, to := g.Capacity, d.believed(st)+st.adding
+		if len(st.serves) > 0 || len(st.because) == 0 {
+			asked := reason.New(reason.GroupGrows, reason.Group(string(g.ID)), "from", from, "to", to, "max", g.Max, "pods", len(st.serves))
+			st.because = slices.Insert(st.because, 0, asked)
+		}
 		d.grows = append(d.grows, SetCapacity{
-			Group: g.ID, From: from, To: to, Adds: st.adding, Pods: st.serves,
-			Because: reason.New(reason.GroupGrows, about, "from", from, "to", to, "max", g.Max, "pods", len(st.serves)),
+			Group: g.ID, From: from, To: to, Adds: st.adding, Pods: st.serves, Because: st.because[0],
 		})
 	}
 }

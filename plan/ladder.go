@@ -78,6 +78,8 @@ func (d *decision) climb(st *nodeState) {
 	switch pod, rescued := d.rescues[name]; {
 	case rescued:
 		d.takeDown(st, reason.New(reason.NodeCounted, about, "pod", pod))
+	case d.spared[name].Code != "":
+		d.takeDown(st, d.spared[name])
 	case st.Marked.UID != st.Instance.UID:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about))
 	case cluster.Kept(st.Object):
@@ -259,6 +261,7 @@ func (d *decision) order(nodes []*nodeState) {
 // stepOn puts a node on the ladder.
 func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
 	d.groups[st.Group].leaving++
+	d.groups[st.Group].headroom.lose(st.Name())
 	d.inFlight++
 	st.going = true
 	d.wake(d.now.Add(d.allowed.Removal.AfterTaint))

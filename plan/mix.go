@@ -336,7 +336,7 @@ func (d *decision) account(c *candidates, b *mix, s packing.Solution) {
 	}
 	spent := 0.0
 	for _, st := range c.groups {
-		spent += float64(st.adding) * st.PriceUSDPerHour
+		spent += float64(st.adding-st.raised) * st.PriceUSDPerHour
 	}
 	if spent == 0 {
 		return

@@ -19,7 +19,7 @@ type Plan struct {
 	Actions  []Action          // in the order in which they are to be performed; growth first
 	Verdicts []Verdict         // one for every pending pod, oldest first; then one for every machine without a node, node and group, each kind by name
 	Counted  map[string]string // nodes that a pending pod fits, by name, with the pod: none of them may leave (S-16)
-	Cost     *Cost             // of the machines that it adds; nil when it adds none or not every price is known
+	Cost     *Cost             // of the machines that it adds for pods; nil when it adds none or not every price is known
 	Next     time.Time         // when a timer will change the decision even if nothing else does; zero when none runs
 }
 

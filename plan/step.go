@@ -26,6 +26,9 @@ func (d *decision) mayStep(st *nodeState, limit time.Duration) []reason.Reason {
 	if pod, fits := d.fitsPending(st); fits {
 		return one(reason.New(reason.NodeCounted, about, "pod", pod))
 	}
+	if held := g.headroom.holds(st.Name()); held != nil {
+		return one(*held)
+	}
 	if due := st.since.Add(limit); d.now.Before(due) {
 		d.wake(due)
 		return []reason.Reason{}

@@ -56,7 +56,10 @@ const (
 	CeilingUnpriced Code = "CeilingUnpriced"
 	GroupAtOnce     Code = "GroupAtOnce"
 	GroupRaised     Code = "GroupRaised"
+	GroupShort      Code = "GroupShort"
 	HeadroomKept    Code = "HeadroomKept"
+	HeadroomShort   Code = "HeadroomShort"
+	NodeHeadroom    Code = "NodeHeadroom"
 	PodYoung        Code = "PodYoung"
 	PodExpendable   Code = "PodExpendable"
 )
@@ -172,7 +175,10 @@ var sentences = map[Code]string{
 	CeilingUnpriced: "ceiling {ceiling} cannot be kept, since a machine's price is unknown; give prices with --prices-file",
 	GroupAtOnce:     "max nodes per scale-up reached ({machines} of {limit})",
 	GroupRaised:     "capacity {from} -> {to} to reach min {min}",
+	GroupShort:      "lacks machines to reach min {min}: {lacks}",
 	HeadroomKept:    "capacity {from} -> {to} to keep headroom {headroom} free",
+	HeadroomShort:   "headroom {headroom} is not kept, free are {free}",
+	NodeHeadroom:    "kept free for pods to come (headroom {headroom}, free {free})",
 	PodYoung:        "is {age} old and no reason to grow before {delay}",
 	PodExpendable:   "priority {priority} is below the cutoff {cutoff}: nothing grows for it",
 

@@ -1,0 +1,211 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
+)
+
+// headroom is the room that a group keeps free, and what of it is there once the pods of this cycle have their places.
+type headroom struct {
+	words    string // as the operator says it
+	machines int    // that are to carry nothing but daemons
+	milli    int64  // thousandths of cores that are to be free, wherever they are
+
+	empty int   // machines that carry nothing but daemons, those that are coming included
+	free  int64 // thousandths of cores
+
+	leaves map[string]space // of the group's nodes that count, what of the headroom leaves with them, by name
+	ladder []spare          // nodes on the removal ladder that could be room again
+}
+
+// space is what one machine has for pods.
+type space struct {
+	empty bool
+	free  int64 // thousandths of cores
+	used  int64 // of what is not free, what leaves with it: its pods take as much of the free room elsewhere
+}
+
+// spare is a node on the removal ladder.
+type spare struct {
+	node  string
+	since time.Time
+	space
+}
+
+// keepHeadroom takes nodes back from the ladder and then adds machines until each group has the room free that the operator wants kept.
+func (d *decision) keepHeadroom() {
+	some := false
+	for _, g := range d.s.Groups {
+		if machines, cores := d.allowed.Headroom(g); machines > 0 || cores > 0 {
+			h := cluster.Headroom{Machines: machines, Cores: cores}
+			d.groups[g.ID].headroom = &headroom{words: h.String(), machines: machines, milli: 1000 * cores, leaves: map[string]space{}}
+			some = true
+		}
+	}
+	if !some {
+		return
+	}
+	d.countHeadroom()
+	for _, g := range d.s.Groups {
+		if st := d.groups[g.ID]; st.headroom != nil {
+			d.takeBack(st)
+			d.fillHeadroom(st)
+		}
+	}
+}
+
+// countHeadroom counts what is free on nodes that pods may go to, and on machines that are coming or being added.
+func (d *decision) countHeadroom() {
+	for _, h := range d.check.Handles() {
+		name := d.check.Name(h)
+		if g, future := d.opened[h]; future {
+			if own := d.groups[g].headroom; own != nil {
+				own.gain(d.space(h))
+			}
+			continue
+		}
+		n := d.s.Node(name)
+		st := d.groups[n.Group]
+		if st == nil || st.headroom == nil || n.Instance == nil || !n.Instance.State.Expected() || !cluster.Ready(n.Object) && !d.arriving(n) {
+			continue
+		}
+		_, rescued := d.rescues[name]
+		removal, onLadder := cluster.RemovalOf(n.Object)
+		switch {
+		case onLadder && !rescued:
+			if n.Instance.State == cluster.StateRunning && cluster.Ready(n.Object) {
+				st.headroom.ladder = append(st.headroom.ladder, spare{name, removal.Since, d.space(h)})
+			}
+		case !n.Object.Spec.Unschedulable || rescued:
+			own := d.space(h)
+			st.headroom.gain(own)
+			st.headroom.leaves[name] = own
+		}
+	}
+}
+
+// space is what the machine has, with the pods on it that this cycle has placed there.
+func (d *decision) space(h scheduling.Handle) space {
+	s := space{empty: true, free: d.freeMilli(h)}
+	for _, p := range d.check.Pods(d.check.Name(h)) {
+		if p.Daemon() || p.Overstayed(d.now) {
+			continue
+		}
+		s.empty = false
+		if needs := d.check.Needs(p.Class); len(needs) > dimMilli {
+			s.used += needs[dimMilli]
+		}
+	}
+	return s
+}
+
+// dimMilli is the checker's dimension of thousandths of cores.
+const dimMilli = 1
+
+func (d *decision) freeMilli(h scheduling.Handle) int64 {
+	if free := d.check.Free(h); len(free) > dimMilli {
+		return max(0, free[dimMilli])
+	}
+	return 0
+}
+
+// takeBack takes nodes from the ladder that the headroom lacks, the one cordoned last first: it has lost least.
+func (d *decision) takeBack(st *groupState) {
+	own := st.headroom
+	slices.SortStableFunc(own.ladder, func(a, b spare) int {
+		return cmp.Or(b.since.Compare(a.since), cmp.Compare(a.node, b.node))
+	})
+	for _, s := range own.ladder {
+		if !(own.empty < own.machines && s.empty || own.free < own.milli && s.free > 0) {
+			continue
+		}
+		d.spared[s.node] = own.needs(s.node)
+		own.gain(s.space)
+	}
+}
+
+// fillHeadroom adds the machines that the headroom still lacks, as far as the group's limits let it.
+func (d *decision) fillHeadroom(st *groupState) {
+	own := st.headroom
+	if own.empty >= own.machines && own.free >= own.milli {
+		return
+	}
+	about := reason.Group(string(st.ID))
+	lacks := reason.New(reason.HeadroomShort, about, "headroom", own.words, "free", own.has())
+	if st.blocked != nil {
+		st.short = append(st.short, lacks) // the group's verdict says by what
+		return
+	}
+	var each int64
+	d.onEmpty(st, func(h scheduling.Handle) { each = d.freeMilli(h) })
+	machines := own.machines - own.empty
+	if own.milli > 0 && each > 0 {
+		machines = int((own.milli - own.free + each - 1) / each)
+	}
+	n, limit := d.asFarAs(st, machines)
+	if n > 0 {
+		from := d.believed(st) + st.adding
+		d.adopt(st, n)
+		st.because = append(st.because, reason.New(reason.HeadroomKept, about, "from", from, "to", from+n, "headroom", own.words))
+		for range n {
+			own.gain(space{empty: true, free: each})
+		}
+	}
+	if limit != nil {
+		st.short = append(st.short, lacks, *limit)
+	}
+}
+
+func (own *headroom) gain(s space) {
+	if s.empty {
+		own.empty++
+	}
+	own.free += s.free
+}
+
+// lose counts a node that steps on the ladder.
+func (own *headroom) lose(node string) {
+	if own == nil {
+		return
+	}
+	s, counts := own.leaves[node]
+	if !counts {
+		return
+	}
+	if s.empty {
+		own.empty--
+	}
+	own.free -= s.free + s.used
+}
+
+// holds says why the node has to stay for the headroom's sake, nil when it need not.
+func (own *headroom) holds(node string) *reason.Reason {
+	if own == nil {
+		return nil
+	}
+	s, counts := own.leaves[node]
+	if counts && (s.empty && own.machines > 0 && own.empty <= own.machines || own.milli > 0 && own.free-s.free-s.used < own.milli) {
+		why := own.needs(node)
+		return &why
+	}
+	return nil
+}
+
+// needs is the reason to keep a node.
+func (own *headroom) needs(node string) reason.Reason {
+	return reason.New(reason.NodeHeadroom, reason.Node(node), "headroom", own.words, "free", own.has())
+}
+
+// has is what is free, in the words of the setting.
+func (own *headroom) has() string {
+	if own.machines > 0 {
+		return strconv.Itoa(own.empty)
+	}
+	return strconv.FormatFloat(float64(own.free)/1000, 'f', -1, 64)
+}
