@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 )
@@ -14,7 +13,6 @@ type fit struct {
 	cluster   *Cluster
 	st        *podState
 	mounts    []mount
-	devices   []*resourcev1.ResourceClaim
 	affinity  nodeaffinity.RequiredNodeAffinity
 	relations *relations // nil when no other pod matters
 }
@@ -41,9 +39,6 @@ func (f *fit) refusals(r *room) []string {
 		return short
 	}
 	if reason := f.volumeRefusal(r); reason != "" {
-		return []string{reason}
-	}
-	if reason := f.deviceRefusal(r); reason != "" {
 		return []string{reason}
 	}
 	if f.relations != nil {

@@ -10,8 +10,7 @@
 //
 // What it leaves out: admission webhooks, authentication, server-side apply,
 // managed fields, protobuf, heartbeats (a live node's Ready condition is
-// written when it changes, not every few seconds), taint eviction, devices that
-// share counters or bear taints, gangs whose pods compete for devices, the protection
+// written when it changes, not every few seconds), taint eviction, the protection
 // of claims in use, storage capacities and rolling updates.
 package kubesim
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -33,10 +32,6 @@ type Machine struct {
 	// AttachLimits is how many volumes each CSI driver can attach, by the
 	// driver's name: what the machine's CSINode says. Without any there is none.
 	AttachLimits map[string]int32
-
-	// Devices are published as the node's own ResourceSlices, one for each
-	// driver: of each its spec's driver and devices count.
-	Devices []resourcev1.ResourceSlice
 
 	ReadyAfter time.Duration // from registration to Ready; 0 means at once
 }
@@ -90,7 +85,6 @@ func (c *Cluster) Join(m Machine) error {
 		}
 	}
 	c.attachable(arrived)
-	c.publishDevices(arrived)
 	if m.ReadyAfter > 0 {
 		c.remind(arrived.readyAt, machineReady, m.Name, "")
 	} else {

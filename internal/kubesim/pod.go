@@ -42,7 +42,6 @@ func (c *Cluster) observePod(ch change, pod *corev1.Pod) {
 		delete(c.parked, k)
 		delete(c.reserved, k)
 		c.markAttachments(pod)
-		c.freeDevices(pod)
 		c.wakeParked()
 		return
 	}
@@ -67,7 +66,6 @@ func (c *Cluster) observePod(ch change, pod *corev1.Pod) {
 	}
 	if finished(pod) && (was == nil || !finished(was)) {
 		c.markAttachments(pod)
-		c.freeDevices(pod)
 		c.wakeParked()
 	}
 	c.kubeletSees(k, st)
@@ -89,10 +87,9 @@ func (c *Cluster) observeUnplaced(key string, was, pod *corev1.Pod) {
 }
 
 // markParts has what belongs to a new pod made: the claims of its generic
-// ephemeral volumes and its resource claims.
+// ephemeral volumes.
 func (c *Cluster) markParts(key string, pod *corev1.Pod) {
-	if slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) ||
-		slices.ContainsFunc(pod.Spec.ResourceClaims, func(r corev1.PodResourceClaim) bool { return r.ResourceClaimTemplateName != nil }) {
+	if slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) {
 		c.mark("pods", key)
 	}
 }

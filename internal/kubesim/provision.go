@@ -50,14 +50,12 @@ func (c *Cluster) markUnboundClaims() {
 	}
 }
 
-// reconcilePod creates the claims of a pod's generic ephemeral volumes, and its
-// resource claims.
+// reconcilePod creates the claims of a pod's generic ephemeral volumes.
 func (c *Cluster) reconcilePod(e *entry) {
 	pod := e.obj.(*corev1.Pod)
 	if pod.DeletionTimestamp != nil || finished(pod) {
 		return
 	}
-	defer c.reconcileClaimsOf(e)
 	for _, v := range pod.Spec.Volumes {
 		if v.Ephemeral == nil || v.Ephemeral.VolumeClaimTemplate == nil {
 			continue

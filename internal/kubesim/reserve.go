@@ -10,10 +10,6 @@ import (
 // reserve has a pod wait on its node for volumes that are still to be made, or
 // binds it when there are none. It reports whether the pod was bound.
 func (c *Cluster) reserve(key string, f *fit, node *corev1.Node) bool {
-	if !c.giveDevices(f, node) {
-		c.parked[key] = struct{}{}
-		return false
-	}
 	waiting := false
 	for _, m := range f.mounts {
 		if m.volume != nil {
@@ -48,7 +44,6 @@ func (c *Cluster) bindReserved() {
 		mounts, why := c.mountsOf(c.pods[k])
 		if node == nil || why != "" {
 			delete(c.reserved, k)
-			c.freeDevices(c.pods[k].pod)
 			for _, m := range mounts {
 				if m.volume == nil {
 					c.unselect(c.entryOf("persistentvolumeclaims", keyOf(m.claim)))
@@ -63,7 +58,6 @@ func (c *Cluster) bindReserved() {
 				open = true
 				if m.claim.Annotations[selectedNode] == "" { // the provisioner gave it back
 					delete(c.reserved, k)
-					c.freeDevices(c.pods[k].pod)
 					c.trying[k] = struct{}{}
 				}
 			}

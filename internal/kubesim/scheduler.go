@@ -83,9 +83,6 @@ func (p *pass) question(st *podState) (f *fit, why string) {
 	if f.mounts, why = p.mountsOf(st); why != "" {
 		return nil, fmt.Sprintf("0/%d nodes are available: %s.", len(p.rooms), why)
 	}
-	if f.devices, why = p.deviceClaimsOf(st.pod); why != "" {
-		return nil, fmt.Sprintf("0/%d nodes are available: %s.", len(p.rooms), why)
-	}
 	if st.asks.relative || p.repelling {
 		f.relations = p.relationsOf(st.pod, p.rooms, f)
 	}

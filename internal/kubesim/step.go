@@ -71,12 +71,8 @@ func (c *Cluster) observeWorkload(ch change) {
 		c.mark(resource, ch.after.key)
 	}
 	switch resource {
-	case "podgroups", string(Coscheduling), "deviceclasses", "resourceclaims", "resourceslices":
+	case "podgroups", string(Coscheduling):
 		c.wakeParked()
-	case "resourceclaimtemplates":
-		for k := range c.parked { // reconcile sorts them
-			c.mark("pods", k)
-		}
 	case "persistentvolumeclaims", "persistentvolumes", "storageclasses", "csinodes", "volumeattachments":
 		c.observeVolumes(ch)
 	case "replicasets", "statefulsets":

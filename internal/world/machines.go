@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"sluice.dev/sluice/internal/azuresim"
@@ -18,8 +17,7 @@ type machineSize struct {
 	cpu       int
 	memory    resource.Quantity
 	gpus      int
-	disks     int // that its driver attaches; 0 when it does not tell
-	devices   []resourcev1.ResourceSlice
+	disks     int           // that its driver attaches; 0 when it does not tell
 	announced time.Duration // from the node's joining to its GPUs
 	labels    map[string]string
 	taints    []corev1.Taint
@@ -153,7 +151,7 @@ func (w *world) register(m *machine, gpus int) error {
 	}
 	return w.cluster.Join(kubesim.Machine{
 		Name: m.ComputerName, ProviderID: providerIDs[size.names](m), SystemUUID: m.VMID, InternalIP: m.PrivateIP, Labels: labels, Taints: size.taints,
-		Capacity: capacity, AttachLimits: attaches(size.disks), Devices: size.devices,
+		Capacity: capacity, AttachLimits: attaches(size.disks),
 	})
 }
 

@@ -27,11 +27,13 @@ func (p policyFlags) names() []string {
 	return all
 }
 
-// doPolicy sets flags. The last value of a flag counts.
+// doPolicy sets flags. The last value of a flag counts, and all of one that may be repeated.
 func doPolicy(w *world, s *statement) error {
 	for _, name := range sortedKeys(s.set) {
-		if value := s.value(name, ""); w.allowed.flags.Set(name, value) != nil {
-			return fmt.Errorf("policy: %w", app.BadValue(w.allowed.flags.Lookup(name), value))
+		for _, value := range s.set[name] {
+			if w.allowed.flags.Set(name, value) != nil {
+				return fmt.Errorf("policy: %w", app.BadValue(w.allowed.flags.Lookup(name), value))
+			}
 		}
 	}
 	p, err := w.allowed.read()

@@ -55,9 +55,6 @@ func sizeOf(s *statement) (m machineSize, family string, err error) {
 	if m.disks, err = s.number("disks", 0); err != nil {
 		return m, "", err
 	}
-	if m.devices, err = s.devices(); err != nil {
-		return m, "", err
-	}
 	m.announced, err = s.duration("gpu-after", 0)
 	return m, family, err
 }

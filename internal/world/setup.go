@@ -61,12 +61,8 @@ func doNode(w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
-	devices, err := s.devices()
-	if err != nil {
-		return err
-	}
 	return w.cluster.Join(kubesim.Machine{
-		Name: s.names[0], Labels: labels, Taints: taints, AttachLimits: attaches(disks), Devices: devices,
+		Name: s.names[0], Labels: labels, Taints: taints, AttachLimits: attaches(disks),
 		Capacity: corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(cpu), resource.DecimalSI), corev1.ResourceMemory: memory},
 	})
 }

@@ -7,7 +7,7 @@ import (
 
 // podSettings are what a pod may be told in every statement that makes pods.
 var podSettings = []string{
-	"affinity", "annotation", "anti-affinity", "claim", "cpu", "device", "disk", "gate", "gpu", "grace", "host-port", "label", "memory", "namespace", "overhead-cpu",
+	"affinity", "annotation", "anti-affinity", "claim", "cpu", "disk", "gate", "gpu", "grace", "host-port", "label", "memory", "namespace", "overhead-cpu",
 	"overhead-memory", "podgroup", "priority", "runs", "selector", "spread", "toleration", "volume",
 }
 
@@ -15,7 +15,7 @@ func withPod(settings ...string) []string { return append(settings, podSettings.
 
 const podUsage = "[cpu=Q] [memory=Q] [gpu=N] [namespace=NS] [label=K=V] [annotation=K=V] [selector=K=V] [toleration=KEY] [gate=NAME] " +
 	"[host-port=N] [affinity=hostname|zone[:APP]] [anti-affinity=hostname|zone[:APP]] [spread=hostname|zone[:SKEW]] [volume=empty-dir|memory|host-path] " +
-	"[claim=NAME] [disk=CLASS] [device=DRIVER:N] [priority=N|CLASS] [podgroup=NAME] [overhead-cpu=Q] [overhead-memory=Q] [grace=D] [runs=D]"
+	"[claim=NAME] [disk=CLASS] [priority=N|CLASS] [podgroup=NAME] [overhead-cpu=Q] [overhead-memory=Q] [grace=D] [runs=D]"
 
 // verbs are all statements, in the order in which [Help] lists them.
 var verbs = sync.OnceValue(func() []*verb {
@@ -31,16 +31,16 @@ var verbs = sync.OnceValue(func() []*verb {
 		},
 		{
 			name: "group", usage: "NAME size=SIZE min=N max=N [machines=N] [mode=uniform|flexible] [removal=delete|deallocate] [zones=1,2] [spot=delete|deallocate] " +
-				"[label=K=V] [node-label=K=V] [taint=K=V:EFFECT] [tag=K:V] [unneeded=D] [cpu=N] [memory=Q] [gpu=N] [gpu-after=D] [disks=N] [device=DRIVER:N] [subnet=NAME] " +
+				"[label=K=V] [node-label=K=V] [taint=K=V:EFFECT] [tag=K:V] [unneeded=D] [cpu=N] [memory=Q] [gpu=N] [gpu-after=D] [disks=N] [subnet=NAME] " +
 				"[provider-id=cloud|upper|k3s|none] [reuse-ids=true] [overprovision=true] [missing=true]",
 			least: 1, most: 1, setup: true, do: doGroup,
 			settings: []string{
-				"size", "min", "max", "machines", "mode", "removal", "zones", "spot", "label", "node-label", "taint", "tag", "unneeded", "cpu", "memory", "gpu", "gpu-after", "disks", "device",
+				"size", "min", "max", "machines", "mode", "removal", "zones", "spot", "label", "node-label", "taint", "tag", "unneeded", "cpu", "memory", "gpu", "gpu-after", "disks",
 				"subnet", "provider-id", "reuse-ids", "overprovision", "missing",
 			},
 			about: "a scale set that sluice manages. Labels and taints are told by tags, node-labels by nothing but the nodes; unneeded is the tag for the group's own " +
 				"--scale-down-unneeded-time. spot says what an eviction does. cpu and memory are what machines have when it is not what the size's name tells; " +
-				"gpu is how many GPUs the device plugin announces, gpu-after later than the node joins. disks is how many the disk driver says that it can attach, device what a driver publishes in a ResourceSlice. provider-id is what nodes call their machines. " +
+				"gpu is how many GPUs the device plugin announces, gpu-after later than the node joins. disks is how many the disk driver says that it can attach. provider-id is what nodes call their machines. " +
 				"missing=true is named to sluice only",
 		},
 		{
@@ -57,15 +57,15 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "the subscription may not have the size, in some zones or anywhere",
 		},
 		{
-			name: "node", usage: "NAME [cpu=N] [memory=Q] [disks=N] [device=DRIVER:N] [label=K=V] [taint=K=V:EFFECT]", least: 1, most: 1, do: doNode,
-			settings: []string{"cpu", "memory", "device", "disks", "label", "taint"},
+			name: "node", usage: "NAME [cpu=N] [memory=Q] [disks=N] [label=K=V] [taint=K=V:EFFECT]", least: 1, most: 1, do: doNode,
+			settings: []string{"cpu", "memory", "disks", "label", "taint"},
 			about:    "a node that belongs to no group",
 		},
 		{
 			name: "pod", usage: "NAME [on=NODE] [owner=replicaset|statefulset|job|none|KIND] " + podUsage, least: 1, most: 1, do: doPod,
 			settings: withPod("on", "owner"),
 			about: "one pod, by default one of a ReplicaSet; with on it runs already; runs says after what time it finishes. Affinity and spread are about the pods of its own app. " +
-				"claim is a pvc, disk one of its own that goes with it, device a ResourceClaim; a priority that is a number gets a class",
+				"claim is a pvc, disk one of its own that goes with it; a priority that is a number gets a class",
 		},
 		{
 			name: "deployment", usage: "NAME [replicas=N] ...", least: 1, most: 1, do: doDeployment, settings: withPod("replicas"),

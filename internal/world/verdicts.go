@@ -50,7 +50,7 @@ func (w *world) tellPlan(entry journal.Entry) {
 		switch code {
 		case reason.NeedsMachine: // another group than the one that failed it
 			what += " " + v.Because[0].Facts["group"]
-		case reason.GroupGrows: // again, further
+		case reason.GroupGrows, reason.GroupRaised, reason.HeadroomKept: // again, further
 			what += " " + v.Because[0].Facts["to"]
 		}
 		if w.told.news(key, what) {

@@ -38,7 +38,6 @@ func TestStatementsMakeWhatTheySay(t *testing.T) {
 		"spread with a skew":                           {group + second + "cordon b\npod v label=app=w on=a\npod w spread=hostname:2\npod x label=app=w spread=hostname:2\n", []string{"w"}, []string{"x"}},
 		"affinity about another app":                   {group + "pod p affinity=hostname:q\n", nil, []string{"p"}},
 		"affinity about one that is there":             {group + "pod q on=a\npod p affinity=hostname:q\n", []string{"p"}, nil},
-		"devices are claimed":                          {group + "node g cpu=4 device=gpu.example.com:2\npod p device=gpu.example.com:2\npod q device=gpu.example.com\n", []string{"p"}, []string{"q"}},
 		"several host ports":                           {group + "pod p host-port=80 host-port=81\npod q host-port=81\n", []string{"p"}, []string{"q"}},
 		"overhead counts":                              {group + "pod p cpu=3 overhead-cpu=2\n", nil, []string{"p"}},
 		"half a gang waits":                            {group + "podgroup g min=2\npod p cpu=1 podgroup=g\n", nil, []string{"p"}},
