@@ -17,6 +17,7 @@ func Decide(s *cluster.Snapshot, allowed *policy.Policy, m Memory) (Plan, Memory
 
 func (d *decision) decide() (Plan, Memory) {
 	d.noticeFailures()
+	d.learnRunTimes()
 	d.openRoom()
 	d.placePending()
 	d.growGroups()

@@ -16,7 +16,8 @@ import (
 // have waited longest are served first.
 type demand struct {
 	of     *cluster.Class
-	pods   []int   // their places in [decision.waiting], the oldest first
+	eldest int     // the place of one of them in [decision.waiting], whether or not it is among pods
+	pods   []int   // their places there that may be served, the oldest first
 	served int     // how many of them, from the first on, have their verdict
 	judged bool    // the scheduler has found no node for them; no group grows for others
 	weight float64 // of one
@@ -45,7 +46,7 @@ func (d *decision) collectDemands() {
 		k := key{p.Class, p.Unschedulable()}
 		if lately == nil || k != last {
 			if lately = by[k]; lately == nil {
-				lately = &demand{of: p.Class, judged: k.judged}
+				lately = &demand{of: p.Class, eldest: i, judged: k.judged}
 				by[k] = lately
 				d.demands = append(d.demands, lately)
 			}

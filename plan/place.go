@@ -128,6 +128,7 @@ func (d *decision) placePending() {
 	}
 	d.placeOn(d.there, d.placeThere)
 	d.rescueNodes()
+	d.holdBacklogs()
 	d.placeOn(d.coming, d.placeComing)
 	for _, dm := range d.wanting() {
 		switch name := dm.of.Spec.SchedulerName; {

@@ -81,11 +81,11 @@ func (d *decision) fitsPending(st *nodeState) (string, bool) {
 		return "", false
 	}
 	for _, dm := range d.demands {
-		if dm.of.Gated() || d.allowed.Expendable(d.waiting[dm.pods[0]]) {
+		if dm.of.Gated() || d.allowed.Expendable(d.waiting[dm.eldest]) {
 			continue
 		}
 		if d.check.Room(dm.of, h) > 0 {
-			d.counted[st.Name()] = d.keys[dm.pods[0]]
+			d.counted[st.Name()] = d.keys[dm.eldest]
 			return d.counted[st.Name()], true
 		}
 	}

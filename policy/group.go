@@ -179,5 +179,8 @@ func (p *Policy) Strangers(groups []*cluster.Group) []string {
 	for _, c := range p.Growth.Ceilings {
 		note("ceiling", c.Group)
 	}
+	for _, t := range p.Growth.DrainTargets {
+		note("drain-target", t.Group)
+	}
 	return said
 }

@@ -26,6 +26,8 @@ type Growth struct {
 	Headroom  []GroupHeadroom `json:"headroom,omitempty"`  // of several for a group the last holds (--headroom)
 	Schedules []GroupSchedule `json:"schedules,omitempty"` // of several in force for a group the last holds (--schedule)
 	Ceilings  []GroupCeiling  `json:"ceilings,omitempty"`  // all of them hold (--ceiling)
+
+	DrainTargets []DrainTarget `json:"drainTargets,omitempty"` // see [Growth.Drain] (--drain-target)
 }
 
 // check returns the first setting of growth that makes no sense, by the name of its flag.
@@ -55,6 +57,11 @@ func (g Growth) check() error {
 	}
 	if err := checkExpanders(g.Expanders); err != nil {
 		return err
+	}
+	for _, t := range g.DrainTargets {
+		if t.Within <= 0 {
+			return fmt.Errorf("--drain-target=%s: give a duration above zero, such as 20m", t)
+		}
 	}
 	return g.Balance.check()
 }

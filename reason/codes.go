@@ -62,6 +62,7 @@ const (
 	NodeHeadroom    Code = "NodeHeadroom"
 	PodYoung        Code = "PodYoung"
 	PodExpendable   Code = "PodExpendable"
+	WaitsForTurn    Code = "WaitsForTurn"
 )
 
 // What becomes of a node, and why.
@@ -180,6 +181,7 @@ var sentences = map[Code]string{
 	HeadroomShort:   "headroom {headroom} is not kept, free are {free}",
 	NodeHeadroom:    "kept free for pods to come (headroom {headroom}, free {free})",
 	PodYoung:        "is {age} old and no reason to grow before {delay}",
+	WaitsForTurn:    "waits its turn: the {pods} pods of its owner, {minutes} core-minutes of work, end within {target} on places that get free and {slots} more",
 	PodExpendable:   "priority {priority} is below the cutoff {cutoff}: nothing grows for it",
 
 	NodeUnmanaged:      "belongs to no node group that sluice manages",

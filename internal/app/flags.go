@@ -44,6 +44,7 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 		g := &checked.Growth
 		g.Expanders, g.Balance.IgnoreLabels = slices.Clone(g.Expanders), slices.Clone(g.Balance.IgnoreLabels)
 		g.Headroom, g.Schedules, g.Ceilings = slices.Clone(g.Headroom), slices.Clone(g.Schedules), slices.Clone(g.Ceilings)
+		g.DrainTargets = slices.Clone(g.DrainTargets)
 		if err := checked.Check(); err != nil {
 			return nil, err
 		}

@@ -41,6 +41,8 @@ func growthFlags(f *pflag.FlagSet, p *policy.Policy) {
 	}}, "schedule", "min and max of a group in hours of the week, as GROUP: DAYS HOURS ZONE min=N max=N, such as agents: Mon-Fri 08:00-20:00 Europe/Berlin min=3 max=20; of several in force the last wins; the tag sluice.dev_schedule of a scale set says the same; may be repeated")
 	f.Var(perGroup[policy.GroupCeiling]{"ceiling", &g.Ceilings, policy.ParseGroupCeiling, policy.GroupCeiling.String},
 		"ceiling", "stop growth at machines:N/WINDOW added, usd:N/WINDOW that machines cost, or usd-per-hour:N, of all groups together; GROUP=... for one of them; the tag sluice.dev_ceiling of a scale set says the same; may be repeated")
+	f.Var(perGroup[policy.DrainTarget]{"target", &g.DrainTargets, policy.ParseDrainTarget, policy.DrainTarget.String},
+		"drain-target", "work a backlog off within a time instead of a place for every pod at once, as namespace/NAME=20m or GROUP=20m; how long pods run is their annotation sluice.dev/run-time, else learned from their owner's earlier ones; may be repeated")
 }
 
 // expanderList is a flag that holds names with commas between them; a repeated flag adds to the ones before. [policy.Policy.Check] judges

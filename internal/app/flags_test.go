@@ -49,6 +49,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		"expendable-pods-priority-cutoff": "-122", "balance-similar-node-groups": "true", "balancing-ignore-label": "example.com/rack",
 		"memory-difference-ratio": "0.123", "max-allocatable-difference-ratio": "0.124", "max-free-difference-ratio": "0.125",
 		"headroom": "agents=cores:126", "schedule": "agents: Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127", "ceiling": "agents=usd:128/24h",
+		"drain-target": "namespace/render=129m",
 	}
 	weekdays, err := cluster.ParseSchedule("Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127")
 	if err != nil {
@@ -64,6 +65,8 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 			Headroom:  []policy.GroupHeadroom{{Group: "agents", Headroom: cluster.Headroom{Cores: 126}}},
 			Schedules: []policy.GroupSchedule{{Group: "agents", Schedule: weekdays}},
 			Ceilings:  []policy.GroupCeiling{{Group: "agents", Ceiling: cluster.Ceiling{Unit: cluster.CeilingUSD, Limit: 128, Window: 24 * time.Hour}}},
+
+			DrainTargets: []policy.DrainTarget{{Namespace: "render", Within: 129 * time.Minute}},
 		},
 		Removal: policy.Removal{
 			Unneeded: 110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second,
@@ -127,6 +130,9 @@ func TestABadPolicyFlagIsNamedWithWhatIsAllowed(t *testing.T) {
 		"schedule=agents: Mon-Fri":                   "neither min nor max",
 		"ceiling==usd:1/1h":                          "it names no group before =",
 		"ceiling=agents=usd:1":                       "has a window",
+		"drain-target=20m":                           "names no group and no namespace",
+		"drain-target=namespace/=20m":                "names no group and no namespace",
+		"drain-target=agents=0s":                     "no duration above zero",
 	} {
 		t.Run(arg, func(t *testing.T) {
 			name, _, _ := strings.Cut(arg, "=")

@@ -111,6 +111,23 @@ func Contenders() []Contender {
 			Published: map[string]float64{W1CPU: 858, W1GPU: 8824, W2: 2059},
 		},
 	}
+	drained := func(expect func(Workload) RunTimes, within time.Duration) func(Workload) Autoscaler {
+		return func(w Workload) Autoscaler {
+			p := policy.Default()
+			tuned(p)
+			p.Growth.DrainTargets = []policy.DrainTarget{{Namespace: namespace, Within: within}}
+			return &Sluice{Policy: p, Expect: expect(w)}
+		}
+	}
+	out = append(out, Contender{
+		Name: "sluice, MostAllocated, drain target 20 min, run times annotated", Window: coalesce, Pack: true, Only: W2,
+		New:       drained(func(w Workload) RunTimes { return MeanRunTimes(w, 0) }, 20*time.Minute),
+		Published: map[string]float64{W2: 1740},
+	}, Contender{
+		Name: "sluice, MostAllocated, drain target 20 min, run times learned", Window: coalesce, Pack: true, Only: W2,
+		New:       drained(func(Workload) RunTimes { return nil }, 20*time.Minute),
+		Published: map[string]float64{W2: 1740},
+	})
 	for i, published := range []float64{1898, 1740, 1674} {
 		out = append(out, Contender{
 			Name: fmt.Sprintf("joint model, drain target %d min", 10<<i), Window: coalesce, Pack: true, Only: W2, New: joint(10*time.Minute<<i, 0),

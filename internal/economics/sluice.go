@@ -21,6 +21,7 @@ import (
 // each of which is accepted at once.
 type Sluice struct {
 	Policy *policy.Policy
+	Expect RunTimes // what pods say of their run times; nil when they say nothing
 
 	memory  plan.Memory
 	seen    *cluster.Snapshot
@@ -45,6 +46,9 @@ type shown struct {
 	on     *Machine
 	since  time.Duration
 }
+
+// namespace is that of all pods.
+const namespace = "farm"
 
 // epoch is the time at which a farm's clock begins.
 var epoch = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
@@ -229,12 +233,15 @@ func (s *Sluice) objects(f *Farm) cluster.Objects {
 func (s *Sluice) pod(f *Farm, r *Run) *corev1.Pod {
 	p := podObject(podName(r.Index), r.Pod)
 	p.CreationTimestamp = metav1.NewTime(epoch.Add(r.At))
+	if run := s.Expect[r.Owner]; run > 0 {
+		p.Annotations = map[string]string{"sluice.dev/run-time": run.String()}
+	}
 	if r.On == nil {
 		p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(epoch.Add(r.Since))
 		return p
 	}
 	p.Spec.NodeName = machineName(f, r.On)
-	p.Status = corev1.PodStatus{Phase: corev1.PodRunning}
+	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, StartTime: new(metav1.NewTime(epoch.Add(r.Since)))}
 	return p
 }
 
@@ -246,7 +253,7 @@ func podObject(name string, of *traces.Pod) *corev1.Pod {
 	}
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "farm", Name: name, UID: types.UID(name),
+			Namespace: namespace, Name: name, UID: types.UID(name),
 			OwnerReferences: []metav1.OwnerReference{{Kind: kind, Name: of.Owner, UID: types.UID(kind + "-" + of.Owner), Controller: new(true)}},
 		},
 		Spec: corev1.PodSpec{
