@@ -216,3 +216,22 @@ func TestYoungPodsAloneDoNotStopTheDecision(t *testing.T) {
 		t.Errorf("actions (-want +got):\n%s", diff)
 	}
 }
+
+func TestOnlyPodsThatHaveJustBegunAreTimed(t *testing.T) {
+	allowed := draining(policy.DrainTarget{Namespace: "default", Within: 20 * time.Minute})
+	g := Group("a", 0, 9, Machine("0", "a-0"))
+	run := func(name string, began time.Duration) *cluster.Pod {
+		return Pod(name, OwnedBy("Job", "shot"), CPU("1m"), On("a-0"), begun(-began))
+	}
+	var m plan.Memory
+	for minute, pods := range [][]any{
+		{run("first", 0)},
+		{run("first", 0), run("late", -time.Hour), run("new", time.Minute)},
+		{Node("b-0")},
+	} {
+		_, m = plan.Decide(cluster.New(Start.Add(time.Duration(minute)*time.Minute), Objects(append(pods, Node("a-0"))...), []*cluster.Group{g}), allowed, m)
+	}
+	if got := m.Runs["default/Job/shot"]; got.Ended != 2 || got.Mean != 90*time.Second {
+		t.Errorf("%+v, want the mean of two pods that ran 2 minutes and 1 minute", got)
+	}
+}

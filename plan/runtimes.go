@@ -30,7 +30,7 @@ type Watched struct {
 const (
 	knownOwners = 512
 	watchedRuns = 16
-	settledRuns = 16
+	settledRuns = 64
 )
 
 // with is the run time after one more pod ended.
@@ -60,7 +60,7 @@ func wider(owner string) []string {
 }
 
 // learnRunTimes watches the pods that a drain target may concern: how long each took from its start to the first cycle that does not see it
-// any more. Pods that somebody deletes and those of nodes that go are not counted, for they may not have ended by themselves.
+// any more. Only pods that have just begun are taken up: of pods that began together those that run still are the long ones. Pods that somebody deletes and those of nodes that go are not counted, for they may not have ended by themselves.
 func (d *decision) learnRunTimes() {
 	before := d.m.Runs
 	d.m.Runs = nil
@@ -84,10 +84,11 @@ func (d *decision) learnRunTimes() {
 			r := runs[owner]
 			r.Seen = d.now
 			_, known := before[owner].Watched[p.UID]
-			if !known {
+			young := !p.Started().Before(before[owner].Seen.Truncate(time.Second)) // it began since the last cycle, or nobody knows its owner yet
+			if !known && young {
 				fresh[owner]++
 			}
-			if !p.Leaving() && (known || fresh[owner]+len(before[owner].Watched) <= watchedRuns) {
+			if !p.Leaving() && (known || young && fresh[owner]+len(before[owner].Watched) <= watchedRuns) {
 				if r.Watched == nil {
 					r.Watched = map[types.UID]Watched{}
 				}
