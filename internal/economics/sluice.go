@@ -96,7 +96,9 @@ func Plan(in Instance) Answer {
 		groups = append(groups, group(&in.Kinds[i]))
 	}
 	at := epoch.Add(time.Minute)
-	p, _ := plan.Decide(cluster.New(at, cluster.Objects{Pods: cluster.NewPods(pods...)}, groups), policy.Default(), plan.Memory{})
+	allowed := policy.Default()
+	allowed.Growth.MaxAtOnce = 0 // no other method has such a limit
+	p, _ := plan.Decide(cluster.New(at, cluster.Objects{Pods: cluster.NewPods(pods...)}, groups), allowed, plan.Memory{})
 	a := Answer{Count: make([]int, len(in.Kinds))}
 	for _, action := range p.Actions {
 		if grow, ok := action.(plan.SetCapacity); ok {
