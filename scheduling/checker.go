@@ -62,9 +62,9 @@ type Checker struct {
 	late   []*counter // made since the snapshot's pods were counted, to be filled together; only while gathering
 	gather bool
 
-	storage *storage        // nil until somebody has volumes
-	uses    map[string]*use // of claims, by "namespace/name"
-	mounted int             // volumes records so far
+	storage *storage         // nil until somebody has volumes
+	uses    map[string]int32 // pods that use a claim, by "namespace/name"
+	mounted int              // volumes records so far
 
 	nominated map[Handle][]entry // pods that wait for a node: see [Checker.nominate]
 
@@ -125,7 +125,7 @@ func NewChecker(s *cluster.Snapshot, options ...Option) *Checker {
 		snapshot: s, ctx: logr.NewContext(context.Background(), logr.Discard()), cutoff: chosen.cutoff,
 		dims: newDimensions(), specs: map[cluster.Key]*spec{}, classOf: map[*cluster.Class]*class{}, classByKey: map[cluster.Key]*class{}, kindOf: map[string]*kind{},
 		tolerations: map[string]*tolerations{}, selections: map[string]*selection{}, lenses: map[string]*lens{}, taintKinds: map[string]int32{},
-		namespaces: map[string]map[string]string{}, selectorOf: map[string]*selector{}, byLabel: map[where][]*selector{}, scopeOf: map[scopeKey]*scope{}, uses: map[string]*use{},
+		namespaces: map[string]map[string]string{}, selectorOf: map[string]*selector{}, byLabel: map[where][]*selector{}, scopeOf: map[scopeKey]*scope{}, uses: map[string]int32{},
 		byName: make(map[string]Handle, len(s.Nodes)), slots: make([]slot, 0, len(s.Nodes)),
 	}
 	c.plugins = newPlugins(c.ctx)

@@ -1,6 +1,7 @@
 package scheduling_test
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,16 +13,20 @@ import (
 
 // TestTheCheckerJudgesAsKubeSchedulerDoes walks 2,000 random worlds with kube-scheduler's own framework beside the checker.
 // SLUICE_WORLD=seed walks one of them again.
-func TestTheCheckerJudgesAsKubeSchedulerDoes(t *testing.T) { hold(t, 2000, walks) }
+func TestTheCheckerJudgesAsKubeSchedulerDoes(t *testing.T) {
+	hold(t, 2000, walks, slices.Concat(fidelity.Constraints, fidelity.VolumeConstraints)...)
+}
 
 // TestWhatIfsAreJudgedAsKubeSchedulerDoes changes 500 random worlds back and forth.
-func TestWhatIfsAreJudgedAsKubeSchedulerDoes(t *testing.T) { hold(t, 500, shakes) }
+func TestWhatIfsAreJudgedAsKubeSchedulerDoes(t *testing.T) {
+	hold(t, 500, shakes, fidelity.Constraints...)
+}
 
 func walks(w *fidelity.World, j judge) fidelity.Walked  { return fidelity.Walk(w, j) }
 func shakes(w *fidelity.World, j judge) fidelity.Walked { return fidelity.Shake(w, j) }
 
 // hold compares the checker with kube-scheduler over that many worlds.
-func hold(t *testing.T, worlds int, compare func(*fidelity.World, judge) fidelity.Walked) {
+func hold(t *testing.T, worlds int, compare func(*fidelity.World, judge) fidelity.Walked, constraints ...fidelity.Constraint) {
 	t.Helper()
 	seeds, single, err := fidelity.Seeds(worlds)
 	if err != nil {
@@ -29,7 +34,7 @@ func hold(t *testing.T, worlds int, compare func(*fidelity.World, judge) fidelit
 	}
 	var tally fidelity.Tally
 	for _, seed := range seeds {
-		w := fidelity.Draw(seed)
+		w := fidelity.Draw(seed, constraints...)
 		got := compare(w, newJudge(t, w))
 		tally.Add(w, got)
 		if len(got.Disagreements) > 0 && tally.Disagreements < 100 {
@@ -82,7 +87,9 @@ func (j judge) Place(p *corev1.Pod, node string) { j.Checker.Place(j.record(p), 
 
 func (j judge) Open(g *cluster.Group, name string) (undo func()) {
 	n := scheduling.Future(g.Template, name)
-	return j.Add(n, j.Daemons(n)...)
+	undo = j.Mark()
+	j.Checker.Open(j.Template(n, j.Daemons(n)...).Attaching(g.VolumeLimit), name)
+	return undo
 }
 
 func (j judge) Pretend(p *corev1.Pod, node string) (undo func()) {

@@ -90,5 +90,10 @@ func (k *kind) relaxed() uint64 {
 	for _, n := range k.near {
 		at = max(at, n.relaxed)
 	}
+	if k.volumes != nil {
+		for _, w := range k.volumes.undecided {
+			at = max(at, w.last)
+		}
+	}
 	return at
 }

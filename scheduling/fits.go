@@ -47,6 +47,9 @@ func (c *Checker) beside(k *kind, h Handle, heard bool) answer {
 		return notAnyMore
 	}
 	if k.volumes != nil && !c.mountable(k.volumes, h) {
+		if len(k.volumes.undecided) > 0 {
+			return notNow
+		}
 		return notAnyMore
 	}
 	if k.shuns(h) || heard && k.shunned(h) {

@@ -49,6 +49,13 @@ func put[T runtime.Object](s *shelf, objects ...T) {
 	}
 }
 
+// take removes an object by its namespace and name.
+func take[T runtime.Object](s *shelf, o T) {
+	if err := s.board(o).indexer.Delete(o); err != nil {
+		panic(fmt.Sprintf("scheduling: %T: %v", o, err)) // fails only for an object without metadata
+	}
+}
+
 // board is the informer of one type. What it does not define belongs to watching, which nobody asks for.
 type board struct {
 	cache.SharedIndexInformer

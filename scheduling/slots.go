@@ -127,7 +127,7 @@ func (c *Checker) count(h Handle, e *entry, n int32) {
 		k.add(h, n, c.last)
 	}
 	if len(cl.mounts) > 0 {
-		c.use(cl, h, n)
+		c.use(cl, n)
 	}
 }
 

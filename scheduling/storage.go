@@ -12,7 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
+	storagehelpers "k8s.io/component-helpers/storage/volume"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
@@ -36,6 +38,12 @@ type storage struct {
 	restrictions  judge
 	limits        fwk.FilterPlugin
 
+	spare      map[string][]string // volumes that nobody has, or that wait for one claim, by the name of their storage class
+	decided    map[string]bool     // claims that waited for their first pod and were decided: see [Checker.provide]
+	claims     map[string]*waiter
+	classes    map[string]*waiter
+	attributes bool // VolumeAttributesClass is on
+
 	here *storagev1.CSINode // what a machine that is not there yet will say of its drivers, while it is asked about
 }
 
@@ -47,7 +55,10 @@ type judge interface {
 
 // storageOf makes the plugins as kube-scheduler's default profile does.
 func storageOf(ctx context.Context, o *cluster.Objects) *storage {
-	s := &storage{shelf: newShelf(), csiNodes: make(map[string]*storagev1.CSINode, len(o.CSINodes))}
+	s := &storage{
+		shelf: newShelf(), csiNodes: make(map[string]*storagev1.CSINode, len(o.CSINodes)),
+		spare: map[string][]string{}, decided: map[string]bool{}, claims: map[string]*waiter{}, classes: map[string]*waiter{},
+	}
 	put(s.shelf, o.PersistentVolumeClaims...)
 	put(s.shelf, o.PersistentVolumes...)
 	put(s.shelf, o.StorageClasses...)
@@ -63,17 +74,24 @@ func storageOf(ctx context.Context, o *cluster.Objects) *storage {
 			}
 		}
 	}
-	if len(s.drivers) == 0 {
+	if len(s.drivers) == 0 { // nobody counts yet: those of the machine may
+		detached := map[string]bool{}
 		for _, d := range o.CSIDrivers {
-			if d.Spec.AttachRequired == nil || *d.Spec.AttachRequired {
+			detached[d.Name] = d.Spec.AttachRequired != nil && !*d.Spec.AttachRequired
+			s.drivers = append(s.drivers, d.Name)
+		}
+		for _, n := range o.CSINodes {
+			for _, d := range n.Spec.Drivers {
 				s.drivers = append(s.drivers, d.Name)
 			}
 		}
+		s.drivers = slices.DeleteFunc(s.drivers, func(d string) bool { return detached[d] })
 	}
 	slices.Sort(s.drivers)
 	s.drivers = slices.Compact(s.drivers)
 	s.read(o)
 
+	s.attributes = utilfeature.DefaultFeatureGate.Enabled(features.VolumeAttributesClass)
 	gates := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
 	type factory func(context.Context, runtime.Object, fwk.Handle, feature.Features) (fwk.Plugin, error)
 	made := func(f factory, args runtime.Object) fwk.Plugin {
@@ -104,6 +122,10 @@ func (s *storage) read(o *cluster.Objects) {
 		corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion,
 	}
 	for _, v := range o.PersistentVolumes {
+		if v.Status.Phase != corev1.VolumeBound {
+			class := storagehelpers.GetPersistentVolumeClass(v)
+			s.spare[class] = append(s.spare[class], v.Name)
+		}
 		if v.Spec.NodeAffinity != nil && v.Spec.NodeAffinity.Required != nil {
 			keys, name := mentioned(nil, v.Spec.NodeAffinity.Required)
 			s.keys, s.name = append(s.keys, keys...), s.name || name

@@ -27,14 +27,10 @@ type volumes struct {
 	lens    *lens
 	answers []verdict // by the lens's kinds
 
-	alone     []string // claims that one pod at a time may use
-	undecided []string // claims that will be where the first pod goes
-}
-
-// use is by whom a claim is used.
-type use struct {
-	pods int32
-	at   Handle // of the first of them
+	alone     []string  // claims that one pod at a time may use
+	undecided []*waiter // claims that wait for their first pod
+	choice    []*waiter // storage classes of which they may take a volume
+	changes   uint64    // of all these that the answers know of
 }
 
 // mounted are the claims that pods of the class share, "namespace/name".
@@ -69,29 +65,45 @@ func (c *Checker) volumesOf(cl *class) *volumes {
 	}
 	s := c.storage
 	c.mounted++
-	v := &volumes{id: c.mounted, pod: s.unit(cl.of, 0), state: framework.NewCycleState(), skips: map[string]bool{}}
+	v := &volumes{id: c.mounted, pod: s.unit(cl.of, 0), skips: map[string]bool{}}
 	cl.volumes = v
 	name := s.name
+	classes := map[string]bool{}
 	for i := range v.pod.Spec.Volumes {
 		p := v.pod.Spec.Volumes[i].PersistentVolumeClaim
 		if p == nil {
 			continue
 		}
-		found, ok, _ := s.shelf.board(&corev1.PersistentVolumeClaim{}).indexer.GetByKey(v.pod.Namespace + "/" + p.ClaimName)
-		if !ok {
+		claim := s.claim(v.pod.Namespace + "/" + p.ClaimName)
+		if claim == nil {
 			continue
 		}
-		claim := found.(*corev1.PersistentVolumeClaim)
 		if _, selected := claim.Annotations[storagehelpers.AnnSelectedNode]; selected {
 			name = true
-		} else if claim.Spec.VolumeName == "" {
-			v.undecided = append(v.undecided, v.pod.Namespace+"/"+p.ClaimName)
+		}
+		if s.waits(claim) {
+			if class := storagehelpers.GetPersistentVolumeClaimClass(claim); !classes[class] {
+				classes[class] = true
+				v.choice = append(v.choice, waiterOf(s.classes, class))
+			}
+			if i < len(cl.of.Spec.Volumes) && cl.of.Spec.Volumes[i].PersistentVolumeClaim != nil {
+				v.undecided = append(v.undecided, waiterOf(s.claims, keyOf(claim)))
+			}
 		}
 		if slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteOncePod) {
-			v.alone = append(v.alone, v.pod.Namespace+"/"+p.ClaimName)
+			v.alone = append(v.alone, keyOf(claim))
 		}
 	}
 	v.lens = c.lens(s.keys, name)
+	v.changes = v.changed()
+	c.consult(v)
+	return v
+}
+
+// consult asks the plugins what can be said before there is a node.
+func (c *Checker) consult(v *volumes) {
+	s := c.storage
+	v.state, v.refused, v.by = framework.NewCycleState(), "", ""
 	for _, plugin := range []judge{s.restrictions, s.binding, s.zone} {
 		_, status := plugin.PreFilter(c.ctx, v.state, v.pod, nil)
 		v.skips[plugin.Name()] = status.IsSkip()
@@ -99,7 +111,27 @@ func (c *Checker) volumesOf(cl *class) *volumes {
 			v.by, v.refused = plugin.Name(), status.Message()
 		}
 	}
-	return v
+}
+
+// changed is how often claims and volumes that the class depends on have changed.
+func (v *volumes) changed() uint64 {
+	n := uint64(0)
+	for _, w := range v.undecided {
+		n += w.changes
+	}
+	for _, w := range v.choice {
+		n += w.changes
+	}
+	return n
+}
+
+// renew forgets answers that no longer hold.
+func (c *Checker) renew(v *volumes) {
+	if n := v.changed(); n != v.changes {
+		v.changes = n
+		clear(v.answers)
+		c.consult(v)
+	}
 }
 
 // unit is one pod of the class, unlike any other in the claims that are made for it: these are put on the shelf as if they had been made.
@@ -135,17 +167,9 @@ func (s *storage) standard() *string {
 }
 
 // use counts n pods more that share claims, fewer when n is negative.
-func (c *Checker) use(cl *class, h Handle, n int32) {
+func (c *Checker) use(cl *class, n int32) {
 	for _, claim := range cl.mounts {
-		u := c.uses[claim]
-		if u == nil {
-			u = &use{}
-			c.uses[claim] = u
-		}
-		if u.pods == 0 {
-			u.at = h
-		}
-		u.pods += n
+		c.uses[claim] += n
 	}
 }
 
@@ -161,7 +185,8 @@ func (c *Checker) restock() {
 
 // mountable says whether the node can have the volumes.
 func (c *Checker) mountable(v *volumes, h Handle) bool {
-	if v.refused != "" || c.claimed(v, h) {
+	c.renew(v)
+	if v.refused != "" || slices.ContainsFunc(v.alone, func(claim string) bool { return c.uses[claim] > 0 }) {
 		return false
 	}
 	kind := c.look(v.lens, h)
@@ -175,21 +200,6 @@ func (c *Checker) mountable(v *volumes, h Handle) bool {
 		}
 	}
 	return v.answers[kind]&verdictSelected != 0 && len(c.crammed(v, h)) == 0
-}
-
-// claimed says whether somebody uses a claim of which the pod cannot be another user on this node.
-func (c *Checker) claimed(v *volumes, h Handle) bool {
-	for _, claim := range v.alone {
-		if u := c.uses[claim]; u != nil && u.pods > 0 {
-			return true
-		}
-	}
-	for _, claim := range v.undecided {
-		if u := c.uses[claim]; u != nil && u.pods > 0 && u.at != h {
-			return true
-		}
-	}
-	return false
 }
 
 // said is a plugin's refusal.
@@ -256,15 +266,11 @@ func (c *Checker) bare(h Handle) *framework.NodeInfo {
 
 // unmountable is why the node cannot have the volumes.
 func (c *Checker) unmountable(v *volumes, h Handle) []said {
+	c.renew(v)
 	all := c.crammed(v, h)
 	for _, claim := range v.alone {
-		if u := c.uses[claim]; u != nil && u.pods > 0 {
+		if c.uses[claim] > 0 {
 			all = append(all, said{"VolumeRestrictions", "claim " + claim + " is used by another pod, and only one may use it"})
-		}
-	}
-	for _, claim := range v.undecided {
-		if u := c.uses[claim]; u != nil && u.pods > 0 && u.at != h {
-			all = append(all, said{"VolumeBinding", "claim " + claim + " is to be bound where another pod goes"})
 		}
 	}
 	return append(all, c.ask(v, c.bare(h), c.storage.binding, c.storage.zone)...)

@@ -148,6 +148,32 @@ func TestVolumesFollowWhatIsPretended(t *testing.T) {
 	if !c.Fits(pod("p", mounts("first")), "a") {
 		t.Error("it does not fit although the first pod was taken back")
 	}
+	t.Run("a volume that is there is taken once", func(t *testing.T) {
+		spare := volumeIn("spare", "1")
+		spare.Spec.StorageClassName, spare.Spec.AccessModes = "static", []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+		spare.Spec.Capacity, spare.Status.Phase = quantities("storage", "10Gi"), corev1.VolumeAvailable
+		static := storageClass("static", storagev1.VolumeBindingWaitForFirstConsumer)
+		static.Provisioner = "kubernetes.io/no-provisioner"
+		o := stored().Objects
+		o.StorageClasses = append(o.StorageClasses, static)
+		o.PersistentVolumes = append(o.PersistentVolumes, spare)
+		o.PersistentVolumeClaims = append(o.PersistentVolumeClaims, claim("one", "static", "", corev1.ReadWriteOnce), claim("two", "static", "", corev1.ReadWriteOnce))
+		c := NewChecker(cluster.New(midnight, o, nil))
+		if two := pod("p", mounts("two")); !c.Fits(two, "a") || c.Fits(two, "b") {
+			t.Fatalf("fits a: %v, b: %v", c.Fits(two, "a"), c.Fits(two, "b"))
+		}
+		undo := c.Place(pod("x", mounts("one")), "a")
+		if c.Fits(pod("p", mounts("two")), "a") {
+			t.Error("a volume is given away twice")
+		}
+		if one := pod("y", mounts("one")); !c.Fits(one, "a") || c.Fits(one, "b") {
+			t.Error("a pod that shares the claim does not follow it")
+		}
+		undo()
+		if !c.Fits(pod("p", mounts("two")), "a") {
+			t.Error("the volume stays taken")
+		}
+	})
 	t.Run("a row attaches what nodes and machines can", func(t *testing.T) {
 		undo := c.Mark()
 		defer undo()

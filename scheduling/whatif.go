@@ -17,10 +17,11 @@ type whatIf struct {
 	what     change
 	node     Handle
 	n        int32
-	entry    entry   // for placed and evicted
-	before   []entry // the node's pods, for placed and evicted
-	waited   Handle  // for placed: the node that the pod had been nominated to
-	waiting  []entry // those who were, nil when it was not
+	entry    entry      // for placed and evicted
+	before   []entry    // the node's pods, for placed and evicted
+	waited   Handle     // for placed: the node that the pod had been nominated to
+	waiting  []entry    // those who were, nil when it was not
+	provided []provided // claims that waited for the pod
 }
 
 type change uint8
@@ -68,6 +69,7 @@ func (c *Checker) revert(w *whatIf) {
 	case placed:
 		c.count(w.node, &w.entry, -w.n)
 		c.slots[w.node].pods = w.before
+		c.unprovide(w.provided)
 		if w.waiting != nil {
 			c.nominated[w.waited] = w.waiting
 		}
@@ -106,6 +108,7 @@ func (c *Checker) put(h Handle, e entry) {
 		c.loosened = c.last
 	}
 	c.columns()
+	w.provided = c.provide(c.classes[e.class], h)
 	c.slots[h].pods = append(before, e)
 	c.count(h, &e, e.n)
 }

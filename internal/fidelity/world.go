@@ -35,7 +35,9 @@ var Start = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 func (w *World) Snapshot() *cluster.Snapshot {
 	return cluster.New(Start, cluster.Objects{
 		Nodes: w.Nodes, Pods: cluster.NewPods(w.Pods...), DaemonSets: w.DaemonSets, Namespaces: w.Namespaces,
-		PersistentVolumeClaims: w.Volumes.Claims, PersistentVolumes: w.Volumes.Persistent, StorageClasses: w.Volumes.Classes, CSINodes: w.Volumes.CSINodes,
+		PersistentVolumeClaims: w.Volumes.Claims, PersistentVolumes: w.Volumes.Persistent, StorageClasses: w.Volumes.Classes,
+		CSINodes: w.Volumes.CSINodes, VolumeAttachments: w.Volumes.Attachments,
+		DeviceClasses: w.Devices.Classes, ResourceSlices: w.Devices.Slices, ResourceClaims: w.Devices.Claims,
 	}, w.Groups)
 }
 
