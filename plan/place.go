@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
@@ -72,9 +73,22 @@ func (d *decision) overdue(in *cluster.Instance) bool {
 func (d *decision) template(st *groupState) *scheduling.Template {
 	if st.template == nil {
 		n := scheduling.Future(st.Template, "new machine of "+string(st.ID))
-		st.template = d.check.Template(n, d.check.Daemons(n)...).Attaching(st.VolumeLimit)
+		st.template = d.check.Template(n, d.check.Daemons(n)...).Attaching(st.VolumeLimit).Publishing(d.slices(st.ID)...)
 	}
 	return st.template
+}
+
+// slices are the device slices of a node of the group, which say what its next machine will have; nil when no node has any.
+func (d *decision) slices(g cluster.GroupID) []*resourcev1.ResourceSlice {
+	for _, s := range d.s.Objects.ResourceSlices {
+		if s.Spec.NodeName == nil {
+			continue
+		}
+		if n := d.s.Node(*s.Spec.NodeName); n != nil && n.Group == g {
+			return d.check.Slices(n.Name())
+		}
+	}
+	return nil
 }
 
 // openMachines adds nodes such as the group's next machines will be, named by their kind and number.

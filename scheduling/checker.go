@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"sluice.dev/sluice/cluster"
 )
@@ -62,9 +63,10 @@ type Checker struct {
 	late   []*counter // made since the snapshot's pods were counted, to be filled together; only while gathering
 	gather bool
 
-	storage *storage         // nil until somebody has volumes
-	uses    map[string]int32 // pods that use a claim, by "namespace/name"
-	mounted int              // volumes records so far
+	hardware *hardware        // nil until somebody claims devices
+	storage  *storage         // nil until somebody has volumes
+	uses     map[string]int32 // pods that use a claim, by "namespace/name"
+	mounted  int              // volumes records so far
 
 	nominated map[Handle][]entry // pods that wait for a node: see [Checker.nominate]
 
@@ -83,7 +85,8 @@ type slot struct {
 	node     *corev1.Node // nil for a machine that was opened, until somebody asks
 	template *Template    // what a machine was opened like, nil for a node
 	present  bool
-	pods     []entry // never changed below its length; see [whatIf]
+	slices   []*resourcev1.ResourceSlice // of a machine that was opened, when somebody has asked
+	pods     []entry                     // never changed below its length; see [whatIf]
 }
 
 // entry is pods of one class on a node.

@@ -22,6 +22,7 @@ type class struct {
 	owns    []*counter  // what its pods' anti-affinity counts in
 	mounts  []string    // "namespace/name" of the claims that its pods share
 	volumes *volumes    // nil when no plugin cares, and until it is asked about
+	devices *devices    // nil when it claims none, and until it is asked about
 
 	kind *kind // of its pods when they are asked about, nil when they never were; a selector that joins hits makes it another one
 }
@@ -104,6 +105,7 @@ type kind struct {
 	selves  []bool     // by apart: its own pods are among them
 	hits    []*selector
 	volumes *volumes
+	devices *devices
 	refused string // why no node will do, "" when it depends on the node
 	by      string // the plugin that says so
 }
@@ -137,6 +139,9 @@ func (c *Checker) kind(cl *class) *kind {
 		if k.volumes.refused != "" {
 			k.refuse(k.volumes.by, k.volumes.refused)
 		}
+	}
+	if k.devices = c.devicesOf(cl); k.devices != nil {
+		key = appendAll(key, 5, int(cl.id))
 	}
 	c.current(cl)
 	k.hits = cl.hits

@@ -1,10 +1,10 @@
 package scheduling_test
 
 import (
-	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/fidelity"
@@ -14,7 +14,7 @@ import (
 // TestTheCheckerJudgesAsKubeSchedulerDoes walks 2,000 random worlds with kube-scheduler's own framework beside the checker.
 // SLUICE_WORLD=seed walks one of them again.
 func TestTheCheckerJudgesAsKubeSchedulerDoes(t *testing.T) {
-	hold(t, 2000, walks, slices.Concat(fidelity.Constraints, fidelity.VolumeConstraints)...)
+	hold(t, 2000, walks, fidelity.All()...)
 }
 
 // TestWhatIfsAreJudgedAsKubeSchedulerDoes changes 500 random worlds back and forth.
@@ -58,13 +58,14 @@ func hold(t *testing.T, worlds int, compare func(*fidelity.World, judge) fidelit
 type judge struct {
 	*scheduling.Checker
 	t    *testing.T
+	w    *fidelity.World
 	seed uint64
 	pods map[string]*cluster.Pod // by namespace/name
 }
 
 func newJudge(t *testing.T, w *fidelity.World) judge {
 	s := w.Snapshot()
-	j := judge{scheduling.NewChecker(s), t, w.Seed, map[string]*cluster.Pod{}}
+	j := judge{scheduling.NewChecker(s), t, w, w.Seed, map[string]*cluster.Pod{}}
 	for _, p := range s.Objects.Pods {
 		j.pods[p.String()] = p
 	}
@@ -88,8 +89,18 @@ func (j judge) Place(p *corev1.Pod, node string) { j.Checker.Place(j.record(p), 
 func (j judge) Open(g *cluster.Group, name string) (undo func()) {
 	n := scheduling.Future(g.Template, name)
 	undo = j.Mark()
-	j.Checker.Open(j.Template(n, j.Daemons(n)...).Attaching(g.VolumeLimit), name)
+	j.Checker.Open(j.Template(n, j.Daemons(n)...).Attaching(g.VolumeLimit).Publishing(j.published(g)...), name)
 	return undo
+}
+
+// published are the slices that the group's next machine will have.
+func (j judge) published(g *cluster.Group) []*resourcev1.ResourceSlice {
+	if s := j.w.Devices.Templates[g.ID]; s != nil {
+		own := s.DeepCopy()
+		own.Name, own.Spec.Pool = "gpus", resourcev1.ResourcePool{Generation: 1, ResourceSliceCount: 1}
+		return []*resourcev1.ResourceSlice{own}
+	}
+	return nil
 }
 
 func (j judge) Pretend(p *corev1.Pod, node string) (undo func()) {

@@ -52,6 +52,9 @@ func (c *Checker) beside(k *kind, h Handle, heard bool) answer {
 		}
 		return notAnyMore
 	}
+	if k.devices != nil && c.unserved(k.devices, h) != "" {
+		return notAnyMore
+	}
 	if k.shuns(h) || heard && k.shunned(h) {
 		return notAnyMore
 	}
@@ -151,7 +154,7 @@ func (c *Checker) Room(of *cluster.Class, h Handle) int {
 
 // room is how many pods of a kind that is welcome go onto the node before it has to be judged again.
 func (c *Checker) room(k *kind, h Handle) int64 {
-	if len(k.spreads) > 0 || len(k.spec.ports) > 0 || k.volumes != nil || len(c.nominated) > 0 && len(c.nominated[h]) > 0 {
+	if len(k.spreads) > 0 || len(k.spec.ports) > 0 || k.volumes != nil || k.devices != nil || len(c.nominated) > 0 && len(c.nominated[h]) > 0 {
 		return 1
 	}
 	for i, n := range k.apart {

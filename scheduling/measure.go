@@ -26,10 +26,11 @@ func (c *Checker) Free(h Handle) []int64 {
 }
 
 // Depends says whether other pods, and not only what they take, decide where pods of the class go: by spread, affinity or
-// anti-affinity, of its own or of theirs towards it. Pods with volumes do: claims are shared, and nodes attach so many.
+// anti-affinity, of its own or of theirs towards it. Pods with volumes and pods that claim devices do: claims are shared, and nodes have
+// so many of each.
 func (c *Checker) Depends(of *cluster.Class) bool {
 	k := c.kindFor(of)
-	if k.depends() || k.volumes != nil {
+	if k.depends() || k.volumes != nil || k.devices != nil {
 		return true
 	}
 	for _, s := range k.hits {

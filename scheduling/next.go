@@ -14,6 +14,8 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 		return false
 	}
 	c.unwind()
+	c.hardware.forget(c.classes)
+	c.hardware = nil
 	last := c.snapshot
 	c.snapshot = s
 	if !sameStorage(&last.Objects, &s.Objects) {

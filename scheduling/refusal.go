@@ -63,6 +63,11 @@ func (c *Checker) Refusals(p *cluster.Pod, node string) []reason.Reason {
 			say(reason.SchedulerRefused, "plugin", r.plugin, "message", r.message)
 		}
 	}
+	if k.devices != nil {
+		if message := c.unserved(k.devices, h); message != "" {
+			say(reason.SchedulerRefused, "plugin", "DynamicResources", "message", message)
+		}
+	}
 	for _, key := range k.crowded(h) {
 		say(reason.TopologySpread, "key", key)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"sluice.dev/sluice/cluster"
 )
@@ -138,6 +139,7 @@ type Template struct {
 	allocatable []amount
 	taints      int32
 	attaches    int // volumes, 0 for no limit
+	slices      []*resourcev1.ResourceSlice
 }
 
 // Attaching says how many volumes a machine can attach, as its kubelet will say it for each driver that counts; 0 for no limit.

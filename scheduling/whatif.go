@@ -22,6 +22,7 @@ type whatIf struct {
 	waited   Handle     // for placed: the node that the pod had been nominated to
 	waiting  []entry    // those who were, nil when it was not
 	provided []provided // claims that waited for the pod
+	given    []given    // devices
 }
 
 type change uint8
@@ -70,6 +71,7 @@ func (c *Checker) revert(w *whatIf) {
 		c.count(w.node, &w.entry, -w.n)
 		c.slots[w.node].pods = w.before
 		c.unprovide(w.provided)
+		c.ungive(w.given)
 		if w.waiting != nil {
 			c.nominated[w.waited] = w.waiting
 		}
@@ -109,6 +111,7 @@ func (c *Checker) put(h Handle, e entry) {
 	}
 	c.columns()
 	w.provided = c.provide(c.classes[e.class], h)
+	w.given = c.give(c.classes[e.class], h, e.n)
 	c.slots[h].pods = append(before, e)
 	c.count(h, &e, e.n)
 }

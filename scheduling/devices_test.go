@@ -1,0 +1,135 @@
+package scheduling
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"sluice.dev/sluice/cluster"
+)
+
+const gpuDriver = "gpu.example.com"
+
+// gpuClaim asks for one device of the class gpu.
+func gpuClaim(name string) *resourcev1.ResourceClaim {
+	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-of-" + name)}}
+	c.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "one", Exactly: &resourcev1.ExactDeviceRequest{
+		DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
+	}}}
+	return c
+}
+
+// gpuSlice is n devices of a node.
+func gpuSlice(node string, n int) *resourcev1.ResourceSlice {
+	s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node + "-gpus"}, Spec: resourcev1.ResourceSliceSpec{
+		Driver: gpuDriver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1},
+	}}
+	for i := range n {
+		s.Spec.Devices = append(s.Spec.Devices, resourcev1.Device{Name: fmt.Sprintf("gpu-%d", i)})
+	}
+	return s
+}
+
+// claimsOwn has a claim made from a template.
+func claimsOwn(p *corev1.Pod) {
+	p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "own", ResourceClaimTemplateName: new("gpu")}}
+}
+
+func made(p *corev1.Pod) {
+	p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "own", ResourceClaimName: new(p.Name + "-own")}}
+}
+
+func claimsShared(p *corev1.Pod) {
+	p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "all", ResourceClaimName: new("shared")}}
+}
+
+// equipped is nodes a with two devices, b with one and c with none.
+func equipped(pods ...any) *cluster.Snapshot {
+	o := snapshot(append(pods, node("a"), node("b"), node("c"))...).Objects
+	o.DeviceClasses = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Spec: resourcev1.DeviceClassSpec{
+		Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "` + gpuDriver + `"`}}},
+	}}}
+	o.ResourceSlices = []*resourcev1.ResourceSlice{gpuSlice("a", 2), gpuSlice("b", 1)}
+	o.ResourceClaims = []*resourcev1.ResourceClaim{gpuClaim("p-own"), gpuClaim("shared")}
+	return cluster.New(midnight, o, nil)
+}
+
+func TestDevicesAreGivenOnce(t *testing.T) {
+	p := pod("p", claimsOwn, made)
+	c := NewChecker(equipped(p))
+	where := func(p *cluster.Pod) string {
+		var fits string
+		for _, n := range c.Nodes() {
+			if c.Fits(p, n) != (c.Refusals(p, n) == nil) {
+				t.Errorf("Fits and Refusals differ about %s", n)
+			}
+			if c.Fits(p, n) {
+				fits += n
+			}
+		}
+		return fits
+	}
+	if got := where(p); got != "ab" {
+		t.Fatalf("fits %q", got)
+	}
+	undo := c.Place(p, "b")
+	if got := where(p); got != "a" {
+		t.Errorf("after the device of b is given, fits %q", got)
+	}
+	undo()
+	if got := where(p); got != "ab" {
+		t.Errorf("after it is free again, fits %q", got)
+	}
+	undo = c.Mark()
+	a, _ := c.Handle("a")
+	cNode, _ := c.Handle("c")
+	template := c.Template(node("")).Publishing(c.Slices("a")...)
+	got := map[string]int{}
+	if placed := c.Row(a, cNode, c.Open(template, "new-0"), c.Open(template, "new-1")).Fill(p.Class, 20, func(h Handle, n int) { got[c.Name(h)] += n }); placed != 6 || got["new-1"] != 2 {
+		t.Errorf("placed %d: %v", placed, got)
+	}
+	undo()
+	undo = c.Place(pod("x", claimsShared), "b")
+	if got := where(pod("y", claimsShared)); got != "b" {
+		t.Errorf("a claim that pods share is where its device is: fits %q", got)
+	}
+	if got := where(p); got != "a" {
+		t.Errorf("its device is given: fits %q", got)
+	}
+	undo()
+	if got := where(pod("y", claimsShared)); got != "ab" {
+		t.Errorf("after it is free again, fits %q", got)
+	}
+}
+
+func TestClaimsThatNobodyHasMadeKeepPodsWaiting(t *testing.T) {
+	for name, p := range map[string]*cluster.Pod{"of a template": pod("q", claimsOwn), "by name": pod("q", func(p *corev1.Pod) {
+		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "all", ResourceClaimName: new("missing")}}
+	})} {
+		t.Run(name, func(t *testing.T) {
+			c := NewChecker(equipped())
+			why := c.Refusals(p, "a")
+			if len(why) != 1 || why[0].Facts["plugin"] != "DynamicResources" || c.Fits(p, "a") {
+				t.Errorf("refusals %v", why)
+			}
+		})
+	}
+}
+
+func TestDevicesFollowTheNextSnapshot(t *testing.T) {
+	p := pod("p", claimsOwn, made)
+	s := equipped(p)
+	c := NewChecker(s)
+	if !c.Fits(p, "b") {
+		t.Fatal("it does not fit")
+	}
+	o := s.Objects
+	o.ResourceSlices = o.ResourceSlices[:1]
+	if c = NewChecker(s.Next(midnight, o, nil), After(c)); c.Fits(p, "b") || !c.Fits(p, "a") {
+		t.Error("slices of the snapshot before are remembered")
+	}
+}
