@@ -32,7 +32,7 @@ func (c *Checker) Refusals(p *cluster.Pod, node string) []reason.Reason {
 		undo := c.Mark()
 		defer undo()
 		for _, e := range waiting {
-			c.put(h, e)
+			c.lodge(h, e)
 		}
 	}
 	about := reason.Node(node)

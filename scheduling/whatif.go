@@ -103,17 +103,24 @@ func (c *Checker) PlaceMany(of *cluster.Class, n int, h Handle) {
 	c.put(h, entry{class: c.class(of).id, n: int32(n)})
 }
 
+// put has pods run on the node. Their claims are decided, and given devices.
 func (c *Checker) put(h Handle, e entry) {
+	w := c.lodge(h, e)
+	w.provided = c.provide(c.classes[e.class], h)
+	w.given = c.give(c.classes[e.class], h, e.n)
+}
+
+// lodge counts pods on the node, as one that only waits for it counts.
+func (c *Checker) lodge(h Handle, e entry) *whatIf {
 	before := c.slots[h].pods
 	w := c.push(whatIf{what: placed, node: h, n: e.n, entry: e, before: before})
 	if w.waited, w.waiting = c.settle(e.pod); w.waiting != nil {
 		c.loosened = c.last
 	}
 	c.columns()
-	w.provided = c.provide(c.classes[e.class], h)
-	w.given = c.give(c.classes[e.class], h, e.n)
 	c.slots[h].pods = append(before, e)
 	c.count(h, &e, e.n)
+	return w
 }
 
 // Evict pretends that the pod of that namespace and name has left the node. A pod that is not there changes nothing.
