@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/dynamic-resource-allocation/structured"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"sluice.dev/sluice/cluster"
 )
@@ -26,7 +26,7 @@ import (
 //
 // Extended resources that a device class serves are judged as plain ones.
 type hardware struct {
-	fwk.Handle // what is not defined here belongs to binding
+	fwk.Handle // a framework without plugins and without a client
 	plugin     interface {
 		judge
 		fwk.ReservePlugin
@@ -62,6 +62,11 @@ func hardwareOf(ctx context.Context, s *cluster.Snapshot) *hardware {
 	h.made = claimsMade(s, h.claims)
 	h.sort(s.Objects.ResourceSlices)
 	gates := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
+	bare, err := runtime.NewFramework(ctx, nil, nil)
+	if err != nil {
+		panic(fmt.Sprintf("scheduling: make a framework: %v", err)) // there is nothing in it
+	}
+	h.Handle = bare
 	p, err := dynamicresources.New(ctx, &config.DynamicResourcesArgs{
 		FilterTimeout: &metav1.Duration{}, BindingTimeout: &metav1.Duration{Duration: config.DynamicResourcesBindingTimeoutDefault},
 	}, h, gates)
@@ -126,7 +131,6 @@ func (h *hardware) hold(claim *resourcev1.ResourceClaim, taken bool) {
 
 // How the plugin looks around.
 
-func (h *hardware) ClientSet() clientset.Interface               { return nil }
 func (h *hardware) SharedDRAManager() fwk.SharedDRAManager       { return h }
 func (h *hardware) ResourceClaims() fwk.ResourceClaimTracker     { return tracker{h: h} }
 func (h *hardware) ResourceSlices() fwk.ResourceSliceLister      { return h }
