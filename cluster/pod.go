@@ -159,11 +159,6 @@ func (p *Pod) String() string { return p.Namespace + "/" + p.Name }
 // CapacityGate is the scheduling gate that keeps a pod from the scheduler until sluice has the machine for it.
 const CapacityGate = "sluice.dev/capacity"
 
-// Gated says whether the pod waits behind [CapacityGate] and no other gate, so that only sluice keeps it from the scheduler.
-func (p *Pod) Gated() bool {
-	return p.Node == "" && len(p.Spec.SchedulingGates) == 1 && p.Spec.SchedulingGates[0].Name == CapacityGate
-}
-
 // Created is when the pod was made, to the second.
 func (p *Pod) Created() time.Time { return at(p.created) }
 
@@ -243,6 +238,11 @@ func (c *Class) Daemon() bool {
 
 // Gated says whether such a pod waits behind a scheduling gate, so that no scheduler looks at it.
 func (c *Class) Gated() bool { return len(c.Spec.SchedulingGates) > 0 }
+
+// AwaitsCapacity says whether such a pod waits behind [CapacityGate] and no other gate, so that only sluice keeps it from the scheduler.
+func (c *Class) AwaitsCapacity() bool {
+	return len(c.Spec.SchedulingGates) == 1 && c.Spec.SchedulingGates[0].Name == CapacityGate
+}
 
 // Priority is what such a pod's priority class gives it, 0 when it has none.
 func (c *Class) Priority() int32 {

@@ -75,8 +75,8 @@ func (t *triggers) pod(c change[*cluster.Pod]) {
 		if !c.appeared && !c.before.Finished() {
 			t.raise(PodGone, time.Time{})
 		}
-	case c.after.Gated():
-		if c.appeared || !c.before.Gated() {
+	case c.after.AwaitsCapacity():
+		if c.appeared || !c.before.AwaitsCapacity() {
 			t.raise(PodGated, time.Time{})
 		}
 	case c.after.Node == "" && c.after.Unschedulable():
