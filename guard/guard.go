@@ -61,10 +61,11 @@ type DeleteNode struct {
 	Machine cluster.Machine
 }
 
-// OpenGate takes sluice's scheduling gate off a pod.
+// OpenGate takes sluice's scheduling gate off a pod. Node is one that it fits.
 type OpenGate struct {
 	Namespace, Pod string
 	UID            types.UID
+	Node           string
 }
 
 // Answer writes into the status of a ProvisioningRequest or CapacityBuffer.
@@ -120,8 +121,10 @@ func Check(w Write, e Evidence, allowed *policy.Policy) error {
 		return checkCordon(w, e)
 	case Uncordon:
 		return nil // gives room back, and takes nothing from anybody
-	case OpenGate, Answer:
-		return nil // lets the scheduler see a pod, or says what is so
+	case OpenGate:
+		return checkOpenGate(w, e)
+	case Answer:
+		return nil // says what is so
 	case Evict:
 		return checkEvict(w, e, allowed)
 	case DeleteNode:

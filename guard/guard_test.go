@@ -91,9 +91,26 @@ func burying() *world {
 	return w
 }
 
+// opening takes the gate off a pod that has room on agents-0.
+func opening() *world {
+	w := agents()
+	w.objects.Pods = append(w.objects.Pods, Pod("gated", gates(cluster.CapacityGate)))
+	w.write = guard.OpenGate{Namespace: "default", Pod: "gated", UID: "uid-gated", Node: "agents-0"}
+	return w
+}
+
+func gates(names ...string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.SchedulingGates = nil
+		for _, name := range names {
+			p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: name})
+		}
+	}
+}
+
 func TestSoundWritesPass(t *testing.T) {
 	for name, open := range map[string]func() *world{
-		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "evict": evicting, "cordon": cordoning, "delete a dead node": burying,
+		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "evict": evicting, "cordon": cordoning, "delete a dead node": burying, "open a gate": opening,
 	} {
 		if err := open().check(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -107,6 +124,16 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		spoil    func(*world)
 		property string
 	}{
+		"a gate of a pod that is gone":        {opening, func(w *world) { w.objects.Pods = w.objects.Pods[:2] }, "S-41"},
+		"a gate of another pod of the name":   {opening, func(w *world) { w.change(func(p *corev1.Pod) { p.UID = "uid-new" }) }, "S-41"},
+		"a gate that is open":                 {opening, func(w *world) { w.change(gates()) }, "S-41"},
+		"a gate beside somebody else's":       {opening, func(w *world) { w.change(gates(cluster.CapacityGate, "example.com/approval")) }, "S-41"},
+		"a gate for a node that is gone":      {opening, func(w *world) { w.objects.Nodes = w.objects.Nodes[1:] }, "S-41"},
+		"a gate for a node that is not Ready": {opening, func(w *world) { w.objects.Nodes[0] = Node("agents-0", NotReady(Start)) }, "S-41"},
+		"a gate for a node on its way out": {opening, func(w *world) {
+			w.write = guard.OpenGate{Namespace: "default", Pod: "gated", UID: "uid-gated", Node: "agents-1"}
+		}, "S-41"},
+		"a gate in a dry run":                          {opening, func(w *world) { w.evidence.DryRun = true }, "S-24"},
 		"a capacity below the live machines":           {growing, func(w *world) { w.write = guard.Grow{Group: "agents", From: 3, To: 2} }, "S-01"},
 		"a growth on a read older than the last write": {growing, func(w *world) { w.evidence.LastWrite = Start.Add(time.Second) }, "S-01"},
 		"a delete on a read older than the last write": {deleting, func(w *world) { w.evidence.LastWrite = Start.Add(time.Second) }, "S-01"},

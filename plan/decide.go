@@ -19,8 +19,12 @@ func (d *decision) decide() (Plan, Memory) {
 	d.noticeFailures()
 	d.learnRunTimes()
 	d.openRoom()
-	d.placePending()
-	d.growGroups()
+	d.collectDemands()
+	d.wholeGangs(func() {
+		d.placePending()
+		d.growGroups()
+	})
+	d.openGates()
 	d.cleanUpMachines()
 	d.judgeNodes()
 	d.climbLadder()
@@ -42,6 +46,7 @@ type decision struct {
 	keys        []string       // by waiting: "namespace/name"
 	podVerdicts []Verdict      // by waiting
 	demands     []*demand      // of waiting, in the order in which they are placed
+	gangs       []*gang        // of which some of them are, in the order in which they are served
 
 	witness witness // nil where nobody asks
 
@@ -56,6 +61,7 @@ type decision struct {
 	ask        *AskExpander        // what to ask before pods that are left can be helped
 	complaints []reason.Reason     // of expanders that could not do what they are there for
 	grows      []SetCapacity
+	gates      []OpenGate
 	ladder     []Action // Uncordon, Evict, DeleteNode, Cordon in the order of nodes
 	leaving    map[cluster.GroupID][]Leaving
 	counted    map[string]string
@@ -149,6 +155,9 @@ func (d *decision) finish() (Plan, Memory) {
 	}
 	if d.ask != nil {
 		p.Actions = append(p.Actions, *d.ask)
+	}
+	for _, g := range d.gates {
+		p.Actions = append(p.Actions, g)
 	}
 	p.Actions = append(p.Actions, d.ladder...)
 	for _, g := range d.s.Groups {

@@ -19,8 +19,9 @@ type demand struct {
 	eldest int     // the place of one of them in [decision.waiting], whether or not it is among pods
 	pods   []int   // their places there that may be served, the oldest first
 	served int     // how many of them, from the first on, have their verdict
-	judged bool    // the scheduler has found no node for them; no group grows for others
+	judged bool    // the scheduler has found no node for them, or they wait behind sluice's gate; no group grows for others
 	weight float64 // of one
+	gang   *gang   // that they are of, nil when each is for itself
 }
 
 // left is how many of the pods have no place yet.
@@ -43,7 +44,7 @@ func (d *decision) collectDemands() {
 		if d.nominated(i, p) {
 			continue
 		}
-		k := key{p.Class, p.Unschedulable()}
+		k := key{p.Class, p.Unschedulable() || p.AwaitsCapacity()}
 		if lately == nil || k != last {
 			if lately = by[k]; lately == nil {
 				lately = &demand{of: p.Class, eldest: i, judged: k.judged}
@@ -62,18 +63,29 @@ func (d *decision) collectDemands() {
 	})
 	for _, dm := range d.demands {
 		switch {
-		case dm.of.Gated():
-			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.PodGated, reason.Ref{}, "gate", dm.of.Spec.SchedulingGates[0].Name))
+		case dm.of.Gated() && !dm.of.AwaitsCapacity():
+			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.PodGated, reason.Ref{}, "gate", otherGate(dm.of)))
 		case d.allowed.Expendable(d.waiting[dm.pods[0]]):
 			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.PodExpendable, reason.Ref{}, "priority", dm.of.Priority(), "cutoff", d.allowed.Growth.PriorityCutoff))
 		}
 	}
+	d.collectGangs()
+}
+
+// otherGate is the first gate of the class that is not sluice's to open.
+func otherGate(of *cluster.Class) string {
+	for _, g := range of.Spec.SchedulingGates {
+		if g.Name != cluster.CapacityGate {
+			return g.Name
+		}
+	}
+	return ""
 }
 
 // nominated says whether the scheduler has made room for the pod on a node, which then is its place.
 func (d *decision) nominated(i int, p *cluster.Pod) bool {
 	node := p.Nominated()
-	if _, present := d.check.Handle(node); node == "" || !present || d.allowed.Expendable(p) {
+	if !d.hasNomination(p) {
 		return false
 	}
 	d.check.Place(p, node)
@@ -86,6 +98,12 @@ func (d *decision) nominated(i int, p *cluster.Pod) bool {
 	about := reason.Ref{Kind: reason.KindPod, Name: d.keys[i]}
 	d.podVerdicts[i] = Verdict{about, PodScheduling, []reason.Reason{reason.New(reason.PodNominated, about, "node", node)}}
 	return true
+}
+
+// hasNomination says whether the scheduler has made room for the pod on a node that is there.
+func (d *decision) hasNomination(p *cluster.Pod) bool {
+	_, present := d.check.Handle(p.Nominated())
+	return p.Nominated() != "" && present && !d.allowed.Expendable(p)
 }
 
 // keysOf are the pods' namespaces and names, "namespace/name". They share one piece of memory.

@@ -14,6 +14,7 @@ type Memory struct {
 	Removable  map[string]time.Time            `json:"removable,omitempty"` // since when a node could go without a break, by its name
 	Nodeless   map[string]time.Time            `json:"nodeless,omitempty"`  // since when a machine has been seen without a node, by its UID
 	Groups     map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
+	Gangs      map[string]time.Time            `json:"gangs,omitempty"`     // since when a gang that waits could not be whole, by its ID
 	LastGrowth time.Time                       `json:"lastGrowth,omitzero"` // when the cloud last accepted a growth of any group
 	Ceilings   map[string]Usage                `json:"ceilings,omitempty"`  // what counts for ceilings with a window, by their words
 	PaidUntil  time.Time                       `json:"paidUntil,omitzero"`  // until when running machines are counted there; zero when no ceiling counts what they cost
@@ -71,7 +72,7 @@ type Result struct {
 }
 
 func (m Memory) clone() Memory {
-	m.Removable, m.Nodeless, m.Groups = maps.Clone(m.Removable), maps.Clone(m.Nodeless), maps.Clone(m.Groups)
+	m.Removable, m.Nodeless, m.Groups, m.Gangs = maps.Clone(m.Removable), maps.Clone(m.Nodeless), maps.Clone(m.Groups), maps.Clone(m.Gangs)
 	if m.Removable == nil {
 		m.Removable = map[string]time.Time{}
 	}
@@ -80,6 +81,9 @@ func (m Memory) clone() Memory {
 	}
 	if m.Groups == nil {
 		m.Groups = map[cluster.GroupID]GroupMemory{}
+	}
+	if m.Gangs == nil {
+		m.Gangs = map[string]time.Time{}
 	}
 	return m
 }

@@ -128,7 +128,6 @@ func settled(n *corev1.Node) *corev1.Node {
 // placePending finds room for pods that wait: on nodes that are there; on nodes of the removal ladder, which a pod takes back; on
 // machines that are coming. Pods that are left want a machine.
 func (d *decision) placePending() {
-	d.collectDemands()
 	if len(d.wanting()) == 0 {
 		return
 	}

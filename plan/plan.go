@@ -94,6 +94,7 @@ type OpenGate struct {
 	Namespace string        `json:"namespace"`
 	Pod       string        `json:"pod"`
 	UID       types.UID     `json:"uid"`
+	Node      string        `json:"node"` // that it fits and that is Ready; the scheduler may choose another one
 	Because   reason.Reason `json:"because"`
 }
 

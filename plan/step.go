@@ -68,7 +68,7 @@ func (d *decision) clusterMinimum(st *nodeState) []reason.Reason {
 }
 
 // fitsPending finds a waiting pod that the node would take: the scheduler may choose it at any moment, wherever this cycle
-// placed the pod (S-16). Of pods that are alike only one is asked.
+// placed the pod (S-16). Of pods that are alike only one is asked, and none of a gang that machines are not kept for any longer.
 func (d *decision) fitsPending(st *nodeState) (string, bool) {
 	if pod, ok := d.counted[st.Name()]; ok {
 		return pod, true
@@ -81,7 +81,7 @@ func (d *decision) fitsPending(st *nodeState) (string, bool) {
 		return "", false
 	}
 	for _, dm := range d.demands {
-		if dm.of.Gated() || d.allowed.Expendable(d.waiting[dm.eldest]) {
+		if dm.of.Gated() && !dm.of.AwaitsCapacity() || dm.gang != nil && dm.gang.given || d.allowed.Expendable(d.waiting[dm.eldest]) {
 			continue
 		}
 		if d.check.Room(dm.of, h) > 0 {

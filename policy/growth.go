@@ -18,6 +18,7 @@ type Growth struct {
 
 	PodDelay       time.Duration `json:"podDelay"`       // a younger pod is no reason to grow; its annotation may say more (--new-pod-scale-up-delay)
 	PriorityCutoff int32         `json:"priorityCutoff"` // a pod of a lower priority is expendable: as if it were not there (--expendable-pods-priority-cutoff)
+	GangHold       time.Duration `json:"gangHold"`       // for so long a gang that cannot be whole keeps the machines that its pods fit (--gang-hold)
 	EnforceMin     bool          `json:"enforceMin"`     // a group below its min is raised to it (--enforce-node-group-min-size)
 
 	Expanders []Expander `json:"expanders,omitempty"` // which group grows, filter after filter; none is [LeastCost] (--expander)
@@ -48,6 +49,8 @@ func (g Growth) check() error {
 	switch {
 	case g.BackoffMost < g.BackoffFirst:
 		return fmt.Errorf("--max-node-group-backoff-duration=%s: give at least --initial-node-group-backoff-duration (%s)", g.BackoffMost, g.BackoffFirst)
+	case g.GangHold < 0:
+		return fmt.Errorf("--gang-hold=%s: give a duration of zero or more, such as 5m", g.GangHold)
 	case g.PodDelay < 0:
 		return fmt.Errorf("--new-pod-scale-up-delay=%s: give a duration of zero or more, such as 30s", g.PodDelay)
 	case g.MaxNodes < 0:

@@ -54,6 +54,7 @@ func Default() *Policy {
 
 			MaxAtOnce:      1000,
 			PriorityCutoff: -10,
+			GangHold:       5 * time.Minute,
 
 			Balance: Balance{Memory: 0.015, Allocatable: 0.05, Free: 0.05},
 		},

@@ -26,6 +26,13 @@ const (
 	OtherScheduler    Code = "OtherScheduler"
 	NotYetScheduled   Code = "NotYetScheduled"
 	PodGated          Code = "PodGated"
+	GateKept          Code = "GateKept"
+	GateOpens         Code = "GateOpens"
+	GangAwaitsPods    Code = "GangAwaitsPods"
+	GangDoesNotFit    Code = "GangDoesNotFit"
+	GangGivenUp       Code = "GangGivenUp"
+	GangHeld          Code = "GangHeld"
+	GangUnclear       Code = "GangUnclear"
 )
 
 // What holds a group, or moves it.
@@ -152,6 +159,13 @@ var sentences = map[Code]string{
 	OtherScheduler:    "belongs to scheduler {scheduler}",
 	NotYetScheduled:   "the scheduler has not judged it yet",
 	PodGated:          "held by scheduling gate {gate}",
+	GateKept:          "has room on node {node}; its gate opens when {needs} pods of gang {gang} have theirs, now {there}",
+	GateOpens:         "has room on node {node}: its gate opens",
+	GangAwaitsPods:    "gang {gang} needs {needs} pods, {there} are there",
+	GangDoesNotFit:    "gang {gang} needs {needs} pods, {fit} fit; nothing is bought for it",
+	GangGivenUp:       "machines are kept for it no longer, since {until}",
+	GangHeld:          "machines are kept for it until {until}",
+	GangUnclear:       "how many pods gang {gang} needs is not known: {why}",
 
 	GroupSteady:        "nodes {nodes}, capacity {capacity} (min {min}, max {max})",
 	GroupGrows:         "capacity {from} -> {to} (max {max}) for pending pods: {pods}",

@@ -154,7 +154,7 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 func (a *Actuator) tell(ctx context.Context, evidence guard.Evidence, action plan.Action) error {
 	switch action := action.(type) {
 	case plan.OpenGate:
-		if err := guard.Check(guard.OpenGate{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID}, evidence, a.Policy); err != nil {
+		if err := guard.Check(guard.OpenGate{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID, Node: action.Node}, evidence, a.Policy); err != nil {
 			return err
 		}
 		return a.Nodes.OpenGate(ctx, action.Namespace, action.Pod, action.UID)

@@ -21,6 +21,7 @@ func growthFlags(f *pflag.FlagSet, p *policy.Policy) {
 	f.BoolVar(&g.EnforceMin, "enforce-node-group-min-size", g.EnforceMin, "raise a group that is below its min; a min that a schedule sets is enforced without this")
 	f.DurationVar(&g.PodDelay, "new-pod-scale-up-delay", g.PodDelay, "a pod is no reason to grow before it is so old; the annotation cluster-autoscaler.kubernetes.io/pod-scale-up-delay may say more")
 	f.Int32Var(&g.PriorityCutoff, "expendable-pods-priority-cutoff", g.PriorityCutoff, "a pod of a lower priority is expendable: nothing grows for it, and it keeps no node")
+	f.DurationVar(&g.GangHold, "gang-hold", g.GangHold, "how long machines are kept for a gang of pods that cannot be whole; after that they are as idle as any others")
 	f.DurationVar(&g.Provision, "max-node-provision-time", g.Provision, "a machine without a Ready node after this long is given up")
 	f.DurationVar(&g.BackoffFirst, "initial-node-group-backoff-duration", g.BackoffFirst, "how long a group rests after its first failure")
 	f.DurationVar(&g.BackoffMost, "max-node-group-backoff-duration", g.BackoffMost, "a group's rest doubles from failure to failure up to this")

@@ -94,7 +94,7 @@ func (w *world) tellPods() {
 			}
 		}
 		state, text := stateOf(p)
-		if homeless := p.Spec.NodeName == "" && record(p).Unschedulable(); homeless != was.homeless {
+		if homeless := p.Spec.NodeName == "" && (record(p).Unschedulable() || record(p).AwaitsCapacity()); homeless != was.homeless {
 			was.homeless = homeless
 			w.stirred = w.stirred || homeless
 		}

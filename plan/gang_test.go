@@ -1,0 +1,265 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+)
+
+// gangOf are n pods of a Job that says that it needs least of them, each as large as a machine.
+func gangOf(name string, n, least int, change ...func(*corev1.Pod)) []any {
+	var all []any
+	for i := range n {
+		all = append(all, Pod(fmt.Sprintf("%s-%02d", name, i), append([]func(*corev1.Pod){
+			OwnedBy("Job", name), Annotated(cluster.GangAnnotation, fmt.Sprint(least)), CPU("4"),
+		}, change...)...))
+	}
+	return all
+}
+
+func gate(names ...string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated
+		for _, name := range names {
+			p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: name})
+		}
+	}
+}
+
+func unjudged(p *corev1.Pod) { p.Status.Conditions = nil }
+
+func important(p *corev1.Pod) { p.Spec.Priority = new(int32(1000)) }
+
+func together(lists ...[]any) []any {
+	var all []any
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}
+
+func TestGangsAreServedWholeOrNotAtAll(t *testing.T) {
+	held := " GangHeld"
+	cases := map[string]struct {
+		objects []any
+		groups  []*cluster.Group
+		memory  plan.Memory
+		policy  func(*policy.Policy)
+		want    []string
+		verdict map[string]string // of "pod NAME"
+	}{
+		"a gang that fits is bought by one request": {
+			objects: gangOf("g", 8, 8), groups: []*cluster.Group{Group("a", 0, 8)},
+			want: []string{"grow a 0 -> 8"}, verdict: map[string]string{"g-07": "grows NeedsMachine"},
+		},
+		"one machine too few and nothing is bought": {
+			objects: gangOf("g", 8, 8), groups: []*cluster.Group{Group("a", 0, 7)},
+			want: []string{}, verdict: map[string]string{"g-00": "stuck GangDoesNotFit GroupAtMax" + held, "g-07": "stuck GangDoesNotFit GroupAtMax" + held},
+		},
+		"with an expander, too": {
+			objects: gangOf("g", 8, 8), groups: []*cluster.Group{Group("a", 0, 4), Group("b", 0, 3)},
+			policy: func(p *policy.Policy) { p.Growth.Expanders = []policy.Expander{policy.LeastWaste} },
+			want:   []string{}, verdict: map[string]string{"g-00": "stuck GangDoesNotFit GroupAtMax GroupAtMax" + held},
+		},
+		"several groups make a gang whole": {
+			objects: gangOf("g", 8, 8), groups: []*cluster.Group{Group("a", 0, 4), Group("b", 0, 4)},
+			want: []string{"grow a 0 -> 4", "grow b 0 -> 4"},
+		},
+		"a group in back-off is no room": {
+			objects: gangOf("g", 8, 8), groups: []*cluster.Group{Group("a", 0, 4), Group("b", 0, 4)},
+			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"b": {Backoff: plan.Backoff{Until: Start.Add(time.Minute)}}}},
+			want:   []string{}, verdict: map[string]string{"g-00": "stuck GangDoesNotFit GroupAtMax GroupBackoff" + held},
+		},
+		"pods that are not there yet are waited for": {
+			objects: gangOf("g", 7, 8), groups: []*cluster.Group{Group("a", 0, 9)},
+			want: []string{}, verdict: map[string]string{"g-00": "ignored GangAwaitsPods" + held},
+		},
+		"pods that run count": {
+			objects: together(gangOf("g", 2, 3), gangOf("r", 1, 1, OwnedBy("Job", "g"), Annotated(cluster.GangAnnotation, "3"), On("a-0")), []any{Node("a-0")}),
+			groups:  []*cluster.Group{Group("a", 0, 3, Machine("0", "a-0"))},
+			want:    []string{"grow a 1 -> 3"},
+		},
+		"pods of a Job that have finished count": {
+			objects: together(gangOf("g", 2, 3), gangOf("r", 1, 1, OwnedBy("Job", "g"), Annotated(cluster.GangAnnotation, "3"), On("a-0"), func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })),
+			groups:  []*cluster.Group{Group("a", 0, 3)},
+			want:    []string{"grow a 0 -> 2"},
+		},
+		"pods beyond those that a gang needs are served one by one": {
+			objects: gangOf("g", 10, 8), groups: []*cluster.Group{Group("a", 0, 9)},
+			want: []string{"grow a 0 -> 9"}, verdict: map[string]string{"g-08": "grows NeedsMachine", "g-09": "stuck NoGroupFits GroupAtMax"},
+		},
+		"a gang that runs gets a machine for one more pod": {
+			objects: together(gangOf("g", 2, 1, Annotated(cluster.GangAnnotation, "2"), On("a-0"), CPU("1")), gangOf("m", 2, 2, OwnedBy("Job", "g")), []any{Node("a-0")}),
+			groups:  []*cluster.Group{Group("a", 0, 2, Machine("0", "a-0"))},
+			want:    []string{"grow a 1 -> 2"},
+		},
+		"room on a node is not kept for half of a gang, and others get it": {
+			objects: together(gangOf("g", 3, 3), []any{Pod("single", CPU("4"), func(p *corev1.Pod) { p.CreationTimestamp.Time = Start }), Node("a-0")}),
+			groups:  []*cluster.Group{Group("a", 0, 2, Machine("0", "a-0"))},
+			want:    []string{}, verdict: map[string]string{"single": "scheduling FitsNode", "g-00": "stuck GangDoesNotFit GroupAtMax" + held},
+		},
+		"of two gangs that do not fit both the important one is served": {
+			objects: together(gangOf("a", 4, 4), gangOf("b", 4, 4, important)), groups: []*cluster.Group{Group("a", 0, 7)},
+			want: []string{"grow a 0 -> 4"}, verdict: map[string]string{"b-00": "grows NeedsMachine", "a-00": "stuck GangDoesNotFit GroupAtMax" + held},
+		},
+		"a gang that can never fit is in no other's way": {
+			objects: together(gangOf("a", 4, 4), gangOf("b", 9, 9, important)), groups: []*cluster.Group{Group("a", 0, 7)},
+			want: []string{"grow a 0 -> 4"}, verdict: map[string]string{"a-00": "grows NeedsMachine", "b-00": "stuck GangDoesNotFit GroupAtMax" + held},
+		},
+		"a gang of which the scheduler has judged one pod is judged": {
+			objects: together(gangOf("g", 1, 3), gangOf("h", 2, 3, OwnedBy("Job", "g"), unjudged)), groups: []*cluster.Group{Group("a", 0, 3)},
+			want: []string{"grow a 0 -> 3"},
+		},
+		"a gang that nobody has judged buys nothing": {
+			objects: gangOf("g", 3, 3, unjudged), groups: []*cluster.Group{Group("a", 0, 3)},
+			want: []string{}, verdict: map[string]string{"g-00": "ignored GangAwaitsPods" + held},
+		},
+		"a number that cannot be read buys nothing": {
+			objects: gangOf("g", 3, 3, Annotated(cluster.GangAnnotation, "all")), groups: []*cluster.Group{Group("a", 0, 3)},
+			want: []string{}, verdict: map[string]string{"g-00": "stuck GangUnclear" + held},
+		},
+		"a gang behind the gate buys what it needs": {
+			objects: gangOf("g", 3, 3, gate(cluster.CapacityGate)), groups: []*cluster.Group{Group("a", 0, 3)},
+			want: []string{"grow a 0 -> 3"},
+		},
+		"a pod behind another gate is not there yet": {
+			objects: together(gangOf("g", 2, 3, gate(cluster.CapacityGate)), gangOf("h", 1, 3, OwnedBy("Job", "g"), gate(cluster.CapacityGate, "example.com/approval"))),
+			groups:  []*cluster.Group{Group("a", 0, 3)},
+			want:    []string{}, verdict: map[string]string{"g-00": "ignored GangAwaitsPods" + held, "h-00": "ignored PodGated"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			allowed := policy.Default()
+			if c.policy != nil {
+				c.policy(allowed)
+			}
+			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), c.groups), allowed, c.memory)
+			complete(t, p)
+			if diff := cmp.Diff(c.want, told(p)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			for pod, want := range c.verdict {
+				if got := verdictOf(p, reason.Pod("default", pod)); got != want {
+					t.Errorf("verdict of %s: %q, want %q", pod, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestMachinesAreKeptForAGangAsLongAsIsStated has two machines for a gang that needs three and can have no more.
+func TestMachinesAreKeptForAGangAsLongAsIsStated(t *testing.T) {
+	allowed := policy.Default()
+	allowed.Growth.GangHold = 3 * time.Minute
+	decide := func(at time.Duration, m plan.Memory, most int) (plan.Plan, plan.Memory) {
+		s := cluster.New(Start.Add(at), Objects(together(gangOf("g", 3, 3), []any{Node("a-0"), Node("a-1")})...),
+			[]*cluster.Group{Group("a", 0, most, Machine("0", "a-0"), Machine("1", "a-1"))})
+		return plan.Decide(s, allowed, m)
+	}
+	idle := plan.Memory{Removable: map[string]time.Time{"a-0": Start.Add(-time.Hour), "a-1": Start.Add(-time.Hour)}}
+	p, m := decide(0, idle, 2)
+	if len(p.Counted) != 2 || len(p.Actions) != 0 {
+		t.Errorf("at first %v is counted on and done is %v, want both nodes kept", p.Counted, told(p))
+	}
+	if want := Start.Add(3 * time.Minute); !p.Next.Equal(want) {
+		t.Errorf("the next timer runs out at %s, want %s", p.Next, want)
+	}
+	p, m = decide(3*time.Minute-time.Second, m, 2)
+	if len(p.Counted) != 2 || len(p.Actions) != 0 {
+		t.Errorf("before the time is over %v is counted on and done is %v, want both nodes kept", p.Counted, told(p))
+	}
+	p, late := decide(3*time.Minute, m, 2)
+	if diff := cmp.Diff([]string{"cordon a-0 idle", "cordon a-1 idle"}, told(p)); diff != "" || len(p.Counted) != 0 {
+		t.Errorf("when it is over %v is counted on; actions (-want +got):\n%s", p.Counted, diff)
+	}
+	if got, want := verdictOf(p, reason.Pod("default", "g-00")), "stuck GangDoesNotFit GroupAtMax GangGivenUp"; got != want {
+		t.Errorf("verdict: %q, want %q", got, want)
+	}
+	// A growth that is only asked for does not start the time anew; machines that come do.
+	p, asked := decide(4*time.Minute, late, 3)
+	if diff := cmp.Diff([]string{"grow a 2 -> 3"}, told(p)); diff != "" || asked.Gangs["controller default/Job-g"].IsZero() {
+		t.Errorf("with room again (-want +got):\n%s\nremembered: %v", diff, asked.Gangs)
+	}
+	s := cluster.New(Start.Add(5*time.Minute), Objects(together(gangOf("g", 3, 3), []any{Node("a-0"), Node("a-1")})...),
+		[]*cluster.Group{Group("a", 0, 3, Machine("0", "a-0"), Machine("1", "a-1"), Machine("2", "", Born(Start), In(cluster.StateCreating)))})
+	if _, whole := plan.Decide(s, allowed, asked); len(whole.Gangs) != 0 {
+		t.Errorf("of a gang that will be whole is remembered %v, want nothing", whole.Gangs)
+	}
+	if _, gone := plan.Decide(cluster.New(Start.Add(5*time.Minute), cluster.Objects{}, nil), allowed, late); len(gone.Gangs) != 0 {
+		t.Errorf("of a gang that is gone is remembered %v, want nothing", gone.Gangs)
+	}
+}
+
+func TestGatesOpenWhenTheRoomIsReady(t *testing.T) {
+	starting := func(name string) *corev1.Node {
+		return Node(name, NotReady(Start), func(n *corev1.Node) { n.CreationTimestamp.Time = Start })
+	}
+	three := func() []*cluster.Group {
+		return []*cluster.Group{Group("a", 0, 3, Machine("0", "a-0"), Machine("1", "a-1"), Machine("2", "a-2"))}
+	}
+	gated := gate(cluster.CapacityGate)
+	cases := map[string]struct {
+		objects []any
+		want    map[string]string // verdicts of pods
+		open    []string          // "pod on node"
+	}{
+		"each pod for itself": {
+			objects: []any{Node("a-0"), starting("a-1"), Pod("x", CPU("4"), gated), Pod("y", CPU("4"), gated)},
+			want:    map[string]string{"x": "scheduling GateOpens", "y": "waiting FitsComingMachine"}, open: []string{"x on a-0"},
+		},
+		"not a pod that has another gate": {
+			objects: []any{Node("a-0"), Pod("x", gate("example.com/approval", cluster.CapacityGate))},
+			want:    map[string]string{"x": "ignored PodGated"},
+		},
+		"not a gang of which one node is not Ready": {
+			objects: together(gangOf("g", 3, 3, gated), []any{Node("a-0"), Node("a-1"), starting("a-2")}),
+			want:    map[string]string{"g-00": "waiting GateKept", "g-02": "waiting FitsComingMachine"},
+		},
+		"a gang in one cycle": {
+			objects: together(gangOf("g", 3, 3, gated), []any{Node("a-0"), Node("a-1"), Node("a-2")}),
+			want:    map[string]string{"g-00": "scheduling GateOpens", "g-02": "scheduling GateOpens"}, open: []string{"g-00 on a-0", "g-01 on a-1", "g-02 on a-2"},
+		},
+		"the rest of a gang of which some gates are open already": {
+			objects: together(gangOf("g", 1, 3, gated), gangOf("h", 2, 3, OwnedBy("Job", "g"), unjudged), []any{Node("a-0"), Node("a-1"), Node("a-2")}),
+			open:    []string{"g-00 on a-0"},
+		},
+		"as many pods as there is room for beyond those that a gang needs": {
+			objects: together(gangOf("g", 3, 2, gated), []any{Node("a-0"), Node("a-1"), starting("a-2")}),
+			want:    map[string]string{"g-02": "waiting FitsComingMachine"}, open: []string{"g-00 on a-0", "g-01 on a-1"},
+		},
+		"not half of a gang that does not fit": {
+			objects: together(gangOf("g", 4, 4, gated), []any{Node("a-0"), Node("a-1"), Node("a-2")}),
+			want:    map[string]string{"g-00": "stuck GangDoesNotFit GroupAtMax GangHeld"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p, _ := plan.Decide(cluster.New(Start.Add(time.Second), Objects(c.objects...), three()), policy.Default(), plan.Memory{})
+			complete(t, p)
+			var open []string
+			for _, a := range p.Actions {
+				if g, is := a.(plan.OpenGate); is {
+					open = append(open, g.Pod+" on "+g.Node)
+				}
+			}
+			if diff := cmp.Diff(c.open, open); diff != "" {
+				t.Errorf("gates (-want +got):\n%s", diff)
+			}
+			for pod, want := range c.want {
+				if got := verdictOf(p, reason.Pod("default", pod)); got != want {
+					t.Errorf("verdict of %s: %q, want %q", pod, got, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,68 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// trial notes all that placing pods changes. The undo, which holds once, gives it back as it was.
+func (d *decision) trial() (undo func()) {
+	unplace := d.check.Mark()
+	was := *d
+	if d.witness != nil {
+		d.witness = &hearsay{to: d.witness}
+	}
+	was.podVerdicts = slices.Clone(d.podVerdicts)
+	was.opened, was.counted, was.rescues = maps.Clone(d.opened), maps.Clone(d.counted), maps.Clone(d.rescues)
+	demands := make([]demand, len(d.demands))
+	for i, dm := range d.demands {
+		demands[i] = *dm
+	}
+	groups := make(map[cluster.GroupID]groupState, len(d.groups))
+	for id, st := range d.groups {
+		groups[id] = *st
+	}
+	return func() {
+		unplace()
+		for i, dm := range d.demands {
+			*dm = demands[i]
+		}
+		for id, st := range d.groups {
+			was := groups[id]
+			was.template = st.template // holds whatever is placed
+			*st = was
+		}
+		*d = was
+	}
+}
+
+// hearsay keeps what a witness is to hear until it is certain.
+type hearsay struct {
+	to   witness
+	tell []func()
+}
+
+// Opens is told later.
+func (h *hearsay) Opens(machine string, g cluster.GroupID) {
+	h.tell = append(h.tell, func() { h.to.Opens(machine, g) })
+}
+
+// Closes is told later.
+func (h *hearsay) Closes(machine string) { h.tell = append(h.tell, func() { h.to.Closes(machine) }) }
+
+// Places is told later.
+func (h *hearsay) Places(p *cluster.Pod, node string) {
+	h.tell = append(h.tell, func() { h.to.Places(p, node) })
+}
+
+// tellAll tells the witness what came of the last trial.
+func (d *decision) tellAll() {
+	if h, waits := d.witness.(*hearsay); waits {
+		for _, tell := range h.tell {
+			tell()
+		}
+		d.witness = h.to
+	}
+}
