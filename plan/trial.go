@@ -16,6 +16,7 @@ func (d *decision) trial() (undo func()) {
 	}
 	was.podVerdicts = slices.Clone(d.podVerdicts)
 	was.opened, was.counted, was.rescues = maps.Clone(d.opened), maps.Clone(d.counted), maps.Clone(d.rescues)
+	was.spared = maps.Clone(d.spared)
 	demands := make([]demand, len(d.demands))
 	for i, dm := range d.demands {
 		demands[i] = *dm
