@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -10,9 +12,9 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// Decide plans one cycle. It changes none of its arguments.
+// Decide plans one cycle. It changes none of its arguments. Where cycle follows cycle a [Planner] does the same for less.
 func Decide(s *cluster.Snapshot, allowed *policy.Policy, m Memory) (Plan, Memory) {
-	return newDecision(s, allowed, m).decide()
+	return new(Planner).Decide(s, allowed, m)
 }
 
 func (d *decision) decide() (Plan, Memory) {
@@ -24,6 +26,7 @@ func (d *decision) decide() (Plan, Memory) {
 		d.placePending()
 		d.growGroups()
 	})
+	d.planner.asking.turn(d)
 	d.openGates()
 	d.cleanUpMachines()
 	d.judgeNodes()
@@ -34,6 +37,7 @@ func (d *decision) decide() (Plan, Memory) {
 
 // decision is one cycle in the making.
 type decision struct {
+	planner *Planner
 	s       *cluster.Snapshot
 	allowed *policy.Policy
 	m       Memory
@@ -68,13 +72,17 @@ type decision struct {
 	verdicts   map[reason.Kind][]Verdict
 	next       time.Time
 
-	rescues   map[string]string        // ladder nodes that a pending pod takes back, with the pod
-	spared    map[string]reason.Reason // ladder nodes that headroom takes back
-	nodes     map[string]*nodeState    // by name, in managed groups
-	budgets   map[string]int32         // disruptions still allowed, by "namespace/name" of the budget, as this cycle consumes them
-	inFlight  int                      // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn only, a node is none of them
-	drains    int                      // of these, nodes that pods still have to leave
-	unhealthy []reason.Reason          // why nothing may be removed at all, nil when all is well
+	rescues    map[string]string        // ladder nodes that a pending pod takes back, with the pod
+	spared     map[string]reason.Reason // ladder nodes that headroom takes back
+	judged     []judged                 // nodes that are watched, in any order
+	states     []*nodeState             // by the snapshot's nodes; nil for those about which there is nothing more to say
+	removable  []*nodeState             // the others, in the order of nodes
+	refuge     *refuge                  // where the pods of leaving nodes may move to, nil until somebody asks
+	kept       *totals                  // what the nodes have that stay, nil until somebody asks
+	allowances map[string]int32         // disruptions still allowed, by "namespace/name" of the budget, as this cycle consumes them; nil until somebody asks
+	inFlight   int                      // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn only, a node is none of them
+	drains     int                      // of these, nodes that pods still have to leave
+	unhealthy  []reason.Reason          // why nothing may be removed at all, nil when all is well
 }
 
 // witness hears how places are found, in the order in which it happens. What is tried and taken back is not told.
@@ -84,32 +92,15 @@ type witness interface {
 	Places(p *cluster.Pod, node string)
 }
 
-// groupState is a group within one cycle.
-type groupState struct {
-	*cluster.Group
-	coming   int            // machines that are expected and have no Ready node yet
-	adding   int            // machines that this cycle adds
-	wanted   bool           // a pending pod asked for it and was refused for its size
-	leaving  int            // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
-	deleting int            // machines that the cloud is deleting
-	blocked  *reason.Reason // why it may not grow now, nil when it may
-
-	template *scheduling.Template // what machines are opened like, once one was
-	opened   int                  // machines that were opened, to name them
-	serves   []string             // pending pods that it grows for, "namespace/name"
-
-	because  []reason.Reason // why it grows, pods before the operator's settings
-	raised   int             // of the machines that this cycle adds, those that its floor asks for
-	short    []reason.Reason // what the operator's settings ask of it beyond what it may add, with the limits
-	headroom *headroom       // nil when it keeps none
-
-	passedOver *reason.Reason // by which expander, nil when by none
+// judged is a verdict on a node, by its place among the snapshot's nodes.
+type judged struct {
+	at int
+	Verdict
 }
 
-func newDecision(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *decision {
+func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memory, check *scheduling.Checker) *decision {
 	d := &decision{
-		s: s, allowed: allowed, m: m.clone().spend(s, allowed), now: s.Time,
-		check:    scheduling.NewChecker(s, scheduling.Expendable(allowed.Growth.PriorityCutoff)),
+		planner: p, s: s, allowed: allowed, m: m.spend(s, allowed), now: s.Time, check: check,
 		opened:   map[scheduling.Handle]cluster.GroupID{},
 		groups:   make(map[cluster.GroupID]*groupState, len(s.Groups)),
 		leaving:  map[cluster.GroupID][]Leaving{},
@@ -117,21 +108,28 @@ func newDecision(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *decisio
 		verdicts: map[reason.Kind][]Verdict{},
 		rescues:  map[string]string{},
 		spared:   map[string]reason.Reason{},
-		nodes:    make(map[string]*nodeState, len(s.Nodes)),
-		budgets:  make(map[string]int32, len(s.Objects.Budgets)),
 	}
 	for _, g := range s.Groups {
-		d.groups[g.ID] = &groupState{Group: g, deleting: g.Deleting()}
-	}
-	for _, b := range s.Objects.Budgets {
-		d.budgets[b.Namespace+"/"+b.Name] = b.Status.DisruptionsAllowed
+		d.groups[g.ID] = &groupState{Group: g, removal: allowed.Removal.Of(g.Options)}
 	}
 	return d
 }
 
-// judge records a verdict.
+// watch visits the nodes that are not settled by what they show, in their order.
+func (d *decision) watch(visit func(at int, v *sight)) {
+	for _, at := range d.planner.watched {
+		visit(at, d.planner.sights[at])
+	}
+}
+
+// judge records a verdict on a machine or a group.
 func (d *decision) judge(about reason.Ref, outcome Outcome, because ...reason.Reason) {
 	d.verdicts[about.Kind] = append(d.verdicts[about.Kind], Verdict{about, outcome, because})
+}
+
+// judgeNode records a verdict on a node.
+func (d *decision) judgeNode(st *nodeState, outcome Outcome, because ...reason.Reason) {
+	d.judged = append(d.judged, judged{st.at, Verdict{reason.Node(st.Name()), outcome, because}})
 }
 
 // wake asks for a cycle at t, when a timer runs out.
@@ -149,7 +147,7 @@ func (d *decision) starting(n *cluster.Node) bool {
 
 func (d *decision) finish() (Plan, Memory) {
 	d.wake(d.allowed.Next(d.s.Groups, d.now))
-	p := Plan{Time: d.now, Counted: d.counted, Next: d.next, Cost: d.cost, Verdicts: d.podVerdicts}
+	p := Plan{Time: d.now, Counted: d.counted, Next: d.next, Cost: d.cost}
 	for _, g := range d.grows {
 		p.Actions = append(p.Actions, g)
 	}
@@ -166,10 +164,28 @@ func (d *decision) finish() (Plan, Memory) {
 			p.Actions = append(p.Actions, DeleteInstances{g.ID, machines})
 		}
 	}
-	for _, kind := range []reason.Kind{reason.KindInstance, reason.KindNode, reason.KindGroup} {
-		vs := d.verdicts[kind]
-		sort.SliceStable(vs, func(i, j int) bool { return vs[i].Subject.Name < vs[j].Subject.Name })
-		p.Verdicts = append(p.Verdicts, vs...)
-	}
+	p.Verdicts = d.allVerdicts()
 	return p, d.m
+}
+
+// allVerdicts are the verdicts in the order in which a plan has them.
+func (d *decision) allVerdicts() []Verdict {
+	pods, machines, groups := d.podVerdicts, d.verdicts[reason.KindInstance], d.verdicts[reason.KindGroup]
+	all := make([]Verdict, 0, len(pods)+len(machines)+len(d.s.Nodes)+len(groups))
+	all = append(append(all, pods...), inOrder(machines)...)
+	nodes := len(all)
+	all = append(all, d.planner.said...)
+	for _, v := range d.judged {
+		all[nodes+v.at] = v.Verdict
+	}
+	return append(all, inOrder(groups)...)
+}
+
+// inOrder sorts verdicts by name.
+func inOrder(all []Verdict) []Verdict {
+	byName := func(a, b Verdict) int { return strings.Compare(a.Subject.Name, b.Subject.Name) }
+	if !slices.IsSortedFunc(all, byName) {
+		slices.SortStableFunc(all, byName)
+	}
+	return all
 }

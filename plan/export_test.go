@@ -10,7 +10,7 @@ type Witness = witness
 
 // DecideBefore is [Decide] before a witness.
 func DecideBefore(w Witness, s *cluster.Snapshot, allowed *policy.Policy, m Memory) (Plan, Memory) {
-	d := newDecision(s, allowed, m)
+	d := new(Planner).begin(s, allowed, m)
 	d.witness = w
 	return d.decide()
 }

@@ -12,31 +12,21 @@ import (
 func (d *decision) noticeFailures() {
 	d.noticeNodeless()
 	for _, g := range d.s.Groups {
-		m, known := d.m.Groups[g.ID]
+		m, failures := d.m.Groups[g.ID], 0
 		for _, f := range d.failuresOf(g) {
 			if !f.At.After(m.Noticed) {
 				continue
 			}
-			m.Noticed, known = f.At, true
+			m.Noticed = f.At
+			failures++
 			f.At = d.now
-			m.Backoff = m.Backoff.failed(f, g.Capacity-failed(g), max(m.Capacity, g.Capacity), d.allowed)
+			m.Backoff = m.Backoff.failed(f, g.Capacity-len(d.groups[g.ID].faulty), max(m.Capacity, g.Capacity), d.allowed)
 		}
-		if known {
-			d.m.Groups[g.ID] = m
+		if failures > 0 {
+			d.remember(g.ID, m)
 		}
 		d.groups[g.ID].blocked = d.blockedBy(g, m)
 	}
-}
-
-// failed counts the machines that count as capacity and are none.
-func failed(g *cluster.Group) int {
-	n := 0
-	for _, in := range g.Instances {
-		if in.State == cluster.StateFailed {
-			n++
-		}
-	}
-	return n
 }
 
 // failuresOf are the failures of a group's operations and machines. A machine that never joined failed when its time ran out.
@@ -45,11 +35,14 @@ func (d *decision) failuresOf(g *cluster.Group) []cluster.Failure {
 	if g.Failure != nil {
 		fs = append(fs, *g.Failure)
 	}
-	for _, in := range g.Instances {
-		if in.State == cluster.StateFailed && in.Failure != nil {
+	st := d.groups[g.ID]
+	for _, in := range st.faulty {
+		if in.Failure != nil {
 			fs = append(fs, *in.Failure)
 		}
-		if in.Node == "" && in.State.Expected() && d.overdue(in) && d.suspect(in) == nil && d.s.Stray(in.ComputerName) == nil {
+	}
+	for _, in := range st.nodeless {
+		if in.State.Expected() && d.overdue(in) && d.suspect(in) == nil && d.s.Stray(in.ComputerName) == nil {
 			why := d.neverJoined(reason.Instance(string(g.ID), string(in.ID)), in)
 			fs = append(fs, cluster.Failure{At: d.m.Nodeless[in.UID].Add(d.allowed.Growth.Provision), Code: "NeverJoined", Message: why.Sentence()})
 		}
@@ -63,7 +56,7 @@ func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 	switch {
 	case g.Problem != "":
 		return because(reason.New(reason.GroupUnreadable, about, "message", g.Problem))
-	case !g.Usable():
+	case !d.groups[g.ID].Usable():
 		return because(reason.New(reason.GroupIncomplete, about))
 	case m.Backoff.Until.After(d.now) && m.Backoff.Ceiling <= d.believed(d.groups[g.ID]):
 		return because(d.backingOff(g.ID, m.Backoff))
@@ -83,20 +76,31 @@ func (d *decision) backingOff(id cluster.GroupID, b Backoff) reason.Reason {
 // long and lost its Node object has as much time to come back as a new one. While a group's list is not whole nobody's time runs
 // out for having left the list.
 func (d *decision) noticeNodeless() {
-	present := map[string]bool{}
+	nodeless, changed := 0, false
 	for _, g := range d.s.Groups {
-		for _, in := range g.Instances {
-			present[in.UID] = true
-			if in.Node != "" || !in.State.Expected() {
-				delete(d.m.Nodeless, in.UID)
-			} else if _, known := d.m.Nodeless[in.UID]; !known {
-				d.m.Nodeless[in.UID] = d.now
+		for _, in := range d.groups[g.ID].nodeless {
+			if in.State.Expected() {
+				nodeless++
+				_, known := d.m.Nodeless[in.UID]
+				changed = changed || !known
 			}
 		}
 	}
-	for uid := range d.m.Nodeless {
-		if !present[uid] {
-			delete(d.m.Nodeless, uid)
+	if !changed && nodeless == len(d.m.Nodeless) {
+		return
+	}
+	was := d.m.Nodeless
+	d.m.Nodeless = make(map[string]time.Time, nodeless)
+	for _, g := range d.s.Groups {
+		for _, in := range d.groups[g.ID].nodeless {
+			if !in.State.Expected() {
+				continue
+			}
+			since, known := was[in.UID]
+			if !known {
+				since = d.now
+			}
+			d.m.Nodeless[in.UID] = since
 		}
 	}
 }

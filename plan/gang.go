@@ -48,7 +48,7 @@ func (d *decision) collectGangs() {
 	}
 	for id := range d.m.Gangs {
 		if known[id] == nil {
-			delete(d.m.Gangs, id)
+			d.m.Gangs = without(d.m.Gangs, id)
 		}
 	}
 	if len(known) == 0 {
@@ -239,14 +239,14 @@ func (d *decision) holdMachines() {
 	for _, g := range d.gangs {
 		if g.out == nil {
 			if t := d.tally(g); g.runs() || g.placed+t.there+t.coming >= g.Least {
-				delete(d.m.Gangs, g.ID)
+				d.m.Gangs = without(d.m.Gangs, g.ID)
 			}
 			continue
 		}
 		since, known := d.m.Gangs[g.ID]
 		if !known {
 			since = d.now
-			d.m.Gangs[g.ID] = since
+			d.m.Gangs = with(d.m.Gangs, g.ID, since)
 		}
 		until := since.Add(d.allowed.Growth.GangHold)
 		d.wake(until)

@@ -13,7 +13,7 @@ func (d *decision) judgeGroups() {
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
 		about := reason.Group(string(g.ID))
-		size := reason.New(reason.GroupSteady, about, "nodes", d.nodesOf(st), "capacity", g.Capacity, "min", g.Min, "max", g.Max)
+		size := reason.New(reason.GroupSteady, about, "nodes", st.joined, "capacity", g.Capacity, "min", g.Min, "max", g.Max)
 		var because []reason.Reason
 		outcome := GroupSteady
 		say := func(o Outcome, why reason.Reason) {
@@ -77,14 +77,4 @@ func differences(drift []cluster.Difference) string {
 		parts = append(parts, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func (d *decision) nodesOf(st *groupState) int {
-	n := 0
-	for _, in := range st.Instances {
-		if in.Node != "" {
-			n++
-		}
-	}
-	return n
 }

@@ -2,69 +2,55 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
-	"sluice.dev/sluice/scheduling"
 )
 
-// nodeState is a node of a managed group within one cycle.
+// nodeState is a node of a managed group within one cycle, about which its sight has not said the last word.
 type nodeState struct {
-	*cluster.Node
-	movers    []*cluster.Pod // pods that have to leave before the machine may go, those already on their way out included
-	resource  corev1.ResourceName
-	used      float64   // share of the resource that is asked for
-	threshold float64   // at or below which it is underused
-	since     time.Time // since when it could go without a break
-	going     bool      // steps on the ladder in this cycle
-	pinned    bool      // idle, but its group is at its minimum
-	moves     []func()  // undoes the moves of its pods that the checker holds
+	*sight
+	at         int       // its place among the snapshot's nodes
+	removable  time.Time // since when it could go without a break
+	since      time.Time // since when its limit runs: no earlier than removable
+	going      bool      // steps on the ladder in this cycle
+	pinned     bool      // idle, but its group is at its minimum
+	kept       bool      // needed after all
+	passedOver bool      // no pending pod is welcome on it
+	undo       func()    // the moves of its pods that the checker holds, nil when it holds none
 }
 
 // judgeNodes says of every node whether it could go. Nodes on the ladder and nodes that may step on it are left to climbLadder.
 func (d *decision) judgeNodes() {
+	d.states = make([]*nodeState, len(d.s.Nodes))
 	unready := 0 // nodes that are neither Ready nor starting
-	for _, n := range d.s.Nodes {
-		if !cluster.Ready(n.Object) && !d.starting(n) {
+	d.watch(func(at int, v *sight) {
+		if !v.ready && !d.starting(v.Node) {
 			unready++
 		}
-	}
+		if v.verdict.Outcome != "" {
+			d.judged = append(d.judged, judged{at, v.verdict})
+			return
+		}
+		st := &nodeState{sight: v, at: at}
+		d.states[at] = st
+		d.removable = append(d.removable, st)
+	})
 	if !d.allowed.Health.Tolerates(unready, len(d.s.Nodes)) {
 		d.unhealthy = []reason.Reason{reason.New(reason.UnhealthyCluster, reason.Ref{Kind: reason.KindCluster},
 			"unready", unready, "nodes", len(d.s.Nodes), "tolerated", fmt.Sprintf("%d or %g%%", d.allowed.Health.UnreadyCount, d.allowed.Health.UnreadyPercent))}
 	}
-	for _, n := range d.s.Nodes {
-		about := reason.Node(n.Name())
-		if outcome, because, settledNow := d.untouched(n); settledNow {
-			delete(d.m.Removable, n.Name())
-			d.judge(about, outcome, because...)
-			continue
-		}
-		st := &nodeState{Node: n, movers: d.movers(n)}
-		st.resource, st.used = scheduling.Utilization(n.Object, append(daemons(n), st.movers...))
-		st.threshold = d.removal(st).Threshold
-		if st.resource != corev1.ResourceCPU && st.resource != corev1.ResourceMemory {
-			st.threshold = d.removal(st).GPUThreshold
-		}
-		d.nodes[n.Name()] = st
-	}
-	for name := range d.m.Removable {
-		if d.nodes[name] == nil {
-			delete(d.m.Removable, name)
-		}
-	}
 }
 
 // untouched says of nodes that sluice leaves alone why it does.
-func (d *decision) untouched(n *cluster.Node) (Outcome, []reason.Reason, bool) {
-	about := reason.Node(n.Name())
-	_, onLadder := cluster.RemovalOf(n.Object)
+func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
+	n, about := v.Node, reason.Node(v.Name())
 	keep := func(code reason.Code, facts ...any) (Outcome, []reason.Reason, bool) {
 		return NodeKeep, []reason.Reason{reason.New(code, about, facts...)}, true
 	}
@@ -82,7 +68,7 @@ func (d *decision) untouched(n *cluster.Node) (Outcome, []reason.Reason, bool) {
 		return keep(reason.NodeUnmanaged)
 	case cluster.ControlPlane(n.Object):
 		return keep(reason.NodeControlPlane)
-	case onLadder:
+	case v.onLadder:
 		return "", nil, false
 	case n.Instance == nil:
 		return NodeHold, []reason.Reason{reason.New(reason.NodeMachineMissing, about, "group", n.Group)}, true
@@ -112,18 +98,8 @@ func deviceNames(n *cluster.Node) string {
 	return strings.Join(names, ", ")
 }
 
-// movers are the pods that have to leave before a node's machine may go: all but daemons and those that should have ended by now.
-func (d *decision) movers(n *cluster.Node) []*cluster.Pod {
-	return slices.DeleteFunc(slices.Clone(n.Pods), func(p *cluster.Pod) bool { return p.Daemon() || p.Overstayed(d.now) })
-}
-
-// daemons are the pods that stay with a node.
-func daemons(n *cluster.Node) []*cluster.Pod {
-	return slices.DeleteFunc(slices.Clone(n.Pods), func(p *cluster.Pod) bool { return !p.Daemon() })
-}
-
 // age is how long ago t was, in whole seconds.
 func age(now time.Time, t metav1.Time) time.Duration { return now.Sub(t.Time).Truncate(time.Second) }
 
-// percent prints a share.
-func percent(share float64) string { return fmt.Sprintf("%.0f%%", share*100) }
+// percent prints a share, with halves as they read in decimals.
+func percent(share float64) string { return fmt.Sprintf("%.0f%%", math.Round(share*1e6)/1e4) }

@@ -15,23 +15,14 @@ import (
 // another stopped. A node that is needed again comes down at once.
 func (d *decision) climbLadder() {
 	var on, idle, underused []*nodeState
-	for _, n := range d.s.Nodes {
-		st := d.nodes[n.Name()]
-		if st == nil {
-			continue
-		}
-		if _, onLadder := cluster.RemovalOf(n.Object); onLadder {
-			on = append(on, st)
-			delete(d.m.Removable, n.Name())
-			continue
-		}
+	for _, st := range d.removable {
 		switch {
+		case st.onLadder:
+			on = append(on, st)
 		case len(st.movers) == 0:
 			idle = append(idle, st)
-		case st.used <= st.threshold:
-			underused = append(underused, st)
 		default:
-			d.keep(st, reason.New(reason.NodeBusy, reason.Node(st.Name()), "used", percent(st.used), "resource", st.resource, "threshold", percent(st.threshold)))
+			underused = append(underused, st)
 		}
 	}
 	for _, st := range on {
@@ -53,24 +44,51 @@ func (d *decision) climbLadder() {
 	}
 	d.considerIdle(idle)
 	d.considerUnderused(underused)
+	d.rememberRemovable(idle, underused)
 }
 
+// keep says that a node that could have gone is needed: its time starts anew.
 func (d *decision) keep(st *nodeState, because ...reason.Reason) {
-	delete(d.m.Removable, st.Name())
-	d.judge(reason.Node(st.Name()), NodeKeep, because...)
+	st.kept = true
+	d.judgeNode(st, NodeKeep, because...)
+}
+
+// rememberRemovable leaves to the next cycle since when nodes could go. Nodes that cannot go now are forgotten.
+func (d *decision) rememberRemovable(lists ...[]*nodeState) {
+	was, is := d.m.Removable, 0
+	same := true
+	for _, nodes := range lists {
+		for _, st := range nodes {
+			if !st.kept {
+				is++
+				since, known := was[st.Name()]
+				same = same && known && since.Equal(st.removable)
+			}
+		}
+	}
+	if same && is == len(was) {
+		return
+	}
+	d.m.Removable = make(map[string]time.Time, is)
+	for _, nodes := range lists {
+		for _, st := range nodes {
+			if !st.kept {
+				d.m.Removable[st.Name()] = st.removable
+			}
+		}
+	}
 }
 
 // climb takes a node that is on the ladder one rung further, lets it wait, or takes it down.
 func (d *decision) climb(st *nodeState) {
-	about, name := reason.Node(st.Name()), st.Name()
-	removal, _ := cluster.RemovalOf(st.Object)
+	about, name, removal := reason.Node(st.Name()), st.Name(), st.removal
 	g := d.groups[st.Group]
 	if st.Instance == nil {
 		d.bury(st, removal)
 		return
 	}
 	if st.Instance.State == cluster.StateDeleting {
-		d.judge(about, NodeGone, reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID))
+		d.judgeNode(st, NodeGone, reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID))
 		return
 	}
 	wait := removal.Since.Add(d.allowed.Removal.AfterTaint)
@@ -91,33 +109,33 @@ func (d *decision) climb(st *nodeState) {
 	case !d.allowed.Removal.Enabled:
 		d.takeDown(st, reason.New(reason.RemovalDisabled, about))
 	case d.unhealthy != nil:
-		d.judge(about, NodeDrain, d.unhealthy...)
+		d.judgeNode(st, NodeDrain, d.unhealthy...)
 	case g.blockedRead() != nil:
-		d.judge(about, NodeDrain, *g.blockedRead())
+		d.judgeNode(st, NodeDrain, *g.blockedRead())
 	case len(st.movers) > 0:
 		d.drain(st, wait, deadline)
 	case d.now.Before(wait):
 		d.wake(wait)
-		d.judge(about, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "delay", d.allowed.Removal.AfterTaint))
+		d.judgeNode(st, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "delay", d.allowed.Removal.AfterTaint))
 	case g.Capacity-len(d.leaving[g.ID])-1 < g.Min:
 		d.takeDown(st, d.atMin(g))
 	case d.rests(g) != nil:
 		if g.deleting > 0 {
 			d.inFlight-- // it is ready, and goes with all that are when its group's turn comes
 		}
-		d.judge(about, NodeDrain, *d.rests(g))
+		d.judgeNode(st, NodeDrain, *d.rests(g))
 	default:
 		d.inFlight--
 		why := reason.New(reason.NodeDrained, about)
 		d.leaving[g.ID] = append(d.leaving[g.ID], Leaving{st.Instance.Machine(), name, why})
-		d.judge(about, NodeRemove, why)
+		d.judgeNode(st, NodeRemove, why)
 	}
 }
 
 // drain evicts what still has to leave a cordoned node, and gives the node back when something may not or cannot leave.
 func (d *decision) drain(st *nodeState, wait, deadline time.Time) {
 	about := reason.Node(st.Name())
-	why := d.stays(st, d.destinations(st))
+	why := d.stays(st, d.move)
 	if why != nil && (why.Code != reason.PodBudget || !d.now.Before(deadline)) {
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *why)
 		return
@@ -130,7 +148,7 @@ func (d *decision) drain(st *nodeState, wait, deadline time.Time) {
 	d.wake(deadline)
 	if d.now.Before(wait) {
 		d.wake(wait)
-		d.judge(about, NodeDrain, draining)
+		d.judgeNode(st, NodeDrain, draining)
 		return
 	}
 	because := []reason.Reason{draining}
@@ -142,12 +160,10 @@ func (d *decision) drain(st *nodeState, wait, deadline time.Time) {
 			because = append(because, *held)
 			continue
 		}
-		for _, key := range d.budgetsOf(p) {
-			d.budgets[key]--
-		}
+		d.disrupt(p)
 		d.ladder = append(d.ladder, Evict{p.Namespace, p.Name, p.UID, st.Name(), d.grace(p), draining})
 	}
-	d.judge(about, NodeDrain, because...)
+	d.judgeNode(st, NodeDrain, because...)
 }
 
 // grace is the grace period an evicted pod gets: its own, up to the limit.
@@ -164,14 +180,14 @@ func (d *decision) bury(st *nodeState, removal cluster.Removal) {
 	about := reason.Node(st.Name())
 	g := d.groups[st.Group]
 	if blocked := g.blockedRead(); blocked != nil {
-		d.judge(about, NodeHold, *blocked)
+		d.judgeNode(st, NodeHold, *blocked)
 		return
 	}
 	gone := reason.New(reason.NodeMachineGone, about, "instance", st.Marked.ID, "group", g.ID)
 	if g.Read.At.After(removal.Since) && g.Standing() >= g.Capacity {
 		d.ladder = append(d.ladder, DeleteNode{st.Name(), st.Object.UID, st.Marked, gone})
 	}
-	d.judge(about, NodeGone, gone)
+	d.judgeNode(st, NodeGone, gone)
 }
 
 // takeDown takes a node off the ladder.
@@ -180,7 +196,7 @@ func (d *decision) takeDown(st *nodeState, because ...reason.Reason) {
 	d.groups[st.Group].leaving--
 	d.inFlight--
 	d.ladder = append(d.ladder, Uncordon{st.Name(), st.Object.UID, because[0]})
-	d.judge(reason.Node(st.Name()), NodeRescue, because...)
+	d.judgeNode(st, NodeRescue, because...)
 }
 
 // considerIdle cordons nodes that have carried nothing but daemons for long enough, the longest idle first.
@@ -191,13 +207,13 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 		why, limit := "idle", d.removal(st).Unneeded
 		waits := reason.New(reason.NodeIdle, about, "idle", d.idleFor(st), "limit", limit)
 		goes := reason.New(reason.NodeIdleFor, about, "idle", d.idleFor(st))
-		if !cluster.Ready(st.Object) {
+		if !st.ready {
 			why, limit = "unready", d.removal(st).Unready
 			waits = reason.New(reason.NodeNotReady, about, "age", d.idleFor(st), "limit", limit)
 			goes = waits
 		}
 		if block := d.mayStep(st, limit); block != nil {
-			d.judge(about, NodeIdle, append(block, waits)...)
+			d.judgeNode(st, NodeIdle, append(block, waits)...)
 			continue
 		}
 		d.stepOn(st, why, goes)
@@ -210,13 +226,12 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 	for _, st := range nodes {
 		about := reason.Node(st.Name())
 		d.fitsPending(st) // asked before the checker shows the node cordoned, and remembered
-		if why := d.stays(st, d.destinations(st)); why != nil {
-			d.back(st)
+		if why := d.stays(st, d.couldMove); why != nil {
 			d.keep(st, *why)
 			continue
 		}
 		why, limit := "underused", d.removal(st).Unneeded
-		if !cluster.Ready(st.Object) {
+		if !st.ready {
 			why, limit = "unready", d.removal(st).Unready
 		}
 		fact := reason.New(reason.NodeUnderused, about, "used", percent(st.used), "resource", st.resource,
@@ -226,8 +241,11 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 			block = []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", d.allowed.Removal.MaxDrains)}
 		}
 		if block != nil {
-			d.back(st)
-			d.judge(about, NodeIdle, append(block, fact)...)
+			d.judgeNode(st, NodeIdle, append(block, fact)...)
+			continue
+		}
+		if why := d.move(st); why != nil { // whoever leaves is asked anew, and the moves count for those that follow
+			d.keep(st, *why)
 			continue
 		}
 		d.drains++
@@ -242,9 +260,9 @@ func (d *decision) order(nodes []*nodeState) {
 		since, ok := d.m.Removable[st.Name()]
 		if !ok {
 			since = d.now
-			d.m.Removable[st.Name()] = since
 		}
-		if silent := cluster.NotReadySince(st.Object).Time; !cluster.Ready(st.Object) && silent.After(since) {
+		st.removable = since
+		if silent := cluster.NotReadySince(st.Object).Time; !st.ready && silent.After(since) {
 			since = silent // a node that is not Ready has another limit, which runs from when it ceased to be
 		}
 		st.since = since
@@ -264,15 +282,21 @@ func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
 	d.groups[st.Group].headroom.lose(st.Name())
 	d.inFlight++
 	st.going = true
+	if d.kept != nil {
+		d.kept.add(st.Object, -1)
+	}
+	if st.pinned {
+		d.refuge = nil // its group can spare it after all
+	}
 	d.wake(d.now.Add(d.allowed.Removal.AfterTaint))
 	removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: why}
 	d.ladder = append(d.ladder, Cordon{st.Name(), st.Object.UID, removal, st.Instance.Machine(), because})
-	d.judge(reason.Node(st.Name()), NodeRemove, because)
+	d.judgeNode(st, NodeRemove, because)
 }
 
 // removal is the policy that holds for the node's group.
 func (d *decision) removal(st *nodeState) policy.Removal {
-	return d.allowed.Removal.Of(d.groups[st.Group].Options)
+	return d.groups[st.Group].removal
 }
 
 // idleFor is how long the node could have gone, in whole seconds.

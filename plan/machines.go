@@ -12,10 +12,8 @@ import (
 func (d *decision) cleanUpMachines() {
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
-		for _, in := range g.Instances {
-			if in.Node == "" {
-				d.judgeMachine(st, in)
-			}
+		for _, in := range st.nodeless {
+			d.judgeMachine(st, in)
 		}
 	}
 }
@@ -69,9 +67,10 @@ func (d *decision) neverJoined(about reason.Ref, in *cluster.Instance) reason.Re
 	return reason.New(reason.MachineNeverJoined, about, "age", d.now.Sub(d.m.Nodeless[in.UID]).Truncate(time.Second), "limit", d.allowed.Growth.Provision)
 }
 
-// suspect is a node that could be this machine although it is not joined to it, nil when there is none (S-12).
+// suspect is a node that could be this machine although it is not joined to it, nil when there is none (S-12). A node that is joined to
+// its one machine could be no other, and one that could be none of those listed belongs to a group by its name alone.
 func (d *decision) suspect(in *cluster.Instance) *cluster.Node {
-	for _, n := range d.s.Nodes {
+	for _, n := range d.planner.doubtful {
 		if in.MayBe(n.Object) {
 			return n
 		}

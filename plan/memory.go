@@ -9,7 +9,8 @@ import (
 )
 
 // Memory is what one cycle leaves to the next and the cluster does not show. Losing it is safe: timers start anew. It is a
-// value; [Decide] and [Memory.After] return changed copies.
+// value; [Decide] and [Memory.After] return changed copies, which share their maps for as long as these are the same: nobody else may
+// change them.
 type Memory struct {
 	Removable  map[string]time.Time            `json:"removable,omitempty"` // since when a node could go without a break, by its name
 	Nodeless   map[string]time.Time            `json:"nodeless,omitempty"`  // since when a machine has been seen without a node, by its UID
@@ -71,26 +72,31 @@ type Result struct {
 	Chosen []cluster.GroupID `json:"chosen,omitempty"` // for an accepted [AskExpander]: the groups that the server named
 }
 
-func (m Memory) clone() Memory {
-	m.Removable, m.Nodeless, m.Groups, m.Gangs = maps.Clone(m.Removable), maps.Clone(m.Nodeless), maps.Clone(m.Groups), maps.Clone(m.Gangs)
-	if m.Removable == nil {
-		m.Removable = map[string]time.Time{}
+// remember puts a group's memory in the place of what was remembered of it. The memory that the cycle began with stays as it was.
+func (d *decision) remember(id cluster.GroupID, g GroupMemory) {
+	d.m.Groups = with(d.m.Groups, id, g)
+}
+
+// with is a copy of a memory's map with another value for the key.
+func with[K comparable, V any](all map[K]V, key K, value V) map[K]V {
+	out := make(map[K]V, len(all)+1)
+	maps.Copy(out, all)
+	out[key] = value
+	return out
+}
+
+// without is a memory's map without the key: itself where it has none.
+func without[K comparable, V any](all map[K]V, key K) map[K]V {
+	if _, has := all[key]; !has {
+		return all
 	}
-	if m.Nodeless == nil {
-		m.Nodeless = map[string]time.Time{}
-	}
-	if m.Groups == nil {
-		m.Groups = map[cluster.GroupID]GroupMemory{}
-	}
-	if m.Gangs == nil {
-		m.Gangs = map[string]time.Time{}
-	}
-	return m
+	out := maps.Clone(all)
+	delete(out, key)
+	return out
 }
 
 // After is the memory after the plan's actions came back with these results, one for each action.
 func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
-	m = m.clone()
 	m.Answer, m.Granted = nil, nil
 	for i, a := range p.Actions {
 		if i >= len(results) {
@@ -111,7 +117,7 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 				}
 				g.Backoff = backoffAfter(g.Backoff, a, r, g.Races, allowed)
 			}
-			m.Groups[a.Group] = g
+			m.Groups = with(m.Groups, a.Group, g)
 		case DeleteInstances:
 			g := m.Groups[a.Group]
 			switch r.Status {
@@ -120,7 +126,7 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			case Failed:
 				g.Rest = g.Rest.lengthened(r, allowed)
 			}
-			m.Groups[a.Group] = g
+			m.Groups = with(m.Groups, a.Group, g)
 		case AskExpander:
 			m.Answer = answerTo(a, r)
 		}

@@ -17,14 +17,14 @@ import (
 // openRoom shows the checker the room that will be there soon: nodes that are starting count as Ready, and machines that are
 // coming count as nodes such as their group's template says.
 func (d *decision) openRoom() {
-	for _, n := range d.s.Nodes {
-		if d.arriving(n) {
+	d.watch(func(_ int, v *sight) {
+		if n := v.Node; v.passing && d.arriving(n) {
 			d.check.Remove(n.Name())
 			d.check.Add(equipped(n), n.Pods...)
 			d.groups[n.Group].coming++
 			d.wake(n.Object.CreationTimestamp.Add(d.allowed.Growth.Provision))
 		}
-	}
+	})
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
 		machines := d.expected(st)
@@ -49,8 +49,8 @@ func (d *decision) expected(st *groupState) int {
 		return 0
 	}
 	listed := 0
-	for _, in := range st.Instances {
-		if in.Node == "" && in.State.Expected() && !d.overdue(in) {
+	for _, in := range st.nodeless {
+		if in.State.Expected() && !d.overdue(in) {
 			listed++
 		}
 	}
@@ -204,11 +204,11 @@ func (d *decision) rescueNodes() {
 		since time.Time
 	}
 	var rungs []rung
-	for _, n := range d.s.Nodes {
-		if r, on := cluster.RemovalOf(n.Object); on && n.Instance != nil && !cluster.ControlPlane(n.Object) && n.Instance.State == cluster.StateRunning && cluster.Ready(n.Object) {
-			rungs = append(rungs, rung{n, r.Since})
+	d.watch(func(_ int, v *sight) {
+		if n := v.Node; v.onLadder && n.Instance != nil && !cluster.ControlPlane(n.Object) && n.Instance.State == cluster.StateRunning && v.ready {
+			rungs = append(rungs, rung{n, v.removal.Since})
 		}
-	}
+	})
 	sort.SliceStable(rungs, func(i, j int) bool { return rungs[i].since.After(rungs[j].since) })
 	for _, r := range rungs {
 		if len(d.wanting()) == 0 {

@@ -3,7 +3,6 @@ package plan
 import (
 	"time"
 
-	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
 )
 
@@ -49,13 +48,7 @@ func (d *decision) clusterMinimum(st *nodeState) []reason.Reason {
 	if r.MinCores == 0 && r.MinMemoryGiB == 0 {
 		return nil
 	}
-	var have totals
-	for _, n := range d.s.Nodes {
-		if s := d.nodes[n.Name()]; s != nil && (s.going || s.onLadder()) {
-			continue
-		}
-		have.add(n.Object, 1)
-	}
+	have := d.staying()
 	about := reason.Node(st.Name())
 	own := st.Object.Status.Capacity
 	if cores := own.Cpu().MilliValue(); have.milli-cores < r.MinCores*1000 {
@@ -67,29 +60,17 @@ func (d *decision) clusterMinimum(st *nodeState) []reason.Reason {
 	return nil
 }
 
-// fitsPending finds a waiting pod that the node would take: the scheduler may choose it at any moment, wherever this cycle
-// placed the pod (S-16). Of pods that are alike only one is asked, and none of a gang that machines are not kept for any longer.
-func (d *decision) fitsPending(st *nodeState) (string, bool) {
-	if pod, ok := d.counted[st.Name()]; ok {
-		return pod, true
-	}
-	if len(d.s.Pending) == 0 {
-		return "", false
-	}
-	h, present := d.check.Handle(st.Name())
-	if !present {
-		return "", false
-	}
-	for _, dm := range d.demands {
-		if dm.of.Gated() && !dm.of.AwaitsCapacity() || dm.gang != nil && dm.gang.given || d.allowed.Expendable(d.waiting[dm.eldest]) {
-			continue
-		}
-		if d.check.Room(dm.of, h) > 0 {
-			d.counted[st.Name()] = d.keys[dm.eldest]
-			return d.counted[st.Name()], true
+// staying is what the nodes have that are not on the ladder.
+func (d *decision) staying() *totals {
+	if d.kept == nil {
+		d.kept = new(totals)
+		for at, n := range d.s.Nodes {
+			if st := d.states[at]; st == nil || !st.going && !st.onLadder {
+				d.kept.add(n.Object, 1)
+			}
 		}
 	}
-	return "", false
+	return d.kept
 }
 
 func (d *decision) atMin(g *groupState) reason.Reason {
@@ -123,25 +104,4 @@ func (d *decision) rests(g *groupState) *reason.Reason {
 	d.wake(rest.Until)
 	r := reason.New(reason.RemovalRests, reason.Group(string(g.ID)), "group", g.ID, "until", rest.Until.Format(time.RFC3339), "message", rest.Message)
 	return &r
-}
-
-func (st *nodeState) onLadder() bool {
-	_, on := cluster.RemovalOf(st.Object)
-	return on
-}
-
-// destinations are the nodes that a node's pods could move to: Ready, not on their way out, and not idle unless the group
-// keeps them anyway, as otherwise it is the idle one that should go.
-func (d *decision) destinations(from *nodeState) []string {
-	var names []string
-	for _, n := range d.s.Nodes {
-		st := d.nodes[n.Name()]
-		switch {
-		case n.Name() == from.Name() || !cluster.Ready(n.Object) || n.Object.Spec.Unschedulable:
-		case st != nil && (st.going || st.onLadder() || len(st.movers) == 0 && !st.pinned):
-		default:
-			names = append(names, n.Name())
-		}
-	}
-	return names
 }

@@ -36,7 +36,7 @@ func nodeLabel(key, value string) func(*corev1.Node) {
 
 func allocatable(pairs ...string) func(*corev1.Node) {
 	return func(n *corev1.Node) {
-		n.Status.Allocatable = plus(plus(nil, n.Status.Allocatable), nil)
+		n.Status.Allocatable = n.Status.Allocatable.DeepCopy()
 		for name, q := range quantities(pairs...) {
 			n.Status.Allocatable[name] = q
 		}

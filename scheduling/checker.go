@@ -70,6 +70,7 @@ type Checker struct {
 
 	nominated map[Handle][]entry // pods that wait for a node: see [Checker.nominate]
 
+	changes  uint64 // of the cluster, from snapshot to snapshot: see [Checker.State]
 	journal  []whatIf
 	last     uint64 // the number of the last what-if
 	loosened uint64 // the last what-if that stands and after which a pod may be welcome where it was not

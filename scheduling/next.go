@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,35 +20,58 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 	last := c.snapshot
 	c.snapshot = s
 	if !sameStorage(&last.Objects, &s.Objects) {
+		c.changes++
 		c.restock()
 	}
-	order := make([]Handle, len(s.Nodes))
+	if !sameHardware(&last.Objects, &s.Objects) {
+		c.changes++
+	}
+	if !same(last.Nodes, s.Nodes) {
+		c.changes++
+		c.turnNodes(last.Nodes, s.Nodes)
+	}
+	c.names = nil
+	if same(last.Pending, s.Pending) && same(last.Nodes, s.Nodes) {
+		return true
+	}
+	c.gather = true
+	c.expect()
+	c.gather = false
+	c.countLate()
+	nominated := c.nominated
+	if c.nominate(); !maps.EqualFunc(nominated, c.nominated, slices.Equal) {
+		c.changes++
+	}
+	return true
+}
+
+// same says whether two lists are one, and not only equal.
+func same[T any](a, b []T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// turnNodes puts later nodes in the place of earlier ones, both in the order of names.
+func (c *Checker) turnNodes(last, nodes []*cluster.Node) {
+	order := make([]Handle, len(nodes))
 	i := 0
-	for j, n := range s.Nodes {
-		for i < len(last.Nodes) && last.Nodes[i] != n && strings.Compare(last.Nodes[i].Name(), n.Name()) < 0 {
+	for j, n := range nodes {
+		for i < len(last) && last[i] != n && strings.Compare(last[i].Name(), n.Name()) < 0 {
 			c.bury(c.order[i])
 			i++
 		}
-		if i == len(last.Nodes) || last.Nodes[i] != n && last.Nodes[i].Name() != n.Name() {
+		if i == len(last) || last[i] != n && last[i].Name() != n.Name() {
 			order[j] = c.slot(slot{name: n.Name(), node: n.Object, pods: slices.Clip(c.entries(nil, n.Pods))})
 			c.enter(order[j])
 			continue
 		}
 		order[j] = c.order[i]
-		c.turn(order[j], last.Nodes[i], n)
+		c.turn(order[j], last[i], n)
 		i++
 	}
-	for ; i < len(last.Nodes); i++ {
+	for ; i < len(last); i++ {
 		c.bury(c.order[i])
 	}
 	c.order = order
-	c.gather = true
-	c.expect()
-	c.gather = false
-	c.countLate()
-	c.names = nil
-	c.nominate()
-	return true
 }
 
 // spare is how much may be known beyond twice what the first snapshot had.

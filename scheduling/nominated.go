@@ -37,7 +37,7 @@ func (c *Checker) settle(p *cluster.Pod) (h Handle, before []entry) {
 		return 0, nil
 	}
 	before = c.nominated[h]
-	i := slices.IndexFunc(before, func(e entry) bool { return same(e.pod, p) })
+	i := slices.IndexFunc(before, func(e entry) bool { return samePod(e.pod, p) })
 	if i < 0 {
 		return 0, nil
 	}
@@ -45,8 +45,8 @@ func (c *Checker) settle(p *cluster.Pod) (h Handle, before []entry) {
 	return h, before
 }
 
-// same says whether two records are about one pod.
-func same(a, b *cluster.Pod) bool {
+// samePod says whether two records are about one pod.
+func samePod(a, b *cluster.Pod) bool {
 	return a == b || a.Namespace == b.Namespace && a.Name == b.Name && a.UID == b.UID
 }
 
@@ -95,7 +95,7 @@ func (k *kind) hears() bool {
 func (c *Checker) before(k *kind, h Handle, p *cluster.Pod) []entry {
 	var all []entry
 	for _, e := range c.nominated[h] {
-		if e.pod.Priority() >= k.class.of.Priority() && (p == nil || !same(e.pod, p)) {
+		if e.pod.Priority() >= k.class.of.Priority() && (p == nil || !samePod(e.pod, p)) {
 			all = append(all, e)
 		}
 	}

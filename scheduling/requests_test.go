@@ -87,7 +87,7 @@ func TestUtilizationIsTheLargerShare(t *testing.T) {
 		"a node that says nothing is used up": {&corev1.Node{}, nil, "cpu", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			resource, share := Utilization(tt.node, tt.pods)
+			resource, share := NewChecker(snapshot()).Utilization(tt.node, tt.pods)
 			if resource != tt.resource || share != tt.share {
 				t.Errorf("%s %v, want %s %v", resource, share, tt.resource, tt.share)
 			}
@@ -97,8 +97,9 @@ func TestUtilizationIsTheLargerShare(t *testing.T) {
 
 func TestUtilizationLeavesThePodsRequestsAlone(t *testing.T) {
 	pods := []*cluster.Pod{pod("a", requests("cpu", "1")), pod("b", requests("cpu", "1"))}
+	c := NewChecker(snapshot())
 	for range 2 {
-		if _, share := Utilization(node("n"), pods); share != 0.5 {
+		if _, share := c.Utilization(node("n"), pods); share != 0.5 {
 			t.Errorf("share %v, want 0.5", share)
 		}
 	}

@@ -138,7 +138,8 @@ type Template struct {
 	pods        []entry
 	allocatable []amount
 	taints      int32
-	attaches    int // volumes, 0 for no limit
+	digest      uint64 // of the node object
+	attaches    int    // volumes, 0 for no limit
 	slices      []*resourcev1.ResourceSlice
 }
 
@@ -153,6 +154,7 @@ func (t *Template) Attaching(volumes int) *Template {
 func (c *Checker) Template(node *corev1.Node, pods ...*cluster.Pod) *Template {
 	t := &Template{node: Future(node, ""), allocatable: c.dims.amounts(node.Status.Allocatable)}
 	t.taints = c.taintKind(t.node)
+	t.digest = mixObject(0, t.node)
 	t.pods = slices.Clip(c.entries(nil, pods))
 	return t
 }

@@ -18,11 +18,14 @@ type whatIf struct {
 	node     Handle
 	n        int32
 	entry    entry      // for placed and evicted
-	before   []entry    // the node's pods, for placed and evicted
+	before   []entry    // the node's pods, for placed and evicted; for added those that it came with
 	waited   Handle     // for placed: the node that the pod had been nominated to
 	waiting  []entry    // those who were, nil when it was not
 	provided []provided // claims that waited for the pod
 	given    []given    // devices
+
+	digest   uint64 // of all what-ifs up to this one
+	digested bool   // see [Checker.State]
 }
 
 type change uint8
@@ -173,7 +176,7 @@ func (c *Checker) add(s slot) Handle {
 	if _, ok := c.byName[s.name]; ok {
 		panic(fmt.Sprintf("scheduling: add node %q: it is present", s.name))
 	}
-	w := c.push(whatIf{what: added})
+	w := c.push(whatIf{what: added, before: s.pods})
 	w.node = c.slot(s)
 	c.enter(w.node)
 	return w.node

@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"slices"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/scheduling"
+)
+
+// Planner decides cycle after cycle for the price of what changed. It remembers work, never a decision: [Planner.Decide] returns what
+// [Decide] would, byte for byte, whatever it was asked before. The zero value is ready for use. It is not safe for concurrent use.
+//
+// What it remembers holds for as long as the pointers that it was found of: see [cluster.Snapshot]. Whoever leaves is judged anew in the
+// cycle in which it does; what is remembered only lets nodes stay for less.
+type Planner struct {
+	seen    *cluster.Snapshot // by the last cycle
+	allowed *policy.Policy    // by the last cycle
+	check   *scheduling.Checker
+
+	rolls    map[cluster.GroupID]*roll
+	sights   []*sight        // of the snapshot's nodes, in their order
+	said     []Verdict       // about the same nodes; of those that are watched none
+	doubtful []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
+	watched  []int           // nodes that each cycle judges: what becomes of them depends on more than they show
+	budgets  budgets
+	refuge   *refuge // of the last cycle that needed one
+	asking   asking
+}
+
+// Decide plans one cycle. It changes none of its arguments, and nobody may change them afterwards: the snapshots that it is given one
+// after the other share structure, and so do the memories that it returns.
+func (p *Planner) Decide(s *cluster.Snapshot, allowed *policy.Policy, m Memory) (Plan, Memory) {
+	return p.begin(s, allowed, m).decide()
+}
+
+// begin turns to the next cycle: what does not hold any more is forgotten.
+func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *decision {
+	check := scheduling.NewChecker(s, scheduling.After(p.check), scheduling.Expendable(allowed.Growth.PriorityCutoff))
+	if check != p.check || p.allowed != allowed || !sameTerms(p.seen.Groups, s.Groups) {
+		p.sights = nil
+	}
+	d := newDecision(p, s, allowed, m, check)
+	p.callRolls(d)
+	p.look(d)
+	p.budgets.turn(s.Objects.Budgets)
+	p.seen, p.allowed, p.check = s, allowed, check
+	return d
+}
+
+// sameTerms says whether the same groups hold the same nodes to the same thresholds: all of a group that a [sight] tells.
+func sameTerms(a, b []*cluster.Group) bool {
+	return slices.EqualFunc(a, b, func(a, b *cluster.Group) bool {
+		return a.ID == b.ID && sameShare(a.Options.Threshold, b.Options.Threshold) && sameShare(a.Options.GPUThreshold, b.Options.GPUThreshold)
+	})
+}
+
+func sameShare(a, b *float64) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// same says whether two lists are one, and not only equal.
+func same[T any](a, b []T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// look looks at the nodes: anew at those that changed, and at those that look different as time passes.
+func (p *Planner) look(d *decision) {
+	nodes := d.s.Nodes
+	if p.sights != nil && same(p.seen.Nodes, nodes) {
+		for _, i := range p.watched {
+			if p.sights[i].passing {
+				p.sights[i] = d.look(nodes[i])
+			}
+		}
+		return
+	}
+	var last []*cluster.Node
+	if p.sights != nil {
+		last = p.seen.Nodes
+	}
+	sights := make([]*sight, len(nodes))
+	j := 0
+	for i, n := range nodes {
+		for j < len(last) && last[j] != n && last[j].Name() < n.Name() {
+			j++
+		}
+		if j < len(last) && last[j] == n && !p.sights[j].passing {
+			sights[i] = p.sights[j]
+		} else {
+			sights[i] = d.look(n)
+		}
+	}
+	p.sights, p.said, p.watched, p.doubtful = sights, make([]Verdict, len(nodes)), p.watched[:0], nil
+	for i, v := range sights {
+		if len(v.Suspects) > 0 || v.Instance == nil && v.Group != "" {
+			p.doubtful = append(p.doubtful, v.Node)
+		}
+		if v.verdict.Outcome != "" && !v.passing {
+			p.said[i] = v.verdict
+		} else {
+			p.watched = append(p.watched, i)
+		}
+	}
+}

@@ -1,0 +1,298 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+)
+
+// history is a small cluster in which things happen.
+type history struct {
+	*rapid.T
+	at     time.Time
+	nodes  map[string]*corev1.Node
+	pods   map[string]*cluster.Pod
+	budget *policyv1.PodDisruptionBudget
+	groups []*cluster.Group // as the cloud tells of them
+	made   int              // pods so far
+	seen   *cluster.Snapshot
+	memory plan.Memory
+}
+
+func (h *history) chance(of int, what string) bool {
+	return rapid.IntRange(1, of).Draw(h.T, what) == 1
+}
+
+// begin is a history of two groups with a few machines each, and of a node that is nobody's.
+func begin(t *rapid.T) *history {
+	h := &history{T: t, at: Start, nodes: map[string]*corev1.Node{}, pods: map[string]*cluster.Pod{}}
+	h.nodes["other"] = Node("other")
+	for _, id := range []string{"a", "b"} {
+		g := Group(id, rapid.IntRange(0, 2).Draw(t, "min"), 6)
+		if h.chance(3, "own threshold") {
+			g.Options.Threshold = new(0.3)
+		}
+		h.groups = append(h.groups, g)
+		for range rapid.IntRange(1, 4).Draw(t, "machines") {
+			h.join(h.machine(g))
+		}
+	}
+	for range rapid.IntRange(0, 16).Draw(t, "pods") {
+		h.appear()
+	}
+	return h
+}
+
+// machine is one more machine of a group.
+func (h *history) machine(g *cluster.Group) *cluster.Instance {
+	id := 0
+	for g.Instance(cluster.InstanceID(fmt.Sprint(id))) != nil {
+		id++
+	}
+	in := Machine(fmt.Sprint(id), fmt.Sprintf("%s-%d", g.ID, id), Born(h.at))
+	in.Group, in.UID, in.ProviderID = g.ID, fmt.Sprintf("vm-%s-%d", g.ID, id), fmt.Sprintf("cloud:///%s/%d", g.ID, id)
+	g.Instances = append(g.Instances, in)
+	slices.SortFunc(g.Instances, func(a, b *cluster.Instance) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	g.Capacity = g.Standing()
+	return in
+}
+
+// join makes the machine's node.
+func (h *history) join(in *cluster.Instance) {
+	h.nodes[in.ComputerName] = Node(in.ComputerName, func(n *corev1.Node) {
+		n.CreationTimestamp.Time = h.at
+		n.Spec.ProviderID = in.ProviderID
+		n.Status.NodeInfo.SystemUUID = in.UID
+		if h.chance(4, "starts") {
+			NotReady(h.at)(n)
+		}
+	})
+}
+
+// appear makes a pod, which waits or runs.
+func (h *history) appear() {
+	name := fmt.Sprintf("p%d", h.made)
+	h.made++
+	owner := rapid.SampledFrom([]string{"ReplicaSet", "ReplicaSet", "ReplicaSet", "DaemonSet", "Job"}).Draw(h.T, "owner")
+	change := []func(*corev1.Pod){CPU(rapid.SampledFrom([]string{"100m", "500m", "1", "1", "2", "3500m"}).Draw(h.T, "cpu")), OwnedBy(owner, "o"), func(p *corev1.Pod) { p.CreationTimestamp.Time = h.at }}
+	if h.chance(3, "labelled") {
+		change = append(change, Labelled("app", "s"))
+		if h.chance(2, "spread") {
+			change = append(change, spread)
+		}
+	}
+	if h.chance(8, "annotated") {
+		change = append(change, Annotated("karpenter.sh/do-not-disrupt", "8m"))
+	}
+	if owner == "DaemonSet" || !h.chance(3, "waits") {
+		change = append(change, On(rapid.SampledFrom(h.names()).Draw(h.T, "on")))
+	}
+	h.pods[name] = Pod(name, change...)
+}
+
+func (h *history) names() []string { return keys(h.nodes) }
+
+func keys[V any](m map[string]V) []string {
+	var all []string
+	for k := range m {
+		all = append(all, k)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// happen lets one thing happen.
+func (h *history) happen() {
+	pod := func() string {
+		if len(h.pods) == 0 {
+			h.appear()
+		}
+		return rapid.SampledFrom(keys(h.pods)).Draw(h.T, "pod")
+	}
+	node := rapid.SampledFrom(h.names()).Draw(h.T, "node")
+	g := rapid.SampledFrom(h.groups).Draw(h.T, "group")
+	switch rapid.IntRange(0, 11).Draw(h.T, "what") {
+	case 0:
+		h.appear()
+	case 1:
+		delete(h.pods, pod())
+	case 2:
+		name := pod()
+		h.pods[name] = Changed(h.pods[name], On(node))
+	case 3:
+		name := pod()
+		h.pods[name] = Changed(h.pods[name], func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(h.at)) })
+	case 4:
+		h.change(node, NotReady(h.at))
+	case 5:
+		h.change(node, func(n *corev1.Node) { n.Spec.Unschedulable, n.Spec.Taints = false, nil })
+	case 6:
+		h.change(node, func(n *corev1.Node) { n.Spec.Unschedulable = true })
+	case 7:
+		h.machine(g)
+	case 8:
+		if len(g.Instances) > 0 {
+			in := rapid.SampledFrom(g.Instances).Draw(h.T, "machine")
+			in.State = rapid.SampledFrom([]cluster.State{cluster.StateCreating, cluster.StateRunning, cluster.StateDeleting, cluster.StateFailed}).Draw(h.T, "state")
+			g.Capacity = g.Standing() + rapid.IntRange(0, 1).Draw(h.T, "promised")
+		}
+	case 9:
+		if len(g.Instances) > 0 {
+			in := rapid.SampledFrom(g.Instances).Draw(h.T, "machine")
+			h.join(in)
+		}
+	case 10:
+		delete(h.nodes, node)
+		if len(h.nodes) == 0 {
+			h.nodes["other"] = Node("other")
+		}
+	case 11:
+		h.budget = Budget("b", "app", "s", int32(rapid.IntRange(0, 1).Draw(h.T, "allowed")))
+	}
+}
+
+func (h *history) change(node string, change func(*corev1.Node)) {
+	n := h.nodes[node].DeepCopy()
+	change(n)
+	h.nodes[node] = n
+}
+
+// observe is what an observer would make of it.
+func (h *history) observe() *cluster.Snapshot {
+	o := cluster.Objects{}
+	if h.budget != nil {
+		o.Budgets = append(o.Budgets, h.budget)
+	}
+	for _, name := range h.names() {
+		o.Nodes = append(o.Nodes, h.nodes[name])
+	}
+	for _, name := range keys(h.pods) {
+		o.Pods = append(o.Pods, h.pods[name])
+	}
+	var groups []*cluster.Group
+	for _, g := range h.groups {
+		again := *g
+		again.Read.At = h.at
+		again.Instances = nil
+		for _, in := range g.Instances {
+			again.Instances = append(again.Instances, new(*in))
+		}
+		if h.seen != nil {
+			again.Learned = h.seen.Group(g.ID).Learned
+		}
+		groups = append(groups, &again)
+	}
+	if h.seen == nil {
+		h.seen = cluster.New(h.at, o, groups)
+		return h.seen
+	}
+	if last := h.seen.Objects; slices.Equal(last.Nodes, o.Nodes) {
+		o.Nodes = last.Nodes // as an observer gives the same list for as long as nothing changes
+		if slices.Equal(last.Pods, o.Pods) {
+			o.Pods = last.Pods
+		}
+	}
+	h.seen = h.seen.Next(h.at, o, groups)
+	return h.seen
+}
+
+// perform does what the plan says, or lets it fail.
+func (h *history) perform(p plan.Plan, m plan.Memory, allowed *policy.Policy) {
+	var results []plan.Result
+	for _, a := range p.Actions {
+		r := plan.Result{Status: plan.Accepted, At: h.at}
+		if h.chance(4, "fails") {
+			r.Status, r.Kind = plan.Failed, rapid.SampledFrom([]string{"conflict", "transient", "quota"}).Draw(h.T, "how")
+		}
+		results = append(results, r)
+		if r.Status == plan.Failed {
+			continue
+		}
+		switch a := a.(type) {
+		case plan.SetCapacity:
+			for _, g := range h.groups {
+				for g.ID == a.Group && g.Capacity < a.To {
+					h.machine(g).State = cluster.StateCreating
+				}
+			}
+		case plan.Cordon:
+			h.change(a.Node, Removing(a.Removal.Since, a.Machine))
+		case plan.Uncordon:
+			h.change(a.Node, func(n *corev1.Node) { n.Spec.Unschedulable, n.Spec.Taints, n.Annotations = false, nil, nil })
+		case plan.Evict:
+			delete(h.pods, a.Pod)
+		case plan.DeleteNode:
+			delete(h.nodes, a.Node)
+		case plan.DeleteInstances:
+			for _, g := range h.groups {
+				if g.ID == a.Group {
+					g.Instances = slices.DeleteFunc(g.Instances, func(in *cluster.Instance) bool {
+						return slices.ContainsFunc(a.Machines, func(l plan.Leaving) bool { return l.ID == in.ID })
+					})
+					g.Capacity = g.Standing()
+				}
+			}
+		}
+	}
+	h.memory = m.After(p, results, allowed)
+}
+
+// TestAPlannerDecidesAsIfItRememberedNothing lets random histories pass before one planner and holds each of its plans, and what it leaves to
+// the next cycle, to a decision that was made from nothing.
+func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
+	outcomes := map[plan.Outcome]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		h := begin(t)
+		allowed := policy.Default()
+		allowed.Removal.MaxDrains = rapid.IntRange(1, 2).Draw(t, "drains")
+		if h.chance(3, "cluster minimum") {
+			allowed.Removal.MinCores = 12
+		}
+		var planner plan.Planner
+		for range rapid.IntRange(3, 12).Draw(t, "cycles") {
+			for range max(0, rapid.IntRange(-3, 3).Draw(t, "events")) {
+				h.happen()
+			}
+			s := h.observe()
+			p, m := planner.Decide(s, allowed, h.memory)
+			fresh, left := plan.Decide(s, allowed, h.memory)
+			if diff := cmp.Diff(paper(t, fresh, left), paper(t, p, m)); diff != "" {
+				t.Fatalf("at %s (-fresh +planner):\n%s", h.at.Sub(Start), diff)
+			}
+			for _, v := range p.Verdicts {
+				outcomes[v.Outcome]++
+			}
+			h.perform(p, m, allowed)
+			h.at = h.at.Add(time.Duration(rapid.SampledFrom([]int{1, 10, 60, 300, 660}).Draw(t, "seconds")) * time.Second)
+		}
+	})
+	for _, o := range []plan.Outcome{plan.NodeKeep, plan.NodeIdle, plan.NodeRemove, plan.NodeDrain, plan.NodeRescue, plan.NodeGone, plan.PodScheduling, plan.PodWaiting, plan.PodGrows, plan.MachineComing, plan.MachineDelete} {
+		if outcomes[o] == 0 {
+			t.Errorf("no history came to the outcome %q: the test shows little", o)
+		}
+	}
+	t.Log(outcomes)
+}
+
+// paper is a decision as JSON, one line for each of its parts.
+func paper(t *rapid.T, p plan.Plan, m plan.Memory) string {
+	text, err := json.MarshalIndent([]any{p, m}, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
+)
+
+// roll is what a group's machines come to. It holds as long as the list of them is the same one and the cloud says the same of it.
+type roll struct {
+	machines []*cluster.Instance
+	capacity int
+	whole    bool // the read was complete
+	readable bool
+
+	nodeless []*cluster.Instance // machines without a node, whatever they do, in their order
+	faulty   []*cluster.Instance // machines that failed, in their order
+	joined   int                 // machines with a node
+	deleting int
+	standing int
+	usable   bool // see [cluster.Group.Usable]
+}
+
+// groupState is a group within one cycle.
+type groupState struct {
+	*cluster.Group
+	*roll
+	removal policy.Removal // that holds for its nodes
+	coming  int            // machines that are expected and have no Ready node yet
+	adding  int            // machines that this cycle adds
+	wanted  bool           // a pending pod asked for it and was refused for its size
+	leaving int            // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
+	blocked *reason.Reason // why it may not grow now, nil when it may
+
+	template *scheduling.Template // what machines are opened like, once one was
+	opened   int                  // machines that were opened, to name them
+	serves   []string             // pending pods that it grows for, "namespace/name"
+
+	because  []reason.Reason // why it grows, pods before the operator's settings
+	raised   int             // of the machines that this cycle adds, those that its floor asks for
+	short    []reason.Reason // what the operator's settings ask of it beyond what it may add, with the limits
+	headroom *headroom       // nil when it keeps none
+
+	passedOver *reason.Reason // by which expander, nil when by none
+}
+
+// Usable, Standing and Deleting are what the group says, counted already.
+func (g *groupState) Usable() bool  { return g.usable }
+func (g *groupState) Standing() int { return g.standing }
+func (g *groupState) Deleting() int { return g.deleting }
+
+// callRolls counts the machines of every group whose list is not the one that was counted last.
+func (p *Planner) callRolls(d *decision) {
+	rolls := make(map[cluster.GroupID]*roll, len(d.s.Groups))
+	for _, g := range d.s.Groups {
+		r := p.rolls[g.ID]
+		if r == nil || !same(r.machines, g.Instances) || r.capacity != g.Capacity || r.whole != g.Read.Complete || r.readable != (g.Problem == "") {
+			r = callRoll(g)
+		}
+		rolls[g.ID] = r
+		d.groups[g.ID].roll = r
+	}
+	p.rolls = rolls
+}
+
+func callRoll(g *cluster.Group) *roll {
+	r := &roll{
+		machines: g.Instances, capacity: g.Capacity, whole: g.Read.Complete, readable: g.Problem == "",
+		deleting: g.Deleting(), standing: g.Standing(), usable: g.Usable(),
+	}
+	for _, in := range g.Instances {
+		if in.Node == "" {
+			r.nodeless = append(r.nodeless, in)
+		} else {
+			r.joined++
+		}
+		if in.State == cluster.StateFailed {
+			r.faulty = append(r.faulty, in)
+		}
+	}
+	return r
+}

@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+)
+
+// sight is what a node shows by itself, under the policy and its group's thresholds: what other nodes, waiting pods and the last cycles
+// have to do with it is left out. But for what it remembers of its pods it is never changed.
+type sight struct {
+	*cluster.Node
+	verdict Verdict // the last word on it; without an outcome there is more to be said
+	passing bool    // time alone makes it another one: a starting node grows old, a deleted pod overstays
+
+	ready    bool
+	takes    bool // pods may go there: it is Ready and not cordoned
+	removal  cluster.Removal
+	onLadder bool // removal is what its taint says
+
+	movers    []*cluster.Pod // pods that have to leave before the machine may go, those already on their way out included
+	resource  corev1.ResourceName
+	used      float64 // share of the resource that is asked for
+	threshold float64 // at or below which it is underused
+
+	refused asked  // the last time that no pending pod was welcome on it
+	sought  sought // the last time that its pods looked for other places
+}
+
+// look looks at a node.
+func (d *decision) look(n *cluster.Node) *sight {
+	v := &sight{Node: n, ready: cluster.Ready(n.Object)}
+	v.takes = v.ready && !n.Object.Spec.Unschedulable
+	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
+	v.passing = !v.ready || len(n.Awaits) > 0 || cluster.Arriving(n.Object)
+	say := func(outcome Outcome, because ...reason.Reason) {
+		v.verdict = Verdict{reason.Node(n.Name()), outcome, because}
+	}
+	if outcome, because, settled := d.untouched(v); settled {
+		say(outcome, because...)
+		return v
+	}
+	there := n.Pods
+	if slices.ContainsFunc(there, func(p *cluster.Pod) bool { return p.Leaving() && !p.Daemon() }) {
+		v.passing = true
+		there = slices.DeleteFunc(slices.Clone(there), func(p *cluster.Pod) bool { return p.Overstayed(d.now) && !p.Daemon() })
+	}
+	g := d.groups[n.Group]
+	v.resource, v.used = d.check.Utilization(n.Object, there)
+	v.threshold = g.removal.Threshold
+	if v.resource != corev1.ResourceCPU && v.resource != corev1.ResourceMemory {
+		v.threshold = g.removal.GPUThreshold
+	}
+	switch v.movers = slices.DeleteFunc(slices.Clone(there), func(p *cluster.Pod) bool { return p.Daemon() }); {
+	case len(v.movers) > 0 && v.used > v.threshold && !v.onLadder:
+		say(NodeKeep, reason.New(reason.NodeBusy, reason.Node(n.Name()), "used", percent(v.used), "resource", v.resource, "threshold", percent(v.threshold)))
+		v.movers = nil
+	case len(v.movers) == 0:
+		v.movers = nil
+	}
+	return v
+}

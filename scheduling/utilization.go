@@ -1,0 +1,54 @@
+package scheduling
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// gpus are the resources that make a node a GPU node, in the order in which they are looked for.
+var gpus = []corev1.ResourceName{"nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/xe", "habana.ai/gaudi", "microsoft.com/directx"}
+
+// Utilization is the larger share of the node's allocatable cpu or memory that these pods request, cpu when they are equal. On
+// a node that has GPUs it is the share of these, whatever else is used; 0 while its driver offers none yet. The share may
+// exceed 1. A node that does not say what it can allocate is used up (1): nothing is known to be free.
+//
+// It is a function of its arguments alone: what is pretended does not count. Amounts are kube-scheduler's integers.
+func (c *Checker) Utilization(node *corev1.Node, pods []*cluster.Pod) (corev1.ResourceName, float64) {
+	for _, name := range gpus {
+		capacity, offers := node.Status.Capacity[name]
+		allocatable := node.Status.Allocatable[name]
+		if !allocatable.IsZero() {
+			return name, share(c.held(c.dims.number(name), pods), allocatable.Value())
+		}
+		if offers && !capacity.IsZero() {
+			return name, 0
+		}
+	}
+	cpu := share(c.held(dimCPU, pods), node.Status.Allocatable.Cpu().MilliValue())
+	memory := share(c.held(dimMemory, pods), node.Status.Allocatable.Memory().Value())
+	if memory > cpu {
+		return corev1.ResourceMemory, memory
+	}
+	return corev1.ResourceCPU, cpu
+}
+
+// held is what the pods take of a resource together.
+func (c *Checker) held(of dimension, pods []*cluster.Pod) int64 {
+	var sum int64
+	for _, p := range pods {
+		for _, n := range c.class(p.Class).spec.needs {
+			if n.dim == of {
+				sum += n.held
+			}
+		}
+	}
+	return sum
+}
+
+func share(used, allocatable int64) float64 {
+	if allocatable <= 0 {
+		return 1
+	}
+	return float64(used) / float64(allocatable)
+}
