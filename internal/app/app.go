@@ -53,7 +53,9 @@ type Autoscaler struct {
 	parts     Parts
 	observer  *kube.Observer
 	actuator  *actuate.Actuator
+	planner   plan.Planner
 	memory    plan.Memory
+	seen      *cluster.Snapshot                    // by the last cycle, nil before the first
 	learned   map[cluster.GroupID]*cluster.Learned // what the last snapshot had learned of each group
 	strangers []string                             // flags that name no group, as last warned of
 	cycle     uint64
@@ -101,7 +103,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	if a.parts.Began != nil {
 		a.parts.Began()
 	}
-	seen, err := observe(ctx, a.parts.Cloud, a.observer.Objects, a.parts.Policy, a.parts.Now, a.learned)
+	seen, err := observe(ctx, a.parts.Cloud, a.observer.Objects, a.parts.Policy, a.parts.Now, a.seen, a.learned)
 	if err != nil {
 		err = fmt.Errorf("cycle %d: %w", a.cycle, err)
 		for _, s := range a.parts.Sinks {
@@ -112,10 +114,11 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 		return journal.Entry{}, err
 	}
 	observed := time.Now()
+	a.seen = seen
 	a.learn(seen)
 	a.warnOfStrangers(seen)
 	before := a.memory
-	p, memory := plan.Decide(seen, a.parts.Policy, before)
+	p, memory := a.planner.Decide(seen, a.parts.Policy, before)
 	decided := time.Now()
 	results := a.actuator.Perform(ctx, seen, p)
 	a.memory = memory.After(p, results, a.parts.Policy)
@@ -156,9 +159,9 @@ func (a *Autoscaler) learn(seen *cluster.Snapshot) {
 	}
 }
 
-// observe makes one snapshot: the cloud first, so that a node that registers meanwhile is seen. Groups have the limits of the hour. Learned
-// is what earlier snapshots knew.
-func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Objects, error), allowed *policy.Policy, now func() time.Time, learned map[cluster.GroupID]*cluster.Learned) (*cluster.Snapshot, error) {
+// observe makes one snapshot: the cloud first, so that a node that registers meanwhile is seen. Groups have the limits of the hour. Last is the
+// snapshot that it follows, nil for none, and learned what earlier ones knew.
+func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Objects, error), allowed *policy.Policy, now func() time.Time, last *cluster.Snapshot, learned map[cluster.GroupID]*cluster.Learned) (*cluster.Snapshot, error) {
 	groups, cloudErr := c.Groups(ctx)
 	if cloudErr != nil && len(groups) == 0 {
 		return nil, fmt.Errorf("read node groups: %w", cloudErr)
@@ -173,5 +176,8 @@ func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Obje
 		g.Learned = learned[g.ID]
 		bound[i] = allowed.Bound(g, at)
 	}
-	return cluster.New(at, os, bound), nil
+	if last == nil {
+		return cluster.New(at, os, bound), nil
+	}
+	return last.Next(at, os, bound), nil
 }

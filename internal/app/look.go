@@ -31,7 +31,7 @@ func Look(ctx context.Context, o Options) (journal.Entry, error) {
 	list := func() (cluster.Objects, error) {
 		return kube.List(ctx, client, rankingNamespace(o.Policy, o.Namespace))
 	}
-	seen, err := observe(ctx, provider, list, o.Policy, time.Now, nil)
+	seen, err := observe(ctx, provider, list, o.Policy, time.Now, nil, nil)
 	if err != nil {
 		return journal.Entry{}, err
 	}
