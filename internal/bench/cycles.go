@@ -15,13 +15,14 @@ import (
 
 // planner decides cycle after cycle.
 type planner struct {
+	plan.Planner
 	allowed *policy.Policy
 	memory  plan.Memory
 }
 
 // decide is one cycle's decision, whose requests the cloud accepts at once.
 func (p *planner) decide(s *cluster.Snapshot) plan.Plan {
-	made, memory := plan.Decide(s, p.allowed, p.memory)
+	made, memory := p.Decide(s, p.allowed, p.memory)
 	results := make([]plan.Result, len(made.Actions))
 	for i := range results {
 		results[i] = plan.Result{Status: plan.Accepted, At: s.Time}
