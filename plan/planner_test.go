@@ -162,9 +162,8 @@ func (h *history) happen() {
 			h.join(in)
 		}
 	case 10:
-		delete(h.nodes, node)
-		if len(h.nodes) == 0 {
-			h.nodes["other"] = Node("other")
+		if node != "other" { // there is always one
+			delete(h.nodes, node)
 		}
 	case 11:
 		h.budget = Budget("b", "app", "s", int32(rapid.IntRange(0, 1).Draw(h.T, "allowed")))
