@@ -17,6 +17,7 @@ type budgets struct {
 	all       []*policyv1.PodDisruptionBudget
 	selectors []labels.Selector
 	of        map[*cluster.Class][]string
+	turns     uint64 // how often there were others
 }
 
 // mostClasses is how many classes are remembered before all of them are forgotten: those that are gone for good are among them.
@@ -27,7 +28,7 @@ func (b *budgets) turn(all []*policyv1.PodDisruptionBudget) {
 	if len(b.of) < mostClasses && slices.Equal(b.all, all) {
 		return
 	}
-	*b = budgets{all: all, of: map[*cluster.Class][]string{}}
+	*b = budgets{all: all, of: map[*cluster.Class][]string{}, turns: b.turns + 1}
 	for _, o := range all {
 		selector, err := metav1.LabelSelectorAsSelector(o.Spec.Selector)
 		if err != nil {

@@ -26,6 +26,7 @@ type sight struct {
 	used      float64 // share of the resource that is asked for
 	threshold float64 // at or below which it is underused
 
+	consent consent
 	refused asked  // the last time that no pending pod was welcome on it
 	sought  sought // the last time that its pods looked for other places
 }

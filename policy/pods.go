@@ -21,14 +21,14 @@ const (
 var recreated = map[string]bool{"ReplicationController": true, "ReplicaSet": true, "StatefulSet": true}
 
 // Keeps says why the pod keeps its node: the first rule that forbids its eviction, false when none does. Disruption budgets are
-// not a matter of policy and not asked here. The pod is neither a daemon's nor finished; now is the snapshot's time.
+// not a matter of policy and not asked here. The pod is neither a daemon's nor finished; now is the snapshot's time. A pod that may go
+// now may do so at any later time.
 //
 // The rules and their order are cluster-autoscaler's, but for two: a Job's pod is never evicted, and karpenter's
 // annotation is honoured as well (S-15).
 func (p *Policy) Keeps(pod *cluster.Pod, now time.Time) (reason.Reason, bool) {
-	about, key := reason.Pod(pod.Namespace, pod.Name), pod.String()
 	keep := func(code reason.Code, facts ...any) (reason.Reason, bool) {
-		return reason.New(code, about, append([]any{"pod", key}, facts...)...), true
+		return reason.New(code, reason.Pod(pod.Namespace, pod.Name), append([]any{"pod", pod.String()}, facts...)...), true
 	}
 	if v, ok := pod.Annotations[doNotDisrupt]; ok && disruptionForbidden(v, pod, now) {
 		return keep(reason.PodDoNotDisrupt, "annotation", doNotDisrupt+"="+v)
