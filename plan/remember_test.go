@@ -1,10 +1,13 @@
 package plan_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
@@ -17,9 +20,11 @@ func TestWhatIsRememberedYieldsToWhatHappens(t *testing.T) {
 	web, full := Pod("web", On("a-0")), Pod("full", On("a-1"), CPU("3500m"))
 	apart := func(p *corev1.Pod) { spread(p); Labelled("app", "s")(p) }
 	cases := map[string]struct {
+		idle          bool // the other node may go as well
 		objects       []any
 		before, after string
 		happens       func(all []any) []any
+		group         func(*cluster.Group) // afterwards
 	}{
 		"nothing": {
 			objects: []any{web, full}, before: "keep PodNowhereToGo", after: "keep PodNowhereToGo",
@@ -58,27 +63,67 @@ func TestWhatIsRememberedYieldsToWhatHappens(t *testing.T) {
 				return all
 			},
 		},
+		"nothing, and its pod keeps others like it out of the zone that it is in": {
+			objects: []any{Pod("lone", On("a-0"), Labelled("app", "lone"), alone)}, before: "idle NodeUnderused", after: "idle NodeUnderused",
+			happens: func(all []any) []any { return all },
+		},
+		"its group begins to need the idle node": {
+			idle: true, objects: []any{web}, before: "keep PodNowhereToGo", after: "idle GroupAtMin NodeUnderused",
+			happens: func(all []any) []any { return all },
+			group:   func(g *cluster.Group) { g.Min = 2 },
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			fixed := []any{Node("a-0"), Node("a-1", func(n *corev1.Node) {
-				n.Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
-			}), Node("other", taken)}
-			group := func() *cluster.Group { return Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1")) }
-			objects := append(fixed, c.objects...)
-			first := cluster.New(Start, Objects(objects...), []*cluster.Group{group()})
-			second := first.Next(Start.Add(10*time.Second), Objects(c.happens(append([]any{}, objects...))...), []*cluster.Group{group()})
+			stays := func(n *corev1.Node) {
+				n.Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": fmt.Sprint(!c.idle)}
+			}
+			objects := append([]any{Node("a-0", zoned), Node("a-1", zoned, stays), Node("other", taken)}, c.objects...)
+			group, then := Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1")), Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"))
+			if c.group != nil {
+				c.group(then)
+			}
+			allowed := policy.Default()
+			first := cluster.New(Start, Objects(objects...), []*cluster.Group{group})
+			then.Learned = first.Group("a").Learned
+			second := first.Next(Start.Add(10*time.Second), Objects(c.happens(slices.Clone(objects))...), []*cluster.Group{then})
 			var planner plan.Planner
-			p, m := planner.Decide(first, policy.Default(), plan.Memory{})
+			p, m := planner.Decide(first, allowed, plan.Memory{})
 			if got := verdictOf(p, ref("node a-0")); got != c.before {
 				t.Errorf("before: %q, want %q", got, c.before)
 			}
-			p, _ = planner.Decide(second, policy.Default(), m)
+			p, _ = planner.Decide(second, allowed, m)
 			if got := verdictOf(p, ref("node a-0")); got != c.after {
 				t.Errorf("after: %q, want %q", got, c.after)
 			}
 		})
 	}
+}
+
+// TestAnEmptyGroupIsReadAnew has no machine by whose list the planner could tell that the cloud says something else.
+func TestAnEmptyGroupIsReadAnew(t *testing.T) {
+	denied, read := Group("b", 0, 5), Group("b", 0, 5)
+	denied.Problem, read.Capacity = "forbidden", 1
+	allowed := policy.Default()
+	first := cluster.New(Start, cluster.Objects{}, []*cluster.Group{denied})
+	var planner plan.Planner
+	p, m := planner.Decide(first, allowed, plan.Memory{})
+	if got, want := verdictOf(p, ref("group b")), "hold GroupUnreadable GroupSteady"; got != want {
+		t.Errorf("before: %q, want %q", got, want)
+	}
+	p, _ = planner.Decide(first.Next(Start.Add(10*time.Second), cluster.Objects{}, []*cluster.Group{read}), allowed, m)
+	if got, want := verdictOf(p, ref("group b")), "growing GroupGrowing GroupSteady"; got != want {
+		t.Errorf("after: %q, want %q", got, want)
+	}
+}
+
+func zoned(n *corev1.Node) { n.Labels[corev1.LabelTopologyZone] = "1" }
+
+// alone keeps pods of its name out of the zone.
+func alone(p *corev1.Pod) {
+	p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "lone"}}, TopologyKey: corev1.LabelTopologyZone,
+	}}}}
 }
 
 // taken keeps all pods away.
