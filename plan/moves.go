@@ -19,7 +19,7 @@ type refuge struct {
 	turns uint64 // the same for as long as they are the same
 
 	// floors are where to begin to look, by class: those before refuse such a pod and go on to do so for the rest of the cycle, in which
-	// moves are added and none that stands is taken back. See [scheduling.Checker.Steady].
+	// moves are added and none that stands is taken back. -1 for classes on whose places other pods have a bearing.
 	floors map[*cluster.Class]int
 }
 
@@ -129,9 +129,9 @@ func (d *decision) move(st *nodeState) *reason.Reason {
 		if p.Leaving() {
 			continue
 		}
-		begin, steady := from[p.Class]
+		begin, known := from[p.Class]
 		at := d.check.First(p.Class, to.nodes, begin)
-		if steady {
+		if known {
 			from[p.Class] = at
 		}
 		if at < len(to.nodes) {
@@ -157,7 +157,7 @@ func (d *decision) floors(st *nodeState) map[*cluster.Class]int {
 	for _, p := range st.movers {
 		floor, known := to.floors[p.Class]
 		if !known {
-			if floor = -1; d.check.Steady(p.Class) {
+			if floor = -1; !d.check.Depends(p.Class) {
 				floor = d.check.First(p.Class, to.nodes, 0)
 			}
 			to.floors[p.Class] = floor
