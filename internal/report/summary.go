@@ -18,9 +18,10 @@ type Overview struct {
 	DryRun    bool                 `json:"dryRun,omitempty"`
 	Deeds     []Deed               `json:"actions"`
 	Groups    []GroupLine          `json:"groups"`
-	Pending   map[plan.Outcome]int `json:"pending"`   // pending pods, by what becomes of them
-	Stuck     []plan.Verdict       `json:"stuck"`     // pods that nothing makes room for
-	Removable []plan.Verdict       `json:"removable"` // nodes that could go, step on the removal ladder or are on it
+	Pending   map[plan.Outcome]int `json:"pending"`        // pending pods, by what becomes of them
+	Stuck     []plan.Verdict       `json:"stuck"`          // pods that nothing makes room for
+	Removable []plan.Verdict       `json:"removable"`      // nodes that could go, step on the removal ladder or are on it
+	Cost      *plan.Cost           `json:"cost,omitempty"` // of the machines that the plan adds, nil when it adds none or not every price is known
 	Next      time.Time            `json:"next,omitzero"`
 }
 
@@ -34,7 +35,7 @@ type GroupLine struct {
 // NewOverview is the overview of an entry.
 func NewOverview(entry journal.Entry) Overview {
 	o := Overview{
-		Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Next: entry.Plan.Next,
+		Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Cost: entry.Plan.Cost, Next: entry.Plan.Next,
 		Deeds: append([]Deed{}, Deeds(entry)...), Groups: []GroupLine{}, Pending: map[plan.Outcome]int{},
 		Stuck: []plan.Verdict{}, Removable: []plan.Verdict{},
 	}
@@ -97,6 +98,10 @@ func Summary(w io.Writer, entry journal.Entry) error {
 		}
 		p.flush()
 	}
+	if c := o.Cost; c != nil {
+		p.section("Cost")
+		p.line("  %s", costSentence(*c))
+	}
 	p.section("Next")
 	p.line("  %s", nextSentence(o.Next, o.Time))
 	return p.writeTo(w)
@@ -145,6 +150,15 @@ func pendingSentence(pending map[plan.Outcome]int) string {
 		}
 	}
 	return or(words, "none")
+}
+
+// costSentence says what a growth costs and what nothing costs less than.
+func costSentence(c plan.Cost) string {
+	words := fmt.Sprintf("the machines to add cost %.2f USD an hour", c.USDPerHour)
+	if least := fmt.Sprintf("%.2f", c.LeastUSDPerHour); least != fmt.Sprintf("%.2f", c.USDPerHour) {
+		return words + "; nothing that serves the same pods costs less than " + least
+	}
+	return words + "; nothing that serves the same pods costs less"
 }
 
 func plural(n int, word string) string {

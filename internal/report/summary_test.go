@@ -24,6 +24,17 @@ func TestSummaryTellsATiredOperatorWhatWouldHappen(t *testing.T) {
 	golden(t, out.String())
 }
 
+func TestACostIsToldBesideWhatNothingCostsLessThan(t *testing.T) {
+	for want, c := range map[string]plan.Cost{
+		"the machines to add cost 4.10 USD an hour; nothing that serves the same pods costs less than 3.90": {USDPerHour: 4.1, LeastUSDPerHour: 3.9},
+		"the machines to add cost 4.10 USD an hour; nothing that serves the same pods costs less":           {USDPerHour: 4.1, LeastUSDPerHour: 4.099},
+	} {
+		if got := costSentence(c); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestSummaryOfAQuietClusterIsShort(t *testing.T) {
 	w := newWorld()
 	w.group("agents", 1, 3, 1)
