@@ -13,10 +13,6 @@ func newRoom(in *instance) *room {
 	return &room{in: in, most: slices.Clone(in.most), caps: slices.Clone(in.caps)}
 }
 
-func (r *room) clone() *room {
-	return &room{in: r.in, most: slices.Clone(r.most), caps: slices.Clone(r.caps)}
-}
-
 // machines is how many machines of the group may still be added, at most limit.
 func (r *room) machines(g, limit int) int {
 	limit = min(limit, r.most[g])

@@ -182,16 +182,16 @@ func (d *decision) comingGroup(h scheduling.Handle) (cluster.GroupID, bool) {
 
 // placeOn places pods on the first node of the row that takes them and tells found how many each node got. Pods that mind others are tried
 // again as long as others find a place, since those may be whom they waited for.
-func (d *decision) placeOn(row *scheduling.Row, found func(dm *demand, h scheduling.Handle, n int)) (placed int) {
+func (d *decision) placeOn(row *scheduling.Row, found func(dm *demand, h scheduling.Handle, n int)) {
 	for again := false; ; again = true {
-		before := placed
+		placed := 0
 		for _, dm := range d.demands {
 			if dm.left() > 0 && (!again || d.check.Depends(dm.of)) {
 				placed += row.Fill(dm.of, dm.left(), func(h scheduling.Handle, n int) { found(dm, h, n) })
 			}
 		}
-		if placed == before {
-			return placed
+		if placed == 0 {
+			return
 		}
 	}
 }

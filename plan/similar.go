@@ -49,14 +49,14 @@ func Similar(a, b Likeness, by policy.Balance) bool {
 	share := func(s float64) func(corev1.ResourceName) float64 {
 		return func(corev1.ResourceName) float64 { return s }
 	}
-	return close(a.Node.Status.Capacity, b.Node.Status.Capacity, capacity) &&
-		close(a.Node.Status.Allocatable, b.Node.Status.Allocatable, share(by.Allocatable)) &&
-		close(a.Free, b.Free, share(by.Free)) &&
+	return near(a.Node.Status.Capacity, b.Node.Status.Capacity, capacity) &&
+		near(a.Node.Status.Allocatable, b.Node.Status.Allocatable, share(by.Allocatable)) &&
+		near(a.Free, b.Free, share(by.Free)) &&
 		equalLabels(a.Node.Labels, b.Node.Labels, by.IgnoreLabels)
 }
 
-// close says whether both have the same resources, and of each amounts that differ by no more than a share of the larger.
-func close(a, b corev1.ResourceList, share func(corev1.ResourceName) float64) bool {
+// near says whether both have the same resources, and of each amounts that differ by no more than a share of the larger.
+func near(a, b corev1.ResourceList, share func(corev1.ResourceName) float64) bool {
 	if len(a) != len(b) {
 		return false
 	}

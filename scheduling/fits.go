@@ -105,16 +105,16 @@ func (k *kind) follows(h Handle) answer {
 	if len(k.near) == 0 {
 		return welcome
 	}
-	company, any := true, false
+	company, some := true, false
 	for _, n := range k.near {
 		d := n.topology.of[h]
 		if d < 0 {
 			return notAnyMore
 		}
 		company = company && n.count(d) > 0
-		any = any || n.total > 0
+		some = some || n.total > 0
 	}
-	if company || !any && k.first {
+	if company || !some && k.first {
 		return welcome
 	}
 	return notNow

@@ -100,7 +100,7 @@ func (c *Checker) leave(h Handle) {
 		c.count(h, &s.pods[i], -s.pods[i].n)
 	}
 	for _, sc := range c.scopes {
-		sc.leave(c, h)
+		sc.leave(h)
 	}
 	s.present = false
 	delete(c.byName, s.name)

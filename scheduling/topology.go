@@ -107,7 +107,7 @@ func (s *scope) join(c *Checker, h Handle) {
 }
 
 // leave forgets a node, after its pods.
-func (s *scope) leave(c *Checker, h Handle) {
+func (s *scope) leave(h Handle) {
 	if !s.counts[h] {
 		return
 	}

@@ -109,10 +109,10 @@ func (r *Report) Print(w io.Writer) {
 		}
 	}
 	for _, g := range r.Scaling {
-		g.print(w)
+		g.tell(w)
 	}
 	if r.Resident != nil {
-		r.Resident.print(w)
+		r.Resident.tell(w)
 	}
 }
 
@@ -147,7 +147,7 @@ func (r Result) figures() string {
 	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%.0f", Duration(f.Time), Duration(f.CPU), Count(f.Allocations), Size(f.Bytes), Size(f.PeakRSS), f.PerPod)
 }
 
-func (g Growth) print(w io.Writer) {
+func (g Growth) tell(w io.Writer) {
 	fmt.Fprintf(w, "\nGrowing with %s\n", g.Title)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SIZE\tTIME\tCPU\tALLOCATIONS\tALLOCATED\tPEAK RSS\tNS A POD\tVERDICT")

@@ -34,8 +34,10 @@ const (
 	limitBase, limitSlope = 100_000_000, 60_000_000
 )
 
-// ResidentNow and ResidentPeak are this process's resident memory in bytes, now and at most; 0 where the system does not tell.
-func ResidentNow() uint64  { return memory("VmRSS") }
+// ResidentNow is this process's resident memory in bytes; 0 where the system does not tell.
+func ResidentNow() uint64 { return memory("VmRSS") }
+
+// ResidentPeak is the most that it ever was.
 func ResidentPeak() uint64 { return memory("VmHWM") }
 
 // judge sets what is allowed, and the verdict: the goal is for the settled memory, the limit for the peak as well.
@@ -72,7 +74,7 @@ func NewResident(sizes []Watched) *Resident {
 	return r
 }
 
-func (r *Resident) print(w io.Writer) {
+func (r *Resident) tell(w io.Writer) {
 	fmt.Fprintln(w, "\nResident memory of a process that watches the whole steady cluster")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NODES\tPODS\tSETTLED RSS\tPEAK RSS\tLIVE HEAP\tGOAL\tNEVER ABOVE\tVERDICT")

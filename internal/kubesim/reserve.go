@@ -8,8 +8,8 @@ import (
 )
 
 // reserve has a pod wait on its node for volumes that are still to be made, or
-// binds it when there are none. It reports whether the pod was bound.
-func (c *Cluster) reserve(key string, f *fit, node *corev1.Node) bool {
+// binds it when there are none.
+func (c *Cluster) reserve(key string, f *fit, node *corev1.Node) {
 	waiting := false
 	for _, m := range f.mounts {
 		if m.volume != nil {
@@ -30,10 +30,9 @@ func (c *Cluster) reserve(key string, f *fit, node *corev1.Node) bool {
 	}
 	if waiting {
 		c.reserved[key] = node.Name
-		return false
+		return
 	}
 	c.bind(c.entryOf("pods", key), node.Name)
-	return true
 }
 
 // bindReserved binds the pods whose volumes have come, and has the scheduler

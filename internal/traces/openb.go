@@ -35,7 +35,7 @@ func (d *Data) read(name string, row func(*table), columns ...string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	t, err := readTable(f, columns...)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", f.Name(), err)

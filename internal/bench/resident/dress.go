@@ -51,7 +51,7 @@ func dressPod(p *corev1.Pod) *corev1.Pod {
 	for _, by := range []string{"kube-controller-manager", "kubelet"} {
 		p.ManagedFields = append(p.ManagedFields, metav1.ManagedFieldsEntry{
 			Manager: by, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: new(p.CreationTimestamp), FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{` + strings.Repeat(`"f:labels":{"f:app":{},"f:pod-template-hash":{}},`, 16) + `"f:name":{}}}`)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{` + strings.Repeat(`"f:labels":{"f:app":{},"f:pod-template-hash":{}},`, 16) + `"f:name":{}}}`),
 		})
 	}
 	probe := &corev1.Probe{
@@ -113,7 +113,7 @@ func dressNodes(nodes []*corev1.Node) []*corev1.Node {
 		n.Status.NodeInfo.KubeletVersion, n.Status.NodeInfo.ContainerRuntimeVersion, n.Status.NodeInfo.OSImage = "v1.36.3", "containerd://2.1.4", "Ubuntu 24.04.3 LTS"
 		n.ManagedFields = []metav1.ManagedFieldsEntry{{
 			Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: new(n.CreationTimestamp), FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{` + strings.Repeat(`"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:status":{}}},`, 16) + `"f:images":{}}}`)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:status":{` + strings.Repeat(`"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:status":{}}},`, 16) + `"f:images":{}}}`),
 		}}
 		all = append(all, n)
 	}
