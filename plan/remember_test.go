@@ -67,6 +67,10 @@ func TestWhatIsRememberedYieldsToWhatHappens(t *testing.T) {
 			objects: []any{Pod("lone", On("a-0"), Labelled("app", "lone"), alone)}, before: "idle NodeUnderused", after: "idle NodeUnderused",
 			happens: func(all []any) []any { return all },
 		},
+		"a pod begins to run that a waiting one wants near": {
+			objects: []any{Node("a", zoned), web, Pod("near", near)}, before: "idle NodeUnderused", after: "idle NodeCounted NodeUnderused",
+			happens: func(all []any) []any { return append(all, Pod("db", On("a"), Labelled("app", "db"))) },
+		},
 		"its group begins to need the idle node": {
 			idle: true, objects: []any{web}, before: "keep PodNowhereToGo", after: "idle GroupAtMin NodeUnderused",
 			happens: func(all []any) []any { return all },
@@ -102,18 +106,27 @@ func TestWhatIsRememberedYieldsToWhatHappens(t *testing.T) {
 
 // TestAnEmptyGroupIsReadAnew has no machine by whose list the planner could tell that the cloud says something else.
 func TestAnEmptyGroupIsReadAnew(t *testing.T) {
-	denied, read := Group("b", 0, 5), Group("b", 0, 5)
-	denied.Problem, read.Capacity = "forbidden", 1
-	allowed := policy.Default()
-	first := cluster.New(Start, cluster.Objects{}, []*cluster.Group{denied})
-	var planner plan.Planner
-	p, m := planner.Decide(first, allowed, plan.Memory{})
-	if got, want := verdictOf(p, ref("group b")), "hold GroupUnreadable GroupSteady"; got != want {
-		t.Errorf("before: %q, want %q", got, want)
-	}
-	p, _ = planner.Decide(first.Next(Start.Add(10*time.Second), cluster.Objects{}, []*cluster.Group{read}), allowed, m)
-	if got, want := verdictOf(p, ref("group b")), "growing GroupGrowing GroupSteady"; got != want {
-		t.Errorf("after: %q, want %q", got, want)
+	for name, unread := range map[string]func(*cluster.Group){
+		"it could not be read":      func(g *cluster.Group) { g.Problem = "forbidden" },
+		"its read was not whole":    func(g *cluster.Group) { g.Read.Complete = false },
+		"its capacity was not told": func(g *cluster.Group) { g.Capacity = -1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := Group("b", 0, 5)
+			unread(before)
+			allowed := policy.Default()
+			first := cluster.New(Start, cluster.Objects{}, []*cluster.Group{before})
+			second := first.Next(Start.Add(10*time.Second), cluster.Objects{}, []*cluster.Group{Group("b", 0, 5)})
+			var planner plan.Planner
+			p, m := planner.Decide(first, allowed, plan.Memory{})
+			if v, _ := p.Verdict(ref("group b")); v.Outcome != plan.GroupHold {
+				t.Errorf("before: %q, want %q", v.Outcome, plan.GroupHold)
+			}
+			p, _ = planner.Decide(second, allowed, m)
+			if got, want := verdictOf(p, ref("group b")), "steady GroupSteady"; got != want {
+				t.Errorf("after: %q, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -123,6 +136,13 @@ func zoned(n *corev1.Node) { n.Labels[corev1.LabelTopologyZone] = "1" }
 func alone(p *corev1.Pod) {
 	p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "lone"}}, TopologyKey: corev1.LabelTopologyZone,
+	}}}}
+}
+
+// near wants to be in the zone of a pod of that name.
+func near(p *corev1.Pod) {
+	p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}, TopologyKey: corev1.LabelTopologyZone,
 	}}}}
 }
 

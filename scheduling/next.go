@@ -27,7 +27,6 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 		c.changes++
 	}
 	if !same(last.Nodes, s.Nodes) {
-		c.changes++
 		c.turnNodes(last.Nodes, s.Nodes)
 	}
 	c.names = nil
@@ -60,6 +59,7 @@ func (c *Checker) turnNodes(last, nodes []*cluster.Node) {
 			i++
 		}
 		if i == len(last) || last[i] != n && last[i].Name() != n.Name() {
+			c.changes++
 			order[j] = c.slot(slot{name: n.Name(), node: n.Object, pods: slices.Clip(c.entries(nil, n.Pods))})
 			c.enter(order[j])
 			continue
@@ -93,6 +93,7 @@ func (c *Checker) unwind() {
 
 // bury gives up the place of a node that is gone for good.
 func (c *Checker) bury(h Handle) {
+	c.changes++
 	c.leave(h)
 	c.slots[h].pods = nil
 }
@@ -102,6 +103,7 @@ func (c *Checker) turn(h Handle, was, is *cluster.Node) {
 	if was == is || was.Object == is.Object && slices.Equal(was.Pods, is.Pods) {
 		return
 	}
+	c.changes++
 	c.leave(h)
 	if was.Object != is.Object {
 		c.slots[h].node = is.Object
