@@ -74,14 +74,14 @@ type candidates struct {
 // wanted is a demand before any group grows for it.
 type wanted struct {
 	*demand
-	before  int     // pods of the demand that were served already
 	needs   []int64 // of one pod, by dimension
 	suits   []bool  // by group: an empty machine would do for such a pod, whoever else is near
 	fits    []bool  // by group: it would take such a pod as things stand
 	depends bool    // on where other pods are
 	alone   bool    // no two of them share a machine
 
-	at map[*groupState]bool // that grow for some of them
+	at    map[*groupState]bool // that grow for some of them
+	grown int                  // pods that went to machines which are being added
 }
 
 // candidates asks an empty machine of every group about every demand.
@@ -94,7 +94,7 @@ func (d *decision) candidates(wanting []*demand) *candidates {
 	}
 	for _, dm := range wanting {
 		c.wanted = append(c.wanted, &wanted{
-			demand: dm, before: dm.served, needs: d.check.Needs(dm.of), depends: d.check.Depends(dm.of), suits: make([]bool, len(c.groups)), fits: make([]bool, len(c.groups)),
+			demand: dm, needs: d.check.Needs(dm.of), depends: d.check.Depends(dm.of), suits: make([]bool, len(c.groups)), fits: make([]bool, len(c.groups)),
 		})
 	}
 	c.noteSharedPorts()

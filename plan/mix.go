@@ -42,7 +42,7 @@ func newMix(d *decision, c *candidates) *mix {
 	b.problem.Caps = caps
 	lotOf := b.gather(d, c, uses)
 	for _, w := range c.wanted {
-		for _, part := range d.parts(c, w) {
+		for _, part := range b.parts(c, w) {
 			set := packing.NewSet(len(b.lots))
 			some := false
 			for i, allowed := range part.groups {
@@ -138,13 +138,13 @@ type part struct {
 
 // parts divides the pods of a demand as their constraints would: over the domains that they have to be spread over, or into the one in
 // which they have to be together. It is a guess that only decides for whom machines are meant.
-func (d *decision) parts(c *candidates, w *wanted) []part {
+func (b *mix) parts(c *candidates, w *wanted) []part {
 	if !w.depends {
 		return []part{{w.left(), w.suits}}
 	}
 	suits := w.suits
 	if key := nearKey(w.of.Spec); key != "" {
-		suits = d.together(c, w, key)
+		suits = b.together(c, w, key)
 	}
 	key := spreadKey(w.of.Spec)
 	if key == "" {
@@ -190,20 +190,15 @@ func nearKey(spec *corev1.PodSpec) string {
 }
 
 // together are the groups of the one domain in which the demand costs least, of those in which it is welcome as things stand.
-func (d *decision) together(c *candidates, w *wanted, key string) []bool {
+func (b *mix) together(c *candidates, w *wanted, key string) []bool {
 	best, domain := math.Inf(1), ""
 	for i, st := range c.groups {
 		if !w.fits[i] {
 			continue
 		}
-		fit := int64(math.MaxInt64)
-		for dim, need := range w.needs {
-			if need > 0 {
-				fit = min(fit, c.free[i][dim]/need)
-			}
-		}
-		machines := (int64(w.left()) + fit - 1) / max(1, fit)
-		if cost := float64(machines) * cmp.Or(st.PriceUSDPerHour, weight(st.Template.Status.Allocatable)); cost < best {
+		fit := c.onOne(i, w)
+		machines := (int64(w.left()) + fit - 1) / fit
+		if cost := float64(machines * b.cost(st)); cost < best {
 			best, domain = cost, st.Template.Labels[key]
 		}
 	}
@@ -215,6 +210,20 @@ func (d *decision) together(c *candidates, w *wanted, key string) []bool {
 		out[i] = w.suits[i] && st.Template.Labels[key] == domain
 	}
 	return out
+}
+
+// onOne is how many of the demand's pods that are left an empty machine of the group would hold by what they ask for, at least one.
+func (c *candidates) onOne(group int, w *wanted) int64 {
+	if w.alone {
+		return 1
+	}
+	fit := int64(w.left())
+	for dim, need := range w.needs {
+		if need > 0 {
+			fit = min(fit, c.free[group][dim]/need)
+		}
+	}
+	return max(1, fit)
 }
 
 // machine is one that is being added.
@@ -264,6 +273,7 @@ func (d *decision) granted(m *machine, w *wanted, n int) {
 		w.at = map[*groupState]bool{}
 	}
 	w.at[m.of] = true
+	w.grown += n
 	d.place(w.demand, n, m.handle)
 	d.grant(w.demand, n, m.of.ID)
 }
@@ -303,16 +313,7 @@ func (d *decision) further(c *candidates, b *mix, w *wanted) *machine {
 		if !w.suits[i] {
 			continue
 		}
-		fit := int64(w.left())
-		for dim, need := range w.needs {
-			if need > 0 {
-				fit = min(fit, c.free[i][dim]/need)
-			}
-		}
-		if w.alone {
-			fit = 1
-		}
-		choices = append(choices, choice{st, float64(b.cost(st)) / float64(max(1, fit))})
+		choices = append(choices, choice{st, float64(b.cost(st)) / float64(c.onOne(i, w))})
 	}
 	slices.SortStableFunc(choices, func(x, y choice) int { return cmp.Compare(x.cost, y.cost) })
 	total := d.totals()
@@ -348,7 +349,8 @@ func (d *decision) account(c *candidates, b *mix, s packing.Solution) {
 	d.cost = &Cost{USDPerHour: spent, LeastUSDPerHour: min(spent, float64(bound)/1e6)}
 }
 
-// relaxed is the least cost of the pods that were served, were they not to mind each other.
+// relaxed is the least cost of the pods that went to machines which are being added, were they not to mind each other. Pods that found a place
+// on nodes in the meantime cost nothing and raise no bound.
 func (d *decision) relaxed(c *candidates, b *mix) int64 {
 	p := packing.Problem{Groups: make([]packing.Group, len(c.groups)), Effort: 1}
 	for i, st := range c.groups {
@@ -362,7 +364,7 @@ func (d *decision) relaxed(c *candidates, b *mix) int64 {
 				some = true
 			}
 		}
-		if n := w.served - w.before; some && n > 0 {
+		if n := w.grown; some && n > 0 {
 			class := packing.Class{Requests: w.needs, Count: n, Groups: set}
 			if w.alone {
 				class.PerMachine = 1
