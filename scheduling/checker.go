@@ -29,6 +29,7 @@ type Checker struct {
 	// What is known of pods. Everything is numbered in the order in which it was met and stays.
 	dims       dimensions
 	specs      map[cluster.Key]*spec
+	likenesses map[string]int32 // of specs: see [Checker.likenessOf]
 	classes    []*class
 	classOf    map[*cluster.Class]*class
 	classByKey map[cluster.Key]*class
@@ -127,7 +128,7 @@ func NewChecker(s *cluster.Snapshot, options ...Option) *Checker {
 	}
 	c := &Checker{
 		snapshot: s, ctx: logr.NewContext(context.Background(), logr.Discard()), cutoff: chosen.cutoff,
-		dims: newDimensions(), specs: map[cluster.Key]*spec{}, classOf: map[*cluster.Class]*class{}, classByKey: map[cluster.Key]*class{}, kindOf: map[string]*kind{},
+		dims: newDimensions(), specs: map[cluster.Key]*spec{}, likenesses: map[string]int32{}, classOf: map[*cluster.Class]*class{}, classByKey: map[cluster.Key]*class{}, kindOf: map[string]*kind{},
 		tolerations: map[string]*tolerations{}, selections: map[string]*selection{}, lenses: map[string]*lens{}, taintKinds: map[string]int32{},
 		namespaces: map[string]map[string]string{}, selectorOf: map[string]*selector{}, byLabel: map[where][]*selector{}, scopeOf: map[scopeKey]*scope{}, uses: map[string]int32{},
 		byName: make(map[string]Handle, len(s.Nodes)), slots: make([]slot, 0, len(s.Nodes)),

@@ -21,8 +21,12 @@ type class struct {
 	seen    int         // selectors that hits takes into account
 	owns    []*counter  // what its pods' anti-affinity counts in
 	mounts  []string    // "namespace/name" of the claims that its pods share
-	volumes *volumes    // nil when no plugin cares, and until it is asked about
+	volumes *volumes    // nil when no plugin cares, and until it is asked about by itself
+	twin    *volumes    // that stand for its own while its claims wait for their first pod; nil when none do: see [Checker.alike]
 	devices *devices    // nil when it claims none, and until it is asked about
+
+	restrained bool // a plugin may care for some of its volumes
+	compared   bool // whether there is a twin has been found out
 
 	kind *kind // of its pods when they are asked about, nil when they never were; a selector that joins hits makes it another one
 }
@@ -36,6 +40,7 @@ func (c *Checker) class(of *cluster.Class) *class {
 	if !ok {
 		cl = &class{id: int32(len(c.classes)), of: of, spec: c.spec(of), absent: of.Priority() < c.cutoff}
 		cl.mounts = mounted(of)
+		cl.restrained = slices.ContainsFunc(of.Spec.Volumes, func(v corev1.Volume) bool { return restrained(&v) })
 		c.classes = append(c.classes, cl)
 		c.classByKey[of.Key] = cl
 		c.own(cl)
@@ -125,13 +130,13 @@ func (k *kind) depends() bool { return len(k.spreads) > 0 || len(k.near) > 0 || 
 // kind is how pods of the class are asked about.
 func (c *Checker) kind(cl *class) *kind {
 	if cl.kind != nil {
-		if c.current(cl); len(cl.hits) == len(cl.kind.hits) {
+		if c.current(cl); len(cl.hits) == len(cl.kind.hits) && (cl.twin == nil || cl.kind.volumes == c.volumesOf(cl)) {
 			return cl.kind
 		}
 	}
 	c.prepare(cl.spec, cl.of)
 	k := &kind{class: cl, spec: cl.spec}
-	key := binary.AppendUvarint(nil, uint64(cl.spec.id))
+	key := binary.AppendUvarint(nil, uint64(cl.spec.likeness))
 	key = c.spreadOut(k, cl, key)
 	key = c.relate(k, cl, key)
 	if k.volumes = c.volumesOf(cl); k.volumes != nil {

@@ -31,8 +31,18 @@ func (r *Row) Nodes() []Handle { return r.nodes }
 // Fill places up to n pods of the class, each on the first node of the row that takes it, and returns how many it placed. Visit, when
 // it is not nil, hears of every node that takes some, how many, in the order of placing; a node may come more than once.
 func (r *Row) Fill(of *cluster.Class, n int, visit func(h Handle, n int)) int {
+	k := r.c.kindFor(of)
+	placed := r.fill(k, of, n, visit)
+	for placed < n && r.c.kindFor(of) != k { // the first of them has decided claims that they share
+		k = r.c.kindFor(of)
+		placed += r.fill(k, of, n-placed, visit)
+	}
+	return placed
+}
+
+// fill is Fill as long as pods of the class are of the kind.
+func (r *Row) fill(k *kind, of *cluster.Class, n int, visit func(h Handle, n int)) int {
 	c := r.c
-	k := c.kindFor(of)
 	for len(r.at) <= int(k.id) {
 		r.at = append(r.at, cursor{})
 	}
@@ -42,9 +52,9 @@ func (r *Row) Fill(of *cluster.Class, n int, visit func(h Handle, n int)) int {
 	} else if k.relaxed() > cur.number {
 		cur.next = cur.passed
 	}
-	left := n
+	left, same := n, true
 	cl := c.class(of)
-	for i := cur.next; i < len(r.nodes) && left > 0; {
+	for i := cur.next; i < len(r.nodes) && left > 0 && same; {
 		h := r.nodes[i]
 		a := c.judge(k, h, nil)
 		if a != welcome {
@@ -61,12 +71,13 @@ func (r *Row) Fill(of *cluster.Class, n int, visit func(h Handle, n int)) int {
 		if visit != nil {
 			visit(h, take)
 		}
+		same = k.volumes == nil || left == 0 || c.kindFor(of) == k
 		if k.relaxed() > before {
 			i = cur.passed
 		}
 		cur.next = i
 	}
-	if left > 0 {
+	if left > 0 && same {
 		cur.next = len(r.nodes)
 	}
 	cur.known, cur.number, cur.depth = true, c.last, len(c.journal)

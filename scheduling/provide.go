@@ -54,13 +54,9 @@ func (c *Checker) provide(cl *class, h Handle) []provided {
 	if len(cl.mounts) == 0 {
 		return nil
 	}
-	v := c.volumesOf(cl)
-	if v == nil || len(v.undecided) == 0 {
-		return nil
-	}
 	var waiting []*corev1.PersistentVolumeClaim
-	for _, w := range v.undecided {
-		if claim := c.storage.claim(w.key); claim != nil && claim.Spec.VolumeName == "" {
+	for _, key := range c.undecided(cl) {
+		if claim := c.storage.claim(key); claim != nil && claim.Spec.VolumeName == "" {
 			waiting = append(waiting, claim)
 		}
 	}
@@ -71,6 +67,22 @@ func (c *Checker) provide(cl *class, h Handle) []provided {
 		all = append(all, c.storage.bind(c, claim, c.object(h)))
 	}
 	return all
+}
+
+// undecided are the class's claims that waited for their first pod when the snapshot was made.
+func (c *Checker) undecided(cl *class) []string {
+	v := c.volumesOf(cl)
+	if v == nil {
+		return nil
+	}
+	if cl.twin != nil {
+		return cl.mounts
+	}
+	keys := make([]string, len(v.undecided))
+	for i, w := range v.undecided {
+		keys[i] = w.key
+	}
+	return keys
 }
 
 // claim is the one of that key now, nil when there is none.

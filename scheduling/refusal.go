@@ -59,7 +59,7 @@ func (c *Checker) Refusals(p *cluster.Pod, node string) []reason.Reason {
 	}
 	why = append(why, c.insufficient(k.spec, h)...)
 	if k.volumes != nil && k.refused == "" {
-		for _, r := range c.unmountable(k.volumes, h) {
+		for _, r := range c.unmountable(c.ownVolumes(c.class(p.Class)), h) {
 			say(reason.SchedulerRefused, "plugin", r.plugin, "message", r.message)
 		}
 	}

@@ -1,6 +1,8 @@
 package scheduling
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	helper "k8s.io/component-helpers/resource"
@@ -22,6 +24,7 @@ type spec struct {
 	selection   *selection // nil when every node will do
 
 	prepared bool
+	likeness int32 // the same for specs that ask for the same in all of this, and whose pods have the same priority
 }
 
 // spec is the class's spec, shared by content.
@@ -60,6 +63,25 @@ func (c *Checker) prepare(s *spec, class *cluster.Class) {
 	s.prepared = true
 	s.tolerations = c.toleration(class.Spec.Tolerations)
 	s.selection = c.wanted(class.Spec)
+	s.likeness = c.likenessOf(s, class.Priority())
+}
+
+// likenessOf numbers what a spec asks for.
+func (c *Checker) likenessOf(s *spec, priority int32) int32 {
+	selection := int32(-1)
+	if s.selection != nil {
+		selection = s.selection.id
+	}
+	key := fmt.Sprint(s.needs, s.tolerations.id, selection, priority)
+	for _, p := range s.ports {
+		key += fmt.Sprintf(" %d %s %q", p.HostPort, p.Protocol, p.HostIP)
+	}
+	if known, ok := c.likenesses[key]; ok {
+		return known
+	}
+	id := int32(len(c.likenesses))
+	c.likenesses[key] = id
+	return id
 }
 
 // anyAddress is the host address that stands for all.

@@ -42,7 +42,14 @@ type storage struct {
 	decided    map[string]bool     // claims that waited for their first pod and were decided: see [Checker.provide]
 	claims     map[string]*waiter
 	classes    map[string]*waiter
-	attributes bool // VolumeAttributesClass is on
+	twins      map[string]*volumes // see [Checker.alike], by likeness
+	promised   map[string]bool     // claims that volumes name
+	attributes bool                // VolumeAttributesClass is on
+
+	attached    bool             // some volumes are attached by objects of their own
+	driversOf   map[string]int32 // what the node's kubelet says of its drivers, by the node's name; those that say nothing are left out
+	driverKinds map[string]int32
+	counting    map[int32]bool // kinds of which some driver counts volumes
 
 	here *storagev1.CSINode // what a machine that is not there yet will say of its drivers, while it is asked about
 }
@@ -58,6 +65,8 @@ func storageOf(ctx context.Context, o *cluster.Objects) *storage {
 	s := &storage{
 		shelf: newShelf(), csiNodes: make(map[string]*storagev1.CSINode, len(o.CSINodes)),
 		spare: map[string][]string{}, decided: map[string]bool{}, claims: map[string]*waiter{}, classes: map[string]*waiter{},
+		twins: map[string]*volumes{}, promised: map[string]bool{},
+		attached: len(o.VolumeAttachments) > 0, driversOf: make(map[string]int32, len(o.CSINodes)), driverKinds: map[string]int32{}, counting: map[int32]bool{},
 	}
 	put(s.shelf, o.PersistentVolumeClaims...)
 	put(s.shelf, o.PersistentVolumes...)
@@ -68,6 +77,7 @@ func storageOf(ctx context.Context, o *cluster.Objects) *storage {
 	put(s.shelf, o.CSINodes...)
 	for _, n := range o.CSINodes {
 		s.csiNodes[n.Name] = n
+		s.tell(n)
 		for _, d := range n.Spec.Drivers {
 			if d.Allocatable != nil && d.Allocatable.Count != nil {
 				s.drivers = append(s.drivers, d.Name)
@@ -122,6 +132,9 @@ func (s *storage) read(o *cluster.Objects) {
 		corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion,
 	}
 	for _, v := range o.PersistentVolumes {
+		if ref := v.Spec.ClaimRef; ref != nil {
+			s.promised[ref.Namespace+"/"+ref.Name] = true
+		}
 		if v.Status.Phase != corev1.VolumeBound {
 			class := storagehelpers.GetPersistentVolumeClass(v)
 			s.spare[class] = append(s.spare[class], v.Name)

@@ -26,6 +26,7 @@ type volumes struct {
 
 	lens    *lens
 	answers []verdict // by the lens's kinds
+	empty   []verdict // of nodes on which no pod has volumes, by what their drivers say: see [Checker.overloads]
 
 	alone     []string  // claims that one pod at a time may use
 	undecided []*waiter // claims that wait for their first pod
@@ -53,20 +54,43 @@ func restrained(v *corev1.Volume) bool {
 // volumesOf is what the class's volumes say, nil when nobody cares. A snapshot that knows no storage at all says nothing about it.
 func (c *Checker) volumesOf(cl *class) *volumes {
 	o := &c.snapshot.Objects
-	if len(o.StorageClasses)+len(o.PersistentVolumeClaims)+len(o.PersistentVolumes)+len(o.CSINodes) == 0 ||
-		!slices.ContainsFunc(cl.of.Spec.Volumes, func(v corev1.Volume) bool { return restrained(&v) }) {
+	if !cl.restrained || len(o.StorageClasses)+len(o.PersistentVolumeClaims)+len(o.PersistentVolumes)+len(o.CSINodes) == 0 {
 		return nil
-	}
-	if cl.volumes != nil {
-		return cl.volumes
 	}
 	if c.storage == nil {
 		c.storage = storageOf(c.ctx, o)
 	}
+	if twin := c.alike(cl); twin != nil {
+		return twin
+	}
+	return c.ownVolumes(cl)
+}
+
+// ownVolumes are the volumes of the class asked about by itself.
+func (c *Checker) ownVolumes(cl *class) *volumes {
+	if cl.volumes != nil {
+		return cl.volumes
+	}
+	v := c.volumesFor(c.storage.unit(cl.of, 0))
+	cl.volumes = v
+	for i := range cl.of.Spec.Volumes {
+		p := cl.of.Spec.Volumes[i].PersistentVolumeClaim
+		if p == nil {
+			continue
+		}
+		if claim := c.storage.claim(cl.of.Namespace + "/" + p.ClaimName); claim != nil && c.storage.waits(claim) {
+			v.undecided = append(v.undecided, waiterOf(c.storage.claims, keyOf(claim)))
+		}
+	}
+	v.changes = v.changed()
+	return v
+}
+
+// volumesFor is a record of the pod's volumes.
+func (c *Checker) volumesFor(p *corev1.Pod) *volumes {
 	s := c.storage
 	c.mounted++
-	v := &volumes{id: c.mounted, pod: s.unit(cl.of, 0), skips: map[string]bool{}}
-	cl.volumes = v
+	v := &volumes{id: c.mounted, pod: p, skips: map[string]bool{}}
 	name := s.name
 	classes := map[string]bool{}
 	for i := range v.pod.Spec.Volumes {
@@ -85,9 +109,6 @@ func (c *Checker) volumesOf(cl *class) *volumes {
 			if class := storagehelpers.GetPersistentVolumeClaimClass(claim); !classes[class] {
 				classes[class] = true
 				v.choice = append(v.choice, waiterOf(s.classes, class))
-			}
-			if i < len(cl.of.Spec.Volumes) && cl.of.Spec.Volumes[i].PersistentVolumeClaim != nil {
-				v.undecided = append(v.undecided, waiterOf(s.claims, keyOf(claim)))
 			}
 		}
 		if slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteOncePod) {
@@ -130,6 +151,7 @@ func (c *Checker) renew(v *volumes) {
 	if n := v.changed(); n != v.changes {
 		v.changes = n
 		clear(v.answers)
+		clear(v.empty)
 		c.consult(v)
 	}
 }
@@ -177,8 +199,8 @@ func (c *Checker) use(cl *class, n int32) {
 func (c *Checker) restock() {
 	c.storage = nil
 	for _, cl := range c.classes {
-		if slices.ContainsFunc(cl.of.Spec.Volumes, func(v corev1.Volume) bool { return restrained(&v) }) {
-			cl.volumes, cl.kind = nil, nil
+		if cl.restrained {
+			cl.volumes, cl.twin, cl.compared, cl.kind = nil, nil, false, nil
 		}
 	}
 }
@@ -199,7 +221,7 @@ func (c *Checker) mountable(v *volumes, h Handle) bool {
 			v.answers[kind] |= verdictSelected
 		}
 	}
-	return v.answers[kind]&verdictSelected != 0 && len(c.crammed(v, h)) == 0
+	return v.answers[kind]&verdictSelected != 0 && !c.overloads(v, h)
 }
 
 // said is a plugin's refusal.
@@ -215,35 +237,6 @@ func (c *Checker) ask(v *volumes, info *framework.NodeInfo, plugins ...judge) []
 		if status := p.Filter(c.ctx, v.state, v.pod, info); !status.IsSuccess() {
 			all = append(all, said{p.Name(), status.Message()})
 		}
-	}
-	return all
-}
-
-// crammed is what the plugins say that look at the volumes of the pods on the node.
-func (c *Checker) crammed(v *volumes, h Handle) []said {
-	info := c.bare(h)
-	units := map[int32]int{}
-	for _, e := range c.slots[h].pods {
-		of := c.classes[e.class].of
-		if !slices.ContainsFunc(of.Spec.Volumes, func(v corev1.Volume) bool { return restrained(&v) }) {
-			continue
-		}
-		if e.pod != nil && e.pod.Node != "" {
-			info.Pods = append(info.Pods, &framework.PodInfo{Pod: e.pod.Object()})
-			continue
-		}
-		for range e.n {
-			units[e.class]++
-			info.Pods = append(info.Pods, &framework.PodInfo{Pod: c.storage.unit(of, units[e.class])})
-		}
-	}
-	all := c.ask(v, info, c.storage.restrictions)
-	if t := c.slots[h].template; t != nil && t.attaches > 0 {
-		c.storage.here = c.storage.attaching(c.slots[h].name, t.attaches)
-		defer func() { c.storage.here = nil }()
-	}
-	if status := c.storage.limits.Filter(c.ctx, nil, v.pod, info); !status.IsSuccess() {
-		all = append(all, said{c.storage.limits.Name(), status.Message()})
 	}
 	return all
 }
