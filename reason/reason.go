@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -69,10 +70,21 @@ func New(code Code, about Ref, facts ...any) Reason {
 	if len(facts) > 0 {
 		r.Facts = make(map[string]string, len(facts)/2)
 		for i := 0; i < len(facts); i += 2 {
-			r.Facts[fmt.Sprint(facts[i])] = fmt.Sprint(facts[i+1])
+			r.Facts[text(facts[i])] = text(facts[i+1])
 		}
 	}
 	return r
+}
+
+// text is what [fmt.Sprint] prints.
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int:
+		return strconv.Itoa(v)
+	}
+	return fmt.Sprint(v)
 }
 
 // Sentence is the reason in words, without a full stop. Codes unknown to this version print their code and facts.

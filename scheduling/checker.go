@@ -33,6 +33,7 @@ type Checker struct {
 	classes    []*class
 	classOf    map[*cluster.Class]*class
 	classByKey map[cluster.Key]*class
+	lately     [4096]met // of classOf, by a part of the key: most are asked for again and again
 	kinds      []*kind
 	kindOf     map[string]*kind
 
@@ -59,6 +60,7 @@ type Checker struct {
 	taints []int32   // by node: the kind of its taints
 	byName map[string]Handle
 	order  []Handle   // of the snapshot's nodes, in their order
+	offers []amount   // see [Checker.allocatable]
 	names  []string   // sorted; nil when they have to be collected again
 	size   int        // what was known at the start: see [Checker.known]
 	late   []*counter // made since the snapshot's pods were counted, to be filled together; only while gathering
@@ -72,7 +74,7 @@ type Checker struct {
 	nominated map[Handle][]entry // pods that wait for a node: see [Checker.nominate]
 
 	changes  uint64 // of the cluster, from snapshot to snapshot: see [Checker.State]
-	journal  []whatIf
+	journal  journal
 	last     uint64 // the number of the last what-if
 	loosened uint64 // the last what-if that stands and after which a pod may be welcome where it was not
 }
@@ -152,7 +154,7 @@ func (c *Checker) fill() {
 	}
 	// Whoever waits has its counters from the start: then one pass over the pods fills them all.
 	c.gather = true
-	c.expect()
+	nominated := c.expect()
 	c.gather, c.late = false, nil
 	arena := make([]entry, 0, total)
 	for h, n := range c.snapshot.Nodes {
@@ -161,17 +163,26 @@ func (c *Checker) fill() {
 		c.slots[h].pods = arena[from:len(arena):len(arena)]
 		c.enter(Handle(h))
 	}
-	c.nominate()
+	c.nominate(nominated)
 	c.size = c.known()
 }
 
-// expect sets up all that pods which wait will be asked with.
-func (c *Checker) expect() {
+// expect sets up all that pods which wait will be asked with. It returns those that wait for a node.
+func (c *Checker) expect() (nominated []*cluster.Pod) {
+	var last *cluster.Class
 	for _, p := range c.snapshot.Pending {
+		if p.Nominated() != "" {
+			nominated = append(nominated, p)
+		}
+		if p.Class == last {
+			continue
+		}
 		if cl := c.class(p.Class); cl.kind == nil {
 			c.kind(cl)
 		}
+		last = p.Class
 	}
+	return nominated
 }
 
 // entries adds the pods that are not absent.

@@ -33,6 +33,21 @@ type class struct {
 
 // class is the checker's record. Classes of equal content share it.
 func (c *Checker) class(of *cluster.Class) *class {
+	at := &c.lately[(int(of.Key[0])|int(of.Key[1])<<8)%len(c.lately)]
+	if at.of != of {
+		*at = met{of, c.meet(of)}
+	}
+	return at.class
+}
+
+// met is a class that was asked for, with its record.
+type met struct {
+	of    *cluster.Class
+	class *class
+}
+
+// meet is class, for those that were not asked for lately.
+func (c *Checker) meet(of *cluster.Class) *class {
 	if cl, ok := c.classOf[of]; ok {
 		return cl
 	}

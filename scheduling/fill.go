@@ -80,16 +80,16 @@ func (r *Row) fill(k *kind, of *cluster.Class, n int, visit func(h Handle, n int
 	if left > 0 && same {
 		cur.next = len(r.nodes)
 	}
-	cur.known, cur.number, cur.depth = true, c.last, len(c.journal)
+	cur.known, cur.number, cur.depth = true, c.last, c.journal.len()
 	return n - left
 }
 
 // stands says whether what the cursor knows is still so: what was pretended then is pretended still, and nothing has left since.
 func (c *Checker) stands(cur *cursor) bool {
-	if cur.depth > len(c.journal) || c.loosened > cur.number {
+	if cur.depth > c.journal.len() || c.loosened > cur.number {
 		return false
 	}
-	return cur.depth == 0 || c.journal[cur.depth-1].number <= cur.number
+	return cur.depth == 0 || c.journal.at(cur.depth-1).number <= cur.number
 }
 
 // relaxed is the last what-if after which a node may take the kind that did not before.

@@ -14,7 +14,7 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 	if !slices.Equal(c.snapshot.Objects.Namespaces, s.Objects.Namespaces) || c.known() > 2*c.size+spare {
 		return false
 	}
-	c.unwind()
+	c.unwind(0)
 	c.hardware.forget(c.classes)
 	c.hardware = nil
 	last := c.snapshot
@@ -34,11 +34,11 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 		return true
 	}
 	c.gather = true
-	c.expect()
+	wait := c.expect()
 	c.gather = false
 	c.countLate()
 	nominated := c.nominated
-	if c.nominate(); !maps.EqualFunc(nominated, c.nominated, slices.Equal) {
+	if c.nominate(wait); !maps.EqualFunc(nominated, c.nominated, slices.Equal) {
 		c.changes++
 	}
 	return true
@@ -80,15 +80,6 @@ const spare = 4096
 // known is how much the checker has to remember.
 func (c *Checker) known() int {
 	return len(c.classOf) + len(c.selectors) + len(c.slots) + len(c.taintKinds) + len(c.tolerations) + len(c.selections)
-}
-
-// unwind takes back everything.
-func (c *Checker) unwind() {
-	for i := len(c.journal) - 1; i >= 0; i-- {
-		c.revert(&c.journal[i])
-		c.journal[i] = whatIf{}
-	}
-	c.journal = c.journal[:0]
 }
 
 // bury gives up the place of a node that is gone for good.

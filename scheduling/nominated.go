@@ -10,14 +10,10 @@ import (
 // pod is welcome when it is so with the nominated ones in their place and without them. It counts no more once it is placed somewhere.
 
 // nominate notes the pods of the snapshot that wait for a node.
-func (c *Checker) nominate() {
+func (c *Checker) nominate(pods []*cluster.Pod) {
 	c.nominated = nil
-	for _, p := range c.snapshot.Pending {
-		name := p.Nominated()
-		if name == "" {
-			continue
-		}
-		h, ok := c.byName[name]
+	for _, p := range pods {
+		h, ok := c.byName[p.Nominated()]
 		if cl := c.class(p.Class); ok && !cl.absent {
 			if c.nominated == nil {
 				c.nominated = map[Handle][]entry{}

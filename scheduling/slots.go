@@ -63,12 +63,13 @@ func (c *Checker) columns() {
 	}
 }
 
-// allocatable is what the node has to give, and the dimensions it is in.
+// allocatable is what the node has to give, and the dimensions it is in. It holds until it is asked for again.
 func (c *Checker) allocatable(h Handle) []amount {
 	if t := c.slots[h].template; t != nil {
 		return t.allocatable
 	}
-	return c.dims.amounts(c.slots[h].node.Status.Allocatable)
+	c.offers = c.dims.add(c.offers[:0], c.slots[h].node.Status.Allocatable)
+	return c.offers
 }
 
 // enter counts a node that has come, with its pods.

@@ -17,6 +17,8 @@ import (
 type spec struct {
 	id    int32
 	needs []need
+	milli int64                  // of needs, the cores that are held, in thousandths
+	bytes int64                  // the memory that is held
 	ports []corev1.ContainerPort // of the host, with protocol and address filled in
 
 	// What depends on the node alone, prepared when a pod of the spec is first asked about.
@@ -42,6 +44,7 @@ func (c *Checker) spec(class *cluster.Class) *spec {
 		}))
 	}
 	s := &spec{id: int32(len(c.specs)), needs: needs(asked, held)}
+	s.milli, s.bytes = s.held(dimCPU), s.held(dimMemory)
 	for _, p := range util.GetHostPorts(object) {
 		if p.Protocol == "" {
 			p.Protocol = corev1.ProtocolTCP
@@ -53,6 +56,16 @@ func (c *Checker) spec(class *cluster.Class) *spec {
 	}
 	c.specs[class.SpecKey] = s
 	return s
+}
+
+// held is what one pod takes of a resource once it is there.
+func (s *spec) held(of dimension) int64 {
+	for _, n := range s.needs {
+		if n.dim == of {
+			return n.held
+		}
+	}
+	return 0
 }
 
 // prepare works out what the spec says of nodes.

@@ -12,16 +12,16 @@ type State struct {
 // State is what the checker is asked about now. Undoing a what-if brings the state from before it back; the same what-ifs made again
 // lead to the same state again.
 func (c *Checker) State() State {
-	from := len(c.journal)
-	for from > 0 && !c.journal[from-1].digested {
+	from := c.journal.len()
+	for from > 0 && !c.journal.at(from-1).digested {
 		from--
 	}
 	var sum uint64
 	if from > 0 {
-		sum = c.journal[from-1].digest
+		sum = c.journal.at(from - 1).digest
 	}
-	for i := from; i < len(c.journal); i++ {
-		w := &c.journal[i]
+	for i := from; i < c.journal.len(); i++ {
+		w := c.journal.at(i)
 		sum = c.digest(sum, w)
 		w.digest, w.digested = sum, true
 	}
@@ -37,8 +37,8 @@ func (c *Checker) digest(sum uint64, w *whatIf) uint64 {
 	sum = mix(mix(sum, uint64(w.what)), uint64(w.node))
 	switch w.what {
 	case placed, evicted:
-		if sum = mixEntry(sum, &w.entry); w.waiting != nil {
-			sum = mixString(mixString(mix(sum, uint64(w.waited)), w.entry.pod.String()), string(w.entry.pod.UID))
+		if sum = mixEntry(sum, &w.entry); w.more != nil && w.more.waiting != nil {
+			sum = mixString(mixString(mix(sum, uint64(w.more.waited)), w.entry.pod.String()), string(w.entry.pod.UID))
 		}
 	case added:
 		s := &c.slots[w.node]
@@ -51,8 +51,8 @@ func (c *Checker) digest(sum uint64, w *whatIf) uint64 {
 		} else {
 			sum = mixObject(sum, s.node)
 		}
-		for i := range w.before {
-			sum = mixEntry(sum, &w.before[i])
+		for i := range w.more.before {
+			sum = mixEntry(sum, &w.more.before[i])
 		}
 	}
 	return sum

@@ -25,8 +25,13 @@ func (c *Checker) Utilization(node *corev1.Node, pods []*cluster.Pod) (corev1.Re
 			return name, 0
 		}
 	}
-	cpu := share(c.held(dimCPU, pods), node.Status.Allocatable.Cpu().MilliValue())
-	memory := share(c.held(dimMemory, pods), node.Status.Allocatable.Memory().Value())
+	var milli, bytes int64
+	for _, p := range pods {
+		s := c.class(p.Class).spec
+		milli, bytes = milli+s.milli, bytes+s.bytes
+	}
+	cpu := share(milli, node.Status.Allocatable.Cpu().MilliValue())
+	memory := share(bytes, node.Status.Allocatable.Memory().Value())
 	if memory > cpu {
 		return corev1.ResourceMemory, memory
 	}
@@ -37,11 +42,7 @@ func (c *Checker) Utilization(node *corev1.Node, pods []*cluster.Pod) (corev1.Re
 func (c *Checker) held(of dimension, pods []*cluster.Pod) int64 {
 	var sum int64
 	for _, p := range pods {
-		for _, n := range c.class(p.Class).spec.needs {
-			if n.dim == of {
-				sum += n.held
-			}
-		}
+		sum += c.class(p.Class).spec.held(of)
 	}
 	return sum
 }

@@ -38,6 +38,16 @@ func newDimensions() dimensions {
 
 // number is the resource's dimension, notCounted for what kube-scheduler ignores.
 func (d *dimensions) number(name corev1.ResourceName) dimension {
+	switch name {
+	case corev1.ResourcePods:
+		return dimPods
+	case corev1.ResourceCPU:
+		return dimCPU
+	case corev1.ResourceMemory:
+		return dimMemory
+	case corev1.ResourceEphemeralStorage:
+		return dimStorage
+	}
 	if n, ok := d.of[name]; ok {
 		return n
 	}
@@ -58,7 +68,11 @@ type amount struct {
 
 // amounts are the quantities of a list that kube-scheduler counts, without zeros and in no order.
 func (d *dimensions) amounts(list corev1.ResourceList) []amount {
-	out := make([]amount, 0, len(list))
+	return d.add(make([]amount, 0, len(list)), list)
+}
+
+// add appends such amounts.
+func (d *dimensions) add(out []amount, list corev1.ResourceList) []amount {
 	for name, q := range list {
 		dim := d.number(name)
 		n := q.Value()

@@ -9,23 +9,33 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// whatIf is a change that was made, with all that takes it back. Pods that a node has are a slice that is never changed below its
-// length: then the slice from before is all it takes to have them back.
+// whatIf is a change that was made, with all that takes it back.
 type whatIf struct {
 	number   uint64 // unique, rising
 	loosened uint64 // of the checker, before
-	what     change
+	digest   uint64 // of all what-ifs up to this one
+	entry    entry  // for placed and evicted
+	more     *more  // nil for none of it
 	node     Handle
-	n        int32
-	entry    entry      // for placed and evicted
-	before   []entry    // the node's pods, for placed and evicted; for added those that it came with
+	what     change
+	digested bool // see [Checker.State]
+}
+
+// more is what few what-ifs need.
+type more struct {
+	before   []entry    // the node's pods, for evicted; for added those that it came with
 	waited   Handle     // for placed: the node that the pod had been nominated to
 	waiting  []entry    // those who were, nil when it was not
 	provided []provided // claims that waited for the pod
 	given    []given    // devices
+}
 
-	digest   uint64 // of all what-ifs up to this one
-	digested bool   // see [Checker.State]
+// further is what the what-if needs beyond the usual.
+func (w *whatIf) further() *more {
+	if w.more == nil {
+		w.more = &more{}
+	}
+	return w.more
 }
 
 type change uint8
@@ -42,8 +52,7 @@ const (
 func (c *Checker) push(w whatIf) *whatIf {
 	c.last++
 	w.number, w.loosened = c.last, c.loosened
-	c.journal = append(c.journal, w)
-	return &c.journal[len(c.journal)-1]
+	return c.journal.push(w)
 }
 
 // Mark takes note of what is pretended now. The undo takes back all that was pretended since.
@@ -54,16 +63,19 @@ func (c *Checker) Mark() (undo func()) {
 
 // undo takes back the last what-if and all that will have come after it.
 func (c *Checker) undo() func() {
-	mark, number := len(c.journal)-1, c.last
+	mark, number := c.journal.len()-1, c.last
 	return func() {
-		if mark >= len(c.journal) || c.journal[mark].number != number {
-			return
+		if mark < c.journal.len() && c.journal.at(mark).number == number {
+			c.unwind(mark)
 		}
-		for i := len(c.journal) - 1; i >= mark; i-- {
-			c.revert(&c.journal[i])
-			c.journal[i] = whatIf{}
-		}
-		c.journal = c.journal[:mark]
+	}
+}
+
+// unwind takes back all but the first what-ifs.
+func (c *Checker) unwind(keep int) {
+	for i := c.journal.len() - 1; i >= keep; i-- {
+		c.revert(c.journal.at(i))
+		c.journal.drop()
 	}
 }
 
@@ -71,16 +83,19 @@ func (c *Checker) revert(w *whatIf) {
 	c.last++ // counters that relax now did so after everything that stands
 	switch w.what {
 	case placed:
-		c.count(w.node, &w.entry, -w.n)
-		c.slots[w.node].pods = w.before
-		c.unprovide(w.provided)
-		c.ungive(w.given)
-		if w.waiting != nil {
-			c.nominated[w.waited] = w.waiting
+		c.count(w.node, &w.entry, -w.entry.n)
+		pods := c.slots[w.node].pods
+		c.slots[w.node].pods = pods[:len(pods)-1]
+		if m := w.more; m != nil {
+			c.unprovide(m.provided)
+			c.ungive(m.given)
+			if m.waiting != nil {
+				c.nominated[m.waited] = m.waiting
+			}
 		}
 	case evicted:
-		c.count(w.node, &w.entry, w.n)
-		c.slots[w.node].pods = w.before
+		c.count(w.node, &w.entry, w.entry.n)
+		c.slots[w.node].pods = w.more.before
 	case removed:
 		c.enter(w.node)
 	case added:
@@ -109,19 +124,23 @@ func (c *Checker) PlaceMany(of *cluster.Class, n int, h Handle) {
 // put has pods run on the node. Their claims are decided, and given devices.
 func (c *Checker) put(h Handle, e entry) {
 	w := c.lodge(h, e)
-	w.provided = c.provide(c.classes[e.class], h)
-	w.given = c.give(c.classes[e.class], h, e.n)
+	cl := c.classes[e.class]
+	if provided, given := c.provide(cl, h), c.give(cl, h, e.n); provided != nil || given != nil {
+		m := w.further()
+		m.provided, m.given = provided, given
+	}
 }
 
 // lodge counts pods on the node, as one that only waits for it counts.
 func (c *Checker) lodge(h Handle, e entry) *whatIf {
-	before := c.slots[h].pods
-	w := c.push(whatIf{what: placed, node: h, n: e.n, entry: e, before: before})
-	if w.waited, w.waiting = c.settle(e.pod); w.waiting != nil {
+	w := c.push(whatIf{what: placed, node: h, entry: e})
+	if waited, waiting := c.settle(e.pod); waiting != nil {
+		m := w.further()
+		m.waited, m.waiting = waited, waiting
 		c.loosened = c.last
 	}
 	c.columns()
-	c.slots[h].pods = append(before, e)
+	c.slots[h].pods = append(c.slots[h].pods, e)
 	c.count(h, &e, e.n)
 	return w
 }
@@ -140,7 +159,7 @@ func (c *Checker) Evict(p *cluster.Pod, node string) (undo func()) {
 		return c.Mark()
 	}
 	e := before[i]
-	c.push(whatIf{what: evicted, node: h, n: e.n, entry: e, before: before})
+	c.push(whatIf{what: evicted, node: h, entry: e, more: &more{before: before}})
 	c.loosened = c.last
 	c.slots[h].pods = slices.Concat(before[:i], before[i+1:])
 	c.count(h, &e, -e.n)
@@ -176,7 +195,7 @@ func (c *Checker) add(s slot) Handle {
 	if _, ok := c.byName[s.name]; ok {
 		panic(fmt.Sprintf("scheduling: add node %q: it is present", s.name))
 	}
-	w := c.push(whatIf{what: added, before: s.pods})
+	w := c.push(whatIf{what: added, more: &more{before: s.pods}})
 	w.node = c.slot(s)
 	c.enter(w.node)
 	return w.node
