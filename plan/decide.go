@@ -47,14 +47,15 @@ type decision struct {
 	groups map[cluster.GroupID]*groupState
 
 	waiting     []*cluster.Pod // pods that no node holds, oldest first
-	keys        []string       // by waiting: "namespace/name"
-	podVerdicts []Verdict      // by waiting
+	podVerdicts []Verdict      // by waiting; their subjects are there from the start
 	demands     []*demand      // of waiting, in the order in which they are placed
 	gangs       []*gang        // of which some of them are, in the order in which they are served
 
 	witness witness // nil where nobody asks
 
 	there, coming *scheduling.Row // nodes that are there and those that are coming, once a pod looked for a place
+
+	fitting []reason.Reason // by [scheduling.Handle]: see [decision.fitsNode]
 
 	opened   map[scheduling.Handle]cluster.GroupID // machines that are coming or being added
 	has      *totals                               // what the cluster has without what this cycle adds, once somebody has asked
@@ -171,8 +172,7 @@ func (d *decision) finish() (Plan, Memory) {
 // allVerdicts are the verdicts in the order in which a plan has them.
 func (d *decision) allVerdicts() []Verdict {
 	pods, machines, groups := d.podVerdicts, d.verdicts[reason.KindInstance], d.verdicts[reason.KindGroup]
-	all := make([]Verdict, 0, len(pods)+len(machines)+len(d.s.Nodes)+len(groups))
-	all = append(append(all, pods...), inOrder(machines)...)
+	all := append(slices.Grow(pods, len(machines)+len(d.s.Nodes)+len(groups)), inOrder(machines)...)
 	nodes := len(all)
 	all = append(all, d.planner.said...)
 	for _, v := range d.judged {

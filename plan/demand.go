@@ -17,6 +17,7 @@ import (
 type demand struct {
 	of     *cluster.Class
 	eldest int     // the place of one of them in [decision.waiting], whether or not it is among pods
+	many   int     // how many there are
 	pods   []int   // their places there that may be served, the oldest first
 	served int     // how many of them, from the first on, have their verdict
 	judged bool    // the scheduler has found no node for them, or they wait behind sluice's gate; no group grows for others
@@ -31,13 +32,13 @@ func (dm *demand) left() int { return len(dm.pods) - dm.served }
 // they are hardest to place, then by age and name. Pods that are not sluice's to place get their verdict at once.
 func (d *decision) collectDemands() {
 	d.waiting = d.s.Pending
-	d.keys = keysOf(d.waiting)
-	d.podVerdicts = make([]Verdict, len(d.waiting))
+	d.nameWaiting()
 	type key struct {
 		class  *cluster.Class
 		judged bool
 	}
 	by := map[key]*demand{}
+	of := make([]*demand, len(d.waiting))
 	var last key
 	var lately *demand
 	for i, p := range d.waiting {
@@ -53,7 +54,17 @@ func (d *decision) collectDemands() {
 			}
 			last = k
 		}
-		lately.pods = append(lately.pods, i)
+		of[i] = lately
+		lately.many++
+	}
+	places := make([]int, len(d.waiting)) // of all demands, one after the other
+	for _, dm := range d.demands {
+		dm.pods, places = places[:0:dm.many], places[dm.many:]
+	}
+	for i, dm := range of {
+		if dm != nil {
+			dm.pods = append(dm.pods, i)
+		}
 	}
 	for _, dm := range d.demands {
 		dm.weight = d.weightOf(dm.of)
@@ -84,46 +95,62 @@ func otherGate(of *cluster.Class) string {
 
 // nominated says whether the scheduler has made room for the pod on a node, which then is its place.
 func (d *decision) nominated(i int, p *cluster.Pod) bool {
-	node := p.Nominated()
 	if !d.hasNomination(p) {
 		return false
 	}
+	node := p.Nominated()
 	d.check.Place(p, node)
 	if d.witness != nil {
 		d.witness.Places(p, node)
 	}
 	if _, known := d.counted[node]; !known {
-		d.counted[node] = d.keys[i]
+		d.counted[node] = d.key(i)
 	}
-	about := reason.Ref{Kind: reason.KindPod, Name: d.keys[i]}
-	d.podVerdicts[i] = Verdict{about, PodScheduling, []reason.Reason{reason.New(reason.PodNominated, about, "node", node)}}
+	v := &d.podVerdicts[i]
+	*v = Verdict{v.Subject, PodScheduling, []reason.Reason{reason.New(reason.PodNominated, v.Subject, "node", node)}}
 	return true
 }
 
 // hasNomination says whether the scheduler has made room for the pod on a node that is there.
 func (d *decision) hasNomination(p *cluster.Pod) bool {
-	_, present := d.check.Handle(p.Nominated())
-	return p.Nominated() != "" && present && !d.allowed.Expendable(p)
+	node := p.Nominated()
+	if node == "" {
+		return false
+	}
+	_, present := d.check.Handle(node)
+	return present && !d.allowed.Expendable(p)
 }
 
-// keysOf are the pods' namespaces and names, "namespace/name". They share one piece of memory.
-func keysOf(pods []*cluster.Pod) []string {
-	size := 0
-	for _, p := range pods {
-		size += len(p.Namespace) + 1 + len(p.Name)
+// nameWaiting makes a verdict for each pod that waits, about it and without an outcome.
+func (d *decision) nameWaiting() {
+	// The verdicts on machines, nodes and groups come to stand behind them: see [decision.allVerdicts].
+	d.podVerdicts = make([]Verdict, len(d.waiting), len(d.waiting)+d.others())
+	var names strings.Builder // of many pods, in one piece of memory
+	for i, p := range d.waiting {
+		size := len(p.Namespace) + 1 + len(p.Name)
+		if names.Cap()-names.Len() < size {
+			names = strings.Builder{}
+			names.Grow(max(size, min(len(d.waiting)-i, 1024)*(size+8)))
+		}
+		from := names.Len()
+		names.WriteString(p.Namespace)
+		names.WriteByte('/')
+		names.WriteString(p.Name)
+		d.podVerdicts[i].Subject = reason.Ref{Kind: reason.KindPod, Name: names.String()[from:]}
 	}
-	var b strings.Builder
-	b.Grow(size)
-	keys := make([]string, len(pods))
-	for i, p := range pods {
-		from := b.Len()
-		b.WriteString(p.Namespace)
-		b.WriteByte('/')
-		b.WriteString(p.Name)
-		keys[i] = b.String()[from:]
-	}
-	return keys
 }
+
+// others is how many verdicts there may be beside those on pods.
+func (d *decision) others() int {
+	n := len(d.s.Nodes) + len(d.s.Groups)
+	for _, g := range d.s.Groups {
+		n += len(d.groups[g.ID].nodeless)
+	}
+	return n
+}
+
+// key is a waiting pod's "namespace/name".
+func (d *decision) key(at int) string { return d.podVerdicts[at].Subject.Name }
 
 // place tells of the node on which the next n pods of the demand are placed, before they are served.
 func (d *decision) place(dm *demand, n int, h scheduling.Handle) {
@@ -146,22 +173,21 @@ func (d *decision) tellOpen(g cluster.GroupID, machines ...scheduling.Handle) {
 }
 
 // serve gives the next n pods of the demand a verdict. The reasons are about the pod where they are about nothing else.
-func (d *decision) serve(dm *demand, n int, outcome Outcome, because ...reason.Reason) []int {
+func (d *decision) serve(dm *demand, n int, outcome Outcome, because ...reason.Reason) {
 	those := dm.pods[dm.served : dm.served+n]
 	dm.served += n
 	all := make([]reason.Reason, n*len(because))
 	for i, at := range those {
-		about := reason.Ref{Kind: reason.KindPod, Name: d.keys[at]}
+		v := &d.podVerdicts[at]
 		own := all[i*len(because) : (i+1)*len(because) : (i+1)*len(because)]
 		copy(own, because)
 		for j := range own {
 			if own[j].About == (reason.Ref{}) {
-				own[j].About = about
+				own[j].About = v.Subject
 			}
 		}
-		d.podVerdicts[at] = Verdict{about, outcome, own}
+		v.Outcome, v.Because = outcome, own
 	}
-	return those
 }
 
 // wanting are the demands that have pods left, in order.

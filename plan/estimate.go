@@ -112,7 +112,7 @@ func (o *Option) take(d *decision, w *wanted, n, left int) {
 	}
 	from := len(w.pods) - left - n
 	for _, at := range w.pods[from : from+n] {
-		o.Pods = append(o.Pods, d.keys[at])
+		o.Pods = append(o.Pods, d.key(at))
 	}
 }
 

@@ -34,12 +34,13 @@ func (d *decision) growGroups() {
 			continue
 		}
 		from, to := g.Capacity, d.believed(st)+st.adding
-		if len(st.serves) > 0 || len(st.because) == 0 {
-			asked := reason.New(reason.GroupGrows, reason.Group(string(g.ID)), "from", from, "to", to, "max", g.Max, "pods", len(st.serves))
+		pods := d.served(st)
+		if len(pods) > 0 || len(st.because) == 0 {
+			asked := reason.New(reason.GroupGrows, reason.Group(string(g.ID)), "from", from, "to", to, "max", g.Max, "pods", len(pods))
 			st.because = slices.Insert(st.because, 0, asked)
 		}
 		d.grows = append(d.grows, SetCapacity{
-			Group: g.ID, From: from, To: to, Adds: st.adding, Pods: st.serves, Because: st.because[0],
+			Group: g.ID, From: from, To: to, Adds: st.adding, Pods: pods, Because: st.because[0],
 		})
 	}
 }
@@ -182,9 +183,11 @@ func (d *decision) grant(dm *demand, n int, g cluster.GroupID) {
 		return
 	}
 	st := d.groups[g]
-	for _, at := range d.serve(dm, n, PodGrows, reason.New(reason.NeedsMachine, reason.Ref{}, "group", g)) {
-		st.serves = append(st.serves, d.podVerdicts[at].Subject.Name)
+	if st.needed.Code == "" {
+		st.needed = reason.New(reason.NeedsMachine, reason.Ref{}, "group", g)
 	}
+	st.serves = append(st.serves, granted{dm, dm.served, n})
+	d.serve(dm, n, PodGrows, st.needed)
 }
 
 // explainStuck says of pods without a place why no group helps, the nearest miss first.

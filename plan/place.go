@@ -158,17 +158,32 @@ func (d *decision) placePending() {
 func (d *decision) placeThere(dm *demand, h scheduling.Handle, n int) {
 	node := d.check.Name(h)
 	if _, known := d.counted[node]; !known {
-		d.counted[node] = d.keys[dm.pods[dm.served]]
+		d.counted[node] = d.key(dm.pods[dm.served])
 	}
 	d.place(dm, n, h)
-	d.serve(dm, n, PodScheduling, reason.New(reason.FitsNode, reason.Ref{}, "node", node))
+	d.serve(dm, n, PodScheduling, d.fitsNode(h))
+}
+
+// fitsNode is why pods have their place on a node that is there, said once for each node.
+func (d *decision) fitsNode(h scheduling.Handle) reason.Reason {
+	for len(d.fitting) <= int(h) {
+		d.fitting = append(d.fitting, reason.Reason{})
+	}
+	if d.fitting[h].Code == "" {
+		d.fitting[h] = reason.New(reason.FitsNode, reason.Ref{}, "node", d.check.Name(h))
+	}
+	return d.fitting[h]
 }
 
 // placeComing serves pods that go onto a machine that is coming.
 func (d *decision) placeComing(dm *demand, h scheduling.Handle, n int) {
 	g, _ := d.comingGroup(h)
+	st := d.groups[g]
+	if st.awaited.Code == "" {
+		st.awaited = reason.New(reason.FitsComingMachine, reason.Ref{}, "group", g)
+	}
 	d.place(dm, n, h)
-	d.serve(dm, n, PodWaiting, reason.New(reason.FitsComingMachine, reason.Ref{}, "group", g))
+	d.serve(dm, n, PodWaiting, st.awaited)
 }
 
 // comingGroup is the group of a node that is not there yet, and of one that is starting.
@@ -220,7 +235,7 @@ func (d *decision) rescueNodes() {
 		h, _ := d.check.Handle(name)
 		d.placeOn(d.check.Row(h), func(dm *demand, h scheduling.Handle, n int) {
 			if _, ok := d.rescues[name]; !ok {
-				d.rescues[name] = d.keys[dm.pods[dm.served]]
+				d.rescues[name] = d.key(dm.pods[dm.served])
 			}
 			d.place(dm, n, h)
 			d.serve(dm, n, PodRescues, reason.New(reason.RescuesNode, reason.Ref{}, "node", name))

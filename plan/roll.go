@@ -35,7 +35,9 @@ type groupState struct {
 
 	template *scheduling.Template // what machines are opened like, once one was
 	opened   int                  // machines that were opened, to name them
-	serves   []string             // pending pods that it grows for, "namespace/name"
+	serves   []granted            // pending pods that it grows for
+	needed   reason.Reason        // why they have their place there, once one has
+	awaited  reason.Reason        // why pods have theirs on a machine that is coming, once one has
 
 	because  []reason.Reason // why it grows, pods before the operator's settings
 	raised   int             // of the machines that this cycle adds, those that its floor asks for
@@ -80,4 +82,28 @@ func callRoll(g *cluster.Group) *roll {
 		}
 	}
 	return r
+}
+
+// granted is pods of a demand that a group grows for: so many of its pods, from one on.
+type granted struct {
+	demand  *demand
+	from, n int
+}
+
+// served are the pending pods that the group grows for, "namespace/name".
+func (d *decision) served(st *groupState) []string {
+	n := 0
+	for _, g := range st.serves {
+		n += g.n
+	}
+	var pods []string
+	if n > 0 {
+		pods = make([]string, 0, n)
+	}
+	for _, g := range st.serves {
+		for _, at := range g.demand.pods[g.from : g.from+g.n] {
+			pods = append(pods, d.key(at))
+		}
+	}
+	return pods
 }

@@ -55,12 +55,15 @@ func (d *decision) look(n *cluster.Node) *sight {
 	if v.resource != corev1.ResourceCPU && v.resource != corev1.ResourceMemory {
 		v.threshold = g.removal.GPUThreshold
 	}
-	switch v.movers = slices.DeleteFunc(slices.Clone(there), func(p *cluster.Pod) bool { return p.Daemon() }); {
-	case len(v.movers) > 0 && v.used > v.threshold && !v.onLadder:
-		say(NodeKeep, reason.New(reason.NodeBusy, reason.Node(n.Name()), "used", percent(v.used), "resource", v.resource, "threshold", percent(v.threshold)))
-		v.movers = nil
-	case len(v.movers) == 0:
-		v.movers = nil
+	moves := func(p *cluster.Pod) bool { return !p.Daemon() }
+	if v.used > v.threshold && !v.onLadder && slices.ContainsFunc(there, moves) {
+		say(NodeKeep, reason.New(reason.NodeBusy, reason.Node(n.Name()), "used", percent(v.used), "resource", string(v.resource), "threshold", percent(v.threshold)))
+		return v
+	}
+	for _, p := range there {
+		if moves(p) {
+			v.movers = append(v.movers, p)
+		}
 	}
 	return v
 }
