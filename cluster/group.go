@@ -157,3 +157,6 @@ func (g *Group) Deleting() int {
 
 // Standing counts the machines listed that are not being deleted, whatever else they do.
 func (g *Group) Standing() int { return len(g.Instances) - g.Deleting() }
+
+// Present counts the machines that its capacity and its list both vouch for. While a read lags behind a removal, one of the two counts more.
+func (g *Group) Present() int { return min(g.Capacity, g.Standing()) }

@@ -25,8 +25,8 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 			return err
 		}
 	}
-	if left := g.Capacity - len(w.Machines); left < g.Min {
-		return refuse("S-06", "capacity %d of group %s would fall below its min %d", left, g.ID, g.Min)
+	if left := g.Present() - len(w.Machines); left < g.Min {
+		return refuse("S-06", "group %s would keep %d machines, below its min %d", g.ID, left, g.Min)
 	}
 	if left, others := g.Capacity-len(w.Machines), g.Standing()-len(w.Machines); left < others {
 		return refuse("S-05", "group %s says capacity %d but would keep %d machines", g.ID, g.Capacity, others)

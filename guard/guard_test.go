@@ -149,15 +149,18 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a removal that keeps more than its capacity":  {deleting, func(w *world) { w.groups[0].Capacity = 2 }, "S-05"},
 		"a growth above max":                           {growing, func(w *world) { w.write = guard.Grow{Group: "agents", From: 3, To: 6} }, "S-06"},
 		"a removal below min":                          {deleting, func(w *world) { w.groups[0].Min = 3 }, "S-06"},
-		"more nodes than the cluster may have":         {growing, func(w *world) { w.policy.Growth.MaxNodes = 4 }, "S-06"},
-		"more cores than the cluster may have":         {growing, func(w *world) { w.policy.Growth.MaxCores = 19 }, "S-06"},
-		"more memory than the cluster may have":        {growing, func(w *world) { w.policy.Growth.MaxMemoryGiB = 79 }, "S-06"},
-		"machines that cost more than a ceiling":       {growing, func(w *world) { w.ceiling("usd-per-hour:0.9") }, "S-06"},
-		"a ceiling on machines without a price":        {growing, func(w *world) { w.ceiling("agents=usd-per-hour:9"); w.groups[0].PriceUSDPerHour = 0 }, "S-06"},
-		"a removal that names nobody":                  {deleting, func(w *world) { w.write = guard.Delete{Group: "agents"} }, "S-10"},
-		"a machine that is being deleted":              {deleting, func(w *world) { w.groups[0].Instances[1].State = cluster.StateDeleting; w.groups[0].Capacity = 2 }, "S-11"},
-		"a machine that a fresh list lacks":            {deleting, func(w *world) { w.groups[0].Instances = w.groups[0].Instances[:1] }, "S-11"},
-		"an id that belongs to a new machine":          {deleting, func(w *world) { w.groups[0].Instances[1].UID = "vm-new" }, "S-11"},
+		"a removal below min of the machines that are listed": {deleting, func(w *world) {
+			w.groups[0].Instances[2].State, w.groups[0].Min = cluster.StateDeleting, 2
+		}, "S-06"},
+		"more nodes than the cluster may have":   {growing, func(w *world) { w.policy.Growth.MaxNodes = 4 }, "S-06"},
+		"more cores than the cluster may have":   {growing, func(w *world) { w.policy.Growth.MaxCores = 19 }, "S-06"},
+		"more memory than the cluster may have":  {growing, func(w *world) { w.policy.Growth.MaxMemoryGiB = 79 }, "S-06"},
+		"machines that cost more than a ceiling": {growing, func(w *world) { w.ceiling("usd-per-hour:0.9") }, "S-06"},
+		"a ceiling on machines without a price":  {growing, func(w *world) { w.ceiling("agents=usd-per-hour:9"); w.groups[0].PriceUSDPerHour = 0 }, "S-06"},
+		"a removal that names nobody":            {deleting, func(w *world) { w.write = guard.Delete{Group: "agents"} }, "S-10"},
+		"a machine that is being deleted":        {deleting, func(w *world) { w.groups[0].Instances[1].State = cluster.StateDeleting; w.groups[0].Capacity = 2 }, "S-11"},
+		"a machine that a fresh list lacks":      {deleting, func(w *world) { w.groups[0].Instances = w.groups[0].Instances[:1] }, "S-11"},
+		"an id that belongs to a new machine":    {deleting, func(w *world) { w.groups[0].Instances[1].UID = "vm-new" }, "S-11"},
 		"a machine named by its id alone": {deleting, func(w *world) {
 			w.write = guard.Delete{Group: "agents", Machines: []guard.Target{{Machine: cluster.Machine{Group: "agents", ID: "1"}, Node: "agents-1"}}}
 		}, "S-11"},

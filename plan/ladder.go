@@ -37,7 +37,7 @@ func (d *decision) climbLadder() {
 	}
 	for _, st := range idle {
 		g := d.groups[st.Group]
-		st.pinned = g.Capacity-g.leaving-1 < g.Min
+		st.pinned = g.Present()-g.leaving-1 < g.Min
 	}
 	for _, st := range on {
 		d.climb(st)
@@ -117,7 +117,7 @@ func (d *decision) climb(st *nodeState) {
 	case d.now.Before(wait):
 		d.wake(wait)
 		d.judgeNode(st, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "delay", d.allowed.Removal.AfterTaint))
-	case g.Capacity-len(d.leaving[g.ID])-1 < g.Min:
+	case g.Present()-len(d.leaving[g.ID])-1 < g.Min:
 		d.takeDown(st, d.atMin(g))
 	case d.rests(g) != nil:
 		if g.deleting > 0 {

@@ -80,6 +80,11 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")},
 			memory:  removable("a-0", "a-1", "a-2"), want: []string{"cordon a-0 idle", "cordon a-1 idle"}, verdict: map[string]string{"node a-2": "idle GroupAtMin NodeIdle"},
 		},
+		"a machine that the capacity counts and no list shows does not let another go below min": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
+			group:   func(g *cluster.Group) { g.Min = 2; g.Instances[2].State = cluster.StateDeleting },
+			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "idle GroupListsFewer NodeIdle"},
+		},
 		"a Job's pod keeps its node": {
 			objects: []any{Node("a-0"), Node("a-1"), Pod("w", On("a-0"), CPU("3")), Pod("render", On("a-2"), OwnedBy("Job", "render")), Node("a-2"), Pod("v", On("a-1"), CPU("3"))},
 			memory:  removable("a-2"), want: []string{}, verdict: map[string]string{"node a-2": "keep PodOfJob"},

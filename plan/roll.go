@@ -47,10 +47,11 @@ type groupState struct {
 	passedOver *reason.Reason // by which expander, nil when by none
 }
 
-// Usable, Standing and Deleting are what the group says, counted already.
+// Usable, Standing, Deleting and Present are what the group says, counted already.
 func (g *groupState) Usable() bool  { return g.usable }
 func (g *groupState) Standing() int { return g.standing }
 func (g *groupState) Deleting() int { return g.deleting }
+func (g *groupState) Present() int  { return min(g.Capacity, g.standing) }
 
 // callRolls counts the machines of every group whose list is not the one that was counted last.
 func (p *Planner) callRolls(d *decision) {

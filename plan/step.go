@@ -19,7 +19,7 @@ func (d *decision) mayStep(st *nodeState, limit time.Duration) []reason.Reason {
 		return d.unhealthy
 	case g.blockedRead() != nil:
 		return one(*g.blockedRead())
-	case g.Capacity-g.leaving-1 < g.Min:
+	case g.Present()-g.leaving-1 < g.Min:
 		return one(d.atMin(g))
 	}
 	if pod, fits := d.fitsPending(st); fits {
@@ -75,8 +75,11 @@ func (d *decision) staying() *totals {
 
 func (d *decision) atMin(g *groupState) reason.Reason {
 	code := reason.GroupAtMin
-	if g.Capacity < g.Min {
+	switch {
+	case g.Capacity < g.Min:
 		code = reason.GroupBelowMin
+	case g.Present() < g.Capacity:
+		return reason.New(reason.GroupListsFewer, reason.Group(string(g.ID)), "machines", g.Present(), "capacity", g.Capacity, "min", g.Min)
 	}
 	return reason.New(code, reason.Group(string(g.ID)), "capacity", g.Capacity, "min", g.Min)
 }

@@ -44,6 +44,7 @@ const (
 	GroupAtMax         Code = "GroupAtMax"
 	GroupAtMin         Code = "GroupAtMin"
 	GroupBelowMin      Code = "GroupBelowMin"
+	GroupListsFewer    Code = "GroupListsFewer"
 	GroupBackoff       Code = "GroupBackoff"
 	GroupNoTemplate    Code = "GroupNoTemplate"
 	TemplateDrift      Code = "TemplateDrift"
@@ -174,6 +175,7 @@ var sentences = map[Code]string{
 	GroupAtMax:         "max node group size reached (capacity {capacity}, max {max})",
 	GroupAtMin:         "min node group size reached (capacity {capacity}, min {min})",
 	GroupBelowMin:      "capacity {capacity} is below min {min}; nothing is removed",
+	GroupListsFewer:    "lists {machines} machines of its capacity {capacity}, and keeps its min {min} of those",
 	GroupBackoff:       "in backoff until {until} after {code}: {message}",
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
 	TemplateDrift:      "its nodes are not what the cloud describes: {differences}; the nodes are believed, correct the description or its tags",

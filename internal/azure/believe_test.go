@@ -1,6 +1,7 @@
 package azure_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -8,22 +9,48 @@ import (
 	"sluice.dev/sluice/internal/azuresim"
 )
 
-// TestADeletedMachineIsNotNamedAgainWhileListsAreOld holds S-11 against lists that are older than they look.
-func TestADeletedMachineIsNotNamedAgainWhileListsAreOld(t *testing.T) {
-	w := newWorld(t, set("agents", 3))
-	w.open(w.options("0:9:agents"))
-	w.groups()
-	for _, kind := range []string{"LIST virtualMachineScaleSets", "GET virtualMachineScaleSets", "LIST virtualMachineScaleSets/virtualMachines"} {
-		w.sim.Inject(azuresim.Fault{Kind: kind, Frozen: true, Until: w.now.Add(4 * time.Minute)})
-	}
-	w.remove("agents", "1")
-	for end := w.now.Add(4 * time.Minute); w.now.Before(end); w.pass(10 * time.Second) {
-		if in := w.groups()["agents"].Instance("1"); in != nil && in.State != cluster.StateDeleting {
-			t.Fatalf("at %s machine 1 is %s again", w.now.Format(time.TimeOnly), in.State)
-		}
-	}
-	w.pass(3 * time.Minute)
-	if g := w.groups()["agents"]; len(g.Instances) != 2 || !g.Usable() {
-		t.Errorf("%d machines, usable: %t, once lists are right again; want 2 and a usable group", len(g.Instances), g.Usable())
+// TestARemovedMachineIsNotCountedOnWhileReadsAreOld holds S-11 and S-06 against reads that are older than they look: what Azure accepted to
+// remove is neither named again nor capacity, whatever lists say.
+func TestARemovedMachineIsNotCountedOnWhileReadsAreOld(t *testing.T) {
+	for name, c := range map[string]struct {
+		removal string
+		fault   azuresim.Fault // besides the old reads
+	}{
+		"a deletion":                        {removal: "delete"},
+		"a machine is switched off":         {removal: "deallocate"},
+		"Azure forgets the deletion":        {"delete", azuresim.Fault{Kind: "GET operations", Status: http.StatusNotFound}},
+		"Azure forgets the switching off":   {"deallocate", azuresim.Fault{Kind: "GET operations", Status: http.StatusNotFound}},
+		"the operation may not be followed": {"delete", azuresim.Fault{Kind: "GET operations", Status: http.StatusForbidden}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			agents := set("agents", 3)
+			agents.Tags = map[string]string{"sluice.dev_removal": c.removal}
+			w := newWorld(t, agents)
+			w.open(w.options("0:9:agents"))
+			w.groups()
+			until := w.now.Add(4 * time.Minute)
+			for _, kind := range []string{"LIST virtualMachineScaleSets", "GET virtualMachineScaleSets", "LIST virtualMachineScaleSets/virtualMachines"} {
+				w.sim.Inject(azuresim.Fault{Kind: kind, Frozen: true, Until: until})
+			}
+			if c.fault.Kind != "" {
+				c.fault.Until = until
+				w.sim.Inject(c.fault)
+			}
+			w.remove("agents", "1")
+			for w.now.Before(until) {
+				g := w.groups()["agents"]
+				if in := g.Instance("1"); in != nil && in.State != cluster.StateDeleting {
+					t.Fatalf("at %s machine 1 is %s again", w.now.Format(time.TimeOnly), in.State)
+				}
+				if g.Present() > 2 {
+					t.Fatalf("at %s %d machines are counted on, want 2", w.now.Format(time.TimeOnly), g.Present())
+				}
+				w.pass(10 * time.Second)
+			}
+			w.pass(3 * time.Minute)
+			if g := w.groups()["agents"]; len(g.Instances) != 2 || !g.Usable() {
+				t.Errorf("%d machines, usable: %t, once reads are right again; want 2 and a usable group", len(g.Instances), g.Usable())
+			}
+		})
 	}
 }

@@ -40,9 +40,9 @@ type group struct {
 	blameUID map[string]*cluster.Failure
 
 	// written are the machines, by UID, that Azure accepted to delete, switch off or start: they are shown so, and deleted ones may be
-	// missing, from the acceptance to the first complete read after the operation's end. It is empty once the operation has failed or is
-	// not followed. A read may be older than it looks: until believed, a machine whose deletion has succeeded is shown so for as
-	// long as lists have it, so that nobody names it again (S-11).
+	// missing, from the acceptance to the first complete read after the operation's end. It is empty once Azure has said that the
+	// operation failed. A read may be older than it looks: until believed, a machine whose removal was accepted, and has not failed, is shown
+	// so for as long as lists have it at work, so that nobody names it again (S-11) or counts on it (S-06).
 	written  map[string]verb
 	believed time.Time
 
@@ -177,16 +177,19 @@ func (g *group) unmark(does verb) {
 	maps.DeleteFunc(g.written, func(_ string, w verb) bool { return w == does })
 }
 
-// believeFor is how long Azure's word that a deletion has succeeded stands against lists that still have the machine.
+// believeFor is how long Azure's word on a removal, that it was accepted or has succeeded, stands after the operation's end against lists
+// that still have the machine at work.
 const believeFor = 10 * time.Minute
 
-// unmarkGone forgets the deleted machines that the reading does not list any more.
+// unmarkGone forgets the deleted machines that the reading does not list any more, and those that it shows switched off as asked.
 func (g *group) unmarkGone() {
-	listed := map[string]bool{}
+	at := map[string]*machine{}
 	for _, m := range g.reading.machines {
-		listed[m.uid] = true
+		at[m.uid] = m
 	}
-	maps.DeleteFunc(g.written, func(uid string, w verb) bool { return w == verbDelete && !listed[uid] })
+	maps.DeleteFunc(g.written, func(uid string, w verb) bool {
+		return w != verbStart && (at[uid] == nil || w == verbPark && at[uid].power == "deallocated")
+	})
 }
 
 // unseen says whether the last read lists a machine that Azure accepted to remove as if it were to stay.

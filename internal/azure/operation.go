@@ -37,6 +37,7 @@ type Operation struct {
 type operation struct {
 	Operation
 	done   bool // Azure says that it succeeded
+	failed bool // Azure says that it failed
 	poller poller
 	// result is the outcome of a finished operation that does not say it itself.
 	result func(context.Context) error
@@ -135,7 +136,10 @@ func (p *Provider) pollOperations(ctx context.Context) {
 		if g.due == nothing {
 			g.due = all
 		}
-		if !o.done {
+		switch {
+		case o.removes() && !o.failed:
+			g.believed = p.now().Add(believeFor)
+		case !o.done:
 			g.unmark(o.Verb) // the read that follows tells what they are
 		}
 	}
@@ -194,9 +198,6 @@ func (p *Provider) finish(ctx context.Context, o *operation, last *http.Response
 	g.due = all
 	if err == nil {
 		o.done = true
-		if o.Verb == verbDelete {
-			g.believed = p.now().Add(believeFor)
-		}
 		if !o.removes() {
 			g.failure = nil
 			if o.Verb == verbStart || g.settle(o.Capacity) {
@@ -206,9 +207,10 @@ func (p *Provider) finish(ctx context.Context, o *operation, last *http.Response
 		return
 	}
 	var refused *azcore.ResponseError
-	if !errors.As(err, &refused) || refused.RawResponse == nil || !o.failed(refused) {
+	if !errors.As(err, &refused) || refused.RawResponse == nil || !tellsFailure(refused) {
 		return // the operation is over, the last question about it was not answered: the read that follows tells
 	}
+	o.failed = true
 	status := 0
 	if refused.StatusCode >= 400 {
 		status = refused.StatusCode
@@ -242,7 +244,7 @@ func succeeded(resp *http.Response) bool {
 	return err == nil && json.Unmarshal(raw, &body) == nil && body.Status == "Succeeded"
 }
 
-// failed tells the operation's own failure from a refusal of the read that follows a success.
-func (o *operation) failed(err *azcore.ResponseError) bool {
+// tellsFailure tells an operation's own failure from a refusal of the read that follows a success.
+func tellsFailure(err *azcore.ResponseError) bool {
 	return err.StatusCode < 400 || err.StatusCode == http.StatusConflict
 }

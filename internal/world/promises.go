@@ -82,7 +82,7 @@ func (t *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 			t.breaks("S-10", "%s in %s named no machine", made.Kind, made.ScaleSet)
 		case made.Kind == startRequest && live[made.ScaleSet]-off[made.ScaleSet]+resting(made, known) > t.world.spec(made.ScaleSet).Max:
 			t.breaks("S-06", "a start of %d machines of %s took it above its max", len(made.InstanceIDs), made.ScaleSet)
-		case removes && live[made.ScaleSet]-off[made.ScaleSet]-serving(known, made) < t.world.spec(made.ScaleSet).Min:
+		case removes && serving(known, made) > 0 && live[made.ScaleSet]-off[made.ScaleSet]-serving(known, made) < t.world.spec(made.ScaleSet).Min:
 			t.breaks("S-06", "a removal of %d machines of %s took it below its min", serving(known, made), made.ScaleSet)
 		case removes && made.Status < 300:
 			for _, id := range made.InstanceIDs {
