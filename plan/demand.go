@@ -190,6 +190,15 @@ func (d *decision) serve(dm *demand, n int, outcome Outcome, because ...reason.R
 	}
 }
 
+// serveAlike gives the next n pods of the demand one verdict, whose reasons they share.
+func (d *decision) serveAlike(dm *demand, n int, outcome Outcome, because []reason.Reason) {
+	for _, at := range dm.pods[dm.served : dm.served+n] {
+		v := &d.podVerdicts[at]
+		v.Outcome, v.Because = outcome, because
+	}
+	dm.served += n
+}
+
 // wanting are the demands that have pods left, in order.
 func (d *decision) wanting() []*demand {
 	var out []*demand

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -188,65 +187,6 @@ func (d *decision) grant(dm *demand, n int, g cluster.GroupID) {
 	}
 	st.serves = append(st.serves, granted{dm, dm.served, n})
 	d.serve(dm, n, PodGrows, st.needed)
-}
-
-// explainStuck says of pods without a place why no group helps, the nearest miss first.
-func (d *decision) explainStuck(c *candidates) {
-	for _, w := range c.wanted {
-		if w.left() == 0 {
-			continue
-		}
-		if d.ask != nil {
-			d.serve(w.demand, w.left(), PodWaiting, reason.New(reason.ExpanderAsked, reason.Ref{}))
-			continue
-		}
-		because := []reason.Reason{reason.New(reason.NoGroupFits, reason.Ref{})}
-		d.serve(w.demand, w.left(), PodStuck, append(because, d.misses(w, c)...)...)
-	}
-}
-
-// misses are the reasons of the groups, those that come nearest to holding the pods first: groups that would do and may not grow, then
-// those that refuse them, by how many reasons they have.
-func (d *decision) misses(w *wanted, c *candidates) []reason.Reason {
-	type miss struct {
-		far int
-		why []reason.Reason
-	}
-	var all []miss
-	total := d.totals()
-	p := d.waiting[w.pods[w.served]]
-	for _, g := range d.s.Groups {
-		st := d.groups[g.ID]
-		i := slices.Index(c.groups, st)
-		switch {
-		case i < 0:
-			all = append(all, miss{1, []reason.Reason{*st.blocked}})
-		default:
-			var m miss
-			d.onEmpty(st, func(h scheduling.Handle) {
-				m.why = d.check.Refusals(p, d.check.Name(h))
-			})
-			for j := range m.why {
-				m.why[j].About = reason.Group(string(g.ID))
-			}
-			m.far = 1 + len(m.why)
-			if len(m.why) == 0 {
-				if limit := d.limit(st, total, 0); limit != nil {
-					m = miss{0, []reason.Reason{*limit}}
-				}
-			}
-			if st.passedOver != nil && len(m.why) == 0 {
-				m = miss{1, []reason.Reason{*st.passedOver}}
-			}
-			all = append(all, m)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b miss) int { return cmp.Compare(a.far, b.far) })
-	var why []reason.Reason
-	for _, m := range all {
-		why = append(why, m.why...)
-	}
-	return why
 }
 
 // believed is the capacity that a new request builds on: the last read's, or an accepted request's that it does not show yet.

@@ -26,6 +26,7 @@ type Planner struct {
 	budgets  budgets
 	refuge   *refuge // of the last cycle that needed one
 	asking   asking
+	missed   misses
 }
 
 // Decide plans one cycle. It changes none of its arguments, and nobody may change them afterwards: the snapshots that it is given one
@@ -44,6 +45,7 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	p.callRolls(d)
 	p.look(d)
 	p.budgets.turn(s.Objects.Budgets)
+	p.missed.begin()
 	p.seen, p.allowed, p.check = s, allowed, check
 	return d
 }

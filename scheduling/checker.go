@@ -71,7 +71,8 @@ type Checker struct {
 	uses     map[string]int32 // pods that use a claim, by "namespace/name"
 	mounted  int              // volumes records so far
 
-	nominated map[Handle][]entry // pods that wait for a node: see [Checker.nominate]
+	nominated map[Handle][]entry  // pods that wait for a node: see [Checker.nominate]
+	words     map[spelling]string // see [Checker.written]
 
 	changes  uint64 // of the cluster, from snapshot to snapshot: see [Checker.State]
 	journal  journal

@@ -41,6 +41,10 @@ func (c *Checker) Depends(of *cluster.Class) bool {
 	return false
 }
 
+// Kind numbers the classes as kube-scheduler tells their pods apart: of two that have one number, each node refuses both or none, for the
+// same reasons. The number of a class may change as other classes are met.
+func (c *Checker) Kind(of *cluster.Class) int { return int(c.kindFor(of).id) }
+
 // Suits says whether the node as such would do for pods of the class: its resources, taints, labels, host ports and volumes, whoever else is near.
 func (c *Checker) Suits(of *cluster.Class, h Handle) bool {
 	k := c.kindFor(of)

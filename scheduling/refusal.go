@@ -143,11 +143,34 @@ func (c *Checker) insufficient(s *spec, h Handle) []reason.Reason {
 		name := c.dims.names[n.dim]
 		why = append(why, reason.Reason{Code: reason.InsufficientResource, About: about, Facts: map[string]string{
 			"resource": string(name),
-			"needs":    written(name, n.asked, true),
-			"free":     written(name, max(0, c.free[n.dim][h]), false),
+			"needs":    c.written(spelling{n.dim, n.asked, true}),
+			"free":     c.written(spelling{n.dim, max(0, c.free[n.dim][h]), false}),
 		}})
 	}
 	return why
+}
+
+// spelling is so much of a resource, to be written down.
+type spelling struct {
+	dim dimension
+	n   int64
+	up  bool // how it is rounded
+}
+
+// mostWritten is how many amounts a checker remembers the words of.
+const mostWritten = 1 << 14
+
+// written is the amount in words, which are remembered: the same few are said of thousands of pods.
+func (c *Checker) written(q spelling) string {
+	words, ok := c.words[q]
+	if !ok {
+		if c.words == nil || len(c.words) >= mostWritten {
+			c.words = map[spelling]string{}
+		}
+		words = written(c.dims.names[q.dim], q.n, q.up)
+		c.words[q] = words
+	}
+	return words
 }
 
 // written is what the scheduler counts in words: cpu in cores from millicores, bytes in binary units, anything else as a number.

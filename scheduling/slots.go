@@ -159,3 +159,14 @@ func (c *Checker) Template(node *corev1.Node, pods ...*cluster.Pod) *Template {
 	t.pods = slices.Clip(c.entries(nil, pods))
 	return t
 }
+
+// Digest tells templates apart that offer something else to pods which do not mind others: the node object, what a machine attaches, and
+// the pods that it carries. It is a function of their contents alone, the same for every checker.
+func (c *Checker) Digest(t *Template) uint64 {
+	sum := mix(t.digest, uint64(t.attaches))
+	for i := range t.pods {
+		key := c.classes[t.pods[i].class].of.Key
+		sum = mixString(mix(sum, uint64(t.pods[i].n)), string(key[:]))
+	}
+	return sum
+}

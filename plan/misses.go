@@ -1,0 +1,221 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
+)
+
+// misses keeps why groups do not hold the pods that are stuck, as it was found last. What was found of pods that do not mind others holds
+// as long as an empty machine of each group is the same; what was found of others, as long as the whole cluster is.
+type misses struct {
+	allowed *policy.Policy
+	check   *scheduling.Checker
+	stances []*stance // of the snapshot's groups, as they stood last
+	turns   int       // how often a stance has changed
+	stirs   int       // how often a stance or the cluster has
+	cycle   int
+	by      map[*cluster.Class]*missed
+}
+
+// stance is what a group says to every pod alike.
+type stance struct {
+	*groupState
+	digest uint64           // of an empty machine
+	state  scheduling.State // of the cluster with one
+	total  totals
+	limit  *reason.Reason // why the group may not add a machine, once somebody has asked
+	asked  bool
+}
+
+// missed is why no group holds pods of a class.
+type missed struct {
+	depends      bool // on where other pods are
+	turns, stirs int  // of [misses], when it was found
+	cycle        int  // in which it was last told
+	limits       []*reason.Reason
+	limited      []int // the groups that would do, by their place, with what limits each
+	because      []reason.Reason
+}
+
+// explainStuck says of pods without a place why no group helps, the nearest miss first.
+func (d *decision) explainStuck(c *candidates) {
+	var stuck []*wanted
+	for _, w := range c.wanted {
+		switch {
+		case w.left() == 0:
+		case d.ask != nil:
+			d.serve(w.demand, w.left(), PodWaiting, reason.New(reason.ExpanderAsked, reason.Ref{}))
+		default:
+			stuck = append(stuck, w)
+		}
+	}
+	if len(stuck) == 0 {
+		return
+	}
+	m := &d.planner.missed
+	m.look(d)
+	for i, found := range m.find(d, stuck) {
+		d.serveAlike(stuck[i].demand, stuck[i].left(), PodStuck, found.because)
+	}
+}
+
+// begin forgets what was not told in the last cycle.
+func (m *misses) begin() {
+	maps.DeleteFunc(m.by, func(_ *cluster.Class, of *missed) bool { return of.cycle < m.cycle })
+	m.cycle++
+}
+
+// look sees how the groups and the cluster stand now.
+func (m *misses) look(d *decision) {
+	total := d.totals()
+	now := make([]*stance, len(d.s.Groups))
+	turned := m.allowed != d.allowed || len(m.stances) != len(now)
+	stirred := m.check != d.check
+	for i, g := range d.s.Groups {
+		st := &stance{groupState: d.groups[g.ID], total: total}
+		if now[i] = st; st.blocked == nil {
+			st.digest = d.check.Digest(d.template(st.groupState))
+			d.onEmpty(st.groupState, func(scheduling.Handle) { st.state = d.check.State() })
+		}
+		if !turned {
+			last := m.stances[i]
+			turned = last.ID != st.ID || last.digest != st.digest || !sameReason(last.blocked, st.blocked) || !sameReason(last.passedOver, st.passedOver)
+			stirred = stirred || last.state != st.state
+		}
+	}
+	if turned {
+		m.turns++
+	}
+	if turned || stirred {
+		m.stirs++
+	}
+	m.allowed, m.check, m.stances = d.allowed, d.check, now
+}
+
+// find says of every stuck demand why no group holds it. What holds from before is not asked again, and kinds of pods are asked about once.
+func (m *misses) find(d *decision, stuck []*wanted) []*missed {
+	found := make([]*missed, len(stuck))
+	kinds := map[int]*inquiry{}
+	var open []*inquiry
+	for i, w := range stuck {
+		depends := d.check.Depends(w.of)
+		if known := m.by[w.of]; known != nil && m.holds(d, known, depends) {
+			found[i] = known
+			continue
+		}
+		kind := d.check.Kind(w.of)
+		q := kinds[kind]
+		if q == nil {
+			q = &inquiry{pod: d.waiting[w.pods[w.served]], depends: depends, refusals: make([][]reason.Reason, len(m.stances))}
+			kinds[kind] = q
+			open = append(open, q)
+		}
+		q.of = append(q.of, i)
+	}
+	for at, st := range m.stances {
+		if st.blocked == nil && len(open) > 0 {
+			d.onEmpty(st.groupState, func(h scheduling.Handle) {
+				for _, q := range open {
+					q.refusals[at] = d.refusals(q.pod, st.groupState, h)
+				}
+			})
+		}
+	}
+	if m.by == nil {
+		m.by = map[*cluster.Class]*missed{}
+	}
+	for _, q := range open {
+		answer := m.answer(d, q)
+		for _, i := range q.of {
+			found[i] = answer
+			m.by[stuck[i].of] = answer
+		}
+	}
+	for _, f := range found {
+		f.cycle = m.cycle
+	}
+	return found
+}
+
+// inquiry is about pods of one kind.
+type inquiry struct {
+	pod      *cluster.Pod // one of them
+	depends  bool
+	of       []int             // the demands, by their place
+	refusals [][]reason.Reason // by group
+}
+
+// refusals are the reasons why an empty machine of the group does not take the pod.
+func (d *decision) refusals(p *cluster.Pod, st *groupState, h scheduling.Handle) []reason.Reason {
+	why := d.check.Refusals(p, d.check.Name(h))
+	for i := range why {
+		why[i].About = reason.Group(string(st.ID))
+	}
+	return why
+}
+
+// holds says whether what was found before would be found again.
+func (m *misses) holds(d *decision, of *missed, depends bool) bool {
+	if of.depends != depends || of.turns != m.turns || depends && of.stirs != m.stirs {
+		return false
+	}
+	for i, at := range of.limited {
+		if !sameReason(of.limits[i], m.stances[at].limited(d)) {
+			return false
+		}
+	}
+	return true
+}
+
+// limited says why the group may not add a machine, nil when it may.
+func (s *stance) limited(d *decision) *reason.Reason {
+	if !s.asked {
+		s.asked, s.limit = true, d.limit(s.groupState, s.total, 0)
+	}
+	return s.limit
+}
+
+// answer sums up an inquiry, the groups that come nearest to holding the pods first: those that would do and may not grow, then those
+// that refuse them, by how many reasons they have.
+func (m *misses) answer(d *decision, q *inquiry) *missed {
+	a := &missed{depends: q.depends, turns: m.turns, stirs: m.stirs}
+	type miss struct {
+		far int
+		why []reason.Reason
+	}
+	all := make([]miss, 0, len(m.stances))
+	count := 1
+	for at, st := range m.stances {
+		one := miss{1 + len(q.refusals[at]), q.refusals[at]}
+		switch {
+		case st.blocked != nil:
+			one = miss{1, []reason.Reason{*st.blocked}}
+		case len(one.why) == 0:
+			limit := st.limited(d)
+			a.limited, a.limits = append(a.limited, at), append(a.limits, limit)
+			if limit != nil {
+				one = miss{0, []reason.Reason{*limit}}
+			} else if st.passedOver != nil {
+				one = miss{1, []reason.Reason{*st.passedOver}}
+			}
+		}
+		all = append(all, one)
+		count += len(one.why)
+	}
+	slices.SortStableFunc(all, func(a, b miss) int { return cmp.Compare(a.far, b.far) })
+	a.because = append(make([]reason.Reason, 0, count), reason.New(reason.NoGroupFits, reason.Ref{}))
+	for _, one := range all {
+		a.because = append(a.because, one.why...)
+	}
+	return a
+}
+
+func sameReason(a, b *reason.Reason) bool {
+	return a == b || a != nil && b != nil && a.Code == b.Code && a.About == b.About && maps.Equal(a.Facts, b.Facts)
+}
