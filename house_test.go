@@ -65,7 +65,7 @@ var rooms = map[string][]string{
 	"internal/fidelity":              {"cluster"}, // nothing of what it judges
 	"internal/world": {
 		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
-		"internal/app", "internal/azure", "internal/azuresim", "internal/kubesim",
+		"internal/app", "internal/azure", "internal/azuresim", "internal/expander", "internal/kubesim",
 	},
 	"deploy": {},
 

@@ -44,6 +44,7 @@ type world struct {
 	prepared bool
 	join     time.Duration // from a machine's boot to its node
 	timing   app.Timing
+	advice   advice
 	groups   []azure.GroupSpec
 	sizes    map[string]machineSize       // by group
 	tags     map[string]map[string]string // of scale sets, by group
@@ -124,7 +125,7 @@ func (w *world) begin(ctx context.Context, operations []byte) error {
 	if err := w.provider.ResumeOperations(operations); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
-	w.sluice = app.New(app.Parts{Client: api, Cloud: w.provider, Policy: w.policy, DryRun: w.dryRun, Now: w.now, Timing: w.timing})
+	w.sluice = app.New(app.Parts{Client: api, Cloud: w.provider, Policy: w.policy, DryRun: w.dryRun, Now: w.now, Timing: w.timing, Expander: &w.advice})
 	if err := w.sluice.Start(ctx); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}

@@ -4,9 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/kubesim"
+	"sluice.dev/sluice/policy"
 )
 
 // followed are the resources that sluice follows.
@@ -24,6 +29,9 @@ var followedIf = map[string][]kubesim.API{
 	"podtemplates":                       {kubesim.CapacityBuffers, kubesim.ProvisioningRequests},
 }
 
+// rankingNamespace is where sluice looks for the ConfigMap that ranks groups.
+const rankingNamespace = "kube-system"
+
 // patience bounds, in real time, how long sluice may take to hear what Kubernetes has said inside of one process.
 const patience = 20 * time.Second
 
@@ -36,14 +44,23 @@ func (w *world) hear(ctx context.Context) error {
 			resources = append(slices.Clip(resources), resource)
 		}
 	}
+	due := map[string]uint64{}
 	for _, resource := range resources {
-		for w.sluice.Seen(resource) < w.cluster.ResourceVersion(resource) {
+		due[resource] = w.cluster.ResourceVersion(resource)
+	}
+	if w.policy.Growth.Expands(policy.Priority) { // of ConfigMaps sluice follows the ranking alone
+		if c, there := kubesim.Find[*corev1.ConfigMap](w.cluster, rankingNamespace, cluster.RankingName); there {
+			due["configmaps"], _ = strconv.ParseUint(c.ResourceVersion, 10, 64)
+		}
+	}
+	for _, resource := range sortedKeys(due) {
+		for w.sluice.Seen(resource) < due[resource] {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			if time.Since(begun) > patience {
 				return fmt.Errorf("at %s sluice has seen %s up to version %d after %s, and the cluster is at %d",
-					clock(w.elapsed()), resource, w.sluice.Seen(resource), patience, w.cluster.ResourceVersion(resource))
+					clock(w.elapsed()), resource, w.sluice.Seen(resource), patience, due[resource])
 			}
 			time.Sleep(20 * time.Microsecond)
 		}

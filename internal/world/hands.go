@@ -95,6 +95,11 @@ func (w *world) create(object runtime.Object) error {
 	if api := kubesim.APIOf(o); api != "" {
 		w.cluster.Install(api)
 	}
+	if c, is := o.(*corev1.ConfigMap); is {
+		if _, there := kubesim.Find[*corev1.ConfigMap](w.cluster, c.Namespace, c.Name); there {
+			return kubesim.Edit(w.cluster, c.Namespace, c.Name, func(old *corev1.ConfigMap) { old.Data, old.BinaryData = c.Data, c.BinaryData })
+		}
+	}
 	_, err := w.cluster.Create(o)
 	return err
 }

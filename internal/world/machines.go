@@ -17,11 +17,13 @@ type machineSize struct {
 	cpu       int
 	memory    resource.Quantity
 	gpus      int
-	disks     int           // that its driver attaches; 0 when it does not tell
-	announced time.Duration // from the node's joining to its GPUs
+	disks     int                 // that its driver attaches; 0 when it does not tell
+	announced time.Duration       // from the node's joining to its GPUs
+	ready     time.Duration       // from the node's joining to its being Ready
+	resources corev1.ResourceList // extended ones besides GPUs
 	labels    map[string]string
-	taints    []corev1.Taint
-	names     string // one of providerIDs
+	taints    []corev1.Taint // that a new node bears
+	names     string         // one of providerIDs
 }
 
 // machine is a scale set's machine as the world has seen it.
@@ -149,9 +151,14 @@ func (w *world) register(m *machine, gpus int) error {
 	if gpus > 0 {
 		capacity[gpuResource] = *resource.NewQuantity(int64(gpus), resource.DecimalSI)
 	}
+	maps.Copy(capacity, size.resources)
+	ready := size.ready
+	if w.sluice == nil { // it has been there for long
+		ready = 0
+	}
 	return w.cluster.Join(kubesim.Machine{
 		Name: m.ComputerName, ProviderID: providerIDs[size.names](m), SystemUUID: m.VMID, InternalIP: m.PrivateIP, Labels: labels, Taints: size.taints,
-		Capacity: capacity, AttachLimits: attaches(size.disks),
+		Capacity: capacity, AttachLimits: attaches(size.disks), ReadyAfter: ready,
 	})
 }
 

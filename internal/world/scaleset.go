@@ -55,7 +55,13 @@ func sizeOf(s *statement) (m machineSize, family string, err error) {
 	if m.disks, err = s.number("disks", 0); err != nil {
 		return m, "", err
 	}
-	m.announced, err = s.duration("gpu-after", 0)
+	if m.announced, err = s.duration("gpu-after", 0); err != nil {
+		return m, "", err
+	}
+	if m.resources, err = s.resources("resource"); err != nil {
+		return m, "", err
+	}
+	m.ready, err = s.duration("ready-after", 0)
 	return m, family, err
 }
 
@@ -111,6 +117,11 @@ func doGroup(w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
+	more, err := s.taints("node-taint")
+	if err != nil {
+		return err
+	}
+	size.taints = append(size.taints, more...)
 	if size.labels == nil {
 		size.labels = map[string]string{}
 	}
@@ -186,6 +197,9 @@ func (s *statement) tags(size machineSize) (map[string]string, error) {
 	}
 	for _, t := range size.taints {
 		tags[autoscalerTag+"node-template_taint_"+tagKey(t.Key)] = t.Value + ":" + string(t.Effect)
+	}
+	for name, amount := range size.resources {
+		tags[autoscalerTag+"node-template_resources_"+tagKey(string(name))] = amount.String()
 	}
 	if s.has("unneeded") {
 		d, err := s.duration("unneeded", 0)

@@ -212,24 +212,45 @@ func (s *statement) pairs(setting string) (map[string]string, error) {
 	return all, nil
 }
 
+// resources are the values of a setting as name=quantity.
+func (s *statement) resources(setting string) (corev1.ResourceList, error) {
+	var all corev1.ResourceList
+	for _, v := range s.set[setting] {
+		name, amount, _ := strings.Cut(v, "=")
+		q, err := resource.ParseQuantity(amount)
+		if err != nil || q.Sign() < 0 || !strings.Contains(name, "/") {
+			return nil, s.bad(setting, v, "an extended resource and how much of it, such as example.com/licence=2")
+		}
+		if all == nil {
+			all = corev1.ResourceList{}
+		}
+		all[corev1.ResourceName(name)] = q
+	}
+	return all, nil
+}
+
 // taints are the values of a setting as key=value:Effect or key:Effect.
 func (s *statement) taints(setting string) ([]corev1.Taint, error) {
 	var all []corev1.Taint
 	for _, v := range s.set[setting] {
-		rest, effect, ok := strings.Cut(v, ":")
-		key, value, _ := strings.Cut(rest, "=")
-		t := corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)}
-		switch t.Effect {
-		case corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute, corev1.TaintEffectPreferNoSchedule:
-		default:
-			ok = false
-		}
-		if !ok || key == "" {
-			return nil, s.bad(setting, v, "key=value:NoSchedule, or another effect: NoExecute, PreferNoSchedule")
+		t, ok := taint(v)
+		if !ok {
+			return nil, s.bad(setting, v, taintForm)
 		}
 		all = append(all, t)
 	}
 	return all, nil
+}
+
+const taintForm = "key=value:NoSchedule, or another effect: NoExecute, PreferNoSchedule"
+
+// taint reads key=value:Effect or key:Effect.
+func taint(text string) (corev1.Taint, bool) {
+	rest, effect, _ := strings.Cut(text, ":")
+	key, value, _ := strings.Cut(rest, "=")
+	t := corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)}
+	known := []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute, corev1.TaintEffectPreferNoSchedule}
+	return t, key != "" && slices.Contains(known, t.Effect)
 }
 
 // one of some words, the first of them by default.

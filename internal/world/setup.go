@@ -1,6 +1,7 @@
 package world
 
 import (
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,12 +58,15 @@ func doNode(w *world, s *statement) error {
 	if !ok {
 		memory = *resource.NewQuantity(int64(4*cpu)<<30, resource.BinarySI)
 	}
+	more, err := s.resources("resource")
+	if err != nil {
+		return err
+	}
 	disks, err := s.number("disks", 0)
 	if err != nil {
 		return err
 	}
-	return w.cluster.Join(kubesim.Machine{
-		Name: s.names[0], Labels: labels, Taints: taints, AttachLimits: attaches(disks),
-		Capacity: corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(cpu), resource.DecimalSI), corev1.ResourceMemory: memory},
-	})
+	capacity := corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(cpu), resource.DecimalSI), corev1.ResourceMemory: memory}
+	maps.Copy(capacity, more)
+	return w.cluster.Join(kubesim.Machine{Name: s.names[0], Labels: labels, Taints: taints, AttachLimits: attaches(disks), Capacity: capacity})
 }

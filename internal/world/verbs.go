@@ -8,14 +8,14 @@ import (
 // podSettings are what a pod may be told in every statement that makes pods.
 var podSettings = []string{
 	"affinity", "annotation", "anti-affinity", "claim", "cpu", "disk", "gate", "gpu", "grace", "host-port", "label", "memory", "namespace", "overhead-cpu",
-	"overhead-memory", "podgroup", "priority", "runs", "selector", "spread", "toleration", "volume",
+	"overhead-memory", "podgroup", "priority", "resource", "runs", "scheduler", "selector", "spread", "toleration", "volume",
 }
 
 func withPod(settings ...string) []string { return append(settings, podSettings...) }
 
-const podUsage = "[cpu=Q] [memory=Q] [gpu=N] [namespace=NS] [label=K=V] [annotation=K=V] [selector=K=V] [toleration=KEY] [gate=NAME] " +
+const podUsage = "[cpu=Q] [memory=Q] [gpu=N] [resource=NAME=N] [namespace=NS] [label=K=V] [annotation=K=V] [selector=K=V] [toleration=KEY] [gate=NAME] " +
 	"[host-port=N] [affinity=hostname|zone[:APP]] [anti-affinity=hostname|zone[:APP]] [spread=hostname|zone[:SKEW]] [volume=empty-dir|memory|host-path] " +
-	"[claim=NAME] [disk=CLASS] [priority=N|CLASS] [podgroup=NAME] [overhead-cpu=Q] [overhead-memory=Q] [grace=D] [runs=D]"
+	"[claim=NAME] [disk=CLASS] [priority=N|CLASS] [podgroup=NAME] [overhead-cpu=Q] [overhead-memory=Q] [grace=D] [runs=D] [scheduler=NAME]"
 
 // verbs are all statements, in the order in which [Help] lists them.
 var verbs = sync.OnceValue(func() []*verb {
@@ -31,16 +31,17 @@ var verbs = sync.OnceValue(func() []*verb {
 		},
 		{
 			name: "group", usage: "NAME size=SIZE min=N max=N [machines=N] [mode=uniform|flexible] [removal=delete|deallocate] [zones=1,2] [spot=delete|deallocate] " +
-				"[label=K=V] [node-label=K=V] [taint=K=V:EFFECT] [tag=K:V] [unneeded=D] [cpu=N] [memory=Q] [gpu=N] [gpu-after=D] [disks=N] [subnet=NAME] " +
+				"[label=K=V] [node-label=K=V] [taint=K=V:EFFECT] [node-taint=K=V:EFFECT] [resource=NAME=N] [tag=K:V] [unneeded=D] [cpu=N] [memory=Q] [gpu=N] " +
+				"[gpu-after=D] [ready-after=D] [disks=N] [subnet=NAME] " +
 				"[provider-id=cloud|upper|k3s|none] [reuse-ids=true] [overprovision=true] [missing=true]",
 			least: 1, most: 1, setup: true, do: doGroup,
 			settings: []string{
-				"size", "min", "max", "machines", "mode", "removal", "zones", "spot", "label", "node-label", "taint", "tag", "unneeded", "cpu", "memory", "gpu", "gpu-after", "disks",
-				"subnet", "provider-id", "reuse-ids", "overprovision", "missing",
+				"size", "min", "max", "machines", "mode", "removal", "zones", "spot", "label", "node-label", "taint", "node-taint", "resource", "tag", "unneeded", "cpu", "memory",
+				"gpu", "gpu-after", "ready-after", "disks", "subnet", "provider-id", "reuse-ids", "overprovision", "missing",
 			},
-			about: "a scale set that sluice manages. Labels and taints are told by tags, node-labels by nothing but the nodes; unneeded is the tag for the group's own " +
+			about: "a scale set that sluice manages. Labels, taints and resources are told by tags, node-labels and node-taints by nothing but the nodes; unneeded is the tag for the group's own " +
 				"--scale-down-unneeded-time. spot says what an eviction does. cpu and memory are what machines have when it is not what the size's name tells; " +
-				"gpu is how many GPUs the device plugin announces, gpu-after later than the node joins. disks is how many the disk driver says that it can attach. provider-id is what nodes call their machines. " +
+				"gpu is how many GPUs the device plugin announces, gpu-after later than the node joins. A node is Ready ready-after it has joined. disks is how many the disk driver says that it can attach. provider-id is what nodes call their machines. " +
 				"missing=true is named to sluice only",
 		},
 		{
@@ -57,15 +58,16 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "the subscription may not have the size, in some zones or anywhere",
 		},
 		{
-			name: "node", usage: "NAME [cpu=N] [memory=Q] [disks=N] [label=K=V] [taint=K=V:EFFECT]", least: 1, most: 1, do: doNode,
-			settings: []string{"cpu", "memory", "disks", "label", "taint"},
+			name: "node", usage: "NAME [cpu=N] [memory=Q] [resource=NAME=N] [disks=N] [label=K=V] [taint=K=V:EFFECT]", least: 1, most: 1, do: doNode,
+			settings: []string{"cpu", "memory", "resource", "disks", "label", "taint"},
 			about:    "a node that belongs to no group",
 		},
 		{
 			name: "pod", usage: "NAME [on=NODE] [owner=replicaset|statefulset|job|none|KIND] " + podUsage, least: 1, most: 1, do: doPod,
 			settings: withPod("on", "owner"),
 			about: "one pod, by default one of a ReplicaSet; with on it runs already; runs says after what time it finishes. Affinity and spread are about the pods of its own app. " +
-				"claim is a pvc, disk one of its own that goes with it; a priority that is a number gets a class",
+				"claim is a pvc, disk one of its own that goes with it; a priority that is a number gets a class. A pod of another scheduler than Kubernetes' own waits " +
+				"until turn-down says what that one has found",
 		},
 		{
 			name: "deployment", usage: "NAME [replicas=N] ...", least: 1, most: 1, do: doDeployment, settings: withPod("replicas"),
@@ -113,10 +115,17 @@ var verbs = sync.OnceValue(func() []*verb {
 			do: doProvisioningRequest, settings: withPod("class", "pods", "parameter"),
 			about: "a ProvisioningRequest for some pods; further settings as for pod",
 		},
-		{name: "apply", usage: "FILE", least: 1, most: 1, do: doApply, about: "creates the objects of a YAML section of the scenario file"},
+		{name: "apply", usage: "FILE", least: 1, most: 1, do: doApply, about: "creates the objects of a YAML section of the scenario file; a ConfigMap that is there is replaced"},
 		{name: "scale", usage: "DEPLOYMENT N", least: 2, most: 2, do: doScale, about: "changes a Deployment's replicas"},
 		{name: "delete", usage: "pod|node|deployment|job|budget|pvc|podgroup|buffer|provisioningrequest NAME", least: 2, most: 2, do: doDelete, about: "deletes an object"},
 		{name: "ungate", usage: "POD", least: 1, most: 1, do: doUngate, about: "takes all scheduling gates off a pod"},
+		{name: "turn-down", usage: "POD", least: 1, most: 1, do: doTurnDown, about: "the pod's own scheduler finds no node for it"},
+		{name: "taint", usage: "NODE K=V:EFFECT ...", least: 2, most: 9, raw: true, do: doTaint, about: "puts taints on a node"},
+		{name: "untaint", usage: "NODE KEY ...", least: 2, most: 9, raw: true, do: doUntaint, about: "takes taints off a node"},
+		{
+			name: "expander", usage: "GROUP ... | nothing | down", least: 1, most: 9, do: doExpander,
+			about: "what the server of the expander grpc answers from now on: these groups, none at all, or not a word",
+		},
 		{name: "annotate", usage: "NODE KEY=VALUE ...", least: 2, most: 9, raw: true, do: doAnnotate, about: "annotates a node"},
 		{name: "cordon", usage: "NODE", least: 1, most: 1, do: doCordon, about: "a person marks a node unschedulable"},
 		{name: "uncordon", usage: "NODE", least: 1, most: 1, do: doUncordon, about: "a person takes that back"},

@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,7 @@ func (w *world) model(s *statement) (*corev1.Pod, error) {
 	for _, key := range s.set["toleration"] {
 		p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists})
 	}
+	p.Spec.SchedulerName = s.value("scheduler", "")
 	for _, gate := range s.set["gate"] {
 		p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gate})
 	}
@@ -81,6 +83,14 @@ func containers(s *statement) ([]corev1.Container, error) {
 		if ok {
 			c.Resources.Requests[name] = q
 		}
+	}
+	more, err := s.resources("resource")
+	if err != nil {
+		return nil, err
+	}
+	if more != nil { // of extended resources the limit is what is asked for
+		maps.Copy(c.Resources.Requests, more)
+		c.Resources.Limits = more
 	}
 	for _, said := range s.set["host-port"] {
 		port, err := strconv.ParseInt(said, 10, 32)
