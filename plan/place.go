@@ -142,7 +142,7 @@ func (d *decision) placePending() {
 	d.placeOn(d.there, d.placeThere)
 	d.rescueNodes()
 	d.holdBacklogs()
-	d.placeOn(d.coming, d.placeComing)
+	d.placeOnComing()
 	for _, dm := range d.wanting() {
 		switch name := dm.of.Spec.SchedulerName; {
 		case dm.judged:
@@ -152,6 +152,45 @@ func (d *decision) placePending() {
 			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.NotYetScheduled, reason.Ref{}))
 		}
 	}
+}
+
+// placeOnComing serves pods that go onto a machine that is coming: first those for which groups grow, so that no other pod takes a machine that
+// was added for them and has another one bought.
+func (d *decision) placeOnComing() {
+	type rest struct {
+		dm   *demand
+		pods []int
+	}
+	var others []rest
+	for _, dm := range d.wanting() {
+		if n := d.deciding(dm); n < dm.left() {
+			others = append(others, rest{dm, dm.pods})
+			dm.pods = dm.pods[:dm.served+n]
+		}
+	}
+	d.placeOn(d.coming, d.placeComing)
+	for _, r := range others {
+		r.dm.pods = r.pods
+	}
+	if len(others) > 0 {
+		d.placeOn(d.coming, d.placeComing)
+	}
+}
+
+// deciding is how many of the pods that have no place yet are a reason to grow: none that the scheduler has not looked at, and none that is
+// too young. Pods of one class wait equally long, so the young ones are the last.
+func (d *decision) deciding(dm *demand) int {
+	if !dm.judged {
+		return 0
+	}
+	n := dm.left()
+	for n > 0 {
+		if _, young := d.allowed.Young(d.waiting[dm.pods[dm.served+n-1]], d.now); !young {
+			break
+		}
+		n--
+	}
+	return n
 }
 
 // placeThere serves pods that go onto a node that is there.

@@ -13,8 +13,10 @@ const podDelay = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
 // flag, says nothing.
 func (p *Policy) Young(pod *cluster.Pod, now time.Time) (until time.Time, young bool) {
 	delay := p.Growth.PodDelay
-	if own, err := time.ParseDuration(pod.Annotations[podDelay]); err == nil {
-		delay = max(delay, own)
+	if said := pod.Annotations[podDelay]; said != "" {
+		if own, err := time.ParseDuration(said); err == nil {
+			delay = max(delay, own)
+		}
 	}
 	until = pod.Created().Add(delay)
 	return until, now.Before(until)
