@@ -57,6 +57,7 @@ type decision struct {
 
 	fitting []reason.Reason // by [scheduling.Handle]: see [decision.fitsNode]
 
+	attach   map[cluster.GroupID]int               // volumes that a node of the group can attach, as kubelets say, nil until somebody asks
 	opened   map[scheduling.Handle]cluster.GroupID // machines that are coming or being added
 	has      *totals                               // what the cluster has without what this cycle adds, once somebody has asked
 	cost     *Cost

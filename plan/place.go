@@ -73,9 +73,32 @@ func (d *decision) overdue(in *cluster.Instance) bool {
 func (d *decision) template(st *groupState) *scheduling.Template {
 	if st.template == nil {
 		n := scheduling.Future(st.Template, "new machine of "+string(st.ID))
-		st.template = d.check.Template(n, d.check.Daemons(n)...).Attaching(st.VolumeLimit).Publishing(d.slices(st.ID)...)
+		st.template = d.check.Template(n, d.check.Daemons(n)...).Attaching(d.volumeLimit(st)).Publishing(d.slices(st.ID)...)
 	}
 	return st.template
+}
+
+// volumeLimit is how many volumes the group's next machine can attach: the most that kubelets of its nodes say of a driver, else what the cloud
+// says of the size. 0 is no limit.
+func (d *decision) volumeLimit(st *groupState) int {
+	if d.attach == nil {
+		d.attach = map[cluster.GroupID]int{}
+		for _, c := range d.s.Objects.CSINodes {
+			n := d.s.Node(c.Name)
+			if n == nil || n.Instance == nil || n.Group == "" {
+				continue
+			}
+			for i := range c.Spec.Drivers {
+				if a := c.Spec.Drivers[i].Allocatable; a != nil && a.Count != nil {
+					d.attach[n.Group] = max(d.attach[n.Group], int(*a.Count))
+				}
+			}
+		}
+	}
+	if n, known := d.attach[st.ID]; known {
+		return n
+	}
+	return st.VolumeLimit
 }
 
 // slices are the device slices of a node of the group, which say what its next machine will have; nil when no node has any.
