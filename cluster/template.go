@@ -36,8 +36,12 @@ var hostLabels = []string{corev1.LabelHostname, "beta.kubernetes.io/hostname"}
 
 // Transient says whether the taint is about a node's present condition rather than about its group.
 func Transient(t corev1.Taint) bool {
-	return transientTaints[t.Key] || strings.HasPrefix(t.Key, "startup-taint.cluster-autoscaler.kubernetes.io/") ||
-		strings.HasPrefix(t.Key, "ignore-taint.cluster-autoscaler.kubernetes.io/")
+	return transientTaints[t.Key] || startup(t) || strings.HasPrefix(t.Key, "status-taint.cluster-autoscaler.kubernetes.io/")
+}
+
+// startup says whether the taint is by its name one that somebody takes off a new node when he is done with it.
+func startup(t corev1.Taint) bool {
+	return strings.HasPrefix(t.Key, "startup-taint.cluster-autoscaler.kubernetes.io/") || strings.HasPrefix(t.Key, "ignore-taint.cluster-autoscaler.kubernetes.io/")
 }
 
 // arrivalTaints stand on a node until whoever brings it up has seen that it is Ready.
@@ -51,8 +55,7 @@ var arrivalTaints = map[string]bool{
 // kubelet has said that the node is Ready.
 func Arriving(n *corev1.Node) bool {
 	for _, t := range n.Spec.Taints {
-		if arrivalTaints[t.Key] || strings.HasPrefix(t.Key, "startup-taint.cluster-autoscaler.kubernetes.io/") ||
-			strings.HasPrefix(t.Key, "ignore-taint.cluster-autoscaler.kubernetes.io/") {
+		if arrivalTaints[t.Key] || startup(t) {
 			return true
 		}
 	}
