@@ -16,8 +16,9 @@ import (
 
 // Daemons are the pods that the snapshot's DaemonSets would run on this node, one each, in the order of the DaemonSets: those
 // whose node selector and affinity match and that tolerate its NoSchedule and NoExecute taints, with the tolerations that
-// the daemon controller gives every daemon. They are named "<DaemonSet>-<node>" and bound to the node. Whether they fit is
-// not asked: the controller makes them all the same. DaemonSets that are being deleted make none. The pods share what their
+// the daemon controller gives every daemon. They are named "<DaemonSet>-<node>" and bound to the node. Whether they fit beside each
+// other is not asked: the controller makes them all the same. One that asks for more than the node has at all is left out: it waits for ever
+// and takes nothing. DaemonSets that are being deleted make none. The pods share what their
 // templates say with the DaemonSets and must not be changed.
 func (c *Checker) Daemons(node *corev1.Node) []*cluster.Pod {
 	var pods []*cluster.Pod
@@ -25,11 +26,21 @@ func (c *Checker) Daemons(node *corev1.Node) []*cluster.Pod {
 		if ds.DeletionTimestamp != nil {
 			continue
 		}
-		if p := daemonPod(ds, node.Name); runsDaemon(node, p) {
+		if p := daemonPod(ds, node.Name); runsDaemon(node, p) && !exceeds(p, node) {
 			pods = append(pods, cluster.NewPods(p)...)
 		}
 	}
 	return pods
+}
+
+// exceeds says whether the pod asks for more than the node could give to it alone.
+func exceeds(p *corev1.Pod, n *corev1.Node) bool {
+	for name, asked := range requestsOf(p) {
+		if has := n.Status.Allocatable[name]; !asked.IsZero() && asked.Cmp(has) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // daemonPod is what the daemon controller would make for a node of that name. A template that names a node keeps it.

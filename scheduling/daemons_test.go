@@ -17,21 +17,22 @@ func TestANewNodeCarriesTheDaemonsThatMatchIt(t *testing.T) {
 		ds   *appsv1.DaemonSet
 		want []string
 	}{
-		"a plain one runs everywhere":                        {node("n"), daemonSet("d"), []string{"d-n"}},
-		"a node selector must match":                         {node("n"), daemonSet("d", selects("pool", "gpu")), nil},
-		"a node selector that matches":                       {node("n", nodeLabel("pool", "gpu")), daemonSet("d", selects("pool", "gpu")), []string{"d-n"}},
-		"affinity by another node's name keeps it away":      {node("n"), daemonSet("d", byName("other")), nil},
-		"a template that names another node keeps it away":   {node("n"), daemonSet("d", on("other")), nil},
-		"an untolerated taint keeps it away":                 {node("n", taint("gpu", "", corev1.TaintEffectNoSchedule)), daemonSet("d"), nil},
-		"an untolerated NoExecute taint keeps it away":       {node("n", taint("gpu", "", corev1.TaintEffectNoExecute)), daemonSet("d"), nil},
-		"a taint that only asks to avoid does not":           {node("n", taint("gpu", "", corev1.TaintEffectPreferNoSchedule)), daemonSet("d"), []string{"d-n"}},
-		"a tolerated taint does not":                         {node("n", taint("gpu", "", corev1.TaintEffectNoSchedule)), daemonSet("d", tolerates("gpu")), []string{"d-n"}},
-		"an unschedulable node gets its daemons":             {node("n", unschedulable, taint(corev1.TaintNodeUnschedulable, "", corev1.TaintEffectNoSchedule)), daemonSet("d"), []string{"d-n"}},
-		"a node that is not ready gets its daemons":          {node("n", taint(corev1.TaintNodeNotReady, "", corev1.TaintEffectNoExecute)), daemonSet("d"), []string{"d-n"}},
-		"a node without network gets those of the host's":    {node("n", taint(corev1.TaintNodeNetworkUnavailable, "", corev1.TaintEffectNoSchedule)), daemonSet("d", hostNetwork), []string{"d-n"}},
-		"a node without network does not get the others":     {node("n", taint(corev1.TaintNodeNetworkUnavailable, "", corev1.TaintEffectNoSchedule)), daemonSet("d"), nil},
-		"one that is being deleted makes none":               {node("n"), deleted, nil},
-		"one that does not fit is made and waits, as always": {node("n"), daemonSet("d", requests("cpu", "64")), []string{"d-n"}},
+		"a plain one runs everywhere":                             {node("n"), daemonSet("d"), []string{"d-n"}},
+		"a node selector must match":                              {node("n"), daemonSet("d", selects("pool", "gpu")), nil},
+		"a node selector that matches":                            {node("n", nodeLabel("pool", "gpu")), daemonSet("d", selects("pool", "gpu")), []string{"d-n"}},
+		"affinity by another node's name keeps it away":           {node("n"), daemonSet("d", byName("other")), nil},
+		"a template that names another node keeps it away":        {node("n"), daemonSet("d", on("other")), nil},
+		"an untolerated taint keeps it away":                      {node("n", taint("gpu", "", corev1.TaintEffectNoSchedule)), daemonSet("d"), nil},
+		"an untolerated NoExecute taint keeps it away":            {node("n", taint("gpu", "", corev1.TaintEffectNoExecute)), daemonSet("d"), nil},
+		"a taint that only asks to avoid does not":                {node("n", taint("gpu", "", corev1.TaintEffectPreferNoSchedule)), daemonSet("d"), []string{"d-n"}},
+		"a tolerated taint does not":                              {node("n", taint("gpu", "", corev1.TaintEffectNoSchedule)), daemonSet("d", tolerates("gpu")), []string{"d-n"}},
+		"an unschedulable node gets its daemons":                  {node("n", unschedulable, taint(corev1.TaintNodeUnschedulable, "", corev1.TaintEffectNoSchedule)), daemonSet("d"), []string{"d-n"}},
+		"a node that is not ready gets its daemons":               {node("n", taint(corev1.TaintNodeNotReady, "", corev1.TaintEffectNoExecute)), daemonSet("d"), []string{"d-n"}},
+		"a node without network gets those of the host's":         {node("n", taint(corev1.TaintNodeNetworkUnavailable, "", corev1.TaintEffectNoSchedule)), daemonSet("d", hostNetwork), []string{"d-n"}},
+		"a node without network does not get the others":          {node("n", taint(corev1.TaintNodeNetworkUnavailable, "", corev1.TaintEffectNoSchedule)), daemonSet("d"), nil},
+		"one that is being deleted makes none":                    {node("n"), deleted, nil},
+		"one that asks for more than the node has is not carried": {node("n"), daemonSet("d", requests("cpu", "64")), nil},
+		"one that asks for what the node does not have neither":   {node("n"), daemonSet("d", requests("example.com/licence", "1")), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := NewChecker(snapshot(tt.ds)).Daemons(tt.node)
