@@ -1,7 +1,5 @@
 package packing
 
-import "math"
-
 // mix is how many machines of which content the relaxed problem wants: parts of machines are allowed.
 type mix struct {
 	prices
@@ -35,7 +33,7 @@ func columns(in *instance, count []int, start *prices, left *room, effort int) m
 		master.drain(in.kinds)
 		copy(worth, master.dual[:in.kinds])
 		var debt float64
-		limits.charge(in, master.dual, dear, &debt)
+		limits.charge(in, master.dual[in.kinds:], dear, &debt)
 		fresh = fresh[:0]
 		scale := 1.0
 		for g := range in.groups {
@@ -111,40 +109,6 @@ func (s *simplex) drain(kinds int) {
 	}
 }
 
-// limits are the rows of the program behind those of the kinds: machines of a group, or a cap, each as a part of what there is.
-type limits struct {
-	rows []limitRow
-	base int     // the first row's number
-	caps []int64 // what there is of each
-}
-
-type limitRow struct {
-	group, cap int // one of them is -1
-	right      float64
-}
-
-// charge sets what a machine of each group costs with its share of scarce limits, and what those limits cost together.
-func (l *limits) charge(in *instance, dual, dear []float64, debt *float64) {
-	copy(dear, in.price)
-	for i, r := range l.rows {
-		y := max(0, -dual[l.base+i])
-		*debt += float64(y * r.right)
-		for g := range dear {
-			dear[g] += float64(y * l.use(in, r, g))
-		}
-	}
-}
-
-func (l *limits) use(in *instance, r limitRow, g int) float64 {
-	switch {
-	case r.group == g:
-		return 1
-	case r.group < 0:
-		return float64(in.uses[g*len(in.caps)+r.cap]) / float64(l.caps[r.cap])
-	}
-	return 0
-}
-
 // column is a machine of the group with these loads.
 func (l *limits) column(in *instance, g int, loads []load) column {
 	c := column{cost: in.price[g], group: g, loads: loads, entries: make([]entry, 0, len(loads)+2)}
@@ -153,7 +117,7 @@ func (l *limits) column(in *instance, g int, loads []load) column {
 	}
 	for i, r := range l.rows {
 		if n := l.use(in, r, g); n > 0 {
-			c.entries = append(c.entries, entry{l.base + i, n})
+			c.entries = append(c.entries, entry{in.kinds + i, n})
 		}
 	}
 	return c
@@ -162,47 +126,22 @@ func (l *limits) column(in *instance, g int, loads []load) column {
 // master is the program with its first basis. Without limits that could bind, each kind has its best group to itself. With them, pods
 // may stay without a place, at a price far above every machine's.
 func (in *instance) master(count []int, left *room) (*simplex, *limits) {
-	l := &limits{base: in.kinds, caps: left.caps}
-	right := make([]float64, in.kinds, in.kinds+4)
-	basis := make([]column, in.kinds, in.kinds+4)
-	need := make([]float64, in.groups) // machines, if every kind is alone on its best group
+	l := in.limits(count, left)
+	right := make([]float64, in.kinds, in.kinds+len(l.rows))
+	basis := make([]column, in.kinds, in.kinds+len(l.rows))
 	dearest := 0.0
 	for c := range in.kinds {
 		right[c] = float64(count[c])
-		best, of, n := math.Inf(1), 0, 0
-		for g := range in.groups {
-			if k := min(in.alone(c, g), max(1, count[c])); k > 0 && in.price[g]/float64(k) < best {
-				best, of, n = in.price[g]/float64(k), g, k
-			}
-		}
-		dearest = max(dearest, in.price[of])
-		need[of] += math.Ceil(right[c] / float64(n))
-		basis[c] = l.column(in, of, []load{{c, n}})
-	}
-	var machines float64
-	for _, n := range need {
-		machines += n
-	}
-	for g := range in.groups {
-		if has := left.machines(g, Unlimited); has > 0 && float64(left.most[g]) < machines {
-			l.rows = append(l.rows, limitRow{group: g, cap: -1, right: float64(left.most[g])})
-		}
-	}
-	for k, has := range left.caps {
-		var most int64
-		for g := range in.groups {
-			most = max(most, in.uses[g*len(in.caps)+k])
-		}
-		if has > 0 && float64(machines*float64(most)) > float64(has) {
-			l.rows = append(l.rows, limitRow{group: -1, cap: k, right: 1})
-		}
+		g, n := in.cheapestAlone(c, count[c])
+		dearest = max(dearest, in.price[g])
+		basis[c] = l.column(in, g, []load{{c, n}})
 	}
 	if len(l.rows) > 0 {
 		for c := range in.kinds {
 			basis[c] = column{cost: 20 * dearest, group: -1, entries: []entry{{c, 1}}}
 		}
 		for i, r := range l.rows {
-			basis = append(basis, column{group: -1, entries: []entry{{l.base + i, 1}}})
+			basis = append(basis, column{group: -1, entries: []entry{{in.kinds + i, 1}}})
 			right = append(right, r.right)
 		}
 	}

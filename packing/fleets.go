@@ -27,6 +27,7 @@ type fleets struct {
 	best   bool // look for the cheapest alone
 
 	count []int // the fleet in the making
+	pods  int   // that are to have a place, less the machines of the fleet: each is to hold one
 	unmet []float64
 	found []fleet
 	steps int // left
@@ -83,6 +84,10 @@ func (f *fleets) search(in *instance, cuts []cut, kinds, have []int, left *room,
 			add(need, func(g int) float64 { return c.holds[g] })
 		}
 	}
+	f.pods = 0
+	for _, c := range kinds {
+		f.pods += have[c]
+	}
 	f.count = append(f.count[:0], make([]int, n)...)
 	f.unmet = append(f.unmet[:0], make([]float64, (n+1)*len(f.tests))...)
 	for j, t := range f.tests {
@@ -131,7 +136,7 @@ func (f *fleets) extend(i int, cost, tie int64) {
 			most = max(most, int(unmet[j]/h)+1)
 		}
 	}
-	most = f.left.machines(g, min(most, 1<<30))
+	most = f.left.machines(g, min(most, f.pods))
 	most = min(most, int((f.under.cost-cost)/f.in.cost[g]))
 	next := f.unmet[(i+1)*len(f.tests) : (i+2)*len(f.tests)]
 	for n := most; n >= 0; n-- {
@@ -143,8 +148,10 @@ func (f *fleets) extend(i int, cost, tie int64) {
 		}
 		f.count[i] = n
 		f.left.take(g, n)
+		f.pods -= n
 		f.extend(i+1, cost+int64(n)*f.in.cost[g], tie+int64(n)*f.in.tie[g])
 		f.left.take(g, -n)
+		f.pods += n
 		if f.steps < 0 {
 			f.open = min(f.open, floor) // of the smaller numbers as well
 			break

@@ -13,12 +13,13 @@ type prices struct {
 	total float64
 }
 
-// Rounds of [fluid]: at least, at most, and the work (kinds x groups x dims) between; those that look at all groups before each kind
-// keeps to its nearest ones; and how many are near.
+// Rounds of [fluid]: at least, at most, and the work (kinds x groups x dims) between; so many times more with tolls; those that look at all
+// groups before each kind keeps to its nearest ones; and how many are near.
 const (
 	fluidLeast = 40
 	fluidMost  = 300
 	fluidWork  = 3_000_000
+	fluidTolls = 4
 	fluidAll   = 8
 	fluidNear  = 6
 )
@@ -34,8 +35,9 @@ func (in *instance) rounds() int {
 //	min over groups g that take it of cost(g) * sum over d of w(g,d) * request(d)/offer(g,d)
 //
 // and every choice of weights proves a bound. The weights climb by multiplicative steps: a dimension of which the pods that are
-// cheapest on the group ask more than of the others becomes scarcer. The best prices of all rounds are returned.
-func fluid(in *instance, count []int, rounds int) prices {
+// cheapest on the group ask more than of the others becomes scarcer. The best prices of all rounds are returned. With tolls, which may be nil,
+// machines cost these as well, and they climb with the weights until the bound says that no plan is cheaper than the one they know of.
+func fluid(in *instance, count []int, rounds int, t *tolls) prices {
 	w := make([]float64, in.groups*in.dims)
 	for i := range w {
 		w[i] = 1 / float64(max(1, in.dims))
@@ -45,17 +47,21 @@ func fluid(in *instance, count []int, rounds int) prices {
 	rate := make([]float64, len(w)) // of one unit of a dimension on a group
 	demand := make([]float64, len(w))
 	near := make([]int32, 0, in.kinds*fluidNear)
+	price := in.price
 	for round := range rounds {
 		all := round < fluidAll || round%fluidAll == 0 || round == rounds-1
+		var total float64
+		if t != nil {
+			price, total = t.dear, -t.debt
+		}
 		for i := range w {
-			rate[i] = float64(in.price[i/in.dims]*w[i]) * in.inverse[i]
+			rate[i] = float64(price[i/in.dims]*w[i]) * in.inverse[i]
 			demand[i] = 0
 		}
 		remember := all && round >= fluidAll-1
 		if remember {
 			near = near[:0]
 		}
-		var total float64
 		for c := range in.kinds {
 			var g int
 			switch {
@@ -82,6 +88,12 @@ func fluid(in *instance, count []int, rounds int) prices {
 			best.total = total
 			copy(best.pod, pod)
 			copy(best.weight, w)
+		}
+		if t != nil {
+			if best.total >= t.cost {
+				break
+			}
+			t.move(in, w, demand)
 		}
 		step := 0.9 / math.Sqrt(1+float64(round)/4)
 		for g := range in.groups {

@@ -57,7 +57,7 @@ func (in *instance) relax(effort int) mix {
 	if in.kinds == 0 {
 		return mix{}
 	}
-	p := fluid(in, in.count, in.rounds())
+	p := fluid(in, in.count, in.rounds(), nil)
 	if in.kinds > columnKinds {
 		return mix{prices: p}
 	}
