@@ -179,22 +179,114 @@ func TestNothingCostsLessThanTheBound(t *testing.T) {
 		if s.Cost == least {
 			cheapestFound++
 		}
-		all := make([]int, len(p.Classes))
-		for c := range all {
-			all[c] = max(0, p.Classes[c].Count)
-		}
-		for _, l := range s.Left {
-			if l.Because == NoGroupTakes {
-				all[l.Class] -= l.Count
-			}
-		}
-		if slices.ContainsFunc(s.Left, func(l Left) bool { return l.Because != NoGroupTakes }) {
+		hopeless := slices.DeleteFunc(slices.Clone(s.Left), func(l Left) bool { return l.Because != NoGroupTakes })
+		if len(s.Left) > len(hopeless) {
 			left++
-			if _, can := cheapest(p, all); can {
+			if _, can := cheapest(p, countOf(p, hopeless)); can {
 				couldServe++
 			}
 		}
 	})
 	t.Logf("%d problems: %d at the least cost, %d leave pods for a limit, %d of them though all could be served; cost %d, least %d, bound %d",
 		problems, cheapestFound, left, couldServe, costs, leasts, bounds)
+	if cheapestFound < problems {
+		t.Errorf("%d of %d plans for so few pods cost more than they must", problems-cheapestFound, problems)
+	}
+	if couldServe > 0 {
+		t.Errorf("%d of %d plans leave pods of so few though all could be served", couldServe, left)
+	}
+}
+
+// tight draws a small problem whose limits are about what the cheapest machines would need without any.
+func tight(t *rapid.T) Problem {
+	p := tiny(t)
+	free := p
+	free.Caps, free.Groups = nil, slices.Clone(p.Groups)
+	for g := range free.Groups {
+		free.Groups[g].Max = Unlimited
+	}
+	machines := Solve(free).Count(len(p.Groups))
+	used := make([]int64, len(p.Caps))
+	for g, n := range machines {
+		p.Groups[g].Max = n + rapid.SampledFrom([]int{-1, 0, 0, 1, Unlimited - n}).Draw(t, "machines more")
+		for k := range used {
+			used[k] += int64(n) * p.Groups[g].Uses[k]
+		}
+	}
+	for k := range used {
+		p.Caps[k] = used[k] + rapid.SampledFrom([]int64{-2, -1, 0, 0, 5}).Draw(t, "of the cap more")
+	}
+	return p
+}
+
+// TestTollsProveNoMoreThanTheCheapestPlanCosts holds the bound that limits raise to every possible plan, and says by how much they raise it.
+func TestTollsProveNoMoreThanTheCheapestPlanCosts(t *testing.T) {
+	var with, without, problems float64
+	hold := func(t *rapid.T) {
+		p := tight(t)
+		in, hopeless := compact(&p)
+		least, some := cheapest(p, countOf(p, hopeless))
+		if in.kinds == 0 || !some {
+			return
+		}
+		rounds := rapid.SampledFrom([]int{1, 20, 160, 600}).Draw(t, "rounds")
+		free := fluid(in, in.count, rounds, nil).total
+		tolls := in.tolls(rapid.Int64Range(least/2+1, 3*least).Draw(t, "a cost to stay below"))
+		if tolls == nil {
+			return
+		}
+		tolled := fluid(in, in.count, rounds, tolls).total
+		if tolled > float64(least)*(1+1e-9) {
+			t.Fatalf("with tolls %v the bound is %g, though a plan costs %d: %+v", tolls.dual, tolled, least, p)
+		}
+		with, without, problems = with+max(free, tolled)/float64(least), without+free/float64(least), problems+1
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		for range 20 {
+			hold(t)
+		}
+	})
+	t.Logf("%.0f problems whose limits could bind: the bound is %.1f %% of the least cost without tolls, %.1f %% with them", problems, 100*without/problems, 100*with/problems)
+}
+
+// TestTheBoundKnowsWhatLimitsCost has more kinds than columns are made for. Of the machines that would be cheapest there is half, or machines
+// are so few that larger ones are needed, which are dearer by what they hold.
+func TestTheBoundKnowsWhatLimitsCost(t *testing.T) {
+	free := Problem{Classes: crowd(200, 10, 1, 1)}
+	for _, cores := range []int64{32, 64} {
+		free.Groups = append(free.Groups, Group{Capacity: []int64{cores * 1000, cores * 5000, 200}, Cost: cores * (320 + cores), Max: Unlimited})
+	}
+	for c := range free.Classes {
+		free.Classes[c].Groups = nil
+	}
+	machines := solve(t, free).Count(2)
+	half, few := free, free
+	half.Groups, few.Groups = slices.Clone(free.Groups), slices.Clone(free.Groups)
+	half.Groups[0].Max = machines[0] / 2
+	few.Caps = []int64{int64(machines[0]) * 4 / 5}
+	few.Groups[0].Uses, few.Groups[1].Uses = []int64{1}, []int64{1}
+	if machines[0] < 50 || machines[1] > 0 {
+		t.Fatalf("without limits %v machines: the others are needed by no limit", machines)
+	}
+	for name, p := range map[string]Problem{"half of the cheapest": half, "few machines": few} {
+		s := solve(t, p)
+		in, _ := compact(&p)
+		without := fluid(in, in.count, in.rounds(), nil).total
+		t.Logf("%s: cost %d, %.2f %% above the bound, %.2f %% without tolls", name, s.Cost, 100*(float64(s.Cost)/float64(s.Bound)-1), 100*(float64(s.Cost)/without-1))
+		if len(s.Left) > 0 || float64(s.Bound) < without*1.01 || float64(s.Cost) > 1.03*float64(s.Bound) {
+			t.Errorf("%s: %d classes left, cost %d, bound %d, %.0f without tolls", name, len(s.Left), s.Cost, s.Bound, without)
+		}
+	}
+}
+
+// countOf is the number of pods of each class, without those that no group takes.
+func countOf(p Problem, hopeless []Left) []int {
+	all := make([]int, len(p.Classes))
+	for c := range all {
+		all[c] = max(0, p.Classes[c].Count)
+	}
+	for _, l := range hopeless {
+		all[l.Class] -= l.Count
+	}
+	return all
 }

@@ -14,9 +14,11 @@
 //	fluid.go      prices of pods that could be poured  columns.go   prices by what machines really hold
 //	knapsack.go   the most valuable content            simplex.go   the linear program behind columns.go
 //	fill.go       content of one machine               build.go     many machines, greedily
+//	limits.go     limits that could bind               tolls.go     prices of what machines take of them
 //	cuts.go       what machines must satisfy           fleets.go    how many of which group satisfy it
-//	repack.go     few machines, nearly exactly         improve.go   some machines taken apart and built cheaper
-//	scarce.go     when limits leave somebody           bound.go     what nothing costs less than
+//	repack.go     few machines, nearly exactly         exact.go     all ways to put pods on few machines
+//	improve.go    some machines built anew, cheaper    scarce.go    when limits leave somebody
+//	bound.go      what nothing costs less than
 //	solve.go      all of it in order                   answer.go    back to the caller's classes
 //
 // All of it is deterministic, on every platform: no map is ranged over, products are rounded before they are added, and budgets are

@@ -15,10 +15,13 @@ type repacker struct {
 	have  []int // by kind of the instance
 	fleets
 	sack knapsack
+	try  exact
 }
 
-// Work of one repack: steps of the search for fleets, and fleets to try.
+// Work of one repack: steps of the search for fleets, and fleets to try; machines of a fleet that is packed by trying all ways, and steps for that.
 const (
+	exactBins  = 8
+	exactSteps = 1_000
 	fleetSteps = 3_000
 	fleetTries = 24
 )
@@ -44,7 +47,7 @@ type bin struct {
 
 // pack puts all pods on the fleet's machines, or returns nil when it finds no way.
 func (r *repacker) pack(f *fleet) []pattern {
-	for way := range 3 {
+	for way := range 4 {
 		var bins []bin
 		for i := len(r.groups) - 1; i >= 0; i-- { // the cheapest first
 			for range f.count[i] {
@@ -57,8 +60,11 @@ func (r *repacker) pack(f *fleet) []pattern {
 			done = r.bestFit(bins, r.kinds)
 		case 1:
 			done = r.bestFit(bins, r.byWorth())
-		default:
+		case 2:
 			done = r.fillUp(bins)
+		default:
+			done = len(bins) <= exactBins && r.try.solve(r.in, r.kinds, r.have, bins, exactSteps)
+			r.work -= (exactSteps - r.try.steps) * r.in.dims
 		}
 		if !done {
 			continue

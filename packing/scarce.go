@@ -5,33 +5,82 @@ import (
 	"slices"
 )
 
+// halvings is how many times [scarce] halves the distance between two ways of pricing machines.
+const halvings = 5
+
 // scarce plans where limits leave somebody without a place: rank by rank from the highest, so that no pod takes the room of a more
-// important one. The pods of a rank first use what machines of higher ranks have left, then add machines. Each way of pricing machines
-// is tried: by what they cost, and by what they take of each cap; the one that leaves the least is the best.
+// important one. The pods of a rank first use what machines of higher ranks have left, then add machines. Several ways of pricing machines
+// are tried: by what they cost; for each cap that could bind, by what they take of it; mixes of both, to find the one that gives the cap no
+// more weight than it needs; and, since a mix often wants all machines of one size or all of another, some of the cap used in the one way and
+// the rest in the other. The plan that leaves the least is the best, and of those the cheapest.
 func scarce(in *instance, p *prices) (*draft, *room) {
-	ways := [][]float64{in.price}
-	for k, has := range in.caps {
-		way := make([]float64, in.groups)
-		for g := range way {
-			way[g] = float64(in.uses[g*len(in.caps)+k])/float64(max(1, has)) + in.price[g]*1e-12
-		}
-		ways = append(ways, way)
-	}
 	var best *draft
 	var left *room
-	for _, price := range ways {
+	// try plans by one way of pricing for a part of the cap, then by another.
+	try := func(first []float64, k int, part float64, then []float64) (d *draft) {
 		for how := range styles {
 			if how != balanced && in.kinds > columnKinds {
 				continue
 			}
-			d, r := in.empty()
-			d.serve(in, p, price, r, how)
-			if best == nil || d.compare(in, best, p.pod) < 0 {
-				best, left = d, r
+			e, r := in.empty()
+			if part > 0 {
+				some := newRoom(in)
+				some.caps[k] = int64(part * float64(some.caps[k]))
+				e.serve(in, p, first, some, how)
+				for _, q := range e.patterns {
+					r.take(q.group, q.count)
+				}
+			}
+			e.serve(in, p, then, r, how)
+			if d == nil || e.compare(in, d, p.pod) < 0 {
+				d = e
+			}
+			if best == nil || e.compare(in, best, p.pod) < 0 {
+				best, left = e, r
 			}
 		}
+		return d
+	}
+	cheap := try(nil, 0, 0, in.price)
+	for _, row := range in.limits(in.count, newRoom(in)).rows {
+		k := row.cap
+		if k < 0 {
+			continue
+		}
+		most := try(nil, 0, 0, in.mixed(cheap, k, 1))
+		serves := func(d *draft) bool { return compareLeft(in, d.left, most.left, p.pod) <= 0 }
+		halve(func(mid float64) bool { return serves(try(nil, 0, 0, in.mixed(cheap, k, mid))) })
+		halve(func(part float64) bool { return serves(try(in.mixed(cheap, k, 1), k, part, in.price)) })
 	}
 	return best, left
+}
+
+// halve looks for where between 0 and 1 something begins to be enough, which it is at 1.
+func halve(enough func(at float64) bool) {
+	low, high := 0.0, 1.0
+	for range halvings {
+		if mid := (low + high) / 2; enough(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+}
+
+// mixed prices machines by what they cost and, to the given part, by what they take of a cap; either is counted as a share of what the
+// draft's machines have of it.
+func (in *instance) mixed(d *draft, k int, part float64) []float64 {
+	var cost, used float64
+	for _, q := range d.patterns {
+		cost += float64(float64(q.count) * in.price[q.group])
+		used += float64(q.count) * float64(in.uses[q.group*len(in.caps)+k])
+	}
+	price := make([]float64, in.groups)
+	for g := range price {
+		uses := float64(in.uses[g*len(in.caps)+k])
+		price[g] = float64(max(1-part, 1e-9)*in.price[g])/max(1, cost) + float64(part*uses)/max(1, used)
+	}
+	return price
 }
 
 // serve gives pods without a place one, rank by rank from the highest: on machines that are there, then on machines it adds. It says

@@ -56,6 +56,13 @@ func TestSolve(t *testing.T) {
 			Problem{Classes: []Class{ask(3, 1), ask(7, 1), ask(4, 1)}, Groups: []Group{of(10, 10, Unlimited), of(4, 5, Unlimited)}},
 			Solution{Machines: []Machines{{0, 1, []Pods{{0, 1}, {1, 1}}}, {1, 1, []Pods{{2, 1}}}}, Cost: 15, Bound: 15},
 		},
+		"pods that fit in few ways are put in one of them": {
+			Problem{
+				Classes: []Class{{Requests: []int64{500, 1000}, Count: 1}, {Requests: []int64{500, 512}, Count: 5}, {Requests: []int64{1, 1000}, Count: 2}},
+				Groups:  []Group{{Capacity: []int64{1250, 3194}, Cost: 625, Max: 4}, {Capacity: []int64{2584, 3489}, Cost: 375, Max: 1}, {Capacity: []int64{1250, 3167}, Cost: 500, Max: 1}},
+			},
+			Solution{Machines: []Machines{{1, 1, []Pods{{0, 1}, {1, 4}}}, {2, 1, []Pods{{1, 1}, {2, 2}}}}, Cost: 875, Bound: 875},
+		},
 		"of equal groups the first is taken": {
 			Problem{Classes: []Class{ask(1, 1)}, Groups: []Group{of(2, 10, Unlimited), of(2, 10, Unlimited)}},
 			Solution{Machines: []Machines{{0, 1, []Pods{{0, 1}}}}, Cost: 10, Bound: 10},
