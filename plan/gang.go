@@ -169,8 +169,8 @@ func (d *decision) tryPlaces(place func()) (undo func()) {
 	return undo
 }
 
-// halfGangs are the gangs that got fewer places than they need, in order. One that waits for the word of an expander's server, and for
-// which nothing is bought meanwhile, is not counted among them.
+// halfGangs are the gangs that got fewer places than they need, in order. One that waits for the word of an expander's server or for more
+// pods to come, and for which nothing is bought meanwhile, is not counted among them.
 func (d *decision) halfGangs() []*gang {
 	var halves []*gang
 	for _, g := range d.gangs {
@@ -201,7 +201,7 @@ func (d *decision) tally(g *gang) tally {
 				t.there++
 			case v.Outcome == PodRescues:
 				t.coming++
-			case v.Outcome == PodWaiting && v.Because[0].Code == reason.ExpanderAsked:
+			case v.Outcome == PodWaiting && (v.Because[0].Code == reason.ExpanderAsked || v.Because[0].Code == reason.PodsKeepComing):
 				t.asked++
 			case v.Outcome == PodWaiting:
 				t.coming++

@@ -18,12 +18,14 @@ func (d *decision) growGroups() {
 	d.raiseFloors()
 	if wanting := d.wanting(); len(wanting) > 0 {
 		c := d.candidates(wanting)
+		d.gather(c)
 		if d.allowed.Growth.Joint() {
 			d.growJointly(c)
 		} else {
 			d.growByExpanders(c)
 		}
 		c.noteFull(d)
+		c.noteLeft(d)
 		d.explainStuck(c)
 	}
 	d.keepHeadroom()

@@ -28,6 +28,8 @@ type Memory struct {
 type GroupMemory struct {
 	Requested time.Time `json:"requested,omitzero"` // when the cloud last accepted a growth
 	Capacity  int       `json:"capacity,omitempty"` // the capacity it accepted then
+	Asked     int       `json:"asked,omitempty"`    // how many growths it has accepted in the burst of which that was the last
+	Crowd     Crowd     `json:"crowd,omitzero"`     // the pods that it could have machines for, while a burst lasts
 	Noticed   time.Time `json:"noticed,omitzero"`   // the last failure already counted
 	Backoff   Backoff   `json:"backoff,omitzero"`   // from growth
 	Rest      Backoff   `json:"rest,omitzero"`      // from deleting machines
@@ -110,6 +112,10 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			switch r.Status {
 			case Accepted:
 				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
+				if !allowed.Growth.SameBurst(g.Requested, r.At) {
+					g.Asked = 0
+				}
+				g.Asked++
 				g.Requested, g.Capacity, g.Races, m.LastGrowth = r.At, a.To, 0, r.At
 			case Failed:
 				if g.Races++; r.Kind != "conflict" {

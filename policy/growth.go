@@ -16,6 +16,7 @@ type Growth struct {
 	BackoffMost  time.Duration `json:"backoffMost"`  // the back-off doubles up to this (--max-node-group-backoff-duration)
 	BackoffReset time.Duration `json:"backoffReset"` // without failures for this long, the next one is a first one (--node-group-backoff-reset-timeout)
 
+	BurstWindow    time.Duration `json:"burstWindow"`    // while pods keep coming, a group is asked again so long after it was asked at the latest; 0: in every cycle (--burst-window)
 	PodDelay       time.Duration `json:"podDelay"`       // a younger pod is no reason to grow; its annotation may say more (--new-pod-scale-up-delay)
 	PriorityCutoff int32         `json:"priorityCutoff"` // a pod of a lower priority is expendable: as if it were not there (--expendable-pods-priority-cutoff)
 	GangHold       time.Duration `json:"gangHold"`       // for so long a gang that cannot be whole keeps the machines that its pods fit (--gang-hold)
@@ -51,6 +52,8 @@ func (g Growth) check() error {
 		return fmt.Errorf("--max-node-group-backoff-duration=%s: give at least --initial-node-group-backoff-duration (%s)", g.BackoffMost, g.BackoffFirst)
 	case g.GangHold < 0:
 		return fmt.Errorf("--gang-hold=%s: give a duration of zero or more, such as 5m", g.GangHold)
+	case g.BurstWindow < 0:
+		return fmt.Errorf("--burst-window=%s: give a duration of zero or more, such as 10s", g.BurstWindow)
 	case g.PodDelay < 0:
 		return fmt.Errorf("--new-pod-scale-up-delay=%s: give a duration of zero or more, such as 30s", g.PodDelay)
 	case g.MaxNodes < 0:

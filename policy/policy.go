@@ -53,6 +53,7 @@ func Default() *Policy {
 			BackoffReset: 3 * time.Hour,
 
 			MaxAtOnce:      1000,
+			BurstWindow:    10 * time.Second,
 			PriorityCutoff: -10,
 			GangHold:       5 * time.Minute,
 

@@ -69,6 +69,7 @@ const (
 	HeadroomShort   Code = "HeadroomShort"
 	NodeHeadroom    Code = "NodeHeadroom"
 	PodYoung        Code = "PodYoung"
+	PodsKeepComing  Code = "PodsKeepComing"
 	PodExpendable   Code = "PodExpendable"
 	WaitsForTurn    Code = "WaitsForTurn"
 )
@@ -196,6 +197,7 @@ var sentences = map[Code]string{
 	HeadroomKept:    "capacity {from} -> {to} to keep headroom {headroom} free",
 	HeadroomShort:   "headroom {headroom} is not kept, free are {free}",
 	NodeHeadroom:    "kept free for pods to come (headroom {headroom}, free {free})",
+	PodsKeepComing:  "more pods keep coming: group {group}, asked for machines {asked} ago, is asked again in {wait} if no more come, in {most} at the latest",
 	PodYoung:        "is {age} old and no reason to grow before {delay}",
 	WaitsForTurn:    "waits its turn: the {pods} pods of its owner, {minutes} core-minutes of work, end within {target} on places that get free and {slots} more",
 	PodExpendable:   "priority {priority} is below the cutoff {cutoff}: nothing grows for it",

@@ -45,7 +45,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		"max-scale-down-parallelism": "115", "max-drain-parallelism": "116", "max-graceful-termination-sec": "117", "max-drain-time": "118s",
 		"skip-nodes-with-local-storage": "false", "skip-nodes-with-system-pods": "false",
 		"ok-total-unready-count": "119", "max-total-unready-percentage": "12.5",
-		"expander": "priority,grpc,random", "max-nodes-per-scaleup": "120", "enforce-node-group-min-size": "true", "new-pod-scale-up-delay": "121s", "gang-hold": "129s",
+		"expander": "priority,grpc,random", "max-nodes-per-scaleup": "120", "enforce-node-group-min-size": "true", "burst-window": "131s", "new-pod-scale-up-delay": "121s", "gang-hold": "129s",
 		"expendable-pods-priority-cutoff": "-122", "balance-similar-node-groups": "true", "balancing-ignore-label": "example.com/rack",
 		"memory-difference-ratio": "0.123", "max-allocatable-difference-ratio": "0.124", "max-free-difference-ratio": "0.125",
 		"headroom": "agents=cores:126", "schedule": "agents: Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127", "ceiling": "agents=usd:128/24h",
@@ -59,7 +59,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		Growth: policy.Growth{
 			MaxNodes: 101, MaxCores: 103, MaxMemoryGiB: 105, Provision: 106 * time.Second,
 			BackoffFirst: 107 * time.Second, BackoffMost: 108 * time.Second, BackoffReset: 109 * time.Second,
-			MaxAtOnce: 120, EnforceMin: true, PodDelay: 121 * time.Second, PriorityCutoff: -122, GangHold: 129 * time.Second,
+			MaxAtOnce: 120, EnforceMin: true, BurstWindow: 131 * time.Second, PodDelay: 121 * time.Second, PriorityCutoff: -122, GangHold: 129 * time.Second,
 			Expanders: []policy.Expander{policy.Priority, policy.GRPC, policy.Random},
 			Balance:   policy.Balance{Similar: true, IgnoreLabels: []string{"example.com/rack"}, Memory: 0.123, Allocatable: 0.124, Free: 0.125},
 			Headroom:  []policy.GroupHeadroom{{Group: "agents", Headroom: cluster.Headroom{Cores: 126}}},

@@ -62,16 +62,15 @@ func (a *Autoscaler) pause(ctx context.Context, wait time.Duration) bool {
 		return true
 	case <-a.observer.Triggers():
 	}
-	most := time.NewTimer(a.parts.Timing.Most)
-	defer most.Stop()
-	for {
-		timer.Reset(a.parts.Timing.Quiet)
+	for stir := (Stir{}); ; {
+		now := time.Now()
+		stir.Note(now)
+		due, _ := stir.Due(a.parts.Timing)
+		timer.Reset(due.Sub(now))
 		select {
 		case <-ctx.Done():
 			return false
 		case <-timer.C:
-			return true
-		case <-most.C:
 			return true
 		case <-a.observer.Triggers():
 		}

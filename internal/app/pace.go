@@ -49,6 +49,27 @@ func (p *Pace) Wait(now time.Time, entry journal.Entry, err error, polls time.Ti
 	return wait
 }
 
+// Stir is what happened since the last cycle that may change the decision. The zero value is nothing.
+type Stir struct{ first, last time.Time }
+
+// Note notes that something happened now.
+func (s *Stir) Note(now time.Time) {
+	if s.first.IsZero() {
+		s.first = now
+	}
+	s.last = now
+}
+
+// Due is when the next cycle runs for its sake: once things have been quiet for a moment, and not too long after they began. It is not asked
+// for while nothing has happened.
+func (s Stir) Due(t Timing) (due time.Time, stirred bool) {
+	quiet, most := s.last.Add(t.Quiet), s.first.Add(t.Most)
+	if most.Before(quiet) {
+		quiet = most
+	}
+	return quiet, !s.first.IsZero()
+}
+
 // asked says whether a question was put that the next cycle decides with.
 func asked(entry journal.Entry) bool {
 	return slices.ContainsFunc(entry.Plan.Actions, func(a plan.Action) bool { _, is := a.(plan.AskExpander); return is })

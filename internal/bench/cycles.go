@@ -51,7 +51,9 @@ func (t *turning) cycle() Made {
 
 // start turns the first cycle over a world.
 func start(w *workload.World) *turning {
-	t := &turning{planner: planner{allowed: policy.Default()}, at: workload.At, groups: w.Groups}
+	allowed := policy.Default()
+	allowed.Growth.BurstWindow = 0 // so that every cycle weighs what came
+	t := &turning{planner: planner{allowed: allowed}, at: workload.At, groups: w.Groups}
 	t.objects = w.Objects(&t.table)
 	t.seen = cluster.New(t.at, t.objects, t.groups)
 	t.made = t.decide(t.seen)

@@ -65,7 +65,8 @@ type world struct {
 	stop     context.CancelFunc
 	pace     *app.Pace
 	due      time.Time // of the next cycle, if nothing happens before
-	stirred  bool      // something happened that turns the loop
+	stirred  bool      // something happened that turns the loop, and nobody has noted when
+	stir     app.Stir  // since the last cycle
 	told     told
 	cycles   int
 	journal  bytes.Buffer
@@ -75,7 +76,7 @@ type world struct {
 func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	w := &world{
 		fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), join: 30 * time.Second,
-		timing: app.Timing{Resync: 10 * time.Second, Retry: time.Second},
+		timing: app.Timing{Resync: 10 * time.Second, Most: 2 * time.Second, Retry: time.Second},
 		sizes:  map[string]machineSize{}, tags: map[string]map[string]string{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
 		born: map[string]int{}, told: told{}, conditions: map[string]string{},
 	}
@@ -129,7 +130,7 @@ func (w *world) begin(ctx context.Context, operations []byte) error {
 	if err := w.sluice.Start(ctx); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
-	w.pace, w.stirred, w.told = app.NewPace(w.timing), true, told{}
+	w.pace, w.stirred, w.stir, w.told, w.due = app.NewPace(w.timing), false, app.Stir{}, told{}, w.now()
 	return nil
 }
 
@@ -234,7 +235,7 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 			return w.out.err
 		}
 		next := end
-		for _, t := range []time.Time{w.nextJoin(), w.due} {
+		for _, t := range []time.Time{w.nextJoin(), w.turnsAt()} {
 			if t.After(w.now()) && t.Before(next) {
 				next = t
 			}
@@ -249,6 +250,14 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 	}
 }
 
+// turnsAt is when the next cycle is due, by the rules of app.Autoscaler.Run.
+func (w *world) turnsAt() time.Time {
+	if due, stirred := w.stir.Due(w.timing); stirred {
+		return due
+	}
+	return w.due
+}
+
 // mostRounds bounds what may happen within one instant.
 const mostRounds = 1000
 
@@ -258,10 +267,14 @@ func (w *world) rest(ctx context.Context) error {
 		if err := w.settle(); err != nil {
 			return err
 		}
-		if !w.stirred && w.now().Before(w.due) {
+		if w.stirred {
+			w.stir.Note(w.now())
+			w.stirred = false
+		}
+		if w.now().Before(w.turnsAt()) {
 			return nil
 		}
-		w.stirred = false
+		w.stir = app.Stir{}
 		if err := w.cycle(ctx); err != nil {
 			return err
 		}

@@ -22,6 +22,8 @@ func doTiming(w *world, s *statement) (err error) {
 		"delete": func(d time.Duration) { w.azure.Delete = azuresim.Fixed(d) },
 		"join":   func(d time.Duration) { w.join = d },
 		"resync": func(d time.Duration) { w.timing.Resync = d },
+		"quiet":  func(d time.Duration) { w.timing.Quiet = d },
+		"most":   func(d time.Duration) { w.timing.Most = d },
 	} {
 		if !s.has(setting) {
 			continue

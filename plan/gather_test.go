@@ -1,0 +1,127 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+)
+
+// inPool is a pod that only one group's machines take.
+func inPool(id string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"pool": id} }
+}
+
+func TestGroupsGatherWhilePodsKeepComing(t *testing.T) {
+	type cycle struct {
+		at   time.Duration // after the first
+		pods int           // that are there by then
+		want []string
+	}
+	none := []string{}
+	cases := map[string]struct {
+		window time.Duration
+		max    int
+		pod    func(i int) []func(*corev1.Pod)
+		cycles []cycle
+		last   string // the verdict of the last pod
+	}{
+		"pods that come after a request wait until no more do": {
+			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {time.Second, 5, none}, {1100 * time.Millisecond, 7, none}, {1350 * time.Millisecond, 7, []string{"grow a 1 -> 7"}}},
+			last:   "grows NeedsMachine",
+		},
+		"as long as they keep coming": {
+			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {4 * time.Second, 5, none}, {8 * time.Second, 6, none}}, last: "waiting PodsKeepComing",
+		},
+		"but not for longer than the window": {
+			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {4 * time.Second, 5, none}, {10 * time.Second, 6, []string{"grow a 1 -> 6"}}}, last: "grows NeedsMachine",
+		},
+		"the third request waits for a longer pause than the second": {
+			cycles: []cycle{
+				{0, 1, []string{"grow a 0 -> 1"}}, {time.Second, 2, none}, {1250 * time.Millisecond, 2, []string{"grow a 1 -> 2"}},
+				{2 * time.Second, 3, none}, {2250 * time.Millisecond, 3, none}, {3 * time.Second, 3, []string{"grow a 2 -> 3"}},
+			},
+			last: "grows NeedsMachine",
+		},
+		"a pod that comes when the window is over is served at once": {
+			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {11 * time.Second, 2, []string{"grow a 1 -> 2"}}}, last: "grows NeedsMachine",
+		},
+		"pods that another group alone takes do not wait": {
+			pod: func(i int) []func(*corev1.Pod) {
+				return []func(*corev1.Pod){CPU("4"), inPool([]string{"a", "a", "b"}[min(i, 2)])}
+			},
+			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {time.Second, 3, []string{"grow b 0 -> 1"}}}, last: "grows NeedsMachine",
+		},
+		"a group that may not grow makes nobody wait": {
+			max:    1,
+			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {time.Second, 2, []string{"grow b 0 -> 1"}}}, last: "grows NeedsMachine",
+		},
+		"a gang waits whole": {
+			pod: func(i int) []func(*corev1.Pod) {
+				if i == 0 {
+					return []func(*corev1.Pod){CPU("4"), inPool("a")}
+				}
+				return []func(*corev1.Pod){CPU("4"), inPool([]string{"a", "b"}[i%2]), OwnedBy("Job", "gang"), Annotated("sluice.dev/gang", "4")}
+			},
+			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {time.Second, 5, none}, {1250 * time.Millisecond, 5, []string{"grow a 1 -> 3", "grow b 0 -> 2"}}},
+			last:   "grows NeedsMachine",
+		},
+		"without a window every cycle asks": {
+			window: -1,
+			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {time.Second, 2, []string{"grow a 1 -> 2"}}, {2 * time.Second, 3, []string{"grow a 2 -> 3"}}}, last: "grows NeedsMachine",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			allowed := policy.Default()
+			if c.window != 0 {
+				allowed.Growth.BurstWindow = max(0, c.window)
+			}
+			a, b := Group("a", 0, 50), Group("b", 0, 50)
+			a.PriceUSDPerHour, b.PriceUSDPerHour = 1, 2
+			a.Template.Labels["pool"], b.Template.Labels["pool"] = "a", "b"
+			if c.max > 0 {
+				a.Max = c.max
+			}
+			var m plan.Memory
+			var last plan.Plan
+			var pods []any
+			for _, y := range c.cycles {
+				for i := len(pods); i < y.pods; i++ {
+					change := []func(*corev1.Pod){CPU("4")}
+					if c.pod != nil {
+						change = c.pod(i)
+					}
+					pods = append(pods, Pod(fmt.Sprintf("p-%d", i), change...))
+				}
+				at := Start.Add(y.at)
+				now := []*cluster.Group{new(*a), new(*b)}
+				now[0].Read.At, now[1].Read.At = at, at
+				p, next := plan.Decide(cluster.New(at, Objects(pods...), now), allowed, m)
+				if diff := cmp.Diff(y.want, told(p)); diff != "" {
+					t.Errorf("at %s (-want +got):\n%s", y.at, diff)
+				}
+				complete(t, p)
+				var results []plan.Result
+				for _, action := range p.Actions {
+					if grow, is := action.(plan.SetCapacity); is {
+						map[cluster.GroupID]*cluster.Group{"a": a, "b": b}[grow.Group].Capacity = grow.To
+					}
+					results = append(results, plan.Result{Status: plan.Accepted, At: at})
+				}
+				m, last = next.After(p, results, allowed), p
+			}
+			if got := verdictOf(last, reason.Pod("default", fmt.Sprintf("p-%d", len(pods)-1))); got != c.last {
+				t.Errorf("the last pod: %q, want %q", got, c.last)
+			}
+		})
+	}
+}
