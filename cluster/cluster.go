@@ -27,6 +27,7 @@ type Snapshot struct {
 	groups map[GroupID]*Group
 	stray  []*Pod          // unfinished pods that are bound to nodes that do not exist, in the order of Objects.Pods
 	strays map[string]*Pod // one of them for each such node, by its name in lower case
+	joins  *joins          // of this snapshot, unless another one has followed it
 	turns  time.Time       // when time alone changes what was derived, zero for never
 }
 

@@ -2,64 +2,79 @@ package cluster
 
 import (
 	"cmp"
-	"sort"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-// machineIndex finds the machines a node could be without comparing every pair.
-type machineIndex struct {
-	by     map[string][]*Instance
-	owners map[string]GroupID // by what the provider ids of a group's machines begin with, in lower case; "" for a beginning that groups share
-	parked map[string]GroupID // groups of parked machines, by unique id
+// joins find the machines that a node could be, and the nodes that a machine could be, without comparing every pair. They are handed on from
+// snapshot to snapshot and describe the latest: [Snapshot.Next] keeps them up.
+type joins struct {
+	of       *Snapshot
+	machines finder[machineKey]
+	nodes    finder[string]             // by name
+	owners   map[string]map[GroupID]int // of how many of the group's machines the provider ids begin so, in lower case
+	parked   map[string]GroupID         // groups of parked machines, by unique id
 }
 
-func newMachineIndex(groups []*Group) machineIndex {
-	ix := machineIndex{map[string][]*Instance{}, map[string]GroupID{}, map[string]GroupID{}}
-	add := func(kind, value string, in *Instance) {
-		if value != "" {
-			key := kind + strings.ToLower(value)
-			ix.by[key] = append(ix.by[key], in)
-		}
-	}
-	for _, g := range groups {
+// machineKey names a machine of the latest snapshot.
+type machineKey struct {
+	group GroupID
+	id    InstanceID
+}
+
+// newJoins describe the snapshot's nodes and machines, which are not joined yet.
+func newJoins(s *Snapshot) *joins {
+	j := &joins{of: s, machines: finder[machineKey]{}, nodes: finder[string]{}, owners: map[string]map[GroupID]int{}, parked: map[string]GroupID{}}
+	for _, g := range s.Groups {
 		for _, in := range g.Instances {
-			add("uid:", in.UID, in)
-			add("provider:", in.ProviderID, in)
-			add("name:", in.ComputerName, in)
-			for _, ip := range in.PrivateIPs {
-				add("ip:", ip, in)
-			}
-			ix.own(g.ID, in)
+			j.addMachine(in)
 		}
 		for _, in := range g.Parked {
 			if in.UID != "" {
-				ix.parked[strings.ToLower(in.UID)] = g.ID
+				j.parked[strings.ToLower(in.UID)] = g.ID
 			}
-			ix.own(g.ID, in)
+			j.own(in.ProviderID, g.ID, 1)
 		}
 	}
-	return ix
+	for _, n := range s.Nodes {
+		j.addNode(n.Object)
+	}
+	return j
 }
 
-// own says that the beginning of the machine's provider id is one of the group's.
-func (ix machineIndex) own(id GroupID, in *Instance) {
-	start := beginning(in.ProviderID)
+func (j *joins) addMachine(in *Instance) {
+	in.keys(func(key uint64) { j.machines.add(key, machineKey{in.Group, in.ID}) })
+	j.own(in.ProviderID, in.Group, 1)
+}
+
+func (j *joins) dropMachine(in *Instance) {
+	in.keys(func(key uint64) { j.machines.drop(key, machineKey{in.Group, in.ID}) })
+	j.own(in.ProviderID, in.Group, -1)
+}
+
+func (j *joins) addNode(n *corev1.Node)  { nodeKeys(n, func(key uint64) { j.nodes.add(key, n.Name) }) }
+func (j *joins) dropNode(n *corev1.Node) { nodeKeys(n, func(key uint64) { j.nodes.drop(key, n.Name) }) }
+
+// own says that the beginning of the provider id is that of so many more of the group's machines.
+func (j *joins) own(providerID string, id GroupID, n int) {
+	start := beginning(providerID)
 	if start == "" {
 		return
 	}
-	if owner, ok := ix.owners[start]; ok && owner != id {
-		id = ""
+	of := j.owners[start]
+	if of == nil {
+		of = map[GroupID]int{}
+		j.owners[start] = of
 	}
-	ix.owners[start] = id
-}
-
-// parkedAs is the group of the parked machine that the node was by its unique id, "" when there is none. Nothing else tells: names,
-// provider ids and addresses may have passed to another machine.
-func (ix machineIndex) parkedAs(n *corev1.Node) GroupID {
-	uuid := n.Status.NodeInfo.SystemUUID
-	return cmp.Or(ix.parked[strings.ToLower(uuid)], ix.parked[strings.ToLower(swapped(uuid))])
+	if of[id] += n; of[id] == 0 {
+		delete(of, id)
+	}
+	if len(of) == 0 {
+		delete(j.owners, start)
+	}
 }
 
 // beginning is a provider id without what tells machines of a group apart, in lower case: a number or a name's last part, such as 7,
@@ -69,36 +84,142 @@ func beginning(providerID string) string {
 }
 
 // owner is the group whose machines have provider ids such as this one, "" when there is none or more than one.
-func (ix machineIndex) owner(providerID string) GroupID { return ix.owners[beginning(providerID)] }
+func (j *joins) owner(providerID string) GroupID {
+	of := j.owners[beginning(providerID)]
+	if len(of) != 1 {
+		return ""
+	}
+	for id := range of {
+		return id
+	}
+	return ""
+}
+
+// parkedAs is the group of the parked machine that the node was by its unique id, "" when there is none. Nothing else tells: names,
+// provider ids and addresses may have passed to another machine.
+func (j *joins) parkedAs(n *corev1.Node) GroupID {
+	if len(j.parked) == 0 {
+		return ""
+	}
+	uuid := n.Status.NodeInfo.SystemUUID
+	return cmp.Or(j.parked[strings.ToLower(uuid)], j.parked[strings.ToLower(swapped(uuid))])
+}
 
 // suspects are the machines for which [Instance.MayBe] holds, in the order of groups and ids.
-func (ix machineIndex) suspects(n *corev1.Node) []*Instance {
+func (j *joins) suspects(n *corev1.Node) []*Instance {
+	var found []*Instance
+	nodeKeys(n, func(key uint64) {
+		for _, m := range j.machines[key] {
+			for _, in := range j.of.Group(m.group).named(m.id) {
+				if !slices.Contains(found, in) && in.MayBe(n) {
+					found = append(found, in)
+				}
+			}
+		}
+	})
+	slices.SortFunc(found, func(a, b *Instance) int {
+		return cmp.Or(strings.Compare(string(a.Group), string(b.Group)), strings.Compare(string(a.ID), string(b.ID)))
+	})
+	return found
+}
+
+// claimants are the names of the nodes that have the machine among their suspects.
+func (j *joins) claimants(in *Instance) []string {
+	var found []string
+	in.keys(func(key uint64) {
+		for _, name := range j.nodes[key] {
+			n := j.of.Node(name)
+			if n != nil && !slices.Contains(found, name) && in.MayBe(n.Object) && j.parkedAs(n.Object) == "" {
+				found = append(found, name)
+			}
+		}
+	})
+	return found
+}
+
+// named are the group's machines of that id: one, unless its list is at odds with itself.
+func (g *Group) named(id InstanceID) []*Instance {
+	if g == nil {
+		return nil
+	}
+	from, _ := slices.BinarySearchFunc(g.Instances, id, func(in *Instance, id InstanceID) int { return strings.Compare(string(in.ID), string(id)) })
+	to := from
+	for to < len(g.Instances) && g.Instances[to].ID == id {
+		to++
+	}
+	return g.Instances[from:to]
+}
+
+// finder finds things by any of their keys. What it finds only may be what is meant: keys are hashes.
+type finder[T comparable] map[uint64][]T
+
+func (f finder[T]) add(key uint64, v T) { f[key] = append(f[key], v) }
+
+func (f finder[T]) drop(key uint64, v T) {
+	all := f[key]
+	if i := slices.Index(all, v); i >= 0 {
+		all = slices.Delete(all, i, i+1)
+	}
+	if len(all) == 0 {
+		delete(f, key)
+		return
+	}
+	f[key] = all
+}
+
+// What machines and nodes have in common.
+const (
+	byUID = iota + 1
+	byProviderID
+	byHost
+	byAddress
+)
+
+// keys are by what the machine is found.
+func (i *Instance) keys(visit func(uint64)) {
+	hashed(byUID, i.UID, visit)
+	hashed(byProviderID, i.ProviderID, visit)
+	hashed(byHost, i.ComputerName, visit)
+	for _, ip := range i.PrivateIPs {
+		hashed(byAddress, ip, visit)
+	}
+}
+
+// nodeKeys are by what the node is found.
+func nodeKeys(n *corev1.Node, visit func(uint64)) {
 	uuid := n.Status.NodeInfo.SystemUUID
-	keys := []string{
-		"uid:" + uuid, "uid:" + swapped(uuid), "provider:" + n.Spec.ProviderID, "name:" + n.Name, "name:" + n.Labels[corev1.LabelHostname],
+	hashed(byUID, uuid, visit)
+	hashed(byUID, swapped(uuid), visit)
+	hashed(byProviderID, n.Spec.ProviderID, visit)
+	hashed(byHost, n.Name, visit)
+	if host := n.Labels[corev1.LabelHostname]; host != n.Name {
+		hashed(byHost, host, visit)
 	}
 	for _, a := range n.Status.Addresses {
 		if a.Type == corev1.NodeInternalIP {
-			keys = append(keys, "ip:"+a.Address)
+			hashed(byAddress, a.Address, visit)
 		}
 	}
-	var found []*Instance
-	seen := map[*Instance]bool{}
-	for _, key := range keys {
-		for _, in := range ix.by[strings.ToLower(key)] {
-			if !seen[in] && in.MayBe(n) {
-				seen[in] = true
-				found = append(found, in)
-			}
-		}
+}
+
+// hashed is the FNV-1a hash of a value in lower case; there is none of nothing.
+func hashed(kind byte, value string, visit func(uint64)) {
+	if value == "" {
+		return
 	}
-	sort.Slice(found, func(i, j int) bool {
-		if found[i].Group != found[j].Group {
-			return found[i].Group < found[j].Group
+	if strings.IndexFunc(value, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+		value = strings.ToLower(value)
+	}
+	const offset, prime = 14695981039346656037, 1099511628211
+	sum := (uint64(offset) ^ uint64(kind)) * prime
+	for i := range len(value) {
+		b := value[i]
+		if 'A' <= b && b <= 'Z' {
+			b += 'a' - 'A'
 		}
-		return found[i].ID < found[j].ID
-	})
-	return found
+		sum = (sum ^ uint64(b)) * prime
+	}
+	visit(sum)
 }
 
 // sameUID compares a machine's unique id with what its firmware tells the kubelet: in any letter case, and with the bytes of the
@@ -109,16 +230,20 @@ func sameUID(uid, firmware string) bool {
 
 // swapped is a UUID with the bytes of its first three parts reversed; other strings are returned as they are.
 func swapped(uuid string) string {
-	parts := strings.Split(uuid, "-")
-	if len(parts) != 5 || len(uuid) != 36 {
+	if len(uuid) != 36 || strings.Count(uuid, "-") != 4 {
 		return uuid
 	}
-	for i, p := range parts[:3] {
-		var b strings.Builder
-		for j := len(p) - 2; j >= 0; j -= 2 {
-			b.WriteString(p[j : j+2])
+	out := make([]byte, 0, len(uuid))
+	for i, part := 0, uuid; i < 3; i++ {
+		end := strings.IndexByte(part, '-')
+		for k := end - 2; k >= 0; k -= 2 {
+			out = append(out, part[k:k+2]...)
 		}
-		parts[i] = b.String()
+		out = append(out, '-')
+		part = part[end+1:]
+		if i == 2 {
+			out = append(out, part...)
+		}
 	}
-	return strings.Join(parts, "-")
+	return string(out)
 }

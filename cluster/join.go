@@ -107,26 +107,27 @@ func (i *Instance) predates(n *corev1.Node) bool {
 // several nodes, or the node is older than the machine, both stay apart: the node has Suspects and no Instance, and nothing is done to
 // either. The node that a parked machine left behind is no other machine's, whatever name or address it shares with one: it has neither.
 func (s *Snapshot) joinMachines() {
-	index := newMachineIndex(s.Groups)
-	claims := map[*Instance][]*Node{}
+	s.joins = newJoins(s)
 	for _, n := range s.Nodes {
-		if n.Group = index.parkedAs(n.Object); n.Group != "" {
-			continue
-		}
-		n.Suspects = index.suspects(n.Object)
-		for _, in := range n.Suspects {
-			claims[in] = append(claims[in], n)
+		if s.join(n); n.Instance != nil {
+			n.Instance.Node = n.Name()
 		}
 	}
-	for _, n := range s.Nodes {
-		n.Marked, _ = ParseMachine(n.Object.Annotations[MachineAnnotation])
-		if len(n.Suspects) == 0 {
-			n.Group = cmp.Or(n.Marked.Group, n.Group, index.owner(n.Object.Spec.ProviderID))
-			continue
-		}
-		n.Group = n.Suspects[0].Group
-		if in := n.Suspects[0]; len(n.Suspects) == 1 && len(claims[in]) == 1 && !in.predates(n.Object) {
-			n.Instance, n.Suspects, in.Node = in, nil, n.Name()
-		}
+}
+
+// join joins one node. What its machine says of it is left to the caller.
+func (s *Snapshot) join(n *Node) {
+	n.Marked, _ = ParseMachine(n.Object.Annotations[MachineAnnotation])
+	n.Group, n.Instance, n.Suspects = s.joins.parkedAs(n.Object), nil, nil
+	if n.Group == "" {
+		n.Suspects = s.joins.suspects(n.Object)
+	}
+	if len(n.Suspects) == 0 {
+		n.Group = cmp.Or(n.Marked.Group, n.Group, s.joins.owner(n.Object.Spec.ProviderID))
+		return
+	}
+	n.Group = n.Suspects[0].Group
+	if in := n.Suspects[0]; len(n.Suspects) == 1 && len(s.joins.claimants(in)) == 1 && !in.predates(n.Object) {
+		n.Instance, n.Suspects = in, nil
 	}
 }

@@ -82,14 +82,21 @@ func (i *Instance) sized(g *Group) bool {
 // awaitDevices finds the nodes of a group that are too young to have announced their devices.
 func (s *Snapshot) awaitDevices() {
 	for _, n := range s.Nodes {
-		g := s.groups[n.Group]
-		if g == nil || n.Instance == nil || !n.Instance.sized(g) || s.Time.Sub(n.Object.CreationTimestamp.Time) >= devicesWithin {
-			continue
-		}
-		if n.Awaits = lacking(n.Object, g.Template); n.Awaits != nil {
-			s.turnsAt(n.Object.CreationTimestamp.Add(devicesWithin))
-		}
+		n.Awaits = s.awaits(n)
 	}
+}
+
+// awaits are the devices that the node has yet to announce; nil when there are none.
+func (s *Snapshot) awaits(n *Node) corev1.ResourceList {
+	g := s.groups[n.Group]
+	if g == nil || n.Instance == nil || !n.Instance.sized(g) || s.Time.Sub(n.Object.CreationTimestamp.Time) >= devicesWithin {
+		return nil
+	}
+	list := lacking(n.Object, g.Template)
+	if list != nil {
+		s.turnsAt(n.Object.CreationTimestamp.Add(devicesWithin))
+	}
+	return list
 }
 
 // turnsAt notes that time alone changes something then.

@@ -3,42 +3,33 @@ package cluster
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
 // Next is what [New] makes of a later observation, for the price of what changed since s: nodes and groups that did not change are the
-// same pointers. Objects must be sorted, as [Objects] promises, and equal pointers among them must mean equal objects.
+// same pointers. Objects must be sorted, as [Objects] promises, and equal pointers among them must mean equal objects. What s itself needs
+// for it passes on to the next snapshot: of several that follow one, the first costs least.
 func (s *Snapshot) Next(at time.Time, objects Objects, groups []*Group) *Snapshot {
 	at = plain(at)
-	if !sameSlice(s.Objects.Nodes, objects.Nodes) || !slices.EqualFunc(s.given, groups, sameGroup) || at.Before(s.Time) || !s.turns.IsZero() && !at.Before(s.turns) {
+	if s.joins == nil || s.joins.of != s || at.Before(s.Time) || !s.turns.IsZero() && !at.Before(s.turns) ||
+		!sameGroups(s.given, groups) || !inOrder(s.Objects.Nodes, objects.Nodes) {
 		next := New(at, objects, groups)
 		next.keep(s)
 		return next
 	}
 	next := *s
 	next.Time, next.Objects, next.given = at, objects, groups
-	next.reread(groups)
+	next.joins.of = &next
+	c := &changes{Snapshot: &next, last: s, again: map[string]bool{}, learn: map[GroupID]bool{}}
+	c.turnGroups()
+	c.turnNodes()
+	c.rejoin()
+	c.relearn()
 	next.turnOver(since(s.Objects.Pods, objects.Pods))
 	return &next
-}
-
-// reread gives the groups the time of their latest read.
-func (s *Snapshot) reread(groups []*Group) {
-	s.Groups = slices.Clone(s.Groups)
-	for _, g := range groups {
-		i := slices.IndexFunc(s.Groups, func(own *Group) bool { return own.ID == g.ID })
-		if read := plain(g.Read.At); !read.Equal(s.Groups[i].Read.At) {
-			own := *s.Groups[i]
-			own.Read.At = read
-			s.Groups[i] = &own
-		}
-	}
-	s.groups = make(map[GroupID]*Group, len(s.Groups))
-	for _, g := range s.Groups {
-		s.groups[g.ID] = g
-	}
 }
 
 // turnOver takes the pods that are gone off the nodes and lists that hold them, and adds those that came.
@@ -119,17 +110,26 @@ func keepInstances(fresh, old []*Instance, kept map[*Instance]*Instance) {
 	}
 }
 
-func sameSlice(a, b []*corev1.Node) bool {
+func sameSlice[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// sameGroup says whether two reads of a group say the same but for when they were made.
+// inOrder says whether nodes are as [Objects] promises; those of the last observation are.
+func inOrder(last, nodes []*corev1.Node) bool {
+	return sameSlice(last, nodes) || slices.IsSortedFunc(nodes, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// sameGroups says whether the same groups are told of in the same order, with the same parked machines.
+func sameGroups(a, b []*Group) bool {
+	return slices.EqualFunc(a, b, func(a, b *Group) bool {
+		return a == b || a.ID == b.ID && slices.EqualFunc(a.Parked, b.Parked, sameInstance)
+	})
+}
+
+// sameGroup says whether two reads of a group say the same but for when they were made, machines aside.
 func sameGroup(a, b *Group) bool {
 	if a == b {
 		return true
-	}
-	if !slices.EqualFunc(a.Instances, b.Instances, sameInstance) || !slices.EqualFunc(a.Parked, b.Parked, sameInstance) {
-		return false
 	}
 	x, y := *a, *b
 	x.Instances, y.Instances, x.Parked, y.Parked = nil, nil, nil, nil

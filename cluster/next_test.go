@@ -1,6 +1,8 @@
 package cluster_test
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -35,7 +38,7 @@ func seen(s *cluster.Snapshot) string {
 	}
 	fmt.Fprintln(&b, "pending", s.Pending)
 	for _, g := range s.Groups {
-		fmt.Fprintf(&b, "group %s %d read %s learned %t:", g.ID, g.Capacity, g.Read.At, g.Learned != nil)
+		fmt.Fprintf(&b, "group %s %d read %s template %s learned %s drift %v:", g.ID, g.Capacity, g.Read.At, paper(g.Template), paper(g.Learned), g.Drift)
 		for _, in := range g.Instances {
 			fmt.Fprintf(&b, " %s %s on %q", in.ID, in.State, in.Node)
 		}
@@ -47,6 +50,14 @@ func seen(s *cluster.Snapshot) string {
 	return b.String()
 }
 
+func paper(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it is plain data
+	}
+	return string(text)
+}
+
 // history is a cluster that changes by chance. Objects that did not change are the same pointers.
 type history struct {
 	nodes    map[string]*corev1.Node
@@ -54,12 +65,26 @@ type history struct {
 	machines map[string]*cluster.Instance
 	list     []*corev1.Node // as last handed out, nil when it has to be made again
 	read     time.Time
+	capacity int
+	offered  *corev1.Node // what the cloud says of the next machine of the group agents
+	learned  map[cluster.GroupID]*cluster.Learned
+	parked   bool // the group batch has a parked machine
+}
+
+// change exchanges the node object, if the node is there.
+func (h *history) change(name string, change func(*corev1.Node)) {
+	if old := h.nodes[name]; old != nil {
+		n := old.DeepCopy()
+		change(n)
+		h.nodes[name], h.list = n, nil
+	}
 }
 
 func (h *history) step(t *rapid.T, now time.Time) {
 	i := rapid.IntRange(0, 3).Draw(t, "which")
 	node, pod := fmt.Sprintf("n-%d", i), fmt.Sprintf("p-%d", rapid.IntRange(0, 7).Draw(t, "pod"))
-	switch rapid.SampledFrom([]string{"bind", "wait", "finish", "delete", "gone", "node", "lost", "machine", "state", "unjoined", "read"}).Draw(t, "do") {
+	switch rapid.SampledFrom([]string{"bind", "wait", "finish", "delete", "gone", "node", "lost", "machine", "state", "unjoined", "read",
+		"heartbeat", "label", "taint", "uuid", "address", "namesake", "marked", "devices", "capacity", "offer", "foreign", "parked"}).Draw(t, "do") {
 	case "bind":
 		h.pods[pod] = Pod(pod, On(node))
 	case "wait":
@@ -82,8 +107,47 @@ func (h *history) step(t *rapid.T, now time.Time) {
 		h.machines[node] = Machine(fmt.Sprint(i), node, In(cluster.StateDeleting))
 	case "unjoined":
 		delete(h.machines, node)
+		delete(h.machines, "batch-"+node)
 	case "read":
 		h.read = now
+	case "heartbeat":
+		h.change(node, func(n *corev1.Node) { n.Status.Conditions[0].LastHeartbeatTime.Time = now })
+	case "label":
+		h.change(node, func(n *corev1.Node) { n.Labels["team"] = pod })
+	case "taint":
+		h.change(node, func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "team", Value: pod, Effect: corev1.TaintEffectNoSchedule}}
+		})
+	case "uuid":
+		h.change(node, func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "VM-" + pod[2:] })
+	case "address":
+		h.change(node, func(n *corev1.Node) {
+			n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0." + pod[2:]}}
+		})
+	case "namesake":
+		h.change(node, func(n *corev1.Node) { n.Labels[corev1.LabelHostname] = "N-" + pod[2:] })
+	case "marked":
+		h.change(node, func(n *corev1.Node) { Removing(now, cluster.Machine{Group: "batch", ID: "7", UID: "vm-7"})(n) })
+	case "devices":
+		h.change(node, func(n *corev1.Node) {
+			n.Status.Allocatable = maps.Clone(n.Status.Allocatable)
+			n.Status.Allocatable["nvidia.com/gpu"] = resource.MustParse("1")
+		})
+	case "capacity":
+		h.capacity = rapid.IntRange(0, 9).Draw(t, "capacity")
+	case "offer":
+		h.offered = Node("", func(n *corev1.Node) {
+			n.Status.Allocatable = maps.Clone(n.Status.Allocatable)
+			n.Status.Allocatable["nvidia.com/gpu"] = resource.MustParse("1")
+		})
+	case "foreign":
+		in := Machine(fmt.Sprint(i), node, func(in *cluster.Instance) {
+			in.Group, in.ProviderID, in.PrivateIPs = "batch", "cloud:///batch/"+pod[2:], []string{"10.0.0." + pod[2:]}
+		})
+		h.machines["batch-"+node] = in
+		h.change(node, func(n *corev1.Node) { n.Spec.ProviderID = in.ProviderID })
+	case "parked":
+		h.parked = !h.parked
 	}
 }
 
@@ -99,14 +163,25 @@ func (h *history) observe() (cluster.Objects, []*cluster.Group) {
 	for _, name := range slices.Sorted(maps.Keys(h.pods)) {
 		objects.Pods = append(objects.Pods, h.pods[name])
 	}
-	g := Group("agents", 0, 9)
-	g.Read.At = h.read
-	for _, name := range slices.Sorted(maps.Keys(h.machines)) {
-		in := *h.machines[name]
-		in.Group = "agents"
-		g.Instances = append(g.Instances, &in)
+	agents, batch := Group("agents", 0, 9), Group("batch", 0, 9)
+	agents.Capacity = h.capacity
+	if h.offered != nil {
+		agents.Template = h.offered
 	}
-	return objects, []*cluster.Group{g}
+	if h.parked {
+		batch.Parked = []*cluster.Instance{Machine("9", "n-9", func(in *cluster.Instance) { in.Group, in.UID = "batch", "vm-3" })}
+	}
+	groups := []*cluster.Group{batch, agents}
+	for _, g := range groups {
+		g.Read.At, g.Learned = h.read, h.learned[g.ID]
+		for _, name := range slices.Sorted(maps.Keys(h.machines)) {
+			if in := *h.machines[name]; cmp.Or(in.Group, "agents") == g.ID {
+				in.Group = g.ID
+				g.Instances = append(g.Instances, &in)
+			}
+		}
+	}
+	return objects, groups
 }
 
 func TestTheNextSnapshotSaysWhatANewOneWould(t *testing.T) {
@@ -123,13 +198,19 @@ func TestTheNextSnapshotSaysWhatANewOneWould(t *testing.T) {
 			before := seen(last)
 			objects, groups := h.observe()
 			next := last.Next(now, objects, groups)
-			if diff := cmp.Diff(seen(cluster.New(now, objects, groups)), seen(next)); diff != "" {
+			if diff := gocmp.Diff(seen(cluster.New(now, objects, groups)), seen(next)); diff != "" {
 				t.Fatalf("the next snapshot (-new +next):\n%s", diff)
 			}
-			if diff := cmp.Diff(before, seen(last)); diff != "" {
+			if diff := gocmp.Diff(before, seen(last)); diff != "" {
 				t.Fatalf("the snapshot before changed:\n%s", diff)
 			}
 			last = next
+			for _, g := range next.Groups {
+				if h.learned == nil {
+					h.learned = map[cluster.GroupID]*cluster.Learned{}
+				}
+				h.learned[g.ID] = g.Learned
+			}
 		}
 	})
 }
@@ -156,5 +237,24 @@ func TestWhatDidNotChangeIsTheSamePointer(t *testing.T) {
 	}
 	if second.Groups[0].Instances[0] != third.Groups[0].Instances[0] {
 		t.Error("a machine that did not change was exchanged")
+	}
+}
+
+// TestMachinesTellWhoseOtherNodesAre lets machines come and go whose provider ids begin as that of a node which is none of them.
+func TestMachinesTellWhoseOtherNodesAre(t *testing.T) {
+	h := &history{nodes: map[string]*corev1.Node{"n-0": Node("n-0", func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///batch/8" })}, read: Start}
+	other := Machine("1", "n-1", func(in *cluster.Instance) { in.Group, in.ProviderID = "batch", "cloud:///batch/1" })
+	objects, groups := h.observe()
+	s := cluster.New(Start, objects, groups)
+	for i, want := range []cluster.GroupID{"batch", "", "batch"} {
+		h.machines = map[string]*cluster.Instance{}
+		if want != "" {
+			h.machines["batch-n-1"] = other
+		}
+		objects, groups = h.observe()
+		s = s.Next(Start.Add(time.Duration(i)*time.Second), objects, groups)
+		if got := s.Nodes[0].Group; got != want {
+			t.Errorf("after change %d the node is of group %q, want %q", i, got, want)
+		}
 	}
 }
