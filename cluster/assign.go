@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -50,10 +51,17 @@ func byAge(a, b *Pod) int { return cmp.Or(cmp.Compare(a.created, b.created), byN
 // turnover is what became of the pods between two observations.
 type turnover struct{ gone, come []*Pod } // a pod that changed is in both
 
-// since finds what changed between two lists that are sorted by namespace and name.
-func since(before, after []*Pod) turnover {
+// PendingSince is what became of the pods that wait since the last snapshot: those that wait no more and those that have come. A pod that
+// changed is in both.
+func (s *Snapshot) PendingSince(last *Snapshot) (gone, come []*Pod) {
+	t := since(last.Pending, s.Pending, byAge)
+	return t.gone, t.come
+}
+
+// since finds what changed between two lists that are in this order.
+func since(before, after []*Pod, order func(a, b *Pod) int) turnover {
 	var t turnover
-	if len(before) == len(after) && (len(before) == 0 || &before[0] == &after[0]) {
+	if sameSlice(before, after) {
 		return t
 	}
 	i, j := 0, 0
@@ -62,12 +70,12 @@ func since(before, after []*Pod) turnover {
 			i, j = i+1, j+1
 			continue
 		}
-		order := byName(before[i], after[j])
-		if order <= 0 {
+		first := order(before[i], after[j])
+		if first <= 0 {
 			t.gone = append(t.gone, before[i])
 			i++
 		}
-		if order >= 0 {
+		if first >= 0 {
 			t.come = append(t.come, after[j])
 			j++
 		}
@@ -78,20 +86,31 @@ func since(before, after []*Pod) turnover {
 
 // exchanged is the list without those that are gone and with those that came, in its order. The list itself stays as it is.
 func exchanged(list, gone, come []*Pod, order func(a, b *Pod) int) []*Pod {
-	leaves := make(map[*Pod]bool, len(gone))
+	leave := make([]int, 0, len(gone)) // places
 	for _, p := range gone {
-		leaves[p] = true
+		at, _ := slices.BinarySearchFunc(list, p, order)
+		for at < len(list) && list[at] != p && order(list[at], p) == 0 {
+			at++
+		}
+		if at < len(list) && list[at] == p {
+			leave = append(leave, at)
+		}
 	}
+	slices.Sort(leave)
 	come = slices.SortedStableFunc(slices.Values(come), order)
-	out := make([]*Pod, 0, max(0, len(list)+len(come)-len(gone)))
-	for _, p := range list {
-		if leaves[p] {
-			continue
+	out := make([]*Pod, 0, len(list)+len(come)-len(leave))
+	from := 0
+	until := func(at int) {
+		for len(leave) > 0 && leave[0] < at {
+			out, from, leave = append(out, list[from:leave[0]]...), leave[0]+1, leave[1:]
 		}
-		for len(come) > 0 && order(come[0], p) < 0 {
-			out, come = append(out, come[0]), come[1:]
-		}
+		out, from = append(out, list[from:at]...), at
+	}
+	for _, p := range come {
+		at := from + sort.Search(len(list)-from, func(i int) bool { return order(p, list[from+i]) < 0 })
+		until(at)
 		out = append(out, p)
 	}
-	return append(out, come...)
+	until(len(list))
+	return out
 }

@@ -28,7 +28,7 @@ func (s *Snapshot) Next(at time.Time, objects Objects, groups []*Group) *Snapsho
 	c.turnNodes()
 	c.rejoin()
 	c.relearn()
-	next.turnOver(since(s.Objects.Pods, objects.Pods))
+	next.turnOver(since(s.Objects.Pods, objects.Pods, byName))
 	return &next
 }
 

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -32,40 +31,7 @@ func (dm *demand) left() int { return len(dm.pods) - dm.served }
 // they are hardest to place, then by age and name. Pods that are not sluice's to place get their verdict at once.
 func (d *decision) collectDemands() {
 	d.waiting = d.s.Pending
-	d.nameWaiting()
-	type key struct {
-		class  *cluster.Class
-		judged bool
-	}
-	by := map[key]*demand{}
-	of := make([]*demand, len(d.waiting))
-	var last key
-	var lately *demand
-	for i, p := range d.waiting {
-		if d.nominated(i, p) {
-			continue
-		}
-		k := key{p.Class, p.Unschedulable() || p.AwaitsCapacity()}
-		if lately == nil || k != last {
-			if lately = by[k]; lately == nil {
-				lately = &demand{of: p.Class, eldest: i, judged: k.judged}
-				by[k] = lately
-				d.demands = append(d.demands, lately)
-			}
-			last = k
-		}
-		of[i] = lately
-		lately.many++
-	}
-	places := make([]int, len(d.waiting)) // of all demands, one after the other
-	for _, dm := range d.demands {
-		dm.pods, places = places[:0:dm.many], places[dm.many:]
-	}
-	for i, dm := range of {
-		if dm != nil {
-			dm.pods = append(dm.pods, i)
-		}
-	}
+	d.demands = d.planner.queue.demands(func(i int) bool { return d.nominated(i, d.waiting[i]) })
 	for _, dm := range d.demands {
 		dm.weight = d.weightOf(dm.of)
 	}
@@ -119,25 +85,6 @@ func (d *decision) hasNomination(p *cluster.Pod) bool {
 	}
 	_, present := d.check.Handle(node)
 	return present && !d.allowed.Expendable(p)
-}
-
-// nameWaiting makes a verdict for each pod that waits, about it and without an outcome.
-func (d *decision) nameWaiting() {
-	// The verdicts on machines, nodes and groups come to stand behind them: see [decision.allVerdicts].
-	d.podVerdicts = make([]Verdict, len(d.waiting), len(d.waiting)+d.others())
-	var names strings.Builder // of many pods, in one piece of memory
-	for i, p := range d.waiting {
-		size := len(p.Namespace) + 1 + len(p.Name)
-		if names.Cap()-names.Len() < size {
-			names = strings.Builder{}
-			names.Grow(max(size, min(len(d.waiting)-i, 1024)*(size+8)))
-		}
-		from := names.Len()
-		names.WriteString(p.Namespace)
-		names.WriteByte('/')
-		names.WriteString(p.Name)
-		d.podVerdicts[i].Subject = reason.Ref{Kind: reason.KindPod, Name: names.String()[from:]}
-	}
 }
 
 // others is how many verdicts there may be beside those on pods.

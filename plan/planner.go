@@ -23,6 +23,7 @@ type Planner struct {
 	said     []Verdict       // about the same nodes; of those that are watched none
 	doubtful []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
 	watched  []int           // nodes that each cycle judges: what becomes of them depends on more than they show
+	queue    queue
 	budgets  budgets
 	refuge   *refuge // of the last cycle that needed one
 	asking   asking
@@ -43,6 +44,8 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	}
 	d := newDecision(p, s, allowed, m, check)
 	p.callRolls(d)
+	p.queue.turn(p.seen, s, d.others())
+	d.podVerdicts = p.queue.verdicts
 	p.look(d)
 	p.budgets.turn(s.Objects.Budgets)
 	p.missed.begin()

@@ -69,15 +69,25 @@ func (s *storage) tell(n *storagev1.CSINode) {
 // crammed is what the plugins say that look at the volumes of the pods on the node.
 func (c *Checker) crammed(v *volumes, h Handle) []said {
 	info := c.bare(h)
-	units := map[int32]int{}
+	var units map[int32]int
 	for _, e := range c.slots[h].pods {
 		cl := c.classes[e.class]
 		if !cl.restrained {
 			continue
 		}
+		if !slices.ContainsFunc(cl.of.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) {
+			if cl.body == nil {
+				cl.body = &framework.PodInfo{Pod: cl.of.Object()}
+			}
+			info.Pods = append(info.Pods, cl.body) // pods of one class share their volumes
+			continue
+		}
 		if e.pod != nil && e.pod.Node != "" {
 			info.Pods = append(info.Pods, &framework.PodInfo{Pod: e.pod.Object()})
 			continue
+		}
+		if units == nil {
+			units = map[int32]int{}
 		}
 		for range e.n {
 			units[e.class]++

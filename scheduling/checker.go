@@ -73,6 +73,7 @@ type Checker struct {
 
 	nominated map[Handle][]entry  // pods that wait for a node: see [Checker.nominate]
 	words     map[spelling]string // see [Checker.written]
+	hopeful   bool                // some pods of the snapshot wait for a node, be it there or not
 
 	changes  uint64 // of the cluster, from snapshot to snapshot: see [Checker.State]
 	journal  journal
@@ -155,7 +156,7 @@ func (c *Checker) fill() {
 	}
 	// Whoever waits has its counters from the start: then one pass over the pods fills them all.
 	c.gather = true
-	nominated := c.expect()
+	nominated := c.expect(c.snapshot.Pending)
 	c.gather, c.late = false, nil
 	arena := make([]entry, 0, total)
 	for h, n := range c.snapshot.Nodes {
@@ -165,13 +166,14 @@ func (c *Checker) fill() {
 		c.enter(Handle(h))
 	}
 	c.nominate(nominated)
+	c.hopeful = len(nominated) > 0
 	c.size = c.known()
 }
 
-// expect sets up all that pods which wait will be asked with. It returns those that wait for a node.
-func (c *Checker) expect() (nominated []*cluster.Pod) {
+// expect sets up all that these pods, which wait, will be asked with. It returns those that wait for a node.
+func (c *Checker) expect(pods []*cluster.Pod) (nominated []*cluster.Pod) {
 	var last *cluster.Class
-	for _, p := range c.snapshot.Pending {
+	for _, p := range pods {
 		if p.Nominated() != "" {
 			nominated = append(nominated, p)
 		}

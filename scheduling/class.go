@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"sluice.dev/sluice/cluster"
 )
@@ -25,8 +26,9 @@ type class struct {
 	twin    *volumes    // that stand for its own while its claims wait for their first pod; nil when none do: see [Checker.alike]
 	devices *devices    // nil when it claims none, and until it is asked about
 
-	restrained bool // a plugin may care for some of its volumes
-	compared   bool // whether there is a twin has been found out
+	restrained bool               // a plugin may care for some of its volumes
+	compared   bool               // whether there is a twin has been found out
+	body       *framework.PodInfo // one of its pods, as plugins look at their volumes; nil until they do
 
 	kind *kind // of its pods when they are asked about, nil when they never were; a selector that joins hits makes it another one
 }

@@ -33,10 +33,15 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 	if same(last.Pending, s.Pending) && same(last.Nodes, s.Nodes) {
 		return true
 	}
+	_, pods := s.PendingSince(last)
+	if c.hopeful || slices.ContainsFunc(pods, func(p *cluster.Pod) bool { return p.Nominated() != "" }) {
+		pods = s.Pending
+	}
 	c.gather = true
-	wait := c.expect()
+	wait := c.expect(pods)
 	c.gather = false
 	c.countLate()
+	c.hopeful = len(wait) > 0
 	nominated := c.nominated
 	if c.nominate(wait); !maps.EqualFunc(nominated, c.nominated, slices.Equal) {
 		c.changes++

@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -26,6 +27,7 @@ func (w *waiter) change(c *Checker) { w.changes, w.last = w.changes+1, c.last }
 type provided struct {
 	claim  *corev1.PersistentVolumeClaim
 	volume *corev1.PersistentVolume // that it took, nil where one was made
+	later  bool                     // it is made when somebody asks: see [storage.later]
 }
 
 // waits says whether the claim waits for its first pod, as the snapshot saw it.
@@ -55,18 +57,45 @@ func (c *Checker) provide(cl *class, h Handle) []provided {
 		return nil
 	}
 	var waiting []*corev1.PersistentVolumeClaim
+	var all []provided
 	for _, key := range c.undecided(cl) {
-		if claim := c.storage.claim(key); claim != nil && claim.Spec.VolumeName == "" {
-			waiting = append(waiting, claim)
+		claim := c.storage.claim(key)
+		if claim == nil || claim.Spec.VolumeName != "" || c.storage.decided[key] {
+			continue
 		}
+		if cl.twin == nil || !c.storage.makes(claim) {
+			waiting = append(waiting, claim)
+			continue
+		}
+		c.storage.decided[key], c.storage.later[key] = true, h
+		waiterOf(c.storage.claims, key).change(c)
+		all = append(all, provided{claim: claim, later: true})
 	}
 	size := func(c *corev1.PersistentVolumeClaim) int64 { return c.Spec.Resources.Requests.Storage().Value() }
 	slices.SortStableFunc(waiting, func(a, b *corev1.PersistentVolumeClaim) int { return int(size(a) - size(b)) })
-	var all []provided
 	for _, claim := range waiting {
 		all = append(all, c.storage.bind(c, claim, c.object(h)))
 	}
 	return all
+}
+
+// makes says whether a volume is made for the claim wherever its first pod goes, by a driver that counts it by the claim as it would by
+// the volume.
+func (s *storage) makes(c *corev1.PersistentVolumeClaim) bool {
+	class := storagehelpers.GetPersistentVolumeClaimClass(c)
+	found, ok, _ := s.shelf.board(&storagev1.StorageClass{}).indexer.GetByKey(class)
+	return ok && len(s.spare[class]) == 0 && !strings.HasPrefix(found.(*storagev1.StorageClass).Provisioner, "kubernetes.io/")
+}
+
+// make makes the volumes that were promised to these claims.
+func (c *Checker) make(claims []string) {
+	s := c.storage
+	for _, key := range claims {
+		if h, promised := s.later[key]; promised {
+			delete(s.later, key)
+			s.give(s.claim(key), s.made(s.claim(key), c.object(h)))
+		}
+	}
 }
 
 // undecided are the class's claims that waited for their first pod when the snapshot was made.
@@ -104,16 +133,21 @@ func (s *storage) bind(c *Checker, claim *corev1.PersistentVolumeClaim, node *co
 	} else {
 		*v = s.made(claim, node)
 	}
+	s.give(claim, *v)
+	s.decided[keyOf(claim)] = true
+	waiterOf(s.claims, keyOf(claim)).change(c)
+	return was
+}
+
+// give binds the claim to the volume.
+func (s *storage) give(claim *corev1.PersistentVolumeClaim, v corev1.PersistentVolume) {
 	v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}
 	v.Status.Phase = corev1.VolumeBound
 	bound := *claim
 	bound.Annotations = map[string]string{storagehelpers.AnnBindCompleted: "yes"}
 	bound.Spec.VolumeName, bound.Status.Phase = v.Name, corev1.ClaimBound
-	put(s.shelf, v)
+	put(s.shelf, &v)
 	put(s.shelf, &bound)
-	s.decided[keyOf(claim)] = true
-	waiterOf(s.claims, keyOf(claim)).change(c)
-	return was
 }
 
 // match is the volume that kube-scheduler binds the claim to on the node, nil when one has to be made.
@@ -156,6 +190,12 @@ func (s *storage) made(claim *corev1.PersistentVolumeClaim, node *corev1.Node) c
 func (c *Checker) unprovide(all []provided) {
 	s := c.storage
 	for _, was := range slices.Backward(all) {
+		delete(s.decided, keyOf(was.claim))
+		waiterOf(s.claims, keyOf(was.claim)).change(c)
+		if _, promised := s.later[keyOf(was.claim)]; was.later && promised {
+			delete(s.later, keyOf(was.claim))
+			continue
+		}
 		if was.volume != nil {
 			put(s.shelf, was.volume)
 			waiterOf(s.classes, storagehelpers.GetPersistentVolumeClass(was.volume)).change(c)
@@ -163,7 +203,5 @@ func (c *Checker) unprovide(all []provided) {
 			take(s.shelf, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "made-for-" + keyOf(was.claim)}})
 		}
 		put(s.shelf, was.claim)
-		delete(s.decided, keyOf(was.claim))
-		waiterOf(s.claims, keyOf(was.claim)).change(c)
 	}
 }

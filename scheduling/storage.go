@@ -42,6 +42,7 @@ type storage struct {
 	decided    map[string]bool     // claims that waited for their first pod and were decided: see [Checker.provide]
 	claims     map[string]*waiter
 	classes    map[string]*waiter
+	later      map[string]Handle   // claims that were decided to a volume which is made on that node once somebody looks for it
 	twins      map[string]*volumes // see [Checker.alike], by likeness
 	promised   map[string]bool     // claims that volumes name
 	attributes bool                // VolumeAttributesClass is on
@@ -65,7 +66,7 @@ func storageOf(ctx context.Context, o *cluster.Objects) *storage {
 	s := &storage{
 		shelf: newShelf(), csiNodes: make(map[string]*storagev1.CSINode, len(o.CSINodes)),
 		spare: map[string][]string{}, decided: map[string]bool{}, claims: map[string]*waiter{}, classes: map[string]*waiter{},
-		twins: map[string]*volumes{}, promised: map[string]bool{},
+		later: map[string]Handle{}, twins: map[string]*volumes{}, promised: map[string]bool{},
 		attached: len(o.VolumeAttachments) > 0, driversOf: make(map[string]int32, len(o.CSINodes)), driverKinds: map[string]int32{}, counting: map[int32]bool{},
 	}
 	put(s.shelf, o.PersistentVolumeClaims...)

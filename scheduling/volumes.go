@@ -71,6 +71,7 @@ func (c *Checker) ownVolumes(cl *class) *volumes {
 	if cl.volumes != nil {
 		return cl.volumes
 	}
+	c.make(cl.mounts)
 	v := c.volumesFor(c.storage.unit(cl.of, 0))
 	cl.volumes = v
 	for i := range cl.of.Spec.Volumes {
@@ -150,6 +151,9 @@ func (v *volumes) changed() uint64 {
 func (c *Checker) renew(v *volumes) {
 	if n := v.changed(); n != v.changes {
 		v.changes = n
+		for _, w := range v.undecided {
+			c.make([]string{w.key})
+		}
 		clear(v.answers)
 		clear(v.empty)
 		c.consult(v)
