@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -52,7 +53,7 @@ func Similar(a, b Likeness, by policy.Balance) bool {
 	return near(a.Node.Status.Capacity, b.Node.Status.Capacity, capacity) &&
 		near(a.Node.Status.Allocatable, b.Node.Status.Allocatable, share(by.Allocatable)) &&
 		near(a.Free, b.Free, share(by.Free)) &&
-		equalLabels(a.Node.Labels, b.Node.Labels, by.IgnoreLabels)
+		equalLabels(a.Node, b.Node, by.IgnoreLabels)
 }
 
 // near says whether both have the same resources, and of each amounts that differ by no more than a share of the larger.
@@ -73,19 +74,21 @@ func near(a, b corev1.ResourceList, share func(corev1.ResourceName) float64) boo
 	return true
 }
 
-func equalLabels(a, b map[string]string, ignored []string) bool {
+// equalLabels says whether both have the same labels. One that the cloud's description only guesses may be missing on the other, which was
+// learned from a node.
+func equalLabels(a, b *corev1.Node, ignored []string) bool {
 	counts := func(key string) bool { return !slices.Contains(differing, key) && !slices.Contains(ignored, key) }
-	for k, v := range a {
-		if other, ok := b[k]; counts(k) && (!ok || other != v) {
-			return false
+	has := func(a, b *corev1.Node) bool {
+		guessed := strings.Split(a.Annotations[cluster.GuessedLabels], ",")
+		for k, v := range a.Labels {
+			other, ok := b.Labels[k]
+			if counts(k) && (ok && other != v || !ok && !slices.Contains(guessed, k)) {
+				return false
+			}
 		}
+		return true
 	}
-	for k := range b {
-		if _, ok := a[k]; counts(k) && !ok {
-			return false
-		}
-	}
-	return true
+	return has(a, b) && has(b, a)
 }
 
 // Share is one of the similar groups that a growth is spread over.

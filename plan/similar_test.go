@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 )
 
@@ -38,6 +39,9 @@ func TestGroupsAreSimilarAsClusterAutoscalerSeesThem(t *testing.T) {
 	free := func(name corev1.ResourceName, q string) func(*Likeness) {
 		return func(l *Likeness) { l.Free[name] = resource.MustParse(q) }
 	}
+	guesses := func(key string) func(*Likeness) {
+		return func(l *Likeness) { l.Node.Annotations = map[string]string{cluster.GuessedLabels: key} }
+	}
 	for name, tc := range map[string]struct {
 		a, b Likeness
 		want bool
@@ -47,6 +51,8 @@ func TestGroupsAreSimilarAsClusterAutoscalerSeesThem(t *testing.T) {
 		"one without a zone":                         {offer(), offer(func(l *Likeness) { delete(l.Node.Labels, corev1.LabelTopologyZone) }), true},
 		"with another label":                         {offer(), offer(label("disk", "ssd")), false},
 		"with a label of another value":              {offer(label("disk", "hdd")), offer(label("disk", "ssd")), false},
+		"with a label that the cloud only guesses":   {offer(label("storagetier", "Premium_LRS"), guesses("storagetier")), offer(), true},
+		"with guesses that differ":                   {offer(label("cost", "a"), guesses("cost")), offer(label("cost", "b"), guesses("cost")), false},
 		"with a label that the operator ignores":     {offer(label("rack", "1")), offer(label("rack", "2")), true},
 		"names of pools say nothing":                 {offer(label("poolName", "a"), label("agentpool", "a")), offer(label("poolName", "b"), label("agentpool", "b")), true},
 		"one pool, whatever its machines are":        {offer(label("agentpool", "a"), label("disk", "hdd")), offer(label("agentpool", "a"), capacity("cpu", "64")), true},

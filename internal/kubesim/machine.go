@@ -113,7 +113,10 @@ func (c *Cluster) Leave(name string) {
 }
 
 func (m *machine) labels() map[string]string {
-	l := map[string]string{corev1.LabelHostname: m.Name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64"}
+	l := map[string]string{
+		corev1.LabelHostname: m.Name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
+		"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64",
+	}
 	maps.Copy(l, m.Labels)
 	return l
 }

@@ -143,6 +143,7 @@ func (w *world) register(m *machine, gpus int) error {
 	}
 	labels := map[string]string{
 		corev1.LabelInstanceTypeStable: m.Size, corev1.LabelTopologyRegion: m.Location, corev1.LabelTopologyZone: zone,
+		corev1.LabelInstanceType: m.Size, corev1.LabelFailureDomainBetaRegion: m.Location, corev1.LabelFailureDomainBetaZone: zone,
 	}
 	maps.Copy(labels, size.labels)
 	capacity := corev1.ResourceList{
