@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"sort"
 	"time"
 
@@ -145,6 +146,16 @@ func settled(n *corev1.Node) *corev1.Node {
 			out.Spec.Taints = append(out.Spec.Taints, t)
 		}
 	}
+	return out
+}
+
+// givenBack is the node as it is when it has left the ladder: what else keeps pods away from it stays there.
+func givenBack(n *corev1.Node) *corev1.Node {
+	out := n.DeepCopy()
+	out.Spec.Unschedulable = false
+	out.Spec.Taints = slices.DeleteFunc(out.Spec.Taints, func(t corev1.Taint) bool {
+		return t.Key == cluster.RemovalTaint || t.Key == corev1.TaintNodeUnschedulable
+	})
 	return out
 }
 
@@ -293,7 +304,7 @@ func (d *decision) rescueNodes() {
 		}
 		name := r.node.Name()
 		restore := d.check.Remove(name)
-		d.check.Add(settled(r.node.Object), r.node.Pods...)
+		d.check.Add(givenBack(r.node.Object), r.node.Pods...)
 		h, _ := d.check.Handle(name)
 		d.placeOn(d.check.Row(h), func(dm *demand, h scheduling.Handle, n int) {
 			if _, ok := d.rescues[name]; !ok {
