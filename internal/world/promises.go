@@ -151,10 +151,11 @@ func (t *witness) watchRemoved(m azuresim.MachineState) {
 	}
 }
 
-// spec is what sluice was told about a group.
+// spec is what sluice was told about a group, with the limits of this hour.
 func (w *world) spec(group string) azure.GroupSpec {
 	for _, g := range w.groups {
 		if strings.EqualFold(g.Name, group) {
+			g.Min, g.Max = w.policy.Limits(&cluster.Group{ID: cluster.GroupID(g.Name), Min: g.Min, Max: g.Max}, w.now())
 			return g
 		}
 	}

@@ -68,6 +68,12 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 		"a capacity above the max": {two + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":6}}`, "*")
 		}, "S-06"},
+		"a capacity above the max of the hour": {"policy schedule=\"agents: Mon-Sun 00:00-01:00 UTC max=3\"\n" + two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":4}}`, "*")
+		}, "S-06"},
+		"a capacity that only the hour allows": {"policy schedule=\"agents: Mon-Sun 00:00-01:00 UTC max=7\"\n" + two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":6}}`, "*")
+		}, ""},
 		"a deletion below the min": {strings.Replace(two, "min=0", "min=2", 1) + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
 		}, "S-06"},
