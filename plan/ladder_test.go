@@ -58,6 +58,12 @@ func leaving(node, id string, ago time.Duration) *corev1.Node {
 	return Node(node, Removing(Start.Add(-ago), marked(id)))
 }
 
+// tainted is the node with a taint that somebody who brings nodes up has forgotten.
+func tainted(n *corev1.Node) *corev1.Node {
+	n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "startup-taint.cluster-autoscaler.kubernetes.io/agent", Effect: corev1.TaintEffectNoSchedule})
+	return n
+}
+
 func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 	daemon := func(node string) *cluster.Pod { return Pod("ds-"+node, On(node), OwnedBy("DaemonSet", "ds")) }
 	cases := map[string]struct {
@@ -180,6 +186,11 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		"a pending pod takes a cordoned node back instead of a new machine": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("4")), leaving("a-1", "1", 3*time.Second), Pod("p")},
 			want:    []string{"uncordon a-1: NodeCounted"}, verdict: map[string]string{"pod p": "rescues RescuesNode", "node a-1": "rescue NodeCounted"},
+		},
+		"a pending pod takes no cordoned node back that would refuse it without the cordon": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("4")), tainted(leaving("a-1", "1", time.Minute)), Pod("p")},
+			group:   func(g *cluster.Group) { g.Max = 2 },
+			want:    []string{"delete a 1(a-1)"}, verdict: map[string]string{"pod p": "stuck NoGroupFits GroupAtMax"},
 		},
 		"a machine that is being deleted takes no pod": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("4")), leaving("a-1", "1", 3*time.Second), Pod("p")}, group: func(g *cluster.Group) {

@@ -131,6 +131,18 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			objects: pods(8), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start), In(cluster.StateCreating)), Machine("1", "", Born(Start), In(cluster.StateCreating)))},
 			want: []string{}, verdict: map[string]string{"pod p00": "waiting FitsComingMachine", "group a": "growing GroupGrowing GroupSteady"},
 		},
+		"a young pod takes no machine that is coming for an older one": {
+			objects: []any{Pod("old"), Pod("young", CPU("4"), func(p *corev1.Pod) { p.CreationTimestamp.Time = Start.Add(-time.Second) })},
+			groups:  []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start), In(cluster.StateCreating)))},
+			policy:  func(p *policy.Policy) { p.Growth.PodDelay = 30 * time.Second },
+			want:    []string{}, verdict: map[string]string{"pod old": "waiting FitsComingMachine", "pod young": "ignored PodYoung"},
+		},
+		"a young pod takes what an older one leaves of a machine that is coming": {
+			objects: []any{Pod("old"), Pod("young", CPU("3"), func(p *corev1.Pod) { p.CreationTimestamp.Time = Start.Add(-time.Second) })},
+			groups:  []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start), In(cluster.StateCreating)))},
+			policy:  func(p *policy.Policy) { p.Growth.PodDelay = 30 * time.Second },
+			want:    []string{}, verdict: map[string]string{"pod old": "waiting FitsComingMachine", "pod young": "waiting FitsComingMachine"},
+		},
 		"capacity that is not listed yet is counted": {
 			objects: pods(8), groups: []*cluster.Group{func() *cluster.Group { g := Group("a", 0, 5); g.Capacity = 2; return g }()},
 			want: []string{},
