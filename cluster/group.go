@@ -29,6 +29,9 @@ type Group struct {
 	Learned *Learned     `json:"learned,omitempty"` // from the group's nodes, set by [New]; an observer gives it back to the next snapshot
 	Drift   []Difference `json:"drift,omitempty"`   // between the cloud's template and the learned one, set by [New]
 
+	// Sizes are those that the group could have instead, nil when none are known.
+	Sizes *Sizes `json:"-"`
+
 	// PriceUSDPerHour is the list price of one machine, 0 when unknown.
 	PriceUSDPerHour float64 `json:"priceUSDPerHour,omitempty"`
 

@@ -28,6 +28,7 @@ type Decoder struct {
 	line   int
 	begun  bool
 	policy *policy.Policy
+	offers map[cluster.GroupID]*cluster.Sizes
 
 	nodes      objects[*corev1.Node]
 	pods       objects[*cluster.Pod]
@@ -98,10 +99,14 @@ func (d *Decoder) apply(r record) (Entry, error) {
 	if d.policy == nil {
 		return Entry{}, fmt.Errorf("line %d has no policy", d.line)
 	}
+	if r.Offers != nil {
+		d.offers = r.Offers.tables()
+	}
 	for _, g := range r.Groups {
 		if g == nil {
 			return Entry{}, fmt.Errorf("line %d has an empty group", d.line)
 		}
+		g.Sizes = d.offers[g.ID]
 	}
 	for i, p := range r.Pods.Set {
 		if p != nil {

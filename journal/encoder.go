@@ -13,6 +13,7 @@ import (
 type Encoder struct {
 	w      io.Writer
 	seen   cluster.Objects
+	offers map[cluster.GroupID]*cluster.Sizes
 	policy *policy.Policy
 	begun  bool
 	torn   bool // the last write may have left half a line
@@ -23,10 +24,11 @@ func NewEncoder(w io.Writer) *Encoder { return &Encoder{w: w} }
 
 // Encode writes one entry as one line, by one Write. After an error the next line is a full one.
 func (e *Encoder) Encode(entry Entry) error {
-	before := e.seen
+	before, offered := e.seen, e.offers
 	if !e.begun {
-		before = cluster.Objects{}
+		before, offered = cluster.Objects{}, nil
 	}
+	offers := offersOf(entry.Seen.Groups)
 	after := entry.Seen.Objects
 	r := record{
 		Version: Version, Cycle: entry.Cycle, Time: entry.Seen.Time, Full: !e.begun, DryRun: entry.DryRun,
@@ -53,7 +55,7 @@ func (e *Encoder) Encode(entry Entry) error {
 		ProvisioningRequests:   between(before.ProvisioningRequests, after.ProvisioningRequests),
 		PodTemplates:           between(before.PodTemplates, after.PodTemplates),
 
-		Groups: entry.Seen.Groups,
+		Groups: entry.Seen.Groups, Offers: newOffers(offered, offers),
 		Before: entry.Before, Plan: entry.Plan, Results: entry.Results,
 	}
 	if !e.begun || e.policy != entry.Policy {
@@ -72,6 +74,6 @@ func (e *Encoder) Encode(entry Entry) error {
 		e.begun, e.torn = false, true
 		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
 	}
-	e.seen, e.policy, e.begun, e.torn = after, entry.Policy, true, false
+	e.seen, e.offers, e.policy, e.begun, e.torn = after, offers, entry.Policy, true, false
 	return nil
 }

@@ -52,6 +52,7 @@ type record struct {
 	PodTemplates           change[*corev1.PodTemplate]           `json:"podTemplates,omitzero"`
 
 	Groups  []*cluster.Group `json:"groups,omitempty"`
+	Offers  *offers          `json:"offers,omitempty"` // nil when as before
 	Policy  *policy.Policy   `json:"policy,omitempty"` // nil when as before
 	Before  plan.Memory      `json:"before"`
 	Plan    plan.Plan        `json:"plan"`

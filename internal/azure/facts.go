@@ -26,6 +26,7 @@ type facts struct {
 
 	mu      sync.Mutex
 	notices map[cluster.GroupID][]string
+	offered map[terms]*offered
 }
 
 // makeFacts makes what is asked besides, each in its own time. Only a file of prices is read at once.
@@ -87,6 +88,8 @@ func (f *facts) describe(g *cluster.Group, m *model) {
 		g.VolumeLimit = size.MaxDataDisks - m.dataDisks
 	}
 	g.PriceUSDPerHour = f.price(catalog.Key{Size: m.size, Region: m.location, Spot: m.spot, Windows: m.windows})
+
+	g.Sizes = f.offers(m)
 
 	notices := tags.faults
 	for _, zone := range slices.Sorted(maps.Keys(barred)) {

@@ -50,6 +50,28 @@ func (l *priceList) usdPerHour(k catalog.Key) float64 {
 	return usd
 }
 
+// known is the price as it is known now, 0 when it is not. It asks nobody.
+func (l *priceList) known(k catalog.Key) float64 {
+	if usd, ok := l.own.USDPerHour(k); ok {
+		return usd
+	}
+	if usd, ok := l.read().USDPerHour(k); ok {
+		return usd
+	}
+	usd, _ := catalog.Listed().USDPerHour(k)
+	return usd
+}
+
+// read is the retail list's last answer, nil without one. Another answer is another list.
+func (l *priceList) read() *catalog.Prices {
+	if l.retail == nil {
+		return nil
+	}
+	l.retail.mu.Lock()
+	defer l.retail.mu.Unlock()
+	return l.retail.prices
+}
+
 // readPricesFile reads the operator's own prices.
 func readPricesFile(path string) (*catalog.Prices, error) {
 	if path == "" {

@@ -44,8 +44,10 @@ type sizeList struct {
 
 type sizeRegion struct {
 	errand *errand
-	offers map[string]*offer // by lower-case size; nil before the first answer
+	offers map[string]*offer // by lower-case size; nil before the first answer. An answer puts another map in its place
 	fault  string            // of the last question, "" when it was good
+
+	answered int // how often there was a good answer
 }
 
 // region is what is kept for a location. sizeList.mu is held.
@@ -73,6 +75,17 @@ func (l *sizeList) offer(location, size string) *offer {
 	return r.offers[strings.ToLower(size)]
 }
 
+// all are the offers of a region by lower-case size, which nobody changes; nil before the first answer. It asks nobody. Answered counts the
+// answers.
+func (l *sizeList) all(location string) (offers map[string]*offer, answered int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.regions[strings.ToLower(location)]; r != nil {
+		return r.offers, r.answered
+	}
+	return nil, 0
+}
+
 // want asks for a size that no table knows.
 func (l *sizeList) want(location, size string) {
 	if location == "" || size == "" {
@@ -96,7 +109,7 @@ func (l *sizeList) ask(location string, r *sizeRegion) {
 			}
 			return sizesAskAgain
 		}
-		r.fault, r.offers = "", offersOf(found, location)
+		r.fault, r.offers, r.answered = "", offersOf(found, location), r.answered+1
 		l.log.Debug("read Azure's list of sizes", "location", strings.ToLower(location), "sizes", len(r.offers))
 		return sizesServe
 	})
