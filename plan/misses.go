@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
@@ -28,9 +30,15 @@ type stance struct {
 	*groupState
 	digest uint64           // of an empty machine
 	state  scheduling.State // of the cluster with one
-	total  totals
-	limit  *reason.Reason // why the group may not add a machine, once somebody has asked
+	total  totals           // of the cluster, for the limit
+	limit  *reason.Reason   // why the group may not add a machine, once somebody has asked
 	asked  bool
+
+	free    []int64                      // of an empty machine, by dimension, while it is asked
+	notes   map[string]*reason.Reason    // that it has given
+	devices map[corev1.ResourceName]bool // that some size has, once somebody has asked
+	rooms   [][]int64                    // of an empty machine of each size the same as free, once somebody has asked
+	largest []int64                      // of these the most, by dimension
 }
 
 // missed is why no group holds pods of a class.
@@ -85,7 +93,7 @@ func (m *misses) look(d *decision) {
 		}
 		if !turned {
 			last := m.stances[i]
-			turned = last.ID != st.ID || last.digest != st.digest || !sameReason(last.blocked, st.blocked) || !sameReason(last.passedOver, st.passedOver)
+			turned = last.ID != st.ID || last.Size != st.Size || last.Sizes != st.Sizes || last.digest != st.digest || !sameReason(last.blocked, st.blocked) || !sameReason(last.passedOver, st.passedOver)
 			stirred = stirred || last.state != st.state
 		}
 	}
@@ -112,7 +120,7 @@ func (m *misses) find(d *decision, stuck []*wanted) []*missed {
 		kind := d.check.Kind(w.of)
 		q := kinds[kind]
 		if q == nil {
-			q = &inquiry{pod: d.waiting[w.pods[w.served]], depends: depends, refusals: make([][]reason.Reason, len(m.stances))}
+			q = &inquiry{pod: d.waiting[w.pods[w.served]], depends: depends, needs: d.check.Needs(w.of), misses: make([]miss, len(m.stances))}
 			kinds[kind] = q
 			open = append(open, q)
 		}
@@ -121,8 +129,9 @@ func (m *misses) find(d *decision, stuck []*wanted) []*missed {
 	for at, st := range m.stances {
 		if st.blocked == nil && len(open) > 0 {
 			d.onEmpty(st.groupState, func(h scheduling.Handle) {
+				st.free = d.check.Free(h)
 				for _, q := range open {
-					q.refusals[at] = d.refusals(q.pod, st.groupState, h)
+					q.misses[at] = st.ask(d, q, h)
 				}
 			})
 		}
@@ -145,19 +154,43 @@ func (m *misses) find(d *decision, stuck []*wanted) []*missed {
 
 // inquiry is about pods of one kind.
 type inquiry struct {
-	pod      *cluster.Pod // one of them
-	depends  bool
-	of       []int             // the demands, by their place
-	refusals [][]reason.Reason // by group
+	pod     *cluster.Pod // one of them
+	depends bool
+	needs   []int64 // of one of them, by dimension
+	of      []int   // the demands, by their place
+	misses  []miss  // by group
 }
 
-// refusals are the reasons why an empty machine of the group does not take the pod.
-func (d *decision) refusals(p *cluster.Pod, st *groupState, h scheduling.Handle) []reason.Reason {
-	why := d.check.Refusals(p, d.check.Name(h))
-	for i := range why {
-		why[i].About = reason.Group(string(st.ID))
+// miss is how far a group is from holding the pods, and why.
+type miss struct {
+	far   int     // reasons that it refuses them for, and one; 0 when it would do and may not grow
+	short float64 // the most that is asked of a resource for each one that is free
+	why   []reason.Reason
+}
+
+func (a miss) compare(b miss) int {
+	return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.short, b.short))
+}
+
+// ask asks an empty machine of the group, which is open, about the pods.
+func (s *stance) ask(d *decision, q *inquiry, h scheduling.Handle) miss {
+	why := d.check.Refusals(q.pod, d.check.Name(h))
+	if len(why) == 0 {
+		return miss{}
 	}
-	return why
+	one := miss{far: 1 + len(why), why: why}
+	for i := range why {
+		why[i].About = reason.Group(string(s.ID))
+	}
+	for dim, need := range q.needs {
+		if need > s.free[dim] {
+			one.short = max(one.short, float64(need)/float64(max(0, s.free[dim])))
+		}
+	}
+	if r := s.remedy(d, q, why); r != nil {
+		one.why = append(why, *r)
+	}
+	return one
 }
 
 // holds says whether what was found before would be found again.
@@ -182,33 +215,29 @@ func (s *stance) limited(d *decision) *reason.Reason {
 }
 
 // answer sums up an inquiry, the groups that come nearest to holding the pods first: those that would do and may not grow, then those
-// that refuse them, by how many reasons they have.
+// that refuse them, by how many reasons they have and how much they lack.
 func (m *misses) answer(d *decision, q *inquiry) *missed {
 	a := &missed{depends: q.depends, turns: m.turns, stirs: m.stirs}
-	type miss struct {
-		far int
-		why []reason.Reason
-	}
 	all := make([]miss, 0, len(m.stances))
 	count := 1
 	for at, st := range m.stances {
-		one := miss{1 + len(q.refusals[at]), q.refusals[at]}
+		one := q.misses[at]
 		switch {
 		case st.blocked != nil:
-			one = miss{1, []reason.Reason{*st.blocked}}
+			one = miss{far: 1, why: []reason.Reason{*st.blocked}}
 		case len(one.why) == 0:
 			limit := st.limited(d)
 			a.limited, a.limits = append(a.limited, at), append(a.limits, limit)
 			if limit != nil {
-				one = miss{0, []reason.Reason{*limit}}
+				one = miss{why: []reason.Reason{*limit}}
 			} else if st.passedOver != nil {
-				one = miss{1, []reason.Reason{*st.passedOver}}
+				one = miss{far: 1, why: []reason.Reason{*st.passedOver}}
 			}
 		}
 		all = append(all, one)
 		count += len(one.why)
 	}
-	slices.SortStableFunc(all, func(a, b miss) int { return cmp.Compare(a.far, b.far) })
+	slices.SortStableFunc(all, miss.compare)
 	a.because = append(make([]reason.Reason, 0, count), reason.New(reason.NoGroupFits, reason.Ref{}))
 	for _, one := range all {
 		a.because = append(a.because, one.why...)

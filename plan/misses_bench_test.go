@@ -29,6 +29,12 @@ func stuckWorld(classes, groups int) ([]any, []*cluster.Group) {
 		}
 		objects = append(objects, Pod(fmt.Sprintf("p%05d", i), change...))
 	}
+	sizes := &cluster.Sizes{Where: "here"}
+	for cores := range 64 {
+		for _, family := range []string{"A", "D", "E", "F", "H", "L"} {
+			sizes.All = append(sizes.All, cluster.Size{Name: fmt.Sprint(family, cores+1), Family: family, Cores: cores + 1, MemoryMiB: 4096 * int64(cores+1), USDPerHour: float64(cores+1) / 20})
+		}
+	}
 	var all []*cluster.Group
 	for i := range groups {
 		g := Group(fmt.Sprintf("g%02d", i), 0, 10)
@@ -40,6 +46,7 @@ func stuckWorld(classes, groups int) ([]any, []*cluster.Group) {
 		if i%2 == 1 {
 			g.Template.Spec.Taints = []corev1.Taint{{Key: "dedicated", Value: "batch", Effect: corev1.TaintEffectNoSchedule}}
 		}
+		g.Size, g.Sizes = "D"+cores, sizes
 		all = append(all, g)
 	}
 	return objects, all

@@ -207,7 +207,7 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 		"a group whose nodes never announce a GPU is not bought for one": {
 			objects: append(pods(1, asking("nvidia.com/gpu", "1")), Node("a-0")),
 			groups:  []*cluster.Group{equipped(Group("a", 0, 5, Machine("0", "a-0")), "nvidia.com/gpu")},
-			want:    []string{}, verdict: map[string]string{"pod p00": "stuck NoGroupFits InsufficientResource"},
+			want:    []string{}, verdict: map[string]string{"pod p00": "stuck NoGroupFits InsufficientResource CouldHold"},
 		},
 		"a group in back-off is passed over": {
 			objects: pods(1), groups: []*cluster.Group{Group("a", 0, 5), Group("b", 0, 5)},

@@ -23,6 +23,8 @@ const (
 	RescuesNode       Code = "RescuesNode"
 	NeedsMachine      Code = "NeedsMachine"
 	NoGroupFits       Code = "NoGroupFits"
+	CouldHold         Code = "CouldHold"
+	NoSizeHolds       Code = "NoSizeHolds"
 	OtherScheduler    Code = "OtherScheduler"
 	NotYetScheduled   Code = "NotYetScheduled"
 	PodGated          Code = "PodGated"
@@ -158,6 +160,8 @@ var sentences = map[Code]string{
 	RescuesNode:       "takes back node {node}, which was being removed",
 	NeedsMachine:      "group {group} grows for it",
 	NoGroupFits:       "no node group can hold it",
+	CouldHold:         "could hold it if {change}",
+	NoSizeHolds:       "no size that {where} offers the group could hold it",
 	OtherScheduler:    "belongs to scheduler {scheduler}",
 	NotYetScheduled:   "the scheduler has not judged it yet",
 	PodGated:          "held by scheduling gate {gate}",

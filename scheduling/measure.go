@@ -1,6 +1,10 @@
 package scheduling
 
-import "sluice.dev/sluice/cluster"
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+)
 
 // Needs is what a pod of the class takes of a node, by dimension: pods, thousandths of cores, bytes of memory and of ephemeral
 // storage, then other resources in the order in which this checker met them. What is missing at the end is zero.
@@ -14,6 +18,9 @@ func (c *Checker) Needs(of *cluster.Class) []int64 {
 	}
 	return out
 }
+
+// Resources are the resources by dimension as in [Checker.Needs]. The slice must not be changed; later ones may be longer.
+func (c *Checker) Resources() []corev1.ResourceName { return c.dims.names }
 
 // Free is what the node has left, by dimension as in [Checker.Needs].
 func (c *Checker) Free(h Handle) []int64 {

@@ -42,11 +42,16 @@ func phrase(r reason.Reason, subject reason.Ref) string {
 	return r.String()
 }
 
-// phrases joins reasons about a subject with "; ".
+// phrases joins reasons about a subject with "; ". Of several in a row that are about one other thing, the first names it.
 func phrases(because []reason.Reason, subject reason.Ref) string {
 	parts := make([]string, len(because))
+	last := subject
 	for i, r := range because {
 		parts[i] = phrase(r, subject)
+		if r.About == last {
+			parts[i] = r.Sentence()
+		}
+		last = r.About
 	}
 	return strings.Join(parts, "; ")
 }

@@ -105,18 +105,20 @@ func natural(a, b string) int {
 	return cmp.Or(cmp.Compare(stemA, stemB), cmp.Compare(nA, nB))
 }
 
-// sentences are the reasons of a verdict. Those about its subject do not repeat what that is, and a group's size is told only when it
-// is all there is to say.
+// sentences are the reasons of a verdict. Those about its subject do not repeat what that is, of several in a row about one other thing
+// the first names it, and a group's size is told only when it is all there is to say.
 func sentences(v plan.Verdict) string {
 	var parts []string
+	last := v.Subject
 	for i, r := range v.Because {
 		if i > 0 && r.Code == reason.GroupSteady {
 			continue
 		}
 		sentence := r.Sentence()
-		if r.About != v.Subject && r.About.Name != "" && !strings.Contains(sentence, r.About.Name) {
-			sentence = r.About.String() + ": " + sentence
+		if r.About != v.Subject && r.About != last {
+			sentence = r.String()
 		}
+		last = r.About
 		parts = append(parts, sentence)
 	}
 	return strings.Join(parts, "; ")
