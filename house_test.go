@@ -49,6 +49,7 @@ var rooms = map[string][]string{
 	"internal/kube":                   {"cluster", "guard", "plan", "reason"},
 	"internal/expander":               {"cluster"},
 	"internal/actuate":                {"cloud", "cluster", "guard", "internal/expander", "internal/kube", "plan", "policy", "reason"},
+	"internal/agent":                  {"cluster", "guard", "internal/imds", "internal/kube", "policy"},
 	"internal/report":                 {"cluster", "journal", "plan", "policy", "reason"},
 	"internal/doctor":                 {"cluster"},
 	"internal/web":                    {"cluster", "internal/report", "journal", "plan", "reason"},
@@ -106,19 +107,20 @@ var borders = []border{
 	{
 		path: "k8s.io/client-go/kubernetes",
 		code: []string{
-			"internal/kube", "internal/report", "internal/app", "internal/bench/resident", "internal/world", "internal/controlplane/...", "cmd/playground",
+			"internal/kube", "internal/agent", "internal/report", "internal/app", "internal/bench/resident", "internal/world", "internal/controlplane/...",
+			"cmd/playground", "cmd/sluice",
 		},
 		tests:   []string{"internal/actuate", "internal/kubesim"},
-		because: "actuate changes Kubernetes through kube.Writer alone, and nobody else has a client in hand",
+		because: "actuate and the agent change Kubernetes through kube.Writer alone, and nobody else has a client in hand",
 	},
 	{
 		path: "sluice.dev/sluice/internal/azuresim", code: []string{"internal/azuresim/...", "internal/world", "cmd/azuresim", "cmd/playground"},
-		tests:   []string{"internal/actuate", "internal/app", "internal/azure", "internal/imds", "cmd/sluice"},
+		tests:   []string{"internal/actuate", "internal/agent", "internal/app", "internal/azure", "internal/imds", "cmd/sluice"},
 		because: "what runs in a user's cluster holds no simulator",
 	},
 	{
 		path: "sluice.dev/sluice/internal/kubesim", code: []string{"internal/world"},
-		tests:   []string{"internal/actuate", "internal/app", "internal/kube", "internal/report", "cmd/sluice"},
+		tests:   []string{"internal/actuate", "internal/agent", "internal/app", "internal/kube", "internal/report", "cmd/sluice"},
 		because: "what runs in a user's cluster holds no simulator",
 	},
 	{
@@ -197,7 +199,7 @@ func TestImportsPointInward(t *testing.T) {
 // constructs and hands to actuate; writes to a cloud are two methods of cloud.Provider, which actuate calls. NB: it goes by
 // names, as go/parser gives them, and does not see a value that reached another package behind an interface of its own.
 func TestOnlyActuateHoldsWriteVerbs(t *testing.T) {
-	holders := []string{"internal/actuate", "internal/app", "internal/kube"}
+	holders := []string{"internal/actuate", "internal/agent", "internal/app", "internal/kube"}
 	callers := []string{"internal/actuate", "internal/azure", "cloud/cloudtest"}
 	verbs := []string{"SetCapacity", "DeleteInstances"}
 	for _, f := range parseHouse(t) {
@@ -210,7 +212,7 @@ func TestOnlyActuateHoldsWriteVerbs(t *testing.T) {
 			case *ast.SelectorExpr:
 				if of, ok := n.X.(*ast.Ident); ok && kube != "" && of.Name == kube &&
 					n.Sel.Name == "Writer" && !within(f.room, holders...) {
-					t.Errorf("%s: %s.Writer: only actuate writes to Kubernetes, and only app gives it the means", f.at(n), kube)
+					t.Errorf("%s: %s.Writer: only actuate and the agent write to Kubernetes, and only app gives actuate the means", f.at(n), kube)
 				}
 			case *ast.CallExpr:
 				if verb, ok := n.Fun.(*ast.SelectorExpr); ok && cloud != "" &&

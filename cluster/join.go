@@ -96,6 +96,14 @@ func (i *Instance) MayBe(n *corev1.Node) bool {
 	return false
 }
 
+// Is says whether the node is this machine for certain: by its unique id where the node tells one.
+func (i *Instance) Is(n *corev1.Node) bool {
+	if uuid := n.Status.NodeInfo.SystemUUID; uuid != "" {
+		return sameUID(i.UID, uuid)
+	}
+	return i.MayBe(n)
+}
+
 // predates says that the node is of an earlier machine than this one, of the same name, id or address: it is older, and its unique id
 // is another one. Such a node is no more than a suspect.
 func (i *Instance) predates(n *corev1.Node) bool {

@@ -17,6 +17,7 @@ const GuessedLabels = "sluice.dev/guessed-labels"
 // transientTaints come and go with a node's condition; a new machine will not have them when it is Ready.
 var transientTaints = map[string]bool{
 	RemovalTaint:                                     true,
+	NoticeTaint:                                      true,
 	"ToBeDeletedByClusterAutoscaler":                 true,
 	"DeletionCandidateOfClusterAutoscaler":           true,
 	corev1.TaintNodeNotReady:                         true,

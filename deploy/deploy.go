@@ -20,6 +20,17 @@ const (
 //go:embed azure-role.json
 var AzureRole []byte
 
+// Agent is the DaemonSet of sluice's agent and its service account with exactly the rights that it uses, as YAML documents. Its image is a
+// placeholder.
+//
+//go:embed agent.yaml
+var Agent []byte
+
+// AgentPolicy is the optional admission policy that keeps each agent to its own node, as YAML documents.
+//
+//go:embed agent-policy.yaml
+var AgentPolicy []byte
+
 // CapacityGate is the optional admission policy that puts pods behind the scheduling gate of sluice, as YAML documents: a
 // MutatingAdmissionPolicy, and its bindings to labelled namespaces and to labelled pods.
 //

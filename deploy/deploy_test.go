@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
@@ -16,7 +19,9 @@ import (
 // TestRBACGrantsWhatIsListedHereAndNoMore makes every change of sluice's rights a change in two places: whoever grants one says so
 // twice. That none is missing is shown by the playground, where sluice has these and no others.
 func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
+	got := map[string][]string{}
 	want := map[string][]string{
+		"ClusterRole sluice-agent": {"create pods/eviction", "get nodes", "get pods", "list nodes", "list pods", "patch nodes"},
 		"ClusterRole sluice": {
 			"create events", "create pods/eviction", "delete nodes", "get capacitybuffers.autoscaling.x-k8s.io", "get nodes", "get pods",
 			"get provisioningrequests.autoscaling.x-k8s.io", "list capacitybuffers.autoscaling.x-k8s.io",
@@ -40,25 +45,75 @@ func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 			"update leases.coordination.k8s.io named cluster-autoscaler", "watch configmaps named cluster-autoscaler-priority-expander",
 		},
 	}
-	got := map[string][]string{}
-	for documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(RBAC))); ; {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		var role rbacv1.Role // a ClusterRole has the same fields
-		if err := yaml.Unmarshal(document, &role); err != nil {
-			t.Fatal(err)
-		}
-		if len(role.Rules) > 0 {
-			got[role.Kind+" "+role.Name] = rights(role.Rules)
+	for kind, documents := range map[string][]byte{"sluice": RBAC, "agent": Agent} {
+		for _, document := range split(t, documents) {
+			var role rbacv1.Role // a ClusterRole has the same fields
+			if err := yaml.Unmarshal(document, &role); err != nil {
+				t.Fatalf("%s: %v", kind, err)
+			}
+			if len(role.Rules) > 0 {
+				got[role.Kind+" "+role.Name] = rights(role.Rules)
+			}
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rights (-want +got):\n%s", diff)
+	}
+}
+
+// split is a YAML stream's documents.
+func split(t *testing.T, stream []byte) [][]byte {
+	t.Helper()
+	var all [][]byte
+	for documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(stream))); ; {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, document)
+	}
+}
+
+// TestTheAgentsPodIsRestricted holds the DaemonSet to what the restricted Pod Security profile asks for.
+func TestTheAgentsPodIsRestricted(t *testing.T) {
+	var set appsv1.DaemonSet
+	for _, document := range split(t, Agent) {
+		if bytes.Contains(document, []byte("kind: DaemonSet")) {
+			if err := yaml.UnmarshalStrict(document, &set); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	pod := set.Spec.Template.Spec
+	if len(pod.Containers) != 1 || len(pod.Volumes) > 0 || pod.HostNetwork || pod.HostPID || pod.HostIPC {
+		t.Fatalf("%d containers, volumes %v, or a namespace of the host", len(pod.Containers), pod.Volumes)
+	}
+	profile := pod.SecurityContext.SeccompProfile
+	if !*pod.SecurityContext.RunAsNonRoot || profile == nil || profile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+		t.Errorf("the pod's security context: %+v", pod.SecurityContext)
+	}
+	c := pod.Containers[0].SecurityContext
+	if *c.AllowPrivilegeEscalation || !*c.ReadOnlyRootFilesystem || !slices.Equal(c.Capabilities.Drop, []corev1.Capability{"ALL"}) || c.Privileged != nil {
+		t.Errorf("the container's security context: %+v", c)
+	}
+}
+
+// TestTheAgentsPolicyIsOne reads the policy as the API server would.
+func TestTheAgentsPolicyIsOne(t *testing.T) {
+	documents := split(t, AgentPolicy)
+	var policy admissionv1.ValidatingAdmissionPolicy
+	var binding admissionv1.ValidatingAdmissionPolicyBinding
+	if err := yaml.UnmarshalStrict(documents[0], &policy); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(documents[1], &binding); err != nil {
+		t.Fatal(err)
+	}
+	if binding.Spec.PolicyName != policy.Name || len(policy.Spec.Validations) != 1 {
+		t.Errorf("binding to %q of policy %q with %d rules", binding.Spec.PolicyName, policy.Name, len(policy.Spec.Validations))
 	}
 }
 

@@ -161,18 +161,9 @@ func (d *decision) drain(st *nodeState, wait, deadline time.Time) {
 			continue
 		}
 		d.disrupt(p)
-		d.ladder = append(d.ladder, Evict{p.Namespace, p.Name, p.UID, st.Name(), d.grace(p), draining})
+		d.ladder = append(d.ladder, Evict{p.Namespace, p.Name, p.UID, st.Name(), d.allowed.Removal.Grace(p), draining})
 	}
 	d.judgeNode(st, NodeDrain, because...)
-}
-
-// grace is the grace period an evicted pod gets: its own, up to the limit.
-func (d *decision) grace(p *cluster.Pod) time.Duration {
-	grace := 30 * time.Second // the API server's default
-	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
-		grace = time.Duration(*s) * time.Second
-	}
-	return min(grace, d.allowed.Removal.MaxGrace)
 }
 
 // bury deletes the Node object of a machine that a complete list, read after the node was cordoned, no longer holds (S-14).

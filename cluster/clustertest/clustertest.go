@@ -57,6 +57,15 @@ func Removing(since time.Time, m cluster.Machine) func(*corev1.Node) {
 	}
 }
 
+// Noticed has the cloud announce something to a node's machine.
+func Noticed(notice cluster.Notice) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		n.Spec.Unschedulable = true
+		n.Spec.Taints = append(n.Spec.Taints, notice.Taint())
+		metav1.SetMetaDataAnnotation(&n.ObjectMeta, cluster.NoticeAnnotation, notice.Annotation())
+	}
+}
+
 // Pod is a pending pod of a ReplicaSet that the scheduler found no node for. It asks for one core.
 func Pod(name string, change ...func(*corev1.Pod)) *cluster.Pod {
 	p := &corev1.Pod{

@@ -43,7 +43,7 @@ type settings struct {
 
 // add declares the flags. Their names and meanings are cluster-autoscaler's where it has them.
 func (s *settings) add(f *pflag.FlagSet) {
-	f.StringVar(&s.kubeconfig, "kubeconfig", "", "path of a kubeconfig; empty: $KUBECONFIG, else ~/.kube/config, else the pod's service account")
+	s.addCommon(f)
 	f.StringVar(&s.provider, "cloud-provider", "azure", "the cloud; azure is the only one")
 	f.StringVar(&s.cloudConfig, "cloud-config", "", "path of an azure.json, as cloud-provider-azure and cluster-autoscaler read it; the environment wins over it")
 	f.StringArrayVar(&s.nodes, "nodes", nil, "a node group as min:max:scale-set-name; may be repeated")
@@ -56,10 +56,20 @@ func (s *settings) add(f *pflag.FlagSet) {
 	f.StringVar(&s.retailPricesEndpoint, "retail-prices-endpoint", "", "where the price list is; empty: public Azure")
 	f.StringVar(&s.managerEndpoint, "azure-resource-manager-endpoint", "", "Resource Manager endpoint; empty: that of the cloud")
 	f.StringVar(&s.authorityHost, "azure-authority-host", "", "token authority; empty: that of the cloud")
-	f.StringVar(&s.metadataEndpoint, "azure-metadata-endpoint", "", "instance metadata endpoint; empty: the link-local address of every Azure machine")
 
 	s.policy = app.PolicyFlags(f)
+}
 
+// addAgent declares the flags of a verb that runs on every node. They mean what they do elsewhere.
+func (s *settings) addAgent(f *pflag.FlagSet) {
+	s.addCommon(f)
+	s.policy = app.EvictionFlags(f)
+}
+
+// addCommon declares where the cluster and this machine are found, and what is logged.
+func (s *settings) addCommon(f *pflag.FlagSet) {
+	f.StringVar(&s.kubeconfig, "kubeconfig", "", "path of a kubeconfig; empty: $KUBECONFIG, else ~/.kube/config, else the pod's service account")
+	f.StringVar(&s.metadataEndpoint, "azure-metadata-endpoint", "", "instance metadata endpoint; empty: the link-local address of every Azure machine")
 	f.IntVarP(&s.verbosity, "v", "v", 0, "log verbosity; 4 and above: debug")
 	f.StringVar(&s.logFormat, "log-format", "text", "text or json")
 }

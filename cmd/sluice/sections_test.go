@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/reference/flags.md")
@@ -34,8 +36,13 @@ func TestThePageOfFlagsIsCurrent(t *testing.T) {
 	}
 }
 
-func TestEveryFlagOfRunStandsInOneSection(t *testing.T) {
+func TestEveryFlagOfRunAndAgentStandsInOneSection(t *testing.T) {
 	f := runCommand().Flags()
+	agentCommand().Flags().VisitAll(func(g *pflag.Flag) {
+		if f.Lookup(g.Name) == nil {
+			f.AddFlag(g)
+		}
+	})
 	seen := map[string]bool{}
 	for _, s := range sections {
 		for _, name := range s.flags {
@@ -43,7 +50,7 @@ func TestEveryFlagOfRunStandsInOneSection(t *testing.T) {
 				t.Errorf("--%s stands in two sections", name)
 			}
 			if f.Lookup(name) == nil {
-				t.Errorf("section %s names --%s, which run does not have", s.title, name)
+				t.Errorf("section %s names --%s, which neither run nor agent has", s.title, name)
 			}
 			seen[name] = true
 		}

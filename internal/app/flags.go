@@ -32,10 +32,8 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	f.DurationVar(&r.AfterTaint, "node-delete-delay-after-taint", r.AfterTaint, "pause between cordoning a node and the next step")
 	f.IntVar(&r.MaxInFlight, "max-scale-down-parallelism", r.MaxInFlight, "most nodes at once on their way to being ready for deletion, idle ones included; all that are ready in a group are deleted in one request, and no longer count")
 	f.IntVar(&r.MaxDrains, "max-drain-parallelism", r.MaxDrains, "most nodes at once whose pods are being evicted; they count in --max-scale-down-parallelism")
-	f.Var((*seconds)(&r.MaxGrace), "max-graceful-termination-sec", "longest grace period given to an evicted pod, in seconds")
 	f.DurationVar(&r.DrainDeadline, "max-drain-time", r.DrainDeadline, "a node that is not empty so long after it was cordoned is given back")
-	f.BoolVar(&r.LocalStorage, "skip-nodes-with-local-storage", r.LocalStorage, "a pod with a hostPath or emptyDir volume keeps its node")
-	f.BoolVar(&r.SystemPods, "skip-nodes-with-system-pods", r.SystemPods, "a kube-system pod without a disruption budget keeps its node while it is younger than an hour")
+	evictionFlags(f, r)
 	f.IntVar(&h.UnreadyCount, "ok-total-unready-count", h.UnreadyCount, "so many nodes may always be not Ready; removal stops when more are, and more than --max-total-unready-percentage")
 	f.Float64Var(&h.UnreadyPercent, "max-total-unready-percentage", h.UnreadyPercent, "share of all nodes that may be not Ready before removal stops, in percent")
 
@@ -50,6 +48,24 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 		}
 		return &checked, nil
 	}
+}
+
+// EvictionFlags declares those of the flags of [PolicyFlags] that say which pods may be evicted, and how.
+func EvictionFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
+	p := policy.Default()
+	evictionFlags(f, &p.Removal)
+	return func() (*policy.Policy, error) {
+		if err := p.Check(); err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+}
+
+func evictionFlags(f *pflag.FlagSet, r *policy.Removal) {
+	f.Var((*seconds)(&r.MaxGrace), "max-graceful-termination-sec", "longest grace period given to an evicted pod, in seconds")
+	f.BoolVar(&r.LocalStorage, "skip-nodes-with-local-storage", r.LocalStorage, "a pod with a hostPath or emptyDir volume keeps its node")
+	f.BoolVar(&r.SystemPods, "skip-nodes-with-system-pods", r.SystemPods, "a kube-system pod without a disruption budget keeps its node while it is younger than an hour")
 }
 
 // BadValue says what to give to a flag instead of a value that it refused.

@@ -63,9 +63,14 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, out any
 }
 
 func (c *Client) ask(ctx context.Context, address string, header http.Header, query url.Values, out any) error {
+	return c.send(ctx, http.MethodGet, address, header, query, nil, out)
+}
+
+// send makes one request. A nil out leaves the answer's body unread.
+func (c *Client) send(ctx context.Context, method, address string, header http.Header, query url.Values, body io.Reader, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"?"+query.Encode(), nil)
+	req, err := http.NewRequestWithContext(ctx, method, address+"?"+query.Encode(), body)
 	if err != nil {
 		return &Error{Message: fmt.Sprintf("the metadata endpoint %q is not a URL: %v", address, err)}
 	}
@@ -79,14 +84,17 @@ func (c *Client) ask(ctx context.Context, address string, header http.Header, qu
 		return &Error{Message: fmt.Sprintf("instance metadata at %s does not answer (%v): run on a machine on Azure, or set ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP and a service principal (ARM_TENANT_ID, ARM_CLIENT_ID, ARM_CLIENT_SECRET)", origin(req.URL), err)}
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	said, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
 		return &Error{Message: fmt.Sprintf("instance metadata at %s broke off its answer: %v", origin(req.URL), err)}
 	}
 	if resp.StatusCode != http.StatusOK {
-		return refusal(resp.StatusCode, body)
+		return refusal(resp.StatusCode, said)
 	}
-	if err := json.Unmarshal(body, out); err != nil {
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(said, out); err != nil {
 		return &Error{Message: fmt.Sprintf("instance metadata at %s answered something that is not JSON: %v", origin(req.URL), err)}
 	}
 	return nil

@@ -25,12 +25,9 @@ func (w Writer) Cordon(ctx context.Context, node string, uid types.UID, r cluste
 		if _, ours := cluster.RemovalOf(n); n.Spec.Unschedulable && !ours {
 			return ErrHeld
 		}
-		n.Spec.Taints = append(foreignTaints(n), r.Taint())
+		n.Spec.Taints = append(otherTaints(n, cluster.RemovalTaint), r.Taint())
 		n.Spec.Unschedulable = true
-		if n.Annotations == nil {
-			n.Annotations = map[string]string{}
-		}
-		n.Annotations[cluster.MachineAnnotation] = m.String()
+		metav1.SetMetaDataAnnotation(&n.ObjectMeta, cluster.MachineAnnotation, m.String())
 		return nil
 	})
 }
@@ -42,7 +39,7 @@ func (w Writer) Uncordon(ctx context.Context, node string, uid types.UID) error 
 		if _, ours := cluster.RemovalOf(n); ours {
 			n.Spec.Unschedulable = false
 		}
-		n.Spec.Taints = foreignTaints(n)
+		n.Spec.Taints = otherTaints(n, cluster.RemovalTaint)
 		delete(n.Annotations, cluster.MachineAnnotation)
 		return nil
 	})
@@ -52,11 +49,15 @@ func (w Writer) Uncordon(ctx context.Context, node string, uid types.UID) error 
 	return err
 }
 
-func foreignTaints(n *corev1.Node) []corev1.Taint {
-	return slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return t.Key == cluster.RemovalTaint })
+// otherTaints are the node's taints but for those with the key.
+func otherTaints(n *corev1.Node, key string) []corev1.Taint {
+	return slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return t.Key == key })
 }
 
-// change reads the node, lets edit change taints, unschedulable and the machine annotation of its copy, and sends these as a
+// annotations are those that sluice writes on nodes.
+var annotations = []string{cluster.MachineAnnotation, cluster.NoticeAnnotation}
+
+// change reads the node, lets edit change taints, unschedulable and sluice's annotations of its copy, and sends these as a
 // patch that holds only for the version that was read. An edit without effect sends nothing; one that returns an error, which
 // is a sentinel, ends it.
 func (w Writer) change(ctx context.Context, verb, node string, uid types.UID, edit func(*corev1.Node) error) error {
@@ -95,18 +96,22 @@ func (w Writer) change(ctx context.Context, verb, node string, uid types.UID, ed
 
 func unchanged(a, b *corev1.Node) bool {
 	return a.Spec.Unschedulable == b.Spec.Unschedulable &&
-		a.Annotations[cluster.MachineAnnotation] == b.Annotations[cluster.MachineAnnotation] &&
+		!slices.ContainsFunc(annotations, func(key string) bool { return a.Annotations[key] != b.Annotations[key] }) &&
 		slices.EqualFunc(a.Spec.Taints, b.Spec.Taints, func(a, b corev1.Taint) bool {
 			return a.MatchTaint(&b) && a.Value == b.Value && a.TimeAdded.Equal(b.TimeAdded)
 		})
 }
 
-// nodePatch is a merge patch of the three things that sluice sets on a node. Taints are one value to the API server, so all
+// nodePatch is a merge patch of what sluice sets on a node. Taints are one value to the API server, so all
 // of them are sent; the resource version keeps those that others set meanwhile.
 func nodePatch(n *corev1.Node) []byte {
-	var machine, unschedulable, taints any // nil takes the field away
-	if m, ok := n.Annotations[cluster.MachineAnnotation]; ok {
-		machine = m
+	var unschedulable, taints any // nil takes the field away
+	notes := map[string]any{}
+	for _, key := range annotations {
+		notes[key] = nil
+		if v, ok := n.Annotations[key]; ok {
+			notes[key] = v
+		}
 	}
 	if n.Spec.Unschedulable {
 		unschedulable = true
@@ -118,7 +123,7 @@ func nodePatch(n *corev1.Node) []byte {
 		"metadata": map[string]any{
 			"uid":             n.UID,
 			"resourceVersion": n.ResourceVersion,
-			"annotations":     map[string]any{cluster.MachineAnnotation: machine},
+			"annotations":     notes,
 		},
 		"spec": map[string]any{"unschedulable": unschedulable, "taints": taints},
 	})

@@ -1,0 +1,61 @@
+package cluster
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// NoticeTaint is the key of the taint on a node to whose machine the cloud has announced something. Its value is the [Notice]'s kind.
+// NoticeAnnotation stands beside it with the notice itself, as JSON.
+const (
+	NoticeTaint      = "sluice.dev/notice"
+	NoticeAnnotation = "sluice.dev/notice"
+)
+
+// Notice is what a cloud announces to a machine, as the agent on it writes it on its node.
+type Notice struct {
+	ID   string `json:"id"`   // the cloud's own
+	Kind string `json:"kind"` // Freeze, Reboot, Redeploy, Preempt or Terminate
+
+	// Deadline is when the machine may be affected, UTC: not earlier, unless somebody agrees. Zero once it has begun.
+	Deadline time.Time `json:"deadline,omitzero"`
+
+	// Cordoned says that the node was made unschedulable for this notice, and nobody else wants it so.
+	Cordoned bool `json:"cordoned,omitempty"`
+}
+
+// Ends says whether the machine is lost with all that it has, and not there again after the notice.
+func (n Notice) Ends() bool { return n.Kind == "Preempt" || n.Kind == "Terminate" }
+
+// Stops says whether what runs on the machine stops.
+func (n Notice) Stops() bool { return n.Kind != "Freeze" }
+
+// NoticeOf reads the notice on a node; false when there is none. What cannot be read counts as a notice that says nothing, so that it is
+// neither trusted nor lost.
+func NoticeOf(n *corev1.Node) (Notice, bool) {
+	if !slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == NoticeTaint }) {
+		return Notice{}, false
+	}
+	var said Notice
+	if json.Unmarshal([]byte(n.Annotations[NoticeAnnotation]), &said) != nil {
+		return Notice{}, true
+	}
+	return said, true
+}
+
+// Taint is the notice's taint.
+func (n Notice) Taint() corev1.Taint {
+	return corev1.Taint{Key: NoticeTaint, Value: n.Kind, Effect: corev1.TaintEffectNoSchedule}
+}
+
+// Annotation is the value of [NoticeAnnotation].
+func (n Notice) Annotation() string {
+	raw, err := json.Marshal(n)
+	if err != nil {
+		panic("cluster: a notice cannot be encoded: " + err.Error()) // strings, a time and a bool
+	}
+	return string(raw)
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+
+	"sluice.dev/sluice/internal/agent"
+	"sluice.dev/sluice/internal/imds"
+)
+
+// eventKinds are what Azure announces to machines.
+var eventKinds = []string{"Freeze", "Reboot", "Redeploy", "Preempt", "Terminate"}
+
+func agentCommand() *cobra.Command {
+	var s settings
+	a := agent.Agent{Now: time.Now}
+	cmd := &cobra.Command{
+		Use:   "agent",
+		Short: "Hear Azure's notices on a node, and make room in time",
+		Long: `Hear what Azure announces to the machine on which this runs: that a spot machine is taken away, that a machine is deleted,
+redeployed or restarted. The node then takes no more pods, and those on it are evicted through their disruption budgets, each with what is
+left of its grace period. Pods that may not be evicted (of a Job, bare, or annotated so) go on working until just their grace is left. Once
+the node is empty Azure is told that it may go on, if the notice is about this machine alone. A notice that is taken back gives the node back.
+
+It runs on every node, as a DaemonSet (deploy/agent.yaml) or as a systemd unit (deploy/sluice-agent.service), and needs no credentials
+of Azure. While nothing is announced it asks the machine's own metadata service once a second, and the API server nothing.`,
+		Example: `  sluice agent --node-name=agents-3
+  sluice agent --heed=Preempt,Terminate --dry-run`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if a.Log, err = s.logger(cmd.ErrOrStderr(), slog.LevelInfo); err != nil {
+				return err
+			}
+			if a.Policy, err = s.policy(); err != nil {
+				return err
+			}
+			for i, kind := range a.Heeds {
+				known := slices.IndexFunc(eventKinds, func(k string) bool { return strings.EqualFold(k, kind) })
+				if known < 0 {
+					return fmt.Errorf("--heed=%s: give kinds of %s", kind, strings.Join(eventKinds, ", "))
+				}
+				a.Heeds[i] = eventKinds[known]
+			}
+			config, err := s.kube()
+			if err != nil {
+				return err
+			}
+			if a.Client, err = kubernetes.NewForConfig(config); err != nil {
+				return fmt.Errorf("connect to the API server: %w", err)
+			}
+			a.Metadata = &imds.Client{Endpoint: s.metadataEndpoint}
+			if err := a.Run(cmd.Context()); !errors.Is(err, context.Canceled) {
+				return err
+			}
+			return nil // told to stop
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&a.Node, "node-name", os.Getenv("NODE_NAME"), "the node that this machine is; empty: $NODE_NAME, else the one with this machine's unique id")
+	f.StringSliceVar(&a.Heeds, "heed", agent.DefaultHeeds, "kinds of events to make room for, of Freeze, Reboot, Redeploy, Preempt, Terminate; a Freeze only keeps new pods away")
+	f.BoolVar(&a.DryRun, "dry-run", false, "tell what would be done, but change nothing")
+	s.addAgent(f)
+	showSections(cmd)
+	return cmd
+}

@@ -1,0 +1,179 @@
+// Package agent is sluice on each node: it hears what Azure announces to its machine, keeps new pods away, has those that are there leave in
+// time, and lets Azure go on once they have. It needs no leader and no other replica, and changes nothing but its own node and the pods on it.
+//
+// While nothing is announced it asks the machine's metadata service once a second, and the API server nothing.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/guard"
+	"sluice.dev/sluice/internal/imds"
+	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/policy"
+)
+
+const (
+	// every is the pause between two looks at the notices. The service answers five questions a second, other programs' included.
+	every = time.Second
+	// calm is the pause while only work that may go on is waited for, and the machine does not stop soon.
+	calm = 5 * time.Second
+	// soon is when it does.
+	soon = time.Minute
+	// slowest bounds the pause after failures in a row. A notice may be of 30 s.
+	slowest = 4 * time.Second
+	// silent is how many documents in a row must lack a notice before it counts as taken back.
+	silent = 3
+)
+
+// Metadata is what the agent asks its machine's metadata service: [imds.Client] answers it.
+type Metadata interface {
+	Instance(context.Context) (imds.Instance, error)
+	Events(context.Context) ([]imds.Event, error)
+	Agree(ctx context.Context, event string) error
+}
+
+// Agent hears for one machine. Its fields are set before its first use and not changed after.
+type Agent struct {
+	Metadata Metadata
+	Client   kubernetes.Interface
+	Node     string // its own; "" when it is to be found among all nodes
+	Policy   *policy.Policy
+	Heeds    []string // kinds of events that the machine makes room for; others are only told
+	DryRun   bool     // nothing is changed; what would be is told
+	Now      func() time.Time
+	Log      *slog.Logger
+
+	self    *imds.Instance
+	machine cluster.Instance
+	heard   []guard.Heard // in the last document
+	asked   time.Time     // when it was read; zero before the first
+	lacking int           // documents in a row without a notice to heed
+	settled bool          // the node bears no notice, as far as is known
+	agreed  map[string]bool
+	told    map[string]bool // sentences that were logged already
+	faults  int             // in a row
+}
+
+// DefaultHeeds are the kinds of events that stop what runs on a machine. A Freeze is over within seconds.
+var DefaultHeeds = []string{"Preempt", "Terminate", "Redeploy", "Reboot"}
+
+// Run hears until ctx ends, and returns its error. What fails is told and tried again.
+func (a *Agent) Run(ctx context.Context) error {
+	for {
+		pause := time.NewTimer(a.Turn(ctx))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// Turn looks once at the notices, does what they ask for, and says when to look again.
+func (a *Agent) Turn(ctx context.Context) time.Duration {
+	again, err := a.turn(ctx)
+	if err == nil {
+		a.faults = 0
+		return again
+	}
+	a.tell(slog.LevelWarn, err.Error())
+	a.faults++
+	return min(every<<min(a.faults-1, 4), slowest)
+}
+
+func (a *Agent) turn(ctx context.Context) (time.Duration, error) {
+	if err := a.learn(ctx); err != nil {
+		return 0, err
+	}
+	deaf := a.listen(ctx)
+	notice := a.worst()
+	switch {
+	case notice != nil:
+		a.lacking = 0
+	case deaf == nil:
+		a.lacking++
+	}
+	if notice == nil && (a.settled || a.lacking < silent) {
+		return every, deaf
+	}
+	again, err := a.answer(ctx, notice)
+	return again, errors.Join(err, deaf)
+}
+
+// learn finds out which machine this is.
+func (a *Agent) learn(ctx context.Context) error {
+	if a.self != nil {
+		return nil
+	}
+	self, err := a.Metadata.Instance(ctx)
+	if err != nil {
+		return err
+	}
+	a.machine = cluster.Instance{UID: strings.ToLower(self.VMID), ComputerName: self.ComputerName, PrivateIPs: self.PrivateIPs}
+	if a.Node == "" {
+		if a.Node, err = kube.NodeOf(ctx, a.Client, &a.machine); err != nil {
+			return err
+		}
+	}
+	a.self = &self
+	a.Log.Info("hears for", "machine", self.Name, "node", a.Node)
+	return nil
+}
+
+// listen reads the document of notices. While the service does not answer, what it said last stands.
+func (a *Agent) listen(ctx context.Context) error {
+	asked := a.Now()
+	events, err := a.Metadata.Events(ctx)
+	if err != nil {
+		return err
+	}
+	a.asked, a.heard = asked, a.heard[:0:0]
+	for _, e := range events {
+		h := guard.Heard{Notice: cluster.Notice{ID: e.ID, Kind: e.Kind, Deadline: e.NotBefore}, Machines: e.Machines}
+		a.heard = append(a.heard, h)
+		if h.Names(a.self.Name) {
+			a.tell(slog.LevelInfo, fmt.Sprintf("Azure announces %s", e.Kind), "event", e.ID, "not before", e.NotBefore, "says", e.Description)
+		}
+	}
+	return nil
+}
+
+// worst is the notice that leaves the machine the least: one that ends it before one that stops it, and of those the first to come. Nil
+// when there is none that the agent heeds.
+func (a *Agent) worst() *guard.Heard {
+	var worst *guard.Heard
+	for i := range a.heard {
+		h := &a.heard[i]
+		if !h.Names(a.self.Name) || !slices.Contains(a.Heeds, h.Kind) {
+			continue
+		}
+		if worst == nil || h.Ends() && !worst.Ends() || h.Ends() == worst.Ends() && h.Deadline.Before(worst.Deadline) {
+			worst = h
+		}
+	}
+	return worst
+}
+
+// tell logs a sentence once.
+func (a *Agent) tell(level slog.Level, sentence string, args ...any) {
+	key := sentence + fmt.Sprint(args...)
+	if a.told[key] {
+		return
+	}
+	if a.told == nil || len(a.told) > 1000 {
+		a.told = map[string]bool{}
+	}
+	a.told[key] = true
+	a.Log.Log(context.Background(), level, sentence, args...)
+}

@@ -1,0 +1,37 @@
+package policy
+
+import (
+	"time"
+
+	"sluice.dev/sluice/cluster"
+)
+
+const (
+	defaultGrace = 30 * time.Second // the API server's, for a pod that does not say
+
+	// lastBreath is left between the end of a pod's grace and the moment when its machine stops: for the eviction to reach the kubelet and for
+	// the last word of the containers to get out.
+	lastBreath = 5 * time.Second
+
+	// shortest is the grace that an evicted pod gets at least: none at all would kill it and not wait for the kubelet.
+	shortest = time.Second
+)
+
+// Grace is what an evicted pod gets to stop: what it asks for, up to [Removal.MaxGrace].
+func (r Removal) Grace(p *cluster.Pod) time.Duration {
+	grace := defaultGrace
+	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
+		grace = time.Duration(*s) * time.Second
+	}
+	return min(grace, r.MaxGrace)
+}
+
+// LastCall is when a pod must be evicted to have all of its grace before its machine stops.
+func (p *Policy) LastCall(pod *cluster.Pod, stops time.Time) time.Time {
+	return stops.Add(-p.Removal.Grace(pod) - lastBreath)
+}
+
+// GraceBefore is the grace of a pod that is evicted now from a machine that stops then.
+func (p *Policy) GraceBefore(pod *cluster.Pod, now, stops time.Time) time.Duration {
+	return max(shortest, min(p.Removal.Grace(pod), stops.Sub(now)-lastBreath).Truncate(time.Second))
+}
