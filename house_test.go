@@ -66,7 +66,7 @@ var rooms = map[string][]string{
 	"internal/fidelity":              {"cluster"}, // nothing of what it judges
 	"internal/world": {
 		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
-		"internal/app", "internal/azure", "internal/azuresim", "internal/expander", "internal/kubesim",
+		"internal/agent", "internal/app", "internal/azure", "internal/azuresim", "internal/expander", "internal/imds", "internal/kubesim",
 	},
 	"deploy": {},
 

@@ -92,6 +92,9 @@ func (a *Agent) Turn(ctx context.Context) time.Duration {
 	return min(every<<min(a.faults-1, 4), slowest)
 }
 
+// Quiet says whether, as far as the agent knows, nothing is announced to its machine and its node bears no notice.
+func (a *Agent) Quiet() bool { return a.settled && a.worst() == nil }
+
 func (a *Agent) turn(ctx context.Context) (time.Duration, error) {
 	if err := a.learn(ctx); err != nil {
 		return 0, err

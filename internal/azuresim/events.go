@@ -94,6 +94,30 @@ func (s *Server) Schedule(vm string, kind EventKind, notice time.Duration) (id s
 	return id, nil
 }
 
+// Announcement is an event that is not over, as who knows all of Azure sees it.
+type Announcement struct {
+	ID           string
+	Kind         EventKind
+	Machine      string // by name
+	ComputerName string
+	Starts       time.Time // when it takes effect
+}
+
+// Announcements lists the events that are neither over nor withdrawn, in the order
+// in which they were announced.
+func (s *Server) Announcements() []Announcement {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	var all []Announcement
+	for _, e := range s.events {
+		if !reached(e.end(), now) {
+			all = append(all, Announcement{e.id, e.kind, e.machine.name(), e.machine.computerName(), e.start()})
+		}
+	}
+	return all
+}
+
 // forewarn announces an event of the platform.
 func (s *Server) forewarn(i *instance, kind EventKind, notice time.Duration, now time.Time) (*event, error) {
 	usual, ok := eventKinds[kind]

@@ -60,6 +60,10 @@ type world struct {
 	live       map[string]int // machines of a group that are not being deleted, when last looked at
 	witness    *witness
 
+	agents  map[string]*hearing  // by vmId; nil when the machines have none
+	stops   map[string]time.Time // when machines to which something was announced are affected, by computer name
+	notices map[string]string    // the last event that a script announced, by what it calls the machine
+
 	sluice   *app.Autoscaler // nil before the first passage of time
 	provider *azure.Provider
 	stop     context.CancelFunc
@@ -78,7 +82,7 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 		fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), join: 30 * time.Second,
 		timing: app.Timing{Resync: 10 * time.Second, Most: 2 * time.Second, Retry: time.Second},
 		sizes:  map[string]machineSize{}, tags: map[string]map[string]string{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
-		born: map[string]int{}, told: told{}, conditions: map[string]string{},
+		born: map[string]int{}, told: told{}, conditions: map[string]string{}, notices: map[string]string{},
 	}
 	w.nanos.Store(start.UnixNano())
 	w.azure = &azuresim.Server{
@@ -235,7 +239,7 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 			return w.out.err
 		}
 		next := end
-		for _, t := range []time.Time{w.nextJoin(), w.turnsAt()} {
+		for _, t := range []time.Time{w.nextJoin(), w.nextHearing(), w.turnsAt()} {
 			if t.After(w.now()) && t.Before(next) {
 				next = t
 			}
@@ -264,6 +268,12 @@ const mostRounds = 1000
 // rest lets everybody act until nobody has anything left to do at this instant.
 func (w *world) rest(ctx context.Context) error {
 	for range mostRounds {
+		if err := w.settle(); err != nil {
+			return err
+		}
+		if err := w.turnAgents(ctx); err != nil {
+			return err
+		}
 		if err := w.settle(); err != nil {
 			return err
 		}

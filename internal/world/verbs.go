@@ -25,6 +25,7 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "flags of sluice, by their names without the dashes",
 		},
 		{name: "dry-run", setup: true, do: doDryRun, about: "sluice runs with --dry-run"},
+		{name: "agents", setup: true, do: doAgents, about: "every machine runs sluice agent"},
 		{
 			name: "timing", usage: "[boot=D] [join=D] [delete=D] [resync=D] [quiet=D] [most=D]", setup: true, do: doTiming,
 			settings: []string{"boot", "join", "delete", "resync", "quiet", "most"},
@@ -150,6 +151,11 @@ var verbs = sync.OnceValue(func() []*verb {
 			name: "evict", usage: "MACHINE [notice=D]", least: 1, most: 1, do: doEvict, settings: []string{"notice"},
 			about: "Azure takes a spot machine away after a notice (30s)",
 		},
+		{
+			name: "notice", usage: "MACHINE freeze|reboot|redeploy|preempt|terminate [notice=D]", least: 2, most: 2, do: doNotice, settings: []string{"notice"},
+			about: "Azure announces that to a machine, as long before as it usually does, and then does it",
+		},
+		{name: "withdraw", usage: "MACHINE", least: 1, most: 1, do: doWithdraw, about: "Azure takes back what it announced last"},
 		{name: "protect", usage: "MACHINE", least: 1, most: 1, do: doProtect, about: "a person protects a machine from scale-in"},
 		{name: "unprotect", usage: "MACHINE", least: 1, most: 1, do: doUnprotect, about: "and takes that back"},
 		{
