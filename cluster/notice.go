@@ -33,10 +33,15 @@ func (n Notice) Ends() bool { return n.Kind == "Preempt" || n.Kind == "Terminate
 // Stops says whether what runs on the machine stops.
 func (n Notice) Stops() bool { return n.Kind != "Freeze" }
 
+// Noticed says whether a notice stands on the node.
+func Noticed(n *corev1.Node) bool {
+	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == NoticeTaint })
+}
+
 // NoticeOf reads the notice on a node; false when there is none. What cannot be read counts as a notice that says nothing, so that it is
 // neither trusted nor lost.
 func NoticeOf(n *corev1.Node) (Notice, bool) {
-	if !slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == NoticeTaint }) {
+	if !Noticed(n) {
 		return Notice{}, false
 	}
 	var said Notice

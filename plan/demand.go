@@ -32,6 +32,7 @@ func (dm *demand) left() int { return len(dm.pods) - dm.served }
 func (d *decision) collectDemands() {
 	d.waiting = d.s.Pending
 	d.demands = d.planner.queue.demands(func(i int) bool { return d.nominated(i, d.waiting[i]) })
+	d.demandPlaces()
 	for _, dm := range d.demands {
 		dm.weight = d.weightOf(dm.of)
 	}

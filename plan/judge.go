@@ -74,6 +74,13 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 		return NodeHold, []reason.Reason{reason.New(reason.NodeMachineMissing, about, "group", n.Group)}, true
 	case n.Instance.State == cluster.StateDeleting:
 		return NodeGone, []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID)}, true
+	case cluster.Noticed(n.Object):
+		notice, _ := cluster.NoticeOf(n.Object)
+		at := "now"
+		if !notice.Deadline.IsZero() {
+			at = notice.Deadline.Format(time.RFC3339)
+		}
+		return keep(reason.NodeNoticed, "kind", notice.Kind, "at", at)
 	case n.Object.Spec.Unschedulable:
 		return keep(reason.NodeHeldByPerson)
 	case cluster.Kept(n.Object):

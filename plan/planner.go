@@ -21,6 +21,7 @@ type Planner struct {
 	rolls    map[cluster.GroupID]*roll
 	sights   []*sight        // of the snapshot's nodes, in their order
 	said     []Verdict       // about the same nodes; of those that are watched none
+	noticed  []*cluster.Node // of the same nodes those to whose machines the cloud has announced something
 	doubtful []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
 	watched  []int           // nodes that each cycle judges: what becomes of them depends on more than they show
 	queue    queue
@@ -95,7 +96,11 @@ func (p *Planner) look(d *decision) {
 		}
 	}
 	p.sights, p.said, p.watched, p.doubtful = sights, make([]Verdict, len(nodes)), p.watched[:0], nil
+	p.noticed = nil
 	for i, v := range sights {
+		if cluster.Noticed(v.Object) {
+			p.noticed = append(p.noticed, v.Node)
+		}
 		if len(v.Suspects) > 0 || v.Instance == nil && v.Group != "" {
 			p.doubtful = append(p.doubtful, v.Node)
 		}

@@ -93,6 +93,7 @@ const (
 	NodeLeaving        Code = "NodeLeaving"
 	NodeMachineGone    Code = "NodeMachineGone"
 	NodeHeldByPerson   Code = "NodeHeldByPerson"
+	NodeNoticed        Code = "NodeNoticed"
 	NodeFreedByPerson  Code = "NodeFreedByPerson"
 	NodeMachineMissing Code = "NodeMachineMissing"
 	NodeControlPlane   Code = "NodeControlPlane"
@@ -223,6 +224,7 @@ var sentences = map[Code]string{
 	NodeFreedByPerson:  "uncordoned by somebody else",
 	NodeMachineMissing: "its machine is not in the list of group {group}",
 	NodeHeldByPerson:   "cordoned by somebody else",
+	NodeNoticed:        "Azure has announced {kind} for {at}; the agent on it makes room",
 	NodeControlPlane:   "is a control-plane node",
 	NodeAmbiguous:      "its machine is not certain, it could be {instances}",
 	NodeScaleDownOff:   "annotated to stay (scale-down-disabled=true)",

@@ -21,6 +21,7 @@ const (
 	NodeAppeared     Cause = "node appeared"
 	NodeReadiness    Cause = "node readiness" // a node became Ready, or ceased to be
 	NodeLeft         Cause = "node left"
+	NodeNoticed      Cause = "node noticed" // the cloud announced something to its machine, or took that back
 	PodGated         Cause = "pod gated"    // a pod waits behind nothing but sluice's scheduling gate
 	RequestCame      Cause = "request came" // a ProvisioningRequest or CapacityBuffer came, went, or asks for something else
 )
@@ -106,5 +107,7 @@ func (t *triggers) node(c change[*corev1.Node]) {
 		t.raise(NodeAppeared, time.Time{})
 	case cluster.Ready(c.before) != cluster.Ready(c.after):
 		t.raise(NodeReadiness, time.Time{})
+	case cluster.Noticed(c.before) != cluster.Noticed(c.after):
+		t.raise(NodeNoticed, time.Time{})
 	}
 }

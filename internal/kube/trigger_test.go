@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/kubesim"
 )
 
@@ -65,6 +66,9 @@ func TestTriggers(t *testing.T) {
 		"a node gets a label": {func(t *testing.T, c *kubesim.Cluster) {
 			edit(t, c, "", "a", func(n *corev1.Node) { n.Labels = map[string]string{"new": "true"} })
 		}, nil},
+		"the cloud announces something to a node's machine": {func(t *testing.T, c *kubesim.Cluster) {
+			edit(t, c, "", "a", func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, cluster.Notice{Kind: "Reboot"}.Taint()) })
+		}, &Trigger{Causes: []Cause{NodeNoticed}}},
 		"a node leaves": {func(t *testing.T, c *kubesim.Cluster) {
 			if err := c.Delete(node("a"), nil); err != nil {
 				t.Fatal(err)

@@ -23,8 +23,9 @@ func (w *world) tellGone() {
 
 // nodeSeen is a node as it was told last.
 type nodeSeen struct {
-	ready bool
-	found bool
+	ready   bool
+	noticed bool // something is announced to its machine
+	found   bool
 }
 
 // podSeen is a pod as it was told last.
@@ -63,6 +64,9 @@ func (w *world) tellNodes() {
 			} else {
 				w.fact("node", n.Name, "not-ready", "")
 			}
+		}
+		if noticed := cluster.Noticed(n); noticed != was.noticed {
+			was.noticed, w.stirred = noticed, true
 		}
 		was.ready, was.found = ready, true
 	}

@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"slices"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+)
+
+// demandPlaces puts the pods that are expelled behind those that wait.
+func (d *decision) demandPlaces() {
+	more := d.expelled()
+	if len(more) == 0 {
+		return
+	}
+	of := map[*cluster.Class]*demand{}
+	for _, dm := range d.demands {
+		if dm.judged {
+			of[dm.of] = dm
+		}
+	}
+	first := len(d.waiting)
+	d.waiting = slices.Concat(d.waiting, more)
+	for i, p := range more {
+		d.podVerdicts = append(d.podVerdicts, Verdict{Subject: reason.Pod(p.Namespace, p.Name)})
+		dm := of[p.Class]
+		if dm == nil {
+			dm = &demand{of: p.Class, eldest: first + i, judged: true}
+			of[p.Class] = dm
+			d.demands = append(d.demands, dm)
+		}
+		dm.pods = append(dm.pods, first+i)
+		dm.many++
+	}
+}
+
+// expelled are the pods that leave machines about which the cloud has announced that they stop: they want another place, though they run
+// still, since a disruption budget may keep them where they are until they have one. Pods that the policy keeps are not among them: they may
+// end in time. Where the pods were is pretended to be free of them.
+func (d *decision) expelled() []*cluster.Pod {
+	var all []*cluster.Pod
+	for _, n := range d.planner.noticed {
+		if notice, _ := cluster.NoticeOf(n.Object); !notice.Stops() {
+			continue
+		}
+		leaves := func(p *cluster.Pod) bool {
+			if p.Daemon() || p.Leaving() || d.allowed.Expendable(p) {
+				return false
+			}
+			_, keeps := d.allowed.Keeps(p, d.now)
+			return !keeps
+		}
+		before := len(all)
+		for _, p := range n.Pods {
+			if leaves(p) {
+				all = append(all, p)
+			}
+		}
+		if len(all) > before {
+			d.check.Remove(n.Name())
+			d.check.Add(n.Object, slices.DeleteFunc(slices.Clone(n.Pods), leaves)...)
+		}
+	}
+	return all
+}
