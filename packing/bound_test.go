@@ -174,6 +174,9 @@ func TestNothingCostsLessThanTheBound(t *testing.T) {
 		if s.Bound > least {
 			t.Fatalf("the bound %d is above the cost of the cheapest plan, %d: %+v", s.Bound, least, s)
 		}
+		if b := Bound(p, s.Cost); len(s.Left) == 0 && b > least {
+			t.Fatalf("the bound by itself, %d, is above the cost of the cheapest plan, %d", b, least)
+		}
 		problems++
 		costs, bounds, leasts = costs+s.Cost, bounds+s.Bound, leasts+least
 		if s.Cost == least {

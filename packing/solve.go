@@ -40,6 +40,22 @@ func Solve(p Problem) Solution {
 	return in.answer(s, best, hopeless, left)
 }
 
+// Bound is a cost that no plan for all pods of the problem is below, where one costs so much; it is at most that. Pods that no group takes are
+// left out of account. It takes less than [Solve], whose solutions have a bound of their own.
+func Bound(p Problem, cost int64) int64 {
+	in, _ := compact(&p)
+	if in.kinds == 0 {
+		return 0
+	}
+	effort := p.Effort
+	if effort <= 0 {
+		effort = defaultEffort
+	}
+	m := in.relax(effort)
+	bound, _ := in.prove(&m, in.cuts(&m), cost, effort)
+	return bound
+}
+
 // anyhow looks for machines within the limits that hold all pods, whatever they cost; nil when it finds none. It tries few machines.
 func (in *instance) anyhow(m *mix) (*draft, *room) {
 	d, left := in.empty()

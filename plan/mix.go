@@ -28,6 +28,7 @@ func (d *decision) growJointly(c *candidates) {
 // mix is a packing problem and what its parts stand for.
 type mix struct {
 	problem packing.Problem
+	alone   []packing.Group // by the candidates' groups: each as a group of its own
 	lots    [][]*groupState // groups that are one to the problem, as nothing that is wanted tells them apart
 	classes []*wanted       // by the problem's classes; a demand may be several
 	priced  bool            // costs are millionths of a dollar an hour; else they are weights
@@ -73,6 +74,7 @@ func (b *mix) gather(d *decision, c *candidates, uses func(*groupState) []int64)
 	lotOf := make([]int, len(c.groups))
 	for i, st := range c.groups {
 		g := packing.Group{Capacity: c.free[i], Cost: b.cost(st), Tie: b.tie(st), Max: d.mostMore(st), Uses: uses(st)}
+		b.alone = append(b.alone, g)
 		var welcome strings.Builder
 		own := false
 		for _, w := range c.wanted {
@@ -335,27 +337,29 @@ func (d *decision) account(c *candidates, b *mix, s packing.Solution) {
 	if !b.priced {
 		return
 	}
-	spent := 0.0
+	spent, cost := 0.0, int64(0)
 	for _, st := range c.groups {
-		spent += float64(st.adding-st.raised) * st.PriceUSDPerHour
+		n := st.adding - st.raised
+		spent += float64(n) * st.PriceUSDPerHour
+		cost += int64(n) * b.cost(st)
 	}
 	if spent == 0 {
 		return
 	}
 	bound := s.Bound
 	if slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.depends }) {
-		bound = d.relaxed(c, b)
+		bound = b.relaxed(c, cost)
 	}
 	d.cost = &Cost{USDPerHour: spent, LeastUSDPerHour: min(spent, float64(bound)/1e6)}
 }
 
-// relaxed is the least cost of the pods that went to machines which are being added, were they not to mind each other. Pods that found a place
-// on nodes in the meantime cost nothing and raise no bound.
-func (d *decision) relaxed(c *candidates, b *mix) int64 {
-	p := packing.Problem{Groups: make([]packing.Group, len(c.groups)), Effort: 1}
-	for i, st := range c.groups {
-		p.Groups[i] = packing.Group{Capacity: c.free[i], Cost: b.cost(st), Max: packing.Unlimited}
-	}
+// relaxedEffort is what [mix.relaxed] spends, as [packing.Problem.Effort] has it.
+const relaxedEffort = 20
+
+// relaxed is the least that pods cost which went to machines that are being added, were they not to mind each other: within the limits as
+// they were before. Pods that found a place on nodes in the meantime cost nothing and raise no bound. Cost is what the machines cost.
+func (b *mix) relaxed(c *candidates, cost int64) int64 {
+	p := packing.Problem{Groups: b.alone, Caps: b.problem.Caps, Effort: relaxedEffort}
 	for _, w := range c.wanted {
 		set, some := packing.NewSet(len(c.groups)), false
 		for i, suits := range w.suits {
@@ -372,5 +376,5 @@ func (d *decision) relaxed(c *candidates, b *mix) int64 {
 			p.Classes = append(p.Classes, class)
 		}
 	}
-	return packing.Solve(p).Bound
+	return packing.Bound(p, cost)
 }
