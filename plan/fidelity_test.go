@@ -18,16 +18,12 @@ import (
 // the plan places is bound where and when it places it, and nothing that it refuses fits any node, nor one more machine of any group that
 // may grow. SLUICE_WORLD=seed looks into one of them again.
 func TestKubeSchedulerBindsWhatThePlanPlaces(t *testing.T) {
-	hold(t, 2000, fidelity.Constraints, func(*fidelity.World, *policy.Policy) {})
+	hold(t, 2000, fidelity.All(), func(*fidelity.World, *policy.Policy) {})
 }
 
-// TestKubeSchedulerBindsWhatThePlanPlacesWithVolumes is the same of 500 worlds with disks, and other constraints.
-// Left out are disks that nobody makes but that lie ready, late ones that pods share, and disks that hang on a node without a pod.
+// TestKubeSchedulerBindsWhatThePlanPlacesWithVolumes is the same of 500 worlds with disks and devices, and what pods want of each other.
 func TestKubeSchedulerBindsWhatThePlanPlacesWithVolumes(t *testing.T) {
-	under := []fidelity.Constraint{
-		"volume-zone", "volume-zone-label", "volume-late", "volume-immediate", "read-write-once-pod",
-		"taints", "node-affinity", "pod-affinity", "pod-anti-affinity", "spread",
-	}
+	under := slices.Concat(fidelity.VolumeConstraints, fidelity.DeviceConstraints, []fidelity.Constraint{"taints", "node-affinity", "pod-affinity", "pod-anti-affinity", "spread"})
 	hold(t, 500, under, func(*fidelity.World, *policy.Policy) {})
 }
 
@@ -54,6 +50,7 @@ func hold(t *testing.T, worlds int, under []fidelity.Constraint, set func(*fidel
 		if seed%2 == 0 {
 			p.Growth.PriorityCutoff = math.MinInt32 // no pod gives way to others
 		}
+		forgetUnseenDevices(w)
 		set(w, p)
 		got := decided(w, p)
 		tally.Add(w, got)
@@ -76,6 +73,15 @@ func hold(t *testing.T, worlds int, under []fidelity.Constraint, set func(*fidel
 	}
 }
 
+// forgetUnseenDevices leaves devices only to groups that have a node: what the next machine of a group publishes is learned from its nodes.
+func forgetUnseenDevices(w *fidelity.World) {
+	for _, g := range w.Groups {
+		if len(g.Instances) == 0 {
+			delete(w.Devices.Templates, g.ID)
+		}
+	}
+}
+
 // decided is what a plan says of a world, and what kube-scheduler says to it.
 func decided(w *fidelity.World, allowed *policy.Policy) fidelity.Walked {
 	var got fidelity.Walked
@@ -87,12 +93,23 @@ func decided(w *fidelity.World, allowed *policy.Policy) fidelity.Walked {
 	}
 	got.Coverage.Tell(w, got.Outcome)
 	for _, d := range fidelity.Check(preempted(w, allowed), got.Outcome) {
-		// Room is being made for a nominated pod: nobody claims that it is there.
-		if p := w.Pod(d.Pod); p == nil || p.Status.NominatedNodeName != d.Node || d.Said != "it fits" {
+		// Room is being made for a nominated pod: nobody claims that it is there, nor a device that it shares with others.
+		if p := w.Pod(d.Pod); p == nil || d.Said != "it fits" || p.Status.NominatedNodeName != d.Node && !sharesWithNominated(w, p, d.Node) {
 			got.Disagreements = append(got.Disagreements, d)
 		}
 	}
 	return got
+}
+
+// sharesWithNominated says whether a pod that waits for room on the node uses a claim of devices that this one uses as well.
+func sharesWithNominated(w *fidelity.World, p *corev1.Pod, node string) bool {
+	return slices.ContainsFunc(w.Pods, func(other *corev1.Pod) bool {
+		return other.Status.NominatedNodeName == node && other.Namespace == p.Namespace && slices.ContainsFunc(other.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool {
+			return c.ResourceClaimName != nil && slices.ContainsFunc(p.Spec.ResourceClaims, func(own corev1.PodResourceClaim) bool {
+				return own.ResourceClaimName != nil && *own.ResourceClaimName == *c.ResourceClaimName
+			})
+		})
+	})
 }
 
 // preempted is the world without the running pods that kube-scheduler pushes out for others, as the plan has it.
