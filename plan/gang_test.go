@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
@@ -38,6 +39,19 @@ func gate(names ...string) func(*corev1.Pod) {
 func unjudged(p *corev1.Pod) { p.Status.Conditions = nil }
 
 func important(p *corev1.Pod) { p.Spec.Priority = new(int32(1000)) }
+
+func vital(p *corev1.Pod) { p.Spec.Priority = new(int32(2000)) }
+
+func younger(p *corev1.Pod) { p.CreationTimestamp.Time = p.CreationTimestamp.Add(30 * time.Second) }
+
+func ending(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start} }
+
+// coscheduled makes pods a gang by the coscheduling plugin's label instead of by their owner.
+func coscheduled(p *corev1.Pod) { Labelled(cluster.CoschedulingLabel, "together")(p) }
+
+// fast marks a node that [onFast] pods need.
+func fast(n *corev1.Node)  { n.Labels["disk"] = "fast" }
+func onFast(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "fast"} }
 
 func together(lists ...[]any) []any {
 	var all []any
@@ -114,6 +128,59 @@ func TestGangsAreServedWholeOrNotAtAll(t *testing.T) {
 		"a gang that can never fit is in no other's way": {
 			objects: together(gangOf("a", 4, 4), gangOf("b", 9, 9, important)), groups: []*cluster.Group{Group("a", 0, 7)},
 			want: []string{"grow a 0 -> 4"}, verdict: map[string]string{"a-00": "grows NeedsMachine", "b-00": "stuck GangDoesNotFit GroupAtMax" + held},
+		},
+		"of two gangs of which neither fits beside the other the older one is served": { // each gets some places at first
+			objects: together(gangOf("a", 2, 4), gangOf("b", 4, 4, younger), gangOf("c", 2, 4, OwnedBy("Job", "a"), CPU("3"))), groups: []*cluster.Group{Group("a", 0, 5)},
+			want: []string{"grow a 0 -> 4"}, verdict: map[string]string{"a-00": "grows NeedsMachine", "b-00": "stuck GangDoesNotFit GroupAtMax" + held},
+		},
+		"of gangs that were in the way of none the important one is let in again, and the other is not served by half": {
+			objects: together(gangOf("x", 9, 9, vital), gangOf("q", 4, 4), gangOf("p", 4, 4, important, younger)), groups: []*cluster.Group{Group("a", 0, 7)},
+			want: []string{"grow a 0 -> 4"}, verdict: map[string]string{"p-00": "grows NeedsMachine", "q-00": "stuck GangDoesNotFit GroupAtMax" + held, "x-00": "stuck GangDoesNotFit GroupAtMax" + held},
+		},
+		"of equal ones the older is let in again, however large the other's pods": {
+			objects: together(gangOf("x", 9, 9, vital), gangOf("r", 4, 4, CPU("3")), gangOf("s", 4, 4, younger)), groups: []*cluster.Group{Group("a", 0, 7)},
+			want: []string{"grow a 0 -> 4"}, verdict: map[string]string{"r-00": "grows NeedsMachine", "s-00": "stuck GangDoesNotFit GroupAtMax" + held},
+		},
+		"pods that are missing are told of before room that is": {
+			objects: gangOf("g", 7, 8), groups: []*cluster.Group{Group("a", 0, 3)},
+			want: []string{}, verdict: map[string]string{"g-00": "ignored GangAwaitsPods" + held},
+		},
+		"a pod that is leaving does not count": {
+			objects: together(gangOf("g", 2, 3), gangOf("r", 1, 3, OwnedBy("Job", "g"), On("a-0"), ending), []any{Node("a-0")}),
+			groups:  []*cluster.Group{Group("a", 0, 3, Machine("0", "a-0"))},
+			want:    []string{}, verdict: map[string]string{"g-00": "ignored GangAwaitsPods" + held},
+		},
+		"a pod that has finished does not count where the scheduler forgets it": {
+			objects: together(gangOf("g", 2, 3, coscheduled), gangOf("r", 1, 3, coscheduled, On("a-0"), func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }), []any{Node("a-0")}),
+			groups:  []*cluster.Group{Group("a", 0, 3, Machine("0", "a-0"))},
+			want:    []string{}, verdict: map[string]string{"g-00": "ignored GangAwaitsPods" + held},
+		},
+		"a pod for which the scheduler makes room counts": {
+			objects: together(gangOf("g", 2, 3), gangOf("n", 1, 3, OwnedBy("Job", "g"), func(p *corev1.Pod) { p.Status.NominatedNodeName = "a-0" }), []any{Node("a-0")}),
+			groups:  []*cluster.Group{Group("a", 0, 3, Machine("0", "a-0"))},
+			want:    []string{"grow a 1 -> 3"},
+		},
+		"a gang is not given up while the operator's server is asked": {
+			objects: gangOf("g", 4, 4), groups: []*cluster.Group{Group("a", 0, 4), Group("b", 0, 4)},
+			policy: func(p *policy.Policy) { p.Growth.Expanders = []policy.Expander{policy.GRPC} },
+			want:   []string{}, verdict: map[string]string{"g-00": "waiting ExpanderAsked"},
+		},
+		"what the server has chosen buys nothing as long as it is asked about the rest": {
+			objects: gangOf("g", 6, 6), groups: []*cluster.Group{Group("a", 0, 4), Group("b", 0, 4)},
+			policy: func(p *policy.Policy) { p.Growth.Expanders = []policy.Expander{policy.GRPC} },
+			memory: plan.Memory{Answer: &plan.Answer{Offered: []cluster.GroupID{"a", "b"}, Keep: []cluster.GroupID{"a"}}},
+			want:   []string{},
+		},
+		"a node that half of a gang would take back stays on the ladder": {
+			objects: together(gangOf("g", 3, 3), []any{Node("a-0", Removing(Start.Add(-time.Minute), cluster.Machine{Group: "a", ID: "0", UID: "vm-0"}))}),
+			groups:  []*cluster.Group{Group("a", 0, 2, Machine("0", "a-0"))},
+			want:    []string{"delete a 0(a-0)"}, verdict: map[string]string{"g-00": "stuck GangDoesNotFit GroupAtMax" + held},
+		},
+		"headroom takes back no node for what half of a gang would have used": {
+			objects: together(gangOf("g", 2, 2, onFast), []any{Node("a-1", fast), Node("a-0", Removing(Start.Add(-time.Minute), cluster.Machine{Group: "a", ID: "0", UID: "vm-0"}))}),
+			groups:  []*cluster.Group{Group("a", 0, 2, Machine("0", "a-0"), Machine("1", "a-1"))},
+			policy:  keeping(t, "machines:1"),
+			want:    []string{"delete a 0(a-0)"},
 		},
 		"a gang of which the scheduler has judged one pod is judged": {
 			objects: together(gangOf("g", 1, 3), gangOf("h", 2, 3, OwnedBy("Job", "g"), unjudged)), groups: []*cluster.Group{Group("a", 0, 3)},
@@ -237,6 +304,13 @@ func TestGatesOpenWhenTheRoomIsReady(t *testing.T) {
 			objects: together(gangOf("g", 3, 2, gated), []any{Node("a-0"), Node("a-1"), starting("a-2")}),
 			want:    map[string]string{"g-02": "waiting FitsComingMachine"}, open: []string{"g-00 on a-0", "g-01 on a-1"},
 		},
+		"a gang of which some pods run": {
+			objects: together(gangOf("g", 1, 3, gated), gangOf("r", 1, 3, OwnedBy("Job", "g"), On("a-1")), gangOf("s", 1, 3, OwnedBy("Job", "g"), On("a-2")), []any{Node("a-0"), Node("a-1"), Node("a-2")}),
+			open:    []string{"g-00 on a-0"},
+		},
+		"not for room on a node that is not Ready, whether or not it says so by a taint": {
+			objects: []any{Node("a-0", NotReady(Start.Add(-time.Hour))), Pod("x", CPU("4"), gated)},
+		},
 		"not half of a gang that does not fit": {
 			objects: together(gangOf("g", 4, 4, gated), []any{Node("a-0"), Node("a-1"), Node("a-2")}),
 			want:    map[string]string{"g-00": "stuck GangDoesNotFit GroupAtMax GangHeld"},
@@ -261,5 +335,62 @@ func TestGatesOpenWhenTheRoomIsReady(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestGatesOpenSoManyInACycleAndAGangAtOnce has more pods behind the gate than one cycle lets go, on nodes that are Ready.
+func TestGatesOpenSoManyInACycleAndAGangAtOnce(t *testing.T) {
+	var machines []*cluster.Instance
+	nodes := []any{}
+	for i := range 7 {
+		name := fmt.Sprintf("a-%d", i)
+		nodes = append(nodes, Node(name))
+		machines = append(machines, Machine(fmt.Sprint(i), name))
+	}
+	singles := func(n int) []any {
+		var all []any
+		for i := range n {
+			all = append(all, Pod(fmt.Sprintf("p%03d", i), CPU("1m"), gate(cluster.CapacityGate)))
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		pods []any
+		want int
+		next bool
+	}{
+		"500 at once":                              {singles(500), 500, false},
+		"the others a second later":                {singles(620), 500, true},
+		"but for those of a gang that has begun":   {together(singles(450), gangOf("z", 100, 100, CPU("1m"), gate(cluster.CapacityGate), younger)), 550, true},
+		"a gang that has not begun waits its turn": {together(singles(500), gangOf("z", 100, 100, CPU("1m"), gate(cluster.CapacityGate), younger)), 500, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := cluster.New(Start.Add(time.Second), Objects(together(nodes, c.pods)...), []*cluster.Group{Group("a", 0, 7, machines...)})
+			p, _ := plan.Decide(s, policy.Default(), plan.Memory{})
+			opens := 0
+			for _, a := range p.Actions {
+				if _, is := a.(plan.OpenGate); is {
+					opens++
+				}
+			}
+			if opens != c.want || p.Next.Equal(s.Time.Add(time.Second)) != c.next {
+				t.Errorf("%d gates open and the next cycle is due at %s, want %d and a second later: %t", opens, p.Next, c.want, c.next)
+			}
+		})
+	}
+}
+
+// TestNobodyHearsOfPlacesThatAreTakenBack has a gang that gets places and machines at first, and not enough of them.
+func TestNobodyHearsOfPlacesThatAreTakenBack(t *testing.T) {
+	s := cluster.New(Start, Objects(together(gangOf("g", 4, 4), []any{Pod("single", CPU("4"), younger)})...), []*cluster.Group{Group("a", 0, 3)})
+	var heard witness
+	plan.DecideBefore(&heard, s, policy.Default(), plan.Memory{})
+	for _, at := range heard.Placements {
+		if at.Pod != "" && at.Pod != "default/single" {
+			t.Errorf("%s is said to have a place on %s", at.Pod, at.Node)
+		}
+	}
+	if len(heard.Placements) != 2 {
+		t.Errorf("heard %v, want one machine and one pod", heard.Placements)
 	}
 }
