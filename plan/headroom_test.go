@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
@@ -100,6 +101,30 @@ func TestHeadroomIsKeptAndFilledAgain(t *testing.T) {
 		},
 		"a node that a person cordoned is no room": {
 			objects: append(busy("a-0"), cordoned("a-1")), headroom: "machines:1", want: []string{"grow a 2 -> 3"},
+		},
+		"a node whose machine is on its way out is no room": {
+			objects: append(busy("a-0"), Node("a-1")), headroom: "machines:1", group: func(g *cluster.Group) { g.Capacity, g.Instances[1].State = 1, cluster.StateDeleting },
+			want: []string{"grow a 1 -> 2"},
+		},
+		"a node that has just registered is room": {
+			objects: append(busy("a-0"), Node("a-1", NotReady(Start), func(n *corev1.Node) { n.CreationTimestamp.Time = Start })), headroom: "machines:1",
+			want: []string{},
+		},
+		"a node on the ladder whose machine is on its way out does not come down": {
+			objects: append(busy("a-0"), leaving("a-1", "1", 3*time.Second)), headroom: "machines:1", group: func(g *cluster.Group) { g.Capacity, g.Instances[1].State = 1, cluster.StateDeleting },
+			want: []string{"grow a 1 -> 2"},
+		},
+		"the node that was cordoned last comes down first": {
+			objects: append(busy("a-0"), leaving("a-1", "1", 4*time.Second), leaving("a-2", "2", 3*time.Second)), headroom: "machines:1",
+			want: []string{"uncordon a-2: NodeHeadroom"},
+		},
+		"what pods leave free of a node that they take back is room": {
+			objects: append(append(pods(1, CPU("2")), full("a-0")...), leaving("a-1", "1", 3*time.Second)), headroom: "cores:2",
+			want: []string{"uncordon a-1: NodeCounted"},
+		},
+		"a pod that should have ended long ago is in no machine's way": {
+			objects:  append(busy("a-0"), Node("a-1"), Pod("stuck", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(-time.Hour)} })),
+			headroom: "machines:1", want: []string{},
 		},
 		"a node that is silent is no room": {
 			objects: append(busy("a-0"), Node("a-1", NotReady(Start.Add(-time.Hour)))), headroom: "machines:1", want: []string{"grow a 2 -> 3"},

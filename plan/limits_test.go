@@ -1,0 +1,124 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+)
+
+// TestEveryLimitHoldsHoweverMachinesAreChosen has pods that fill six machines of 4 cores and 16 GiB, of which a limit leaves some without a place:
+// in the mix over all groups, and where an expander chooses.
+func TestEveryLimitHoldsHoweverMachinesAreChosen(t *testing.T) {
+	ceiling := func(text string) func(*policy.Policy) {
+		c, err := policy.ParseGroupCeiling(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(p *policy.Policy) { p.Growth.Ceilings = append(p.Growth.Ceilings, c) }
+	}
+	dollar := func(g *cluster.Group) { g.PriceUSDPerHour = 1 }
+	for name, c := range map[string]struct {
+		set    func(*policy.Policy)
+		group  func(*cluster.Group)
+		memory plan.Memory
+		want   []string
+		stuck  string        // why the last pod is
+		next   time.Duration // until the next cycle at the latest; 0 for none
+	}{
+		"max of the group": {
+			group: func(g *cluster.Group) { g.Max = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits GroupAtMax",
+		},
+		"what is left of a quota": {
+			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: 2}}}},
+			want:   []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits GroupBackoff", next: time.Hour,
+		},
+		"machines at once": {
+			set: func(p *policy.Policy) { p.Growth.MaxAtOnce = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits GroupAtOnce",
+		},
+		"nodes of the cluster": {
+			set: func(p *policy.Policy) { p.Growth.MaxNodes = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits ClusterNodesLimit",
+		},
+		"cores of the cluster": {
+			set: func(p *policy.Policy) { p.Growth.MaxCores = 11 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits ClusterCoresLimit",
+		},
+		"memory of the cluster": {
+			set: func(p *policy.Policy) { p.Growth.MaxMemoryGiB = 47 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits ClusterMemoryLimit",
+		},
+		"a ceiling of machines": {
+			set: ceiling("machines:2/10m"), want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits CeilingReached",
+		},
+		"a ceiling of machines of which some were granted": {
+			set: ceiling("machines:5/10m"), memory: plan.Memory{Granted: []plan.Grant{{Group: "a", Machines: 3, At: Start.Add(-4 * time.Minute)}}},
+			want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits CeilingReached", next: 6 * time.Minute,
+		},
+		"a ceiling of the group alone": {
+			set: ceiling("a=machines:2/10m"), want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits CeilingReached",
+		},
+		"a ceiling of cost": {
+			set: ceiling("usd-per-hour:2.5"), group: dollar, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits CeilingReached",
+		},
+		"a ceiling of cost where no price is known": {
+			set: ceiling("usd-per-hour:2.5"), want: []string{}, stuck: "stuck NoGroupFits CeilingUnpriced",
+		},
+	} {
+		for by, expanders := range map[string][]policy.Expander{"the mix": nil, "an expander": {policy.LeastWaste}} {
+			t.Run(name+", "+by, func(t *testing.T) {
+				allowed := policy.Default()
+				if c.set != nil {
+					c.set(allowed)
+				}
+				if expanders != nil {
+					allowed.Growth.Expanders = expanders
+				}
+				g := Group("a", 0, 9)
+				if c.group != nil {
+					c.group(g)
+				}
+				p, _ := plan.Decide(cluster.New(Start, Objects(pods(24)...), []*cluster.Group{g}), allowed, c.memory)
+				complete(t, p)
+				if diff := cmp.Diff(c.want, told(p)); diff != "" {
+					t.Errorf("actions (-want +got):\n%s", diff)
+				}
+				if got := verdictOf(p, ref("pod p23")); got != c.stuck {
+					t.Errorf("the last pod: %q, want %q", got, c.stuck)
+				}
+				if c.next > 0 && (p.Next.IsZero() || p.Next.After(Start.Add(c.next))) {
+					t.Errorf("the next cycle is due at %s, want one when %s have passed", p.Next, c.next)
+				}
+			})
+		}
+	}
+}
+
+// TestTheMixUsesWhatALimitLeavesForTheRightMachines: of two groups the cheaper one needs more of the limit, and the mix that serves all pods
+// needs the other. A mix that is blind to the limit serves fewer.
+func TestTheMixUsesWhatALimitLeavesForTheRightMachines(t *testing.T) {
+	ceiling, err := policy.ParseGroupCeiling("machines:3/10m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, set := range map[string]func(*policy.Policy){
+		"nodes of the cluster":  func(p *policy.Policy) { p.Growth.MaxNodes = 3 },
+		"memory of the cluster": func(p *policy.Policy) { p.Growth.MaxMemoryGiB = 3 * 64 },
+		"a ceiling of machines": func(p *policy.Policy) { p.Growth.Ceilings = append(p.Growth.Ceilings, ceiling) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			allowed := policy.Default()
+			set(allowed)
+			groups := []*cluster.Group{priced("small", "4", 1), priced("large", "8", 2.5)}
+			for _, g := range groups {
+				g.Template.Status.Capacity = g.Template.Status.Allocatable
+			}
+			p, _ := plan.Decide(cluster.New(Start, Objects(pods(20)...), groups), allowed, plan.Memory{})
+			if diff := cmp.Diff([]string{"grow large 0 -> 2", "grow small 0 -> 1"}, told(p)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
