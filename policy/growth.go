@@ -30,6 +30,9 @@ type Growth struct {
 	Ceilings  []GroupCeiling  `json:"ceilings,omitempty"`  // all of them hold (--ceiling)
 
 	DrainTargets []DrainTarget `json:"drainTargets,omitempty"` // see [Growth.Drain] (--drain-target)
+
+	Requests Requests `json:"requests,omitzero"`
+	Buffers  Buffers  `json:"buffers,omitzero"`
 }
 
 // check returns the first setting of growth that makes no sense, by the name of its flag.

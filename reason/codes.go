@@ -37,6 +37,32 @@ const (
 	GangUnclear       Code = "GangUnclear"
 )
 
+// What becomes of a ProvisioningRequest or CapacityBuffer, and of pods and nodes for their sake.
+const (
+	RequestForeign      Code = "RequestForeign"
+	RequestNoTemplate   Code = "RequestNoTemplate"
+	RequestTooLarge     Code = "RequestTooLarge"
+	RequestFound        Code = "RequestFound"
+	RequestComing       Code = "RequestComing"
+	RequestGrows        Code = "RequestGrows"
+	RequestDoesNotFit   Code = "RequestDoesNotFit"
+	RequestOutdated     Code = "RequestOutdated"
+	RequestBooked       Code = "RequestBooked"
+	RequestUsedUp       Code = "RequestUsedUp"
+	RequestBookingEnded Code = "RequestBookingEnded"
+	RequestOver         Code = "RequestOver"
+	BufferForeign       Code = "BufferForeign"
+	BufferUnclear       Code = "BufferUnclear"
+	BufferTranslated    Code = "BufferTranslated"
+	BufferEmpty         Code = "BufferEmpty"
+	BufferKept          Code = "BufferKept"
+	BufferShort         Code = "BufferShort"
+	PodConsumes         Code = "PodConsumes"
+	NodeBooked          Code = "NodeBooked"
+	NodeBuffer          Code = "NodeBuffer"
+	GroupGrowsFor       Code = "GroupGrowsFor"
+)
+
 // What holds a group, or moves it.
 const (
 	GroupSteady        Code = "GroupSteady"
@@ -173,6 +199,29 @@ var sentences = map[Code]string{
 	GangGivenUp:       "machines are kept for it no longer, since {until}",
 	GangHeld:          "machines are kept for it until {until}",
 	GangUnclear:       "how many pods gang {gang} needs is not known: {why}",
+
+	RequestForeign:      "is of class {class}, which is not sluice's to answer",
+	RequestNoTemplate:   "there is no PodTemplate {template} in its namespace; create it",
+	RequestTooLarge:     "asks for {pods} pods, and the most that is answered is {most}; divide it",
+	RequestFound:        "room for all its {pods} pods is there",
+	RequestComing:       "machines are on their way: {ready} of its {pods} pods have room that is ready",
+	RequestGrows:        "groups grow for {grows} of its {pods} pods",
+	RequestDoesNotFit:   "there is room for {fit} of its {pods} pods; {verdict}",
+	RequestOutdated:     "found no room within {limit}",
+	RequestBooked:       "room for {left} of its {pods} pods is kept until {until}",
+	RequestUsedUp:       "its {pods} pods have come",
+	RequestBookingEnded: "room was kept for {hold}, that is over",
+	RequestOver:         "is over: {condition} ({why})",
+	BufferForeign:       "has the strategy {strategy}, which sluice does not have",
+	BufferUnclear:       "{why}",
+	BufferTranslated:    "is for {pods} pods",
+	BufferEmpty:         "is for no pods",
+	BufferKept:          "room for {pods} pods is kept free",
+	BufferShort:         "room for {free} of {pods} pods is free, for {coming} it is on its way",
+	PodConsumes:         "takes its room from provisioning request {request} and is no reason to grow",
+	NodeBooked:          "kept for the pods of provisioning request {request}",
+	NodeBuffer:          "kept free for pods to come (capacity buffer {buffer})",
+	GroupGrowsFor:       "capacity {from} -> {to} (max {max}) for {whom}",
 
 	GroupSteady:        "nodes {nodes}, capacity {capacity} (min {min}, max {max})",
 	GroupGrows:         "capacity {from} -> {to} (max {max}) for pending pods: {pods}",

@@ -24,9 +24,11 @@ const (
 	KindNode     Kind = "node"
 	KindPod      Kind = "pod"
 	KindInstance Kind = "instance"
+	KindRequest  Kind = "request" // a ProvisioningRequest
+	KindBuffer   Kind = "buffer"  // a CapacityBuffer
 )
 
-// Ref points at one thing: a pod by "namespace/name", a node by name, a node group by id, an instance by "group/id".
+// Ref points at one thing: a pod, a request or a buffer by "namespace/name", a node by name, a node group by id, an instance by "group/id".
 // The zero Ref points at nothing in particular.
 type Ref struct {
 	Kind Kind   `json:"kind,omitempty"`
@@ -52,6 +54,12 @@ func Pod(namespace, name string) Ref { return Ref{KindPod, namespace + "/" + nam
 
 // Instance is a Ref to a machine of a group.
 func Instance(group, id string) Ref { return Ref{KindInstance, group + "/" + id} }
+
+// Request is a Ref to a ProvisioningRequest.
+func Request(namespace, name string) Ref { return Ref{KindRequest, namespace + "/" + name} }
+
+// Buffer is a Ref to a CapacityBuffer.
+func Buffer(namespace, name string) Ref { return Ref{KindBuffer, namespace + "/" + name} }
 
 // Reason is one cause of a verdict or a refusal. It is a value: nobody changes Facts after it was made.
 type Reason struct {

@@ -206,11 +206,20 @@ func Objects(all ...any) cluster.Objects {
 			os.Pods = append(os.Pods, o)
 		case *policyv1.PodDisruptionBudget:
 			os.Budgets = append(os.Budgets, o)
+		case *cluster.ProvisioningRequest:
+			os.ProvisioningRequests = append(os.ProvisioningRequests, o)
+		case *cluster.CapacityBuffer:
+			os.CapacityBuffers = append(os.CapacityBuffers, o)
+		case *corev1.PodTemplate:
+			os.PodTemplates = append(os.PodTemplates, o)
 		default:
 			panic(fmt.Sprintf("clustertest.Objects: %T", o))
 		}
 	}
 	sort.Slice(os.Nodes, func(i, j int) bool { return os.Nodes[i].Name < os.Nodes[j].Name })
+	sort.Slice(os.ProvisioningRequests, func(i, j int) bool { return os.ProvisioningRequests[i].String() < os.ProvisioningRequests[j].String() })
+	sort.Slice(os.CapacityBuffers, func(i, j int) bool { return os.CapacityBuffers[i].String() < os.CapacityBuffers[j].String() })
+	sort.Slice(os.PodTemplates, func(i, j int) bool { return os.PodTemplates[i].Name < os.PodTemplates[j].Name })
 	sort.Slice(os.Pods, func(i, j int) bool { return os.Pods[i].String() < os.Pods[j].String() })
 	return os
 }

@@ -25,6 +25,7 @@ var sections = []section{
 	{"Node groups", []string{"nodes", "node-group-auto-discovery", "schedule", "headroom", "enforce-node-group-min-size", "manage-autoscaled-scale-sets", "manage-aks-scale-sets"}},
 	{"Which group grows", []string{"expander", "grpc-expander-url", "grpc-expander-cert", "balance-similar-node-groups", "balancing-ignore-label", "memory-difference-ratio", "max-allocatable-difference-ratio", "max-free-difference-ratio"}},
 	{"Which pods count", []string{"new-pod-scale-up-delay", "burst-window", "gang-hold", "expendable-pods-priority-cutoff", "drain-target"}},
+	{"Room that objects ask for", []string{"enable-provisioning-requests", "check-capacity-processor-instance", "capacity-buffer-controller-enabled", "capacity-buffer-pod-injection-enabled"}},
 	{"Limits of growth", []string{"max-nodes-total", "cores-total", "memory-total", "max-nodes-per-scaleup", "ceiling"}},
 	{"When growth fails", []string{"max-node-provision-time", "initial-node-group-backoff-duration", "max-node-group-backoff-duration", "node-group-backoff-reset-timeout"}},
 	{"Removal", []string{

@@ -45,6 +45,12 @@ func growthFlags(f *pflag.FlagSet, p *policy.Policy) {
 		"ceiling", "stop growth at machines:N/WINDOW added, usd:N/WINDOW that machines cost, or usd-per-hour:N, of all groups together; GROUP=... for one of them; the tag sluice.dev_ceiling of a scale set says the same; may be repeated")
 	f.Var(perGroup[policy.DrainTarget]{"target", &g.DrainTargets, policy.ParseDrainTarget, policy.DrainTarget.String},
 		"drain-target", "work a backlog off within a time instead of a place for every pod at once, as namespace/NAME=20m or GROUP=20m; how long pods run is their annotation sluice.dev/run-time, else learned from their owner's earlier ones; may be repeated")
+
+	q := &g.Requests
+	f.BoolVar(&q.Enabled, "enable-provisioning-requests", q.Enabled, "answer ProvisioningRequests of the classes check-capacity.autoscaling.x-k8s.io and best-effort-atomic-scale-up.autoscaling.x-k8s.io; their pods are then no reason to grow by themselves")
+	f.StringVar(&q.Instance, "check-capacity-processor-instance", q.Instance, "answer only those check-capacity requests whose parameter processorInstance says this; without it those that say none")
+	f.BoolVar(&g.Buffers.Translate, "capacity-buffer-controller-enabled", g.Buffers.Translate, "work out for how many pods like which every CapacityBuffer is, and write it into its status")
+	f.BoolVar(&g.Buffers.Keep, "capacity-buffer-pod-injection-enabled", g.Buffers.Keep, "keep room free for the pods of CapacityBuffers, and buy it where it lacks")
 }
 
 // expanderList is a flag that holds names with commas between them; a repeated flag adds to the ones before. [policy.Policy.Check] judges

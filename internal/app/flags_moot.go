@@ -39,5 +39,13 @@ func mootFlags(f *pflag.FlagSet) {
 	declare("predicate-parallelism", "a decision uses one core", number(4))
 	declare("cluster-snapshot-parallelism", "a decision uses one core", number(16))
 	declare("node-info-cache-expire-time", "what a group's nodes are like is learned anew in every cycle", span(87600*time.Hour))
+	const anew = "every request is judged in every cycle"
+	declare("provisioning-request-initial-backoff-time", anew, span(time.Minute))
+	declare("provisioning-request-max-backoff-time", anew, span(10*time.Minute))
+	declare("provisioning-request-max-backoff-cache-size", anew, number(1000))
+	declare("check-capacity-batch-processing", anew, truth)
+	declare("check-capacity-provisioning-request-max-batch-size", anew, number(10))
+	declare("check-capacity-provisioning-request-batch-timebox", anew, span(10*time.Second))
+	declare("capacity-buffer-pod-dry-run-enabled", "no pod is made to find out what one would be like", func(name, usage string) { f.Bool(name, true, usage) })
 	declare("balancing-label", "cluster-autoscaler does not read it on Azure either; see --balancing-ignore-label", func(name, usage string) { f.StringArray(name, nil, usage) })
 }

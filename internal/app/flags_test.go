@@ -49,7 +49,8 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		"expendable-pods-priority-cutoff": "-122", "balance-similar-node-groups": "true", "balancing-ignore-label": "example.com/rack",
 		"memory-difference-ratio": "0.123", "max-allocatable-difference-ratio": "0.124", "max-free-difference-ratio": "0.125",
 		"headroom": "agents=cores:126", "schedule": "agents: Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127", "ceiling": "agents=usd:128/24h",
-		"drain-target": "namespace/render=129m",
+		"drain-target": "namespace/render=129m", "enable-provisioning-requests": "true", "check-capacity-processor-instance": "east",
+		"capacity-buffer-controller-enabled": "true", "capacity-buffer-pod-injection-enabled": "true",
 	}
 	weekdays, err := cluster.ParseSchedule("Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127")
 	if err != nil {
@@ -67,6 +68,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 			Ceilings:  []policy.GroupCeiling{{Group: "agents", Ceiling: cluster.Ceiling{Unit: cluster.CeilingUSD, Limit: 128, Window: 24 * time.Hour}}},
 
 			DrainTargets: []policy.DrainTarget{{Namespace: "render", Within: 129 * time.Minute}},
+			Requests:     policy.Requests{Enabled: true, Instance: "east"}, Buffers: policy.Buffers{Translate: true, Keep: true},
 		},
 		Removal: policy.Removal{
 			Unneeded: 110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second,
