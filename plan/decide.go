@@ -28,6 +28,7 @@ func (d *decision) decide() (Plan, Memory) {
 	})
 	d.planner.asking.turn(d)
 	d.openGates()
+	d.answerClaims()
 	d.cleanUpMachines()
 	d.judgeNodes()
 	d.climbLadder()
@@ -46,10 +47,15 @@ type decision struct {
 
 	groups map[cluster.GroupID]*groupState
 
-	waiting     []*cluster.Pod // pods that no node holds, oldest first
+	waiting     []*cluster.Pod // pods that no node holds, oldest first; then pretended ones
 	podVerdicts []Verdict      // by waiting; their subjects are there from the start
 	demands     []*demand      // of waiting, in the order in which they are placed
 	gangs       []*gang        // of which some of them are, in the order in which they are served
+
+	requests  []*request // in the snapshot's order
+	buffers   []*buffer  // in the snapshot's order
+	answers   []Action   // to them
+	pretended map[pretended]*cluster.Pod
 
 	witness witness // nil where nobody asks
 
@@ -75,7 +81,8 @@ type decision struct {
 	next       time.Time
 
 	rescues    map[string]string        // ladder nodes that a pending pod takes back, with the pod
-	spared     map[string]reason.Reason // ladder nodes that headroom takes back
+	booked     map[string]reason.Reason // nodes on which pods of requests and buffers have a place, with why they stay
+	spared     map[string]reason.Reason // ladder nodes that headroom, requests and buffers take back
 	judged     []judged                 // nodes that are watched, in any order
 	states     []*nodeState             // by the snapshot's nodes; nil for those about which there is nothing more to say
 	removable  []*nodeState             // the others, in the order of nodes
@@ -110,6 +117,7 @@ func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memo
 		verdicts: map[reason.Kind][]Verdict{},
 		rescues:  map[string]string{},
 		spared:   map[string]reason.Reason{},
+		booked:   map[string]reason.Reason{},
 	}
 	for _, g := range s.Groups {
 		d.groups[g.ID] = &groupState{Group: g, removal: allowed.Removal.Of(g.Options)}
@@ -166,20 +174,23 @@ func (d *decision) finish() (Plan, Memory) {
 			p.Actions = append(p.Actions, DeleteInstances{g.ID, machines})
 		}
 	}
+	p.Actions = append(p.Actions, d.answers...)
+	d.planner.pretended = d.pretended
 	p.Verdicts = d.allVerdicts()
 	return p, d.m
 }
 
 // allVerdicts are the verdicts in the order in which a plan has them.
 func (d *decision) allVerdicts() []Verdict {
-	pods, machines, groups := d.podVerdicts, d.verdicts[reason.KindInstance], d.verdicts[reason.KindGroup]
+	pods, machines, groups := d.podVerdicts[:len(d.s.Pending)], d.verdicts[reason.KindInstance], d.verdicts[reason.KindGroup]
 	all := append(slices.Grow(pods, len(machines)+len(d.s.Nodes)+len(groups)), inOrder(machines)...)
 	nodes := len(all)
 	all = append(all, d.planner.said...)
 	for _, v := range d.judged {
 		all[nodes+v.at] = v.Verdict
 	}
-	return append(all, inOrder(groups)...)
+	all = append(all, inOrder(groups)...)
+	return append(append(all, inOrder(d.verdicts[reason.KindRequest])...), inOrder(d.verdicts[reason.KindBuffer])...)
 }
 
 // inOrder sorts verdicts by name.

@@ -22,22 +22,28 @@ type demand struct {
 	judged bool    // the scheduler has found no node for them, or they wait behind sluice's gate; no group grows for others
 	weight float64 // of one
 	gang   *gang   // that they are of, nil when each is for itself
+
+	claim    *claim // that they are pretended for, nil for pods that are there
+	consumes string // the request that they take their room from, "" for none
+	booked   bool   // their room was promised: they come first
 }
 
 // left is how many of the pods have no place yet.
 func (dm *demand) left() int { return len(dm.pods) - dm.served }
 
-// collectDemands finds the pods that wait, class by class, in the order in which they are placed: by priority, then the largest first as
+// collectDemands finds the pods that wait, class by class, in the order in which they are placed: those whose room was promised, then by priority, then the largest first as
 // they are hardest to place, then by age and name. Pods that are not sluice's to place get their verdict at once.
 func (d *decision) collectDemands() {
 	d.waiting = d.s.Pending
 	d.demands = d.planner.queue.demands(func(i int) bool { return d.nominated(i, d.waiting[i]) })
 	d.demandPlaces()
+	d.claimRequests()
+	d.claimBuffers()
 	for _, dm := range d.demands {
 		dm.weight = d.weightOf(dm.of)
 	}
 	slices.SortStableFunc(d.demands, func(a, b *demand) int {
-		return cmp.Or(cmp.Compare(b.of.Priority(), a.of.Priority()), cmp.Compare(b.weight, a.weight), cmp.Compare(a.pods[0], b.pods[0]))
+		return cmp.Or(btoi(b.booked)-btoi(a.booked), cmp.Compare(b.of.Priority(), a.of.Priority()), cmp.Compare(b.weight, a.weight), cmp.Compare(a.pods[0], b.pods[0]))
 	})
 	for _, dm := range d.demands {
 		switch {

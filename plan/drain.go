@@ -65,7 +65,7 @@ func (d *decision) backlogs() ([]backlogKey, map[backlogKey]*backlog) {
 	var order []backlogKey
 	all := map[backlogKey]*backlog{}
 	for _, dm := range d.wanting() {
-		if !dm.judged || d.check.Depends(dm.of) {
+		if !dm.judged || dm.claim != nil || d.check.Depends(dm.of) {
 			continue
 		}
 		needs := d.check.Needs(dm.of)

@@ -22,6 +22,7 @@ type gang struct {
 	outcome Outcome         // of these pods then
 	misses  []reason.Reason // what kept the pods from a place that had none
 	given   bool            // for longer than [policy.Growth.GangHold]: its pods keep no machine
+	claim   *claim          // whose pods they are, nil for pods that are there
 }
 
 // runs says whether the gang has what it needs already: its further pods are served one by one.
@@ -32,13 +33,13 @@ func (g *gang) runs() bool { return g.Least > 0 && g.placed >= g.Least }
 func (d *decision) collectGangs() {
 	known := map[string]*gang{}
 	for _, dm := range d.demands {
-		its, ok := d.s.Objects.GangOf(dm.of)
+		its, ok := d.gangOf(dm)
 		if !ok || dm.left() == 0 {
 			continue
 		}
 		g := known[its.ID]
 		if g == nil {
-			g = &gang{Gang: its}
+			g = its
 			known[its.ID] = g
 			d.gangs = append(d.gangs, g)
 		}
@@ -69,6 +70,15 @@ func (d *decision) collectGangs() {
 			g.leaveOut(PodIgnored, reason.New(reason.GangAwaitsPods, reason.Ref{}, "gang", g.Name, "needs", g.Least, "there", g.there))
 		}
 	}
+}
+
+// gangOf is a gang such as the demand's pods are of, false when each of them is for itself.
+func (d *decision) gangOf(dm *demand) (*gang, bool) {
+	if dm.claim != nil {
+		return dm.claim.gang, dm.claim.gang != nil
+	}
+	its, ok := d.s.Objects.GangOf(dm.of)
+	return &gang{Gang: its}, ok
 }
 
 // countPlaced counts the pods of gangs that have their place.
@@ -177,7 +187,7 @@ func (d *decision) halfGangs() []*gang {
 		if g.out != nil || g.runs() {
 			continue
 		}
-		t := d.tally(g)
+		t := d.tally(g.demands)
 		if g.placed+t.placed() < g.Least && (t.asked == 0 || t.grows > 0) {
 			halves = append(halves, g)
 		}
@@ -185,15 +195,16 @@ func (d *decision) halfGangs() []*gang {
 	return halves
 }
 
-// tally is what became of a gang's pods, in numbers.
+// tally is what became of some pods, in numbers.
 type tally struct{ there, coming, grows, stuck, asked int }
 
 // placed is how many found a place.
 func (t tally) placed() int { return t.there + t.coming + t.grows }
 
-func (d *decision) tally(g *gang) tally {
+// tally is what became of the pods of demands, in numbers.
+func (d *decision) tally(demands []*demand) tally {
 	var t tally
-	for _, dm := range g.demands {
+	for _, dm := range demands {
 		for _, at := range dm.pods[:dm.served] {
 			v := d.podVerdicts[at]
 			switch {
@@ -217,12 +228,16 @@ func (d *decision) tally(g *gang) tally {
 
 // leaveOutHalf leaves out a gang that got too few places, and keeps why: some of its pods are not sluice's to place yet, or there is no room.
 func (d *decision) leaveOutHalf(g *gang) {
-	t := d.tally(g)
-	if t.stuck == 0 {
+	t := d.tally(g.demands)
+	switch {
+	case g.claim != nil:
+		g.leaveOut(PodStuck, d.doesNotFit(g.claim, t.placed()))
+	case t.stuck == 0:
 		g.leaveOut(PodIgnored, reason.New(reason.GangAwaitsPods, reason.Ref{}, "gang", g.Name, "needs", g.Least, "there", g.placed+t.placed()))
 		return
+	default:
+		g.leaveOut(PodStuck, reason.New(reason.GangDoesNotFit, reason.Ref{}, "gang", g.Name, "needs", g.Least, "fit", g.placed+t.placed()))
 	}
-	g.leaveOut(PodStuck, reason.New(reason.GangDoesNotFit, reason.Ref{}, "gang", g.Name, "needs", g.Least, "fit", g.placed+t.placed()))
 	for _, dm := range g.demands {
 		for _, at := range dm.pods[:dm.served] {
 			if v := d.podVerdicts[at]; v.Outcome == PodStuck {
@@ -238,10 +253,13 @@ func (d *decision) leaveOutHalf(g *gang) {
 func (d *decision) holdMachines() {
 	for _, g := range d.gangs {
 		if g.out == nil {
-			if t := d.tally(g); g.runs() || g.placed+t.there+t.coming >= g.Least {
+			if t := d.tally(g.demands); g.runs() || g.placed+t.there+t.coming >= g.Least {
 				d.m.Gangs = without(d.m.Gangs, g.ID)
 			}
 			continue
+		}
+		if g.claim != nil && !g.claim.asks {
+			continue // it keeps no machine
 		}
 		since, known := d.m.Gangs[g.ID]
 		if !known {

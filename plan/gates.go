@@ -23,7 +23,7 @@ type gate struct {
 func (d *decision) openGates() {
 	var ready []gate
 	for _, dm := range d.demands {
-		if !dm.of.AwaitsCapacity() {
+		if dm.claim != nil || !dm.of.AwaitsCapacity() {
 			continue
 		}
 		g, there := dm.gang, 0
@@ -31,7 +31,7 @@ func (d *decision) openGates() {
 			g = nil
 		}
 		if g != nil {
-			there = g.placed + d.readyOf(g)
+			there = g.placed + d.readyAmong(g.demands)
 		}
 		for _, at := range dm.pods[:dm.served] {
 			node := d.placeOf(at)
@@ -81,17 +81,4 @@ func (d *decision) placeOf(at int) string {
 		return n.Name()
 	}
 	return ""
-}
-
-// readyOf counts the waiting pods of the gang whose place is on a Ready node.
-func (d *decision) readyOf(g *gang) int {
-	n := 0
-	for _, dm := range g.demands {
-		for _, at := range dm.pods[:dm.served] {
-			if d.placeOf(at) != "" {
-				n++
-			}
-		}
-	}
-	return n
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -19,15 +20,11 @@ func (d *decision) growGroups() {
 	if wanting := d.wanting(); len(wanting) > 0 {
 		c := d.candidates(wanting)
 		d.gather(c)
-		if d.allowed.Growth.Joint() {
-			d.growJointly(c)
-		} else {
-			d.growByExpanders(c)
-		}
-		c.noteFull(d)
+		d.growFor(c)
 		c.noteLeft(d)
 		d.explainStuck(c)
 	}
+	d.keepBuffers()
 	d.keepHeadroom()
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
@@ -35,7 +32,11 @@ func (d *decision) growGroups() {
 			continue
 		}
 		from, to := g.Capacity, d.believed(st)+st.adding
-		pods := d.served(st)
+		pods, claims := d.served(st)
+		if len(claims) > 0 {
+			whom := reason.New(reason.GroupGrowsFor, reason.Group(string(g.ID)), "from", from, "to", to, "max", g.Max, "whom", strings.Join(claims, ", "))
+			st.because = slices.Insert(st.because, 0, whom)
+		}
 		if len(pods) > 0 || len(st.because) == 0 {
 			asked := reason.New(reason.GroupGrows, reason.Group(string(g.ID)), "from", from, "to", to, "max", g.Max, "pods", len(pods))
 			st.because = slices.Insert(st.because, 0, asked)
@@ -46,9 +47,22 @@ func (d *decision) growGroups() {
 	}
 }
 
+// growFor chooses the machines for what is wanted.
+func (d *decision) growFor(c *candidates) {
+	if d.allowed.Growth.Joint() {
+		d.growJointly(c)
+	} else {
+		d.growByExpanders(c)
+	}
+	c.noteFull(d)
+}
+
 // passOverYoung leaves out pods that are too young to be a reason to grow.
 func (d *decision) passOverYoung() {
 	for _, dm := range d.wanting() {
+		if dm.claim != nil {
+			continue
+		}
 		if _, young := d.allowed.Young(d.waiting[dm.pods[len(dm.pods)-1]], d.now); !young {
 			continue // the youngest of them is old enough
 		}

@@ -75,7 +75,7 @@ func (d *decision) countHeadroom() {
 		if st == nil || st.headroom == nil || n.Instance == nil || !n.Instance.State.Expected() || !cluster.Ready(n.Object) && !d.arriving(n) {
 			continue
 		}
-		_, rescued := d.rescues[name]
+		rescued := d.takenBack(name)
 		removal, onLadder := cluster.RemovalOf(n.Object)
 		switch {
 		case onLadder && !rescued:

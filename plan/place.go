@@ -165,21 +165,13 @@ func (d *decision) placePending() {
 	if len(d.wanting()) == 0 {
 		return
 	}
-	d.there, d.coming = d.check.Row(), d.check.Row()
-	for _, h := range d.check.Handles() {
-		if _, future := d.comingGroup(h); future {
-			d.coming.Append(h)
-		} else {
-			d.there.Append(h)
-		}
-	}
-	d.placeOn(d.there, d.placeThere)
-	d.rescueNodes()
-	d.holdBacklogs()
-	d.placeOnComing()
+	d.lineUp(nil)
+	d.findPlaces()
 	for _, dm := range d.wanting() {
 		switch name := dm.of.Spec.SchedulerName; {
 		case dm.judged:
+		case dm.consumes != "":
+			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.PodConsumes, reason.Ref{}, "request", dm.consumes))
 		case name != "" && name != corev1.DefaultSchedulerName:
 			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.OtherScheduler, reason.Ref{}, "scheduler", name))
 		default:
@@ -189,7 +181,7 @@ func (d *decision) placePending() {
 }
 
 // placeOnComing serves pods that go onto a machine that is coming: first those for which groups grow, so that no other pod takes a machine that
-// was added for them and has another one bought.
+// was added for them and has another one bought. Pods whose room was promised come with them.
 func (d *decision) placeOnComing() {
 	type rest struct {
 		dm   *demand
@@ -214,7 +206,10 @@ func (d *decision) placeOnComing() {
 // deciding is how many of the pods that have no place yet are a reason to grow: none that the scheduler has not looked at, and none that is
 // too young. Pods of one class wait equally long, so the young ones are the last.
 func (d *decision) deciding(dm *demand) int {
-	if !dm.judged {
+	switch {
+	case dm.booked:
+		return dm.left()
+	case !dm.judged:
 		return 0
 	}
 	n := dm.left()
@@ -227,10 +222,36 @@ func (d *decision) deciding(dm *demand) int {
 	return n
 }
 
+// lineUp tells nodes that are there from those that are coming, in the order of names unless another one is given.
+func (d *decision) lineUp(order func(a, b scheduling.Handle) int) {
+	handles := d.check.Handles()
+	if order != nil {
+		slices.SortStableFunc(handles, order)
+	}
+	d.there, d.coming = d.check.Row(), d.check.Row()
+	for _, h := range handles {
+		if _, future := d.comingGroup(h); future {
+			d.coming.Append(h)
+		} else {
+			d.there.Append(h)
+		}
+	}
+}
+
+// findPlaces finds places on what was lined up, and on nodes of the removal ladder.
+func (d *decision) findPlaces() {
+	d.placeOn(d.there, d.placeThere)
+	d.rescueNodes()
+	d.holdBacklogs()
+	d.placeOnComing()
+}
+
 // placeThere serves pods that go onto a node that is there.
 func (d *decision) placeThere(dm *demand, h scheduling.Handle, n int) {
 	node := d.check.Name(h)
-	if _, known := d.counted[node]; !known {
+	if dm.claim != nil {
+		d.keepFor(dm.claim, node)
+	} else if _, known := d.counted[node]; !known {
 		d.counted[node] = d.key(dm.pods[dm.served])
 	}
 	d.place(dm, n, h)
@@ -307,16 +328,26 @@ func (d *decision) rescueNodes() {
 		d.check.Add(givenBack(r.node.Object), r.node.Pods...)
 		h, _ := d.check.Handle(name)
 		d.placeOn(d.check.Row(h), func(dm *demand, h scheduling.Handle, n int) {
-			if _, ok := d.rescues[name]; !ok {
+			if dm.claim != nil {
+				d.keepFor(dm.claim, name)
+				d.spared[name] = d.booked[name]
+			} else if _, ok := d.rescues[name]; !ok {
 				d.rescues[name] = d.key(dm.pods[dm.served])
 			}
 			d.place(dm, n, h)
 			d.serve(dm, n, PodRescues, reason.New(reason.RescuesNode, reason.Ref{}, "node", name))
 		})
-		if _, taken := d.rescues[name]; !taken {
+		if !d.takenBack(name) {
 			restore()
 			continue
 		}
 		d.there.Append(h)
 	}
+}
+
+// takenBack says whether a node comes down from the ladder for somebody's sake.
+func (d *decision) takenBack(node string) bool {
+	_, rescued := d.rescues[node]
+	_, spared := d.spared[node]
+	return rescued || spared
 }

@@ -17,7 +17,7 @@ import (
 type Plan struct {
 	Time     time.Time         // the snapshot's
 	Actions  []Action          // in the order in which they are to be performed; growth first
-	Verdicts []Verdict         // one for every pending pod, oldest first; then one for every machine without a node, node and group, each kind by name
+	Verdicts []Verdict         // one for every pending pod, oldest first; then one for every machine without a node, node, group, request and buffer, each kind by name
 	Counted  map[string]string // nodes that a pending pod fits, by name, with the pod: none of them may leave (S-16)
 	Cost     *Cost             // of the machines that it adds for pods; nil when it adds none or not every price is known
 	Next     time.Time         // when a timer will change the decision even if nothing else does; zero when none runs
@@ -168,6 +168,16 @@ const (
 	GroupFull    Outcome = "full"
 	GroupBackoff Outcome = "backoff"
 	GroupHold    Outcome = "hold"
+)
+
+// Outcomes of ProvisioningRequests and CapacityBuffers.
+const (
+	ClaimKept    Outcome = "kept"    // its room is there, and stays free for it
+	ClaimWaiting Outcome = "waiting" // for machines that are coming
+	ClaimGrows   Outcome = "grows"   // a group grows for it in this cycle
+	ClaimStuck   Outcome = "stuck"   // there is no room, or what it asks for is not clear
+	ClaimOver    Outcome = "over"    // nothing is kept for it any longer
+	ClaimIgnored Outcome = "ignored" // not sluice's to answer
 )
 
 // Verdict is what becomes of one subject and why, the most telling reason first.

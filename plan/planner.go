@@ -29,6 +29,8 @@ type Planner struct {
 	refuge   *refuge // of the last cycle that needed one
 	asking   asking
 	missed   misses
+
+	pretended map[pretended]*cluster.Pod // of the last cycle
 }
 
 // Decide plans one cycle. It changes none of its arguments, and nobody may change them afterwards: the snapshots that it is given one

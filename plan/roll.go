@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
@@ -91,20 +93,33 @@ type granted struct {
 	from, n int
 }
 
-// served are the pending pods that the group grows for, "namespace/name".
-func (d *decision) served(st *groupState) []string {
-	n := 0
+// served are the pending pods that the group grows for, "namespace/name", and the requests and buffers, each with the number of its pods.
+func (d *decision) served(st *groupState) (pods, claims []string) {
+	n, order, asked := 0, []*claim(nil), map[*claim]int{}
 	for _, g := range st.serves {
-		n += g.n
+		switch c := g.demand.claim; {
+		case c == nil:
+			n += g.n
+		case asked[c] == 0:
+			order = append(order, c)
+			fallthrough
+		default:
+			asked[c] += g.n
+		}
 	}
-	var pods []string
+	for _, c := range order {
+		claims = append(claims, fmt.Sprintf("%s: %d", c.about, asked[c]))
+	}
 	if n > 0 {
 		pods = make([]string, 0, n)
 	}
 	for _, g := range st.serves {
+		if g.demand.claim != nil {
+			continue
+		}
 		for _, at := range g.demand.pods[g.from : g.from+g.n] {
 			pods = append(pods, d.key(at))
 		}
 	}
-	return pods
+	return pods, claims
 }

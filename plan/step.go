@@ -22,8 +22,8 @@ func (d *decision) mayStep(st *nodeState, limit time.Duration) []reason.Reason {
 	case g.Present()-g.leaving-1 < g.Min:
 		return one(d.atMin(g))
 	}
-	if pod, fits := d.fitsPending(st); fits {
-		return one(reason.New(reason.NodeCounted, about, "pod", pod))
+	if why := d.fitsPending(st); why != nil {
+		return one(*why)
 	}
 	if held := g.headroom.holds(st.Name()); held != nil {
 		return one(*held)

@@ -16,9 +16,15 @@ func (d *decision) trial() (undo func()) {
 	}
 	was.podVerdicts = slices.Clone(d.podVerdicts)
 	was.opened, was.counted, was.rescues = maps.Clone(d.opened), maps.Clone(d.counted), maps.Clone(d.rescues)
-	was.spared = maps.Clone(d.spared)
-	demands := make([]demand, len(d.demands))
-	for i, dm := range d.demands {
+	was.spared, was.booked = maps.Clone(d.spared), maps.Clone(d.booked)
+	all := slices.Clone(d.demands)
+	for _, b := range d.buffers {
+		if b.claim != nil {
+			all = append(all, b.claim.demands...)
+		}
+	}
+	demands := make([]demand, len(all))
+	for i, dm := range all {
 		demands[i] = *dm
 	}
 	groups := make(map[cluster.GroupID]groupState, len(d.groups))
@@ -27,7 +33,7 @@ func (d *decision) trial() (undo func()) {
 	}
 	return func() {
 		unplace()
-		for i, dm := range d.demands {
+		for i, dm := range all {
 			*dm = demands[i]
 		}
 		for id, st := range d.groups {

@@ -1,0 +1,274 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+)
+
+// How long room is kept for a request that found some, and how long one that found none is tried. Both are cluster-autoscaler's.
+const (
+	bookingHold  = 10 * time.Minute
+	requestTries = 7 * 24 * time.Hour
+)
+
+// Reasons of conditions, as cluster-autoscaler gives them.
+const (
+	requestAccepted      = "Accepted"
+	capacityFound        = "CapacityIsFound"
+	capacityProvisioned  = "CapacityIsProvisioned"
+	capacityNotFound     = "CapacityIsNotFound"
+	failedToCreatePods   = "FailedToCreatePods"
+	failedToBookCapacity = "FailedToBookCapacity"
+	reservationExpired   = "CapacityReservationTimeExpired"
+	bookingConsumed      = "CapacityBookingConsumed"
+	requestExpired       = "Expired"
+)
+
+// request is a ProvisioningRequest within one cycle.
+type request struct {
+	*cluster.ProvisioningRequest
+	about reason.Ref
+	claim *claim // nil when it asks for no room now
+	gang  *gang  // of its pods, once these are to find a place; nil while it is booked
+
+	outcome Outcome
+	because []reason.Reason
+	answers []metav1.Condition
+}
+
+// say settles what becomes of the request.
+func (q *request) say(outcome Outcome, because ...reason.Reason) {
+	q.outcome, q.because = outcome, because
+}
+
+// answer is a condition to be written, unless the object has it already.
+func (q *request) answer(condition string, status metav1.ConditionStatus, why string) {
+	if c := q.Condition(condition); c != nil && c.Status == status && c.Reason == why {
+		return
+	}
+	q.answers = append(q.answers, metav1.Condition{Type: condition, Status: status, Reason: why, Message: reason.Sentences(q.because[:1])})
+}
+
+func (q *request) isCheck() bool { return q.Spec.ProvisioningClassName == cluster.CheckCapacityClass }
+
+// claimRequests finds out which requests ask for room, and adds their pods to those that wait. A pod that takes its room from a request is
+// placed where this one's would be.
+func (d *decision) claimRequests() {
+	if !d.allowed.Growth.Requests.Enabled || len(d.s.Objects.ProvisioningRequests) == 0 {
+		return
+	}
+	used := d.consumers()
+	open, booked := map[string]bool{}, map[string]bool{}
+	for _, r := range d.s.Objects.ProvisioningRequests {
+		q := &request{ProvisioningRequest: r, about: reason.Request(r.Namespace, r.Name)}
+		d.requests = append(d.requests, q)
+		d.enter(q, used[r.String()])
+		if q.claim != nil {
+			booked[r.String()], open[r.String()] = q.claim.booked, !q.claim.booked
+		}
+	}
+	for _, dm := range d.demands {
+		if name := dm.of.Consumes(); name != "" && dm.claim == nil {
+			dm.consumes, dm.judged, dm.booked = name, false, booked[name]
+			if open[name] { // its pods are pretended already
+				d.serve(dm, dm.left(), PodIgnored, reason.New(reason.PodConsumes, reason.Ref{}, "request", name))
+			}
+		}
+	}
+	for _, q := range d.requests {
+		if q.claim != nil {
+			d.demands = append(d.demands, q.claim.demands...)
+		}
+	}
+}
+
+// consumed is how many pods have come that take their room from a request.
+type consumed struct {
+	placed  int // that have a node, or had one
+	waiting int
+}
+
+// consumers counts the pods of every request.
+func (d *decision) consumers() map[string]consumed {
+	out, of := map[string]consumed{}, map[*cluster.Class]string{}
+	for _, p := range d.s.Objects.Pods {
+		name, known := of[p.Class]
+		if !known {
+			name = p.Consumes()
+			of[p.Class] = name
+		}
+		if name == "" {
+			continue
+		}
+		c := out[name]
+		switch {
+		case p.Node != "":
+			c.placed++
+		case !p.Leaving():
+			c.waiting++
+		}
+		out[name] = c
+	}
+	return out
+}
+
+// enter settles what becomes of a request that asks for no room, and makes a claim of one that does.
+func (d *decision) enter(q *request, used consumed) {
+	why := func(code reason.Code, facts ...any) reason.Reason { return reason.New(code, q.about, facts...) }
+	spec, all := q.Spec, q.Pods()
+	switch {
+	case spec.ProvisioningClassName != cluster.AtomicClass && !q.isCheck(),
+		q.isCheck() && spec.Parameters[cluster.InstanceParameter] != d.allowed.Growth.Requests.Instance:
+		q.say(ClaimIgnored, why(reason.RequestForeign, "class", q.className()))
+		return
+	}
+	for _, over := range []string{cluster.RequestFailed, cluster.RequestBookingExpired} {
+		if q.Is(over) {
+			q.say(ClaimOver, why(reason.RequestOver, "condition", over, "why", q.Condition(over).Reason))
+			return
+		}
+	}
+	templates, missing := d.templatesOf(q)
+	if q.Is(cluster.RequestProvisioned) {
+		until := q.Condition(cluster.RequestProvisioned).LastTransitionTime.Add(bookingHold)
+		switch {
+		case used.placed >= all:
+			q.say(ClaimOver, why(reason.RequestUsedUp, "pods", all))
+			q.answer(cluster.RequestBookingExpired, metav1.ConditionTrue, bookingConsumed)
+		case !d.now.Before(until):
+			q.say(ClaimOver, why(reason.RequestBookingEnded, "hold", bookingHold))
+			q.answer(cluster.RequestBookingExpired, metav1.ConditionTrue, reservationExpired)
+		case missing != "":
+			q.say(ClaimOver, why(reason.RequestNoTemplate, "template", missing))
+			q.answer(cluster.RequestFailed, metav1.ConditionTrue, failedToBookCapacity)
+		default:
+			d.wake(until)
+			q.claim = d.claimOf(q, templates, used.placed+used.waiting, true)
+			q.say(ClaimKept, why(reason.RequestBooked, "left", max(0, all-used.placed), "pods", all, "until", until.UTC().Format(time.RFC3339)))
+		}
+		return
+	}
+	expires := q.CreationTimestamp.Add(requestTries)
+	switch {
+	case all > mostPretended:
+		q.say(ClaimOver, why(reason.RequestTooLarge, "pods", all, "most", mostPretended))
+		q.answer(cluster.RequestFailed, metav1.ConditionTrue, failedToCreatePods)
+	case !d.now.Before(expires):
+		q.say(ClaimOver, why(reason.RequestOutdated, "limit", requestTries))
+		q.answer(cluster.RequestFailed, metav1.ConditionTrue, requestExpired)
+	case missing != "":
+		d.wake(expires)
+		q.say(ClaimStuck, why(reason.RequestNoTemplate, "template", missing))
+		q.answer(cluster.RequestAccepted, metav1.ConditionFalse, failedToCreatePods)
+	default:
+		d.wake(expires)
+		q.claim = d.claimOf(q, templates, used.placed, false)
+	}
+}
+
+// className is the request's class, with the autoscaler that it names.
+func (q *request) className() string {
+	if instance := q.Spec.Parameters[cluster.InstanceParameter]; q.isCheck() && instance != "" {
+		return fmt.Sprintf("%s for %s", q.Spec.ProvisioningClassName, instance)
+	}
+	return q.Spec.ProvisioningClassName
+}
+
+// templatesOf are the templates of the request's pod sets; missing names the first that is not there.
+func (d *decision) templatesOf(q *request) (templates []*corev1.PodTemplate, missing string) {
+	for _, set := range q.Spec.PodSets {
+		t := d.podTemplate(q.Namespace, set.PodTemplateRef.Name)
+		if t == nil {
+			return nil, set.PodTemplateRef.Name
+		}
+		templates = append(templates, t)
+	}
+	return templates, ""
+}
+
+// claimOf claims room for the pods of a request, but for so many that have come.
+func (d *decision) claimOf(q *request, templates []*corev1.PodTemplate, come int, booked bool) *claim {
+	c := &claim{about: q.about, booked: booked, asks: !booked && !q.isCheck(), keeps: reason.New(reason.NodeBooked, reason.Ref{}, "request", q.String())}
+	if !booked {
+		c.gang = &gang{Gang: cluster.Gang{ID: "request " + string(q.UID), Name: q.String()}, claim: c}
+	}
+	for i, set := range q.Spec.PodSets {
+		n := max(0, int(set.Count)-come)
+		come -= int(set.Count) - n
+		p := d.pretend(pretended{templates[i], q.about}, podOf(templates[i], q.Namespace, q.Name, q.CreationTimestamp))
+		d.claims(c, p, n, !booked && !q.isCheck())
+		if c.gang != nil {
+			c.gang.Least += n
+		}
+	}
+	return c
+}
+
+// judgeRequests says of requests that asked for room what came of it, and answers them.
+func (d *decision) judgeRequests() {
+	for _, q := range d.requests {
+		if q.claim != nil && q.claim.gang != nil {
+			d.judgeOpen(q)
+		}
+	}
+}
+
+// judgeOpen answers a request whose pods were to find a place. It is told that there is room only when every place is on a node that is
+// Ready: clouds refuse, and machines fail to come.
+func (d *decision) judgeOpen(q *request) {
+	g, t := q.claim.gang, d.tally(q.claim.demands)
+	all, ready := q.Pods(), d.readyAmong(q.claim.demands)
+	why := func(code reason.Code, facts ...any) reason.Reason { return reason.New(code, q.about, facts...) }
+	switch {
+	case g.out != nil:
+		q.say(ClaimStuck, d.becauseOf(q.claim, PodStuck)...)
+		if q.isCheck() && q.Spec.Parameters[cluster.NoRetryParameter] == "true" {
+			q.answer(cluster.RequestFailed, metav1.ConditionTrue, capacityNotFound)
+			break
+		}
+		q.answer(cluster.RequestProvisioned, metav1.ConditionFalse, capacityNotFound)
+	case t.grows > 0:
+		q.say(ClaimGrows, why(reason.RequestGrows, "grows", t.grows, "pods", all))
+	case t.asked > 0:
+		q.say(ClaimWaiting, d.becauseOf(q.claim, PodWaiting)...)
+	case ready < g.Least:
+		q.say(ClaimWaiting, why(reason.RequestComing, "ready", ready, "pods", all))
+	default:
+		q.say(ClaimKept, why(reason.RequestFound, "pods", all))
+		found := capacityFound
+		if !q.isCheck() && d.boughtFor(q) {
+			found = capacityProvisioned
+		}
+		q.answer(cluster.RequestProvisioned, metav1.ConditionTrue, found)
+	}
+	q.accept()
+}
+
+// accept answers that the request is being seen to, which is the first thing that it is told.
+func (q *request) accept() {
+	if q.Is(cluster.RequestAccepted) {
+		return
+	}
+	q.answers = slices.Insert(q.answers, 0, metav1.Condition{
+		Type: cluster.RequestAccepted, Status: metav1.ConditionTrue, Reason: requestAccepted, Message: "sluice looks for room for its pods",
+	})
+}
+
+// boughtFor says whether one of the request's places is on a node that came after it.
+func (d *decision) boughtFor(q *request) bool {
+	for _, dm := range q.claim.demands {
+		for _, at := range dm.pods[:dm.served] {
+			if n := d.s.Node(d.placeOf(at)); n != nil && n.Object.CreationTimestamp.After(q.CreationTimestamp.Time) {
+				return true
+			}
+		}
+	}
+	return false
+}
