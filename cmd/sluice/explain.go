@@ -18,13 +18,14 @@ func explainCommand() *cobra.Command {
 	var format, server, file, namespace string
 	var cycle uint64
 	cmd := &cobra.Command{
-		Use:   "explain pod|node|group|instance NAME",
-		Short: "Say what becomes of a pod, a node, a node group or a machine, and why",
-		Long: `Say what sluice makes of one pod, node, node group or instance (a machine of a group): the outcome, every reason with its code and the numbers
+		Use:   "explain pod|node|group|instance|request|buffer NAME",
+		Short: "Say what becomes of a pod, a node, a node group, a machine, or a request or buffer of room, and why",
+		Long: `Say what sluice makes of one pod, node, node group, instance (a machine of a group), request (a ProvisioningRequest) or buffer
+(a CapacityBuffer): the outcome, every reason with its code and the numbers
 that were compared, what is in flight about it, and how old the evidence is.
 
 The answer comes from a running sluice (--server), from a journal (--journal, by default its last cycle), or, with neither, from
-one look at the cluster now with the flags of "sluice plan". Pods are named namespace/name, or name in --namespace; instances are named group/id.`,
+one look at the cluster now with the flags of "sluice plan". Pods, requests and buffers are named namespace/name, or name in --namespace; instances are named group/id.`,
 		Example: `  sluice explain pod default/web-7d9f --server=http://localhost:8085
   sluice explain node agents000003 --journal=/var/lib/sluice/journal.jsonl
   sluice explain group agents --journal=journal.jsonl --cycle=1042
@@ -54,7 +55,7 @@ one look at the cluster now with the flags of "sluice plan". Pods are named name
 	f.StringVar(&server, "server", "", "address of a running sluice, such as http://localhost:8085")
 	f.StringVar(&file, "journal", "", "a journal that sluice run wrote")
 	f.Uint64Var(&cycle, "cycle", 0, "the cycle of the journal to explain; 0: the last")
-	f.StringVarP(&namespace, "namespace", "n", "default", "namespace of a pod that is named without one")
+	f.StringVarP(&namespace, "namespace", "n", "default", "namespace of a pod, request or buffer that is named without one")
 	return cmd
 }
 
@@ -92,12 +93,19 @@ func subject(kind, name, namespace string) (reason.Ref, error) {
 	if name == "" {
 		return reason.Ref{}, fmt.Errorf("explain %s: the name is empty", kind)
 	}
-	switch strings.TrimSuffix(kind, "s") {
-	case "pod", "po":
+	within := func(kind reason.Kind) (reason.Ref, error) {
 		if !strings.Contains(name, "/") {
 			name = namespace + "/" + name
 		}
-		return reason.Ref{Kind: reason.KindPod, Name: name}, nil
+		return reason.Ref{Kind: kind, Name: name}, nil
+	}
+	switch strings.TrimSuffix(strings.ToLower(kind), "s") {
+	case "pod", "po":
+		return within(reason.KindPod)
+	case "request", "provisioningrequest":
+		return within(reason.KindRequest)
+	case "buffer", "capacitybuffer":
+		return within(reason.KindBuffer)
 	case "node", "no":
 		return reason.Node(name), nil
 	case "group":
@@ -105,5 +113,5 @@ func subject(kind, name, namespace string) (reason.Ref, error) {
 	case "instance":
 		return reason.Ref{Kind: reason.KindInstance, Name: name}, nil
 	}
-	return reason.Ref{}, fmt.Errorf("explain %s: the kind must be pod, node, group or instance", kind)
+	return reason.Ref{}, fmt.Errorf("explain %s: the kind must be pod, node, group, instance, request or buffer", kind)
 }

@@ -2,6 +2,9 @@ package report
 
 import (
 	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
@@ -19,6 +22,7 @@ type Deed struct {
 	Node     string             `json:"node,omitempty"`
 	Pod      string             `json:"pod,omitempty"`  // "namespace/name" of the pod that is evicted
 	Pods     []string           `json:"pods,omitempty"` // for which pending pods a group grows
+	Claim    reason.Ref         `json:"claim,omitzero"` // the request or buffer that is answered
 	Because  reason.Reason      `json:"because"`
 	Result   *plan.Result       `json:"result,omitempty"` // nil when nobody tried to perform it
 
@@ -79,11 +83,23 @@ func deedsOf(action plan.Action, entry journal.Entry) []Deed {
 		pod := a.Namespace + "/" + a.Pod
 		return []Deed{{Sentence: "open the scheduling gate of pod " + pod, Pod: pod, Because: a.Because}}
 	case plan.AnswerRequest:
-		return []Deed{{Sentence: "answer provisioning request " + a.Namespace + "/" + a.Request, Because: a.Because}}
+		return []Deed{{Sentence: "answer provisioning request " + a.Namespace + "/" + a.Request + conditionsSaid(a.Conditions), Claim: reason.Request(a.Namespace, a.Request), Because: a.Because}}
 	case plan.AnswerBuffer:
-		return []Deed{{Sentence: "answer capacity buffer " + a.Namespace + "/" + a.Buffer, Because: a.Because}}
+		return []Deed{{Sentence: "answer capacity buffer " + a.Namespace + "/" + a.Buffer + conditionsSaid(a.Conditions), Claim: reason.Buffer(a.Namespace, a.Buffer), Because: a.Because}}
 	}
 	return nil
+}
+
+// conditionsSaid is what the conditions say, for the end of a sentence.
+func conditionsSaid(conditions []metav1.Condition) string {
+	words := make([]string, len(conditions))
+	for i, c := range conditions {
+		words[i] = fmt.Sprintf("%s=%s (%s)", c.Type, c.Status, c.Reason)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(words, ", ")
 }
 
 // Status is what became of the deed, "" when nobody tried.
@@ -97,6 +113,8 @@ func (d Deed) Status() plan.Status {
 // about is what the deed is done to.
 func (d Deed) about() reason.Ref {
 	switch {
+	case d.Claim != (reason.Ref{}):
+		return d.Claim
 	case d.Pod != "":
 		return reason.Ref{Kind: reason.KindPod, Name: d.Pod}
 	case d.Node != "":
@@ -113,6 +131,8 @@ func (d Deed) about() reason.Ref {
 // concerns says whether somebody who asks about a thing wants to hear of the deed.
 func (d Deed) concerns(about reason.Ref) bool {
 	switch about.Kind {
+	case reason.KindRequest, reason.KindBuffer:
+		return d.Claim == about
 	case reason.KindGroup:
 		return string(d.Group) == about.Name
 	case reason.KindNode:

@@ -12,7 +12,7 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// Explanation is everything that one cycle knows of one pod, node, machine or group.
+// Explanation is everything that one cycle knows of one pod, node, machine, group, request or buffer.
 type Explanation struct {
 	Cycle    uint64          `json:"cycle"`
 	Time     time.Time       `json:"time"`
@@ -123,6 +123,10 @@ func (x *Explanation) describe(entry journal.Entry, groups map[cluster.GroupID]b
 			x.relate(reason.Instance(string(g.ID), string(in.ID)))
 		}
 		return fmt.Sprintf("node group with machines listed: %d", len(g.Instances)), true
+	case reason.KindRequest:
+		return x.describeRequest(entry)
+	case reason.KindBuffer:
+		return x.describeBuffer(entry)
 	case reason.KindInstance:
 		for _, g := range entry.Seen.Groups {
 			for _, in := range g.Instances {

@@ -69,6 +69,14 @@ func namesOf(entry journal.Entry, kind reason.Kind) []string {
 		for _, g := range entry.Seen.Groups {
 			names = append(names, string(g.ID))
 		}
+	case reason.KindRequest:
+		for _, r := range entry.Seen.Objects.ProvisioningRequests {
+			names = append(names, r.String())
+		}
+	case reason.KindBuffer:
+		for _, b := range entry.Seen.Objects.CapacityBuffers {
+			names = append(names, b.String())
+		}
 	case reason.KindInstance:
 		for _, g := range entry.Seen.Groups {
 			for _, in := range g.Instances {

@@ -37,7 +37,7 @@ func (s *Server) entry(w http.ResponseWriter, _ *http.Request) {
 }
 
 // kinds are what verdicts are about.
-var kinds = map[reason.Kind]bool{reason.KindPod: true, reason.KindNode: true, reason.KindGroup: true, reason.KindInstance: true}
+var kinds = map[reason.Kind]bool{reason.KindPod: true, reason.KindNode: true, reason.KindGroup: true, reason.KindInstance: true, reason.KindRequest: true, reason.KindBuffer: true}
 
 // verdictsView is the verdicts of one cycle.
 type verdictsView struct {
@@ -49,7 +49,7 @@ type verdictsView struct {
 func (s *Server) verdicts(w http.ResponseWriter, r *http.Request) {
 	kind := reason.Kind(r.URL.Query().Get("kind"))
 	if kind != "" && !kinds[kind] {
-		refuse(w, http.StatusBadRequest, "kind="+string(kind)+": give pod, node, group or instance, or leave it out for all")
+		refuse(w, http.StatusBadRequest, "kind="+string(kind)+": give pod, node, group, instance, request or buffer, or leave it out for all")
 		return
 	}
 	e, ok := s.newest(w)
@@ -69,10 +69,10 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) {
 	about := reason.Ref{Kind: reason.Kind(r.URL.Query().Get("kind")), Name: r.URL.Query().Get("name")}
 	switch {
 	case !kinds[about.Kind]:
-		refuse(w, http.StatusBadRequest, "kind="+string(about.Kind)+": give pod, node, group or instance")
+		refuse(w, http.StatusBadRequest, "kind="+string(about.Kind)+": give pod, node, group, instance, request or buffer")
 		return
 	case about.Name == "":
-		refuse(w, http.StatusBadRequest, "name is missing: give namespace/name of a pod, the name of a node or group, or group/id of an instance")
+		refuse(w, http.StatusBadRequest, "name is missing: give namespace/name of a pod, request or buffer, the name of a node or group, or group/id of an instance")
 		return
 	}
 	e, ok := s.newest(w)
