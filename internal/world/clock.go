@@ -54,6 +54,7 @@ type world struct {
 	names    *names
 
 	conditions map[string]string // of requests and buffers, as they were told last
+	asking     int               // requests and buffers that there were last
 	out        *transcript
 	gone       []*machine     // since it was last told
 	born       map[string]int // machines of a group that there have ever been

@@ -103,14 +103,19 @@ func doProvisioningRequest(w *world, s *statement) error {
 	return w.create(&kubesim.ProvisioningRequest{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}, Spec: spec})
 }
 
-// tellRequests tells what is newly true of requests and buffers, by their conditions.
+// tellRequests tells what is newly true of requests and buffers, by their conditions. One that comes or goes turns sluice's loop.
 func (w *world) tellRequests() {
+	asking := 0
 	for _, r := range kubesim.All[*kubesim.ProvisioningRequest](w.cluster, "") {
+		asking++
 		w.tellConditions("request", r.Namespace+"/"+r.Name, r.Status)
 	}
 	for _, b := range kubesim.All[*kubesim.CapacityBuffer](w.cluster, "") {
+		asking++
 		w.tellConditions("buffer", b.Namespace+"/"+b.Name, b.Status)
 	}
+	w.stirred = w.stirred || asking != w.asking
+	w.asking = asking
 }
 
 func (w *world) tellConditions(kind, name string, status map[string]any) {

@@ -84,7 +84,7 @@ func (w *world) tellPlan(entry journal.Entry) {
 
 // inOrder sorts verdicts by kind as they are and within it by what the transcript calls their subjects.
 func (w *world) inOrder(verdicts []plan.Verdict) []plan.Verdict {
-	kinds := []reason.Kind{reason.KindPod, reason.KindInstance, reason.KindNode, reason.KindGroup, reason.KindCluster}
+	kinds := []reason.Kind{reason.KindPod, reason.KindInstance, reason.KindNode, reason.KindGroup, reason.KindRequest, reason.KindBuffer, reason.KindCluster}
 	return slices.SortedStableFunc(slices.Values(verdicts), func(a, b plan.Verdict) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(kinds, a.Subject.Kind), slices.Index(kinds, b.Subject.Kind)),
