@@ -244,7 +244,7 @@ func TestBadQuestionsAreAnsweredWithWhatIsAllowed(t *testing.T) {
 	}{
 		"a kind that does not exist": {answered, "/api/v1/verdicts?kind=pods", 400, "kind=pods: give pod, node, group, instance, request or buffer, or leave it out for all"},
 		"explain without a kind":     {answered, "/api/v1/explain?name=x", 400, "kind=: give pod, node, group, instance, request or buffer"},
-		"explain without a name":     {answered, "/api/v1/explain?kind=pod", 400, "name is missing: give namespace/name of a pod, the name of a node or group, or group/id of an instance"},
+		"explain without a name":     {answered, "/api/v1/explain?kind=pod", 400, "name is missing: give namespace/name of a pod, request or buffer, the name of a node or group, or group/id of an instance"},
 		"a name that is unknown":     {answered, "/api/v1/explain?kind=pod&name=web-0", 404, `no pod "web-0" in this cycle; did you mean default/web-0?`},
 		"entry before any cycle":     {fresh, "/api/v1/entry", 503, "no cycle has been completed by this replica yet"},
 		"verdicts before any cycle":  {fresh, "/api/v1/verdicts", 503, "no cycle has been completed by this replica yet"},
