@@ -122,7 +122,7 @@ func (d *decision) readyAmong(demands []*demand) int {
 	return n
 }
 
-// becauseOf are the reasons of the first of the claim's pods that has this outcome, as they are told of the claim. There is one.
+// becauseOf are the reasons of the first of the claim's pods that has this outcome, nil when none has.
 func (d *decision) becauseOf(c *claim, outcome Outcome) []reason.Reason {
 	for _, dm := range c.demands {
 		for _, at := range dm.pods[:dm.served] {

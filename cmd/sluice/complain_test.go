@@ -43,7 +43,7 @@ func TestBadInputIsToldInOneSentence(t *testing.T) {
 		"an argument to version":            {[]string{"version", "2"}, []string{"version takes flags only", `"2"`}},
 		"nothing to explain":                {[]string{"explain"}, []string{"a kind and a name", "sluice explain pod default/web-0"}},
 		"a kind without a name":             {[]string{"explain", "pod"}, []string{"a kind and a name"}},
-		"a kind that is none":               {[]string{"explain", "service", "web"}, []string{"service", "pod, node, group or instance"}},
+		"a kind that is none":               {[]string{"explain", "service", "web"}, []string{"service", "pod, node, group, instance, request or buffer"}},
 		"a name that is empty":              {[]string{"explain", "node", ""}, []string{"node", "the name is empty"}},
 		"no journal to replay":              {[]string{"replay"}, []string{"one journal", "sluice replay journal.jsonl"}},
 		"two journals to replay":            {[]string{"replay", whole, whole}, []string{"one journal"}},
