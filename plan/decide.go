@@ -48,6 +48,7 @@ type decision struct {
 	groups map[cluster.GroupID]*groupState
 
 	waiting     []*cluster.Pod // pods that no node holds, oldest first; then pretended ones
+	driven      int            // pods behind those that wait in the cluster which a notice of the cloud drives off their nodes
 	podVerdicts []Verdict      // by waiting; their subjects are there from the start
 	demands     []*demand      // of waiting, in the order in which they are placed
 	gangs       []*gang        // of which some of them are, in the order in which they are served
@@ -182,7 +183,7 @@ func (d *decision) finish() (Plan, Memory) {
 
 // allVerdicts are the verdicts in the order in which a plan has them.
 func (d *decision) allVerdicts() []Verdict {
-	pods, machines, groups := d.podVerdicts[:len(d.s.Pending)], d.verdicts[reason.KindInstance], d.verdicts[reason.KindGroup]
+	pods, machines, groups := d.podVerdicts[:len(d.s.Pending)+d.driven], d.verdicts[reason.KindInstance], d.verdicts[reason.KindGroup]
 	all := append(slices.Grow(pods, len(machines)+len(d.s.Nodes)+len(groups)), inOrder(machines)...)
 	nodes := len(all)
 	all = append(all, d.planner.said...)

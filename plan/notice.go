@@ -20,7 +20,7 @@ func (d *decision) demandPlaces() {
 		}
 	}
 	first := len(d.waiting)
-	d.waiting = slices.Concat(d.waiting, more)
+	d.waiting, d.driven = slices.Concat(d.waiting, more), len(more)
 	for i, p := range more {
 		d.podVerdicts = append(d.podVerdicts, Verdict{Subject: reason.Pod(p.Namespace, p.Name)})
 		dm := of[p.Class]
