@@ -68,15 +68,19 @@ func TestABacklogIsWorkedOffWithinItsTarget(t *testing.T) {
 		"a place that gets free soon serves 3 of 4 pods, and a new one the last": {
 			targets: []policy.DrainTarget{byNamespace},
 			objects: append(pods(4, job, CPU("4"), running(5*time.Minute)), Node("a-0"), Pod("r", job, CPU("4"), running(10*time.Minute), On("a-0"), begun(6*time.Minute))),
-			group:   func(g *cluster.Group) { g.Instances, g.Capacity = []*cluster.Instance{Machine("0", "a-0", func(i *cluster.Instance) { i.Group = "a" })}, 1 },
-			want:    []string{"grow a 1 -> 2"}, verdict: "waiting WaitsForTurn",
+			group: func(g *cluster.Group) {
+				g.Instances, g.Capacity = []*cluster.Instance{Machine("0", "a-0", func(i *cluster.Instance) { i.Group = "a" })}, 1
+			},
+			want: []string{"grow a 1 -> 2"}, verdict: "waiting WaitsForTurn",
 		},
 		"a place on a node that takes no further pods serves none": {
 			targets: []policy.DrainTarget{byNamespace},
 			objects: append(pods(4, job, CPU("4"), running(5*time.Minute)), Node("a-0", func(n *corev1.Node) { n.Spec.Unschedulable = true }),
 				Pod("r", job, CPU("4"), running(10*time.Minute), On("a-0"), begun(6*time.Minute))),
-			group: func(g *cluster.Group) { g.Instances, g.Capacity = []*cluster.Instance{Machine("0", "a-0", func(i *cluster.Instance) { i.Group = "a" })}, 1 },
-			want:  []string{"grow a 1 -> 3"}, verdict: "waiting WaitsForTurn",
+			group: func(g *cluster.Group) {
+				g.Instances, g.Capacity = []*cluster.Instance{Machine("0", "a-0", func(i *cluster.Instance) { i.Group = "a" })}, 1
+			},
+			want: []string{"grow a 1 -> 3"}, verdict: "waiting WaitsForTurn",
 		},
 		"machines that are coming are places": {
 			targets: []policy.DrainTarget{byNamespace}, objects: pods(16, job, CPU("4"), running(5*time.Minute)),
