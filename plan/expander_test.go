@@ -212,3 +212,15 @@ func TestAQuestionSurvivesTheJournal(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+func TestGroupsThatNoRankCanMakeWinAreUnranked(t *testing.T) {
+	r := ReadRanking(ranked("-5: [never]\n-1: [seldom]\n10: [agents-, spot$]"))
+	for group, want := range map[cluster.GroupID]bool{"never": true, "seldom": false, "agents-1": false, "a-spot": false, "spot-b": true, "other": true} {
+		if got := r.Unranked(group); got != want {
+			t.Errorf("group %s is unranked: %v, want %v", group, got, want)
+		}
+	}
+	if ReadRanking(nil).Unranked("other") || (Ranking{wrong: "x"}).Unranked("other") {
+		t.Error("a ranking that is not in order leaves groups out")
+	}
+}

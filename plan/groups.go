@@ -2,14 +2,17 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
 
 // judgeGroups sums up what happens to every group. The first reason is the one that matters most; the size always follows.
 func (d *decision) judgeGroups() {
+	unranked := d.unranked()
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
 		about := reason.Group(string(g.ID))
@@ -51,6 +54,9 @@ func (d *decision) judgeGroups() {
 		if st.passedOver != nil && st.adding == 0 {
 			because = append(because, *st.passedOver)
 		}
+		if unranked(g.ID) {
+			because = append(because, reason.New(reason.GroupUnranked, about, "configmap", cluster.RankingName))
+		}
 		for _, r := range d.complaints {
 			r.About = about
 			because = append(because, r)
@@ -63,6 +69,14 @@ func (d *decision) judgeGroups() {
 		}
 		d.judge(about, outcome, because...)
 	}
+}
+
+// unranked tells the groups that the operator's ranking leaves out; none where no ranking is asked for.
+func (d *decision) unranked() func(cluster.GroupID) bool {
+	if !slices.Contains(d.allowed.Growth.Expanders, policy.Priority) {
+		return func(cluster.GroupID) bool { return false }
+	}
+	return d.planner.ranking(d.s.Objects.Ranking()).Unranked
 }
 
 // shownDifferences is how many differences a sentence spells out.

@@ -75,6 +75,17 @@ func oneLine(err error) string { return strings.Join(strings.Fields(err.Error())
 // Wrong says why the ranking ranks nothing, in one sentence for the operator; "" when it is in order.
 func (r Ranking) Wrong() string { return r.wrong }
 
+// Unranked says whether the ranking is in order and no rank that can win matches the group: it grows only where no group would do that one
+// matches.
+func (r Ranking) Unranked(g cluster.GroupID) bool {
+	return r.wrong == "" && !slices.ContainsFunc(r.ranks, func(one rank) bool { return one.number >= leastRank && one.matches(g) })
+}
+
+// matches says whether the rank names the group.
+func (one rank) matches(g cluster.GroupID) bool {
+	return slices.ContainsFunc(one.groups, func(expression *regexp.Regexp) bool { return expression.MatchString(string(g)) })
+}
+
 // keep are the options of the highest rank that any of them has, and all of them when none has one that can win. Why is not empty when the
 // ranking itself is at fault.
 func (r Ranking) keep(options []Option) (kept []Option, why string) {
@@ -83,7 +94,7 @@ func (r Ranking) keep(options []Option) (kept []Option, why string) {
 			break
 		}
 		for _, o := range options {
-			if slices.ContainsFunc(one.groups, func(g *regexp.Regexp) bool { return g.MatchString(string(o.Group)) }) {
+			if one.matches(o.Group) {
 				kept = append(kept, o)
 			}
 		}

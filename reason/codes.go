@@ -88,6 +88,7 @@ const (
 	ExpanderAsked   Code = "ExpanderAsked"
 	ExpanderDropped Code = "ExpanderDropped"
 	ExpanderFailed  Code = "ExpanderFailed"
+	GroupUnranked   Code = "GroupUnranked"
 	CeilingReached  Code = "CeilingReached"
 	CeilingUnpriced Code = "CeilingUnpriced"
 	GroupAtOnce     Code = "GroupAtOnce"
@@ -243,6 +244,7 @@ var sentences = map[Code]string{
 	ExpanderAsked:   "waits for the expander's server to say which group grows",
 	ExpanderDropped: "passed over by expander {expander}",
 	ExpanderFailed:  "expander {expander} keeps every group: {message}",
+	GroupUnranked:   "no priority of the ConfigMap {configmap} matches its name: groups that one matches grow in its place",
 	CeilingReached:  "ceiling {ceiling} reached ({used} of {limit})",
 	CeilingUnpriced: "ceiling {ceiling} cannot be kept, since a machine's price is unknown; give prices with --prices-file",
 	GroupAtOnce:     "max nodes per scale-up reached ({machines} of {limit})",

@@ -49,6 +49,7 @@ type event struct {
 	message string
 	at      time.Time
 	same    string // two events about the same object, of the same reason and with the same value here, say the same
+	lasting bool   // it is said once, however long it stays true
 }
 
 // key is the event's sameness.
@@ -95,9 +96,14 @@ func (e *Events) Report(ctx context.Context, entry journal.Entry) error {
 	for len(e.waiting) > 0 && send(e.waiting[0]) {
 		e.waiting = e.waiting[1:]
 	}
-	for _, ev := range eventsOfPods(entry) {
-		if e.isNew(ev) && !send(ev) {
-			break
+	for _, ev := range append(eventsOfRanking(entry), eventsOfPods(entry)...) {
+		switch {
+		case !e.isNew(ev):
+			if ev.lasting {
+				e.said[ev.key()] = now
+			}
+		case !send(ev):
+			return errors.Join(errs...)
 		}
 	}
 	return errors.Join(errs...)

@@ -27,6 +27,7 @@ const (
 	guardRefused             = "GuardRefused"
 	openGateFailed           = "OpenGateFailed"
 	answerFailed             = "AnswerFailed"
+	notMatchedGroup          = "PriorityConfigMapNotMatchedGroup"
 )
 
 // eventsOfDeeds tells objects, and the status ConfigMap, what was done in the cycle or was tried in vain.
@@ -174,6 +175,25 @@ func eventsOfPods(entry journal.Entry) []event {
 			for _, key := range d.Pods {
 				tell(key, []reason.Reason{why})
 			}
+		}
+	}
+	return events
+}
+
+// eventsOfRanking tells the ConfigMap that ranks groups which of them it leaves out.
+func eventsOfRanking(entry journal.Entry) []event {
+	c := entry.Seen.Objects.Ranking()
+	if c == nil {
+		return nil
+	}
+	var events []event
+	for _, v := range entry.Plan.Verdicts {
+		if why, unranked := find(v.Because, reason.GroupUnranked); unranked {
+			events = append(events, event{
+				object: corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: c.Namespace, Name: c.Name, UID: c.UID},
+				kind:   corev1.EventTypeWarning, reason: notMatchedGroup, at: entry.Seen.Time,
+				message: fmt.Sprintf("node group %s: %s", v.Subject.Name, why.Sentence()), same: v.Subject.Name, lasting: true,
+			})
 		}
 	}
 	return events

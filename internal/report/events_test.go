@@ -17,8 +17,10 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
 )
 
 // said are all events at the API server, one line each, sorted.
@@ -166,6 +168,30 @@ func TestTheSameIsSaidAgainOnlyAfterFiveMinutes(t *testing.T) {
 	}
 	if got := creates(client); got != 3 {
 		t.Errorf("%d events in all after the reason became another one, want 3", got)
+	}
+}
+
+// TestAGroupThatNoPriorityMatchesIsToldOnce holds what the ConfigMap hears for as long as it leaves a group out.
+func TestAGroupThatNoPriorityMatchesIsToldOnce(t *testing.T) {
+	client := fake.NewClientset(statusMap())
+	events := &Events{Client: client}
+	w := newWorld()
+	w.group("agents", 0, 3, 0)
+	w.group("spot", 0, 3, 0)
+	w.policy.Growth.Expanders = []policy.Expander{policy.Priority}
+	w.objects.ConfigMaps = []*corev1.ConfigMap{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: cluster.RankingName, UID: "ranking-uid"}, Data: map[string]string{"priorities": "10: [spot]"},
+	}}
+	for i := range 12 {
+		w.at = noon.Add(time.Duration(i) * time.Minute)
+		if err := events.Report(context.Background(), w.decide(accepted())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "kube-system ConfigMap cluster-autoscaler-priority-expander (ranking-uid) Warning PriorityConfigMapNotMatchedGroup: node group agents: " +
+		"no priority of the ConfigMap cluster-autoscaler-priority-expander matches its name: groups that one matches grow in its place\n"
+	if got := said(t, client); got != want {
+		t.Errorf("said %q, want %q", got, want)
 	}
 }
 
