@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -74,4 +75,64 @@ func TestAnExpandersServerIsAskedOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{"grow large 0 -> 1"}, told(p)); diff != "" {
 		t.Errorf("actions (-want +got):\n%s", diff)
 	}
+}
+
+// TestSimilarGroupsShareWhatAnExpanderChooses has two groups of one size in two zones, where the operator wants like groups balanced.
+func TestSimilarGroupsShareWhatAnExpanderChooses(t *testing.T) {
+	in := func(zone string, change ...func(*corev1.Node)) *cluster.Group {
+		g := sized("zone-"+zone, "4", 9, 0.2)
+		g.Template.Labels = map[string]string{corev1.LabelTopologyZone: zone}
+		for _, c := range change {
+			c(g.Template)
+		}
+		return g
+	}
+	rack := func(n *corev1.Node) { n.Labels["rack"] = "7" }
+	onRack := func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"rack": "7"} }
+	for name, tc := range map[string]struct {
+		pods    []any
+		groups  []*cluster.Group
+		balance bool
+		want    []string
+	}{
+		"evenly": {
+			pods(24), []*cluster.Group{in("1"), in("2")}, true, []string{"grow zone-1 0 -> 3", "grow zone-2 0 -> 3"},
+		},
+		"not where nobody asked for it": {
+			pods(24), []*cluster.Group{in("1"), in("2")}, false, []string{"grow zone-1 0 -> 6"},
+		},
+		"not where pods would lose the place near each other": {
+			pods(24, Labelled("app", "near"), nearTo("near")), []*cluster.Group{in("1"), in("2")}, true, []string{"grow zone-1 0 -> 6"},
+		},
+		"not with a group that does not take them, however alike": {
+			pods(24, onRack), []*cluster.Group{in("1", rack), in("2")}, true, []string{"grow zone-1 0 -> 6"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			allowed := policy.Default()
+			allowed.Growth.Expanders = []policy.Expander{policy.MostPods, policy.LeastNodes}
+			allowed.Growth.Balance.Similar, allowed.Growth.Balance.IgnoreLabels = tc.balance, []string{"rack"}
+			p, _ := plan.Decide(cluster.New(firstByLot(t, tc.groups), Objects(tc.pods...), tc.groups), allowed, plan.Memory{})
+			if diff := cmp.Diff(tc.want, told(p)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// firstByLot is a time at which the first of the groups wins the lot among all of them.
+func firstByLot(t *testing.T, groups []*cluster.Group) time.Time {
+	t.Helper()
+	var options []plan.Option
+	for _, g := range groups {
+		options = append(options, plan.Option{Group: g.ID, Nodes: 1})
+	}
+	for i := range 100 {
+		at := Start.Add(time.Duration(i) * time.Second)
+		if plan.Expand(options, []policy.Expander{policy.Random}, plan.Ranking{}, nil, at).Group == groups[0].ID {
+			return at
+		}
+	}
+	t.Fatal("the first group never wins the lot")
+	return Start
 }

@@ -61,6 +61,8 @@ func TestAChainOfExpandersChoosesAsTheOperatorSays(t *testing.T) {
 		"least waste, by what pods helped ask for":    {sizes, []policy.Expander{policy.LeastWaste}, "", []cluster.GroupID{"small", "large"}},
 		"a tie is decided by the next":                {sizes, []policy.Expander{policy.LeastWaste, policy.LeastNodes}, "", []cluster.GroupID{"large"}},
 		"price counts what is asked for, not at all":  {sizes, []policy.Expander{policy.Price}, "", []cluster.GroupID{"cheap"}},
+		"dearer as a whole, cheaper by what is asked": {[]Option{helped("a", 1, 2, room(2000, 4, 4000, 16), priced(0.3)), helped("b", 1, 8, room(8000, 16, 8000, 32), priced(0.4))}, []policy.Expander{policy.Price}, "", []cluster.GroupID{"b"}},
+		"memory is wasted as cores are":               {[]Option{helped("a", 1, 2, room(2000, 4, 4000, 16)), helped("b", 1, 2, room(2000, 4, 4000, 8))}, []policy.Expander{policy.LeastWaste}, "", []cluster.GroupID{"b"}},
 		"prices nobody knows leave all":               {[]Option{helped("a", 1, 1), helped("b", 1, 1)}, []policy.Expander{policy.Price}, "", []cluster.GroupID{"a", "b"}},
 		"a lot leaves one":                            {sizes, []policy.Expander{policy.Random}, "", []cluster.GroupID{"small", "large", "cheap", "gift"}},
 		"the highest rank wins":                       {sizes, []policy.Expander{policy.Priority}, "10: [gift]\n20: ['^small$', ch.ap]", []cluster.GroupID{"small", "cheap"}},

@@ -248,6 +248,20 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			objects: pods(8), groups: []*cluster.Group{priced("a", "4", 0.30), priced("b", "8", 0.40)},
 			want: []string{"grow b 0 -> 1"},
 		},
+		"a pod is no reason to grow while it is young, and takes no machine from one that is": {
+			objects: append(pods(2, CPU("4")), Pod("young", CPU("4"), func(p *corev1.Pod) { p.CreationTimestamp.Time = Start.Add(-10 * time.Second) })),
+			groups:  []*cluster.Group{Group("a", 0, 5)}, policy: func(p *policy.Policy) { p.Growth.PodDelay = 30 * time.Second },
+			want: []string{"grow a 0 -> 2"}, verdict: map[string]string{"pod young": "ignored PodYoung", "pod p00": "grows NeedsMachine"},
+		},
+		"of pods that are alike the old ones are a reason to grow": {
+			objects: append(pods(3, CPU("4")), Pod("young", CPU("4"), func(p *corev1.Pod) { p.CreationTimestamp.Time = Start.Add(-10 * time.Second) })),
+			groups:  []*cluster.Group{Group("a", 0, 3)}, policy: func(p *policy.Policy) { p.Growth.PodDelay = 30 * time.Second },
+			want: []string{"grow a 0 -> 3"}, verdict: map[string]string{"pod young": "ignored PodYoung"},
+		},
+		"different pods that want one port of their node share no machine": {
+			objects: []any{Pod("x", onPort(8080)), Pod("y", onPort(8080), Labelled("app", "y"), CPU("500m")), Pod("z", onPort(9090), CPU("250m"))},
+			groups:  []*cluster.Group{Group("a", 0, 5)}, want: []string{"grow a 0 -> 2"},
+		},
 		"a pod behind a scheduling gate buys nothing": {
 			objects: pods(1, func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}} }), groups: []*cluster.Group{Group("a", 0, 5)},
 			want: []string{}, verdict: map[string]string{"pod p00": "ignored PodGated"},
@@ -369,6 +383,13 @@ func silent(n *corev1.Node) {
 	NotReady(Start.Add(-time.Minute))(n)
 	for i := range n.Status.Conditions {
 		n.Status.Conditions[i].Status, n.Status.Conditions[i].Reason = corev1.ConditionUnknown, "NodeStatusUnknown"
+	}
+}
+
+// onPort wants a port of its node.
+func onPort(port int32) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: port, HostPort: port, Protocol: corev1.ProtocolTCP}}
 	}
 }
 
