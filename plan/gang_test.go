@@ -129,9 +129,10 @@ func TestGangsAreServedWholeOrNotAtAll(t *testing.T) {
 			objects: together(gangOf("a", 4, 4), gangOf("b", 9, 9, important)), groups: []*cluster.Group{Group("a", 0, 7)},
 			want: []string{"grow a 0 -> 4"}, verdict: map[string]string{"a-00": "grows NeedsMachine", "b-00": "stuck GangDoesNotFit GroupAtMax" + held},
 		},
-		"of two gangs of which neither fits beside the other the older one is served": { // each gets some places at first
-			objects: together(gangOf("a", 2, 4), gangOf("b", 4, 4, younger), gangOf("c", 2, 4, OwnedBy("Job", "a"), CPU("3"))), groups: []*cluster.Group{Group("a", 0, 5)},
-			want: []string{"grow a 0 -> 4"}, verdict: map[string]string{"a-00": "grows NeedsMachine", "b-00": "stuck GangDoesNotFit GroupAtMax" + held},
+		"of two gangs that each get some places at first the older one is served": {
+			objects: together(gangOf("a", 2, 4), gangOf("b", 4, 4, younger), gangOf("c", 2, 4, OwnedBy("Job", "a"), CPU("3")), []any{Node("a-0"), Node("a-1"), Node("a-2"), Node("a-3"), Node("a-4")}),
+			groups:  []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"), Machine("2", "a-2"), Machine("3", "a-3"), Machine("4", "a-4"))},
+			want:    []string{}, verdict: map[string]string{"a-00": "scheduling FitsNode", "c-01": "scheduling FitsNode", "b-00": "stuck GangDoesNotFit GroupAtMax" + held},
 		},
 		"of gangs that were in the way of none the important one is let in again, and the other is not served by half": {
 			objects: together(gangOf("x", 9, 9, vital), gangOf("q", 4, 4), gangOf("p", 4, 4, important, younger)), groups: []*cluster.Group{Group("a", 0, 7)},
