@@ -57,6 +57,7 @@ type Checker struct {
 	// Nodes. A node that leaves keeps its place until what made it is taken back.
 	slots  []slot
 	free   [][]int64 // by dimension and node; of a node that is gone, no room for pods
+	blocks blocks    // of free
 	taints []int32   // by node: the kind of its taints
 	byName map[string]Handle
 	order  []Handle   // of the snapshot's nodes, in their order

@@ -7,6 +7,7 @@ import "sluice.dev/sluice/cluster"
 type Row struct {
 	c     *Checker
 	nodes []Handle
+	runs  []uint8  // by node, of those that together has looked at
 	at    []cursor // by kind
 }
 
@@ -56,6 +57,14 @@ func (r *Row) fill(k *kind, of *cluster.Class, n int, visit func(h Handle, n int
 	cl := c.class(of)
 	for i := cur.next; i < len(r.nodes) && left > 0 && same; {
 		h := r.nodes[i]
+		if c.full(k.spec, blockOf(h)) {
+			next := i + r.together(i)
+			if cur.passed == i {
+				cur.passed = next
+			}
+			i = next
+			continue
+		}
 		a := c.judge(k, h, nil)
 		if a != welcome {
 			if a == notAnyMore && cur.passed == i {
@@ -82,6 +91,18 @@ func (r *Row) fill(k *kind, of *cluster.Class, n int, visit func(h Handle, n int
 	}
 	cur.known, cur.number, cur.depth = true, c.last, c.journal.len()
 	return n - left
+}
+
+// together is how many nodes of one block stand side by side in the row, from the one at i on.
+func (r *Row) together(i int) int {
+	for len(r.runs) < len(r.nodes) {
+		last := len(r.runs)
+		r.runs = append(r.runs, 0)
+		for j := last; j > last-blockLength && j >= 0 && blockOf(r.nodes[j]) == blockOf(r.nodes[last]); j-- {
+			r.runs[j]++
+		}
+	}
+	return int(r.runs[i])
 }
 
 // stands says whether what the cursor knows is still so: what was pretended then is pretended still, and nothing has left since.

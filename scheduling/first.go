@@ -7,7 +7,7 @@ import "sluice.dev/sluice/cluster"
 func (c *Checker) First(of *cluster.Class, nodes []Handle, from int) int {
 	k := c.kindFor(of)
 	for i := from; i < len(nodes); i++ {
-		if c.judge(k, nodes[i], nil) == welcome {
+		if !c.full(k.spec, blockOf(nodes[i])) && c.judge(k, nodes[i], nil) == welcome {
 			return i
 		}
 	}

@@ -25,6 +25,7 @@ func (c *Checker) slot(s slot) Handle {
 	for d := range c.free {
 		c.free[d] = append(c.free[d], 0)
 	}
+	c.blocks.reach(h, len(c.free))
 	for _, t := range c.topologies {
 		t.of = append(t.of, -1)
 		t.put(c, h)
@@ -58,9 +59,13 @@ func (c *Checker) drop() {
 
 // columns makes room for dimensions that were met since the last time.
 func (c *Checker) columns() {
+	if len(c.free) == len(c.dims.names) {
+		return
+	}
 	for len(c.free) < len(c.dims.names) {
 		c.free = append(c.free, make([]int64, len(c.slots), cap(c.slots)))
 	}
+	c.blocks.reach(Handle(len(c.slots)-1), len(c.free))
 }
 
 // allocatable is what the node has to give, and the dimensions it is in. It holds until it is asked for again.
@@ -81,10 +86,10 @@ func (c *Checker) enter(h Handle) {
 	all := c.allocatable(h)
 	c.columns()
 	for d := range c.free {
-		c.free[d][h] = 0
+		c.setFree(dimension(d), h, 0)
 	}
 	for _, a := range all {
-		c.free[a.dim][h] = a.n
+		c.setFree(a.dim, h, a.n)
 	}
 	for _, sc := range c.scopes {
 		sc.join(c, h)
@@ -106,14 +111,14 @@ func (c *Checker) leave(h Handle) {
 	s.present = false
 	delete(c.byName, s.name)
 	c.names = nil
-	c.free[dimPods][h] = noRoom
+	c.setFree(dimPods, h, noRoom)
 }
 
 // count adds n pods such as the entry's to what the node gives and to the counters that they are in, or takes them off.
 func (c *Checker) count(h Handle, e *entry, n int32) {
 	cl := c.classes[e.class]
 	for _, need := range cl.spec.needs {
-		c.free[need.dim][h] -= need.held * int64(n)
+		c.setFree(need.dim, h, c.free[need.dim][h]-need.held*int64(n))
 	}
 	if cl.seen < len(c.selectors) {
 		c.current(cl)
