@@ -13,24 +13,25 @@ import (
 // Pod is one pod as decisions read it: a compact record of what is its own, and the class that it shares with pods that are alike.
 // It is immutable. Clusters have many pods: a field that few of them need belongs into pending or claims.
 type Pod struct {
-	*Class // never nil
+	// What every cycle reads of every pod comes first: it lies in one line of the processor's cache.
+	*Class                              // never nil
+	created, deletion, started int64    // seconds since 1970, 0 for none
+	pending                    *pending // nil once it is bound, and when nobody has said anything about it
+	claims                     *claims  // nil when it has none
 
 	Name  string
 	UID   types.UID
 	Node  string // that it is bound to, "" for none
 	Phase corev1.PodPhase
-
-	created, deletion, started int64    // seconds since 1970, 0 for none
-	pending                    *pending // nil once it is bound, and when nobody has said anything about it
-	claims                     *claims  // nil when it has none
 }
 
 // pending is what is said of a pod that no node holds.
 type pending struct {
+	Key       string // the pod's "namespace/name"
 	Reason    string // of the condition PodScheduled, while that is False
-	Message   string // of the same: the scheduler's own words
-	Since     int64  // of the same
 	Nominated string // the node on which the scheduler has made room
+	Since     int64  // of the condition
+	Message   string // of the same: the scheduler's own words
 }
 
 // claims are the resource claims that were made for a pod.
@@ -41,22 +42,42 @@ type claims struct {
 
 // ownPart is the record without its class.
 func ownPart(o *corev1.Pod) *Pod {
-	p := &Pod{Name: o.Name, UID: o.UID, Node: o.Spec.NodeName, Phase: phase(o.Status.Phase), created: seconds(&o.CreationTimestamp), deletion: seconds(o.DeletionTimestamp), started: seconds(o.Status.StartTime)}
-	if p.Node == "" {
-		said := pending{Nominated: o.Status.NominatedNodeName}
-		for i := range o.Status.Conditions {
-			if c := &o.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-				said.Reason, said.Message, said.Since = c.Reason, c.Message, seconds(&c.LastTransitionTime)
-			}
-		}
-		if said != (pending{}) {
-			p.pending = &said
-		}
+	var p *Pod
+	if said := saidOf(o); said != (pending{}) {
+		both := &struct { // side by side, since whoever reads one of them reads the other
+			Pod
+			pending
+		}{pending: said}
+		both.pending.Key = o.Namespace + "/" + o.Name
+		p, both.Pod.pending = &both.Pod, &both.pending
+		p.Name = both.pending.Key[len(o.Namespace)+1:]
+	} else {
+		p = &Pod{Name: o.Name}
 	}
+	p.UID, p.Node, p.Phase = o.UID, o.Spec.NodeName, phase(o.Status.Phase)
+	p.created, p.deletion, p.started = seconds(&o.CreationTimestamp), seconds(o.DeletionTimestamp), seconds(o.Status.StartTime)
 	if s := o.Status; len(s.ResourceClaimStatuses) > 0 || s.ExtendedResourceClaimStatus != nil {
 		p.claims = &claims{s.ResourceClaimStatuses, s.ExtendedResourceClaimStatus}
 	}
 	return p
+}
+
+// saidOf is what is said of the pod while no node holds it, but for its key.
+func saidOf(o *corev1.Pod) pending {
+	var said pending
+	if o.Spec.NodeName != "" {
+		return said
+	}
+	said.Nominated = o.Status.NominatedNodeName
+	for i := range o.Status.Conditions {
+		if c := &o.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			if said.Reason = c.Reason; said.Reason == corev1.PodReasonUnschedulable {
+				said.Reason = corev1.PodReasonUnschedulable // one copy, which compares faster
+			}
+			said.Message, said.Since = c.Message, seconds(&c.LastTransitionTime)
+		}
+	}
+	return said
 }
 
 // phase is the constant for a phase, so that its text is not kept once for every pod.
@@ -154,7 +175,12 @@ func (p *Pod) Equal(o *Pod) bool {
 }
 
 // String is the pod's "namespace/name".
-func (p *Pod) String() string { return p.Namespace + "/" + p.Name }
+func (p *Pod) String() string {
+	if p.pending != nil {
+		return p.pending.Key
+	}
+	return p.Namespace + "/" + p.Name
+}
 
 // CapacityGate is the scheduling gate that keeps a pod from the scheduler until sluice has the machine for it.
 const CapacityGate = "sluice.dev/capacity"

@@ -85,7 +85,7 @@ func NotReadySince(n *corev1.Node) metav1.Time {
 }
 
 func condition(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
-	for i := range n.Status.Conditions {
+	for i := len(n.Status.Conditions) - 1; i >= 0; i-- { // kubelets write Ready last
 		if n.Status.Conditions[i].Type == kind {
 			return &n.Status.Conditions[i]
 		}
@@ -101,10 +101,12 @@ func Kept(n *corev1.Node) bool { return n.Annotations[keepAnnotation] == "true" 
 
 // ControlPlane says whether the node runs the control plane or etcd, by the role labels that distributions set.
 func ControlPlane(n *corev1.Node) bool {
-	for _, role := range []string{"control-plane", "master", "etcd"} {
-		if _, ok := n.Labels["node-role.kubernetes.io/"+role]; ok {
+	for _, role := range controlPlaneRoles {
+		if _, ok := n.Labels[role]; ok {
 			return true
 		}
 	}
 	return false
 }
+
+var controlPlaneRoles = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master", "node-role.kubernetes.io/etcd"}

@@ -130,7 +130,7 @@ func (d *decision) tellOpen(g cluster.GroupID, machines ...scheduling.Handle) {
 func (d *decision) serve(dm *demand, n int, outcome Outcome, because ...reason.Reason) {
 	those := dm.pods[dm.served : dm.served+n]
 	dm.served += n
-	all := make([]reason.Reason, n*len(because))
+	all := d.reasons(n * len(because))
 	for i, at := range those {
 		v := &d.podVerdicts[at]
 		own := all[i*len(because) : (i+1)*len(because) : (i+1)*len(because)]
@@ -151,6 +151,16 @@ func (d *decision) serveAlike(dm *demand, n int, outcome Outcome, because []reas
 		v.Outcome, v.Because = outcome, because
 	}
 	dm.served += n
+}
+
+// reasons are so many to be filled in. They share their memory with others, not their room to grow.
+func (d *decision) reasons(n int) []reason.Reason {
+	if len(d.blank) < n {
+		d.blank = make([]reason.Reason, max(n, 512))
+	}
+	all := d.blank[:n:n]
+	d.blank = d.blank[n:]
+	return all
 }
 
 // wanting are the demands that have pods left, in order.

@@ -109,4 +109,18 @@ func deviceNames(n *cluster.Node) string {
 func age(now time.Time, t metav1.Time) time.Duration { return now.Sub(t.Time).Truncate(time.Second) }
 
 // percent prints a share, with halves as they read in decimals.
-func percent(share float64) string { return fmt.Sprintf("%.0f%%", math.Round(share*1e6)/1e4) }
+func percent(share float64) string {
+	p := math.RoundToEven(math.Round(share*1e6) / 1e4)
+	if p >= 0 && p < float64(len(percents)) {
+		return percents[int(p)]
+	}
+	return fmt.Sprintf("%.0f%%", p)
+}
+
+// percents are the words for the shares of most nodes.
+var percents = func() (words [101]string) {
+	for i := range words {
+		words[i] = fmt.Sprintf("%d%%", i)
+	}
+	return words
+}()

@@ -72,8 +72,12 @@ func (t *totals) add(n *corev1.Node, count int) {
 	}
 }
 
-// totals counts as the guard does: nodes, and for every group what its capacity promises beyond its nodes.
+// totals counts as the guard does: nodes, and for every group what its capacity promises beyond its nodes. Where nothing limits the whole
+// cluster it counts nothing.
 func (d *decision) totals() totals {
+	if g := d.allowed.Growth; g.MaxNodes == 0 && g.MaxCores == 0 && g.MaxMemoryGiB == 0 {
+		return totals{}
+	}
 	if d.has == nil {
 		d.has = d.hasNow()
 	}

@@ -22,6 +22,8 @@ func (d *decision) openRoom() {
 		if n := v.Node; v.passing && d.arriving(n) {
 			d.check.Remove(n.Name())
 			d.check.Add(equipped(n), n.Pods...)
+			h, _ := d.check.Handle(n.Name())
+			d.arrivals[h] = n.Group
 			d.groups[n.Group].coming++
 			d.wake(n.Object.CreationTimestamp.Add(d.allowed.Growth.Provision))
 		}
@@ -285,8 +287,8 @@ func (d *decision) comingGroup(h scheduling.Handle) (cluster.GroupID, bool) {
 	if g, ok := d.opened[h]; ok {
 		return g, true
 	}
-	n := d.s.Node(d.check.Name(h))
-	return n.Group, d.arriving(n)
+	g, ok := d.arrivals[h]
+	return g, ok
 }
 
 // placeOn places pods on the first node of the row that takes them and tells found how many each node got. Pods that mind others are tried

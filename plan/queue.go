@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
@@ -15,7 +14,6 @@ type queue struct {
 	keys     []demandKey
 	numbers  map[demandKey]int32 // of keys
 	hopeful  int                 // pods that the scheduler has made room for
-	gone     int                 // pods that were called something together with others, and have gone since
 }
 
 // demandKey is what pods have in common that are one demand.
@@ -35,7 +33,7 @@ func (q *queue) turn(last, s *cluster.Snapshot, further int) {
 	if last != nil {
 		gone, come = s.PendingSince(last)
 	}
-	if q.gone += len(gone); last == nil || q.gone+len(come) > len(s.Pending) || len(q.keys) > 2*len(s.Pending)+mostClasses {
+	if last == nil || len(gone)+len(come) > len(s.Pending) || len(q.keys) > 2*len(s.Pending)+mostClasses {
 		q.begin(s.Pending, further)
 		return
 	}
@@ -69,19 +67,9 @@ func (q *queue) turn(last, s *cluster.Snapshot, further int) {
 // begin takes all pods up.
 func (q *queue) begin(pods []*cluster.Pod, further int) {
 	*q = queue{verdicts: make([]Verdict, len(pods), len(pods)+further), of: make([]int32, len(pods)), numbers: map[demandKey]int32{}}
-	var names strings.Builder // of many pods, in one piece of memory
 	var last demandKey
 	for i, p := range pods {
-		size := len(p.Namespace) + 1 + len(p.Name)
-		if names.Cap()-names.Len() < size {
-			names = strings.Builder{}
-			names.Grow(max(size, min(len(pods)-i, 1024)*(size+8)))
-		}
-		from := names.Len()
-		names.WriteString(p.Namespace)
-		names.WriteByte('/')
-		names.WriteString(p.Name)
-		q.verdicts[i].Subject = reason.Ref{Kind: reason.KindPod, Name: names.String()[from:]}
+		q.verdicts[i].Subject = reason.Ref{Kind: reason.KindPod, Name: p.String()}
 		if key := keyOf(p); i > 0 && key == last {
 			q.of[i] = q.of[i-1]
 		} else {

@@ -44,13 +44,12 @@ func (d *decision) look(n *cluster.Node) *sight {
 		say(outcome, because...)
 		return v
 	}
-	there := n.Pods
-	if slices.ContainsFunc(there, func(p *cluster.Pod) bool { return p.Leaving() && !p.Daemon() }) {
+	there, g, leaving := n.Pods, d.groups[n.Group], false
+	if v.resource, v.used, leaving = d.check.Load(n); leaving {
 		v.passing = true
 		there = slices.DeleteFunc(slices.Clone(there), func(p *cluster.Pod) bool { return p.Overstayed(d.now) && !p.Daemon() })
+		v.resource, v.used = d.check.Utilization(n.Object, there)
 	}
-	g := d.groups[n.Group]
-	v.resource, v.used = d.check.Utilization(n.Object, there)
 	v.threshold = g.removal.Threshold
 	if v.resource != corev1.ResourceCPU && v.resource != corev1.ResourceMemory {
 		v.threshold = g.removal.GPUThreshold

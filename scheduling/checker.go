@@ -94,6 +94,8 @@ type slot struct {
 	present  bool
 	slices   []*resourcev1.ResourceSlice // of a machine that was opened, when somebody has asked
 	pods     []entry                     // never changed below its length; see [whatIf]
+	seen     *cluster.Node               // whose pods load is of; nil for a node that is pretended
+	load     load
 }
 
 // entry is pods of one class on a node.
@@ -163,7 +165,7 @@ func (c *Checker) fill() {
 	for h, n := range c.snapshot.Nodes {
 		from := len(arena)
 		arena = c.entries(arena, n.Pods)
-		c.slots[h].pods = arena[from:len(arena):len(arena)]
+		c.slots[h].pods, c.slots[h].seen, c.slots[h].load = arena[from:len(arena):len(arena)], n, c.load(n.Pods)
 		c.enter(Handle(h))
 	}
 	c.nominate(nominated)

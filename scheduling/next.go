@@ -65,7 +65,7 @@ func (c *Checker) turnNodes(last, nodes []*cluster.Node) {
 		}
 		if i == len(last) || last[i] != n && last[i].Name() != n.Name() {
 			c.changes++
-			order[j] = c.slot(slot{name: n.Name(), node: n.Object, pods: slices.Clip(c.entries(nil, n.Pods))})
+			order[j] = c.slot(slot{name: n.Name(), node: n.Object, pods: slices.Clip(c.entries(nil, n.Pods)), seen: n, load: c.load(n.Pods)})
 			c.enter(order[j])
 			continue
 		}
@@ -113,6 +113,6 @@ func (c *Checker) turn(h Handle, was, is *cluster.Node) {
 			}
 		}
 	}
-	c.slots[h].pods = slices.Clip(c.entries(nil, is.Pods))
+	c.slots[h].pods, c.slots[h].seen, c.slots[h].load = slices.Clip(c.entries(nil, is.Pods)), is, c.load(is.Pods)
 	c.enter(h)
 }

@@ -15,6 +15,38 @@ var gpus = []corev1.ResourceName{"nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com
 //
 // It is a function of its arguments alone: what is pretended does not count. Amounts are kube-scheduler's integers.
 func (c *Checker) Utilization(node *corev1.Node, pods []*cluster.Pod) (corev1.ResourceName, float64) {
+	return c.utilization(node, pods, c.load(pods))
+}
+
+// Load is [Checker.Utilization] of a node with all its pods, and whether one of them that is no daemon is being deleted.
+func (c *Checker) Load(n *cluster.Node) (of corev1.ResourceName, used float64, leaving bool) {
+	var l load
+	if h, ok := c.byName[n.Name()]; ok && c.slots[h].seen == n {
+		l = c.slots[h].load
+	} else {
+		l = c.load(n.Pods)
+	}
+	of, used = c.utilization(n.Object, n.Pods, l)
+	return of, used, l.leaving
+}
+
+// load is what pods come to on a node.
+type load struct {
+	milli, bytes int64 // cores in thousandths, memory
+	leaving      bool  // one that is no daemon is being deleted
+}
+
+func (c *Checker) load(pods []*cluster.Pod) load {
+	var l load
+	for _, p := range pods {
+		s := c.class(p.Class).spec
+		l.milli, l.bytes = l.milli+s.milli, l.bytes+s.bytes
+		l.leaving = l.leaving || p.Leaving() && !p.Daemon()
+	}
+	return l
+}
+
+func (c *Checker) utilization(node *corev1.Node, pods []*cluster.Pod, l load) (corev1.ResourceName, float64) {
 	for _, name := range gpus {
 		capacity, offers := node.Status.Capacity[name]
 		allocatable := node.Status.Allocatable[name]
@@ -25,13 +57,8 @@ func (c *Checker) Utilization(node *corev1.Node, pods []*cluster.Pod) (corev1.Re
 			return name, 0
 		}
 	}
-	var milli, bytes int64
-	for _, p := range pods {
-		s := c.class(p.Class).spec
-		milli, bytes = milli+s.milli, bytes+s.bytes
-	}
-	cpu := share(milli, node.Status.Allocatable.Cpu().MilliValue())
-	memory := share(bytes, node.Status.Allocatable.Memory().Value())
+	cpu := share(l.milli, node.Status.Allocatable.Cpu().MilliValue())
+	memory := share(l.bytes, node.Status.Allocatable.Memory().Value())
 	if memory > cpu {
 		return corev1.ResourceMemory, memory
 	}
