@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"context"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -33,7 +34,7 @@ type Checker struct {
 	classes    []*class
 	classOf    map[*cluster.Class]*class
 	classByKey map[cluster.Key]*class
-	lately     [4096]met // of classOf, by a part of the key: most are asked for again and again
+	lately     []met // of classOf, by a part of the key, a power of two of them: most are asked for again and again
 	kinds      []*kind
 	kindOf     map[string]*kind
 
@@ -140,6 +141,7 @@ func NewChecker(s *cluster.Snapshot, options ...Option) *Checker {
 		namespaces: map[string]map[string]string{}, selectorOf: map[string]*selector{}, byLabel: map[where][]*selector{}, scopeOf: map[scopeKey]*scope{}, uses: map[string]int32{},
 		byName: make(map[string]Handle, len(s.Nodes)), slots: make([]slot, 0, len(s.Nodes)),
 	}
+	c.lately = make([]met, 1<<min(bits.Len(uint(len(s.Objects.Pods)/8))+4, 12))
 	c.plugins = newPlugins(c.ctx)
 	for _, ns := range s.Objects.Namespaces {
 		c.namespaces[ns.Name] = ns.Labels

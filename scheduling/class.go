@@ -35,7 +35,7 @@ type class struct {
 
 // class is the checker's record. Classes of equal content share it.
 func (c *Checker) class(of *cluster.Class) *class {
-	at := &c.lately[(int(of.Key[0])|int(of.Key[1])<<8)%len(c.lately)]
+	at := &c.lately[(int(of.Key[0])|int(of.Key[1])<<8)&(len(c.lately)-1)]
 	if at.of != of {
 		*at = met{of, c.meet(of)}
 	}
