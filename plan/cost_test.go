@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -15,6 +16,8 @@ import (
 // expander buys, and with what any one group would cost for all that is wanted: the same pods cost no more, and nobody is left whom one of them serves beside
 // all others.
 func TestThePlanIsNeverDearerThanAnExpander(t *testing.T) {
+	t.Parallel()
+	debug.SetGCPercent(800) // thousands of small worlds are made and forgotten
 	seeds, _, err := fidelity.Seeds(1000)
 	if err != nil {
 		t.Fatal(err)

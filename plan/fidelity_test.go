@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"math"
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -39,6 +40,8 @@ func TestKubeSchedulerBindsWhatExpandersChoose(t *testing.T) {
 // hold compares the plans of so many worlds with kube-scheduler.
 func hold(t *testing.T, worlds int, under []fidelity.Constraint, set func(*fidelity.World, *policy.Policy)) {
 	t.Helper()
+	t.Parallel()
+	debug.SetGCPercent(800) // thousands of small worlds are made and forgotten
 	seeds, chosen, err := fidelity.Seeds(worlds)
 	if err != nil {
 		t.Fatal(err)
