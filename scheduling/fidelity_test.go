@@ -1,6 +1,7 @@
 package scheduling_test
 
 import (
+	"runtime/debug"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +29,8 @@ func shakes(w *fidelity.World, j judge) fidelity.Walked { return fidelity.Shake(
 // hold compares the checker with kube-scheduler over that many worlds.
 func hold(t *testing.T, worlds int, compare func(*fidelity.World, judge) fidelity.Walked, constraints ...fidelity.Constraint) {
 	t.Helper()
+	t.Parallel()
+	debug.SetGCPercent(800) // thousands of small worlds are made and forgotten
 	seeds, single, err := fidelity.Seeds(worlds)
 	if err != nil {
 		t.Fatal(err)
