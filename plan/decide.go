@@ -62,8 +62,9 @@ type decision struct {
 
 	there, coming *scheduling.Row // nodes that are there and those that are coming, once a pod looked for a place
 
-	blank   []reason.Reason // see [decision.reasons]
-	fitting []reason.Reason // by [scheduling.Handle]: why pods have their place on a node that is there, once some have
+	usages  map[[3]string]reason.Reason // see [decision.busy]
+	blank   []reason.Reason             // see [decision.reasons]
+	fitting []reason.Reason             // by [scheduling.Handle]: why pods have their place on a node that is there, once some have
 
 	attach   map[cluster.GroupID]int               // volumes that a node of the group can attach, as kubelets say, nil until somebody asks
 	opened   map[scheduling.Handle]cluster.GroupID // machines that are coming or being added
@@ -114,6 +115,7 @@ func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memo
 	d := &decision{
 		planner: p, s: s, allowed: allowed, m: m.spend(s, allowed), now: s.Time, check: check,
 		opened:   map[scheduling.Handle]cluster.GroupID{},
+		usages:   map[[3]string]reason.Reason{},
 		arrivals: map[scheduling.Handle]cluster.GroupID{},
 		groups:   make(map[cluster.GroupID]*groupState, len(s.Groups)),
 		leaving:  map[cluster.GroupID][]Leaving{},

@@ -56,7 +56,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	}
 	moves := func(p *cluster.Pod) bool { return !p.Daemon() }
 	if v.used > v.threshold && !v.onLadder && slices.ContainsFunc(there, moves) {
-		say(NodeKeep, reason.New(reason.NodeBusy, reason.Node(n.Name()), "used", percent(v.used), "resource", string(v.resource), "threshold", percent(v.threshold)))
+		say(NodeKeep, d.busy(v))
 		return v
 	}
 	for _, p := range there {
@@ -65,4 +65,16 @@ func (d *decision) look(n *cluster.Node) *sight {
 		}
 	}
 	return v
+}
+
+// busy is why a node is kept that is used too much to go. Nodes of which the same is to be said share the words.
+func (d *decision) busy(v *sight) reason.Reason {
+	words := [3]string{percent(v.used), string(v.resource), percent(v.threshold)}
+	said, ok := d.usages[words]
+	if !ok {
+		said = reason.New(reason.NodeBusy, reason.Ref{}, "used", words[0], "resource", words[1], "threshold", words[2])
+		d.usages[words] = said
+	}
+	said.About = reason.Node(v.Name())
+	return said
 }

@@ -61,11 +61,12 @@ type Checker struct {
 	blocks blocks    // of free
 	taints []int32   // by node: the kind of its taints
 	byName map[string]Handle
-	order  []Handle   // of the snapshot's nodes, in their order
-	offers []amount   // see [Checker.allocatable]
-	names  []string   // sorted; nil when they have to be collected again
-	size   int        // what was known at the start: see [Checker.known]
-	late   []*counter // made since the snapshot's pods were counted, to be filled together; only while gathering
+	order  []Handle         // of the snapshot's nodes, in their order
+	offers []amount         // see [Checker.allocatable]
+	read   []*cluster.Class // see [Checker.entries]
+	names  []string         // sorted; nil when they have to be collected again
+	size   int              // what was known at the start: see [Checker.known]
+	late   []*counter       // made since the snapshot's pods were counted, to be filled together; only while gathering
 	gather bool
 
 	hardware *hardware        // nil until somebody claims devices
@@ -195,9 +196,14 @@ func (c *Checker) expect(pods []*cluster.Pod) (nominated []*cluster.Pod) {
 
 // entries adds the pods that are not absent.
 func (c *Checker) entries(to []entry, pods []*cluster.Pod) []entry {
+	// Their classes are read first: records lie far apart, and a short loop waits for many of them at once.
+	c.read = c.read[:0]
 	for _, p := range pods {
-		if cl := c.class(p.Class); !cl.absent {
-			to = append(to, entry{p, cl.id, 1})
+		c.read = append(c.read, p.Class)
+	}
+	for i, of := range c.read {
+		if cl := c.class(of); !cl.absent {
+			to = append(to, entry{pods[i], cl.id, 1})
 		}
 	}
 	return to
