@@ -34,6 +34,7 @@ type Group struct {
 
 	// PriceUSDPerHour is the list price of one machine, 0 when unknown.
 	PriceUSDPerHour float64 `json:"priceUSDPerHour,omitempty"`
+	Spot            bool    `json:"spot,omitempty"` // the cloud may take machines away, and asks less for them
 
 	Instances []*Instance `json:"instances,omitempty"` // sorted by ID; all of them only if Read.Complete
 

@@ -126,10 +126,15 @@ func (b *mix) cost(st *groupState) int64 {
 }
 
 // tie decides between mixes of equal cost: many small machines rather than few large ones, since they are empty sooner. It is a cost
-// squared, which the small ones have least of.
+// squared, which the small ones have least of. Of machines alike those that the cloud may take away come first: where their price is not
+// known, as weights do not tell, it is still the lower one.
 func (b *mix) tie(st *groupState) int64 {
 	thousandths := b.cost(st) / 1000
-	return thousandths * thousandths
+	tie := 2 * thousandths * thousandths
+	if !st.Spot {
+		tie++
+	}
+	return tie
 }
 
 // part is some of a demand's pods with the groups that may run them.
@@ -317,7 +322,9 @@ func (d *decision) further(c *candidates, b *mix, w *wanted) *machine {
 		}
 		choices = append(choices, choice{st, float64(b.cost(st)) / float64(c.onOne(i, w))})
 	}
-	slices.SortStableFunc(choices, func(x, y choice) int { return cmp.Compare(x.cost, y.cost) })
+	slices.SortStableFunc(choices, func(x, y choice) int {
+		return cmp.Or(cmp.Compare(x.cost, y.cost), cmp.Compare(btoi(y.st.Spot), btoi(x.st.Spot)))
+	})
 	total := d.totals()
 	for _, x := range choices {
 		if d.limit(x.st, total, 0) != nil {

@@ -87,6 +87,7 @@ func (f *facts) describe(g *cluster.Group, m *model) {
 	if size.MaxDataDisks > m.dataDisks {
 		g.VolumeLimit = size.MaxDataDisks - m.dataDisks
 	}
+	g.Spot = m.spot
 	g.PriceUSDPerHour = f.price(catalog.Key{Size: m.size, Region: m.location, Spot: m.spot, Windows: m.windows})
 
 	g.Sizes = f.offers(m)
