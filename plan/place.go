@@ -168,7 +168,11 @@ func (d *decision) placePending() {
 		return
 	}
 	d.lineUp(nil)
-	d.findPlaces()
+	if len(d.gangs) > 0 {
+		d.findPlaces(nil) // they are tried and taken back
+	} else {
+		d.findPlaces(d.planner)
+	}
 	for _, dm := range d.wanting() {
 		switch name := dm.of.Spec.SchedulerName; {
 		case dm.judged:
@@ -240,12 +244,24 @@ func (d *decision) lineUp(order func(a, b scheduling.Handle) int) {
 	}
 }
 
-// findPlaces finds places on what was lined up, and on nodes of the removal ladder.
-func (d *decision) findPlaces() {
+// findPlaces finds places on what was lined up, and on nodes of the removal ladder. Those of the last cycle may be recalled of a planner; nil
+// when they are not to be.
+func (d *decision) findPlaces(p *Planner) {
+	if p != nil {
+		d.there.Recall(p.there)
+	}
 	d.placeOn(d.there, d.placeThere)
+	d.there.Rest()
 	d.rescueNodes()
 	d.holdBacklogs()
+	if p != nil {
+		d.coming.Recall(p.coming)
+	}
 	d.placeOnComing()
+	d.coming.Rest()
+	if p != nil {
+		p.there, p.coming = d.there, d.coming
+	}
 }
 
 // placeThere serves pods that go onto a node that is there.

@@ -27,6 +27,8 @@ type Planner struct {
 	doubtful []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
 	watched  []int           // nodes that each cycle judges: what becomes of them depends on more than they show
 	queue    queue
+	there    *scheduling.Row // of the last cycle in which pods looked for places
+	coming   *scheduling.Row // of the same
 	budgets  budgets
 	refuge   *refuge // of the last cycle that needed one
 	asking   asking

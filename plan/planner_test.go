@@ -93,6 +93,8 @@ func (h *history) appear() {
 		change = append(change, Labelled("app", "s"))
 		if h.chance(2, "spread") {
 			change = append(change, spread)
+		} else if h.chance(2, "apart") {
+			change = append(change, apart)
 		}
 	}
 	if h.chance(8, "annotated") {
@@ -102,6 +104,13 @@ func (h *history) appear() {
 		change = append(change, On(rapid.SampledFrom(h.names()).Draw(h.T, "on")))
 	}
 	h.pods[name] = Pod(name, change...)
+}
+
+// apart keeps pods labelled s from sharing a node with this one.
+func apart(p *corev1.Pod) {
+	p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+		{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "s"}}},
+	}}}
 }
 
 func (h *history) names() []string { return keys(h.nodes) }
@@ -125,7 +134,7 @@ func (h *history) happen() {
 	}
 	node := rapid.SampledFrom(h.names()).Draw(h.T, "node")
 	g := rapid.SampledFrom(h.groups).Draw(h.T, "group")
-	switch rapid.IntRange(0, 11).Draw(h.T, "what") {
+	switch rapid.IntRange(0, 17).Draw(h.T, "what") {
 	case 0:
 		h.appear()
 	case 1:
@@ -167,6 +176,26 @@ func (h *history) happen() {
 		}
 	case 11:
 		h.budget = Budget("b", "app", "s", int32(rapid.IntRange(0, 1).Draw(h.T, "allowed")))
+	case 12:
+		if name := pod(); h.pods[name].Node == "" {
+			h.pods[name] = Changed(h.pods[name], func(p *corev1.Pod) { p.Status.NominatedNodeName = node })
+		}
+	case 13:
+		h.change(node, func(n *corev1.Node) { n.Status.Conditions[0].LastHeartbeatTime.Time = h.at })
+	case 14:
+		h.change(node, func(n *corev1.Node) {
+			n.Labels["team"] = rapid.SampledFrom([]string{"a", "b"}).Draw(h.T, "team")
+			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "team", Value: n.Labels["team"], Effect: corev1.TaintEffectNoSchedule})
+		})
+	case 15:
+		g.Capacity = g.Standing() + rapid.IntRange(0, 3).Draw(h.T, "promised")
+	case 16:
+		if g.Problem = ""; h.chance(2, "unreadable") {
+			g.Problem = "the cloud does not answer"
+		}
+		g.Failure = &cluster.Failure{At: h.at, Kind: "allocation", Code: "SkuNotAvailable", Message: "no more of these"}
+	case 17:
+		g.Max = rapid.IntRange(3, 8).Draw(h.T, "max")
 	}
 }
 

@@ -78,10 +78,12 @@ type Checker struct {
 	words     map[spelling]string // see [Checker.written]
 	hopeful   bool                // some pods of the snapshot wait for a node, be it there or not
 
-	changes  uint64 // of the cluster, from snapshot to snapshot: see [Checker.State]
-	journal  journal
-	last     uint64 // the number of the last what-if
-	loosened uint64 // the last what-if that stands and after which a pod may be welcome where it was not
+	changes   uint64 // of the cluster, from snapshot to snapshot: see [Checker.State]
+	snapshots uint64 // so far
+	settled   int    // slots of the snapshot's nodes, those that are gone included
+	journal   journal
+	last      uint64 // the number of the last what-if
+	loosened  uint64 // the last what-if that stands and after which a pod may be welcome where it was not
 }
 
 // Handle names a node of a checker, real or pretended: a small number, from 0 on. It means the same node until what added the node is
@@ -95,6 +97,7 @@ type slot struct {
 	template *Template    // what a machine was opened like, nil for a node
 	present  bool
 	slices   []*resourcev1.ResourceSlice // of a machine that was opened, when somebody has asked
+	turned   uint64                      // the number of the snapshot at which it or its pods last changed
 	pods     []entry                     // never changed below its length; see [whatIf]
 	seen     *cluster.Node               // whose pods load is of; nil for a node that is pretended
 	load     load
@@ -173,7 +176,7 @@ func (c *Checker) fill() {
 	}
 	c.nominate(nominated)
 	c.hopeful = len(nominated) > 0
-	c.size = c.known()
+	c.size, c.settled = c.known(), len(c.slots)
 }
 
 // expect sets up all that these pods, which wait, will be asked with. It returns those that wait for a node.

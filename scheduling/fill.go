@@ -9,6 +9,10 @@ type Row struct {
 	nodes []Handle
 	runs  []uint8  // by node, of those that together has looked at
 	at    []cursor // by kind
+
+	memory    *recollection // nil when there is none: see [Row.Recall]
+	remembers bool
+	marks     []mark // of the nodes, once somebody asked for them
 }
 
 // cursor is how far a row has come with a kind.
@@ -32,7 +36,14 @@ func (r *Row) Nodes() []Handle { return r.nodes }
 // Fill places up to n pods of the class, each on the first node of the row that takes it, and returns how many it placed. Visit, when
 // it is not nil, hears of every node that takes some, how many, in the order of placing; a node may come more than once.
 func (r *Row) Fill(of *cluster.Class, n int, visit func(h Handle, n int)) int {
-	k := r.c.kindFor(of)
+	if r.remembers {
+		return r.recall(of, n, visit)
+	}
+	return r.fillAnew(r.c.kindFor(of), of, n, visit)
+}
+
+// fillAnew is Fill without a memory.
+func (r *Row) fillAnew(k *kind, of *cluster.Class, n int, visit func(h Handle, n int)) int {
 	placed := r.fill(k, of, n, visit)
 	for placed < n && r.c.kindFor(of) != k { // the first of them has decided claims that they share
 		k = r.c.kindFor(of)

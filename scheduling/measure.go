@@ -36,7 +36,10 @@ func (c *Checker) Free(h Handle) []int64 {
 // anti-affinity, of its own or of theirs towards it. Pods with volumes and pods that claim devices do: claims are shared, and nodes have
 // so many of each.
 func (c *Checker) Depends(of *cluster.Class) bool {
-	k := c.kindFor(of)
+	return c.minds(c.kindFor(of))
+}
+
+func (c *Checker) minds(k *kind) bool {
 	if k.depends() || k.volumes != nil || k.devices != nil {
 		return true
 	}

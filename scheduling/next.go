@@ -19,6 +19,7 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 	c.hardware = nil
 	last := c.snapshot
 	c.snapshot = s
+	c.snapshots++
 	if !sameStorage(&last.Objects, &s.Objects) {
 		c.changes++
 		c.restock()
@@ -29,6 +30,7 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 	if !same(last.Nodes, s.Nodes) {
 		c.turnNodes(last.Nodes, s.Nodes)
 	}
+	c.settled = len(c.slots)
 	c.names = nil
 	if same(last.Pending, s.Pending) && same(last.Nodes, s.Nodes) {
 		return true
@@ -67,6 +69,7 @@ func (c *Checker) turnNodes(last, nodes []*cluster.Node) {
 			c.changes++
 			order[j] = c.slot(slot{name: n.Name(), node: n.Object, pods: slices.Clip(c.entries(nil, n.Pods)), seen: n, load: c.load(n.Pods)})
 			c.enter(order[j])
+			c.slots[order[j]].turned = c.snapshots
 			continue
 		}
 		order[j] = c.order[i]
@@ -100,6 +103,7 @@ func (c *Checker) turn(h Handle, was, is *cluster.Node) {
 		return
 	}
 	c.changes++
+	c.slots[h].turned = c.snapshots
 	c.leave(h)
 	if was.Object != is.Object {
 		c.slots[h].node = is.Object
