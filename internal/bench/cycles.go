@@ -3,8 +3,11 @@ package bench
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/bench/workload"
@@ -93,6 +96,11 @@ func quietCycle(w *workload.World) Case {
 // nextCycle is a cycle a second after the last. In between half of the changed pods were bound to the nodes that the last plan saw them
 // fit, a quarter ended, and as many appeared.
 func nextCycle(w *workload.World, changed int) Case {
+	c, _ := next(w, changed)
+	return c
+}
+
+func next(w *workload.World, changed int) (Case, *turning) {
 	t := start(w)
 	n := 0
 	return Case{
@@ -104,7 +112,41 @@ func nextCycle(w *workload.World, changed int) Case {
 		},
 		Decide: t.cycle,
 		Right:  both([]expectation{allHoused}),
+	}, t
+}
+
+// stirredCycle is such a cycle in which nodes change as well: kubelets reported, the labels of two nodes changed, and a machine became a
+// node.
+func stirredCycle(w *workload.World, changed int) Case {
+	c, t := next(w, changed)
+	fresh, n := c.Fresh, 0
+	c.Fresh = func() {
+		fresh()
+		t.stir(changed/5, n)
+		n++
 	}
+	return c
+}
+
+// stir lets so many kubelets report, and one machine join; n numbers the cycles.
+func (t *turning) stir(reports, n int) {
+	nodes := slices.Clone(t.objects.Nodes)
+	for k := range reports {
+		i := (k*len(nodes)/reports + n) % len(nodes)
+		nodes[i] = workload.Heartbeat(nodes[i], t.at)
+		if k < 2 {
+			nodes[i] = workload.Relabelled(nodes[i], strconv.Itoa(n))
+		}
+	}
+	g := slices.MaxFunc(t.groups, func(a, b *cluster.Group) int { // that waits for most machines, of those that have some
+		return cmp.Or(min(1, len(a.Instances))-min(1, len(b.Instances)), a.Capacity-len(a.Instances)-b.Capacity+len(b.Instances))
+	})
+	like := g.Instances[0]
+	in, node := workload.Joined(like, t.seen.Node(t.seen.Group(g.ID).Instance(like.ID).Node).Object, n, t.at)
+	g.Instances = append(g.Instances, in)
+	g.Capacity = max(g.Capacity, len(g.Instances))
+	t.objects.Nodes = append(nodes, node)
+	slices.SortFunc(t.objects.Nodes, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // room is the node on which the last plan saw room for a pod, by the pod's key.

@@ -33,6 +33,12 @@ var Rows = []Row{
 		Build: func(scale float64) Case { return nextCycle(backlog(scale, true).World(), scaled(100, scale)) },
 	},
 	{
+		Name: "stirred", Title: "the same, in a cycle in which 20 nodes changed and one joined as well", Goal: 5 * time.Millisecond, Limit: 20 * time.Millisecond,
+		Build: func(scale float64) Case {
+			return stirredCycle(backlog(scale, true).World(), max(5, scaled(100, scale)))
+		},
+	},
+	{
 		Name: "diverse", Title: "5,000 diverse pods, 400 node shapes", Goal: 300 * time.Millisecond, Limit: time.Second,
 		Build: func(scale float64) Case {
 			return cold(workload.Diverse(1, scaled(5000, scale), scaled(400, scale)), allGrow)

@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +29,38 @@ func Again(p *corev1.Pod, n int, at time.Time) *corev1.Pod {
 	p.CreationTimestamp = metav1.NewTime(at)
 	p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(at)
 	return p
+}
+
+// Heartbeat is the node after its kubelet has reported that nothing changed.
+func Heartbeat(n *corev1.Node, at time.Time) *corev1.Node {
+	n = n.DeepCopy()
+	for i := range n.Status.Conditions {
+		n.Status.Conditions[i].LastHeartbeatTime = metav1.NewTime(at)
+	}
+	return n
+}
+
+// Relabelled is the node with another value of a label that nobody reads.
+func Relabelled(n *corev1.Node, value string) *corev1.Node {
+	n = n.DeepCopy()
+	n.Labels["example.com/round"] = value
+	return n
+}
+
+// Joined is one more machine of the group, made like one that it has, and the Ready node that it became. No other has its number.
+func Joined(like *cluster.Instance, node *corev1.Node, number int, at time.Time) (*cluster.Instance, *corev1.Node) {
+	in, n := *like, node.DeepCopy()
+	name := fmt.Sprintf("%s-new-%04d", like.Group, number)
+	in.ID = cluster.InstanceID(fmt.Sprintf("new-%04d", number))
+	in.UID = fmt.Sprintf("%08x-5a1c-4e00-9000-%012x", number+1, number+1)
+	in.ProviderID = like.ProviderID[:strings.LastIndexByte(like.ProviderID, '/')+1] + string(in.ID)
+	in.ComputerName, in.PrivateIPs, in.Node = name, []string{fmt.Sprintf("10.200.%d.%d", number/250, 1+number%250)}, ""
+	in.Created = at.Add(-time.Minute)
+	n.Name, n.UID, n.CreationTimestamp = name, types.UID("node-"+name), metav1.NewTime(at)
+	n.Labels[corev1.LabelHostname] = name
+	n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = in.ProviderID, in.UID
+	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: in.PrivateIPs[0]}, {Type: corev1.NodeHostName, Address: name}}
+	return &in, n
 }
 
 // Reread is the group as the cloud tells of it once more, in objects of its own.
