@@ -31,9 +31,6 @@ func (a *Agent) answer(ctx context.Context, notice *guard.Heard) (time.Duration,
 		if err := a.announce(ctx, seen, notice); err != nil {
 			return 0, err
 		}
-		if a.DryRun {
-			return calm, nil
-		}
 		if seen, err = a.look(ctx); err != nil {
 			return 0, err
 		}
