@@ -219,6 +219,9 @@ func (c *candidates) likeness(i int) Likeness {
 
 // note keeps what the expanders said of groups.
 func (d *decision) note(choice Choice) {
+	if st := d.groups[choice.Group]; st != nil && st.weighed == nil {
+		st.weighed = choice.Because
+	}
 	for _, r := range choice.Dropped {
 		if st := d.groups[cluster.GroupID(r.About.Name)]; st != nil && r.About.Kind == reason.KindGroup {
 			st.passedOver = &r

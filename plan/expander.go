@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -32,6 +33,7 @@ type Choice struct {
 	Group   cluster.GroupID // that grows; "" when none does
 	Ask     *AskExpander    // what to ask before there is a choice; then Group is ""
 	Dropped []reason.Reason // one for each group that is not chosen and one for what went wrong, in the order in which it happened
+	Because *reason.Reason  // by which steps the group was chosen, nil when there was nothing to choose from
 }
 
 // Expand chooses one of the options, as the operator's chain of expanders has it: each keeps some of what the one before it kept, and the
@@ -41,6 +43,16 @@ func Expand(options []Option, chain []policy.Expander, ranking Ranking, answer *
 	left := slices.Clone(options)
 	slices.SortFunc(left, func(a, b Option) int { return cmp.Compare(a.Group, b.Group) })
 	var c Choice
+	var steps []string
+	drop := func(kept []Option, by policy.Expander, wrong string) {
+		c.drop(left, kept, by, wrong)
+		if len(kept) == len(left) {
+			steps = append(steps, fmt.Sprintf("%s kept all", by))
+		} else if len(kept) > 0 {
+			steps = append(steps, fmt.Sprintf("%s kept %s", by, nameOptions(kept)))
+		}
+		left = kept
+	}
 	for _, by := range chain {
 		if len(left) == 0 {
 			return c
@@ -66,20 +78,34 @@ func Expand(options []Option, chain []policy.Expander, ranking Ranking, answer *
 		case policy.Random:
 			kept = draw(left, now)
 		}
-		c.drop(left, kept, by, why)
-		if left = kept; len(left) == 1 {
+		if drop(kept, by, why); len(left) == 1 {
 			break
 		}
 	}
 	if len(left) > 1 {
-		kept := draw(left, now)
-		c.drop(left, kept, policy.Random, "")
-		left = kept
+		drop(draw(left, now), policy.Random, "")
 	}
 	if len(left) == 1 {
 		c.Group = left[0].Group
 	}
+	if len(options) > 1 && c.Group != "" {
+		r := reason.New(reason.ExpanderChose, reason.Group(string(c.Group)), "options", len(options), "steps", strings.Join(steps, ", "))
+		c.Because = &r
+	}
 	return c
+}
+
+// nameOptions names a few groups, and counts them when there are more.
+func nameOptions(options []Option) string {
+	const named = 3
+	if len(options) > named {
+		return fmt.Sprintf("%d", len(options))
+	}
+	names := make([]string, len(options))
+	for i, o := range options {
+		names[i] = string(o.Group)
+	}
+	return strings.Join(names, " and ")
 }
 
 // drop notes why the options of before that are not in after were dropped, and what went wrong, if anything did.
@@ -89,9 +115,31 @@ func (c *Choice) drop(before, after []Option, by policy.Expander, wrong string) 
 	}
 	for _, o := range before {
 		if !slices.ContainsFunc(after, func(k Option) bool { return k.Group == o.Group }) {
-			c.Dropped = append(c.Dropped, reason.New(reason.ExpanderDropped, reason.Group(string(o.Group)), "expander", by))
+			score := ""
+			if his := o.score(by); his != "" && len(after) > 0 {
+				score = fmt.Sprintf(": %s, group %s %s", his, after[0].Group, after[0].score(by))
+			}
+			c.Dropped = append(c.Dropped, reason.New(reason.ExpanderDropped, reason.Group(string(o.Group)), "expander", by, "score", score))
 		}
 	}
+}
+
+// score is what an expander holds against the option, "" where that is no number.
+func (o Option) score(by policy.Expander) string {
+	switch by {
+	case policy.MostPods:
+		return "helps " + plural(len(o.Pods), "pod")
+	case policy.LeastNodes:
+		return "takes " + plural(o.Nodes, "machine")
+	case policy.LeastWaste:
+		return fmt.Sprintf("wastes %s", percent(waste(o)/2))
+	case policy.Price:
+		if o.PriceUSDPerHour <= 0 {
+			return "costs nobody knows what"
+		}
+		return fmt.Sprintf("costs %s USD an hour for each core", dollars(dearness(o)))
+	}
+	return ""
 }
 
 // fewest are the options that have least of something, in their order.

@@ -51,6 +51,9 @@ func (d *decision) judgeGroups() {
 			say(GroupHold, *st.blocked)
 		}
 		because = append(because, st.short...)
+		if st.weighed != nil {
+			because = append(because, *st.weighed)
+		}
 		if st.passedOver != nil && st.adding == 0 {
 			because = append(because, *st.passedOver)
 		}

@@ -96,8 +96,8 @@ type wanted struct {
 	depends bool    // on where other pods are
 	alone   bool    // no two of them share a machine
 
-	at    map[*groupState]bool // that grow for some of them
-	grown int                  // pods that went to machines which are being added
+	at    map[*groupState]int // that grow for some of them, for how many
+	grown int                 // pods that went to machines which are being added
 }
 
 // candidates asks an empty machine of every group about every demand.
@@ -175,7 +175,7 @@ func (c *candidates) noteFull(d *decision) {
 		}
 		for _, w := range c.wanted {
 			elsewhere := len(w.at)
-			if w.at[st] {
+			if w.at[st] > 0 {
 				elsewhere--
 			}
 			st.wanted = st.wanted || w.suits[i] && (w.left() > 0 || elsewhere > 0)

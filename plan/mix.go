@@ -20,15 +20,17 @@ func (d *decision) growJointly(c *candidates) {
 		return
 	}
 	b := newMix(d, c)
-	solution := packing.Solve(b.problem)
-	d.settle(c, b, d.openMix(b, solution))
-	d.account(c, b, solution)
+	b.found = packing.Solve(b.problem)
+	d.settle(c, b, d.openMix(b, b.found))
+	d.account(c, b, b.found)
+	d.weigh(c, b)
 }
 
 // mix is a packing problem and what its parts stand for.
 type mix struct {
 	problem packing.Problem
 	alone   []packing.Group // by the candidates' groups: each as a group of its own
+	found   packing.Solution
 	lots    [][]*groupState // groups that are one to the problem, as nothing that is wanted tells them apart
 	classes []*wanted       // by the problem's classes; a demand may be several
 	priced  bool            // costs are millionths of a dollar an hour; else they are weights
@@ -277,9 +279,9 @@ func (d *decision) openMix(b *mix, s packing.Solution) []*machine {
 func (d *decision) granted(m *machine, w *wanted, n int) {
 	m.pods += n
 	if w.at == nil {
-		w.at = map[*groupState]bool{}
+		w.at = map[*groupState]int{}
 	}
-	w.at[m.of] = true
+	w.at[m.of] += n
 	w.grown += n
 	d.place(w.demand, n, m.handle)
 	d.grant(w.demand, n, m.of.ID)

@@ -47,6 +47,7 @@ type groupState struct {
 	headroom *headroom       // nil when it keeps none
 
 	passedOver *reason.Reason // by which expander, nil when by none
+	weighed    *reason.Reason // against which groups it grows, or by which one it was outweighed; nil when it was not weighed
 }
 
 // Usable, Standing, Deleting and Present are what the group says, counted already.

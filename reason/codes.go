@@ -89,6 +89,9 @@ const (
 	ExpanderDropped Code = "ExpanderDropped"
 	ExpanderFailed  Code = "ExpanderFailed"
 	GroupUnranked   Code = "GroupUnranked"
+	ExpanderChose   Code = "ExpanderChose"
+	Weighed         Code = "Weighed"
+	Outweighed      Code = "Outweighed"
 	CeilingReached  Code = "CeilingReached"
 	CeilingUnpriced Code = "CeilingUnpriced"
 	GroupAtOnce     Code = "GroupAtOnce"
@@ -242,7 +245,10 @@ var sentences = map[Code]string{
 	ClusterMemoryLimit: "max total memory in cluster reached ({memory} GiB of {limit})",
 
 	ExpanderAsked:   "waits for the expander's server to say which group grows",
-	ExpanderDropped: "passed over by expander {expander}",
+	ExpanderDropped: "passed over by expander {expander}{score}",
+	ExpanderChose:   "chosen of {options} groups: {steps}",
+	Weighed:         "{machines} for {cost}; {against}",
+	Outweighed:      "outweighed by group {group}, which grows by {machines} for {cost}; it would grow by {instead}",
 	ExpanderFailed:  "expander {expander} keeps every group: {message}",
 	GroupUnranked:   "no priority of the ConfigMap {configmap} matches its name: groups that one matches grow in its place",
 	CeilingReached:  "ceiling {ceiling} reached ({used} of {limit})",

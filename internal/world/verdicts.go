@@ -106,12 +106,18 @@ func natural(a, b string) int {
 }
 
 // sentences are the reasons of a verdict. Those about its subject do not repeat what that is, of several in a row about one other thing
-// the first names it, and a group's size is told only when it is all there is to say.
+// the first names it, and a group's size is told only when it is all there is to say. What groups were weighed against is left out: it explains
+// what happens and is no part of it.
 func sentences(v plan.Verdict) string {
 	var parts []string
 	last := v.Subject
-	for i, r := range v.Because {
-		if i > 0 && r.Code == reason.GroupSteady {
+	for _, r := range v.Because {
+		switch r.Code {
+		case reason.GroupSteady:
+			if len(parts) > 0 {
+				continue
+			}
+		case reason.Weighed, reason.Outweighed, reason.ExpanderChose:
 			continue
 		}
 		sentence := r.Sentence()

@@ -1,0 +1,315 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"sluice.dev/sluice/packing"
+	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
+)
+
+// What weighing may cost: it explains a decision and changes none.
+const (
+	weighedGroups = 16      // that grow, with their rivals
+	weighingWork  = 1 << 15 // steps in filling machines; beyond it a bound is told
+	remixedWork   = 256     // classes by groups of a mix that is solved again without a group
+	remixEffort   = 10      // of such a mix, see [packing.Problem]
+	namedRivals   = 3
+)
+
+// batch is so many pods of a demand.
+type batch struct {
+	*wanted
+	n int
+}
+
+// rival is a group that could have grown instead of another one.
+type rival struct {
+	at       int // among the candidates
+	machines int // that would hold the pods
+	atLeast  bool
+	misses   int // of the pods that it would not take
+}
+
+// weigh says of groups that grow what they were weighed against, and of those that could have grown for the same pods by whom they were
+// outweighed: how many machines each alone would have needed, and what the best mix without the group costs where that is quickly found.
+func (d *decision) weigh(c *candidates, b *mix) {
+	if len(d.s.Groups) < 2 {
+		return
+	}
+	work, weighed := weighingWork, 0
+	for i, st := range c.groups {
+		if st.adding <= st.raised || weighed == weighedGroups {
+			continue
+		}
+		pods := c.servedBy(st)
+		if len(pods) == 0 {
+			continue
+		}
+		weighed++
+		machines := st.adding - st.raised
+		rivals := d.rivals(c, i, pods, &work)
+		words := d.versus(c, b, rivals)
+		words = append(words, d.blockedRivals(pods)...)
+		if more := d.remix(b, st); more != "" {
+			words = append(words, more)
+		}
+		against := "no other group takes these pods"
+		if len(words) > 0 {
+			against = "against " + strings.Join(words, ", ")
+		}
+		cost := b.inWords(st, machines) + b.unit()
+		r := reason.New(reason.Weighed, reason.Group(string(st.ID)), "machines", plural(machines, "machine"), "cost", cost, "against", against)
+		st.weighed = &r
+		for _, other := range rivals {
+			if o := c.groups[other.at]; o.adding == 0 && o.weighed == nil && other.misses == 0 && d.mostMore(o) > 0 {
+				r := reason.New(reason.Outweighed, reason.Group(string(o.ID)), "group", st.ID, "machines", machines, "cost", cost, "instead", other.inWords(b, o))
+				o.weighed = &r
+			}
+		}
+	}
+}
+
+// servedBy are the pods that the group's new machines are for.
+func (c *candidates) servedBy(st *groupState) []batch {
+	var all []batch
+	for _, w := range c.wanted {
+		if n := w.at[st]; n > 0 {
+			all = append(all, batch{w, n})
+		}
+	}
+	return all
+}
+
+// rivals are the groups that would take some of the pods, those first that would take all of them, then the cheapest.
+func (d *decision) rivals(c *candidates, own int, pods []batch, work *int) []rival {
+	var all []rival
+	for i := range c.groups {
+		if i == own {
+			continue
+		}
+		one, taken := rival{at: i}, pods[:0:0]
+		for _, p := range pods {
+			if p.suits[i] {
+				taken = append(taken, p)
+				one.atLeast = one.atLeast || p.depends
+			} else {
+				one.misses += p.n
+			}
+		}
+		if len(taken) == 0 {
+			continue
+		}
+		if steps := len(taken) * len(taken); steps <= *work {
+			*work -= steps
+			one.machines = c.fillAlone(i, taken)
+		} else {
+			one.machines, one.atLeast = c.volume(i, taken), true
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// fillAlone is how many machines of one group hold the pods when each goes to the first machine with room, the largest first. Machines with
+// the same content are counted together.
+func (c *candidates) fillAlone(group int, pods []batch) int {
+	type alike struct {
+		free []int64
+		n    int
+	}
+	take := func(free []int64, p batch, n int) []int64 {
+		left := slices.Clone(free)
+		for dim, need := range p.needs {
+			left[dim] -= need * int64(n)
+		}
+		return left
+	}
+	var open []alike
+	machines := 0
+	for _, p := range pods {
+		left := p.n
+		for k, known := 0, len(open); k < known && left > 0; k++ {
+			each := howMany(open[k].free, p)
+			if each == 0 {
+				continue
+			}
+			full, rest := left/each, left%each
+			if full >= open[k].n {
+				full, rest = open[k].n, 0
+			}
+			left -= full*each + rest
+			if full > 0 {
+				open = append(open, alike{take(open[k].free, p, each), full})
+			}
+			if rest > 0 {
+				open = append(open, alike{take(open[k].free, p, rest), 1})
+				full++
+			}
+			open[k].n -= full
+		}
+		open = slices.DeleteFunc(open, func(a alike) bool { return a.n == 0 })
+		if each := max(1, howMany(c.free[group], p)); left > 0 {
+			full, rest := left/each, left%each
+			if full > 0 {
+				open = append(open, alike{take(c.free[group], p, each), full})
+			}
+			if rest > 0 {
+				open = append(open, alike{take(c.free[group], p, rest), 1})
+				full++
+			}
+			machines += full
+		}
+	}
+	return machines
+}
+
+// howMany is how many of the pods go into what is free.
+func howMany(free []int64, p batch) int {
+	fit := int64(p.n)
+	if p.alone {
+		fit = 1
+	}
+	for dim, need := range p.needs {
+		if need > 0 {
+			fit = min(fit, max(0, free[dim])/need)
+		}
+	}
+	return int(fit)
+}
+
+// volume is a number of machines of one group that is too small for the pods, or just enough: what they ask for together, as if it could be
+// poured.
+func (c *candidates) volume(group int, pods []batch) int {
+	sum := make([]float64, len(c.free[group]))
+	machines := 1
+	for _, p := range pods {
+		for dim, need := range p.needs {
+			sum[dim] += float64(need) * float64(p.n)
+		}
+		if p.alone {
+			machines = max(machines, p.n)
+		}
+	}
+	for dim, free := range c.free[group] {
+		if sum[dim] > 0 && free > 0 {
+			machines = max(machines, int(math.Ceil(sum[dim]/float64(free)-1e-9)))
+		}
+	}
+	return machines
+}
+
+// versus are the rivals in words, the cheapest first.
+func (d *decision) versus(c *candidates, b *mix, rivals []rival) []string {
+	cost := func(r rival) int64 { return int64(r.machines) * b.cost(c.groups[r.at]) }
+	sorted := slices.Clone(rivals)
+	slices.SortStableFunc(sorted, func(x, y rival) int {
+		return cmp.Or(cmp.Compare(x.misses, y.misses), cmp.Compare(cost(x), cost(y)))
+	})
+	var words []string
+	for _, r := range sorted[:min(namedRivals, len(sorted))] {
+		st := c.groups[r.at]
+		one := fmt.Sprintf("%s: %s", st.ID, r.inWords(b, st))
+		switch more := d.mostMore(st) + st.adding - st.raised; {
+		case r.misses > 0:
+			one += fmt.Sprintf(" without %s that it does not take", plural(r.misses, "pod"))
+		case more == 0:
+			one += " but may not grow"
+		case more < r.machines:
+			one += fmt.Sprintf(" but may add %d", more)
+		}
+		words = append(words, one)
+	}
+	if more := len(sorted) - namedRivals; more > 0 {
+		words = append(words, plural(more, "more group"))
+	}
+	return words
+}
+
+func (r rival) inWords(b *mix, st *groupState) string {
+	words := fmt.Sprintf("%d for %s", r.machines, b.inWords(st, r.machines))
+	if r.atLeast {
+		return "at least " + words
+	}
+	return words
+}
+
+// blockedRivals are groups in words that may not grow now and would take all of the pods.
+func (d *decision) blockedRivals(pods []batch) []string {
+	var words []string
+	for _, g := range d.s.Groups {
+		st := d.groups[g.ID]
+		if st.blocked == nil || st.blocked.Code != reason.GroupBackoff || st.Template == nil || len(words) == namedRivals {
+			continue
+		}
+		takes := len(pods) <= remixedWork
+		d.onEmpty(st, func(h scheduling.Handle) {
+			takes = takes && !slices.ContainsFunc(pods, func(p batch) bool { return !d.check.Suits(p.of, h) })
+		})
+		if takes {
+			words = append(words, fmt.Sprintf("%s: in backoff until %s", g.ID, st.blocked.Facts["until"]))
+		}
+	}
+	return words
+}
+
+// remix says what the best mix without the group and those alike costs, "" where that is not quickly found.
+func (d *decision) remix(b *mix, st *groupState) string {
+	lot := slices.IndexFunc(b.lots, func(lot []*groupState) bool { return slices.Contains(lot, st) })
+	if !b.priced || lot < 0 || len(b.lots) < 3 || len(b.lots)*len(b.classes) > remixedWork || slices.ContainsFunc(b.classes, func(w *wanted) bool { return w.depends }) {
+		return "" // of two lots one is left: that is the rival itself
+	}
+	p := b.problem
+	p.Groups = slices.Clone(p.Groups)
+	p.Groups[lot].Max, p.Effort = 0, remixEffort
+	without := packing.Solve(p)
+	if more := countLeft(without) - countLeft(b.found); more > 0 {
+		return fmt.Sprintf("without it %s would have no place", plural(more, "more pod"))
+	}
+	return fmt.Sprintf("the best mix without it costs %s instead of %s", dollars(float64(without.Cost)/1e6), dollars(float64(b.found.Cost)/1e6))
+}
+
+// countLeft is how many pods got no place.
+func countLeft(s packing.Solution) int {
+	n := 0
+	for _, l := range s.Left {
+		n += l.Count
+	}
+	return n
+}
+
+// inWords is what machines of the group cost: their price by the hour, or what they have where not every price is known.
+func (b *mix) inWords(st *groupState, machines int) string {
+	if b.priced {
+		return dollars(float64(machines) * st.PriceUSDPerHour)
+	}
+	has := st.Template.Status.Allocatable
+	return fmt.Sprintf("%d cores and %d GiB", int64(machines)*has.Cpu().MilliValue()/1000, int64(machines)*has.Memory().Value()>>30)
+}
+
+// unit follows the first of several prices.
+func (b *mix) unit() string {
+	if b.priced {
+		return " USD an hour"
+	}
+	return ""
+}
+
+// dollars is a number of dollars, to the cent unless it is a few cents.
+func dollars(usd float64) string {
+	if usd < 0.1 {
+		return fmt.Sprintf("%.3f", usd)
+	}
+	return fmt.Sprintf("%.2f", usd)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
