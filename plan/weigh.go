@@ -15,7 +15,7 @@ import (
 // What weighing may cost: it explains a decision and changes none.
 const (
 	weighedGroups = 16      // that grow, with their rivals
-	weighingWork  = 1 << 15 // steps in filling machines; beyond it a bound is told
+	weighingWork  = 1 << 13 // steps in filling machines; beyond it a bound is told
 	remixedWork   = 256     // classes by groups of a mix that is solved again without a group
 	remixEffort   = 10      // of such a mix, see [packing.Problem]
 	namedRivals   = 3
@@ -52,7 +52,7 @@ func (d *decision) weigh(c *candidates, b *mix) {
 		}
 		weighed++
 		machines := st.adding - st.raised
-		rivals := d.rivals(c, i, pods, &work)
+		rivals := d.rivals(c, b, i, pods, &work)
 		words := d.versus(c, b, rivals)
 		words = append(words, d.blockedRivals(pods)...)
 		if more := d.remix(b, st); more != "" {
@@ -85,33 +85,51 @@ func (c *candidates) servedBy(st *groupState) []batch {
 	return all
 }
 
-// rivals are the groups that would take some of the pods, those first that would take all of them, then the cheapest.
-func (d *decision) rivals(c *candidates, own int, pods []batch, work *int) []rival {
+// rivals are the groups that would take some of the pods: those first that would take all of them, then the cheapest. Only of those that are
+// named it is found out how many machines they would need; of the others it is bounded.
+func (d *decision) rivals(c *candidates, b *mix, own int, pods []batch, work *int) []rival {
 	var all []rival
-	for i := range c.groups {
-		if i == own {
-			continue
-		}
-		one, taken := rival{at: i}, pods[:0:0]
+	whole := newVolume(pods)
+	var taken []batch
+	takenBy := func(i int) []batch {
+		taken = taken[:0]
 		for _, p := range pods {
 			if p.suits[i] {
 				taken = append(taken, p)
-				one.atLeast = one.atLeast || p.depends
-			} else {
+			}
+		}
+		return taken
+	}
+	for i := range c.groups {
+		one := rival{at: i, atLeast: true}
+		for _, p := range pods {
+			if !p.suits[i] {
 				one.misses += p.n
 			}
 		}
-		if len(taken) == 0 {
+		if i == own || one.misses == whole.pods {
 			continue
 		}
-		if steps := len(taken) * len(taken); steps <= *work {
-			*work -= steps
-			one.machines = c.fillAlone(i, taken)
-		} else {
-			one.machines, one.atLeast = c.volume(i, taken), true
+		v := whole
+		if one.misses > 0 {
+			v = newVolume(takenBy(i))
 		}
+		one.machines = v.machines(c.free[i])
 		all = append(all, one)
 	}
+	cost := func(r rival) int64 { return int64(r.machines) * b.cost(c.groups[r.at]) }
+	nearest := func(x, y rival) int { return cmp.Or(cmp.Compare(x.misses, y.misses), cmp.Compare(cost(x), cost(y))) }
+	slices.SortStableFunc(all, nearest)
+	for k := range all[:min(namedRivals, len(all))] {
+		r := &all[k]
+		those := takenBy(r.at)
+		if steps := len(those) * len(those); steps <= *work {
+			*work -= steps
+			r.machines = c.fillAlone(r.at, those)
+			r.atLeast = slices.ContainsFunc(those, func(p batch) bool { return p.depends })
+		}
+	}
+	slices.SortStableFunc(all[:min(namedRivals, len(all))], nearest)
 	return all
 }
 
@@ -182,36 +200,45 @@ func howMany(free []int64, p batch) int {
 	return int(fit)
 }
 
-// volume is a number of machines of one group that is too small for the pods, or just enough: what they ask for together, as if it could be
-// poured.
-func (c *candidates) volume(group int, pods []batch) int {
-	sum := make([]float64, len(c.free[group]))
-	machines := 1
-	for _, p := range pods {
-		for dim, need := range p.needs {
-			sum[dim] += float64(need) * float64(p.n)
-		}
-		if p.alone {
-			machines = max(machines, p.n)
-		}
-	}
-	for dim, free := range c.free[group] {
-		if sum[dim] > 0 && free > 0 {
-			machines = max(machines, int(math.Ceil(sum[dim]/float64(free)-1e-9)))
-		}
-	}
-	return machines
+// volume is what pods ask for together, as if it could be poured.
+type volume struct {
+	pods int
+	sum  []float64 // by dimension
+	most int       // pods of one demand of which no two share a machine
 }
 
-// versus are the rivals in words, the cheapest first.
+func newVolume(pods []batch) volume {
+	var v volume
+	for _, p := range pods {
+		v.pods += p.n
+		if more := len(p.needs) - len(v.sum); more > 0 {
+			v.sum = append(v.sum, make([]float64, more)...)
+		}
+		for dim, need := range p.needs {
+			v.sum[dim] += float64(float64(need) * float64(p.n))
+		}
+		if p.alone {
+			v.most = max(v.most, p.n)
+		}
+	}
+	return v
+}
+
+// machines is a number of machines with so much free that is too small for the pods, or just enough.
+func (v volume) machines(free []int64) int {
+	n := max(1, v.most)
+	for dim, sum := range v.sum {
+		if sum > 0 && free[dim] > 0 {
+			n = max(n, int(math.Ceil(sum/float64(free[dim])-1e-9)))
+		}
+	}
+	return n
+}
+
+// versus are the nearest rivals in words.
 func (d *decision) versus(c *candidates, b *mix, rivals []rival) []string {
-	cost := func(r rival) int64 { return int64(r.machines) * b.cost(c.groups[r.at]) }
-	sorted := slices.Clone(rivals)
-	slices.SortStableFunc(sorted, func(x, y rival) int {
-		return cmp.Or(cmp.Compare(x.misses, y.misses), cmp.Compare(cost(x), cost(y)))
-	})
 	var words []string
-	for _, r := range sorted[:min(namedRivals, len(sorted))] {
+	for _, r := range rivals[:min(namedRivals, len(rivals))] {
 		st := c.groups[r.at]
 		one := fmt.Sprintf("%s: %s", st.ID, r.inWords(b, st))
 		switch more := d.mostMore(st) + st.adding - st.raised; {
@@ -224,7 +251,7 @@ func (d *decision) versus(c *candidates, b *mix, rivals []rival) []string {
 		}
 		words = append(words, one)
 	}
-	if more := len(sorted) - namedRivals; more > 0 {
+	if more := len(rivals) - namedRivals; more > 0 {
 		words = append(words, plural(more, "more group"))
 	}
 	return words

@@ -62,7 +62,7 @@ func TestAGroupSaysWhatItWasWeighedAgainst(t *testing.T) {
 				"a": "outweighed by group d, which grows by 3 for 1.14 USD an hour; it would grow by 6 for 3.00",
 				"b": "outweighed by group d, which grows by 3 for 1.14 USD an hour; it would grow by 6 for 1.80",
 				"c": "outweighed by group d, which grows by 3 for 1.14 USD an hour; it would grow by 6 for 2.40",
-				"e": "outweighed by group d, which grows by 3 for 1.14 USD an hour; it would grow by 6 for 3.60",
+				"e": "outweighed by group d, which grows by 3 for 1.14 USD an hour; it would grow by at least 6 for 3.60",
 			},
 		},
 		"a group in back-off that would do": {
@@ -87,6 +87,13 @@ func TestAGroupSaysWhatItWasWeighedAgainst(t *testing.T) {
 		"a group that would take some of them": {
 			objects: append(pods(3), Pod("t", tolerant)), groups: []*cluster.Group{sized("d4", "4", 0.2), sized("t", "4", 0.199, tainted)},
 			want: map[string]string{"d4": "1 machine for 0.20 USD an hour; against t: 1 for 0.20 without 3 pods that it does not take"},
+		},
+		"a group that would take all of them is the nearer rival": {
+			objects: append(pods(3), Pod("t", tolerant)), groups: []*cluster.Group{sized("d4", "4", 0.2), sized("d8", "8", 0.38), sized("t", "4", 0.199, tainted)},
+			want: map[string]string{
+				"d4": "1 machine for 0.20 USD an hour; against d8: 1 for 0.38, t: 1 for 0.20 without 3 pods that it does not take, the best mix without it costs 0.38 instead of 0.20",
+				"d8": "outweighed by group d4, which grows by 1 for 0.20 USD an hour; it would grow by 1 for 0.38",
+			},
 		},
 		"without prices what machines have": {
 			objects: pods(24), groups: []*cluster.Group{sized("d4", "4", 0), sized("d16", "16", 0.38)},
