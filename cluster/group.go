@@ -38,6 +38,9 @@ type Group struct {
 
 	Instances []*Instance `json:"instances,omitempty"` // sorted by ID; all of them only if Read.Complete
 
+	// Parks says that a removal switches machines off instead of deleting them: all but those that failed.
+	Parks bool `json:"parks,omitempty"`
+
 	// Parked are machines that a removal switched off instead of deleting them, sorted by ID. They are neither in Instances nor in
 	// Capacity; a growth starts them before it makes new ones.
 	Parked []*Instance `json:"parked,omitempty"`

@@ -73,7 +73,7 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 	case n.Instance == nil:
 		return NodeHold, []reason.Reason{reason.New(reason.NodeMachineMissing, about, "group", n.Group)}, true
 	case n.Instance.State == cluster.StateDeleting:
-		return NodeGone, []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID)}, true
+		return NodeGone, []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", d.groups[n.Group].fate())}, true
 	case cluster.Noticed(n.Object):
 		notice, _ := cluster.NoticeOf(n.Object)
 		at := "now"

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"sort"
 	"time"
 
@@ -88,7 +89,7 @@ func (d *decision) climb(st *nodeState) {
 		return
 	}
 	if st.Instance.State == cluster.StateDeleting {
-		d.judgeNode(st, NodeGone, reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID))
+		d.judgeNode(st, NodeGone, reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID, "fate", d.groups[st.Group].fate()))
 		return
 	}
 	wait := removal.Since.Add(d.allowed.Removal.AfterTaint)
@@ -116,7 +117,7 @@ func (d *decision) climb(st *nodeState) {
 		d.drain(st, wait, deadline)
 	case d.now.Before(wait):
 		d.wake(wait)
-		d.judgeNode(st, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "delay", d.allowed.Removal.AfterTaint))
+		d.judgeNode(st, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "fate", d.groups[st.Group].fate(), "delay", d.allowed.Removal.AfterTaint))
 	case g.Present()-len(d.leaving[g.ID])-1 < g.Min:
 		d.takeDown(st, d.atMin(g))
 	case d.rests(g) != nil:
@@ -126,7 +127,7 @@ func (d *decision) climb(st *nodeState) {
 		d.judgeNode(st, NodeDrain, *d.rests(g))
 	default:
 		d.inFlight--
-		why := reason.New(reason.NodeDrained, about)
+		why := reason.New(reason.NodeDrained, about, "fate", d.groups[st.Group].fate())
 		d.leaving[g.ID] = append(d.leaving[g.ID], Leaving{st.Instance.Machine(), name, why})
 		d.judgeNode(st, NodeRemove, why)
 	}
@@ -175,6 +176,9 @@ func (d *decision) bury(st *nodeState, removal cluster.Removal) {
 		return
 	}
 	gone := reason.New(reason.NodeMachineGone, about, "instance", st.Marked.ID, "group", g.ID)
+	if slices.ContainsFunc(g.Parked, func(in *cluster.Instance) bool { return in.ID == st.Marked.ID && in.UID == st.Marked.UID }) {
+		gone = reason.New(reason.NodeMachineParked, about, "instance", st.Marked.ID)
+	}
 	if g.Read.At.After(removal.Since) && g.Standing() >= g.Capacity {
 		d.ladder = append(d.ladder, DeleteNode{st.Name(), st.Object.UID, st.Marked, gone})
 	}

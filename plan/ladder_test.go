@@ -203,6 +203,12 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1]; g.Capacity = 1 },
 			want: []string{"bury a-1"}, verdict: map[string]string{"node a-1": "gone NodeMachineGone"},
 		},
+		"the Node object of a machine that is parked is deleted, and the machine called parked": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) {
+				g.Parks, g.Parked, g.Instances, g.Capacity = true, g.Instances[1:], g.Instances[:1], 1
+			},
+			want: []string{"bury a-1"}, verdict: map[string]string{"node a-1": "gone NodeMachineParked"},
+		},
 		"a Node object stays while the list is not complete": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1]; g.Capacity = 1; g.Read.Complete = false },
 			want: []string{}, verdict: map[string]string{"node a-1": "hold GroupIncomplete"},

@@ -87,7 +87,7 @@ func (m *misses) look(d *decision) {
 	stirred := m.check != d.check
 	for i, g := range d.s.Groups {
 		st := &stance{groupState: d.groups[g.ID], total: total}
-		if now[i] = st; st.blocked == nil {
+		if now[i] = st; st.known() {
 			st.digest = d.check.Digest(d.template(st.groupState))
 			d.onEmpty(st.groupState, func(scheduling.Handle) { st.state = d.check.State() })
 		}
@@ -127,7 +127,7 @@ func (m *misses) find(d *decision, stuck []*wanted) []*missed {
 		q.of = append(q.of, i)
 	}
 	for at, st := range m.stances {
-		if st.blocked == nil && len(open) > 0 {
+		if st.known() && len(open) > 0 {
 			d.onEmpty(st.groupState, func(h scheduling.Handle) {
 				st.free = d.check.Free(h)
 				for _, q := range open {
@@ -206,6 +206,11 @@ func (m *misses) holds(d *decision, of *missed, depends bool) bool {
 	return true
 }
 
+// known says whether an empty machine of the group can be asked: what it is is known, and the group may grow now or later.
+func (s *stance) known() bool {
+	return s.blocked == nil || s.blocked.Code == reason.GroupBackoff && s.Template != nil
+}
+
 // limited says why the group may not add a machine, nil when it may.
 func (s *stance) limited(d *decision) *reason.Reason {
 	if !s.asked {
@@ -223,8 +228,10 @@ func (m *misses) answer(d *decision, q *inquiry) *missed {
 	for at, st := range m.stances {
 		one := q.misses[at]
 		switch {
-		case st.blocked != nil:
+		case st.blocked != nil && len(one.why) == 0:
 			one = miss{far: 1, why: []reason.Reason{*st.blocked}}
+		case st.blocked != nil:
+			one.far, one.why = one.far+1, append(slices.Clip(one.why), *st.blocked)
 		case len(one.why) == 0:
 			limit := st.limited(d)
 			a.limited, a.limits = append(a.limited, at), append(a.limits, limit)

@@ -117,7 +117,7 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 		},
 		"one group's max sends the rest to the next group, one request each": {
 			objects: pods(24), groups: []*cluster.Group{Group("a", 0, 4), Group("b", 0, 10)},
-			want: []string{"grow a 0 -> 4", "grow b 0 -> 2"}, verdict: map[string]string{"group a": "grow GroupGrows GroupAtMax GroupSteady"},
+			want: []string{"grow a 0 -> 4", "grow b 0 -> 2"}, verdict: map[string]string{"group a": "grow GroupGrows GroupAtMax Weighed GroupSteady"},
 		},
 		"all groups at their max leave the pod waiting and say so": {
 			objects: append(pods(6), Node("a-0")), groups: []*cluster.Group{Group("a", 1, 1, Machine("0", "a-0"))},

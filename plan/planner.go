@@ -66,7 +66,7 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 // sameTerms says whether the same groups hold the same nodes to the same thresholds: all of a group that a [sight] tells.
 func sameTerms(a, b []*cluster.Group) bool {
 	return slices.EqualFunc(a, b, func(a, b *cluster.Group) bool {
-		return a.ID == b.ID && sameShare(a.Options.Threshold, b.Options.Threshold) && sameShare(a.Options.GPUThreshold, b.Options.GPUThreshold)
+		return a.ID == b.ID && a.Parks == b.Parks && sameShare(a.Options.Threshold, b.Options.Threshold) && sameShare(a.Options.GPUThreshold, b.Options.GPUThreshold)
 	})
 }
 

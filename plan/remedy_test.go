@@ -3,6 +3,7 @@ package plan_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -163,14 +164,18 @@ func TestTheGroupThatLacksLeastIsNamedFirst(t *testing.T) {
 	}
 	tainted := sized("d", "7900m")
 	tainted.Template.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
-	groups := []*cluster.Group{sized("a", "1"), sized("b", "7900m"), sized("c", "6"), tainted}
-	p, _ := plan.Decide(cluster.New(Start, Objects(Pod("p", CPU("8"))), groups), policy.Default(), plan.Memory{})
+	groups := []*cluster.Group{sized("a", "1"), sized("b", "7900m"), sized("c", "6"), tainted, sized("e", "7950m"), sized("f", "9")}
+	memory := plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{}}
+	for _, id := range []cluster.GroupID{"e", "f"} {
+		memory.Groups[id] = plan.GroupMemory{Backoff: plan.Backoff{Until: Start.Add(time.Minute), Code: "AllocationFailed", Message: "none left"}}
+	}
+	p, _ := plan.Decide(cluster.New(Start, Objects(Pod("p", CPU("8"))), groups), policy.Default(), memory)
 	v, _ := p.Verdict(reason.Pod("default", "p"))
 	var order []string
 	for _, r := range v.Because[1:] {
 		order = append(order, r.About.Name+" "+string(r.Code))
 	}
-	want := []string{"b InsufficientResource", "c InsufficientResource", "a InsufficientResource", "d UntoleratedTaint", "d InsufficientResource"}
+	want := []string{"f GroupBackoff", "b InsufficientResource", "c InsufficientResource", "a InsufficientResource", "e InsufficientResource", "e GroupBackoff", "d UntoleratedTaint", "d InsufficientResource"}
 	if d := cmp.Diff(want, order); d != "" {
 		t.Errorf("order (-want +got):\n%s", d)
 	}

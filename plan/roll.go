@@ -50,6 +50,14 @@ type groupState struct {
 	weighed    *reason.Reason // against which groups it grows, or by which one it was outweighed; nil when it was not weighed
 }
 
+// fate is what becomes of a machine that is removed.
+func (g *groupState) fate() string {
+	if g.Parks {
+		return "parked"
+	}
+	return "deleted"
+}
+
 // Usable, Standing, Deleting and Present are what the group says, counted already.
 func (g *groupState) Usable() bool  { return g.usable }
 func (g *groupState) Standing() int { return g.standing }

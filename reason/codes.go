@@ -122,6 +122,7 @@ const (
 	NodeDrained        Code = "NodeDrained"
 	NodeLeaving        Code = "NodeLeaving"
 	NodeMachineGone    Code = "NodeMachineGone"
+	NodeMachineParked  Code = "NodeMachineParked"
 	NodeHeldByPerson   Code = "NodeHeldByPerson"
 	NodeNoticed        Code = "NodeNoticed"
 	NodeFreedByPerson  Code = "NodeFreedByPerson"
@@ -273,11 +274,12 @@ var sentences = map[Code]string{
 	NodeUnderused:      "uses {used} of its {resource} (threshold {threshold}) and its pods fit elsewhere, for {idle} (limit {limit})",
 	NodeBusy:           "uses {used} of its {resource} (threshold {threshold})",
 	NodeCounted:        "pending pod {pod} counts on it",
-	NodeCordoned:       "tainted {age} ago, machine is deleted after {delay}",
+	NodeCordoned:       "tainted {age} ago, machine is {fate} after {delay}",
 	NodeDraining:       "pods still to leave: {pods}",
-	NodeDrained:        "empty, machine is being deleted",
-	NodeLeaving:        "machine {instance} is being deleted",
+	NodeDrained:        "empty, machine is being {fate}",
+	NodeLeaving:        "machine {instance} is being {fate}",
 	NodeMachineGone:    "machine is gone (id {instance} is not in the complete list of {group})",
+	NodeMachineParked:  "machine {instance} is parked: switched off, and started again before a new one is made",
 	NodeFreedByPerson:  "uncordoned by somebody else",
 	NodeMachineMissing: "its machine is not in the list of group {group}",
 	NodeHeldByPerson:   "cordoned by somebody else",

@@ -90,7 +90,7 @@ func (f *facts) describe(g *cluster.Group, m *model) {
 	g.Spot = m.spot
 	g.PriceUSDPerHour = f.price(catalog.Key{Size: m.size, Region: m.location, Spot: m.spot, Windows: m.windows})
 
-	g.Sizes = f.offers(m)
+	g.Sizes, g.Parks = f.offers(m), m.parks
 
 	notices := tags.faults
 	for _, zone := range slices.Sorted(maps.Keys(barred)) {

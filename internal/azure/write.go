@@ -53,7 +53,7 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 		return nil
 	}
 	named := machinesNamed(g.Parked, ids)
-	doing = fmt.Sprintf("start %d parked machines of %s", len(ids), g.ID)
+	doing = fmt.Sprintf("start %s of %s", count(len(ids), "parked machine"), g.ID)
 	a, err := kind.start(ctx, own.name, ids)
 	if err != nil {
 		refusal := p.refusedGrowth(own, doing, len(ids), err)
@@ -109,7 +109,7 @@ func machinesNamed(all []*cluster.Instance, ids []string) []cluster.Machine {
 // failed, which nobody wants to start again. One such operation is in flight for a group at a time, of as many machines as its kind
 // removes at once: a longer list is sent in part and answered with a Conflict that says so.
 func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victims []cluster.Machine) error {
-	doing := fmt.Sprintf("delete %d machines of %s", len(victims), g.ID)
+	doing := fmt.Sprintf("delete %s of %s", count(len(victims), "machine"), g.ID)
 	if p.options.ReadOnly {
 		return onlyLooks(g.ID, doing)
 	}
@@ -130,14 +130,14 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 	if does == verbPark {
 		word, send = "deallocate", kind.park
 	}
-	doing = fmt.Sprintf("%s %d machines of %s", word, len(ids), g.ID)
+	doing = fmt.Sprintf("%s %s of %s", word, count(len(ids), "machine"), g.ID)
 	a, err := send(ctx, own.name, g.Read.Version, ids)
 	if err != nil {
 		return p.refused(own, doing, err)
 	}
 	if a.ids != nil {
 		ids = a.ids
-		doing = fmt.Sprintf("%s %d machines of %s", word, len(ids), g.ID)
+		doing = fmt.Sprintf("%s %s of %s", word, count(len(ids), "machine"), g.ID)
 	}
 	p.accepted(own, doing, machinesNamed(g.Instances, ids), a)
 	if rest := named - len(ids); rest > 0 {
@@ -255,4 +255,12 @@ func (p *Provider) refused(g *group, doing string, err error) error {
 // onlyLooks is the refusal of a write by a process that is to make none.
 func onlyLooks(id cluster.GroupID, doing string) error {
 	return &cloud.Error{Kind: cloud.Invalid, Group: id, Code: "ReadOnly", Message: doing + ": this process only looks and writes nothing"}
+}
+
+// count is a number of things in words.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -63,7 +63,7 @@ func group(f Facts, g *cluster.Group) []Finding {
 		say(Problem, GroupUnreadable, fmt.Sprintf("group %s is not managed: %s", name, g.Problem), "do what the sentence asks for; until then sluice neither grows nor shrinks it")
 		return all
 	case !g.Usable():
-		say(Warning, GroupIncomplete, fmt.Sprintf("Azure's answer about group %s is not complete: capacity %d, %d machines listed", name, g.Capacity, g.Standing()), "look again in a minute; if it stays so, compare the scale set's capacity with its instances in Azure")
+		say(Warning, GroupIncomplete, fmt.Sprintf("Azure's answer about group %s is not complete: capacity %d, machines listed: %d", name, g.Capacity, g.Standing()), "look again in a minute; if it stays so, compare the scale set's capacity with its instances in Azure")
 		return all
 	}
 	if g.Template == nil {

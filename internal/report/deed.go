@@ -70,6 +70,9 @@ func deedsOf(action plan.Action, entry journal.Entry) []Deed {
 			d := Deed{Group: a.Group, Instance: l.ID, Node: l.Node, Because: l.Because}
 			d.Sentence = fmt.Sprintf("delete machine %s of group %s", l.ID, a.Group)
 			if l.Node != "" {
+				if g := entry.Seen.Group(a.Group); g != nil && g.Parks {
+					d.Sentence = fmt.Sprintf("park machine %s of group %s", l.ID, a.Group)
+				}
 				d.Sentence += " (node " + l.Node + ")"
 			}
 			deeds = append(deeds, d)

@@ -107,7 +107,8 @@ func (x *Explanation) describe(entry journal.Entry, groups map[cluster.GroupID]b
 			return "", false
 		}
 		groups[n.Group] = true
-		return describeNode(n), true
+		g := entry.Seen.Group(n.Group)
+		return describeNode(n, g != nil && g.Parks), true
 	case reason.KindGroup:
 		g := entry.Seen.Group(cluster.GroupID(x.Subject.Name))
 		if g == nil {
@@ -122,7 +123,11 @@ func (x *Explanation) describe(entry journal.Entry, groups map[cluster.GroupID]b
 		for _, in := range g.Instances {
 			x.relate(reason.Instance(string(g.ID), string(in.ID)))
 		}
-		return fmt.Sprintf("node group with machines listed: %d", len(g.Instances)), true
+		words := fmt.Sprintf("node group with machines listed: %d", len(g.Instances))
+		if n := len(g.Parked); n > 0 {
+			words += fmt.Sprintf(", parked: %d", n)
+		}
+		return words, true
 	case reason.KindRequest:
 		return x.describeRequest(entry)
 	case reason.KindBuffer:
@@ -133,7 +138,13 @@ func (x *Explanation) describe(entry journal.Entry, groups map[cluster.GroupID]b
 				if reason.Instance(string(g.ID), string(in.ID)) == x.Subject {
 					groups[g.ID] = true
 					x.relate(reason.Node(in.Node))
-					return describeInstance(in), true
+					return describeInstance(in, g.Parks), true
+				}
+			}
+			for _, in := range g.Parked {
+				if reason.Instance(string(g.ID), string(in.ID)) == x.Subject {
+					groups[g.ID] = true
+					return fmt.Sprintf("parked machine of group %s: switched off, and started again before a new one is made", g.ID), true
 				}
 			}
 		}
@@ -167,14 +178,15 @@ func (x *Explanation) describePod(entry journal.Entry, groups map[cluster.GroupI
 	}
 }
 
-func describeNode(n *cluster.Node) string {
+// describeNode says what a node is; parks says that its group parks machines.
+func describeNode(n *cluster.Node, parks bool) string {
 	words := "node of no group"
 	if n.Group != "" {
 		words = "node of group " + string(n.Group)
 	}
 	switch {
 	case n.Instance != nil:
-		words += fmt.Sprintf(" on machine %s (%s)", n.Instance.ID, n.Instance.State)
+		words += fmt.Sprintf(" on machine %s (%s)", n.Instance.ID, doing(n.Instance, parks))
 	case len(n.Suspects) > 0:
 		words += fmt.Sprintf(" whose machine is not certain (candidates: %d)", len(n.Suspects))
 	}
@@ -196,8 +208,16 @@ func describeNode(n *cluster.Node) string {
 	return words
 }
 
-func describeInstance(in *cluster.Instance) string {
-	words := fmt.Sprintf("%s machine of group %s", in.State, in.Group)
+// doing is what a machine does: one that leaves a group which parks machines is switched off.
+func doing(in *cluster.Instance, parks bool) string {
+	if in.State == cluster.StateDeleting && parks {
+		return "parking"
+	}
+	return string(in.State)
+}
+
+func describeInstance(in *cluster.Instance, parks bool) string {
+	words := fmt.Sprintf("%s machine of group %s", doing(in, parks), in.Group)
 	if in.Node != "" {
 		words += ", which is node " + in.Node
 	}

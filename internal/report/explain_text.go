@@ -25,7 +25,7 @@ func Explain(w io.Writer, entry journal.Entry, about reason.Ref) error {
 // WriteText writes the explanation in words.
 func (x Explanation) WriteText(w io.Writer) error {
 	var p page
-	p.line("%s: %s", x.Subject, or(string(x.Outcome), "no verdict"))
+	p.line("%s: %s", x.Subject, or(string(x.Outcome), "nothing to decide"))
 	p.line("  %s", x.Is)
 	p.line("  seen %s, cycle %d%s", stamp(x.Time), x.Cycle, dryRun(x.DryRun))
 	if len(x.Because) > 0 {

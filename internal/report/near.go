@@ -82,6 +82,9 @@ func namesOf(entry journal.Entry, kind reason.Kind) []string {
 			for _, in := range g.Instances {
 				names = append(names, reason.Instance(string(g.ID), string(in.ID)).Name)
 			}
+			for _, in := range g.Parked {
+				names = append(names, reason.Instance(string(g.ID), string(in.ID)).Name)
+			}
 		}
 	}
 	return names
