@@ -43,8 +43,8 @@ func (w *world) tellPlan(entry journal.Entry) {
 		key := v.Subject.String()
 		current[key] = true
 		code := reason.Code("")
-		if len(v.Because) > 0 {
-			code = v.Because[0].Code
+		if i := slices.IndexFunc(v.Because, func(r reason.Reason) bool { return !leftOut(r.Code) }); i >= 0 {
+			code = v.Because[i].Code
 		}
 		what := string(v.Outcome) + " " + string(code)
 		switch code {
@@ -112,12 +112,7 @@ func sentences(v plan.Verdict) string {
 	var parts []string
 	last := v.Subject
 	for _, r := range v.Because {
-		switch r.Code {
-		case reason.GroupSteady:
-			if len(parts) > 0 {
-				continue
-			}
-		case reason.Weighed, reason.Outweighed, reason.ExpanderChose:
+		if leftOut(r.Code) || r.Code == reason.GroupSteady && len(parts) > 0 {
 			continue
 		}
 		sentence := r.Sentence()
@@ -128,6 +123,11 @@ func sentences(v plan.Verdict) string {
 		parts = append(parts, sentence)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// leftOut says whether transcripts leave the reason out.
+func leftOut(code reason.Code) bool {
+	return code == reason.Weighed || code == reason.Outweighed || code == reason.ExpanderChose
 }
 
 // subject is what an action is about.
