@@ -34,8 +34,8 @@ type backlogKey struct {
 
 // holdBacklogs lets pods wait their turn that a drain target gives the time to. Of a backlog those go first that places now taken by pods
 // which ask for the same will serve once they are free, and the rest shares places, as many pods one after the other as end in time after a
-// machine has booted, at least one. Only that many pods are placed on machines that are coming or bought. Pods of unknown run times, and
-// those that depend on where others are, wait for nobody.
+// machine has booted, at least one. Only that many pods are placed on machines that are coming or bought. Pods of unknown run times, those
+// that depend on where others are, and those of a gang that does not run yet wait for nobody.
 func (d *decision) holdBacklogs() {
 	if len(d.allowed.Growth.DrainTargets) == 0 {
 		return
@@ -65,7 +65,7 @@ func (d *decision) backlogs() ([]backlogKey, map[backlogKey]*backlog) {
 	var order []backlogKey
 	all := map[backlogKey]*backlog{}
 	for _, dm := range d.wanting() {
-		if !dm.judged || dm.claim != nil || d.check.Depends(dm.of) {
+		if !dm.judged || dm.claim != nil || d.check.Depends(dm.of) || dm.gang != nil && !dm.gang.runs() {
 			continue
 		}
 		needs := d.check.Needs(dm.of)

@@ -82,6 +82,10 @@ func TestABacklogIsWorkedOffWithinItsTarget(t *testing.T) {
 			},
 			want: []string{"grow a 1 -> 3"}, verdict: "waiting WaitsForTurn",
 		},
+		"a gang is never cut": {
+			targets: []policy.DrainTarget{byNamespace}, objects: pods(16, job, CPU("4"), running(5*time.Minute), Annotated("sluice.dev/gang", "16")),
+			want: []string{"grow a 0 -> 16"}, verdict: "grows NeedsMachine",
+		},
 		"machines that are coming are places": {
 			targets: []policy.DrainTarget{byNamespace}, objects: pods(16, job, CPU("4"), running(5*time.Minute)),
 			group: func(g *cluster.Group) { g.Capacity = 6 }, want: []string{}, verdict: "waiting WaitsForTurn",
