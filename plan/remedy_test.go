@@ -30,7 +30,7 @@ var someSizes = &cluster.Sizes{Where: "westeurope", All: []cluster.Size{
 }}
 
 func TestAStuckPodIsToldWhatWouldMakeRoom(t *testing.T) {
-	ask := func(name corev1.ResourceName, quantity string) func(*corev1.Pod) { return asking(name, quantity) }
+	ask := asking
 	selects := func(key, value string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			if p.Spec.NodeSelector == nil {

@@ -36,7 +36,6 @@ type request struct {
 	*cluster.ProvisioningRequest
 	about reason.Ref
 	claim *claim // nil when it asks for no room now
-	gang  *gang  // of its pods, once these are to find a place; nil while it is booked
 
 	outcome Outcome
 	because []reason.Reason

@@ -36,7 +36,7 @@ func TestBlocksPassOverFullNodesOnly(t *testing.T) {
 			marks = append(marks, func() { a(); b() })
 		}
 		for i := range rapid.IntRange(1, 12).Draw(t, "steps") {
-			any := fmt.Sprintf("n%02d", rapid.IntRange(0, nodes-1).Draw(t, "node"))
+			node := fmt.Sprintf("n%02d", rapid.IntRange(0, nodes-1).Draw(t, "node"))
 			switch rapid.IntRange(0, 5).Draw(t, "kind") {
 			case 0:
 				if len(marks) > 0 {
@@ -45,15 +45,15 @@ func TestBlocksPassOverFullNodesOnly(t *testing.T) {
 					marks = marks[:at]
 				}
 			case 1:
-				if pods := slow.Pods(any); len(pods) > 0 && pods[0].Name != "" {
-					pretend(func(c *Checker) func() { return c.Evict(pods[0], any) })
+				if pods := slow.Pods(node); len(pods) > 0 && pods[0].Name != "" {
+					pretend(func(c *Checker) func() { return c.Evict(pods[0], node) })
 				}
 			case 2:
-				pretend(func(c *Checker) func() { return c.Remove(any) })
+				pretend(func(c *Checker) func() { return c.Remove(node) })
 			case 3:
-				if _, present := fast.Handle(any); present {
+				if _, present := fast.Handle(node); present {
 					p := pod(fmt.Sprint("q", i), requests(amounts(3, 3)...))
-					pretend(func(c *Checker) func() { return c.Place(p, any) })
+					pretend(func(c *Checker) func() { return c.Place(p, node) })
 				}
 			default:
 				p := pod("p", requests(append(amounts(3, 3), rapid.SampledFrom([][]string{nil, nil, {"example.com/a", "1"}}).Draw(t, "more")...)...))
