@@ -3,6 +3,7 @@ package scheduling
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,6 +52,7 @@ func TestALaterCheckerAnswersAsANewOne(t *testing.T) {
 			for _, name := range sortedKeys(pods) {
 				o.Pods = append(o.Pods, pods[name])
 			}
+			slices.SortStableFunc(o.Pods, func(a, b *cluster.Pod) int { return strings.Compare(a.Namespace, b.Namespace) })
 			if last == nil {
 				last = cluster.New(midnight, o, nil)
 			} else {
