@@ -26,6 +26,11 @@ type Group struct {
 	Size     string       `json:"size,omitempty"`
 	Remedy   string       `json:"remedy,omitempty"`
 
+	// Zones are those that the cloud spreads the group's machines over, as in topology.kubernetes.io/zone and in the order in which the cloud
+	// prefers them where it has a choice. More than one means that the template's zone is only that of the next machine: see [NextZone] and
+	// [InZone]. One or none: all machines are where the template says.
+	Zones []string `json:"zones,omitempty"`
+
 	Learned *Learned     `json:"learned,omitempty"` // from the group's nodes, set by [New]; an observer gives it back to the next snapshot
 	Drift   []Difference `json:"drift,omitempty"`   // between the cloud's template and the learned one, set by [New]
 

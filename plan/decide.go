@@ -19,6 +19,7 @@ func Decide(s *cluster.Snapshot, allowed *policy.Policy, m Memory) (Plan, Memory
 
 func (d *decision) decide() (Plan, Memory) {
 	d.noticeFailures()
+	d.noticeStrays()
 	d.learnRunTimes()
 	d.openRoom()
 	d.collectDemands()

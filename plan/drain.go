@@ -116,12 +116,15 @@ func (d *decision) drainTarget(of *cluster.Class) time.Duration {
 	}
 	var would []cluster.GroupID
 	for _, c := range d.s.Groups {
-		if c.Template != nil {
-			d.onEmpty(d.groups[c.ID], func(h scheduling.Handle) {
-				if d.check.Suits(of, h) {
-					would = append(would, c.ID)
-				}
-			})
+		if c.Template == nil {
+			continue
+		}
+		st, suits := d.groups[c.ID], false
+		for _, zone := range st.sites() {
+			d.onEmpty(site{groupState: st, zone: zone}, func(h scheduling.Handle) { suits = suits || d.check.Suits(of, h) })
+		}
+		if suits {
+			would = append(would, c.ID)
 		}
 	}
 	return g.Drain(of.Namespace, would...)

@@ -67,7 +67,7 @@ func (d *decision) estimate(c *candidates, i int, keep func(w *wanted, h schedul
 	row := d.check.Row()
 	d.tried = nil
 	for _, w := range c.wanted {
-		if !w.suits[i] || w.left() == 0 {
+		if w.left() == 0 || !c.suited(w, i) {
 			continue
 		}
 		left := w.left()
@@ -81,15 +81,11 @@ func (d *decision) estimate(c *candidates, i int, keep func(w *wanted, h schedul
 			})
 		}
 		take()
-		for left > 0 && d.limit(st, total, len(d.tried)) == nil {
-			undo := d.check.Mark()
-			d.tried = append(d.tried, d.openMachines(st, "new", 1)...)
-			row.Append(d.tried[len(d.tried)-1])
-			if take() == 0 {
-				undo()
-				d.tried = d.tried[:len(d.tried)-1]
-				st.opened--
-				row = d.check.Row(d.tried...)
+		for left > 0 {
+			more := d.reach(st, w, total, len(d.tried))
+			d.tried = append(d.tried, more...)
+			row.Append(more...)
+			if len(more) == 0 || take() == 0 {
 				break
 			}
 		}
@@ -131,10 +127,15 @@ type placing struct {
 }
 
 func (t *trial) keep(w *wanted, h scheduling.Handle, n int) {
+	t.tellRest()
+	t.steps = append(t.steps, placing{w, h, n})
+}
+
+// tellRest tells of machines that were opened and not told of yet.
+func (t *trial) tellRest() {
 	for ; t.told < len(t.d.tried); t.told++ {
 		t.steps = append(t.steps, placing{h: t.d.tried[t.told]})
 	}
-	t.steps = append(t.steps, placing{w, h, n})
 }
 
 // follow does what the chosen option says. Its machines are spread over groups that are alike, where the operator wants these balanced and
@@ -159,17 +160,23 @@ func (d *decision) follow(c *candidates, i int, ms *machines) {
 			given = slices.Repeat(c.groups[i:i+1], len(d.tried))
 		}
 	}
+	t.tellRest()
+	number := map[*groupState]int{}
+	for _, to := range given {
+		number[to]--
+	}
 	for _, s := range t.steps {
 		if s.w != nil {
 			d.granted(ms.by[s.h], s.w, s.n)
 			continue
 		}
 		to := given[slices.Index(d.tried, s.h)]
-		to.adding++
 		d.opened[s.h] = to.ID
-		d.ceilings.Take(to.Group, 1)
-		d.tellOpen(to.ID, s.h)
-		ms.add(&machine{of: to, handle: s.h})
+		d.admit(to, []scheduling.Handle{s.h})
+		m := &machine{handle: s.h}
+		m.take(to, to.opened+number[to])
+		number[to]++
+		ms.add(m)
 	}
 	d.closeEmpty(c, ms)
 }
@@ -183,7 +190,7 @@ func (d *decision) open(c *candidates, i int, groups []*groupState, keep func(w 
 	}
 	row := d.check.Row(d.tried...)
 	for _, w := range c.wanted {
-		if w.suits[i] && w.left() > 0 {
+		if w.left() > 0 && c.suited(w, i) {
 			placed += row.Fill(w.of, w.left(), func(h scheduling.Handle, n int) { keep(w, h, n) })
 		}
 	}
@@ -199,7 +206,7 @@ func (d *decision) alike(c *candidates, i int) []*groupState {
 	for j, st := range c.groups {
 		same := j != i && Similar(c.likeness(i), c.likeness(j), d.allowed.Growth.Balance)
 		for _, w := range c.wanted {
-			same = same && (!w.suits[i] || w.suits[j])
+			same = same && (!c.suited(w, i) || c.suited(w, j))
 		}
 		if same {
 			like = append(like, st)
@@ -210,9 +217,10 @@ func (d *decision) alike(c *candidates, i int) []*groupState {
 
 // likeness is what the group of that index is compared by.
 func (c *candidates) likeness(i int) Likeness {
+	at, _ := c.sitesOf(i)
 	free := corev1.ResourceList{
-		corev1.ResourceCPU:    *resource.NewMilliQuantity(c.free[i][1], resource.DecimalSI),
-		corev1.ResourceMemory: *resource.NewQuantity(c.free[i][2], resource.BinarySI),
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(c.free[at][1], resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(c.free[at][2], resource.BinarySI),
 	}
 	return Likeness{Node: c.groups[i].Template, Free: free}
 }

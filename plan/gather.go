@@ -46,7 +46,7 @@ func (d *decision) letWait(c *candidates, until []time.Time) {
 	last := func(w *wanted) int {
 		at := -1
 		for i, t := range until {
-			if w.suits[i] && (at < 0 || t.After(until[at])) && !t.IsZero() {
+			if c.suited(w, i) && (at < 0 || t.After(until[at])) && !t.IsZero() {
 				at = i
 			}
 		}
@@ -91,7 +91,7 @@ func (c *candidates) noteLeft(d *decision) {
 func (c *candidates) crowd(group int) int {
 	n := 0
 	for _, w := range c.wanted {
-		if w.suits[group] {
+		if c.suited(w, group) {
 			n += w.left()
 		}
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,6 +54,10 @@ func (d *decision) judgeGroups() {
 		because = append(because, st.short...)
 		if st.weighed != nil {
 			because = append(because, *st.weighed)
+		}
+		passed := d.passedZones(st)
+		for _, zone := range slices.Sorted(maps.Keys(passed)) {
+			because = append(because, passed[zone])
 		}
 		if st.passedOver != nil && st.adding == 0 {
 			because = append(because, *st.passedOver)

@@ -26,6 +26,7 @@ func (d *decision) growGroups() {
 	}
 	d.keepBuffers()
 	d.keepHeadroom()
+	d.tellTurns()
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
 		if st.adding == 0 {
@@ -42,7 +43,7 @@ func (d *decision) growGroups() {
 			st.because = slices.Insert(st.because, 0, asked)
 		}
 		d.grows = append(d.grows, SetCapacity{
-			Group: g.ID, From: from, To: to, Adds: st.adding, Pods: pods, Because: st.because[0],
+			Group: g.ID, From: from, To: to, Adds: st.adding, Pods: pods, Zones: st.zonesAfter(), Because: st.because[0],
 		})
 	}
 }
@@ -83,39 +84,56 @@ func (d *decision) passOverYoung() {
 // candidates are the groups that may grow for what is wanted, and which of them would do for whom.
 type candidates struct {
 	groups []*groupState
-	free   [][]int64 // by group: what an empty machine has left beside its daemons, by dimension
+	sites  []site    // by group
+	first  []int     // by group: the place of its first site
+	free   [][]int64 // by site: what an empty machine has left beside its daemons, by dimension
 	wanted []*wanted
 }
+
+// site is where machines of a group come up: one of the zones of a group that spans several, or all there is of another.
+type site struct {
+	*groupState
+	group int    // among the candidates
+	zone  string // "" of a group that spans none
+}
+
+// label is the label of a machine that comes up there.
+func (s site) label(key string) string { return s.node(s.zone).Labels[key] }
 
 // wanted is a demand before any group grows for it.
 type wanted struct {
 	*demand
 	needs   []int64 // of one pod, by dimension
-	suits   []bool  // by group: an empty machine would do for such a pod, whoever else is near
-	fits    []bool  // by group: it would take such a pod as things stand
+	suits   []bool  // by site: an empty machine would do for such a pod, whoever else is near
+	fits    []bool  // by site: it would take such a pod as things stand
 	depends bool    // on where other pods are
 	alone   bool    // no two of them share a machine
+	zonal   bool    // it matters in which zone of a group its machine comes up
 
 	at    map[*groupState]int // that grow for some of them, for how many
 	grown int                 // pods that went to machines which are being added
 }
 
-// candidates asks an empty machine of every group about every demand.
+// candidates asks an empty machine of every group, in each of its zones, about every demand.
 func (d *decision) candidates(wanting []*demand) *candidates {
 	c := &candidates{}
 	for _, g := range d.s.Groups {
 		if st := d.groups[g.ID]; st.blocked == nil {
+			c.first = append(c.first, len(c.sites))
+			for _, zone := range st.sites() {
+				c.sites = append(c.sites, site{st, len(c.groups), zone})
+			}
 			c.groups = append(c.groups, st)
 		}
 	}
 	for _, dm := range wanting {
 		c.wanted = append(c.wanted, &wanted{
-			demand: dm, needs: d.check.Needs(dm.of), depends: d.check.Depends(dm.of), suits: make([]bool, len(c.groups)), fits: make([]bool, len(c.groups)),
+			demand: dm, needs: d.check.Needs(dm.of), depends: d.check.Depends(dm.of), suits: make([]bool, len(c.sites)), fits: make([]bool, len(c.sites)),
 		})
 	}
 	c.noteSharedPorts()
-	for i, st := range c.groups {
-		d.onEmpty(st, func(h scheduling.Handle) {
+	for i, s := range c.sites {
+		d.onEmpty(s, func(h scheduling.Handle) {
 			c.free = append(c.free, d.check.Free(h))
 			for _, w := range c.wanted {
 				w.suits[i] = d.check.Suits(w.of, h)
@@ -124,7 +142,36 @@ func (d *decision) candidates(wanting []*demand) *candidates {
 			}
 		})
 	}
+	c.noteZonal()
 	return c
+}
+
+// noteZonal marks pods for whom the zones of a group are not all one.
+func (c *candidates) noteZonal() {
+	for i, s := range c.sites {
+		first := i - 1
+		if i == 0 || c.sites[first].group != s.group {
+			continue
+		}
+		for _, w := range c.wanted {
+			w.zonal = w.zonal || w.suits[i] != w.suits[first] || w.fits[i] != w.fits[first] || w.depends && w.suits[i] &&
+				slices.ContainsFunc(topologiesOf(w.of.Spec), func(key string) bool { return s.label(key) != c.sites[first].label(key) })
+		}
+	}
+}
+
+// suited says whether an empty machine of the group of that index would do for such a pod in one of its zones, whoever else is near.
+func (c *candidates) suited(w *wanted, group int) bool {
+	from, to := c.sitesOf(group)
+	return slices.Contains(w.suits[from:to], true)
+}
+
+// sitesOf are the places of the group's sites among all, the second one beyond them.
+func (c *candidates) sitesOf(group int) (from, to int) {
+	if to = len(c.sites); group+1 < len(c.first) {
+		to = c.first[group+1]
+	}
+	return c.first[group], to
 }
 
 // noteSharedPorts marks pods that ask for a host port which others ask for as well: these cannot share a machine.
@@ -160,10 +207,10 @@ func hostPorts(spec *corev1.PodSpec) map[int32]bool {
 	return ports
 }
 
-// onEmpty asks about an empty machine of the group, alone and for the moment.
-func (d *decision) onEmpty(st *groupState, ask func(h scheduling.Handle)) {
+// onEmpty asks about an empty machine of the site, alone and for the moment.
+func (d *decision) onEmpty(at site, ask func(h scheduling.Handle)) {
 	undo := d.check.Mark()
-	ask(d.check.Open(d.template(st), "new machine of "+string(st.ID)))
+	ask(d.check.Open(d.template(at.groupState, at.zone), "new machine of "+string(at.ID)))
 	undo()
 }
 
@@ -178,18 +225,23 @@ func (c *candidates) noteFull(d *decision) {
 			if w.at[st] > 0 {
 				elsewhere--
 			}
-			st.wanted = st.wanted || w.suits[i] && (w.left() > 0 || elsewhere > 0)
+			st.wanted = st.wanted || (w.left() > 0 || elsewhere > 0) && c.suited(w, i)
 		}
 	}
 }
 
 // adopt adds so many machines of a group for good.
 func (d *decision) adopt(st *groupState, n int) []scheduling.Handle {
-	st.adding += n
-	d.ceilings.Take(st.Group, n)
 	handles := d.openMachines(st, "new", n)
-	d.tellOpen(st.ID, handles...)
+	d.admit(st, handles)
 	return handles
+}
+
+// admit adds machines of a group for good that are open already.
+func (d *decision) admit(st *groupState, machines []scheduling.Handle) {
+	st.adding += len(machines)
+	d.ceilings.Take(st.Group, len(machines))
+	d.tellOpen(st.ID, machines...)
 }
 
 // grant gives the next n pods of a demand a place on a machine that is being added.

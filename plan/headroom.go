@@ -143,7 +143,7 @@ func (d *decision) fillHeadroom(st *groupState) {
 		return
 	}
 	var each int64
-	d.onEmpty(st, func(h scheduling.Handle) { each = d.freeMilli(h) })
+	d.onEmpty(site{groupState: st, zone: st.nextZone()}, func(h scheduling.Handle) { each = d.freeMilli(h) })
 	machines := own.machines - own.empty
 	if own.milli > 0 && each > 0 {
 		machines = int((own.milli - own.free + each - 1) / each)

@@ -34,6 +34,11 @@ type GroupMemory struct {
 	Backoff   Backoff   `json:"backoff,omitzero"`   // from growth
 	Rest      Backoff   `json:"rest,omitzero"`      // from deleting machines
 	Races     int       `json:"races,omitempty"`    // growths in a row that lost a race
+
+	// Awaited are the machines by zone that a group over several zones has when all are there that it was asked for, as was assumed then; nil
+	// when that is no question. Astray are zones that machines did not come up in although that was assumed: see [decision.noticeStrays].
+	Awaited map[string]int     `json:"awaited,omitempty"`
+	Astray  map[string]Backoff `json:"astray,omitempty"`
 }
 
 // Backoff keeps a group from being written to after a failure.
@@ -117,6 +122,7 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 				}
 				g.Asked++
 				g.Requested, g.Capacity, g.Races, m.LastGrowth = r.At, a.To, 0, r.At
+				g.Awaited = a.Zones
 			case Failed:
 				if g.Races++; r.Kind != "conflict" {
 					g.Races = 0

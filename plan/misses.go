@@ -28,7 +28,8 @@ type misses struct {
 // stance is what a group says to every pod alike.
 type stance struct {
 	*groupState
-	digest uint64           // of an empty machine
+	digest uint64           // of an empty machine, in each zone
+	turns  string           // of its zones, and until when some are passed over
 	state  scheduling.State // of the cluster with one
 	total  totals           // of the cluster, for the limit
 	limit  *reason.Reason   // why the group may not add a machine, once somebody has asked
@@ -43,7 +44,7 @@ type stance struct {
 
 // missed is why no group holds pods of a class.
 type missed struct {
-	depends      bool // on where other pods are
+	depends      bool // on where other pods are, or on whose zone's turn it is
 	turns, stirs int  // of [misses], when it was found
 	cycle        int  // in which it was last told
 	limits       []*reason.Reason
@@ -88,12 +89,15 @@ func (m *misses) look(d *decision) {
 	for i, g := range d.s.Groups {
 		st := &stance{groupState: d.groups[g.ID], total: total}
 		if now[i] = st; st.known() {
-			st.digest = d.check.Digest(d.template(st.groupState))
-			d.onEmpty(st.groupState, func(scheduling.Handle) { st.state = d.check.State() })
+			for _, zone := range st.sites() {
+				st.digest = 31*st.digest + d.check.Digest(d.template(st.groupState, zone))
+			}
+			st.turns = d.turnsOf(st.groupState)
+			d.onEmpty(site{groupState: st.groupState, zone: st.nextZone()}, func(scheduling.Handle) { st.state = d.check.State() })
 		}
 		if !turned {
 			last := m.stances[i]
-			turned = last.ID != st.ID || last.Size != st.Size || last.Sizes != st.Sizes || last.digest != st.digest || !sameReason(last.blocked, st.blocked) || !sameReason(last.passedOver, st.passedOver)
+			turned = last.ID != st.ID || last.Size != st.Size || last.Sizes != st.Sizes || last.digest != st.digest || last.turns != st.turns || !sameReason(last.blocked, st.blocked) || !sameReason(last.passedOver, st.passedOver)
 			stirred = stirred || last.state != st.state
 		}
 	}
@@ -112,7 +116,7 @@ func (m *misses) find(d *decision, stuck []*wanted) []*missed {
 	kinds := map[int]*inquiry{}
 	var open []*inquiry
 	for i, w := range stuck {
-		depends := d.check.Depends(w.of)
+		depends := d.check.Depends(w.of) || w.zonal
 		if known := m.by[w.of]; known != nil && m.holds(d, known, depends) {
 			found[i] = known
 			continue
@@ -128,12 +132,7 @@ func (m *misses) find(d *decision, stuck []*wanted) []*missed {
 	}
 	for at, st := range m.stances {
 		if st.known() && len(open) > 0 {
-			d.onEmpty(st.groupState, func(h scheduling.Handle) {
-				st.free = d.check.Free(h)
-				for _, q := range open {
-					q.misses[at] = st.ask(d, q, h)
-				}
-			})
+			st.askAll(d, at, open)
 		}
 	}
 	if m.by == nil {
@@ -150,6 +149,31 @@ func (m *misses) find(d *decision, stuck []*wanted) []*missed {
 		f.cycle = m.cycle
 	}
 	return found
+}
+
+// askAll asks an empty machine of the group about all open inquiries: in the zone in which it comes nearest to taking the pods.
+func (s *stance) askAll(d *decision, at int, open []*inquiry) {
+	for i, zone := range s.sites() {
+		d.onEmpty(site{groupState: s.groupState, zone: zone}, func(h scheduling.Handle) {
+			s.free = d.check.Free(h)
+			for _, q := range open {
+				if i > 0 && !q.depends {
+					continue
+				}
+				if one := s.ask(d, q, h); i == 0 || one.compare(q.misses[at]) < 0 {
+					q.misses[at] = one
+				}
+			}
+		})
+	}
+	for _, q := range open {
+		if len(q.misses[at].why) == 0 {
+			continue
+		}
+		if why := d.passesOver(s.groupState, q.pod); why != nil {
+			q.misses[at] = miss{far: 2, why: []reason.Reason{*why}}
+		}
+	}
 }
 
 // inquiry is about pods of one kind.
@@ -239,6 +263,8 @@ func (m *misses) answer(d *decision, q *inquiry) *missed {
 				one = miss{why: []reason.Reason{*limit}}
 			} else if st.passedOver != nil {
 				one = miss{far: 1, why: []reason.Reason{*st.passedOver}}
+			} else if far := d.tooFar(st.groupState, q.pod); far != nil {
+				one = miss{why: []reason.Reason{*far}}
 			}
 		}
 		all = append(all, one)

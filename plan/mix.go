@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/packing"
-	"sluice.dev/sluice/scheduling"
 )
 
 // growJointly chooses the mix of machines that costs least, over all groups and all demands at once. Pods that do not mind each other are
@@ -29,11 +27,11 @@ func (d *decision) growJointly(c *candidates) {
 // mix is a packing problem and what its parts stand for.
 type mix struct {
 	problem packing.Problem
-	alone   []packing.Group // by the candidates' groups: each as a group of its own
+	alone   []packing.Group // by the candidates' sites: each as a group of its own
 	found   packing.Solution
-	lots    [][]*groupState // groups that are one to the problem, as nothing that is wanted tells them apart
-	classes []*wanted       // by the problem's classes; a demand may be several
-	priced  bool            // costs are millionths of a dollar an hour; else they are weights
+	lots    []lot     // by the problem's groups
+	classes []*wanted // by the problem's classes; a demand may be several
+	priced  bool      // costs are millionths of a dollar an hour; else they are weights
 }
 
 func newMix(d *decision, c *candidates) *mix {
@@ -44,11 +42,12 @@ func newMix(d *decision, c *candidates) *mix {
 	caps, uses := d.room()
 	b.problem.Caps = caps
 	lotOf := b.gather(d, c, uses)
+	b.shareZones(d)
 	for _, w := range c.wanted {
 		for _, part := range b.parts(c, w) {
 			set := packing.NewSet(len(b.lots))
 			some := false
-			for i, allowed := range part.groups {
+			for i, allowed := range part.sites {
 				if allowed {
 					set.Add(lotOf[i])
 					some = true
@@ -68,34 +67,88 @@ func newMix(d *decision, c *candidates) *mix {
 	return b
 }
 
+// lot is groups that are one to the problem, as nothing that is wanted tells them apart; or one zone of a group, where something does.
+type lot struct {
+	groups []*groupState
+	zone   string // "" for all of the groups
+}
+
 // gather makes lots of groups that are alike to all that is wanted: the same room, cost and limits' share, and the same pods welcome. It
-// returns each group's lot. Where pods depend on each other a group is a lot of its own, since its zone may matter to them.
+// returns each site's lot. Where pods depend on each other a group is a lot of its own, since its zone may matter to them, and where zones of one
+// group do each is.
 func (b *mix) gather(d *decision, c *candidates, uses func(*groupState) []int64) []int {
 	type key struct{ room, welcome string }
 	known := map[key]int{}
-	lotOf := make([]int, len(c.groups))
-	for i, st := range c.groups {
-		g := packing.Group{Capacity: c.free[i], Cost: b.cost(st), Tie: b.tie(st), Max: d.mostMore(st), Uses: uses(st)}
+	lotOf := make([]int, len(c.sites))
+	apart := c.apart()
+	for i, s := range c.sites {
+		g := packing.Group{Capacity: c.free[i], Cost: b.cost(s.groupState), Tie: b.tie(s.groupState), Max: d.mostMore(s.groupState), Uses: uses(s.groupState)}
 		b.alone = append(b.alone, g)
+		if i > 0 && c.sites[i-1].group == s.group && !apart[s.group] {
+			lotOf[i] = lotOf[i-1]
+			continue
+		}
+		one := lot{groups: []*groupState{s.groupState}}
 		var welcome strings.Builder
-		own := false
+		own := apart[s.group]
+		if own {
+			one.zone = s.zone
+			g.Tie++ // a group that is of one zone alone keeps what it promises
+		}
 		for _, w := range c.wanted {
 			welcome.WriteByte("01"[btoi(w.suits[i])])
 			own = own || w.depends && w.suits[i]
 		}
 		k := key{words(g.Capacity, []int64{g.Cost, g.Tie}, g.Uses), welcome.String()}
-		if lot, ok := known[k]; ok && !own {
-			b.lots[lot] = append(b.lots[lot], st)
-			b.problem.Groups[lot].Max += g.Max
-			lotOf[i] = lot
+		if at, ok := known[k]; ok && !own {
+			b.lots[at].groups = append(b.lots[at].groups, s.groupState)
+			b.problem.Groups[at].Max += g.Max
+			lotOf[i] = at
 			continue
 		}
-		known[k] = len(b.lots)
+		if !own {
+			known[k] = len(b.lots)
+		}
 		lotOf[i] = len(b.lots)
-		b.lots = append(b.lots, []*groupState{st})
+		b.lots = append(b.lots, one)
 		b.problem.Groups = append(b.problem.Groups, g)
 	}
 	return lotOf
+}
+
+// apart says of every group whether its zones differ for what is wanted: in the pods that they suit or in the room that daemons leave there.
+func (c *candidates) apart() []bool {
+	apart := make([]bool, len(c.groups))
+	for i, s := range c.sites {
+		if i == 0 || c.sites[i-1].group != s.group {
+			continue
+		}
+		s.uneven = s.uneven || !slices.Equal(c.free[i], c.free[i-1])
+		apart[s.group] = apart[s.group] || s.uneven || slices.ContainsFunc(c.wanted, func(w *wanted) bool {
+			return w.zonal && (w.suits[i] || w.suits[i-1])
+		})
+	}
+	return apart
+}
+
+// shareZones limits the zones of a group together to what the group may add.
+func (b *mix) shareZones(d *decision) {
+	limit := map[*groupState]int{}
+	for i, l := range b.lots {
+		if l.zone == "" {
+			continue
+		}
+		st := l.groups[0]
+		k, known := limit[st]
+		if !known {
+			k = len(b.problem.Caps)
+			limit[st] = k
+			b.problem.Caps = append(b.problem.Caps, int64(d.mostMore(st)))
+		}
+		g := &b.problem.Groups[i]
+		g.Uses = append(g.Uses, make([]int64, k+1-len(g.Uses))...)
+		g.Uses[k] = 1
+	}
 }
 
 func words(lists ...[]int64) string {
@@ -132,17 +185,17 @@ func (b *mix) cost(st *groupState) int64 {
 // known, as weights do not tell, it is still the lower one.
 func (b *mix) tie(st *groupState) int64 {
 	thousandths := b.cost(st) / 1000
-	tie := 2 * thousandths * thousandths
+	tie := 4 * thousandths * thousandths
 	if !st.Spot {
-		tie++
+		tie += 2
 	}
 	return tie
 }
 
-// part is some of a demand's pods with the groups that may run them.
+// part is some of a demand's pods with the sites that may run them.
 type part struct {
-	count  int
-	groups []bool
+	count int
+	sites []bool
 }
 
 // parts divides the pods of a demand as their constraints would: over the domains that they have to be spread over, or into the one in
@@ -160,17 +213,17 @@ func (b *mix) parts(c *candidates, w *wanted) []part {
 		return []part{{w.left(), suits}}
 	}
 	var domains []string
-	for i, st := range c.groups {
-		if v := st.Template.Labels[key]; suits[i] && !slices.Contains(domains, v) {
+	for i, at := range c.sites {
+		if v := at.label(key); suits[i] && !slices.Contains(domains, v) {
 			domains = append(domains, v)
 		}
 	}
 	slices.Sort(domains)
 	parts := make([]part, len(domains))
 	for j, v := range domains {
-		parts[j] = part{w.left()*(j+1)/len(domains) - w.left()*j/len(domains), make([]bool, len(c.groups))}
-		for i, st := range c.groups {
-			parts[j].groups[i] = suits[i] && st.Template.Labels[key] == v
+		parts[j] = part{w.left()*(j+1)/len(domains) - w.left()*j/len(domains), make([]bool, len(c.sites))}
+		for i, at := range c.sites {
+			parts[j].sites[i] = suits[i] && at.label(key) == v
 		}
 	}
 	return parts
@@ -201,60 +254,49 @@ func nearKey(spec *corev1.PodSpec) string {
 // together are the groups of the one domain in which the demand costs least, of those in which it is welcome as things stand.
 func (b *mix) together(c *candidates, w *wanted, key string) []bool {
 	best, domain := math.Inf(1), ""
-	for i, st := range c.groups {
+	for i, at := range c.sites {
 		if !w.fits[i] {
 			continue
 		}
 		fit := c.onOne(i, w)
 		machines := (int64(w.left()) + fit - 1) / fit
-		if cost := float64(machines * b.cost(st)); cost < best {
-			best, domain = cost, st.Template.Labels[key]
+		if cost := float64(int64(at.reaches(at.zone, int(machines))) * b.cost(at.groupState)); cost < best {
+			best, domain = cost, at.label(key)
 		}
 	}
 	if math.IsInf(best, 1) {
 		return w.suits
 	}
-	out := make([]bool, len(c.groups))
-	for i, st := range c.groups {
-		out[i] = w.suits[i] && st.Template.Labels[key] == domain
+	out := make([]bool, len(c.sites))
+	for i, at := range c.sites {
+		out[i] = w.suits[i] && at.label(key) == domain
 	}
 	return out
 }
 
-// onOne is how many of the demand's pods that are left an empty machine of the group would hold by what they ask for, at least one.
-func (c *candidates) onOne(group int, w *wanted) int64 {
+// onOne is how many of the demand's pods that are left an empty machine of the site would hold by what they ask for, at least one.
+func (c *candidates) onOne(at int, w *wanted) int64 {
 	if w.alone {
 		return 1
 	}
 	fit := int64(w.left())
 	for dim, need := range w.needs {
 		if need > 0 {
-			fit = min(fit, c.free[group][dim]/need)
+			fit = min(fit, c.free[at][dim]/need)
 		}
 	}
 	return max(1, fit)
 }
 
-// machine is one that is being added.
-type machine struct {
-	handle scheduling.Handle
-	of     *groupState
-	pods   int
-	plain  []meant // pods that do not mind others, which are there already
-	meant  []meant // pods that do, to be shown to the checker
-}
-
-type meant struct {
-	*wanted
-	n int
-}
-
-// openMix opens the machines of a solution and puts the pods on them that do not mind each other.
+// openMix opens the machines of a solution and puts the pods on them that do not mind each other. Those of groups that span zones are opened as
+// zones take turns; some may be left out.
 func (d *decision) openMix(b *mix, s packing.Solution) []*machine {
 	var open []*machine
+	var spanning []*seats
 	for _, m := range s.Machines {
-		for _, st := range d.share(b.lots[m.Group], m.Count) {
-			one := &machine{of: st, handle: d.adopt(st, 1)[0]}
+		l := b.lots[m.Group]
+		for _, st := range d.share(l.groups, m.Count) {
+			one := &machine{}
 			for _, p := range m.Pods {
 				w := b.classes[p.Class]
 				if w.depends {
@@ -263,8 +305,17 @@ func (d *decision) openMix(b *mix, s packing.Solution) []*machine {
 				}
 				one.plain = append(one.plain, meant{w, p.Count})
 			}
+			if st.rotation != nil {
+				spanning = seated(spanning, st, l.zone, one)
+				continue
+			}
+			one.handle = d.adopt(st, 1)[0]
+			one.take(st, st.opened-1)
 			open = append(open, one)
 		}
+	}
+	for _, own := range spanning {
+		open = append(open, d.seat(own)...)
 	}
 	for _, m := range open {
 		for _, p := range m.plain {
@@ -284,6 +335,9 @@ func (d *decision) granted(m *machine, w *wanted, n int) {
 	w.at[m.of] += n
 	w.grown += n
 	d.place(w.demand, n, m.handle)
+	if w.zonal && m.zone != "" {
+		m.zonal = append(m.zonal, granted{w.demand, w.served, n})
+	}
 	d.grant(w.demand, n, m.of.ID)
 }
 
@@ -294,7 +348,7 @@ func (d *decision) share(lot []*groupState, n int) []*groupState {
 		return slices.Repeat(lot, n)
 	}
 	balance := d.allowed.Growth.Balance.Similar || slices.ContainsFunc(lot, func(st *groupState) bool {
-		return st.Template.Labels[corev1.LabelTopologyZone] != lot[0].Template.Labels[corev1.LabelTopologyZone]
+		return !st.Spans() && st.Template.Labels[corev1.LabelTopologyZone] != lot[0].Template.Labels[corev1.LabelTopologyZone]
 	})
 	shares := make([]Share, len(lot))
 	for i, st := range lot {
@@ -308,37 +362,6 @@ func (d *decision) share(lot []*groupState, n int) []*groupState {
 		out = append(out, slices.Repeat(lot[i:i+1], more)...)
 	}
 	return out
-}
-
-// further adds one machine that takes a pod of the demand, of the group that costs least for each pod that would fit an empty one; nil
-// when there is none.
-func (d *decision) further(c *candidates, b *mix, w *wanted) *machine {
-	type choice struct {
-		st   *groupState
-		cost float64
-	}
-	var choices []choice
-	for i, st := range c.groups {
-		if !w.suits[i] {
-			continue
-		}
-		choices = append(choices, choice{st, float64(b.cost(st)) / float64(c.onOne(i, w))})
-	}
-	slices.SortStableFunc(choices, func(x, y choice) int {
-		return cmp.Or(cmp.Compare(x.cost, y.cost), cmp.Compare(btoi(y.st.Spot), btoi(x.st.Spot)))
-	})
-	total := d.totals()
-	for _, x := range choices {
-		if d.limit(x.st, total, 0) != nil {
-			continue
-		}
-		takes := false
-		d.onEmpty(x.st, func(h scheduling.Handle) { takes = d.check.Room(w.of, h) > 0 })
-		if takes {
-			return &machine{of: x.st, handle: d.adopt(x.st, 1)[0]}
-		}
-	}
-	return nil
 }
 
 // account says what the growth costs, and the least that any would.
@@ -356,7 +379,7 @@ func (d *decision) account(c *candidates, b *mix, s packing.Solution) {
 		return
 	}
 	bound := s.Bound
-	if slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.depends }) {
+	if slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.depends || w.zonal }) {
 		bound = b.relaxed(c, cost)
 	}
 	d.cost = &Cost{USDPerHour: spent, LeastUSDPerHour: min(spent, float64(bound)/1e6)}
@@ -370,7 +393,7 @@ const relaxedEffort = 20
 func (b *mix) relaxed(c *candidates, cost int64) int64 {
 	p := packing.Problem{Groups: b.alone, Caps: b.problem.Caps, Effort: relaxedEffort}
 	for _, w := range c.wanted {
-		set, some := packing.NewSet(len(c.groups)), false
+		set, some := packing.NewSet(len(c.sites)), false
 		for i, suits := range w.suits {
 			if suits {
 				set.Add(i)

@@ -32,6 +32,7 @@ func (d *decision) openRoom() {
 		st := d.groups[g.ID]
 		machines := d.expected(st)
 		st.coming += machines
+		st.rotation = d.rotate(st)
 		if g.Template == nil {
 			continue
 		}
@@ -72,13 +73,18 @@ func (d *decision) overdue(in *cluster.Instance) bool {
 	return known && !d.now.Before(due)
 }
 
-// template is what machines of the group are opened like, with the daemons they will carry.
-func (d *decision) template(st *groupState) *scheduling.Template {
-	if st.template == nil {
-		n := scheduling.Future(st.Template, "new machine of "+string(st.ID))
-		st.template = d.check.Template(n, d.check.Daemons(n)...).Attaching(d.volumeLimit(st)).Publishing(d.slices(st.ID)...)
+// template is what machines of the group are opened like in that zone, with the daemons they will carry.
+func (d *decision) template(st *groupState, zone string) *scheduling.Template {
+	t := st.templates[zone]
+	if t == nil {
+		n := scheduling.Future(st.node(zone), "new machine of "+string(st.ID))
+		t = d.check.Template(n, d.check.Daemons(n)...).Attaching(d.volumeLimit(st)).Publishing(d.slices(st.ID)...)
+		if st.templates == nil {
+			st.templates = map[string]*scheduling.Template{}
+		}
+		st.templates[zone] = t
 	}
-	return st.template
+	return t
 }
 
 // volumeLimit is how many volumes the group's next machine can attach: the most that kubelets of its nodes say of a driver, else what the cloud
@@ -121,7 +127,7 @@ func (d *decision) slices(g cluster.GroupID) []*resourcev1.ResourceSlice {
 func (d *decision) openMachines(st *groupState, kind string, n int) []scheduling.Handle {
 	handles := make([]scheduling.Handle, n)
 	for i := range handles {
-		handles[i] = d.check.Open(d.template(st), fmt.Sprintf("%s:%s:%d", kind, st.ID, st.opened))
+		handles[i] = d.check.Open(d.template(st, st.nextZone()), fmt.Sprintf("%s:%s:%d", kind, st.ID, st.opened))
 		d.opened[handles[i]] = st.ID
 		st.opened++
 	}

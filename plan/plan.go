@@ -40,6 +40,9 @@ type SetCapacity struct {
 	Adds    int             `json:"adds"` // machines beyond those asked for before, which From may not show yet
 	Pods    []string        `json:"pods"` // for which pending pods, "namespace/name"
 	Because reason.Reason   `json:"because"`
+
+	// Zones are how many machines the group has in each zone once all are there, as the plan assumes; nil for a group that spans none.
+	Zones map[string]int `json:"zones,omitempty"`
 }
 
 // Cordon puts a node on the removal ladder: the taint, spec.unschedulable and the name of its machine, in one write.

@@ -35,11 +35,14 @@ type groupState struct {
 	leaving int            // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
 	blocked *reason.Reason // why it may not grow now, nil when it may
 
-	template *scheduling.Template // what machines are opened like, once one was
-	opened   int                  // machines that were opened, to name them
-	serves   []granted            // pending pods that it grows for
-	needed   reason.Reason        // why they have their place there, once one has
-	awaited  reason.Reason        // why pods have theirs on a machine that is coming, once one has
+	templates map[string]*scheduling.Template // what machines are opened like, by zone, "" for a group that spans none; once one was
+	opened    int                             // machines that were opened, to name them and to know whose turn it is
+	rotation  *rotation                       // of its zones, nil where it spans none
+	uneven    bool                            // daemons leave more room in some of them than in others
+	fresh     []*machine                      // those that this cycle adds to a group that spans zones, in the order of opening
+	serves    []granted                       // pending pods that it grows for
+	needed    reason.Reason                   // why they have their place there, once one has
+	awaited   reason.Reason                   // why pods have theirs on a machine that is coming, once one has
 
 	because  []reason.Reason // why it grows, pods before the operator's settings
 	raised   int             // of the machines that this cycle adds, those that its floor asks for

@@ -26,10 +26,12 @@ func (d *decision) machines(open []*machine) *machines {
 	return ms
 }
 
-func (ms *machines) add(m *machine) {
-	ms.open = append(ms.open, m)
-	ms.by[m.handle] = m
-	ms.row.Append(m.handle)
+func (ms *machines) add(more ...*machine) {
+	for _, m := range more {
+		ms.open = append(ms.open, m)
+		ms.by[m.handle] = m
+		ms.row.Append(m.handle)
+	}
 }
 
 // fill places pods of the demand on machines that take them.
@@ -42,7 +44,7 @@ func (d *decision) fill(ms *machines, w *wanted) int {
 // are given up. All of it is tried again until nothing changes: every pod that finds a place, and every empty machine that goes, may be what
 // another one waited for.
 func (d *decision) settle(c *candidates, b *mix, open []*machine) {
-	if !slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.depends }) {
+	if !slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.depends || w.zonal }) {
 		return
 	}
 	ms := d.machines(open)
@@ -58,12 +60,12 @@ func (d *decision) settle(c *candidates, b *mix, open []*machine) {
 				again = true
 			}
 			for w.left() > 0 {
-				m := d.further(c, b, w)
-				if m == nil {
+				more := d.further(c, b, w)
+				if len(more) == 0 {
 					break
 				}
 				again = true
-				ms.add(m)
+				ms.add(more...)
 				d.fill(ms, w)
 			}
 		}
@@ -84,13 +86,14 @@ func (d *decision) fillKnown(c *candidates) bool {
 }
 
 // closeEmpty gives up machines on which nobody was let stay, and says whether there were any. Those stay whose daemons may be why a pod was
-// let onto another node.
+// let onto another node, and those of a group that spans zones after which the turn of another one's zone comes.
 func (d *decision) closeEmpty(c *candidates, ms *machines) bool {
-	before := len(ms.open)
-	ms.open = slices.DeleteFunc(ms.open, func(m *machine) bool {
-		if m.pods > 0 || d.heeded(c, m) {
-			return false
+	closed := map[*machine]bool{}
+	for _, m := range slices.Backward(ms.open) {
+		if m.pods > 0 || m.zone != "" && !m.last() || d.heeded(c, m) {
+			continue
 		}
+		closed[m] = true
 		name := d.check.Name(m.handle)
 		d.check.Remove(name)
 		if d.witness != nil {
@@ -98,9 +101,13 @@ func (d *decision) closeEmpty(c *candidates, ms *machines) bool {
 		}
 		m.of.adding--
 		d.ceilings.Take(m.of.Group, -1)
-		return true
-	})
-	return len(ms.open) < before
+		if m.zone != "" {
+			m.of.opened--
+			m.of.fresh = m.of.fresh[:len(m.of.fresh)-1]
+		}
+	}
+	ms.open = slices.DeleteFunc(ms.open, func(m *machine) bool { return closed[m] })
+	return len(closed) > 0
 }
 
 // heeded says whether a pod that is wanted looks for the daemons of the machine, by affinity or spread. In which namespaces it looks is left

@@ -38,7 +38,7 @@ func (d *decision) trial() (undo func()) {
 		}
 		for id, st := range d.groups {
 			was := groups[id]
-			was.template = st.template // holds whatever is placed
+			was.templates = st.templates // they hold whatever is placed
 			*st = was
 		}
 		*d = was

@@ -94,7 +94,7 @@ func (d *decision) rivals(c *candidates, b *mix, own int, pods []batch, work *in
 	takenBy := func(i int) []batch {
 		taken = taken[:0]
 		for _, p := range pods {
-			if p.suits[i] {
+			if c.suited(p.wanted, i) {
 				taken = append(taken, p)
 			}
 		}
@@ -103,7 +103,7 @@ func (d *decision) rivals(c *candidates, b *mix, own int, pods []batch, work *in
 	for i := range c.groups {
 		one := rival{at: i, atLeast: true}
 		for _, p := range pods {
-			if !p.suits[i] {
+			if !c.suited(p.wanted, i) {
 				one.misses += p.n
 			}
 		}
@@ -114,7 +114,7 @@ func (d *decision) rivals(c *candidates, b *mix, own int, pods []batch, work *in
 		if one.misses > 0 {
 			v = newVolume(takenBy(i))
 		}
-		one.machines = v.machines(c.free[i])
+		one.machines = v.machines(c.free[c.first[i]])
 		all = append(all, one)
 	}
 	cost := func(r rival) int64 { return int64(r.machines) * b.cost(c.groups[r.at]) }
@@ -148,7 +148,7 @@ func (c *candidates) fillAlone(group int, pods []batch) int {
 		return left
 	}
 	var open []alike
-	machines := 0
+	machines, empty := 0, c.free[c.first[group]]
 	for _, p := range pods {
 		left := p.n
 		for k, known := 0, len(open); k < known && left > 0; k++ {
@@ -171,13 +171,13 @@ func (c *candidates) fillAlone(group int, pods []batch) int {
 			open[k].n -= full
 		}
 		open = slices.DeleteFunc(open, func(a alike) bool { return a.n == 0 })
-		if each := max(1, howMany(c.free[group], p)); left > 0 {
+		if each := max(1, howMany(empty, p)); left > 0 {
 			full, rest := left/each, left%each
 			if full > 0 {
-				open = append(open, alike{take(c.free[group], p, each), full})
+				open = append(open, alike{take(empty, p, each), full})
 			}
 			if rest > 0 {
-				open = append(open, alike{take(c.free[group], p, rest), 1})
+				open = append(open, alike{take(empty, p, rest), 1})
 				full++
 			}
 			machines += full
@@ -273,10 +273,12 @@ func (d *decision) blockedRivals(pods []batch) []string {
 		if st.blocked == nil || st.blocked.Code != reason.GroupBackoff || st.Template == nil || len(words) == namedRivals {
 			continue
 		}
-		takes := len(pods) <= remixedWork
-		d.onEmpty(st, func(h scheduling.Handle) {
-			takes = takes && !slices.ContainsFunc(pods, func(p batch) bool { return !d.check.Suits(p.of, h) })
-		})
+		takes := false
+		for _, zone := range st.sites() {
+			d.onEmpty(site{groupState: st, zone: zone}, func(h scheduling.Handle) {
+				takes = takes || len(pods) <= remixedWork && !slices.ContainsFunc(pods, func(p batch) bool { return !d.check.Suits(p.of, h) })
+			})
+		}
 		if takes {
 			words = append(words, fmt.Sprintf("%s: in backoff until %s", g.ID, st.blocked.Facts["until"]))
 		}
@@ -286,13 +288,18 @@ func (d *decision) blockedRivals(pods []batch) []string {
 
 // remix says what the best mix without the group and those alike costs, "" where that is not quickly found.
 func (d *decision) remix(b *mix, st *groupState) string {
-	lot := slices.IndexFunc(b.lots, func(lot []*groupState) bool { return slices.Contains(lot, st) })
-	if !b.priced || lot < 0 || len(b.lots) < 3 || len(b.lots)*len(b.classes) > remixedWork || slices.ContainsFunc(b.classes, func(w *wanted) bool { return w.depends }) {
+	first := slices.IndexFunc(b.lots, func(l lot) bool { return slices.Contains(l.groups, st) })
+	if !b.priced || first < 0 || len(b.lots) < 3 || len(b.lots)*len(b.classes) > remixedWork || slices.ContainsFunc(b.classes, func(w *wanted) bool { return w.depends }) {
 		return "" // of two lots one is left: that is the rival itself
 	}
 	p := b.problem
 	p.Groups = slices.Clone(p.Groups)
-	p.Groups[lot].Max, p.Effort = 0, remixEffort
+	p.Effort = remixEffort
+	for i, l := range b.lots {
+		if slices.Contains(l.groups, st) {
+			p.Groups[i].Max = 0
+		}
+	}
 	without := packing.Solve(p)
 	if more := countLeft(without) - countLeft(b.found); more > 0 {
 		return fmt.Sprintf("without it %s would have no place", plural(more, "more pod"))

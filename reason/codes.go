@@ -95,6 +95,9 @@ const (
 	CeilingReached  Code = "CeilingReached"
 	CeilingUnpriced Code = "CeilingUnpriced"
 	GroupAtOnce     Code = "GroupAtOnce"
+	ZoneTakesTurns  Code = "ZoneTakesTurns"
+	ZoneTooFar      Code = "ZoneTooFar"
+	ZonePassedOver  Code = "ZonePassedOver"
 	GroupRaised     Code = "GroupRaised"
 	GroupShort      Code = "GroupShort"
 	HeadroomKept    Code = "HeadroomKept"
@@ -255,6 +258,9 @@ var sentences = map[Code]string{
 	CeilingReached:  "ceiling {ceiling} reached ({used} of {limit})",
 	CeilingUnpriced: "ceiling {ceiling} cannot be kept, since a machine's price is unknown; give prices with --prices-file",
 	GroupAtOnce:     "max nodes per scale-up reached ({machines} of {limit})",
+	ZoneTakesTurns:  "machines of group {group} that come up for nobody before the turn of zone {zone}: {machines}",
+	ZoneTooFar:      "{machines} machines would come up for nobody before the turn of zone {zone} comes, and it may add {limit} such; give it that zone alone, or make a group that has",
+	ZonePassedOver:  "zone {zone} is passed over until {until}, since a machine that was to come up there came up elsewhere",
 	GroupRaised:     "capacity {from} -> {to} to reach min {min}",
 	GroupShort:      "lacks machines to reach min {min}: {lacks}",
 	HeadroomKept:    "capacity {from} -> {to} to keep headroom {headroom} free",

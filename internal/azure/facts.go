@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -77,7 +78,8 @@ func (f *facts) describe(g *cluster.Group, m *model) {
 	inZone := func(zone string) bool { return barred[zone] != "" }
 
 	predict := f == nil || f.predict
-	g.Template = template(m, size, known, nextZone(m, g.Instances, inZone), tags, predict)
+	g.Zones = zonesFor(m, inZone)
+	g.Template = template(m, size, known, cmp.Or(cluster.NextZone(g.Zones, g.InZones()), unzoned), tags, predict)
 	if g.Template == nil {
 		g.Remedy = fmt.Sprintf("tag the scale set with %scpu and %smemory", resourceTag, resourceTag)
 	}

@@ -123,26 +123,22 @@ func resources(m *model, size catalog.Size, known bool, tags told) corev1.Resour
 	return list
 }
 
-// nextZone is where the next machine will most likely be: the group's only zone, or the one with the fewest machines, the first of
-// several. Zones in which the subscription may not have the size are passed over while another is left. Without zones the cloud
-// controller labels nodes "0".
-func nextZone(m *model, instances []*cluster.Instance, barred func(zone string) bool) string {
+// zonesFor are the zones that the group's next machines may be in, as labels name them: all of the group's but those in which the
+// subscription may not have the size, while another is left.
+func zonesFor(m *model, barred func(zone string) bool) []string {
 	zones := slices.DeleteFunc(slices.Clone(m.zones), barred)
 	if len(zones) == 0 {
 		zones = m.zones
 	}
-	count := map[string]int{}
-	for _, i := range instances {
-		count[i.Zone]++
+	var names []string
+	for _, z := range zones {
+		names = append(names, zoneName(m.location, z))
 	}
-	best := "0"
-	for n, z := range zones {
-		if zone := zoneName(m.location, z); n == 0 || count[zone] < count[best] {
-			best = zone
-		}
-	}
-	return best
+	return names
 }
+
+// unzoned is the zone of machines that have none, as the cloud controller labels their nodes.
+const unzoned = "0"
 
 // zoneName is a zone as topology.kubernetes.io/zone has it: "westeurope-1".
 func zoneName(location, zone string) string {

@@ -2,6 +2,7 @@ package azuresim
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -10,6 +11,37 @@ import (
 // and machines spell it; the zone is "" for machines without one.
 type SpotPlace struct{ Size, Zone string }
 
+// FillZones says in which zones Azure has no room for new machines from now on,
+// whatever their size; none: there is room in all. A scale set over several zones
+// whose balance is best effort, as it is unless properties.zoneBalance is true,
+// has its machines in its other zones then. Where there is no other one, or the
+// balance is strict, they are listed in the zone whose turn it is, and fail.
+func (s *Server) FillZones(zones ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fullZones = slices.Clone(zones)
+}
+
+// zoneFor is where the next instance of the set goes: the zone with the fewest
+// live ones, the first of several.
+func (s *Server) zoneFor(ss *scaleSet, now time.Time) string {
+	full := func(zone string) bool { return slices.Contains(s.fullZones, zone) }
+	open := slices.DeleteFunc(slices.Clone(ss.zones()), full)
+	if strict, _ := dig(ss.model, "properties", "zoneBalance").(bool); strict || len(open) == 0 {
+		open = ss.zones()
+	}
+	return ss.emptiest(open, now)
+}
+
+// zoneShortage is the error of a machine in a zone without room, nil where there
+// is some.
+func (s *Server) zoneShortage(i *instance) *errorDetail {
+	if !slices.Contains(s.fullZones, i.zone) {
+		return nil
+	}
+	return &errorDetail{Code: "ZonalAllocationFailed", Message: usualMessage("ZonalAllocationFailed"), Target: i.instanceID()}
+}
+
 // allocationTime is how long Azure looks for room before it gives up.
 const allocationTime = 5 * time.Second
 
@@ -17,6 +49,9 @@ const allocationTime = 5 * time.Second
 // machine is listed, and fails.
 func (s *Server) allot(i *instance, now time.Time) {
 	failure := s.spotShortage(i, now)
+	if failure == nil {
+		failure = s.zoneShortage(i)
+	}
 	unplugged := !i.uniform() && len(i.nics) == 0
 	if failure == nil && (unplugged || i.uniform() && s.freeAddresses(i.set.subnet(), now) < 0) {
 		failure = &errorDetail{Code: "SubnetIsFull", Message: subnetIsFull(i.set.subnet()).detail.Message, Target: i.instanceID()}

@@ -132,6 +132,7 @@ type Server struct {
 
 	mu sync.Mutex
 	store
+	fullZones []string // see FillZones
 
 	// What keeps account, and is never looked at by a read of Resource Manager.
 	faults     []*injected

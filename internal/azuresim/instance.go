@@ -79,7 +79,7 @@ func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
 	ss.born++
 	i := &instance{
 		resource: resource{ss.subscription, ss.group, "", ss.location},
-		set:      ss, number: number, vmID: s.guid("vm", key), size: ss.size(), traits: ss.traits, zone: ss.emptiestZone(now),
+		set:      ss, number: number, vmID: s.guid("vm", key), size: ss.size(), traits: ss.traits, zone: s.zoneFor(ss, now),
 		ip: s.address(), version: ss.version, etag: 1, created: now,
 		upAt: now.Add(s.bootTime(key)), deathTime: s.deleteTime(key),
 	}
@@ -92,14 +92,15 @@ func (s *Server) birth(ss *scaleSet, now time.Time) *instance {
 	return i
 }
 
-// emptiestZone is the zone with the fewest live instances, the first of several.
-func (ss *scaleSet) emptiestZone(now time.Time) string {
+// emptiest is the one of these zones with the fewest live instances, the first of
+// several; "" when there is none.
+func (ss *scaleSet) emptiest(zones []string, now time.Time) string {
 	count := map[string]int{}
 	for _, i := range ss.live(now) {
 		count[i.zone]++
 	}
 	best := ""
-	for _, z := range ss.zones() {
+	for _, z := range zones {
 		if best == "" || count[z] < count[best] {
 			best = z
 		}

@@ -21,6 +21,7 @@ type ScaleSet struct {
 	Family string // the quota family of Size, such as "standardDSv5Family"
 
 	Zones    []string // "1", "2"; instances are balanced over them; none: no zone
+	Strict   bool     // the balance of zones is kept at any price; else it is best effort, see FillZones
 	Capacity int      // instances that are up from the start
 	Tags     map[string]string
 
@@ -144,6 +145,7 @@ func (d ScaleSet) model() map[string]any {
 	}
 	if len(d.Zones) > 0 {
 		m["zones"] = list(d.Zones)
+		asMap(m["properties"])["zoneBalance"] = d.Strict
 	}
 	if d.Subnet != "" {
 		profile["networkProfile"] = map[string]any{"networkInterfaceConfigurations": []any{map[string]any{

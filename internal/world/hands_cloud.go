@@ -57,6 +57,16 @@ func doSpotRoom(w *world, s *statement) error {
 	return nil
 }
 
+func doZonesFull(w *world, s *statement) error {
+	w.azure.FillZones(strings.Split(s.names[0], ",")...)
+	return nil
+}
+
+func doZonesFree(w *world, _ *statement) error {
+	w.azure.FillZones()
+	return nil
+}
+
 func doRestrict(w *world, s *statement) error {
 	size, family, ok := sizeNamed(s.names[0])
 	if !ok {

@@ -166,6 +166,11 @@ func (s *statement) scaleSet(set *azuresim.ScaleSet) (err error) {
 		}
 		*flag = said == "true"
 	}
+	balance, err := s.oneOf("zone-balance", "best-effort", "strict")
+	if err != nil {
+		return err
+	}
+	set.Strict = balance == "strict"
 	if s.has("zones") {
 		set.Zones = strings.Split(s.value("zones", ""), ",")
 	}

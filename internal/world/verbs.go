@@ -33,13 +33,14 @@ var verbs = sync.OnceValue(func() []*verb {
 				"a cycle waits until nothing more has for quiet (0s; 250ms in production), or most after the first (2s in production)",
 		},
 		{
-			name: "group", usage: "NAME size=SIZE min=N max=N [machines=N] [mode=uniform|flexible] [removal=delete|deallocate] [zones=1,2] [spot=delete|deallocate] " +
+			name: "group", usage: "NAME size=SIZE min=N max=N [machines=N] [mode=uniform|flexible] [removal=delete|deallocate] [zones=1,2] [zone-balance=best-effort|strict] " +
+				"[spot=delete|deallocate] " +
 				"[label=K=V] [node-label=K=V] [taint=K=V:EFFECT] [node-taint=K=V:EFFECT] [resource=NAME=N] [tag=K:V] [unneeded=D] [cpu=N] [memory=Q] [gpu=N] " +
 				"[gpu-after=D] [ready-after=D] [disks=N] [subnet=NAME] " +
 				"[provider-id=cloud|upper|k3s|none] [reuse-ids=true] [overprovision=true] [missing=true]",
 			least: 1, most: 1, setup: true, do: doGroup,
 			settings: []string{
-				"size", "min", "max", "machines", "mode", "removal", "zones", "spot", "label", "node-label", "taint", "node-taint", "resource", "tag", "unneeded", "cpu", "memory",
+				"size", "min", "max", "machines", "mode", "removal", "zones", "zone-balance", "spot", "label", "node-label", "taint", "node-taint", "resource", "tag", "unneeded", "cpu", "memory",
 				"gpu", "gpu-after", "ready-after", "disks", "subnet", "provider-id", "reuse-ids", "overprovision", "missing",
 			},
 			about: "a scale set that sluice manages. Labels, taints and resources are told by tags, node-labels and node-taints by nothing but the nodes; unneeded is the tag for the group's own " +
@@ -56,6 +57,11 @@ var verbs = sync.OnceValue(func() []*verb {
 			name: "spot-room", usage: "SIZE MACHINES [zone=N]", least: 2, most: 2, setup: true, do: doSpotRoom, settings: []string{"zone"},
 			about: "for how many spot machines of a size Azure has room, in a zone or without zones",
 		},
+		{
+			name: "zones-full", usage: "ZONE,...", least: 1, most: 1, do: doZonesFull,
+			about: "Azure has no room for new machines in these zones: groups over several have theirs in the other ones, or, where their balance is strict, they fail",
+		},
+		{name: "zones-free", do: doZonesFree, about: "Azure has room in all zones again"},
 		{
 			name: "restrict", usage: "SIZE [zones=1,2]", least: 1, most: 1, do: doRestrict, settings: []string{"zones"},
 			about: "the subscription may not have the size, in some zones or anywhere",
