@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/azure/catalog"
@@ -80,6 +81,9 @@ func (f *facts) describe(g *cluster.Group, m *model) {
 	predict := f == nil || f.predict
 	g.Zones = zonesFor(m, inZone)
 	g.Template = template(m, size, known, cmp.Or(cluster.NextZone(g.Zones, g.InZones()), unzoned), tags, predict)
+	if zone, told := tags.labels[corev1.LabelTopologyZone]; told {
+		g.Zones = []string{zone} // as all nodes of the group say, wherever their machines are
+	}
 	if g.Template == nil {
 		g.Remedy = fmt.Sprintf("tag the scale set with %scpu and %smemory", resourceTag, resourceTag)
 	}
