@@ -47,7 +47,7 @@ func (d *decision) growByExpanders(c *candidates) {
 
 // fillOpen places pods on nodes that are there or coming and on machines of earlier rounds, until nobody is left whom one of them takes.
 func (d *decision) fillOpen(c *candidates, ms *machines) {
-	for again := len(ms.open) > 0; again; {
+	for again := true; again; {
 		again = d.fillKnown(c)
 		for _, w := range c.wanted {
 			if w.left() > 0 && d.fill(ms, w) > 0 {

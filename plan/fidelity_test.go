@@ -37,8 +37,29 @@ func TestKubeSchedulerBindsWhatExpandersChoose(t *testing.T) {
 	})
 }
 
+// TestKubeSchedulerBindsWhatThePlanPlacesInZones is the same of 1,000 worlds in which most groups span zones and some await machines, under what
+// makes zones matter, with the joint plan and with expanders.
+func TestKubeSchedulerBindsWhatThePlanPlacesInZones(t *testing.T) {
+	under := []fidelity.Constraint{
+		"volume-zone", "volume-zone-label", "volume-late", "node-selector", "node-affinity", "daemons", "pod-affinity", "pod-anti-affinity",
+		"several-topology-keys", "spread", "spread-min-domains", "spread-node-affinity-policy", "spread-node-taints-policy", "plain",
+	}
+	holdDrawn(t, 1000, fidelity.DrawSpanning, under, func(w *fidelity.World, p *policy.Policy) {
+		if w.Seed%3 == 0 {
+			p.Growth.Expanders = []policy.Expander{policy.LeastWaste}
+			p.Growth.Balance.Similar = true
+		}
+	})
+}
+
 // hold compares the plans of so many worlds with kube-scheduler.
 func hold(t *testing.T, worlds int, under []fidelity.Constraint, set func(*fidelity.World, *policy.Policy)) {
+	t.Helper()
+	holdDrawn(t, worlds, fidelity.Draw, under, set)
+}
+
+// holdDrawn is [hold] of worlds that are drawn otherwise.
+func holdDrawn(t *testing.T, worlds int, draw func(uint64, ...fidelity.Constraint) *fidelity.World, under []fidelity.Constraint, set func(*fidelity.World, *policy.Policy)) {
 	t.Helper()
 	t.Parallel()
 	debug.SetGCPercent(800) // thousands of small worlds are made and forgotten
@@ -48,7 +69,7 @@ func hold(t *testing.T, worlds int, under []fidelity.Constraint, set func(*fidel
 	}
 	var tally fidelity.Tally
 	for _, seed := range seeds {
-		w := fidelity.Draw(seed, under...)
+		w := draw(seed, under...)
 		p := policy.Default()
 		if seed%2 == 0 {
 			p.Growth.PriorityCutoff = math.MinInt32 // no pod gives way to others
@@ -88,10 +109,17 @@ func forgetUnseenDevices(w *fidelity.World) {
 // decided is what a plan says of a world, and what kube-scheduler says to it.
 func decided(w *fidelity.World, allowed *policy.Policy) fidelity.Walked {
 	var got fidelity.Walked
+	far := map[string][]cluster.GroupID{}
+	got.TooFar = far
 	p, _ := plan.DecideBefore((*witness)(&got.Outcome), w.Snapshot(), allowed, plan.Memory{})
 	for _, v := range p.Verdicts {
 		if v.Subject.Kind == reason.KindPod && v.Outcome == plan.PodStuck {
 			got.Refused = append(got.Refused, v.Subject.Name)
+			for _, why := range v.Because {
+				if why.Code == reason.ZoneTooFar {
+					far[v.Subject.Name] = append(far[v.Subject.Name], cluster.GroupID(why.About.Name))
+				}
+			}
 		}
 	}
 	got.Coverage.Tell(w, got.Outcome)

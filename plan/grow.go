@@ -160,6 +160,13 @@ func (c *candidates) noteZonal() {
 	}
 }
 
+// tells says whether there is more to the candidates than how many pods a machine holds: pods that mind others or zones, or zones that daemons
+// take more room in than in others.
+func (c *candidates) tells() bool {
+	return slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.depends || w.zonal }) ||
+		slices.ContainsFunc(c.groups, func(st *groupState) bool { return st.uneven })
+}
+
 // suited says whether an empty machine of the group of that index would do for such a pod in one of its zones, whoever else is near.
 func (c *candidates) suited(w *wanted, group int) bool {
 	from, to := c.sitesOf(group)

@@ -379,7 +379,7 @@ func (d *decision) account(c *candidates, b *mix, s packing.Solution) {
 		return
 	}
 	bound := s.Bound
-	if slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.depends || w.zonal }) {
+	if c.tells() {
 		bound = b.relaxed(c, cost)
 	}
 	d.cost = &Cost{USDPerHour: spent, LeastUSDPerHour: min(spent, float64(bound)/1e6)}

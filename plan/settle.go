@@ -44,7 +44,7 @@ func (d *decision) fill(ms *machines, w *wanted) int {
 // are given up. All of it is tried again until nothing changes: every pod that finds a place, and every empty machine that goes, may be what
 // another one waited for.
 func (d *decision) settle(c *candidates, b *mix, open []*machine) {
-	if !slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.depends || w.zonal }) {
+	if !c.tells() {
 		return
 	}
 	ms := d.machines(open)

@@ -180,25 +180,41 @@ func (d *decision) carriesNobody(node string) bool {
 	return !slices.ContainsFunc(d.check.Pods(node), func(p *cluster.Pod) bool { return !p.Daemon() })
 }
 
-// tooFar says that a zone's turn comes too late for the pod, which an empty machine there would take; nil when no zone would do.
+// tooFar says that a zone's turn comes too late for the pod, which a machine there would take; nil when no zone would do.
 func (d *decision) tooFar(st *groupState, p *cluster.Pod) *reason.Reason {
 	if st.rotation == nil {
 		return nil
 	}
-	for _, zone := range st.sites() {
-		at := site{groupState: st, zone: zone}
-		fits, spare := false, 0
-		d.onEmpty(at, func(h scheduling.Handle) {
-			if fits = d.check.Room(p.Class, h) > 0; fits {
-				spare = d.spare(st)
-			}
-		})
-		if others := st.reaches(zone, 1) - 1; fits && others > 0 {
-			why := reason.New(reason.ZoneTooFar, reason.Group(string(st.ID)), "zone", zone, "machines", others, "limit", spare)
-			return &why
+	zone, others, spare := "", 0, 0
+	undo := d.check.Mark()
+	opened := st.opened
+	for i := range len(st.rotation.zones) + 1 {
+		at := st.nextZone()
+		h := d.openMachines(st, "new", 1)[0]
+		if i == 0 {
+			spare = d.spare(st)
+		} else if d.check.Room(p.Class, h) > 0 {
+			zone, others = at, i
+			break
 		}
 	}
-	return nil
+	undo()
+	st.opened = opened
+	if zone == "" {
+		for _, at := range st.sites() {
+			fits := false
+			d.onEmpty(site{groupState: st, zone: at}, func(h scheduling.Handle) { fits = d.check.Room(p.Class, h) > 0 })
+			if n := st.reaches(at, 1) - 1; fits && n > 0 {
+				zone, others = at, n
+				break
+			}
+		}
+	}
+	if zone == "" {
+		return nil
+	}
+	why := reason.New(reason.ZoneTooFar, reason.Group(string(st.ID)), "zone", zone, "machines", others, "limit", spare)
+	return &why
 }
 
 // tellTurns says of groups and of pods that machines are added for which nobody has a use but that other zones' turns come first.

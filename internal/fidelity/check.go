@@ -2,11 +2,17 @@ package fidelity
 
 import (
 	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
 )
 
 // Check makes the outcome's placements one after the other and holds each to kube-scheduler: at that moment, the pod must be let
 // onto that node. New machines open when they are first named, and no group may open more than its Max leaves. At the end no
-// refused pod may fit on any node, nor on one more machine of a group that may grow. A pod that is pending and in
+// refused pod may fit on any node, nor on one more machine of a group that may grow; of a group over several zones, on none of as many more as it
+// has zones, unless [Outcome.TooFar] says so. A pod that is pending and in
 // neither list, or in both, disagrees as well, unless it is [Expendable]: such a pod may be left out or refused.
 func Check(w *World, out Outcome) []Disagreement {
 	o := NewOracle(w)
@@ -68,11 +74,7 @@ func Check(w *World, out Outcome) []Disagreement {
 			if o.Room(g) <= 0 {
 				continue
 			}
-			o.Open(g, "one-more")
-			if o.Why(p, "one-more") == "" {
-				say(key, "a new machine of "+string(g.ID), "it does not fit", "it fits", step)
-			}
-			o.Remove("one-more")
+			checkMore(o, p, g, slices.Contains(out.TooFar[key], g.ID), func(node string) { say(key, node, "it does not fit", "it fits", step) })
 		}
 	}
 	for _, p := range w.Pending() {
@@ -81,4 +83,24 @@ func Check(w *World, out Outcome) []Disagreement {
 		}
 	}
 	return ds
+}
+
+// checkMore opens one more machine of the group and says where the pod fits after all. A group that spans zones opens as many more as it has
+// zones, unless it was said that a machine of them takes the pod.
+func checkMore(o *Oracle, p *corev1.Pod, g *cluster.Group, tooFar bool, say func(node string)) {
+	var more []string
+	for i := range min(o.Room(g), 1+len(g.Zones)) {
+		if i > 0 && tooFar {
+			break
+		}
+		more = append(more, fmt.Sprintf("one-more-%d", i))
+		o.Open(g, more[i])
+		if o.Why(p, more[i]) == "" {
+			say(fmt.Sprintf("new machine %d of %s", i+1, g.ID))
+			break
+		}
+	}
+	for _, name := range slices.Backward(more) {
+		o.Remove(name)
+	}
 }

@@ -17,12 +17,17 @@ import (
 
 // Draw makes the world of that seed: always the same one. Of four worlds one is under a single constraint, each in its turn;
 // the others combine two to six of them. They are drawn from those given, or from [Constraints].
-func Draw(seed uint64, from ...Constraint) *World {
+func Draw(seed uint64, from ...Constraint) *World { return draw(seed, false, from) }
+
+// DrawSpanning is [Draw] of worlds in which most groups span zones, and some of them await machines.
+func DrawSpanning(seed uint64, from ...Constraint) *World { return draw(seed, true, from) }
+
+func draw(seed uint64, spanning bool, from []Constraint) *World {
 	if len(from) == 0 {
 		from = Constraints
 	}
 	d := &draft{
-		rand: rand.New(rand.NewPCG(seed, 0x5eed)), on: map[Constraint]bool{},
+		rand: rand.New(rand.NewPCG(seed, 0x5eed)), on: map[Constraint]bool{}, spanning: spanning,
 		w: &World{Seed: seed, Carries: map[string][]Constraint{}},
 	}
 	d.constraints(from)
@@ -40,11 +45,13 @@ func Draw(seed uint64, from ...Constraint) *World {
 
 // draft is a world in the making.
 type draft struct {
-	rand  *rand.Rand
-	w     *World
-	on    map[Constraint]bool
-	kinds []*class
-	asked map[string]resourcev1.DeviceClaim // what claims of a template ask for, by namespace/name
+	rand *rand.Rand
+	w    *World
+	on   map[Constraint]bool
+
+	spanning bool // most groups span zones
+	kinds    []*class
+	asked    map[string]resourcev1.DeviceClaim // what claims of a template ask for, by namespace/name
 }
 
 // chance is true with that probability.
@@ -102,6 +109,9 @@ func (d *draft) groups() {
 	for i := range d.between(1, 4) {
 		id := cluster.GroupID(fmt.Sprintf("group-%d", i))
 		g := &cluster.Group{ID: id, Template: d.shape(), Read: cluster.Read{At: Start, Complete: true}, PriceUSDPerHour: float64(d.between(1, 8)) / 8}
+		if d.spanning && d.chance(0.7) {
+			d.span(g)
+		}
 		for j := range d.between(0, 3) {
 			if len(d.w.Nodes) == most {
 				break
@@ -109,6 +119,9 @@ func (d *draft) groups() {
 			d.join(g, fmt.Sprintf("%s-%d", id, j))
 		}
 		g.Capacity = len(g.Instances)
+		if len(g.Zones) > 0 {
+			d.expect(g)
+		}
 		g.Max = g.Capacity + pick(d, 0, 1, 1, 2, 3, 4)
 		d.w.Groups = append(d.w.Groups, g)
 	}
@@ -128,9 +141,15 @@ func (d *draft) join(g *cluster.Group, name string) {
 	n := g.Template.DeepCopy()
 	n.Name, n.Labels[corev1.LabelHostname] = name, name
 	n.Spec.ProviderID = "azure:///" + name
+	zone := ""
+	if len(g.Zones) > 0 {
+		zone = d.place(g)
+		enterZone(n, zone)
+	}
 	d.enter(n)
 	g.Instances = append(g.Instances, &cluster.Instance{
-		ID: cluster.InstanceID(name), Group: g.ID, UID: "machine-" + name, ProviderID: n.Spec.ProviderID, ComputerName: name,
+		Zone: zone,
+		ID:   cluster.InstanceID(name), Group: g.ID, UID: "machine-" + name, ProviderID: n.Spec.ProviderID, ComputerName: name,
 		Created: Start.Add(-hour), State: cluster.StateRunning,
 	})
 }

@@ -33,6 +33,9 @@ type Placement struct {
 type Outcome struct {
 	Placements []Placement // in the order in which they were made
 	Refused    []string    // pods with no place, as namespace/name; where all is placed, none fits any node or new machine
+
+	// TooFar are groups over several zones one of whose next machines would take the pod, by the refused pod, but not the very next one.
+	TooFar map[string][]cluster.GroupID
 }
 
 // A Disagreement is one answer that differs from kube-scheduler's.
@@ -57,7 +60,10 @@ func (w *World) Describe(pod string) string {
 		fmt.Fprintf(&b, "node %s %s\n", n.Name, nodeWords(n))
 	}
 	for _, g := range w.Groups {
-		fmt.Fprintf(&b, "group %s capacity %d max %d %s\n", g.ID, g.Capacity, g.Max, nodeWords(g.Template))
+		fmt.Fprintf(&b, "group %s capacity %d max %d zones %v %s\n", g.ID, g.Capacity, g.Max, g.Zones, nodeWords(g.Template))
+		for _, in := range unjoined(g) {
+			fmt.Fprintf(&b, "machine %s in %s\n", in.ID, in.Zone)
+		}
 	}
 	for _, p := range w.Pods {
 		where := "pending"

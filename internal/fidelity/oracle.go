@@ -187,17 +187,22 @@ func (o *Oracle) Bind(p *corev1.Pod, node string) {
 	o.refresh()
 }
 
-// Room is how many machines the group may still open.
-func (o *Oracle) Room(g *cluster.Group) int { return g.Max - g.Capacity - o.machines[g.ID] }
+// Room is how many machines the group may still open, those included that it awaits.
+func (o *Oracle) Room(g *cluster.Group) int {
+	return g.Max - (len(g.Instances) - len(unjoined(g))) - o.machines[g.ID]
+}
 
 // group is that of a machine opened here, "" for a node of the world.
 func (o *Oracle) group(name string) cluster.GroupID { return o.opened[name] }
 
 // Open adds the group's next machine under that name, with the daemon pods that the daemon controller runs there.
 func (o *Oracle) Open(g *cluster.Group, name string) {
+	n := g.Template.DeepCopy()
+	if len(g.Zones) > 0 {
+		enterZone(n, zoneAfter(g, o.machines[g.ID]))
+	}
 	o.machines[g.ID]++
 	o.opened[name] = g.ID
-	n := g.Template.DeepCopy()
 	n.Name, n.UID = name, types.UID("uid-of-"+name)
 	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelHostname, name)
 	o.addNode(n)
