@@ -194,9 +194,10 @@ func (d *decision) takeDown(st *nodeState, because ...reason.Reason) {
 	d.judgeNode(st, NodeRescue, because...)
 }
 
-// considerIdle cordons nodes that have carried nothing but daemons for long enough, the longest idle first.
+// considerIdle cordons nodes that have carried nothing but daemons for long enough, the longest idle first, and so that zones stay balanced where there is a choice.
 func (d *decision) considerIdle(nodes []*nodeState) {
 	d.order(nodes)
+	d.balanceZones(nodes)
 	for _, st := range nodes {
 		about := reason.Node(st.Name())
 		why, limit := "idle", d.removal(st).Unneeded
