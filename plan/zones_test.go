@@ -32,13 +32,13 @@ func across(zones ...string) *cluster.Group {
 func busy(g *cluster.Group) []any {
 	var all []any
 	for _, in := range g.Instances {
-		all = append(all, Node(in.ComputerName, inZone(in.Zone)), Pod("base-"+in.ComputerName, On(in.ComputerName), CPU("4")))
+		all = append(all, Node(in.ComputerName, located(in.Zone)), Pod("base-"+in.ComputerName, On(in.ComputerName), CPU("4")))
 	}
 	return all
 }
 
-// inZone puts a node into a zone, wants has a pod go there alone.
-func inZone(zone string) func(*corev1.Node) {
+// located puts a node into a zone, wants has a pod go there alone.
+func located(zone string) func(*corev1.Node) {
 	return func(n *corev1.Node) { n.Labels[corev1.LabelTopologyZone] = zone }
 }
 
@@ -85,7 +85,7 @@ func TestZonesOfAGroupTakeTurns(t *testing.T) {
 		},
 		"idle machines that could go count against waiting for a zone": {
 			group: across("x", "y", "z"), flight: true,
-			objects: []any{Node("a-0", inZone("x")), Pod("base", On("a-0"), CPU("4")), Node("a-1", inZone("y")), Node("a-2", inZone("z")), Pod("p", wants("x"), CPU("4")), Pod("q", wants("x"), CPU("4"))},
+			objects: []any{Node("a-0", located("x")), Pod("base", On("a-0"), CPU("4")), Node("a-1", located("y")), Node("a-2", located("z")), Pod("p", wants("x"), CPU("4")), Pod("q", wants("x"), CPU("4"))},
 			want:    []string{"grow a 3 -> 4"}, zones: map[string]int{"x": 2, "y": 1, "z": 1}, verdict: map[string]string{"pod q": "stuck NoGroupFits ZoneTooFar"},
 		},
 		"machines in flight stand for their zones": {
