@@ -67,7 +67,11 @@ type world struct {
 
 	sluice   *app.Autoscaler // nil before the first passage of time
 	provider *azure.Provider
+	life     context.Context // of the process
 	stop     context.CancelFunc
+	kill     kill
+	killed   string // what a process did last that was killed and has no successor yet
+	saved    []byte // the operations in flight after its last whole cycle
 	pace     *app.Pace
 	due      time.Time // of the next cycle, if nothing happens before
 	stirred  bool      // something happened that turns the loop, and nobody has noted when
@@ -117,14 +121,17 @@ func (w *world) begin(ctx context.Context, operations []byte) error {
 		w.stop()
 	}
 	ctx, w.stop = context.WithCancel(ctx)
-	api, err := kubernetes.NewForConfig(w.cluster.RESTConfig())
+	w.life, w.saved = ctx, operations
+	config := w.cluster.RESTConfig()
+	config.Transport = mortal{w, config.Transport, ctx}
+	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
 	if len(w.groups) == 0 {
 		return errors.New("start sluice: the script has no node group: give it one with group")
 	}
-	w.provider, err = azure.New(ctx, azure.Options{Groups: w.groups, Transport: w.witness, Now: w.now})
+	w.provider, err = azure.New(ctx, azure.Options{Groups: w.groups, Transport: mortal{w, w.witness, ctx}, Now: w.now})
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}

@@ -74,11 +74,15 @@ func (w *world) cycle(ctx context.Context) error {
 		return err
 	}
 	w.cycles++
-	entry, err := w.sluice.Step(ctx)
+	entry, err := w.sluice.Step(w.life)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	w.witness.watchNodes()
+	if w.killed != "" {
+		return w.succeed(ctx)
+	}
+	w.saved = w.provider.SaveOperations()
 	w.due = w.now().Add(w.pace.Wait(w.now(), entry, err, w.provider.NextPoll()))
 	if err != nil {
 		w.tellFault(err)

@@ -182,6 +182,10 @@ var verbs = sync.OnceValue(func() []*verb {
 			name: "restart", usage: "[operations=kept|lost]", time: true, settings: []string{"operations"},
 			about: "another sluice process takes over, with an empty memory; the operations in flight it knows from the status ConfigMap, unless that is lost",
 		},
+		{
+			name: "kill", usage: "N [operations=kept|lost]", least: 1, most: 1, do: doKill, settings: []string{"operations"},
+			about: "sluice is killed right after its Nth write from now, to Azure or Kubernetes, before it hears the answer, and another process takes over, as with restart",
+		},
 		{name: "advance", usage: "DURATION", least: 1, most: 1, time: true, quiet: true, about: "lets time pass"},
 		{
 			name: "until", usage: "pod NAME running|finished|pending|gone | node NAME ready|cordoned|gone | machine NAME created|deleting|gone | group NAME N [within=D]",

@@ -1,0 +1,66 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// kill is the end that awaits a process: right after a write has taken effect, before it hears the answer.
+type kill struct {
+	in         int  // writes from now on, that one included; 0 when none awaits it
+	operations bool // whether the next one knows the operations in flight, as they were after the last whole cycle
+}
+
+func doKill(w *world, s *statement) error {
+	n, err := strconv.Atoi(s.names[0])
+	if err != nil || n < 1 {
+		return fmt.Errorf("kill %s: give a number of writes, 1 or more", s.names[0])
+	}
+	operations, err := s.oneOf("operations", "kept", "lost")
+	if err != nil {
+		return err
+	}
+	w.kill = kill{in: n, operations: operations == "kept"}
+	return nil
+}
+
+// mortal carries what sluice sends, until the process is killed.
+type mortal struct {
+	world *world
+	next  http.RoundTripper
+	life  context.Context // of the process
+}
+
+// RoundTrip implements [http.RoundTripper]. Sluice writes from one goroutine only, the world's.
+func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := m.life.Err(); err != nil {
+		return nil, err
+	}
+	resp, err := m.next.RoundTrip(r)
+	if r.Method == http.MethodGet || strings.HasSuffix(r.URL.Path, "/token") || m.world.kill.in == 0 {
+		return resp, err
+	}
+	if m.world.kill.in--; m.world.kill.in > 0 {
+		return resp, err
+	}
+	m.world.killed = r.Method + " " + r.URL.Path[strings.LastIndex(strings.TrimSuffix(r.URL.Path, "/"), "/")+1:]
+	m.world.stop()
+	if err == nil {
+		_ = resp.Body.Close()
+	}
+	return nil, m.life.Err()
+}
+
+// succeed has the next process take over from one that was killed.
+func (w *world) succeed(ctx context.Context) error {
+	w.out.say(w.elapsed(), "sluice", "", "killed", "after "+w.killed)
+	w.killed = ""
+	var saved []byte
+	if w.kill.operations {
+		saved = w.saved
+	}
+	return w.begin(ctx, saved)
+}
