@@ -19,7 +19,7 @@ var transientTaints = map[string]bool{
 	RemovalTaint:                                     true,
 	NoticeTaint:                                      true,
 	"ToBeDeletedByClusterAutoscaler":                 true,
-	"DeletionCandidateOfClusterAutoscaler":           true,
+	CandidateTaint:                                   true,
 	corev1.TaintNodeNotReady:                         true,
 	corev1.TaintNodeUnreachable:                      true,
 	corev1.TaintNodeUnschedulable:                    true,

@@ -47,6 +47,18 @@ type Uncordon struct {
 	UID  types.UID
 }
 
+// SoftTaint has the scheduler prefer other nodes.
+type SoftTaint struct {
+	Node string
+	UID  types.UID
+}
+
+// SoftUntaint takes that taint back.
+type SoftUntaint struct {
+	Node string
+	UID  types.UID
+}
+
 // Evict asks the eviction API to remove a pod from a node on the ladder.
 type Evict struct {
 	Namespace, Pod string
@@ -74,14 +86,16 @@ type Answer struct {
 	UID             types.UID
 }
 
-func (Grow) isWrite()       {}
-func (Delete) isWrite()     {}
-func (Cordon) isWrite()     {}
-func (Uncordon) isWrite()   {}
-func (Evict) isWrite()      {}
-func (DeleteNode) isWrite() {}
-func (OpenGate) isWrite()   {}
-func (Answer) isWrite()     {}
+func (Grow) isWrite()        {}
+func (Delete) isWrite()      {}
+func (Cordon) isWrite()      {}
+func (Uncordon) isWrite()    {}
+func (SoftTaint) isWrite()   {}
+func (SoftUntaint) isWrite() {}
+func (Evict) isWrite()       {}
+func (DeleteNode) isWrite()  {}
+func (OpenGate) isWrite()    {}
+func (Answer) isWrite()      {}
 
 // Evidence is what is known at the moment of the write.
 type Evidence struct {
@@ -119,7 +133,9 @@ func Check(w Write, e Evidence, allowed *policy.Policy) error {
 		return checkDelete(w, e, allowed)
 	case Cordon:
 		return checkCordon(w, e)
-	case Uncordon:
+	case SoftTaint:
+		return checkSoftTaint(w, e)
+	case Uncordon, SoftUntaint:
 		return nil // gives room back, and takes nothing from anybody
 	case OpenGate:
 		return checkOpenGate(w, e)

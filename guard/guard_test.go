@@ -82,6 +82,13 @@ func cordoning() *world {
 	return w
 }
 
+// softening steers pods away from node 0.
+func softening() *world {
+	w := agents()
+	w.write = guard.SoftTaint{Node: "agents-0", UID: "uid-agents-0"}
+	return w
+}
+
 // burying deletes the Node object of machine 1, which is gone.
 func burying() *world {
 	w := agents()
@@ -110,7 +117,7 @@ func gates(names ...string) func(*corev1.Pod) {
 
 func TestSoundWritesPass(t *testing.T) {
 	for name, open := range map[string]func() *world{
-		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "evict": evicting, "cordon": cordoning, "delete a dead node": burying, "open a gate": opening,
+		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "evict": evicting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "open a gate": opening,
 	} {
 		if err := open().check(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -223,6 +230,14 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a cordon of a node annotated to stay": {cordoning, func(w *world) {
 			w.objects.Nodes[0].Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
 		}, "S-18"},
+		"a soft taint on another object of the name":        {softening, func(w *world) { w.objects.Nodes[0].UID = "reborn" }, "S-14"},
+		"a soft taint on a control-plane node":              {softening, func(w *world) { w.objects.Nodes[0].Labels["node-role.kubernetes.io/control-plane"] = "true" }, "S-17"},
+		"a soft taint on a node that is nobody's":           {softening, func(w *world) { w.groups[0].Instances = w.groups[0].Instances[1:] }, "S-12"},
+		"a soft taint on a node whose machine is protected": {softening, func(w *world) { w.groups[0].Instances[0].Protected = true }, "S-18"},
+		"a soft taint on a node annotated to stay": {softening, func(w *world) {
+			w.objects.Nodes[0].Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
+		}, "S-18"},
+		"any soft taint in a dry run":                   {softening, func(w *world) { w.evidence.DryRun = true }, "S-24"},
 		"a protected machine":                           {deleting, func(w *world) { w.groups[0].Instances[1].Protected = true }, "S-18"},
 		"a protected machine that never joined":         {cleaning, func(w *world) { w.groups[0].Instances[3].Protected = true }, "S-18"},
 		"a cordon of a node whose machine is protected": {cordoning, func(w *world) { w.groups[0].Instances[0].Protected = true }, "S-18"},

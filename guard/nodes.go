@@ -24,6 +24,24 @@ func checkCordon(w Cordon, e Evidence) error {
 	return checkWanted(w.Node, e)
 }
 
+// checkSoftTaint holds nodes that are not sluice's to steer pods away from.
+func checkSoftTaint(w SoftTaint, e Evidence) error {
+	n := e.Newest.Node(w.Node)
+	switch {
+	case n == nil || n.Object.UID != w.UID:
+		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
+	case cluster.ControlPlane(n.Object):
+		return refuse("S-17", "node %s is a control-plane node", w.Node)
+	case cluster.Kept(n.Object):
+		return refuse("S-18", "node %s is annotated to stay", w.Node)
+	case n.Instance == nil:
+		return refuse("S-12", "node %s is not for certain a machine of a group", w.Node)
+	case n.Instance.Protected:
+		return refuse("S-18", "machine %s is protected in the cloud", n.Instance.Machine())
+	}
+	return nil
+}
+
 func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 	n := e.Newest.Node(w.Node)
 	if n == nil {

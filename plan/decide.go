@@ -80,6 +80,7 @@ type decision struct {
 	grows      []SetCapacity
 	gates      []OpenGate
 	ladder     []Action // Uncordon, Evict, DeleteNode, Cordon in the order of nodes
+	soft       []Action // SoftUntaint, then SoftTaint
 	leaving    map[cluster.GroupID][]Leaving
 	counted    map[string]string
 	verdicts   map[reason.Kind][]Verdict
@@ -91,6 +92,7 @@ type decision struct {
 	judged     []judged                 // nodes that are watched, in any order
 	states     []*nodeState             // by the snapshot's nodes; nil for those about which there is nothing more to say
 	removable  []*nodeState             // the others, in the order of nodes
+	soon       []*nodeState             // of these, nodes that will go when their time or turn has come, those first that can be spared most
 	refuge     *refuge                  // where the pods of leaving nodes may move to, nil until somebody asks
 	kept       *totals                  // what the nodes have that stay, nil until somebody asks
 	allowances map[string]int32         // disruptions still allowed, by "namespace/name" of the budget, as this cycle consumes them; nil until somebody asks
@@ -181,6 +183,7 @@ func (d *decision) finish() (Plan, Memory) {
 			p.Actions = append(p.Actions, DeleteInstances{g.ID, machines})
 		}
 	}
+	p.Actions = append(p.Actions, d.soft...)
 	p.Actions = append(p.Actions, d.answers...)
 	d.planner.pretended = d.pretended
 	p.Verdicts = d.allVerdicts()

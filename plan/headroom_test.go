@@ -173,7 +173,7 @@ func TestAQuietClusterWithHeadroomComesToRest(t *testing.T) {
 				}
 				at, made, rest := Start, len(nodes), 0
 				var memory plan.Memory
-				ladder := map[string]time.Time{}
+				ladder, soft := map[string]time.Time{}, map[string]bool{}
 				for cycle := 0; rest < 60; cycle++ {
 					if cycle > 200 {
 						t.Fatalf("still at work with nodes %v", nodes)
@@ -182,6 +182,8 @@ func TestAQuietClusterWithHeadroomComesToRest(t *testing.T) {
 					for _, n := range nodes {
 						if since, on := ladder[n]; on {
 							objects = append(objects, leaving(n, n[2:], Start.Sub(since)))
+						} else if soft[n] {
+							objects = append(objects, Node(n, shunned))
 						} else {
 							objects = append(objects, Node(n))
 						}
@@ -201,6 +203,10 @@ func TestAQuietClusterWithHeadroomComesToRest(t *testing.T) {
 							}
 						case plan.Cordon:
 							ladder[a.Node] = a.Removal.Since
+						case plan.SoftTaint:
+							soft[a.Node] = true
+						case plan.SoftUntaint:
+							soft[a.Node] = false
 						case plan.DeleteInstances:
 							for _, m := range a.Machines {
 								nodes = slices.DeleteFunc(nodes, func(n string) bool { return n == m.Node })

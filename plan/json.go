@@ -30,6 +30,10 @@ func KindOf(a Action) string {
 		return "Cordon"
 	case Uncordon:
 		return "Uncordon"
+	case SoftTaint:
+		return "SoftTaint"
+	case SoftUntaint:
+		return "SoftUntaint"
 	case Evict:
 		return "Evict"
 	case DeleteInstances:
@@ -86,6 +90,10 @@ func readAction(e envelope) (Action, error) {
 		return read[Cordon](e.Action)
 	case "Uncordon":
 		return read[Uncordon](e.Action)
+	case "SoftTaint":
+		return read[SoftTaint](e.Action)
+	case "SoftUntaint":
+		return read[SoftUntaint](e.Action)
 	case "Evict":
 		return read[Evict](e.Action)
 	case "DeleteInstances":

@@ -45,6 +45,7 @@ func (d *decision) climbLadder() {
 	}
 	d.considerIdle(idle)
 	d.considerUnderused(underused)
+	d.steerPods()
 	d.rememberRemovable(idle, underused)
 }
 
@@ -209,6 +210,7 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 			goes = waits
 		}
 		if block := d.mayStep(st, limit); block != nil {
+			d.noteSoon(st, block)
 			d.judgeNode(st, NodeIdle, append(block, waits)...)
 			continue
 		}
@@ -237,6 +239,7 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 			block = []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", d.allowed.Removal.MaxDrains)}
 		}
 		if block != nil {
+			d.noteSoon(st, block)
 			d.judgeNode(st, NodeIdle, append(block, fact)...)
 			continue
 		}

@@ -61,6 +61,21 @@ type Uncordon struct {
 	Because reason.Reason `json:"because"`
 }
 
+// SoftTaint has the scheduler prefer other nodes to one that could go.
+type SoftTaint struct {
+	Node    string        `json:"node"`
+	UID     types.UID     `json:"uid"`
+	Since   time.Time     `json:"since"` // when it could first go
+	Because reason.Reason `json:"because"`
+}
+
+// SoftUntaint takes that back.
+type SoftUntaint struct {
+	Node    string        `json:"node"`
+	UID     types.UID     `json:"uid"`
+	Because reason.Reason `json:"because"`
+}
+
 // Evict asks the API server to evict a pod from a node on the ladder; its disruption budgets decide.
 type Evict struct {
 	Namespace string        `json:"namespace"`
@@ -124,6 +139,8 @@ type AnswerBuffer struct {
 func (SetCapacity) isAction()     {}
 func (Cordon) isAction()          {}
 func (Uncordon) isAction()        {}
+func (SoftTaint) isAction()       {}
+func (SoftUntaint) isAction()     {}
 func (Evict) isAction()           {}
 func (DeleteInstances) isAction() {}
 func (DeleteNode) isAction()      {}

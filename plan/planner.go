@@ -25,6 +25,7 @@ type Planner struct {
 	said     []Verdict       // about the same nodes; of those that are watched none
 	noticed  []*cluster.Node // of the same nodes those to whose machines the cloud has announced something
 	doubtful []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
+	shunned  []int           // nodes that bear a soft taint
 	watched  []int           // nodes that each cycle judges: what becomes of them depends on more than they show
 	queue    queue
 	there    *scheduling.Row // of the last cycle in which pods looked for places
@@ -112,7 +113,7 @@ func (p *Planner) look(d *decision) {
 			sights[i] = d.look(n)
 		}
 	}
-	p.sights, p.said, p.watched, p.doubtful = sights, make([]Verdict, len(nodes)), p.watched[:0], nil
+	p.sights, p.said, p.watched, p.shunned, p.doubtful = sights, make([]Verdict, len(nodes)), p.watched[:0], p.shunned[:0], nil
 	p.noticed = nil
 	for i, v := range sights {
 		if cluster.Noticed(v.Object) {
@@ -120,6 +121,9 @@ func (p *Planner) look(d *decision) {
 		}
 		if len(v.Suspects) > 0 || v.Instance == nil && v.Group != "" {
 			p.doubtful = append(p.doubtful, v.Node)
+		}
+		if v.shunned {
+			p.shunned = append(p.shunned, i)
 		}
 		if v.verdict.Outcome != "" && !v.passing {
 			p.said[i] = v.verdict

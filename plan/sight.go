@@ -18,6 +18,7 @@ type sight struct {
 
 	ready    bool
 	takes    bool // pods may go there: it is Ready and not cordoned
+	shunned  bool // the scheduler prefers others
 	removal  cluster.Removal
 	onLadder bool // removal is what its taint says
 
@@ -33,7 +34,7 @@ type sight struct {
 
 // look looks at a node.
 func (d *decision) look(n *cluster.Node) *sight {
-	v := &sight{Node: n, ready: cluster.Ready(n.Object)}
+	v := &sight{Node: n, ready: cluster.Ready(n.Object), shunned: cluster.Candidate(n.Object)}
 	v.takes = v.ready && !n.Object.Spec.Unschedulable
 	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
 	v.passing = !v.ready || len(n.Awaits) > 0 || cluster.Arriving(n.Object)

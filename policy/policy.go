@@ -27,6 +27,7 @@ type Removal struct {
 	GPUThreshold  float64       `json:"gpuThreshold"`  // the same of GPUs, for nodes that have some: nothing else counts there (--scale-down-gpu-utilization-threshold)
 	AfterAdd      time.Duration `json:"afterAdd"`      // no removal so long after a growth (--scale-down-delay-after-add)
 	AfterTaint    time.Duration `json:"afterTaint"`    // between the taint and the next rung (--node-delete-delay-after-taint)
+	MaxSoftTaints int           `json:"maxSoftTaints"` // soft taints that a cycle puts on or takes off; 0: none is put on (--max-bulk-soft-taint-count)
 	MaxInFlight   int           `json:"maxInFlight"`   // nodes on the ladder at once that are not ready for deletion yet (--max-scale-down-parallelism)
 	MaxDrains     int           `json:"maxDrains"`     // of these, nodes with pods to evict (--max-drain-parallelism)
 	MaxGrace      time.Duration `json:"maxGrace"`      // longest grace period given to an evicted pod (--max-graceful-termination-sec)
@@ -67,6 +68,7 @@ func Default() *Policy {
 			GPUThreshold:  0.5,
 			AfterAdd:      10 * time.Minute,
 			AfterTaint:    5 * time.Second,
+			MaxSoftTaints: 10,
 			MaxInFlight:   10,
 			MaxDrains:     1,
 			MaxGrace:      10 * time.Minute,
@@ -135,6 +137,7 @@ func (p *Policy) Check() error {
 	}{
 		{"cores-total", p.Growth.MaxCores, p.Removal.MinCores},
 		{"memory-total", p.Growth.MaxMemoryGiB, p.Removal.MinMemoryGiB},
+		{"max-bulk-soft-taint-count", int64(p.Removal.MaxSoftTaints), 0},
 		{"max-scale-down-parallelism", int64(p.Removal.MaxInFlight), 1},
 		{"max-drain-parallelism", int64(p.Removal.MaxDrains), 1},
 		{"ok-total-unready-count", int64(p.Health.UnreadyCount), 0},

@@ -115,6 +115,8 @@ const (
 	NodeStarting       Code = "NodeStarting"
 	NodeAwaitsDevices  Code = "NodeAwaitsDevices"
 	NodeNotReady       Code = "NodeNotReady"
+	NodeShunned        Code = "NodeShunned"
+	NodeWelcome        Code = "NodeWelcome"
 	NodeIdle           Code = "NodeIdle"
 	NodeIdleFor        Code = "NodeIdleFor"
 	NodeUnderused      Code = "NodeUnderused"
@@ -275,6 +277,8 @@ var sentences = map[Code]string{
 	NodeStarting:       "started {age} ago, not Ready yet",
 	NodeAwaitsDevices:  "started {age} ago, {devices} not announced yet",
 	NodeNotReady:       "not Ready for {age} (limit {limit})",
+	NodeShunned:        "could go; the scheduler prefers other nodes meanwhile",
+	NodeWelcome:        "needed again; the scheduler may use it like any other",
 	NodeIdle:           "nothing but daemons for {idle} (limit {limit})",
 	NodeIdleFor:        "idle for {idle}",
 	NodeUnderused:      "uses {used} of its {resource} (threshold {threshold}) and its pods fit elsewhere, for {idle} (limit {limit})",

@@ -134,6 +134,16 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 			return err
 		}
 		return a.Nodes.Uncordon(ctx, action.Node, action.UID)
+	case plan.SoftTaint:
+		if err := guard.Check(guard.SoftTaint{Node: action.Node, UID: action.UID}, evidence, a.Policy); err != nil {
+			return err
+		}
+		return a.Nodes.SoftTaint(ctx, action.Node, action.UID, action.Since)
+	case plan.SoftUntaint:
+		if err := guard.Check(guard.SoftUntaint{Node: action.Node, UID: action.UID}, evidence, a.Policy); err != nil {
+			return err
+		}
+		return a.Nodes.SoftUntaint(ctx, action.Node, action.UID)
 	case plan.Evict:
 		write := guard.Evict{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID, Node: action.Node}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {

@@ -30,6 +30,7 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	f.Float64Var(&r.GPUThreshold, "scale-down-gpu-utilization-threshold", r.GPUThreshold, "share of GPUs requested, at or below which a node that has GPUs is underused")
 	f.DurationVar(&r.AfterAdd, "scale-down-delay-after-add", r.AfterAdd, "no removal so long after a growth")
 	f.DurationVar(&r.AfterTaint, "node-delete-delay-after-taint", r.AfterTaint, "pause between cordoning a node and the next step")
+	f.IntVar(&r.MaxSoftTaints, "max-bulk-soft-taint-count", r.MaxSoftTaints, "most soft taints that one cycle puts on nodes that could go, or takes off nodes that are needed again; 0: none is put on, and those that are there come off")
 	f.IntVar(&r.MaxInFlight, "max-scale-down-parallelism", r.MaxInFlight, "most nodes at once on their way to being ready for deletion, idle ones included; all that are ready in a group are deleted in one request, and no longer count")
 	f.IntVar(&r.MaxDrains, "max-drain-parallelism", r.MaxDrains, "most nodes at once whose pods are being evicted; they count in --max-scale-down-parallelism")
 	f.DurationVar(&r.DrainDeadline, "max-drain-time", r.DrainDeadline, "a node that is not empty so long after it was cordoned is given back")

@@ -36,6 +36,7 @@ func mootFlags(f *pflag.FlagSet) {
 	declare("fastpath-binpacking-enabled", "pods that are alike are always judged once", truth)
 	declare("enable-inter-pod-affinity-hostname-fast-path", "affinity is always counted by domain", truth)
 	declare("scaleup-simulation-for-skipped-node-groups-enabled", "every group's reason is always told", truth)
+	declare("max-bulk-soft-taint-time", counted, span(3*time.Second))
 	declare("predicate-parallelism", "a decision uses one core", number(4))
 	declare("cluster-snapshot-parallelism", "a decision uses one core", number(16))
 	declare("node-info-cache-expire-time", "what a group's nodes are like is learned anew in every cycle", span(87600*time.Hour))

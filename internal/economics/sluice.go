@@ -131,8 +131,21 @@ func (s *Sluice) perform(f *Farm, a plan.Action) {
 		n.object.Annotations = map[string]string{cluster.MachineAnnotation: a.Machine.String()}
 	case plan.Uncordon:
 		n := s.named(a.Node)
+		shunned := n.Shunned
 		n.object = nodeObject(f, n.Machine)
-		f.Release(n.Machine)
+		if f.Release(n.Machine); shunned {
+			n.object.Spec.Taints = append(n.object.Spec.Taints, cluster.CandidateSince(epoch))
+		}
+	case plan.SoftTaint:
+		n := s.named(a.Node)
+		n.Shunned = true
+		n.object = n.object.DeepCopy()
+		n.object.Spec.Taints = append(n.object.Spec.Taints, cluster.CandidateSince(a.Since))
+	case plan.SoftUntaint:
+		n := s.named(a.Node)
+		n.Shunned = false
+		n.object = n.object.DeepCopy()
+		n.object.Spec.Taints = slices.DeleteFunc(n.object.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cluster.CandidateTaint })
 	case plan.Evict:
 		n := s.named(a.Node)
 		i := slices.IndexFunc(n.Pods, func(r *Run) bool { return podName(r.Index) == a.Pod })

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,6 +42,28 @@ func (w Writer) Uncordon(ctx context.Context, node string, uid types.UID) error 
 		}
 		n.Spec.Taints = otherTaints(n, cluster.RemovalTaint)
 		delete(n.Annotations, cluster.MachineAnnotation)
+		return nil
+	})
+	if errors.Is(err, ErrGone) {
+		return nil
+	}
+	return err
+}
+
+// SoftTaint has the scheduler prefer other nodes to one that could go since then. One that bears the taint already is not written to.
+func (w Writer) SoftTaint(ctx context.Context, node string, uid types.UID, since time.Time) error {
+	return w.change(ctx, "soft-taint", node, uid, func(n *corev1.Node) error {
+		if !cluster.Candidate(n) {
+			n.Spec.Taints = append(n.Spec.Taints, cluster.CandidateSince(since))
+		}
+		return nil
+	})
+}
+
+// SoftUntaint takes back what [Writer.SoftTaint] did. A node that is gone, or has nothing to be taken back, is nil.
+func (w Writer) SoftUntaint(ctx context.Context, node string, uid types.UID) error {
+	err := w.change(ctx, "soft-untaint", node, uid, func(n *corev1.Node) error {
+		n.Spec.Taints = otherTaints(n, cluster.CandidateTaint)
 		return nil
 	})
 	if errors.Is(err, ErrGone) {

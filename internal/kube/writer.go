@@ -24,7 +24,7 @@ var (
 
 // WriteError is the error of every method of [Writer].
 type WriteError struct {
-	Verb   string // "cordon", "uncordon", "evict", "delete", "open the gate of" or "answer"
+	Verb   string // "cordon", "uncordon", "soft-taint", "soft-untaint", "evict", "delete", "open the gate of" or "answer"
 	Object string // "node agents-1", "pod default/web-0"
 	Kind   error  // one of the sentinels above; nil for any other failure
 	Err    error  // what the API server or the connection said; nil when Kind says it all

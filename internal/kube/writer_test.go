@@ -350,3 +350,37 @@ func TestAMissingRightIsNamed(t *testing.T) {
 		t.Error("(-want +got)\n" + diff)
 	}
 }
+
+func TestSoftTaint(t *testing.T) {
+	since := removal.Since
+	soft := cluster.CandidateSince(since)
+	soften := func(w Writer, uid types.UID) error { return w.SoftTaint(t.Context(), "a", uid, since) }
+	undo := func(w Writer, uid types.UID) error { return w.SoftUntaint(t.Context(), "a", uid) }
+	for name, test := range map[string]struct {
+		do     func(Writer, types.UID) error
+		before []corev1.Taint
+		want   []corev1.Taint
+		writes int
+	}{
+		"foreign taints stay beside it":             {soften, []corev1.Taint{foreign}, []corev1.Taint{foreign, soft}, 1},
+		"a node that bears it is not written to":    {soften, []corev1.Taint{cluster.CandidateSince(since.Add(-time.Hour))}, []corev1.Taint{cluster.CandidateSince(since.Add(-time.Hour))}, 0},
+		"it comes off, and nothing else":            {undo, []corev1.Taint{soft, foreign}, []corev1.Taint{foreign}, 1},
+		"a node without it is not written to again": {undo, []corev1.Taint{foreign}, []corev1.Taint{foreign}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &kubesim.Cluster{}
+			n := node("a")
+			n.Spec.Taints = test.before
+			create(t, c, n)
+			if err := test.do(Writer{clientOf(t, c)}, uidOf[*corev1.Node](t, c, "", "a")); err != nil {
+				t.Error(err)
+			}
+			if diff := cmp.Diff(marks{Taints: test.want}, marksOf(t, c, "a")); diff != "" {
+				t.Error("(-want +got)\n" + diff)
+			}
+			if got := len(c.Log()); got != test.writes {
+				t.Errorf("%d requests, want %d", got, test.writes)
+			}
+		})
+	}
+}

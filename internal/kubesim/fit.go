@@ -72,9 +72,16 @@ func (f *fit) shortages(r *room) []string {
 	return short
 }
 
-// score is the mean share of CPU and memory that would be left, in 1/10,000.
+// score is the mean share of CPU and memory that would be left, in 1/10,000. A node without taints that ask the
+// pod to stay away is better than any that has some, as with kube-scheduler's weights.
 func (f *fit) score(r *room) int64 {
-	return (share(r.free.cpu-f.st.asks.amounts.cpu, r.total.cpu) + share(r.free.memory-f.st.asks.amounts.memory, r.total.memory)) / 2
+	left := (share(r.free.cpu-f.st.asks.amounts.cpu, r.total.cpu) + share(r.free.memory-f.st.asks.amounts.memory, r.total.memory)) / 2
+	for _, t := range r.node.Spec.Taints {
+		if t.Effect == corev1.TaintEffectPreferNoSchedule && !tolerates(f.st.pod.Spec.Tolerations, t) {
+			return left
+		}
+	}
+	return left + 20_000
 }
 
 func share(left, of int64) int64 {

@@ -56,11 +56,11 @@ func deedsOf(action plan.Action, entry journal.Entry) []Deed {
 	case plan.Cordon:
 		return []Deed{{Sentence: "cordon node " + a.Node, Group: a.Machine.Group, Instance: a.Machine.ID, Node: a.Node, Because: a.Because}}
 	case plan.Uncordon:
-		d := Deed{Sentence: "uncordon node " + a.Node, Node: a.Node, Because: a.Because}
-		if n := entry.Seen.Node(a.Node); n != nil {
-			d.Group = n.Group
-		}
-		return []Deed{d}
+		return []Deed{{Sentence: "uncordon node " + a.Node, Group: groupOf(entry, a.Node), Node: a.Node, Because: a.Because}}
+	case plan.SoftTaint:
+		return []Deed{{Sentence: "put a soft taint on node " + a.Node, Group: groupOf(entry, a.Node), Node: a.Node, Because: a.Because}}
+	case plan.SoftUntaint:
+		return []Deed{{Sentence: "take the soft taint off node " + a.Node, Group: groupOf(entry, a.Node), Node: a.Node, Because: a.Because}}
 	case plan.Evict:
 		pod := a.Namespace + "/" + a.Pod
 		return []Deed{{Sentence: fmt.Sprintf("evict pod %s from node %s", pod, a.Node), Node: a.Node, Pod: pod, Because: a.Because}}
@@ -168,4 +168,12 @@ func (d Deed) trouble() (reason.Reason, bool) {
 		return reason.New(reason.WriteFailed, d.about(), "action", d.Action, "message", message), true
 	}
 	return reason.Reason{}, false
+}
+
+// groupOf is the group of a node as the cycle saw it, "" when it is gone.
+func groupOf(entry journal.Entry, node string) cluster.GroupID {
+	if n := entry.Seen.Node(node); n != nil {
+		return n.Group
+	}
+	return ""
 }

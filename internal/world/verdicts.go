@@ -141,6 +141,10 @@ func subject(a plan.Action) (kind, name string) {
 		return "node", a.Node
 	case plan.Uncordon:
 		return "node", a.Node
+	case plan.SoftTaint:
+		return "node", a.Node
+	case plan.SoftUntaint:
+		return "node", a.Node
 	case plan.DeleteNode:
 		return "node", a.Node
 	case plan.OpenGate:
@@ -158,7 +162,7 @@ func subject(a plan.Action) (kind, name string) {
 // resultText says what became of an action.
 func resultText(a plan.Action, r plan.Result) string {
 	verb := map[string]string{
-		"SetCapacity": "grow", "DeleteInstances": "delete machines", "Cordon": "cordon", "Uncordon": "uncordon",
+		"SetCapacity": "grow", "DeleteInstances": "delete machines", "Cordon": "cordon", "Uncordon": "uncordon", "SoftTaint": "soft-taint", "SoftUntaint": "soft-untaint",
 		"DeleteNode": "delete node", "Evict": "evict", "OpenGate": "open gate", "AnswerRequest": "answer", "AnswerBuffer": "answer", "AskExpander": "ask",
 	}[plan.KindOf(a)]
 	switch {

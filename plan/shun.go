@@ -1,0 +1,50 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"sluice.dev/sluice/reason"
+)
+
+// fewestSoft is how many soft taints a cycle may take off even if it may put none on.
+const fewestSoft = 10
+
+// steerPods has the scheduler prefer other nodes to those that could go, at once and not only when their time has come, so that they stay
+// without pods. The soft taint comes off when the node is needed again; that goes first. Both count as one budget, since each is a write.
+func (d *decision) steerPods() {
+	most := d.allowed.Removal.MaxSoftTaints
+	left := cmp.Or(most, fewestSoft)
+	goes := map[int]bool{}
+	for _, st := range d.soon {
+		goes[st.at] = true
+	}
+	for _, at := range d.planner.shunned {
+		n := d.s.Nodes[at]
+		if left == 0 {
+			return
+		}
+		if st := d.states[at]; n.Instance == nil || goes[at] && most > 0 || st != nil && (st.onLadder || st.going) {
+			continue
+		}
+		left--
+		d.soft = append(d.soft, SoftUntaint{n.Name(), n.Object.UID, reason.New(reason.NodeWelcome, reason.Node(n.Name()))})
+	}
+	for _, st := range d.soon {
+		if left == 0 || most == 0 {
+			return
+		}
+		if _, bears := slices.BinarySearch(d.planner.shunned, st.at); bears {
+			continue
+		}
+		left--
+		d.soft = append(d.soft, SoftTaint{st.Name(), st.Object.UID, st.removable, reason.New(reason.NodeShunned, reason.Node(st.Name()))})
+	}
+}
+
+// noteSoon notes a node that may not step on the ladder for these reasons, if it waits for nothing but its time or its turn.
+func (d *decision) noteSoon(st *nodeState, block []reason.Reason) {
+	if st.takes && (len(block) == 0 || block[0].Code == reason.RemovalCoolsDown || block[0].Code == reason.RemovalBudget) {
+		d.soon = append(d.soon, st)
+	}
+}
