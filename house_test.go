@@ -59,6 +59,7 @@ var rooms = map[string][]string{
 	},
 
 	"internal/azuresim":              {"internal/azuresim/template"},
+	"internal/observer":              {"internal/azuresim", "internal/kubesim"}, // nothing of what it judges
 	"internal/azuresim/template":     {},
 	"internal/kubesim":               {},
 	"internal/controlplane":          {},
@@ -66,7 +67,7 @@ var rooms = map[string][]string{
 	"internal/fidelity":              {"cluster"}, // nothing of what it judges
 	"internal/world": {
 		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
-		"internal/agent", "internal/app", "internal/azure", "internal/azuresim", "internal/expander", "internal/imds", "internal/kubesim",
+		"internal/agent", "internal/app", "internal/azure", "internal/azuresim", "internal/expander", "internal/imds", "internal/kubesim", "internal/observer",
 	},
 	"deploy": {},
 
@@ -114,12 +115,12 @@ var borders = []border{
 		because: "actuate and the agent change Kubernetes through kube.Writer alone, and nobody else has a client in hand",
 	},
 	{
-		path: "sluice.dev/sluice/internal/azuresim", code: []string{"internal/azuresim/...", "internal/world", "cmd/azuresim", "cmd/playground"},
+		path: "sluice.dev/sluice/internal/azuresim", code: []string{"internal/azuresim/...", "internal/observer", "internal/world", "cmd/azuresim", "cmd/playground"},
 		tests:   []string{"internal/actuate", "internal/agent", "internal/app", "internal/azure", "internal/imds", "cmd/sluice"},
 		because: "what runs in a user's cluster holds no simulator",
 	},
 	{
-		path: "sluice.dev/sluice/internal/kubesim", code: []string{"internal/world"},
+		path: "sluice.dev/sluice/internal/kubesim", code: []string{"internal/observer", "internal/world"},
 		tests:   []string{"internal/actuate", "internal/agent", "internal/app", "internal/kube", "internal/report", "cmd/sluice"},
 		because: "what runs in a user's cluster holds no simulator",
 	},

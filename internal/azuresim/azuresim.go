@@ -130,6 +130,11 @@ type Server struct {
 	// on a clock of its own does not, and its delayed answers come at once.
 	Sleep func(ctx context.Context, d time.Duration)
 
+	// Observe is told of every request as it is logged and, of a write, which
+	// machines there were when it arrived. It is called with the server locked and
+	// must not call back. nil: nobody is told.
+	Observe func(Request, []MachineState)
+
 	mu sync.Mutex
 	store
 	fullZones []string // see FillZones
@@ -184,6 +189,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
 	q.readBody()
+	if s.Observe != nil && !isReadMethod(r.Method) {
+		q.lived = s.machinesAt(now)
+	}
 	a := q.answer()
 	s.deliver(w, q, a)
 }
@@ -192,7 +200,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) log(q *request, a answer) (id string) {
 	s.requests++
 	id = s.guid("request", s.requests)
-	s.journal.add(q.record(a, id))
+	record := q.record(a, id)
+	s.journal.add(record)
+	if s.Observe != nil {
+		s.Observe(record, q.lived)
+	}
 	return id
 }
 

@@ -20,6 +20,7 @@ func (q *request) perform() answer {
 		a = q.postpone()
 	case f.Duplicate:
 		q.server.log(q, q.route.handle(q))
+		q.repeated = true
 		a = q.route.handle(q)
 	default:
 		a = q.route.handle(q)
@@ -96,6 +97,7 @@ func (q *request) postpone() answer {
 	q.server.schedule(at, func(now time.Time) {
 		late.now = now
 		a := late.route.handle(&late)
+		late.repeated = true
 		late.server.log(&late, a)
 		if late.began != nil {
 			o.becomes = late.began

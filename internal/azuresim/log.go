@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -24,8 +25,11 @@ type Request struct {
 	Action          string   // the permission it needed; "": none, or not a path of Resource Manager
 	Linked          []Linked // the permissions a write needed at other resources
 	IfMatch         string
-	Capacity        *int64   // what the body asked for; nil: nothing
-	InstanceIDs     []string // what the body or the path named
+	Capacity        *int64        // what the body asked for; nil: nothing
+	InstanceIDs     []string      // what the body or the path named
+	Fields          []string      // what the body of a write would set: the paths of its values, such as "sku.capacity", sorted
+	Repeated        bool          // nobody sent it now: a fault has it carried out late, or once more
+	RetryAfter      time.Duration // that the answer gave; 0: none
 }
 
 // keptRequests bounds the log; counters are not bounded by it.
@@ -81,10 +85,16 @@ func (q *request) record(a answer, id string) Request {
 		Time: q.now, Method: q.http.Method, Path: q.http.URL.Path, Kind: q.route.kind, ScaleSet: q.route.set,
 		Status: a.status, Code: a.errorCode(), RequestID: id,
 		ClientRequestID: q.http.Header.Get("X-Ms-Client-Request-Id"),
-		Action:          q.route.action, Linked: q.linked,
+		Repeated:        q.repeated, Action: q.route.action, Linked: q.linked,
 		IfMatch: q.http.Header.Get("If-Match"),
 	}
 	r.Capacity, r.InstanceIDs = q.asked()
+	if !isReadMethod(r.Method) {
+		r.Fields = fieldsOf(q.body)
+	}
+	if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
+		r.RetryAfter = time.Duration(seconds) * time.Second
+	}
 	if q.principal != nil {
 		r.Principal = q.principal.clientID
 	}
@@ -92,6 +102,28 @@ func (q *request) record(a answer, id string) Request {
 		r.Method = http.MethodGet
 	}
 	return r
+}
+
+// fieldsOf are the paths of the values of a JSON object, sorted; of a list, its own path.
+func fieldsOf(body []byte) []string {
+	var object map[string]any
+	if json.Unmarshal(body, &object) != nil {
+		return nil
+	}
+	var all []string
+	var walk func(prefix string, of map[string]any)
+	walk = func(prefix string, of map[string]any) {
+		for name, value := range of {
+			if deeper, is := value.(map[string]any); is {
+				walk(prefix+name+".", deeper)
+				continue
+			}
+			all = append(all, prefix+name)
+		}
+	}
+	walk("", object)
+	slices.Sort(all)
+	return all
 }
 
 // asked is what a request asks for, whether or not it is granted.

@@ -95,6 +95,7 @@ type MachineState struct {
 	BootedAt          time.Time // when it came up; zero while it is not up
 	NeverJoins        bool      // its kubelet must not start
 	Error             string    // the code it failed with
+	Protected         bool      // from scale-in or from what is done to its scale set
 }
 
 // Machines is a snapshot of all machines: those outside scale sets first, then
@@ -104,6 +105,10 @@ func (s *Server) Machines() []MachineState {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
+	return s.machinesAt(now)
+}
+
+func (s *Server) machinesAt(now time.Time) []MachineState {
 	var all []MachineState
 	for i := range s.everyInstance() {
 		if i.gone(now) {
@@ -115,6 +120,7 @@ func (s *Server) Machines() []MachineState {
 			TimeCreated:       i.created,
 			ProvisioningState: i.provisioningState(now), PowerState: i.powerState(now), BootedAt: i.bootedAt(now),
 			NeverJoins: i.neverJoins,
+			Protected:  i.protection != (protection{}),
 		}
 		if i.set != nil {
 			state.InstanceID = i.instanceID()

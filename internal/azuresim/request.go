@@ -19,6 +19,9 @@ type request struct {
 	base   string // scheme and host as the caller sees them
 	query  url.Values
 	body   []byte
+	lived  []MachineState // when a write arrived, for [Server.Observe]
+
+	repeated bool // nobody sent it now: it is carried out late, or once more
 
 	route      route
 	linked     []Linked    // what a write needs elsewhere

@@ -8,13 +8,11 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"sluice.dev/sluice/internal/agent"
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/imds"
-	"sluice.dev/sluice/internal/kubesim"
 )
 
 // agentName is what the agents call themselves to the API server.
@@ -91,7 +89,7 @@ func (w *world) turnAgents(ctx context.Context) error {
 
 func (w *world) newAgent(m *machine) (*hearing, error) {
 	config := w.cluster.RESTConfig()
-	config.UserAgent = agentName
+	config.UserAgent = agentName + "/" + m.ComputerName
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("start an agent: %w", err)
@@ -111,22 +109,4 @@ func (w *world) nextHearing() time.Time {
 		}
 	}
 	return next
-}
-
-// lastMoment is how long before its machine stops a pod may be evicted at the earliest that nothing else may evict: its grace and a few seconds.
-func lastMoment(p *corev1.Pod) time.Duration {
-	grace := 30 * time.Second
-	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
-		grace = time.Duration(*s) * time.Second
-	}
-	return grace + 10*time.Second
-}
-
-// rightly says whether an agent evicted the pod because its machine was about to stop, and no earlier than it had to.
-func (w *world) rightly(r kubesim.Request, p *corev1.Pod) bool {
-	if r.Agent != agentName {
-		return false
-	}
-	stops, announced := w.stops[p.Spec.NodeName]
-	return announced && stops.Sub(r.Time) <= lastMoment(p)
 }

@@ -15,6 +15,7 @@ import (
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/kubesim"
+	"sluice.dev/sluice/internal/observer"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/policy"
 )
@@ -59,7 +60,9 @@ type world struct {
 	gone       []*machine     // since it was last told
 	born       map[string]int // machines of a group that there have ever been
 	live       map[string]int // machines of a group that are not being deleted, when last looked at
-	witness    *witness
+	wire       *wire
+	observer   *observer.Observer
+	rule       *observer.Rules
 
 	agents  map[string]*hearing  // by vmId; nil when the machines have none
 	stops   map[string]time.Time // when machines to which something was announced are affected, by computer name
@@ -98,7 +101,9 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	w.cluster = &kubesim.Cluster{Now: w.now, Seed: o.Seed}
 	w.names = newNames()
 	w.out = &transcript{w: out, names: w.names}
-	w.witness = &witness{world: w, next: &azuresim.Transport{Server: w.azure, Machine: controlPlane}}
+	w.wire = &wire{world: w, next: &azuresim.Transport{Server: w.azure, Machine: controlPlane}}
+	w.rule = w.rules()
+	w.observer = observer.New(w.azure, w.cluster, w.now, w.rule)
 	w.encoder = journal.NewEncoder(&w.journal)
 	return w
 }
@@ -131,7 +136,7 @@ func (w *world) begin(ctx context.Context, operations []byte) error {
 	if len(w.groups) == 0 {
 		return errors.New("start sluice: the script has no node group: give it one with group")
 	}
-	w.provider, err = azure.New(ctx, azure.Options{Groups: w.groups, Transport: mortal{w, w.witness, ctx}, Now: w.now})
+	w.provider, err = azure.New(ctx, azure.Options{Groups: w.groups, Transport: mortal{w, w.wire, ctx}, Now: w.now})
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
@@ -142,6 +147,7 @@ func (w *world) begin(ctx context.Context, operations []byte) error {
 	if err := w.sluice.Start(ctx); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
+	w.observer.Began()
 	w.pace, w.stirred, w.stir, w.told, w.due = app.NewPace(w.timing), false, app.Stir{}, told{}, w.now()
 	return nil
 }

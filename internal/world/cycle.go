@@ -78,7 +78,7 @@ func (w *world) cycle(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	w.witness.watchNodes()
+	w.observer.Turn()
 	if w.killed != "" {
 		return w.succeed(ctx)
 	}

@@ -127,7 +127,7 @@ func doResize(w *world, s *statement) error {
 	}
 	resize := func() error { return w.azure.SetCapacity(s.names[0], n) }
 	if when == "writing" {
-		w.witness.before = append(w.witness.before, resize)
+		w.wire.before = append(w.wire.before, resize)
 		return nil
 	}
 	return resize()

@@ -5,11 +5,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/kubesim"
 )
 
@@ -41,11 +44,18 @@ func (w *world) send(t *testing.T, method, path, body, ifMatch string) {
 	if ifMatch != "" {
 		r.Header.Set("If-Match", ifMatch)
 	}
-	resp, err := w.witness.RoundTrip(r)
+	resp, err := w.wire.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
+}
+
+func patchNode(t *testing.T, client kubernetes.Interface, node, patch string) {
+	t.Helper()
+	if _, err := client.CoreV1().Nodes().Patch(t.Context(), node, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestBrokenPromisesAreSeen does by hand what sluice must never do: the simulators' witnesses tell each by its property.
@@ -114,13 +124,80 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 			if err := api(w).CoreV1().Nodes().Delete(t.Context(), "agents000000", metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			w.witness.watchNodes()
 		}, "S-14"},
 		"a pod deleted past the eviction API": {two + "advance 1m\n", func(t *testing.T, w *world) {
 			if err := api(w).CoreV1().Pods("default").Delete(t.Context(), "base-0", metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}, "S-15"},
+		"a growth that makes nothing larger": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":2}}`, "*")
+		}, "S-05"},
+		"a growth that writes more than the capacity": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":3},"properties":{"overprovision":false}}`, "*")
+		}, "S-04"},
+		"a write that no list came before": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":3}}`, "*")
+			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
+		}, "S-02"},
+		"a machine named twice": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0","0"]}`, "")
+		}, "S-11"},
+		"a machine deleted that another Ready node could be": {
+			two + "advance 1m\nfault same-name name=agents000000 times=1\nresize agents 3\nadvance 1s\n", func(t *testing.T, w *world) {
+				w.send(t, http.MethodPost, "/delete", `{"instanceIds":["2"]}`, "")
+			}, "S-12"},
+		"a machine deleted whose node has just registered": {two + "advance 1m\nresize agents 3\nuntil node agents_2 ready\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["2"]}`, "")
+		}, "S-13"},
+		"a machine of the control plane deleted": {
+			"group agents size=Standard_D4s_v5 min=0 max=5 machines=2 node-label=node-role.kubernetes.io/control-plane=\nadvance 1m\n", func(t *testing.T, w *world) {
+				w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
+			}, "S-17"},
+		"a protected machine deleted": {two + "protect agents_0\nadvance 1m\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
+		}, "S-18"},
+		"a machine deleted whose node is annotated to stay": {
+			two + "annotate agents_0 cluster-autoscaler.kubernetes.io/scale-down-disabled=true\nadvance 1m\n", func(t *testing.T, w *world) {
+				w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
+			}, "S-18"},
+		"a node that a person has cordoned, cordoned for removal": {two + "cordon agents_0\nadvance 1m\n", func(t *testing.T, w *world) {
+			patchNode(t, api(w), "agents000000", `{"spec":{"taints":[{"key":"sluice.dev/removing","effect":"NoSchedule"}]}}`)
+		}, "S-18"},
+		"a label of somebody else written": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			patchNode(t, api(w), "agents000000", `{"metadata":{"labels":{"team":"a"}}}`)
+		}, "S-04"},
+		"a taint of somebody else taken off": {two + "taint agents_0 team=a:NoSchedule\nadvance 1m\n", func(t *testing.T, w *world) {
+			patchNode(t, api(w), "agents000000", `{"spec":{"taints":null}}`)
+		}, "S-04"},
+		"a node of the control plane cordoned": {
+			"group agents size=Standard_D4s_v5 min=0 max=5 machines=2 node-label=node-role.kubernetes.io/control-plane=\nadvance 1m\n", func(t *testing.T, w *world) {
+				patchNode(t, api(w), "agents000000", `{"spec":{"taints":[{"key":"sluice.dev/removing","effect":"NoSchedule"}]}}`)
+			}, "S-17"},
+		"a gate opened while no node takes pods": {
+			"group agents size=Standard_D4s_v5 min=0 max=1 machines=1\nannotate agents_0 cluster-autoscaler.kubernetes.io/scale-down-disabled=true\n" +
+				"cordon agents_0\npod job-0 cpu=1 gate=sluice.dev/capacity\nadvance 1s\n", func(t *testing.T, w *world) {
+				patch := []byte(`{"spec":{"schedulingGates":null}}`)
+				if _, err := api(w).CoreV1().Pods("default").Patch(t.Context(), "job-0", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}, "S-41"},
+		"an agent that writes to another node": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			config := w.cluster.RESTConfig()
+			config.UserAgent = agentName + "/agents000000"
+			patchNode(t, kubernetes.NewForConfigOrDie(config), "agents000001", `{"spec":{"unschedulable":true}}`)
+		}, "S-42"},
+		"a wait that Azure had asked for": {two + "fault throttled of=list times=1 retry-after=1h skip=9\nadvance 2m\n", func(t *testing.T, w *world) {
+			r := azuresim.Request{Time: w.now(), Method: http.MethodGet, Kind: "LIST virtualMachineScaleSets/virtualMachines", ScaleSet: "agents", Status: 429, RetryAfter: time.Minute}
+			w.azure.Observe(r, nil)
+			r.Status, r.RetryAfter = 200, 0
+			w.azure.Observe(r, nil)
+		}, "S-32"},
+		"a write that fails for ever": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			for range 100 {
+				_ = api(w).CoreV1().Nodes().Delete(t.Context(), "nobody", metav1.DeleteOptions{})
+			}
+		}, "S-31"},
 		"a dry run that writes to Azure": {"dry-run\n" + two + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":3}}`, "*")
 		}, "S-24"},

@@ -12,7 +12,7 @@ import (
 )
 
 func doDryRun(w *world, _ *statement) error {
-	w.dryRun = true
+	w.dryRun, w.rule.DryRun = true, true
 	return nil
 }
 

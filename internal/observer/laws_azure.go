@@ -1,0 +1,231 @@
+package observer
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/kubesim"
+)
+
+// Kinds of writes that are sluice's business.
+const (
+	grows   = "PATCH virtualMachineScaleSets"
+	deletes = "POST virtualMachineScaleSets/delete"
+	parks   = "POST virtualMachineScaleSets/deallocate"
+	starts  = "POST virtualMachineScaleSets/start"
+)
+
+// write is a write to Azure and what was so when it arrived.
+type write struct {
+	azuresim.Request
+	o       *Observer
+	set     *set
+	removes bool                    // deletes or parks
+	named   []azuresim.MachineState // those of the machines it names that there were
+	live    int                     // machines of the set that were not being deleted
+	off     int                     // and had given their cores back
+	serving int                     // named machines that did neither
+	resting int                     // named machines that had given their cores back
+	least   int
+	most    int
+}
+
+func (o *Observer) write(r azuresim.Request, lived []azuresim.MachineState) *write {
+	w := &write{Request: r, o: o, set: o.set(r.ScaleSet), removes: r.Kind == deletes || r.Kind == parks}
+	w.least, w.most = o.rules.Limits(r.ScaleSet)
+	names := map[string]bool{}
+	for _, id := range r.InstanceIDs {
+		names[id] = true
+	}
+	for _, m := range lived {
+		if !strings.EqualFold(m.ScaleSet, r.ScaleSet) {
+			continue
+		}
+		here, off := m.ProvisioningState != "Deleting", SwitchedOff(m.PowerState)
+		if here {
+			w.live++
+		}
+		if here && off {
+			w.off++
+		}
+		if names[m.InstanceID] {
+			w.named = append(w.named, m)
+			if off {
+				w.resting++
+			} else if here {
+				w.serving++
+			}
+		}
+	}
+	return w
+}
+
+func (w *write) accepted() bool { return w.Status < 300 }
+
+// completes says whether the write is the other half of the one before it: machines are started and made in one growth.
+func (w *write) completes() bool {
+	before := w.set.wrote
+	return before.Time.Equal(w.Time) && before.Kind != w.Kind && (before.Kind == grows || before.Kind == starts) && (w.Kind == grows || w.Kind == starts)
+}
+
+// asks is the capacity that a growth asks for; it counts above the live machines that it must not fall below.
+func (w *write) asks() (int, bool) {
+	if w.Kind != grows || w.Capacity == nil {
+		return 0, false
+	}
+	return int(*w.Capacity), true
+}
+
+// SwitchedOff says whether a machine in this power state has given its cores back, or is about to.
+func SwitchedOff(power string) bool { return power == "deallocated" || power == "deallocating" }
+
+// azureLaw is a property that each write to Azure keeps. broken is the sentence that says how it does not, "" when it does.
+type azureLaw struct {
+	property string
+	broken   func(*write) string
+}
+
+var azureLaws = []azureLaw{
+	{"S-01", func(w *write) string {
+		if n, ok := w.asks(); ok && w.accepted() && n < w.live {
+			return fmt.Sprintf("a request set the capacity of %s to %d while it had %d machines", w.ScaleSet, n, w.live)
+		}
+		return ""
+	}},
+	{"S-02", func(w *write) string {
+		if w.completes() {
+			return ""
+		}
+		if !w.set.list && (w.Kind == grows || w.removes || w.Kind == starts) {
+			return fmt.Sprintf("%s was sent for %s, whose machines nobody had listed since the write before it or since the start", w.Kind, w.ScaleSet)
+		}
+		return ""
+	}},
+	{"S-04", func(w *write) string {
+		switch {
+		case w.Kind == grows && w.IfMatch == "":
+			return fmt.Sprintf("a request set the capacity of %s without an entity tag", w.ScaleSet)
+		case w.Kind == grows && strings.Join(w.Fields, " ") != "sku.capacity":
+			return fmt.Sprintf("a growth of %s wrote more than its capacity: %s", w.ScaleSet, strings.Join(w.Fields, ", "))
+		case w.Kind != grows && !w.removes && w.Kind != starts:
+			return "a request was made that is no business of sluice: " + w.Kind
+		}
+		return ""
+	}},
+	{"S-05", func(w *write) string {
+		if n, ok := w.asks(); ok && w.accepted() && n == w.live {
+			return fmt.Sprintf("a request set the capacity of %s to the %d machines that it had", w.ScaleSet, n)
+		}
+		return ""
+	}},
+	{"S-06", func(w *write) string {
+		n, ok := w.asks()
+		switch {
+		case ok && n > w.most+w.off:
+			return fmt.Sprintf("a request set the capacity of %s to %d, above its max", w.ScaleSet, n)
+		case w.Kind == starts && w.live-w.off+w.resting > w.most:
+			return fmt.Sprintf("a start of %d machines of %s took it above its max", len(w.InstanceIDs), w.ScaleSet)
+		case w.removes && w.serving > 0 && w.live-w.off-w.serving < w.least:
+			return fmt.Sprintf("a removal of %d machines of %s took it below its min", w.serving, w.ScaleSet)
+		}
+		return ""
+	}},
+	{"S-10", func(w *write) string {
+		if (w.removes || w.Kind == starts) && len(w.InstanceIDs) == 0 {
+			return fmt.Sprintf("%s in %s named no machine", w.Kind, w.ScaleSet)
+		}
+		return ""
+	}},
+	{"S-11", func(w *write) string {
+		seen := map[string]bool{}
+		for _, id := range w.InstanceIDs {
+			if seen[id] {
+				return fmt.Sprintf("%s in %s named machine %s twice", w.Kind, w.ScaleSet, id)
+			}
+			seen[id] = true
+		}
+		return ""
+	}},
+	{"S-12", eachRemoved(func(w *write, m azuresim.MachineState) string {
+		for _, n := range kubesim.All[*corev1.Node](w.o.kube, "") {
+			if couldBe(n, m) && n.Status.NodeInfo.SystemUUID != m.VMID && ready(n) {
+				return fmt.Sprintf("machine %s was removed and Ready node %s could be it", m.Name, n.Name)
+			}
+		}
+		return ""
+	})},
+	{"S-13", eachNode(func(w *write, m azuresim.MachineState, n *corev1.Node) string {
+		if !removing(n) && w.Time.Sub(n.CreationTimestamp.Time) < registers {
+			return fmt.Sprintf("machine %s was removed and its node had registered a moment before", m.Name)
+		}
+		return ""
+	})},
+	{"S-15", eachNode(func(w *write, m azuresim.MachineState, n *corev1.Node) string {
+		for _, p := range kubesim.All[*corev1.Pod](w.o.kube, "") {
+			if p.Spec.NodeName == n.Name && works(p) && p.DeletionTimestamp == nil {
+				return fmt.Sprintf("machine %s was removed under pod %s", m.Name, nameOf(p))
+			}
+		}
+		return ""
+	})},
+	{"S-16", eachNode(func(w *write, m azuresim.MachineState, n *corev1.Node) string {
+		if !removing(n) {
+			return fmt.Sprintf("machine %s was removed and its node was not on its way out", m.Name)
+		}
+		return ""
+	})},
+	{"S-17", eachNode(func(w *write, m azuresim.MachineState, n *corev1.Node) string {
+		if controls(n) {
+			return fmt.Sprintf("machine %s of the control plane was removed", m.Name)
+		}
+		return ""
+	})},
+	{"S-18", eachRemoved(func(w *write, m azuresim.MachineState) string {
+		if m.Protected {
+			return fmt.Sprintf("machine %s was removed and is protected", m.Name)
+		}
+		return ""
+	})},
+	{"S-18", eachNode(func(w *write, m azuresim.MachineState, n *corev1.Node) string {
+		if kept(n) {
+			return fmt.Sprintf("machine %s was removed and its node is annotated to stay", m.Name)
+		}
+		return ""
+	})},
+	{"S-24", func(w *write) string {
+		if w.o.rules.DryRun {
+			return fmt.Sprintf("a dry run changed Azure: %s %s", w.Kind, w.ScaleSet)
+		}
+		return ""
+	}},
+}
+
+// eachRemoved asks about each machine whose removal was accepted.
+func eachRemoved(broken func(*write, azuresim.MachineState) string) func(*write) string {
+	return func(w *write) string {
+		if !w.removes || !w.accepted() {
+			return ""
+		}
+		for _, m := range w.named {
+			if what := broken(w, m); what != "" {
+				return what
+			}
+		}
+		return ""
+	}
+}
+
+// eachNode asks about each machine whose removal was accepted and that a node is.
+func eachNode(broken func(*write, azuresim.MachineState, *corev1.Node) string) func(*write) string {
+	return eachRemoved(func(w *write, m azuresim.MachineState) string {
+		for _, n := range kubesim.All[*corev1.Node](w.o.kube, "") {
+			if m.VMID != "" && n.Status.NodeInfo.SystemUUID == m.VMID {
+				return broken(w, m, n)
+			}
+		}
+		return ""
+	})
+}

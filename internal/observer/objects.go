@@ -1,0 +1,120 @@
+package observer
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/internal/azuresim"
+)
+
+// What sluice and cluster-autoscaler write on objects, by its name. These are facts of the product's interface, written down a second time.
+const (
+	removalTaint    = "sluice.dev/removing"
+	noticeTaint     = "sluice.dev/notice"
+	machineNote     = "sluice.dev/machine"
+	gate            = "sluice.dev/capacity"
+	keepsNode       = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+	safeToEvict     = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+	doNotDisrupt    = "karpenter.sh/do-not-disrupt"
+	ownPrefix       = "sluice.dev/"
+	autoscalerTaint = "DeletionCandidateOfClusterAutoscaler"
+)
+
+// registers is how long ago a node may have registered to count as one that came meanwhile.
+const registers = 20 * time.Second
+
+// couldBe says whether a node and a machine have anything in common that names one.
+func couldBe(n *corev1.Node, m azuresim.MachineState) bool {
+	if n.Status.NodeInfo.SystemUUID == m.VMID || strings.EqualFold(n.Name, m.ComputerName) {
+		return true
+	}
+	if id := n.Spec.ProviderID; id != "" && strings.HasSuffix(strings.ToLower(id), strings.ToLower(m.ID)) {
+		return true
+	}
+	for _, a := range n.Status.Addresses {
+		if a.Type == corev1.NodeInternalIP && a.Address != "" && a.Address == m.PrivateIP {
+			return true
+		}
+	}
+	return false
+}
+
+func ready(n *corev1.Node) bool {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func removing(n *corev1.Node) bool { return tainted(n, removalTaint) }
+
+func tainted(n *corev1.Node, key string) bool {
+	for _, t := range n.Spec.Taints {
+		if t.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+func kept(n *corev1.Node) bool { return n.Annotations[keepsNode] == "true" }
+
+func controls(n *corev1.Node) bool {
+	for _, role := range []string{"control-plane", "master", "etcd"} {
+		if _, is := n.Labels["node-role.kubernetes.io/"+role]; is {
+			return true
+		}
+	}
+	return false
+}
+
+// works says whether a pod does work of its own that has not ended.
+func works(p *corev1.Pod) bool {
+	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+		return false
+	}
+	if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
+		return false
+	}
+	return ownerOf(p) != "DaemonSet"
+}
+
+// ownerOf is the kind of what controls a pod; "" for a bare one.
+func ownerOf(p *corev1.Pod) string {
+	if owner := metav1.GetControllerOf(p); owner != nil {
+		return owner.Kind
+	}
+	return ""
+}
+
+func nameOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
+
+// stays says why a pod must not be evicted by default, "" when it may be.
+func stays(p *corev1.Pod) string {
+	if p.Annotations[doNotDisrupt] == "true" {
+		return "marked " + doNotDisrupt
+	}
+	switch p.Annotations[safeToEvict] {
+	case "true":
+		return ""
+	case "false", "on-completion":
+		return "marked not " + safeToEvict
+	}
+	switch ownerOf(p) {
+	case "Job":
+		return "of a Job"
+	case "":
+		return "that nothing makes again"
+	}
+	for _, v := range p.Spec.Volumes {
+		if v.HostPath != nil || v.EmptyDir != nil && v.EmptyDir.Medium != corev1.StorageMediumMemory {
+			return "with a local volume"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,195 @@
+// Package observer judges sluice from outside. It reads what the simulators have logged, what Azure and Kubernetes were asked and what
+// lived at that moment, and nothing else: no plan, no journal, no read that sluice made. It shares no code with package guard or with
+// anything else of sluice, so that a mistake of theirs is not its mistake too.
+//
+// Each property of the safety contract that can be seen from outside is a law of a few lines, in laws_azure.go and laws_kube.go; progress.go
+// has what must come to pass once nothing goes wrong any more. docs/safety.md has the contract.
+package observer
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/kubesim"
+)
+
+// Rules are what the operator has told sluice, as far as it can be judged by them.
+type Rules struct {
+	DryRun bool
+	// Limits are the least and the most machines of a scale set at this hour.
+	Limits func(scaleSet string) (least, most int)
+	// Stops says when something that Azure has announced stops a node's machine; false when nothing is.
+	Stops func(node string) (time.Time, bool)
+	// Agent begins what agents call themselves to the API server; their node's name follows after a slash.
+	Agent string
+	// Defaults says that no flag widens what may be evicted.
+	Defaults bool
+}
+
+// Violation is a promise that was broken.
+type Violation struct {
+	At       time.Time
+	Property string // of the safety contract
+	What     string // one sentence without the property
+}
+
+// Observer follows one world. Its methods are called by one goroutine, but for what Azure tells it.
+type Observer struct {
+	azure *azuresim.Server
+	kube  *kubesim.Cluster
+	now   func() time.Time
+	rules *Rules
+
+	mu       sync.Mutex // of what Azure tells: reads come from several goroutines
+	broken   []Violation
+	read     int                    // entries of the cluster's log
+	sets     map[string]*set        // by lower-case name
+	waits    map[string]wait        // until when a kind of request about a set was told to wait
+	failing  map[string][]time.Time // when a write failed, by what it was
+	judged   map[string]int         // writes, by what they were
+	last     time.Time              // write to Azure or to a node or pod
+	lastWhat string
+}
+
+// set is what the log has told of one scale set.
+type set struct {
+	list    bool                 // its machines were listed since the last write to it and since a process began
+	model   bool                 // and it was read itself
+	removed map[string]time.Time // machines whose removal was accepted, by vmId
+	wrote   azuresim.Request     // the last write to it
+}
+
+type wait struct{ until time.Time }
+
+// New begins to follow a world that nobody has asked anything yet. Rules may change until the first write.
+func New(azure *azuresim.Server, kube *kubesim.Cluster, now func() time.Time, rules *Rules) *Observer {
+	o := &Observer{
+		azure: azure, kube: kube, now: now, rules: rules,
+		sets: map[string]*set{}, waits: map[string]wait{}, failing: map[string][]time.Time{}, judged: map[string]int{},
+	}
+	azure.Observe = o.asked
+	return o
+}
+
+// Began tells that another process of sluice has begun: what an earlier one had read is no evidence for it (S-02).
+func (o *Observer) Began() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range o.sets {
+		s.list, s.model = false, false
+		clear(s.removed)
+	}
+	clear(o.waits)
+}
+
+// Turn judges what was asked of Kubernetes since it was last called. Call it after every cycle.
+func (o *Observer) Turn() { o.follow(o.azure.Machines()) }
+
+// Violations are the promises broken so far, in order.
+func (o *Observer) Violations() []Violation {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.broken
+}
+
+// Judged are the numbers of writes that were judged, by what they were.
+func (o *Observer) Judged() map[string]int { return o.judged }
+
+// asked judges one request to Azure. The server is locked meanwhile.
+func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
+	if r.Kind == "" || strings.HasSuffix(r.Kind, " token") || strings.Contains(r.Kind, "metadata") {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.heedsWaits(r)
+	s := o.set(r.ScaleSet)
+	switch {
+	case strings.HasPrefix(r.Kind, "LIST ") && strings.Contains(strings.ToLower(r.Kind), "virtualmachines") && r.Status < 300:
+		s.list = true
+		if r.ScaleSet == "" { // a list of all machines of the resource group
+			for _, other := range o.sets {
+				other.list = true
+			}
+		}
+	case strings.HasPrefix(r.Kind, "GET virtualMachineScaleSets") && r.Status < 300:
+		s.model = true
+	}
+	if isRead(r) || r.Repeated {
+		return
+	}
+	o.followLocked(lived)
+	w := o.write(r, lived)
+	o.judged[r.Kind]++
+	o.last, o.lastWhat = r.Time, r.Kind+" "+r.ScaleSet
+	for _, law := range azureLaws {
+		if what := law.broken(w); what != "" {
+			o.breaks(law.property, "%s", what)
+		}
+	}
+	o.repeated(r.Kind+" "+r.ScaleSet+fmt.Sprint(r.InstanceIDs, deref(r.Capacity)), r.Status)
+	s.wrote = r
+	if r.Status < 400 || r.Status >= 499 { // a refusal changed nothing; of an error, or a connection that broke, nobody can know
+		s.list, s.model = false, false
+	}
+	for _, m := range w.named {
+		if w.removes && r.Status < 300 {
+			s.removed[m.VMID] = r.Time
+		}
+	}
+}
+
+func (o *Observer) set(name string) *set {
+	name = strings.ToLower(name)
+	if o.sets[name] == nil {
+		o.sets[name] = &set{removed: map[string]time.Time{}}
+	}
+	return o.sets[name]
+}
+
+func isRead(r azuresim.Request) bool { return r.Method == "GET" || r.Method == "HEAD" }
+
+func deref(n *int64) int64 {
+	if n == nil {
+		return -1
+	}
+	return *n
+}
+
+// heedsWaits holds what a throttled answer said against the next request of its kind (S-32).
+func (o *Observer) heedsWaits(r azuresim.Request) {
+	kind := r.Kind + " " + strings.ToLower(r.ScaleSet)
+	if w, ok := o.waits[kind]; ok && r.Time.Before(w.until) {
+		o.breaks("S-32", "%s was asked of %s and Azure had said to wait until %s", r.Kind, r.ScaleSet, w.until.Format("15:04:05"))
+		delete(o.waits, kind)
+	}
+	if r.Status == 429 && r.RetryAfter > 0 {
+		o.waits[kind] = wait{r.Time.Add(r.RetryAfter)}
+	}
+}
+
+// mostRepeats is how often the same write may fail within an hour.
+const mostRepeats = 60
+
+// repeated holds a write that fails over and over (S-31).
+func (o *Observer) repeated(what string, status int) {
+	if status < 300 {
+		delete(o.failing, what)
+		return
+	}
+	now, all := o.now(), o.failing[what]
+	for len(all) > 0 && now.Sub(all[0]) > time.Hour {
+		all = all[1:]
+	}
+	o.failing[what] = append(all, now)
+	if len(all)+1 == mostRepeats {
+		o.breaks("S-31", "%s failed %d times within an hour", what, mostRepeats)
+	}
+}
+
+func (o *Observer) breaks(property, format string, args ...any) {
+	o.broken = append(o.broken, Violation{At: o.now(), Property: property, What: fmt.Sprintf(format, args...)})
+}
