@@ -3,6 +3,8 @@ package cluster
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -28,6 +30,18 @@ type Class struct {
 
 // Key tells contents apart. It is a function of the content alone: the same in every process.
 type Key [16]byte
+
+// MarshalText writes the key in hexadecimal digits.
+func (k Key) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, k[:]), nil }
+
+// UnmarshalText reads what [Key.MarshalText] wrote.
+func (k *Key) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(k)) {
+		return fmt.Errorf("a key has %d hexadecimal digits, not %d", hex.EncodedLen(len(k)), len(text))
+	}
+	_, err := hex.Decode(k[:], text)
+	return err
+}
 
 // Classes makes records of pods in which pods that are alike share one class. The zero value is ready for use. It is not safe for
 // concurrent use.

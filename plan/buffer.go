@@ -261,7 +261,7 @@ func (d *decision) keepBuffers() {
 	}
 	d.demands = all
 	d.lineUp(d.stayingFirst())
-	d.findPlaces(nil)
+	d.findPlaces(nil, false)
 	if wanting := d.wanting(); len(wanting) > 0 && d.ask == nil {
 		c := d.candidates(wanting)
 		d.awaitBurst(c)

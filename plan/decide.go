@@ -27,6 +27,7 @@ func (d *decision) decide() (Plan, Memory) {
 		d.placePending()
 		d.growGroups()
 	})
+	d.rememberPlaces()
 	d.planner.asking.turn(d)
 	d.openGates()
 	d.answerClaims()

@@ -15,13 +15,14 @@ import (
 // have waited longest are served first.
 type demand struct {
 	of     *cluster.Class
-	eldest int     // the place of one of them in [decision.waiting], whether or not it is among pods
-	many   int     // how many there are
-	pods   []int   // their places there that may be served, the oldest first
-	served int     // how many of them, from the first on, have their verdict
-	judged bool    // the scheduler has found no node for them, or they wait behind sluice's gate; no group grows for others
-	weight float64 // of one
-	gang   *gang   // that they are of, nil when each is for itself
+	eldest int               // the place of one of them in [decision.waiting], whether or not it is among pods
+	many   int               // how many there are
+	pods   []int             // their places there that may be served, the oldest first
+	served int               // how many of them, from the first on, have their verdict
+	judged bool              // the scheduler has found no node for them, or they wait behind sluice's gate; no group grows for others
+	weight float64           // of one
+	gang   *gang             // that they are of, nil when each is for itself
+	seats  []scheduling.Seat // of those that have a place, in their order
 
 	claim    *claim // that they are pretended for, nil for pods that are there
 	consumes string // the request that they take their room from, "" for none
@@ -106,8 +107,9 @@ func (d *decision) others() int {
 // key is a waiting pod's "namespace/name".
 func (d *decision) key(at int) string { return d.podVerdicts[at].Subject.Name }
 
-// place tells of the node on which the next n pods of the demand are placed, before they are served.
+// place notes the node on which the next n pods of the demand are placed, before they are served.
 func (d *decision) place(dm *demand, n int, h scheduling.Handle) {
+	dm.seats = append(dm.seats, scheduling.Seat{On: h, Pods: n})
 	if d.witness == nil {
 		return
 	}

@@ -186,7 +186,7 @@ func (d *decision) follow(c *candidates, i int, ms *machines) {
 func (d *decision) open(c *candidates, i int, groups []*groupState, keep func(w *wanted, h scheduling.Handle, n int)) (placed int) {
 	d.tried = nil
 	for _, to := range groups {
-		d.tried = append(d.tried, d.openMachines(to, "new", 1)...)
+		d.tried = append(d.tried, d.openMachines(to, 1, newName)...)
 	}
 	row := d.check.Row(d.tried...)
 	for _, w := range c.wanted {

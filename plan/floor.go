@@ -31,7 +31,10 @@ func (d *decision) raiseFloors() {
 		}
 	}
 	if len(open) > 0 {
-		d.placeOn(d.check.Row(open...), func(dm *demand, h scheduling.Handle, n int) { d.grant(dm, n, d.opened[h]) })
+		d.placeOn(d.check.Row(open...), d.demands, func(dm *demand, h scheduling.Handle, n int) {
+			d.place(dm, n, h)
+			d.grant(dm, n, d.opened[h])
+		})
 	}
 }
 

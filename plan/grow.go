@@ -239,7 +239,7 @@ func (c *candidates) noteFull(d *decision) {
 
 // adopt adds so many machines of a group for good.
 func (d *decision) adopt(st *groupState, n int) []scheduling.Handle {
-	handles := d.openMachines(st, "new", n)
+	handles := d.openMachines(st, n, newName)
 	d.admit(st, handles)
 	return handles
 }

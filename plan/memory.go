@@ -21,6 +21,7 @@ type Memory struct {
 	PaidUntil  time.Time                       `json:"paidUntil,omitzero"`  // until when running machines are counted there; zero when no ceiling counts what they cost
 	Granted    []Grant                         `json:"granted,omitempty"`   // what the last cycle was granted; the next one counts it
 	Runs       map[string]RunTime              `json:"runs,omitempty"`      // of pods that a drain target may concern, by owner, series and namespace; see [RunTime]
+	Places     *Places                         `json:"places,omitempty"`    // of the pods that wait, nil when none had one
 	Answer     *Answer                         `json:"answer,omitempty"`    // to what the last cycle asked an expander's server, nil when it asked nothing
 }
 

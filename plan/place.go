@@ -1,10 +1,10 @@
 package plan
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"sort"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,7 +36,8 @@ func (d *decision) openRoom() {
 		if g.Template == nil {
 			continue
 		}
-		d.tellOpen(g.ID, d.openMachines(st, "coming", machines)...)
+		d.tellOpen(g.ID, d.openMachines(st, machines, comingName)...)
+		st.expects = machines
 	}
 }
 
@@ -123,11 +124,16 @@ func (d *decision) slices(g cluster.GroupID) []*resourcev1.ResourceSlice {
 	return nil
 }
 
-// openMachines adds nodes such as the group's next machines will be, named by their kind and number.
-func (d *decision) openMachines(st *groupState, kind string, n int) []scheduling.Handle {
+// newName names a machine that is being added.
+func newName(g cluster.GroupID, number int) string {
+	return "new:" + string(g) + ":" + strconv.Itoa(number)
+}
+
+// openMachines adds nodes such as the group's next machines will be.
+func (d *decision) openMachines(st *groupState, n int, name func(g cluster.GroupID, number int) string) []scheduling.Handle {
 	handles := make([]scheduling.Handle, n)
 	for i := range handles {
-		handles[i] = d.check.Open(d.template(st, st.nextZone()), fmt.Sprintf("%s:%s:%d", kind, st.ID, st.opened))
+		handles[i] = d.check.Open(d.template(st, st.nextZone()), name(st.ID, st.opened))
 		d.opened[handles[i]] = st.ID
 		st.opened++
 	}
@@ -175,9 +181,9 @@ func (d *decision) placePending() {
 	}
 	d.lineUp(nil)
 	if len(d.gangs) > 0 {
-		d.findPlaces(nil) // they are tried and taken back
+		d.findPlaces(nil, true) // they are tried and taken back
 	} else {
-		d.findPlaces(d.planner)
+		d.findPlaces(d.planner, true)
 	}
 	for _, dm := range d.wanting() {
 		switch name := dm.of.Spec.SchedulerName; {
@@ -194,7 +200,7 @@ func (d *decision) placePending() {
 
 // placeOnComing serves pods that go onto a machine that is coming: first those for which groups grow, so that no other pod takes a machine that
 // was added for them and has another one bought. Pods whose room was promised come with them.
-func (d *decision) placeOnComing() {
+func (d *decision) placeOnComing(kept map[cluster.Key][]scheduling.Seat) {
 	type rest struct {
 		dm   *demand
 		pods []int
@@ -206,12 +212,18 @@ func (d *decision) placeOnComing() {
 			dm.pods = dm.pods[:dm.served+n]
 		}
 	}
-	d.placeOn(d.coming, d.placeComing)
+	place := func() {
+		for _, band := range d.bands() {
+			d.keepPlaces(d.coming, kept, band, d.placeComing)
+			d.placeOn(d.coming, band, d.placeComing)
+		}
+	}
+	place()
 	for _, r := range others {
 		r.dm.pods = r.pods
 	}
 	if len(others) > 0 {
-		d.placeOn(d.coming, d.placeComing)
+		place()
 	}
 }
 
@@ -252,18 +264,25 @@ func (d *decision) lineUp(order func(a, b scheduling.Handle) int) {
 
 // findPlaces finds places on what was lined up, and on nodes of the removal ladder. Those of the last cycle may be recalled of a planner; nil
 // when they are not to be.
-func (d *decision) findPlaces(p *Planner) {
+func (d *decision) findPlaces(p *Planner, keep bool) {
+	var kept berths
+	if keep {
+		kept = d.berths()
+	}
 	if p != nil {
 		d.there.Recall(p.there)
 	}
-	d.placeOn(d.there, d.placeThere)
+	for _, band := range d.bands() {
+		d.keepPlaces(d.there, kept.there, band, d.placeThere)
+		d.placeOn(d.there, band, d.placeThere)
+	}
 	d.there.Rest()
 	d.rescueNodes()
 	d.holdBacklogs()
 	if p != nil {
 		d.coming.Recall(p.coming)
 	}
-	d.placeOnComing()
+	d.placeOnComing(kept.coming)
 	d.coming.Rest()
 	if p != nil {
 		p.there, p.coming = d.there, d.coming
@@ -313,12 +332,24 @@ func (d *decision) comingGroup(h scheduling.Handle) (cluster.GroupID, bool) {
 	return g, ok
 }
 
+// bands are the demands that are placed before others, whatever else there is: by whether their room was promised, and by their priority.
+func (d *decision) bands() [][]*demand {
+	var all [][]*demand
+	from := 0
+	for i, dm := range d.demands {
+		if first := d.demands[from]; dm.booked != first.booked || dm.of.Priority() != first.of.Priority() {
+			all, from = append(all, d.demands[from:i]), i
+		}
+	}
+	return append(all, d.demands[from:])
+}
+
 // placeOn places pods on the first node of the row that takes them and tells found how many each node got. Pods that mind others are tried
 // again as long as others find a place, since those may be whom they waited for.
-func (d *decision) placeOn(row *scheduling.Row, found func(dm *demand, h scheduling.Handle, n int)) {
+func (d *decision) placeOn(row *scheduling.Row, demands []*demand, found func(dm *demand, h scheduling.Handle, n int)) {
 	for again := false; ; again = true {
 		placed := 0
-		for _, dm := range d.demands {
+		for _, dm := range demands {
 			if dm.left() > 0 && (!again || d.check.Depends(dm.of)) {
 				placed += row.Fill(dm.of, dm.left(), func(h scheduling.Handle, n int) { found(dm, h, n) })
 			}
@@ -351,7 +382,7 @@ func (d *decision) rescueNodes() {
 		restore := d.check.Remove(name)
 		d.check.Add(givenBack(r.node.Object), r.node.Pods...)
 		h, _ := d.check.Handle(name)
-		d.placeOn(d.check.Row(h), func(dm *demand, h scheduling.Handle, n int) {
+		d.placeOn(d.check.Row(h), d.demands, func(dm *demand, h scheduling.Handle, n int) {
 			if dm.claim != nil {
 				d.keepFor(dm.claim, name)
 				d.spared[name] = d.booked[name]

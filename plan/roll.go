@@ -37,6 +37,7 @@ type groupState struct {
 
 	templates map[string]*scheduling.Template // what machines are opened like, by zone, "" for a group that spans none; once one was
 	opened    int                             // machines that were opened, to name them and to know whose turn it is
+	expects   int                             // of these, those that are coming; see [comingName]
 	rotation  *rotation                       // of its zones, nil where it spans none
 	uneven    bool                            // daemons leave more room in some of them than in others
 	fresh     []*machine                      // those that this cycle adds to a group that spans zones, in the order of opening

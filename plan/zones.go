@@ -140,7 +140,7 @@ func (d *decision) reach(st *groupState, w *wanted, total totals, extra int) []s
 	var open []scheduling.Handle
 	spare := 0
 	for d.limit(st, total, extra+len(open)) == nil {
-		h := d.openMachines(st, "new", 1)[0]
+		h := d.openMachines(st, 1, newName)[0]
 		open = append(open, h)
 		if d.check.Room(w.of, h) > 0 {
 			return open
@@ -190,7 +190,7 @@ func (d *decision) tooFar(st *groupState, p *cluster.Pod) *reason.Reason {
 	opened := st.opened
 	for i := range len(st.rotation.zones) + 1 {
 		at := st.nextZone()
-		h := d.openMachines(st, "new", 1)[0]
+		h := d.openMachines(st, 1, newName)[0]
 		if i == 0 {
 			spare = d.spare(st)
 		} else if d.check.Room(p.Class, h) > 0 {

@@ -42,6 +42,48 @@ func (r *Row) Fill(of *cluster.Class, n int, visit func(h Handle, n int)) int {
 	return r.fillAnew(r.c.kindFor(of), of, n, visit)
 }
 
+// Seat is room on a node of a row for so many pods.
+type Seat struct {
+	On   Handle
+	Pods int
+}
+
+// Keep places up to n pods of the class on these seats, in their order, as far as nodes still take them, and returns how many it placed. What
+// is taken is taken off the seats. Visit is as for [Row.Fill].
+func (r *Row) Keep(of *cluster.Class, n int, seats []Seat, visit func(h Handle, n int)) int {
+	if !r.remembers {
+		return r.keep(of, n, seats, visit)
+	}
+	m, class := r.memory, r.c.class(of).id
+	was, from := m.happened(class, true), len(m.takes)
+	placed := r.keep(of, n, seats, m.hear(visit))
+	m.note(was, fill{class: class, kept: true, from: int32(from)})
+	return placed
+}
+
+func (r *Row) keep(of *cluster.Class, n int, seats []Seat, visit func(h Handle, n int)) int {
+	c, left := r.c, n
+	k, cl := c.kindFor(of), c.class(of)
+	for i := range seats {
+		s := &seats[i]
+		for s.Pods > 0 && left > 0 && c.judge(k, s.On, nil) == welcome {
+			take := int(min(c.room(k, s.On), int64(min(s.Pods, left))))
+			c.put(s.On, entry{class: cl.id, n: int32(take)})
+			s.Pods, left = s.Pods-take, left-take
+			if visit != nil {
+				visit(s.On, take)
+			}
+			if k.volumes != nil {
+				k = c.kindFor(of) // the first of them may have decided claims that they share
+			}
+		}
+		if left == 0 {
+			break
+		}
+	}
+	return n - left
+}
+
 // fillAnew is Fill without a memory.
 func (r *Row) fillAnew(k *kind, of *cluster.Class, n int, visit func(h Handle, n int)) int {
 	placed := r.fill(k, of, n, visit)

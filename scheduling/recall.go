@@ -23,15 +23,16 @@ type recollection struct {
 	past    *recollection
 	now     []int32 // the places that the nodes of the row before have now, -1 for those that are gone
 	next    int     // fills before it have happened again, or never will
-	first   []int32 // by class: its first fill, -1 for none
+	first   []int32 // by class: its first fill, -1 for none; then in the same way what it kept
 	strange []int32 // places of nodes that are not as they were at this fill, in order
 	is      []bool  // by place: it is among them
 	differs []int32 // by place: how many pods more came in this fill than in the one before; zero between fills
 }
 
-// fill is one call of [Row.Fill].
+// fill is one call of [Row.Fill] or [Row.Keep].
 type fill struct {
 	class    int32
+	kept     bool  // it was the latter, which asks nodes for what they had
 	again    int32 // the next fill of the class, -1 for none
 	from, to int32 // of the takes
 	whole    bool  // all pods found a place: nodes behind the last one were not asked
@@ -72,7 +73,7 @@ func (r *Row) Recall(last *Row) {
 	m.past.forget()
 	m.is, m.differs = make([]bool, len(r.nodes)), make([]int32, len(r.nodes))
 	m.now = make([]int32, len(last.marks))
-	m.first = make([]int32, len(c.classes))
+	m.first = make([]int32, 2*len(c.classes))
 	r.mark()
 	i := 0
 	for j := range last.marks { // both are in the order of names
@@ -98,7 +99,8 @@ func (r *Row) Recall(last *Row) {
 	}
 	for i := len(m.past.fills) - 1; i >= 0; i-- {
 		f := &m.past.fills[i]
-		f.again, m.first[f.class] = m.first[f.class], int32(i)
+		slot := m.slot(f.class, f.kept)
+		f.again, m.first[slot] = m.first[slot], int32(i)
 	}
 }
 
@@ -170,15 +172,16 @@ func (m *recollection) wonder(place int32) {
 
 // happened finds the fill that is happening again, nil when it never happened. Those that come before it have not happened this time: the
 // nodes that took pods then are not as they were.
-func (m *recollection) happened(class int32) *fill {
-	if m.past == nil || int(class) >= len(m.first) {
+func (m *recollection) happened(class int32, kept bool) *fill {
+	if m.past == nil || int(class) >= len(m.first)/2 {
 		return nil
 	}
-	i := m.first[class]
+	slot := m.slot(class, kept)
+	i := m.first[slot]
 	for i >= 0 && int(i) < m.next {
 		i = m.past.fills[i].again
 	}
-	m.first[class] = i
+	m.first[slot] = i
 	if i < 0 || int(i) > m.next+farAhead {
 		return nil
 	}
@@ -187,6 +190,14 @@ func (m *recollection) happened(class int32) *fill {
 	}
 	m.next++
 	return &m.past.fills[i]
+}
+
+// slot is the place in first of a class.
+func (m *recollection) slot(class int32, kept bool) int {
+	if kept {
+		return len(m.first)/2 + int(class)
+	}
+	return int(class)
 }
 
 // missed notes the nodes that a fill had pods on.
@@ -203,14 +214,8 @@ func (r *Row) recall(of *cluster.Class, n int, visit func(h Handle, n int)) int 
 	m, c := r.memory, r.c
 	cl := c.class(of)
 	k := c.kindFor(of)
-	was := m.happened(cl.id)
-	from := len(m.takes)
-	took := func(h Handle, n int) {
-		m.takes = append(m.takes, taken{m.place[h], int32(n)})
-		if visit != nil {
-			visit(h, n)
-		}
-	}
+	was := m.happened(cl.id, false)
+	from, took := len(m.takes), m.hear(visit)
 	var placed int
 	minds := c.minds(k)
 	if was != nil && !was.minds && !minds {
@@ -218,12 +223,28 @@ func (r *Row) recall(of *cluster.Class, n int, visit func(h Handle, n int)) int 
 	} else {
 		placed = r.fillAnew(k, of, n, took)
 	}
-	m.gather(from)
-	m.fills = append(m.fills, fill{class: cl.id, from: int32(from), to: int32(len(m.takes)), whole: placed == n, minds: minds})
-	if m.past != nil {
-		m.compare(was, m.takes[from:])
-	}
+	m.note(was, fill{class: cl.id, from: int32(from), whole: placed == n, minds: minds})
 	return placed
+}
+
+// hear has every node that takes pods remembered before visit, which may be nil, hears of it.
+func (m *recollection) hear(visit func(h Handle, n int)) func(h Handle, n int) {
+	return func(h Handle, n int) {
+		m.takes = append(m.takes, taken{m.place[h], int32(n)})
+		if visit != nil {
+			visit(h, n)
+		}
+	}
+}
+
+// note remembers a fill that took what has been taken since its beginning; was is the one that it repeats, nil for none.
+func (m *recollection) note(was *fill, f fill) {
+	m.gather(int(f.from))
+	f.to = int32(len(m.takes))
+	m.fills = append(m.fills, f)
+	if m.past != nil {
+		m.compare(was, m.takes[f.from:])
+	}
 }
 
 // gather puts the takes of a fill in the order of places, one for each.

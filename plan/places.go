@@ -1,0 +1,195 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/scheduling"
+)
+
+// Places are where a cycle saw room for the pods that wait. The next cycle lets them keep it for as long as they fit there. The machines that
+// are coming were chosen for pods that share them in a certain way. Were these pods to look for room anew, each on the first machine that
+// takes it, they would share otherwise, some would be left over, and further machines would be bought for them (S-34). A value is never changed.
+type Places struct {
+	// Nodes are names of nodes and, as [comingName] has them, of machines that are coming.
+	Nodes []string `json:"nodes"`
+
+	// Of has the places of pods by their class, those to be taken first in front: in turns the index of a node, and how many pods have room
+	// on it.
+	Of map[cluster.Key][]int32 `json:"of"`
+}
+
+// comingName names one of the machines of a group that are coming. They are numbered from 0 on: when one of them has come, the last
+// number is gone.
+func comingName(g cluster.GroupID, number int) string {
+	return "coming:" + string(g) + ":" + strconv.Itoa(number)
+}
+
+// berths are places of pods by their class.
+type berths struct {
+	there, coming map[cluster.Key][]scheduling.Seat
+}
+
+// berths are the places of the last cycle on what is still there. What was meant for machines that have come since is moved to nodes of
+// their group that carry nothing yet.
+func (d *decision) berths() berths {
+	last := d.m.Places
+	if last == nil {
+		return berths{}
+	}
+	on := make([]scheduling.Handle, len(last.Nodes))
+	gone := false
+	for i, name := range last.Nodes {
+		h, present := d.check.Handle(name)
+		if on[i] = h; !present {
+			on[i], gone = -1, true
+		}
+	}
+	if gone {
+		d.moveIn(last.Nodes, on)
+	}
+	future := make([]bool, len(on))
+	for i, h := range on {
+		_, future[i] = d.comingGroup(h)
+	}
+	all := berths{make(map[cluster.Key][]scheduling.Seat, len(last.Of)), map[cluster.Key][]scheduling.Seat{}}
+	for class, pairs := range last.Of {
+		for i := 0; i+1 < len(pairs); i += 2 {
+			at := int(pairs[i])
+			if at < 0 || at >= len(on) || on[at] < 0 {
+				continue
+			}
+			by := all.there
+			if future[at] {
+				by = all.coming
+			}
+			by[class] = append(by[class], scheduling.Seat{On: on[at], Pods: int(pairs[i+1])})
+		}
+	}
+	return all
+}
+
+// moveIn has what was meant for machines that are coming no longer follow them: each to a node of its group that is in no list of nodes yet
+// and carries nothing but daemons, the youngest first.
+func (d *decision) moveIn(names []string, on []scheduling.Handle) {
+	homeless := map[cluster.GroupID][]int{}
+	for i, name := range names {
+		if rest, ok := strings.CutPrefix(name, "coming:"); ok && on[i] < 0 {
+			g := cluster.GroupID(rest[:max(0, strings.LastIndexByte(rest, ':'))])
+			homeless[g] = append(homeless[g], i)
+		}
+	}
+	if len(homeless) == 0 {
+		return
+	}
+	known := make(map[string]bool, len(names))
+	for _, name := range names {
+		known[name] = true
+	}
+	empty := map[cluster.GroupID][]*cluster.Node{}
+	for _, n := range d.s.Nodes {
+		if homeless[n.Group] != nil && !known[n.Name()] && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() }) {
+			empty[n.Group] = append(empty[n.Group], n)
+		}
+	}
+	for g, nodes := range empty {
+		slices.SortStableFunc(nodes, func(a, b *cluster.Node) int {
+			return b.Object.CreationTimestamp.Compare(a.Object.CreationTimestamp.Time)
+		})
+		for k, i := range homeless[g] {
+			if k == len(nodes) {
+				break
+			}
+			if h, present := d.check.Handle(nodes[k].Name()); present {
+				on[i] = h
+			}
+		}
+	}
+}
+
+// keepPlaces lets pods of these demands keep their places on nodes of the row.
+func (d *decision) keepPlaces(row *scheduling.Row, places map[cluster.Key][]scheduling.Seat, demands []*demand, found func(dm *demand, h scheduling.Handle, n int)) {
+	for _, dm := range demands {
+		if own := places[dm.of.Key]; len(own) > 0 && dm.left() > 0 && dm.keeps() {
+			row.Keep(dm.of, dm.left(), own, func(h scheduling.Handle, n int) { found(dm, h, n) })
+		}
+	}
+}
+
+// keeps says whether the demand's pods keep their places from cycle to cycle: those that are there and that no request holds room for.
+func (dm *demand) keeps() bool { return dm.claim == nil && dm.consumes == "" && !dm.booked }
+
+// rememberPlaces leaves the places of this cycle to the next one: on nodes that are there, machines that are coming, and those that are being
+// added, which will be coming.
+func (d *decision) rememberPlaces() {
+	d.m.Places = nil
+	used := d.usedNodes()
+	if len(used) == 0 {
+		return
+	}
+	p := &Places{Nodes: make([]string, len(used)), Of: map[cluster.Key][]int32{}}
+	index := map[scheduling.Handle]int32{}
+	for i, u := range used {
+		p.Nodes[i], index[u.on] = u.name, int32(i)
+	}
+	for _, dm := range d.demands {
+		if !dm.keeps() {
+			continue
+		}
+		for _, s := range dm.seats {
+			if i, ok := index[s.On]; ok {
+				p.Of[dm.of.Key] = append(p.Of[dm.of.Key], i, int32(s.Pods))
+			}
+		}
+	}
+	d.m.Places = p
+}
+
+// used is a node on which pods have places.
+type used struct {
+	on   scheduling.Handle
+	name string
+}
+
+// usedNodes are those on which pods that keep their places have them, in the order of names. Machines that are being added are named as they
+// will be called when they are coming.
+func (d *decision) usedNodes() []used {
+	renamed := d.added()
+	known := map[scheduling.Handle]bool{}
+	var all []used
+	for _, dm := range d.demands {
+		if !dm.keeps() {
+			continue
+		}
+		for _, s := range dm.seats {
+			if known[s.On] {
+				continue
+			}
+			known[s.On] = true
+			name := renamed[s.On]
+			if name == "" {
+				name = d.check.Name(s.On)
+			}
+			all = append(all, used{s.On, name})
+		}
+	}
+	slices.SortFunc(all, func(a, b used) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// added are the machines that this cycle adds, with the names that they will have when they are coming.
+func (d *decision) added() map[scheduling.Handle]string {
+	names := map[scheduling.Handle]string{}
+	for _, st := range d.groups {
+		next := st.expects
+		for number := st.expects; number < st.opened; number++ {
+			if h, stands := d.check.Handle(newName(st.ID, number)); stands {
+				names[h] = comingName(st.ID, next)
+				next++
+			}
+		}
+	}
+	return names
+}
