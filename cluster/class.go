@@ -216,7 +216,7 @@ func sameQuantities(a, b corev1.ResourceList) bool {
 // readPrefixes are the beginnings of annotations that decisions read. The others go: many are of one pod alone, such as its address.
 var readPrefixes = []string{
 	"cluster-autoscaler.kubernetes.io/", "autoscaling.x-k8s.io/", "karpenter.sh/", "sluice.dev/", "scheduling.k8s.io/", "scheduling.sigs.k8s.io/",
-	"pod-group.scheduling.sigs.k8s.io", corev1.MirrorPodAnnotationKey,
+	"pod-group.scheduling.sigs.k8s.io", corev1.MirrorPodAnnotationKey, corev1.PodDeletionCost,
 }
 
 func readAnnotations(all map[string]string) map[string]string {

@@ -94,6 +94,7 @@ type decision struct {
 	states     []*nodeState             // by the snapshot's nodes; nil for those about which there is nothing more to say
 	removable  []*nodeState             // the others, in the order of nodes
 	soon       []*nodeState             // of these, nodes that will go when their time or turn has come, those first that can be spared most
+	underused  []*nodeState             // of them those with pods that would have to move, in the order in which they may go
 	refuge     *refuge                  // where the pods of leaving nodes may move to, nil until somebody asks
 	kept       *totals                  // what the nodes have that stay, nil until somebody asks
 	allowances map[string]int32         // disruptions still allowed, by "namespace/name" of the budget, as this cycle consumes them; nil until somebody asks

@@ -19,11 +19,11 @@ type nodeState struct {
 	at         int       // its place among the snapshot's nodes
 	removable  time.Time // since when it could go without a break
 	since      time.Time // since when its limit runs: no earlier than removable
+	due        bool      // its limit is over
 	going      bool      // steps on the ladder in this cycle
 	pinned     bool      // idle, but its group is at its minimum
 	kept       bool      // needed after all
 	passedOver bool      // no pending pod is welcome on it
-	undo       func()    // the moves of its pods that the checker holds, nil when it holds none
 }
 
 // judgeNodes says of every node whether it could go. Nodes on the ladder and nodes that may step on it are left to climbLadder.

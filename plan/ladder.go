@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"sort"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -39,6 +38,11 @@ func (d *decision) climbLadder() {
 	for _, st := range idle {
 		g := d.groups[st.Group]
 		st.pinned = g.Present()-g.leaving-1 < g.Min
+	}
+	d.order(underused)
+	d.underused = underused
+	for _, st := range underused {
+		d.fitsPending(st) // asked before anybody's pods are pretended away, and remembered
 	}
 	for _, st := range on {
 		d.climb(st)
@@ -137,16 +141,21 @@ func (d *decision) climb(st *nodeState) {
 // drain evicts what still has to leave a cordoned node, and gives the node back when something may not or cannot leave.
 func (d *decision) drain(st *nodeState, wait, deadline time.Time) {
 	about := reason.Node(st.Name())
-	why := d.stays(st, d.move)
-	if why != nil && (why.Code != reason.PodBudget || !d.now.Before(deadline)) {
+	draining := reason.New(reason.NodeDraining, about, "pods", len(st.movers))
+	why, tried := d.stays(st)
+	switch over := !d.now.Before(deadline); {
+	case why != nil && (why.Code != reason.PodBudget || over):
+		if tried {
+			d.refuge.back()
+		}
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *why)
 		return
-	}
-	draining := reason.New(reason.NodeDraining, about, "pods", len(st.movers))
-	if !d.now.Before(deadline) {
+	case over:
+		d.refuge.back()
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), draining)
 		return
 	}
+	d.refuge.settle()
 	d.wake(deadline)
 	if d.now.Before(wait) {
 		d.wake(wait)
@@ -188,7 +197,6 @@ func (d *decision) bury(st *nodeState, removal cluster.Removal) {
 
 // takeDown takes a node off the ladder.
 func (d *decision) takeDown(st *nodeState, because ...reason.Reason) {
-	d.back(st)
 	d.groups[st.Group].leaving--
 	d.inFlight--
 	d.ladder = append(d.ladder, Uncordon{st.Name(), st.Object.UID, because[0]})
@@ -201,15 +209,19 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 	d.balanceZones(nodes)
 	for _, st := range nodes {
 		about := reason.Node(st.Name())
-		why, limit := "idle", d.removal(st).Unneeded
+		why, limit := "idle", d.limitOf(st)
 		waits := reason.New(reason.NodeIdle, about, "idle", d.idleFor(st), "limit", limit)
 		goes := reason.New(reason.NodeIdleFor, about, "idle", d.idleFor(st))
 		if !st.ready {
-			why, limit = "unready", d.removal(st).Unready
+			why = "unready"
 			waits = reason.New(reason.NodeNotReady, about, "age", d.idleFor(st), "limit", limit)
 			goes = waits
 		}
-		if block := d.mayStep(st, limit); block != nil {
+		block := d.forbidden(st)
+		if block == nil {
+			block = d.notYet(st, limit)
+		}
+		if block != nil {
 			d.noteSoon(st, block)
 			d.judgeNode(st, NodeIdle, append(block, waits)...)
 			continue
@@ -218,61 +230,55 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 	}
 }
 
-// considerUnderused cordons nodes whose few pods may be evicted and have somewhere to go, the least used first.
+// considerUnderused cordons nodes whose few pods may be evicted and have somewhere to go. Which nodes can be emptied is found for all of them
+// together, those that have to wait included: nobody is promised a place twice, and nobody moves twice.
 func (d *decision) considerUnderused(nodes []*nodeState) {
-	d.order(nodes)
 	for _, st := range nodes {
 		about := reason.Node(st.Name())
-		d.fitsPending(st) // asked before the checker shows the node cordoned, and remembered
-		if why := d.stays(st, d.couldMove); why != nil {
+		if d.refuges().took[st.Name()] {
+			d.keep(st, reason.New(reason.NodeReceives, about))
+			continue
+		}
+		why, tried := d.stays(st)
+		if why != nil {
+			if tried {
+				d.refuge.back()
+			}
 			d.keep(st, *why)
 			continue
 		}
-		why, limit := "underused", d.removal(st).Unneeded
+		word := "underused"
 		if !st.ready {
-			why, limit = "unready", d.removal(st).Unready
+			word = "unready"
 		}
+		limit := d.limitOf(st)
 		fact := reason.New(reason.NodeUnderused, about, "used", percent(st.used), "resource", st.resource,
 			"threshold", percent(st.threshold), "idle", d.idleFor(st), "limit", limit)
-		block := d.mayStep(st, limit)
+		if block := d.forbidden(st); block != nil {
+			d.refuge.back()
+			d.judgeNode(st, NodeIdle, append(block, fact)...)
+			continue
+		}
+		block := d.notYet(st, limit)
 		if block == nil && d.drains >= d.allowed.Removal.MaxDrains {
 			block = []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", d.allowed.Removal.MaxDrains)}
+		}
+		if g := d.groups[st.Group]; block == nil {
+			d.refuge.settle()
+		} else if g.Present()-g.leaving-g.emptied-1 >= g.Min {
+			d.refuge.settle() // whoever goes later counts on its places as well
+			g.emptied++
+		} else {
+			d.refuge.back()
 		}
 		if block != nil {
 			d.noteSoon(st, block)
 			d.judgeNode(st, NodeIdle, append(block, fact)...)
 			continue
 		}
-		if why := d.move(st); why != nil { // whoever leaves is asked anew, and the moves count for those that follow
-			d.keep(st, *why)
-			continue
-		}
 		d.drains++
-		d.stepOn(st, why, fact)
+		d.stepOn(st, word, fact)
 	}
-}
-
-// order starts or reads the nodes' timers and sorts them: the longest removable first, then the least used, then by name. How
-// new a node is plays no part.
-func (d *decision) order(nodes []*nodeState) {
-	for _, st := range nodes {
-		since, ok := d.m.Removable[st.Name()]
-		if !ok {
-			since = d.now
-		}
-		st.removable = since
-		if silent := cluster.NotReadySince(st.Object).Time; !st.ready && silent.After(since) {
-			since = silent // a node that is not Ready has another limit, which runs from when it ceased to be
-		}
-		st.since = since
-	}
-	sort.SliceStable(nodes, func(i, j int) bool {
-		a, b := nodes[i], nodes[j]
-		if !a.since.Equal(b.since) {
-			return a.since.Before(b.since)
-		}
-		return a.used < b.used
-	})
 }
 
 // stepOn puts a node on the ladder.
@@ -284,8 +290,8 @@ func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
 	if d.kept != nil {
 		d.kept.add(st.Object, -1)
 	}
-	if st.pinned {
-		d.refuge = nil // its group can spare it after all
+	if st.pinned && d.refuge != nil {
+		d.refuge.shut(st.sight) // its group can spare it after all
 	}
 	d.wake(d.now.Add(d.allowed.Removal.AfterTaint))
 	removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: why}

@@ -1,26 +1,38 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
 	"sluice.dev/sluice/scheduling"
 )
 
-// refuge is the nodes that pods of leaving nodes could move to: Ready, not on their way out, and not idle unless the group
-// keeps them anyway, as otherwise it is the idle one that should go.
+// refuge is where pods of leaving nodes could move to: nodes that are Ready, not on their way out, and not idle unless their group keeps them
+// anyway, as otherwise it is the idle one that should go. Those that are least likely to leave come first: pods that move gather there.
+//
+// The tries of a cycle are made one after the other, and each rests on those before it. As long as they are those of the last cycle, in a
+// cluster that is the same, their answers are too, and the checker is not asked: see [refuge.leave].
 type refuge struct {
-	at    []int // by their place among the snapshot's nodes, in order
-	nodes []scheduling.Handle
-	turns uint64 // the same for as long as they are the same
+	*scheduling.Refuge
+	check *scheduling.Checker
+	state scheduling.State // before the first try
+	at    []int            // the nodes, by their place among the snapshot's, in order
+	nodes []*sight         // the same
+	tries []try
+	took  map[string]bool // nodes to which pods have moved, by the tries that are settled
 
-	// floors are where to begin to look, by class: those before refuse such a pod and go on to do so for the rest of the cycle, in which
-	// moves are added and none that stands is taken back. -1 for classes on whose places other pods have a bearing.
-	floors map[*cluster.Class]int
+	last *refuge // of the cycle before, while this one tries the same; nil from the first difference on
+}
+
+// try is a node that was to leave, and what became of it.
+type try struct {
+	node    *sight
+	stays   *reason.Reason // nil when all its pods have found places
+	to      []string       // where they are
+	settled bool
 }
 
 // refuges are the nodes that pods could move to now.
@@ -28,31 +40,147 @@ func (d *decision) refuges() *refuge {
 	if d.refuge != nil {
 		return d.refuge
 	}
-	r := &refuge{floors: map[*cluster.Class]int{}}
+	r := &refuge{check: d.check, state: d.check.State(), took: map[string]bool{}}
 	for at, v := range d.planner.sights {
 		if st := d.states[at]; !v.takes || st != nil && (st.going || st.onLadder || len(st.movers) == 0 && !st.pinned) {
 			continue
 		}
-		if h, ok := d.check.Handle(v.Name()); ok {
-			r.at, r.nodes = append(r.at, at), append(r.nodes, h)
+		r.at = append(r.at, at)
+	}
+	rank := make([]int, len(d.s.Nodes)) // 0 for those that stay; what goes first is ranked highest
+	for i, st := range d.underused {
+		rank[st.at] = len(d.underused) - i
+	}
+	for at, st := range d.states {
+		if st != nil && len(st.movers) == 0 {
+			rank[at] = len(d.underused) + 1
 		}
 	}
-	if last := d.planner.refuge; last != nil && slices.Equal(last.at, r.at) {
-		r.turns = last.turns
-	} else if last != nil {
-		r.turns = last.turns + 1
+	sights := d.planner.sights
+	slices.SortFunc(r.at, func(a, b int) int {
+		return cmp.Or(cmp.Compare(rank[a], rank[b]), cmp.Compare(sights[b].used, sights[a].used), cmp.Compare(a, b))
+	})
+	for _, at := range r.at {
+		r.nodes = append(r.nodes, sights[at])
+	}
+	if last := d.planner.refuge; last != nil && last.check == r.check && last.state == r.state && slices.Equal(last.nodes, r.nodes) {
+		last.last = nil
+		r.last, r.Refuge = last, nil
 	}
 	d.refuge, d.planner.refuge = r, r
 	return r
 }
 
-// sought is what became of the search for places for a node's pods, and on what the answer rests: as long as the checker's state and
-// the refuges are what they were, it is the same.
-type sought struct {
-	known bool
-	state scheduling.State
-	turns uint64
-	why   *reason.Reason
+// open makes the refuge that the checker is asked about, with all that is settled.
+func (r *refuge) open() {
+	if r.Refuge != nil {
+		return
+	}
+	r.last = nil
+	handles := make([]scheduling.Handle, 0, len(r.nodes))
+	for _, v := range r.nodes {
+		if h, ok := r.check.Handle(v.Name()); ok {
+			handles = append(handles, h)
+		}
+	}
+	r.Refuge = r.check.Refuge(handles...)
+	for _, t := range r.tries {
+		if h, ok := r.check.Handle(t.node.Name()); ok && t.settled {
+			r.Leave(h, moving(t.node))
+			r.Settle()
+		}
+	}
+}
+
+// leave tries whether a node's pods find places, and says which one does not and why, nil when each does. It is to be settled or taken back
+// before the next try.
+func (r *refuge) leave(v *sight) *reason.Reason {
+	if n := len(r.tries); r.last != nil && n < len(r.last.tries) && r.last.tries[n].node == v {
+		t := r.last.tries[n]
+		r.tries = append(r.tries, try{node: v, stays: t.stays, to: t.to})
+		return t.stays
+	}
+	r.open()
+	t := try{node: v}
+	h, _ := r.check.Handle(v.Name())
+	if p := r.Leave(h, moving(v)); p != nil {
+		words := "no other node can take pods"
+		if last, ok := r.Last(h); ok {
+			words = r.check.Refusals(p, r.check.Name(last))[0].String()
+		}
+		r.Back()
+		t.stays = new(reason.New(reason.PodNowhereToGo, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "why", words))
+	}
+	r.tries = append(r.tries, t)
+	return t.stays
+}
+
+// settle lets the last try stand: whoever is tried after it finds the places taken. A try without success changes nothing.
+func (r *refuge) settle() {
+	t := &r.tries[len(r.tries)-1]
+	if t.stays != nil {
+		return
+	}
+	t.settled = true
+	if r.last != nil {
+		if then := r.last.tries[len(r.tries)-1]; then.settled {
+			r.took = taken(r.took, t.to)
+			return
+		}
+		r.tries = r.tries[:len(r.tries)-1]
+		r.leaveAnew(t.node)
+		t = &r.tries[len(r.tries)-1]
+		t.settled = true
+	}
+	for _, h := range r.Settle() {
+		t.to = append(t.to, r.check.Name(h))
+	}
+	r.took = taken(r.took, t.to)
+}
+
+// back takes the last try back.
+func (r *refuge) back() {
+	if t := r.tries[len(r.tries)-1]; t.stays != nil {
+		return
+	}
+	if r.last == nil {
+		r.Back()
+		return
+	}
+	if r.last.tries[len(r.tries)-1].settled {
+		r.open()
+	}
+}
+
+// shut has no further pods move to the node.
+func (r *refuge) shut(v *sight) {
+	r.open()
+	if h, ok := r.check.Handle(v.Name()); ok {
+		r.Shut(h)
+	}
+}
+
+// leaveAnew tries a node of which the last cycle knew the answer and nothing else.
+func (r *refuge) leaveAnew(v *sight) {
+	r.open()
+	h, _ := r.check.Handle(v.Name())
+	r.Leave(h, moving(v))
+	r.tries = append(r.tries, try{node: v})
+}
+
+func taken(took map[string]bool, to []string) map[string]bool {
+	for _, name := range to {
+		took[name] = true
+	}
+	return took
+}
+
+// moving are the node's pods that have to find another place. Those already on their way out are not asked.
+func moving(v *sight) []*cluster.Pod {
+	if !slices.ContainsFunc(v.movers, (*cluster.Pod).Leaving) {
+		return v.movers
+	}
+	return slices.DeleteFunc(slices.Clone(v.movers), (*cluster.Pod).Leaving)
 }
 
 // consent is what the policy and the budgets' selectors say of a node's pods. Time that passes takes no consent back: a pod that may be evicted
@@ -86,116 +214,20 @@ func (d *decision) refusal(st *nodeState) *reason.Reason {
 	return nil
 }
 
-// stays says why a node's pods keep it where it is, nil when each may be evicted and has somewhere to go; the places are to be found by
-// search. Pods already on their way out are not asked. A disruption budget that refuses is the last reason to be told: it may pass, and
-// means that nothing else holds the pods.
-func (d *decision) stays(st *nodeState, search func(*nodeState) *reason.Reason) *reason.Reason {
+// stays says why a node's pods keep it where it is, nil when each may be evicted and has somewhere to go; then, and when it is a disruption
+// budget alone that refuses, places have been found for them, to be settled or taken back. A disruption budget is the last reason to be told:
+// it may pass, and means that nothing else holds the pods.
+func (d *decision) stays(st *nodeState) (why *reason.Reason, tried bool) {
 	if why := d.refusal(st); why != nil {
-		return why
+		return why, false
 	}
-	var held *reason.Reason
+	if why := d.refuges().leave(st.sight); why != nil {
+		return why, false
+	}
 	for _, p := range st.consent.budgeted {
-		if held = d.budgetRefuses(p); held != nil {
-			break
+		if held := d.budgetRefuses(p); held != nil {
+			return held, true
 		}
 	}
-	if why := search(st); why != nil {
-		return why
-	}
-	return held
-}
-
-// couldMove says why a node's pods cannot move, nil when they could. The checker holds no moves then. What the last cycle found is not
-// searched for again while everything that it rests on is the same.
-func (d *decision) couldMove(st *nodeState) *reason.Reason {
-	now := sought{known: true, state: d.check.State(), turns: d.refuges().turns}
-	if last := st.sought; last.known && last.state == now.state && last.turns == now.turns {
-		return last.why
-	}
-	now.why = d.move(st)
-	d.back(st)
-	st.sought = now
-	return now.why
-}
-
-// move moves a node's pods elsewhere and says which of them has nowhere to go, nil when each has. The checker then holds the moves until
-// they are taken back.
-func (d *decision) move(st *nodeState) *reason.Reason {
-	to, from := d.refuges(), d.floors(st)
-	st.undo = d.check.Mark()
-	d.check.Remove(st.Name())
-	d.check.Add(cordoned(st.Object), daemons(st.Node)...)
-	for _, p := range st.movers {
-		if p.Leaving() {
-			continue
-		}
-		begin, known := from[p.Class]
-		at := d.check.First(p.Class, to.nodes, begin)
-		if known {
-			from[p.Class] = at
-		}
-		if at < len(to.nodes) {
-			d.check.PlaceMany(p.Class, 1, to.nodes[at])
-			continue
-		}
-		words := "no other node can take pods"
-		if last := d.lastRefuge(st); last != "" {
-			words = d.check.Refusals(p, last)[0].String()
-		}
-		d.back(st)
-		r := reason.New(reason.PodNowhereToGo, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "why", words)
-		return &r
-	}
-	return nil
-}
-
-// floors are where to begin to look for places for a node's pods, by class, as long as the node itself has not been pretended away. Classes
-// that have to be asked about from the first refuge on are left out.
-func (d *decision) floors(st *nodeState) map[*cluster.Class]int {
-	to := d.refuges()
-	from := make(map[*cluster.Class]int, len(st.movers))
-	for _, p := range st.movers {
-		floor, known := to.floors[p.Class]
-		if !known {
-			if floor = -1; !d.check.Depends(p.Class) {
-				floor = d.check.First(p.Class, to.nodes, 0)
-			}
-			to.floors[p.Class] = floor
-		}
-		if floor >= 0 {
-			from[p.Class] = floor
-		}
-	}
-	return from
-}
-
-// lastRefuge is the last node that pods of this one could move to, "" when there is none.
-func (d *decision) lastRefuge(from *nodeState) string {
-	to := d.refuges().at
-	for i := len(to) - 1; i >= 0; i-- {
-		if st := d.states[to[i]]; to[i] != from.at && (st == nil || !st.going) {
-			return d.s.Nodes[to[i]].Name()
-		}
-	}
-	return ""
-}
-
-// cordoned is the node as it is while its pods leave: it takes none, and still counts as a place to spread over.
-func cordoned(n *corev1.Node) *corev1.Node {
-	out := *n
-	out.Spec.Unschedulable = true
-	return &out
-}
-
-// back undoes the pretended moves of a node's pods.
-func (d *decision) back(st *nodeState) {
-	if st.undo != nil {
-		st.undo()
-		st.undo = nil
-	}
-}
-
-// daemons are the pods that stay with a node.
-func daemons(n *cluster.Node) []*cluster.Pod {
-	return slices.DeleteFunc(slices.Clone(n.Pods), func(p *cluster.Pod) bool { return !p.Daemon() })
+	return nil, true
 }

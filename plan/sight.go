@@ -26,10 +26,10 @@ type sight struct {
 	resource  corev1.ResourceName
 	used      float64 // share of the resource that is asked for
 	threshold float64 // at or below which it is underused
+	loss      loss    // of the movers
 
 	consent consent
-	refused asked  // the last time that no pending pod was welcome on it
-	sought  sought // the last time that its pods looked for other places
+	refused asked // the last time that no pending pod was welcome on it
 }
 
 // look looks at a node.
@@ -63,6 +63,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	for _, p := range there {
 		if moves(p) {
 			v.movers = append(v.movers, p)
+			v.loss.add(p)
 		}
 	}
 	return v

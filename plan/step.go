@@ -6,8 +6,8 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// mayStep says why a removable node may not step on the ladder now, nil when it may. limit is how long it must have been removable.
-func (d *decision) mayStep(st *nodeState, limit time.Duration) []reason.Reason {
+// forbidden says why a removable node may not step on the ladder however long it waits, nil when it may.
+func (d *decision) forbidden(st *nodeState) []reason.Reason {
 	r := d.allowed.Removal
 	about := reason.Node(st.Name())
 	g := d.groups[st.Group]
@@ -28,6 +28,15 @@ func (d *decision) mayStep(st *nodeState, limit time.Duration) []reason.Reason {
 	if held := g.headroom.holds(st.Name()); held != nil {
 		return one(*held)
 	}
+	return d.clusterMinimum(st)
+}
+
+// notYet says why a node that may step on the ladder has to wait, nil when it may do so now; empty when its time has not come, of which limit
+// is how long it must have been removable.
+func (d *decision) notYet(st *nodeState, limit time.Duration) []reason.Reason {
+	r := d.allowed.Removal
+	about := reason.Node(st.Name())
+	one := func(why reason.Reason) []reason.Reason { return []reason.Reason{why} }
 	if due := st.since.Add(limit); d.now.Before(due) {
 		d.wake(due)
 		return []reason.Reason{}
@@ -39,7 +48,7 @@ func (d *decision) mayStep(st *nodeState, limit time.Duration) []reason.Reason {
 	if d.inFlight >= r.MaxInFlight {
 		return one(reason.New(reason.RemovalBudget, about, "inflight", d.inFlight, "limit", r.MaxInFlight))
 	}
-	return d.clusterMinimum(st)
+	return nil
 }
 
 // clusterMinimum says which minimum of the whole cluster the node's leaving would break.

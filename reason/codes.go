@@ -136,6 +136,7 @@ const (
 	NodeAmbiguous      Code = "NodeAmbiguous"
 	NodeScaleDownOff   Code = "NodeScaleDownOff"
 	NodeProtected      Code = "NodeProtected"
+	NodeReceives       Code = "NodeReceives"
 	RemovalDisabled    Code = "RemovalDisabled"
 	RemovalCoolsDown   Code = "RemovalCoolsDown"
 	RemovalBudget      Code = "RemovalBudget"
@@ -298,6 +299,7 @@ var sentences = map[Code]string{
 	NodeAmbiguous:      "its machine is not certain, it could be {instances}",
 	NodeScaleDownOff:   "annotated to stay (scale-down-disabled=true)",
 	NodeProtected:      "its machine {instance} is protected in the cloud",
+	NodeReceives:       "pods of nodes that leave before it find their places on it",
 	RemovalDisabled:    "removal is switched off",
 	RemovalCoolsDown:   "no removal until {until}, {delay} after the last growth",
 	RemovalBudget:      "removals in flight: {inflight} (limit {limit})",

@@ -23,7 +23,7 @@ type whatIf struct {
 
 // more is what few what-ifs need.
 type more struct {
-	before   []entry    // the node's pods, for evicted; for added those that it came with
+	before   []entry    // the node's pods, for evicted and cleared; for added those that it came with
 	waited   Handle     // for placed: the node that the pod had been nominated to
 	waiting  []entry    // those who were, nil when it was not
 	provided []provided // claims that waited for the pod
@@ -46,6 +46,7 @@ const (
 	evicted
 	removed
 	added
+	cleared
 )
 
 // push begins a what-if.
@@ -101,6 +102,8 @@ func (c *Checker) revert(w *whatIf) {
 	case added:
 		c.leave(w.node)
 		c.drop()
+	case cleared:
+		c.uncleared(w)
 	}
 	c.loosened = w.loosened
 }

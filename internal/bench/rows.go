@@ -58,6 +58,14 @@ var Rows = []Row{
 		Name: "quiet", Title: "quiet cycle, 5,000 nodes, 110,000 pods", Goal: time.Millisecond, Limit: 5 * time.Millisecond,
 		Build: func(scale float64) Case { return quietCycle(workload.NewSteadyWorld(1, nodes(scale))) },
 	},
+	{
+		Name: "emptied", Title: "which of 5,000 nodes with 110,000 pods can be emptied onto the others", Goal: 15 * time.Millisecond, Limit: 150 * time.Millisecond,
+		Build: func(scale float64) Case { return emptied(workload.NewSteadyWorld(1, nodes(scale))) },
+	},
+	{
+		Name: "emptied-quiet", Title: "the same, next quiet cycle", Goal: time.Millisecond, Limit: 5 * time.Millisecond,
+		Build: func(scale float64) Case { return emptyQuiet(workload.NewSteadyWorld(1, nodes(scale))) },
+	},
 }
 
 // RowOf is the row of that name, nil when there is none.

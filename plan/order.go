@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// loss is what the pods are worth that leave with a node.
+type loss struct {
+	cost     int64 // of their deletion, summed up
+	priority int32 // the highest of them
+}
+
+// add counts a pod.
+func (l *loss) add(p *cluster.Pod) {
+	if said, ok := p.Annotations[corev1.PodDeletionCost]; ok {
+		cost, _ := strconv.ParseInt(said, 10, 32) // what is no number says nothing, as in Kubernetes
+		l.cost += cost
+	}
+	l.priority = max(l.priority, p.Priority())
+}
+
+// order starts or reads the nodes' timers and sorts them into the order in which they may go. Those whose time has come are before those that
+// wait, of whom the longest removable come first. Of those whose time has come that one is first whose pods are cheapest to lose, by the cost of
+// their deletion, then by the highest priority; then the one that is dearest to keep, regular ones before spot ones; then the least
+// used, then the longest removable, then by name. How new a node is plays no part.
+func (d *decision) order(nodes []*nodeState) {
+	for _, st := range nodes {
+		since, ok := d.m.Removable[st.Name()]
+		if !ok {
+			since = d.now
+		}
+		st.removable = since
+		if silent := cluster.NotReadySince(st.Object).Time; !st.ready && silent.After(since) {
+			since = silent // a node that is not Ready has another limit, which runs from when it ceased to be
+		}
+		st.since = since
+		st.due = !d.now.Before(since.Add(d.limitOf(st)))
+	}
+	if !slices.IsSortedFunc(nodes, d.goesBefore) {
+		slices.SortStableFunc(nodes, d.goesBefore)
+	}
+}
+
+// limitOf is how long a node must have been removable before it goes.
+func (d *decision) limitOf(st *nodeState) time.Duration {
+	if !st.ready {
+		return d.removal(st).Unready
+	}
+	return d.removal(st).Unneeded
+}
+
+func (d *decision) goesBefore(a, b *nodeState) int {
+	switch {
+	case a.due != b.due:
+		if a.due {
+			return -1
+		}
+		return 1
+	case !a.due && !a.since.Equal(b.since):
+		return a.since.Compare(b.since)
+	case a.loss != b.loss:
+		return cmp.Or(cmp.Compare(a.loss.cost, b.loss.cost), cmp.Compare(a.loss.priority, b.loss.priority))
+	}
+	if g, h := d.groups[a.Group], d.groups[b.Group]; g != h {
+		if dearer := cmp.Compare(h.PriceUSDPerHour, g.PriceUSDPerHour); dearer != 0 {
+			return dearer
+		}
+		if g.Spot != h.Spot {
+			if h.Spot {
+				return -1
+			}
+			return 1
+		}
+	}
+	return cmp.Or(cmp.Compare(a.used, b.used), a.since.Compare(b.since), cmp.Compare(a.at, b.at))
+}
