@@ -235,8 +235,8 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 func (d *decision) considerUnderused(nodes []*nodeState) {
 	for _, st := range nodes {
 		about := reason.Node(st.Name())
-		if d.refuges().took[st.Name()] {
-			d.keep(st, reason.New(reason.NodeReceives, about))
+		if d.refuges().took[st.at] {
+			d.judgeNode(st, NodeKeep, reason.New(reason.NodeReceives, about)) // its time goes on: it could go in their place
 			continue
 		}
 		why, tried := d.stays(st)

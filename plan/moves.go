@@ -19,10 +19,13 @@ type refuge struct {
 	*scheduling.Refuge
 	check *scheduling.Checker
 	state scheduling.State // before the first try
-	at    []int            // the nodes, by their place among the snapshot's, in order
-	nodes []*sight         // the same
-	tries []try
-	took  map[string]bool // nodes to which pods have moved, by the tries that are settled
+	nodes []*sight         // in the order of nodes
+	sort  func([]*sight)   // puts them into the order in which pods look at them
+
+	places func() map[scheduling.Handle]int32 // of the snapshot's nodes
+	at     map[scheduling.Handle]int32
+	tries  []try
+	took   []bool // by the snapshot's nodes: pods have moved there, by the tries that are settled
 
 	last *refuge // of the cycle before, while this one tries the same; nil from the first difference on
 }
@@ -31,7 +34,7 @@ type refuge struct {
 type try struct {
 	node    *sight
 	stays   *reason.Reason // nil when all its pods have found places
-	to      []string       // where they are
+	to      []int32        // where they are, by the snapshot's nodes
 	settled bool
 }
 
@@ -40,28 +43,11 @@ func (d *decision) refuges() *refuge {
 	if d.refuge != nil {
 		return d.refuge
 	}
-	r := &refuge{check: d.check, state: d.check.State(), took: map[string]bool{}}
+	r := &refuge{check: d.check, state: d.check.State(), sort: d.hosts, places: d.places, took: make([]bool, len(d.s.Nodes))}
 	for at, v := range d.planner.sights {
-		if st := d.states[at]; !v.takes || st != nil && (st.going || st.onLadder || len(st.movers) == 0 && !st.pinned) {
-			continue
+		if st := d.states[at]; v.takes && (st == nil || !st.going && !st.onLadder && (len(st.movers) > 0 || st.pinned)) {
+			r.nodes = append(r.nodes, v)
 		}
-		r.at = append(r.at, at)
-	}
-	rank := make([]int, len(d.s.Nodes)) // 0 for those that stay; what goes first is ranked highest
-	for i, st := range d.underused {
-		rank[st.at] = len(d.underused) - i
-	}
-	for at, st := range d.states {
-		if st != nil && len(st.movers) == 0 {
-			rank[at] = len(d.underused) + 1
-		}
-	}
-	sights := d.planner.sights
-	slices.SortFunc(r.at, func(a, b int) int {
-		return cmp.Or(cmp.Compare(rank[a], rank[b]), cmp.Compare(sights[b].used, sights[a].used), cmp.Compare(a, b))
-	})
-	for _, at := range r.at {
-		r.nodes = append(r.nodes, sights[at])
 	}
 	if last := d.planner.refuge; last != nil && last.check == r.check && last.state == r.state && slices.Equal(last.nodes, r.nodes) {
 		last.last = nil
@@ -77,13 +63,16 @@ func (r *refuge) open() {
 		return
 	}
 	r.last = nil
-	handles := make([]scheduling.Handle, 0, len(r.nodes))
-	for _, v := range r.nodes {
+	nodes := slices.Clone(r.nodes)
+	r.sort(nodes)
+	handles := make([]scheduling.Handle, 0, len(nodes))
+	for _, v := range nodes {
 		if h, ok := r.check.Handle(v.Name()); ok {
 			handles = append(handles, h)
 		}
 	}
 	r.Refuge = r.check.Refuge(handles...)
+	r.at = r.places()
 	for _, t := range r.tries {
 		if h, ok := r.check.Handle(t.node.Name()); ok && t.settled {
 			r.Leave(h, moving(t.node))
@@ -124,7 +113,7 @@ func (r *refuge) settle() {
 	t.settled = true
 	if r.last != nil {
 		if then := r.last.tries[len(r.tries)-1]; then.settled {
-			r.took = taken(r.took, t.to)
+			r.take(t.to)
 			return
 		}
 		r.tries = r.tries[:len(r.tries)-1]
@@ -133,9 +122,9 @@ func (r *refuge) settle() {
 		t.settled = true
 	}
 	for _, h := range r.Settle() {
-		t.to = append(t.to, r.check.Name(h))
+		t.to = append(t.to, r.at[h])
 	}
-	r.took = taken(r.took, t.to)
+	r.take(t.to)
 }
 
 // back takes the last try back.
@@ -150,6 +139,17 @@ func (r *refuge) back() {
 	if r.last.tries[len(r.tries)-1].settled {
 		r.open()
 	}
+}
+
+// places are the snapshot's nodes by their handles.
+func (d *decision) places() map[scheduling.Handle]int32 {
+	at := make(map[scheduling.Handle]int32, len(d.s.Nodes))
+	for i, n := range d.s.Nodes {
+		if h, ok := d.check.Handle(n.Name()); ok {
+			at[h] = int32(i)
+		}
+	}
+	return at
 }
 
 // shut has no further pods move to the node.
@@ -168,11 +168,27 @@ func (r *refuge) leaveAnew(v *sight) {
 	r.tries = append(r.tries, try{node: v})
 }
 
-func taken(took map[string]bool, to []string) map[string]bool {
-	for _, name := range to {
-		took[name] = true
+func (r *refuge) take(to []int32) {
+	for _, at := range to {
+		r.took[at] = true
 	}
-	return took
+}
+
+// hosts sorts nodes into the order in which moving pods look at them: those first that stay anyway, then those that would be the last to go,
+// whatever their timers say; the most used before the others.
+func (d *decision) hosts(nodes []*sight) {
+	rank := func(v *sight) int {
+		switch {
+		case v.verdict.Outcome != "":
+			return 0
+		case len(v.movers) > 0:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(nodes, func(a, b *sight) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), d.dearest(b, a))
+	})
 }
 
 // moving are the node's pods that have to find another place. Those already on their way out are not asked.

@@ -65,10 +65,17 @@ func (d *decision) goesBefore(a, b *nodeState) int {
 		return 1
 	case !a.due && !a.since.Equal(b.since):
 		return a.since.Compare(b.since)
-	case a.loss != b.loss:
+	}
+	return cmp.Or(d.dearest(a.sight, b.sight), a.since.Compare(b.since), cmp.Compare(a.at, b.at))
+}
+
+// dearest compares nodes by what is lost with them and what they cost, and then by how much they are used: the one that is spared more is the
+// first.
+func (d *decision) dearest(a, b *sight) int {
+	if a.loss != b.loss {
 		return cmp.Or(cmp.Compare(a.loss.cost, b.loss.cost), cmp.Compare(a.loss.priority, b.loss.priority))
 	}
-	if g, h := d.groups[a.Group], d.groups[b.Group]; g != h {
+	if g, h := d.groups[a.Group], d.groups[b.Group]; g != h && g != nil && h != nil {
 		if dearer := cmp.Compare(h.PriceUSDPerHour, g.PriceUSDPerHour); dearer != 0 {
 			return dearer
 		}
@@ -79,5 +86,5 @@ func (d *decision) goesBefore(a, b *nodeState) int {
 			return 1
 		}
 	}
-	return cmp.Or(cmp.Compare(a.used, b.used), a.since.Compare(b.since), cmp.Compare(a.at, b.at))
+	return cmp.Compare(a.used, b.used)
 }

@@ -55,7 +55,8 @@ func (r *Refuge) Last(but Handle) (Handle, bool) {
 }
 
 // Leave has pods move from a node to the refuge. All that run on the node leave it but those that belong to it; places are looked for in the
-// order of the pods given. The first one that finds none is returned; the checker still holds what was tried until then, for whoever wants to
+// order of the pods given. One that finds none is returned: the first that no node would take even if it were alone in moving and minded
+// nobody, else the first that has no place beside the others. The checker still holds what was tried until then, for whoever wants to
 // know why, and the try is to be taken back.
 func (r *Refuge) Leave(h Handle, pods []*cluster.Pod) (homeless *cluster.Pod) {
 	r.from = -1
@@ -64,7 +65,7 @@ func (r *Refuge) Leave(h Handle, pods []*cluster.Pod) (homeless *cluster.Pod) {
 	}
 	r.began = r.c.journal.len()
 	for _, p := range pods { // most tries end here
-		if k := r.c.kindFor(p.Class); !r.c.minds(k) && r.floor(k) == len(r.nodes) {
+		if k := r.c.kindFor(p.Class); !r.c.minds(k) && r.rise(k) == len(r.nodes) {
 			return p
 		}
 	}
@@ -149,6 +150,25 @@ func (r *Refuge) place(of *cluster.Class) bool {
 		}
 	}
 	return false
+}
+
+// rise is the first place that takes the kind as long as nothing is tried, the number of places when none does. Others have no bearing on such
+// pods.
+func (r *Refuge) rise(k *kind) int {
+	i := r.floor(k)
+	for i < len(r.nodes) {
+		switch {
+		case r.lacks(k.spec, i/stretch):
+			i = min(len(r.nodes), (i/stretch+1)*stretch)
+			continue
+		case !r.shut[i] && r.c.judge(k, r.nodes[i], nil) == welcome:
+			r.floors[k.id] = int32(i)
+			return i
+		}
+		i++
+	}
+	r.floors[k.id] = int32(i)
+	return i
 }
 
 // floor is the first place that may take the kind.

@@ -1,73 +1,103 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/bench/workload"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
-// emptying is a policy under which every node may leave whose pods fit elsewhere, however busy it is, at once and with all others.
-func emptying() *policy.Policy {
-	p := policy.Default()
-	r := &p.Removal
-	r.Threshold, r.Unneeded = 1, 0
-	r.MaxInFlight, r.MaxDrains = 1<<20, 1<<20
-	return p
-}
+// waits is how long a node must have been removable in the rows of removal.
+const waits = time.Hour
 
-// emptied decides which nodes of the world can be emptied onto the others, each time on a snapshot that was joined anew.
-func emptied(w *workload.World, right ...expectation) Case {
-	c := cold(w, right...)
-	pods, objects, groups, allowed := len(w.Pods), w.Objects(&cluster.Classes{}), w.Groups, emptying()
-	var seen *cluster.Snapshot
-	c.Pods = pods
-	c.Fresh = func() { seen = cluster.New(workload.At, objects, groups) }
-	c.Decide = func() Made {
-		p, _ := plan.Decide(seen, allowed, plan.Memory{})
-		return Made{seen, p}
-	}
-	return c
-}
-
-// emptyQuiet is a cycle ten seconds after the one that found which nodes can be emptied, none of which has waited for long enough yet.
-func emptyQuiet(w *workload.World) Case {
-	allowed := emptying()
-	allowed.Removal.Unneeded = 365 * 24 * time.Hour
+// emptying turns a cluster in which every node may leave whose pods fit elsewhere, however busy it is, all of them at once.
+func emptying(w *workload.World) *turning {
+	allowed := policy.Default()
+	r := &allowed.Removal
+	r.Threshold, r.Unneeded = 1, waits
+	r.MaxInFlight, r.MaxDrains, r.MaxSoftTaints = 1<<20, 1<<20, 0
 	t := &turning{planner: planner{allowed: allowed}, at: workload.At, groups: w.Groups}
 	t.objects = w.Objects(&t.table)
 	t.seen = cluster.New(t.at, t.objects, t.groups)
 	t.made = t.decide(t.seen)
-	return Case{Pods: len(w.Pods), Fresh: func() { t.read(10 * time.Second) }, Decide: t.cycle, Right: both([]expectation{still, some})}
+	return t
+}
+
+// emptied is the cycle in which the nodes' time has come. A pod has ended since the last one, so that which nodes can be emptied is found anew.
+func emptied(w *workload.World) Case {
+	var t *turning
+	return Case{
+		Pods: len(w.Pods),
+		Fresh: func() {
+			t = emptying(w)
+			t.objects.Pods = t.objects.Pods[1:]
+			t.read(waits)
+		},
+		Decide: func() Made { return t.cycle() },
+		Right:  both([]expectation{allHoused, emptiest}),
+	}
+}
+
+// stillEmptied is a cycle ten seconds after the one that found which nodes can be emptied, none of which has waited for long enough.
+func stillEmptied(w *workload.World) Case {
+	t := emptying(w)
+	t.planner.allowed.Removal.Unneeded = 1000 * waits
+	return Case{Pods: len(w.Pods), Fresh: func() { t.read(10 * time.Second) }, Decide: t.cycle, Right: both([]expectation{allHoused, still, some})}
 }
 
 // some wants nodes that could go.
 func some(m Made) error {
 	for _, v := range m.Plan.Verdicts {
-		if v.Outcome == plan.NodeIdle {
+		if v.Outcome == plan.NodeIdle && v.Subject.Kind == reason.KindNode {
 			return nil
 		}
 	}
 	return fmt.Errorf("no node could go")
 }
 
-// going are the nodes that step on the ladder, in the plan's order.
-func going(m Made) []string {
-	var all []string
+// leastFreed is the share of the free cores that has to leave with the emptied nodes: what is left over lies in pieces.
+const leastFreed = 0.95
+
+// emptiest wants nodes to go whose pods the others can hold, as many that next to nothing stays free, and every other node to have a reason.
+func emptiest(m Made) error {
+	goes := map[string]bool{}
 	for _, a := range m.Plan.Actions {
 		if c, ok := a.(plan.Cordon); ok {
-			all = append(all, c.Node)
+			goes[c.Node] = true
 		}
 	}
-	return all
+	var free, freed, moved, room int64
+	for _, n := range m.Seen.Nodes {
+		has := n.Object.Status.Allocatable.Cpu().MilliValue()
+		left := has
+		for _, p := range n.Pods {
+			ask := p.Spec.Containers[0].Resources.Requests.Cpu().MilliValue()
+			left -= ask
+			if goes[n.Name()] && !p.Daemon() {
+				moved += ask
+			}
+		}
+		free += left
+		if goes[n.Name()] {
+			freed += has - workload.DaemonMilli
+		} else {
+			room += left
+		}
+	}
+	switch {
+	case moved > room:
+		return fmt.Errorf("pods of %d millicores leave, and the nodes that stay have room for %d", moved, room)
+	case float64(freed) < leastFreed*float64(free):
+		return fmt.Errorf("%d nodes go with %d millicores of %d that are free", len(goes), freed, free)
+	}
+	for _, v := range m.Plan.Verdicts {
+		if v.Subject.Kind == reason.KindNode && v.Outcome != plan.NodeRemove && v.Because[0].Code != reason.NodeReceives && v.Because[0].Code != reason.PodNowhereToGo {
+			return fmt.Errorf("%s stays: %s", v.Subject, reason.Sentences(v.Because))
+		}
+	}
+	return nil
 }
-var _ = cmp.Compare[int]
-var _ = slices.Sort[[]int]
-var _ corev1.Pod

@@ -63,8 +63,12 @@ var Rows = []Row{
 		Build: func(scale float64) Case { return emptied(workload.NewSteadyWorld(1, nodes(scale))) },
 	},
 	{
-		Name: "emptied-quiet", Title: "the same, next quiet cycle", Goal: time.Millisecond, Limit: 5 * time.Millisecond,
-		Build: func(scale float64) Case { return emptyQuiet(workload.NewSteadyWorld(1, nodes(scale))) },
+		Name: "emptied-constrained", Title: "the same, a tenth of the pods with spread, affinity, anti-affinity or volumes", Goal: 500 * time.Millisecond, Limit: 500 * time.Millisecond,
+		Build: func(scale float64) Case { return emptied(workload.NewConstrainedSteadyWorld(1, nodes(scale))) },
+	},
+	{
+		Name: "emptied-quiet", Title: "the next quiet cycle of the first", Goal: time.Millisecond, Limit: 5 * time.Millisecond,
+		Build: func(scale float64) Case { return stillEmptied(workload.NewSteadyWorld(1, nodes(scale))) },
 	},
 }
 

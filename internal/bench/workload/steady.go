@@ -10,11 +10,22 @@ import (
 // NewSteadyWorld is the steady cluster of a seed at its beginning, every pod on a node and one pod of a DaemonSet on each. Pods are placed
 // in the order of their names, each on the node of its pool of whose CPU or memory, whichever is scarcer there, the smallest
 // share is asked for. A pod for which no node has room is pending: at 5,000 nodes there is none.
-func NewSteadyWorld(seed uint64, nodes int) *World {
+func NewSteadyWorld(seed uint64, nodes int) *World { return newSteadyWorld(seed, nodes, false) }
+
+// NewConstrainedSteadyWorld is the same with constraints on every tenth service, in turn as those of a [Backlog]. Pods stand where they do without
+// them, which does not always keep them.
+func NewConstrainedSteadyWorld(seed uint64, nodes int) *World {
+	return newSteadyWorld(seed, nodes, true)
+}
+
+func newSteadyWorld(seed uint64, nodes int, constrained bool) *World {
 	s := NewSteady(seed, nodes)
 	w := begin()
 	pools := w.settle(s)
 	loads := s.Loads()
+	for i, l := range loads {
+		loads[i] = Backlog{Constrained: constrained}.constrain(i, l)
+	}
 	for _, t := range s.Steps[:s.Initial()] {
 		l := loads[t.Service]
 		if host := roomiest(pools, s.Services[t.Service].Pool, l); host != nil {
