@@ -29,7 +29,8 @@ func (d *decision) noticeFailures() {
 	}
 }
 
-// failuresOf are the failures of a group's operations and machines. A machine that never joined failed when its time ran out.
+// failuresOf are the failures of a group's operations and machines. A machine that never joined failed when its time ran out;
+// one that is lost says nothing of the next ones.
 func (d *decision) failuresOf(g *cluster.Group) []cluster.Failure {
 	var fs []cluster.Failure
 	if g.Failure != nil {
@@ -42,7 +43,7 @@ func (d *decision) failuresOf(g *cluster.Group) []cluster.Failure {
 		}
 	}
 	for _, in := range st.nodeless {
-		if in.State.Expected() && d.overdue(in) && d.suspect(in) == nil && d.s.Stray(in.ComputerName) == nil {
+		if in.State.Expected() && !d.m.Lost[in.UID] && d.overdue(in) && d.suspect(in) == nil && d.s.Stray(in.ComputerName) == nil {
 			why := d.neverJoined(reason.Instance(string(g.ID), string(in.ID)), in)
 			fs = append(fs, cluster.Failure{At: d.m.Nodeless[in.UID].Add(d.allowed.Growth.Provision), Code: "NeverJoined", Message: why.Sentence()})
 		}
@@ -75,7 +76,14 @@ func (d *decision) backingOff(id cluster.GroupID, b Backoff) reason.Reason {
 // noticeNodeless remembers since when machines have been without a node. It is not their age: a machine that has been a node for
 // long and lost its Node object has as much time to come back as a new one. While a group's list is not whole nobody's time runs
 // out for having left the list.
+//
+// A machine is lost that was a node before: it runs, it has had the time that new ones have, and no cycle has seen it without a node until now.
+// It is not counted on, since a kubelet that runs does not register again by itself. Machines of a group that parks some start without a node however old they
+// are; and in the first cycle nobody knows what was before.
 func (d *decision) noticeNodeless() {
+	if d.m.Since.IsZero() {
+		d.m.Since = d.now
+	}
 	nodeless, changed := 0, false
 	for _, g := range d.s.Groups {
 		for _, in := range d.groups[g.ID].nodeless {
@@ -89,8 +97,8 @@ func (d *decision) noticeNodeless() {
 	if !changed && nodeless == len(d.m.Nodeless) {
 		return
 	}
-	was := d.m.Nodeless
-	d.m.Nodeless = make(map[string]time.Time, nodeless)
+	was, lost := d.m.Nodeless, d.m.Lost
+	d.m.Nodeless, d.m.Lost = make(map[string]time.Time, nodeless), nil
 	for _, g := range d.s.Groups {
 		for _, in := range d.groups[g.ID].nodeless {
 			if !in.State.Expected() {
@@ -101,6 +109,27 @@ func (d *decision) noticeNodeless() {
 				since = d.now
 			}
 			d.m.Nodeless[in.UID] = since
+			if lost[in.UID] || !known && d.wasNode(g, in) {
+				if d.m.Lost == nil {
+					d.m.Lost = map[string]bool{}
+				}
+				d.m.Lost[in.UID] = true
+			}
 		}
 	}
+}
+
+// wasNode says whether a machine that is seen without a node for the first time must have been one.
+func (d *decision) wasNode(g *cluster.Group, in *cluster.Instance) bool {
+	return in.State == cluster.StateRunning && !g.Parks && len(g.Parked) == 0 && d.m.Since.Before(d.now) &&
+		!in.Created.IsZero() && d.now.Sub(in.Created) >= d.allowed.Growth.Provision
+}
+
+// comes says whether a machine without a node is expected to become one. Where more Node objects are gone than may be not Ready, somebody
+// deletes them by mistake: then their machines are waited for, and not bought again (S-36).
+func (d *decision) comes(in *cluster.Instance) bool {
+	if !in.State.Expected() || d.overdue(in) {
+		return false
+	}
+	return !d.m.Lost[in.UID] || !d.allowed.Health.Tolerates(len(d.m.Lost), len(d.s.Nodes)+len(d.m.Lost))
 }

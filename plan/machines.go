@@ -43,6 +43,9 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		return
 	case d.overdue(in):
 		why = d.neverJoined(about, in)
+	case !d.comes(in):
+		d.judge(about, MachineHold, d.neverJoined(about, in))
+		return
 	default:
 		d.judge(about, MachineComing, reason.New(reason.MachineComing, about, "age", d.now.Sub(in.Created).Truncate(time.Second)))
 		return
@@ -64,7 +67,11 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 }
 
 func (d *decision) neverJoined(about reason.Ref, in *cluster.Instance) reason.Reason {
-	return reason.New(reason.MachineNeverJoined, about, "age", d.now.Sub(d.m.Nodeless[in.UID]).Truncate(time.Second), "limit", d.allowed.Growth.Provision)
+	code := reason.MachineNeverJoined
+	if d.m.Lost[in.UID] {
+		code = reason.MachineLost
+	}
+	return reason.New(code, about, "age", d.now.Sub(d.m.Nodeless[in.UID]).Truncate(time.Second), "limit", d.allowed.Growth.Provision)
 }
 
 // suspect is a node that could be this machine although it is not joined to it, nil when there is none (S-12). A node that is joined to

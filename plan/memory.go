@@ -14,6 +14,8 @@ import (
 type Memory struct {
 	Removable  map[string]time.Time            `json:"removable,omitempty"` // since when a node could go without a break, by its name
 	Nodeless   map[string]time.Time            `json:"nodeless,omitempty"`  // since when a machine has been seen without a node, by its UID
+	Lost       map[string]bool                 `json:"lost,omitempty"`      // of these, machines that had been nodes before: see [decision.noticeNodeless]
+	Since      time.Time                       `json:"since,omitzero"`      // the first cycle that this memory goes back to
 	Groups     map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
 	Gangs      map[string]time.Time            `json:"gangs,omitempty"`     // since when a gang that waits could not be whole, by its ID
 	LastGrowth time.Time                       `json:"lastGrowth,omitzero"` // when the cloud last accepted a growth of any group

@@ -55,7 +55,7 @@ func (d *decision) expected(st *groupState) int {
 	}
 	listed := 0
 	for _, in := range st.nodeless {
-		if in.State.Expected() && !d.overdue(in) {
+		if d.comes(in) {
 			listed++
 		}
 	}

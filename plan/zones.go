@@ -33,7 +33,7 @@ func (d *decision) rotate(st *groupState) *rotation {
 		r.count[zone] = n
 	}
 	for _, in := range st.nodeless {
-		if in.State.Expected() && in.Zone != "" && !d.overdue(in) {
+		if in.Zone != "" && d.comes(in) {
 			r.known = append(r.known, in.Zone)
 		}
 	}

@@ -165,6 +165,7 @@ const (
 const (
 	MachineComing      Code = "MachineComing"
 	MachineNeverJoined Code = "MachineNeverJoined"
+	MachineLost        Code = "MachineLost"
 	MachineFailed      Code = "MachineFailed"
 	MachineAmbiguous   Code = "MachineAmbiguous"
 	MachineCarriesPods Code = "MachineCarriesPods"
@@ -322,6 +323,7 @@ var sentences = map[Code]string{
 
 	MachineComing:      "no node yet, its machine was created {age} ago",
 	MachineNeverJoined: "has no node after {age} (limit {limit})",
+	MachineLost:        "was a node, whose object was deleted {age} ago: goes unless it comes back (limit {limit})",
 	MachineFailed:      "failed to start: {code}: {message}",
 	MachineCarriesPods: "has no node, but pod {pod} is bound to its name",
 	MachineAmbiguous:   "could be the machine of node {node}",

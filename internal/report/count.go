@@ -63,9 +63,11 @@ func count(entry journal.Entry, group cluster.GroupID) counts {
 			if _, in := groups[v.Subject.Name]; !in {
 				continue
 			}
-			if _, late := find(v.Because, reason.MachineNeverJoined); late {
+			_, late := find(v.Because, reason.MachineNeverJoined)
+			_, lost := find(v.Because, reason.MachineLost)
+			if late || lost && v.Outcome == plan.MachineDelete {
 				c.longUnregistered++
-			} else if v.Outcome == plan.MachineComing {
+			} else if lost || v.Outcome == plan.MachineComing {
 				c.unregistered++
 			}
 		}
