@@ -51,6 +51,7 @@ type Group struct {
 	Parked []*Instance `json:"parked,omitempty"`
 
 	Options     Options `json:"options,omitzero"`      // settings of its own
+	Passing     Taints  `json:"passing,omitzero"`      // taints that its template never bears, besides those that are known by themselves
 	VolumeLimit int     `json:"volumeLimit,omitempty"` // data disks that one machine can attach, 0 when unknown
 
 	Read    Read     `json:"read"`

@@ -25,15 +25,16 @@ const devicesWithin = 15 * time.Minute
 //
 // It gives the same answer when it is asked again of a group that has learned already, as replay does.
 func (s *Snapshot) learnTemplate(g *Group) {
+	g.Template = g.Passing.without(g.Template)
 	offered := g.Template
 	if best := s.exemplar(g); best != nil {
-		g.Learned = &Learned{Node: templateOf(best), Size: g.Size}
+		g.Learned = &Learned{Node: templateOf(best, g.Passing), Size: g.Size}
 	}
 	if g.Learned == nil || g.Learned.Node == nil || g.Learned.Size != g.Size {
 		g.Learned = nil
 		return
 	}
-	next := g.Learned.Node.DeepCopy()
+	next := g.Passing.without(g.Learned.Node).DeepCopy()
 	if offered != nil { // machines of one group may go to several zones: the cloud knows where the next one goes
 		if next.Labels == nil {
 			next.Labels = map[string]string{}
@@ -134,7 +135,7 @@ func extended(name corev1.ResourceName) bool {
 }
 
 // templateOf is the node without what is its own.
-func templateOf(n *corev1.Node) *corev1.Node {
+func templateOf(n *corev1.Node, passing Taints) *corev1.Node {
 	t := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(n.Labels)},
 		Status: corev1.NodeStatus{
@@ -148,10 +149,8 @@ func templateOf(n *corev1.Node) *corev1.Node {
 	for _, k := range hostLabels {
 		delete(t.Labels, k)
 	}
-	for _, taint := range n.Spec.Taints {
-		if !Transient(taint) {
-			t.Spec.Taints = append(t.Spec.Taints, taint)
-		}
+	if lasting := passing.Lasting(n.Spec.Taints); len(lasting) > 0 {
+		t.Spec.Taints = lasting
 	}
 	return t
 }

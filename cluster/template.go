@@ -1,8 +1,6 @@
 package cluster
 
 import (
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -14,54 +12,8 @@ const RemovalTaint = "sluice.dev/removing"
 // tags as they are. A node without them is no surprise.
 const GuessedLabels = "sluice.dev/guessed-labels"
 
-// transientTaints come and go with a node's condition; a new machine will not have them when it is Ready.
-var transientTaints = map[string]bool{
-	RemovalTaint:                                     true,
-	NoticeTaint:                                      true,
-	"ToBeDeletedByClusterAutoscaler":                 true,
-	CandidateTaint:                                   true,
-	corev1.TaintNodeNotReady:                         true,
-	corev1.TaintNodeUnreachable:                      true,
-	corev1.TaintNodeUnschedulable:                    true,
-	corev1.TaintNodeMemoryPressure:                   true,
-	corev1.TaintNodeDiskPressure:                     true,
-	corev1.TaintNodePIDPressure:                      true,
-	corev1.TaintNodeNetworkUnavailable:               true,
-	corev1.TaintNodeOutOfService:                     true,
-	"node.cloudprovider.kubernetes.io/uninitialized": true,
-	"node.cloudprovider.kubernetes.io/shutdown":      true,
-}
-
 // hostLabels belong to one machine and not to its group.
 var hostLabels = []string{corev1.LabelHostname, "beta.kubernetes.io/hostname"}
-
-// Transient says whether the taint is about a node's present condition rather than about its group.
-func Transient(t corev1.Taint) bool {
-	return transientTaints[t.Key] || startup(t) || strings.HasPrefix(t.Key, "status-taint.cluster-autoscaler.kubernetes.io/")
-}
-
-// startup says whether the taint is by its name one that somebody takes off a new node when he is done with it.
-func startup(t corev1.Taint) bool {
-	return strings.HasPrefix(t.Key, "startup-taint.cluster-autoscaler.kubernetes.io/") || strings.HasPrefix(t.Key, "ignore-taint.cluster-autoscaler.kubernetes.io/")
-}
-
-// arrivalTaints stand on a node until whoever brings it up has seen that it is Ready.
-var arrivalTaints = map[string]bool{
-	corev1.TaintNodeNotReady:                         true,
-	corev1.TaintNodeNetworkUnavailable:               true,
-	"node.cloudprovider.kubernetes.io/uninitialized": true,
-}
-
-// Arriving says whether a node still bears a taint of its arrival, which will be taken off by itself: controllers do that a moment after
-// kubelet has said that the node is Ready.
-func Arriving(n *corev1.Node) bool {
-	for _, t := range n.Spec.Taints {
-		if arrivalTaints[t.Key] || startup(t) {
-			return true
-		}
-	}
-	return false
-}
 
 // Ready says whether the node's Ready condition is True.
 func Ready(n *corev1.Node) bool {

@@ -1,6 +1,8 @@
 package guard
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
@@ -25,7 +27,8 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 			return err
 		}
 	}
-	if left := g.Present() - len(w.Machines); left < g.Min {
+	forced := func(t Target) bool { return t.Node == "" && allowed.Removal.Forces(g.Instance(t.ID)) }
+	if left := g.Present() - len(w.Machines); left < g.Min && slices.ContainsFunc(w.Machines, func(t Target) bool { return !forced(t) }) {
 		return refuse("S-06", "group %s would keep %d machines, below its min %d", g.ID, left, g.Min)
 	}
 	if left, others := g.Capacity-len(w.Machines), g.Standing()-len(w.Machines); left < others {

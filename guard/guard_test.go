@@ -69,6 +69,13 @@ func cleaning() *world {
 	return w
 }
 
+// forced does so in a group that falls below its min.
+func forced() *world {
+	w := cleaning()
+	w.groups[0].Min, w.policy.Removal.ForceUnjoined = 4, true
+	return w
+}
+
 func evicting() *world {
 	w := agents()
 	w.objects.Pods = append(w.objects.Pods, Pod("web", On("agents-1")))
@@ -117,7 +124,7 @@ func gates(names ...string) func(*corev1.Pod) {
 
 func TestSoundWritesPass(t *testing.T) {
 	for name, open := range map[string]func() *world{
-		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "evict": evicting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "open a gate": opening,
+		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete one below min where the operator says so": forced, "evict": evicting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "open a gate": opening,
 	} {
 		if err := open().check(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -158,6 +165,13 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a removal below min":                          {deleting, func(w *world) { w.groups[0].Min = 3 }, "S-06"},
 		"a removal below min of the machines that are listed": {deleting, func(w *world) {
 			w.groups[0].Instances[2].State, w.groups[0].Min = cluster.StateDeleting, 2
+		}, "S-06"},
+		"a clean-up below min": {cleaning, func(w *world) { w.groups[0].Min = 4 }, "S-06"},
+		"a clean-up below min that is forced for failed machines alone": {cleaning, func(w *world) {
+			w.groups[0].Min, w.policy.Removal.ForceFailed = 4, true
+		}, "S-06"},
+		"a removal of a node below min where clean-ups are forced": {deleting, func(w *world) {
+			w.groups[0].Min, w.policy.Removal.ForceUnjoined, w.policy.Removal.ForceFailed = 3, true, true
 		}, "S-06"},
 		"more nodes than the cluster may have":   {growing, func(w *world) { w.policy.Growth.MaxNodes = 4 }, "S-06"},
 		"more cores than the cluster may have":   {growing, func(w *world) { w.policy.Growth.MaxCores = 19 }, "S-06"},

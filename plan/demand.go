@@ -37,6 +37,9 @@ func (dm *demand) left() int { return len(dm.pods) - dm.served }
 func (d *decision) collectDemands() {
 	d.waiting = d.s.Pending
 	d.demands = d.planner.queue.demands(func(i int) bool { return d.nominated(i, d.waiting[i]) })
+	for _, dm := range d.demands {
+		dm.judged = dm.judged || d.allowed.Growth.Bypasses(dm.of.Spec.SchedulerName)
+	}
 	d.demandPlaces()
 	d.claimRequests()
 	d.claimBuffers()
@@ -50,6 +53,8 @@ func (d *decision) collectDemands() {
 		switch {
 		case dm.of.Gated() && !dm.of.AwaitsCapacity():
 			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.PodGated, reason.Ref{}, "gate", otherGate(dm.of)))
+		case !d.allowed.Growth.Serves(dm.of.Spec.SchedulerName):
+			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.OtherScheduler, reason.Ref{}, "scheduler", cmp.Or(dm.of.Spec.SchedulerName, corev1.DefaultSchedulerName)))
 		case d.allowed.Expendable(d.waiting[dm.pods[0]]):
 			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.PodExpendable, reason.Ref{}, "priority", dm.of.Priority(), "cutoff", d.allowed.Growth.PriorityCutoff))
 		}

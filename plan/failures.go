@@ -126,7 +126,7 @@ func (d *decision) wasNode(g *cluster.Group, in *cluster.Instance) bool {
 }
 
 // comes says whether a machine without a node is expected to become one. Where more Node objects are gone than may be not Ready, somebody
-// deletes them by mistake: then their machines are waited for, and not bought again (S-36).
+// deletes them by mistake: then their machines are waited for, and not bought again.
 func (d *decision) comes(in *cluster.Instance) bool {
 	if !in.State.Expected() || d.overdue(in) {
 		return false

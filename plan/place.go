@@ -21,7 +21,7 @@ func (d *decision) openRoom() {
 	d.watch(func(_ int, v *sight) {
 		if n := v.Node; v.passing && d.arriving(n) {
 			d.check.Remove(n.Name())
-			d.check.Add(equipped(n), n.Pods...)
+			d.check.Add(d.equipped(n), n.Pods...)
 			h, _ := d.check.Handle(n.Name())
 			d.arrivals[h] = n.Group
 			d.groups[n.Group].coming++
@@ -141,8 +141,8 @@ func (d *decision) openMachines(st *groupState, n int, name func(g cluster.Group
 }
 
 // equipped is the settled node with the devices that it has not announced yet.
-func equipped(n *cluster.Node) *corev1.Node {
-	out := settled(n.Object)
+func (d *decision) equipped(n *cluster.Node) *corev1.Node {
+	out := settled(n.Object, d.allowed.Growth.Taints)
 	if len(n.Awaits) > 0 {
 		out.Status.Allocatable = maps.Clone(out.Status.Allocatable)
 		maps.Copy(out.Status.Allocatable, n.Awaits)
@@ -151,15 +151,10 @@ func equipped(n *cluster.Node) *corev1.Node {
 }
 
 // settled is the node without the taints of its present condition and without a cordon.
-func settled(n *corev1.Node) *corev1.Node {
+func settled(n *corev1.Node, passing cluster.Taints) *corev1.Node {
 	out := n.DeepCopy()
 	out.Spec.Unschedulable = false
-	out.Spec.Taints = nil
-	for _, t := range n.Spec.Taints {
-		if !cluster.Transient(t) {
-			out.Spec.Taints = append(out.Spec.Taints, t)
-		}
-	}
+	out.Spec.Taints = passing.Lasting(n.Spec.Taints)
 	return out
 }
 

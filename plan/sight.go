@@ -37,7 +37,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	v := &sight{Node: n, ready: cluster.Ready(n.Object), shunned: cluster.Candidate(n.Object)}
 	v.takes = v.ready && !n.Object.Spec.Unschedulable
 	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
-	v.passing = !v.ready || len(n.Awaits) > 0 || cluster.Arriving(n.Object)
+	v.passing = !v.ready || len(n.Awaits) > 0 || d.allowed.Growth.Taints.Arriving(n.Object)
 	say := func(outcome Outcome, because ...reason.Reason) {
 		v.verdict = Verdict{reason.Node(n.Name()), outcome, because}
 	}

@@ -109,11 +109,11 @@ func (p *Policy) Limits(g *cluster.Group, t time.Time) (least, most int) {
 // is bounding once.
 func (p *Policy) Bound(g *cluster.Group, t time.Time) *cluster.Group {
 	least, most := p.Limits(g, t)
-	if least == g.Min && most == g.Max {
+	if least == g.Min && most == g.Max && p.Growth.Taints.Empty() {
 		return g
 	}
 	bound := *g
-	bound.Min, bound.Max = least, most
+	bound.Min, bound.Max, bound.Passing = least, most, p.Growth.Taints
 	return &bound
 }
 

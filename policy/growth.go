@@ -2,7 +2,10 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"sluice.dev/sluice/cluster"
 )
 
 // Growth bounds how groups grow.
@@ -21,6 +24,10 @@ type Growth struct {
 	PriorityCutoff int32         `json:"priorityCutoff"` // a pod of a lower priority is expendable: as if it were not there (--expendable-pods-priority-cutoff)
 	GangHold       time.Duration `json:"gangHold"`       // for so long a gang that cannot be whole keeps the machines that its pods fit (--gang-hold)
 	EnforceMin     bool          `json:"enforceMin"`     // a group below its min is raised to it (--enforce-node-group-min-size)
+
+	Taints     cluster.Taints `json:"taints,omitzero"`      // (--startup-taint, --ignore-taint, --startup-taint-prefix, --status-taint)
+	Bypassed   []string       `json:"bypassed,omitempty"`   // schedulers whose pods are a reason to grow before they were looked at (--bypassed-scheduler-names)
+	Schedulers []string       `json:"schedulers,omitempty"` // schedulers whose pods are a reason to grow; none is all (--allowed-scheduler-names)
 
 	Expanders []Expander `json:"expanders,omitempty"` // which group grows, filter after filter; none is [LeastCost] (--expander)
 	Balance   Balance    `json:"balance,omitzero"`
@@ -48,6 +55,11 @@ func (g Growth) check() error {
 	} {
 		if d.value <= 0 {
 			return fmt.Errorf("--%s=%s: give a duration above zero, such as 15m", d.flag, d.value)
+		}
+	}
+	for _, name := range g.Bypassed {
+		if len(g.Schedulers) > 0 && !slices.Contains(g.Schedulers, name) {
+			return fmt.Errorf("--bypassed-scheduler-names=%s: name it in --allowed-scheduler-names too, or leave that out", name)
 		}
 	}
 	switch {

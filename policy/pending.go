@@ -1,7 +1,11 @@
 package policy
 
 import (
+	"cmp"
+	"slices"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
 )
@@ -26,4 +30,14 @@ func (p *Policy) Young(pod *cluster.Pod, now time.Time) (until time.Time, young 
 // what-if, and is not evicted but goes with its node. A pod without a priority is not expendable.
 func (p *Policy) Expendable(pod *cluster.Pod) bool {
 	return pod.Spec.Priority != nil && *pod.Spec.Priority < p.Growth.PriorityCutoff
+}
+
+// Bypasses says whether pods of the scheduler of that name are a reason to grow before it has looked at them; "" is the default one.
+func (g Growth) Bypasses(scheduler string) bool {
+	return slices.Contains(g.Bypassed, cmp.Or(scheduler, corev1.DefaultSchedulerName))
+}
+
+// Serves says whether pods of the scheduler of that name are a reason to grow at all.
+func (g Growth) Serves(scheduler string) bool {
+	return len(g.Schedulers) == 0 || slices.Contains(g.Schedulers, cmp.Or(scheduler, corev1.DefaultSchedulerName))
 }

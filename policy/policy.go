@@ -20,22 +20,24 @@ type Policy struct {
 
 // Removal bounds how nodes leave.
 type Removal struct {
-	Enabled       bool          `json:"enabled"`       // --scale-down-enabled
-	Unneeded      time.Duration `json:"unneeded"`      // idle or underused for this long (--scale-down-unneeded-time)
-	Unready       time.Duration `json:"unready"`       // not Ready for this long (--scale-down-unready-time)
-	Threshold     float64       `json:"threshold"`     // share of allocatable CPU or memory requested, at or below which a node is underused (--scale-down-utilization-threshold)
-	GPUThreshold  float64       `json:"gpuThreshold"`  // the same of GPUs, for nodes that have some: nothing else counts there (--scale-down-gpu-utilization-threshold)
-	AfterAdd      time.Duration `json:"afterAdd"`      // no removal so long after a growth (--scale-down-delay-after-add)
-	AfterTaint    time.Duration `json:"afterTaint"`    // between the taint and the next rung (--node-delete-delay-after-taint)
-	MaxSoftTaints int           `json:"maxSoftTaints"` // soft taints that a cycle puts on or takes off; 0: none is put on (--max-bulk-soft-taint-count)
-	MaxInFlight   int           `json:"maxInFlight"`   // nodes on the ladder at once that are not ready for deletion yet (--max-scale-down-parallelism)
-	MaxDrains     int           `json:"maxDrains"`     // of these, nodes with pods to evict (--max-drain-parallelism)
-	MaxGrace      time.Duration `json:"maxGrace"`      // longest grace period given to an evicted pod (--max-graceful-termination-sec)
-	DrainDeadline time.Duration `json:"drainDeadline"` // a node that is not empty so long after its taint is given back (--max-drain-time)
-	LocalStorage  bool          `json:"localStorage"`  // a pod with local storage keeps its node (--skip-nodes-with-local-storage)
-	SystemPods    bool          `json:"systemPods"`    // a kube-system pod without a budget keeps its node (--skip-nodes-with-system-pods)
-	MinCores      int64         `json:"minCores"`      // cores that the cluster keeps (--cores-total)
-	MinMemoryGiB  int64         `json:"minMemoryGiB"`  // memory that the cluster keeps (--memory-total)
+	Enabled       bool          `json:"enabled"`                 // --scale-down-enabled
+	Unneeded      time.Duration `json:"unneeded"`                // idle or underused for this long (--scale-down-unneeded-time)
+	Unready       time.Duration `json:"unready"`                 // not Ready for this long (--scale-down-unready-time)
+	Threshold     float64       `json:"threshold"`               // share of allocatable CPU or memory requested, at or below which a node is underused (--scale-down-utilization-threshold)
+	GPUThreshold  float64       `json:"gpuThreshold"`            // the same of GPUs, for nodes that have some: nothing else counts there (--scale-down-gpu-utilization-threshold)
+	AfterAdd      time.Duration `json:"afterAdd"`                // no removal so long after a growth (--scale-down-delay-after-add)
+	AfterTaint    time.Duration `json:"afterTaint"`              // between the taint and the next rung (--node-delete-delay-after-taint)
+	MaxSoftTaints int           `json:"maxSoftTaints"`           // soft taints that a cycle puts on or takes off; 0: none is put on (--max-bulk-soft-taint-count)
+	MaxInFlight   int           `json:"maxInFlight"`             // nodes on the ladder at once that are not ready for deletion yet (--max-scale-down-parallelism)
+	MaxDrains     int           `json:"maxDrains"`               // of these, nodes with pods to evict (--max-drain-parallelism)
+	MaxGrace      time.Duration `json:"maxGrace"`                // longest grace period given to an evicted pod (--max-graceful-termination-sec)
+	DrainDeadline time.Duration `json:"drainDeadline"`           // a node that is not empty so long after its taint is given back (--max-drain-time)
+	LocalStorage  bool          `json:"localStorage"`            // a pod with local storage keeps its node (--skip-nodes-with-local-storage)
+	SystemPods    bool          `json:"systemPods"`              // a kube-system pod without a budget keeps its node (--skip-nodes-with-system-pods)
+	ForceUnjoined bool          `json:"forceUnjoined,omitempty"` // a machine that never joined goes even below its group's min (--force-delete-unregistered-nodes)
+	ForceFailed   bool          `json:"forceFailed,omitempty"`   // so does one that failed (--force-delete-failed-nodes)
+	MinCores      int64         `json:"minCores"`                // cores that the cluster keeps (--cores-total)
+	MinMemoryGiB  int64         `json:"minMemoryGiB"`            // memory that the cluster keeps (--memory-total)
 }
 
 // Health says when so many nodes are not Ready that the trouble is probably not theirs, and nothing is removed.
@@ -100,7 +102,15 @@ func (r Removal) Of(o cluster.Options) Removal {
 // Starting says whether a node that takes no pods yet is expected to: it is not Ready or bears a taint of its arrival, it is young, and its
 // kubelet has not fallen silent.
 func (g Growth) Starting(n *corev1.Node, now time.Time) bool {
-	return (!cluster.Ready(n) || cluster.Arriving(n)) && !cluster.Silent(n) && now.Sub(n.CreationTimestamp.Time) < g.Provision
+	return (!cluster.Ready(n) || g.Taints.Arriving(n)) && !cluster.Silent(n) && now.Sub(n.CreationTimestamp.Time) < g.Provision
+}
+
+// Forces says whether a machine without a node that is given up goes even where its group falls below its min: operators say so.
+func (r Removal) Forces(in *cluster.Instance) bool {
+	if in.State == cluster.StateFailed {
+		return r.ForceFailed
+	}
+	return r.ForceUnjoined
 }
 
 // Tolerates says whether so many of all nodes may be not Ready, those that are starting left out.

@@ -24,10 +24,11 @@ var sections = []section{
 	{"The machine", []string{"node-name", "heed"}},
 	{"Node groups", []string{"nodes", "node-group-auto-discovery", "schedule", "headroom", "enforce-node-group-min-size", "manage-autoscaled-scale-sets", "manage-aks-scale-sets"}},
 	{"Which group grows", []string{"expander", "grpc-expander-url", "grpc-expander-cert", "balance-similar-node-groups", "balancing-ignore-label", "memory-difference-ratio", "max-allocatable-difference-ratio", "max-free-difference-ratio"}},
-	{"Which pods count", []string{"new-pod-scale-up-delay", "burst-window", "gang-hold", "expendable-pods-priority-cutoff", "drain-target"}},
+	{"Which pods count", []string{"new-pod-scale-up-delay", "burst-window", "gang-hold", "expendable-pods-priority-cutoff", "allowed-scheduler-names", "bypassed-scheduler-names", "drain-target"}},
+	{"What new nodes are like", []string{"startup-taint", "startup-taint-prefix", "ignore-taint", "status-taint"}},
 	{"Room that objects ask for", []string{"enable-provisioning-requests", "check-capacity-processor-instance", "capacity-buffer-controller-enabled", "capacity-buffer-pod-injection-enabled"}},
 	{"Limits of growth", []string{"max-nodes-total", "cores-total", "memory-total", "max-nodes-per-scaleup", "ceiling"}},
-	{"When growth fails", []string{"max-node-provision-time", "initial-node-group-backoff-duration", "max-node-group-backoff-duration", "node-group-backoff-reset-timeout"}},
+	{"When growth fails", []string{"max-node-provision-time", "initial-node-group-backoff-duration", "max-node-group-backoff-duration", "node-group-backoff-reset-timeout", "force-delete-unregistered-nodes", "force-delete-failed-nodes"}},
 	{"Removal", []string{
 		"scale-down-enabled", "scale-down-unneeded-time", "scale-down-unready-time", "scale-down-utilization-threshold", "scale-down-gpu-utilization-threshold",
 		"scale-down-delay-after-add", "node-delete-delay-after-taint", "max-bulk-soft-taint-count", "max-scale-down-parallelism", "max-drain-parallelism", "max-graceful-termination-sec",

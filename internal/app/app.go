@@ -70,7 +70,7 @@ func New(p Parts) *Autoscaler {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	p.Timing = p.Timing.withDefaults()
-	observer := kube.NewObserver(p.Client, kube.Options{Now: p.Now, Log: p.Log, RankingNamespace: rankingNamespace(p.Policy, p.Namespace)})
+	observer := kube.NewObserver(p.Client, kube.Options{Now: p.Now, Log: p.Log, RankingNamespace: rankingNamespace(p.Policy, p.Namespace), Bypassed: p.Policy.Growth.Bypasses})
 	return &Autoscaler{
 		parts:    p,
 		observer: observer,

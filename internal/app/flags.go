@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 )
 
@@ -43,6 +44,8 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 		g := &checked.Growth
 		g.Expanders, g.Balance.IgnoreLabels = slices.Clone(g.Expanders), slices.Clone(g.Balance.IgnoreLabels)
 		g.Headroom, g.Schedules, g.Ceilings = slices.Clone(g.Headroom), slices.Clone(g.Schedules), slices.Clone(g.Ceilings)
+		g.Taints = cluster.Taints{Startup: slices.Clone(g.Taints.Startup), Prefixes: slices.Clone(g.Taints.Prefixes), Status: slices.Clone(g.Taints.Status)}
+		g.Bypassed, g.Schedulers = slices.Clone(g.Bypassed), slices.Clone(g.Schedulers)
 		g.DrainTargets = slices.Clone(g.DrainTargets)
 		if err := checked.Check(); err != nil {
 			return nil, err

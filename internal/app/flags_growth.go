@@ -28,6 +28,15 @@ func growthFlags(f *pflag.FlagSet, p *policy.Policy) {
 	f.DurationVar(&g.BackoffMost, "max-node-group-backoff-duration", g.BackoffMost, "a group's rest doubles from failure to failure up to this")
 	f.DurationVar(&g.BackoffReset, "node-group-backoff-reset-timeout", g.BackoffReset, "after this long without failures the next one counts as the first")
 
+	f.StringArrayVar(&g.Taints.Startup, "startup-taint", nil, "key of a taint that somebody takes off a new node when he is done with it: until then the node is not ready, and the next machine is not expected to keep it; may be repeated")
+	f.Var(f.Lookup("startup-taint").Value, "ignore-taint", "the old name of --startup-taint")
+	f.StringArrayVar(&g.Taints.Prefixes, "startup-taint-prefix", nil, "prefix of the keys of such taints; may be repeated")
+	f.StringArrayVar(&g.Taints.Status, "status-taint", nil, "key of a taint that says how a node is doing: the node is ready, and the next machine is not expected to bear it; may be repeated")
+	f.StringSliceVar(&g.Bypassed, "bypassed-scheduler-names", nil, "schedulers with commas between them whose pods are a reason to grow before they have been looked at")
+	f.StringSliceVar(&g.Schedulers, "allowed-scheduler-names", nil, "schedulers with commas between them whose pods are a reason to grow; all when none is named; every one of --bypassed-scheduler-names must be among them")
+	f.BoolVar(&r.ForceUnjoined, "force-delete-unregistered-nodes", r.ForceUnjoined, "delete a machine that did not become a node in time even where its group falls below its min")
+	f.BoolVar(&r.ForceFailed, "force-delete-failed-nodes", r.ForceFailed, "delete a machine that the cloud could not make even where its group falls below its min")
+
 	b := &g.Balance
 	f.BoolVar(&b.Similar, "balance-similar-node-groups", b.Similar, "spread growth over groups whose nodes are alike, so that they become equally large")
 	f.StringArrayVar(&b.IgnoreLabels, "balancing-ignore-label", b.IgnoreLabels, "a label in which groups may differ and be alike, beside zone, host name and the like; may be repeated")

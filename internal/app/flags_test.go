@@ -50,6 +50,9 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		"memory-difference-ratio": "0.123", "max-allocatable-difference-ratio": "0.124", "max-free-difference-ratio": "0.125",
 		"headroom": "agents=cores:126", "schedule": "agents: Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127", "ceiling": "agents=usd:128/24h",
 		"drain-target": "namespace/render=129m", "enable-provisioning-requests": "true", "check-capacity-processor-instance": "east",
+		"startup-taint": "example.com/one", "ignore-taint": "example.com/one", "startup-taint-prefix": "example.com/two-", "status-taint": "example.com/three",
+		"bypassed-scheduler-names": "volcano", "allowed-scheduler-names": "default-scheduler,volcano",
+		"force-delete-unregistered-nodes": "true", "force-delete-failed-nodes": "true",
 		"capacity-buffer-controller-enabled": "true", "capacity-buffer-pod-injection-enabled": "true",
 	}
 	weekdays, err := cluster.ParseSchedule("Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127")
@@ -61,6 +64,8 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 			MaxNodes: 101, MaxCores: 103, MaxMemoryGiB: 105, Provision: 106 * time.Second,
 			BackoffFirst: 107 * time.Second, BackoffMost: 108 * time.Second, BackoffReset: 109 * time.Second,
 			MaxAtOnce: 120, EnforceMin: true, BurstWindow: 131 * time.Second, PodDelay: 121 * time.Second, PriorityCutoff: -122, GangHold: 129 * time.Second,
+			Taints:   cluster.Taints{Startup: []string{"example.com/one", "example.com/one"}, Prefixes: []string{"example.com/two-"}, Status: []string{"example.com/three"}},
+			Bypassed: []string{"volcano"}, Schedulers: []string{"default-scheduler", "volcano"},
 			Expanders: []policy.Expander{policy.Priority, policy.GRPC, policy.Random},
 			Balance:   policy.Balance{Similar: true, IgnoreLabels: []string{"example.com/rack"}, Memory: 0.123, Allocatable: 0.124, Free: 0.125},
 			Headroom:  []policy.GroupHeadroom{{Group: "agents", Headroom: cluster.Headroom{Cores: 126}}},
@@ -72,7 +77,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		},
 		Removal: policy.Removal{
 			Unneeded: 110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second,
-			MaxInFlight: 115, MaxSoftTaints: 132, MaxDrains: 116, MaxGrace: 117 * time.Second, DrainDeadline: 118 * time.Second, MinCores: 102, MinMemoryGiB: 104,
+			MaxInFlight: 115, MaxSoftTaints: 132, MaxDrains: 116, MaxGrace: 117 * time.Second, DrainDeadline: 118 * time.Second, ForceUnjoined: true, ForceFailed: true, MinCores: 102, MinMemoryGiB: 104,
 		},
 		Health: policy.Health{UnreadyCount: 119, UnreadyPercent: 12.5},
 	}

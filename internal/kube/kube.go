@@ -42,6 +42,9 @@ type Options struct {
 
 	// RankingNamespace is where the ConfigMap [cluster.RankingName] is followed; "" means nowhere, and no right to read it is needed.
 	RankingNamespace string
+
+	// Bypassed says whether pods of a scheduler are worth a trigger before it has looked at them; nil means that no scheduler's are.
+	Bypassed func(scheduler string) bool
 }
 
 // Observer follows the kinds of [cluster.Objects], one list and watch each, for its whole life: those that every cluster has, the
@@ -111,7 +114,7 @@ func NewObserver(client kubernetes.Interface, o Options) *Observer {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	ob := &Observer{patience: o.Patience, triggers: newTriggers(), wake: make(chan struct{}, 1)}
+	ob := &Observer{patience: o.Patience, triggers: newTriggers(o.Bypassed), wake: make(chan struct{}, 1)}
 	r := resourcesOf(client, o.RankingNamespace)
 	var common shares
 	ob.nodes = newFeed(client, r.nodes, o, ob.stirred, ob.triggers.node, common.node, whole[*corev1.Node]())

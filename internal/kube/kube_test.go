@@ -70,7 +70,7 @@ func unschedulable(since time.Time) []corev1.PodCondition {
 func observe(t *testing.T, c *kubesim.Cluster, test func(t *testing.T, o *Observer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		o := NewObserver(clientOf(t, c), Options{})
+		o := NewObserver(clientOf(t, c), Options{Bypassed: func(scheduler string) bool { return scheduler == "bypassed" }})
 		if err := o.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}

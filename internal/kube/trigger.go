@@ -22,6 +22,7 @@ const (
 	NodeReadiness    Cause = "node readiness" // a node became Ready, or ceased to be
 	NodeLeft         Cause = "node left"
 	NodeNoticed      Cause = "node noticed" // the cloud announced something to its machine, or took that back
+	PodCame          Cause = "pod came"     // of a scheduler that is not waited for
 	PodGated         Cause = "pod gated"    // a pod waits behind nothing but sluice's scheduling gate
 	RequestCame      Cause = "request came" // a ProvisioningRequest or CapacityBuffer came, went, or asks for something else
 )
@@ -39,9 +40,13 @@ type Trigger struct {
 type triggers struct {
 	mu sync.Mutex // held while sending: nobody else fills c after it was emptied
 	c  chan Trigger
+
+	bypassed func(scheduler string) bool // see [Options]
 }
 
-func newTriggers() *triggers { return &triggers{c: make(chan Trigger, 1)} }
+func newTriggers(bypassed func(scheduler string) bool) *triggers {
+	return &triggers{c: make(chan Trigger, 1), bypassed: bypassed}
+}
 
 // raise never blocks.
 func (t *triggers) raise(cause Cause, unschedulable time.Time) {
@@ -84,6 +89,8 @@ func (t *triggers) pod(c change[*cluster.Pod]) {
 		if c.appeared || !c.before.Unschedulable() {
 			t.raise(PodUnschedulable, c.after.UnschedulableSince())
 		}
+	case c.appeared && c.after.Node == "" && t.bypassed != nil && t.bypassed(c.after.Spec.SchedulerName) && !c.after.Gated():
+		t.raise(PodCame, time.Time{})
 	}
 }
 

@@ -46,6 +46,11 @@ func TestTriggers(t *testing.T) {
 		"a pod appears that the scheduler has not judged": {func(t *testing.T, c *kubesim.Cluster) {
 			create(t, c, pod("default", "new", ""))
 		}, nil},
+		"a pod appears that its scheduler is not waited for to judge": {func(t *testing.T, c *kubesim.Cluster) {
+			p := pod("default", "new", "")
+			p.Spec.SchedulerName = "bypassed"
+			create(t, c, p)
+		}, &Trigger{Causes: []Cause{PodCame}}},
 		"a pod finishes": {func(t *testing.T, c *kubesim.Cluster) {
 			edit(t, c, "default", "runs", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })
 		}, &Trigger{Causes: []Cause{PodGone}}},

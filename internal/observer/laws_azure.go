@@ -27,7 +27,7 @@ type write struct {
 	named   []azuresim.MachineState // those of the machines it names that there were
 	live    int                     // machines of the set that were not being deleted
 	off     int                     // and had given their cores back
-	serving int                     // named machines that did neither
+	serving int                     // named machines that did neither, and that are not deleted by force
 	resting int                     // named machines that had given their cores back
 	least   int
 	most    int
@@ -55,7 +55,7 @@ func (o *Observer) write(r azuresim.Request, lived []azuresim.MachineState) *wri
 			w.named = append(w.named, m)
 			if off {
 				w.resting++
-			} else if here {
+			} else if here && (o.rules.Forced == nil || !o.rules.Forced(m)) {
 				w.serving++
 			}
 		}

@@ -21,6 +21,8 @@ type Rules struct {
 	DryRun bool
 	// Limits are the least and the most machines of a scale set at this hour.
 	Limits func(scaleSet string) (least, most int)
+	// Forced says whether the operator has such a machine deleted even where its set falls below its min; nil means none.
+	Forced func(m azuresim.MachineState) bool
 	// Stops says when something that Azure has announced stops a node's machine; false when nothing is.
 	Stops func(node string) (time.Time, bool)
 	// Agent begins what agents call themselves to the API server; their node's name follows after a slash.

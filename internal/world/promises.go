@@ -10,8 +10,12 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/kubesim"
 	"sluice.dev/sluice/internal/observer"
 	"sluice.dev/sluice/journal"
 )
@@ -87,6 +91,11 @@ func (w *world) rules() *observer.Rules {
 		Limits: func(group string) (least, most int) {
 			g := w.spec(group)
 			return g.Min, g.Max
+		},
+		Forced: func(m azuresim.MachineState) bool {
+			n, there := kubesim.Find[*corev1.Node](w.cluster, "", m.ComputerName)
+			joined := there && n.Status.NodeInfo.SystemUUID == m.VMID
+			return w.policy.Removal.ForceFailed && m.ProvisioningState == "Failed" || w.policy.Removal.ForceUnjoined && !joined
 		},
 		Stops: func(node string) (time.Time, bool) {
 			at, announced := w.stops[node]

@@ -1,0 +1,83 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Taints are the keys of taints that the operator names as passing, beside those that bear cluster-autoscaler's own prefixes. The zero value
+// names none.
+type Taints struct {
+	Startup  []string `json:"startup,omitempty"`  // somebody takes them off a new node when he is done with it: until then it is not ready
+	Prefixes []string `json:"prefixes,omitempty"` // of keys of such taints
+	Status   []string `json:"status,omitempty"`   // they say how a node is doing, which is Ready for all that
+}
+
+// Empty says whether no taint is named.
+func (t Taints) Empty() bool { return len(t.Startup)+len(t.Prefixes)+len(t.Status) == 0 }
+
+// The prefixes of keys that cluster-autoscaler knows by themselves.
+const (
+	startupPrefix = "startup-taint.cluster-autoscaler.kubernetes.io/"
+	ignorePrefix  = "ignore-taint.cluster-autoscaler.kubernetes.io/"
+	statusPrefix  = "status-taint.cluster-autoscaler.kubernetes.io/"
+)
+
+// transientTaints come and go with a node's condition; a new machine will not have them when it is Ready.
+var transientTaints = map[string]bool{
+	RemovalTaint:                                     true,
+	NoticeTaint:                                      true,
+	"ToBeDeletedByClusterAutoscaler":                 true,
+	CandidateTaint:                                   true,
+	corev1.TaintNodeNotReady:                         true,
+	corev1.TaintNodeUnreachable:                      true,
+	corev1.TaintNodeUnschedulable:                    true,
+	corev1.TaintNodeMemoryPressure:                   true,
+	corev1.TaintNodeDiskPressure:                     true,
+	corev1.TaintNodePIDPressure:                      true,
+	corev1.TaintNodeNetworkUnavailable:               true,
+	corev1.TaintNodeOutOfService:                     true,
+	"node.cloudprovider.kubernetes.io/uninitialized": true,
+	"node.cloudprovider.kubernetes.io/shutdown":      true,
+}
+
+// Transient says whether the taint is about a node's present condition rather than about its group.
+func (t Taints) Transient(taint corev1.Taint) bool {
+	return transientTaints[taint.Key] || t.startup(taint) || strings.HasPrefix(taint.Key, statusPrefix) || slices.Contains(t.Status, taint.Key)
+}
+
+// startup says whether the taint is one that somebody takes off a new node when he is done with it.
+func (t Taints) startup(taint corev1.Taint) bool {
+	return strings.HasPrefix(taint.Key, startupPrefix) || strings.HasPrefix(taint.Key, ignorePrefix) || slices.Contains(t.Startup, taint.Key) ||
+		slices.ContainsFunc(t.Prefixes, func(prefix string) bool { return strings.HasPrefix(taint.Key, prefix) })
+}
+
+// arrivalTaints stand on a node until whoever brings it up has seen that it is Ready.
+var arrivalTaints = map[string]bool{
+	corev1.TaintNodeNotReady:                         true,
+	corev1.TaintNodeNetworkUnavailable:               true,
+	"node.cloudprovider.kubernetes.io/uninitialized": true,
+}
+
+// Arriving says whether a node still bears a taint of its arrival, which will be taken off by itself: controllers do that a moment after
+// kubelet has said that the node is Ready.
+func (t Taints) Arriving(n *corev1.Node) bool {
+	return slices.ContainsFunc(n.Spec.Taints, func(taint corev1.Taint) bool { return arrivalTaints[taint.Key] || t.startup(taint) })
+}
+
+// Lasting are the taints of a node that are about its group.
+func (t Taints) Lasting(all []corev1.Taint) []corev1.Taint {
+	return slices.DeleteFunc(slices.Clone(all), t.Transient)
+}
+
+// without is a template without taints that come and go: itself where it has none.
+func (t Taints) without(template *corev1.Node) *corev1.Node {
+	if template == nil || !slices.ContainsFunc(template.Spec.Taints, t.Transient) {
+		return template
+	}
+	out := template.DeepCopy()
+	out.Spec.Taints = t.Lasting(out.Spec.Taints)
+	return out
+}
