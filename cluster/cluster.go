@@ -39,7 +39,7 @@ type Node struct {
 	Instance *Instance           // nil when the cloud lists no such machine, or when more than one could be it
 	Suspects []*Instance         // all machines that could be this node, when there is more than one
 	Awaits   corev1.ResourceList // devices that the node should have and has not announced yet, while it is young; nil when there are none
-	Marked   Machine             // the machine named when sluice put the node on the removal ladder; zero when it is not on it
+	Marked   Machine             // the machine named when sluice put the node on the removal ladder, or saw its machine leave; zero when neither
 }
 
 // Name is the node's name.

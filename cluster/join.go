@@ -80,7 +80,7 @@ func (i *Instance) MayBe(n *corev1.Node) bool {
 	if i.ComputerName != "" && (strings.EqualFold(i.ComputerName, n.Name) || strings.EqualFold(i.ComputerName, n.Labels[corev1.LabelHostname])) {
 		return true
 	}
-	if i.predates(n) {
+	if i.Succeeds(n) {
 		return false
 	}
 	for _, a := range n.Status.Addresses {
@@ -104,9 +104,9 @@ func (i *Instance) Is(n *corev1.Node) bool {
 	return i.MayBe(n)
 }
 
-// predates says that the node is of an earlier machine than this one, of the same name, id or address: it is older, and its unique id
+// Succeeds says that the node is of an earlier machine than this one, of the same name, id or address: it is older, and its unique id
 // is another one. Such a node is no more than a suspect.
-func (i *Instance) predates(n *corev1.Node) bool {
+func (i *Instance) Succeeds(n *corev1.Node) bool {
 	uuid := n.Status.NodeInfo.SystemUUID
 	return uuid != "" && i.UID != "" && !sameUID(i.UID, uuid) && n.CreationTimestamp.Time.Before(i.Created.Add(-time.Minute))
 }
@@ -135,7 +135,7 @@ func (s *Snapshot) join(n *Node) {
 		return
 	}
 	n.Group = n.Suspects[0].Group
-	if in := n.Suspects[0]; len(n.Suspects) == 1 && len(s.joins.claimants(in)) == 1 && !in.predates(n.Object) {
+	if in := n.Suspects[0]; len(n.Suspects) == 1 && len(s.joins.claimants(in)) == 1 && !in.Succeeds(n.Object) {
 		n.Instance, n.Suspects = in, nil
 	}
 }

@@ -9,9 +9,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// MachineAnnotation stands on a node that sluice is removing and names its machine as "group/id/uid", so that after a restart
-// the Node object of that very machine, and of no other, is deleted once the machine is gone (S-14).
+// MachineAnnotation stands on a node that sluice is removing, or whose machine it has seen leave by another hand, and names its machine as
+// "group/id/uid", so that after a restart the Node object of that very machine, and of no other, is deleted once the machine is gone (S-14).
 const MachineAnnotation = "sluice.dev/machine"
+
+// ExclusionLabel keeps load balancers outside of the cluster from sending anything to a node: Kubernetes' service controller reads it. A node
+// on its way out bears it with [Excluded] as its value; with any other value it is somebody else's, and stays.
+const (
+	ExclusionLabel = corev1.LabelNodeExcludeBalancers
+	Excluded       = "sluice"
+)
 
 // Machine names one machine for ever: the id may be given to another machine of the group, the UID never.
 type Machine struct {

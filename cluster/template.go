@@ -13,7 +13,7 @@ const RemovalTaint = "sluice.dev/removing"
 const GuessedLabels = "sluice.dev/guessed-labels"
 
 // hostLabels belong to one machine and not to its group.
-var hostLabels = []string{corev1.LabelHostname, "beta.kubernetes.io/hostname"}
+var hostLabels = []string{corev1.LabelHostname, "beta.kubernetes.io/hostname", ExclusionLabel}
 
 // Ready says whether the node's Ready condition is True.
 func Ready(n *corev1.Node) bool {

@@ -23,7 +23,7 @@ func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 	want := map[string][]string{
 		"ClusterRole sluice-agent": {"create pods/eviction", "get nodes", "get pods", "list nodes", "list pods", "patch nodes"},
 		"ClusterRole sluice": {
-			"create events", "create pods/eviction", "delete nodes", "get capacitybuffers.autoscaling.x-k8s.io", "get nodes", "get pods",
+			"create events", "create pods/eviction", "delete nodes", "delete volumeattachments.storage.k8s.io", "get capacitybuffers.autoscaling.x-k8s.io", "get nodes", "get pods",
 			"get provisioningrequests.autoscaling.x-k8s.io", "list capacitybuffers.autoscaling.x-k8s.io",
 			"list csidrivers.storage.k8s.io", "list csinodes.storage.k8s.io", "list csistoragecapacities.storage.k8s.io",
 			"list daemonsets.apps", "list deviceclasses.resource.k8s.io", "list namespaces", "list nodes", "list persistentvolumeclaims",
@@ -40,7 +40,7 @@ func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 			"watch volumeattachments.storage.k8s.io",
 		},
 		"Role sluice": {
-			"create configmaps", "create leases.coordination.k8s.io", "get configmaps named cluster-autoscaler-status",
+			"create configmaps", "create leases.coordination.k8s.io", "delete secrets", "get configmaps named cluster-autoscaler-status",
 			"get leases.coordination.k8s.io named cluster-autoscaler", "list configmaps named cluster-autoscaler-priority-expander", "update configmaps named cluster-autoscaler-status",
 			"update leases.coordination.k8s.io named cluster-autoscaler", "watch configmaps named cluster-autoscaler-priority-expander",
 		},

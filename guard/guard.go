@@ -41,7 +41,14 @@ type Cordon struct {
 	Machine cluster.Machine
 }
 
-// Uncordon takes that taint back.
+// Mark names on a node the machine that it is, which somebody else removes.
+type Mark struct {
+	Node    string
+	UID     types.UID
+	Machine cluster.Machine
+}
+
+// Uncordon takes that taint, or that mark, back.
 type Uncordon struct {
 	Node string
 	UID  types.UID
@@ -66,11 +73,12 @@ type Evict struct {
 	Node           string
 }
 
-// DeleteNode deletes the Node object of a machine that is gone.
+// DeleteNode deletes the Node object of a machine that is gone, and the attachments of volumes to it.
 type DeleteNode struct {
-	Node    string
-	UID     types.UID
-	Machine cluster.Machine
+	Node        string
+	UID         types.UID
+	Machine     cluster.Machine
+	Attachments []cluster.Attachment
 }
 
 // OpenGate takes sluice's scheduling gate off a pod. Node is one that it fits.
@@ -89,6 +97,7 @@ type Answer struct {
 func (Grow) isWrite()        {}
 func (Delete) isWrite()      {}
 func (Cordon) isWrite()      {}
+func (Mark) isWrite()        {}
 func (Uncordon) isWrite()    {}
 func (SoftTaint) isWrite()   {}
 func (SoftUntaint) isWrite() {}
@@ -133,6 +142,8 @@ func Check(w Write, e Evidence, allowed *policy.Policy) error {
 		return checkDelete(w, e, allowed)
 	case Cordon:
 		return checkCordon(w, e)
+	case Mark:
+		return checkMark(w, e)
 	case SoftTaint:
 		return checkSoftTaint(w, e)
 	case Uncordon, SoftUntaint:

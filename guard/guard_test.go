@@ -6,6 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
@@ -105,6 +107,36 @@ func burying() *world {
 	return w
 }
 
+// lost is node agents-1 without sluice's taint and mark.
+func lost(change ...func(*corev1.Node)) *corev1.Node {
+	return Node("agents-1", append([]func(*corev1.Node){func(n *corev1.Node) {
+		n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = "cloud:///machines/1", "VM-1"
+		n.CreationTimestamp = metav1.NewTime(Start.Add(-time.Hour))
+	}}, change...)...)
+}
+
+// missing deletes the Node object of machine 1, which somebody else has deleted unseen.
+func missing() *world {
+	w := burying()
+	w.objects.Nodes[1] = lost(NotReady(Start.Add(-time.Minute)))
+	w.write = guard.DeleteNode{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents", UID: "vm-1"}}
+	return w
+}
+
+// marked has sluice seen machine 1 leave.
+func (w *world) marked() {
+	w.objects.Nodes[1].Annotations = map[string]string{cluster.MachineAnnotation: "agents/1/vm-1"}
+	w.write = guard.DeleteNode{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents", ID: "1", UID: "vm-1"}}
+}
+
+// marking names machine 2 on its node, which somebody else deletes.
+func marking() *world {
+	w := agents()
+	w.groups[0].Instances[2].State = cluster.StateDeleting
+	w.write = guard.Mark{Node: "agents-2", UID: "uid-agents-2", Machine: cluster.Machine{Group: "agents", ID: "2", UID: "vm-2"}}
+	return w
+}
+
 // opening takes the gate off a pod that has room on agents-0.
 func opening() *world {
 	w := agents()
@@ -124,7 +156,7 @@ func gates(names ...string) func(*corev1.Pod) {
 
 func TestSoundWritesPass(t *testing.T) {
 	for name, open := range map[string]func() *world{
-		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete one below min where the operator says so": forced, "evict": evicting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "open a gate": opening,
+		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete one below min where the operator says so": forced, "evict": evicting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "delete a node whose machine others deleted": missing, "mark a node": marking, "open a gate": opening,
 	} {
 		if err := open().check(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -221,8 +253,39 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a pod of another life":                  {evicting, func(w *world) { w.change(func(p *corev1.Pod) { p.UID = "reborn" }) }, "S-15"},
 		"a pod of a node that stays":             {evicting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-15"},
 		"a machine to whose name a pod is bound": {cleaning, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("p", On("unjoined-3"))) }, "S-15"},
-		"a Node object while the list is short":  {burying, func(w *world) { w.groups[0].Capacity = 3 }, "S-14"},
-		"a machine whose node still has a pod":   {deleting, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"))) }, "S-15"},
+		"a Node object whose machine nobody saw leave, and which is young": {missing, func(w *world) { w.objects.Nodes[1].CreationTimestamp = metav1.NewTime(Start.Add(-9 * time.Minute)) }, "S-14"},
+		"one that fell silent a moment ago": {missing, func(w *world) {
+			w.objects.Nodes[1] = lost(NotReady(Start.Add(-50 * time.Second)))
+		}, "S-14"},
+		"one that is Ready": {missing, func(w *world) { w.objects.Nodes[1] = lost() }, "S-14"},
+		"one without a unique id": {missing, func(w *world) {
+			w.objects.Nodes[1].Status.NodeInfo.SystemUUID = ""
+			w.write = guard.DeleteNode{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents"}}
+		}, "S-14"},
+		"one of the control plane": {missing, func(w *world) { w.objects.Nodes[1].Labels["node-role.kubernetes.io/etcd"] = "true" }, "S-17"},
+		"one while another group's list is short": {missing, func(w *world) {
+			w.groups = append(w.groups, &cluster.Group{ID: "other", Capacity: 1, Read: cluster.Read{At: Start, Complete: true, Version: "1"}})
+		}, "S-14"},
+		"one whose volumes are another node's": {missing, func(w *world) {
+			d := w.write.(guard.DeleteNode)
+			d.Attachments = []cluster.Attachment{{Name: "csi-a", UID: "uid-csi-a"}}
+			w.write = d
+			a := &storagev1.VolumeAttachment{Spec: storagev1.VolumeAttachmentSpec{NodeName: "agents-2"}}
+			a.Name, a.UID = "csi-a", "uid-csi-a"
+			w.objects.VolumeAttachments = append(w.objects.VolumeAttachments, a)
+		}, "S-37"},
+		"one that was marked, not silent": {missing, func(w *world) { w.marked(); w.objects.Nodes[1].Status.Conditions = lost().Status.Conditions }, "S-14"},
+		"one that was marked and fell silent after the read": {missing, func(w *world) {
+			w.marked()
+			w.objects.Nodes[1].Status.Conditions = lost(NotReady(Start.Add(time.Second))).Status.Conditions
+		}, "S-14"},
+		"a mark on a node whose machine stays": {marking, func(w *world) { w.groups[0].Instances[2].State = cluster.StateRunning }, "S-14"},
+		"a mark with another machine": {marking, func(w *world) {
+			w.write = guard.Mark{Node: "agents-2", UID: "uid-agents-2", Machine: cluster.Machine{Group: "agents", ID: "0", UID: "vm-0"}}
+		}, "S-12"},
+		"a mark on a node of another life":      {marking, func(w *world) { w.objects.Nodes[2].UID = "reborn" }, "S-14"},
+		"a Node object while the list is short": {burying, func(w *world) { w.groups[0].Capacity = 3 }, "S-14"},
+		"a machine whose node still has a pod":  {deleting, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"))) }, "S-15"},
 		"a machine whose node runs a Job": {deleting, func(w *world) {
 			w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"), OwnedBy("Job", "j")))
 		}, "S-15"},

@@ -77,34 +77,3 @@ func podOf(n *cluster.Node, w Evict) *cluster.Pod {
 	}
 	return nil
 }
-
-// checkDeleteNode holds the Node object of any machine but the one confirmed gone: the machine that was named when the node was
-// cordoned is absent from a complete list read after that, and no machine that is listed could be the node.
-func checkDeleteNode(w DeleteNode, e Evidence) error {
-	n := e.Newest.Node(w.Node)
-	if n == nil || n.Object.UID != w.UID {
-		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
-	}
-	if n.Marked != w.Machine || w.Machine.UID == "" {
-		return refuse("S-14", "node %s was not cordoned for machine %s", w.Node, w.Machine)
-	}
-	g := e.Newest.Group(w.Machine.Group)
-	if g == nil || !g.Read.Complete || g.Problem != "" {
-		return refuse("S-14", "group %s has not been read completely", w.Machine.Group)
-	}
-	if g.Standing() < g.Capacity {
-		return refuse("S-14", "group %s lists %d machines of its %d", g.ID, g.Standing(), g.Capacity)
-	}
-	removal, on := cluster.RemovalOf(n.Object)
-	if !on || !g.Read.At.After(removal.Since) {
-		return refuse("S-14", "group %s has not been read since node %s was cordoned", g.ID, w.Node)
-	}
-	for _, other := range e.Newest.Groups {
-		for _, in := range other.Instances {
-			if in.UID == w.Machine.UID || in.MayBe(n.Object) {
-				return refuse("S-14", "machine %s still exists and could be node %s", in.Machine(), w.Node)
-			}
-		}
-	}
-	return nil
-}

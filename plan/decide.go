@@ -33,6 +33,7 @@ func (d *decision) decide() (Plan, Memory) {
 	d.answerClaims()
 	d.cleanUpMachines()
 	d.judgeNodes()
+	d.mark()
 	d.climbLadder()
 	d.judgeGroups()
 	return d.finish()
@@ -80,7 +81,7 @@ type decision struct {
 	complaints []reason.Reason     // of expanders that could not do what they are there for
 	grows      []SetCapacity
 	gates      []OpenGate
-	ladder     []Action // Uncordon, Evict, DeleteNode, Cordon in the order of nodes
+	ladder     []Action // Mark, Uncordon, Evict, DeleteNode, Cordon in the order of nodes
 	soft       []Action // SoftUntaint, then SoftTaint
 	leaving    map[cluster.GroupID][]Leaving
 	counted    map[string]string
@@ -101,6 +102,9 @@ type decision struct {
 	inFlight   int                      // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn only, a node is none of them
 	drains     int                      // of these, nodes that pods still have to leave
 	unhealthy  []reason.Reason          // why nothing may be removed at all, nil when all is well
+
+	attached  map[string][]cluster.Attachment // to nodes, by their names, nil until somebody asks
+	detaching map[string]time.Time            // since when empty nodes wait for volumes
 }
 
 // witness hears how places are found, in the order in which it happens. What is tried and taken back is not told.

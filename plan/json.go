@@ -28,6 +28,8 @@ func KindOf(a Action) string {
 		return "SetCapacity"
 	case Cordon:
 		return "Cordon"
+	case Mark:
+		return "Mark"
 	case Uncordon:
 		return "Uncordon"
 	case SoftTaint:
@@ -88,6 +90,8 @@ func readAction(e envelope) (Action, error) {
 		return read[SetCapacity](e.Action)
 	case "Cordon":
 		return read[Cordon](e.Action)
+	case "Mark":
+		return read[Mark](e.Action)
 	case "Uncordon":
 		return read[Uncordon](e.Action)
 	case "SoftTaint":

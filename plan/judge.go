@@ -55,7 +55,7 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 		return NodeKeep, []reason.Reason{reason.New(code, about, facts...)}, true
 	}
 	switch {
-	case len(n.Suspects) > 0:
+	case len(n.Suspects) > 0 && !n.Outlived():
 		names := ""
 		for i, in := range n.Suspects {
 			if i > 0 {
@@ -70,8 +70,10 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 		return keep(reason.NodeControlPlane)
 	case v.onLadder:
 		return "", nil, false
-	case n.Instance == nil:
+	case n.Instance == nil && v.ready && n.Marked.UID == "":
 		return NodeHold, []reason.Reason{reason.New(reason.NodeMachineMissing, about, "group", n.Group)}, true
+	case n.Instance == nil:
+		return "", nil, false
 	case n.Instance.State == cluster.StateDeleting:
 		return NodeGone, []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", d.groups[n.Group].fate())}, true
 	case cluster.Noticed(n.Object):

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -17,7 +16,7 @@ func (d *decision) climbLadder() {
 	var on, idle, underused []*nodeState
 	for _, st := range d.removable {
 		switch {
-		case st.onLadder:
+		case st.onLadder || st.Instance == nil:
 			on = append(on, st)
 		case len(st.movers) == 0:
 			idle = append(idle, st)
@@ -51,6 +50,7 @@ func (d *decision) climbLadder() {
 	d.considerUnderused(underused)
 	d.steerPods()
 	d.rememberRemovable(idle, underused)
+	d.rememberDetaching()
 }
 
 // keep says that a node that could have gone is needed: its time starts anew.
@@ -90,14 +90,14 @@ func (d *decision) climb(st *nodeState) {
 	about, name, removal := reason.Node(st.Name()), st.Name(), st.removal
 	g := d.groups[st.Group]
 	if st.Instance == nil {
-		d.bury(st, removal)
+		d.bury(st)
 		return
 	}
 	if st.Instance.State == cluster.StateDeleting {
 		d.judgeNode(st, NodeGone, reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID, "fate", d.groups[st.Group].fate()))
 		return
 	}
-	wait := removal.Since.Add(d.allowed.Removal.AfterTaint)
+	wait := removal.Since.Add(d.allowed.Removal.Pause())
 	deadline := removal.Since.Add(d.allowed.Removal.DrainDeadline)
 	switch pod, rescued := d.rescues[name]; {
 	case rescued:
@@ -122,9 +122,11 @@ func (d *decision) climb(st *nodeState) {
 		d.drain(st, wait, deadline)
 	case d.now.Before(wait):
 		d.wake(wait)
-		d.judgeNode(st, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "fate", d.groups[st.Group].fate(), "delay", d.allowed.Removal.AfterTaint))
+		d.judgeNode(st, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "fate", d.groups[st.Group].fate(), "delay", d.allowed.Removal.Pause()))
 	case g.Present()-len(d.leaving[g.ID])-1 < g.Min:
 		d.takeDown(st, d.atMin(g))
+	case d.detaches(st) != nil:
+		d.judgeNode(st, NodeDrain, *d.detaches(st))
 	case d.rests(g) != nil:
 		if g.deleting > 0 {
 			d.inFlight-- // it is ready, and goes with all that are when its group's turn comes
@@ -175,24 +177,6 @@ func (d *decision) drain(st *nodeState, wait, deadline time.Time) {
 		d.ladder = append(d.ladder, Evict{p.Namespace, p.Name, p.UID, st.Name(), d.allowed.Removal.Grace(p), draining})
 	}
 	d.judgeNode(st, NodeDrain, because...)
-}
-
-// bury deletes the Node object of a machine that a complete list, read after the node was cordoned, no longer holds (S-14).
-func (d *decision) bury(st *nodeState, removal cluster.Removal) {
-	about := reason.Node(st.Name())
-	g := d.groups[st.Group]
-	if blocked := g.blockedRead(); blocked != nil {
-		d.judgeNode(st, NodeHold, *blocked)
-		return
-	}
-	gone := reason.New(reason.NodeMachineGone, about, "instance", st.Marked.ID, "group", g.ID)
-	if slices.ContainsFunc(g.Parked, func(in *cluster.Instance) bool { return in.ID == st.Marked.ID && in.UID == st.Marked.UID }) {
-		gone = reason.New(reason.NodeMachineParked, about, "instance", st.Marked.ID)
-	}
-	if g.Read.At.After(removal.Since) && g.Standing() >= g.Capacity {
-		d.ladder = append(d.ladder, DeleteNode{st.Name(), st.Object.UID, st.Marked, gone})
-	}
-	d.judgeNode(st, NodeGone, gone)
 }
 
 // takeDown takes a node off the ladder.
@@ -293,9 +277,9 @@ func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
 	if st.pinned && d.refuge != nil {
 		d.refuge.shut(st.sight) // its group can spare it after all
 	}
-	d.wake(d.now.Add(d.allowed.Removal.AfterTaint))
+	d.wake(d.now.Add(d.allowed.Removal.Pause()))
 	removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: why}
-	d.ladder = append(d.ladder, Cordon{st.Name(), st.Object.UID, removal, st.Instance.Machine(), because})
+	d.ladder = append(d.ladder, Cordon{st.Name(), st.Object.UID, removal, st.Instance.Machine(), d.allowed.Removal.Exclusion > 0, because})
 	d.judgeNode(st, NodeRemove, because)
 }
 

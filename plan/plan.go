@@ -51,10 +51,19 @@ type Cordon struct {
 	UID     types.UID       `json:"uid"`
 	Removal cluster.Removal `json:"removal"`
 	Machine cluster.Machine `json:"machine"`
+	Exclude bool            `json:"exclude,omitempty"` // load balancers outside of the cluster are to leave the node out
 	Because reason.Reason   `json:"because"`
 }
 
-// Uncordon takes a node off the ladder.
+// Mark names on a node the machine that it is and that somebody else removes, so that its Node object can be deleted once that is gone.
+type Mark struct {
+	Node    string          `json:"node"`
+	UID     types.UID       `json:"uid"`
+	Machine cluster.Machine `json:"machine"`
+	Because reason.Reason   `json:"because"`
+}
+
+// Uncordon takes a node off the ladder, or its mark off the node.
 type Uncordon struct {
 	Node    string        `json:"node"`
 	UID     types.UID     `json:"uid"`
@@ -99,12 +108,13 @@ type Leaving struct {
 	Because reason.Reason `json:"because"`
 }
 
-// DeleteNode deletes the Node object of a machine that is confirmed gone.
+// DeleteNode deletes the Node object of a machine that is confirmed gone, and before it what else the machine has left behind.
 type DeleteNode struct {
-	Node    string          `json:"node"`
-	UID     types.UID       `json:"uid"`
-	Machine cluster.Machine `json:"machine"`
-	Because reason.Reason   `json:"because"`
+	Node        string               `json:"node"`
+	UID         types.UID            `json:"uid"`
+	Machine     cluster.Machine      `json:"machine"` // its id is "" where nothing tells it any more
+	Attachments []cluster.Attachment `json:"attachments,omitempty"`
+	Because     reason.Reason        `json:"because"`
 }
 
 // OpenGate takes sluice's scheduling gate off a pod: its capacity is there, and the scheduler may see it.
@@ -138,6 +148,7 @@ type AnswerBuffer struct {
 
 func (SetCapacity) isAction()     {}
 func (Cordon) isAction()          {}
+func (Mark) isAction()            {}
 func (Uncordon) isAction()        {}
 func (SoftTaint) isAction()       {}
 func (SoftUntaint) isAction()     {}

@@ -26,6 +26,7 @@ type Planner struct {
 	noticed  []*cluster.Node // of the same nodes those to whose machines the cloud has announced something
 	doubtful []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
 	shunned  []int           // nodes that bear a soft taint
+	marked   []*cluster.Node // of the same nodes those whose mark is to be changed
 	watched  []int           // nodes that each cycle judges: what becomes of them depends on more than they show
 	queue    queue
 	there    *scheduling.Row // of the last cycle in which pods looked for places
@@ -114,8 +115,11 @@ func (p *Planner) look(d *decision) {
 		}
 	}
 	p.sights, p.said, p.watched, p.shunned, p.doubtful = sights, make([]Verdict, len(nodes)), p.watched[:0], p.shunned[:0], nil
-	p.noticed = nil
+	p.noticed, p.marked = nil, nil
 	for i, v := range sights {
+		if marked(v.Node) {
+			p.marked = append(p.marked, v.Node)
+		}
 		if cluster.Noticed(v.Object) {
 			p.noticed = append(p.noticed, v.Node)
 		}

@@ -45,6 +45,9 @@ func (d *decision) look(n *cluster.Node) *sight {
 		say(outcome, because...)
 		return v
 	}
+	if n.Instance == nil {
+		return v // whatever it carries is gone with its machine
+	}
 	there, g, leaving := n.Pods, d.groups[n.Group], false
 	if v.resource, v.used, leaving = d.check.Load(n); leaving {
 		v.passing = true

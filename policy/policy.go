@@ -38,6 +38,9 @@ type Removal struct {
 	ForceFailed   bool          `json:"forceFailed,omitempty"`   // so does one that failed (--force-delete-failed-nodes)
 	MinCores      int64         `json:"minCores"`                // cores that the cluster keeps (--cores-total)
 	MinMemoryGiB  int64         `json:"minMemoryGiB"`            // memory that the cluster keeps (--memory-total)
+
+	Exclusion time.Duration `json:"exclusion"` // before the next rung, after load balancers were told to leave the node out; 0: they are not told (--load-balancer-exclusion-delay)
+	MaxDetach time.Duration `json:"maxDetach"` // an empty node waits so long for its volumes to be detached (--max-detach-time)
 }
 
 // Health says when so many nodes are not Ready that the trouble is probably not theirs, and nothing is removed.
@@ -71,6 +74,8 @@ func Default() *Policy {
 			AfterAdd:      10 * time.Minute,
 			AfterTaint:    5 * time.Second,
 			MaxSoftTaints: 10,
+			Exclusion:     5 * time.Second,
+			MaxDetach:     2 * time.Minute,
 			MaxInFlight:   10,
 			MaxDrains:     1,
 			MaxGrace:      10 * time.Minute,
@@ -98,6 +103,9 @@ func (r Removal) Of(o cluster.Options) Removal {
 	}
 	return r
 }
+
+// Pause is between a node's cordon and the next rung: scheduler and load balancers have heard of it by then.
+func (r Removal) Pause() time.Duration { return max(r.AfterTaint, r.Exclusion) }
 
 // Starting says whether a node that takes no pods yet is expected to: it is not Ready or bears a taint of its arrival, it is young, and its
 // kubelet has not fallen silent.
@@ -134,6 +142,8 @@ func (p *Policy) Check() error {
 		{"scale-down-unready-time", p.Removal.Unready},
 		{"scale-down-delay-after-add", p.Removal.AfterAdd},
 		{"node-delete-delay-after-taint", p.Removal.AfterTaint},
+		{"load-balancer-exclusion-delay", p.Removal.Exclusion},
+		{"max-detach-time", p.Removal.MaxDetach},
 		{"max-graceful-termination-sec", p.Removal.MaxGrace},
 	} {
 		if d.value < 0 {

@@ -124,6 +124,8 @@ const (
 	NodeCounted        Code = "NodeCounted"
 	NodeCordoned       Code = "NodeCordoned"
 	NodeDraining       Code = "NodeDraining"
+	NodeDetaching      Code = "NodeDetaching"
+	NodeStays          Code = "NodeStays"
 	NodeDrained        Code = "NodeDrained"
 	NodeLeaving        Code = "NodeLeaving"
 	NodeMachineGone    Code = "NodeMachineGone"
@@ -288,6 +290,8 @@ var sentences = map[Code]string{
 	NodeCounted:        "pending pod {pod} counts on it",
 	NodeCordoned:       "tainted {age} ago, machine is {fate} after {delay}",
 	NodeDraining:       "pods still to leave: {pods}",
+	NodeDetaching:      "empty, volumes still attached: {volumes} (waited for at most {limit})",
+	NodeStays:          "its machine stays after all",
 	NodeDrained:        "empty, machine is being {fate}",
 	NodeLeaving:        "machine {instance} is being {fate}",
 	NodeMachineGone:    "machine is gone (id {instance} is not in the complete list of {group})",

@@ -128,7 +128,12 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 		if err := guard.Check(guard.Cordon{Node: action.Node, UID: action.UID, Machine: action.Machine}, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.Nodes.Cordon(ctx, action.Node, action.UID, action.Removal, action.Machine)
+		return a.Nodes.Cordon(ctx, action.Node, action.UID, action.Removal, action.Machine, action.Exclude)
+	case plan.Mark:
+		if err := guard.Check(guard.Mark{Node: action.Node, UID: action.UID, Machine: action.Machine}, evidence, a.Policy); err != nil {
+			return err
+		}
+		return a.Nodes.Mark(ctx, action.Node, action.UID, action.Machine)
 	case plan.Uncordon:
 		if err := guard.Check(guard.Uncordon{Node: action.Node, UID: action.UID}, evidence, a.Policy); err != nil {
 			return err
@@ -151,11 +156,11 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 		}
 		return a.Nodes.Evict(ctx, action.Namespace, action.Pod, action.UID, action.Grace)
 	case plan.DeleteNode:
-		write := guard.DeleteNode{Node: action.Node, UID: action.UID, Machine: action.Machine}
+		write := guard.DeleteNode{Node: action.Node, UID: action.UID, Machine: action.Machine, Attachments: action.Attachments}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.Nodes.DeleteNode(ctx, action.Node, action.UID)
+		return a.Nodes.DeleteNode(ctx, action.Node, action.UID, newest.Node(action.Node).Object.Status.NodeInfo.SystemUUID, action.Attachments)
 	}
 	return a.tell(ctx, evidence, action)
 }

@@ -32,6 +32,8 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	f.DurationVar(&r.AfterAdd, "scale-down-delay-after-add", r.AfterAdd, "no removal so long after a growth")
 	f.DurationVar(&r.AfterTaint, "node-delete-delay-after-taint", r.AfterTaint, "pause between cordoning a node and the next step")
 	f.IntVar(&r.MaxSoftTaints, "max-bulk-soft-taint-count", r.MaxSoftTaints, "most soft taints that one cycle puts on nodes that could go, or takes off nodes that are needed again; 0: none is put on, and those that are there come off")
+	f.DurationVar(&r.Exclusion, "load-balancer-exclusion-delay", r.Exclusion, "a node on its way out is labelled so that load balancers outside of the cluster leave it out, and the next step waits for so long; 0: no label")
+	f.DurationVar(&r.MaxDetach, "max-detach-time", r.MaxDetach, "how long an empty node waits for its volumes to be detached before its machine is deleted all the same")
 	f.IntVar(&r.MaxInFlight, "max-scale-down-parallelism", r.MaxInFlight, "most nodes at once on their way to being ready for deletion, idle ones included; all that are ready in a group are deleted in one request, and no longer count")
 	f.IntVar(&r.MaxDrains, "max-drain-parallelism", r.MaxDrains, "most nodes at once whose pods are being evicted; they count in --max-scale-down-parallelism")
 	f.DurationVar(&r.DrainDeadline, "max-drain-time", r.DrainDeadline, "a node that is not empty so long after it was cordoned is given back")

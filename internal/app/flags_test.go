@@ -41,7 +41,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		"max-nodes-total": "101", "cores-total": "102:103", "memory-total": "104:105", "max-node-provision-time": "106s",
 		"initial-node-group-backoff-duration": "107s", "max-node-group-backoff-duration": "108s", "node-group-backoff-reset-timeout": "109s",
 		"scale-down-enabled": "false", "scale-down-unneeded-time": "110s", "scale-down-unready-time": "111s",
-		"scale-down-utilization-threshold": "0.12", "scale-down-gpu-utilization-threshold": "0.13", "scale-down-delay-after-add": "113s", "node-delete-delay-after-taint": "114s",
+		"scale-down-utilization-threshold": "0.12", "scale-down-gpu-utilization-threshold": "0.13", "scale-down-delay-after-add": "113s", "node-delete-delay-after-taint": "114s", "load-balancer-exclusion-delay": "133s", "max-detach-time": "134s",
 		"max-scale-down-parallelism": "115", "max-bulk-soft-taint-count": "132", "max-drain-parallelism": "116", "max-graceful-termination-sec": "117", "max-drain-time": "118s",
 		"skip-nodes-with-local-storage": "false", "skip-nodes-with-system-pods": "false",
 		"ok-total-unready-count": "119", "max-total-unready-percentage": "12.5",
@@ -76,7 +76,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 			Requests:     policy.Requests{Enabled: true, Instance: "east"}, Buffers: policy.Buffers{Translate: true, Keep: true},
 		},
 		Removal: policy.Removal{
-			Unneeded: 110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second,
+			Unneeded: 110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second, Exclusion: 133 * time.Second, MaxDetach: 134 * time.Second,
 			MaxInFlight: 115, MaxSoftTaints: 132, MaxDrains: 116, MaxGrace: 117 * time.Second, DrainDeadline: 118 * time.Second, ForceUnjoined: true, ForceFailed: true, MinCores: 102, MinMemoryGiB: 104,
 		},
 		Health: policy.Health{UnreadyCount: 119, UnreadyPercent: 12.5},

@@ -19,9 +19,10 @@ import (
 const tries = 5
 
 // Cordon puts a node on the removal ladder, in one request: it adds the removal taint, or replaces it, marks the node
-// unschedulable and names its machine in [cluster.MachineAnnotation]. Everything else on the node stays. A node that already
+// unschedulable, names its machine in [cluster.MachineAnnotation], and with exclude takes it out of load balancers. Everything else on the
+// node stays. A node that already
 // is as asked is not written to. [ErrHeld] for a node that somebody else has cordoned, [ErrGone] for one that is not there.
-func (w Writer) Cordon(ctx context.Context, node string, uid types.UID, r cluster.Removal, m cluster.Machine) error {
+func (w Writer) Cordon(ctx context.Context, node string, uid types.UID, r cluster.Removal, m cluster.Machine, exclude bool) error {
 	return w.change(ctx, "cordon", node, uid, func(n *corev1.Node) error {
 		if _, ours := cluster.RemovalOf(n); n.Spec.Unschedulable && !ours {
 			return ErrHeld
@@ -29,16 +30,30 @@ func (w Writer) Cordon(ctx context.Context, node string, uid types.UID, r cluste
 		n.Spec.Taints = append(otherTaints(n, cluster.RemovalTaint), r.Taint())
 		n.Spec.Unschedulable = true
 		metav1.SetMetaDataAnnotation(&n.ObjectMeta, cluster.MachineAnnotation, m.String())
+		if exclude {
+			excludeFromBalancers(n)
+		}
 		return nil
 	})
 }
 
-// Uncordon takes back what [Writer.Cordon] did. A node without the removal taint stays unschedulable if it is: somebody else
-// made it so. A node that is gone, or has nothing to be taken back, is nil.
+// Mark names a node's machine in [cluster.MachineAnnotation] and changes nothing else. [ErrGone] for a node that is not there.
+func (w Writer) Mark(ctx context.Context, node string, uid types.UID, m cluster.Machine) error {
+	return w.change(ctx, "mark", node, uid, func(n *corev1.Node) error {
+		metav1.SetMetaDataAnnotation(&n.ObjectMeta, cluster.MachineAnnotation, m.String())
+		return nil
+	})
+}
+
+// Uncordon takes back what [Writer.Cordon] and [Writer.Mark] did. A node without the removal taint stays unschedulable if it is: somebody
+// else made it so. So does one of which the cloud has announced something. A node that is gone, or has nothing to be taken back, is nil.
 func (w Writer) Uncordon(ctx context.Context, node string, uid types.UID) error {
 	err := w.change(ctx, "uncordon", node, uid, func(n *corev1.Node) error {
 		if _, ours := cluster.RemovalOf(n); ours {
 			n.Spec.Unschedulable = false
+			if !cluster.Noticed(n) {
+				readmitToBalancers(n)
+			}
 		}
 		n.Spec.Taints = otherTaints(n, cluster.RemovalTaint)
 		delete(n.Annotations, cluster.MachineAnnotation)
@@ -72,6 +87,20 @@ func (w Writer) SoftUntaint(ctx context.Context, node string, uid types.UID) err
 	return err
 }
 
+// excludeFromBalancers keeps load balancers from sending to the node. Who has done so before is left the last word.
+func excludeFromBalancers(n *corev1.Node) {
+	if _, excluded := n.Labels[cluster.ExclusionLabel]; !excluded {
+		metav1.SetMetaDataLabel(&n.ObjectMeta, cluster.ExclusionLabel, cluster.Excluded)
+	}
+}
+
+// readmitToBalancers takes that back, where sluice did it.
+func readmitToBalancers(n *corev1.Node) {
+	if n.Labels[cluster.ExclusionLabel] == cluster.Excluded {
+		delete(n.Labels, cluster.ExclusionLabel)
+	}
+}
+
 // otherTaints are the node's taints but for those with the key.
 func otherTaints(n *corev1.Node, key string) []corev1.Taint {
 	return slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return t.Key == key })
@@ -80,7 +109,10 @@ func otherTaints(n *corev1.Node, key string) []corev1.Taint {
 // annotations are those that sluice writes on nodes.
 var annotations = []string{cluster.MachineAnnotation, cluster.NoticeAnnotation}
 
-// change reads the node, lets edit change taints, unschedulable and sluice's annotations of its copy, and sends these as a
+// nodeLabels are those that sluice writes on nodes.
+var nodeLabels = []string{cluster.ExclusionLabel}
+
+// change reads the node, lets edit change taints, unschedulable and sluice's annotations and labels of its copy, and sends these as a
 // patch that holds only for the version that was read. An edit without effect sends nothing; one that returns an error, which
 // is a sentinel, ends it.
 func (w Writer) change(ctx context.Context, verb, node string, uid types.UID, edit func(*corev1.Node) error) error {
@@ -120,6 +152,7 @@ func (w Writer) change(ctx context.Context, verb, node string, uid types.UID, ed
 func unchanged(a, b *corev1.Node) bool {
 	return a.Spec.Unschedulable == b.Spec.Unschedulable &&
 		!slices.ContainsFunc(annotations, func(key string) bool { return a.Annotations[key] != b.Annotations[key] }) &&
+		!slices.ContainsFunc(nodeLabels, func(key string) bool { return a.Labels[key] != b.Labels[key] }) &&
 		slices.EqualFunc(a.Spec.Taints, b.Spec.Taints, func(a, b corev1.Taint) bool {
 			return a.MatchTaint(&b) && a.Value == b.Value && a.TimeAdded.Equal(b.TimeAdded)
 		})
@@ -129,12 +162,15 @@ func unchanged(a, b *corev1.Node) bool {
 // of them are sent; the resource version keeps those that others set meanwhile.
 func nodePatch(n *corev1.Node) []byte {
 	var unschedulable, taints any // nil takes the field away
-	notes := map[string]any{}
-	for _, key := range annotations {
-		notes[key] = nil
-		if v, ok := n.Annotations[key]; ok {
-			notes[key] = v
+	only := func(keys []string, of map[string]string) map[string]any {
+		said := map[string]any{}
+		for _, key := range keys {
+			said[key] = nil
+			if v, ok := of[key]; ok {
+				said[key] = v
+			}
 		}
+		return said
 	}
 	if n.Spec.Unschedulable {
 		unschedulable = true
@@ -146,7 +182,8 @@ func nodePatch(n *corev1.Node) []byte {
 		"metadata": map[string]any{
 			"uid":             n.UID,
 			"resourceVersion": n.ResourceVersion,
-			"annotations":     notes,
+			"annotations":     only(annotations, n.Annotations),
+			"labels":          only(nodeLabels, n.Labels),
 		},
 		"spec": map[string]any{"unschedulable": unschedulable, "taints": taints},
 	})

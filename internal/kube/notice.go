@@ -14,13 +14,14 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// Announce writes a notice on a node, in one request: its taint and annotation, in the place of an earlier one's, and the node becomes
-// unschedulable. Whether it was so already is kept in the notice. [ErrGone] for a node that is not there.
+// Announce writes a notice on a node, in one request: its taint and annotation, in the place of an earlier one's; the node becomes
+// unschedulable and load balancers send it nothing more. Whether it was so already is kept in the notice. [ErrGone] for a node that is not there.
 func (w Writer) Announce(ctx context.Context, node string, uid types.UID, notice cluster.Notice) error {
 	return w.change(ctx, "announce a notice on", node, uid, func(n *corev1.Node) error {
 		earlier, stands := cluster.NoticeOf(n)
 		notice.Cordoned = !n.Spec.Unschedulable || stands && earlier.Cordoned
 		n.Spec.Unschedulable = true
+		excludeFromBalancers(n)
 		n.Spec.Taints = append(otherTaints(n, cluster.NoticeTaint), notice.Taint())
 		metav1.SetMetaDataAnnotation(&n.ObjectMeta, cluster.NoticeAnnotation, notice.Annotation())
 		return nil
@@ -32,8 +33,12 @@ func (w Writer) Announce(ctx context.Context, node string, uid types.UID, notice
 func (w Writer) Withdraw(ctx context.Context, node string, uid types.UID) error {
 	err := w.change(ctx, "withdraw a notice from", node, uid, func(n *corev1.Node) error {
 		notice, stands := cluster.NoticeOf(n)
-		if _, leaving := cluster.RemovalOf(n); stands && notice.Cordoned && !leaving {
+		_, leaving := cluster.RemovalOf(n)
+		if stands && notice.Cordoned && !leaving {
 			n.Spec.Unschedulable = false
+		}
+		if !leaving {
+			readmitToBalancers(n)
 		}
 		n.Spec.Taints = otherTaints(n, cluster.NoticeTaint)
 		delete(n.Annotations, cluster.NoticeAnnotation)

@@ -24,7 +24,7 @@ var (
 
 // WriteError is the error of every method of [Writer].
 type WriteError struct {
-	Verb   string // "cordon", "uncordon", "soft-taint", "soft-untaint", "evict", "delete", "open the gate of" or "answer"
+	Verb   string // "cordon", "uncordon", "mark", "soft-taint", "soft-untaint", "evict", "delete", "open the gate of" or "answer"
 	Object string // "node agents-1", "pod default/web-0"
 	Kind   error  // one of the sentinels above; nil for any other failure
 	Err    error  // what the API server or the connection said; nil when Kind says it all
@@ -95,20 +95,6 @@ func (w Writer) Evict(ctx context.Context, namespace, name string, uid types.UID
 		return unless("evict", object, uid, p, getErr, ErrBudget, errors.New(cause.Message))
 	}
 	return failed("evict", object, nil, err)
-}
-
-// DeleteNode deletes the Node object, nothing else. A node that is gone is nil.
-func (w Writer) DeleteNode(ctx context.Context, node string, uid types.UID) error {
-	object := "node " + node
-	err := w.Client.CoreV1().Nodes().Delete(ctx, node, *metav1.NewPreconditionDeleteOptions(string(uid)))
-	switch {
-	case err == nil || apierrors.IsNotFound(err):
-		return nil
-	case apierrors.IsConflict(err):
-		n, getErr := w.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
-		return unless("delete", object, uid, n, getErr, ErrConflict, err)
-	}
-	return failed("delete", object, nil, err)
 }
 
 // unless is nil when a read after a refusal finds that the object is gone or another has its name, and the refusal when it

@@ -34,6 +34,7 @@ type marks struct {
 	Unschedulable bool
 	Taints        []corev1.Taint
 	Machine       string
+	Balancers     string // what the exclusion label says
 }
 
 func marksOf(t *testing.T, c *kubesim.Cluster, name string) marks {
@@ -42,7 +43,7 @@ func marksOf(t *testing.T, c *kubesim.Cluster, name string) marks {
 	if !ok {
 		t.Fatalf("node %s is gone", name)
 	}
-	return marks{n.Spec.Unschedulable, n.Spec.Taints, n.Annotations[cluster.MachineAnnotation]}
+	return marks{n.Spec.Unschedulable, n.Spec.Taints, n.Annotations[cluster.MachineAnnotation], n.Labels[cluster.ExclusionLabel]}
 }
 
 func uidOf[T kubesim.Object](t *testing.T, c *kubesim.Cluster, namespace, name string) types.UID {
@@ -80,7 +81,9 @@ func writerBehind(t *testing.T, c *kubesim.Cluster, method string, before func()
 
 func TestCordon(t *testing.T) {
 	ours := cluster.Removal{Since: removal.Since.Add(-time.Hour), Why: "underused"}.Taint()
-	all := marks{Unschedulable: true, Taints: []corev1.Taint{foreign, removal.Taint()}, Machine: machine.String()}
+	all := marks{Unschedulable: true, Taints: []corev1.Taint{foreign, removal.Taint()}, Machine: machine.String(), Balancers: cluster.Excluded}
+	theirs := all
+	theirs.Balancers = "true"
 	for name, test := range map[string]struct {
 		before func(*corev1.Node)
 		want   marks
@@ -101,7 +104,14 @@ func TestCordon(t *testing.T) {
 				n.Spec.Unschedulable = true
 				n.Spec.Taints = all.Taints
 				n.Annotations = map[string]string{cluster.MachineAnnotation: machine.String()}
+				n.Labels = map[string]string{cluster.ExclusionLabel: cluster.Excluded}
 			}, all, nil, 0,
+		},
+		"a node that somebody else took out of load balancers stays theirs": {
+			func(n *corev1.Node) {
+				n.Spec.Taints = []corev1.Taint{foreign}
+				n.Labels = map[string]string{cluster.ExclusionLabel: "true"}
+			}, theirs, nil, 1,
 		},
 		"a node that a person cordoned stays theirs": {
 			func(n *corev1.Node) { n.Spec.Unschedulable = true }, marks{Unschedulable: true}, ErrHeld, 0,
@@ -112,7 +122,7 @@ func TestCordon(t *testing.T) {
 			n := node("a")
 			test.before(n)
 			create(t, c, n)
-			err := Writer{clientOf(t, c)}.Cordon(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), removal, machine)
+			err := Writer{clientOf(t, c)}.Cordon(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), removal, machine, true)
 			if !errors.Is(err, test.kind) || (err == nil) != (test.kind == nil) {
 				t.Errorf("got %v, want %v", err, test.kind)
 			}
@@ -136,7 +146,21 @@ func TestUncordon(t *testing.T) {
 			n.Spec.Unschedulable = true
 			n.Spec.Taints = []corev1.Taint{foreign, removal.Taint()}
 			n.Annotations = map[string]string{cluster.MachineAnnotation: machine.String()}
+			n.Labels = map[string]string{cluster.ExclusionLabel: cluster.Excluded}
 		}, marks{Taints: []corev1.Taint{foreign}}, 1},
+		"somebody else's word to load balancers stays": {func(n *corev1.Node) {
+			n.Spec.Unschedulable = true
+			n.Spec.Taints = []corev1.Taint{removal.Taint()}
+			n.Labels = map[string]string{cluster.ExclusionLabel: "true"}
+		}, marks{Balancers: "true"}, 1},
+		"a machine to which something is announced stays out of load balancers": {func(n *corev1.Node) {
+			n.Spec.Unschedulable = true
+			n.Spec.Taints = []corev1.Taint{removal.Taint(), cluster.Notice{Kind: "Preempt"}.Taint()}
+			n.Labels = map[string]string{cluster.ExclusionLabel: cluster.Excluded}
+		}, marks{Taints: []corev1.Taint{cluster.Notice{Kind: "Preempt"}.Taint()}, Balancers: cluster.Excluded}, 1},
+		"a mark alone is taken off": {func(n *corev1.Node) {
+			n.Annotations = map[string]string{cluster.MachineAnnotation: machine.String()}
+		}, marks{}, 1},
 		"a person's cordon stays, with an annotation of ours left behind": {func(n *corev1.Node) {
 			n.Spec.Unschedulable = true
 			n.Annotations = map[string]string{cluster.MachineAnnotation: machine.String()}
@@ -172,7 +196,7 @@ func TestCordonKeepsATaintThatCameBetweenReadAndWrite(t *testing.T) {
 			edit(t, c, "", "a", func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{foreign} })
 		}
 	})
-	if err := w.Cordon(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), removal, machine); err != nil {
+	if err := w.Cordon(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), removal, machine, true); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]corev1.Taint{foreign, removal.Taint()}, marksOf(t, c, "a").Taints); diff != "" {
@@ -195,7 +219,7 @@ func TestCordonGivesUpOnANodeThatChangesAllTheTime(t *testing.T) {
 		turn++
 		edit(t, c, "", "a", func(n *corev1.Node) { n.Labels = map[string]string{"turn": strings.Repeat("x", turn)} })
 	})
-	err := w.Cordon(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), removal, machine)
+	err := w.Cordon(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), removal, machine, true)
 	if !errors.Is(err, ErrConflict) || turn != tries {
 		t.Errorf("%v after %d tries", err, turn)
 	}
@@ -207,10 +231,10 @@ func TestANodeThatWasMadeAgainIsNotTouched(t *testing.T) {
 		kind error
 	}{
 		"cordon": {func(w Writer, t *testing.T) error {
-			return w.Cordon(t.Context(), "a", "another-uid", removal, machine)
+			return w.Cordon(t.Context(), "a", "another-uid", removal, machine, true)
 		}, ErrGone},
 		"uncordon": {func(w Writer, t *testing.T) error { return w.Uncordon(t.Context(), "a", "another-uid") }, nil},
-		"delete":   {func(w Writer, t *testing.T) error { return w.DeleteNode(t.Context(), "a", "another-uid") }, nil},
+		"delete":   {func(w Writer, t *testing.T) error { return w.DeleteNode(t.Context(), "a", "another-uid", "", nil) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &kubesim.Cluster{}
@@ -229,17 +253,6 @@ func TestANodeThatWasMadeAgainIsNotTouched(t *testing.T) {
 				t.Errorf("where it is gone: got %v, want %v", err, test.kind)
 			}
 		})
-	}
-}
-
-func TestDeleteNodeDeletesTheNodeThatIsMeant(t *testing.T) {
-	c := &kubesim.Cluster{}
-	create(t, c, node("a"))
-	if err := (Writer{clientOf(t, c)}).DeleteNode(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a")); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := kubesim.Find[*corev1.Node](c, "", "a"); ok {
-		t.Error("it is still there")
 	}
 }
 
@@ -341,7 +354,7 @@ func TestAMissingRightIsNamed(t *testing.T) {
 	c := &kubesim.Cluster{}
 	create(t, c, node("a"))
 	c.Inject(kubesim.Fault{Verb: "delete", Resource: "nodes", Code: 403, Reason: metav1.StatusReasonForbidden, Message: `cannot delete resource "nodes"`})
-	err := Writer{clientOf(t, c)}.DeleteNode(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"))
+	err := Writer{clientOf(t, c)}.DeleteNode(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), "", nil)
 	var write *WriteError
 	if !errors.As(err, &write) || !errors.Is(err, ErrForbidden) {
 		t.Fatalf("got %v", err)

@@ -1,6 +1,7 @@
 package kubesim
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -21,6 +22,8 @@ type Machine struct {
 	ProviderID string
 	SystemUUID string
 	InternalIP string
+
+	KubeletVersion string // "" means v1.36.3
 
 	Labels      map[string]string // besides hostname, os and arch
 	Annotations map[string]string
@@ -126,7 +129,7 @@ func (m *machine) report(n *corev1.Node, now metav1.Time) {
 	n.Status.Capacity = m.Capacity
 	n.Status.Allocatable = m.Allocatable
 	n.Status.NodeInfo = corev1.NodeSystemInfo{
-		MachineID: m.SystemUUID, SystemUUID: m.SystemUUID, KubeletVersion: "v1.36.3", OperatingSystem: "linux", Architecture: "amd64",
+		MachineID: m.SystemUUID, SystemUUID: m.SystemUUID, KubeletVersion: cmp.Or(m.KubeletVersion, "v1.36.3"), OperatingSystem: "linux", Architecture: "amd64",
 		ContainerRuntimeVersion: "containerd://2.1.0",
 	}
 	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: m.Name}}

@@ -55,6 +55,8 @@ func deedsOf(action plan.Action, entry journal.Entry) []Deed {
 		}}
 	case plan.Cordon:
 		return []Deed{{Sentence: "cordon node " + a.Node, Group: a.Machine.Group, Instance: a.Machine.ID, Node: a.Node, Because: a.Because}}
+	case plan.Mark:
+		return []Deed{{Sentence: fmt.Sprintf("name machine %s of group %s on its node %s", a.Machine.ID, a.Machine.Group, a.Node), Group: a.Machine.Group, Instance: a.Machine.ID, Node: a.Node, Because: a.Because}}
 	case plan.Uncordon:
 		return []Deed{{Sentence: "uncordon node " + a.Node, Group: groupOf(entry, a.Node), Node: a.Node, Because: a.Because}}
 	case plan.SoftTaint:

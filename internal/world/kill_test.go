@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/kubesim"
@@ -15,13 +16,17 @@ import (
 
 // removals are the stories that sluice is killed in: one machine has been idle, another one's pods fit elsewhere.
 var removals = map[string]string{
-	"deleted": "group agents size=Standard_D4s_v5 min=1 max=5 machines=3\n",
-	"parked":  "group agents size=Standard_D4s_v5 min=1 max=5 machines=3 mode=flexible removal=deallocate\n",
+	"deleted": "group agents size=Standard_D4s_v5 zones=1 disks=8 min=1 max=5 machines=3\n",
+	"of K3s":  "group agents size=Standard_D4s_v5 zones=1 disks=8 min=1 max=5 machines=3 provider-id=k3s\n",
+	"parked":  "group agents size=Standard_D4s_v5 zones=1 disks=8 min=1 max=5 machines=3 mode=flexible removal=deallocate\n",
 }
 
-const removalStory = `policy scale-down-unneeded-time=1m scale-down-delay-after-add=1s
-%spod base-0 cpu=2500m on=agents_0
-pod web-0 cpu=300m on=agents_2
+const removalStory = `policy scale-down-unneeded-time=1m scale-down-delay-after-add=1s max-detach-time=20s
+timing detach=1h
+%sstorageclass disks
+pvc scratch class=disks zone=1
+pod base-0 cpu=2500m on=agents_0
+pod web-0 cpu=300m on=agents_2 claim=scratch
 pod web-1 cpu=300m on=agents_2
 advance 5s
 %sadvance 15m
@@ -91,8 +96,18 @@ func (w *world) leftovers(want int) (all []string) {
 		if !serving[n.Name] {
 			say("node %s has no machine", n.Name)
 		}
-		if _, on := cluster.RemovalOf(n); on || n.Spec.Unschedulable || n.Annotations[cluster.MachineAnnotation] != "" {
-			say("node %s is cordoned, or marked: %v %v", n.Name, n.Spec.Taints, n.Annotations)
+		if _, on := cluster.RemovalOf(n); on || cluster.Candidate(n) || n.Spec.Unschedulable || n.Annotations[cluster.MachineAnnotation] != "" || n.Labels[cluster.ExclusionLabel] != "" {
+			say("node %s is cordoned, marked or labelled: %v %v %v", n.Name, n.Spec.Taints, n.Annotations, n.Labels)
+		}
+	}
+	for _, s := range kubesim.All[*corev1.Secret](w.cluster, "kube-system") {
+		if node, password := strings.CutSuffix(s.Name, ".node-password.k3s"); password && !serving[node] {
+			say("the password of node %s is left", node)
+		}
+	}
+	for _, a := range kubesim.All[*storagev1.VolumeAttachment](w.cluster, "") {
+		if !serving[a.Spec.NodeName] {
+			say("volume attachment %s to node %s is left", a.Name, a.Spec.NodeName)
 		}
 	}
 	for _, p := range kubesim.All[*corev1.Pod](w.cluster, "") {

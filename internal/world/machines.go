@@ -122,6 +122,10 @@ func (w *world) moveKubelet(m *machine) error {
 }
 
 func (w *world) joinNow(m *machine) error {
+	if !w.admits(m) {
+		m.joins = w.now().Add(turnedAway)
+		return nil
+	}
 	m.joined, m.joins = true, time.Time{}
 	size := w.sizes[m.ScaleSet]
 	if size.gpus == 0 {
@@ -159,7 +163,7 @@ func (w *world) register(m *machine, gpus int) error {
 	}
 	return w.cluster.Join(kubesim.Machine{
 		Name: m.ComputerName, ProviderID: providerIDs[size.names](m), SystemUUID: m.VMID, InternalIP: m.PrivateIP, Labels: labels, Taints: size.taints,
-		Capacity: capacity, AttachLimits: attaches(size.disks), ReadyAfter: ready,
+		Capacity: capacity, AttachLimits: attaches(size.disks), ReadyAfter: ready, KubeletVersion: versions[size.names],
 	})
 }
 

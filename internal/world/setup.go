@@ -21,6 +21,7 @@ func doTiming(w *world, s *statement) (err error) {
 		"boot":   func(d time.Duration) { w.azure.Boot = azuresim.Fixed(d) },
 		"delete": func(d time.Duration) { w.azure.Delete = azuresim.Fixed(d) },
 		"join":   func(d time.Duration) { w.join = d },
+		"detach": func(d time.Duration) { w.cluster.Detach = d },
 		"resync": func(d time.Duration) { w.timing.Resync = d },
 		"quiet":  func(d time.Duration) { w.timing.Quiet = d },
 		"most":   func(d time.Duration) { w.timing.Most = d },

@@ -27,9 +27,9 @@ var verbs = sync.OnceValue(func() []*verb {
 		{name: "dry-run", setup: true, do: doDryRun, about: "sluice runs with --dry-run"},
 		{name: "agents", setup: true, do: doAgents, about: "every machine runs sluice agent"},
 		{
-			name: "timing", usage: "[boot=D] [join=D] [delete=D] [resync=D] [quiet=D] [most=D]", setup: true, do: doTiming,
-			settings: []string{"boot", "join", "delete", "resync", "quiet", "most"},
-			about: "how long machines take to boot (90s), then to join as nodes (30s), and to be deleted (45s); --scan-interval (10s); after something happened, " +
+			name: "timing", usage: "[boot=D] [join=D] [delete=D] [detach=D] [resync=D] [quiet=D] [most=D]", setup: true, do: doTiming,
+			settings: []string{"boot", "join", "delete", "detach", "resync", "quiet", "most"},
+			about: "how long machines take to boot (90s), then to join as nodes (30s), and to be deleted (45s), and volumes to be detached (5s); --scan-interval (10s); after something happened, " +
 				"a cycle waits until nothing more has for quiet (0s; 250ms in production), or most after the first (2s in production)",
 		},
 		{

@@ -139,6 +139,8 @@ func subject(a plan.Action) (kind, name string) {
 		return "group", string(a.Group)
 	case plan.Cordon:
 		return "node", a.Node
+	case plan.Mark:
+		return "node", a.Node
 	case plan.Uncordon:
 		return "node", a.Node
 	case plan.SoftTaint:
@@ -162,7 +164,7 @@ func subject(a plan.Action) (kind, name string) {
 // resultText says what became of an action.
 func resultText(a plan.Action, r plan.Result) string {
 	verb := map[string]string{
-		"SetCapacity": "grow", "DeleteInstances": "delete machines", "Cordon": "cordon", "Uncordon": "uncordon", "SoftTaint": "soft-taint", "SoftUntaint": "soft-untaint",
+		"SetCapacity": "grow", "DeleteInstances": "delete machines", "Cordon": "cordon", "Mark": "mark", "Uncordon": "uncordon", "SoftTaint": "soft-taint", "SoftUntaint": "soft-untaint",
 		"DeleteNode": "delete node", "Evict": "evict", "OpenGate": "open gate", "AnswerRequest": "answer", "AnswerBuffer": "answer", "AskExpander": "ask",
 	}[plan.KindOf(a)]
 	switch {

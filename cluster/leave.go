@@ -1,0 +1,45 @@
+package cluster
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Attachment names a VolumeAttachment for ever.
+type Attachment struct {
+	Name string    `json:"name"`
+	UID  types.UID `json:"uid"`
+}
+
+// Attachments are the volumes that are attached to nodes, or are to be, by the nodes' names, in the order of their own.
+func (s *Snapshot) Attachments() map[string][]Attachment {
+	all := map[string][]Attachment{}
+	for _, a := range s.Objects.VolumeAttachments {
+		all[a.Spec.NodeName] = append(all[a.Spec.NodeName], Attachment{a.Name, a.UID})
+	}
+	return all
+}
+
+// Was is the machine that a node without one was, as far as it shows: the one that it was marked with, or the one of its group with its
+// unique id, whose id within the group is not known then. The UID is "" when nothing tells.
+func (n *Node) Was() Machine {
+	if n.Marked.UID != "" {
+		return n.Marked
+	}
+	return Machine{Group: n.Group, UID: strings.ToLower(n.Object.Status.NodeInfo.SystemUUID)}
+}
+
+// Outlived says that the node is marked with a machine that none of those listed is, and that all those which could be the node by their
+// name or address are younger: the mark tells the machine, and the others have yet to come.
+func (n *Node) Outlived() bool {
+	if n.Marked.UID == "" || len(n.Suspects) == 0 {
+		return false
+	}
+	for _, in := range n.Suspects {
+		if sameUID(in.UID, n.Marked.UID) || !in.Succeeds(n.Object) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,96 @@
+package guard
+
+import (
+	"time"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// What is asked of a node whose machine is gone and was never marked as leaving.
+const (
+	silentFor = time.Minute      // its kubelet
+	listsLag  = 10 * time.Minute // a younger node may be younger than the list
+)
+
+// checkMark holds marks on nodes whose machines do not leave, or are not theirs for certain.
+func checkMark(w Mark, e Evidence) error {
+	n := e.Newest.Node(w.Node)
+	switch {
+	case n == nil || n.Object.UID != w.UID:
+		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
+	case n.Instance == nil || n.Instance.Machine() != w.Machine:
+		return refuse("S-12", "node %s is not for certain machine %s", w.Node, w.Machine)
+	case n.Instance.State != cluster.StateDeleting:
+		return refuse("S-14", "machine %s of node %s does not leave", w.Machine, w.Node)
+	}
+	return nil
+}
+
+// checkDeleteNode holds the Node object of any machine but the one confirmed gone: the machine that the node was marked with, or has the
+// unique id of, is absent from a complete list read after the node was cordoned or fell silent, and no machine that is listed could be the
+// node.
+func checkDeleteNode(w DeleteNode, e Evidence) error {
+	n := e.Newest.Node(w.Node)
+	if n == nil || n.Object.UID != w.UID {
+		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
+	}
+	if n.Was() != w.Machine || w.Machine.UID == "" {
+		return refuse("S-14", "nothing says that node %s was machine %s", w.Node, w.Machine)
+	}
+	g := e.Newest.Group(w.Machine.Group)
+	if err := checkWhole(w.Machine.Group, g); err != nil {
+		return err
+	}
+	removal, on := cluster.RemovalOf(n.Object)
+	switch silent := cluster.NotReadySince(n.Object).Time; {
+	case on && !g.Read.At.After(removal.Since):
+		return refuse("S-14", "group %s has not been read since node %s was cordoned", g.ID, w.Node)
+	case on:
+	case cluster.ControlPlane(n.Object):
+		return refuse("S-17", "node %s is a control-plane node", w.Node)
+	case cluster.Ready(n.Object):
+		return refuse("S-14", "node %s is Ready, and was not cordoned for the removal of its machine", w.Node)
+	case n.Marked.UID != "" && !g.Read.At.After(silent):
+		return refuse("S-14", "group %s has not been read since node %s fell silent", g.ID, w.Node)
+	case n.Marked.UID != "":
+	case g.Read.At.Sub(silent) < silentFor || g.Read.At.Sub(n.Object.CreationTimestamp.Time) < listsLag:
+		return refuse("S-14", "node %s has not been silent for %s, or is younger than %s, and nobody saw its machine leave", w.Node, silentFor, listsLag)
+	default:
+		for _, other := range e.Newest.Groups {
+			if err := checkWhole(other.ID, other); err != nil {
+				return err
+			}
+		}
+	}
+	for _, other := range e.Newest.Groups {
+		for _, in := range other.Instances {
+			if in.UID == w.Machine.UID || in.MayBe(n.Object) && !(n.Outlived() && in.Succeeds(n.Object)) {
+				return refuse("S-14", "machine %s still exists and could be node %s", in.Machine(), w.Node)
+			}
+		}
+	}
+	return checkAttachments(w, e)
+}
+
+// checkWhole holds what rests on the absence of a machine from a list that may lack some.
+func checkWhole(id cluster.GroupID, g *cluster.Group) error {
+	if g == nil || !g.Read.Complete || g.Problem != "" {
+		return refuse("S-14", "group %s has not been read completely", id)
+	}
+	if g.Standing() < g.Capacity {
+		return refuse("S-14", "group %s lists %d machines of its %d", g.ID, g.Standing(), g.Capacity)
+	}
+	return nil
+}
+
+// checkAttachments holds attachments of volumes to other nodes. One that is gone has nothing to be held.
+func checkAttachments(w DeleteNode, e Evidence) error {
+	for _, named := range w.Attachments {
+		for _, a := range e.Newest.Objects.VolumeAttachments {
+			if a.Name == named.Name && a.UID == named.UID && a.Spec.NodeName != w.Node {
+				return refuse("S-37", "volume attachment %s is to node %s, not to %s", a.Name, a.Spec.NodeName, w.Node)
+			}
+		}
+	}
+	return nil
+}

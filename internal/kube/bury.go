@@ -1,0 +1,71 @@
+package kube
+
+import (
+	"context"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// DeleteNode deletes what a machine that is gone has left behind: the attachments of volumes to its node, the password by which K3s and RKE2
+// know a node of that name again, and last, so that who is interrupted can go on, the Node object. machine is the node's system UUID: a
+// node that another machine has taken over meanwhile is left alone, with [ErrConflict]. What is gone already is no error; without the right
+// to delete the password the rest is done, and the error is [ErrForbidden].
+func (w Writer) DeleteNode(ctx context.Context, node string, uid types.UID, machine string, attachments []cluster.Attachment) error {
+	object := "node " + node
+	n, err := w.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return failed("delete", object, nil, err)
+	case n.UID != uid:
+		return nil
+	case n.Status.NodeInfo.SystemUUID != machine:
+		return failed("delete", object, ErrConflict, nil)
+	}
+	for _, a := range attachments {
+		err := w.Client.StorageV1().VolumeAttachments().Delete(ctx, a.Name, *metav1.NewPreconditionDeleteOptions(string(a.UID)))
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return failed("delete", "volume attachment "+a.Name, nil, err)
+		}
+	}
+	var unforgotten error
+	if secret := passwordOf(n); secret != "" {
+		err := w.Client.CoreV1().Secrets(metav1.NamespaceSystem).Delete(ctx, secret, metav1.DeleteOptions{})
+		switch {
+		case apierrors.IsForbidden(err):
+			unforgotten = failed("delete", "secret "+metav1.NamespaceSystem+"/"+secret, nil, err)
+		case err != nil && !apierrors.IsNotFound(err):
+			return failed("delete", "secret "+metav1.NamespaceSystem+"/"+secret, nil, err)
+		}
+	}
+	o := metav1.NewPreconditionDeleteOptions(string(uid))
+	o.Preconditions.ResourceVersion = &n.ResourceVersion
+	err = w.Client.CoreV1().Nodes().Delete(ctx, node, *o)
+	switch {
+	case err == nil || apierrors.IsNotFound(err):
+		return unforgotten
+	case apierrors.IsConflict(err):
+		n, getErr := w.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+		return unless("delete", object, uid, n, getErr, ErrConflict, err)
+	}
+	return failed("delete", object, nil, err)
+}
+
+// passwordOf is the name of the secret in which K3s or RKE2 keeps the node's password, "" for a node of another distribution. A machine of
+// the same name with another password is turned away for as long as the secret is there.
+func passwordOf(n *corev1.Node) string {
+	version := n.Status.NodeInfo.KubeletVersion
+	for _, distribution := range []string{"k3s", "rke2"} {
+		if strings.Contains(version, "+"+distribution) {
+			return n.Name + ".node-password." + distribution
+		}
+	}
+	return ""
+}

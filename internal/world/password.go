@@ -1,0 +1,36 @@
+package world
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/internal/kubesim"
+)
+
+// versions are those of kubelets, by what their nodes call their machines.
+var versions = map[string]string{"k3s": "v1.36.3+k3s1"}
+
+// turnedAway is how long a machine waits before it tries again to register.
+const turnedAway = 10 * time.Second
+
+// passwordSecret is where a K3s server keeps the password of a node, under that name in kube-system.
+func passwordSecret(node string) string { return node + ".node-password.k3s" }
+
+// admits says whether the machine may register. A K3s server remembers the password that the first machine of a name has brought along, and
+// turns away every other one of the name for as long as it does.
+func (w *world) admits(m *machine) bool {
+	if w.sizes[m.ScaleSet].names != "k3s" {
+		return true
+	}
+	name := passwordSecret(m.ComputerName)
+	known, there := kubesim.Find[*corev1.Secret](w.cluster, metav1.NamespaceSystem, name)
+	if there {
+		return string(known.Data["hash"]) == m.VMID
+	}
+	_, err := w.cluster.Create(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: name}, Data: map[string][]byte{"hash": []byte(m.VMID)},
+	})
+	return err == nil
+}
