@@ -28,7 +28,6 @@ pvc scratch class=disks zone=1
 pod base-0 cpu=2500m on=agents_0
 pod web-0 cpu=300m on=agents_2 claim=scratch
 pod web-1 cpu=300m on=agents_2
-advance 5s
 %sadvance 15m
 `
 
