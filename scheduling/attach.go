@@ -17,7 +17,7 @@ func (c *Checker) overloads(v *volumes, h Handle) bool {
 	drivers, count := c.drivers(h)
 	if (count || !v.skips[c.storage.restrictions.Name()]) && slices.ContainsFunc(c.slots[h].pods, func(e entry) bool { return c.classes[e.class].restrained }) ||
 		count && c.storage.attached {
-		return len(c.crammed(v, h)) > 0
+		return c.tooMany(v, h, drivers)
 	}
 	for len(v.empty) <= int(drivers) {
 		v.empty = append(v.empty, 0)
@@ -29,6 +29,38 @@ func (c *Checker) overloads(v *volumes, h Handle) bool {
 		}
 	}
 	return v.empty[drivers]&verdictSelected == 0
+}
+
+// mostLoads is how many answers of [Checker.tooMany] are kept.
+const mostLoads = 4096
+
+// tooMany says whether [Checker.crammed] says anything. The answer is the same for nodes whose drivers say the same and that carry the same
+// classes of pods with volumes, as long as no claim takes another volume.
+func (c *Checker) tooMany(v *volumes, h Handle, drivers int32) bool {
+	if c.storage.attached {
+		return len(c.crammed(v, h)) > 0
+	}
+	sum := mix(uint64(drivers), c.storage.bound)
+	for i := range c.slots[h].pods {
+		e := &c.slots[h].pods[i]
+		if !c.classes[e.class].restrained {
+			continue
+		}
+		if e.pod != nil && e.pod.Node != "" {
+			sum = mixString(sum, string(e.pod.UID)+e.pod.String()) // what was made for it has its name
+		} else {
+			sum = mixEntry(sum, e)
+		}
+	}
+	full, known := v.full[sum]
+	if !known {
+		full = len(c.crammed(v, h)) > 0
+		if v.full == nil || len(v.full) == mostLoads {
+			v.full = map[uint64]bool{}
+		}
+		v.full[sum] = full
+	}
+	return full
 }
 
 // drivers is the kind of the node by what its kubelet says of drivers, and whether one of these attaches no more than so many volumes.

@@ -1,6 +1,10 @@
 package scheduling
 
-import "sluice.dev/sluice/cluster"
+import (
+	"slices"
+
+	"sluice.dev/sluice/cluster"
+)
 
 // Row is nodes in an order in which pods are placed on them, the first that takes a pod being the one. For every kind of pods it
 // remembers how far it has come: what refused such a pod for good is not asked again until something leaves or is taken back.
@@ -64,23 +68,58 @@ func (r *Row) Keep(of *cluster.Class, n int, seats []Seat, visit func(h Handle, 
 func (r *Row) keep(of *cluster.Class, n int, seats []Seat, visit func(h Handle, n int)) int {
 	c, left := r.c, n
 	k, cl := c.kindFor(of), c.class(of)
+	if c.plain(k, cl) {
+		return c.seat(k, cl, n, seats, visit)
+	}
 	for i := range seats {
 		s := &seats[i]
 		for s.Pods > 0 && left > 0 && c.judge(k, s.On, nil) == welcome {
 			take := int(min(c.room(k, s.On), int64(min(s.Pods, left))))
-			c.put(s.On, entry{class: cl.id, n: int32(take)})
+			decided := c.put(s.On, entry{class: cl.id, n: int32(take)})
 			s.Pods, left = s.Pods-take, left-take
 			if visit != nil {
 				visit(s.On, take)
 			}
-			if k.volumes != nil {
-				k = c.kindFor(of) // the first of them may have decided claims that they share
+			if decided {
+				k = c.kindFor(of)
 			}
 		}
 		if left == 0 {
 			break
 		}
 	}
+	return n - left
+}
+
+// plain says whether where pods of the class are has to do with what they ask for alone, for them and for all others that are known so far.
+func (c *Checker) plain(k *kind, cl *class) bool {
+	return len(c.nominated) == 0 && !c.minds(k) && len(k.spec.ports)+len(cl.mounts)+len(cl.owns) == 0 &&
+		!slices.ContainsFunc(cl.hits, func(s *selector) bool { return len(s.counters) > 0 })
+}
+
+// seat is keep for plain pods: one what-if for all of them.
+func (c *Checker) seat(k *kind, cl *class, n int, seats []Seat, visit func(h Handle, n int)) int {
+	w, left := c.push(whatIf{what: seated, entry: entry{class: cl.id}}), n
+	taken := make([]Seat, 0, len(seats))
+	for i := range seats {
+		s := &seats[i]
+		if s.Pods == 0 || c.alone(k, s.On) != welcome {
+			continue
+		}
+		take := int(min(c.room(k, s.On), int64(min(s.Pods, left))))
+		e := entry{class: cl.id, n: int32(take)}
+		c.slots[s.On].pods = append(c.slots[s.On].pods, e)
+		c.count(s.On, &e, e.n)
+		taken = append(taken, Seat{s.On, take})
+		s.Pods, left = s.Pods-take, left-take
+		if visit != nil {
+			visit(s.On, take)
+		}
+		if left == 0 {
+			break
+		}
+	}
+	w.further().seats = taken
 	return n - left
 }
 

@@ -125,6 +125,7 @@ func (s *storage) claim(key string) *corev1.PersistentVolumeClaim {
 
 // bind decides one claim.
 func (s *storage) bind(c *Checker, claim *corev1.PersistentVolumeClaim, node *corev1.Node) provided {
+	s.bound++
 	was := provided{claim: claim, volume: s.match(claim, node)}
 	v := &corev1.PersistentVolume{}
 	if was.volume != nil {
@@ -196,6 +197,7 @@ func (c *Checker) unprovide(all []provided) {
 			delete(s.later, keyOf(was.claim))
 			continue
 		}
+		s.bound++
 		if was.volume != nil {
 			put(s.shelf, was.volume)
 			waiterOf(s.classes, storagehelpers.GetPersistentVolumeClass(was.volume)).change(c)

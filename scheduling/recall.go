@@ -62,8 +62,17 @@ func (r *Row) Recall(last *Row) {
 		m.place[h] = int32(i)
 	}
 	for i := range c.journal.len() {
-		if w := c.journal.at(i); (w.what == placed || w.what == evicted) && m.place[w.node] >= 0 {
-			m.touched[w.node] = true
+		switch w := c.journal.at(i); w.what {
+		case placed, evicted:
+			if m.place[w.node] >= 0 {
+				m.touched[w.node] = true
+			}
+		case seated:
+			for _, s := range w.more.seats {
+				if m.place[s.On] >= 0 {
+					m.touched[s.On] = true
+				}
+			}
 		}
 	}
 	if last == nil || last.c != c || last.memory == nil || last.memory.snapshot+1 != c.snapshots {

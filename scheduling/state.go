@@ -40,6 +40,11 @@ func (c *Checker) digest(sum uint64, w *whatIf) uint64 {
 		if sum = mixEntry(sum, &w.entry); w.more != nil && w.more.waiting != nil {
 			sum = mixString(mixString(mix(sum, uint64(w.more.waited)), w.entry.pod.String()), string(w.entry.pod.UID))
 		}
+	case seated:
+		sum = mix(sum, uint64(w.entry.class))
+		for _, s := range w.more.seats {
+			sum = mix(mix(sum, uint64(s.On)), uint64(s.Pods))
+		}
 	case added:
 		s := &c.slots[w.node]
 		sum = mixString(sum, s.name)

@@ -39,6 +39,7 @@ type storage struct {
 	limits        fwk.FilterPlugin
 
 	spare      map[string][]string // volumes that nobody has, or that wait for one claim, by the name of their storage class
+	bound      uint64              // how often a claim took a volume or gave one up
 	decided    map[string]bool     // claims that waited for their first pod and were decided: see [Checker.provide]
 	claims     map[string]*waiter
 	classes    map[string]*waiter

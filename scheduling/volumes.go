@@ -25,8 +25,9 @@ type volumes struct {
 	by      string
 
 	lens    *lens
-	answers []verdict // by the lens's kinds
-	empty   []verdict // of nodes on which no pod has volumes, by what their drivers say: see [Checker.overloads]
+	answers []verdict       // by the lens's kinds
+	full    map[uint64]bool // of other nodes: see [Checker.tooMany]
+	empty   []verdict       // of nodes on which no pod has volumes, by what their drivers say: see [Checker.overloads]
 
 	alone     []string  // claims that one pod at a time may use
 	undecided []*waiter // claims that wait for their first pod
@@ -156,6 +157,7 @@ func (c *Checker) renew(v *volumes) {
 		}
 		clear(v.answers)
 		clear(v.empty)
+		clear(v.full)
 		c.consult(v)
 	}
 }

@@ -28,6 +28,7 @@ type more struct {
 	waiting  []entry    // those who were, nil when it was not
 	provided []provided // claims that waited for the pod
 	given    []given    // devices
+	seats    []Seat     // for seated
 }
 
 // further is what the what-if needs beyond the usual.
@@ -43,6 +44,7 @@ type change uint8
 const (
 	nothing change = iota
 	placed
+	seated // pods of one class were placed on many nodes
 	evicted
 	removed
 	added
@@ -94,6 +96,14 @@ func (c *Checker) revert(w *whatIf) {
 				c.nominated[m.waited] = m.waiting
 			}
 		}
+	case seated:
+		for i := len(w.more.seats) - 1; i >= 0; i-- {
+			s := w.more.seats[i]
+			e := entry{class: w.entry.class, n: int32(s.Pods)}
+			c.count(s.On, &e, -e.n)
+			pods := c.slots[s.On].pods
+			c.slots[s.On].pods = pods[:len(pods)-1]
+		}
 	case evicted:
 		c.count(w.node, &w.entry, w.entry.n)
 		c.slots[w.node].pods = w.more.before
@@ -124,14 +134,16 @@ func (c *Checker) PlaceMany(of *cluster.Class, n int, h Handle) {
 	c.put(h, entry{class: c.class(of).id, n: int32(n)})
 }
 
-// put has pods run on the node. Their claims are decided, and given devices.
-func (c *Checker) put(h Handle, e entry) {
+// put has pods run on the node. Their claims are decided, and given devices; it says whether there were any.
+func (c *Checker) put(h Handle, e entry) (decided bool) {
 	w := c.lodge(h, e)
 	cl := c.classes[e.class]
 	if provided, given := c.provide(cl, h), c.give(cl, h, e.n); provided != nil || given != nil {
 		m := w.further()
 		m.provided, m.given = provided, given
+		return true
 	}
+	return false
 }
 
 // lodge counts pods on the node, as one that only waits for it counts.
