@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"maps"
 	"time"
 
@@ -38,6 +39,7 @@ type GroupMemory struct {
 	Backoff   Backoff   `json:"backoff,omitzero"`   // from growth
 	Rest      Backoff   `json:"rest,omitzero"`      // from deleting machines
 	Races     int       `json:"races,omitempty"`    // growths in a row that lost a race
+	Repeats   int       `json:"repeats,omitempty"`  // growths in a row to a capacity that the cloud had just accepted, as no read showed it
 
 	// Awaited are the machines by zone that a group over several zones has when all are there that it was asked for, as was assumed then; nil
 	// when that is no question. Astray are zones that machines did not come up in although that was assumed: see [decision.noticeStrays].
@@ -125,7 +127,11 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 					g.Asked = 0
 				}
 				g.Asked++
+				if g.Repeats++; a.To != g.Capacity || r.At.Sub(g.Requested) > 2*allowed.Growth.BackoffFirst {
+					g.Repeats = 0
+				}
 				g.Requested, g.Capacity, g.Races, m.LastGrowth = r.At, a.To, 0, r.At
+				g.Backoff = g.Backoff.unshown(g.Repeats, a, r.At, allowed)
 				g.Awaited = a.Zones
 			case Failed:
 				if g.Races++; r.Kind != "conflict" {
@@ -138,7 +144,7 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			g := m.Groups[a.Group]
 			switch r.Status {
 			case Accepted:
-				g.Rest = Backoff{}
+				g.Rest, g.Repeats = Backoff{}, 0
 			case Failed:
 				g.Rest = g.Rest.lengthened(r, allowed)
 			}
@@ -190,6 +196,22 @@ func backoffAfter(b Backoff, a SetCapacity, r Result, races int, allowed *policy
 	}
 	return b.failed(cluster.Failure{At: r.At, Kind: r.Kind, Code: r.Code, Message: r.Message, Quota: r.Quota}, a.From, a.To, allowed)
 }
+
+// unshown is the back-off after the cloud has accepted one capacity again and again, and no read shows it. The first repetitions need none:
+// a read may be old. Further ones pause longer and longer, up to the first back-off (S-31).
+func (b Backoff) unshown(repeats int, a SetCapacity, at time.Time, allowed *policy.Policy) Backoff {
+	if repeats < freeRepeats {
+		return b
+	}
+	if until := at.Add(min(transientPause<<min(repeats-freeRepeats+1, 10), allowed.Growth.BackoffFirst)); until.After(b.Until) {
+		b.Until, b.Last, b.Code = until, at, "CapacityNotShown"
+		b.Message = fmt.Sprintf("the cloud has accepted %d requests for a capacity of %d, and its answers still say %d", repeats+1, a.To, a.From)
+	}
+	return b
+}
+
+// freeRepeats is how many growths in a row may repeat the one before.
+const freeRepeats = 2
 
 // failed starts or lengthens the back-off of a group that has so many machines and could not have the capacity that was asked for. A
 // failure while one runs keeps its length. A quota that has some room left lets the group grow by as much, but never again to what has
