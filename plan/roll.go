@@ -56,18 +56,18 @@ type groupState struct {
 }
 
 // fate is what becomes of a machine that is removed.
-func (g *groupState) fate() string {
-	if g.Parks {
+func (st *groupState) fate() string {
+	if st.Parks {
 		return "parked"
 	}
 	return "deleted"
 }
 
 // Usable, Standing, Deleting and Present are what the group says, counted already.
-func (g *groupState) Usable() bool  { return g.usable }
-func (g *groupState) Standing() int { return g.standing }
-func (g *groupState) Deleting() int { return g.deleting }
-func (g *groupState) Present() int  { return min(g.Capacity, g.standing) }
+func (st *groupState) Usable() bool  { return st.usable }
+func (st *groupState) Standing() int { return st.standing }
+func (st *groupState) Deleting() int { return st.deleting }
+func (st *groupState) Present() int  { return min(st.Capacity, st.standing) }
 
 // callRolls counts the machines of every group whose list is not the one that was counted last.
 func (p *Planner) callRolls(d *decision) {

@@ -95,9 +95,9 @@ func (d *decision) atMin(g *groupState) reason.Reason {
 
 // blockedRead says why nothing may be written to the group for what is known of it, nil when it is known well. A back-off and a
 // missing template forbid growth only.
-func (g *groupState) blockedRead() *reason.Reason {
-	if g.blocked != nil && (g.blocked.Code == reason.GroupUnreadable || g.blocked.Code == reason.GroupIncomplete) {
-		return g.blocked
+func (st *groupState) blockedRead() *reason.Reason {
+	if st.blocked != nil && (st.blocked.Code == reason.GroupUnreadable || st.blocked.Code == reason.GroupIncomplete) {
+		return st.blocked
 	}
 	return nil
 }

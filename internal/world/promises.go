@@ -81,9 +81,6 @@ func (w *world) spec(group string) azure.GroupSpec {
 	return azure.GroupSpec{}
 }
 
-// switchedOff says whether a machine in this power state has given its cores back, or is about to.
-func switchedOff(power string) bool { return observer.SwitchedOff(power) }
-
 // rules are what the observer judges by.
 func (w *world) rules() *observer.Rules {
 	return &observer.Rules{
