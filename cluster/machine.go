@@ -45,8 +45,14 @@ func (i *Instance) Machine() Machine { return Machine{i.Group, i.ID, i.UID} }
 // Removal is what the removal taint on a node says.
 type Removal struct {
 	Since time.Time // when the node was cordoned, UTC
-	Why   string    // one word: "idle", "underused", "unready"
+	Why   string    // one word: "idle", "underused", "unready", [RunsDry], [RanDry]
 }
+
+// Why a node is tainted whose work is waited for: it takes no more, and leaves when the work is done. Then what can be moved is moved.
+const (
+	RunsDry = "dry"
+	RanDry  = "dried"
+)
 
 // RemovalOf reads the node's removal taint; false when it has none. A taint whose value is not sluice's counts as set at the zero
 // time, so that it is neither trusted nor lost.

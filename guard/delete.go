@@ -101,7 +101,7 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 		if p.Daemon() || p.Overstayed(e.Newest.Time) {
 			continue
 		}
-		if why, keeps := allowed.Keeps(p, e.Newest.Time); keeps {
+		if why, keeps := allowed.Keeps(p, policy.On(n), e.Newest.Time); keeps {
 			return refuse("S-15", "%s", why.Sentence())
 		}
 		return refuse("S-15", "pod %s is still on node %s", p.String(), t.Node)

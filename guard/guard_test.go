@@ -304,6 +304,13 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a machine whose node a person uncordoned":  {deleting, func(w *world) { w.objects.Nodes[1].Spec.Unschedulable = false }, "S-18"},
 		"a pod of a node that a person uncordoned":  {evicting, func(w *world) { w.objects.Nodes[1].Spec.Unschedulable = false }, "S-18"},
 		"a cordon of a node that a person cordoned": {cordoning, func(w *world) { w.objects.Nodes[0].Spec.Unschedulable = true }, "S-18"},
+		"a drain of a node that ran dry and that a person uncordoned": {cordoning, func(w *world) {
+			w.objects.Nodes[0].Spec.Taints = append(w.objects.Nodes[0].Spec.Taints, cluster.Removal{Since: Start, Why: cluster.RunsDry}.Taint())
+		}, "S-18"},
+		"a drain of a node that was idle when it was cordoned": {cordoning, func(w *world) {
+			w.objects.Nodes[0].Spec.Unschedulable = true
+			w.objects.Nodes[0].Spec.Taints = append(w.objects.Nodes[0].Spec.Taints, cluster.Removal{Since: Start, Why: "idle"}.Taint())
+		}, "S-18"},
 		"a cordon of a node annotated to stay": {cordoning, func(w *world) {
 			w.objects.Nodes[0].Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
 		}, "S-18"},

@@ -7,14 +7,19 @@ import (
 
 func checkCordon(w Cordon, e Evidence) error {
 	n := e.Newest.Node(w.Node)
-	switch {
-	case n == nil || n.Object.UID != w.UID:
+	if n == nil || n.Object.UID != w.UID {
 		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
+	}
+	removal, on := cluster.RemovalOf(n.Object)
+	dried := on && removal.Why == cluster.RunsDry // it is sluice's own cordon, and the next rung follows
+	switch {
 	case cluster.ControlPlane(n.Object):
 		return refuse("S-17", "node %s is a control-plane node", w.Node)
 	case cluster.Kept(n.Object):
 		return refuse("S-18", "node %s is annotated to stay", w.Node)
-	case n.Object.Spec.Unschedulable:
+	case dried && !n.Object.Spec.Unschedulable:
+		return refuse("S-18", "node %s was uncordoned by somebody else", w.Node)
+	case n.Object.Spec.Unschedulable && !dried:
 		return refuse("S-18", "node %s is cordoned already, by somebody else", w.Node)
 	case n.Instance == nil || n.Instance.Machine() != w.Machine:
 		return refuse("S-12", "node %s is not for certain machine %s", w.Node, w.Machine)
@@ -63,7 +68,7 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 	if p.Daemon() {
 		return refuse("S-15", "pod %s belongs to node %s", p.String(), w.Node)
 	}
-	if why, keeps := allowed.Keeps(p, e.Newest.Time); keeps {
+	if why, keeps := allowed.Keeps(p, policy.On(n), e.Newest.Time); keeps {
 		return refuse("S-15", "%s", why.Sentence())
 	}
 	return nil

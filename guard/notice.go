@@ -159,7 +159,7 @@ func (e Local) checkExpel(w Expel, allowed *policy.Policy) error {
 	case e.Pods[i].Daemon():
 		return refuse("S-15", "pod %s belongs to node %s", e.Pods[i].String(), w.Node)
 	}
-	if why, keeps := allowed.Keeps(e.Pods[i], e.Time); keeps && e.Time.Before(allowed.LastCall(e.Pods[i], notice.Deadline)) {
+	if why, keeps := allowed.Keeps(e.Pods[i], policy.Where{}, e.Time); keeps && e.Time.Before(allowed.LastCall(e.Pods[i], notice.Deadline)) {
 		return refuse("S-15", "%s, and machine %s has time until %s", why.Sentence(), e.Name, notice.Deadline.Format(time.RFC3339))
 	}
 	return nil

@@ -23,6 +23,7 @@ type nodeState struct {
 	going      bool      // steps on the ladder in this cycle
 	pinned     bool      // idle, but its group is at its minimum
 	kept       bool      // needed after all
+	counted    bool      // among its group's leaving nodes and those in flight
 	passedOver bool      // no pending pod is welcome on it
 }
 

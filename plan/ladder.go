@@ -28,8 +28,11 @@ func (d *decision) climbLadder() {
 		if in := st.Instance; in == nil || in.State == cluster.StateDeleting {
 			continue
 		}
-		d.groups[st.Group].leaving++
-		d.inFlight++
+		if dries(st) {
+			d.groups[st.Group].drying++
+			continue
+		}
+		d.count(st)
 		if len(st.movers) > 0 {
 			d.drains++
 		}
@@ -51,6 +54,16 @@ func (d *decision) climbLadder() {
 	d.steerPods()
 	d.rememberRemovable(idle, underused)
 	d.rememberDetaching()
+}
+
+// dries says whether a node runs dry.
+func dries(st *nodeState) bool { return st.removal.Why == cluster.RunsDry }
+
+// count counts a node among those on their way out.
+func (d *decision) count(st *nodeState) {
+	st.counted = true
+	d.groups[st.Group].leaving++
+	d.inFlight++
 }
 
 // keep says that a node that could have gone is needed: its time starts anew.
@@ -118,6 +131,8 @@ func (d *decision) climb(st *nodeState) {
 		d.judgeNode(st, NodeDrain, d.unhealthy...)
 	case g.blockedRead() != nil:
 		d.judgeNode(st, NodeDrain, *g.blockedRead())
+	case dries(st):
+		d.awaitWork(st)
 	case len(st.movers) > 0:
 		d.drain(st, wait, deadline)
 	case d.now.Before(wait):
@@ -181,8 +196,12 @@ func (d *decision) drain(st *nodeState, wait, deadline time.Time) {
 
 // takeDown takes a node off the ladder.
 func (d *decision) takeDown(st *nodeState, because ...reason.Reason) {
-	d.groups[st.Group].leaving--
-	d.inFlight--
+	if st.counted {
+		d.groups[st.Group].leaving--
+		d.inFlight--
+	} else {
+		d.groups[st.Group].drying--
+	}
 	d.ladder = append(d.ladder, Uncordon{st.Name(), st.Object.UID, because[0]})
 	d.judgeNode(st, NodeRescue, because...)
 }
@@ -217,6 +236,7 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 // considerUnderused cordons nodes whose few pods may be evicted and have somewhere to go. Which nodes can be emptied is found for all of them
 // together, those that have to wait included: nobody is promised a place twice, and nobody moves twice.
 func (d *decision) considerUnderused(nodes []*nodeState) {
+	var working []*nodeState
 	for _, st := range nodes {
 		about := reason.Node(st.Name())
 		if d.refuges().took[st.at] {
@@ -224,7 +244,11 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 			continue
 		}
 		why, tried := d.stays(st)
-		if why != nil {
+		switch {
+		case why != nil && policy.Work(why.Code):
+			working = append(working, st)
+			continue
+		case why != nil:
 			if tried {
 				d.refuge.back()
 			}
@@ -263,13 +287,13 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 		d.drains++
 		d.stepOn(st, word, fact)
 	}
+	d.considerDry(working)
 }
 
 // stepOn puts a node on the ladder.
 func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
-	d.groups[st.Group].leaving++
+	d.count(st)
 	d.groups[st.Group].headroom.lose(st.Name())
-	d.inFlight++
 	st.going = true
 	if d.kept != nil {
 		d.kept.add(st.Object, -1)

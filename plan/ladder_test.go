@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +59,16 @@ func leaving(node, id string, ago time.Duration) *corev1.Node {
 	return Node(node, Removing(Start.Add(-ago), marked(id)))
 }
 
+// dry makes a node that is being removed one that runs dry.
+func dry(n *corev1.Node) {
+	for i, t := range n.Spec.Taints {
+		if t.Key == cluster.RemovalTaint {
+			since, _, _ := strings.Cut(t.Value, ".")
+			n.Spec.Taints[i].Value = since + "." + cluster.RunsDry
+		}
+	}
+}
+
 // tainted is the node with a taint that somebody who brings nodes up has forgotten.
 func tainted(n *corev1.Node) *corev1.Node {
 	n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "startup-taint.cluster-autoscaler.kubernetes.io/agent", Effect: corev1.TaintEffectNoSchedule})
@@ -93,7 +104,27 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"a Job's pod keeps its node": {
 			objects: []any{Node("a-0"), Node("a-1"), Pod("w", On("a-0"), CPU("3")), Pod("render", On("a-2"), OwnedBy("Job", "render")), Node("a-2"), Pod("v", On("a-1"), CPU("3"))},
-			memory:  removable("a-2"), want: []string{}, verdict: map[string]string{"node a-2": "keep PodOfJob"},
+			memory:  removable("a-2"), want: []string{"cordon a-2 dry"}, verdict: map[string]string{"node a-2": "drain NodeRunsDry PodOfJob"},
+		},
+		"a Job's pod keeps its node open where nodes do not run dry": {
+			objects: []any{Node("a-0"), Node("a-1"), Pod("w", On("a-0"), CPU("3")), Pod("render", On("a-2"), OwnedBy("Job", "render")), Node("a-2"), Pod("v", On("a-1"), CPU("3"))},
+			memory:  removable("a-2"), policy: func(p *policy.Policy) { p.Removal.RunDry = false }, want: []string{}, verdict: map[string]string{"node a-2": "keep PodOfJob"},
+		},
+		"a node does not run dry whose work fits nowhere else": {
+			objects: []any{Node("a-0"), Node("a-1"), Pod("w", On("a-0"), CPU("3")), Pod("render", On("a-2"), CPU("2"), OwnedBy("Job", "render")), Node("a-2"), Pod("v", On("a-1"), CPU("3"))},
+			memory:  removable("a-2"), want: []string{}, verdict: map[string]string{"node a-2": "keep PodOfJob PodNowhereToGo"},
+		},
+		"of two nodes of which one can be spared that one runs dry whose work ends first": {
+			objects: []any{
+				Node("a-0"), Pod("w", On("a-0"), CPU("3")),
+				Node("a-1"), Pod("long", On("a-1"), CPU("700m"), OwnedBy("Job", "long"), Annotated("sluice.dev/run-time", "9h")),
+				Node("a-2"), Pod("short", On("a-2"), CPU("800m"), OwnedBy("Job", "short"), Annotated("sluice.dev/run-time", "1h")),
+			},
+			memory: removable("a-1", "a-2"), want: []string{"cordon a-2 dry"}, verdict: map[string]string{"node a-1": "keep PodOfJob PodNowhereToGo"},
+		},
+		"a node that runs dry keeps no idle one of its group from leaving": {
+			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-time.Hour), marked("1")), dry), Pod("x", On("a-1"), OwnedBy("Job", "j"))}, memory: removable("a-0"),
+			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "drain NodeRunsDry PodOfJob"},
 		},
 		"an underused node is cordoned when its pod fits elsewhere": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1")), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},

@@ -219,7 +219,7 @@ func (d *decision) refusal(st *nodeState) *reason.Reason {
 		if p.Leaving() {
 			continue
 		}
-		if why, keeps := d.allowed.Keeps(p, d.now); keeps {
+		if why, keeps := d.allowed.Keeps(p, st.where, d.now); keeps {
 			return &why
 		}
 		if len(budgets.selecting(p.Class)) > 0 {

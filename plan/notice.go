@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
 
@@ -47,7 +48,7 @@ func (d *decision) expelled() []*cluster.Pod {
 			if p.Daemon() || p.Leaving() || d.allowed.Expendable(p) {
 				return false
 			}
-			_, keeps := d.allowed.Keeps(p, d.now)
+			_, keeps := d.allowed.Keeps(p, policy.On(n), d.now)
 			return !keeps
 		}
 		before := len(all)

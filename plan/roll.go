@@ -33,6 +33,7 @@ type groupState struct {
 	adding  int            // machines that this cycle adds
 	wanted  bool           // a pending pod asked for it and was refused for its size
 	leaving int            // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
+	drying  int            // nodes that run dry, or could
 	emptied int            // further nodes of which this cycle found that they can be emptied with those that leave
 	blocked *reason.Reason // why it may not grow now, nil when it may
 

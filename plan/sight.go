@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
 
@@ -21,6 +22,7 @@ type sight struct {
 	shunned  bool // the scheduler prefers others
 	removal  cluster.Removal
 	onLadder bool // removal is what its taint says
+	where    policy.Where
 
 	movers    []*cluster.Pod // pods that have to leave before the machine may go, those already on their way out included
 	resource  corev1.ResourceName
@@ -37,6 +39,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	v := &sight{Node: n, ready: cluster.Ready(n.Object), shunned: cluster.Candidate(n.Object)}
 	v.takes = v.ready && !n.Object.Spec.Unschedulable
 	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
+	v.where = policy.On(n)
 	v.passing = !v.ready || len(n.Awaits) > 0 || d.allowed.Growth.Taints.Arriving(n.Object)
 	say := func(outcome Outcome, because ...reason.Reason) {
 		v.verdict = Verdict{reason.Node(n.Name()), outcome, because}

@@ -17,8 +17,11 @@ const (
 	shortest = time.Second
 )
 
-// Grace is what an evicted pod gets to stop: what it asks for, up to [Removal.MaxGrace].
+// Grace is what an evicted pod gets to stop: what it asks for, up to [Removal.MaxGrace]; all the time that it says it needs to save its work.
 func (r Removal) Grace(p *cluster.Pod) time.Duration {
+	if saves := checkpoint(p); saves > 0 {
+		return saves
+	}
 	grace := defaultGrace
 	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
 		grace = time.Duration(*s) * time.Second

@@ -182,5 +182,8 @@ func (p *Policy) Strangers(groups []*cluster.Group) []string {
 	for _, t := range p.Growth.DrainTargets {
 		note("drain-target", t.Group)
 	}
+	for _, r := range p.Removal.Work {
+		note("evict-work", r.Group)
+	}
 	return said
 }

@@ -24,9 +24,12 @@ var recreated = map[string]bool{"ReplicationController": true, "ReplicaSet": tru
 // not a matter of policy and not asked here. The pod is neither a daemon's nor finished; now is the snapshot's time. A pod that may go
 // now may do so at any later time.
 //
-// The rules and their order are cluster-autoscaler's, but for two: a Job's pod is never evicted, and karpenter's
+// The rules and their order are cluster-autoscaler's, but for two: a Job's pod is not evicted, and karpenter's
 // annotation is honoured as well (S-15).
-func (p *Policy) Keeps(pod *cluster.Pod, now time.Time) (reason.Reason, bool) {
+//
+// A pod of a Job, and one of nobody, may be evicted where the operator or the pod itself says so: at names the node's group and since when it
+// runs dry.
+func (p *Policy) Keeps(pod *cluster.Pod, at Where, now time.Time) (reason.Reason, bool) {
 	keep := func(code reason.Code, facts ...any) (reason.Reason, bool) {
 		return reason.New(code, reason.Pod(pod.Namespace, pod.Name), append([]any{"pod", pod.String()}, facts...)...), true
 	}
@@ -40,7 +43,8 @@ func (p *Policy) Keeps(pod *cluster.Pod, now time.Time) (reason.Reason, bool) {
 		return keep(reason.PodNotSafeToEvict, "annotation", safeToEvict+"="+pod.Annotations[safeToEvict])
 	}
 	owner := pod.Owner()
-	switch {
+	switch works := owner == nil || owner.Kind == "Job"; {
+	case works && p.released(pod, at, now):
 	case owner == nil:
 		return keep(reason.PodBare)
 	case owner.Kind == "Job":

@@ -36,6 +36,8 @@ type Removal struct {
 	SystemPods    bool          `json:"systemPods"`              // a kube-system pod without a budget keeps its node (--skip-nodes-with-system-pods)
 	ForceUnjoined bool          `json:"forceUnjoined,omitempty"` // a machine that never joined goes even below its group's min (--force-delete-unregistered-nodes)
 	ForceFailed   bool          `json:"forceFailed,omitempty"`   // so does one that failed (--force-delete-failed-nodes)
+	RunDry        bool          `json:"runDry"`                  // a node that only work holds takes no more of it (--run-dry)
+	Work          []WorkRule    `json:"work,omitempty"`          // which work may be evicted; see [Policy.Keeps] (--evict-work)
 	MinCores      int64         `json:"minCores"`                // cores that the cluster keeps (--cores-total)
 	MinMemoryGiB  int64         `json:"minMemoryGiB"`            // memory that the cluster keeps (--memory-total)
 
@@ -82,6 +84,7 @@ func Default() *Policy {
 			DrainDeadline: 15 * time.Minute,
 			LocalStorage:  true,
 			SystemPods:    true,
+			RunDry:        true,
 		},
 		Health: Health{UnreadyCount: 3, UnreadyPercent: 45},
 	}

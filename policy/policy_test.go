@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +60,7 @@ func TestWhichPodsKeepTheirNode(t *testing.T) {
 			if c.change != nil {
 				c.change(p)
 			}
-			why, keeps := p.Keeps(c.pod, Start)
+			why, keeps := p.Keeps(c.pod, policy.Where{}, Start)
 			if keeps != (c.want != "") || why.Code != c.want {
 				t.Errorf("keeps=%t %q, want %q", keeps, why.Code, c.want)
 			}
@@ -102,13 +103,13 @@ func TestSenselessSettingsAreNamed(t *testing.T) {
 
 func TestAGroupsOwnOptionsWin(t *testing.T) {
 	r := policy.Default().Removal
-	if got := r.Of(cluster.Options{}); got != r {
+	if got := r.Of(cluster.Options{}); !reflect.DeepEqual(got, r) {
 		t.Errorf("without options %+v, want the policy's %+v", got, r)
 	}
 	got := r.Of(cluster.Options{Threshold: new(0.1), GPUThreshold: new(0.2), Unneeded: new(time.Minute), Unready: new(2 * time.Minute)})
 	want := r
 	want.Threshold, want.GPUThreshold, want.Unneeded, want.Unready = 0.1, 0.2, time.Minute, 2*time.Minute
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("options make %+v, want %+v", got, want)
 	}
 }

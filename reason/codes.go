@@ -139,6 +139,8 @@ const (
 	NodeScaleDownOff   Code = "NodeScaleDownOff"
 	NodeProtected      Code = "NodeProtected"
 	NodeReceives       Code = "NodeReceives"
+	NodeRunsDry        Code = "NodeRunsDry"
+	NodeRanDry         Code = "NodeRanDry"
 	RemovalDisabled    Code = "RemovalDisabled"
 	RemovalCoolsDown   Code = "RemovalCoolsDown"
 	RemovalBudget      Code = "RemovalBudget"
@@ -154,6 +156,7 @@ const (
 	PodNowhereToGo    Code = "PodNowhereToGo"
 	PodOfJob          Code = "PodOfJob"
 	PodBare           Code = "PodBare"
+	PodsBesides       Code = "PodsBesides"
 	PodNotSafeToEvict Code = "PodNotSafeToEvict"
 	PodDoNotDisrupt   Code = "PodDoNotDisrupt"
 	PodLocalStorage   Code = "PodLocalStorage"
@@ -304,6 +307,9 @@ var sentences = map[Code]string{
 	NodeAmbiguous:      "its machine is not certain, it could be {instances}",
 	NodeScaleDownOff:   "annotated to stay (scale-down-disabled=true)",
 	NodeProtected:      "its machine {instance} is protected in the cloud",
+	NodeRunsDry:        "runs dry, since others could do its work: pods that still work {pods}, {wait}{costs}",
+	NodeRanDry:         "nobody works on it any more; pods still to leave: {pods}",
+	PodsBesides:        "and pods besides: {pods}",
 	NodeReceives:       "pods of nodes that leave before it find their places on it",
 	RemovalDisabled:    "removal is switched off",
 	RemovalCoolsDown:   "no removal until {until}, {delay} after the last growth",

@@ -10,6 +10,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/guard"
 	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/policy"
 )
 
 // answer does what the notice asks for now, as far as the node does not show it done already: an agent that was started anew goes on where the one
@@ -80,7 +81,7 @@ func (a *Agent) makeRoom(ctx context.Context, seen guard.Local, notice *guard.He
 		if left++; p.Leaving() {
 			continue
 		}
-		if _, keeps := a.Policy.Keeps(p, seen.Time); keeps {
+		if _, keeps := a.Policy.Keeps(p, policy.Where{}, seen.Time); keeps {
 			if last := a.Policy.LastCall(p, notice.Deadline); seen.Time.Before(last) {
 				again = min(again, max(every, last.Sub(seen.Time)))
 				continue

@@ -37,6 +37,7 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	f.IntVar(&r.MaxInFlight, "max-scale-down-parallelism", r.MaxInFlight, "most nodes at once on their way to being ready for deletion, idle ones included; all that are ready in a group are deleted in one request, and no longer count")
 	f.IntVar(&r.MaxDrains, "max-drain-parallelism", r.MaxDrains, "most nodes at once whose pods are being evicted; they count in --max-scale-down-parallelism")
 	f.DurationVar(&r.DrainDeadline, "max-drain-time", r.DrainDeadline, "a node that is not empty so long after it was cordoned is given back")
+	f.BoolVar(&r.RunDry, "run-dry", r.RunDry, "taint a node that nothing but work holds which is not evicted, so that new work goes elsewhere and the machine goes when the work is done; a pending pod that fits takes the taint off")
 	evictionFlags(f, r)
 	f.IntVar(&h.UnreadyCount, "ok-total-unready-count", h.UnreadyCount, "so many nodes may always be not Ready; removal stops when more are, and more than --max-total-unready-percentage")
 	f.Float64Var(&h.UnreadyPercent, "max-total-unready-percentage", h.UnreadyPercent, "share of all nodes that may be not Ready before removal stops, in percent")
@@ -48,7 +49,7 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 		g.Headroom, g.Schedules, g.Ceilings = slices.Clone(g.Headroom), slices.Clone(g.Schedules), slices.Clone(g.Ceilings)
 		g.Taints = cluster.Taints{Startup: slices.Clone(g.Taints.Startup), Prefixes: slices.Clone(g.Taints.Prefixes), Status: slices.Clone(g.Taints.Status)}
 		g.Bypassed, g.Schedulers = slices.Clone(g.Bypassed), slices.Clone(g.Schedulers)
-		g.DrainTargets = slices.Clone(g.DrainTargets)
+		g.DrainTargets, checked.Removal.Work = slices.Clone(g.DrainTargets), slices.Clone(checked.Removal.Work)
 		if err := checked.Check(); err != nil {
 			return nil, err
 		}
@@ -71,6 +72,8 @@ func EvictionFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 func evictionFlags(f *pflag.FlagSet, r *policy.Removal) {
 	f.Var((*seconds)(&r.MaxGrace), "max-graceful-termination-sec", "longest grace period given to an evicted pod, in seconds")
 	f.BoolVar(&r.LocalStorage, "skip-nodes-with-local-storage", r.LocalStorage, "a pod with a hostPath or emptyDir volume keeps its node")
+	f.Var(perGroup[policy.WorkRule]{"patience", &r.Work, policy.ParseWorkRule, policy.WorkRule.String},
+		"evict-work", "when pods of Jobs may be evicted after all, as namespace/NAME=PATIENCE or GROUP=PATIENCE: never, now, or a duration for which their node runs dry first, such as 2h; a namespace wins over a group, a pod's annotation sluice.dev/evict-work over both; may be repeated")
 	f.BoolVar(&r.SystemPods, "skip-nodes-with-system-pods", r.SystemPods, "a kube-system pod without a disruption budget keeps its node while it is younger than an hour")
 }
 

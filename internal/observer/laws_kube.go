@@ -109,7 +109,7 @@ var kubeLaws = []kubeLaw{
 			return ""
 		}
 		why := stays(c.pod)
-		if why == "" || !c.o.rules.Defaults && why != "of a Job" || c.lastCall() {
+		if why == "" || !c.o.rules.Defaults && why != "of a Job" || why == "of a Job" && c.o.rules.Jobs != nil && c.o.rules.Jobs() || c.lastCall() {
 			return ""
 		}
 		return fmt.Sprintf("pod %s %s was evicted", nameOf(c.pod), why)

@@ -18,6 +18,8 @@ const (
 	gate            = "sluice.dev/capacity"
 	keepsNode       = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 	safeToEvict     = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+	evictWork       = "sluice.dev/evict-work"
+	checkpointGrace = "sluice.dev/checkpoint-grace"
 	doNotDisrupt    = "karpenter.sh/do-not-disrupt"
 	ownPrefix       = "sluice.dev/"
 	autoscalerTaint = "DeletionCandidateOfClusterAutoscaler"
@@ -107,7 +109,9 @@ func stays(p *corev1.Pod) string {
 	}
 	switch ownerOf(p) {
 	case "Job":
-		return "of a Job"
+		if p.Annotations[checkpointGrace] == "" && (p.Annotations[evictWork] == "" || p.Annotations[evictWork] == "never") {
+			return "of a Job"
+		}
 	case "":
 		return "that nothing makes again"
 	}

@@ -29,6 +29,8 @@ type Rules struct {
 	Agent string
 	// Defaults says that no flag widens what may be evicted.
 	Defaults bool
+	// Jobs says whether a flag lets pods of Jobs be evicted.
+	Jobs func() bool
 }
 
 // Violation is a promise that was broken.

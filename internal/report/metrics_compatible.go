@@ -113,7 +113,7 @@ func (c compatibleMetrics) reportAction(action plan.Action, r plan.Result, entry
 func removalReason(n *cluster.Node) string {
 	if n != nil {
 		switch removal, _ := cluster.RemovalOf(n.Object); removal.Why {
-		case "underused":
+		case "underused", cluster.RanDry:
 			return "underutilized"
 		case "unready":
 			return "unready"

@@ -85,6 +85,7 @@ func (w *world) spec(group string) azure.GroupSpec {
 func (w *world) rules() *observer.Rules {
 	return &observer.Rules{
 		Agent: agentName,
+		Jobs:  func() bool { return len(w.policy.Removal.Work) > 0 },
 		Limits: func(group string) (least, most int) {
 			g := w.spec(group)
 			return g.Min, g.Max

@@ -1,0 +1,220 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+)
+
+// A node on which nothing but work is in the way runs dry: it is tainted, so that new work goes elsewhere, and leaves when its work is done. The
+// other nodes could do that work as well, so that the node is one too many. Nobody who works is told to leave, and the node counts
+// among those on their way out only when nobody works there any more: until then it may be the one that stays.
+
+// toldWork is how many pods a verdict names that a node waits for.
+const toldWork = 3
+
+// work are the node's pods that may not be evicted because they work, those last that work for longest; other is why another one may not be
+// evicted.
+func (d *decision) work(st *nodeState) (works []worker, other *reason.Reason) {
+	for _, p := range st.movers {
+		if p.Leaving() {
+			continue
+		}
+		why, keeps := d.allowed.Keeps(p, st.where, d.now)
+		switch {
+		case !keeps:
+		case policy.Work(why.Code):
+			works = append(works, worker{p, why, d.workLeft(p)})
+			if patience := d.allowed.Patience(p, st.Group); patience > 0 && !st.where.Dry.IsZero() {
+				d.wake(st.where.Dry.Add(time.Duration(patience)))
+			}
+		default:
+			return nil, &why
+		}
+	}
+	slices.SortStableFunc(works, func(a, b worker) int { return compareEnds(a.left, b.left) })
+	return works, nil
+}
+
+// worker is a pod that works.
+type worker struct {
+	*cluster.Pod
+	why  reason.Reason
+	left time.Duration // until it is expected to end, 0 when nobody knows
+}
+
+// workLeft is when the pod is expected to end, from now: by how long such pods run, or by its deadline; 0 when nobody knows.
+func (d *decision) workLeft(p *cluster.Pod) time.Duration {
+	run, began := d.runTime(p.Class), p.Started()
+	if s := p.Spec.ActiveDeadlineSeconds; s != nil && run == 0 {
+		run = time.Duration(*s) * time.Second
+	}
+	if run == 0 {
+		return 0
+	}
+	if !began.IsZero() {
+		run -= d.now.Sub(began)
+	}
+	return max(run, overdueRun)
+}
+
+// compareEnds puts those that end first first, and those of which nobody knows last.
+func compareEnds(a, b time.Duration) int {
+	if a == 0 || b == 0 {
+		return -cmp.Compare(a, b)
+	}
+	return cmp.Compare(a, b)
+}
+
+// ends is when the last of the pods is expected to end, from now; 0 when nobody knows of one of them.
+func ends(works []worker) time.Duration {
+	if len(works) == 0 {
+		return 0
+	}
+	return works[len(works)-1].left
+}
+
+// drying is a node that could run dry.
+type drying struct {
+	*nodeState
+	works []worker
+}
+
+// considerDry taints nodes that are to run dry, those first whose work ends first.
+func (d *decision) considerDry(nodes []*nodeState) {
+	var all []drying
+	for _, st := range nodes {
+		works, other := d.work(st)
+		if other != nil || len(works) == 0 || !d.allowed.Removal.RunDry {
+			d.keep(st, *d.refusal(st))
+			continue
+		}
+		all = append(all, drying{st, works})
+	}
+	if len(all) > 0 {
+		d.holdDry()
+	}
+	slices.SortStableFunc(all, func(a, b drying) int {
+		return cmp.Or(compareEnds(ends(a.works), ends(b.works)), cmp.Compare(len(a.works), len(b.works)))
+	})
+	for _, dry := range all {
+		st, g := dry.nodeState, d.groups[dry.Group]
+		keeps := dry.works[len(dry.works)-1].why
+		if why := d.couldGo(st); why != nil {
+			d.keep(st, keeps, *why)
+			continue
+		}
+		if block := d.forbidden(st); block != nil {
+			d.refuge.back()
+			d.judgeNode(st, NodeKeep, append([]reason.Reason{keeps}, block...)...)
+			continue
+		}
+		if g.Present()-g.leaving-g.emptied-g.drying-1 < g.Min {
+			d.refuge.back()
+			d.judgeNode(st, NodeKeep, keeps, d.atMin(g))
+			continue
+		}
+		d.refuge.settle()
+		g.drying++
+		if block := d.notYet(st, d.limitOf(st)); block != nil && !busyElsewhere(block) {
+			d.judgeNode(st, NodeKeep, append([]reason.Reason{keeps}, block...)...)
+			continue
+		}
+		d.runDry(st, dry.works)
+	}
+}
+
+// holdDry has nodes that run dry already count: the others that are to hold their work hold it once.
+func (d *decision) holdDry() {
+	for _, st := range d.removable {
+		if st.onLadder && !st.counted && st.Instance != nil && dries(st) && d.refuges().leave(st.sight) == nil {
+			d.refuge.settle()
+		}
+	}
+}
+
+// couldGo says why the node is not one too many, nil when it is: others could hold all its pods. Then places have been found, to be settled
+// or taken back.
+func (d *decision) couldGo(st *nodeState) *reason.Reason {
+	if d.refuges().took[st.at] {
+		return new(reason.New(reason.NodeReceives, reason.Node(st.Name())))
+	}
+	return d.refuge.leave(st.sight)
+}
+
+// busyElsewhere says whether a node has to wait only because others are on their way: one that runs dry is none of them.
+func busyElsewhere(block []reason.Reason) bool {
+	return len(block) == 1 && block[0].Code == reason.RemovalBudget
+}
+
+// runDry taints a node whose work is to be its last.
+func (d *decision) runDry(st *nodeState, works []worker) {
+	st.going = true
+	d.groups[st.Group].headroom.lose(st.Name())
+	if d.kept != nil {
+		d.kept.add(st.Object, -1)
+	}
+	why := d.awaited(st, works)
+	removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: cluster.RunsDry}
+	d.ladder = append(d.ladder, Cordon{st.Name(), st.Object.UID, removal, st.Instance.Machine(), false, why})
+	d.judgeNode(st, NodeDrain, told(why, works)...)
+}
+
+// awaitWork waits on a node that runs dry. When nobody works there any more it steps on the ladder as any other does, with the pods that may be
+// moved.
+func (d *decision) awaitWork(st *nodeState) {
+	about := reason.Node(st.Name())
+	works, other := d.work(st)
+	switch {
+	case other != nil:
+		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *other)
+	case len(works) > 0:
+		d.judgeNode(st, NodeDrain, told(d.awaited(st, works), works)...)
+		d.wake(d.now.Add(ends(works)))
+	case d.inFlight >= d.allowed.Removal.MaxInFlight || len(st.movers) > 0 && d.drains >= d.allowed.Removal.MaxDrains:
+		d.judgeNode(st, NodeDrain, reason.New(reason.RemovalBudget, about, "inflight", max(d.inFlight, d.drains), "limit", min(d.allowed.Removal.MaxInFlight, d.allowed.Removal.MaxDrains)))
+	default:
+		if len(st.movers) > 0 {
+			d.drains++
+		}
+		d.groups[st.Group].drying--
+		d.count(st)
+		done := reason.New(reason.NodeRanDry, about, "pods", len(st.movers))
+		removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: cluster.RanDry}
+		d.wake(d.now.Add(d.allowed.Removal.Pause()))
+		d.ladder = append(d.ladder, Cordon{st.Name(), st.Object.UID, removal, st.Instance.Machine(), d.allowed.Removal.Exclusion > 0, done})
+		d.judgeNode(st, NodeDrain, done)
+	}
+}
+
+// awaited is what a node waits for that runs dry, for how long as far as anybody knows, and what it costs meanwhile.
+func (d *decision) awaited(st *nodeState, works []worker) reason.Reason {
+	wait, costs := "nobody knows for how long", ""
+	if left := ends(works); left > 0 {
+		wait = "expected for " + left.Truncate(time.Second).String()
+	}
+	if price := d.groups[st.Group].PriceUSDPerHour; price > 0 {
+		costs = ", at " + strconv.FormatFloat(price, 'f', -1, 64) + " USD an hour"
+	}
+	return reason.New(reason.NodeRunsDry, reason.Node(st.Name()), "pods", len(works), "wait", wait, "costs", costs,
+		"used", percent(st.used), "resource", string(cmp.Or(st.resource, corev1.ResourceCPU)))
+}
+
+// told adds the pods that a node waits for, those first that are expected to end last.
+func told(why reason.Reason, works []worker) []reason.Reason {
+	all := []reason.Reason{why}
+	for i := len(works) - 1; i >= max(0, len(works)-toldWork); i-- {
+		all = append(all, works[i].why)
+	}
+	if more := len(works) - toldWork; more > 0 {
+		all = append(all, reason.New(reason.PodsBesides, reason.Ref{}, "pods", more))
+	}
+	return all
+}
