@@ -222,7 +222,8 @@ func (c *candidates) likeness(i int) Likeness {
 		corev1.ResourceCPU:    *resource.NewMilliQuantity(c.free[at][1], resource.DecimalSI),
 		corev1.ResourceMemory: *resource.NewQuantity(c.free[at][2], resource.BinarySI),
 	}
-	return Likeness{Node: c.groups[i].Template, Free: free}
+	st := c.groups[i]
+	return Likeness{Node: st.Template, Free: free, Size: st.Size, Learned: st.Group.Learned != nil}
 }
 
 // note keeps what the expanders said of groups.

@@ -232,6 +232,9 @@ func (d *decision) leaveOutHalf(g *gang) {
 	switch {
 	case g.claim != nil:
 		g.leaveOut(PodStuck, d.doesNotFit(g.claim, t.placed()))
+	case d.youngOf(g) != nil:
+		g.leaveOut(PodIgnored, *d.youngOf(g))
+		return
 	case t.stuck == 0:
 		g.leaveOut(PodIgnored, reason.New(reason.GangAwaitsPods, reason.Ref{}, "gang", g.Name, "needs", g.Least, "there", g.placed+t.placed()))
 		return
@@ -246,6 +249,20 @@ func (d *decision) leaveOutHalf(g *gang) {
 			}
 		}
 	}
+}
+
+// youngOf says of a gang that waits that some of its pods are too young to be a reason to grow; nil when none is.
+func (d *decision) youngOf(g *gang) *reason.Reason {
+	young, delay := g.there-g.placed, time.Duration(0)
+	for _, dm := range g.demands {
+		young -= len(dm.pods) // the young ones have left it
+		until, _ := d.allowed.Young(d.waiting[dm.eldest], d.now)
+		delay = max(delay, until.Sub(d.waiting[dm.eldest].Created()))
+	}
+	if young <= 0 {
+		return nil
+	}
+	return new(reason.New(reason.GangYoung, reason.Ref{}, "gang", g.Name, "needs", g.Least, "there", g.there, "young", young, "delay", delay))
 }
 
 // holdMachines remembers since when gangs have not been whole, and gives up the machines that wait for them when that was long ago. A

@@ -109,7 +109,7 @@ func TestGangsAreServedWholeOrNotAtAll(t *testing.T) {
 		},
 		"pods beyond those that a gang needs are served one by one": {
 			objects: gangOf("g", 10, 8), groups: []*cluster.Group{Group("a", 0, 9)},
-			want: []string{"grow a 0 -> 9"}, verdict: map[string]string{"g-08": "grows NeedsMachine", "g-09": "stuck NoGroupFits GroupAtMax"},
+			want: []string{"grow a 0 -> 9"}, verdict: map[string]string{"g-08": "grows NeedsMachine", "g-09": "stuck NoGroupGrows GroupAtMax"},
 		},
 		"a gang that runs gets a machine for one more pod": {
 			objects: together(gangOf("g", 2, 1, Annotated(cluster.GangAnnotation, "2"), On("a-0"), CPU("1")), gangOf("m", 2, 2, OwnedBy("Job", "g")), []any{Node("a-0")}),

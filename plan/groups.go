@@ -55,6 +55,9 @@ func (d *decision) judgeGroups() {
 		if st.weighed != nil {
 			because = append(because, *st.weighed)
 		}
+		if st.assumed != nil {
+			because = append(because, *st.assumed)
+		}
 		passed := d.passedZones(st)
 		for _, zone := range slices.Sorted(maps.Keys(passed)) {
 			because = append(because, passed[zone])

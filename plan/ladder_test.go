@@ -221,7 +221,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		"a pending pod takes no cordoned node back that would refuse it without the cordon": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("4")), tainted(leaving("a-1", "1", time.Minute)), Pod("p")},
 			group:   func(g *cluster.Group) { g.Max = 2 },
-			want:    []string{"delete a 1(a-1)"}, verdict: map[string]string{"pod p": "stuck NoGroupFits GroupAtMax"},
+			want:    []string{"delete a 1(a-1)"}, verdict: map[string]string{"pod p": "stuck NoGroupGrows GroupAtMax"},
 		},
 		"a machine that is being deleted takes no pod": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("4")), leaving("a-1", "1", 3*time.Second), Pod("p")}, group: func(g *cluster.Group) {

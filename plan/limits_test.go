@@ -32,39 +32,39 @@ func TestEveryLimitHoldsHoweverMachinesAreChosen(t *testing.T) {
 		next   time.Duration // until the next cycle at the latest; 0 for none
 	}{
 		"max of the group": {
-			group: func(g *cluster.Group) { g.Max = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits GroupAtMax",
+			group: func(g *cluster.Group) { g.Max = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows GroupAtMax",
 		},
 		"what is left of a quota": {
 			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: 2}}}},
-			want:   []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits GroupBackoff", next: time.Hour,
+			want:   []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows GroupBackoff", next: time.Hour,
 		},
 		"machines at once": {
-			set: func(p *policy.Policy) { p.Growth.MaxAtOnce = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits GroupAtOnce",
+			set: func(p *policy.Policy) { p.Growth.MaxAtOnce = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows GroupAtOnce",
 		},
 		"nodes of the cluster": {
-			set: func(p *policy.Policy) { p.Growth.MaxNodes = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits ClusterNodesLimit",
+			set: func(p *policy.Policy) { p.Growth.MaxNodes = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows ClusterNodesLimit",
 		},
 		"cores of the cluster": {
-			set: func(p *policy.Policy) { p.Growth.MaxCores = 11 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits ClusterCoresLimit",
+			set: func(p *policy.Policy) { p.Growth.MaxCores = 11 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows ClusterCoresLimit",
 		},
 		"memory of the cluster": {
-			set: func(p *policy.Policy) { p.Growth.MaxMemoryGiB = 47 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits ClusterMemoryLimit",
+			set: func(p *policy.Policy) { p.Growth.MaxMemoryGiB = 47 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows ClusterMemoryLimit",
 		},
 		"a ceiling of machines": {
-			set: ceiling("machines:2/10m"), want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits CeilingReached",
+			set: ceiling("machines:2/10m"), want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows CeilingReached",
 		},
 		"a ceiling of machines of which some were granted": {
 			set: ceiling("machines:5/10m"), memory: plan.Memory{Granted: []plan.Grant{{Group: "a", Machines: 3, At: Start.Add(-4 * time.Minute)}}},
-			want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits CeilingReached", next: 6 * time.Minute,
+			want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows CeilingReached", next: 6 * time.Minute,
 		},
 		"a ceiling of the group alone": {
-			set: ceiling("a=machines:2/10m"), want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits CeilingReached",
+			set: ceiling("a=machines:2/10m"), want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows CeilingReached",
 		},
 		"a ceiling of cost": {
-			set: ceiling("usd-per-hour:2.5"), group: dollar, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupFits CeilingReached",
+			set: ceiling("usd-per-hour:2.5"), group: dollar, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows CeilingReached",
 		},
 		"a ceiling of cost where no price is known": {
-			set: ceiling("usd-per-hour:2.5"), want: []string{}, stuck: "stuck NoGroupFits CeilingUnpriced",
+			set: ceiling("usd-per-hour:2.5"), want: []string{}, stuck: "stuck NoGroupGrows CeilingUnpriced",
 		},
 	} {
 		for by, expanders := range map[string][]policy.Expander{"the mix": nil, "an expander": {policy.LeastWaste}} {

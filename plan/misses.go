@@ -248,9 +248,10 @@ func (s *stance) limited(d *decision) *reason.Reason {
 func (m *misses) answer(d *decision, q *inquiry) *missed {
 	a := &missed{depends: q.depends, turns: m.turns, stirs: m.stirs}
 	all := make([]miss, 0, len(m.stances))
-	count := 1
+	count, held := 1, false
 	for at, st := range m.stances {
 		one := q.misses[at]
+		held = held || len(one.why) == 0 && st.known()
 		switch {
 		case st.blocked != nil && len(one.why) == 0:
 			one = miss{far: 1, why: []reason.Reason{*st.blocked}}
@@ -271,7 +272,11 @@ func (m *misses) answer(d *decision, q *inquiry) *missed {
 		count += len(one.why)
 	}
 	slices.SortStableFunc(all, miss.compare)
-	a.because = append(make([]reason.Reason, 0, count), reason.New(reason.NoGroupFits, reason.Ref{}))
+	sum := reason.NoGroupFits
+	if held {
+		sum = reason.NoGroupGrows
+	}
+	a.because = append(make([]reason.Reason, 0, count), reason.New(sum, reason.Ref{}))
 	for _, one := range all {
 		a.because = append(a.because, one.why...)
 	}

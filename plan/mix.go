@@ -32,13 +32,12 @@ type mix struct {
 	lots    []lot     // by the problem's groups
 	classes []*wanted // by the problem's classes; a demand may be several
 	priced  bool      // costs are millionths of a dollar an hour; else they are weights
+	assumed assumed   // prices that nobody knows
 }
 
 func newMix(d *decision, c *candidates) *mix {
-	b := &mix{priced: true}
-	for _, st := range c.groups {
-		b.priced = b.priced && st.PriceUSDPerHour > 0
-	}
+	b := &mix{assumed: d.assumePrices(c.groups)}
+	b.priced = !slices.ContainsFunc(c.groups, func(st *groupState) bool { return b.price(st) <= 0 })
 	caps, uses := d.room()
 	b.problem.Caps = caps
 	lotOf := b.gather(d, c, uses)
@@ -171,11 +170,11 @@ func btoi(b bool) int {
 	return 0
 }
 
-// cost is what a machine of the group costs in the mix: its price, or how large it is where not every price is known, so that least is
+// cost is what a machine of the group costs in the mix: its price, or how large it is where none is known, so that least is
 // wasted.
 func (b *mix) cost(st *groupState) int64 {
 	if b.priced {
-		return int64(math.Round(st.PriceUSDPerHour * 1e6))
+		return int64(math.Round(b.price(st) * 1e6))
 	}
 	return int64(math.Round(weight(st.Template.Status.Allocatable) * 1e6))
 }
@@ -366,7 +365,7 @@ func (d *decision) share(lot []*groupState, n int) []*groupState {
 
 // account says what the growth costs, and the least that any would.
 func (d *decision) account(c *candidates, b *mix, s packing.Solution) {
-	if !b.priced {
+	if !b.priced || len(b.assumed) > 0 {
 		return
 	}
 	spent, cost := 0.0, int64(0)

@@ -121,7 +121,7 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 		},
 		"all groups at their max leave the pod waiting and say so": {
 			objects: append(pods(6), Node("a-0")), groups: []*cluster.Group{Group("a", 1, 1, Machine("0", "a-0"))},
-			want: []string{}, verdict: map[string]string{"pod p05": "stuck NoGroupFits GroupAtMax", "group a": "full GroupAtMax GroupSteady"},
+			want: []string{}, verdict: map[string]string{"pod p05": "stuck NoGroupGrows GroupAtMax", "group a": "full GroupAtMax GroupSteady"},
 		},
 		"a pod larger than any machine is told what is insufficient": {
 			objects: pods(1, CPU("5")), groups: []*cluster.Group{Group("a", 0, 5)},
@@ -158,7 +158,7 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 		"a stopped machine counts towards the cluster's limit, as the guard counts it": {
 			objects: append(pods(5), Node("a-0")), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "", In(cluster.StateStopped)))},
 			policy: func(p *policy.Policy) { p.Growth.MaxNodes = 2 },
-			want:   []string{}, verdict: map[string]string{"pod p04": "stuck NoGroupFits ClusterNodesLimit"},
+			want:   []string{}, verdict: map[string]string{"pod p04": "stuck NoGroupGrows ClusterNodesLimit"},
 		},
 		"pods that ask for nothing buy what costs least": {
 			objects: pods(1, CPU("0")), groups: []*cluster.Group{priced("a", "4", 20), priced("b", "4", 0.1)},
@@ -238,11 +238,11 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 		},
 		"the cluster's limit of nodes stops growth": {
 			objects: pods(24), groups: []*cluster.Group{Group("a", 0, 10)}, policy: func(p *policy.Policy) { p.Growth.MaxNodes = 3 },
-			want: []string{"grow a 0 -> 3"}, verdict: map[string]string{"pod p23": "stuck NoGroupFits ClusterNodesLimit"},
+			want: []string{"grow a 0 -> 3"}, verdict: map[string]string{"pod p23": "stuck NoGroupGrows ClusterNodesLimit"},
 		},
 		"the cluster's limit of cores stops growth": {
 			objects: pods(24), groups: []*cluster.Group{Group("a", 0, 10)}, policy: func(p *policy.Policy) { p.Growth.MaxCores = 9 },
-			want: []string{"grow a 0 -> 2"}, verdict: map[string]string{"pod p23": "stuck NoGroupFits ClusterCoresLimit"},
+			want: []string{"grow a 0 -> 2"}, verdict: map[string]string{"pod p23": "stuck NoGroupGrows ClusterCoresLimit"},
 		},
 		"the cheaper way to the same room is chosen": {
 			objects: pods(8), groups: []*cluster.Group{priced("a", "4", 0.30), priced("b", "8", 0.40)},

@@ -52,6 +52,7 @@ type groupState struct {
 	short    []reason.Reason // what the operator's settings ask of it beyond what it may add, with the limits
 	headroom *headroom       // nil when it keeps none
 
+	assumed    *reason.Reason // what its price is taken for, nil when it is known or was not asked for
 	passedOver *reason.Reason // by which expander, nil when by none
 	weighed    *reason.Reason // against which groups it grows, or by which one it was outweighed; nil when it was not weighed
 }

@@ -12,8 +12,10 @@ import (
 
 // Likeness is what makes groups similar: a node such as the next machine of a group will become, and what the daemons on it leave to others.
 type Likeness struct {
-	Node *corev1.Node
-	Free corev1.ResourceList
+	Node    *corev1.Node
+	Free    corev1.ResourceList
+	Size    string // as the cloud calls it, "" when it does not say
+	Learned bool   // Node and Free are of a node that there was, and not the cloud's word
 }
 
 // poolLabels name the pool that a node is of: nodes of one pool are alike whatever else they are.
@@ -32,6 +34,9 @@ var differing = []string{
 
 // Similar says whether two groups are alike enough to share a growth: their nodes are of one pool; or have equal capacity, memory aside,
 // of which as of what pods may use and of what daemons leave a share may differ, and equal labels but for those that differ by nature.
+//
+// Where one has been learned and of the other there is the cloud's word alone, machines of one size are the same: what firmware and kernel keep of
+// the memory is known of the one and not of the other.
 func Similar(a, b Likeness, by policy.Balance) bool {
 	if a.Node == nil || b.Node == nil {
 		return false
@@ -41,9 +46,14 @@ func Similar(a, b Likeness, by policy.Balance) bool {
 			return true
 		}
 	}
+	memory := by.Memory
+	told := a.Learned != b.Learned && a.Size != "" && strings.EqualFold(a.Size, b.Size)
+	if told {
+		memory = 1
+	}
 	capacity := func(name corev1.ResourceName) float64 {
 		if name == corev1.ResourceMemory {
-			return by.Memory
+			return memory
 		}
 		return 0
 	}
@@ -51,8 +61,7 @@ func Similar(a, b Likeness, by policy.Balance) bool {
 		return func(corev1.ResourceName) float64 { return s }
 	}
 	return near(a.Node.Status.Capacity, b.Node.Status.Capacity, capacity) &&
-		near(a.Node.Status.Allocatable, b.Node.Status.Allocatable, share(by.Allocatable)) &&
-		near(a.Free, b.Free, share(by.Free)) &&
+		(told || near(a.Node.Status.Allocatable, b.Node.Status.Allocatable, share(by.Allocatable)) && near(a.Free, b.Free, share(by.Free))) &&
 		equalLabels(a.Node, b.Node, by.IgnoreLabels)
 }
 

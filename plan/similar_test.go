@@ -42,6 +42,8 @@ func TestGroupsAreSimilarAsClusterAutoscalerSeesThem(t *testing.T) {
 	guesses := func(key string) func(*Likeness) {
 		return func(l *Likeness) { l.Node.Annotations = map[string]string{cluster.GuessedLabels: key} }
 	}
+	of := func(size string) func(*Likeness) { return func(l *Likeness) { l.Size = size } }
+	learned := func(l *Likeness) { l.Learned = true }
 	for name, tc := range map[string]struct {
 		a, b Likeness
 		want bool
@@ -67,6 +69,11 @@ func TestGroupsAreSimilarAsClusterAutoscalerSeesThem(t *testing.T) {
 		"less for pods":                              {offer(), offer(allocatable("cpu", "3660m")), false},
 		"daemons take a little more":                 {offer(), offer(free("memory", "12700Mi")), true},
 		"daemons take more":                          {offer(), offer(free("memory", "12600Mi")), false},
+		"one learned, the other of its size":         {offer(of("Standard_D4s_v5"), learned, capacity("memory", "15Gi"), allocatable("memory", "12Gi"), free("memory", "11Gi")), offer(of("standard_d4s_v5")), true},
+		"one learned, the other of another size":     {offer(of("Standard_D4s_v5"), learned, capacity("memory", "15Gi")), offer(of("Standard_E4s_v5")), false},
+		"one learned, with a device more":            {offer(of("Standard_D4s_v5"), learned, capacity("nvidia.com/gpu", "1")), offer(of("Standard_D4s_v5")), false},
+		"one learned, of sizes nobody knows":         {offer(learned, capacity("memory", "15Gi")), offer(), false},
+		"both learned, and they differ":              {offer(of("Standard_D4s_v5"), learned, capacity("memory", "15Gi")), offer(of("Standard_D4s_v5"), learned), false},
 		"one of which nothing is known":              {offer(), Likeness{}, false},
 		"a difference of exactly the share is small": {offer(free("cpu", "100")), offer(free("cpu", "95")), true},
 	} {

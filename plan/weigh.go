@@ -316,10 +316,10 @@ func countLeft(s packing.Solution) int {
 	return n
 }
 
-// inWords is what machines of the group cost: their price by the hour, or what they have where not every price is known.
+// inWords is what machines of the group cost: their price by the hour, or what they have where none is known.
 func (b *mix) inWords(st *groupState, machines int) string {
 	if b.priced {
-		return dollars(float64(machines) * st.PriceUSDPerHour)
+		return dollars(float64(machines) * b.price(st))
 	}
 	has := st.Template.Status.Allocatable
 	return fmt.Sprintf("%d cores and %d GiB", int64(machines)*has.Cpu().MilliValue()/1000, int64(machines)*has.Memory().Value()>>30)

@@ -81,12 +81,12 @@ func TestZonesOfAGroupTakeTurns(t *testing.T) {
 		},
 		"a zone that is too far away is not waited for": {
 			group: across("x", "x", "x"), objects: []any{Pod("p", wants("x"))},
-			want: []string{}, verdict: map[string]string{"pod p": "stuck NoGroupFits ZoneTooFar"},
+			want: []string{}, verdict: map[string]string{"pod p": "stuck NoGroupGrows ZoneTooFar"},
 		},
 		"idle machines that could go count against waiting for a zone": {
 			group: across("x", "y", "z"), flight: true,
 			objects: []any{Node("a-0", located("x")), Pod("base", On("a-0"), CPU("4")), Node("a-1", located("y")), Node("a-2", located("z")), Pod("p", wants("x"), CPU("4")), Pod("q", wants("x"), CPU("4"))},
-			want:    []string{"grow a 3 -> 4"}, zones: map[string]int{"x": 2, "y": 1, "z": 1}, verdict: map[string]string{"pod q": "stuck NoGroupFits ZoneTooFar"},
+			want:    []string{"grow a 3 -> 4"}, zones: map[string]int{"x": 2, "y": 1, "z": 1}, verdict: map[string]string{"pod q": "stuck NoGroupGrows ZoneTooFar"},
 		},
 		"machines in flight stand for their zones": {
 			flight: true, group: func() *cluster.Group { g := across("x"); g.Capacity = 3; return g }(), objects: []any{Pod("p", wants("z"), CPU("4")), Pod("q", wants("y"), CPU("4"))},

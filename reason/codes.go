@@ -23,6 +23,7 @@ const (
 	RescuesNode       Code = "RescuesNode"
 	NeedsMachine      Code = "NeedsMachine"
 	NoGroupFits       Code = "NoGroupFits"
+	NoGroupGrows      Code = "NoGroupGrows"
 	CouldHold         Code = "CouldHold"
 	NoSizeHolds       Code = "NoSizeHolds"
 	OtherScheduler    Code = "OtherScheduler"
@@ -31,6 +32,7 @@ const (
 	GateKept          Code = "GateKept"
 	GateOpens         Code = "GateOpens"
 	GangAwaitsPods    Code = "GangAwaitsPods"
+	GangYoung         Code = "GangYoung"
 	GangDoesNotFit    Code = "GangDoesNotFit"
 	GangGivenUp       Code = "GangGivenUp"
 	GangHeld          Code = "GangHeld"
@@ -90,6 +92,7 @@ const (
 	ExpanderFailed  Code = "ExpanderFailed"
 	GroupUnranked   Code = "GroupUnranked"
 	ExpanderChose   Code = "ExpanderChose"
+	PriceAssumed    Code = "PriceAssumed"
 	Weighed         Code = "Weighed"
 	Outweighed      Code = "Outweighed"
 	CeilingReached  Code = "CeilingReached"
@@ -204,6 +207,7 @@ var sentences = map[Code]string{
 	RescuesNode:       "takes back node {node}, which was being removed",
 	NeedsMachine:      "group {group} grows for it",
 	NoGroupFits:       "no node group can hold it",
+	NoGroupGrows:      "no node group that could hold it may grow",
 	CouldHold:         "could hold it if {change}",
 	NoSizeHolds:       "no size that {where} offers the group could hold it",
 	OtherScheduler:    "belongs to scheduler {scheduler}",
@@ -212,6 +216,7 @@ var sentences = map[Code]string{
 	GateKept:          "has room on node {node}; its gate opens when {needs} pods of gang {gang} have theirs, now {there}",
 	GateOpens:         "has room on node {node}: its gate opens",
 	GangAwaitsPods:    "gang {gang} needs {needs} pods, {there} are there",
+	GangYoung:         "gang {gang} needs {needs} pods, {there} are there, of which {young} are no reason to grow before they are {delay} old",
 	GangDoesNotFit:    "gang {gang} needs {needs} pods, {fit} fit; nothing is bought for it",
 	GangGivenUp:       "machines are kept for it no longer, since {until}",
 	GangHeld:          "machines are kept for it until {until}",
@@ -260,6 +265,7 @@ var sentences = map[Code]string{
 	ExpanderAsked:   "waits for the expander's server to say which group grows",
 	ExpanderDropped: "passed over by expander {expander}{score}",
 	ExpanderChose:   "chosen of {options} groups: {steps}",
+	PriceAssumed:    "its price is not known: {price} USD an hour is assumed, what machines of {group} cost that have as much",
 	Weighed:         "{machines} for {cost}; {against}",
 	Outweighed:      "outweighed by group {group}, which grows by {machines} for {cost}; it would grow by {instead}",
 	ExpanderFailed:  "expander {expander} keeps every group: {message}",

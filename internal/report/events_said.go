@@ -201,7 +201,7 @@ func eventsOfRanking(entry journal.Entry) []event {
 
 // causes leaves out the reason that only sums up the others.
 func causes(because []reason.Reason) []reason.Reason {
-	if len(because) > 1 && because[0].Code == reason.NoGroupFits {
+	if len(because) > 1 && (because[0].Code == reason.NoGroupFits || because[0].Code == reason.NoGroupGrows) {
 		return because[1:]
 	}
 	return because
