@@ -41,10 +41,10 @@ func (d *decision) assumePrices(groups []*groupState) assumed {
 // asMuch is what machines cost that have as much of everything as one of the group, of the dearest group that is like; 0 when there is none.
 func (d *decision) asMuch(st *groupState, like func(*cluster.Group) bool) (price float64, of cluster.GroupID) {
 	for _, g := range d.s.Groups {
-		if g.PriceUSDPerHour <= 0 || g.Template == nil || !like(g) {
+		if g.PriceUSDPerHour <= 0 || g.Template == nil || weight(g.Template.Status.Allocatable) == 0 || !like(g) {
 			continue
 		}
-		machines := 0.0
+		machines := weight(st.Template.Status.Allocatable) / weight(g.Template.Status.Allocatable) // tells devices that the other has none of
 		for name, has := range st.Template.Status.Allocatable {
 			if each := g.Template.Status.Allocatable[name]; !each.IsZero() && counts(name) {
 				machines = max(machines, has.AsApproximateFloat64()/each.AsApproximateFloat64())
