@@ -35,6 +35,11 @@ bench: ## measure what decisions cost, in one table and bin/bench.json; ARGS=--h
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/bench ./cmd/bench
 	@bin/bench $(ARGS)
 
+.PHONY: proof
+proof: ## play 20,000 random histories and say whether a promise was broken; ARGS='--histories 1000 --seed 7'
+	$(GO) build -o bin/proof-run ./cmd/proof
+	@bin/proof-run $(ARGS)
+
 .PHONY: microbench
 microbench: ## run the benchmarks of the packages and no test
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -59,6 +59,7 @@ var rooms = map[string][]string{
 	},
 
 	"internal/azuresim":              {"internal/azuresim/template"},
+	"internal/proof":                 {"internal/world"},
 	"internal/observer":              {"internal/azuresim", "internal/kubesim"}, // nothing of what it judges
 	"internal/azuresim/template":     {},
 	"internal/kubesim":               {},
@@ -80,6 +81,7 @@ var rooms = map[string][]string{
 	"cmd/azuresim":   {"internal/azuresim"},
 	"cmd/bench":      {"internal/bench", "internal/bench/resident"},
 	"cmd/economics":  {"internal/economics", "internal/traces"},
+	"cmd/proof":      {"internal/proof", "internal/world"},
 	"cmd/sluice":     {"..."},
 	"cmd/playground": {"..."},
 }

@@ -171,5 +171,17 @@ func (g *Group) Deleting() int {
 // Standing counts the machines listed that are not being deleted, whatever else they do.
 func (g *Group) Standing() int { return len(g.Instances) - g.Deleting() }
 
-// Present counts the machines that its capacity and its list both vouch for. While a read lags behind a removal, one of the two counts more.
-func (g *Group) Present() int { return min(g.Capacity, g.Standing()) }
+// Stopped counts the machines listed that somebody has switched off and that are no capacity (S-38).
+func (g *Group) Stopped() int {
+	n := 0
+	for _, i := range g.Instances {
+		if i.State == StateStopped {
+			n++
+		}
+	}
+	return n
+}
+
+// Present counts the machines that its capacity and its list both vouch for, without those that are switched off. While a read lags behind a
+// removal, one of the two counts more.
+func (g *Group) Present() int { return min(g.Capacity, g.Standing()-g.Stopped()) }

@@ -28,7 +28,10 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 		}
 	}
 	forced := func(t Target) bool { return t.Node == "" && allowed.Removal.Forces(g.Instance(t.ID)) }
-	if left := g.Present() - len(w.Machines); left < g.Min && slices.ContainsFunc(w.Machines, func(t Target) bool { return !forced(t) }) {
+	serving := slices.DeleteFunc(slices.Clone(w.Machines), func(t Target) bool { // one that is switched off is no capacity, and takes none away (S-38)
+		return g.Instance(t.ID).State == cluster.StateStopped
+	})
+	if left := g.Present() - len(serving); left < g.Min && slices.ContainsFunc(serving, func(t Target) bool { return !forced(t) }) {
 		return refuse("S-06", "group %s would keep %d machines, below its min %d", g.ID, left, g.Min)
 	}
 	if left, others := g.Capacity-len(w.Machines), g.Standing()-len(w.Machines); left < others {

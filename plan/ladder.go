@@ -39,7 +39,7 @@ func (d *decision) climbLadder() {
 	}
 	for _, st := range idle {
 		g := d.groups[st.Group]
-		st.pinned = g.Present()-g.leaving-1 < g.Min
+		st.pinned = g.without(g.leaving, st.Instance) < g.Min
 	}
 	d.order(underused)
 	d.underused = underused
@@ -138,7 +138,7 @@ func (d *decision) climb(st *nodeState) {
 	case d.now.Before(wait):
 		d.wake(wait)
 		d.judgeNode(st, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "fate", d.groups[st.Group].fate(), "delay", d.allowed.Removal.Pause()))
-	case g.Present()-len(d.leaving[g.ID])-1 < g.Min:
+	case g.without(len(d.leaving[g.ID]), st.Instance) < g.Min:
 		d.takeDown(st, d.atMin(g))
 	case d.detaches(st) != nil:
 		d.judgeNode(st, NodeDrain, *d.detaches(st))

@@ -57,7 +57,7 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		d.judge(about, MachineHold, why, *g.blockedRead())
 	case d.rests(g) != nil:
 		d.judge(about, MachineHold, why, *d.rests(g))
-	case g.Present()-len(d.leaving[g.ID])-1 < g.Min && !d.allowed.Removal.Forces(in):
+	case g.without(len(d.leaving[g.ID]), in) < g.Min && !d.allowed.Removal.Forces(in):
 		d.judge(about, MachineHold, why, d.atMin(g))
 	default:
 		d.leaving[g.ID] = append(d.leaving[g.ID], Leaving{Machine: in.Machine(), Because: why})

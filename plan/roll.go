@@ -21,6 +21,7 @@ type roll struct {
 	joined   int                 // machines with a node
 	deleting int
 	standing int
+	stopped  int
 	usable   bool // see [cluster.Group.Usable]
 }
 
@@ -69,7 +70,15 @@ func (st *groupState) fate() string {
 func (st *groupState) Usable() bool  { return st.usable }
 func (st *groupState) Standing() int { return st.standing }
 func (st *groupState) Deleting() int { return st.deleting }
-func (st *groupState) Present() int  { return min(st.Capacity, st.standing) }
+func (st *groupState) Present() int  { return min(st.Capacity, st.standing-st.stopped) }
+
+// without is how many machines the group keeps when so many leave and this one, too. One that is switched off takes none away (S-38).
+func (st *groupState) without(leaving int, in *cluster.Instance) int {
+	if in != nil && in.State == cluster.StateStopped {
+		return st.Present() - leaving
+	}
+	return st.Present() - leaving - 1
+}
 
 // callRolls counts the machines of every group whose list is not the one that was counted last.
 func (p *Planner) callRolls(d *decision) {
@@ -88,7 +97,7 @@ func (p *Planner) callRolls(d *decision) {
 func callRoll(g *cluster.Group) *roll {
 	r := &roll{
 		machines: g.Instances, capacity: g.Capacity, whole: g.Read.Complete, readable: g.Problem == "",
-		deleting: g.Deleting(), standing: g.Standing(), usable: g.Usable(),
+		deleting: g.Deleting(), standing: g.Standing(), stopped: g.Stopped(), usable: g.Usable(),
 	}
 	for _, in := range g.Instances {
 		if in.Node == "" {

@@ -19,7 +19,7 @@ func (d *decision) forbidden(st *nodeState) []reason.Reason {
 		return d.unhealthy
 	case g.blockedRead() != nil:
 		return one(*g.blockedRead())
-	case g.Present()-g.leaving-1 < g.Min:
+	case g.without(g.leaving, st.Instance) < g.Min:
 		return one(d.atMin(g))
 	}
 	if why := d.fitsPending(st); why != nil {
@@ -87,7 +87,7 @@ func (d *decision) atMin(g *groupState) reason.Reason {
 	switch {
 	case g.Capacity < g.Min:
 		code = reason.GroupBelowMin
-	case g.Present() < g.Capacity:
+	case g.Standing() < g.Capacity:
 		return reason.New(reason.GroupListsFewer, reason.Group(string(g.ID)), "machines", g.Present(), "capacity", g.Capacity, "min", g.Min)
 	}
 	return reason.New(code, reason.Group(string(g.ID)), "capacity", g.Capacity, "min", g.Min)

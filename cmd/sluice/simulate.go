@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -12,9 +13,10 @@ import (
 )
 
 func simulateCommand() *cobra.Command {
-	var update bool
+	var update, print bool
+	var seed uint64
 	cmd := &cobra.Command{
-		Use:   "simulate FILE...",
+		Use:   "simulate [FILE...]",
 		Short: "Play scenarios in a simulated Azure and Kubernetes",
 		Long: `simulate plays scenario files: the real sluice decides and acts, Azure and Kubernetes around it are simulated, and
 so is the clock: an hour takes a moment. It touches nothing outside this process.
@@ -36,17 +38,34 @@ The transcript tells what happens, and every verdict of sluice when its outcome 
 The transcript is printed as it comes. Where the file expects one, it is compared: a difference is printed and the exit code is 1.
 The exit code is 2 when a file cannot be read or played.
 
+With --seed and no file, it plays the random history of that seed, as make proof does, and prints which promises of sluice were broken
+in it, if any. With a file, the seed is that of generated names and ids.
+
 Statements:
 
 ` + world.Help(),
-		Args: arguments(1, math.MaxInt, "scenario files, such as: sluice simulate night.txtar"),
+		Args: arguments(0, math.MaxInt, "scenario files, such as: sluice simulate night.txtar"),
 		RunE: func(cmd *cobra.Command, files []string) error {
+			switch {
+			case len(files) > 0:
+			case !cmd.Flags().Changed("seed"):
+				return errors.New("give scenario files, such as: sluice simulate night.txtar, or a history, such as: sluice simulate --seed 7")
+			case print:
+				_, err := cmd.OutOrStdout().Write(world.History(seed))
+				return err
+			default:
+				same, err := play(cmd, fmt.Sprintf("history %d", seed), world.History(seed), seed)
+				if err == nil && !same {
+					return exit(exitActs)
+				}
+				return err
+			}
 			differs := false
 			for _, file := range files {
 				if len(files) > 1 {
 					fmt.Fprintf(cmd.OutOrStdout(), "== %s\n", file)
 				}
-				same, err := simulate(cmd, file, update)
+				same, err := simulate(cmd, file, update, seed)
 				if err != nil {
 					return err
 				}
@@ -58,17 +77,19 @@ Statements:
 			return nil
 		},
 	}
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "play the random history of this seed or, with files, generate names and ids from it")
+	cmd.Flags().BoolVar(&print, "script", false, "with --seed: print the history's script instead of playing it")
 	cmd.Flags().BoolVar(&update, "update", false, "write the transcript into the file instead of comparing it")
 	return cmd
 }
 
 // simulate plays one file. It says whether everything was as expected; an error means that the file could not be played.
-func simulate(cmd *cobra.Command, file string, update bool) (same bool, err error) {
+func simulate(cmd *cobra.Command, file string, update bool, seed uint64) (same bool, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return false, fmt.Errorf("read the scenario: %w", err)
 	}
-	r, err := world.Run(cmd.Context(), text, cmd.OutOrStdout(), world.Options{})
+	r, err := world.Run(cmd.Context(), text, cmd.OutOrStdout(), world.Options{Seed: seed})
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", file, err)
 	}
@@ -85,6 +106,18 @@ func simulate(cmd *cobra.Command, file string, update bool) (same bool, err erro
 	case r.HasOne && r.Expected != r.Transcript:
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: the transcript is another one (-want +got):\n%s", file, world.Diff(r.Expected, r.Transcript))
 		return false, nil
+	}
+	return len(r.Broken) == 0, nil
+}
+
+// play plays a script that expects no transcript. It says whether no promise was broken.
+func play(cmd *cobra.Command, name string, script []byte, seed uint64) (kept bool, err error) {
+	r, err := world.Run(cmd.Context(), script, cmd.OutOrStdout(), world.Options{Seed: seed})
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", name, err)
+	}
+	for _, b := range r.Broken {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", name, b)
 	}
 	return len(r.Broken) == 0, nil
 }

@@ -46,6 +46,10 @@ type Parts struct {
 	Sinks  []Sink
 	Timing Timing
 	Began  func() // called when a cycle begins; may be nil
+
+	// Tempt is for simulations that try what no plan says: it is called after each plan was performed, and what it performs passes the guard as
+	// a plan does. nil in production.
+	Tempt func(seen *cluster.Snapshot, perform func([]plan.Action) []plan.Result)
 }
 
 // Autoscaler is one wired sluice. Start it, then either Step it by hand or Run it; not both.
@@ -122,6 +126,11 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	decided := time.Now()
 	results := a.actuator.Perform(ctx, seen, p)
 	a.memory = memory.After(p, results, a.parts.Policy)
+	if a.parts.Tempt != nil {
+		a.parts.Tempt(seen, func(actions []plan.Action) []plan.Result {
+			return a.actuator.Perform(ctx, seen, plan.Plan{Time: p.Time, Counted: p.Counted, Actions: actions})
+		})
+	}
 	entry := journal.Entry{
 		Cycle: a.cycle, Seen: seen, Policy: a.parts.Policy, Before: before, Plan: p, Results: results, DryRun: a.parts.DryRun,
 	}

@@ -2,7 +2,9 @@ package observer
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -65,10 +67,13 @@ func (o *Observer) write(r azuresim.Request, lived []azuresim.MachineState) *wri
 
 func (w *write) accepted() bool { return w.Status < 300 }
 
+// answered is how long a client may wait for the answer to the first half of a growth.
+const answered = 30 * time.Second
+
 // completes says whether the write is the other half of the one before it: machines are started and made in one growth.
 func (w *write) completes() bool {
 	before := w.set.wrote
-	return before.Time.Equal(w.Time) && before.Kind != w.Kind && (before.Kind == grows || before.Kind == starts) && (w.Kind == grows || w.Kind == starts)
+	return w.Time.Sub(before.Time) <= answered && before.Kind != w.Kind && (before.Kind == grows || before.Kind == starts) && (w.Kind == grows || w.Kind == starts)
 }
 
 // asks is the capacity that a growth asks for; it counts above the live machines that it must not fall below.
@@ -124,6 +129,7 @@ var azureLaws = []azureLaw{
 	{"S-06", func(w *write) string {
 		n, ok := w.asks()
 		switch {
+		case w.Status == http.StatusPreconditionFailed: // it rests on what was so before
 		case ok && n > w.most+w.off:
 			return fmt.Sprintf("a request set the capacity of %s to %d, above its max", w.ScaleSet, n)
 		case w.Kind == starts && w.live-w.off+w.resting > w.most:

@@ -14,7 +14,6 @@ import (
 const (
 	removalTaint    = "sluice.dev/removing"
 	noticeTaint     = "sluice.dev/notice"
-	machineNote     = "sluice.dev/machine"
 	gate            = "sluice.dev/capacity"
 	keepsNode       = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 	safeToEvict     = "cluster-autoscaler.kubernetes.io/safe-to-evict"

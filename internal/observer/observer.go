@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/kubesim"
 )
@@ -23,10 +25,17 @@ type Rules struct {
 	Limits func(scaleSet string) (least, most int)
 	// Forced says whether the operator has such a machine deleted even where its set falls below its min; nil means none.
 	Forced func(m azuresim.MachineState) bool
+	// Sets are the scale sets that sluice manages, and Machine is what a machine of one has.
+	Sets    func() []string
+	Machine func(scaleSet string) corev1.ResourceList
 	// Stops says when something that Azure has announced stops a node's machine; false when nothing is.
 	Stops func(node string) (time.Time, bool)
 	// Agent begins what agents call themselves to the API server; their node's name follows after a slash.
 	Agent string
+	// Reckless says that sluice tries what it has not planned: nobody asks whether it comes to rest.
+	Reckless bool
+	// Several says that more than one process acts.
+	Several bool
 	// Defaults says that no flag widens what may be evicted.
 	Defaults bool
 	// Jobs says whether a flag lets pods of Jobs be evicted.
@@ -165,6 +174,9 @@ func deref(n *int64) int64 {
 
 // heedsWaits holds what a throttled answer said against the next request of its kind (S-32).
 func (o *Observer) heedsWaits(r azuresim.Request) {
+	if o.rules.Several {
+		return // the log does not tell which process was told to wait
+	}
 	kind := r.Kind + " " + strings.ToLower(r.ScaleSet)
 	if w, ok := o.waits[kind]; ok && r.Time.Before(w.until) {
 		o.breaks("S-32", "%s was asked of %s and Azure had said to wait until %s", r.Kind, r.ScaleSet, w.until.Format("15:04:05"))

@@ -64,6 +64,16 @@ type world struct {
 	observer   *observer.Observer
 	rule       *observer.Rules
 
+	skew    time.Duration    // how far the clock of the next process is ahead
+	reading func() time.Time // the clock of the process
+	silent  func()           // ends the silence of watches; nil while they speak
+	endings []ending
+	rival   *rival         // nil when there is none
+	refused map[string]int // writes, by the property that forbade them
+	actions int            // of plans, whatever became of them
+	sparse  bool           // no journal is kept
+	whims   *whims         // nil for a sluice that does what it plans
+
 	agents  map[string]*hearing  // by vmId; nil when the machines have none
 	stops   map[string]time.Time // when machines to which something was announced are affected, by computer name
 	notices map[string]string    // the last event that a script announced, by what it calls the machine
@@ -90,7 +100,7 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 		fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), join: 30 * time.Second,
 		timing: app.Timing{Resync: 10 * time.Second, Most: 2 * time.Second, Retry: time.Second},
 		sizes:  map[string]machineSize{}, tags: map[string]map[string]string{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
-		born: map[string]int{}, told: told{}, conditions: map[string]string{}, notices: map[string]string{},
+		born: map[string]int{}, told: told{}, conditions: map[string]string{}, refused: map[string]int{}, sparse: o.NoJournal, notices: map[string]string{},
 	}
 	w.nanos.Store(start.UnixNano())
 	w.azure = &azuresim.Server{
@@ -112,6 +122,9 @@ func (w *world) close() {
 	if w.stop != nil {
 		w.stop()
 	}
+	if w.rival != nil {
+		w.rival.stop()
+	}
 }
 
 func (w *world) now() time.Time { return time.Unix(0, w.nanos.Load()).UTC() }
@@ -127,6 +140,8 @@ func (w *world) begin(ctx context.Context, operations []byte) error {
 	}
 	ctx, w.stop = context.WithCancel(ctx)
 	w.life, w.saved = ctx, operations
+	w.speak()
+	w.reading = w.reads()
 	config := w.cluster.RESTConfig()
 	config.Transport = mortal{w, config.Transport, ctx}
 	api, err := kubernetes.NewForConfig(config)
@@ -136,14 +151,18 @@ func (w *world) begin(ctx context.Context, operations []byte) error {
 	if len(w.groups) == 0 {
 		return errors.New("start sluice: the script has no node group: give it one with group")
 	}
-	w.provider, err = azure.New(ctx, azure.Options{Groups: w.groups, Transport: mortal{w, w.wire, ctx}, Now: w.now})
+	w.provider, err = azure.New(ctx, azure.Options{Groups: w.groups, Transport: mortal{w, w.wire, ctx}, Now: w.reading})
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
 	if err := w.provider.ResumeOperations(operations); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
-	w.sluice = app.New(app.Parts{Client: api, Cloud: w.provider, Policy: w.policy, DryRun: w.dryRun, Now: w.now, Timing: w.timing, Expander: &w.advice})
+	parts := app.Parts{Client: api, Cloud: w.provider, Policy: w.policy, DryRun: w.dryRun, Now: w.reading, Timing: w.timing, Expander: &w.advice}
+	if w.whims != nil {
+		parts.Tempt = w.tempt
+	}
+	w.sluice = app.New(parts)
 	if err := w.sluice.Start(ctx); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
@@ -186,6 +205,9 @@ func (w *world) perform(ctx context.Context, s statement) error {
 	}
 	if s.verb.name == "restart" {
 		return w.restart(ctx, &s)
+	}
+	if s.verb.act != nil {
+		return s.verb.act(ctx, w, &s)
 	}
 	return s.verb.do(w, &s)
 }
@@ -246,6 +268,9 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if err := w.endDue(false); err != nil {
+			return err
+		}
 		if err := w.rest(ctx); err != nil {
 			return err
 		}
@@ -253,7 +278,7 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 			return w.out.err
 		}
 		next := end
-		for _, t := range []time.Time{w.nextJoin(), w.nextHearing(), w.turnsAt()} {
+		for _, t := range []time.Time{w.nextJoin(), w.nextHearing(), w.turnsAt(), w.nextEnding(), w.rivalTurns()} {
 			if t.After(w.now()) && t.Before(next) {
 				next = t
 			}
@@ -294,6 +319,9 @@ func (w *world) rest(ctx context.Context) error {
 		if w.stirred {
 			w.stir.Note(w.now())
 			w.stirred = false
+		}
+		if err := w.turnRival(ctx); err != nil {
+			return err
 		}
 		if w.now().Before(w.turnsAt()) {
 			return nil

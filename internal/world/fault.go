@@ -167,5 +167,5 @@ func (w *world) readFault(kind fault, s *statement) (f azuresim.Fault, err error
 
 func doHeal(w *world, _ *statement) error {
 	w.azure.ClearFaults()
-	return nil
+	return w.endDue(true)
 }

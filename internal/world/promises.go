@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/azure"
@@ -95,11 +96,31 @@ func (w *world) rules() *observer.Rules {
 			joined := there && n.Status.NodeInfo.SystemUUID == m.VMID
 			return w.policy.Removal.ForceFailed && m.ProvisioningState == "Failed" || w.policy.Removal.ForceUnjoined && !joined
 		},
+		Sets: func() (all []string) {
+			for _, g := range w.groups {
+				all = append(all, g.Name)
+			}
+			return all
+		},
+		Machine: func(group string) corev1.ResourceList {
+			size := w.sizes[group]
+			return corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(size.cpu), resource.DecimalSI), corev1.ResourceMemory: size.memory}
+		},
 		Stops: func(node string) (time.Time, bool) {
 			at, announced := w.stops[node]
 			return at, announced
 		},
 	}
+}
+
+// doSettled has the observer judge that everything has come to rest.
+func doSettled(w *world, s *statement) error {
+	scarce, err := s.oneOf("scarce", "false", "true")
+	if err != nil {
+		return err
+	}
+	w.observer.Settled(scarce == "true")
+	return nil
 }
 
 // promises are the sentences about what sluice must never do and has done, and about cycles that the journal does not reproduce.

@@ -2,6 +2,7 @@ package world
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -18,6 +19,7 @@ import (
 type statement struct {
 	line  int
 	text  string // as written, without surrounding blanks
+	try   bool   // it may fail
 	verb  *verb
 	names []string            // what it is about
 	set   map[string][]string // settings, by name; a setting that may be repeated has several values
@@ -36,6 +38,7 @@ type verb struct {
 	time     bool     // sluice has started when it is done
 	quiet    bool     // not told in the transcript, which tells what happens meanwhile
 	do       func(*world, *statement) error
+	act      func(context.Context, *world, *statement) error // instead of do, for what waits for sluice
 }
 
 // parse reads a script. Errors name the line, the word and what is allowed.
@@ -59,11 +62,12 @@ func parse(script []byte) ([]statement, error) {
 var settingWord = regexp.MustCompile(`^([a-z][a-z0-9-]*)=(.*)$`)
 
 func parseLine(text string) (statement, error) {
-	words, err := split(text)
+	rest, try := strings.CutPrefix(text, "try ")
+	words, err := split(rest)
 	if err != nil {
 		return statement{}, err
 	}
-	s := statement{text: text, set: map[string][]string{}}
+	s := statement{text: text, try: try, set: map[string][]string{}}
 	if s.verb = verbNamed(words[0]); s.verb == nil {
 		return s, fmt.Errorf("%q is no statement; there are %s", words[0], strings.Join(verbNames(), ", "))
 	}

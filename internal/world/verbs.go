@@ -25,6 +25,10 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "flags of sluice, by their names without the dashes",
 		},
 		{name: "dry-run", setup: true, do: doDryRun, about: "sluice runs with --dry-run"},
+		{
+			name: "reckless", setup: true, do: doReckless,
+			about: "after each plan sluice tries now and then what nobody planned, at random: the guard alone keeps its promises, and nobody asks whether the world comes to rest",
+		},
 		{name: "agents", setup: true, do: doAgents, about: "every machine runs sluice agent"},
 		{
 			name: "timing", usage: "[boot=D] [join=D] [delete=D] [detach=D] [resync=D] [quiet=D] [most=D]", setup: true, do: doTiming,
@@ -177,7 +181,36 @@ var verbs = sync.OnceValue(func() []*verb {
 			settings: []string{"of", "group", "times", "skip", "for", "code", "message", "after", "retry-after", "status", "count", "fate", "name"},
 			about:    faultHelp(),
 		},
-		{name: "heal", do: doHeal, about: "ends all faults; what they did stays done"},
+		{
+			name: "api-fault", usage: "WHAT [of=cordon|evict|delete-node|gate] [times=N] [for=D]", least: 1, most: 1, do: doAPIFault, settings: []string{"of", "times", "for"},
+			about: "makes trouble with sluice's writes to Kubernetes: conflict, throttled, broken, forbidden, lost-request, lost-answer; times times, for a while, or until heal",
+		},
+		{
+			name: "silent-api", usage: "for=D", time: true, act: doSilent, settings: []string{"for"},
+			about: "the API server's watches say nothing for a while; then they say it all",
+		},
+		{
+			name: "cut", usage: "RESOURCE", least: 1, most: 1, time: true, act: doCut,
+			about: "the API server ends all watches of a resource, such as pods; sluice lists and watches again",
+		},
+		{
+			name: "skew", usage: "D", least: 1, most: 1, time: true, act: doSkew,
+			about: "another sluice process takes over on a machine whose clock is ahead by that much, or behind, as in -20s; the one after it has a right clock again",
+		},
+		{
+			name: "limits", usage: "GROUP [min=N] [max=N]", least: 1, most: 1, time: true, act: doLimits, settings: []string{"min", "max"},
+			about: "a person gives a group other limits: another sluice process takes over that has them, with the record of operations in flight",
+		},
+		{
+			name: "rival", usage: "for=D", time: true, act: doRival, settings: []string{"for"},
+			about: "for a while a second sluice process believes that it leads, and acts besides the first",
+		},
+		{
+			name: "settled", usage: "[scarce=true]", quiet: true, do: doSettled, settings: []string{"scarce"},
+			about: "by now everything must have come to rest: each pod runs that a group could hold, unless Azure has too little of something (scarce), no machine is idle above " +
+				"its group's min, and nothing was written in the last 10m",
+		},
+		{name: "heal", do: doHeal, about: "ends all faults and troubles; what they did stays done"},
 		{
 			name: "restart", usage: "[operations=kept|lost]", time: true, settings: []string{"operations"},
 			about: "another sluice process takes over, with an empty memory; the operations in flight it knows from the status ConfigMap, unless that is lost",

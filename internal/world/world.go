@@ -22,6 +22,8 @@
 // stands before the first advance, until or restart is how things are when sluice starts; what follows happens to a running one.
 // [Help] lists the statements.
 //
+// A statement after the word try may fail: then it has done nothing.
+//
 // # Names
 //
 // A machine is named as Azure names it: agents_2 is instance 2 of group agents. The node that it becomes bears the machine's
@@ -57,21 +59,28 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"sluice.dev/sluice/internal/kubesim"
+	"sluice.dev/sluice/internal/observer"
 )
 
 // Options of a run. The zero value is ready for use.
 type Options struct {
-	Seed uint64 // of every generated id and name
+	Seed      uint64 // of every generated id and name
+	NoJournal bool   // keep none, and do not decide again from it
 }
 
 // Result is what came of a run that reached the end of its script.
 type Result struct {
-	Transcript string   // what was written
-	Expected   string   // the scenario's transcript section; "" when it has none
-	HasOne     bool     // whether it has one
-	Broken     []string // promises of sluice that the simulators saw broken, one sentence each
-	Cycles     int      // that sluice turned
-	Journal    []byte   // of all cycles, as journal.Encoder writes it
+	Transcript string               // what was written
+	Expected   string               // the scenario's transcript section; "" when it has none
+	HasOne     bool                 // whether it has one
+	Broken     []string             // promises of sluice that the simulators saw broken, one sentence each
+	Violations []observer.Violation // the same, but for cycles that the journal does not reproduce
+	Cycles     int                  // that sluice turned
+	Elapsed    time.Duration        // on the world's clock
+	Actions    int                  // of plans, whatever became of them
+	Refused    map[string]int       // writes that the guard refused, by property
+	Judged     map[string]int       // writes that the observer judged, by what they were
+	Journal    []byte               // of all cycles, as journal.Encoder writes it
 }
 
 // transcriptName is the archive's section with the expected transcript.
@@ -103,7 +112,9 @@ func Run(ctx context.Context, file []byte, w io.Writer, o Options) (Result, erro
 		return r, err
 	}
 	r.Journal = world.journal.Bytes()
+	r.Elapsed, r.Actions, r.Refused, r.Judged = world.elapsed(), world.actions, world.refused, world.observer.Judged()
 	r.Broken, err = world.promises()
+	r.Violations = world.observer.Violations()
 	return r, err
 }
 
@@ -128,7 +139,7 @@ func (w *world) play(ctx context.Context, script []statement) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := w.perform(ctx, s); err != nil {
+		if err := w.perform(ctx, s); err != nil && (!s.try || ctx.Err() != nil) {
 			return fmt.Errorf("line %d: %w", s.line, err)
 		}
 	}

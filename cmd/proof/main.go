@@ -1,0 +1,110 @@
+// Command proof plays random histories and says whether a promise of sluice was broken in any; see docs/reference/proof.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/pprof"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+
+	"sluice.dev/sluice/internal/proof"
+	"sluice.dev/sluice/internal/world"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "proof:", err)
+		os.Exit(1)
+	}
+}
+
+// plays bounds how often a failing history is played to make it shorter, and shrunk how many are made shorter.
+const plays, shrunk = 300, 5
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := pflag.NewFlagSet("proof", pflag.ContinueOnError)
+	n := flags.Int("histories", 20_000, "how many histories are played")
+	first := flags.Uint64("seed", 0, "the first seed; 0: a fresh one, which is printed")
+	workers := flags.Int("workers", runtime.GOMAXPROCS(0)+1, "histories played at once")
+	journals := flags.Int("journals", 50, "of every so many histories one is decided again from its journal; 0: none")
+	dir := flags.String("keep", "bin/proof", "where failing histories are written, whole and shrunk")
+	profile := flags.String("cpuprofile", "", "write a CPU profile there")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, pflag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
+	if *first == 0 {
+		*first = rand.Uint64N(1 << 40) // #nosec G404 -- luck, not a secret
+	}
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close() //nolint:errcheck // a profile that is cut is seen to be
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	klog.LogToStderr(false) // watches that were cut are part of the story
+	klog.SetOutput(io.Discard)
+	debug.SetGCPercent(400) // memory is there, and worlds live for a moment
+	fmt.Fprintf(out, "playing %d histories from seed %d; replay one with: sluice simulate --seed N\n", *n, *first)
+	told := time.Now()
+	report := proof.Run(ctx, proof.Options{First: *first, Histories: *n, Workers: *workers, Journals: *journals, Each: func(done int, r *proof.Report) {
+		if len(r.Failures) > 0 && r.Failures[len(r.Failures)-1].Seed != 0 && time.Since(told) > time.Second || time.Since(told) > 20*time.Second {
+			told = time.Now()
+			fmt.Fprintf(out, "%6d of %d, %.1f years, %d violations\n", done, *n, r.Simulated.Hours()/24/365, len(r.Failures))
+		}
+	}})
+	report.Write(out)
+	for i := range report.Failures {
+		f := &report.Failures[i]
+		if i < shrunk {
+			fmt.Fprintf(out, "shrinking seed %d\n", f.Seed)
+			f.Shrunk = proof.Shrink(ctx, f.Seed, world.History(f.Seed), f.Kind, plays)
+		}
+		if err := keep(*dir, *f); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("stopped after %d of %d histories", report.Histories, *n)
+	}
+	if len(report.Failures) > 0 {
+		return fmt.Errorf("%d of %d histories broke a promise; %s has them", len(report.Failures), report.Histories, *dir)
+	}
+	return nil
+}
+
+// keep writes a failing history.
+func keep(dir string, f proof.Failure) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for name, text := range map[string][]byte{"": world.History(f.Seed), "-shrunk": f.Shrunk} {
+		if text == nil {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d%s.txtar", f.Seed, name)), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package observer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/kubesim"
+)
+
+// What must have come to pass once nothing has gone wrong for a while. These ids stand beside those of the safety contract.
+const (
+	PodsRun      = "P-1" // each pod runs that some group could hold
+	IdleGoes     = "P-2" // each machine goes that has nothing to do
+	Rests        = "P-3" // nothing is written any more
+	NothingLeft  = "P-4" // no node is cordoned for a removal that does not happen
+	quiet        = 10 * time.Minute
+	longPatience = 20 * time.Minute // for a pod or a machine that came late
+)
+
+// Settled judges a world in which nothing has gone wrong for so long that everything must have come to rest. Scarce says that Azure has too
+// little of something, so that pods may wait for ever.
+func (o *Observer) Settled(scarce bool) {
+	o.Turn()
+	if o.rules.Reckless {
+		return
+	}
+	machines, nodes, pods := o.azure.Machines(), kubesim.All[*corev1.Node](o.kube, ""), kubesim.All[*corev1.Pod](o.kube, "")
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	live := map[string]int{} // machines at work or coming, by scale set
+	for _, m := range machines {
+		if m.ProvisioningState != "Deleting" && !SwitchedOff(m.PowerState) {
+			live[strings.ToLower(m.ScaleSet)]++
+		}
+	}
+	if !scarce {
+		for _, p := range pods {
+			if set := o.couldHold(p, live); set != "" {
+				o.breaks(PodsRun, "pod %s does not run and group %s could hold it", nameOf(p), set)
+			}
+		}
+	}
+	busy := map[string]bool{}
+	for _, p := range pods {
+		if works(p) {
+			busy[p.Spec.NodeName] = true
+		}
+	}
+	if sick(nodes) {
+		machines = nil // a cluster where so much is wrong is left alone
+	}
+	stuck, doomed := map[string]bool{}, map[string]bool{} // scale sets and machines that Azure takes for ever to delete
+	for _, m := range machines {
+		if m.ProvisioningState == "Deleting" {
+			stuck[strings.ToLower(m.ScaleSet)], doomed[m.VMID] = true, true
+		}
+	}
+	for _, m := range machines {
+		if stuck[strings.ToLower(m.ScaleSet)] {
+			continue // a deletion there waits for the one before it
+		}
+		if what := o.idle(m, nodes, busy, live); what != "" {
+			o.breaks(IdleGoes, "%s", what)
+		}
+	}
+	if ago := o.now().Sub(o.last); !o.last.IsZero() && ago < quiet {
+		o.breaks(Rests, "%s was sent %s ago, and nothing happens any more", o.lastWhat, ago)
+	}
+	for _, n := range nodes {
+		for _, m := range machines {
+			if m.VMID == n.Status.NodeInfo.SystemUUID && stuck[strings.ToLower(m.ScaleSet)] {
+				doomed[m.VMID] = true // it waits for the deletion before it
+			}
+		}
+		if removing(n) && !busy[n.Name] && !doomed[n.Status.NodeInfo.SystemUUID] {
+			o.breaks(NothingLeft, "node %s is on its way out and stays", n.Name)
+		}
+	}
+}
+
+// sick says whether so many nodes are not Ready that nothing is removed: more than 3, and more than 45 %, as sluice's flags have it by default.
+func sick(nodes []*corev1.Node) bool {
+	n := 0
+	for _, node := range nodes {
+		if !ready(node) {
+			n++
+		}
+	}
+	return n > 3 && 100*n > 45*len(nodes)
+}
+
+// couldHold is a group with room for one more machine that, empty, has room for a waiting pod; "" when none is or the pod does not wait.
+func (o *Observer) couldHold(p *corev1.Pod, live map[string]int) string {
+	s := p.Spec
+	if p.Status.Phase != corev1.PodPending || s.NodeName != "" || p.DeletionTimestamp != nil || s.SchedulerName != corev1.DefaultSchedulerName ||
+		o.now().Sub(p.CreationTimestamp.Time) < longPatience || len(s.SchedulingGates) > 1 || len(s.SchedulingGates) == 1 && !gated(p) || len(s.NodeSelector) > 0 {
+		return ""
+	}
+	for _, set := range o.rules.Sets() {
+		_, most := o.rules.Limits(set)
+		if live[strings.ToLower(set)] < most && roomy(p, o.rules.Machine(set)) {
+			return set
+		}
+	}
+	return ""
+}
+
+// roomy says whether a pod's requests are within what a machine has.
+func roomy(p *corev1.Pod, has corev1.ResourceList) bool {
+	sums := corev1.ResourceList{}
+	for _, c := range p.Spec.Containers {
+		for name, q := range c.Resources.Requests {
+			sum := sums[name]
+			sum.Add(q)
+			sums[name] = sum
+		}
+	}
+	for name, sum := range sums {
+		if q := has[name]; sum.Cmp(q) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// idle says that a machine has had nothing to do for long and is still there.
+func (o *Observer) idle(m azuresim.MachineState, nodes []*corev1.Node, busy map[string]bool, live map[string]int) string {
+	least, _ := o.rules.Limits(m.ScaleSet)
+	if m.ScaleSet == "" || m.ProvisioningState == "Deleting" || SwitchedOff(m.PowerState) || m.Protected || live[strings.ToLower(m.ScaleSet)] <= least ||
+		o.now().Sub(m.TimeCreated) < longPatience {
+		return ""
+	}
+	for _, n := range nodes {
+		if n.Status.NodeInfo.SystemUUID != m.VMID {
+			continue
+		}
+		if busy[n.Name] || kept(n) || n.Spec.Unschedulable && !removing(n) {
+			return ""
+		}
+		return fmt.Sprintf("machine %s does nothing, and group %s has more than its min", m.Name, m.ScaleSet)
+	}
+	if slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return couldBe(n, m) }) {
+		return "" // nobody can tell, and what is ambiguous stays
+	}
+	return fmt.Sprintf("machine %s has no node and is still there", m.Name)
+}

@@ -1,0 +1,89 @@
+package proof_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"sluice.dev/sluice/internal/proof"
+	"sluice.dev/sluice/internal/world"
+)
+
+var (
+	histories = flag.Int("histories", 12, "how many random histories are played")
+	seed      = flag.Uint64("seed", 0, "the first of them; 0: a fresh one")
+)
+
+// TestNoHistoryBreaksAPromise plays histories that nobody has played before. make proof plays many more.
+func TestNoHistoryBreaksAPromise(t *testing.T) {
+	first := *seed
+	if first == 0 {
+		first = rand.Uint64N(1 << 40)
+	}
+	report := proof.Run(t.Context(), proof.Options{First: first, Histories: *histories, Journals: 10})
+	for _, f := range report.Failures {
+		t.Errorf("history %d, which sluice simulate --seed %d plays again: %s", f.Seed, f.Seed, strings.Join(f.Wrong, "; "))
+	}
+	if report.Histories != *histories || report.Actions == 0 || report.Simulated.Hours() < float64(*histories) {
+		t.Errorf("%d histories, %d actions, %s on their clocks: too few", report.Histories, report.Actions, report.Simulated)
+	}
+}
+
+// TestAHistoryIsTheSameEachTime plays some twice, alone and in company.
+func TestAHistoryIsTheSameEachTime(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			var first, again bytes.Buffer
+			a, err := world.Run(t.Context(), world.History(seed), &first, world.Options{Seed: seed, NoJournal: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := world.Run(t.Context(), world.History(seed), &again, world.Options{Seed: seed, NoJournal: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := world.Diff(a.Transcript, b.Transcript); diff != "" {
+				t.Errorf("history %d (-first +again):\n%s", seed, diff)
+			}
+		})
+	}
+}
+
+// bad is a scenario that has not come to rest when it is asked for it, among much that has nothing to do with that.
+const bad = `group agents size=Standard_D4s_v5 min=0 max=3 machines=1
+group render size=Standard_D4s_v5 min=0 max=3
+touch render
+pod base-0 cpu=3 on=agents_0 owner=job
+advance 2m
+pod web-0 cpu=3
+touch agents
+advance 1m
+touch render
+settled
+`
+
+// TestAFailureIsShrunkToWhatItNeeds leaves out what has nothing to do with the failure, and nothing else.
+func TestAFailureIsShrunkToWhatItNeeds(t *testing.T) {
+	short := string(proof.Shrink(context.Background(), 0, []byte(bad), "P-3", 200))
+	want := "group agents size=Standard_D4s_v5 min=0 max=3 machines=1\nadvance 1m\nsettled\n"
+	if short != want {
+		t.Errorf("shrunk to\n%swant\n%s", short, want)
+	}
+}
+
+// TestAReportTellsWhatWasBroken plays scenarios of which one breaks a promise and one cannot be played.
+func TestAReportTellsWhatWasBroken(t *testing.T) {
+	scripts := [][]byte{[]byte(bad), []byte("group\n"), []byte("group agents size=Standard_D4s_v5 min=0 max=1\nfault throttled of=list\napi-fault conflict\nadvance 1h\n")}
+	report := proof.Run(t.Context(), proof.Options{Histories: 3, Workers: 1, Play: func(seed uint64) []byte { return scripts[seed] }})
+	var out bytes.Buffer
+	report.Write(&out)
+	for _, want := range []string{"histories    3", "violations   2", "seed 0: at 03:00 P-3 was broken", "seed 1: line 1: group", "API server: conflict", "Azure: throttled"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, out.String())
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package proof
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Report is what became of many histories.
+type Report struct {
+	First     uint64
+	Histories int
+	Simulated time.Duration
+	Took      time.Duration
+	Cycles    int
+	Troubles  map[string]int    // made, by kind
+	Writes    map[string]int    // judged by the observer, by what they were
+	Actions   int               // that passed the guard or were refused by it
+	Refused   map[string]int    // by the guard, by property
+	Shown     map[string]uint64 // a seed in which the guard refused something, by property
+	Failures  []Failure
+
+	began time.Time
+}
+
+func newReport(o Options) *Report {
+	return &Report{
+		First: o.First, Troubles: map[string]int{}, Writes: map[string]int{}, Refused: map[string]int{}, Shown: map[string]uint64{}, began: time.Now(),
+	}
+}
+
+func (r *Report) add(seed uint64, script []byte, out Outcome) {
+	r.Histories++
+	r.Simulated += out.Elapsed
+	r.Cycles += out.Cycles
+	r.Actions += out.Actions
+	sum(r.Troubles, troubles(script))
+	sum(r.Writes, out.Judged)
+	sum(r.Refused, out.Refused)
+	for property := range out.Refused {
+		if _, known := r.Shown[property]; !known {
+			r.Shown[property] = seed
+		}
+	}
+	if kind := out.kind(); kind != "" {
+		r.Failures = append(r.Failures, Failure{Seed: seed, Kind: kind, Wrong: out.wrong()})
+	}
+}
+
+func sum(to, from map[string]int) {
+	for key, n := range from {
+		to[key] += n
+	}
+}
+
+func total(of map[string]int) (n int) {
+	for _, v := range of {
+		n += v
+	}
+	return n
+}
+
+const year = 365 * 24 * time.Hour
+
+// Write prints the report for people.
+func (r *Report) Write(w io.Writer) {
+	fmt.Fprintf(w, "histories    %d, seeds %d to %d\n", r.Histories, r.First, r.First+uint64(max(1, r.Histories))-1)
+	fmt.Fprintf(w, "simulated    %.2f years, %d cycles, in %s\n", float64(r.Simulated)/float64(year), r.Cycles, r.Took.Round(time.Second))
+	table(w, "troubles", r.Troubles)
+	table(w, "writes", r.Writes)
+	fmt.Fprintf(w, "guarded      %d actions\n", r.Actions)
+	fmt.Fprintf(w, "refusals     %d, by property\n", total(r.Refused))
+	for _, property := range slices.Sorted(maps.Keys(r.Refused)) {
+		fmt.Fprintf(w, "  %-32s %9d   such as in seed %d\n", property, r.Refused[property], r.Shown[property])
+	}
+	fmt.Fprintf(w, "violations   %d\n", len(r.Failures))
+	for _, f := range r.Failures {
+		fmt.Fprintf(w, "  seed %d: %s\n", f.Seed, strings.Join(f.Wrong, "\n    "))
+	}
+}
+
+func table(w io.Writer, title string, of map[string]int) {
+	fmt.Fprintf(w, "%-12s %d, by kind\n", title, total(of))
+	for _, kind := range slices.Sorted(maps.Keys(of)) {
+		fmt.Fprintf(w, "  %-32s %9d\n", kind, of[kind])
+	}
+}

@@ -1,0 +1,264 @@
+package world
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// History is a random scenario: farms, loads and a run of luck that nobody thought of. A seed is one history, the same for ever on one version
+// of sluice; [Run] with the same seed replays it. It is at least an hour long, and ends with a calm in which everything must come to rest.
+func History(seed uint64) []byte {
+	h := &history{luck: rand.New(rand.NewPCG(seed, 0x51))}
+	h.say("# History %d.", seed)
+	h.farm()
+	h.say("advance 1s")
+	for h.lasted < shortest {
+		h.event()
+		seconds := 1 + h.upTo(h.oneOf(5, 30, 120, 400))
+		h.lasted += seconds
+		h.say("advance %ds", seconds)
+	}
+	h.calm()
+	return []byte(h.text.String())
+}
+
+// How long a history lasts: so many seconds at least of luck, and this calm.
+const (
+	shortest = 1800
+	calm     = "45m"
+)
+
+// history is one that is being written.
+type history struct {
+	luck   *rand.Rand
+	text   strings.Builder
+	groups []string
+	pods   int
+	parks  bool     // machines of some group are switched off instead of deleted
+	lasted int      // seconds of luck until now
+	blind  int      // until then reads are old
+	scarce bool     // Azure has fewer cores than the groups may have
+	undo   []string // what the calm begins with
+}
+
+func (h *history) say(format string, args ...any) { fmt.Fprintf(&h.text, format+"\n", args...) }
+
+func (h *history) upTo(n int) int { return h.luck.IntN(n + 1) }
+
+func (h *history) between(low, high int) int { return low + h.luck.IntN(high-low+1) }
+
+func (h *history) oneOf(choices ...int) int { return choices[h.luck.IntN(len(choices))] }
+
+func (h *history) pick(words ...string) string { return words[h.luck.IntN(len(words))] }
+
+func (h *history) chance(oneIn int) bool { return h.luck.IntN(oneIn) == 0 }
+
+func (h *history) group() string { return h.pick(h.groups...) }
+
+// machine is one that may be there.
+func (h *history) machine() string { return fmt.Sprintf("%s_%d", h.group(), h.upTo(5)) }
+
+// farm says what there is when sluice starts.
+func (h *history) farm() {
+	h.say("policy scale-down-unneeded-time=%s scale-down-delay-after-add=%s scale-down-unready-time=5m max-drain-time=5m max-node-provision-time=8m",
+		h.pick("1m", "4m", "10m"), h.pick("1s", "3m"))
+	h.say("policy initial-node-group-backoff-duration=%s max-node-group-backoff-duration=10m", h.pick("1m", "5m"))
+	h.say("timing resync=%s boot=%s join=%s", h.pick("10s", "20s", "30s", "60s"), h.pick("30s", "90s", "3m"), h.pick("5s", "30s"))
+	h.groups = []string{"agents", "render", "batch"}[:h.between(2, 3)]
+	for _, g := range h.groups {
+		least := h.oneOf(0, 0, 1, 2)
+		mode, ids := h.pick("", " mode=flexible"), h.pick("", "", " reuse-ids=true")
+		if mode != "" {
+			ids = ""
+		}
+		removal := h.pick("", "", " removal=deallocate")
+		h.parks = h.parks || removal != ""
+		h.say("group %s size=%s min=%d max=%d machines=%d%s%s%s%s%s%s", g, h.pick("Standard_D4s_v5", "Standard_D8s_v5"), least, h.between(3, 6), h.between(least, 3),
+			h.pick("", "", " zones=1,2"), mode, removal,
+			h.pick("", "", "", " spot=delete", " spot=deallocate"), h.pick("", "", "", " provider-id=k3s", " provider-id=upper"),
+			ids)
+	}
+	if h.chance(5) {
+		h.scarce = true
+		h.say("quota cores %d", 8*h.between(4, 8))
+	}
+	if h.chance(8) {
+		h.say("agents")
+	}
+	for range h.upTo(4) {
+		h.pod()
+	}
+	h.say("deployment web replicas=%d cpu=%s", h.upTo(6), h.pick("300m", "1", "2"))
+}
+
+func (h *history) pod() {
+	h.pods++
+	h.say("pod p%d-0 cpu=%s%s%s", h.pods, h.pick("100m", "500m", "1500m", "3", "6"),
+		h.pick("", "", " owner=job runs=3m", " owner=job runs=20m", " owner=none", " owner=statefulset"),
+		h.pick("", "", "", " anti-affinity=hostname", " volume=empty-dir", " host-port=80", " grace=3m", " gate=sluice.dev/capacity",
+			" annotation=cluster-autoscaler.kubernetes.io/safe-to-evict=false", " annotation=karpenter.sh/do-not-disrupt=true"))
+	if h.chance(4) {
+		h.say("budget p%d-0 min-available=1", h.pods)
+	}
+}
+
+// event is something that happens: load comes or goes, somebody acts, or something breaks.
+func (h *history) event() {
+	kinds := []struct {
+		weight int
+		do     func(*history)
+	}{{5, (*history).load}, {4, (*history).people}, {7, (*history).azureFault}, {3, (*history).apiFault}, {3, (*history).process}}
+	at := h.luck.IntN(22)
+	for _, k := range kinds {
+		if at -= k.weight; at < 0 {
+			k.do(h)
+			return
+		}
+	}
+}
+
+func (h *history) load() {
+	switch h.upTo(5) {
+	case 0, 1:
+		h.pod()
+	case 2, 3:
+		h.say("scale web %d", h.upTo(9))
+	case 4:
+		h.pods++
+		h.say("job j%d pods=%d cpu=%s runs=%s", h.pods, h.between(1, 4), h.pick("500m", "2", "3"), h.pick("1m", "5m", "15m"))
+	case 5:
+		h.say("try delete pod p%d-0", h.between(1, max(1, h.pods)))
+	}
+}
+
+// people are the hands of people and other programs. What they do that keeps sluice from working they take back in the end.
+func (h *history) people() {
+	g, m := h.group(), h.machine()
+	switch h.upTo(15) {
+	case 0, 1:
+		if h.lasted >= h.blind { // what somebody made that no read shows yet cannot be counted
+			h.say("try resize %s %d%s", g, h.upTo(6), h.pick("", "", " when=writing"))
+		}
+	case 2:
+		h.say("touch %s", g)
+	case 3:
+		h.say("try cordon %s", m)
+		h.undo = append(h.undo, "uncordon "+m)
+	case 4:
+		h.say("try uncordon %s", m)
+	case 5:
+		h.say("try taint %s team=a:NoSchedule", m)
+		h.undo = append(h.undo, "untaint "+m+" team")
+	case 6:
+		h.say("try annotate %s cluster-autoscaler.kubernetes.io/scale-down-disabled=true", m)
+		h.undo = append(h.undo, "annotate "+m+" cluster-autoscaler.kubernetes.io/scale-down-disabled=false")
+	case 7:
+		h.say("try protect %s", m)
+		h.undo = append(h.undo, "unprotect "+m)
+	case 8:
+		h.say("try remove %s", m)
+	case 9:
+		h.say("try deallocate %s", m)
+		h.undo = append(h.undo, "start "+m)
+	case 10:
+		h.say("try delete node %s", m)
+	case 11:
+		h.say("limits %s min=%d max=%d", g, h.upTo(2), h.between(3, 6))
+	case 12:
+		h.say("try lock %s level=%s", g, h.pick("delete", "readonly"))
+		h.undo = append(h.undo, "unlock "+g)
+	case 13:
+		action := h.pick("virtualMachineScaleSets/write", "virtualMachineScaleSets/delete/action", "virtualMachineScaleSets/virtualMachines/read")
+		h.say("deny Microsoft.Compute/%s", action)
+		h.undo = append(h.undo, "allow Microsoft.Compute/"+action)
+	case 14:
+		h.say("budget web max-unavailable=%d", h.upTo(1))
+		h.say("advance %ds", h.between(1, 60))
+		h.say("delete budget web")
+	case 15:
+		h.say("try evict %s", m)
+	}
+}
+
+// azureFault is one of what Azure's answers and machines may do. Each strikes one group, so that the order of concurrent reads means nothing.
+func (h *history) azureFault() {
+	g := h.group()
+	switch h.upTo(13) {
+	case 0, 1:
+		h.say("fault %s group=%s times=%d", h.pick("never-boots", "never-joins", "fails", "fails code=SkuNotAvailable"), g, h.between(1, 2))
+	case 2:
+		h.say("fault %s group=%s times=%d status=%s", h.pick("grow", "delete", "list"), g, h.between(1, 3), h.pick("409", "412", "500", "503"))
+	case 3:
+		h.say("fault throttled of=%s group=%s times=%d retry-after=%ds", h.pick("grow", "delete", "list", "any"), g, h.between(1, 3), h.between(5, 300))
+	case 4:
+		h.say("fault %s group=%s times=%d", h.pick("no-capacity", "capacity", "capacity count=2"), g, h.between(1, 4))
+	case 5:
+		h.say("fault %s of=%s group=%s times=1", h.pick("lost-answer", "lost-request", "slow after=5s", "slow after=1m"), h.pick("grow", "delete", "list", "start", "deallocate"), g)
+	case 6, 7:
+		if !h.parks { // see docs/reference/proof.md
+			lasts := h.between(10, 400)
+			h.blind = max(h.blind, h.lasted+lasts)
+			h.say("fault %s for=%ds", h.pick("frozen", "stale after=1m", "stale after=5m"), lasts)
+		}
+	case 8:
+		h.say("fault %s group=%s times=%d", h.pick("short-list count=1", "empty-list", "half-answer", "one-page count=1"), g, h.between(1, 4))
+	case 9:
+		h.say("fault twice of=%s group=%s times=1", h.pick("grow", "delete", "deallocate"), g)
+	case 10:
+		h.say("fault late of=delete group=%s times=1 after=%ds", g, h.between(1, 90)) // a late growth fails later, where nobody looks
+	case 11:
+		if h.chance(4) { // an endless deletion keeps Azure itself from deleting more, for ever
+			h.say("fault operation fate=endless of=grow group=%s times=1", g)
+			return
+		}
+		h.say("fault operation fate=%s of=%s group=%s times=1", h.pick("canceled", "failed code=AllocationFailed after=20s", "not-found"), h.pick("grow", "delete"), g)
+	case 12:
+		h.say("fault %s group=%s times=1", h.pick("survives", "never-deleted", "delete-fails", "slow-delete after=10m", "slow-boot after=9m"), g)
+	case 13:
+		h.say("heal")
+	}
+}
+
+// apiFault is what the API server may do.
+func (h *history) apiFault() {
+	switch h.upTo(9) {
+	case 0:
+		h.say("silent-api for=%ds", h.between(5, 50))
+	case 1:
+		if h.chance(3) { // client-go comes back by a clock that is not the world's
+			h.say("cut %s", h.pick("pods", "nodes"))
+			return
+		}
+		fallthrough
+	default:
+		h.say("api-fault %s of=%s times=%d", h.pick("conflict", "throttled", "broken", "forbidden", "lost-request", "lost-answer"),
+			h.pick("cordon", "cordon", "evict", "delete-node", "gate"), h.between(1, 5))
+	}
+}
+
+// process is what may become of sluice itself and of the machines' own processes.
+func (h *history) process() {
+	switch h.upTo(7) {
+	case 0, 1:
+		h.say("restart operations=%s", h.pick("kept", "lost"))
+	case 2, 3:
+		h.say("kill %d operations=%s", h.between(1, 8), h.pick("kept", "lost"))
+	case 4, 5:
+		h.say("rival for=%ds", h.between(5, 120))
+	case 6:
+		h.say("skew %s%ds", h.pick("", "-"), h.between(1, 90))
+	case 7:
+		h.say("try silence %s", h.machine())
+	}
+}
+
+// calm ends all trouble and gives everything the time that it needs.
+func (h *history) calm() {
+	for _, act := range h.undo {
+		h.say("try %s", act)
+	}
+	h.say("heal")
+	h.say("advance %s", calm)
+	h.say("settled%s", map[bool]string{true: " scarce=true"}[h.scarce])
+}

@@ -1,0 +1,183 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/kubesim"
+)
+
+// Trouble at the boundary to Kubernetes, and with sluice's own processes. fault.go has that to Azure.
+
+// apiWrites are sluice's writes to Kubernetes by what scripts call them.
+var apiWrites = map[string]kubesim.Fault{
+	"cordon":      {Verb: "patch", Resource: "nodes"},
+	"evict":       {Verb: "create", Resource: "pods", Subresource: "eviction"},
+	"delete-node": {Verb: "delete", Resource: "nodes"},
+	"gate":        {Verb: "patch", Resource: "pods"},
+}
+
+// apiTroubles are what may become of them.
+var apiTroubles = map[string]func(*kubesim.Fault){
+	"conflict": func(f *kubesim.Fault) { f.Code, f.Reason = http.StatusConflict, metav1.StatusReasonConflict },
+	"throttled": func(f *kubesim.Fault) {
+		f.Code, f.Reason = http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests
+	},
+	"broken": func(f *kubesim.Fault) {
+		f.Code, f.Reason = http.StatusInternalServerError, metav1.StatusReasonInternalError
+	},
+	"forbidden":    func(f *kubesim.Fault) { f.Code, f.Reason = http.StatusForbidden, metav1.StatusReasonForbidden },
+	"lost-request": func(*kubesim.Fault) {},
+	"lost-answer":  func(f *kubesim.Fault) { f.AfterEffect = true },
+}
+
+// ending is something that ends by itself at a time.
+type ending struct {
+	at  time.Time
+	end func() error
+}
+
+func doAPIFault(w *world, s *statement) error {
+	make, known := apiTroubles[s.names[0]]
+	if !known {
+		return fmt.Errorf("api-fault: %q is no trouble known here; there are %s", s.names[0], strings.Join(sortedKeys(apiTroubles), ", "))
+	}
+	of := s.value("of", "cordon")
+	f, known := apiWrites[of]
+	if !known {
+		return s.bad("of", of, strings.Join(sortedKeys(apiWrites), ", "))
+	}
+	times, err := s.number("times", 0)
+	if err != nil {
+		return err
+	}
+	lasts, err := s.duration("for", 0)
+	if err != nil {
+		return err
+	}
+	f.Times = times
+	make(&f)
+	w.until(lasts, w.cluster.Inject(f))
+	return nil
+}
+
+// doSilent has watches say nothing. What they had to say before is heard first, so that a story is the same each time.
+func doSilent(ctx context.Context, w *world, s *statement) error {
+	lasts, err := s.duration("for", 0)
+	if err != nil {
+		return err
+	}
+	if lasts == 0 {
+		return fmt.Errorf("silent-api: give how long, such as for=40s")
+	}
+	if err := w.hear(ctx); err != nil {
+		return err
+	}
+	w.speak()
+	w.silent = w.cluster.Inject(kubesim.Fault{Stall: true})
+	w.until(lasts, w.speak)
+	return nil
+}
+
+// speak ends the silence of watches, if there is one. A process that begins needs them.
+func (w *world) speak() {
+	if w.silent != nil {
+		w.silent()
+		w.silent = nil
+	}
+}
+
+func doCut(ctx context.Context, w *world, s *statement) error {
+	if err := w.hear(ctx); err != nil {
+		return err
+	}
+	w.cluster.CutWatches(s.names[0])
+	return nil
+}
+
+// until has something end after a while, with heal at the latest; zero: only then.
+func (w *world) until(lasts time.Duration, end func()) {
+	e := ending{end: func() error { end(); return nil }}
+	if lasts > 0 {
+		e.at = w.now().Add(lasts)
+	}
+	w.endings = append(w.endings, e)
+}
+
+// endDue ends what ends by now, or all of it.
+func (w *world) endDue(all bool) error {
+	for _, e := range slices.Clone(w.endings) {
+		if !all && (e.at.IsZero() || w.now().Before(e.at)) {
+			continue
+		}
+		if err := e.end(); err != nil {
+			return err
+		}
+	}
+	w.endings = slices.DeleteFunc(w.endings, func(e ending) bool { return all || !e.at.IsZero() && !w.now().Before(e.at) })
+	return nil
+}
+
+// nextEnding is when something ends by itself; zero when nothing does.
+func (w *world) nextEnding() (next time.Time) {
+	for _, e := range w.endings {
+		if !e.at.IsZero() && (next.IsZero() || e.at.Before(next)) {
+			next = e.at
+		}
+	}
+	return next
+}
+
+// doSkew has another process take over on a machine whose clock is wrong. Azure's and the cluster's are right.
+func doSkew(ctx context.Context, w *world, s *statement) error {
+	text, back := strings.CutPrefix(s.names[0], "-")
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return fmt.Errorf("skew %s: give a duration such as 20s or -20s", s.names[0])
+	}
+	if back {
+		d = -d
+	}
+	w.skew = d
+	return w.begin(ctx, w.provider.SaveOperations())
+}
+
+// reads is the clock that a process reads which begins now; the next one has a right one again.
+func (w *world) reads() func() time.Time {
+	skew := w.skew
+	w.skew = 0
+	return func() time.Time { return w.now().Add(skew) }
+}
+
+// doLimits has another process take over that was told other limits for a group.
+func doLimits(ctx context.Context, w *world, s *statement) error {
+	i := slices.IndexFunc(w.groups, func(g azure.GroupSpec) bool { return g.Name == s.names[0] })
+	if i < 0 {
+		return fmt.Errorf("limits: there is no group %s", s.names[0])
+	}
+	least, err := s.number("min", w.groups[i].Min)
+	if err != nil {
+		return err
+	}
+	most, err := s.number("max", w.groups[i].Max)
+	if err != nil {
+		return err
+	}
+	if least > most {
+		return fmt.Errorf("limits %s: min=%d is above max=%d", s.names[0], least, most)
+	}
+	w.groups = slices.Clone(w.groups)
+	w.groups[i].Min, w.groups[i].Max = least, most
+	if w.rival != nil {
+		w.rival.stop()
+		w.rival = nil
+	}
+	return w.begin(ctx, w.provider.SaveOperations())
+}
