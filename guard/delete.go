@@ -3,8 +3,6 @@ package guard
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 )
@@ -97,7 +95,7 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 	if _, on := cluster.RemovalOf(n.Object); !on {
 		return refuse("S-16", "node %s is not cordoned for removal", t.Node)
 	}
-	if err := checkHands(n.Object); err != nil {
+	if err := checkHands(n, e); err != nil {
 		return err
 	}
 	for _, p := range n.Pods {
@@ -113,14 +111,25 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 }
 
 // checkHands holds a node on the ladder that a person has uncordoned or annotated to stay.
-func checkHands(n *corev1.Node) error {
-	switch {
-	case cluster.Kept(n):
-		return refuse("S-18", "node %s is annotated to stay", n.Name)
-	case !n.Spec.Unschedulable:
-		return refuse("S-18", "node %s was uncordoned by somebody else", n.Name)
+func checkHands(n *cluster.Node, e Evidence) error {
+	if err := checkKept(n, e); err != nil {
+		return err
+	}
+	if !n.Object.Spec.Unschedulable {
+		return refuse("S-18", "node %s was uncordoned by somebody else", n.Name())
 	}
 	return nil
+}
+
+// checkKept holds a node that a person has annotated to stay, or whose group he has paused.
+func checkKept(n *cluster.Node, e Evidence) error {
+	if cluster.Kept(n.Object) {
+		return refuse("S-18", "node %s is annotated to stay", n.Name())
+	}
+	if until, held := cluster.Held(n.Object, e.Newest.Time); held {
+		return refuse("S-18", "node %s is held until %s", n.Name(), until)
+	}
+	return paused(n.Group, e)
 }
 
 // checkWanted holds nodes that a pending pod fits, and every node while there is a pending pod that the decision did not know.

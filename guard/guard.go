@@ -173,8 +173,18 @@ func checkEvidence(id cluster.GroupID, e Evidence) error {
 		return refuse("S-02", "the capacity of group %s is unknown (%d)", id, g.Capacity)
 	case g.Read.At.Before(e.Started):
 		return refuse("S-02", "group %s was read at %s, before the start at %s", id, stamp(g.Read.At), stamp(e.Started))
+	case paused(id, e) != nil:
+		return paused(id, e)
 	case g.Read.At.Before(e.LastWrite):
 		return refuse("S-01", "group %s was read at %s, before the last write to it at %s", id, stamp(g.Read.At), stamp(e.LastWrite))
+	}
+	return nil
+}
+
+// paused holds what touches a group that somebody has paused.
+func paused(id cluster.GroupID, e Evidence) error {
+	if until, paused := e.Newest.Objects.Pauses().Of(id, e.Newest.Time); paused {
+		return refuse("S-18", "group %s is paused until %s", id, until)
 	}
 	return nil
 }

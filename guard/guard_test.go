@@ -326,9 +326,21 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a protected machine that never joined":         {cleaning, func(w *world) { w.groups[0].Instances[3].Protected = true }, "S-18"},
 		"a cordon of a node whose machine is protected": {cordoning, func(w *world) { w.groups[0].Instances[0].Protected = true }, "S-18"},
 		"a pod of a node whose machine is protected":    {evicting, func(w *world) { w.groups[0].Instances[1].Protected = true }, "S-18"},
-		"any growth in a dry run":                       {growing, func(w *world) { w.evidence.DryRun = true }, "S-24"},
-		"any removal in a dry run":                      {deleting, func(w *world) { w.evidence.DryRun = true }, "S-24"},
-		"any cordon in a dry run":                       {cordoning, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+		"a growth of a paused group":                    {growing, func(w *world) { w.pause("agents") }, "S-18"},
+		"a removal from a paused group":                 {deleting, func(w *world) { w.pause("agents") }, "S-18"},
+		"a machine that never joined, all paused":       {cleaning, func(w *world) { w.pause("*") }, "S-18"},
+		"a cordon in a paused group":                    {cordoning, func(w *world) { w.pause("agents") }, "S-18"},
+		"a soft taint in a paused group":                {softening, func(w *world) { w.pause("agents") }, "S-18"},
+		"a pod of a node of a paused group":             {evicting, func(w *world) { w.pause("agents") }, "S-18"},
+		"a mark in a paused group":                      {marking, func(w *world) { w.pause("agents") }, "S-18"},
+		"a Node object of a paused group":               {burying, func(w *world) { w.pause("agents") }, "S-18"},
+		"a machine whose node is held":                  {deleting, func(w *world) { w.objects.Nodes[1].Annotations[cluster.HoldAnnotation] = "2026-01-05T09:01:01Z" }, "S-18"},
+		"a cordon of a node that is held": {cordoning, func(w *world) {
+			w.objects.Nodes[0].Annotations = map[string]string{cluster.HoldAnnotation: "25h"}
+		}, "S-18"},
+		"any growth in a dry run":  {growing, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+		"any removal in a dry run": {deleting, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+		"any cordon in a dry run":  {cordoning, func(w *world) { w.evidence.DryRun = true }, "S-24"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -344,6 +356,14 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			}
 		})
 	}
+}
+
+// pause pauses a group for an hour.
+func (w *world) pause(id cluster.GroupID) {
+	p := cluster.Pauses{id: Start.Add(time.Hour)}
+	w.objects.Namespaces = append(w.objects.Namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: cluster.PauseNamespace, Annotations: map[string]string{cluster.PauseAnnotation: p.Annotation()},
+	}})
 }
 
 // ceiling sets a ceiling, and a price of 0.2 an hour for each machine.

@@ -23,7 +23,7 @@ func checkMark(w Mark, e Evidence) error {
 	case n.Instance.State != cluster.StateDeleting:
 		return refuse("S-14", "machine %s of node %s does not leave", w.Machine, w.Node)
 	}
-	return nil
+	return paused(n.Group, e)
 }
 
 // checkDeleteNode holds the Node object of any machine but the one confirmed gone: the machine that the node was marked with, or has the
@@ -36,6 +36,9 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 	}
 	if n.Was() != w.Machine || w.Machine.UID == "" {
 		return refuse("S-14", "nothing says that node %s was machine %s", w.Node, w.Machine)
+	}
+	if err := paused(w.Machine.Group, e); err != nil {
+		return err
 	}
 	g := e.Newest.Group(w.Machine.Group)
 	if err := checkWhole(w.Machine.Group, g); err != nil {

@@ -15,8 +15,8 @@ func checkCordon(w Cordon, e Evidence) error {
 	switch {
 	case cluster.ControlPlane(n.Object):
 		return refuse("S-17", "node %s is a control-plane node", w.Node)
-	case cluster.Kept(n.Object):
-		return refuse("S-18", "node %s is annotated to stay", w.Node)
+	case checkKept(n, e) != nil:
+		return checkKept(n, e)
 	case dried && !n.Object.Spec.Unschedulable:
 		return refuse("S-18", "node %s was uncordoned by somebody else", w.Node)
 	case n.Object.Spec.Unschedulable && !dried:
@@ -37,8 +37,8 @@ func checkSoftTaint(w SoftTaint, e Evidence) error {
 		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
 	case cluster.ControlPlane(n.Object):
 		return refuse("S-17", "node %s is a control-plane node", w.Node)
-	case cluster.Kept(n.Object):
-		return refuse("S-18", "node %s is annotated to stay", w.Node)
+	case checkKept(n, e) != nil:
+		return checkKept(n, e)
 	case n.Instance == nil:
 		return refuse("S-12", "node %s is not for certain a machine of a group", w.Node)
 	case n.Instance.Protected:
@@ -55,7 +55,7 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 	if _, on := cluster.RemovalOf(n.Object); !on {
 		return refuse("S-15", "node %s is not on its way out, its pods stay", w.Node)
 	}
-	if err := checkHands(n.Object); err != nil {
+	if err := checkHands(n, e); err != nil {
 		return err
 	}
 	if n.Instance != nil && n.Instance.Protected {

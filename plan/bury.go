@@ -31,6 +31,9 @@ func marked(n *cluster.Node) (changed bool) {
 func (d *decision) mark() {
 	for _, n := range d.planner.marked {
 		about := reason.Node(n.Name())
+		if d.groups[n.Group].paused != nil {
+			continue
+		}
 		if n.Instance.State == cluster.StateDeleting {
 			why := reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", d.groups[n.Group].fate())
 			d.ladder = append(d.ladder, Mark{n.Name(), n.Object.UID, n.Instance.Machine(), why})
@@ -53,6 +56,10 @@ func (d *decision) bury(st *nodeState) {
 	}
 	if blocked := g.blockedRead(); blocked != nil {
 		d.judgeNode(st, NodeHold, *blocked)
+		return
+	}
+	if g.paused != nil {
+		d.judgeNode(st, NodeHold, missing, *g.paused)
 		return
 	}
 	outcome, gone, whole := NodeGone, reason.New(reason.NodeMachineGone, about, "instance", was.ID, "group", g.ID), g.Standing() >= g.Capacity

@@ -134,8 +134,9 @@ func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memo
 		spared:   map[string]reason.Reason{},
 		booked:   map[string]reason.Reason{},
 	}
+	pauses := s.Objects.Pauses()
 	for _, g := range s.Groups {
-		d.groups[g.ID] = &groupState{Group: g, removal: allowed.Removal.Of(g.Options)}
+		d.groups[g.ID] = &groupState{Group: g, removal: allowed.Removal.Of(g.Options), paused: d.pause(g, pauses)}
 	}
 	return d
 }

@@ -24,7 +24,7 @@ func (d *decision) detaches(st *nodeState) *reason.Reason {
 	if left == 0 {
 		return nil
 	}
-	if left -= d.held(st.Node); left <= 0 {
+	if left -= d.keptAttached(st.Node); left <= 0 {
 		return nil
 	}
 	since, known := d.m.Detaching[st.Name()]
@@ -45,8 +45,8 @@ func (d *decision) detaches(st *nodeState) *reason.Reason {
 	return &r
 }
 
-// held is how many of the volumes attached to a node are those of pods that stay with it.
-func (d *decision) held(n *cluster.Node) int {
+// keptAttached is how many of the volumes attached to a node are those of pods that stay with it.
+func (d *decision) keptAttached(n *cluster.Node) int {
 	claims := d.s.Objects.PersistentVolumeClaims
 	kept := map[string]bool{} // volumes, by name
 	for _, p := range n.Pods {

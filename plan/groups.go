@@ -29,6 +29,9 @@ func (d *decision) judgeGroups() {
 		if blocked := st.blockedRead(); blocked != nil {
 			say(GroupHold, *blocked)
 		}
+		if st.paused != nil {
+			say(GroupHold, *st.paused)
+		}
 		for _, a := range d.grows {
 			if a.Group == g.ID {
 				for _, why := range st.because {

@@ -88,6 +88,8 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 		return keep(reason.NodeHeldByPerson)
 	case cluster.Kept(n.Object):
 		return keep(reason.NodeScaleDownOff)
+	case d.held(n) != nil:
+		return NodeKeep, []reason.Reason{*d.held(n)}, true
 	case n.Instance.Protected:
 		return keep(reason.NodeProtected, "instance", n.Instance.ID)
 	case len(n.Awaits) > 0 && d.starting(n):

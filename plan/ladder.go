@@ -121,6 +121,10 @@ func (d *decision) climb(st *nodeState) {
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about))
 	case cluster.Kept(st.Object):
 		d.takeDown(st, reason.New(reason.NodeScaleDownOff, about))
+	case d.held(st.Node) != nil:
+		d.takeDown(st, *d.held(st.Node))
+	case g.paused != nil:
+		d.takeDown(st, *g.paused)
 	case st.Instance.Protected:
 		d.takeDown(st, reason.New(reason.NodeProtected, about, "instance", st.Instance.ID))
 	case !st.Object.Spec.Unschedulable:

@@ -53,6 +53,8 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 	switch {
 	case in.Protected:
 		d.judge(about, MachineHold, why, reason.New(reason.MachineProtected, about))
+	case g.paused != nil:
+		d.judge(about, MachineHold, why, *g.paused)
 	case g.blockedRead() != nil:
 		d.judge(about, MachineHold, why, *g.blockedRead())
 	case d.rests(g) != nil:

@@ -37,6 +37,7 @@ type groupState struct {
 	drying  int            // nodes that run dry, or could
 	emptied int            // further nodes of which this cycle found that they can be emptied with those that leave
 	blocked *reason.Reason // why it may not grow now, nil when it may
+	paused  *reason.Reason // that somebody has paused it, nil when nobody has
 
 	templates map[string]*scheduling.Template // what machines are opened like, by zone, "" for a group that spans none; once one was
 	opened    int                             // machines that were opened, to name them and to know whose turn it is

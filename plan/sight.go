@@ -40,7 +40,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	v.takes = v.ready && !n.Object.Spec.Unschedulable
 	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
 	v.where = policy.On(n)
-	v.passing = !v.ready || len(n.Awaits) > 0 || d.allowed.Growth.Taints.Arriving(n.Object)
+	v.passing = !v.ready || n.Object.Annotations[cluster.HoldAnnotation] != "" || len(n.Awaits) > 0 || d.allowed.Growth.Taints.Arriving(n.Object)
 	say := func(outcome Outcome, because ...reason.Reason) {
 		v.verdict = Verdict{reason.Node(n.Name()), outcome, because}
 	}

@@ -15,6 +15,8 @@ func (d *decision) forbidden(st *nodeState) []reason.Reason {
 	switch {
 	case !r.Enabled:
 		return one(reason.New(reason.RemovalDisabled, about))
+	case g.paused != nil:
+		return one(*g.paused)
 	case d.unhealthy != nil:
 		return d.unhealthy
 	case g.blockedRead() != nil:

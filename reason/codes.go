@@ -76,6 +76,7 @@ const (
 	GroupBelowMin      Code = "GroupBelowMin"
 	GroupListsFewer    Code = "GroupListsFewer"
 	GroupBackoff       Code = "GroupBackoff"
+	GroupPaused        Code = "GroupPaused"
 	GroupNoTemplate    Code = "GroupNoTemplate"
 	TemplateDrift      Code = "TemplateDrift"
 	GroupUnreadable    Code = "GroupUnreadable"
@@ -140,6 +141,7 @@ const (
 	NodeControlPlane   Code = "NodeControlPlane"
 	NodeAmbiguous      Code = "NodeAmbiguous"
 	NodeScaleDownOff   Code = "NodeScaleDownOff"
+	NodeHeld           Code = "NodeHeld"
 	NodeProtected      Code = "NodeProtected"
 	NodeReceives       Code = "NodeReceives"
 	NodeRunsDry        Code = "NodeRunsDry"
@@ -254,6 +256,7 @@ var sentences = map[Code]string{
 	GroupBelowMin:      "capacity {capacity} is below min {min}; nothing is removed",
 	GroupListsFewer:    "lists {machines} machines of its capacity {capacity}, and keeps its min {min} of those",
 	GroupBackoff:       "in backoff until {until} after {code}: {message}",
+	GroupPaused:        "paused until {until}",
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
 	TemplateDrift:      "its nodes are not what the cloud describes: {differences}; the nodes are believed, correct the description or its tags",
 	GroupUnreadable:    "cannot be managed: {message}",
@@ -312,6 +315,7 @@ var sentences = map[Code]string{
 	NodeControlPlane:   "is a control-plane node",
 	NodeAmbiguous:      "its machine is not certain, it could be {instances}",
 	NodeScaleDownOff:   "annotated to stay (scale-down-disabled=true)",
+	NodeHeld:           "held until {until}, by annotation sluice.dev/hold-until",
 	NodeProtected:      "its machine {instance} is protected in the cloud",
 	NodeRunsDry:        "runs dry, since others could do its work: pods that still work {pods}, {wait}{costs}",
 	NodeRanDry:         "nobody works on it any more; pods still to leave: {pods}",

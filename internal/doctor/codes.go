@@ -19,6 +19,7 @@ const (
 	GroupBelowMin        = "GroupBelowMin"
 	GroupAboveMax        = "GroupAboveMax"
 	GroupFailed          = "GroupFailed"
+	GroupPaused          = "GroupPaused"
 	SizeUnpriced         = "SizeUnpriced"
 	TemplateDrifts       = "TemplateDrifts"
 	SetLeftOut           = "SetLeftOut"
@@ -37,6 +38,6 @@ const (
 var Codes = []string{
 	ConfigurationRefused, ConfigurationNoted, MetadataSilent, EndpointUnreachable, TokenRefused, ClockSkewed, ClockDrifts,
 	RightMissing, RightsUnknown, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate, GroupBelowMin, GroupAboveMax,
-	GroupFailed, SizeUnpriced, TemplateDrifts, SetLeftOut, GroupNoticed, ClusterUnreachable, KubeRightMissing, KubeRightsUnknown,
+	GroupFailed, GroupPaused, SizeUnpriced, TemplateDrifts, SetLeftOut, GroupNoticed, ClusterUnreachable, KubeRightMissing, KubeRightsUnknown,
 	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched,
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
@@ -37,6 +38,14 @@ func healthy() doctor.Facts {
 	}
 }
 
+// pause pauses a group for an hour.
+func pause(f *doctor.Facts, id cluster.GroupID) {
+	p := cluster.Pauses{id: Start.Add(time.Hour), "render": Start}
+	f.Snapshot.Objects.Namespaces = append(f.Snapshot.Objects.Namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: cluster.PauseNamespace, Annotations: map[string]string{cluster.PauseAnnotation: p.Annotation()},
+	}})
+}
+
 // cases is one broken installation for every fault.
 var cases = map[string]struct {
 	codes  []string
@@ -56,6 +65,9 @@ var cases = map[string]struct {
 	}, "may not perform Microsoft.Compute/virtualMachineScaleSets/read in resource group Farm"},
 	"rights cannot be read":     {[]string{doctor.RightsUnknown}, func(f *doctor.Facts) { f.Azure.RightsError = errors.New("AuthorizationFailed") }, "AuthorizationFailed"},
 	"groups cannot be listed":   {[]string{doctor.GroupsUnlisted}, func(f *doctor.Facts) { f.Azure.List, f.Groups = errors.New("403"), nil }, "cannot be listed: 403"},
+	"a group is paused":         {[]string{doctor.GroupPaused}, func(f *doctor.Facts) { pause(f, "agents") }, "group agents is paused until 2026-01-05T10:00:00Z"},
+	"everything is paused":      {[]string{doctor.GroupPaused}, func(f *doctor.Facts) { pause(f, "*") }, "every group is paused until 2026-01-05T10:00:00Z"},
+	"a stranger is paused":      {[]string{doctor.GroupPaused}, func(f *doctor.Facts) { pause(f, "agent") }, "and there is no such group"},
 	"no group is named":         {[]string{doctor.NoGroups}, func(f *doctor.Facts) { f.Groups = nil }, "no node group is named"},
 	"no scale set has the tags": {[]string{doctor.NoGroups}, func(f *doctor.Facts) { f.Groups, f.Azure.Discovered = nil, true }, "no scale set of resource group Farm has the tags"},
 	"a group is unfit":          {[]string{doctor.GroupUnreadable}, func(f *doctor.Facts) { f.Snapshot.Group("agents").Problem = "it overprovisions" }, "group agents is not managed: it overprovisions"},

@@ -3,6 +3,8 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"sluice.dev/sluice/cluster"
 )
@@ -33,6 +35,7 @@ func groups(f Facts) []Finding {
 	for _, g := range f.Groups {
 		all = append(all, group(f, g)...)
 	}
+	all = append(all, paused(f)...)
 	for _, l := range a.LeftOut {
 		all = append(all, Finding{
 			Check: check, Status: Warning, Code: SetLeftOut, Subject: l.Name, Message: fmt.Sprintf("scale set %s is left out: %s", l.Name, l.Why),
@@ -44,6 +47,31 @@ func groups(f Facts) []Finding {
 			Check: check, Status: Warning, Code: SizeUnpriced, Subject: size, Message: fmt.Sprintf("the price of %s in %s is unknown, so that groups are compared by size", size, a.Place.Location),
 			Remedy: "give it in --prices-file, or switch --retail-prices on",
 		})
+	}
+	return all
+}
+
+// paused finds what somebody has sluice leave alone, and pauses of groups that are not there.
+func paused(f Facts) (all []Finding) {
+	if f.Snapshot == nil {
+		return nil
+	}
+	pauses := f.Snapshot.Objects.Pauses()
+	for _, id := range pauses.Groups() {
+		until, on := (cluster.Pauses{id: pauses[id]}).Of(id, f.Snapshot.Time)
+		if !on {
+			continue
+		}
+		finding := Finding{Check: "groups", Status: Warning, Code: GroupPaused, Subject: string(id), Remedy: "wait, or end it with sluice resume " + string(id)}
+		switch known := slices.ContainsFunc(f.Groups, func(g *cluster.Group) bool { return strings.EqualFold(string(g.ID), string(id)) }); {
+		case id == cluster.AllGroups:
+			finding.Message, finding.Remedy = "every group is paused until "+until, "wait, or end it with sluice resume"
+		case known:
+			finding.Message = fmt.Sprintf("group %s is paused until %s: it is neither grown nor are machines of it removed", id, until)
+		default:
+			finding.Message = fmt.Sprintf("group %s is paused until %s, and there is no such group", id, until)
+		}
+		all = append(all, finding)
 	}
 	return all
 }

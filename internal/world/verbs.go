@@ -142,6 +142,8 @@ var verbs = sync.OnceValue(func() []*verb {
 		{name: "annotate", usage: "NODE KEY=VALUE ...", least: 2, most: 9, raw: true, do: doAnnotate, about: "annotates a node"},
 		{name: "cordon", usage: "NODE", least: 1, most: 1, do: doCordon, about: "a person marks a node unschedulable"},
 		{name: "uncordon", usage: "NODE", least: 1, most: 1, do: doUncordon, about: "a person takes that back"},
+		{name: "pause", usage: "GROUP|all for=D", least: 1, most: 1, do: doPause, settings: []string{"for"}, about: "a person has sluice leave a group alone for a while"},
+		{name: "resume", usage: "GROUP|all", least: 1, most: 1, do: doResume, about: "and takes that back"},
 		{name: "silence", usage: "MACHINE", least: 1, most: 1, do: doSilence, about: "a machine's kubelet stops; the node is not ready 40s later"},
 		{
 			name: "resize", usage: "GROUP N [when=now|writing]", least: 2, most: 2, do: doResize, settings: []string{"when"},

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/kube"
+)
+
+// ends are the flags that say until when something is to be so.
+type ends struct {
+	length time.Duration
+	until  string
+}
+
+func (e *ends) add(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&e.length, "for", 0, "how long, such as 2h")
+	cmd.Flags().StringVar(&e.until, "until", "", "until when, such as 2026-01-31T18:00:00Z; instead of --for")
+}
+
+// at is the time that the flags name.
+func (e *ends) at(now time.Time) (time.Time, error) {
+	switch {
+	case e.until != "" && e.length != 0:
+		return time.Time{}, fmt.Errorf("--for=%s and --until=%s: give one of them", e.length, e.until)
+	case e.until != "":
+		t, err := time.Parse(time.RFC3339, e.until)
+		if err != nil || !t.After(now) {
+			return time.Time{}, fmt.Errorf("--until=%s: give a time to come, such as %s", e.until, now.Add(2*time.Hour).UTC().Format(time.RFC3339))
+		}
+		return t.UTC().Truncate(time.Second), nil
+	case e.length <= 0:
+		return time.Time{}, fmt.Errorf("--for=%s: give a duration above zero, such as 2h", e.length)
+	}
+	return now.Add(e.length).UTC().Truncate(time.Second), nil
+}
+
+// hands are the flags of the verbs by which people tell sluice something, and the way to the API server.
+type hands struct{ settings }
+
+func (h *hands) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&h.kubeconfig, "kubeconfig", "", "path of a kubeconfig; empty: $KUBECONFIG, else ~/.kube/config, else the pod's service account")
+}
+
+func (h *hands) connect() (kube.Hands, error) {
+	config, err := h.kube()
+	if err != nil {
+		return kube.Hands{}, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return kube.Hands{}, fmt.Errorf("connect to the API server: %w", err)
+	}
+	return kube.Hands{Client: client}, nil
+}
+
+func pauseCommand() *cobra.Command {
+	var h hands
+	var e ends
+	cmd := &cobra.Command{
+		Use:   "pause [GROUP]",
+		Short: "Have sluice leave a node group alone for a while",
+		Long: `Have the running sluice leave a node group, or without a name all of them, alone until a time: it is not grown, no node of it
+is removed, and nodes that were on their way out are given back. Machines that Azure is deleting already go.
+
+The pause ends by itself; "sluice resume" ends it sooner. It stands in the cluster, as an annotation of namespace kube-system, so that
+every replica and every restart of sluice knows of it. "sluice explain group GROUP" and "sluice doctor" show it.`,
+		Example: "  sluice pause agents --for 2h\n  sluice pause --until 2026-01-31T18:00:00Z",
+		Args:    arguments(0, 1, "at most one node group, such as: sluice pause agents --for 2h"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			until, err := e.at(time.Now())
+			if err != nil {
+				return err
+			}
+			return h.pause(cmd, args, until)
+		},
+	}
+	h.add(cmd)
+	e.add(cmd)
+	return cmd
+}
+
+func resumeCommand() *cobra.Command {
+	var h hands
+	cmd := &cobra.Command{
+		Use:     "resume [GROUP]",
+		Short:   "End a pause",
+		Long:    `End the pause of a node group, or without a name all pauses.`,
+		Example: "  sluice resume agents\n  sluice resume",
+		Args:    arguments(0, 1, "at most one node group, such as: sluice resume agents"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return h.pause(cmd, args, time.Time{}) },
+	}
+	h.add(cmd)
+	return cmd
+}
+
+func (h *hands) pause(cmd *cobra.Command, args []string, until time.Time) error {
+	api, err := h.connect()
+	if err != nil {
+		return err
+	}
+	group := cluster.AllGroups
+	if len(args) > 0 {
+		group = cluster.GroupID(args[0])
+	}
+	now := time.Now()
+	p, err := api.Pause(cmd.Context(), group, until, now)
+	if err != nil {
+		return err
+	}
+	return tellPauses(cmd.OutOrStdout(), p, now)
+}
+
+// tellPauses says what is paused, all groups first.
+func tellPauses(out io.Writer, p cluster.Pauses, now time.Time) error {
+	if len(p) == 0 {
+		_, err := fmt.Fprintln(out, "nothing is paused")
+		return err
+	}
+	for _, id := range p.Groups() {
+		name := "group " + string(id)
+		if id == cluster.AllGroups {
+			name = "every group"
+		}
+		until, _ := (cluster.Pauses{id: p[id]}).Of(id, now)
+		if _, err := fmt.Fprintf(out, "%s is paused until %s\n", name, until); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func holdCommand() *cobra.Command {
+	var h hands
+	var e ends
+	cmd := &cobra.Command{
+		Use:   "hold NODE",
+		Short: "Keep a node until a time",
+		Long: `Keep a node until a time: sluice does not remove it, and gives it back if it was on its way out. Pods may come and go.
+
+The hold ends by itself; "sluice release" ends it sooner. It is the annotation sluice.dev/hold-until on the node, whose value is a time or a
+duration from the node's creation on, so that a node may be born with it. cluster-autoscaler's annotation
+cluster-autoscaler.kubernetes.io/scale-down-disabled=true keeps a node without an end.`,
+		Example: "  sluice hold agents000003 --for 8h\n  sluice hold agents000003 --until 2026-01-31T18:00:00Z",
+		Args:    arguments(1, 1, "a node, such as: sluice hold agents000003 --for 8h"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			until, err := e.at(time.Now())
+			if err != nil {
+				return err
+			}
+			return h.hold(cmd, args[0], until, fmt.Sprintf("node %s is held until %s", args[0], until.Format(time.RFC3339)))
+		},
+	}
+	h.add(cmd)
+	e.add(cmd)
+	return cmd
+}
+
+func releaseCommand() *cobra.Command {
+	var h hands
+	cmd := &cobra.Command{
+		Use:     "release NODE",
+		Short:   "End a node's hold",
+		Long:    `End a node's hold: it may be removed when nothing needs it.`,
+		Example: "  sluice release agents000003",
+		Args:    arguments(1, 1, "a node, such as: sluice release agents000003"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return h.hold(cmd, args[0], time.Time{}, fmt.Sprintf("node %s is not held", args[0]))
+		},
+	}
+	h.add(cmd)
+	return cmd
+}
+
+func (h *hands) hold(cmd *cobra.Command, node string, until time.Time, done string) error {
+	api, err := h.connect()
+	if err != nil {
+		return err
+	}
+	if err := api.Hold(cmd.Context(), node, until); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), done)
+	return err
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/kubesim"
+)
+
+// TestPeoplePauseAndHold gives sluice's verbs a cluster, and has explain tell what was asked for.
+func TestPeoplePauseAndHold(t *testing.T) {
+	f := newFarm(t)
+	config := "--kubeconfig=" + kubeconfig(t, f.serve(fromProtobuf(f.cluster)))
+	node := kubesim.All[*corev1.Node](f.cluster, "")[0].Name
+
+	sluice(t.Context(), "pause", "agents", "--until=2099-01-31T18:00:00Z", config).expect(t, exitNothing, "group agents is paused until 2099-01-31T18:00:00Z")
+	sluice(t.Context(), "pause", "--until=2099-02-01T18:00:00Z", config).expect(t, exitNothing, "every group is paused until 2099-02-01T18:00:00Z", "group agents is paused until 2099-01-31T18:00:00Z")
+	sluice(t.Context(), f.args("explain", "group", "agents")...).expect(t, exitNothing, "GroupPaused", "paused until 2099-02-01T18:00:00Z")
+	sluice(t.Context(), "resume", "agents", config).expect(t, exitNothing, "every group is paused until 2099-02-01T18:00:00Z")
+	sluice(t.Context(), "resume", config).expect(t, exitNothing, "nothing is paused")
+
+	sluice(t.Context(), "hold", node, "--until=2099-01-31T18:00:00Z", config).expect(t, exitNothing, "is held until 2099-01-31T18:00:00Z")
+	sluice(t.Context(), f.args("explain", "node", node)...).expect(t, exitNothing, "NodeHeld", "held until 2099-01-31T18:00:00Z")
+	sluice(t.Context(), "release", node, config).expect(t, exitNothing, "is not held")
+	if n, _ := kubesim.Find[*corev1.Node](f.cluster, "", node); n.Annotations[cluster.HoldAnnotation] != "" {
+		t.Errorf("it is held until %s", n.Annotations[cluster.HoldAnnotation])
+	}
+}
+
+func TestAPauseSaysWhenItEnds(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"pause", "agents"}, "give a duration above zero"},
+		{[]string{"pause", "agents", "--for=-1h"}, "give a duration above zero"},
+		{[]string{"pause", "agents", "--until=tomorrow"}, "give a time to come"},
+		{[]string{"pause", "agents", "--until=2020-01-01T00:00:00Z"}, "give a time to come"},
+		{[]string{"hold", "node", "--for=1h", "--until=2099-01-01T00:00:00Z"}, "give one of them"},
+		{[]string{"hold"}, "wants a node"},
+		{[]string{"pause", "a", "b", "--for=1h"}, "wants at most one node group"},
+	} {
+		sluice(t.Context(), c.args...).complains(t, c.want)
+	}
+}

@@ -1,0 +1,91 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// Hands write what a person asks of sluice at the command line, with that person's own rights. They change annotations and nothing else: what
+// comes of them is decided by the sluice that leads.
+type Hands struct {
+	Client kubernetes.Interface
+}
+
+// Pause has a group, or [cluster.AllGroups], left alone until then; a time that is not after now takes an earlier pause back. It returns what is
+// paused from now on.
+func (h Hands) Pause(ctx context.Context, group cluster.GroupID, until, now time.Time) (cluster.Pauses, error) {
+	namespaces := h.Client.CoreV1().Namespaces()
+	for range tries {
+		n, err := namespaces.Get(ctx, cluster.PauseNamespace, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("read what is paused: %w", err)
+		}
+		p, err := cluster.ReadPauses(n.Annotations[cluster.PauseAnnotation])
+		if err != nil && until.After(now) {
+			return nil, fmt.Errorf("annotation %s of namespace %s cannot be read (%w): resume all first", cluster.PauseAnnotation, n.Name, err)
+		}
+		if group == cluster.AllGroups && !until.After(now) {
+			p = nil
+		}
+		p = p.With(group, until, now)
+		_, err = namespaces.Patch(ctx, n.Name, types.MergePatchType, annotationPatch(n, cluster.PauseAnnotation, p.Annotation()), metav1.PatchOptions{})
+		if err == nil {
+			return p, nil
+		}
+		if !apierrors.IsConflict(err) {
+			return nil, fmt.Errorf("write what is paused to namespace %s: %w", n.Name, err)
+		}
+	}
+	return nil, errors.New("namespace " + cluster.PauseNamespace + " is being changed by others; try again")
+}
+
+// Hold keeps a node until then; a zero time takes an earlier hold back.
+func (h Hands) Hold(ctx context.Context, node string, until time.Time) error {
+	nodes := h.Client.CoreV1().Nodes()
+	said := ""
+	if !until.IsZero() {
+		said = until.UTC().Format(time.RFC3339)
+	}
+	for range tries {
+		n, err := nodes.Get(ctx, node, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return fmt.Errorf("there is no node %s", node)
+		}
+		if err != nil {
+			return fmt.Errorf("read node %s: %w", node, err)
+		}
+		_, err = nodes.Patch(ctx, node, types.MergePatchType, annotationPatch(n, cluster.HoldAnnotation, said), metav1.PatchOptions{})
+		if err == nil {
+			return nil
+		}
+		if !apierrors.IsConflict(err) {
+			return fmt.Errorf("annotate node %s: %w", node, err)
+		}
+	}
+	return fmt.Errorf("node %s is being changed by others; try again", node)
+}
+
+// annotationPatch is a merge patch that sets an annotation, or takes it off for "", as long as the object is the version that was read.
+func annotationPatch(of metav1.Object, key, value string) []byte {
+	var said any
+	if value != "" {
+		said = value
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": of.GetUID(), "resourceVersion": of.GetResourceVersion(), "annotations": map[string]any{key: said},
+	}})
+	if err != nil {
+		panic("kube: an annotation cannot be encoded: " + err.Error()) // strings
+	}
+	return patch
+}

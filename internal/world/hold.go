@@ -1,0 +1,46 @@
+package world
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/kubesim"
+)
+
+func doPause(w *world, s *statement) error {
+	length, err := s.duration("for", 0)
+	if err != nil {
+		return err
+	}
+	if length <= 0 {
+		return fmt.Errorf("pause %s: give a duration above zero with for, such as for=2h", s.names[0])
+	}
+	return w.pause(s.names[0], w.now().Add(length))
+}
+
+func doResume(w *world, s *statement) error { return w.pause(s.names[0], time.Time{}) }
+
+// pause writes what sluice pause does. A time that is over ends a pause.
+func (w *world) pause(group string, until time.Time) error {
+	if group == "all" {
+		group = string(cluster.AllGroups)
+	}
+	var bad error
+	err := kubesim.Edit(w.cluster, "", cluster.PauseNamespace, func(n *corev1.Namespace) {
+		var p cluster.Pauses
+		if p, bad = cluster.ReadPauses(n.Annotations[cluster.PauseAnnotation]); bad != nil {
+			return
+		}
+		if n.Annotations == nil {
+			n.Annotations = map[string]string{}
+		}
+		n.Annotations[cluster.PauseAnnotation] = p.With(cluster.GroupID(group), until, w.now()).Annotation()
+	})
+	if bad != nil {
+		return bad
+	}
+	return err
+}
