@@ -40,6 +40,10 @@ proof: ## play 20,000 random histories and say whether a promise was broken; ARG
 	$(GO) build -o bin/proof-run ./cmd/proof
 	@bin/proof-run $(ARGS)
 
+.PHONY: mutations
+mutations: ## take each refusal out of the guard in turn and say what catches it; HISTORIES=20 plays histories, too
+	@hack/mutations
+
 .PHONY: microbench
 microbench: ## run the benchmarks of the packages and no test
 	$(GO) test -run '^$$' -bench . -benchmem ./...

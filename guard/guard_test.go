@@ -15,6 +15,9 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
+// stranger is a write that the guard does not know.
+type stranger struct{ guard.Grow }
+
 // world is a write that is allowed, with the evidence for it; every case spoils one thing.
 type world struct {
 	write    guard.Write
@@ -226,8 +229,18 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			w.groups[0].Instances[3].PrivateIPs = []string{"10.0.0.9"}
 			w.objects.Nodes[0].Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.9"}}
 		}, "S-12"},
-		"a provider id in other letters":    {cleaning, func(w *world) { w.objects.Nodes[0].Spec.ProviderID = "CLOUD:///machines/3" }, "S-12"},
-		"a machine that two nodes could be": {deleting, func(w *world) { w.objects.Nodes[0].Status.NodeInfo.SystemUUID = "VM-1" }, "S-12"},
+		"a provider id in other letters":                   {cleaning, func(w *world) { w.objects.Nodes[0].Spec.ProviderID = "CLOUD:///machines/3" }, "S-12"},
+		"a machine that two nodes could be":                {deleting, func(w *world) { w.objects.Nodes[0].Status.NodeInfo.SystemUUID = "VM-1" }, "S-12"},
+		"a removal from a group whose capacity is unknown": {deleting, func(w *world) { w.groups[0].Capacity = -1 }, "S-02"},
+		"a write that is none":                             {deleting, func(w *world) { w.write = stranger{} }, "S-24"},
+		"a machine whose node another machine could be": {deleting, func(w *world) {
+			other := *w.groups[0].Instances[0]
+			other.ID, other.UID, other.ProviderID, other.ComputerName = "9", "vm-9", "", "agents-1"
+			w.groups[0].Instances = append(w.groups[0].Instances, &other)
+			w.groups[0].Capacity++
+			w.evidence.Newest = cluster.New(Start.Add(time.Minute), w.objects, w.groups)
+			w.evidence.Newest.Node("agents-1").Suspects = w.groups[0].Instances[:2]
+		}, "S-12"},
 		"a machine that is another node": {deleting, func(w *world) {
 			w.write = guard.Delete{Group: "agents", Machines: []guard.Target{{Machine: cluster.Machine{Group: "agents", ID: "2", UID: "vm-2"}, Node: "agents-1"}}}
 		}, "S-12"},
@@ -250,6 +263,7 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			w.change(Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"))
 		}, "S-15"},
 		"a daemon's pod":                         {evicting, func(w *world) { w.change(OwnedBy("DaemonSet", "ds")) }, "S-15"},
+		"a pod of a node that is gone":           {evicting, func(w *world) { w.objects.Nodes = nil }, "S-14"},
 		"a pod of another life":                  {evicting, func(w *world) { w.change(func(p *corev1.Pod) { p.UID = "reborn" }) }, "S-15"},
 		"a pod of a node that stays":             {evicting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-15"},
 		"a machine to whose name a pod is bound": {cleaning, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("p", On("unjoined-3"))) }, "S-15"},

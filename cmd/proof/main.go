@@ -31,8 +31,8 @@ func main() {
 	}
 }
 
-// plays bounds how often a failing history is played to make it shorter, and shrunk how many are made shorter.
-const plays, shrunk = 300, 5
+// plays bounds how often a failing history is played to make it shorter.
+const plays = 300
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := pflag.NewFlagSet("proof", pflag.ContinueOnError)
@@ -41,6 +41,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	workers := flags.Int("workers", runtime.GOMAXPROCS(0)+1, "histories played at once")
 	journals := flags.Int("journals", 50, "of every so many histories one is decided again from its journal; 0: none")
 	dir := flags.String("keep", "bin/proof", "where failing histories are written, whole and shrunk")
+	reckless := flags.Bool("reckless", false, "sluice also tries at random what it must not: the guard alone keeps its promises")
+	shrink := flags.Int("shrink", 5, "how many failing histories are made shorter")
 	profile := flags.String("cpuprofile", "", "write a CPU profile there")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
@@ -67,7 +69,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	debug.SetGCPercent(400) // memory is there, and worlds live for a moment
 	fmt.Fprintf(out, "playing %d histories from seed %d; replay one with: sluice simulate --seed N\n", *n, *first)
 	told := time.Now()
-	report := proof.Run(ctx, proof.Options{First: *first, Histories: *n, Workers: *workers, Journals: *journals, Each: func(done int, r *proof.Report) {
+	play := world.History
+	if *reckless {
+		play = func(seed uint64) []byte { return append([]byte("reckless\n"), world.History(seed)...) }
+	}
+	report := proof.Run(ctx, proof.Options{First: *first, Histories: *n, Workers: *workers, Journals: *journals, Play: play, Each: func(done int, r *proof.Report) {
 		if len(r.Failures) > 0 && r.Failures[len(r.Failures)-1].Seed != 0 && time.Since(told) > time.Second || time.Since(told) > 20*time.Second {
 			told = time.Now()
 			fmt.Fprintf(out, "%6d of %d, %.1f years, %d violations\n", done, *n, r.Simulated.Hours()/24/365, len(r.Failures))
@@ -76,11 +82,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	report.Write(out)
 	for i := range report.Failures {
 		f := &report.Failures[i]
-		if i < shrunk {
+		if i < *shrink {
 			fmt.Fprintf(out, "shrinking seed %d\n", f.Seed)
-			f.Shrunk = proof.Shrink(ctx, f.Seed, world.History(f.Seed), f.Kind, plays)
+			f.Shrunk = proof.Shrink(ctx, f.Seed, play(f.Seed), f.Kind, plays)
 		}
-		if err := keep(*dir, *f); err != nil {
+		if err := keep(*dir, *f, play(f.Seed)); err != nil {
 			return err
 		}
 	}
@@ -94,11 +100,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 }
 
 // keep writes a failing history.
-func keep(dir string, f proof.Failure) error {
+func keep(dir string, f proof.Failure, script []byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for name, text := range map[string][]byte{"": world.History(f.Seed), "-shrunk": f.Shrunk} {
+	for name, text := range map[string][]byte{"": script, "-shrunk": f.Shrunk} {
 		if text == nil {
 			continue
 		}
