@@ -22,6 +22,13 @@ const (
 // true, keeps it until the annotation is taken off.
 const HoldAnnotation = "sluice.dev/hold-until"
 
+// DrainAnnotation on a node asks sluice to empty it and remove its machine, whatever it carries; its value is when somebody asked. [AskedFor]
+// is what the removal taint of such a node says.
+const (
+	DrainAnnotation = "sluice.dev/drain"
+	AskedFor        = "asked"
+)
+
 // Pauses are until when groups are paused. A zero time has no end.
 type Pauses map[GroupID]time.Time
 

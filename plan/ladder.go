@@ -13,11 +13,13 @@ import (
 // object of a machine that is gone is deleted by UID. The rung is read off the cluster, so that any process goes on where
 // another stopped. A node that is needed again comes down at once.
 func (d *decision) climbLadder() {
-	var on, idle, underused []*nodeState
+	var on, asked, idle, underused []*nodeState
 	for _, st := range d.removable {
 		switch {
 		case st.onLadder || st.Instance == nil:
 			on = append(on, st)
+		case askedFor(st.Node) != nil:
+			asked = append(asked, st)
 		case len(st.movers) == 0:
 			idle = append(idle, st)
 		default:
@@ -49,6 +51,7 @@ func (d *decision) climbLadder() {
 	for _, st := range on {
 		d.climb(st)
 	}
+	d.considerAsked(asked)
 	d.considerIdle(idle)
 	d.considerUnderused(underused)
 	d.steerPods()
@@ -115,7 +118,9 @@ func (d *decision) climb(st *nodeState) {
 	switch pod, rescued := d.rescues[name]; {
 	case rescued:
 		d.takeDown(st, reason.New(reason.NodeCounted, about, "pod", pod))
-	case d.spared[name].Code != "":
+	case removal.Why == cluster.AskedFor && askedFor(st.Node) == nil:
+		d.takeDown(st, reason.New(reason.NodeNotAskedFor, about))
+	case d.spared[name].Code != "" && removal.Why != cluster.AskedFor:
 		d.takeDown(st, d.spared[name])
 	case st.Marked.UID != st.Instance.UID:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about))
@@ -137,6 +142,8 @@ func (d *decision) climb(st *nodeState) {
 		d.judgeNode(st, NodeDrain, *g.blockedRead())
 	case dries(st):
 		d.awaitWork(st)
+	case len(st.movers) > 0 && removal.Why == cluster.AskedFor:
+		d.drainAsked(st, wait)
 	case len(st.movers) > 0:
 		d.drain(st, wait, deadline)
 	case d.now.Before(wait):

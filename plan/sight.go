@@ -62,7 +62,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 		v.threshold = g.removal.GPUThreshold
 	}
 	moves := func(p *cluster.Pod) bool { return !p.Daemon() }
-	if v.used > v.threshold && !v.onLadder && slices.ContainsFunc(there, moves) {
+	if v.used > v.threshold && !v.onLadder && askedFor(n) == nil && slices.ContainsFunc(there, moves) {
 		say(NodeKeep, d.busy(v))
 		return v
 	}

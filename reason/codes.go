@@ -142,6 +142,8 @@ const (
 	NodeAmbiguous      Code = "NodeAmbiguous"
 	NodeScaleDownOff   Code = "NodeScaleDownOff"
 	NodeHeld           Code = "NodeHeld"
+	NodeAskedFor       Code = "NodeAskedFor"
+	NodeNotAskedFor    Code = "NodeNotAskedFor"
 	NodeProtected      Code = "NodeProtected"
 	NodeReceives       Code = "NodeReceives"
 	NodeRunsDry        Code = "NodeRunsDry"
@@ -316,6 +318,8 @@ var sentences = map[Code]string{
 	NodeAmbiguous:      "its machine is not certain, it could be {instances}",
 	NodeScaleDownOff:   "annotated to stay (scale-down-disabled=true)",
 	NodeHeld:           "held until {until}, by annotation sluice.dev/hold-until",
+	NodeAskedFor:       "somebody asked at {at} for it to be emptied and removed",
+	NodeNotAskedFor:    "nobody asks any more for it to be removed",
 	NodeProtected:      "its machine {instance} is protected in the cloud",
 	NodeRunsDry:        "runs dry, since others could do its work: pods that still work {pods}, {wait}{costs}",
 	NodeRanDry:         "nobody works on it any more; pods still to leave: {pods}",

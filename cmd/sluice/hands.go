@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -153,7 +154,7 @@ cluster-autoscaler.kubernetes.io/scale-down-disabled=true keeps a node without a
 			if err != nil {
 				return err
 			}
-			return h.hold(cmd, args[0], until, fmt.Sprintf("node %s is held until %s", args[0], until.Format(time.RFC3339)))
+			return h.tell(cmd, kube.Hands.Hold, args[0], until, fmt.Sprintf("node %s is held until %s", args[0], until.Format(time.RFC3339)))
 		},
 	}
 	h.add(cmd)
@@ -170,19 +171,57 @@ func releaseCommand() *cobra.Command {
 		Example: "  sluice release agents000003",
 		Args:    arguments(1, 1, "a node, such as: sluice release agents000003"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return h.hold(cmd, args[0], time.Time{}, fmt.Sprintf("node %s is not held", args[0]))
+			return h.tell(cmd, kube.Hands.Hold, args[0], time.Time{}, fmt.Sprintf("node %s is not held", args[0]))
 		},
 	}
 	h.add(cmd)
 	return cmd
 }
 
-func (h *hands) hold(cmd *cobra.Command, node string, until time.Time, done string) error {
+func drainCommand() *cobra.Command {
+	var h hands
+	cmd := &cobra.Command{
+		Use:   "drain NODE",
+		Short: "Have sluice empty a node and remove its machine",
+		Long: `Ask the running sluice to empty a node and remove its machine, as it removes one that is idle: the node takes no more pods, its pods are
+evicted as disruption budgets let them, volumes are detached, the machine is deleted by name and its Node object goes. What the policy keeps, such
+as pods of Jobs, is not evicted: the node waits for its end. Machines more are added where the pods find no room.
+
+Limits hold: a group is not taken below its min, and removals in flight count. "sluice undrain" takes the node back until its machine is deleted;
+"sluice explain node NODE" says what it waits for.`,
+		Example: "  sluice drain agents000003",
+		Args:    arguments(1, 1, "a node, such as: sluice drain agents000003"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return h.tell(cmd, kube.Hands.Drain, args[0], time.Now(), fmt.Sprintf("sluice is asked to drain node %s and remove its machine", args[0]))
+		},
+	}
+	h.add(cmd)
+	return cmd
+}
+
+func undrainCommand() *cobra.Command {
+	var h hands
+	cmd := &cobra.Command{
+		Use:     "undrain NODE",
+		Short:   "Take a drain back",
+		Long:    `Take back what sluice drain asked for. The node takes pods again, unless its machine is being deleted already.`,
+		Example: "  sluice undrain agents000003",
+		Args:    arguments(1, 1, "a node, such as: sluice undrain agents000003"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return h.tell(cmd, kube.Hands.Drain, args[0], time.Time{}, fmt.Sprintf("sluice is not asked to drain node %s any more", args[0]))
+		},
+	}
+	h.add(cmd)
+	return cmd
+}
+
+// tell writes a time on a node and says what that means.
+func (h *hands) tell(cmd *cobra.Command, write func(kube.Hands, context.Context, string, time.Time) error, node string, t time.Time, done string) error {
 	api, err := h.connect()
 	if err != nil {
 		return err
 	}
-	if err := api.Hold(cmd.Context(), node, until); err != nil {
+	if err := write(api, cmd.Context(), node, t); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), done)

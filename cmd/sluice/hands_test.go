@@ -24,6 +24,9 @@ func TestPeoplePauseAndHold(t *testing.T) {
 	sluice(t.Context(), "hold", node, "--until=2099-01-31T18:00:00Z", config).expect(t, exitNothing, "is held until 2099-01-31T18:00:00Z")
 	sluice(t.Context(), f.args("explain", "node", node)...).expect(t, exitNothing, "NodeHeld", "held until 2099-01-31T18:00:00Z")
 	sluice(t.Context(), "release", node, config).expect(t, exitNothing, "is not held")
+	sluice(t.Context(), "drain", node, config).expect(t, exitNothing, "is asked to drain node "+node)
+	sluice(t.Context(), f.args("explain", "node", node)...).expect(t, exitNothing, "NodeAskedFor")
+	sluice(t.Context(), "undrain", node, config).expect(t, exitNothing, "is not asked to drain node "+node)
 	if n, _ := kubesim.Find[*corev1.Node](f.cluster, "", node); n.Annotations[cluster.HoldAnnotation] != "" {
 		t.Errorf("it is held until %s", n.Annotations[cluster.HoldAnnotation])
 	}

@@ -69,7 +69,7 @@ Start with two commands that write nothing: "sluice doctor" says what is wrong w
 	cmd.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return flag.WordSepNormalizeFunc(nil, name)
 	})
-	cmd.AddCommand(runCommand(), agentCommand(), planCommand(), explainCommand(), doctorCommand(), pauseCommand(), resumeCommand(), holdCommand(), releaseCommand(), replayCommand(), simulateCommand(), versionCommand())
+	cmd.AddCommand(runCommand(), agentCommand(), planCommand(), explainCommand(), doctorCommand(), pauseCommand(), resumeCommand(), holdCommand(), releaseCommand(), drainCommand(), undrainCommand(), replayCommand(), simulateCommand(), versionCommand())
 	cmd.SetFlagErrorFunc(flagError)
 	return cmd
 }

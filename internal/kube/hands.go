@@ -51,10 +51,20 @@ func (h Hands) Pause(ctx context.Context, group cluster.GroupID, until, now time
 
 // Hold keeps a node until then; a zero time takes an earlier hold back.
 func (h Hands) Hold(ctx context.Context, node string, until time.Time) error {
+	return h.annotate(ctx, node, cluster.HoldAnnotation, until)
+}
+
+// Drain asks for a node to be emptied and removed, at that time; a zero time takes it back.
+func (h Hands) Drain(ctx context.Context, node string, at time.Time) error {
+	return h.annotate(ctx, node, cluster.DrainAnnotation, at)
+}
+
+// annotate writes a time on a node, or takes the annotation off for a zero one.
+func (h Hands) annotate(ctx context.Context, node, key string, t time.Time) error {
 	nodes := h.Client.CoreV1().Nodes()
 	said := ""
-	if !until.IsZero() {
-		said = until.UTC().Format(time.RFC3339)
+	if !t.IsZero() {
+		said = t.UTC().Format(time.RFC3339)
 	}
 	for range tries {
 		n, err := nodes.Get(ctx, node, metav1.GetOptions{})
@@ -64,7 +74,7 @@ func (h Hands) Hold(ctx context.Context, node string, until time.Time) error {
 		if err != nil {
 			return fmt.Errorf("read node %s: %w", node, err)
 		}
-		_, err = nodes.Patch(ctx, node, types.MergePatchType, annotationPatch(n, cluster.HoldAnnotation, said), metav1.PatchOptions{})
+		_, err = nodes.Patch(ctx, node, types.MergePatchType, annotationPatch(n, key, said), metav1.PatchOptions{})
 		if err == nil {
 			return nil
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/kubesim"
@@ -43,4 +44,19 @@ func (w *world) pause(group string, until time.Time) error {
 		return bad
 	}
 	return err
+}
+
+// doDrain writes what sluice drain does.
+func doDrain(w *world, s *statement) error {
+	return w.editNode(s, func(n *corev1.Node) error {
+		metav1.SetMetaDataAnnotation(&n.ObjectMeta, cluster.DrainAnnotation, w.now().Format(time.RFC3339))
+		return nil
+	})
+}
+
+func doUndrain(w *world, s *statement) error {
+	return w.editNode(s, func(n *corev1.Node) error {
+		delete(n.Annotations, cluster.DrainAnnotation)
+		return nil
+	})
 }

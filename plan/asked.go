@@ -1,0 +1,84 @@
+package plan
+
+import (
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+)
+
+// askedFor says that a person has asked for the node to be emptied and removed, nil when nobody has.
+func askedFor(n *cluster.Node) *reason.Reason {
+	at, asked := n.Object.Annotations[cluster.DrainAnnotation]
+	if !asked {
+		return nil
+	}
+	r := reason.New(reason.NodeAskedFor, reason.Node(n.Name()), "at", at)
+	return &r
+}
+
+// considerAsked cordons nodes that a person has asked for. Neither their use nor a pending pod or room that is kept free speaks for them: a
+// machine more is bought where it is needed.
+func (d *decision) considerAsked(nodes []*nodeState) {
+	for _, st := range nodes {
+		why := *askedFor(st.Node)
+		if block := d.hindered(st); block != nil {
+			d.judgeNode(st, NodeIdle, *block, why)
+			continue
+		}
+		if len(st.movers) > 0 {
+			d.drains++
+		}
+		d.stepOn(st, cluster.AskedFor, why)
+	}
+}
+
+// hindered says why a node that a person has asked for may not step on the ladder now, nil when it may.
+func (d *decision) hindered(st *nodeState) *reason.Reason {
+	r, about, g := d.allowed.Removal, reason.Node(st.Name()), d.groups[st.Group]
+	is := func(why reason.Reason) *reason.Reason { return &why }
+	switch {
+	case !r.Enabled:
+		return is(reason.New(reason.RemovalDisabled, about))
+	case g.paused != nil:
+		return g.paused
+	case d.unhealthy != nil:
+		return &d.unhealthy[0]
+	case g.blockedRead() != nil:
+		return g.blockedRead()
+	case g.Present()-g.leaving-1 < g.Min:
+		return is(d.atMin(g))
+	case d.inFlight >= r.MaxInFlight:
+		return is(reason.New(reason.RemovalBudget, about, "inflight", d.inFlight, "limit", r.MaxInFlight))
+	case len(st.movers) > 0 && d.drains >= r.MaxDrains:
+		return is(reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", r.MaxDrains))
+	}
+	return nil
+}
+
+// drainAsked evicts what may go from a node that a person has asked for, as disruption budgets let it, and waits for the rest without an end:
+// work that the policy keeps comes to its own.
+func (d *decision) drainAsked(st *nodeState, wait time.Time) {
+	because := []reason.Reason{reason.New(reason.NodeDraining, reason.Node(st.Name()), "pods", len(st.movers))}
+	if d.now.Before(wait) {
+		d.wake(wait)
+		d.judgeNode(st, NodeDrain, because...)
+		return
+	}
+	for _, p := range st.movers {
+		if p.Leaving() {
+			continue
+		}
+		if why, keeps := d.allowed.Keeps(p, st.where, d.now); keeps {
+			because = append(because, why)
+			continue
+		}
+		if held := d.budgetRefuses(p); held != nil {
+			because = append(because, *held)
+			continue
+		}
+		d.disrupt(p)
+		d.ladder = append(d.ladder, Evict{p.Namespace, p.Name, p.UID, st.Name(), d.allowed.Removal.Grace(p), because[0]})
+	}
+	d.judgeNode(st, NodeDrain, because...)
+}
