@@ -32,7 +32,7 @@ var sections = []section{
 	{"Removal", []string{
 		"scale-down-enabled", "scale-down-unneeded-time", "scale-down-unready-time", "scale-down-utilization-threshold", "scale-down-gpu-utilization-threshold",
 		"scale-down-delay-after-add", "node-delete-delay-after-taint", "load-balancer-exclusion-delay", "max-detach-time", "max-bulk-soft-taint-count", "max-scale-down-parallelism", "max-drain-parallelism", "max-graceful-termination-sec",
-		"max-drain-time", "skip-nodes-with-local-storage", "skip-nodes-with-system-pods", "ok-total-unready-count", "max-total-unready-percentage",
+		"max-drain-time", "run-dry", "evict-work", "skip-nodes-with-local-storage", "skip-nodes-with-system-pods", "ok-total-unready-count", "max-total-unready-percentage",
 	}},
 	{"Azure", []string{"cloud-provider", "cloud-config", "azure-api-share", "azure-resource-manager-endpoint", "azure-authority-host", "azure-metadata-endpoint"}},
 	{"Prices", []string{"prices-file", "retail-prices", "retail-prices-endpoint"}},
