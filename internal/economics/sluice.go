@@ -127,7 +127,7 @@ func (s *Sluice) perform(f *Farm, a plan.Action) {
 		n.Barred = true
 		n.object = n.object.DeepCopy()
 		n.object.Spec.Unschedulable = true
-		n.object.Spec.Taints = append(n.object.Spec.Taints, a.Removal.Taint())
+		n.object.Spec.Taints = append(slices.DeleteFunc(n.object.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cluster.RemovalTaint }), a.Removal.Taint())
 		n.object.Annotations = map[string]string{cluster.MachineAnnotation: a.Machine.String()}
 	case plan.Uncordon:
 		n := s.named(a.Node)
