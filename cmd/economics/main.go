@@ -33,6 +33,8 @@ type options struct {
 type document struct {
 	Plans   []economics.Row      `json:"plans,omitempty"`
 	Replays []economics.Replayed `json:"replays,omitempty"`
+
+	Removals []economics.Replayed `json:"removals,omitempty"`
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -40,7 +42,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("economics", flag.ContinueOnError)
 	flags.StringVar(&o.data, "data", "../shared/data", "directory with the traces and prices")
 	flags.StringVar(&o.json, "json", "", "file to write the tables to as JSON")
-	flags.StringVar(&o.only, "only", "", "print only \"plans\" or only \"replays\"")
+	flags.StringVar(&o.only, "only", "", "print only \"plans\", only \"replays\" or only \"removals\"")
 	flags.StringVar(&o.workload, "workload", "", "replay only workloads whose name contains this")
 	flags.StringVar(&o.contender, "contender", "", "replay only contenders whose name contains this")
 	flags.IntVar(&o.moments, "moments", 40, "moments of each workload that are planned for")
@@ -48,22 +50,27 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if o.only != "" && o.only != "plans" && o.only != "replays" {
-		return fmt.Errorf("-only=%s: say plans or replays", o.only)
+	if o.only != "" && o.only != "plans" && o.only != "replays" && o.only != "removals" {
+		return fmt.Errorf("-only=%s: say plans, replays or removals", o.only)
 	}
 	t, err := load(ctx, o.data)
 	if err != nil {
 		return err
 	}
 	var doc document
-	if o.only != "replays" {
+	if o.only == "" || o.only == "plans" {
 		doc.Plans = economics.Compare(t.instances(o.moments), economics.Methods())
 		economics.WriteRows(out, doc.Plans)
 		fmt.Fprintln(out)
 	}
-	if o.only != "plans" {
-		doc.Replays = t.replay(o)
+	if o.only == "" || o.only == "replays" {
+		doc.Replays = t.replay(o, economics.Contenders(), economics.Workload.Pinned)
 		economics.WriteReplays(out, doc.Replays)
+		fmt.Fprintln(out)
+	}
+	if o.only == "" || o.only == "removals" {
+		doc.Removals = t.replay(o, economics.Removals(), func(w economics.Workload) economics.Workload { return w })
+		economics.WriteRemovals(out, doc.Removals)
 	}
 	if o.json == "" {
 		return nil
@@ -118,7 +125,7 @@ func (t loaded) instances(moments int) []economics.Instance {
 	return append(all, economics.Moments("W2", t.farm, t.w2, moments)...)
 }
 
-func (t loaded) replay(o options) []economics.Replayed {
+func (t loaded) replay(o options, contenders []economics.Contender, as func(economics.Workload) economics.Workload) []economics.Replayed {
 	boot := economics.FlatBoot
 	if o.seed != 0 {
 		boot = economics.DrawnBoot(o.seed)
@@ -129,9 +136,9 @@ func (t loaded) replay(o options) []economics.Replayed {
 		economics.NewWorkload(economics.W1GPU, t.farm, t.w1, true),
 		economics.NewWorkload(economics.W2, t.farm, t.w2, false),
 	} {
-		for _, c := range economics.Contenders() {
+		for _, c := range contenders {
 			if (c.Only == "" || c.Only == w.Name) && strings.Contains(w.Name, o.workload) && strings.Contains(c.Name, o.contender) {
-				all = append(all, c.Run(w.Pinned(), boot))
+				all = append(all, c.Run(as(w), boot))
 			}
 		}
 	}

@@ -228,6 +228,7 @@ func (f *Farm) Evict(r *Run) {
 	if r.Evictable {
 		r.left -= ran
 	} else {
+		f.total.Killed++
 		f.total.LostCoreHours += hours(ran) * float64(r.Asks.Milli) / 1000
 	}
 	f.leave(r)

@@ -11,8 +11,10 @@ type Totals struct {
 	IdleUSD       float64       `json:"idleUSD"`       // of the cost: machines while they boot or hold no pod
 	LostCoreHours float64       `json:"lostCoreHours"` // batch work that was killed
 	Evictions     int           `json:"evictions"`
+	Killed        int           `json:"killed"`          // of these, pods of batch work
 	Turnaround    time.Duration `json:"turnaroundNanos"` // mean, from a pod's creation to its end
 	Waited        time.Duration `json:"waitedNanos"`     // mean, of all waits of a pod together
+	Pending       time.Duration `json:"pendingNanos"`    // of all waits of all pods together
 	Peak          int           `json:"peak"`            // machines at once
 	Requests      int           `json:"requests"`        // growths of a group
 	Looks         int           `json:"looks"`
@@ -35,6 +37,7 @@ func (t Totals) settled(f *Farm) Totals {
 	if t.BoughtCores > 0 {
 		t.Used = f.used / t.BoughtCores
 	}
+	t.Pending = t.Waited
 	if n := time.Duration(f.finished); n > 0 {
 		t.Turnaround /= n
 		t.Waited /= n
