@@ -96,7 +96,7 @@ func TestAGroupSaysWhatItWasWeighedAgainst(t *testing.T) {
 			},
 		},
 		"without prices what machines have": {
-			objects: pods(24), groups: []*cluster.Group{sized("d4", "4", 0), sized("d16", "16", 0.38)},
+			objects: pods(24), groups: []*cluster.Group{sized("d4", "4", 0), sized("d16", "16", 0)},
 			want: map[string]string{
 				"d16": "2 machines for 32 cores and 128 GiB; against d4: 6 for 24 cores and 384 GiB",
 				"d4":  "outweighed by group d16, which grows by 2 for 32 cores and 128 GiB; it would grow by 6 for 24 cores and 384 GiB",
