@@ -59,7 +59,7 @@ var rooms = map[string][]string{
 	},
 
 	"internal/azuresim":              {"internal/azuresim/template"},
-	"internal/proof":                 {"internal/world"},
+	"internal/proof":                 {"internal/observer", "internal/world"},
 	"internal/observer":              {"internal/azuresim", "internal/kubesim"}, // nothing of what it judges
 	"internal/azuresim/template":     {},
 	"internal/kubesim":               {},

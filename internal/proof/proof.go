@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"sluice.dev/sluice/internal/observer"
 	"sluice.dev/sluice/internal/world"
 )
 
@@ -52,6 +54,14 @@ func (o Outcome) kind() string {
 	return ""
 }
 
+// progress says whether something went wrong, and nothing but that the world did not come to rest.
+func (o Outcome) progress() bool {
+	if o.Err != nil || len(o.Violations) == 0 || len(o.Violations) != len(o.Broken) {
+		return false
+	}
+	return !slices.ContainsFunc(o.Violations, func(v observer.Violation) bool { return !strings.HasPrefix(v.Property, "P-") })
+}
+
 // Play plays one scenario.
 func Play(ctx context.Context, script []byte, o world.Options) (out Outcome) {
 	defer func() {
@@ -65,10 +75,11 @@ func Play(ctx context.Context, script []byte, o world.Options) (out Outcome) {
 
 // Failure is a history in which a promise was broken.
 type Failure struct {
-	Seed   uint64
-	Kind   string   // the property, or "error" or "replay"
-	Wrong  []string // sentences
-	Shrunk []byte   // a short scenario in which the same property is broken; nil when nobody has looked for one
+	Seed     uint64
+	Kind     string   // the property, or "error" or "replay"
+	Wrong    []string // sentences
+	progress bool     // nothing else was missed
+	Shrunk   []byte   // a short scenario in which the same property is broken; nil when nobody has looked for one
 }
 
 // Run plays histories until all are played or ctx is done.

@@ -46,8 +46,13 @@ func (r *Report) add(seed uint64, script []byte, out Outcome) {
 		}
 	}
 	if kind := out.kind(); kind != "" {
-		r.Failures = append(r.Failures, Failure{Seed: seed, Kind: kind, Wrong: out.wrong()})
+		r.Failures = append(r.Failures, Failure{Seed: seed, Kind: kind, Wrong: out.wrong(), progress: out.progress()})
 	}
+}
+
+// Unsafe says whether anything but progress was missed in some history.
+func (r *Report) Unsafe() bool {
+	return slices.ContainsFunc(r.Failures, func(f Failure) bool { return !f.progress })
 }
 
 func sum(to, from map[string]int) {
