@@ -51,6 +51,10 @@ type Options struct {
 	// DeleteInstances are refused.
 	ReadOnly bool
 
+	// InTurn reads groups one after the other instead of together, and then waits for what was asked besides. A simulation is then the same each time, also where an answer about one
+	// group, such as a 429 to a class of operations, holds up the reads of another.
+	InTurn bool
+
 	Now func() time.Time // nil means time.Now
 	Log *slog.Logger     // nil discards
 

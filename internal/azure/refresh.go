@@ -39,7 +39,7 @@ func (p *Provider) refresh(ctx context.Context) {
 	var work sync.WaitGroup
 	slots := make(chan struct{}, parallelReads)
 	for _, j := range p.plan(wanted, models, fault) {
-		work.Go(func() {
+		read := func() {
 			slots <- struct{}{}
 			r, fault := p.read(ctx, j.group.id, j.group.name, j.model)
 			if fault == nil && !j.busy {
@@ -49,9 +49,17 @@ func (p *Provider) refresh(ctx context.Context) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			_ = p.store(j.group, stamp, r, fault) // a fault is the group's problem
-		})
+		}
+		if p.options.InTurn {
+			read()
+		} else {
+			work.Go(read)
+		}
 	}
 	work.Wait()
+	if p.options.InTurn {
+		p.errands.Wait()
+	}
 }
 
 // listWanted says whether the models must be listed: for a calm group that is stale, for two restless ones, which cost as much one by one,

@@ -151,7 +151,7 @@ func (w *world) begin(ctx context.Context, operations []byte) error {
 	if len(w.groups) == 0 {
 		return errors.New("start sluice: the script has no node group: give it one with group")
 	}
-	w.provider, err = azure.New(ctx, azure.Options{Groups: w.groups, Transport: mortal{w, w.wire, ctx}, Now: w.reading})
+	w.provider, err = azure.New(ctx, azure.Options{Groups: w.groups, Transport: mortal{w, w.wire, ctx}, Now: w.reading, InTurn: true})
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}

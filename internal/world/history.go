@@ -190,7 +190,7 @@ func (h *history) azureFault() {
 	case 2:
 		h.say("fault %s group=%s times=%d status=%s", h.pick("grow", "delete", "list"), g, h.between(1, 3), h.pick("409", "412", "500", "503"))
 	case 3:
-		h.say("fault throttled of=%s group=%s times=%d retry-after=%ds", h.pick("grow", "delete", "list", "any"), g, h.between(1, 3), h.between(5, 300))
+		h.say("fault throttled of=%s group=%s times=%d retry-after=%ds", h.pick("grow", "delete", "list"), g, h.between(1, 3), h.between(5, 300))
 	case 4:
 		h.say("fault %s group=%s times=%d", h.pick("no-capacity", "capacity", "capacity count=2"), g, h.between(1, 4))
 	case 5:
