@@ -13,7 +13,7 @@ import (
 )
 
 func simulateCommand() *cobra.Command {
-	var update, print bool
+	var update, script bool
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "simulate [FILE...]",
@@ -50,7 +50,7 @@ Statements:
 			case len(files) > 0:
 			case !cmd.Flags().Changed("seed"):
 				return errors.New("give scenario files, such as: sluice simulate night.txtar, or a history, such as: sluice simulate --seed 7")
-			case print:
+			case script:
 				_, err := cmd.OutOrStdout().Write(world.History(seed))
 				return err
 			default:
@@ -78,7 +78,7 @@ Statements:
 		},
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "play the random history of this seed or, with files, generate names and ids from it")
-	cmd.Flags().BoolVar(&print, "script", false, "with --seed: print the history's script instead of playing it")
+	cmd.Flags().BoolVar(&script, "script", false, "with --seed: print the history's script instead of playing it")
 	cmd.Flags().BoolVar(&update, "update", false, "write the transcript into the file instead of comparing it")
 	return cmd
 }

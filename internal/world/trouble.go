@@ -45,7 +45,7 @@ type ending struct {
 }
 
 func doAPIFault(w *world, s *statement) error {
-	make, known := apiTroubles[s.names[0]]
+	trouble, known := apiTroubles[s.names[0]]
 	if !known {
 		return fmt.Errorf("api-fault: %q is no trouble known here; there are %s", s.names[0], strings.Join(sortedKeys(apiTroubles), ", "))
 	}
@@ -63,7 +63,7 @@ func doAPIFault(w *world, s *statement) error {
 		return err
 	}
 	f.Times = times
-	make(&f)
+	trouble(&f)
 	w.until(lasts, w.cluster.Inject(f))
 	return nil
 }
