@@ -24,8 +24,11 @@ type Places struct {
 // comingName names one of the machines of a group that are coming. They are numbered from 0 on: when one of them has come, the last
 // number is gone.
 func comingName(g cluster.GroupID, number int) string {
-	return "coming:" + string(g) + ":" + strconv.Itoa(number)
+	return comingPrefix + string(g) + ":" + strconv.Itoa(number)
 }
+
+// comingPrefix begins the names of machines that are coming, as no node's name does.
+const comingPrefix = "coming:"
 
 // berths are places of pods by their class.
 type berths struct {
@@ -76,7 +79,7 @@ func (d *decision) berths() berths {
 func (d *decision) moveIn(names []string, on []scheduling.Handle) {
 	homeless := map[cluster.GroupID][]int{}
 	for i, name := range names {
-		if rest, ok := strings.CutPrefix(name, "coming:"); ok && on[i] < 0 {
+		if rest, ok := strings.CutPrefix(name, comingPrefix); ok && on[i] < 0 {
 			g := cluster.GroupID(rest[:max(0, strings.LastIndexByte(rest, ':'))])
 			homeless[g] = append(homeless[g], i)
 		}
@@ -139,9 +142,7 @@ func (d *decision) rememberPlaces() {
 			continue
 		}
 		for _, s := range dm.seats {
-			if i, ok := index[s.On]; ok {
-				p.Of[dm.of.Key] = append(p.Of[dm.of.Key], i, int32(s.Pods))
-			}
+			p.Of[dm.of.Key] = append(p.Of[dm.of.Key], index[s.On], int32(s.Pods))
 		}
 	}
 	d.m.Places = p

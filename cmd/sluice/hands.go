@@ -185,7 +185,7 @@ func drainCommand() *cobra.Command {
 		Short: "Have sluice empty a node and remove its machine",
 		Long: `Ask the running sluice to empty a node and remove its machine, as it removes one that is idle: the node takes no more pods, its pods are
 evicted as disruption budgets let them, volumes are detached, the machine is deleted by name and its Node object goes. What the policy keeps, such
-as pods of Jobs, is not evicted: the node waits for its end. Machines more are added where the pods find no room.
+as pods of Jobs, is not evicted: the node waits for its end. Machines are added where the other pods find no room.
 
 Limits hold: a group is not taken below its min, and removals in flight count. "sluice undrain" takes the node back until its machine is deleted;
 "sluice explain node NODE" says what it waits for.`,
