@@ -27,16 +27,8 @@ func (d *decision) detaches(st *nodeState) *reason.Reason {
 	if left -= d.keptAttached(st.Node); left <= 0 {
 		return nil
 	}
-	since, known := d.m.Detaching[st.Name()]
-	if !known {
-		since = d.now
-	}
 	limit := d.allowed.Removal.MaxDetach
-	until := since.Add(limit)
-	if d.detaching == nil {
-		d.detaching = map[string]time.Time{}
-	}
-	d.detaching[st.Name()] = since
+	until := d.emptySince(st).Add(limit)
 	if !d.now.Before(until) {
 		return nil
 	}

@@ -153,6 +153,8 @@ func (d *decision) climb(st *nodeState) {
 		d.takeDown(st, d.atMin(g))
 	case d.detaches(st) != nil:
 		d.judgeNode(st, NodeDrain, *d.detaches(st))
+	case d.delays(st) != nil:
+		d.judgeNode(st, NodeDrain, *d.delays(st))
 	case d.rests(g) != nil:
 		if g.deleting > 0 {
 			d.inFlight-- // it is ready, and goes with all that are when its group's turn comes

@@ -31,15 +31,17 @@ type Memory struct {
 
 // GroupMemory is what is remembered of one group.
 type GroupMemory struct {
-	Requested time.Time `json:"requested,omitzero"` // when the cloud last accepted a growth
-	Capacity  int       `json:"capacity,omitempty"` // the capacity it accepted then
-	Asked     int       `json:"asked,omitempty"`    // how many growths it has accepted in the burst of which that was the last
-	Crowd     Crowd     `json:"crowd,omitzero"`     // the pods that it could have machines for, while a burst lasts
-	Noticed   time.Time `json:"noticed,omitzero"`   // the last failure already counted
-	Backoff   Backoff   `json:"backoff,omitzero"`   // from growth
-	Rest      Backoff   `json:"rest,omitzero"`      // from deleting machines
-	Races     int       `json:"races,omitempty"`    // growths in a row that lost a race
-	Repeats   int       `json:"repeats,omitempty"`  // growths in a row to a capacity that the cloud had just accepted, as no read showed it
+	Requested  time.Time `json:"requested,omitzero"`  // when the cloud last accepted a growth
+	Capacity   int       `json:"capacity,omitempty"`  // the capacity it accepted then
+	Asked      int       `json:"asked,omitempty"`     // how many growths it has accepted in the burst of which that was the last
+	Crowd      Crowd     `json:"crowd,omitzero"`      // the pods that it could have machines for, while a burst lasts
+	Noticed    time.Time `json:"noticed,omitzero"`    // the last failure already counted
+	Backoff    Backoff   `json:"backoff,omitzero"`    // from growth
+	Rest       Backoff   `json:"rest,omitzero"`       // from deleting machines
+	Deleted    time.Time `json:"deleted,omitzero"`    // when the cloud last accepted a deletion of its machines
+	Uncordoned time.Time `json:"uncordoned,omitzero"` // when one of its nodes could last not be tainted for removal
+	Races      int       `json:"races,omitempty"`     // growths in a row that lost a race
+	Repeats    int       `json:"repeats,omitempty"`   // growths in a row to a capacity that the cloud had just accepted, as no read showed it
 
 	// Awaited are the machines by zone that a group over several zones has when all are there that it was asked for, as was assumed then; nil
 	// when that is no question. Astray are zones that machines did not come up in although that was assumed: see [decision.noticeStrays].
@@ -140,11 +142,16 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 				g.Backoff = backoffAfter(g.Backoff, a, r, g.Races, allowed)
 			}
 			m.Groups = with(m.Groups, a.Group, g)
+		case Cordon:
+			if g := m.Groups[a.Machine.Group]; r.Status == Failed {
+				g.Uncordoned = r.At
+				m.Groups = with(m.Groups, a.Machine.Group, g)
+			}
 		case DeleteInstances:
 			g := m.Groups[a.Group]
 			switch r.Status {
 			case Accepted:
-				g.Rest, g.Repeats = Backoff{}, 0
+				g.Rest, g.Repeats, g.Deleted = Backoff{}, 0, r.At
 			case Failed:
 				g.Rest = g.Rest.lengthened(r, allowed)
 			}

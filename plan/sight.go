@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
@@ -57,6 +58,9 @@ func (d *decision) look(n *cluster.Node) *sight {
 		there = slices.DeleteFunc(slices.Clone(there), func(p *cluster.Pod) bool { return p.Overstayed(d.now) && !p.Daemon() })
 		v.resource, v.used = d.check.Utilization(n.Object, there)
 	}
+	if r := d.allowed.Removal; r.IgnoreDaemons || r.IgnoreMirrors {
+		v.resource, v.used = d.check.Utilization(d.without(n, there))
+	}
 	v.threshold = g.removal.Threshold
 	if v.resource != corev1.ResourceCPU && v.resource != corev1.ResourceMemory {
 		v.threshold = g.removal.GPUThreshold
@@ -85,4 +89,30 @@ func (d *decision) busy(v *sight) reason.Reason {
 	}
 	said.About = reason.Node(v.Name())
 	return said
+}
+
+// without is the node and its pods as they count for its use when pods that belong to it do not: neither is what they take there to give.
+func (d *decision) without(n *cluster.Node, there []*cluster.Pod) (*corev1.Node, []*cluster.Pod) {
+	r := d.allowed.Removal
+	own := func(p *cluster.Pod) bool {
+		return p.Daemon() && (p.Mirror() && r.IgnoreMirrors || !p.Mirror() && r.IgnoreDaemons)
+	}
+	out := n.Object.DeepCopy()
+	for _, p := range there {
+		if !own(p) {
+			continue
+		}
+		needs := d.check.Needs(p.Class)
+		for i, name := range d.check.Resources() {
+			if left, ok := out.Status.Allocatable[name]; ok && i < len(needs) && needs[i] > 0 {
+				took := resource.NewQuantity(needs[i], left.Format)
+				if name == corev1.ResourceCPU {
+					took = resource.NewMilliQuantity(needs[i], left.Format)
+				}
+				left.Sub(*took)
+				out.Status.Allocatable[name] = left
+			}
+		}
+	}
+	return out, slices.DeleteFunc(slices.Clone(there), own)
 }

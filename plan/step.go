@@ -17,6 +17,8 @@ func (d *decision) forbidden(st *nodeState) []reason.Reason {
 		return one(reason.New(reason.RemovalDisabled, about))
 	case g.paused != nil:
 		return one(*g.paused)
+	case !r.UnreadyEnabled && !st.ready:
+		return one(reason.New(reason.NodeUnreadyStays, about))
 	case d.unhealthy != nil:
 		return d.unhealthy
 	case g.blockedRead() != nil:
@@ -43,9 +45,8 @@ func (d *decision) notYet(st *nodeState, limit time.Duration) []reason.Reason {
 		d.wake(due)
 		return []reason.Reason{}
 	}
-	if until := d.m.LastGrowth.Add(r.AfterAdd); !d.m.LastGrowth.IsZero() && d.now.Before(until) {
-		d.wake(until)
-		return one(reason.New(reason.RemovalCoolsDown, about, "until", until.Format(time.RFC3339), "delay", r.AfterAdd))
+	if why := d.cools(st); why != nil {
+		return one(*why)
 	}
 	if d.inFlight >= r.MaxInFlight {
 		return one(reason.New(reason.RemovalBudget, about, "inflight", d.inFlight, "limit", r.MaxInFlight))

@@ -49,10 +49,10 @@ func (p *Policy) Keeps(pod *cluster.Pod, at Where, now time.Time) (reason.Reason
 		return keep(reason.PodBare)
 	case owner.Kind == "Job":
 		return keep(reason.PodOfJob)
-	case !recreated[owner.Kind]:
+	case !works && !recreated[owner.Kind] && p.Removal.CustomOwners:
 		return keep(reason.PodCustomOwner, "owner", owner.Kind+"/"+owner.Name)
 	}
-	if p.Removal.SystemPods && pod.Namespace == "kube-system" && now.Sub(pod.Created()) < systemPodGrace {
+	if p.Removal.SystemPods && pod.Namespace == "kube-system" && now.Sub(pod.Created()) < p.Removal.SystemPodAge {
 		return keep(reason.PodOfSystem)
 	}
 	if p.Removal.LocalStorage {
@@ -62,9 +62,6 @@ func (p *Policy) Keeps(pod *cluster.Pod, at Where, now time.Time) (reason.Reason
 	}
 	return reason.Reason{}, false
 }
-
-// systemPodGrace is how long a kube-system pod without a budget keeps its node (cluster-autoscaler 1.33 and later).
-const systemPodGrace = time.Hour
 
 // disruptionForbidden reads karpenter.sh/do-not-disrupt: "true", or a duration from the pod's start.
 func disruptionForbidden(value string, pod *cluster.Pod, now time.Time) bool {

@@ -20,26 +20,35 @@ type Policy struct {
 
 // Removal bounds how nodes leave.
 type Removal struct {
-	Enabled       bool          `json:"enabled"`                 // --scale-down-enabled
-	Unneeded      time.Duration `json:"unneeded"`                // idle or underused for this long (--scale-down-unneeded-time)
-	Unready       time.Duration `json:"unready"`                 // not Ready for this long (--scale-down-unready-time)
-	Threshold     float64       `json:"threshold"`               // share of allocatable CPU or memory requested, at or below which a node is underused (--scale-down-utilization-threshold)
-	GPUThreshold  float64       `json:"gpuThreshold"`            // the same of GPUs, for nodes that have some: nothing else counts there (--scale-down-gpu-utilization-threshold)
-	AfterAdd      time.Duration `json:"afterAdd"`                // no removal so long after a growth (--scale-down-delay-after-add)
-	AfterTaint    time.Duration `json:"afterTaint"`              // between the taint and the next rung (--node-delete-delay-after-taint)
-	MaxSoftTaints int           `json:"maxSoftTaints"`           // soft taints that a cycle puts on or takes off; 0: none is put on (--max-bulk-soft-taint-count)
-	MaxInFlight   int           `json:"maxInFlight"`             // nodes on the ladder at once that are not ready for deletion yet (--max-scale-down-parallelism)
-	MaxDrains     int           `json:"maxDrains"`               // of these, nodes with pods to evict (--max-drain-parallelism)
-	MaxGrace      time.Duration `json:"maxGrace"`                // longest grace period given to an evicted pod (--max-graceful-termination-sec)
-	DrainDeadline time.Duration `json:"drainDeadline"`           // a node that is not empty so long after its taint is given back (--max-drain-time)
-	LocalStorage  bool          `json:"localStorage"`            // a pod with local storage keeps its node (--skip-nodes-with-local-storage)
-	SystemPods    bool          `json:"systemPods"`              // a kube-system pod without a budget keeps its node (--skip-nodes-with-system-pods)
-	ForceUnjoined bool          `json:"forceUnjoined,omitempty"` // a machine that never joined goes even below its group's min (--force-delete-unregistered-nodes)
-	ForceFailed   bool          `json:"forceFailed,omitempty"`   // so does one that failed (--force-delete-failed-nodes)
-	RunDry        bool          `json:"runDry"`                  // a node that only work holds takes no more of it (--run-dry)
-	Work          []WorkRule    `json:"work,omitempty"`          // which work may be evicted; see [Policy.Keeps] (--evict-work)
-	MinCores      int64         `json:"minCores"`                // cores that the cluster keeps (--cores-total)
-	MinMemoryGiB  int64         `json:"minMemoryGiB"`            // memory that the cluster keeps (--memory-total)
+	Enabled        bool          `json:"enabled"`                 // --scale-down-enabled
+	Unneeded       time.Duration `json:"unneeded"`                // idle or underused for this long (--scale-down-unneeded-time)
+	Unready        time.Duration `json:"unready"`                 // not Ready for this long (--scale-down-unready-time)
+	Threshold      float64       `json:"threshold"`               // share of allocatable CPU or memory requested, at or below which a node is underused (--scale-down-utilization-threshold)
+	GPUThreshold   float64       `json:"gpuThreshold"`            // the same of GPUs, for nodes that have some: nothing else counts there (--scale-down-gpu-utilization-threshold)
+	AfterAdd       time.Duration `json:"afterAdd"`                // no removal so long after a growth (--scale-down-delay-after-add)
+	AfterDelete    time.Duration `json:"afterDelete"`             // no removal so long after a deletion (--scale-down-delay-after-delete)
+	AfterFailure   time.Duration `json:"afterFailure"`            // no removal so long after a node could not be tainted (--scale-down-delay-after-failure)
+	LocalDelays    bool          `json:"localDelays"`             // these delays are each group's own (--scale-down-delay-type-local)
+	DeletionDelay  time.Duration `json:"deletionDelay"`           // an empty node waits so long for annotations that delay its deletion (--node-deletion-delay-timeout)
+	UnreadyEnabled bool          `json:"unreadyEnabled"`          // nodes that are not Ready are removed too (--scale-down-unready-enabled)
+	CustomOwners   bool          `json:"customOwners"`            // a pod of a controller that nobody knows keeps its node (--skip-nodes-with-custom-controller-pods)
+	SystemPodAge   time.Duration `json:"systemPodAge"`            // until which a system pod keeps its node (--blocking-system-pod-distruption-timeout)
+	IgnoreDaemons  bool          `json:"ignoreDaemons"`           // pods of DaemonSets count neither as used nor as room (--ignore-daemonsets-utilization)
+	IgnoreMirrors  bool          `json:"ignoreMirrors"`           // nor do static pods (--ignore-mirror-pods-utilization)
+	AfterTaint     time.Duration `json:"afterTaint"`              // between the taint and the next rung (--node-delete-delay-after-taint)
+	MaxSoftTaints  int           `json:"maxSoftTaints"`           // soft taints that a cycle puts on or takes off; 0: none is put on (--max-bulk-soft-taint-count)
+	MaxInFlight    int           `json:"maxInFlight"`             // nodes on the ladder at once that are not ready for deletion yet (--max-scale-down-parallelism)
+	MaxDrains      int           `json:"maxDrains"`               // of these, nodes with pods to evict (--max-drain-parallelism)
+	MaxGrace       time.Duration `json:"maxGrace"`                // longest grace period given to an evicted pod (--max-graceful-termination-sec)
+	DrainDeadline  time.Duration `json:"drainDeadline"`           // a node that is not empty so long after its taint is given back (--max-drain-time)
+	LocalStorage   bool          `json:"localStorage"`            // a pod with local storage keeps its node (--skip-nodes-with-local-storage)
+	SystemPods     bool          `json:"systemPods"`              // a kube-system pod without a budget keeps its node (--skip-nodes-with-system-pods)
+	ForceUnjoined  bool          `json:"forceUnjoined,omitempty"` // a machine that never joined goes even below its group's min (--force-delete-unregistered-nodes)
+	ForceFailed    bool          `json:"forceFailed,omitempty"`   // so does one that failed (--force-delete-failed-nodes)
+	RunDry         bool          `json:"runDry"`                  // a node that only work holds takes no more of it (--run-dry)
+	Work           []WorkRule    `json:"work,omitempty"`          // which work may be evicted; see [Policy.Keeps] (--evict-work)
+	MinCores       int64         `json:"minCores"`                // cores that the cluster keeps (--cores-total)
+	MinMemoryGiB   int64         `json:"minMemoryGiB"`            // memory that the cluster keeps (--memory-total)
 
 	Exclusion time.Duration `json:"exclusion"` // before the next rung, after load balancers were told to leave the node out; 0: they are not told (--load-balancer-exclusion-delay)
 	MaxDetach time.Duration `json:"maxDetach"` // an empty node waits so long for its volumes to be detached (--max-detach-time)
@@ -85,6 +94,12 @@ func Default() *Policy {
 			LocalStorage:  true,
 			SystemPods:    true,
 			RunDry:        true,
+
+			AfterFailure:   3 * time.Minute,
+			DeletionDelay:  2 * time.Minute,
+			UnreadyEnabled: true,
+			CustomOwners:   true,
+			SystemPodAge:   time.Hour,
 		},
 		Health: Health{UnreadyCount: 3, UnreadyPercent: 45},
 	}
@@ -144,6 +159,10 @@ func (p *Policy) Check() error {
 		{"scale-down-unneeded-time", p.Removal.Unneeded},
 		{"scale-down-unready-time", p.Removal.Unready},
 		{"scale-down-delay-after-add", p.Removal.AfterAdd},
+		{"scale-down-delay-after-delete", p.Removal.AfterDelete},
+		{"scale-down-delay-after-failure", p.Removal.AfterFailure},
+		{"node-deletion-delay-timeout", p.Removal.DeletionDelay},
+		{"blocking-system-pod-distruption-timeout", p.Removal.SystemPodAge},
 		{"node-delete-delay-after-taint", p.Removal.AfterTaint},
 		{"load-balancer-exclusion-delay", p.Removal.Exclusion},
 		{"max-detach-time", p.Removal.MaxDetach},

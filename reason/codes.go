@@ -146,6 +146,8 @@ const (
 	NodeNotAskedFor    Code = "NodeNotAskedFor"
 	NodeProtected      Code = "NodeProtected"
 	NodeReceives       Code = "NodeReceives"
+	NodeDelayed        Code = "NodeDelayed"
+	NodeUnreadyStays   Code = "NodeUnreadyStays"
 	NodeRunsDry        Code = "NodeRunsDry"
 	NodeRanDry         Code = "NodeRanDry"
 	RemovalDisabled    Code = "RemovalDisabled"
@@ -321,12 +323,14 @@ var sentences = map[Code]string{
 	NodeAskedFor:       "somebody asked at {at} for it to be emptied and removed",
 	NodeNotAskedFor:    "nobody asks any more for it to be removed",
 	NodeProtected:      "its machine {instance} is protected in the cloud",
+	NodeDelayed:        "empty, waits for annotation {annotation} to be taken away (for {limit} at most)",
+	NodeUnreadyStays:   "is not Ready, and such nodes are not removed (--scale-down-unready-enabled=false)",
 	NodeRunsDry:        "runs dry, since others could do its work: pods that still work {pods}, {wait}{costs}",
 	NodeRanDry:         "nobody works on it any more; pods still to leave: {pods}",
 	PodsBesides:        "and pods besides: {pods}",
 	NodeReceives:       "pods of nodes that leave before it find their places on it",
 	RemovalDisabled:    "removal is switched off",
-	RemovalCoolsDown:   "no removal until {until}, {delay} after the last growth",
+	RemovalCoolsDown:   "no removal until {until}, {delay} after {after}",
 	RemovalBudget:      "removals in flight: {inflight} (limit {limit})",
 	RemovalQueued:      "group {group} is still deleting other machines: {deleting}",
 	RemovalRests:       "deleting machines of group {group} failed, next try at {until}: {message}",

@@ -30,6 +30,13 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	f.Float64Var(&r.Threshold, "scale-down-utilization-threshold", r.Threshold, "share of CPU or memory requested, at or below which a node is underused")
 	f.Float64Var(&r.GPUThreshold, "scale-down-gpu-utilization-threshold", r.GPUThreshold, "share of GPUs requested, at or below which a node that has GPUs is underused")
 	f.DurationVar(&r.AfterAdd, "scale-down-delay-after-add", r.AfterAdd, "no removal so long after a growth")
+	f.DurationVar(&r.AfterDelete, "scale-down-delay-after-delete", r.AfterDelete, "no removal so long after machines were deleted")
+	f.DurationVar(&r.AfterFailure, "scale-down-delay-after-failure", r.AfterFailure, "no removal so long after a node could not be tainted")
+	f.BoolVar(&r.LocalDelays, "scale-down-delay-type-local", r.LocalDelays, "the three delays hold for each group by itself")
+	f.BoolVar(&r.UnreadyEnabled, "scale-down-unready-enabled", r.UnreadyEnabled, "remove nodes that are not Ready as well")
+	f.BoolVar(&r.IgnoreDaemons, "ignore-daemonsets-utilization", r.IgnoreDaemons, "leave pods of DaemonSets out of how much of a node is used")
+	f.BoolVar(&r.IgnoreMirrors, "ignore-mirror-pods-utilization", r.IgnoreMirrors, "leave static pods out of how much of a node is used")
+	f.DurationVar(&r.DeletionDelay, "node-deletion-delay-timeout", r.DeletionDelay, "how long an empty node waits for its annotations delay-deletion.cluster-autoscaler.kubernetes.io/... to be taken away")
 	f.DurationVar(&r.AfterTaint, "node-delete-delay-after-taint", r.AfterTaint, "pause between cordoning a node and the next step")
 	f.IntVar(&r.MaxSoftTaints, "max-bulk-soft-taint-count", r.MaxSoftTaints, "most soft taints that one cycle puts on nodes that could go, or takes off nodes that are needed again; 0: none is put on, and those that are there come off")
 	f.DurationVar(&r.Exclusion, "load-balancer-exclusion-delay", r.Exclusion, "a node on its way out is labelled so that load balancers outside of the cluster leave it out, and the next step waits for so long; 0: no label")
@@ -74,6 +81,8 @@ func evictionFlags(f *pflag.FlagSet, r *policy.Removal) {
 	f.BoolVar(&r.LocalStorage, "skip-nodes-with-local-storage", r.LocalStorage, "a pod with a hostPath or emptyDir volume keeps its node")
 	f.Var(perGroup[policy.WorkRule]{"patience", &r.Work, policy.ParseWorkRule, policy.WorkRule.String},
 		"evict-work", "when pods of Jobs may be evicted after all, as namespace/NAME=PATIENCE or GROUP=PATIENCE: never, now, or a duration for which their node runs dry first, such as 2h; a namespace wins over a group, a pod's annotation sluice.dev/evict-work over both; may be repeated")
+	f.BoolVar(&r.CustomOwners, "skip-nodes-with-custom-controller-pods", r.CustomOwners, "a pod keeps its node whose controller is none of Kubernetes' own, which may not make it again")
+	f.DurationVar(&r.SystemPodAge, "blocking-system-pod-distruption-timeout", r.SystemPodAge, "age up to which a kube-system pod without a disruption budget keeps its node")
 	f.BoolVar(&r.SystemPods, "skip-nodes-with-system-pods", r.SystemPods, "a kube-system pod without a disruption budget keeps its node while it is younger than an hour")
 }
 

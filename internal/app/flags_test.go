@@ -43,7 +43,8 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		"scale-down-enabled": "false", "scale-down-unneeded-time": "110s", "scale-down-unready-time": "111s",
 		"scale-down-utilization-threshold": "0.12", "scale-down-gpu-utilization-threshold": "0.13", "scale-down-delay-after-add": "113s", "node-delete-delay-after-taint": "114s", "load-balancer-exclusion-delay": "133s", "max-detach-time": "134s",
 		"max-scale-down-parallelism": "115", "max-bulk-soft-taint-count": "132", "max-drain-parallelism": "116", "max-graceful-termination-sec": "117", "max-drain-time": "118s",
-		"skip-nodes-with-local-storage": "false", "skip-nodes-with-system-pods": "false", "run-dry": "false", "evict-work": "namespace/render=131m",
+		"skip-nodes-with-local-storage": "false", "skip-nodes-with-system-pods": "false", "run-dry": "false", "scale-down-delay-after-delete": "135s", "scale-down-delay-after-failure": "136s", "scale-down-delay-type-local": "true", "scale-down-unready-enabled": "false",
+		"ignore-daemonsets-utilization": "true", "ignore-mirror-pods-utilization": "true", "node-deletion-delay-timeout": "137s", "skip-nodes-with-custom-controller-pods": "false", "blocking-system-pod-distruption-timeout": "138s", "evict-work": "namespace/render=131m",
 		"ok-total-unready-count": "119", "max-total-unready-percentage": "12.5",
 		"expander": "priority,grpc,random", "max-nodes-per-scaleup": "120", "enforce-node-group-min-size": "true", "burst-window": "131s", "new-pod-scale-up-delay": "121s", "gang-hold": "129s",
 		"expendable-pods-priority-cutoff": "-122", "balance-similar-node-groups": "true", "balancing-ignore-label": "example.com/rack",
@@ -76,6 +77,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 			Requests:     policy.Requests{Enabled: true, Instance: "east"}, Buffers: policy.Buffers{Translate: true, Keep: true},
 		},
 		Removal: policy.Removal{
+			AfterDelete: 135 * time.Second, AfterFailure: 136 * time.Second, LocalDelays: true, IgnoreDaemons: true, IgnoreMirrors: true, DeletionDelay: 137 * time.Second, SystemPodAge: 138 * time.Second,
 			Work:     []policy.WorkRule{{Namespace: "render", Patience: policy.Patience(131 * time.Minute)}},
 			Unneeded: 110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second, Exclusion: 133 * time.Second, MaxDetach: 134 * time.Second,
 			MaxInFlight: 115, MaxSoftTaints: 132, MaxDrains: 116, MaxGrace: 117 * time.Second, DrainDeadline: 118 * time.Second, ForceUnjoined: true, ForceFailed: true, MinCores: 102, MinMemoryGiB: 104,

@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"sluice.dev/sluice/reason"
+)
+
+// delayPrefix begins annotations of a node by which others ask for time before its machine is deleted. It is cluster-autoscaler's.
+const delayPrefix = "delay-deletion.cluster-autoscaler.kubernetes.io/"
+
+// delays says which annotation an empty node still waits for, nil when there is none or the time for it is over.
+func (d *decision) delays(st *nodeState) *reason.Reason {
+	var asks []string
+	for key := range st.Object.Annotations {
+		if strings.HasPrefix(key, delayPrefix) {
+			asks = append(asks, key)
+		}
+	}
+	limit := d.allowed.Removal.DeletionDelay
+	if len(asks) == 0 || limit == 0 {
+		return nil
+	}
+	since := d.emptySince(st)
+	if !d.now.Before(since.Add(limit)) {
+		return nil
+	}
+	d.wake(since.Add(limit))
+	r := reason.New(reason.NodeDelayed, reason.Node(st.Name()), "annotation", slices.Min(asks), "limit", limit)
+	return &r
+}
+
+// emptySince is since when a node that is empty waits for something before its machine goes.
+func (d *decision) emptySince(st *nodeState) time.Time {
+	since, known := d.m.Detaching[st.Name()]
+	if !known {
+		since = d.now
+	}
+	if d.detaching == nil {
+		d.detaching = map[string]time.Time{}
+	}
+	d.detaching[st.Name()] = since
+	return since
+}
+
+// cools says until when nothing of the node's group is removed after a growth, a deletion or a failure, nil when it may be.
+func (d *decision) cools(st *nodeState) *reason.Reason {
+	r := d.allowed.Removal
+	own := d.m.Groups[st.Group]
+	grown, deleted, failed := own.Requested, own.Deleted, own.Uncordoned
+	if !r.LocalDelays {
+		grown = d.m.LastGrowth
+		for _, g := range d.m.Groups {
+			deleted, failed = later(deleted, g.Deleted), later(failed, g.Uncordoned)
+		}
+	}
+	for _, c := range []struct {
+		at    time.Time
+		delay time.Duration
+		after string
+	}{{grown, r.AfterAdd, "the last growth"}, {deleted, r.AfterDelete, "the last deletion"}, {failed, r.AfterFailure, "a node could not be tainted"}} {
+		if until := c.at.Add(c.delay); !c.at.IsZero() && d.now.Before(until) {
+			d.wake(until)
+			return new(reason.New(reason.RemovalCoolsDown, reason.Node(st.Name()), "until", until.Format(time.RFC3339), "delay", c.delay, "after", c.after))
+		}
+	}
+	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
