@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"go/ast"
 	"io"
 	"os/exec"
 	"path"
@@ -195,36 +194,6 @@ func TestImportsPointInward(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestOnlyActuateHoldsWriteVerbs finds who can change anything. Writes to Kubernetes are the methods of kube.Writer, which app
-// constructs and hands to actuate; writes to a cloud are two methods of cloud.Provider, which actuate calls. NB: it goes by
-// names, as go/parser gives them, and does not see a value that reached another package behind an interface of its own.
-func TestOnlyActuateHoldsWriteVerbs(t *testing.T) {
-	holders := []string{"internal/actuate", "internal/agent", "internal/app", "internal/kube"}
-	callers := []string{"internal/actuate", "internal/azure", "cloud/cloudtest"}
-	verbs := []string{"SetCapacity", "DeleteInstances"}
-	for _, f := range parseHouse(t) {
-		if f.test {
-			continue
-		}
-		kube, cloud := f.imported(module+"internal/kube"), f.imported(module+"cloud")
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.SelectorExpr:
-				if of, ok := n.X.(*ast.Ident); ok && kube != "" && of.Name == kube &&
-					n.Sel.Name == "Writer" && !within(f.room, holders...) {
-					t.Errorf("%s: %s.Writer: only actuate and the agent write to Kubernetes, and only app gives actuate the means", f.at(n), kube)
-				}
-			case *ast.CallExpr:
-				if verb, ok := n.Fun.(*ast.SelectorExpr); ok && cloud != "" &&
-					slices.Contains(verbs, verb.Sel.Name) && !within(f.room, callers...) {
-					t.Errorf("%s: calls %s: only actuate writes to a cloud", f.at(n), verb.Sel.Name)
-				}
-			}
-			return true
-		})
 	}
 }
 
