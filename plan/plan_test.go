@@ -71,6 +71,28 @@ func complete(t *testing.T, p plan.Plan) {
 			}
 		}
 	}
+	remedied(t, p)
+}
+
+// remedied holds every verdict about a node that stays to saying what would change it.
+func remedied(t *testing.T, p plan.Plan) {
+	t.Helper()
+	for _, v := range p.Verdicts {
+		if v.Outcome != plan.NodeKeep && v.Outcome != plan.NodeIdle && v.Outcome != plan.NodeHold && v.Outcome != plan.NodeDrain {
+			continue
+		}
+		said := false
+		for _, r := range v.Because {
+			remedy := r.Remedy()
+			said = said || remedy != ""
+			if strings.ContainsAny(remedy, "<{") {
+				t.Errorf("%s: the remedy of %s lacks a fact: %s", v.Subject, r.Code, remedy)
+			}
+		}
+		if !said {
+			t.Errorf("%s %s, and nothing is said of what would change it: %s", v.Subject, v.Outcome, reason.Sentences(v.Because))
+		}
+	}
 }
 
 // nodeless remembers machines as being without a node for some time.

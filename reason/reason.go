@@ -101,18 +101,7 @@ func (r Reason) Sentence() string {
 	if !ok {
 		return r.unknown()
 	}
-	var b strings.Builder
-	for {
-		open := strings.IndexByte(template, '{')
-		if open < 0 {
-			b.WriteString(template)
-			return b.String()
-		}
-		end := strings.IndexByte(template[open:], '}') + open
-		b.WriteString(template[:open])
-		b.WriteString(r.Facts[template[open+1:end]])
-		template = template[end+1:]
-	}
+	return fill(template, func(name string) string { return r.Facts[name] })
 }
 
 // String is the sentence, led by what it is about unless the sentence names it itself.

@@ -24,9 +24,29 @@ type Explanation struct {
 	Deeds    []Deed          `json:"actions,omitempty"`  // of this cycle, about it
 	Related  []plan.Verdict  `json:"related,omitempty"`  // about what it runs on, belongs to or waits for
 	Evidence []Evidence      `json:"evidence,omitempty"` // what is known of the groups involved, and since when
+	Changes  []Change        `json:"changes,omitempty"`  // what would let a node or a machine go that stays, one for each reason that keeps it
 	Next     time.Time       `json:"next,omitzero"`      // when a timer will change the decision; zero when none runs
 
 	verdicts map[reason.Ref]plan.Verdict // about all other things
+}
+
+// Change is what would take a reason away that keeps a node or a machine.
+type Change struct {
+	Code reason.Code `json:"code"`
+	What string      `json:"what"` // one clause
+}
+
+// changes are the remedies of the reasons that keep a node or a machine.
+func (x *Explanation) changes() (all []Change) {
+	if x.Subject.Kind != reason.KindNode && x.Subject.Kind != reason.KindInstance {
+		return nil
+	}
+	for _, r := range x.Because {
+		if what := r.Remedy(); what != "" {
+			all = append(all, Change{r.Code, what})
+		}
+	}
+	return all
 }
 
 // Evidence says what the decision knew of a group and how old that was.
@@ -59,6 +79,7 @@ func NewExplanation(entry journal.Entry, about reason.Ref) (Explanation, error) 
 	v, judged := x.verdicts[about]
 	delete(x.verdicts, about)
 	x.Outcome, x.Because = v.Outcome, v.Because
+	x.Changes = x.changes()
 	groups := map[cluster.GroupID]bool{}
 	is, seen := x.describe(entry, groups)
 	switch {

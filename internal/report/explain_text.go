@@ -32,6 +32,13 @@ func (x Explanation) WriteText(w io.Writer) error {
 		p.section("Why")
 		p.reasons(x.Because, x.Subject)
 	}
+	if len(x.Changes) > 0 {
+		p.section("What would change it")
+		for _, c := range x.Changes {
+			p.row(string(c.Code), c.What)
+		}
+		p.flush()
+	}
 	if len(x.Deeds) > 0 {
 		p.section("In this cycle")
 		p.deeds(x.Deeds)

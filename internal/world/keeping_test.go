@@ -1,0 +1,135 @@
+package world_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/internal/world"
+	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/reason"
+)
+
+// keepingPage says of every reason that keeps a node or a machine what would change it, and which scenario shows it.
+const keepingPage = "../../docs/reference/blocking.md"
+
+// keepingRow is a row of its tables: the code, cluster-autoscaler's name, the remedy, the scenario.
+var keepingRow = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| ([^|]*) \\| ([^|]*) \\| \\[([\\w-]+)\\]\\(\\.\\./\\.\\./testdata/([\\w-]+\\.txtar)\\) \\|$")
+
+// TestEveryReasonThatKeepsANodeHasAScenarioAndARemedy walks the list of reasons that keep nodes and machines: the page has a row for each, with
+// its remedy, and in the scenario that the row names explain tells of a node or machine the reason, and what would change it.
+func TestEveryReasonThatKeepsANodeHasAScenarioAndARemedy(t *testing.T) {
+	page := string(read(t, keepingPage))
+	if *update {
+		page = keepingRow.ReplaceAllStringFunc(page, func(row string) string {
+			m := keepingRow.FindStringSubmatch(row)
+			remedy, _ := reason.RemedyTemplate(reason.Code(m[1]))
+			return "| `" + m[1] + "` | " + m[2] + " | " + remedy + " | [" + m[4] + "](../../testdata/" + m[5] + ") |"
+		})
+		if err := os.WriteFile(keepingPage, []byte(page), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shows := map[string][]reason.Code{} // codes by the scenario that is to show them
+	rows := map[reason.Code]int{}
+	for _, m := range keepingRow.FindAllStringSubmatch(page, -1) {
+		code := reason.Code(m[1])
+		rows[code]++
+		shows[m[5]] = append(shows[m[5]], code)
+		if remedy, keeps := reason.RemedyTemplate(code); !keeps {
+			t.Errorf("%s has a row and keeps nothing", code)
+		} else if remedy != m[3] {
+			t.Errorf("%s: the page says %q, sluice %q: run go test ./internal/world -run Keeps -update", code, m[3], remedy)
+		}
+	}
+	for _, code := range reason.Keeping() {
+		if rows[code] != 1 {
+			t.Errorf("%s has %d rows on the page, want 1 with a scenario that shows it", code, rows[code])
+		}
+	}
+	for file, codes := range shows {
+		t.Run(strings.TrimSuffix(file, ".txtar"), func(t *testing.T) { keepsIn(t, file, codes) })
+	}
+}
+
+// keepsIn plays a scenario and holds it to showing these reasons, as explain tells them.
+func keepsIn(t *testing.T, file string, codes []reason.Code) {
+	r, err := world.Run(context.Background(), read(t, "../../testdata/"+file), io.Discard, world.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := map[reason.Code]bool{}
+	for _, c := range codes {
+		missing[c] = true
+	}
+	entries := journal.NewDecoder(bytes.NewReader(r.Journal))
+	for {
+		entry, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range entry.Plan.Verdicts {
+			if stays(v) && !remedied(v) {
+				t.Errorf("%s %s, and nothing is said of what would change it: %s", v.Subject, v.Outcome, reason.Sentences(v.Because))
+			}
+			for _, why := range v.Because {
+				if missing[why.Code] && stays(v) {
+					delete(missing, why.Code)
+					explained(t, entry, v.Subject, why)
+				}
+			}
+		}
+	}
+	for code := range missing {
+		t.Errorf("it does not show %s", code)
+	}
+}
+
+// stays says whether a verdict is about a node or machine that stays where it is for now.
+func stays(v plan.Verdict) bool {
+	switch v.Outcome {
+	case plan.NodeKeep, plan.NodeIdle, plan.NodeHold, plan.NodeDrain: // a machine's hold is a node's
+		return v.Subject.Kind == reason.KindNode || v.Subject.Kind == reason.KindInstance
+	}
+	return false
+}
+
+// remedied says whether one of a verdict's reasons has a remedy.
+func remedied(v plan.Verdict) bool {
+	for _, why := range v.Because {
+		if why.Remedy() != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// explained holds what explain says of a thing: the reason with its code, and what would change it, with every name in its place.
+func explained(t *testing.T, entry journal.Entry, about reason.Ref, why reason.Reason) {
+	var page bytes.Buffer
+	if err := report.Explain(&page, entry, about); err != nil {
+		t.Error(err)
+		return
+	}
+	for _, want := range []string{string(why.Code), why.Sentence(), why.Remedy()} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("explain %s does not say %q:\n%s", about, want, page.String())
+		}
+	}
+	if pod, of := why.Facts["pod"]; of && !strings.Contains(page.String(), pod) {
+		t.Errorf("explain %s does not name pod %s:\n%s", about, pod, page.String())
+	}
+	if remedy := why.Remedy(); strings.ContainsAny(remedy, "<{") {
+		t.Errorf("%s: a name is missing: %s", why.Code, remedy)
+	}
+}

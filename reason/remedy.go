@@ -1,0 +1,120 @@
+package reason
+
+import (
+	"slices"
+	"strings"
+)
+
+// Remedy is what would change it that a node or a machine stays, in one clause without a full stop; the empty string for reasons that keep
+// nothing. Braces hold facts of the reason; {node}, {group} and {instance} are what the reason is about where no fact has that name.
+func (r Reason) Remedy() string {
+	template, keeps := remedies[r.Code]
+	if !keeps {
+		return ""
+	}
+	return fill(template, func(name string) string {
+		if v, ok := r.Facts[name]; ok {
+			return v
+		}
+		if string(r.About.Kind) == name {
+			return r.About.Name
+		}
+		return "<" + name + ">"
+	})
+}
+
+// Keeping lists every code that keeps a node or a machine where it is, sorted. Each has a remedy, and a scenario on the page
+// docs/reference/blocking.md: tests hold both.
+func Keeping() []Code {
+	codes := make([]Code, 0, len(remedies))
+	for c := range remedies {
+		codes = append(codes, c)
+	}
+	slices.Sort(codes)
+	return codes
+}
+
+// RemedyTemplate is the remedy of a code with its facts in braces, and false for a code that keeps nothing.
+func RemedyTemplate(c Code) (string, bool) {
+	t, ok := remedies[c]
+	return t, ok
+}
+
+// fill puts words in the place of the names in braces.
+func fill(template string, word func(name string) string) string {
+	var b strings.Builder
+	for {
+		open := strings.IndexByte(template, '{')
+		if open < 0 {
+			b.WriteString(template)
+			return b.String()
+		}
+		end := strings.IndexByte(template[open:], '}') + open
+		b.WriteString(template[:open])
+		b.WriteString(word(template[open+1 : end]))
+		template = template[end+1:]
+	}
+}
+
+// remedies holds what would change it, for every reason that keeps a node or a machine.
+var remedies = map[Code]string{
+	NodeUnmanaged:      "name its scale set with --nodes, or tag it for --node-group-auto-discovery",
+	NodeControlPlane:   "nothing, unless control-plane nodes are opted in with --remove-control-plane-nodes",
+	NodeAmbiguous:      "a provider id, system UUID or address on the node that only one machine has",
+	NodeMachineMissing: "a complete list in which its machine is again; a node that stays silent without a machine is deleted by itself",
+	NodeNoticed:        "nothing: the machine stops at its time, or Azure takes the notice back",
+	NodeHeldByPerson:   "kubectl uncordon {node}; or sluice drain {node} to have it emptied and removed",
+	NodeScaleDownOff:   "take the annotation cluster-autoscaler.kubernetes.io/scale-down-disabled off the node",
+	NodeHeld:           "sluice release {node}, or wait until {until}",
+	NodeProtected:      "take the protection from scale-in off machine {instance}",
+	NodeStarting:       "the node becomes Ready, or is older than --max-node-provision-time",
+	NodeAwaitsDevices:  "its device plugin announces {devices}, or the node is older than --max-node-provision-time",
+	NodeNotReady:       "time: it goes when it has not been Ready for {limit} (--scale-down-unready-time)",
+	NodeUnreadyStays:   "--scale-down-unready-enabled=true",
+	NodeBusy:           "less than {threshold} of its {resource} asked for, or a higher --scale-down-utilization-threshold",
+	NodeIdle:           "time: it goes when it has been idle for {limit} (--scale-down-unneeded-time)",
+	NodeUnderused:      "time: it goes when that has been so for {limit} (--scale-down-unneeded-time)",
+	NodeReceives:       "the nodes that leave before it are gone; then it is looked at anew",
+	NodeCounted:        "pod {pod} finds its place elsewhere, or is gone",
+	NodeBooked:         "the provisioning request {request} is used up, ends, or is deleted",
+	NodeBuffer:         "the capacity buffer {buffer} asks for less, or is deleted",
+	NodeHeadroom:       "a smaller headroom of the group, or more room free on other nodes",
+	NodeCordoned:       "time: the next step follows after {delay}",
+	NodeDraining:       "its pods leave; sluice undrain {node} takes back what a person asked for",
+	NodeDetaching:      "its volumes are detached, or {limit} are over (--max-detach-time)",
+	NodeDelayed:        "take the annotation {annotation} off the node, or wait until {limit} are over (--node-deletion-delay-timeout)",
+	NodeRunsDry:        "its work ends; --evict-work and the annotation sluice.dev/evict-work let work be evicted",
+	NodeRanDry:         "its pods leave, then its machine goes; a pending pod that it could hold takes it back",
+	RemovalDisabled:    "--scale-down-enabled=true",
+	RemovalCoolsDown:   "time: until {until}; the delays are --scale-down-delay-after-add, -after-delete and -after-failure",
+	RemovalBudget:      "removals that are under way end, or a higher --max-scale-down-parallelism or --max-drain-parallelism",
+	RemovalQueued:      "the deletions of group {group} that are under way end",
+	RemovalRests:       "the next try at {until}; mend what the cloud says",
+	ClusterMinimum:     "a lower minimum in --cores-total or --memory-total",
+	UnhealthyCluster:   "fewer nodes that are not Ready, or a higher --ok-total-unready-count or --max-total-unready-percentage",
+	GroupAtMin:         "a lower min of group {group}",
+	GroupBelowMin:      "a lower min of group {group}, or --enforce-node-group-min-size to raise it to its min",
+	GroupListsFewer:    "the machines that group {group} lacks appear in its list, or a lower min",
+	GroupPaused:        "sluice resume {group}, or wait until {until}",
+	GroupUnreadable:    "mend what the read of group {group} says",
+	GroupIncomplete:    "a complete read of group {group}; the next one is tried by itself",
+
+	PodNowhereToGo:    "room for pod {pod} on another node that is Ready and stays",
+	PodOfJob:          "pod {pod} ends; --evict-work or its annotation sluice.dev/evict-work lets it be evicted",
+	PodBare:           "pod {pod} ends or is deleted; its annotation sluice.dev/evict-work or cluster-autoscaler.kubernetes.io/safe-to-evict=true lets it be evicted",
+	PodNotSafeToEvict: "pod {pod} ends, or its annotation is taken away",
+	PodDoNotDisrupt:   "pod {pod} ends, its annotation is taken away, or the time that it names is over",
+	PodLocalStorage:   "name volume {volume} in the pod's annotation cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes, or --skip-nodes-with-local-storage=false",
+	PodOfSystem:       "a disruption budget that selects pod {pod}, its age beyond --blocking-system-pod-distruption-timeout, or --skip-nodes-with-system-pods=false",
+	PodTwoBudgets:     "leave only one disruption budget that selects pod {pod}",
+	PodBudget:         "more healthy pods behind disruption budget {budget}, or a budget that allows more disruptions",
+	PodCustomOwner:    "the pod's annotation cluster-autoscaler.kubernetes.io/safe-to-evict=true, or --skip-nodes-with-custom-controller-pods=false",
+
+	MachineNeverJoined: "a node that registers for it; or it is deleted, unless the reason beside this one keeps it",
+	MachineLost:        "its kubelet registers again; or it is deleted, unless the reason beside this one keeps it",
+	MachineFailed:      "it is deleted, unless the reason beside this one keeps it",
+	MachineCarriesPods: "pod {pod} is gone, or the node registers again",
+	MachineAmbiguous:   "a provider id, system UUID or address on node {node} that only one machine has",
+	MachineStopped:     "start the machine, or delete it",
+	MachineProtected:   "take the protection from scale-in off the machine",
+}
