@@ -44,6 +44,10 @@ proof: ## play 20,000 random histories and say whether a promise was broken; ARG
 mutations: ## take each refusal out of the guard in turn and say what catches it; HISTORIES=20 plays histories, too
 	@hack/mutations
 
+.PHONY: fuzz
+fuzz: ## try bad input at every reader, each for FUZZTIME=10s; ONLY=FuzzTags tries one
+	@GO='$(GO)' FUZZTIME='$(FUZZTIME)' ONLY='$(ONLY)' hack/fuzz
+
 .PHONY: microbench
 microbench: ## run the benchmarks of the packages and no test
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -15,6 +15,9 @@ const (
 
 	// shortest is the grace that an evicted pod gets at least: none at all would kill it and not wait for the kubelet.
 	shortest = time.Second
+
+	// longest is the grace that a pod may ask for at most: more than a year is a slip of the pen, and far more no longer adds up.
+	longest = 365 * 24 * time.Hour
 )
 
 // Grace is what an evicted pod gets to stop: what it asks for, up to [Removal.MaxGrace]; all the time that it says it needs to save its work.
@@ -24,7 +27,7 @@ func (r Removal) Grace(p *cluster.Pod) time.Duration {
 	}
 	grace := defaultGrace
 	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
-		grace = time.Duration(*s) * time.Second
+		grace = time.Duration(min(*s, int64(longest/time.Second))) * time.Second
 	}
 	return min(grace, r.MaxGrace)
 }

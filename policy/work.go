@@ -149,5 +149,5 @@ func checkpoint(pod *cluster.Pod) time.Duration {
 	if err != nil {
 		return 0
 	}
-	return max(0, d)
+	return min(max(0, d), longest)
 }

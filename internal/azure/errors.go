@@ -282,9 +282,17 @@ func (a answer) quota(machines int) *cluster.Quota {
 		*field = n
 	}
 	if machines > 0 && q.Needed > 0 {
-		q.Left = max(0, q.Limit-q.Used) * machines / q.Needed
+		q.Left = machinesLeft(q, machines)
 	}
 	return q
+}
+
+// mostLeft bounds what a quota is believed to leave, so that no answer makes a number that does not add up.
+const mostLeft = 1 << 30
+
+// machinesLeft is how many machines a quota still holds, which a request for so many of them has exceeded. Its Needed is above zero.
+func machinesLeft(q *cluster.Quota, machines int) int {
+	return min(max(0, q.Limit-q.Used), mostLeft) * machines / q.Needed
 }
 
 // place is " in westeurope" when a quota message says so.

@@ -228,7 +228,7 @@ func (p *Provider) refusedGrowth(g *group, doing string, machines int, err error
 	refusal := p.refused(g, doing, err)
 	var e *cloud.Error
 	if errors.As(refusal, &e) && e.Quota != nil && e.Quota.Needed > 0 {
-		e.Quota.Left = max(0, e.Quota.Limit-e.Quota.Used) * machines / e.Quota.Needed
+		e.Quota.Left = machinesLeft(e.Quota, machines)
 	}
 	return refusal
 }
