@@ -99,9 +99,11 @@ type decision struct {
 	refuge     *refuge                  // where the pods of leaving nodes may move to, nil until somebody asks
 	kept       *totals                  // what the nodes have that stay, nil until somebody asks
 	allowances map[string]int32         // disruptions still allowed, by "namespace/name" of the budget, as this cycle consumes them; nil until somebody asks
-	inFlight   int                      // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn only, a node is none of them
+	inFlight   int                      // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn, a node is none of them
 	drains     int                      // of these, nodes that pods still have to leave
 	unhealthy  []reason.Reason          // why nothing may be removed at all, nil when all is well
+
+	gathers map[cluster.GroupID]gathered // groups whose deletions wait for further machines
 
 	attached  map[string][]cluster.Attachment // to nodes, by their names, nil until somebody asks
 	detaching map[string]time.Time            // since when empty nodes wait for volumes

@@ -178,14 +178,14 @@ func (d *decision) awaitWork(st *nodeState) {
 	case len(works) > 0:
 		d.judgeNode(st, NodeDrain, told(d.awaited(st, works), works)...)
 		d.wake(d.now.Add(ends(works)))
-	case d.inFlight >= d.allowed.Removal.MaxInFlight || len(st.movers) > 0 && d.drains >= d.allowed.Removal.MaxDrains:
+	case d.inFlight >= d.allowed.Removal.MaxInFlight && !d.queued(st) || len(st.movers) > 0 && d.drains >= d.allowed.Removal.MaxDrains:
 		d.judgeNode(st, NodeDrain, reason.New(reason.RemovalBudget, about, "inflight", max(d.inFlight, d.drains), "limit", min(d.allowed.Removal.MaxInFlight, d.allowed.Removal.MaxDrains)))
 	default:
 		if len(st.movers) > 0 {
 			d.drains++
 		}
 		d.groups[st.Group].drying--
-		d.count(st)
+		d.step(st)
 		done := reason.New(reason.NodeRanDry, about, "pods", len(st.movers))
 		removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: cluster.RanDry}
 		d.wake(d.now.Add(d.allowed.Removal.Pause()))

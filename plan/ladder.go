@@ -48,6 +48,7 @@ func (d *decision) climbLadder() {
 	for _, st := range underused {
 		d.fitsPending(st) // asked before anybody's pods are pretended away, and remembered
 	}
+	d.gatherLeaving(on, idle)
 	for _, st := range on {
 		d.climb(st)
 	}
@@ -147,6 +148,9 @@ func (d *decision) climb(st *nodeState) {
 	case len(st.movers) > 0:
 		d.drain(st, wait, deadline)
 	case d.now.Before(wait):
+		if d.queued(st) {
+			d.inFlight-- // as below
+		}
 		d.wake(wait)
 		d.judgeNode(st, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "fate", d.groups[st.Group].fate(), "delay", d.allowed.Removal.Pause()))
 	case g.without(len(d.leaving[g.ID]), st.Instance) < g.Min:
@@ -160,6 +164,9 @@ func (d *decision) climb(st *nodeState) {
 			d.inFlight-- // it is ready, and goes with all that are when its group's turn comes
 		}
 		d.judgeNode(st, NodeDrain, *d.rests(g))
+	case d.gathersOthers(g) != nil:
+		d.inFlight-- // as above
+		d.judgeNode(st, NodeDrain, *d.gathersOthers(g))
 	default:
 		d.inFlight--
 		why := reason.New(reason.NodeDrained, about, "fate", d.groups[st.Group].fate())
@@ -305,7 +312,7 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 
 // stepOn puts a node on the ladder.
 func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
-	d.count(st)
+	d.step(st)
 	d.groups[st.Group].headroom.lose(st.Name())
 	st.going = true
 	if d.kept != nil {

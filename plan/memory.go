@@ -39,6 +39,7 @@ type GroupMemory struct {
 	Backoff    Backoff   `json:"backoff,omitzero"`    // from growth
 	Rest       Backoff   `json:"rest,omitzero"`       // from deleting machines
 	Deleted    time.Time `json:"deleted,omitzero"`    // when the cloud last accepted a deletion of its machines
+	Deletion   Deletion  `json:"deletion,omitzero"`   // the last one that was seen to end
 	Uncordoned time.Time `json:"uncordoned,omitzero"` // when one of its nodes could last not be tainted for removal
 	Races      int       `json:"races,omitempty"`     // growths in a row that lost a race
 	Repeats    int       `json:"repeats,omitempty"`   // growths in a row to a capacity that the cloud had just accepted, as no read showed it
@@ -47,6 +48,12 @@ type GroupMemory struct {
 	// when that is no question. Astray are zones that machines did not come up in although that was assumed: see [decision.noticeStrays].
 	Awaited map[string]int     `json:"awaited,omitempty"`
 	Astray  map[string]Backoff `json:"astray,omitempty"`
+}
+
+// Deletion is one of a group's machines that was seen to end.
+type Deletion struct {
+	Asked time.Time     `json:"asked"` // when the cloud accepted it
+	Took  time.Duration `json:"took"`
 }
 
 // Backoff keeps a group from being written to after a failure.

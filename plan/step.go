@@ -48,7 +48,7 @@ func (d *decision) notYet(st *nodeState, limit time.Duration) []reason.Reason {
 	if why := d.cools(st); why != nil {
 		return one(*why)
 	}
-	if d.inFlight >= r.MaxInFlight {
+	if d.inFlight >= r.MaxInFlight && !d.queued(st) {
 		return one(reason.New(reason.RemovalBudget, about, "inflight", d.inFlight, "limit", r.MaxInFlight))
 	}
 	return nil

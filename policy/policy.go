@@ -37,7 +37,7 @@ type Removal struct {
 	IgnoreMirrors  bool          `json:"ignoreMirrors"`           // nor do static pods (--ignore-mirror-pods-utilization)
 	AfterTaint     time.Duration `json:"afterTaint"`              // between the taint and the next rung (--node-delete-delay-after-taint)
 	MaxSoftTaints  int           `json:"maxSoftTaints"`           // soft taints that a cycle puts on or takes off; 0: none is put on (--max-bulk-soft-taint-count)
-	MaxInFlight    int           `json:"maxInFlight"`             // nodes on the ladder at once that are not ready for deletion yet (--max-scale-down-parallelism)
+	MaxInFlight    int           `json:"maxInFlight"`             // nodes on the ladder at once that neither are ready for deletion nor wait for an earlier one of their group (--max-scale-down-parallelism)
 	MaxDrains      int           `json:"maxDrains"`               // of these, nodes with pods to evict (--max-drain-parallelism)
 	MaxGrace       time.Duration `json:"maxGrace"`                // longest grace period given to an evicted pod (--max-graceful-termination-sec)
 	DrainDeadline  time.Duration `json:"drainDeadline"`           // a node that is not empty so long after its taint is given back (--max-drain-time)

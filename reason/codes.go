@@ -156,6 +156,7 @@ const (
 	RemovalAbandoned   Code = "RemovalAbandoned"
 	RemovalRests       Code = "RemovalRests"
 	RemovalQueued      Code = "RemovalQueued"
+	RemovalGathers     Code = "RemovalGathers"
 	ClusterMinimum     Code = "ClusterMinimum"
 	UnhealthyCluster   Code = "UnhealthyCluster"
 )
@@ -333,6 +334,7 @@ var sentences = map[Code]string{
 	RemovalCoolsDown:   "no removal until {until}, {delay} after {after}",
 	RemovalBudget:      "removals in flight: {inflight} (limit {limit})",
 	RemovalQueued:      "group {group} is still deleting other machines: {deleting}",
+	RemovalGathers:     "waits {wait} for other machines of group {group} that are about to leave, as they are deleted by one request at a time: {others}",
 	RemovalRests:       "deleting machines of group {group} failed, next try at {until}: {message}",
 	RemovalAbandoned:   "removal abandoned",
 	ClusterMinimum:     "cluster minimum of {resource} reached ({have} - {node} < {minimum})",

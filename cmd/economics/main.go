@@ -71,6 +71,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if o.only == "" || o.only == "removals" {
 		doc.Removals = t.replay(o, economics.Removals(), func(w economics.Workload) economics.Workload { return w })
 		economics.WriteRemovals(out, doc.Removals)
+		fmt.Fprintln(out)
+		economics.WriteSpells(out, doc.Removals)
 	}
 	if o.json == "" {
 		return nil

@@ -135,7 +135,7 @@ func (c *ClusterAutoscaler) taint(f *Farm) {
 }
 
 func (c *ClusterAutoscaler) remove(f *Farm, m *Machine, drain bool) {
-	m.Barred = true
+	f.Bar(m)
 	c.deleting++
 	after := afterTaint
 	if drain {

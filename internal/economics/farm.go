@@ -58,8 +58,9 @@ type Machine struct {
 	Free    Vector
 	Pods    []*Run
 
-	empty time.Duration // since when it has held no pod, while it holds none
-	idle  time.Duration // that it was there without a pod before
+	empty  time.Duration // since when it has held no pod, while it holds none
+	spell  Spell
+	turned time.Duration // since when it is that
 }
 
 // Run is a pod of the workload on its way.
@@ -146,11 +147,11 @@ func (f *Farm) wait(r *Run) {
 
 func (f *Farm) start(r *Run, m *Machine) {
 	if len(m.Pods) == 0 {
-		m.idle += f.Now - m.empty
 		f.changed = true
 	}
 	m.Free = m.Free.Minus(r.Asks)
 	m.Pods = append(m.Pods, r)
+	f.turn(m)
 	r.On = m
 	f.total.Waited += f.Now - r.Since
 	r.Since = f.Now
@@ -177,6 +178,7 @@ func (f *Farm) leave(r *Run) {
 	r.On = nil
 	m.Free = m.Free.Plus(r.Asks)
 	m.Pods = slices.Delete(m.Pods, slices.Index(m.Pods, r), slices.Index(m.Pods, r)+1)
+	f.turn(m)
 	f.dirty = append(f.dirty, m)
 	if len(m.Pods) == 0 {
 		m.empty = f.Now
@@ -191,11 +193,12 @@ func (f *Farm) Grow(kind, count int) {
 	f.total.Requests++
 	for range count {
 		f.born++
-		m := &Machine{ID: f.born, Kind: kind, Asked: f.Now, empty: f.Now, Free: f.Kinds[kind].Room}
+		m := &Machine{ID: f.born, Kind: kind, Asked: f.Now, empty: f.Now, turned: f.Now, Free: f.Kinds[kind].Room}
 		f.Machines = append(f.Machines, m)
 		f.at(f.Now+f.settings.Boot(m.ID), func() {
 			if !m.Gone {
 				m.Ready = true
+				f.turn(m)
 				f.dirty = append(f.dirty, m)
 				f.changed = true
 			}
@@ -244,6 +247,7 @@ func (f *Farm) Evict(r *Run) {
 // Release lets a machine that was barred take pods again.
 func (f *Farm) Release(m *Machine) {
 	m.Barred = false
+	f.turn(m)
 	f.dirty = append(f.dirty, m)
 }
 

@@ -27,13 +27,19 @@ func Removals() []Contender {
 	}
 	return []Contender{
 		{Name: TheOracle, Window: coalesce, Pack: true, New: func(w Workload) Autoscaler { return NewOracle(w) }},
-		{Name: TheSluice, Window: coalesce, Pack: true, New: func(Workload) Autoscaler {
-			p := policy.Default()
-			p.Removal.Unneeded, p.Removal.AfterAdd = time.Minute, 0
-			return &Sluice{Policy: p}
-		}},
+		{Name: TheSluice, Window: coalesce, Pack: true, New: removing(time.Minute)},
+		{Name: "sluice, 30 s", Window: coalesce, Pack: true, New: removing(30 * time.Second)},
 		{Name: "cluster-autoscaler, defaults", Pack: true, New: autoscaler(10*time.Minute, 10*time.Minute)},
 		{Name: "cluster-autoscaler, tuned", Pack: true, New: autoscaler(time.Minute, 0)},
+	}
+}
+
+// removing is sluice that removes nodes so long after they became idle, with no delay after a growth.
+func removing(unneeded time.Duration) func(Workload) Autoscaler {
+	return func(Workload) Autoscaler {
+		p := policy.Default()
+		p.Removal.Unneeded, p.Removal.AfterAdd = unneeded, 0
+		return &Sluice{Policy: p}
 	}
 }
 

@@ -124,7 +124,7 @@ func (s *Sluice) perform(f *Farm, a plan.Action) {
 		f.Grow(kindNamed(f.Kinds, a.Group), a.To-a.From)
 	case plan.Cordon:
 		n := s.named(a.Node)
-		n.Barred = true
+		f.Bar(n.Machine)
 		n.object = n.object.DeepCopy()
 		n.object.Spec.Unschedulable = true
 		n.object.Spec.Taints = append(slices.DeleteFunc(n.object.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cluster.RemovalTaint }), a.Removal.Taint())

@@ -19,16 +19,15 @@ type Totals struct {
 	Requests      int           `json:"requests"`        // growths of a group
 	Looks         int           `json:"looks"`
 	Unfinished    int           `json:"unfinished"` // pods that no group holds, left out of the means
+	Spells        [spells]Spent `json:"spells"`     // by [Spell]
 }
 
 func (f *Farm) pay(m *Machine) {
-	if len(m.Pods) == 0 {
-		m.idle += f.Now + f.settings.Delete - m.empty
-	}
+	f.turn(m)
+	f.spend(m, Deleting, f.settings.Delete)
 	h := hours(f.Now + f.settings.Delete - m.Asked)
 	k := &f.Kinds[m.Kind]
 	f.total.CostUSD += h * k.PriceUSDPerHour
-	f.total.IdleUSD += hours(m.idle) * k.PriceUSDPerHour
 	f.total.MachineHours += h
 	f.total.BoughtCores += h * float64(k.Machine.Milli) / 1000
 }
@@ -38,6 +37,9 @@ func (t Totals) settled(f *Farm) Totals {
 		t.Used = f.used / t.BoughtCores
 	}
 	t.Pending = t.Waited
+	for _, s := range []Spell{Booting, Idle, Queued, Deleting} {
+		t.IdleUSD += t.Spells[s].USD
+	}
 	if n := time.Duration(f.finished); n > 0 {
 		t.Turnaround /= n
 		t.Waited /= n

@@ -1,0 +1,157 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+)
+
+// Clouds delete machines of a group by one request at a time. What becomes ready just after a request has to wait until all of its machines
+// are gone, and is paid for meanwhile. So a request waits a little for machines that are about to be ready, where all of them together
+// wait less that way.
+const (
+	usualDeletion = time.Minute     // how long a cloud takes to delete machines of a group that has not been seen to lose any
+	mostGathering = 2 * time.Minute // for so long a machine that is ready for its deletion waits for others at most
+)
+
+// gathering is the machines of one group that are about to leave.
+type gathering struct {
+	takes time.Duration   // a deletion, as far as anybody knows
+	ready int             // for deletion now
+	since time.Time       // when the first of them was
+	soon  []time.Duration // when others will be, from now; in order once all are known
+}
+
+// gatherLeaving finds out which groups' deletions wait for further machines, and until when.
+func (d *decision) gatherLeaving(on, idle []*nodeState) {
+	d.noticeDeletions()
+	pause, all := d.allowed.Removal.Pause(), map[*groupState]*gathering{}
+	for _, st := range on {
+		if st.Instance == nil || st.Instance.State == cluster.StateDeleting || dries(st) || len(st.movers) > 0 {
+			continue
+		}
+		g := d.groups[st.Group]
+		if all[g] == nil {
+			all[g] = &gathering{takes: cmp.Or(d.m.Groups[g.ID].Deletion.Took, usualDeletion)}
+		}
+		all[g].add(st.removal.Since.Add(pause), d.now)
+	}
+	for _, st := range idle {
+		g := d.groups[st.Group]
+		if own := all[g]; own != nil && own.ready > 0 && g.deleting == 0 && st.ready && !st.pinned {
+			if due := d.dueAt(st); due.Sub(d.now)+pause <= mostGathering && d.forbidden(st) == nil {
+				own.soon = append(own.soon, max(0, due.Sub(d.now))+pause)
+			}
+		}
+	}
+	for g, own := range all {
+		if until := own.until(d.now, g.Present()-g.leaving-g.Min, d.allowed.Removal.MaxInFlight, pause); until.After(d.now) {
+			if d.gathers == nil {
+				d.gathers = map[cluster.GroupID]gathered{}
+			}
+			d.gathers[g.ID] = gathered{until, len(own.soon)}
+			d.wake(until)
+		}
+	}
+}
+
+// noticeDeletions remembers how long deletions took that are over.
+func (d *decision) noticeDeletions() {
+	for _, g := range d.s.Groups {
+		m := d.m.Groups[g.ID]
+		if m.Deleted.After(m.Deletion.Asked) && d.groups[g.ID].deleting == 0 && g.Read.Complete && g.Read.At.After(m.Deleted) {
+			m.Deletion = Deletion{m.Deleted, d.now.Sub(m.Deleted)}
+			d.remember(g.ID, m)
+		}
+	}
+}
+
+// gathered is a deletion that waits.
+type gathered struct {
+	until  time.Time
+	others int // that it waits for, or some of them
+}
+
+// dueAt is when an idle node's time comes, as far as timers say.
+func (d *decision) dueAt(st *nodeState) time.Time {
+	since, known := d.m.Removable[st.Name()]
+	if !known {
+		since = d.now
+	}
+	due := since.Add(d.limitOf(st))
+	if after := d.m.LastGrowth.Add(d.allowed.Removal.AfterAdd); !d.m.LastGrowth.IsZero() && after.After(due) {
+		due = after
+	}
+	return due
+}
+
+// add counts a machine that is empty and ready for its deletion at a time.
+func (g *gathering) add(at, now time.Time) {
+	if now.Before(at) {
+		g.soon = append(g.soon, at.Sub(now))
+		return
+	}
+	if g.ready++; g.since.IsZero() || at.Before(g.since) {
+		g.since = at
+	}
+}
+
+// until is until when the deletion waits, so that all machines together wait least; now when it does not. Of further machines most may go, so
+// many of them at a time, each with a pause.
+func (g *gathering) until(now time.Time, most, atOnce int, pause time.Duration) time.Time {
+	left := min(mostGathering, g.takes) - now.Sub(g.since)
+	if g.ready == 0 || left <= 0 {
+		return now
+	}
+	slices.Sort(g.soon)
+	g.soon = g.soon[:min(len(g.soon), max(0, most))]
+	for i := range g.soon {
+		g.soon[i] += time.Duration(i/max(1, atOnce)) * pause
+	}
+	best, least := time.Duration(0), g.waits(0)
+	for _, w := range g.soon {
+		if waits := g.waits(w); w <= left && waits < least {
+			best, least = w, waits
+		}
+	}
+	return now.Add(best)
+}
+
+// waits is how long all machines wait together for the request that names them, when the next one goes out after that time.
+func (g *gathering) waits(after time.Duration) time.Duration {
+	sum := time.Duration(g.ready) * after
+	for _, at := range g.soon {
+		if at <= after {
+			sum += after - at
+		} else {
+			sum += max(0, after+g.takes-at)
+		}
+	}
+	return sum
+}
+
+// gathersOthers says that the deletion of the group's machines waits for others, nil when it does not.
+func (d *decision) gathersOthers(g *groupState) *reason.Reason {
+	own, waits := d.gathers[g.ID]
+	if !waits {
+		return nil
+	}
+	return new(reason.New(reason.RemovalGathers, reason.Group(string(g.ID)), "group", g.ID, "others", own.others, "wait", own.until.Sub(d.now)))
+}
+
+// queued says whether an empty node has to wait for more than its pause: an earlier deletion of its group is under way, or waits for others. It
+// is none of those in flight.
+func (d *decision) queued(st *nodeState) bool {
+	_, gathers := d.gathers[st.Group]
+	return len(st.movers) == 0 && (gathers || d.groups[st.Group].deleting > 0)
+}
+
+// step counts a node that steps on the ladder.
+func (d *decision) step(st *nodeState) {
+	if d.count(st); d.queued(st) {
+		d.inFlight--
+	}
+}
