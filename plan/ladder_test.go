@@ -321,9 +321,13 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 },
 			want:   []string{"bury a-9", "cordon a-0 idle"}, verdict: map[string]string{"node a-1": "drain RemovalQueued", "node a-2": "gone NodeLeaving"},
 		},
-		"a node whose machine goes in this cycle keeps no other from leaving": {
+		"a node whose machine is ready to go keeps no other from leaving, and goes with it": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, memory: removable("a-0"), group: func(g *cluster.Group) { g.Min = 0 },
-			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 }, want: []string{"cordon a-0 idle", "delete a 1(a-1)"},
+			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 }, want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "drain RemovalGathers"},
+		},
+		"a node whose machine is ready to go waits for no other that has much time left": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, group: func(g *cluster.Group) { g.Min = 0 },
+			want: []string{"delete a 1(a-1)"},
 		},
 		"a node whose machine cannot be deleted keeps others from leaving": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, group: func(g *cluster.Group) { g.Min = 0 },

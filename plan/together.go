@@ -41,13 +41,16 @@ func (d *decision) gatherLeaving(on, idle []*nodeState) {
 	}
 	for _, st := range idle {
 		g := d.groups[st.Group]
-		if own := all[g]; own != nil && own.ready > 0 && g.deleting == 0 && st.ready && !st.pinned {
-			if due := d.dueAt(st); due.Sub(d.now)+pause <= mostGathering && d.forbidden(st) == nil {
+		if own := all[g]; own != nil && own.ready > 0 && st.ready && !st.pinned {
+			if due := d.dueAt(st); due.Sub(d.now)+pause <= mostGathering && d.cools(st) == nil && d.forbidden(st) == nil {
 				own.soon = append(own.soon, max(0, due.Sub(d.now))+pause)
 			}
 		}
 	}
 	for g, own := range all {
+		if d.rests(g) != nil {
+			continue
+		}
 		if until := own.until(d.now, g.Present()-g.leaving-g.Min, d.allowed.Removal.MaxInFlight, pause); until.After(d.now) {
 			if d.gathers == nil {
 				d.gathers = map[cluster.GroupID]gathered{}
@@ -81,11 +84,7 @@ func (d *decision) dueAt(st *nodeState) time.Time {
 	if !known {
 		since = d.now
 	}
-	due := since.Add(d.limitOf(st))
-	if after := d.m.LastGrowth.Add(d.allowed.Removal.AfterAdd); !d.m.LastGrowth.IsZero() && after.After(due) {
-		due = after
-	}
-	return due
+	return since.Add(d.limitOf(st))
 }
 
 // add counts a machine that is empty and ready for its deletion at a time.

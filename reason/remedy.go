@@ -88,6 +88,7 @@ var remedies = map[Code]string{
 	RemovalDisabled:    "--scale-down-enabled=true",
 	RemovalCoolsDown:   "time: until {until}; the delays are --scale-down-delay-after-add, -after-delete and -after-failure",
 	RemovalBudget:      "removals that are under way end, or a higher --max-scale-down-parallelism or --max-drain-parallelism",
+	RemovalGathers:     "{wait} pass, or the others are ready",
 	RemovalQueued:      "the deletions of group {group} that are under way end",
 	RemovalRests:       "the next try at {until}; mend what the cloud says",
 	ClusterMinimum:     "a lower minimum in --cores-total or --memory-total",
