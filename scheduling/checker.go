@@ -34,7 +34,8 @@ type Checker struct {
 	classes    []*class
 	classOf    map[*cluster.Class]*class
 	classByKey map[cluster.Key]*class
-	lately     []met // of classOf, by a part of the key, a power of two of them: most are asked for again and again
+	asked      []*class // about in this snapshot, which has no pods of them
+	lately     []met    // of classOf, by a part of the key, a power of two of them: most are asked for again and again
 	kinds      []*kind
 	kindOf     map[string]*kind
 
@@ -172,8 +173,10 @@ func (c *Checker) fill() {
 		from := len(arena)
 		arena = c.entries(arena, n.Pods)
 		c.slots[h].pods, c.slots[h].seen, c.slots[h].load = arena[from:len(arena):len(arena)], n, c.load(n.Pods)
+		c.house(c.slots[h].pods, 1)
 		c.enter(Handle(h))
 	}
+	c.await(c.snapshot.Pending, 1)
 	c.nominate(nominated)
 	c.hopeful = len(nominated) > 0
 	c.size, c.settled = c.known(), len(c.slots)
@@ -195,6 +198,24 @@ func (c *Checker) expect(pods []*cluster.Pod) (nominated []*cluster.Pod) {
 		last = p.Class
 	}
 	return nominated
+}
+
+// house has n times the pods of these entries more run in the snapshot.
+func (c *Checker) house(pods []entry, n int) {
+	for i := range pods {
+		c.classes[pods[i].class].enliven(n)
+	}
+}
+
+// await has n pods more such as each of these wait in the snapshot.
+func (c *Checker) await(pods []*cluster.Pod, n int) {
+	for i := 0; i < len(pods); {
+		of, first := pods[i].Class, i
+		for i < len(pods) && pods[i].Class == of {
+			i++
+		}
+		c.class(of).enliven(n * (i - first))
+	}
 }
 
 // entries adds the pods that are not absent.

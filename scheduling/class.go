@@ -17,6 +17,7 @@ type class struct {
 	of     *cluster.Class
 	spec   *spec
 	absent bool // expendable: its pods count nowhere
+	live   int  // the snapshot's pods of the class that count, and 1 more once it was asked about: a checker that remembers nothing knows it then
 
 	hits    []*selector // that match its pods, in order; see [Checker.current]
 	seen    int         // selectors that hits takes into account
@@ -39,7 +40,27 @@ func (c *Checker) class(of *cluster.Class) *class {
 	if at.of != of {
 		*at = met{of, c.meet(of)}
 	}
+	if at.class.live == 0 {
+		at.class.enliven(1)
+		c.asked = append(c.asked, at.class)
+	}
 	return at.class
+}
+
+// enliven has so many pods more of the class be there.
+func (cl *class) enliven(n int) {
+	before := cl.live
+	cl.live += n
+	if (before > 0) == (cl.live > 0) {
+		return
+	}
+	for _, k := range cl.owns {
+		if before > 0 {
+			k.lives--
+		} else {
+			k.lives++
+		}
+	}
 }
 
 // met is a class that was asked for, with its record.
@@ -60,7 +81,9 @@ func (c *Checker) meet(of *cluster.Class) *class {
 		cl.restrained = slices.ContainsFunc(of.Spec.Volumes, func(v corev1.Volume) bool { return restrained(&v) })
 		c.classes = append(c.classes, cl)
 		c.classByKey[of.Key] = cl
-		c.own(cl)
+		if !cl.absent {
+			c.own(cl)
+		}
 	}
 	c.classOf[of] = cl
 	return cl

@@ -7,6 +7,7 @@ type counter struct {
 	scope    *scope    // for spread: which nodes count; nil for all
 	counts   []int32
 	total    int64
+	lives    int // for anti-affinity: terms of classes that are known now
 
 	// For spread: how many domains of the scope have so many pods, and the least that one of them has.
 	levels []int32

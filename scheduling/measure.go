@@ -44,8 +44,10 @@ func (c *Checker) minds(k *kind) bool {
 		return true
 	}
 	for _, s := range k.hits {
-		if len(s.owners) > 0 {
-			return true
+		for _, n := range s.owners {
+			if n.lives > 0 {
+				return true
+			}
 		}
 	}
 	return false

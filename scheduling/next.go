@@ -20,6 +20,10 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 	last := c.snapshot
 	c.snapshot = s
 	c.snapshots++
+	for _, cl := range c.asked {
+		cl.enliven(-1)
+	}
+	c.asked = c.asked[:0]
 	if !sameStorage(&last.Objects, &s.Objects) {
 		c.changes++
 		c.restock()
@@ -35,7 +39,9 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 	if same(last.Pending, s.Pending) && same(last.Nodes, s.Nodes) {
 		return true
 	}
-	_, pods := s.PendingSince(last)
+	gone, pods := s.PendingSince(last)
+	c.await(pods, 1)
+	c.await(gone, -1)
 	if c.hopeful || slices.ContainsFunc(pods, func(p *cluster.Pod) bool { return p.Nominated() != "" }) {
 		pods = s.Pending
 	}
@@ -68,6 +74,7 @@ func (c *Checker) turnNodes(last, nodes []*cluster.Node) {
 		if i == len(last) || last[i] != n && last[i].Name() != n.Name() {
 			c.changes++
 			order[j] = c.slot(slot{name: n.Name(), node: n.Object, pods: slices.Clip(c.entries(nil, n.Pods)), seen: n, load: c.load(n.Pods)})
+			c.house(c.slots[order[j]].pods, 1)
 			c.enter(order[j])
 			c.slots[order[j]].turned = c.snapshots
 			continue
@@ -93,6 +100,7 @@ func (c *Checker) known() int {
 // bury gives up the place of a node that is gone for good.
 func (c *Checker) bury(h Handle) {
 	c.changes++
+	c.house(c.slots[h].pods, -1)
 	c.leave(h)
 	c.slots[h].pods = nil
 }
@@ -104,6 +112,7 @@ func (c *Checker) turn(h Handle, was, is *cluster.Node) {
 	}
 	c.changes++
 	c.slots[h].turned = c.snapshots
+	c.house(c.slots[h].pods, -1)
 	c.leave(h)
 	if was.Object != is.Object {
 		c.slots[h].node = is.Object
@@ -118,5 +127,6 @@ func (c *Checker) turn(h Handle, was, is *cluster.Node) {
 		}
 	}
 	c.slots[h].pods, c.slots[h].seen, c.slots[h].load = slices.Clip(c.entries(nil, is.Pods)), is, c.load(is.Pods)
+	c.house(c.slots[h].pods, 1)
 	c.enter(h)
 }

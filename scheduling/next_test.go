@@ -59,6 +59,11 @@ func TestALaterCheckerAnswersAsANewOne(t *testing.T) {
 				last = last.Next(midnight, o, nil)
 			}
 			c = NewChecker(last, After(c))
+			for fresh, i := NewChecker(last), 0; i < len(o.Pods); i++ {
+				if got, want := c.Depends(o.Pods[i].Class), fresh.Depends(o.Pods[i].Class); got != want {
+					t.Fatalf("where %s goes depends on other pods: %t, a new checker says %t", o.Pods[i], got, want)
+				}
+			}
 			var asked []*cluster.Pod
 			for _, p := range o.Pods {
 				asked = append(asked, &cluster.Pod{Class: p.Class, Name: p.Name})
