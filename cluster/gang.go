@@ -25,10 +25,19 @@ type Gang struct {
 	FinishedCount bool
 }
 
+// OfGang says whether anything about the class says that its pods are of a gang.
+func (c *Class) OfGang() bool {
+	_, said := c.Annotations[GangAnnotation]
+	return said || c.Spec.SchedulingGroup != nil || cmp.Or(c.Labels[LightweightGroupLabel], c.Labels[CoschedulingLabel], c.Labels[OldCoschedulingLabel]) != ""
+}
+
 // GangOf is the gang of such pods, false when each of them is for itself. Said by spec.schedulingGroup it is a PodGroup of
 // scheduling.k8s.io with the policy gang; by a label of the coscheduling plugin, one whose number a PodGroup of scheduling.x-k8s.io, the
 // label of the least available or [GangAnnotation] tells; by that annotation alone, the pods of one controller. Gangs of one pod are none.
-func (o Objects) GangOf(c *Class) (Gang, bool) {
+func (o *Objects) GangOf(c *Class) (Gang, bool) {
+	if !c.OfGang() {
+		return Gang{}, false
+	}
 	if s := c.Spec.SchedulingGroup; s != nil && s.PodGroupName != nil {
 		return o.podGroup(c.Namespace, *s.PodGroupName)
 	}
@@ -58,7 +67,7 @@ func (o Objects) GangOf(c *Class) (Gang, bool) {
 	return g.of("annotation "+GangAnnotation, annotated)
 }
 
-func (o Objects) podGroup(namespace, name string) (Gang, bool) {
+func (o *Objects) podGroup(namespace, name string) (Gang, bool) {
 	g := Gang{ID: "podgroup " + namespace + "/" + name, Name: namespace + "/" + name}
 	i, ok := slices.BinarySearchFunc(o.PodGroups, g.Name, func(p *schedulingv1alpha2.PodGroup, _ string) int {
 		return cmp.Or(cmp.Compare(p.Namespace, namespace), cmp.Compare(p.Name, name))

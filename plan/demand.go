@@ -22,7 +22,10 @@ type demand struct {
 	judged bool              // the scheduler has found no node for them, or they wait behind sluice's gate; no group grows for others
 	weight float64           // of one
 	gang   *gang             // that they are of, nil when each is for itself
+	lone   bool              // it is known that none of them is of a gang
 	seats  []scheduling.Seat // of those that have a place, in their order
+	number int               // in the queue, from 1 on; 0 for demands that are none of its
+	told   *telling          // how all of them were told of their places in the last cycle, as far as that still holds; nil when it does not
 
 	claim    *claim // that they are pretended for, nil for pods that are there
 	consumes string // the request that they take their room from, "" for none

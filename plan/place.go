@@ -209,7 +209,7 @@ func (d *decision) placeOnComing(kept map[cluster.Key][]scheduling.Seat) {
 	}
 	place := func() {
 		for _, band := range d.bands() {
-			d.keepPlaces(d.coming, kept, band, d.placeComing)
+			d.keepPlaces(d.coming, kept, band, d.keepComing)
 			d.placeOn(d.coming, band, d.placeComing)
 		}
 	}
@@ -268,7 +268,7 @@ func (d *decision) findPlaces(p *Planner, keep bool) {
 		d.there.Recall(p.there)
 	}
 	for _, band := range d.bands() {
-		d.keepPlaces(d.there, kept.there, band, d.placeThere)
+		d.keepPlaces(d.there, kept.there, band, d.keepThere)
 		d.placeOn(d.there, band, d.placeThere)
 	}
 	d.there.Rest()
@@ -286,14 +286,21 @@ func (d *decision) findPlaces(p *Planner, keep bool) {
 
 // placeThere serves pods that go onto a node that is there.
 func (d *decision) placeThere(dm *demand, h scheduling.Handle, n int) {
-	node := d.check.Name(h)
 	if dm.claim != nil {
-		d.keepFor(dm.claim, node)
-	} else if _, known := d.counted[node]; !known {
-		d.counted[node] = d.key(dm.pods[dm.served])
+		d.keepFor(dm.claim, d.check.Name(h))
+	} else {
+		d.countOn(h, dm.pods[dm.served])
 	}
 	d.place(dm, n, h)
 	d.serve(dm, n, PodScheduling, d.fitsNode(h))
+}
+
+// countOn notes that the pod counts on the node, unless another one does already.
+func (d *decision) countOn(h scheduling.Handle, at int) {
+	node := d.check.Name(h)
+	if _, known := d.counted[node]; !known {
+		d.counted[node] = d.key(at)
+	}
 }
 
 // fitsNode is why pods have their place on a node that is there, said once for each node.

@@ -113,10 +113,36 @@ func (d *decision) moveIn(names []string, on []scheduling.Handle) {
 }
 
 // keepPlaces lets pods of these demands keep their places on nodes of the row.
-func (d *decision) keepPlaces(row *scheduling.Row, places map[cluster.Key][]scheduling.Seat, demands []*demand, found func(dm *demand, h scheduling.Handle, n int)) {
+func (d *decision) keepPlaces(row *scheduling.Row, places map[cluster.Key][]scheduling.Seat, demands []*demand, kept func(dm *demand, seats []scheduling.Seat)) {
 	for _, dm := range demands {
-		if own := places[dm.of.Key]; len(own) > 0 && dm.left() > 0 && dm.keeps() {
-			row.Keep(dm.of, dm.left(), own, func(h scheduling.Handle, n int) { found(dm, h, n) })
+		if dm.left() > 0 && dm.keeps() {
+			if own := places[dm.of.Key]; len(own) > 0 {
+				kept(dm, row.Keep(dm.of, dm.left(), own))
+			}
+		}
+	}
+}
+
+// keepThere serves pods that keep places on nodes that are there.
+func (d *decision) keepThere(dm *demand, seats []scheduling.Seat) {
+	from := dm.served
+	if !d.tellAgain(dm, seats, PodScheduling) {
+		for _, s := range seats {
+			d.placeThere(dm, s.On, s.Pods)
+		}
+		return
+	}
+	for _, s := range seats {
+		d.countOn(s.On, dm.pods[from])
+		from += s.Pods
+	}
+}
+
+// keepComing serves pods that keep places on machines that are coming.
+func (d *decision) keepComing(dm *demand, seats []scheduling.Seat) {
+	if !d.tellAgain(dm, seats, PodWaiting) {
+		for _, s := range seats {
+			d.placeComing(dm, s.On, s.Pods)
 		}
 	}
 }
@@ -127,23 +153,26 @@ func (dm *demand) keeps() bool { return dm.claim == nil && dm.consumes == "" && 
 // rememberPlaces leaves the places of this cycle to the next one: on nodes that are there, machines that are coming, and those that are being
 // added, which will be coming.
 func (d *decision) rememberPlaces() {
+	d.tell()
 	d.m.Places = nil
 	used := d.usedNodes()
 	if len(used) == 0 {
 		return
 	}
-	p := &Places{Nodes: make([]string, len(used)), Of: map[cluster.Key][]int32{}}
-	index := map[scheduling.Handle]int32{}
+	p := &Places{Nodes: make([]string, len(used)), Of: make(map[cluster.Key][]int32, len(d.demands))}
+	index := make([]int32, d.check.Size())
 	for i, u := range used {
 		p.Nodes[i], index[u.on] = u.name, int32(i)
 	}
 	for _, dm := range d.demands {
-		if !dm.keeps() {
+		if !dm.keeps() || len(dm.seats) == 0 {
 			continue
 		}
+		pairs := slices.Grow(p.Of[dm.of.Key], 2*len(dm.seats))
 		for _, s := range dm.seats {
-			p.Of[dm.of.Key] = append(p.Of[dm.of.Key], index[s.On], int32(s.Pods))
+			pairs = append(pairs, index[s.On], int32(s.Pods))
 		}
+		p.Of[dm.of.Key] = pairs
 	}
 	d.m.Places = p
 }
@@ -158,7 +187,7 @@ type used struct {
 // will be called when they are coming.
 func (d *decision) usedNodes() []used {
 	renamed := d.added()
-	known := map[scheduling.Handle]bool{}
+	known := make([]bool, d.check.Size())
 	var all []used
 	for _, dm := range d.demands {
 		if !dm.keeps() {

@@ -13,6 +13,8 @@ type queue struct {
 	of       []int32   // by the same: the number of the demand
 	keys     []demandKey
 	numbers  map[demandKey]int32 // of keys
+	lone     []bool              // of keys: nothing about the class says that its pods are of a gang
+	told     []*telling          // of keys: see [decision.tell]
 	hopeful  int                 // pods that the scheduler has made room for
 }
 
@@ -51,10 +53,12 @@ func (q *queue) turn(last, s *cluster.Snapshot, further int) {
 		switch {
 		case len(gone) > 0 && i < len(before) && before[i] == gone[0]:
 			q.count(gone[0], -1)
+			q.told[q.number(keyOf(gone[0]))] = nil
 			i, gone = i+1, gone[1:]
 		case len(come) > 0 && j < len(now) && now[j] == come[0]:
 			q.count(come[0], 1)
 			verdicts[j].Subject, of[j] = reason.Ref{Kind: reason.KindPod, Name: come[0].String()}, q.number(keyOf(come[0]))
+			q.told[of[j]] = nil
 			j, come = j+1, come[1:]
 		}
 	}
@@ -89,7 +93,7 @@ func (q *queue) number(key demandKey) int32 {
 	n, ok := q.numbers[key]
 	if !ok {
 		n = int32(len(q.keys))
-		q.keys = append(q.keys, key)
+		q.keys, q.lone, q.told = append(q.keys, key), append(q.lone, !key.class.OfGang()), append(q.told, nil)
 		q.numbers[key] = n
 	}
 	return n
@@ -114,7 +118,7 @@ func (q *queue) demands(nominated func(i int) bool) []*demand {
 		}
 		dm := by[number]
 		if dm == nil {
-			dm = &demand{of: q.keys[number].class, eldest: i, judged: q.keys[number].judged}
+			dm = &demand{of: q.keys[number].class, eldest: i, judged: q.keys[number].judged, number: int(number) + 1, lone: q.lone[number], told: q.told[number]}
 			by[number] = dm
 			all = append(all, dm)
 		}

@@ -298,6 +298,9 @@ func (c *Checker) Handle(node string) (Handle, bool) {
 	return h, ok
 }
 
+// Size is beyond all handles of nodes that are present.
+func (c *Checker) Size() int { return len(c.slots) }
+
 // Name is the name of a node.
 func (c *Checker) Name(h Handle) string { return c.slots[h].name }
 

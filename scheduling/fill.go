@@ -52,43 +52,45 @@ type Seat struct {
 	Pods int
 }
 
-// Keep places up to n pods of the class on these seats, in their order, as far as nodes still take them, and returns how many it placed. What
-// is taken is taken off the seats. Visit is as for [Row.Fill].
-func (r *Row) Keep(of *cluster.Class, n int, seats []Seat, visit func(h Handle, n int)) int {
+// Keep places up to n pods of the class on these seats, in their order, as far as nodes still take them, and returns the seats that it placed
+// them on, which must not be changed. What is taken is taken off the seats.
+func (r *Row) Keep(of *cluster.Class, n int, seats []Seat) []Seat {
 	if !r.remembers {
-		return r.keep(of, n, seats, visit)
+		return r.keep(of, n, seats)
 	}
 	m, class := r.memory, r.c.class(of).id
 	was, from := m.happened(class, true), len(m.takes)
-	placed := r.keep(of, n, seats, m.hear(visit))
+	kept := r.keep(of, n, seats)
+	for _, s := range kept {
+		m.takes = append(m.takes, taken{m.place[s.On], int32(s.Pods)})
+	}
 	m.note(was, fill{class: class, kept: true, from: int32(from)})
-	return placed
+	return kept
 }
 
-func (r *Row) keep(of *cluster.Class, n int, seats []Seat, visit func(h Handle, n int)) int {
+func (r *Row) keep(of *cluster.Class, n int, seats []Seat) []Seat {
 	c, left := r.c, n
 	k, cl := c.kindFor(of), c.class(of)
 	if c.plain(k, cl) {
-		return c.seat(k, cl, n, seats, visit)
+		return c.seat(k, cl, n, seats)
 	}
+	taken := make([]Seat, 0, len(seats))
 	for i := range seats {
 		s := &seats[i]
 		for s.Pods > 0 && left > 0 && c.judge(k, s.On, nil) == welcome {
 			take := int(min(c.room(k, s.On), int64(min(s.Pods, left))))
 			decided := c.put(s.On, entry{class: cl.id, n: int32(take)})
 			s.Pods, left = s.Pods-take, left-take
-			if visit != nil {
-				visit(s.On, take)
+			taken = append(taken, Seat{s.On, take})
+			if left == 0 {
+				return taken
 			}
 			if decided {
 				k = c.kindFor(of)
 			}
 		}
-		if left == 0 {
-			break
-		}
 	}
-	return n - left
+	return taken
 }
 
 // plain says whether where pods of the class are has to do with what they ask for alone, for them and for all others that are known so far.
@@ -98,7 +100,7 @@ func (c *Checker) plain(k *kind, cl *class) bool {
 }
 
 // seat is keep for plain pods: one what-if for all of them.
-func (c *Checker) seat(k *kind, cl *class, n int, seats []Seat, visit func(h Handle, n int)) int {
+func (c *Checker) seat(k *kind, cl *class, n int, seats []Seat) []Seat {
 	w, left := c.push(whatIf{what: seated, entry: entry{class: cl.id}}), n
 	taken := make([]Seat, 0, len(seats))
 	for i := range seats {
@@ -112,15 +114,12 @@ func (c *Checker) seat(k *kind, cl *class, n int, seats []Seat, visit func(h Han
 		c.count(s.On, &e, e.n)
 		taken = append(taken, Seat{s.On, take})
 		s.Pods, left = s.Pods-take, left-take
-		if visit != nil {
-			visit(s.On, take)
-		}
 		if left == 0 {
 			break
 		}
 	}
 	w.further().seats = taken
-	return n - left
+	return taken
 }
 
 // fillAnew is Fill without a memory.
