@@ -78,7 +78,7 @@ func complete(t *testing.T, p plan.Plan) {
 func remedied(t *testing.T, p plan.Plan) {
 	t.Helper()
 	for _, v := range p.Verdicts {
-		if v.Outcome != plan.NodeKeep && v.Outcome != plan.NodeIdle && v.Outcome != plan.NodeHold && v.Outcome != plan.NodeDrain {
+		if v.Subject.Kind != reason.KindNode || v.Outcome != plan.NodeKeep && v.Outcome != plan.NodeIdle && v.Outcome != plan.NodeHold && v.Outcome != plan.NodeDrain {
 			continue
 		}
 		said := false
