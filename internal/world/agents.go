@@ -90,6 +90,7 @@ func (w *world) turnAgents(ctx context.Context) error {
 func (w *world) newAgent(m *machine) (*hearing, error) {
 	config := w.cluster.RESTConfig()
 	config.UserAgent = agentName + "/" + m.ComputerName
+	config.Transport = w.carried(config.Transport)
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("start an agent: %w", err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -93,6 +94,7 @@ type world struct {
 	cycles   int
 	journal  bytes.Buffer
 	encoder  *journal.Encoder
+	carry    func(http.RoundTripper) http.RoundTripper // nil for none
 }
 
 func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
@@ -100,7 +102,7 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 		fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), join: 30 * time.Second,
 		timing: app.Timing{Resync: 10 * time.Second, Most: 2 * time.Second, Retry: time.Second},
 		sizes:  map[string]machineSize{}, tags: map[string]map[string]string{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
-		born: map[string]int{}, told: told{}, conditions: map[string]string{}, refused: map[string]int{}, sparse: o.NoJournal, notices: map[string]string{},
+		carry: o.Kubernetes, born: map[string]int{}, told: told{}, conditions: map[string]string{}, refused: map[string]int{}, sparse: o.NoJournal, notices: map[string]string{},
 	}
 	w.nanos.Store(start.UnixNano())
 	w.azure = &azuresim.Server{
@@ -127,6 +129,14 @@ func (w *world) close() {
 	}
 }
 
+// carried is a way to the API server, as [Options.Kubernetes] has it.
+func (w *world) carried(next http.RoundTripper) http.RoundTripper {
+	if w.carry == nil {
+		return next
+	}
+	return w.carry(next)
+}
+
 func (w *world) now() time.Time { return time.Unix(0, w.nanos.Load()).UTC() }
 
 // elapsed is the time since the start.
@@ -143,7 +153,7 @@ func (w *world) begin(ctx context.Context, operations []byte) error {
 	w.speak()
 	w.reading = w.reads()
 	config := w.cluster.RESTConfig()
-	config.Transport = mortal{w, config.Transport, ctx}
+	config.Transport = mortal{w, w.carried(config.Transport), ctx}
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)

@@ -53,6 +53,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"golang.org/x/tools/txtar"
@@ -66,6 +67,9 @@ import (
 type Options struct {
 	Seed      uint64 // of every generated id and name
 	NoJournal bool   // keep none, and do not decide again from it
+
+	// Kubernetes carries what sluice and its agents ask of the API server; nil: nothing comes between.
+	Kubernetes func(http.RoundTripper) http.RoundTripper
 }
 
 // Result is what came of a run that reached the end of its script.
