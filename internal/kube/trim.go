@@ -2,6 +2,9 @@ package kube
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -75,7 +78,14 @@ func trimMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
+// nodeArguments ends the annotations in which K3s and RKE2 keep the command line and the environment of the node's agent. They say nothing about
+// what the node can hold, and may say what nobody else is to read.
+var nodeArguments = []string{"/node-args", "/node-env"}
+
 func trimNode(n *corev1.Node) {
+	maps.DeleteFunc(n.Annotations, func(key, _ string) bool {
+		return slices.ContainsFunc(nodeArguments, func(end string) bool { return strings.HasSuffix(key, end) })
+	})
 	conditions := n.Status.Conditions
 	for i, c := range conditions { // without heartbeats: they come every few minutes and say nothing
 		conditions[i] = corev1.NodeCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, LastTransitionTime: c.LastTransitionTime}
