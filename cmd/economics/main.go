@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"sluice.dev/sluice/internal/economics"
@@ -35,6 +36,7 @@ type document struct {
 	Replays []economics.Replayed `json:"replays,omitempty"`
 
 	Removals []economics.Replayed `json:"removals,omitempty"`
+	Story    []economics.Replayed `json:"story,omitempty"`
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -42,7 +44,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("economics", flag.ContinueOnError)
 	flags.StringVar(&o.data, "data", "../shared/data", "directory with the traces and prices")
 	flags.StringVar(&o.json, "json", "", "file to write the tables to as JSON")
-	flags.StringVar(&o.only, "only", "", "print only \"plans\", only \"replays\" or only \"removals\"")
+	flags.StringVar(&o.only, "only", "", "print only \"plans\", \"replays\", \"removals\" or the founding \"story\"")
 	flags.StringVar(&o.workload, "workload", "", "replay only workloads whose name contains this")
 	flags.StringVar(&o.contender, "contender", "", "replay only contenders whose name contains this")
 	flags.IntVar(&o.moments, "moments", 40, "moments of each workload that are planned for")
@@ -50,14 +52,24 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if o.only != "" && o.only != "plans" && o.only != "replays" && o.only != "removals" {
-		return fmt.Errorf("-only=%s: say plans, replays or removals", o.only)
+	if !slices.Contains([]string{"", "plans", "replays", "removals", "story"}, o.only) {
+		return fmt.Errorf("-only=%s: say plans, replays, removals or story", o.only)
+	}
+	var doc document
+	if o.only == "" || o.only == "story" {
+		for _, c := range economics.StoryTellers() {
+			doc.Story = append(doc.Story, c.Run(economics.FoundingStory(), economics.FlatBoot))
+		}
+		economics.WriteRemovals(out, doc.Story)
+		fmt.Fprintln(out)
+	}
+	if o.only == "story" {
+		return doc.write(o.json)
 	}
 	t, err := load(ctx, o.data)
 	if err != nil {
 		return err
 	}
-	var doc document
 	if o.only == "" || o.only == "plans" {
 		doc.Plans = economics.Compare(t.instances(o.moments), economics.Methods())
 		economics.WriteRows(out, doc.Plans)
@@ -74,14 +86,19 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		fmt.Fprintln(out)
 		economics.WriteSpells(out, doc.Removals)
 	}
-	if o.json == "" {
+	return doc.write(o.json)
+}
+
+// write writes the tables to a file, to none when it has no name.
+func (doc document) write(file string) error {
+	if file == "" {
 		return nil
 	}
 	text, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(o.json, append(text, '\n'), 0o644)
+	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
 // loaded is what the directory holds.
