@@ -18,6 +18,7 @@ type nodeState struct {
 	*sight
 	at         int       // its place among the snapshot's nodes
 	removable  time.Time // since when it could go without a break
+	known      bool      // that is remembered of the last cycle
 	since      time.Time // since when its limit runs: no earlier than removable
 	due        bool      // its limit is over
 	going      bool      // steps on the ladder in this cycle
@@ -30,6 +31,7 @@ type nodeState struct {
 // judgeNodes says of every node whether it could go. Nodes on the ladder and nodes that may step on it are left to climbLadder.
 func (d *decision) judgeNodes() {
 	d.states = make([]*nodeState, len(d.s.Nodes))
+	states := make([]nodeState, 0, len(d.planner.watched))
 	unready := 0 // nodes that are neither Ready nor starting
 	d.watch(func(at int, v *sight) {
 		if !v.ready && !d.starting(v.Node) {
@@ -39,7 +41,8 @@ func (d *decision) judgeNodes() {
 			d.judged = append(d.judged, judged{at, v.verdict})
 			return
 		}
-		st := &nodeState{sight: v, at: at}
+		states = append(states, nodeState{sight: v, at: at})
+		st := &states[len(states)-1]
 		d.states[at] = st
 		d.removable = append(d.removable, st)
 	})

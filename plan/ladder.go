@@ -43,7 +43,9 @@ func (d *decision) climbLadder() {
 		g := d.groups[st.Group]
 		st.pinned = g.without(g.leaving, st.Instance) < g.Min
 	}
+	underused = d.inLastOrder(underused)
 	d.order(underused)
+	d.planner.order = placesOf(underused)
 	d.underused = underused
 	for _, st := range underused {
 		d.fitsPending(st) // asked before anybody's pods are pretended away, and remembered
@@ -78,18 +80,17 @@ func (d *decision) keep(st *nodeState, because ...reason.Reason) {
 
 // rememberRemovable leaves to the next cycle since when nodes could go. Nodes that cannot go now are forgotten.
 func (d *decision) rememberRemovable(lists ...[]*nodeState) {
-	was, is := d.m.Removable, 0
+	is := 0
 	same := true
 	for _, nodes := range lists {
 		for _, st := range nodes {
 			if !st.kept {
 				is++
-				since, known := was[st.Name()]
-				same = same && known && since.Equal(st.removable)
+				same = same && st.known
 			}
 		}
 	}
-	if same && is == len(was) {
+	if same && is == len(d.m.Removable) {
 		return
 	}
 	d.m.Removable = make(map[string]time.Time, is)

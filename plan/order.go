@@ -36,9 +36,11 @@ func (d *decision) order(nodes []*nodeState) {
 		if !ok {
 			since = d.now
 		}
-		st.removable = since
-		if silent := cluster.NotReadySince(st.Object).Time; !st.ready && silent.After(since) {
-			since = silent // a node that is not Ready has another limit, which runs from when it ceased to be
+		st.removable, st.known = since, ok
+		if !st.ready { // it has another limit, which runs from when it ceased to be Ready
+			if silent := cluster.NotReadySince(st.Object).Time; silent.After(since) {
+				since = silent
+			}
 		}
 		st.since = since
 		st.due = !d.now.Before(since.Add(d.limitOf(st)))
@@ -46,6 +48,36 @@ func (d *decision) order(nodes []*nodeState) {
 	if !slices.IsSortedFunc(nodes, d.goesBefore) {
 		slices.SortStableFunc(nodes, d.goesBefore)
 	}
+}
+
+// inLastOrder puts nodes into the order of the last cycle, in which they mostly are still: then there is nothing to sort. Others are behind them.
+func (d *decision) inLastOrder(nodes []*nodeState) []*nodeState {
+	waits := make([]bool, len(d.states))
+	for _, st := range nodes {
+		waits[st.at] = true
+	}
+	ordered := make([]*nodeState, 0, len(nodes))
+	for _, at := range d.planner.order {
+		if at < len(waits) && waits[at] {
+			ordered = append(ordered, d.states[at])
+			waits[at] = false
+		}
+	}
+	for _, st := range nodes {
+		if waits[st.at] {
+			ordered = append(ordered, st)
+		}
+	}
+	return ordered
+}
+
+// placesOf are the places of the nodes among the snapshot's.
+func placesOf(nodes []*nodeState) []int {
+	places := make([]int, len(nodes))
+	for i, st := range nodes {
+		places[i] = st.at
+	}
+	return places
 }
 
 // limitOf is how long a node must have been removable before it goes.

@@ -27,6 +27,7 @@ type Planner struct {
 	doubtful []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
 	shunned  []int           // nodes that bear a soft taint
 	marked   []*cluster.Node // of the same nodes those whose mark is to be changed
+	order    []int           // of the same nodes those that could be emptied, by their places, in the order of the last cycle
 	watched  []int           // nodes that each cycle judges: what becomes of them depends on more than they show
 	queue    queue
 	there    *scheduling.Row // of the last cycle in which pods looked for places

@@ -15,6 +15,7 @@ import (
 // have to do with it is left out. But for what it remembers of its pods it is never changed.
 type sight struct {
 	*cluster.Node
+	name    string  // of the node, where it is quickly read
 	verdict Verdict // the last word on it; without an outcome there is more to be said
 	passing bool    // time alone makes it another one: a starting node grows old, a deleted pod overstays
 
@@ -35,9 +36,12 @@ type sight struct {
 	refused asked // the last time that no pending pod was welcome on it
 }
 
+// Name is the node's name.
+func (v *sight) Name() string { return v.name }
+
 // look looks at a node.
 func (d *decision) look(n *cluster.Node) *sight {
-	v := &sight{Node: n, ready: cluster.Ready(n.Object), shunned: cluster.Candidate(n.Object)}
+	v := &sight{Node: n, name: n.Name(), ready: cluster.Ready(n.Object), shunned: cluster.Candidate(n.Object)}
 	v.takes = v.ready && !n.Object.Spec.Unschedulable
 	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
 	v.where = policy.On(n)
