@@ -1,6 +1,8 @@
 package kubesim
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,8 +30,12 @@ func (c *Cluster) reconcileDaemonSet(e *entry) {
 		node := n.obj.(*corev1.Node)
 		pods := byNode[node.Name]
 		fits, err := affinity.Match(node)
-		if err != nil || !fits || !admitsTaints(model.Spec.Tolerations, node.Spec.Taints) {
+		if err != nil || !fits || !admitsTaints(model.Spec.Tolerations, expelling(node.Spec.Taints)) {
 			c.deletePods(pods)
+			status.NumberMisscheduled += int32(len(pods))
+			continue
+		}
+		if !admitsTaints(model.Spec.Tolerations, node.Spec.Taints) { // those that are there go on
 			status.NumberMisscheduled += int32(len(pods))
 			continue
 		}
@@ -66,6 +72,11 @@ func (c *Cluster) reconcileDaemonSet(e *entry) {
 	status.NumberUnavailable = status.DesiredNumberScheduled - status.NumberAvailable
 	status.ObservedGeneration = set.Generation
 	revised(c, e, func(d *appsv1.DaemonSet) { d.Status = status })
+}
+
+// expelling are the taints that drive off pods which are there already.
+func expelling(taints []corev1.Taint) []corev1.Taint {
+	return slices.DeleteFunc(slices.Clone(taints), func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectNoExecute })
 }
 
 func (c *Cluster) deletePods(pods []*entry) {

@@ -96,14 +96,19 @@ func TestDaemonSetFollowsNodes(t *testing.T) {
 	if n := len(kubesim.All[*corev1.Pod](w.Cluster, "kube-system")); n != 2 {
 		t.Errorf("%d daemons on 2 nodes", n)
 	}
-	if err := kubesim.Edit(w.Cluster, "", "n1", func(n *corev1.Node) {
-		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "dedicated", Effect: corev1.TaintEffectNoSchedule})
-	}); err != nil {
-		t.Fatal(err)
-	}
-	w.advance(10 * time.Second)
-	if n := len(kubesim.All[*corev1.Pod](w.Cluster, "kube-system")); n != 1 {
-		t.Errorf("%d daemons when one node has a taint they do not tolerate", n)
+	for _, c := range []struct {
+		effect corev1.TaintEffect
+		want   int
+	}{{corev1.TaintEffectNoSchedule, 2}, {corev1.TaintEffectNoExecute, 1}} {
+		if err := kubesim.Edit(w.Cluster, "", "n1", func(n *corev1.Node) {
+			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "dedicated", Effect: c.effect})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w.advance(10 * time.Second)
+		if n := len(kubesim.All[*corev1.Pod](w.Cluster, "kube-system")); n != c.want {
+			t.Errorf("%d daemons when one node has a taint %s that they do not tolerate, want %d", n, c.effect, c.want)
+		}
 	}
 }
 
