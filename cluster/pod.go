@@ -207,6 +207,9 @@ func (p *Pod) Overstayed(now time.Time) bool {
 	return p.deletion != 0 && now.After(at(p.deletion).Add(overstay))
 }
 
+// GraceOver says whether the grace period of a pod that was deleted is over.
+func (p *Pod) GraceOver(now time.Time) bool { return p.deletion != 0 && !now.Before(at(p.deletion)) }
+
 // Unschedulable says whether the scheduler has judged the pod and found no node.
 func (p *Pod) Unschedulable() bool {
 	return p.pending != nil && p.pending.Reason == corev1.PodReasonUnschedulable

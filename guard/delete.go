@@ -89,8 +89,8 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 	if len(n.Suspects) > 0 {
 		return refuse("S-12", "node %s could be %d machines", t.Node, len(n.Suspects))
 	}
-	if cluster.ControlPlane(n.Object) {
-		return refuse("S-17", "node %s is a control-plane node", t.Node)
+	if err := checkControlPlane(n, e, allowed); err != nil {
+		return err
 	}
 	if _, on := cluster.RemovalOf(n.Object); !on {
 		return refuse("S-16", "node %s is not cordoned for removal", t.Node)
@@ -98,8 +98,9 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 	if err := checkHands(n, e); err != nil {
 		return err
 	}
+	removal, on := cluster.RemovalOf(n.Object)
 	for _, p := range n.Pods {
-		if p.Daemon() || p.Overstayed(e.Newest.Time) {
+		if p.Daemon() || p.Overstayed(e.Newest.Time) || on && allowed.Removal.Outlasted(p, removal.Since, e.Newest.Time) {
 			continue
 		}
 		if why, keeps := allowed.Keeps(p, policy.On(n), e.Newest.Time); keeps {

@@ -141,7 +141,7 @@ func Check(w Write, e Evidence, allowed *policy.Policy) error {
 	case Delete:
 		return checkDelete(w, e, allowed)
 	case Cordon:
-		return checkCordon(w, e)
+		return checkCordon(w, e, allowed)
 	case Mark:
 		return checkMark(w, e)
 	case SoftTaint:

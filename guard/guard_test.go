@@ -88,6 +88,41 @@ func evicting() *world {
 	return w
 }
 
+// dismissing evicts a daemon's pod from a node that is empty.
+func dismissing() *world {
+	w := agents()
+	w.write = guard.Evict{Namespace: "default", Pod: "ds", UID: "uid-ds", Node: "agents-1"}
+	return w
+}
+
+// crowned deletes one of three control-plane nodes, which are opted in.
+func crowned() *world {
+	w := deleting()
+	w.policy.Removal.ControlPlane = true
+	for _, n := range w.objects.Nodes {
+		n.Labels["node-role.kubernetes.io/control-plane"] = "true"
+	}
+	return w
+}
+
+// dethroning cordons such a node.
+func dethroning() *world {
+	w := cordoning()
+	w.policy.Removal.ControlPlane = true
+	w.objects.Nodes[0].Labels["node-role.kubernetes.io/control-plane"] = "true"
+	w.objects.Nodes[2].Labels["node-role.kubernetes.io/control-plane"] = "true"
+	w.objects.Nodes = append(w.objects.Nodes, Node("other", func(n *corev1.Node) { n.Labels["node-role.kubernetes.io/control-plane"] = "true" }))
+	return w
+}
+
+// outlasting deletes a machine with a pod that was told to end an hour before its grace period is over.
+func outlasting() *world {
+	w := deleting()
+	w.policy.Removal.AfterDeadline, w.policy.Removal.DrainDeadline = policy.Force, time.Minute
+	w.objects.Pods = append(w.objects.Pods, Pod("slow", On("agents-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(time.Hour)} }))
+	return w
+}
+
 func cordoning() *world {
 	w := agents()
 	w.write = guard.Cordon{Node: "agents-0", UID: "uid-agents-0", Machine: cluster.Machine{Group: "agents", ID: "0", UID: "vm-0"}}
@@ -159,7 +194,7 @@ func gates(names ...string) func(*corev1.Pod) {
 
 func TestSoundWritesPass(t *testing.T) {
 	for name, open := range map[string]func() *world{
-		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete one below min where the operator says so": forced, "evict": evicting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "delete a node whose machine others deleted": missing, "mark a node": marking, "open a gate": opening,
+		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete one below min where the operator says so": forced, "evict": evicting, "dismiss a daemon": dismissing, "delete one of three control-plane nodes that are opted in": crowned, "cordon one of them": dethroning, "delete a machine with a pod that is forced": outlasting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "delete a node whose machine others deleted": missing, "mark a node": marking, "open a gate": opening,
 	} {
 		if err := open().check(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -262,11 +297,14 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a pod marked safe-to-evict=false": {evicting, func(w *world) {
 			w.change(Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"))
 		}, "S-15"},
-		"a daemon's pod":                         {evicting, func(w *world) { w.change(OwnedBy("DaemonSet", "ds")) }, "S-15"},
-		"a pod of a node that is gone":           {evicting, func(w *world) { w.objects.Nodes = nil }, "S-14"},
-		"a pod of another life":                  {evicting, func(w *world) { w.change(func(p *corev1.Pod) { p.UID = "reborn" }) }, "S-15"},
-		"a pod of a node that stays":             {evicting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-15"},
-		"a machine to whose name a pod is bound": {cleaning, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("p", On("unjoined-3"))) }, "S-15"},
+		"a daemon's pod where daemons are left alone":                      {dismissing, func(w *world) { w.policy.Removal.OccupiedDaemons = false }, "S-15"},
+		"a daemon's pod where others still are":                            {dismissing, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"))) }, "S-15"},
+		"a machine with a pod that is waited for":                          {outlasting, func(w *world) { w.policy.Removal.AfterDeadline = policy.Wait }, "S-15"},
+		"a machine with a pod that has time left":                          {outlasting, func(w *world) { w.policy.Removal.DrainDeadline = time.Hour }, "S-15"},
+		"a pod of a node that is gone":                                     {evicting, func(w *world) { w.objects.Nodes = nil }, "S-14"},
+		"a pod of another life":                                            {evicting, func(w *world) { w.change(func(p *corev1.Pod) { p.UID = "reborn" }) }, "S-15"},
+		"a pod of a node that stays":                                       {evicting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-15"},
+		"a machine to whose name a pod is bound":                           {cleaning, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("p", On("unjoined-3"))) }, "S-15"},
 		"a Node object whose machine nobody saw leave, and which is young": {missing, func(w *world) { w.objects.Nodes[1].CreationTimestamp = metav1.NewTime(Start.Add(-9 * time.Minute)) }, "S-14"},
 		"one that fell silent a moment ago": {missing, func(w *world) {
 			w.objects.Nodes[1] = lost(NotReady(Start.Add(-50 * time.Second)))
@@ -311,7 +349,18 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		}, "S-16"},
 		"a cordon of a node that a pending pod fits": {cordoning, func(w *world) { w.evidence.Counted = map[string]string{"agents-0": "default/p"} }, "S-16"},
 		"a control-plane node's machine":             {deleting, func(w *world) { w.objects.Nodes[1].Labels["node-role.kubernetes.io/control-plane"] = "true" }, "S-17"},
-		"a cordon of a control-plane node":           {cordoning, func(w *world) { w.objects.Nodes[0].Labels["node-role.kubernetes.io/etcd"] = "true" }, "S-17"},
+		"a control-plane node's machine while another one leaves": {crowned, func(w *world) {
+			w.objects.Nodes[2].Spec.Taints = append(w.objects.Nodes[2].Spec.Taints, w.objects.Nodes[1].Spec.Taints...)
+		}, "S-17"},
+		"a control-plane node's machine while another one is not Ready": {crowned, func(w *world) { NotReady(Start)(w.objects.Nodes[2]) }, "S-17"},
+		"a control-plane node's machine while another one's is going":   {crowned, func(w *world) { w.groups[0].Instances[2].State = cluster.StateDeleting }, "S-17"},
+		"a control-plane node's machine where only two vote": {crowned, func(w *world) {
+			w.objects.Nodes[0].Labels["node-role.kubernetes.io/etcd"] = "true"
+			w.objects.Nodes[1].Labels["node-role.kubernetes.io/etcd"] = "true"
+		}, "S-17"},
+		"a cordon of a control-plane node while another one is not Ready": {dethroning, func(w *world) { NotReady(Start)(w.objects.Nodes[2]) }, "S-17"},
+		"a cordon of a control-plane node that is not opted in":           {dethroning, func(w *world) { w.policy.Removal.ControlPlane = false }, "S-17"},
+		"a cordon of a control-plane node":                                {cordoning, func(w *world) { w.objects.Nodes[0].Labels["node-role.kubernetes.io/etcd"] = "true" }, "S-17"},
 		"a machine whose node was annotated to stay": {deleting, func(w *world) {
 			w.objects.Nodes[1].Annotations["cluster-autoscaler.kubernetes.io/scale-down-disabled"] = "true"
 		}, "S-18"},

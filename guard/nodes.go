@@ -5,7 +5,7 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-func checkCordon(w Cordon, e Evidence) error {
+func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
 	n := e.Newest.Node(w.Node)
 	if n == nil || n.Object.UID != w.UID {
 		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
@@ -13,8 +13,8 @@ func checkCordon(w Cordon, e Evidence) error {
 	removal, on := cluster.RemovalOf(n.Object)
 	dried := on && removal.Why == cluster.RunsDry // it is sluice's own cordon, and the next rung follows
 	switch {
-	case cluster.ControlPlane(n.Object):
-		return refuse("S-17", "node %s is a control-plane node", w.Node)
+	case checkControlPlane(n, e, allowed) != nil:
+		return checkControlPlane(n, e, allowed)
 	case checkKept(n, e) != nil:
 		return checkKept(n, e)
 	case dried && !n.Object.Spec.Unschedulable:
@@ -66,10 +66,23 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 		return refuse("S-15", "pod %s/%s on node %s is not the one that the decision saw", w.Namespace, w.Pod, w.Node)
 	}
 	if p.Daemon() {
-		return refuse("S-15", "pod %s belongs to node %s", p.String(), w.Node)
+		return checkDismiss(p, n, allowed)
 	}
 	if why, keeps := allowed.Keeps(p, policy.On(n), e.Newest.Time); keeps {
 		return refuse("S-15", "%s", why.Sentence())
+	}
+	return nil
+}
+
+// checkDismiss holds the daemons of nodes that others still have to leave, and those that the policy leaves alone.
+func checkDismiss(daemon *cluster.Pod, n *cluster.Node, allowed *policy.Policy) error {
+	if !allowed.Removal.Dismisses(daemon, true) && !allowed.Removal.Dismisses(daemon, false) {
+		return refuse("S-15", "pod %s belongs to node %s", daemon.String(), n.Name())
+	}
+	for _, p := range n.Pods {
+		if !p.Daemon() && !p.Leaving() && !p.Finished() {
+			return refuse("S-15", "pod %s belongs to node %s, where pod %s still is", daemon.String(), n.Name(), p.String())
+		}
 	}
 	return nil
 }

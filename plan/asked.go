@@ -48,6 +48,8 @@ func (d *decision) hindered(st *nodeState) *reason.Reason {
 		return g.blockedRead()
 	case g.Present()-g.leaving-1 < g.Min:
 		return is(d.atMin(g))
+	case d.quorum(st) != nil:
+		return d.quorum(st)
 	case d.inFlight >= r.MaxInFlight:
 		return is(reason.New(reason.RemovalBudget, about, "inflight", d.inFlight, "limit", r.MaxInFlight))
 	case len(st.movers) > 0 && d.drains >= r.MaxDrains:
@@ -65,20 +67,14 @@ func (d *decision) drainAsked(st *nodeState, wait time.Time) {
 		d.judgeNode(st, NodeDrain, because...)
 		return
 	}
+	var leavers []*cluster.Pod
+	var works []reason.Reason
 	for _, p := range st.movers {
-		if p.Leaving() {
+		if why, keeps := d.allowed.Keeps(p, st.where, d.now); keeps && !p.Leaving() {
+			works = append(works, why)
 			continue
 		}
-		if why, keeps := d.allowed.Keeps(p, st.where, d.now); keeps {
-			because = append(because, why)
-			continue
-		}
-		if held := d.budgetRefuses(p); held != nil {
-			because = append(because, *held)
-			continue
-		}
-		d.disrupt(p)
-		d.ladder = append(d.ladder, Evict{p.Namespace, p.Name, p.UID, st.Name(), d.allowed.Removal.Grace(p), because[0]})
+		leavers = append(leavers, p)
 	}
-	d.judgeNode(st, NodeDrain, because...)
+	d.judgeNode(st, NodeDrain, append(d.evict(st, leavers, because[0]), works...)...)
 }

@@ -107,6 +107,7 @@ type decision struct {
 
 	attached  map[string][]cluster.Attachment // to nodes, by their names, nil until somebody asks
 	detaching map[string]time.Time            // since when empty nodes wait for volumes
+	dismissed map[string]time.Time            // when the daemons of empty nodes were told to end
 }
 
 // witness hears how places are found, in the order in which it happens. What is tried and taken back is not told.

@@ -60,7 +60,11 @@ func (d *decision) climbLadder() {
 	d.steerPods()
 	d.rememberRemovable(idle, underused)
 	d.rememberDetaching()
+	d.rememberDismissed()
 }
+
+// whyIdle is why a node leaves that nobody had to leave.
+const whyIdle = "idle"
 
 // dries says whether a node runs dry.
 func dries(st *nodeState) bool { return st.removal.Why == cluster.RunsDry }
@@ -116,7 +120,6 @@ func (d *decision) climb(st *nodeState) {
 		return
 	}
 	wait := removal.Since.Add(d.allowed.Removal.Pause())
-	deadline := removal.Since.Add(d.allowed.Removal.DrainDeadline)
 	switch pod, rescued := d.rescues[name]; {
 	case rescued:
 		d.takeDown(st, reason.New(reason.NodeCounted, about, "pod", pod))
@@ -136,6 +139,8 @@ func (d *decision) climb(st *nodeState) {
 		d.takeDown(st, reason.New(reason.NodeProtected, about, "instance", st.Instance.ID))
 	case !st.Object.Spec.Unschedulable:
 		d.takeDown(st, reason.New(reason.NodeFreedByPerson, about))
+	case d.quorum(st) != nil:
+		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *d.quorum(st))
 	case !d.allowed.Removal.Enabled:
 		d.takeDown(st, reason.New(reason.RemovalDisabled, about))
 	case d.unhealthy != nil:
@@ -147,7 +152,7 @@ func (d *decision) climb(st *nodeState) {
 	case len(st.movers) > 0 && removal.Why == cluster.AskedFor:
 		d.drainAsked(st, wait)
 	case len(st.movers) > 0:
-		d.drain(st, wait, deadline)
+		d.drain(st, wait)
 	case d.now.Before(wait):
 		if d.queued(st) {
 			d.inFlight-- // as below
@@ -169,50 +174,20 @@ func (d *decision) climb(st *nodeState) {
 		d.inFlight-- // as above
 		d.judgeNode(st, NodeDrain, *d.gathersOthers(g))
 	default:
-		d.inFlight--
-		why := reason.New(reason.NodeDrained, about, "fate", d.groups[st.Group].fate())
-		d.leaving[g.ID] = append(d.leaving[g.ID], Leaving{st.Instance.Machine(), name, why})
-		d.judgeNode(st, NodeRemove, why)
+		d.leave(st)
 	}
 }
 
-// drain evicts what still has to leave a cordoned node, and gives the node back when something may not or cannot leave.
-func (d *decision) drain(st *nodeState, wait, deadline time.Time) {
-	about := reason.Node(st.Name())
-	draining := reason.New(reason.NodeDraining, about, "pods", len(st.movers))
-	why, tried := d.stays(st)
-	switch over := !d.now.Before(deadline); {
-	case why != nil && (why.Code != reason.PodBudget || over):
-		if tried {
-			d.refuge.back()
-		}
-		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *why)
-		return
-	case over:
-		d.refuge.back()
-		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), draining)
+// leave has the machine of an empty node deleted, once its daemons have been told to end.
+func (d *decision) leave(st *nodeState) {
+	if why := d.dismisses(st); why != nil {
+		d.judgeNode(st, NodeDrain, *why)
 		return
 	}
-	d.refuge.settle()
-	d.wake(deadline)
-	if d.now.Before(wait) {
-		d.wake(wait)
-		d.judgeNode(st, NodeDrain, draining)
-		return
-	}
-	because := []reason.Reason{draining}
-	for _, p := range st.movers {
-		if p.Leaving() {
-			continue
-		}
-		if held := d.budgetRefuses(p); held != nil {
-			because = append(because, *held)
-			continue
-		}
-		d.disrupt(p)
-		d.ladder = append(d.ladder, Evict{p.Namespace, p.Name, p.UID, st.Name(), d.allowed.Removal.Grace(p), draining})
-	}
-	d.judgeNode(st, NodeDrain, because...)
+	d.inFlight--
+	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "fate", d.groups[st.Group].fate())
+	d.leaving[st.Group] = append(d.leaving[st.Group], Leaving{st.Instance.Machine(), st.Name(), why})
+	d.judgeNode(st, NodeRemove, why)
 }
 
 // takeDown takes a node off the ladder.
@@ -233,7 +208,7 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 	d.balanceZones(nodes)
 	for _, st := range nodes {
 		about := reason.Node(st.Name())
-		why, limit := "idle", d.limitOf(st)
+		why, limit := whyIdle, d.limitOf(st)
 		waits := reason.New(reason.NodeIdle, about, "idle", d.idleFor(st), "limit", limit)
 		goes := reason.New(reason.NodeIdleFor, about, "idle", d.idleFor(st))
 		if !st.ready {

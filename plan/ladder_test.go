@@ -178,6 +178,21 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0", func(n *corev1.Node) { n.Labels["node-role.kubernetes.io/control-plane"] = "" })}, memory: removable("a-0"),
 			want: []string{}, verdict: map[string]string{"node a-0": "keep NodeControlPlane"},
 		},
+		"a control-plane node that is opted in leaves, one at a time": {
+			objects: []any{Node("a-0", crown), Node("a-1", crown), Node("a-2", crown)}, memory: removable("a-0", "a-1", "a-2"),
+			policy: func(p *policy.Policy) { p.Removal.ControlPlane = true }, group: func(g *cluster.Group) { g.Min = 0 },
+			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "idle ControlPlaneTurn NodeIdle", "node a-2": "idle ControlPlaneTurn NodeIdle"},
+		},
+		"none leaves when the others would be no quorum": {
+			objects: []any{Node("a-0", crown), Node("a-1", crown), Node("a-2", crown, NotReady(Start.Add(-time.Minute)))}, memory: removable("a-0", "a-1"),
+			policy: func(p *policy.Policy) { p.Removal.ControlPlane = true }, group: func(g *cluster.Group) { g.Min = 0 },
+			want: []string{}, verdict: map[string]string{"node a-1": "idle ControlPlaneQuorum NodeIdle"},
+		},
+		"one on its way out comes back when another falls silent": {
+			objects: []any{Node("a-0", crown, Removing(Start.Add(-time.Minute), marked("0"))), Node("a-1", crown), Node("a-2", crown, NotReady(Start.Add(-time.Minute)))},
+			policy:  func(p *policy.Policy) { p.Removal.ControlPlane = true }, group: func(g *cluster.Group) { g.Min = 0 },
+			want: []string{"uncordon a-0: RemovalAbandoned"}, verdict: map[string]string{"node a-0": "rescue RemovalAbandoned ControlPlaneQuorum"},
+		},
 		"a node that could be two machines is held": {
 			objects: []any{Node("a-0", func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///machines/1" }), Node("a-1")}, memory: removable("a-0"),
 			want: []string{}, verdict: map[string]string{"node a-0": "hold NodeAmbiguous"},
@@ -197,6 +212,63 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		"a cordoned node is drained by eviction, with bounded grace": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = new(int64(3600)) })},
 			want:    []string{"evict x from a-1 grace 10m0s"}, verdict: map[string]string{"node a-1": "drain NodeDraining"},
+		},
+		"pods of a lower band leave first": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), priority(100)), Pod("y", On("a-1"))},
+			policy: func(p *policy.Policy) {
+				p.Removal.Bands = []policy.Band{{Grace: time.Minute}, {Priority: 100, Grace: 5 * time.Second}}
+			},
+			want: []string{"evict y from a-1 grace 30s"}, verdict: map[string]string{"node a-1": "drain NodeDraining PodsLater"},
+		},
+		"pods of a lower band are waited for": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), priority(100)), Pod("y", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &p.CreationTimestamp })},
+			policy: func(p *policy.Policy) {
+				p.Removal.Bands = []policy.Band{{Grace: time.Minute}, {Priority: 100, Grace: 5 * time.Second}}
+			},
+			want: []string{}, verdict: map[string]string{"node a-1": "drain NodeDraining PodsLater"},
+		},
+		"the next band follows when it is gone": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), priority(100))},
+			policy: func(p *policy.Policy) {
+				p.Removal.Bands = []policy.Band{{Grace: time.Minute}, {Priority: 100, Grace: 5 * time.Second}}
+			},
+			want: []string{"evict x from a-1 grace 5s"},
+		},
+		"a pod that is overdue gives its node back": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 15*time.Minute), Pod("x", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(time.Hour)} })},
+			want:    []string{"uncordon a-1: RemovalAbandoned"}, verdict: map[string]string{"node a-1": "rescue RemovalAbandoned PodOverdue"},
+		},
+		"a pod that is overdue and to be waited for is": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 15*time.Minute), Pod("x", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(time.Hour)} })},
+			policy:  func(p *policy.Policy) { p.Removal.AfterDeadline = policy.Wait }, want: []string{}, verdict: map[string]string{"node a-1": "drain NodeDraining"},
+		},
+		"a pod that is overdue and may be forced holds nothing": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 15*time.Minute), Pod("x", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(time.Hour)} })},
+			policy:  func(p *policy.Policy) { p.Removal.AfterDeadline = policy.Force }, want: []string{"delete a 1(a-1)"},
+		},
+		"a pod that was never told to end is not forced": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 15*time.Minute), Pod("x", On("a-1"), Labelled("app", "x")), Budget("x", "app", "x", 0)},
+			policy:  func(p *policy.Policy) { p.Removal.AfterDeadline = policy.Force }, want: []string{"uncordon a-1: RemovalAbandoned"},
+		},
+		"daemons are told to end once others have left": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), daemon("a-1"), Pod("x", On("a-1"))}, want: []string{"evict x from a-1 grace 30s"},
+			policy: func(p *policy.Policy) { p.Removal.EmptyDaemons = true },
+		},
+		"the daemons of an empty node are told to end before its machine goes": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), daemon("a-1")}, policy: func(p *policy.Policy) { p.Removal.EmptyDaemons = true },
+			want: []string{"evict ds-a-1 from a-1 grace 30s"}, verdict: map[string]string{"node a-1": "drain NodeDismisses"},
+		},
+		"they are told once, and hold nobody up": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), daemon("a-1")}, policy: func(p *policy.Policy) { p.Removal.EmptyDaemons = true },
+			memory: plan.Memory{Dismissed: map[string]time.Time{"a-1": Start.Add(-5 * time.Second)}}, want: []string{"delete a 1(a-1)"},
+		},
+		"a daemon that ends is waited for": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("ds", On("a-1"), OwnedBy("DaemonSet", "ds"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(time.Second)} })},
+			policy:  func(p *policy.Policy) { p.Removal.EmptyDaemons = true }, memory: plan.Memory{Dismissed: map[string]time.Time{"a-1": Start.Add(-5 * time.Second)}}, want: []string{},
+		},
+		"nobody tells the daemons of a node that is silent": {
+			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-10*time.Second), marked("1")), NotReady(Start.Add(-time.Hour))), daemon("a-1")},
+			policy:  func(p *policy.Policy) { p.Removal.EmptyDaemons = true }, want: []string{"delete a 1(a-1)"},
 		},
 		"pods on their way out are waited for": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &p.CreationTimestamp })},
@@ -437,3 +509,9 @@ func TestACordonThatWasRefusedIsTriedAgainAtOnce(t *testing.T) {
 		t.Errorf("the next cycle decides otherwise (-first +next):\n%s", diff)
 	}
 }
+
+// priority gives a pod its priority.
+func priority(n int32) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.Priority = &n } }
+
+// crown makes a node one of the control plane.
+func crown(n *corev1.Node) { n.Labels["node-role.kubernetes.io/control-plane"] = "" }

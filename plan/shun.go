@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
 )
 
@@ -42,9 +43,10 @@ func (d *decision) steerPods() {
 	}
 }
 
-// noteSoon notes a node that may not step on the ladder for these reasons, if it waits for nothing but its time or its turn.
+// noteSoon notes a node that may not step on the ladder for these reasons, if it waits for nothing but its time or its turn. Control-plane nodes are
+// nothing that pods are steered by.
 func (d *decision) noteSoon(st *nodeState, block []reason.Reason) {
-	if st.takes && (len(block) == 0 || block[0].Code == reason.RemovalCoolsDown || block[0].Code == reason.RemovalBudget) {
+	if st.takes && !cluster.ControlPlane(st.Object) && (len(block) == 0 || block[0].Code == reason.RemovalCoolsDown || block[0].Code == reason.RemovalBudget) {
 		d.soon = append(d.soon, st)
 	}
 }

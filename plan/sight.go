@@ -59,7 +59,9 @@ func (d *decision) look(n *cluster.Node) *sight {
 	there, g, leaving := n.Pods, d.groups[n.Group], false
 	if v.resource, v.used, leaving = d.check.Load(n); leaving {
 		v.passing = true
-		there = slices.DeleteFunc(slices.Clone(there), func(p *cluster.Pod) bool { return p.Overstayed(d.now) && !p.Daemon() })
+		there = slices.DeleteFunc(slices.Clone(there), func(p *cluster.Pod) bool {
+			return !p.Daemon() && (p.Overstayed(d.now) || v.onLadder && d.allowed.Removal.Outlasted(p, v.removal.Since, d.now))
+		})
 		v.resource, v.used = d.check.Utilization(n.Object, there)
 	}
 	if r := d.allowed.Removal; r.IgnoreDaemons || r.IgnoreMirrors {

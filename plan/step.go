@@ -26,6 +26,9 @@ func (d *decision) forbidden(st *nodeState) []reason.Reason {
 	case g.without(g.leaving, st.Instance) < g.Min:
 		return one(d.atMin(g))
 	}
+	if why := d.quorum(st); why != nil {
+		return one(*why)
+	}
 	if why := d.fitsPending(st); why != nil {
 		return one(*why)
 	}

@@ -20,7 +20,7 @@ const (
 	longest = 365 * 24 * time.Hour
 )
 
-// Grace is what an evicted pod gets to stop: what it asks for, up to [Removal.MaxGrace]; all the time that it says it needs to save its work.
+// Grace is what an evicted pod gets to stop: what it asks for, up to [Removal.MaxGrace] or its band's; all the time that it says it needs to save its work.
 func (r Removal) Grace(p *cluster.Pod) time.Duration {
 	if saves := checkpoint(p); saves > 0 {
 		return saves
@@ -29,7 +29,7 @@ func (r Removal) Grace(p *cluster.Pod) time.Duration {
 	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
 		grace = time.Duration(min(*s, int64(longest/time.Second))) * time.Second
 	}
-	return min(grace, r.MaxGrace)
+	return min(grace, r.longest(p))
 }
 
 // LastCall is when a pod must be evicted to have all of its grace before its machine stops.

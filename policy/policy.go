@@ -40,7 +40,8 @@ type Removal struct {
 	MaxInFlight    int           `json:"maxInFlight"`             // nodes on the ladder at once that neither are ready for deletion nor wait for an earlier one of their group (--max-scale-down-parallelism)
 	MaxDrains      int           `json:"maxDrains"`               // of these, nodes with pods to evict (--max-drain-parallelism)
 	MaxGrace       time.Duration `json:"maxGrace"`                // longest grace period given to an evicted pod (--max-graceful-termination-sec)
-	DrainDeadline  time.Duration `json:"drainDeadline"`           // a node that is not empty so long after its taint is given back (--max-drain-time)
+	DrainDeadline  time.Duration `json:"drainDeadline"`           // so long after their node's taint its pods have left, or see below (--max-drain-time)
+	AfterDeadline  Overdue       `json:"afterDeadline"`           // what becomes of the drain when one has not (--after-drain-time)
 	LocalStorage   bool          `json:"localStorage"`            // a pod with local storage keeps its node (--skip-nodes-with-local-storage)
 	SystemPods     bool          `json:"systemPods"`              // a kube-system pod without a budget keeps its node (--skip-nodes-with-system-pods)
 	ForceUnjoined  bool          `json:"forceUnjoined,omitempty"` // a machine that never joined goes even below its group's min (--force-delete-unregistered-nodes)
@@ -49,6 +50,12 @@ type Removal struct {
 	Work           []WorkRule    `json:"work,omitempty"`          // which work may be evicted; see [Policy.Keeps] (--evict-work)
 	MinCores       int64         `json:"minCores"`                // cores that the cluster keeps (--cores-total)
 	MinMemoryGiB   int64         `json:"minMemoryGiB"`            // memory that the cluster keeps (--memory-total)
+
+	ControlPlane bool `json:"controlPlane,omitempty"` // control-plane and etcd nodes are removed too, one at a time (--remove-control-plane-nodes)
+
+	Bands           []Band `json:"bands,omitempty"` // in which pods leave, by ascending priority; none: critical ones last (--drain-priority-config)
+	EmptyDaemons    bool   `json:"emptyDaemons"`    // daemons are evicted from nodes that have no other pods (--daemonset-eviction-for-empty-nodes)
+	OccupiedDaemons bool   `json:"occupiedDaemons"` // and from those that had some (--daemonset-eviction-for-occupied-nodes)
 
 	Exclusion time.Duration `json:"exclusion"` // before the next rung, after load balancers were told to leave the node out; 0: they are not told (--load-balancer-exclusion-delay)
 	MaxDetach time.Duration `json:"maxDetach"` // an empty node waits so long for its volumes to be detached (--max-detach-time)
@@ -100,6 +107,9 @@ func Default() *Policy {
 			UnreadyEnabled: true,
 			CustomOwners:   true,
 			SystemPodAge:   time.Hour,
+
+			AfterDeadline:   Abort,
+			OccupiedDaemons: true,
 		},
 		Health: Health{UnreadyCount: 3, UnreadyPercent: 45},
 	}
@@ -151,6 +161,9 @@ func (p *Policy) Check() error {
 	}
 	if d := p.Removal.DrainDeadline; d <= 0 {
 		return fmt.Errorf("--max-drain-time=%s: give a duration above zero, such as 15m", d)
+	}
+	if r := p.Removal; len(r.Bands) > 0 && r.MaxGrace != Default().Removal.MaxGrace {
+		return fmt.Errorf("--max-graceful-termination-sec=%d beside --drain-priority-config: each band has its own grace period, leave the former out", r.MaxGrace/time.Second)
 	}
 	for _, d := range []struct {
 		flag  string

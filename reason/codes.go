@@ -150,6 +150,9 @@ const (
 	NodeUnreadyStays   Code = "NodeUnreadyStays"
 	NodeRunsDry        Code = "NodeRunsDry"
 	NodeRanDry         Code = "NodeRanDry"
+	NodeDismisses      Code = "NodeDismisses"
+	ControlPlaneTurn   Code = "ControlPlaneTurn"
+	ControlPlaneQuorum Code = "ControlPlaneQuorum"
 	RemovalDisabled    Code = "RemovalDisabled"
 	RemovalCoolsDown   Code = "RemovalCoolsDown"
 	RemovalBudget      Code = "RemovalBudget"
@@ -167,6 +170,8 @@ const (
 	PodOfJob          Code = "PodOfJob"
 	PodBare           Code = "PodBare"
 	PodsBesides       Code = "PodsBesides"
+	PodsLater         Code = "PodsLater"
+	PodOverdue        Code = "PodOverdue"
 	PodNotSafeToEvict Code = "PodNotSafeToEvict"
 	PodDoNotDisrupt   Code = "PodDoNotDisrupt"
 	PodLocalStorage   Code = "PodLocalStorage"
@@ -328,6 +333,9 @@ var sentences = map[Code]string{
 	NodeUnreadyStays:   "is not Ready, and such nodes are not removed (--scale-down-unready-enabled=false)",
 	NodeRunsDry:        "runs dry, since others could do its work: pods that still work {pods}, {wait}{costs}",
 	NodeRanDry:         "nobody works on it any more; pods still to leave: {pods}",
+	ControlPlaneTurn:   "control-plane node {other} is on its way out, they leave one at a time",
+	ControlPlaneQuorum: "without it the control plane would have {left} of its {voters} voters, and needs {needs}",
+	NodeDismisses:      "empty, its daemons end: {pods}",
 	PodsBesides:        "and pods besides: {pods}",
 	NodeReceives:       "pods of nodes that leave before it find their places on it",
 	RemovalDisabled:    "removal is switched off",
@@ -340,6 +348,8 @@ var sentences = map[Code]string{
 	ClusterMinimum:     "cluster minimum of {resource} reached ({have} - {node} < {minimum})",
 	UnhealthyCluster:   "{unready} of {nodes} nodes are not Ready (tolerated: {tolerated})",
 
+	PodOverdue:        "pod {pod} has not left within {limit}",
+	PodsLater:         "pods that leave after these, for their priority: {pods}",
 	PodNowhereToGo:    "pod {pod} has nowhere to go: {why}",
 	PodOfJob:          "pod {pod} belongs to a Job and runs to its end",
 	PodBare:           "pod {pod} has no controller that would make it again",

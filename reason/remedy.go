@@ -59,7 +59,9 @@ func fill(template string, word func(name string) string) string {
 // remedies holds what would change it, for every reason that keeps a node or a machine.
 var remedies = map[Code]string{
 	NodeUnmanaged:      "name its scale set with --nodes, or tag it for --node-group-auto-discovery",
-	NodeControlPlane:   "nothing, unless control-plane nodes are opted in with --remove-control-plane-nodes",
+	NodeControlPlane:   "--remove-control-plane-nodes: then such nodes leave one at a time, while a quorum is left",
+	ControlPlaneTurn:   "node {other} is gone, its object too",
+	ControlPlaneQuorum: "more control-plane nodes that are Ready",
 	NodeAmbiguous:      "a provider id, system UUID or address on the node that only one machine has",
 	NodeMachineMissing: "a complete list in which its machine is again; a node that stays silent without a machine is deleted by itself",
 	NodeNoticed:        "nothing: the machine stops at its time, or Azure takes the notice back",
@@ -81,6 +83,7 @@ var remedies = map[Code]string{
 	NodeHeadroom:       "a smaller headroom of the group, or more room free on other nodes",
 	NodeCordoned:       "time: the next step follows after {delay}",
 	NodeDraining:       "its pods leave; sluice undrain {node} takes back what a person asked for",
+	NodeDismisses:      "time: they are waited for as long as their grace period lasts (--daemonset-eviction-for-empty-nodes, --daemonset-eviction-for-occupied-nodes)",
 	NodeDetaching:      "its volumes are detached, or {limit} are over (--max-detach-time)",
 	NodeDelayed:        "take the annotation {annotation} off the node, or wait until {limit} are over (--node-deletion-delay-timeout)",
 	NodeRunsDry:        "its work ends; --evict-work and the annotation sluice.dev/evict-work let work be evicted",

@@ -42,8 +42,12 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	f.DurationVar(&r.Exclusion, "load-balancer-exclusion-delay", r.Exclusion, "a node on its way out is labelled so that load balancers outside of the cluster leave it out, and the next step waits for so long; 0: no label")
 	f.DurationVar(&r.MaxDetach, "max-detach-time", r.MaxDetach, "how long an empty node waits for its volumes to be detached before its machine is deleted all the same")
 	f.IntVar(&r.MaxInFlight, "max-scale-down-parallelism", r.MaxInFlight, "most nodes at once on their way to being ready for deletion, idle ones included; all that are ready in a group are deleted in one request, and no longer count")
+	f.BoolVar(&r.ControlPlane, "remove-control-plane-nodes", r.ControlPlane, "remove control-plane and etcd nodes of managed groups as well, one at a time and only while a quorum of them is left")
 	f.IntVar(&r.MaxDrains, "max-drain-parallelism", r.MaxDrains, "most nodes at once whose pods are being evicted; they count in --max-scale-down-parallelism")
-	f.DurationVar(&r.DrainDeadline, "max-drain-time", r.DrainDeadline, "a node that is not empty so long after it was cordoned is given back")
+	f.DurationVar(&r.DrainDeadline, "max-drain-time", r.DrainDeadline, "so long after its node was cordoned a pod is to have left, or --after-drain-time says what then; a pod's annotation sluice.dev/drain-time gives it another time")
+	f.Var(overdue{&r.AfterDeadline}, "after-drain-time", "what becomes of a drain when a pod has not left in its time: abort gives the node back, wait goes on waiting, force lets the machine go with a pod that was told to end and has not; budgets and work hold all the same; a pod's annotation sluice.dev/after-drain-time says otherwise for it")
+	f.BoolVar(&r.EmptyDaemons, "daemonset-eviction-for-empty-nodes", r.EmptyDaemons, "evict the pods of DaemonSets from a node that has no others before its machine goes; a pod's annotation cluster-autoscaler.kubernetes.io/enable-ds-eviction says otherwise for it")
+	f.BoolVar(&r.OccupiedDaemons, "daemonset-eviction-for-occupied-nodes", r.OccupiedDaemons, "the same for a node whose other pods were evicted, once these are gone")
 	f.BoolVar(&r.RunDry, "run-dry", r.RunDry, "taint a node that nothing but work holds which is not evicted, so that new work goes elsewhere and the machine goes when the work is done; a pending pod that fits takes the taint off")
 	evictionFlags(f, r)
 	f.IntVar(&h.UnreadyCount, "ok-total-unready-count", h.UnreadyCount, "so many nodes may always be not Ready; removal stops when more are, and more than --max-total-unready-percentage")
@@ -78,6 +82,7 @@ func EvictionFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 
 func evictionFlags(f *pflag.FlagSet, r *policy.Removal) {
 	f.Var((*seconds)(&r.MaxGrace), "max-graceful-termination-sec", "longest grace period given to an evicted pod, in seconds")
+	f.Var(bands{&r.Bands}, "drain-priority-config", "the order in which pods leave a node, as PRIORITY:SECONDS,... with the longest grace period of each band: those of the lowest band first, the next ones when these are gone; without it critical pods leave last")
 	f.BoolVar(&r.LocalStorage, "skip-nodes-with-local-storage", r.LocalStorage, "a pod with a hostPath or emptyDir volume keeps its node")
 	f.Var(perGroup[policy.WorkRule]{"patience", &r.Work, policy.ParseWorkRule, policy.WorkRule.String},
 		"evict-work", "when pods of Jobs may be evicted after all, as namespace/NAME=PATIENCE or GROUP=PATIENCE: never, now, or a duration for which their node runs dry first, such as 2h; a namespace wins over a group, a pod's annotation sluice.dev/evict-work over both; may be repeated")

@@ -46,8 +46,6 @@ func mootFlags(f *pflag.FlagSet) {
 	declare("scale-down-simulation-timeout", counted, span(30*time.Second))
 	declare("max-pod-eviction-time", "--max-drain-time bounds a drain from its taint to its last pod", span(2*time.Minute))
 	declare("cordon-node-before-terminating", "a node that leaves is always cordoned", func(name, usage string) { f.Bool(name, true, usage) })
-	declare("daemonset-eviction-for-empty-nodes", "daemons end with their node", truth)
-	declare("daemonset-eviction-for-occupied-nodes", "daemons end with their node", func(name, usage string) { f.Bool(name, true, usage) })
 	declare("dynamic-node-delete-delay-after-taint-enabled", "see --node-delete-delay-after-taint", truth)
 	declare("node-removal-latency-tracking-enabled", "the journal has every step of a removal", truth)
 	declare("max-node-skip-eval-time-tracker-enabled", "every node is looked at in every cycle", truth)

@@ -184,7 +184,7 @@ var azureLaws = []azureLaw{
 		return ""
 	})},
 	{"S-17", eachNode(func(w *write, m azuresim.MachineState, n *corev1.Node) string {
-		if controls(n) {
+		if controls(n) && !w.o.quorumWithout(n.Name) {
 			return fmt.Sprintf("machine %s of the control plane was removed", m.Name)
 		}
 		return ""

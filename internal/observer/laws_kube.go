@@ -121,7 +121,7 @@ var kubeLaws = []kubeLaw{
 		return ""
 	}},
 	{"S-17", func(c *change) string {
-		if c.node != nil && controls(c.node) && (c.cordons() || c.Verb == "delete") {
+		if c.node != nil && controls(c.node) && (c.cordons() || c.Verb == "delete") && !c.o.quorumWithout(c.Name) {
 			return fmt.Sprintf("control-plane node %s was touched: %s", c.Name, c.Verb)
 		}
 		return ""

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/kubesim"
 )
 
 // What sluice and cluster-autoscaler write on objects, by its name. These are facts of the product's interface, written down a second time.
@@ -120,4 +121,26 @@ func stays(p *corev1.Pod) string {
 		}
 	}
 	return ""
+}
+
+// quorumWithout says whether control-plane nodes may be removed at all, none but this one is on its way out, and the others that are Ready are a
+// quorum.
+func (o *Observer) quorumWithout(node string) bool {
+	if o.rules.ControlPlane == nil || !o.rules.ControlPlane() {
+		return false
+	}
+	voters, left := 0, 0
+	for _, n := range kubesim.All[*corev1.Node](o.kube, "") {
+		switch {
+		case !controls(n):
+			continue
+		case n.Name == node:
+		case removing(n):
+			return false
+		case ready(n):
+			left++
+		}
+		voters++
+	}
+	return left > voters/2
 }

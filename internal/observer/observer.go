@@ -38,6 +38,8 @@ type Rules struct {
 	Several bool
 	// Defaults says that no flag widens what may be evicted.
 	Defaults bool
+	// ControlPlane says whether a flag lets control-plane nodes be removed, one at a time; nil means no.
+	ControlPlane func() bool
 	// Jobs says whether a flag lets pods of Jobs be evicted.
 	Jobs func() bool
 }

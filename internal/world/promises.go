@@ -85,8 +85,9 @@ func (w *world) spec(group string) azure.GroupSpec {
 // rules are what the observer judges by.
 func (w *world) rules() *observer.Rules {
 	return &observer.Rules{
-		Agent: agentName,
-		Jobs:  func() bool { return len(w.policy.Removal.Work) > 0 },
+		Agent:        agentName,
+		ControlPlane: func() bool { return w.policy.Removal.ControlPlane },
+		Jobs:         func() bool { return len(w.policy.Removal.Work) > 0 },
 		Limits: func(group string) (least, most int) {
 			g := w.spec(group)
 			return g.Min, g.Max

@@ -1,0 +1,92 @@
+package plan
+
+import (
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+)
+
+// drain evicts what still has to leave a cordoned node, and gives the node back when something may not or cannot leave.
+func (d *decision) drain(st *nodeState, wait time.Time) {
+	about := reason.Node(st.Name())
+	draining := reason.New(reason.NodeDraining, about, "pods", len(st.movers))
+	why, tried := d.stays(st)
+	late := d.late(st)
+	switch {
+	case why != nil && (why.Code != reason.PodBudget || late != nil):
+		if tried {
+			d.refuge.back()
+		}
+		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *why)
+		return
+	case late != nil:
+		d.refuge.back()
+		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *late)
+		return
+	}
+	d.refuge.settle()
+	if d.now.Before(wait) {
+		d.wake(wait)
+		d.judgeNode(st, NodeDrain, draining)
+		return
+	}
+	d.judgeNode(st, NodeDrain, d.evict(st, st.movers, draining)...)
+}
+
+// late says which of the node's pods has not left in its time and ends the drain, nil when none does.
+func (d *decision) late(st *nodeState) *reason.Reason {
+	r := d.allowed.Removal
+	for _, p := range st.movers {
+		limit, over := r.DrainTime(p), r.Overdue(p)
+		due := st.removal.Since.Add(limit)
+		switch {
+		case over == policy.Wait:
+		case d.now.Before(due):
+			d.wake(due)
+		case over == policy.Force && p.Leaving(): // it saves its work
+		default:
+			return new(reason.New(reason.PodOverdue, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "limit", limit))
+		}
+	}
+	return nil
+}
+
+// evict evicts those of a node's pods whose turn it is, as disruption budgets let them, and says why it evicts and what waits. Pods of a later
+// turn leave when these are gone.
+func (d *decision) evict(st *nodeState, pods []*cluster.Pod, why reason.Reason) []reason.Reason {
+	because := []reason.Reason{why}
+	turn, later := d.turn(pods)
+	for _, p := range pods {
+		if p.Leaving() || d.allowed.Removal.Turn(p) != turn {
+			continue
+		}
+		if held := d.budgetRefuses(p); held != nil {
+			because = append(because, *held)
+			continue
+		}
+		d.disrupt(p)
+		d.ladder = append(d.ladder, Evict{p.Namespace, p.Name, p.UID, st.Name(), d.allowed.Removal.Grace(p), why})
+	}
+	if later > 0 {
+		because = append(because, reason.New(reason.PodsLater, reason.Ref{}, "pods", later))
+	}
+	return because
+}
+
+// turn is whose turn it is to leave, and how many pods come later.
+func (d *decision) turn(pods []*cluster.Pod) (turn, later int) {
+	r := d.allowed.Removal
+	for i, p := range pods {
+		if t := r.Turn(p); i == 0 || t < turn {
+			turn = t
+		}
+	}
+	for _, p := range pods {
+		if r.Turn(p) > turn {
+			later++
+		}
+	}
+	return turn, later
+}

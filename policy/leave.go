@@ -1,0 +1,74 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// Annotations by which a pod says how it leaves its node.
+const (
+	daemonEviction = "cluster-autoscaler.kubernetes.io/enable-ds-eviction" // true or false: whether a daemon's pod is evicted
+	drainTime      = "sluice.dev/drain-time"                               // how long it has to leave, in the place of --max-drain-time
+	afterDrainTime = "sluice.dev/after-drain-time"                         // what then, in the place of --after-drain-time
+)
+
+// Overdue is what becomes of a drain when a pod has not left in its time.
+type Overdue string
+
+// What may become of it. A disruption budget is never bypassed, and work that the policy keeps is never forced.
+const (
+	Abort Overdue = "abort" // the node is given back
+	Wait  Overdue = "wait"  // for as long as it takes: the node takes no new pods meanwhile
+	Force Overdue = "force" // a pod that was told to end is waited for no longer, and ends with its machine; one that was not gives the node back
+)
+
+// ParseOverdue reads "abort", "wait" or "force". Its error is one clause for the operator.
+func ParseOverdue(text string) (Overdue, error) {
+	switch o := Overdue(text); o {
+	case Abort, Wait, Force:
+		return o, nil
+	}
+	return Abort, fmt.Errorf("%q is not abort, wait or force", text)
+}
+
+// DrainTime is how long the pod has to leave, from its node's cordon on.
+func (r Removal) DrainTime(p *cluster.Pod) time.Duration {
+	if own, err := time.ParseDuration(p.Annotations[drainTime]); err == nil && own > 0 {
+		return own
+	}
+	return r.DrainDeadline
+}
+
+// Overdue is what becomes of the drain when the pod has not left in that time.
+func (r Removal) Overdue(p *cluster.Pod) Overdue {
+	if own, err := ParseOverdue(p.Annotations[afterDrainTime]); err == nil {
+		return own
+	}
+	return r.AfterDeadline
+}
+
+// Outlasted says whether the pod was told to end and has not, in all the time that it had since its node was cordoned, and nobody is to wait for it
+// any longer. One that saves its work has the time that it says it needs.
+func (r Removal) Outlasted(p *cluster.Pod, cordoned, now time.Time) bool {
+	return p.Leaving() && r.Overdue(p) == Force && !now.Before(cordoned.Add(r.DrainTime(p))) && (checkpoint(p) == 0 || p.GraceOver(now))
+}
+
+// Dismisses says whether a daemon's pod is evicted from a node on its way out, before its machine goes: occupied is a node that had other pods to
+// evict. Daemons are told to end and waited for a little, but they hold nobody up.
+func (r Removal) Dismisses(p *cluster.Pod, occupied bool) bool {
+	if !p.Daemon() || p.Mirror() || p.Annotations[doNotDisrupt] == "true" || p.Annotations[safeToEvict] == "false" {
+		return false
+	}
+	switch p.Annotations[daemonEviction] {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	if occupied {
+		return r.OccupiedDaemons
+	}
+	return r.EmptyDaemons
+}
