@@ -22,6 +22,12 @@ playground: ## play the story on a real control plane; ARGS=--keep leaves it up 
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/playground ./cmd/playground
 	@bin/playground $(ARGS)
 
+.PHONY: load
+load: ## measure what sluice takes with 1,000 nodes and 30,000 pods on a real control plane; ARGS='--nodes=100 --burst=500'
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/sluice ./cmd/sluice
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/playground ./cmd/playground
+	@bin/playground load $(ARGS)
+
 .PHONY: test
 test: ## run every test, those on the real control plane included
 	$(GO) test ./...
