@@ -92,6 +92,9 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 	if err := checkControlPlane(n, e, allowed); err != nil {
 		return err
 	}
+	if err := checkSeen(t.Node, e); err != nil {
+		return err
+	}
 	if _, on := cluster.RemovalOf(n.Object); !on {
 		return refuse("S-16", "node %s is not cordoned for removal", t.Node)
 	}

@@ -1,6 +1,9 @@
 package guard
 
 import (
+	"slices"
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
@@ -26,6 +29,9 @@ func checkGrow(w Grow, e Evidence, allowed *policy.Policy) error {
 		return refuse("S-05", "growing group %s from %d to %d would not make it larger", g.ID, g.Capacity, w.To)
 	case w.To > g.Max:
 		return refuse("S-06", "capacity %d of group %s is above its max %d", w.To, g.ID, g.Max)
+	}
+	if err := checkStrays(w, e, allowed.Growth.Provision); err != nil {
+		return err
 	}
 	if err := checkTotals(w, e, allowed.Growth); err != nil {
 		return err
@@ -87,6 +93,26 @@ func checkTotals(w Grow, e Evidence, limits policy.Growth) error {
 		return refuse("S-06", "the cluster would have %d cores, its limit is %d", milli/1000, limits.MaxCores)
 	case limits.MaxMemoryGiB > 0 && bytes > limits.MaxMemoryGiB<<30:
 		return refuse("S-06", "the cluster would have %d GiB of memory, its limit is %d", bytes>>30, limits.MaxMemoryGiB)
+	}
+	return nil
+}
+
+// mostStrays is how many machines of a group may fail to register before it gets no more of them.
+const mostStrays = 3
+
+// checkStrays holds groups whose machines do not become nodes: more would not either, and each is paid for.
+func checkStrays(w Grow, e Evidence, patience time.Duration) error {
+	strays := 0
+	for _, in := range e.Group.Instances {
+		if in.State != cluster.StateRunning || in.Created.IsZero() || e.Newest.Time.Sub(in.Created) < patience {
+			continue
+		}
+		if !slices.ContainsFunc(e.Newest.Nodes, func(n *cluster.Node) bool { return in.MayBe(n.Object) }) {
+			strays++
+		}
+	}
+	if strays >= mostStrays {
+		return refuse("S-35", "%d machines of group %s run for more than %s and are no nodes", strays, w.Group, patience)
 	}
 	return nil
 }

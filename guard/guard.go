@@ -115,6 +115,11 @@ type Evidence struct {
 	Group     *cluster.Group    // for writes to a group: read past every cache, for this write; nil otherwise
 	LastWrite time.Time         // when this process last wrote to that group; zero when never
 	Counted   map[string]string // nodes that a pending pod fits, with the pod, as the decision found them (S-16)
+	Silent    time.Duration     // for how long the API server has said nothing (S-20)
+	Leads     time.Time         // until when nobody else leads; zero when there is nobody else (S-23)
+	Answer    time.Duration     // how long the request may take at most
+	Opposed   *Opposition       // others who keep changing the group's capacity the other way; nil for none (S-36)
+	Unseen    map[string]bool   // nodes that this process has written to, and Newest does not show them as they are since (S-20)
 }
 
 // Refusal is a write that did not happen. It is no failure of anything: it says that the write would have broken a promise.
@@ -134,6 +139,9 @@ func refuse(property, format string, args ...any) error {
 func Check(w Write, e Evidence, allowed *policy.Policy) error {
 	if e.DryRun {
 		return refuse("S-24", "nothing is written in a dry run")
+	}
+	if err := checkView(w, e); err != nil {
+		return err
 	}
 	switch w := w.(type) {
 	case Grow:
@@ -177,6 +185,8 @@ func checkEvidence(id cluster.GroupID, e Evidence) error {
 		return paused(id, e)
 	case g.Read.At.Before(e.LastWrite):
 		return refuse("S-01", "group %s was read at %s, before the last write to it at %s", id, stamp(g.Read.At), stamp(e.LastWrite))
+	case e.Opposed != nil:
+		return refuse("S-36", "group %s is left alone until %s: somebody else has undone %d changes of its capacity, look into the activity log of the resource", id, stamp(e.Opposed.Until), e.Opposed.Times)
 	}
 	return nil
 }

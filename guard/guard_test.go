@@ -384,6 +384,28 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a soft taint on a node annotated to stay": {softening, func(w *world) {
 			w.objects.Nodes[0].Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
 		}, "S-18"},
+		"a machine whose node was written to and not seen since": {deleting, func(w *world) { w.evidence.Unseen = map[string]bool{"agents-1": true} }, "S-20"},
+		"a pod of a node that was written to and not seen since": {evicting, func(w *world) { w.evidence.Unseen = map[string]bool{"agents-1": true} }, "S-20"},
+		"a Node object that was written to and not seen since":   {burying, func(w *world) { w.evidence.Unseen = map[string]bool{"agents-1": true} }, "S-20"},
+		"a removal while the API server is silent":               {deleting, func(w *world) { w.evidence.Silent = 61 * time.Second }, "S-20"},
+		"a cordon while the API server is silent":                {cordoning, func(w *world) { w.evidence.Silent = 61 * time.Second }, "S-20"},
+		"an eviction while the API server is silent":             {evicting, func(w *world) { w.evidence.Silent = 61 * time.Second }, "S-20"},
+		"a growth that the lease does not outlive": {growing, func(w *world) {
+			w.evidence.Leads, w.evidence.Answer = Start.Add(time.Minute+4*time.Second), 5*time.Second
+		}, "S-23"},
+		"a growth of a group whose machines do not join": {growing, func(w *world) {
+			for _, id := range []string{"7", "8", "9"} {
+				w.groups[0].Instances = append(w.groups[0].Instances, Machine(id, "", func(in *cluster.Instance) { in.Created = Start.Add(-time.Hour) }))
+			}
+			w.groups[0].Capacity, w.groups[0].Max = 6, 9
+			w.write = guard.Grow{Group: "agents", From: 6, To: 7}
+		}, "S-35"},
+		"a growth that others undo each time": {growing, func(w *world) {
+			w.evidence.Opposed = &guard.Opposition{Times: 3, Until: Start.Add(time.Hour)}
+		}, "S-36"},
+		"a Node object whose machine is switched off, says a list, and that is Ready": {burying, func(w *world) {
+			w.groups[0].Parked = append(w.groups[0].Parked, Machine("1", "agents-1"))
+		}, "S-14"},
 		"any soft taint in a dry run":                   {softening, func(w *world) { w.evidence.DryRun = true }, "S-24"},
 		"a protected machine":                           {deleting, func(w *world) { w.groups[0].Instances[1].Protected = true }, "S-18"},
 		"a protected machine that never joined":         {cleaning, func(w *world) { w.groups[0].Instances[3].Protected = true }, "S-18"},

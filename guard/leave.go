@@ -40,6 +40,9 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 	if err := paused(w.Machine.Group, e); err != nil {
 		return err
 	}
+	if err := checkSeen(w.Node, e); err != nil {
+		return err
+	}
 	g := e.Newest.Group(w.Machine.Group)
 	if err := checkWhole(w.Machine.Group, g); err != nil {
 		return err
@@ -66,6 +69,11 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 		}
 	}
 	for _, other := range e.Newest.Groups {
+		for _, in := range other.Parked {
+			if in.UID == w.Machine.UID && cluster.Ready(n.Object) {
+				return refuse("S-14", "machine %s is switched off, says a list, and node %s is Ready", in.Machine(), w.Node)
+			}
+		}
 		for _, in := range other.Instances {
 			if in.UID == w.Machine.UID || in.MayBe(n.Object) && !(n.Outlived() && in.Succeeds(n.Object)) {
 				return refuse("S-14", "machine %s still exists and could be node %s", in.Machine(), w.Node)

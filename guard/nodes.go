@@ -52,6 +52,9 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 	if n == nil {
 		return refuse("S-14", "node %s is gone", w.Node)
 	}
+	if err := checkSeen(w.Node, e); err != nil {
+		return err
+	}
 	if _, on := cluster.RemovalOf(n.Object); !on {
 		return refuse("S-15", "node %s is not on its way out, its pods stay", w.Node)
 	}

@@ -32,8 +32,14 @@ type Actuator struct {
 	Started  time.Time // when this process began to read
 	Log      *slog.Logger
 
+	Silent func() time.Duration         // for how long the API server has said nothing; nil means that it never is silent
+	Leads  func() time.Time             // until when nobody else leads; nil, or zero, means that there is nobody else
+	Seen   func(resource string) uint64 // the newest version that Objects shows; nil means that nobody knows
+
 	lastWrite map[cluster.GroupID]time.Time
-	groups    []*cluster.Group // as decided, and as read and written since, while a plan is performed
+	contests  contests          // with others about capacities
+	wrote     map[string]uint64 // nodes, with the version that the last write to each has left, until Objects shows it
+	groups    []*cluster.Group  // as decided, and as read and written since, while a plan is performed
 }
 
 // Perform does what the plan says, in its order, and returns one result for each action. decided is what the plan rests on. A
@@ -47,7 +53,8 @@ func (a *Actuator) Perform(ctx context.Context, decided *cluster.Snapshot, p pla
 			continue
 		}
 		if a.DryRun {
-			results[i] = plan.Result{Status: plan.Skipped, At: a.Now().UTC(), Message: "dry run"}
+			results[i] = a.result(guard.Check(nil, guard.Evidence{DryRun: true}, a.Policy))
+			results[i].Status, results[i].Message = plan.Skipped, "dry run"
 			continue
 		}
 		results[i] = a.perform(ctx, decided, p, action)
@@ -56,7 +63,7 @@ func (a *Actuator) Perform(ctx context.Context, decided *cluster.Snapshot, p pla
 }
 
 func (a *Actuator) perform(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, action plan.Action) plan.Result {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, a.within())
 	defer cancel()
 	var err error
 	switch action := action.(type) {
@@ -79,10 +86,11 @@ func (a *Actuator) grow(ctx context.Context, decided *cluster.Snapshot, p plan.P
 	if err := guard.Check(guard.Grow{Group: action.Group, From: action.From, To: action.To}, evidence, a.Policy); err != nil {
 		return err
 	}
-	defer a.wrote(action.Group)
+	defer a.sent(action.Group)
 	if err := a.Cloud.SetCapacity(ctx, g, action.To); err != nil {
 		return err
 	}
+	a.contests.wrote(g.ID, action.To)
 	grown := *g
 	grown.Capacity = action.To // counts for the cluster's limits when the next group asks to grow
 	a.know(&grown)
@@ -112,8 +120,9 @@ func (a *Actuator) delete(ctx context.Context, decided *cluster.Snapshot, p plan
 	if err := guard.Check(write, evidence, a.Policy); err != nil {
 		return err
 	}
-	defer a.wrote(action.Group)
-	return a.Cloud.DeleteInstances(ctx, g, machines)
+	defer a.sent(action.Group)
+	a.contests.removed(action.Group, len(machines))
+	return a.Cloud.DeleteInstances(ctx, givenUp(g, action.Machines), machines)
 }
 
 // change performs an action on a Kubernetes object. Its preconditions, not a lock, keep it from hitting another object.
@@ -122,45 +131,45 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 	if err != nil {
 		return err
 	}
-	evidence := guard.Evidence{DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted}
+	evidence := a.known(decided, newest, p)
 	switch action := action.(type) {
 	case plan.Cordon:
 		if err := guard.Check(guard.Cordon{Node: action.Node, UID: action.UID, Machine: action.Machine}, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.Nodes.Cordon(ctx, action.Node, action.UID, action.Removal, action.Machine, action.Exclude)
+		return a.nodes().Cordon(ctx, action.Node, action.UID, action.Removal, action.Machine, action.Exclude)
 	case plan.Mark:
 		if err := guard.Check(guard.Mark{Node: action.Node, UID: action.UID, Machine: action.Machine}, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.Nodes.Mark(ctx, action.Node, action.UID, action.Machine)
+		return a.nodes().Mark(ctx, action.Node, action.UID, action.Machine)
 	case plan.Uncordon:
 		if err := guard.Check(guard.Uncordon{Node: action.Node, UID: action.UID}, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.Nodes.Uncordon(ctx, action.Node, action.UID)
+		return a.nodes().Uncordon(ctx, action.Node, action.UID)
 	case plan.SoftTaint:
 		if err := guard.Check(guard.SoftTaint{Node: action.Node, UID: action.UID}, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.Nodes.SoftTaint(ctx, action.Node, action.UID, action.Since)
+		return a.nodes().SoftTaint(ctx, action.Node, action.UID, action.Since)
 	case plan.SoftUntaint:
 		if err := guard.Check(guard.SoftUntaint{Node: action.Node, UID: action.UID}, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.Nodes.SoftUntaint(ctx, action.Node, action.UID)
+		return a.nodes().SoftUntaint(ctx, action.Node, action.UID)
 	case plan.Evict:
 		write := guard.Evict{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID, Node: action.Node}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.Nodes.Evict(ctx, action.Namespace, action.Pod, action.UID, action.Grace)
+		return a.nodes().Evict(ctx, action.Namespace, action.Pod, action.UID, action.Grace)
 	case plan.DeleteNode:
 		write := guard.DeleteNode{Node: action.Node, UID: action.UID, Machine: action.Machine, Attachments: action.Attachments}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.Nodes.DeleteNode(ctx, action.Node, action.UID, newest.Node(action.Node).Object.Status.NodeInfo.SystemUUID, action.Attachments)
+		return a.nodes().DeleteNode(ctx, action.Node, action.UID, newest.Node(action.Node).Object.Status.NodeInfo.SystemUUID, action.Attachments)
 	}
 	return a.tell(ctx, evidence, action)
 }
@@ -172,17 +181,17 @@ func (a *Actuator) tell(ctx context.Context, evidence guard.Evidence, action pla
 		if err := guard.Check(guard.OpenGate{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID, Node: action.Node}, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.Nodes.OpenGate(ctx, action.Namespace, action.Pod, action.UID)
+		return a.nodes().OpenGate(ctx, action.Namespace, action.Pod, action.UID)
 	case plan.AnswerRequest:
 		if err := guard.Check(guard.Answer{Namespace: action.Namespace, Name: action.Request, UID: action.UID}, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.Nodes.AnswerRequest(ctx, action.Namespace, action.Request, action.UID, action.Conditions, action.Details, a.Now())
+		return a.nodes().AnswerRequest(ctx, action.Namespace, action.Request, action.UID, action.Conditions, action.Details, a.Now())
 	case plan.AnswerBuffer:
 		if err := guard.Check(guard.Answer{Namespace: action.Namespace, Name: action.Buffer, UID: action.UID}, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.Nodes.AnswerBuffer(ctx, action.Namespace, action.Buffer, action.UID, action.Conditions, action.Status, a.Now())
+		return a.nodes().AnswerBuffer(ctx, action.Namespace, action.Buffer, action.UID, action.Conditions, action.Status, a.Now())
 	}
 	return errors.New("no way to perform " + plan.KindOf(action))
 }
@@ -199,9 +208,9 @@ func (a *Actuator) evidence(ctx context.Context, decided *cluster.Snapshot, p pl
 	if err != nil {
 		return nil, guard.Evidence{}, err
 	}
-	return g, guard.Evidence{
-		DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Group: g, LastWrite: a.lastWrite[id], Counted: p.Counted,
-	}, nil
+	evidence := a.known(decided, newest, p)
+	evidence.Group, evidence.LastWrite, evidence.Opposed = g, a.lastWrite[id], a.contests.meets(g, a.Now())
+	return g, evidence, nil
 }
 
 // newest is the cluster as it is known now.
@@ -213,8 +222,8 @@ func (a *Actuator) newest() (*cluster.Snapshot, error) {
 	return cluster.New(a.Now(), objects, a.groups), nil
 }
 
-// wrote remembers a write to a group whether or not its answer was good: what was sent may have taken effect.
-func (a *Actuator) wrote(id cluster.GroupID) {
+// sent remembers a write to a group whether or not its answer was good: what was sent may have taken effect.
+func (a *Actuator) sent(id cluster.GroupID) {
 	if a.lastWrite == nil {
 		a.lastWrite = map[cluster.GroupID]time.Time{}
 	}

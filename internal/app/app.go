@@ -47,9 +47,14 @@ type Parts struct {
 	Timing Timing
 	Began  func() // called when a cycle begins; may be nil
 
+	Silent func() time.Duration // for how long the API server has said nothing; nil means that the observer knows
+	Leads  func() time.Time     // until when nobody else leads; nil means that nobody else does
+
+	// Simulated says that Now is the clock of a simulated world, which timers do not go by.
+	Simulated bool
 	// Tempt is for simulations that try what no plan says: it is called after each plan was performed, and what it performs passes the guard as
 	// a plan does. nil in production.
-	Tempt func(seen *cluster.Snapshot, perform func([]plan.Action) []plan.Result)
+	Tempt func(seen *cluster.Snapshot, perform func(decided *cluster.Snapshot, actions []plan.Action) []plan.Result)
 }
 
 // Autoscaler is one wired sluice. Start it, then either Step it by hand or Run it; not both.
@@ -74,13 +79,17 @@ func New(p Parts) *Autoscaler {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	p.Timing = p.Timing.withDefaults()
-	observer := kube.NewObserver(p.Client, kube.Options{Now: p.Now, Log: p.Log, RankingNamespace: rankingNamespace(p.Policy, p.Namespace), Bypassed: p.Policy.Growth.Bypasses})
+	observer := kube.NewObserver(p.Client, kube.Options{Now: p.Now, Log: p.Log, RankingNamespace: rankingNamespace(p.Policy, p.Namespace), Bypassed: p.Policy.Growth.Bypasses, Simulated: p.Simulated})
+	if p.Silent == nil {
+		p.Silent = func() time.Duration { return observer.Silent(p.Now()) }
+	}
 	return &Autoscaler{
 		parts:    p,
 		observer: observer,
 		actuator: &actuate.Actuator{
 			Cloud: p.Cloud, Nodes: kube.Writer{Client: p.Client}, Objects: observer.Objects,
 			Expander: p.Expander, Policy: p.Policy, DryRun: p.DryRun, Now: p.Now, Started: p.Now(), Log: p.Log,
+			Seen: observer.Seen, Silent: p.Silent, Leads: p.Leads,
 		},
 	}
 }
@@ -127,8 +136,8 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	results := a.actuator.Perform(ctx, seen, p)
 	a.memory = memory.After(p, results, a.parts.Policy)
 	if a.parts.Tempt != nil {
-		a.parts.Tempt(seen, func(actions []plan.Action) []plan.Result {
-			return a.actuator.Perform(ctx, seen, plan.Plan{Time: p.Time, Counted: p.Counted, Actions: actions})
+		a.parts.Tempt(seen, func(decided *cluster.Snapshot, actions []plan.Action) []plan.Result {
+			return a.actuator.Perform(ctx, decided, plan.Plan{Time: p.Time, Counted: p.Counted, Actions: actions})
 		})
 	}
 	entry := journal.Entry{

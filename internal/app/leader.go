@@ -30,28 +30,31 @@ type Election struct {
 
 // lead calls run once this process holds the lease, with a context that ends when the lease is lost, and gives the lease back when run
 // ends. It returns what run returned, or [ErrLeaseLost].
-func lead(ctx context.Context, client kubernetes.Interface, e Election, log *slog.Logger, run func(context.Context) error) error {
+//
+// run gets a clock that tells until when nobody else can lead, unless the lease is renewed before; without an election, zero.
+func lead(ctx context.Context, client kubernetes.Interface, e Election, log *slog.Logger, run func(ctx context.Context, leads func() time.Time) error) error {
 	if !e.Enabled {
-		return run(ctx)
+		return run(ctx, func() time.Time { return time.Time{} })
 	}
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
 	var led atomic.Bool
 	var result error
 	ended := make(chan struct{})
+	lock := &dated{Interface: &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name},
+		Client:     client.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: e.Identity},
+	}, lease: e.Lease}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name},
-			Client:     client.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: e.Identity},
-		},
+		Lock:          lock,
 		LeaseDuration: e.Lease, RenewDeadline: e.Renew, RetryPeriod: e.Retry,
 		ReleaseOnCancel: true, Name: e.Name,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) {
 				led.Store(true)
 				log.Info("leading", "lease", e.Namespace+"/"+e.Name)
-				result = run(ctx)
+				result = run(ctx, lock.ends)
 				close(ended)
 				stop()
 			},

@@ -18,8 +18,8 @@ func election(identity string) Election {
 }
 
 // waits runs until its context ends.
-func waits(started *time.Time) func(context.Context) error {
-	return func(ctx context.Context) error {
+func waits(started *time.Time) func(context.Context, func() time.Time) error {
+	return func(ctx context.Context, _ func() time.Time) error {
 		*started = time.Now()
 		<-ctx.Done()
 		return ctx.Err()
@@ -73,7 +73,7 @@ func TestALeaseThatCannotBeRenewedEndsTheProcess(t *testing.T) {
 
 func TestWithoutElectionTheLoopRunsAtOnce(t *testing.T) {
 	failure := errors.New("no cluster")
-	if err := lead(t.Context(), nil, Election{}, nil, func(context.Context) error { return failure }); !errors.Is(err, failure) {
+	if err := lead(t.Context(), nil, Election{}, nil, func(context.Context, func() time.Time) error { return failure }); !errors.Is(err, failure) {
 		t.Errorf("ended with %v, want %v", err, failure)
 	}
 }

@@ -102,14 +102,14 @@ func Run(ctx context.Context, o Options) error {
 	if o.Election.Enabled && !o.DryRun {
 		server.StandBy()
 	}
-	err = lead(ctx, client, o.election(), o.Log, func(ctx context.Context) error {
+	err = lead(ctx, client, o.election(), o.Log, func(ctx context.Context, leads func() time.Time) error {
 		server.Lead()
 		if status != nil {
 			resume(ctx, status, provider, o.Log)
 		}
 		a := New(Parts{
 			Client: client, Cloud: provider, Policy: o.Policy, DryRun: o.DryRun, Log: o.Log, Sinks: sinks, Timing: o.Timing, Began: server.CycleBegan,
-			Namespace: o.Namespace, Expander: asked,
+			Namespace: o.Namespace, Expander: asked, Leads: leads,
 		})
 		if err := a.Start(ctx); err != nil {
 			return err

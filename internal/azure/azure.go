@@ -191,7 +191,7 @@ func (p *Provider) store(g *group, stamp uint64, r *reading, fault *cloud.Error)
 		for _, does := range []verb{verbDelete, verbPark, verbStart} {
 			switch {
 			case fault != nil || !g.reading.whole || p.underWay(g.id, does):
-			case does != verbStart && p.now().Before(g.believed):
+			case p.now().Before(g.believed):
 				g.unmarkGone()
 			default:
 				g.unmark(does)

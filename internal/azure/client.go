@@ -67,7 +67,7 @@ func (o Options) clientOptions(gate *gate) *arm.ClientOptions {
 			Transport:                       o.client(),
 			Retry:                           policy.RetryOptions{MaxRetries: -1, TryTimeout: tryTimeout},
 			Telemetry:                       o.telemetry(),
-			PerCallPolicies:                 []policy.Policy{onlyHost(host), renewOnRefusal{}, gate},
+			PerCallPolicies:                 []policy.Policy{hears{}, onlyHost(host), renewOnRefusal{}, gate},
 			InsecureAllowCredentialWithHTTP: strings.HasPrefix(o.ResourceManagerEndpoint, "http://"), // a loopback host: checkEndpoint saw to it
 		},
 	}

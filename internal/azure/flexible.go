@@ -13,12 +13,18 @@ import (
 type flexible struct {
 	*scaleSets
 	client *armcompute.VirtualMachinesClient
+	lists  answers[machine]
 }
 
 // machines asks for the machines of the resource group that belong to the scale set: Azure gives their instance views in a list only
 // with that filter. A machine of another set in the answer would be a machine of this group for every later step, and makes it unusable.
 func (f *flexible) machines(ctx context.Context, m *model) ([]*machine, error) {
-	var all []*machine
+	all, err := f.lists.ask(ctx, m.resource+" "+m.location, func(ctx context.Context) ([]machine, error) { return f.list(ctx, m) })
+	return copies(all), err
+}
+
+func (f *flexible) list(ctx context.Context, m *model) ([]machine, error) {
+	var all []machine
 	pager := f.client.NewListPager(f.resourceGroup, &armcompute.VirtualMachinesClientListOptions{
 		Filter: new(fmt.Sprintf("'virtualMachineScaleSet/id' eq '%s'", m.resource)),
 		Expand: new(armcompute.ExpandTypeForListVMsInstanceView),
@@ -35,7 +41,7 @@ func (f *flexible) machines(ctx context.Context, m *model) ([]*machine, error) {
 			if of := setOf(vm); of != "" && !strings.EqualFold(of, m.resource) {
 				return nil, fmt.Errorf("Azure lists machine %s of another scale set", val(vm.Name))
 			}
-			all = append(all, virtualMachine(m, vm))
+			all = append(all, *virtualMachine(m, vm))
 		}
 	}
 	return all, nil

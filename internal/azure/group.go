@@ -177,18 +177,18 @@ func (g *group) unmark(does verb) {
 	maps.DeleteFunc(g.written, func(_ string, w verb) bool { return w == does })
 }
 
-// believeFor is how long Azure's word on a removal, that it was accepted or has succeeded, stands after the operation's end against lists
-// that still have the machine at work.
+// believeFor is how long Azure's word on a removal or a start, that it was accepted or has succeeded, stands after the operation's end against
+// lists that still have the machine as it was: they may be older than they look.
 const believeFor = 10 * time.Minute
 
-// unmarkGone forgets the deleted machines that the reading does not list any more, and those that it shows switched off as asked.
+// unmarkGone forgets the machines that the reading does not list any more, and those that it shows switched off, or at work, as asked.
 func (g *group) unmarkGone() {
 	at := map[string]*machine{}
 	for _, m := range g.reading.machines {
 		at[m.uid] = m
 	}
 	maps.DeleteFunc(g.written, func(uid string, w verb) bool {
-		return w != verbStart && (at[uid] == nil || w == verbPark && at[uid].power == "deallocated")
+		return at[uid] == nil || w == verbPark && at[uid].power == "deallocated" || w == verbStart && !at[uid].off()
 	})
 }
 

@@ -137,7 +137,7 @@ func (p *Provider) pollOperations(ctx context.Context) {
 			g.due = all
 		}
 		switch {
-		case o.removes() && !o.failed:
+		case (o.removes() || o.Verb == verbStart) && !o.failed:
 			g.believed = p.now().Add(believeFor)
 		case !o.done:
 			g.unmark(o.Verb) // the read that follows tells what they are

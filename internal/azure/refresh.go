@@ -3,6 +3,8 @@ package azure
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -114,8 +116,8 @@ func (p *Provider) plan(listed bool, found []*model, fault *cloud.Error) []job {
 		p.discover(found)
 	}
 	var jobs []job
-	for k, g := range p.groups {
-		m := models[k]
+	for _, k := range slices.Sorted(maps.Keys(p.groups)) { // so that those who read in turn do so in one order
+		g, m := p.groups[k], models[k]
 		stale := p.stale(g, now)
 		looks := stale || known && beat && p.joins(g, now)
 		switch {
@@ -171,6 +173,7 @@ func (p *Provider) discover(models []*model) {
 				p.warned[k] = err.Error()
 				p.options.Log.Warn("node group is left out of discovery", "group", m.name, "err", err)
 			}
+			found[k] = true // one that is managed already keeps the limits that could be read last (S-21)
 			continue
 		}
 		delete(p.warned, k)

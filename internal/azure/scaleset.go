@@ -21,6 +21,7 @@ type scaleSets struct {
 	uniform       kind
 	flexible      kind // nil when flexible scale sets are not to be managed
 	force         bool // machines are deleted by force where Azure can
+	lists         answers[model]
 }
 
 func newScaleSets(o Options, factory *armcompute.ClientFactory) *scaleSets {
@@ -39,7 +40,19 @@ func (s *scaleSets) noun() string { return "scale set" }
 func (s *scaleSets) atOnce() int { return 100 }
 
 func (s *scaleSets) models(ctx context.Context) ([]*model, error) {
-	var all []*model
+	all, err := s.lists.ask(ctx, "", s.list)
+	if err != nil {
+		return nil, err
+	}
+	own := make([]*model, len(all))
+	for i := range all {
+		own[i] = new(all[i])
+	}
+	return own, nil
+}
+
+func (s *scaleSets) list(ctx context.Context) ([]model, error) {
+	var all []model
 	pager := s.client.NewListPager(s.resourceGroup, nil)
 	for pages := 0; pager.More(); pages++ {
 		if pages == maxPages {
@@ -51,7 +64,7 @@ func (s *scaleSets) models(ctx context.Context) ([]*model, error) {
 		}
 		for _, set := range page.Value {
 			if set != nil && val(set.Name) != "" {
-				all = append(all, s.translate(set))
+				all = append(all, *s.translate(set))
 			}
 		}
 	}

@@ -12,10 +12,16 @@ import (
 type uniform struct {
 	*scaleSets
 	client *armcompute.VirtualMachineScaleSetVMsClient
+	lists  answers[machine]
 }
 
 func (u *uniform) machines(ctx context.Context, m *model) ([]*machine, error) {
-	var all []*machine
+	all, err := u.lists.ask(ctx, m.resource+" "+m.location, func(ctx context.Context) ([]machine, error) { return u.list(ctx, m) })
+	return copies(all), err
+}
+
+func (u *uniform) list(ctx context.Context, m *model) ([]machine, error) {
+	var all []machine
 	pager := u.client.NewListPager(u.resourceGroup, m.name, &armcompute.VirtualMachineScaleSetVMsClientListOptions{Expand: new("instanceView")})
 	for pages := 0; pager.More(); pages++ {
 		if pages == maxPages {
@@ -26,7 +32,7 @@ func (u *uniform) machines(ctx context.Context, m *model) ([]*machine, error) {
 			return nil, err
 		}
 		for _, vm := range page.Value {
-			all = append(all, uniformMachine(m, vm))
+			all = append(all, *uniformMachine(m, vm))
 		}
 	}
 	return all, nil

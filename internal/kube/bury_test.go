@@ -74,7 +74,7 @@ func TestDeleteNodeTakesAlongWhatTheMachineLeftBehind(t *testing.T) {
 				uid = uidOf[*corev1.Node](t, c, "", "a")
 			}
 			for range 2 { // it may be repeated
-				err := Writer{clientOf(t, c)}.DeleteNode(t.Context(), "a", uid, test.machine, attachments)
+				err := Writer{Client: clientOf(t, c)}.DeleteNode(t.Context(), "a", uid, test.machine, attachments)
 				if !errors.Is(err, test.kind) || (err == nil) != (test.kind == nil) {
 					t.Fatalf("got %v, want %v", err, test.kind)
 				}
@@ -89,7 +89,7 @@ func TestDeleteNodeTakesAlongWhatTheMachineLeftBehind(t *testing.T) {
 func TestANodeIsDeletedWithoutTheRightToItsPassword(t *testing.T) {
 	c, attachments := left(t, "v1.34.1+k3s1")
 	c.Inject(kubesim.Fault{Verb: "delete", Resource: "secrets", Code: 403, Reason: metav1.StatusReasonForbidden})
-	err := Writer{clientOf(t, c)}.DeleteNode(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), "vm-a", attachments)
+	err := Writer{Client: clientOf(t, c)}.DeleteNode(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), "vm-a", attachments)
 	if !errors.Is(err, ErrForbidden) {
 		t.Errorf("got %v", err)
 	}
@@ -103,7 +103,7 @@ func TestTheNodeGoesLast(t *testing.T) {
 	for _, resource := range []string{"volumeattachments", "secrets"} {
 		c, attachments := left(t, "v1.34.1+k3s1")
 		c.Inject(kubesim.Fault{Verb: "delete", Resource: resource, Code: 500})
-		if err := (Writer{clientOf(t, c)}).DeleteNode(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), "vm-a", attachments); err == nil {
+		if err := (Writer{Client: clientOf(t, c)}).DeleteNode(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), "vm-a", attachments); err == nil {
 			t.Errorf("%s: no error", resource)
 		}
 		if _, there := kubesim.Find[*corev1.Node](c, "", "a"); !there {

@@ -135,9 +135,12 @@ func (w Writer) change(ctx context.Context, verb, node string, uid types.UID, ed
 		if unchanged(was, becomes) {
 			return nil
 		}
-		_, err = w.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, nodePatch(becomes), metav1.PatchOptions{})
+		is, err := w.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, nodePatch(becomes), metav1.PatchOptions{})
 		switch {
 		case err == nil:
+			if w.Wrote != nil {
+				w.Wrote(node, is.ResourceVersion)
+			}
 			return nil
 		case apierrors.IsNotFound(err):
 			return failed(verb, object, ErrGone, nil)

@@ -36,6 +36,7 @@ type feed[T object, K comparable] struct {
 	tidy   func(map[name]K) // called by the reflector alone after changes, with all that is held; may be nil
 	client any              // the clientset, asked only whether it can stream lists
 	now    func() time.Time
+	timed  bool // now goes by the clock of timers
 	log    *slog.Logger
 
 	stirred func()          // called without the lock when the state may have changed
@@ -63,7 +64,7 @@ type state struct {
 }
 
 func newFeed[T object, K comparable](client any, of resource[T], o Options, stirred func(), notice func(change[K]), keep func(T) K, as form[K]) *feed[T, K] {
-	return &feed[T, K]{of: of, client: client, now: o.Now, log: o.Log, stirred: stirred, notice: notice, keep: keep, held: newCollection(as), errs: map[string]error{}}
+	return &feed[T, K]{of: of, client: client, now: o.Now, timed: !o.Simulated, log: o.Log, stirred: stirred, notice: notice, keep: keep, held: newCollection(as), errs: map[string]error{}}
 }
 
 // run lists and watches until ctx is done.
@@ -86,13 +87,17 @@ func (f *feed[T, K]) run(ctx context.Context) {
 			f.answered(ctx, "watch", err)
 			if err == nil {
 				f.opened(w, streams)
-				if !streams {
+				if !streams && f.timed {
 					go f.prove(ctx)
 				}
 			}
 			return w, err
 		},
 	}, f.client)
+	retries := retries
+	if !f.timed {
+		retries.Duration, retries.Cap = time.Millisecond, 10*time.Millisecond
+	}
 	reflector := cache.NewReflectorWithOptions(source, f.of.empty, f, cache.ReflectorOptions{Name: f.of.name, Backoff: new(retries)})
 	_ = retries.DelayWithReset(clock.RealClock{}, 2*time.Minute).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		if err := reflector.ListAndWatchWithContext(ctx); err != nil && ctx.Err() == nil {
@@ -188,6 +193,7 @@ func (f *feed[T, K]) proven() {
 // expect gives the watch another [watchRenewal] to say something. The caller holds the lock.
 func (f *feed[T, K]) expect() {
 	switch {
+	case !f.timed:
 	case f.silence != nil:
 		f.silence.Reset(watchRenewal)
 	case f.watcher != nil:

@@ -83,7 +83,7 @@ func TestAPauseThatCrossesAnotherIsNotLost(t *testing.T) {
 			})
 		}
 	})
-	p, err := Hands(w).Pause(t.Context(), "agents", now.Add(time.Hour), now)
+	p, err := Hands{Client: w.Client}.Pause(t.Context(), "agents", now.Add(time.Hour), now)
 	if err != nil || len(p) != 2 {
 		t.Errorf("paused %v: %v", p, err)
 	}

@@ -43,6 +43,10 @@ type Options struct {
 	// RankingNamespace is where the ConfigMap [cluster.RankingName] is followed; "" means nowhere, and no right to read it is needed.
 	RankingNamespace string
 
+	// Simulated says that Now is not the clock that timers go by: watches are then not renewed by timers, what failed is asked again at once, and
+	// Start waits for as long as its context lets it.
+	Simulated bool
+
 	// Bypassed says whether pods of a scheduler are worth a trigger before it has looked at them; nil means that no scheduler's are.
 	Bypassed func(scheduler string) bool
 }
@@ -51,9 +55,10 @@ type Options struct {
 // ConfigMap that ranks groups where it is asked for, and
 // of the others those that the API server serves, which it is asked at the start and every two minutes. Its methods may be called from several goroutines.
 type Observer struct {
-	patience time.Duration
-	triggers *triggers
-	wake     chan struct{} // holds one token while a feed has changed its state since Start looked
+	patience  time.Duration
+	simulated bool
+	triggers  *triggers
+	wake      chan struct{} // holds one token while a feed has changed its state since Start looked
 
 	nodes      *feed[*corev1.Node, *corev1.Node]
 	pods       *feed[*corev1.Pod, *cluster.Pod]
@@ -114,7 +119,7 @@ func NewObserver(client kubernetes.Interface, o Options) *Observer {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	ob := &Observer{patience: o.Patience, triggers: newTriggers(o.Bypassed), wake: make(chan struct{}, 1)}
+	ob := &Observer{patience: o.Patience, simulated: o.Simulated, triggers: newTriggers(o.Bypassed), wake: make(chan struct{}, 1)}
 	r := resourcesOf(client, o.RankingNamespace)
 	var common shares
 	ob.nodes = newFeed(client, r.nodes, o, ob.stirred, ob.triggers.node, common.node, whole[*corev1.Node]())
@@ -190,6 +195,9 @@ func (o *Observer) Start(ctx context.Context) (err error) {
 	go o.optional.rediscover(ctx, o.discovery)
 	patience := time.NewTimer(o.patience)
 	defer patience.Stop()
+	if o.simulated {
+		patience.Stop()
+	}
 	for {
 		if done, err := o.settled(); done {
 			return err

@@ -66,6 +66,8 @@ func failed(verb, object string, kind, err error) error {
 // none sleeps. Errors are [*WriteError]s.
 type Writer struct {
 	Client kubernetes.Interface
+	// Wrote is told of each write to a node that took effect, with the node's resource version after it; nil means that nobody asks.
+	Wrote func(node, version string)
 }
 
 // Evict asks for the pod's eviction, which disruption budgets may refuse: [ErrBudget]. It gives the containers grace to

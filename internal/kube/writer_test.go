@@ -122,7 +122,7 @@ func TestCordon(t *testing.T) {
 			n := node("a")
 			test.before(n)
 			create(t, c, n)
-			err := Writer{clientOf(t, c)}.Cordon(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), removal, machine, true)
+			err := Writer{Client: clientOf(t, c)}.Cordon(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), removal, machine, true)
 			if !errors.Is(err, test.kind) || (err == nil) != (test.kind == nil) {
 				t.Errorf("got %v, want %v", err, test.kind)
 			}
@@ -173,7 +173,7 @@ func TestUncordon(t *testing.T) {
 			n := node("a")
 			test.before(n)
 			create(t, c, n)
-			if err := (Writer{clientOf(t, c)}).Uncordon(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a")); err != nil {
+			if err := (Writer{Client: clientOf(t, c)}).Uncordon(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a")); err != nil {
 				t.Error(err)
 			}
 			if diff := cmp.Diff(test.want, marksOf(t, c, "a")); diff != "" {
@@ -242,14 +242,14 @@ func TestANodeThatWasMadeAgainIsNotTouched(t *testing.T) {
 			n.Spec.Taints, n.Spec.Unschedulable = []corev1.Taint{removal.Taint()}, true
 			create(t, c, n)
 			before := c.ResourceVersion("nodes")
-			if err := test.do(Writer{clientOf(t, c)}, t); !errors.Is(err, test.kind) || (err == nil) != (test.kind == nil) {
+			if err := test.do(Writer{Client: clientOf(t, c)}, t); !errors.Is(err, test.kind) || (err == nil) != (test.kind == nil) {
 				t.Errorf("got %v, want %v", err, test.kind)
 			}
 			if c.ResourceVersion("nodes") != before {
 				t.Error("it was changed")
 			}
 			create(t, c, node("b"))
-			if err := test.do(Writer{clientOf(t, &kubesim.Cluster{})}, t); !errors.Is(err, test.kind) || (err == nil) != (test.kind == nil) {
+			if err := test.do(Writer{Client: clientOf(t, &kubesim.Cluster{})}, t); !errors.Is(err, test.kind) || (err == nil) != (test.kind == nil) {
 				t.Errorf("where it is gone: got %v, want %v", err, test.kind)
 			}
 		})
@@ -272,7 +272,7 @@ func TestEvict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &kubesim.Cluster{}
 			create(t, c, node("a"), web)
-			if err := (Writer{clientOf(t, c)}).Evict(t.Context(), "default", "web", uidOf[*corev1.Pod](t, c, "default", "web"), test.grace); err != nil {
+			if err := (Writer{Client: clientOf(t, c)}).Evict(t.Context(), "default", "web", uidOf[*corev1.Pod](t, c, "default", "web"), test.grace); err != nil {
 				t.Fatal(err)
 			}
 			p, ok := kubesim.Find[*corev1.Pod](c, "default", "web")
@@ -285,7 +285,7 @@ func TestEvict(t *testing.T) {
 	t.Run("another pod of that name stays", func(t *testing.T) {
 		c := &kubesim.Cluster{}
 		create(t, c, node("a"), web)
-		if err := (Writer{clientOf(t, c)}).Evict(t.Context(), "default", "web", "another-uid", -1); err != nil {
+		if err := (Writer{Client: clientOf(t, c)}).Evict(t.Context(), "default", "web", "another-uid", -1); err != nil {
 			t.Fatal(err)
 		}
 		if p, ok := kubesim.Find[*corev1.Pod](c, "default", "web"); !ok || p.DeletionTimestamp != nil {
@@ -293,7 +293,7 @@ func TestEvict(t *testing.T) {
 		}
 	})
 	t.Run("a pod that is gone is well", func(t *testing.T) {
-		if err := (Writer{clientOf(t, &kubesim.Cluster{})}).Evict(t.Context(), "default", "web", "uid", -1); err != nil {
+		if err := (Writer{Client: clientOf(t, &kubesim.Cluster{})}).Evict(t.Context(), "default", "web", "uid", -1); err != nil {
 			t.Error(err)
 		}
 	})
@@ -307,7 +307,7 @@ func TestEvict(t *testing.T) {
 			},
 		})
 		c.Step()
-		err := Writer{clientOf(t, c)}.Evict(t.Context(), "default", "web", uidOf[*corev1.Pod](t, c, "default", "web"), -1)
+		err := Writer{Client: clientOf(t, c)}.Evict(t.Context(), "default", "web", uidOf[*corev1.Pod](t, c, "default", "web"), -1)
 		if !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "budget web") {
 			t.Errorf("got %v", err)
 		}
@@ -331,7 +331,7 @@ func TestEvict(t *testing.T) {
 				return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), Request: r}, nil
 			})
 		})
-		w := Writer{kubernetes.NewForConfigOrDie(config)}
+		w := Writer{Client: kubernetes.NewForConfigOrDie(config)}
 		if err := w.Evict(t.Context(), "default", "web", "another-uid", -1); err != nil {
 			t.Error(err)
 		}
@@ -343,7 +343,7 @@ func TestEvict(t *testing.T) {
 		c := &kubesim.Cluster{}
 		create(t, c, node("a"), web)
 		c.Inject(kubesim.Fault{Verb: "create", Subresource: "eviction", Code: 429, Reason: metav1.StatusReasonTooManyRequests, RetryAfter: 30})
-		err := Writer{clientOf(t, c)}.Evict(t.Context(), "default", "web", uidOf[*corev1.Pod](t, c, "default", "web"), -1)
+		err := Writer{Client: clientOf(t, c)}.Evict(t.Context(), "default", "web", uidOf[*corev1.Pod](t, c, "default", "web"), -1)
 		if err == nil || errors.Is(err, ErrBudget) || len(c.Log()) != 1 {
 			t.Errorf("got %v after %d requests", err, len(c.Log()))
 		}
@@ -354,7 +354,7 @@ func TestAMissingRightIsNamed(t *testing.T) {
 	c := &kubesim.Cluster{}
 	create(t, c, node("a"))
 	c.Inject(kubesim.Fault{Verb: "delete", Resource: "nodes", Code: 403, Reason: metav1.StatusReasonForbidden, Message: `cannot delete resource "nodes"`})
-	err := Writer{clientOf(t, c)}.DeleteNode(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), "", nil)
+	err := Writer{Client: clientOf(t, c)}.DeleteNode(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), "", nil)
 	var write *WriteError
 	if !errors.As(err, &write) || !errors.Is(err, ErrForbidden) {
 		t.Fatalf("got %v", err)
@@ -385,7 +385,7 @@ func TestSoftTaint(t *testing.T) {
 			n := node("a")
 			n.Spec.Taints = test.before
 			create(t, c, n)
-			if err := test.do(Writer{clientOf(t, c)}, uidOf[*corev1.Node](t, c, "", "a")); err != nil {
+			if err := test.do(Writer{Client: clientOf(t, c)}, uidOf[*corev1.Node](t, c, "", "a")); err != nil {
 				t.Error(err)
 			}
 			if diff := cmp.Diff(marks{Taints: test.want}, marksOf(t, c, "a")); diff != "" {

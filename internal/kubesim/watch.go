@@ -76,8 +76,11 @@ func (w *watcher) wake() {
 func (w *watcher) hold(held bool) {
 	w.mu.Lock()
 	w.held = held
+	waiting := len(w.queue) > 0
 	w.mu.Unlock()
-	w.wake()
+	if !held && waiting {
+		w.wake()
+	}
 }
 
 // end lets the reader finish what is queued and then see io.EOF.

@@ -201,6 +201,18 @@ var azureLaws = []azureLaw{
 		}
 		return ""
 	})},
+	{"S-20", eachRemoved(func(w *write, m azuresim.MachineState) string {
+		if d := w.o.silent(); d > mostSilence {
+			return fmt.Sprintf("machine %s was removed while the API server had been silent for %s", m.Name, d)
+		}
+		return ""
+	})},
+	{"S-23", func(w *write) string {
+		if w.o.leadsNoMore(w.Time) {
+			return fmt.Sprintf("%s was sent for %s when the lease was about to end", w.Kind, w.ScaleSet)
+		}
+		return ""
+	}},
 	{"S-24", func(w *write) string {
 		if w.o.rules.DryRun {
 			return fmt.Sprintf("a dry run changed Azure: %s %s", w.Kind, w.ScaleSet)

@@ -136,6 +136,18 @@ var kubeLaws = []kubeLaw{
 		}
 		return ""
 	}},
+	{"S-20", func(c *change) string {
+		if _, is := c.agent(); is || !c.accepted() || c.Subresource != "eviction" && c.Verb != "delete" || c.o.silent() <= mostSilence {
+			return ""
+		}
+		return fmt.Sprintf("%s of %s %s while the API server had been silent for %s", c.Verb, c.Resource, c.Name, c.o.silent())
+	}},
+	{"S-23", func(c *change) string {
+		if _, is := c.agent(); !is && c.o.leadsNoMore(c.Time) {
+			return fmt.Sprintf("%s of %s %s was sent when the lease was about to end", c.Verb, c.Resource, c.Name)
+		}
+		return ""
+	}},
 	{"S-24", func(c *change) string {
 		if c.o.rules.DryRun {
 			return fmt.Sprintf("a dry run changed Kubernetes: %s %s %s", c.Verb, c.Resource, c.Name)

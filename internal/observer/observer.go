@@ -30,6 +30,9 @@ type Rules struct {
 	Machine func(scaleSet string) corev1.ResourceList
 	// Stops says when something that Azure has announced stops a node's machine; false when nothing is.
 	Stops func(node string) (time.Time, bool)
+	// Silent says for how long the API server has told nobody anything, and Leads when the lease of the process ends; zero: it is renewed.
+	Silent func() time.Duration
+	Leads  func() time.Time
 	// Agent begins what agents call themselves to the API server; their node's name follows after a slash.
 	Agent string
 	// Reckless says that sluice tries what it has not planned: nobody asks whether it comes to rest.
@@ -101,7 +104,11 @@ func (o *Observer) Began() {
 }
 
 // Turn judges what was asked of Kubernetes since it was last called. Call it after every cycle.
-func (o *Observer) Turn() { o.follow(o.azure.Machines()) }
+func (o *Observer) Turn() {
+	if len(o.kube.Log()) > o.read {
+		o.follow(o.azure.Machines())
+	}
+}
 
 // Violations are the promises broken so far, in order.
 func (o *Observer) Violations() []Violation {
@@ -210,4 +217,26 @@ func (o *Observer) repeated(what string, status int) {
 
 func (o *Observer) breaks(property, format string, args ...any) {
 	o.broken = append(o.broken, Violation{At: o.now(), Property: property, What: fmt.Sprintf(format, args...)})
+}
+
+// How long the API server may be silent before nothing is removed, and what a request may take at least.
+const (
+	mostSilence = time.Minute
+	leastAnswer = 5 * time.Second
+)
+
+func (o *Observer) silent() time.Duration {
+	if o.rules.Silent == nil {
+		return 0
+	}
+	return o.rules.Silent()
+}
+
+// leadsNoMore says whether a request of the one process that leads could take effect when its lease has ended.
+func (o *Observer) leadsNoMore(at time.Time) bool {
+	if o.rules.Leads == nil || o.rules.Several {
+		return false
+	}
+	ends := o.rules.Leads()
+	return !ends.IsZero() && ends.Sub(at) < leastAnswer
 }

@@ -167,7 +167,7 @@ func troubles(script []byte) map[string]int {
 			all["API server: "+words[1]]++
 		case "silent-api", "cut":
 			all["API server: "+words[0]]++
-		case "restart", "kill", "rival", "skew":
+		case "restart", "kill", "rival", "skew", "lease":
 			all["process: "+words[0]]++
 		case "resize", "touch", "cordon", "uncordon", "taint", "annotate", "protect", "remove", "deallocate", "limits", "lock", "deny", "evict", "silence":
 			all["people: "+words[0]]++

@@ -68,12 +68,16 @@ type world struct {
 	skew    time.Duration    // how far the clock of the next process is ahead
 	reading func() time.Time // the clock of the process
 	silent  func()           // ends the silence of watches; nil while they speak
+	leads   time.Time        // when the process's lease ends; zero while it renews it
 	endings []ending
-	rival   *rival         // nil when there is none
-	refused map[string]int // writes, by the property that forbade them
-	actions int            // of plans, whatever became of them
-	sparse  bool           // no journal is kept
-	whims   *whims         // nil for a sluice that does what it plans
+
+	silentSince time.Time
+	rival       *rival         // nil when there is none
+	refused     map[string]int // writes, by the property that forbade them
+	actions     int            // of plans, whatever became of them
+	sparse      bool           // no journal is kept
+	trace       *trace         // nil unless asked for
+	whims       *whims         // nil for a sluice that does what it plans
 
 	agents  map[string]*hearing  // by vmId; nil when the machines have none
 	stops   map[string]time.Time // when machines to which something was announced are affected, by computer name
@@ -113,6 +117,9 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	w.cluster = &kubesim.Cluster{Now: w.now, Seed: o.Seed}
 	w.names = newNames()
 	w.out = &transcript{w: out, names: w.names}
+	if o.Trace {
+		w.trace = &trace{}
+	}
 	w.wire = &wire{world: w, next: &azuresim.Transport{Server: w.azure, Machine: controlPlane}}
 	w.rule = w.rules()
 	w.observer = observer.New(w.azure, w.cluster, w.now, w.rule)
@@ -149,7 +156,7 @@ func (w *world) begin(ctx context.Context, operations []byte) error {
 		w.stop()
 	}
 	ctx, w.stop = context.WithCancel(ctx)
-	w.life, w.saved = ctx, operations
+	w.life, w.saved, w.leads = ctx, operations, time.Time{}
 	w.speak()
 	w.reading = w.reads()
 	config := w.cluster.RESTConfig()
@@ -168,7 +175,9 @@ func (w *world) begin(ctx context.Context, operations []byte) error {
 	if err := w.provider.ResumeOperations(operations); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
-	parts := app.Parts{Client: api, Cloud: w.provider, Policy: w.policy, DryRun: w.dryRun, Now: w.reading, Timing: w.timing, Expander: &w.advice}
+	parts := app.Parts{Client: api, Cloud: w.provider, Policy: w.policy, DryRun: w.dryRun, Now: w.reading, Timing: w.timing, Expander: &w.advice, Simulated: true,
+		Silent: w.silence, Leads: func() time.Time { return w.leads },
+	}
 	if w.whims != nil {
 		parts.Tempt = w.tempt
 	}

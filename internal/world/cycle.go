@@ -12,6 +12,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/kubesim"
+	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/policy"
 )
 
@@ -80,7 +81,7 @@ func (w *world) cycle(ctx context.Context) error {
 		return err
 	}
 	w.cycles++
-	entry, err := w.sluice.Step(w.life)
+	entry, err := w.step(w.life, w.sluice)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -102,4 +103,11 @@ func (w *world) cycle(ctx context.Context) error {
 	}
 	w.tellPlan(entry)
 	return nil
+}
+
+// step turns the loop of a process once. Nothing that happens meanwhile is heard, not even what the process itself does: in a world, too, an
+// API server takes a moment to tell, and it must not be luck whether that moment is over.
+func (w *world) step(ctx context.Context, sluice *app.Autoscaler) (journal.Entry, error) {
+	defer w.cluster.Inject(kubesim.Fault{Stall: true})()
+	return sluice.Step(ctx)
 }

@@ -35,7 +35,6 @@ type history struct {
 	text   strings.Builder
 	groups []string
 	pods   int
-	parks  bool     // machines of some group are switched off instead of deleted
 	lasted int      // seconds of luck until now
 	blind  int      // until then reads are old
 	scarce bool     // Azure has fewer cores than the groups may have
@@ -73,7 +72,6 @@ func (h *history) farm() {
 			ids = ""
 		}
 		removal := h.pick("", "", " removal=deallocate")
-		h.parks = h.parks || removal != ""
 		h.say("group %s size=%s min=%d max=%d machines=%d%s%s%s%s%s%s", g, h.pick("Standard_D4s_v5", "Standard_D8s_v5"), least, h.between(3, 6), h.between(least, 3),
 			h.pick("", "", " zones=1,2"), mode, removal,
 			h.pick("", "", "", " spot=delete", " spot=deallocate"), h.pick("", "", "", " provider-id=k3s", " provider-id=upper"),
@@ -85,6 +83,9 @@ func (h *history) farm() {
 	}
 	if h.chance(8) {
 		h.say("agents")
+	}
+	if h.chance(3) {
+		h.say("node cp-0 label=node-role.kubernetes.io/control-plane= taint=node-role.kubernetes.io/control-plane=:NoSchedule")
 	}
 	for range h.upTo(4) {
 		h.pod()
@@ -196,11 +197,9 @@ func (h *history) azureFault() {
 	case 5:
 		h.say("fault %s of=%s group=%s times=1", h.pick("lost-answer", "lost-request", "slow after=5s", "slow after=1m"), h.pick("grow", "delete", "list", "start", "deallocate"), g)
 	case 6, 7:
-		if !h.parks { // see docs/reference/proof.md
-			lasts := h.between(10, 400)
-			h.blind = max(h.blind, h.lasted+lasts)
-			h.say("fault %s for=%ds", h.pick("frozen", "stale after=1m", "stale after=5m"), lasts)
-		}
+		lasts := h.between(10, 400)
+		h.blind = max(h.blind, h.lasted+lasts)
+		h.say("fault %s for=%ds", h.pick("frozen", "stale after=1m", "stale after=5m"), lasts)
 	case 8:
 		h.say("fault %s group=%s times=%d", h.pick("short-list count=1", "empty-list", "half-answer", "one-page count=1"), g, h.between(1, 4))
 	case 9:
@@ -224,7 +223,7 @@ func (h *history) azureFault() {
 func (h *history) apiFault() {
 	switch h.upTo(9) {
 	case 0:
-		h.say("silent-api for=%ds", h.between(5, 50))
+		h.say("silent-api for=%ds", h.between(5, h.oneOf(50, 200)))
 	case 1:
 		if h.chance(3) { // client-go comes back by a clock that is not the world's
 			h.say("cut %s", h.pick("pods", "nodes"))
@@ -239,7 +238,9 @@ func (h *history) apiFault() {
 
 // process is what may become of sluice itself and of the machines' own processes.
 func (h *history) process() {
-	switch h.upTo(7) {
+	switch h.upTo(8) {
+	case 8:
+		h.say("lease left=%ds", h.between(3, 30))
 	case 0, 1:
 		h.say("restart operations=%s", h.pick("kept", "lost"))
 	case 2, 3:
@@ -255,10 +256,10 @@ func (h *history) process() {
 
 // calm ends all trouble and gives everything the time that it needs.
 func (h *history) calm() {
+	h.say("heal")
 	for _, act := range h.undo {
 		h.say("try %s", act)
 	}
-	h.say("heal")
 	h.say("advance %s", calm)
 	h.say("settled%s", map[bool]string{true: " scarce=true"}[h.scarce])
 }

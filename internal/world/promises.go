@@ -46,6 +46,7 @@ func (t *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 func (t *wire) carry(r *http.Request) (*http.Response, error) {
 	t.silent = false
 	resp, err := t.next.RoundTrip(r)
+	t.world.trace.note(t.world.elapsed(), r, resp, err)
 	if !t.silent {
 		return resp, err
 	}
@@ -107,6 +108,8 @@ func (w *world) rules() *observer.Rules {
 			size := w.sizes[group]
 			return corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(size.cpu), resource.DecimalSI), corev1.ResourceMemory: size.memory}
 		},
+		Silent: w.silence,
+		Leads:  func() time.Time { return w.leads },
 		Stops: func(node string) (time.Time, bool) {
 			at, announced := w.stops[node]
 			return at, announced

@@ -22,7 +22,7 @@ func doReckless(w *world, _ *statement) error {
 }
 
 // tempt is app.Parts.Tempt.
-func (w *world) tempt(seen *cluster.Snapshot, perform func([]plan.Action) []plan.Result) {
+func (w *world) tempt(seen *cluster.Snapshot, perform func(*cluster.Snapshot, []plan.Action) []plan.Result) {
 	h := w.whims
 	if h.old == nil || h.luck.IntN(10) == 0 {
 		h.old = seen
@@ -36,7 +36,11 @@ func (w *world) tempt(seen *cluster.Snapshot, perform func([]plan.Action) []plan
 			actions = append(actions, a)
 		}
 	}
-	for _, r := range perform(actions) {
+	decided := seen
+	if h.luck.IntN(4) == 0 {
+		decided = h.old
+	}
+	for _, r := range perform(decided, actions) {
 		w.tally(r)
 	}
 }
@@ -66,7 +70,11 @@ func (h *whims) action(seen *cluster.Snapshot) plan.Action {
 		}
 	case 7:
 		if n := one(h, from.Nodes); n != nil {
-			return plan.DeleteNode{Node: n.Name(), UID: n.Object.UID, Machine: h.machine(n, from)}
+			a := plan.DeleteNode{Node: n.Name(), UID: n.Object.UID, Machine: h.machine(n, from)}
+			if v := one(h, seen.Objects.VolumeAttachments); v != nil {
+				a.Attachments = append(a.Attachments, cluster.Attachment{Name: v.Name, UID: v.UID})
+			}
+			return a
 		}
 	case 8:
 		if p, n := one(h, from.Pending), one(h, from.Nodes); p != nil && n != nil {

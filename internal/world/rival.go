@@ -64,7 +64,7 @@ func (w *world) newRival(ctx context.Context) (*rival, error) {
 		return nil, fmt.Errorf("start a rival: %w", err)
 	}
 	made := &rival{provider: provider, pace: app.NewPace(w.timing), due: w.now()}
-	made.sluice = app.New(app.Parts{Client: api, Cloud: provider, Policy: w.policy, DryRun: w.dryRun, Now: w.now, Timing: w.timing, Expander: &w.advice})
+	made.sluice = app.New(app.Parts{Client: api, Cloud: provider, Policy: w.policy, DryRun: w.dryRun, Now: w.now, Timing: w.timing, Expander: &w.advice, Simulated: true, Silent: w.silence})
 	return made, made.sluice.Start(ctx)
 }
 
@@ -85,7 +85,7 @@ func (w *world) turnRival(ctx context.Context) error {
 	if err := w.hearBy(ctx, r.sluice); err != nil {
 		return err
 	}
-	entry, err := r.sluice.Step(r.life)
+	entry, err := w.step(r.life, r.sluice)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -81,7 +81,7 @@ func doSilent(ctx context.Context, w *world, s *statement) error {
 		return err
 	}
 	w.speak()
-	w.silent = w.cluster.Inject(kubesim.Fault{Stall: true})
+	w.silent, w.silentSince = w.cluster.Inject(kubesim.Fault{Stall: true}), w.now()
 	w.until(lasts, w.speak)
 	return nil
 }
@@ -94,7 +94,9 @@ func (w *world) speak() {
 	}
 }
 
+// doCut ends a silence, too: a new watch begins with what the one before it had not told.
 func doCut(ctx context.Context, w *world, s *statement) error {
+	w.speak()
 	if err := w.hear(ctx); err != nil {
 		return err
 	}
@@ -180,4 +182,33 @@ func doLimits(ctx context.Context, w *world, s *statement) error {
 		w.rival = nil
 	}
 	return w.begin(ctx, w.provider.SaveOperations())
+}
+
+// silence is for how long the API server has said nothing: watches are not renewed by the world's clock, and the world itself says so.
+func (w *world) silence() time.Duration {
+	if w.silent == nil {
+		return 0
+	}
+	return w.now().Sub(w.silentSince)
+}
+
+// doLease has the process fail to renew its lease from now on: when that has ended, another one takes over.
+func doLease(ctx context.Context, w *world, s *statement) error {
+	left, err := s.duration("left", 15*time.Second)
+	if err != nil {
+		return err
+	}
+	w.leads = w.now().Add(left)
+	ends := w.leads
+	w.endings = append(w.endings, ending{at: ends, end: func() error {
+		if !w.leads.Equal(ends) {
+			return nil // another process leads already
+		}
+		w.leads = time.Time{}
+		if w.now().Before(ends) {
+			return nil // it was healed in time
+		}
+		return w.begin(ctx, w.provider.SaveOperations())
+	}})
+	return nil
 }

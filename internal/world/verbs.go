@@ -202,6 +202,10 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "another sluice process takes over on a machine whose clock is ahead by that much, or behind, as in -20s; the one after it has a right clock again",
 		},
 		{
+			name: "lease", usage: "[left=D]", time: true, act: doLease, settings: []string{"left"},
+			about: "the process cannot renew its lease, which ends after left (15s): then another one takes over",
+		},
+		{
 			name: "limits", usage: "GROUP [min=N] [max=N]", least: 1, most: 1, time: true, act: doLimits, settings: []string{"min", "max"},
 			about: "a person gives a group other limits: another sluice process takes over that has them, with the record of operations in flight",
 		},

@@ -67,6 +67,7 @@ import (
 type Options struct {
 	Seed      uint64 // of every generated id and name
 	NoJournal bool   // keep none, and do not decide again from it
+	Trace     bool   // keep what sluice asked and was told, for comparing two plays of one history
 
 	// Kubernetes carries what sluice and its agents ask of the API server; nil: nothing comes between.
 	Kubernetes func(http.RoundTripper) http.RoundTripper
@@ -85,6 +86,7 @@ type Result struct {
 	Refused    map[string]int       // writes that the guard refused, by property
 	Judged     map[string]int       // writes that the observer judged, by what they were
 	Journal    []byte               // of all cycles, as journal.Encoder writes it
+	Trace      string               // every request to Azure and every write to Kubernetes, in order; "" unless asked for
 }
 
 // transcriptName is the archive's section with the expected transcript.
@@ -111,7 +113,7 @@ func Run(ctx context.Context, file []byte, w io.Writer, o Options) (Result, erro
 	world := newWorld(o, fixtures, io.MultiWriter(&said, w))
 	defer world.close()
 	err = world.play(ctx, script)
-	r.Transcript, r.Cycles = said.String(), world.cycles
+	r.Transcript, r.Cycles, r.Trace = said.String(), world.cycles, world.traced()
 	if err != nil {
 		return r, err
 	}

@@ -1,0 +1,38 @@
+package guard
+
+import "time"
+
+// What a view may lack.
+const (
+	maxSilence = time.Minute // of the API server
+)
+
+// Opposition is what others have done against this process's changes of a group's capacity.
+type Opposition struct {
+	Times int       // how often
+	Until time.Time // until when the group is left alone for it
+}
+
+// checkView holds what removes something while the API server says nothing, and everything that could take effect when another process leads
+// already.
+func checkView(w Write, e Evidence) error {
+	if !e.Leads.IsZero() && e.Newest.Time.Add(e.Answer).After(e.Leads) {
+		return refuse("S-23", "the lease ends at %s, before the request would after %s at most", stamp(e.Leads), e.Answer)
+	}
+	switch w.(type) {
+	case Delete, Cordon, Evict, DeleteNode:
+		if e.Silent > maxSilence {
+			return refuse("S-20", "the API server has said nothing for %s", e.Silent.Truncate(time.Second))
+		}
+	}
+	return nil
+}
+
+// checkSeen holds what rests on a node of which Newest shows a state from before this process's own last write to it: a node that was taken
+// off the ladder a moment ago may have work by now.
+func checkSeen(node string, e Evidence) error {
+	if e.Unseen[node] {
+		return refuse("S-20", "node %s was written to and has not been seen since", node)
+	}
+	return nil
+}

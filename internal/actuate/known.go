@@ -1,0 +1,85 @@
+package actuate
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/guard"
+	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/plan"
+)
+
+// leastWithin is the least time that a request is given; a process that leads for less sends none.
+const leastWithin = 5 * time.Second
+
+// within is how long a request may take: no longer than this process leads for certain.
+func (a *Actuator) within() time.Duration {
+	if a.Leads == nil || a.Leads().IsZero() {
+		return requestTimeout
+	}
+	return min(requestTimeout, max(leastWithin, a.Leads().Sub(a.Now())))
+}
+
+// known is the evidence that every write has.
+func (a *Actuator) known(decided, newest *cluster.Snapshot, p plan.Plan) guard.Evidence {
+	e := guard.Evidence{
+		DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted, Unseen: a.unseen(), Answer: leastWithin,
+	}
+	if a.Silent != nil {
+		e.Silent = a.Silent()
+	}
+	if a.Leads != nil {
+		e.Leads = a.Leads()
+	}
+	return e
+}
+
+// nodes writes to Kubernetes, and remembers what each write to a node has left.
+func (a *Actuator) nodes() kube.Writer {
+	w := a.Nodes
+	w.Wrote = func(node, version string) {
+		v, err := strconv.ParseUint(version, 10, 64)
+		if err != nil || a.Seen == nil {
+			return // versions are no numbers here, and nothing tells old from new
+		}
+		if a.wrote == nil {
+			a.wrote = map[string]uint64{}
+		}
+		a.wrote[node] = v
+	}
+	return w
+}
+
+// unseen are the nodes that were written to since the API server has shown them: what is known of them is older than what was done to them.
+func (a *Actuator) unseen() map[string]bool {
+	if len(a.wrote) == 0 {
+		return nil
+	}
+	seen, all := a.Seen("nodes"), map[string]bool{}
+	for node, version := range a.wrote {
+		if version <= seen {
+			delete(a.wrote, node)
+			continue
+		}
+		all[node] = true
+	}
+	return all
+}
+
+// givenUp is the group with those machines as failed that leave without ever having become a node: a cloud that would only switch them off
+// would start them again for the next pod, and again in vain.
+func givenUp(g *cluster.Group, leaving []plan.Leaving) *cluster.Group {
+	own := *g
+	own.Instances = slices.Clone(g.Instances)
+	for i, in := range own.Instances {
+		nodeless := slices.ContainsFunc(leaving, func(l plan.Leaving) bool { return l.ID == in.ID && l.Node == "" })
+		if nodeless && in.State.Expected() {
+			failed := *in
+			failed.State = cluster.StateFailed
+			own.Instances[i] = &failed
+		}
+	}
+	return &own
+}
