@@ -43,6 +43,8 @@ var hands = map[string]string{
 	"(*internal/report.Events).create":   "Events tell what was done",
 	"(*internal/report.Status).put":      "the status ConfigMap tells how things stand",
 	"internal/app.lead":                  "the Lease by which replicas choose the one that acts",
+	"(*internal/app.dated).Create":       "the same Lease, with the time at which it ends (S-23)",
+	"(*internal/app.dated).Update":       "the same Lease, renewed",
 	"internal/app.examineRights":         "doctor asks the API server what it may do; the question is an object that is not kept",
 	"(*internal/expander.Client).Best":   "a question to the operator's own expander",
 	"(*internal/azure.standard).carryOn": "what a removal that the guard allowed has left: tagged interfaces and disks without a machine, records of old deployments (S-37)",

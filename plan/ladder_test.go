@@ -306,8 +306,14 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1]; g.Capacity = 1 },
 			want: []string{"bury a-1"}, verdict: map[string]string{"node a-1": "gone NodeMachineGone"},
 		},
-		"the Node object of a machine that is parked is deleted, and the machine called parked": {
+		"the Node object of a machine that is parked stays while it is Ready: the list may be old, and the machine started again": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) {
+				g.Parks, g.Parked, g.Instances, g.Capacity = true, g.Instances[1:], g.Instances[:1], 1
+			},
+			want: []string{}, verdict: map[string]string{"node a-1": "gone NodeMachineParked"},
+		},
+		"the Node object of a machine that is parked is deleted, and the machine called parked": {
+			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-time.Minute), marked("1")), NotReady(Start))}, group: func(g *cluster.Group) {
 				g.Parks, g.Parked, g.Instances, g.Capacity = true, g.Instances[1:], g.Instances[:1], 1
 			},
 			want: []string{"bury a-1"}, verdict: map[string]string{"node a-1": "gone NodeMachineParked"},

@@ -11,7 +11,8 @@ import (
 // dated is a lock that knows when the lease ends which it was last given: no earlier than a lease's length after the request was sent.
 type dated struct {
 	resourcelock.Interface
-	lease time.Duration
+	holder string
+	lease  time.Duration
 
 	mu    sync.Mutex
 	until time.Time
@@ -20,22 +21,25 @@ type dated struct {
 // Create implements [resourcelock.Interface].
 func (d *dated) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	sent := time.Now()
-	return d.given(sent, r, d.Interface.Create(ctx, r))
+	err := d.Interface.Create(ctx, r)
+	d.given(sent, r, err)
+	return err
 }
 
 // Update implements [resourcelock.Interface].
 func (d *dated) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	sent := time.Now()
-	return d.given(sent, r, d.Interface.Update(ctx, r))
+	err := d.Interface.Update(ctx, r)
+	d.given(sent, r, err)
+	return err
 }
 
-func (d *dated) given(sent time.Time, r resourcelock.LeaderElectionRecord, err error) error {
-	if err == nil && r.HolderIdentity == d.Identity() {
+func (d *dated) given(sent time.Time, r resourcelock.LeaderElectionRecord, err error) {
+	if err == nil && r.HolderIdentity == d.holder {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.until = sent.Add(d.lease)
 	}
-	return err
 }
 
 // ends is when the lease ends unless it is renewed before.
