@@ -70,9 +70,14 @@ lint: ## run the linters
 fmt: ## format the Go files
 	$(TOOL) golangci-lint fmt ./...
 
-.PHONY: vuln
+.PHONY: vuln vulncheck
+vulncheck: vuln
 vuln: ## look for known vulnerabilities in what is linked (asks vuln.go.dev)
 	$(TOOL) govulncheck ./...
+
+.PHONY: sbom
+sbom: build ## say what bin/sluice is made of: bin/sluice.cdx.json, in CycloneDX
+	$(GO) run ./cmd/sbom bin/sluice > bin/sluice.cdx.json
 
 .PHONY: catalog
 catalog: ## renew the tables of sizes and prices; DATE=2026-11-21 SKUS='skus*.json' PRICES='prices*.json', as docs/catalog.md says

@@ -80,6 +80,7 @@ var rooms = map[string][]string{
 	"cmd/azuresim":   {"internal/azuresim"},
 	"cmd/bench":      {"internal/bench", "internal/bench/resident"},
 	"cmd/economics":  {"internal/economics", "internal/traces"},
+	"cmd/sbom":       {}, // of any binary
 	"cmd/proof":      {"internal/proof", "internal/world"},
 	"cmd/sluice":     {"..."},
 	"cmd/playground": {"..."},
