@@ -70,8 +70,11 @@ func (d *decision) passedZones(st *groupState) map[string]reason.Reason {
 	}
 	for _, zone := range st.Zones {
 		if !slices.Contains(st.rotation.zones, zone) {
-			until := d.m.Groups[st.ID].Astray[zone].Until
-			passed[zone] = reason.New(reason.ZonePassedOver, reason.Group(string(st.ID)), "zone", zone, "until", until.Format(time.RFC3339))
+			rest, why := d.m.Groups[st.ID].Astray[zone], "a machine that was to come up there came up elsewhere"
+			if rest.Code == spotTaken {
+				why = rest.Message
+			}
+			passed[zone] = reason.New(reason.ZonePassedOver, reason.Group(string(st.ID)), "zone", zone, "until", rest.Until.Format(time.RFC3339), "why", why)
 		}
 	}
 	return passed

@@ -288,7 +288,7 @@ var sentences = map[Code]string{
 	GroupAtOnce:     "max nodes per scale-up reached ({machines} of {limit})",
 	ZoneTakesTurns:  "machines of group {group} that come up for nobody before the turn of zone {zone}: {machines}",
 	ZoneTooFar:      "{machines} machines would come up for nobody before the turn of zone {zone} comes, and it may add {limit} such; give it that zone alone, or make a group that has",
-	ZonePassedOver:  "zone {zone} is passed over until {until}, since a machine that was to come up there came up elsewhere",
+	ZonePassedOver:  "zone {zone} is passed over until {until}, since {why}",
 	GroupRaised:     "capacity {from} -> {to} to reach min {min}",
 	GroupShort:      "lacks machines to reach min {min}: {lacks}",
 	HeadroomKept:    "capacity {from} -> {to} to keep headroom {headroom} free",
