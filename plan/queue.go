@@ -53,12 +53,11 @@ func (q *queue) turn(last, s *cluster.Snapshot, further int) {
 		switch {
 		case len(gone) > 0 && i < len(before) && before[i] == gone[0]:
 			q.count(gone[0], -1)
-			q.told[q.number(keyOf(gone[0]))] = nil
 			i, gone = i+1, gone[1:]
 		case len(come) > 0 && j < len(now) && now[j] == come[0]:
 			q.count(come[0], 1)
 			verdicts[j].Subject, of[j] = reason.Ref{Kind: reason.KindPod, Name: come[0].String()}, q.number(keyOf(come[0]))
-			q.told[of[j]] = nil
+			q.told[of[j]] = nil // were it that only some went, they would be fewer than those that were told
 			j, come = j+1, come[1:]
 		}
 	}

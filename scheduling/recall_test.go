@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,6 +57,11 @@ func TestARowThatRecallsFindsTheSamePlaces(t *testing.T) {
 			demands, counts = append(demands, p.Class), append(counts, draw(1, 12, "pods"))
 		}
 		machines, size := draw(0, 4, "machines"), draw(2, 6, "size")
+		type seat struct {
+			node string
+			pods int
+		}
+		var seats map[int][]seat // of the demands' pods, in the last cycle
 		var s *cluster.Snapshot
 		var c *Checker
 		var last *Row
@@ -72,24 +78,44 @@ func TestARowThatRecallsFindsTheSamePlaces(t *testing.T) {
 			} else {
 				s = s.Next(midnight, o, nil)
 			}
-			places := func(c *Checker, row func() *Row) []string {
+			places := func(c *Checker, row func() *Row) ([]string, map[int][]seat) {
 				template := c.Template(node("", nodeLabel(zone, "1"), allocatable("cpu", fmt.Sprint(size))))
 				for i := range machines {
 					c.Open(template, fmt.Sprintf("n%02d-open", 3*i))
 				}
 				r := row()
 				var all []string
-				for range 2 {
-					for i, of := range demands {
-						left := counts[i]
-						left -= r.Fill(of, left, func(h Handle, n int) { all = append(all, fmt.Sprintf("%d of %d on %s", n, i, c.Name(h))) })
-						all = append(all, fmt.Sprintf("%d of %d have none", left, i))
+				found := map[int][]seat{}
+				left := slices.Clone(counts)
+				take := func(i int, h Handle, n int) {
+					all = append(all, fmt.Sprintf("%d of %d on %s", n, i, c.Name(h)))
+					found[i] = append(found[i], seat{c.Name(h), n})
+					left[i] -= n
+				}
+				for i, of := range demands {
+					var keep []Seat
+					for _, s := range seats[i] {
+						if h, there := c.Handle(s.node); there {
+							keep = append(keep, Seat{h, s.pods})
+						}
+					}
+					for _, s := range r.Keep(of, left[i], keep) {
+						take(i, s.On, s.Pods)
 					}
 				}
-				return all
+				for again := range 2 {
+					for i, of := range demands {
+						if again > 0 {
+							left[i] = counts[i]
+						}
+						r.Fill(of, left[i], func(h Handle, n int) { take(i, h, n) })
+						all = append(all, fmt.Sprintf("%d of %d have none", left[i], i))
+					}
+				}
+				return all, found
 			}
 			c = NewChecker(s, After(c))
-			got := places(c, func() *Row {
+			got, found := places(c, func() *Row {
 				r := c.Row(c.Handles()...)
 				r.Recall(last)
 				last = r
@@ -98,8 +124,12 @@ func TestARowThatRecallsFindsTheSamePlaces(t *testing.T) {
 			last.Rest()
 			repeated += last.memory.next
 			fresh := NewChecker(s)
-			if diff := cmp.Diff(places(fresh, func() *Row { return fresh.Row(fresh.Handles()...) }), got); diff != "" {
+			want, _ := places(fresh, func() *Row { return fresh.Row(fresh.Handles()...) })
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("places (-fresh +recalled):\n%s", diff)
+			}
+			if seats = nil; draw(0, 2, "places are kept") > 0 {
+				seats = found
 			}
 			for range draw(0, 3, "changes") {
 				change()
@@ -113,6 +143,9 @@ func TestARowThatRecallsFindsTheSamePlaces(t *testing.T) {
 			if i := draw(0, 3*len(demands), "order"); i < len(demands) {
 				j := draw(0, len(demands)-1, "with")
 				demands[i], demands[j], counts[i], counts[j] = demands[j], demands[i], counts[j], counts[i]
+				if seats != nil {
+					seats[i], seats[j] = seats[j], seats[i]
+				}
 			}
 			if draw(0, 3, "machines change") == 0 {
 				machines, size = draw(0, 4, "machines"), draw(size, size+1, "size")

@@ -1,0 +1,93 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+)
+
+// TestPodsAreToldOfTheirOwnPlaces lets one thing happen between two cycles to pods that are alike and keep their places: each has to be told
+// what a planner without a memory of words tells it.
+func TestPodsAreToldOfTheirOwnPlaces(t *testing.T) {
+	const pods = 6
+	for name, happens := range map[string]func(pods []*cluster.Pod, nodes []*corev1.Node, g *cluster.Group) ([]*cluster.Pod, []*corev1.Node){
+		"nothing": func(pods []*cluster.Pod, nodes []*corev1.Node, _ *cluster.Group) ([]*cluster.Pod, []*corev1.Node) {
+			return pods, nodes
+		},
+		"one goes": func(pods []*cluster.Pod, nodes []*corev1.Node, _ *cluster.Group) ([]*cluster.Pod, []*corev1.Node) {
+			return pods[1:], nodes
+		},
+		"one comes": func(pods []*cluster.Pod, nodes []*corev1.Node, _ *cluster.Group) ([]*cluster.Pod, []*corev1.Node) {
+			return append(pods, Pod("later", CPU("1500m"))), nodes
+		},
+		"one goes and another one comes": func(pods []*cluster.Pod, nodes []*corev1.Node, _ *cluster.Group) ([]*cluster.Pod, []*corev1.Node) {
+			return append(pods[1:], Pod("later", CPU("1500m"))), nodes
+		},
+		"one is bound": func(pods []*cluster.Pod, nodes []*corev1.Node, _ *cluster.Group) ([]*cluster.Pod, []*corev1.Node) {
+			return append(pods[1:], Pod("p-0", CPU("1500m"), On("a-0"))), nodes
+		},
+		"another pod takes the place of one": func(pods []*cluster.Pod, nodes []*corev1.Node, _ *cluster.Group) ([]*cluster.Pod, []*corev1.Node) {
+			return append(pods, Pod("big", On("a-0"), CPU("3"))), nodes
+		},
+		"a node goes and another one has room": func(pods []*cluster.Pod, _ []*corev1.Node, g *cluster.Group) ([]*cluster.Pod, []*corev1.Node) {
+			g.Instances[0] = Machine("9", "a-9")
+			return pods, []*corev1.Node{Node("a-1"), Node("a-9")}
+		},
+		"the machine that is coming has come": func(pods []*cluster.Pod, nodes []*corev1.Node, g *cluster.Group) ([]*cluster.Pod, []*corev1.Node) {
+			g.Instances = append(g.Instances, Machine("2", "a-2"))
+			return pods, append(nodes, Node("a-2"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			allowed := policy.Default()
+			group := func() *cluster.Group {
+				g := Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"))
+				g.Capacity = 3
+				return g
+			}
+			var all []*cluster.Pod
+			for i := range pods {
+				all = append(all, Pod(fmt.Sprint("p-", i), CPU("1500m")))
+			}
+			nodes := []*corev1.Node{Node("a-0"), Node("a-1")}
+			before := cluster.New(Start, objects(all, nodes), []*cluster.Group{group()})
+			var planner plan.Planner
+			_, memory := planner.Decide(before, allowed, plan.Memory{})
+			second := before.Next(Start.Add(time.Second), objects(all, nodes), []*cluster.Group{group()})
+			_, memory = planner.Decide(second, allowed, memory)
+			g := group()
+			all, nodes = happens(all, nodes, g)
+			after := second.Next(Start.Add(2*time.Second), objects(all, nodes), []*cluster.Group{g})
+			got, _ := planner.Decide(after, allowed, memory)
+			want, _ := plan.Decide(after, allowed, memory)
+			if diff := cmp.Diff(want.Verdicts, got.Verdicts); diff != "" {
+				t.Errorf("verdicts (-from nothing +planner):\n%s", diff)
+			}
+		})
+	}
+}
+
+// objects are these pods and nodes, of pods that are alike with one class.
+func objects(pods []*cluster.Pod, nodes []*corev1.Node) cluster.Objects {
+	var all []any
+	for i, p := range pods {
+		for _, like := range pods[:i] {
+			if p.Key == like.Key {
+				p.Class = like.Class
+			}
+		}
+		all = append(all, p)
+	}
+	for _, n := range nodes {
+		all = append(all, n)
+	}
+	return Objects(all...)
+}
