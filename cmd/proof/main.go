@@ -42,6 +42,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	workers := flags.Int("workers", runtime.GOMAXPROCS(0)+1, "histories played at once")
 	journals := flags.Int("journals", 50, "of every so many histories one is decided again from its journal; 0: none")
 	dir := flags.String("keep", "bin/proof", "where failing histories are written, whole and shrunk")
+	kills := flags.Bool("kills", false, "play each history once for each of its writes, and kill sluice right after that write")
 	reckless := flags.Bool("reckless", false, "sluice also tries at random what it must not: the guard alone keeps its promises")
 	shrink := flags.Int("shrink", 5, "how many failing histories are made shorter")
 	strict := flags.Bool("strict", true, "fail also where only progress was not made (P-1 to P-4); those histories are told in any case")
@@ -75,7 +76,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if *reckless {
 		play = func(seed uint64) []byte { return append([]byte("reckless\n"), world.History(seed)...) }
 	}
-	report := proof.Run(ctx, proof.Options{First: *first, Histories: *n, Workers: *workers, Journals: *journals, Play: play, Each: func(done int, r *proof.Report) {
+	run := proof.Run
+	if *kills {
+		run = proof.RunKills
+	}
+	report := run(ctx, proof.Options{First: *first, Histories: *n, Workers: *workers, Journals: *journals, Play: play, Each: func(done int, r *proof.Report) {
 		if len(r.Failures) > 0 && r.Failures[len(r.Failures)-1].Seed != 0 && time.Since(told) > time.Second || time.Since(told) > 20*time.Second {
 			told = time.Now()
 			fmt.Fprintf(out, "%6d of %d, %.1f years, %d violations\n", done, *n, r.Simulated.Hours()/24/365, len(r.Failures))
@@ -86,9 +91,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		f := &report.Failures[i]
 		if i < *shrink {
 			fmt.Fprintf(out, "shrinking seed %d\n", f.Seed)
-			f.Shrunk = proof.Shrink(ctx, f.Seed, play(f.Seed), f.Kind, plays)
+			f.Shrunk = proof.Shrink(ctx, f.Seed, f.Script(play), f.Kind, plays)
 		}
-		if err := keep(*dir, *f, play(f.Seed)); err != nil {
+		if err := keep(*dir, *f, f.Script(play)); err != nil {
 			return err
 		}
 	}

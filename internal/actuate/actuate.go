@@ -46,6 +46,9 @@ type Actuator struct {
 // result that is not good stops no other action: the next cycle plans again from what is then.
 func (a *Actuator) Perform(ctx context.Context, decided *cluster.Snapshot, p plan.Plan) []plan.Result {
 	a.groups = slices.Clone(decided.Groups)
+	for _, g := range a.groups {
+		a.contests.meets(g, a.Now()) // what is undone before the next write to the group counts, too
+	}
 	results := make([]plan.Result, len(p.Actions))
 	for i, action := range p.Actions {
 		if question, ok := action.(plan.AskExpander); ok { // which changes nothing

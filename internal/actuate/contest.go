@@ -20,7 +20,7 @@ type contests map[cluster.GroupID]*contest
 // what is undone was there.
 type contest struct {
 	asked  int  // 0: nothing, or it was undone and is counted
-	shown  bool // a read has shown as many
+	shown  bool // a read has shown as many machines
 	undone []time.Time
 }
 
@@ -48,7 +48,7 @@ func (c contests) meets(g *cluster.Group, now time.Time) *guard.Opposition {
 	if k == nil || !g.Read.Complete || g.Capacity < 0 {
 		return nil
 	}
-	k.shown = k.shown || g.Capacity >= k.asked
+	k.shown = k.shown || g.Standing() >= k.asked
 	if k.asked > 0 && k.shown && g.Capacity < k.asked {
 		k.undone, k.asked = append(k.undone, now), 0
 	}

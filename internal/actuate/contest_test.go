@@ -1,6 +1,7 @@
 package actuate
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 func TestAGroupIsLeftToWhoeverKeepsShrinkingIt(t *testing.T) {
 	read := func(capacity int) *cluster.Group {
 		g := Group("agents", 0, 9)
+		for i := range capacity {
+			g.Instances = append(g.Instances, Machine(strconv.Itoa(i), ""))
+		}
 		g.Capacity = capacity
 		return g
 	}
@@ -44,7 +48,7 @@ func TestWhatSluiceItselfRemovesIsNoFight(t *testing.T) {
 	var c contests
 	for range 2 * contestTimes {
 		c.wrote("agents", 3)
-		c.meets(&cluster.Group{ID: "agents", Capacity: 3, Read: cluster.Read{Complete: true}}, Start)
+		c.meets(Group("agents", 0, 9, Machine("0", ""), Machine("1", ""), Machine("2", "")), Start)
 		c.removed("agents", 2)
 		if met := c.meets(&cluster.Group{ID: "agents", Capacity: 1, Read: cluster.Read{Complete: true}}, Start); met != nil {
 			t.Fatalf("fights itself: %+v", met)

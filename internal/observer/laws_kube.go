@@ -42,6 +42,7 @@ func (o *Observer) followLocked(lived []azuresim.MachineState) {
 		o.judged[what]++
 		if r.Resource == "nodes" || r.Resource == "pods" {
 			o.last, o.lastWhat = r.Time, what+" "+r.Name
+			o.granted = r.Time
 			if r.Subresource != "eviction" || r.Code != 429 { // what a budget refuses is to be asked again
 				o.repeated(what+" "+r.Namespace+"/"+r.Name, r.Code)
 			}

@@ -69,6 +69,7 @@ type Observer struct {
 	failing  map[string][]time.Time // when a write failed, by what it was
 	judged   map[string]int         // writes, by what they were
 	last     time.Time              // write to Azure or to a node or pod
+	granted  time.Time              // the last such write that was not refused
 	lastWhat string
 }
 
@@ -147,6 +148,9 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	w := o.write(r, lived)
 	o.judged[r.Kind]++
 	o.last, o.lastWhat = r.Time, r.Kind+" "+r.ScaleSet
+	if w.accepted() {
+		o.granted = r.Time
+	}
 	for _, law := range azureLaws {
 		if what := law.broken(w); what != "" {
 			o.breaks(law.property, "%s", what)

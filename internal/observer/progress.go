@@ -68,7 +68,11 @@ func (o *Observer) Settled(scarce bool) {
 			o.breaks(IdleGoes, "%s", what)
 		}
 	}
-	if ago := o.now().Sub(o.last); !o.last.IsZero() && ago < quiet {
+	last := o.last
+	if scarce {
+		last = o.granted // what Azure has no room for is asked for again, ever more seldom, as long as pods wait for it
+	}
+	if ago := o.now().Sub(last); !last.IsZero() && ago < quiet {
 		o.breaks(Rests, "%s was sent %s ago, and nothing happens any more", o.lastWhat, ago)
 	}
 	for _, n := range nodes {

@@ -79,6 +79,7 @@ type Failure struct {
 	Kind     string   // the property, or "error" or "replay"
 	Wrong    []string // sentences
 	progress bool     // nothing else was missed
+	script   []byte   // nil: what its seed is
 	Shrunk   []byte   // a short scenario in which the same property is broken; nil when nobody has looked for one
 }
 
@@ -177,4 +178,12 @@ func troubles(script []byte) map[string]int {
 		}
 	}
 	return all
+}
+
+// Script is what was played, where that is not what play makes of the seed.
+func (f *Failure) Script(play func(seed uint64) []byte) []byte {
+	if f.script != nil {
+		return f.script
+	}
+	return play(f.Seed)
 }

@@ -92,3 +92,15 @@ func TestAReportTellsWhatWasBroken(t *testing.T) {
 		}
 	}
 }
+
+// TestSluiceIsKilledAfterEachWrite plays one history as often as it has writes.
+func TestSluiceIsKilledAfterEachWrite(t *testing.T) {
+	last := 0
+	report := proof.RunKills(t.Context(), proof.Options{First: 3, Histories: 1, Workers: 1, Each: func(done int, _ *proof.Report) { last = done }})
+	if len(report.Failures) > 0 {
+		t.Errorf("killed after write %d: %v", last, report.Failures[0].Wrong)
+	}
+	if report.Histories < 5 || report.Troubles["process: kill"] != report.Histories {
+		t.Errorf("%d plays with %d kills", report.Histories, report.Troubles["process: kill"])
+	}
+}

@@ -47,7 +47,7 @@ var faults = []fault{
 	{name: "survives", about: "deletions succeed, says Azure, and the machines are still there", of: "delete", make: func(f *azuresim.Fault, _ *statement) { f.Survives = true }},
 
 	// of requests
-	{name: "throttled", about: "requests are answered 429 with retry-after", of: "any", make: func(f *azuresim.Fault, _ *statement) {
+	{name: "throttled", about: "requests are answered 429 with retry-after, naming the limit that is exceeded, such as limit=VMScaleSetVMViewsPerResource3Min", of: "any", make: func(f *azuresim.Fault, _ *statement) {
 		f.Status = http.StatusTooManyRequests
 	}},
 	{name: "refused", about: "requests are refused with status and code", of: "any", needs: "status"},
@@ -141,6 +141,9 @@ func (w *world) readFault(kind fault, s *statement) (f azuresim.Fault, err error
 	of := s.value("of", kind.of)
 	if f.Kind = requests[of]; of != "" && f.Kind == "" {
 		return f, s.bad("of", of, strings.Join(sortedKeys(requests), ", "))
+	}
+	if target := s.value("limit", ""); target != "" {
+		f.Details = []azuresim.Detail{{Code: "TooManyRequests", Target: target}}
 	}
 	if s.has("fate") {
 		if _, err := s.oneOf("fate", "endless", "canceled", "failed", "not-found"); err != nil {
