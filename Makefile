@@ -28,6 +28,10 @@ load: ## measure what sluice takes with 1,000 nodes and 30,000 pods on a real co
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/playground ./cmd/playground
 	@bin/playground load $(ARGS)
 
+.PHONY: soak
+soak: ## play a simulated week of 5,000 nodes and 150,000 pods with faults; ARGS='-soak-nodes=500 -soak-days=2' plays less
+	$(GO) test ./internal/world -run TestASoakLeavesNothingBehind -count=1 -v -timeout 48h -args -soak-nodes=5000 -soak-days=7 $(ARGS)
+
 .PHONY: test
 test: ## run every test, those on the real control plane included
 	$(GO) test ./...

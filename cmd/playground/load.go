@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -103,7 +105,7 @@ func (l load) fill(ctx context.Context, p *playground) error {
 	err := poll(ctx, 20*time.Minute, func() (bool, error) {
 		nodes, err := p.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 		if err != nil {
-			return false, err
+			return false, err // and asked again
 		}
 		names = names[:0]
 		for _, n := range nodes.Items {
@@ -122,7 +124,7 @@ func (l load) fill(ctx context.Context, p *playground) error {
 	for range creators {
 		running.Go(func() {
 			for t := range work {
-				if _, err := p.client.CoreV1().Pods(t.Namespace).Create(ctx, t, metav1.CreateOptions{}); err != nil {
+				if err := create(ctx, p.client, t); err != nil {
 					failed <- err
 					return
 				}
@@ -153,25 +155,37 @@ func (l load) fill(ctx context.Context, p *playground) error {
 	return l.await(ctx, p, "the pods run", 20*time.Minute, "app=base", func(running, all int) bool { return running == all })
 }
 
+// create makes a pod. An API server that is busy may answer too late, and is asked again.
+func create(ctx context.Context, client kubernetes.Interface, p *corev1.Pod) error {
+	for tries := 0; ; tries++ {
+		_, err := client.CoreV1().Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{})
+		switch {
+		case err == nil, apierrors.IsAlreadyExists(err):
+			return nil
+		case ctx.Err() != nil, tries == 20:
+			return err
+		}
+	}
+}
+
 // await polls, gently, until so many pods with a label run of so many that exist.
 func (l load) await(ctx context.Context, p *playground, what string, patience time.Duration, selector string, so func(running, all int) bool) error {
 	begun := time.Now()
 	for {
 		all, err := p.client.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: selector, ResourceVersion: "0"})
-		if err != nil {
-			return err
-		}
 		running := 0
-		for i := range all.Items {
-			if all.Items[i].Status.Phase == corev1.PodRunning {
-				running++
+		if err == nil { // else it is asked again: it may be busy
+			for i := range all.Items {
+				if all.Items[i].Status.Phase == corev1.PodRunning {
+					running++
+				}
+			}
+			if so(running, len(all.Items)) {
+				return nil
 			}
 		}
-		if so(running, len(all.Items)) {
-			return nil
-		}
 		if time.Since(begun) > patience {
-			return fmt.Errorf("%s: %w: %d of %d", what, errPatience, running, len(all.Items))
+			return errors.Join(fmt.Errorf("%s: %w: %d run", what, errPatience, running), err)
 		}
 		select {
 		case <-ctx.Done():
