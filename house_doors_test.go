@@ -30,6 +30,7 @@ var verbs = map[string][]string{
 	"(internal/kube.Writer).AnswerRequest":       {"Answer"},
 	"(internal/kube.Writer).AnswerBuffer":        {"Answer"},
 	"(internal/kube.Writer).Announce":            {"Announce"},
+	"(internal/kube.Writer).TellNode":            {"Announce"},
 	"(internal/kube.Writer).Withdraw":            {"Withdraw"},
 	"(internal/agent.Metadata).Agree":            {"Agree"},
 	"(*internal/imds.Client).Agree":              {"Agree"},

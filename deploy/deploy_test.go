@@ -24,7 +24,7 @@ import (
 func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 	got := map[string][]string{}
 	want := map[string][]string{
-		"ClusterRole sluice-agent": {"create pods/eviction", "get nodes", "get pods", "list nodes", "list pods", "patch nodes"},
+		"ClusterRole sluice-agent": {"create events", "create pods/eviction", "get nodes", "get pods", "list nodes", "list pods", "patch nodes"},
 		"ClusterRole sluice": {
 			"create events", "create pods/eviction", "delete nodes", "delete volumeattachments.storage.k8s.io", "get capacitybuffers.autoscaling.x-k8s.io", "get nodes", "get pods",
 			"get provisioningrequests.autoscaling.x-k8s.io", "list capacitybuffers.autoscaling.x-k8s.io",

@@ -158,6 +158,16 @@ func (f *farm) evicted(name string) int {
 	return n
 }
 
+// told are the events that the agent has sent.
+func (f *farm) told() (all []*corev1.Event) {
+	for _, e := range kubesim.All[*corev1.Event](f.kube, "default") {
+		if e.Source.Component == "sluice-agent" {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
 // agreed counts the requests by which machines agreed to events.
 func (f *farm) agreed() int {
 	n := 0
@@ -183,6 +193,9 @@ func TestTheNodeOfAMachineThatStopsTakesNoMorePodsAndThoseOnItLeaveInTime(t *tes
 			}
 			if after, ok := f.asked(at, "create", "pods", "eviction"); !ok || after > 2*time.Second {
 				t.Errorf("evictions begun: %t, %s after the notice; want at most 2s", ok, after)
+			}
+			if told := f.told(); len(told) != 1 || told[0].Reason != string(kind)+"Announced" || told[0].InvolvedObject.UID != f.node().UID {
+				t.Errorf("events %v, want one about the node", told)
 			}
 			if said, ok := cluster.NoticeOf(f.node()); !ok || said.Kind != string(kind) || !f.node().Spec.Unschedulable {
 				t.Errorf("the node says %+v (%t), unschedulable %t", said, ok, f.node().Spec.Unschedulable)

@@ -35,8 +35,25 @@ func (a *Agent) answer(ctx context.Context, notice *guard.Heard) (time.Duration,
 		if seen, err = a.look(ctx); err != nil {
 			return 0, err
 		}
+		defer a.report(ctx, seen, notice) // when the pods have been told: they have less time than people
 	}
 	return a.makeRoom(ctx, seen, notice)
+}
+
+// report puts an event on the node. One that cannot be sent is told in the log alone.
+func (a *Agent) report(ctx context.Context, seen guard.Local, notice *guard.Heard) {
+	at := "now"
+	if !notice.Deadline.IsZero() {
+		at = notice.Deadline.UTC().Format(time.RFC3339)
+	}
+	message := fmt.Sprintf("Azure has announced %s of machine %s for %s; the node takes no more pods, and those on it leave in time", notice.Kind, a.self.Name, at)
+	write := guard.Announce{Node: seen.Node.Name, UID: seen.Node.UID, Notice: notice.ID}
+	err := a.make(write, seen, fmt.Sprintf("node %s has an event that says so", a.Node), func() error {
+		return a.writer().TellNode(ctx, seen.Node, notice.ID+at, notice.Kind+"Announced", message, seen.Time)
+	})
+	if err != nil {
+		a.tell(slog.LevelWarn, err.Error())
+	}
 }
 
 // look reads the node and its pods, and puts them beside what was heard.
