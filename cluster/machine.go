@@ -52,6 +52,9 @@ type Removal struct {
 const (
 	RunsDry = "dry"
 	RanDry  = "dried"
+
+	// Consolidated is the reason of a removal that saves money.
+	Consolidated = "consolidated"
 )
 
 // RemovalOf reads the node's removal taint; false when it has none. A taint whose value is not sluice's counts as set at the zero

@@ -20,6 +20,11 @@ func (d *decision) climbLadder() {
 			on = append(on, st)
 		case askedFor(st.Node) != nil:
 			asked = append(asked, st)
+		case len(st.movers) == 0 && d.reserved(st.Node):
+			st.pinned = true
+			d.keep(st, reason.New(reason.NodeReplaces, reason.Node(st.Name()), "node", d.m.Consolidation.Node))
+		case len(st.movers) > 0 && d.replaced(st.Node):
+			d.keep(st, d.awaitsReplacement()) // unless it is there already
 		case len(st.movers) == 0:
 			idle = append(idle, st)
 		default:
@@ -56,7 +61,9 @@ func (d *decision) climbLadder() {
 	}
 	d.considerAsked(asked)
 	d.considerIdle(idle)
+	d.endConsolidation()
 	d.considerUnderused(underused)
+	d.beginConsolidation()
 	d.steerPods()
 	d.rememberRemovable(idle, underused)
 	d.rememberDetaching()

@@ -13,22 +13,23 @@ import (
 // value; [Decide] and [Memory.After] return changed copies, which share their maps for as long as these are the same: nobody else may
 // change them.
 type Memory struct {
-	Removable  map[string]time.Time            `json:"removable,omitempty"` // since when a node could go without a break, by its name
-	Detaching  map[string]time.Time            `json:"detaching,omitempty"` // since when an empty node on the ladder has waited for its volumes, by its name
-	Dismissed  map[string]time.Time            `json:"dismissed,omitempty"` // when the daemons of an empty node on the ladder were told to end, by its name
-	Nodeless   map[string]time.Time            `json:"nodeless,omitempty"`  // since when a machine has been seen without a node, by its UID
-	Lost       map[string]bool                 `json:"lost,omitempty"`      // of these, machines that had been nodes before: see [decision.noticeNodeless]
-	Since      time.Time                       `json:"since,omitzero"`      // the first cycle that this memory goes back to
-	Groups     map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
-	Taken      []string                        `json:"taken,omitempty"`     // spot machines whose loss the cloud has announced and that have counted, by UID, sorted
-	Gangs      map[string]time.Time            `json:"gangs,omitempty"`     // since when a gang that waits could not be whole, by its ID
-	LastGrowth time.Time                       `json:"lastGrowth,omitzero"` // when the cloud last accepted a growth of any group
-	Ceilings   map[string]Usage                `json:"ceilings,omitempty"`  // what counts for ceilings with a window, by their words
-	PaidUntil  time.Time                       `json:"paidUntil,omitzero"`  // until when running machines are counted there; zero when no ceiling counts what they cost
-	Granted    []Grant                         `json:"granted,omitempty"`   // what the last cycle was granted; the next one counts it
-	Runs       map[string]RunTime              `json:"runs,omitempty"`      // of pods that a drain target may concern, by owner, series and namespace; see [RunTime]
-	Places     *Places                         `json:"places,omitempty"`    // of the pods that wait, nil when none had one
-	Answer     *Answer                         `json:"answer,omitempty"`    // to what the last cycle asked an expander's server, nil when it asked nothing
+	Removable     map[string]time.Time            `json:"removable,omitempty"` // since when a node could go without a break, by its name
+	Detaching     map[string]time.Time            `json:"detaching,omitempty"` // since when an empty node on the ladder has waited for its volumes, by its name
+	Dismissed     map[string]time.Time            `json:"dismissed,omitempty"` // when the daemons of an empty node on the ladder were told to end, by its name
+	Nodeless      map[string]time.Time            `json:"nodeless,omitempty"`  // since when a machine has been seen without a node, by its UID
+	Lost          map[string]bool                 `json:"lost,omitempty"`      // of these, machines that had been nodes before: see [decision.noticeNodeless]
+	Since         time.Time                       `json:"since,omitzero"`      // the first cycle that this memory goes back to
+	Groups        map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
+	Taken         []string                        `json:"taken,omitempty"`        // spot machines whose loss the cloud has announced and that have counted, by UID, sorted
+	Gangs         map[string]time.Time            `json:"gangs,omitempty"`        // since when a gang that waits could not be whole, by its ID
+	LastGrowth    time.Time                       `json:"lastGrowth,omitzero"`    // when the cloud last accepted a growth of any group
+	Ceilings      map[string]Usage                `json:"ceilings,omitempty"`     // what counts for ceilings with a window, by their words
+	PaidUntil     time.Time                       `json:"paidUntil,omitzero"`     // until when running machines are counted there; zero when no ceiling counts what they cost
+	Granted       []Grant                         `json:"granted,omitempty"`      // what the last cycle was granted; the next one counts it
+	Runs          map[string]RunTime              `json:"runs,omitempty"`         // of pods that a drain target may concern, by owner, series and namespace; see [RunTime]
+	Places        *Places                         `json:"places,omitempty"`       // of the pods that wait, nil when none had one
+	Consolidation Consolidation                   `json:"consolidation,omitzero"` // see there
+	Answer        *Answer                         `json:"answer,omitempty"`       // to what the last cycle asked an expander's server, nil when it asked nothing
 }
 
 // GroupMemory is what is remembered of one group.

@@ -185,5 +185,10 @@ func (p *Policy) Strangers(groups []*cluster.Group) []string {
 	for _, r := range p.Removal.Work {
 		note("evict-work", r.Group)
 	}
+	for _, id := range p.Removal.Consolidation.Groups {
+		if id != AllGroups {
+			note("consolidate", id)
+		}
+	}
 	return said
 }

@@ -48,8 +48,9 @@ type Removal struct {
 	ForceFailed    bool          `json:"forceFailed,omitempty"`   // so does one that failed (--force-delete-failed-nodes)
 	RunDry         bool          `json:"runDry"`                  // a node that only work holds takes no more of it (--run-dry)
 	Work           []WorkRule    `json:"work,omitempty"`          // which work may be evicted; see [Policy.Keeps] (--evict-work)
-	MinCores       int64         `json:"minCores"`                // cores that the cluster keeps (--cores-total)
-	MinMemoryGiB   int64         `json:"minMemoryGiB"`            // memory that the cluster keeps (--memory-total)
+	Consolidation  Consolidation `json:"consolidation,omitzero"`
+	MinCores       int64         `json:"minCores"`     // cores that the cluster keeps (--cores-total)
+	MinMemoryGiB   int64         `json:"minMemoryGiB"` // memory that the cluster keeps (--memory-total)
 
 	ControlPlane bool `json:"controlPlane,omitempty"` // control-plane and etcd nodes are removed too, one at a time (--remove-control-plane-nodes)
 
@@ -101,6 +102,7 @@ func Default() *Policy {
 			LocalStorage:  true,
 			SystemPods:    true,
 			RunDry:        true,
+			Consolidation: Consolidation{Expected: time.Hour, PodUSD: 0.01, PerDay: 10},
 
 			AfterFailure:   3 * time.Minute,
 			DeletionDelay:  2 * time.Minute,
@@ -164,6 +166,9 @@ func (p *Policy) Check() error {
 	}
 	if r := p.Removal; len(r.Bands) > 0 && r.MaxGrace != Default().Removal.MaxGrace {
 		return fmt.Errorf("--max-graceful-termination-sec=%d beside --drain-priority-config: each band has its own grace period, leave the former out", r.MaxGrace/time.Second)
+	}
+	if err := p.Removal.Consolidation.check(); err != nil {
+		return err
 	}
 	for _, d := range []struct {
 		flag  string

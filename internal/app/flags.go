@@ -61,6 +61,7 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 		g.Taints = cluster.Taints{Startup: slices.Clone(g.Taints.Startup), Prefixes: slices.Clone(g.Taints.Prefixes), Status: slices.Clone(g.Taints.Status)}
 		g.Bypassed, g.Schedulers = slices.Clone(g.Bypassed), slices.Clone(g.Schedulers)
 		g.DrainTargets, checked.Removal.Work = slices.Clone(g.DrainTargets), slices.Clone(checked.Removal.Work)
+		checked.Removal.Consolidation.Groups = slices.Clone(checked.Removal.Consolidation.Groups)
 		if err := checked.Check(); err != nil {
 			return nil, err
 		}
@@ -84,6 +85,12 @@ func evictionFlags(f *pflag.FlagSet, r *policy.Removal) {
 	f.Var((*seconds)(&r.MaxGrace), "max-graceful-termination-sec", "longest grace period given to an evicted pod, in seconds")
 	f.Var(bands{&r.Bands}, "drain-priority-config", "the order in which pods leave a node, as PRIORITY:SECONDS,... with the longest grace period of each band: those of the lowest band first, the next ones when these are gone; without it critical pods leave last")
 	f.BoolVar(&r.LocalStorage, "skip-nodes-with-local-storage", r.LocalStorage, "a pod with a hostPath or emptyDir volume keeps its node")
+	c := &r.Consolidation
+	f.Var(perGroup[cluster.GroupID]{"group", &c.Groups, policy.ParseConsolidated, func(id cluster.GroupID) string { return string(id) }},
+		"consolidate", "also empty nodes of this group whose pods could run elsewhere for less, on other nodes or on one smaller machine; all for every group; nothing is moved that may not be evicted; may be repeated")
+	f.DurationVar(&c.Expected, "consolidation-expected-time", c.Expected, "for how long a saving is expected to last; what it saves in that time must be more than moving the pods costs")
+	f.Float64Var(&c.PodUSD, "consolidation-pod-cost", c.PodUSD, "what moving a pod is thought to cost, in dollars")
+	f.IntVar(&c.PerDay, "consolidation-per-day", c.PerDay, "most nodes emptied for a saving within 24 hours")
 	f.Var(perGroup[policy.WorkRule]{"patience", &r.Work, policy.ParseWorkRule, policy.WorkRule.String},
 		"evict-work", "when pods of Jobs may be evicted after all, as namespace/NAME=PATIENCE or GROUP=PATIENCE: never, now, or a duration for which their node runs dry first, such as 2h; a namespace wins over a group, a pod's annotation sluice.dev/evict-work over both; may be repeated")
 	f.BoolVar(&r.CustomOwners, "skip-nodes-with-custom-controller-pods", r.CustomOwners, "a pod keeps its node whose controller is none of Kubernetes' own, which may not make it again")

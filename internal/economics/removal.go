@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 )
 
@@ -29,16 +30,17 @@ func Removals() []Contender {
 		{Name: TheOracle, Window: coalesce, Pack: true, New: func(w Workload) Autoscaler { return NewOracle(w) }},
 		{Name: TheSluice, Window: coalesce, Pack: true, New: removing(time.Minute)},
 		{Name: "sluice, 30 s", Window: coalesce, Pack: true, New: removing(30 * time.Second)},
+		{Name: "sluice with consolidation", Window: coalesce, Pack: true, New: removing(time.Minute, policy.AllGroups)},
 		{Name: "cluster-autoscaler, defaults", Pack: true, New: autoscaler(10*time.Minute, 10*time.Minute)},
 		{Name: "cluster-autoscaler, tuned", Pack: true, New: autoscaler(time.Minute, 0)},
 	}
 }
 
-// removing is sluice that removes nodes so long after they became idle, with no delay after a growth.
-func removing(unneeded time.Duration) func(Workload) Autoscaler {
+// removing is sluice that removes nodes so long after they became idle, with no delay after a growth, and consolidates these groups.
+func removing(unneeded time.Duration, consolidated ...cluster.GroupID) func(Workload) Autoscaler {
 	return func(Workload) Autoscaler {
 		p := policy.Default()
-		p.Removal.Unneeded, p.Removal.AfterAdd = unneeded, 0
+		p.Removal.Unneeded, p.Removal.AfterAdd, p.Removal.Consolidation.Groups = unneeded, 0, consolidated
 		return &Sluice{Policy: p}
 	}
 }

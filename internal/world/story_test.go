@@ -90,7 +90,7 @@ func clockTime(t *testing.T, text string) time.Duration {
 // TestADayOfConstantDemandDisturbsNobody plays a farm until it has settled, and once more with a day after that: in that day not one write reaches
 // Azure or changes a node or a pod.
 func TestADayOfConstantDemandDisturbsNobody(t *testing.T) {
-	for name, flags := range map[string]string{"defaults": "expander=price"} {
+	for name, flags := range map[string]string{"defaults": "expander=price", "consolidation": "consolidate=all"} {
 		t.Run(name, func(t *testing.T) {
 			const farm = `policy %s
 timing resync=1m
