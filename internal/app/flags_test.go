@@ -144,6 +144,7 @@ func TestABadPolicyFlagIsNamedWithWhatIsAllowed(t *testing.T) {
 		"schedule=agents: Mon-Fri":                   "neither min nor max",
 		"ceiling==usd:1/1h":                          "it names no group before =",
 		"ceiling=agents=usd:1":                       "has a window",
+		"min-replica-count=2":                        "give such pods a disruption budget",
 		"after-drain-time=kill":                      "abort, wait or force",
 		"drain-priority-config=high:60":              "give PRIORITY:SECONDS",
 		"drain-priority-config=0:60,0:90":            "priority 0 has two bands",
