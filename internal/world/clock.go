@@ -176,7 +176,7 @@ func (w *world) begin(ctx context.Context, operations []byte) error {
 		return fmt.Errorf("start sluice: %w", err)
 	}
 	parts := app.Parts{Client: api, Cloud: w.provider, Policy: w.policy, DryRun: w.dryRun, Now: w.reading, Timing: w.timing, Expander: &w.advice, Simulated: true,
-		Silent: w.silence, Leads: func() time.Time { return w.leads },
+		Silent: w.silence, Leads: w.ownLease,
 	}
 	if w.whims != nil {
 		parts.Tempt = w.tempt

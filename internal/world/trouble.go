@@ -212,3 +212,11 @@ func doLease(ctx context.Context, w *world, s *statement) error {
 	}})
 	return nil
 }
+
+// ownLease is when the process's lease ends by the process's own clock; zero while it renews it.
+func (w *world) ownLease() time.Time {
+	if w.leads.IsZero() {
+		return w.leads
+	}
+	return w.leads.Add(w.reading().Sub(w.now()))
+}
