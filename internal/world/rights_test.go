@@ -272,7 +272,7 @@ func serve(t *testing.T, b, agents *rulebook) {
 		Kube: config, Azure: azure.Options{Groups: []azure.GroupSpec{group}, Transport: &azuresim.Transport{Server: cloud, Machine: "server-0"}},
 		Policy: ranked, Log: slog.New(slog.DiscardHandler), Timing: app.Timing{Resync: time.Second}, Namespace: deploy.Namespace,
 		Election: app.Election{
-			Enabled: true, Namespace: deploy.Namespace, Name: "cluster-autoscaler", Identity: "server-0", Lease: 2 * time.Second, Renew: time.Second, Retry: 100 * time.Millisecond,
+			Enabled: true, Namespace: deploy.Namespace, Name: "cluster-autoscaler", Identity: "server-0", Lease: 15 * time.Second, Renew: 10 * time.Second, Retry: 100 * time.Millisecond,
 		},
 		WriteStatus: true, StatusName: "cluster-autoscaler-status",
 	}
