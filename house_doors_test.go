@@ -155,17 +155,19 @@ func newGraph(t *testing.T, p *program) *graph {
 	for _, u := range p.units {
 		for _, f := range u.files {
 			for _, d := range f.Decls {
-				if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
-					o := u.info.Defs[fn.Name].(*types.Func)
-					g.rooms[name(o)] = u.room
-					if fn.Recv != nil {
-						key := o.Name() + signature(o)
-						g.methods[key] = append(g.methods[key], name(o))
-					}
-					g.carries[name(o)] = carries(u, fn)
-					if sends(u, fn) {
-						senders[name(o)] = true
-					}
+				fn, ok := d.(*ast.FuncDecl)
+				if !ok || fn.Body == nil {
+					continue
+				}
+				o := u.info.Defs[fn.Name].(*types.Func)
+				g.rooms[name(o)] = u.room
+				if fn.Recv != nil {
+					key := o.Name() + signature(o)
+					g.methods[key] = append(g.methods[key], name(o))
+				}
+				g.carries[name(o)] = carries(u, fn)
+				if sends(u, fn) {
+					senders[name(o)] = true
 				}
 			}
 			for _, group := range f.Comments {

@@ -215,11 +215,11 @@ func (d *decision) bestSaving() *saving {
 // saving is how the node's pods could run for less, nil when they could not. A machine of the same size is no replacement.
 func (d *decision) saving(st *nodeState) *saving {
 	terms, own := d.allowed.Removal.Consolidation, d.groups[st.Group]
-	make := func(into *groupState, usd, cost float64) *saving {
+	saves := func(into *groupState, usd, cost float64) *saving {
 		return &saving{st, into, usd, cost + float64(len(st.movers))*terms.PodUSD, terms.Worth(usd)}
 	}
 	if d.fitsOn(st, nil) {
-		return make(nil, own.PriceUSDPerHour, 0)
+		return saves(nil, own.PriceUSDPerHour, 0)
 	}
 	var cheaper []*groupState
 	for _, g := range d.s.Groups {
@@ -231,7 +231,7 @@ func (d *decision) saving(st *nodeState) *saving {
 	slices.SortStableFunc(cheaper, func(a, b *groupState) int { return cmp.Compare(a.PriceUSDPerHour, b.PriceUSDPerHour) })
 	for _, to := range cheaper[:min(len(cheaper), mostReplacements)] {
 		if d.fitsOn(st, to) {
-			return make(to, own.PriceUSDPerHour-to.PriceUSDPerHour, to.PriceUSDPerHour*d.bootTime().Hours())
+			return saves(to, own.PriceUSDPerHour-to.PriceUSDPerHour, to.PriceUSDPerHour*d.bootTime().Hours())
 		}
 	}
 	return nil

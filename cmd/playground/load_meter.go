@@ -111,10 +111,15 @@ func (m *meter) keep(ctx context.Context, command *exec.Cmd, begin func() (*exec
 	for {
 		ended := make(chan error, 1)
 		go func() { ended <- command.Wait() }()
+		var how error
 		select {
-		case <-ended:
+		case how = <-ended:
 		case <-ctx.Done():
 			return errors.Join(command.Process.Signal(os.Interrupt), <-ended)
+		}
+		var status *exec.ExitError
+		if how != nil && !errors.As(how, &status) {
+			return fmt.Errorf("wait for sluice: %w", how)
 		}
 		if state := command.ProcessState; state != nil {
 			m.before.Add(int64(state.UserTime() + state.SystemTime()))
@@ -135,7 +140,7 @@ func (m *meter) keep(ctx context.Context, command *exec.Cmd, begin func() (*exec
 // look samples the process, as proc(5) has it.
 func (m *meter) look() (sample, error) {
 	before := time.Duration(m.before.Load())
-	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(m.process.Load().Pid), "stat"))
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.process.Load().Pid))
 	if errors.Is(err, os.ErrNotExist) { // between two processes
 		return sample{time.Now(), before, 0, m.proxy.requests.Load()}, nil
 	}
