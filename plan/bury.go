@@ -66,7 +66,7 @@ func (d *decision) bury(st *nodeState) {
 	switch silent := cluster.NotReadySince(st.Object).Time; {
 	case slices.ContainsFunc(g.Parked, func(in *cluster.Instance) bool { return in.ID == was.ID && in.UID == was.UID }):
 		gone = reason.New(reason.NodeMachineParked, about, "instance", was.ID)
-		whole = whole && st.onLadder && !st.ready && g.Read.At.After(st.removal.Since)
+		whole = whole && st.onLadder && !st.ready && g.Read.At.After(st.removal.Since) && g.adding == 0 // a growth may start it
 	case st.onLadder:
 		whole = whole && g.Read.At.After(st.removal.Since)
 	case st.Marked.UID != "":

@@ -133,12 +133,15 @@ func (h *history) load() {
 	}
 }
 
+// sees says whether Azure's reads are new.
+func (h *history) sees() bool { return h.lasted >= h.blind }
+
 // people are the hands of people and other programs. What they do that keeps sluice from working they take back in the end.
 func (h *history) people() {
 	g, m := h.group(), h.machine()
 	switch h.upTo(15) {
 	case 0, 1:
-		if h.lasted >= h.blind { // what somebody made that no read shows yet cannot be counted
+		if h.sees() { // what somebody made that no read shows yet cannot be counted
 			h.say("try resize %s %d%s", g, h.upTo(6), h.pick("", "", " when=writing"))
 		}
 	case 2:
@@ -155,17 +158,25 @@ func (h *history) people() {
 		h.say("try annotate %s cluster-autoscaler.kubernetes.io/scale-down-disabled=true", m)
 		h.undo = append(h.undo, "annotate "+m+" cluster-autoscaler.kubernetes.io/scale-down-disabled=false")
 	case 7:
-		h.say("try protect %s", m)
-		h.undo = append(h.undo, "unprotect "+m)
+		if h.sees() { // nor can a protection that no read shows yet be known
+			h.say("try protect %s", m)
+			h.undo = append(h.undo, "unprotect "+m)
+		}
 	case 8:
-		h.say("try remove %s", m)
+		if h.sees() {
+			h.say("try remove %s", m)
+		}
 	case 9:
-		h.say("try deallocate %s", m)
-		h.undo = append(h.undo, "start "+m)
+		if h.sees() {
+			h.say("try deallocate %s", m)
+			h.undo = append(h.undo, "start "+m)
+		}
 	case 10:
 		h.say("try delete node %s", m)
 	case 11:
-		h.say("limits %s min=%d max=%d", g, h.upTo(2), h.between(3, 6))
+		if h.sees() { // nor, by the process that takes over, a removal that ended before and that no read shows yet
+			h.say("limits %s min=%d max=%d", g, h.upTo(2), h.between(3, 6))
+		}
 	case 12:
 		h.say("try lock %s level=%s", g, h.pick("delete", "readonly"))
 		h.undo = append(h.undo, "unlock "+g)
