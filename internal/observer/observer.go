@@ -187,8 +187,8 @@ func deref(n *int64) int64 {
 
 // heedsWaits holds what a throttled answer said against the next request of its kind (S-32).
 func (o *Observer) heedsWaits(r azuresim.Request) {
-	if o.rules.Several {
-		return // the log does not tell which process was told to wait
+	if o.rules.Several || r.Repeated {
+		return // the log does not tell which process was told to wait; and nobody asks when a fault has something carried out late
 	}
 	kind := r.Kind + " " + strings.ToLower(r.ScaleSet)
 	if w, ok := o.waits[kind]; ok && r.Time.Before(w.until) {

@@ -189,7 +189,9 @@ func (h *history) people() {
 		h.say("advance %ds", h.between(1, 60))
 		h.say("delete budget web")
 	case 15:
-		h.say("try evict %s", m)
+		if h.sees() {
+			h.say("try evict %s", m)
+		}
 	}
 }
 
