@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	report := run(ctx, proof.Options{First: *first, Histories: *n, Workers: *workers, Journals: *journals, Play: play, Each: func(done int, r *proof.Report) {
 		if len(r.Failures) > 0 && r.Failures[len(r.Failures)-1].Seed != 0 && time.Since(told) > time.Second || time.Since(told) > 20*time.Second {
 			told = time.Now()
-			fmt.Fprintf(out, "%6d of %d, %.1f years, %d violations\n", done, *n, r.Simulated.Hours()/24/365, len(r.Failures))
+			fmt.Fprintf(out, "%6d plays of %d histories, %.1f years, %d violations\n", done, *n, r.Simulated.Hours()/24/365, len(r.Failures))
 		}
 	}})
 	report.Write(out)
@@ -91,9 +91,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		f := &report.Failures[i]
 		if i < *shrink {
 			fmt.Fprintf(out, "shrinking seed %d\n", f.Seed)
-			f.Shrunk = proof.Shrink(ctx, f.Seed, f.Script(play), f.Kind, plays)
+			f.Shrunk = proof.Shrink(ctx, f.Seed, f.Script, f.Kind, plays)
 		}
-		if err := keep(*dir, *f, f.Script(play)); err != nil {
+		if err := keep(*dir, i+1, *f); err != nil {
 			return err
 		}
 	}
@@ -101,21 +101,21 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("stopped after %d of %d histories", report.Histories, *n)
 	}
 	if failed := len(report.Failures); failed > 0 && (*strict || report.Unsafe()) {
-		return fmt.Errorf("%d of %d histories broke a promise; %s has them", len(report.Failures), report.Histories, *dir)
+		return fmt.Errorf("%d of %d plays broke a promise; %s has them", len(report.Failures), report.Plays, *dir)
 	}
 	return nil
 }
 
-// keep writes a failing history.
-func keep(dir string, f proof.Failure, script []byte) error {
+// keep writes a failing history, the number of which tells it from others of the same seed.
+func keep(dir string, number int, f proof.Failure) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for name, text := range map[string][]byte{"": script, "-shrunk": f.Shrunk} {
+	for name, text := range map[string][]byte{"": f.Script, "-shrunk": f.Shrunk} {
 		if text == nil {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d%s.txtar", f.Seed, name)), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d-%d%s.txtar", number, f.Seed, name)), text, 0o644); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ package proof
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ type Options struct {
 	Histories int
 	Workers   int                       // that play at once; 0 means 2
 	Journals  int                       // of every so many one is decided again from its journal; 0 means none
-	Each      func(done int, r *Report) // told after each history, by one at a time; may be nil
+	Each      func(done int, r *Report) // told after each play, by one at a time; may be nil
 	Play      func(seed uint64) []byte  // what a seed is; nil means world.History
 }
 
@@ -79,43 +80,51 @@ type Failure struct {
 	Kind     string   // the property, or "error" or "replay"
 	Wrong    []string // sentences
 	progress bool     // nothing else was missed
-	script   []byte   // nil: what its seed is
+	Script   []byte   // that was played
 	Shrunk   []byte   // a short scenario in which the same property is broken; nil when nobody has looked for one
 }
 
 // Run plays histories until all are played or ctx is done.
 func Run(ctx context.Context, o Options) *Report {
-	if o.Workers == 0 {
-		o.Workers = 2
-	}
-	if o.Play == nil {
-		o.Play = world.History
-	}
+	return o.run(ctx, func(seed uint64, played played) {
+		script := o.script(seed)
+		journal := o.Journals > 0 && seed%uint64(o.Journals) == 0
+		played(script, Play(ctx, script, world.Options{Seed: seed, NoJournal: !journal}))
+	})
+}
+
+// played counts what became of a scenario of one seed.
+type played func(script []byte, out Outcome)
+
+// run has workers play what there is to be played of each seed. What is played when ctx is done does not count.
+func (o Options) run(ctx context.Context, play func(seed uint64, played played)) *Report {
 	report := newReport(o)
 	seeds := make(chan uint64)
 	var mu sync.Mutex
 	var workers sync.WaitGroup
-	for range o.Workers {
+	for range cmp.Or(o.Workers, 2) {
 		workers.Go(func() {
 			for seed := range seeds {
-				script := o.Play(seed)
-				journal := o.Journals > 0 && seed%uint64(o.Journals) == 0
-				out := Play(ctx, script, world.Options{Seed: seed, NoJournal: !journal})
-				if ctx.Err() != nil {
-					return
-				}
-				mu.Lock()
-				report.add(seed, script, out)
-				if o.Each != nil {
-					o.Each(report.Histories, report)
-				}
-				mu.Unlock()
+				play(seed, func(script []byte, out Outcome) {
+					if ctx.Err() != nil {
+						return
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					report.add(seed, script, out)
+					if o.Each != nil {
+						o.Each(report.Plays, report)
+					}
+				})
 			}
 		})
 	}
 	for i := range o.Histories {
 		select {
 		case seeds <- o.First + uint64(i):
+			mu.Lock()
+			report.Histories++
+			mu.Unlock()
 		case <-ctx.Done():
 		}
 	}
@@ -123,6 +132,14 @@ func Run(ctx context.Context, o Options) *Report {
 	workers.Wait()
 	report.Took = time.Since(report.began)
 	return report
+}
+
+// script is the history of a seed.
+func (o Options) script(seed uint64) []byte {
+	if o.Play != nil {
+		return o.Play(seed)
+	}
+	return world.History(seed)
 }
 
 // Shrink finds a shorter scenario in which the same goes wrong, by leaving out statements, for at most so many plays.
@@ -178,12 +195,4 @@ func troubles(script []byte) map[string]int {
 		}
 	}
 	return all
-}
-
-// Script is what was played, where that is not what play makes of the seed.
-func (f *Failure) Script(play func(seed uint64) []byte) []byte {
-	if f.script != nil {
-		return f.script
-	}
-	return play(f.Seed)
 }

@@ -12,7 +12,8 @@ import (
 // Report is what became of many histories.
 type Report struct {
 	First     uint64
-	Histories int
+	Histories int // that were begun
+	Plays     int // of these: one each, or one for each write of each
 	Simulated time.Duration
 	Took      time.Duration
 	Cycles    int
@@ -33,7 +34,7 @@ func newReport(o Options) *Report {
 }
 
 func (r *Report) add(seed uint64, script []byte, out Outcome) {
-	r.Histories++
+	r.Plays++
 	r.Simulated += out.Elapsed
 	r.Cycles += out.Cycles
 	r.Actions += out.Actions
@@ -46,7 +47,7 @@ func (r *Report) add(seed uint64, script []byte, out Outcome) {
 		}
 	}
 	if kind := out.kind(); kind != "" {
-		r.Failures = append(r.Failures, Failure{Seed: seed, Kind: kind, Wrong: out.wrong(), progress: out.progress()})
+		r.Failures = append(r.Failures, Failure{Seed: seed, Kind: kind, Wrong: out.wrong(), progress: out.progress(), Script: script})
 	}
 }
 
@@ -73,6 +74,9 @@ const year = 365 * 24 * time.Hour
 // Write prints the report for people.
 func (r *Report) Write(w io.Writer) {
 	fmt.Fprintf(w, "histories    %d, seeds %d to %d\n", r.Histories, r.First, r.First+uint64(max(1, r.Histories))-1)
+	if r.Plays != r.Histories {
+		fmt.Fprintf(w, "plays        %d\n", r.Plays)
+	}
 	fmt.Fprintf(w, "simulated    %.2f years, %d cycles, in %s\n", float64(r.Simulated)/float64(year), r.Cycles, r.Took.Round(time.Second))
 	table(w, "troubles", r.Troubles)
 	table(w, "writes", r.Writes)
