@@ -14,12 +14,13 @@ import (
 // leastWithin is the least time that a request is given; a process that leads for less sends none.
 const leastWithin = 5 * time.Second
 
-// within is how long a request may take: no longer than this process leads for certain.
+// within is how long a request may take: no longer than this process leads for certain. That the guard has seen [leastWithin] left does not mean that
+// it is left still: what was read for the guard took its time.
 func (a *Actuator) within() time.Duration {
 	if a.Leads == nil || a.Leads().IsZero() {
 		return requestTimeout
 	}
-	return min(requestTimeout, max(leastWithin, a.Leads().Sub(a.Now())))
+	return min(requestTimeout, a.Leads().Sub(a.Now()))
 }
 
 // known is the evidence that every write has.
