@@ -69,6 +69,7 @@ type decision struct {
 	usages  map[[3]string]reason.Reason // see [decision.busy]
 	blank   []reason.Reason             // see [decision.reasons]
 	fitting []reason.Reason             // by [scheduling.Handle]: why pods have their place on a node that is there, once some have
+	counts  []bool                      // by the same: the node is among counted
 
 	attach   map[cluster.GroupID]int               // volumes that a node of the group can attach, as kubelets say, nil until somebody asks
 	opened   map[scheduling.Handle]cluster.GroupID // machines that are coming or being added

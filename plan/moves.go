@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -22,8 +23,8 @@ type refuge struct {
 	nodes []*sight         // in the order of nodes
 	sort  func([]*sight)   // puts them into the order in which pods look at them
 
-	places func() map[scheduling.Handle]int32 // of the snapshot's nodes
-	at     map[scheduling.Handle]int32
+	places func() []int32 // by the handles of the snapshot's nodes, their places among these
+	at     []int32
 	tries  []try
 	took   []bool // by the snapshot's nodes: pods have moved there, by the tries that are settled
 
@@ -141,9 +142,9 @@ func (r *refuge) back() {
 	}
 }
 
-// places are the snapshot's nodes by their handles.
-func (d *decision) places() map[scheduling.Handle]int32 {
-	at := make(map[scheduling.Handle]int32, len(d.s.Nodes))
+// places are the places of the snapshot's nodes by their handles.
+func (d *decision) places() []int32 {
+	at := make([]int32, d.check.Size())
 	for i, n := range d.s.Nodes {
 		if h, ok := d.check.Handle(n.Name()); ok {
 			at[h] = int32(i)
@@ -175,20 +176,56 @@ func (r *refuge) take(to []int32) {
 }
 
 // hosts sorts nodes into the order in which moving pods look at them: those first that stay anyway, then those that would be the last to go,
-// whatever their timers say; the most used before the others.
+// whatever their timers say; the most used before the others, and of equal ones by name. Most are in the order of the last time still: only
+// the others are sorted.
 func (d *decision) hosts(nodes []*sight) {
-	rank := func(v *sight) int {
-		switch {
-		case v.verdict.Outcome != "":
-			return 0
-		case len(v.movers) > 0:
-			return 1
-		}
-		return 2
+	p := d.planner
+	p.sorting++
+	for _, v := range nodes {
+		v.sorting = p.sorting
 	}
-	slices.SortStableFunc(nodes, func(a, b *sight) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), d.dearest(b, a))
-	})
+	known := make([]*sight, 0, len(nodes))
+	for _, v := range p.hosts {
+		if v.sorting == p.sorting {
+			known = append(known, v)
+			v.sorting = 0
+		}
+	}
+	var others []*sight
+	for _, v := range nodes {
+		if v.sorting != 0 {
+			others = append(others, v)
+		}
+	}
+	for _, list := range [][]*sight{known, others} {
+		if !slices.IsSortedFunc(list, d.hostsBefore) {
+			slices.SortFunc(list, d.hostsBefore)
+		}
+	}
+	for i := range nodes {
+		if len(others) == 0 || len(known) > 0 && d.hostsBefore(known[0], others[0]) < 0 {
+			nodes[i], known = known[0], known[1:]
+		} else {
+			nodes[i], others = others[0], others[1:]
+		}
+	}
+	p.hosts = slices.Clone(nodes)
+}
+
+// hostsBefore is the order of hosts.
+func (d *decision) hostsBefore(a, b *sight) int {
+	return cmp.Or(cmp.Compare(a.hosting(), b.hosting()), d.dearest(b, a), strings.Compare(a.name, b.name))
+}
+
+// hosting ranks a node among those that pods could move to.
+func (v *sight) hosting() int {
+	switch {
+	case v.verdict.Outcome != "":
+		return 0
+	case len(v.movers) > 0:
+		return 1
+	}
+	return 2
 }
 
 // moving are the node's pods that have to find another place. Those already on their way out are not asked.

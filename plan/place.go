@@ -297,6 +297,13 @@ func (d *decision) placeThere(dm *demand, h scheduling.Handle, n int) {
 
 // countOn notes that the pod counts on the node, unless another one does already.
 func (d *decision) countOn(h scheduling.Handle, at int) {
+	for len(d.counts) <= int(h) {
+		d.counts = append(d.counts, false)
+	}
+	if d.counts[h] {
+		return
+	}
+	d.counts[h] = true
 	node := d.check.Name(h)
 	if _, known := d.counted[node]; !known {
 		d.counted[node] = d.key(at)

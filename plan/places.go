@@ -186,27 +186,34 @@ type used struct {
 // usedNodes are those on which pods that keep their places have them, in the order of names. Machines that are being added are named as they
 // will be called when they are coming.
 func (d *decision) usedNodes() []used {
-	renamed := d.added()
-	known := make([]bool, d.check.Size())
-	var all []used
+	takes := make([]bool, d.check.Size())
 	for _, dm := range d.demands {
-		if !dm.keeps() {
-			continue
-		}
-		for _, s := range dm.seats {
-			if known[s.On] {
-				continue
+		if dm.keeps() {
+			for _, s := range dm.seats {
+				takes[s.On] = true
 			}
-			known[s.On] = true
-			name := renamed[s.On]
-			if name == "" {
-				name = d.check.Name(s.On)
-			}
-			all = append(all, used{s.On, name})
 		}
 	}
-	slices.SortFunc(all, func(a, b used) int { return strings.Compare(a.name, b.name) })
-	return all
+	byName := func(a, b used) int { return strings.Compare(a.name, b.name) }
+	var own, added []used
+	renamed := d.added()
+	for _, h := range d.check.Handles() {
+		if !takes[h] {
+			continue
+		}
+		if name := renamed[h]; name != "" {
+			added = append(added, used{h, name})
+		} else {
+			own = append(own, used{h, d.check.Name(h)})
+		}
+	}
+	slices.SortFunc(added, byName)
+	all := make([]used, 0, len(own)+len(added))
+	for _, u := range added {
+		i, _ := slices.BinarySearchFunc(own, u, byName)
+		all, own = append(append(all, own[:i]...), u), own[i:]
+	}
+	return append(all, own...)
 }
 
 // added are the machines that this cycle adds, with the names that they will have when they are coming.

@@ -33,7 +33,9 @@ type Planner struct {
 	there    *scheduling.Row // of the last cycle in which pods looked for places
 	coming   *scheduling.Row // of the same
 	budgets  budgets
-	refuge   *refuge // of the last cycle that needed one
+	refuge   *refuge  // of the last cycle that needed one
+	hosts    []*sight // as they were sorted last
+	sorting  uint64   // how often they were
 	asking   asking
 	missed   misses
 
@@ -118,7 +120,7 @@ func (p *Planner) look(d *decision) {
 	p.sights, p.said, p.watched, p.shunned, p.doubtful = sights, make([]Verdict, len(nodes)), p.watched[:0], p.shunned[:0], nil
 	p.noticed, p.marked = nil, nil
 	for i, v := range sights {
-		if marked(v.Node) {
+		if v.marked {
 			p.marked = append(p.marked, v.Node)
 		}
 		if cluster.Noticed(v.Object) {

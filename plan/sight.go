@@ -24,6 +24,7 @@ type sight struct {
 	shunned  bool // the scheduler prefers others
 	removal  cluster.Removal
 	onLadder bool // removal is what its taint says
+	marked   bool // its mark is to be changed
 	where    policy.Where
 
 	movers    []*cluster.Pod // pods that have to leave before the machine may go, those already on their way out included
@@ -33,7 +34,8 @@ type sight struct {
 	loss      loss    // of the movers
 
 	consent consent
-	refused asked // the last time that no pending pod was welcome on it
+	refused asked  // the last time that no pending pod was welcome on it
+	sorting uint64 // the last time that it was sorted as a host: see [decision.hosts]
 }
 
 // Name is the node's name.
@@ -44,7 +46,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	v := &sight{Node: n, name: n.Name(), ready: cluster.Ready(n.Object), shunned: cluster.Candidate(n.Object)}
 	v.takes = v.ready && !n.Object.Spec.Unschedulable
 	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
-	v.where = policy.On(n)
+	v.where, v.marked = policy.On(n), marked(n)
 	v.passing = !v.ready || n.Object.Annotations[cluster.HoldAnnotation] != "" || len(n.Awaits) > 0 || d.allowed.Growth.Taints.Arriving(n.Object)
 	say := func(outcome Outcome, because ...reason.Reason) {
 		v.verdict = Verdict{reason.Node(n.Name()), outcome, because}

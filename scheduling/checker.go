@@ -272,24 +272,26 @@ func (c *Checker) Nodes() []string {
 // Handles are the handles of all nodes present now, in the order of their names. The slice belongs to the caller.
 func (c *Checker) Handles() []Handle {
 	own := make([]bool, len(c.slots))
-	all := make([]Handle, 0, len(c.byName))
+	all, known := make([]Handle, 0, len(c.byName)), make([]Handle, 0, len(c.order))
 	for _, h := range c.order {
 		own[h] = true
 		if c.slots[h].present {
-			all = append(all, h)
+			known = append(known, h)
 		}
 	}
-	sorted := len(all)
+	var others []Handle
 	for h := range c.slots {
 		if !own[h] && c.slots[h].present {
-			all = append(all, Handle(h))
+			others = append(others, Handle(h))
 		}
 	}
 	byName := func(a, b Handle) int { return strings.Compare(c.slots[a].name, c.slots[b].name) }
-	if len(all) > sorted {
-		slices.SortFunc(all, byName)
+	slices.SortFunc(others, byName)
+	for _, h := range others {
+		i, _ := slices.BinarySearchFunc(known, h, byName)
+		all, known = append(append(all, known[:i]...), h), known[i:]
 	}
-	return all
+	return append(all, known...)
 }
 
 // Handle is the handle of the node of that name; false when it is not present.

@@ -14,10 +14,10 @@ import (
 type Refuge struct {
 	c      *Checker
 	nodes  []Handle
-	places map[Handle]int // of the nodes
-	shut   []bool         // by place: it has left
-	most   [][]int64      // by dimension and stretch of places: what no open node of it has more of, once the try is settled
-	floors []int32        // by kind: those before refuse it for good, whatever is tried
+	places []int32   // by handle, of the nodes; -1 for others
+	shut   []bool    // by place: it has left
+	most   [][]int64 // by dimension and stretch of places: what no open node of it has more of, once the try is settled
+	floors []int32   // by kind: those before refuse it for good, whatever is tried
 
 	from    int // place of the node that is tried, -1 when it has none
 	began   int // what-ifs that stood before
@@ -31,17 +31,28 @@ const stretch = 16
 // Refuge makes a refuge of nodes that are present.
 func (c *Checker) Refuge(nodes ...Handle) *Refuge {
 	r := &Refuge{
-		c: c, nodes: nodes, places: make(map[Handle]int, len(nodes)), shut: make([]bool, len(nodes)),
+		c: c, nodes: nodes, places: make([]int32, len(c.slots)), shut: make([]bool, len(nodes)),
 		touched: make([]bool, len(nodes)), from: -1,
 	}
+	for h := range r.places {
+		r.places[h] = -1
+	}
 	for i, h := range nodes {
-		r.places[h] = i
+		r.places[h] = int32(i)
 	}
 	c.columns()
 	for b := 0; b*stretch < len(nodes); b++ {
 		r.measure(b)
 	}
 	return r
+}
+
+// at is the node's place, -1 when it has none.
+func (r *Refuge) at(h Handle) int {
+	if int(h) >= len(r.places) {
+		return -1
+	}
+	return int(r.places[h])
 }
 
 // Last is the last node that pods could move to but for the one, false when there is none.
@@ -59,10 +70,7 @@ func (r *Refuge) Last(but Handle) (Handle, bool) {
 // nobody, else the first that has no place beside the others. The checker still holds what was tried until then, for whoever wants to
 // know why, and the try is to be taken back.
 func (r *Refuge) Leave(h Handle, pods []*cluster.Pod) (homeless *cluster.Pod) {
-	r.from = -1
-	if i, ok := r.places[h]; ok {
-		r.from = i
-	}
+	r.from = r.at(h)
 	r.began = r.c.journal.len()
 	for _, p := range pods { // most tries end here
 		if k := r.c.kindFor(p.Class); !r.c.minds(k) && r.rise(k) == len(r.nodes) {
@@ -96,7 +104,7 @@ func (r *Refuge) Settle() []Handle {
 
 // Shut has no further pods move to the node.
 func (r *Refuge) Shut(h Handle) {
-	if i, ok := r.places[h]; ok {
+	if i := r.at(h); i >= 0 {
 		r.shut[i] = true
 		r.measure(i / stretch)
 	}
