@@ -42,6 +42,7 @@ type Provider struct {
 	groups     map[string]*group // by key
 	operations []*operation      // in the order of acceptance
 	earlier    []Operation       // of an earlier process, not followed yet
+	ended      []Operation       // removals and starts that ended less than believeFor ago
 	stamps     uint64            // of questions asked so far: facts are ordered by when they were asked for
 	listed     time.Time         // when the scale sets were last listed
 	lists      int               // how often they were
@@ -123,7 +124,9 @@ func (p *Provider) stamp() uint64 {
 func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 	p.refreshing.Lock()
 	defer p.refreshing.Unlock()
+	p.mu.Lock()
 	p.takeOver(ctx)
+	p.mu.Unlock()
 	p.pollOperations(ctx)
 	if c, ok := p.source.(chores); ok {
 		c.carryOn(ctx)

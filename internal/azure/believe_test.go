@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
 )
 
@@ -50,6 +51,59 @@ func TestARemovedMachineIsNotCountedOnWhileReadsAreOld(t *testing.T) {
 			w.pass(3 * time.Minute)
 			if g := w.groups()["agents"]; len(g.Instances) != 2 || !g.Usable() {
 				t.Errorf("%d machines, usable: %t, once reads are right again; want 2 and a usable group", len(g.Instances), g.Usable())
+			}
+		})
+	}
+}
+
+// TestARemovalThatEndedStandsForTheProcessThatCameAfter holds the same for a process that begins after the removal ended, while reads are old.
+func TestARemovalThatEndedStandsForTheProcessThatCameAfter(t *testing.T) {
+	for name, c := range map[string]struct {
+		removal string
+		found   bool // by its tags
+	}{
+		"a deletion":                              {removal: "delete"},
+		"a machine was switched off":              {removal: "deallocate"},
+		"a deletion in a group found by its tags": {removal: "delete", found: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			agents := set("agents", 3)
+			agents.Tags = map[string]string{"sluice.dev_removal": c.removal, "pool": "farm", "min": "0", "max": "9"}
+			w := newWorld(t, agents)
+			options := w.options("0:9:agents")
+			if c.found {
+				options = w.options()
+				options.Discovery = []azure.Discovery{{Tags: map[string]string{"pool": "farm"}}}
+			}
+			w.open(options)
+			w.groups()
+			until := w.now.Add(8 * time.Minute)
+			for _, kind := range []string{"LIST virtualMachineScaleSets", "GET virtualMachineScaleSets", "LIST virtualMachineScaleSets/virtualMachines"} {
+				w.sim.Inject(azuresim.Fault{Kind: kind, Frozen: true, Until: until})
+			}
+			w.remove("agents", "1")
+			for range 30 { // the deletion ends
+				w.pass(6 * time.Second)
+				w.groups()
+			}
+			if n := len(w.Operations()); n != 0 {
+				t.Fatalf("%d operations are in flight, want none", n)
+			}
+			w.restart(options)
+			w.restart(options) // which has read nothing yet, and passes on what it was told
+			for w.now.Before(until) {
+				if g := w.groups()["agents"]; g.Present() != 2 {
+					t.Fatalf("at %s %d machines are counted on, want 2", w.now.Format(time.TimeOnly), g.Present())
+				}
+				w.pass(10 * time.Second)
+			}
+			w.pass(3 * time.Minute)
+			if g := w.groups()["agents"]; len(g.Instances) != 2 || !g.Usable() {
+				t.Errorf("%d machines, usable: %t, once reads are right again; want 2 and a usable group", len(g.Instances), g.Usable())
+			}
+			w.pass(10 * time.Minute)
+			if saved := w.SaveOperations(); saved != nil {
+				t.Errorf("%s is still kept, which every list shows", saved)
 			}
 		})
 	}

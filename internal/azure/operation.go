@@ -30,7 +30,8 @@ type Operation struct {
 	Machines int               `json:"machines"`           // that it is to make, delete, switch off or start
 	Named    []cluster.Machine `json:"named,omitempty"`    // machines that it deletes, switches off or starts
 	Accepted time.Time         `json:"accepted"`           // UTC
-	Token    string            `json:"token"`              // resumes the watch after a restart: the SDK's resume token; "" when it cannot be resumed
+	Token    string            `json:"token,omitempty"`    // resumes the watch after a restart: the SDK's resume token; "" when it cannot be resumed
+	Ended    time.Time         `json:"ended,omitzero"`     // UTC, of a removal or a start that Azure's lists may not show yet; zero for one in flight
 }
 
 // operation is an Operation while it is watched. Only the holder of Provider.refreshing polls it.
@@ -138,7 +139,8 @@ func (p *Provider) pollOperations(ctx context.Context) {
 		}
 		switch {
 		case (o.removes() || o.Verb == verbStart) && !o.failed:
-			g.believed = p.now().Add(believeFor)
+			o.Ended = p.now().UTC()
+			p.believe(g, o.Operation)
 		case !o.done:
 			g.unmark(o.Verb) // the read that follows tells what they are
 		}

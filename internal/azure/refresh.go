@@ -40,7 +40,7 @@ func (p *Provider) refresh(ctx context.Context) {
 
 	var work sync.WaitGroup
 	slots := make(chan struct{}, parallelReads)
-	for _, j := range p.plan(wanted, models, fault) {
+	for _, j := range p.plan(ctx, wanted, models, fault) {
 		read := func() {
 			slots <- struct{}{}
 			r, fault := p.read(ctx, j.group.id, j.group.name, j.model)
@@ -95,7 +95,7 @@ func (p *Provider) listWanted() bool {
 }
 
 // plan takes in what the list said, if there was one, and names the groups whose machines must be read.
-func (p *Provider) plan(listed bool, found []*model, fault *cloud.Error) []job {
+func (p *Provider) plan(ctx context.Context, listed bool, found []*model, fault *cloud.Error) []job {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
@@ -114,6 +114,7 @@ func (p *Provider) plan(listed bool, found []*model, fault *cloud.Error) []job {
 		p.listFault, p.listed = nil, now
 		p.lists++
 		p.discover(found)
+		p.takeOver(ctx)
 	}
 	var jobs []job
 	for _, k := range slices.Sorted(maps.Keys(p.groups)) { // so that those who read in turn do so in one order

@@ -6,14 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"sluice.dev/sluice/cluster"
 )
 
-// SaveOperations is the record of the operations in flight, for [Provider.ResumeOperations] of the process that comes after this one; nil
-// when there is none. It holds addresses at Azure and no secret.
+// SaveOperations is the record of the operations in flight, of those that ended so lately that lists may not show it yet, and of those of an
+// earlier process that wait for their groups: for [Provider.ResumeOperations] of the process that comes after this one; nil when there is
+// none. It holds addresses at Azure and no secret.
 func (p *Provider) SaveOperations() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var saved []Operation
+	saved := slices.DeleteFunc(slices.Concat(p.ended, p.earlier), p.shown)
 	for _, o := range p.operations {
 		if o.Token != "" {
 			saved = append(saved, o.Operation)
@@ -47,15 +50,17 @@ func (p *Provider) ResumeOperations(saved []byte) error {
 	return nil
 }
 
-// takeOver follows the earlier operations whose groups are known by now. The others wait for the first list of all groups.
+// takeOver follows the earlier operations whose groups are known by now. The others wait for the first list of all groups, and are followed
+// before the machines of any are read. Provider.mu is held.
 func (p *Provider) takeOver(ctx context.Context) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	waiting := p.earlier[:0:0]
 	for _, o := range p.earlier {
 		g := p.groups[key(string(o.Group))]
 		switch {
-		case p.now().Sub(o.Accepted) > watchFor || o.Token == "" || p.watches(o.Token):
+		case p.now().Sub(o.Accepted) > watchFor || p.shown(o) || p.watches(o.Token):
+		case g != nil && !o.Ended.IsZero():
+			g.mark(o.Verb, o.Named)
+			p.believe(g, o)
 		case g != nil:
 			if err := p.follow(ctx, g, o); err != nil {
 				p.options.Log.Warn("operation of an earlier process is not followed", "group", o.Group, "action", o.Action, "err", err)
@@ -87,9 +92,33 @@ func (p *Provider) follow(ctx context.Context, g *group, o Operation) error {
 	return nil
 }
 
+// believe remembers that a removal or a start has ended, and has the group shown so for as long as lists may not. Of the machines it
+// keeps the UIDs, so that the record stays small. Provider.mu is held.
+func (p *Provider) believe(g *group, o Operation) {
+	o.Token, o.Named = "", slices.Clone(o.Named)
+	for i, m := range o.Named {
+		o.Named[i] = cluster.Machine{UID: m.UID}
+	}
+	if now := p.now().UTC(); o.Ended.After(now) {
+		o.Ended = now // by the clock of another machine
+	}
+	if until := o.Ended.Add(believeFor); g.believed.Before(until) {
+		g.believed = until
+	}
+	p.ended = append(slices.DeleteFunc(p.ended, p.shown), o)
+}
+
+// shown says whether the record of an operation tells nothing that reads do not: it has ended long ago, or cannot be followed.
+func (p *Provider) shown(o Operation) bool {
+	if o.Ended.IsZero() {
+		return o.Token == ""
+	}
+	return p.now().Sub(o.Ended) >= believeFor
+}
+
 // watches says whether the operation with this token is followed. Provider.mu is held.
 func (p *Provider) watches(token string) bool {
-	return slices.ContainsFunc(p.operations, func(o *operation) bool { return o.Token == token })
+	return token != "" && slices.ContainsFunc(p.operations, func(o *operation) bool { return o.Token == token })
 }
 
 func unresumable(v verb) error {
