@@ -89,14 +89,14 @@ func TestAFirstReadMayTakeLongWhileItsObjectsCome(t *testing.T) {
 }
 
 func TestStartGivesUpOnAFirstReadThatStops(t *testing.T) {
-	client := slow(t, 9000)
+	client := slow(t, 6000)
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		err := NewObserver(client, Options{}).Start(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "no answer within 30s") {
 			t.Errorf("got %v", err)
 		}
-		if took := time.Since(began); took < DefaultPatience+9000/256*time.Second/2 || took > 3*DefaultPatience {
+		if took := time.Since(began); took < DefaultPatience+6000/256*time.Second/2 || took > 3*DefaultPatience {
 			t.Errorf("gave up after %s", took)
 		}
 	})

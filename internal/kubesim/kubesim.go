@@ -1,6 +1,6 @@
 // Package kubesim is a small Kubernetes in memory on a simulated clock.
 //
-// A Cluster answers the Kubernetes API (JSON only) well enough for client-go's
+// A Cluster answers the Kubernetes API (JSON, watches also in protobuf) well enough for client-go's
 // typed clientset, informers and leader election, and plays the parts around
 // it: kubelets, a scheduler, the workload controllers, disruption budgets and
 // garbage collection. Requests change objects at once; everything that the
@@ -9,7 +9,7 @@
 // same script on the same seed gives the same bytes.
 //
 // What it leaves out: admission webhooks, authentication, server-side apply,
-// managed fields, protobuf, heartbeats (a live node's Ready condition is
+// managed fields, heartbeats (a live node's Ready condition is
 // written when it changes, not every few seconds), taint eviction, the protection
 // of claims in use, storage capacities and rolling updates.
 package kubesim

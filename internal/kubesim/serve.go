@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // call is one request, understood.
@@ -22,6 +23,7 @@ type call struct {
 	subresource string
 	query       url.Values
 	contentType string
+	protobuf    bool // is what the client would rather be answered in
 	agent       string
 	body        []byte
 }
@@ -67,9 +69,12 @@ func (c *Cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a answer) header(h http.Header) {
-	if a.plain {
+	switch {
+	case a.plain:
 		h.Set("Content-Type", "text/plain; charset=utf-8")
-	} else {
+	case a.stream != nil && a.stream.message:
+		h.Set("Content-Type", runtime.ContentTypeProtobuf+";stream=watch")
+	default:
 		h.Set("Content-Type", "application/json")
 	}
 	if a.retry > 0 {
@@ -117,7 +122,7 @@ func parse(r *http.Request) (*call, error) {
 	default:
 		return nil, errNoSuchPath
 	}
-	q := &call{query: r.URL.Query(), agent: r.UserAgent(), contentType: r.Header.Get("Content-Type")}
+	q := &call{query: r.URL.Query(), agent: r.UserAgent(), contentType: r.Header.Get("Content-Type"), protobuf: accepts(r.Header.Get("Accept"))}
 	if len(parts) > 2 && parts[0] == "namespaces" && kindByPath[group+"/"+version+"/"+parts[2]] != nil {
 		q.namespace, parts = parts[1], parts[2:]
 	}

@@ -23,6 +23,9 @@ type entry struct {
 	encode sync.Once
 	json   []byte // without kind and apiVersion, as items of a list are
 
+	marshal  sync.Once
+	protobuf []byte // with kind and apiVersion, as events have it
+
 	selects labels.Selector // of a disruption budget, once it was needed; under the cluster's lock
 }
 

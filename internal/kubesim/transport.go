@@ -13,13 +13,14 @@ import (
 
 // RESTConfig returns a configuration for client-go that reaches the cluster
 // without a socket: requests run on the caller's goroutine, watches are read
-// straight from their queue. There is no client-side rate limit.
+// straight from their queue. Watches are protobuf and all else is JSON. There is
+// no client-side rate limit.
 func (c *Cluster) RESTConfig() *rest.Config {
 	return &rest.Config{
 		Host:          "http://kubesim.invalid",
 		Transport:     transport{c},
 		QPS:           -1,
-		ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON, AcceptContentTypes: runtime.ContentTypeJSON},
+		ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON, AcceptContentTypes: runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON},
 	}
 }
 

@@ -21,6 +21,7 @@ type watcher struct {
 	kind    *kind
 	sel     selection
 	agent   string
+	message bool            // events are protobuf
 	ctx     context.Context // of the client's request
 
 	mu     sync.Mutex
@@ -32,11 +33,11 @@ type watcher struct {
 	rest []byte // encoded and not yet read; touched by the reader only
 }
 
-// frame is one event on its way: an object, or text that is ready.
+// frame is one event on its way: an object, or in the place of one why there will be no more.
 type frame struct {
 	typ   string
 	entry *entry
-	text  []byte
+	gone  *metav1.Status
 }
 
 // offer queues a change as this watch sees it: an object that enters its
@@ -104,7 +105,7 @@ func (w *watcher) Read(p []byte) (int, error) {
 		w.mu.Unlock()
 		w.rest = w.rest[:0]
 		for _, f := range queue {
-			w.rest = f.append(w.rest, w.kind)
+			w.rest = f.append(w.rest, w)
 		}
 		if len(w.rest) > 0 {
 			break
@@ -133,12 +134,19 @@ func (w *watcher) Close() error {
 	return nil
 }
 
-func (f frame) append(b []byte, k *kind) []byte {
-	if f.text != nil {
-		return append(b, f.text...)
+func (f frame) append(b []byte, w *watcher) []byte {
+	switch {
+	case w.message && f.gone != nil:
+		return framed(b, f.typ, message(f.gone.TypeMeta, f.gone))
+	case w.message:
+		return framed(b, f.typ, f.entry.message(w.kind))
 	}
 	b = append(b, `{"type":"`+f.typ+`","object":`...)
-	b = f.entry.appendObject(b, k)
+	if f.gone != nil {
+		b = append(b, mustEncode(f.gone)...)
+	} else {
+		b = f.entry.appendObject(b, w.kind)
+	}
 	return append(b, '}', '\n')
 }
 
@@ -155,7 +163,7 @@ func (c *Cluster) serveWatch(q *call) (answer, error) {
 	if err != nil {
 		return answer{}, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version %q: %v", q.query.Get("resourceVersion"), err))
 	}
-	w := &watcher{cluster: c, kind: q.kind, sel: sel, agent: q.agent, ctx: context.Background(), signal: make(chan struct{}, 1)}
+	w := &watcher{cluster: c, kind: q.kind, sel: sel, agent: q.agent, message: q.protobuf && !q.kind.custom(), ctx: context.Background(), signal: make(chan struct{}, 1)}
 	t := c.table(q.kind)
 	switch {
 	case initial || from == 0:
@@ -165,12 +173,12 @@ func (c *Cluster) serveWatch(q *call) (answer, error) {
 			}
 		}
 		if initial && q.query.Get("allowWatchBookmarks") == "true" {
-			w.push(frame{text: bookmark(q.kind, c.rv)})
+			w.push(frame{typ: "BOOKMARK", entry: bookmark(q.kind, c.rv)})
 		}
 	case from < t.forgot:
 		gone := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, t.forgot)).Status()
 		gone.Kind, gone.APIVersion = "Status", "v1"
-		w.push(frame{text: fmt.Appendf(nil, `{"type":"ERROR","object":%s}`+"\n", mustEncode(gone))})
+		w.push(frame{typ: "ERROR", gone: &gone})
 		w.end()
 	default:
 		for _, ch := range t.history {
@@ -185,7 +193,9 @@ func (c *Cluster) serveWatch(q *call) (answer, error) {
 }
 
 // bookmark ends the initial events of a watch.
-func bookmark(k *kind, rv uint64) []byte {
-	return fmt.Appendf(nil, `{"type":"BOOKMARK","object":%s"metadata":{"resourceVersion":"%d","annotations":{%q:"true"}}}}`+"\n",
-		k.head, rv, metav1.InitialEventsAnnotationKey)
+func bookmark(k *kind, rv uint64) *entry {
+	obj := k.storage().empty()
+	obj.SetResourceVersion(strconv.FormatUint(rv, 10))
+	obj.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	return &entry{kind: k.storage(), obj: obj}
 }
