@@ -79,6 +79,7 @@ func (s *Server) addPrincipal(p principal) error {
 	if p.objectID == "" {
 		p.objectID = s.guid("object", p.clientID)
 	}
+	s.remember(s.now())
 	s.principals = append(s.principals, &p)
 	return nil
 }

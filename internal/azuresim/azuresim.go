@@ -145,6 +145,7 @@ type Server struct {
 	pending    []pending // by time
 	past       []past    // by change
 	changes    int       // see remember
+	kept       still     // what was made of the store since it last could have changed
 	acts       []ActState
 	buckets    map[string]*bucket
 	journal    requestLog
@@ -183,14 +184,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	if !isReadMethod(r.Method) {
-		s.remember(now)
-	}
-
 	q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
 	q.readBody()
-	if s.Observe != nil && !isReadMethod(r.Method) {
-		q.lived = s.machinesAt(now)
+	if !isReadMethod(r.Method) {
+		if s.Observe != nil {
+			q.lived = slices.Clone(s.machinesAt(now))
+		}
+		s.remember(now)
 	}
 	a := q.answer()
 	s.deliver(w, q, a)
@@ -266,8 +266,15 @@ var groupInID = regexp.MustCompile(`(?i)/resourceGroups/[^/"?]+`)
 // that are gone, with what goes with them, and operations that ended more than a
 // day ago. It comes before every look; forgetting changes no answer.
 func (s *Server) sweep(now time.Time) {
-	s.catchUp(now)
+	if !s.kept.holds(s, now) {
+		s.catchUp(now)
+		s.discard(now)
+	}
 	s.sweepBuckets(now)
+}
+
+// discard forgets, for [Server.sweep].
+func (s *Server) discard(now time.Time) {
 	for i := range s.everyInstance() {
 		if i.gone(now) { // what leaves the store may still be asked for
 			s.remember(now)
@@ -306,29 +313,7 @@ func (s *Server) NextChange() (time.Time, bool) {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	var next time.Time
-	consider := func(t time.Time) {
-		if t.After(now) && (next.IsZero() || t.Before(next)) {
-			next = t
-		}
-	}
-	for i := range s.everyInstance() {
-		for _, t := range i.changes() {
-			consider(t)
-		}
-	}
-	for _, d := range s.disks {
-		consider(d.clearsAt)
-	}
-	for _, o := range s.operations {
-		consider(o.end())
-	}
-	if len(s.pending) > 0 {
-		consider(s.pending[0].at)
-	}
-	for _, d := range s.deployments {
-		consider(d.end(now))
-	}
+	next := s.still(now).until
 	return next, !next.IsZero()
 }
 

@@ -23,7 +23,7 @@ func (q *request) perform() answer {
 		q.repeated = true
 		a = q.route.handle(q)
 	default:
-		a = q.route.handle(q)
+		a = q.handle()
 	}
 	if f.Applied {
 		return q.falseError()

@@ -40,6 +40,9 @@ func (s *Server) Metadata(vm string) http.Handler {
 		s.sweep(now)
 		q := &request{server: s, now: now, http: r, base: baseURL(r), query: r.URL.Query()}
 		q.readBody()
+		if !isReadMethod(r.Method) {
+			s.remember(now)
+		}
 		c, ok := s.computer(vm, now)
 		if !ok {
 			panic(http.ErrAbortHandler)

@@ -76,7 +76,7 @@ func (i *instance) bootedAt(now time.Time) time.Time {
 
 // changes are the times at which a state changes by itself.
 func (i *instance) changes() []time.Time {
-	return []time.Time{i.settledAt(), i.power.since, i.power.until, i.deleteAt, i.deleteFailAt, i.lastWord, i.goneAt}
+	return []time.Time{i.upAt, i.failAt, i.power.since, i.power.until, i.deleteAt, i.deleteFailAt, i.lastWord, i.goneAt}
 }
 
 // settledAt ends the waiting for a new instance: it is up, failed, or given up by a

@@ -2,6 +2,7 @@ package azuresim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,6 +39,7 @@ func (s *Server) AddMachine(d Machine) error {
 	}
 	now := s.now()
 	r := resource{d.Subscription, d.ResourceGroup, d.Name, d.Location}
+	s.remember(now)
 	i := &instance{
 		resource: r, model: map[string]any{}, called: either(d.ComputerName, d.Name), vmID: s.guid("vm", r.path(machineKind)),
 		size: d.Size, traits: traits{d.VCPUs, d.Family, d.MaxDataDisks}, zone: d.Zone, etag: 1,
@@ -105,10 +107,32 @@ func (s *Server) Machines() []MachineState {
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
-	return s.machinesAt(now)
+	return slices.Clone(s.machinesAt(now))
 }
 
+// MachinesSince is what [Server.Machines] answers, and a number for it; nil when nothing can have changed since the look whose number is
+// given. The first number is 1.
+func (s *Server) MachinesSince(look int) (all []MachineState, number int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	s.sweep(now)
+	if number = s.still(now).serial; number == look {
+		return nil, number
+	}
+	return slices.Clone(s.machinesAt(now)), number
+}
+
+// machinesAt is what is kept of all machines: nobody changes it.
 func (s *Server) machinesAt(now time.Time) []MachineState {
+	kept := s.still(now)
+	if kept.machines == nil {
+		kept.machines = s.lookAtMachines(now)
+	}
+	return kept.machines
+}
+
+func (s *Server) lookAtMachines(now time.Time) []MachineState {
 	var all []MachineState
 	for i := range s.everyInstance() {
 		if i.gone(now) {

@@ -89,6 +89,7 @@ func (s *Server) AddScaleSet(d ScaleSet) error {
 		return fmt.Errorf("add scale set %q: unknown orchestration mode %q", d.Name, d.OrchestrationMode)
 	}
 	now := s.now()
+	s.remember(now)
 	ss := &scaleSet{
 		resource: resource{d.Subscription, d.ResourceGroup, d.Name, d.Location},
 		model:    d.model(), etag: 1, version: 1,

@@ -51,6 +51,8 @@ type world struct {
 	sizes    map[string]machineSize       // by group
 	tags     map[string]map[string]string // of scale sets, by group
 	machines map[string]*machine          // that are or were there, by vmId
+	look     int                          // the number of the last look at them
+	listed   []*machine                   // that it found, in its order
 	pods     map[string]*podSeen          // by UID
 	nodes    map[string]*nodeSeen         // by name
 	names    *names

@@ -38,9 +38,13 @@ type machine struct {
 
 // moveMachines has kubelets follow their machines: one that has booted joins after a while, one that is gone leaves.
 func (w *world) moveMachines() error {
+	states, look := w.azure.MachinesSince(w.look)
+	if look == w.look {
+		return w.moveKubelets()
+	}
+	w.look, w.listed = look, w.listed[:0]
 	now := map[string]bool{}
 	live := map[string]int{}
-	states := w.azure.Machines()
 	for _, m := range states {
 		if m.ScaleSet != "" && m.ProvisioningState != "Deleting" {
 			live[m.ScaleSet]++
@@ -59,6 +63,7 @@ func (w *world) moveMachines() error {
 		}
 		w.tellMachine(m, state, live)
 		m.MachineState = state
+		w.listed = append(w.listed, m)
 		if err := w.moveKubelet(m); err != nil {
 			return err
 		}
@@ -74,6 +79,16 @@ func (w *world) moveMachines() error {
 	}
 	w.tellGone()
 	w.live = live
+	return nil
+}
+
+// moveKubelets has kubelets follow machines about which nothing is new.
+func (w *world) moveKubelets() error {
+	for _, m := range w.listed {
+		if err := w.moveKubelet(m); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
