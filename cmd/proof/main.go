@@ -69,7 +69,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	klog.LogToStderr(false) // watches that were cut are part of the story
 	klog.SetOutput(io.Discard)
-	debug.SetGCPercent(400) // memory is there, and worlds live for a moment
+	debug.SetGCPercent(1600) // memory is there, and worlds live for a moment
+	debug.SetMemoryLimit(1 << 30)
 	fmt.Fprintf(out, "playing %d histories from seed %d; replay one with: sluice simulate --seed N\n", *n, *first)
 	told := time.Now()
 	play := world.History

@@ -145,6 +145,11 @@ type Server struct {
 	pending    []pending // by time
 	past       []past    // by change
 	changes    int       // see remember
+	verified   struct {  // the token that came last, see verify
+		token  string
+		claims claims
+		ours   bool
+	}
 	kept       still     // what was made of the store since it last could have changed
 	acts       []ActState
 	buckets    map[string]*bucket

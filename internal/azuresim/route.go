@@ -43,9 +43,22 @@ const (
 // segment stands before {verb}.
 var patterns []pattern
 
+// rows are the table's rows by the number of their segments.
+var rows = map[int][]row{}
+
+// row is a pattern with its path taken apart.
+type row struct {
+	pattern
+	segments []string
+}
+
 func init() { // handlers look things up in the table themselves
 	patterns = slices.Concat(networkPatterns, scaleSetPatterns, machinePatterns, diskPatterns, availabilityPatterns, locationPatterns, rightsPatterns,
 		skuPatterns, autoscalePatterns, managementPatterns, deploymentPatterns)
+	for _, p := range patterns {
+		segments := strings.Split(p.path[1:], "/")
+		rows[len(segments)] = append(rows[len(segments)], row{p, segments})
+	}
 }
 
 var scaleSetPatterns = []pattern{
@@ -76,7 +89,7 @@ var locationPatterns = []pattern{
 func match(r *http.Request) (route, *problem) {
 	segments := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	wrongMethod := false
-	for _, p := range patterns {
+	for _, p := range rows[len(segments)] {
 		found, ok := p.take(segments)
 		if !ok {
 			continue
@@ -107,14 +120,10 @@ func match(r *http.Request) (route, *problem) {
 		"The resource type could not be found for path '%s'.", r.URL.Path)
 }
 
-// take compares a pattern with path segments and picks out the named ones.
-func (p pattern) take(segments []string) (route, bool) {
-	want := strings.Split(p.path[1:], "/")
-	if len(want) != len(segments) {
-		return route{}, false
-	}
+// take compares a row with as many path segments and picks out the named ones.
+func (p row) take(segments []string) (route, bool) {
 	var found route
-	for i, w := range want {
+	for i, w := range p.segments {
 		switch w {
 		case "{subscription}":
 			found.subscription = segments[i]
