@@ -22,6 +22,11 @@ playground: ## play the story on a real control plane; ARGS=--keep leaves it up 
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/playground ./cmd/playground
 	@bin/playground $(ARGS)
 
+.PHONY: story
+story: ## play a render farm's morning on a real control plane: no Job is killed, idle machines go; ARGS=--speed=100
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/playground ./cmd/playground
+	@bin/playground farm $(ARGS)
+
 .PHONY: load
 load: ## measure what sluice takes with 1,000 nodes and 30,000 pods on a real control plane; ARGS='--nodes=100 --burst=500'
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/sluice ./cmd/sluice

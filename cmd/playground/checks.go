@@ -107,6 +107,14 @@ func (f *facts) checkEnd(add adder) {
 		}
 	}
 	add(len(off) == 0, "every group is back at its minimum", "%d are not%s", len(off), list(off))
+	f.checkNodes(add)
+	calm, rested := during(f.requests, f.calm), !f.calm.to.IsZero()
+	limit := quietLimit * len(groups)
+	add(calm.of(read) <= limit && calm.of(write) == 0 && rested, "Azure reads in the quiet "+f.quietWords(), "%d for %d groups (limit %d)", calm.of(read), len(groups), limit)
+}
+
+// checkNodes wants no trace of machines that are gone, and no mark on those that stay.
+func (f *facts) checkNodes(add adder) {
 	alive := map[string]bool{}
 	for _, m := range f.azure.Machines() {
 		alive[m.ComputerName] = true
@@ -122,9 +130,6 @@ func (f *facts) checkEnd(add adder) {
 	}
 	add(len(orphans) == 0, "no Node object outlived its machine", "%d did%s", len(orphans), list(orphans))
 	add(len(marked) == 0, "no "+cluster.RemovalTaint+" taint, mark or cordon was left", "%d were%s", len(marked), list(marked))
-	calm, rested := during(f.requests, f.calm), !f.calm.to.IsZero()
-	limit := quietLimit * len(groups)
-	add(calm.of(read) <= limit && calm.of(write) == 0 && rested, "Azure reads in the quiet "+f.quietWords(), "%d for %d groups (limit %d)", calm.of(read), len(groups), limit)
 }
 
 func (f *facts) checkAnswers(add adder) {

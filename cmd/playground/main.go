@@ -91,7 +91,7 @@ Exit code 0: every check holds; 1: a check failed; 2: the story could not be pla
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
-	cmd.AddCommand(loadCommand())
+	cmd.AddCommand(loadCommand(), farmCommand())
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	return cmd
 }

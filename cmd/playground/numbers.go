@@ -17,3 +17,12 @@ func quantile(values []time.Duration, q float64) time.Duration {
 }
 
 func median(values []time.Duration) time.Duration { return quantile(values, 0.5) }
+
+// mean is 0 without values.
+func mean(values []time.Duration) time.Duration {
+	var sum time.Duration
+	for _, v := range values {
+		sum += v
+	}
+	return sum / time.Duration(max(1, len(values)))
+}

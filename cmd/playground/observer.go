@@ -31,8 +31,10 @@ type observer struct {
 // podHistory is what the watch told of one pod: the state it is in and when each thing was first heard of, zero for never.
 type podHistory struct {
 	namespace, name, app, owner, node string // owner is the controller's kind, "" for none
+	job                               string // the controller's name
 
 	created       time.Time
+	bound         time.Time // it had a node
 	unschedulable time.Time // the scheduler found no node
 	running       time.Time
 	finished      time.Time // Succeeded or Failed
@@ -54,6 +56,8 @@ type nodeHistory struct {
 	everOn time.Time // first put on the removal ladder
 	marks  bool      // carries a removal taint, the mark of its machine, or is unschedulable
 	gone   time.Time
+
+	readySince time.Time // first Ready
 }
 
 func newObserver(client kubernetes.Interface) *observer {
@@ -112,9 +116,10 @@ func (o *observer) pod(p *corev1.Pod, gone bool) {
 	h := o.pods[p.UID]
 	h.namespace, h.name, h.app, h.node = p.Namespace, p.Name, p.Labels[appLabel], p.Spec.NodeName
 	if c := metav1.GetControllerOf(p); c != nil {
-		h.owner = c.Kind
+		h.owner, h.job = c.Kind, c.Name
 	}
 	first(&h.created, true, now)
+	first(&h.bound, p.Spec.NodeName != "", now)
 	for _, c := range p.Status.Conditions {
 		switch {
 		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable:
@@ -139,6 +144,7 @@ func (o *observer) node(n *corev1.Node, gone bool) {
 	_, on := cluster.RemovalOf(n)
 	first(&h.everOn, on, now)
 	h.name, h.ready = n.Name, cluster.Ready(n)
+	first(&h.readySince, h.ready, now)
 	h.marks = on || n.Spec.Unschedulable || n.Annotations[cluster.MachineAnnotation] != ""
 	first(&h.gone, gone, now)
 	o.nodes[n.Name] = h
