@@ -150,13 +150,13 @@ type Server struct {
 		claims claims
 		ours   bool
 	}
-	kept       still     // what was made of the store since it last could have changed
-	acts       []ActState
-	buckets    map[string]*bucket
-	journal    requestLog
-	requests   uint64 // requests answered so far; numbers the generated request ids
-	writes     uint64 // operations started so far; numbers the generated operation ids
-	addresses  uint32 // private addresses handed out so far
+	kept      still // what was made of the store since it last could have changed
+	acts      []ActState
+	buckets   map[string]*bucket
+	journal   requestLog
+	requests  uint64 // requests answered so far; numbers the generated request ids
+	writes    uint64 // operations started so far; numbers the generated operation ids
+	addresses uint32 // private addresses handed out so far
 }
 
 // now is the server's clock, in UTC and without a monotonic reading.
