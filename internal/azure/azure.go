@@ -191,7 +191,7 @@ func (p *Provider) store(g *group, stamp uint64, r *reading, fault *cloud.Error)
 	if fault == nil {
 		g.stamp = stamp
 		fault = g.take(r)
-		for _, does := range []verb{verbDelete, verbPark, verbStart} {
+		for _, does := range []verb{verbDelete, verbPark, verbParked, verbStart} {
 			switch {
 			case fault != nil || !g.reading.whole || p.underWay(g.id, does):
 			case p.now().Before(g.believed):

@@ -108,3 +108,41 @@ func TestARemovalThatEndedStandsForTheProcessThatCameAfter(t *testing.T) {
 		})
 	}
 }
+
+// TestAMachineThatWasStartedAgainWithoutAWordIsCapacity holds S-06 where the earlier process switched a machine off, started it, and was killed
+// before it wrote that down: until a list tells, nobody counts on the machine, and none is made in its place.
+func TestAMachineThatWasStartedAgainWithoutAWordIsCapacity(t *testing.T) {
+	for name, later := range map[string]time.Duration{
+		"it comes up":     10 * time.Second,
+		"it is up by now": 5 * time.Minute,
+	} {
+		t.Run(name, func(t *testing.T) {
+			agents := set("agents", 3)
+			agents.Tags = map[string]string{"sluice.dev_removal": "deallocate"}
+			w := newWorld(t, agents)
+			options := w.options("0:3:agents")
+			w.open(options)
+			w.groups()
+			w.remove("agents", "1")
+			for range 20 { // it is off
+				w.pass(6 * time.Second)
+				w.groups()
+			}
+			if g := w.groups()["agents"]; g.Capacity != 2 || len(g.Parked) != 1 {
+				t.Fatalf("capacity %d with %d parked, want 2 with 1", g.Capacity, len(g.Parked))
+			}
+			w.must(w.sim.Start("agents_1"))
+			w.pass(later)
+			w.restart(options)
+			for range 90 {
+				if g := w.groups()["agents"]; g.Capacity != 3 {
+					t.Fatalf("at %s the capacity is %d, want 3", w.now.Format(time.TimeOnly), g.Capacity)
+				}
+				w.pass(10 * time.Second)
+			}
+			if g := w.groups()["agents"]; g.Present() != 3 || !g.Usable() {
+				t.Errorf("%d machines are counted on, usable: %t, want 3", g.Present(), g.Usable())
+			}
+		})
+	}
+}

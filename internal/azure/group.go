@@ -181,14 +181,16 @@ func (g *group) unmark(does verb) {
 // lists that still have the machine as it was: they may be older than they look.
 const believeFor = 10 * time.Minute
 
-// unmarkGone forgets the machines that the reading does not list any more, and those that it shows switched off, or at work, as asked.
+// unmarkGone forgets the machines that the reading does not list any more, and those that it shows switched off, or at work, as asked. One
+// that comes up was started after it was switched off, however old the list is.
 func (g *group) unmarkGone() {
 	at := map[string]*machine{}
 	for _, m := range g.reading.machines {
 		at[m.uid] = m
 	}
 	maps.DeleteFunc(g.written, func(uid string, w verb) bool {
-		return at[uid] == nil || w == verbPark && at[uid].power == "deallocated" || w == verbStart && !at[uid].off()
+		return at[uid] == nil || w == verbPark && at[uid].power == "deallocated" ||
+			w == verbParked && (at[uid].off() || at[uid].power == "starting") || w == verbStart && !at[uid].off()
 	})
 }
 

@@ -104,6 +104,9 @@ const (
 	verbDelete verb = "delete"
 	verbPark   verb = "deallocate"
 	verbStart  verb = "start"
+
+	// verbParked is no request: an earlier process says that it switched the machine off. That one may have started it again without a word.
+	verbParked verb = "deallocated"
 )
 
 // poller follows a long-running operation.

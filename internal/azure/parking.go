@@ -46,6 +46,11 @@ func (r *reading) parked(m *machine, written map[string]verb) bool {
 
 // place puts an instance where the group shows it, in the state that it is to have there: machines that are switched off apart.
 func (r *reading) place(g *cluster.Group, in *cluster.Instance, m *machine, done verb) {
+	if done == verbParked && !m.off() { // an old list, or it was started since: it is not counted on, nor is another made in its place
+		in.State, in.Failure = cluster.StateDeleting, nil
+		g.Instances = append(g.Instances, in)
+		return
+	}
 	parked := r.parked(m, map[string]verb{m.uid: done})
 	if parked {
 		g.Capacity--

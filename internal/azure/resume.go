@@ -59,7 +59,11 @@ func (p *Provider) takeOver(ctx context.Context) {
 		switch {
 		case p.now().Sub(o.Accepted) > watchFor || p.shown(o) || p.watches(o.Token):
 		case g != nil && !o.Ended.IsZero():
-			g.mark(o.Verb, o.Named)
+			does := o.Verb
+			if does == verbPark {
+				does = verbParked
+			}
+			g.mark(does, o.Named)
 			p.believe(g, o)
 		case g != nil:
 			if err := p.follow(ctx, g, o); err != nil {
