@@ -174,9 +174,7 @@ func (h *history) people() {
 	case 10:
 		h.say("try delete node %s", m)
 	case 11:
-		if h.sees() { // nor, by the process that takes over, a removal that ended before and that no read shows yet
-			h.say("limits %s min=%d max=%d", g, h.upTo(2), h.between(3, 6))
-		}
+		h.say("limits %s min=%d max=%d", g, h.upTo(2), h.between(3, 6))
 	case 12:
 		h.say("try lock %s level=%s", g, h.pick("delete", "readonly"))
 		h.undo = append(h.undo, "unlock "+g)
