@@ -190,6 +190,7 @@ func (p *Provider) store(g *group, stamp uint64, r *reading, fault *cloud.Error)
 	}
 	if fault == nil {
 		g.stamp = stamp
+		p.obey(g, r.model)
 		fault = g.take(r)
 		for _, does := range []verb{verbDelete, verbPark, verbParked, verbStart} {
 			switch {

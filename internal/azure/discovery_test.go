@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
 )
@@ -117,6 +118,61 @@ func TestGroupsFollowTheTags(t *testing.T) {
 	w.now = w.now.Add(time.Minute)
 	if d := cmp.Diff([]string{"late 02..03"}, w.limits()); d != "" {
 		t.Errorf("after tags went (-want +got):\n%s", d)
+	}
+}
+
+// TestOneListDoesNotDropAGroup holds that a group is forgotten only when two lists lack it, and that what was accepted of its machines is known
+// when it comes back (S-11).
+func TestOneListDoesNotDropAGroup(t *testing.T) {
+	const lists = "LIST virtualMachineScaleSets"
+	w := newWorld(t, tagged("agents", 3, "on=true", "min=0", "max=5"), tagged("other", 1, "on=true", "min=0", "max=5"))
+	w.open(w.discovering("label:on=true"))
+	w.groups()
+	for _, kind := range []string{"GET virtualMachineScaleSets", "LIST virtualMachineScaleSets/virtualMachines"} {
+		w.sim.Inject(azuresim.Fault{Kind: kind, Frozen: true, Until: w.now.Add(8 * time.Minute)})
+	}
+	w.remove("agents", "1")
+
+	w.sim.Inject(azuresim.Fault{Kind: lists, Omit: -1, Times: 1})
+	w.pass(time.Minute)
+	if g := w.groups()["agents"]; g == nil || g.Usable() || !strings.Contains(g.Problem, "the next one decides") {
+		t.Errorf("after one list without it the group is %+v, want it with the problem told", g)
+	}
+	w.pass(time.Minute)
+	if g := w.groups()["agents"]; g == nil || !g.Usable() {
+		t.Errorf("after a list that has it again the group is %+v, want it usable", g)
+	}
+
+	w.sim.Inject(azuresim.Fault{Kind: lists, Omit: -1, Times: 2})
+	for range 2 {
+		w.pass(time.Minute)
+		w.groups()
+	}
+	if all := w.groups(); len(all) != 0 {
+		t.Errorf("after two lists without them there are %d groups, want none", len(all))
+	}
+	w.pass(time.Minute)
+	g := w.groups()["agents"]
+	if g == nil {
+		t.Fatal("the group is not found again")
+	}
+	if in := g.Instance("1"); in != nil && in.State != cluster.StateDeleting {
+		t.Errorf("the machine whose deletion was accepted is %s in the group that was found again, want it Deleting", in.State)
+	}
+}
+
+// TestAReadOfOneGroupTellsItsLimits holds that a write rests on the limits that the tags say now (S-06), not on those of the last list.
+func TestAReadOfOneGroupTellsItsLimits(t *testing.T) {
+	w := newWorld(t, tagged("agents", 3, "on=true", "min=0", "max=5"))
+	w.open(w.discovering("label:on=true"))
+	w.groups()
+	for _, c := range []struct{ min, max string }{{"3", "4"}, {"3", "many"}} { // what cannot be read changes nothing (S-21)
+		w.must(w.sim.SetTags("agents", map[string]string{"on": "true", "min": c.min, "max": c.max}))
+		g, err := w.Group(t.Context(), "agents")
+		w.must(err)
+		if g.Min != 3 || g.Max != 4 {
+			t.Errorf("with min=%s max=%s a read says min %d, max %d, want 3 and 4", c.min, c.max, g.Min, g.Max)
+		}
 	}
 }
 

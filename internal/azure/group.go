@@ -19,6 +19,7 @@ type group struct {
 	name       string // as Azure or the flag spells it
 	min, max   int
 	discovered bool
+	missed     bool   // by the last list of all groups, though discovered: the next one decides
 	facts      *facts // of sizes and prices
 
 	reading *reading         // what is shown; nil when there was none. Its machines are those of good unless there was none

@@ -46,6 +46,15 @@ func (p *Provider) readError(id cluster.GroupID, name string, err error) *cloud.
 	return e
 }
 
+// unlisted says that the list of all groups lacks one.
+func (p *Provider) unlisted(g *group) *cloud.Error {
+	e := p.missing(g.id, g.name)
+	if g.discovered {
+		e.Message = fmt.Sprintf("the last list of resource group %q lacks %s: the next one decides whether it is managed any more", p.options.ResourceGroup, g)
+	}
+	return e
+}
+
 // missing says that a group does not exist.
 func (p *Provider) missing(id cluster.GroupID, name string) *cloud.Error {
 	return &cloud.Error{Kind: cloud.NotFound, Group: id, Code: "ResourceNotFound", Message: fmt.Sprintf("%s %q is not in resource group %q: correct --nodes or create it", p.source.noun(), name, p.options.ResourceGroup)}

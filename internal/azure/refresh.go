@@ -131,7 +131,7 @@ func (p *Provider) plan(ctx context.Context, listed bool, found []*model, fault 
 		case stale && !known && !p.restless(g) && !p.listShut(now):
 			// its turn comes with the next list
 		case known && m == nil:
-			g.refuse(p.missing(g.id, g.name), now)
+			g.refuse(p.unlisted(g), now)
 		case looks && known && p.unmoved(g, m, now):
 			g.checked = now
 		case !looks && g.due == machines && g.reading != nil && g.reading.whole:
@@ -159,12 +159,13 @@ func (p *Provider) listShut(now time.Time) bool {
 	return now.Before(p.listAgain) && (p.listFault == nil || cloud.KindOf(p.listFault) == cloud.Throttled)
 }
 
-// discover adds, changes and drops groups as tags say. A group whose sizes cannot be read is left out, with
-// one warning for each new reason. Provider.mu is held.
+// discover adds, changes and drops groups as tags say. A group whose sizes cannot be read is left out, with one warning for each new reason.
+// One whose scale set is not listed is dropped when a second list agrees: until then it is shown as missing. Provider.mu is held.
 func (p *Provider) discover(models []*model) {
-	found := map[string]bool{}
+	found, listed := map[string]bool{}, map[string]bool{}
 	for _, m := range models {
 		k := key(m.name)
+		listed[k] = true
 		if g := p.groups[k]; g != nil && !g.discovered || !matches(p.options.Discovery, m.tags) {
 			continue
 		}
@@ -183,13 +184,35 @@ func (p *Provider) discover(models []*model) {
 		if g == nil {
 			g = &group{id: cluster.GroupID(m.name), noun: p.source.noun(), name: m.name, discovered: true, facts: p.facts}
 			p.groups[k] = g
+			p.remind(g)
 		}
 		g.min, g.max = limits.Min, limits.Max
 	}
+	p.drop(found, listed)
+}
+
+// drop forgets the discovered groups that are none any more. Provider.mu is held.
+func (p *Provider) drop(found, listed map[string]bool) {
 	for k, g := range p.groups {
-		if g.discovered && !found[k] {
+		switch {
+		case !g.discovered:
+		case found[k]:
+			g.missed = false
+		case !listed[k] && !g.missed:
+			g.missed = true
+		default:
 			delete(p.groups, k)
 			p.facts.note(g.id, nil)
 		}
+	}
+}
+
+// obey has a discovered group keep the limits that the tags of a read say, where they say any. Provider.mu is held.
+func (p *Provider) obey(g *group, m *model) {
+	if !g.discovered || !matches(p.options.Discovery, m.tags) {
+		return
+	}
+	if limits, err := sizes(p.options.Discovery, m.tags); err == nil {
+		g.min, g.max = limits.Min, limits.Max
 	}
 }

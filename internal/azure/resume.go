@@ -112,6 +112,21 @@ func (p *Provider) believe(g *group, o Operation) {
 	p.ended = append(slices.DeleteFunc(p.ended, p.shown), o)
 }
 
+// remind shows a group that was out of sight as the operations say that are known. Provider.mu is held.
+func (p *Provider) remind(g *group) {
+	for _, o := range p.operations {
+		if o.Group == g.id && len(o.Named) > 0 {
+			g.mark(o.Verb, o.Named)
+		}
+	}
+	for _, o := range slices.DeleteFunc(slices.Clone(p.ended), p.shown) {
+		if o.Group == g.id {
+			g.mark(o.Verb, o.Named)
+			g.believed = o.Ended.Add(believeFor) // the last is the latest
+		}
+	}
+}
+
 // shown says whether the record of an operation tells nothing that reads do not: it has ended long ago, or cannot be followed.
 func (p *Provider) shown(o Operation) bool {
 	if o.Ended.IsZero() {

@@ -100,6 +100,7 @@ type world struct {
 	cycles   int
 	journal  bytes.Buffer
 	encoder  *journal.Encoder
+	discover []azure.Discovery // how sluice finds its groups; nil when it is told of them
 	carry    func(http.RoundTripper) http.RoundTripper // nil for none
 }
 
@@ -170,7 +171,7 @@ func (w *world) begin(ctx context.Context, operations []byte) error {
 	if len(w.groups) == 0 {
 		return errors.New("start sluice: the script has no node group: give it one with group")
 	}
-	w.provider, err = azure.New(ctx, azure.Options{Groups: w.groups, Transport: mortal{w, w.wire, ctx}, Now: w.reading, InTurn: true})
+	w.provider, err = azure.New(ctx, w.farm(mortal{w, w.wire, ctx}, w.reading))
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
@@ -198,6 +199,9 @@ func (w *world) prepare() error {
 		return nil
 	}
 	w.prepared = true
+	if err := w.tagAll(); err != nil {
+		return err
+	}
 	if err := w.azure.AddIdentity(azuresim.Identity{ID: identityID, TenantID: tenant, ClientID: client}); err != nil {
 		return err
 	}

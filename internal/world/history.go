@@ -38,6 +38,7 @@ type history struct {
 	lasted int      // seconds of luck until now
 	blind  int      // until then reads are old
 	scarce bool     // Azure has fewer cores than the groups may have
+	found  bool     // sluice finds the groups by their tags
 	undo   []string // what the calm begins with
 }
 
@@ -64,6 +65,10 @@ func (h *history) farm() {
 		h.pick("1m", "4m", "10m"), h.pick("1s", "3m"))
 	h.say("policy initial-node-group-backoff-duration=%s max-node-group-backoff-duration=10m", h.pick("1m", "5m"))
 	h.say("timing resync=%s boot=%s join=%s", h.pick("10s", "20s", "30s", "60s"), h.pick("30s", "90s", "3m"), h.pick("5s", "30s"))
+	if h.chance(3) {
+		h.found = true
+		h.say("discover")
+	}
 	h.groups = []string{"agents", "render", "batch"}[:h.between(2, 3)]
 	for _, g := range h.groups {
 		least := h.oneOf(0, 0, 1, 2)
@@ -174,7 +179,9 @@ func (h *history) people() {
 	case 10:
 		h.say("try delete node %s", m)
 	case 11:
-		h.say("limits %s min=%d max=%d", g, h.upTo(2), h.between(3, 6))
+		if !h.found || h.sees() { // nor tags
+			h.say("limits %s min=%d max=%d", g, h.upTo(2), h.between(3, 6))
+		}
 	case 12:
 		h.say("try lock %s level=%s", g, h.pick("delete", "readonly"))
 		h.undo = append(h.undo, "unlock "+g)
@@ -212,6 +219,10 @@ func (h *history) azureFault() {
 		h.blind = max(h.blind, h.lasted+lasts)
 		h.say("fault %s for=%ds", h.pick("frozen", "stale after=1m", "stale after=5m"), lasts)
 	case 8:
+		if h.found && h.chance(3) {
+			h.say("fault %s of=groups times=%d", h.pick("short-list count=1", "empty-list", "half-answer", "refused status=500"), h.between(1, 4))
+			return
+		}
 		h.say("fault %s group=%s times=%d", h.pick("short-list count=1", "empty-list", "half-answer", "one-page count=1"), g, h.between(1, 4))
 	case 9:
 		h.say("fault twice of=%s group=%s times=1", h.pick("grow", "delete", "deallocate"), g)

@@ -59,7 +59,7 @@ func (w *world) newRival(ctx context.Context) (*rival, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a rival: %w", err)
 	}
-	provider, err := azure.New(ctx, azure.Options{Groups: w.groups, Transport: w.wire, Now: w.now, InTurn: true})
+	provider, err := azure.New(ctx, w.farm(w.wire, w.now))
 	if err != nil {
 		return nil, fmt.Errorf("start a rival: %w", err)
 	}

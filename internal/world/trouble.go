@@ -177,6 +177,9 @@ func doLimits(ctx context.Context, w *world, s *statement) error {
 	}
 	w.groups = slices.Clone(w.groups)
 	w.groups[i].Min, w.groups[i].Max = least, most
+	if w.discover != nil {
+		return w.tagLimits(w.groups[i])
+	}
 	if w.rival != nil {
 		w.rival.stop()
 		w.rival = nil

@@ -29,6 +29,7 @@ var verbs = sync.OnceValue(func() []*verb {
 			name: "reckless", setup: true, do: doReckless,
 			about: "after each plan sluice tries now and then what nobody planned, at random: the guard alone keeps its promises, and nobody asks whether the world comes to rest",
 		},
+		{name: "discover", setup: true, do: doDiscover, about: "sluice is not told of the groups: it finds them by their tags, which say min and max, too"},
 		{name: "agents", setup: true, do: doAgents, about: "every machine runs sluice agent"},
 		{
 			name: "timing", usage: "[boot=D] [join=D] [delete=D] [detach=D] [resync=D] [quiet=D] [most=D]", setup: true, do: doTiming,
@@ -207,7 +208,7 @@ var verbs = sync.OnceValue(func() []*verb {
 		},
 		{
 			name: "limits", usage: "GROUP [min=N] [max=N]", least: 1, most: 1, time: true, act: doLimits, settings: []string{"min", "max"},
-			about: "a person gives a group other limits: another sluice process takes over that has them, with the record of operations in flight",
+			about: "a person gives a group other limits: another sluice process takes over that has them, with the record of operations in flight; after discover the group's tags change, and nothing else",
 		},
 		{
 			name: "rival", usage: "for=D", time: true, act: doRival, settings: []string{"for"},

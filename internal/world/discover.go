@@ -1,0 +1,51 @@
+package world
+
+import (
+	"maps"
+	"net/http"
+	"strconv"
+	"time"
+
+	"sluice.dev/sluice/internal/azure"
+)
+
+// enabled is the tag by which sluice finds its groups, where it is not told of them.
+const enabled = "cluster-autoscaler-enabled"
+
+func doDiscover(w *world, _ *statement) error {
+	w.discover = []azure.Discovery{{Tags: map[string]string{enabled: "true"}}}
+	return nil
+}
+
+// farm is what a process is told of Azure that reads this clock.
+func (w *world) farm(wire http.RoundTripper, now func() time.Time) azure.Options {
+	o := azure.Options{Groups: w.groups, Discovery: w.discover, Transport: wire, Now: now, InTurn: true}
+	if w.discover != nil {
+		o.Groups = nil
+	}
+	return o
+}
+
+// tagLimits has a scale set's tags say what sluice is to find.
+func (w *world) tagLimits(g azure.GroupSpec) error {
+	tags := maps.Clone(w.tags[g.Name])
+	if tags == nil {
+		return nil // its scale set is missing
+	}
+	tags[enabled], tags["min"], tags["max"] = "true", strconv.Itoa(g.Min), strconv.Itoa(g.Max)
+	w.tags[g.Name] = tags
+	return w.azure.SetTags(g.Name, tags)
+}
+
+// tagAll tags every group, where sluice is to find them.
+func (w *world) tagAll() error {
+	if w.discover == nil {
+		return nil
+	}
+	for _, g := range w.groups {
+		if err := w.tagLimits(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
