@@ -20,6 +20,8 @@ type Objects struct {
 	Namespaces []*corev1.Namespace             `json:"namespaces,omitempty"`
 	ConfigMaps []*corev1.ConfigMap             `json:"configMaps,omitempty"` // the one named [RankingName], where somebody reads it
 
+	Controllers Controllers `json:"controllers,omitzero"`
+
 	// What says where a pod's volumes let it go.
 	PersistentVolumeClaims []*corev1.PersistentVolumeClaim `json:"persistentVolumeClaims,omitempty"`
 	PersistentVolumes      []*corev1.PersistentVolume      `json:"persistentVolumes,omitempty"`

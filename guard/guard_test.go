@@ -292,6 +292,7 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a Node object that nobody cordoned":  {burying, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-14"},
 		"a Node object not read since":        {burying, func(w *world) { w.groups[0].Read.At = Start.Add(-time.Hour) }, "S-14"},
 		"a Job's pod":                         {evicting, func(w *world) { w.change(OwnedBy("Job", "render")) }, "S-15"},
+		"a pod whose controller is gone":      {evicting, func(w *world) { w.objects.Controllers.Known = true }, "S-15"},
 		"a bare pod":                          {evicting, func(w *world) { w.change(OwnedBy("", "")) }, "S-15"},
 		"a pod marked do-not-disrupt":         {evicting, func(w *world) { w.change(Annotated("karpenter.sh/do-not-disrupt", "true")) }, "S-15"},
 		"a pod marked safe-to-evict=false": {evicting, func(w *world) {

@@ -71,7 +71,11 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 	if p.Daemon() {
 		return checkDismiss(p, n, allowed)
 	}
-	if why, keeps := allowed.Keeps(p, policy.On(n), e.Newest.Time); keeps {
+	why, keeps := allowed.Uncontrolled(p, e.Newest.Objects.Controllers)
+	if !keeps {
+		why, keeps = allowed.Keeps(p, policy.On(n), e.Newest.Time)
+	}
+	if keeps {
 		return refuse("S-15", "%s", why.Sentence())
 	}
 	return nil

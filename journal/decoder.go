@@ -53,6 +53,10 @@ type Decoder struct {
 	capacityBuffers        objects[*cluster.CapacityBuffer]
 	provisioningRequests   objects[*cluster.ProvisioningRequest]
 	podTemplates           objects[*corev1.PodTemplate]
+
+	replicaSets            objects[*cluster.Controller]
+	replicationControllers objects[*cluster.Controller]
+	statefulSets           objects[*cluster.Controller]
 }
 
 // NewDecoder returns a decoder of r. Lines before the first full one are passed over: they cannot be understood alone.
@@ -136,6 +140,11 @@ func (d *Decoder) apply(r record) (Entry, error) {
 		CapacityBuffers:        d.capacityBuffers.apply(r.CapacityBuffers),
 		ProvisioningRequests:   d.provisioningRequests.apply(r.ProvisioningRequests),
 		PodTemplates:           d.podTemplates.apply(r.PodTemplates),
+
+		Controllers: cluster.Controllers{
+			Known: r.ControllersKnown, ReplicaSets: d.replicaSets.apply(r.ReplicaSets),
+			ReplicationControllers: d.replicationControllers.apply(r.ReplicationControllers), StatefulSets: d.statefulSets.apply(r.StatefulSets),
+		},
 	}, r.Groups)
 	return Entry{Cycle: r.Cycle, Seen: seen, Policy: d.policy, Before: r.Before, Plan: r.Plan, Results: r.Results, DryRun: r.DryRun}, nil
 }

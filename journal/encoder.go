@@ -55,6 +55,11 @@ func (e *Encoder) Encode(entry Entry) error {
 		ProvisioningRequests:   between(before.ProvisioningRequests, after.ProvisioningRequests),
 		PodTemplates:           between(before.PodTemplates, after.PodTemplates),
 
+		ControllersKnown:       after.Controllers.Known,
+		ReplicaSets:            between(before.Controllers.ReplicaSets, after.Controllers.ReplicaSets),
+		ReplicationControllers: between(before.Controllers.ReplicationControllers, after.Controllers.ReplicationControllers),
+		StatefulSets:           between(before.Controllers.StatefulSets, after.Controllers.StatefulSets),
+
 		Groups: entry.Seen.Groups, Offers: newOffers(offered, offers),
 		Before: entry.Before, Plan: entry.Plan, Results: entry.Results,
 	}

@@ -29,6 +29,9 @@ func history() []journal.Entry {
 		Objects(node),
 		Objects(node),
 	}
+	views[1].Controllers = cluster.Controllers{Known: true, ReplicaSets: []*cluster.Controller{{Namespace: "default", Name: "web", UID: "rs"}}}
+	views[2].Controllers = views[1].Controllers
+	views[3].Controllers = cluster.Controllers{Known: true, StatefulSets: []*cluster.Controller{{Namespace: "default", Name: "db", UID: "db", Replicas: new(int32(2))}}}
 	allowed := policy.Default()
 	var m plan.Memory
 	var entries []journal.Entry

@@ -51,6 +51,11 @@ type record struct {
 	ProvisioningRequests   change[*cluster.ProvisioningRequest]  `json:"provisioningRequests,omitzero"`
 	PodTemplates           change[*corev1.PodTemplate]           `json:"podTemplates,omitzero"`
 
+	ControllersKnown       bool                        `json:"controllersKnown,omitempty"` // somebody follows the next three
+	ReplicaSets            change[*cluster.Controller] `json:"replicaSets,omitzero"`
+	ReplicationControllers change[*cluster.Controller] `json:"replicationControllers,omitzero"`
+	StatefulSets           change[*cluster.Controller] `json:"statefulSets,omitzero"`
+
 	Groups  []*cluster.Group `json:"groups,omitempty"`
 	Offers  *offers          `json:"offers,omitempty"` // nil when as before
 	Policy  *policy.Policy   `json:"policy,omitempty"` // nil when as before
@@ -71,10 +76,13 @@ func (c change[T]) IsZero() bool { return len(c.Set) == 0 && len(c.Gone) == 0 }
 // name tells objects of one kind apart.
 type name struct{ namespace, name string }
 
-// nameOf is the name of an API object or a pod's record.
+// nameOf is the name of an API object or a record of one.
 func nameOf(o any) name {
-	if p, ok := o.(*cluster.Pod); ok {
-		return name{p.Namespace, p.Name}
+	switch o := o.(type) {
+	case *cluster.Pod:
+		return name{o.Namespace, o.Name}
+	case *cluster.Controller:
+		return name{o.Namespace, o.Name}
 	}
 	m := o.(metav1.Object)
 	return name{m.GetNamespace(), m.GetName()}

@@ -70,7 +70,7 @@ func (d *decision) drainAsked(st *nodeState, wait time.Time) {
 	var leavers []*cluster.Pod
 	var works []reason.Reason
 	for _, p := range st.movers {
-		if why, keeps := d.allowed.Keeps(p, st.where, d.now); keeps && !p.Leaving() {
+		if why, keeps := d.keeps(p, st); keeps && !p.Leaving() {
 			works = append(works, why)
 			continue
 		}

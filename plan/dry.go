@@ -27,7 +27,7 @@ func (d *decision) work(st *nodeState) (works []worker, other *reason.Reason) {
 		if p.Leaving() {
 			continue
 		}
-		why, keeps := d.allowed.Keeps(p, st.where, d.now)
+		why, keeps := d.keeps(p, st)
 		switch {
 		case !keeps:
 		case policy.Work(why.Code):

@@ -33,6 +33,7 @@ type Planner struct {
 	there    *scheduling.Row // of the last cycle in which pods looked for places
 	coming   *scheduling.Row // of the same
 	budgets  budgets
+	owners   owners
 	refuge   *refuge  // of the last cycle that needed one
 	hosts    []*sight // as they were sorted last
 	sorting  uint64   // how often they were
@@ -63,6 +64,7 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	d.podVerdicts = p.queue.verdicts
 	p.look(d)
 	p.budgets.turn(s.Objects.Budgets)
+	p.owners.turn(s.Objects.Controllers)
 	p.missed.begin()
 	p.seen, p.allowed, p.check = s, allowed, check
 	return d

@@ -18,6 +18,7 @@ import (
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
 // history is a small cluster in which things happen.
@@ -27,6 +28,7 @@ type history struct {
 	nodes  map[string]*corev1.Node
 	pods   map[string]*cluster.Pod
 	budget *policyv1.PodDisruptionBudget
+	owners cluster.Controllers
 	groups []*cluster.Group // as the cloud tells of them
 	made   int              // pods so far
 	seen   *cluster.Snapshot
@@ -41,6 +43,9 @@ func (h *history) chance(of int, what string) bool {
 func begin(t *rapid.T) *history {
 	h := &history{T: t, at: Start, nodes: map[string]*corev1.Node{}, pods: map[string]*cluster.Pod{}}
 	h.nodes["other"] = Node("other")
+	if h.chance(2, "controllers") {
+		h.owners = controllers(1)
+	}
 	for _, id := range []string{"a", "b"} {
 		g := Group(id, rapid.IntRange(0, 2).Draw(t, "min"), 6)
 		if h.chance(3, "own threshold") {
@@ -88,7 +93,10 @@ func (h *history) appear() {
 	name := fmt.Sprintf("p%d", h.made)
 	h.made++
 	owner := rapid.SampledFrom([]string{"ReplicaSet", "ReplicaSet", "ReplicaSet", "DaemonSet", "Job"}).Draw(h.T, "owner")
-	change := []func(*corev1.Pod){CPU(rapid.SampledFrom([]string{"100m", "500m", "1", "1", "2", "3500m"}).Draw(h.T, "cpu")), OwnedBy(owner, "o"), func(p *corev1.Pod) { p.CreationTimestamp.Time = h.at }}
+	change := []func(*corev1.Pod){CPU(rapid.SampledFrom([]string{"100m", "500m", "1", "1", "2", "3500m"}).Draw(h.T, "cpu")), OwnedBy(owner, "o"), func(p *corev1.Pod) {
+		p.CreationTimestamp.Time = h.at
+		p.OwnerReferences[0].APIVersion = "apps/v1"
+	}}
 	if h.chance(3, "labelled") {
 		change = append(change, Labelled("app", "s"))
 		if h.chance(2, "spread") {
@@ -134,7 +142,7 @@ func (h *history) happen() {
 	}
 	node := rapid.SampledFrom(h.names()).Draw(h.T, "node")
 	g := rapid.SampledFrom(h.groups).Draw(h.T, "group")
-	switch rapid.IntRange(0, 17).Draw(h.T, "what") {
+	switch rapid.IntRange(0, 19).Draw(h.T, "what") {
 	case 0:
 		h.appear()
 	case 1:
@@ -196,7 +204,16 @@ func (h *history) happen() {
 		g.Failure = &cluster.Failure{At: h.at, Kind: "allocation", Code: "SkuNotAvailable", Message: "no more of these"}
 	case 17:
 		g.Max = rapid.IntRange(3, 8).Draw(h.T, "max")
+	case 18:
+		h.owners = cluster.Controllers{Known: true}
+	case 19:
+		h.owners = controllers(rapid.Int32Range(1, 2).Draw(h.T, "replicas"))
 	}
+}
+
+// controllers are those that pods name, with so many replicas.
+func controllers(replicas int32) cluster.Controllers {
+	return cluster.Controllers{Known: true, ReplicaSets: []*cluster.Controller{{Namespace: "default", Name: "o", UID: "ReplicaSet-o", Replicas: &replicas}}}
 }
 
 func (h *history) change(node string, change func(*corev1.Node)) {
@@ -207,7 +224,7 @@ func (h *history) change(node string, change func(*corev1.Node)) {
 
 // observe is what an observer would make of it.
 func (h *history) observe() *cluster.Snapshot {
-	o := cluster.Objects{}
+	o := cluster.Objects{Controllers: h.owners}
 	if h.budget != nil {
 		o.Budgets = append(o.Budgets, h.budget)
 	}
@@ -288,13 +305,16 @@ func (h *history) perform(p plan.Plan, m plan.Memory, allowed *policy.Policy) {
 // TestAPlannerDecidesAsIfItRememberedNothing lets random histories pass before one planner and holds each of its plans, and what it leaves to
 // the next cycle, to a decision that was made from nothing.
 func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
-	outcomes := map[plan.Outcome]int{}
+	outcomes, codes := map[plan.Outcome]int{}, map[reason.Code]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		h := begin(t)
 		allowed := policy.Default()
 		allowed.Removal.MaxDrains = rapid.IntRange(1, 2).Draw(t, "drains")
 		if h.chance(3, "cluster minimum") {
 			allowed.Removal.MinCores = 12
+		}
+		if h.chance(3, "min replicas") {
+			allowed.Removal.MinReplicas = 2
 		}
 		var planner plan.Planner
 		for range rapid.IntRange(10, 30).Draw(t, "cycles") {
@@ -309,6 +329,9 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 			}
 			for _, v := range p.Verdicts {
 				outcomes[v.Outcome]++
+				for _, why := range v.Because {
+					codes[why.Code]++
+				}
 			}
 			h.perform(p, m, allowed)
 			h.at = h.at.Add(time.Duration(rapid.SampledFrom([]int{1, 10, 60, 300, 660}).Draw(t, "seconds")) * time.Second)
@@ -317,6 +340,11 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 	for _, o := range []plan.Outcome{plan.NodeKeep, plan.NodeIdle, plan.NodeRemove, plan.NodeDrain, plan.NodeGone, plan.PodScheduling, plan.PodWaiting, plan.PodGrows, plan.MachineComing, plan.MachineDelete} {
 		if outcomes[o] == 0 {
 			t.Errorf("no history came to the outcome %q: the test shows little", o)
+		}
+	}
+	for _, c := range []reason.Code{reason.PodControllerMissing, reason.PodFewReplicas} {
+		if codes[c] == 0 {
+			t.Errorf("no history came to the reason %s: the test shows little", c)
 		}
 	}
 	t.Log(outcomes)

@@ -32,6 +32,7 @@ type Removal struct {
 	DeletionDelay  time.Duration `json:"deletionDelay"`           // an empty node waits so long for annotations that delay its deletion (--node-deletion-delay-timeout)
 	UnreadyEnabled bool          `json:"unreadyEnabled"`          // nodes that are not Ready are removed too (--scale-down-unready-enabled)
 	CustomOwners   bool          `json:"customOwners"`            // a pod of a controller that nobody knows keeps its node (--skip-nodes-with-custom-controller-pods)
+	MinReplicas    int32         `json:"minReplicas,omitempty"`   // a pod of a controller that is to have fewer keeps its node, where CustomOwners is true as well (--min-replica-count)
 	SystemPodAge   time.Duration `json:"systemPodAge"`            // until which a system pod keeps its node (--blocking-system-pod-distruption-timeout)
 	IgnoreDaemons  bool          `json:"ignoreDaemons"`           // pods of DaemonSets count neither as used nor as room (--ignore-daemonsets-utilization)
 	IgnoreMirrors  bool          `json:"ignoreMirrors"`           // nor do static pods (--ignore-mirror-pods-utilization)
@@ -198,6 +199,7 @@ func (p *Policy) Check() error {
 		{"cores-total", p.Growth.MaxCores, p.Removal.MinCores},
 		{"memory-total", p.Growth.MaxMemoryGiB, p.Removal.MinMemoryGiB},
 		{"max-bulk-soft-taint-count", int64(p.Removal.MaxSoftTaints), 0},
+		{"min-replica-count", int64(p.Removal.MinReplicas), 0},
 		{"max-scale-down-parallelism", int64(p.Removal.MaxInFlight), 1},
 		{"max-drain-parallelism", int64(p.Removal.MaxDrains), 1},
 		{"ok-total-unready-count", int64(p.Health.UnreadyCount), 0},

@@ -189,6 +189,9 @@ const (
 	PodBudget         Code = "PodBudget"
 	PodTwoBudgets     Code = "PodTwoBudgets"
 	PodCustomOwner    Code = "PodCustomOwner"
+
+	PodControllerMissing Code = "PodControllerMissing"
+	PodFewReplicas       Code = "PodFewReplicas"
 )
 
 // Machines without a node.
@@ -377,6 +380,9 @@ var sentences = map[Code]string{
 	PodTwoBudgets:     "pod {pod} is selected by several disruption budgets ({budgets}): the API server lets none of its evictions pass",
 	PodBudget:         "pod {pod} is held by disruption budget {budget} (allowed disruptions {allowed})",
 	PodCustomOwner:    "pod {pod} belongs to {owner}, which may not make it again",
+
+	PodControllerMissing: "pod {pod} belongs to {owner}, which does not exist and cannot make it again",
+	PodFewReplicas:       "pod {pod} belongs to {owner}, which is to have replicas {replicas} (limit {limit})",
 
 	MachineComing:      "no node yet, its machine was created {age} ago",
 	MachineNeverJoined: "has no node after {age} (limit {limit})",

@@ -119,6 +119,9 @@ var remedies = map[Code]string{
 	PodBudget:         "more healthy pods behind disruption budget {budget}, or a budget that allows more disruptions",
 	PodCustomOwner:    "the pod's annotation cluster-autoscaler.kubernetes.io/safe-to-evict=true, or --skip-nodes-with-custom-controller-pods=false",
 
+	PodControllerMissing: "pod {pod} ends or is deleted, as Kubernetes' garbage collector does with it while that works; or --skip-nodes-with-custom-controller-pods=false",
+	PodFewReplicas:       "{limit} replicas or more of {owner}, or a lower --min-replica-count",
+
 	MachineNeverJoined: "a node that registers for it; or it is deleted, unless the reason beside this one keeps it",
 	MachineLost:        "its kubelet registers again; or it is deleted, unless the reason beside this one keeps it",
 	MachineFailed:      "it is deleted, unless the reason beside this one keeps it",

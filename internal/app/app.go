@@ -79,7 +79,7 @@ func New(p Parts) *Autoscaler {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	p.Timing = p.Timing.withDefaults()
-	observer := kube.NewObserver(p.Client, kube.Options{Now: p.Now, Log: p.Log, RankingNamespace: rankingNamespace(p.Policy, p.Namespace), Bypassed: p.Policy.Growth.Bypasses, Simulated: p.Simulated})
+	observer := kube.NewObserver(p.Client, kube.Options{Now: p.Now, Log: p.Log, Besides: besides(p.Policy, p.Namespace), Bypassed: p.Policy.Growth.Bypasses, Simulated: p.Simulated})
 	if p.Silent == nil {
 		p.Silent = func() time.Duration { return observer.Silent(p.Now()) }
 	}
@@ -92,6 +92,12 @@ func New(p Parts) *Autoscaler {
 			Seen: observer.Seen, Silent: p.Silent, Leads: p.Leads,
 		},
 	}
+}
+
+// besides is what the policy has read besides what every decision reads.
+func besides(p *policy.Policy, namespace string) kube.Besides {
+	r := p.Removal
+	return kube.Besides{RankingNamespace: rankingNamespace(p, namespace), Controllers: r.CustomOwners, Replicas: r.MinReplicas > 0}
 }
 
 // rankingNamespace is where the ConfigMap that ranks groups is read, "" when no expander reads it.

@@ -94,7 +94,7 @@ func examineKube(ctx context.Context, o Options, facts *doctor.Kube) (cluster.Ob
 		facts.Err = err
 		return cluster.Objects{}, false
 	}
-	objects, err := kube.List(ctx, client, "")
+	objects, err := kube.List(ctx, client, besides(o.Policy, ""))
 	var denied *kube.AccessError
 	if err != nil && !errors.As(err, &denied) {
 		facts.Err = err

@@ -93,7 +93,8 @@ func evictionFlags(f *pflag.FlagSet, r *policy.Removal) {
 	f.IntVar(&c.PerDay, "consolidation-per-day", c.PerDay, "most nodes emptied for a saving within 24 hours")
 	f.Var(perGroup[policy.WorkRule]{"patience", &r.Work, policy.ParseWorkRule, policy.WorkRule.String},
 		"evict-work", "when pods of Jobs may be evicted after all, as namespace/NAME=PATIENCE or GROUP=PATIENCE: never, now, or a duration for which their node runs dry first, such as 2h; a namespace wins over a group, a pod's annotation sluice.dev/evict-work over both; may be repeated")
-	f.BoolVar(&r.CustomOwners, "skip-nodes-with-custom-controller-pods", r.CustomOwners, "a pod keeps its node whose controller is none of Kubernetes' own, which may not make it again")
+	f.BoolVar(&r.CustomOwners, "skip-nodes-with-custom-controller-pods", r.CustomOwners, "a pod keeps its node whose controller is none of Kubernetes' own, which may not make it again, or does not exist")
+	f.Int32Var(&r.MinReplicas, "min-replica-count", r.MinReplicas, "a pod keeps its node whose ReplicaSet or ReplicationController is to have fewer replicas than that; not with --skip-nodes-with-custom-controller-pods=false")
 	f.DurationVar(&r.SystemPodAge, "blocking-system-pod-distruption-timeout", r.SystemPodAge, "age up to which a kube-system pod without a disruption budget keeps its node")
 	f.BoolVar(&r.SystemPods, "skip-nodes-with-system-pods", r.SystemPods, "a kube-system pod without a disruption budget keeps its node while it is younger than an hour")
 }

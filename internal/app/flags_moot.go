@@ -1,7 +1,6 @@
 package app
 
 import (
-	"errors"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -50,7 +49,6 @@ func mootFlags(f *pflag.FlagSet) {
 	declare("dynamic-node-delete-delay-after-taint-enabled", "see --node-delete-delay-after-taint", truth)
 	declare("node-removal-latency-tracking-enabled", "the journal has every step of a removal", truth)
 	declare("max-node-skip-eval-time-tracker-enabled", "every node is looked at in every cycle", truth)
-	declare("min-replica-count", "0 is what it is everywhere", func(name, usage string) { f.Var(new(zero), name, usage) })
 	const unread = "cluster-autoscaler does not read it either"
 	declare("scale-down-non-empty-candidates-count", unread, number(30))
 	declare("scale-down-candidates-pool-min-count", unread, number(50))
@@ -65,22 +63,4 @@ func mootFlags(f *pflag.FlagSet) {
 	declare("check-capacity-provisioning-request-batch-timebox", anew, span(10*time.Second))
 	declare("capacity-buffer-pod-dry-run-enabled", "no pod is made to find out what one would be like", func(name, usage string) { f.Bool(name, true, usage) })
 	declare("balancing-label", "cluster-autoscaler does not read it on Azure either; see --balancing-ignore-label", func(name, usage string) { f.StringArray(name, nil, usage) })
-}
-
-// zero is a flag of which 0 is the only value.
-type zero struct{}
-
-func (*zero) Type() string { return "int" }
-
-func (*zero) String() string { return "0" }
-
-func (*zero) Set(value string) error {
-	if value != "0" {
-		return errValue
-	}
-	return nil
-}
-
-func (*zero) fault(string) error {
-	return errors.New("sluice does not ask how many replicas a pod's controller has; leave the flag out, and give such pods a disruption budget")
 }

@@ -29,7 +29,7 @@ func Look(ctx context.Context, o Options) (journal.Entry, error) {
 		return journal.Entry{}, err
 	}
 	list := func() (cluster.Objects, error) {
-		return kube.List(ctx, client, rankingNamespace(o.Policy, o.Namespace))
+		return kube.List(ctx, client, besides(o.Policy, o.Namespace))
 	}
 	seen, err := observe(ctx, provider, list, o.Policy, time.Now, nil, nil)
 	if err != nil {

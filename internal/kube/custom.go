@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,12 +18,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// custom reads the objects of a custom resource with the client that there is: as JSON, into structs that have the fields which
+// custom reads the objects of a custom resource, or some fields of one that is none, with the client that there is: as JSON, into structs that have the fields which
 // decisions read. T is such a struct.
 type custom[T any] struct {
 	client kubernetes.Interface
 	path   string // of all namespaces: "/apis/GROUP/VERSION/RESOURCE"
 	empty  func() object
+
+	item, list string // the forms of objects that are asked for, as an Accept header names them; "" for whole ones
 }
 
 // customList is a list of a custom resource.
@@ -38,13 +41,13 @@ func (l *customList[T]) DeepCopyObject() runtime.Object {
 	return &own
 }
 
-func (c custom[T]) request(o metav1.ListOptions) *rest.Request {
-	return c.client.CoreV1().RESTClient().Get().AbsPath(c.path).SetHeader("Accept", runtime.ContentTypeJSON).VersionedParams(&o, scheme.ParameterCodec)
+func (c custom[T]) request(o metav1.ListOptions, form string) *rest.Request {
+	return c.client.CoreV1().RESTClient().Get().AbsPath(c.path).SetHeader("Accept", cmp.Or(form, wholeObjects)).VersionedParams(&o, scheme.ParameterCodec)
 }
 
 // List reads one page.
 func (c custom[T]) List(ctx context.Context, o metav1.ListOptions) (*customList[T], error) {
-	raw, err := c.request(o).DoRaw(ctx)
+	raw, err := c.request(o, c.list).DoRaw(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +61,7 @@ func (c custom[T]) List(ctx context.Context, o metav1.ListOptions) (*customList[
 // Watch opens a watch.
 func (c custom[T]) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	o.Watch = true
-	body, err := c.request(o).Stream(ctx)
+	body, err := c.request(o, c.item).Stream(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func TestOptionalKindsAreFollowedWhereTheyAreServed(t *testing.T) {
 			len(all.ProvisioningRequests) != 1 || all.ProvisioningRequests[0].Spec.PodSets[0].Count != 3 || len(all.PodTemplates) != 1 || len(all.DeviceClasses) != 1 || len(all.StorageClasses) != 1 {
 			t.Errorf("%+v", all)
 		}
-		once, err := List(t.Context(), clientOf(t, c), "")
+		once, err := List(t.Context(), clientOf(t, c), Besides{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestAbsentKindsAreNormal(t *testing.T) {
 		if all.PodGroups != nil || all.CapacityBuffers != nil || all.PodTemplates != nil {
 			t.Errorf("%+v", all)
 		}
-		if _, err := List(t.Context(), clientOf(t, c), ""); err != nil {
+		if _, err := List(t.Context(), clientOf(t, c), Besides{}); err != nil {
 			t.Errorf("list: %v", err)
 		}
 	})

@@ -40,8 +40,7 @@ type Options struct {
 	Patience time.Duration    // how long Start waits for an answer, or for the next object of a read; 0 means [DefaultPatience]
 	Log      *slog.Logger     // hears of lists and watches that end with an error; nil means nobody does
 
-	// RankingNamespace is where the ConfigMap [cluster.RankingName] is followed; "" means nowhere, and no right to read it is needed.
-	RankingNamespace string
+	Besides // what is followed besides what every decision reads
 
 	// Simulated says that Now is not the clock that timers go by: watches are then not renewed by timers, what failed is asked again at once, and
 	// Start waits for as long as its context lets it.
@@ -51,8 +50,8 @@ type Options struct {
 	Bypassed func(scheduler string) bool
 }
 
-// Observer follows the kinds of [cluster.Objects], one list and watch each, for its whole life: those that every cluster has, the
-// ConfigMap that ranks groups where it is asked for, and
+// Observer follows the kinds of [cluster.Objects], one list and watch each, for its whole life: those that every cluster has, what
+// [Besides] asks for, and
 // of the others those that the API server serves, which it is asked at the start and every two minutes. Its methods may be called from several goroutines.
 type Observer struct {
 	patience  time.Duration
@@ -74,7 +73,8 @@ type Observer struct {
 	csiDrivers  *objectFeed[*storagev1.CSIDriver]
 	capacities  *objectFeed[*storagev1.CSIStorageCapacity]
 	attachments *objectFeed[*storagev1.VolumeAttachment]
-	feeds       []anyFeed // all of the above
+	controllers *controllerFeeds // nil when nobody reads them
+	feeds       []anyFeed        // all of the above
 
 	deviceClasses *objectFeed[*resourcev1.DeviceClass]
 	deviceClaims  *objectFeed[*resourcev1.ResourceClaim]
@@ -141,6 +141,7 @@ func NewObserver(client kubernetes.Interface, o Options) *Observer {
 	ob.csiDrivers = follow(ob, client, r.csiDrivers, o, nil)
 	ob.capacities = follow(ob, client, r.capacities, o, nil)
 	ob.attachments = follow(ob, client, r.attachments, o, nil)
+	ob.followControllers(client, o)
 
 	ob.discovery = client.Discovery()
 	ob.deviceClasses = follow(ob, client, r.deviceClasses, o, nil)
@@ -299,6 +300,8 @@ func (o *Observer) Objects() (cluster.Objects, error) {
 		CapacityBuffers:      served(o, o.buffers),
 		ProvisioningRequests: served(o, o.requests),
 		PodTemplates:         served(o, o.templates),
+
+		Controllers: o.controllers.objects(), // after the pods: whoever has made one of them is there
 	}
 	if o.configMaps != nil {
 		all.ConfigMaps = o.configMaps.objects()

@@ -117,7 +117,7 @@ func TestObjectsAreWholeAndSorted(t *testing.T) {
 		if diff := cmp.Diff(want, [][]string{keys(all.Nodes), podKeys(all.Pods), keys(all.Namespaces)}); diff != "" {
 			t.Error("(-want +got)\n" + diff)
 		}
-		once, err := List(t.Context(), clientOf(t, c), "")
+		once, err := List(t.Context(), clientOf(t, c), Besides{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -385,7 +385,7 @@ func TestADeniedWatchIsNoVerdictBeforeTheList(t *testing.T) {
 func TestListSaysWhichRightIsMissing(t *testing.T) {
 	c := &kubesim.Cluster{}
 	c.Inject(kubesim.Fault{Verb: "list", Resource: "poddisruptionbudgets", Code: 403, Reason: metav1.StatusReasonForbidden})
-	_, err := List(t.Context(), clientOf(t, c), "")
+	_, err := List(t.Context(), clientOf(t, c), Besides{})
 	var access *AccessError
 	if !errors.As(err, &access) || access.Missing[0] != (Right{"list", "poddisruptionbudgets", "policy"}) {
 		t.Errorf("got %v", err)
@@ -397,7 +397,7 @@ func TestListReadsEveryPage(t *testing.T) {
 	for i := range 2*pageSize + 1 {
 		create(t, c, node(fmt.Sprintf("n%04d", i)))
 	}
-	all, err := List(t.Context(), clientOf(t, c), "")
+	all, err := List(t.Context(), clientOf(t, c), Besides{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,10 +19,10 @@ import (
 const pageSize = 500
 
 // List reads all objects once, page by page, trimmed. It answers with all of them or an error, which is an [*AccessError]
-// for the first kind whose right is missing. The kinds are read one after another: see [Observer.Objects]. The ConfigMap that ranks groups is
-// read where its namespace is named.
-func List(ctx context.Context, client kubernetes.Interface, rankingNamespace string) (cluster.Objects, error) {
-	r := resourcesOf(client, rankingNamespace)
+// for the first kind whose right is missing. The kinds are read one after another: see [Observer.Objects]. What besides says is
+// read as well.
+func List(ctx context.Context, client kubernetes.Interface, besides Besides) (cluster.Objects, error) {
+	r := resourcesOf(client, besides.RankingNamespace)
 	var o cluster.Objects
 	pods, err := r.pods.all(ctx)
 	if err != nil {
@@ -66,7 +66,36 @@ func List(ctx context.Context, client kubernetes.Interface, rankingNamespace str
 			return cluster.Objects{}, err
 		}
 	}
+	if besides.Controllers {
+		if o.Controllers, err = controllersOf(client, besides.Replicas).all(ctx, besides.Replicas); err != nil {
+			return cluster.Objects{}, err
+		}
+	}
 	return o, nil
+}
+
+// all reads every controller.
+func (cs controllers) all(ctx context.Context, counted bool) (cluster.Controllers, error) {
+	read := cluster.Controllers{Known: true}
+	for _, kind := range []struct {
+		of      resource[*controller]
+		into    *[]*cluster.Controller
+		counted bool
+	}{
+		{cs.replicaSets, &read.ReplicaSets, counted},
+		{cs.replicationControllers, &read.ReplicationControllers, counted},
+		{cs.statefulSets, &read.StatefulSets, false},
+	} {
+		all, err := kind.of.all(ctx)
+		if err != nil {
+			return cluster.Controllers{}, err
+		}
+		keep := keepController(kind.counted)
+		for _, c := range all {
+			*kind.into = append(*kind.into, keep(c))
+		}
+	}
+	return read, nil
 }
 
 // into reads every object of the kind; none, and no error, where the API server does not serve a kind that it need not have.

@@ -29,12 +29,12 @@ func TestTheRankingIsReadByNameInItsNamespace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := clientOf(t, c)
-				o := NewObserver(client, Options{RankingNamespace: tc.namespace})
+				o := NewObserver(client, Options{Besides: Besides{RankingNamespace: tc.namespace}})
 				if err := o.Start(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				observed := objects(t, o)
-				listed, err := List(t.Context(), client, tc.namespace)
+				listed, err := List(t.Context(), client, Besides{RankingNamespace: tc.namespace})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -54,7 +54,7 @@ func TestTheRankingIsReadByNameInItsNamespace(t *testing.T) {
 func TestAChangedRankingIsSeen(t *testing.T) {
 	c := &kubesim.Cluster{}
 	synctest.Test(t, func(t *testing.T) {
-		o := NewObserver(clientOf(t, c), Options{RankingNamespace: "kube-system"})
+		o := NewObserver(clientOf(t, c), Options{Besides: Besides{RankingNamespace: "kube-system"}})
 		if err := o.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}

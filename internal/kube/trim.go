@@ -36,6 +36,7 @@ func Trim(o any) (any, error) {
 			DesiredHealthy:     o.Status.DesiredHealthy,
 			ExpectedPods:       o.Status.ExpectedPods,
 		}}
+	case *controller: // of which a record is kept
 	case *corev1.ConfigMap:
 		*o = corev1.ConfigMap{ObjectMeta: trimMeta(o.ObjectMeta), Data: o.Data}
 	case *corev1.Namespace:

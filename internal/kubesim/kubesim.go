@@ -77,6 +77,8 @@ type Cluster struct {
 	tallies map[types.UID]*tally           // what became of a Job's pods, by the Job's UID
 	doomed  []types.UID                    // owners that are gone and had, or were given, dependents
 
+	leavesGarbage bool // the garbage collector stands still
+
 	log    []Request
 	faults []*injected
 }

@@ -82,9 +82,10 @@ func (c *Cluster) owned(owner types.UID, resource string) []*entry {
 
 // collectGarbage deletes what the last owner of is gone. A dependent with
 // another owner left only loses the reference. Foreground deletion is treated
-// as background deletion.
+// as background deletion. Nothing is while
+// it stands still.
 func (c *Cluster) collectGarbage() {
-	for len(c.doomed) > 0 {
+	for len(c.doomed) > 0 && !c.leavesGarbage {
 		gone := c.doomed[0]
 		c.doomed = c.doomed[1:]
 		for _, e := range c.owned(gone, "") {
@@ -96,6 +97,13 @@ func (c *Cluster) collectGarbage() {
 			}
 		}
 	}
+}
+
+// HoldGarbage has the garbage collector stand still, as it does while it cannot find out which kinds there are, or go on.
+func (c *Cluster) HoldGarbage(held bool) {
+	c.lock()
+	defer c.mu.Unlock()
+	c.leavesGarbage = held
 }
 
 // orphan makes the dependents of an object independent of it.

@@ -22,6 +22,9 @@ var followed = []string{
 	"csidrivers", "csistoragecapacities", "volumeattachments", "deviceclasses", "resourceclaims", "resourceslices",
 }
 
+// followedControllers are the resources that sluice follows besides where pods of custom controllers keep their nodes.
+var followedControllers = []string{"replicasets", "replicationcontrollers", "statefulsets"}
+
 // followedIf are the resources that sluice follows where the cluster serves an API.
 var followedIf = map[string][]kubesim.API{
 	"podgroups":                          {kubesim.Gangs},
@@ -50,6 +53,9 @@ func (w *world) hearBy(ctx context.Context, sluice *app.Autoscaler) error {
 		if slices.ContainsFunc(followedIf[resource], w.cluster.Installed) {
 			resources = append(slices.Clip(resources), resource)
 		}
+	}
+	if w.policy.Removal.CustomOwners {
+		resources = append(slices.Clip(resources), followedControllers...)
 	}
 	due := map[string]uint64{}
 	for _, resource := range resources {

@@ -128,6 +128,8 @@ func doDelete(w *world, s *statement) error {
 		o = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}
 	case "deployment":
 		o = &appsv1.Deployment{ObjectMeta: meta}
+	case "replicaset":
+		o = &appsv1.ReplicaSet{ObjectMeta: meta}
 	case "job":
 		o = &batchv1.Job{ObjectMeta: meta}
 	case "budget":
@@ -144,9 +146,21 @@ func doDelete(w *world, s *statement) error {
 	case "provisioningrequest":
 		o = &kubesim.ProvisioningRequest{ObjectMeta: meta}
 	default:
-		return fmt.Errorf("delete %s: give pod, node, deployment, job, budget, pvc, podgroup, buffer or provisioningrequest", s.names[0])
+		return fmt.Errorf("delete %s: give pod, node, deployment, replicaset, job, budget, pvc, podgroup, buffer or provisioningrequest", s.names[0])
 	}
 	return w.cluster.Delete(o, nil)
+}
+
+func doGarbage(w *world, s *statement) error {
+	switch s.names[0] {
+	case "stays":
+		w.cluster.HoldGarbage(true)
+	case "goes":
+		w.cluster.HoldGarbage(false)
+	default:
+		return fmt.Errorf("garbage %s: give stays or goes", s.names[0])
+	}
+	return nil
 }
 
 func doUngate(w *world, s *statement) error {

@@ -131,7 +131,11 @@ var verbs = sync.OnceValue(func() []*verb {
 		},
 		{name: "apply", usage: "FILE", least: 1, most: 1, do: doApply, about: "creates the objects of a YAML section of the scenario file; a ConfigMap that is there is replaced"},
 		{name: "scale", usage: "DEPLOYMENT N", least: 2, most: 2, do: doScale, about: "changes a Deployment's replicas"},
-		{name: "delete", usage: "pod|node|deployment|job|budget|pvc|podgroup|buffer|provisioningrequest NAME", least: 2, most: 2, do: doDelete, about: "deletes an object"},
+		{name: "delete", usage: "pod|node|deployment|replicaset|job|budget|pvc|podgroup|buffer|provisioningrequest NAME", least: 2, most: 2, do: doDelete, about: "deletes an object"},
+		{
+			name: "garbage", usage: "stays|goes", least: 1, most: 1, do: doGarbage,
+			about: "Kubernetes' garbage collector stands still, so that pods outlive their controller, or goes on",
+		},
 		{name: "ungate", usage: "POD", least: 1, most: 1, do: doUngate, about: "takes all scheduling gates off a pod"},
 		{name: "turn-down", usage: "POD", least: 1, most: 1, do: doTurnDown, about: "the pod's own scheduler finds no node for it"},
 		{name: "taint", usage: "NODE K=V:EFFECT ...", least: 2, most: 9, raw: true, do: doTaint, about: "puts taints on a node"},

@@ -32,7 +32,7 @@ func TestTheServedClusterIsTheSteadyOne(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop() // before the server closes, which waits for watches
-	listed, err := kube.List(ctx, client, "")
+	listed, err := kube.List(ctx, client, kube.Besides{})
 	if err != nil {
 		t.Fatal(err)
 	}
