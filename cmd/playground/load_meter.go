@@ -5,18 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"text/tabwriter"
 	"time"
-
-	"k8s.io/client-go/rest"
 )
+
+// The goals of the quiet time, as a share of one core and in bytes.
+const (
+	steadyPart  = "steady"
+	steadyCPU   = 0.01
+	steadyBytes = 250 << 20
+)
+
+// halt is a gap between two looks, one second apart, that can only mean that everything stood still, as on a laptop that slept: sluice and its meter
+// alike. It is left out of the time that a part took.
+const halt = 5 * time.Second
 
 // meter watches the process of sluice from outside.
 type meter struct {
@@ -28,6 +34,7 @@ type meter struct {
 	address string       // of its own pages
 	begun   time.Time
 	parts   []taken
+	halted  time.Duration // in all
 }
 
 // taken is what one part of the story took.
@@ -39,102 +46,15 @@ type taken struct {
 	requests int64
 }
 
+// share is of one core.
+func (t taken) share() float64 { return float64(t.cpu) / float64(max(t.lasted, time.Millisecond)) }
+
 // sample is the process as it is.
 type sample struct {
 	at       time.Time
-	cpu      time.Duration // user and system, since its start
+	cpu      time.Duration // user and system, of all processes so far
 	resident int64         // bytes
-	requests int64         // to the API server, since its start
-}
-
-// start runs sluice as a process of its own, behind a proxy that has the rights of deploy/rbac.yaml and counts.
-func (l load) start(ctx context.Context, p *playground, fail context.CancelCauseFunc) (*meter, error) {
-	config, err := account(ctx, p.plane.Config(), p.client, p.denied)
-	if err != nil {
-		return nil, err
-	}
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		return nil, err
-	}
-	front, err := newProxy(config.Host, transport)
-	if err != nil {
-		return nil, err
-	}
-	p.atEnd(front.close)
-	kubeconfig := p.path("sluice.kubeconfig")
-	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: load, cluster: {server: %q}}]\nusers: [{name: sluice, user: {}}]\ncontexts: [{name: load, context: {cluster: load, user: sluice}}]\ncurrent-context: load\n", front.url)
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		return nil, err
-	}
-	free, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	address := free.Addr().String()
-	free.Close()
-	log, err := p.create("sluice-process.log")
-	if err != nil {
-		return nil, err
-	}
-	binary, err := filepath.Abs(l.binary)
-	if err != nil {
-		return nil, err
-	}
-	args := []string{
-		"run", "--kubeconfig=" + kubeconfig, "--address=" + address, "--azure-resource-manager-endpoint=" + p.managerURL, "--azure-authority-host=" + p.managerURL,
-		"--azure-metadata-endpoint=" + p.metadataURL, "--scale-down-unneeded-time=1m", "--scale-down-delay-after-add=1m",
-	}
-	for _, g := range groups {
-		args = append(args, "--nodes="+g.flag())
-	}
-	m := &meter{proxy: front, address: "http://" + address, begun: time.Now()}
-	begin := func() (*exec.Cmd, error) {
-		command := exec.Command(binary, args...)
-		command.Stdout, command.Stderr, command.Env = log, log, []string{"HOME=" + p.dir}
-		if err := command.Start(); err != nil {
-			return nil, fmt.Errorf("start %s: %w; build it with make build", l.binary, err)
-		}
-		m.process.Store(command.Process)
-		return command, nil
-	}
-	command, err := begin()
-	if err != nil {
-		return nil, err
-	}
-	p.inBackground("sluice", fail, func(ctx context.Context) error { return m.keep(ctx, command, begin) })
-	return m, nil
-}
-
-// keep starts sluice again when it ends, as a kubelet does: one that has lost its lease ends by itself.
-func (m *meter) keep(ctx context.Context, command *exec.Cmd, begin func() (*exec.Cmd, error)) error {
-	for {
-		ended := make(chan error, 1)
-		go func() { ended <- command.Wait() }()
-		var how error
-		select {
-		case how = <-ended:
-		case <-ctx.Done():
-			return errors.Join(command.Process.Signal(os.Interrupt), <-ended)
-		}
-		var status *exec.ExitError
-		if how != nil && !errors.As(how, &status) {
-			return fmt.Errorf("wait for sluice: %w", how)
-		}
-		if state := command.ProcessState; state != nil {
-			m.before.Add(int64(state.UserTime() + state.SystemTime()))
-		}
-		m.starts.Add(1)
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return nil
-		}
-		var err error
-		if command, err = begin(); err != nil {
-			return err
-		}
-	}
+	requests int64         // to the API server, so far
 }
 
 // look samples the process, as proc(5) has it.
@@ -162,15 +82,16 @@ func (m *meter) look() (sample, error) {
 	return sample{time.Now(), before + time.Duration(ticks)*10*time.Millisecond, pages * int64(os.Getpagesize()), m.proxy.requests.Load()}, nil
 }
 
-// part does one part of the story and tells, every ten seconds and at its end, what it takes.
+// part does one part of the story and tells, every ten seconds and at its end, what sluice takes.
 func (m *meter) part(ctx context.Context, name string, do func(context.Context) error) error {
-	first, err := m.look()
+	told, err := m.look()
 	if err != nil {
 		return err
 	}
 	done := make(chan error, 1)
 	go func() { done <- do(ctx) }()
-	told, most := first, first.resident
+	all := taken{name: name, resident: told.resident}
+	last, since := told, time.Duration(0) // since the last line, without halts
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
 	for {
@@ -185,15 +106,21 @@ func (m *meter) part(ctx context.Context, name string, do func(context.Context) 
 		if err != nil {
 			return errors.Join(result, err)
 		}
-		most = max(most, now.resident)
-		if ended || now.at.Sub(told.at) >= 10*time.Second {
-			span := now.at.Sub(told.at)
-			_, _ = fmt.Fprintf(m.out, "%7s  %-16s cpu %6.2f %%  resident %4d MB  requests %5d\n",
-				now.at.Sub(m.begun).Round(time.Second), name, 100*float64(now.cpu-told.cpu)/float64(max(span, time.Millisecond)), now.resident>>20, now.requests-told.requests)
-			told = now
+		if span := now.at.Sub(last.at); span < halt {
+			since += span
+		} else {
+			m.halted += span
 		}
+		last, all.resident = now, max(all.resident, now.resident)
+		if !ended && since < 10*time.Second {
+			continue
+		}
+		line := taken{lasted: since, cpu: now.cpu - told.cpu}
+		_, _ = fmt.Fprintf(m.out, "%7s  %-27s cpu %6.2f %%  resident %4d MB  requests %5d\n", now.at.Sub(m.begun).Round(time.Second), name, 100*line.share(), now.resident>>20, now.requests-told.requests)
+		all.lasted, all.cpu, all.requests = all.lasted+since, all.cpu+line.cpu, all.requests+now.requests-told.requests
+		told, since = now, 0
 		if ended {
-			m.parts = append(m.parts, taken{name, now.at.Sub(first.at), now.cpu - first.cpu, most, now.requests - first.requests})
+			m.parts = append(m.parts, all)
 			return result
 		}
 	}
@@ -202,11 +129,31 @@ func (m *meter) part(ctx context.Context, name string, do func(context.Context) 
 // summary is one line for each part.
 func (m *meter) summary() {
 	w := tabwriter.NewWriter(m.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "\npart\tlasted\tCPU of one core\tresident at most\trequests\ta minute")
+	_, _ = fmt.Fprintln(w, "\npart\tlasted\tCPU time\tof one core\tresident at most\trequests\ta minute")
 	for _, p := range m.parts {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%.2f %%\t%d MB\t%d\t%.0f\n", p.name, p.lasted.Round(time.Second), 100*float64(p.cpu)/float64(p.lasted), p.resident>>20, p.requests,
-			float64(p.requests)/p.lasted.Minutes())
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%.2f %%\t%d MB\t%d\t%.0f\n", p.name, p.lasted.Round(time.Second), p.cpu, 100*p.share(), p.resident>>20, p.requests,
+			float64(p.requests)/max(p.lasted, time.Millisecond).Minutes())
 	}
-	w.Flush()
-	_, _ = fmt.Fprintf(m.out, "sluice was started again %d times\n", m.starts.Load())
+	w.Flush() //nolint:errcheck // nobody is left to tell
+	_, _ = fmt.Fprintf(m.out, "\nsluice was started again %d times\n", m.starts.Load())
+	if m.halted > 0 {
+		_, _ = fmt.Fprintf(m.out, "everything stood still for %s in all, which is left out\n", m.halted.Round(time.Second))
+	}
+}
+
+// judge says whether the quiet time, measured first, was within its goals. The error is [errWrong].
+func (m *meter) judge() error {
+	for _, p := range m.parts {
+		if p.name != steadyPart {
+			continue
+		}
+		word, err := "met", error(nil)
+		if p.share() > steadyCPU || p.resident > steadyBytes {
+			word, err = "NOT met", errWrong
+		}
+		_, _ = fmt.Fprintf(m.out, "goal for the steady state: at most %.0f %% of one core and %d MB; measured over %s: %.2f %% and %d MB: %s\n",
+			100*steadyCPU, steadyBytes>>20, p.lasted.Round(time.Second), 100*p.share(), p.resident>>20, word)
+		return err
+	}
+	return nil
 }

@@ -52,6 +52,7 @@ no event, no lease. It can run beside cluster-autoscaler.`,
 	f.BoolVar(&o.DryRun, "dry-run", false, "decide and tell, but change nothing")
 	f.DurationVar(&o.Timing.Resync, "scan-interval", 10*time.Second, "a cycle at least so often; what happens in the cluster starts one sooner")
 	f.StringVar(&o.Address, "address", ":8085", "address of metrics, health and the read-only API; empty: none")
+	f.BoolVar(&o.Profiling, "profiling", false, "answer /debug/pprof/ at --address as well, for go tool pprof")
 	f.DurationVar(&o.MaxInactivity, "max-inactivity", 10*time.Minute, "/healthz fails when no cycle has started for this long")
 	f.StringVar(&o.Namespace, "namespace", "kube-system", "namespace of the lease, the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander")
 	f.BoolVar(&o.WriteStatus, "write-status-configmap", true, "keep the status ConfigMap up to date")

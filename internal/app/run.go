@@ -36,6 +36,7 @@ type Options struct {
 
 	Address       string        // of metrics, health and the read-only API; "" for none
 	Listener      net.Listener  // instead of Address, for who wants to choose the port; closed at the end
+	Profiling     bool          // /debug/pprof/ is answered there, too
 	MaxInactivity time.Duration // /healthz fails when no cycle has begun for so long
 
 	ExpanderURL         string // of the server of the expander grpc; both are read only when the policy has it
@@ -72,7 +73,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	metrics := report.NewMetrics()
 	metrics.WatchAPI(func() []report.APIClass { return apiClasses(provider.Budget()) })
-	server := web.New(web.Options{Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity})
+	server := web.New(web.Options{Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity, Profiling: o.Profiling})
 	sinks := []Sink{logSink{report.NewLog(o.Log)}, metricsSink{metrics}, webSink{server}}
 	if !o.DryRun {
 		sinks = append(sinks, eventsSink{&report.Events{Client: client, Instance: o.Election.Identity, Namespace: o.Namespace, Name: o.StatusName}})

@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"go.etcd.io/etcd/server/v3/etcdserver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -60,6 +61,10 @@ type ControlPlane struct {
 	log        *log
 	kubeconfig string
 	config     *rest.Config
+	etcd       *etcdserver.EtcdServer
+	serve      func(net.Listener) (*component, error) // starts a kube-apiserver
+
+	mu         sync.Mutex   // guards what follows
 	components []*component // in the order of their start
 
 	stop    sync.Once
@@ -112,11 +117,13 @@ func start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
-	etcd, endpoint, err := startEtcd(ctx, filepath.Join(c.dir, "etcd"), keys.etcd)
+	etcd, member, err := startEtcd(ctx, filepath.Join(c.dir, "etcd"), keys.etcd)
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	c.components = append(c.components, etcd)
+	c.components, c.etcd = append(c.components, etcd), member.Server
+	endpoint := "https://" + member.Clients[0].Addr().String()
+	c.serve = func(listener net.Listener) (*component, error) { return startAPIServer(listener, endpoint, keys) }
 
 	// The listener is made here, rather than a free port guessed, so that nobody else can take the port in between.
 	listener, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", o.Port))
@@ -128,7 +135,7 @@ func start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 		listener.Close()
 		return nil, err
 	}
-	apiserver, err := startAPIServer(listener, endpoint, keys)
+	apiserver, err := c.serve(listener)
 	if err != nil {
 		listener.Close()
 		return nil, fmt.Errorf("kube-apiserver: %w", err)
@@ -204,6 +211,8 @@ func (c *ControlPlane) Stop() error {
 
 // shutdown ends the components, the last started first: a component's clients end before it does.
 func (c *ControlPlane) shutdown() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	var errs []error
 	exiting.Store(true)
 	for i := len(c.components) - 1; i >= 0; i-- {

@@ -14,8 +14,8 @@ import (
 const etcdQuota = 8 << 30
 
 // startEtcd runs a single member on a free loopback port and returns the URL of its client API, which asks for a client
-// certificate. Data survives the end of the process but not that of the machine: nothing is synced to disk.
-func startEtcd(ctx context.Context, dir string, keys etcdCredentials) (*component, string, error) {
+// certificate, and the member itself. Data survives the end of the process but not that of the machine: nothing is synced to disk.
+func startEtcd(ctx context.Context, dir string, keys etcdCredentials) (*component, *embed.Etcd, error) {
 	loopback := url.URL{Scheme: "https", Host: "127.0.0.1:0"}
 	tls := transport.TLSInfo{
 		CertFile: keys.peer.certificateFile, KeyFile: keys.peer.keyFile,
@@ -35,7 +35,7 @@ func startEtcd(ctx context.Context, dir string, keys etcdCredentials) (*componen
 
 	server, err := embed.StartEtcd(cfg)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	etcd := run("etcd", func(ctx context.Context) error {
 		defer server.Close()
@@ -51,9 +51,9 @@ func startEtcd(ctx context.Context, dir string, keys etcdCredentials) (*componen
 	select {
 	case <-server.Server.ReadyNotify():
 	case <-etcd.done:
-		return nil, "", etcd.err
+		return nil, nil, etcd.err
 	case <-ctx.Done():
-		return nil, "", errors.Join(context.Cause(ctx), etcd.stop())
+		return nil, nil, errors.Join(context.Cause(ctx), etcd.stop())
 	}
-	return etcd, "https://" + server.Clients[0].Addr().String(), nil
+	return etcd, server, nil
 }

@@ -4,6 +4,7 @@ package web
 
 import (
 	"net/http"
+	"net/http/pprof"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,7 @@ type Options struct {
 	Metrics       http.Handler     // for /metrics; nil for 404
 	MaxInactivity time.Duration    // a leader that has not begun a cycle for so long is not healthy; 0 for 10 minutes (--max-inactivity)
 	Startup       time.Duration    // how long the first cycle may take to begin; 0 for MaxInactivity
+	Profiling     bool             // /debug/pprof/ is answered, too
 	Now           func() time.Time // nil for time.Now
 }
 
@@ -89,6 +91,11 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /api/v1/explain", s.explain)
 	if s.options.Metrics != nil {
 		mux.Handle("GET /metrics", s.options.Metrics)
+	}
+	if s.options.Profiling {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index) // heap, goroutine and the others by name
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
 	return readOnly(mux)
 }

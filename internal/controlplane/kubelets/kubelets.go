@@ -1,7 +1,7 @@
 // Package kubelets plays the kubelets of many nodes against a real API server: nodes register and stay Ready, pods that
 // the scheduler binds to them start, finish and are taken down. No container runs.
 //
-// One watch over the bound pods and one queue serve all nodes. The queue's work is level-triggered: what happens to a pod
+// One watch over the nodes, one over the bound pods and one queue serve all nodes. The queue's work is level-triggered: what happens to a pod
 // next is read off the pod and the clock each time, so that a repeated or lost event changes nothing.
 package kubelets
 
@@ -58,6 +58,7 @@ type Kubelets struct {
 	ran   atomic.Bool
 	queue workqueue.TypedDelayingInterface[item]
 	pods  cache.SharedIndexInformer
+	nodes cache.SharedIndexInformer // of each no more than its identity and conditions
 
 	mu       sync.Mutex
 	machines map[string]*member
@@ -94,6 +95,7 @@ func (k *Kubelets) init() {
 			DeleteFunc: k.forget,
 		})
 		utilruntime.Must(err)
+		k.watchNodes()
 	})
 }
 
@@ -106,6 +108,7 @@ func (k *Kubelets) Run(ctx context.Context) error {
 	}
 	var running sync.WaitGroup
 	running.Go(func() { k.pods.RunWithContext(ctx) })
+	running.Go(func() { k.nodes.RunWithContext(ctx) })
 	for range workers {
 		running.Go(func() {
 			for {
@@ -147,11 +150,7 @@ func (k *Kubelets) Join(ctx context.Context, m Machine) error {
 	joined.readyAt = time.Now().Add(k.NodeReady)
 	k.mu.Unlock()
 	k.queue.AddAfter(item{name: m.Name}, k.NodeReady)
-	bound, err := k.pods.GetIndexer().ByIndex(podsByNode, m.Name)
-	for _, pod := range bound {
-		k.touch(pod.(*corev1.Pod))
-	}
-	return err
+	return k.touchAll(m.Name)
 }
 
 // Leave stops the machine of that name, as if its power were cut: its lease is not renewed any more, and its pods are

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -13,6 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
 )
 
 // leaseDuration is what kubelets write into their leases.
@@ -135,6 +139,46 @@ func (k *Kubelets) patchNode(ctx context.Context, name string, patch any, subres
 	return err
 }
 
+// isReady says that a node's own word for itself stands: the node lifecycle controller overrules it when leases come late.
+func isReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// watchNodes has a machine looked at whose node is said not to be Ready: its kubelet contradicts, as kubelets do when they see that. When the node is
+// Ready again it contradicts for its pods, which were called unready with it.
+func (k *Kubelets) watchNodes() {
+	factory := informers.NewSharedInformerFactoryWithOptions(k.Client, 0, informers.WithTransform(func(o any) (any, error) {
+		if node, is := o.(*corev1.Node); is {
+			return &corev1.Node{
+				ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion},
+				Status:     corev1.NodeStatus{Conditions: node.Status.Conditions},
+			}, nil
+		}
+		return o, nil
+	}))
+	k.nodes = factory.Core().V1().Nodes().Informer()
+	look := func(o any) {
+		if node, is := o.(*corev1.Node); is && !isReady(node) && k.member(node.Name) != nil {
+			k.queue.Add(item{name: node.Name})
+		}
+	}
+	_, err := k.nodes.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: look, UpdateFunc: func(before, now any) {
+		look(now)
+		if node := now.(*corev1.Node); isReady(node) && !isReady(before.(*corev1.Node)) {
+			utilruntime.HandleError(k.touchAll(node.Name))
+		}
+	}})
+	utilruntime.Must(err)
+}
+
+// saidUnready says that the API server has the node and that it is not Ready there, by whoever's word.
+func (k *Kubelets) saidUnready(node string) bool {
+	found, exists, err := k.nodes.GetIndexer().GetByKey(node)
+	return err == nil && exists && !isReady(found.(*corev1.Node))
+}
+
 // serveMachine keeps one node alive, and says when it has to again; zero means never. A node whose object was deleted is
 // not registered again: kubelets register once, when they start. Such a machine goes on serving its pods.
 func (k *Kubelets) serveMachine(ctx context.Context, name string) (time.Duration, error) {
@@ -145,7 +189,7 @@ func (k *Kubelets) serveMachine(ctx context.Context, name string) (time.Duration
 		return 0, nil
 	}
 	now := time.Now()
-	uid, wait, first, report := m.uid, m.readyAt.Sub(now), m.reportAt.IsZero(), !now.Before(m.reportAt)
+	uid, wait, whole, report := m.uid, m.readyAt.Sub(now), m.reportAt.IsZero(), !now.Before(m.reportAt)
 	k.mu.Unlock()
 	if uid == "" {
 		return 0, nil // Join has yet to hear from the API server, and then asks again
@@ -157,8 +201,9 @@ func (k *Kubelets) serveMachine(ctx context.Context, name string) (time.Duration
 	if err != nil {
 		return 0, fmt.Errorf("renew lease of node %s: %w", name, err)
 	}
-	if report || !renewed {
-		err := k.report(ctx, m, uid, first)
+	whole = whole || k.saidUnready(name)
+	if report || whole || !renewed {
+		err := k.report(ctx, m, uid, whole)
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 			return 0, nil // the Node object is gone, or is another one
 		}
@@ -180,11 +225,11 @@ func (k *Kubelets) serveMachine(ctx context.Context, name string) (time.Duration
 	return defaultLeaseRenewal, nil
 }
 
-// report sends the whole status the first time and only heartbeats later, so that conditions and resources which others
-// wrote meanwhile stay as they are. The precondition on the UID keeps it off a node that was made anew.
-func (k *Kubelets) report(ctx context.Context, m *member, uid types.UID, first bool) error {
+// report sends the whole status the first time, and when the node is said not to be Ready, and else only heartbeats, so that conditions and
+// resources which others wrote meanwhile stay as they are. The precondition on the UID keeps it off a node that was made anew.
+func (k *Kubelets) report(ctx context.Context, m *member, uid types.UID, whole bool) error {
 	patch := map[string]any{"metadata": map[string]any{"uid": uid}}
-	if first {
+	if whole {
 		patch["status"] = m.machine.status(true)
 	} else {
 		var beats []map[string]any

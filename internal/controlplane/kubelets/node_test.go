@@ -78,6 +78,45 @@ func TestLeaseIsRenewed(t *testing.T) {
 	})
 }
 
+// TestAKubeletThatLivesContradicts has a node and its pod called unready, as the node lifecycle controller does when leases come late.
+func TestAKubeletThatLivesContradicts(t *testing.T) {
+	p := newPool(t, 1)
+	p.deploy(1)
+	pod := p.eventuallyRuns(1)[0]
+	called := []byte(`{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown"}]}}`)
+	if _, err := client.CoreV1().Nodes().Patch(t.Context(), p.nodes[0], types.StrategicMergePatchType, called, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	called = []byte(`{"status":{"conditions":[{"type":"Ready","status":"False"}]}}`)
+	if _, err := client.CoreV1().Pods(p.name).Patch(t.Context(), pod.Name, types.StrategicMergePatchType, called, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually(func(ctx context.Context) error {
+		node, err := client.CoreV1().Nodes().Get(ctx, p.nodes[0], metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for _, c := range node.Status.Conditions {
+			if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
+				return fmt.Errorf("node is still said to be %s: %s", c.Type, c.Status)
+			}
+		}
+		again, err := client.CoreV1().Pods(p.name).Get(ctx, pod.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if again.Status.PodIP != pod.Status.PodIP || again.Status.Phase != corev1.PodRunning {
+			t.Errorf("its pod was started anew: %+v", again.Status)
+		}
+		for _, c := range again.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status != corev1.ConditionTrue {
+				return fmt.Errorf("its pod is still said to be %s: %s", c.Type, c.Status)
+			}
+		}
+		return nil
+	})
+}
+
 func TestPodsOfADeletedNodeAreCollected(t *testing.T) {
 	p := newPool(t, 2)
 	p.deploy(6)

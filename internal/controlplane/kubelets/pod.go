@@ -3,6 +3,7 @@ package kubelets
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,6 +35,15 @@ func (k *Kubelets) touch(pod *corev1.Pod) {
 	if here {
 		k.queue.Add(item{pod.Namespace, pod.Name})
 	}
+}
+
+// touchAll touches the pods that are bound to a node.
+func (k *Kubelets) touchAll(node string) error {
+	bound, err := k.pods.GetIndexer().ByIndex(podsByNode, node)
+	for _, pod := range bound {
+		k.touch(pod.(*corev1.Pod))
+	}
+	return err
 }
 
 func (k *Kubelets) forget(o any) {
@@ -69,6 +79,8 @@ func (k *Kubelets) servePod(ctx context.Context, it item) (time.Duration, error)
 	switch step {
 	case start:
 		err = k.patchStatus(ctx, pod, k.started(pod, m.machine, now))
+	case restore:
+		err = k.patchStatus(ctx, pod, corev1.PodStatus{Conditions: podConditions(pod, corev1.ConditionTrue, "", metav1.NewTime(now))})
 	case finish:
 		err = k.patchStatus(ctx, pod, ended(pod, corev1.PodSucceeded, 0, now))
 	case remove:
@@ -87,10 +99,11 @@ func (k *Kubelets) servePod(ctx context.Context, it item) (time.Duration, error)
 type step string
 
 const (
-	stay   step = ""
-	start  step = "start"
-	finish step = "finish"
-	remove step = "remove"
+	stay    step = ""
+	start   step = "start"
+	restore step = "restore" // it runs, and was called unready while its node was
+	finish  step = "finish"
+	remove  step = "remove"
 )
 
 // next is the one step that is ahead of a pod, and when it is due.
@@ -109,6 +122,8 @@ func (k *Kubelets) next(pod *corev1.Pod, at seen) (step, time.Time) {
 		return stay, time.Time{}
 	case pod.Status.Phase != corev1.PodRunning:
 		return start, at.bound.Add(k.PodStart)
+	case calledUnready(pod) && !k.saidUnready(pod.Spec.NodeName):
+		return restore, time.Time{}
 	case pod.Spec.RestartPolicy == corev1.RestartPolicyAlways:
 		return stay, time.Time{}
 	}
@@ -117,6 +132,13 @@ func (k *Kubelets) next(pod *corev1.Pod, at seen) (step, time.Time) {
 		return stay, time.Time{}
 	}
 	return finish, pod.Status.ContainerStatuses[0].State.Running.StartedAt.Add(lasts)
+}
+
+// calledUnready says that somebody other than its kubelet has turned the pod's condition Ready: here, a pod that runs is ready.
+func calledUnready(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse
+	})
 }
 
 // remove reports the containers as ended by SIGTERM, unless they ended before, and lets the pod go.
