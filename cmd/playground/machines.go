@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,8 +14,10 @@ import (
 	"sluice.dev/sluice/internal/controlplane/kubelets"
 )
 
-// lookEvery is how often Azure's machines are compared with the nodes.
-const lookEvery = 100 * time.Millisecond
+const (
+	lookEvery = 100 * time.Millisecond // Azure's machines are compared with the nodes
+	joining   = 16                     // machines register at once
+)
 
 // machines lets the machines of the simulated Azure join the cluster when they have booted, and takes their kubelets away when they
 // are gone or off. Node objects stay: to delete them is sluice's business.
@@ -24,6 +27,7 @@ type machines struct {
 	delay    time.Duration // from the end of the boot to the kubelet's registration
 	log      *slog.Logger
 
+	mu     sync.Mutex
 	joined map[string]string // node names by vmId
 }
 
@@ -44,28 +48,46 @@ func (m *machines) run(ctx context.Context) {
 
 func (m *machines) look(ctx context.Context) {
 	up := map[string]bool{}
+	var joiners sync.WaitGroup
+	seats := make(chan struct{}, joining)
 	for _, s := range m.azure.Machines() {
 		if s.BootedAt.IsZero() || s.PowerState != "running" || s.ProvisioningState == "Deleting" {
 			continue
 		}
 		up[s.VMID] = true
-		if m.joined[s.VMID] != "" || s.NeverJoins || time.Since(s.BootedAt) < m.delay {
+		m.mu.Lock()
+		joined := m.joined[s.VMID] != ""
+		m.mu.Unlock()
+		if joined || s.NeverJoins || time.Since(s.BootedAt) < m.delay {
 			continue
 		}
-		if err := m.kubelets.Join(ctx, machineOf(s)); err != nil {
-			if ctx.Err() == nil {
-				m.log.Warn("machine did not join", "instance", s.Name, "err", err)
-			}
-			continue
-		}
-		m.joined[s.VMID] = s.ComputerName
+		seats <- struct{}{}
+		joiners.Go(func() {
+			defer func() { <-seats }()
+			m.join(ctx, s)
+		})
 	}
+	joiners.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for id, node := range m.joined {
 		if !up[id] {
 			m.kubelets.Leave(node)
 			delete(m.joined, id)
 		}
 	}
+}
+
+func (m *machines) join(ctx context.Context, s azuresim.MachineState) {
+	if err := m.kubelets.Join(ctx, machineOf(s)); err != nil {
+		if ctx.Err() == nil {
+			m.log.Warn("machine did not join", "instance", s.Name, "err", err)
+		}
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.joined[s.VMID] = s.ComputerName
 }
 
 // machineOf is a machine as its kubelet and the cloud controller would describe it.
