@@ -26,7 +26,7 @@ func (o Options) cloud() cloud.Configuration {
 	}
 }
 
-// client is the HTTP client of the SDK. It follows no redirect.
+// client is the HTTP client of the SDK. It follows no redirect, and reads no answer without end.
 func (o Options) client() *http.Client {
 	t := o.Transport
 	if t == nil {
@@ -34,7 +34,7 @@ func (o Options) client() *http.Client {
 		own.MaxIdleConnsPerHost = parallelReads
 		t = own
 	}
-	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: bounded{t}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // clients makes the SDK's clients for Microsoft.Compute. Nothing in them retries or waits, but for one repetition of a request whose

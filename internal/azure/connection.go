@@ -35,8 +35,11 @@ func unanswered(err error, host string) (code, message string) {
 		dial *net.OpError
 		slow net.Error
 		cert *tls.CertificateVerificationError
+		long *tooLongError
 	)
 	switch {
+	case errors.As(err, &long):
+		return unreadable, long.Error()
 	case errors.Is(err, context.Canceled):
 		return givenUp, fmt.Sprintf("the request to %s was given up before an answer came", host)
 	case errors.As(err, &cert):

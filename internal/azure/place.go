@@ -119,9 +119,10 @@ func (o Options) askVersion(ctx context.Context, endpoint, version string) ([]by
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("resourceManagerEndpoint=%s: its /metadata/endpoints answers %s: correct the endpoint, or describe the cloud in the file that AZURE_ENVIRONMENT_FILEPATH names", endpoint, resp.Status)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return nil, fmt.Errorf("resourceManagerEndpoint=%s: its /metadata/endpoints broke off its answer", endpoint)
+		_, why := unanswered(err, req.URL.Host)
+		return nil, fmt.Errorf("resourceManagerEndpoint=%s: its /metadata/endpoints broke off its answer: %s", endpoint, why)
 	}
 	return body, nil
 }

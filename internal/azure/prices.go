@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -20,13 +19,12 @@ import (
 
 // The retail price list: where it is, how long its answers serve, and how long a failed question rests.
 const (
-	publicPrices    = "https://prices.azure.com"
-	pricesVersion   = "2023-01-01-preview"
-	pricesServe     = 24 * time.Hour
-	pricesAskAgain  = time.Hour
-	pricesSoon      = 5 * time.Minute // after an answer, when a size is wanted that it was not about
-	pricesPerAsk    = 15              // sizes that one request names: its address stays below 2 KiB
-	pricesMaxAnswer = 16 << 20
+	publicPrices   = "https://prices.azure.com"
+	pricesVersion  = "2023-01-01-preview"
+	pricesServe    = 24 * time.Hour
+	pricesAskAgain = time.Hour
+	pricesSoon     = 5 * time.Minute // after an answer, when a size is wanted that it was not about
+	pricesPerAsk   = 15              // sizes that one request names: its address stays below 2 KiB
 )
 
 // priceList is what machines cost: the operator's own prices first, then the retail list where it is switched on and has answered, then
@@ -206,7 +204,7 @@ func (l *retailList) page(ctx context.Context, address string) (*catalog.RetailP
 		return nil, fmt.Errorf("%s answers %s", hostOf(l.endpoint), resp.Status)
 	}
 	var page catalog.RetailPage
-	if err := json.NewDecoder(io.LimitReader(resp.Body, pricesMaxAnswer)).Decode(&page); err != nil {
+	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
 		return nil, fmt.Errorf("%s answers what is no page of prices: %w", hostOf(l.endpoint), err)
 	}
 	return &page, nil

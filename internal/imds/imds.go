@@ -50,6 +50,9 @@ var direct = &http.Transport{Proxy: nil, ResponseHeaderTimeout: 10 * time.Second
 // tryTimeout bounds one request: off Azure the address swallows packets without an answer.
 const tryTimeout = 10 * time.Second
 
+// maxAnswer is far above the longest document of the service, which describes one machine.
+const maxAnswer = 1 << 20
+
 func (c *Client) endpoint() string {
 	if c.Endpoint == "" {
 		return DefaultEndpoint
@@ -84,9 +87,12 @@ func (c *Client) send(ctx context.Context, method, address string, header http.H
 		return &Error{Message: fmt.Sprintf("instance metadata at %s does not answer (%v): run on a machine on Azure, or set ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP and a service principal (ARM_TENANT_ID, ARM_CLIENT_ID, ARM_CLIENT_SECRET)", origin(req.URL), err)}
 	}
 	defer resp.Body.Close()
-	said, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	said, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
 		return &Error{Message: fmt.Sprintf("instance metadata at %s broke off its answer: %v", origin(req.URL), err)}
+	}
+	if len(said) > maxAnswer {
+		return &Error{Message: fmt.Sprintf("instance metadata at %s answers with more than %d MB, which the service never does: see to what answers there", origin(req.URL), maxAnswer>>20)}
 	}
 	if resp.StatusCode != http.StatusOK {
 		return refusal(resp.StatusCode, said)

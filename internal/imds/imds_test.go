@@ -169,3 +169,19 @@ func TestATokenIsAskedForOnce(t *testing.T) {
 		t.Errorf("error %v after %d requests, want a temporary one after 1", err, s.Counters()["GET metadata/identity"])
 	}
 }
+
+// TestAnAnswerWithoutEndIsCutAndSaid: whoever answers in the service's place cannot fill this process's memory.
+func TestAnAnswerWithoutEndIsCutAndSaid(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for more := []byte(`{"compute":` + strings.Repeat(" ", 1<<16)); r.Context().Err() == nil; {
+			if _, err := w.Write(more); err != nil {
+				return
+			}
+		}
+	}))
+	defer server.Close()
+	_, err := (&imds.Client{Endpoint: server.URL}).Instance(t.Context())
+	if want := "answers with more than 1 MB"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("read: %v, want a sentence with %q", err, want)
+	}
+}
