@@ -47,6 +47,7 @@ var hands = map[string]string{
 	"(*internal/app.dated).Create":       "the same Lease, with the time at which it ends (S-23)",
 	"(*internal/app.dated).Update":       "the same Lease, renewed",
 	"internal/app.examineRights":         "doctor asks the API server what it may do; the question is an object that is not kept",
+	"(*internal/app.access).ask":         "the API server is asked whom a token belongs to and what he may read; neither question is kept",
 	"(*internal/expander.Client).Best":   "a question to the operator's own expander",
 	"(*internal/azure.standard).carryOn": "what a removal that the guard allowed has left: tagged interfaces and disks without a machine, records of old deployments (S-37)",
 }
@@ -109,6 +110,45 @@ func TestThereIsOneDoor(t *testing.T) {
 		if _, verb := verbs[u.of]; verb && !within(g.rooms[u.by], askers...) {
 			t.Errorf("%s: %s holds the verb %s; only %v do", u.at, u.by, u.of, askers)
 		}
+	}
+}
+
+// TestNoWriteIsReachableFromTheWeb follows everything that the web's functions mention, through interfaces as well, to the end: there is no function that
+// writes, guarded or not, but for the question who may read.
+func TestNoWriteIsReachableFromTheWeb(t *testing.T) {
+	g := newGraph(t, loadProgram(t, "cmd/sluice", simulators...))
+	var next []string
+	way := map[string]string{}
+	for f, room := range g.rooms {
+		if room == "internal/web" {
+			way[f], next = f, append(next, f)
+		}
+	}
+	for len(next) > 0 {
+		f := next[0]
+		next = next[1:]
+		_, verb := verbs[f]
+		switch {
+		case f == "(*internal/app.access).ask":
+			continue
+		case verb, hands[f] != "", g.doors[f] != "":
+			t.Errorf("the web can write: %s (%s)", way[f], g.doors[f])
+			continue
+		}
+		mentioned := slices.Clone(g.methods[g.behind[f]])
+		for _, u := range g.uses {
+			if u.by == f {
+				mentioned = append(mentioned, u.of)
+			}
+		}
+		for _, m := range mentioned {
+			if way[m] == "" {
+				way[m], next = way[f]+" > "+m, append(next, m)
+			}
+		}
+	}
+	if way["(*internal/app.access).ask"] == "" {
+		t.Error("the way to the question who may read is not seen: this shows nothing")
 	}
 }
 

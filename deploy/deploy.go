@@ -14,6 +14,16 @@ const (
 	ServiceAccount = "sluice"
 )
 
+// Deployment runs sluice in the cluster, as a YAML document. Its image is a placeholder.
+//
+//go:embed deployment.yaml
+var Deployment []byte
+
+// WebAuthorization are the rights that --web-authorization needs, and the role of those who may read, as YAML documents.
+//
+//go:embed web-authorization.yaml
+var WebAuthorization []byte
+
 // AzureRole is the definition of an Azure role with exactly the actions that sluice uses, as az role definition create takes it. Its
 // assignable scope is a placeholder: the subscription 00000000-0000-0000-0000-000000000000.
 //

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -24,7 +25,8 @@ import (
 func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 	got := map[string][]string{}
 	want := map[string][]string{
-		"ClusterRole sluice-agent": {"create events", "create pods/eviction", "get nodes", "get pods", "list nodes", "list pods", "patch nodes"},
+		"ClusterRole sluice-viewer": {"get /api/v1/*", "get /metrics"},
+		"ClusterRole sluice-agent":  {"create events", "create pods/eviction", "get nodes", "get pods", "list nodes", "list pods", "patch nodes"},
 		"ClusterRole sluice": {
 			"create events", "create pods/eviction", "delete nodes", "delete volumeattachments.storage.k8s.io", "get capacitybuffers.autoscaling.x-k8s.io", "get nodes", "get pods",
 			"get provisioningrequests.autoscaling.x-k8s.io", "list capacitybuffers.autoscaling.x-k8s.io",
@@ -48,7 +50,7 @@ func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 			"update leases.coordination.k8s.io named cluster-autoscaler", "watch configmaps named cluster-autoscaler-priority-expander",
 		},
 	}
-	for kind, documents := range map[string][]byte{"sluice": RBAC, "agent": Agent} {
+	for kind, documents := range map[string][]byte{"sluice": RBAC, "agent": Agent, "readers": WebAuthorization} {
 		for _, document := range split(t, documents) {
 			var role rbacv1.Role // a ClusterRole has the same fields
 			if err := yaml.Unmarshal(document, &role); err != nil {
@@ -61,6 +63,28 @@ func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rights (-want +got):\n%s", diff)
+	}
+}
+
+// TestTheDeploymentIsWhoItsRightsAreFor: its pods run under the account that rbac.yaml gives its rights to, are found by its own selector, and every probe
+// names a port that there is. Unknown fields fail.
+func TestTheDeploymentIsWhoItsRightsAreFor(t *testing.T) {
+	var d appsv1.Deployment
+	if err := yaml.UnmarshalStrict(split(t, Deployment)[0], &d); err != nil {
+		t.Fatal(err)
+	}
+	pod := d.Spec.Template
+	if d.Namespace != Namespace || pod.Spec.ServiceAccountName != ServiceAccount {
+		t.Errorf("it runs as %s/%s, want %s/%s", d.Namespace, pod.Spec.ServiceAccountName, Namespace, ServiceAccount)
+	}
+	if diff := cmp.Diff(d.Spec.Selector.MatchLabels, pod.Labels); diff != "" {
+		t.Errorf("labels of its pods (-selector +labels):\n%s", diff)
+	}
+	c := pod.Spec.Containers[0]
+	for name, probe := range map[string]*corev1.Probe{"liveness": c.LivenessProbe, "readiness": c.ReadinessProbe} {
+		if probe == nil || probe.HTTPGet == nil || probe.HTTPGet.Port.StrVal != c.Ports[0].Name {
+			t.Errorf("%s probe %+v does not ask port %q", name, probe, c.Ports[0].Name)
+		}
 	}
 }
 
@@ -155,6 +179,9 @@ func rights(rules []rbacv1.PolicyRule) []string {
 			names = []string{""}
 		}
 		for _, verb := range r.Verbs {
+			for _, url := range r.NonResourceURLs {
+				all = append(all, verb+" "+url)
+			}
 			for _, group := range r.APIGroups {
 				for _, resource := range r.Resources {
 					for _, name := range names {

@@ -146,7 +146,8 @@ func (l load) stir(ctx context.Context, p *playground, m *meter) error {
 		do      func(context.Context) error
 	}{
 		{name: "start", do: func(ctx context.Context) error {
-			return poll(ctx, 2*time.Minute, func() (bool, error) { return answers(ctx, m.address+"/readyz") })
+			// Only a replica that leads and has turned a cycle has verdicts; /readyz is content with one that stands by.
+			return poll(ctx, 10*time.Minute, func() (bool, error) { return answers(ctx, m.address+"/api/v1/verdicts?kind=request") })
 		}},
 		{name: "settling", do: func(ctx context.Context) error { return pause(ctx, min(l.steady, time.Minute)) }},
 		{name: steadyPart, profile: "steady", do: quiet},

@@ -35,6 +35,7 @@ type meter struct {
 	begun   time.Time
 	parts   []taken
 	halted  time.Duration // in all
+	seen    time.Duration // CPU time, at most: it never runs backwards while one process follows the other
 }
 
 // taken is what one part of the story took.
@@ -59,10 +60,12 @@ type sample struct {
 
 // look samples the process, as proc(5) has it.
 func (m *meter) look() (sample, error) {
+	at, requests := time.Now(), m.proxy.requests.Load()
 	before := time.Duration(m.before.Load())
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.process.Load().Pid))
 	if errors.Is(err, os.ErrNotExist) { // between two processes
-		return sample{time.Now(), before, 0, m.proxy.requests.Load()}, nil
+		m.seen = max(m.seen, before)
+		return sample{at, m.seen, 0, requests}, nil
 	}
 	if err != nil {
 		return sample{}, err
@@ -79,7 +82,8 @@ func (m *meter) look() (sample, error) {
 	if pages, err = strconv.ParseInt(fields[21], 10, 64); err != nil {
 		return sample{}, err
 	}
-	return sample{time.Now(), before + time.Duration(ticks)*10*time.Millisecond, pages * int64(os.Getpagesize()), m.proxy.requests.Load()}, nil
+	m.seen = max(m.seen, before+time.Duration(ticks)*10*time.Millisecond)
+	return sample{at, m.seen, pages * int64(os.Getpagesize()), requests}, nil
 }
 
 // part does one part of the story and tells, every ten seconds and at its end, what sluice takes.

@@ -53,6 +53,9 @@ no event, no lease. It can run beside cluster-autoscaler.`,
 	f.DurationVar(&o.Timing.Resync, "scan-interval", 10*time.Second, "a cycle at least so often; what happens in the cluster starts one sooner")
 	f.StringVar(&o.Address, "address", ":8085", "address of metrics, health and the read-only API; empty: none")
 	f.BoolVar(&o.Profiling, "profiling", false, "answer /debug/pprof/ at --address as well, for go tool pprof")
+	f.BoolVar(&o.Authorize, "web-authorization", false, "answer at --address, but for health, only those whose bearer token the API server knows and lets get the path, and over TLS; needs deploy/web-authorization.yaml")
+	f.StringVar(&o.Certificate, "tls-cert-file", "", "PEM file of the certificate that --address shows; without it answers go in the clear, or with --web-authorization under a certificate that the process makes for itself")
+	f.StringVar(&o.Key, "tls-private-key-file", "", "PEM file of the key of --tls-cert-file")
 	f.DurationVar(&o.MaxInactivity, "max-inactivity", 10*time.Minute, "/healthz fails when no cycle has started for this long")
 	f.StringVar(&o.Namespace, "namespace", "kube-system", "namespace of the lease, the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander")
 	f.BoolVar(&o.WriteStatus, "write-status-configmap", true, "keep the status ConfigMap up to date")
@@ -78,6 +81,9 @@ func check(o *app.Options) error {
 	}
 	if o.MaxInactivity < o.Timing.Resync {
 		return fmt.Errorf("--max-inactivity=%s: give at least --scan-interval (%s)", o.MaxInactivity, o.Timing.Resync)
+	}
+	if (o.Certificate == "") != (o.Key == "") {
+		return fmt.Errorf("--tls-cert-file=%s, --tls-private-key-file=%s: give both or neither", o.Certificate, o.Key)
 	}
 	e := &o.Election
 	for _, name := range []struct{ flag, value string }{

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -34,9 +33,12 @@ type Options struct {
 	WriteStatus bool
 	StatusName  string
 
-	Address       string        // of metrics, health and the read-only API; "" for none
-	Listener      net.Listener  // instead of Address, for who wants to choose the port; closed at the end
-	Profiling     bool          // /debug/pprof/ is answered there, too
+	Address       string       // of metrics, health and the read-only API; "" for none
+	Listener      net.Listener // instead of Address, for who wants to choose the port; closed at the end
+	Profiling     bool         // /debug/pprof/ is answered there, too
+	Authorize     bool         // but for health only those are answered whom the API server lets get the path; this makes it TLS, too
+	Certificate   string       // paths of PEM files: with them all answers go over TLS; without them and with Authorize the process makes its own
+	Key           string
 	MaxInactivity time.Duration // /healthz fails when no cycle has begun for so long
 
 	ExpanderURL         string // of the server of the expander grpc; both are read only when the policy has it
@@ -73,7 +75,11 @@ func Run(ctx context.Context, o Options) error {
 	}
 	metrics := report.NewMetrics()
 	metrics.WatchAPI(func() []report.APIClass { return apiClasses(provider.Budget()) })
-	server := web.New(web.Options{Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity, Profiling: o.Profiling})
+	access, err := o.access()
+	if err != nil {
+		return err
+	}
+	server := web.New(web.Options{Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity, Profiling: o.Profiling, Access: access})
 	sinks := []Sink{logSink{report.NewLog(o.Log)}, metricsSink{metrics}, webSink{server}}
 	if !o.DryRun {
 		sinks = append(sinks, eventsSink{&report.Events{Client: client, Instance: o.Election.Identity, Namespace: o.Namespace, Name: o.StatusName}})
@@ -140,24 +146,4 @@ func (o Options) election() Election {
 	e := o.Election
 	e.Enabled = e.Enabled && !o.DryRun
 	return e
-}
-
-// serve answers HTTP until the returned function is called. A server that dies later stops the process through fail.
-func serve(o Options, handler http.Handler, fail context.CancelCauseFunc) (stop func(), err error) {
-	listener := o.Listener
-	if listener == nil {
-		if o.Address == "" {
-			return func() {}, nil
-		}
-		if listener, err = net.Listen("tcp", o.Address); err != nil {
-			return nil, fmt.Errorf("--address=%s: %w; choose another address or leave it empty", o.Address, err)
-		}
-	}
-	s := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	go func() {
-		if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			fail(fmt.Errorf("serve %s: %w", listener.Addr(), err))
-		}
-	}()
-	return func() { _ = s.Close() }, nil
 }

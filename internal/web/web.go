@@ -17,6 +17,7 @@ type Options struct {
 	MaxInactivity time.Duration    // a leader that has not begun a cycle for so long is not healthy; 0 for 10 minutes (--max-inactivity)
 	Startup       time.Duration    // how long the first cycle may take to begin; 0 for MaxInactivity
 	Profiling     bool             // /debug/pprof/ is answered, too
+	Access        Access           // who may read; nil: everybody
 	Now           func() time.Time // nil for time.Now
 }
 
@@ -96,6 +97,9 @@ func (s *Server) Handler() http.Handler {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index) // heap, goroutine and the others by name
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	if s.options.Access != nil {
+		return readOnly(allowed(s.options.Access, mux))
 	}
 	return readOnly(mux)
 }

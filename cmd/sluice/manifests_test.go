@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"sluice.dev/sluice/deploy"
+)
+
+// TestManifestsUseFlagsThatExist parses the arguments of every container that the manifests describe, as the process would.
+func TestManifestsUseFlagsThatExist(t *testing.T) {
+	seen := 0
+	for _, document := range append(bytes.Split(deploy.Agent, []byte("\n---\n")), deploy.Deployment) {
+		var workload struct {
+			Spec struct{ Template *corev1.PodTemplateSpec }
+		}
+		if err := utilyaml.Unmarshal(document, &workload); err != nil {
+			t.Fatal(err)
+		}
+		if workload.Spec.Template == nil {
+			continue
+		}
+		for _, c := range workload.Spec.Template.Spec.Containers {
+			seen++
+			cmd, flags, err := root().Find(c.Args)
+			if err == nil {
+				err = cmd.ParseFlags(flags)
+			}
+			if err != nil || cmd == cmd.Root() {
+				t.Errorf("container %s: sluice %q: %v", c.Name, c.Args, err)
+			}
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d containers were looked at, want the autoscaler's and the agent's", seen)
+	}
+}
