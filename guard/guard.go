@@ -39,6 +39,7 @@ type Cordon struct {
 	Node    string
 	UID     types.UID
 	Machine cluster.Machine
+	Why     string // as [cluster.Removal] has it
 }
 
 // Mark names on a node the machine that it is, which somebody else removes.
@@ -119,6 +120,7 @@ type Evidence struct {
 	Leads     time.Time         // until when nobody else leads; zero when there is nobody else (S-23)
 	Answer    time.Duration     // how long the request may take at most
 	Opposed   *Opposition       // others who keep changing the group's capacity the other way; nil for none (S-36)
+	Emptied   []Emptied         // nodes that this process has begun to empty of pods, each once (S-19)
 	Unseen    map[string]bool   // nodes that this process has written to, and Newest does not show them as they are since (S-20)
 }
 
@@ -139,6 +141,9 @@ func refuse(property, format string, args ...any) error {
 func Check(w Write, e Evidence, allowed *policy.Policy) error {
 	if e.DryRun {
 		return refuse("S-24", "nothing is written in a dry run")
+	}
+	if err := checkPair(e, allowed); err != nil {
+		return err
 	}
 	if err := checkView(w, e); err != nil {
 		return err

@@ -44,13 +44,16 @@ func (w *world) change(how func(*corev1.Pod)) { w.objects.Pods[2] = Changed(w.ob
 func agents() *world {
 	g := Group("agents", 1, 5, Machine("0", "agents-0"), Machine("1", "agents-1"), Machine("2", "agents-2"))
 	leaving := cluster.Machine{Group: "agents", ID: "1", UID: "vm-1"}
-	return &world{
+	w := &world{
 		objects: Objects(Node("agents-0"), Node("agents-1", Removing(Start.Add(-time.Minute), leaving)), Node("agents-2"),
 			Pod("busy", On("agents-2")), Pod("ds", On("agents-1"), OwnedBy("DaemonSet", "ds"))),
 		groups:   []*cluster.Group{g},
 		evidence: guard.Evidence{Started: Start.Add(-time.Hour), Group: g},
 		policy:   policy.Default(),
 	}
+	w.objects.Namespaces = []*corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: cluster.PauseNamespace, UID: "uid-home"}}}
+	w.policy.ClusterID = "uid-home"
+	return w
 }
 
 func growing() *world {
@@ -424,9 +427,12 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a cordon of a node that is held": {cordoning, func(w *world) {
 			w.objects.Nodes[0].Annotations = map[string]string{cluster.HoldAnnotation: "25h"}
 		}, "S-18"},
-		"any growth in a dry run":  {growing, func(w *world) { w.evidence.DryRun = true }, "S-24"},
-		"any removal in a dry run": {deleting, func(w *world) { w.evidence.DryRun = true }, "S-24"},
-		"any cordon in a dry run":  {cordoning, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+		"any growth in another cluster":                          {growing, func(w *world) { w.objects.Namespaces[0].UID = "uid-elsewhere" }, "S-22"},
+		"any cordon in another cluster":                          {cordoning, func(w *world) { w.policy.ClusterID = "uid-elsewhere" }, "S-22"},
+		"any eviction in a cluster of which nobody knows the id": {evicting, func(w *world) { w.objects.Namespaces = nil }, "S-22"},
+		"any growth in a dry run":                                {growing, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+		"any removal in a dry run":                               {deleting, func(w *world) { w.evidence.DryRun = true }, "S-24"},
+		"any cordon in a dry run":                                {cordoning, func(w *world) { w.evidence.DryRun = true }, "S-24"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -447,9 +453,7 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 // pause pauses a group for an hour.
 func (w *world) pause(id cluster.GroupID) {
 	p := cluster.Pauses{id: Start.Add(time.Hour)}
-	w.objects.Namespaces = append(w.objects.Namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name: cluster.PauseNamespace, Annotations: map[string]string{cluster.PauseAnnotation: p.Annotation()},
-	}})
+	w.objects.Namespaces[0].Annotations = map[string]string{cluster.PauseAnnotation: p.Annotation()}
 }
 
 // ceiling sets a ceiling, and a price of 0.2 an hour for each machine.

@@ -37,6 +37,9 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 	if n.Was() != w.Machine || w.Machine.UID == "" {
 		return refuse("S-14", "nothing says that node %s was machine %s", w.Node, w.Machine)
 	}
+	if err := checkAttachments(w, e); err != nil {
+		return err
+	}
 	if err := paused(w.Machine.Group, e); err != nil {
 		return err
 	}
@@ -80,7 +83,7 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 			}
 		}
 	}
-	return checkAttachments(w, e)
+	return nil
 }
 
 // checkWhole holds what rests on the absence of a machine from a list that may lack some.

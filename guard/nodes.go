@@ -26,6 +26,11 @@ func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
 	case n.Instance.Protected:
 		return refuse("S-18", "machine %s is protected in the cloud", w.Machine)
 	}
+	if w.Why != cluster.RunsDry { // nobody is told to leave
+		if err := checkBudget(n, e, allowed.Removal); err != nil {
+			return err
+		}
+	}
 	return checkWanted(w.Node, e)
 }
 
@@ -78,7 +83,7 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 	if keeps {
 		return refuse("S-15", "%s", why.Sentence())
 	}
-	return nil
+	return checkBudget(n, e, allowed.Removal)
 }
 
 // checkDismiss holds the daemons of nodes that others still have to leave, and those that the policy leaves alone.

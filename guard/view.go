@@ -1,6 +1,10 @@
 package guard
 
-import "time"
+import (
+	"time"
+
+	"sluice.dev/sluice/policy"
+)
 
 // What a view may lack.
 const (
@@ -11,6 +15,18 @@ const (
 type Opposition struct {
 	Times int       // how often
 	Until time.Time // until when the group is left alone for it
+}
+
+// checkPair holds everything in a cluster that is not the one to which the operator's node groups belong.
+func checkPair(e Evidence, allowed *policy.Policy) error {
+	switch is := e.Newest.Objects.ID(); {
+	case allowed.ClusterID == "" || is == allowed.ClusterID:
+		return nil
+	case is == "":
+		return refuse("S-22", "the cluster's id is not known, and the node groups belong to cluster %s alone", allowed.ClusterID)
+	default:
+		return refuse("S-22", "this is cluster %s, and the node groups belong to cluster %s: correct --cluster-id, or the kubeconfig", is, allowed.ClusterID)
+	}
 }
 
 // checkView holds what removes something while the API server says nothing, and everything that could take effect when another process leads

@@ -94,6 +94,11 @@ func (d *decision) goOn(c Consolidation) Consolidation {
 	if d.refuges().leave(st.sight) != nil {
 		return c.over()
 	}
+	if spent := d.spent(st); spent != nil {
+		d.refuge.back()
+		d.judgeNode(st, NodeKeep, *spent)
+		return c
+	}
 	d.refuge.settle()
 	return d.empty(st, c)
 }
@@ -153,6 +158,10 @@ func (d *decision) findSaving(c Consolidation) Consolidation {
 	if due := c.Since.Add(d.removal(st).Unneeded); d.now.Before(due) {
 		d.wake(due)
 		d.judgeNode(st, NodeIdle, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", d.now.Sub(c.Since).Truncate(time.Second), "limit", d.removal(st).Unneeded)...))
+		return c
+	}
+	if spent := d.spent(st); spent != nil {
+		d.judgeNode(st, NodeIdle, append([]reason.Reason{*spent}, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", d.now.Sub(c.Since).Truncate(time.Second), "limit", d.removal(st).Unneeded)...))...)
 		return c
 	}
 	if best.into == nil {

@@ -180,9 +180,12 @@ func (d *decision) awaitWork(st *nodeState) {
 		d.wake(d.now.Add(ends(works)))
 	case d.inFlight >= d.allowed.Removal.MaxInFlight && !d.queued(st) || len(st.movers) > 0 && d.drains >= d.allowed.Removal.MaxDrains:
 		d.judgeNode(st, NodeDrain, reason.New(reason.RemovalBudget, about, "inflight", max(d.inFlight, d.drains), "limit", min(d.allowed.Removal.MaxInFlight, d.allowed.Removal.MaxDrains)))
+	case len(st.movers) > 0 && d.spent(st) != nil:
+		d.judgeNode(st, NodeDrain, *d.spent(st))
 	default:
 		if len(st.movers) > 0 {
 			d.drains++
+			d.empties(st)
 		}
 		d.groups[st.Group].drying--
 		d.step(st)

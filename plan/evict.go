@@ -32,6 +32,10 @@ func (d *decision) drain(st *nodeState, wait time.Time) {
 		d.judgeNode(st, NodeDrain, draining)
 		return
 	}
+	if spent := d.spent(st); spent != nil {
+		d.judgeNode(st, NodeDrain, draining, *spent)
+		return
+	}
 	d.judgeNode(st, NodeDrain, d.evict(st, st.movers, draining)...)
 }
 
@@ -67,6 +71,7 @@ func (d *decision) evict(st *nodeState, pods []*cluster.Pod, why reason.Reason) 
 			continue
 		}
 		d.disrupt(p)
+		d.empties(st)
 		d.ladder = append(d.ladder, Evict{p.Namespace, p.Name, p.UID, st.Name(), d.allowed.Removal.Grace(p), why})
 	}
 	if later > 0 {

@@ -65,6 +65,7 @@ func (d *decision) climbLadder() {
 	d.considerUnderused(underused)
 	d.beginConsolidation()
 	d.steerPods()
+	d.forgetEmptied()
 	d.rememberRemovable(idle, underused)
 	d.rememberDetaching()
 	d.rememberDismissed()
@@ -274,6 +275,9 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 		if block == nil && d.drains >= d.allowed.Removal.MaxDrains {
 			block = []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", d.allowed.Removal.MaxDrains)}
 		}
+		if spent := d.spent(st); block == nil && spent != nil {
+			block = []reason.Reason{*spent}
+		}
 		if g := d.groups[st.Group]; block == nil {
 			d.refuge.settle()
 		} else if g.Present()-g.leaving-g.emptied-1 >= g.Min {
@@ -296,6 +300,9 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 // stepOn puts a node on the ladder.
 func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
 	d.step(st)
+	if len(st.movers) > 0 {
+		d.empties(st)
+	}
 	d.groups[st.Group].headroom.lose(st.Name())
 	st.going = true
 	if d.kept != nil {

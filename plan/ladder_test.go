@@ -18,7 +18,7 @@ import (
 
 // removable remembers nodes as removable for an hour.
 func removable(nodes ...string) plan.Memory {
-	m := plan.Memory{Removable: map[string]time.Time{}}
+	m := plan.Memory{Removable: map[string]time.Time{}, Since: Start.Add(-time.Hour)}
 	for _, n := range nodes {
 		m.Removable[n] = Start.Add(-time.Hour)
 	}

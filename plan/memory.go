@@ -16,6 +16,7 @@ type Memory struct {
 	Removable     map[string]time.Time            `json:"removable,omitempty"` // since when a node could go without a break, by its name
 	Detaching     map[string]time.Time            `json:"detaching,omitempty"` // since when an empty node on the ladder has waited for its volumes, by its name
 	Dismissed     map[string]time.Time            `json:"dismissed,omitempty"` // when the daemons of an empty node on the ladder were told to end, by its name
+	Emptied       map[string]Emptied              `json:"emptied,omitempty"`   // nodes that were emptied of pods lately, by name
 	Nodeless      map[string]time.Time            `json:"nodeless,omitempty"`  // since when a machine has been seen without a node, by its UID
 	Lost          map[string]bool                 `json:"lost,omitempty"`      // of these, machines that had been nodes before: see [decision.noticeNodeless]
 	Since         time.Time                       `json:"since,omitzero"`      // the first cycle that this memory goes back to

@@ -16,6 +16,10 @@ type Policy struct {
 	Growth  Growth  `json:"growth"`
 	Removal Removal `json:"removal"`
 	Health  Health  `json:"health"`
+
+	// ClusterID is the cluster that the node groups belong to, as [cluster.Objects.ID] has it; "": whichever it is that is watched. Together with
+	// the resource group that the cloud's configuration names it is the pair that sluice acts on (S-22). (--cluster-id)
+	ClusterID string `json:"clusterID,omitempty"`
 }
 
 // Removal bounds how nodes leave.
@@ -40,6 +44,8 @@ type Removal struct {
 	MaxSoftTaints  int           `json:"maxSoftTaints"`           // soft taints that a cycle puts on or takes off; 0: none is put on (--max-bulk-soft-taint-count)
 	MaxInFlight    int           `json:"maxInFlight"`             // nodes on the ladder at once that neither are ready for deletion nor wait for an earlier one of their group (--max-scale-down-parallelism)
 	MaxDrains      int           `json:"maxDrains"`               // of these, nodes with pods to evict (--max-drain-parallelism)
+	Emptied        float64       `json:"emptied"`                 // share of a group's nodes, in percent, that are emptied of pods within Window; at least one (--max-emptied-percentage)
+	Window         time.Duration `json:"window"`                  // see there; 0: no bound (--emptied-window)
 	MaxGrace       time.Duration `json:"maxGrace"`                // longest grace period given to an evicted pod (--max-graceful-termination-sec)
 	DrainDeadline  time.Duration `json:"drainDeadline"`           // so long after their node's taint its pods have left, or see below (--max-drain-time)
 	AfterDeadline  Overdue       `json:"afterDeadline"`           // what becomes of the drain when one has not (--after-drain-time)
@@ -98,6 +104,8 @@ func Default() *Policy {
 			MaxDetach:     2 * time.Minute,
 			MaxInFlight:   10,
 			MaxDrains:     1,
+			Emptied:       5,
+			Window:        10 * time.Minute,
 			MaxGrace:      10 * time.Minute,
 			DrainDeadline: 15 * time.Minute,
 			LocalStorage:  true,
@@ -134,6 +142,9 @@ func (r Removal) Of(o cluster.Options) Removal {
 	}
 	return r
 }
+
+// Budget is how many of so many nodes of a group may be emptied of pods within the window, whatever for (S-19).
+func (r Removal) Budget(nodes int) int { return max(1, int(r.Emptied*float64(nodes)/100)) }
 
 // Pause is between a node's cordon and the next rung: scheduler and load balancers have heard of it by then.
 func (r Removal) Pause() time.Duration { return max(r.AfterTaint, r.Exclusion) }
@@ -186,6 +197,7 @@ func (p *Policy) Check() error {
 		{"load-balancer-exclusion-delay", p.Removal.Exclusion},
 		{"max-detach-time", p.Removal.MaxDetach},
 		{"max-graceful-termination-sec", p.Removal.MaxGrace},
+		{"emptied-window", p.Removal.Window},
 	} {
 		if d.value < 0 {
 			return fmt.Errorf("--%s=%s: give a duration of zero or more, such as 10m", d.flag, d.value)
@@ -218,6 +230,9 @@ func (p *Policy) Check() error {
 		if !(t.value >= 0 && t.value <= 1) { // so that NaN is refused
 			return fmt.Errorf("--%s=%g: give a share between 0 and 1, such as 0.5", t.flag, t.value)
 		}
+	}
+	if s := p.Removal.Emptied; !(s >= 0 && s <= 100) {
+		return fmt.Errorf("--max-emptied-percentage=%g: give a percentage between 0 and 100, such as 5", s)
 	}
 	if s := p.Health.UnreadyPercent; !(s >= 0 && s <= 100) {
 		return fmt.Errorf("--max-total-unready-percentage=%g: give a percentage between 0 and 100, such as 45", s)

@@ -156,6 +156,8 @@ const (
 	RemovalDisabled    Code = "RemovalDisabled"
 	RemovalCoolsDown   Code = "RemovalCoolsDown"
 	RemovalBudget      Code = "RemovalBudget"
+	EmptiedBudget      Code = "EmptiedBudget"
+	EmptiedUnknown     Code = "EmptiedUnknown"
 	RemovalAbandoned   Code = "RemovalAbandoned"
 	RemovalRests       Code = "RemovalRests"
 	RemovalQueued      Code = "RemovalQueued"
@@ -353,6 +355,8 @@ var sentences = map[Code]string{
 	NodeReceives:         "pods of nodes that leave before it find their places on it",
 	RemovalDisabled:      "removal is switched off",
 	RemovalCoolsDown:     "no removal until {until}, {delay} after {after}",
+	EmptiedBudget:        "{emptied} of the {nodes} nodes of group {group} were emptied of pods within {window} (limit {limit})",
+	EmptiedUnknown:       "what was emptied of group {group} before {since} is not known, and its budget is one of {window}",
 	RemovalBudget:        "removals in flight: {inflight} (limit {limit})",
 	RemovalQueued:        "group {group} is still deleting other machines: {deleting}",
 	NodeConsolidated:     "its pods ({pods}) move, which saves {saving} USD an hour",

@@ -32,12 +32,12 @@ var sections = []section{
 	{"Removal", []string{
 		"scale-down-enabled", "scale-down-unneeded-time", "scale-down-unready-time", "scale-down-utilization-threshold", "scale-down-gpu-utilization-threshold",
 		"scale-down-unready-enabled", "ignore-daemonsets-utilization", "ignore-mirror-pods-utilization",
-		"scale-down-delay-after-add", "scale-down-delay-after-delete", "scale-down-delay-after-failure", "scale-down-delay-type-local", "node-deletion-delay-timeout", "node-delete-delay-after-taint", "load-balancer-exclusion-delay", "max-detach-time", "max-bulk-soft-taint-count", "max-scale-down-parallelism", "max-drain-parallelism", "max-graceful-termination-sec",
+		"scale-down-delay-after-add", "scale-down-delay-after-delete", "scale-down-delay-after-failure", "scale-down-delay-type-local", "node-deletion-delay-timeout", "node-delete-delay-after-taint", "load-balancer-exclusion-delay", "max-detach-time", "max-bulk-soft-taint-count", "max-scale-down-parallelism", "max-drain-parallelism", "max-emptied-percentage", "emptied-window", "max-graceful-termination-sec",
 		"remove-control-plane-nodes", "max-drain-time", "after-drain-time", "drain-priority-config", "daemonset-eviction-for-empty-nodes", "daemonset-eviction-for-occupied-nodes", "run-dry", "evict-work", "consolidate", "consolidation-expected-time", "consolidation-pod-cost", "consolidation-per-day", "skip-nodes-with-local-storage", "skip-nodes-with-system-pods", "blocking-system-pod-distruption-timeout", "skip-nodes-with-custom-controller-pods", "min-replica-count", "ok-total-unready-count", "max-total-unready-percentage",
 	}},
 	{"Azure", []string{"cloud-provider", "cloud-config", "azure-api-share", "azure-resource-manager-endpoint", "azure-authority-host", "azure-metadata-endpoint"}},
 	{"Prices", []string{"prices-file", "retail-prices", "retail-prices-endpoint"}},
-	{"The process", []string{"kubeconfig", "namespace", "scan-interval", "dry-run", "address", "web-authorization", "tls-cert-file", "tls-private-key-file", "profiling", "max-inactivity", "write-status-configmap", "status-config-map-name", "journal", "journal-max-bytes", "v", "log-format"}},
+	{"The process", []string{"kubeconfig", "cluster-id", "namespace", "scan-interval", "dry-run", "address", "web-authorization", "tls-cert-file", "tls-private-key-file", "profiling", "max-inactivity", "write-status-configmap", "status-config-map-name", "journal", "journal-max-bytes", "v", "log-format"}},
 	{"Leader election", []string{"leader-elect", "leader-elect-resource-name", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period"}},
 }
 

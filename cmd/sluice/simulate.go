@@ -13,7 +13,7 @@ import (
 )
 
 func simulateCommand() *cobra.Command {
-	var update, script bool
+	var update, script, reckless bool
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "simulate [FILE...]",
@@ -46,15 +46,19 @@ Statements:
 ` + world.Help(),
 		Args: arguments(0, math.MaxInt, "scenario files, such as: sluice simulate night.txtar"),
 		RunE: func(cmd *cobra.Command, files []string) error {
+			history := world.History
+			if reckless {
+				history = world.RecklessHistory
+			}
 			switch {
 			case len(files) > 0:
 			case !cmd.Flags().Changed("seed"):
 				return errors.New("give scenario files, such as: sluice simulate night.txtar, or a history, such as: sluice simulate --seed 7")
 			case script:
-				_, err := cmd.OutOrStdout().Write(world.History(seed))
+				_, err := cmd.OutOrStdout().Write(history(seed))
 				return err
 			default:
-				same, err := play(cmd, fmt.Sprintf("history %d", seed), world.History(seed), seed)
+				same, err := play(cmd, fmt.Sprintf("history %d", seed), history(seed), seed)
 				if err == nil && !same {
 					return exit(exitActs)
 				}
@@ -79,6 +83,7 @@ Statements:
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "play the random history of this seed or, with files, generate names and ids from it")
 	cmd.Flags().BoolVar(&script, "script", false, "with --seed: print the history's script instead of playing it")
+	cmd.Flags().BoolVar(&reckless, "reckless", false, "with --seed: the history in which sluice also tries what it has not planned, as make proof ARGS=--reckless plays it")
 	cmd.Flags().BoolVar(&update, "update", false, "write the transcript into the file instead of comparing it")
 	return cmd
 }

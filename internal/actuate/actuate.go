@@ -38,6 +38,7 @@ type Actuator struct {
 
 	lastWrite map[cluster.GroupID]time.Time
 	contests  contests          // with others about capacities
+	emptied   []guard.Emptied   // nodes that this process has begun to empty of pods
 	wrote     map[string]uint64 // nodes, with the version that the last write to each has left, until Objects shows it
 	groups    []*cluster.Group  // as decided, and as read and written since, while a plan is performed
 }
@@ -137,9 +138,11 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 	evidence := a.known(decided, newest, p)
 	switch action := action.(type) {
 	case plan.Cordon:
-		if err := guard.Check(guard.Cordon{Node: action.Node, UID: action.UID, Machine: action.Machine}, evidence, a.Policy); err != nil {
+		write := guard.Cordon{Node: action.Node, UID: action.UID, Machine: action.Machine, Why: action.Removal.Why}
+		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
+		a.emptying(write, evidence)
 		return a.nodes().Cordon(ctx, action.Node, action.UID, action.Removal, action.Machine, action.Exclude)
 	case plan.Mark:
 		if err := guard.Check(guard.Mark{Node: action.Node, UID: action.UID, Machine: action.Machine}, evidence, a.Policy); err != nil {
@@ -166,6 +169,7 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
+		a.emptying(write, evidence)
 		return a.nodes().Evict(ctx, action.Namespace, action.Pod, action.UID, action.Grace)
 	case plan.DeleteNode:
 		write := guard.DeleteNode{Node: action.Node, UID: action.UID, Machine: action.Machine, Attachments: action.Attachments}

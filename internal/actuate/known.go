@@ -26,7 +26,7 @@ func (a *Actuator) within() time.Duration {
 // known is the evidence that every write has.
 func (a *Actuator) known(decided, newest *cluster.Snapshot, p plan.Plan) guard.Evidence {
 	e := guard.Evidence{
-		DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted, Unseen: a.unseen(), Answer: leastWithin,
+		DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted, Unseen: a.unseen(), Answer: leastWithin, Emptied: a.emptied,
 	}
 	if a.Silent != nil {
 		e.Silent = a.Silent()
@@ -35,6 +35,18 @@ func (a *Actuator) known(decided, newest *cluster.Snapshot, p plan.Plan) guard.E
 		e.Leads = a.Leads()
 	}
 	return e
+}
+
+// emptying remembers that a write empties a node, whether or not its answer will be good, and forgets what the window has left behind.
+func (a *Actuator) emptying(w guard.Write, e guard.Evidence) {
+	now, empties := guard.Emptying(w, e)
+	if !empties {
+		return
+	}
+	a.emptied = slices.DeleteFunc(a.emptied, func(was guard.Emptied) bool {
+		return was.Node == now.Node || now.At.Sub(was.At) >= a.Policy.Removal.Window
+	})
+	a.emptied = append(a.emptied, now)
 }
 
 // nodes writes to Kubernetes, and remembers what each write to a node has left.

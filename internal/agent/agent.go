@@ -53,6 +53,10 @@ type Agent struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 
+	// Tempt is for simulations that try what the agent has not decided on: it is called after each look at the node, and what it tries passes the
+	// guard as everything does. nil in production.
+	Tempt func(seen guard.Local, try func(guard.Write) error)
+
 	self    *imds.Instance
 	machine cluster.Instance
 	heard   []guard.Heard // in the last document

@@ -20,6 +20,12 @@ func (a *Agent) answer(ctx context.Context, notice *guard.Heard) (time.Duration,
 	if err != nil {
 		return 0, err
 	}
+	if a.Tempt != nil {
+		a.Tempt(seen, func(w guard.Write) error { return a.try(ctx, seen, w) })
+		if seen, err = a.look(ctx); err != nil {
+			return 0, err
+		}
+	}
 	stands, marked := cluster.NoticeOf(seen.Node)
 	if notice == nil {
 		if a.settled = !marked; marked {

@@ -54,11 +54,12 @@ type Fault struct {
 	Polling   string        // how the operation that it begins is to be followed: "Operation-Location", "Location" (headers), or "body" (its provisioningState)
 	Operation string        // the operation that it begins: "Endless", "Canceled", "Failed" (with Code, Message, Details, after After) or "NotFound"
 
-	// A read does not tell the truth. A false capacity strikes only reads that
-	// show one; what cuts lists strikes only lists; staleness strikes any read of Resource
+	// A read does not tell the truth. A false capacity and a missing
+	// entity tag strike only reads that show a scale set; what cuts lists strikes only lists; staleness strikes any read of Resource
 	// Manager.
 	NullCapacity  bool          // sku.capacity is null
 	FalseCapacity *int          // sku.capacity is this
+	NoETag        bool          // a scale set comes without its entity tag
 	Omit          int           // so many of a list's last items are missing; negative: all of them
 	Hide          []string      // items with these names or instance ids are missing in lists
 	Pages         int           // a list ends after so many pages, whatever was to come

@@ -64,11 +64,11 @@ func (f *Fault) strikesWrites() bool {
 func (f *Fault) strikesLists() bool {
 	return f.Omit != 0 || len(f.Hide) > 0 || f.Pages > 0 || f.PageSize > 0
 }
-func (f *Fault) strikesCapacity() bool { return f.NullCapacity || f.FalseCapacity != nil }
-func (f *Fault) stale() bool           { return f.Stale > 0 || f.Frozen }
+func (f *Fault) strikesModel() bool { return f.NullCapacity || f.FalseCapacity != nil || f.NoETag }
+func (f *Fault) stale() bool        { return f.Stale > 0 || f.Frozen }
 func (f *Fault) strikesRequests() bool {
 	return f.Status != 0 || f.LoseRequest || f.LoseAnswer || f.Hang || f.Delay > 0 || f.Truncate || len(f.Header) > 0 ||
-		f.strikesWrites() || f.strikesLists() || f.strikesCapacity() || f.stale() || f.Skew != 0
+		f.strikesWrites() || f.strikesLists() || f.strikesModel() || f.stale() || f.Skew != 0
 }
 
 func (f *Fault) matches(o occasion) bool {
@@ -83,7 +83,7 @@ func (f *Fault) matches(o occasion) bool {
 		return false
 	}
 	set := like(f.ScaleSet, o.set)
-	if f.strikesCapacity() {
+	if f.strikesModel() {
 		switch o.kind {
 		case "LIST " + setsType: // about many: the fault picks its own among them
 			set = true

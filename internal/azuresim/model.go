@@ -84,18 +84,17 @@ func (ss *scaleSet) provisioningState(now time.Time) string {
 func (ss *scaleSet) etagText() string { return strconv.Quote(strconv.Itoa(ss.etag)) }
 
 // wire is the scale set as a read shows it, which may be told to lie about the
-// capacity.
+// capacity or to leave the entity tag out.
 func (ss *scaleSet) wire(now time.Time, f Fault) map[string]any {
 	out := maps.Clone(ss.model)
 	sku := maps.Clone(asMap(ss.model["sku"]))
 	sku["capacity"] = len(ss.live(now))
-	if f.ScaleSet == "" || strings.EqualFold(f.ScaleSet, ss.name) {
-		switch {
-		case f.NullCapacity:
-			sku["capacity"] = nil
-		case f.FalseCapacity != nil:
-			sku["capacity"] = *f.FalseCapacity
-		}
+	about := f.ScaleSet == "" || strings.EqualFold(f.ScaleSet, ss.name)
+	switch {
+	case about && f.NullCapacity:
+		sku["capacity"] = nil
+	case about && f.FalseCapacity != nil:
+		sku["capacity"] = *f.FalseCapacity
 	}
 	properties := withoutSecrets(asMap(ss.model["properties"])).(map[string]any)
 	properties["provisioningState"] = ss.provisioningState(now)
@@ -103,7 +102,9 @@ func (ss *scaleSet) wire(now time.Time, f Fault) map[string]any {
 	properties["timeCreated"] = timestamp(ss.created)
 	out["sku"], out["properties"] = sku, properties
 	out["id"], out["name"], out["type"] = ss.id(), ss.name, setKind
-	out["etag"] = ss.etagText()
+	if out["etag"] = ss.etagText(); f.NoETag && about {
+		delete(out, "etag")
+	}
 	return out
 }
 

@@ -220,8 +220,8 @@ var azureLaws = []azureLaw{
 		return ""
 	}},
 	{"S-24", func(w *write) string {
-		if w.o.rules.DryRun {
-			return fmt.Sprintf("a dry run changed Azure: %s %s", w.Kind, w.ScaleSet)
+		if w.o.rules.DryRun || w.o.rules.Idle {
+			return fmt.Sprintf("a process that must change nothing changed Azure: %s %s", w.Kind, w.ScaleSet)
 		}
 		return ""
 	}},

@@ -137,6 +137,7 @@ var kubeLaws = []kubeLaw{
 		}
 		return ""
 	}},
+	{"S-19", (*change).overspends},
 	{"S-20", func(c *change) string {
 		if _, is := c.agent(); is || !c.accepted() || c.Subresource != "eviction" && c.Verb != "delete" || c.o.silent() <= mostSilence {
 			return ""
@@ -150,8 +151,8 @@ var kubeLaws = []kubeLaw{
 		return ""
 	}},
 	{"S-24", func(c *change) string {
-		if c.o.rules.DryRun {
-			return fmt.Sprintf("a dry run changed Kubernetes: %s %s %s", c.Verb, c.Resource, c.Name)
+		if _, is := c.agent(); c.o.rules.DryRun || c.o.rules.Idle && !is {
+			return fmt.Sprintf("a process that must change nothing changed Kubernetes: %s %s %s", c.Verb, c.Resource, c.Name)
 		}
 		return ""
 	}},

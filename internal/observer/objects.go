@@ -20,6 +20,7 @@ const (
 	safeToEvict     = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 	evictWork       = "sluice.dev/evict-work"
 	checkpointGrace = "sluice.dev/checkpoint-grace"
+	asks            = "sluice.dev/drain"
 	doNotDisrupt    = "karpenter.sh/do-not-disrupt"
 	ownPrefix       = "sluice.dev/"
 	autoscalerTaint = "DeletionCandidateOfClusterAutoscaler"

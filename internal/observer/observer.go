@@ -37,8 +37,12 @@ type Rules struct {
 	Agent string
 	// Reckless says that sluice tries what it has not planned: nobody asks whether it comes to rest.
 	Reckless bool
-	// Several says that more than one process acts.
-	Several bool
+	// Several says that more than one process acts. Idle says that the one whose turn it is must change nothing: it only looks, or was told that its
+	// cluster is another one.
+	Several, Idle bool
+	// Budget is how many of so many nodes of a scale set may be emptied of pods within Window; nil means that nobody asks.
+	Budget func(nodes int) int
+	Window func() time.Duration
 	// Defaults says that no flag widens what may be evicted.
 	Defaults bool
 	// ControlPlane says whether a flag lets control-plane nodes be removed, one at a time; nil means no.
@@ -67,6 +71,7 @@ type Observer struct {
 	sets     map[string]*set        // by lower-case name
 	waits    map[string]wait        // until when a kind of request about a set was told to wait
 	failing  map[string][]time.Time // when a write failed, by what it was
+	emptied  map[string]emptied     // nodes from which pods were evicted, by UID
 	judged   map[string]int         // writes, by what they were
 	last     time.Time              // write to Azure or to a node or pod
 	granted  time.Time              // the last such write that was not refused
@@ -87,7 +92,7 @@ type wait struct{ until time.Time }
 func New(azure *azuresim.Server, kube *kubesim.Cluster, now func() time.Time, rules *Rules) *Observer {
 	o := &Observer{
 		azure: azure, kube: kube, now: now, rules: rules,
-		sets: map[string]*set{}, waits: map[string]wait{}, failing: map[string][]time.Time{}, judged: map[string]int{},
+		sets: map[string]*set{}, waits: map[string]wait{}, failing: map[string][]time.Time{}, emptied: map[string]emptied{}, judged: map[string]int{},
 	}
 	azure.Observe = o.asked
 	return o

@@ -42,7 +42,7 @@ func TestAHistoryIsTheSameEachTime(t *testing.T) {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
 			var first, again bytes.Buffer
-			script := append([]byte("reckless\n"), world.History(seed)...) // which meets more of what might be luck
+			script := world.RecklessHistory(seed) // which meets more of what might be luck
 			a, err := world.Run(t.Context(), script, &first, world.Options{Seed: seed, NoJournal: true, Trace: true})
 			if err != nil {
 				t.Fatal(err)

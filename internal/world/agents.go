@@ -95,10 +95,14 @@ func (w *world) newAgent(m *machine) (*hearing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start an agent: %w", err)
 	}
-	return &hearing{Agent: &agent.Agent{
+	made := &hearing{Agent: &agent.Agent{
 		Metadata: &imds.Client{Transport: &azuresim.Transport{Server: w.azure, Machine: m.ID}}, Client: api, Node: m.ComputerName, Policy: w.policy,
 		Heeds: agent.DefaultHeeds, DryRun: w.dryRun, Now: w.now, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	}}, nil
+	}}
+	if w.whims != nil {
+		made.Tempt = w.temptAgent
+	}
+	return made, nil
 }
 
 // nextHearing is when the next agent looks that has something to look for; zero when none has.

@@ -20,7 +20,7 @@ const (
 // requests are the kinds of requests by what scripts call them, as patterns.
 var requests = map[string]string{
 	"any": "*", "grow": growRequest, "delete": deleteRequest, "deallocate": parkRequest, "start": startRequest, "list": "LIST *virtualMachines",
-	"groups": "LIST virtualMachineScaleSets",
+	"groups":    "LIST virtualMachineScaleSets",
 	"operation": "GET operations", "sizes": "LIST skus", "token": "*token",
 }
 
@@ -74,6 +74,7 @@ var faults = []fault{
 	{name: "capacity", about: "reads say that the capacity is count (0)", make: func(f *azuresim.Fault, _ *statement) {
 		f.FalseCapacity, f.Omit = new(f.Omit), 0
 	}},
+	{name: "no-etag", about: "reads show scale sets without their entity tags", make: func(f *azuresim.Fault, _ *statement) { f.NoETag = true }},
 	{name: "short-list", about: "the last count machines, or groups, are missing in lists", of: "list", needs: "count"},
 	{name: "empty-list", about: "lists of machines, or of groups, are empty", of: "list", make: func(f *azuresim.Fault, _ *statement) { f.Omit = -1 }},
 	{name: "one-page", about: "lists end after their first page of count machines", of: "list", needs: "count", make: func(f *azuresim.Fault, _ *statement) {

@@ -9,8 +9,14 @@ import (
 // History is a random scenario: farms, loads and a run of luck that nobody thought of. A seed is one history, the same for ever on one version
 // of sluice; [Run] with the same seed replays it. It is at least an hour long, and ends with a calm in which everything must come to rest.
 func History(seed uint64) []byte {
-	h := &history{luck: rand.New(rand.NewPCG(seed, 0x51))}
+	return (&history{luck: rand.New(rand.NewPCG(seed, 0x51))}).script(seed)
+}
+
+func (h *history) script(seed uint64) []byte {
 	h.say("# History %d.", seed)
+	if h.reckless {
+		h.say("reckless")
+	}
 	h.farm()
 	h.say("advance 1s")
 	for h.lasted < shortest {
@@ -40,6 +46,8 @@ type history struct {
 	scarce bool     // Azure has fewer cores than the groups may have
 	found  bool     // sluice finds the groups by their tags
 	undo   []string // what the calm begins with
+
+	reckless bool // sluice tries what it has not planned, and is led into more of it
 }
 
 func (h *history) say(format string, args ...any) { fmt.Fprintf(&h.text, format+"\n", args...) }
@@ -86,8 +94,11 @@ func (h *history) farm() {
 		h.scarce = true
 		h.say("quota cores %d", 8*h.between(4, 8))
 	}
-	if h.chance(8) {
+	if h.chance(8) || h.reckless && h.chance(4) {
 		h.say("agents")
+	}
+	if h.reckless {
+		h.say("storageclass disks default=true")
 	}
 	if h.chance(3) {
 		h.say("node cp-0 label=node-role.kubernetes.io/control-plane= taint=node-role.kubernetes.io/control-plane=:NoSchedule")
@@ -115,6 +126,10 @@ func (h *history) event() {
 		weight int
 		do     func(*history)
 	}{{5, (*history).load}, {4, (*history).people}, {7, (*history).azureFault}, {3, (*history).apiFault}, {3, (*history).process}}
+	if h.reckless && h.chance(4) {
+		h.temptation()
+		return
+	}
 	at := h.luck.IntN(22)
 	for _, k := range kinds {
 		if at -= k.weight; at < 0 {

@@ -108,6 +108,8 @@ func (w *world) rules() *observer.Rules {
 			size := w.sizes[group]
 			return corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(size.cpu), resource.DecimalSI), corev1.ResourceMemory: size.memory}
 		},
+		Budget: func(nodes int) int { return w.policy.Removal.Budget(nodes) },
+		Window: func() time.Duration { return w.policy.Removal.Window },
 		Silent: w.silence,
 		Leads:  func() time.Time { return w.leads },
 		Stops: func(node string) (time.Time, bool) {

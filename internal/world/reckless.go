@@ -1,10 +1,12 @@
 package world
 
 import (
+	"errors"
 	"math/rand/v2"
 	"time"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/guard"
 	"sluice.dev/sluice/plan"
 )
 
@@ -19,6 +21,39 @@ func doReckless(w *world, _ *statement) error {
 	w.whims = &whims{luck: rand.New(rand.NewPCG(w.cluster.Seed, 0x77))}
 	w.rule.Reckless = true
 	return nil
+}
+
+// RecklessHistory is a random scenario as [History] has them, but for a sluice that also tries what it has not planned, and that is led into more of
+// it: other processes, failing machines, reads that lack something. Nobody asks whether it comes to rest.
+func RecklessHistory(seed uint64) []byte {
+	return (&history{luck: rand.New(rand.NewPCG(seed, 0x52)), reckless: true}).script(seed)
+}
+
+// temptation is something that makes it likelier that what is tried is wrong in a way that seldom comes by itself.
+func (h *history) temptation() {
+	g := h.group()
+	switch h.upTo(6) {
+	case 0:
+		h.say("fault no-etag group=%s for=%ds", g, h.between(20, 200)) // S-04
+	case 1:
+		h.say("rival for=%ds as=%s", h.between(20, 300), h.pick("watcher", "stranger")) // S-24, S-22
+	case 2: // machines that never join and cannot be deleted (S-35)
+		h.say("fault never-joins group=%s times=%d", g, h.between(3, 6))
+		h.say("try lock %s level=delete", g)
+		h.undo = append(h.undo, "unlock "+g)
+		h.say("scale web %d", h.between(6, 9))
+	case 3: // volumes that are attached to nodes (S-37)
+		h.pods++
+		h.say("pvc v%d", h.pods)
+		h.say("pod v%d-0 cpu=200m claim=v%d", h.pods, h.pods)
+	case 4:
+		h.say("try notice %s %s notice=%ds", h.machine(), h.pick("reboot", "freeze", "redeploy"), h.between(60, 300)) // S-42
+	case 5:
+		h.say("try pause %s for=%ds", g, h.between(60, 400)) // S-18
+	case 6:
+		h.say("deployment w%d replicas=%d cpu=100m", h.pods, h.between(1, 4)) // pods that are moved (S-19)
+		h.pods++
+	}
 }
 
 // tempt is app.Parts.Tempt.
@@ -51,7 +86,7 @@ func (h *whims) action(seen *cluster.Snapshot) plan.Action {
 	if h.luck.IntN(4) == 0 {
 		from = h.old
 	}
-	switch h.luck.IntN(9) {
+	switch h.luck.IntN(10) {
 	case 0, 1:
 		if g := one(h, from.Groups); g != nil {
 			return plan.SetCapacity{Group: g.ID, From: max(0, g.Capacity-h.luck.IntN(2)), To: h.luck.IntN(g.Max + 3)}
@@ -79,6 +114,10 @@ func (h *whims) action(seen *cluster.Snapshot) plan.Action {
 	case 8:
 		if p, n := one(h, from.Pending), one(h, from.Nodes); p != nil && n != nil {
 			return plan.OpenGate{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: n.Name()}
+		}
+	case 9:
+		if n := one(h, from.Nodes); n != nil {
+			return plan.SoftTaint{Node: n.Name(), UID: n.Object.UID, Since: seen.Time.Truncate(time.Second)}
 		}
 	}
 	return nil
@@ -132,6 +171,37 @@ func (h *whims) machine(n *cluster.Node, from *cluster.Snapshot) cluster.Machine
 		}
 	}
 	return cluster.Machine{}
+}
+
+// temptAgent is agent.Agent.Tempt: what is tried is made of what was announced to anybody, and of the pods that are there.
+func (w *world) temptAgent(seen guard.Local, try func(guard.Write) error) {
+	h := w.whims
+	notice := "none"
+	if len(seen.Notices) > 0 && h.luck.IntN(3) > 0 {
+		notice = seen.Notices[h.luck.IntN(len(seen.Notices))].ID
+	}
+	var write guard.Write
+	switch h.luck.IntN(5) {
+	case 0:
+		write = guard.Announce{Node: seen.Node.Name, UID: seen.Node.UID, Notice: notice}
+	case 1:
+		write = guard.Withdraw{Node: seen.Node.Name, UID: seen.Node.UID}
+	case 2:
+		write = guard.Agree{Node: seen.Node.Name, Notice: notice}
+	case 3:
+		p := one(h, seen.Pods)
+		if p == nil {
+			return
+		}
+		write = guard.Expel{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: seen.Node.Name, Grace: time.Minute}
+	default:
+		write = guard.Grow{Group: "agents", From: 0, To: 1}
+	}
+	w.actions++
+	var refusal *guard.Refusal
+	if errors.As(try(write), &refusal) {
+		w.refused[refusal.Property]++
+	}
 }
 
 // one is one of all, at random; nil when there is none.

@@ -13,8 +13,10 @@ import (
 	"sluice.dev/sluice/plan"
 )
 
-// A rival is a second process of sluice that believes that it leads, as after a lease that was lost and not noticed.
+// A rival is a second process of sluice: one that believes that it leads, as after a lease that was lost and not noticed, one that only looks, or
+// one that has the configuration of another cluster.
 type rival struct {
+	kind     string
 	sluice   *app.Autoscaler
 	provider *azure.Provider
 	pace     *app.Pace
@@ -23,7 +25,20 @@ type rival struct {
 	life     context.Context
 }
 
-// doRival lets a second process lead besides, for a while.
+// The kinds of rivals.
+const (
+	leader   = "leader"
+	watcher  = "watcher"
+	stranger = "stranger"
+)
+
+// otherCluster is the id of a cluster that is not the world's.
+const otherCluster = "00000000-0000-4000-8000-00000000c0de"
+
+// idle says whether the rival may change nothing at all.
+func (r *rival) idle() bool { return r.kind != leader }
+
+// doRival lets a second process act besides, for a while.
 func doRival(ctx context.Context, w *world, s *statement) error {
 	lasts, err := s.duration("for", 0)
 	if err != nil {
@@ -32,19 +47,25 @@ func doRival(ctx context.Context, w *world, s *statement) error {
 	if lasts == 0 {
 		return fmt.Errorf("rival: give how long, such as for=30s")
 	}
+	kind, err := s.oneOf("as", leader, watcher, stranger)
+	if err != nil {
+		return err
+	}
 	if w.rival != nil {
 		return nil
 	}
 	w.speak()
 	life, stop := context.WithCancel(ctx)
-	made, err := w.newRival(life)
+	made, err := w.newRival(life, kind)
 	if err != nil {
 		stop()
 		return err
 	}
 	made.stop, made.life = stop, life
 	w.rival, w.rule.Several = made, true
-	w.observer.Began()
+	if !made.idle() {
+		w.observer.Began()
+	}
 	w.until(lasts, func() {
 		if w.rival == made {
 			stop()
@@ -54,7 +75,7 @@ func doRival(ctx context.Context, w *world, s *statement) error {
 	return nil
 }
 
-func (w *world) newRival(ctx context.Context) (*rival, error) {
+func (w *world) newRival(ctx context.Context, kind string) (*rival, error) {
 	api, err := kubernetes.NewForConfig(w.cluster.RESTConfig())
 	if err != nil {
 		return nil, fmt.Errorf("start a rival: %w", err)
@@ -63,8 +84,19 @@ func (w *world) newRival(ctx context.Context) (*rival, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a rival: %w", err)
 	}
-	made := &rival{provider: provider, pace: app.NewPace(w.timing), due: w.now()}
-	made.sluice = app.New(app.Parts{Client: api, Cloud: provider, Policy: w.policy, DryRun: w.dryRun, Now: w.now, Timing: w.timing, Expander: &w.advice, Simulated: true, Silent: w.silence})
+	allowed := *w.policy
+	if kind == stranger {
+		allowed.ClusterID = otherCluster
+	}
+	made := &rival{kind: kind, provider: provider, pace: app.NewPace(w.timing), due: w.now()}
+	parts := app.Parts{
+		Client: api, Cloud: provider, Policy: &allowed, DryRun: w.dryRun || kind == watcher, Now: w.now, Timing: w.timing, Expander: &w.advice,
+		Simulated: true, Silent: w.silence,
+	}
+	if w.whims != nil && made.idle() {
+		parts.Tempt = w.tempt
+	}
+	made.sluice = app.New(parts)
 	return made, made.sluice.Start(ctx)
 }
 
@@ -85,11 +117,13 @@ func (w *world) turnRival(ctx context.Context) error {
 	if err := w.hearBy(ctx, r.sluice); err != nil {
 		return err
 	}
+	w.rule.Idle = r.idle()
 	entry, err := w.step(r.life, r.sluice)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	w.observer.Turn()
+	w.rule.Idle = false
 	r.due = w.now().Add(r.pace.Wait(w.now(), entry, err, r.provider.NextPoll()))
 	w.count(entry)
 	return nil

@@ -215,8 +215,8 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "a person gives a group other limits: another sluice process takes over that has them, with the record of operations in flight; after discover the group's tags change, and nothing else",
 		},
 		{
-			name: "rival", usage: "for=D", time: true, act: doRival, settings: []string{"for"},
-			about: "for a while a second sluice process believes that it leads, and acts besides the first",
+			name: "rival", usage: "for=D [as=leader|watcher|stranger]", time: true, act: doRival, settings: []string{"for", "as"},
+			about: "for a while there is a second sluice process: one that believes that it leads as well, one that only looks (--dry-run), or one that was told the --cluster-id of another cluster",
 		},
 		{
 			name: "settled", usage: "[scarce=true]", quiet: true, do: doSettled, settings: []string{"scarce"},

@@ -1,0 +1,63 @@
+package observer
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/internal/kubesim"
+)
+
+// emptied is when a pod was last evicted from a node of a scale set.
+type emptied struct {
+	set string
+	at  time.Time
+}
+
+// overspends holds an eviction from one more node of a scale set than its budget lets be emptied within the window, whoever evicted from the
+// others (S-19). What a person has asked for is his business, and counts; what an agent evicts from a machine that stops is Azure's.
+func (c *change) overspends() string {
+	if _, is := c.agent(); is || c.o.rules.Budget == nil || c.pod == nil || c.Subresource != "eviction" || !c.accepted() || ownerOf(c.pod) == "DaemonSet" {
+		return ""
+	}
+	n, there := kubesim.Find[*corev1.Node](c.o.kube, "", c.pod.Spec.NodeName)
+	if !there {
+		return ""
+	}
+	set, window := c.setOf(n), c.o.rules.Window()
+	if set == "" || window == 0 {
+		return ""
+	}
+	was, known := c.o.emptied[string(n.UID)]
+	c.o.emptied[string(n.UID)] = emptied{set, c.Time}
+	if known && c.Time.Sub(was.at) < window || n.Annotations[asks] != "" {
+		return ""
+	}
+	others, nodes := 0, 0
+	for uid, e := range c.o.emptied {
+		if uid != string(n.UID) && e.set == set && c.Time.Sub(e.at) < window {
+			others++
+		}
+	}
+	for _, other := range kubesim.All[*corev1.Node](c.o.kube, "") {
+		if c.setOf(other) == set {
+			nodes++
+		}
+	}
+	if budget := c.o.rules.Budget(nodes); others >= budget {
+		return fmt.Sprintf("node %s is emptied and so are %d others of %s within %s, of which %d of %d may be", n.Name, others, set, window, budget, nodes)
+	}
+	return ""
+}
+
+// setOf is the scale set of the machine that the node is, "" when none is.
+func (c *change) setOf(n *corev1.Node) string {
+	for _, m := range c.lived {
+		if m.VMID == n.Status.NodeInfo.SystemUUID {
+			return strings.ToLower(m.ScaleSet)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,88 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+)
+
+// TestNodesAreEmptiedWithinTheBudgetOfTheirGroup plans for a-1, whose pod a-0 has room for, in a group of which one node may be emptied in ten minutes.
+func TestNodesAreEmptiedWithinTheBudgetOfTheirGroup(t *testing.T) {
+	machine := func(id string) cluster.Machine {
+		return cluster.Machine{Group: "a", ID: cluster.InstanceID(id), UID: "vm-" + id}
+	}
+	emptied := func(node string, group cluster.GroupID, ago time.Duration) func(*plan.Memory) {
+		return func(m *plan.Memory) { m.Emptied = map[string]plan.Emptied{node: {Group: group, At: Start.Add(-ago)}} }
+	}
+	for name, c := range map[string]struct {
+		policy  func(*policy.Policy)
+		memory  func(*plan.Memory)
+		objects []any
+		want    []string
+		verdict string // about a-1
+	}{
+		"nothing was emptied lately": {want: []string{"cordon a-1 underused"}, verdict: "remove NodeUnderused"},
+		"another one was, nine minutes ago": {
+			memory: emptied("a-9", "a", 9*time.Minute), verdict: "idle EmptiedBudget NodeUnderused",
+		},
+		"another one was, before the window": {
+			memory: emptied("a-9", "a", 10*time.Minute), want: []string{"cordon a-1 underused"}, verdict: "remove NodeUnderused",
+		},
+		"one of another group was": {
+			memory: emptied("b-0", "b", time.Minute), want: []string{"cordon a-1 underused"}, verdict: "remove NodeUnderused",
+		},
+		"another one was, and two of three may be": {
+			policy: func(p *policy.Policy) { p.Removal.Emptied = 70 }, memory: emptied("a-9", "a", time.Minute),
+			want: []string{"cordon a-1 underused"}, verdict: "remove NodeUnderused",
+		},
+		"the process has just begun": {
+			memory: func(m *plan.Memory) { m.Since = Start.Add(-time.Minute) }, verdict: "idle EmptiedUnknown NodeUnderused",
+		},
+		"the process has just begun, and there is no bound": {
+			policy: func(p *policy.Policy) { p.Removal.Window = 0 }, memory: func(m *plan.Memory) { m.Since = Start.Add(-time.Minute) },
+			want: []string{"cordon a-1 underused"}, verdict: "remove NodeUnderused",
+		},
+		"the node was on its way before the process began": {
+			memory:  func(m *plan.Memory) { m.Since = Start },
+			objects: []any{Node("a-1", Removing(Start.Add(-time.Minute), machine("1")))},
+			want:    []string{"evict web from a-1 grace 30s"}, verdict: "drain NodeDraining",
+		},
+		"the node is on its way, and another one was emptied meanwhile": {
+			memory: emptied("a-9", "a", time.Minute), objects: []any{Node("a-1", Removing(Start.Add(-2*time.Minute), machine("1")))},
+			verdict: "drain NodeDraining EmptiedBudget",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			allowed, memory := policy.Default(), removable("a-1")
+			if c.policy != nil {
+				c.policy(allowed)
+			}
+			if c.memory != nil {
+				c.memory(&memory)
+			}
+			if c.objects == nil {
+				c.objects = []any{Node("a-1")}
+			}
+			objects := append(c.objects, Node("a-0"), Pod("big", On("a-0"), CPU("3")), Pod("web", On("a-1"), CPU("100m")), Node("a-2"), Pod("busy", On("a-2"), CPU("3")))
+			p, m := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{joined(three(), objects)}), allowed, memory)
+			if c.want == nil {
+				c.want = []string{}
+			}
+			if diff := cmp.Diff(c.want, told(p)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			if got := verdictOf(p, ref("node a-1")); got != c.verdict {
+				t.Errorf("verdict %q, want %q", got, c.verdict)
+			}
+			if _, counts := m.Emptied["a-1"]; counts != (len(c.want) > 0) && allowed.Removal.Window > 0 {
+				t.Errorf("the node counts as emptied: %t", counts)
+			}
+		})
+	}
+}
