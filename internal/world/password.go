@@ -34,3 +34,12 @@ func (w *world) admits(m *machine) bool {
 	})
 	return err == nil
 }
+
+// forgetPassword is what a K3s server does when somebody deletes a Node object (docs.k3s.io, Uninstalling K3s), so that the name can be used
+// again. Sluice, which does not know how old the server is, does not rely on that and forgets by its own hand.
+func (w *world) forgetPassword(node string) {
+	name := passwordSecret(node)
+	if _, there := kubesim.Find[*corev1.Secret](w.cluster, metav1.NamespaceSystem, name); there {
+		_ = w.cluster.Delete(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: name}}, nil) // it is there
+	}
+}
