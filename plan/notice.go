@@ -2,11 +2,16 @@ package plan
 
 import (
 	"slices"
+	"time"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
+
+// expelledFor is how long after a kubelet fell silent places are kept for the pods of its announced machine. By then Kubernetes has deleted
+// them itself, by its default tolerations of an unreachable node, and those that are made again wait for places of their own.
+const expelledFor = 5 * time.Minute
 
 // demandPlaces puts the pods that are expelled behind those that wait.
 func (d *decision) demandPlaces() {
@@ -43,6 +48,13 @@ func (d *decision) expelled() []*cluster.Pod {
 	for _, n := range d.planner.noticed {
 		if notice, _ := cluster.NoticeOf(n.Object); !notice.Stops() {
 			continue
+		}
+		if !cluster.Ready(n.Object) {
+			due := cluster.NotReadySince(n.Object).Add(expelledFor)
+			if !d.now.Before(due) {
+				continue
+			}
+			d.wake(due)
 		}
 		leaves := func(p *cluster.Pod) bool {
 			if p.Daemon() || p.Leaving() || d.allowed.Expendable(p) {
