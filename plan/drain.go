@@ -65,7 +65,7 @@ func (d *decision) backlogs() ([]backlogKey, map[backlogKey]*backlog) {
 	var order []backlogKey
 	all := map[backlogKey]*backlog{}
 	for _, dm := range d.wanting() {
-		if !dm.judged || dm.claim != nil || d.check.Depends(dm.of) || dm.gang != nil && !dm.gang.runs() {
+		if !d.mayHold(dm) {
 			continue
 		}
 		needs := d.check.Needs(dm.of)
@@ -100,11 +100,16 @@ func (d *decision) hold(b *backlog, key backlogKey, slots int) {
 		first := min(dm.left(), slots)
 		slots -= first
 		if n := dm.left() - first; n > 0 {
-			keep := len(dm.pods) - n
-			d.serve(&demand{of: dm.of, pods: dm.pods[keep:]}, n, PodWaiting, because)
-			dm.pods = dm.pods[:keep]
+			d.holdBack(dm, n, because)
 		}
 	}
+}
+
+// holdBack gives the youngest n pods of a demand the verdict that they wait, and looks again soon.
+func (d *decision) holdBack(dm *demand, n int, because reason.Reason) {
+	keep := len(dm.pods) - n
+	d.serve(&demand{of: dm.of, pods: dm.pods[keep:]}, n, PodWaiting, because)
+	dm.pods = dm.pods[:keep]
 	d.wake(d.now.Add(lookAgainIn))
 }
 

@@ -173,14 +173,14 @@ func TestWhatIsLearnedIsBounded(t *testing.T) {
 	g := Group("a", 0, 9, Machine("0", "a-0"))
 	var m plan.Memory
 	for round := range 3 {
-		objects := []any{Node("a-0")}
+		objects, began := []any{Node("a-0")}, time.Duration(round)*time.Minute
 		for i := range 400 {
-			objects = append(objects, Pod(fmt.Sprintf("p-%d-%d", round, i), OwnedBy("Job", fmt.Sprintf("job-%d-%dx", round, i)), CPU("1m"), On("a-0"), begun(time.Minute)))
+			objects = append(objects, Pod(fmt.Sprintf("p-%d-%d", round, i), OwnedBy("Job", fmt.Sprintf("job-%d-%dx", round, i)), CPU("1m"), On("a-0"), begun(-began)))
 		}
 		for i := range 40 {
-			objects = append(objects, Pod(fmt.Sprintf("same-%d-%d", round, i), OwnedBy("Job", "same"), CPU("1m"), On("a-0"), begun(time.Minute)))
+			objects = append(objects, Pod(fmt.Sprintf("same-%d-%d", round, i), OwnedBy("Job", "same"), CPU("1m"), On("a-0"), begun(-began)))
 		}
-		_, m = plan.Decide(cluster.New(Start.Add(time.Duration(round)*time.Minute), Objects(objects...), []*cluster.Group{g}), allowed, m)
+		_, m = plan.Decide(cluster.New(Start.Add(began), Objects(objects...), []*cluster.Group{g}), allowed, m)
 		if n := len(m.Runs["default/Job/same"].Watched); n > 16 {
 			t.Errorf("cycle %d watches %d pods of one owner, want 16 at most", round, n)
 		}
@@ -188,8 +188,10 @@ func TestWhatIsLearnedIsBounded(t *testing.T) {
 	if len(m.Runs) != 512 {
 		t.Errorf("%d owners are known, want 512", len(m.Runs))
 	}
-	if _, m := plan.Decide(cluster.New(Start, cluster.Objects{}, nil), policy.Default(), m); m.Runs != nil {
-		t.Error("without a drain target run times are still remembered")
+	never := policy.Default()
+	never.Growth.AwaitPlaces = false
+	if _, m := plan.Decide(cluster.New(Start, cluster.Objects{}, nil), never, m); m.Runs != nil {
+		t.Error("run times that nobody asks for are still remembered")
 	}
 }
 

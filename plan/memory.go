@@ -27,7 +27,7 @@ type Memory struct {
 	Ceilings      map[string]Usage                `json:"ceilings,omitempty"`     // what counts for ceilings with a window, by their words
 	PaidUntil     time.Time                       `json:"paidUntil,omitzero"`     // until when running machines are counted there; zero when no ceiling counts what they cost
 	Granted       []Grant                         `json:"granted,omitempty"`      // what the last cycle was granted; the next one counts it
-	Runs          map[string]RunTime              `json:"runs,omitempty"`         // of pods that a drain target may concern, by owner, series and namespace; see [RunTime]
+	Runs          map[string]RunTime              `json:"runs,omitempty"`         // of Jobs' pods and those that a drain target may concern, by owner, series and namespace; see [RunTime]
 	Places        *Places                         `json:"places,omitempty"`       // of the pods that wait, nil when none had one
 	Consolidation Consolidation                   `json:"consolidation,omitzero"` // see there
 	Answer        *Answer                         `json:"answer,omitempty"`       // to what the last cycle asked an expander's server, nil when it asked nothing

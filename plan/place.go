@@ -274,6 +274,7 @@ func (d *decision) findPlaces(p *Planner, keep bool) {
 	d.there.Rest()
 	d.rescueNodes()
 	d.holdBacklogs()
+	d.awaitPlaces()
 	if p != nil {
 		d.coming.Recall(p.coming)
 	}

@@ -28,6 +28,7 @@ type Planner struct {
 	shunned  []int           // nodes that bear a soft taint
 	marked   []*cluster.Node // of the same nodes those whose mark is to be changed
 	order    []int           // of the same nodes those that could be emptied, by their places, in the order of the last cycle
+	working  []int           // of the same nodes those that hold pods of Jobs
 	watched  []int           // nodes that each cycle judges: what becomes of them depends on more than they show
 	queue    queue
 	there    *scheduling.Row // of the last cycle in which pods looked for places
@@ -120,7 +121,7 @@ func (p *Planner) look(d *decision) {
 		}
 	}
 	p.sights, p.said, p.watched, p.shunned, p.doubtful = sights, make([]Verdict, len(nodes)), p.watched[:0], p.shunned[:0], nil
-	p.noticed, p.marked = nil, nil
+	p.noticed, p.marked, p.working = nil, nil, p.working[:0]
 	for i, v := range sights {
 		if v.marked {
 			p.marked = append(p.marked, v.Node)
@@ -133,6 +134,9 @@ func (p *Planner) look(d *decision) {
 		}
 		if v.shunned {
 			p.shunned = append(p.shunned, i)
+		}
+		if v.works {
+			p.working = append(p.working, i)
 		}
 		if v.verdict.Outcome != "" && !v.passing {
 			p.said[i] = v.verdict

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +17,7 @@ import (
 type RunTime struct {
 	Mean    time.Duration         `json:"mean,omitempty"`    // of those that were seen to end, recent ones weighing more; 0 while none was
 	Ended   int                   `json:"ended,omitempty"`   // how many were, up to [settledRuns]
-	Seen    time.Time             `json:"seen"`              // when one of them last ran
+	Seen    time.Time             `json:"seen"`              // when one of them last began or ended
 	Watched map[types.UID]Watched `json:"watched,omitempty"` // pods whose end is awaited; at most [watchedRuns]
 }
 
@@ -31,6 +33,7 @@ const (
 	knownOwners = 512
 	watchedRuns = 16
 	settledRuns = 64
+	youngRun    = 30 * time.Second // a pod that began longer ago is not taken up
 )
 
 // with is the run time after one more pod ended.
@@ -59,60 +62,121 @@ func wider(owner string) []string {
 	return []string{namespace + "/*"}
 }
 
-// learnRunTimes watches the pods that a drain target may concern: how long each took from its start to the first cycle that does not see it
-// any more. Only pods that have just begun are taken up: of pods that began together those that run still are the long ones. Pods that somebody deletes and those of nodes that go are not counted, for they may not have ended by themselves.
+// learnRunTimes watches pods whose run times somebody may ask for: those of Jobs, and those that a drain target concerns. A run lasts from the pod's
+// start to the first cycle that does not see it any more. Only pods that have just begun are taken up: of pods that began together those that run
+// still are the long ones. Pods that somebody deletes and those of nodes that go are not counted, for they may not have ended by themselves.
 func (d *decision) learnRunTimes() {
-	before := d.m.Runs
-	d.m.Runs = nil
-	if len(d.allowed.Growth.DrainTargets) == 0 {
+	if len(d.allowed.Growth.DrainTargets) == 0 && !d.allowed.Growth.AwaitPlaces {
+		d.m.Runs = nil
 		return
 	}
-	runs := make(map[string]RunTime, len(before))
-	for owner, r := range before {
-		r.Watched = nil
-		runs[owner] = r
+	l := &learning{decision: d, runs: d.m.Runs}
+	l.noticeEnds()
+	l.takeUp()
+	d.m.Runs = forgetOldest(l.runs)
+}
+
+// learning is what one cycle adds to the run times that are known.
+type learning struct {
+	*decision
+	runs map[string]RunTime
+	own  bool // runs is a copy that may be changed
+}
+
+func (l *learning) put(owner string, r RunTime) {
+	if !l.own {
+		l.own = true
+		if l.runs = maps.Clone(l.runs); l.runs == nil {
+			l.runs = map[string]RunTime{}
+		}
 	}
-	there := map[types.UID]bool{}
-	fresh := map[string]int{}
-	for _, n := range d.s.Nodes {
+	r.Seen = l.now
+	l.runs[owner] = r
+}
+
+// watch replaces the pods of an owner that are watched by a copy with one more, or one less.
+func (r RunTime) watch(uid types.UID, w *Watched) RunTime {
+	all := maps.Clone(r.Watched)
+	delete(all, uid)
+	switch {
+	case w == nil && len(all) == 0:
+		all = nil
+	case w != nil && all == nil:
+		all = map[types.UID]Watched{uid: *w}
+	case w != nil:
+		all[uid] = *w
+	}
+	r.Watched = all
+	return r
+}
+
+// noticeEnds counts the runs that have ended.
+func (l *learning) noticeEnds() {
+	type end struct {
+		owner string
+		uid   types.UID
+	}
+	var ends []end
+	for owner, r := range l.runs {
+		for uid, w := range r.Watched {
+			if !l.runsOn(w.Node, uid) {
+				ends = append(ends, end{owner, uid})
+			}
+		}
+	}
+	slices.SortFunc(ends, func(a, b end) int { return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.uid, b.uid)) })
+	for _, e := range ends {
+		r := l.runs[e.owner]
+		w := r.Watched[e.uid]
+		r = r.watch(e.uid, nil)
+		if n := l.s.Node(w.Node); n == nil || n.Object.Spec.Unschedulable || slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return p.UID == e.uid }) {
+			l.put(e.owner, r)
+			continue
+		}
+		run := max(l.now.Sub(w.Began), time.Second)
+		l.put(e.owner, r.with(run))
+		for _, all := range wider(e.owner) {
+			l.put(all, l.runs[all].with(run))
+		}
+	}
+}
+
+// runsOn says whether the pod is on the node and nobody has deleted it.
+func (l *learning) runsOn(node string, uid types.UID) bool {
+	n := l.s.Node(node)
+	return n != nil && slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return p.UID == uid && !p.Leaving() })
+}
+
+// takeUp begins to watch pods that have just begun, and all that run when nothing is known yet.
+func (l *learning) takeUp() {
+	first := l.m.Runs == nil
+	young := l.now.Add(-youngRun)
+	nodes := l.planner.working
+	if len(l.allowed.Growth.DrainTargets) > 0 {
+		nodes = nil
+		for i := range l.s.Nodes {
+			nodes = append(nodes, i)
+		}
+	}
+	for _, at := range nodes {
+		n := l.s.Nodes[at]
 		for _, p := range n.Pods {
+			began := p.Started()
+			if began.IsZero() || !first && began.Before(young) || p.Leaving() || !l.asksFor(p, n) {
+				continue
+			}
 			owner := ownerOf(p.Class)
-			if owner == "" || p.Started().IsZero() || d.allowed.Growth.Drain(p.Namespace, n.Group) == 0 {
-				continue
-			}
-			there[p.UID] = true
-			r := runs[owner]
-			r.Seen = d.now
-			_, known := before[owner].Watched[p.UID]
-			young := !p.Started().Before(before[owner].Seen.Truncate(time.Second)) // it began since the last cycle, or nobody knows its owner yet
-			if !known && young {
-				fresh[owner]++
-			}
-			if !p.Leaving() && (known || young && fresh[owner]+len(before[owner].Watched) <= watchedRuns) {
-				if r.Watched == nil {
-					r.Watched = map[types.UID]Watched{}
-				}
-				r.Watched[p.UID] = Watched{n.Name(), p.Started()}
-			}
-			runs[owner] = r
-		}
-	}
-	for _, owner := range sortedKeys(before) {
-		for _, uid := range sortedKeys(before[owner].Watched) {
-			w := before[owner].Watched[uid]
-			if n := d.s.Node(w.Node); there[uid] || n == nil || n.Object.Spec.Unschedulable {
-				continue
-			}
-			run := max(d.now.Sub(w.Began), time.Second)
-			runs[owner] = runs[owner].with(run)
-			for _, all := range wider(owner) {
-				r := runs[all].with(run)
-				r.Seen = d.now
-				runs[all] = r
+			r := l.runs[owner]
+			if _, known := r.Watched[p.UID]; owner != "" && !known && len(r.Watched) < watchedRuns {
+				l.put(owner, r.watch(p.UID, &Watched{n.Name(), began}))
 			}
 		}
 	}
-	d.m.Runs = forgetOldest(runs)
+}
+
+// asksFor says whether somebody may ask how long pods such as this one run.
+func (d *decision) asksFor(p *cluster.Pod, n *cluster.Node) bool {
+	return d.allowed.Growth.AwaitPlaces && ofJob(p.Class) || len(d.allowed.Growth.DrainTargets) > 0 && d.allowed.Growth.Drain(p.Namespace, n.Group) > 0
 }
 
 // forgetOldest keeps the owners that were seen last.

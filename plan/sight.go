@@ -22,6 +22,7 @@ type sight struct {
 	ready    bool
 	takes    bool // pods may go there: it is Ready and not cordoned
 	shunned  bool // the scheduler prefers others
+	works    bool // it holds pods of Jobs
 	removal  cluster.Removal
 	onLadder bool // removal is what its taint says
 	marked   bool // its mark is to be changed
@@ -47,6 +48,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	v.takes = v.ready && !n.Object.Spec.Unschedulable
 	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
 	v.where, v.marked = policy.On(n), marked(n)
+	v.works = slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return ofJob(p.Class) })
 	v.passing = !v.ready || n.Object.Annotations[cluster.HoldAnnotation] != "" || len(n.Awaits) > 0 || d.allowed.Growth.Taints.Arriving(n.Object)
 	say := func(outcome Outcome, because ...reason.Reason) {
 		v.verdict = Verdict{reason.Node(n.Name()), outcome, because}

@@ -37,6 +37,7 @@ type Growth struct {
 	Ceilings  []GroupCeiling  `json:"ceilings,omitempty"`  // all of them hold (--ceiling)
 
 	DrainTargets []DrainTarget `json:"drainTargets,omitempty"` // see [Growth.Drain] (--drain-target)
+	AwaitPlaces  bool          `json:"awaitPlaces"`            // short pods of Jobs wait for places that are free before a machine could boot (--await-free-places)
 
 	Requests Requests `json:"requests,omitzero"`
 	Buffers  Buffers  `json:"buffers,omitzero"`

@@ -85,6 +85,7 @@ func Default() *Policy {
 			BackoffReset: 3 * time.Hour,
 
 			MaxAtOnce:      1000,
+			AwaitPlaces:    true,
 			BurstWindow:    10 * time.Second,
 			PriorityCutoff: -10,
 			GangHold:       5 * time.Minute,

@@ -111,6 +111,7 @@ const (
 	PodsKeepComing  Code = "PodsKeepComing"
 	PodExpendable   Code = "PodExpendable"
 	WaitsForTurn    Code = "WaitsForTurn"
+	AwaitsPlace     Code = "AwaitsPlace"
 )
 
 // What becomes of a node, and why.
@@ -312,6 +313,7 @@ var sentences = map[Code]string{
 	PodsKeepComing:  "more pods keep coming: group {group}, asked for machines {asked} ago, is asked again in {wait} if no more come, in {most} at the latest",
 	PodYoung:        "is {age} old and no reason to grow before {delay}",
 	WaitsForTurn:    "waits its turn: the {pods} pods of its owner, {minutes} core-minutes of work, end within {target} on places that get free and {slots} more",
+	AwaitsPlace:     "waits for a place that is expected to be free before a machine could boot ({boot}); such pods run for {run}",
 	PodExpendable:   "priority {priority} is below the cutoff {cutoff}: nothing grows for it",
 
 	NodeUnmanaged:        "belongs to no node group that sluice manages",

@@ -54,6 +54,7 @@ func growthFlags(f *pflag.FlagSet, p *policy.Policy) {
 		"ceiling", "stop growth at machines:N/WINDOW added, usd:N/WINDOW that machines cost, or usd-per-hour:N, of all groups together; GROUP=... for one of them; the tag sluice.dev_ceiling of a scale set says the same; may be repeated")
 	f.Var(perGroup[policy.DrainTarget]{"target", &g.DrainTargets, policy.ParseDrainTarget, policy.DrainTarget.String},
 		"drain-target", "work a backlog off within a time instead of a place for every pod at once, as namespace/NAME=20m or GROUP=20m; how long pods run is their annotation sluice.dev/run-time, else learned from their owner's earlier ones; may be repeated")
+	f.BoolVar(&g.AwaitPlaces, "await-free-places", g.AwaitPlaces, "let pods of Jobs that run for at most two boots wait for places that pods of their kind are expected to leave before a machine could boot, at most for as long as a boot; false: a place for every pod at once")
 
 	q := &g.Requests
 	f.BoolVar(&q.Enabled, "enable-provisioning-requests", q.Enabled, "answer ProvisioningRequests of the classes check-capacity.autoscaling.x-k8s.io and best-effort-atomic-scale-up.autoscaling.x-k8s.io; their pods are then no reason to grow by themselves")
