@@ -88,7 +88,7 @@ func (d *decision) claims(c *claim, p *cluster.Pod, n int, judged bool) {
 	if n <= 0 {
 		return
 	}
-	dm := &demand{of: p.Class, eldest: len(d.waiting), judged: judged, claim: c, booked: c.booked}
+	dm := &demand{of: p.Class, eldest: len(d.waiting), judged: judged, claim: c, booked: c.booked, priority: p.Class.Priority()}
 	if len(d.waiting) == len(d.s.Pending) {
 		d.waiting = slices.Clip(d.waiting) // the list is the snapshot's own
 	}

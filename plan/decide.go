@@ -66,10 +66,9 @@ type decision struct {
 
 	there, coming *scheduling.Row // nodes that are there and those that are coming, once a pod looked for a place
 
-	usages  map[[3]string]reason.Reason // see [decision.busy]
-	blank   []reason.Reason             // see [decision.reasons]
-	fitting []reason.Reason             // by [scheduling.Handle]: why pods have their place on a node that is there, once some have
-	counts  []bool                      // by the same: the node is among counted
+	usages map[[3]string]reason.Reason // see [decision.busy]
+	blank  []reason.Reason             // see [decision.reasons]
+	counts []bool                      // by [scheduling.Handle]: the node is among counted
 
 	attach   map[cluster.GroupID]int               // volumes that a node of the group can attach, as kubelets say, nil until somebody asks
 	opened   map[scheduling.Handle]cluster.GroupID // machines that are coming or being added

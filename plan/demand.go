@@ -14,18 +14,19 @@ import (
 // demand is a number of pods of one class that wait. They are interchangeable: whatever is found of one holds for all, and the ones that
 // have waited longest are served first.
 type demand struct {
-	of     *cluster.Class
-	eldest int               // the place of one of them in [decision.waiting], whether or not it is among pods
-	many   int               // how many there are
-	pods   []int             // their places there that may be served, the oldest first
-	served int               // how many of them, from the first on, have their verdict
-	judged bool              // the scheduler has found no node for them, or they wait behind sluice's gate; no group grows for others
-	weight float64           // of one
-	gang   *gang             // that they are of, nil when each is for itself
-	lone   bool              // it is known that none of them is of a gang
-	seats  []scheduling.Seat // of those that have a place, in their order
-	number int               // in the queue, from 1 on; 0 for demands that are none of its
-	told   *telling          // how all of them were told of their places in the last cycle, as far as that still holds; nil when it does not
+	of       *cluster.Class
+	eldest   int               // the place of one of them in [decision.waiting], whether or not it is among pods
+	many     int               // how many there are
+	pods     []int             // their places there that may be served, the oldest first
+	served   int               // how many of them, from the first on, have their verdict
+	judged   bool              // the scheduler has found no node for them, or they wait behind sluice's gate; no group grows for others
+	weight   float64           // of one
+	priority int32             // of each
+	gang     *gang             // that they are of, nil when each is for itself
+	lone     bool              // it is known that none of them is of a gang
+	seats    []scheduling.Seat // of those that have a place, in their order
+	number   int               // in the queue, from 1 on; 0 for demands that are none of its
+	told     *telling          // how all of them were told of their places in the last cycle, as far as that still holds; nil when it does not
 
 	claim    *claim // that they are pretended for, nil for pods that are there
 	consumes string // the request that they take their room from, "" for none
@@ -47,10 +48,10 @@ func (d *decision) collectDemands() {
 	d.claimRequests()
 	d.claimBuffers()
 	for _, dm := range d.demands {
-		dm.weight = d.weightOf(dm.of)
+		d.size(dm)
 	}
 	slices.SortStableFunc(d.demands, func(a, b *demand) int {
-		return cmp.Or(btoi(b.booked)-btoi(a.booked), cmp.Compare(b.of.Priority(), a.of.Priority()), cmp.Compare(b.weight, a.weight), cmp.Compare(a.pods[0], b.pods[0]))
+		return cmp.Or(btoi(b.booked)-btoi(a.booked), cmp.Compare(b.priority, a.priority), cmp.Compare(b.weight, a.weight), cmp.Compare(a.pods[0], b.pods[0]))
 	})
 	for _, dm := range d.demands {
 		switch {
@@ -63,6 +64,26 @@ func (d *decision) collectDemands() {
 		}
 	}
 	d.collectGangs()
+}
+
+// size notes what is the same for all pods of the demand's class. It is found out once for each that is in the queue.
+func (d *decision) size(dm *demand) {
+	if dm.number == 0 {
+		dm.weight, dm.priority = d.weightOf(dm.of), dm.of.Priority()
+		return
+	}
+	s := &d.planner.queue.sizes[dm.number-1]
+	if s.weight == 0 || s.check != d.check {
+		*s = sizes{d.check, d.weightOf(dm.of), dm.of.Priority()}
+	}
+	dm.weight, dm.priority = s.weight, s.priority
+}
+
+// sizes are what pods of a demand ask for and their priority.
+type sizes struct {
+	check    *scheduling.Checker // whose dimensions weigh
+	weight   float64             // more than 0
+	priority int32
 }
 
 // otherGate is the first gate of the class that is not sluice's to open.

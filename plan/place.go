@@ -311,15 +311,22 @@ func (d *decision) countOn(h scheduling.Handle, at int) {
 	}
 }
 
-// fitsNode is why pods have their place on a node that is there, said once for each node.
+// fitsNode is why pods have their place on a node that is there, said once for each node for as long as it has its handle.
 func (d *decision) fitsNode(h scheduling.Handle) reason.Reason {
-	for len(d.fitting) <= int(h) {
-		d.fitting = append(d.fitting, reason.Reason{})
+	p, name := d.planner, d.check.Name(h)
+	for len(p.fitting) <= int(h) {
+		p.fitting = append(p.fitting, fitting{})
 	}
-	if d.fitting[h].Code == "" {
-		d.fitting[h] = reason.New(reason.FitsNode, reason.Ref{}, "node", d.check.Name(h))
+	if p.fitting[h].node != name {
+		p.fitting[h] = fitting{name, reason.New(reason.FitsNode, reason.Ref{}, "node", name)}
 	}
-	return d.fitting[h]
+	return p.fitting[h].because
+}
+
+// fitting is why pods have their place on the node of that name.
+type fitting struct {
+	node    string
+	because reason.Reason
 }
 
 // placeComing serves pods that go onto a machine that is coming.
@@ -347,7 +354,7 @@ func (d *decision) bands() [][]*demand {
 	var all [][]*demand
 	from := 0
 	for i, dm := range d.demands {
-		if first := d.demands[from]; dm.booked != first.booked || dm.of.Priority() != first.of.Priority() {
+		if first := d.demands[from]; dm.booked != first.booked || dm.priority != first.priority {
 			all, from = append(all, d.demands[from:i]), i
 		}
 	}

@@ -164,13 +164,24 @@ func (d *decision) rememberPlaces() {
 	for i, u := range used {
 		p.Nodes[i], index[u.on] = u.name, int32(i)
 	}
+	seats := 0
+	for _, dm := range d.demands {
+		if dm.keeps() {
+			seats += len(dm.seats)
+		}
+	}
+	arena := make([]int32, 0, 2*seats)
 	for _, dm := range d.demands {
 		if !dm.keeps() || len(dm.seats) == 0 {
 			continue
 		}
-		pairs := slices.Grow(p.Of[dm.of.Key], 2*len(dm.seats))
+		from := len(arena)
 		for _, s := range dm.seats {
-			pairs = append(pairs, index[s.On], int32(s.Pods))
+			arena = append(arena, index[s.On], int32(s.Pods))
+		}
+		pairs := arena[from:len(arena):len(arena)]
+		if others := p.Of[dm.of.Key]; others != nil {
+			pairs = append(others, pairs...)
 		}
 		p.Of[dm.of.Key] = pairs
 	}

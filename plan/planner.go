@@ -31,6 +31,7 @@ type Planner struct {
 	working  []int           // of the same nodes those that hold pods of Jobs
 	watched  []int           // nodes that each cycle judges: what becomes of them depends on more than they show
 	queue    queue
+	fitting  []fitting       // by handle: see [decision.fitsNode]
 	there    *scheduling.Row // of the last cycle in which pods looked for places
 	coming   *scheduling.Row // of the same
 	budgets  budgets
@@ -58,6 +59,9 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	check := scheduling.NewChecker(s, scheduling.After(p.check), scheduling.Expendable(allowed.Growth.PriorityCutoff))
 	if check != p.check || p.allowed != allowed || !sameTerms(p.seen.Groups, s.Groups) {
 		p.sights = nil
+	}
+	if check != p.check {
+		p.fitting = nil
 	}
 	d := newDecision(p, s, allowed, m, check)
 	p.callRolls(d)

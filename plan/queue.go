@@ -14,6 +14,7 @@ type queue struct {
 	keys     []demandKey
 	numbers  map[demandKey]int32 // of keys
 	lone     []bool              // of keys: nothing about the class says that its pods are of a gang
+	sizes    []sizes             // of keys: see [decision.size]
 	told     []*telling          // of keys: see [decision.tell]
 	hopeful  int                 // pods that the scheduler has made room for
 }
@@ -93,6 +94,7 @@ func (q *queue) number(key demandKey) int32 {
 	if !ok {
 		n = int32(len(q.keys))
 		q.keys, q.lone, q.told = append(q.keys, key), append(q.lone, !key.class.OfGang()), append(q.told, nil)
+		q.sizes = append(q.sizes, sizes{})
 		q.numbers[key] = n
 	}
 	return n
