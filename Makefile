@@ -81,8 +81,8 @@ fmt: ## format the Go files
 
 .PHONY: vuln vulncheck
 vulncheck: vuln
-vuln: ## look for known vulnerabilities in what is linked (asks vuln.go.dev)
-	$(TOOL) govulncheck ./...
+vuln: ## look for known vulnerabilities in what is linked; asks vuln.go.dev, or DB=URL
+	@GO='$(GO)' DB='$(DB)' hack/vulncheck
 
 .PHONY: sbom
 sbom: build ## say what bin/sluice is made of: bin/sluice.cdx.json, in CycloneDX

@@ -12,8 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 )
 
-// storing is how many objects are on their way into etcd at once.
-const storing = 32
+const (
+	storing  = 32 // objects on their way into etcd at once
+	putTries = 10 // of one object: etcd gives up what a busy machine keeps waiting for too long
+)
 
 // StorePods puts pods into etcd in the form in which kube-apiserver keeps them, and kube-apiserver hears of them by its watch as of any other write.
 // A pod costs a thousandth of what its creation, binding and start by requests do, so that a cluster of tens of thousands is full in seconds. Nothing
@@ -36,8 +38,10 @@ func (c *ControlPlane) StorePods(ctx context.Context, pods []*corev1.Pod) error 
 			for pod := range work {
 				var object bytes.Buffer
 				err := encoder.Encode(pod, &object)
-				if err == nil {
-					_, err = client.Put(ctx, "/registry/pods/"+pod.Namespace+"/"+pod.Name, object.String())
+				for tries := 0; err == nil || tries > 0 && tries < putTries && ctx.Err() == nil; tries++ {
+					if _, err = client.Put(ctx, "/registry/pods/"+pod.Namespace+"/"+pod.Name, object.String()); err == nil {
+						break
+					}
 				}
 				if err != nil {
 					cancel(fmt.Errorf("store pod %s/%s: %w", pod.Namespace, pod.Name, err))
