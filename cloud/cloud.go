@@ -61,6 +61,9 @@ type Error struct {
 	Message    string          // one sentence that names the thing with its size and zone, and, where there is one, the remedy
 	RetryAfter time.Duration   // for Throttled: how long the cloud asked to be left alone
 	Quota      *cluster.Quota  // for Quota: the numbers, nil when the cloud gave none
+
+	// Property is that of the safety contract for which the provider itself held the request back, such as S-32; "" for what was sent.
+	Property string
 }
 
 // Error is the code and the sentence.

@@ -87,7 +87,7 @@ const (
 type Result struct {
 	Status     Status        `json:"status"`
 	At         time.Time     `json:"at"`                   // when the answer was known
-	Property   string        `json:"property,omitempty"`   // for Refused: the property of the safety contract
+	Property   string        `json:"property,omitempty"`   // of the safety contract: for Refused, and for Failed when the provider itself held it back
 	Kind       string        `json:"kind,omitempty"`       // for Failed: the cloud error's kind, or "kubernetes"
 	Code       string        `json:"code,omitempty"`       // for Failed: the cloud's own code
 	Message    string        `json:"message,omitempty"`    // one sentence

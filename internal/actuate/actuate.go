@@ -251,7 +251,7 @@ func (a *Actuator) result(err error) plan.Result {
 		r.Status, r.Property, r.Message = plan.Refused, refusal.Property, refusal.Why
 	case errors.As(err, &fault):
 		r.Status, r.Kind, r.Code, r.Message, r.RetryAfter = plan.Failed, string(fault.Kind), fault.Code, fault.Message, fault.RetryAfter
-		r.Quota = fault.Quota
+		r.Quota, r.Property = fault.Quota, fault.Property
 	case errors.Is(err, kube.ErrBudget), errors.Is(err, kube.ErrGone), errors.Is(err, kube.ErrHeld), errors.Is(err, kube.ErrConflict):
 		r.Status = plan.Skipped
 	case errors.Is(err, context.DeadlineExceeded):

@@ -319,6 +319,7 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 		return known
 	case errors.As(err, &shut):
 		e.Kind, e.RetryAfter, e.Code, e.Message = cloud.Throttled, shut.until.Sub(p.now()), shut.code(), shut.Error()
+		e.Property = "S-32"
 	case errors.As(err, &machine):
 		e.Code, e.Message = cmp.Or(machine.Code, "InstanceMetadata"), machine.Message
 		if !machine.Temporary() {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"flag"
 	"math/rand/v2"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -35,6 +37,39 @@ func TestNoHistoryBreaksAPromise(t *testing.T) {
 		t.Errorf("%d histories, %d actions, %s on their clocks: too few", report.Histories, report.Actions, report.Simulated)
 	}
 }
+
+// refused is a line of docs/reference/refusals.md about a property for which a write was refused.
+var refused = regexp.MustCompile(`(?m)^\| (S-[0-9]{2}) \| (?:guard|provider)`)
+
+// TestEveryPropertyRefusesSomething plays reckless histories until each property has refused a write of which docs/reference/refusals.md says that it has.
+func TestEveryPropertyRefusesSomething(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/refusals.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := map[string]bool{}
+	for _, m := range refused.FindAllSubmatch(page, -1) {
+		missing[string(m[1])] = true
+	}
+	if len(missing) < 20 {
+		t.Fatalf("the page tells of %d properties: too few", len(missing))
+	}
+	for seed := uint64(1); len(missing) > 0; seed++ {
+		if seed > mostReckless {
+			t.Fatalf("none of %d reckless histories had a refusal by %v", mostReckless, missing)
+		}
+		out := proof.Play(t.Context(), world.RecklessHistory(seed), world.Options{Seed: seed, NoJournal: true})
+		if out.Err != nil {
+			t.Fatalf("history %d: %v", seed, out.Err)
+		}
+		for property := range out.Refused {
+			delete(missing, property)
+		}
+	}
+}
+
+// mostReckless bounds the reckless histories that are played for all properties to refuse something: some thirty are enough.
+const mostReckless = 300
 
 // TestAHistoryIsTheSameEachTime plays some twice, alone and in company.
 func TestAHistoryIsTheSameEachTime(t *testing.T) {

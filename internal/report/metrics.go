@@ -51,7 +51,7 @@ func NewMetrics() *Metrics {
 		growth: histogram(r, "sluice_growth_latency_seconds", seconds,
 			"From the scheduler finding no node for the youngest pod a growth is for to the cloud accepting the growth. Pod times have a resolution of one second, so values are up to one second too long."),
 		actions:  counters(r, "sluice_actions_total", "Actions that plans asked for, by what became of them.", "action", "status"),
-		refusals: counters(r, "sluice_guard_refusals_total", "Writes that the guard stopped, by the property of the safety contract.", "property"),
+		refusals: counters(r, "sluice_guard_refusals_total", "Writes that the guard, or the provider, stopped, by the property of the safety contract.", "property"),
 		verdicts: gauges(r, "sluice_verdicts", "Subjects of the last cycle by what becomes of them.", "kind", "outcome"),
 		pending:  gauges(r, "sluice_pending_pods", "Pending pods of the last cycle by what becomes of them.", "outcome"),
 		groups: groupMetrics{

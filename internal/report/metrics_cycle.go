@@ -32,7 +32,7 @@ func (m *Metrics) reportActions(entry journal.Entry) {
 		}
 		r := entry.Results[i]
 		m.actions.WithLabelValues(plan.KindOf(a), string(r.Status)).Inc()
-		if r.Status == plan.Refused {
+		if r.Property != "" && r.Status != plan.Skipped { // by the guard, or by the provider
 			m.refusals.WithLabelValues(r.Property).Inc()
 		}
 	}

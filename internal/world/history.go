@@ -72,6 +72,7 @@ func (h *history) farm() {
 	h.say("policy scale-down-unneeded-time=%s scale-down-delay-after-add=%s scale-down-unready-time=5m max-drain-time=5m max-node-provision-time=8m",
 		h.pick("1m", "4m", "10m"), h.pick("1s", "3m"))
 	h.say("policy initial-node-group-backoff-duration=%s max-node-group-backoff-duration=10m", h.pick("1m", "5m"))
+	h.say("policy emptied-window=%s", h.pick("30s", "2m", "10m"))
 	h.say("timing resync=%s boot=%s join=%s", h.pick("10s", "20s", "30s", "60s"), h.pick("30s", "90s", "3m"), h.pick("5s", "30s"))
 	if h.chance(3) {
 		h.found = true

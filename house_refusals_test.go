@@ -1,0 +1,108 @@
+package sluice_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// promised are the properties of the safety contract.
+var promised = []string{
+	"S-01", "S-02", "S-03", "S-04", "S-05", "S-06", "S-10", "S-11", "S-12", "S-13", "S-14", "S-15", "S-16", "S-17", "S-18", "S-19", "S-20", "S-21", "S-22", "S-23", "S-24",
+	"S-30", "S-31", "S-32", "S-33", "S-34", "S-35", "S-36", "S-37", "S-38", "S-39", "S-40", "S-41", "S-42",
+}
+
+// refusedBy is a line about a property for which a write was refused: internal/proof plays histories until that has been so.
+var refusedBy = regexp.MustCompile(`^\| S-[0-9]{2} \| (guard|provider)`)
+
+// TestEveryPropertyHasRefusedSomethingOrIsShownOtherwise holds docs/reference/refusals.md to the contract: each property is in one of its tables, among those for
+// which a write is refused, or with tests and scenarios that are there. internal/proof plays the histories.
+func TestEveryPropertyHasRefusedSomethingOrIsShownOtherwise(t *testing.T) {
+	const page = "docs/reference/refusals.md"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("found no scenario: %v", err)
+	}
+	tests, _ := testsOfTheHouse(t)
+	told := map[string]int{}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if !strings.HasPrefix(line, "| S-") {
+			continue
+		}
+		id := line[2:6]
+		told[id]++
+		shown := len(refusedBy.FindAllString(line, -1))
+		for _, m := range linkedScenario.FindAllStringSubmatch(line, -1) {
+			if shown++; !slices.Contains(files, m[1]) {
+				t.Errorf("%s: %s: there is no %s", page, id, m[1])
+			}
+		}
+		for _, m := range namedTest.FindAllStringSubmatch(line, -1) {
+			if shown++; !tests[m[1]][m[2]] {
+				t.Errorf("%s: %s: %s has no %s", page, id, m[1], m[2])
+			}
+		}
+		if shown == 0 {
+			t.Errorf("%s: %s: neither a history, nor a scenario, nor a test shows it", page, id)
+		}
+	}
+	for _, id := range promised {
+		if told[id] != 1 {
+			t.Errorf("%s tells %d times of %s, want once: say who refuses a write for it, or why nobody does and what shows it", page, told[id], id)
+		}
+	}
+}
+
+// refusals in the guard's source: a property and the format of its sentence.
+var refusals = regexp.MustCompile(`refuse\("(S-[0-9]{2})", "([^"]*)"`)
+
+// TestEachRefusalIsAmongTheMutations holds docs/reference/mutations.md, which UPDATE=1 make mutations writes, to the guard's source and tests.
+func TestEachRefusalIsAmongTheMutations(t *testing.T) {
+	const page = "docs/reference/mutations.md"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("guard/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, _ := testsOfTheHouse(t)
+	rows := map[string]bool{}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		if !strings.HasPrefix(line, "| S-") || len(cells) != 3 {
+			continue
+		}
+		rows[cells[0]+" "+cells[1]] = true
+		if test, _, _ := strings.Cut(strings.Trim(cells[2], "`"), "/"); !tests["guard"][test] {
+			t.Errorf("%s: %s is caught by %s, and guard has no such test; run UPDATE=1 make mutations", page, cells[1], cells[2])
+		}
+	}
+	met := map[string]bool{}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range refusals.FindAllStringSubmatch(string(source), -1) {
+			row := m[1] + " " + strings.ReplaceAll(m[2], "|", `\|`)
+			met[row] = true
+			if !rows[row] {
+				t.Errorf("%s lacks %s; run UPDATE=1 make mutations", page, row)
+			}
+		}
+	}
+	for row := range rows {
+		if !met[row] {
+			t.Errorf("%s tells of %s, and the guard has no such refusal; run UPDATE=1 make mutations", page, row)
+		}
+	}
+}
