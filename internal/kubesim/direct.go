@@ -1,7 +1,10 @@
 package kubesim
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,6 +72,33 @@ func All[T Object](c *Cluster, namespace string) []T {
 		all[i] = e.obj.(T)
 	}
 	return all
+}
+
+// Changed returns what has happened to a kind since a resource version: objects that are there and have changed, in order of namespace and name, and the
+// last versions of those that are gone; one that was made and deleted meanwhile is among the latter. Now is the version up to which that is. It is not
+// ok when so much has happened that it is not remembered: then [All] tells.
+func Changed[T Object](c *Cluster, since uint64) (there, gone []T, now uint64, ok bool) {
+	c.lock()
+	defer c.mu.Unlock()
+	var none T
+	t := c.table(kindOf(none))
+	if t.forgot > since {
+		return nil, nil, t.rv, false
+	}
+	from, _ := slices.BinarySearchFunc(t.history, since+1, func(ch change, rv uint64) int { return cmp.Compare(ch.after.rv, rv) })
+	touched := map[string]bool{}
+	for _, ch := range t.history[from:] {
+		if ch.deleted {
+			gone = append(gone, ch.after.obj.(T))
+		}
+		touched[ch.after.key] = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(touched)) {
+		if e := t.byKey[key]; e != nil {
+			there = append(there, e.obj.(T))
+		}
+	}
+	return there, gone, t.rv, true
 }
 
 // Edit changes an object without a request: spec, status and metadata alike.

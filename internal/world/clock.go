@@ -54,8 +54,11 @@ type world struct {
 	look     int                          // the number of the last look at them
 	listed   []*machine                   // that it found, in its order
 	pods     map[string]*podSeen          // by UID
-	nodes    map[string]*nodeSeen         // by name
-	names    *names
+
+	toldNodes, toldPods uint64 // up to which resource versions the transcript has told
+
+	nodes map[string]*nodeSeen // by name
+	names *names
 
 	conditions map[string]string // of requests and buffers, as they were told last
 	asking     int               // requests and buffers that there were last
@@ -100,7 +103,7 @@ type world struct {
 	cycles   int
 	journal  bytes.Buffer
 	encoder  *journal.Encoder
-	discover []azure.Discovery // how sluice finds its groups; nil when it is told of them
+	discover []azure.Discovery                         // how sluice finds its groups; nil when it is told of them
 	carry    func(http.RoundTripper) http.RoundTripper // nil for none
 }
 

@@ -35,7 +35,6 @@ type podSeen struct {
 	state    string
 	node     string
 	homeless bool // the scheduler had found no node
-	found    bool
 }
 
 // tellCluster tells what changed on nodes and pods since it was last asked, and whether any of it turns sluice's loop: the
@@ -47,6 +46,11 @@ func (w *world) tellCluster() {
 }
 
 func (w *world) tellNodes() {
+	version := w.cluster.ResourceVersion("nodes")
+	if version == w.toldNodes {
+		return
+	}
+	w.toldNodes = version
 	for _, n := range w.nodes {
 		n.found = false
 	}
@@ -79,11 +83,35 @@ func (w *world) tellNodes() {
 	}
 }
 
-func (w *world) tellPods() {
-	for _, p := range w.pods {
-		p.found = false
+// changedPods are the pods that are new or otherwise than they were told, and the UIDs, sorted, of those that were told and are gone. It costs what has
+// changed, but for the first time and when very much has.
+func (w *world) changedPods() (there []*corev1.Pod, gone []string) {
+	there, left, version, remembered := kubesim.Changed[*corev1.Pod](w.cluster, w.toldPods)
+	w.toldPods = version
+	if remembered {
+		for _, p := range left {
+			if w.pods[string(p.UID)] != nil {
+				gone = append(gone, string(p.UID))
+			}
+		}
+		slices.Sort(gone)
+		return there, gone
 	}
-	pods := kubesim.All[*corev1.Pod](w.cluster, "")
+	there = kubesim.All[*corev1.Pod](w.cluster, "")
+	found := make(map[string]bool, len(there))
+	for _, p := range there {
+		found[string(p.UID)] = true
+	}
+	for _, uid := range sortedKeys(w.pods) {
+		if !found[uid] {
+			gone = append(gone, uid)
+		}
+	}
+	return there, gone
+}
+
+func (w *world) tellPods() {
+	pods, gone := w.changedPods()
 	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { // as they came and found room, so that they are numbered so
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(homelessLast(a), homelessLast(b)))
 	})
@@ -110,13 +138,10 @@ func (w *world) tellPods() {
 				w.fact("pod", was.name, state, text)
 			}
 		}
-		was.state, was.node, was.found = state, p.Spec.NodeName, true
+		was.state, was.node = state, p.Spec.NodeName
 	}
-	for _, uid := range sortedKeys(w.pods) {
+	for _, uid := range gone {
 		was := w.pods[uid]
-		if was.found {
-			continue
-		}
 		delete(w.pods, uid)
 		switch was.state {
 		case "finished", "failed":
