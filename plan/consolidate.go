@@ -1,13 +1,11 @@
 package plan
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
-	"sluice.dev/sluice/scheduling"
 )
 
 // Consolidation moves pods that run well, only because the same could run for less. It is opt-in, one node at a time, and only when nothing else
@@ -184,7 +182,7 @@ func (d *decision) replace(s *saving) {
 }
 
 // restful says whether nothing is on its way: no pod waits, no machine comes or goes, no node is on the ladder or
-// will be when its time has come.
+// will be when its time has come, and no node has been promised to the pods of another.
 func (d *decision) restful() bool {
 	if len(d.s.Pending) > 0 || len(d.grows) > 0 || len(d.ladder) > 0 || d.unhealthy != nil || d.inFlight > 0 || len(d.soon) > 0 {
 		return false
@@ -194,112 +192,5 @@ func (d *decision) restful() bool {
 			return false
 		}
 	}
-	return true
-}
-
-// bestSaving is the saving that is worth most beyond what it costs, nil when nothing could be saved at all.
-func (d *decision) bestSaving() *saving {
-	var nodes []*nodeState
-	for at, n := range d.s.Nodes {
-		if g := d.groups[n.Group]; g == nil || g.PriceUSDPerHour <= 0 || !d.allowed.Removal.Consolidation.Of(n.Group) {
-			continue
-		}
-		if st := d.moveable(at); st != nil && d.refusal(st) == nil && d.cools(st) == nil && d.forbidden(st) == nil {
-			nodes = append(nodes, st)
-		}
-	}
-	price := func(st *nodeState) float64 { return d.groups[st.Group].PriceUSDPerHour }
-	slices.SortStableFunc(nodes, func(a, b *nodeState) int {
-		return cmp.Or(cmp.Compare(price(b), price(a)), cmp.Compare(len(a.movers), len(b.movers)))
-	})
-	var best *saving
-	for _, st := range nodes[:min(len(nodes), mostConsolidated)] {
-		if s := d.saving(st); s != nil && (best == nil || s.worth-s.cost > best.worth-best.cost+leastSaving) {
-			best = s
-		}
-	}
-	return best
-}
-
-// saving is how the node's pods could run for less, nil when they could not. A machine of the same size is no replacement.
-func (d *decision) saving(st *nodeState) *saving {
-	terms, own := d.allowed.Removal.Consolidation, d.groups[st.Group]
-	saves := func(into *groupState, usd, cost float64) *saving {
-		return &saving{st, into, usd, cost + float64(len(st.movers))*terms.PodUSD, terms.Worth(usd)}
-	}
-	if d.fitsOn(st, nil) {
-		return saves(nil, own.PriceUSDPerHour, 0)
-	}
-	var cheaper []*groupState
-	for _, g := range d.s.Groups {
-		if to := d.groups[g.ID]; to.blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && to.PriceUSDPerHour < own.PriceUSDPerHour &&
-			to.Size != own.Size && d.mostMore(to) > 0 {
-			cheaper = append(cheaper, to)
-		}
-	}
-	slices.SortStableFunc(cheaper, func(a, b *groupState) int { return cmp.Compare(a.PriceUSDPerHour, b.PriceUSDPerHour) })
-	for _, to := range cheaper[:min(len(cheaper), mostReplacements)] {
-		if d.fitsOn(st, to) {
-			return saves(to, own.PriceUSDPerHour-to.PriceUSDPerHour, to.PriceUSDPerHour*d.bootTime().Hours())
-		}
-	}
-	return nil
-}
-
-// moveable is a node that works and that the ladder has no use for, with the pods that would have to leave it; nil for any other.
-func (d *decision) moveable(at int) *nodeState {
-	if st := d.states[at]; st != nil {
-		if st.kept && !st.going && !st.onLadder && st.takes && len(st.movers) > 0 {
-			return st
-		}
-		return nil
-	}
-	v := d.planner.sights[at]
-	if !v.takes || v.onLadder || v.passing || v.Instance == nil || len(v.verdict.Because) == 0 || v.verdict.Because[0].Code != reason.NodeBusy {
-		return nil
-	}
-	own := *v
-	own.movers, own.loss, own.consent = nil, loss{}, consent{}
-	for _, p := range v.Pods {
-		if !p.Daemon() {
-			own.movers = append(own.movers, p)
-		}
-	}
-	if len(own.movers) == 0 || slices.ContainsFunc(own.movers, (*cluster.Pod).Leaving) {
-		return nil
-	}
-	return &nodeState{sight: &own, at: at, kept: true, since: d.now, removable: d.now}
-}
-
-// fitsOn says whether all pods of the node fit on other nodes that stay, and on one more machine of a group where that is given, as the
-// scheduler's rules and the budgets have it.
-func (d *decision) fitsOn(st *nodeState, more *groupState) bool {
-	for _, p := range st.consent.budgeted {
-		if d.budgetRefuses(p) != nil {
-			return false
-		}
-	}
-	var hosts []*sight
-	for at, v := range d.planner.sights {
-		if other := d.states[at]; v.takes && v.Node != st.Node && (other == nil || !other.going && !other.onLadder && (len(other.movers) > 0 || other.pinned)) {
-			hosts = append(hosts, v)
-		}
-	}
-	d.hosts(hosts)
-	undo := d.check.Mark()
-	defer undo()
-	var handles []scheduling.Handle
-	for _, v := range hosts {
-		if h, ok := d.check.Handle(v.Name()); ok {
-			handles = append(handles, h)
-		}
-	}
-	if more != nil {
-		handles = append(handles, d.check.Open(d.template(more, more.nextZone()), "instead of "+st.Name()))
-	}
-	h, _ := d.check.Handle(st.Name())
-	r := d.check.Refuge(handles...)
-	fits := r.Leave(h, st.movers) == nil
-	r.Back()
-	return fits
+	return d.refuge == nil || !slices.Contains(d.refuge.took, true)
 }

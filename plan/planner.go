@@ -36,6 +36,7 @@ type Planner struct {
 	coming   *scheduling.Row // of the same
 	budgets  budgets
 	owners   owners
+	savings  savings
 	refuge   *refuge  // of the last cycle that needed one
 	hosts    []*sight // as they were sorted last
 	sorting  uint64   // how often they were
@@ -75,10 +76,11 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	return d
 }
 
-// sameTerms says whether the same groups hold the same nodes to the same thresholds: all of a group that a [sight] tells.
+// sameTerms says whether the same groups hold the same nodes to the same thresholds, for the same price: all of a group that a [sight] tells, and
+// that sights are sorted by.
 func sameTerms(a, b []*cluster.Group) bool {
 	return slices.EqualFunc(a, b, func(a, b *cluster.Group) bool {
-		return a.ID == b.ID && a.Parks == b.Parks && sameShare(a.Options.Threshold, b.Options.Threshold) && sameShare(a.Options.GPUThreshold, b.Options.GPUThreshold)
+		return a.ID == b.ID && a.Parks == b.Parks && a.PriceUSDPerHour == b.PriceUSDPerHour && a.Spot == b.Spot && sameShare(a.Options.Threshold, b.Options.Threshold) && sameShare(a.Options.GPUThreshold, b.Options.GPUThreshold)
 	})
 }
 

@@ -48,6 +48,8 @@ func begin(t *rapid.T) *history {
 	}
 	for _, id := range []string{"a", "b"} {
 		g := Group(id, rapid.IntRange(0, 2).Draw(t, "min"), 6)
+		g.Size = map[string]string{"a": "Standard_D4s_v5", "b": "Standard_E4s_v5"}[id]
+		g.PriceUSDPerHour = float64(rapid.IntRange(0, 3).Draw(t, "price"))
 		if h.chance(3, "own threshold") {
 			g.Options.Threshold = new(0.3)
 		}
@@ -316,6 +318,9 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 		if h.chance(3, "min replicas") {
 			allowed.Removal.MinReplicas = 2
 		}
+		if h.chance(2, "consolidates") {
+			allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
+		}
 		var planner plan.Planner
 		for range rapid.IntRange(10, 30).Draw(t, "cycles") {
 			for range max(0, rapid.IntRange(-3, 3).Draw(t, "events")) {
@@ -347,7 +352,7 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 			t.Errorf("no history came to the reason %s: the test shows little", c)
 		}
 	}
-	t.Log(outcomes)
+	t.Log(outcomes, codes[reason.PodControllerMissing], codes[reason.PodFewReplicas])
 }
 
 // paper is a decision as JSON, one line for each of its parts.

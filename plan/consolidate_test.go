@@ -1,0 +1,134 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"pgregory.net/rapid"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+)
+
+// calm is a history in which every pod runs and most nodes are used enough to stay, so that a planner has the rest to look for savings.
+func calm(t *rapid.T) *history {
+	h := &history{T: t, at: Start, nodes: map[string]*corev1.Node{}, pods: map[string]*cluster.Pod{}}
+	for i, id := range []string{"a", "b", "c"} {
+		g := Group(id, 0, 6)
+		g.Size = fmt.Sprintf("Standard_D%ds_v5", 4+i)
+		g.PriceUSDPerHour = float64(rapid.IntRange(1, 3).Draw(t, "price"))
+		h.groups = append(h.groups, g)
+		for range rapid.IntRange(1, 2).Draw(t, "machines") {
+			in := h.machine(g)
+			h.nodes[in.ComputerName] = Node(in.ComputerName, func(n *corev1.Node) {
+				n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = in.ProviderID, in.UID
+			})
+			for range rapid.IntRange(2, 4).Draw(t, "pods") {
+				h.run(in.ComputerName)
+			}
+		}
+	}
+	return h
+}
+
+// run makes a pod that runs.
+func (h *history) run(node string) {
+	change := []func(*corev1.Pod){On(node), Labelled("app", "s"), CPU(rapid.SampledFrom([]string{"500m", "700m", "900m"}).Draw(h.T, "cpu"))}
+	if h.chance(20, "works") {
+		change = append(change, OwnedBy("Job", "o"))
+	}
+	if h.chance(20, "annotated") {
+		change = append(change, Annotated("karpenter.sh/do-not-disrupt", "8m"))
+	}
+	name := fmt.Sprintf("p%d", h.made)
+	h.made++
+	h.pods[name] = Pod(name, change...)
+}
+
+// stir lets one thing happen that leaves the cluster calm.
+func (h *history) stir() {
+	node := rapid.SampledFrom(h.names()).Draw(h.T, "node")
+	g := rapid.SampledFrom(h.groups).Draw(h.T, "group")
+	switch rapid.IntRange(0, 8).Draw(h.T, "what") {
+	case 0:
+		h.run(node)
+	case 1:
+		if len(h.pods) > 0 {
+			delete(h.pods, rapid.SampledFrom(keys(h.pods)).Draw(h.T, "pod"))
+		}
+	case 2:
+		h.budget = Budget("b", "app", "s", int32(rapid.IntRange(0, 9).Draw(h.T, "allowed")))
+	case 3:
+		h.budget = (*policyv1.PodDisruptionBudget)(nil)
+	case 4:
+		g.PriceUSDPerHour = float64(rapid.IntRange(0, 3).Draw(h.T, "price"))
+	case 5:
+		g.Max = rapid.IntRange(1, 6).Draw(h.T, "max")
+	case 6:
+		h.change(node, func(n *corev1.Node) { n.Spec.Unschedulable = true })
+	case 7:
+		h.change(node, func(n *corev1.Node) { n.Spec.Unschedulable = len(n.Spec.Taints) > 0 })
+	case 8:
+		h.change(node, func(n *corev1.Node) { n.Labels["team"] = "a" })
+	}
+}
+
+// come lets machines that were asked for come, and pods that were evicted run on another node where there is one.
+func (h *history) come() {
+	for _, g := range h.groups {
+		for _, in := range g.Instances {
+			if in.State == cluster.StateCreating && h.chance(2, "comes") {
+				in.State = cluster.StateRunning
+				h.join(in)
+			}
+		}
+	}
+}
+
+// TestAPlannerThatConsolidatesDecidesAsIfItRememberedNothing lets calm random histories pass before one planner that looks for savings, and
+// holds each of its plans to a decision that was made from nothing.
+func TestAPlannerThatConsolidatesDecidesAsIfItRememberedNothing(t *testing.T) {
+	codes := map[reason.Code]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		h := calm(t)
+		allowed := policy.Default()
+		allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
+		allowed.Removal.Consolidation.PodUSD = rapid.SampledFrom([]float64{0, 0.01, 1}).Draw(t, "pod cost")
+		allowed.Removal.Consolidation.PerDay = rapid.SampledFrom([]int{1, 10}).Draw(t, "per day")
+		allowed.Removal.AfterAdd = time.Minute
+		allowed.Removal.Unneeded = time.Duration(rapid.IntRange(1, 3).Draw(t, "unneeded")) * time.Minute
+		var planner plan.Planner
+		for range rapid.IntRange(10, 40).Draw(t, "cycles") {
+			if h.chance(4, "stirs") {
+				h.stir()
+			}
+			h.come()
+			s := h.observe()
+			p, m := planner.Decide(s, allowed, h.memory)
+			fresh, left := plan.Decide(s, allowed, h.memory)
+			if diff := cmp.Diff(paper(t, fresh, left), paper(t, p, m)); diff != "" {
+				t.Fatalf("at %s (-fresh +planner):\n%s", h.at.Sub(Start), diff)
+			}
+			for _, v := range p.Verdicts {
+				for _, why := range v.Because {
+					codes[why.Code]++
+				}
+			}
+			h.perform(p, m, allowed)
+			h.at = h.at.Add(time.Duration(rapid.SampledFrom([]int{1, 10, 30, 60}).Draw(t, "seconds")) * time.Second)
+		}
+	})
+	for _, c := range []reason.Code{reason.ConsolidationPays, reason.ConsolidationTooDear, reason.NodeConsolidated} {
+		if codes[c] == 0 {
+			t.Errorf("no history came to the reason %s: the test shows little", c)
+		}
+	}
+	t.Log(codes)
+}

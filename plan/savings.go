@@ -1,0 +1,207 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
+)
+
+// mostFits is how many answers are remembered: those about nodes that are gone are among them.
+const mostFits = 1 << 12
+
+// savings is what is remembered of the search for a saving from cycle to cycle: a cluster that is the same is asked nothing.
+type savings struct {
+	sights []*sight // of all nodes, as moving was found
+	moving []mover  // nodes that are used too much to go anyway, those first that cost most, then those with fewest pods
+
+	check *scheduling.Checker
+	hosts []*sight // that could take pods, in the order of nodes
+	fits  map[fit]bool
+}
+
+// mover is a node whose pods could run elsewhere for less.
+type mover struct {
+	at    int
+	sight *sight // with the pods that would have to leave
+}
+
+// fit is a question: whether a node's pods fit on the others, or on these and one machine more.
+type fit struct {
+	node *sight
+	with scheduling.State
+}
+
+// turn turns to the nodes that there are now: what does not hold any more is forgotten.
+func (s *savings) turn(d *decision) {
+	p := d.planner
+	if !same(s.sights, p.sights) {
+		s.sights, s.moving = p.sights, d.steadyMovers()
+	}
+	hosts := make([]*sight, 0, len(p.sights))
+	for at, v := range p.sights {
+		if other := d.states[at]; v.takes && (other == nil || !other.going && !other.onLadder && (len(other.movers) > 0 || other.pinned)) {
+			hosts = append(hosts, v)
+		}
+	}
+	if s.check != d.check || !slices.Equal(s.hosts, hosts) || len(s.fits) > mostFits {
+		s.check, s.hosts, s.fits = d.check, hosts, map[fit]bool{}
+	}
+}
+
+// steadyMovers are the nodes that no cycle has more to say about than that they are used.
+func (d *decision) steadyMovers() []mover {
+	var all []mover
+	watched := d.planner.watched
+	for at, v := range d.planner.sights {
+		if len(watched) > 0 && watched[0] == at {
+			watched = watched[1:]
+			continue
+		}
+		if own := d.couldMove(v); own != nil && d.consolidates(v.Node) {
+			all = append(all, mover{at, own})
+		}
+	}
+	slices.SortStableFunc(all, d.dearestMover)
+	return all
+}
+
+// dearestMover puts those first that cost most, then those with fewest pods, then by name.
+func (d *decision) dearestMover(a, b mover) int {
+	return cmp.Or(cmp.Compare(d.groups[b.sight.Group].PriceUSDPerHour, d.groups[a.sight.Group].PriceUSDPerHour),
+		cmp.Compare(len(a.sight.movers), len(b.sight.movers)), cmp.Compare(a.at, b.at))
+}
+
+// consolidates says whether nodes such as this one may be emptied for a saving.
+func (d *decision) consolidates(n *cluster.Node) bool {
+	g := d.groups[n.Group]
+	return g != nil && g.PriceUSDPerHour > 0 && d.allowed.Removal.Consolidation.Of(n.Group)
+}
+
+// couldMove is a node that is used too much to go, with the pods that would have to leave it; nil for any other.
+func (d *decision) couldMove(v *sight) *sight {
+	if !v.takes || v.onLadder || v.passing || v.Instance == nil || len(v.verdict.Because) == 0 || v.verdict.Because[0].Code != reason.NodeBusy {
+		return nil
+	}
+	own := *v
+	own.movers, own.loss, own.consent = nil, loss{}, consent{}
+	for _, p := range v.Pods {
+		if !p.Daemon() {
+			own.movers = append(own.movers, p)
+		}
+	}
+	if len(own.movers) == 0 || slices.ContainsFunc(own.movers, (*cluster.Pod).Leaving) {
+		return nil
+	}
+	return &own
+}
+
+// moveable is a node that works and that the ladder has no use for, with the pods that would have to leave it; nil for any other.
+func (d *decision) moveable(at int) *nodeState {
+	if st := d.states[at]; st != nil {
+		if st.kept && !st.going && !st.onLadder && st.takes && len(st.movers) > 0 {
+			return st
+		}
+		return nil
+	}
+	own := d.couldMove(d.planner.sights[at])
+	if own == nil {
+		return nil
+	}
+	return d.moves(mover{at, own})
+}
+
+// moves is the node in this cycle.
+func (d *decision) moves(m mover) *nodeState {
+	return &nodeState{sight: m.sight, at: m.at, kept: true, since: d.now, removable: d.now}
+}
+
+// dearestMoveable are the nodes that are tried, those that cost most first: all their pods may be evicted, and nothing else is in the way.
+func (d *decision) dearestMoveable() []*nodeState {
+	var all []*nodeState
+	may := func(st *nodeState) bool { return d.refusal(st) == nil && d.cools(st) == nil && d.forbidden(st) == nil }
+	for _, m := range d.planner.savings.moving {
+		if st := d.moves(m); may(st) {
+			if all = append(all, st); len(all) == mostConsolidated {
+				break
+			}
+		}
+	}
+	for _, at := range d.planner.watched {
+		if !d.consolidates(d.s.Nodes[at]) {
+			continue
+		}
+		if st := d.moveable(at); st != nil && may(st) {
+			all = append(all, st)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *nodeState) int { return d.dearestMover(mover{a.at, a.sight}, mover{b.at, b.sight}) })
+	return all[:min(len(all), mostConsolidated)]
+}
+
+// bestSaving is the saving that is worth most beyond what it costs, nil when nothing could be saved at all.
+func (d *decision) bestSaving() *saving {
+	d.planner.savings.turn(d)
+	nodes := d.dearestMoveable()
+	found, tried := make([]*saving, len(nodes)), make([]int, len(nodes))
+	try := func(into *groupState) {
+		var a *annex
+		for i, st := range nodes {
+			if found[i] != nil || into != nil && (tried[i] == mostReplacements || !d.replaces(into, st)) {
+				continue
+			}
+			if into != nil {
+				tried[i]++
+			}
+			if a == nil {
+				a = d.annex(into)
+			}
+			if a.holds(st) {
+				found[i] = d.savingOf(st, into)
+			}
+		}
+		if a != nil {
+			a.close()
+		}
+	}
+	try(nil)
+	for _, g := range d.byPrice() {
+		try(g)
+	}
+	var best *saving
+	for _, s := range found {
+		if s != nil && (best == nil || s.worth-s.cost > best.worth-best.cost+leastSaving) {
+			best = s
+		}
+	}
+	return best
+}
+
+// byPrice are the groups that can grow, the cheapest first.
+func (d *decision) byPrice() []*groupState {
+	var all []*groupState
+	for _, g := range d.s.Groups {
+		if to := d.groups[g.ID]; to.blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && d.mostMore(to) > 0 {
+			all = append(all, to)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *groupState) int { return cmp.Compare(a.PriceUSDPerHour, b.PriceUSDPerHour) })
+	return all
+}
+
+// replaces says whether a machine of the group costs less than the node. One of the same size is no replacement.
+func (d *decision) replaces(into *groupState, st *nodeState) bool {
+	own := d.groups[st.Group]
+	return into.PriceUSDPerHour < own.PriceUSDPerHour && into.Size != own.Size
+}
+
+// savingOf is what is saved when the node's pods run on others, or on others and one machine of the group.
+func (d *decision) savingOf(st *nodeState, into *groupState) *saving {
+	terms, usd, cost := d.allowed.Removal.Consolidation, d.groups[st.Group].PriceUSDPerHour, float64(len(st.movers))*d.allowed.Removal.Consolidation.PodUSD
+	if into != nil {
+		usd, cost = usd-into.PriceUSDPerHour, cost+into.PriceUSDPerHour*d.bootTime().Hours()
+	}
+	return &saving{st, into, usd, cost, terms.Worth(usd)}
+}
