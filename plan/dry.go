@@ -50,9 +50,13 @@ type worker struct {
 	left time.Duration // until it is expected to end, 0 when nobody knows
 }
 
-// workLeft is when the pod is expected to end, from now: by how long such pods run, or by its deadline; 0 when nobody knows.
+// workLeft is when the pod is expected to end, from now: by how long such pods run, or by its deadline; 0 when nobody knows. What was learned for
+// short pods alone says too little of the long ones that keep a node: it counts where a drain target has all pods timed.
 func (d *decision) workLeft(p *cluster.Pod) time.Duration {
-	run, began := d.runTime(p.Class), p.Started()
+	run, began := policy.RunTime(p.Class), p.Started()
+	if len(d.allowed.Growth.DrainTargets) > 0 {
+		run = d.runTime(p.Class)
+	}
 	if s := p.Spec.ActiveDeadlineSeconds; s != nil && run == 0 {
 		run = time.Duration(*s) * time.Second
 	}
