@@ -114,7 +114,7 @@ type Evidence struct {
 	Decided   *cluster.Snapshot // what the decision rested on
 	Newest    *cluster.Snapshot // what is known now; at least as new as Decided
 	Group     *cluster.Group    // for writes to a group: read past every cache, for this write; nil otherwise
-	LastWrite time.Time         // when this process last wrote to that group; zero when never
+	LastWrite time.Time         // when this process last wrote to that group, or to that of the machine of a Node object; zero when never
 	Counted   map[string]string // nodes that a pending pod fits, with the pod, as the decision found them (S-16)
 	Silent    time.Duration     // for how long the API server has said nothing (S-20)
 	Leads     time.Time         // until when nobody else leads; zero when there is nobody else (S-23)

@@ -407,6 +407,11 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a growth that others undo each time": {growing, func(w *world) {
 			w.evidence.Opposed = &guard.Opposition{Times: 3, Until: Start.Add(time.Hour)}
 		}, "S-36"},
+		"a Node object whose machine was switched off before the last write to its group": {burying, func(w *world) {
+			w.groups[0].Parked = append(w.groups[0].Parked, Machine("1", "agents-1"))
+			w.objects.Nodes[1].Status.Conditions = lost(NotReady(Start)).Status.Conditions
+			w.evidence.LastWrite = w.groups[0].Read.At.Add(time.Second)
+		}, "S-14"},
 		"a Node object whose machine is switched off, says a list, and that is Ready": {burying, func(w *world) {
 			w.groups[0].Parked = append(w.groups[0].Parked, Machine("1", "agents-1"))
 		}, "S-14"},

@@ -72,15 +72,27 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 		}
 	}
 	for _, other := range e.Newest.Groups {
-		for _, in := range other.Parked {
-			if in.UID == w.Machine.UID && cluster.Ready(n.Object) {
-				return refuse("S-14", "machine %s is switched off, says a list, and node %s is Ready", in.Machine(), w.Node)
-			}
+		if err := checkParked(w, n, other, e.LastWrite); err != nil {
+			return err
 		}
 		for _, in := range other.Instances {
 			if in.UID == w.Machine.UID || in.MayBe(n.Object) && !(n.Outlived() && in.Succeeds(n.Object)) {
 				return refuse("S-14", "machine %s still exists and could be node %s", in.Machine(), w.Node)
 			}
+		}
+	}
+	return nil
+}
+
+// checkParked holds the Node object of a machine that a list shows switched off, and that may have been started since.
+func checkParked(w DeleteNode, n *cluster.Node, g *cluster.Group, written time.Time) error {
+	for _, in := range g.Parked {
+		switch {
+		case in.UID != w.Machine.UID:
+		case cluster.Ready(n.Object):
+			return refuse("S-14", "machine %s is switched off, says a list, and node %s is Ready", in.Machine(), w.Node)
+		case g.Read.At.Before(written):
+			return refuse("S-14", "machine %s was switched off when its group was read at %s, and may have been started by the write at %s", in.Machine(), stamp(g.Read.At), stamp(written))
 		}
 	}
 	return nil

@@ -173,6 +173,7 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 		return a.nodes().Evict(ctx, action.Namespace, action.Pod, action.UID, action.Grace)
 	case plan.DeleteNode:
 		write := guard.DeleteNode{Node: action.Node, UID: action.UID, Machine: action.Machine, Attachments: action.Attachments}
+		evidence.LastWrite = a.lastWrite[action.Machine.Group]
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
