@@ -126,6 +126,8 @@ func (s *Server) forewarn(i *instance, kind EventKind, notice time.Duration, now
 		return nil, fmt.Errorf("unknown kind %q of event: use Freeze, Reboot, Redeploy, Preempt or Terminate", kind)
 	case kind == Preempt && !i.spot():
 		return nil, errors.New("it is not spot")
+	case i.powerState(now) == "deallocated" || i.powerState(now) == "stopped":
+		return nil, errors.New("it is switched off, and nothing is announced to such a machine")
 	case notice < 0:
 		notice = usual.notice
 	}

@@ -95,6 +95,16 @@ func TestAnEventStartsAtItsTime(t *testing.T) {
 	}
 }
 
+func TestNothingIsAnnouncedToAMachineThatIsOff(t *testing.T) {
+	a := newAzure(t)
+	a.agents(1)
+	a.must(a.Deallocate("agents_0"))
+	a.advance(10 * time.Minute)
+	if _, err := a.Schedule("agents_0", azuresim.Reboot, -1); err == nil {
+		t.Error("a restart of a machine that is switched off is announced, which would start it")
+	}
+}
+
 func TestAWithdrawnEventChangesNothing(t *testing.T) {
 	for _, policy := range []string{"Delete", "Deallocate"} {
 		a := newAzure(t)
