@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +57,43 @@ func TestEveryReasonThatKeepsANodeHasAScenarioAndARemedy(t *testing.T) {
 	}
 	for file, codes := range shows {
 		t.Run(strings.TrimSuffix(file, ".txtar"), func(t *testing.T) { keepsIn(t, file, codes) })
+	}
+}
+
+// unremovable are the names under which cluster-autoscaler counts nodes that it does not remove, and the pods that block it.
+var unremovable = []string{
+	"ScaleDownDisabledAnnotation", "ScaleDownUnreadyDisabled", "NotAutoscaled", "NotUnneededLongEnough", "NotUnreadyLongEnough", "NodeGroupMinSizeReached",
+	"NodeGroupMaxDeletionCountReached", "MinimalResourceLimitExceeded", "CurrentlyBeingDeleted", "NotUnderutilized", "NotUnneededOtherReason", "NoPlaceToMovePods",
+	"UnexpectedError", "NoNodeInfo", "BlockedByOnCompletionPod", "BlockedByPod: ControllerNotFound", "BlockedByPod: MinReplicasReached", "BlockedByPod: NotReplicated",
+	"BlockedByPod: UnmovableKubeSystemPod", "BlockedByPod: NotSafeToEvictAnnotation", "BlockedByPod: LocalStorageRequested", "BlockedByPod: NotEnoughPdb",
+}
+
+// without are those of its names that nothing here corresponds to: the page says why.
+var without = []string{"RecentlyUnremovable", "AtomicScaleDownFailed", "NoReason"}
+
+// TestEveryReasonOfClusterAutoscalerHasAScenario walks cluster-autoscaler's names: each stands in a row, whose scenario
+// TestEveryReasonThatKeepsANodeHasAScenarioAndARemedy holds to showing the pod, the rule and the remedy, or the page says why there is none.
+func TestEveryReasonOfClusterAutoscalerHasAScenario(t *testing.T) {
+	page := string(read(t, keepingPage))
+	named := map[string]bool{}
+	for _, m := range keepingRow.FindAllStringSubmatch(page, -1) {
+		for _, name := range strings.Split(m[2], ";") {
+			if name = strings.Trim(name, " `"); name != "—" && !slices.Contains(unremovable, name) {
+				t.Errorf("%s: cluster-autoscaler has no reason %q", m[1], name)
+			}
+			named[name] = true
+		}
+	}
+	for _, name := range unremovable {
+		if !named[name] {
+			t.Errorf("no row names %s", name)
+		}
+	}
+	before, _, _ := strings.Cut(page, "\n## ")
+	for _, name := range without {
+		if !strings.Contains(before, "`"+name+"`") || named[name] {
+			t.Errorf("the page does not say why nothing corresponds to %s", name)
+		}
 	}
 }
 

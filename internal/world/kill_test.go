@@ -14,36 +14,68 @@ import (
 	"sluice.dev/sluice/internal/kubesim"
 )
 
-// removals are the stories that sluice is killed in: one machine has been idle, another one's pods fit elsewhere.
-var removals = map[string]string{
-	"deleted": "group agents size=Standard_D4s_v5 zones=1 disks=8 min=1 max=5 machines=3\n",
-	"of K3s":  "group agents size=Standard_D4s_v5 zones=1 disks=8 min=1 max=5 machines=3 provider-id=k3s\n",
-	"parked":  "group agents size=Standard_D4s_v5 zones=1 disks=8 min=1 max=5 machines=3 mode=flexible removal=deallocate\n",
+// removal is a story of machines that leave. Its script has a place where it is said when sluice is killed.
+type removal struct {
+	script string
+	left   int // machines that are to be left
 }
 
-const removalStory = `policy scale-down-unneeded-time=1m scale-down-delay-after-add=1s max-detach-time=20s
-timing detach=1h
-%sstorageclass disks
-pvc scratch class=disks zone=1
-pod base-0 cpu=2500m on=agents_0
-pod web-0 cpu=300m on=agents_2 claim=scratch
-pod web-1 cpu=300m on=agents_2
-%sadvance 15m
-`
+// emptied is a story of three machines: one has been idle, another one's pods fit elsewhere.
+func emptied(group string) removal {
+	return removal{left: 1, script: "policy scale-down-unneeded-time=1m scale-down-delay-after-add=1s max-detach-time=20s\n" +
+		"timing detach=1h\n" +
+		"group agents size=Standard_D4s_v5 zones=1 disks=8 min=1 max=5 machines=3 " + group + "\n" +
+		"storageclass disks\n" +
+		"pvc scratch class=disks zone=1\n" +
+		"pod base-0 cpu=2500m on=agents_0\n" +
+		"pod web-0 cpu=300m on=agents_2 claim=scratch\n" +
+		"pod web-1 cpu=300m on=agents_2\n" +
+		"%sadvance 15m\n"}
+}
+
+// removals are the stories that sluice is killed in.
+var removals = map[string]removal{
+	"deleted": emptied(""),
+	"of K3s":  emptied("provider-id=k3s"),
+	"parked":  emptied("mode=flexible removal=deallocate"),
+	"consolidated into others": {left: 1, script: "policy consolidate=all scale-down-unneeded-time=1m scale-down-delay-after-add=1s\n" +
+		"group agents size=Standard_D16s_v5 min=0 max=5 machines=2\n" +
+		"pod web-1 cpu=6 on=agents_0\n" +
+		"pod web-2 cpu=2300m on=agents_0\n" +
+		"pod api-1 cpu=3 on=agents_1\n" +
+		"pod api-2 cpu=3 on=agents_1\n" +
+		"%sadvance 30m\n"},
+	"replaced by a smaller one": {left: 2, script: "policy consolidate=all scale-down-unneeded-time=1m scale-down-delay-after-add=1s\n" +
+		"group large size=Standard_D16s_v5 min=0 max=5 machines=2\n" +
+		"group small size=Standard_D4s_v5 min=0 max=5\n" +
+		"pod web-1 cpu=3 on=large_0\n" +
+		"pod web-2 cpu=3 on=large_0\n" +
+		"pod web-3 cpu=3 on=large_0\n" +
+		"pod api-1 cpu=3 on=large_1\n" +
+		"pod api-2 cpu=3 on=large_1\n" +
+		"pod api-3 cpu=3 on=large_1\n" +
+		"%sadvance 45m\n"},
+	"of the control plane": {left: 2, script: "policy remove-control-plane-nodes=true scale-down-unneeded-time=1m scale-down-delay-after-add=1s\n" +
+		"group masters size=Standard_D4s_v5 min=0 max=5 machines=3 label=node-role.kubernetes.io/control-plane= " +
+		"taint=node-role.kubernetes.io/control-plane=:NoSchedule\n" +
+		"%sadvance 15m\n"},
+}
 
 // TestARemovalEndsWhereverSluiceIsKilled kills the process after each of the writes of a removal: the next one ends it, and asks for no
 // machine twice.
 func TestARemovalEndsWhereverSluiceIsKilled(t *testing.T) {
-	for story, group := range removals {
+	for name, story := range removals {
 		for _, operations := range []string{"kept", "lost"} {
-			t.Run(story+", operations "+operations, func(t *testing.T) {
+			t.Run(name+", operations "+operations, func(t *testing.T) {
 				for n := 1; ; n++ {
-					out, killed := killedRemoval(t, group, fmt.Sprintf("kill %d operations=%s\n", n, operations))
+					out, killed := story.killed(t, fmt.Sprintf("kill %d operations=%s\n", n, operations))
 					if t.Failed() {
 						t.Fatalf("killed after write %d:\n%s", n, out)
 					}
 					if !killed {
-						t.Logf("%d writes", n-1)
+						if t.Logf("%d writes", n-1); n == 1 {
+							t.Error("nothing was written: the story shows nothing")
+						}
 						return
 					}
 				}
@@ -52,11 +84,11 @@ func TestARemovalEndsWhereverSluiceIsKilled(t *testing.T) {
 	}
 }
 
-// killedRemoval plays the story and says whether sluice was killed in it.
-func killedRemoval(t *testing.T, group, kill string) (transcript string, killed bool) {
+// killed plays the story and says whether sluice was killed in it.
+func (r removal) killed(t *testing.T, kill string) (transcript string, killed bool) {
 	t.Helper()
 	var out bytes.Buffer
-	script, err := parse(fmt.Appendf(nil, removalStory, group, kill))
+	script, err := parse(fmt.Appendf(nil, r.script, kill))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +101,7 @@ func killedRemoval(t *testing.T, group, kill string) (transcript string, killed 
 	if err != nil {
 		t.Error(err)
 	}
-	for _, b := range append(broken, w.leftovers(1)...) {
+	for _, b := range append(broken, w.leftovers(r.left)...) {
 		t.Error(b)
 	}
 	return out.String(), strings.Contains(out.String(), "killed")
@@ -120,10 +152,11 @@ func (w *world) leftovers(want int) (all []string) {
 			continue
 		}
 		for _, id := range r.InstanceIDs {
-			if asked[id] {
-				say("machine %s was to be removed twice", id)
+			machine := strings.ToLower(r.ScaleSet) + "/" + id
+			if asked[machine] {
+				say("machine %s was to be removed twice", machine)
 			}
-			asked[id] = true
+			asked[machine] = true
 		}
 	}
 	slices.Sort(all)
