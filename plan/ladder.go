@@ -65,6 +65,7 @@ func (d *decision) climbLadder() {
 	d.considerUnderused(underused)
 	d.beginConsolidation()
 	d.steerPods()
+	d.handOver()
 	d.forgetEmptied()
 	d.rememberRemovable(idle, underused)
 	d.rememberDetaching()

@@ -68,6 +68,7 @@ const (
 // What holds a group, or moves it.
 const (
 	GroupSteady        Code = "GroupSteady"
+	GroupHandedOver    Code = "GroupHandedOver"
 	GroupGrows         Code = "GroupGrows"
 	GroupGrowing       Code = "GroupGrowing"
 	GroupShrinking     Code = "GroupShrinking"
@@ -273,6 +274,7 @@ var sentences = map[Code]string{
 	NodeBuffer:          "kept free for pods to come (capacity buffer {buffer})",
 	GroupGrowsFor:       "capacity {from} -> {to} (max {max}) for {whom}",
 
+	GroupHandedOver:    "group {group} is managed no more since {since}, and its node is given back",
 	GroupSteady:        "nodes {nodes}, capacity {capacity} (min {min}, max {max})",
 	GroupGrows:         "capacity {from} -> {to} (max {max}) for pending pods: {pods}",
 	GroupGrowing:       "machines on their way: {coming}",

@@ -33,6 +33,7 @@ func (p *playground) runSluice(ctx context.Context, config *rest.Config, listene
 func (s script) policy() *policy.Policy {
 	allowed := policy.Default()
 	allowed.Removal.Unneeded = s.unneeded
+	allowed.Removal.Window = s.unneeded // by default they are equally long
 	allowed.Removal.AfterAdd = s.afterAdd
 	allowed.Removal.AfterTaint = s.afterTaint
 	return allowed

@@ -138,7 +138,7 @@ func (m *meter) summary() {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%.2f %%\t%d MB\t%d\t%.0f\n", p.name, p.lasted.Round(time.Second), p.cpu, 100*p.share(), p.resident>>20, p.requests,
 			float64(p.requests)/max(p.lasted, time.Millisecond).Minutes())
 	}
-	w.Flush() //nolint:errcheck // nobody is left to tell
+	w.Flush() // nobody is left to tell
 	_, _ = fmt.Fprintf(m.out, "\nsluice was started again %d times\n", m.starts.Load())
 	if m.halted > 0 {
 		_, _ = fmt.Fprintf(m.out, "everything stood still for %s in all, which is left out\n", m.halted.Round(time.Second))

@@ -21,7 +21,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	tooLong := &tooLongError{host: r.URL.Host}
 	if resp.ContentLength > maxAnswer {
-		resp.Body.Close() //nolint:errcheck // nothing of it is wanted
+		resp.Body.Close() // nothing of it is wanted
 		return nil, tooLong
 	}
 	resp.Body = &boundedBody{ReadCloser: resp.Body, left: maxAnswer, tooLong: tooLong}

@@ -19,7 +19,7 @@ func emptying(w *workload.World) *turning {
 	allowed := policy.Default()
 	r := &allowed.Removal
 	r.Threshold, r.Unneeded = 1, waits
-	r.MaxInFlight, r.MaxDrains, r.MaxSoftTaints = 1<<20, 1<<20, 0
+	r.MaxInFlight, r.MaxDrains, r.MaxSoftTaints, r.Window = 1<<20, 1<<20, 0, 0
 	t := &turning{planner: planner{allowed: allowed}, at: workload.At, groups: w.Groups}
 	t.objects = w.Objects(&t.table)
 	t.seen = cluster.New(t.at, t.objects, t.groups)

@@ -86,19 +86,19 @@ type controllerFeeds struct {
 	replicaSets, replicationControllers, statefulSets *feed[*controller, *cluster.Controller]
 }
 
-func (ob *Observer) followControllers(client kubernetes.Interface, o Options) {
-	if !o.Controllers {
+func (o *Observer) followControllers(client kubernetes.Interface, with Options) {
+	if !with.Controllers {
 		return
 	}
 	of := func(r resource[*controller], counted bool) *feed[*controller, *cluster.Controller] {
-		f := newFeed(client, r, o, ob.stirred, nil, keepController(counted), controllerRecords())
-		ob.feeds = append(ob.feeds, f)
+		f := newFeed(client, r, with, o.stirred, nil, keepController(counted), controllerRecords())
+		o.feeds = append(o.feeds, f)
 		return f
 	}
-	r := controllersOf(client, o.Replicas)
-	ob.controllers = &controllerFeeds{
-		replicaSets:            of(r.replicaSets, o.Replicas),
-		replicationControllers: of(r.replicationControllers, o.Replicas),
+	r := controllersOf(client, with.Replicas)
+	o.controllers = &controllerFeeds{
+		replicaSets:            of(r.replicaSets, with.Replicas),
+		replicationControllers: of(r.replicationControllers, with.Replicas),
 		statefulSets:           of(r.statefulSets, false),
 	}
 }

@@ -33,7 +33,7 @@ func controllerNames(all []*cluster.Controller) []string {
 	for _, c := range all {
 		said := c.Name
 		if c.Replicas != nil {
-			said += ": " + string('0'+rune(*c.Replicas))
+			said += ": " + string('0'+*c.Replicas)
 		}
 		names = append(names, said)
 	}
