@@ -29,10 +29,11 @@ func (h *history) script(seed uint64) []byte {
 	return []byte(h.text.String())
 }
 
-// How long a history lasts: so many seconds at least of luck, and this calm.
+// How long a history lasts: so many seconds at least of luck, and this calm. A pod may have to wait for the end of the longest back-off (10m) and for a
+// machine (4m), run for 20m, and leave a node that goes after 10m of idleness and a few minutes of removal; ten minutes of peace come after that.
 const (
 	shortest = 1800
-	calm     = "45m"
+	calm     = "60m"
 )
 
 // history is one that is being written.
