@@ -47,7 +47,14 @@ type group struct {
 	written  map[string]verb
 	believed time.Time
 
+	granted   grant                // of the last growth that made machines
 	unstarted map[string]time.Time // machines that could not be started, by UID, and when that was tried
+}
+
+// grant is a capacity that Azure has accepted, less the machines that it has accepted to delete since.
+type grant struct {
+	capacity int
+	until    time.Time // lists may show a smaller one until then
 }
 
 // due says what of a group must be read again.

@@ -43,6 +43,7 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 		}
 		p.mu.Lock()
 		own.stamp = p.stamp()
+		own.granted = grant{wanted, p.now().Add(believeFor)}
 		if !own.confirm(a.model) {
 			own.due = all
 		}
@@ -74,7 +75,7 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 
 // divide says which parked machines a growth to n starts, and the capacity that Azure is asked for: it counts besides what g does the
 // machines that are parked, and those on their way there, which g shows as being deleted. A parked machine of which the last start was
-// refused counts as not there.
+// refused counts as not there. A start has no entity tag to rest on: none is asked for while answers do not show the last growth (S-06).
 func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing string) (ids []string, wanted int, _ *cloud.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,6 +83,10 @@ func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing strin
 		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "ReadAgain", Message: doing + ": the group was read or written to meanwhile"}
 	}
 	ids = own.startable(g, min(n-g.Capacity, most), p.now())
+	if len(ids) > 0 && p.now().Before(own.granted.until) && own.reading.model.capacity < own.granted.capacity {
+		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "GrowthNotShown", Message: fmt.Sprintf(
+			"%s: Azure has accepted a capacity of %d, and its answers still say %d: no parked machine is started on such a count", doing, own.granted.capacity, own.reading.model.capacity)}
+	}
 	return ids, own.reading.model.capacity + n - g.Capacity - len(ids), nil
 }
 
@@ -91,6 +96,9 @@ func (p *Provider) accepted(own *group, doing string, named []cluster.Machine, a
 	defer p.mu.Unlock()
 	own.stamp = p.stamp()
 	own.mark(a.verb, named)
+	if a.verb == verbDelete {
+		own.granted.capacity -= len(named)
+	}
 	p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(named), Named: named}}, a)
 }
 
