@@ -3,7 +3,6 @@ package sluice_test
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -35,10 +34,7 @@ func TestEveryIncidentHasItsScenario(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("found no scenario: %v", err)
-	}
+	files := scenariosOfTheHouse(t)
 	tests, _ := testsOfTheHouse(t)
 	told := map[string]bool{}
 	for i, line := range strings.Split(string(text), "\n") {

@@ -26,10 +26,7 @@ func TestEveryPropertyHasRefusedSomethingOrIsShownOtherwise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("found no scenario: %v", err)
-	}
+	files := scenariosOfTheHouse(t)
 	tests, _ := testsOfTheHouse(t)
 	told := map[string]int{}
 	for line := range strings.SplitSeq(string(text), "\n") {

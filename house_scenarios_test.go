@@ -19,6 +19,16 @@ var (
 	namedTest      = regexp.MustCompile("`([a-z/]+)\\.(Test\\w+)(?:/([^`]+))?`")
 )
 
+// scenariosOfTheHouse are the paths of all scenarios.
+func scenariosOfTheHouse(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("found no scenario: %v", err)
+	}
+	return files
+}
+
 // TestTheCatalogueOfScenariosIsTrue holds the page to what there is: each scenario and each test that it names is there. Of a line about growing
 // and of one about limits it must say what shows it. That each scenario is named is asked beside the scenarios, in internal/world.
 func TestTheCatalogueOfScenariosIsTrue(t *testing.T) {
@@ -26,10 +36,7 @@ func TestTheCatalogueOfScenariosIsTrue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("found no scenario: %v", err)
-	}
+	files := scenariosOfTheHouse(t)
 	tests, cases := testsOfTheHouse(t)
 	section := ""
 	for i, line := range strings.Split(string(text), "\n") {

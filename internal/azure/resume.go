@@ -114,15 +114,15 @@ func (p *Provider) believe(g *group, o Operation) {
 
 // remind shows a group that was out of sight as the operations say that are known. Provider.mu is held.
 func (p *Provider) remind(g *group) {
-	for _, o := range p.operations {
-		if o.Group == g.id && len(o.Named) > 0 {
-			g.mark(o.Verb, o.Named)
-		}
-	}
 	for _, o := range slices.DeleteFunc(slices.Clone(p.ended), p.shown) {
 		if o.Group == g.id {
 			g.mark(o.Verb, o.Named)
 			g.believed = o.Ended.Add(believeFor) // the last is the latest
+		}
+	}
+	for _, o := range p.operations { // these came after what has ended
+		if o.Group == g.id && len(o.Named) > 0 {
+			g.mark(o.Verb, o.Named)
 		}
 	}
 }
