@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -32,11 +34,11 @@ func TestTheServedClusterIsTheSteadyOne(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop() // before the server closes, which waits for watches
-	listed, err := kube.List(ctx, client, kube.Besides{})
+	listed, err := kube.List(ctx, client, kube.Besides{Controllers: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	observer := kube.NewObserver(client, kube.Options{Patience: time.Minute})
+	observer := kube.NewObserver(client, kube.Options{Patience: time.Minute, Besides: kube.Besides{Controllers: true}})
 	if err := observer.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -45,9 +47,27 @@ func TestTheServedClusterIsTheSteadyOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := workload.NewSteadyWorld(1, nodes)
+	owners := map[types.UID]bool{}
+	for _, p := range w.Pods {
+		if by := metav1.GetControllerOf(p); by.Kind == "ReplicaSet" {
+			owners[by.UID] = true
+		}
+	}
 	for how, got := range map[string]cluster.Objects{"listed": listed, "watched": watched} {
 		if len(got.Nodes) != nodes || len(got.DaemonSets) != 1 || len(got.Namespaces) != len(w.Namespaces) {
 			t.Errorf("%s: %d nodes, %d daemon sets, %d namespaces", how, len(got.Nodes), len(got.DaemonSets), len(got.Namespaces))
+		}
+		if len(got.Controllers.ReplicaSets) != len(owners)*(1+kept) {
+			t.Errorf("%s: %d ReplicaSets, want %d with %d revisions each", how, len(got.Controllers.ReplicaSets), len(owners), kept)
+		}
+		told := map[types.UID]bool{}
+		for _, c := range got.Controllers.ReplicaSets {
+			told[c.UID] = true
+		}
+		for uid := range owners {
+			if !told[uid] {
+				t.Fatalf("%s: ReplicaSet %s is not there, whose pods are", how, uid)
+			}
 		}
 	}
 	if len(listed.Pods) != len(w.Pods) {

@@ -1,11 +1,8 @@
 package resident
 
 import (
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -16,9 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"sluice.dev/sluice/internal/bench/workload"
 )
@@ -39,6 +34,8 @@ type kind struct {
 	of    schema.GroupVersionKind
 	count int
 	at    func(i int) object // the i-th object; the caller does not change it
+
+	partial bool // only the metadata of its objects is asked for, in JSON: see [kind.fresh]
 }
 
 type object interface {
@@ -63,6 +60,10 @@ func Serve(nodes int) (*Server, error) {
 	addAll(s, "", "v1", "Node", "nodes", dressNodes(w.Nodes))
 	addAll(s, "", "v1", "Namespace", "namespaces", w.Namespaces)
 	addAll(s, "apps", "v1", "DaemonSet", "daemonsets", w.DaemonSets)
+	addAll(s, "apps", "v1", "ReplicaSet", "replicasets", revisions(w.Pods)).partial = true
+	for _, k := range ownerless {
+		s.add(k.group, k.version, k.kind, k.resource, 0, nil).partial = true
+	}
 	for _, k := range empty {
 		s.add(k.group, k.version, k.kind, k.resource, 0, nil)
 	}
@@ -85,25 +86,27 @@ var empty = []struct{ group, version, kind, resource string }{
 	{"resource.k8s.io", "v1", "DeviceClass", "deviceclasses"},
 }
 
-func (s *Server) add(group, version, name, resource string, count int, at func(int) object) {
+func (s *Server) add(group, version, name, resource string, count int, at func(int) object) *kind {
 	path := "/apis/" + group
 	if group == "" {
 		path = "/api"
 	}
-	s.kinds[path+"/"+version+"/"+resource] = &kind{schema.GroupVersionKind{Group: group, Version: version, Kind: name}, count, at}
+	k := &kind{of: schema.GroupVersionKind{Group: group, Version: version, Kind: name}, count: count, at: at}
+	s.kinds[path+"/"+version+"/"+resource] = k
+	return k
 }
 
 // addAll serves these objects.
-func addAll[T object](s *Server, group, version, name, resource string, all []T) {
+func addAll[T object](s *Server, group, version, name, resource string, all []T) *kind {
 	gvk := schema.GroupVersionKind{Group: group, Version: version, Kind: name}
 	for _, o := range all {
 		o.SetResourceVersion(strconv.Itoa(beginning))
 		o.GetObjectKind().SetGroupVersionKind(gvk)
 	}
-	s.add(group, version, name, resource, len(all), func(i int) object { return all[i] })
+	return s.add(group, version, name, resource, len(all), func(i int) object { return all[i] })
 }
 
-// ServeHTTP answers lists and watches of whole resources, in protobuf, and the groups of the fleet, in JSON.
+// ServeHTTP answers lists and watches of whole resources, in protobuf or as their kind is asked for, and the groups of the fleet, in JSON.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == fleetPath {
 		_, _ = w.Write(s.fleet) // a client that hung up has nobody left to tell
@@ -135,11 +138,10 @@ func list(w http.ResponseWriter, q url.Values, k *kind, nothing bool) error {
 	if limit, err := strconv.Atoi(q.Get("limit")); err == nil && limit > 0 {
 		to = min(to, from+limit)
 	}
-	page, err := scheme.Scheme.New(k.of.GroupVersion().WithKind(k.of.Kind + "List"))
+	page, err := k.fresh(true)
 	if err != nil {
 		return err
 	}
-	page.GetObjectKind().SetGroupVersionKind(k.of.GroupVersion().WithKind(k.of.Kind + "List"))
 	meta, ok := page.(metav1.ListMetaAccessor)
 	if !ok {
 		return fmt.Errorf("%T is no list", page)
@@ -155,8 +157,7 @@ func list(w http.ResponseWriter, q url.Values, k *kind, nothing bool) error {
 	if err := apimeta.SetList(page, items); err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
-	return wire.Encode(page, w)
+	return k.write(w, page)
 }
 
 // watch streams the first read when it is asked for, then what happens, until the time that the client gave is over.
@@ -168,11 +169,11 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, nothing 
 	}
 	end := time.NewTimer(time.Duration(seconds) * time.Second)
 	defer end.Stop()
-	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf+";stream=watch")
+	w.Header().Set("Content-Type", k.form()+";stream=watch")
 	out := http.NewResponseController(w)
 	if q.Get("sendInitialEvents") == "true" {
 		for i := 0; i < k.count && !nothing; i++ {
-			if err := send(w, watch.Added, k.at(i)); err != nil {
+			if err := k.send(w, watch.Added, k.at(i)); err != nil {
 				return err
 			}
 		}
@@ -180,7 +181,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, nothing 
 		if err != nil {
 			return err
 		}
-		if err := send(w, watch.Bookmark, mark); err != nil {
+		if err := k.send(w, watch.Bookmark, mark); err != nil {
 			return err
 		}
 	}
@@ -203,7 +204,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, nothing 
 			continue
 		}
 		for _, e := range s.churn.since(version) {
-			if err := send(w, e.kind, s.churn.pods.dressed(e.pod, e.version)); err != nil {
+			if err := k.send(w, e.kind, s.churn.pods.dressed(e.pod, e.version)); err != nil {
 				return err
 			}
 			version = e.version
@@ -214,7 +215,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, nothing 
 
 // bookmark ends the first read.
 func (k *kind) bookmark() (object, error) {
-	mark, err := scheme.Scheme.New(k.of)
+	mark, err := k.fresh(false)
 	if err != nil {
 		return nil, err
 	}
@@ -222,28 +223,7 @@ func (k *kind) bookmark() (object, error) {
 	if !ok {
 		return nil, fmt.Errorf("%T has no metadata", mark)
 	}
-	o.GetObjectKind().SetGroupVersionKind(k.of)
 	o.SetResourceVersion(strconv.Itoa(beginning))
 	o.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	return o, nil
-}
-
-// wire writes objects as an API server does to clients that prefer protobuf, as those of client-go do.
-var wire = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
-
-// send writes one event in a frame: its length in four bytes, the highest first, then the event.
-func send(w io.Writer, kind watch.EventType, o object) error {
-	var text bytes.Buffer
-	if err := wire.Encode(o, &text); err != nil {
-		return err
-	}
-	event := metav1.WatchEvent{Type: string(kind), Object: runtime.RawExtension{Raw: text.Bytes()}}
-	frame, err := event.Marshal()
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...)); err != nil {
-		return err
-	}
-	return nil
 }
