@@ -66,9 +66,10 @@ type decision struct {
 
 	there, coming *scheduling.Row // nodes that are there and those that are coming, once a pod looked for a place
 
-	usages map[[3]string]reason.Reason // see [decision.busy]
-	blank  []reason.Reason             // see [decision.reasons]
-	counts []bool                      // by [scheduling.Handle]: the node is among counted
+	usages    map[[3]string]reason.Reason // see [decision.busy]
+	underuses map[underuse]reason.Reason  // see [decision.underuse]
+	blank     []reason.Reason             // see [decision.reasons]
+	counts    []bool                      // by [scheduling.Handle]: the node is among counted
 
 	attach   map[cluster.GroupID]int               // volumes that a node of the group can attach, as kubelets say, nil until somebody asks
 	opened   map[scheduling.Handle]cluster.GroupID // machines that are coming or being added
@@ -127,8 +128,8 @@ type judged struct {
 func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memory, check *scheduling.Checker) *decision {
 	d := &decision{
 		planner: p, s: s, allowed: allowed, m: m.spend(s, allowed), now: s.Time, check: check,
-		opened:   map[scheduling.Handle]cluster.GroupID{},
-		usages:   map[[3]string]reason.Reason{},
+		opened: map[scheduling.Handle]cluster.GroupID{},
+		usages: map[[3]string]reason.Reason{}, underuses: map[underuse]reason.Reason{},
 		arrivals: map[scheduling.Handle]cluster.GroupID{},
 		groups:   make(map[cluster.GroupID]*groupState, len(s.Groups)),
 		leaving:  map[cluster.GroupID][]Leaving{},

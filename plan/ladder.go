@@ -18,7 +18,7 @@ func (d *decision) climbLadder() {
 		switch {
 		case st.onLadder || st.Instance == nil:
 			on = append(on, st)
-		case askedFor(st.Node) != nil:
+		case st.asked:
 			asked = append(asked, st)
 		case len(st.movers) == 0 && d.reserved(st.Node):
 			st.pinned = true
@@ -265,8 +265,7 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 			word = "unready"
 		}
 		limit := d.limitOf(st)
-		fact := reason.New(reason.NodeUnderused, about, "used", percent(st.used), "resource", st.resource,
-			"threshold", percent(st.threshold), "idle", d.idleFor(st), "limit", limit)
+		fact := d.underuse(st, limit)
 		if block := d.forbidden(st); block != nil {
 			d.refuge.back()
 			d.judgeNode(st, NodeIdle, append(block, fact)...)

@@ -32,7 +32,7 @@ func (l *loss) add(p *cluster.Pod) {
 // used, then the longest removable, then by name. How new a node is plays no part.
 func (d *decision) order(nodes []*nodeState) {
 	for _, st := range nodes {
-		since, ok := d.m.Removable[st.Name()]
+		since, ok := d.removableSince(st)
 		if !ok {
 			since = d.now
 		}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -36,6 +37,8 @@ type Planner struct {
 	coming   *scheduling.Row // of the same
 	budgets  budgets
 	owners   owners
+	timers   map[string]time.Time // of the memory that the last cycle was given
+	timing   uint64               // how often there were others, from 1 on
 	savings  savings
 	refuge   *refuge  // of the last cycle that needed one
 	hosts    []*sight // as they were sorted last
@@ -65,6 +68,7 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 		p.fitting = nil
 	}
 	d := newDecision(p, s, allowed, m, check)
+	p.turnTimers(d.m.Removable)
 	p.callRolls(d)
 	p.queue.turn(p.seen, s, d.others())
 	d.podVerdicts = p.queue.verdicts

@@ -23,6 +23,8 @@ type sight struct {
 	takes    bool // pods may go there: it is Ready and not cordoned
 	shunned  bool // the scheduler prefers others
 	works    bool // it holds pods of Jobs
+	controls bool // it runs the control plane or etcd
+	asked    bool // a person has asked for it: see [askedFor]
 	removal  cluster.Removal
 	onLadder bool // removal is what its taint says
 	marked   bool // its mark is to be changed
@@ -37,6 +39,8 @@ type sight struct {
 	consent consent
 	refused asked  // the last time that no pending pod was welcome on it
 	sorting uint64 // the last time that it was sorted as a host: see [decision.hosts]
+
+	timer timer // see [decision.removableSince]
 }
 
 // Name is the node's name.
@@ -48,6 +52,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	v.takes = v.ready && !n.Object.Spec.Unschedulable
 	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
 	v.where, v.marked = policy.On(n), marked(n)
+	v.controls, v.asked = cluster.ControlPlane(n.Object), askedFor(n) != nil
 	v.works = slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return ofJob(p.Class) })
 	v.passing = !v.ready || n.Object.Annotations[cluster.HoldAnnotation] != "" || len(n.Awaits) > 0 || d.allowed.Growth.Taints.Arriving(n.Object)
 	say := func(outcome Outcome, because ...reason.Reason) {
@@ -76,7 +81,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 		v.threshold = g.removal.GPUThreshold
 	}
 	moves := func(p *cluster.Pod) bool { return !p.Daemon() }
-	if v.used > v.threshold && !v.onLadder && askedFor(n) == nil && slices.ContainsFunc(there, moves) {
+	if v.used > v.threshold && !v.onLadder && !v.asked && slices.ContainsFunc(there, moves) {
 		say(NodeKeep, d.busy(v))
 		return v
 	}
