@@ -41,10 +41,10 @@ func calm(t *rapid.T) *history {
 // run makes a pod that runs.
 func (h *history) run(node string) {
 	change := []func(*corev1.Pod){On(node), Labelled("app", "s"), CPU(rapid.SampledFrom([]string{"500m", "700m", "900m"}).Draw(h.T, "cpu"))}
-	if h.chance(20, "works") {
+	if h.chance(30, "works") {
 		change = append(change, OwnedBy("Job", "o"))
 	}
-	if h.chance(20, "annotated") {
+	if h.chance(30, "annotated") {
 		change = append(change, Annotated("karpenter.sh/do-not-disrupt", "8m"))
 	}
 	name := fmt.Sprintf("p%d", h.made)
@@ -103,10 +103,12 @@ func TestAPlannerThatConsolidatesDecidesAsIfItRememberedNothing(t *testing.T) {
 		allowed.Removal.Consolidation.PodUSD = rapid.SampledFrom([]float64{0, 0.01, 1}).Draw(t, "pod cost")
 		allowed.Removal.Consolidation.PerDay = rapid.SampledFrom([]int{1, 10}).Draw(t, "per day")
 		allowed.Removal.AfterAdd = time.Minute
+		allowed.Removal.Window = time.Duration(rapid.SampledFrom([]int{1, 1, 1, 10}).Draw(t, "window")) * time.Minute
 		allowed.Removal.Unneeded = time.Duration(rapid.IntRange(1, 3).Draw(t, "unneeded")) * time.Minute
+		stirs := rapid.SampledFrom([]int{4, 40}).Draw(t, "cycles between stirs")
 		var planner plan.Planner
-		for range rapid.IntRange(10, 40).Draw(t, "cycles") {
-			if h.chance(4, "stirs") {
+		for range rapid.IntRange(20, 40).Draw(t, "cycles") {
+			if h.chance(stirs, "stirs") {
 				h.stir()
 			}
 			h.come()
