@@ -125,9 +125,17 @@ func doResize(w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
+	within, err := s.duration("within", 0)
+	if err != nil {
+		return err
+	}
 	resize := func() error { return w.azure.SetCapacity(s.names[0], n) }
 	if when == "writing" {
-		w.wire.before = append(w.wire.before, resize)
+		f := forestalling{set: s.names[0], act: resize}
+		if within > 0 {
+			f.until = w.elapsed() + within
+		}
+		w.wire.before = append(w.wire.before, f)
 		return nil
 	}
 	return resize()

@@ -32,8 +32,9 @@ func (h *history) script(seed uint64) []byte {
 // How long a history lasts: so many seconds at least of luck, and this calm. A pod may have to wait for the end of the longest back-off (10m) and for a
 // machine (4m), run for 20m, and leave a node that goes after 10m of idleness and a few minutes of removal; ten minutes of peace come after that.
 const (
-	shortest = 1800
-	calm     = "60m"
+	shortest  = 1800
+	calm      = "60m"
+	mostArmed = 60 // seconds
 )
 
 // history is one that is being written.
@@ -44,6 +45,7 @@ type history struct {
 	pods   int
 	lasted int      // seconds of luck until now
 	blind  int      // until then reads are old
+	armed  int      // until then somebody may forestall a growth
 	scarce bool     // Azure has fewer cores than the groups may have
 	found  bool     // sluice finds the groups by their tags
 	undo   []string // what the calm begins with
@@ -164,7 +166,13 @@ func (h *history) people() {
 	switch h.upTo(15) {
 	case 0, 1:
 		if h.sees() { // what somebody made that no read shows yet cannot be counted
-			h.say("try resize %s %d%s", g, h.upTo(6), h.pick("", "", " when=writing"))
+			n := h.upTo(6)
+			if h.chance(3) {
+				h.armed = h.lasted + mostArmed
+				h.say("try resize %s %d when=writing within=%ds", g, n, mostArmed)
+			} else {
+				h.say("try resize %s %d", g, n)
+			}
 		}
 	case 2:
 		h.say("touch %s", g)
@@ -232,6 +240,9 @@ func (h *history) azureFault() {
 	case 5:
 		h.say("fault %s of=%s group=%s times=1", h.pick("lost-answer", "lost-request", "slow after=5s", "slow after=1m"), h.pick("grow", "delete", "list", "start", "deallocate"), g)
 	case 6, 7:
+		if h.armed >= h.lasted { // what somebody is about to do must be seen, too
+			return
+		}
 		lasts := h.between(10, 400)
 		h.blind = max(h.blind, h.lasted+lasts)
 		h.say("fault %s for=%ds", h.pick("frozen", "stale after=1m", "stale after=5m"), lasts)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,21 +27,39 @@ import (
 type wire struct {
 	world  *world
 	next   http.RoundTripper
-	before []func() error // what others do just before the next growth arrives
+	before []forestalling // what others do just before a growth arrives
 	silent bool           // the answer to the request under way comes after the client has given up
+}
+
+// forestalling is what somebody does to a scale set in the moment before sluice's next growth of it arrives.
+type forestalling struct {
+	set   string        // its name
+	until time.Duration // since the world began; the zero value is for ever
+	act   func() error
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (t *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodPatch {
-		for _, act := range t.before {
-			if err := act(); err != nil {
-				return nil, err
-			}
+		if err := t.forestall(path.Base(r.URL.Path)); err != nil {
+			return nil, err
 		}
-		t.before = nil
 	}
 	return t.carry(r)
+}
+
+// forestall lets others act before a growth of the scale set, and forgets what came to nothing.
+func (t *wire) forestall(set string) error {
+	var errs []error
+	t.before = slices.DeleteFunc(t.before, func(f forestalling) bool {
+		late := f.until > 0 && t.world.elapsed() > f.until
+		due := strings.EqualFold(f.set, set)
+		if due && !late {
+			errs = append(errs, f.act())
+		}
+		return due || late
+	})
+	return errors.Join(errs...)
 }
 
 // carry sends a request. An answer that comes too late is no answer.

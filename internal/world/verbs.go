@@ -153,8 +153,8 @@ var verbs = sync.OnceValue(func() []*verb {
 		{name: "undrain", usage: "NODE", least: 1, most: 1, do: doUndrain, about: "and takes that back"},
 		{name: "silence", usage: "MACHINE", least: 1, most: 1, do: doSilence, about: "a machine's kubelet stops; the node is not ready 40s later"},
 		{
-			name: "resize", usage: "GROUP N [when=now|writing]", least: 2, most: 2, do: doResize, settings: []string{"when"},
-			about: "a person writes a scale set's capacity; Azure chooses the victims of a smaller one. when=writing: just before sluice's next growth arrives",
+			name: "resize", usage: "GROUP N [when=now|writing] [within=D]", least: 2, most: 2, do: doResize, settings: []string{"when", "within"},
+			about: "a person writes a scale set's capacity; Azure chooses the victims of a smaller one. when=writing: just before sluice's next growth of the group arrives, if that is within so long",
 		},
 		{
 			name: "autoscale", usage: "GROUP [min=N] [max=N] [enabled=false]", least: 1, most: 1, do: doAutoscale, settings: []string{"min", "max", "enabled"},
