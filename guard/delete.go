@@ -101,6 +101,9 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 	if err := checkHands(n, e); err != nil {
 		return err
 	}
+	if err := checkLooked(n, e); err != nil {
+		return err
+	}
 	removal, on := cluster.RemovalOf(n.Object)
 	for _, p := range n.Pods {
 		if p.Daemon() || p.Overstayed(e.Newest.Time) || on && allowed.Removal.Outlasted(p, removal.Since, e.Newest.Time) {
@@ -123,6 +126,15 @@ func checkHands(n *cluster.Node, e Evidence) error {
 		return refuse("S-18", "node %s was uncordoned by somebody else", n.Name())
 	}
 	return nil
+}
+
+// checkLooked holds a node that is not found when it is looked at for this very write, or of which a person has said meanwhile that it stays.
+func checkLooked(n *cluster.Node, e Evidence) error {
+	now := e.Looked[n.Name()]
+	if now == nil || now.UID != n.Object.UID {
+		return refuse("S-20", "node %s was not there when it was read for this write", n.Name())
+	}
+	return checkHands(&cluster.Node{Object: now, Group: n.Group}, e)
 }
 
 // checkKept holds a node that a person has annotated to stay, or whose group he has paused.

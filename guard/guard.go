@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"sluice.dev/sluice/cluster"
@@ -122,6 +123,10 @@ type Evidence struct {
 	Opposed   *Opposition       // others who keep changing the group's capacity the other way; nil for none (S-36)
 	Emptied   []Emptied         // nodes that this process has begun to empty of pods, each once (S-19)
 	Unseen    map[string]bool   // nodes that this process has written to, and Newest does not show them as they are since (S-20)
+
+	// Looked are the nodes of machines to be removed, by name, as the API server answered when it was asked for this write. Newest is as
+	// old as the last word of a watch, and what a person has said since must hold as well.
+	Looked map[string]*corev1.Node
 }
 
 // Refusal is a write that did not happen. It is no failure of anything: it says that the write would have broken a promise.

@@ -34,7 +34,20 @@ func (w *world) check() error {
 	if w.evidence.Decided == nil {
 		w.evidence.Decided = w.evidence.Newest
 	}
+	if w.evidence.Looked == nil {
+		w.evidence.Looked = map[string]*corev1.Node{}
+		for _, n := range w.objects.Nodes {
+			w.evidence.Looked[n.Name] = n
+		}
+	}
 	return guard.Check(w.write, w.evidence, w.policy)
+}
+
+// meanwhile changes a node since a watch has told of it.
+func (w *world) meanwhile(at int, how func(*corev1.Node)) {
+	n := w.objects.Nodes[at].DeepCopy()
+	how(n)
+	w.evidence.Looked = map[string]*corev1.Node{n.Name: n}
 }
 
 // change changes the pod that is to be evicted.
@@ -368,7 +381,17 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a machine whose node was annotated to stay": {deleting, func(w *world) {
 			w.objects.Nodes[1].Annotations["cluster-autoscaler.kubernetes.io/scale-down-disabled"] = "true"
 		}, "S-18"},
-		"a machine whose node a person uncordoned":  {deleting, func(w *world) { w.objects.Nodes[1].Spec.Unschedulable = false }, "S-18"},
+		"a machine whose node a person uncordoned": {deleting, func(w *world) { w.objects.Nodes[1].Spec.Unschedulable = false }, "S-18"},
+		"a machine whose node a person uncordoned while the watch was silent": {deleting, func(w *world) {
+			w.meanwhile(1, func(n *corev1.Node) { n.Spec.Unschedulable = false })
+		}, "S-18"},
+		"a machine whose node was annotated to stay while the watch was silent": {deleting, func(w *world) {
+			w.meanwhile(1, func(n *corev1.Node) { n.Annotations["cluster-autoscaler.kubernetes.io/scale-down-disabled"] = "true" })
+		}, "S-18"},
+		"a machine whose node was deleted while the watch was silent": {deleting, func(w *world) { w.evidence.Looked = map[string]*corev1.Node{} }, "S-20"},
+		"a machine whose node became another one while the watch was silent": {deleting, func(w *world) {
+			w.meanwhile(1, func(n *corev1.Node) { n.UID = "reborn" })
+		}, "S-20"},
 		"a pod of a node that a person uncordoned":  {evicting, func(w *world) { w.objects.Nodes[1].Spec.Unschedulable = false }, "S-18"},
 		"a cordon of a node that a person cordoned": {cordoning, func(w *world) { w.objects.Nodes[0].Spec.Unschedulable = true }, "S-18"},
 		"a drain of a node that ran dry and that a person uncordoned": {cordoning, func(w *world) {

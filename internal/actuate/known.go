@@ -1,9 +1,12 @@
 package actuate
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/guard"
@@ -63,6 +66,24 @@ func (a *Actuator) nodes() kube.Writer {
 		a.wrote[node] = v
 	}
 	return w
+}
+
+// look reads the nodes of machines that are to be removed past every watch, which may be silent. One that is not there is left out.
+func (a *Actuator) look(ctx context.Context, leaving []plan.Leaving) (map[string]*corev1.Node, error) {
+	looked := map[string]*corev1.Node{}
+	for _, l := range leaving {
+		if l.Node == "" {
+			continue
+		}
+		n, err := a.Nodes.Look(ctx, l.Node)
+		if err != nil {
+			return nil, err
+		}
+		if n != nil {
+			looked[l.Node] = n
+		}
+	}
+	return looked, nil
 }
 
 // unseen are the nodes that were written to since the API server has shown them: what is known of them is older than what was done to them.

@@ -21,10 +21,11 @@ const tries = 5
 // Cordon puts a node on the removal ladder, in one request: it adds the removal taint, or replaces it, marks the node
 // unschedulable, names its machine in [cluster.MachineAnnotation], and with exclude takes it out of load balancers. Everything else on the
 // node stays. A node that already
-// is as asked is not written to. [ErrHeld] for a node that somebody else has cordoned, [ErrGone] for one that is not there.
+// is as asked is not written to. [ErrHeld] for a node that somebody else has cordoned or annotated
+// to stay, even if no watch has told of that yet, [ErrGone] for one that is not there.
 func (w Writer) Cordon(ctx context.Context, node string, uid types.UID, r cluster.Removal, m cluster.Machine, exclude bool) error {
 	return w.change(ctx, "cordon", node, uid, func(n *corev1.Node) error {
-		if _, ours := cluster.RemovalOf(n); n.Spec.Unschedulable && !ours {
+		if _, ours := cluster.RemovalOf(n); n.Spec.Unschedulable && !ours || cluster.Kept(n) {
 			return ErrHeld
 		}
 		n.Spec.Taints = append(otherTaints(n, cluster.RemovalTaint), r.Taint())
@@ -35,6 +36,18 @@ func (w Writer) Cordon(ctx context.Context, node string, uid types.UID, r cluste
 		}
 		return nil
 	})
+}
+
+// Look reads a node as it is now, past every watch; nil for one that is not there.
+func (w Writer) Look(ctx context.Context, node string) (*corev1.Node, error) {
+	n, err := w.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, failed("read", "node "+node, nil, err)
+	}
+	return n, nil
 }
 
 // Mark names a node's machine in [cluster.MachineAnnotation] and changes nothing else. [ErrGone] for a node that is not there.

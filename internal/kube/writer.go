@@ -15,8 +15,8 @@ import (
 
 // What a [WriteError] can be, for [errors.Is]. One that is none of these is an answer that a later try may better.
 var (
-	ErrGone      = errors.New("it does not exist any more")               // or another object has its name now
-	ErrHeld      = errors.New("it was cordoned by somebody else")         // and stays so
+	ErrGone      = errors.New("it does not exist any more") // or another object has its name now
+	ErrHeld      = errors.New("somebody cordoned it or annotated it to stay")
 	ErrBudget    = errors.New("a disruption budget forbids it now")       // the message is the budget's
 	ErrConflict  = errors.New("it is being changed by others")            // each of several tries met a newer version
 	ErrForbidden = errors.New("sluice's service account lacks the right") // the ClusterRole needs the verb that Err names
@@ -24,7 +24,7 @@ var (
 
 // WriteError is the error of every method of [Writer].
 type WriteError struct {
-	Verb   string // "cordon", "uncordon", "mark", "soft-taint", "soft-untaint", "evict", "delete", "open the gate of" or "answer"
+	Verb   string // "cordon", "uncordon", "mark", "soft-taint", "soft-untaint", "evict", "delete", "open the gate of", "answer" or "read"
 	Object string // "node agents-1", "pod default/web-0"
 	Kind   error  // one of the sentinels above; nil for any other failure
 	Err    error  // what the API server or the connection said; nil when Kind says it all

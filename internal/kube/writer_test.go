@@ -116,6 +116,11 @@ func TestCordon(t *testing.T) {
 		"a node that a person cordoned stays theirs": {
 			func(n *corev1.Node) { n.Spec.Unschedulable = true }, marks{Unschedulable: true}, ErrHeld, 0,
 		},
+		"a node that a person annotated to stay stays, whatever the watch has told": {
+			func(n *corev1.Node) {
+				n.Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
+			}, marks{}, ErrHeld, 0,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &kubesim.Cluster{}
