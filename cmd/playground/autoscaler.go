@@ -29,13 +29,15 @@ func (p *playground) runSluice(ctx context.Context, config *rest.Config, listene
 	})
 }
 
-// policy is the default with delays that fit a story of a few minutes.
+// policy is the default with delays that fit a story of a few minutes. Bursts are not gathered: those of the story follow each other so closely
+// that they would be one, and each is to be answered at once.
 func (s script) policy() *policy.Policy {
 	allowed := policy.Default()
 	allowed.Removal.Unneeded = s.unneeded
 	allowed.Removal.Window = s.unneeded // by default they are equally long
 	allowed.Removal.AfterAdd = s.afterAdd
 	allowed.Removal.AfterTaint = s.afterTaint
+	allowed.Growth.BurstWindow = 0
 	return allowed
 }
 
