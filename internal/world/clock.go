@@ -267,9 +267,14 @@ func (w *world) restart(ctx context.Context, s *statement) error {
 // pass lets time pass: for a while, or until something is so.
 func (w *world) pass(ctx context.Context, s *statement) error {
 	if s.verb.name == "advance" {
-		d, err := time.ParseDuration(s.names[0])
-		if err != nil || d <= 0 {
+		d, err := timed(s.names[0])
+		switch {
+		case err != nil:
+			return fmt.Errorf("advance %s: %w", s.names[0], err)
+		case d == 0:
 			return fmt.Errorf("advance %s: give a duration above zero, such as 90s or 11m", s.names[0])
+		case w.elapsed()+d > longest:
+			return fmt.Errorf("advance %s: a scenario lasts at most %.0fh, and this one %.0fh until here", s.names[0], longest.Hours(), w.elapsed().Hours())
 		}
 		return w.turn(ctx, w.now().Add(d), nil)
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -100,16 +99,20 @@ func (w *world) create(object runtime.Object) error {
 			return kubesim.Edit(w.cluster, c.Namespace, c.Name, func(old *corev1.ConfigMap) { old.Data, old.BinaryData = c.Data, c.BinaryData })
 		}
 	}
-	_, err := w.cluster.Create(o)
+	_, err := w.add(o)
 	return err
 }
 
 func doScale(w *world, s *statement) error {
-	n, err := strconv.Atoi(s.names[1])
-	if err != nil || n < 0 {
-		return fmt.Errorf("scale %s: %q is not a number of replicas", s.names[0], s.names[1])
+	n, ok := counted(s.names[1], mostPods)
+	if !ok {
+		return fmt.Errorf("scale %s: %q is not a number of replicas, from 0 to %d", s.names[0], s.names[1], mostPods)
 	}
 	namespace, name := w.apart(s.names[0])
+	next := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: appsv1.DeploymentSpec{Replicas: new(int32(n))}}
+	if err := w.room(next); err != nil {
+		return fmt.Errorf("scale: %w", err)
+	}
 	return kubesim.Edit(w.cluster, namespace, name, func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(n)) })
 }
 

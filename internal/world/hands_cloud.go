@@ -3,7 +3,6 @@ package world
 import (
 	"fmt"
 	"maps"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,9 +13,9 @@ import (
 
 // whole reads a statement's second name as a whole number of something.
 func (s *statement) whole(of string) (int, error) {
-	n, err := strconv.Atoi(s.names[1])
-	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%s %s: %q is not a number of %s", s.verb.name, s.names[0], s.names[1], of)
+	n, ok := counted(s.names[1], mostOf)
+	if !ok {
+		return 0, fmt.Errorf("%s %s: %q is not a number of %s, from 0 to %d", s.verb.name, s.names[0], s.names[1], of, mostOf)
 	}
 	return n, nil
 }

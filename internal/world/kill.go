@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 )
 
@@ -15,9 +14,9 @@ type kill struct {
 }
 
 func doKill(w *world, s *statement) error {
-	n, err := strconv.Atoi(s.names[0])
-	if err != nil || n < 1 {
-		return fmt.Errorf("kill %s: give a number of writes, 1 or more", s.names[0])
+	n, ok := counted(s.names[0], mostOf)
+	if !ok || n < 1 {
+		return fmt.Errorf("kill %s: give a number of writes, from 1 to %d", s.names[0], mostOf)
 	}
 	operations, err := s.oneOf("operations", "kept", "lost")
 	if err != nil {

@@ -79,6 +79,9 @@ var providerIDs = map[string]func(m *machine) string{
 
 func doGroup(w *world, s *statement) error {
 	name := s.names[0]
+	if len(w.groups) == mostGroups {
+		return fmt.Errorf("group %s: a scenario has at most %d groups", name, mostGroups)
+	}
 	least, err := s.number("min", 0)
 	if err != nil {
 		return err

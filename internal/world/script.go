@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 
@@ -45,6 +44,9 @@ type verb struct {
 func parse(script []byte) ([]statement, error) {
 	var all []statement
 	for i, raw := range bytes.Split(script, []byte("\n")) {
+		if i == mostLines {
+			return nil, fmt.Errorf("line %d: a script has at most %d lines", i+1, mostLines)
+		}
 		text := strings.TrimSpace(string(raw))
 		if text == "" || strings.HasPrefix(text, "#") {
 			continue
@@ -171,9 +173,13 @@ func (s *statement) number(setting string, other int) (int, error) {
 	if !s.has(setting) {
 		return other, nil
 	}
-	n, err := strconv.Atoi(s.value(setting, ""))
-	if err != nil || n < 0 {
-		return 0, s.bad(setting, s.value(setting, ""), "a whole number of zero or more")
+	most, listed := mostIn[setting]
+	if !listed {
+		most = mostOf
+	}
+	n, ok := counted(s.value(setting, ""), most)
+	if !ok {
+		return 0, s.bad(setting, s.value(setting, ""), fmt.Sprintf("a whole number from 0 to %d", most))
 	}
 	return n, nil
 }
@@ -182,9 +188,9 @@ func (s *statement) duration(setting string, other time.Duration) (time.Duration
 	if !s.has(setting) {
 		return other, nil
 	}
-	d, err := time.ParseDuration(s.value(setting, ""))
-	if err != nil || d < 0 {
-		return 0, s.bad(setting, s.value(setting, ""), "a duration such as 90s or 10m")
+	d, err := timed(s.value(setting, ""))
+	if err != nil {
+		return 0, fmt.Errorf("%s: %s=%s: %w", s.verb.name, setting, s.value(setting, ""), err)
 	}
 	return d, nil
 }

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"maps"
 	"time"
 
@@ -33,8 +34,8 @@ func doTiming(w *world, s *statement) (err error) {
 		if err != nil {
 			return err
 		}
-		if d == 0 && setting == "resync" {
-			return s.bad(setting, s.value(setting, ""), "a duration above zero")
+		if d < leastPause && setting == "resync" {
+			return s.bad(setting, s.value(setting, ""), fmt.Sprintf("a duration of at least %s", leastPause))
 		}
 		take(d)
 	}

@@ -140,8 +140,8 @@ func (w *world) nextEnding() (next time.Time) {
 // doSkew has another process take over on a machine whose clock is wrong. Azure's and the cluster's are right.
 func doSkew(ctx context.Context, w *world, s *statement) error {
 	text, back := strings.CutPrefix(s.names[0], "-")
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
+	d, err := timed(text)
+	if err != nil {
 		return fmt.Errorf("skew %s: give a duration such as 20s or -20s", s.names[0])
 	}
 	if back {

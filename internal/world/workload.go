@@ -186,7 +186,7 @@ func (w *world) owner(kind string, p *corev1.Pod) (*metav1.OwnerReference, error
 	default: // a kind of somebody else's; what holds its place is an object that nobody acts upon
 		version, made = "example.com/v1", &corev1.ConfigMap{ObjectMeta: meta}
 	}
-	o, err := w.cluster.Create(made)
+	o, err := w.add(made)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func doDeployment(w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.cluster.Create(&appsv1.Deployment{
+	_, err = w.add(&appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace},
 		Spec:       appsv1.DeploymentSpec{Replicas: new(int32(n)), Selector: selector(p), Template: template(p)},
 	})
@@ -218,7 +218,7 @@ func doJob(w *world, s *statement) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.cluster.Create(&batchv1.Job{
+	_, err = w.add(&batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace},
 		Spec:       batchv1.JobSpec{Completions: new(int32(n)), Parallelism: new(int32(n)), Template: template(p)},
 	})
