@@ -128,13 +128,27 @@ func handed(u *unit, literal *ast.FuncLit, stack []ast.Node, senders map[string]
 	if !ok || !senders[name(f)] {
 		return ""
 	}
-	return writeOf(u, call.Args[0])
+	return writeOf(u, call.Args[writeAt(f.Signature().Params())])
+}
+
+// writeAt is where parameters have a write that stands first, or first behind a context; -1 when none does.
+func writeAt(params *types.Tuple) int {
+	for i := range min(2, params.Len()) {
+		switch types.TypeString(params.At(i).Type(), nil) {
+		case module + "guard.Write":
+			return i
+		case "context.Context":
+		default:
+			return -1
+		}
+	}
+	return -1
 }
 
 // sends says whether a function takes a write first and a function besides, which it only ever calls after the guard allowed the write.
 func sends(u *unit, fn *ast.FuncDecl) bool {
 	params := u.info.Defs[fn.Name].(*types.Func).Signature().Params()
-	if params.Len() < 2 || types.TypeString(params.At(0).Type(), nil) != module+"guard.Write" {
+	if writeAt(params) < 0 {
 		return false
 	}
 	takes, good := false, true

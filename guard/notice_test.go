@@ -30,6 +30,7 @@ func TestAMachineMakesNoWriteThatIsNotItsOwn(t *testing.T) {
 		withdraw = guard.Withdraw{Node: "agents-0", UID: "uid-agents-0"}
 		expel    = guard.Expel{Namespace: "default", Pod: "web", UID: "uid-web", Node: "agents-0"}
 		agree    = guard.Agree{Notice: "event-1", Node: "agents-0"}
+		tell     = guard.Tell{Node: "agents-0", UID: "uid-agents-0"}
 	)
 	silent := func(e *guard.Local) { e.Notices = nil }
 	empty := func(e *guard.Local) { e.Pods = e.Pods[1:] }
@@ -65,6 +66,9 @@ func TestAMachineMakesNoWriteThatIsNotItsOwn(t *testing.T) {
 		"an agreement for another machine alone":       {agree, []func(*guard.Local){empty, func(e *guard.Local) { e.Notices[0].Machines = []string{"agents_1"} }}, "S-42"},
 		"an agreement that the node does not show":     {agree, []func(*guard.Local){empty, func(e *guard.Local) { e.Node = Node("agents-0") }}, "S-42"},
 		"an agreement on an old document":              {agree, []func(*guard.Local){empty, func(e *guard.Local) { e.Asked = Start.Add(-time.Minute) }}, "S-20"},
+		"an Event":                                     {tell, nil, ""},
+		"an Event on a node that is not its own":       {tell, []func(*guard.Local){func(e *guard.Local) { e.Machine.UID = "vm-1" }}, ""},
+		"an Event in a dry run":                        {tell, []func(*guard.Local){func(e *guard.Local) { e.DryRun = true }}, "S-24"},
 		"a growth of its group":                        {guard.Grow{Group: "agents", From: 1, To: 2}, nil, "S-42"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"sluice.dev/sluice/internal/agent"
+	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/imds"
 )
 
@@ -22,7 +23,8 @@ var eventKinds = []string{"Freeze", "Reboot", "Redeploy", "Preempt", "Terminate"
 
 func agentCommand() *cobra.Command {
 	var s settings
-	a := agent.Agent{Now: time.Now}
+	var address string
+	a := agent.Agent{Now: time.Now, Metrics: agent.NewMetrics()}
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Hear Azure's notices on a node, and make room in time",
@@ -59,7 +61,16 @@ of Azure. While nothing is announced it asks the machine's own metadata service 
 				return fmt.Errorf("connect to the API server: %w", err)
 			}
 			a.Metadata = &imds.Client{Endpoint: s.metadataEndpoint}
-			if err := a.Run(cmd.Context()); !errors.Is(err, context.Canceled) {
+			ctx, cancel := context.WithCancelCause(cmd.Context())
+			stop, err := app.Serve(app.Options{Address: address}, a.Metrics.Handler(), cancel)
+			if err != nil {
+				return err
+			}
+			defer stop()
+			if err := a.Run(ctx); !errors.Is(err, context.Canceled) {
+				return err
+			}
+			if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 				return err
 			}
 			return nil // told to stop
@@ -69,6 +80,7 @@ of Azure. While nothing is announced it asks the machine's own metadata service 
 	f.StringVar(&a.Node, "node-name", os.Getenv("NODE_NAME"), "the node that this machine is; empty: $NODE_NAME, else the one with this machine's unique id")
 	f.StringSliceVar(&a.Heeds, "heed", agent.DefaultHeeds, "kinds of events to make room for, of Freeze, Reboot, Redeploy, Preempt, Terminate; a Freeze only keeps new pods away")
 	f.BoolVar(&a.DryRun, "dry-run", false, "tell what would be done, but change nothing")
+	f.StringVar(&address, "address", "", "where /metrics is answered, such as :8086; empty: nowhere")
 	s.addAgent(f)
 	showSections(cmd)
 	return cmd

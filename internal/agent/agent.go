@@ -52,6 +52,7 @@ type Agent struct {
 	DryRun   bool     // nothing is changed; what would be is told
 	Now      func() time.Time
 	Log      *slog.Logger
+	Metrics  *Metrics // nil: nothing is counted
 
 	// Tempt is for simulations that try what the agent has not decided on: it is called after each look at the node, and what it tries passes the
 	// guard as everything does. nil in production.
@@ -66,6 +67,8 @@ type Agent struct {
 	agreed  map[string]bool
 	told    map[string]bool // sentences that were logged already
 	faults  int             // in a row
+
+	refusals map[string]time.Time // when a refusal was put on record last, by the property and what was refused
 }
 
 // DefaultHeeds are the kinds of events that stop what runs on a machine. A Freeze is over within seconds.

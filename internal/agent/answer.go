@@ -53,8 +53,8 @@ func (a *Agent) report(ctx context.Context, seen guard.Local, notice *guard.Hear
 		at = notice.Deadline.UTC().Format(time.RFC3339)
 	}
 	message := fmt.Sprintf("Azure has announced %s of machine %s for %s; the node takes no more pods, and those on it leave in time", notice.Kind, a.self.Name, at)
-	write := guard.Announce{Node: seen.Node.Name, UID: seen.Node.UID, Notice: notice.ID}
-	err := a.make(write, seen, fmt.Sprintf("node %s has an event that says so", a.Node), func() error {
+	write := guard.Tell{Node: seen.Node.Name, UID: seen.Node.UID}
+	err := a.make(ctx, write, seen, fmt.Sprintf("node %s has an event that says so", a.Node), func() error {
 		return a.writer().TellNode(ctx, seen.Node, notice.ID+at, notice.Kind+"Announced", message, seen.Time)
 	})
 	if err != nil {
@@ -77,14 +77,14 @@ func (a *Agent) writer() kube.Writer { return kube.Writer{Client: a.Client} }
 
 func (a *Agent) announce(ctx context.Context, seen guard.Local, notice *guard.Heard) error {
 	write := guard.Announce{Node: seen.Node.Name, UID: seen.Node.UID, Notice: notice.ID}
-	return a.make(write, seen, fmt.Sprintf("node %s takes no more pods", a.Node), func() error {
+	return a.make(ctx, write, seen, fmt.Sprintf("node %s takes no more pods", a.Node), func() error {
 		return a.writer().Announce(ctx, seen.Node.Name, seen.Node.UID, notice.Notice)
 	})
 }
 
 func (a *Agent) withdraw(ctx context.Context, seen guard.Local) error {
 	write := guard.Withdraw{Node: seen.Node.Name, UID: seen.Node.UID}
-	return a.make(write, seen, fmt.Sprintf("nothing is announced any more, node %s takes pods again", a.Node), func() error {
+	return a.make(ctx, write, seen, fmt.Sprintf("nothing is announced any more, node %s takes pods again", a.Node), func() error {
 		return a.writer().Withdraw(ctx, seen.Node.Name, seen.Node.UID)
 	})
 }
@@ -112,7 +112,7 @@ func (a *Agent) makeRoom(ctx context.Context, seen guard.Local, notice *guard.He
 		}
 		grace := a.Policy.GraceBefore(p, seen.Time, notice.Deadline)
 		write := guard.Expel{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: a.Node, Grace: grace}
-		err := a.make(write, seen, fmt.Sprintf("pod %s leaves, with %s to stop", p, grace), func() error {
+		err := a.make(ctx, write, seen, fmt.Sprintf("pod %s leaves, with %s to stop", p, grace), func() error {
 			return a.writer().Evict(ctx, p.Namespace, p.Name, p.UID, grace)
 		})
 		switch {
@@ -137,7 +137,7 @@ func (a *Agent) agree(ctx context.Context, seen guard.Local, notice *guard.Heard
 	if a.agreed[notice.ID] || len(notice.Machines) != 1 || notice.Deadline.IsZero() {
 		return nil
 	}
-	return a.make(guard.Agree{Notice: notice.ID, Node: a.Node}, seen, fmt.Sprintf("node %s is empty, Azure may go on with %s", a.Node, notice.Kind), func() error {
+	return a.make(ctx, guard.Agree{Notice: notice.ID, Node: a.Node}, seen, fmt.Sprintf("node %s is empty, Azure may go on with %s", a.Node, notice.Kind), func() error {
 		if err := a.Metadata.Agree(ctx, notice.ID); err != nil {
 			return err
 		}
@@ -150,17 +150,22 @@ func (a *Agent) agree(ctx context.Context, seen guard.Local, notice *guard.Heard
 }
 
 // make asks the guard, then sends, and tells what was done.
-func (a *Agent) make(w guard.Write, seen guard.Local, done string, send func() error) error {
+func (a *Agent) make(ctx context.Context, w guard.Write, seen guard.Local, done string, send func() error) error {
 	err := guard.CheckLocal(w, seen, a.Policy)
 	var refusal *guard.Refusal
 	if a.DryRun && errors.As(err, &refusal) && refusal.Property == "S-24" {
 		a.tell(slog.LevelInfo, "would be done, if this were no dry run: "+done)
 		return nil
 	}
+	if errors.As(err, &refusal) {
+		a.refused(ctx, w, seen, refusal)
+	}
 	if err != nil {
 		return err
 	}
-	if err := send(); err != nil {
+	err = send()
+	a.Metrics.made(w, err)
+	if err != nil {
 		return err
 	}
 	a.tell(slog.LevelInfo, done, "at", seen.Time.UTC().Format(time.RFC3339))

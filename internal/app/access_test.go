@@ -100,7 +100,7 @@ func TestTokensTravelUnderTLSAlone(t *testing.T) {
 	}
 	o := Options{Listener: listener, Authorize: true, Log: slog.New(slog.DiscardHandler)}
 	ctx, fail := context.WithCancelCause(t.Context())
-	stop, err := serve(o, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }), fail)
+	stop, err := Serve(o, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }), fail)
 	if err != nil {
 		t.Fatal(err)
 	}

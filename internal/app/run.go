@@ -99,7 +99,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stopped, err := serve(o, server.Handler(), cancel)
+	stopped, err := Serve(o, server.Handler(), cancel)
 	if err != nil {
 		return err
 	}

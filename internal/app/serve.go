@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// serve answers HTTP until the returned function is called. A server that dies later stops the process through fail.
-func serve(o Options, handler http.Handler, fail context.CancelCauseFunc) (stop func(), err error) {
+// Serve answers HTTP where the options say, and nowhere when they name no address, until the returned function is called. A server that dies later stops the process through fail.
+func Serve(o Options, handler http.Handler, fail context.CancelCauseFunc) (stop func(), err error) {
 	secure, err := o.tls()
 	if err != nil {
 		return nil, err

@@ -185,6 +185,11 @@ func failed() plan.Result {
 	return plan.Result{Status: plan.Failed, Kind: "quota", Code: "QuotaExceeded", Message: "4 of 4 cores are in use"}
 }
 
+// heldBack is what the provider says of a request that it did not send.
+func heldBack() plan.Result {
+	return plan.Result{Status: plan.Failed, Kind: "throttled", Code: "TooManyRequests", Message: "Azure has asked to wait until 12:05:00", Property: "S-32"}
+}
+
 // growing is a world in which a group grows for one pod, another pod is stuck and a node is idle but counted on by nobody.
 func growing() *world {
 	w := newWorld()

@@ -120,10 +120,14 @@ func failedEvent(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, stat
 	warn := func(object corev1.ObjectReference, code, message, about string) event {
 		return d.event(object, corev1.EventTypeWarning, code, message, about+" "+d.Action+" "+d.Result.Code)
 	}
-	message := d.Sentence + ": " + why.Facts["message"]
+	cause := why.Facts["message"]
+	if d.Result.Property != "" { // the provider held it back
+		cause = "refused by " + d.Result.Property + ": " + cause
+	}
+	message := d.Sentence + ": " + cause
 	switch d.of.(type) {
 	case plan.SetCapacity:
-		return warn(status, failedToScaleUpGroup, fmt.Sprintf("Scale-up failed for group %s: %s", d.Group, why.Facts["message"]), string(d.Group))
+		return warn(status, failedToScaleUpGroup, fmt.Sprintf("Scale-up failed for group %s: %s", d.Group, cause), string(d.Group))
 	case plan.DeleteInstances:
 		if d.Node == "" {
 			return warn(status, deleteUnregisteredFailed, message, string(d.Group)+"/"+string(d.Instance))

@@ -81,6 +81,7 @@ func TestEventsTellObjectsWhatWasDone(t *testing.T) {
 		"a group grew":                            {growing(), accepted()},
 		"the cloud refused to grow a group":       {growing(), failed()},
 		"the guard refused to grow a group":       {growing(), refused()},
+		"Azure had asked to wait with a growth":   {growing(), heldBack()},
 		"a growth was skipped":                    {growing(), plan.Result{Status: plan.Skipped}},
 		"a node was cordoned":                     {idle, accepted()},
 		"a pod was evicted":                       {draining, accepted()},
