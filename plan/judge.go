@@ -70,7 +70,7 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 		return NodeHold, []reason.Reason{reason.New(reason.NodeAmbiguous, about, "instances", names)}, true
 	case n.Group == "" || d.groups[n.Group] == nil:
 		return keep(reason.NodeUnmanaged)
-	case v.controls && !d.allowed.Removal.ControlPlane:
+	case v.controls && !d.allowed.Removal.ControlPlane && !(v.onLadder && n.Instance != nil): // which is given back
 		return keep(reason.NodeControlPlane)
 	case v.onLadder:
 		return "", nil, false

@@ -148,6 +148,8 @@ func (d *decision) climb(st *nodeState) {
 		d.takeDown(st, reason.New(reason.NodeProtected, about, "instance", st.Instance.ID))
 	case !st.Object.Spec.Unschedulable:
 		d.takeDown(st, reason.New(reason.NodeFreedByPerson, about))
+	case cluster.ControlPlane(st.Object) && !d.allowed.Removal.ControlPlane:
+		d.takeDown(st, reason.New(reason.NodeControlPlane, about))
 	case d.quorum(st) != nil:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *d.quorum(st))
 	case !d.allowed.Removal.Enabled:

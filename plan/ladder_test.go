@@ -69,6 +69,11 @@ func dry(n *corev1.Node) {
 	}
 }
 
+// masters taints a node as distributions do whose control plane takes no other pods.
+func masters(n *corev1.Node) {
+	n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule})
+}
+
 // tainted is the node with a taint that somebody who brings nodes up has forgotten.
 func tainted(n *corev1.Node) *corev1.Node {
 	n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "startup-taint.cluster-autoscaler.kubernetes.io/agent", Effect: corev1.TaintEffectNoSchedule})
@@ -192,6 +197,20 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0", crown, Removing(Start.Add(-time.Minute), marked("0"))), Node("a-1", crown), Node("a-2", crown, NotReady(Start.Add(-time.Minute)))},
 			policy:  func(p *policy.Policy) { p.Removal.ControlPlane = true }, group: func(g *cluster.Group) { g.Min = 0 },
 			want: []string{"uncordon a-0: RemovalAbandoned"}, verdict: map[string]string{"node a-0": "rescue RemovalAbandoned ControlPlaneQuorum"},
+		},
+		"a pending pod takes back one on its way out": {
+			objects: []any{Node("a-0", crown, Removing(Start.Add(-time.Minute), marked("0"))), Node("a-1", crown), Node("a-2", crown), Pod("w", On("a-1"), CPU("3")), Pod("v", On("a-2"), CPU("3")), Pod("p", CPU("3"))},
+			policy:  func(p *policy.Policy) { p.Removal.ControlPlane = true }, group: func(g *cluster.Group) { g.Min = 0 },
+			want: []string{"uncordon a-0: NodeCounted"}, verdict: map[string]string{"pod p": "rescues RescuesNode", "node a-0": "rescue NodeCounted"},
+		},
+		"one whose taint the pod does not tolerate stays on its way": {
+			objects: []any{Node("a-0", crown, Removing(Start.Add(-time.Minute), marked("0")), masters), Node("a-1", crown), Node("a-2", crown), Pod("w", On("a-1"), CPU("3")), Pod("v", On("a-2"), CPU("3")), Pod("p", CPU("3"))},
+			policy:  func(p *policy.Policy) { p.Removal.ControlPlane = true }, group: func(g *cluster.Group) { g.Min, g.Max = 0, 3 },
+			want: []string{"delete a 0(a-0)"}, verdict: map[string]string{"pod p": "stuck NoGroupFits UntoleratedTaint CouldHold"},
+		},
+		"one comes back when such nodes are not opted in any more": {
+			objects: []any{Node("a-0", crown, Removing(Start.Add(-time.Minute), marked("0"))), Node("a-1", crown), Node("a-2", crown)}, group: func(g *cluster.Group) { g.Min = 0 },
+			want: []string{"uncordon a-0: NodeControlPlane"}, verdict: map[string]string{"node a-0": "rescue NodeControlPlane"},
 		},
 		"a node that could be two machines is held": {
 			objects: []any{Node("a-0", func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///machines/1" }), Node("a-1")}, memory: removable("a-0"),

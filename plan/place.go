@@ -386,7 +386,7 @@ func (d *decision) rescueNodes() {
 	}
 	var rungs []rung
 	d.watch(func(_ int, v *sight) {
-		if n := v.Node; v.onLadder && v.removal.Why != cluster.AskedFor && n.Instance != nil && !cluster.ControlPlane(n.Object) && n.Instance.State == cluster.StateRunning && v.ready {
+		if n := v.Node; v.onLadder && v.removal.Why != cluster.AskedFor && n.Instance != nil && n.Instance.State == cluster.StateRunning && v.ready {
 			rungs = append(rungs, rung{n, v.removal.Since})
 		}
 	})
