@@ -18,7 +18,7 @@ func Decide(s *cluster.Snapshot, allowed *policy.Policy, m Memory) (Plan, Memory
 }
 
 func (d *decision) decide() (Plan, Memory) {
-	d.noticePreemptions()
+	d.restLostSizes()
 	d.noticeFailures()
 	d.noticeStrays()
 	d.learnRunTimes()

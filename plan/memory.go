@@ -21,7 +21,7 @@ type Memory struct {
 	Lost          map[string]bool                 `json:"lost,omitempty"`      // of these, machines that had been nodes before: see [decision.noticeNodeless]
 	Since         time.Time                       `json:"since,omitzero"`      // the first cycle that this memory goes back to
 	Groups        map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
-	Taken         []string                        `json:"taken,omitempty"`        // spot machines whose loss the cloud has announced and that have counted, by UID, sorted
+	Taken         []string                        `json:"taken,omitempty"`        // spot machines that the cloud takes away, whose nodes are there still and that have counted, by UID, sorted
 	Gangs         map[string]time.Time            `json:"gangs,omitempty"`        // since when a gang that waits could not be whole, by its ID
 	LastGrowth    time.Time                       `json:"lastGrowth,omitzero"`    // when the cloud last accepted a growth of any group
 	Ceilings      map[string]Usage                `json:"ceilings,omitempty"`     // what counts for ceilings with a window, by their words

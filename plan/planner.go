@@ -25,6 +25,7 @@ type Planner struct {
 	sights   []*sight        // of the snapshot's nodes, in their order
 	said     []Verdict       // about the same nodes; of those that are watched none
 	noticed  []*cluster.Node // of the same nodes those to whose machines the cloud has announced something
+	spot     []*cluster.Node // of the same nodes those whose spot machines may be taken away
 	doubtful []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
 	shunned  []int           // nodes that bear a soft taint
 	marked   []*cluster.Node // of the same nodes those whose mark is to be changed
@@ -131,13 +132,16 @@ func (p *Planner) look(d *decision) {
 		}
 	}
 	p.sights, p.said, p.watched, p.shunned, p.doubtful = sights, make([]Verdict, len(nodes)), p.watched[:0], p.shunned[:0], nil
-	p.noticed, p.marked, p.working = nil, nil, p.working[:0]
+	p.noticed, p.spot, p.marked, p.working = nil, nil, nil, p.working[:0]
 	for i, v := range sights {
 		if v.marked {
 			p.marked = append(p.marked, v.Node)
 		}
 		if cluster.Noticed(v.Object) {
 			p.noticed = append(p.noticed, v.Node)
+		}
+		if d.leavesSpot(v) {
+			p.spot = append(p.spot, v.Node)
 		}
 		if len(v.Suspects) > 0 || v.Instance == nil && v.Group != "" {
 			p.doubtful = append(p.doubtful, v.Node)

@@ -5,36 +5,60 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"sluice.dev/sluice/cluster"
 )
 
 // spotTaken is the code of the back-off of a size in a zone where the cloud takes spot machines away.
 const spotTaken = "SpotTaken"
 
-// noticePreemptions has the size of a spot machine that the cloud takes away rest in its zone: what is asked for there next would be taken away
-// as well, or not come at all. A group that spans zones passes that zone over, one that does not rests, as long as another group may grow in its place. Each
-// machine counts once.
-func (d *decision) noticePreemptions() {
-	taken := map[string]bool{}
-	for _, n := range d.planner.noticed {
-		notice, _ := cluster.NoticeOf(n.Object)
-		in := n.Instance
-		if in == nil || notice.Kind != "Preempt" || d.groups[n.Group] == nil || !d.groups[n.Group].Spot {
+// restLostSizes has the size of a spot machine that the cloud takes away rest in its zone: what is asked for there next would be taken away
+// as well, or not come at all. A group that spans zones passes that zone over, one that does not rests, as long as another group may grow in its place. It counts
+// whether an agent has told of it or the machine was seen to leave, and once for each machine.
+func (d *decision) restLostSizes() {
+	var uids []string
+	for _, n := range d.planner.spot {
+		uid, zone, taken := d.takenAway(n)
+		known := slices.Contains(d.m.Taken, uid)
+		if uid == "" || !taken && !known {
 			continue
 		}
-		taken[in.UID] = true
-		if !slices.Contains(d.m.Taken, in.UID) {
-			d.restSize(d.groups[n.Group].Size, in.Zone)
+		if uids = append(uids, uid); !known {
+			d.restSize(d.groups[n.Group].Size, zone)
 		}
 	}
-	var uids []string
-	for uid := range taken {
-		uids = append(uids, uid)
-	}
 	slices.Sort(uids)
-	if !slices.Equal(uids, d.m.Taken) {
+	if uids = slices.Compact(uids); !slices.Equal(uids, d.m.Taken) {
 		d.m.Taken = uids
 	}
+}
+
+// leavesSpot says of a node whether its machine may be a spot machine that is taken away: something is announced to it, or it leaves or has
+// left by no doing of sluice's.
+func (d *decision) leavesSpot(v *sight) bool {
+	g := d.groups[v.Group]
+	if g == nil || !g.Spot {
+		return false
+	}
+	return cluster.Noticed(v.Object) || !v.onLadder && (v.Instance == nil || v.Instance.State == cluster.StateDeleting || v.Instance.State == cluster.StateStopped)
+}
+
+// takenAway says which machine the node is or was, where, and whether the cloud takes it away. Who else had it leave does not show: a
+// person's hand counts as well. That a machine is in no list any more has to be said by a whole one, of a node that is silent.
+func (d *decision) takenAway(n *cluster.Node) (uid, zone string, taken bool) {
+	in := n.Instance
+	if in == nil {
+		g := d.groups[n.Group]
+		gone := len(n.Suspects) == 0 && !cluster.Ready(n.Object) && g.Usable() && g.Standing() == g.Capacity
+		return n.Was().UID, n.Object.Labels[corev1.LabelTopologyZone], gone
+	}
+	if in.State == cluster.StateDeleting || in.State == cluster.StateStopped {
+		_, onLadder := cluster.RemovalOf(n.Object)
+		return in.UID, in.Zone, !onLadder
+	}
+	notice, _ := cluster.NoticeOf(n.Object)
+	return in.UID, in.Zone, notice.Kind == "Preempt"
 }
 
 // restSize has all spot groups of the size rest in the zone.

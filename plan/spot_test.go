@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +59,62 @@ func TestASpotSizeRestsWhereItIsTakenAway(t *testing.T) {
 			}
 			_, again := plan.Decide(cluster.New(Start.Add(time.Minute), objects, groups), policy.Default(), m)
 			if was, is := m.Groups["a"].Backoff, again.Groups["a"].Backoff; was != is {
+				t.Errorf("the same machine counts twice: %v, then %v", was, is)
+			}
+		})
+	}
+}
+
+func TestASpotMachineThatLeavesUnannouncedCountsAsTakenAway(t *testing.T) {
+	gone := func(g *cluster.Group) { g.Instances, g.Capacity = g.Instances[1:], 1 }
+	in := func(state cluster.State) func(*cluster.Group) {
+		return func(g *cluster.Group) { g.Instances[0].State, g.Capacity = state, 1 }
+	}
+	named := func(n *corev1.Node) {
+		n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = "cloud:///machines/0", "vm-0"
+	}
+	silent := Node("a-0", NotReady(Start.Add(-time.Minute)), named)
+	other, same := []string{"grow b 0 -> 1"}, []string{"grow a 1 -> 2"}
+	for name, c := range map[string]struct {
+		node  *corev1.Node
+		group func(*cluster.Group)
+		want  []string // of all that is done the growth
+		rests bool     // the size, for that reason
+	}{
+		"it is being deleted":                   {Node("a-0"), in(cluster.StateDeleting), other, true},
+		"it is switched off":                    {silent, func(g *cluster.Group) { in(cluster.StateStopped)(g); g.Capacity = 2 }, other, true},
+		"it is in no list any more":             {silent, gone, other, true},
+		"sluice itself has it deleted":          {Node("a-0", Removing(Start.Add(-time.Minute), marked("0"))), in(cluster.StateDeleting), same, false},
+		"its node is Ready, and the list lacks": {Node("a-0", named), gone, same, false},
+		"the list is not whole":                 {silent, func(g *cluster.Group) { gone(g); g.Capacity = 2 }, nil, false},
+		"the list is incomplete":                {silent, func(g *cluster.Group) { gone(g); g.Read.Complete = false }, []string{"grow b 0 -> 1"}, false},
+		"it is no spot machine":                 {Node("a-0"), func(g *cluster.Group) { in(cluster.StateDeleting)(g); g.Spot = false }, same, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := Group("a", 0, 5, Machine("0", "a-0"), Machine("9", "a-9")), Group("b", 0, 5)
+			a.Spot, a.PriceUSDPerHour, b.PriceUSDPerHour = true, 0.01, 1
+			c.group(a)
+			objects := Objects(c.node, Pod("w", On("a-0"), CPU("3")), Node("a-9"), Pod("x", On("a-9"), CPU("3")), Pod("p", CPU("3")))
+			p, m := plan.Decide(cluster.New(Start, objects, []*cluster.Group{a, b}), policy.Default(), plan.Memory{Since: Start.Add(-time.Hour)})
+			var grown []string
+			for _, line := range told(p) {
+				if strings.HasPrefix(line, "grow") {
+					grown = append(grown, line)
+				}
+			}
+			if diff := cmp.Diff(c.want, grown); diff != "" {
+				t.Errorf("growth (-want +got):\n%s", diff)
+			}
+			if code := m.Groups["a"].Backoff.Code; (code == "SpotTaken") != c.rests {
+				t.Errorf("back-off %q, want SpotTaken: %t", code, c.rests)
+			}
+			unread := *a
+			unread.Capacity++ // and lists one less
+			later := m
+			for i, g := range []*cluster.Group{a, &unread, a} { // a list that is not whole in between does not make it two
+				_, later = plan.Decide(cluster.New(Start.Add(time.Duration(i+1)*time.Minute), objects, []*cluster.Group{g, b}), policy.Default(), later)
+			}
+			if was, is := m.Groups["a"].Backoff, later.Groups["a"].Backoff; was != is {
 				t.Errorf("the same machine counts twice: %v, then %v", was, is)
 			}
 		})
