@@ -3,22 +3,29 @@ package cluster
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Learned is what a node of a group turned out to be. It outlives the group's last node.
 type Learned struct {
 	Node *corev1.Node `json:"node"`           // as [Group.Template] has it
 	Size string       `json:"size,omitempty"` // that the group had then: a group of another size has nothing to learn from it
+	Of   types.UID    `json:"of,omitempty"`   // the Node object
 }
 
 // devicesWithin is how long a node has for its device plugins to announce what the machine carries, such as GPUs. A node that
 // has not announced it by then does not have it.
 const devicesWithin = 15 * time.Minute
+
+// arrivesWithin is how long a node has for the taints that its group's nodes have from the start: kubelet registers with them, or a controller
+// sets them when it sees the node. What comes later, somebody has put on this one node, and the group's next machine will not bear it.
+const arrivesWithin = 5 * time.Minute
 
 // learnTemplate replaces the cloud's idea of the group's next node by what a node of the group really is: the oldest Ready one of
 // the group's size, so that the answer does not change as nodes come and go, or the last one that there was. What differs is the group's Drift.
@@ -28,7 +35,11 @@ func (s *Snapshot) learnTemplate(g *Group) {
 	g.Template = g.Passing.without(g.Template)
 	offered := g.Template
 	if best := s.exemplar(g); best != nil {
-		g.Learned = &Learned{Node: templateOf(best, g.Passing), Size: g.Size}
+		t := templateOf(best, g.Passing)
+		if was := g.Learned; was != nil && was.Node != nil && was.Of == best.UID && s.Time.Sub(best.CreationTimestamp.Time) > arrivesWithin {
+			t.Spec.Taints = slices.DeleteFunc(t.Spec.Taints, func(t corev1.Taint) bool { return !slices.ContainsFunc(was.Node.Spec.Taints, same(t)) })
+		}
+		g.Learned = &Learned{Node: t, Size: g.Size, Of: best.UID}
 	}
 	if g.Learned == nil || g.Learned.Node == nil || g.Learned.Size != g.Size {
 		g.Learned = nil

@@ -174,3 +174,33 @@ func TestDevicesAreAwaitedForAWhile(t *testing.T) {
 		})
 	}
 }
+
+// TestATaintThatCameLaterIsTheNodesOwn has a taint come to the only node of a group: soon after it joined, as controllers set it, and when it
+// had been there for long, as people do.
+func TestATaintThatCameLaterIsTheNodesOwn(t *testing.T) {
+	for name, test := range map[string]struct {
+		age     time.Duration
+		learned bool // something from the node before
+		taints  int
+	}{
+		"a controller's, a minute after the node joined":  {time.Minute, true, 1},
+		"a person's, an hour after the node joined":       {time.Hour, true, 0},
+		"one that was there when the node was first seen": {time.Hour, false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := Node("a-0", func(n *corev1.Node) { n.CreationTimestamp.Time = Start.Add(-test.age) })
+			g := Group("a", 0, 5, Machine("0", "a-0"))
+			if test.learned {
+				g = cluster.New(Start, Objects(n), []*cluster.Group{g}).Group("a")
+			}
+			n = n.DeepCopy()
+			n.Spec.Taints = []corev1.Taint{{Key: "team", Effect: corev1.TaintEffectNoSchedule}}
+			for range 2 { // the second answer is that of a group that has learned already
+				g = cluster.New(Start, Objects(n), []*cluster.Group{g}).Group("a")
+				if got := len(g.Template.Spec.Taints); got != test.taints {
+					t.Errorf("taints %v, want %d", g.Template.Spec.Taints, test.taints)
+				}
+			}
+		})
+	}
+}
