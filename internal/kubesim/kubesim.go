@@ -64,6 +64,7 @@ type Cluster struct {
 
 	machines map[string]*machine             // live kubelets, by node name
 	lostAt   map[string]time.Time            // when a machine that left turns its Node NotReady, by node name
+	expels   map[string]bool                 // nodes that had a taint which expels when they last changed
 	pods     map[string]*podState            // by pod key
 	onNode   map[string]map[string]*podState // by node name and pod key
 	trying   map[string]struct{}             // unplaced pods the scheduler is to look at, by key

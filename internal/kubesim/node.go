@@ -41,8 +41,10 @@ func (c *Cluster) reconcileNode(e *entry) {
 	n := e.obj.(*corev1.Node)
 	want := conditionTaints(n)
 	if !equality.Semantic.DeepEqual(want, n.Spec.Taints) {
-		revised(c, e, func(n *corev1.Node) { n.Spec.Taints = want })
+		e = revised(c, e, func(n *corev1.Node) { n.Spec.Taints = want })
+		n = e.obj.(*corev1.Node)
 	}
+	c.expel(n)
 	if nodeReady(n) == corev1.ConditionTrue {
 		return
 	}

@@ -20,6 +20,7 @@ type podState struct {
 	stopAt  time.Time
 
 	finishAt time.Time
+	expelAt  time.Time // by taints of its node
 }
 
 // observePod follows a pod's change: who is to look at it, and when its

@@ -14,6 +14,7 @@ const (
 	podStarts       occasion = iota // name is the pod's key
 	podStops                        // name is the pod's key
 	podFinishes                     // name is the pod's key
+	podExpelled                     // name is the pod's key: it has tolerated its node's taints for long enough
 	machineReady                    // name is the node's
 	machineMissed                   // name is the node's: its machine left a while ago
 	podsOrphaned                    // name is that of a node that is gone
@@ -85,6 +86,8 @@ func (c *Cluster) stale(t timer) bool {
 		return !st.startAt.Equal(t.at)
 	case podStops:
 		return !st.stopAt.Equal(t.at)
+	case podExpelled:
+		return !st.expelAt.Equal(t.at)
 	default:
 		return !st.finishAt.Equal(t.at)
 	}
@@ -104,6 +107,8 @@ func (c *Cluster) fireTimers() {
 			c.stopPod(t.name)
 		case podFinishes:
 			c.finishPod(t.name)
+		case podExpelled:
+			c.expelPod(t.name)
 		case machineReady:
 			c.machineBecomesReady(t.name)
 		case machineMissed:
@@ -121,7 +126,7 @@ func (c *Cluster) fireTimers() {
 }
 
 // NextChange returns when the next timed thing is due: a pod starts, stops or
-// finishes, a node's condition turns, an orphan or a finished Job is collected,
+// finishes, is expelled, a node's condition turns, an orphan or a finished Job is collected,
 // a volume is made or detached.
 // It is now when something changed since the last Step, and false when nothing
 // would ever happen without a request. (Old Events go without notice.)

@@ -1,0 +1,90 @@
+package kubesim
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+)
+
+// When so many nodes are not Ready, the fault is rather the control plane's than theirs: the node lifecycle controller lets pods stay where they
+// are. These are the defaults of kube-controller-manager for a cluster of at most 50 nodes.
+const (
+	mostUnreadyNodes = 2
+	unreadyPercent   = 55
+	looksAgain       = time.Minute
+)
+
+// expel plans when pods leave a node with NoExecute taints: each has tolerated them for as long as it says by then. A node without them
+// keeps its pods.
+func (c *Cluster) expel(n *corev1.Node) {
+	taints := expelling(n.Spec.Taints)
+	if len(taints) == 0 && !c.expels[n.Name] {
+		return
+	}
+	if c.expels == nil {
+		c.expels = map[string]bool{}
+	}
+	c.expels[n.Name] = len(taints) > 0
+	for _, key := range slices.Sorted(maps.Keys(c.onNode[n.Name])) {
+		st := c.pods[key]
+		d, leaves := tolerated(st.pod.Spec.Tolerations, taints)
+		switch {
+		case !leaves:
+			st.expelAt = time.Time{}
+		case d == 0:
+			c.expelPod(key)
+		case st.expelAt.IsZero() || c.now().Add(d).Before(st.expelAt):
+			st.expelAt = c.now().Add(d)
+			c.remind(st.expelAt, podExpelled, key, st.uid)
+		}
+	}
+}
+
+// expelPod has a pod leave its node, unless so many nodes are not Ready that none does: then it is asked again.
+func (c *Cluster) expelPod(key string) {
+	e := c.entryOf("pods", key)
+	if e.obj.GetDeletionTimestamp() != nil || finished(e.obj.(*corev1.Pod)) {
+		return
+	}
+	if c.disrupted() {
+		st := c.pods[key]
+		st.expelAt = c.now().Add(looksAgain)
+		c.remind(st.expelAt, podExpelled, key, st.uid)
+		return
+	}
+	_, _ = c.delete(e, &metav1.DeleteOptions{}) // without preconditions there is nothing to refuse
+}
+
+// disrupted says whether no node is Ready, or too few are.
+func (c *Cluster) disrupted() bool {
+	all, unready := 0, 0
+	for _, e := range c.tables["nodes"].sorted {
+		all++
+		if nodeReady(e.obj.(*corev1.Node)) != corev1.ConditionTrue {
+			unready++
+		}
+	}
+	return unready == all || unready > mostUnreadyNodes && 100*unready >= unreadyPercent*all
+}
+
+// tolerated is for how long tolerations bear taints that expel; leaves is false when they do for ever.
+func tolerated(tolerations []corev1.Toleration, taints []corev1.Taint) (d time.Duration, leaves bool) {
+	for _, taint := range taints {
+		if !tolerates(tolerations, taint) {
+			return 0, true
+		}
+		for _, t := range tolerations {
+			if t.TolerationSeconds == nil || !t.ToleratesTaint(klog.Logger{}, &taint, false) {
+				continue
+			}
+			if own := time.Duration(max(0, *t.TolerationSeconds)) * time.Second; !leaves || own < d {
+				d, leaves = own, true
+			}
+		}
+	}
+	return d, leaves
+}
