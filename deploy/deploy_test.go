@@ -25,7 +25,7 @@ import (
 func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 	got := map[string][]string{}
 	want := map[string][]string{
-		"ClusterRole sluice-viewer": {"get /api/v1/*", "get /metrics"},
+		"ClusterRole sluice-viewer": {"get /metrics", "get /sluice/api/v1/*"},
 		"ClusterRole sluice-agent":  {"create events", "create pods/eviction", "get nodes", "get pods", "list nodes", "list pods", "patch nodes"},
 		"ClusterRole sluice": {
 			"create events", "create pods/eviction", "delete nodes", "delete volumeattachments.storage.k8s.io", "get capacitybuffers.autoscaling.x-k8s.io", "get nodes", "get pods",

@@ -100,17 +100,27 @@ func (a *access) ask(ctx context.Context, token, path string) (refusal, err erro
 	for k, v := range user.Extra {
 		extra[k] = authorizationv1.ExtraValue(v)
 	}
+	asked := rightTo(path)
 	may, err := a.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
-		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: "get"},
+		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: asked, Verb: "get"},
 	}}, metav1.CreateOptions{})
 	if err != nil {
 		return nil, unasked("say what their owners may get", err)
 	}
 	if !may.Status.Allowed {
-		return fmt.Errorf("%w: %s may not get %s: give it a ClusterRole with this path among the nonResourceURLs, as in deploy/web-authorization.yaml", web.ErrForbidden, user.Username, path), nil
+		return fmt.Errorf("%w: %s may not get %s: give it a ClusterRole with %s among the nonResourceURLs, as in deploy/web-authorization.yaml", web.ErrForbidden, user.Username, path, asked), nil
 	}
 	return nil, nil
+}
+
+// rightTo is the path of the right to read a page. Metrics are everybody's word for metrics; other paths are sluice's own: Kubernetes lets everybody who has
+// any token get the paths under /api (ClusterRole system:discovery), meaning its own.
+func rightTo(path string) string {
+	if path == "/metrics" {
+		return path
+	}
+	return "/sluice" + path
 }
 
 // unasked says why the API server did not do what readers need.

@@ -49,7 +49,7 @@ func TestTheAPIServerSaysWhoMayRead(t *testing.T) {
 		if err := a.May(t.Context(), "known", "/metrics"); err != nil {
 			t.Errorf("who may: %v", err)
 		}
-		if err := a.May(t.Context(), "known", "/api/v1/entry"); !errors.Is(err, web.ErrForbidden) || !strings.Contains(err.Error(), "prometheus may not get /api/v1/entry") {
+		if err := a.May(t.Context(), "known", "/api/v1/entry"); !errors.Is(err, web.ErrForbidden) || !strings.Contains(err.Error(), "prometheus may not get /api/v1/entry: give it a ClusterRole with /sluice/api/v1/entry") {
 			t.Errorf("who may elsewhere: %v", err)
 		}
 		if err := a.May(t.Context(), "forged", "/metrics"); !errors.Is(err, web.ErrUnknown) {
