@@ -60,6 +60,15 @@ func (cs *Classes) Pod(o *corev1.Pod) *Pod {
 	return p
 }
 
+// Again is the record of a pod that was read from paper, with a class that it shares.
+func (cs *Classes) Again(p *Pod) *Pod {
+	own := cs.Pod(p.Object())
+	if p.pending != nil && p.pending.heard != 0 {
+		own.Hear(nil, p.Heard())
+	}
+	return own
+}
+
 // Keep forgets the classes that none of these pods has.
 func (cs *Classes) Keep(pods iter.Seq[*Pod]) {
 	kept := Classes{by: make(map[Key]*Class, len(cs.by)), specs: make(map[Key]*Class, len(cs.specs)), words: map[string]string{}}

@@ -32,6 +32,13 @@ type pending struct {
 	Nominated string // the node on which the scheduler has made room
 	Since     int64  // of the condition
 	Message   string // of the same: the scheduler's own words
+	heard     int64  // when somebody who follows the API server first heard of any of this, nanoseconds since 1970, 0 for unknown
+}
+
+// same says whether both tell the same of a pod, whenever that was heard.
+func (said pending) same(o pending) bool {
+	said.heard, o.heard = 0, 0
+	return said == o
 }
 
 // claims are the resource claims that were made for a pod.
@@ -149,16 +156,31 @@ func (c *Class) Object() *corev1.Pod {
 	return o
 }
 
-// MarshalJSON writes the pod as an API object.
-func (p *Pod) MarshalJSON() ([]byte, error) { return json.Marshal(p.Object()) }
+// written is a pod on paper: an API object, and beside its fields what the API server does not tell.
+type written struct {
+	*corev1.Pod
+	Heard *time.Time `json:"heard,omitempty"`
+}
 
-// UnmarshalJSON reads an API object. The class is the record's own: [Classes.Pod] shares it.
+// MarshalJSON writes the pod as an API object, with the time of [Pod.Heard] beside its fields.
+func (p *Pod) MarshalJSON() ([]byte, error) {
+	w := written{Pod: p.Object()}
+	if p.pending != nil && p.pending.heard != 0 {
+		w.Heard = new(p.Heard())
+	}
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON reads what [Pod.MarshalJSON] wrote, or an API object. The class is the record's own: [Classes.Again] shares it.
 func (p *Pod) UnmarshalJSON(raw []byte) error {
-	var o corev1.Pod
-	if err := json.Unmarshal(raw, &o); err != nil {
+	w := written{Pod: &corev1.Pod{}}
+	if err := json.Unmarshal(raw, &w); err != nil {
 		return err
 	}
-	*p = *new(Classes).Pod(&o)
+	*p = *new(Classes).Pod(w.Pod)
+	if w.Heard != nil {
+		p.Hear(nil, *w.Heard)
+	}
 	return nil
 }
 
@@ -171,7 +193,7 @@ func (p *Pod) Equal(o *Pod) bool {
 		p.created != o.created || p.deletion != o.deletion || p.started != o.started || !reflect.DeepEqual(p.claims, o.claims) {
 		return false
 	}
-	return p.pending == o.pending || p.pending != nil && o.pending != nil && *p.pending == *o.pending
+	return p.pending == o.pending || p.pending != nil && o.pending != nil && p.pending.same(*o.pending)
 }
 
 // String is the pod's "namespace/name".
@@ -187,6 +209,26 @@ const CapacityGate = "sluice.dev/capacity"
 
 // Created is when the pod was made, to the second.
 func (p *Pod) Created() time.Time { return at(p.created) }
+
+// Hear notes that whoever follows the API server has heard of the pod now, as long as nobody else has the record. The record before it, of the same
+// pod, was heard of earlier; nil when there is none. Nothing is noted of a pod of which nothing is said: see [Pod.Heard].
+func (p *Pod) Hear(before *Pod, now time.Time) {
+	if p.pending == nil {
+		return
+	}
+	if p.pending.heard = now.UnixNano(); before != nil && before.UID == p.UID && before.pending != nil && before.pending.heard != 0 {
+		p.pending.heard = before.pending.heard
+	}
+}
+
+// Heard is when it was first heard that the pod waits: finer than what the API server tells, which are whole seconds. It is when the pod was
+// made where nobody has noted it.
+func (p *Pod) Heard() time.Time {
+	if p.pending == nil || p.pending.heard == 0 {
+		return p.Created()
+	}
+	return time.Unix(0, p.pending.heard).UTC()
+}
 
 // Started is when the kubelet first saw the pod, to the second; zero when it has not.
 func (p *Pod) Started() time.Time { return at(p.started) }

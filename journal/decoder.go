@@ -114,7 +114,7 @@ func (d *Decoder) apply(r record) (Entry, error) {
 	}
 	for i, p := range r.Pods.Set {
 		if p != nil {
-			r.Pods.Set[i] = d.classes.Pod(p.Object())
+			r.Pods.Set[i] = d.classes.Again(p)
 		}
 	}
 	seen := cluster.New(r.Time, cluster.Objects{

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -277,10 +276,10 @@ func (d *decision) keepBuffers() {
 // awaitBurst lets buffers wait while a group that could have machines for them has just been asked: pods that come in a burst take their room,
 // and one request fills it again.
 func (d *decision) awaitBurst(c *candidates) {
-	until := make([]time.Time, len(c.groups))
+	until := make([]pause, len(c.groups))
 	for i, st := range c.groups {
-		if ends := d.m.Groups[st.ID].Requested.Add(d.allowed.Growth.BurstWindow); d.now.Before(ends) {
-			until[i] = ends
+		if ends := d.m.Groups[st.ID].Decided.Add(d.allowed.Growth.BurstWindow); d.now.Before(ends) {
+			until[i] = pause{ends, ends}
 			d.wake(ends)
 		}
 	}

@@ -215,7 +215,7 @@ func (d *decision) tally(demands []*demand) tally {
 				t.there++
 			case v.Outcome == PodRescues:
 				t.coming++
-			case v.Outcome == PodWaiting && (v.Because[0].Code == reason.ExpanderAsked || v.Because[0].Code == reason.PodsKeepComing):
+			case v.Outcome == PodWaiting && (v.Because[0].Code == reason.ExpanderAsked || v.Because[0].Code == reason.PodsKeepComing || v.Because[0].Code == reason.PodsComeAndPause):
 				t.asked++
 			case v.Outcome == PodWaiting:
 				t.coming++

@@ -1,52 +1,70 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"sluice.dev/sluice/reason"
 )
 
-// Crowd is what is known of the pods that a group could have machines for and that have none yet.
-type Crowd struct {
-	Pods int       `json:"pods,omitempty"` // in the last cycle
-	Came time.Time `json:"came,omitzero"`  // the cycle that last saw more of them than the one before it
-}
+// pause is when a group may be asked again if no more pods come, and at the latest.
+type pause struct{ again, latest time.Time }
 
 // gather lets pods wait as long as a group that could have machines for them has just been asked and more of them keep coming, so that one
 // request serves a whole burst. They wait for that group and are no reason for another one to grow. A group that was not asked lately makes
 // nobody wait: the first pods of a burst, and a pod that comes alone, are served at once.
 func (d *decision) gather(c *candidates) {
-	var until []time.Time // by group: when it may be asked again; nil while nobody has to wait
+	until := make([]pause, len(c.groups)) // by group; the zero pause while nobody has to wait
+	var came []time.Time                  // when pods came lately, once a group needs to know
+	wait := false
 	for i, st := range c.groups {
-		m := d.m.Groups[st.ID]
-		if m.Requested.IsZero() || !d.now.Before(m.Requested.Add(d.allowed.Growth.BurstWindow)) || d.mostMore(st) == 0 {
+		asked := d.m.Groups[st.ID].Decided
+		if asked.IsZero() || !d.now.Before(asked.Add(d.allowed.Growth.BurstWindow)) || d.mostMore(st) == 0 || !d.newcomers(c, i, asked) {
 			continue
 		}
-		crowd := c.crowd(i)
-		if crowd > m.Crowd.Pods {
-			m.Crowd.Came = d.now
+		if came == nil {
+			came = d.cameSince(d.now.Add(-2 * d.allowed.Growth.BurstWindow))
 		}
-		m.Crowd.Pods = crowd
-		d.remember(st.ID, m)
-		if again := d.allowed.Growth.AskAgain(m.Requested, m.Asked, m.Crowd.Came); crowd > 0 && d.now.Before(again) {
-			if until == nil {
-				until = make([]time.Time, len(c.groups))
-			}
-			until[i] = again
+		if again, latest := d.allowed.Growth.AskAgain(asked, came); d.now.Before(again) {
+			until[i], wait = pause{again, latest}, true
 			d.wake(again)
 		}
 	}
-	if until != nil {
+	if wait {
 		d.letWait(c, until)
 	}
 }
 
-// letWait gives the pods their verdict that could have machines of a group which is not to be asked yet. A gang waits whole.
-func (d *decision) letWait(c *candidates, until []time.Time) {
+// newcomers says whether pods without a place came after that time that the group could have machines for.
+func (d *decision) newcomers(c *candidates, group int, after time.Time) bool {
+	for _, w := range c.wanted {
+		if c.suited(w, group) && slices.ContainsFunc(w.pods[w.served:], func(at int) bool { return d.waiting[at].Heard().After(after) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// cameSince are when the pods came that were made after that time and have no node, sorted. Pods of one burst come for many groups and some of
+// them find room: where they keep coming for one, more may come for another.
+func (d *decision) cameSince(made time.Time) []time.Time {
+	var came []time.Time
+	for _, p := range slices.Backward(d.s.Pending) {
+		if p.Created().Before(made) {
+			break
+		}
+		came = append(came, p.Heard())
+	}
+	slices.SortFunc(came, time.Time.Compare)
+	return came
+}
+
+// letWait gives the pods their verdict that could have machines of a group which is not to be asked yet, by the groups' pauses. A gang waits whole.
+func (d *decision) letWait(c *candidates, until []pause) {
 	last := func(w *wanted) int {
 		at := -1
 		for i, t := range until {
-			if c.suited(w, i) && (at < 0 || t.After(until[at])) && !t.IsZero() {
+			if c.suited(w, i) && (at < 0 || t.again.After(until[at].again)) && !t.again.IsZero() {
 				at = i
 			}
 		}
@@ -69,31 +87,13 @@ func (d *decision) letWait(c *candidates, until []time.Time) {
 			continue
 		}
 		g := c.groups[at]
-		asked := d.m.Groups[g.ID].Requested
-		d.serve(w.demand, w.left(), PodWaiting, reason.New(reason.PodsKeepComing, reason.Ref{}, "group", g.ID, "asked", d.now.Sub(asked),
-			"wait", until[at].Sub(d.now), "most", asked.Add(d.allowed.Growth.BurstWindow).Sub(d.now)))
+		asked := d.m.Groups[g.ID].Decided
+		because := reason.New(reason.PodsComeAndPause, reason.Ref{}, "group", g.ID, "asked", d.now.Sub(asked), "wait", until[at].again.Sub(d.now))
+		if until[at].again.Before(until[at].latest) {
+			because = reason.New(reason.PodsKeepComing, reason.Ref{}, "group", g.ID, "asked", d.now.Sub(asked), "wait", until[at].again.Sub(d.now),
+				"most", until[at].latest.Sub(d.now))
+		}
+		d.serve(w.demand, w.left(), PodWaiting, because)
 	}
 	c.wanted = rest
-}
-
-// noteLeft remembers how many pods wait still, of those that the groups could have machines for which grow: they have not just come.
-func (c *candidates) noteLeft(d *decision) {
-	for i, st := range c.groups {
-		if st.adding > 0 {
-			m := d.m.Groups[st.ID]
-			m.Crowd = Crowd{Pods: c.crowd(i)}
-			d.remember(st.ID, m)
-		}
-	}
-}
-
-// crowd is how many pods without a place the group could have machines for.
-func (c *candidates) crowd(group int) int {
-	n := 0
-	for _, w := range c.wanted {
-		if c.suited(w, group) {
-			n += w.left()
-		}
-	}
-	return n
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
@@ -30,26 +31,36 @@ func TestGroupsGatherWhilePodsKeepComing(t *testing.T) {
 	cases := map[string]struct {
 		window time.Duration
 		max    int
+		atOnce int           // most machines that may be added by one plan
+		apart  time.Duration // between pods, of which the last of the first cycle comes with it; 0: all come in the cycle that sees them first
 		pod    func(i int) []func(*corev1.Pod)
 		cycles []cycle
 		last   string // the verdict of the last pod
 	}{
-		"pods that come after a request wait until no more do": {
-			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {time.Second, 5, none}, {1100 * time.Millisecond, 7, none}, {1350 * time.Millisecond, 7, []string{"grow a 1 -> 7"}}},
+		"pods that come after a request wait for others, as they came after a silence": {
+			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {2 * time.Second, 5, none}, {9900 * time.Millisecond, 5, none}, {10 * time.Second, 5, []string{"grow a 1 -> 5"}}},
 			last:   "grows NeedsMachine",
 		},
-		"as long as they keep coming": {
-			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {4 * time.Second, 5, none}, {8 * time.Second, 6, none}}, last: "waiting PodsKeepComing",
+		"such a wait says until when": {
+			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {2 * time.Second, 5, none}}, last: "waiting PodsComeAndPause",
+		},
+		"pods that come in a rush wait until it pauses": {
+			apart:  100 * time.Millisecond,
+			cycles: []cycle{{0, 11, []string{"grow a 0 -> 11"}}, {2 * time.Second, 31, none}, {2300 * time.Millisecond, 31, none}, {2400 * time.Millisecond, 31, []string{"grow a 11 -> 31"}}},
+			last:   "grows NeedsMachine",
+		},
+		"as long as it goes on": {
+			apart:  200 * time.Millisecond,
+			cycles: []cycle{{0, 6, []string{"grow a 0 -> 6"}}, {4 * time.Second, 26, none}, {8 * time.Second, 46, none}}, last: "waiting PodsKeepComing",
 		},
 		"but not for longer than the window": {
-			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {4 * time.Second, 5, none}, {10 * time.Second, 6, []string{"grow a 1 -> 6"}}}, last: "grows NeedsMachine",
+			apart:  200 * time.Millisecond,
+			cycles: []cycle{{0, 6, []string{"grow a 0 -> 6"}}, {4 * time.Second, 26, none}, {10 * time.Second, 50, []string{"grow a 6 -> 50"}}}, last: "grows NeedsMachine",
 		},
-		"the third request waits for a longer pause than the second": {
-			cycles: []cycle{
-				{0, 1, []string{"grow a 0 -> 1"}}, {time.Second, 2, none}, {1250 * time.Millisecond, 2, []string{"grow a 1 -> 2"}},
-				{2 * time.Second, 3, none}, {2250 * time.Millisecond, 3, none}, {3 * time.Second, 3, []string{"grow a 2 -> 3"}},
-			},
-			last: "grows NeedsMachine",
+		"pods that were there when it was asked wait for nobody": {
+			atOnce: 1,
+			pod:    func(int) []func(*corev1.Pod) { return []func(*corev1.Pod){CPU("4"), inPool("a")} },
+			cycles: []cycle{{0, 2, []string{"grow a 0 -> 1"}}, {2 * time.Second, 2, []string{"grow a 1 -> 2"}}}, last: "grows NeedsMachine",
 		},
 		"a pod that comes when the window is over is served at once": {
 			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {11 * time.Second, 2, []string{"grow a 1 -> 2"}}}, last: "grows NeedsMachine",
@@ -71,7 +82,7 @@ func TestGroupsGatherWhilePodsKeepComing(t *testing.T) {
 				}
 				return []func(*corev1.Pod){CPU("4"), inPool([]string{"a", "b"}[i%2]), OwnedBy("Job", "gang"), Annotated("sluice.dev/gang", "4")}
 			},
-			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {time.Second, 5, none}, {1250 * time.Millisecond, 5, []string{"grow a 1 -> 3", "grow b 0 -> 2"}}},
+			cycles: []cycle{{0, 1, []string{"grow a 0 -> 1"}}, {time.Second, 5, none}, {10 * time.Second, 5, []string{"grow a 1 -> 3", "grow b 0 -> 2"}}},
 			last:   "grows NeedsMachine",
 		},
 		"without a window every cycle asks": {
@@ -91,6 +102,9 @@ func TestGroupsGatherWhilePodsKeepComing(t *testing.T) {
 			if c.max > 0 {
 				a.Max = c.max
 			}
+			if c.atOnce > 0 {
+				allowed.Growth.MaxAtOnce = c.atOnce
+			}
 			var m plan.Memory
 			var last plan.Plan
 			var pods []any
@@ -100,7 +114,14 @@ func TestGroupsGatherWhilePodsKeepComing(t *testing.T) {
 					if c.pod != nil {
 						change = c.pod(i)
 					}
-					pods = append(pods, Pod(fmt.Sprintf("p-%d", i), change...))
+					came := Start.Add(y.at)
+					if c.apart > 0 {
+						came = Start.Add(time.Duration(i+1-c.cycles[0].pods) * c.apart)
+					}
+					change = append(change, func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(came.Truncate(time.Second)) })
+					p := Pod(fmt.Sprintf("p-%03d", i), change...)
+					p.Hear(nil, came)
+					pods = append(pods, p)
 				}
 				at := Start.Add(y.at)
 				now := []*cluster.Group{new(*a), new(*b)}
@@ -119,7 +140,7 @@ func TestGroupsGatherWhilePodsKeepComing(t *testing.T) {
 				}
 				m, last = next.After(p, results, allowed), p
 			}
-			if got := verdictOf(last, reason.Pod("default", fmt.Sprintf("p-%d", len(pods)-1))); got != c.last {
+			if got := verdictOf(last, reason.Pod("default", fmt.Sprintf("p-%03d", len(pods)-1))); got != c.last {
 				t.Errorf("the last pod: %q, want %q", got, c.last)
 			}
 		})

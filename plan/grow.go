@@ -21,7 +21,6 @@ func (d *decision) growGroups() {
 		c := d.candidates(wanting)
 		d.gather(c)
 		d.growFor(c)
-		c.noteLeft(d)
 		d.explainStuck(c)
 	}
 	d.keepBuffers()

@@ -38,9 +38,8 @@ type Memory struct {
 // GroupMemory is what is remembered of one group.
 type GroupMemory struct {
 	Requested  time.Time `json:"requested,omitzero"`  // when the cloud last accepted a growth
+	Decided    time.Time `json:"decided,omitzero"`    // the cycle that decided it: pods that came later are none of those that it was for
 	Capacity   int       `json:"capacity,omitempty"`  // the capacity it accepted then
-	Asked      int       `json:"asked,omitempty"`     // how many growths it has accepted in the burst of which that was the last
-	Crowd      Crowd     `json:"crowd,omitzero"`      // the pods that it could have machines for, while a burst lasts
 	Noticed    time.Time `json:"noticed,omitzero"`    // the last failure already counted
 	Backoff    Backoff   `json:"backoff,omitzero"`    // from growth
 	Rest       Backoff   `json:"rest,omitzero"`       // from deleting machines
@@ -138,14 +137,10 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			switch r.Status {
 			case Accepted:
 				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
-				if !allowed.Growth.SameBurst(g.Requested, r.At) {
-					g.Asked = 0
-				}
-				g.Asked++
 				if g.Repeats++; a.To != g.Capacity || r.At.Sub(g.Requested) > 2*allowed.Growth.BackoffFirst {
 					g.Repeats = 0
 				}
-				g.Requested, g.Capacity, g.Races, m.LastGrowth = r.At, a.To, 0, r.At
+				g.Requested, g.Decided, g.Capacity, g.Races, m.LastGrowth = r.At, p.Time, a.To, 0, r.At
 				g.Backoff = g.Backoff.unshown(g.Repeats, a, r.At, allowed)
 				g.Awaited = a.Zones
 			case Failed:

@@ -1,28 +1,37 @@
 package policy
 
-import "time"
-
-// burstPause is how long no pod may have come before the second request of a burst; every further one waits for a pause that is
-// burstPatience times as long.
-const (
-	burstPause    = 250 * time.Millisecond
-	burstPatience = 4
+import (
+	"slices"
+	"time"
 )
 
-// AskAgain is when a group may be asked for machines again that was asked at this time, as the n-th time in one burst, and for which a pod last
-// came at that time: when pods have paused for long enough, and once the window is over in any case. Within a burst the pauses grow, so that
-// pods which come slowly are gathered as well as those that come fast.
-func (g Growth) AskAgain(asked time.Time, n int, came time.Time) time.Time {
-	over := asked.Add(g.BurstWindow)
-	for pause := burstPause; came.Add(pause).Before(over); pause *= burstPatience {
-		if n--; n <= 0 {
-			return came.Add(pause)
-		}
-	}
-	return over
-}
+// Pods come in one rush as long as no two that follow each other are further apart than burstSilence, and for burstRush at least; a few that come
+// close together are none. A rush is over when no pod has come for burstPause.
+const (
+	burstSilence = 300 * time.Millisecond
+	burstRush    = time.Second
+	burstPause   = 400 * time.Millisecond
+)
 
-// SameBurst says whether a group that was asked at these times was asked in one burst.
-func (g Growth) SameBurst(before, after time.Time) bool {
-	return !before.IsZero() && after.Sub(before) < 2*g.BurstWindow
+// AskAgain is when a group may be asked for machines again that was asked at this time, by when pods came lately, in order: at once when none
+// came since then; when they have paused, if they come in one rush; and in any case at the latest of times, a window after the last one that came
+// before it was asked. Pods that came again after a silence may do so once more, so that nothing but the window's end says that they will not.
+func (g Growth) AskAgain(asked time.Time, came []time.Time) (again, latest time.Time) {
+	since, _ := slices.BinarySearchFunc(came, asked.Add(1), time.Time.Compare)
+	if since == len(came) {
+		return asked, asked
+	}
+	latest = asked
+	if since > 0 {
+		latest = came[since-1]
+	}
+	latest = latest.Add(g.BurstWindow)
+	last, begun := came[len(came)-1], len(came)-1
+	for begun > 0 && came[begun].Sub(came[begun-1]) <= burstSilence {
+		begun--
+	}
+	if paused := last.Add(burstPause); begun < since && last.Sub(came[begun]) >= burstRush && paused.Before(latest) {
+		return paused, latest
+	}
+	return latest, latest
 }

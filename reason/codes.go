@@ -89,30 +89,31 @@ const (
 
 // What the operator's settings have to do with it.
 const (
-	ExpanderAsked   Code = "ExpanderAsked"
-	ExpanderDropped Code = "ExpanderDropped"
-	ExpanderFailed  Code = "ExpanderFailed"
-	GroupUnranked   Code = "GroupUnranked"
-	ExpanderChose   Code = "ExpanderChose"
-	PriceAssumed    Code = "PriceAssumed"
-	Weighed         Code = "Weighed"
-	Outweighed      Code = "Outweighed"
-	CeilingReached  Code = "CeilingReached"
-	CeilingUnpriced Code = "CeilingUnpriced"
-	GroupAtOnce     Code = "GroupAtOnce"
-	ZoneTakesTurns  Code = "ZoneTakesTurns"
-	ZoneTooFar      Code = "ZoneTooFar"
-	ZonePassedOver  Code = "ZonePassedOver"
-	GroupRaised     Code = "GroupRaised"
-	GroupShort      Code = "GroupShort"
-	HeadroomKept    Code = "HeadroomKept"
-	HeadroomShort   Code = "HeadroomShort"
-	NodeHeadroom    Code = "NodeHeadroom"
-	PodYoung        Code = "PodYoung"
-	PodsKeepComing  Code = "PodsKeepComing"
-	PodExpendable   Code = "PodExpendable"
-	WaitsForTurn    Code = "WaitsForTurn"
-	AwaitsPlace     Code = "AwaitsPlace"
+	ExpanderAsked    Code = "ExpanderAsked"
+	ExpanderDropped  Code = "ExpanderDropped"
+	ExpanderFailed   Code = "ExpanderFailed"
+	GroupUnranked    Code = "GroupUnranked"
+	ExpanderChose    Code = "ExpanderChose"
+	PriceAssumed     Code = "PriceAssumed"
+	Weighed          Code = "Weighed"
+	Outweighed       Code = "Outweighed"
+	CeilingReached   Code = "CeilingReached"
+	CeilingUnpriced  Code = "CeilingUnpriced"
+	GroupAtOnce      Code = "GroupAtOnce"
+	ZoneTakesTurns   Code = "ZoneTakesTurns"
+	ZoneTooFar       Code = "ZoneTooFar"
+	ZonePassedOver   Code = "ZonePassedOver"
+	GroupRaised      Code = "GroupRaised"
+	GroupShort       Code = "GroupShort"
+	HeadroomKept     Code = "HeadroomKept"
+	HeadroomShort    Code = "HeadroomShort"
+	NodeHeadroom     Code = "NodeHeadroom"
+	PodYoung         Code = "PodYoung"
+	PodsKeepComing   Code = "PodsKeepComing"
+	PodsComeAndPause Code = "PodsComeAndPause"
+	PodExpendable    Code = "PodExpendable"
+	WaitsForTurn     Code = "WaitsForTurn"
+	AwaitsPlace      Code = "AwaitsPlace"
 )
 
 // What becomes of a node, and why.
@@ -293,30 +294,31 @@ var sentences = map[Code]string{
 	ClusterCoresLimit:  "max total cores in cluster reached ({cores} of {limit})",
 	ClusterMemoryLimit: "max total memory in cluster reached ({memory} GiB of {limit})",
 
-	ExpanderAsked:   "waits for the expander's server to say which group grows",
-	ExpanderDropped: "passed over by expander {expander}{score}",
-	ExpanderChose:   "chosen of {options} groups: {steps}",
-	PriceAssumed:    "its price is not known: {price} USD an hour is assumed, what machines of {group} cost that have as much",
-	Weighed:         "{machines} for {cost}; {against}",
-	Outweighed:      "outweighed by group {group}, which grows by {machines} for {cost}; it would grow by {instead}",
-	ExpanderFailed:  "expander {expander} keeps every group: {message}",
-	GroupUnranked:   "no priority of the ConfigMap {configmap} matches its name: groups that one matches grow in its place",
-	CeilingReached:  "ceiling {ceiling} reached ({used} of {limit})",
-	CeilingUnpriced: "ceiling {ceiling} cannot be kept, since a machine's price is unknown; give prices with --prices-file",
-	GroupAtOnce:     "max nodes per scale-up reached ({machines} of {limit})",
-	ZoneTakesTurns:  "machines of group {group} that come up for nobody before the turn of zone {zone}: {machines}",
-	ZoneTooFar:      "{machines} machines would come up for nobody before the turn of zone {zone} comes, and it may add {limit} such; give it that zone alone, or make a group that has",
-	ZonePassedOver:  "zone {zone} is passed over until {until}, since {why}",
-	GroupRaised:     "capacity {from} -> {to} to reach min {min}",
-	GroupShort:      "lacks machines to reach min {min}: {lacks}",
-	HeadroomKept:    "capacity {from} -> {to} to keep headroom {headroom} free",
-	HeadroomShort:   "headroom {headroom} is not kept, free are {free}",
-	NodeHeadroom:    "kept free for pods to come (headroom {headroom}, free {free})",
-	PodsKeepComing:  "more pods keep coming: group {group}, asked for machines {asked} ago, is asked again in {wait} if no more come, in {most} at the latest",
-	PodYoung:        "is {age} old and no reason to grow before {delay}",
-	WaitsForTurn:    "waits its turn: the {pods} pods of its owner, {minutes} core-minutes of work, end within {target} on places that get free and {slots} more",
-	AwaitsPlace:     "waits for a place that is expected to be free before a machine could boot ({boot}); such pods run for {run}",
-	PodExpendable:   "priority {priority} is below the cutoff {cutoff}: nothing grows for it",
+	ExpanderAsked:    "waits for the expander's server to say which group grows",
+	ExpanderDropped:  "passed over by expander {expander}{score}",
+	ExpanderChose:    "chosen of {options} groups: {steps}",
+	PriceAssumed:     "its price is not known: {price} USD an hour is assumed, what machines of {group} cost that have as much",
+	Weighed:          "{machines} for {cost}; {against}",
+	Outweighed:       "outweighed by group {group}, which grows by {machines} for {cost}; it would grow by {instead}",
+	ExpanderFailed:   "expander {expander} keeps every group: {message}",
+	GroupUnranked:    "no priority of the ConfigMap {configmap} matches its name: groups that one matches grow in its place",
+	CeilingReached:   "ceiling {ceiling} reached ({used} of {limit})",
+	CeilingUnpriced:  "ceiling {ceiling} cannot be kept, since a machine's price is unknown; give prices with --prices-file",
+	GroupAtOnce:      "max nodes per scale-up reached ({machines} of {limit})",
+	ZoneTakesTurns:   "machines of group {group} that come up for nobody before the turn of zone {zone}: {machines}",
+	ZoneTooFar:       "{machines} machines would come up for nobody before the turn of zone {zone} comes, and it may add {limit} such; give it that zone alone, or make a group that has",
+	ZonePassedOver:   "zone {zone} is passed over until {until}, since {why}",
+	GroupRaised:      "capacity {from} -> {to} to reach min {min}",
+	GroupShort:       "lacks machines to reach min {min}: {lacks}",
+	HeadroomKept:     "capacity {from} -> {to} to keep headroom {headroom} free",
+	HeadroomShort:    "headroom {headroom} is not kept, free are {free}",
+	NodeHeadroom:     "kept free for pods to come (headroom {headroom}, free {free})",
+	PodsKeepComing:   "more pods keep coming: group {group}, asked for machines {asked} ago, is asked again in {wait} if no more come, in {most} at the latest",
+	PodsComeAndPause: "pods come and pause, so more may come: group {group}, asked for machines {asked} ago, is asked again in {wait}",
+	PodYoung:         "is {age} old and no reason to grow before {delay}",
+	WaitsForTurn:     "waits its turn: the {pods} pods of its owner, {minutes} core-minutes of work, end within {target} on places that get free and {slots} more",
+	AwaitsPlace:      "waits for a place that is expected to be free before a machine could boot ({boot}); such pods run for {run}",
+	PodExpendable:    "priority {priority} is below the cutoff {cutoff}: nothing grows for it",
 
 	NodeUnmanaged:        "belongs to no node group that sluice manages",
 	NodeStarting:         "started {age} ago, not Ready yet",

@@ -3,7 +3,9 @@ package kube
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -125,4 +127,24 @@ func BenchmarkObjects(b *testing.B) {
 			}
 		}
 	})
+}
+
+func TestAPodThatWaitsIsHeardOfOnce(t *testing.T) {
+	now := time.Date(2026, 1, 5, 9, 0, 0, 250_000_000, time.UTC)
+	first := now
+	table := classes{}
+	f := newFeed(nil, resource[*corev1.Pod]{name: "pods"}, Options{Now: func() time.Time { return now }}, func() {}, nil, table.record, records())
+	for i, message := range []string{"0/1 nodes are available", "0/2 nodes are available"} {
+		p := pod("default", "x", "")
+		p.ResourceVersion = strconv.Itoa(i + 1)
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: message}}
+		if err := f.Update(p); err != nil {
+			t.Fatal(err)
+		}
+		held := f.held.objects()[0]
+		if got := held.Heard(); !got.Equal(first) || held.Message() != message {
+			t.Errorf("%q: heard of at %s, want %s", held.Message(), got, first)
+		}
+		now = now.Add(time.Second)
+	}
 }

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -15,6 +16,7 @@ type form[T comparable] struct {
 	name func(T) name
 	uid  func(T) types.UID
 	same func(a, b T) bool
+	note func(before, after T, now time.Time) // notes in after when it was heard of, before anybody else has it; before is the zero T when there is none. May be nil
 }
 
 // whole keeps API objects as they are after [Trim].
@@ -35,6 +37,7 @@ func records() form[*cluster.Pod] {
 		name: func(p *cluster.Pod) name { return name{p.Namespace, p.Name} },
 		uid:  func(p *cluster.Pod) types.UID { return p.UID },
 		same: (*cluster.Pod).Equal,
+		note: func(before, after *cluster.Pod, now time.Time) { after.Hear(before, now) },
 	}
 }
 

@@ -29,7 +29,7 @@ func (f *feed[T, K]) Update(o any) error {
 		return err
 	}
 	f.mu.Lock()
-	before, existed, changed := f.held.put(after)
+	before, existed, changed := f.put(after)
 	f.said(version)
 	if f.tidy != nil && changed {
 		f.tidy(f.held.byName)
@@ -72,7 +72,7 @@ func (f *feed[T, K]) Replace(list []any, version string) error {
 	f.mu.Lock()
 	for _, after := range objects {
 		present[f.held.form.name(after)] = true
-		if before, existed, changed := f.held.put(after); changed {
+		if before, existed, changed := f.put(after); changed {
 			all = append(all, f.changes(before, after, existed)...)
 		}
 	}
@@ -95,6 +95,14 @@ func (f *feed[T, K]) Replace(list []any, version string) error {
 	}
 	f.stirred()
 	return nil
+}
+
+// put stores an object that was heard of now. The caller holds the lock.
+func (f *feed[T, K]) put(after K) (before K, existed, changed bool) {
+	if note := f.held.form.note; note != nil {
+		note(f.held.byName[f.held.form.name(after)], after, f.now())
+	}
+	return f.held.put(after)
 }
 
 // Bookmark notes that the API server vouches for everything up to the version.
