@@ -13,7 +13,12 @@ func (d *decision) noticeFailures() {
 	d.noticeNodeless()
 	for _, g := range d.s.Groups {
 		m, failures := d.m.Groups[g.ID], 0
-		for _, f := range d.failuresOf(g) {
+		unjoined := d.unjoined(d.groups[g.ID])
+		if b := d.turnBreaker(m.Breaker, d.groups[g.ID], unjoined); b != m.Breaker {
+			m.Breaker = b
+			d.remember(g.ID, m)
+		}
+		for _, f := range d.failuresOf(g, unjoined) {
 			if !f.At.After(m.Noticed) {
 				continue
 			}
@@ -31,7 +36,7 @@ func (d *decision) noticeFailures() {
 
 // failuresOf are the failures of a group's operations and machines. A machine that never joined failed when its time ran out;
 // one that is lost says nothing of the next ones.
-func (d *decision) failuresOf(g *cluster.Group) []cluster.Failure {
+func (d *decision) failuresOf(g *cluster.Group, unjoined []*cluster.Instance) []cluster.Failure {
 	var fs []cluster.Failure
 	if g.Failure != nil {
 		fs = append(fs, *g.Failure)
@@ -42,11 +47,9 @@ func (d *decision) failuresOf(g *cluster.Group) []cluster.Failure {
 			fs = append(fs, *in.Failure)
 		}
 	}
-	for _, in := range st.nodeless {
-		if in.State.Expected() && !d.m.Lost[in.UID] && d.overdue(in) && d.suspect(in) == nil && d.s.Stray(in.ComputerName) == nil {
-			why := d.neverJoined(reason.Instance(string(g.ID), string(in.ID)), in)
-			fs = append(fs, cluster.Failure{At: d.m.Nodeless[in.UID].Add(d.allowed.Growth.Provision), Code: "NeverJoined", Message: why.Sentence()})
-		}
+	for _, in := range unjoined {
+		why := d.neverJoined(reason.Instance(string(g.ID), string(in.ID)), in)
+		fs = append(fs, cluster.Failure{At: d.m.Nodeless[in.UID].Add(d.allowed.Growth.Provision), Code: "NeverJoined", Message: why.Sentence()})
 	}
 	return fs
 }

@@ -42,6 +42,9 @@ func (d *decision) judgeGroups() {
 		if st.blocked != nil && st.blocked.Code == reason.GroupBackoff {
 			say(GroupBackoff, *st.blocked)
 		}
+		if d.m.Groups[g.ID].Breaker.open() {
+			say(GroupBackoff, d.broken(g.ID))
+		}
 		if st.coming > 0 {
 			say(GroupGrowing, reason.New(reason.GroupGrowing, about, "coming", st.coming))
 		}

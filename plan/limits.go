@@ -23,6 +23,9 @@ func (d *decision) limit(st *groupState, total totals, extra int) *reason.Reason
 	if b := d.m.Groups[st.ID].Backoff; b.Until.After(d.now) && capacity >= b.Ceiling {
 		return because(d.backingOff(st.ID, b))
 	}
+	if why := d.tries(st, extra); why != nil {
+		return why
+	}
 	if g.MaxAtOnce > 0 && st.adding+extra >= g.MaxAtOnce {
 		return because(reason.New(reason.GroupAtOnce, about, "machines", st.adding+extra, "limit", g.MaxAtOnce))
 	}
@@ -49,6 +52,9 @@ func (d *decision) mostMore(st *groupState) int {
 	n := st.Max - d.believed(st) - st.adding
 	if b := d.m.Groups[st.ID].Backoff; b.Until.After(d.now) {
 		n = min(n, b.Ceiling-d.believed(st)-st.adding)
+	}
+	if d.m.Groups[st.ID].Breaker.open() {
+		n = min(n, 1-st.coming-st.adding)
 	}
 	if most := d.allowed.Growth.MaxAtOnce; most > 0 {
 		n = min(n, most-st.adding)

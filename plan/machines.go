@@ -59,6 +59,8 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		d.judge(about, MachineHold, why, *g.blockedRead())
 	case d.rests(g) != nil:
 		d.judge(about, MachineHold, why, *d.rests(g))
+	case d.inspected(g, in) != nil:
+		d.judge(about, MachineHold, why, *d.inspected(g, in))
 	case g.without(len(d.leaving[g.ID]), in) < g.Min && !d.allowed.Removal.Forces(in):
 		d.judge(about, MachineHold, why, d.atMin(g))
 	default:

@@ -51,6 +51,7 @@ type Removal struct {
 	AfterDeadline  Overdue       `json:"afterDeadline"`           // what becomes of the drain when one has not (--after-drain-time)
 	LocalStorage   bool          `json:"localStorage"`            // a pod with local storage keeps its node (--skip-nodes-with-local-storage)
 	SystemPods     bool          `json:"systemPods"`              // a kube-system pod without a budget keeps its node (--skip-nodes-with-system-pods)
+	KeepUnjoined   time.Duration `json:"keepUnjoined,omitempty"`  // for so long the last of several machines that never joined is kept for inspection (--keep-failed-machine)
 	ForceUnjoined  bool          `json:"forceUnjoined,omitempty"` // a machine that never joined goes even below its group's min (--force-delete-unregistered-nodes)
 	ForceFailed    bool          `json:"forceFailed,omitempty"`   // so does one that failed (--force-delete-failed-nodes)
 	RunDry         bool          `json:"runDry"`                  // a node that only work holds takes no more of it (--run-dry)
@@ -103,6 +104,7 @@ func Default() *Policy {
 			MaxSoftTaints: 10,
 			Exclusion:     5 * time.Second,
 			MaxDetach:     2 * time.Minute,
+			KeepUnjoined:  time.Hour,
 			MaxInFlight:   10,
 			MaxDrains:     1,
 			Emptied:       5,
@@ -197,6 +199,7 @@ func (p *Policy) Check() error {
 		{"node-delete-delay-after-taint", p.Removal.AfterTaint},
 		{"load-balancer-exclusion-delay", p.Removal.Exclusion},
 		{"max-detach-time", p.Removal.MaxDetach},
+		{"keep-failed-machine", p.Removal.KeepUnjoined},
 		{"max-graceful-termination-sec", p.Removal.MaxGrace},
 		{"emptied-window", p.Removal.Window},
 	} {

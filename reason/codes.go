@@ -77,6 +77,7 @@ const (
 	GroupBelowMin      Code = "GroupBelowMin"
 	GroupListsFewer    Code = "GroupListsFewer"
 	GroupBackoff       Code = "GroupBackoff"
+	GroupBreaker       Code = "GroupBreaker"
 	GroupPaused        Code = "GroupPaused"
 	GroupNoTemplate    Code = "GroupNoTemplate"
 	TemplateDrift      Code = "TemplateDrift"
@@ -209,6 +210,7 @@ const (
 	MachineCarriesPods Code = "MachineCarriesPods"
 	MachineStopped     Code = "MachineStopped"
 	MachineProtected   Code = "MachineProtected"
+	MachineInspected   Code = "MachineInspected"
 )
 
 // What became of a write.
@@ -284,6 +286,7 @@ var sentences = map[Code]string{
 	GroupAtMin:         "min node group size reached (capacity {capacity}, min {min})",
 	GroupBelowMin:      "capacity {capacity} is below min {min}; nothing is removed",
 	GroupListsFewer:    "lists {machines} machines of its capacity {capacity}, and keeps its min {min} of those",
+	GroupBreaker:       "the last {machines} machines or more have not become nodes: it gets one at a time until one does",
 	GroupBackoff:       "in backoff until {until} after {code}: {message}",
 	GroupPaused:        "paused until {until}",
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
@@ -400,6 +403,7 @@ var sentences = map[Code]string{
 	MachineFailed:      "failed to start: {code}: {message}",
 	MachineCarriesPods: "has no node, but pod {pod} is bound to its name",
 	MachineAmbiguous:   "could be the machine of node {node}",
+	MachineInspected:   "kept until {until}, so that somebody can find out why",
 	MachineStopped:     "is stopped and counts as no capacity",
 	MachineProtected:   "is protected in the cloud and stays",
 

@@ -130,5 +130,6 @@ var remedies = map[Code]string{
 	MachineCarriesPods: "pod {pod} is gone, or the node registers again",
 	MachineAmbiguous:   "a provider id, system UUID or address on node {node} that only one machine has",
 	MachineStopped:     "start the machine, or delete it",
+	MachineInspected:   "time; or delete the machine {instance} when you have seen enough; --keep-failed-machine=0 keeps none",
 	MachineProtected:   "take the protection from scale-in off the machine",
 }

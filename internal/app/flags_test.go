@@ -54,7 +54,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		"drain-target": "namespace/render=129m", "await-free-places": "false", "enable-provisioning-requests": "true", "check-capacity-processor-instance": "east",
 		"startup-taint": "example.com/one", "ignore-taint": "example.com/one", "startup-taint-prefix": "example.com/two-", "status-taint": "example.com/three",
 		"bypassed-scheduler-names": "volcano", "allowed-scheduler-names": "default-scheduler,volcano",
-		"force-delete-unregistered-nodes": "true", "force-delete-failed-nodes": "true",
+		"force-delete-unregistered-nodes": "true", "keep-failed-machine": "144s", "force-delete-failed-nodes": "true",
 		"capacity-buffer-controller-enabled": "true", "capacity-buffer-pod-injection-enabled": "true",
 	}
 	weekdays, err := cluster.ParseSchedule("Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127")
@@ -81,7 +81,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 			AfterDeadline: policy.Wait, EmptyDaemons: true, ControlPlane: true,
 			AfterDelete: 135 * time.Second, AfterFailure: 136 * time.Second, LocalDelays: true, MinReplicas: 139, IgnoreDaemons: true, IgnoreMirrors: true, DeletionDelay: 137 * time.Second, SystemPodAge: 138 * time.Second,
 			Work:     []policy.WorkRule{{Namespace: "render", Patience: policy.Patience(131 * time.Minute)}},
-			Unneeded: 110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second, Exclusion: 133 * time.Second, MaxDetach: 134 * time.Second,
+			Unneeded: 110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second, Exclusion: 133 * time.Second, MaxDetach: 134 * time.Second, KeepUnjoined: 144 * time.Second,
 			MaxInFlight: 115, MaxSoftTaints: 132, MaxDrains: 116, Emptied: 14.5, Window: 142 * time.Second, MaxGrace: 117 * time.Second, DrainDeadline: 118 * time.Second, ForceUnjoined: true, ForceFailed: true, Consolidation: policy.Consolidation{Groups: []cluster.GroupID{"all"}, Expected: 139 * time.Minute, PodUSD: 0.14, PerDay: 141},
 			MinCores: 102, MinMemoryGiB: 104,
 		},

@@ -1,0 +1,99 @@
+package plan_test
+
+import (
+	"cmp"
+	"testing"
+	"time"
+
+	diff "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+)
+
+// TestABreakerOpensWhenMachinesNeverJoin begins with machines that have had their time, and so many before them, and asks for machines for four pods.
+func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
+	ago := func(d time.Duration) time.Time { return Start.Add(-d) }
+	breaker := func(machines int) plan.Breaker {
+		return plan.Breaker{Machines: machines, Last: ago(40 * time.Minute)}
+	}
+	kept := breaker(3)
+	kept.Kept, kept.Until = "vm-0", Start.Add(time.Minute)
+	kept.Last = ago(20 * time.Minute)
+	over := kept
+	over.Until = Start
+	first := []string{"a-9"}
+	for name, c := range map[string]struct {
+		was    plan.Breaker
+		strays []string      // machines that have waited for their nodes for 20 minutes
+		nodes  []string      // of the group, two hours old
+		young  time.Duration // how old a further node is, 0 for none
+		policy func(*policy.Policy)
+		max    int
+		want   []string
+		open   bool
+		hold   string // the machine that is kept
+	}{
+		"two that failed are two accidents":                   {strays: []string{"0", "1"}, want: []string{"delete a 0() 1()"}},
+		"the third opens it, and is kept":                     {strays: []string{"0", "1", "2"}, want: []string{"delete a 0() 1()"}, open: true, hold: "2"},
+		"the third after two before it":                       {was: breaker(2), strays: []string{"0"}, open: true, hold: "0"},
+		"a new one is kept instead of the one before":         {was: plan.Breaker{Machines: 3, Last: ago(40 * time.Minute), Kept: "vm-0", Until: Start.Add(time.Minute)}, strays: []string{"0", "1"}, want: []string{"delete a 0()"}, open: true, hold: "1"},
+		"none is kept when its time is over":                  {was: over, strays: []string{"0"}, want: []string{"delete a 0()"}, open: true},
+		"it is kept until then":                               {was: kept, strays: []string{"0"}, open: true},
+		"none is kept when that is switched off":              {was: breaker(2), strays: []string{"0"}, policy: func(p *policy.Policy) { p.Removal.KeepUnjoined = 0 }, want: []string{"delete a 0()"}, open: true},
+		"none is kept where no other has room beside it":      {was: breaker(2), strays: []string{"0"}, max: 1, want: []string{"delete a 0()"}, open: true},
+		"one machine is tried":                                {was: breaker(3), nodes: first, want: []string{"grow a 1 -> 2"}, open: true},
+		"one that joined closes it":                           {was: breaker(3), nodes: first, young: 30 * time.Minute, want: []string{"grow a 2 -> 6"}},
+		"one that joined before them does not":                {was: breaker(3), nodes: first, young: 50 * time.Minute, want: []string{"grow a 2 -> 3"}, open: true},
+		"those that came with one which joined do not count":  {was: breaker(2), strays: []string{"0", "1"}, young: 19 * time.Minute, want: []string{"delete a 0() 1()"}},
+		"it closes by itself when nothing is tried for hours": {was: plan.Breaker{Machines: 3, Last: ago(4 * time.Hour)}, young: 5 * time.Hour, want: []string{"grow a 1 -> 5"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			allowed := policy.Default()
+			if c.policy != nil {
+				c.policy(allowed)
+			}
+			objects := []any{Pod("p0", CPU("3")), Pod("p1", CPU("3")), Pod("p2", CPU("3")), Pod("p3", CPU("3"))}
+			g := Group("a", 0, cmp.Or(c.max, 9))
+			m := plan.Memory{Since: ago(3 * time.Hour), Nodeless: map[string]time.Time{}, Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Breaker: c.was}}}
+			node := func(name, id string, age time.Duration) {
+				n := Node(name)
+				n.CreationTimestamp.Time = ago(age)
+				objects = append(objects, n, Pod("on-"+name, On(name), CPU("3")))
+				g.Instances = append(g.Instances, Machine(id, name))
+			}
+			for _, id := range c.strays {
+				g.Instances = append(g.Instances, Machine(id, ""))
+				m.Nodeless["vm-"+id] = ago(20 * time.Minute)
+			}
+			for _, name := range c.nodes {
+				node(name, "9", 2*time.Hour)
+			}
+			if c.young > 0 {
+				node("a-99", "99", c.young)
+			}
+			for _, in := range g.Instances {
+				in.Group = g.ID
+			}
+			g.Capacity = len(g.Instances)
+			p, after := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{g}), allowed, m)
+			if d := diff.Diff(c.want, told(p), cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("actions (-want +got):\n%s", d)
+			}
+			b := after.Groups["a"].Breaker
+			if open := b.Machines >= 3; open != c.open {
+				t.Errorf("open: %t, want %t: %+v", open, c.open, b)
+			}
+			if c.hold != "" && (b.Kept != "vm-"+c.hold || !b.Until.Equal(Start.Add(time.Hour))) {
+				t.Errorf("kept: %q until %s, want machine %s for an hour", b.Kept, b.Until, c.hold)
+			}
+			_, again := plan.Decide(cluster.New(Start.Add(time.Second), Objects(objects...), []*cluster.Group{g}), allowed, after)
+			if d := diff.Diff(b.Machines, again.Groups["a"].Breaker.Machines); d != "" {
+				t.Errorf("the same machines count twice (-once +twice):\n%s", d)
+			}
+		})
+	}
+}
