@@ -62,7 +62,7 @@ type ProvisioningRequestStatus struct {
 	ProvisioningClassDetails map[string]string  `json:"provisioningClassDetails,omitempty"`
 }
 
-// CapacityBuffer is autoscaling.x-k8s.io/v1beta1: room that is kept free.
+// CapacityBuffer is autoscaling.x-k8s.io/v1beta1, and as far as it is read v1alpha1 as well: room that is kept free.
 type CapacityBuffer struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

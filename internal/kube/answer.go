@@ -48,13 +48,22 @@ type answered struct {
 
 // answer reads the object and sends the conditions, and what more adds, as a patch of its status that holds only for the version that
 // was read.
-func (w Writer) answer(ctx context.Context, a api, namespace, name string, uid types.UID, conditions []metav1.Condition, at time.Time, more func(map[string]any)) error {
-	object := fmt.Sprintf("%s %s/%s", a.resource, namespace, name)
-	path := fmt.Sprintf("/apis/%s/namespaces/%s/%s/%s", a.groupVersion, namespace, a.resource, name)
+func (w Writer) answer(ctx context.Context, versions []api, namespace, name string, uid types.UID, conditions []metav1.Condition, at time.Time, more func(map[string]any)) error {
+	object := fmt.Sprintf("%s %s/%s", versions[0].resource, namespace, name)
+	var paths []string
+	for _, a := range versions {
+		paths = append(paths, fmt.Sprintf("/apis/%s/namespaces/%s/%s/%s", a.groupVersion, namespace, a.resource, name))
+	}
 	client := w.Client.CoreV1().RESTClient()
 	var conflict error
 	for range tries {
-		raw, err := client.Get().AbsPath(path).SetHeader("Accept", runtime.ContentTypeJSON).DoRaw(ctx)
+		var path string
+		var raw []byte
+		err := firstServed(paths, func(p string) (err error) {
+			path = p
+			raw, err = client.Get().AbsPath(p).SetHeader("Accept", runtime.ContentTypeJSON).DoRaw(ctx)
+			return err
+		})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}

@@ -48,7 +48,7 @@ type controllers struct {
 
 func controllersOf(c kubernetes.Interface, replicas bool) controllers {
 	of := func(name, group, path string, counted bool) resource[*controller] {
-		reader := custom[controller]{client: c, path: path, empty: func() object { return new(controller) }, item: partialObjects, list: partialLists}
+		reader := custom[controller]{client: c, paths: []string{path}, empty: func() object { return new(controller) }, item: partialObjects, list: partialLists}
 		if counted {
 			reader.item, reader.list = wholeObjects, wholeObjects
 		}

@@ -22,7 +22,7 @@ import (
 // decisions read. T is such a struct.
 type custom[T any] struct {
 	client kubernetes.Interface
-	path   string // of all namespaces: "/apis/GROUP/VERSION/RESOURCE"
+	paths  []string // of all namespaces, by version: "/apis/GROUP/VERSION/RESOURCE"; the first that is served is read
 	empty  func() object
 
 	item, list string // the forms of objects that are asked for, as an Accept header names them; "" for whole ones
@@ -41,27 +41,44 @@ func (l *customList[T]) DeepCopyObject() runtime.Object {
 	return &own
 }
 
-func (c custom[T]) request(o metav1.ListOptions, form string) *rest.Request {
-	return c.client.CoreV1().RESTClient().Get().AbsPath(c.path).SetHeader("Accept", cmp.Or(form, wholeObjects)).VersionedParams(&o, scheme.ParameterCodec)
+func (c custom[T]) request(path string, o metav1.ListOptions, form string) *rest.Request {
+	return c.client.CoreV1().RESTClient().Get().AbsPath(path).SetHeader("Accept", cmp.Or(form, wholeObjects)).VersionedParams(&o, scheme.ParameterCodec)
+}
+
+// firstServed tries one version after the other for as long as the API server knows nothing of it. The error is that of the last one tried.
+func firstServed(paths []string, try func(path string) error) error {
+	var err error
+	for _, path := range paths {
+		if err = try(path); !apierrors.IsNotFound(err) {
+			break
+		}
+	}
+	return err
 }
 
 // List reads one page.
 func (c custom[T]) List(ctx context.Context, o metav1.ListOptions) (*customList[T], error) {
-	raw, err := c.request(o, c.list).DoRaw(ctx)
-	if err != nil {
-		return nil, err
-	}
 	l := &customList[T]{}
-	if err := json.Unmarshal(raw, l); err != nil {
-		return nil, fmt.Errorf("read %s: %w", c.path, err)
-	}
-	return l, nil
+	return l, firstServed(c.paths, func(path string) error {
+		raw, err := c.request(path, o, c.list).DoRaw(ctx)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(raw, l); err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+		return nil
+	})
 }
 
 // Watch opens a watch.
 func (c custom[T]) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	o.Watch = true
-	body, err := c.request(o, c.item).Stream(ctx)
+	var body io.ReadCloser
+	err := firstServed(c.paths, func(path string) (err error) {
+		body, err = c.request(path, o, c.item).Stream(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

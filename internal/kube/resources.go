@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -44,9 +45,13 @@ type api struct {
 var (
 	deviceAPI       = api{"resource.k8s.io/v1", "resourceslices"}
 	podGroupAPI     = api{"scheduling.k8s.io/v1alpha2", "podgroups"}
-	coschedulingAPI = api{"scheduling.x-k8s.io/v1alpha1", "podgroups"}
-	bufferAPI       = api{"autoscaling.x-k8s.io/v1beta1", "capacitybuffers"}
-	requestAPI      = api{"autoscaling.x-k8s.io/v1", "provisioningrequests"}
+	coschedulingAPI = []api{{"scheduling.x-k8s.io/v1alpha1", "podgroups"}}
+)
+
+// Custom resources of which clusters serve one version or another, the newest first. What is read and written of them is the same in all.
+var (
+	bufferAPI  = []api{{"autoscaling.x-k8s.io/v1beta1", "capacitybuffers"}, {"autoscaling.x-k8s.io/v1alpha1", "capacitybuffers"}}
+	requestAPI = []api{{"autoscaling.x-k8s.io/v1", "provisioningrequests"}, {"autoscaling.x-k8s.io/v1beta1", "provisioningrequests"}}
 )
 
 // resources are the kinds that decisions read.
@@ -106,7 +111,7 @@ func resourcesOf(c kubernetes.Interface, rankingNamespace string) resources {
 		coscheduling:  customOf(c, coschedulingAPI, "scheduling.x-k8s.io", func() *cluster.CoschedulingGroup { return new(cluster.CoschedulingGroup) }),
 		buffers:       customOf(c, bufferAPI, "autoscaling.x-k8s.io", func() *cluster.CapacityBuffer { return new(cluster.CapacityBuffer) }),
 		requests:      customOf(c, requestAPI, "autoscaling.x-k8s.io", func() *cluster.ProvisioningRequest { return new(cluster.ProvisioningRequest) }),
-		templates:     resourceOf("podtemplates", "", &corev1.PodTemplate{}, c.CoreV1().PodTemplates("")).where(bufferAPI, requestAPI),
+		templates:     resourceOf("podtemplates", "", &corev1.PodTemplate{}, c.CoreV1().PodTemplates("")).where(slices.Concat(bufferAPI, requestAPI)...),
 	}
 }
 
@@ -116,13 +121,16 @@ func (r resource[T]) where(apis ...api) resource[T] {
 	return r
 }
 
-// customOf is the resource that a custom resource definition defines; *S is T.
+// customOf is the resource that a custom resource definition defines, in the first of these versions that is served; *S is T.
 func customOf[S any, T interface {
 	*S
 	object
-}](c kubernetes.Interface, a api, group string, empty func() T) resource[T] {
-	reader := custom[S]{client: c, path: "/apis/" + a.groupVersion + "/" + a.resource, empty: func() object { return empty() }}
-	return resourceOf[T](a.resource, group, empty(), reader).where(a)
+}](c kubernetes.Interface, versions []api, group string, empty func() T) resource[T] {
+	reader := custom[S]{client: c, empty: func() object { return empty() }}
+	for _, a := range versions {
+		reader.paths = append(reader.paths, "/apis/"+a.groupVersion+"/"+a.resource)
+	}
+	return resourceOf[T](versions[0].resource, group, empty(), reader).where(versions...)
 }
 
 // reads is the part of a typed client that reads objects whose list is an L.
