@@ -19,6 +19,27 @@ type Learned struct {
 	Of   types.UID    `json:"of,omitempty"`   // the Node object
 }
 
+// Lessons are what nodes have taught of each group. They are never changed: [Lessons.Keep] makes new ones.
+type Lessons map[GroupID]*Learned
+
+// Keep is what was known with what a snapshot has learned of its groups. A group that is not there now may come back.
+func (l Lessons) Keep(groups []*Group) Lessons {
+	own := false
+	for _, g := range groups {
+		if g.Learned == nil || l[g.ID] == g.Learned {
+			continue
+		}
+		if !own {
+			l, own = maps.Clone(l), true
+			if l == nil {
+				l = Lessons{}
+			}
+		}
+		l[g.ID] = g.Learned
+	}
+	return l
+}
+
 // devicesWithin is how long a node has for its device plugins to announce what the machine carries, such as GPUs. A node that
 // has not announced it by then does not have it.
 const devicesWithin = 15 * time.Minute

@@ -47,6 +47,8 @@ type Parts struct {
 	Timing Timing
 	Began  func() // called when a cycle begins; may be nil
 
+	Learned cluster.Lessons // by an earlier process; nil when none is known
+
 	Silent func() time.Duration // for how long the API server has said nothing; nil means that the observer knows
 	Leads  func() time.Time     // until when nobody else leads; nil means that nobody else does
 
@@ -64,9 +66,9 @@ type Autoscaler struct {
 	actuator  *actuate.Actuator
 	planner   plan.Planner
 	memory    plan.Memory
-	seen      *cluster.Snapshot                    // by the last cycle, nil before the first
-	learned   map[cluster.GroupID]*cluster.Learned // what the last snapshot had learned of each group
-	strangers []string                             // flags that name no group, as last warned of
+	seen      *cluster.Snapshot // by the last cycle, nil before the first
+	learned   cluster.Lessons   // of all snapshots
+	strangers []string          // flags that name no group, as last warned of
 	cycle     uint64
 }
 
@@ -86,6 +88,7 @@ func New(p Parts) *Autoscaler {
 	return &Autoscaler{
 		parts:    p,
 		observer: observer,
+		learned:  p.Learned,
 		actuator: &actuate.Actuator{
 			Cloud: p.Cloud, Nodes: kube.Writer{Client: p.Client}, Objects: observer.Objects,
 			Expander: p.Expander, Policy: p.Policy, DryRun: p.DryRun, Now: p.Now, Started: p.Now(), Log: p.Log,
@@ -134,7 +137,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	}
 	observed := time.Now()
 	a.seen = seen
-	a.learn(seen)
+	a.learned = a.learned.Keep(seen.Groups)
 	a.warnOfStrangers(seen)
 	before := a.memory
 	p, memory := a.planner.Decide(seen, a.parts.Policy, before)
@@ -159,6 +162,9 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	return entry, nil
 }
 
+// Learned is what nodes have taught of all groups until now.
+func (a *Autoscaler) Learned() cluster.Lessons { return a.learned }
+
 // warnOfStrangers says, once, which flags name groups that are not there. A group may appear later.
 func (a *Autoscaler) warnOfStrangers(seen *cluster.Snapshot) {
 	strangers := a.parts.Policy.Strangers(seen.Groups)
@@ -171,21 +177,9 @@ func (a *Autoscaler) warnOfStrangers(seen *cluster.Snapshot) {
 	}
 }
 
-// learn keeps what the snapshot learned of each group for the next one. A group that is not there now may come back.
-func (a *Autoscaler) learn(seen *cluster.Snapshot) {
-	if a.learned == nil {
-		a.learned = map[cluster.GroupID]*cluster.Learned{}
-	}
-	for _, g := range seen.Groups {
-		if g.Learned != nil {
-			a.learned[g.ID] = g.Learned
-		}
-	}
-}
-
 // observe makes one snapshot: the cloud first, so that a node that registers meanwhile is seen. Groups have the limits of the hour. Last is the
 // snapshot that it follows, nil for none, and learned what earlier ones knew.
-func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Objects, error), allowed *policy.Policy, now func() time.Time, last *cluster.Snapshot, learned map[cluster.GroupID]*cluster.Learned) (*cluster.Snapshot, error) {
+func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Objects, error), allowed *policy.Policy, now func() time.Time, last *cluster.Snapshot, learned cluster.Lessons) (*cluster.Snapshot, error) {
 	groups, cloudErr := c.Groups(ctx)
 	if cloudErr != nil && len(groups) == 0 {
 		return nil, fmt.Errorf("read node groups: %w", cloudErr)

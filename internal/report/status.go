@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
 )
 
@@ -24,6 +26,7 @@ const (
 const (
 	statusKey         = "status"
 	operationsKey     = "operations" // sluice's own, in JSON
+	lessonsKey        = "templates"  // so is this
 	updatedAnnotation = "cluster-autoscaler.kubernetes.io/last-updated"
 	updatedLayout     = "2006-01-02 15:04:05.999999999 -0700 MST"
 
@@ -44,10 +47,12 @@ type Status struct {
 	// under a key of its own, and written as soon as it changes. A nil func keeps nothing.
 	Operations func() []byte
 
-	last    document  // what the ConfigMap says, as far as known
-	kept    string    // the operations that it has
-	known   bool      // last was read or written
-	written time.Time // when last was written, by entry or Now; zero when it was only read
+	last    document        // what the ConfigMap says, as far as known
+	kept    own             // what else of sluice's it has
+	lessons cluster.Lessons // what of that groups' nodes have taught, nil before it was asked for
+	wrote   cluster.Lessons // what kept has of them
+	known   bool            // last was read or written
+	written time.Time       // when last was written, by entry or Now; zero when it was only read
 }
 
 // Report writes the status after a complete cycle, if it is due. After an error the next cycle writes in any case.
@@ -55,6 +60,10 @@ func (s *Status) Report(ctx context.Context, entry journal.Entry) error {
 	if entry.DryRun {
 		return nil
 	}
+	if err := s.recall(ctx); err != nil {
+		return err
+	}
+	s.lessons = s.lessons.Keep(entry.Seen.Groups)
 	return s.write(ctx, documentOf(entry), entry.Seen.Time)
 }
 
@@ -85,11 +94,11 @@ func (s *Status) write(ctx context.Context, doc document, at time.Time) error {
 		return err
 	}
 	doc.continueFrom(s.last)
-	operations := s.kept
-	if s.Operations != nil {
-		operations = string(s.Operations())
+	keep, err := s.keep()
+	if err != nil {
+		return err
 	}
-	if !s.written.IsZero() && at.Sub(s.written) < statusInterval && operations == s.kept && reflect.DeepEqual(doc.lasting(), s.last.lasting()) {
+	if !s.written.IsZero() && at.Sub(s.written) < statusInterval && keep == s.kept && reflect.DeepEqual(doc.lasting(), s.last.lasting()) {
 		return nil
 	}
 	doc.Time = at.UTC().Format(updatedLayout)
@@ -97,20 +106,20 @@ func (s *Status) write(ctx context.Context, doc document, at time.Time) error {
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
-	if err := s.put(ctx, string(text), doc.Time, operations); err != nil {
+	if err := s.put(ctx, string(text), doc.Time, keep); err != nil {
 		s.written = time.Time{}
 		return fmt.Errorf("update ConfigMap %s/%s: %w", s.namespace(), s.name(), err)
 	}
-	s.last, s.kept, s.written = doc, operations, at
+	s.last, s.kept, s.written = doc, keep, at
 	return nil
 }
 
 // SavedOperations is what an earlier process left under the key of operations, nil for nothing.
 func (s *Status) SavedOperations(ctx context.Context) ([]byte, error) {
-	if err := s.recall(ctx); err != nil || s.kept == "" {
+	if err := s.recall(ctx); err != nil || s.kept.operations == "" {
 		return nil, err
 	}
-	return []byte(s.kept), nil
+	return []byte(s.kept.operations), nil
 }
 
 // recall reads once what an earlier process left. What cannot be parsed is as good as nothing: transition times start anew.
@@ -127,20 +136,21 @@ func (s *Status) recall(ctx context.Context) error {
 		s.last = doc
 	}
 	if err == nil {
-		s.kept = m.Data[operationsKey]
+		s.kept = own{m.Data[operationsKey], m.Data[lessonsKey]}
+		s.lessons, _ = parseLessons(s.kept.lessons)
 	}
 	s.known = true
 	return nil
 }
 
 // put leaves everything else in the ConfigMap as it is.
-func (s *Status) put(ctx context.Context, text, updated, operations string) error {
-	maps := s.Client.CoreV1().ConfigMaps(s.namespace())
-	m, err := maps.Get(ctx, s.name(), metav1.GetOptions{})
+func (s *Status) put(ctx context.Context, text, updated string, keep own) error {
+	objects := s.Client.CoreV1().ConfigMaps(s.namespace())
+	m, err := objects.Get(ctx, s.name(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		_, err = maps.Create(ctx, &corev1.ConfigMap{
+		_, err = objects.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace(), Name: s.name(), Annotations: map[string]string{updatedAnnotation: updated}},
-			Data:       s.data(nil, text, operations),
+			Data:       s.data(nil, text, keep),
 		}, metav1.CreateOptions{})
 		return err
 	}
@@ -151,22 +161,18 @@ func (s *Status) put(ctx context.Context, text, updated, operations string) erro
 	if m.Annotations == nil {
 		m.Annotations = map[string]string{}
 	}
-	m.Annotations[updatedAnnotation], m.Data = updated, s.data(m.Data, text, operations)
-	_, err = maps.Update(ctx, m, metav1.UpdateOptions{})
+	m.Annotations[updatedAnnotation], m.Data = updated, s.data(m.Data, text, keep)
+	_, err = objects.Update(ctx, m, metav1.UpdateOptions{})
 	return err
 }
 
-// data is a ConfigMap's data with the status and the operations in it.
-func (s *Status) data(data map[string]string, text, operations string) map[string]string {
+// data is a ConfigMap's data with the status and what sluice keeps in it.
+func (s *Status) data(data map[string]string, text string, keep own) map[string]string {
 	if data == nil {
 		data = map[string]string{}
 	}
-	data[statusKey] = text
-	if operations == "" {
-		delete(data, operationsKey)
-	} else {
-		data[operationsKey] = operations
-	}
+	data[statusKey], data[operationsKey], data[lessonsKey] = text, keep.operations, keep.lessons
+	maps.DeleteFunc(data, func(key, value string) bool { return value == "" && (key == operationsKey || key == lessonsKey) })
 	return data
 }
 

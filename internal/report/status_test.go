@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -248,5 +249,54 @@ func TestAnOperationIsWrittenInTheCycleThatBeganIt(t *testing.T) {
 	report(t, s, newWorld()) // nothing else has changed, and no minute has passed
 	if got := shown(t, client).Data["operations"]; got != string(flight) {
 		t.Errorf("the ConfigMap says %q, want %q", got, flight)
+	}
+}
+
+func TestWhatNodesHaveTaughtSurvivesARestart(t *testing.T) {
+	client := fake.NewClientset()
+	w := newWorld()
+	w.group("agents", 0, 5, 1)
+	w.objects.Nodes[0].Labels = map[string]string{"disk": "fast"}
+	report(t, &Status{Client: client}, w)
+
+	after := &Status{Client: client}
+	learned, err := after.SavedLessons(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := learned["agents"]; l == nil || l.Node.Labels["disk"] != "fast" {
+		t.Fatalf("learned %+v, want what the node has taught", l)
+	}
+	said := shown(t, client).Data["templates"]
+	empty := newWorld()
+	empty.group("agents", 0, 5, 0)
+	report(t, after, empty)
+	if got := shown(t, client).Data["templates"]; got != said {
+		t.Errorf("the ConfigMap says %q, want what it said before: %q", got, said)
+	}
+}
+
+func TestLessonsThatCannotBeReadAreTold(t *testing.T) {
+	client := fake.NewClientset(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: StatusNamespace, Name: StatusName}, Data: map[string]string{"templates": "[]"},
+	})
+	if learned, err := (&Status{Client: client}).SavedLessons(t.Context()); err == nil || learned != nil {
+		t.Errorf("read %v, error %v, want an error", learned, err)
+	}
+}
+
+func TestLessonsLeaveRoomInTheConfigMap(t *testing.T) {
+	client := fake.NewClientset()
+	w := newWorld()
+	for i := range 200 {
+		w.group(fmt.Sprintf("group-%03d", i), 0, 5, 1)
+		w.objects.Nodes[i].Labels = map[string]string{"long": strings.Repeat("x", 4<<10)}
+	}
+	report(t, &Status{Client: client}, w)
+	if n := len(shown(t, client).Data["templates"]); n > 512<<10 || n < 500<<10 {
+		t.Errorf("%d bytes of lessons, want nearly 512 KiB", n)
+	}
+	if learned, err := (&Status{Client: client}).SavedLessons(t.Context()); err != nil || len(learned) < 50 {
+		t.Errorf("%d lessons read, error %v", len(learned), err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
@@ -94,7 +95,7 @@ type world struct {
 	stop     context.CancelFunc
 	kill     kill
 	killed   string // what a process did last that was killed and has no successor yet
-	saved    []byte // the operations in flight after its last whole cycle
+	saved    legacy // after its last whole cycle
 	pace     *app.Pace
 	due      time.Time // of the next cycle, if nothing happens before
 	stirred  bool      // something happened that turns the loop, and nobody has noted when
@@ -155,14 +156,23 @@ func (w *world) now() time.Time { return time.Unix(0, w.nanos.Load()).UTC() }
 // elapsed is the time since the start.
 func (w *world) elapsed() time.Duration { return w.now().Sub(start) }
 
-// begin starts sluice, or another one in its place: with an empty memory and a new client, as a new process has them, and the record of
-// operations in flight that the one before has left.
-func (w *world) begin(ctx context.Context, operations []byte) error {
+// legacy is what a process leaves to the next one in the status ConfigMap.
+type legacy struct {
+	operations []byte // in flight
+	learned    cluster.Lessons
+}
+
+// legacy is what sluice would leave now.
+func (w *world) legacy() legacy { return legacy{w.provider.SaveOperations(), w.sluice.Learned()} }
+
+// begin starts sluice, or another one in its place: with an empty memory and a new client, as a new process has them, and the record that the one
+// before has left.
+func (w *world) begin(ctx context.Context, left legacy) error {
 	if w.stop != nil {
 		w.stop()
 	}
 	ctx, w.stop = context.WithCancel(ctx)
-	w.life, w.saved, w.leads = ctx, operations, time.Time{}
+	w.life, w.saved, w.leads = ctx, left, time.Time{}
 	w.speak()
 	w.reading = w.reads()
 	config := w.cluster.RESTConfig()
@@ -178,11 +188,11 @@ func (w *world) begin(ctx context.Context, operations []byte) error {
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
-	if err := w.provider.ResumeOperations(operations); err != nil {
+	if err := w.provider.ResumeOperations(left.operations); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
 	parts := app.Parts{Client: api, Cloud: w.provider, Policy: w.policy, DryRun: w.dryRun, Now: w.reading, Timing: w.timing, Expander: &w.advice, Simulated: true,
-		Silent: w.silence, Leads: w.ownLease,
+		Silent: w.silence, Leads: w.ownLease, Learned: left.learned,
 	}
 	if w.whims != nil {
 		parts.Tempt = w.tempt
@@ -248,7 +258,7 @@ func (w *world) wake(ctx context.Context) error {
 	if err := w.settle(); err != nil {
 		return err
 	}
-	return w.begin(ctx, nil)
+	return w.begin(ctx, legacy{})
 }
 
 // restart has another process take over.
@@ -257,11 +267,10 @@ func (w *world) restart(ctx context.Context, s *statement) error {
 	if err != nil {
 		return err
 	}
-	var saved []byte
-	if operations == "kept" {
-		saved = w.provider.SaveOperations()
+	if operations == "lost" {
+		return w.begin(ctx, legacy{})
 	}
-	return w.begin(ctx, saved)
+	return w.begin(ctx, w.legacy())
 }
 
 // pass lets time pass: for a while, or until something is so.

@@ -95,7 +95,7 @@ func (w *world) cycle(ctx context.Context) error {
 	if w.killed != "" {
 		return w.succeed(ctx)
 	}
-	w.saved = w.provider.SaveOperations()
+	w.saved = w.legacy()
 	w.due = w.now().Add(w.pace.Wait(w.reading(), entry, err, w.provider.NextPoll()))
 	if err != nil {
 		w.tellFault(err)

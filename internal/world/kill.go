@@ -57,9 +57,8 @@ func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 func (w *world) succeed(ctx context.Context) error {
 	w.out.say(w.elapsed(), "sluice", "", "killed", "after "+w.killed)
 	w.killed = ""
-	var saved []byte
-	if w.kill.operations {
-		saved = w.saved
+	if !w.kill.operations {
+		return w.begin(ctx, legacy{})
 	}
-	return w.begin(ctx, saved)
+	return w.begin(ctx, w.saved)
 }

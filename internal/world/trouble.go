@@ -148,7 +148,7 @@ func doSkew(ctx context.Context, w *world, s *statement) error {
 		d = -d
 	}
 	w.skew = d
-	return w.begin(ctx, w.provider.SaveOperations())
+	return w.begin(ctx, w.legacy())
 }
 
 // reads is the clock that a process reads which begins now; the next one has a right one again.
@@ -184,7 +184,7 @@ func doLimits(ctx context.Context, w *world, s *statement) error {
 		w.rival.stop()
 		w.rival = nil
 	}
-	return w.begin(ctx, w.provider.SaveOperations())
+	return w.begin(ctx, w.legacy())
 }
 
 // silence is for how long the API server has said nothing: watches are not renewed by the world's clock, and the world itself says so.
@@ -211,7 +211,7 @@ func doLease(ctx context.Context, w *world, s *statement) error {
 		if w.now().Before(ends) {
 			return nil // it was healed in time
 		}
-		return w.begin(ctx, w.provider.SaveOperations())
+		return w.begin(ctx, w.legacy())
 	}})
 	return nil
 }

@@ -212,7 +212,7 @@ var verbs = sync.OnceValue(func() []*verb {
 		},
 		{
 			name: "limits", usage: "GROUP [min=N] [max=N]", least: 1, most: 1, time: true, act: doLimits, settings: []string{"min", "max"},
-			about: "a person gives a group other limits: another sluice process takes over that has them, with the record of operations in flight; after discover the group's tags change, and nothing else",
+			about: "a person gives a group other limits: another sluice process takes over that has them, with the record in the status ConfigMap; after discover the group's tags change, and nothing else",
 		},
 		{
 			name: "rival", usage: "for=D [as=leader|watcher|stranger]", time: true, act: doRival, settings: []string{"for", "as"},
@@ -226,7 +226,7 @@ var verbs = sync.OnceValue(func() []*verb {
 		{name: "heal", do: doHeal, about: "ends all faults and troubles; what they did stays done"},
 		{
 			name: "restart", usage: "[operations=kept|lost]", time: true, settings: []string{"operations"},
-			about: "another sluice process takes over, with an empty memory; the operations in flight it knows from the status ConfigMap, unless that is lost",
+			about: "another sluice process takes over, with an empty memory; the operations in flight, and what groups' nodes are like, it knows from the status ConfigMap, unless that is lost",
 		},
 		{
 			name: "kill", usage: "N [operations=kept|lost]", least: 1, most: 1, do: doKill, settings: []string{"operations"},
