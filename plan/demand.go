@@ -25,6 +25,7 @@ type demand struct {
 	gang     *gang             // that they are of, nil when each is for itself
 	lone     bool              // it is known that none of them is of a gang
 	seats    []scheduling.Seat // of those that have a place, in their order
+	berth    *berth            // their places in the last cycle, nil when they had none
 	number   int               // in the queue, from 1 on; 0 for demands that are none of its
 	told     *telling          // how all of them were told of their places in the last cycle, as far as that still holds; nil when it does not
 

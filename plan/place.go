@@ -18,6 +18,10 @@ import (
 // openRoom shows the checker the room that will be there soon: nodes that are starting count as Ready, and machines that are
 // coming count as nodes such as their group's template says.
 func (d *decision) openRoom() {
+	if !d.settles() {
+		d.check.Lodge(nil)
+	}
+	d.openComing()
 	d.watch(func(_ int, v *sight) {
 		if n := v.Node; v.passing && d.arriving(n) {
 			d.check.Remove(n.Name())
@@ -28,6 +32,11 @@ func (d *decision) openRoom() {
 			d.wake(n.Object.CreationTimestamp.Add(d.allowed.Growth.Provision))
 		}
 	})
+}
+
+// openComing opens the machines that are coming: most of them stand in the checker since the last cycle.
+func (d *decision) openComing() {
+	var all []scheduling.Awaited
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
 		machines := d.expected(st)
@@ -36,8 +45,19 @@ func (d *decision) openRoom() {
 		if g.Template == nil {
 			continue
 		}
-		d.tellOpen(g.ID, d.openMachines(st, machines, comingName)...)
+		for ; st.opened < machines; st.opened++ {
+			all = append(all, scheduling.Awaited{Like: d.template(st, st.nextZone()), Name: d.planner.names.coming(st.ID, st.opened)})
+		}
 		st.expects = machines
+	}
+	handles := d.check.Await(all)
+	for _, g := range d.s.Groups {
+		n := d.groups[g.ID].expects
+		for _, h := range handles[:n] {
+			d.opened[h] = g.ID
+		}
+		d.tellOpen(g.ID, handles[:n]...)
+		handles = handles[n:]
 	}
 }
 
@@ -172,6 +192,7 @@ func givenBack(n *corev1.Node) *corev1.Node {
 // machines that are coming. Pods that are left want a machine.
 func (d *decision) placePending() {
 	if len(d.wanting()) == 0 {
+		d.check.Lodge(nil)
 		return
 	}
 	d.lineUp(nil)
@@ -195,7 +216,7 @@ func (d *decision) placePending() {
 
 // placeOnComing serves pods that go onto a machine that is coming: first those for which groups grow, so that no other pod takes a machine that
 // was added for them and has another one bought. Pods whose room was promised come with them.
-func (d *decision) placeOnComing(kept map[cluster.Key][]scheduling.Seat) {
+func (d *decision) placeOnComing() {
 	type rest struct {
 		dm   *demand
 		pods []int
@@ -209,7 +230,7 @@ func (d *decision) placeOnComing(kept map[cluster.Key][]scheduling.Seat) {
 	}
 	place := func() {
 		for _, band := range d.bands() {
-			d.keepPlaces(d.coming, kept, band, d.keepComing)
+			d.keepPlaces(d.coming, band, onComing, d.keepComing)
 			d.placeOn(d.coming, band, d.placeComing)
 		}
 	}
@@ -260,15 +281,15 @@ func (d *decision) lineUp(order func(a, b scheduling.Handle) int) {
 // findPlaces finds places on what was lined up, and on nodes of the removal ladder. Those of the last cycle may be recalled of a planner; nil
 // when they are not to be.
 func (d *decision) findPlaces(p *Planner, keep bool) {
-	var kept berths
 	if keep {
-		kept = d.berths()
+		d.berths()
+		d.lodge()
 	}
 	if p != nil {
 		d.there.Recall(p.there)
 	}
 	for _, band := range d.bands() {
-		d.keepPlaces(d.there, kept.there, band, d.keepThere)
+		d.keepPlaces(d.there, band, onThere, d.keepThere)
 		d.placeOn(d.there, band, d.placeThere)
 	}
 	d.there.Rest()
@@ -278,7 +299,7 @@ func (d *decision) findPlaces(p *Planner, keep bool) {
 	if p != nil {
 		d.coming.Recall(p.coming)
 	}
-	d.placeOnComing(kept.coming)
+	d.placeOnComing()
 	d.coming.Rest()
 	if p != nil {
 		p.there, p.coming = d.there, d.coming

@@ -30,50 +30,6 @@ func comingName(g cluster.GroupID, number int) string {
 // comingPrefix begins the names of machines that are coming, as no node's name does.
 const comingPrefix = "coming:"
 
-// berths are places of pods by their class.
-type berths struct {
-	there, coming map[cluster.Key][]scheduling.Seat
-}
-
-// berths are the places of the last cycle on what is still there. What was meant for machines that have come since is moved to nodes of
-// their group that carry nothing yet.
-func (d *decision) berths() berths {
-	last := d.m.Places
-	if last == nil {
-		return berths{}
-	}
-	on := make([]scheduling.Handle, len(last.Nodes))
-	gone := false
-	for i, name := range last.Nodes {
-		h, present := d.check.Handle(name)
-		if on[i] = h; !present {
-			on[i], gone = -1, true
-		}
-	}
-	if gone {
-		d.moveIn(last.Nodes, on)
-	}
-	future := make([]bool, len(on))
-	for i, h := range on {
-		_, future[i] = d.comingGroup(h)
-	}
-	all := berths{make(map[cluster.Key][]scheduling.Seat, len(last.Of)), map[cluster.Key][]scheduling.Seat{}}
-	for class, pairs := range last.Of {
-		for i := 0; i+1 < len(pairs); i += 2 {
-			at := int(pairs[i])
-			if at < 0 || at >= len(on) || on[at] < 0 {
-				continue
-			}
-			by := all.there
-			if future[at] {
-				by = all.coming
-			}
-			by[class] = append(by[class], scheduling.Seat{On: on[at], Pods: int(pairs[i+1])})
-		}
-	}
-	return all
-}
-
 // moveIn has what was meant for machines that are coming no longer follow them: each to a node of its group that is in no list of nodes yet
 // and carries nothing but daemons, the youngest first.
 func (d *decision) moveIn(names []string, on []scheduling.Handle) {
@@ -112,13 +68,23 @@ func (d *decision) moveIn(names []string, on []scheduling.Handle) {
 	}
 }
 
-// keepPlaces lets pods of these demands keep their places on nodes of the row.
-func (d *decision) keepPlaces(row *scheduling.Row, places map[cluster.Key][]scheduling.Seat, demands []*demand, kept func(dm *demand, seats []scheduling.Seat)) {
+// keepPlaces lets pods of these demands keep their places on nodes of the row. Of several demands of one class those that come later have what
+// is left.
+func (d *decision) keepPlaces(row *scheduling.Row, demands []*demand, of func(b *berth) *[]scheduling.Seat, kept func(dm *demand, seats []scheduling.Seat)) {
 	for _, dm := range demands {
-		if dm.left() > 0 && dm.keeps() {
-			if own := places[dm.of.Key]; len(own) > 0 {
-				kept(dm, row.Keep(dm.of, dm.left(), own))
-			}
+		if dm.berth == nil {
+			continue
+		}
+		own := of(dm.berth)
+		if len(*own) == 0 || dm.left() == 0 && !dm.berth.lodged {
+			continue
+		}
+		seats := row.Keep(dm.of, dm.left(), *own)
+		if len(seats) == len(*own) && &seats[0] == &(*own)[0] {
+			*own = nil
+		}
+		if len(seats) > 0 {
+			kept(dm, seats)
 		}
 	}
 }
@@ -154,7 +120,7 @@ func (dm *demand) keeps() bool { return dm.claim == nil && dm.consumes == "" && 
 // added, which will be coming.
 func (d *decision) rememberPlaces() {
 	d.tell()
-	d.m.Places = nil
+	d.m.Places, d.planner.held = nil, held{}
 	used := d.usedNodes()
 	if len(used) == 0 {
 		return
@@ -186,12 +152,21 @@ func (d *decision) rememberPlaces() {
 		p.Of[dm.of.Key] = pairs
 	}
 	d.m.Places = p
+	d.planner.held = held{p, d.check, handlesOf(used)}
 }
 
 // used is a node on which pods have places.
 type used struct {
 	on   scheduling.Handle
 	name string
+}
+
+func handlesOf(all []used) []scheduling.Handle {
+	handles := make([]scheduling.Handle, len(all))
+	for i, u := range all {
+		handles[i] = u.on
+	}
+	return handles
 }
 
 // usedNodes are those on which pods that keep their places have them, in the order of names. Machines that are being added are named as they

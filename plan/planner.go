@@ -33,7 +33,9 @@ type Planner struct {
 	working  []int           // of the same nodes those that hold pods of Jobs
 	watched  []int           // nodes that each cycle judges: what becomes of them depends on more than they show
 	queue    queue
-	fitting  []fitting       // by handle: see [decision.fitsNode]
+	fitting  []fitting // by handle: see [decision.fitsNode]
+	held     held      // of the last cycle
+	names    names
 	there    *scheduling.Row // of the last cycle in which pods looked for places
 	coming   *scheduling.Row // of the same
 	budgets  budgets

@@ -13,10 +13,12 @@ type queue struct {
 	of       []int32   // by the same: the number of the demand
 	keys     []demandKey
 	numbers  map[demandKey]int32 // of keys
-	lone     []bool              // of keys: nothing about the class says that its pods are of a gang
-	sizes    []sizes             // of keys: see [decision.size]
-	told     []*telling          // of keys: see [decision.tell]
-	hopeful  int                 // pods that the scheduler has made room for
+	single   []bool              // of keys: no other one is of a class with the same content
+	classes  map[cluster.Key]int32
+	lone     []bool     // of keys: nothing about the class says that its pods are of a gang
+	sizes    []sizes    // of keys: see [decision.size]
+	told     []*telling // of keys: see [decision.tell]
+	hopeful  int        // pods that the scheduler has made room for
 }
 
 // demandKey is what pods have in common that are one demand.
@@ -70,7 +72,7 @@ func (q *queue) turn(last, s *cluster.Snapshot, further int) {
 
 // begin takes all pods up.
 func (q *queue) begin(pods []*cluster.Pod, further int) {
-	*q = queue{verdicts: make([]Verdict, len(pods), len(pods)+further), of: make([]int32, len(pods)), numbers: map[demandKey]int32{}}
+	*q = queue{verdicts: make([]Verdict, len(pods), len(pods)+further), of: make([]int32, len(pods)), numbers: map[demandKey]int32{}, classes: map[cluster.Key]int32{}}
 	var last demandKey
 	for i, p := range pods {
 		q.verdicts[i].Subject = reason.Ref{Kind: reason.KindPod, Name: p.String()}
@@ -95,6 +97,12 @@ func (q *queue) number(key demandKey) int32 {
 		n = int32(len(q.keys))
 		q.keys, q.lone, q.told = append(q.keys, key), append(q.lone, !key.class.OfGang()), append(q.told, nil)
 		q.sizes = append(q.sizes, sizes{})
+		first, known := q.classes[key.class.Key]
+		if q.single = append(q.single, !known); known {
+			q.single[first] = false
+		} else {
+			q.classes[key.class.Key] = n
+		}
 		q.numbers[key] = n
 	}
 	return n

@@ -21,8 +21,11 @@ func (d *decision) awaitPlaces() {
 	var places map[int][]time.Duration // by the kind of pods; see [decision.placesBefore]
 	serves := map[int]int{}            // by the same: pods that places taken into account already serve beyond those that wait for them
 	for _, dm := range d.wanting() {
+		if !ofJob(dm.of) {
+			continue
+		}
 		run := d.runTime(dm.of)
-		if run == 0 || !ofJob(dm.of) || !d.mayHold(dm) || d.drainTarget(dm.of) > 0 {
+		if run == 0 || !d.mayHold(dm) || d.drainTarget(dm.of) > 0 {
 			continue
 		}
 		if places == nil {

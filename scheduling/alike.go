@@ -22,6 +22,9 @@ func (c *Checker) alike(cl *class) *volumes {
 			cl.twin = c.twin(cl, key)
 		}
 	}
+	if cl.unkept {
+		return cl.twin
+	}
 	if cl.twin == nil || slices.ContainsFunc(cl.mounts, func(claim string) bool { return c.uses[claim] > 0 || c.storage.decided[claim] }) {
 		return nil
 	}

@@ -73,11 +73,17 @@ type Checker struct {
 	hardware *hardware        // nil until somebody claims devices
 	storage  *storage         // nil until somebody has volumes
 	uses     map[string]int32 // pods that use a claim, by "namespace/name"
+	mounters map[string]int32 // classes whose pods may use a claim, by the same
 	mounted  int              // volumes records so far
 
 	nominated map[Handle][]entry  // pods that wait for a node: see [Checker.nominate]
 	words     map[spelling]string // see [Checker.written]
 	hopeful   bool                // some pods of the snapshot wait for a node, be it there or not
+
+	lodgers []*class // some of whose pods stand from snapshot to snapshot: see [Checker.Lodge]
+	moving  []Seat   // memory for it
+	awaited []Handle // machines that do, in the order of names: see [Checker.Await]
+	founded Handle   // nodes before it were there in the last snapshot, without what-ifs
 
 	changes   uint64 // of the cluster, from snapshot to snapshot: see [Checker.State]
 	snapshots uint64 // so far
@@ -100,6 +106,7 @@ type slot struct {
 	slices   []*resourcev1.ResourceSlice // of a machine that was opened, when somebody has asked
 	turned   uint64                      // the number of the snapshot at which it or its pods last changed
 	pods     []entry                     // never changed below its length; see [whatIf]
+	awaited  uint64                      // the number of the snapshot in which it was awaited last, plus 1; 0 for others
 	seen     *cluster.Node               // whose pods load is of; nil for a node that is pretended
 	load     load
 }
@@ -143,7 +150,7 @@ func NewChecker(s *cluster.Snapshot, options ...Option) *Checker {
 		snapshot: s, ctx: logr.NewContext(context.Background(), logr.Discard()), cutoff: chosen.cutoff,
 		dims: newDimensions(), specs: map[cluster.Key]*spec{}, likenesses: map[string]int32{}, classOf: map[*cluster.Class]*class{}, classByKey: map[cluster.Key]*class{}, kindOf: map[string]*kind{},
 		tolerations: map[string]*tolerations{}, selections: map[string]*selection{}, lenses: map[string]*lens{}, taintKinds: map[string]int32{},
-		namespaces: map[string]map[string]string{}, selectorOf: map[string]*selector{}, byLabel: map[where][]*selector{}, scopeOf: map[scopeKey]*scope{}, uses: map[string]int32{},
+		namespaces: map[string]map[string]string{}, selectorOf: map[string]*selector{}, byLabel: map[where][]*selector{}, scopeOf: map[scopeKey]*scope{}, uses: map[string]int32{}, mounters: map[string]int32{},
 		byName: make(map[string]Handle, len(s.Nodes)), slots: make([]slot, 0, len(s.Nodes)),
 	}
 	c.lately = make([]met, 1<<min(bits.Len(uint(len(s.Objects.Pods)/8))+4, 12))
@@ -271,13 +278,25 @@ func (c *Checker) Nodes() []string {
 
 // Handles are the handles of all nodes present now, in the order of their names. The slice belongs to the caller.
 func (c *Checker) Handles() []Handle {
+	byName := func(a, b Handle) int { return strings.Compare(c.slots[a].name, c.slots[b].name) }
 	own := make([]bool, len(c.slots))
-	all, known := make([]Handle, 0, len(c.byName)), make([]Handle, 0, len(c.order))
+	all, known := make([]Handle, 0, len(c.byName)), make([]Handle, 0, len(c.order)+len(c.awaited))
+	awaited := c.awaited
+	if c.journal.len() > 0 {
+		awaited = slices.DeleteFunc(slices.Clone(awaited), func(h Handle) bool { return !c.slots[h].present })
+	}
 	for _, h := range c.order {
+		for len(awaited) > 0 && byName(awaited[0], h) < 0 {
+			known, own[awaited[0]] = append(known, awaited[0]), true
+			awaited = awaited[1:]
+		}
 		own[h] = true
 		if c.slots[h].present {
 			known = append(known, h)
 		}
+	}
+	for _, h := range awaited {
+		known, own[h] = append(known, h), true
 	}
 	var others []Handle
 	for h := range c.slots {
@@ -285,7 +304,6 @@ func (c *Checker) Handles() []Handle {
 			others = append(others, Handle(h))
 		}
 	}
-	byName := func(a, b Handle) int { return strings.Compare(c.slots[a].name, c.slots[b].name) }
 	slices.SortFunc(others, byName)
 	for _, h := range others {
 		i, _ := slices.BinarySearchFunc(known, h, byName)
@@ -298,6 +316,11 @@ func (c *Checker) Handles() []Handle {
 func (c *Checker) Handle(node string) (Handle, bool) {
 	h, ok := c.byName[node]
 	return h, ok
+}
+
+// Is says whether the handle is that of the node of that name, which is present.
+func (c *Checker) Is(h Handle, node string) bool {
+	return int(h) < len(c.slots) && c.slots[h].present && c.slots[h].name == node
 }
 
 // Size is beyond all handles of nodes that are present.

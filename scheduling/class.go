@@ -31,6 +31,12 @@ type class struct {
 	compared   bool               // whether there is a twin has been found out
 	body       *framework.PodInfo // one of its pods, as plugins look at their volumes; nil until they do
 
+	lodged   []Seat     // on which its pods stand from snapshot to snapshot: see [Checker.Lodge]
+	provided []provided // claims of the one that does
+	unkept   bool       // it has yet to be kept: until then its claims wait for it
+	lodging  uint64     // the snapshot in which it was named there last
+	listed   bool       // among the checker's lodgers
+
 	kind *kind // of its pods when they are asked about, nil when they never were; a selector that joins hits makes it another one
 }
 
@@ -78,6 +84,9 @@ func (c *Checker) meet(of *cluster.Class) *class {
 	if !ok {
 		cl = &class{id: int32(len(c.classes)), of: of, spec: c.spec(of), absent: of.Priority() < c.cutoff}
 		cl.mounts = mounted(of)
+		for _, claim := range cl.mounts {
+			c.mounters[claim]++
+		}
 		cl.restrained = slices.ContainsFunc(of.Spec.Volumes, func(v corev1.Volume) bool { return restrained(&v) })
 		c.classes = append(c.classes, cl)
 		c.classByKey[of.Key] = cl

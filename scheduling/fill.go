@@ -48,12 +48,15 @@ func (r *Row) Fill(of *cluster.Class, n int, visit func(h Handle, n int)) int {
 
 // Seat is room on a node of a row for so many pods.
 type Seat struct {
-	On   Handle
-	Pods int
+	On     Handle
+	Held   bool // on a node of the last snapshot, which found such pods their room there
+	stands bool // they do: see [Checker.Lodge]
+	Pods   int
 }
 
 // Keep places up to n pods of the class on these seats, in their order, as far as nodes still take them, and returns the seats that it placed
-// them on, which must not be changed. What is taken is taken off the seats.
+// them on, which must not be changed. What is taken is taken off the seats, unless what is returned is these seats themselves: then they are used
+// up. Pods that stand there already are not placed again, and stand no longer where they are too many.
 func (r *Row) Keep(of *cluster.Class, n int, seats []Seat) []Seat {
 	if !r.remembers {
 		return r.keep(of, n, seats)
@@ -69,22 +72,35 @@ func (r *Row) Keep(of *cluster.Class, n int, seats []Seat) []Seat {
 }
 
 func (r *Row) keep(of *cluster.Class, n int, seats []Seat) []Seat {
+	if len(seats) == 0 {
+		return nil
+	}
 	c, left := r.c, n
-	k, cl := c.kindFor(of), c.class(of)
+	cl := c.class(of)
+	if len(cl.mounts) > 0 && cl.provided == nil {
+		for i := range seats {
+			seats[i].stands = false // it was placed elsewhere
+		}
+	}
+	cl.unkept = false
+	if allStand(seats, n) {
+		return seats
+	}
+	k := c.kindFor(of)
 	if c.plain(k, cl) {
 		return c.seat(k, cl, n, seats)
 	}
 	taken := make([]Seat, 0, len(seats))
 	for i := range seats {
 		s := &seats[i]
+		if s.stands {
+			left -= c.keepStanding(cl, s, left, &taken)
+		}
 		for s.Pods > 0 && left > 0 && c.judge(k, s.On, nil) == welcome {
 			take := int(min(c.room(k, s.On), int64(min(s.Pods, left))))
 			decided := c.put(s.On, entry{class: cl.id, n: int32(take)})
 			s.Pods, left = s.Pods-take, left-take
-			taken = append(taken, Seat{s.On, take})
-			if left == 0 {
-				return taken
-			}
+			taken = append(taken, Seat{On: s.On, Pods: take})
 			if decided {
 				k = c.kindFor(of)
 			}
@@ -101,25 +117,52 @@ func (c *Checker) plain(k *kind, cl *class) bool {
 
 // seat is keep for plain pods: one what-if for all of them.
 func (c *Checker) seat(k *kind, cl *class, n int, seats []Seat) []Seat {
-	w, left := c.push(whatIf{what: seated, entry: entry{class: cl.id}}), n
+	var placed []Seat
+	left := n
 	taken := make([]Seat, 0, len(seats))
 	for i := range seats {
 		s := &seats[i]
-		if s.Pods == 0 || c.alone(k, s.On) != welcome {
+		if s.stands {
+			left -= c.keepStanding(cl, s, left, &taken)
+		}
+		if s.Pods == 0 || left == 0 || c.alone(k, s.On) != welcome {
 			continue
 		}
 		take := int(min(c.room(k, s.On), int64(min(s.Pods, left))))
 		e := entry{class: cl.id, n: int32(take)}
 		c.slots[s.On].pods = append(c.slots[s.On].pods, e)
 		c.count(s.On, &e, e.n)
-		taken = append(taken, Seat{s.On, take})
+		placed = append(placed, Seat{On: s.On, Pods: take})
+		taken = append(taken, Seat{On: s.On, Pods: take})
 		s.Pods, left = s.Pods-take, left-take
-		if left == 0 {
-			break
+	}
+	if len(placed) > 0 {
+		c.push(whatIf{what: seated, entry: entry{class: cl.id}}).further().seats = placed
+	}
+	return taken
+}
+
+// allStand says whether pods stand on all seats, and are no more than n.
+func allStand(seats []Seat, n int) bool {
+	for i := range seats {
+		if n -= seats[i].Pods; !seats[i].stands || n < 0 {
+			return false
 		}
 	}
-	w.further().seats = taken
-	return taken
+	return true
+}
+
+// keepStanding has up to n pods that stand on the seat keep it, all of them or none, and returns how many do. The others are to be placed.
+func (c *Checker) keepStanding(cl *class, s *Seat, n int, taken *[]Seat) int {
+	s.stands = false
+	if s.Pods > n {
+		c.giveUp(cl, *s)
+		return 0
+	}
+	all := s.Pods
+	*taken = append(*taken, Seat{On: s.On, Pods: all})
+	s.Pods = 0
+	return all
 }
 
 // fillAnew is Fill without a memory.

@@ -15,6 +15,7 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 		return false
 	}
 	c.unwind(0)
+	c.founded = Handle(len(c.slots))
 	c.hardware.forget(c.classes)
 	c.hardware = nil
 	last := c.snapshot
@@ -26,6 +27,7 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 	c.asked = c.asked[:0]
 	if !sameStorage(&last.Objects, &s.Objects) {
 		c.changes++
+		c.disown()
 		c.restock()
 	}
 	if !sameHardware(&last.Objects, &s.Objects) {
@@ -94,12 +96,13 @@ const spare = 4096
 
 // known is how much the checker has to remember.
 func (c *Checker) known() int {
-	return len(c.classOf) + len(c.selectors) + len(c.slots) + len(c.taintKinds) + len(c.tolerations) + len(c.selections)
+	return len(c.classOf) + len(c.selectors) + len(c.slots) - len(c.awaited) + len(c.taintKinds) + len(c.tolerations) + len(c.selections)
 }
 
 // bury gives up the place of a node that is gone for good.
 func (c *Checker) bury(h Handle) {
 	c.changes++
+	c.vacate(h)
 	c.house(c.slots[h].pods, -1)
 	c.leave(h)
 	c.slots[h].pods = nil
@@ -112,6 +115,7 @@ func (c *Checker) turn(h Handle, was, is *cluster.Node) {
 	}
 	c.changes++
 	c.slots[h].turned = c.snapshots
+	c.vacate(h)
 	c.house(c.slots[h].pods, -1)
 	c.leave(h)
 	if was.Object != is.Object {

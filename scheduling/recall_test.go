@@ -96,7 +96,7 @@ func TestARowThatRecallsFindsTheSamePlaces(t *testing.T) {
 					var keep []Seat
 					for _, s := range seats[i] {
 						if h, there := c.Handle(s.node); there {
-							keep = append(keep, Seat{h, s.pods})
+							keep = append(keep, Seat{On: h, Pods: s.pods})
 						}
 					}
 					for _, s := range r.Keep(of, left[i], keep) {

@@ -136,8 +136,11 @@ func (c *Checker) PlaceMany(of *cluster.Class, n int, h Handle) {
 
 // put has pods run on the node. Their claims are decided, and given devices; it says whether there were any.
 func (c *Checker) put(h Handle, e entry) (decided bool) {
-	w := c.lodge(h, e)
 	cl := c.classes[e.class]
+	if cl.unkept {
+		c.giveUp(cl, cl.lodged[0])
+	}
+	w := c.lodge(h, e)
 	if provided, given := c.provide(cl, h), c.give(cl, h, e.n); provided != nil || given != nil {
 		m := w.further()
 		m.provided, m.given = provided, given

@@ -1,0 +1,146 @@
+package plan
+
+import (
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/scheduling"
+)
+
+// berth is the places that pods of one class had in the last cycle and that are still there. What has been kept is taken off.
+type berth struct {
+	seats         []scheduling.Seat // all of them: first those on nodes that are there, then those on machines that are coming
+	there, coming []scheduling.Seat // the same
+	demands       int               // that share them
+	lodged        bool              // some of the pods stand there: see [scheduling.Checker.Lodge]
+}
+
+func onThere(b *berth) *[]scheduling.Seat  { return &b.there }
+func onComing(b *berth) *[]scheduling.Seat { return &b.coming }
+
+// held is where the places of the last cycle were, as its checker knew them.
+type held struct {
+	of    *Places
+	check *scheduling.Checker
+	on    []scheduling.Handle // by [Places.Nodes]
+}
+
+// berths gives demands the places of the last cycle on what is still there. What was meant for machines that have come since is moved to
+// nodes of their group that carry nothing yet.
+func (d *decision) berths() {
+	last := d.m.Places
+	if last == nil {
+		return
+	}
+	on, stayed := d.berthed(last)
+	future := make([]bool, len(on))
+	seats := 0
+	for i, h := range on {
+		_, future[i] = d.comingGroup(h)
+	}
+	for _, pairs := range last.Of {
+		seats += len(pairs) / 2
+	}
+	arena := make([]scheduling.Seat, 0, seats)
+	byKey := map[cluster.Key]*berth{}
+	for _, dm := range d.demands {
+		if dm.left() == 0 || !dm.keeps() {
+			continue
+		}
+		lone := d.driven == 0 && dm.number > 0 && d.planner.queue.single[dm.number-1]
+		if !lone {
+			if dm.berth = byKey[dm.of.Key]; dm.berth != nil {
+				dm.berth.demands++
+				continue
+			}
+		}
+		pairs := last.Of[dm.of.Key]
+		if len(pairs) < 2 {
+			continue
+		}
+		from := len(arena)
+		take := func(coming bool) {
+			for i := 0; i+1 < len(pairs); i += 2 {
+				if at := int(pairs[i]); at >= 0 && at < len(on) && on[at] >= 0 && future[at] == coming {
+					arena = append(arena, scheduling.Seat{On: on[at], Held: stayed[at], Pods: int(pairs[i+1])})
+				}
+			}
+		}
+		take(false)
+		there := len(arena) - from
+		take(true)
+		own := arena[from:len(arena):len(arena)]
+		dm.berth = &berth{seats: own, there: own[:there:there], coming: own[there:], demands: 1}
+		if !lone {
+			byKey[dm.of.Key] = dm.berth
+		}
+	}
+}
+
+// berthed is where the nodes of the places are now, -1 for those that are gone, and which of them are where they were in the last cycle.
+func (d *decision) berthed(last *Places) (on []scheduling.Handle, stayed []bool) {
+	was := d.planner.held
+	if was.of != last || was.check != d.check {
+		was.on = nil
+	}
+	on, stayed = make([]scheduling.Handle, len(last.Nodes)), make([]bool, len(last.Nodes))
+	gone := false
+	for i, name := range last.Nodes {
+		if was.on != nil && d.check.Is(was.on[i], name) {
+			on[i], stayed[i] = was.on[i], true
+			continue
+		}
+		h, present := d.check.Handle(name)
+		if on[i] = h; !present {
+			on[i], gone = -1, true
+		}
+	}
+	if gone {
+		d.moveIn(last.Nodes, on)
+	}
+	return on, stayed
+}
+
+// lodge has pods stand in the checker that keep their places for certain, instead of placing them again in every cycle. It comes to the same:
+// they mind nobody and nobody minds them, they are of the first band, which chooses before all others, and nobody has a place yet whom the last
+// cycle did not see beside them.
+func (d *decision) lodge() {
+	if !d.settles() || len(d.gangs)+d.driven > 0 || len(d.demands) == 0 {
+		d.check.Lodge(nil)
+		return
+	}
+	band := d.bands()[0]
+	all := make([]scheduling.Lodger, 0, len(band))
+	for _, dm := range band {
+		b := dm.berth
+		if b == nil || b.demands > 1 || dm.served > 0 {
+			continue
+		}
+		b.lodged = true
+		if d.deciding(dm) < dm.left() { // others choose first among the machines that are coming
+			for i := range b.coming {
+				b.coming[i].Held = false
+			}
+		}
+		all = append(all, scheduling.Lodger{Of: dm.of, Pods: dm.left(), Seats: b.seats})
+	}
+	d.check.Lodge(all)
+}
+
+// settles says whether pods may stand in the checker before it is known who waits: nobody is placed then but by the places of the last cycle.
+func (d *decision) settles() bool {
+	o := &d.s.Objects
+	return d.planner.queue.hopeful+len(o.CapacityBuffers)+len(o.ProvisioningRequests) == 0
+}
+
+// names are the names of machines that are coming, each made once.
+type names map[cluster.GroupID][]string
+
+// coming is [comingName].
+func (n *names) coming(g cluster.GroupID, number int) string {
+	if *n == nil {
+		*n = names{}
+	}
+	for len((*n)[g]) <= number {
+		(*n)[g] = append((*n)[g], comingName(g, len((*n)[g])))
+	}
+	return (*n)[g][number]
+}
