@@ -16,6 +16,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
 )
 
@@ -29,6 +30,7 @@ type Decoder struct {
 	begun  bool
 	policy *policy.Policy
 	offers map[cluster.GroupID]*cluster.Sizes
+	told   []plan.Verdict
 
 	nodes      objects[*corev1.Node]
 	pods       objects[*cluster.Pod]
@@ -103,6 +105,15 @@ func (d *Decoder) apply(r record) (Entry, error) {
 	if d.policy == nil {
 		return Entry{}, fmt.Errorf("line %d has no policy", d.line)
 	}
+	if r.Version > 1 {
+		told, err := verdictsAfter(d.told, r.Told)
+		if err != nil {
+			d.begun = false
+			return Entry{}, fmt.Errorf("line %d is damaged: %w", d.line, err)
+		}
+		r.Plan.Verdicts = told
+	}
+	d.told = r.Plan.Verdicts
 	if r.Offers != nil {
 		d.offers = r.Offers.tables()
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
 )
 
@@ -15,6 +16,7 @@ type Encoder struct {
 	seen   cluster.Objects
 	offers map[cluster.GroupID]*cluster.Sizes
 	policy *policy.Policy
+	told   []plan.Verdict
 	begun  bool
 	torn   bool // the last write may have left half a line
 }
@@ -24,9 +26,9 @@ func NewEncoder(w io.Writer) *Encoder { return &Encoder{w: w} }
 
 // Encode writes one entry as one line, by one Write. After an error the next line is a full one.
 func (e *Encoder) Encode(entry Entry) error {
-	before, offered := e.seen, e.offers
+	before, offered, told := e.seen, e.offers, e.told
 	if !e.begun {
-		before, offered = cluster.Objects{}, nil
+		before, offered, told = cluster.Objects{}, nil, nil
 	}
 	offers := offersOf(entry.Seen.Groups)
 	after := entry.Seen.Objects
@@ -61,8 +63,9 @@ func (e *Encoder) Encode(entry Entry) error {
 		StatefulSets:           between(before.Controllers.StatefulSets, after.Controllers.StatefulSets),
 
 		Groups: entry.Seen.Groups, Offers: newOffers(offered, offers),
-		Before: entry.Before, Plan: entry.Plan, Results: entry.Results,
+		Before: entry.Before, Plan: entry.Plan, Told: verdictsSince(told, entry.Plan.Verdicts), Results: entry.Results,
 	}
+	r.Plan.Verdicts = nil
 	if !e.begun || e.policy != entry.Policy {
 		r.Policy = entry.Policy
 	}
@@ -79,6 +82,6 @@ func (e *Encoder) Encode(entry Entry) error {
 		e.begun, e.torn = false, true
 		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
 	}
-	e.seen, e.offers, e.policy, e.begun, e.torn = after, offers, entry.Policy, true, false
+	e.seen, e.offers, e.policy, e.told, e.begun, e.torn = after, offers, entry.Policy, entry.Plan.Verdicts, true, false
 	return nil
 }

@@ -18,8 +18,8 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// Version is the version of the line format. A reader refuses lines of a newer one.
-const Version = 1
+// Version is the version of the line format. A reader refuses lines of a newer one; those of version 1 have their verdicts in the plan.
+const Version = 2
 
 // record is one line.
 type record struct {
@@ -60,7 +60,8 @@ type record struct {
 	Offers  *offers          `json:"offers,omitempty"` // nil when as before
 	Policy  *policy.Policy   `json:"policy,omitempty"` // nil when as before
 	Before  plan.Memory      `json:"before"`
-	Plan    plan.Plan        `json:"plan"`
+	Plan    plan.Plan        `json:"plan"` // without its verdicts
+	Told    []verdicts       `json:"verdicts,omitempty"`
 	Results []plan.Result    `json:"results,omitempty"`
 }
 
