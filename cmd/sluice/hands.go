@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -114,7 +116,22 @@ func (h *hands) pause(cmd *cobra.Command, args []string, until time.Time) error 
 	if err != nil {
 		return err
 	}
-	return tellPauses(cmd.OutOrStdout(), p, now)
+	if err := tellPauses(cmd.OutOrStdout(), p, now); err != nil {
+		return err
+	}
+	if until.IsZero() {
+		return nil
+	}
+	return tellStranger(cmd.OutOrStdout(), group, api.Groups(cmd.Context()))
+}
+
+// tellStranger says of a group that was paused that the running sluice has none of that name, where it has told which it has.
+func tellStranger(out io.Writer, group cluster.GroupID, known []cluster.GroupID) error {
+	if group == cluster.AllGroups || len(known) == 0 || slices.Contains(known, group) {
+		return nil
+	}
+	_, err := fmt.Fprintf(out, "sluice manages no group %s: it has %s\nwithdraw it with: sluice resume %s\n", group, listed(known), group)
+	return err
 }
 
 // tellPauses says what is paused, all groups first.
@@ -129,11 +146,29 @@ func tellPauses(out io.Writer, p cluster.Pauses, now time.Time) error {
 			name = "every group"
 		}
 		until, _ := (cluster.Pauses{id: p[id]}).Of(id, now)
-		if _, err := fmt.Fprintf(out, "%s is paused until %s\n", name, until); err != nil {
+		if _, err := fmt.Fprintf(out, "%s is paused until %s%s\n", name, until, fromNow(now, until)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// listed are the groups' names with commas between them.
+func listed(groups []cluster.GroupID) string {
+	var all []string
+	for _, g := range groups {
+		all = append(all, string(g))
+	}
+	return strings.Join(all, ", ")
+}
+
+// fromNow is how far away a time is, as people say it after its clock time.
+func fromNow(now time.Time, until string) string {
+	at, err := time.Parse(time.RFC3339, until)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(", %s from now", at.Sub(now).Round(10*time.Second))
 }
 
 func holdCommand() *cobra.Command {
@@ -154,7 +189,7 @@ cluster-autoscaler.kubernetes.io/scale-down-disabled=true keeps a node without a
 			if err != nil {
 				return err
 			}
-			return h.tell(cmd, kube.Hands.Hold, args[0], until, fmt.Sprintf("node %s is held until %s", args[0], until.Format(time.RFC3339)))
+			return h.tell(cmd, kube.Hands.Hold, args[0], until, fmt.Sprintf("node %s is held until %s%s", args[0], until.Format(time.RFC3339), fromNow(time.Now(), until.Format(time.RFC3339))))
 		},
 	}
 	h.add(cmd)
@@ -192,7 +227,7 @@ Limits hold: a group is not taken below its min, and removals in flight count. "
 		Example: "  sluice drain agents000003",
 		Args:    arguments(1, 1, "a node, such as: sluice drain agents000003"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return h.tell(cmd, kube.Hands.Drain, args[0], time.Now(), fmt.Sprintf("sluice is asked to drain node %s and remove its machine", args[0]))
+			return h.tell(cmd, kube.Hands.Drain, args[0], time.Now(), fmt.Sprintf("sluice is asked to drain node %s and remove its machine; sluice explain node %s says how far it is", args[0], args[0]))
 		},
 	}
 	h.add(cmd)

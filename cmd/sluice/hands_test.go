@@ -1,9 +1,11 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/kubesim"
@@ -29,6 +31,22 @@ func TestPeoplePauseAndHold(t *testing.T) {
 	sluice(t.Context(), "undrain", node, config).expect(t, exitNothing, "is not asked to drain node "+node)
 	if n, _ := kubesim.Find[*corev1.Node](f.cluster, "", node); n.Annotations[cluster.HoldAnnotation] != "" {
 		t.Errorf("it is held until %s", n.Annotations[cluster.HoldAnnotation])
+	}
+}
+
+// TestAPauseOfAGroupThatThereIsNotIsTold has the status ConfigMap say which groups there are.
+func TestAPauseOfAGroupThatThereIsNotIsTold(t *testing.T) {
+	f := newFarm(t)
+	config := "--kubeconfig=" + kubeconfig(t, f.serve(fromProtobuf(f.cluster)))
+	sluice(t.Context(), "pause", "agnets", "--for=2h", config).expect(t, exitNothing, "group agnets is paused until", "from now")
+	_, err := f.cluster.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "cluster-autoscaler-status"}, Data: map[string]string{
+		"status": "autoscalerStatus: Running\nnodeGroups:\n- name: agents\n- name: render\n",
+	}})
+	must(t, err)
+	sluice(t.Context(), "pause", "agnets", "--for=2h", config).expect(t, exitNothing, "sluice manages no group agnets: it has agents, render", "sluice resume agnets")
+	sluice(t.Context(), "resume", "agnets", config).expect(t, exitNothing, "nothing is paused")
+	if out := sluice(t.Context(), "pause", "render", "--for=2h", config); strings.Contains(out.out, "manages no group") {
+		t.Errorf("a group that there is is told to be none: %s", out.out)
 	}
 }
 

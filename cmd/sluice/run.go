@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice.dev/sluice/internal/app"
+	"sluice.dev/sluice/internal/kube"
 )
 
 func runCommand() *cobra.Command {
@@ -59,7 +60,7 @@ no event, no lease. It can run beside cluster-autoscaler.`,
 	f.DurationVar(&o.MaxInactivity, "max-inactivity", 10*time.Minute, "/healthz fails when no cycle has started for this long")
 	f.StringVar(&o.Namespace, "namespace", "kube-system", "namespace of the lease, the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander")
 	f.BoolVar(&o.WriteStatus, "write-status-configmap", true, "keep the status ConfigMap up to date")
-	f.StringVar(&o.StatusName, "status-config-map-name", "cluster-autoscaler-status", "name of the status ConfigMap")
+	f.StringVar(&o.StatusName, "status-config-map-name", kube.StatusName, "name of the status ConfigMap")
 	f.StringVar(&o.ExpanderURL, "grpc-expander-url", "", "address of the server that --expander=grpc asks, such as expander.kube-system.svc:7000")
 	f.StringVar(&o.ExpanderCertificate, "grpc-expander-cert", "", "PEM file of the certificate, or of its authority, that this server shows")
 	f.StringVar(&o.Journal, "journal", "", "file that records every cycle, for explain and replay; empty: none")

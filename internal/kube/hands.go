@@ -11,9 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
 
 	"sluice.dev/sluice/cluster"
 )
+
+// StatusName is the usual name of the status ConfigMap, which is cluster-autoscaler's.
+const StatusName = "cluster-autoscaler-status"
 
 // Hands write what a person asks of sluice at the command line, with that person's own rights. They change annotations and nothing else: what
 // comes of them is decided by the sluice that leads.
@@ -47,6 +51,28 @@ func (h Hands) Pause(ctx context.Context, group cluster.GroupID, until, now time
 		}
 	}
 	return nil, errors.New("namespace " + cluster.PauseNamespace + " is being changed by others; try again")
+}
+
+// Groups are the node groups that the running sluice said last that it manages, by its status ConfigMap of the usual name. Nil when that cannot be
+// told: it is switched off, named otherwise, or not for that person's eyes.
+func (h Hands) Groups(ctx context.Context) []cluster.GroupID {
+	m, err := h.Client.CoreV1().ConfigMaps(cluster.PauseNamespace).Get(ctx, StatusName, metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	var said struct {
+		Groups []struct {
+			Name cluster.GroupID `json:"name"`
+		} `json:"nodeGroups"`
+	}
+	if err := yaml.Unmarshal([]byte(m.Data["status"]), &said); err != nil {
+		return nil
+	}
+	var all []cluster.GroupID
+	for _, g := range said.Groups {
+		all = append(all, g.Name)
+	}
+	return all
 }
 
 // Hold keeps a node until then; a zero time takes an earlier hold back.
