@@ -79,6 +79,20 @@ func TestGangEndsWholeWhicheverMachineFails(t *testing.T) {
 	}
 }
 
+// TestGangOf64EndsWholeWhicheverMachineFails does so with as many machines as the group may have.
+func TestGangOf64EndsWholeWhicheverMachineFails(t *testing.T) {
+	for machine := range 64 {
+		t.Run(fmt.Sprint("machine ", machine), func(t *testing.T) {
+			t.Parallel()
+			left := ends(t, "policy scale-down-unneeded-time=2m scale-down-delay-after-add=2m\ngroup agents size=Standard_D4s_v5 min=0 max=64\n"+
+				"podgroup render min=64\njob render pods=64 cpu=3 podgroup=render\n"+fmt.Sprintf("fault fails group=agents skip=%d times=1\nadvance 45m\n", machine))
+			if want := (remains{64, 64}); left != want {
+				t.Errorf("what is left: %+v, want %+v", left, want)
+			}
+		})
+	}
+}
+
 // TestGangThatCannotBeWholeLeavesNothingBehind lets each machine of a gang fail in turn, and all that are tried after it: the machines that
 // did come are kept for the stated time and then go.
 func TestGangThatCannotBeWholeLeavesNothingBehind(t *testing.T) {
