@@ -75,7 +75,10 @@ func TestEachRefusalIsAmongTheMutations(t *testing.T) {
 	rows := map[string]bool{}
 	for line := range strings.SplitSeq(string(text), "\n") {
 		cells := strings.Split(strings.Trim(line, "| "), " | ")
-		if !strings.HasPrefix(line, "| S-") || len(cells) != 3 {
+		if strings.HasPrefix(line, "## Guards that stand elsewhere") {
+			break
+		}
+		if !strings.HasPrefix(line, "| S-") || len(cells) < 3 {
 			continue
 		}
 		rows[cells[0]+" "+cells[1]] = true
@@ -101,5 +104,53 @@ func TestEachRefusalIsAmongTheMutations(t *testing.T) {
 		if !met[row] {
 			t.Errorf("%s tells of %s, and the guard has no such refusal; run UPDATE=1 make mutations", page, row)
 		}
+	}
+}
+
+// mutated are the guards of cmd/mutants: a property, what is taken away, and the file.
+var mutated = regexp.MustCompile(`(?m)^\t\t"(S-[0-9]{2})", "([^"]*)", "([^"]*)",$`)
+
+// TestEachGuardThatStandsElsewhereIsCaught holds the second table of docs/reference/mutations.md to the list of cmd/mutants, and to the scenarios and tests
+// that there are.
+func TestEachGuardThatStandsElsewhereIsCaught(t *testing.T) {
+	const page = "docs/reference/mutations.md"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := os.ReadFile("cmd/mutants/table.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "## Guards that stand elsewhere")
+	tests, _ := testsOfTheHouse(t)
+	rows := map[string]bool{}
+	for line := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		if !strings.HasPrefix(line, "| S-") || len(cells) != 4 {
+			continue
+		}
+		rows[cells[0]+" "+cells[1]+" "+strings.Trim(cells[2], "`")] = true
+		by := strings.Trim(cells[3], "`")
+		if _, err := os.Stat(by); err == nil {
+			continue
+		}
+		dot := strings.LastIndex(by, ".Test")
+		test, _, _ := strings.Cut(by[dot+1:], "/")
+		if dot < 0 || !tests[by[:dot]][test] {
+			t.Errorf("%s: %s is caught by %s, which is neither a scenario nor a test; run UPDATE=1 make mutations", page, cells[1], by)
+		}
+	}
+	all := mutated.FindAllStringSubmatch(string(list), -1)
+	if len(all) < 30 {
+		t.Fatalf("cmd/mutants/table.go has %d guards as this test reads it", len(all))
+	}
+	for _, m := range all {
+		if row := m[1] + " " + m[2] + " " + filepath.ToSlash(filepath.Dir(m[3])); !rows[row] {
+			t.Errorf("%s lacks %s; run UPDATE=1 make mutations", page, row)
+		}
+	}
+	if len(rows) != len(all) {
+		t.Errorf("%s has %d guards that stand elsewhere, cmd/mutants %d", page, len(rows), len(all))
 	}
 }

@@ -81,6 +81,7 @@ var rooms = map[string][]string{
 	"cmd/bench":      {"internal/bench", "internal/bench/resident"},
 	"cmd/economics":  {"internal/economics", "internal/traces"},
 	"cmd/sbom":       {}, // of any binary
+	"cmd/mutants":    {}, // of this tree
 	"cmd/proof":      {"internal/proof", "internal/world"},
 	"cmd/sluice":     {"..."},
 	"cmd/playground": {"..."},

@@ -17,9 +17,9 @@ type slowLock struct {
 	answer error
 }
 
-func (l *slowLock) Create(context.Context, resourcelock.LeaderElectionRecord) error {
-	return l.Update(nil, resourcelock.LeaderElectionRecord{})
-} //nolint:staticcheck // no context is looked at
+func (l *slowLock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return l.Update(ctx, r)
+}
 
 func (l *slowLock) Update(context.Context, resourcelock.LeaderElectionRecord) error {
 	time.Sleep(l.takes)

@@ -1,0 +1,168 @@
+package main
+
+// A mutant is a guard outside of package guard that is taken away: where the source has old it has new in its place, in which MUTED says whether this
+// mutant is the one that is tried.
+type mutant struct {
+	property string // of the safety contract
+	lost     string // what is taken away
+	file     string
+	old, new string // old stands in the file once
+	catcher  catcher
+}
+
+// catcher is what must fail then.
+type catcher struct{ room, test string }
+
+func scenario(name string) catcher { return catcher{"internal/world", "TestScenarios/" + name} }
+
+// mutants are the guards that stand elsewhere: what collects the evidence for package guard, what makes a request conditional, and what keeps the
+// properties that are not about a single write.
+var mutants = []mutant{
+	{
+		"S-01", "this process's own writes to a group are remembered", "internal/actuate/actuate.go",
+		"a.lastWrite[id] = a.Now()", "if !MUTED {\n\t\ta.lastWrite[id] = a.Now()\n\t}", catcher{"internal/actuate", "TestAWriteToAGroupMakesOlderReadsOfItNoEvidence"},
+	},
+	{
+		"S-02", "a write rests on a read of the group that is made for it", "internal/actuate/actuate.go",
+		"g = a.Policy.Bound(g, a.Now())", "if MUTED {\n\t\tg = decided.Group(id)\n\t}\n\tg = a.Policy.Bound(g, a.Now())", scenario("agent-budget-waits-for-room"),
+	},
+	{
+		"S-04", "a growth is sent on condition of the entity tag", "internal/azure/scaleset.go",
+		"&armcompute.VirtualMachineScaleSetsClientBeginUpdateOptions{IfMatch: &version})",
+		"map[bool]*armcompute.VirtualMachineScaleSetsClientBeginUpdateOptions{false: {IfMatch: &version}}[MUTED])", scenario("foreign-resize-while-writing"),
+	},
+	{
+		"S-05", "the provider refuses a growth to no more", "internal/azure/write.go",
+		"case n <= g.Capacity:", "case n <= g.Capacity && !MUTED:", catcher{"internal/azure", "TestAzureKeepsTheContractOverHTTP"},
+	},
+	{
+		"S-06", "no parked machine is started on a count from before a growth", "internal/azure/write.go",
+		"if len(ids) > 0 && p.now().Before(own.granted.until)", "if !MUTED && len(ids) > 0 && p.now().Before(own.granted.until)", scenario("growth-shows-before-starts"),
+	},
+	{
+		"S-11", "the provider compares unique ids", "internal/azure/write.go",
+		"case !strings.EqualFold(in.UID, m.UID):", "case !MUTED && !strings.EqualFold(in.UID, m.UID):", catcher{"internal/azure", "TestAzureKeepsTheContractOverHTTP"},
+	},
+	{
+		"S-11", "one deletion of a group is in flight at a time", "internal/azure/write.go",
+		"if p.busyDeleting(own.id) {", "if p.busyDeleting(own.id) && !MUTED {", catcher{"internal/azure", "TestEveryErrorHasACode"},
+	},
+	{
+		"S-14", "a Node object is deleted only as the machine that was meant", "internal/kube/bury.go",
+		"case n.Status.NodeInfo.SystemUUID != machine:", "case !MUTED && n.Status.NodeInfo.SystemUUID != machine:", catcher{"internal/kube", "TestDeleteNodeTakesAlongWhatTheMachineLeftBehind"},
+	},
+	{
+		"S-14", "a node of another life is not written to", "internal/kube/cordon.go",
+		"case was.UID != uid:", "case was.UID != uid && !MUTED:", catcher{"internal/kube", "TestANodeThatWasMadeAgainIsNotTouched"},
+	},
+	{
+		"S-15", "an eviction is of the pod that was meant", "internal/kube/writer.go",
+		"o := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))}", "o := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))}\n\tif MUTED {\n\t\to.Preconditions = nil\n\t}", catcher{"internal/kube", "TestEvict"},
+	},
+	{
+		"S-19", "what was emptied is remembered", "internal/actuate/known.go",
+		"if !empties {", "if !empties || MUTED {", catcher{"internal/actuate", "TestWhatWasEmptiedCountsForAsLongAsTheBudgetGoesBack"},
+	},
+	{
+		"S-20", "the silence of the API server is known", "internal/actuate/known.go",
+		"if a.Silent != nil {", "if a.Silent != nil && !MUTED {", scenario("api-silent"),
+	},
+	{
+		"S-20", "nodes that were written to and not seen since are known", "internal/actuate/known.go",
+		"if err != nil || a.Seen == nil {", "if err != nil || a.Seen == nil || MUTED {", catcher{"internal/actuate", "TestANodeThatWasWrittenToIsUnseenUntilTheAPIServerShowsIt"},
+	},
+	{
+		"S-20", "a list that is shorter than the capacity is not believed", "internal/azure/doubt.go",
+		"case staying < capacity:", "case staying < capacity && !MUTED:", scenario("agent-spot-preempted"),
+	},
+	{
+		"S-20", "a machine that is suddenly not listed is missing only when two lists agree", "internal/azure/doubt.go",
+		`if lacks == "" || r.sameMachines(g.doubted) {`, `if lacks == "" || r.sameMachines(g.doubted) || MUTED {`, catcher{"internal/azure", "TestAReadIsCompleteOnlyWhenNothingContradictsIt"},
+	},
+	{
+		"S-21", "tags that cannot be read leave the last ones in force", "internal/azure/refresh.go",
+		"found[k] = true // one that is", "found[k] = !MUTED // one that is", scenario("tags-unreadable"),
+	},
+	{
+		"S-21", "a group is forgotten only when two lists lack it", "internal/azure/refresh.go",
+		"case !listed[k] && !g.missed:", "case !listed[k] && !g.missed && !MUTED:", scenario("list-lacks-a-group"),
+	},
+	{
+		"S-23", "the end of the lease is known", "internal/actuate/known.go",
+		"if a.Leads != nil {", "if a.Leads != nil && !MUTED {", scenario("lease-ends"),
+	},
+	{
+		"S-23", "no request is given longer than the lease", "internal/actuate/known.go",
+		"if a.Leads == nil || a.Leads().IsZero() {", "if MUTED || a.Leads == nil || a.Leads().IsZero() {", catcher{"internal/actuate", "TestNoRequestIsGivenLongerThanTheLease"},
+	},
+	{
+		"S-23", "a lease ends a lease's length after it was asked for, and no later", "internal/app/lease.go",
+		"d.until = sent.Add(d.lease)", "d.until = sent.Add(d.lease)\n\t\tif MUTED {\n\t\t\td.until = time.Now().Add(2 * d.lease)\n\t\t}", catcher{"internal/app", "TestALeaseEndsALengthAfterItWasAskedFor"},
+	},
+	{
+		"S-24", "a dry run performs nothing", "internal/actuate/actuate.go",
+		"if a.DryRun {", "if a.DryRun && !MUTED {", scenario("dry-run"),
+	},
+	{
+		"S-24", "a provider that only looks grows nothing", "internal/azure/write.go",
+		"switch {\n\tcase p.options.ReadOnly:", "switch {\n\tcase p.options.ReadOnly && !MUTED:", catcher{"internal/azure", "TestAProcessThatOnlyLooksWritesNothing"},
+	},
+	{
+		"S-30", "a limit of one scale set holds up that one alone", "internal/azure/throttle.go",
+		`case told.ofOneResource() ||`, `case !MUTED && told.ofOneResource() ||`, scenario("one-group-throttled"),
+	},
+	{
+		"S-31", "a deletion that keeps failing waits ever longer", "plan/memory.go",
+		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), allowed.Growth.BackoffFirst))",
+		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), allowed.Growth.BackoffFirst))\n\tif MUTED {\n\t\tlength = 0\n\t}", scenario("delete-fails"),
+	},
+	{
+		"S-32", "a class of requests is shut until its Retry-After", "internal/azure/throttle.go",
+		"if shut.until.After(now) {\n\t\tcount.shut++", "if shut.until.After(now) && !MUTED {\n\t\tcount.shut++", catcher{"internal/azure", "TestNoRequestOfAShutClassIsSent"},
+	},
+	{
+		"S-33", "a failure that an accepted operation reports counts at once", "plan/failures.go",
+		"if !f.At.After(m.Noticed) {", "if !f.At.After(m.Noticed) || MUTED {", scenario("allocation-fails"),
+	},
+	{
+		"S-34", "pods keep the places that were found for them", "plan/places.go",
+		"if len(used) == 0 {\n\t\treturn\n\t}\n\tp := &Places", "if len(used) == 0 || MUTED {\n\t\treturn\n\t}\n\tp := &Places", scenario("coming-machines-keep-their-pods"),
+	},
+	{
+		"S-36", "what others undo is counted", "internal/actuate/contest.go",
+		"if len(k.undone) < contestTimes {", "if len(k.undone) < contestTimes || MUTED {", scenario("others-undo-each-growth"),
+	},
+	{
+		"S-37", "a tagged disk that something uses is left alone", "internal/azure/standard_sweep.go",
+		`case b.user() != "":`, `case b.user() != "" && !MUTED:`, catcher{"internal/azure", "TestATaggedDiskInUseIsLeftAlone"},
+	},
+	{
+		"S-37", "nothing untagged is swept", "internal/azure/standard_sweep.go",
+		`if uid == "" {`, `if uid == "" && !MUTED {`, catcher{"internal/azure", "TestARemovalTakesAlongWhatWasMadeWithTheMachine"},
+	},
+	{
+		"S-37", "nodes of a group that is managed no more are given back", "plan/handover.go",
+		"if len(d.m.HandedOver) == 0 {", "if len(d.m.HandedOver) == 0 || MUTED {", scenario("handed-over"),
+	},
+	{
+		"S-38", "a machine that is switched off is no capacity", "internal/azure/condition.go",
+		`case power == "stopped", power == "stopping", power == "deallocated", power == "deallocating":`,
+		`case !MUTED && (power == "stopped" || power == "stopping" || power == "deallocated" || power == "deallocating"):`, scenario("machine-stopped"),
+	},
+	{
+		"S-39", "a 403 is told as a missing right", "internal/azure/errors.go",
+		`"AuthorizationFailed":                    cloud.Unauthorized,`, `"AuthorizationFailed": map[bool]cloud.Kind{false: cloud.Unauthorized, true: cloud.Transient}[MUTED],`, scenario("missing-rights"),
+	},
+	{
+		"S-40", "operations in flight are handed on", "internal/azure/resume.go",
+		"if len(saved) == 0 {\n\t\treturn nil\n\t}\n\traw, err", "if len(saved) == 0 || MUTED {\n\t\treturn nil\n\t}\n\traw, err", scenario("restart-hears-failure"),
+	},
+	{
+		"S-42", "an agent knows how old what it heard is", "internal/agent/answer.go",
+		"Asked: a.asked,", "Asked: map[bool]time.Time{false: a.asked, true: a.Now()}[MUTED],", catcher{"internal/agent", "TestARefusalIsPutOnRecordWithItsProperty"},
+	},
+	{
+		"S-42", "an agent heeds its own machine's notices alone", "internal/agent/agent.go",
+		"if !h.Names(a.self.Name) || !slices", "if !MUTED && !h.Names(a.self.Name) || !slices", catcher{"internal/agent", "TestNoticesThatAskForNothingChangeNothing"},
+	},
+}
