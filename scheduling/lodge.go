@@ -95,24 +95,30 @@ func (c *Checker) owns(cl *class, l *Lodger) bool {
 	})
 }
 
-// resettle has pods of the class stand on these seats and no others.
+// resettle has pods of the class stand on these seats and no others. Both lists are mostly in one order, with gaps where nodes changed.
 func (c *Checker) resettle(cl *class, now []Seat) {
-	was := cl.lodged
-	from := 0
-	for from < len(was) && from < len(now) && was[from].alike(now[from]) {
-		from++
+	at, changed := 0, false
+	for _, s := range cl.lodged {
+		if at < len(now) && s.alike(now[at]) {
+			at++
+			continue
+		}
+		changed = true
+		next := slices.IndexFunc(now[at:], s.alike)
+		if next < 0 {
+			c.moveOut(cl, s)
+			continue
+		}
+		for _, come := range now[at : at+next] {
+			c.moveIn(cl, come)
+		}
+		at += next + 1
 	}
-	wasTo, nowTo := len(was), len(now)
-	for wasTo > from && nowTo > from && was[wasTo-1].alike(now[nowTo-1]) {
-		wasTo, nowTo = wasTo-1, nowTo-1
-	}
-	for _, s := range was[from:wasTo] {
-		c.moveOut(cl, s)
-	}
-	for _, s := range now[from:nowTo] {
+	for _, s := range now[at:] {
+		changed = true
 		c.moveIn(cl, s)
 	}
-	if from < wasTo || from < nowTo {
+	if changed {
 		cl.lodged = append(cl.lodged[:0], now...)
 	}
 	if len(now) > 0 && !cl.listed {
