@@ -55,13 +55,16 @@ func actTouch(s *Server, a Act, now time.Time) error {
 	})
 }
 
-// DeleteMachine deletes an instance, by resource id or name.
+// DeleteMachine deletes an instance, by resource id or name. One that is being deleted already goes on as it was.
 func (s *Server) DeleteMachine(vm string) error {
 	return s.Perform(Act{Do: "delete", Target: vm})
 }
 
 func actDelete(s *Server, a Act, now time.Time) error {
 	return s.onInstance(a.Target, now, func(i *instance) error {
+		if !i.deleteAt.IsZero() {
+			return nil // it is on its way out already
+		}
 		var o operation
 		s.doom(&o, i, "", now)
 		s.beginOn(i, now, o)

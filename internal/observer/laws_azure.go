@@ -28,6 +28,7 @@ type write struct {
 	removes bool                    // deletes or parks
 	named   []azuresim.MachineState // those of the machines it names that there were
 	live    int                     // machines of the set that were not being deleted
+	kept    int                     // of these, some whose removal was accepted and that are there all the same
 	off     int                     // and had given their cores back
 	serving int                     // named machines that did neither, and that are not deleted by force
 	resting int                     // named machines that had given their cores back
@@ -49,6 +50,9 @@ func (o *Observer) write(r azuresim.Request, lived []azuresim.MachineState) *wri
 		here, off := m.ProvisioningState != "Deleting", SwitchedOff(m.PowerState)
 		if here {
 			w.live++
+		}
+		if _, removed := w.set.removed[m.VMID]; here && !off && removed {
+			w.kept++
 		}
 		if here && off {
 			w.off++
@@ -127,7 +131,8 @@ var azureLaws = []azureLaw{
 		return ""
 	}},
 	{"S-05", func(w *write) string {
-		if n, ok := w.asks(); ok && w.accepted() && n == w.live && !w.again(n) {
+		// That a removal came to nothing, reads show later than the removal itself.
+		if n, ok := w.asks(); ok && w.accepted() && n == w.live && w.kept == 0 && !w.again(n) {
 			return fmt.Sprintf("a request set the capacity of %s to the %d machines that it had", w.ScaleSet, n)
 		}
 		return ""
