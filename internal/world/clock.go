@@ -366,7 +366,7 @@ func (w *world) rest(ctx context.Context) error {
 			return err
 		}
 		if w.now().Before(w.turnsAt()) {
-			return nil
+			return w.listen(ctx)
 		}
 		w.stir = app.Stir{}
 		if err := w.cycle(ctx); err != nil {

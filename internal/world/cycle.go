@@ -40,14 +40,13 @@ const rankingNamespace = "kube-system"
 // patience bounds, in real time, how long sluice may take to hear what Kubernetes has said inside of one process.
 const patience = 2 * time.Minute
 
-// hear waits until sluice has seen all that the cluster has to show. It is the one place where real time passes.
+// hear waits until sluice has seen all that the cluster has to show. Real time passes nowhere else but in hearOf.
 func (w *world) hear(ctx context.Context) error { return w.hearBy(ctx, w.sluice) }
 
 func (w *world) hearBy(ctx context.Context, sluice *app.Autoscaler) error {
 	if w.silent != nil {
 		return nil
 	}
-	begun := time.Now()
 	resources := followed
 	for _, resource := range sortedKeys(followedIf) {
 		if slices.ContainsFunc(followedIf[resource], w.cluster.Installed) {
@@ -67,18 +66,39 @@ func (w *world) hearBy(ctx context.Context, sluice *app.Autoscaler) error {
 		}
 	}
 	for _, resource := range sortedKeys(due) {
-		for sluice.Seen(resource) < due[resource] {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if time.Since(begun) > patience {
-				return fmt.Errorf("at %s sluice has seen %s up to version %d after %s, and the cluster is at %d",
-					clock(w.elapsed()), resource, sluice.Seen(resource), patience, due[resource])
-			}
-			time.Sleep(20 * time.Microsecond)
+		if err := w.hearOf(ctx, sluice, resource, due[resource]); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// hearOf waits until a process has seen a resource up to a version.
+func (w *world) hearOf(ctx context.Context, sluice *app.Autoscaler, resource string, version uint64) error {
+	for begun := time.Now(); sluice.Seen(resource) < version; time.Sleep(20 * time.Microsecond) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if time.Since(begun) > patience {
+			return fmt.Errorf("at %s sluice has seen %s up to version %d after %s, and the cluster is at %d",
+				clock(w.elapsed()), resource, sluice.Seen(resource), patience, version)
+		}
+	}
+	return nil
+}
+
+// listen has every process hear of pods before time goes on: when it heard of one it notes by the world's clock.
+func (w *world) listen(ctx context.Context) error {
+	if w.silent != nil || w.sluice == nil {
+		return nil
+	}
+	version := w.cluster.ResourceVersion("pods")
+	if w.rival != nil {
+		if err := w.hearOf(ctx, w.rival.sluice, "pods", version); err != nil {
+			return err
+		}
+	}
+	return w.hearOf(ctx, w.sluice, "pods", version)
 }
 
 // cycle turns sluice's loop once and says when it is due again, by the rules of app.Autoscaler.Run.
