@@ -175,14 +175,23 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 		a.emptying(write, evidence)
 		return a.nodes().Evict(ctx, action.Namespace, action.Pod, action.UID, action.Grace)
 	case plan.DeleteNode:
-		write := guard.DeleteNode{Node: action.Node, UID: action.UID, Machine: action.Machine, Attachments: action.Attachments}
-		evidence.LastWrite = a.lastWrite[action.Machine.Group]
-		if err := guard.Check(write, evidence, a.Policy); err != nil {
+		if evidence, err = a.parked(ctx, decided, p, action.Machine, evidence); err != nil {
 			return err
 		}
-		return a.nodes().DeleteNode(ctx, action.Node, action.UID, newest.Node(action.Node).Object.Status.NodeInfo.SystemUUID, action.Attachments)
+		return a.bury(ctx, evidence, action)
 	}
 	return a.tell(ctx, evidence, action)
+}
+
+// bury deletes the Node object of a machine that is gone or switched off.
+func (a *Actuator) bury(ctx context.Context, evidence guard.Evidence, action plan.DeleteNode) error {
+	write := guard.DeleteNode{Node: action.Node, UID: action.UID, Machine: action.Machine, Attachments: action.Attachments}
+	evidence.LastWrite = a.lastWrite[action.Machine.Group]
+	if err := guard.Check(write, evidence, a.Policy); err != nil {
+		return err
+	}
+	machine := evidence.Newest.Node(action.Node).Object.Status.NodeInfo.SystemUUID
+	return a.nodes().DeleteNode(ctx, action.Node, action.UID, machine, action.Attachments)
 }
 
 // tell performs an action that moves nothing: it lets others go on, or tells them something.

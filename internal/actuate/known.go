@@ -86,6 +86,19 @@ func (a *Actuator) look(ctx context.Context, leaving []plan.Leaving) (map[string
 	return looked, nil
 }
 
+// stillParked is how old a read may be that shows a machine switched off whose Node object is to be deleted: anybody may start it.
+const stillParked = 5 * time.Second
+
+// parked is the evidence for the deletion of a Node object: where its machine is switched off, that of a new read of its group.
+func (a *Actuator) parked(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, m cluster.Machine, e guard.Evidence) (guard.Evidence, error) {
+	g := e.Newest.Group(m.Group)
+	if g == nil || !slices.ContainsFunc(g.Parked, func(in *cluster.Instance) bool { return in.UID == m.UID }) || a.Now().Sub(g.Read.At) < stillParked {
+		return e, nil
+	}
+	_, fresh, err := a.evidence(ctx, decided, p, m.Group)
+	return fresh, err
+}
+
 // unseen are the nodes that were written to since the API server has shown them: what is known of them is older than what was done to them.
 func (a *Actuator) unseen() map[string]bool {
 	if len(a.wrote) == 0 {

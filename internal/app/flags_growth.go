@@ -19,7 +19,7 @@ func growthFlags(f *pflag.FlagSet, p *policy.Policy) {
 	f.Var(bounds{&r.MinMemoryGiB, &g.MaxMemoryGiB}, "memory-total", "least and most GiB of memory of the whole cluster, as --cores-total; a max of 0: no limit")
 	f.IntVar(&g.MaxAtOnce, "max-nodes-per-scaleup", g.MaxAtOnce, "most machines that one decision adds to one group; 0: no limit")
 	f.BoolVar(&g.EnforceMin, "enforce-node-group-min-size", g.EnforceMin, "raise a group that is below its min; a min that a schedule sets is enforced without this")
-	f.DurationVar(&g.BurstWindow, "burst-window", g.BurstWindow, "while pods keep coming, a group that was asked for machines is asked again when they pause, and so long after at the latest; the first pods never wait; 0: it is asked whenever pods come")
+	f.DurationVar(&g.BurstWindow, "burst-window", g.BurstWindow, "while pods keep coming, a group that was asked for machines is asked again when a rush of them pauses, and so long after at the latest; the first pods never wait; 0: it is asked whenever pods come")
 	f.DurationVar(&g.PodDelay, "new-pod-scale-up-delay", g.PodDelay, "a pod is no reason to grow before it is so old; the annotation cluster-autoscaler.kubernetes.io/pod-scale-up-delay may say more")
 	f.Int32Var(&g.PriorityCutoff, "expendable-pods-priority-cutoff", g.PriorityCutoff, "a pod of a lower priority is expendable: nothing grows for it, and it keeps no node")
 	f.DurationVar(&g.GangHold, "gang-hold", g.GangHold, "how long machines are kept for a gang of pods that cannot be whole; after that they are as idle as any others")

@@ -20,6 +20,9 @@ const (
 	starts  = "POST virtualMachineScaleSets/start"
 )
 
+// oldest is how old the oldest read may be.
+const oldest = 10 * time.Minute
+
 // write is a write to Azure and what was so when it arrived.
 type write struct {
 	azuresim.Request
@@ -28,7 +31,7 @@ type write struct {
 	removes bool                    // deletes or parks
 	named   []azuresim.MachineState // those of the machines it names that there were
 	live    int                     // machines of the set that were not being deleted
-	kept    int                     // of these, some whose removal was accepted and that are there all the same
+	kept    int                     // of these, some whose removal was accepted lately and that are there all the same
 	off     int                     // and had given their cores back
 	serving int                     // named machines that did neither, and that are not deleted by force
 	resting int                     // named machines that had given their cores back
@@ -51,7 +54,7 @@ func (o *Observer) write(r azuresim.Request, lived []azuresim.MachineState) *wri
 		if here {
 			w.live++
 		}
-		if _, removed := w.set.removed[m.VMID]; here && !off && removed {
+		if at, parted := w.set.parted[m.VMID]; here && !off && parted && r.Time.Sub(at) < oldest {
 			w.kept++
 		}
 		if here && off {

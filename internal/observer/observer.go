@@ -82,7 +82,8 @@ type Observer struct {
 type set struct {
 	list    bool                 // its machines were listed since the last write to it and since a process began
 	model   bool                 // and it was read itself
-	removed map[string]time.Time // machines whose removal was accepted, by vmId
+	removed map[string]time.Time // machines whose removal was accepted since a process began, by vmId
+	parted  map[string]time.Time // those of all processes
 	wrote   azuresim.Request     // the last write to it
 }
 
@@ -168,7 +169,7 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	}
 	for _, m := range w.named {
 		if w.removes && r.Status < 300 {
-			s.removed[m.VMID] = r.Time
+			s.removed[m.VMID], s.parted[m.VMID] = r.Time, r.Time
 		}
 	}
 }
@@ -176,7 +177,7 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 func (o *Observer) set(name string) *set {
 	name = strings.ToLower(name)
 	if o.sets[name] == nil {
-		o.sets[name] = &set{removed: map[string]time.Time{}}
+		o.sets[name] = &set{removed: map[string]time.Time{}, parted: map[string]time.Time{}}
 	}
 	return o.sets[name]
 }

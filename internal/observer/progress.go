@@ -60,6 +60,11 @@ func (o *Observer) Settled(scarce bool) {
 			stuck[strings.ToLower(m.ScaleSet)], doomed[m.VMID] = true, true
 		}
 	}
+	for name := range stuck { // nor is a deletion of many over before the last of them is
+		for id := range o.set(name).parted {
+			doomed[id] = true
+		}
+	}
 	for _, m := range machines {
 		if stuck[strings.ToLower(m.ScaleSet)] {
 			continue // a deletion there waits for the one before it

@@ -29,11 +29,12 @@ func (h *history) script(seed uint64) []byte {
 	return []byte(h.text.String())
 }
 
-// How long a history lasts: so many seconds at least of luck, and this calm. A pod may have to wait for the end of the longest back-off (10m) and for a
-// machine (4m), run for 20m, and leave a node that goes after 10m of idleness and a few minutes of removal; ten minutes of peace come after that.
+// How long a history lasts: so many seconds at least of luck, and this calm. A pod may have to wait for the end of the longest back-off (10m), for a machine
+// whose kubelet is dead (8m), for the back-off after it (10m) and for a machine (4m), run for 20m, and leave a node that goes after 10m of idleness and
+// a few minutes of removal; ten minutes of peace come after that.
 const (
 	shortest  = 1800
-	calm      = "60m"
+	calm      = "80m"
 	mostArmed = 60 // seconds
 )
 
