@@ -84,7 +84,7 @@ func (d *decision) berthed(last *Places) (on []scheduling.Handle, stayed []bool)
 	on, stayed = make([]scheduling.Handle, len(last.Nodes)), make([]bool, len(last.Nodes))
 	gone := false
 	for i, name := range last.Nodes {
-		if was.on != nil && d.check.Is(was.on[i], name) {
+		if i < len(was.on) && d.check.Is(was.on[i], name) {
 			on[i], stayed[i] = was.on[i], true
 			continue
 		}
