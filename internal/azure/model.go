@@ -107,6 +107,8 @@ const (
 
 	// verbParked is no request: an earlier process says that it switched the machine off. That one may have started it again without a word.
 	verbParked verb = "deallocated"
+	// verbGranted is no request either: an earlier process says which capacity Azure has accepted, which answers may not show yet.
+	verbGranted verb = "granted"
 )
 
 // poller follows a long-running operation.

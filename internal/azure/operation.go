@@ -31,7 +31,7 @@ type Operation struct {
 	Named    []cluster.Machine `json:"named,omitempty"`    // machines that it deletes, switches off or starts
 	Accepted time.Time         `json:"accepted"`           // UTC
 	Token    string            `json:"token,omitempty"`    // resumes the watch after a restart: the SDK's resume token; "" when it cannot be resumed
-	Ended    time.Time         `json:"ended,omitzero"`     // UTC, of a removal or a start that Azure's lists may not show yet; zero for one in flight
+	Ended    time.Time         `json:"ended,omitzero"`     // UTC, of what Azure's answers may not show yet; zero for one in flight
 }
 
 // operation is an Operation while it is watched. Only the holder of Provider.refreshing polls it.

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"sluice.dev/sluice/cluster"
 )
 
-// SaveOperations is the record of the operations in flight, of those that ended so lately that lists may not show it yet, and of those of an
-// earlier process that wait for their groups: for [Provider.ResumeOperations] of the process that comes after this one; nil when there is
+// SaveOperations is the record of the operations in flight, of those that ended and capacities that were accepted so lately that answers may not
+// show it yet, and of those of an earlier process that wait for their groups: for [Provider.ResumeOperations] of the process that comes after this one; nil when there is
 // none. It holds addresses at Azure and no secret.
 func (p *Provider) SaveOperations() []byte {
 	p.mu.Lock()
@@ -20,6 +21,12 @@ func (p *Provider) SaveOperations() []byte {
 	for _, o := range p.operations {
 		if o.Token != "" {
 			saved = append(saved, o.Operation)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.groups)) {
+		if g := p.groups[name]; p.now().Before(g.granted.until) {
+			at := g.granted.until.Add(-believeFor).UTC()
+			saved = append(saved, Operation{Group: g.id, Verb: verbGranted, Capacity: g.granted.capacity, Accepted: at, Ended: at})
 		}
 	}
 	if len(saved) == 0 {
@@ -58,6 +65,8 @@ func (p *Provider) takeOver(ctx context.Context) {
 		g := p.groups[key(string(o.Group))]
 		switch {
 		case p.now().Sub(o.Accepted) > watchFor || p.shown(o) || p.watches(o.Token):
+		case g != nil && o.Verb == verbGranted:
+			p.grant(g, o)
 		case g != nil && !o.Ended.IsZero():
 			does := o.Verb
 			if does == verbPark {
@@ -94,6 +103,17 @@ func (p *Provider) follow(ctx context.Context, g *group, o Operation) error {
 		g.mark(o.Verb, o.Named)
 	}
 	return nil
+}
+
+// grant remembers a capacity that an earlier process has been granted. Provider.mu is held.
+func (p *Provider) grant(g *group, o Operation) {
+	until := o.Ended.Add(believeFor)
+	if most := p.now().Add(believeFor); until.After(most) {
+		until = most // by the clock of another machine
+	}
+	if until.After(g.granted.until) {
+		g.granted = grant{o.Capacity, until}
+	}
 }
 
 // believe remembers that a removal or a start has ended, and has the group shown so for as long as lists may not. Of the machines it

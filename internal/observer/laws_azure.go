@@ -146,7 +146,7 @@ var azureLaws = []azureLaw{
 		case w.Status == http.StatusPreconditionFailed: // it rests on what was so before
 		case ok && n > w.most+w.off:
 			return fmt.Sprintf("a request set the capacity of %s to %d, above its max", w.ScaleSet, n)
-		case w.Kind == starts && w.live-w.off+w.resting > w.most:
+		case w.Kind == starts && w.live-w.off+w.resting > w.most && !w.o.accompanied():
 			return fmt.Sprintf("a start of %d machines of %s took it above its max", len(w.InstanceIDs), w.ScaleSet)
 		case w.removes && w.serving > 0 && w.live-w.off-w.serving < w.least:
 			return fmt.Sprintf("a removal of %d machines of %s took it below its min", w.serving, w.ScaleSet)

@@ -99,7 +99,7 @@ var kubeLaws = []kubeLaw{
 			return ""
 		}
 		for _, m := range c.lived {
-			if m.VMID == c.node.Status.NodeInfo.SystemUUID && !SwitchedOff(m.PowerState) {
+			if m.VMID == c.node.Status.NodeInfo.SystemUUID && !SwitchedOff(m.PowerState) && !c.o.restarted(m) {
 				return fmt.Sprintf("node %s was deleted and its machine %s lives", c.Name, m.Name)
 			}
 		}
@@ -216,4 +216,10 @@ func (c *change) lastCall() bool {
 		grace = time.Duration(*s) * time.Second
 	}
 	return announced && !c.Time.Before(stops.Add(-grace-10*time.Second))
+}
+
+// restarted says that the machine was switched off, and that another process than the one that deletes its Node object may have started it.
+func (o *Observer) restarted(m azuresim.MachineState) bool {
+	_, parted := o.set(m.ScaleSet).parted[m.VMID]
+	return parted && o.accompanied()
 }

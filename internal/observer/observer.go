@@ -76,6 +76,7 @@ type Observer struct {
 	last     time.Time              // write to Azure or to a node or pod
 	granted  time.Time              // the last such write that was not refused
 	lastWhat string
+	several  time.Time // when two processes acted last
 }
 
 // set is what the log has told of one scale set.
@@ -152,6 +153,9 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	}
 	o.followLocked(lived)
 	w := o.write(r, lived)
+	if o.rules.Several {
+		o.several = o.now()
+	}
 	o.judged[r.Kind]++
 	o.last, o.lastWhat = r.Time, r.Kind+" "+r.ScaleSet
 	if w.accepted() {
@@ -240,6 +244,11 @@ func (o *Observer) silent() time.Duration {
 		return 0
 	}
 	return o.rules.Silent()
+}
+
+// accompanied says whether two processes act, or did so lately: of what one has started, the other knows what reads tell, and these may be old.
+func (o *Observer) accompanied() bool {
+	return !o.several.IsZero() && o.now().Sub(o.several) < oldest
 }
 
 // leadsNoMore says whether a request of the one process that leads could take effect when its lease has ended.
