@@ -32,15 +32,19 @@ func (o *Observer) Settled(scarce bool) {
 	machines, nodes, pods := o.azure.Machines(), kubesim.All[*corev1.Node](o.kube, ""), kubesim.All[*corev1.Pod](o.kube, "")
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	live := map[string]int{} // machines at work or coming, by scale set
+	live := map[string]int{}  // machines at work or coming, by scale set
+	full := map[string]bool{} // sets in which Azure ends no deletion, so that machines that failed take up the room
 	for _, m := range machines {
-		if m.ProvisioningState != "Deleting" && !SwitchedOff(m.PowerState) {
-			live[strings.ToLower(m.ScaleSet)]++
+		switch set := strings.ToLower(m.ScaleSet); {
+		case m.ProvisioningState == "Deleting":
+			full[set] = true
+		case !SwitchedOff(m.PowerState):
+			live[set]++
 		}
 	}
 	if !scarce {
 		for _, p := range pods {
-			if set := o.couldHold(p, live); set != "" {
+			if set := o.couldHold(p, live); set != "" && !full[strings.ToLower(set)] {
 				o.breaks(PodsRun, "pod %s does not run and group %s could hold it", nameOf(p), set)
 			}
 		}
