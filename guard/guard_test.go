@@ -378,6 +378,9 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a cordon of a control-plane node while another one is not Ready": {dethroning, func(w *world) { NotReady(Start)(w.objects.Nodes[2]) }, "S-17"},
 		"a cordon of a control-plane node that is not opted in":           {dethroning, func(w *world) { w.policy.Removal.ControlPlane = false }, "S-17"},
 		"a cordon of a control-plane node":                                {cordoning, func(w *world) { w.objects.Nodes[0].Labels["node-role.kubernetes.io/etcd"] = "true" }, "S-17"},
+		"a machine on the count of one that is still coming": {deleting, func(w *world) {
+			w.groups[0].Min, w.groups[0].Instances[2].State = 2, cluster.StateCreating
+		}, "S-06"},
 		"a machine whose node was annotated to stay": {deleting, func(w *world) {
 			w.objects.Nodes[1].Annotations["cluster-autoscaler.kubernetes.io/scale-down-disabled"] = "true"
 		}, "S-18"},
