@@ -204,3 +204,18 @@ func TestATaintThatCameLaterIsTheNodesOwn(t *testing.T) {
 		})
 	}
 }
+
+// TestAnotherNodeIsBelievedWhole has the node go that the group was known by: what is left of the group is an older node with a taint.
+func TestAnotherNodeIsBelievedWhole(t *testing.T) {
+	g := Group("a", 0, 5, Machine("0", "a-0"))
+	g = cluster.New(Start, Objects(Node("a-0")), []*cluster.Group{g}).Group("a")
+	left := Group("a", 0, 5, Machine("1", "a-1"))
+	left.Learned = g.Learned
+	n := Node("a-1", func(n *corev1.Node) {
+		n.CreationTimestamp.Time = Start.Add(-time.Hour)
+		n.Spec.Taints = []corev1.Taint{{Key: "team", Effect: corev1.TaintEffectNoSchedule}}
+	})
+	if got := cluster.New(Start, Objects(n), []*cluster.Group{left}).Group("a").Template.Spec.Taints; len(got) != 1 {
+		t.Errorf("taints %v, want that of the node that is there", got)
+	}
+}
