@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -116,21 +117,74 @@ func (c *Checker) turn(h Handle, was, is *cluster.Node) {
 	c.changes++
 	c.slots[h].turned = c.snapshots
 	c.vacate(h)
+	if was.Object == is.Object {
+		c.exchange(h, was.Pods, is.Pods)
+		c.slots[h].seen = is
+		return
+	}
 	c.house(c.slots[h].pods, -1)
 	c.leave(h)
-	if was.Object != is.Object {
-		c.slots[h].node = is.Object
-		c.taints[h] = c.taintKind(is.Object)
-		for _, t := range c.topologies {
-			t.put(c, h)
-		}
-		for _, l := range c.lenses {
-			if int(h) < len(l.of) {
-				l.of[h] = -1
-			}
+	c.slots[h].node = is.Object
+	c.taints[h] = c.taintKind(is.Object)
+	for _, t := range c.topologies {
+		t.put(c, h)
+	}
+	for _, l := range c.lenses {
+		if int(h) < len(l.of) {
+			l.of[h] = -1
 		}
 	}
 	c.slots[h].pods, c.slots[h].seen, c.slots[h].load = slices.Clip(c.entries(nil, is.Pods)), is, c.load(is.Pods)
 	c.house(c.slots[h].pods, 1)
 	c.enter(h)
+}
+
+// exchange has other pods run on a node that is the same. Both lists are in the order of names.
+func (c *Checker) exchange(h Handle, was, is []*cluster.Pod) {
+	s := &c.slots[h]
+	before, load, left := s.pods, s.load, false
+	now := make([]entry, 0, len(before)+max(0, len(is)-len(was)))
+	ends := func(p *cluster.Pod) {
+		cl := c.class(p.Class)
+		load.milli, load.bytes = load.milli-cl.spec.milli, load.bytes-cl.spec.bytes
+		left = left || p.Leaving()
+		if len(before) > 0 && before[0].pod == p {
+			c.count(h, &before[0], -1)
+			cl.enliven(-1)
+			before = before[1:]
+		}
+	}
+	for _, p := range is {
+		for len(was) > 0 && was[0] != p && beforeByName(was[0], p) {
+			ends(was[0])
+			was = was[1:]
+		}
+		if len(was) > 0 && was[0] == p {
+			if was = was[1:]; len(before) > 0 && before[0].pod == p {
+				now, before = append(now, before[0]), before[1:]
+			}
+			continue
+		}
+		cl := c.class(p.Class)
+		load.milli, load.bytes = load.milli+cl.spec.milli, load.bytes+cl.spec.bytes
+		load.leaving = load.leaving || p.Leaving() && !p.Daemon()
+		if !cl.absent {
+			now = append(now, entry{p, cl.id, 1})
+			c.columns()
+			c.count(h, &now[len(now)-1], 1)
+			cl.enliven(1)
+		}
+	}
+	for _, p := range was {
+		ends(p)
+	}
+	if left {
+		load = c.load(is)
+	}
+	s.pods, s.load = slices.Clip(now), load
+}
+
+// beforeByName says whether a comes before b where pods are in the order of names.
+func beforeByName(a, b *cluster.Pod) bool {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name)) < 0
 }
