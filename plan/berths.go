@@ -34,7 +34,7 @@ func (d *decision) berths() {
 	future := make([]bool, len(on))
 	seats := 0
 	for i, h := range on {
-		_, future[i] = d.comingGroup(h)
+		future[i] = h >= 0 && d.comingGroup(h) != nil
 	}
 	for _, pairs := range last.Of {
 		seats += len(pairs) / 2
@@ -132,15 +132,21 @@ func (d *decision) settles() bool {
 }
 
 // names are the names of machines that are coming, each made once.
-type names map[cluster.GroupID][]string
+type names map[cluster.GroupID][]known
 
-// coming is [comingName].
-func (n *names) coming(g cluster.GroupID, number int) string {
+// known is a machine that is coming, and where it was in the last cycle in which it was.
+type known struct {
+	name string
+	on   scheduling.Handle
+}
+
+// coming are the first so many of the group, whose names are [comingName].
+func (n *names) coming(g cluster.GroupID, machines int) []known {
 	if *n == nil {
 		*n = names{}
 	}
-	for len((*n)[g]) <= number {
-		(*n)[g] = append((*n)[g], comingName(g, len((*n)[g])))
+	for len((*n)[g]) < machines {
+		(*n)[g] = append((*n)[g], known{name: comingName(g, len((*n)[g]))})
 	}
-	return (*n)[g][number]
+	return (*n)[g]
 }

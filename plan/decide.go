@@ -71,10 +71,10 @@ type decision struct {
 	blank     []reason.Reason             // see [decision.reasons]
 	counts    []bool                      // by [scheduling.Handle]: the node is among counted
 
-	attach   map[cluster.GroupID]int               // volumes that a node of the group can attach, as kubelets say, nil until somebody asks
-	opened   map[scheduling.Handle]cluster.GroupID // machines that are coming or being added
-	arrivals map[scheduling.Handle]cluster.GroupID // nodes that are starting
-	has      *totals                               // what the cluster has without what this cycle adds, once somebody has asked
+	attach   map[cluster.GroupID]int // volumes that a node of the group can attach, as kubelets say, nil until somebody asks
+	opened   byHandle                // the groups of machines that are coming or being added
+	arrivals byHandle                // of nodes that are starting
+	has      *totals                 // what the cluster has without what this cycle adds, once somebody has asked
 	cost     *Cost
 	ceilings *Ceilings
 
@@ -128,12 +128,10 @@ type judged struct {
 func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memory, check *scheduling.Checker) *decision {
 	d := &decision{
 		planner: p, s: s, allowed: allowed, m: m.spend(s, allowed), now: s.Time, check: check,
-		opened: map[scheduling.Handle]cluster.GroupID{},
 		usages: map[[3]string]reason.Reason{}, underuses: map[underuse]reason.Reason{},
-		arrivals: map[scheduling.Handle]cluster.GroupID{},
 		groups:   make(map[cluster.GroupID]*groupState, len(s.Groups)),
 		leaving:  map[cluster.GroupID][]Leaving{},
-		counted:  map[string]string{},
+		counted:  make(map[string]string, p.counted),
 		verdicts: map[reason.Kind][]Verdict{},
 		rescues:  map[string]string{},
 		spared:   map[string]reason.Reason{},
@@ -179,6 +177,7 @@ func (d *decision) starting(n *cluster.Node) bool {
 func (d *decision) finish() (Plan, Memory) {
 	d.wake(d.allowed.Next(d.s.Groups, d.now))
 	p := Plan{Time: d.now, Counted: d.counted, Next: d.next, Cost: d.cost}
+	d.planner.counted = len(d.counted)
 	for _, g := range d.grows {
 		p.Actions = append(p.Actions, g)
 	}

@@ -3,10 +3,12 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 	"sluice.dev/sluice/scheduling"
 )
@@ -27,7 +29,8 @@ type demand struct {
 	seats    []scheduling.Seat // of those that have a place, in their order
 	berth    *berth            // their places in the last cycle, nil when they had none
 	number   int               // in the queue, from 1 on; 0 for demands that are none of its
-	told     *telling          // how all of them were told of their places in the last cycle, as far as that still holds; nil when it does not
+	told     *telling          // what all of them were told of their places in the last cycle, as far as that still holds; nil when it does not
+	placed   int               // how many were told of a place on a node that is there or coming, and of nothing else
 
 	claim    *claim // that they are pretended for, nil for pods that are there
 	consumes string // the request that they take their room from, "" for none
@@ -75,7 +78,7 @@ func (d *decision) size(dm *demand) {
 	}
 	s := &d.planner.queue.sizes[dm.number-1]
 	if s.weight == 0 || s.check != d.check {
-		*s = sizes{d.check, d.weightOf(dm.of), dm.of.Priority()}
+		*s = sizes{d.check, d.weightOf(dm.of), dm.of.Priority(), s.grown}
 	}
 	dm.weight, dm.priority = s.weight, s.priority
 }
@@ -85,6 +88,13 @@ type sizes struct {
 	check    *scheduling.Checker // whose dimensions weigh
 	weight   float64             // more than 0
 	priority int32
+	grown    grown
+}
+
+// grown is when none of a demand's pods was too young under a policy: see [decision.deciding].
+type grown struct {
+	at    time.Time
+	under *policy.Policy
 }
 
 // otherGate is the first gate of the class that is not sluice's to open.
@@ -160,6 +170,7 @@ func (d *decision) tellOpen(g cluster.GroupID, machines ...scheduling.Handle) {
 
 // serve gives the next n pods of the demand a verdict. The reasons are about the pod where they are about nothing else.
 func (d *decision) serve(dm *demand, n int, outcome Outcome, because ...reason.Reason) {
+	d.forgetTold(dm)
 	those := dm.pods[dm.served : dm.served+n]
 	dm.served += n
 	all := d.reasons(n * len(because))
@@ -178,6 +189,7 @@ func (d *decision) serve(dm *demand, n int, outcome Outcome, because ...reason.R
 
 // serveAlike gives the next n pods of the demand one verdict, whose reasons they share.
 func (d *decision) serveAlike(dm *demand, n int, outcome Outcome, because []reason.Reason) {
+	d.forgetTold(dm)
 	for _, at := range dm.pods[dm.served : dm.served+n] {
 		v := &d.podVerdicts[at]
 		v.Outcome, v.Because = outcome, because

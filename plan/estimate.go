@@ -171,7 +171,7 @@ func (d *decision) follow(c *candidates, i int, ms *machines) {
 			continue
 		}
 		to := given[slices.Index(d.tried, s.h)]
-		d.opened[s.h] = to.ID
+		d.opened.set(s.h, to)
 		d.admit(to, []scheduling.Handle{s.h})
 		m := &machine{handle: s.h}
 		m.take(to, to.opened+number[to])

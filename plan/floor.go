@@ -33,7 +33,7 @@ func (d *decision) raiseFloors() {
 	if len(open) > 0 {
 		d.placeOn(d.check.Row(open...), d.demands, func(dm *demand, h scheduling.Handle, n int) {
 			d.place(dm, n, h)
-			d.grant(dm, n, d.opened[h])
+			d.grant(dm, n, d.opened.of(h).ID)
 		})
 	}
 }

@@ -64,8 +64,8 @@ func (d *decision) keepHeadroom() {
 func (d *decision) countHeadroom() {
 	for _, h := range d.check.Handles() {
 		name := d.check.Name(h)
-		if g, future := d.opened[h]; future {
-			if own := d.groups[g].headroom; own != nil {
+		if st := d.opened.of(h); st != nil {
+			if own := st.headroom; own != nil {
 				own.gain(d.space(h))
 			}
 			continue

@@ -19,9 +19,10 @@ import (
 type refuge struct {
 	*scheduling.Refuge
 	check *scheduling.Checker
-	state scheduling.State // before the first try
-	nodes []*sight         // in the order of nodes
-	sort  func([]*sight)   // puts them into the order in which pods look at them
+	state scheduling.State        // before the first try
+	nodes []*sight                // in the order of nodes
+	sort  func([]*sight) []*sight // in the order in which pods look at them
+	on    func(*sight) (scheduling.Handle, bool)
 
 	places func() []int32 // by the handles of the snapshot's nodes, their places among these
 	at     []int32
@@ -44,7 +45,7 @@ func (d *decision) refuges() *refuge {
 	if d.refuge != nil {
 		return d.refuge
 	}
-	r := &refuge{check: d.check, state: d.check.State(), sort: d.hosts, places: d.places, took: make([]bool, len(d.s.Nodes))}
+	r := &refuge{check: d.check, state: d.check.State(), sort: d.hosts, on: d.handle, places: d.places, took: make([]bool, len(d.s.Nodes))}
 	for at, v := range d.planner.sights {
 		if st := d.states[at]; v.takes && (st == nil || !st.going && !st.onLadder && (len(st.movers) > 0 || st.pinned)) {
 			r.nodes = append(r.nodes, v)
@@ -64,11 +65,9 @@ func (r *refuge) open() {
 		return
 	}
 	r.last = nil
-	nodes := slices.Clone(r.nodes)
-	r.sort(nodes)
-	handles := make([]scheduling.Handle, 0, len(nodes))
-	for _, v := range nodes {
-		if h, ok := r.check.Handle(v.Name()); ok {
+	handles := make([]scheduling.Handle, 0, len(r.nodes))
+	for _, v := range r.sort(r.nodes) {
+		if h, ok := r.on(v); ok {
 			handles = append(handles, h)
 		}
 	}
@@ -145,12 +144,24 @@ func (r *refuge) back() {
 // places are the places of the snapshot's nodes by their handles.
 func (d *decision) places() []int32 {
 	at := make([]int32, d.check.Size())
-	for i, n := range d.s.Nodes {
-		if h, ok := d.check.Handle(n.Name()); ok {
+	for i, v := range d.planner.sights {
+		if h, ok := d.handle(v); ok {
 			at[h] = int32(i)
 		}
 	}
 	return at
+}
+
+// handle is [scheduling.Checker.Handle] of the node, which mostly has the one that it had the last time.
+func (d *decision) handle(v *sight) (scheduling.Handle, bool) {
+	if d.check.Is(v.on, v.name) {
+		return v.on, true
+	}
+	h, ok := d.check.Handle(v.name)
+	if ok {
+		v.on = h
+	}
+	return h, ok
 }
 
 // shut has no further pods move to the node.
@@ -175,10 +186,10 @@ func (r *refuge) take(to []int32) {
 	}
 }
 
-// hosts sorts nodes into the order in which moving pods look at them: those first that stay anyway, then those that would be the last to go,
-// whatever their timers say; the most used before the others, and of equal ones by name. Most are in the order of the last time still: only
-// the others are sorted.
-func (d *decision) hosts(nodes []*sight) {
+// hosts are the nodes in the order in which moving pods look at them: those first that stay anyway, then those that would be the last to go,
+// whatever their timers say; the most used before the others, and of equal ones by name. Those that were sorted the last time are in that order
+// still, for it is made of what sights show: only the others are sorted.
+func (d *decision) hosts(nodes []*sight) []*sight {
 	p := d.planner
 	p.sorting++
 	for _, v := range nodes {
@@ -197,19 +208,22 @@ func (d *decision) hosts(nodes []*sight) {
 			others = append(others, v)
 		}
 	}
-	for _, list := range [][]*sight{known, others} {
-		if !slices.IsSortedFunc(list, d.hostsBefore) {
-			slices.SortFunc(list, d.hostsBefore)
-		}
+	if len(others) > 0 {
+		slices.SortFunc(others, d.hostsBefore)
+		known = merged(known, others, d.hostsBefore)
 	}
-	for i := range nodes {
-		if len(others) == 0 || len(known) > 0 && d.hostsBefore(known[0], others[0]) < 0 {
-			nodes[i], known = known[0], known[1:]
-		} else {
-			nodes[i], others = others[0], others[1:]
-		}
+	p.hosts = known
+	return known
+}
+
+// merged is both lists in one; they are in that order, in which no two are equal. The second is the short one.
+func merged[T any](long, short []T, order func(a, b T) int) []T {
+	all := make([]T, 0, len(long)+len(short))
+	for _, v := range short {
+		i, _ := slices.BinarySearchFunc(long, v, order)
+		all, long = append(append(all, long[:i]...), v), long[i:]
 	}
-	p.hosts = slices.Clone(nodes)
+	return append(all, long...)
 }
 
 // hostsBefore is the order of hosts.

@@ -102,21 +102,30 @@ func (d *decision) goesBefore(a, b *nodeState) int {
 }
 
 // dearest compares nodes by what is lost with them and what they cost, and then by how much they are used: the one that is spared more is the
-// first.
+// first. Those of no group cost nothing.
 func (d *decision) dearest(a, b *sight) int {
 	if a.loss != b.loss {
 		return cmp.Or(cmp.Compare(a.loss.cost, b.loss.cost), cmp.Compare(a.loss.priority, b.loss.priority))
 	}
-	if g, h := d.groups[a.Group], d.groups[b.Group]; g != h && g != nil && h != nil {
-		if dearer := cmp.Compare(h.PriceUSDPerHour, g.PriceUSDPerHour); dearer != 0 {
+	if a.Group != b.Group {
+		g, h := d.costs(a), d.costs(b)
+		if dearer := cmp.Or(cmp.Compare(h.price, g.price), btoi(g.spot)-btoi(h.spot)); dearer != 0 {
 			return dearer
-		}
-		if g.Spot != h.Spot {
-			if h.Spot {
-				return -1
-			}
-			return 1
 		}
 	}
 	return cmp.Compare(a.used, b.used)
+}
+
+// costs is what the node costs.
+func (d *decision) costs(v *sight) cost {
+	if g := d.groups[v.Group]; g != nil {
+		return cost{g.PriceUSDPerHour, g.Spot}
+	}
+	return cost{}
+}
+
+// cost is the price of a node, and whether it is that of a spot machine.
+type cost struct {
+	price float64
+	spot  bool
 }

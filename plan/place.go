@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 
@@ -27,7 +28,7 @@ func (d *decision) openRoom() {
 			d.check.Remove(n.Name())
 			d.check.Add(d.equipped(n), n.Pods...)
 			h, _ := d.check.Handle(n.Name())
-			d.arrivals[h] = n.Group
+			d.arrivals.set(h, d.groups[n.Group])
 			d.groups[n.Group].coming++
 			d.wake(n.Object.CreationTimestamp.Add(d.allowed.Growth.Provision))
 		}
@@ -45,16 +46,18 @@ func (d *decision) openComing() {
 		if g.Template == nil {
 			continue
 		}
-		for ; st.opened < machines; st.opened++ {
-			all = append(all, scheduling.Awaited{Like: d.template(st, st.nextZone()), Name: d.planner.names.coming(st.ID, st.opened)})
+		for known := d.planner.names.coming(st.ID, machines); st.opened < machines; st.opened++ {
+			all = append(all, scheduling.Awaited{Like: d.template(st, st.nextZone()), Name: known[st.opened].name, Was: known[st.opened].on})
 		}
 		st.expects = machines
 	}
 	handles := d.check.Await(all)
 	for _, g := range d.s.Groups {
 		n := d.groups[g.ID].expects
-		for _, h := range handles[:n] {
-			d.opened[h] = g.ID
+		known := d.planner.names[g.ID]
+		for i, h := range handles[:n] {
+			d.opened.set(h, d.groups[g.ID])
+			known[i].on = h
 		}
 		d.tellOpen(g.ID, handles[:n]...)
 		handles = handles[n:]
@@ -98,14 +101,51 @@ func (d *decision) overdue(in *cluster.Instance) bool {
 func (d *decision) template(st *groupState, zone string) *scheduling.Template {
 	t := st.templates[zone]
 	if t == nil {
-		n := scheduling.Future(st.node(zone), "new machine of "+string(st.ID))
-		t = d.check.Template(n, d.check.Daemons(n)...).Attaching(d.volumeLimit(st)).Publishing(d.slices(st.ID)...)
+		t = d.planner.templates.like(d, st, zone)
 		if st.templates == nil {
 			st.templates = map[string]*scheduling.Template{}
 		}
 		st.templates[zone] = t
 	}
 	return t
+}
+
+// templates are what machines are opened like, kept from cycle to cycle.
+type templates struct {
+	check   *scheduling.Checker
+	daemons []*appsv1.DaemonSet
+	by      map[cluster.GroupID]map[string]kept // by zone
+}
+
+// kept is a template with what it was made of beside the daemons.
+type kept struct {
+	*scheduling.Template
+	of      *corev1.Node // the group's template
+	spans   bool         // the group spans zones
+	volumes int
+}
+
+// turn forgets the templates if they do not hold any more.
+func (t *templates) turn(check *scheduling.Checker, s *cluster.Snapshot) {
+	if t.check == check && slices.Equal(t.daemons, s.Objects.DaemonSets) && len(t.by) <= 2*len(s.Groups) {
+		return
+	}
+	*t = templates{check, s.Objects.DaemonSets, map[cluster.GroupID]map[string]kept{}}
+}
+
+// like is what machines of the group are opened like in that zone. What devices they publish is found out in each cycle.
+func (t *templates) like(d *decision, st *groupState, zone string) *scheduling.Template {
+	volumes := d.volumeLimit(st)
+	if last := t.by[st.ID][zone]; last.Template != nil && last.of == st.Template && last.spans == (st.rotation != nil) && last.volumes == volumes && len(d.s.Objects.ResourceSlices) == 0 {
+		return d.check.Again(last.Template)
+	}
+	n := scheduling.Future(st.node(zone), "new machine of "+string(st.ID))
+	made := d.check.Template(n, d.check.Daemons(n)...).Attaching(volumes).Publishing(d.slices(st.ID)...)
+	if t.by[st.ID] == nil {
+		t.by[st.ID] = map[string]kept{}
+	}
+	t.by[st.ID][zone] = kept{made, st.Template, st.rotation != nil, volumes}
+	return made
 }
 
 // volumeLimit is how many volumes the group's next machine can attach: the most that kubelets of its nodes say of a driver, else what the cloud
@@ -154,7 +194,7 @@ func (d *decision) openMachines(st *groupState, n int, name func(g cluster.Group
 	handles := make([]scheduling.Handle, n)
 	for i := range handles {
 		handles[i] = d.check.Open(d.template(st, st.nextZone()), name(st.ID, st.opened))
-		d.opened[handles[i]] = st.ID
+		d.opened.set(handles[i], st)
 		st.opened++
 	}
 	return handles
@@ -253,11 +293,24 @@ func (d *decision) deciding(dm *demand) int {
 		return 0
 	}
 	n := dm.left()
+	if n == 0 {
+		return 0
+	}
+	var known *grown // that they are not young
+	if dm.number > 0 && dm.gang == nil && len(dm.pods) == dm.many && d.planner.queue.hopeful == 0 {
+		known = &d.planner.queue.sizes[dm.number-1].grown
+		if known.under == d.allowed && !d.now.Before(known.at) {
+			return n
+		}
+	}
 	for n > 0 {
 		if _, young := d.allowed.Young(d.waiting[dm.pods[dm.served+n-1]], d.now); !young {
 			break
 		}
 		n--
+	}
+	if known != nil && n == dm.left() {
+		*known = grown{d.now, d.allowed}
 	}
 	return n
 }
@@ -270,7 +323,7 @@ func (d *decision) lineUp(order func(a, b scheduling.Handle) int) {
 	}
 	d.there, d.coming = d.check.Row(), d.check.Row()
 	for _, h := range handles {
-		if _, future := d.comingGroup(h); future {
+		if d.comingGroup(h) != nil {
 			d.coming.Append(h)
 		} else {
 			d.there.Append(h)
@@ -315,6 +368,7 @@ func (d *decision) placeThere(dm *demand, h scheduling.Handle, n int) {
 	}
 	d.place(dm, n, h)
 	d.serve(dm, n, PodScheduling, d.fitsNode(h))
+	dm.placed += n
 }
 
 // countOn notes that the pod counts on the node, unless another one does already.
@@ -352,22 +406,39 @@ type fitting struct {
 
 // placeComing serves pods that go onto a machine that is coming.
 func (d *decision) placeComing(dm *demand, h scheduling.Handle, n int) {
-	g, _ := d.comingGroup(h)
-	st := d.groups[g]
+	st := d.comingGroup(h)
 	if st.awaited.Code == "" {
-		st.awaited = reason.New(reason.FitsComingMachine, reason.Ref{}, "group", g)
+		st.awaited = reason.New(reason.FitsComingMachine, reason.Ref{}, "group", st.ID)
 	}
 	d.place(dm, n, h)
 	d.serve(dm, n, PodWaiting, st.awaited)
+	dm.placed += n
 }
 
-// comingGroup is the group of a node that is not there yet, and of one that is starting.
-func (d *decision) comingGroup(h scheduling.Handle) (cluster.GroupID, bool) {
-	if g, ok := d.opened[h]; ok {
-		return g, true
+// comingGroup is the group of a node that is not there yet, and of one that is starting; nil for others.
+func (d *decision) comingGroup(h scheduling.Handle) *groupState {
+	if st := d.opened.of(h); st != nil {
+		return st
 	}
-	g, ok := d.arrivals[h]
-	return g, ok
+	return d.arrivals.of(h)
+}
+
+// byHandle is groups by [scheduling.Handle] of their nodes.
+type byHandle []*groupState
+
+// of is the group of the node, nil when it is none of these.
+func (b byHandle) of(h scheduling.Handle) *groupState {
+	if int(h) >= len(b) {
+		return nil
+	}
+	return b[h]
+}
+
+func (b *byHandle) set(h scheduling.Handle, st *groupState) {
+	if more := int(h) + 1 - len(*b); more > 0 {
+		*b = append(*b, make(byHandle, more)...)
+	}
+	(*b)[h] = st
 }
 
 // bands are the demands that are placed before others, whatever else there is: by whether their room was promised, and by their priority.

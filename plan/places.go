@@ -92,7 +92,7 @@ func (d *decision) keepPlaces(row *scheduling.Row, demands []*demand, of func(b 
 // keepThere serves pods that keep places on nodes that are there.
 func (d *decision) keepThere(dm *demand, seats []scheduling.Seat) {
 	from := dm.served
-	if !d.tellAgain(dm, seats, PodScheduling) {
+	if !d.tellAgain(dm, seats) {
 		for _, s := range seats {
 			d.placeThere(dm, s.On, s.Pods)
 		}
@@ -106,7 +106,7 @@ func (d *decision) keepThere(dm *demand, seats []scheduling.Seat) {
 
 // keepComing serves pods that keep places on machines that are coming.
 func (d *decision) keepComing(dm *demand, seats []scheduling.Seat) {
-	if !d.tellAgain(dm, seats, PodWaiting) {
+	if !d.tellAgain(dm, seats) {
 		for _, s := range seats {
 			d.placeComing(dm, s.On, s.Pods)
 		}
@@ -194,12 +194,7 @@ func (d *decision) usedNodes() []used {
 		}
 	}
 	slices.SortFunc(added, byName)
-	all := make([]used, 0, len(own)+len(added))
-	for _, u := range added {
-		i, _ := slices.BinarySearchFunc(own, u, byName)
-		all, own = append(append(all, own[:i]...), u), own[i:]
-	}
-	return append(all, own...)
+	return merged(own, added, byName)
 }
 
 // added are the machines that this cycle adds, with the names that they will have when they are coming.

@@ -21,35 +21,37 @@ type Planner struct {
 	allowed *policy.Policy    // by the last cycle
 	check   *scheduling.Checker
 
-	rolls    map[cluster.GroupID]*roll
-	sights   []*sight        // of the snapshot's nodes, in their order
-	said     []Verdict       // about the same nodes; of those that are watched none
-	noticed  []*cluster.Node // of the same nodes those to whose machines the cloud has announced something
-	spot     []*cluster.Node // of the same nodes those whose spot machines may be taken away
-	doubtful []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
-	shunned  []int           // nodes that bear a soft taint
-	marked   []*cluster.Node // of the same nodes those whose mark is to be changed
-	order    []int           // of the same nodes those that could be emptied, by their places, in the order of the last cycle
-	working  []int           // of the same nodes those that hold pods of Jobs
-	watched  []int           // nodes that each cycle judges: what becomes of them depends on more than they show
-	queue    queue
-	fitting  []fitting // by handle: see [decision.fitsNode]
-	held     held      // of the last cycle
-	names    names
-	there    *scheduling.Row // of the last cycle in which pods looked for places
-	coming   *scheduling.Row // of the same
-	budgets  budgets
-	owners   owners
-	timers   map[string]time.Time // of the memory that the last cycle was given
-	timing   uint64               // how often there were others, from 1 on
-	savings  savings
-	refuge   *refuge  // of the last cycle that needed one
-	hosts    []*sight // as they were sorted last
-	sorting  uint64   // how often they were
-	asking   asking
-	missed   misses
+	rolls     map[cluster.GroupID]*roll
+	sights    []*sight        // of the snapshot's nodes, in their order
+	said      []Verdict       // about the same nodes; of those that are watched none
+	noticed   []*cluster.Node // of the same nodes those to whose machines the cloud has announced something
+	spot      []*cluster.Node // of the same nodes those whose spot machines may be taken away
+	doubtful  []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
+	shunned   []int           // nodes that bear a soft taint
+	marked    []*cluster.Node // of the same nodes those whose mark is to be changed
+	order     []int           // of the same nodes those that could be emptied, by their places, in the order of the last cycle
+	working   []int           // of the same nodes those that hold pods of Jobs
+	watched   []int           // nodes that each cycle judges: what becomes of them depends on more than they show
+	queue     queue
+	fitting   []fitting // by handle: see [decision.fitsNode]
+	held      held      // of the last cycle
+	names     names
+	templates templates
+	there     *scheduling.Row // of the last cycle in which pods looked for places
+	coming    *scheduling.Row // of the same
+	budgets   budgets
+	owners    owners
+	timers    map[string]time.Time // of the memory that the last cycle was given
+	timing    uint64               // how often there were others, from 1 on
+	savings   savings
+	refuge    *refuge  // of the last cycle that needed one
+	hosts     []*sight // as they were sorted last
+	sorting   uint64   // how often they were
+	asking    asking
+	missed    misses
 
 	pretended map[pretended]*cluster.Pod // of the last cycle
+	counted   int                        // nodes on which pods counted in the last cycle
 
 	ranked *corev1.ConfigMap // that was read last
 	ranks  Ranking           // that it says
@@ -70,6 +72,7 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	if check != p.check {
 		p.fitting = nil
 	}
+	p.templates.turn(check, s)
 	d := newDecision(p, s, allowed, m, check)
 	p.turnTimers(d.m.Removable)
 	p.callRolls(d)
@@ -133,19 +136,22 @@ func (p *Planner) look(d *decision) {
 			sights[i] = d.look(n)
 		}
 	}
-	p.sights, p.said, p.watched, p.shunned, p.doubtful = sights, make([]Verdict, len(nodes)), p.watched[:0], p.shunned[:0], nil
+	if len(p.said) != len(nodes) {
+		p.said = make([]Verdict, len(nodes))
+	}
+	p.sights, p.watched, p.shunned, p.doubtful = sights, p.watched[:0], p.shunned[:0], nil
 	p.noticed, p.spot, p.marked, p.working = nil, nil, nil, p.working[:0]
 	for i, v := range sights {
 		if v.marked {
 			p.marked = append(p.marked, v.Node)
 		}
-		if cluster.Noticed(v.Object) {
+		if v.noticed {
 			p.noticed = append(p.noticed, v.Node)
 		}
-		if d.leavesSpot(v) {
+		if v.leavesSpot {
 			p.spot = append(p.spot, v.Node)
 		}
-		if len(v.Suspects) > 0 || v.Instance == nil && v.Group != "" {
+		if v.doubtful {
 			p.doubtful = append(p.doubtful, v.Node)
 		}
 		if v.shunned {
@@ -157,6 +163,7 @@ func (p *Planner) look(d *decision) {
 		if v.verdict.Outcome != "" && !v.passing {
 			p.said[i] = v.verdict
 		} else {
+			p.said[i] = Verdict{}
 			p.watched = append(p.watched, i)
 		}
 	}

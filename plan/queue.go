@@ -9,7 +9,7 @@ import (
 
 // queue is the pods that wait, with what they are called and which demand each is of. From cycle to cycle only those are looked at that came.
 type queue struct {
-	verdicts []Verdict // by the pods that wait, in their order: of what is said here only the subjects count
+	verdicts []Verdict // by the pods that wait, in their order: of what is said here beside the subjects only that of demands with a telling counts
 	of       []int32   // by the same: the number of the demand
 	keys     []demandKey
 	numbers  map[demandKey]int32 // of keys
@@ -56,16 +56,15 @@ func (q *queue) turn(last, s *cluster.Snapshot, further int) {
 		switch {
 		case len(gone) > 0 && i < len(before) && before[i] == gone[0]:
 			q.count(gone[0], -1)
+			q.sizes[q.of[i]].grown = grown{}
 			i, gone = i+1, gone[1:]
 		case len(come) > 0 && j < len(now) && now[j] == come[0]:
 			q.count(come[0], 1)
 			verdicts[j].Subject, of[j] = reason.Ref{Kind: reason.KindPod, Name: come[0].String()}, q.number(keyOf(come[0]))
 			q.told[of[j]] = nil // were it that only some went, they would be fewer than those that were told
+			q.sizes[of[j]].grown = grown{}
 			j, come = j+1, come[1:]
 		}
-	}
-	for i := range verdicts {
-		verdicts[i].Outcome, verdicts[i].Because = "", nil
 	}
 	q.verdicts, q.of = verdicts, of
 }
@@ -108,10 +107,11 @@ func (q *queue) number(key demandKey) int32 {
 	return n
 }
 
-// demands are the pods that wait by what they have in common, those left out that have a nomination.
+// demands are the pods that wait by what they have in common, those left out that have a nomination. Whoever was told nothing in the last cycle that may
+// hold still has no verdict.
 func (q *queue) demands(nominated func(i int) bool) []*demand {
-	by := make([]*demand, len(q.keys))
-	var all []*demand
+	by, own := make([]*demand, len(q.keys)), make([]demand, 0, len(q.keys))
+	all := make([]*demand, 0, len(q.keys))
 	of := q.of
 	if q.hopeful > 0 {
 		of = slices.Clone(q.of)
@@ -127,7 +127,11 @@ func (q *queue) demands(nominated func(i int) bool) []*demand {
 		}
 		dm := by[number]
 		if dm == nil {
-			dm = &demand{of: q.keys[number].class, eldest: i, judged: q.keys[number].judged, number: int(number) + 1, lone: q.lone[number], told: q.told[number]}
+			own = append(own, demand{of: q.keys[number].class, eldest: i, judged: q.keys[number].judged, number: int(number) + 1, lone: q.lone[number]})
+			dm = &own[len(own)-1]
+			if q.hopeful == 0 { // else other pods may be nominated than in the last cycle
+				dm.told = q.told[number]
+			}
 			by[number] = dm
 			all = append(all, dm)
 		}
@@ -138,8 +142,13 @@ func (q *queue) demands(nominated func(i int) bool) []*demand {
 		dm.pods, places = places[:0:dm.many], places[dm.many:]
 	}
 	for i, number := range of {
-		if number >= 0 {
-			by[number].pods = append(by[number].pods, i)
+		if number < 0 {
+			continue
+		}
+		dm := by[number]
+		dm.pods = append(dm.pods, i)
+		if v := &q.verdicts[i]; dm.told == nil {
+			v.Outcome, v.Because = "", nil
 		}
 	}
 	return all

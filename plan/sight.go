@@ -9,6 +9,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
 )
 
 // sight is what a node shows by itself, under the policy and its group's thresholds: what other nodes, waiting pods and the last cycles
@@ -19,16 +20,19 @@ type sight struct {
 	verdict Verdict // the last word on it; without an outcome there is more to be said
 	passing bool    // time alone makes it another one: a starting node grows old, a deleted pod overstays
 
-	ready    bool
-	takes    bool // pods may go there: it is Ready and not cordoned
-	shunned  bool // the scheduler prefers others
-	works    bool // it holds pods of Jobs
-	controls bool // it runs the control plane or etcd
-	asked    bool // a person has asked for it: see [askedFor]
-	removal  cluster.Removal
-	onLadder bool // removal is what its taint says
-	marked   bool // its mark is to be changed
-	where    policy.Where
+	ready      bool
+	takes      bool // pods may go there: it is Ready and not cordoned
+	shunned    bool // the scheduler prefers others
+	works      bool // it holds pods of Jobs
+	controls   bool // it runs the control plane or etcd
+	asked      bool // a person has asked for it: see [askedFor]
+	removal    cluster.Removal
+	onLadder   bool // removal is what its taint says
+	marked     bool // its mark is to be changed
+	noticed    bool // the cloud has announced something to its machine
+	doubtful   bool // it could be a machine to which it is not joined
+	leavesSpot bool // see [decision.leavesSpot]
+	where      policy.Where
 
 	movers    []*cluster.Pod // pods that have to leave before the machine may go, those already on their way out included
 	resource  corev1.ResourceName
@@ -37,8 +41,9 @@ type sight struct {
 	loss      loss    // of the movers
 
 	consent consent
-	refused asked  // the last time that no pending pod was welcome on it
-	sorting uint64 // the last time that it was sorted as a host: see [decision.hosts]
+	refused asked             // the last time that no pending pod was welcome on it
+	sorting uint64            // the last time that it was sorted as a host: see [decision.hosts]
+	on      scheduling.Handle // that it had the last time: see [decision.handle]
 
 	timer timer // see [decision.removableSince]
 }
@@ -52,6 +57,8 @@ func (d *decision) look(n *cluster.Node) *sight {
 	v.takes = v.ready && !n.Object.Spec.Unschedulable
 	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
 	v.where, v.marked = policy.On(n), marked(n)
+	v.noticed, v.doubtful = cluster.Noticed(n.Object), len(n.Suspects) > 0 || n.Instance == nil && n.Group != ""
+	v.leavesSpot = d.leavesSpot(v)
 	v.controls, v.asked = cluster.ControlPlane(n.Object), askedFor(n) != nil
 	v.works = slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return ofJob(p.Class) })
 	v.passing = !v.ready || n.Object.Annotations[cluster.HoldAnnotation] != "" || len(n.Awaits) > 0 || d.allowed.Growth.Taints.Arriving(n.Object)

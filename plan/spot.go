@@ -41,7 +41,7 @@ func (d *decision) leavesSpot(v *sight) bool {
 	if g == nil || !g.Spot {
 		return false
 	}
-	return cluster.Noticed(v.Object) || !v.onLadder && (v.Instance == nil || v.Instance.State == cluster.StateDeleting || v.Instance.State == cluster.StateStopped)
+	return v.noticed || !v.onLadder && (v.Instance == nil || v.Instance.State == cluster.StateDeleting || v.Instance.State == cluster.StateStopped)
 }
 
 // takenAway says which machine the node is or was, where, and whether the cloud takes it away. Who else had it leave does not show: a

@@ -75,6 +75,50 @@ func TestPodsAreToldOfTheirOwnPlaces(t *testing.T) {
 	}
 }
 
+// TestPodsBehindTheGateAreToldAnew lets two pods keep their places whose gates each cycle opens as long as they are closed.
+func TestPodsBehindTheGateAreToldAnew(t *testing.T) {
+	all := []*cluster.Pod{Pod("p-0", gate(cluster.CapacityGate)), Pod("p-1", gate(cluster.CapacityGate))}
+	thrice(t, all, [3][]*corev1.Node{{Node("a-0"), Node("a-1")}, {Node("a-0"), Node("a-1")}, {Node("a-0"), Node("a-1")}})
+}
+
+// TestWhoIsNominatedIsNotToldForOthers has one of two pods that are alike wait for a node that goes, while the node comes for which the other one waits:
+// they change places, and there is one pod that looks for room still.
+func TestWhoIsNominatedIsNotToldForOthers(t *testing.T) {
+	waitsFor := func(node string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.Status.NominatedNodeName = node }
+	}
+	all := []*cluster.Pod{Pod("p-0", CPU("3"), waitsFor("a-0")), Pod("p-1", CPU("3"), waitsFor("a-9"))}
+	thrice(t, all, [3][]*corev1.Node{{Node("a-0"), Node("a-1")}, {Node("a-0"), Node("a-1")}, {Node("a-1"), Node("a-9")}})
+}
+
+// thrice has a planner decide three times about the same pods, on these nodes of a group, and holds its plans to those of a planner that
+// remembers nothing.
+func thrice(t *testing.T, pods []*cluster.Pod, nodes [3][]*corev1.Node) {
+	t.Helper()
+	allowed := policy.Default()
+	var planner plan.Planner
+	var s *cluster.Snapshot
+	var memory plan.Memory
+	for i, there := range nodes {
+		var machines []*cluster.Instance
+		for _, n := range there {
+			machines = append(machines, Machine(n.Name, n.Name))
+		}
+		at, groups := Start.Add(time.Duration(i)*time.Second), []*cluster.Group{Group("a", 0, 5, machines...)}
+		if s == nil {
+			s = cluster.New(at, objects(pods, there), groups)
+		} else {
+			s = s.Next(at, objects(pods, there), groups)
+		}
+		got, after := planner.Decide(s, allowed, memory)
+		want, _ := plan.Decide(s, allowed, memory)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("plan of cycle %d (-from nothing +planner):\n%s", i, diff)
+		}
+		memory = after
+	}
+}
+
 // objects are these pods and nodes, of pods that are alike with one class.
 func objects(pods []*cluster.Pod, nodes []*corev1.Node) cluster.Objects {
 	var all []any

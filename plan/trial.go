@@ -15,7 +15,7 @@ func (d *decision) trial() (undo func()) {
 		d.witness = &hearsay{to: d.witness}
 	}
 	was.podVerdicts = slices.Clone(d.podVerdicts)
-	was.opened, was.counted, was.rescues = maps.Clone(d.opened), maps.Clone(d.counted), maps.Clone(d.rescues)
+	was.opened, was.counted, was.rescues = slices.Clone(d.opened), maps.Clone(d.counted), maps.Clone(d.rescues)
 	was.spared, was.booked = maps.Clone(d.spared), maps.Clone(d.booked)
 	was.counts = slices.Clone(d.counts)
 	all := slices.Clone(d.demands)

@@ -167,7 +167,7 @@ func (d *decision) spare(st *groupState) int {
 	for _, h := range d.check.Handles() {
 		name := d.check.Name(h)
 		n := d.s.Node(name)
-		if own := n == nil && d.opened[h] == st.ID || n != nil && n.Group == st.ID && !n.Object.Spec.Unschedulable; own && d.carriesNobody(name) {
+		if own := n == nil && d.opened.of(h) == st || n != nil && n.Group == st.ID && !n.Object.Spec.Unschedulable; own && d.carriesNobody(name) {
 			idle++
 		}
 	}

@@ -9,6 +9,7 @@ import (
 type Awaited struct {
 	Like *Template
 	Name string // that no node has
+	Was  Handle // its handle in the last snapshot where that is known; any other one costs a look
 }
 
 // Await opens machines as [Checker.Open] does, but below all what-ifs: they stand in later snapshots as well until they are not among those that
@@ -21,14 +22,18 @@ func (c *Checker) Await(all []Awaited) []Handle {
 	handles := make([]Handle, len(all))
 	changed := false
 	for i, a := range all {
-		if h, ok := c.byName[a.Name]; ok && c.slots[h].awaited > 0 {
+		h, ok := a.Was, c.Is(a.Was, a.Name)
+		if !ok {
+			h, ok = c.byName[a.Name]
+		}
+		if ok && c.slots[h].awaited > 0 {
 			if s := &c.slots[h]; s.template.same(a.Like) {
 				s.awaited, handles[i] = c.snapshots+1, h
 				continue
 			}
 			c.dismiss(h)
 		}
-		h := c.slot(slot{name: a.Name, template: a.Like, pods: a.Like.pods, awaited: c.snapshots + 1})
+		h = c.slot(slot{name: a.Name, template: a.Like, pods: a.Like.pods, awaited: c.snapshots + 1})
 		c.enter(h)
 		c.changes++
 		changed = true

@@ -153,7 +153,7 @@ func NewChecker(s *cluster.Snapshot, options ...Option) *Checker {
 		namespaces: map[string]map[string]string{}, selectorOf: map[string]*selector{}, byLabel: map[where][]*selector{}, scopeOf: map[scopeKey]*scope{}, uses: map[string]int32{}, mounters: map[string]int32{},
 		byName: make(map[string]Handle, len(s.Nodes)), slots: make([]slot, 0, len(s.Nodes)),
 	}
-	c.lately = make([]met, 1<<min(bits.Len(uint(len(s.Objects.Pods)/8))+4, 12))
+	c.lately = make([]met, 1<<min(bits.Len(uint(len(s.Objects.Pods)/8))+4, 14))
 	c.plugins = newPlugins(c.ctx)
 	for _, ns := range s.Objects.Namespaces {
 		c.namespaces[ns.Name] = ns.Labels

@@ -46,11 +46,16 @@ func (c *Checker) class(of *cluster.Class) *class {
 	if at.of != of {
 		*at = met{of, c.meet(of)}
 	}
-	if at.class.live == 0 {
-		at.class.enliven(1)
-		c.asked = append(c.asked, at.class)
-	}
+	c.heed(at.class)
 	return at.class
+}
+
+// heed notes that the class was asked about in this snapshot.
+func (c *Checker) heed(cl *class) {
+	if cl.live == 0 {
+		cl.enliven(1)
+		c.asked = append(c.asked, cl)
+	}
 }
 
 // enliven has so many pods more of the class be there.

@@ -37,7 +37,7 @@ func (w *crowd) once(c *Checker, stood bool) (said []string, found map[int][]pla
 	template := c.Template(node("", nodeLabel(zone, "1"), allocatable("cpu", w.size)))
 	var machines []Awaited
 	for i := range w.machines {
-		machines = append(machines, Awaited{template, fmt.Sprintf("coming-%d", i)})
+		machines = append(machines, Awaited{Like: template, Name: fmt.Sprintf("coming-%d", i)})
 	}
 	var coming []Handle
 	if stood {
