@@ -14,3 +14,6 @@ func DecideBefore(w Witness, s *cluster.Snapshot, allowed *policy.Policy, m Memo
 	d.witness = w
 	return d.decide()
 }
+
+// Lodged is how many of the pods that wait stand on their nodes from cycle to cycle.
+func (p *Planner) Lodged() int { return p.check.Lodged() }

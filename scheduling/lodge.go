@@ -48,6 +48,17 @@ func (c *Checker) Lodge(all []Lodger) {
 	c.lodgers = kept
 }
 
+// Lodged is how many pods stand.
+func (c *Checker) Lodged() int {
+	n := 0
+	for _, cl := range c.lodgers {
+		for _, s := range cl.lodged {
+			n += s.Pods
+		}
+	}
+	return n
+}
+
 // standing are the seats that the lodgers stand on now, and notes it on them.
 func (c *Checker) standing(cl *class, l *Lodger) []Seat {
 	all := c.moving[:0]

@@ -102,10 +102,8 @@ func (w *crowd) once(c *Checker, stood bool) (said []string, found map[int][]pla
 }
 
 func (w *crowd) noteLodgers(c *Checker) {
+	w.lodged += c.Lodged()
 	for _, cl := range c.lodgers {
-		for _, s := range cl.lodged {
-			w.lodged += s.Pods
-		}
 		if cl.provided != nil {
 			w.disks++
 		}
@@ -207,5 +205,53 @@ func TestLodgersHaveThePlacesThatTheyWouldFind(t *testing.T) {
 	})
 	if lodged < 200 || withDisks < 20 {
 		t.Errorf("%d pods stood, %d of them with disks", lodged, withDisks)
+	}
+}
+
+// TestPodsThatOthersMindAreNoLodgers has pods keep their places that depend on nobody, beside others to whom it matters where they are: these are
+// asked before them and must not find them standing there, or keep them away from where they were.
+func TestPodsThatOthersMindAreNoLodgers(t *testing.T) {
+	watched := func(name string, more ...func(*corev1.Pod)) *cluster.Class {
+		return pod(name, append(more, requests("cpu", "100m"), app("watched"))...).Class
+	}
+	counts := pod("counts", requests("cpu", "100m"), app("counts"), spread("watched", zone, 1)).Class
+	repels := pod("repels", on("n2"), requests("cpu", "100m"), awayFrom("watched", zone))
+	for name, c := range map[string]struct {
+		demands []*cluster.Class
+		counts  []int
+		comes   []*cluster.Pod // before the second cycle
+	}{
+		"their number is that of a spread":           {demands: []*cluster.Class{counts, watched("a")}, counts: []int{1, 3}},
+		"the same, and each has a claim":             {demands: []*cluster.Class{counts, watched("a", mounts("c0")), watched("b", mounts("c1"))}, counts: []int{1, 1, 1}},
+		"somebody comes who keeps them away":         {demands: []*cluster.Class{watched("a")}, counts: []int{3}, comes: []*cluster.Pod{repels}},
+		"the same, and one who is kept away a claim": {demands: []*cluster.Class{watched("a", mounts("c0"))}, counts: []int{1}, comes: []*cluster.Pod{repels}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := cluster.Objects{
+				Namespaces: namespaces, StorageClasses: []*storagev1.StorageClass{storageClass("late", storagev1.VolumeBindingWaitForFirstConsumer)},
+				PersistentVolumeClaims: []*corev1.PersistentVolumeClaim{claim("c0", "late", ""), claim("c1", "late", "")},
+			}
+			for i, in := range []string{"1", "1", "2"} { // the first has room for all, the second is another one of its zone
+				o.Nodes = append(o.Nodes, node([]string{"n1", "n2", "n3"}[i], nodeLabel(zone, in), allocatable("cpu", "4")))
+			}
+			w := &crowd{demands: c.demands, counts: c.counts, size: "3"}
+			s := cluster.New(midnight, o, nil)
+			first := NewChecker(s)
+			_, w.last = w.once(first, true)
+			o.Pods = c.comes
+			s = s.Next(midnight, o, nil)
+			second := NewChecker(s, After(first))
+			if second != first {
+				t.Fatal("the checker was made anew")
+			}
+			got, _ := w.once(second, true)
+			want, _ := w.once(NewChecker(s), false)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("places (-nobody stands +some stand):\n%s", diff)
+			}
+			if w.lodged > 0 && len(c.comes) == 0 {
+				t.Errorf("%d pods stand", w.lodged)
+			}
+		})
 	}
 }
