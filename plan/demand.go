@@ -63,11 +63,16 @@ func (d *decision) collectDemands() {
 			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.PodGated, reason.Ref{}, "gate", otherGate(dm.of)))
 		case !d.allowed.Growth.Serves(dm.of.Spec.SchedulerName):
 			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.OtherScheduler, reason.Ref{}, "scheduler", cmp.Or(dm.of.Spec.SchedulerName, corev1.DefaultSchedulerName)))
-		case d.allowed.Expendable(d.waiting[dm.pods[0]]):
+		case d.expendable(dm):
 			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.PodExpendable, reason.Ref{}, "priority", dm.of.Priority(), "cutoff", d.allowed.Growth.PriorityCutoff))
 		}
 	}
 	d.collectGangs()
+}
+
+// expendable is [policy.Policy.Expendable] of the demand's pods, all of which have one priority.
+func (d *decision) expendable(dm *demand) bool {
+	return dm.priority < d.allowed.Growth.PriorityCutoff && dm.of.Spec.Priority != nil
 }
 
 // size notes what is the same for all pods of the demand's class. It is found out once for each that is in the queue.

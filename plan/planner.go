@@ -136,12 +136,19 @@ func (p *Planner) look(d *decision) {
 			sights[i] = d.look(n)
 		}
 	}
-	if len(p.said) != len(nodes) {
-		p.said = make([]Verdict, len(nodes))
+	before := p.sights
+	if len(p.said) != len(nodes) || len(before) != len(nodes) {
+		p.said, before = make([]Verdict, len(nodes)), make([]*sight, len(nodes))
 	}
 	p.sights, p.watched, p.shunned, p.doubtful = sights, p.watched[:0], p.shunned[:0], nil
 	p.noticed, p.spot, p.marked, p.working = nil, nil, nil, p.working[:0]
 	for i, v := range sights {
+		if v.plain {
+			if v != before[i] {
+				p.said[i] = v.verdict
+			}
+			continue
+		}
 		if v.marked {
 			p.marked = append(p.marked, v.Node)
 		}
@@ -162,6 +169,7 @@ func (p *Planner) look(d *decision) {
 		}
 		if v.verdict.Outcome != "" && !v.passing {
 			p.said[i] = v.verdict
+			v.plain = !(v.marked || v.noticed || v.leavesSpot || v.doubtful || v.shunned || v.works)
 		} else {
 			p.said[i] = Verdict{}
 			p.watched = append(p.watched, i)

@@ -16,6 +16,7 @@ import (
 // have to do with it is left out. But for what it remembers of its pods it is never changed.
 type sight struct {
 	*cluster.Node
+	plain   bool    // its verdict was said, and no list of [Planner.look] has it
 	name    string  // of the node, where it is quickly read
 	verdict Verdict // the last word on it; without an outcome there is more to be said
 	passing bool    // time alone makes it another one: a starting node grows old, a deleted pod overstays

@@ -26,7 +26,7 @@ func (a *asking) turn(d *decision) {
 	var pods []waiting
 	for _, dm := range d.demands {
 		p := d.waiting[dm.eldest]
-		if dm.of.Gated() && !dm.of.AwaitsCapacity() || dm.gang != nil && dm.gang.given || dm.claim != nil && !dm.claim.asks || d.allowed.Expendable(p) {
+		if dm.of.Gated() && !dm.of.AwaitsCapacity() || dm.gang != nil && dm.gang.given || dm.claim != nil && !dm.claim.asks || d.expendable(dm) {
 			continue
 		}
 		pods = append(pods, waiting{p, dm.claim})

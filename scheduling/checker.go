@@ -82,6 +82,7 @@ type Checker struct {
 
 	lodgers []*class // some of whose pods stand from snapshot to snapshot: see [Checker.Lodge]
 	moving  []Seat   // memory for it
+	shaken  []Handle // nodes on which pods came to stand in this snapshot or stood no longer
 	awaited []Handle // machines that do, in the order of names: see [Checker.Await]
 	founded Handle   // nodes before it were there in the last snapshot, without what-ifs
 

@@ -61,34 +61,43 @@ func (r *Row) Keep(of *cluster.Class, n int, seats []Seat) []Seat {
 	if !r.remembers {
 		return r.keep(of, n, seats)
 	}
-	m, class := r.memory, r.c.class(of).id
-	was, from := m.happened(class, true), len(m.takes)
-	kept := r.keep(of, n, seats)
-	for _, s := range kept {
-		m.takes = append(m.takes, taken{m.place[s.On], int32(s.Pods)})
+	cl := r.c.class(of)
+	if r.c.stay(cl, n, seats) {
+		return seats
 	}
-	m.note(was, fill{class: class, kept: true, from: int32(from)})
+	m := r.memory
+	m.listen(r.c)
+	was, from := m.happened(cl.id, true), len(m.takes)
+	kept := r.keep(of, n, seats)
+	m.listen(r.c)
+	m.note(was, fill{class: cl.id, kept: true, from: int32(from)})
 	return kept
 }
 
-func (r *Row) keep(of *cluster.Class, n int, seats []Seat) []Seat {
+// stay says whether pods of the class stand on all these seats and are no more than n. They are then what the nodes are in all that a row
+// remembers.
+func (c *Checker) stay(cl *class, n int, seats []Seat) bool {
 	if len(seats) == 0 {
-		return nil
+		return true
 	}
-	c, left := r.c, n
-	cl := c.class(of)
 	if len(cl.mounts) > 0 && cl.provided == nil {
 		for i := range seats {
 			seats[i].stands = false // it was placed elsewhere
 		}
 	}
 	cl.unkept = false
-	if allStand(seats, n) {
+	return allStand(seats, n)
+}
+
+func (r *Row) keep(of *cluster.Class, n int, seats []Seat) []Seat {
+	c, left := r.c, n
+	cl := c.class(of)
+	if c.stay(cl, n, seats) {
 		return seats
 	}
 	k := c.kindFor(of)
 	if c.plain(k, cl) {
-		return c.seat(k, cl, n, seats)
+		return r.seat(k, cl, n, seats)
 	}
 	taken := make([]Seat, 0, len(seats))
 	for i := range seats {
@@ -101,6 +110,7 @@ func (r *Row) keep(of *cluster.Class, n int, seats []Seat) []Seat {
 			decided := c.put(s.On, entry{class: cl.id, n: int32(take)})
 			s.Pods, left = s.Pods-take, left-take
 			taken = append(taken, Seat{On: s.On, Pods: take})
+			r.note(s.On, take)
 			if decided {
 				k = c.kindFor(of)
 			}
@@ -116,9 +126,9 @@ func (c *Checker) plain(k *kind, cl *class) bool {
 }
 
 // seat is keep for plain pods: one what-if for all of them.
-func (c *Checker) seat(k *kind, cl *class, n int, seats []Seat) []Seat {
+func (r *Row) seat(k *kind, cl *class, n int, seats []Seat) []Seat {
 	var placed []Seat
-	left := n
+	c, left := r.c, n
 	taken := make([]Seat, 0, len(seats))
 	for i := range seats {
 		s := &seats[i]
@@ -134,6 +144,7 @@ func (c *Checker) seat(k *kind, cl *class, n int, seats []Seat) []Seat {
 		c.count(s.On, &e, e.n)
 		placed = append(placed, Seat{On: s.On, Pods: take})
 		taken = append(taken, Seat{On: s.On, Pods: take})
+		r.note(s.On, take)
 		s.Pods, left = s.Pods-take, left-take
 	}
 	if len(placed) > 0 {

@@ -16,6 +16,7 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 		return false
 	}
 	c.unwind(0)
+	c.shaken = c.shaken[:0]
 	c.founded = Handle(len(c.slots))
 	c.hardware.forget(c.classes)
 	c.hardware = nil

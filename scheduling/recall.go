@@ -21,6 +21,7 @@ type recollection struct {
 
 	// What is recalled, nil when nothing is.
 	past    *recollection
+	heard   int     // of the checker's nodes on which pods came to stand or stand no longer
 	now     []int32 // the places that the nodes of the row before have now, -1 for those that are gone
 	next    int     // fills before it have happened again, or never will
 	first   []int32 // by class: its first fill, -1 for none; then in the same way what it kept
@@ -46,7 +47,8 @@ type taken struct{ place, n int32 }
 const farAhead = 32
 
 // Recall has the row remember what it does, until [Row.Rest], and make use of what the last row remembers, nil for none: that of the
-// snapshot before, over what the checker's nodes were then. The row finds the same places as without it.
+// snapshot before, over what the checker's nodes were then. The row finds the same places as without it. Who stands on a node from snapshot to
+// snapshot (see [Checker.Lodge]) is part of the node.
 func (r *Row) Recall(last *Row) {
 	c := r.c
 	m := &recollection{snapshot: c.snapshots, place: make([]int32, len(c.slots)), touched: map[Handle]bool{}}
@@ -103,6 +105,7 @@ func (r *Row) Recall(last *Row) {
 	for ; i < len(r.marks); i++ {
 		m.wonder(int32(i))
 	}
+	m.listen(c)
 	for i := range m.first {
 		m.first[i] = -1
 	}
@@ -179,6 +182,24 @@ func (m *recollection) wonder(place int32) {
 	m.strange = slices.Insert(m.strange, i, place)
 }
 
+// listen notes the nodes on which others stand than stood there in the snapshot before. Who stands is kept before anybody is filled in: so the fills of
+// that snapshot were all beside those who stood at its end.
+func (m *recollection) listen(c *Checker) {
+	for _, h := range c.shaken[m.heard:] {
+		if m.past != nil && int(h) < len(m.place) && m.place[h] >= 0 {
+			m.wonder(m.place[h])
+		}
+	}
+	m.heard = len(c.shaken)
+}
+
+// note remembers pods that were kept on the node, if the row remembers.
+func (r *Row) note(h Handle, n int) {
+	if r.remembers {
+		r.memory.takes = append(r.memory.takes, taken{r.memory.place[h], int32(n)})
+	}
+}
+
 // happened finds the fill that is happening again, nil when it never happened. Those that come before it have not happened this time: the
 // nodes that took pods then are not as they were.
 func (m *recollection) happened(class int32, kept bool) *fill {
@@ -221,6 +242,7 @@ func (m *recollection) missed(f *fill) {
 // recall is [Row.Fill] with a memory.
 func (r *Row) recall(of *cluster.Class, n int, visit func(h Handle, n int)) int {
 	m, c := r.memory, r.c
+	m.listen(c)
 	cl := c.class(of)
 	k := c.kindFor(of)
 	was := m.happened(cl.id, false)
@@ -232,6 +254,7 @@ func (r *Row) recall(of *cluster.Class, n int, visit func(h Handle, n int)) int 
 	} else {
 		placed = r.fillAnew(k, of, n, took)
 	}
+	m.listen(c)
 	m.note(was, fill{class: cl.id, from: int32(from), whole: placed == n, minds: minds})
 	return placed
 }
