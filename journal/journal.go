@@ -22,6 +22,9 @@ type Entry struct {
 	Plan    plan.Plan
 	Results []plan.Result // one for each action of the plan
 	DryRun  bool
+
+	// After is what the cycle leaves to the next one. A journal does not hold it: the next entry has it as Before.
+	After plan.Memory
 }
 
 // Replay decides the entry's cycle again and returns the plan that comes out, and whether it is the recorded one to the letter.

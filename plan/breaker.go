@@ -1,9 +1,12 @@
 package plan
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
 
@@ -17,6 +20,45 @@ type Breaker struct {
 	Last     time.Time `json:"last,omitzero"`      // when the last of them began to be waited for
 	Kept     string    `json:"kept,omitempty"`     // the machine that is kept, by its UID
 	Until    time.Time `json:"until,omitzero"`     // it is kept at most until then
+
+	// Waited is since when machines were waited for that never became nodes and are there still, by UID; nil for none. Machines count once.
+	Waited map[string]time.Time `json:"waited,omitempty"`
+}
+
+// Breakers are those of groups of which machines did not join lately. A process that takes over begins with them: what failed before cannot be seen
+// any more when it was deleted.
+type Breakers map[cluster.GroupID]Breaker
+
+// Breakers are what the memory knows of machines that never joined, nil when all do.
+func (m Memory) Breakers() Breakers {
+	var all Breakers
+	for id, g := range m.Groups {
+		if b := g.Breaker; b.Machines == 0 && b.Kept == "" && len(b.Waited) == 0 {
+			continue
+		}
+		if all == nil {
+			all = Breakers{}
+		}
+		all[id] = g.Breaker
+	}
+	return all
+}
+
+// Memory is that of a process that begins and knows nothing else.
+func (b Breakers) Memory() Memory {
+	var m Memory
+	for id, one := range b {
+		if m.Groups == nil {
+			m.Groups = map[cluster.GroupID]GroupMemory{}
+		}
+		m.Groups[id] = GroupMemory{Breaker: one}
+	}
+	return m
+}
+
+func (b Breaker) equal(other Breaker) bool {
+	return b.Machines == other.Machines && b.Kept == other.Kept && b.Last.Equal(other.Last) && b.Until.Equal(other.Until) &&
+		maps.EqualFunc(b.Waited, other.Waited, time.Time.Equal)
 }
 
 // open says whether the group gets one machine at a time.
@@ -36,8 +78,11 @@ func (d *decision) unjoined(st *groupState) []*cluster.Instance {
 // turnBreaker counts the machines that have run out of time since the last cycle, and closes the breaker when one has joined since they began to
 // be waited for, or when nothing has been tried for as long as a back-off is remembered. Of machines that came with one which joined none counts.
 func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.Instance) Breaker {
-	if b == (Breaker{}) && len(unjoined) == 0 {
+	if b.equal(Breaker{}) && len(unjoined) == 0 {
 		return b
+	}
+	if st.Usable() {
+		b.Waited = d.waited(unjoined)
 	}
 	joined, counted := d.lastJoin(st.ID), b.Last
 	if joined.After(b.Last) || d.now.Sub(b.Last) > d.allowed.Growth.BackoffReset {
@@ -60,6 +105,18 @@ func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.In
 		}
 	}
 	return b
+}
+
+// waited is since when the machines have been waited for, by UID; nil for no machines.
+func (d *decision) waited(machines []*cluster.Instance) map[string]time.Time {
+	if len(machines) == 0 {
+		return nil
+	}
+	since := make(map[string]time.Time, len(machines))
+	for _, in := range machines {
+		since[in.UID] = d.m.Nodeless[in.UID]
+	}
+	return since
 }
 
 // lastJoin is when the youngest node of the group registered whose machine is there.
@@ -86,12 +143,32 @@ func (d *decision) broken(g cluster.GroupID) reason.Reason {
 }
 
 // inspected says until when the machine is kept so that somebody can find out why it never became a node; nil when it is not, or when its group
-// has no room for another one beside it.
+// or the whole cluster has no room for another one beside it.
 func (d *decision) inspected(st *groupState, in *cluster.Instance) *reason.Reason {
 	b := d.m.Groups[st.ID].Breaker
-	if b.Kept != in.UID || d.believed(st)+st.adding >= st.Max {
+	if b.Kept != in.UID || d.believed(st)+st.adding >= st.Max || d.inTheWay(st) {
 		return nil
 	}
 	d.wake(b.Until)
 	return new(reason.New(reason.MachineInspected, reason.Instance(string(st.ID), string(in.ID)), "until", b.Until.Format(time.RFC3339)))
+}
+
+// inTheWay says whether one machine of the group is what keeps some group from another one, as a limit of the whole cluster or a ceiling has it.
+func (d *decision) inTheWay(st *groupState) bool {
+	with := d.totals()
+	without := with
+	without.add(st.Template, -1)
+	return slices.ContainsFunc(d.s.Groups, func(g *cluster.Group) bool {
+		other := d.groups[g.ID]
+		switch {
+		case g.Template == nil || d.believed(other)+other.adding >= g.Max:
+			return false
+		case d.clusterLimit(other, with) != nil && d.clusterLimit(other, without) == nil:
+			return true
+		}
+		room, why, until := d.ceilings.Room(g)
+		return room <= 0 && until.IsZero() && slices.ContainsFunc(d.allowed.Ceilings(st.Group), func(c policy.GroupCeiling) bool { // only a removal makes room
+			return c.String() == why.Facts["ceiling"]
+		})
+	})
 }

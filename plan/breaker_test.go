@@ -25,6 +25,11 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 	kept.Last = ago(20 * time.Minute)
 	over := kept
 	over.Until = Start
+	costing := func(usd float64) func(*policy.Policy) {
+		return func(p *policy.Policy) {
+			p.Growth.Ceilings = []policy.GroupCeiling{{Ceiling: cluster.Ceiling{Limit: usd, Unit: cluster.CeilingRate}}}
+		}
+	}
 	first := []string{"a-9"}
 	for name, c := range map[string]struct {
 		was    plan.Breaker
@@ -37,19 +42,24 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 		open   bool
 		hold   string // the machine that is kept
 	}{
-		"two that failed are two accidents":                   {strays: []string{"0", "1"}, want: []string{"delete a 0() 1()"}},
-		"the third opens it, and is kept":                     {strays: []string{"0", "1", "2"}, want: []string{"delete a 0() 1()"}, open: true, hold: "2"},
-		"the third after two before it":                       {was: breaker(2), strays: []string{"0"}, open: true, hold: "0"},
-		"a new one is kept instead of the one before":         {was: plan.Breaker{Machines: 3, Last: ago(40 * time.Minute), Kept: "vm-0", Until: Start.Add(time.Minute)}, strays: []string{"0", "1"}, want: []string{"delete a 0()"}, open: true, hold: "1"},
-		"none is kept when its time is over":                  {was: over, strays: []string{"0"}, want: []string{"delete a 0()"}, open: true},
-		"it is kept until then":                               {was: kept, strays: []string{"0"}, open: true},
-		"none is kept when that is switched off":              {was: breaker(2), strays: []string{"0"}, policy: func(p *policy.Policy) { p.Removal.KeepUnjoined = 0 }, want: []string{"delete a 0()"}, open: true},
-		"none is kept where no other has room beside it":      {was: breaker(2), strays: []string{"0"}, max: 1, want: []string{"delete a 0()"}, open: true},
-		"one machine is tried":                                {was: breaker(3), nodes: first, want: []string{"grow a 1 -> 2"}, open: true},
-		"one that joined closes it":                           {was: breaker(3), nodes: first, young: 30 * time.Minute, want: []string{"grow a 2 -> 6"}},
-		"one that joined before them does not":                {was: breaker(3), nodes: first, young: 50 * time.Minute, want: []string{"grow a 2 -> 3"}, open: true},
-		"those that came with one which joined do not count":  {was: breaker(2), strays: []string{"0", "1"}, young: 19 * time.Minute, want: []string{"delete a 0() 1()"}},
-		"it closes by itself when nothing is tried for hours": {was: plan.Breaker{Machines: 3, Last: ago(4 * time.Hour)}, young: 5 * time.Hour, want: []string{"grow a 1 -> 5"}},
+		"two that failed are two accidents":                    {strays: []string{"0", "1"}, want: []string{"delete a 0() 1()"}},
+		"the third opens it, and is kept":                      {strays: []string{"0", "1", "2"}, want: []string{"delete a 0() 1()"}, open: true, hold: "2"},
+		"the third after two before it":                        {was: breaker(2), strays: []string{"0"}, open: true, hold: "0"},
+		"a new one is kept instead of the one before":          {was: plan.Breaker{Machines: 3, Last: ago(40 * time.Minute), Kept: "vm-0", Until: Start.Add(time.Minute)}, strays: []string{"0", "1"}, want: []string{"delete a 0()"}, open: true, hold: "1"},
+		"none is kept when its time is over":                   {was: over, strays: []string{"0"}, want: []string{"delete a 0()"}, open: true},
+		"it is kept until then":                                {was: kept, strays: []string{"0"}, open: true},
+		"none is kept when that is switched off":               {was: breaker(2), strays: []string{"0"}, policy: func(p *policy.Policy) { p.Removal.KeepUnjoined = 0 }, want: []string{"delete a 0()"}, open: true},
+		"none is kept where no other has room beside it":       {was: breaker(2), strays: []string{"0"}, max: 1, want: []string{"delete a 0()"}, open: true},
+		"none is kept where the cluster has no room beside it": {was: breaker(2), strays: []string{"0"}, nodes: first, policy: func(p *policy.Policy) { p.Growth.MaxNodes = 2 }, want: []string{"delete a 0()"}, open: true},
+		"nor where its cores are those that another one lacks": {was: breaker(2), strays: []string{"0"}, nodes: first, policy: func(p *policy.Policy) { p.Growth.MaxCores = 11 }, want: []string{"delete a 0()"}, open: true},
+		"nor where it takes what machines may cost":            {was: breaker(2), strays: []string{"0"}, nodes: first, policy: costing(2.5), want: []string{"delete a 0()"}, open: true},
+		"it is kept where that leaves room for another one":    {was: breaker(2), strays: []string{"0"}, nodes: first, policy: costing(3), open: true, hold: "0"},
+		"it is kept where none has room without it either":     {was: breaker(2), strays: []string{"0"}, nodes: first, policy: func(p *policy.Policy) { p.Growth.MaxNodes = 1 }, open: true, hold: "0"},
+		"one machine is tried":                                 {was: breaker(3), nodes: first, want: []string{"grow a 1 -> 2"}, open: true},
+		"one that joined closes it":                            {was: breaker(3), nodes: first, young: 30 * time.Minute, want: []string{"grow a 2 -> 6"}},
+		"one that joined before them does not":                 {was: breaker(3), nodes: first, young: 50 * time.Minute, want: []string{"grow a 2 -> 3"}, open: true},
+		"those that came with one which joined do not count":   {was: breaker(2), strays: []string{"0", "1"}, young: 19 * time.Minute, want: []string{"delete a 0() 1()"}},
+		"it closes by itself when nothing is tried for hours":  {was: plan.Breaker{Machines: 3, Last: ago(4 * time.Hour)}, young: 5 * time.Hour, want: []string{"grow a 1 -> 5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			allowed := policy.Default()
@@ -58,6 +68,7 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 			}
 			objects := []any{Pod("p0", CPU("3")), Pod("p1", CPU("3")), Pod("p2", CPU("3")), Pod("p3", CPU("3"))}
 			g := Group("a", 0, cmp.Or(c.max, 9))
+			g.PriceUSDPerHour = 1
 			m := plan.Memory{Since: ago(3 * time.Hour), Nodeless: map[string]time.Time{}, Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Breaker: c.was}}}
 			node := func(name, id string, age time.Duration) {
 				n := Node(name)
@@ -95,5 +106,51 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 				t.Errorf("the same machines count twice (-once +twice):\n%s", d)
 			}
 		})
+	}
+}
+
+// TestTheNextProcessKnowsWhatNeverJoined has a process take over with an empty memory but for the breakers of the one before.
+func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
+	g := Group("a", 0, 9)
+	for _, id := range []string{"0", "1", "2"} {
+		g.Instances = append(g.Instances, Machine(id, ""))
+	}
+	g.Instances[2].Created = Start.Add(20 * time.Minute)
+	g.Instances[0].Protected, g.Instances[1].Protected = true, true // they fail, and stay
+	for _, in := range g.Instances {
+		in.Group = g.ID
+	}
+	g.Capacity = len(g.Instances)
+	decide := func(at time.Time, m plan.Memory, machines int) plan.Memory {
+		seen := *g
+		seen.Instances, seen.Capacity = g.Instances[:machines], machines
+		_, after := plan.Decide(cluster.New(at, Objects(Pod("p0", CPU("3"))), []*cluster.Group{&seen}), policy.Default(), m)
+		return after
+	}
+	since := Start.Add(-20 * time.Minute)
+	two := decide(Start, plan.Memory{Since: since, Nodeless: map[string]time.Time{"vm-0": since, "vm-1": since}}, 2)
+	want := plan.Breakers{"a": {Machines: 2, Last: since, Waited: map[string]time.Time{"vm-0": since, "vm-1": since}}}
+	if d := diff.Diff(want, two.Breakers()); d != "" {
+		t.Fatalf("two machines failed (-want +got):\n%s", d)
+	}
+	next := two.Breakers().Memory()
+	for _, at := range []time.Duration{time.Minute, 2 * time.Minute, 20 * time.Minute} {
+		next = decide(Start.Add(at), next, 2)
+		if d := diff.Diff(want, next.Breakers()); d != "" {
+			t.Fatalf("the next process, after %s (-want +got):\n%s", at, d)
+		}
+	}
+	next = decide(Start.Add(21*time.Minute), next, 3)
+	next = decide(Start.Add(40*time.Minute), next, 3)
+	if b := next.Breakers()["a"]; b.Machines != 3 || b.Kept != "vm-2" || len(b.Waited) != 3 {
+		t.Errorf("a third machine failed: %+v", b)
+	}
+	gone := decide(Start.Add(41*time.Minute), next, 2)
+	if b := gone.Breakers()["a"]; len(b.Waited) != 2 {
+		t.Errorf("the third machine is gone: %+v", b)
+	}
+	whole := decide(Start.Add(5*time.Hour), plan.Breakers{"a": {Last: since}}.Memory(), 0)
+	if b := whole.Breakers(); b != nil {
+		t.Errorf("nothing failed, and breakers are left: %+v", b)
 	}
 }

@@ -14,7 +14,7 @@ func (d *decision) noticeFailures() {
 	for _, g := range d.s.Groups {
 		m, failures := d.m.Groups[g.ID], 0
 		unjoined := d.unjoined(d.groups[g.ID])
-		if b := d.turnBreaker(m.Breaker, d.groups[g.ID], unjoined); b != m.Breaker {
+		if b := d.turnBreaker(m.Breaker, d.groups[g.ID], unjoined); !b.equal(m.Breaker) {
 			m.Breaker = b
 			d.remember(g.ID, m)
 		}
@@ -110,6 +110,9 @@ func (d *decision) noticeNodeless() {
 				continue
 			}
 			since, known := was[in.UID]
+			if !known {
+				since, known = d.m.Groups[g.ID].Breaker.Waited[in.UID]
+			}
 			if !known {
 				since = d.now
 			}

@@ -34,6 +34,13 @@ func (d *decision) limit(st *groupState, total totals, extra int) *reason.Reason
 		return because(why)
 	}
 	total.add(st.Template, extra)
+	return d.clusterLimit(st, total)
+}
+
+// clusterLimit says why a machine of the group would be more than the whole cluster may have beside such a total, nil when it would not.
+func (d *decision) clusterLimit(st *groupState, total totals) *reason.Reason {
+	because := func(r reason.Reason) *reason.Reason { return &r }
+	g, about := d.allowed.Growth, reason.Group(string(st.ID))
 	if g.MaxNodes > 0 && total.nodes+1 > g.MaxNodes {
 		return because(reason.New(reason.ClusterNodesLimit, about, "nodes", total.nodes, "limit", g.MaxNodes))
 	}

@@ -47,7 +47,8 @@ type Parts struct {
 	Timing Timing
 	Began  func() // called when a cycle begins; may be nil
 
-	Learned cluster.Lessons // by an earlier process; nil when none is known
+	Learned  cluster.Lessons // by an earlier process; nil when none is known
+	Breakers plan.Breakers   // as an earlier process left them; nil when none is known
 
 	Silent func() time.Duration // for how long the API server has said nothing; nil means that the observer knows
 	Leads  func() time.Time     // until when nobody else leads; nil means that nobody else does
@@ -89,6 +90,7 @@ func New(p Parts) *Autoscaler {
 		parts:    p,
 		observer: observer,
 		learned:  p.Learned,
+		memory:   p.Breakers.Memory(),
 		actuator: &actuate.Actuator{
 			Cloud: p.Cloud, Nodes: kube.Writer{Client: p.Client}, Objects: observer.Objects,
 			Expander: p.Expander, Policy: p.Policy, DryRun: p.DryRun, Now: p.Now, Started: p.Now(), Log: p.Log,
@@ -150,7 +152,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 		})
 	}
 	entry := journal.Entry{
-		Cycle: a.cycle, Seen: seen, Policy: a.parts.Policy, Before: before, Plan: p, Results: results, DryRun: a.parts.DryRun,
+		Cycle: a.cycle, Seen: seen, Policy: a.parts.Policy, Before: before, Plan: p, Results: results, DryRun: a.parts.DryRun, After: a.memory,
 	}
 	took := time.Since(began)
 	for _, s := range a.parts.Sinks {

@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/actuate"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/expander"
@@ -112,13 +111,13 @@ func Run(ctx context.Context, o Options) error {
 	}
 	err = lead(ctx, client, o.election(), o.Log, func(ctx context.Context, leads func() time.Time) error {
 		server.Lead()
-		var learned cluster.Lessons
+		var left report.Legacy
 		if status != nil {
-			learned = resume(ctx, status, provider, o.Log)
+			left = resume(ctx, status, provider, o.Log)
 		}
 		a := New(Parts{
 			Client: client, Cloud: provider, Policy: o.Policy, DryRun: o.DryRun, Log: o.Log, Sinks: sinks, Timing: o.Timing, Began: server.CycleBegan,
-			Namespace: o.Namespace, Expander: asked, Leads: leads, Learned: learned,
+			Namespace: o.Namespace, Expander: asked, Leads: leads, Learned: left.Lessons, Breakers: left.Breakers,
 		})
 		if err := a.Start(ctx); err != nil {
 			return err
@@ -132,9 +131,9 @@ func Run(ctx context.Context, o Options) error {
 	return err
 }
 
-// resume lets the provider follow the operations that an earlier process left behind, and returns what nodes had taught it. Without them groups
-// are watched by their reads, and nodes teach anew.
-func resume(ctx context.Context, status *report.Status, provider *azure.Provider, log *slog.Logger) cluster.Lessons {
+// resume lets the provider follow the operations that an earlier process left behind, and returns what it knew of the groups. Without it groups
+// are watched by their reads, nodes teach anew, and machines that never joined are counted anew.
+func resume(ctx context.Context, status *report.Status, provider *azure.Provider, log *slog.Logger) report.Legacy {
 	saved, err := status.SavedOperations(ctx)
 	if err == nil {
 		err = provider.ResumeOperations(saved)
@@ -142,11 +141,11 @@ func resume(ctx context.Context, status *report.Status, provider *azure.Provider
 	if err != nil && ctx.Err() == nil {
 		log.Warn("operations of an earlier process are not followed", "err", err)
 	}
-	learned, err := status.SavedLessons(ctx)
+	left, err := status.Saved(ctx)
 	if err != nil && ctx.Err() == nil {
-		log.Warn("what an earlier process knew of groups' nodes is not known", "err", err)
+		log.Warn("not all is known that an earlier process knew of the groups", "err", err)
 	}
-	return learned
+	return left
 }
 
 // election is the configured one, or none in a dry run, which must not keep another autoscaler from leading.

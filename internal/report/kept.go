@@ -3,29 +3,56 @@ package report
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan"
 )
 
 // own is what sluice keeps in the status ConfigMap for the process that comes after it, under keys of its own; "" for nothing.
 type own struct {
 	operations string // as [Status.Operations] has them
 	lessons    string // of the groups' nodes, in JSON by group
+	breakers   string // of groups whose machines did not join lately, in JSON by group
 }
 
-// mostLessons bounds what nodes have taught, in bytes: a ConfigMap holds one mebibyte.
-const mostLessons = 512 << 10
+// mostLessons and mostBreakers bound what is kept, in bytes: a ConfigMap holds one mebibyte.
+const (
+	mostLessons  = 512 << 10
+	mostBreakers = 128 << 10
+)
 
-// SavedLessons is what nodes had taught an earlier process of their groups, nil for nothing: what a group without nodes is like.
-func (s *Status) SavedLessons(ctx context.Context) (cluster.Lessons, error) {
+// Legacy is what an earlier process knew of the groups and nothing shows any more.
+type Legacy struct {
+	Lessons  cluster.Lessons // of their nodes, nil for none: what a group without nodes is like
+	Breakers plan.Breakers   // nil when all machines joined
+}
+
+// Saved is what an earlier process left. What can be read of it is returned also beside an error.
+func (s *Status) Saved(ctx context.Context) (left Legacy, err error) {
 	if err := s.recall(ctx); err != nil {
-		return nil, err
+		return Legacy{}, err
 	}
-	return parseLessons(s.kept.lessons)
+	var of, tripped error
+	left.Lessons, of = parseLessons(s.kept.lessons)
+	left.Breakers, tripped = parseBreakers(s.kept.breakers)
+	return left, errors.Join(of, tripped)
+}
+
+// parseBreakers reads what keep wrote. What somebody else wrote there is as good as nothing, and an error says so.
+func parseBreakers(text string) (plan.Breakers, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var breakers plan.Breakers
+	if err := json.Unmarshal([]byte(text), &breakers); err != nil {
+		return nil, fmt.Errorf("key %s of the status ConfigMap: %w; machines that never join are counted anew", breakersKey, err)
+	}
+	return breakers, nil
 }
 
 // parseLessons reads what keep wrote. What somebody else wrote there is as good as nothing, and an error says so.
@@ -46,6 +73,16 @@ func (s *Status) keep() (own, error) {
 	keep := s.kept
 	if s.Operations != nil {
 		keep.operations = string(s.Operations())
+	}
+	keep.breakers = ""
+	if len(s.breakers) > 0 {
+		text, err := json.Marshal(s.breakers)
+		if err != nil {
+			return own{}, fmt.Errorf("write which machines have not joined: %w", err)
+		}
+		if len(text) <= mostBreakers {
+			keep.breakers = string(text)
+		}
 	}
 	if s.lessons == nil || maps.Equal(s.lessons, s.wrote) {
 		return keep, nil

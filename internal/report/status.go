@@ -15,6 +15,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
 )
 
 // Where cluster-autoscaler keeps its status, and sluice by default.
@@ -27,6 +28,7 @@ const (
 	statusKey         = "status"
 	operationsKey     = "operations" // sluice's own, in JSON
 	lessonsKey        = "templates"  // so is this
+	breakersKey       = "breakers"   // and this
 	updatedAnnotation = "cluster-autoscaler.kubernetes.io/last-updated"
 	updatedLayout     = "2006-01-02 15:04:05.999999999 -0700 MST"
 
@@ -47,12 +49,13 @@ type Status struct {
 	// under a key of its own, and written as soon as it changes. A nil func keeps nothing.
 	Operations func() []byte
 
-	last    document        // what the ConfigMap says, as far as known
-	kept    own             // what else of sluice's it has
-	lessons cluster.Lessons // what of that groups' nodes have taught, nil before it was asked for
-	wrote   cluster.Lessons // what kept has of them
-	known   bool            // last was read or written
-	written time.Time       // when last was written, by entry or Now; zero when it was only read
+	last     document        // what the ConfigMap says, as far as known
+	kept     own             // what else of sluice's it has
+	lessons  cluster.Lessons // what of that groups' nodes have taught, nil before it was asked for
+	wrote    cluster.Lessons // what kept has of them
+	breakers plan.Breakers   // of groups whose machines did not join lately
+	known    bool            // last was read or written
+	written  time.Time       // when last was written, by entry or Now; zero when it was only read
 }
 
 // Report writes the status after a complete cycle, if it is due. After an error the next cycle writes in any case.
@@ -64,6 +67,7 @@ func (s *Status) Report(ctx context.Context, entry journal.Entry) error {
 		return err
 	}
 	s.lessons = s.lessons.Keep(entry.Seen.Groups)
+	s.breakers = entry.After.Breakers()
 	return s.write(ctx, documentOf(entry), entry.Seen.Time)
 }
 
@@ -136,8 +140,9 @@ func (s *Status) recall(ctx context.Context) error {
 		s.last = doc
 	}
 	if err == nil {
-		s.kept = own{m.Data[operationsKey], m.Data[lessonsKey]}
+		s.kept = own{m.Data[operationsKey], m.Data[lessonsKey], m.Data[breakersKey]}
 		s.lessons, _ = parseLessons(s.kept.lessons)
+		s.breakers, _ = parseBreakers(s.kept.breakers)
 	}
 	s.known = true
 	return nil
@@ -171,8 +176,10 @@ func (s *Status) data(data map[string]string, text string, keep own) map[string]
 	if data == nil {
 		data = map[string]string{}
 	}
-	data[statusKey], data[operationsKey], data[lessonsKey] = text, keep.operations, keep.lessons
-	maps.DeleteFunc(data, func(key, value string) bool { return value == "" && (key == operationsKey || key == lessonsKey) })
+	data[statusKey], data[operationsKey], data[lessonsKey], data[breakersKey] = text, keep.operations, keep.lessons, keep.breakers
+	maps.DeleteFunc(data, func(key, value string) bool {
+		return value == "" && (key == operationsKey || key == lessonsKey || key == breakersKey)
+	})
 	return data
 }
 

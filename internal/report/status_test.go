@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -260,11 +261,11 @@ func TestWhatNodesHaveTaughtSurvivesARestart(t *testing.T) {
 	report(t, &Status{Client: client}, w)
 
 	after := &Status{Client: client}
-	learned, err := after.SavedLessons(t.Context())
+	left, err := after.Saved(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := learned["agents"]; l == nil || l.Node.Labels["disk"] != "fast" {
+	if l := left.Lessons["agents"]; l == nil || l.Node.Labels["disk"] != "fast" {
 		t.Fatalf("learned %+v, want what the node has taught", l)
 	}
 	said := shown(t, client).Data["templates"]
@@ -280,8 +281,8 @@ func TestLessonsThatCannotBeReadAreTold(t *testing.T) {
 	client := fake.NewClientset(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: StatusNamespace, Name: StatusName}, Data: map[string]string{"templates": "[]"},
 	})
-	if learned, err := (&Status{Client: client}).SavedLessons(t.Context()); err == nil || learned != nil {
-		t.Errorf("read %v, error %v, want an error", learned, err)
+	if left, err := (&Status{Client: client}).Saved(t.Context()); err == nil || left.Lessons != nil {
+		t.Errorf("read %v, error %v, want an error", left.Lessons, err)
 	}
 }
 
@@ -296,7 +297,50 @@ func TestLessonsLeaveRoomInTheConfigMap(t *testing.T) {
 	if n := len(shown(t, client).Data["templates"]); n > 512<<10 || n < 500<<10 {
 		t.Errorf("%d bytes of lessons, want nearly 512 KiB", n)
 	}
-	if learned, err := (&Status{Client: client}).SavedLessons(t.Context()); err != nil || len(learned) < 50 {
-		t.Errorf("%d lessons read, error %v", len(learned), err)
+	if left, err := (&Status{Client: client}).Saved(t.Context()); err != nil || len(left.Lessons) < 50 {
+		t.Errorf("%d lessons read, error %v", len(left.Lessons), err)
+	}
+}
+
+func TestWhatNeverJoinedSurvivesARestart(t *testing.T) {
+	client := fake.NewClientset()
+	failed := plan.Breakers{"agents": {Machines: 3, Last: noon, Kept: "vm-2", Until: noon.Add(time.Hour), Waited: map[string]time.Time{"vm-2": noon}}}
+	tell := func(s *Status, b plan.Breakers) {
+		t.Helper()
+		e := newWorld().decide(accepted())
+		e.After = b.Memory()
+		if err := s.Report(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := &Status{Client: client}
+	tell(first, nil)
+	tell(first, failed) // nothing else has changed, and no minute has passed
+
+	after := &Status{Client: client}
+	left, err := after.Saved(t.Context())
+	if d := cmp.Diff(failed, left.Breakers); d != "" || err != nil {
+		t.Fatalf("error %v, breakers (-want +got):\n%s", err, d)
+	}
+	tell(after, left.Breakers)
+	until := len(client.Actions())
+	tell(after, left.Breakers)
+	for _, a := range client.Actions()[until:] {
+		if a.GetVerb() != "get" {
+			t.Errorf("the same is written again: %s", a.GetVerb())
+		}
+	}
+	tell(after, nil)
+	if got, kept := shown(t, client).Data["breakers"]; kept {
+		t.Errorf("all machines join, and the ConfigMap says %s", got)
+	}
+}
+
+func TestBreakersThatCannotBeReadAreTold(t *testing.T) {
+	client := fake.NewClientset(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: StatusNamespace, Name: StatusName}, Data: map[string]string{"breakers": "[]"},
+	})
+	if left, err := (&Status{Client: client}).Saved(t.Context()); err == nil || left.Breakers != nil {
+		t.Errorf("read %v, error %v, want an error", left.Breakers, err)
 	}
 }

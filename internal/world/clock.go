@@ -19,6 +19,7 @@ import (
 	"sluice.dev/sluice/internal/kubesim"
 	"sluice.dev/sluice/internal/observer"
 	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
 )
 
@@ -94,8 +95,9 @@ type world struct {
 	life     context.Context // of the process
 	stop     context.CancelFunc
 	kill     kill
-	killed   string // what a process did last that was killed and has no successor yet
-	saved    legacy // after its last whole cycle
+	killed   string        // what a process did last that was killed and has no successor yet
+	saved    legacy        // after its last whole cycle
+	breakers plan.Breakers // as its last cycle leaves them
 	pace     *app.Pace
 	due      time.Time // of the next cycle, if nothing happens before
 	stirred  bool      // something happened that turns the loop, and nobody has noted when
@@ -160,10 +162,13 @@ func (w *world) elapsed() time.Duration { return w.now().Sub(start) }
 type legacy struct {
 	operations []byte // in flight
 	learned    cluster.Lessons
+	breakers   plan.Breakers
 }
 
 // legacy is what sluice would leave now.
-func (w *world) legacy() legacy { return legacy{w.provider.SaveOperations(), w.sluice.Learned()} }
+func (w *world) legacy() legacy {
+	return legacy{w.provider.SaveOperations(), w.sluice.Learned(), w.breakers}
+}
 
 // begin starts sluice, or another one in its place: with an empty memory and a new client, as a new process has them, and the record that the one
 // before has left.
@@ -172,7 +177,7 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 		w.stop()
 	}
 	ctx, w.stop = context.WithCancel(ctx)
-	w.life, w.saved, w.leads = ctx, left, time.Time{}
+	w.life, w.saved, w.breakers, w.leads = ctx, left, left.breakers, time.Time{}
 	w.speak()
 	w.reading = w.reads()
 	config := w.cluster.RESTConfig()
@@ -192,7 +197,7 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 		return fmt.Errorf("start sluice: %w", err)
 	}
 	parts := app.Parts{Client: api, Cloud: w.provider, Policy: w.policy, DryRun: w.dryRun, Now: w.reading, Timing: w.timing, Expander: &w.advice, Simulated: true,
-		Silent: w.silence, Leads: w.ownLease, Learned: left.learned,
+		Silent: w.silence, Leads: w.ownLease, Learned: left.learned, Breakers: left.breakers,
 	}
 	if w.whims != nil {
 		parts.Tempt = w.tempt

@@ -115,6 +115,9 @@ func (w *world) cycle(ctx context.Context) error {
 	if w.killed != "" {
 		return w.succeed(ctx)
 	}
+	if err == nil {
+		w.breakers = entry.After.Breakers()
+	}
 	w.saved = w.legacy()
 	w.due = w.now().Add(w.pace.Wait(w.reading(), entry, err, w.provider.NextPoll()))
 	if err != nil {
