@@ -88,8 +88,12 @@ func (s *Snapshot) learnTemplate(g *Group) {
 // other has them.
 func (s *Snapshot) exemplar(g *Group) *corev1.Node {
 	var best, bare *corev1.Node
+	whole := len(lacking(&corev1.Node{}, g.Template)) == 0 // there is nothing that a node could lack
 	for _, n := range s.Nodes {
-		if n.Group != g.ID || n.Instance == nil || !Ready(n.Object) || !n.Instance.sized(g) {
+		if n.Group != g.ID || whole && best != nil && !n.Object.CreationTimestamp.Before(&best.CreationTimestamp) {
+			continue
+		}
+		if n.Instance == nil || !Ready(n.Object) || !n.Instance.sized(g) {
 			continue
 		}
 		into := &best

@@ -135,9 +135,10 @@ func (d *decision) candidates(wanting []*demand) *candidates {
 		d.onEmpty(s, func(h scheduling.Handle) {
 			c.free = append(c.free, d.check.Free(h))
 			for _, w := range c.wanted {
-				w.suits[i] = d.check.Suits(w.of, h)
-				w.fits[i] = w.suits[i] && (!w.depends || d.check.Room(w.of, h) > 0)
-				w.alone = w.alone || w.suits[i] && d.check.Alone(w.of, h)
+				pod := d.check.Ask(w.of)
+				w.suits[i] = pod.Suits(h)
+				w.fits[i] = w.suits[i] && (!w.depends || pod.Fits(h))
+				w.alone = w.alone || w.suits[i] && pod.Alone(h)
 			}
 		})
 	}

@@ -43,13 +43,18 @@ func (d *decision) moveIn(names []string, on []scheduling.Handle) {
 	if len(homeless) == 0 {
 		return
 	}
-	known := make(map[string]bool, len(names))
-	for _, name := range names {
-		known[name] = true
+	known := make([]bool, d.check.Size())
+	for _, h := range on {
+		if h >= 0 {
+			known[h] = true
+		}
 	}
 	empty := map[cluster.GroupID][]*cluster.Node{}
-	for _, n := range d.s.Nodes {
-		if homeless[n.Group] != nil && !known[n.Name()] && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() }) {
+	for i, n := range d.s.Nodes {
+		if homeless[n.Group] == nil {
+			continue
+		}
+		if h, present := d.handle(d.planner.sights[i]); (!present || !known[h]) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() }) {
 			empty[n.Group] = append(empty[n.Group], n)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
 )
 
@@ -46,7 +45,7 @@ func (d *decision) steerPods() {
 // noteSoon notes a node that may not step on the ladder for these reasons, if it waits for nothing but its time or its turn. Control-plane nodes are
 // nothing that pods are steered by.
 func (d *decision) noteSoon(st *nodeState, block []reason.Reason) {
-	if st.takes && !cluster.ControlPlane(st.Object) && (len(block) == 0 || block[0].Code == reason.RemovalCoolsDown || block[0].Code == reason.RemovalBudget || block[0].Code == reason.EmptiedBudget || block[0].Code == reason.EmptiedUnknown) {
+	if st.takes && !st.controls && (len(block) == 0 || block[0].Code == reason.RemovalCoolsDown || block[0].Code == reason.RemovalBudget || block[0].Code == reason.EmptiedBudget || block[0].Code == reason.EmptiedUnknown) {
 		d.soon = append(d.soon, st)
 	}
 }

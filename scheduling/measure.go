@@ -58,8 +58,27 @@ func (c *Checker) minds(k *kind) bool {
 func (c *Checker) Kind(of *cluster.Class) int { return int(c.kindFor(of).id) }
 
 // Suits says whether the node as such would do for pods of the class: its resources, taints, labels, host ports and volumes, whoever else is near.
-func (c *Checker) Suits(of *cluster.Class, h Handle) bool {
-	k := c.kindFor(of)
+func (c *Checker) Suits(of *cluster.Class, h Handle) bool { return c.suits(c.kindFor(of), h) }
+
+// Asked is pods of a class of which several things are asked one after the other, while nothing changes.
+type Asked struct {
+	c *Checker
+	k *kind
+}
+
+// Ask prepares to ask about pods of the class.
+func (c *Checker) Ask(of *cluster.Class) Asked { return Asked{c, c.kindFor(of)} }
+
+// Suits is [Checker.Suits].
+func (a Asked) Suits(h Handle) bool { return a.c.suits(a.k, h) }
+
+// Fits says whether [Checker.Room] is more than 0.
+func (a Asked) Fits(h Handle) bool { return a.c.judge(a.k, h, nil) == welcome && a.c.room(a.k, h) > 0 }
+
+// Alone says whether two of the pods never share the node: they ask for the same host port, or keep each other away from it.
+func (a Asked) Alone(h Handle) bool { return a.c.loner(a.k, h) }
+
+func (c *Checker) suits(k *kind, h Handle) bool {
 	for _, n := range k.spec.needs {
 		if n.asked > 0 && n.asked > c.free[n.dim][h] {
 			return false
@@ -70,9 +89,7 @@ func (c *Checker) Suits(of *cluster.Class, h Handle) bool {
 		(len(k.spec.ports) == 0 || !c.taken(k.spec, h)) && (k.volumes == nil || c.mountable(k.volumes, h))
 }
 
-// Alone says whether two pods of the class never share the node: they ask for the same host port, or keep each other away from it.
-func (c *Checker) Alone(of *cluster.Class, h Handle) bool {
-	k := c.kindFor(of)
+func (c *Checker) loner(k *kind, h Handle) bool {
 	for i := range k.spec.ports {
 		for j := range k.spec.ports {
 			if clash(&k.spec.ports[i], &k.spec.ports[j]) {
