@@ -45,11 +45,11 @@ func condition(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondit
 	return nil
 }
 
-// keepAnnotation on a node, with the value "true", keeps it. It is cluster-autoscaler's.
-const keepAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+// KeepAnnotation on a node, with the value "true", keeps it. It is cluster-autoscaler's.
+const KeepAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 
 // Kept says whether somebody has annotated the node to stay.
-func Kept(n *corev1.Node) bool { return n.Annotations[keepAnnotation] == "true" }
+func Kept(n *corev1.Node) bool { return n.Annotations[KeepAnnotation] == "true" }
 
 // ControlPlane says whether the node runs the control plane or etcd, by the role labels that distributions set.
 func ControlPlane(n *corev1.Node) bool {

@@ -32,15 +32,16 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 	}
 	first := []string{"a-9"}
 	for name, c := range map[string]struct {
-		was    plan.Breaker
-		strays []string      // machines that have waited for their nodes for 20 minutes
-		nodes  []string      // of the group, two hours old
-		young  time.Duration // how old a further node is, 0 for none
-		policy func(*policy.Policy)
-		max    int
-		want   []string
-		open   bool
-		hold   string // the machine that is kept
+		was     plan.Breaker
+		strays  []string      // machines that have waited for their nodes for 20 minutes
+		nodes   []string      // of the group, two hours old
+		young   time.Duration // how old a further node is, 0 for none
+		policy  func(*policy.Policy)
+		max     int
+		granted int // machines, a minute ago
+		want    []string
+		open    bool
+		hold    string // the machine that is kept
 	}{
 		"two that failed are two accidents":                    {strays: []string{"0", "1"}, want: []string{"delete a 0() 1()"}},
 		"the third opens it, and is kept":                      {strays: []string{"0", "1", "2"}, want: []string{"delete a 0() 1()"}, open: true, hold: "2"},
@@ -54,12 +55,15 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 		"nor where its cores are those that another one lacks": {was: breaker(2), strays: []string{"0"}, nodes: first, policy: func(p *policy.Policy) { p.Growth.MaxCores = 11 }, want: []string{"delete a 0()"}, open: true},
 		"nor where it takes what machines may cost":            {was: breaker(2), strays: []string{"0"}, nodes: first, policy: costing(2.5), want: []string{"delete a 0()"}, open: true},
 		"it is kept where that leaves room for another one":    {was: breaker(2), strays: []string{"0"}, nodes: first, policy: costing(3), open: true, hold: "0"},
-		"it is kept where none has room without it either":     {was: breaker(2), strays: []string{"0"}, nodes: first, policy: func(p *policy.Policy) { p.Growth.MaxNodes = 1 }, open: true, hold: "0"},
-		"one machine is tried":                                 {was: breaker(3), nodes: first, want: []string{"grow a 1 -> 2"}, open: true},
-		"one that joined closes it":                            {was: breaker(3), nodes: first, young: 30 * time.Minute, want: []string{"grow a 2 -> 6"}},
-		"one that joined before them does not":                 {was: breaker(3), nodes: first, young: 50 * time.Minute, want: []string{"grow a 2 -> 3"}, open: true},
-		"those that came with one which joined do not count":   {was: breaker(2), strays: []string{"0", "1"}, young: 19 * time.Minute, want: []string{"delete a 0() 1()"}},
-		"it closes by itself when nothing is tried for hours":  {was: plan.Breaker{Machines: 3, Last: ago(4 * time.Hour)}, young: 5 * time.Hour, want: []string{"grow a 1 -> 5"}},
+		"it is kept where others only have to wait": {was: breaker(2), strays: []string{"0"}, nodes: first, policy: func(p *policy.Policy) {
+			p.Growth.Ceilings = []policy.GroupCeiling{{Ceiling: cluster.Ceiling{Limit: 1, Unit: cluster.CeilingMachines, Window: time.Hour}}}
+		}, granted: 1, open: true, hold: "0"},
+		"it is kept where none has room without it either":    {was: breaker(2), strays: []string{"0"}, nodes: first, policy: func(p *policy.Policy) { p.Growth.MaxNodes = 1 }, open: true, hold: "0"},
+		"one machine is tried":                                {was: breaker(3), nodes: first, want: []string{"grow a 1 -> 2"}, open: true},
+		"one that joined closes it":                           {was: breaker(3), nodes: first, young: 30 * time.Minute, want: []string{"grow a 2 -> 6"}},
+		"one that joined before them does not":                {was: breaker(3), nodes: first, young: 50 * time.Minute, want: []string{"grow a 2 -> 3"}, open: true},
+		"those that came with one which joined do not count":  {was: breaker(2), strays: []string{"0", "1"}, young: 19 * time.Minute, want: []string{"delete a 0() 1()"}},
+		"it closes by itself when nothing is tried for hours": {was: plan.Breaker{Machines: 3, Last: ago(4 * time.Hour)}, young: 5 * time.Hour, want: []string{"grow a 1 -> 5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			allowed := policy.Default()
@@ -70,6 +74,9 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 			g := Group("a", 0, cmp.Or(c.max, 9))
 			g.PriceUSDPerHour = 1
 			m := plan.Memory{Since: ago(3 * time.Hour), Nodeless: map[string]time.Time{}, Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Breaker: c.was}}}
+			if c.granted > 0 {
+				m.Granted = []plan.Grant{{Group: "a", Machines: c.granted, At: ago(time.Minute)}}
+			}
 			node := func(name, id string, age time.Duration) {
 				n := Node(name)
 				n.CreationTimestamp.Time = ago(age)

@@ -184,7 +184,7 @@ func (d *decision) replace(s *saving) {
 // restful says whether nothing is on its way: no pod waits, no machine comes or goes, no node is on the ladder or
 // will be when its time has come, and no node has been promised to the pods of another.
 func (d *decision) restful() bool {
-	if len(d.s.Pending) > 0 || len(d.grows) > 0 || len(d.ladder) > 0 || d.unhealthy != nil || d.inFlight > 0 || len(d.soon) > 0 {
+	if len(d.s.Pending) > 0 || len(d.ladder) > 0 || len(d.soon) > 0 {
 		return false
 	}
 	for _, g := range d.groups {

@@ -134,3 +134,77 @@ func TestAPlannerThatConsolidatesDecidesAsIfItRememberedNothing(t *testing.T) {
 	}
 	t.Log(codes)
 }
+
+// rest is a cluster in which the pods of node a-0 could run on others, and something may be on its way in group b.
+type rest struct {
+	objects []any
+	b       *cluster.Group
+	allowed *policy.Policy
+	memory  plan.Memory
+}
+
+// TestSavingsAreLookedForAtRestAlone lets one thing be on its way: nothing is moved for money before it is over.
+func TestSavingsAreLookedForAtRestAlone(t *testing.T) {
+	machine := func(r *rest, in *cluster.Instance, objects ...any) {
+		in.Group = r.b.ID
+		r.b.Instances, r.objects = append(r.b.Instances, in), append(r.objects, objects...)
+		r.b.Capacity = len(r.b.Instances)
+	}
+	of := func(id string) cluster.Machine {
+		return cluster.Machine{Group: "b", ID: cluster.InstanceID(id), UID: "vm-" + id}
+	}
+	for name, c := range map[string]struct {
+		moves func(*rest)
+		rests bool
+	}{
+		"nothing is":                   {func(*rest) {}, true},
+		"a node that works is no move": {func(r *rest) { machine(r, Machine("7", "b-7"), Node("b-7"), Pod("busy", On("b-7"), CPU("3"))) }, true},
+		"a pod waits":                  {func(r *rest) { r.objects = append(r.objects, Pod("huge", CPU("99"))) }, false},
+		"a machine comes":              {func(r *rest) { machine(r, Machine("7", "", In(cluster.StateCreating))) }, false},
+		"a machine is asked for":       {func(r *rest) { r.b.Min = 1; r.allowed.Growth.EnforceMin = true }, false},
+		"a machine is being deleted":   {func(r *rest) { machine(r, Machine("7", "", In(cluster.StateDeleting))); r.b.Capacity = 0 }, false},
+		"a machine is to be deleted":   {func(r *rest) { machine(r, Machine("7", "", In(cluster.StateFailed))) }, false},
+		"a node steps down": {func(r *rest) {
+			machine(r, Machine("7", "b-7"), Node("b-7", Removing(Start.Add(-time.Minute), of("7")), func(n *corev1.Node) {
+				n.Annotations[cluster.HoldAnnotation] = Start.Add(time.Hour).Format(time.RFC3339)
+			}), Pod("busy", On("b-7"), CPU("3")))
+		}, false},
+		"a node is cordoned": {func(r *rest) {
+			r.allowed.Removal.AfterTaint = time.Hour
+			machine(r, Machine("7", "b-7"), Node("b-7", Removing(Start.Add(-time.Minute), of("7"))))
+		}, false},
+		"a node is idle": {func(r *rest) { machine(r, Machine("7", "b-7"), Node("b-7")) }, false},
+		"too many nodes are not Ready": {func(r *rest) {
+			r.allowed.Health.UnreadyCount, r.allowed.Health.UnreadyPercent = 0, 1
+			r.allowed.Removal.UnreadyEnabled = false
+			machine(r, Machine("7", "b-7"), Node("b-7", NotReady(Start.Add(-time.Hour))), Pod("busy", On("b-7"), CPU("3")))
+		}, false},
+		"a node runs dry": {func(r *rest) {
+			machine(r, Machine("7", "b-7"), Node("b-7", Removing(Start.Add(-time.Minute), of("7")), func(n *corev1.Node) {
+				n.Spec.Taints[0] = cluster.Removal{Since: Start.Add(-time.Minute), Why: cluster.RunsDry}.Taint()
+			}), Pod("work", On("b-7"), CPU("100m"), OwnedBy("Job", "j")))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"), Machine("2", "a-2"))
+			a.PriceUSDPerHour = 3
+			r := &rest{b: Group("b", 0, 5), allowed: policy.Default(), memory: plan.Memory{Since: Start.Add(-time.Hour)}}
+			r.allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
+			for i := range 3 {
+				node := fmt.Sprint("a-", i)
+				r.objects = append(r.objects, Node(node), Pod("p-"+node, On(node), CPU("1200m")), Pod("q-"+node, On(node), CPU("1200m")))
+			}
+			c.moves(r)
+			p, _ := plan.Decide(cluster.New(Start, Objects(r.objects...), []*cluster.Group{a, r.b}), r.allowed, r.memory)
+			var pays bool
+			for _, v := range p.Verdicts {
+				for _, why := range v.Because {
+					pays = pays || why.Code == reason.ConsolidationPays
+				}
+			}
+			if pays != c.rests {
+				t.Errorf("a saving is found: %t, want %t\n%v", pays, c.rests, p.Verdicts)
+			}
+		})
+	}
+}

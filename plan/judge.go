@@ -88,19 +88,28 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 		}
 		return keep(reason.NodeNoticed, "kind", notice.Kind, "at", at)
 	case n.Object.Spec.Unschedulable:
-		return keep(reason.NodeHeldByPerson)
+		return NodeKeep, inVain(n, reason.New(reason.NodeHeldByPerson, about)), true
 	case cluster.Kept(n.Object):
-		return keep(reason.NodeScaleDownOff)
+		return NodeKeep, inVain(n, reason.New(reason.NodeScaleDownOff, about)), true
 	case d.held(n) != nil:
-		return NodeKeep, []reason.Reason{*d.held(n)}, true
+		return NodeKeep, inVain(n, *d.held(n)), true
 	case n.Instance.Protected:
-		return keep(reason.NodeProtected, "instance", n.Instance.ID)
+		return NodeKeep, inVain(n, reason.New(reason.NodeProtected, about, "instance", n.Instance.ID)), true
 	case len(n.Awaits) > 0 && d.starting(n):
 		return keep(reason.NodeAwaitsDevices, "age", age(d.now, n.Object.CreationTimestamp), "devices", deviceNames(n))
 	case d.starting(n):
 		return keep(reason.NodeStarting, "age", age(d.now, n.Object.CreationTimestamp))
 	}
 	return "", nil, false
+}
+
+// inVain is why people keep the node, and that another one has asked for it to be emptied meanwhile, where that is so.
+func inVain(n *cluster.Node, why reason.Reason) []reason.Reason {
+	all := []reason.Reason{why}
+	if asked := askedFor(n); asked != nil {
+		all = append(all, *asked)
+	}
+	return all
 }
 
 // deviceNames are the devices that the node awaits, in one word.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"sluice.dev/sluice/cluster"
@@ -37,7 +38,9 @@ func (e *ends) at(now time.Time) (time.Time, error) {
 			return time.Time{}, fmt.Errorf("--until=%s: give a time to come, such as %s", e.until, now.Add(2*time.Hour).UTC().Format(time.RFC3339))
 		}
 		return t.UTC().Truncate(time.Second), nil
-	case e.length <= 0:
+	case e.length == 0:
+		return time.Time{}, fmt.Errorf("say until when: --for=2h or --until=%s, for example", now.Add(2*time.Hour).UTC().Format(time.RFC3339))
+	case e.length < 0:
 		return time.Time{}, fmt.Errorf("--for=%s: give a duration above zero, such as 2h", e.length)
 	}
 	return now.Add(e.length).UTC().Truncate(time.Second), nil
@@ -222,7 +225,8 @@ func drainCommand() *cobra.Command {
 evicted as disruption budgets let them, volumes are detached, the machine is deleted by name and its Node object goes. What the policy keeps, such
 as pods of Jobs, is not evicted: the node waits for its end. Machines are added where the other pods find no room.
 
-Limits hold: a group is not taken below its min, and removals in flight count. "sluice undrain" takes the node back until its machine is deleted;
+Limits hold: a group is not taken below its min, and removals in flight count. A node that somebody has cordoned, holds or has annotated to stay is not
+drained before that is taken back. "sluice undrain" takes the node back until its machine is deleted;
 "sluice explain node NODE" says what it waits for.`,
 		Example: "  sluice drain agents000003",
 		Args:    arguments(1, 1, "a node, such as: sluice drain agents000003"),
@@ -251,14 +255,36 @@ func undrainCommand() *cobra.Command {
 }
 
 // tell writes a time on a node and says what that means.
-func (h *hands) tell(cmd *cobra.Command, write func(kube.Hands, context.Context, string, time.Time) error, node string, t time.Time, done string) error {
+func (h *hands) tell(cmd *cobra.Command, write func(kube.Hands, context.Context, string, time.Time) (*corev1.Node, error), node string, t time.Time, done string) error {
 	api, err := h.connect()
 	if err != nil {
 		return err
 	}
-	if err := write(api, cmd.Context(), node, t); err != nil {
+	n, err := write(api, cmd.Context(), node, t)
+	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), done)
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), strings.Join(append([]string{done}, contradictions(n, time.Now())...), "\n"))
 	return err
+}
+
+// contradictions are what else people want of a node that is to be drained, and what ends that: until then the drain does not begin. None for
+// any other node.
+func contradictions(n *corev1.Node, now time.Time) (all []string) {
+	if _, asked := n.Annotations[cluster.DrainAnnotation]; !asked {
+		return nil
+	}
+	say := func(because, ends string) {
+		all = append(all, fmt.Sprintf("it is not drained as long as it is %s; to end that: %s", because, ends))
+	}
+	if _, own := cluster.RemovalOf(n); n.Spec.Unschedulable && !own {
+		say("cordoned by somebody else", "kubectl uncordon "+n.Name)
+	}
+	if cluster.Kept(n) {
+		say("annotated to stay", fmt.Sprintf("kubectl annotate node %s %s-", n.Name, cluster.KeepAnnotation))
+	}
+	if until, held := cluster.Held(n, now); held {
+		say("held until "+until, "sluice release "+n.Name)
+	}
+	return all
 }

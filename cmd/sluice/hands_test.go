@@ -3,11 +3,13 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/internal/kubesim"
 )
 
@@ -25,6 +27,9 @@ func TestPeoplePauseAndHold(t *testing.T) {
 
 	sluice(t.Context(), "hold", node, "--until=2099-01-31T18:00:00Z", config).expect(t, exitNothing, "is held until 2099-01-31T18:00:00Z")
 	sluice(t.Context(), f.args("explain", "node", node)...).expect(t, exitNothing, "NodeHeld", "held until 2099-01-31T18:00:00Z")
+	sluice(t.Context(), "drain", node, config).expect(t, exitNothing, "it is not drained as long as it is held until 2099-01-31T18:00:00Z; to end that: sluice release "+node)
+	sluice(t.Context(), f.args("explain", "node", node)...).expect(t, exitNothing, "NodeHeld", "NodeAskedFor")
+	sluice(t.Context(), "undrain", node, config).expect(t, exitNothing, "is not asked to drain node "+node)
 	sluice(t.Context(), "release", node, config).expect(t, exitNothing, "is not held")
 	sluice(t.Context(), "drain", node, config).expect(t, exitNothing, "is asked to drain node "+node)
 	sluice(t.Context(), f.args("explain", "node", node)...).expect(t, exitNothing, "NodeAskedFor")
@@ -55,7 +60,8 @@ func TestAPauseSaysWhenItEnds(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"pause", "agents"}, "give a duration above zero"},
+		{[]string{"pause", "agents"}, "say until when: --for=2h or --until="},
+		{[]string{"hold", "node"}, "say until when: --for=2h or --until="},
 		{[]string{"pause", "agents", "--for=-1h"}, "give a duration above zero"},
 		{[]string{"pause", "agents", "--until=tomorrow"}, "give a time to come"},
 		{[]string{"pause", "agents", "--until=2020-01-01T00:00:00Z"}, "give a time to come"},
@@ -64,5 +70,39 @@ func TestAPauseSaysWhenItEnds(t *testing.T) {
 		{[]string{"pause", "a", "b", "--for=1h"}, "wants at most one node group"},
 	} {
 		sluice(t.Context(), c.args...).complains(t, c.want)
+	}
+}
+
+// TestADrainSaysWhatKeepsTheNode looks at nodes as they are after somebody has asked for them to be drained, or has not.
+func TestADrainSaysWhatKeepsTheNode(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	drain := map[string]string{cluster.DrainAnnotation: "2026-01-01T12:00:00Z"}
+	with := func(key, value string) map[string]string {
+		return map[string]string{cluster.DrainAnnotation: drain[cluster.DrainAnnotation], key: value}
+	}
+	for name, c := range map[string]struct {
+		annotations map[string]string
+		cordoned    bool
+		own         bool // by sluice
+		want        string
+	}{
+		"nothing does":                {annotations: drain},
+		"nobody asked":                {cordoned: true},
+		"somebody has cordoned it":    {annotations: drain, cordoned: true, want: "cordoned by somebody else; to end that: kubectl uncordon a"},
+		"sluice has cordoned it":      {annotations: drain, cordoned: true, own: true},
+		"it is annotated to stay":     {annotations: with(cluster.KeepAnnotation, "true"), want: "annotated to stay; to end that: kubectl annotate node a cluster-autoscaler.kubernetes.io/scale-down-disabled-"},
+		"somebody holds it":           {annotations: with(cluster.HoldAnnotation, "2026-01-01T13:00:00Z"), want: "held until 2026-01-01T13:00:00Z; to end that: sluice release a"},
+		"somebody held it until then": {annotations: with(cluster.HoldAnnotation, "2026-01-01T12:00:00Z")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: c.annotations}, Spec: corev1.NodeSpec{Unschedulable: c.cordoned}}
+			if c.own {
+				clustertest.Removing(now, cluster.Machine{Group: "g", ID: "0", UID: "vm-0"})(n)
+			}
+			got := strings.Join(contradictions(n, now), "\n")
+			if want := c.want; want != "" && got != "it is not drained as long as it is "+want || want == "" && got != "" {
+				t.Errorf("it says %q, want %q", got, want)
+			}
+		})
 	}
 }

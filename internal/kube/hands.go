@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -75,18 +76,18 @@ func (h Hands) Groups(ctx context.Context) []cluster.GroupID {
 	return all
 }
 
-// Hold keeps a node until then; a zero time takes an earlier hold back.
-func (h Hands) Hold(ctx context.Context, node string, until time.Time) error {
+// Hold keeps a node until then; a zero time takes an earlier hold back. It returns the node as it is from now on.
+func (h Hands) Hold(ctx context.Context, node string, until time.Time) (*corev1.Node, error) {
 	return h.annotate(ctx, node, cluster.HoldAnnotation, until)
 }
 
-// Drain asks for a node to be emptied and removed, at that time; a zero time takes it back.
-func (h Hands) Drain(ctx context.Context, node string, at time.Time) error {
+// Drain asks for a node to be emptied and removed, at that time; a zero time takes it back. It returns the node as it is from now on.
+func (h Hands) Drain(ctx context.Context, node string, at time.Time) (*corev1.Node, error) {
 	return h.annotate(ctx, node, cluster.DrainAnnotation, at)
 }
 
 // annotate writes a time on a node, or takes the annotation off for a zero one.
-func (h Hands) annotate(ctx context.Context, node, key string, t time.Time) error {
+func (h Hands) annotate(ctx context.Context, node, key string, t time.Time) (*corev1.Node, error) {
 	nodes := h.Client.CoreV1().Nodes()
 	said := ""
 	if !t.IsZero() {
@@ -95,20 +96,20 @@ func (h Hands) annotate(ctx context.Context, node, key string, t time.Time) erro
 	for range tries {
 		n, err := nodes.Get(ctx, node, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
-			return fmt.Errorf("there is no node %s", node)
+			return nil, fmt.Errorf("there is no node %s", node)
 		}
 		if err != nil {
-			return fmt.Errorf("read node %s: %w", node, err)
+			return nil, fmt.Errorf("read node %s: %w", node, err)
 		}
-		_, err = nodes.Patch(ctx, node, types.MergePatchType, annotationPatch(n, key, said), metav1.PatchOptions{})
+		now, err := nodes.Patch(ctx, node, types.MergePatchType, annotationPatch(n, key, said), metav1.PatchOptions{})
 		if err == nil {
-			return nil
+			return now, nil
 		}
 		if !apierrors.IsConflict(err) {
-			return fmt.Errorf("annotate node %s: %w", node, err)
+			return nil, fmt.Errorf("annotate node %s: %w", node, err)
 		}
 	}
-	return fmt.Errorf("node %s is being changed by others; try again", node)
+	return nil, fmt.Errorf("node %s is being changed by others; try again", node)
 }
 
 // annotationPatch is a merge patch that sets an annotation, or takes it off for "", as long as the object is the version that was read.

@@ -50,23 +50,23 @@ func TestWhatAPersonAsksForIsAnAnnotation(t *testing.T) {
 		t.Errorf("after resuming what could not be read: %s", paused())
 	}
 
-	if err := h.Hold(t.Context(), "a", now); err != nil || held() != "2026-01-05T12:00:00Z" {
+	if _, err := h.Hold(t.Context(), "a", now); err != nil || held() != "2026-01-05T12:00:00Z" {
 		t.Errorf("held until %q: %v", held(), err)
 	}
-	if err := h.Hold(t.Context(), "a", time.Time{}); err != nil || held() != "" {
+	if _, err := h.Hold(t.Context(), "a", time.Time{}); err != nil || held() != "" {
 		t.Errorf("released, held until %q: %v", held(), err)
 	}
 	asked := func() string {
 		n, _ := kubesim.Find[*corev1.Node](c, "", "a")
 		return n.Annotations[cluster.DrainAnnotation]
 	}
-	if err := h.Drain(t.Context(), "a", now); err != nil || asked() != "2026-01-05T12:00:00Z" {
+	if _, err := h.Drain(t.Context(), "a", now); err != nil || asked() != "2026-01-05T12:00:00Z" {
 		t.Errorf("asked for at %q: %v", asked(), err)
 	}
-	if err := h.Drain(t.Context(), "a", time.Time{}); err != nil || asked() != "" {
+	if _, err := h.Drain(t.Context(), "a", time.Time{}); err != nil || asked() != "" {
 		t.Errorf("not asked for, at %q: %v", asked(), err)
 	}
-	if err := h.Hold(t.Context(), "b", now); err == nil || err.Error() != "there is no node b" {
+	if _, err := h.Hold(t.Context(), "b", now); err == nil || err.Error() != "there is no node b" {
 		t.Errorf("a node that is not there: %v", err)
 	}
 }
