@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -206,5 +207,47 @@ func TestSavingsAreLookedForAtRestAlone(t *testing.T) {
 				t.Errorf("a saving is found: %t, want %t\n%v", pays, c.rests, p.Verdicts)
 			}
 		})
+	}
+}
+
+// saves says whether a plan finds a saving, or goes on with one.
+func saves(p plan.Plan, codes ...reason.Code) bool {
+	return slices.ContainsFunc(p.Verdicts, func(v plan.Verdict) bool {
+		return slices.ContainsFunc(v.Because, func(why reason.Reason) bool { return slices.Contains(codes, why.Code) })
+	})
+}
+
+// TestAMachineOfTheSameSizeIsNoReplacement has a machine work in a group beside one whose machines cost a third, as spot machines do.
+func TestAMachineOfTheSameSizeIsNoReplacement(t *testing.T) {
+	for size, want := range map[string]bool{"Standard_D8s_v5": false, "Standard_D4s_v5": true} {
+		a, b := Group("a", 0, 5, Machine("0", "a-0")), Group("b", 0, 5)
+		a.Size, a.PriceUSDPerHour, b.Size, b.PriceUSDPerHour = "Standard_D8s_v5", 3, size, 1
+		allowed := policy.Default()
+		allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
+		s := cluster.New(Start, Objects(Node("a-0"), Pod("p", On("a-0"), CPU("3"))), []*cluster.Group{a, b})
+		if p, _ := plan.Decide(s, allowed, plan.Memory{Since: Start.Add(-time.Hour)}); saves(p, reason.ConsolidationPays) != want {
+			t.Errorf("machines of %s instead of %s: a saving is found: %t, want %t\n%v", size, a.Size, !want, want, p.Verdicts)
+		}
+	}
+}
+
+// TestAReplacementThatIsTakenEmptiesNothing has the replacement come that a node waits for, with and without another pod on it.
+func TestAReplacementThatIsTakenEmptiesNothing(t *testing.T) {
+	for taken, want := range map[bool]bool{true: false, false: true} {
+		a, b := Group("a", 0, 5, Machine("0", "a-0")), Group("b", 0, 5, Machine("1", "b-0"))
+		a.Size, a.PriceUSDPerHour, b.Size, b.PriceUSDPerHour = "Standard_D8s_v5", 3, "Standard_D4s_v5", 1
+		allowed := policy.Default()
+		allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
+		objects := []any{Node("a-0"), Node("b-0", func(n *corev1.Node) { n.CreationTimestamp.Time = Start.Add(-time.Minute) }), Pod("p", On("a-0"), CPU("3"))}
+		if taken {
+			objects = append(objects, Pod("q", On("b-0"), CPU("3")))
+		}
+		m := plan.Memory{Since: Start.Add(-time.Hour), Consolidation: plan.Consolidation{
+			Node: "a-0", Since: Start.Add(-time.Hour), Group: "b", Asked: Start.Add(-5 * time.Minute), Saving: 2,
+		}}
+		p, after := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{a, b}), allowed, m)
+		if moved := saves(p, reason.NodeConsolidated); moved != want || after.Consolidation.Stepped != want {
+			t.Errorf("the replacement is taken: %t; its pods move: %t, want %t\n%v", taken, moved, want, p.Verdicts)
+		}
 	}
 }
