@@ -87,3 +87,27 @@ func TestDoctorNamesWhatIsWrongOnALiveFarm(t *testing.T) {
 		})
 	}
 }
+
+// TestAFlagThatNamesNoGroupIsTold misspells a group in a flag that is for one.
+func TestAFlagThatNamesNoGroupIsTold(t *testing.T) {
+	f := newFarm(t)
+	config := "--kubeconfig=" + kubeconfig(t, f.reviewed(""))
+	const flag = "--schedule=agnets: Mon-Fri 08:00-20:00 UTC min=3"
+	if got := sluice(t.Context(), f.args("doctor", config, flag)...); !strings.Contains(got.out, "--schedule names agnets, and there is no such group") {
+		t.Errorf("doctor does not tell of it:\n%s", got.out)
+	}
+	if got := sluice(t.Context(), f.args("plan", config, flag)...); !strings.Contains(got.complaint, "--schedule names agnets") {
+		t.Errorf("plan does not tell of it: %s\n%s", got.complaint, got.out)
+	}
+}
+
+func TestATimeFarAwayIsToldInDays(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for until, want := range map[string]string{
+		"2026-01-01T14:00:00Z": ", 2h0m0s from now", "2026-01-03T12:00:00Z": ", 48h0m0s from now", "2026-01-05T13:00:00Z": ", 4 days from now", "some day": "",
+	} {
+		if got := fromNow(now, until); got != want {
+			t.Errorf("%s is%q, want%q", until, got, want)
+		}
+	}
+}

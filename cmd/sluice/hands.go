@@ -165,13 +165,19 @@ func listed(groups []cluster.GroupID) string {
 	return strings.Join(all, ", ")
 }
 
+const day = 24 * time.Hour
+
 // fromNow is how far away a time is, as people say it after its clock time.
 func fromNow(now time.Time, until string) string {
 	at, err := time.Parse(time.RFC3339, until)
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf(", %s from now", at.Sub(now).Round(10*time.Second))
+	left := at.Sub(now).Round(10 * time.Second)
+	if left > 2*day {
+		return fmt.Sprintf(", %d days from now", (left+day/2)/day)
+	}
+	return fmt.Sprintf(", %s from now", left)
 }
 
 func holdCommand() *cobra.Command {

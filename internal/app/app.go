@@ -175,8 +175,12 @@ func (a *Autoscaler) warnOfStrangers(seen *cluster.Snapshot) {
 	}
 	a.strangers = strangers
 	for _, sentence := range strangers {
-		a.parts.Log.Warn("a flag has no effect, there is no such group; correct its name, or tag the scale set so that it is found", "flag", sentence)
+		warnOfStranger(a.parts.Log, sentence)
 	}
+}
+
+func warnOfStranger(log *slog.Logger, sentence string) {
+	log.Warn("a flag has no effect, there is no such group; correct its name, or tag the scale set so that it is found", "flag", sentence)
 }
 
 // observe makes one snapshot: the cloud first, so that a node that registers meanwhile is seen. Groups have the limits of the hour. Last is the

@@ -27,12 +27,15 @@ import (
 )
 
 // Examine gathers what sluice doctor judges. It writes nothing, and what cannot be learned is a fact of its own. Of the options it reads
-// how to connect, the namespace and name of the lease, and the log.
+// how to connect, the policy, the namespace and name of the lease, and the log.
 func Examine(ctx context.Context, o Options) doctor.Facts {
 	report.BridgeKlog(o.Log)
 	var f doctor.Facts
 	objects, known := examineKube(ctx, o, &f.Kube)
 	f.Groups = examineAzure(ctx, o.Azure, &f.Azure)
+	if o.Policy != nil && f.Groups != nil {
+		f.Strangers = o.Policy.Strangers(f.Groups)
+	}
 	if known && f.Groups != nil {
 		f.Snapshot = cluster.New(time.Now(), objects, f.Groups)
 	}

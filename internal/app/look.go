@@ -35,6 +35,9 @@ func Look(ctx context.Context, o Options) (journal.Entry, error) {
 	if err != nil {
 		return journal.Entry{}, err
 	}
+	for _, sentence := range o.Policy.Strangers(seen.Groups) {
+		warnOfStranger(o.Log, sentence)
+	}
 	decided, _ := plan.Decide(seen, o.Policy, plan.Memory{})
 	results := make([]plan.Result, len(decided.Actions))
 	for i := range results {

@@ -20,6 +20,7 @@ const (
 	GroupAboveMax        = "GroupAboveMax"
 	GroupFailed          = "GroupFailed"
 	GroupPaused          = "GroupPaused"
+	GroupStranger        = "GroupStranger"
 	SizeUnpriced         = "SizeUnpriced"
 	TemplateDrifts       = "TemplateDrifts"
 	SetLeftOut           = "SetLeftOut"
@@ -38,6 +39,6 @@ const (
 var Codes = []string{
 	ConfigurationRefused, ConfigurationNoted, MetadataSilent, EndpointUnreachable, TokenRefused, ClockSkewed, ClockDrifts,
 	RightMissing, RightsUnknown, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate, GroupBelowMin, GroupAboveMax,
-	GroupFailed, GroupPaused, SizeUnpriced, TemplateDrifts, SetLeftOut, GroupNoticed, ClusterUnreachable, KubeRightMissing, KubeRightsUnknown,
+	GroupFailed, GroupPaused, GroupStranger, SizeUnpriced, TemplateDrifts, SetLeftOut, GroupNoticed, ClusterUnreachable, KubeRightMissing, KubeRightsUnknown,
 	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched,
 }

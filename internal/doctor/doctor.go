@@ -42,6 +42,9 @@ type Facts struct {
 
 	// Snapshot joins groups and nodes; nil when the cluster or the groups could not be read.
 	Snapshot *cluster.Snapshot
+
+	// Strangers are the names in flags that no group has, as "--schedule names agents2".
+	Strangers []string
 }
 
 // Azure is what was learned of the cloud.

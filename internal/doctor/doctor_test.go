@@ -68,6 +68,7 @@ var cases = map[string]struct {
 	"a group is paused":         {[]string{doctor.GroupPaused}, func(f *doctor.Facts) { pause(f, "agents") }, "group agents is paused until 2026-01-05T10:00:00Z"},
 	"everything is paused":      {[]string{doctor.GroupPaused}, func(f *doctor.Facts) { pause(f, "*") }, "every group is paused until 2026-01-05T10:00:00Z"},
 	"a stranger is paused":      {[]string{doctor.GroupPaused}, func(f *doctor.Facts) { pause(f, "agent") }, "and there is no such group"},
+	"a flag names a stranger":   {[]string{doctor.GroupStranger}, func(f *doctor.Facts) { f.Strangers = []string{"--schedule names agent"} }, "--schedule names agent, and there is no such group"},
 	"no group is named":         {[]string{doctor.NoGroups}, func(f *doctor.Facts) { f.Groups = nil }, "no node group is named"},
 	"no scale set has the tags": {[]string{doctor.NoGroups}, func(f *doctor.Facts) { f.Groups, f.Azure.Discovered = nil, true }, "no scale set of resource group Farm has the tags"},
 	"a group is unfit":          {[]string{doctor.GroupUnreadable}, func(f *doctor.Facts) { f.Snapshot.Group("agents").Problem = "it overprovisions" }, "group agents is not managed: it overprovisions"},

@@ -36,6 +36,11 @@ func groups(f Facts) []Finding {
 		all = append(all, group(f, g)...)
 	}
 	all = append(all, paused(f)...)
+	for _, s := range f.Strangers {
+		all = append(all, Finding{
+			Check: check, Status: Warning, Code: GroupStranger, Message: s + ", and there is no such group: it has no effect", Remedy: "correct the name, or tag the scale set so that it is found",
+		})
+	}
 	for _, l := range a.LeftOut {
 		all = append(all, Finding{
 			Check: check, Status: Warning, Code: SetLeftOut, Subject: l.Name, Message: fmt.Sprintf("scale set %s is left out: %s", l.Name, l.Why),
