@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,7 @@ func TestOfNodesThatCouldGoTheCheapestToLoseGoesFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		objects []any
 		groups  func(a, b *cluster.Group)
+		longer  string // a node that has been removable for two hours, not one
 		want    string
 	}{
 		"the one whose pods cost less to delete": {
@@ -48,6 +50,11 @@ func TestOfNodesThatCouldGoTheCheapestToLoseGoesFirst(t *testing.T) {
 			objects: []any{Node("a-1"), Pod("x", On("a-1"), CPU("200m")), Node("a-2"), Pod("y", On("a-2"), CPU("100m"))},
 			want:    "cordon a-2 underused",
 		},
+		"the one that could go for longer": {
+			objects: []any{Node("a-1"), Pod("x", On("a-1"), CPU("100m")), Node("a-2"), Pod("y", On("a-2"), CPU("100m"))},
+			longer:  "a-2",
+			want:    "cordon a-2 underused",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := append(append([]any{}, busy...), c.objects...)
@@ -56,7 +63,11 @@ func TestOfNodesThatCouldGoTheCheapestToLoseGoesFirst(t *testing.T) {
 			if c.groups != nil {
 				c.groups(a, b)
 			}
-			p, _ := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{a, b}), policy.Default(), removable("a-1", "a-2", "b-0"))
+			m := removable("a-1", "a-2", "b-0")
+			if c.longer != "" {
+				m.Removable[c.longer] = Start.Add(-2 * time.Hour)
+			}
+			p, _ := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{a, b}), policy.Default(), m)
 			if diff := cmp.Diff([]string{c.want}, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
