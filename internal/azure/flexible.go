@@ -19,32 +19,20 @@ type flexible struct {
 // machines asks for the machines of the resource group that belong to the scale set: Azure gives their instance views in a list only
 // with that filter. A machine of another set in the answer would be a machine of this group for every later step, and makes it unusable.
 func (f *flexible) machines(ctx context.Context, m *model) ([]*machine, error) {
-	all, err := f.lists.ask(ctx, m.resource+" "+m.location, func(ctx context.Context) ([]machine, error) { return f.list(ctx, m) })
-	return copies(all), err
-}
-
-func (f *flexible) list(ctx context.Context, m *model) ([]machine, error) {
-	var all []machine
 	pager := f.client.NewListPager(f.resourceGroup, &armcompute.VirtualMachinesClientListOptions{
 		Filter: new(fmt.Sprintf("'virtualMachineScaleSet/id' eq '%s'", m.resource)),
 		Expand: new(armcompute.ExpandTypeForListVMsInstanceView),
 	})
-	for pages := 0; pager.More(); pages++ {
-		if pages == maxPages {
-			return nil, endless(pages)
-		}
-		page, err := pager.NextPage(ctx)
-		if err != nil {
-			return nil, err
-		}
+	all, err := listPages(ctx, &f.lists, m.resource+" "+m.location, pager, func(page armcompute.VirtualMachinesClientListResponse) (made []machine, next *string, err error) {
 		for _, vm := range page.Value {
 			if of := setOf(vm); of != "" && !strings.EqualFold(of, m.resource) {
-				return nil, fmt.Errorf("Azure lists machine %s of another scale set", val(vm.Name))
+				return nil, nil, fmt.Errorf("Azure lists machine %s of another scale set", val(vm.Name))
 			}
-			all = append(all, *virtualMachine(m, vm))
+			made = append(made, *virtualMachine(m, vm))
 		}
-	}
-	return all, nil
+		return made, page.NextLink, nil
+	})
+	return copies(all), err
 }
 
 // setOf is the id of the scale set that a machine says it belongs to, "" when it says none.

@@ -40,7 +40,15 @@ func (s *scaleSets) noun() string { return "scale set" }
 func (s *scaleSets) atOnce() int { return 100 }
 
 func (s *scaleSets) models(ctx context.Context) ([]*model, error) {
-	all, err := s.lists.ask(ctx, "", s.list)
+	pager := s.client.NewListPager(s.resourceGroup, nil)
+	all, err := listPages(ctx, &s.lists, "", pager, func(page armcompute.VirtualMachineScaleSetsClientListResponse) (made []model, next *string, err error) {
+		for _, set := range page.Value {
+			if set != nil && val(set.Name) != "" {
+				made = append(made, *s.translate(set))
+			}
+		}
+		return made, page.NextLink, nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -49,26 +57,6 @@ func (s *scaleSets) models(ctx context.Context) ([]*model, error) {
 		own[i] = new(all[i])
 	}
 	return own, nil
-}
-
-func (s *scaleSets) list(ctx context.Context) ([]model, error) {
-	var all []model
-	pager := s.client.NewListPager(s.resourceGroup, nil)
-	for pages := 0; pager.More(); pages++ {
-		if pages == maxPages {
-			return nil, endless(pages)
-		}
-		page, err := pager.NextPage(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, set := range page.Value {
-			if set != nil && val(set.Name) != "" {
-				all = append(all, *s.translate(set))
-			}
-		}
-	}
-	return all, nil
 }
 
 func (s *scaleSets) model(ctx context.Context, name string) (*model, error) {

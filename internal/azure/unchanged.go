@@ -1,9 +1,11 @@
 package azure
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
+	"encoding/json"
+	"io"
 	"net/http"
 	"sync"
 
@@ -11,76 +13,84 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
-// Most lists say byte for byte what they said the last time, and decoding them is most of what a quiet cluster costs. An answer that is known is
+// Most lists say byte for byte what they said the last time, and decoding them is most of what a quiet cluster costs. A page that is known is
 // therefore not decoded again: what was made of it then is what would be made of it now. Each is asked for all the same.
 
 // answers are what was made of the last answer to each question. It is safe for concurrent use.
 type answers[T any] struct {
 	mu sync.Mutex
-	of map[string]*answered[T]
+	of map[string][]answered[T]
 }
 
-// answered is an answer in one piece and what was made of it, which nobody changes.
+// answered is one page of an answer and what was made of it, which nobody changes.
 type answered[T any] struct {
 	sum  [sha256.Size]byte
+	next string // where the next page is, "" after the last one
 	made []T
 }
 
 // last is what is known of a question, nil for nothing.
-func (a *answers[T]) last(question string) *answered[T] {
+func (a *answers[T]) last(question string) []answered[T] {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.of[question]
 }
 
-// keep remembers what was made of an answer; one of several pages is none that could be known again.
-func (a *answers[T]) keep(question string, sum *[sha256.Size]byte, made []T) {
+// keep remembers what was made of an answer.
+func (a *answers[T]) keep(question string, pages []answered[T]) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if sum == nil {
-		delete(a.of, question)
-		return
-	}
 	if a.of == nil {
-		a.of = map[string]*answered[T]{}
+		a.of = map[string][]answered[T]{}
 	}
-	a.of[question] = &answered[T]{*sum, made}
+	a.of[question] = pages
 }
 
-// ask lists by its pages, or returns what was made of the same answer before. pages decodes and translates; it gets the context to ask with.
-func (a *answers[T]) ask(ctx context.Context, question string, pages func(context.Context) ([]T, error)) ([]T, error) {
+// listPages asks page by page. take translates a page and says where the next one is; for one that stands where it stood in the last answer to the
+// question, what was made of it then is taken.
+func listPages[T, P any](ctx context.Context, a *answers[T], question string, pager *runtime.Pager[P], take func(P) (made []T, next *string, err error)) ([]T, error) {
+	var all []T
+	var pages []answered[T]
 	known := a.last(question)
-	heard := &hearing{}
-	if known != nil {
-		heard.known = &known.sum
+	for pager.More() {
+		if len(pages) == maxPages {
+			return nil, endless(len(pages))
+		}
+		heard := &hearing{}
+		if len(pages) < len(known) {
+			heard.known, heard.next = &known[len(pages)].sum, known[len(pages)].next
+		}
+		page, err := pager.NextPage(context.WithValue(ctx, hearingKey{}, heard))
+		if err != nil {
+			return nil, err
+		}
+		if heard.unchanged {
+			pages = append(pages, known[len(pages)])
+		} else {
+			made, next, err := take(page)
+			if err != nil {
+				return nil, err
+			}
+			pages = append(pages, answered[T]{heard.sum, val(next), made})
+		}
+		all = append(all, pages[len(pages)-1].made...)
 	}
-	made, err := pages(context.WithValue(ctx, hearingKey{}, heard))
-	switch {
-	case errors.Is(err, errUnchanged):
-		return known.made, nil
-	case err != nil:
-		return nil, err
-	case heard.answers == 1:
-		a.keep(question, &heard.sum, made)
-	default:
-		a.keep(question, nil, nil)
-	}
-	return made, nil
+	a.keep(question, pages)
+	return all, nil
 }
 
-// hearing is what a list's requests carry with them.
+// hearing is what the request for a page carries with it.
 type hearing struct {
-	known   *[sha256.Size]byte // the sum of the answer that would say nothing new; nil for none
-	answers int                // good ones until now
-	sum     [sha256.Size]byte  // of the last of them
+	known     *[sha256.Size]byte // the sum of the page that would say nothing new; nil for none
+	next      string             // where the page after that is
+	unchanged bool
+	sum       [sha256.Size]byte // of the last good answer
 }
 
 type hearingKey struct{}
 
-// errUnchanged stands in the place of an answer that is known.
-var errUnchanged = errors.New("the answer is the one before")
-
-// hears compares answers with what is known. It stands before every other policy, so that to those an answer is an answer.
+// hears compares pages with what is known; in the place of one that says nothing new stands an empty one. It stands before every other policy, so
+// that to those an answer is an answer.
 type hears struct{}
 
 func (hears) Do(req *policy.Request) (*http.Response, error) {
@@ -93,10 +103,15 @@ func (hears) Do(req *policy.Request) (*http.Response, error) {
 	if err != nil {
 		return resp, nil //nolint:nilerr // who decodes it meets the same error and tells
 	}
-	h.answers++
-	if h.sum = sha256.Sum256(body); h.answers == 1 && h.known != nil && h.sum == *h.known {
-		return nil, errUnchanged
+	h.sum = sha256.Sum256(body)
+	if h.unchanged = h.known != nil && h.sum == *h.known; !h.unchanged {
+		return resp, nil
 	}
+	empty, err := json.Marshal(map[string]string{"nextLink": h.next})
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(empty))
 	return resp, nil
 }
 

@@ -16,26 +16,14 @@ type uniform struct {
 }
 
 func (u *uniform) machines(ctx context.Context, m *model) ([]*machine, error) {
-	all, err := u.lists.ask(ctx, m.resource+" "+m.location, func(ctx context.Context) ([]machine, error) { return u.list(ctx, m) })
-	return copies(all), err
-}
-
-func (u *uniform) list(ctx context.Context, m *model) ([]machine, error) {
-	var all []machine
 	pager := u.client.NewListPager(u.resourceGroup, m.name, &armcompute.VirtualMachineScaleSetVMsClientListOptions{Expand: new("instanceView")})
-	for pages := 0; pager.More(); pages++ {
-		if pages == maxPages {
-			return nil, endless(pages)
-		}
-		page, err := pager.NextPage(ctx)
-		if err != nil {
-			return nil, err
-		}
+	all, err := listPages(ctx, &u.lists, m.resource+" "+m.location, pager, func(page armcompute.VirtualMachineScaleSetVMsClientListResponse) (made []machine, next *string, err error) {
 		for _, vm := range page.Value {
-			all = append(all, *uniformMachine(m, vm))
+			made = append(made, *uniformMachine(m, vm))
 		}
-	}
-	return all, nil
+		return made, page.NextLink, nil
+	})
+	return copies(all), err
 }
 
 // uniformMachine translates a machine of a uniform scale set; what it lacks is the reading's business.
