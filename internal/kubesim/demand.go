@@ -107,10 +107,14 @@ type room struct {
 	ports []hostPort
 	pods  []*podState
 
+	lowest    int32       // no pod here has a lower priority
 	nominated []*podState // that displaced others here and are to come
 }
 
 func (r *room) hold(st *podState) {
+	if mine := priority(st.pod); len(r.pods) == 0 || mine < r.lowest {
+		r.lowest = mine
+	}
 	r.free.take(&st.asks.amounts)
 	r.ports = append(r.ports, st.asks.ports...)
 	r.pods = append(r.pods, st)

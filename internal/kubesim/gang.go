@@ -117,8 +117,7 @@ func (p *pass) tryGang(g gang, waiting []string, placed int) {
 			refused[k] = why
 			continue
 		}
-		best.hold(p.pods[k])
-		p.repelling = p.repelling || p.pods[k].asks.repels
+		p.hold(best, p.pods[k])
 		seats = append(seats, seat{k, f, best})
 	}
 	whole := placed+len(seats) >= g.least
@@ -128,7 +127,7 @@ func (p *pass) tryGang(g gang, waiting []string, placed int) {
 			p.reserve(s.key, s.fit, s.room.node)
 		}
 	} else {
-		p.rooms, p.repelling = before, repelling
+		p.rooms, p.repelling, p.ranked = before, repelling, nil
 	}
 	for _, k := range waiting {
 		why, alone := refused[k]

@@ -43,11 +43,16 @@ func (p *pass) preempt(key string, f *fit) {
 			_, _ = p.delete(e, &metav1.DeleteOptions{}) // no preconditions, so nothing to refuse
 		}
 	}
-	revised(p.Cluster, p.entryOf("pods", key), func(pod *corev1.Pod) { pod.Status.NominatedNodeName = nominated })
+	if pod.Status.NominatedNodeName != nominated {
+		revised(p.Cluster, p.entryOf("pods", key), func(pod *corev1.Pod) { pod.Status.NominatedNodeName = nominated })
+	}
 }
 
 // awaitsVictims reports whether pods that the pod displaced are still leaving.
 func (p *pass) awaitsVictims(pod *corev1.Pod) bool {
+	if pod.Status.NominatedNodeName == "" {
+		return false
+	}
 	for _, r := range p.rooms {
 		if r.node.Name == pod.Status.NominatedNodeName {
 			return slices.ContainsFunc(r.pods, func(st *podState) bool {
@@ -62,6 +67,9 @@ func (p *pass) awaitsVictims(pod *corev1.Pod) bool {
 // onto the node, as far as taking them back one by one shows; nil if none do.
 func (p *pass) victimsOn(r *room, f *fit) *preemption {
 	mine := priority(f.st.pod)
+	if len(r.pods) == 0 || r.lowest >= mine {
+		return nil
+	}
 	lower := slices.DeleteFunc(slices.Clone(r.pods), func(st *podState) bool { return priority(st.pod) >= mine || st.pod.Spec.NodeName == "" })
 	if len(lower) == 0 {
 		return nil
@@ -157,6 +165,7 @@ func (p *pass) nominate() {
 		for _, r := range p.rooms {
 			if r.node.Name == st.pod.Status.NominatedNodeName {
 				r.nominated = append(r.nominated, st)
+				p.nominated = true
 			}
 		}
 	}

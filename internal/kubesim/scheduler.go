@@ -53,6 +53,9 @@ type pass struct {
 	*Cluster
 	rooms     []*room
 	repelling bool // a pod in the rooms keeps others away
+	nominated bool // a pod is to come to one of them
+	held      int  // pods that the pass has given a room
+	ranked    *ranking
 }
 
 // place finds a room for a pod, or tells it why there is none.
@@ -71,9 +74,15 @@ func (p *pass) place(key string) {
 		}
 		return
 	}
-	p.repelling = p.repelling || st.asks.repels
-	best.hold(st)
+	p.hold(best, st)
 	p.reserve(key, f, best.node)
+}
+
+// hold gives a pod a room.
+func (p *pass) hold(r *room, st *podState) {
+	r.hold(st)
+	p.held++
+	p.repelling = p.repelling || st.asks.repels
 }
 
 // question prepares what is asked of every room for a pod, or tells why none
@@ -98,6 +107,14 @@ func priority(pod *corev1.Pod) int32 {
 
 // choose returns the room for a pod, or why there is none.
 func (p *pass) choose(f *fit) (best *room, why string) {
+	if f.relations != nil || len(f.mounts) > 0 || p.nominated {
+		return p.search(f)
+	}
+	return p.recall(f)
+}
+
+// search asks every room.
+func (p *pass) search(f *fit) (best *room, why string) {
 	rooms := p.rooms
 	reasons := map[string]int{}
 	bestScore := int64(-1)
@@ -129,11 +146,16 @@ func (p *pass) choose(f *fit) (best *room, why string) {
 
 // refuse tells the pod why it waits.
 func (c *Cluster) refuse(key, why string) {
+	e := c.entryOf("pods", key)
+	says := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: why}
+	for _, have := range e.obj.(*corev1.Pod).Status.Conditions {
+		says.LastTransitionTime = have.LastTransitionTime
+		if have == says {
+			return
+		}
+	}
 	now := c.stamp()
-	revised(c, c.entryOf("pods", key), func(p *corev1.Pod) {
-		setCondition(p, now, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
-			Reason: corev1.PodReasonUnschedulable, Message: why})
-	})
+	revised(c, e, func(p *corev1.Pod) { setCondition(p, now, says) })
 }
 
 func (c *Cluster) bind(e *entry, node string) {
