@@ -2,6 +2,7 @@ package guard
 
 import (
 	"slices"
+	"strings"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
@@ -78,6 +79,9 @@ func checkNodeless(in *cluster.Instance, e Evidence) error {
 			return refuse("S-13", "node %s has registered meanwhile and could be machine %s", n.Name(), in.Machine())
 		}
 		return refuse("S-12", "node %s could be machine %s", n.Name(), in.Machine())
+	}
+	if n := e.Looked[strings.ToLower(in.ComputerName)]; n != nil && in.MayBe(n) {
+		return refuse("S-13", "node %s has registered meanwhile and could be machine %s", n.Name, in.Machine())
 	}
 	if p := e.Newest.Stray(in.ComputerName); p != nil {
 		return refuse("S-15", "pod %s is bound to %s, the name of machine %s", p.String(), in.ComputerName, in.Machine())

@@ -302,6 +302,10 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			w.evidence.Decided = cluster.New(Start, w.objects, w.groups)
 			w.objects.Nodes = append(w.objects.Nodes, Node("late", func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///machines/3" }))
 		}, "S-13"},
+		"a node that registered while the watch was silent": {cleaning, func(w *world) {
+			w.groups[0].Instances[3].ComputerName = "Agents-3"
+			w.evidence.Looked = map[string]*corev1.Node{"agents-3": Node("agents-3", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "vm-3" })}
+		}, "S-13"},
 		"a Node object of another life":       {burying, func(w *world) { w.objects.Nodes[1].UID = "reborn" }, "S-14"},
 		"a Node object whose machine lives":   {burying, func(w *world) { w.groups[0].Instances = append(w.groups[0].Instances, Machine("1", "agents-1")) }, "S-14"},
 		"a Node object of an unfinished read": {burying, func(w *world) { w.groups[0].Read.Complete = false }, "S-14"},

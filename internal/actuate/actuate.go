@@ -121,7 +121,7 @@ func (a *Actuator) delete(ctx context.Context, decided *cluster.Snapshot, p plan
 		write.Machines = append(write.Machines, guard.Target{Machine: l.Machine, Node: l.Node})
 		machines[i] = l.Machine
 	}
-	if evidence.Looked, err = a.look(ctx, action.Machines); err != nil {
+	if evidence.Looked, err = a.look(ctx, g, action.Machines); err != nil {
 		return err
 	}
 	if err := guard.Check(write, evidence, a.Policy); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,19 +69,24 @@ func (a *Actuator) nodes() kube.Writer {
 	return w
 }
 
-// look reads the nodes of machines that are to be removed past every watch, which may be silent. One that is not there is left out.
-func (a *Actuator) look(ctx context.Context, leaving []plan.Leaving) (map[string]*corev1.Node, error) {
+// look reads the nodes of machines of a group that are to be removed past every watch, which may be silent: of a machine that was not seen as a
+// node, the one that would bear its name. One that is not there is left out.
+func (a *Actuator) look(ctx context.Context, g *cluster.Group, leaving []plan.Leaving) (map[string]*corev1.Node, error) {
 	looked := map[string]*corev1.Node{}
 	for _, l := range leaving {
-		if l.Node == "" {
+		name := l.Node
+		if in := g.Instance(l.Machine.ID); name == "" && in != nil {
+			name = strings.ToLower(in.ComputerName)
+		}
+		if name == "" {
 			continue
 		}
-		n, err := a.Nodes.Look(ctx, l.Node)
+		n, err := a.Nodes.Look(ctx, name)
 		if err != nil {
 			return nil, err
 		}
 		if n != nil {
-			looked[l.Node] = n
+			looked[name] = n
 		}
 	}
 	return looked, nil

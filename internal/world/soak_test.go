@@ -71,8 +71,9 @@ type days struct {
 func (d *days) Write(p []byte) (int, error) {
 	if i := strings.Index(string(p), "> restart"); i >= 0 {
 		var m runtime.MemStats
+		runtime.GC()
 		runtime.ReadMemStats(&m)
-		d.t.Logf("%s: a day, heap %d MB", time.Since(d.began).Round(time.Second), m.HeapAlloc>>20)
+		d.t.Logf("%s: a day, heap %d KB", time.Since(d.began).Round(time.Second), m.HeapAlloc>>10)
 	}
 	return len(p), nil
 }
