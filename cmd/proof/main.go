@@ -45,6 +45,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	kills := flags.Bool("kills", false, "play each history once for each of its writes, and kill sluice right after that write")
 	reckless := flags.Bool("reckless", false, "sluice also tries at random what it must not: the guard alone keeps its promises")
 	shrink := flags.Int("shrink", 5, "how many failing histories are made shorter")
+	stop := flags.Bool("stop-at-failure", false, "play no more after the first history that fails")
 	strict := flags.Bool("strict", true, "fail also where only progress was not made (P-1 to P-4); those histories are told in any case")
 	profile := flags.String("cpuprofile", "", "write a CPU profile there")
 	if err := flags.Parse(args); err != nil {
@@ -81,7 +82,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if *kills {
 		run = proof.RunKills
 	}
-	report := run(ctx, proof.Options{First: *first, Histories: *n, Workers: *workers, Journals: *journals, Play: play, Each: func(done int, r *proof.Report) {
+	playing, enough := context.WithCancel(ctx)
+	defer enough()
+	report := run(playing, proof.Options{First: *first, Histories: *n, Workers: *workers, Journals: *journals, Play: play, Each: func(done int, r *proof.Report) {
+		if *stop && len(r.Failures) > 0 {
+			enough()
+		}
 		if len(r.Failures) > 0 && r.Failures[len(r.Failures)-1].Seed != 0 && time.Since(told) > time.Second || time.Since(told) > 20*time.Second {
 			told = time.Now()
 			fmt.Fprintf(out, "%6d plays of %d histories, %.1f years, %d violations\n", done, *n, r.Simulated.Hours()/24/365, len(r.Failures))
