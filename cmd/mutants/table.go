@@ -112,6 +112,10 @@ var mutants = []mutant{
 		`case told.ofOneResource() ||`, `case !MUTED && told.ofOneResource() ||`, scenario("one-group-throttled"),
 	},
 	{
+		"S-30", "a refusal that names no limit holds up its scale set alone", "internal/azure/throttle.go",
+		`case k.resource != "" && !told.namesLimit()`, `case !MUTED && k.resource != "" && !told.namesLimit()`, scenario("one-group-throttled-unnamed"),
+	},
+	{
 		"S-31", "a deletion that keeps failing waits ever longer", "plan/memory.go",
 		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), allowed.Growth.BackoffFirst))",
 		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), allowed.Growth.BackoffFirst))\n\tif MUTED {\n\t\tlength = 0\n\t}", scenario("delete-fails"),
@@ -119,6 +123,11 @@ var mutants = []mutant{
 	{
 		"S-32", "a class of requests is shut until its Retry-After", "internal/azure/throttle.go",
 		"if shut.until.After(now) {\n\t\tcount.shut++", "if shut.until.After(now) && !MUTED {\n\t\tcount.shut++", catcher{"internal/azure", "TestNoRequestOfAShutClassIsSent"},
+	},
+	{
+		"S-32", "a second refusal that names no limit shuts the class", "internal/azure/throttle.go",
+		"before.resource != k.resource && before.until.After(now)", "!MUTED && before.resource != k.resource && before.until.After(now)",
+		catcher{"internal/azure", "TestASecondResourceRefusedShutsTheClass"},
 	},
 	{
 		"S-33", "a failure that an accepted operation reports counts at once", "plan/failures.go",

@@ -144,6 +144,11 @@ func (g *gate) sweep(now time.Time) {
 			delete(g.buckets, key)
 		}
 	}
+	for class, u := range g.unnamed {
+		if !u.until.After(now) {
+			delete(g.unnamed, class)
+		}
+	}
 	for _, times := range []map[string]time.Time{g.until, g.low} {
 		for key, t := range times {
 			if !t.After(now) {

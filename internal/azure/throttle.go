@@ -18,7 +18,8 @@ import (
 
 // gate is what every request to Resource Manager passes. It keeps a class of requests from Azure until the time Azure asked for (S-32):
 // a 429 shuts its class in its region; for one resource alone when the exceeded limit is one of a single resource, so that the others go
-// on (S-30); and with all classes of reads, writes or deletes when it is the front door's. And it spends no more than sluice's share of
+// on (S-30); and with all classes of reads, writes or deletes when it is the front door's. One that names no limit shuts its resource, and
+// the class as soon as another resource is answered so. And it spends no more than sluice's share of
 // what Azure gives, leaving the last of it to what matters most. It never waits: who may not go now is told when.
 type gate struct {
 	now    func() time.Time
@@ -27,6 +28,7 @@ type gate struct {
 	region string           // of resources whose region is not known; "" is a region of its own
 
 	mu      sync.Mutex
+	unnamed map[string]unnamed   // the last refusal that named no limit, by class
 	until   map[string]time.Time // shut by Azure: by class, by class and resource, or by front door
 	low     map[string]time.Time // little is left, as Azure says: no refresh before, by class
 	buckets map[string]*bucket
@@ -38,9 +40,15 @@ type gate struct {
 func newGate(now func() time.Time, share float64, region string) *gate {
 	return &gate{
 		now: now, share: share, region: strings.ToLower(region),
-		until: map[string]time.Time{}, low: map[string]time.Time{}, buckets: map[string]*bucket{},
+		unnamed: map[string]unnamed{}, until: map[string]time.Time{}, low: map[string]time.Time{}, buckets: map[string]*bucket{},
 		regions: map[string]string{}, tallies: map[string]*tally{},
 	}
+}
+
+// unnamed is what Azure refused one resource without naming the limit.
+type unnamed struct {
+	resource string
+	until    time.Time
 }
 
 // defaultRetryAfter is how long a class rests when Azure names no time; its buckets refill by the minute.
@@ -129,6 +137,9 @@ func (g *gate) leave(k keys, resp *http.Response, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
+	if key == anyLimit {
+		key, wait = g.guess(k, now, wait)
+	}
 	g.tally(k.class).answers[strconv.Itoa(resp.StatusCode)]++
 	g.heed(resp.Header, k, now)
 	if key != "" {
@@ -161,8 +172,40 @@ func (g *gate) refusal(k keys, resp *http.Response) (key string, wait time.Durat
 		return "", 0
 	case told.ofOneResource() || told.says("RetryableErrorDueToAnotherOperation"):
 		return narrow, wait
+	case k.resource != "" && !told.namesLimit() && !spent(resp.Header):
+		return anyLimit, wait
 	}
 	return k.class, wait
+}
+
+// anyLimit stands for a refusal that does not say of what.
+const anyLimit = "any limit"
+
+// guess is what a refusal shuts that does not say which limit is exceeded. It may be the resource's own, which is the smallest by far, or that of
+// all: then the next resource of the class is refused as well, and both have told. gate.mu is held.
+func (g *gate) guess(k keys, now time.Time, wait time.Duration) (key string, rest time.Duration) {
+	if before := g.unnamed[k.class]; before.resource != k.resource && before.until.After(now) {
+		return k.class, max(wait, before.until.Sub(now))
+	}
+	g.unnamed[k.class] = unnamed{k.resource, now.Add(wait)}
+	return k.resource, wait
+}
+
+// namesLimit says whether the answer tells what is exceeded: a limit by its name, or that of the subscription.
+func (a answer) namesLimit() bool {
+	return slices.ContainsFunc(append(a.leaves(), a), func(l answer) bool { return l.Target != "" || strings.Contains(l.Message, "subscription") })
+}
+
+// spent says whether the headers of an answer tell of a limit of which nothing is left.
+func spent(h http.Header) bool {
+	for _, value := range h.Values(ruleLeft) {
+		for rule := range strings.SplitSeq(value, ",") {
+			if _, left, _ := strings.Cut(strings.TrimSpace(rule), ";"); left == "0" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // says whether the answer or one of its details bears one of the codes.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,14 +125,20 @@ func TestARefusalStopsItsClassAndNoOtherUntilItsTime(t *testing.T) {
 		door    bool
 	}{
 		"twenty minutes": {refusal: func() *http.Response { return reply(429, bareBody, "Retry-After", "1200") }, until: 20 * time.Minute},
-		"two days":       {refusal: func() *http.Response { return reply(429, "", "Retry-After", "172800") }, until: 48 * time.Hour},
-		"no time":        {refusal: func() *http.Response { return reply(429, "{}") }, until: 30 * time.Second},
+		"two days":       {refusal: func() *http.Response { return reply(429, "", "Retry-After", "172800") }, until: 48 * time.Hour, single: true},
+		"no time":        {refusal: func() *http.Response { return reply(429, "{}") }, until: 30 * time.Second, single: true},
 		"a date": {refusal: func() *http.Response {
 			return reply(429, bareBody, "Retry-After", start.Add(7*time.Minute).Format(http.TimeFormat))
 		}, until: 7 * time.Minute},
-		"milliseconds":              {refusal: func() *http.Response { return reply(429, "{}", "Retry-After-Ms", "90500") }, until: 90500 * time.Millisecond},
-		"several times":             {refusal: func() *http.Response { return reply(429, "{}", "X-Ms-Retry-After-Ms", "1000", "Retry-After", "60") }, until: time.Minute},
-		"no JSON":                   {refusal: func() *http.Response { return reply(429, "<html>", "Retry-After", "60") }, until: time.Minute},
+		"milliseconds":  {refusal: func() *http.Response { return reply(429, "{}", "Retry-After-Ms", "90500") }, until: 90500 * time.Millisecond, single: true},
+		"several times": {refusal: func() *http.Response { return reply(429, "{}", "X-Ms-Retry-After-Ms", "1000", "Retry-After", "60") }, until: time.Minute, single: true},
+		"no JSON":       {refusal: func() *http.Response { return reply(429, "<html>", "Retry-After", "60") }, until: time.Minute, single: true},
+		"a limit in a header": {refusal: func() *http.Response {
+			return reply(429, "{}", "Retry-After", "60", "X-Ms-Ratelimit-Remaining-Resource", "Microsoft.Compute/HighCostGet3Min;107,Microsoft.Compute/HighCostGet30Min;0")
+		}, until: time.Minute},
+		"the subscription in a sentence": {refusal: func() *http.Response {
+			return reply(429, `{"error":{"code":"TooManyRequests","message":"too many requests for this subscription"}}`, "Retry-After", "60")
+		}, until: time.Minute},
 		"a conflict that throttles": {refusal: func() *http.Response { return reply(409, bareBody, "Retry-After", "60") }, until: time.Minute},
 		"one resource":              {refusal: func() *http.Response { return reply(429, resourceBody, "Retry-After", "60") }, until: time.Minute, single: true},
 		"unavailable for a while":   {refusal: func() *http.Response { return reply(503, "{}", "Retry-After", "60") }, until: time.Minute, single: true},
@@ -215,8 +223,13 @@ func TestTheRegionOfARefusalAloneIsShut(t *testing.T) {
 // test's own.
 func TestNoRequestOfAShutClassIsSent(t *testing.T) {
 	var requests []string
+	var pairs [][]string
 	classOf := map[string]string{}
-	for name, pair := range oneOfEach {
+	for _, name := range slices.Sorted(maps.Keys(oneOfEach)) {
+		pair := oneOfEach[name]
+		if pair[1] != "" {
+			pairs = append(pairs, pair[:])
+		}
 		for _, r := range pair {
 			if r != "" {
 				requests = append(requests, r)
@@ -224,15 +237,26 @@ func TestNoRequestOfAShutClassIsSent(t *testing.T) {
 			}
 		}
 	}
+	closed := 0
 	rapid.Check(t, func(t *rapid.T) {
 		g := newGated(rapid.SampledFrom([]float64{0.01, 0.5, 1}).Draw(t, "share"))
 		until := map[string]time.Time{} // by class, request or method
+		type refusal struct {
+			request string
+			until   time.Time
+		}
+		unnamed := map[string]refusal{} // the last that named no limit, by class
+		among, bodies := requests, []string{"", bareBody, resourceBody, doorBody}
+		if rapid.Bool().Draw(t, "one class") { // without a word of what is exceeded
+			bodies = []string{""}
+			among = rapid.SampledFrom(pairs).Draw(t, "pair")
+		}
 		for step := range rapid.IntRange(1, 120).Draw(t, "steps") {
-			request := rapid.SampledFrom(requests).Draw(t, "request")
+			request := rapid.SampledFrom(among).Draw(t, "request")
 			method, _, _ := strings.Cut(request, " ")
 			door := doorOf(method).name
 			wait := rapid.SampledFrom([]int{0, 1, 29, 60, 1200, 100000}).Draw(t, "wait")
-			body := rapid.SampledFrom([]string{"", bareBody, resourceBody, doorBody}).Draw(t, "body")
+			body := rapid.SampledFrom(bodies).Draw(t, "body")
 			status := rapid.SampledFrom([]int{200, 202, 404, 409, 429, 429, 500}).Draw(t, "status")
 			g.wire.answer = func(*http.Request) *http.Response {
 				if wait == 0 {
@@ -262,6 +286,17 @@ func TestNoRequestOfAShutClassIsSent(t *testing.T) {
 				}
 				key := classOf[request]
 				switch body {
+				case "":
+					one := unnamed[key]
+					switch {
+					case oneOfEach[key][1] == "": // the class knows no single resources
+					case one.request != request && g.now.Before(one.until):
+						rest = max(rest, one.until.Sub(g.now))
+						closed++
+					default:
+						unnamed[key] = refusal{request, g.now.Add(rest)}
+						key = request
+					}
 				case resourceBody:
 					key = request
 					if oneOfEach[classOf[request]][1] == "" { // the class knows no single resources
@@ -275,4 +310,42 @@ func TestNoRequestOfAShutClassIsSent(t *testing.T) {
 			g.now = g.now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 10, 30, 600}).Draw(t, "pause")) * time.Second)
 		}
 	})
+	if closed < 3 {
+		t.Errorf("%d times a second resource of a class was refused: too few", closed)
+	}
+}
+
+// TestASecondResourceRefusedShutsTheClass is about refusals that name no limit: one may be the resource's own, two are taken for the class's.
+func TestASecondResourceRefusedShutsTheClass(t *testing.T) {
+	g := newGated(1)
+	lists := func(set string) string { return "GET " + setPath + "/" + set + "/virtualMachines" }
+	refused := func(retryAfter string) {
+		g.wire.answer = func(*http.Request) *http.Response { return reply(429, "{}", "Retry-After", retryAfter) }
+	}
+	ask := func(set, want string) {
+		t.Helper()
+		got := "sent"
+		if shut := g.ask(context.Background(), lists(set)); shut != nil {
+			got = "not before " + shut.until.Format(time.TimeOnly)
+		}
+		if got != want {
+			t.Errorf("at %s the list of %s: %s, want %s", g.now.Format(time.TimeOnly), set, got, want)
+		}
+	}
+	refused("600")
+	ask("a", "sent")
+	g.wire.answer = fine
+	ask("a", "not before 09:10:00")
+	ask("b", "sent")
+	refused("60")
+	ask("c", "sent") // the second witness
+	g.wire.answer = fine
+	for _, set := range []string{"a", "b", "c", "d"} {
+		ask(set, "not before 09:10:00")
+	}
+	g.now = g.now.Add(10 * time.Minute)
+	refused("60")
+	ask("d", "sent") // what was refused before is over
+	g.wire.answer = fine
+	ask("b", "sent")
 }

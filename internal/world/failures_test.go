@@ -106,8 +106,9 @@ var failures = []struct {
 	{"OperationPreempted", 409, "", "", "", again},
 	{"OperationNotAllowed", 409, busyText, "", "", again},
 
-	// What passes: the group rests for as long as Azure says, or for a moment.
-	{"TooManyRequests", 429, "", "TooManyRequests", "", rested},
+	// What passes: the group rests for as long as Azure says, or for a moment. One that does not say which limit is exceeded is the group's own.
+	{"TooManyRequests", 429, "Too many requests have been received for this subscription.", "TooManyRequests", "", rested},
+	{"TooManyRequests", 429, "", "TooManyRequests", "", elsewhere},
 	{"SubscriptionRequestsThrottled", 429, "", "SubscriptionRequestsThrottled", "", rested},
 	{"RetryableErrorDueToAnotherOperation", 429, "", "RetryableErrorDueToAnotherOperation", "", elsewhere},
 	{"RequestTimeout", 408, "", "RequestTimeout", "", elsewhere},
