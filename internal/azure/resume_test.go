@@ -101,3 +101,27 @@ func TestAnOperationIsTakenOverOnce(t *testing.T) {
 		t.Errorf("follows %d operations, want one", n)
 	}
 }
+
+// TestTheClockOfAnotherMachineHoldsNothingForLong has records of a process whose clock was a year ahead: what they tell is believed as long as if it
+// had been told now.
+func TestTheClockOfAnotherMachineHoldsNothingForLong(t *testing.T) {
+	for name, saved := range map[string]string{
+		"a capacity that was accepted": `[{"group":"agents","verb":"granted","capacity":3,"accepted":"2027-03-02T09:00:00Z","ended":"2027-03-02T09:00:00Z"}]`,
+		"a removal that has ended":     `[{"group":"agents","verb":"delete","named":[{"uid":"x"}],"accepted":"2027-03-02T09:00:00Z","ended":"2027-03-02T09:00:00Z"}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, set("agents", 1))
+			w.open(w.options("0:9:agents"))
+			w.must(w.ResumeOperations([]byte(saved)))
+			w.groups()
+			if w.SaveOperations() == nil {
+				t.Fatal("the record is not taken over")
+			}
+			w.pass(time.Hour)
+			w.groups()
+			if got := w.SaveOperations(); got != nil {
+				t.Errorf("an hour later it is still believed: %s", got)
+			}
+		})
+	}
+}
