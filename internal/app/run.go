@@ -87,7 +87,7 @@ func Run(ctx context.Context, o Options) error {
 	var status *report.Status
 	if o.WriteStatus && !o.DryRun {
 		status = &report.Status{Client: client, Namespace: o.Namespace, Name: o.StatusName, Operations: provider.SaveOperations}
-		sinks = append(sinks, statusSink{status, o.Log})
+		sinks = append(sinks, &statusSink{status: status, log: o.Log})
 	}
 	if o.Journal != "" {
 		file, err := OpenJournal(o.Journal, o.JournalMaxBytes)

@@ -19,6 +19,7 @@ type (
 	statusSink  struct {
 		status *report.Status
 		log    *slog.Logger
+		unkept int // groups of which the log has said that their lessons are not kept
 	}
 )
 
@@ -43,11 +44,17 @@ func (s eventsSink) Report(ctx context.Context, e journal.Entry, _ time.Duration
 	return s.events.Report(ctx, e)
 }
 
-func (s statusSink) Report(ctx context.Context, e journal.Entry, _ time.Duration) error {
-	return s.status.Report(ctx, e)
+func (s *statusSink) Report(ctx context.Context, e journal.Entry, _ time.Duration) error {
+	err := s.status.Report(ctx, e)
+	if left := s.status.Unkept(); len(left) != s.unkept {
+		if s.unkept = len(left); s.unkept > 0 {
+			s.log.Warn("what nodes have taught of some groups has no room in the status ConfigMap", "groups", s.unkept, "group", left[0])
+		}
+	}
+	return err
 }
 
-func (s statusSink) Problem(ctx context.Context, err error) {
+func (s *statusSink) Problem(ctx context.Context, err error) {
 	if err := s.status.Problem(ctx, err.Error()); err != nil && ctx.Err() == nil {
 		s.log.Warn("status not written", "err", err)
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,13 +89,15 @@ func (s *Status) keep() (own, error) {
 		return keep, nil
 	}
 	var b strings.Builder
-	for _, id := range slices.Sorted(maps.Keys(s.lessons)) {
+	s.unkept = nil
+	for _, id := range s.byNeed() {
 		line, err := json.Marshal(cluster.Lessons{id: s.lessons[id]})
 		if err != nil {
 			return own{}, fmt.Errorf("write what nodes of group %s have taught: %w", id, err)
 		}
 		if b.Len()+len(line) > mostLessons {
-			break
+			s.unkept = append(s.unkept, id)
+			continue
 		}
 		if b.Len() > 0 {
 			b.WriteString(",\n")
@@ -106,4 +109,30 @@ func (s *Status) keep() (own, error) {
 		keep.lessons = "{" + b.String() + "}"
 	}
 	return keep, nil
+}
+
+// byNeed are the groups that have lessons, those first that no node could teach again.
+func (s *Status) byNeed() []cluster.GroupID {
+	return slices.SortedFunc(maps.Keys(s.lessons), func(a, b cluster.GroupID) int {
+		switch {
+		case s.nodes[a] == s.nodes[b]:
+			return cmp.Compare(a, b)
+		case s.nodes[a]:
+			return 1
+		}
+		return -1
+	})
+}
+
+// Unkept are the groups of which what nodes have taught has no room in the ConfigMap: a process that takes over learns it anew, as soon as there is a
+// node of theirs.
+func (s *Status) Unkept() []cluster.GroupID { return s.unkept }
+
+// populated are the groups that have nodes.
+func populated(nodes []*cluster.Node) map[cluster.GroupID]bool {
+	groups := map[cluster.GroupID]bool{}
+	for _, n := range nodes {
+		groups[n.Group] = true
+	}
+	return groups
 }

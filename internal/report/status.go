@@ -49,13 +49,15 @@ type Status struct {
 	// under a key of its own, and written as soon as it changes. A nil func keeps nothing.
 	Operations func() []byte
 
-	last     document        // what the ConfigMap says, as far as known
-	kept     own             // what else of sluice's it has
-	lessons  cluster.Lessons // what of that groups' nodes have taught, nil before it was asked for
-	wrote    cluster.Lessons // what kept has of them
-	breakers plan.Breakers   // of groups whose machines did not join lately
-	known    bool            // last was read or written
-	written  time.Time       // when last was written, by entry or Now; zero when it was only read
+	last     document                 // what the ConfigMap says, as far as known
+	kept     own                      // what else of sluice's it has
+	lessons  cluster.Lessons          // what of that groups' nodes have taught, nil before it was asked for
+	wrote    cluster.Lessons          // what kept has of them
+	nodes    map[cluster.GroupID]bool // groups that have some now
+	unkept   []cluster.GroupID        // in lessons and not in kept, for want of room
+	breakers plan.Breakers            // of groups whose machines did not join lately
+	known    bool                     // last was read or written
+	written  time.Time                // when last was written, by entry or Now; zero when it was only read
 }
 
 // Report writes the status after a complete cycle, if it is due. After an error the next cycle writes in any case.
@@ -66,7 +68,7 @@ func (s *Status) Report(ctx context.Context, entry journal.Entry) error {
 	if err := s.recall(ctx); err != nil {
 		return err
 	}
-	s.lessons = s.lessons.Keep(entry.Seen.Groups)
+	s.lessons, s.nodes = s.lessons.Keep(entry.Seen.Groups), populated(entry.Seen.Nodes)
 	s.breakers = entry.After.Breakers()
 	return s.write(ctx, documentOf(entry), entry.Seen.Time)
 }
@@ -101,6 +103,9 @@ func (s *Status) write(ctx context.Context, doc document, at time.Time) error {
 	keep, err := s.keep()
 	if err != nil {
 		return err
+	}
+	if len(s.unkept) > 0 {
+		doc.say(fmt.Sprintf("What nodes have taught of %d groups has no room here: a process that takes over learns it from their next nodes.", len(s.unkept)))
 	}
 	if !s.written.IsZero() && at.Sub(s.written) < statusInterval && keep == s.kept && reflect.DeepEqual(doc.lasting(), s.last.lasting()) {
 		return nil

@@ -122,12 +122,17 @@ func documentOf(entry journal.Entry) document {
 		}
 	}
 	if len(problems) > 0 {
-		doc.Message = cut(strings.TrimSpace(doc.Message+" "+strings.Join(problems, " ")), messageCap)
+		doc.say(strings.Join(problems, " "))
 	}
 	for _, c := range doc.conditions() {
 		c.LastProbeTime = &probed
 	}
 	return doc
+}
+
+// say adds sentences to the message.
+func (doc *document) say(sentences string) {
+	doc.Message = cut(strings.TrimSpace(doc.Message+" "+sentences), messageCap)
 }
 
 func groupStatusOf(entry journal.Entry, g *cluster.Group) groupStatus {

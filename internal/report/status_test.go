@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -297,8 +298,41 @@ func TestLessonsLeaveRoomInTheConfigMap(t *testing.T) {
 	if n := len(shown(t, client).Data["templates"]); n > 512<<10 || n < 500<<10 {
 		t.Errorf("%d bytes of lessons, want nearly 512 KiB", n)
 	}
-	if left, err := (&Status{Client: client}).Saved(t.Context()); err != nil || len(left.Lessons) < 50 {
+	left, err := (&Status{Client: client}).Saved(t.Context())
+	if err != nil || len(left.Lessons) < 50 {
 		t.Errorf("%d lessons read, error %v", len(left.Lessons), err)
+	}
+	said := fmt.Sprintf("What nodes have taught of %d groups has no room here", 200-len(left.Lessons))
+	if text := shown(t, client).Data["status"]; !strings.Contains(text, said) {
+		t.Errorf("the status does not say %q", said)
+	}
+}
+
+// TestLessonsOfEmptyGroupsAreKeptFirst has more lessons than there is room for: what a node can teach again is left out.
+func TestLessonsOfEmptyGroupsAreKeptFirst(t *testing.T) {
+	client := fake.NewClientset()
+	w := newWorld()
+	for i := range 200 {
+		w.group(fmt.Sprintf("group-%03d", i), 0, 5, 1)
+		w.objects.Nodes[i].Labels = map[string]string{"long": strings.Repeat("x", 4<<10)}
+	}
+	s := &Status{Client: client}
+	report(t, s, w)
+	if left := s.Unkept(); len(left) == 0 || left[len(left)-1] != "group-199" {
+		t.Fatalf("%v are not kept, want the last by name", left)
+	}
+	later := newWorld()
+	for i := range 200 {
+		later.group(fmt.Sprintf("group-%03d", i), 0, 5, map[bool]int{true: 0, false: 1}[i == 199])
+		if i < 199 {
+			later.objects.Nodes[i].Labels = w.objects.Nodes[i].Labels
+		}
+	}
+	later.groups[199].Learned = s.lessons["group-199"]
+	report(t, s, later)
+	saved, err := (&Status{Client: client}).Saved(t.Context())
+	if err != nil || saved.Lessons["group-199"] == nil || slices.Contains(s.Unkept(), "group-199") {
+		t.Errorf("what was known of the group that is empty now is not kept: %v", err)
 	}
 }
 
