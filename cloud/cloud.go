@@ -34,6 +34,18 @@ type Provider interface {
 	DeleteInstances(ctx context.Context, g *cluster.Group, machines []cluster.Machine) error
 }
 
+// A Refuser is a [Provider] that also writes of its own accord, for what removals have left. Refused returns what it has not done since it was last
+// asked, each refusal once, because it would have broken a promise.
+type Refuser interface{ Refused() []Refusal }
+
+// Refusal is a write that a provider has not made.
+type Refusal struct {
+	At       time.Time
+	Property string // of the safety contract
+	Resource string // that would have been changed or deleted, as the cloud names it
+	Why      string
+}
+
 // Kind says what a caller can do about an [Error].
 type Kind string
 

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan"
@@ -21,10 +22,19 @@ type Entry struct {
 	Before  plan.Memory
 	Plan    plan.Plan
 	Results []plan.Result // one for each action of the plan
+	Refused []Refusal     // what the cloud's provider has not done of its own accord since the cycle before
 	DryRun  bool
 
 	// After is what the cycle leaves to the next one. A journal does not hold it: the next entry has it as Before.
 	After plan.Memory
+}
+
+// Refusal is a write that would have broken a promise and was no action of a plan, such as the deletion of what a removed machine has left.
+type Refusal struct {
+	At       time.Time `json:"at"`
+	Property string    `json:"property"` // of the safety contract
+	Resource string    `json:"resource"`
+	Why      string    `json:"why"`
 }
 
 // Replay decides the entry's cycle again and returns the plan that comes out, and whether it is the recorded one to the letter.

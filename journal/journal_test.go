@@ -45,6 +45,7 @@ func history() []journal.Entry {
 		entries = append(entries, journal.Entry{Cycle: uint64(i + 1), Seen: s, Policy: allowed, Before: m, Plan: p, Results: results})
 		m = after.After(p, results, allowed)
 	}
+	entries[2].Refused = []journal.Refusal{{At: entries[2].Seen.Time, Property: "S-37", Resource: "/disks/data", Why: "something uses it"}}
 	return entries
 }
 

@@ -63,6 +63,7 @@ type record struct {
 	Plan    plan.Plan        `json:"plan"` // without its verdicts
 	Told    []verdicts       `json:"verdicts,omitempty"`
 	Results []plan.Result    `json:"results,omitempty"`
+	Refused []Refusal        `json:"refused,omitempty"`
 }
 
 // change is what became of one kind of object since the line before.

@@ -153,6 +153,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	}
 	entry := journal.Entry{
 		Cycle: a.cycle, Seen: seen, Policy: a.parts.Policy, Before: before, Plan: p, Results: results, DryRun: a.parts.DryRun, After: a.memory,
+		Refused: refused(a.parts.Cloud),
 	}
 	took := time.Since(began)
 	for _, s := range a.parts.Sinks {
@@ -162,6 +163,16 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	}
 	a.parts.Log.Debug("cycle", "cycle", a.cycle, "observe", observed.Sub(began), "decide", decided.Sub(observed), "act", took-decided.Sub(began), "report", time.Since(began)-took)
 	return entry, nil
+}
+
+// refused is what the provider has not done of its own accord since the cycle before.
+func refused(p cloud.Provider) (all []journal.Refusal) {
+	if r, ok := p.(cloud.Refuser); ok {
+		for _, one := range r.Refused() {
+			all = append(all, journal.Refusal(one))
+		}
+	}
+	return all
 }
 
 // Learned is what nodes have taught of all groups until now.

@@ -152,6 +152,14 @@ func (p *Provider) Remains() []string {
 	return nil
 }
 
+// Refused is [cloud.Refuser]: interfaces and disks that bear the tag of a removed machine and are left alone, since something uses them (S-37).
+func (p *Provider) Refused() []cloud.Refusal {
+	if c, ok := p.source.(chores); ok {
+		return c.refusals()
+	}
+	return nil
+}
+
 // Group reads one group past the cache: its model and the whole list of its machines.
 func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Group, error) {
 	p.mu.Lock()

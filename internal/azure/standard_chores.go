@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"sluice.dev/sluice/cloud"
 )
 
 // chores are what a source goes on with between the writes it is told to make.
@@ -16,6 +18,8 @@ type chores interface {
 	carryOn(ctx context.Context)
 	// next is when carryOn has something to do; zero when it has not.
 	next() time.Time
+	// refusals are what was not done since they were last asked for, as it would have broken a promise.
+	refusals() []cloud.Refusal
 	// remains are sentences about what could not be done, sorted.
 	remains() []string
 }

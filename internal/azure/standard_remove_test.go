@@ -217,6 +217,13 @@ func TestATaggedDiskInUseIsLeftAlone(t *testing.T) {
 	if r := w.Remains(); len(r) != 1 || !strings.Contains(r[0], "k8s-agents-12345678-1-data") || !strings.Contains(r[0], "uses it") {
 		t.Errorf("remains %q, want the disk named", r)
 	}
+	if r := w.Refused(); len(r) != 1 || r[0].Property != "S-37" || !strings.Contains(r[0].Resource, "k8s-agents-12345678-1-data") || !strings.Contains(r[0].Why, "uses it") {
+		t.Errorf("refused %+v, want the deletion of the disk once, by S-37", r)
+	}
+	w.pass(5 * time.Minute)
+	if r := w.Refused(); len(r) != 0 {
+		t.Errorf("refused %+v again", r)
+	}
 }
 
 func TestAMachineUnderAUsedNameIsNotRemoved(t *testing.T) {

@@ -11,12 +11,16 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+
+	"sluice.dev/sluice/cloud"
 )
 
 // sweeper is what is remembered of the interfaces and disks that are to go. standard.mu guards it.
 type sweeper struct {
 	due  time.Time           // when to look again; zero: nothing is under way
 	seen map[string]*remnant // by id in lower case
+
+	refused []cloud.Refusal // since somebody asked
 }
 
 // remnant is one tagged resource.
@@ -133,7 +137,11 @@ func (s *standard) judge(ctx context.Context, id string, b *belonging, vm *armco
 		return &task{id, "untagged", func() error { return s.arm.retag(ctx, b, tags) }}
 	case vm != nil:
 	case b.user() != "":
-		r.why = fmt.Sprintf("Azure says that %s uses it, though its own machine has gone", b.user())
+		why := fmt.Sprintf("Azure says that %s uses it, though its own machine has gone", b.user())
+		if why != r.why {
+			s.sweeper.refused = append(s.sweeper.refused, cloud.Refusal{At: now.UTC(), Property: "S-37", Resource: id, Why: why})
+		}
+		r.why = why
 	default:
 		return &task{id, "deleted", func() error { return s.arm.remove(ctx, b) }}
 	}
@@ -166,6 +174,14 @@ func reasonOf(err error) string {
 		return a.sentence(kindOf(status, a), subject{})
 	}
 	return firstLine(err.Error())
+}
+
+func (s *standard) refusals() []cloud.Refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.sweeper.refused
+	s.sweeper.refused = nil
+	return all
 }
 
 // remains are sentences about interfaces and disks that have outlived their machines, each with its id, sorted.

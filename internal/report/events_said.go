@@ -45,6 +45,10 @@ func eventsOfDeeds(entry journal.Entry, status corev1.ObjectReference) []event {
 			events = append(events, failedEvent(d, entry, pods, status))
 		}
 	}
+	for _, r := range entry.Refused {
+		message := fmt.Sprintf("%s is left alone: refused by %s: %s", r.Resource, r.Property, r.Why)
+		events = append(events, event{object: status, kind: corev1.EventTypeWarning, reason: guardRefused, message: message, at: r.At, same: message})
+	}
 	return append(events, failureEvents(entry, status)...)
 }
 

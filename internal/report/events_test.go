@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sort"
 	"strings"
 	"testing"
@@ -297,5 +298,29 @@ func TestLongNamesAndMessagesFitTheAPI(t *testing.T) {
 	}
 	if got := cut("größe", 3); got != "gr" {
 		t.Errorf("cut in the middle of a character: %q", got)
+	}
+}
+
+// TestWhatTheProviderRefusedIsTold is about writes that no plan asked for: an Event once, a count, and a line of the log, each with the property.
+func TestWhatTheProviderRefusedIsTold(t *testing.T) {
+	client := fake.NewClientset(statusMap())
+	e := newWorld().decide(accepted())
+	e.Refused = []journal.Refusal{{At: noon, Property: "S-37", Resource: "/disks/data", Why: "machine b uses it"}}
+	if err := (&Events{Client: client}).Report(context.Background(), e); err != nil {
+		t.Fatal(err)
+	}
+	const sentence = "/disks/data is left alone: refused by S-37: machine b uses it"
+	if got := said(t, client); !strings.Contains(got, "Warning "+guardRefused+": "+sentence) {
+		t.Errorf("events\n%s\nwant %q", got, sentence)
+	}
+	m := NewMetrics()
+	m.Report(e, 0)
+	if got := scrape(t, m)[`sluice_guard_refusals_total{property="S-37"}`]; got != "1" {
+		t.Errorf("%q refusals by S-37 are counted, want 1", got)
+	}
+	var log strings.Builder
+	NewLog(slog.New(slog.NewTextHandler(&log, nil))).Report(context.Background(), e, 0)
+	if got := log.String(); !strings.Contains(got, "S-37") || !strings.Contains(got, "/disks/data") {
+		t.Errorf("the log says %q", got)
 	}
 }

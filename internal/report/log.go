@@ -31,6 +31,9 @@ func (l *Log) Report(ctx context.Context, entry journal.Entry, took time.Duratio
 	for _, d := range Deeds(entry) {
 		logDeed(ctx, to, d)
 	}
+	for _, r := range entry.Refused {
+		to.LogAttrs(ctx, slog.LevelInfo, "write refused", slog.String("resource", r.Resource), slog.String("code", r.Property), slog.String("err", r.Why))
+	}
 	l.reportTroubles(ctx, to, entry)
 	to.LogAttrs(ctx, slog.LevelDebug, "cycle done", slog.Duration("took", took),
 		slog.Int("actions", len(entry.Plan.Actions)), slog.Int("nodes", len(entry.Seen.Nodes)), slog.Int("pending", len(entry.Seen.Pending)))

@@ -87,6 +87,7 @@ func (m *Metrics) Report(entry journal.Entry, took time.Duration) {
 		m.growth.Observe(wait.Seconds())
 	}
 	m.reportActions(entry)
+	m.reportRefused(entry)
 	m.reportVerdicts(entry)
 	m.reportGroups(entry)
 	m.compatible.report(entry)

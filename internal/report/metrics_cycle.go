@@ -38,6 +38,12 @@ func (m *Metrics) reportActions(entry journal.Entry) {
 	}
 }
 
+func (m *Metrics) reportRefused(entry journal.Entry) {
+	for _, r := range entry.Refused {
+		m.refusals.WithLabelValues(r.Property).Inc()
+	}
+}
+
 func (m *Metrics) reportVerdicts(entry journal.Entry) {
 	m.verdicts.Reset()
 	m.pending.Reset()

@@ -16,12 +16,13 @@ import (
 
 // entryView is a journal entry without the API objects that it rests on.
 type entryView struct {
-	Cycle   uint64           `json:"cycle"`
-	Time    time.Time        `json:"time"`
-	DryRun  bool             `json:"dryRun,omitempty"`
-	Plan    plan.Plan        `json:"plan"`
-	Results []plan.Result    `json:"results"` // of the plan's action of the same index
-	Groups  []*cluster.Group `json:"groups"`  // with the evidence for what is known of them
+	Cycle   uint64            `json:"cycle"`
+	Time    time.Time         `json:"time"`
+	DryRun  bool              `json:"dryRun,omitempty"`
+	Plan    plan.Plan         `json:"plan"`
+	Results []plan.Result     `json:"results"`           // of the plan's action of the same index
+	Refused []journal.Refusal `json:"refused,omitempty"` // that no plan asked for
+	Groups  []*cluster.Group  `json:"groups"`            // with the evidence for what is known of them
 }
 
 func (s *Server) entry(w http.ResponseWriter, _ *http.Request) {
@@ -29,7 +30,7 @@ func (s *Server) entry(w http.ResponseWriter, _ *http.Request) {
 	if !ok {
 		return
 	}
-	view := entryView{Cycle: e.Cycle, Time: e.Seen.Time, DryRun: e.DryRun, Plan: e.Plan, Results: e.Results, Groups: e.Seen.Groups}
+	view := entryView{Cycle: e.Cycle, Time: e.Seen.Time, DryRun: e.DryRun, Plan: e.Plan, Results: e.Results, Refused: e.Refused, Groups: e.Seen.Groups}
 	if view.Results == nil {
 		view.Results = []plan.Result{}
 	}
