@@ -20,6 +20,10 @@ var (
 	soakDays  = flag.Int("soak-days", 1, "simulated days")
 )
 
+// mostGrowth is how much the heap may grow from one day to the next beyond a tenth of it: the simulators keep a record of what they were asked, 4 MB a day, and the
+// names of all pods that there ever were.
+const mostGrowth = 8 << 20
+
 // soak is a script of days: in each a burst comes while an allocation fails, leaves while Azure throttles and the API server answers with conflicts, and
 // another process takes over while the API server falls silent.
 func soak(nodes, pods, days int) string {
@@ -35,7 +39,7 @@ func soak(nodes, pods, days int) string {
 		fmt.Fprintf(&b, "deployment burst-%d replicas=%d cpu=250m\nadvance 2h\n", d, nodes*pods/10)
 		b.WriteString("fault list status=429 retry-after=10m times=1\napi-fault conflict of=cordon times=3\n")
 		fmt.Fprintf(&b, "delete deployment burst-%d\nadvance 3h\n", d)
-		b.WriteString("restart\nsilent-api for=2m\nadvance 1h\nheal\nadvance 17h\n")
+		b.WriteString("restart\nsilent-api for=2m\nadvance 1h\nheal\nadvance 18h\n")
 	}
 	for g := range groups {
 		fmt.Fprintf(&b, "until group g%d %d within=2h\n", g, nodes/groups)
@@ -55,6 +59,9 @@ func TestASoakLeavesNothingBehind(t *testing.T) {
 	for _, b := range r.Broken {
 		t.Error(b)
 	}
+	if said.grown() {
+		t.Errorf("the heap at the same hour of each day, in bytes: %d; want no more than %d a day beyond a tenth", said.heaps, mostGrowth)
+	}
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
@@ -65,6 +72,16 @@ func TestASoakLeavesNothingBehind(t *testing.T) {
 type days struct {
 	t     *testing.T
 	began time.Time
+	heaps []uint64 // of each until now, at the same hour
+}
+
+// grown says whether the heap has grown beyond what it may since the second day; the first has yet to see a burst leave.
+func (d *days) grown() bool {
+	if len(d.heaps) < 3 {
+		return false
+	}
+	second, last := d.heaps[1], d.heaps[len(d.heaps)-1]
+	return last > second+second/10+uint64(len(d.heaps)-2)*mostGrowth
 }
 
 // Write hears the transcript as it is written.
@@ -73,7 +90,8 @@ func (d *days) Write(p []byte) (int, error) {
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&m)
-		d.t.Logf("%s: a day, heap %d KB", time.Since(d.began).Round(time.Second), m.HeapAlloc>>10)
+		d.heaps = append(d.heaps, m.HeapAlloc)
+		d.t.Logf("%s: day %d, heap %d MB", time.Since(d.began).Round(time.Second), len(d.heaps), m.HeapAlloc>>20)
 	}
 	return len(p), nil
 }
