@@ -144,7 +144,7 @@ func (h *history) happen() {
 	}
 	node := rapid.SampledFrom(h.names()).Draw(h.T, "node")
 	g := rapid.SampledFrom(h.groups).Draw(h.T, "group")
-	switch rapid.IntRange(0, 19).Draw(h.T, "what") {
+	switch rapid.IntRange(0, 21).Draw(h.T, "what") {
 	case 0:
 		h.appear()
 	case 1:
@@ -210,6 +210,13 @@ func (h *history) happen() {
 		h.owners = cluster.Controllers{Known: true}
 	case 19:
 		h.owners = controllers(rapid.Int32Range(1, 2).Draw(h.T, "replicas"))
+	case 20:
+		if len(g.Instances) > 0 {
+			in := rapid.SampledFrom(g.Instances).Draw(h.T, "machine")
+			in.Protected = !in.Protected
+		}
+	case 21:
+		g.PriceUSDPerHour, g.Spot = float64(rapid.IntRange(0, 3).Draw(h.T, "price")), h.chance(2, "spot")
 	}
 }
 

@@ -160,3 +160,33 @@ func without(all []any, gone any) []any {
 	}
 	return out
 }
+
+// TestHostsHaveOneOrder has three nodes that stay, of a dear group, of none and of a cheap one: whatever the order is in which a planner comes to know
+// them, pods that move look at them in the same.
+func TestHostsHaveOneOrder(t *testing.T) {
+	dear, cheap := Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1")), Group("c", 0, 5, Machine("2", "c-0"))
+	dear.PriceUSDPerHour, cheap.PriceUSDPerHour = 2, 1
+	stays := func(n *corev1.Node) {
+		n.Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
+	}
+	nodes := []*corev1.Node{Node("a-0", stays), Node("b"), Node("c-0", stays)}
+	already := []any{Pod("x", On("a-0"), CPU("3500m")), Pod("y", On("b"), CPU("3500m")), Pod("z", On("c-0"), CPU("3500m")), Node("a-1"), Pod("web", On("a-1"), CPU("1"))}
+	said := map[string][]string{}
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		objects, allowed := slices.Clone(already), policy.Default()
+		s := cluster.New(Start, Objects(objects...), []*cluster.Group{dear, cheap})
+		var planner plan.Planner
+		p, m := planner.Decide(s, allowed, plan.Memory{})
+		for i, at := range order {
+			objects = append(objects, nodes[at])
+			s = s.Next(Start.Add(time.Duration(i+1)*time.Second), Objects(objects...), []*cluster.Group{dear, cheap})
+			p, m = planner.Decide(s, allowed, m)
+		}
+		v, _ := p.Verdict(ref("node a-1"))
+		why := fmt.Sprint(v.Because)
+		said[why] = append(said[why], fmt.Sprint(order))
+	}
+	if len(said) != 1 {
+		t.Errorf("what is said of the pod that fits nowhere depends on the order: %v", said)
+	}
+}
