@@ -25,11 +25,12 @@ type Request struct {
 	Action          string   // the permission it needed; "": none, or not a path of Resource Manager
 	Linked          []Linked // the permissions a write needed at other resources
 	IfMatch         string
-	Capacity        *int64        // what the body asked for; nil: nothing
-	InstanceIDs     []string      // what the body or the path named
-	Fields          []string      // what the body of a write would set: the paths of its values, such as "sku.capacity", sorted
-	Repeated        bool          // nobody sent it now: a fault has it carried out late, or once more
-	RetryAfter      time.Duration // that the answer gave; 0: none
+	Capacity        *int64         // what the body asked for; nil: nothing
+	Told            map[string]int // what a read told of capacities, by lower-case name of the scale set; none of an answer that is slow or lost
+	InstanceIDs     []string       // what the body or the path named
+	Fields          []string       // what the body of a write would set: the paths of its values, such as "sku.capacity", sorted
+	Repeated        bool           // nobody sent it now: a fault has it carried out late, or once more
+	RetryAfter      time.Duration  // that the answer gave; 0: none
 }
 
 // keptRequests bounds the log; counters are not bounded by it.
@@ -89,8 +90,11 @@ func (q *request) record(a answer, id string) Request {
 		IfMatch: q.http.Header.Get("If-Match"),
 	}
 	r.Capacity, r.InstanceIDs = q.asked()
-	if !isReadMethod(r.Method) {
+	switch f := q.fault; {
+	case !isReadMethod(r.Method):
 		r.Fields = fieldsOf(q.body)
+	case f.Delay == 0 && !f.Hang && !f.LoseRequest && !f.LoseAnswer && !f.Truncate:
+		r.Told = capacitiesIn(a.body)
 	}
 	if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
 		r.RetryAfter = time.Duration(seconds) * time.Second
@@ -102,6 +106,25 @@ func (q *request) record(a answer, id string) Request {
 		r.Method = http.MethodGet
 	}
 	return r
+}
+
+// capacitiesIn are those that the body of an answer tells, of one scale set or of a page of them; nil for none.
+func capacitiesIn(body any) map[string]int {
+	told := map[string]int{}
+	page, is := body.(listBody[map[string]any])
+	if !is {
+		page.Value = []map[string]any{asMap(body)}
+	}
+	for _, one := range page.Value {
+		name, _ := one["name"].(string)
+		if n, is := asMap(one["sku"])["capacity"].(int); is && one["type"] == setKind {
+			told[strings.ToLower(name)] = n
+		}
+	}
+	if len(told) == 0 {
+		return nil
+	}
+	return told
 }
 
 // fieldsOf are the paths of the values of a JSON object, sorted; of a list, its own path.

@@ -83,6 +83,7 @@ type Observer struct {
 type set struct {
 	list    bool                 // its machines were listed since the last write to it and since a process began
 	model   bool                 // and it was read itself
+	told    *int                 // its capacity, by the last answer that told one
 	removed map[string]time.Time // machines whose removal was accepted since a process began, by vmId
 	parted  map[string]time.Time // those of all processes
 	wrote   azuresim.Request     // the last write to it
@@ -137,6 +138,9 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	defer o.mu.Unlock()
 	o.heedsWaits(r)
 	s := o.set(r.ScaleSet)
+	for name, n := range r.Told {
+		o.set(name).told = &n
+	}
 	switch {
 	case strings.HasPrefix(r.Kind, "LIST ") && strings.Contains(strings.ToLower(r.Kind), "virtualmachines") && r.Status < 300:
 		s.list = true

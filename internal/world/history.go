@@ -17,6 +17,7 @@ func (h *history) script(seed uint64) []byte {
 	if h.reckless {
 		h.say("reckless")
 	}
+	h.acted = -shortest // nobody has
 	h.farm()
 	h.say("advance 1s")
 	for h.lasted < shortest {
@@ -33,9 +34,10 @@ func (h *history) script(seed uint64) []byte {
 // whose kubelet is dead (8m), for the back-off after it (10m) and for a machine (4m), run for 20m, and leave a node that goes after 10m of idleness and
 // a few minutes of removal; ten minutes of peace come after that.
 const (
-	shortest  = 1800
-	calm      = "80m"
-	mostArmed = 60 // seconds
+	shortest     = 1800
+	calm         = "80m"
+	mostArmed    = 60 // seconds
+	evictsWithin = 30 // seconds
 )
 
 // history is one that is being written.
@@ -46,7 +48,7 @@ type history struct {
 	pods   int
 	lasted int      // seconds of luck until now
 	blind  int      // until then reads are old
-	armed  int      // until then somebody may forestall a growth
+	acted  int      // when somebody, or Azure's wish to have spot machines back, last changed what reads tell
 	scarce bool     // Azure has fewer cores than the groups may have
 	found  bool     // sluice finds the groups by their tags
 	undo   []string // what the calm begins with
@@ -161,6 +163,9 @@ func (h *history) load() {
 // sees says whether Azure's reads are new.
 func (h *history) sees() bool { return h.lasted >= h.blind }
 
+// acts notes that what reads tell changes within so many seconds: old reads would never have told it.
+func (h *history) acts(within int) { h.acted = max(h.acted, h.lasted+within) }
+
 // people are the hands of people and other programs. What they do that keeps sluice from working they take back in the end.
 func (h *history) people() {
 	g, m := h.group(), h.machine()
@@ -168,8 +173,9 @@ func (h *history) people() {
 	case 0, 1:
 		if h.sees() { // what somebody made that no read shows yet cannot be counted
 			n := h.upTo(6)
+			h.acts(0)
 			if h.chance(3) {
-				h.armed = h.lasted + mostArmed
+				h.acts(mostArmed)
 				h.say("try resize %s %d when=writing within=%ds", g, n, mostArmed)
 			} else {
 				h.say("try resize %s %d", g, n)
@@ -190,15 +196,18 @@ func (h *history) people() {
 		h.undo = append(h.undo, "annotate "+m+" cluster-autoscaler.kubernetes.io/scale-down-disabled=false")
 	case 7:
 		if h.sees() { // nor can a protection that no read shows yet be known
+			h.acts(0)
 			h.say("try protect %s", m)
 			h.undo = append(h.undo, "unprotect "+m)
 		}
 	case 8:
 		if h.sees() {
+			h.acts(0)
 			h.say("try remove %s", m)
 		}
 	case 9:
 		if h.sees() {
+			h.acts(0)
 			h.say("try deallocate %s", m)
 			h.undo = append(h.undo, "start "+m)
 		}
@@ -206,6 +215,9 @@ func (h *history) people() {
 		h.say("try delete node %s", m)
 	case 11:
 		if !h.found || h.sees() { // nor tags
+			if h.found {
+				h.acts(0)
+			}
 			h.say("limits %s min=%d max=%d", g, h.upTo(2), h.between(3, 6))
 		}
 	case 12:
@@ -221,6 +233,7 @@ func (h *history) people() {
 		h.say("delete budget web")
 	case 15:
 		if h.sees() {
+			h.acts(evictsWithin)
 			h.say("try evict %s", m)
 		}
 	}
@@ -241,12 +254,16 @@ func (h *history) azureFault() {
 	case 5:
 		h.say("fault %s of=%s group=%s times=1", h.pick("lost-answer", "lost-request", "slow after=5s", "slow after=1m"), h.pick("grow", "delete", "list", "start", "deallocate"), g)
 	case 6, 7:
-		if h.armed >= h.lasted { // what somebody is about to do must be seen, too
-			return
+		lasts, age := h.between(10, 400), h.oneOf(0, 60, 300)
+		if h.lasted-age <= h.acted {
+			return // nor can what nobody is told be known
 		}
-		lasts := h.between(10, 400)
 		h.blind = max(h.blind, h.lasted+lasts)
-		h.say("fault %s for=%ds", h.pick("frozen", "stale after=1m", "stale after=5m"), lasts)
+		if age == 0 {
+			h.say("fault frozen for=%ds", lasts)
+		} else {
+			h.say("fault stale after=%ds for=%ds", age, lasts)
+		}
 	case 8:
 		if h.found && h.chance(3) {
 			h.say("fault %s of=groups times=%d", h.pick("short-list count=1", "empty-list", "half-answer", "refused status=500"), h.between(1, 4))
