@@ -78,6 +78,10 @@ const (
 	StateStopped  State = "stopped"
 )
 
+// Firm says whether a machine in this state keeps its group at its min: one that is still coming may fail, and one that leaves or is switched off
+// is no capacity.
+func (s State) Firm() bool { return s == StateRunning || s == StateFailed }
+
 // Expected says whether a machine in this state is capacity now or is to become so.
 func (s State) Expected() bool { return s == StateCreating || s == StateRunning }
 
@@ -185,3 +189,17 @@ func (g *Group) Stopped() int {
 // Present counts the machines that its capacity and its list both vouch for, without those that are switched off. While a read lags behind a
 // removal, one of the two counts more.
 func (g *Group) Present() int { return min(g.Capacity, g.Standing()-g.Stopped()) }
+
+// Firm counts those of the machines present that are not still coming: a removal leaves at least the group's min of them.
+func (g *Group) Firm() int { return g.Present() - g.Creating() }
+
+// Creating counts the machines listed that are still coming.
+func (g *Group) Creating() int {
+	n := 0
+	for _, i := range g.Instances {
+		if i.State == StateCreating {
+			n++
+		}
+	}
+	return n
+}

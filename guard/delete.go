@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"slices"
 	"strings"
 
 	"sluice.dev/sluice/cluster"
@@ -26,27 +25,29 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 			return err
 		}
 	}
-	forced := func(t Target) bool { return t.Node == "" && allowed.Removal.Forces(g.Instance(t.ID)) }
-	serving := slices.DeleteFunc(slices.Clone(w.Machines), func(t Target) bool { // one that is switched off is no capacity, and takes none away (S-38)
-		return g.Instance(t.ID).State == cluster.StateStopped
-	})
-	if left := g.Present() - promised(g, seen) - len(serving); left < g.Min && slices.ContainsFunc(serving, func(t Target) bool { return !forced(t) }) {
+	var serving, firm int
+	spared := false // whether one is named that the min spares
+	for _, t := range w.Machines {
+		in := g.Instance(t.ID)
+		if in.State == cluster.StateStopped {
+			continue // it is no capacity, and takes none away (S-38)
+		}
+		serving++
+		if in.State.Firm() {
+			firm++
+		}
+		spared = spared || t.Node != "" || !allowed.Removal.Forces(in)
+	}
+	if left := g.Present() - serving; left < g.Min && spared {
 		return refuse("S-06", "group %s would keep %d machines, below its min %d", g.ID, left, g.Min)
+	}
+	if left := g.Firm() - firm; left < g.Min && firm > 0 && spared {
+		return refuse("S-06", "group %s would keep %d machines that are not still coming, below its min %d", g.ID, left, g.Min)
 	}
 	if left, others := g.Capacity-len(w.Machines), g.Standing()-len(w.Machines); left < others {
 		return refuse("S-05", "group %s says capacity %d but would keep %d machines", g.ID, g.Capacity, others)
 	}
 	return nil
-}
-
-// promised counts the machines of a group that are still coming, but for those named: a start may fail, and does not keep a group at its min.
-func promised(g *cluster.Group, named map[cluster.InstanceID]bool) (n int) {
-	for _, in := range g.Instances {
-		if in.State == cluster.StateCreating && !named[in.ID] {
-			n++
-		}
-	}
-	return n
 }
 
 func checkTarget(t Target, e Evidence, allowed *policy.Policy) error {

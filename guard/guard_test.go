@@ -90,6 +90,16 @@ func cleaning() *world {
 	return w
 }
 
+// coming deletes one that is still coming and leaves another such beside the group's min.
+func coming() *world {
+	w := cleaning()
+	w.groups[0].Min = 3
+	for _, at := range []int{2, 3} {
+		w.groups[0].Instances[at].State = cluster.StateCreating
+	}
+	return w
+}
+
 // forced does so in a group that falls below its min.
 func forced() *world {
 	w := cleaning()
@@ -210,7 +220,7 @@ func gates(names ...string) func(*corev1.Pod) {
 
 func TestSoundWritesPass(t *testing.T) {
 	for name, open := range map[string]func() *world{
-		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete one below min where the operator says so": forced, "evict": evicting, "dismiss a daemon": dismissing, "delete one of three control-plane nodes that are opted in": crowned, "cordon one of them": dethroning, "delete a machine with a pod that is forced": outlasting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "delete a node whose machine others deleted": missing, "mark a node": marking, "open a gate": opening,
+		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete a machine that never came above min": coming, "delete one below min where the operator says so": forced, "evict": evicting, "dismiss a daemon": dismissing, "delete one of three control-plane nodes that are opted in": crowned, "cordon one of them": dethroning, "delete a machine with a pod that is forced": outlasting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "delete a node whose machine others deleted": missing, "mark a node": marking, "open a gate": opening,
 	} {
 		if err := open().check(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -252,7 +262,8 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a removal below min of the machines that are listed": {deleting, func(w *world) {
 			w.groups[0].Instances[2].State, w.groups[0].Min = cluster.StateDeleting, 2
 		}, "S-06"},
-		"a clean-up below min": {cleaning, func(w *world) { w.groups[0].Min = 4 }, "S-06"},
+		"a clean-up of one that is still coming below min": {coming, func(w *world) { w.groups[0].Min = 4 }, "S-06"},
+		"a clean-up below min":                             {cleaning, func(w *world) { w.groups[0].Min = 4 }, "S-06"},
 		"a clean-up below min that is forced for failed machines alone": {cleaning, func(w *world) {
 			w.groups[0].Min, w.policy.Removal.ForceFailed = 4, true
 		}, "S-06"},

@@ -46,7 +46,7 @@ func (d *decision) hindered(st *nodeState) *reason.Reason {
 		return &d.unhealthy[0]
 	case g.blockedRead() != nil:
 		return g.blockedRead()
-	case g.Present()-g.leaving-1 < g.Min:
+	case !g.spares(st.Instance, g.going):
 		return is(d.atMin(g))
 	case d.quorum(st) != nil:
 		return d.quorum(st)

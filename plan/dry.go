@@ -120,7 +120,7 @@ func (d *decision) considerDry(nodes []*nodeState) {
 			d.judgeNode(st, NodeKeep, append([]reason.Reason{keeps}, block...)...)
 			continue
 		}
-		if g.Present()-g.leaving-g.emptied-g.drying-1 < g.Min {
+		if !g.spares(st.Instance, g.going.with(st.Instance, g.emptied+g.drying)) {
 			d.refuge.back()
 			d.judgeNode(st, NodeKeep, keeps, d.atMin(g))
 			continue

@@ -46,7 +46,7 @@ func (d *decision) climbLadder() {
 	}
 	for _, st := range idle {
 		g := d.groups[st.Group]
-		st.pinned = g.without(g.leaving, st.Instance) < g.Min
+		st.pinned = !g.spares(st.Instance, g.going)
 	}
 	underused = d.inLastOrder(underused)
 	d.order(underused)
@@ -81,7 +81,7 @@ func dries(st *nodeState) bool { return st.removal.Why == cluster.RunsDry }
 // count counts a node among those on their way out.
 func (d *decision) count(st *nodeState) {
 	st.counted = true
-	d.groups[st.Group].leaving++
+	d.groups[st.Group].loses(st.Instance, 1)
 	d.inFlight++
 }
 
@@ -170,7 +170,7 @@ func (d *decision) climb(st *nodeState) {
 		}
 		d.wake(wait)
 		d.judgeNode(st, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "fate", d.groups[st.Group].fate(), "delay", d.allowed.Removal.Pause()))
-	case g.without(len(d.leaving[g.ID]), st.Instance) < g.Min:
+	case !g.spares(st.Instance, g.parting):
 		d.takeDown(st, d.atMin(g))
 	case d.detaches(st) != nil:
 		d.judgeNode(st, NodeDrain, *d.detaches(st))
@@ -197,14 +197,20 @@ func (d *decision) leave(st *nodeState) {
 	}
 	d.inFlight--
 	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "fate", d.groups[st.Group].fate())
-	d.leaving[st.Group] = append(d.leaving[st.Group], Leaving{st.Instance.Machine(), st.Name(), why})
+	d.removes(d.groups[st.Group], st.Instance, Leaving{st.Instance.Machine(), st.Name(), why})
 	d.judgeNode(st, NodeRemove, why)
+}
+
+// removes has a machine removed in this cycle.
+func (d *decision) removes(g *groupState, in *cluster.Instance, l Leaving) {
+	d.leaving[g.ID] = append(d.leaving[g.ID], l)
+	g.parting = g.parting.with(in, 1)
 }
 
 // takeDown takes a node off the ladder.
 func (d *decision) takeDown(st *nodeState, because ...reason.Reason) {
 	if st.counted {
-		d.groups[st.Group].leaving--
+		d.groups[st.Group].loses(st.Instance, -1)
 		d.inFlight--
 	} else {
 		d.groups[st.Group].drying--
@@ -282,7 +288,7 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 		}
 		if g := d.groups[st.Group]; block == nil {
 			d.refuge.settle()
-		} else if g.Present()-g.leaving-g.emptied-1 >= g.Min {
+		} else if g.spares(st.Instance, g.going.with(st.Instance, g.emptied)) {
 			d.refuge.settle() // whoever goes later counts on its places as well
 			g.emptied++
 		} else {

@@ -61,11 +61,11 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		d.judge(about, MachineHold, why, *d.rests(g))
 	case d.inspected(g, in) != nil:
 		d.judge(about, MachineHold, why, *d.inspected(g, in))
-	case g.without(len(d.leaving[g.ID]), in) < g.Min && !d.allowed.Removal.Forces(in):
+	case !g.spares(in, g.parting) && !d.allowed.Removal.Forces(in):
 		d.judge(about, MachineHold, why, d.atMin(g))
 	default:
-		d.leaving[g.ID] = append(d.leaving[g.ID], Leaving{Machine: in.Machine(), Because: why})
-		g.leaving++
+		d.removes(g, in, Leaving{Machine: in.Machine(), Because: why})
+		g.loses(in, 1)
 		d.judge(about, MachineDelete, why)
 	}
 }

@@ -22,6 +22,7 @@ type roll struct {
 	deleting int
 	standing int
 	stopped  int
+	creating int
 	usable   bool // see [cluster.Group.Usable]
 }
 
@@ -34,6 +35,8 @@ type groupState struct {
 	adding  int            // machines that this cycle adds
 	wanted  bool           // a pending pod asked for it and was refused for its size
 	leaving int            // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
+	going   outgoing       // these
+	parting outgoing       // those of them whose removal this cycle asks for
 	drying  int            // nodes that run dry, or could
 	emptied int            // further nodes of which this cycle found that they can be emptied with those that leave
 	blocked *reason.Reason // why it may not grow now, nil when it may
@@ -67,18 +70,44 @@ func (st *groupState) fate() string {
 	return "deleted"
 }
 
-// Usable, Standing, Deleting and Present are what the group says, counted already.
+// Usable, Standing, Deleting, Present and Firm are what the group says, counted already.
 func (st *groupState) Usable() bool  { return st.usable }
 func (st *groupState) Standing() int { return st.standing }
 func (st *groupState) Deleting() int { return st.deleting }
 func (st *groupState) Present() int  { return min(st.Capacity, st.standing-st.stopped) }
+func (st *groupState) Firm() int     { return st.Present() - st.creating }
 
-// without is how many machines the group keeps when so many leave and this one, too. One that is switched off takes none away (S-38).
-func (st *groupState) without(leaving int, in *cluster.Instance) int {
-	if in != nil && in.State == cluster.StateStopped {
-		return st.Present() - leaving
+// outgoing counts machines that are to leave a group: all that are capacity or are to become so, and those of them that keep it at its min.
+type outgoing struct{ all, firm int }
+
+// with is the same with so many machines more, or less.
+func (o outgoing) with(in *cluster.Instance, n int) outgoing {
+	switch {
+	case in.State == cluster.StateStopped: // no capacity, and takes none away (S-38)
+	case in.State.Firm():
+		return outgoing{o.all + n, o.firm + n}
+	default:
+		o.all += n
 	}
-	return st.Present() - leaving - 1
+	return o
+}
+
+// spares says whether the group can do without a machine when those leave, too. One that is still coming is not counted on where others leave.
+func (st *groupState) spares(in *cluster.Instance, o outgoing) bool {
+	switch {
+	case in.State == cluster.StateStopped:
+		return st.Present()-o.all >= st.Min
+	case in.State.Firm():
+		return st.Firm()-o.firm-1 >= st.Min
+	default:
+		return st.Present()-o.all-1 >= st.Min
+	}
+}
+
+// loses counts a machine among those that leave, or takes it back with -1.
+func (st *groupState) loses(in *cluster.Instance, n int) {
+	st.leaving += n
+	st.going = st.going.with(in, n)
 }
 
 // callRolls counts the machines of every group whose list is not the one that was counted last.
@@ -98,7 +127,7 @@ func (p *Planner) callRolls(d *decision) {
 func callRoll(g *cluster.Group) *roll {
 	r := &roll{
 		machines: g.Instances, capacity: g.Capacity, whole: g.Read.Complete, readable: g.Problem == "",
-		deleting: g.Deleting(), standing: g.Standing(), stopped: g.Stopped(), usable: g.Usable(),
+		deleting: g.Deleting(), standing: g.Standing(), stopped: g.Stopped(), creating: g.Creating(), usable: g.Usable(),
 	}
 	for _, in := range g.Instances {
 		if in.Node == "" {

@@ -23,7 +23,7 @@ func (d *decision) forbidden(st *nodeState) []reason.Reason {
 		return d.unhealthy
 	case g.blockedRead() != nil:
 		return one(*g.blockedRead())
-	case g.without(g.leaving, st.Instance) < g.Min:
+	case !g.spares(st.Instance, g.going):
 		return one(d.atMin(g))
 	}
 	if why := d.quorum(st); why != nil {
@@ -93,6 +93,8 @@ func (d *decision) atMin(g *groupState) reason.Reason {
 	switch {
 	case g.Capacity < g.Min:
 		code = reason.GroupBelowMin
+	case g.creating > 0:
+		return reason.New(reason.GroupAwaits, reason.Group(string(g.ID)), "machines", g.Firm(), "coming", g.creating, "min", g.Min)
 	case g.Standing() < g.Capacity:
 		return reason.New(reason.GroupListsFewer, reason.Group(string(g.ID)), "machines", g.Present(), "capacity", g.Capacity, "min", g.Min)
 	}

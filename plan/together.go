@@ -51,7 +51,7 @@ func (d *decision) gatherLeaving(on, idle []*nodeState) {
 		if d.rests(g) != nil {
 			continue
 		}
-		if until := own.until(d.now, g.Present()-g.leaving-g.Min, d.allowed.Removal.MaxInFlight, pause); until.After(d.now) {
+		if until := own.until(d.now, g.Firm()-g.going.firm-g.Min, d.allowed.Removal.MaxInFlight, pause); until.After(d.now) {
 			if d.gathers == nil {
 				d.gathers = map[cluster.GroupID]gathered{}
 			}

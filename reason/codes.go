@@ -76,6 +76,7 @@ const (
 	GroupAtMin         Code = "GroupAtMin"
 	GroupBelowMin      Code = "GroupBelowMin"
 	GroupListsFewer    Code = "GroupListsFewer"
+	GroupAwaits        Code = "GroupAwaits"
 	GroupBackoff       Code = "GroupBackoff"
 	GroupBreaker       Code = "GroupBreaker"
 	GroupPaused        Code = "GroupPaused"
@@ -286,6 +287,7 @@ var sentences = map[Code]string{
 	GroupAtMin:         "min node group size reached (capacity {capacity}, min {min})",
 	GroupBelowMin:      "capacity {capacity} is below min {min}; nothing is removed",
 	GroupListsFewer:    "lists {machines} machines of its capacity {capacity}, and keeps its min {min} of those",
+	GroupAwaits:        "keeps its min {min} of the {machines} machines that it has; on their way, and not counted on: {coming}",
 	GroupBreaker:       "the last {machines} machines or more have not become nodes: it gets one at a time until one does",
 	GroupBackoff:       "in backoff until {until} after {code}: {message}",
 	GroupPaused:        "paused until {until}",

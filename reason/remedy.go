@@ -106,6 +106,7 @@ var remedies = map[Code]string{
 	GroupAtMin:           "a lower min of group {group}",
 	GroupBelowMin:        "a lower min of group {group}, or --enforce-node-group-min-size to raise it to its min",
 	GroupListsFewer:      "the machines that group {group} lacks appear in its list, or a lower min",
+	GroupAwaits:          "the machines run that group {group} awaits, or a lower min",
 	GroupPaused:          "sluice resume {group}, or wait until {until}",
 	GroupUnreadable:      "mend what the read of group {group} says",
 	GroupIncomplete:      "a complete read of group {group}; the next one is tried by itself",
