@@ -50,6 +50,13 @@ type Group struct {
 	// Capacity; a growth starts them before it makes new ones.
 	Parked []*Instance `json:"parked,omitempty"`
 
+	// Departed are machines that the list has no more and that the cloud was seen to delete, or has accepted to, within the last minutes: their
+	// UIDs, sorted. Missing are those that complete lists lacked from one to the next though nobody saw them leave. See [Group.Contradicts].
+	Departed []string `json:"departed,omitempty"`
+	Missing  []string `json:"missing,omitempty"`
+
+	ProviderIDPrefix string `json:"providerIDPrefix,omitempty"` // how provider ids of its machines begin, and of no other's; "" when nobody knows
+
 	Options     Options `json:"options,omitzero"`      // settings of its own
 	Passing     Taints  `json:"passing,omitzero"`      // taints that its template never bears, besides those that are known by themselves
 	VolumeLimit int     `json:"volumeLimit,omitempty"` // data disks that one machine can attach, 0 when unknown

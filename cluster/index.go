@@ -17,6 +17,7 @@ type joins struct {
 	nodes    finder[string]             // by name
 	owners   map[string]map[GroupID]int // of how many of the group's machines the provider ids begin so, in lower case
 	parked   map[string]GroupID         // groups of parked machines, by unique id
+	missing  map[string]GroupID         // groups of machines that their lists lack, by unique id
 }
 
 // machineKey names a machine of the latest snapshot.
@@ -27,8 +28,12 @@ type machineKey struct {
 
 // newJoins describe the snapshot's nodes and machines, which are not joined yet.
 func newJoins(s *Snapshot) *joins {
-	j := &joins{of: s, machines: finder[machineKey]{}, nodes: finder[string]{}, owners: map[string]map[GroupID]int{}, parked: map[string]GroupID{}}
+	j := &joins{of: s, machines: finder[machineKey]{}, nodes: finder[string]{}, owners: map[string]map[GroupID]int{}, parked: map[string]GroupID{}, missing: map[string]GroupID{}}
 	for _, g := range s.Groups {
+		j.own(g.ProviderIDPrefix, g.ID, 1)
+		for _, uid := range g.Missing {
+			j.missing[uid] = g.ID
+		}
 		for _, in := range g.Instances {
 			j.addMachine(in)
 		}
@@ -103,6 +108,15 @@ func (j *joins) parkedAs(n *corev1.Node) GroupID {
 	}
 	uuid := n.Status.NodeInfo.SystemUUID
 	return cmp.Or(j.parked[strings.ToLower(uuid)], j.parked[strings.ToLower(swapped(uuid))])
+}
+
+// missingAs is the group of the machine that the node is by its unique id and that the group's list lacks, "" when there is none.
+func (j *joins) missingAs(n *corev1.Node) GroupID {
+	if len(j.missing) == 0 {
+		return ""
+	}
+	uuid := strings.ToLower(n.Status.NodeInfo.SystemUUID)
+	return cmp.Or(j.missing[uuid], j.missing[swapped(uuid)])
 }
 
 // suspects are the machines for which [Instance.MayBe] holds, in the order of groups and ids.

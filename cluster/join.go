@@ -131,7 +131,7 @@ func (s *Snapshot) join(n *Node) {
 		n.Suspects = s.joins.suspects(n.Object)
 	}
 	if len(n.Suspects) == 0 {
-		n.Group = cmp.Or(n.Marked.Group, n.Group, s.joins.owner(n.Object.Spec.ProviderID))
+		n.Group = cmp.Or(n.Marked.Group, n.Group, s.joins.missingAs(n.Object), s.joins.owner(n.Object.Spec.ProviderID))
 		return
 	}
 	n.Group = n.Suspects[0].Group

@@ -119,10 +119,10 @@ func inOrder(last, nodes []*corev1.Node) bool {
 	return sameSlice(last, nodes) || slices.IsSortedFunc(nodes, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// sameGroups says whether the same groups are told of in the same order, with the same parked machines.
+// sameGroups says whether the same groups are told of in the same order, with the same parked machines and the same ones missing.
 func sameGroups(a, b []*Group) bool {
 	return slices.EqualFunc(a, b, func(a, b *Group) bool {
-		return a == b || a.ID == b.ID && slices.EqualFunc(a.Parked, b.Parked, sameInstance)
+		return a == b || a.ID == b.ID && slices.EqualFunc(a.Parked, b.Parked, sameInstance) && slices.Equal(a.Missing, b.Missing) && a.ProviderIDPrefix == b.ProviderIDPrefix
 	})
 }
 

@@ -199,6 +199,9 @@ func checkEvidence(id cluster.GroupID, e Evidence) error {
 	case e.Opposed != nil:
 		return refuse("S-36", "group %s is left alone until %s: somebody else has undone %d changes of its capacity, look into the activity log of the resource", id, stamp(e.Opposed.Until), e.Opposed.Times)
 	}
+	if n := g.Contradicts(e.Newest.Nodes); n != nil {
+		return refuse("S-02", "node %s is Ready, and the list of group %s lacks its machine, which nobody saw leave", n.Name(), id)
+	}
 	return nil
 }
 

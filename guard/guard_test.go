@@ -166,7 +166,7 @@ func softening() *world {
 func burying() *world {
 	w := agents()
 	w.groups[0].Instances = append(w.groups[0].Instances[:1:1], w.groups[0].Instances[2])
-	w.groups[0].Capacity = 2
+	w.groups[0].Capacity, w.groups[0].Departed = 2, []string{"vm-1"}
 	w.write = guard.DeleteNode{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents", ID: "1", UID: "vm-1"}}
 	return w
 }
@@ -317,6 +317,12 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			w.groups[0].Instances[3].ComputerName = "Agents-3"
 			w.evidence.Looked = map[string]*corev1.Node{"agents-3": Node("agents-3", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "vm-3" })}
 		}, "S-13"},
+		"a Node object that is Ready and whose machine nobody saw leave": {burying, func(w *world) { w.groups[0].Departed = nil }, "S-14"},
+		"a growth from a list that a Ready node contradicts": {growing, func(w *world) {
+			w.groups[0].Instances, w.groups[0].Capacity, w.groups[0].Missing = w.groups[0].Instances[1:], 2, []string{"vm-0"}
+			w.objects.Nodes[0].Status.NodeInfo.SystemUUID = "VM-0"
+			w.write = guard.Grow{Group: "agents", From: 2, To: 3}
+		}, "S-02"},
 		"a Node object of another life":       {burying, func(w *world) { w.objects.Nodes[1].UID = "reborn" }, "S-14"},
 		"a Node object whose machine lives":   {burying, func(w *world) { w.groups[0].Instances = append(w.groups[0].Instances, Machine("1", "agents-1")) }, "S-14"},
 		"a Node object of an unfinished read": {burying, func(w *world) { w.groups[0].Read.Complete = false }, "S-14"},

@@ -28,7 +28,7 @@ func checkMark(w Mark, e Evidence) error {
 
 // checkDeleteNode holds the Node object of any machine but the one confirmed gone: the machine that the node was marked with, or has the
 // unique id of, is absent from a complete list read after the node was cordoned or fell silent, and no machine that is listed could be the
-// node.
+// node. As long as the kubelet reports, the cloud must have been seen to delete the machine: lists may lie, and agree.
 func checkDeleteNode(w DeleteNode, e Evidence) error {
 	n := e.Newest.Node(w.Node)
 	if n == nil || n.Object.UID != w.UID {
@@ -54,6 +54,8 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 	switch silent := cluster.NotReadySince(n.Object).Time; {
 	case on && !g.Read.At.After(removal.Since):
 		return refuse("S-14", "group %s has not been read since node %s was cordoned", g.ID, w.Node)
+	case on && cluster.Ready(n.Object) && !g.HasDeparted(w.Machine.UID):
+		return refuse("S-14", "node %s is Ready, and nobody saw its machine leave", w.Node)
 	case on:
 	case cluster.ControlPlane(n.Object):
 		return refuse("S-17", "node %s is a control-plane node", w.Node)

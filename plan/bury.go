@@ -45,7 +45,7 @@ func (d *decision) mark() {
 
 // bury deletes the Node object of a machine that is gone, with what it left behind (S-14). That it is gone is said by a complete list: one
 // that was read after sluice cordoned the node for it, or after the kubelet fell silent of a machine that was seen to leave. A node whose
-// machine nobody saw leave has to be silent for a while besides, and older than any list that still passes for new.
+// machine nobody saw leave has to be silent; one that nobody cordoned, for a while besides, and older than any list that still passes for new.
 func (d *decision) bury(st *nodeState) {
 	about, was := reason.Node(st.Name()), st.Was()
 	missing := reason.New(reason.NodeMachineMissing, about, "group", was.Group)
@@ -68,7 +68,9 @@ func (d *decision) bury(st *nodeState) {
 		gone = reason.New(reason.NodeMachineParked, about, "instance", was.ID)
 		whole = whole && st.onLadder && !st.ready && g.Read.At.After(st.removal.Since) && g.adding == 0 // a growth may start it
 	case st.onLadder:
-		whole = whole && g.Read.At.After(st.removal.Since)
+		if whole = whole && g.Read.At.After(st.removal.Since); st.ready && !g.HasDeparted(was.UID) {
+			outcome, gone, whole = NodeHold, missing, false // the lists lie, or its kubelet will fall silent
+		}
 	case st.Marked.UID != "":
 		whole = whole && !st.ready && g.Read.At.After(silent)
 	default:

@@ -62,6 +62,8 @@ func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 		return because(reason.New(reason.GroupUnreadable, about, "message", g.Problem))
 	case !d.groups[g.ID].Usable():
 		return because(reason.New(reason.GroupIncomplete, about))
+	case g.Contradicts(d.planner.doubtful) != nil:
+		return because(reason.New(reason.GroupContradicted, about, "node", g.Contradicts(d.planner.doubtful).Name()))
 	case d.groups[g.ID].paused != nil:
 		return d.groups[g.ID].paused
 	case m.Backoff.Until.After(d.now) && m.Backoff.Ceiling <= d.believed(d.groups[g.ID]):

@@ -322,8 +322,14 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			want: []string{"grow a 1 -> 2"}, verdict: map[string]string{"node a-1": "gone NodeLeaving"},
 		},
 		"the Node object of a machine that is gone is deleted": {
-			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1]; g.Capacity = 1 },
+			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) {
+				g.Instances, g.Capacity, g.Departed = g.Instances[:1], 1, []string{"vm-1"}
+			},
 			want: []string{"bury a-1"}, verdict: map[string]string{"node a-1": "gone NodeMachineGone"},
+		},
+		"the Node object of a machine that is missing stays while it is Ready and nobody has seen the machine leave": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances, g.Capacity = g.Instances[:1], 1 },
+			want: []string{}, verdict: map[string]string{"node a-1": "hold NodeMachineMissing"},
 		},
 		"the Node object of a machine that is parked stays while it is Ready: the list may be old, and the machine started again": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) {
@@ -409,7 +415,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"a Node object stays while the list has fewer machines than the capacity": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1] },
-			want: []string{}, verdict: map[string]string{"node a-1": "gone NodeMachineGone"},
+			want: []string{}, verdict: map[string]string{"node a-1": "hold NodeMachineMissing"},
 		},
 		"a node whose machine left the list is held": {
 			objects: []any{Node("a-0"), Node("a-1", func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///machines/1" })}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1]; g.Capacity = 1 },
@@ -421,7 +427,10 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"a node whose machine is being deleted or gone, or waits for its group's turn only, keeps no other from leaving": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), leaving("a-2", "2", time.Minute), leaving("a-9", "9", time.Minute)}, memory: removable("a-0"),
-			group:  func(g *cluster.Group) { g.Instances[2].State = cluster.StateDeleting; g.Capacity, g.Min = 2, 0 },
+			group: func(g *cluster.Group) {
+				g.Instances[2].State = cluster.StateDeleting
+				g.Capacity, g.Min, g.Departed = 2, 0, []string{"vm-9"}
+			},
 			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 },
 			want:   []string{"bury a-9", "cordon a-0 idle"}, verdict: map[string]string{"node a-1": "drain RemovalQueued", "node a-2": "gone NodeLeaving"},
 		},

@@ -104,8 +104,11 @@ func (d *decision) atMin(g *groupState) reason.Reason {
 // blockedRead says why nothing may be written to the group for what is known of it, nil when it is known well. A back-off and a
 // missing template forbid growth only.
 func (st *groupState) blockedRead() *reason.Reason {
-	if st.blocked != nil && (st.blocked.Code == reason.GroupUnreadable || st.blocked.Code == reason.GroupIncomplete) {
-		return st.blocked
+	if st.blocked != nil {
+		switch st.blocked.Code {
+		case reason.GroupUnreadable, reason.GroupIncomplete, reason.GroupContradicted:
+			return st.blocked
+		}
 	}
 	return nil
 }

@@ -84,6 +84,7 @@ const (
 	TemplateDrift      Code = "TemplateDrift"
 	GroupUnreadable    Code = "GroupUnreadable"
 	GroupIncomplete    Code = "GroupIncomplete"
+	GroupContradicted  Code = "GroupContradicted"
 	ClusterNodesLimit  Code = "ClusterNodesLimit"
 	ClusterCoresLimit  Code = "ClusterCoresLimit"
 	ClusterMemoryLimit Code = "ClusterMemoryLimit"
@@ -294,6 +295,7 @@ var sentences = map[Code]string{
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
 	TemplateDrift:      "its nodes are not what the cloud describes: {differences}; the nodes are believed, correct the description or its tags",
 	GroupUnreadable:    "cannot be managed: {message}",
+	GroupContradicted:  "node {node} is Ready, and the list lacks its machine, which nobody saw leave; no write until a list has it or the node falls silent",
 	GroupIncomplete:    "its last read was incomplete; no write until a complete one",
 	ClusterNodesLimit:  "max total nodes in cluster reached ({nodes} of {limit})",
 	ClusterCoresLimit:  "max total cores in cluster reached ({cores} of {limit})",

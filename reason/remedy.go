@@ -109,6 +109,7 @@ var remedies = map[Code]string{
 	GroupAwaits:          "the machines run that group {group} awaits, or a lower min",
 	GroupPaused:          "sluice resume {group}, or wait until {until}",
 	GroupUnreadable:      "mend what the read of group {group} says",
+	GroupContradicted:    "a list of group {group} that has the machine of node {node}; or, when it is gone, a kubelet that reports no more",
 	GroupIncomplete:      "a complete read of group {group}; the next one is tried by itself",
 
 	PodNowhereToGo:    "room for pod {pod} on another node that is Ready and stays",

@@ -47,6 +47,9 @@ type group struct {
 	written  map[string]verb
 	believed time.Time
 
+	departed map[string]time.Time // machines that were being deleted, by UID, and when a read last found them so
+	missing  map[string]time.Time // machines that a complete list lacked and nobody saw leave, by UID, and when
+
 	granted   grant                // of the last growth that made machines
 	unstarted map[string]time.Time // machines that could not be started, by UID, and when that was tried
 }
@@ -77,6 +80,7 @@ func key(name string) string { return strings.ToLower(name) }
 func (g *group) take(r *reading) *cloud.Error {
 	r.whole, r.doubt = false, nil
 	g.date(r)
+	g.watchLeave(r)
 	blame := g.attribute(r)
 	view, err := g.show(r, blame)
 	if err != nil {
@@ -87,6 +91,7 @@ func (g *group) take(r *reading) *cloud.Error {
 	case r.model.unfit != "":
 		g.good, g.doubted = nil, nil
 	case doubt == nil:
+		g.watchMissing(r)
 		g.good, g.doubted = r, nil
 		r.whole = true
 		view.Read.Complete = true
@@ -110,6 +115,73 @@ func (g *group) take(r *reading) *cloud.Error {
 	g.reading, g.view, g.blameUID, g.blameID = r, view, blame, blameID
 	g.asked, g.resting, g.due, g.problem = at, time.Time{}, nothing, ""
 	return nil
+}
+
+// watchLeave remembers which machines are being deleted, by the list or because Azure has accepted it.
+func (g *group) watchLeave(r *reading) {
+	if g.departed == nil {
+		g.departed = map[string]time.Time{}
+	}
+	for _, m := range r.machines {
+		if m.leaving() {
+			g.departed[m.uid] = r.at
+		}
+	}
+	for uid, does := range g.written {
+		if does == verbDelete {
+			g.departed[uid] = r.at
+		}
+	}
+	maps.DeleteFunc(g.departed, func(_ string, at time.Time) bool { return r.at.Sub(at) >= believeFor })
+}
+
+// missFor is how long a machine is remembered that lists lack and nobody saw leave.
+const missFor = 24 * time.Hour
+
+// watchMissing remembers which machines of the last complete list the next one lacks without a reason, and forgets those that it has.
+func (g *group) watchMissing(r *reading) {
+	if g.missing == nil {
+		g.missing = map[string]time.Time{}
+	}
+	listed := map[string]bool{}
+	for _, m := range r.machines {
+		listed[m.uid] = true
+		delete(g.missing, m.uid)
+	}
+	if g.good != nil {
+		for _, m := range g.good.machines {
+			if _, left := g.departed[m.uid]; !left && !listed[m.uid] && m.uid != "" {
+				g.missing[m.uid] = r.at
+			}
+		}
+	}
+	maps.DeleteFunc(g.missing, func(_ string, at time.Time) bool { return r.at.Sub(at) >= missFor })
+}
+
+// stays takes back that machines were being deleted, whose deletion has failed.
+func (g *group) stays(does verb) {
+	for uid, w := range g.written {
+		if w == does {
+			delete(g.departed, uid)
+		}
+	}
+	g.unmark(does)
+}
+
+// gone are the machines that were being deleted and are in the view no more, sorted by UID.
+func (g *group) gone() []string {
+	listed := map[string]bool{}
+	for _, in := range g.view.Instances {
+		listed[in.UID] = true
+	}
+	var gone []string
+	for uid := range g.departed {
+		if !listed[uid] {
+			gone = append(gone, uid)
+		}
+	}
+	slices.Sort(gone)
+	return gone
 }
 
 // date says of failures since when they are there, where Azure does not: since a read first showed them.
@@ -290,7 +362,11 @@ func (g *group) answer() *cluster.Group {
 	out := &cluster.Group{ID: g.id, Capacity: -1}
 	if g.view != nil {
 		*out = *g.view
-		out.Instances, out.Parked = slices.Clone(g.view.Instances), slices.Clone(g.view.Parked)
+		out.Instances, out.Parked, out.Departed = slices.Clone(g.view.Instances), slices.Clone(g.view.Parked), g.gone()
+		out.Missing = slices.Sorted(maps.Keys(g.missing))
+		if g.reading.model.unfit == "" {
+			out.ProviderIDPrefix = g.reading.model.machinesBegin
+		}
 	}
 	out.Min, out.Max, out.Failure = g.min, g.max, g.failure
 	if g.problem != "" {

@@ -36,6 +36,8 @@ type model struct {
 	// this takes; "" when there is no such list.
 	interfaces, interfacesAction string
 
+	machinesBegin string // how the provider ids of its machines begin, and of no other's; "" when nobody knows
+
 	unfit string // why sluice does not manage such a group, with the remedy; "" when it does
 }
 

@@ -87,6 +87,7 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 	}
 	m.readRemoval(s.noun())
 	if m.resource != "" {
+		m.machinesBegin = providerID(m.resource) + "/virtualMachines/"
 		m.interfaces, m.interfacesAction = m.resource+"/networkInterfaces?api-version=2018-10-01", "Microsoft.Compute/virtualMachineScaleSets/networkInterfaces/read"
 	}
 	p := set.Properties
@@ -97,7 +98,9 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 	isFlexible := val(p.OrchestrationMode) == armcompute.OrchestrationModeFlexible
 	if isFlexible && s.flexible != nil {
 		m.kind = s.flexible
+		m.machinesBegin = ""
 		if group, _, ok := strings.Cut(m.resource, "/providers/"); ok {
+			m.machinesBegin = providerID(group) + "/providers/Microsoft.Compute/virtualMachines/" + m.name + "_"
 			m.interfaces, m.interfacesAction = group+"/providers/Microsoft.Network/networkInterfaces?api-version=2025-05-01", "Microsoft.Network/networkInterfaces/read"
 		}
 	}

@@ -1,0 +1,68 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// listsLag is how old a node is that a list must know: a younger one may be younger than the list.
+const listsLag = 10 * time.Minute
+
+// Contradicts is a node that proves the group's list wrong, the first of those given; nil when none does. It is Ready, no machine that is listed could be
+// it, and nobody saw its machine leave; that it is a machine of the group is known from an earlier list, or by its provider id. A cloud may say
+// for long, and as often as it is asked, that there are no machines: kubelets that report know better.
+func (g *Group) Contradicts(nodes []*Node) *Node {
+	if len(g.Missing) == 0 && g.ProviderIDPrefix == "" {
+		return nil
+	}
+	var listed map[string]bool
+	for _, n := range nodes {
+		if !g.lacks(n.Object) || !Ready(n.Object) {
+			continue
+		}
+		if _, on := RemovalOf(n.Object); !on && n.Marked.UID != "" {
+			continue // its machine was seen to leave
+		}
+		if listed == nil {
+			listed = make(map[string]bool, len(g.Instances)+len(g.Parked))
+			for _, in := range slices.Concat(g.Instances, g.Parked) {
+				listed[in.UID] = true
+			}
+		}
+		if uuid := strings.ToLower(n.Object.Status.NodeInfo.SystemUUID); listed[uuid] || listed[swapped(uuid)] || g.HasDeparted(uuid) {
+			continue
+		}
+		if !slices.ContainsFunc(g.Instances, func(in *Instance) bool { return in.MayBe(n.Object) }) {
+			return n
+		}
+	}
+	return nil
+}
+
+// lacks says whether the node is of a machine that the list should have.
+func (g *Group) lacks(n *corev1.Node) bool {
+	if hasUID(g.Missing, n.Status.NodeInfo.SystemUUID) {
+		return true
+	}
+	return g.ProviderIDPrefix != "" && len(n.Spec.ProviderID) >= len(g.ProviderIDPrefix) && strings.EqualFold(n.Spec.ProviderID[:len(g.ProviderIDPrefix)], g.ProviderIDPrefix) &&
+		g.Read.At.Sub(n.CreationTimestamp.Time) >= listsLag
+}
+
+// HasDeparted says whether the list lacks the machine with this UID because it was deleted.
+func (g *Group) HasDeparted(uid string) bool { return hasUID(g.Departed, uid) }
+
+// hasUID says whether one of the UIDs, which are sorted, is that of a machine whose firmware tells this one.
+func hasUID(all []string, firmware string) bool {
+	if len(all) == 0 || firmware == "" {
+		return false
+	}
+	firmware = strings.ToLower(firmware)
+	_, is := slices.BinarySearch(all, firmware)
+	if !is {
+		_, is = slices.BinarySearch(all, strings.ToLower(swapped(firmware)))
+	}
+	return is
+}

@@ -1,0 +1,85 @@
+package cluster_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+)
+
+// TestANodeContradictsAListThatLacksItsMachine has a group of two machines of which the list has one.
+func TestANodeContradictsAListThatLacksItsMachine(t *testing.T) {
+	const uuid = "4C4C4544-0042-3510-8057-C7C04F564C32"
+	const missing, swapped = "4c4c4544-0042-3510-8057-c7c04f564c32", "44454c4c-4200-1035-8057-c7c04f564c32"
+	cases := map[string]struct {
+		group func(*cluster.Group)
+		node  func(*corev1.Node)
+		want  bool
+	}{
+		"an earlier list had it":                    {func(g *cluster.Group) { g.Missing = []string{missing} }, nil, true},
+		"with the bytes the other way round":        {func(g *cluster.Group) { g.Missing = []string{swapped} }, nil, true},
+		"its provider id tells":                     {func(g *cluster.Group) { g.ProviderIDPrefix = "CLOUD:///machines/" }, nil, true},
+		"nothing tells":                             {nil, nil, false},
+		"it is another group's":                     {func(g *cluster.Group) { g.ProviderIDPrefix = "cloud:///others/" }, nil, false},
+		"it has fallen silent":                      {func(g *cluster.Group) { g.Missing = []string{missing} }, NotReady(Start), false},
+		"the cloud was seen to delete it":           {func(g *cluster.Group) { g.Missing, g.Departed = []string{missing}, []string{swapped} }, nil, false},
+		"it is marked as leaving":                   {func(g *cluster.Group) { g.Missing = []string{missing} }, marked(false), false},
+		"it is on the ladder, which proves nothing": {func(g *cluster.Group) { g.Missing = []string{missing} }, marked(true), true},
+		"it is parked": {func(g *cluster.Group) {
+			g.Missing, g.Parked = []string{missing}, []*cluster.Instance{Machine("1", "a-1", called(missing))}
+		}, nil, false},
+		"it is parked, with the bytes the other way round": {func(g *cluster.Group) {
+			g.Missing, g.Parked = []string{missing}, []*cluster.Instance{Machine("1", "a-1", called(swapped))}
+		}, nil, false},
+		"it is listed": {func(g *cluster.Group) {
+			g.Missing, g.Instances = []string{missing}, append(g.Instances, Machine("1", "a-1", called(missing)))
+		}, nil, false},
+		"it is listed under a name and another UID": {func(g *cluster.Group) {
+			g.ProviderIDPrefix, g.Instances = "cloud:///machines/", append(g.Instances, Machine("1", "a-1"))
+		}, nil, false},
+		"it is younger than the list may be":             {func(g *cluster.Group) { g.ProviderIDPrefix = "cloud:///machines/" }, born(time.Minute), false},
+		"it is young, and an earlier list had it":        {func(g *cluster.Group) { g.Missing = []string{missing} }, born(time.Minute), true},
+		"its provider id is shorter than the group's is": {func(g *cluster.Group) { g.ProviderIDPrefix = "cloud:///machines/1/of/the/farm/" }, nil, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			n := Node("a-1", func(n *corev1.Node) {
+				n.Status.NodeInfo.SystemUUID, n.Spec.ProviderID = uuid, "cloud:///machines/1"
+				n.CreationTimestamp.Time = Start.Add(-time.Hour)
+			})
+			if c.node != nil {
+				c.node(n)
+			}
+			g := Group("a", 0, 5, Machine("0", "a-0"))
+			if c.group != nil {
+				c.group(g)
+			}
+			s := cluster.New(Start, Objects(Node("a-0"), n), []*cluster.Group{g})
+			got := s.Group("a").Contradicts(s.Nodes)
+			if got == nil != !c.want || got != nil && got.Name() != "a-1" {
+				t.Errorf("contradicted by %v, want it to be so: %t", got, c.want)
+			}
+			if c.want && s.Node("a-1").Group != "a" {
+				t.Errorf("the node is of group %q, want a", s.Node("a-1").Group)
+			}
+		})
+	}
+}
+
+// called gives a machine its UID.
+func called(uid string) func(*cluster.Instance) {
+	return func(in *cluster.Instance) { in.UID = uid }
+}
+
+// marked names the node's machine on it, as one whose machine leaves or that sluice has put on the ladder.
+func marked(ladder bool) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		Removing(Start, cluster.Machine{Group: "a", ID: "1", UID: n.Status.NodeInfo.SystemUUID})(n)
+		if !ladder {
+			n.Spec.Taints, n.Spec.Unschedulable = nil, false
+		}
+	}
+}
