@@ -17,6 +17,7 @@ type Learned struct {
 	Node *corev1.Node `json:"node"`           // as [Group.Template] has it
 	Size string       `json:"size,omitempty"` // that the group had then: a group of another size has nothing to learn from it
 	Of   types.UID    `json:"of,omitempty"`   // the Node object
+	Late bool         `json:"late,omitempty"` // it was old when it was first seen: its taints may be its own
 }
 
 // Lessons are what nodes have taught of each group. They are never changed: [Lessons.Keep] makes new ones.
@@ -51,16 +52,25 @@ const arrivesWithin = 5 * time.Minute
 // learnTemplate replaces the cloud's idea of the group's next node by what a node of the group really is: the oldest Ready one of
 // the group's size, so that the answer does not change as nodes come and go, or the last one that there was. What differs is the group's Drift.
 //
+// A taint that the cloud does not describe, and that a node bore which was old when it was first seen, may be a person's: it is believed as long as the
+// group has a node.
+//
 // It gives the same answer when it is asked again of a group that has learned already, as replay does.
 func (s *Snapshot) learnTemplate(g *Group) {
 	g.Template = g.Passing.without(g.Template)
 	offered := g.Template
 	if best := s.exemplar(g); best != nil {
 		t := templateOf(best, g.Passing)
-		if was := g.Learned; was != nil && was.Node != nil && was.Of == best.UID && s.Time.Sub(best.CreationTimestamp.Time) > arrivesWithin {
-			t.Spec.Taints = slices.DeleteFunc(t.Spec.Taints, func(t corev1.Taint) bool { return !slices.ContainsFunc(was.Node.Spec.Taints, same(t)) })
+		late := s.Time.Sub(best.CreationTimestamp.Time) > arrivesWithin
+		if was := g.Learned; late && was != nil && was.Node != nil && was.Of == best.UID {
+			t.Spec.Taints, late = bothHave(t.Spec.Taints, was.Node.Spec.Taints), was.Late
 		}
-		g.Learned = &Learned{Node: t, Size: g.Size, Of: best.UID}
+		g.Learned = &Learned{Node: t, Size: g.Size, Of: best.UID, Late: late}
+	} else if l := g.Learned; l != nil && l.Node != nil && l.Late && offered != nil && !s.hasNodes(g) {
+		own := *l
+		own.Node = l.Node.DeepCopy()
+		own.Node.Spec.Taints, own.Late = bothHave(l.Node.Spec.Taints, offered.Spec.Taints), false
+		g.Learned = &own
 	}
 	if g.Learned == nil || g.Learned.Node == nil || g.Learned.Size != g.Size {
 		g.Learned = nil
@@ -81,6 +91,16 @@ func (s *Snapshot) learnTemplate(g *Group) {
 		}
 	}
 	g.Template = next
+}
+
+// hasNodes says whether a machine of the group is a node.
+func (s *Snapshot) hasNodes(g *Group) bool {
+	return slices.ContainsFunc(s.Nodes, func(n *Node) bool { return n.Group == g.ID && n.Instance != nil })
+}
+
+// bothHave are the taints of the first list that are in the second one, too.
+func bothHave(all, others []corev1.Taint) []corev1.Taint {
+	return slices.DeleteFunc(slices.Clone(all), func(t corev1.Taint) bool { return !slices.ContainsFunc(others, same(t)) })
 }
 
 // exemplar is the node that a group's template is learned from, nil when there is none. A machine of a size that the group had before

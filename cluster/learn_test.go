@@ -219,3 +219,41 @@ func TestAnotherNodeIsBelievedWhole(t *testing.T) {
 		t.Errorf("taints %v, want that of the node that is there", got)
 	}
 }
+
+// TestATaintOfAnOldNodeGoesWithIt has the only node of a group go, which bore a taint when it was first seen.
+func TestATaintOfAnOldNodeGoesWithIt(t *testing.T) {
+	team := []corev1.Taint{{Key: "team", Effect: corev1.TaintEffectNoSchedule}}
+	for name, test := range map[string]struct {
+		age       time.Duration
+		described bool
+		silent    bool // instead of gone
+		taints    int
+	}{
+		"a node that was old":                                 {age: time.Hour, taints: 0},
+		"a node that was young: it came with the taint":       {age: time.Minute, taints: 1},
+		"a node that was old, and the cloud tells of a taint": {age: time.Hour, described: true, taints: 1},
+		"a node that was old and has fallen silent":           {age: time.Hour, silent: true, taints: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			describe := func(g *cluster.Group) *cluster.Group {
+				if test.described {
+					g.Template.Spec.Taints = team
+				}
+				return g
+			}
+			n := Node("a-0", func(n *corev1.Node) { n.CreationTimestamp.Time, n.Spec.Taints = Start.Add(-test.age), team })
+			g := cluster.New(Start, Objects(n), []*cluster.Group{describe(Group("a", 0, 5, Machine("0", "a-0")))}).Group("a")
+			for range 2 { // the second answer is that of a group that has learned already
+				after, objects := describe(Group("a", 0, 5)), Objects()
+				if test.silent {
+					after, objects = describe(Group("a", 0, 5, Machine("0", "a-0"))), Objects(Node("a-0", func(silent *corev1.Node) { n.DeepCopyInto(silent); NotReady(Start)(silent) }))
+				}
+				after.Learned = g.Learned
+				g = cluster.New(Start, objects, []*cluster.Group{after}).Group("a")
+				if got := g.Template.Spec.Taints; len(got) != test.taints {
+					t.Errorf("taints %v, want %d", got, test.taints)
+				}
+			}
+		})
+	}
+}

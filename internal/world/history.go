@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -51,6 +52,7 @@ type history struct {
 	acted  int      // when somebody, or Azure's wish to have spot machines back, last changed what reads tell
 	scarce bool     // Azure has fewer cores than the groups may have
 	found  bool     // sluice finds the groups by their tags
+	mute   []string // groups whose nodes bear provider ids that tell nothing of their machines
 	undo   []string // what the calm begins with
 
 	reckless bool // sluice tries what it has not planned, and is led into more of it
@@ -91,11 +93,13 @@ func (h *history) farm() {
 		if mode != "" {
 			ids = ""
 		}
-		removal := h.pick("", "", " removal=deallocate")
+		removal, names := h.pick("", "", " removal=deallocate"), h.pick("", "", "", " provider-id=k3s", " provider-id=upper")
+		if strings.HasSuffix(names, "k3s") {
+			h.mute = append(h.mute, g)
+		}
 		h.say("group %s size=%s min=%d max=%d machines=%d%s%s%s%s%s%s", g, h.pick("Standard_D4s_v5", "Standard_D8s_v5"), least, h.between(3, 6), h.between(least, 3),
 			h.pick("", "", " zones=1,2"), mode, removal,
-			h.pick("", "", "", " spot=delete", " spot=deallocate"), h.pick("", "", "", " provider-id=k3s", " provider-id=upper"),
-			ids)
+			h.pick("", "", "", " spot=delete", " spot=deallocate"), names, ids)
 	}
 	if h.chance(5) {
 		h.scarce = true
@@ -267,6 +271,12 @@ func (h *history) azureFault() {
 	case 8:
 		if h.found && h.chance(3) {
 			h.say("fault %s of=groups times=%d", h.pick("short-list count=1", "empty-list", "half-answer", "refused status=500"), h.between(1, 4))
+			return
+		}
+		if h.chance(4) && !slices.Contains(h.mute, g) { // to a process that begins nothing would tell that this is not so
+			times := h.between(2, 9)
+			h.say("fault empty-list group=%s times=%d", g, times)
+			h.say("fault capacity group=%s times=%d", g, times)
 			return
 		}
 		h.say("fault %s group=%s times=%d", h.pick("short-list count=1", "empty-list", "half-answer", "one-page count=1"), g, h.between(1, 4))
