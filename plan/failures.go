@@ -57,13 +57,14 @@ func (d *decision) failuresOf(g *cluster.Group, unjoined []*cluster.Instance) []
 func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 	about := reason.Group(string(g.ID))
 	because := func(r reason.Reason) *reason.Reason { return &r }
+	proof := g.Contradicts(d.planner.doubtful)
 	switch {
 	case g.Problem != "":
 		return because(reason.New(reason.GroupUnreadable, about, "message", g.Problem))
 	case !d.groups[g.ID].Usable():
 		return because(reason.New(reason.GroupIncomplete, about))
-	case g.Contradicts(d.planner.doubtful) != nil:
-		return because(reason.New(reason.GroupContradicted, about, "node", g.Contradicts(d.planner.doubtful).Name()))
+	case proof != nil:
+		return because(reason.New(reason.GroupContradicted, about, "node", proof.Name()))
 	case d.groups[g.ID].paused != nil:
 		return d.groups[g.ID].paused
 	case m.Backoff.Until.After(d.now) && m.Backoff.Ceiling <= d.believed(d.groups[g.ID]):
