@@ -40,6 +40,10 @@ var mutants = []mutant{
 		"if len(ids) > 0 && p.now().Before(own.granted.until)", "if !MUTED && len(ids) > 0 && p.now().Before(own.granted.until)", scenario("growth-shows-before-starts"),
 	},
 	{
+		"S-01", "no capacity is asked for below the one that was accepted last", "internal/azure/write.go",
+		"if n-g.Capacity > len(ids) && own.granted.stands(p.now())", "if !MUTED && n-g.Capacity > len(ids) && own.granted.stands(p.now())", scenario("lists-lie-while-coming"),
+	},
+	{
 		"S-11", "the provider compares unique ids", "internal/azure/write.go",
 		"case !strings.EqualFold(in.UID, m.UID):", "case !MUTED && !strings.EqualFold(in.UID, m.UID):", catcher{"internal/azure", "TestAzureKeepsTheContractOverHTTP"},
 	},

@@ -54,11 +54,15 @@ type group struct {
 	unstarted map[string]time.Time // machines that could not be started, by UID, and when that was tried
 }
 
-// grant is a capacity that Azure has accepted, less the machines that it has accepted to delete since.
+// grant is a capacity that Azure has accepted, less the machines that it has accepted to delete since, or was seen to.
 type grant struct {
 	capacity int
 	until    time.Time // lists may show a smaller one until then
+	failed   bool      // the operation has: Azure may have taken the capacity back
 }
+
+// stands says whether the group's capacity is at least this one, whatever answers say.
+func (g grant) stands(now time.Time) bool { return now.Before(g.until) && !g.failed }
 
 // due says what of a group must be read again.
 type due int
@@ -124,6 +128,9 @@ func (g *group) watchLeave(r *reading) {
 	}
 	for _, m := range r.machines {
 		if m.leaving() {
+			if _, known := g.departed[m.uid]; !known && g.written[m.uid] != verbDelete { // by another hand, or by Azure itself
+				g.granted.capacity--
+			}
 			g.departed[m.uid] = r.at
 		}
 	}

@@ -137,6 +137,9 @@ func (p *Provider) pollOperations(ctx context.Context) {
 		if g.due == nothing {
 			g.due = all
 		}
+		if o.Capacity > 0 && o.failed {
+			g.granted.failed = true
+		}
 		switch {
 		case (o.removes() || o.Verb == verbStart) && !o.failed:
 			o.Ended = p.now().UTC()

@@ -112,7 +112,7 @@ func (p *Provider) grant(g *group, o Operation) {
 		until = most // by the clock of another machine
 	}
 	if until.After(g.granted.until) {
-		g.granted = grant{o.Capacity, until}
+		g.granted = grant{capacity: o.Capacity, until: until}
 	}
 }
 

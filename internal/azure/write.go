@@ -43,7 +43,7 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 		}
 		p.mu.Lock()
 		own.stamp = p.stamp()
-		own.granted = grant{wanted, p.now().Add(believeFor)}
+		own.granted = grant{capacity: wanted, until: p.now().Add(believeFor)}
 		if !own.confirm(a.model) {
 			own.due = all
 		}
@@ -75,7 +75,8 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 
 // divide says which parked machines a growth to n starts, and the capacity that Azure is asked for: it counts besides what g does the
 // machines that are parked, and those on their way there, which g shows as being deleted. A parked machine of which the last start was
-// refused counts as not there. A start has no entity tag to rest on: none is asked for while answers do not show the last growth (S-06).
+// refused counts as not there. A start has no entity tag to rest on: none is asked for while answers do not show the last growth (S-06). Nor is a
+// capacity below the one that was accepted last: an answer that says less, with an entity tag that holds, may be a lie (S-01).
 func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing string) (ids []string, wanted int, _ *cloud.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +88,12 @@ func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing strin
 		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "GrowthNotShown", Message: fmt.Sprintf(
 			"%s: Azure has accepted a capacity of %d, and its answers still say %d: no parked machine is started on such a count", doing, own.granted.capacity, own.reading.model.capacity)}
 	}
-	return ids, own.reading.model.capacity + n - g.Capacity - len(ids), nil
+	wanted = own.reading.model.capacity + n - g.Capacity - len(ids)
+	if n-g.Capacity > len(ids) && own.granted.stands(p.now()) && wanted < own.granted.capacity {
+		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "GrowthNotShown", Message: fmt.Sprintf(
+			"%s: Azure has accepted a capacity of %d, and its answers still say %d: a request for %d could make the group smaller", doing, own.granted.capacity, own.reading.model.capacity, wanted)}
+	}
+	return ids, wanted, nil
 }
 
 // accepted shows what Azure has accepted to do to machines, and follows it.

@@ -52,6 +52,7 @@ type history struct {
 	acted  int      // when somebody, or Azure's wish to have spot machines back, last changed what reads tell
 	scarce bool     // Azure has fewer cores than the groups may have
 	found  bool     // sluice finds the groups by their tags
+	liar   bool     // lists and capacity may agree on a lie; what else could tell the truth is left alone then
 	mute   []string // groups whose nodes bear provider ids that tell nothing of their machines
 	undo   []string // what the calm begins with
 
@@ -86,6 +87,7 @@ func (h *history) farm() {
 		h.found = true
 		h.say("discover")
 	}
+	h.liar = h.chance(3)
 	h.groups = []string{"agents", "render", "batch"}[:h.between(2, 3)]
 	for _, g := range h.groups {
 		least := h.oneOf(0, 0, 1, 2)
@@ -273,7 +275,7 @@ func (h *history) azureFault() {
 			h.say("fault %s of=groups times=%d", h.pick("short-list count=1", "empty-list", "half-answer", "refused status=500"), h.between(1, 4))
 			return
 		}
-		if h.chance(4) && !slices.Contains(h.mute, g) { // to a process that begins nothing would tell that this is not so
+		if h.liar && h.chance(2) && !slices.Contains(h.mute, g) { // to a process that begins nothing would tell that this is not so
 			times := h.between(2, 9)
 			h.say("fault empty-list group=%s times=%d", g, times)
 			h.say("fault capacity group=%s times=%d", g, times)
@@ -320,16 +322,26 @@ func (h *history) process() {
 	case 8:
 		h.say("lease left=%ds", h.between(3, 30))
 	case 0, 1:
-		h.say("restart operations=%s", h.pick("kept", "lost"))
+		h.say("restart operations=%s", h.record())
 	case 2, 3:
-		h.say("kill %d operations=%s", h.between(1, 8), h.pick("kept", "lost"))
+		h.say("kill %d operations=%s", h.between(1, 8), h.record())
 	case 4, 5:
 		h.say("rival for=%ds", h.between(5, 120))
 	case 6:
 		h.say("skew %s%ds", h.pick("", "-"), h.between(1, 90))
 	case 7:
-		h.say("try silence %s", h.machine())
+		if !h.liar { // of a machine that Azure does not list and whose kubelet reports nothing nobody can know
+			h.say("try silence %s", h.machine())
+		}
 	}
+}
+
+// record is what becomes of the record that a process leaves. Without it the next one knows of no machine that is no node yet but by Azure's answers.
+func (h *history) record() string {
+	if word := h.pick("kept", "lost"); !h.liar {
+		return word
+	}
+	return "kept"
 }
 
 // calm ends all trouble and gives everything the time that it needs.
