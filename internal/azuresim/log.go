@@ -93,7 +93,7 @@ func (q *request) record(a answer, id string) Request {
 	switch f := q.fault; {
 	case !isReadMethod(r.Method):
 		r.Fields = fieldsOf(q.body)
-	case f.Delay == 0 && !f.Hang && !f.LoseRequest && !f.LoseAnswer && !f.Truncate:
+	case (r.Kind == "GET virtualMachineScaleSets" || r.Kind == "LIST virtualMachineScaleSets") && f.Delay == 0 && !f.Hang && !f.LoseRequest && !f.LoseAnswer && !f.Truncate:
 		r.Told = capacitiesIn(a.body)
 	}
 	if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
@@ -110,19 +110,29 @@ func (q *request) record(a answer, id string) Request {
 
 // capacitiesIn are those that the body of an answer tells, of one scale set or of a page of them; nil for none.
 func capacitiesIn(body any) map[string]int {
-	told := map[string]int{}
-	page, is := body.(listBody[map[string]any])
-	if !is {
-		page.Value = []map[string]any{asMap(body)}
-	}
-	for _, one := range page.Value {
-		name, _ := one["name"].(string)
-		if n, is := asMap(one["sku"])["capacity"].(int); is && one["type"] == setKind {
-			told[strings.ToLower(name)] = n
+	raw, encoded := body.([]byte)
+	if !encoded {
+		var err error
+		if raw, err = json.Marshal(body); err != nil {
+			return nil
 		}
 	}
-	if len(told) == 0 {
+	type one struct {
+		Name string
+		SKU  struct{ Capacity *int }
+	}
+	var answered struct {
+		one
+		Value []one
+	}
+	if json.Unmarshal(raw, &answered) != nil {
 		return nil
+	}
+	told := map[string]int{}
+	for _, set := range append(answered.Value, answered.one) {
+		if set.SKU.Capacity != nil {
+			told[strings.ToLower(set.Name)] = *set.SKU.Capacity
+		}
 	}
 	return told
 }
