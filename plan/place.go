@@ -121,7 +121,6 @@ type templates struct {
 type kept struct {
 	*scheduling.Template
 	of      *corev1.Node // the group's template
-	spans   bool         // the group spans zones
 	volumes int
 }
 
@@ -136,7 +135,7 @@ func (t *templates) turn(check *scheduling.Checker, s *cluster.Snapshot) {
 // like is what machines of the group are opened like in that zone. What devices they publish is found out in each cycle.
 func (t *templates) like(d *decision, st *groupState, zone string) *scheduling.Template {
 	volumes := d.volumeLimit(st)
-	if last := t.by[st.ID][zone]; last.Template != nil && last.of == st.Template && last.spans == (st.rotation != nil) && last.volumes == volumes && len(d.s.Objects.ResourceSlices) == 0 {
+	if last := t.by[st.ID][zone]; last.Template != nil && last.of == st.Template && last.volumes == volumes && len(d.s.Objects.ResourceSlices) == 0 {
 		return d.check.Again(last.Template)
 	}
 	n := scheduling.Future(st.node(zone), "new machine of "+string(st.ID))
@@ -144,7 +143,7 @@ func (t *templates) like(d *decision, st *groupState, zone string) *scheduling.T
 	if t.by[st.ID] == nil {
 		t.by[st.ID] = map[string]kept{}
 	}
-	t.by[st.ID][zone] = kept{made, st.Template, st.rotation != nil, volumes}
+	t.by[st.ID][zone] = kept{made, st.Template, volumes}
 	return made
 }
 

@@ -56,7 +56,6 @@ func (q *queue) turn(last, s *cluster.Snapshot, further int) {
 		switch {
 		case len(gone) > 0 && i < len(before) && before[i] == gone[0]:
 			q.count(gone[0], -1)
-			q.sizes[q.of[i]].grown = grown{}
 			i, gone = i+1, gone[1:]
 		case len(come) > 0 && j < len(now) && now[j] == come[0]:
 			q.count(come[0], 1)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
@@ -89,6 +91,82 @@ func TestWhoIsNominatedIsNotToldForOthers(t *testing.T) {
 	}
 	all := []*cluster.Pod{Pod("p-0", CPU("3"), waitsFor("a-0")), Pod("p-1", CPU("3"), waitsFor("a-9"))}
 	thrice(t, all, [3][]*corev1.Node{{Node("a-0"), Node("a-1")}, {Node("a-0"), Node("a-1")}, {Node("a-1"), Node("a-9")}})
+}
+
+// TestPodsAreYoungAgainWhenAYoungOneComes has a planner find that no pod of a kind is too young to be a reason to grow. Then one comes that
+// is: the small pod that waits for long has the room that is coming.
+func TestPodsAreYoungAgainWhenAYoungOneComes(t *testing.T) {
+	old, small, young := Pod("old", CPU("3")), Pod("small", CPU("1")), Pod("young", CPU("3"), created(-2*time.Second))
+	second := Pod("second", CPU("2"), created(time.Minute))
+	delayed := func(by time.Duration) *policy.Policy {
+		p := policy.Default()
+		p.Growth.PodDelay = by
+		return p
+	}
+	patient := delayed(time.Second)
+	for name, c := range map[string]struct {
+		before, after []*cluster.Pod
+		then          *policy.Policy
+		coming        [2]int
+	}{
+		"a young one comes": {[]*cluster.Pod{old}, []*cluster.Pod{old, young, small, second}, patient, [2]int{2, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var planner plan.Planner
+			group := func(coming int) *cluster.Group {
+				g := Group("a", 0, coming)
+				g.Capacity, g.Template = coming, Node("template")
+				return g
+			}
+			first := cluster.New(Start, objects(c.before, []*corev1.Node{Node("other", taken)}), []*cluster.Group{group(c.coming[0])})
+			_, memory := planner.Decide(first, patient, plan.Memory{})
+			next := first.Next(Start.Add(time.Second), objects(c.after, first.Objects.Nodes), []*cluster.Group{group(c.coming[1])})
+			got, _ := planner.Decide(next, c.then, memory)
+			want, _ := plan.Decide(next, c.then, memory)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("plan (-from nothing +planner):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTemplatesHoldAsLongAsNodesAttachTheSameVolumes has a node of the group say from the second cycle on that it attaches one volume.
+func TestTemplatesHoldAsLongAsNodesAttachTheSameVolumes(t *testing.T) {
+	var pods []*cluster.Pod
+	var claims []*corev1.PersistentVolumeClaim
+	class := "late"
+	for i := range 4 {
+		name := fmt.Sprint("p-", i)
+		claims = append(claims, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: &class}})
+		pods = append(pods, Pod(name, CPU("1"), func(p *corev1.Pod) {
+			p.Spec.Volumes = []corev1.Volume{{Name: "disk", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
+		}))
+	}
+	pods = append(pods, Pod("full", CPU("4"), On("a-0")))
+	waits := storagev1.VolumeBindingWaitForFirstConsumer
+	var planner plan.Planner
+	var memory plan.Memory
+	var s *cluster.Snapshot
+	for i, attaches := range []int32{8, 1} {
+		o := objects(pods, []*corev1.Node{Node("a-0")})
+		o.PersistentVolumeClaims = claims
+		o.StorageClasses = []*storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "disk.csi.azure.com", VolumeBindingMode: &waits}}
+		o.CSINodes = []*storagev1.CSINode{{ObjectMeta: metav1.ObjectMeta{Name: "a-0"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+			{Name: "disk.csi.azure.com", NodeID: "a-0", Allocatable: &storagev1.VolumeNodeResources{Count: &attaches}},
+		}}}}
+		group := Group("a", 0, 9, Machine("0", "a-0"))
+		at := Start.Add(time.Duration(i) * time.Second)
+		if s == nil {
+			s = cluster.New(at, o, []*cluster.Group{group})
+		} else {
+			s = s.Next(at, o, []*cluster.Group{group})
+		}
+		got, _ := planner.Decide(s, policy.Default(), memory)
+		want, _ := plan.Decide(s, policy.Default(), memory)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("plan of cycle %d (-from nothing +planner):\n%s", i, diff)
+		}
+	}
 }
 
 // thrice has a planner decide three times about the same pods, on these nodes of a group, and holds its plans to those of a planner that

@@ -42,6 +42,9 @@ func TestALaterCheckerAnswersAsANewOne(t *testing.T) {
 				var options []func(*corev1.Pod)
 				if rapid.Bool().Draw(t, "runs") {
 					options = append(options, on(fmt.Sprint("n", rapid.IntRange(0, 6).Draw(t, "on"))))
+					if rapid.IntRange(0, 3).Draw(t, "is deleted") == 0 {
+						options = append(options, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: midnight} })
+					}
 				}
 				pods[name] = wild(t, name, options...)
 			}
@@ -62,6 +65,12 @@ func TestALaterCheckerAnswersAsANewOne(t *testing.T) {
 			for fresh, i := NewChecker(last), 0; i < len(o.Pods); i++ {
 				if got, want := c.Depends(o.Pods[i].Class), fresh.Depends(o.Pods[i].Class); got != want {
 					t.Fatalf("where %s goes depends on other pods: %t, a new checker says %t", o.Pods[i], got, want)
+				}
+			}
+			for _, n := range last.Nodes {
+				resource, used, leaving := c.Load(n)
+				if r, u, l := NewChecker(last).Load(n); r != resource || u != used || l != leaving {
+					t.Fatalf("%s has %g of its %s asked for, leaving %t; a new checker says %g of its %s, %t", n.Name(), used, resource, leaving, u, r, l)
 				}
 			}
 			var asked []*cluster.Pod
