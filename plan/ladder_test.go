@@ -417,6 +417,11 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1] },
 			want: []string{}, verdict: map[string]string{"node a-1": "hold NodeMachineMissing"},
 		},
+		"a node whose machine was switched off and is started again comes off, and no machine is bought for the pod that it is started for": {
+			objects: []any{Node("a-0"), Node("a-1", NotReady(Start.Add(-time.Minute)), Removing(Start.Add(-2*time.Minute), marked("1"))), Pod("w", On("a-0"), CPU("4")), Pod("p")},
+			group:   func(g *cluster.Group) { g.Instances[1].State = cluster.StateCreating },
+			want:    []string{"uncordon a-1: NodeStarted"}, verdict: map[string]string{"node a-1": "rescue NodeStarted", "pod p": "waiting FitsComingMachine"},
+		},
 		"a node whose machine left the list is held": {
 			objects: []any{Node("a-0"), Node("a-1", func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///machines/1" })}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1]; g.Capacity = 1 },
 			want: []string{}, verdict: map[string]string{"node a-1": "hold NodeMachineMissing"},

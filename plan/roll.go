@@ -18,6 +18,7 @@ type roll struct {
 
 	nodeless []*cluster.Instance // machines without a node, whatever they do, in their order
 	faulty   []*cluster.Instance // machines that failed, in their order
+	again    []*cluster.Instance // machines that are started again, in their order: their nodes are those from before
 	joined   int                 // machines with a node
 	deleting int
 	standing int
@@ -134,6 +135,9 @@ func callRoll(g *cluster.Group) *roll {
 			r.nodeless = append(r.nodeless, in)
 		} else {
 			r.joined++
+			if in.State == cluster.StateCreating {
+				r.again = append(r.again, in)
+			}
 		}
 		if in.State == cluster.StateFailed {
 			r.faulty = append(r.faulty, in)

@@ -136,6 +136,7 @@ const (
 	NodeDraining       Code = "NodeDraining"
 	NodeDetaching      Code = "NodeDetaching"
 	NodeStays          Code = "NodeStays"
+	NodeStarted        Code = "NodeStarted"
 	NodeDrained        Code = "NodeDrained"
 	NodeLeaving        Code = "NodeLeaving"
 	NodeMachineGone    Code = "NodeMachineGone"
@@ -342,6 +343,7 @@ var sentences = map[Code]string{
 	NodeDraining:         "pods still to leave: {pods}",
 	NodeDetaching:        "empty, volumes still attached: {volumes} (waited for at most {limit})",
 	NodeStays:            "its machine stays after all",
+	NodeStarted:          "its machine was switched off, and is started again",
 	NodeDrained:          "empty, machine is being {fate}",
 	NodeLeaving:          "machine {instance} is being {fate}",
 	NodeMachineGone:      "machine is gone (id {instance} is not in the complete list of {group})",
