@@ -68,6 +68,7 @@ func TestEventsTellObjectsWhatWasDone(t *testing.T) {
 	gone := newWorld()
 	gone.group("agents", 0, 3, 1)
 	gone.cordon("agents-0", "idle", time.Minute)
+	gone.groups[0].Departed = []string{gone.groups[0].Instances[0].UID}
 	gone.groups[0].Instances, gone.groups[0].Capacity = nil, 0
 
 	unmarked := newWorld()
