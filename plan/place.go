@@ -71,7 +71,7 @@ func (d *decision) arriving(n *cluster.Node) bool {
 }
 
 // expected counts the machines of a group that have no node yet but should become one: those listed as creating or running
-// that are not overdue, those that are started again and whose nodes are not Ready yet, and those that capacity promises beyond the list.
+// that are not overdue, those that are started again and whose nodes are empty and not Ready yet, and those that capacity promises beyond the list.
 func (d *decision) expected(st *groupState) int {
 	if !st.Usable() {
 		return 0
@@ -83,7 +83,7 @@ func (d *decision) expected(st *groupState) int {
 		}
 	}
 	for _, in := range st.again {
-		if n := d.s.Node(in.Node); n != nil && !cluster.Ready(n.Object) && !d.arriving(n) {
+		if n := d.s.Node(in.Node); n != nil && !cluster.Ready(n.Object) && !d.arriving(n) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() }) {
 			listed++
 		}
 	}
