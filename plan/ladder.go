@@ -132,8 +132,8 @@ func (d *decision) climb(st *nodeState) {
 	switch pod, rescued := d.rescues[name]; {
 	case rescued:
 		d.takeDown(st, reason.New(reason.NodeCounted, about, "pod", pod))
-	case st.Instance.State == cluster.StateCreating:
-		d.takeDown(st, reason.New(reason.NodeStarted, about)) // it was parked, and a growth wants it
+	case st.Instance.State == cluster.StateCreating && !st.ready && cluster.NotReadySince(st.Object).After(removal.Since): // it was parked, and a growth wants it
+		d.takeDown(st, reason.New(reason.NodeStarted, about))
 	case removal.Why == cluster.AskedFor && askedFor(st.Node) == nil:
 		d.takeDown(st, reason.New(reason.NodeNotAskedFor, about))
 	case d.spared[name].Code != "" && removal.Why != cluster.AskedFor:

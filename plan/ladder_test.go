@@ -422,6 +422,15 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			group:   func(g *cluster.Group) { g.Instances[1].State = cluster.StateCreating },
 			want:    []string{"uncordon a-1: NodeStarted"}, verdict: map[string]string{"node a-1": "rescue NodeStarted", "pod p": "waiting FitsComingMachine"},
 		},
+		"a node that is Ready goes on, though the cloud says that its machine is coming": {
+			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-2*time.Minute), marked("1")))}, group: func(g *cluster.Group) { g.Min, g.Instances[1].State = 0, cluster.StateCreating },
+			want: []string{"delete a 1(a-1)"},
+		},
+		"a node that fell silent before it was cordoned goes on, though the cloud says that its machine is coming": {
+			objects: []any{Node("a-0"), Node("a-1", NotReady(Start.Add(-time.Hour)), Removing(Start.Add(-2*time.Minute), marked("1")))},
+			group:   func(g *cluster.Group) { g.Min, g.Instances[1].State = 0, cluster.StateCreating },
+			want:    []string{"delete a 1(a-1)"},
+		},
 		"a node whose machine left the list is held": {
 			objects: []any{Node("a-0"), Node("a-1", func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///machines/1" })}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1]; g.Capacity = 1 },
 			want: []string{}, verdict: map[string]string{"node a-1": "hold NodeMachineMissing"},
