@@ -132,6 +132,8 @@ func (g *group) watchLeave(r *reading) {
 				g.granted.capacity--
 			}
 			g.departed[m.uid] = r.at
+		} else {
+			delete(g.departed, m.uid) // it stays after all, unless Azure's word on its deletion stands
 		}
 	}
 	for uid, does := range g.written {
@@ -163,16 +165,6 @@ func (g *group) watchMissing(r *reading) {
 		}
 	}
 	maps.DeleteFunc(g.missing, func(_ string, at time.Time) bool { return r.at.Sub(at) >= missFor })
-}
-
-// stays takes back that machines were being deleted, whose deletion has failed.
-func (g *group) stays(does verb) {
-	for uid, w := range g.written {
-		if w == does {
-			delete(g.departed, uid)
-		}
-	}
-	g.unmark(does)
 }
 
 // gone are the machines that were being deleted and are in the view no more, sorted by UID.

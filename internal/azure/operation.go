@@ -145,7 +145,7 @@ func (p *Provider) pollOperations(ctx context.Context) {
 			o.Ended = p.now().UTC()
 			p.believe(g, o.Operation)
 		case !o.done:
-			g.stays(o.Verb) // the read that follows tells what they are
+			g.unmark(o.Verb) // the read that follows tells what they are
 		}
 	}
 	p.operations = left

@@ -1,0 +1,88 @@
+package azure_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/azuresim"
+)
+
+// lies has Azure list two machines fewer than there are, and say this capacity, until then.
+func (w *world) lies(capacity int, until time.Time) {
+	w.sim.Inject(azuresim.Fault{Kind: listMachines, Omit: 2, Until: until})
+	w.sim.Inject(azuresim.Fault{Kind: "GET virtualMachineScaleSets", FalseCapacity: &capacity, Until: until})
+	w.sim.Inject(azuresim.Fault{Kind: "LIST virtualMachineScaleSets", FalseCapacity: &capacity, Until: until})
+}
+
+// read is the group after so long.
+func (w *world) read(after time.Duration) *cluster.Group {
+	w.pass(after)
+	return w.groups()["agents"]
+}
+
+// TestAMachineThatIsListedNoMoreHasDepartedOrIsMissing tells machines apart that Azure was seen to delete from those that a list lacks for no reason.
+func TestAMachineThatIsListedNoMoreHasDepartedOrIsMissing(t *testing.T) {
+	w := newWorld(t, set("agents", 4))
+	w.open(w.options("0:9:agents"))
+	all := w.groups()["agents"].Instances
+	w.remove("agents", all[0].ID)
+	if g := w.read(2 * time.Minute); !slices.Equal(g.Departed, []string{all[0].UID}) || len(g.Missing) != 0 {
+		t.Errorf("after a deletion departed %v, missing %v; want that machine, none", g.Departed, g.Missing)
+	}
+	w.lies(1, w.now.Add(5*time.Minute))
+	want := []string{all[2].UID, all[3].UID}
+	slices.Sort(want)
+	if g := w.read(4 * time.Minute); !slices.Equal(g.Missing, want) {
+		t.Errorf("while lists lack two machines %v are missing, want %v", g.Missing, want)
+	}
+	if g := w.read(10 * time.Minute); len(g.Missing) != 0 || len(g.Departed) != 0 {
+		t.Errorf("once lists have them again missing %v, and long after the deletion departed %v; want none", g.Missing, g.Departed)
+	}
+}
+
+// TestADeletionThatFailedHasNobodyDepart has lists lack machines whose deletion Azure had accepted, and has said to have failed.
+func TestADeletionThatFailedHasNobodyDepart(t *testing.T) {
+	w := newWorld(t, set("agents", 2))
+	w.open(w.options("0:9:agents"))
+	all := w.groups()["agents"].Instances
+	w.sim.Inject(azuresim.Fault{Kind: "POST virtualMachineScaleSets/delete", MachineError: "InternalExecutionError", After: time.Minute, Times: 2})
+	w.remove("agents", all[0].ID, all[1].ID)
+	w.read(2 * time.Minute)
+	w.lies(0, w.now.Add(5*time.Minute))
+	if g := w.read(4 * time.Minute); len(g.Departed) != 0 || len(g.Missing) != 2 {
+		t.Errorf("departed %v, missing %v; want none, both", g.Departed, g.Missing)
+	}
+}
+
+// TestNoCapacityIsAskedForBelowTheLastOneAccepted has Azure tell less than it accepted a minute ago, as a lie and because it took machines away.
+func TestNoCapacityIsAskedForBelowTheLastOneAccepted(t *testing.T) {
+	t.Run("a lie", func(t *testing.T) {
+		w := newWorld(t, set("agents", 3))
+		w.open(w.options("0:9:agents"))
+		w.groups()
+		w.grow("agents", 2)
+		w.lies(3, w.now.Add(5*time.Minute))
+		g := w.read(time.Minute)
+		if err := w.SetCapacity(t.Context(), g, 4); cloud.KindOf(err) != cloud.Conflict {
+			t.Errorf("with capacity %d told, a request for 4: %v, want a conflict", g.Capacity, err)
+		}
+	})
+	t.Run("evictions", func(t *testing.T) {
+		agents := set("agents", 3)
+		agents.Priority, agents.EvictionPolicy = "Spot", "Delete"
+		w := newWorld(t, agents)
+		w.open(w.options("0:9:agents"))
+		w.groups()
+		w.grow("agents", 2)
+		w.read(2 * time.Minute)
+		w.must(w.sim.Evict("agents_0", 0))
+		w.must(w.sim.Evict("agents_1", 0))
+		g := w.read(2 * time.Minute)
+		if err := w.SetCapacity(t.Context(), g, g.Capacity+1); err != nil {
+			t.Errorf("with two of five taken away and capacity %d, one more: %v", g.Capacity, err)
+		}
+	})
+}
