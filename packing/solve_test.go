@@ -132,6 +132,22 @@ func TestSolve(t *testing.T) {
 			},
 			Solution{Machines: []Machines{{1, 1, []Pods{{0, 2}, {1, 1}}}, {1, 1, []Pods{{0, 2}}}}, Cost: 4, Bound: 4},
 		},
+		"pods that would be free beside others get machines for themselves as well": {
+			Problem{
+				Classes: []Class{
+					{Requests: []int64{3550, 28649}, Count: 4, Groups: Set{0b1100}}, {Requests: []int64{3350, 13866}, Count: 4, Rank: 1}, {Requests: []int64{200, 1380}, Count: 4, Rank: 2},
+				},
+				Groups: []Group{
+					{Capacity: []int64{3820, 15184}, Cost: 191, Max: 2, Uses: []int64{4}}, {Capacity: []int64{7820, 31568}, Cost: 382, Max: 30, Uses: []int64{8}},
+					{Capacity: []int64{15820, 129872}, Cost: 938, Max: 1, Uses: []int64{16}}, {Capacity: []int64{1820, 6992}, Cost: 96, Max: 1, Uses: []int64{2}},
+				},
+				Caps: []int64{18},
+			},
+			Solution{
+				Machines: []Machines{{1, 1, []Pods{{1, 2}, {2, 2}}}, {1, 1, []Pods{{1, 2}, {2, 2}}}}, Cost: 764, Bound: 764,
+				Left: []Left{left(0, 4, CapReached, -1, 0)},
+			},
+		},
 		"pods that ask for nothing still need a machine": {
 			Problem{Classes: []Class{ask(0, 1000)}, Groups: []Group{of(4, 10, 1)}},
 			Solution{Machines: []Machines{{0, 1, []Pods{{0, 1000}}}}, Cost: 10, Bound: 10},
