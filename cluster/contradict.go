@@ -3,13 +3,9 @@ package cluster
 import (
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
-
-// listsLag is how old a node is that a list must know: a younger one may be younger than the list.
-const listsLag = 10 * time.Minute
 
 // Contradicts is a node that proves the group's list wrong, the first of those given; nil when none does. It is Ready, no machine that is listed could be
 // it, and nobody saw its machine leave; that it is a machine of the group is known from an earlier list, or by its provider id. A cloud may say
@@ -47,8 +43,7 @@ func (g *Group) lacks(n *corev1.Node) bool {
 	if hasUID(g.Missing, n.Status.NodeInfo.SystemUUID) {
 		return true
 	}
-	return g.ProviderIDPrefix != "" && len(n.Spec.ProviderID) >= len(g.ProviderIDPrefix) && strings.EqualFold(n.Spec.ProviderID[:len(g.ProviderIDPrefix)], g.ProviderIDPrefix) &&
-		g.Read.At.Sub(n.CreationTimestamp.Time) >= listsLag
+	return g.ProviderIDPrefix != "" && len(n.Spec.ProviderID) >= len(g.ProviderIDPrefix) && strings.EqualFold(n.Spec.ProviderID[:len(g.ProviderIDPrefix)], g.ProviderIDPrefix)
 }
 
 // HasDeparted says whether the list lacks the machine with this UID because it was deleted.

@@ -17,7 +17,15 @@ type Learned struct {
 	Node *corev1.Node `json:"node"`           // as [Group.Template] has it
 	Size string       `json:"size,omitempty"` // that the group had then: a group of another size has nothing to learn from it
 	Of   types.UID    `json:"of,omitempty"`   // the Node object
-	Late bool         `json:"late,omitempty"` // it was old when it was first seen: its taints may be its own
+	// Doubts are taints that one node bore on which somebody may have put them: it was old when it was first seen, or the taint came
+	// later. They are taken for the group's while that node is there, and for good when another one bears them.
+	Doubts []Doubt `json:"doubts,omitempty"`
+}
+
+// Doubt is a taint and the one node that is known to have borne it.
+type Doubt struct {
+	Taint corev1.Taint `json:"taint"`
+	Of    types.UID    `json:"of"`
 }
 
 // Lessons are what nodes have taught of each group. They are never changed: [Lessons.Keep] makes new ones.
@@ -52,25 +60,14 @@ const arrivesWithin = 5 * time.Minute
 // learnTemplate replaces the cloud's idea of the group's next node by what a node of the group really is: the oldest Ready one of
 // the group's size, so that the answer does not change as nodes come and go, or the last one that there was. What differs is the group's Drift.
 //
-// A taint that the cloud does not describe, and that a node bore which was old when it was first seen, may be a person's: it is believed as long as the
-// group has a node.
-//
 // It gives the same answer when it is asked again of a group that has learned already, as replay does.
 func (s *Snapshot) learnTemplate(g *Group) {
 	g.Template = g.Passing.without(g.Template)
 	offered := g.Template
 	if best := s.exemplar(g); best != nil {
-		t := templateOf(best, g.Passing)
-		late := s.Time.Sub(best.CreationTimestamp.Time) > arrivesWithin
-		if was := g.Learned; late && was != nil && was.Node != nil && was.Of == best.UID {
-			t.Spec.Taints, late = bothHave(t.Spec.Taints, was.Node.Spec.Taints), was.Late
-		}
-		g.Learned = &Learned{Node: t, Size: g.Size, Of: best.UID, Late: late}
-	} else if l := g.Learned; l != nil && l.Node != nil && l.Late && offered != nil && !s.hasNodes(g) {
-		own := *l
-		own.Node = l.Node.DeepCopy()
-		own.Node.Spec.Taints, own.Late = bothHave(l.Node.Spec.Taints, offered.Spec.Taints), false
-		g.Learned = &own
+		g.Learned = g.Learned.from(best, g, s.Time.Sub(best.CreationTimestamp.Time) > arrivesWithin)
+	} else if l := g.Learned; l != nil && l.Node != nil && offered != nil && !s.hasNodes(g) {
+		g.Learned = l.sure(offered.Spec.Taints)
 	}
 	if g.Learned == nil || g.Learned.Node == nil || g.Learned.Size != g.Size {
 		g.Learned = nil
@@ -93,14 +90,53 @@ func (s *Snapshot) learnTemplate(g *Group) {
 	g.Template = next
 }
 
+// from is what a Ready node of the group teaches after what was known before, which may be nil. The node is late when it has been there for
+// longer than its group's taints take to arrive.
+func (l *Learned) from(n *corev1.Node, g *Group, late bool) *Learned {
+	now := &Learned{Node: templateOf(n, g.Passing), Size: g.Size, Of: n.UID}
+	var before []corev1.Taint // those that were believed
+	again := false            // the node is the one that was learned from last
+	if l != nil && l.Node != nil {
+		before, again = l.Node.Spec.Taints, l.Of == n.UID
+		now.Doubts = slices.Clone(l.Doubts)
+	}
+	if taints := &now.Node.Spec.Taints; again && late {
+		*taints = slices.DeleteFunc(*taints, func(t corev1.Taint) bool { return !slices.ContainsFunc(before, same(t)) })
+	}
+	now.Doubts = slices.DeleteFunc(now.Doubts, func(d Doubt) bool {
+		return d.Of != n.UID && slices.ContainsFunc(now.Node.Spec.Taints, same(d.Taint)) // two nodes bore it
+	})
+	for _, t := range now.Node.Spec.Taints {
+		known := slices.ContainsFunc(before, same(t)) || l != nil && slices.ContainsFunc(l.Doubts, of(t))
+		if !known && (again || late) {
+			now.Doubts = append(now.Doubts, Doubt{t, n.UID})
+		}
+	}
+	return now
+}
+
+// sure is what is left when the group has no node: without the taints that are in doubt, but for those that the cloud describes.
+func (l *Learned) sure(described []corev1.Taint) *Learned {
+	doubtful := func(t corev1.Taint) bool {
+		return slices.ContainsFunc(l.Doubts, of(t)) && !slices.ContainsFunc(described, same(t))
+	}
+	if !slices.ContainsFunc(l.Node.Spec.Taints, doubtful) {
+		return l
+	}
+	own := *l
+	own.Node = l.Node.DeepCopy()
+	own.Node.Spec.Taints = slices.DeleteFunc(own.Node.Spec.Taints, doubtful)
+	return &own
+}
+
+// of finds the doubt about a taint.
+func of(t corev1.Taint) func(Doubt) bool {
+	return func(d Doubt) bool { return same(t)(d.Taint) }
+}
+
 // hasNodes says whether a machine of the group is a node.
 func (s *Snapshot) hasNodes(g *Group) bool {
 	return slices.ContainsFunc(s.Nodes, func(n *Node) bool { return n.Group == g.ID && n.Instance != nil })
-}
-
-// bothHave are the taints of the first list that are in the second one, too.
-func bothHave(all, others []corev1.Taint) []corev1.Taint {
-	return slices.DeleteFunc(slices.Clone(all), func(t corev1.Taint) bool { return !slices.ContainsFunc(others, same(t)) })
 }
 
 // exemplar is the node that a group's template is learned from, nil when there is none. A machine of a size that the group had before

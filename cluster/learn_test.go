@@ -220,6 +220,57 @@ func TestAnotherNodeIsBelievedWhole(t *testing.T) {
 	}
 }
 
+// TestATaintIsTheGroupsWhenTwoNodesBoreIt follows a group through its nodes, one after the other, and asks what is thought of its next
+// machine once there is no node.
+func TestATaintIsTheGroupsWhenTwoNodesBoreIt(t *testing.T) {
+	team := []corev1.Taint{{Key: "team", Effect: corev1.TaintEffectNoSchedule}}
+	type sight struct {
+		node  string // none: the group has no node
+		age   time.Duration
+		taint bool
+	}
+	for name, test := range map[string]struct {
+		sights []sight
+		taints int
+	}{
+		"it was there when the node came":             {[]sight{{"a-0", time.Minute, true}}, 1},
+		"it came a minute later":                      {[]sight{{"a-0", time.Minute, false}, {"a-0", 2 * time.Minute, true}}, 0},
+		"it came a minute later, to the next one too": {[]sight{{"a-0", time.Minute, false}, {"a-0", 2 * time.Minute, true}, {"", 0, false}, {"a-1", time.Minute, false}, {"a-1", 2 * time.Minute, true}}, 1},
+		"the next one came with it":                   {[]sight{{"a-0", time.Minute, false}, {"a-0", 2 * time.Minute, true}, {"a-1", time.Minute, true}}, 1},
+		"the next one is without it":                  {[]sight{{"a-0", time.Minute, false}, {"a-0", 2 * time.Minute, true}, {"a-1", time.Minute, false}}, 0},
+		"two that were old bore it":                   {[]sight{{"a-0", time.Hour, true}, {"a-1", time.Hour, true}}, 1},
+		"one that was old bore it, seen twice":        {[]sight{{"a-0", time.Hour, true}, {"a-1", time.Hour, false}, {"a-0", time.Hour, true}}, 0},
+		"it was taken away and came again":            {[]sight{{"a-0", time.Minute, false}, {"a-0", 2 * time.Minute, true}, {"a-0", 3 * time.Minute, false}, {"a-0", 4 * time.Minute, true}}, 0},
+		"one came with it, then an old one":           {[]sight{{"a-0", time.Minute, true}, {"a-1", time.Hour, true}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var known *cluster.Learned
+			for _, s := range append(test.sights, sight{}) {
+				g, objects := Group("a", 0, 5), Objects()
+				if s.node != "" {
+					g = Group("a", 0, 5, Machine("0", s.node))
+					objects = Objects(Node(s.node, born(s.age), func(n *corev1.Node) {
+						if s.taint {
+							n.Spec.Taints = team
+						}
+					}))
+				}
+				g.Learned = known
+				for range 2 { // the second answer is that of a group that has learned already
+					g = cluster.New(Start, objects, []*cluster.Group{g}).Group("a")
+				}
+				if got := len(g.Template.Spec.Taints) > 0; s.node != "" && got != s.taint {
+					t.Errorf("while %+v is there the next machine is thought to have taints %v", s, g.Template.Spec.Taints)
+				}
+				known = g.Learned
+			}
+			if got := known.Node.Spec.Taints; len(got) != test.taints {
+				t.Errorf("taints %v, want %d", got, test.taints)
+			}
+		})
+	}
+}
+
 // TestATaintOfAnOldNodeGoesWithIt has the only node of a group go, which bore a taint when it was first seen.
 func TestATaintOfAnOldNodeGoesWithIt(t *testing.T) {
 	team := []corev1.Taint{{Key: "team", Effect: corev1.TaintEffectNoSchedule}}
