@@ -207,7 +207,7 @@ func (c *changes) rejoin() {
 			continue
 		}
 		was, own := c.Nodes[i], *c.Nodes[i]
-		if c.join(&own); own.Group == was.Group && own.Marked == was.Marked && own.Instance == nil && was.Instance == nil && len(own.Suspects)+len(was.Suspects) == 0 {
+		if c.join(&own); own.Group == was.Group && own.Marked == was.Marked && own.Numbered == was.Numbered && own.Instance == nil && was.Instance == nil && len(own.Suspects)+len(was.Suspects) == 0 {
 			continue // it is nobody's, as before
 		}
 		own.Awaits = nil

@@ -39,6 +39,7 @@ type Node struct {
 	Instance *Instance           // nil when the cloud lists no such machine, or when more than one could be it
 	Suspects []*Instance         // all machines that could be this node, when there is more than one
 	Awaits   corev1.ResourceList // devices that the node should have and has not announced yet, while it is young; nil when there are none
+	Numbered bool                // it is joined to nothing, and its name is that of a machine of some group: see [Group.HostnamePrefix]
 	Marked   Machine             // the machine named when sluice put the node on the removal ladder, or saw its machine leave; zero when neither
 }
 

@@ -3,20 +3,18 @@ package cluster
 import (
 	"slices"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // Contradicts is a node that proves the group's list wrong, the first of those given; nil when none does. It is Ready, no machine that is listed could be
-// it, and nobody saw its machine leave; that it is a machine of the group is known from an earlier list, or by its provider id. A cloud may say
+// it, and nobody saw its machine leave; that it is a machine of the group is known from an earlier list, by its provider id, or by its name when no group claims it. A cloud may say
 // for long, and as often as it is asked, that there are no machines: kubelets that report know better.
 func (g *Group) Contradicts(nodes []*Node) *Node {
-	if len(g.Missing) == 0 && g.ProviderIDPrefix == "" {
+	if len(g.Missing) == 0 && g.ProviderIDPrefix == "" && g.HostnamePrefix == "" {
 		return nil
 	}
 	var listed map[string]bool
 	for _, n := range nodes {
-		if !g.lacks(n.Object) || !Ready(n.Object) {
+		if !g.lacks(n) || !Ready(n.Object) {
 			continue
 		}
 		if _, on := RemovalOf(n.Object); !on && n.Marked.UID != "" {
@@ -39,11 +37,14 @@ func (g *Group) Contradicts(nodes []*Node) *Node {
 }
 
 // lacks says whether the node is of a machine that the list should have.
-func (g *Group) lacks(n *corev1.Node) bool {
-	if hasUID(g.Missing, n.Status.NodeInfo.SystemUUID) {
+func (g *Group) lacks(n *Node) bool {
+	if hasUID(g.Missing, n.Object.Status.NodeInfo.SystemUUID) {
 		return true
 	}
-	return g.ProviderIDPrefix != "" && len(n.Spec.ProviderID) >= len(g.ProviderIDPrefix) && strings.EqualFold(n.Spec.ProviderID[:len(g.ProviderIDPrefix)], g.ProviderIDPrefix)
+	if id := n.Object.Spec.ProviderID; g.ProviderIDPrefix != "" && len(id) >= len(g.ProviderIDPrefix) && strings.EqualFold(id[:len(g.ProviderIDPrefix)], g.ProviderIDPrefix) {
+		return true
+	}
+	return n.Numbered && strings.EqualFold(g.HostnamePrefix, numbered(n.Name()))
 }
 
 // HasDeparted says whether the list lacks the machine with this UID because it was deleted.

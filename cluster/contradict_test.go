@@ -19,9 +19,17 @@ func TestANodeContradictsAListThatLacksItsMachine(t *testing.T) {
 		node  func(*corev1.Node)
 		want  bool
 	}{
-		"an earlier list had it":                    {func(g *cluster.Group) { g.Missing = []string{missing} }, nil, true},
-		"with the bytes the other way round":        {func(g *cluster.Group) { g.Missing = []string{swapped} }, nil, true},
-		"its provider id tells":                     {func(g *cluster.Group) { g.ProviderIDPrefix = "CLOUD:///machines/" }, nil, true},
+		"an earlier list had it":             {func(g *cluster.Group) { g.Missing = []string{missing} }, nil, true},
+		"with the bytes the other way round": {func(g *cluster.Group) { g.Missing = []string{swapped} }, nil, true},
+		"its provider id tells":              {func(g *cluster.Group) { g.ProviderIDPrefix = "CLOUD:///machines/" }, nil, true},
+		"its name tells":                     {func(g *cluster.Group) { g.HostnamePrefix = "A-1" }, named("a-100001f"), true},
+		"its name ends in no number":         {func(g *cluster.Group) { g.HostnamePrefix = "a-1" }, named("a-1master"), false},
+		"its name ends in something else":    {func(g *cluster.Group) { g.HostnamePrefix = "a-1" }, named("a-100.01f"), false},
+		"it is named as another group's":     {func(g *cluster.Group) { g.HostnamePrefix = "a-" }, named("a-100001f"), false},
+		"its name is a number":               {func(g *cluster.Group) { g.HostnamePrefix = "" }, named("00001f"), false},
+		"its name tells, and it is a machine that is listed": {func(g *cluster.Group) {
+			g.HostnamePrefix, g.Instances = "a-1", append(g.Instances, Machine("1", "a-100001f"))
+		}, named("a-100001f"), false},
 		"nothing tells":                             {nil, nil, false},
 		"it is another group's":                     {func(g *cluster.Group) { g.ProviderIDPrefix = "cloud:///others/" }, nil, false},
 		"it has fallen silent":                      {func(g *cluster.Group) { g.Missing = []string{missing} }, NotReady(Start), false},
@@ -58,14 +66,19 @@ func TestANodeContradictsAListThatLacksItsMachine(t *testing.T) {
 			}
 			s := cluster.New(Start, Objects(Node("a-0"), n), []*cluster.Group{g})
 			got := s.Group("a").Contradicts(s.Nodes)
-			if got == nil != !c.want || got != nil && got.Name() != "a-1" {
+			if got == nil != !c.want || got != nil && got.Name() != n.Name {
 				t.Errorf("contradicted by %v, want it to be so: %t", got, c.want)
 			}
-			if c.want && s.Node("a-1").Group != "a" {
-				t.Errorf("the node is of group %q, want a", s.Node("a-1").Group)
+			if own := s.Node(n.Name); c.want && own.Group != "a" && !own.Numbered {
+				t.Errorf("the node is of group %q, want a", own.Group)
 			}
 		})
 	}
+}
+
+// named gives a node a name, and a provider id that says nothing of its machine.
+func named(name string) func(*corev1.Node) {
+	return func(n *corev1.Node) { n.Name, n.Spec.ProviderID = name, "k3s://"+name }
 }
 
 // called gives a machine its UID.

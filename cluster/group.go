@@ -56,6 +56,7 @@ type Group struct {
 	Missing  []string `json:"missing,omitempty"`
 
 	ProviderIDPrefix string `json:"providerIDPrefix,omitempty"` // how provider ids of its machines begin, and of no other's; "" when nobody knows
+	HostnamePrefix   string `json:"hostnamePrefix,omitempty"`   // what the hostnames of its machines are before a number of six digits of base 36; "" when they are not so
 
 	Options     Options `json:"options,omitzero"`      // settings of its own
 	Passing     Taints  `json:"passing,omitzero"`      // taints that its template never bears, besides those that are known by themselves

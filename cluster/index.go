@@ -18,6 +18,7 @@ type joins struct {
 	owners   map[string]map[GroupID]int // of how many of the group's machines the provider ids begin so, in lower case
 	parked   map[string]GroupID         // groups of parked machines, by unique id
 	missing  map[string]GroupID         // groups of machines that their lists lack, by unique id
+	hosts    map[string]bool            // what hostnames of groups' machines are before their numbers, in lower case
 }
 
 // machineKey names a machine of the latest snapshot.
@@ -28,9 +29,12 @@ type machineKey struct {
 
 // newJoins describe the snapshot's nodes and machines, which are not joined yet.
 func newJoins(s *Snapshot) *joins {
-	j := &joins{of: s, machines: finder[machineKey]{}, nodes: finder[string]{}, owners: map[string]map[GroupID]int{}, parked: map[string]GroupID{}, missing: map[string]GroupID{}}
+	j := &joins{of: s, machines: finder[machineKey]{}, nodes: finder[string]{}, owners: map[string]map[GroupID]int{}, parked: map[string]GroupID{}, missing: map[string]GroupID{}, hosts: map[string]bool{}}
 	for _, g := range s.Groups {
 		j.own(g.ProviderIDPrefix, g.ID, 1)
+		if g.HostnamePrefix != "" {
+			j.hosts[strings.ToLower(g.HostnamePrefix)] = true
+		}
 		for _, uid := range g.Missing {
 			j.missing[uid] = g.ID
 		}
@@ -117,6 +121,19 @@ func (j *joins) missingAs(n *corev1.Node) GroupID {
 	}
 	uuid := strings.ToLower(n.Status.NodeInfo.SystemUUID)
 	return cmp.Or(j.missing[uuid], j.missing[swapped(uuid)])
+}
+
+// numbered is what stands before the number of a machine in its hostname, in lower case: agents of agents00001f; "" when it ends in none. The number
+// is that of a machine of a scale set with uniform orchestration: six digits of base 36. The first two are 0 as long as there have been fewer than a million and
+// a half machines, which tells it from a word.
+func numbered(hostname string) string {
+	at := len(hostname) - 6
+	if at < 1 || hostname[at:at+2] != "00" || strings.ContainsFunc(hostname[at:], func(r rune) bool {
+		return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
+	}) {
+		return ""
+	}
+	return strings.ToLower(hostname[:at])
 }
 
 // suspects are the machines for which [Instance.MayBe] holds, in the order of groups and ids.

@@ -126,12 +126,13 @@ func (s *Snapshot) joinMachines() {
 // join joins one node. What its machine says of it is left to the caller.
 func (s *Snapshot) join(n *Node) {
 	n.Marked, _ = ParseMachine(n.Object.Annotations[MachineAnnotation])
-	n.Group, n.Instance, n.Suspects = s.joins.parkedAs(n.Object), nil, nil
+	n.Group, n.Instance, n.Suspects, n.Numbered = s.joins.parkedAs(n.Object), nil, nil, false
 	if n.Group == "" {
 		n.Suspects = s.joins.suspects(n.Object)
 	}
 	if len(n.Suspects) == 0 {
 		n.Group = cmp.Or(n.Marked.Group, n.Group, s.joins.missingAs(n.Object), s.joins.owner(n.Object.Spec.ProviderID))
+		n.Numbered = n.Group == "" && s.joins.hosts[numbered(n.Name())]
 		return
 	}
 	n.Group = n.Suspects[0].Group

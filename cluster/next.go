@@ -90,7 +90,7 @@ func (s *Snapshot) keep(last *Snapshot) {
 			n.Instance = in
 		}
 		old := last.Node(n.Name())
-		if old != nil && old.Object == n.Object && old.Group == n.Group && old.Instance == n.Instance && old.Marked == n.Marked &&
+		if old != nil && old.Object == n.Object && old.Group == n.Group && old.Instance == n.Instance && old.Marked == n.Marked && old.Numbered == n.Numbered &&
 			len(old.Suspects)+len(n.Suspects) == 0 && reflect.DeepEqual(old.Awaits, n.Awaits) && slices.Equal(old.Pods, n.Pods) {
 			s.Nodes[i] = old
 		}
@@ -122,7 +122,7 @@ func inOrder(last, nodes []*corev1.Node) bool {
 // sameGroups says whether the same groups are told of in the same order, with the same parked machines and the same ones missing.
 func sameGroups(a, b []*Group) bool {
 	return slices.EqualFunc(a, b, func(a, b *Group) bool {
-		return a == b || a.ID == b.ID && slices.EqualFunc(a.Parked, b.Parked, sameInstance) && slices.Equal(a.Missing, b.Missing) && a.ProviderIDPrefix == b.ProviderIDPrefix
+		return a == b || a.ID == b.ID && slices.EqualFunc(a.Parked, b.Parked, sameInstance) && slices.Equal(a.Missing, b.Missing) && a.ProviderIDPrefix == b.ProviderIDPrefix && a.HostnamePrefix == b.HostnamePrefix
 	})
 }
 

@@ -24,7 +24,7 @@ import (
 func seen(s *cluster.Snapshot) string {
 	var b strings.Builder
 	for _, n := range s.Nodes {
-		fmt.Fprintf(&b, "node %s group %q marked %v awaits %v:", n.Name(), n.Group, n.Marked, n.Awaits)
+		fmt.Fprintf(&b, "node %s group %q numbered %t marked %v awaits %v:", n.Name(), n.Group, n.Numbered, n.Marked, n.Awaits)
 		for _, p := range n.Pods {
 			fmt.Fprintf(&b, " %s/%s", p, p.Phase)
 		}
@@ -45,7 +45,7 @@ func seen(s *cluster.Snapshot) string {
 		b.WriteString("\n")
 	}
 	for i := range 4 {
-		fmt.Fprintln(&b, "stray", s.Stray(fmt.Sprintf("n-%d", i)))
+		fmt.Fprintln(&b, "stray", s.Stray(fmt.Sprintf("n-00000%d", i)))
 	}
 	return b.String()
 }
@@ -60,15 +60,16 @@ func paper(v any) string {
 
 // history is a cluster that changes by chance. Objects that did not change are the same pointers.
 type history struct {
-	nodes    map[string]*corev1.Node
-	pods     map[string]*cluster.Pod
-	machines map[string]*cluster.Instance
-	list     []*corev1.Node // as last handed out, nil when it has to be made again
-	read     time.Time
-	capacity int
-	offered  *corev1.Node // what the cloud says of the next machine of the group agents
-	learned  map[cluster.GroupID]*cluster.Learned
-	parked   bool // the group batch has a parked machine
+	nodes     map[string]*corev1.Node
+	pods      map[string]*cluster.Pod
+	machines  map[string]*cluster.Instance
+	list      []*corev1.Node // as last handed out, nil when it has to be made again
+	read      time.Time
+	capacity  int
+	offered   *corev1.Node // what the cloud says of the next machine of the group agents
+	learned   map[cluster.GroupID]*cluster.Learned
+	parked    bool // the group batch has a parked machine
+	hostnames bool // it tells what the hostnames of its machines are
 }
 
 // change exchanges the node object, if the node is there.
@@ -82,9 +83,9 @@ func (h *history) change(name string, change func(*corev1.Node)) {
 
 func (h *history) step(t *rapid.T, now time.Time) {
 	i := rapid.IntRange(0, 3).Draw(t, "which")
-	node, pod := fmt.Sprintf("n-%d", i), fmt.Sprintf("p-%d", rapid.IntRange(0, 7).Draw(t, "pod"))
+	node, pod := fmt.Sprintf("n-00000%d", i), fmt.Sprintf("p-%d", rapid.IntRange(0, 7).Draw(t, "pod"))
 	switch rapid.SampledFrom([]string{"bind", "wait", "finish", "delete", "gone", "node", "lost", "machine", "state", "unjoined", "read",
-		"heartbeat", "label", "taint", "uuid", "address", "namesake", "marked", "devices", "capacity", "offer", "foreign", "parked"}).Draw(t, "do") {
+		"heartbeat", "label", "taint", "uuid", "address", "namesake", "marked", "devices", "capacity", "offer", "foreign", "parked", "hostnames"}).Draw(t, "do") {
 	case "bind":
 		h.pods[pod] = Pod(pod, On(node))
 	case "wait":
@@ -148,6 +149,8 @@ func (h *history) step(t *rapid.T, now time.Time) {
 		h.change(node, func(n *corev1.Node) { n.Spec.ProviderID = in.ProviderID })
 	case "parked":
 		h.parked = !h.parked
+	case "hostnames":
+		h.hostnames = !h.hostnames
 	}
 }
 
@@ -170,6 +173,9 @@ func (h *history) observe() (cluster.Objects, []*cluster.Group) {
 	}
 	if h.parked {
 		batch.Parked = []*cluster.Instance{Machine("9", "n-9", func(in *cluster.Instance) { in.Group, in.UID = "batch", "vm-3" })}
+	}
+	if h.hostnames {
+		batch.HostnamePrefix = "N-"
 	}
 	groups := []*cluster.Group{batch, agents}
 	for _, g := range groups {

@@ -58,7 +58,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	v.takes = v.ready && !n.Object.Spec.Unschedulable
 	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
 	v.where, v.marked = policy.On(n), marked(n)
-	v.noticed, v.doubtful = cluster.Noticed(n.Object), len(n.Suspects) > 0 || n.Instance == nil && n.Group != ""
+	v.noticed, v.doubtful = cluster.Noticed(n.Object), len(n.Suspects) > 0 || n.Instance == nil && (n.Group != "" || n.Numbered)
 	v.leavesSpot = d.leavesSpot(v)
 	v.controls, v.asked = cluster.ControlPlane(n.Object), askedFor(n) != nil
 	v.works = slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return ofJob(p.Class) })

@@ -2,6 +2,7 @@ package azure_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +41,27 @@ func TestAMachineThatIsListedNoMoreHasDepartedOrIsMissing(t *testing.T) {
 	}
 	if g := w.read(10 * time.Minute); len(g.Missing) != 0 || len(g.Departed) != 0 {
 		t.Errorf("once lists have them again missing %v, and long after the deletion departed %v; want none", g.Missing, g.Departed)
+	}
+}
+
+// TestGroupsTellHowTheirMachinesAreNamed: a list that lacks machines is proved wrong by nodes with such provider ids or hostnames.
+func TestGroupsTellHowTheirMachinesAreNamed(t *testing.T) {
+	uniform, flexible := set("agents", 1), set("flex", 1)
+	uniform.ComputerNamePrefix, flexible.OrchestrationMode = "Node-", "Flexible"
+	w := newWorld(t, uniform, flexible)
+	w.open(w.options("0:9:agents", "0:9:flex"))
+	groups := w.groups()
+	for name, want := range map[cluster.GroupID][2]string{
+		"agents": {"/virtualMachineScaleSets/agents/virtualMachines/", "Node-"},
+		"flex":   {"/Microsoft.Compute/virtualMachines/flex_", ""},
+	} {
+		g := groups[name]
+		if !strings.HasPrefix(g.ProviderIDPrefix, "azure:///subscriptions/") || !strings.HasSuffix(g.ProviderIDPrefix, want[0]) || g.HostnamePrefix != want[1] {
+			t.Errorf("provider ids of %s begin with %q, hostnames with %q; want ...%q and %q", name, g.ProviderIDPrefix, g.HostnamePrefix, want[0], want[1])
+		}
+		if in := g.Instances[0]; !strings.HasPrefix(in.ProviderID, g.ProviderIDPrefix) || !strings.HasPrefix(in.ComputerName, g.HostnamePrefix) {
+			t.Errorf("machine %+v of %s is named otherwise: %q, %q", in, name, g.ProviderIDPrefix, g.HostnamePrefix)
+		}
 	}
 }
 

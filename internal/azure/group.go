@@ -364,7 +364,7 @@ func (g *group) answer() *cluster.Group {
 		out.Instances, out.Parked, out.Departed = slices.Clone(g.view.Instances), slices.Clone(g.view.Parked), g.gone()
 		out.Missing = slices.Sorted(maps.Keys(g.missing))
 		if g.reading.model.unfit == "" {
-			out.ProviderIDPrefix = g.reading.model.machinesBegin
+			out.ProviderIDPrefix, out.HostnamePrefix = g.reading.model.machinesBegin, g.reading.model.hostsBegin
 		}
 	}
 	out.Min, out.Max, out.Failure = g.min, g.max, g.failure

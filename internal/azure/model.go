@@ -38,6 +38,8 @@ type model struct {
 
 	machinesBegin string // how the provider ids of its machines begin, and of no other's; "" when nobody knows
 
+	hostsBegin string // what the hostnames of its machines are before a number of six digits of base 36; "" when they are not so
+
 	unfit string // why sluice does not manage such a group, with the remedy; "" when it does
 }
 

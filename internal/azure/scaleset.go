@@ -118,6 +118,9 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 	if profile := p.VirtualMachineProfile; profile != nil {
 		m.spot = profile.Priority != nil && *profile.Priority != armcompute.VirtualMachinePriorityTypesRegular
 		m.windows = profile.OSProfile != nil && profile.OSProfile.WindowsConfiguration != nil
+		if !isFlexible && profile.OSProfile != nil { // the names of flexible machines end in letters and digits that mean nothing
+			m.hostsBegin = val(profile.OSProfile.ComputerNamePrefix)
+		}
 		m.disks(profile.StorageProfile)
 	}
 	return m
