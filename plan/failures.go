@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -11,6 +12,7 @@ import (
 // finds for every group why it may not grow.
 func (d *decision) noticeFailures() {
 	d.noticeNodeless()
+	d.noticeRestarts()
 	for _, g := range d.s.Groups {
 		m, failures := d.m.Groups[g.ID], 0
 		unjoined := d.unjoined(d.groups[g.ID])
@@ -125,6 +127,38 @@ func (d *decision) noticeNodeless() {
 					d.m.Lost = map[string]bool{}
 				}
 				d.m.Lost[in.UID] = true
+			}
+		}
+	}
+}
+
+// noticeRestarts remembers since when machines have been started again whose Node objects are from before, until their kubelets report: the machine runs
+// some time before.
+func (d *decision) noticeRestarts() {
+	if len(d.m.Restarted) == 0 && !slices.ContainsFunc(d.s.Groups, func(g *cluster.Group) bool { return d.groups[g.ID].again }) {
+		return
+	}
+	was := d.m.Restarted
+	d.m.Restarted = nil
+	for _, g := range d.s.Groups {
+		for _, in := range g.Instances {
+			since, known := was[in.UID]
+			if in.State != cluster.StateCreating && !(known && in.State == cluster.StateRunning) {
+				continue
+			}
+			n := d.s.Node(in.Node)
+			if n == nil || cluster.Ready(n.Object) {
+				continue
+			}
+			if !known {
+				since = d.now
+			}
+			if d.m.Restarted == nil {
+				d.m.Restarted = map[string]time.Time{}
+			}
+			d.m.Restarted[in.UID] = since
+			if st := d.groups[g.ID]; !d.timeUp(since) {
+				st.restarted = append(st.restarted, n)
 			}
 		}
 	}

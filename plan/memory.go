@@ -19,6 +19,7 @@ type Memory struct {
 	Emptied       map[string]Emptied              `json:"emptied,omitempty"`   // nodes that were emptied of pods lately, by name
 	Nodeless      map[string]time.Time            `json:"nodeless,omitempty"`  // since when a machine has been seen without a node, by its UID
 	Lost          map[string]bool                 `json:"lost,omitempty"`      // of these, machines that had been nodes before: see [decision.noticeNodeless]
+	Restarted     map[string]time.Time            `json:"restarted,omitempty"` // since when a machine has been started again whose Node object is from before and not Ready, by its UID
 	Since         time.Time                       `json:"since,omitzero"`      // the first cycle that this memory goes back to
 	Groups        map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
 	Taken         []string                        `json:"taken,omitempty"`        // spot machines that the cloud takes away, whose nodes are there still and that have counted, by UID, sorted

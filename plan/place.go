@@ -82,8 +82,8 @@ func (d *decision) expected(st *groupState) int {
 			listed++
 		}
 	}
-	for _, in := range st.again {
-		if n := d.s.Node(in.Node); n != nil && !cluster.Ready(n.Object) && !d.arriving(n) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() }) {
+	for _, n := range st.restarted {
+		if !d.arriving(n) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() }) {
 			listed++
 		}
 	}
@@ -97,9 +97,14 @@ func (d *decision) expected(st *groupState) int {
 // overdue says whether a machine without a node has had its time.
 func (d *decision) overdue(in *cluster.Instance) bool {
 	since, known := d.m.Nodeless[in.UID]
+	return d.timeUp(since) && known
+}
+
+// timeUp says whether a machine that has been expected to become a node since then has had its time.
+func (d *decision) timeUp(since time.Time) bool {
 	due := since.Add(d.allowed.Growth.Provision)
 	d.wake(due)
-	return known && !d.now.Before(due)
+	return !d.now.Before(due)
 }
 
 // template is what machines of the group are opened like in that zone, with the daemons they will carry.

@@ -18,7 +18,7 @@ type roll struct {
 
 	nodeless []*cluster.Instance // machines without a node, whatever they do, in their order
 	faulty   []*cluster.Instance // machines that failed, in their order
-	again    []*cluster.Instance // machines that are started again, in their order: their nodes are those from before
+	again    bool                // a machine with a node is being started: the node is from before
 	joined   int                 // machines with a node
 	deleting int
 	standing int
@@ -31,17 +31,18 @@ type roll struct {
 type groupState struct {
 	*cluster.Group
 	*roll
-	removal policy.Removal // that holds for its nodes
-	coming  int            // machines that are expected and have no Ready node yet
-	adding  int            // machines that this cycle adds
-	wanted  bool           // a pending pod asked for it and was refused for its size
-	leaving int            // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
-	going   outgoing       // these
-	parting outgoing       // those of them whose removal this cycle asks for
-	drying  int            // nodes that run dry, or could
-	emptied int            // further nodes of which this cycle found that they can be emptied with those that leave
-	blocked *reason.Reason // why it may not grow now, nil when it may
-	paused  *reason.Reason // that somebody has paused it, nil when nobody has
+	removal   policy.Removal  // that holds for its nodes
+	restarted []*cluster.Node // of machines that are started again: not Ready yet, and not for too long
+	coming    int             // machines that are expected and have no Ready node yet
+	adding    int             // machines that this cycle adds
+	wanted    bool            // a pending pod asked for it and was refused for its size
+	leaving   int             // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
+	going     outgoing        // these
+	parting   outgoing        // those of them whose removal this cycle asks for
+	drying    int             // nodes that run dry, or could
+	emptied   int             // further nodes of which this cycle found that they can be emptied with those that leave
+	blocked   *reason.Reason  // why it may not grow now, nil when it may
+	paused    *reason.Reason  // that somebody has paused it, nil when nobody has
 
 	templates map[string]*scheduling.Template // what machines are opened like, by zone, "" for a group that spans none; once one was
 	opened    int                             // machines that were opened, to name them and to know whose turn it is
@@ -135,9 +136,7 @@ func callRoll(g *cluster.Group) *roll {
 			r.nodeless = append(r.nodeless, in)
 		} else {
 			r.joined++
-			if in.State == cluster.StateCreating {
-				r.again = append(r.again, in)
-			}
+			r.again = r.again || in.State == cluster.StateCreating
 		}
 		if in.State == cluster.StateFailed {
 			r.faulty = append(r.faulty, in)
