@@ -44,7 +44,7 @@ func Examine(ctx context.Context, o Options) doctor.Facts {
 
 func examineAzure(ctx context.Context, o azure.Options, facts *doctor.Azure) []*cluster.Group {
 	facts.Notes = o.Notes
-	o.ReadOnly = true
+	o.ReadOnly, o.Whole = true, true
 	provider, err := azure.New(ctx, o)
 	var machine *imds.Error
 	switch {

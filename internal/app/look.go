@@ -23,7 +23,7 @@ func Look(ctx context.Context, o Options) (journal.Entry, error) {
 	if err != nil {
 		return journal.Entry{}, fmt.Errorf("connect to the API server: %w", err)
 	}
-	o.Azure.ReadOnly = true
+	o.Azure.ReadOnly, o.Azure.Whole = true, true
 	provider, err := azure.New(ctx, o.Azure)
 	if err != nil {
 		return journal.Entry{}, err

@@ -28,8 +28,12 @@ func (t Timing) withDefaults() Timing {
 // poller is a cloud provider that watches operations and says when it wants to be asked again.
 type poller interface{ NextPoll() time.Time }
 
+// trigger is a cloud provider that says when it knows more than the last cycle did.
+type trigger interface{ Triggers() <-chan struct{} }
+
 // Run turns the loop until ctx is done, whose error it returns. A cycle runs when something happened that may change the decision,
-// when a timer of the plan or the cloud runs out, and after --scan-interval at the latest. Cycles that fail are tried again.
+// when an answer of the cloud has come that no cycle waited for, when a timer of the plan or the cloud runs out, and after --scan-interval at the
+// latest. Cycles that fail are tried again.
 func (a *Autoscaler) Run(ctx context.Context) error {
 	pace := NewPace(a.parts.Timing)
 	for {
@@ -55,12 +59,17 @@ func (a *Autoscaler) Run(ctx context.Context) error {
 func (a *Autoscaler) pause(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
+	var answers <-chan struct{}
+	if c, ok := a.parts.Cloud.(trigger); ok {
+		answers = c.Triggers()
+	}
 	select {
 	case <-ctx.Done():
 		return false
 	case <-timer.C:
 		return true
 	case <-a.observer.Triggers():
+	case <-answers:
 	}
 	for stir := (Stir{}); ; {
 		now := time.Now()
@@ -73,6 +82,7 @@ func (a *Autoscaler) pause(ctx context.Context, wait time.Duration) bool {
 		case <-timer.C:
 			return true
 		case <-a.observer.Triggers():
+		case <-answers:
 		}
 	}
 }

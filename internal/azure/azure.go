@@ -36,6 +36,9 @@ type Provider struct {
 
 	addresses *addresses
 
+	life     context.Context // of what is asked while nobody waits for it
+	triggers chan struct{}
+
 	refreshing sync.Mutex // held by the one caller of Groups that asks Azure
 
 	mu         sync.Mutex        // guards what follows and every group; never held during a request
@@ -48,6 +51,9 @@ type Provider struct {
 	lists      int               // how often they were
 	listAgain  time.Time         // after a failed list: no other before
 	listFault  error             // of the last list, nil when it was good
+	listing    *listing          // under way, or not looked at yet; nil when there is none
+	listTook   time.Duration     // the last good one
+	listMute   bool              // the last one had no answer in time
 	warned     map[string]string // what was said of discovered scale sets that are left out, by key
 }
 
@@ -86,7 +92,10 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{options: o, gate: gate, tokens: tokens, pipeline: pipeline, groups: map[string]*group{}, warned: map[string]string{}}
+	p := &Provider{
+		options: o, gate: gate, tokens: tokens, pipeline: pipeline, groups: map[string]*group{}, warned: map[string]string{},
+		life: ctx, triggers: make(chan struct{}, 1),
+	}
 	p.source = p.find(factory, pipeline)
 	if p.facts, err = p.makeFacts(ctx, factory.NewResourceSKUsClient()); err != nil {
 		return nil, err
@@ -109,7 +118,7 @@ func (p *Provider) find(factory *armcompute.ClientFactory, pipeline runtime.Pipe
 	if p.options.Kind == config.Standard {
 		return newStandard(p.options, factory, pipeline)
 	}
-	return &ownership{source: newScaleSets(p.options, factory), options: p.options, pipeline: pipeline, wrap: p.wrap}
+	return &ownership{source: newScaleSets(p.options, factory), options: p.options, pipeline: pipeline, life: p.life, wrap: p.wrap}
 }
 
 func (p *Provider) now() time.Time { return p.options.Now() }
@@ -120,7 +129,8 @@ func (p *Provider) stamp() uint64 {
 	return p.stamps
 }
 
-// Groups follows the operations in flight, reads what is due, and returns every group, sorted by ID.
+// Groups follows the operations in flight, reads what is due, and returns every group, sorted by ID. It does not wait long for answers: a
+// group whose read has none yet has a Problem that says so, and the answer is taken in when it comes; see [Provider.Triggers].
 func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 	p.refreshing.Lock()
 	defer p.refreshing.Unlock()
@@ -135,12 +145,28 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	select {
+	case <-p.triggers: // what has come until now is in the answer
+	default:
+	}
 	out := make([]*cluster.Group, 0, len(p.groups))
 	for _, g := range p.groups {
-		out = append(out, g.answer())
+		out = append(out, p.answer(g))
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
+	if len(out) == 0 && p.listing != nil {
+		return nil, &cloud.Error{Kind: cloud.Transient, Code: unansweredYet, Message: p.listDoing() + ": " + p.host() + " has not answered yet"}
+	}
 	return out, p.listFault
+}
+
+// answer is a group as callers get it. Provider.mu is held.
+func (p *Provider) answer(g *group) *cluster.Group {
+	out := g.answer()
+	if g.asking != nil && g.asking.late && out.Problem == "" {
+		out.Problem = p.unanswered(g).Message
+	}
+	return out
 }
 
 // Remains are sentences about what belongs to removed machines and could not be deleted, each with the id of the resource, sorted. They
@@ -160,7 +186,8 @@ func (p *Provider) Refused() []cloud.Refusal {
 	return nil
 }
 
-// Group reads one group past the cache: its model and the whole list of its machines.
+// Group reads one group past the cache: its model and the whole list of its machines. While a read of the group has no answer in time, there is no
+// other: the error says so.
 func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Group, error) {
 	p.mu.Lock()
 	g := p.groups[key(string(id))]
@@ -168,22 +195,29 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 		p.mu.Unlock()
 		return nil, unknown(id)
 	}
-	id, name, stamp := g.id, g.name, p.stamp()
+	if !p.others(ctx, g) {
+		defer p.mu.Unlock()
+		return nil, p.unanswered(g)
+	}
+	j := p.job(g, nil, true)
+	j.patience = max(leastWait, j.patience)
 	p.mu.Unlock()
 
-	r, fault := p.read(asEvidence(ctx), id, name, nil)
+	p.ask(asEvidence(p.life), j.question, p.reads(j))
+	answered := p.await(ctx, j.question)
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if fault = p.store(g, stamp, r, fault); fault != nil {
-		return nil, fault
+	switch id = g.id; {
+	case !answered:
+		return nil, p.unanswered(g)
+	case j.fault != nil:
+		return nil, j.fault
 	}
 	out := g.answer()
 	switch {
 	case out.Problem != "":
 		return nil, &cloud.Error{Kind: cloud.Invalid, Group: id, Code: "NotManageable", Message: out.Problem}
-	case g.reading == nil: // a write came in between, and its answer said nothing
-		return nil, &cloud.Error{Kind: cloud.Conflict, Group: id, Code: "WriteInBetween", Message: fmt.Sprintf("read %s: it was written to meanwhile", g)}
 	case g.reading.doubt != nil:
 		doubt := *g.reading.doubt // the caller's own
 		return nil, &doubt
@@ -191,10 +225,10 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 	return out, nil
 }
 
-// store keeps what a read found, unless something younger is known. Provider.mu is held.
+// store keeps what a read found, unless something younger is known: that is a fault, too. Provider.mu is held.
 func (p *Provider) store(g *group, stamp uint64, r *reading, fault *cloud.Error) *cloud.Error {
 	if stamp < g.stamp {
-		return fault
+		return &cloud.Error{Kind: cloud.Conflict, Group: g.id, Code: "ChangedInBetween", Message: fmt.Sprintf("read %s: it changed before the answer came", g)}
 	}
 	if fault == nil {
 		g.stamp = stamp

@@ -33,6 +33,9 @@ type group struct {
 	resting time.Time        // after a failed read: no other before
 	due     due              // what must be read again before the cache's time is over
 	stamp   uint64           // of the youngest fact; answers to older questions are dropped
+	asking  *question        // the read that has no answer yet; nil when there is none
+	took    time.Duration    // the last good read
+	mute    bool             // the last read had no answer in time
 	problem string           // of the last read; "" when it was good
 	failure *cluster.Failure // of the last operation
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -34,7 +35,7 @@ type Operation struct {
 	Ended    time.Time         `json:"ended,omitzero"`     // UTC, of what Azure's answers may not show yet; zero for one in flight
 }
 
-// operation is an Operation while it is watched. Only the holder of Provider.refreshing polls it.
+// operation is an Operation while it is watched. It is polled by one question at a time. Provider.mu guards it.
 type operation struct {
 	Operation
 	done   bool // Azure says that it succeeded
@@ -44,6 +45,8 @@ type operation struct {
 	result func(context.Context) error
 	next   time.Time // not polled before
 	polled bool      // at least once
+	asking *question // the poll that has no answer yet; nil when there is none
+	mute   bool      // the last poll had no answer in time
 }
 
 // removes says whether the operation takes machines away.
@@ -78,7 +81,7 @@ func (p *Provider) NextPoll() time.Time {
 	defer p.mu.Unlock()
 	var next time.Time
 	for _, o := range p.operations {
-		if next.IsZero() || o.next.Before(next) {
+		if o.asking == nil && (next.IsZero() || o.next.Before(next)) {
 			next = o.next
 		}
 	}
@@ -100,69 +103,99 @@ func (p *Provider) busy(id cluster.GroupID) bool {
 	return false
 }
 
-// pollOperations asks for the progress of every operation whose time has come, and records what ended.
+// told says whether an operation on the group is in flight of which Azure tells how it goes. Provider.mu is held.
+func (p *Provider) told(id cluster.GroupID) bool {
+	return slices.ContainsFunc(p.operations, func(o *operation) bool { return o.Group == id && !o.mute && (o.asking == nil || !o.asking.late) })
+}
+
+// pollOperations asks for the progress of every operation whose time has come, and records what ended. A poll that has no answer in time holds up
+// nobody (S-30).
 func (p *Provider) pollOperations(ctx context.Context) {
 	p.mu.Lock()
-	watched := append([]*operation(nil), p.operations...)
-	p.mu.Unlock()
-	over := map[*operation]bool{}
-	for _, o := range watched {
-		if p.now().Before(o.next) {
-			continue
-		}
-		resp, err := o.poller.Poll(ctx) //nolint:bodyclose // the SDK has read and closed it
-		switch {
-		case err != nil:
-			over[o] = p.pollFailed(o, err)
-		case o.poller.Done():
-			over[o] = true
-			p.finish(ctx, o, resp)
-		default:
-			p.progress(o, resp)
-			over[o] = p.overdue(o)
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	left := p.operations[:0:0]
+	var due []*operation
+	var questions []*question
 	for _, o := range p.operations {
-		if !over[o] {
-			left = append(left, o)
+		if o.asking != nil || p.now().Before(o.next) {
 			continue
 		}
-		g := p.groups[key(string(o.Group))]
-		if g == nil {
-			continue
+		wait := leastWait
+		if o.mute {
+			wait = 0
 		}
-		if g.due == nothing {
-			g.due = all
+		o.asking = newQuestion(wait)
+		due, questions = append(due, o), append(questions, o.asking)
+	}
+	p.mu.Unlock()
+	p.askAll(ctx, questions, func(i int) { p.ask(p.life, questions[i], p.polls(due[i])) })
+}
+
+// polls is the question how an operation goes.
+func (p *Provider) polls(o *operation) func(context.Context) func() {
+	return func(ctx context.Context) func() {
+		resp, err := o.poller.Poll(ctx) //nolint:bodyclose // the SDK has read and closed it
+		var fault *cloud.Error
+		var outcome error
+		over := false
+		if err != nil {
+			fault = p.wrap(o.Group, "follow "+o.Action, err)
+		} else if over = o.poller.Done(); over && !succeeded(resp) {
+			outcome = o.result(ctx)
 		}
-		if o.Capacity > 0 && o.failed {
-			g.granted.failed = true
-		}
-		switch {
-		case (o.removes() || o.Verb == verbStart) && !o.failed:
-			o.Ended = p.now().UTC()
-			p.believe(g, o.Operation)
-		case !o.done:
-			g.unmark(o.Verb) // the read that follows tells what they are
+		return func() {
+			o.asking, o.mute = nil, fault != nil && fault.Code == noAnswer
+			switch {
+			case fault != nil:
+				over = p.pollFailed(o, fault)
+			case over:
+				p.finish(o, outcome)
+			default:
+				p.progress(o, resp)
+				over = p.overdue(o)
+			}
+			if over {
+				p.unwatch(o)
+			}
 		}
 	}
-	p.operations = left
+}
+
+// unwatch ends the watch of an operation, of which nothing more is to be heard. Provider.mu is held.
+func (p *Provider) unwatch(o *operation) {
+	p.operations = slices.DeleteFunc(slices.Clone(p.operations), func(other *operation) bool { return other == o })
+	g := p.groups[key(string(o.Group))]
+	if g == nil {
+		return
+	}
+	if g.due == nothing {
+		g.due = all
+	}
+	p.outdate(g, g.due)
+	if o.Capacity > 0 && o.failed {
+		g.granted.failed = true
+	}
+	switch {
+	case (o.removes() || o.Verb == verbStart) && !o.failed:
+		o.Ended = p.now().UTC()
+		p.believe(g, o.Operation)
+	case !o.done:
+		g.unmark(o.Verb) // the read that follows tells what they are
+	}
+}
+
+// outdate has a group read again, and drops the answer to a read that is under way: it may tell what was so before. Provider.mu is held.
+func (p *Provider) outdate(g *group, what due) {
+	g.due, g.stamp = max(g.due, what), p.stamp()
 }
 
 // pollFailed plans the next poll. An operation that Azure does not know any more, or does not show to this identity, is over: it is not
-// asked for again (S-32), and the group's reads tell how it went.
-func (p *Provider) pollFailed(o *operation, err error) (over bool) {
-	e := p.wrap(o.Group, "follow "+o.Action, err)
+// asked for again (S-32), and the group's reads tell how it went. Provider.mu is held.
+func (p *Provider) pollFailed(o *operation, e *cloud.Error) (over bool) {
 	over = e.Kind == cloud.NotFound || e.Kind == cloud.Unauthorized
 	if over {
 		p.options.Log.Warn("operation is not followed", "group", o.Group, "action", o.Action, "err", e)
 	} else {
 		p.options.Log.Debug("poll operation", "group", o.Group, "action", o.Action, "err", e)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	o.next = p.now().Add(max(2*pollEvery, e.RetryAfter))
 	return over || p.overdue(o)
 }
@@ -171,31 +204,23 @@ func (p *Provider) pollFailed(o *operation, err error) (over bool) {
 func (p *Provider) overdue(o *operation) bool { return p.now().Sub(o.Accepted) > watchFor }
 
 // progress plans the next poll. The first one also has the group read again, so that the machines that come are seen; those that go
-// have been read when their deletion was accepted, and are read again only if Azure did not show it then.
+// have been read when their deletion was accepted, and are read again only if Azure did not show it then. Provider.mu is held.
 func (p *Provider) progress(o *operation, resp *http.Response) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	o.next = p.now().Add(max(pollEvery, retryAfter(resp, p.now(), 0)))
 	if g := p.groups[key(string(o.Group))]; g != nil && !o.polled {
 		switch {
 		case !o.removes():
-			g.due = max(g.due, machines)
+			p.outdate(g, machines)
 		case g.unseen():
-			g.due = all
+			p.outdate(g, all)
 		}
 	}
 	o.polled = true
 }
 
 // finish records how an operation ended. Either way the group's machines are read again, and its model unless the operation has
-// confirmed what the write asked for: the SDK's result would cost one more read of it.
-func (p *Provider) finish(ctx context.Context, o *operation, last *http.Response) {
-	var err error
-	if !succeeded(last) {
-		err = o.result(ctx)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// confirmed what the write asked for: the SDK's result would cost one more read of it. Provider.mu is held.
+func (p *Provider) finish(o *operation, err error) {
 	g := p.groups[key(string(o.Group))]
 	if g == nil {
 		return

@@ -51,12 +51,17 @@ type Options struct {
 	// DeleteInstances are refused.
 	ReadOnly bool
 
-	// InTurn reads groups one after the other instead of together, and then waits for what was asked besides. A simulation is then the same each time, also where an answer about one
-	// group, such as a 429 to a class of operations, holds up the reads of another.
-	InTurn bool
+	// Runner runs what is asked beside those who ask; nil means goroutines. With one, Groups also waits for what nobody has to wait for, such
+	// as the list of sizes, so that a simulation is the same each time.
+	Runner Runner
+
+	// Whole has Groups wait for all answers, however long they take: for a command that reads once.
+	Whole bool
 
 	Now func() time.Time // nil means time.Now
 	Log *slog.Logger     // nil discards
+
+	simulated bool // a Runner was given
 
 	where config.Cloud // once [Options.find] has found it
 }
@@ -118,6 +123,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.simulated = o.Runner != nil; !o.simulated {
+		o.Runner = goroutines{}
 	}
 	if o.CacheTTL == 0 {
 		o.CacheTTL = time.Minute

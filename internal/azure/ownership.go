@@ -24,12 +24,16 @@ type ownership struct {
 	source
 	options  Options
 	pipeline runtime.Pipeline
+	life     context.Context // of what nobody waits for
 	wrap     func(group cluster.GroupID, doing string, err error) *cloud.Error
 
-	mu      sync.Mutex
-	next    time.Time         // the settings are not asked for before
-	drivers map[string]string // the name of the enabled setting that drives a scale set, by its resource id in lower case
-	warned  string            // what was last said about settings that cannot be read
+	mu       sync.Mutex
+	next     time.Time         // the settings are not asked for before
+	answered chan struct{}     // closed when they have been; nil before the first question
+	known    bool              // they have been asked for once
+	mute     bool              // the last question had no answer in time
+	drivers  map[string]string // the name of the enabled setting that drives a scale set, by its resource id in lower case
+	warned   string            // what was last said about settings that cannot be read
 }
 
 const (
@@ -94,19 +98,46 @@ func ofAKS(resourceGroup string, tags map[string]string) string {
 	return "tag " + slices.Min(names)
 }
 
-// settings are the scale sets that autoscale settings of the resource group drive. It asks at the first call and then rarely. What cannot be
-// read stays as it was known: an operator who withholds the right to read it has one warning, and no check.
+// settings are the scale sets that autoscale settings of the resource group drive. They are asked for at the first call and then rarely. The first
+// answer is waited for, later ones for a moment: until they come, what was known serves.
 func (o *ownership) settings(ctx context.Context) map[string]string {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	now := o.options.Now()
-	if now.Before(o.next) {
-		return o.drivers
+	asks := !now.Before(o.next)
+	if asks {
+		o.next, o.answered = now.Add(settingsEvery), make(chan struct{})
 	}
-	o.next = now.Add(settingsEvery)
+	answered, wait := o.answered, leastWait
+	switch {
+	case !o.known:
+		wait = settingsWithin
+	case o.mute || !asks:
+		wait = 0
+	}
+	o.mu.Unlock()
+	if asks {
+		o.options.Runner.Go(o.life, func(ctx context.Context) { o.ask(ctx, now, answered) })
+	}
+	o.options.Runner.Await(ctx, answered, wait)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.drivers
+}
+
+// ask asks for the settings. What cannot be read stays as it was known: an operator who withholds the right to read it has one warning, and
+// no check.
+func (o *ownership) ask(ctx context.Context, now time.Time, answered chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, settingsWithin)
 	defer cancel()
 	drivers, err := o.listSettings(ctx)
+	var fault *cloud.Error
+	if err != nil {
+		fault = o.wrap("", "list autoscale settings", err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer close(answered)
+	o.known, o.mute = true, fault != nil && fault.Code == noAnswer
 	var refused *azcore.ResponseError
 	switch {
 	case err == nil:
@@ -114,7 +145,6 @@ func (o *ownership) settings(ctx context.Context) map[string]string {
 	case errors.As(err, &refused) && (refused.StatusCode == http.StatusNotFound || refused.ErrorCode == "MissingSubscriptionRegistration" || refused.ErrorCode == "NoRegisteredProviderFound"):
 		o.drivers = nil // a cloud or a subscription without Microsoft.Insights has no settings
 	default:
-		fault := o.wrap("", "list autoscale settings", err)
 		if fault.Kind != cloud.Unauthorized {
 			o.next = now.Add(max(settingsAgain, fault.RetryAfter))
 		}
@@ -123,7 +153,6 @@ func (o *ownership) settings(ctx context.Context) map[string]string {
 			o.options.Log.Warn("autoscale settings cannot be read, so that scale sets which they drive go unnoticed: allow Microsoft.Insights/autoscaleSettings/read", "err", said)
 		}
 	}
-	return o.drivers
 }
 
 // settingsVersion is the api-version of Microsoft.Insights/autoscaleSettings.

@@ -51,7 +51,7 @@ func (p *Provider) ttl(g *group) time.Duration {
 	switch {
 	case g.doubts > 0:
 		return g.pace(p.options.period())
-	case p.busy(g.id):
+	case p.told(g.id):
 		return busyFactor * p.options.period()
 	case g.moving() && g.asked.Sub(g.moved) < movingFor:
 		return min(movingEvery, p.options.period())

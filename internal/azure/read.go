@@ -24,7 +24,7 @@ func (p *Provider) read(ctx context.Context, id cluster.GroupID, name string, kn
 		}
 	}
 	p.gate.place(p.options.ResourceGroup, "virtualMachineScaleSets/"+name, m.location)
-	r := &reading{model: m, at: p.now().UTC()}
+	r := &reading{model: m, at: p.now().UTC()} // an answer that takes long tells what was so when it was asked for
 	if m.unfit != "" {
 		return r, nil // its machines may answer to other calls
 	}
@@ -32,7 +32,7 @@ func (p *Provider) read(ctx context.Context, id cluster.GroupID, name string, kn
 	if err != nil {
 		return nil, p.readError(id, name, err)
 	}
-	r.machines, r.at = machines, p.now().UTC()
+	r.machines = machines
 	p.addresses.fill(machines)
 	return r, nil
 }

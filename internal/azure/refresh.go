@@ -5,63 +5,128 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 )
 
-// parallelReads bounds the requests in flight, so that one slow scale set does not hold up the others (S-30).
+// parallelReads bounds the questions that are asked at once and waited for.
 const parallelReads = 5
 
 // job is one group to read.
 type job struct {
+	*question
 	group *group
 	model *model // nil: it is asked for
 	busy  bool   // it is being changed: only what decisions need is asked for
+	stamp uint64
+	fault *cloud.Error // of the answer
+}
+
+// job is a read of the group that is to begin: there is no other until its answer has come. Provider.mu is held.
+func (p *Provider) job(g *group, m *model, busy bool) *job {
+	j := &job{question: newQuestion(g.patience()), group: g, model: m, busy: busy, stamp: p.stamp()}
+	g.asking = j.question
+	return j
+}
+
+// reads is a job as a question.
+func (p *Provider) reads(j *job) func(context.Context) func() {
+	g, id, name := j.group, j.group.id, j.group.name
+	return func(ctx context.Context) func() {
+		r, fault := p.read(ctx, id, name, j.model)
+		if fault == nil && !j.busy {
+			p.addresses.ask(ctx, r.model, r.machines)
+		}
+		return func() {
+			g.asking = nil
+			if fault == nil {
+				g.took = p.now().Sub(j.asked)
+			}
+			g.mute = fault != nil && fault.Code == noAnswer
+			j.fault = p.store(g, j.stamp, r, fault) // a fault is the group's problem
+		}
+	}
+}
+
+// listing is a list of the models of all groups that was asked for.
+type listing struct {
+	*question
+	stamp  uint64
+	models []*model
+	fault  *cloud.Error // of the answer, nil when it was good
 }
 
 // refresh reads what is due: the models of all groups with one list when a calm one is stale, those that an operation changed or that are
-// restless one by one, and then the machines of each.
+// restless one by one, and then the machines of each. A list that has no answer yet does without one: models are then asked for one by one.
 func (p *Provider) refresh(ctx context.Context) {
-	p.mu.Lock()
-	stamp, wanted := p.stamp(), p.listWanted()
-	p.mu.Unlock()
-
-	var models []*model
-	var fault *cloud.Error
-	if wanted {
-		var err error
-		if models, err = p.source.models(ctx); err != nil {
-			fault = p.wrap("", fmt.Sprintf("list the %ss of resource group %q", p.source.noun(), p.options.ResourceGroup), err)
-		}
+	l := p.list(ctx)
+	jobs := p.plan(ctx, l)
+	questions := make([]*question, len(jobs))
+	for i, j := range jobs {
+		questions[i] = j.question
 	}
-
-	var work sync.WaitGroup
-	slots := make(chan struct{}, parallelReads)
-	for _, j := range p.plan(ctx, wanted, models, fault) {
-		read := func() {
-			slots <- struct{}{}
-			r, fault := p.read(ctx, j.group.id, j.group.name, j.model)
-			if fault == nil && !j.busy {
-				p.addresses.ask(ctx, r.model, r.machines)
-			}
-			<-slots
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			_ = p.store(j.group, stamp, r, fault) // a fault is the group's problem
-		}
-		if p.options.InTurn {
-			read()
-		} else {
-			work.Go(read)
-		}
-	}
-	work.Wait()
-	if p.options.InTurn {
+	p.askAll(ctx, questions, func(i int) { p.ask(p.life, questions[i], p.reads(jobs[i])) })
+	if p.options.simulated {
 		p.errands.Wait()
 	}
+}
+
+// list is the answer to the question for all models, where one is due or one has come that nobody waited for; nil for none.
+func (p *Provider) list(ctx context.Context) *listing {
+	p.mu.Lock()
+	l := p.listing
+	begins := l == nil && p.listWanted()
+	if begins {
+		wait := min(mostWait, max(leastWait, 3*p.listTook))
+		switch {
+		case len(p.groups) == 0: // nothing else is to be decided
+			wait = mostWait
+		case p.listMute:
+			wait = 0
+		case p.lists == 0:
+			wait = firstWait
+		}
+		l = &listing{question: newQuestion(wait), stamp: p.stamp()}
+		p.listing = l
+	}
+	p.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	if begins {
+		p.ask(p.life, l.question, p.listsAll(l))
+		p.await(ctx, l.question)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !l.over {
+		return nil
+	}
+	p.listing = nil
+	return l
+}
+
+// listsAll is the question for all models.
+func (p *Provider) listsAll(l *listing) func(context.Context) func() {
+	return func(ctx context.Context) func() {
+		models, err := p.source.models(ctx)
+		var fault *cloud.Error
+		if err != nil {
+			fault = p.wrap("", p.listDoing(), err)
+		}
+		return func() {
+			if l.models, l.fault = models, fault; fault == nil {
+				p.listTook = p.now().Sub(l.asked)
+			}
+			p.listMute = fault != nil && fault.Code == noAnswer
+		}
+	}
+}
+
+func (p *Provider) listDoing() string {
+	return fmt.Sprintf("list the %ss of resource group %q", p.source.noun(), p.options.ResourceGroup)
 }
 
 // listWanted says whether the models must be listed: for a calm group that is stale, for two restless ones, which cost as much one by one,
@@ -94,16 +159,21 @@ func (p *Provider) listWanted() bool {
 	return now.Sub(p.listed) >= ttl
 }
 
-// plan takes in what the list said, if there was one, and names the groups whose machines must be read.
-func (p *Provider) plan(ctx context.Context, listed bool, found []*model, fault *cloud.Error) []job {
+// plan takes in what the list said, if there was one, and names the groups whose machines must be read. A list says nothing of a group about
+// which a younger answer has come since it was asked for.
+func (p *Provider) plan(ctx context.Context, l *listing) []*job {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
 	models := map[string]*model{}
-	for _, m := range found {
-		models[key(m.name)] = m
+	var fault *cloud.Error
+	if l != nil {
+		fault = l.fault
+		for _, m := range l.models {
+			models[key(m.name)] = m
+		}
 	}
-	known, beat := listed && fault == nil, p.beat(now)
+	listed, beat := l != nil && fault == nil, p.beat(now)
 	switch {
 	case fault != nil:
 		p.listFault, p.listAgain = fault, now.Add(max(retryEvery, fault.RetryAfter))
@@ -111,20 +181,26 @@ func (p *Provider) plan(ctx context.Context, listed bool, found []*model, fault 
 			p.listFault = nil // a pause of our own
 		}
 	case listed:
-		p.listFault, p.listed = nil, now
+		p.listFault, p.listed = nil, l.asked
 		p.lists++
-		p.discover(found)
+		p.discover(l)
 		p.takeOver(ctx)
 	}
-	var jobs []job
+	var jobs []*job
 	for _, k := range slices.Sorted(maps.Keys(p.groups)) { // so that those who read in turn do so in one order
 		g, m := p.groups[k], models[k]
+		known := listed && g.stamp <= l.stamp
+		if !known {
+			m = nil
+		}
 		stale := p.stale(g, now)
 		looks := stale || known && beat && p.joins(g, now)
 		switch {
+		case g.asking != nil:
+			// its answer is on its way
 		case known && beat && !stale && m != nil && !p.busy(g.id) && p.unmoved(g, m, now):
-			g.checked = now // the list has said so anyway, and the group keeps step with the others
-		case stale && fault != nil && fault.Kind != cloud.Throttled:
+			g.checked = l.asked // the list has said so anyway, and the group keeps step with the others
+		case stale && fault != nil && fault.Kind != cloud.Throttled && fault.Code != noAnswer:
 			g.refuse(fault, now)
 		case !looks && (g.due == nothing || now.Before(g.resting)):
 			// not its turn
@@ -133,11 +209,11 @@ func (p *Provider) plan(ctx context.Context, listed bool, found []*model, fault 
 		case known && m == nil:
 			g.refuse(p.unlisted(g), now)
 		case looks && known && p.unmoved(g, m, now):
-			g.checked = now
+			g.checked = l.asked
 		case !looks && g.due == machines && g.reading != nil && g.reading.whole:
-			jobs = append(jobs, job{g, g.reading.model, p.busy(g.id)})
+			jobs = append(jobs, p.job(g, g.reading.model, p.busy(g.id)))
 		default:
-			jobs = append(jobs, job{g, m, p.busy(g.id)})
+			jobs = append(jobs, p.job(g, m, p.busy(g.id)))
 		}
 	}
 	return jobs
@@ -153,20 +229,20 @@ func (p *Provider) beat(now time.Time) bool {
 	return false
 }
 
-// listShut says whether lists, and only they, are to rest now because too many were made: models are then asked for one by one.
-// Provider.mu is held.
+// listShut says whether no list can be had now, and only no list, because too many were made or since it has no answer: models are then
+// asked for one by one. Provider.mu is held.
 func (p *Provider) listShut(now time.Time) bool {
-	return now.Before(p.listAgain) && (p.listFault == nil || cloud.KindOf(p.listFault) == cloud.Throttled)
+	return p.listing != nil || p.listMute || now.Before(p.listAgain) && (p.listFault == nil || cloud.KindOf(p.listFault) == cloud.Throttled)
 }
 
 // discover adds, changes and drops groups as tags say. A group whose sizes cannot be read is left out, with one warning for each new reason.
 // One whose scale set is not listed is dropped when a second list agrees: until then it is shown as missing. Provider.mu is held.
-func (p *Provider) discover(models []*model) {
+func (p *Provider) discover(l *listing) {
 	found, listed := map[string]bool{}, map[string]bool{}
-	for _, m := range models {
+	for _, m := range l.models {
 		k := key(m.name)
 		listed[k] = true
-		if g := p.groups[k]; g != nil && !g.discovered || !matches(p.options.Discovery, m.tags) {
+		if g := p.groups[k]; g != nil && (!g.discovered || g.stamp > l.stamp) || !matches(p.options.Discovery, m.tags) {
 			continue
 		}
 		limits, err := sizes(p.options.Discovery, m.tags)
@@ -188,14 +264,14 @@ func (p *Provider) discover(models []*model) {
 		}
 		g.min, g.max = limits.Min, limits.Max
 	}
-	p.drop(found, listed)
+	p.drop(l, found, listed)
 }
 
 // drop forgets the discovered groups that are none any more. Provider.mu is held.
-func (p *Provider) drop(found, listed map[string]bool) {
+func (p *Provider) drop(l *listing, found, listed map[string]bool) {
 	for k, g := range p.groups {
 		switch {
-		case !g.discovered:
+		case !g.discovered || g.stamp > l.stamp:
 		case found[k]:
 			g.missed = false
 		case !listed[k] && !g.missed:

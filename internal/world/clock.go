@@ -69,6 +69,7 @@ type world struct {
 	born       map[string]int // machines of a group that there have ever been
 	live       map[string]int // machines of a group that are not being deleted, when last looked at
 	wire       *wire
+	beside     beside
 	observer   *observer.Observer
 	rule       *observer.Rules
 
@@ -131,6 +132,7 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	}
 	w.wire = &wire{world: w, next: &azuresim.Transport{Server: w.azure, Machine: controlPlane}}
 	w.rule = w.rules()
+	w.beside.world = w
 	w.observer = observer.New(w.azure, w.cluster, w.now, w.rule)
 	w.encoder = journal.NewEncoder(&w.journal)
 	return w
@@ -143,6 +145,7 @@ func (w *world) close() {
 	if w.rival != nil {
 		w.rival.stop()
 	}
+	w.beside.end()
 }
 
 // carried is a way to the API server, as [Options.Kubernetes] has it.
@@ -315,6 +318,7 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		w.beside.wake()
 		if err := w.endDue(false); err != nil {
 			return err
 		}
@@ -325,7 +329,7 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 			return w.out.err
 		}
 		next := end
-		for _, t := range []time.Time{w.nextJoin(), w.nextHearing(), w.turnsAt(), w.nextEnding(), w.rivalTurns()} {
+		for _, t := range []time.Time{w.nextJoin(), w.nextHearing(), w.turnsAt(), w.nextEnding(), w.rivalTurns(), w.beside.wakes()} {
 			if t.After(w.now()) && t.Before(next) {
 				next = t
 			}
@@ -337,6 +341,23 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 			next = t
 		}
 		w.nanos.Store(next.UnixNano())
+	}
+}
+
+// hearAnswers has loops turn for answers of Azure that no cycle waited for.
+func (w *world) hearAnswers() {
+	select {
+	case <-w.provider.Triggers():
+		w.stirred = true
+	default:
+	}
+	if w.rival == nil {
+		return
+	}
+	select {
+	case <-w.rival.provider.Triggers():
+		w.rival.due = w.now()
+	default:
 	}
 }
 
@@ -363,6 +384,7 @@ func (w *world) rest(ctx context.Context) error {
 		if err := w.settle(); err != nil {
 			return err
 		}
+		w.hearAnswers()
 		if w.stirred {
 			w.stir.Note(w.now())
 			w.stirred = false

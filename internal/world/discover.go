@@ -19,7 +19,7 @@ func doDiscover(w *world, _ *statement) error {
 
 // farm is what a process is told of Azure that reads this clock.
 func (w *world) farm(wire http.RoundTripper, now func() time.Time) azure.Options {
-	o := azure.Options{Groups: w.groups, Discovery: w.discover, Transport: wire, Now: now, InTurn: true}
+	o := azure.Options{Groups: w.groups, Discovery: w.discover, Transport: wire, Now: now, Runner: &w.beside}
 	if w.discover != nil {
 		o.Groups = nil
 	}

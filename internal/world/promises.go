@@ -65,6 +65,9 @@ func (t *wire) forestall(set string) error {
 // carry sends a request. An answer that comes too late is no answer.
 func (t *wire) carry(r *http.Request) (*http.Response, error) {
 	t.silent = false
+	if holdsOthers(r) {
+		r = alone(r)
+	}
 	resp, err := t.next.RoundTrip(r)
 	t.world.trace.note(t.world.elapsed(), r, resp, err)
 	if !t.silent {
@@ -79,9 +82,14 @@ func (t *wire) carry(r *http.Request) (*http.Response, error) {
 // mostWait is how long sluice waits for an answer of Azure, as internal/azure bounds it.
 const mostWait = 30 * time.Second
 
-// wait lets a delayed answer take its time on the world's clock, as long as the client waits for it.
-func (w *world) wait(_ context.Context, d time.Duration) {
-	w.nanos.Add(int64(min(d, mostWait)))
+// wait lets a delayed answer take its time on the world's clock, as long as the client waits for it. What is asked beside others waits beside
+// them; for anything else the clock goes on.
+func (w *world) wait(ctx context.Context, d time.Duration) {
+	if t := taskOf(ctx); t != nil {
+		t.sleep(w.now().Add(min(d, mostWait)))
+	} else {
+		w.nanos.Add(int64(min(d, mostWait)))
+	}
 	w.wire.silent = d > mostWait
 }
 

@@ -1,0 +1,135 @@
+package world
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// beside is the azure.Runner of a world: what is asked beside others runs until it has to wait for an answer, and goes on when the world's clock
+// has come to the time of that. One of them runs at a time, and the world's goroutine waits meanwhile, so that a history is the same each
+// time.
+type beside struct {
+	world *world
+	tasks []*task // that wait for time to pass, in the order in which they began to
+}
+
+// task is what runs beside others.
+type task struct {
+	ctx  context.Context
+	wake time.Time
+	next func() (time.Time, bool) // runs it on, until it waits again or ends
+	stop func()                   // ends it: what it waits for never comes
+
+	yield func(time.Time) bool
+	ended bool
+}
+
+type taskKey struct{}
+
+// taskOf is the task that a request belongs to, nil for none.
+func taskOf(ctx context.Context) *task {
+	t, _ := ctx.Value(taskKey{}).(*task)
+	return t
+}
+
+// holdsOthers says whether others wait for the answer to a request in a way that the world does not know: the clock goes on for all of them.
+func holdsOthers(r *http.Request) bool {
+	return strings.HasSuffix(r.URL.Path, "/token") || strings.HasSuffix(strings.ToLower(r.URL.Path), "/autoscalesettings")
+}
+
+// alone is the request of no task.
+func alone(r *http.Request) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), taskKey{}, (*task)(nil)))
+}
+
+// sleep waits until a time, unless the task has been ended.
+func (t *task) sleep(until time.Time) {
+	if !t.ended {
+		t.ended = !t.yield(until)
+	}
+}
+
+// Go implements azure.Runner.
+func (b *beside) Go(ctx context.Context, f func(context.Context)) {
+	t := &task{ctx: ctx}
+	t.next, t.stop = iter.Pull(func(yield func(time.Time) bool) {
+		t.yield = yield
+		f(context.WithValue(ctx, taskKey{}, t))
+	})
+	b.run(t)
+}
+
+// run runs a task on.
+func (b *beside) run(t *task) {
+	wake, waits := t.next()
+	if t.wake = wake; waits {
+		b.tasks = append(b.tasks, t)
+	}
+}
+
+// Await implements azure.Runner.
+func (b *beside) Await(ctx context.Context, done <-chan struct{}, d time.Duration) {
+	until := b.world.now().Add(d)
+	for {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			return
+		default:
+		}
+		next := b.wakes()
+		if next.IsZero() || next.After(until) {
+			break
+		}
+		b.turn(next)
+		b.wake()
+	}
+	b.turn(until)
+}
+
+// turn turns the clock to a time, and never back.
+func (b *beside) turn(to time.Time) {
+	if to.After(b.world.now()) {
+		b.world.nanos.Store(to.UnixNano())
+	}
+}
+
+// wakes is when the next task goes on; zero when none waits.
+func (b *beside) wakes() (next time.Time) {
+	for _, t := range b.tasks {
+		if next.IsZero() || t.wake.Before(next) {
+			next = t.wake
+		}
+	}
+	return next
+}
+
+// wake runs on, one after the other, the tasks whose time has come, and ends those whose process is gone.
+func (b *beside) wake() {
+	b.tasks = slices.DeleteFunc(b.tasks, func(t *task) bool {
+		gone := t.ctx.Err() != nil
+		if gone {
+			t.stop()
+		}
+		return gone
+	})
+	for next := b.wakes(); !next.IsZero() && !next.After(b.world.now()); next = b.wakes() {
+		i := slices.IndexFunc(b.tasks, func(t *task) bool { return t.wake.Equal(next) })
+		t := b.tasks[i]
+		b.tasks = slices.Delete(b.tasks, i, i+1)
+		b.run(t)
+	}
+}
+
+// end ends all of them.
+func (b *beside) end() {
+	for _, t := range b.tasks {
+		t.stop()
+	}
+	b.tasks = nil
+}
