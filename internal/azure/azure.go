@@ -164,7 +164,7 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 func (p *Provider) answer(g *group) *cluster.Group {
 	out := g.answer()
 	if g.asking != nil && g.asking.late && out.Problem == "" {
-		out.Problem = p.unanswered(g).Message
+		out.Problem = p.unanswered(g, g.asking).Message
 	}
 	return out
 }
@@ -197,7 +197,7 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 	}
 	if !p.others(ctx, g) {
 		defer p.mu.Unlock()
-		return nil, p.unanswered(g)
+		return nil, p.unanswered(g, g.asking)
 	}
 	j := p.job(g, nil, true)
 	j.patience = max(leastWait, j.patience)
@@ -210,7 +210,7 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 	defer p.mu.Unlock()
 	switch id = g.id; {
 	case !answered:
-		return nil, p.unanswered(g)
+		return nil, p.unanswered(g, j.question)
 	case j.fault != nil:
 		return nil, j.fault
 	}

@@ -22,22 +22,24 @@ type group struct {
 	missed     bool   // by the last list of all groups, though discovered: the next one decides
 	facts      *facts // of sizes and prices
 
-	reading *reading         // what is shown; nil when there was none. Its machines are those of good unless there was none
-	view    *cluster.Group   // made from it, never changed; nil when there was none
-	good    *reading         // the last complete one; nil when there was none
-	doubted *reading         // the last one, when it was not complete
-	doubts  int              // how many reads in a row decisions could not rest on
-	moved   time.Time        // when a read last showed other machines, states or capacity than the one before
-	asked   time.Time        // when a read last had a result
-	checked time.Time        // when a list last showed that the model is still the one of the reading
-	resting time.Time        // after a failed read: no other before
-	due     due              // what must be read again before the cache's time is over
-	stamp   uint64           // of the youngest fact; answers to older questions are dropped
-	asking  *question        // the read that has no answer yet; nil when there is none
-	took    time.Duration    // the last good read
-	mute    bool             // the last read had no answer in time
-	problem string           // of the last read; "" when it was good
-	failure *cluster.Failure // of the last operation
+	reading *reading       // what is shown; nil when there was none. Its machines are those of good unless there was none
+	view    *cluster.Group // made from it, never changed; nil when there was none
+	good    *reading       // the last complete one; nil when there was none
+	doubted *reading       // the last one, when it was not complete
+	doubts  int            // how many reads in a row decisions could not rest on
+	moved   time.Time      // when a read last showed other machines, states or capacity than the one before
+	asked   time.Time      // when a read last had a result
+	checked time.Time      // when a list last showed that the model is still the one of the reading
+	resting time.Time      // after a failed read: no other before
+	due     due            // what must be read again before the cache's time is over
+	stamp   uint64         // of the youngest fact; answers to older questions are dropped
+	asking  *question      // the read that has no answer yet; nil when there is none
+	took    time.Duration  // the last good read
+	mute    bool           // the last read had no answer in time
+
+	muteWrite bool             // the last write had no answer in time
+	problem   string           // of the last read; "" when it was good
+	failure   *cluster.Failure // of the last operation
 
 	// blame is why machines failed, as operations said it: by instance id until the next complete read tells who bears that id.
 	blameID  map[string]*cluster.Failure

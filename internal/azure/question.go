@@ -47,6 +47,7 @@ const unansweredYet = "NoAnswerYet"
 // question is what is being asked of Azure, in one request or several. Its answer is taken in when it comes, whether or not
 // anybody still waits for it; whoever asks sees to it that nothing is asked twice at a time. Provider.mu guards it.
 type question struct {
+	doing    string        // to what it is about, in words: "read"
 	patience time.Duration // how long it is waited for
 	asked    time.Time     // zero before it is
 	done     chan struct{} // closed when the answer has been taken in
@@ -55,7 +56,7 @@ type question struct {
 }
 
 func newQuestion(patience time.Duration) *question {
-	return &question{patience: patience, done: make(chan struct{})}
+	return &question{doing: "read", patience: patience, done: make(chan struct{})}
 }
 
 // ask runs the question beside the caller: f asks, and what it returns takes the answer in, with Provider.mu held. The context is the provider's
@@ -141,9 +142,9 @@ func (g *group) patience() time.Duration {
 	return min(mostWait, max(leastWait, 3*g.took))
 }
 
-// unanswered says that a read of the group has no answer yet.
-func (p *Provider) unanswered(g *group) *cloud.Error {
-	return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unansweredYet, Message: "read " + g.String() + ": " + p.host() + " has not answered yet"}
+// unanswered says that a question about the group has no answer yet.
+func (p *Provider) unanswered(g *group, q *question) *cloud.Error {
+	return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unansweredYet, Message: q.doing + " " + g.String() + ": " + p.host() + " has not answered yet"}
 }
 
 func (p *Provider) host() string { return hostOf(p.options.ResourceManagerEndpoint) }

@@ -429,3 +429,85 @@ func TestAHungLookAtAutoscaleSettingsHoldsUpNobody(t *testing.T) {
 		}
 	}, set("agents", 2), set("render", 2))
 }
+
+// TestAHungWriteIsWaitedForAWhile has a growth take effect, and its answer come after twenty seconds or never.
+func TestAHungWriteIsWaitedForAWhile(t *testing.T) {
+	inBubble(t, func(w waiting) {
+		w.begin(w.options("0:9:agents", "0:9:render"))
+		w.groups()
+		write := func(n int) (error, time.Duration) {
+			ctx, cancel := context.WithTimeout(w.life, 30*time.Second)
+			defer cancel()
+			g, err := w.Group(ctx, "agents")
+			w.must(err)
+			began := time.Now()
+			return w.SetCapacity(ctx, g, n), time.Since(began)
+		}
+		w.sim.Inject(azuresim.Fault{Kind: patchSet, ScaleSet: "agents", Delay: 20 * time.Second, Times: 1})
+		err, took := write(3)
+		if e := errorOf(t, err); e.Code != "NoAnswerYet" || e.Kind != cloud.Transient {
+			t.Errorf("the error is %v, want a transient one that there is no answer yet", err)
+		}
+		w.wantTook(took, 10*time.Second)
+		reads := w.askedOf(getSet, "agents")
+		groups, took := w.look()
+		w.wantTook(took, 0)
+		w.wantProblems(groups, "agents: "+notYet)
+		if _, err := w.Group(w.life, "agents"); errorOf(t, err).Code != "NoAnswerYet" {
+			t.Errorf("a read beside a write gives %v, want an error that there is no answer yet", err)
+		}
+		if n := w.askedOf(getSet, "agents") - reads; n != 0 {
+			t.Errorf("the group was read %d times beside a write", n)
+		}
+		if n := len(w.Operations()); n != 0 {
+			t.Errorf("%d operations are followed before one was accepted", n)
+		}
+		time.Sleep(10 * time.Second)
+		if !w.triggered() {
+			t.Error("nobody is told that the answer has come")
+		}
+		groups, _ = w.look()
+		w.wantProblems(groups)
+		if ops := w.Operations(); len(ops) != 1 || ops[0].Capacity != 3 || groups["agents"].Capacity != 3 {
+			t.Errorf("operations are %v and the capacity is %d, want the growth to 3 followed", ops, groups["agents"].Capacity)
+		}
+
+		w.sim.Inject(azuresim.Fault{Kind: patchSet, ScaleSet: "agents", Hang: true})
+		for i, want := range []time.Duration{10 * time.Second, 2 * time.Second, 2 * time.Second} {
+			_, took = write(4 + i)
+			w.wantTook(took, want)
+			time.Sleep(30*time.Second - want)
+			if !w.triggered() {
+				t.Error("the write was not given up after 30 s, or nobody is told")
+			}
+			groups, _ = w.look()
+			w.wantProblems(groups)
+			if groups["agents"].Capacity != 4+i {
+				t.Errorf("the capacity is %d, want the %d that Azure says after the write was given up", groups["agents"].Capacity, 4+i)
+			}
+		}
+	}, set("agents", 2), set("render", 2))
+}
+
+// TestAWriteEndsAtItsCallersDeadline is of a lease that ends soon: what is waited for no more must not take effect after it.
+func TestAWriteEndsAtItsCallersDeadline(t *testing.T) {
+	inBubble(t, func(w waiting) {
+		w.begin(w.options("0:9:agents"))
+		g, err := w.Group(w.life, "agents")
+		w.must(err)
+		w.sim.Inject(azuresim.Fault{Kind: deleteByID, Hang: true})
+		ctx, cancel := context.WithTimeout(w.life, 15*time.Second)
+		err = w.DeleteInstances(ctx, g, []cluster.Machine{g.Instances[0].Machine()})
+		cancel()
+		if e := errorOf(t, err); e.Code != "NoAnswerYet" {
+			t.Errorf("the error is %v, want one that there is no answer yet", err)
+		}
+		if w.triggered() {
+			t.Error("the write was given up with the call")
+		}
+		time.Sleep(5 * time.Second)
+		if !w.triggered() {
+			t.Error("the write outlives the deadline of who made it")
+		}
+	}, set("agents", 2))
+}

@@ -6,12 +6,55 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 )
+
+// How long the answer to a write is waited for: longer than for one to a read, since machines that were granted and not heard of are bought a
+// second time. Not so long again when the last write to the group had none in time.
+const (
+	writeWait  = 10 * time.Second
+	writeAgain = leastWait
+)
+
+// send makes a write to the group beside the caller, who learns after a while that there is no answer yet: it is taken in when it comes, and nothing
+// else is asked about the group meanwhile. The write ends at the caller's deadline all the same (S-23).
+func (p *Provider) send(ctx context.Context, own *group, doing string, write func(context.Context) error) error {
+	p.mu.Lock()
+	if own.asking != nil {
+		defer p.mu.Unlock()
+		return p.unanswered(own, own.asking)
+	}
+	q := newQuestion(writeWait)
+	if q.doing = "write to"; own.muteWrite {
+		q.patience = writeAgain
+	}
+	own.asking = q
+	p.mu.Unlock()
+
+	end, ends := ctx.Deadline()
+	var err error
+	p.ask(p.life, q, func(ctx context.Context) func() {
+		if ends {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, end)
+			defer cancel()
+		}
+		e := write(ctx)
+		return func() {
+			var fault *cloud.Error
+			own.asking, own.muteWrite, err = nil, errors.As(e, &fault) && fault.Code == noAnswer, e
+		}
+	})
+	if !p.await(ctx, q) {
+		return &cloud.Error{Kind: cloud.Transient, Group: own.id, Code: unansweredYet, Message: doing + ": " + p.host() + " has not answered yet; nothing is asked about the group until it does"}
+	}
+	return err
+}
 
 // SetCapacity asks for n machines in the group. It starts parked ones, and for the rest sends the capacity and nothing else (S-04), on
 // condition that the group is still as g saw it. Any n that is not above g.Capacity is refused here.
@@ -35,6 +78,12 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	if fault != nil {
 		return fault
 	}
+	return p.send(ctx, own, doing, func(ctx context.Context) error { return p.grow(ctx, own, kind, g, n, wanted, ids) })
+}
+
+// grow has the group come to n machines: by these parked ones, and by the capacity that is wanted for the rest.
+func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.Group, n, wanted int, ids []string) error {
+	doing := fmt.Sprintf("resize %s to %d", g.ID, n)
 	// The conditional request goes first: when it loses a race, nothing was started either.
 	if made := n - g.Capacity - len(ids); made > 0 {
 		a, err := kind.grow(ctx, own.name, g.Read.Version, wanted)
@@ -140,24 +189,26 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 	}
 	named := len(ids)
 	does, ids := p.alike(own, g, ids, kind.atOnce())
-	word, send := "delete", kind.remove
+	word, remove := "delete", kind.remove
 	if does == verbPark {
-		word, send = "deallocate", kind.park
+		word, remove = "deallocate", kind.park
 	}
 	doing = fmt.Sprintf("%s %s of %s", word, count(len(ids), "machine"), g.ID)
-	a, err := send(ctx, own.name, g.Read.Version, ids)
-	if err != nil {
-		return p.refused(own, doing, err)
-	}
-	if a.ids != nil {
-		ids = a.ids
-		doing = fmt.Sprintf("%s %s of %s", word, count(len(ids), "machine"), g.ID)
-	}
-	p.accepted(own, doing, machinesNamed(g.Instances, ids), a)
-	if rest := named - len(ids); rest > 0 {
-		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "DeletionUnderWay", Message: fmt.Sprintf("%s: accepted; the other %d wait until they are gone", doing, rest)}
-	}
-	return nil
+	return p.send(ctx, own, doing, func(ctx context.Context) error {
+		a, err := remove(ctx, own.name, g.Read.Version, ids)
+		if err != nil {
+			return p.refused(own, doing, err)
+		}
+		if a.ids != nil {
+			ids = a.ids
+			doing = fmt.Sprintf("%s %s of %s", word, count(len(ids), "machine"), g.ID)
+		}
+		p.accepted(own, doing, machinesNamed(g.Instances, ids), a)
+		if rest := named - len(ids); rest > 0 {
+			return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "DeletionUnderWay", Message: fmt.Sprintf("%s: accepted; the other %d wait until they are gone", doing, rest)}
+		}
+		return nil
+	})
 }
 
 // alike are the first of the machines that one request removes, and how.
