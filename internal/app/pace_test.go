@@ -1,13 +1,20 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
 )
 
 func TestPace(t *testing.T) {
@@ -55,4 +62,31 @@ func TestRetriesSlowDownWhileTheyFailAndBeginAnewAfter(t *testing.T) {
 	if w := p.Wait(clustertest.Start, refused, nil, time.Time{}); w != time.Second {
 		t.Errorf("after a good cycle the first retry waits %s, want 1s", w)
 	}
+}
+
+// telling is a cloud of which an answer comes that nobody waited for.
+type telling struct {
+	cloud.Provider
+	answers chan struct{}
+}
+
+func (t telling) Triggers() <-chan struct{} { return t.answers }
+
+func TestALateAnswerOfTheCloudTurnsTheLoop(t *testing.T) {
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: "https://nowhere.invalid"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		answers := make(chan struct{}, 1)
+		a := New(Parts{Client: client, Cloud: telling{answers: answers}, Policy: policy.Default()})
+		began := time.Now()
+		time.AfterFunc(3*time.Second, func() { answers <- struct{}{} })
+		if !a.pause(context.Background(), 10*time.Second) {
+			t.Error("the loop ends")
+		}
+		if waited, want := time.Since(began), 3*time.Second+250*time.Millisecond; waited != want {
+			t.Errorf("the loop turned after %s, want %s", waited, want)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package azure_test
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,7 @@ func inBubble(t *testing.T, test func(w waiting), sets ...azuresim.ScaleSet) {
 			defer cancel()
 			<-ctx.Done()
 		}
+		time.Sleep(time.Until(w.now) + 10*time.Minute) // all machines run
 		life, end := context.WithCancel(context.Background())
 		defer end()
 		test(waiting{w, life})
@@ -100,6 +102,23 @@ func (w waiting) wantTook(took, want time.Duration) {
 	if took != want {
 		w.t.Errorf("at %s the groups took %s, want %s", time.Now().Format(time.TimeOnly), took, want)
 	}
+}
+
+// onTheWay keeps answers back that the server has given: they tell what was so when they were asked for.
+type onTheWay struct {
+	http.RoundTripper
+	of    string // the end of the path
+	takes time.Duration
+	times int
+}
+
+func (o *onTheWay) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := o.RoundTripper.RoundTrip(r)
+	if o.times > 0 && strings.HasSuffix(r.URL.Path, o.of) {
+		o.times--
+		time.Sleep(o.takes)
+	}
+	return resp, err
 }
 
 const (
@@ -247,6 +266,9 @@ func TestManyHungGroupsHoldUpNobodyForLong(t *testing.T) {
 		time.Sleep(50 * time.Second)
 		_, took = w.look()
 		w.wantTook(took, 0)
+		if w.triggered() {
+			t.Error("the loop is to turn for answers that the last look has told of")
+		}
 	}, sets...)
 }
 
@@ -294,9 +316,12 @@ func TestNoGroupsAreNotNone(t *testing.T) {
 // TestALateListChangesNothingThatIsKnownSince has tags change between a list that takes long and the read of the group that is not.
 func TestALateListChangesNothingThatIsKnownSince(t *testing.T) {
 	inBubble(t, func(w waiting) {
-		w.begin(w.discovering("label:enabled=true"))
+		o := w.discovering("label:enabled=true")
+		slow := &onTheWay{RoundTripper: o.Transport, of: "/virtualMachineScaleSets", takes: 20 * time.Second}
+		o.Transport = slow
+		w.begin(o)
 		w.groups()
-		w.sim.Inject(azuresim.Fault{Kind: listSets, Delay: 20 * time.Second, Times: 1})
+		slow.times = 1
 		time.Sleep(time.Minute)
 		w.limits() // the list is asked for, and the group read by itself
 		w.must(w.sim.SetTags("agents", map[string]string{"enabled": "true", "min": "2", "max": "8"}))
@@ -313,29 +338,54 @@ func TestALateListChangesNothingThatIsKnownSince(t *testing.T) {
 }
 
 // TestAReadFromBeforeAnOperationEndedIsDropped has a list take long that was asked for while a machine was being made, and the growth end
-// meanwhile: it shows less than is known.
+// meanwhile: the list says less than is known, and the group is read again.
 func TestAReadFromBeforeAnOperationEndedIsDropped(t *testing.T) {
 	inBubble(t, func(w waiting) {
-		w.begin(w.options("0:9:agents"))
+		o := w.options("0:9:agents")
+		slow := &onTheWay{RoundTripper: o.Transport, of: "/virtualMachines", takes: 20 * time.Second}
+		o.Transport = slow
+		w.begin(o)
 		w.groups()
 		w.grow("agents", 1)
-		w.sim.Inject(azuresim.Fault{Kind: listMachines, ScaleSet: "agents", Delay: 29 * time.Second, Times: 1})
-		var slow time.Time // when the list was asked for that shows the machine on its way
-		for range 200 {
-			asked := w.sim.Counters()[listMachines]
-			time.Sleep(5 * time.Second)
-			g := w.groups()["agents"]
-			if w.sim.Counters()[listMachines] > asked && slow.IsZero() {
-				slow = time.Now()
-			}
-			if len(w.Operations()) == 0 && g.Problem == "" {
-				if in := g.Instances; len(in) != 3 || in[2].State != cluster.StateRunning || !g.Usable() {
-					t.Errorf("after the operation's end %d machines are shown, the last one %s, as of %s: want it running", len(in), in[2].State, g.Read.At)
-				}
-				return
-			}
+		time.Sleep(140 * time.Second) // the machine boots in 150 s
+		slow.times = 1
+		w.groups() // polls, and reads what has begun
+		w.wantProblems(w.groups(), "agents: "+notYet)
+		time.Sleep(10 * time.Second)
+		w.groups()
+		if n := len(w.Operations()); n != 0 || slow.times != 0 {
+			t.Fatalf("%d operations are under way and %d lists are yet to be slow: want the operation ended while a list is on its way", n, slow.times)
 		}
-		t.Error("the operation does not end")
+		time.Sleep(10 * time.Second)
+		if !w.triggered() {
+			t.Error("the list has not come")
+		}
+		if g := w.groups()["agents"]; len(g.Instances) != 3 || g.Instances[2].State != cluster.StateRunning || time.Since(g.Read.At) > 0 {
+			t.Errorf("after the operation's end %d machines are shown, the last one %s, as of %s: want it running, and read now", len(g.Instances), g.Instances[2].State, g.Read.At)
+		}
+	}, set("agents", 2))
+}
+
+// TestEvidenceFromBeforeAnOperationWasHeardOfIsNone has a poll be answered between the question for evidence and its answer.
+func TestEvidenceFromBeforeAnOperationWasHeardOfIsNone(t *testing.T) {
+	inBubble(t, func(w waiting) {
+		o := w.options("0:9:agents")
+		polls := &onTheWay{RoundTripper: o.Transport, of: "", takes: 3 * time.Second}
+		lists := &onTheWay{RoundTripper: polls, of: "/virtualMachines", takes: 1500 * time.Millisecond}
+		o.Transport = lists
+		w.begin(o)
+		w.groups()
+		w.grow("agents", 1)
+		time.Sleep(time.Until(w.NextPoll()))
+		polls.times = 1
+		w.look() // waits by two seconds
+		lists.times = 1
+		if _, err := w.Group(w.life, "agents"); errorOf(t, err).Code != "ChangedInBetween" {
+			t.Errorf("the error is %v, want one that the group changed in between", err)
+		}
+		if _, err := w.Group(w.life, "agents"); err != nil {
+			t.Errorf("the next read fails: %v", err)
+		}
 	}, set("agents", 2))
 }
 
@@ -424,8 +474,8 @@ func TestAHungLookAtAutoscaleSettingsHoldsUpNobody(t *testing.T) {
 				hung++
 			}
 		}
-		if hung < 3 || slow == 0 {
-			t.Errorf("the settings were asked for %d times, and %d looks were slow: want some", hung, slow)
+		if hung < 3 || slow != 1 {
+			t.Errorf("the settings were asked for %d times, and %d looks were slow: want the first one slow alone", hung, slow)
 		}
 	}, set("agents", 2), set("render", 2))
 }
@@ -435,16 +485,17 @@ func TestAHungWriteIsWaitedForAWhile(t *testing.T) {
 	inBubble(t, func(w waiting) {
 		w.begin(w.options("0:9:agents", "0:9:render"))
 		w.groups()
-		write := func(n int) (error, time.Duration) {
+		write := func(n int) (time.Duration, error) {
 			ctx, cancel := context.WithTimeout(w.life, 30*time.Second)
 			defer cancel()
 			g, err := w.Group(ctx, "agents")
 			w.must(err)
 			began := time.Now()
-			return w.SetCapacity(ctx, g, n), time.Since(began)
+			err = w.SetCapacity(ctx, g, n)
+			return time.Since(began), err
 		}
 		w.sim.Inject(azuresim.Fault{Kind: patchSet, ScaleSet: "agents", Delay: 20 * time.Second, Times: 1})
-		err, took := write(3)
+		took, err := write(3)
 		if e := errorOf(t, err); e.Code != "NoAnswerYet" || e.Kind != cloud.Transient {
 			t.Errorf("the error is %v, want a transient one that there is no answer yet", err)
 		}
@@ -474,7 +525,7 @@ func TestAHungWriteIsWaitedForAWhile(t *testing.T) {
 
 		w.sim.Inject(azuresim.Fault{Kind: patchSet, ScaleSet: "agents", Hang: true})
 		for i, want := range []time.Duration{10 * time.Second, 2 * time.Second, 2 * time.Second} {
-			_, took = write(4 + i)
+			took, _ = write(4 + i)
 			w.wantTook(took, want)
 			time.Sleep(30*time.Second - want)
 			if !w.triggered() {
