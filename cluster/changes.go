@@ -286,6 +286,9 @@ func (c *changes) relearn() {
 			g.Learned = old.Learned
 		}
 	}
+	if len(c.learn) == 0 {
+		return
+	}
 	for i, n := range c.Nodes {
 		if n.Group == "" || !c.learn[n.Group] {
 			continue

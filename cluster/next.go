@@ -1,12 +1,14 @@
 package cluster
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Next is what [New] makes of a later observation, for the price of what changed since s: nodes and groups that did not change are the
@@ -131,14 +133,41 @@ func sameGroup(a, b *Group) bool {
 	if a == b {
 		return true
 	}
+	if !sameTemplate(a.Template, b.Template) {
+		return false
+	}
 	x, y := *a, *b
 	x.Instances, y.Instances, x.Parked, y.Parked = nil, nil, nil, nil
+	x.Template, y.Template = nil, nil
 	x.Read.At = y.Read.At
 	return reflect.DeepEqual(&x, &y)
+}
+
+// sameTemplate says whether two templates say the same. Their maps are most of the work, and reflection would take long over them.
+func sameTemplate(a, b *corev1.Node) bool {
+	if a == b || a == nil || b == nil {
+		return a == b
+	}
+	if !maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations) ||
+		!sameResources(a.Status.Capacity, b.Status.Capacity) || !sameResources(a.Status.Allocatable, b.Status.Allocatable) {
+		return false
+	}
+	x, y := *a, *b
+	x.Labels, y.Labels, x.Annotations, y.Annotations = nil, nil, nil, nil
+	x.Status.Capacity, y.Status.Capacity, x.Status.Allocatable, y.Status.Allocatable = nil, nil, nil, nil
+	return reflect.DeepEqual(&x, &y)
+}
+
+func sameResources(a, b corev1.ResourceList) bool {
+	return maps.EqualFunc(a, b, func(a, b resource.Quantity) bool { return a.Format == b.Format && a.Cmp(b) == 0 })
 }
 
 func sameInstance(a, b *Instance) bool {
 	return a == b || a.ID == b.ID && a.Group == b.Group && a.UID == b.UID && a.ProviderID == b.ProviderID && a.ComputerName == b.ComputerName &&
 		slices.Equal(a.PrivateIPs, b.PrivateIPs) && a.Size == b.Size && a.Zone == b.Zone && a.Created.Equal(b.Created) && a.State == b.State &&
-		a.Protected == b.Protected && reflect.DeepEqual(a.Failure, b.Failure)
+		a.Protected == b.Protected && sameFailure(a.Failure, b.Failure)
+}
+
+func sameFailure(a, b *Failure) bool {
+	return a == b || a != nil && b != nil && reflect.DeepEqual(plainFailure(a), plainFailure(b))
 }
