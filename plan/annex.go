@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"sluice.dev/sluice/scheduling"
 )
 
@@ -48,10 +46,8 @@ func (a *annex) open() {
 		return
 	}
 	d := a.d
-	nodes := slices.Clone(d.planner.savings.hosts)
-	d.hosts(nodes)
 	var handles []scheduling.Handle
-	for _, v := range nodes {
+	for _, v := range d.hosts(d.planner.savings.hosts) {
 		if h, ok := d.check.Handle(v.Name()); ok {
 			handles = append(handles, h)
 		}
