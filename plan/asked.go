@@ -35,7 +35,7 @@ func (d *decision) considerAsked(nodes []*nodeState) {
 
 // hindered says why a node that a person has asked for may not step on the ladder now, nil when it may.
 func (d *decision) hindered(st *nodeState) *reason.Reason {
-	r, about, g := d.allowed.Removal, reason.Node(st.Name()), d.groups[st.Group]
+	r, about, g := d.allowed.Removal, reason.Node(st.Name()), st.group
 	is := func(why reason.Reason) *reason.Reason { return &why }
 	switch {
 	case !r.Enabled:

@@ -16,7 +16,7 @@ func (d *decision) balanceZones(nodes []*nodeState) {
 		if !st.ready {
 			limit = d.removal(st).Unready
 		}
-		if g := d.groups[st.Group]; g.Spans() && st.Instance != nil && !d.now.Before(st.since.Add(limit)) {
+		if g := st.group; g.Spans() && st.Instance != nil && !d.now.Before(st.since.Add(limit)) {
 			due[g] = append(due[g], i)
 		}
 	}

@@ -35,14 +35,14 @@ const (
 
 // reserved says whether an idle node is, or may be, the replacement that a consolidation waits for.
 func (d *decision) reserved(n *cluster.Node) bool {
-	c := d.m.Consolidation
+	c := &d.m.Consolidation
 	return c.Group != "" && n.Group == c.Group && !c.Asked.IsZero() && !n.Object.CreationTimestamp.Time.Before(c.Asked.Truncate(time.Second))
 }
 
-// replaced says whether a replacement was bought for the node.
-func (d *decision) replaced(n *cluster.Node) bool {
-	c := d.m.Consolidation
-	return c.Group != "" && !c.Asked.IsZero() && c.Node == n.Name()
+// replaced says whether a replacement was bought for the node of that name.
+func (d *decision) replaced(name string) bool {
+	c := &d.m.Consolidation
+	return c.Group != "" && !c.Asked.IsZero() && c.Node == name
 }
 
 // awaitsReplacement is why such a node stays until then.

@@ -50,6 +50,7 @@ type decision struct {
 	check   *scheduling.Checker
 
 	groups map[cluster.GroupID]*groupState
+	listed []*groupState // the same in the snapshot's order
 
 	waiting     []*cluster.Pod // pods that no node holds, oldest first; then pretended ones
 	driven      int            // pods behind those that wait in the cluster which a notice of the cloud drives off their nodes
@@ -68,8 +69,12 @@ type decision struct {
 
 	usages    map[[3]string]reason.Reason // see [decision.busy]
 	underuses map[underuse]reason.Reason  // see [decision.underuse]
-	blank     []reason.Reason             // see [decision.reasons]
-	counts    []bool                      // by [scheduling.Handle]: the node is among counted
+	underused struct {                    // the last of them
+		words underuse
+		said  reason.Reason
+	}
+	blank  []reason.Reason // see [decision.reasons]
+	counts []bool          // by [scheduling.Handle]: the node is among counted
 
 	attach   map[cluster.GroupID]int // volumes that a node of the group can attach, as kubelets say, nil until somebody asks
 	opened   byHandle                // the groups of machines that are coming or being added
@@ -93,11 +98,10 @@ type decision struct {
 	rescues    map[string]string        // ladder nodes that a pending pod takes back, with the pod
 	booked     map[string]reason.Reason // nodes on which pods of requests and buffers have a place, with why they stay
 	spared     map[string]reason.Reason // ladder nodes that headroom, requests and buffers take back
-	judged     []judged                 // nodes that are watched, in any order
+	besides    []judged                 // verdicts on nodes that are not watched, in the place of what they show
 	states     []*nodeState             // by the snapshot's nodes; nil for those about which there is nothing more to say
 	removable  []*nodeState             // the others, in the order of nodes
 	soon       []*nodeState             // of these, nodes that will go when their time or turn has come, those first that can be spared most
-	underused  []*nodeState             // of them those with pods that would have to move, in the order in which they may go
 	refuge     *refuge                  // where the pods of leaving nodes may move to, nil until somebody asks
 	kept       *totals                  // what the nodes have that stay, nil until somebody asks
 	allowances map[string]int32         // disruptions still allowed, by "namespace/name" of the budget, as this cycle consumes them; nil until somebody asks
@@ -119,17 +123,12 @@ type witness interface {
 	Places(p *cluster.Pod, node string)
 }
 
-// judged is a verdict on a node, by its place among the snapshot's nodes.
-type judged struct {
-	at int
-	Verdict
-}
-
 func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memory, check *scheduling.Checker) *decision {
 	d := &decision{
 		planner: p, s: s, allowed: allowed, m: m.spend(s, allowed), now: s.Time, check: check,
 		usages: map[[3]string]reason.Reason{}, underuses: map[underuse]reason.Reason{},
 		groups:   make(map[cluster.GroupID]*groupState, len(s.Groups)),
+		listed:   make([]*groupState, len(s.Groups)),
 		leaving:  map[cluster.GroupID][]Leaving{},
 		counted:  make(map[string]string, p.counted),
 		verdicts: map[reason.Kind][]Verdict{},
@@ -138,10 +137,19 @@ func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memo
 		booked:   map[string]reason.Reason{},
 	}
 	pauses := s.Objects.Pauses()
-	for _, g := range s.Groups {
-		d.groups[g.ID] = &groupState{Group: g, removal: allowed.Removal.Of(g.Options), paused: d.pause(g, pauses)}
+	for i, g := range s.Groups {
+		st := &groupState{Group: g, at: i, removal: allowed.Removal.Of(g.Options), paused: d.pause(g, pauses)}
+		d.groups[g.ID], d.listed[i] = st, st
 	}
 	return d
+}
+
+// groupOf is the group of the node, nil when it is of none that is managed.
+func (d *decision) groupOf(v *sight) *groupState {
+	if v.of < 0 {
+		return nil
+	}
+	return d.listed[v.of]
 }
 
 // watch visits the nodes that are not settled by what they show, in their order.
@@ -156,9 +164,20 @@ func (d *decision) judge(about reason.Ref, outcome Outcome, because ...reason.Re
 	d.verdicts[about.Kind] = append(d.verdicts[about.Kind], Verdict{about, outcome, because})
 }
 
+// judged is a verdict on a node, by its place among the snapshot's nodes.
+type judged struct {
+	at int
+	Verdict
+}
+
 // judgeNode records a verdict on a node.
 func (d *decision) judgeNode(st *nodeState, outcome Outcome, because ...reason.Reason) {
-	d.judged = append(d.judged, judged{st.at, Verdict{reason.Node(st.Name()), outcome, because}})
+	v := Verdict{reason.Node(st.Name()), outcome, because}
+	if d.states[st.at] == st {
+		d.planner.said[st.at] = v
+	} else {
+		d.besides = append(d.besides, judged{st.at, v})
+	}
 }
 
 // wake asks for a cycle at t, when a timer runs out.
@@ -207,7 +226,7 @@ func (d *decision) allVerdicts() []Verdict {
 	all := append(slices.Grow(pods, len(machines)+len(d.s.Nodes)+len(groups)), inOrder(machines)...)
 	nodes := len(all)
 	all = append(all, d.planner.said...)
-	for _, v := range d.judged {
+	for _, v := range d.besides {
 		all[nodes+v.at] = v.Verdict
 	}
 	all = append(all, inOrder(groups)...)

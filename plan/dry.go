@@ -111,8 +111,8 @@ func (d *decision) considerDry(nodes []*nodeState) {
 	for _, dry := range all {
 		st, g := dry.nodeState, d.groups[dry.Group]
 		keeps := dry.works[len(dry.works)-1].why
-		if why := d.couldGo(st); why != nil {
-			d.keep(st, keeps, *why)
+		if because := d.couldGo(st); because != nil {
+			d.keep(st, append([]reason.Reason{keeps}, because...)...)
 			continue
 		}
 		if block := d.forbidden(st); block != nil {
@@ -146,9 +146,9 @@ func (d *decision) holdDry() {
 
 // couldGo says why the node is not one too many, nil when it is: others could hold all its pods. Then places have been found, to be settled
 // or taken back.
-func (d *decision) couldGo(st *nodeState) *reason.Reason {
+func (d *decision) couldGo(st *nodeState) []reason.Reason {
 	if d.refuges().took[st.at] {
-		return new(reason.New(reason.NodeReceives, reason.Node(st.Name())))
+		return st.receiving()
 	}
 	return d.refuge.leave(st.sight)
 }
@@ -161,7 +161,7 @@ func busyElsewhere(block []reason.Reason) bool {
 // runDry taints a node whose work is to be its last.
 func (d *decision) runDry(st *nodeState, works []worker) {
 	st.going = true
-	d.groups[st.Group].headroom.lose(st.Name())
+	st.group.headroom.lose(st.Name())
 	if d.kept != nil {
 		d.kept.add(st.Object, -1)
 	}
@@ -191,7 +191,7 @@ func (d *decision) awaitWork(st *nodeState) {
 			d.drains++
 			d.empties(st)
 		}
-		d.groups[st.Group].drying--
+		st.group.drying--
 		d.step(st)
 		done := reason.New(reason.NodeRanDry, about, "pods", len(st.movers))
 		removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: cluster.RanDry}
@@ -207,7 +207,7 @@ func (d *decision) awaited(st *nodeState, works []worker) reason.Reason {
 	if left := ends(works); left > 0 {
 		wait = "expected for " + left.Truncate(time.Second).String()
 	}
-	if price := d.groups[st.Group].PriceUSDPerHour; price > 0 {
+	if price := st.group.PriceUSDPerHour; price > 0 {
 		costs = ", at " + strconv.FormatFloat(price, 'f', -1, 64) + " USD an hour"
 	}
 	return reason.New(reason.NodeRunsDry, reason.Node(st.Name()), "pods", len(works), "wait", wait, "costs", costs,

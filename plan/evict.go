@@ -12,14 +12,14 @@ import (
 func (d *decision) drain(st *nodeState, wait time.Time) {
 	about := reason.Node(st.Name())
 	draining := reason.New(reason.NodeDraining, about, "pods", len(st.movers))
-	why, tried := d.stays(st)
+	because, tried := d.stays(st)
 	late := d.late(st)
 	switch {
-	case why != nil && (why.Code != reason.PodBudget || late != nil):
+	case len(because) > 0 && (because[0].Code != reason.PodBudget || late != nil):
 		if tried {
 			d.refuge.back()
 		}
-		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *why)
+		d.takeDown(st, append([]reason.Reason{reason.New(reason.RemovalAbandoned, about)}, because...)...)
 		return
 	case late != nil:
 		d.refuge.back()

@@ -16,36 +16,36 @@ import (
 // nodeState is a node of a managed group within one cycle, about which its sight has not said the last word.
 type nodeState struct {
 	*sight
-	at         int       // its place among the snapshot's nodes
-	removable  time.Time // since when it could go without a break
-	known      bool      // that is remembered of the last cycle
-	since      time.Time // since when its limit runs: no earlier than removable
-	due        bool      // its limit is over
-	going      bool      // steps on the ladder in this cycle
-	pinned     bool      // idle, but its group is at its minimum
-	kept       bool      // needed after all
-	counted    bool      // among its group's leaving nodes and those in flight
-	passedOver bool      // no pending pod is welcome on it
+	group *groupState // nil when it is of none that is managed
+	at    int         // its place among the snapshot's nodes
+	wait
+	going      bool // steps on the ladder in this cycle
+	pinned     bool // idle, but its group is at its minimum
+	kept       bool // needed after all
+	counted    bool // among its group's leaving nodes and those in flight
+	passedOver bool // no pending pod is welcome on it
 }
 
 // judgeNodes says of every node whether it could go. Nodes on the ladder and nodes that may step on it are left to climbLadder.
 func (d *decision) judgeNodes() {
 	d.states = make([]*nodeState, len(d.s.Nodes))
-	states := make([]nodeState, 0, len(d.planner.watched))
+	states := slices.Grow(d.planner.states[:0], len(d.planner.watched))
+	d.removable = make([]*nodeState, 0, len(d.planner.watched))
 	unready := 0 // nodes that are neither Ready nor starting
 	d.watch(func(at int, v *sight) {
 		if !v.ready && !d.starting(v.Node) {
 			unready++
 		}
-		if v.verdict.Outcome != "" {
-			d.judged = append(d.judged, judged{at, v.verdict})
+		if v.settled {
+			d.planner.said[at] = v.verdict
 			return
 		}
-		states = append(states, nodeState{sight: v, at: at})
+		states = append(states, nodeState{sight: v, group: d.groupOf(v), at: at})
 		st := &states[len(states)-1]
 		d.states[at] = st
 		d.removable = append(d.removable, st)
 	})
+	d.planner.states = states
 	if !d.allowed.Health.Tolerates(unready, len(d.s.Nodes)) {
 		d.unhealthy = []reason.Reason{reason.New(reason.UnhealthyCluster, reason.Ref{Kind: reason.KindCluster},
 			"unready", unready, "nodes", len(d.s.Nodes), "tolerated", fmt.Sprintf("%d or %g%%", d.allowed.Health.UnreadyCount, d.allowed.Health.UnreadyPercent))}

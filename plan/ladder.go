@@ -23,7 +23,7 @@ func (d *decision) climbLadder() {
 		case len(st.movers) == 0 && d.reserved(st.Node):
 			st.pinned = true
 			d.keep(st, reason.New(reason.NodeReplaces, reason.Node(st.Name()), "node", d.m.Consolidation.Node))
-		case len(st.movers) > 0 && d.replaced(st.Node):
+		case len(st.movers) > 0 && d.replaced(st.name):
 			d.keep(st, d.awaitsReplacement()) // unless it is there already
 		case len(st.movers) == 0:
 			idle = append(idle, st)
@@ -36,7 +36,7 @@ func (d *decision) climbLadder() {
 			continue
 		}
 		if dries(st) {
-			d.groups[st.Group].drying++
+			st.group.drying++
 			continue
 		}
 		d.count(st)
@@ -45,13 +45,10 @@ func (d *decision) climbLadder() {
 		}
 	}
 	for _, st := range idle {
-		g := d.groups[st.Group]
+		g := st.group
 		st.pinned = !g.spares(st.Instance, g.going)
 	}
-	underused = d.inLastOrder(underused)
-	d.order(underused)
-	d.planner.order = placesOf(underused)
-	d.underused = underused
+	underused = d.orderLeavers(underused)
 	for _, st := range underused {
 		d.fitsPending(st) // asked before anybody's pods are pretended away, and remembered
 	}
@@ -81,7 +78,7 @@ func dries(st *nodeState) bool { return st.removal.Why == cluster.RunsDry }
 // count counts a node among those on their way out.
 func (d *decision) count(st *nodeState) {
 	st.counted = true
-	d.groups[st.Group].loses(st.Instance, 1)
+	st.group.loses(st.Instance, 1)
 	d.inFlight++
 }
 
@@ -119,13 +116,13 @@ func (d *decision) rememberRemovable(lists ...[]*nodeState) {
 // climb takes a node that is on the ladder one rung further, lets it wait, or takes it down.
 func (d *decision) climb(st *nodeState) {
 	about, name, removal := reason.Node(st.Name()), st.Name(), st.removal
-	g := d.groups[st.Group]
+	g := st.group
 	if st.Instance == nil {
 		d.bury(st)
 		return
 	}
 	if st.Instance.State == cluster.StateDeleting {
-		d.judgeNode(st, NodeGone, reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID, "fate", d.groups[st.Group].fate()))
+		d.judgeNode(st, NodeGone, reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID, "fate", st.group.fate()))
 		return
 	}
 	wait := removal.Since.Add(d.allowed.Removal.Pause())
@@ -171,7 +168,7 @@ func (d *decision) climb(st *nodeState) {
 			d.inFlight-- // as below
 		}
 		d.wake(wait)
-		d.judgeNode(st, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "fate", d.groups[st.Group].fate(), "delay", d.allowed.Removal.Pause()))
+		d.judgeNode(st, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "fate", st.group.fate(), "delay", d.allowed.Removal.Pause()))
 	case !g.spares(st.Instance, g.parting):
 		d.takeDown(st, d.atMin(g))
 	case d.detaches(st) != nil:
@@ -198,8 +195,8 @@ func (d *decision) leave(st *nodeState) {
 		return
 	}
 	d.inFlight--
-	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "fate", d.groups[st.Group].fate())
-	d.removes(d.groups[st.Group], st.Instance, Leaving{st.Instance.Machine(), st.Name(), why})
+	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "fate", st.group.fate())
+	d.removes(st.group, st.Instance, Leaving{st.Instance.Machine(), st.Name(), why})
 	d.judgeNode(st, NodeRemove, why)
 }
 
@@ -212,10 +209,10 @@ func (d *decision) removes(g *groupState, in *cluster.Instance, l Leaving) {
 // takeDown takes a node off the ladder.
 func (d *decision) takeDown(st *nodeState, because ...reason.Reason) {
 	if st.counted {
-		d.groups[st.Group].loses(st.Instance, -1)
+		st.group.loses(st.Instance, -1)
 		d.inFlight--
 	} else {
-		d.groups[st.Group].drying--
+		st.group.drying--
 	}
 	d.ladder = append(d.ladder, Uncordon{st.Name(), st.Object.UID, because[0]})
 	d.judgeNode(st, NodeRescue, because...)
@@ -252,22 +249,18 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 // together, those that have to wait included: nobody is promised a place twice, and nobody moves twice.
 func (d *decision) considerUnderused(nodes []*nodeState) {
 	var working []*nodeState
-	for _, st := range nodes {
+	for st := range d.inTurn(nodes) {
 		about := reason.Node(st.Name())
-		if d.refuges().took[st.at] {
-			d.judgeNode(st, NodeKeep, reason.New(reason.NodeReceives, about)) // its time goes on: it could go in their place
-			continue
-		}
-		why, tried := d.stays(st)
+		because, tried := d.stays(st)
 		switch {
-		case why != nil && policy.Work(why.Code):
+		case len(because) > 0 && policy.Work(because[0].Code):
 			working = append(working, st)
 			continue
-		case why != nil:
+		case len(because) > 0:
 			if tried {
 				d.refuge.back()
 			}
-			d.keep(st, *why)
+			d.keep(st, because...)
 			continue
 		}
 		word := "underused"
@@ -288,7 +281,7 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 		if spent := d.spent(st); block == nil && spent != nil {
 			block = []reason.Reason{*spent}
 		}
-		if g := d.groups[st.Group]; block == nil {
+		if g := st.group; block == nil {
 			d.refuge.settle()
 		} else if g.spares(st.Instance, g.going.with(st.Instance, g.emptied)) {
 			d.refuge.settle() // whoever goes later counts on its places as well
@@ -298,7 +291,9 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 		}
 		if block != nil {
 			d.noteSoon(st, block)
-			d.judgeNode(st, NodeIdle, append(block, fact)...)
+			all := d.reasons(len(block) + 1)
+			all[copy(all, block)] = fact
+			d.judgeNode(st, NodeIdle, all...)
 			continue
 		}
 		d.drains++
@@ -313,7 +308,7 @@ func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
 	if len(st.movers) > 0 {
 		d.empties(st)
 	}
-	d.groups[st.Group].headroom.lose(st.Name())
+	st.group.headroom.lose(st.Name())
 	st.going = true
 	if d.kept != nil {
 		d.kept.add(st.Object, -1)
@@ -328,9 +323,7 @@ func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
 }
 
 // removal is the policy that holds for the node's group.
-func (d *decision) removal(st *nodeState) policy.Removal {
-	return d.groups[st.Group].removal
-}
+func (d *decision) removal(st *nodeState) *policy.Removal { return &st.group.removal }
 
 // idleFor is how long the node could have gone, in whole seconds.
 func (d *decision) idleFor(st *nodeState) time.Duration {

@@ -26,7 +26,7 @@ type refuge struct {
 
 	places func() []int32 // by the handles of the snapshot's nodes, their places among these
 	at     []int32
-	tries  []try
+	tries  []try  // none of them is ever changed once the next one is made: refuges of several cycles may share them
 	took   []bool // by the snapshot's nodes: pods have moved there, by the tries that are settled
 
 	last *refuge // of the cycle before, while this one tries the same; nil from the first difference on
@@ -35,8 +35,8 @@ type refuge struct {
 // try is a node that was to leave, and what became of it.
 type try struct {
 	node    *sight
-	stays   *reason.Reason // nil when all its pods have found places
-	to      []int32        // where they are, by the snapshot's nodes
+	stays   []reason.Reason // why, nil when all its pods have found places
+	to      []int32         // where they are, by the snapshot's nodes
 	settled bool
 }
 
@@ -83,11 +83,10 @@ func (r *refuge) open() {
 
 // leave tries whether a node's pods find places, and says which one does not and why, nil when each does. It is to be settled or taken back
 // before the next try.
-func (r *refuge) leave(v *sight) *reason.Reason {
+func (r *refuge) leave(v *sight) []reason.Reason {
 	if n := len(r.tries); r.last != nil && n < len(r.last.tries) && r.last.tries[n].node == v {
-		t := r.last.tries[n]
-		r.tries = append(r.tries, try{node: v, stays: t.stays, to: t.to})
-		return t.stays
+		r.tries = r.last.tries[: n+1 : n+1]
+		return r.tries[n].stays
 	}
 	r.open()
 	t := try{node: v}
@@ -98,7 +97,7 @@ func (r *refuge) leave(v *sight) *reason.Reason {
 			words = r.check.Refusals(p, r.check.Name(last))[0].String()
 		}
 		r.Back()
-		t.stays = new(reason.New(reason.PodNowhereToGo, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "why", words))
+		t.stays = []reason.Reason{reason.New(reason.PodNowhereToGo, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "why", words)}
 	}
 	r.tries = append(r.tries, t)
 	return t.stays
@@ -110,17 +109,15 @@ func (r *refuge) settle() {
 	if t.stays != nil {
 		return
 	}
-	t.settled = true
 	if r.last != nil {
-		if then := r.last.tries[len(r.tries)-1]; then.settled {
+		if t.settled {
 			r.take(t.to)
 			return
 		}
-		r.tries = r.tries[:len(r.tries)-1]
-		r.leaveAnew(t.node)
+		r.again()
 		t = &r.tries[len(r.tries)-1]
-		t.settled = true
 	}
+	t.settled = true
 	for _, h := range r.Settle() {
 		t.to = append(t.to, r.at[h])
 	}
@@ -129,14 +126,13 @@ func (r *refuge) settle() {
 
 // back takes the last try back.
 func (r *refuge) back() {
-	if t := r.tries[len(r.tries)-1]; t.stays != nil {
-		return
-	}
-	if r.last == nil {
+	n := len(r.tries) - 1
+	switch t := r.tries[n]; {
+	case t.stays != nil:
+	case r.last == nil:
 		r.Back()
-		return
-	}
-	if r.last.tries[len(r.tries)-1].settled {
+	case t.settled: // in the last cycle
+		r.tries = append(slices.Clip(r.tries[:n]), try{node: t.node})
 		r.open()
 	}
 }
@@ -172,8 +168,10 @@ func (r *refuge) shut(v *sight) {
 	}
 }
 
-// leaveAnew tries a node of which the last cycle knew the answer and nothing else.
-func (r *refuge) leaveAnew(v *sight) {
+// again makes the last try anew, of which the last cycle knew the answer and something else came of it than now.
+func (r *refuge) again() {
+	v := r.tries[len(r.tries)-1].node
+	r.tries = slices.Clip(r.tries[:len(r.tries)-1])
 	r.open()
 	h, _ := r.check.Handle(v.Name())
 	r.Leave(h, moving(v))
@@ -234,7 +232,7 @@ func (d *decision) hostsBefore(a, b *sight) int {
 // hosting ranks a node among those that pods could move to.
 func (v *sight) hosting() int {
 	switch {
-	case v.verdict.Outcome != "":
+	case v.settled:
 		return 0
 	case len(v.movers) > 0:
 		return 1
@@ -285,16 +283,16 @@ func (d *decision) refusal(st *nodeState) *reason.Reason {
 // stays says why a node's pods keep it where it is, nil when each may be evicted and has somewhere to go; then, and when it is a disruption
 // budget alone that refuses, places have been found for them, to be settled or taken back. A disruption budget is the last reason to be told:
 // it may pass, and means that nothing else holds the pods.
-func (d *decision) stays(st *nodeState) (why *reason.Reason, tried bool) {
+func (d *decision) stays(st *nodeState) (because []reason.Reason, tried bool) {
 	if why := d.refusal(st); why != nil {
-		return why, false
+		return []reason.Reason{*why}, false
 	}
-	if why := d.refuges().leave(st.sight); why != nil {
-		return why, false
+	if because := d.refuges().leave(st.sight); because != nil {
+		return because, false
 	}
 	for _, p := range st.consent.budgeted {
 		if held := d.budgetRefuses(p); held != nil {
-			return held, true
+			return []reason.Reason{*held}, true
 		}
 	}
 	return nil, true

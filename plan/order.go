@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strconv"
 	"time"
@@ -24,6 +25,95 @@ func (l *loss) add(p *cluster.Pod) {
 		l.cost += cost
 	}
 	l.priority = max(l.priority, p.Priority())
+}
+
+// wait is how a node's timers stand.
+type wait struct {
+	removable time.Time // since when it could go without a break
+	known     bool      // that is remembered of the last cycle
+	since     time.Time // since when its limit runs: no earlier than removable
+	due       bool      // its limit is over
+}
+
+// leavers are nodes in the order in which they may go, as they were sorted last. They are in that order still as long as they show the same, the
+// memory's timers are the same, and nobody else's time has come.
+type leavers struct {
+	nodes       []*sight
+	at          []int // their places among the snapshot's nodes
+	waits       []wait
+	timers      uint64 // see [Planner.turnTimers]
+	from, until time.Time
+
+	tried  []int32 // of nodes, those that were not left out because others had moved there
+	refuge *refuge // in which they were tried, after so many others; nil until they were in this order
+	first  int
+}
+
+// hold says whether these are the nodes, in their order.
+func (l *leavers) hold(d *decision, nodes []*nodeState) bool {
+	return l.timers == d.planner.timing && !d.now.Before(l.from) && d.now.Before(l.until) &&
+		slices.EqualFunc(l.nodes, nodes, func(a *sight, b *nodeState) bool { return a == b.sight })
+}
+
+// orderLeavers is [decision.order] of the nodes that could be emptied, with what is known of the last cycle.
+func (d *decision) orderLeavers(nodes []*nodeState) []*nodeState {
+	l := &d.planner.leavers
+	nodes = d.inLastOrder(nodes)
+	if l.hold(d, nodes) {
+		for i, st := range nodes {
+			if st.wait = l.waits[i]; !st.known {
+				st.removable, st.since = d.now, d.now
+			}
+		}
+		return nodes
+	}
+	d.order(nodes)
+	*l = leavers{
+		nodes: make([]*sight, len(nodes)), at: make([]int, len(nodes)), waits: make([]wait, len(nodes)),
+		timers: d.planner.timing, from: d.now, until: d.now.Add(day),
+	}
+	for i, st := range nodes {
+		l.nodes[i], l.at[i], l.waits[i] = st.sight, st.at, st.wait
+		switch due := st.since.Add(d.limitOf(st)); {
+		case st.known && !st.removable.Before(d.now):
+			l.until = d.now // it may change places with those whose time starts anew
+		case st.known && !st.due && due.Before(l.until):
+			l.until = due
+		}
+	}
+	return nodes
+}
+
+// inTurn are the nodes that are to be tried, one after the other. Those to which pods of others have moved by then are left out, and it is said
+// of them. As long as each try comes out as it did in the last cycle they are the same, and all that was said of them is said already.
+func (d *decision) inTurn(nodes []*nodeState) iter.Seq[*nodeState] {
+	return func(yield func(*nodeState) bool) {
+		if len(nodes) == 0 {
+			return
+		}
+		l, r := &d.planner.leavers, d.refuges()
+		again := d.planner.steady && r.last != nil && r.last == l.refuge && len(r.tries) == l.first
+		then, tried := l.tried, make([]int32, 0, len(l.tried))
+		l.refuge, l.first = r, len(r.tries)
+		for i := 0; i < len(nodes); i++ {
+			if again = again && r.last != nil; again {
+				if len(tried) == len(then) {
+					break
+				}
+				i = int(then[len(tried)])
+			}
+			st := nodes[i]
+			if r.took[st.at] {
+				d.judgeNode(st, NodeKeep, st.receiving()...) // its time goes on: it could go in their place
+				continue
+			}
+			tried = append(tried, int32(i))
+			if !yield(st) {
+				break
+			}
+		}
+		l.tried = tried
+	}
 }
 
 // order starts or reads the nodes' timers and sorts them into the order in which they may go. Those whose time has come are before those that
@@ -57,7 +147,7 @@ func (d *decision) inLastOrder(nodes []*nodeState) []*nodeState {
 		waits[st.at] = true
 	}
 	ordered := make([]*nodeState, 0, len(nodes))
-	for _, at := range d.planner.order {
+	for _, at := range d.planner.leavers.at {
 		if at < len(waits) && waits[at] {
 			ordered = append(ordered, d.states[at])
 			waits[at] = false
@@ -69,15 +159,6 @@ func (d *decision) inLastOrder(nodes []*nodeState) []*nodeState {
 		}
 	}
 	return ordered
-}
-
-// placesOf are the places of the nodes among the snapshot's.
-func placesOf(nodes []*nodeState) []int {
-	places := make([]int, len(nodes))
-	for i, st := range nodes {
-		places[i] = st.at
-	}
-	return places
 }
 
 // limitOf is how long a node must have been removable before it goes.
@@ -118,7 +199,7 @@ func (d *decision) dearest(a, b *sight) int {
 
 // costs is what the node costs.
 func (d *decision) costs(v *sight) cost {
-	if g := d.groups[v.Group]; g != nil {
+	if g := d.groupOf(v); g != nil {
 		return cost{g.PriceUSDPerHour, g.Spot}
 	}
 	return cost{}

@@ -23,7 +23,8 @@ func (d *decision) openRoom() {
 		d.check.Lodge(nil)
 	}
 	d.openComing()
-	d.watch(func(_ int, v *sight) {
+	for _, at := range d.planner.passing {
+		v := d.planner.sights[at]
 		if n := v.Node; v.passing && d.arriving(n) {
 			d.check.Remove(n.Name())
 			d.check.Add(d.equipped(n), n.Pods...)
@@ -32,7 +33,7 @@ func (d *decision) openRoom() {
 			d.groups[n.Group].coming++
 			d.wake(n.Object.CreationTimestamp.Add(d.allowed.Growth.Provision))
 		}
-	})
+	}
 }
 
 // openComing opens the machines that are coming: most of them stand in the checker since the last cycle.

@@ -177,13 +177,19 @@ func handlesOf(all []used) []scheduling.Handle {
 // usedNodes are those on which pods that keep their places have them, in the order of names. Machines that are being added are named as they
 // will be called when they are coming.
 func (d *decision) usedNodes() []used {
-	takes := make([]bool, d.check.Size())
+	var takes []bool // by handle; nil for none at all
 	for _, dm := range d.demands {
 		if dm.keeps() {
 			for _, s := range dm.seats {
+				if takes == nil {
+					takes = make([]bool, d.check.Size())
+				}
 				takes[s.On] = true
 			}
 		}
+	}
+	if takes == nil {
+		return nil
 	}
 	byName := func(a, b used) int { return strings.Compare(a.name, b.name) }
 	var own, added []used

@@ -23,15 +23,18 @@ type Planner struct {
 
 	rolls     map[cluster.GroupID]*roll
 	sights    []*sight        // of the snapshot's nodes, in their order
-	said      []Verdict       // about the same nodes; of those that are watched none
+	said      []Verdict       // about the same nodes; of those that are watched by the cycle that is made, or the last one
+	steady    bool            // nodes are those of the last cycle
 	noticed   []*cluster.Node // of the same nodes those to whose machines the cloud has announced something
 	spot      []*cluster.Node // of the same nodes those whose spot machines may be taken away
 	doubtful  []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
 	shunned   []int           // nodes that bear a soft taint
 	marked    []*cluster.Node // of the same nodes those whose mark is to be changed
-	order     []int           // of the same nodes those that could be emptied, by their places, in the order of the last cycle
+	leavers   leavers         // of the same nodes those that could be emptied, in the order of the last cycle
 	working   []int           // of the same nodes those that hold pods of Jobs
 	watched   []int           // nodes that each cycle judges: what becomes of them depends on more than they show
+	passing   []int           // of these, those that time alone made other ones when all were looked at last
+	states    []nodeState     // of the last cycle, whose memory the next one takes
 	queue     queue
 	fitting   []fitting // by handle: see [decision.fitsNode]
 	held      held      // of the last cycle
@@ -86,15 +89,16 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	return d
 }
 
-// sameTerms says whether the same groups hold the same nodes to the same thresholds, for the same price: all of a group that a [sight] tells, and
-// that sights are sorted by.
+// sameTerms says whether the same groups hold the same nodes to the same thresholds and limits, for the same price: all of a group that a [sight]
+// tells, and that sights are sorted by.
 func sameTerms(a, b []*cluster.Group) bool {
 	return slices.EqualFunc(a, b, func(a, b *cluster.Group) bool {
-		return a.ID == b.ID && a.Parks == b.Parks && a.PriceUSDPerHour == b.PriceUSDPerHour && a.Spot == b.Spot && sameShare(a.Options.Threshold, b.Options.Threshold) && sameShare(a.Options.GPUThreshold, b.Options.GPUThreshold)
+		return a.ID == b.ID && a.Parks == b.Parks && a.PriceUSDPerHour == b.PriceUSDPerHour && a.Spot == b.Spot && sameOption(a.Options.Threshold, b.Options.Threshold) && sameOption(a.Options.GPUThreshold, b.Options.GPUThreshold) &&
+			sameOption(a.Options.Unneeded, b.Options.Unneeded) && sameOption(a.Options.Unready, b.Options.Unready)
 	})
 }
 
-func sameShare(a, b *float64) bool { return a == b || a != nil && b != nil && *a == *b }
+func sameOption[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // same says whether two lists are one, and not only equal.
 func same[T any](a, b []T) bool {
@@ -112,8 +116,8 @@ func (p *Planner) ranking(c *corev1.ConfigMap) Ranking {
 // look looks at the nodes: anew at those that changed, and at those that look different as time passes.
 func (p *Planner) look(d *decision) {
 	nodes := d.s.Nodes
-	if p.sights != nil && same(p.seen.Nodes, nodes) {
-		for _, i := range p.watched {
+	if p.steady = p.sights != nil && same(p.seen.Nodes, nodes); p.steady {
+		for _, i := range p.passing {
 			if p.sights[i].passing {
 				p.sights[i] = d.look(nodes[i])
 			}
@@ -141,7 +145,7 @@ func (p *Planner) look(d *decision) {
 		p.said, before = make([]Verdict, len(nodes)), make([]*sight, len(nodes))
 	}
 	p.sights, p.watched, p.shunned, p.doubtful = sights, p.watched[:0], p.shunned[:0], nil
-	p.noticed, p.spot, p.marked, p.working = nil, nil, nil, p.working[:0]
+	p.noticed, p.spot, p.marked, p.working, p.passing = nil, nil, nil, p.working[:0], p.passing[:0]
 	for i, v := range sights {
 		if v.plain {
 			if v != before[i] {
@@ -167,12 +171,15 @@ func (p *Planner) look(d *decision) {
 		if v.works {
 			p.working = append(p.working, i)
 		}
-		if v.verdict.Outcome != "" && !v.passing {
+		if v.settled && !v.passing {
 			p.said[i] = v.verdict
 			v.plain = !(v.marked || v.noticed || v.leavesSpot || v.doubtful || v.shunned || v.works)
 		} else {
 			p.said[i] = Verdict{}
 			p.watched = append(p.watched, i)
+			if v.passing {
+				p.passing = append(p.passing, i)
+			}
 		}
 	}
 }

@@ -144,7 +144,7 @@ func (h *history) happen() {
 	}
 	node := rapid.SampledFrom(h.names()).Draw(h.T, "node")
 	g := rapid.SampledFrom(h.groups).Draw(h.T, "group")
-	switch rapid.IntRange(0, 21).Draw(h.T, "what") {
+	switch rapid.IntRange(0, 24).Draw(h.T, "what") {
 	case 0:
 		h.appear()
 	case 1:
@@ -217,6 +217,12 @@ func (h *history) happen() {
 		}
 	case 21:
 		g.PriceUSDPerHour, g.Spot = float64(rapid.IntRange(0, 3).Draw(h.T, "price")), h.chance(2, "spot")
+	case 22:
+		g.Options.Unneeded = new(time.Duration(rapid.IntRange(0, 15).Draw(h.T, "unneeded")) * time.Minute)
+	case 23:
+		h.memory = plan.Memory{}
+	case 24:
+		g.Min = rapid.IntRange(0, 3).Draw(h.T, "min")
 	}
 }
 
@@ -328,6 +334,9 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 		if h.chance(2, "consolidates") {
 			allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
 		}
+		if h.chance(2, "however busy") {
+			allowed.Removal.Threshold = 1
+		}
 		var planner plan.Planner
 		for range rapid.IntRange(10, 30).Draw(t, "cycles") {
 			for range max(0, rapid.IntRange(-3, 3).Draw(t, "events")) {
@@ -346,7 +355,7 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 				}
 			}
 			h.perform(p, m, allowed)
-			h.at = h.at.Add(time.Duration(rapid.SampledFrom([]int{1, 10, 60, 300, 660}).Draw(t, "seconds")) * time.Second)
+			h.at = h.at.Add(time.Duration(rapid.SampledFrom([]int{-1, 0, 1, 10, 60, 300, 660}).Draw(t, "seconds")) * time.Second)
 		}
 	})
 	for _, o := range []plan.Outcome{plan.NodeKeep, plan.NodeIdle, plan.NodeRemove, plan.NodeDrain, plan.NodeGone, plan.PodScheduling, plan.PodWaiting, plan.PodGrows, plan.MachineComing, plan.MachineDelete} {

@@ -31,6 +31,7 @@ type roll struct {
 type groupState struct {
 	*cluster.Group
 	*roll
+	at        int             // its place among the snapshot's groups
 	removal   policy.Removal  // that holds for its nodes
 	restarted []*cluster.Node // of machines that are started again: not Ready yet, and not for too long
 	coming    int             // machines that are expected and have no Ready node yet

@@ -115,7 +115,7 @@ func (d *decision) moveable(at int) *nodeState {
 
 // moves is the node in this cycle.
 func (d *decision) moves(m mover) *nodeState {
-	return &nodeState{sight: m.sight, at: m.at, kept: true, since: d.now, removable: d.now}
+	return &nodeState{sight: m.sight, group: d.groupOf(m.sight), at: m.at, kept: true, wait: wait{since: d.now, removable: d.now}}
 }
 
 // dearestMoveable are the nodes that are tried, those that cost most first: all their pods may be evicted, and nothing else is in the way.
@@ -193,13 +193,13 @@ func (d *decision) byPrice() []*groupState {
 
 // replaces says whether a machine of the group costs less than the node. One of the same size is no replacement.
 func (d *decision) replaces(into *groupState, st *nodeState) bool {
-	own := d.groups[st.Group]
+	own := st.group
 	return into.PriceUSDPerHour < own.PriceUSDPerHour && into.Size != own.Size
 }
 
 // savingOf is what is saved when the node's pods run on others, or on others and one machine of the group.
 func (d *decision) savingOf(st *nodeState, into *groupState) *saving {
-	terms, usd, cost := d.allowed.Removal.Consolidation, d.groups[st.Group].PriceUSDPerHour, float64(len(st.movers))*d.allowed.Removal.Consolidation.PodUSD
+	terms, usd, cost := d.allowed.Removal.Consolidation, st.group.PriceUSDPerHour, float64(len(st.movers))*d.allowed.Removal.Consolidation.PodUSD
 	if into != nil {
 		usd, cost = usd-into.PriceUSDPerHour, cost+into.PriceUSDPerHour*d.bootTime().Hours()
 	}

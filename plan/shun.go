@@ -16,8 +16,10 @@ func (d *decision) steerPods() {
 	most := d.allowed.Removal.MaxSoftTaints
 	left := cmp.Or(most, fewestSoft)
 	goes := map[int]bool{}
-	for _, st := range d.soon {
-		goes[st.at] = true
+	if len(d.planner.shunned) > 0 {
+		for _, st := range d.soon {
+			goes[st.at] = true
+		}
 	}
 	for _, at := range d.planner.shunned {
 		n := d.s.Nodes[at]

@@ -15,33 +15,38 @@ import (
 // sight is what a node shows by itself, under the policy and its group's thresholds: what other nodes, waiting pods and the last cycles
 // have to do with it is left out. But for what it remembers of its pods it is never changed.
 type sight struct {
+	// What each cycle reads of every node comes first, in one line of the processor's cache.
+	name     string            // of the node
+	Instance *cluster.Instance // of the node
+	movers   []*cluster.Pod    // pods that have to leave before the machine may go, those already on their way out included
+	of       int32             // the place of its group among the snapshot's, -1 when it is of none that is managed
+	settled  bool              // verdict is the last word on it
+	passing  bool              // time alone makes it another one: a starting node grows old, a deleted pod overstays
+	ready    bool
+	takes    bool // pods may go there: it is Ready and not cordoned
+	onLadder bool // removal is what its taint says
+	asked    bool // a person has asked for it: see [askedFor]
+	controls bool // it runs the control plane or etcd
+	plain    bool // its verdict was said, and no list of [Planner.look] has it
+
 	*cluster.Node
-	plain   bool    // its verdict was said, and no list of [Planner.look] has it
-	name    string  // of the node, where it is quickly read
-	verdict Verdict // the last word on it; without an outcome there is more to be said
-	passing bool    // time alone makes it another one: a starting node grows old, a deleted pod overstays
-
-	ready      bool
-	takes      bool // pods may go there: it is Ready and not cordoned
-	shunned    bool // the scheduler prefers others
-	works      bool // it holds pods of Jobs
-	controls   bool // it runs the control plane or etcd
-	asked      bool // a person has asked for it: see [askedFor]
-	removal    cluster.Removal
-	onLadder   bool // removal is what its taint says
-	marked     bool // its mark is to be changed
-	noticed    bool // the cloud has announced something to its machine
-	doubtful   bool // it could be a machine to which it is not joined
-	leavesSpot bool // see [decision.leavesSpot]
-	where      policy.Where
-
-	movers    []*cluster.Pod // pods that have to leave before the machine may go, those already on their way out included
 	resource  corev1.ResourceName
-	used      float64 // share of the resource that is asked for
-	threshold float64 // at or below which it is underused
-	loss      loss    // of the movers
+	used      float64         // share of the resource that is asked for
+	threshold float64         // at or below which it is underused
+	receives  []reason.Reason // see [sight.receiving]
+	consent   consent
 
-	consent consent
+	verdict    Verdict // without an outcome there is more to be said
+	shunned    bool    // the scheduler prefers others
+	works      bool    // it holds pods of Jobs
+	marked     bool    // its mark is to be changed
+	noticed    bool    // the cloud has announced something to its machine
+	doubtful   bool    // it could be a machine to which it is not joined
+	leavesSpot bool    // see [decision.leavesSpot]
+	removal    cluster.Removal
+	where      policy.Where
+	loss       loss // of the movers
+
 	refused asked             // the last time that no pending pod was welcome on it
 	sorting uint64            // the last time that it was sorted as a host: see [decision.hosts]
 	on      scheduling.Handle // that it had the last time: see [decision.handle]
@@ -52,10 +57,21 @@ type sight struct {
 // Name is the node's name.
 func (v *sight) Name() string { return v.name }
 
+// receiving is why a node stays to which pods of others move.
+func (v *sight) receiving() []reason.Reason {
+	if v.receives == nil {
+		v.receives = []reason.Reason{reason.New(reason.NodeReceives, reason.Node(v.name))}
+	}
+	return v.receives
+}
+
 // look looks at a node.
 func (d *decision) look(n *cluster.Node) *sight {
-	v := &sight{Node: n, name: n.Name(), ready: cluster.Ready(n.Object), shunned: cluster.Candidate(n.Object)}
+	v := &sight{Node: n, Instance: n.Instance, name: n.Name(), of: -1, ready: cluster.Ready(n.Object), shunned: cluster.Candidate(n.Object)}
 	v.takes = v.ready && !n.Object.Spec.Unschedulable
+	if g := d.groups[n.Group]; g != nil {
+		v.of = int32(g.at)
+	}
 	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
 	v.where, v.marked = policy.On(n), marked(n)
 	v.noticed, v.doubtful = cluster.Noticed(n.Object), len(n.Suspects) > 0 || n.Instance == nil && (n.Group != "" || n.Numbered)
@@ -64,7 +80,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	v.works = slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return ofJob(p.Class) })
 	v.passing = !v.ready || n.Object.Annotations[cluster.HoldAnnotation] != "" || len(n.Awaits) > 0 || d.allowed.Growth.Taints.Arriving(n.Object)
 	say := func(outcome Outcome, because ...reason.Reason) {
-		v.verdict = Verdict{reason.Node(n.Name()), outcome, because}
+		v.verdict, v.settled = Verdict{reason.Node(n.Name()), outcome, because}, true
 	}
 	if outcome, because, settled := d.untouched(v); settled {
 		say(outcome, because...)

@@ -8,9 +8,9 @@ import (
 
 // forbidden says why a removable node may not step on the ladder however long it waits, nil when it may.
 func (d *decision) forbidden(st *nodeState) []reason.Reason {
-	r := d.allowed.Removal
+	r := &d.allowed.Removal
 	about := reason.Node(st.Name())
-	g := d.groups[st.Group]
+	g := st.group
 	one := func(why reason.Reason) []reason.Reason { return []reason.Reason{why} }
 	switch {
 	case !r.Enabled:
@@ -41,7 +41,7 @@ func (d *decision) forbidden(st *nodeState) []reason.Reason {
 // notYet says why a node that may step on the ladder has to wait, nil when it may do so now; empty when its time has not come, of which limit
 // is how long it must have been removable.
 func (d *decision) notYet(st *nodeState, limit time.Duration) []reason.Reason {
-	r := d.allowed.Removal
+	r := &d.allowed.Removal
 	about := reason.Node(st.Name())
 	one := func(why reason.Reason) []reason.Reason { return []reason.Reason{why} }
 	if due := st.since.Add(limit); d.now.Before(due) {
@@ -59,7 +59,7 @@ func (d *decision) notYet(st *nodeState, limit time.Duration) []reason.Reason {
 
 // clusterMinimum says which minimum of the whole cluster the node's leaving would break.
 func (d *decision) clusterMinimum(st *nodeState) []reason.Reason {
-	r := d.allowed.Removal
+	r := &d.allowed.Removal
 	if r.MinCores == 0 && r.MinMemoryGiB == 0 {
 		return nil
 	}

@@ -36,11 +36,15 @@ func (d *decision) removableSince(st *nodeState) (time.Time, bool) {
 // the words.
 func (d *decision) underuse(st *nodeState, limit time.Duration) reason.Reason {
 	words := underuse{percent(st.used), string(st.resource), percent(st.threshold), d.idleFor(st), limit}
-	said, ok := d.underuses[words]
-	if !ok {
-		said = reason.New(reason.NodeUnderused, reason.Ref{}, "used", words.used, "resource", words.resource, "threshold", words.threshold, "idle", words.idle, "limit", words.limit)
-		d.underuses[words] = said
+	if d.underused.words != words { // nodes in the order in which they may go mostly have those of the one before
+		said, ok := d.underuses[words]
+		if !ok {
+			said = reason.New(reason.NodeUnderused, reason.Ref{}, "used", words.used, "resource", words.resource, "threshold", words.threshold, "idle", words.idle, "limit", words.limit)
+			d.underuses[words] = said
+		}
+		d.underused.words, d.underused.said = words, said
 	}
+	said := d.underused.said
 	said.About = reason.Node(st.Name())
 	return said
 }

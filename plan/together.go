@@ -33,14 +33,14 @@ func (d *decision) gatherLeaving(on, idle []*nodeState) {
 		if st.Instance == nil || st.Instance.State == cluster.StateDeleting || dries(st) || len(st.movers) > 0 {
 			continue
 		}
-		g := d.groups[st.Group]
+		g := st.group
 		if all[g] == nil {
 			all[g] = &gathering{takes: cmp.Or(d.m.Groups[g.ID].Deletion.Took, usualDeletion)}
 		}
 		all[g].add(st.removal.Since.Add(pause), d.now)
 	}
 	for _, st := range idle {
-		g := d.groups[st.Group]
+		g := st.group
 		if own := all[g]; own != nil && own.ready > 0 && st.ready && !st.pinned {
 			if due := d.dueAt(st); due.Sub(d.now)+pause <= mostGathering && d.cools(st) == nil && d.forbidden(st) == nil {
 				own.soon = append(own.soon, max(0, due.Sub(d.now))+pause)
@@ -145,7 +145,7 @@ func (d *decision) gathersOthers(g *groupState) *reason.Reason {
 // is none of those in flight.
 func (d *decision) queued(st *nodeState) bool {
 	_, gathers := d.gathers[st.Group]
-	return len(st.movers) == 0 && (gathers || d.groups[st.Group].deleting > 0)
+	return len(st.movers) == 0 && (gathers || st.group.deleting > 0)
 }
 
 // step counts a node that steps on the ladder.

@@ -48,10 +48,13 @@ type asked struct {
 // placed the pod (S-16). Of pods that are alike only one is asked. It is to be asked first while none of the node's pods has been
 // pretended away; the answer then holds for the cycle.
 func (d *decision) fitsPending(st *nodeState) *reason.Reason {
+	asking := &d.planner.asking
+	if len(d.counted)+len(d.booked)+len(asking.pods) == 0 {
+		return nil
+	}
 	if why := d.countedOn(st.Name()); why != nil {
 		return why
 	}
-	asking := &d.planner.asking
 	if st.passedOver || len(asking.pods) == 0 {
 		return nil
 	}
@@ -81,8 +84,8 @@ func (d *decision) countedOn(node string) *reason.Reason {
 	if pod, ok := d.counted[node]; ok {
 		return new(reason.New(reason.NodeCounted, reason.Node(node), "pod", pod))
 	}
-	if why, ok := d.booked[node]; ok {
-		return &why
+	if _, ok := d.booked[node]; ok {
+		return new(d.booked[node])
 	}
 	return nil
 }

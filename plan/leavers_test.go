@@ -1,0 +1,147 @@
+package plan_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+)
+
+// moment is a cycle, and what happens before it.
+type moment struct {
+	at      time.Duration // since Start
+	forgets bool          // the memory is lost
+	happens func(w *twoNodes)
+	want    string // verdicts on the two nodes
+}
+
+// twoNodes is a group of two nodes, each of which can hold the pods of the other as well, and whatever a case adds.
+type twoNodes struct {
+	a, b       *corev1.Node
+	podA, podB *cluster.Pod
+	group      *cluster.Group
+	objects    []any
+	groups     []*cluster.Group
+}
+
+// TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens has two nodes of which one may go. Node b is the one that is less used: it goes first unless the
+// other one has waited for longer. No cycle's plan is carried out.
+func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
+	const aGoes, bGoes = "idle NodeUnderused, keep NodeReceives", "keep NodeReceives, idle NodeUnderused"
+	kept := map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
+	bIsHeld := func(w *twoNodes) { w.b.Annotations = kept }
+	bIsFree := func(w *twoNodes) { w.b = w.b.DeepCopy(); w.b.Annotations = nil }
+	waits := func(limit time.Duration) func(w *twoNodes) {
+		return func(w *twoNodes) { w.group.Options.Unneeded = &limit }
+	}
+	cases := map[string][]moment{
+		"nothing": {
+			{want: bGoes}, {at: time.Minute, want: bGoes}, {at: 2 * time.Minute, want: bGoes},
+		},
+		"one waits for longer": {
+			{happens: bIsHeld, want: "idle NodeUnderused, keep NodeScaleDownOff"},
+			{at: 3 * time.Minute, happens: bIsFree, want: aGoes},
+			{at: 4 * time.Minute, want: aGoes}, {at: 5 * time.Minute, want: aGoes},
+		},
+		"the time of both comes": {
+			{happens: bIsHeld, want: "idle NodeUnderused, keep NodeScaleDownOff"},
+			{at: 3 * time.Minute, happens: bIsFree, want: aGoes},
+			{at: 4 * time.Minute, want: aGoes}, {at: 20 * time.Minute, want: "keep NodeReceives, remove NodeUnderused"},
+		},
+		"the clock goes back to before it came": {
+			{happens: bIsHeld, want: "idle NodeUnderused, keep NodeScaleDownOff"},
+			{at: 3 * time.Minute, happens: bIsFree, want: aGoes},
+			{at: 20 * time.Minute, want: "keep NodeReceives, remove NodeUnderused"},
+			{at: 5 * time.Minute, want: aGoes},
+		},
+		"the memory is lost": {
+			{happens: bIsHeld, want: "idle NodeUnderused, keep NodeScaleDownOff"},
+			{at: 3 * time.Minute, happens: bIsFree, want: aGoes},
+			{at: 4 * time.Minute, want: aGoes}, {at: 5 * time.Minute, forgets: true, want: bGoes},
+		},
+		"their limit becomes another one": {
+			{happens: bIsHeld, want: "idle NodeUnderused, keep NodeScaleDownOff"},
+			{at: 3 * time.Minute, happens: bIsFree, want: aGoes},
+			{at: 4 * time.Minute, want: aGoes}, {at: 5 * time.Minute, happens: waits(time.Minute), want: "keep NodeReceives, idle EmptiedUnknown NodeUnderused"},
+		},
+		"one may go that might not, and two cycles were of one instant": {
+			{at: 8 * time.Minute, happens: func(w *twoNodes) {
+				w.podB = Changed(w.podB, Annotated("karpenter.sh/do-not-disrupt", "10m"), func(p *corev1.Pod) { p.Status.StartTime = new(metav1.NewTime(Start)) })
+			}, want: "idle NodeUnderused, keep PodDoNotDisrupt NodeReceives"},
+			{at: 8 * time.Minute, want: "idle NodeUnderused, keep PodDoNotDisrupt NodeReceives"},
+			{at: 12 * time.Minute, want: aGoes},
+		},
+		"a node that has no part in it is looked at anew": {
+			{happens: func(w *twoNodes) { w.objects = []any{cordoned("other")} }, want: bGoes},
+			{at: time.Minute, want: bGoes},
+			{at: 2 * time.Minute, happens: func(w *twoNodes) {
+				other := cordoned("other")
+				other.Annotations = map[string]string{"a": "b"}
+				w.objects = []any{other}
+			}, want: bGoes},
+		},
+		"pods of a node on the ladder move no more": {
+			{happens: func(w *twoNodes) {
+				leaves := Machine("2", "leaves")
+				w.groups = []*cluster.Group{Group("z", 0, 5, leaves)}
+				w.objects = []any{Node("leaves", Removing(Start, leaves.Machine())), Pod("x", On("leaves"), CPU("100m"), func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{corev1.LabelHostname: "b"} })}
+			}, want: aGoes}, // b has x by then
+			{at: time.Minute, want: aGoes},
+			{at: 2 * time.Minute, happens: func(w *twoNodes) { w.groups[0] = new(*w.groups[0]); w.groups[0].Problem = "forbidden" }, want: bGoes},
+		},
+		"the group begins to need one of them": {
+			{want: bGoes}, {at: time.Minute, want: bGoes},
+			{at: 2 * time.Minute, happens: func(w *twoNodes) { w.group.Min = 2 }, want: "idle GroupAtMin NodeUnderused, idle GroupAtMin NodeUnderused"},
+			{at: 3 * time.Minute, want: "idle GroupAtMin NodeUnderused, idle GroupAtMin NodeUnderused"},
+			{at: 4 * time.Minute, happens: func(w *twoNodes) { w.group.Min = 0 }, want: bGoes},
+		},
+	}
+	for name, moments := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := &twoNodes{a: Node("a"), b: Node("b"), podA: Pod("a", On("a"), CPU("1500m")), podB: Pod("b", On("b"), CPU("1"))}
+			w.group = Group("g", 0, 5, Machine("0", "a"), Machine("1", "b"))
+			var planner plan.Planner
+			var memory plan.Memory
+			var seen *cluster.Snapshot
+			allowed := policy.Default()
+			for i, m := range moments {
+				if w.group = new(*w.group); seen != nil {
+					w.group.Learned = seen.Group("g").Learned
+				}
+				if m.happens != nil {
+					m.happens(w)
+				}
+				if m.forgets {
+					memory = plan.Memory{}
+				}
+				objects := Objects(append([]any{w.a, w.b, w.podA, w.podB}, w.objects...)...)
+				at, groups := Start.Add(m.at), append([]*cluster.Group{w.group}, w.groups...)
+				if seen == nil {
+					seen = cluster.New(at, objects, groups)
+				} else {
+					if slices.Equal(seen.Objects.Nodes, objects.Nodes) {
+						objects.Nodes = seen.Objects.Nodes
+					}
+					seen = seen.Next(at, objects, groups)
+				}
+				fresh, _ := plan.Decide(seen, allowed, memory)
+				p, left := planner.Decide(seen, allowed, memory)
+				memory = left
+				if got := verdictOf(p, ref("node a")) + ", " + verdictOf(p, ref("node b")); got != m.want {
+					t.Errorf("cycle %d: %q, want %q", i, got, m.want)
+				}
+				if diff := cmp.Diff(fresh, p); diff != "" {
+					t.Errorf("cycle %d (-fresh +planner):\n%s", i, diff)
+				}
+			}
+		})
+	}
+}
