@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"sluice.dev/sluice/cluster"
@@ -180,6 +181,9 @@ func TestSavingsAreLookedForAtRestAlone(t *testing.T) {
 			r.allowed.Removal.UnreadyEnabled = false
 			machine(r, Machine("7", "b-7"), Node("b-7", NotReady(Start.Add(-time.Hour))), Pod("busy", On("b-7"), CPU("3")))
 		}, false},
+		"a node that is not Ready is to go, and its pod has a place elsewhere": {func(r *rest) {
+			machine(r, Machine("7", "b-7"), Node("b-7", NotReady(Start.Add(-time.Hour))), Pod("small", On("b-7"), CPU("100m")))
+		}, false},
 		"a node runs dry": {func(r *rest) {
 			machine(r, Machine("7", "b-7"), Node("b-7", Removing(Start.Add(-time.Minute), of("7")), func(n *corev1.Node) {
 				n.Spec.Taints[0] = cluster.Removal{Since: Start.Add(-time.Minute), Why: cluster.RunsDry}.Taint()
@@ -249,5 +253,31 @@ func TestAReplacementThatIsTakenEmptiesNothing(t *testing.T) {
 		if moved := saves(p, reason.NodeConsolidated); moved != want || after.Consolidation.Stepped != want {
 			t.Errorf("the replacement is taken: %t; its pods move: %t, want %t\n%v", taken, moved, want, p.Verdicts)
 		}
+	}
+}
+
+// TestASavingRestsOnThoseWhoStay has the pods of a node fit onto an idle one that its group needs, and then needs no more.
+func TestASavingRestsOnThoseWhoStay(t *testing.T) {
+	a, b := Group("a", 0, 1, Machine("0", "a-0")), Group("b", 1, 1, Machine("1", "b-0"))
+	a.PriceUSDPerHour = 3
+	allowed := policy.Default()
+	allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
+	objects := Objects(Node("a-0"), Node("b-0"), Pod("p", On("a-0"), CPU("3")))
+	objects.Namespaces = []*corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{
+		Name: cluster.PauseNamespace, Annotations: map[string]string{cluster.PauseAnnotation: cluster.Pauses{"b": Start.Add(time.Hour)}.Annotation()},
+	}}}
+	first := cluster.New(Start, objects, []*cluster.Group{a, b})
+	free := *b
+	free.Min, free.Learned = 0, first.Group("b").Learned
+	again := *a
+	again.Learned = first.Group("a").Learned
+	second := first.Next(Start.Add(time.Second), objects, []*cluster.Group{&again, &free})
+	var planner plan.Planner
+	p, m := planner.Decide(first, allowed, plan.Memory{Since: Start.Add(-time.Hour)})
+	if !saves(p, reason.ConsolidationPays) {
+		t.Errorf("no saving is found while the other node stays:\n%v", p.Verdicts)
+	}
+	if p, _ = planner.Decide(second, allowed, m); saves(p, reason.ConsolidationPays) {
+		t.Errorf("a saving is found on a node that could go:\n%v", p.Verdicts)
 	}
 }
