@@ -60,8 +60,8 @@ mutations: ## take each refusal out of the guard in turn and say what catches it
 	@hack/mutations
 
 .PHONY: fuzz
-fuzz: ## try bad input at every reader, each for FUZZTIME=10s; ONLY=FuzzTags tries one
-	@GO='$(GO)' FUZZTIME='$(FUZZTIME)' ONLY='$(ONLY)' hack/fuzz
+fuzz: ## try bad input at every reader, each for FUZZTIME=10s; ONLY=FuzzTags tries one, KEEP=20 keeps the inputs that went new ways
+	@GO='$(GO)' FUZZTIME='$(FUZZTIME)' ONLY='$(ONLY)' KEEP='$(KEEP)' hack/fuzz
 
 .PHONY: microbench
 microbench: ## run the benchmarks of the packages and no test
