@@ -36,7 +36,7 @@ func (g *Group) Contradicts(nodes []*Node) *Node {
 	return nil
 }
 
-// lacks says whether the node is of a machine that the list should have.
+// lacks says whether the node is of a machine that the list should have. A name says so only where the node's provider id says nothing of its machine.
 func (g *Group) lacks(n *Node) bool {
 	if hasUID(g.Missing, n.Object.Status.NodeInfo.SystemUUID) {
 		return true
@@ -44,7 +44,14 @@ func (g *Group) lacks(n *Node) bool {
 	if id := n.Object.Spec.ProviderID; g.ProviderIDPrefix != "" && len(id) >= len(g.ProviderIDPrefix) && strings.EqualFold(id[:len(g.ProviderIDPrefix)], g.ProviderIDPrefix) {
 		return true
 	}
-	return n.Numbered && strings.EqualFold(g.HostnamePrefix, numbered(n.Name()))
+	return n.Numbered && strings.EqualFold(g.HostnamePrefix, numbered(n.Name())) && !sameScheme(g.ProviderIDPrefix, n.Object.Spec.ProviderID)
+}
+
+// sameScheme says whether two provider ids are of one cloud: what stands before :// is the same.
+func sameScheme(a, b string) bool {
+	x, _, is := strings.Cut(a, "://")
+	y, _, too := strings.Cut(b, "://")
+	return is && too && strings.EqualFold(x, y)
 }
 
 // HasDeparted says whether the list lacks the machine with this UID because it was deleted.

@@ -23,10 +23,16 @@ func TestANodeContradictsAListThatLacksItsMachine(t *testing.T) {
 		"with the bytes the other way round": {func(g *cluster.Group) { g.Missing = []string{swapped} }, nil, true},
 		"its provider id tells":              {func(g *cluster.Group) { g.ProviderIDPrefix = "CLOUD:///machines/" }, nil, true},
 		"its name tells":                     {func(g *cluster.Group) { g.HostnamePrefix = "A-1" }, named("a-100001f"), true},
-		"its name ends in no number":         {func(g *cluster.Group) { g.HostnamePrefix = "a-1" }, named("a-1master"), false},
-		"its name ends in something else":    {func(g *cluster.Group) { g.HostnamePrefix = "a-1" }, named("a-100.01f"), false},
-		"it is named as another group's":     {func(g *cluster.Group) { g.HostnamePrefix = "a-" }, named("a-100001f"), false},
-		"its name is a number":               {func(g *cluster.Group) { g.HostnamePrefix = "" }, named("00001f"), false},
+		"its name tells, and its provider id that it is a machine of something else": {func(g *cluster.Group) {
+			g.HostnamePrefix, g.ProviderIDPrefix = "a-1", "K3S://farm/"
+		}, named("a-100001f"), false},
+		"its name tells, and its provider id nothing": {func(g *cluster.Group) {
+			g.HostnamePrefix, g.ProviderIDPrefix = "a-1", "cloud:///machines/"
+		}, named("a-100001f"), true},
+		"its name ends in no number":      {func(g *cluster.Group) { g.HostnamePrefix = "a-1" }, named("a-1master"), false},
+		"its name ends in something else": {func(g *cluster.Group) { g.HostnamePrefix = "a-1" }, named("a-100.01f"), false},
+		"it is named as another group's":  {func(g *cluster.Group) { g.HostnamePrefix = "a-" }, named("a-100001f"), false},
+		"its name is a number":            {func(g *cluster.Group) { g.HostnamePrefix = "" }, named("00001f"), false},
 		"its name tells, and it is a machine that is listed": {func(g *cluster.Group) {
 			g.HostnamePrefix, g.Instances = "a-1", append(g.Instances, Machine("1", "a-100001f"))
 		}, named("a-100001f"), false},
