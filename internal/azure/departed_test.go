@@ -108,3 +108,35 @@ func TestNoCapacityIsAskedForBelowTheLastOneAccepted(t *testing.T) {
 		}
 	})
 }
+
+// TestNoCapacityIsAskedForBelowParkedMachinesThatListsHaveLost has two of three machines parked when Azure's answers lose them.
+func TestNoCapacityIsAskedForBelowParkedMachinesThatListsHaveLost(t *testing.T) {
+	w := newWorld(t, parking("agents", 3))
+	w.open(w.options("0:9:agents"))
+	w.groups()
+	w.remove("agents", "1")
+	w.read(2 * time.Minute)
+	w.remove("agents", "2")
+	w.read(2 * time.Minute)
+	w.lies(1, w.now.Add(time.Hour))
+	g := w.read(4 * time.Minute)
+	for _, capacity := range []int{2, 3} {
+		err := w.SetCapacity(t.Context(), g, capacity)
+		if refused := cloud.KindOf(err) == cloud.Conflict; refused != (capacity < 3) {
+			t.Errorf("with capacity %d told, a request for %d: %v; want a conflict below 3", g.Capacity, capacity, err)
+		}
+	}
+
+	w = newWorld(t, parking("agents", 3))
+	w.open(w.options("0:9:agents"))
+	w.groups()
+	w.remove("agents", "1")
+	w.read(2 * time.Minute)
+	w.remove("agents", "2")
+	w.read(2 * time.Minute)
+	w.lies(1, w.now.Add(time.Hour))
+	w.read(4 * time.Minute)
+	if g := w.read(11 * time.Minute); w.SetCapacity(t.Context(), g, 2) != nil {
+		t.Error("ten minutes after lists lost the parked machines they are believed, want a request for 2 to be sent")
+	}
+}

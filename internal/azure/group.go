@@ -53,7 +53,7 @@ type group struct {
 	believed time.Time
 
 	departed map[string]time.Time // machines that were being deleted, by UID, and when a read last found them so
-	missing  map[string]time.Time // machines that a complete list lacked and nobody saw leave, by UID, and when
+	missing  map[string]miss      // machines that a complete list lacked and nobody saw leave, by UID
 
 	granted   grant                // of the last growth that made machines
 	unstarted map[string]time.Time // machines that could not be started, by UID, and when that was tried
@@ -68,6 +68,12 @@ type grant struct {
 
 // stands says whether the group's capacity is at least this one, whatever answers say.
 func (g grant) stands(now time.Time) bool { return now.Before(g.until) && !g.failed }
+
+// miss is a machine that a complete list lacked.
+type miss struct {
+	at  time.Time // when it was read
+	off bool      // it was switched off when a list had it last
+}
 
 // due says what of a group must be read again.
 type due int
@@ -155,7 +161,7 @@ const missFor = 24 * time.Hour
 // watchMissing remembers which machines of the last complete list the next one lacks without a reason, and forgets those that it has.
 func (g *group) watchMissing(r *reading) {
 	if g.missing == nil {
-		g.missing = map[string]time.Time{}
+		g.missing = map[string]miss{}
 	}
 	listed := map[string]bool{}
 	for _, m := range r.machines {
@@ -165,11 +171,21 @@ func (g *group) watchMissing(r *reading) {
 	if g.good != nil {
 		for _, m := range g.good.machines {
 			if _, left := g.departed[m.uid]; !left && !listed[m.uid] && m.uid != "" {
-				g.missing[m.uid] = r.at
+				g.missing[m.uid] = miss{r.at, m.off()}
 			}
 		}
 	}
-	maps.DeleteFunc(g.missing, func(_ string, at time.Time) bool { return r.at.Sub(at) >= missFor })
+	maps.DeleteFunc(g.missing, func(_ string, m miss) bool { return r.at.Sub(m.at) >= missFor })
+}
+
+// hidden counts the parked machines that lists have lacked for some minutes and that nobody saw leave. No node speaks for them: the list may lie.
+func (g *group) hidden(now time.Time) (n int) {
+	for _, m := range g.missing {
+		if m.off && now.Sub(m.at) < believeFor {
+			n++
+		}
+	}
+	return n
 }
 
 // gone are the machines that were being deleted and are in the view no more, sorted by UID.

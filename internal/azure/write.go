@@ -125,7 +125,8 @@ func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.G
 // divide says which parked machines a growth to n starts, and the capacity that Azure is asked for: it counts besides what g does the
 // machines that are parked, and those on their way there, which g shows as being deleted. A parked machine of which the last start was
 // refused counts as not there. A start has no entity tag to rest on: none is asked for while answers do not show the last growth (S-06). Nor is a
-// capacity below the one that was accepted last: an answer that says less, with an entity tag that holds, may be a lie (S-01).
+// capacity below the one that was accepted last, or below the machines that are listed and those parked ones that lists have only just lost: an answer that says less, with an entity tag
+// that holds, may be a lie (S-01).
 func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing string) (ids []string, wanted int, _ *cloud.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,6 +142,10 @@ func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing strin
 	if n-g.Capacity > len(ids) && own.granted.stands(p.now()) && wanted < own.granted.capacity {
 		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "GrowthNotShown", Message: fmt.Sprintf(
 			"%s: Azure has accepted a capacity of %d, and its answers still say %d: a request for %d could make the group smaller", doing, own.granted.capacity, own.reading.model.capacity, wanted)}
+	}
+	if hidden := own.hidden(p.now()); n-g.Capacity > len(ids) && hidden > 0 && wanted < len(own.reading.machines)+hidden {
+		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "ParkedNotShown", Message: fmt.Sprintf(
+			"%s: Azure's answers lack %s that nobody saw leave: a request for %d could make the group smaller", doing, count(hidden, "parked machine"), wanted)}
 	}
 	return ids, wanted, nil
 }
