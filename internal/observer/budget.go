@@ -17,10 +17,11 @@ type emptied struct {
 }
 
 // overspends holds an eviction from one more node of a scale set than its budget lets be emptied within the window, whoever evicted from the
-// others (S-19). What a person has asked for is his business, and counts; what an agent evicts from a machine that stops is Azure's. Where two
+// others (S-19). A pod that somebody has deleted leaves
+// anyway. What a person has asked for is his business, and counts; what an agent evicts from a machine that stops is Azure's. Where two
 // processes believe that they lead, each knows what it has emptied itself, and of the other's what stands on nodes: nothing is asked then.
 func (c *change) overspends() string {
-	if _, is := c.agent(); is || c.o.rules.Budget == nil || c.pod == nil || c.Subresource != "eviction" || !c.accepted() || ownerOf(c.pod) == "DaemonSet" {
+	if _, is := c.agent(); is || c.o.rules.Budget == nil || c.pod == nil || c.Subresource != "eviction" || !c.accepted() || ownerOf(c.pod) == "DaemonSet" || c.pod.DeletionTimestamp != nil {
 		return ""
 	}
 	n, there := kubesim.Find[*corev1.Node](c.o.kube, "", c.pod.Spec.NodeName)
