@@ -111,32 +111,29 @@ func TestNoCapacityIsAskedForBelowTheLastOneAccepted(t *testing.T) {
 
 // TestNoCapacityIsAskedForBelowParkedMachinesThatListsHaveLost has two of three machines parked when Azure's answers lose them.
 func TestNoCapacityIsAskedForBelowParkedMachinesThatListsHaveLost(t *testing.T) {
-	w := newWorld(t, parking("agents", 3))
-	w.open(w.options("0:9:agents"))
-	w.groups()
-	w.remove("agents", "1")
-	w.read(2 * time.Minute)
-	w.remove("agents", "2")
-	w.read(2 * time.Minute)
-	w.lies(1, w.now.Add(time.Hour))
-	g := w.read(4 * time.Minute)
-	for _, capacity := range []int{2, 3} {
-		err := w.SetCapacity(t.Context(), g, capacity)
-		if refused := cloud.KindOf(err) == cloud.Conflict; refused != (capacity < 3) {
-			t.Errorf("with capacity %d told, a request for %d: %v; want a conflict below 3", g.Capacity, capacity, err)
-		}
-	}
-
-	w = newWorld(t, parking("agents", 3))
-	w.open(w.options("0:9:agents"))
-	w.groups()
-	w.remove("agents", "1")
-	w.read(2 * time.Minute)
-	w.remove("agents", "2")
-	w.read(2 * time.Minute)
-	w.lies(1, w.now.Add(time.Hour))
-	w.read(4 * time.Minute)
-	if g := w.read(11 * time.Minute); w.SetCapacity(t.Context(), g, 2) != nil {
-		t.Error("ten minutes after lists lost the parked machines they are believed, want a request for 2 to be sent")
+	for name, c := range map[string]struct {
+		later    time.Duration
+		capacity int
+		refused  bool
+	}{
+		"one less than there are":                {time.Minute, 2, true},
+		"as many as there are":                   {time.Minute, 3, false},
+		"one less, when lists have said so long": {11 * time.Minute, 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, parking("agents", 3))
+			w.open(w.options("0:9:agents"))
+			w.groups()
+			w.remove("agents", "1")
+			w.read(2 * time.Minute)
+			w.remove("agents", "2")
+			w.read(2 * time.Minute)
+			w.lies(1, w.now.Add(time.Hour))
+			w.read(4 * time.Minute)
+			g := w.read(c.later)
+			if err := w.SetCapacity(t.Context(), g, c.capacity); (cloud.KindOf(err) == cloud.Conflict) != c.refused || err != nil && !c.refused {
+				t.Errorf("with capacity %d told, a request for %d: %v; want a conflict: %t", g.Capacity, c.capacity, err, c.refused)
+			}
+		})
 	}
 }
