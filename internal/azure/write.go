@@ -145,7 +145,8 @@ func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing strin
 	}
 	if hidden := own.hidden(p.now()); n-g.Capacity > len(ids) && hidden > 0 && wanted < len(own.reading.machines)+hidden {
 		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "ParkedNotShown", Message: fmt.Sprintf(
-			"%s: Azure's answers lack %s that nobody saw leave: a request for %d could make the group smaller", doing, count(hidden, "parked machine"), wanted)}
+			"%s: Azure's answers have lost %s that nobody saw leave, and a request for %d could delete them: it is made once they are listed again, or %d minutes after they were lost",
+			doing, count(hidden, "parked machine"), wanted, int(believeFor.Minutes()))}
 	}
 	return ids, wanted, nil
 }
