@@ -54,6 +54,8 @@ type Provider struct {
 	listing    *listing          // under way, or not looked at yet; nil when there is none
 	listTook   time.Duration     // the last good one
 	listMute   bool              // the last one had no answer in time
+	doing      *question         // the chores under way; nil when none are
+	doingMute  bool              // the last ones had no end in time
 	warned     map[string]string // what was said of discovered scale sets that are left out, by key
 }
 
@@ -138,9 +140,7 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 	p.takeOver(ctx)
 	p.mu.Unlock()
 	p.pollOperations(ctx)
-	if c, ok := p.source.(chores); ok {
-		c.carryOn(ctx)
-	}
+	p.carryOn(ctx)
 	p.refresh(ctx)
 
 	p.mu.Lock()

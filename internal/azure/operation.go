@@ -85,7 +85,7 @@ func (p *Provider) NextPoll() time.Time {
 			next = o.next
 		}
 	}
-	if c, ok := p.source.(chores); ok {
+	if c, ok := p.source.(chores); ok && p.doing == nil {
 		if at := c.next(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}

@@ -26,8 +26,13 @@ type waiting struct {
 // inBubble plays a test in a world that waits by the bubble's clock. The bubble sees to it that nothing runs on when the providers' lives have ended.
 func inBubble(t *testing.T, test func(w waiting), sets ...azuresim.ScaleSet) {
 	t.Helper()
+	bubble(t, test, func(t *testing.T) *world { return newWorld(t, sets...) })
+}
+
+func bubble(t *testing.T, test func(w waiting), world func(t *testing.T) *world) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, sets...)
+		w := world(t)
 		w.sim.Now = time.Now
 		w.sim.Sleep = func(ctx context.Context, d time.Duration) {
 			ctx, cancel := context.WithTimeout(ctx, d)

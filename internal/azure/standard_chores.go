@@ -14,7 +14,7 @@ import (
 
 // chores are what a source goes on with between the writes it is told to make.
 type chores interface {
-	// carryOn does what is due. It waits for nothing and reports what stays undone by remains.
+	// carryOn does what is due, one request after the other. What stays undone is reported by remains.
 	carryOn(ctx context.Context)
 	// next is when carryOn has something to do; zero when it has not.
 	next() time.Time
@@ -39,6 +39,34 @@ const (
 	pruneEvery = time.Minute
 )
 
+// carryOn has chores done beside the cycle, which waits for them as long as for an answer: one that hangs holds up nobody (S-30).
+func (p *Provider) carryOn(ctx context.Context) {
+	c, ok := p.source.(chores)
+	if !ok {
+		return
+	}
+	p.mu.Lock()
+	if at := c.next(); p.doing != nil || at.IsZero() || p.now().Before(at) {
+		p.mu.Unlock()
+		return
+	}
+	q := newQuestion(leastWait)
+	if p.doingMute {
+		q.patience = 0
+	}
+	p.doing = q
+	p.mu.Unlock()
+	caller := ctx // who may write no more when it ends
+	p.ask(p.life, q, func(ctx context.Context) func() {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(caller, cancel)()
+		c.carryOn(ctx)
+		return func() { p.doing, p.doingMute = nil, p.now().Sub(q.asked) > leastWait }
+	})
+	p.await(ctx, q)
+}
+
 func (s *standard) carryOn(ctx context.Context) {
 	s.sweep(ctx)
 	s.clear(ctx)
@@ -61,10 +89,13 @@ func (s *standard) next() time.Time {
 func (s *standard) clear(ctx context.Context) {
 	s.mu.Lock()
 	due := s.prune
-	s.mu.Unlock()
 	if due.IsZero() || s.now().Before(due) {
+		s.mu.Unlock()
 		return
 	}
+	s.prune = time.Time{} // whoever asks for another look meanwhile gets one
+	known := slices.Clone(s.growing)
+	s.mu.Unlock()
 	all, err := s.arm.deployments(ctx)
 	var finished []*deployment
 	active := map[string]bool{}
@@ -92,19 +123,26 @@ func (s *standard) clear(ctx context.Context) {
 	defer s.mu.Unlock()
 	if err != nil {
 		s.complain(deploymentsStay, err)
-		s.prune = s.now().Add(lastPause)
+		s.prune = sooner(s.prune, s.now().Add(lastPause))
 		return
 	}
 	delete(s.said, deploymentsStay)
 	unheard := false
 	s.growing = slices.DeleteFunc(s.growing, func(g *growth) bool {
 		unheard = unheard || !g.followed && active[g.Deployment]
-		return !g.followed && !active[g.Deployment]
+		return !g.followed && !active[g.Deployment] && slices.Contains(known, g) // the list may be older than others
 	})
-	s.prune = time.Time{}
 	if left > 0 || unheard {
-		s.prune = s.now().Add(pruneEvery)
+		s.prune = sooner(s.prune, s.now().Add(pruneEvery))
 	}
+}
+
+// sooner is the first of two times, of which zero is never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // complain tells why a chore is not done: what Azure refuses is a warning, once for each reason, and the rest passes. standard.mu is held.

@@ -24,15 +24,18 @@ func (k *pool) remove(ctx context.Context, name, version string, ids []string) (
 	if err != nil {
 		return nil, err
 	}
-	all, err := k.arm.belongings(asEvidence(ctx))
-	if err != nil {
-		return nil, err
-	}
 	doomed, err := now.named(ids)
 	if err != nil {
 		return nil, err
 	}
-	k.begin(doomed)
+	if err := k.begin(doomed); err != nil {
+		return nil, err
+	}
+	all, err := k.arm.belongings(asEvidence(ctx)) // after the beginning: no tag of these machines is taken back any more
+	if err != nil {
+		k.giveUp(doomed)
+		return nil, err
+	}
 	for _, vm := range doomed {
 		if err := k.tag(ctx, vm, all); err != nil {
 			k.giveUp(doomed)
@@ -85,13 +88,20 @@ func uidOf(vm *armcompute.VirtualMachine) string {
 	return strings.ToLower(val(vm.Properties.VMID))
 }
 
-// begin notes removals under way; giveUp forgets them, and has the sweeper take back the tags.
-func (s *standard) begin(vms []*armcompute.VirtualMachine) {
+// begin notes removals under way; giveUp forgets them, and has the sweeper take back the tags. A machine of which a tag is being taken back right
+// now is not removed: the answer tells whether it still has one.
+func (s *standard) begin(vms []*armcompute.VirtualMachine) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, vm := range vms {
+		if s.sweeper.untagging[uidOf(vm)] {
+			return &cloud.Error{Kind: cloud.Conflict, Code: "TagsTakenBack", Message: fmt.Sprintf("tags that an earlier removal of machine %q has left are being taken back", val(vm.Name))}
+		}
+	}
+	for _, vm := range vms {
 		s.removing[uidOf(vm)] = val(vm.Name)
 	}
+	return nil
 }
 
 func (s *standard) giveUp(vms []*armcompute.VirtualMachine) {

@@ -20,6 +20,8 @@ type sweeper struct {
 	due  time.Time           // when to look again; zero: nothing is under way
 	seen map[string]*remnant // by id in lower case
 
+	untagging map[string]bool // machines, by UID, of which a tag is being taken back
+
 	refused []cloud.Refusal // since somebody asked
 }
 
@@ -47,13 +49,19 @@ const (
 // sweep deletes what is tagged and whose machine has gone, and takes the tags back where the machine is to stay. It goes by three things
 // that must agree: the tag, no machine of that vmId in the list, and no user of the resource. It looks only while there is something to
 // see: after a start, and until a removal is through.
+//
+// It goes on beside cycles. So it takes no list for true of what was begun after the list was asked for, does nothing on lists that are older than
+// [sweepEvery], and takes no tag back that a removal has come to rely on.
 func (s *standard) sweep(ctx context.Context) {
 	s.mu.Lock()
-	due := s.sweeper.due
-	s.mu.Unlock()
-	if due.IsZero() || s.now().Before(due) {
+	asked := s.now()
+	if s.sweeper.due.IsZero() || asked.Before(s.sweeper.due) {
+		s.mu.Unlock()
 		return
 	}
+	s.sweeper.due = time.Time{} // whoever asks for another look meanwhile gets one
+	known := maps.Clone(s.removing)
+	s.mu.Unlock()
 	vms, err := s.list(ctx)
 	var all map[string]*belonging
 	if err == nil {
@@ -64,10 +72,13 @@ func (s *standard) sweep(ctx context.Context) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.complain(remnantsUnseen, err)
-		s.sweeper.due = now.Add(firstPause)
+		s.sweeper.due = sooner(s.sweeper.due, now.Add(firstPause))
 		return
 	}
-	for _, t := range s.weigh(ctx, vms, all, now) {
+	for _, t := range s.weigh(ctx, vms, all, known, now) {
+		if s.now().Sub(asked) > sweepEvery {
+			return // the next look finds it again
+		}
 		s.try(t)
 	}
 }
@@ -83,12 +94,13 @@ func (s *standard) sweepAt(t time.Time) {
 // task is one attempt on one tagged resource.
 type task struct {
 	id   string
+	of   string // the UID of the machine whose tag is taken back; "" for a deletion
 	done string // what it has become when the attempt succeeds
 	do   func() error
 }
 
-// weigh says what is to be done about the tagged resources.
-func (s *standard) weigh(ctx context.Context, vms []*armcompute.VirtualMachine, all map[string]*belonging, now time.Time) []task {
+// weigh says what is to be done about the tagged resources. Known are the removals that had begun when the lists were asked for.
+func (s *standard) weigh(ctx context.Context, vms []*armcompute.VirtualMachine, all map[string]*belonging, known map[string]string, now time.Time) []task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	machines := map[string]*armcompute.VirtualMachine{}
@@ -106,16 +118,18 @@ func (s *standard) weigh(ctx context.Context, vms []*armcompute.VirtualMachine, 
 			continue
 		}
 		open[uid] = true
+		if s.removing[uid] != "" && known[uid] == "" {
+			continue
+		}
 		if t := s.judge(ctx, id, all[id], machines[uid], now); t != nil {
 			tasks = append(tasks, *t)
 		}
 	}
 	maps.DeleteFunc(s.sweeper.seen, func(id string, _ *remnant) bool { return all[id] == nil })
-	maps.DeleteFunc(s.removing, func(uid, _ string) bool { return machines[uid] == nil && !open[uid] })
+	maps.DeleteFunc(s.removing, func(uid, _ string) bool { return machines[uid] == nil && !open[uid] && known[uid] != "" })
 	delete(s.said, remnantsUnseen)
-	s.sweeper.due = time.Time{}
 	if len(open) > 0 || len(s.removing) > 0 {
-		s.sweeper.due = now.Add(sweepEvery)
+		s.sweeper.due = sooner(s.sweeper.due, now.Add(sweepEvery))
 	}
 	return tasks
 }
@@ -134,7 +148,7 @@ func (s *standard) judge(ctx context.Context, id string, b *belonging, vm *armco
 	case vm != nil && now.Sub(r.since) >= takeBackAfter:
 		tags := maps.Clone(b.Tags)
 		delete(tags, deleteWith)
-		return &task{id, "untagged", func() error { return s.arm.retag(ctx, b, tags) }}
+		return &task{id, uidOf(vm), "untagged", func() error { return s.arm.retag(ctx, b, tags) }}
 	case vm != nil:
 	case b.user() != "":
 		why := fmt.Sprintf("Azure says that %s uses it, though its own machine has gone", b.user())
@@ -143,16 +157,20 @@ func (s *standard) judge(ctx context.Context, id string, b *belonging, vm *armco
 		}
 		r.why = why
 	default:
-		return &task{id, "deleted", func() error { return s.arm.remove(ctx, b) }}
+		return &task{id, "", "deleted", func() error { return s.arm.remove(ctx, b) }}
 	}
 	return nil
 }
 
 // try makes an attempt, and plans the next for the case that it has not helped.
 func (s *standard) try(t task) {
+	if t.of != "" && !s.untags(t.of) {
+		return
+	}
 	err := t.do()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delete(s.sweeper.untagging, t.of)
 	r := s.sweeper.seen[t.id]
 	if r == nil {
 		return
@@ -164,6 +182,20 @@ func (s *standard) try(t task) {
 		r.why = reasonOf(err)
 		s.log.Warn("what belongs to a removed machine is not "+t.done, "resource", t.id, "err", r.why)
 	}
+}
+
+// untags notes that a tag of the machine is being taken back, unless its removal has begun meanwhile.
+func (s *standard) untags(uid string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.removing[uid] != "" {
+		return false
+	}
+	if s.sweeper.untagging == nil {
+		s.sweeper.untagging = map[string]bool{}
+	}
+	s.sweeper.untagging[uid] = true
+	return true
 }
 
 // reasonOf is a refusal in a sentence.
