@@ -20,11 +20,12 @@ type Provider interface {
 	Groups(ctx context.Context) ([]*cluster.Group, error)
 
 	// Group reads one group now, complete, past every cache: the evidence for a write. It returns an error rather than a
-	// partial answer.
+	// partial answer, also while a write to the group has no answer yet.
 	Group(ctx context.Context, id cluster.GroupID) (*cluster.Group, error)
 
 	// SetCapacity asks for n machines in the group. It only ever grows: n below g.Capacity is an error of kind Invalid and sends
 	// nothing. Parked machines are started before new ones are made. g is the group as [Provider.Group] read it; when the cloud's version has moved since, the error's kind is Conflict.
+	// Where the answer is long in coming the error's kind is Unanswered: Groups shows n as Asked until it comes, and Failure when it is a refusal.
 	SetCapacity(ctx context.Context, g *cluster.Group, n int) error
 
 	// DeleteInstances removes the named machines, and lowers the group's capacity by as many. A group may be set to park them instead of
@@ -62,6 +63,7 @@ const (
 	Denied       Kind = "denied"       // a policy or a lock of the account forbids it
 	NotFound     Kind = "not-found"    // the group or machine does not exist
 	Transient    Kind = "transient"    // try again
+	Unanswered   Kind = "unanswered"   // it was sent, and there is no answer yet: Groups tells what came of it
 	Invalid      Kind = "invalid"      // a defect of the request: never repeated unchanged
 )
 

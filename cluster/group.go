@@ -63,8 +63,11 @@ type Group struct {
 	VolumeLimit int     `json:"volumeLimit,omitempty"` // data disks that one machine can attach, 0 when unknown
 
 	Read    Read     `json:"read"`
-	Failure *Failure `json:"failure,omitempty"` // the last failure that an accepted operation reported, nil when none or superseded
+	Failure *Failure `json:"failure,omitempty"` // the last one of a growth that an accepted operation reported, or that came late; nil when none or superseded
 	Problem string   `json:"problem,omitempty"` // why the group cannot be read now, one sentence with the remedy; "" when it can
+
+	// Asked is the capacity that the cloud was asked for and has not answered about yet, as Problem says then; 0 when there is no such request.
+	Asked int `json:"asked,omitempty"`
 }
 
 // Read is the evidence behind what is known of a group.
@@ -129,6 +132,9 @@ type Failure struct {
 	Code    string    `json:"code"` // the cloud's own code
 	Message string    `json:"message"`
 	Quota   *Quota    `json:"quota,omitempty"` // of kind "quota": the numbers, nil when the cloud gave none
+
+	// Rest is how long the group is left alone for it, where that is known to be enough; 0 leaves it to the policy.
+	Rest time.Duration `json:"rest,omitempty"`
 }
 
 // Quota is what an account may have of something, in the cloud's own unit, such as cores.
@@ -167,6 +173,14 @@ func (g *Group) Live() int {
 // Usable says whether decisions may rest on what is known of the group.
 func (g *Group) Usable() bool {
 	return g.Problem == "" && g.Read.Complete && g.Capacity >= 0 && g.Capacity >= g.Standing()
+}
+
+// Promised is the capacity that the group has, or will have if the cloud does what it was asked for.
+func (g *Group) Promised() int { return max(g.Capacity, g.Asked) }
+
+// AwaitsAnswer says whether nothing but a growth without an answer keeps decisions from resting on what is known of the group.
+func (g *Group) AwaitsAnswer() bool {
+	return g.Asked > 0 && g.Read.Complete && g.Capacity >= 0 && g.Capacity >= g.Standing()
 }
 
 // Deleting counts the machines that the cloud is deleting. They are listed still and count as capacity no more.

@@ -48,7 +48,7 @@ func checkCost(w Grow, e Evidence, allowed *policy.Policy) error {
 		cost := float64(w.To) * e.Group.PriceUSDPerHour
 		for _, g := range e.Newest.Groups {
 			if g.ID != w.Group && ceiling.Covers(g.ID) {
-				cost += float64(max(0, g.Capacity)) * g.PriceUSDPerHour
+				cost += float64(max(0, g.Promised())) * g.PriceUSDPerHour
 			}
 		}
 		switch limit := ceiling.Ceiling.Limit; {
@@ -80,7 +80,7 @@ func checkTotals(w Grow, e Evidence, limits policy.Growth) error {
 		}
 	}
 	for _, g := range e.Newest.Groups {
-		capacity := g.Capacity
+		capacity := g.Promised()
 		if g.ID == w.Group {
 			capacity = w.To
 		}

@@ -75,6 +75,13 @@ func growing() *world {
 	return w
 }
 
+// unanswered is a group that was asked for a capacity, and no answer has come.
+func unanswered(name string, capacity, of int) *cluster.Group {
+	g := Group(name, 0, 5)
+	g.Capacity, g.Asked, g.Problem = capacity, of, "no answer yet"
+	return g
+}
+
 func deleting() *world {
 	w := agents()
 	w.write = guard.Delete{Group: "agents", Machines: []guard.Target{{Machine: cluster.Machine{Group: "agents", ID: "1", UID: "vm-1"}, Node: "agents-1"}}}
@@ -270,7 +277,15 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a removal of a node below min where clean-ups are forced": {deleting, func(w *world) {
 			w.groups[0].Min, w.policy.Removal.ForceUnjoined, w.policy.Removal.ForceFailed = 3, true, true
 		}, "S-06"},
-		"more nodes than the cluster may have":   {growing, func(w *world) { w.policy.Growth.MaxNodes = 4 }, "S-06"},
+		"more nodes than the cluster may have": {growing, func(w *world) { w.policy.Growth.MaxNodes = 4 }, "S-06"},
+		"more nodes than the cluster may have with those that another group was asked for": {growing, func(w *world) {
+			w.groups = append(w.groups, unanswered("render", 0, 1))
+			w.policy.Growth.MaxNodes = 5
+		}, "S-06"},
+		"machines that cost more than a ceiling with those that another group was asked for": {growing, func(w *world) {
+			w.groups = append(w.groups, unanswered("render", 0, 1))
+			w.ceiling("usd-per-hour:1.1")
+		}, "S-06"},
 		"more cores than the cluster may have":   {growing, func(w *world) { w.policy.Growth.MaxCores = 19 }, "S-06"},
 		"more memory than the cluster may have":  {growing, func(w *world) { w.policy.Growth.MaxMemoryGiB = 79 }, "S-06"},
 		"machines that cost more than a ceiling": {growing, func(w *world) { w.ceiling("usd-per-hour:0.9") }, "S-06"},

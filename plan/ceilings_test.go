@@ -127,6 +127,9 @@ func TestGrantsAndUsageSurviveTheJournalAndACycle(t *testing.T) {
 	if d := cmp.Diff([]Grant{{"a", 4, Start}}, m.Granted); d != "" {
 		t.Errorf("granted (-want +got):\n%s", d)
 	}
+	if asked := (Memory{}).After(p, []Result{{Status: Asked, At: Start}, {Status: Asked, At: Start}}, allowed); len(asked.Granted) != 2 || asked.Groups["a"].Capacity != 9 {
+		t.Errorf("without an answer %v are granted, and group a counts as %d, want both growths to count", asked.Granted, asked.Groups["a"].Capacity)
+	}
 	m = m.spend(fleet(Start.Add(time.Second)), allowed)
 	data, err := json.Marshal(m)
 	if err != nil {

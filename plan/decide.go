@@ -78,6 +78,7 @@ type decision struct {
 
 	attach   map[cluster.GroupID]int // volumes that a node of the group can attach, as kubelets say, nil until somebody asks
 	opened   byHandle                // the groups of machines that are coming or being added
+	asked    byHandle                // of those of them that the cloud was asked for and has not answered about
 	arrivals byHandle                // of nodes that are starting
 	has      *totals                 // what the cluster has without what this cycle adds, once somebody has asked
 	cost     *Cost

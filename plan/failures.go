@@ -27,6 +27,10 @@ func (d *decision) noticeFailures() {
 			m.Noticed = f.At
 			failures++
 			f.At = d.now
+			if f.Rest > 0 {
+				m.Backoff = m.Backoff.brief(f)
+				continue
+			}
 			m.Backoff = m.Backoff.failed(f, g.Capacity-len(d.groups[g.ID].faulty), max(m.Capacity, g.Capacity), d.allowed)
 		}
 		if failures > 0 {
@@ -61,6 +65,8 @@ func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 	because := func(r reason.Reason) *reason.Reason { return &r }
 	proof := g.Contradicts(d.planner.doubtful)
 	switch {
+	case g.AwaitsAnswer():
+		return because(reason.New(reason.GroupAsked, about, "capacity", g.Asked))
 	case g.Problem != "":
 		return because(reason.New(reason.GroupUnreadable, about, "message", g.Problem))
 	case !d.groups[g.ID].Usable():

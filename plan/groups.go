@@ -26,7 +26,9 @@ func (d *decision) judgeGroups() {
 			}
 			because = append(because, why)
 		}
-		if blocked := st.blockedRead(); blocked != nil {
+		if blocked := st.blockedRead(); blocked != nil && blocked.Code == reason.GroupAsked {
+			say(GroupGrowing, *blocked)
+		} else if blocked != nil {
 			say(GroupHold, *blocked)
 		}
 		if st.paused != nil {

@@ -267,7 +267,7 @@ func (d *decision) grant(dm *demand, n int, g cluster.GroupID) {
 // believed is the capacity that a new request builds on: the last read's, or an accepted request's that it does not show yet.
 func (d *decision) believed(st *groupState) int {
 	if m := d.m.Groups[st.ID]; m.Requested.After(st.Read.At) {
-		return max(st.Capacity, m.Capacity)
+		return max(st.Promised(), m.Capacity)
 	}
-	return st.Capacity
+	return st.Promised()
 }

@@ -84,6 +84,7 @@ const (
 	Refused  Status = "refused"  // the guard stopped it before anything was sent
 	Failed   Status = "failed"   // it was sent and came back with an error
 	Skipped  Status = "skipped"  // nothing was sent and nothing is wrong: a budget says wait, a race was lost, a dry run
+	Asked    Status = "asked"    // it was sent, and the cloud has not answered yet: what it shows tells, and a growth counts until then
 )
 
 // Result is what became of the plan's action of the same index.
@@ -145,6 +146,10 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 				g.Requested, g.Decided, g.Capacity, g.Races, m.LastGrowth = r.At, p.Time, a.To, 0, r.At
 				g.Backoff = g.Backoff.unshown(g.Repeats, a, r.At, allowed)
 				g.Awaited = a.Zones
+			case Asked:
+				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
+				g.Requested, g.Decided, g.Capacity, m.LastGrowth = r.At, p.Time, a.To, r.At
+				g.Awaited = a.Zones
 			case Failed:
 				if g.Races++; r.Kind != "conflict" {
 					g.Races = 0
@@ -162,7 +167,7 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			switch r.Status {
 			case Accepted:
 				g.Rest, g.Repeats, g.Deleted = Backoff{}, 0, r.At
-			case Failed:
+			case Failed, Asked:
 				g.Rest = g.Rest.lengthened(r, allowed)
 			}
 			m.Groups = with(m.Groups, a.Group, g)
@@ -203,15 +208,20 @@ func backoffAfter(b Backoff, a SetCapacity, r Result, races int, allowed *policy
 		pause = min(transientPause<<min(races-freeRaces, 10), longestRace)
 		fallthrough
 	case "throttled", "transient":
-		if until := r.At.Add(max(r.RetryAfter, pause)); until.After(b.Until) {
-			if !r.At.Before(b.Until) {
-				b.Ceiling = 0 // of a quota that is forgotten
-			}
-			b.Until, b.Last, b.Code, b.Message = until, r.At, r.Code, r.Message
-		}
-		return b
+		return b.brief(cluster.Failure{At: r.At, Code: r.Code, Message: r.Message, Rest: max(r.RetryAfter, pause)})
 	}
 	return b.failed(cluster.Failure{At: r.At, Kind: r.Kind, Code: r.Code, Message: r.Message, Quota: r.Quota}, a.From, a.To, allowed)
+}
+
+// brief is the back-off after a failure that passes by itself. It does not lengthen the next one.
+func (b Backoff) brief(f cluster.Failure) Backoff {
+	if until := f.At.Add(f.Rest); until.After(b.Until) {
+		if !f.At.Before(b.Until) {
+			b.Ceiling = 0 // of a quota that is forgotten
+		}
+		b.Until, b.Last, b.Code, b.Message = until, f.At, f.Code, f.Message
+	}
+	return b
 }
 
 // unshown is the back-off after the cloud has accepted one capacity again and again, and no read shows it. The first repetitions need none:

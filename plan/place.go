@@ -41,7 +41,7 @@ func (d *decision) openComing() {
 	var all []scheduling.Awaited
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
-		machines := d.expected(st)
+		machines, unanswered := d.expected(st)
 		st.coming += machines
 		st.rotation = d.rotate(st)
 		if g.Template == nil {
@@ -50,7 +50,7 @@ func (d *decision) openComing() {
 		for known := d.planner.names.coming(st.ID, machines); st.opened < machines; st.opened++ {
 			all = append(all, scheduling.Awaited{Like: d.template(st, st.nextZone()), Name: known[st.opened].name, Was: known[st.opened].on})
 		}
-		st.expects = machines
+		st.expects, st.unanswered = machines, unanswered
 	}
 	handles := d.check.Await(all)
 	for _, g := range d.s.Groups {
@@ -58,7 +58,9 @@ func (d *decision) openComing() {
 		known := d.planner.names[g.ID]
 		for i, h := range handles[:n] {
 			d.opened.set(h, d.groups[g.ID])
-			known[i].on = h
+			if known[i].on = h; i >= n-d.groups[g.ID].unanswered {
+				d.asked.set(h, d.groups[g.ID])
+			}
 		}
 		d.tellOpen(g.ID, handles[:n]...)
 		handles = handles[n:]
@@ -72,10 +74,11 @@ func (d *decision) arriving(n *cluster.Node) bool {
 }
 
 // expected counts the machines of a group that have no node yet but should become one: those listed as creating or running
-// that are not overdue, those that are started again and whose nodes are empty and not Ready yet, and those that capacity promises beyond the list.
-func (d *decision) expected(st *groupState) int {
-	if !st.Usable() {
-		return 0
+// that are not overdue, those that are started again and whose nodes are empty and not Ready yet, and those that capacity promises beyond the list. It also
+// counts those of them that the cloud was asked for and has not answered about.
+func (d *decision) expected(st *groupState) (machines, unanswered int) {
+	if !st.Usable() && !st.AwaitsAnswer() {
+		return 0, 0
 	}
 	listed := 0
 	for _, in := range st.nodeless {
@@ -89,10 +92,11 @@ func (d *decision) expected(st *groupState) int {
 		}
 	}
 	capacity := st.Capacity
-	if m := d.m.Groups[st.ID]; m.Requested.After(st.Read.At) && m.Capacity > capacity {
+	if m := d.m.Groups[st.ID]; st.Asked == 0 && m.Requested.After(st.Read.At) && m.Capacity > capacity {
 		capacity = m.Capacity // accepted after the last read: planned with, never written from
 	}
-	return listed + max(0, capacity-st.Standing())
+	sure, unanswered := max(0, capacity-st.Standing()), max(0, st.Asked-capacity)
+	return listed + sure + unanswered, unanswered
 }
 
 // overdue says whether a machine without a node has had its time.
@@ -419,9 +423,14 @@ func (d *decision) placeComing(dm *demand, h scheduling.Handle, n int) {
 	st := d.comingGroup(h)
 	if st.awaited.Code == "" {
 		st.awaited = reason.New(reason.FitsComingMachine, reason.Ref{}, "group", st.ID)
+		st.asks = reason.New(reason.FitsAskedMachine, reason.Ref{}, "group", st.ID)
+	}
+	why := st.awaited
+	if d.asked.of(h) != nil {
+		why = st.asks
 	}
 	d.place(dm, n, h)
-	d.serve(dm, n, PodWaiting, st.awaited)
+	d.serve(dm, n, PodWaiting, why)
 	dm.placed += n
 }
 

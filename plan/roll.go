@@ -45,15 +45,17 @@ type groupState struct {
 	blocked   *reason.Reason  // why it may not grow now, nil when it may
 	paused    *reason.Reason  // that somebody has paused it, nil when nobody has
 
-	templates map[string]*scheduling.Template // what machines are opened like, by zone, "" for a group that spans none; once one was
-	opened    int                             // machines that were opened, to name them and to know whose turn it is
-	expects   int                             // of these, those that are coming; see [comingName]
-	rotation  *rotation                       // of its zones, nil where it spans none
-	uneven    bool                            // daemons leave more room in some of them than in others
-	fresh     []*machine                      // those that this cycle adds to a group that spans zones, in the order of opening
-	serves    []granted                       // pending pods that it grows for
-	needed    reason.Reason                   // why they have their place there, once one has
-	awaited   reason.Reason                   // why pods have theirs on a machine that is coming, once one has
+	templates  map[string]*scheduling.Template // what machines are opened like, by zone, "" for a group that spans none; once one was
+	opened     int                             // machines that were opened, to name them and to know whose turn it is
+	expects    int                             // of these, those that are coming; see [comingName]
+	unanswered int                             // of these, those that the cloud was asked for and has not answered about
+	rotation   *rotation                       // of its zones, nil where it spans none
+	uneven     bool                            // daemons leave more room in some of them than in others
+	fresh      []*machine                      // those that this cycle adds to a group that spans zones, in the order of opening
+	serves     []granted                       // pending pods that it grows for
+	needed     reason.Reason                   // why they have their place there, once one has
+	awaited    reason.Reason                   // why pods have theirs on a machine that is coming, once one has
+	asks       reason.Reason                   // the same of one that the cloud was asked for
 
 	because  []reason.Reason // why it grows, pods before the operator's settings
 	raised   int             // of the machines that this cycle adds, those that its floor asks for

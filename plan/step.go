@@ -106,7 +106,7 @@ func (d *decision) atMin(g *groupState) reason.Reason {
 func (st *groupState) blockedRead() *reason.Reason {
 	if st.blocked != nil {
 		switch st.blocked.Code {
-		case reason.GroupUnreadable, reason.GroupIncomplete, reason.GroupContradicted:
+		case reason.GroupAsked, reason.GroupUnreadable, reason.GroupIncomplete, reason.GroupContradicted:
 			return st.blocked
 		}
 	}

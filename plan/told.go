@@ -16,6 +16,7 @@ type telling struct {
 type toldSeat struct {
 	on    scheduling.Handle // of no meaning when there is a group
 	group cluster.GroupID
+	asked bool // the cloud has not answered about it yet
 	pods  int
 }
 
@@ -59,7 +60,7 @@ func (d *decision) forgetTold(dm *demand) {
 // toldSeat is how pods are told of the place.
 func (d *decision) toldSeat(s scheduling.Seat) toldSeat {
 	if st := d.comingGroup(s.On); st != nil {
-		return toldSeat{group: st.ID, pods: s.Pods}
+		return toldSeat{group: st.ID, asked: d.asked.of(s.On) != nil, pods: s.Pods}
 	}
 	return toldSeat{on: s.On, pods: s.Pods}
 }

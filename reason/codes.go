@@ -20,6 +20,7 @@ const (
 	FitsNode          Code = "FitsNode"
 	PodNominated      Code = "PodNominated"
 	FitsComingMachine Code = "FitsComingMachine"
+	FitsAskedMachine  Code = "FitsAskedMachine"
 	RescuesNode       Code = "RescuesNode"
 	NeedsMachine      Code = "NeedsMachine"
 	NoGroupFits       Code = "NoGroupFits"
@@ -71,6 +72,7 @@ const (
 	GroupHandedOver    Code = "GroupHandedOver"
 	GroupGrows         Code = "GroupGrows"
 	GroupGrowing       Code = "GroupGrowing"
+	GroupAsked         Code = "GroupAsked"
 	GroupShrinking     Code = "GroupShrinking"
 	GroupAtMax         Code = "GroupAtMax"
 	GroupAtMin         Code = "GroupAtMin"
@@ -239,6 +241,7 @@ var sentences = map[Code]string{
 	PodNominated:      "the scheduler makes room for it on node {node}",
 	FitsNode:          "fits node {node}, waits for the scheduler",
 	FitsComingMachine: "waits for a machine of group {group} that is already coming",
+	FitsAskedMachine:  "waits for a machine of group {group}, about which the cloud has not answered yet",
 	RescuesNode:       "takes back node {node}, which was being removed",
 	NeedsMachine:      "group {group} grows for it",
 	NoGroupFits:       "no node group can hold it",
@@ -284,6 +287,7 @@ var sentences = map[Code]string{
 	GroupSteady:        "nodes {nodes}, capacity {capacity} (min {min}, max {max})",
 	GroupGrows:         "capacity {from} -> {to} (max {max}) for pending pods: {pods}",
 	GroupGrowing:       "machines on their way: {coming}",
+	GroupAsked:         "was asked for a capacity of {capacity}, and the cloud has not answered yet; nothing else is asked about it until it does",
 	GroupShrinking:     "machines on their way out: {leaving}",
 	GroupAtMax:         "max node group size reached (capacity {capacity}, max {max})",
 	GroupAtMin:         "min node group size reached (capacity {capacity}, min {min})",

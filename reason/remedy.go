@@ -108,6 +108,7 @@ var remedies = map[Code]string{
 	GroupListsFewer:      "the machines that group {group} lacks appear in its list, or a lower min",
 	GroupAwaits:          "the machines run that group {group} awaits, or a lower min",
 	GroupPaused:          "sluice resume {group}, or wait until {until}",
+	GroupAsked:           "the cloud's answer about group {group}; it is given up after 30 s, and what the group is then is read",
 	GroupUnreadable:      "mend what the read of group {group} says",
 	GroupContradicted:    "a list of group {group} that has the machine of node {node}; or, when it is gone, a kubelet that reports no more",
 	GroupIncomplete:      "a complete read of group {group}; the next one is tried by itself",

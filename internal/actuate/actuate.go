@@ -91,14 +91,17 @@ func (a *Actuator) grow(ctx context.Context, decided *cluster.Snapshot, p plan.P
 		return err
 	}
 	defer a.sent(action.Group)
-	if err := a.Cloud.SetCapacity(ctx, g, action.To); err != nil {
+	err = a.Cloud.SetCapacity(ctx, g, action.To)
+	if err != nil && cloud.KindOf(err) != cloud.Unanswered {
 		return err
 	}
 	a.contests.wrote(g.ID, action.To)
-	grown := *g
-	grown.Capacity = action.To // counts for the cluster's limits when the next group asks to grow
+	grown := *g // counts for the cluster's limits when the next group asks to grow
+	if grown.Asked = action.To; err == nil {
+		grown.Capacity, grown.Asked = action.To, 0
+	}
 	a.know(&grown)
-	return nil
+	return err
 }
 
 // know keeps what was last learned of a group while a plan is performed.
@@ -265,6 +268,9 @@ func (a *Actuator) result(err error) plan.Result {
 	case errors.As(err, &fault):
 		r.Status, r.Kind, r.Code, r.Message, r.RetryAfter = plan.Failed, string(fault.Kind), fault.Code, fault.Message, fault.RetryAfter
 		r.Quota, r.Property = fault.Quota, fault.Property
+		if fault.Kind == cloud.Unanswered {
+			r.Status, r.Kind = plan.Asked, ""
+		}
 	case errors.Is(err, kube.ErrBudget), errors.Is(err, kube.ErrGone), errors.Is(err, kube.ErrHeld), errors.Is(err, kube.ErrConflict):
 		r.Status = plan.Skipped
 	case errors.Is(err, context.DeadlineExceeded):

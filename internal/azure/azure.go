@@ -164,7 +164,7 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 func (p *Provider) answer(g *group) *cluster.Group {
 	out := g.answer()
 	if g.asking != nil && g.asking.late && out.Problem == "" {
-		out.Problem = p.unanswered(g, g.asking).Message
+		out.Problem, out.Asked = p.unanswered(g, g.asking).Message, g.wanted
 	}
 	return out
 }
@@ -234,6 +234,12 @@ func (p *Provider) store(g *group, stamp uint64, r *reading, fault *cloud.Error)
 		g.stamp = stamp
 		p.obey(g, r.model)
 		fault = g.take(r)
+		if fault == nil && g.lost > 0 {
+			if g.view.Capacity >= g.lost {
+				g.failure = nil
+			}
+			g.lost = 0
+		}
 		for _, does := range []verb{verbDelete, verbPark, verbParked, verbStart} {
 			switch {
 			case fault != nil || !g.reading.whole || p.underWay(g.id, does):

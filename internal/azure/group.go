@@ -37,6 +37,8 @@ type group struct {
 	took    time.Duration  // the last good read
 	mute    bool           // the last read had no answer in time
 
+	lost      int              // the capacity of a growth that was given up, whose outcome no read has told yet; 0 when there is none
+	wanted    int              // the capacity that the write under way asks for; 0 when none does
 	muteWrite bool             // the last write had no answer in time
 	problem   string           // of the last read; "" when it was good
 	failure   *cluster.Failure // of the last operation

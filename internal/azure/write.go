@@ -14,16 +14,18 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// How long the answer to a write is waited for: longer than for one to a read, since machines that were granted and not heard of are bought a
-// second time. Not so long again when the last write to the group had none in time.
+// How long the answer to a write is waited for: as long as Azure usually takes. Not so long again when the last write to the group had none in time.
 const (
-	writeWait  = 10 * time.Second
+	writeWait  = 5 * time.Second
 	writeAgain = leastWait
 )
 
+// lateRest is how long a group rests at least whose growth failed for a while: others are asked meanwhile.
+const lateRest = 10 * time.Second
+
 // send makes a write to the group beside the caller, who learns after a while that there is no answer yet: it is taken in when it comes, and nothing
-// else is asked about the group meanwhile. The write ends at the caller's deadline all the same (S-23).
-func (p *Provider) send(ctx context.Context, own *group, doing string, write func(context.Context) error) error {
+// else is asked about the group meanwhile. The write ends at the caller's deadline all the same (S-23). Wanted is the capacity that a growth asks for.
+func (p *Provider) send(ctx context.Context, own *group, doing string, wanted int, write func(context.Context) error) error {
 	p.mu.Lock()
 	if own.asking != nil {
 		defer p.mu.Unlock()
@@ -33,7 +35,7 @@ func (p *Provider) send(ctx context.Context, own *group, doing string, write fun
 	if q.doing = "write to"; own.muteWrite {
 		q.patience = writeAgain
 	}
-	own.asking = q
+	own.asking, own.wanted = q, wanted
 	p.mu.Unlock()
 
 	end, ends := ctx.Deadline()
@@ -47,13 +49,33 @@ func (p *Provider) send(ctx context.Context, own *group, doing string, write fun
 		e := write(ctx)
 		return func() {
 			var fault *cloud.Error
-			own.asking, own.muteWrite, err = nil, errors.As(e, &fault) && fault.Code == noAnswer, e
+			own.asking, own.wanted, err = nil, 0, e
+			own.muteWrite = errors.As(e, &fault) && fault.Code == noAnswer
+			if q.late && e != nil {
+				p.failedLate(own, wanted, fault)
+			}
 		}
 	})
 	if !p.await(ctx, q) {
-		return &cloud.Error{Kind: cloud.Transient, Group: own.id, Code: unansweredYet, Message: doing + ": " + p.host() + " has not answered yet; nothing is asked about the group until it does"}
+		return &cloud.Error{Kind: cloud.Unanswered, Group: own.id, Code: unansweredYet, Message: doing + ": " + p.host() + " has not answered yet; nothing is asked about the group until it does"}
 	}
 	return err
+}
+
+// failedLate takes in that a write failed for which nobody waits any more. The group is read again, and a growth's failure is told as that of an accepted
+// one is: its pods look elsewhere. A lost race is no failure, nor is, when that read shows it, a growth that had no answer. Provider.mu is held.
+func (p *Provider) failedLate(own *group, wanted int, e *cloud.Error) {
+	p.outdate(own, all)
+	if wanted == 0 || e == nil || e.Kind == cloud.Conflict {
+		return
+	}
+	own.failure = &cluster.Failure{At: p.now().UTC(), Kind: string(e.Kind), Code: e.Code, Message: e.Message, Quota: e.Quota}
+	if e.Kind == cloud.Transient || e.Kind == cloud.Throttled {
+		own.failure.Rest = max(lateRest, e.RetryAfter)
+	}
+	if outcomeUnknown(e) {
+		own.lost = wanted
+	}
 }
 
 // SetCapacity asks for n machines in the group. It starts parked ones, and for the rest sends the capacity and nothing else (S-04), on
@@ -78,7 +100,7 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	if fault != nil {
 		return fault
 	}
-	return p.send(ctx, own, doing, func(ctx context.Context) error { return p.grow(ctx, own, kind, g, n, wanted, ids) })
+	return p.send(ctx, own, doing, n, func(ctx context.Context) error { return p.grow(ctx, own, kind, g, n, wanted, ids) })
 }
 
 // grow has the group come to n machines: by these parked ones, and by the capacity that is wanted for the rest.
@@ -200,7 +222,7 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 		word, remove = "deallocate", kind.park
 	}
 	doing = fmt.Sprintf("%s %s of %s", word, count(len(ids), "machine"), g.ID)
-	return p.send(ctx, own, doing, func(ctx context.Context) error {
+	return p.send(ctx, own, doing, 0, func(ctx context.Context) error {
 		a, err := remove(ctx, own.name, g.Read.Version, ids)
 		if err != nil {
 			return p.refused(own, doing, err)

@@ -36,7 +36,7 @@ func eventsOfDeeds(entry journal.Entry, status corev1.ObjectReference) []event {
 	pods := podsByKey(entry)
 	for _, d := range Deeds(entry) {
 		switch d.Status() {
-		case plan.Accepted:
+		case plan.Accepted, plan.Asked:
 			events = append(events, acceptedEvents(d, entry, pods, status)...)
 		case plan.Refused:
 			why, _ := d.trouble()

@@ -45,6 +45,8 @@ func logDeed(ctx context.Context, to *slog.Logger, d Deed) {
 	switch d.Status() {
 	case plan.Accepted:
 		message = "action taken"
+	case plan.Asked:
+		message = "action asked for"
 	case plan.Refused:
 		message = "action refused"
 	case plan.Failed:

@@ -82,7 +82,7 @@ func (c compatibleMetrics) reportAction(action plan.Action, r plan.Result, entry
 	}
 	switch a := action.(type) {
 	case plan.SetCapacity:
-		if accepted {
+		if accepted || r.Status == plan.Asked {
 			c.scaledUp.Add(float64(max(0, a.To-a.From)))
 		}
 		if failed {

@@ -169,7 +169,7 @@ func groupStatusOf(entry journal.Entry, g *cluster.Group) groupStatus {
 // grew says whether the cloud accepted a growth of the group in this cycle.
 func grew(entry journal.Entry, id cluster.GroupID) bool {
 	for _, d := range Deeds(entry) {
-		if _, grows := d.of.(plan.SetCapacity); grows && d.Group == id && d.Status() == plan.Accepted {
+		if _, grows := d.of.(plan.SetCapacity); grows && d.Group == id && (d.Status() == plan.Accepted || d.Status() == plan.Asked) {
 			return true
 		}
 	}
