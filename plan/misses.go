@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -230,9 +231,12 @@ func (m *misses) holds(d *decision, of *missed, depends bool) bool {
 	return true
 }
 
-// known says whether an empty machine of the group can be asked: what it is is known, and the group may grow now or later.
-func (s *stance) known() bool {
-	return s.blocked == nil || s.blocked.Code == reason.GroupBackoff && s.Template != nil
+// known says whether an empty machine of the group can be asked: what it is is known, whether or not the group may grow now.
+func (s *stance) known() bool { return s.Template != nil }
+
+// unread says whether nothing is known of the group since it could not be read.
+func (s *stance) unread() bool {
+	return !s.known() && s.blocked != nil && (s.blocked.Code == reason.GroupUnreadable || s.blocked.Code == reason.GroupIncomplete)
 }
 
 // limited says why the group may not add a machine, nil when it may.
@@ -248,10 +252,13 @@ func (s *stance) limited(d *decision) *reason.Reason {
 func (m *misses) answer(d *decision, q *inquiry) *missed {
 	a := &missed{depends: q.depends, turns: m.turns, stirs: m.stirs}
 	all := make([]miss, 0, len(m.stances))
-	count, held := 1, false
+	count, held, unread := 1, false, []string(nil)
 	for at, st := range m.stances {
 		one := q.misses[at]
 		held = held || len(one.why) == 0 && st.known()
+		if st.unread() {
+			unread = append(unread, string(st.ID))
+		}
 		switch {
 		case st.blocked != nil && len(one.why) == 0:
 			one = miss{far: 1, why: []reason.Reason{*st.blocked}}
@@ -272,11 +279,14 @@ func (m *misses) answer(d *decision, q *inquiry) *missed {
 		count += len(one.why)
 	}
 	slices.SortStableFunc(all, miss.compare)
-	sum := reason.NoGroupFits
-	if held {
-		sum = reason.NoGroupGrows
+	sum := reason.New(reason.NoGroupFits, reason.Ref{})
+	switch {
+	case held:
+		sum = reason.New(reason.NoGroupGrows, reason.Ref{})
+	case len(unread) > 0:
+		sum = reason.New(reason.NoGroupRead, reason.Ref{}, "groups", strings.Join(unread, ", "))
 	}
-	a.because = append(make([]reason.Reason, 0, count), reason.New(sum, reason.Ref{}))
+	a.because = append(make([]reason.Reason, 0, count), sum)
 	for _, one := range all {
 		a.because = append(a.because, one.why...)
 	}

@@ -248,7 +248,15 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 		},
 		"an unreadable group is not written to": {
 			objects: pods(1), groups: []*cluster.Group{func() *cluster.Group { g := Group("a", 0, 5); g.Problem = "forbidden"; return g }()},
-			want: []string{}, verdict: map[string]string{"pod p00": "stuck NoGroupFits GroupUnreadable", "group a": "hold GroupUnreadable GroupSteady"},
+			want: []string{}, verdict: map[string]string{"pod p00": "stuck NoGroupGrows GroupUnreadable", "group a": "hold GroupUnreadable GroupSteady"},
+		},
+		"of a group that was never read nobody knows whether it could hold a pod": {
+			objects: pods(1), groups: []*cluster.Group{{ID: "a", Max: 5, Capacity: -1, Problem: "no answer yet"}, Group("b", 0, 0)}, policy: func(p *policy.Policy) { p.Growth.MaxNodes = 3 },
+			want: []string{}, verdict: map[string]string{"pod p00": "stuck NoGroupGrows GroupAtMax GroupUnreadable", "group a": "hold GroupUnreadable"},
+		},
+		"nor does anybody where the others cannot hold it": {
+			objects: pods(1, CPU("99")), groups: []*cluster.Group{{ID: "a", Max: 5, Capacity: -1, Problem: "no answer yet"}, Group("b", 0, 3)},
+			want: []string{}, verdict: map[string]string{"pod p00": "stuck NoGroupRead GroupUnreadable InsufficientResource", "group a": "hold GroupUnreadable"},
 		},
 		"a capacity read as 0 while machines live is not believed": {
 			objects: append(pods(5), Node("a-0")), groups: []*cluster.Group{func() *cluster.Group { g := Group("a", 0, 5, Machine("0", "a-0")); g.Capacity = 0; return g }()},

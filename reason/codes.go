@@ -25,6 +25,7 @@ const (
 	NeedsMachine      Code = "NeedsMachine"
 	NoGroupFits       Code = "NoGroupFits"
 	NoGroupGrows      Code = "NoGroupGrows"
+	NoGroupRead       Code = "NoGroupRead"
 	CouldHold         Code = "CouldHold"
 	NoSizeHolds       Code = "NoSizeHolds"
 	OtherScheduler    Code = "OtherScheduler"
@@ -245,6 +246,7 @@ var sentences = map[Code]string{
 	RescuesNode:       "takes back node {node}, which was being removed",
 	NeedsMachine:      "group {group} grows for it",
 	NoGroupFits:       "no node group can hold it",
+	NoGroupRead:       "no node group that could be read can hold it, and nothing is known of {groups}: the reason follows, and sluice doctor asks anew",
 	NoGroupGrows:      "no node group that could hold it may grow",
 	CouldHold:         "could hold it if {change}",
 	NoSizeHolds:       "no size that {where} offers the group could hold it",
