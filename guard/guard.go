@@ -165,8 +165,10 @@ func Check(w Write, e Evidence, allowed *policy.Policy) error {
 		return checkMark(w, e)
 	case SoftTaint:
 		return checkSoftTaint(w, e)
-	case Uncordon, SoftUntaint:
-		return nil // gives room back, and takes nothing from anybody
+	case Uncordon:
+		return checkOwner(w.Node, e, allowed)
+	case SoftUntaint:
+		return checkOwner(w.Node, e, allowed)
 	case OpenGate:
 		return checkOpenGate(w, e)
 	case Answer:

@@ -208,6 +208,17 @@ func marking() *world {
 	return w
 }
 
+// givingBack takes back what a sluice of that name has put on a node of no group.
+func givingBack(owner string) *world {
+	w := agents()
+	w.policy.Installation = "kube-system/sluice"
+	n := Node("strange", Removing(Start.Add(-time.Hour), cluster.Machine{Group: "batch", ID: "1", UID: "vm-b"}))
+	n.Annotations[cluster.OwnerAnnotation] = owner
+	w.objects.Nodes = append(w.objects.Nodes, n)
+	w.write = guard.Uncordon{Node: "strange", UID: "uid-strange"}
+	return w
+}
+
 // opening takes the gate off a pod that has room on agents-0.
 func opening() *world {
 	w := agents()
@@ -384,6 +395,8 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			w.marked()
 			w.objects.Nodes[1].Status.Conditions = lost(NotReady(Start.Add(time.Second))).Status.Conditions
 		}, "S-14"},
+		"what another sluice has put on a node of no group": {func() *world { return givingBack("batch/sluice") }, func(*world) {}, "S-37"},
+		"its soft taint":                       {func() *world { return givingBack("batch/sluice") }, func(w *world) { w.write = guard.SoftUntaint{Node: "strange", UID: "uid-strange"} }, "S-37"},
 		"a mark on a node whose machine stays": {marking, func(w *world) { w.groups[0].Instances[2].State = cluster.StateRunning }, "S-14"},
 		"a mark with another machine": {marking, func(w *world) {
 			w.write = guard.Mark{Node: "agents-2", UID: "uid-agents-2", Machine: cluster.Machine{Group: "agents", ID: "0", UID: "vm-0"}}

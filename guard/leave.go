@@ -12,7 +12,7 @@ const (
 	listsLag  = 10 * time.Minute // a younger node may be younger than the list
 )
 
-// checkMark holds marks on nodes whose machines do not leave, or are not theirs for certain.
+// checkMark holds marks on nodes whose machines do not leave and that are not on their way out themselves, or are not theirs for certain.
 func checkMark(w Mark, e Evidence) error {
 	n := e.Newest.Node(w.Node)
 	switch {
@@ -20,7 +20,7 @@ func checkMark(w Mark, e Evidence) error {
 		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
 	case n.Instance == nil || n.Instance.Machine() != w.Machine:
 		return refuse("S-12", "node %s is not for certain machine %s", w.Node, w.Machine)
-	case n.Instance.State != cluster.StateDeleting:
+	case n.Instance.State != cluster.StateDeleting && n.Marked != w.Machine:
 		return refuse("S-14", "machine %s of node %s does not leave", w.Machine, w.Node)
 	}
 	return paused(n.Group, e)

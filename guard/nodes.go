@@ -34,6 +34,19 @@ func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
 	return checkWanted(w.Node, e)
 }
 
+// checkOwner holds what another sluice has put on a node of no group of this one's: only that one takes it back. On a node of its own groups a sluice
+// gives room back whoever has taken it.
+func checkOwner(node string, e Evidence, allowed *policy.Policy) error {
+	n := e.Newest.Node(node)
+	if n == nil || n.Instance != nil || len(n.Suspects) > 0 || e.Newest.Group(n.Group) != nil {
+		return nil
+	}
+	if owner := cluster.OwnerOf(n.Object); owner != "" && owner != allowed.Installation {
+		return refuse("S-37", "what stands on node %s is for %s to take back, and this is %s", node, owner, allowed.Installation)
+	}
+	return nil
+}
+
 // checkSoftTaint holds nodes that are not sluice's to steer pods away from.
 func checkSoftTaint(w SoftTaint, e Evidence) error {
 	n := e.Newest.Node(w.Node)

@@ -1,53 +1,73 @@
 package plan
 
 import (
-	"slices"
+	"cmp"
+	"maps"
 	"time"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
 )
 
-// handedOverFor is how long a group must have been managed no more before what stands on its nodes is taken back: a machine that was being deleted is
-// gone by then, and a group that was out of sight for a moment is back.
+// handedOverFor is how long a node must have been of no group that is managed before what stands on it is taken back: a machine that was being deleted
+// is gone by then, and a group that was out of sight for a moment is back.
 const handedOverFor = 10 * time.Minute
 
-// handOver takes the removal taint, the cordon and the mark off nodes of groups that were managed and are no more (S-37). Only what this process has
-// seen managed is known to be its own: another sluice may manage the group by now, and what that one has put on a node since then stays.
+// handOver takes the removal taint, the cordon, the mark and the soft taint off nodes of groups that were managed and are no more (S-37). What this
+// sluice has put there bears its name: an earlier process may have done it. What bears another name, or none, is somebody else's and stays.
 func (d *decision) handOver() {
-	d.noticeHandedOver()
-	if len(d.m.HandedOver) == 0 {
+	if len(d.planner.owned)+len(d.m.HandedOver) == 0 {
 		return
 	}
-	for _, n := range d.s.Nodes {
-		since, gone := d.m.HandedOver[n.Marked.Group]
-		removal, on := cluster.RemovalOf(n.Object)
-		if !gone || !on || n.Instance != nil || removal.Since.After(since) || !cluster.Ready(n.Object) {
+	var all map[string]time.Time
+	for _, n := range d.planner.owned {
+		if !d.handedOver(n) {
 			continue
 		}
-		due := since.Add(handedOverFor)
-		if d.now.Before(due) {
+		since, seen := d.m.HandedOver[n.Name()]
+		if !seen {
+			since = d.now
+		}
+		if all == nil {
+			all = map[string]time.Time{}
+		}
+		all[n.Name()] = since
+		if due := since.Add(handedOverFor); d.now.Before(due) {
 			d.wake(due)
-			continue
+		} else if cluster.Ready(n.Object) {
+			d.giveBack(n, since)
 		}
-		d.ladder = append(d.ladder, Uncordon{n.Name(), n.Object.UID, reason.New(reason.GroupHandedOver, reason.Node(n.Name()), "group", n.Marked.Group, "since", since.UTC().Format(time.RFC3339))})
+	}
+	if !maps.Equal(all, d.m.HandedOver) {
+		d.m.HandedOver = all
 	}
 }
 
-// noticeHandedOver remembers which groups are managed, and since when others are no more.
-func (d *decision) noticeHandedOver() {
-	if slices.EqualFunc(d.m.Managed, d.s.Groups, func(id cluster.GroupID, g *cluster.Group) bool { return id == g.ID }) {
-		return
+// handedOver says whether the node bears the name of this sluice, and belongs to no group of its own.
+func (d *decision) handedOver(n *cluster.Node) bool {
+	return d.allowed.Installation != "" && cluster.OwnerOf(n.Object) == d.allowed.Installation && len(n.Suspects) == 0 && d.groups[n.Group] == nil
+}
+
+// giveBack takes from the node what this sluice has put on it.
+func (d *decision) giveBack(n *cluster.Node, since time.Time) {
+	why := reason.New(reason.NodeHandedOver, reason.Node(n.Name()), "since", since.UTC().Format(time.RFC3339))
+	if _, on := cluster.RemovalOf(n.Object); on || n.Marked.UID != "" {
+		d.ladder = append(d.ladder, Uncordon{n.Name(), n.Object.UID, why})
 	}
-	managed := make([]cluster.GroupID, len(d.s.Groups))
-	for i, g := range d.s.Groups {
-		managed[i] = g.ID
-		d.m.HandedOver = without(d.m.HandedOver, g.ID)
+	if cluster.Candidate(n.Object) {
+		d.soft = append(d.soft, SoftUntaint{n.Name(), n.Object.UID, why})
 	}
-	for _, id := range d.m.Managed {
-		if !slices.Contains(managed, id) {
-			d.m.HandedOver = with(d.m.HandedOver, id, d.now)
-		}
-	}
-	d.m.Managed = managed
+}
+
+// begunByAnother says whether a node on the ladder bears another name than this sluice's: whoever put it there has given its group away since, or was
+// of an earlier version, which wrote no name.
+func (d *decision) begunByAnother(st *nodeState) bool {
+	return d.allowed.Installation != "" && cluster.OwnerOf(st.Object) != d.allowed.Installation
+}
+
+// takeOver puts the name of this sluice on the node, before anything else is done to it: nobody else takes it back from now on.
+func (d *decision) takeOver(st *nodeState) {
+	why := reason.New(reason.NodeAdopted, reason.Node(st.Name()), "owner", cmp.Or(cluster.OwnerOf(st.Object), "a sluice without a name"))
+	d.ladder = append(d.ladder, Mark{st.Name(), st.Object.UID, st.Instance.Machine(), why})
+	d.judgeNode(st, NodeDrain, why)
 }

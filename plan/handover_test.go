@@ -13,50 +13,106 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// TestNodesOfAGroupThatIsManagedNoMoreAreGivenBack leaves a group out that was managed in the cycle before, with one of its nodes on the ladder.
+const (
+	ourselves = "kube-system/sluice"
+	others    = "batch/sluice"
+)
+
+// ownedBy puts the name of a sluice on a node, "" for none.
+func ownedBy(name string) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		if n.Annotations == nil {
+			n.Annotations = map[string]string{}
+		}
+		if name != "" {
+			n.Annotations[cluster.OwnerAnnotation] = name
+		}
+	}
+}
+
+// TestNodesOfAGroupThatIsManagedNoMoreAreGivenBack begins with an empty memory, as a new process does, beside a node that was on its way out.
 func TestNodesOfAGroupThatIsManagedNoMoreAreGivenBack(t *testing.T) {
 	leaving := cluster.Machine{Group: "b", ID: "7", UID: "vm-7"}
+	ladder, soft := Removing(Start.Add(-time.Minute), leaving), func(n *corev1.Node) {
+		n.Spec.Taints = append(n.Spec.Taints, cluster.CandidateSince(Start))
+	}
+	mark := func(n *corev1.Node) { n.Annotations = map[string]string{cluster.MachineAnnotation: leaving.String()} }
 	for name, c := range map[string]struct {
-		managed []cluster.GroupID // by this process
-		since   time.Time         // of the taint
-		change  func(*corev1.Node)
-		after   time.Duration
-		want    []string
+		change []func(*corev1.Node)
+		after  time.Duration
+		own    string // this sluice's name, if another one than usual; "-" for none
+		joins  bool   // the group is managed in the second cycle
+		want   []string
 	}{
-		"when it has been so for ten minutes":     {managed: []cluster.GroupID{"a", "b"}, after: 10 * time.Minute, want: []string{"uncordon b-7: GroupHandedOver"}},
-		"not a moment earlier":                    {managed: []cluster.GroupID{"a", "b"}, after: 10*time.Minute - time.Second},
-		"not when this process never managed it":  {managed: []cluster.GroupID{"a"}, after: time.Hour},
-		"not what somebody has put on since then": {managed: []cluster.GroupID{"a", "b"}, since: Start.Add(time.Minute), after: time.Hour},
-		"not while its machine stops":             {managed: []cluster.GroupID{"a", "b"}, change: NotReady(Start), after: time.Hour},
+		"when it has been so for ten minutes":         {change: []func(*corev1.Node){ladder, ownedBy(ourselves)}, after: 10 * time.Minute, want: []string{"uncordon b-7: NodeHandedOver"}},
+		"with what steers pods away":                  {change: []func(*corev1.Node){ladder, soft, ownedBy(ourselves)}, after: 10 * time.Minute, want: []string{"uncordon b-7: NodeHandedOver", "soft-untaint b-7: NodeHandedOver"}},
+		"that alone":                                  {change: []func(*corev1.Node){soft, ownedBy(ourselves)}, after: 10 * time.Minute, want: []string{"soft-untaint b-7: NodeHandedOver"}},
+		"the mark alone":                              {change: []func(*corev1.Node){mark, ownedBy(ourselves)}, after: 10 * time.Minute, want: []string{"uncordon b-7: NodeHandedOver"}},
+		"not a moment earlier":                        {change: []func(*corev1.Node){ladder, soft, ownedBy(ourselves)}, after: 10*time.Minute - time.Second},
+		"not what another sluice has put there":       {change: []func(*corev1.Node){ladder, soft, ownedBy(others)}, after: time.Hour},
+		"not what nobody says he has put there":       {change: []func(*corev1.Node){ladder, soft}, after: time.Hour},
+		"not by a sluice that has no name":            {change: []func(*corev1.Node){ladder, soft, ownedBy("")}, own: "-", after: time.Hour},
+		"not while its machine stops":                 {change: []func(*corev1.Node){ladder, ownedBy(ourselves), NotReady(Start)}, after: time.Hour},
+		"not when the group is there again meanwhile": {change: []func(*corev1.Node){ladder, ownedBy(ourselves)}, after: 10 * time.Minute, joins: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if c.since.IsZero() {
-				c.since = Start.Add(-time.Minute)
+			allowed := policy.Default()
+			if allowed.Installation = ourselves; c.own != "" {
+				allowed.Installation = ""
 			}
-			node := Node("b-7", Removing(c.since, leaving))
-			if c.change != nil {
-				c.change(node)
-			}
-			objects := []any{Node("a-0"), Node("a-1"), Node("a-2"), node}
+			objects := []any{Node("a-0"), Node("a-1"), Node("a-2"), Node("b-7", c.change...)}
 			a := joined(three(), objects)
 			a.Min = 3
-			_, m := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{a}), policy.Default(), plan.Memory{Managed: c.managed})
-			p, m := plan.Decide(cluster.New(Start.Add(c.after), Objects(objects...), []*cluster.Group{a}), policy.Default(), m)
-			got := []string{}
-			for _, action := range told(p) {
-				if action[:2] != "so" { // soft taints are another matter
-					got = append(got, action)
-				}
+			_, m := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{a}), allowed, plan.Memory{})
+			groups := []*cluster.Group{a}
+			if c.joins {
+				groups = append(groups, Group("b", 0, 5, Machine("7", "b-7")))
 			}
-			if c.want == nil {
-				c.want = []string{}
+			p, m := plan.Decide(cluster.New(Start.Add(c.after), Objects(objects...), groups), allowed, m)
+			var got []string
+			for _, action := range p.Actions {
+				switch a := action.(type) {
+				case plan.Uncordon:
+					got = append(got, "uncordon "+a.Node+": "+string(a.Because.Code))
+				case plan.SoftUntaint:
+					got = append(got, "soft-untaint "+a.Node+": "+string(a.Because.Code))
+				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
-			b := Group("b", 0, 5, Machine("7", "b-7"))
-			if _, m = plan.Decide(cluster.New(Start.Add(c.after), Objects(objects...), []*cluster.Group{a, b}), policy.Default(), m); len(m.HandedOver) > 0 {
-				t.Errorf("a group that is back is handed over still: %v", m.HandedOver)
+			if c.joins && len(m.HandedOver) > 0 {
+				t.Errorf("a node whose group is back is handed over still: %v", m.HandedOver)
+			}
+		})
+	}
+}
+
+// TestARemovalThatAnotherSluiceBeganBearsTheNameOfTheOneThatGoesOn hands a group with a node on its way out to another sluice.
+func TestARemovalThatAnotherSluiceBeganBearsTheNameOfTheOneThatGoesOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		owner, own string
+		want       []string
+	}{
+		"of another sluice":     {others, ourselves, []string{"mark a-2: NodeAdopted"}},
+		"of an earlier version": {"", ourselves, []string{"mark a-2: NodeAdopted"}},
+		"its own":               {ourselves, ourselves, []string{"delete a 2(a-2)"}},
+		"while it has none":     {others, "", []string{"delete a 2(a-2)"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			allowed := policy.Default()
+			allowed.Installation = c.own
+			g := three()
+			objects := []any{Node("a-0"), Node("a-1"), Node("a-2", Removing(Start.Add(-time.Hour), g.Instances[2].Machine()), ownedBy(c.owner))}
+			p, _ := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{joined(g, objects)}), allowed, plan.Memory{})
+			got := told(p)
+			for _, action := range p.Actions {
+				if a, is := action.(plan.Mark); is {
+					got = append(got, "mark "+a.Node+": "+string(a.Because.Code))
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -157,6 +157,8 @@ func (d *decision) climb(st *nodeState) {
 		d.judgeNode(st, NodeDrain, d.unhealthy...)
 	case g.blockedRead() != nil:
 		d.judgeNode(st, NodeDrain, *g.blockedRead())
+	case d.begunByAnother(st):
+		d.takeOver(st)
 	case dries(st):
 		d.awaitWork(st)
 	case len(st.movers) > 0 && removal.Why == cluster.AskedFor:

@@ -30,8 +30,7 @@ type Memory struct {
 	Granted       []Grant                         `json:"granted,omitempty"`      // what the last cycle was granted; the next one counts it
 	Runs          map[string]RunTime              `json:"runs,omitempty"`         // of Jobs' pods and those that a drain target may concern, by owner, series and namespace; see [RunTime]
 	Places        *Places                         `json:"places,omitempty"`       // of the pods that wait, nil when none had one
-	Managed       []cluster.GroupID               `json:"managed,omitempty"`      // groups of the last cycle, sorted
-	HandedOver    map[cluster.GroupID]time.Time   `json:"handedOver,omitempty"`   // groups that were managed and are no more, since when
+	HandedOver    map[string]time.Time            `json:"handedOver,omitempty"`   // since when a node that bears this sluice's name is of no group that is managed, by its name
 	Consolidation Consolidation                   `json:"consolidation,omitzero"` // see there
 	Answer        *Answer                         `json:"answer,omitempty"`       // to what the last cycle asked an expander's server, nil when it asked nothing
 }

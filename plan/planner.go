@@ -33,6 +33,7 @@ type Planner struct {
 	leavers   leavers         // of the same nodes those that could be emptied, in the order of the last cycle
 	working   []int           // of the same nodes those that hold pods of Jobs
 	watched   []int           // nodes that each cycle judges: what becomes of them depends on more than they show
+	owned     []*cluster.Node // nodes without a machine that bear the name of a sluice
 	passing   []int           // of these, those that time alone made other ones when all were looked at last
 	states    []nodeState     // of the last cycle, whose memory the next one takes
 	queue     queue
@@ -145,7 +146,7 @@ func (p *Planner) look(d *decision) {
 		p.said, before = make([]Verdict, len(nodes)), make([]*sight, len(nodes))
 	}
 	p.sights, p.watched, p.shunned, p.doubtful = sights, p.watched[:0], p.shunned[:0], nil
-	p.noticed, p.spot, p.marked, p.working, p.passing = nil, nil, nil, p.working[:0], p.passing[:0]
+	p.noticed, p.spot, p.marked, p.owned, p.working, p.passing = nil, nil, nil, nil, p.working[:0], p.passing[:0]
 	for i, v := range sights {
 		if v.plain {
 			if v != before[i] {
@@ -155,6 +156,9 @@ func (p *Planner) look(d *decision) {
 		}
 		if v.marked {
 			p.marked = append(p.marked, v.Node)
+		}
+		if v.owned {
+			p.owned = append(p.owned, v.Node)
 		}
 		if v.noticed {
 			p.noticed = append(p.noticed, v.Node)
@@ -173,7 +177,7 @@ func (p *Planner) look(d *decision) {
 		}
 		if v.settled && !v.passing {
 			p.said[i] = v.verdict
-			v.plain = !(v.marked || v.noticed || v.leavesSpot || v.doubtful || v.shunned || v.works)
+			v.plain = !(v.marked || v.owned || v.noticed || v.leavesSpot || v.doubtful || v.shunned || v.works)
 		} else {
 			p.said[i] = Verdict{}
 			p.watched = append(p.watched, i)

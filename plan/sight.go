@@ -40,6 +40,7 @@ type sight struct {
 	shunned    bool    // the scheduler prefers others
 	works      bool    // it holds pods of Jobs
 	marked     bool    // its mark is to be changed
+	owned      bool    // it has no machine, and bears the name of a sluice
 	noticed    bool    // the cloud has announced something to its machine
 	doubtful   bool    // it could be a machine to which it is not joined
 	leavesSpot bool    // see [decision.leavesSpot]
@@ -74,6 +75,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	}
 	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
 	v.where, v.marked = policy.On(n), marked(n)
+	v.owned = n.Instance == nil && cluster.OwnerOf(n.Object) != ""
 	v.noticed, v.doubtful = cluster.Noticed(n.Object), len(n.Suspects) > 0 || n.Instance == nil && (n.Group != "" || n.Numbered)
 	v.leavesSpot = d.leavesSpot(v)
 	v.controls, v.asked = cluster.ControlPlane(n.Object), askedFor(n) != nil

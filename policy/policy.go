@@ -20,6 +20,11 @@ type Policy struct {
 	// ClusterID is the cluster that the node groups belong to, as [cluster.Objects.ID] has it; "": whichever it is that is watched. Together with
 	// the resource group that the cloud's configuration names it is the pair that sluice acts on (S-22). (--cluster-id)
 	ClusterID string `json:"clusterID,omitempty"`
+
+	// Installation is how this sluice calls itself beside others in the same cluster, "" when nothing tells them apart: what it puts on nodes bears
+	// this name, and what bears it on a node of no group is taken back. It is the lease by which replicas choose the one that acts, as "namespace/name":
+	// two that have the same name never act at once. Without an election it is the process's own identity.
+	Installation string `json:"installation,omitempty"`
 }
 
 // Removal bounds how nodes leave.

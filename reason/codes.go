@@ -70,7 +70,6 @@ const (
 // What holds a group, or moves it.
 const (
 	GroupSteady        Code = "GroupSteady"
-	GroupHandedOver    Code = "GroupHandedOver"
 	GroupGrows         Code = "GroupGrows"
 	GroupGrowing       Code = "GroupGrowing"
 	GroupAsked         Code = "GroupAsked"
@@ -139,6 +138,8 @@ const (
 	NodeDraining       Code = "NodeDraining"
 	NodeDetaching      Code = "NodeDetaching"
 	NodeStays          Code = "NodeStays"
+	NodeHandedOver     Code = "NodeHandedOver"
+	NodeAdopted        Code = "NodeAdopted"
 	NodeStarted        Code = "NodeStarted"
 	NodeDrained        Code = "NodeDrained"
 	NodeLeaving        Code = "NodeLeaving"
@@ -285,7 +286,6 @@ var sentences = map[Code]string{
 	NodeBuffer:          "kept free for pods to come (capacity buffer {buffer})",
 	GroupGrowsFor:       "capacity {from} -> {to} (max {max}) for {whom}",
 
-	GroupHandedOver:    "group {group} is managed no more since {since}, and its node is given back",
 	GroupSteady:        "nodes {nodes}, capacity {capacity} (min {min}, max {max})",
 	GroupGrows:         "capacity {from} -> {to} (max {max}) for pending pods: {pods}",
 	GroupGrowing:       "machines on their way: {coming}",
@@ -349,6 +349,8 @@ var sentences = map[Code]string{
 	NodeDraining:         "pods still to leave: {pods}",
 	NodeDetaching:        "empty, volumes still attached: {volumes} (waited for at most {limit})",
 	NodeStays:            "its machine stays after all",
+	NodeHandedOver:       "its group is managed no more, at the latest since {since}, and it is given back",
+	NodeAdopted:          "its removal was begun by {owner}, and goes on here",
 	NodeStarted:          "its machine was switched off, and is started again",
 	NodeDrained:          "empty, machine is being {fate}",
 	NodeLeaving:          "machine {instance} is being {fate}",

@@ -155,7 +155,15 @@ var mutants = []mutant{
 	},
 	{
 		"S-37", "nodes of a group that is managed no more are given back", "plan/handover.go",
-		"if len(d.m.HandedOver) == 0 {", "if len(d.m.HandedOver) == 0 || MUTED {", scenario("handed-over"),
+		"if !d.handedOver(n) {", "if !d.handedOver(n) || MUTED {", scenario("handed-over"),
+	},
+	{
+		"S-37", "what is to be given back bears a name", "internal/kube/cordon.go",
+		`if w.Owner == "" {`, `if w.Owner == "" || MUTED {`, scenario("handed-over-restart"),
+	},
+	{
+		"S-37", "what bears the name of another sluice is not given back", "plan/handover.go",
+		"cluster.OwnerOf(n.Object) == d.allowed.Installation &&", "(MUTED || cluster.OwnerOf(n.Object) == d.allowed.Installation) &&", catcher{"plan", "TestNodesOfAGroupThatIsManagedNoMoreAreGivenBack"},
 	},
 	{
 		"S-38", "a machine that is switched off is no capacity", "internal/azure/condition.go",

@@ -92,7 +92,7 @@ func New(p Parts) *Autoscaler {
 		learned:  p.Learned,
 		memory:   p.Breakers.Memory(),
 		actuator: &actuate.Actuator{
-			Cloud: p.Cloud, Nodes: kube.Writer{Client: p.Client}, Objects: observer.Objects,
+			Cloud: p.Cloud, Nodes: kube.Writer{Client: p.Client, Owner: p.Policy.Installation}, Objects: observer.Objects,
 			Expander: p.Expander, Policy: p.Policy, DryRun: p.DryRun, Now: p.Now, Started: p.Now(), Log: p.Log,
 			Seen: observer.Seen, Silent: p.Silent, Leads: p.Leads,
 		},

@@ -60,6 +60,10 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
 	o.Azure.ReadOnly = o.DryRun
+	o.Policy.Installation = o.Election.Identity
+	if o.Election.Enabled {
+		o.Policy.Installation = o.Election.Namespace + "/" + o.Election.Name
+	}
 	provider, err := azure.New(ctx, o.Azure)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 const tries = 5
 
 // Cordon puts a node on the removal ladder, in one request: it adds the removal taint, or replaces it, marks the node
-// unschedulable, names its machine in [cluster.MachineAnnotation], and with exclude takes it out of load balancers. Everything else on the
+// unschedulable, names its machine in [cluster.MachineAnnotation] and the writer's owner beside it, and with exclude takes it out of load balancers. Everything else on the
 // node stays. A node that already
 // is as asked is not written to. [ErrHeld] for a node that somebody else has cordoned or annotated
 // to stay, even if no watch has told of that yet, [ErrGone] for one that is not there.
@@ -31,6 +31,7 @@ func (w Writer) Cordon(ctx context.Context, node string, uid types.UID, r cluste
 		n.Spec.Taints = append(otherTaints(n, cluster.RemovalTaint), r.Taint())
 		n.Spec.Unschedulable = true
 		metav1.SetMetaDataAnnotation(&n.ObjectMeta, cluster.MachineAnnotation, m.String())
+		w.own(n)
 		if exclude {
 			excludeFromBalancers(n)
 		}
@@ -50,10 +51,11 @@ func (w Writer) Look(ctx context.Context, node string) (*corev1.Node, error) {
 	return n, nil
 }
 
-// Mark names a node's machine in [cluster.MachineAnnotation] and changes nothing else. [ErrGone] for a node that is not there.
+// Mark names a node's machine in [cluster.MachineAnnotation], and the writer's owner beside it, and changes nothing else. [ErrGone] for a node that is not there.
 func (w Writer) Mark(ctx context.Context, node string, uid types.UID, m cluster.Machine) error {
 	return w.change(ctx, "mark", node, uid, func(n *corev1.Node) error {
 		metav1.SetMetaDataAnnotation(&n.ObjectMeta, cluster.MachineAnnotation, m.String())
+		w.own(n)
 		return nil
 	})
 }
@@ -70,6 +72,7 @@ func (w Writer) Uncordon(ctx context.Context, node string, uid types.UID) error 
 		}
 		n.Spec.Taints = otherTaints(n, cluster.RemovalTaint)
 		delete(n.Annotations, cluster.MachineAnnotation)
+		disown(n)
 		return nil
 	})
 	if errors.Is(err, ErrGone) {
@@ -83,6 +86,7 @@ func (w Writer) SoftTaint(ctx context.Context, node string, uid types.UID, since
 	return w.change(ctx, "soft-taint", node, uid, func(n *corev1.Node) error {
 		if !cluster.Candidate(n) {
 			n.Spec.Taints = append(n.Spec.Taints, cluster.CandidateSince(since))
+			w.own(n)
 		}
 		return nil
 	})
@@ -92,12 +96,29 @@ func (w Writer) SoftTaint(ctx context.Context, node string, uid types.UID, since
 func (w Writer) SoftUntaint(ctx context.Context, node string, uid types.UID) error {
 	err := w.change(ctx, "soft-untaint", node, uid, func(n *corev1.Node) error {
 		n.Spec.Taints = otherTaints(n, cluster.CandidateTaint)
+		disown(n)
 		return nil
 	})
 	if errors.Is(err, ErrGone) {
 		return nil
 	}
 	return err
+}
+
+// own says on the node whose it is what stands there for its removal.
+func (w Writer) own(n *corev1.Node) {
+	if w.Owner == "" {
+		delete(n.Annotations, cluster.OwnerAnnotation)
+		return
+	}
+	metav1.SetMetaDataAnnotation(&n.ObjectMeta, cluster.OwnerAnnotation, w.Owner)
+}
+
+// disown takes that back once nothing stands there any more.
+func disown(n *corev1.Node) {
+	if _, on := cluster.RemovalOf(n); !on && !cluster.Candidate(n) && n.Annotations[cluster.MachineAnnotation] == "" {
+		delete(n.Annotations, cluster.OwnerAnnotation)
+	}
 }
 
 // excludeFromBalancers keeps load balancers from sending to the node. Who has done so before is left the last word.
@@ -120,7 +141,7 @@ func otherTaints(n *corev1.Node, key string) []corev1.Taint {
 }
 
 // annotations are those that sluice writes on nodes.
-var annotations = []string{cluster.MachineAnnotation, cluster.NoticeAnnotation}
+var annotations = []string{cluster.MachineAnnotation, cluster.OwnerAnnotation, cluster.NoticeAnnotation}
 
 // nodeLabels are those that sluice writes on nodes.
 var nodeLabels = []string{cluster.ExclusionLabel}

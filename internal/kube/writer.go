@@ -66,6 +66,7 @@ func failed(verb, object string, kind, err error) error {
 // none sleeps. Errors are [*WriteError]s.
 type Writer struct {
 	Client kubernetes.Interface
+	Owner  string // what stands on nodes for their removal bears this name, in [cluster.OwnerAnnotation]; "" for none
 	// Wrote is told of each write to a node that took effect, with the node's resource version after it; nil means that nobody asks.
 	Wrote func(node, version string)
 }

@@ -369,6 +369,43 @@ func TestAMissingRightIsNamed(t *testing.T) {
 	}
 }
 
+// TestWhatStandsOnANodeBearsItsOwnersName has the writers of two installations, and one without a name, write to a node, one after the other.
+func TestWhatStandsOnANodeBearsItsOwnersName(t *testing.T) {
+	cordon := func(w Writer, uid types.UID) error { return w.Cordon(t.Context(), "a", uid, removal, machine, true) }
+	mark := func(w Writer, uid types.UID) error { return w.Mark(t.Context(), "a", uid, machine) }
+	uncordon := func(w Writer, uid types.UID) error { return w.Uncordon(t.Context(), "a", uid) }
+	soften := func(w Writer, uid types.UID) error { return w.SoftTaint(t.Context(), "a", uid, removal.Since) }
+	harden := func(w Writer, uid types.UID) error { return w.SoftUntaint(t.Context(), "a", uid) }
+	for name, test := range map[string]struct {
+		owners []string
+		do     []func(Writer, types.UID) error
+		want   string
+	}{
+		"a cordon":                             {[]string{"ours"}, []func(Writer, types.UID) error{cordon}, "ours"},
+		"a mark":                               {[]string{"ours"}, []func(Writer, types.UID) error{mark}, "ours"},
+		"a soft taint":                         {[]string{"ours"}, []func(Writer, types.UID) error{soften}, "ours"},
+		"whoever marks it last":                {[]string{"theirs", "ours"}, []func(Writer, types.UID) error{cordon, mark}, "ours"},
+		"nobody, if that one has no name":      {[]string{"theirs", ""}, []func(Writer, types.UID) error{cordon, mark}, ""},
+		"nobody once nothing is left":          {[]string{"ours", "ours", "ours", "ours"}, []func(Writer, types.UID) error{soften, cordon, uncordon, harden}, ""},
+		"its owner while the soft taint stays": {[]string{"ours", "ours", "ours"}, []func(Writer, types.UID) error{soften, cordon, uncordon}, "ours"},
+		"its owner while the cordon stays":     {[]string{"ours", "ours", "ours"}, []func(Writer, types.UID) error{soften, cordon, harden}, "ours"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &kubesim.Cluster{}
+			create(t, c, node("a"))
+			for i, do := range test.do {
+				if err := do(Writer{Client: clientOf(t, c), Owner: test.owners[i]}, uidOf[*corev1.Node](t, c, "", "a")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n, _ := kubesim.Find[*corev1.Node](c, "", "a")
+			if got := cluster.OwnerOf(n); got != test.want {
+				t.Errorf("it bears the name %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 func TestSoftTaint(t *testing.T) {
 	since := removal.Since
 	soft := cluster.CandidateSince(since)

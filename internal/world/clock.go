@@ -118,6 +118,7 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 		sizes:  map[string]machineSize{}, tags: map[string]map[string]string{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
 		carry: o.Kubernetes, born: map[string]int{}, told: told{}, conditions: map[string]string{}, refused: map[string]int{}, sparse: o.NoJournal, notices: map[string]string{},
 	}
+	w.policy.Installation = installation
 	w.nanos.Store(start.UnixNano())
 	w.azure = &azuresim.Server{
 		Now: w.now, Seed: o.Seed, AnyToken: true, // its clock runs faster than the one that the client's token cache goes by

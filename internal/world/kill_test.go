@@ -127,7 +127,7 @@ func (w *world) leftovers(want int) (all []string) {
 		if !serving[n.Name] {
 			say("node %s has no machine", n.Name)
 		}
-		if _, on := cluster.RemovalOf(n); on || cluster.Candidate(n) || n.Spec.Unschedulable || n.Annotations[cluster.MachineAnnotation] != "" || n.Labels[cluster.ExclusionLabel] != "" {
+		if _, on := cluster.RemovalOf(n); on || cluster.Candidate(n) || n.Spec.Unschedulable || n.Annotations[cluster.MachineAnnotation] != "" || cluster.OwnerOf(n) != "" || n.Labels[cluster.ExclusionLabel] != "" {
 			say("node %s is cordoned, marked or labelled: %v %v %v", n.Name, n.Spec.Taints, n.Annotations, n.Labels)
 		}
 	}

@@ -27,6 +27,9 @@ func (p policyFlags) names() []string {
 	return all
 }
 
+// installation is the name of the sluice that scenarios run: that of its lease.
+const installation = "kube-system/cluster-autoscaler"
+
 // doPolicy sets flags. The last value of a flag counts, and all of one that may be repeated.
 func doPolicy(w *world, s *statement) error {
 	for _, name := range sortedKeys(s.set) {
@@ -40,6 +43,7 @@ func doPolicy(w *world, s *statement) error {
 	if err != nil {
 		return fmt.Errorf("policy: %w", err)
 	}
+	p.Installation = installation
 	w.policy = p
 	return nil
 }
