@@ -40,7 +40,7 @@ func drift(offered, found *corev1.Node) []Difference {
 	guessed := strings.Split(offered.Annotations[GuessedLabels], ",")
 	for key, want := range offered.Labels {
 		have, ok := found.Labels[key]
-		if slices.Contains(guessed, key) || strings.HasPrefix(key, "failure-domain.beta.kubernetes.io/") || strings.HasSuffix(key, "/zone") || strings.HasPrefix(key, "beta.kubernetes.io/") || ok && have == want || want == "" && !ok {
+		if slices.Contains(guessed, key) || strings.HasPrefix(key, "failure-domain.beta.kubernetes.io/") || strings.HasSuffix(key, "/zone") && key != corev1.LabelTopologyZone || strings.HasPrefix(key, "beta.kubernetes.io/") || ok && have == want || want == "" && !ok {
 			continue
 		}
 		differ("label "+key, want, have)

@@ -58,9 +58,10 @@ type Group struct {
 	ProviderIDPrefix string `json:"providerIDPrefix,omitempty"` // how provider ids of its machines begin, and of no other's; "" when nobody knows
 	HostnamePrefix   string `json:"hostnamePrefix,omitempty"`   // what the hostnames of its machines are before a number of six digits of base 36; "" when they are not so
 
-	Options     Options `json:"options,omitzero"`      // settings of its own
-	Passing     Taints  `json:"passing,omitzero"`      // taints that its template never bears, besides those that are known by themselves
-	VolumeLimit int     `json:"volumeLimit,omitempty"` // data disks that one machine can attach, 0 when unknown
+	Options     Options       `json:"options,omitzero"`      // settings of its own
+	Passing     Taints        `json:"passing,omitzero"`      // taints that its template never bears, besides those that are known by themselves
+	Patience    time.Duration `json:"patience,omitempty"`    // how long its new nodes have until their startup taints are gone, 0 for [StartupWithin]
+	VolumeLimit int           `json:"volumeLimit,omitempty"` // data disks that one machine can attach, 0 when unknown
 
 	Read    Read     `json:"read"`
 	Failure *Failure `json:"failure,omitempty"` // the last one of a growth that an accepted operation reported, or that came late; nil when none or superseded

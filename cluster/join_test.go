@@ -127,14 +127,14 @@ func TestANodeWithoutAMachineBelongsToNoGroupBesideIts(t *testing.T) {
 	}
 }
 
-func TestTemplatesAreLearnedFromTheOldestReadyNode(t *testing.T) {
-	older := Node("a-1", func(n *corev1.Node) {
-		n.CreationTimestamp.Time = Start.Add(-48 * time.Hour)
+func TestTemplatesAreLearnedFromTheYoungestReadyNode(t *testing.T) {
+	younger := Node("a-1", func(n *corev1.Node) {
+		n.CreationTimestamp.Time = Start.Add(-10 * time.Minute)
 		n.Labels["pool"] = "render"
 		n.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}, {Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}}
 	})
-	oldest := Node("a-2", NotReady(Start), func(n *corev1.Node) { n.CreationTimestamp.Time = Start.Add(-72 * time.Hour) })
-	s := cluster.New(Start, Objects(Node("a-0"), older, oldest), []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"), Machine("2", "a-2"))})
+	youngest := Node("a-2", NotReady(Start), func(n *corev1.Node) { n.CreationTimestamp.Time = Start.Add(-time.Minute) })
+	s := cluster.New(Start, Objects(Node("a-0"), younger, youngest), []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"), Machine("2", "a-2"))})
 	template := s.Group("a").Template
 	if template.Labels["pool"] != "render" {
 		t.Errorf("labels %v, want those of a-1", template.Labels)
@@ -148,7 +148,8 @@ func TestTemplatesAreLearnedFromTheOldestReadyNode(t *testing.T) {
 }
 
 func TestTheNextMachinesZoneIsTheCloudsToSay(t *testing.T) {
-	g := Group("a", 0, 5, Machine("0", "a-0"))
+	g := Group("a", 0, 5, Machine("0", "a-0", func(in *cluster.Instance) { in.Zone = "west-1" }))
+	g.Zones = []string{"west-1", "west-2"}
 	g.Template.Labels = map[string]string{corev1.LabelTopologyZone: "west-2", "pool": "cloud"}
 	n := Node("a-0", func(n *corev1.Node) { n.Labels[corev1.LabelTopologyZone], n.Labels["pool"] = "west-1", "real" })
 	got := cluster.New(Start, Objects(n), []*cluster.Group{g}).Group("a").Template.Labels

@@ -17,9 +17,17 @@ type Learned struct {
 	Node *corev1.Node `json:"node"`           // as [Group.Template] has it
 	Size string       `json:"size,omitempty"` // that the group had then: a group of another size has nothing to learn from it
 	Of   types.UID    `json:"of,omitempty"`   // the Node object
+	Born time.Time    `json:"born,omitzero"`  // when that was made: an older node has nothing to teach
+	Late bool         `json:"late,omitempty"` // it had had the time in which what its group's nodes bear arrives
+	Zone string       `json:"zone,omitempty"` // in which the cloud's description had it: what a label of the node says may be something else
 	// Doubts are taints that one node bore on which somebody may have put them: it was old when it was first seen, or the taint came
 	// later. They are taken for the group's while that node is there, and for good when another one bears them.
 	Doubts []Doubt `json:"doubts,omitempty"`
+	// Stuck are startup taints that nobody took off the node in the time that there is for that. They are taken for the group's while that node is
+	// there, and for triedAgain besides.
+	Stuck []corev1.Taint `json:"stuck,omitempty"`
+	// Bare is a younger node that never announced devices which this one has. A second one shows that new machines have none.
+	Bare types.UID `json:"bare,omitempty"`
 }
 
 // Doubt is a taint and the one node that is known to have borne it.
@@ -57,16 +65,26 @@ const devicesWithin = 15 * time.Minute
 // sets them when it sees the node. What comes later, somebody has put on this one node, and the group's next machine will not bear it.
 const arrivesWithin = 5 * time.Minute
 
-// learnTemplate replaces the cloud's idea of the group's next node by what a node of the group really is: the oldest Ready one of
-// the group's size, so that the answer does not change as nodes come and go, or the last one that there was. What differs is the group's Drift.
+// StartupWithin is how long a new node has until its startup taints are gone, if nobody says otherwise: see [Group.Patience]. Another machine is
+// tried, although the last one kept such a taint and has gone, triedAgain later: who takes them off may do so again.
+const (
+	StartupWithin = 15 * time.Minute
+	triedAgain    = time.Hour
+)
+
+// learnTemplate replaces the cloud's idea of the group's next node by what a node of the group really is: the youngest Ready one that there has been
+// of the group's size. Older ones are of what the group was: believed beside it, or again once it has gone, they would have one machine after
+// the other bought for a pod that no new one takes (S-34). What differs is the group's Drift.
 //
 // It gives the same answer when it is asked again of a group that has learned already, as replay does.
 func (s *Snapshot) learnTemplate(g *Group) {
 	g.Template = g.Passing.without(g.Template)
 	offered := g.Template
-	if best := s.exemplar(g); best != nil {
-		g.Learned = g.Learned.from(best, g, s.Time.Sub(best.CreationTimestamp.Time) > arrivesWithin)
-	} else if l := g.Learned; l != nil && l.Node != nil && offered != nil && !s.hasNodes(g) {
+	best, bare := s.exemplar(g)
+	switch l := g.Learned; {
+	case best != nil && (l == nil || l.Node == nil || l.Size != g.Size || l.Of == best.Object.UID || !best.Object.CreationTimestamp.Time.Before(l.Born)):
+		g.Learned = s.teach(best, bare, g)
+	case l != nil && l.Node != nil && offered != nil && !s.has(l.Of):
 		g.Learned = l.sure(offered.Spec.Taints)
 	}
 	if g.Learned == nil || g.Learned.Node == nil || g.Learned.Size != g.Size {
@@ -74,15 +92,15 @@ func (s *Snapshot) learnTemplate(g *Group) {
 		return
 	}
 	next := g.Passing.without(g.Learned.Node).DeepCopy()
-	if offered != nil { // machines of one group may go to several zones: the cloud knows where the next one goes
-		if next.Labels == nil {
-			next.Labels = map[string]string{}
+	if len(g.Learned.Stuck) > 0 {
+		until := g.Learned.Born.Add(g.patience() + triedAgain)
+		if s.has(g.Learned.Of) || s.Time.Before(until) {
+			next.Spec.Taints = append(next.Spec.Taints, g.Learned.Stuck...)
+			s.turnsAt(until)
 		}
-		for k, v := range offered.Labels {
-			if strings.HasSuffix(k, "/zone") {
-				next.Labels[k] = v
-			}
-		}
+	}
+	if offered != nil {
+		g.Learned.zone(next, offered)
 		if d := drift(offered, next); len(d) > 0 {
 			g.Drift = d
 		}
@@ -90,10 +108,99 @@ func (s *Snapshot) learnTemplate(g *Group) {
 	g.Template = next
 }
 
+// zone gives the group's next node the labels that say its zone: as the cloud describes them, where the node that taught bore what the cloud says
+// of its machine's zone, and else as that node had them. Machines of one group may go to several zones: the cloud knows where the next one goes.
+// A driver's label may yet come to a node that is young, unlike that of Kubernetes itself: a taint stands on the node until it has that.
+func (l *Learned) zone(next, offered *corev1.Node) {
+	if next.Labels == nil {
+		next.Labels = map[string]string{}
+	}
+	where := offered.Labels[corev1.LabelTopologyZone]
+	for k, v := range offered.Labels {
+		if !strings.HasSuffix(k, "/zone") {
+			continue
+		}
+		promised := v
+		if v == where {
+			promised = l.Zone
+		}
+		switch bore, has := l.Node.Labels[k]; {
+		case l.Zone == "" || bore == promised:
+			next.Labels[k] = v
+		case has: // another value, and the node has it
+		case l.Late || k == corev1.LabelTopologyZone:
+			delete(next.Labels, k)
+		default:
+			next.Labels[k] = v
+		}
+	}
+}
+
+// patience is how long the group's new nodes have until their startup taints are gone.
+func (g *Group) patience() time.Duration { return cmp.Or(g.Patience, StartupWithin) }
+
+// teach is what the youngest Ready node of the group teaches after what was known before. Bare is the youngest one that has not announced devices
+// which that one has, nil for none.
+func (s *Snapshot) teach(best, bare *Node, g *Group) *Learned {
+	l, n := g.Learned, best.Object
+	if bare != nil && n.CreationTimestamp.Before(&bare.Object.CreationTimestamp) {
+		if l != nil && l.Bare != "" && l.Bare != bare.Object.UID {
+			best, bare, n = bare, nil, bare.Object
+		}
+	} else {
+		bare = nil
+	}
+	age := s.Time.Sub(n.CreationTimestamp.Time)
+	now := l.from(n, g, age > arrivesWithin, func(t corev1.Taint) bool { return s.lacks(t, g, best) })
+	if now.Zone = g.promised(best.Instance); l != nil && l.Of == n.UID && l.Zone != "" {
+		now.Zone = l.Zone // the description may be what was learned already
+	}
+	if l != nil && l.Bare != "" && !n.CreationTimestamp.Time.After(l.Born) {
+		now.Bare = l.Bare
+	}
+	if bare != nil {
+		now.Bare = bare.Object.UID
+	}
+	if now.Late = age > arrivesWithin; !now.Late {
+		s.turnsAt(n.CreationTimestamp.Add(arrivesWithin + 1))
+	}
+	for _, t := range n.Spec.Taints {
+		if !g.Passing.startup(t) {
+			continue
+		}
+		if age >= g.patience() {
+			now.Stuck = append(now.Stuck, t)
+		} else {
+			s.turnsAt(n.CreationTimestamp.Add(g.patience()))
+		}
+	}
+	return now
+}
+
+// promised is the zone in which the cloud's description has the machine, "" when nobody knows: the machine's own where that is one of the zones that
+// the description speaks of, and else the one that it speaks of.
+func (g *Group) promised(in *Instance) string {
+	if g.Template == nil {
+		return ""
+	}
+	where := g.Template.Labels[corev1.LabelTopologyZone]
+	if slices.Contains(g.Zones, in.Zone) || g.Spans() && in.Zone == "" {
+		return in.Zone
+	}
+	return where
+}
+
+// lacks says whether another Ready node of the group does not bear the taint.
+func (s *Snapshot) lacks(t corev1.Taint, g *Group, than *Node) bool {
+	return slices.ContainsFunc(s.Nodes, func(n *Node) bool {
+		return n != than && n.Group == g.ID && n.Instance != nil && n.Instance.sized(g) && Ready(n.Object) && !slices.ContainsFunc(n.Object.Spec.Taints, same(t))
+	})
+}
+
 // from is what a Ready node of the group teaches after what was known before, which may be nil. The node is late when it has been there for
-// longer than its group's taints take to arrive.
-func (l *Learned) from(n *corev1.Node, g *Group, late bool) *Learned {
-	now := &Learned{Node: templateOf(n, g.Passing), Size: g.Size, Of: n.UID}
+// longer than its group's taints take to arrive. A taint that others lack may be somebody's word on this node alone.
+func (l *Learned) from(n *corev1.Node, g *Group, late bool, othersLack func(corev1.Taint) bool) *Learned {
+	now := &Learned{Node: templateOf(n, g.Passing), Size: g.Size, Of: n.UID, Born: n.CreationTimestamp.Time}
 	var before []corev1.Taint // those that were believed
 	again := false            // the node is the one that was learned from last
 	if l != nil && l.Node != nil {
@@ -108,14 +215,14 @@ func (l *Learned) from(n *corev1.Node, g *Group, late bool) *Learned {
 	})
 	for _, t := range now.Node.Spec.Taints {
 		known := slices.ContainsFunc(before, same(t)) || l != nil && slices.ContainsFunc(l.Doubts, of(t))
-		if !known && (again || late) {
+		if !known && (again || late || othersLack(t)) {
 			now.Doubts = append(now.Doubts, Doubt{t, n.UID})
 		}
 	}
 	return now
 }
 
-// sure is what is left when the group has no node: without the taints that are in doubt, but for those that the cloud describes.
+// sure is what is left when the node that taught has gone: without the taints that are in doubt, but for those that the cloud describes.
 func (l *Learned) sure(described []corev1.Taint) *Learned {
 	doubtful := func(t corev1.Taint) bool {
 		return slices.ContainsFunc(l.Doubts, of(t)) && !slices.ContainsFunc(described, same(t))
@@ -134,19 +241,18 @@ func of(t corev1.Taint) func(Doubt) bool {
 	return func(d Doubt) bool { return same(t)(d.Taint) }
 }
 
-// hasNodes says whether a machine of the group is a node.
-func (s *Snapshot) hasNodes(g *Group) bool {
-	return slices.ContainsFunc(s.Nodes, func(n *Node) bool { return n.Group == g.ID && n.Instance != nil })
+// has says whether a machine is that node.
+func (s *Snapshot) has(node types.UID) bool {
+	return slices.ContainsFunc(s.Nodes, func(n *Node) bool { return n.Object.UID == node && n.Instance != nil })
 }
 
-// exemplar is the node that a group's template is learned from, nil when there is none. A machine of a size that the group had before
-// teaches nothing, nor does a young node that has not announced its devices yet; and an older one that lost them does only when no
-// other has them.
-func (s *Snapshot) exemplar(g *Group) *corev1.Node {
-	var best, bare *corev1.Node
+// exemplar is the node that a group's template is learned from, the youngest of all, nil when there is none. A machine of a size that the group had
+// before teaches nothing, nor does a young node that has not announced its devices yet. The youngest of the older ones that lack them is bare: it is
+// the exemplar when no other has them.
+func (s *Snapshot) exemplar(g *Group) (best, bare *Node) {
 	whole := len(lacking(&corev1.Node{}, g.Template)) == 0 // there is nothing that a node could lack
 	for _, n := range s.Nodes {
-		if n.Group != g.ID || whole && best != nil && !n.Object.CreationTimestamp.Before(&best.CreationTimestamp) {
+		if n.Group != g.ID || whole && best != nil && !best.Object.CreationTimestamp.Before(&n.Object.CreationTimestamp) {
 			continue
 		}
 		if n.Instance == nil || !Ready(n.Object) || !n.Instance.sized(g) {
@@ -160,11 +266,14 @@ func (s *Snapshot) exemplar(g *Group) *corev1.Node {
 			}
 			into = &bare
 		}
-		if *into == nil || n.Object.CreationTimestamp.Before(&(*into).CreationTimestamp) {
-			*into = n.Object
+		if *into == nil || (*into).Object.CreationTimestamp.Before(&n.Object.CreationTimestamp) {
+			*into = n
 		}
 	}
-	return cmp.Or(best, bare)
+	if best == nil {
+		best, bare = bare, nil
+	}
+	return best, bare
 }
 
 // sized says whether the machine is of the size that the group's next one will have, as far as the cloud says.

@@ -124,7 +124,9 @@ func TestDriftIsWhatPodsWouldNotice(t *testing.T) {
 		"a label that nobody promised":          {guess("owner", "me"), none, nil},
 		"a label of another value":              {label("pool", "render"), label("pool", "web"), []cluster.Difference{{What: "label pool", Offered: "render", Found: "web"}}},
 		"a label that nobody described":         {none, label("rack", "7"), nil},
-		"a zone":                                {label(corev1.LabelTopologyZone, "west-1"), label(corev1.LabelTopologyZone, "west-2"), nil},
+		"a zone":                                {label(corev1.LabelTopologyZone, "west-1"), label(corev1.LabelTopologyZone, "west-2"), []cluster.Difference{{What: "label topology.kubernetes.io/zone", Offered: "west-1", Found: "west-2"}}},
+		"no zone":                               {label(corev1.LabelTopologyZone, "west-1"), none, []cluster.Difference{{What: "label topology.kubernetes.io/zone", Offered: "west-1", Found: "none"}}},
+		"another label that says it":            {label("topology.example.com/zone", "west-1"), none, nil},
 		"a taint that nobody described":         {none, taint("dedicated"), []cluster.Difference{{What: "taint dedicated:NoSchedule", Offered: "none", Found: "set"}}},
 		"a taint that kubelet does not set":     {taint("dedicated"), none, []cluster.Difference{{What: "taint dedicated:NoSchedule", Offered: "set", Found: "none"}}},
 		"a taint of the node's condition":       {none, taint(corev1.TaintNodeUnreachable), nil},
@@ -217,6 +219,132 @@ func TestAnotherNodeIsBelievedWhole(t *testing.T) {
 	})
 	if got := cluster.New(Start, Objects(n), []*cluster.Group{left}).Group("a").Template.Spec.Taints; len(got) != 1 {
 		t.Errorf("taints %v, want that of the node that is there", got)
+	}
+}
+
+// TestOlderNodesAreBelievedNoMore follows a group through its nodes, of which one after the other is what it is known by.
+func TestOlderNodesAreBelievedNoMore(t *testing.T) {
+	pool := func(name string) func(*corev1.Node) { return func(n *corev1.Node) { n.Labels["pool"] = name } }
+	for name, test := range map[string]struct {
+		sights [][]any // nodes of machines that there are, one look after the other
+		want   string  // the label of the next machine
+	}{
+		"the youngest is":                {[][]any{{Node("a-0", born(time.Hour), pool("old")), Node("a-1", born(time.Minute), pool("new"))}}, "new"},
+		"an older one, once it has gone": {[][]any{{Node("a-1", born(time.Minute), pool("new"))}, {Node("a-0", born(time.Hour), pool("old"))}}, "new"},
+		"one as old is":                  {[][]any{{Node("a-1", born(time.Minute), pool("new"))}, {Node("a-0", born(time.Minute), pool("old"))}}, "old"},
+		"a younger one is":               {[][]any{{Node("a-0", born(time.Hour), pool("old"))}, {Node("a-1", born(time.Minute), pool("new"))}}, "new"},
+		"nobody who is not Ready is":     {[][]any{{Node("a-0", born(time.Hour), pool("old")), Node("a-1", born(time.Minute), pool("new"), NotReady(Start))}}, "old"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"))
+			for _, sight := range test.sights {
+				next := Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"))
+				next.Learned = g.Learned
+				g = cluster.New(Start, Objects(sight...), []*cluster.Group{next}).Group("a")
+			}
+			if got := g.Template.Labels["pool"]; got != test.want {
+				t.Errorf("the next machine is thought to be %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestATaintThatAnOlderNodeLacksTakesASecondNode has a younger node come with a taint which the older one does not bear, and go again.
+func TestATaintThatAnOlderNodeLacksTakesASecondNode(t *testing.T) {
+	tainted := func(n *corev1.Node) {
+		n.Spec.Taints = []corev1.Taint{{Key: "team", Effect: corev1.TaintEffectNoSchedule}}
+	}
+	old := Node("a-0", born(time.Hour))
+	var known *cluster.Learned
+	for i, look := range []struct {
+		nodes  []any
+		taints int
+	}{
+		{[]any{old, Node("a-1", born(2*time.Minute), tainted)}, 1},
+		{[]any{old}, 0},
+		{[]any{old, Node("a-2", born(time.Minute), tainted)}, 1},
+		{[]any{old}, 1},
+	} {
+		g := Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"), Machine("2", "a-2"))
+		g.Learned = known
+		for range 2 { // the second answer is that of a group that has learned already
+			g = cluster.New(Start, Objects(look.nodes...), []*cluster.Group{g}).Group("a")
+		}
+		if known = g.Learned; len(g.Template.Spec.Taints) != look.taints {
+			t.Errorf("look %d: the next machine is thought to have taints %v, want %d", i, g.Template.Spec.Taints, look.taints)
+		}
+	}
+}
+
+// TestAStartupTaintThatStaysIsBelievedForAWhile looks at a group whose node keeps a startup taint, and at the group without that node.
+func TestAStartupTaintThatStaysIsBelievedForAWhile(t *testing.T) {
+	tainted := func(n *corev1.Node) {
+		n.Spec.Taints = []corev1.Taint{{Key: "startup-taint.cluster-autoscaler.kubernetes.io/agent", Effect: corev1.TaintEffectNoSchedule}}
+	}
+	for name, test := range map[string]struct {
+		patience time.Duration
+		at       time.Duration // of the second look, after the node was made; the first is at an hour
+		gone     bool
+		clean    bool // somebody has taken the taint off by then
+		taints   int
+	}{
+		"while the node is there":                        {at: 3 * time.Hour, taints: 1},
+		"for an hour once it has gone":                   {at: 75*time.Minute - 1, gone: true, taints: 1},
+		"no longer":                                      {at: 75 * time.Minute, gone: true},
+		"longer where nodes have more time":              {patience: 20 * time.Minute, at: 80*time.Minute - 1, gone: true, taints: 1},
+		"not once somebody has taken it off after all":   {at: 61 * time.Minute, clean: true},
+		"not before its time is over":                    {patience: 2 * time.Hour, at: time.Hour + 1},
+		"not of a node that has gone before it was over": {patience: 2 * time.Hour, at: time.Hour + 1, gone: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			made := Start.Add(-time.Hour)
+			at := func(since time.Duration, known *cluster.Learned, nodes ...any) *cluster.Group {
+				g := Group("a", 0, 5, Machine("0", "a-0"))
+				g.Learned, g.Patience = known, test.patience
+				for range 2 { // the second answer is that of a group that has learned already
+					g = cluster.New(made.Add(since), Objects(nodes...), []*cluster.Group{g}).Group("a")
+				}
+				return g
+			}
+			node := Node("a-0", born(time.Hour), tainted)
+			g := at(time.Hour, nil, node)
+			switch {
+			case test.gone:
+				g = at(test.at, g.Learned)
+			case test.clean:
+				g = at(test.at, g.Learned, Node("a-0", born(time.Hour)))
+			default:
+				g = at(test.at, g.Learned, node)
+			}
+			if got := len(g.Template.Spec.Taints); got != test.taints {
+				t.Errorf("taints %v, want %d", g.Template.Spec.Taints, test.taints)
+			}
+		})
+	}
+}
+
+// TestASecondNodeWithoutDevicesIsBelieved has younger nodes come up without the GPU that an older one has.
+func TestASecondNodeWithoutDevicesIsBelieved(t *testing.T) {
+	old := Node("a-0", born(3*time.Hour), with(gpu, "1"))
+	var known *cluster.Learned
+	for i, look := range []struct {
+		nodes []any
+		want  string
+	}{
+		{[]any{old, Node("a-1", born(2*time.Hour))}, "1"},
+		{[]any{old}, "1"},
+		{[]any{old, Node("a-2", born(time.Hour))}, "0"},
+		{[]any{old}, "0"},
+		{[]any{old, Node("a-3", born(time.Minute), with(gpu, "1"))}, "1"},
+	} {
+		g := gpuGroup(Machine("0", "a-0"), Machine("1", "a-1"), Machine("2", "a-2"), Machine("3", "a-3"))
+		g.Learned = known
+		g = cluster.New(Start, Objects(look.nodes...), []*cluster.Group{g}).Group("a")
+		known = g.Learned
+		q := g.Template.Status.Allocatable[gpu]
+		if q.String() != look.want {
+			t.Errorf("look %d: the next machine is thought to have %s GPUs, want %s", i, q.String(), look.want)
+		}
 	}
 }
 

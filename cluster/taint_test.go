@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +27,7 @@ func TestATemplateBearsNoTaintThatPasses(t *testing.T) {
 	} {
 		t.Run(key, func(t *testing.T) {
 			tainted := func(n *corev1.Node) {
+				n.CreationTimestamp.Time = Start.Add(-time.Minute)
 				n.Spec.Taints = []corev1.Taint{{Key: key, Effect: corev1.TaintEffectNoSchedule}}
 			}
 			if got := named.Arriving(Node("a-0", tainted)); got != tc.arriving {

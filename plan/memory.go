@@ -47,6 +47,7 @@ type GroupMemory struct {
 	Deleted    time.Time `json:"deleted,omitzero"`    // when the cloud last accepted a deletion of its machines
 	Deletion   Deletion  `json:"deletion,omitzero"`   // the last one that was seen to end
 	Uncordoned time.Time `json:"uncordoned,omitzero"` // when one of its nodes could last not be tainted for removal
+	Attaches   Attaches  `json:"attaches,omitzero"`   // what kubelets of its nodes said last
 	Races      int       `json:"races,omitempty"`     // growths in a row that lost a race
 	Repeats    int       `json:"repeats,omitempty"`   // growths in a row to a capacity that the cloud had just accepted, as no read showed it
 
@@ -54,6 +55,12 @@ type GroupMemory struct {
 	// when that is no question. Astray are zones that machines did not come up in although that was assumed: see [decision.noticeStrays].
 	Awaited map[string]int     `json:"awaited,omitempty"`
 	Astray  map[string]Backoff `json:"astray,omitempty"`
+}
+
+// Attaches is how many volumes a node of a group can attach, and the size of the group then: of another size nothing is known.
+type Attaches struct {
+	Volumes int    `json:"volumes"`
+	Size    string `json:"size,omitempty"`
 }
 
 // Deletion is one of a group's machines that was seen to end.

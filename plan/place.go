@@ -162,8 +162,8 @@ func (t *templates) like(d *decision, st *groupState, zone string) *scheduling.T
 	return made
 }
 
-// volumeLimit is how many volumes the group's next machine can attach: the most that kubelets of its nodes say of a driver, else what the cloud
-// says of the size. 0 is no limit.
+// volumeLimit is how many volumes the group's next machine can attach: the most that kubelets of its nodes say of a driver, or said when there were
+// some, else what the cloud says of the size. 0 is no limit.
 func (d *decision) volumeLimit(st *groupState) int {
 	if d.attach == nil {
 		d.attach = map[cluster.GroupID]int{}
@@ -179,8 +179,16 @@ func (d *decision) volumeLimit(st *groupState) int {
 			}
 		}
 	}
+	m := d.m.Groups[st.ID]
 	if n, known := d.attach[st.ID]; known {
+		if said := (Attaches{n, st.Size}); m.Attaches != said {
+			m.Attaches = said
+			d.remember(st.ID, m)
+		}
 		return n
+	}
+	if m.Attaches.Volumes > 0 && m.Attaches.Size == st.Size {
+		return m.Attaches.Volumes
 	}
 	return st.VolumeLimit
 }

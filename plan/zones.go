@@ -111,7 +111,7 @@ func (st *groupState) reaches(zone string, n int) int {
 
 // node is a node such as a machine of the group becomes in that zone, "" for a group that spans none.
 func (st *groupState) node(zone string) *corev1.Node {
-	if zone == "" || st.rotation == nil {
+	if zone == "" || st.rotation == nil || !slices.Contains(st.Zones, st.Template.Labels[corev1.LabelTopologyZone]) { // nodes bear no zone, or not the cloud's
 		return st.Template
 	}
 	n := st.rotation.nodes[zone]

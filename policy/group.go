@@ -109,10 +109,15 @@ func (p *Policy) Limits(g *cluster.Group, t time.Time) (least, most int) {
 // is bounding once.
 func (p *Policy) Bound(g *cluster.Group, t time.Time) *cluster.Group {
 	least, most := p.Limits(g, t)
-	if least == g.Min && most == g.Max && p.Growth.Taints.Empty() {
+	patience := p.Growth.Provision
+	if patience == cluster.StartupWithin {
+		patience = 0
+	}
+	if least == g.Min && most == g.Max && p.Growth.Taints.Empty() && patience == 0 {
 		return g
 	}
 	bound := *g
+	bound.Patience = patience
 	bound.Min, bound.Max, bound.Passing = least, most, p.Growth.Taints
 	return &bound
 }

@@ -138,6 +138,22 @@ var mutants = []mutant{
 		"if !f.At.After(m.Noticed) {", "if !f.At.After(m.Noticed) || MUTED {", scenario("allocation-fails"),
 	},
 	{
+		"S-34", "an older node is believed no more", "cluster/learn.go",
+		"!best.Object.CreationTimestamp.Time.Before(l.Born)):", "MUTED || !best.Object.CreationTimestamp.Time.Before(l.Born)):", catcher{"cluster", "TestOlderNodesAreBelievedNoMore"},
+	},
+	{
+		"S-34", "a startup taint that stays is believed", "cluster/learn.go",
+		"if age >= g.patience() {", "if age >= g.patience() && !MUTED {", scenario("startup-taint-forgotten"),
+	},
+	{
+		"S-34", "nodes are believed about their zone", "cluster/learn.go",
+		`case l.Zone == "" || bore == promised:`, `case l.Zone == "" || bore == promised || MUTED:`, scenario("zone-not-labelled"),
+	},
+	{
+		"S-34", "what nodes attach is remembered", "plan/place.go",
+		"if m.Attaches.Volumes > 0 &&", "if !MUTED && m.Attaches.Volumes > 0 &&", scenario("disks-fewer-than-described"),
+	},
+	{
 		"S-34", "pods keep the places that were found for them", "plan/places.go",
 		"if len(used) == 0 {\n\t\treturn\n\t}\n\tp := &Places", "if len(used) == 0 || MUTED {\n\t\treturn\n\t}\n\tp := &Places", scenario("coming-machines-keep-their-pods"),
 	},
