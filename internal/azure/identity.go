@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -75,6 +76,15 @@ func (o Options) credential() (azcore.TokenCredential, error) {
 	return c, nil
 }
 
+// tokenSource is who gives tokens, in a sentence.
+func (o Options) tokenSource() string {
+	at := o.AuthorityHost
+	if !o.Identity.Application() {
+		at = cmp.Or(o.IdentityEndpoint, o.MetadataEndpoint)
+	}
+	return hostOf(at) + ", which gives tokens,"
+}
+
 // tokenIn reads the federated token each time it is wanted: the kubelet renews it in place.
 func tokenIn(file string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) {
@@ -137,38 +147,4 @@ func (renewOnRefusal) Do(req *policy.Request) (*http.Response, error) {
 	}
 	resp.Body.Close()
 	return req.Next()
-}
-
-// tokens is one store of tokens for several pipelines, each of which has a store of its own and asks only when that has none, or when
-// Azure refused what it had.
-type tokens struct {
-	from azcore.TokenCredential
-
-	mu   sync.Mutex
-	last azcore.AccessToken
-}
-
-// pipelineTokens is what one pipeline asks.
-type pipelineTokens struct {
-	*tokens
-	given string // the last token it got; guarded by tokens.mu
-}
-
-// GetToken gives what another pipeline has got meanwhile, and else asks. Claims are a question of their own.
-func (p *pipelineTokens) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	renewal := p.last.RefreshOn
-	if renewal.IsZero() {
-		renewal = p.last.ExpiresOn.Add(-5 * time.Minute)
-	}
-	if p.last.Token == "" || p.last.Token == p.given || o.Claims != "" || !time.Now().Before(renewal) {
-		t, err := p.from.GetToken(ctx, o)
-		if err != nil {
-			return t, err
-		}
-		p.last = t
-	}
-	p.given = p.last.Token
-	return p.last, nil
 }

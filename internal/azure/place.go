@@ -98,10 +98,15 @@ func (o Options) ask(ctx context.Context) (config.Cloud, error) {
 		if err == nil {
 			return config.ParseMetadata(body, endpoint, o.Cloud)
 		}
-		refusal = err
+		if refusal = err; !errors.Is(err, errRefused) {
+			break // another version would not be answered either
+		}
 	}
 	return config.Cloud{}, refusal
 }
+
+// errRefused is the remedy where a Resource Manager answers and does not describe its cloud.
+var errRefused = errors.New("correct the endpoint, or describe the cloud in the file that AZURE_ENVIRONMENT_FILEPATH names")
 
 func (o Options) askVersion(ctx context.Context, endpoint, version string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
@@ -117,7 +122,7 @@ func (o Options) askVersion(ctx context.Context, endpoint, version string) ([]by
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("resourceManagerEndpoint=%s: its /metadata/endpoints answers %s: correct the endpoint, or describe the cloud in the file that AZURE_ENVIRONMENT_FILEPATH names", endpoint, resp.Status)
+		return nil, fmt.Errorf("resourceManagerEndpoint=%s: its /metadata/endpoints answers %s: %w", endpoint, resp.Status, errRefused)
 	}
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {

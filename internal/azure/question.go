@@ -86,8 +86,11 @@ func (p *Provider) ask(ctx context.Context, q *question, f func(context.Context)
 // await waits for an answer and says whether it has come. It is late from then on if it has not.
 func (p *Provider) await(ctx context.Context, q *question) bool {
 	wait := q.asked.Add(q.patience).Sub(p.now()) // asked was written before it was asked
-	if p.options.Whole {
+	switch {
+	case p.options.Whole:
 		wait = askWithin
+	case p.tokens.mute():
+		wait = 0
 	}
 	p.options.Runner.Await(ctx, q.done, wait)
 	p.mu.Lock()
@@ -147,4 +150,10 @@ func (p *Provider) unanswered(g *group, q *question) *cloud.Error {
 	return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unansweredYet, Message: q.doing + " " + g.String() + ": " + p.host() + " has not answered yet"}
 }
 
-func (p *Provider) host() string { return hostOf(p.options.ResourceManagerEndpoint) }
+// host is who has not answered.
+func (p *Provider) host() string {
+	if p.tokens.mute() {
+		return p.tokens.source
+	}
+	return hostOf(p.options.ResourceManagerEndpoint)
+}

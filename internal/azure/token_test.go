@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -58,4 +59,54 @@ func TestPipelinesShareATokenUntilOneIsRefusedIt(t *testing.T) {
 	if from.n != 2 {
 		t.Errorf("%d tokens were asked for, want 2", from.n)
 	}
+}
+
+// fallsSilent gives one token and then none.
+type fallsSilent struct{ given bool }
+
+func (s *fallsSilent) GetToken(ctx context.Context, _ policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	if !s.given {
+		s.given = true
+		return azcore.AccessToken{Token: "a", ExpiresOn: time.Now().Add(time.Hour)}, nil
+	}
+	<-ctx.Done()
+	return azcore.AccessToken{}, ctx.Err()
+}
+
+// TestATokenThatWasRefusedIsNotGivenAgain has the one that gives tokens fall silent: what was refused serves nobody, and those who ask give up when
+// their own time is over, or hear at once that another one was not answered.
+func TestATokenThatWasRefusedIsNotGivenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &tokens{from: &fallsSilent{}}
+		one, two := &pipelineTokens{tokens: store}, &pipelineTokens{tokens: store}
+		if got, err := one.GetToken(t.Context(), policy.TokenRequestOptions{}); got.Token != "a" || err != nil {
+			t.Fatalf("token %q, %v", got.Token, err)
+		}
+		ask := func(p *pipelineTokens, within time.Duration) (string, time.Duration) {
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			defer cancel()
+			began := time.Now()
+			got, err := p.GetToken(ctx, policy.TokenRequestOptions{})
+			if err == nil && got.Token == "" {
+				t.Error("neither a token nor an error")
+			}
+			return got.Token, time.Since(began)
+		}
+		if got, took := ask(one, 3*time.Second); got != "" || took != 3*time.Second {
+			t.Errorf("what was refused is given again: %q, after %s", got, took)
+		}
+		if got, took := ask(two, time.Second); got != "a" || took != 0 {
+			t.Errorf("the other pipeline got %q after %s, want the token that it was not refused", got, took)
+		}
+		if got, took := ask(one, time.Minute); got != "" || took != signInWithin-3*time.Second {
+			t.Errorf("got %q after %s, want none when the request that is under way is given up", got, took)
+		}
+		if got, took := ask(one, time.Minute); got != "" || took != 0 {
+			t.Errorf("got %q after %s, want to hear at once that there is none", got, took)
+		}
+		time.Sleep(signInPause)
+		if got, took := ask(one, time.Minute); got != "" || took != signInWithin {
+			t.Errorf("got %q after %s, want another request", got, took)
+		}
+	})
 }
