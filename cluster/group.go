@@ -67,6 +67,9 @@ type Group struct {
 	Failure *Failure `json:"failure,omitempty"` // the last one of a growth that an accepted operation reported, or that came late; nil when none or superseded
 	Problem string   `json:"problem,omitempty"` // why the group cannot be read now, one sentence with the remedy; "" when it can
 
+	// Unheard says that Problem is no more than that the cloud does not answer, or not now: what was read last may still be so.
+	Unheard bool `json:"unheard,omitempty"`
+
 	// Asked is the capacity that the cloud was asked for and has not answered about yet, as Problem says then; 0 when there is no such request.
 	Asked int `json:"asked,omitempty"`
 }
@@ -173,15 +176,20 @@ func (g *Group) Live() int {
 
 // Usable says whether decisions may rest on what is known of the group.
 func (g *Group) Usable() bool {
-	return g.Problem == "" && g.Read.Complete && g.Capacity >= 0 && g.Capacity >= g.Standing()
+	return g.Problem == "" && g.wasUsable()
 }
 
 // Promised is the capacity that the group has, or will have if the cloud does what it was asked for.
 func (g *Group) Promised() int { return max(g.Capacity, g.Asked) }
 
 // AwaitsAnswer says whether nothing but a growth without an answer keeps decisions from resting on what is known of the group.
-func (g *Group) AwaitsAnswer() bool {
-	return g.Asked > 0 && g.Read.Complete && g.Capacity >= 0 && g.Capacity >= g.Standing()
+func (g *Group) AwaitsAnswer() bool { return g.Asked > 0 && g.wasUsable() }
+
+// Lapsed says whether nothing but the cloud's silence keeps decisions from resting on what is known of the group.
+func (g *Group) Lapsed() bool { return g.Unheard && g.wasUsable() }
+
+func (g *Group) wasUsable() bool {
+	return g.Read.Complete && g.Capacity >= 0 && g.Capacity >= g.Standing()
 }
 
 // Deleting counts the machines that the cloud is deleting. They are listed still and count as capacity no more.

@@ -77,7 +77,7 @@ func (d *decision) arriving(n *cluster.Node) bool {
 // that are not overdue, those that are started again and whose nodes are empty and not Ready yet, and those that capacity promises beyond the list. It also
 // counts those of them that the cloud was asked for and has not answered about.
 func (d *decision) expected(st *groupState) (machines, unanswered int) {
-	if !st.Usable() && !st.AwaitsAnswer() {
+	if !st.Usable() && !st.AwaitsAnswer() && !d.promises(st) {
 		return 0, 0
 	}
 	listed := 0
@@ -96,7 +96,27 @@ func (d *decision) expected(st *groupState) (machines, unanswered int) {
 		capacity = m.Capacity // accepted after the last read: planned with, never written from
 	}
 	sure, unanswered := max(0, capacity-st.Standing()), max(0, st.Asked-capacity)
+	if st.Lapsed() {
+		sure = max(0, sure-d.unlisted(st))
+	}
 	return listed + sure + unanswered, unanswered
+}
+
+// promises says whether what is coming of a group still counts while the cloud does not answer about it: until machines that were granted last have had
+// their time, unless a failure came since. Nobody is bought a second machine because a list is late (S-34).
+func (d *decision) promises(st *groupState) bool {
+	m := d.m.Groups[st.ID]
+	return st.Lapsed() && !m.Noticed.After(m.Requested) && !d.timeUp(m.Requested)
+}
+
+// unlisted counts the group's nodes that no list has shown yet.
+func (d *decision) unlisted(st *groupState) (n int) {
+	for _, node := range d.s.Nodes {
+		if node.Group == st.ID && node.Instance == nil && node.Object.CreationTimestamp.After(st.Read.At) {
+			n++
+		}
+	}
+	return n
 }
 
 // overdue says whether a machine without a node has had its time.

@@ -164,7 +164,7 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 func (p *Provider) answer(g *group) *cluster.Group {
 	out := g.answer()
 	if g.asking != nil && g.asking.late && out.Problem == "" {
-		out.Problem, out.Asked = p.unanswered(g, g.asking).Message, g.wanted
+		out.Problem, out.Unheard, out.Asked = p.unanswered(g, g.asking).Message, true, g.wanted
 	}
 	return out
 }

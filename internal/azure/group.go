@@ -41,6 +41,7 @@ type group struct {
 	wanted    int              // the capacity that the write under way asks for; 0 when none does
 	muteWrite bool             // the last write had no answer in time
 	problem   string           // of the last read; "" when it was good
+	unheard   bool             // it is no more than that Azure did not answer, or not then
 	failure   *cluster.Failure // of the last operation
 
 	// blame is why machines failed, as operations said it: by instance id until the next complete read tells who bears that id.
@@ -332,7 +333,7 @@ const patience = 5 * time.Minute
 // refuse records why a read failed. Answers that will not change by themselves are sought again when the cache's time is over.
 func (g *group) refuse(e *cloud.Error, now time.Time) {
 	if e.Code != shareSpent || now.Sub(g.looked()) >= patience {
-		g.problem = e.Message
+		g.problem, g.unheard = e.Message, e.Kind == cloud.Transient || e.Kind == cloud.Throttled
 	}
 	g.resting = now.Add(max(retryEvery, e.RetryAfter))
 	switch e.Kind {
@@ -392,7 +393,7 @@ func (g *group) answer() *cluster.Group {
 	}
 	out.Min, out.Max, out.Failure = g.min, g.max, g.failure
 	if g.problem != "" {
-		out.Problem = g.problem
+		out.Problem, out.Unheard = g.problem, g.unheard
 	}
 	return out
 }
