@@ -17,7 +17,6 @@ type savings struct {
 	sights []*sight // of all nodes, as moving was found
 	moving []mover  // nodes that are used too much to go anyway, those first that cost most, then those with fewest pods
 
-	check *scheduling.Checker
 	hosts []*sight // that could take pods, in the order of nodes
 	fits  map[fit]bool
 }
@@ -30,7 +29,7 @@ type mover struct {
 
 // fit is a question: whether a node's pods fit on the others, or on these and one machine more.
 type fit struct {
-	node *sight
+	node *sight // of the checker that is asked: another one has all nodes looked at anew
 	with scheduling.State
 }
 
@@ -46,8 +45,8 @@ func (s *savings) turn(d *decision) {
 			hosts = append(hosts, v)
 		}
 	}
-	if s.check != d.check || !slices.Equal(s.hosts, hosts) || len(s.fits) > mostFits {
-		s.check, s.hosts, s.fits = d.check, hosts, map[fit]bool{}
+	if !slices.Equal(s.hosts, hosts) || len(s.fits) > mostFits {
+		s.hosts, s.fits = hosts, map[fit]bool{}
 	}
 }
 
