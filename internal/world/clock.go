@@ -393,6 +393,9 @@ func (w *world) rest(ctx context.Context) error {
 		if err := w.turnRival(ctx); err != nil {
 			return err
 		}
+		if err := w.inherit(ctx); err != nil { // killed by what it waited for beside its cycle
+			return err
+		}
 		if w.now().Before(w.turnsAt()) {
 			return w.listen(ctx)
 		}

@@ -113,7 +113,7 @@ func (w *world) cycle(ctx context.Context) error {
 	}
 	w.observer.Turn()
 	if w.killed != "" {
-		return w.succeed(ctx)
+		return w.inherit(ctx)
 	}
 	if err == nil {
 		w.breakers = entry.After.Breakers()

@@ -53,8 +53,11 @@ func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, m.life.Err()
 }
 
-// succeed has the next process take over from one that was killed.
-func (w *world) succeed(ctx context.Context) error {
+// inherit has the next process take over if the one before was killed.
+func (w *world) inherit(ctx context.Context) error {
+	if w.killed == "" {
+		return nil
+	}
 	w.out.say(w.elapsed(), "sluice", "", "killed", "after "+w.killed)
 	w.killed = ""
 	if !w.kill.operations {

@@ -84,6 +84,25 @@ func TestARemovalEndsWhereverSluiceIsKilled(t *testing.T) {
 	}
 }
 
+// TestSluiceIsKilledByAWriteThatItWaitsForNoMore kills the process after a growth that was answered when no cycle waited for it any more: nobody waits
+// for what the dead process hears, and the next one buys nothing twice.
+func TestSluiceIsKilledByAWriteThatItWaitsForNoMore(t *testing.T) {
+	bought := removal{left: 2, script: "group agents size=Standard_D4s_v5 min=0 max=5 machines=1\n" +
+		"pod base-0 cpu=2500m on=agents_0\n" +
+		"advance 30s\n" +
+		"pod quick-0 cpu=1 on=agents_0 owner=job runs=17s\n" +
+		"fault slow after=17s of=grow group=agents times=1\n" +
+		"%spod build-0 cpu=3\n" +
+		"advance 10m\n" +
+		"delete pod quick-0\n"}
+	out, _ := bought.killed(t, "kill 1\n")
+	for _, want := range []string{"00:47 sluice                     killed", "capacity 1 -> 2", "running    on agents_1"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+}
+
 // killed plays the story and says whether sluice was killed in it.
 func (r removal) killed(t *testing.T, kill string) (transcript string, killed bool) {
 	t.Helper()
