@@ -33,6 +33,7 @@ type write struct {
 	live    int                     // machines of the set that were not being deleted
 	kept    int                     // of these, some whose removal was accepted lately and that are there all the same
 	off     int                     // and had given their cores back
+	mute    int                     // of these, those that sluice did not switch off: no kubelet speaks for them, and no record of its own
 	serving int                     // named machines that did neither, and that are not deleted by force
 	resting int                     // named machines that had given their cores back
 	least   int
@@ -59,6 +60,9 @@ func (o *Observer) write(r azuresim.Request, lived []azuresim.MachineState) *wri
 		}
 		if here && off {
 			w.off++
+			if _, parted := w.set.parted[m.VMID]; !parted {
+				w.mute++
+			}
 		}
 		if names[m.InstanceID] {
 			w.named = append(w.named, m)
@@ -102,7 +106,7 @@ type azureLaw struct {
 
 var azureLaws = []azureLaw{
 	{"S-01", func(w *write) string {
-		if n, ok := w.asks(); ok && w.accepted() && n < w.live {
+		if n, ok := w.asks(); ok && w.accepted() && n < w.live && !(w.set.told != nil && *w.set.told < w.live && n >= w.live-w.mute) { // Azure tells of them, or of nothing
 			return fmt.Sprintf("a request set the capacity of %s to %d while it had %d machines", w.ScaleSet, n, w.live)
 		}
 		return ""
