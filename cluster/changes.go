@@ -277,7 +277,7 @@ func (c *changes) relearn() {
 		}
 		old := c.last.Group(given.ID)
 		g := c.mine(c.groups[given.ID])
-		g.Template, g.Learned, g.Drift = given.Template, given.Learned, given.Drift
+		g.Template, g.Learned, g.Drift, g.Joined = given.Template, given.Learned, given.Drift, given.Joined
 		c.learnTemplate(g)
 		if reflect.DeepEqual(g.Template, old.Template) {
 			g.Template = old.Template

@@ -63,6 +63,9 @@ type Group struct {
 	Patience    time.Duration `json:"patience,omitempty"`    // how long its new nodes have until their startup taints are gone, 0 for [StartupWithin]
 	VolumeLimit int           `json:"volumeLimit,omitempty"` // data disks that one machine can attach, 0 when unknown
 
+	// Joined says that a machine of the group is or was a node of this cluster, as far as anybody knows; set by [New].
+	Joined bool `json:"joined,omitempty"`
+
 	Read    Read     `json:"read"`
 	Failure *Failure `json:"failure,omitempty"` // the last one of a growth that an accepted operation reported, or that came late; nil when none or superseded
 	Problem string   `json:"problem,omitempty"` // why the group cannot be read now, one sentence with the remedy; "" when it can

@@ -97,6 +97,38 @@ func cleaning() *world {
 	return w
 }
 
+// foreign does so in a cluster of which nobody has said that the groups are its own, and in which none of the group's machines was ever a node.
+func foreign() *world {
+	w := cleaning()
+	w.policy.ClusterID = ""
+	w.groups[0].Joined = false
+	w.objects.Nodes, w.objects.Pods = []*corev1.Node{Node("elsewhere")}, nil
+	return w
+}
+
+// requested deletes one of as many as sluice has asked for.
+func requested() *world {
+	w := foreign()
+	w.evidence.Bought = map[cluster.GroupID]int{"agents": 4}
+	return w
+}
+
+// vouched deletes one where the operator has said which cluster the groups belong to.
+func vouched() *world {
+	w := foreign()
+	w.policy.ClusterID = "uid-home"
+	return w
+}
+
+// known deletes one of a group that the decision knew for the cluster's own.
+func known() *world {
+	w := foreign()
+	joined := *w.groups[0]
+	joined.Joined = true
+	w.evidence.Decided = cluster.New(Start, w.objects, []*cluster.Group{&joined})
+	return w
+}
+
 // coming deletes one that is still coming and leaves another such beside the group's min.
 func coming() *world {
 	w := cleaning()
@@ -238,7 +270,7 @@ func gates(names ...string) func(*corev1.Pod) {
 
 func TestSoundWritesPass(t *testing.T) {
 	for name, open := range map[string]func() *world{
-		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete a machine that never came above min": coming, "delete one below min where the operator says so": forced, "evict": evicting, "dismiss a daemon": dismissing, "delete one of three control-plane nodes that are opted in": crowned, "cordon one of them": dethroning, "delete a machine with a pod that is forced": outlasting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "delete a node whose machine others deleted": missing, "mark a node": marking, "open a gate": opening,
+		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete a machine that never joined of as many as were asked for": requested, "delete one of a group of which nodes are known": known, "delete one of a group that is vouched for": vouched, "delete a machine that never came above min": coming, "delete one below min where the operator says so": forced, "evict": evicting, "dismiss a daemon": dismissing, "delete one of three control-plane nodes that are opted in": crowned, "cordon one of them": dethroning, "delete a machine with a pod that is forced": outlasting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "delete a node whose machine others deleted": missing, "mark a node": marking, "open a gate": opening,
 	} {
 		if err := open().check(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -507,6 +539,8 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a cordon of a node that is held": {cordoning, func(w *world) {
 			w.objects.Nodes[0].Annotations = map[string]string{cluster.HoldAnnotation: "25h"}
 		}, "S-18"},
+		"a machine of a group that may be another cluster's":     {foreign, func(*world) {}, "S-22"},
+		"one more than sluice has asked for":                     {foreign, func(w *world) { w.evidence.Bought = map[cluster.GroupID]int{"agents": 3} }, "S-22"},
 		"any growth in another cluster":                          {growing, func(w *world) { w.objects.Namespaces[0].UID = "uid-elsewhere" }, "S-22"},
 		"any cordon in another cluster":                          {cordoning, func(w *world) { w.policy.ClusterID = "uid-elsewhere" }, "S-22"},
 		"any eviction in a cluster of which nobody knows the id": {evicting, func(w *world) { w.objects.Namespaces = nil }, "S-22"},

@@ -3,6 +3,7 @@ package guard
 import (
 	"time"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 )
 
@@ -27,6 +28,21 @@ func checkPair(e Evidence, allowed *policy.Policy) error {
 	default:
 		return refuse("S-22", "this is cluster %s, and the node groups belong to cluster %s: correct --cluster-id, or the kubeconfig", is, allowed.ClusterID)
 	}
+}
+
+// checkOwn holds a group whose machines may be another cluster's, unless the operator has said which cluster they belong to.
+func checkOwn(id cluster.GroupID, e Evidence, allowed *policy.Policy) error {
+	g := e.Newest.Group(id)
+	if allowed.ClusterID != "" || g == nil {
+		return nil
+	}
+	if was := e.Decided.Group(id); was != nil && was.Joined {
+		return nil
+	}
+	if n := g.Foreign(e.Bought[id]); n > 0 {
+		return refuse("S-22", "%d machines of group %s run that were never nodes of this cluster and that sluice has not asked for: they may be another cluster's", n, id)
+	}
+	return nil
 }
 
 // checkView holds what removes something while the API server says nothing, and everything that could take effect when another process leads

@@ -21,11 +21,15 @@ type Breaker struct {
 	Kept     string    `json:"kept,omitempty"`     // the machine that is kept, by its UID
 	Until    time.Time `json:"until,omitzero"`     // it is kept at most until then
 
+	// Bought is how many machines sluice was granted of a group none of whose machines was ever known as a node, less those that it has removed: what
+	// runs there beside them may be another cluster's. See [cluster.Group.Foreign].
+	Bought int `json:"bought,omitempty"`
+
 	// Waited is since when machines were waited for that never became nodes and are there still, by UID; nil for none. Machines count once.
 	Waited map[string]time.Time `json:"waited,omitempty"`
 }
 
-// Breakers are those of groups of which machines did not join lately. A process that takes over begins with them: what failed before cannot be seen
+// Breakers are those of groups of which machines did not join lately, or none has yet. A process that takes over begins with them: what failed before cannot be seen
 // any more when it was deleted.
 type Breakers map[cluster.GroupID]Breaker
 
@@ -33,13 +37,28 @@ type Breakers map[cluster.GroupID]Breaker
 func (m Memory) Breakers() Breakers {
 	var all Breakers
 	for id, g := range m.Groups {
-		if b := g.Breaker; b.Machines == 0 && b.Kept == "" && len(b.Waited) == 0 {
+		if b := g.Breaker; b.Machines == 0 && b.Kept == "" && b.Bought == 0 && len(b.Waited) == 0 {
 			continue
 		}
 		if all == nil {
 			all = Breakers{}
 		}
 		all[id] = g.Breaker
+	}
+	return all
+}
+
+// bought are the machines that were asked for, of groups none of whose machines was ever a node; nil for none.
+func (m Memory) bought() map[cluster.GroupID]int {
+	var all map[cluster.GroupID]int
+	for id, g := range m.Groups {
+		if g.Breaker.Bought == 0 {
+			continue
+		}
+		if all == nil {
+			all = map[cluster.GroupID]int{}
+		}
+		all[id] = g.Breaker.Bought
 	}
 	return all
 }
@@ -57,7 +76,7 @@ func (b Breakers) Memory() Memory {
 }
 
 func (b Breaker) equal(other Breaker) bool {
-	return b.Machines == other.Machines && b.Kept == other.Kept && b.Last.Equal(other.Last) && b.Until.Equal(other.Until) &&
+	return b.Machines == other.Machines && b.Kept == other.Kept && b.Bought == other.Bought && b.Last.Equal(other.Last) && b.Until.Equal(other.Until) &&
 		maps.EqualFunc(b.Waited, other.Waited, time.Time.Equal)
 }
 
@@ -83,6 +102,10 @@ func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.In
 	}
 	if st.Usable() {
 		b.Waited = d.waited(unjoined)
+		b.Bought = min(b.Bought, d.believed(st))
+	}
+	if st.Joined {
+		b.Bought = 0
 	}
 	joined, counted := d.lastJoin(st.ID), b.Last
 	if joined.After(b.Last) || d.now.Sub(b.Last) > d.allowed.Growth.BackoffReset {
@@ -127,6 +150,19 @@ func (d *decision) lastJoin(g cluster.GroupID) (at time.Time) {
 		}
 	}
 	return at
+}
+
+// foreign says that machines of the group may be another cluster's, so that none of them is deleted; nil when there are none, or when the operator has
+// said which cluster the groups belong to (S-22).
+func (d *decision) foreign(st *groupState) *reason.Reason {
+	if st.Joined || d.allowed.ClusterID != "" {
+		return nil
+	}
+	n := st.Foreign(d.m.Groups[st.ID].Breaker.Bought)
+	if n == 0 {
+		return nil
+	}
+	return new(reason.New(reason.GroupForeign, reason.Group(string(st.ID)), "machines", n, "cluster", d.s.Objects.ID()))
 }
 
 // tries says that the group gets one machine at a time and has it, with extra ones beyond those that it adds; nil when it may have one more.

@@ -59,6 +59,9 @@ func (d *decision) judgeGroups() {
 		if st.blocked != nil && st.blocked.Code == reason.GroupNoTemplate {
 			say(GroupHold, *st.blocked)
 		}
+		if foreign := d.foreign(st); foreign != nil && len(d.unjoined(st)) > 0 {
+			say(GroupHold, *foreign)
+		}
 		because = append(because, st.short...)
 		if st.weighed != nil {
 			because = append(because, *st.weighed)

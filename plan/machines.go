@@ -57,6 +57,8 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		d.judge(about, MachineHold, why, *g.paused)
 	case g.blockedRead() != nil:
 		d.judge(about, MachineHold, why, *g.blockedRead())
+	case d.foreign(g) != nil:
+		d.judge(about, MachineHold, why, *d.foreign(g))
 	case d.rests(g) != nil:
 		d.judge(about, MachineHold, why, *d.rests(g))
 	case d.inspected(g, in) != nil:

@@ -149,10 +149,12 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 				if g.Repeats++; a.To != g.Capacity || r.At.Sub(g.Requested) > 2*allowed.Growth.BackoffFirst {
 					g.Repeats = 0
 				}
+				g.Breaker.Bought += a.Adds
 				g.Requested, g.Decided, g.Capacity, g.Races, m.LastGrowth = r.At, p.Time, a.To, 0, r.At
 				g.Backoff = g.Backoff.unshown(g.Repeats, a, r.At, allowed)
 				g.Awaited = a.Zones
 			case Asked:
+				g.Breaker.Bought += a.Adds
 				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
 				g.Requested, g.Decided, g.Capacity, m.LastGrowth = r.At, p.Time, a.To, r.At
 				g.Awaited = a.Zones
@@ -173,7 +175,11 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			switch r.Status {
 			case Accepted:
 				g.Rest, g.Repeats, g.Deleted = Backoff{}, 0, r.At
-			case Failed, Asked:
+				g.Breaker.Bought = max(0, g.Breaker.Bought-len(a.Machines))
+			case Asked:
+				g.Breaker.Bought = max(0, g.Breaker.Bought-len(a.Machines))
+				fallthrough
+			case Failed:
 				g.Rest = g.Rest.lengthened(r, allowed)
 			}
 			m.Groups = with(m.Groups, a.Group, g)

@@ -15,12 +15,13 @@ import (
 
 // Plan is one cycle's decision.
 type Plan struct {
-	Time     time.Time         // the snapshot's
-	Actions  []Action          // in the order in which they are to be performed; growth first
-	Verdicts []Verdict         // one for every pending pod, oldest first; then one for every machine without a node, node, group, request and buffer, each kind by name
-	Counted  map[string]string // nodes that a pending pod fits, by name, with the pod: none of them may leave (S-16)
-	Cost     *Cost             // of the machines that it adds for pods; nil when it adds none or not every price is known
-	Next     time.Time         // when a timer will change the decision even if nothing else does; zero when none runs
+	Time     time.Time               // the snapshot's
+	Actions  []Action                // in the order in which they are to be performed; growth first
+	Verdicts []Verdict               // one for every pending pod, oldest first; then one for every machine without a node, node, group, request and buffer, each kind by name
+	Counted  map[string]string       // nodes that a pending pod fits, by name, with the pod: none of them may leave (S-16)
+	Bought   map[cluster.GroupID]int // machines that sluice asked for, of groups none of whose machines was ever a node (S-22)
+	Cost     *Cost                   // of the machines that it adds for pods; nil when it adds none or not every price is known
+	Next     time.Time               // when a timer will change the decision even if nothing else does; zero when none runs
 }
 
 // Cost is what the machines cost that a plan adds.

@@ -87,6 +87,7 @@ const (
 	GroupUnreadable    Code = "GroupUnreadable"
 	GroupIncomplete    Code = "GroupIncomplete"
 	GroupContradicted  Code = "GroupContradicted"
+	GroupForeign       Code = "GroupForeign"
 	ClusterNodesLimit  Code = "ClusterNodesLimit"
 	ClusterCoresLimit  Code = "ClusterCoresLimit"
 	ClusterMemoryLimit Code = "ClusterMemoryLimit"
@@ -303,6 +304,7 @@ var sentences = map[Code]string{
 	TemplateDrift:      "its nodes are not what the cloud describes: {differences}; the nodes are believed, correct the description or its tags",
 	GroupUnreadable:    "cannot be managed: {message}",
 	GroupContradicted:  "node {node} is Ready, and the list lacks its machine, which nobody saw leave; no write until a list has it or the node falls silent",
+	GroupForeign:       "{machines} machines run that were never nodes of this cluster and that sluice has not asked for: they may be another cluster's, and are left alone",
 	GroupIncomplete:    "its last read was incomplete; no write until a complete one",
 	ClusterNodesLimit:  "max total nodes in cluster reached ({nodes} of {limit})",
 	ClusterCoresLimit:  "max total cores in cluster reached ({cores} of {limit})",

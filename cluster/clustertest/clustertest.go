@@ -157,7 +157,7 @@ func Budget(name, key, value string, allowed int32) *policyv1.PodDisruptionBudge
 	}
 }
 
-// Group is a group of machines of 4 cores, completely read at [Start], with its capacity at their number.
+// Group is a group of machines of 4 cores, completely read at [Start], with its capacity at their number. Machines of it have been nodes.
 func Group(id string, low, high int, machines ...*cluster.Instance) *cluster.Group {
 	template := Node("")
 	template.Labels = map[string]string{}
@@ -165,7 +165,7 @@ func Group(id string, low, high int, machines ...*cluster.Instance) *cluster.Gro
 		m.Group = cluster.GroupID(id)
 	}
 	return &cluster.Group{
-		ID: cluster.GroupID(id), Min: low, Max: high, Capacity: len(machines), Template: template, Size: "Standard_D4s_v5",
+		ID: cluster.GroupID(id), Min: low, Max: high, Capacity: len(machines), Template: template, Size: "Standard_D4s_v5", Joined: true,
 		Instances: machines, Read: cluster.Read{At: Start, Complete: true, Version: "v1"},
 	}
 }

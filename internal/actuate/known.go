@@ -30,7 +30,7 @@ func (a *Actuator) within() time.Duration {
 // known is the evidence that every write has.
 func (a *Actuator) known(decided, newest *cluster.Snapshot, p plan.Plan) guard.Evidence {
 	e := guard.Evidence{
-		DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted, Unseen: a.unseen(), Answer: leastWithin, Emptied: a.emptied,
+		DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted, Bought: p.Bought, Unseen: a.unseen(), Answer: leastWithin, Emptied: a.emptied,
 	}
 	if a.Silent != nil {
 		e.Silent = a.Silent()

@@ -29,6 +29,7 @@ type write struct {
 	o       *Observer
 	set     *set
 	removes bool                    // deletes or parks
+	lived   []azuresim.MachineState // when it arrived
 	named   []azuresim.MachineState // those of the machines it names that there were
 	live    int                     // machines of the set that were not being deleted
 	kept    int                     // of these, some whose removal was accepted lately and that are there all the same
@@ -41,7 +42,7 @@ type write struct {
 }
 
 func (o *Observer) write(r azuresim.Request, lived []azuresim.MachineState) *write {
-	w := &write{Request: r, o: o, set: o.set(r.ScaleSet), removes: r.Kind == deletes || r.Kind == parks}
+	w := &write{Request: r, o: o, set: o.set(r.ScaleSet), lived: lived, removes: r.Kind == deletes || r.Kind == parks}
 	w.least, w.most = o.rules.Limits(r.ScaleSet)
 	names := map[string]bool{}
 	for _, id := range r.InstanceIDs {
@@ -216,6 +217,12 @@ var azureLaws = []azureLaw{
 	{"S-20", eachRemoved(func(w *write, m azuresim.MachineState) string {
 		if d := w.o.silent(); d > mostSilence {
 			return fmt.Sprintf("machine %s was removed while the API server had been silent for %s", m.Name, d)
+		}
+		return ""
+	})},
+	{"S-22", eachRemoved(func(w *write, m azuresim.MachineState) string {
+		if n := w.o.foreign(w.ScaleSet, w.lived, w.set.bought); n > 0 && m.PowerState == "running" {
+			return fmt.Sprintf("machine %s was removed, no machine of %s was ever a node here, and sluice had not asked for %d that run", m.Name, w.ScaleSet, n)
 		}
 		return ""
 	})},

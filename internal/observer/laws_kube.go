@@ -31,6 +31,7 @@ func (o *Observer) follow(lived []azuresim.MachineState) {
 }
 
 func (o *Observer) followLocked(lived []azuresim.MachineState) {
+	o.joins(lived)
 	log := o.kube.Log()
 	for _, r := range log[o.read:] {
 		c := &change{Request: r, o: o, lived: lived}

@@ -25,7 +25,7 @@ type Rules struct {
 	Limits func(scaleSet string) (least, most int)
 	// Forced says whether the operator has such a machine deleted even where its set falls below its min; nil means none.
 	Forced func(m azuresim.MachineState) bool
-	// Sets are the scale sets that sluice manages, and Machine is what a machine of one has.
+	// Sets are the scale sets that sluice manages and whose machines join, and Machine is what a machine of one has.
 	Sets    func() []string
 	Machine func(scaleSet string) corev1.ResourceList
 	// Stops says when something that Azure has announced stops a node's machine; false when nothing is.
@@ -43,6 +43,8 @@ type Rules struct {
 	// Budget is how many of so many nodes of a scale set may be emptied of pods within Window; nil means that nobody asks.
 	Budget func(nodes int) int
 	Window func() time.Duration
+	// Own says that the operator has told which cluster the scale sets belong to.
+	Own func() bool
 	// Defaults says that no flag widens what may be evicted.
 	Defaults bool
 	// ControlPlane says whether a flag lets control-plane nodes be removed, one at a time; nil means no.
@@ -87,6 +89,9 @@ type set struct {
 	removed map[string]time.Time // machines whose removal was accepted since a process began, by vmId
 	parted  map[string]time.Time // those of all processes
 	wrote   azuresim.Request     // the last write to it
+	joined  bool                 // a machine of it was a node once
+	bought  int                  // machines that growths have asked for beyond those that lived, less those whose removal was accepted
+	own     int                  // of these, those that the present process has asked for
 }
 
 type wait struct{ until time.Time }
@@ -106,7 +111,7 @@ func (o *Observer) Began() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, s := range o.sets {
-		s.list, s.model = false, false
+		s.list, s.model, s.own = false, false, 0
 		clear(s.removed)
 	}
 	clear(o.waits)
@@ -114,7 +119,7 @@ func (o *Observer) Began() {
 
 // Turn judges what was asked of Kubernetes since it was last called. Call it after every cycle.
 func (o *Observer) Turn() {
-	if len(o.kube.Log()) > o.read {
+	if len(o.kube.Log()) > o.read || o.waitsForNodes() {
 		o.follow(o.azure.Machines())
 	}
 }
@@ -172,6 +177,7 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	}
 	o.repeated(r.Kind+" "+r.ScaleSet+fmt.Sprint(r.InstanceIDs, deref(r.Capacity)), r.Status)
 	s.wrote = r
+	s.counts(w)
 	if r.Status < 400 || r.Status >= 499 { // a refusal changed nothing; of an error, or a connection that broke, nobody can know
 		s.list, s.model = false, false
 	}
@@ -180,6 +186,63 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 			s.removed[m.VMID], s.parted[m.VMID] = r.Time, r.Time
 		}
 	}
+}
+
+// counts keeps what sluice has asked for of a set.
+func (s *set) counts(w *write) {
+	if n, ok := w.asks(); ok && w.accepted() {
+		s.bought, s.own = s.bought+max(0, n-w.live), s.own+max(0, n-w.live)
+	}
+	if w.removes && w.accepted() {
+		s.bought, s.own = max(0, s.bought-len(w.named)), max(0, s.own-len(w.named))
+	}
+}
+
+// waitsForNodes says whether there is a set of which no machine has been a node yet.
+func (o *Observer) waitsForNodes() bool {
+	for _, s := range o.sets {
+		if !s.joined {
+			return true
+		}
+	}
+	return false
+}
+
+// joins notes of which sets a machine has been a node.
+func (o *Observer) joins(lived []azuresim.MachineState) {
+	var unknown []azuresim.MachineState
+	for _, m := range lived {
+		if m.ScaleSet != "" && !o.set(m.ScaleSet).joined {
+			unknown = append(unknown, m)
+		}
+	}
+	if len(unknown) == 0 {
+		return
+	}
+	nodes := map[string]bool{}
+	for _, n := range kubesim.All[*corev1.Node](o.kube, "") {
+		nodes[n.Status.NodeInfo.SystemUUID] = true
+	}
+	for _, m := range unknown {
+		if nodes[m.VMID] {
+			o.set(m.ScaleSet).joined = true
+		}
+	}
+}
+
+// foreign counts the machines of a set that may be another cluster's: none of it was ever a node here, and they are more than the so many that were
+// asked for.
+func (o *Observer) foreign(name string, lived []azuresim.MachineState, asked int) int {
+	if o.set(name).joined || o.rules.Own != nil && o.rules.Own() {
+		return 0
+	}
+	n := 0
+	for _, m := range lived {
+		if strings.EqualFold(m.ScaleSet, name) && m.PowerState == "running" && m.ProvisioningState == "Succeeded" {
+			n++
+		}
+	}
+	return max(0, n-asked)
 }
 
 func (o *Observer) set(name string) *set {

@@ -19,6 +19,7 @@ const (
 	Rests        = "P-3" // nothing is written any more
 	NothingLeft  = "P-4" // no node is cordoned for a removal that does not happen
 	quiet        = 10 * time.Minute
+	mostStrays   = 3                // machines that never joined, from which on a set gets no more
 	longPatience = 20 * time.Minute // for a pod or a machine that came late
 )
 
@@ -40,6 +41,11 @@ func (o *Observer) Settled(scarce bool) {
 			full[set] = true
 		case !SwitchedOff(m.PowerState):
 			live[set]++
+		}
+	}
+	for _, set := range o.rules.Sets() {
+		if o.foreign(set, machines, o.set(set).own) >= mostStrays {
+			full[strings.ToLower(set)] = true // of machines that may be another cluster's, which stay
 		}
 	}
 	if !scarce {
@@ -70,8 +76,8 @@ func (o *Observer) Settled(scarce bool) {
 		}
 	}
 	for _, m := range machines {
-		if stuck[strings.ToLower(m.ScaleSet)] {
-			continue // a deletion there waits for the one before it
+		if stuck[strings.ToLower(m.ScaleSet)] || o.foreign(m.ScaleSet, machines, o.set(m.ScaleSet).own) > 0 {
+			continue // a deletion there waits for the one before it; nor does anything go that may be another cluster's
 		}
 		if what := o.idle(m, nodes, busy, live); what != "" {
 			o.breaks(IdleGoes, "%s", what)

@@ -63,7 +63,7 @@ func TestEventsTellObjectsWhatWasDone(t *testing.T) {
 
 	orphan := newWorld()
 	orphan.machine(orphan.group("agents", 0, 3, 0), 5)
-	orphan.groups[0].Capacity = 1
+	orphan.groups[0].Capacity, orphan.groups[0].Joined = 1, true
 
 	gone := newWorld()
 	gone.group("agents", 0, 3, 1)

@@ -20,9 +20,14 @@ func (h *history) script(seed uint64) []byte {
 	}
 	h.acted = -shortest // nobody has
 	h.farm()
+	if seed%7 == 3 {
+		h.neighbour = rand.New(rand.NewPCG(seed, 0x53))
+		h.say("group others size=Standard_D4s_v5 min=0 max=6 machines=%d elsewhere=true taint=team=others:NoSchedule", h.neighbour.IntN(4))
+	}
 	h.say("advance 1s")
 	for h.lasted < shortest {
 		h.event()
+		h.neighbours()
 		seconds := 1 + h.upTo(h.oneOf(5, 30, 120, 400))
 		h.lasted += seconds
 		h.say("advance %ds", seconds)
@@ -55,6 +60,8 @@ type history struct {
 	liar   bool     // lists and capacity may agree on a lie; what else could tell the truth is left alone then
 	mute   []string // groups whose nodes bear provider ids that tell nothing of their machines
 	undo   []string // what the calm begins with
+
+	neighbour *rand.Rand // of another cluster, which has its machines where sluice looks for this one's; nil for none
 
 	reckless bool // sluice tries what it has not planned, and is led into more of it
 }
@@ -149,6 +156,13 @@ func (h *history) event() {
 			k.do(h)
 			return
 		}
+	}
+}
+
+// neighbours are the other cluster, whose own autoscaler wants more machines, or fewer.
+func (h *history) neighbours() {
+	if h.neighbour != nil && h.neighbour.IntN(3) == 0 {
+		h.say("try resize others %d", h.neighbour.IntN(7))
 	}
 }
 

@@ -24,6 +24,7 @@ type machineSize struct {
 	labels    map[string]string
 	taints    []corev1.Taint // that a new node bears
 	names     string         // one of providerIDs
+	elsewhere bool           // they are nodes of another cluster
 }
 
 // machine is a scale set's machine as the world has seen it.
@@ -114,7 +115,7 @@ func (w *world) tellMachine(m *machine, state azuresim.MachineState, live map[st
 
 // moveKubelet lets a machine's kubelet join or leave.
 func (w *world) moveKubelet(m *machine) error {
-	up := !m.BootedAt.IsZero() && !m.NeverJoins && !m.silent
+	up := !m.BootedAt.IsZero() && !m.NeverJoins && !m.silent && !w.sizes[m.ScaleSet].elsewhere
 	switch {
 	case m.joined && !up && m.ProvisioningState != "Deleting":
 		m.joined, m.plugin = false, time.Time{}

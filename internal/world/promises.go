@@ -126,9 +126,12 @@ func (w *world) rules() *observer.Rules {
 			joined := there && n.Status.NodeInfo.SystemUUID == m.VMID
 			return w.policy.Removal.ForceFailed && m.ProvisioningState == "Failed" || w.policy.Removal.ForceUnjoined && !joined
 		},
+		Own: func() bool { return w.policy.ClusterID != "" },
 		Sets: func() (all []string) {
 			for _, g := range w.groups {
-				all = append(all, g.Name)
+				if !w.sizes[g.Name].elsewhere {
+					all = append(all, g.Name)
+				}
 			}
 			return all
 		},

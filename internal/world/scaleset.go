@@ -136,6 +136,11 @@ func doGroup(w *world, s *statement) error {
 	if err := s.scaleSet(&set); err != nil {
 		return err
 	}
+	elsewhere, err := s.oneOf("elsewhere", "false", "true")
+	if err != nil {
+		return err
+	}
+	size.elsewhere = elsewhere == "true"
 	w.sizes[name], w.tags[name] = size, tags
 	if err := w.azure.AddScaleSet(set); err != nil {
 		return fmt.Errorf("group: %w", err)

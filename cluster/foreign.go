@@ -1,0 +1,16 @@
+package cluster
+
+// Foreign counts machines of the group that may be another cluster's: they run or are about to, and are no node here; no machine of the group was
+// ever known as one; and they are more than the so many that sluice has asked for.
+func (g *Group) Foreign(asked int) int {
+	if g.Joined {
+		return 0
+	}
+	n := 0
+	for _, in := range g.Instances {
+		if in.Node == "" && in.State.Expected() {
+			n++
+		}
+	}
+	return max(0, n-asked)
+}

@@ -1,0 +1,49 @@
+package cluster_test
+
+import (
+	"testing"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+)
+
+// TestMachinesThatNeverWereNodesMayBeAnotherClusters asks of a group that has two machines without nodes, one an hour old and one a minute.
+func TestMachinesThatNeverWereNodesMayBeAnotherClusters(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*cluster.Group)
+		objects []any
+		asked   int
+		want    int
+	}{
+		"nobody asked for them":    {want: 2},
+		"sluice asked for one":     {asked: 1, want: 1},
+		"sluice asked for both":    {asked: 2, want: 0},
+		"sluice asked for more":    {asked: 9, want: 0},
+		"another one is a node":    {objects: []any{Node("a-2")}, change: func(g *cluster.Group) { g.Instances = append(g.Instances, Machine("2", "a-2")) }, want: 0},
+		"another one was a node":   {change: func(g *cluster.Group) { g.Learned = &cluster.Learned{Node: Node(""), Size: "another"} }, want: 0},
+		"it is known that one was": {change: func(g *cluster.Group) { g.Joined = true }, want: 0},
+		"one is still coming":      {change: func(g *cluster.Group) { g.Instances[0].State = cluster.StateCreating }, want: 2},
+		"one has failed":           {change: func(g *cluster.Group) { g.Instances[0].State = cluster.StateFailed }, want: 1},
+		"one is switched off":      {change: func(g *cluster.Group) { g.Instances[0].State = cluster.StateStopped }, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := Group("a", 0, 9, Machine("0", "", Born(Start.Add(-time.Hour))), Machine("1", "", Born(Start.Add(-time.Minute))))
+			g.Joined = false
+			if c.change != nil {
+				c.change(g)
+			}
+			for _, in := range g.Instances {
+				in.Group = g.ID
+			}
+			s := cluster.New(Start, Objects(c.objects...), []*cluster.Group{g})
+			if got := s.Group("a").Foreign(c.asked); got != c.want {
+				t.Errorf("%d may be another cluster's, want %d", got, c.want)
+			}
+			next := cluster.New(Start, Objects(), nil).Next(Start, Objects(c.objects...), []*cluster.Group{g})
+			if got := next.Group("a").Foreign(c.asked); got != c.want {
+				t.Errorf("%d may be in a snapshot that follows, want %d", got, c.want)
+			}
+		})
+	}
+}
