@@ -90,6 +90,7 @@ type set struct {
 	parted  map[string]time.Time // those of all processes
 	wrote   azuresim.Request     // the last write to it
 	joined  bool                 // a machine of it was a node once
+	known   bool                 // and since the present process began
 	bought  int                  // machines that growths have asked for beyond those that lived, less those whose removal was accepted
 	own     int                  // of these, those that the present process has asked for
 }
@@ -111,7 +112,7 @@ func (o *Observer) Began() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, s := range o.sets {
-		s.list, s.model, s.own = false, false, 0
+		s.list, s.model, s.known, s.own = false, false, false, 0
 		clear(s.removed)
 	}
 	clear(o.waits)
@@ -201,7 +202,7 @@ func (s *set) counts(w *write) {
 // waitsForNodes says whether there is a set of which no machine has been a node yet.
 func (o *Observer) waitsForNodes() bool {
 	for _, s := range o.sets {
-		if !s.joined {
+		if !s.known {
 			return true
 		}
 	}
@@ -212,7 +213,7 @@ func (o *Observer) waitsForNodes() bool {
 func (o *Observer) joins(lived []azuresim.MachineState) {
 	var unknown []azuresim.MachineState
 	for _, m := range lived {
-		if m.ScaleSet != "" && !o.set(m.ScaleSet).joined {
+		if m.ScaleSet != "" && !o.set(m.ScaleSet).known {
 			unknown = append(unknown, m)
 		}
 	}
@@ -225,15 +226,14 @@ func (o *Observer) joins(lived []azuresim.MachineState) {
 	}
 	for _, m := range unknown {
 		if nodes[m.VMID] {
-			o.set(m.ScaleSet).joined = true
+			o.set(m.ScaleSet).joined, o.set(m.ScaleSet).known = true, true
 		}
 	}
 }
 
-// foreign counts the machines of a set that may be another cluster's: none of it was ever a node here, and they are more than the so many that were
-// asked for.
-func (o *Observer) foreign(name string, lived []azuresim.MachineState, asked int) int {
-	if o.set(name).joined || o.rules.Own != nil && o.rules.Own() {
+// foreign counts the machines of a set that may be another cluster's where none of it was a node: they are more than the so many that were asked for.
+func (o *Observer) foreign(name string, lived []azuresim.MachineState, joined bool, asked int) int {
+	if joined || o.rules.Own != nil && o.rules.Own() {
 		return 0
 	}
 	n := 0

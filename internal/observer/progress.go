@@ -44,7 +44,7 @@ func (o *Observer) Settled(scarce bool) {
 		}
 	}
 	for _, set := range o.rules.Sets() {
-		if o.foreign(set, machines, o.set(set).own) >= mostStrays {
+		if o.stranger(set, machines) >= mostStrays {
 			full[strings.ToLower(set)] = true // of machines that may be another cluster's, which stay
 		}
 	}
@@ -76,7 +76,7 @@ func (o *Observer) Settled(scarce bool) {
 		}
 	}
 	for _, m := range machines {
-		if stuck[strings.ToLower(m.ScaleSet)] || o.foreign(m.ScaleSet, machines, o.set(m.ScaleSet).own) > 0 {
+		if stuck[strings.ToLower(m.ScaleSet)] || o.stranger(m.ScaleSet, machines) > 0 {
 			continue // a deletion there waits for the one before it; nor does anything go that may be another cluster's
 		}
 		if what := o.idle(m, nodes, busy, live); what != "" {
@@ -100,6 +100,12 @@ func (o *Observer) Settled(scarce bool) {
 			o.breaks(NothingLeft, "node %s is on its way out and stays", n.Name)
 		}
 	}
+}
+
+// stranger counts the machines of a set that may be another cluster's for all that the present process knows, if it was left no record.
+func (o *Observer) stranger(name string, machines []azuresim.MachineState) int {
+	s := o.set(name)
+	return o.foreign(name, machines, s.known, s.own)
 }
 
 // sick says whether so many nodes are not Ready that nothing is removed: more than 3, and more than 45 %, as sluice's flags have it by default.
