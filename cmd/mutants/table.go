@@ -44,6 +44,10 @@ var mutants = []mutant{
 		"if n-g.Capacity > len(ids) && own.granted.stands(p.now())", "if !MUTED && n-g.Capacity > len(ids) && own.granted.stands(p.now())", scenario("lists-lie-while-coming"),
 	},
 	{
+		"S-06", "a machine that was deleted stays so in an older list", "internal/azure/group.go",
+		"if _, gone := g.buried[m.uid]; gone {", "if _, gone := g.buried[m.uid]; gone && !MUTED {", scenario("older-list-returns"),
+	},
+	{
 		"S-11", "the provider compares unique ids", "internal/azure/write.go",
 		"case !strings.EqualFold(in.UID, m.UID):", "case !MUTED && !strings.EqualFold(in.UID, m.UID):", catcher{"internal/azure", "TestAzureKeepsTheContractOverHTTP"},
 	},

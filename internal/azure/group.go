@@ -55,6 +55,10 @@ type group struct {
 	written  map[string]verb
 	believed time.Time
 
+	// buried are the machines whose removal was accepted, has not failed, and that a list then lacked, by UID, with the time of that. Azure answers from
+	// more places than one: what has them again for a while is an older list.
+	buried map[string]time.Time
+
 	departed map[string]time.Time // machines that were being deleted, by UID, and when a read last found them so
 	missing  map[string]miss      // machines that a complete list lacked and nobody saw leave, by UID
 
@@ -98,6 +102,7 @@ func key(name string) string { return strings.ToLower(name) }
 func (g *group) take(r *reading) *cloud.Error {
 	r.whole, r.doubt = false, nil
 	g.date(r)
+	g.exhume(r)
 	g.watchLeave(r)
 	blame := g.attribute(r)
 	view, err := g.show(r, blame)
@@ -133,6 +138,19 @@ func (g *group) take(r *reading) *cloud.Error {
 	g.reading, g.view, g.blameUID, g.blameID = r, view, blame, blameID
 	g.asked, g.resting, g.due, g.problem = at, time.Time{}, nothing, ""
 	return nil
+}
+
+// exhume marks machines as being deleted that an older list has again, and forgets those that have been gone for long.
+func (g *group) exhume(r *reading) {
+	maps.DeleteFunc(g.buried, func(_ string, at time.Time) bool { return r.at.Sub(at) >= believeFor })
+	for _, m := range r.machines {
+		if _, gone := g.buried[m.uid]; gone {
+			if g.written == nil {
+				g.written = map[string]verb{}
+			}
+			g.written[m.uid] = verbDelete
+		}
+	}
 }
 
 // watchLeave remembers which machines are being deleted, by the list or because Azure has accepted it.
@@ -290,6 +308,14 @@ func (g *group) unmarkGone() {
 	at := map[string]*machine{}
 	for _, m := range g.reading.machines {
 		at[m.uid] = m
+	}
+	for uid, w := range g.written {
+		if w == verbDelete && at[uid] == nil {
+			if g.buried == nil {
+				g.buried = map[string]time.Time{}
+			}
+			g.buried[uid] = g.reading.at
+		}
 	}
 	maps.DeleteFunc(g.written, func(uid string, w verb) bool {
 		return at[uid] == nil || w == verbPark && at[uid].power == "deallocated" ||
