@@ -33,8 +33,9 @@ type write struct {
 	named   []azuresim.MachineState // those of the machines it names that there were
 	live    int                     // machines of the set that were not being deleted
 	kept    int                     // of these, some whose removal was accepted lately and that are there all the same
-	off     int                     // and had given their cores back
-	mute    int                     // of these, those that sluice did not switch off: no kubelet speaks for them, and no record of its own
+	off     int                     // of these, those that had given their cores back
+	mute    int                     // of those, the ones that sluice did not switch off: no kubelet speaks for them, and no record of its own
+	parking int                     // of those that live, the ones that Azure has accepted lately to switch off, and has not yet
 	serving int                     // named machines that did neither, and that are not deleted by force
 	resting int                     // named machines that had given their cores back
 	least   int
@@ -58,6 +59,9 @@ func (o *Observer) write(r azuresim.Request, lived []azuresim.MachineState) *wri
 		}
 		if at, parted := w.set.parted[m.VMID]; here && !off && parted && r.Time.Sub(at) < oldest {
 			w.kept++
+		}
+		if at, parks := w.set.parking[m.VMID]; here && !off && parks && r.Time.Sub(at) < oldest {
+			w.parking++
 		}
 		if here && off {
 			w.off++
@@ -143,7 +147,7 @@ var azureLaws = []azureLaw{
 		n, ok := w.asks()
 		switch {
 		case w.Status == http.StatusPreconditionFailed: // it rests on what was so before
-		case ok && n > w.most+w.off:
+		case ok && n > w.most+w.off+w.parking:
 			return fmt.Sprintf("a request set the capacity of %s to %d, above its max", w.ScaleSet, n)
 		case w.Kind == starts && w.live-w.off+w.resting > w.most && !w.o.accompanied():
 			return fmt.Sprintf("a start of %d machines of %s took it above its max", len(w.InstanceIDs), w.ScaleSet)

@@ -88,6 +88,7 @@ type set struct {
 	told    *int                 // its capacity, by the last answer that told one
 	removed map[string]time.Time // machines whose removal was accepted since a process began, by vmId
 	parted  map[string]time.Time // those of all processes
+	parking map[string]time.Time // of these, those that are to be switched off
 	wrote   azuresim.Request     // the last write to it
 	joined  bool                 // a machine of it was a node once
 	known   bool                 // and since the present process began
@@ -185,6 +186,9 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	for _, m := range w.named {
 		if w.removes && r.Status < 300 {
 			s.removed[m.VMID], s.parted[m.VMID] = r.Time, r.Time
+			if w.Kind == parks {
+				s.parking[m.VMID] = r.Time
+			}
 		}
 	}
 }
@@ -248,7 +252,7 @@ func (o *Observer) foreign(name string, lived []azuresim.MachineState, joined bo
 func (o *Observer) set(name string) *set {
 	name = strings.ToLower(name)
 	if o.sets[name] == nil {
-		o.sets[name] = &set{removed: map[string]time.Time{}, parted: map[string]time.Time{}}
+		o.sets[name] = &set{removed: map[string]time.Time{}, parted: map[string]time.Time{}, parking: map[string]time.Time{}}
 	}
 	return o.sets[name]
 }
