@@ -242,7 +242,10 @@ func (o *Observer) foreign(name string, lived []azuresim.MachineState, joined bo
 	}
 	n := 0
 	for _, m := range lived {
-		if strings.EqualFold(m.ScaleSet, name) && m.PowerState == "running" && m.ProvisioningState == "Succeeded" {
+		switch {
+		case !strings.EqualFold(m.ScaleSet, name), m.ProvisioningState == "Deleting", m.ProvisioningState == "Failed":
+		case SwitchedOff(m.PowerState), m.PowerState == "stopped", m.PowerState == "stopping":
+		default: // it runs, or is about to
 			n++
 		}
 	}
