@@ -102,7 +102,9 @@ func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.In
 	}
 	if st.Usable() {
 		b.Waited = d.waited(unjoined)
-		b.Bought = min(b.Bought, d.believed(st))
+		if d.timeUp(d.m.Groups[st.ID].Requested) { // reads may be old for a while
+			b.Bought = min(b.Bought, st.Capacity)
+		}
 	}
 	if st.Joined {
 		b.Bought = 0

@@ -162,6 +162,9 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 				if g.Races++; r.Kind != "conflict" {
 					g.Races = 0
 				}
+				if r.Kind == "transient" { // the cloud may have done it
+					g.Breaker.Bought += a.Adds
+				}
 				g.Backoff = backoffAfter(g.Backoff, a, r, g.Races, allowed)
 			}
 			m.Groups = with(m.Groups, a.Group, g)

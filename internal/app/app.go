@@ -209,6 +209,9 @@ func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Obje
 	bound := make([]*cluster.Group, len(groups))
 	for i, g := range groups {
 		g.Learned = learned[g.ID]
+		if last != nil && last.Group(g.ID) != nil {
+			g.Joined = last.Group(g.ID).Joined
+		}
 		bound[i] = allowed.Bound(g, at)
 	}
 	if last == nil {

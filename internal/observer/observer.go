@@ -8,6 +8,7 @@ package observer
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -158,6 +159,9 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 		}
 	case strings.HasPrefix(r.Kind, "GET virtualMachineScaleSets") && r.Status < 300:
 		s.model = true
+	}
+	if r.Kind == grows && (r.Repeated || r.Status == http.StatusPreconditionFailed) {
+		s.own = 0 // it may be that the process loses against a write of its own of which it had no answer
 	}
 	if isRead(r) || r.Repeated {
 		return
