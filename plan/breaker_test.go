@@ -161,3 +161,47 @@ func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 		t.Errorf("nothing failed, and breakers are left: %+v", b)
 	}
 }
+
+// TestWhatWasBoughtIsCountedUntilOneJoins has a group none of whose machines was ever a node get an answer to what it was asked for.
+func TestWhatWasBoughtIsCountedUntilOneJoins(t *testing.T) {
+	grow := plan.SetCapacity{Group: "a", From: 1, To: 3, Adds: 2}
+	remove := plan.DeleteInstances{Group: "a", Machines: []plan.Leaving{{}}}
+	for name, c := range map[string]struct {
+		action plan.Action
+		result plan.Result
+		want   int
+	}{
+		"it is granted":                      {grow, plan.Result{Status: plan.Accepted}, 5},
+		"nobody has answered yet":            {grow, plan.Result{Status: plan.Asked}, 5},
+		"the connection was lost":            {grow, plan.Result{Status: plan.Failed, Kind: "transient"}, 5},
+		"there is no quota":                  {grow, plan.Result{Status: plan.Failed, Kind: "quota"}, 3},
+		"another write came first":           {grow, plan.Result{Status: plan.Failed, Kind: "conflict"}, 3},
+		"the guard refused it":               {grow, plan.Result{Status: plan.Refused}, 3},
+		"a machine is removed":               {remove, plan.Result{Status: plan.Accepted}, 2},
+		"nobody has answered to a removal":   {remove, plan.Result{Status: plan.Asked}, 2},
+		"a machine is not removed after all": {remove, plan.Result{Status: plan.Failed, Kind: "transient"}, 3},
+	} {
+		was := plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Breaker: plan.Breaker{Bought: 3}}}}
+		after := was.After(plan.Plan{Time: Start, Actions: []plan.Action{c.action}}, []plan.Result{c.result}, policy.Default())
+		if got := after.Groups["a"].Breaker.Bought; got != c.want {
+			t.Errorf("%s: %d were bought, want %d", name, got, c.want)
+		}
+	}
+	for name, c := range map[string]struct {
+		joined    bool
+		requested time.Duration
+		want      int
+	}{
+		"reads may be old":                       {requested: 14 * time.Minute, want: 3},
+		"reads show one for long":                {requested: 15 * time.Minute, want: 1},
+		"a machine of the group has been a node": {joined: true, requested: time.Minute, want: 0},
+	} {
+		g := Group("a", 0, 9, Machine("0", "", Born(Start.Add(-time.Minute))))
+		g.Joined = c.joined
+		m := plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Breaker: plan.Breaker{Bought: 3}, Requested: Start.Add(-c.requested), Capacity: 1}}}
+		_, after := plan.Decide(cluster.New(Start, Objects(), []*cluster.Group{g}), policy.Default(), m)
+		if got := after.Groups["a"].Breaker.Bought; got != c.want {
+			t.Errorf("%s: %d were bought, want %d", name, got, c.want)
+		}
+	}
+}
