@@ -23,7 +23,8 @@ type Breaker struct {
 
 	// Bought is how many machines sluice was granted of a group none of whose machines was ever known as a node, less those that it has removed: what
 	// runs there beside them may be another cluster's. See [cluster.Group.Foreign].
-	Bought int `json:"bought,omitempty"`
+	Bought int       `json:"bought,omitempty"`
+	Sent   time.Time `json:"sent,omitzero"` // when the last of them were asked for
 
 	// Waited is since when machines were waited for that never became nodes and are there still, by UID; nil for none. Machines count once.
 	Waited map[string]time.Time `json:"waited,omitempty"`
@@ -75,8 +76,14 @@ func (b Breakers) Memory() Memory {
 	return m
 }
 
+// buys is the same with so many machines more that were asked for.
+func (b Breaker) buys(machines int, at time.Time) Breaker {
+	b.Bought, b.Sent = b.Bought+machines, at
+	return b
+}
+
 func (b Breaker) equal(other Breaker) bool {
-	return b.Machines == other.Machines && b.Kept == other.Kept && b.Bought == other.Bought && b.Last.Equal(other.Last) && b.Until.Equal(other.Until) &&
+	return b.Machines == other.Machines && b.Kept == other.Kept && b.Bought == other.Bought && b.Sent.Equal(other.Sent) && b.Last.Equal(other.Last) && b.Until.Equal(other.Until) &&
 		maps.EqualFunc(b.Waited, other.Waited, time.Time.Equal)
 }
 
@@ -102,12 +109,12 @@ func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.In
 	}
 	if st.Usable() {
 		b.Waited = d.waited(unjoined)
-		if d.timeUp(d.m.Groups[st.ID].Requested) { // reads may be old for a while
+		if b.Bought > 0 && d.timeUp(b.Sent) { // reads may be old for a while
 			b.Bought = min(b.Bought, st.Capacity)
 		}
 	}
-	if st.Joined {
-		b.Bought = 0
+	if st.Joined || b.Bought == 0 {
+		b.Bought, b.Sent = 0, time.Time{}
 	}
 	joined, counted := d.lastJoin(st.ID), b.Last
 	if joined.After(b.Last) || d.now.Sub(b.Last) > d.allowed.Growth.BackoffReset {

@@ -198,7 +198,7 @@ func TestWhatWasBoughtIsCountedUntilOneJoins(t *testing.T) {
 	} {
 		g := Group("a", 0, 9, Machine("0", "", Born(Start.Add(-time.Minute))))
 		g.Joined = c.joined
-		m := plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Breaker: plan.Breaker{Bought: 3}, Requested: Start.Add(-c.requested), Capacity: 1}}}
+		m := plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Breaker: plan.Breaker{Bought: 3, Sent: Start.Add(-c.requested)}}}}
 		_, after := plan.Decide(cluster.New(Start, Objects(), []*cluster.Group{g}), policy.Default(), m)
 		if got := after.Groups["a"].Breaker.Bought; got != c.want {
 			t.Errorf("%s: %d were bought, want %d", name, got, c.want)
