@@ -166,7 +166,7 @@ func Check(w Write, e Evidence, allowed *policy.Policy) error {
 		return checkMark(w, e)
 	case SoftTaint:
 		return checkSoftTaint(w, e)
-	case Uncordon:
+	case Uncordon: // which gives room back, as the next one does, and takes nothing from anybody
 		return checkOwner(w.Node, e, allowed)
 	case SoftUntaint:
 		return checkOwner(w.Node, e, allowed)
