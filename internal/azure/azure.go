@@ -85,7 +85,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	tokens := &tokens{from: cred, source: o.tokenSource(), inTurn: o.simulated}
+	tokens := &tokens{from: cred, source: o.tokenSource(), runner: o.Runner, now: o.Now}
 	factory, err := o.clients(gate, tokens)
 	if err != nil {
 		return nil, err

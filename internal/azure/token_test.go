@@ -2,6 +2,7 @@ package azure
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,7 +40,7 @@ func (c *counting) GetToken(context.Context, policy.TokenRequestOptions) (azcore
 
 func TestPipelinesShareATokenUntilOneIsRefusedIt(t *testing.T) {
 	from := &counting{}
-	store := &tokens{from: from}
+	store := &tokens{from: from, runner: goroutines{}, now: time.Now}
 	one, two := &pipelineTokens{tokens: store}, &pipelineTokens{tokens: store}
 	for _, step := range []struct {
 		who  *pipelineTokens
@@ -77,7 +78,7 @@ func (s *fallsSilent) GetToken(ctx context.Context, _ policy.TokenRequestOptions
 // their own time is over, or hear at once that another one was not answered.
 func TestATokenThatWasRefusedIsNotGivenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &tokens{from: &fallsSilent{}}
+		store := &tokens{from: &fallsSilent{}, runner: goroutines{}, now: time.Now}
 		one, two := &pipelineTokens{tokens: store}, &pipelineTokens{tokens: store}
 		if got, err := one.GetToken(t.Context(), policy.TokenRequestOptions{}); got.Token != "a" || err != nil {
 			t.Fatalf("token %q, %v", got.Token, err)
@@ -107,6 +108,76 @@ func TestATokenThatWasRefusedIsNotGivenAgain(t *testing.T) {
 		time.Sleep(signInPause)
 		if got, took := ask(one, time.Minute); got != "" || took != signInWithin {
 			t.Errorf("got %q after %s, want another request", got, took)
+		}
+	})
+}
+
+// refuses gives no token, after what has to happen before it says so.
+type refuses struct {
+	asked  int
+	before func()
+}
+
+func (r *refuses) GetToken(context.Context, policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	r.asked++
+	r.before()
+	return azcore.AccessToken{}, errors.New("no token")
+}
+
+// TestWhatATokenTakesGoesByTheProvidersClock has requests for tokens fail that take long by one clock alone: a machine that stands still in a
+// simulation holds nothing against whoever gives tokens, and simulated time does.
+func TestWhatATokenTakesGoesByTheProvidersClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := time.Now()
+		ask := func(p *pipelineTokens) {
+			if _, err := p.GetToken(t.Context(), policy.TokenRequestOptions{}); err == nil {
+				t.Error("there is a token")
+			}
+		}
+		from := &refuses{before: func() { time.Sleep(leastWait) }}
+		store := &tokens{from: from, runner: goroutines{}, now: func() time.Time { return clock }}
+		one := &pipelineTokens{tokens: store}
+		ask(one)
+		if store.mute() {
+			t.Error("time in which the provider's clock stood is held against whoever gives tokens")
+		}
+		from.before = func() { clock = clock.Add(leastWait) }
+		ask(one)
+		if !store.mute() || from.asked != 2 {
+			t.Errorf("mute %v after %d requests, want it after the second, which took long", store.mute(), from.asked)
+		}
+		time.Sleep(signInPause)
+		ask(one)
+		if from.asked != 2 {
+			t.Error("it is asked again before the pause is over by the provider's clock")
+		}
+		clock = clock.Add(signInPause)
+		ask(one)
+		if from.asked != 3 {
+			t.Errorf("%d requests, want another one after the pause", from.asked)
+		}
+	})
+}
+
+// turning is a Runner on a clock of its own: what runs beside others never ends, and waiting turns the clock.
+type turning struct{ clock *time.Time }
+
+func (turning) Go(context.Context, func(context.Context)) {}
+
+func (r turning) Await(_ context.Context, _ <-chan struct{}, d time.Duration) {
+	*r.clock = r.clock.Add(d)
+}
+
+// TestTheRunnersClockDrivesTheWaitForATokenThatIsBeingRenewed has a renewal hang: the token serves after a second of the runner's clock, and none of
+// the machine's.
+func TestTheRunnersClockDrivesTheWaitForATokenThatIsBeingRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock, began := time.Now(), time.Now()
+		store := &tokens{runner: turning{&clock}, now: func() time.Time { return clock }}
+		store.last = azcore.AccessToken{Token: "a", RefreshOn: began.Add(-time.Minute), ExpiresOn: began.Add(time.Hour)}
+		got, err := (&pipelineTokens{tokens: store}).GetToken(t.Context(), policy.TokenRequestOptions{})
+		if got.Token != "a" || err != nil || clock.Sub(began) != renewWait || time.Since(began) != 0 {
+			t.Errorf("token %q, %v, after %s of the runner's clock and %s of the machine's", got.Token, err, clock.Sub(began), time.Since(began))
 		}
 	})
 }

@@ -16,7 +16,8 @@ import (
 type tokens struct {
 	from   azcore.TokenCredential
 	source string // who gives them, in a sentence
-	inTurn bool   // who asks first does so himself, and nothing goes on beside: a simulation is the same each time
+	runner Runner
+	now    func() time.Time // what requests take; how long a token is good is the wall clock's business, by which the pipelines go as well
 
 	mu     sync.Mutex // never held during a request
 	last   azcore.AccessToken
@@ -61,15 +62,15 @@ func (p *pipelineTokens) GetToken(ctx context.Context, o policy.TokenRequestOpti
 	if renewal.IsZero() {
 		renewal = p.last.ExpiresOn.Add(-5 * time.Minute)
 	}
-	now, last := time.Now(), p.last
-	young := now.Before(renewal)
+	wall, last := time.Now(), p.last
+	young := wall.Before(renewal)
 	if last.Token != "" && last.Token != p.given && young {
 		p.given = last.Token
 		p.mu.Unlock()
 		return last, nil
 	}
-	serves := last.Token != "" && !young && now.Add(goodFor).Before(last.ExpiresOn) // a young one was refused
-	s, failed := p.asking, p.failed
+	serves := last.Token != "" && !young && wall.Add(goodFor).Before(last.ExpiresOn) // a young one was refused
+	now, s, failed := p.now(), p.asking, p.failed
 	if failed != nil && now.Sub(p.ended) >= signInPause {
 		failed = nil
 	}
@@ -84,28 +85,26 @@ func (p *pipelineTokens) GetToken(ctx context.Context, o policy.TokenRequestOpti
 		return p.take(last, nil)
 	case s == nil:
 		return azcore.AccessToken{}, failed
-	case begins && p.inTurn:
-		p.signIn(ctx, s, o)
 	case begins:
-		go p.signIn(context.WithoutCancel(ctx), s, o) // it may serve others when this one gives up
+		p.runner.Go(context.WithoutCancel(ctx), func(ctx context.Context) { p.signIn(ctx, s, o) }) // it may serve others when this one gives up
 	}
+	wait := askWithin // more than the request has
 	if serves {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, renewWait)
-		defer cancel()
+		wait = renewWait
 	}
+	p.runner.Await(ctx, s.done, wait)
 	select {
 	case <-s.done:
-		if s.err != nil && serves {
-			return p.take(last, nil)
-		}
-		return p.take(s.token, s.err)
-	case <-ctx.Done():
+	default:
 		if serves {
 			return p.take(last, nil)
 		}
 		return azcore.AccessToken{}, &cloud.Error{Kind: cloud.Transient, Code: noAnswer, Message: p.source + " gave no answer in time"}
 	}
+	if s.err != nil && serves {
+		return p.take(last, nil)
+	}
+	return p.take(s.token, s.err)
 }
 
 // take notes that the pipeline has got a token.
@@ -126,7 +125,7 @@ func (t *tokens) signIn(ctx context.Context, s *signIn, o policy.TokenRequestOpt
 	s.token, s.err = t.from.GetToken(ctx, o)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asking, t.failed, t.ended = nil, nil, time.Now()
+	t.asking, t.failed, t.ended = nil, nil, t.now()
 	switch {
 	case s.err == nil:
 		t.last = s.token
@@ -140,9 +139,8 @@ func (t *tokens) signIn(ctx context.Context, s *signIn, o policy.TokenRequestOpt
 func (t *tokens) mute() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := time.Now()
-	if t.last.Token != "" && now.Before(t.last.ExpiresOn) {
+	if t.last.Token != "" && time.Now().Before(t.last.ExpiresOn) {
 		return false
 	}
-	return t.failed != nil || t.asking != nil && now.Sub(t.asking.begun) >= leastWait
+	return t.failed != nil || t.asking != nil && t.now().Sub(t.asking.begun) >= leastWait
 }

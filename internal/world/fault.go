@@ -21,7 +21,7 @@ const (
 var requests = map[string]string{
 	"any": "*", "grow": growRequest, "delete": deleteRequest, "deallocate": parkRequest, "start": startRequest, "list": "LIST *virtualMachines",
 	"groups":    "LIST virtualMachineScaleSets",
-	"operation": "GET operations", "sizes": "LIST skus", "token": "*token",
+	"operation": "GET operations", "sizes": "LIST skus", "token": "GET metadata/identity",
 }
 
 // fault is a kind of trouble that a script can make.
