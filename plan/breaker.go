@@ -171,7 +171,26 @@ func (d *decision) foreign(st *groupState) *reason.Reason {
 	if n == 0 {
 		return nil
 	}
-	return new(reason.New(reason.GroupForeign, reason.Group(string(st.ID)), "machines", n, "cluster", d.s.Objects.ID()))
+	facts := []any{"machines", n}
+	if id := d.s.Objects.ID(); id != "" { // else the remedy says what is to be put there
+		facts = append(facts, "cluster", id)
+	}
+	return new(reason.New(reason.GroupForeign, reason.Group(string(st.ID)), facts...))
+}
+
+// strays says that so many of the group's machines run and are no nodes that it gets no more of them: the guard counts them as well, and would refuse
+// one (S-35). It is nil when it may have more.
+func (d *decision) strays(st *groupState) *reason.Reason {
+	n := 0
+	for _, in := range st.nodeless {
+		if in.State == cluster.StateRunning && !in.Created.IsZero() && d.timeUp(in.Created) && d.suspect(in) == nil {
+			n++
+		}
+	}
+	if n < breaksAt {
+		return nil
+	}
+	return new(reason.New(reason.GroupStrays, reason.Group(string(st.ID)), "machines", n, "limit", d.allowed.Growth.Provision))
 }
 
 // tries says that the group gets one machine at a time and has it, with extra ones beyond those that it adds; nil when it may have one more.

@@ -2,16 +2,21 @@ package plan_test
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	diff "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
 // TestABreakerOpensWhenMachinesNeverJoin begins with machines that have had their time, and so many before them, and asks for machines for four pods.
@@ -202,6 +207,75 @@ func TestWhatWasBoughtIsCountedUntilOneJoins(t *testing.T) {
 		_, after := plan.Decide(cluster.New(Start, Objects(), []*cluster.Group{g}), policy.Default(), m)
 		if got := after.Groups["a"].Breaker.Bought; got != c.want {
 			t.Errorf("%s: %d were bought, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestAGroupWhoseMachinesDoNotJoinSaysWhyItDoesNotGrow has three machines run for twenty minutes that are no nodes, and that are left alone: what the guard
+// would refuse is not asked for (S-35).
+func TestAGroupWhoseMachinesDoNotJoinSaysWhyItDoesNotGrow(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*cluster.Group)
+		objects []any
+		want    []string
+		strays  bool
+	}{
+		"three run and are no nodes": {strays: true},
+		"one of them is on its way":  {change: func(g *cluster.Group) { g.Instances[0].State = cluster.StateCreating }, want: []string{"grow a 3 -> 4"}},
+		"one of them is young":       {change: func(g *cluster.Group) { g.Instances[0].Created = Start.Add(-14 * time.Minute) }, want: []string{"grow a 3 -> 4"}},
+		"the age of one is unknown":  {change: func(g *cluster.Group) { g.Instances[0].Created = time.Time{} }, want: []string{"grow a 3 -> 4"}},
+		"one of two may be a node": {change: func(g *cluster.Group) {
+			g.Instances[0].ComputerName, g.Instances[1].ComputerName = "other", "other"
+		}, objects: []any{Node("other"), Pod("full", On("other"), CPU("4"))}, want: []string{"grow a 3 -> 4"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			born := Born(Start.Add(-20 * time.Minute))
+			g := Group("a", 0, 9, Machine("0", "", born), Machine("1", "", born), Machine("2", "", born))
+			for _, in := range g.Instances {
+				in.Protected = true
+			}
+			g.Template = Node("template")
+			if c.change != nil {
+				c.change(g)
+			}
+			m := plan.Memory{Since: Start.Add(-time.Hour), Nodeless: map[string]time.Time{}}
+			for _, in := range g.Instances {
+				m.Nodeless[in.UID] = Start.Add(-16 * time.Minute)
+			}
+			failed := plan.GroupMemory{Noticed: Start} // its back-off is over
+			m.Groups = map[cluster.GroupID]plan.GroupMemory{"a": failed}
+			p, _ := plan.Decide(cluster.New(Start, Objects(append(c.objects, Pod("p", CPU("3")))...), []*cluster.Group{g}), policy.Default(), m)
+			if d := diff.Diff(c.want, told(p), cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("actions (-want +got):\n%s", d)
+			}
+			for _, about := range []reason.Ref{reason.Group("a"), reason.Pod("default", "p")} {
+				v, _ := p.Verdict(about)
+				if says := slices.ContainsFunc(v.Because, func(r reason.Reason) bool {
+					return r.Code == reason.GroupStrays && r.Facts["machines"] == "3"
+				}); says != c.strays {
+					t.Errorf("%s: says that three do not join: %t, want %t: %s", about, says, c.strays, reason.Sentences(v.Because))
+				}
+			}
+		})
+	}
+}
+
+// TestTheRemedyOfAForeignGroupSaysWhichClusterThisIs has one machine run that was never a node, in a cluster whose id is known and in one where it is not.
+func TestTheRemedyOfAForeignGroupSaysWhichClusterThisIs(t *testing.T) {
+	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "uid-of-this-one"}}
+	for want, namespaces := range map[string][]*corev1.Namespace{
+		"--cluster-id=uid-of-this-one, the UID of namespace kube-system": {system},
+		"--cluster-id=<cluster>, the UID of namespace kube-system":       nil,
+	} {
+		var o cluster.Objects
+		o.Namespaces = namespaces
+		g := Group("a", 0, 9, Machine("0", "", Born(Start.Add(-20*time.Minute))))
+		g.Joined = false
+		m := plan.Memory{Since: Start.Add(-time.Hour), Nodeless: map[string]time.Time{g.Instances[0].UID: Start.Add(-16 * time.Minute)}}
+		p, _ := plan.Decide(cluster.New(Start, o, []*cluster.Group{g}), policy.Default(), m)
+		v, _ := p.Verdict(reason.Instance("a", "0"))
+		if len(v.Because) != 2 || v.Because[1].Code != reason.GroupForeign || !strings.Contains(v.Because[1].Remedy(), want) || !strings.Contains(v.Because[1].Sentence(), "asked for by sluice: 1;") {
+			t.Errorf("want GroupForeign with the remedy %q:\n%+v", want, v.Because)
 		}
 	}
 }

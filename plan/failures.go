@@ -63,7 +63,7 @@ func (d *decision) failuresOf(g *cluster.Group, unjoined []*cluster.Instance) []
 func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 	about := reason.Group(string(g.ID))
 	because := func(r reason.Reason) *reason.Reason { return &r }
-	proof := g.Contradicts(d.planner.doubtful)
+	proof, strays := g.Contradicts(d.planner.doubtful), d.strays(d.groups[g.ID])
 	switch {
 	case g.AwaitsAnswer():
 		return because(reason.New(reason.GroupAsked, about, "capacity", g.Asked))
@@ -77,6 +77,8 @@ func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 		return d.groups[g.ID].paused
 	case m.Backoff.Until.After(d.now) && m.Backoff.Ceiling <= d.believed(d.groups[g.ID]):
 		return because(d.backingOff(g.ID, m.Backoff))
+	case strays != nil:
+		return strays
 	case g.Template == nil:
 		return because(reason.New(reason.GroupNoTemplate, about, "size", g.Size, "remedy", g.Remedy))
 	}

@@ -44,7 +44,9 @@ func (d *decision) judgeGroups() {
 		if st.blocked != nil && st.blocked.Code == reason.GroupBackoff {
 			say(GroupBackoff, *st.blocked)
 		}
-		if d.m.Groups[g.ID].Breaker.open() {
+		if st.blocked != nil && st.blocked.Code == reason.GroupStrays {
+			say(GroupHold, *st.blocked)
+		} else if d.m.Groups[g.ID].Breaker.open() {
 			say(GroupBackoff, d.broken(g.ID))
 		}
 		if st.coming > 0 {

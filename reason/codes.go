@@ -81,6 +81,7 @@ const (
 	GroupAwaits        Code = "GroupAwaits"
 	GroupBackoff       Code = "GroupBackoff"
 	GroupBreaker       Code = "GroupBreaker"
+	GroupStrays        Code = "GroupStrays"
 	GroupPaused        Code = "GroupPaused"
 	GroupNoTemplate    Code = "GroupNoTemplate"
 	TemplateDrift      Code = "TemplateDrift"
@@ -299,12 +300,13 @@ var sentences = map[Code]string{
 	GroupAwaits:        "keeps its min {min} of the {machines} machines that it has; on their way, and not counted on: {coming}",
 	GroupBreaker:       "the last {machines} machines or more have not become nodes: it gets one at a time until one does",
 	GroupBackoff:       "in backoff until {until} after {code}: {message}",
+	GroupStrays:        "machines that have run for {limit} or more and are no nodes: {machines}; it gets no more of them until fewer do",
 	GroupPaused:        "paused until {until}",
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
 	TemplateDrift:      "its nodes are not what the cloud describes: {differences}; the nodes are believed, correct the description or its tags",
 	GroupUnreadable:    "cannot be managed: {message}",
 	GroupContradicted:  "node {node} is Ready, and the list lacks its machine, which nobody saw leave; no write until a list has it or the node falls silent",
-	GroupForeign:       "{machines} machines run that were never nodes of this cluster and that sluice has not asked for: they may be another cluster's, and are left alone",
+	GroupForeign:       "machines that run, were never nodes of this cluster and were not asked for by sluice: {machines}; they may be another cluster's, and are left alone",
 	GroupIncomplete:    "its last read was incomplete; no write until a complete one",
 	ClusterNodesLimit:  "max total nodes in cluster reached ({nodes} of {limit})",
 	ClusterCoresLimit:  "max total cores in cluster reached ({cores} of {limit})",

@@ -111,7 +111,7 @@ var remedies = map[Code]string{
 	GroupAsked:           "the cloud's answer about group {group}; it is given up after 30 s, and what the group is then is read",
 	GroupUnreadable:      "mend what the read of group {group} says",
 	GroupContradicted:    "a list of group {group} that has the machine of node {node}; or, when it is gone, a kubelet that reports no more",
-	GroupForeign:         "one of the machines joins this cluster; --cluster-id={cluster}, which says that the groups are this cluster's; or the kubeconfig and cloud configuration of one and the same cluster",
+	GroupForeign:         "one of the machines joins this cluster; --cluster-id={cluster}, the UID of namespace kube-system, which says that the groups are this cluster's; or the kubeconfig and cloud configuration of one and the same cluster",
 	GroupIncomplete:      "a complete read of group {group}; the next one is tried by itself",
 
 	PodNowhereToGo:    "room for pod {pod} on another node that is Ready and stays",

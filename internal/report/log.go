@@ -102,7 +102,7 @@ func groupTrouble(entry journal.Entry, id cluster.GroupID) (reason.Reason, bool)
 	v, _ := entry.Plan.Verdict(reason.Group(string(id)))
 	for _, r := range v.Because {
 		switch r.Code {
-		case reason.GroupUnreadable, reason.GroupIncomplete, reason.GroupBackoff, reason.GroupNoTemplate:
+		case reason.GroupUnreadable, reason.GroupIncomplete, reason.GroupBackoff, reason.GroupStrays, reason.GroupNoTemplate:
 			return r, true
 		}
 	}
