@@ -76,9 +76,11 @@ func (b Breakers) Memory() Memory {
 	return m
 }
 
-// buys is the same with so many machines more that were asked for.
-func (b Breaker) buys(machines int, at time.Time) Breaker {
-	b.Bought, b.Sent = b.Bought+machines, at
+// buys is the same with what the growth asked for, unless the group's machines are known as nodes.
+func (b Breaker) buys(a SetCapacity, at time.Time) Breaker {
+	if !a.Joined {
+		b.Bought, b.Sent = b.Bought+a.Adds, at
+	}
 	return b
 }
 

@@ -170,6 +170,8 @@ func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 // TestWhatWasBoughtIsCountedUntilOneJoins has a group none of whose machines was ever a node get an answer to what it was asked for.
 func TestWhatWasBoughtIsCountedUntilOneJoins(t *testing.T) {
 	grow := plan.SetCapacity{Group: "a", From: 1, To: 3, Adds: 2}
+	known := grow
+	known.Joined = true
 	remove := plan.DeleteInstances{Group: "a", Machines: []plan.Leaving{{}}}
 	for name, c := range map[string]struct {
 		action plan.Action
@@ -177,6 +179,8 @@ func TestWhatWasBoughtIsCountedUntilOneJoins(t *testing.T) {
 		want   int
 	}{
 		"it is granted":                      {grow, plan.Result{Status: plan.Accepted}, 5},
+		"its machines are nodes":             {known, plan.Result{Status: plan.Accepted}, 3},
+		"they are, and nobody has answered":  {known, plan.Result{Status: plan.Asked}, 3},
 		"nobody has answered yet":            {grow, plan.Result{Status: plan.Asked}, 5},
 		"the connection was lost":            {grow, plan.Result{Status: plan.Failed, Kind: "transient"}, 5},
 		"there is no quota":                  {grow, plan.Result{Status: plan.Failed, Kind: "quota"}, 3},
@@ -207,6 +211,22 @@ func TestWhatWasBoughtIsCountedUntilOneJoins(t *testing.T) {
 		_, after := plan.Decide(cluster.New(Start, Objects(), []*cluster.Group{g}), policy.Default(), m)
 		if got := after.Groups["a"].Breaker.Bought; got != c.want {
 			t.Errorf("%s: %d were bought, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestAGrowthOfAGroupWhoseMachinesAreNodesLeavesNothingToKeep has a growth granted, and looks at what the status ConfigMap would be written for.
+func TestAGrowthOfAGroupWhoseMachinesAreNodesLeavesNothingToKeep(t *testing.T) {
+	for _, joined := range []bool{true, false} {
+		g := Group("a", 0, 9)
+		g.Joined = joined
+		p, m := plan.Decide(cluster.New(Start, Objects(Pod("p", CPU("3"))), []*cluster.Group{g}), policy.Default(), plan.Memory{})
+		if d := diff.Diff([]string{"grow a 0 -> 1"}, told(p)); d != "" {
+			t.Errorf("actions (-want +got):\n%s", d)
+		}
+		kept := m.After(p, []plan.Result{{Status: plan.Accepted, At: Start}}, policy.Default()).Breakers()
+		if want := map[bool]int{false: 1}[joined]; kept["a"].Bought != want || joined && kept != nil {
+			t.Errorf("joined %t: %+v is kept, want %d bought", joined, kept, want)
 		}
 	}
 }

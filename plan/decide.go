@@ -199,6 +199,7 @@ func (d *decision) finish() (Plan, Memory) {
 	p := Plan{Time: d.now, Counted: d.counted, Bought: d.m.bought(), Next: d.next, Cost: d.cost}
 	d.planner.counted = len(d.counted)
 	for _, g := range d.grows {
+		g.Joined = d.groups[g.Group].Joined
 		p.Actions = append(p.Actions, g)
 	}
 	if d.ask != nil {

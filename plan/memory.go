@@ -149,12 +149,12 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 				if g.Repeats++; a.To != g.Capacity || r.At.Sub(g.Requested) > 2*allowed.Growth.BackoffFirst {
 					g.Repeats = 0
 				}
-				g.Breaker = g.Breaker.buys(a.Adds, r.At)
+				g.Breaker = g.Breaker.buys(a, r.At)
 				g.Requested, g.Decided, g.Capacity, g.Races, m.LastGrowth = r.At, p.Time, a.To, 0, r.At
 				g.Backoff = g.Backoff.unshown(g.Repeats, a, r.At, allowed)
 				g.Awaited = a.Zones
 			case Asked:
-				g.Breaker = g.Breaker.buys(a.Adds, r.At)
+				g.Breaker = g.Breaker.buys(a, r.At)
 				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
 				g.Requested, g.Decided, g.Capacity, m.LastGrowth = r.At, p.Time, a.To, r.At
 				g.Awaited = a.Zones
@@ -163,7 +163,7 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 					g.Races = 0
 				}
 				if r.Kind == "transient" { // the cloud may have done it
-					g.Breaker = g.Breaker.buys(a.Adds, r.At)
+					g.Breaker = g.Breaker.buys(a, r.At)
 				}
 				g.Backoff = backoffAfter(g.Backoff, a, r, g.Races, allowed)
 			}

@@ -38,8 +38,9 @@ type SetCapacity struct {
 	Group   cluster.GroupID `json:"group"`
 	From    int             `json:"from"`
 	To      int             `json:"to"`
-	Adds    int             `json:"adds"` // machines beyond those asked for before, which From may not show yet
-	Pods    []string        `json:"pods"` // for which pending pods, "namespace/name"
+	Adds    int             `json:"adds"`             // machines beyond those asked for before, which From may not show yet
+	Joined  bool            `json:"joined,omitempty"` // machines of the group have been nodes: what is asked for needs no count (S-22)
+	Pods    []string        `json:"pods"`             // for which pending pods, "namespace/name"
 	Because reason.Reason   `json:"because"`
 
 	// Zones are how many machines the group has in each zone once all are there, as the plan assumes; nil for a group that spans none.
