@@ -40,6 +40,14 @@ var mutants = []mutant{
 		"if len(ids) > 0 && p.now().Before(own.granted.until)", "if !MUTED && len(ids) > 0 && p.now().Before(own.granted.until)", scenario("growth-shows-before-starts"),
 	},
 	{
+		"S-06", "nor on one from before a growth that an earlier process asked for and heard no answer to", "internal/azure/write.go",
+		"if len(ids) > 0 && p.now().Before(own.unsure.until)", "if !MUTED && len(ids) > 0 && p.now().Before(own.unsure.until)", scenario("growth-outlives-kill"),
+	},
+	{
+		"S-01", "parked machines are handed on", "internal/azure/resume.go",
+		"g.rested = o.UIDs", "if !MUTED {\n\t\t\t\tg.rested = o.UIDs\n\t\t\t}", scenario("lists-lie-about-parked-to-the-next"),
+	},
+	{
 		"S-01", "no capacity is asked for below the one that was accepted last", "internal/azure/write.go",
 		"if n-g.Capacity > len(ids) && own.granted.stands(p.now())", "if !MUTED && n-g.Capacity > len(ids) && own.granted.stands(p.now())", scenario("lists-lie-while-coming"),
 	},
@@ -193,6 +201,10 @@ var mutants = []mutant{
 	{
 		"S-39", "a 403 is told as a missing right", "internal/azure/errors.go",
 		`"AuthorizationFailed":                    cloud.Unauthorized,`, `"AuthorizationFailed": map[bool]cloud.Kind{false: cloud.Unauthorized, true: cloud.Transient}[MUTED],`, scenario("missing-rights"),
+	},
+	{
+		"S-40", "a growth is told before it is asked for", "internal/azure/write.go",
+		"p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))", "if !MUTED {\n\t\tp.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))\n\t}", scenario("start-outlives-kill"),
 	},
 	{
 		"S-40", "operations in flight are handed on", "internal/azure/resume.go",

@@ -64,6 +64,13 @@ func Run(ctx context.Context, o Options) error {
 	if o.Election.Enabled {
 		o.Policy.Installation = o.Election.Namespace + "/" + o.Election.Name
 	}
+	var status *report.Status
+	o.Azure.Ahead = func(ctx context.Context) error {
+		if status == nil {
+			return nil
+		}
+		return status.Ahead(ctx)
+	}
 	provider, err := azure.New(ctx, o.Azure)
 	if err != nil {
 		return err
@@ -88,7 +95,6 @@ func Run(ctx context.Context, o Options) error {
 	if !o.DryRun {
 		sinks = append(sinks, eventsSink{&report.Events{Client: client, Instance: o.Election.Identity, Namespace: o.Namespace, Name: o.StatusName}})
 	}
-	var status *report.Status
 	if o.WriteStatus && !o.DryRun {
 		status = &report.Status{Client: client, Namespace: o.Namespace, Name: o.StatusName, Operations: provider.SaveOperations}
 		sinks = append(sinks, &statusSink{status: status, log: o.Log})

@@ -61,8 +61,11 @@ type group struct {
 
 	departed map[string]time.Time // machines that were being deleted, by UID, and when a read last found them so
 	missing  map[string]miss      // machines that a complete list lacked and nobody saw leave, by UID
+	rested   []string             // UIDs of machines that an earlier process left switched off, until the first complete list
 
 	granted   grant                // of the last growth that made machines
+	unsure    grant                // that an earlier process asked for, with an outcome that it could not tell
+	ahead     []Operation          // what the growth under way asks for, for the record
 	unstarted map[string]time.Time // machines that could not be started, by UID, and when that was tried
 }
 
@@ -76,11 +79,20 @@ type grant struct {
 // stands says whether the group's capacity is at least this one, whatever answers say.
 func (g grant) stands(now time.Time) bool { return now.Before(g.until) && !g.failed }
 
+// less says that so many machines go.
+func (g *group) less(n int) {
+	g.granted.capacity -= n
+	g.unsure.capacity -= n
+}
+
 // miss is a machine that a complete list lacked.
 type miss struct {
 	at  time.Time // when it was read
 	off bool      // it was switched off when a list had it last
 }
+
+// hides says whether the machine, of which no node speaks, may be there all the same.
+func (m miss) hides(now time.Time) bool { return m.off && now.Sub(m.at) < believeFor }
 
 // due says what of a group must be read again.
 type due int
@@ -161,7 +173,7 @@ func (g *group) watchLeave(r *reading) {
 	for _, m := range r.machines {
 		if m.leaving() {
 			if _, known := g.departed[m.uid]; !known && g.written[m.uid] != verbDelete { // by another hand, or by Azure itself
-				g.granted.capacity--
+				g.less(1)
 			}
 			g.departed[m.uid] = r.at
 		} else {
@@ -189,24 +201,54 @@ func (g *group) watchMissing(r *reading) {
 		listed[m.uid] = true
 		delete(g.missing, m.uid)
 	}
+	lacks := func(uid string) bool {
+		_, left := g.departed[uid]
+		return !left && !listed[uid] && uid != ""
+	}
 	if g.good != nil {
 		for _, m := range g.good.machines {
-			if _, left := g.departed[m.uid]; !left && !listed[m.uid] && m.uid != "" {
+			if lacks(m.uid) {
 				g.missing[m.uid] = miss{r.at, m.off()}
 			}
 		}
 	}
+	for _, uid := range g.rested {
+		if lacks(uid) {
+			g.missing[uid] = miss{r.at, true}
+		}
+	}
+	g.rested = nil
 	maps.DeleteFunc(g.missing, func(_ string, m miss) bool { return r.at.Sub(m.at) >= missFor })
 }
 
 // hidden counts the parked machines that lists have lacked for some minutes and that nobody saw leave. No node speaks for them: the list may lie.
 func (g *group) hidden(now time.Time) (n int) {
 	for _, m := range g.missing {
-		if m.off && now.Sub(m.at) < believeFor {
+		if m.hides(now) {
 			n++
 		}
 	}
 	return n
+}
+
+// rest are the UIDs, sorted, of the machines that the last complete list has switched off, and those that [group.hidden] counts: for the process that
+// comes after this one, to which a first list may lie.
+func (g *group) rest(now time.Time) []string {
+	rest := slices.Clone(g.rested)
+	if g.good != nil {
+		for _, m := range g.good.machines {
+			if m.off() && m.uid != "" {
+				rest = append(rest, m.uid)
+			}
+		}
+	}
+	for uid, m := range g.missing {
+		if m.hides(now) {
+			rest = append(rest, uid)
+		}
+	}
+	slices.Sort(rest)
+	return rest
 }
 
 // gone are the machines that were being deleted and are in the view no more, sorted by UID.

@@ -113,6 +113,10 @@ const (
 	verbParked verb = "deallocated"
 	// verbGranted is no request either: an earlier process says which capacity Azure has accepted, which answers may not show yet.
 	verbGranted verb = "granted"
+	// verbAsked is none either: an earlier process was about to ask for the capacity, or did, and could not say what came of it.
+	verbAsked verb = "asked"
+	// verbRests is none either: an earlier process says which machines are switched off, or were when a list had them last.
+	verbRests verb = "rests"
 )
 
 // poller follows a long-running operation.

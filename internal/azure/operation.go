@@ -26,11 +26,12 @@ const (
 type Operation struct {
 	Group    cluster.GroupID   `json:"group"`
 	Verb     verb              `json:"verb"`
-	Action   string            `json:"action"`             // such as "resize agents to 5"
+	Action   string            `json:"action,omitempty"`   // such as "resize agents to 5"
 	Capacity int               `json:"capacity,omitempty"` // that a growth asked of Azure; 0 for what names machines
-	Machines int               `json:"machines"`           // that it is to make, delete, switch off or start
+	Machines int               `json:"machines,omitempty"` // that it is to make, delete, switch off or start
 	Named    []cluster.Machine `json:"named,omitempty"`    // machines that it deletes, switches off or starts
-	Accepted time.Time         `json:"accepted"`           // UTC
+	UIDs     []string          `json:"uids,omitempty"`     // of machines that are switched off, in the record that says no more of them
+	Accepted time.Time         `json:"accepted,omitzero"`  // UTC
 	Token    string            `json:"token,omitempty"`    // resumes the watch after a restart: the SDK's resume token; "" when it cannot be resumed
 	Ended    time.Time         `json:"ended,omitzero"`     // UTC, of what Azure's answers may not show yet; zero for one in flight
 }

@@ -2,6 +2,7 @@ package azure
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -54,6 +55,10 @@ type Options struct {
 	// Runner runs what is asked beside those who ask; nil means goroutines. With one, Groups also waits for what nobody has to wait for, such
 	// as the list of sizes, so that a simulation is the same each time.
 	Runner Runner
+
+	// Ahead is called before a growth is sent, and should have [Provider.SaveOperations] kept, so that a process that comes after one that was killed
+	// before it heard the answer knows of it (S-40). The growth is sent whatever comes of that; a nil func keeps nothing.
+	Ahead func(context.Context) error
 
 	// Whole has Groups wait for all answers, however long they take: for a command that reads once.
 	Whole bool

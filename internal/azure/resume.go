@@ -12,7 +12,7 @@ import (
 )
 
 // SaveOperations is the record of the operations in flight, of those that ended and capacities that were accepted so lately that answers may not
-// show it yet, and of those of an earlier process that wait for their groups: for [Provider.ResumeOperations] of the process that comes after this one; nil when there is
+// show it yet, of those of an earlier process that wait for their groups, and of the machines that are switched off: for [Provider.ResumeOperations] of the process that comes after this one; nil when there is
 // none. It holds addresses at Azure and no secret.
 func (p *Provider) SaveOperations() []byte {
 	p.mu.Lock()
@@ -24,9 +24,11 @@ func (p *Provider) SaveOperations() []byte {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.groups)) {
-		if g := p.groups[name]; p.now().Before(g.granted.until) {
-			at := g.granted.until.Add(-believeFor).UTC()
-			saved = append(saved, Operation{Group: g.id, Verb: verbGranted, Capacity: g.granted.capacity, Accepted: at, Ended: at})
+		g := p.groups[name]
+		saved = p.keep(saved, g, verbGranted, g.granted)
+		saved = append(p.keep(saved, g, verbAsked, g.unsure), g.ahead...)
+		if rest := g.rest(p.now()); len(rest) > 0 {
+			saved = append(saved, Operation{Group: g.id, Verb: verbRests, UIDs: rest})
 		}
 	}
 	if len(saved) == 0 {
@@ -37,6 +39,15 @@ func (p *Provider) SaveOperations() []byte {
 		panic("azure: write operations: " + err.Error()) // strings, numbers and times always encode
 	}
 	return raw
+}
+
+// keep adds a capacity to the record for as long as answers may not show it.
+func (p *Provider) keep(saved []Operation, of *group, as verb, g grant) []Operation {
+	if !p.now().Before(g.until) {
+		return saved
+	}
+	at := g.until.Add(-believeFor).UTC()
+	return append(saved, Operation{Group: of.id, Verb: as, Capacity: g.capacity, Accepted: at, Ended: at})
 }
 
 // ResumeOperations takes over the operations that an earlier process recorded, and asks Azure nothing: calls of Groups follow them
@@ -64,9 +75,15 @@ func (p *Provider) takeOver(ctx context.Context) {
 	for _, o := range p.earlier {
 		g := p.groups[key(string(o.Group))]
 		switch {
+		case g != nil && o.Verb == verbRests:
+			g.rested = o.UIDs
+		case p.listed.IsZero() && o.Verb == verbRests:
+			waiting = append(waiting, o)
 		case p.now().Sub(o.Accepted) > watchFor || p.shown(o) || p.watches(o.Token):
 		case g != nil && o.Verb == verbGranted:
-			p.grant(g, o)
+			p.grant(&g.granted, o)
+		case g != nil && o.Verb == verbAsked:
+			p.grant(&g.unsure, o)
 		case g != nil && !o.Ended.IsZero():
 			does := o.Verb
 			if does == verbPark {
@@ -105,14 +122,14 @@ func (p *Provider) follow(ctx context.Context, g *group, o Operation) error {
 	return nil
 }
 
-// grant remembers a capacity that an earlier process has been granted. Provider.mu is held.
-func (p *Provider) grant(g *group, o Operation) {
+// grant remembers a capacity that an earlier process has been granted, or has asked for. Provider.mu is held.
+func (p *Provider) grant(g *grant, o Operation) {
 	until := o.Ended.Add(believeFor)
 	if most := p.now().Add(believeFor); until.After(most) {
 		until = most // by the clock of another machine
 	}
-	if until.After(g.granted.until) {
-		g.granted = grant{capacity: o.Capacity, until: until}
+	if until.After(g.until) {
+		*g = grant{capacity: o.Capacity, until: until}
 	}
 }
 
@@ -149,7 +166,10 @@ func (p *Provider) remind(g *group) {
 
 // shown says whether the record of an operation tells nothing that reads do not: it has ended long ago, or cannot be followed.
 func (p *Provider) shown(o Operation) bool {
-	if o.Ended.IsZero() {
+	switch {
+	case o.Verb == verbRests:
+		return false
+	case o.Ended.IsZero():
 		return o.Token == ""
 	}
 	return p.now().Sub(o.Ended) >= believeFor

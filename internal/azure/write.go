@@ -23,6 +23,36 @@ const (
 // lateRest is how long a group rests at least whose growth failed for a while: others are asked meanwhile.
 const lateRest = 10 * time.Second
 
+// aheadWait is how long a growth waits for the record of it to be kept.
+const aheadWait = leastWait
+
+// foretell has it kept what a growth is about to ask for: a capacity, 0 for none, and that these parked machines are started. What it says holds until the
+// group's write has its answer.
+func (p *Provider) foretell(ctx context.Context, own *group, doing string, capacity int, started []cluster.Machine) {
+	at := p.now().UTC()
+	p.mu.Lock()
+	if own.asking != nil {
+		p.mu.Unlock()
+		return
+	}
+	own.ahead = nil
+	if capacity > 0 {
+		own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbAsked, Capacity: capacity, Accepted: at, Ended: at})
+	}
+	if len(started) > 0 {
+		own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbStart, Named: started, Accepted: at, Ended: at})
+	}
+	p.mu.Unlock()
+	if p.options.Ahead == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, aheadWait)
+	defer cancel()
+	if err := p.options.Ahead(ctx); err != nil {
+		p.options.Log.Warn("a process that comes after this one may not know of a growth", "group", own.id, "action", doing, "err", err)
+	}
+}
+
 // send makes a write to the group beside the caller, who learns after a while that there is no answer yet: it is taken in when it comes, and nothing
 // else is asked about the group meanwhile. The write ends at the caller's deadline all the same (S-23). Wanted is the capacity that a growth asks for.
 func (p *Provider) send(ctx context.Context, own *group, doing string, wanted int, write func(context.Context) error) error {
@@ -49,7 +79,7 @@ func (p *Provider) send(ctx context.Context, own *group, doing string, wanted in
 		e := write(ctx)
 		return func() {
 			var fault *cloud.Error
-			own.asking, own.wanted, err = nil, 0, e
+			own.asking, own.wanted, own.ahead, err = nil, 0, nil, e
 			own.muteWrite = errors.As(e, &fault) && fault.Code == noAnswer
 			if q.late && e != nil {
 				p.failedLate(own, wanted, fault)
@@ -100,6 +130,11 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	if fault != nil {
 		return fault
 	}
+	capacity := wanted
+	if n-g.Capacity == len(ids) {
+		capacity = 0
+	}
+	p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))
 	return p.send(ctx, own, doing, n, func(ctx context.Context) error { return p.grow(ctx, own, kind, g, n, wanted, ids) })
 }
 
@@ -160,6 +195,11 @@ func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing strin
 		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "GrowthNotShown", Message: fmt.Sprintf(
 			"%s: Azure has accepted a capacity of %d, and its answers still say %d: no parked machine is started on such a count", doing, own.granted.capacity, own.reading.model.capacity)}
 	}
+	if len(ids) > 0 && p.now().Before(own.unsure.until) && own.reading.model.capacity < own.unsure.capacity {
+		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "GrowthNotShown", Message: fmt.Sprintf(
+			"%s: an earlier process asked for a capacity of %d before it ended, and Azure's answers still say %d: no parked machine is started on such a count before %s",
+			doing, own.unsure.capacity, own.reading.model.capacity, own.unsure.until.UTC().Format(time.RFC3339))}
+	}
 	wanted = own.reading.model.capacity + n - g.Capacity - len(ids)
 	if n-g.Capacity > len(ids) && own.granted.stands(p.now()) && wanted < own.granted.capacity {
 		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "GrowthNotShown", Message: fmt.Sprintf(
@@ -180,7 +220,7 @@ func (p *Provider) accepted(own *group, doing string, named []cluster.Machine, a
 	own.stamp = p.stamp()
 	own.mark(a.verb, named)
 	if a.verb == verbDelete {
-		own.granted.capacity -= len(named)
+		own.less(len(named))
 	}
 	p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(named), Named: named}}, a)
 }

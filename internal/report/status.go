@@ -32,6 +32,8 @@ const (
 	updatedAnnotation = "cluster-autoscaler.kubernetes.io/last-updated"
 	updatedLayout     = "2006-01-02 15:04:05.999999999 -0700 MST"
 
+	initializing = "Initializing" // the cluster-autoscaler's word for a process that has not decided yet
+
 	// statusInterval is how long the ConfigMap may show old probe times while nothing else changes.
 	statusInterval = time.Minute
 )
@@ -86,7 +88,7 @@ func (s *Status) Problem(ctx context.Context, message string) error {
 	}
 	doc := s.last.clone()
 	if doc.AutoscalerStatus == "" {
-		doc.AutoscalerStatus = "Initializing"
+		doc.AutoscalerStatus = initializing
 	}
 	probed := at.Truncate(time.Second)
 	doc.Message = message
@@ -120,6 +122,31 @@ func (s *Status) write(ctx context.Context, doc document, at time.Time) error {
 		return fmt.Errorf("update ConfigMap %s/%s: %w", s.namespace(), s.name(), err)
 	}
 	s.last, s.kept, s.written = doc, keep, at
+	return nil
+}
+
+// Ahead keeps what [Status.Operations] says now, before it is done; the rest stays as it is.
+func (s *Status) Ahead(ctx context.Context) error {
+	if err := s.recall(ctx); err != nil {
+		return err
+	}
+	keep := s.kept
+	if keep.operations = string(s.Operations()); keep == s.kept {
+		return nil
+	}
+	doc := s.last.clone()
+	if doc.AutoscalerStatus == "" {
+		doc.AutoscalerStatus = initializing
+	}
+	text, err := yaml.Marshal(doc)
+	if err != nil {
+		return fmt.Errorf("write status: %w", err)
+	}
+	if err := s.put(ctx, string(text), doc.Time, keep); err != nil {
+		s.written = time.Time{}
+		return fmt.Errorf("update ConfigMap %s/%s: %w", s.namespace(), s.name(), err)
+	}
+	s.last, s.kept = doc, keep
 	return nil
 }
 

@@ -254,6 +254,41 @@ func TestAnOperationIsWrittenInTheCycleThatBeganIt(t *testing.T) {
 	}
 }
 
+func TestWhatIsAboutToBeDoneIsKeptBeforeTheCycleEnds(t *testing.T) {
+	client := fake.NewClientset()
+	var flight []byte
+	s := &Status{Client: client, Operations: func() []byte { return flight }}
+	flight = []byte(`[{"group":"agents"}]`)
+	if err := s.Ahead(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if m := shown(t, client); m.Data["operations"] != string(flight) || !strings.Contains(m.Data["status"], "Initializing") {
+		t.Errorf("before the first cycle has ended the ConfigMap says %v, want the operations and a status that begins", m.Data)
+	}
+	report(t, s, newWorld())
+	before := shown(t, client).Data["status"]
+	flight = []byte(`[{"group":"batch"}]`)
+	client.ClearActions()
+	for range 2 {
+		if err := s.Ahead(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := shown(t, client)
+	if m.Data["operations"] != string(flight) || m.Data["status"] != before {
+		t.Errorf("the ConfigMap says %v, want the operations alone to be others", m.Data)
+	}
+	writes := 0
+	for _, a := range client.Actions() {
+		if a.GetVerb() == "update" {
+			writes++
+		}
+	}
+	if writes != 1 {
+		t.Errorf("it was written %d times, want once", writes)
+	}
+}
+
 func TestWhatNodesHaveTaughtSurvivesARestart(t *testing.T) {
 	client := fake.NewClientset()
 	w := newWorld()

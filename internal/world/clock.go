@@ -174,6 +174,12 @@ func (w *world) legacy() legacy {
 	return legacy{w.provider.SaveOperations(), w.sluice.Learned(), w.breakers}
 }
 
+// ahead is what is written there before a growth: it does not wait for the cycle's end.
+func (w *world) ahead(context.Context) error {
+	w.saved.operations = w.provider.SaveOperations()
+	return nil
+}
+
 // begin starts sluice, or another one in its place: with an empty memory and a new client, as a new process has them, and the record that the one
 // before has left.
 func (w *world) begin(ctx context.Context, left legacy) error {
@@ -193,7 +199,9 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 	if len(w.groups) == 0 {
 		return errors.New("start sluice: the script has no node group: give it one with group")
 	}
-	w.provider, err = azure.New(ctx, w.farm(mortal{w, w.wire, ctx}, w.reading))
+	farm := w.farm(mortal{w, w.wire, ctx}, w.reading)
+	farm.Ahead = w.ahead
+	w.provider, err = azure.New(ctx, farm)
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
