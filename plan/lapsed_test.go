@@ -33,6 +33,7 @@ func TestWhatWasGrantedCountsWhileTheCloudIsSilent(t *testing.T) {
 		"a node from before is not its":   {objects: []any{unlistedNode("a", Start.Add(-time.Hour))}},
 		"nor is one that another has":     {objects: []any{unlistedNode("b", Start.Add(-time.Second))}},
 		"a growth without an answer, too": {group: func(g *cluster.Group) { g.Capacity, g.Asked = 0, 1 }},
+		"whether or not it is remembered": {group: func(g *cluster.Group) { g.Capacity, g.Asked = 0, 1 }, memory: func(m *plan.GroupMemory) { *m = plan.GroupMemory{} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := Group("a", 0, 5), Group("b", 0, 5)

@@ -56,6 +56,10 @@ var mutants = []mutant{
 		"if _, gone := g.buried[m.uid]; gone {", "if _, gone := g.buried[m.uid]; gone && !MUTED {", scenario("older-list-returns"),
 	},
 	{
+		"S-06", "what has no answer yet counts for the limits of the cluster", "cluster/group.go",
+		"return max(g.Capacity, g.Asked)", "return max(g.Capacity, map[bool]int{false: g.Asked}[MUTED])", catcher{"guard", "TestEachPropertyRefusesItsWrite/more_nodes_than_the_cluster_may_have_with_those_that_another_group_was_asked_for"},
+	},
+	{
 		"S-11", "the provider compares unique ids", "internal/azure/write.go",
 		"case !strings.EqualFold(in.UID, m.UID):", "case !MUTED && !strings.EqualFold(in.UID, m.UID):", catcher{"internal/azure", "TestAzureKeepsTheContractOverHTTP"},
 	},
@@ -102,6 +106,10 @@ var mutants = []mutant{
 	{
 		"S-21", "a group is forgotten only when two lists lack it", "internal/azure/refresh.go",
 		"case !listed[k] && !g.missed:", "case !listed[k] && !g.missed && !MUTED:", scenario("list-lacks-a-group"),
+	},
+	{
+		"S-22", "what was asked for and has no answer yet counts as bought", "plan/memory.go",
+		"case Asked:\n\t\t\t\tg.Breaker = g.Breaker.buys(a, r.At)", "case Asked:\n\t\t\t\tif !MUTED {\n\t\t\t\t\tg.Breaker = g.Breaker.buys(a, r.At)\n\t\t\t\t}", catcher{"plan", "TestWhatWasBoughtIsCountedUntilOneJoins"},
 	},
 	{
 		"S-23", "the end of the lease is known", "internal/actuate/known.go",
@@ -168,6 +176,27 @@ var mutants = []mutant{
 	{
 		"S-34", "pods keep the places that were found for them", "plan/places.go",
 		"if len(used) == 0 {\n\t\treturn\n\t}\n\tp := &Places", "if len(used) == 0 || MUTED {\n\t\treturn\n\t}\n\tp := &Places", scenario("coming-machines-keep-their-pods"),
+	},
+	{
+		"S-34", "a growth without an answer is told as one", "internal/actuate/actuate.go",
+		"if fault.Kind == cloud.Unanswered {", "if fault.Kind == cloud.Unanswered && !MUTED {", scenario("growth-accepted-late"),
+	},
+	{
+		"S-34", "the provider says what it was asked for and not answered about", "internal/azure/azure.go",
+		"out.Problem, out.Unheard, out.Asked = p.unanswered(g, g.asking).Message, true, g.wanted",
+		"out.Problem, out.Unheard, out.Asked = p.unanswered(g, g.asking).Message, true, map[bool]int{false: g.wanted}[MUTED]", scenario("growth-accepted-late"),
+	},
+	{
+		"S-34", "machines that were asked for without an answer are coming", "plan/place.go",
+		"if !st.Usable() && !st.AwaitsAnswer() &&", "if !st.Usable() && (MUTED || !st.AwaitsAnswer()) &&", catcher{"plan", "TestWhatWasGrantedCountsWhileTheCloudIsSilent/whether_or_not_it_is_remembered"},
+	},
+	{
+		"S-34", "what was granted is coming while the cloud is silent", "plan/place.go",
+		"return st.Lapsed() && !m.Noticed", "return !MUTED && st.Lapsed() && !m.Noticed", catcher{"plan", "TestWhatWasGrantedCountsWhileTheCloudIsSilent/the_machine_is_waited_for"},
+	},
+	{
+		"S-34", "the provider tells a cloud that is silent from one that refuses", "internal/azure/group.go",
+		"out.Problem, out.Unheard = g.problem, g.unheard", "out.Problem, out.Unheard = g.problem, g.unheard && !MUTED", scenario("growth-then-lists-hang"),
 	},
 	{
 		"S-36", "what others undo is counted", "internal/actuate/contest.go",
