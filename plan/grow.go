@@ -125,6 +125,9 @@ func (d *decision) candidates(wanting []*demand) *candidates {
 			c.groups = append(c.groups, st)
 		}
 	}
+	for _, s := range c.sites {
+		d.template(s.groupState, s.zone) // whose daemons, of which there may be no pod yet, are among those that pods mind
+	}
 	for _, dm := range wanting {
 		c.wanted = append(c.wanted, &wanted{
 			demand: dm, needs: d.check.Needs(dm.of), depends: d.check.Depends(dm.of), suits: make([]bool, len(c.sites)), fits: make([]bool, len(c.sites)),
