@@ -111,8 +111,8 @@ func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.In
 	}
 	if st.Usable() {
 		b.Waited = d.waited(unjoined)
-		if b.Bought > 0 && d.timeUp(b.Sent) { // reads may be old for a while
-			b.Bought = min(b.Bought, st.Capacity)
+		if b.Bought > 0 && d.timeUp(b.Sent) { // reads may be old for a while, and lie
+			b.Bought = min(b.Bought, st.Capacity+len(st.Missing))
 		}
 	}
 	if st.Joined || b.Bought == 0 {
