@@ -208,6 +208,28 @@ func TestAnEndlessOperationNeverEnds(t *testing.T) {
 	}
 }
 
+// TestADeletionWithoutAnEndIsOverOnceTheMachineIsGone has Azure take a machine away that it was deleting without an end: the next deletion of the group can go on.
+func TestADeletionWithoutAnEndIsOverOnceTheMachineIsGone(t *testing.T) {
+	a := newAzure(t, func(s *azuresim.Server) { s.AnyToken = true })
+	a.agents(2, func(ss *azuresim.ScaleSet) { ss.Priority, ss.EvictionPolicy = "Spot", "Delete" })
+	a.Inject(azuresim.Fault{Kind: "POST virtualMachineScaleSets/delete", NeverBoots: true, Times: 1})
+	first, err := a.sets.BeginDeleteInstances(context.Background(), group, "agents", armcompute.VirtualMachineScaleSetVMInstanceRequiredIDs{InstanceIDs: to.SliceOfPtrs("0")}, nil)
+	a.must(err)
+	a.advance(24 * time.Hour)
+	a.must2(first.Poll(context.Background()))
+	if first.Done() {
+		t.Fatal("the deletion ended")
+	}
+	a.must(a.Perform(azuresim.Act{Do: "evict", Target: "agents_0"}))
+	a.advance(10 * time.Minute)
+	a.must2(first.Poll(context.Background()))
+	if !first.Done() {
+		t.Error("the machine is gone, and its deletion goes on")
+	}
+	_, err = a.sets.BeginDeleteInstances(context.Background(), group, "agents", armcompute.VirtualMachineScaleSetVMInstanceRequiredIDs{InstanceIDs: to.SliceOfPtrs("1")}, nil)
+	a.must(err)
+}
+
 func TestMachinesAreLateReusedRenamedAndSpared(t *testing.T) {
 	a := newAzure(t, func(s *azuresim.Server) { s.AnyToken = true })
 	a.agents(3)

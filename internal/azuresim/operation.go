@@ -18,7 +18,7 @@ type operation struct {
 	single   bool      // it is about one resource, whose error is its own
 	start    time.Time
 	creates  []*instance   // it ends when all are settled, or as soon as the failing ones have failed
-	doomed   []*instance   // that were told of their deletion: it ends when they are gone
+	doomed   []*instance   // that were told of their deletion, or that nothing has an end of: it ends when they are gone, by whatever hand
 	deletes  bool          // it removes instances; a scale set has one such operation at a time
 	until    time.Time     // it does not end before this time; zero: start
 	endless  bool          // it never ends
@@ -74,6 +74,9 @@ func (o *operation) end() time.Time {
 		end = o.until
 	}
 	for _, i := range o.doomed {
+		if i.goneAt.IsZero() {
+			return time.Time{}
+		}
 		end = later(end, i.goneAt)
 	}
 	failing := false

@@ -57,7 +57,7 @@ func (s *Server) doom(o *operation, i *instance, kind string, now time.Time) {
 		o.until = later(o.until, i.deleteFailAt)
 		o.errors = append(o.errors, i.deleteFailure)
 	case i.goneAt.IsZero():
-		o.endless = true
+		o.doomed = append(o.doomed, i)
 	case i.lastWord.IsZero():
 		o.until = later(o.until, i.goneAt)
 	}

@@ -145,7 +145,7 @@ func deleteMachine(q *request) answer {
 		return answer{status: http.StatusNoContent}
 	}
 	if i.deleting(q.now) {
-		return q.async(answer{status: http.StatusAccepted}, q.server.beginOn(i, q.now, operation{until: i.goneAt, endless: i.goneAt.IsZero()}))
+		return q.async(answer{status: http.StatusAccepted}, q.server.beginOn(i, q.now, operation{doomed: []*instance{i}}))
 	}
 	if strings.EqualFold(q.query.Get("forceDeletion"), "true") {
 		i.deathTime /= 2
