@@ -41,6 +41,8 @@ type Rules struct {
 	// Several says that more than one process acts. Idle says that the one whose turn it is must change nothing: it only looks, or was told that its
 	// cluster is another one.
 	Several, Idle bool
+	// Guest says that the one whose turn it is acts for a while besides the one that stays.
+	Guest bool
 	// Budget is how many of so many nodes of a scale set may be emptied of pods within Window; nil means that nobody asks.
 	Budget func(nodes int) int
 	Window func() time.Duration
@@ -85,6 +87,7 @@ type Observer struct {
 // set is what the log has told of one scale set.
 type set struct {
 	list    bool                 // its machines were listed since the last write to it and since a process began
+	shown   bool                 // its own machines were listed since the present process began; of the set without a name: those of the resource group
 	model   bool                 // and it was read itself
 	told    *int                 // its capacity, by the last answer that told one
 	removed map[string]time.Time // machines whose removal was accepted since a process began, by vmId
@@ -92,7 +95,7 @@ type set struct {
 	parking map[string]time.Time // of these, those that are to be switched off
 	wrote   azuresim.Request     // the last write to it
 	joined  bool                 // a machine of it was a node once
-	known   bool                 // and since the present process began
+	known   bool                 // and since the present process began, which has listed the machines
 	bought  int                  // machines that growths have asked for beyond those that lived, less those whose removal was accepted
 	own     int                  // of these, those that the present process has asked for
 }
@@ -114,7 +117,7 @@ func (o *Observer) Began() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, s := range o.sets {
-		s.list, s.model, s.known, s.own = false, false, false, 0
+		s.list, s.shown, s.model, s.known, s.own = false, false, false, false, 0
 		clear(s.removed)
 	}
 	clear(o.waits)
@@ -151,7 +154,7 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	}
 	switch {
 	case strings.HasPrefix(r.Kind, "LIST ") && strings.Contains(strings.ToLower(r.Kind), "virtualmachines") && r.Status < 300:
-		s.list = true
+		s.list, s.shown = true, true
 		if r.ScaleSet == "" { // a list of all machines of the resource group
 			for _, other := range o.sets {
 				other.list = true
@@ -200,7 +203,10 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 // counts keeps what sluice has asked for of a set.
 func (s *set) counts(w *write) {
 	if n, ok := w.asks(); ok && w.accepted() {
-		s.bought, s.own = s.bought+max(0, n-w.live), s.own+max(0, n-w.live)
+		s.bought += max(0, n-w.live)
+		if !w.o.rules.Guest { // of what a guest has asked for, the one that stays knows nothing
+			s.own += max(0, n-w.live)
+		}
 	}
 	if w.removes && w.accepted() {
 		s.bought, s.own = max(0, s.bought-len(w.named)), max(0, s.own-len(w.named))
@@ -234,9 +240,15 @@ func (o *Observer) joins(lived []azuresim.MachineState) {
 	}
 	for _, m := range unknown {
 		if nodes[m.VMID] {
-			o.set(m.ScaleSet).joined, o.set(m.ScaleSet).known = true, true
+			s := o.set(m.ScaleSet)
+			s.joined, s.known = true, s.shown || o.set("").shown && !uniform(m) // whose machine a node is, a list tells
 		}
 	}
+}
+
+// uniform says whether a machine is one that only its set's own list tells of.
+func uniform(m azuresim.MachineState) bool {
+	return strings.Contains(strings.ToLower(m.ID), "/virtualmachinescalesets/")
 }
 
 // foreign counts the machines of a set that may be another cluster's where none of it was a node: they are more than the so many that were asked for.

@@ -56,6 +56,7 @@ type world struct {
 	look     int                          // the number of the last look at them
 	listed   []*machine                   // that it found, in its order
 	pods     map[string]*podSeen          // by UID
+	worked   time.Time                    // when a pod last came to its end
 
 	toldNodes, toldPods uint64 // up to which resource versions the transcript has told
 

@@ -150,14 +150,47 @@ func (w *world) rules() *observer.Rules {
 	}
 }
 
-// doSettled has the observer judge that everything has come to rest.
-func doSettled(w *world, s *statement) error {
+// doSettled has the observer judge that everything has come to rest, once the work is done that is under way.
+func doSettled(ctx context.Context, w *world, s *statement) error {
 	scarce, err := s.oneOf("scarce", "false", "true")
 	if err != nil {
 		return err
 	}
+	if err := w.finish(ctx); err != nil {
+		return err
+	}
 	w.observer.Settled(scarce == "true")
 	return nil
+}
+
+const (
+	windsDown = 30 * time.Minute // from the end of a pod's work: its node idles for ten, goes within a few, and nothing is written for ten more
+	mostWork  = 4 * time.Hour    // what takes longer is not waited for
+)
+
+// finish lets time pass until the pods that run for a while have come to their end and so has what follows from it: those of a Job may run one
+// after the other, and no calm of a fixed length is long enough for them.
+func (w *world) finish(ctx context.Context) error {
+	for end := w.now().Add(mostWork); w.now().Before(end); {
+		rests := w.worked.Add(windsDown)
+		if w.works() {
+			rests = w.now().Add(windsDown)
+		}
+		if !w.now().Before(rests) {
+			return nil
+		}
+		if err := w.turn(ctx, rests, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// works says whether a pod runs that comes to its end.
+func (w *world) works() bool {
+	return slices.ContainsFunc(kubesim.All[*corev1.Pod](w.cluster, ""), func(p *corev1.Pod) bool {
+		return p.Annotations[kubesim.RunForAnnotation] != "" && p.Status.Phase == corev1.PodRunning
+	})
 }
 
 // promises are the sentences about what sluice must never do and has done, and about cycles that the journal does not reproduce.

@@ -14,7 +14,8 @@ import (
 )
 
 // A rival is a second process of sluice: one that believes that it leads, as after a lease that was lost and not noticed, one that only looks, or
-// one that has the configuration of another cluster.
+// one that has the configuration of another cluster. It begins with the record that the other one has left, as any process does; what either writes
+// from then on the other one learns from reads alone.
 type rival struct {
 	kind     string
 	sluice   *app.Autoscaler
@@ -84,6 +85,9 @@ func (w *world) newRival(ctx context.Context, kind string) (*rival, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a rival: %w", err)
 	}
+	if err := provider.ResumeOperations(w.saved.operations); err != nil {
+		return nil, fmt.Errorf("start a rival: %w", err)
+	}
 	allowed := *w.policy
 	if kind == stranger {
 		allowed.ClusterID = otherCluster
@@ -91,7 +95,7 @@ func (w *world) newRival(ctx context.Context, kind string) (*rival, error) {
 	made := &rival{kind: kind, provider: provider, pace: app.NewPace(w.timing), due: w.now()}
 	parts := app.Parts{
 		Client: api, Cloud: provider, Policy: &allowed, DryRun: w.dryRun || kind == watcher, Now: w.now, Timing: w.timing, Expander: &w.advice,
-		Simulated: true, Silent: w.silence,
+		Simulated: true, Silent: w.silence, Learned: w.saved.learned, Breakers: w.saved.breakers,
 	}
 	if w.whims != nil && made.idle() {
 		parts.Tempt = w.tempt
@@ -117,13 +121,13 @@ func (w *world) turnRival(ctx context.Context) error {
 	if err := w.hearBy(ctx, r.sluice); err != nil {
 		return err
 	}
-	w.rule.Idle = r.idle()
+	w.rule.Guest, w.rule.Idle = true, r.idle()
 	entry, err := w.step(r.life, r.sluice)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	w.observer.Turn()
-	w.rule.Idle = false
+	w.rule.Guest, w.rule.Idle = false, false
 	r.due = w.now().Add(r.pace.Wait(w.now(), entry, err, r.provider.NextPoll()))
 	w.count(entry)
 	return nil

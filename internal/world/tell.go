@@ -132,7 +132,7 @@ func (w *world) tellPods() {
 		}
 		if state != was.state {
 			if state == "finished" || state == "failed" {
-				w.stirred = true
+				w.stirred, w.worked = true, w.now()
 			}
 			if state != "waiting" && state != "leaving" && !was.quiet {
 				w.fact("pod", was.name, state, text)

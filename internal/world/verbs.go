@@ -219,8 +219,8 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "for a while there is a second sluice process: one that believes that it leads as well, one that only looks (--dry-run), or one that was told the --cluster-id of another cluster",
 		},
 		{
-			name: "settled", usage: "[scarce=true]", quiet: true, do: doSettled, settings: []string{"scarce"},
-			about: "by now everything must have come to rest: each pod runs that a group could hold, unless Azure has too little of something (scarce), no machine is idle above " +
+			name: "settled", usage: "[scarce=true]", quiet: true, time: true, act: doSettled, settings: []string{"scarce"},
+			about: "once the pods are done that run for a while, and 30m later, everything must have come to rest: each pod runs that a group could hold, unless Azure has too little of something (scarce), no machine is idle above " +
 				"its group's min, and nothing was written in the last 10m",
 		},
 		{name: "heal", do: doHeal, about: "ends all faults and troubles; what they did stays done"},
