@@ -14,7 +14,7 @@ import (
 const podDelay = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
 
 // Young says whether the pod is too young to be a reason to grow, and until when. An annotation that is no duration, or one below the
-// flag, says nothing.
+// flag, says nothing. Without a delay no pod is too young, nor one that a clock which is behind has come tomorrow.
 func (p *Policy) Young(pod *cluster.Pod, now time.Time) (until time.Time, young bool) {
 	delay := p.Growth.PodDelay
 	if said := pod.Annotations[podDelay]; said != "" {
@@ -23,7 +23,7 @@ func (p *Policy) Young(pod *cluster.Pod, now time.Time) (until time.Time, young 
 		}
 	}
 	until = pod.Created().Add(delay)
-	return until, now.Before(until)
+	return until, delay > 0 && now.Before(until)
 }
 
 // Expendable says whether nothing is done for the pod's sake: it makes no group grow, keeps no node, takes no room from others in any

@@ -19,6 +19,7 @@ func TestYoungPodsAreNoReasonToGrowYet(t *testing.T) {
 		young      time.Duration // how much longer
 	}{
 		"without a delay none is young":             {0, "", 0, 0},
+		"nor by a clock that is behind":             {0, "", -time.Minute, 0},
 		"younger than the flag says":                {time.Minute, "", 20 * time.Second, 40 * time.Second},
 		"exactly as old":                            {time.Minute, "", time.Minute, 0},
 		"its annotation asks for more":              {time.Minute, "5m", 2 * time.Minute, 3 * time.Minute},
