@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
 )
@@ -78,7 +80,7 @@ func TestAGrowthIsToldBeforeItIsAskedFor(t *testing.T) {
 			if err := w.SetCapacity(t.Context(), g, g.Capacity+2); (err != nil) != c.refused {
 				t.Fatalf("the growth ended with %v", err)
 			}
-			if d := cmp.Diff([]string{"deallocate machine", "asked 3", "start machine", "rests machine"}, told); d != "" {
+			if d := cmp.Diff([]string{"deallocate machine", "granted 3", "start machine", "rests machine"}, told); d != "" {
 				t.Errorf("told ahead (-want +got):\n%s", d)
 			}
 			got := slices.DeleteFunc(record(t, w.SaveOperations()), func(s string) bool { return s == "deallocate machine" })
@@ -117,5 +119,40 @@ func TestMachinesThatRestAreHandedOn(t *testing.T) {
 	w.groups()
 	if got := w.SaveOperations(); got != nil {
 		t.Errorf("eleven minutes later it is still told: %s", got)
+	}
+}
+
+// TestAStartThatNothingShowsKeepsNoGroupAtItsMin has a process take over from one that was killed before it started the parked machine that it had said it would
+// start: the two that run are the group's min.
+func TestAStartThatNothingShowsKeepsNoGroupAtItsMin(t *testing.T) {
+	w := newWorld(t, parking("agents", 3))
+	o := w.options("2:9:agents")
+	var told []byte
+	o.Ahead = func(context.Context) error {
+		told = w.SaveOperations()
+		return nil
+	}
+	w.open(o)
+	w.remove("agents", "1")
+	w.pass(15 * time.Minute)
+	g := w.groups()["agents"]
+	w.sim.Inject(azuresim.Fault{Kind: "POST virtualMachineScaleSets/start", Status: 500, Times: 9})
+	if err := w.SetCapacity(t.Context(), g, 3); err == nil {
+		t.Fatal("the start was accepted")
+	}
+	w.open(w.options("2:9:agents"))
+	w.must(w.ResumeOperations(told))
+	g = w.groups()["agents"]
+	if got := shape(g); got != "0=running 1=creating 2=running" {
+		t.Fatalf("the machines are %s, want one that is coming by the word of the process before", got)
+	}
+	err := w.DeleteInstances(t.Context(), g, []cluster.Machine{g.Instance("2").Machine()})
+	var refused *cloud.Error
+	if !errors.As(err, &refused) || refused.Code != "StartNotShown" {
+		t.Fatalf("the removal ended with %v, want StartNotShown", err)
+	}
+	w.pass(11 * time.Minute)
+	if got := shape(w.groups()["agents"]); got != "0=running 2=running (1)" {
+		t.Errorf("eleven minutes later the machines are %s", got)
 	}
 }

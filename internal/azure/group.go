@@ -64,12 +64,11 @@ type group struct {
 	rested   []string             // UIDs of machines that an earlier process left switched off, until the first complete list
 
 	granted   grant                // of the last growth that made machines
-	unsure    grant                // that an earlier process asked for, with an outcome that it could not tell
 	ahead     []Operation          // what the growth under way asks for, for the record
 	unstarted map[string]time.Time // machines that could not be started, by UID, and when that was tried
 }
 
-// grant is a capacity that Azure has accepted, less the machines that it has accepted to delete since, or was seen to.
+// grant is a capacity that Azure has accepted, or that a process was killed over that asked for it, less the machines that it has accepted to delete since, or was seen to.
 type grant struct {
 	capacity int
 	until    time.Time // lists may show a smaller one until then
@@ -79,20 +78,14 @@ type grant struct {
 // stands says whether the group's capacity is at least this one, whatever answers say.
 func (g grant) stands(now time.Time) bool { return now.Before(g.until) && !g.failed }
 
-// less says that so many machines go.
-func (g *group) less(n int) {
-	g.granted.capacity -= n
-	g.unsure.capacity -= n
-}
-
 // miss is a machine that a complete list lacked.
 type miss struct {
-	at  time.Time // when it was read
-	off bool      // it was switched off when a list had it last
+	at     time.Time // when it was read
+	silent bool      // no node spoke for it when a list had it last: it was switched off, or too young to have joined for sure
 }
 
 // hides says whether the machine, of which no node speaks, may be there all the same.
-func (m miss) hides(now time.Time) bool { return m.off && now.Sub(m.at) < believeFor }
+func (m miss) hides(now time.Time) bool { return m.silent && now.Sub(m.at) < believeFor }
 
 // due says what of a group must be read again.
 type due int
@@ -173,7 +166,7 @@ func (g *group) watchLeave(r *reading) {
 	for _, m := range r.machines {
 		if m.leaving() {
 			if _, known := g.departed[m.uid]; !known && g.written[m.uid] != verbDelete { // by another hand, or by Azure itself
-				g.less(1)
+				g.granted.capacity--
 			}
 			g.departed[m.uid] = r.at
 		} else {
@@ -208,7 +201,7 @@ func (g *group) watchMissing(r *reading) {
 	if g.good != nil {
 		for _, m := range g.good.machines {
 			if lacks(m.uid) {
-				g.missing[m.uid] = miss{r.at, m.off()}
+				g.missing[m.uid] = miss{r.at, m.off() || m.young(r.at)}
 			}
 		}
 	}
@@ -221,7 +214,7 @@ func (g *group) watchMissing(r *reading) {
 	maps.DeleteFunc(g.missing, func(_ string, m miss) bool { return r.at.Sub(m.at) >= missFor })
 }
 
-// hidden counts the parked machines that lists have lacked for some minutes and that nobody saw leave. No node speaks for them: the list may lie.
+// hidden counts the machines that lists have lacked for some minutes, that nobody saw leave, and that no node speaks for: the list may lie.
 func (g *group) hidden(now time.Time) (n int) {
 	for _, m := range g.missing {
 		if m.hides(now) {

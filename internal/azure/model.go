@@ -64,6 +64,14 @@ func (m *machine) off() bool {
 	return !m.leaving() && (m.power == "deallocated" || m.power == "deallocating")
 }
 
+// joinsWithin is how long a machine may take to become a node, as --max-node-provision-time has it by default.
+const joinsWithin = 15 * time.Minute
+
+// young says whether the machine may not have had the time yet to become a node.
+func (m *machine) young(now time.Time) bool {
+	return !m.created.IsZero() && now.Sub(m.created) < joinsWithin
+}
+
 // leaving says whether Azure is deleting the machine.
 func (m *machine) leaving() bool { return m.state == cluster.StateDeleting }
 
@@ -111,10 +119,8 @@ const (
 
 	// verbParked is no request: an earlier process says that it switched the machine off. That one may have started it again without a word.
 	verbParked verb = "deallocated"
-	// verbGranted is no request either: an earlier process says which capacity Azure has accepted, which answers may not show yet.
+	// verbGranted is no request either: an earlier process says which capacity Azure has accepted, or it was about to ask for, which answers may not show yet.
 	verbGranted verb = "granted"
-	// verbAsked is none either: an earlier process was about to ask for the capacity, or did, and could not say what came of it.
-	verbAsked verb = "asked"
 	// verbRests is none either: an earlier process says which machines are switched off, or were when a list had them last.
 	verbRests verb = "rests"
 )

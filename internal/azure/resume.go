@@ -25,8 +25,11 @@ func (p *Provider) SaveOperations() []byte {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.groups)) {
 		g := p.groups[name]
-		saved = p.keep(saved, g, verbGranted, g.granted)
-		saved = append(p.keep(saved, g, verbAsked, g.unsure), g.ahead...)
+		if p.now().Before(g.granted.until) {
+			at := g.granted.until.Add(-believeFor).UTC()
+			saved = append(saved, Operation{Group: g.id, Verb: verbGranted, Capacity: g.granted.capacity, Accepted: at, Ended: at})
+		}
+		saved = append(saved, g.ahead...)
 		if rest := g.rest(p.now()); len(rest) > 0 {
 			saved = append(saved, Operation{Group: g.id, Verb: verbRests, UIDs: rest})
 		}
@@ -39,15 +42,6 @@ func (p *Provider) SaveOperations() []byte {
 		panic("azure: write operations: " + err.Error()) // strings, numbers and times always encode
 	}
 	return raw
-}
-
-// keep adds a capacity to the record for as long as answers may not show it.
-func (p *Provider) keep(saved []Operation, of *group, as verb, g grant) []Operation {
-	if !p.now().Before(g.until) {
-		return saved
-	}
-	at := g.until.Add(-believeFor).UTC()
-	return append(saved, Operation{Group: of.id, Verb: as, Capacity: g.capacity, Accepted: at, Ended: at})
 }
 
 // ResumeOperations takes over the operations that an earlier process recorded, and asks Azure nothing: calls of Groups follow them
@@ -81,9 +75,7 @@ func (p *Provider) takeOver(ctx context.Context) {
 			waiting = append(waiting, o)
 		case p.now().Sub(o.Accepted) > watchFor || p.shown(o) || p.watches(o.Token):
 		case g != nil && o.Verb == verbGranted:
-			p.grant(&g.granted, o)
-		case g != nil && o.Verb == verbAsked:
-			p.grant(&g.unsure, o)
+			p.grant(g, o)
 		case g != nil && !o.Ended.IsZero():
 			does := o.Verb
 			if does == verbPark {
@@ -123,13 +115,13 @@ func (p *Provider) follow(ctx context.Context, g *group, o Operation) error {
 }
 
 // grant remembers a capacity that an earlier process has been granted, or has asked for. Provider.mu is held.
-func (p *Provider) grant(g *grant, o Operation) {
+func (p *Provider) grant(g *group, o Operation) {
 	until := o.Ended.Add(believeFor)
 	if most := p.now().Add(believeFor); until.After(most) {
 		until = most // by the clock of another machine
 	}
-	if until.After(g.until) {
-		*g = grant{capacity: o.Capacity, until: until}
+	if until.After(g.granted.until) {
+		g.granted = grant{capacity: o.Capacity, until: until}
 	}
 }
 

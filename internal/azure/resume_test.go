@@ -106,9 +106,8 @@ func TestAnOperationIsTakenOverOnce(t *testing.T) {
 // had been told now.
 func TestTheClockOfAnotherMachineHoldsNothingForLong(t *testing.T) {
 	for name, saved := range map[string]string{
-		"a capacity that was accepted":  `[{"group":"agents","verb":"granted","capacity":3,"accepted":"2027-03-02T09:00:00Z","ended":"2027-03-02T09:00:00Z"}]`,
-		"a capacity that was asked for": `[{"group":"agents","verb":"asked","capacity":3,"accepted":"2027-03-02T09:00:00Z","ended":"2027-03-02T09:00:00Z"}]`,
-		"a removal that has ended":      `[{"group":"agents","verb":"delete","named":[{"uid":"x"}],"accepted":"2027-03-02T09:00:00Z","ended":"2027-03-02T09:00:00Z"}]`,
+		"a capacity that was accepted": `[{"group":"agents","verb":"granted","capacity":3,"accepted":"2027-03-02T09:00:00Z","ended":"2027-03-02T09:00:00Z"}]`,
+		"a removal that has ended":     `[{"group":"agents","verb":"delete","named":[{"uid":"x"}],"accepted":"2027-03-02T09:00:00Z","ended":"2027-03-02T09:00:00Z"}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, set("agents", 1))

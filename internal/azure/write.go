@@ -37,7 +37,7 @@ func (p *Provider) foretell(ctx context.Context, own *group, doing string, capac
 	}
 	own.ahead = nil
 	if capacity > 0 {
-		own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbAsked, Capacity: capacity, Accepted: at, Ended: at})
+		own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbGranted, Capacity: capacity, Accepted: at, Ended: at})
 	}
 	if len(started) > 0 {
 		own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbStart, Named: started, Accepted: at, Ended: at})
@@ -182,7 +182,7 @@ func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.G
 // divide says which parked machines a growth to n starts, and the capacity that Azure is asked for: it counts besides what g does the
 // machines that are parked, and those on their way there, which g shows as being deleted. A parked machine of which the last start was
 // refused counts as not there. A start has no entity tag to rest on: none is asked for while answers do not show the last growth (S-06). Nor is a
-// capacity below the one that was accepted last, or below the machines that are listed and those parked ones that lists have only just lost: an answer that says less, with an entity tag
+// capacity below the one that was accepted last, or below the machines that are listed and those that lists have only just lost and no node speaks for: an answer that says less, with an entity tag
 // that holds, may be a lie (S-01).
 func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing string) (ids []string, wanted int, _ *cloud.Error) {
 	p.mu.Lock()
@@ -193,22 +193,17 @@ func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing strin
 	ids = own.startable(g, min(n-g.Capacity, most), p.now())
 	if len(ids) > 0 && p.now().Before(own.granted.until) && own.reading.model.capacity < own.granted.capacity {
 		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "GrowthNotShown", Message: fmt.Sprintf(
-			"%s: Azure has accepted a capacity of %d, and its answers still say %d: no parked machine is started on such a count", doing, own.granted.capacity, own.reading.model.capacity)}
-	}
-	if len(ids) > 0 && p.now().Before(own.unsure.until) && own.reading.model.capacity < own.unsure.capacity {
-		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "GrowthNotShown", Message: fmt.Sprintf(
-			"%s: an earlier process asked for a capacity of %d before it ended, and Azure's answers still say %d: no parked machine is started on such a count before %s",
-			doing, own.unsure.capacity, own.reading.model.capacity, own.unsure.until.UTC().Format(time.RFC3339))}
+			"%s: Azure was asked for a capacity of %d, and its answers still say %d: no parked machine is started on such a count", doing, own.granted.capacity, own.reading.model.capacity)}
 	}
 	wanted = own.reading.model.capacity + n - g.Capacity - len(ids)
 	if n-g.Capacity > len(ids) && own.granted.stands(p.now()) && wanted < own.granted.capacity {
 		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "GrowthNotShown", Message: fmt.Sprintf(
-			"%s: Azure has accepted a capacity of %d, and its answers still say %d: a request for %d could make the group smaller", doing, own.granted.capacity, own.reading.model.capacity, wanted)}
+			"%s: Azure was asked for a capacity of %d, and its answers still say %d: a request for %d could make the group smaller", doing, own.granted.capacity, own.reading.model.capacity, wanted)}
 	}
 	if hidden := own.hidden(p.now()); n-g.Capacity > len(ids) && hidden > 0 && wanted < len(own.reading.machines)+hidden {
-		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "ParkedNotShown", Message: fmt.Sprintf(
-			"%s: Azure's answers have lost %s that nobody saw leave, and a request for %d could delete them: it is made once they are listed again, or %d minutes after they were lost",
-			doing, count(hidden, "parked machine"), wanted, int(believeFor.Minutes()))}
+		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "MachinesNotShown", Message: fmt.Sprintf(
+			"%s: Azure's answers have lost %s that nobody saw leave and no node speaks for, and a request for %d could delete them: it is made once they are listed again, or %d minutes after they were lost",
+			doing, count(hidden, "machine"), wanted, int(believeFor.Minutes()))}
 	}
 	return ids, wanted, nil
 }
@@ -220,7 +215,7 @@ func (p *Provider) accepted(own *group, doing string, named []cluster.Machine, a
 	own.stamp = p.stamp()
 	own.mark(a.verb, named)
 	if a.verb == verbDelete {
-		own.less(len(named))
+		own.granted.capacity -= len(named)
 	}
 	p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(named), Named: named}}, a)
 }
@@ -252,6 +247,9 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 	if fault != nil {
 		return fault
 	}
+	if fault := p.keepsMin(own, g, ids, doing); fault != nil {
+		return fault
+	}
 	if p.busyDeleting(own.id) {
 		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "DeletionUnderWay", Message: doing + ": another deletion in the group is under way"}
 	}
@@ -277,6 +275,33 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 		}
 		return nil
 	})
+}
+
+// keepsMin refuses a removal that leaves a group below its min but for machines that nothing shows to be coming: lists have them switched off, and no start of
+// them is under way. An earlier process has said that it started them, or was about to (S-06).
+func (p *Provider) keepsMin(own *group, g *cluster.Group, ids []string, doing string) *cloud.Error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	unproven := 0
+	for _, m := range own.reading.machines {
+		if own.written[m.uid] == verbStart && m.off() && !p.underWay(own.id, verbStart) && !slices.Contains(ids, m.id) {
+			unproven++
+		}
+	}
+	if unproven == 0 {
+		return nil
+	}
+	left := 0
+	for _, in := range g.Instances {
+		if in.State.Expected() && !slices.Contains(ids, string(in.ID)) {
+			left++
+		}
+	}
+	if left-unproven >= own.min {
+		return nil
+	}
+	return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "StartNotShown", Message: fmt.Sprintf("%s: an earlier process asked Azure to start %s, and its answers still have them switched off: "+
+		"without them the group would be below its min of %d; they are waited for until %s", doing, count(unproven, "machine"), own.min, own.believed.UTC().Format(time.RFC3339))}
 }
 
 // alike are the first of the machines that one request removes, and how.
