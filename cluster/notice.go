@@ -38,6 +38,17 @@ func Noticed(n *corev1.Node) bool {
 	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == NoticeTaint })
 }
 
+// HeldByNotice says whether the node is unschedulable for a notice, and nobody else wants it so.
+func HeldByNotice(n *corev1.Node) bool {
+	notice, _ := NoticeOf(n)
+	return notice.Cordoned
+}
+
+// CameTrue says whether what was announced to the node's machine has come: it is switched off. What the agent on it has put on the node has outlived the agent.
+func (n *Node) CameTrue() bool {
+	return Noticed(n.Object) && n.Instance != nil && n.Instance.State == StateStopped
+}
+
 // NoticeOf reads the notice on a node; false when there is none. What cannot be read counts as a notice that says nothing, so that it is
 // neither trusted nor lost.
 func NoticeOf(n *corev1.Node) (Notice, bool) {

@@ -3,6 +3,7 @@ package observer
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,6 +77,13 @@ func (c *change) cordons() bool {
 	return c.node != nil && c.nodeAfter != nil && !removing(c.node) && removing(c.nodeAfter)
 }
 
+// outlivedAgent says whether the node's agent has cordoned it, and nobody else, and can take nothing back any more: the machine is switched off.
+func (c *change) outlivedAgent() bool {
+	return strings.Contains(c.node.Annotations[ownPrefix+"notice"], `"cordoned":true`) && slices.ContainsFunc(c.lived, func(m azuresim.MachineState) bool {
+		return m.VMID == c.node.Status.NodeInfo.SystemUUID && SwitchedOff(m.PowerState)
+	})
+}
+
 var kubeLaws = []kubeLaw{
 	{"S-04", func(c *change) string {
 		if c.node == nil || c.nodeAfter == nil || c.Verb == "delete" {
@@ -131,7 +139,7 @@ var kubeLaws = []kubeLaw{
 	{"S-18", func(c *change) string {
 		switch {
 		case !c.cordons():
-		case c.node.Spec.Unschedulable:
+		case c.node.Spec.Unschedulable && !c.outlivedAgent():
 			return fmt.Sprintf("node %s was cordoned for removal, and a person had cordoned it", c.Name)
 		case kept(c.node):
 			return fmt.Sprintf("node %s was cordoned for removal, and is annotated to stay", c.Name)

@@ -44,8 +44,8 @@ func (o *Observer) Settled(scarce bool) {
 		}
 	}
 	for _, set := range o.rules.Sets() {
-		if o.stranger(set, machines) >= mostStrays {
-			full[strings.ToLower(set)] = true // of machines that may be another cluster's, which stay
+		if o.stranger(set, machines) > 0 && strays(set, machines, nodes) >= mostStrays {
+			full[strings.ToLower(set)] = true // of machines that do not join, and stay, since some may be another cluster's
 		}
 	}
 	if !scarce {
@@ -100,6 +100,16 @@ func (o *Observer) Settled(scarce bool) {
 			o.breaks(NothingLeft, "node %s is on its way out and stays", n.Name)
 		}
 	}
+}
+
+// strays counts the machines of a set that are no nodes.
+func strays(set string, machines []azuresim.MachineState, nodes []*corev1.Node) (n int) {
+	for _, m := range machines {
+		if strings.EqualFold(m.ScaleSet, set) && !SwitchedOff(m.PowerState) && !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return n.Status.NodeInfo.SystemUUID == m.VMID }) {
+			n++
+		}
+	}
+	return n
 }
 
 // stranger counts the machines of a set that may be another cluster's for all that the present process knows, if it was left no record.
