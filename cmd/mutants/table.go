@@ -57,11 +57,15 @@ var mutants = []mutant{
 	},
 	{
 		"S-06", "a machine that was deleted stays so in an older list", "internal/azure/group.go",
-		"if _, gone := g.buried[m.uid]; gone {", "if _, gone := g.buried[m.uid]; gone && !MUTED {", scenario("older-list-returns"),
+		"case gone:", "case gone && !MUTED:", scenario("older-list-returns"),
 	},
 	{
 		"S-06", "what has no answer yet counts for the limits of the cluster", "cluster/group.go",
 		"return max(g.Capacity, g.Asked)", "return max(g.Capacity, map[bool]int{false: g.Asked}[MUTED])", catcher{"guard", "TestEachPropertyRefusesItsWrite/more_nodes_than_the_cluster_may_have_with_those_that_another_group_was_asked_for"},
+	},
+	{
+		"S-06", "a machine that was switched off stays so in an older list", "internal/azure/group.go",
+		"case rests && !m.off()", "case !MUTED && rests && !m.off()", scenario("older-list-returns-parked"),
 	},
 	{
 		"S-11", "the provider compares unique ids", "internal/azure/write.go",

@@ -59,6 +59,10 @@ type group struct {
 	// more places than one: what has them again for a while is an older list.
 	buried map[string]time.Time
 
+	// laid are the machines whose switching off was accepted, and that a list then showed so, by UID, with the time of that: what has them at work again for
+	// a while is an older list, unless it has them starting, or this process starts them.
+	laid map[string]time.Time
+
 	departed map[string]time.Time // machines that were being deleted, by UID, and when a read last found them so
 	missing  map[string]miss      // machines that a complete list lacked and nobody saw leave, by UID
 	rested   []string             // UIDs of machines that an earlier process left switched off, until the first complete list
@@ -145,15 +149,25 @@ func (g *group) take(r *reading) *cloud.Error {
 	return nil
 }
 
-// exhume marks machines as being deleted that an older list has again, and forgets those that have been gone for long.
+// exhume marks machines as being deleted, or switched off, that an older list has again, or has at work, and forgets those of which that was long ago.
 func (g *group) exhume(r *reading) {
 	maps.DeleteFunc(g.buried, func(_ string, at time.Time) bool { return r.at.Sub(at) >= believeFor })
+	maps.DeleteFunc(g.laid, func(_ string, at time.Time) bool { return r.at.Sub(at) >= believeFor })
 	for _, m := range r.machines {
-		if _, gone := g.buried[m.uid]; gone {
-			if g.written == nil {
-				g.written = map[string]verb{}
-			}
+		_, gone := g.buried[m.uid]
+		_, rests := g.laid[m.uid]
+		if m.power == "starting" {
+			delete(g.laid, m.uid) // by another hand
+			rests = false
+		}
+		if g.written == nil {
+			g.written = map[string]verb{}
+		}
+		switch {
+		case gone:
 			g.written[m.uid] = verbDelete
+		case rests && !m.off() && !m.leaving() && g.written[m.uid] == "":
+			g.written[m.uid] = verbParked
 		}
 	}
 }
@@ -316,6 +330,9 @@ func (g *group) mark(does verb, named []cluster.Machine) {
 	}
 	for _, m := range named {
 		g.written[strings.ToLower(m.UID)] = does
+		if does == verbStart {
+			delete(g.laid, strings.ToLower(m.UID))
+		}
 	}
 	if does != verbStart {
 		g.due = all
@@ -350,6 +367,12 @@ func (g *group) unmarkGone() {
 				g.buried = map[string]time.Time{}
 			}
 			g.buried[uid] = g.reading.at
+		}
+		if w == verbPark && at[uid] != nil && at[uid].power == "deallocated" {
+			if g.laid == nil {
+				g.laid = map[string]time.Time{}
+			}
+			g.laid[uid] = g.reading.at
 		}
 	}
 	maps.DeleteFunc(g.written, func(uid string, w verb) bool {
