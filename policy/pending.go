@@ -14,7 +14,8 @@ import (
 const podDelay = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
 
 // Young says whether the pod is too young to be a reason to grow, and until when. An annotation that is no duration, or one below the
-// flag, says nothing. Without a delay no pod is too young, nor one that a clock which is behind has come tomorrow.
+// flag, says nothing. Without a delay no pod is too young, not even one whose creation is in the
+// future of a clock that is behind.
 func (p *Policy) Young(pod *cluster.Pod, now time.Time) (until time.Time, young bool) {
 	delay := p.Growth.PodDelay
 	if said := pod.Annotations[podDelay]; said != "" {

@@ -117,7 +117,8 @@ const (
 	verbPark   verb = "deallocate"
 	verbStart  verb = "start"
 
-	// verbParked is no request: an earlier process says that it switched the machine off. That one may have started it again without a word.
+	// verbParked is no request: an earlier process says that it switched the machine off, and may have started it again without a word; or a list had it
+	// switched off, and another one, which may be older, has it at work.
 	verbParked verb = "deallocated"
 	// verbGranted is no request either: an earlier process says which capacity Azure has accepted, or it was about to ask for, which answers may not show yet.
 	verbGranted verb = "granted"

@@ -113,6 +113,15 @@ func (s *Status) write(ctx context.Context, doc document, at time.Time) error {
 		return nil
 	}
 	doc.Time = at.UTC().Format(updatedLayout)
+	if err := s.send(ctx, doc, keep); err != nil {
+		return err
+	}
+	s.written = at
+	return nil
+}
+
+// send puts both into the ConfigMap. After an error the next cycle writes in any case.
+func (s *Status) send(ctx context.Context, doc document, keep own) error {
 	text, err := yaml.Marshal(doc)
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
@@ -121,7 +130,7 @@ func (s *Status) write(ctx context.Context, doc document, at time.Time) error {
 		s.written = time.Time{}
 		return fmt.Errorf("update ConfigMap %s/%s: %w", s.namespace(), s.name(), err)
 	}
-	s.last, s.kept, s.written = doc, keep, at
+	s.last, s.kept = doc, keep
 	return nil
 }
 
@@ -138,16 +147,7 @@ func (s *Status) Ahead(ctx context.Context) error {
 	if doc.AutoscalerStatus == "" {
 		doc.AutoscalerStatus = initializing
 	}
-	text, err := yaml.Marshal(doc)
-	if err != nil {
-		return fmt.Errorf("write status: %w", err)
-	}
-	if err := s.put(ctx, string(text), doc.Time, keep); err != nil {
-		s.written = time.Time{}
-		return fmt.Errorf("update ConfigMap %s/%s: %w", s.namespace(), s.name(), err)
-	}
-	s.last, s.kept = doc, keep
-	return nil
+	return s.send(ctx, doc, keep)
 }
 
 // SavedOperations is what an earlier process left under the key of operations, nil for nothing.
