@@ -241,7 +241,12 @@ var mutants = []mutant{
 	},
 	{
 		"S-40", "a growth is told before it is asked for", "internal/azure/write.go",
-		"p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))", "if !MUTED {\n\t\tp.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))\n\t}", scenario("start-outlives-kill"),
+		"if fault := p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids)); fault != nil {",
+		"if fault := func() *cloud.Error {\n\t\tif MUTED {\n\t\t\treturn nil\n\t\t}\n\t\treturn p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))\n\t}(); fault != nil {", scenario("start-outlives-kill"),
+	},
+	{
+		"S-01", "a growth that was decided on without what another process has asked for is decided on anew", "internal/azure/resume.go",
+		"\treturn ErrAccompanied\n", "\tif MUTED {\n\t\treturn nil\n\t}\n\treturn ErrAccompanied\n", scenario("two-leaders-and-a-lie"),
 	},
 	{
 		"S-40", "operations in flight are handed on", "internal/azure/resume.go",

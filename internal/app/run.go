@@ -96,7 +96,7 @@ func Run(ctx context.Context, o Options) error {
 		sinks = append(sinks, eventsSink{&report.Events{Client: client, Instance: o.Election.Identity, Namespace: o.Namespace, Name: o.StatusName}})
 	}
 	if o.WriteStatus && !o.DryRun {
-		status = &report.Status{Client: client, Namespace: o.Namespace, Name: o.StatusName, Operations: provider.SaveOperations}
+		status = &report.Status{Client: client, Namespace: o.Namespace, Name: o.StatusName, Operations: provider.SaveOperations, Heed: provider.HeedOperations}
 		sinks = append(sinks, &statusSink{status: status, log: o.Log})
 	}
 	if o.Journal != "" {

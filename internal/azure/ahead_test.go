@@ -156,3 +156,47 @@ func TestAStartThatNothingShowsKeepsNoGroupAtItsMin(t *testing.T) {
 		t.Errorf("eleven minutes later the machines are %s", got)
 	}
 }
+
+// TestAGrowthHeedsWhatAnotherProcessHasAskedFor has two processes that both lead grow one group: the second refuses the growth that it decided on without what the
+// first one has asked for, once, and then asks for nothing below it, whatever Azure's answers say.
+func TestAGrowthHeedsWhatAnotherProcessHasAskedFor(t *testing.T) {
+	w := newWorld(t, set("agents", 0))
+	var there []byte // what both write in turn
+	o := w.options("0:9:agents")
+	o.Ahead = func(context.Context) error {
+		if err := w.HeedOperations(there); err != nil {
+			return err
+		}
+		there = w.SaveOperations()
+		return nil
+	}
+	w.open(o)
+	second := w.groups()["agents"]
+	late := w.Provider
+
+	w.open(o)
+	if err := w.SetCapacity(t.Context(), w.groups()["agents"], 3); err != nil {
+		t.Fatal(err)
+	}
+
+	w.Provider = late
+	w.sim.Inject(azuresim.Fault{ScaleSet: "agents", FalseCapacity: new(int), Times: 99})
+	w.sim.Inject(azuresim.Fault{ScaleSet: "agents", Omit: -1, Times: 99})
+	var refused *cloud.Error
+	if err := w.SetCapacity(t.Context(), second, 1); !errors.As(err, &refused) || refused.Code != "Accompanied" || refused.Kind != cloud.Conflict {
+		t.Fatalf("a growth that was decided on without the other one ended with %v, want Accompanied", err)
+	}
+	if err := w.HeedOperations(there); err != nil {
+		t.Errorf("what has been heeded is news again: %v", err)
+	}
+	if d := cmp.Diff([]string{"granted 3"}, record(t, w.SaveOperations())); d != "" {
+		t.Errorf("what the second one passes on (-want +got):\n%s", d)
+	}
+	w.now = w.now.Add(time.Minute)
+	if err := w.SetCapacity(t.Context(), w.groups()["agents"], 1); !errors.As(err, &refused) || refused.Code != "GrowthNotShown" {
+		t.Errorf("a growth on a lie ended with %v, want GrowthNotShown", err)
+	}
+	if err := w.HeedOperations([]byte("a person's own words")); err != nil {
+		t.Errorf("a record that cannot be read: %v", err)
+	}
+}

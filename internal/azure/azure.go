@@ -44,7 +44,8 @@ type Provider struct {
 	mu         sync.Mutex        // guards what follows and every group; never held during a request
 	groups     map[string]*group // by key
 	operations []*operation      // in the order of acceptance
-	earlier    []Operation       // of an earlier process, not followed yet
+	earlier    []Operation       // of an earlier process, or of another one that leads as well, not followed yet
+	heard      map[saying]bool   // what records have said so far
 	ended      []Operation       // removals and starts that ended less than believeFor ago
 	stamps     uint64            // of questions asked so far: facts are ordered by when they were asked for
 	listed     time.Time         // when the scale sets were last listed
@@ -95,7 +96,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 		return nil, err
 	}
 	p := &Provider{
-		options: o, gate: gate, tokens: tokens, pipeline: pipeline, groups: map[string]*group{}, warned: map[string]string{},
+		options: o, gate: gate, tokens: tokens, pipeline: pipeline, groups: map[string]*group{}, warned: map[string]string{}, heard: map[saying]bool{},
 		life: ctx, triggers: make(chan struct{}, 1),
 	}
 	p.source = p.find(factory, pipeline)

@@ -57,7 +57,7 @@ type Options struct {
 	Runner Runner
 
 	// Ahead is called before a growth is sent, and should have [Provider.SaveOperations] kept, so that a process that comes after one that was killed
-	// before it heard the answer knows of it (S-40). The growth is sent whatever comes of that; a nil func keeps nothing.
+	// before it heard the answer knows of it (S-40). The growth is sent whatever comes of that, but for [ErrAccompanied]; a nil func keeps nothing.
 	Ahead func(context.Context) error
 
 	// Whole has Groups wait for all answers, however long they take: for a command that reads once.

@@ -34,6 +34,7 @@ func (p *Provider) SaveOperations() []byte {
 			saved = append(saved, Operation{Group: g.id, Verb: verbRests, UIDs: rest})
 		}
 	}
+	p.said(saved)
 	if len(saved) == 0 {
 		return nil
 	}
@@ -58,8 +59,56 @@ func (p *Provider) ResumeOperations(saved []byte) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.said(earlier)
 	p.earlier = append(p.earlier, earlier...)
 	return nil
+}
+
+// ErrAccompanied says that a process beside this one has written to Azure.
+var ErrAccompanied = errors.New("another process that leads as well has written to Azure in the meantime")
+
+// HeedOperations takes over, as [Provider.ResumeOperations] does, what another process has put where this one keeps its own record: both believe that they
+// lead. What this one has not heard of yet makes the error ErrAccompanied: a decision that was made without it had better be made again. A record
+// that cannot be read says nothing.
+func (p *Provider) HeedOperations(saved []byte) error {
+	var theirs []Operation
+	if len(saved) == 0 || json.Unmarshal(saved, &theirs) != nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	theirs = slices.DeleteFunc(theirs, func(o Operation) bool {
+		return o.Verb == verbRests || p.heard[sayingOf(o)] || p.shown(o) || p.now().Sub(o.Accepted) > watchFor
+	})
+	if len(theirs) == 0 {
+		return nil
+	}
+	p.said(theirs)
+	p.earlier = append(p.earlier, theirs...)
+	return ErrAccompanied
+}
+
+// A saying is what one operation of a record is known by, whoever wrote it, and whether it is in flight or has ended.
+type saying struct {
+	group    cluster.GroupID
+	verb     verb
+	capacity int
+	accepted int64 // Unix nanoseconds
+}
+
+func sayingOf(o Operation) saying {
+	return saying{o.Group, o.Verb, o.Capacity, o.Accepted.UnixNano()}
+}
+
+// said notes what a record says, and forgets what none will say again. Provider.mu is held.
+func (p *Provider) said(record []Operation) {
+	past := p.now().Add(-watchFor).UnixNano()
+	maps.DeleteFunc(p.heard, func(s saying, _ bool) bool { return s.accepted < past })
+	for _, o := range record {
+		if o.Verb != verbRests {
+			p.heard[sayingOf(o)] = true
+		}
+	}
 }
 
 // takeOver follows the earlier operations whose groups are known by now. The others wait for the first list of all groups, and are followed

@@ -27,13 +27,13 @@ const lateRest = 10 * time.Second
 const aheadWait = leastWait
 
 // foretell has it kept what a growth is about to ask for: a capacity, 0 for none, and that these parked machines are started. What it says holds until the
-// group's write has its answer.
-func (p *Provider) foretell(ctx context.Context, own *group, doing string, capacity int, started []cluster.Machine) {
+// group's write has its answer. It refuses a growth when another process has written in the meantime what this one did not know of.
+func (p *Provider) foretell(ctx context.Context, own *group, doing string, capacity int, started []cluster.Machine) *cloud.Error {
 	at := p.now().UTC()
 	p.mu.Lock()
 	if own.asking != nil {
 		p.mu.Unlock()
-		return
+		return nil
 	}
 	own.ahead = nil
 	if capacity > 0 {
@@ -44,13 +44,20 @@ func (p *Provider) foretell(ctx context.Context, own *group, doing string, capac
 	}
 	p.mu.Unlock()
 	if p.options.Ahead == nil {
-		return
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, aheadWait)
 	defer cancel()
-	if err := p.options.Ahead(ctx); err != nil {
+	switch err := p.options.Ahead(ctx); {
+	case errors.Is(err, ErrAccompanied):
+		p.mu.Lock()
+		own.ahead = nil
+		p.mu.Unlock()
+		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "Accompanied", Message: doing + ": " + err.Error() + "; it is decided anew with what that one did"}
+	case err != nil:
 		p.options.Log.Warn("a process that comes after this one may not know of a growth", "group", own.id, "action", doing, "err", err)
 	}
+	return nil
 }
 
 // send makes a write to the group beside the caller, who learns after a while that there is no answer yet: it is taken in when it comes, and nothing
@@ -59,6 +66,9 @@ func (p *Provider) send(ctx context.Context, own *group, doing string, wanted in
 	p.mu.Lock()
 	if own.asking != nil {
 		defer p.mu.Unlock()
+		if own.wanted == 0 { // it is no growth, and so this one's word that stands
+			own.ahead = nil
+		}
 		return p.unanswered(own, own.asking)
 	}
 	q := newQuestion(writeWait)
@@ -134,7 +144,9 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	if n-g.Capacity == len(ids) {
 		capacity = 0
 	}
-	p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))
+	if fault := p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids)); fault != nil {
+		return fault
+	}
 	return p.send(ctx, own, doing, n, func(ctx context.Context) error { return p.grow(ctx, own, kind, g, n, wanted, ids) })
 }
 

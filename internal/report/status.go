@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
 
 	"sluice.dev/sluice/cluster"
@@ -51,6 +52,10 @@ type Status struct {
 	// under a key of its own, and written as soon as it changes. A nil func keeps nothing.
 	Operations func() []byte
 
+	// Heed is told what another process has put under that key since this one read or wrote it last, nil for nothing: both believe that they lead. What Operations
+	// says afterwards counts that in. Its error keeps [Status.Ahead] from writing, and nothing else. A nil func is told nothing.
+	Heed func([]byte) error
+
 	last     document                 // what the ConfigMap says, as far as known
 	kept     own                      // what else of sluice's it has
 	lessons  cluster.Lessons          // what of that groups' nodes have taught, nil before it was asked for
@@ -78,11 +83,7 @@ func (s *Status) Report(ctx context.Context, entry journal.Entry) error {
 // Problem writes that a cycle could not be observed, in one sentence for an operator: the cluster as a whole counts as Unhealthy, and
 // what was last known of groups and nodes stays, with its old probe times.
 func (s *Status) Problem(ctx context.Context, message string) error {
-	now := time.Now
-	if s.Now != nil {
-		now = s.Now
-	}
-	at := now().UTC()
+	at := s.now().UTC()
 	if err := s.recall(ctx); err != nil {
 		return err
 	}
@@ -113,20 +114,37 @@ func (s *Status) write(ctx context.Context, doc document, at time.Time) error {
 		return nil
 	}
 	doc.Time = at.UTC().Format(updatedLayout)
-	if err := s.send(ctx, doc, keep); err != nil {
+	if err := s.send(ctx, doc, keep, false); err != nil {
 		return err
 	}
 	s.written = at
 	return nil
 }
 
-// send puts both into the ConfigMap. After an error the next cycle writes in any case.
-func (s *Status) send(ctx context.Context, doc document, keep own) error {
+// send puts both into the ConfigMap, unless it is done ahead and another process has put something there to heed. After an error the next cycle writes in any case.
+func (s *Status) send(ctx context.Context, doc document, keep own, ahead bool) error {
 	text, err := yaml.Marshal(doc)
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
-	if err := s.put(ctx, string(text), doc.Time, keep); err != nil {
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		m, err := s.Client.CoreV1().ConfigMaps(s.namespace()).Get(ctx, s.name(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			m, err = nil, nil
+		}
+		if err != nil {
+			return err
+		}
+		if m != nil && s.Heed != nil && m.Data[operationsKey] != s.kept.operations {
+			s.kept.operations = m.Data[operationsKey]
+			if err := s.Heed([]byte(s.kept.operations)); err != nil && ahead {
+				return err
+			}
+			keep.operations = string(s.Operations())
+		}
+		return s.put(ctx, m, string(text), doc.Time, keep)
+	})
+	if err != nil {
 		s.written = time.Time{}
 		return fmt.Errorf("update ConfigMap %s/%s: %w", s.namespace(), s.name(), err)
 	}
@@ -134,7 +152,7 @@ func (s *Status) send(ctx context.Context, doc document, keep own) error {
 	return nil
 }
 
-// Ahead keeps what [Status.Operations] says now, before it is done; the rest stays as it is.
+// Ahead keeps what [Status.Operations] says now, before it is done; the rest stays as it is. Nothing is kept when [Status.Heed] has an error, which is returned.
 func (s *Status) Ahead(ctx context.Context) error {
 	if err := s.recall(ctx); err != nil {
 		return err
@@ -147,7 +165,10 @@ func (s *Status) Ahead(ctx context.Context) error {
 	if doc.AutoscalerStatus == "" {
 		doc.AutoscalerStatus = initializing
 	}
-	return s.send(ctx, doc, keep)
+	if doc.Time == "" {
+		doc.Time = s.now().UTC().Format(updatedLayout)
+	}
+	return s.send(ctx, doc, keep, true)
 }
 
 // SavedOperations is what an earlier process left under the key of operations, nil for nothing.
@@ -180,18 +201,14 @@ func (s *Status) recall(ctx context.Context) error {
 	return nil
 }
 
-// put leaves everything else in the ConfigMap as it is.
-func (s *Status) put(ctx context.Context, text, updated string, keep own) error {
+// put leaves everything else in the ConfigMap as m has it, nil for one that is not there.
+func (s *Status) put(ctx context.Context, m *corev1.ConfigMap, text, updated string, keep own) error {
 	objects := s.Client.CoreV1().ConfigMaps(s.namespace())
-	m, err := objects.Get(ctx, s.name(), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		_, err = objects.Create(ctx, &corev1.ConfigMap{
+	if m == nil {
+		_, err := objects.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace(), Name: s.name(), Annotations: map[string]string{updatedAnnotation: updated}},
 			Data:       s.data(nil, text, keep),
 		}, metav1.CreateOptions{})
-		return err
-	}
-	if err != nil {
 		return err
 	}
 	m = m.DeepCopy()
@@ -199,7 +216,7 @@ func (s *Status) put(ctx context.Context, text, updated string, keep own) error 
 		m.Annotations = map[string]string{}
 	}
 	m.Annotations[updatedAnnotation], m.Data = updated, s.data(m.Data, text, keep)
-	_, err = objects.Update(ctx, m, metav1.UpdateOptions{})
+	_, err := objects.Update(ctx, m, metav1.UpdateOptions{})
 	return err
 }
 
@@ -213,6 +230,13 @@ func (s *Status) data(data map[string]string, text string, keep own) map[string]
 		return value == "" && (key == operationsKey || key == lessonsKey || key == breakersKey)
 	})
 	return data
+}
+
+func (s *Status) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
 }
 
 func (s *Status) namespace() string { return or(s.Namespace, StatusNamespace) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
@@ -286,6 +287,72 @@ func TestWhatIsAboutToBeDoneIsKeptBeforeTheCycleEnds(t *testing.T) {
 	}
 	if writes != 1 {
 		t.Errorf("it was written %d times, want once", writes)
+	}
+}
+
+// TestWhatAnotherProcessHasWrittenIsHeeded has two processes write one ConfigMap: ahead of a growth the second one learns what the first one has put there, and writes
+// nothing; at the end of a cycle it learns it and writes both.
+func TestWhatAnotherProcessHasWrittenIsHeeded(t *testing.T) {
+	for name, ahead := range map[string]bool{"ahead": true, "at the end of a cycle": false} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewClientset()
+			known := "own"
+			var heard []string
+			s := &Status{Client: client, Operations: func() []byte { return []byte(known) }, Heed: func(theirs []byte) error {
+				heard = append(heard, string(theirs))
+				known += ", " + string(theirs)
+				return errors.New("there is another one")
+			}}
+			report(t, s, newWorld())
+			report(t, &Status{Client: client, Operations: func() []byte { return []byte("theirs") }}, newWorld())
+
+			known = "own and more"
+			if want := "theirs"; ahead {
+				if err := s.Ahead(t.Context()); err == nil {
+					t.Error("nothing was said of another process")
+				}
+				if got := shown(t, client).Data["operations"]; got != want {
+					t.Errorf("the ConfigMap says %q, want %q still", got, want)
+				}
+				if err := s.Ahead(t.Context()); err != nil {
+					t.Errorf("what has been heeded keeps the process from writing: %v", err)
+				}
+			} else {
+				report(t, s, newWorld())
+			}
+			if got, want := shown(t, client).Data["operations"], "own and more, theirs"; got != want {
+				t.Errorf("the ConfigMap says %q, want %q", got, want)
+			}
+			if d := cmp.Diff([]string{"theirs"}, heard); d != "" {
+				t.Errorf("heard (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestTwoProcessesThatWriteAtOnce has one write between the other's read and its write: it reads again.
+func TestTwoProcessesThatWriteAtOnce(t *testing.T) {
+	client := fake.NewClientset()
+	var heard []string
+	s := &Status{Client: client, Operations: func() []byte { return []byte("own") }, Heed: func(theirs []byte) error {
+		heard = append(heard, string(theirs))
+		return errors.New("there is another one")
+	}}
+	report(t, s, newWorld())
+	s.Operations = func() []byte { return []byte("own and more") }
+	tries, m := 0, shown(t, client)
+	client.PrependReactor("update", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if tries++; tries > 1 {
+			return false, nil, nil
+		}
+		m.Data["operations"] = "theirs"
+		if err := client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("configmaps"), m, m.Namespace); err != nil {
+			t.Fatal(err)
+		}
+		return true, nil, apierrors.NewConflict(corev1.Resource("configmaps"), m.Name, errors.New("it was changed"))
+	})
+	if err := s.Ahead(t.Context()); err == nil || len(heard) != 1 || heard[0] != "theirs" {
+		t.Errorf("heard %q, error %v, want what was written in between", heard, err)
 	}
 }
 

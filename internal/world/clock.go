@@ -97,8 +97,9 @@ type world struct {
 	life     context.Context // of the process
 	stop     context.CancelFunc
 	kill     kill
-	killed   string        // what a process did last that was killed and has no successor yet
-	saved    legacy        // after its last whole cycle
+	killed   string // what a process did last that was killed and has no successor yet
+	notes    *notes
+	saved    legacy        // after its last whole cycle, or ahead of a growth
 	breakers plan.Breakers // as its last cycle leaves them
 	pace     *app.Pace
 	due      time.Time // of the next cycle, if nothing happens before
@@ -172,13 +173,45 @@ type legacy struct {
 
 // legacy is what sluice would leave now.
 func (w *world) legacy() legacy {
-	return legacy{w.provider.SaveOperations(), w.sluice.Learned(), w.breakers}
+	return legacy{w.notes.cycle(w.saved.operations, w.now()), w.sluice.Learned(), w.breakers}
 }
 
-// ahead is what is written there before a growth: it does not wait for the cycle's end.
-func (w *world) ahead(context.Context) error {
-	w.saved.operations = w.provider.SaveOperations()
+// Notes are what one process knows of the operations in the status ConfigMap, where each process that leads writes its own.
+type notes struct {
+	provider *azure.Provider
+	wrote    []byte    // last, or read when it began
+	at       time.Time // of the last cycle that wrote
+}
+
+// keep puts the process's operations there, in place of those that are. Those of another process it heeds first; ahead of a growth it then writes nothing.
+func (n *notes) keep(there []byte, ahead bool) error {
+	if !bytes.Equal(there, n.wrote) {
+		n.wrote = there
+		if err := n.provider.HeedOperations(there); err != nil && ahead {
+			return err
+		}
+	}
+	n.wrote = n.provider.SaveOperations()
 	return nil
+}
+
+// cycle has the process write at the end of a cycle, once a minute or when it knows something else, and returns what is there then.
+func (n *notes) cycle(there []byte, now time.Time) []byte {
+	if now.Sub(n.at) < time.Minute && bytes.Equal(n.provider.SaveOperations(), n.wrote) {
+		return there
+	}
+	_ = n.keep(there, false)
+	n.at = now
+	return n.wrote
+}
+
+// ahead is what a process writes there before a growth: it does not wait for the cycle's end.
+func (w *world) ahead(n *notes) func(context.Context) error {
+	return func(context.Context) error {
+		err := n.keep(w.saved.operations, true)
+		w.saved.operations = n.wrote
+		return err
+	}
 }
 
 // begin starts sluice, or another one in its place: with an empty memory and a new client, as a new process has them, and the record that the one
@@ -201,11 +234,13 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 		return errors.New("start sluice: the script has no node group: give it one with group")
 	}
 	farm := w.farm(mortal{w, w.wire, ctx}, w.reading)
-	farm.Ahead = w.ahead
+	w.notes = &notes{wrote: left.operations}
+	farm.Ahead = w.ahead(w.notes)
 	w.provider, err = azure.New(ctx, farm)
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
+	w.notes.provider = w.provider
 	if err := w.provider.ResumeOperations(left.operations); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}

@@ -14,12 +14,13 @@ import (
 )
 
 // A rival is a second process of sluice: one that believes that it leads, as after a lease that was lost and not noticed, one that only looks, or
-// one that has the configuration of another cluster. It begins with the record that the other one has left, as any process does; what either writes
-// from then on the other one learns from reads alone.
+// one that has the configuration of another cluster. It begins with the record that the other one has left, as any process does, and one that believes that it
+// leads writes its own in its place.
 type rival struct {
 	kind     string
 	sluice   *app.Autoscaler
 	provider *azure.Provider
+	notes    *notes
 	pace     *app.Pace
 	due      time.Time
 	stop     context.CancelFunc
@@ -81,7 +82,10 @@ func (w *world) newRival(ctx context.Context, kind string) (*rival, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a rival: %w", err)
 	}
-	provider, err := azure.New(ctx, w.farm(w.wire, w.now))
+	own := &notes{wrote: w.saved.operations}
+	farm := w.farm(w.wire, w.now)
+	farm.Ahead = w.ahead(own)
+	provider, err := azure.New(ctx, farm)
 	if err != nil {
 		return nil, fmt.Errorf("start a rival: %w", err)
 	}
@@ -92,7 +96,8 @@ func (w *world) newRival(ctx context.Context, kind string) (*rival, error) {
 	if kind == stranger {
 		allowed.ClusterID = otherCluster
 	}
-	made := &rival{kind: kind, provider: provider, pace: app.NewPace(w.timing), due: w.now()}
+	own.provider = provider
+	made := &rival{kind: kind, provider: provider, notes: own, pace: app.NewPace(w.timing), due: w.now()}
 	parts := app.Parts{
 		Client: api, Cloud: provider, Policy: &allowed, DryRun: w.dryRun || kind == watcher, Now: w.now, Timing: w.timing, Expander: &w.advice,
 		Simulated: true, Silent: w.silence, Learned: w.saved.learned, Breakers: w.saved.breakers,
@@ -128,6 +133,9 @@ func (w *world) turnRival(ctx context.Context) error {
 	}
 	w.observer.Turn()
 	w.rule.Guest, w.rule.Idle = false, false
+	if !r.idle() {
+		w.saved.operations = r.notes.cycle(w.saved.operations, w.now())
+	}
 	r.due = w.now().Add(r.pace.Wait(w.now(), entry, err, r.provider.NextPoll()))
 	w.count(entry)
 	return nil
