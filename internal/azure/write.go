@@ -290,7 +290,7 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 }
 
 // keepsMin refuses a removal that leaves a group below its min but for machines that nothing shows to be coming: lists have them switched off, and no start of
-// them is under way. An earlier process has said that it started them, or was about to (S-06).
+// them is under way. Another process has said that it started them, or was about to (S-06).
 func (p *Provider) keepsMin(own *group, g *cluster.Group, ids []string, doing string) *cloud.Error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -312,7 +312,7 @@ func (p *Provider) keepsMin(own *group, g *cluster.Group, ids []string, doing st
 	if left-unproven >= own.min {
 		return nil
 	}
-	return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "StartNotShown", Message: fmt.Sprintf("%s: an earlier process asked Azure to start %s, and its answers still have them switched off: "+
+	return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "StartNotShown", Message: fmt.Sprintf("%s: another process asked Azure to start %s, or was about to, and answers still have them switched off: "+
 		"without them the group would be below its min of %d; they are waited for until %s", doing, count(unproven, "machine"), own.min, own.believed.UTC().Format(time.RFC3339))}
 }
 
