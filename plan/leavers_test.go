@@ -30,6 +30,7 @@ type twoNodes struct {
 	group      *cluster.Group
 	objects    []any
 	groups     []*cluster.Group
+	owners     cluster.Controllers
 }
 
 // TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens has two nodes of which one may go. Node b is the one that is less used: it goes first unless the
@@ -39,6 +40,7 @@ func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
 	kept := map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
 	bIsHeld := func(w *twoNodes) { w.b.Annotations = kept }
 	bIsFree := func(w *twoNodes) { w.b = w.b.DeepCopy(); w.b.Annotations = nil }
+	disrupts := func(p *corev1.Pod) { p.Status.StartTime = new(metav1.NewTime(Start)) }
 	waits := func(limit time.Duration) func(w *twoNodes) {
 		return func(w *twoNodes) { w.group.Options.Unneeded = &limit }
 	}
@@ -74,10 +76,29 @@ func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
 		},
 		"one may go that might not, and two cycles were of one instant": {
 			{at: 8 * time.Minute, happens: func(w *twoNodes) {
-				w.podB = Changed(w.podB, Annotated("karpenter.sh/do-not-disrupt", "10m"), func(p *corev1.Pod) { p.Status.StartTime = new(metav1.NewTime(Start)) })
+				w.podB = Changed(w.podB, Annotated("karpenter.sh/do-not-disrupt", "10m"), disrupts)
 			}, want: "idle NodeUnderused, keep PodDoNotDisrupt NodeReceives"},
 			{at: 8 * time.Minute, want: "idle NodeUnderused, keep PodDoNotDisrupt NodeReceives"},
 			{at: 12 * time.Minute, want: aGoes},
+		},
+		"the controller of those who would go first is gone": {
+			{happens: func(w *twoNodes) {
+				w.podB, w.owners = Changed(w.podB, OwnedBy("ReplicaSet", "o"), inApps), controllers(1)
+				w.podA = Changed(w.podA, OwnedBy("ReplicaSet", "o"), inApps)
+			}, want: bGoes},
+			{at: time.Minute, want: bGoes},
+			{at: 2 * time.Minute, happens: func(w *twoNodes) { w.owners = cluster.Controllers{Known: true} }, want: "keep PodControllerMissing, keep PodControllerMissing"},
+			{at: 3 * time.Minute, happens: func(w *twoNodes) { w.owners = controllers(1) }, want: bGoes},
+		},
+		"one may go that might not, and others may not": {
+			{at: 8 * time.Minute, happens: func(w *twoNodes) {
+				w.group = Group("g", 0, 5, Machine("0", "a"), Machine("1", "b"), Machine("2", "c"))
+				w.objects = []any{Node("c", taken), Pod("c", On("c"), CPU("1600m"), OwnedBy("ReplicaSet", "gone"), inApps)}
+				w.podA, w.owners = Changed(w.podA, OwnedBy("ReplicaSet", "gone"), inApps), controllers(1)
+				w.podB = Changed(w.podB, OwnedBy("ReplicaSet", "o"), inApps, Annotated("karpenter.sh/do-not-disrupt", "10m"), disrupts)
+			}, want: "keep PodControllerMissing, keep PodDoNotDisrupt"},
+			{at: 9 * time.Minute, want: "keep PodControllerMissing, keep PodDoNotDisrupt"},
+			{at: 12 * time.Minute, want: bGoes},
 		},
 		"a node that has no part in it is looked at anew": {
 			{happens: func(w *twoNodes) { w.objects = []any{cordoned("other")} }, want: bGoes},
@@ -123,6 +144,7 @@ func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
 					memory = plan.Memory{}
 				}
 				objects := Objects(append([]any{w.a, w.b, w.podA, w.podB}, w.objects...)...)
+				objects.Controllers = w.owners
 				at, groups := Start.Add(m.at), append([]*cluster.Group{w.group}, w.groups...)
 				if seen == nil {
 					seen = cluster.New(at, objects, groups)
@@ -145,3 +167,6 @@ func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
 		})
 	}
 }
+
+// inApps has a pod's controller be one of apps/v1.
+func inApps(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = "apps/v1" }
