@@ -58,7 +58,7 @@ func (h *history) run(node string) {
 func (h *history) stir() {
 	node := rapid.SampledFrom(h.names()).Draw(h.T, "node")
 	g := rapid.SampledFrom(h.groups).Draw(h.T, "group")
-	switch rapid.IntRange(0, 8).Draw(h.T, "what") {
+	switch rapid.IntRange(0, 9).Draw(h.T, "what") {
 	case 0:
 		h.run(node)
 	case 1:
@@ -79,6 +79,8 @@ func (h *history) stir() {
 		h.change(node, func(n *corev1.Node) { n.Spec.Unschedulable = len(n.Spec.Taints) > 0 })
 	case 8:
 		h.change(node, func(n *corev1.Node) { n.Labels["team"] = "a" })
+	case 9:
+		h.annotate(node, cluster.HoldAnnotation, h.at.Add(time.Minute).Format(time.RFC3339))
 	}
 }
 
@@ -102,12 +104,12 @@ func TestAPlannerThatConsolidatesDecidesAsIfItRememberedNothing(t *testing.T) {
 		h := calm(t)
 		allowed := policy.Default()
 		allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
-		allowed.Removal.Consolidation.PodUSD = rapid.SampledFrom([]float64{0, 0.01, 1}).Draw(t, "pod cost")
+		allowed.Removal.Consolidation.PodUSD = rapid.SampledFrom([]float64{0, 0.01, 0.01, 1}).Draw(t, "pod cost")
 		allowed.Removal.Consolidation.PerDay = rapid.SampledFrom([]int{1, 10}).Draw(t, "per day")
 		allowed.Removal.AfterAdd = time.Minute
 		allowed.Removal.Window = time.Duration(rapid.SampledFrom([]int{1, 1, 1, 10}).Draw(t, "window")) * time.Minute
 		allowed.Removal.Unneeded = time.Duration(rapid.IntRange(1, 3).Draw(t, "unneeded")) * time.Minute
-		stirs := rapid.SampledFrom([]int{4, 40}).Draw(t, "cycles between stirs")
+		stirs := rapid.SampledFrom([]int{4, 40, 40}).Draw(t, "cycles between stirs")
 		var planner plan.Planner
 		for range rapid.IntRange(20, 40).Draw(t, "cycles") {
 			if h.chance(stirs, "stirs") {
@@ -126,7 +128,7 @@ func TestAPlannerThatConsolidatesDecidesAsIfItRememberedNothing(t *testing.T) {
 				}
 			}
 			h.perform(p, m, allowed)
-			h.at = h.at.Add(time.Duration(rapid.SampledFrom([]int{1, 10, 30, 60}).Draw(t, "seconds")) * time.Second)
+			h.at = h.at.Add(time.Duration(rapid.SampledFrom([]int{1, 10, 30, 60, 60}).Draw(t, "seconds")) * time.Second)
 		}
 	})
 	for _, c := range []reason.Code{reason.ConsolidationPays, reason.ConsolidationTooDear, reason.NodeConsolidated} {
@@ -231,6 +233,29 @@ func TestAMachineOfTheSameSizeIsNoReplacement(t *testing.T) {
 		s := cluster.New(Start, Objects(Node("a-0"), Pod("p", On("a-0"), CPU("3"))), []*cluster.Group{a, b})
 		if p, _ := plan.Decide(s, allowed, plan.Memory{Since: Start.Add(-time.Hour)}); saves(p, reason.ConsolidationPays) != want {
 			t.Errorf("machines of %s instead of %s: a saving is found: %t, want %t\n%v", size, a.Size, !want, want, p.Verdicts)
+		}
+	}
+}
+
+// TestAHoldThatIsOverKeepsNoNodeFromASaving has the annotation stay after its time.
+func TestAHoldThatIsOverKeepsNoNodeFromASaving(t *testing.T) {
+	a, b := Group("a", 0, 5, Machine("0", "a-0")), Group("b", 0, 5)
+	a.Size, a.PriceUSDPerHour, b.Size, b.PriceUSDPerHour = "Standard_D8s_v5", 3, "Standard_D4s_v5", 1
+	allowed := policy.Default()
+	allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
+	held := func(n *corev1.Node) {
+		n.Annotations = map[string]string{cluster.HoldAnnotation: Start.Add(time.Minute).Format(time.RFC3339)}
+	}
+	s := cluster.New(Start, Objects(Node("a-0", held), Pod("p", On("a-0"), CPU("3"))), []*cluster.Group{a, b})
+	m := plan.Memory{Since: Start.Add(-time.Hour)}
+	var planner plan.Planner
+	for _, c := range []struct {
+		at   time.Time
+		want bool
+	}{{Start, false}, {Start.Add(time.Minute), true}} {
+		s = s.Next(c.at, s.Objects, s.Groups)
+		if p, _ := planner.Decide(s, allowed, m); saves(p, reason.ConsolidationPays) != c.want {
+			t.Errorf("after %s a saving is found: %t, want %t\n%v", c.at.Sub(Start), !c.want, c.want, p.Verdicts)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (d *decision) consolidates(n *cluster.Node) bool {
 
 // couldMove is a node that is used too much to go, with the pods that would have to leave it; nil for any other.
 func (d *decision) couldMove(v *sight) *sight {
-	if !v.takes || v.onLadder || v.passing || v.Instance == nil || len(v.verdict.Because) == 0 || v.verdict.Because[0].Code != reason.NodeBusy {
+	if !v.takes || v.onLadder || v.Instance == nil || len(v.verdict.Because) == 0 || v.verdict.Because[0].Code != reason.NodeBusy {
 		return nil
 	}
 	own := *v
