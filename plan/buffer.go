@@ -119,7 +119,7 @@ func (d *decision) likeTemplate(b *buffer, name string) (m measure, unclear stri
 	if t == nil {
 		return m, fmt.Sprintf("there is no PodTemplate %s in its namespace; create it", name)
 	}
-	return measure{pod: d.pretend(pretended{t, b.about}, podOf(t, b.Namespace, b.Name, b.CreationTimestamp)), template: t}, ""
+	return measure{pod: d.pretend(pretended{t, b.about, b.CreationTimestamp}, podOf(t, b.Namespace, b.Name, b.CreationTimestamp)), template: t}, ""
 }
 
 // scaled is a pretended pod like the newest one of what the buffer's reference names, and how many of them there are; nil when there is
@@ -151,7 +151,7 @@ func (d *decision) scaled(b *buffer) (*cluster.Pod, int) {
 	spec := o.Spec
 	spec.Volumes = slices.DeleteFunc(slices.Clone(spec.Volumes), func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil })
 	o.Name, o.CreationTimestamp, o.Spec, o.Status = b.Name, b.CreationTimestamp, spec, corev1.PodStatus{}
-	return d.pretend(pretended{newest.Class, b.about}, o), n
+	return d.pretend(pretended{newest.Class, b.about, b.CreationTimestamp}, o), n
 }
 
 // count is for how many such pods the buffer is: the least of what its settings say, as cluster-autoscaler has it. scaled is how many pods

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -221,6 +222,27 @@ func TestAPlannerAnswersClaimsAsAFreshDecisionDoes(t *testing.T) {
 		want, fresh = plan.Decide(s, allowed, fresh)
 		if diff := cmp.Diff(onPaper(t, want, fresh), onPaper(t, p, m)); diff != "" {
 			t.Errorf("cycle %d (-fresh +planner):\n%s", i, diff)
+		}
+	}
+}
+
+// TestARequestThatIsMadeAnewIsYoungAgain has a request be deleted, and another one of its name be made, between two cycles of a planner. It comes after
+// the pod now, which a machine that is coming holds as well.
+func TestARequestThatIsMadeAnewIsYoungAgain(t *testing.T) {
+	allowed := policy.Default()
+	answering(allowed)
+	allowed.Growth.PodDelay = 30 * time.Second
+	objects, coming := []any{podTemplate("t", "4"), Pod("p", CPU("3"))}, Group("a", 0, 9)
+	coming.Capacity = 1
+	var planner plan.Planner
+	for _, c := range []struct {
+		age  time.Duration
+		want string
+	}{{time.Minute, "grows NeedsMachine"}, {time.Second, "waiting FitsComingMachine"}} {
+		s := cluster.New(Start, Objects(append(objects, request("r", 1, aged(c.age)))...), []*cluster.Group{coming})
+		p, _ := planner.Decide(s, allowed, plan.Memory{})
+		if got := verdictOf(p, ref("pod p")); got != c.want {
+			t.Errorf("beside a request that is %s old: %q, want %q", c.age, got, c.want)
 		}
 	}
 }

@@ -26,10 +26,11 @@ type claim struct {
 // mostPretended is how many pods a claim may be for: more would cost memory and no cluster has so many.
 const mostPretended = 50_000
 
-// pretended tells classes of pretended pods apart: by the template or the class that they are made of, and by who asks for them.
+// pretended tells classes of pretended pods apart: by the template or the class that they are made of, and by who asks for them since when.
 type pretended struct {
 	of    any // *corev1.PodTemplate or *cluster.Class
 	about reason.Ref
+	since metav1.Time // who asks may have been deleted and made anew
 }
 
 // pretend is the record of a pretended pod like o, the same from cycle to cycle for the same key.

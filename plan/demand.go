@@ -175,7 +175,7 @@ func (d *decision) tellOpen(g cluster.GroupID, machines ...scheduling.Handle) {
 
 // serve gives the next n pods of the demand a verdict. The reasons are about the pod where they are about nothing else.
 func (d *decision) serve(dm *demand, n int, outcome Outcome, because ...reason.Reason) {
-	d.forgetTold(dm)
+	dm.told = nil
 	those := dm.pods[dm.served : dm.served+n]
 	dm.served += n
 	all := d.reasons(n * len(because))
@@ -194,7 +194,7 @@ func (d *decision) serve(dm *demand, n int, outcome Outcome, because ...reason.R
 
 // serveAlike gives the next n pods of the demand one verdict, whose reasons they share.
 func (d *decision) serveAlike(dm *demand, n int, outcome Outcome, because []reason.Reason) {
-	d.forgetTold(dm)
+	dm.told = nil
 	for _, at := range dm.pods[dm.served : dm.served+n] {
 		v := &d.podVerdicts[at]
 		v.Outcome, v.Because = outcome, because

@@ -167,7 +167,8 @@ func (t *templates) turn(check *scheduling.Checker, s *cluster.Snapshot) {
 	*t = templates{check, s.Objects.DaemonSets, map[cluster.GroupID]map[string]kept{}}
 }
 
-// like is what machines of the group are opened like in that zone. What devices they publish is found out in each cycle.
+// like is what machines of the group are opened like in that zone. What devices they publish is found out in each cycle: templates are kept only where
+// there are none.
 func (t *templates) like(d *decision, st *groupState, zone string) *scheduling.Template {
 	volumes := d.volumeLimit(st)
 	if last := t.by[st.ID][zone]; last.Template != nil && last.of == st.Template && last.volumes == volumes && len(d.s.Objects.ResourceSlices) == 0 {
@@ -175,6 +176,10 @@ func (t *templates) like(d *decision, st *groupState, zone string) *scheduling.T
 	}
 	n := scheduling.Future(st.node(zone), "new machine of "+string(st.ID))
 	made := d.check.Template(n, d.check.Daemons(n)...).Attaching(volumes).Publishing(d.slices(st.ID)...)
+	if len(d.s.Objects.ResourceSlices) > 0 {
+		delete(t.by[st.ID], zone)
+		return made
+	}
 	if t.by[st.ID] == nil {
 		t.by[st.ID] = map[string]kept{}
 	}

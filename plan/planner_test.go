@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +30,7 @@ type history struct {
 	pods   map[string]*cluster.Pod
 	budget *policyv1.PodDisruptionBudget
 	owners cluster.Controllers
+	others cluster.Objects  // daemon sets, namespaces, the ranking
 	groups []*cluster.Group // as the cloud tells of them
 	made   int              // pods so far
 	seen   *cluster.Snapshot
@@ -110,6 +112,12 @@ func (h *history) appear() {
 	if h.chance(8, "annotated") {
 		change = append(change, Annotated("karpenter.sh/do-not-disrupt", "8m"))
 	}
+	if h.chance(8, "priority") {
+		change = append(change, rapid.SampledFrom([]func(*corev1.Pod){important, vital}).Draw(h.T, "of"))
+	}
+	if h.chance(8, "cost") {
+		change = append(change, Annotated(corev1.PodDeletionCost, rapid.SampledFrom([]string{"-5", "5"}).Draw(h.T, "deletion")))
+	}
 	if owner == "DaemonSet" || !h.chance(3, "waits") {
 		change = append(change, On(rapid.SampledFrom(h.names()).Draw(h.T, "on")))
 	}
@@ -144,7 +152,7 @@ func (h *history) happen() {
 	}
 	node := rapid.SampledFrom(h.names()).Draw(h.T, "node")
 	g := rapid.SampledFrom(h.groups).Draw(h.T, "group")
-	switch rapid.IntRange(0, 24).Draw(h.T, "what") {
+	switch rapid.IntRange(0, 32).Draw(h.T, "what") {
 	case 0:
 		h.appear()
 	case 1:
@@ -223,7 +231,54 @@ func (h *history) happen() {
 		h.memory = plan.Memory{}
 	case 24:
 		g.Min = rapid.IntRange(0, 3).Draw(h.T, "min")
+	case 25:
+		h.annotate(node, cluster.HoldAnnotation, h.at.Add(time.Duration(rapid.IntRange(0, 15).Draw(h.T, "held for"))*time.Minute).Format(time.RFC3339))
+	case 26:
+		h.annotate(node, cluster.DrainAnnotation, rapid.SampledFrom([]string{h.at.Format(time.RFC3339), ""}).Draw(h.T, "asked for at"))
+	case 27:
+		h.change(node, Noticed(cluster.Notice{ID: "n", Kind: rapid.SampledFrom([]string{"Freeze", "Reboot", "Preempt"}).Draw(h.T, "notice"), Deadline: h.at.Add(time.Minute), Cordoned: true}))
+	case 28:
+		h.daemons()
+	case 29:
+		h.others.Namespaces = []*corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: cluster.PauseNamespace, Annotations: map[string]string{
+			cluster.PauseAnnotation: cluster.Pauses{g.ID: h.at.Add(time.Duration(rapid.IntRange(0, 5).Draw(h.T, "pause")) * time.Minute)}.Annotation(),
+		}}}}
+	case 30:
+		g.Parks = !g.Parks
+	case 31:
+		g.Template = g.Template.DeepCopy()
+		g.Template.Labels["team"] = rapid.SampledFrom([]string{"a", "b"}).Draw(h.T, "team")
+	case 32:
+		h.gang()
 	}
+}
+
+// gang has pods wait of which each is worth nothing without the others.
+func (h *history) gang() {
+	n, cpu := rapid.IntRange(2, 8).Draw(h.T, "gang"), rapid.SampledFrom([]string{"500m", "3500m"}).Draw(h.T, "cpu")
+	for _, o := range gangOf(fmt.Sprintf("g%d", h.made), n, n, CPU(cpu)) {
+		p := o.(*cluster.Pod)
+		h.pods[p.Name] = p
+	}
+	h.made++
+}
+
+// daemons has each node carry a pod of a daemon, or none.
+func (h *history) daemons() {
+	h.others.DaemonSets = nil
+	if milli := rapid.IntRange(0, 3).Draw(h.T, "daemon"); milli > 0 {
+		d := Pod("d", CPU(fmt.Sprintf("%d00m", milli))).Object()
+		h.others.DaemonSets = []*appsv1.DaemonSet{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "d", UID: "d"}, Spec: appsv1.DaemonSetSpec{Template: corev1.PodTemplateSpec{Spec: d.Spec}}}}
+	}
+}
+
+// annotate has a node say that, or nothing.
+func (h *history) annotate(node, key, said string) {
+	h.change(node, func(n *corev1.Node) {
+		if delete(n.Annotations, key); said != "" {
+			metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, said)
+		}
+	})
 }
 
 // controllers are those that pods name, with so many replicas.
@@ -239,7 +294,8 @@ func (h *history) change(node string, change func(*corev1.Node)) {
 
 // observe is what an observer would make of it.
 func (h *history) observe() *cluster.Snapshot {
-	o := cluster.Objects{Controllers: h.owners}
+	o := h.others
+	o.Controllers = h.owners
 	if h.budget != nil {
 		o.Budgets = append(o.Budgets, h.budget)
 	}
@@ -349,7 +405,9 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 				t.Fatalf("at %s (-fresh +planner):\n%s", h.at.Sub(Start), diff)
 			}
 			for _, v := range p.Verdicts {
-				outcomes[v.Outcome]++
+				if outcomes[v.Outcome]++; v.Outcome == "" {
+					t.Fatalf("at %s nothing is said of %s", h.at.Sub(Start), v.Subject)
+				}
 				for _, why := range v.Because {
 					codes[why.Code]++
 				}
@@ -363,12 +421,15 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 			t.Errorf("no history came to the outcome %q: the test shows little", o)
 		}
 	}
-	for _, c := range []reason.Code{reason.PodControllerMissing, reason.PodFewReplicas} {
+	for _, c := range []reason.Code{
+		reason.PodControllerMissing, reason.PodFewReplicas, reason.NodeHeld, reason.NodeAskedFor, reason.NodeNoticed, reason.GroupPaused, reason.GangAwaitsPods,
+		reason.GangDoesNotFit,
+	} {
 		if codes[c] == 0 {
 			t.Errorf("no history came to the reason %s: the test shows little", c)
 		}
 	}
-	t.Log(outcomes, codes[reason.PodControllerMissing], codes[reason.PodFewReplicas])
+	t.Log(outcomes, codes)
 }
 
 // paper is a decision as JSON, one line for each of its parts.

@@ -14,7 +14,7 @@ type telling struct {
 
 // toldSeat is a place as pods are told of it: a node that is there, or any of a group's machines that are coming.
 type toldSeat struct {
-	on    scheduling.Handle // of no meaning when there is a group
+	on    string // the node's name, "" when there is a group
 	group cluster.GroupID
 	asked bool // the cloud has not answered about it yet
 	pods  int
@@ -28,13 +28,13 @@ func (d *decision) tellAgain(dm *demand, kept []scheduling.Seat) bool {
 		return false
 	}
 	if d.witness != nil || last.pods != len(dm.pods) || len(last.seats) < len(dm.seats)+len(kept) {
-		d.forgetTold(dm)
+		dm.told = nil
 		return false
 	}
 	n := 0
 	for i, s := range kept {
 		if last.seats[len(dm.seats)+i] != d.toldSeat(s) {
-			d.forgetTold(dm)
+			dm.told = nil
 			return false
 		}
 		n += s.Pods
@@ -45,24 +45,12 @@ func (d *decision) tellAgain(dm *demand, kept []scheduling.Seat) bool {
 	return true
 }
 
-// forgetTold takes from the pods that have no place yet the verdicts of the last cycle.
-func (d *decision) forgetTold(dm *demand) {
-	if dm.told == nil {
-		return
-	}
-	dm.told = nil
-	for _, at := range dm.pods[dm.served:] {
-		v := &d.podVerdicts[at]
-		v.Outcome, v.Because = "", nil
-	}
-}
-
 // toldSeat is how pods are told of the place.
 func (d *decision) toldSeat(s scheduling.Seat) toldSeat {
 	if st := d.comingGroup(s.On); st != nil {
 		return toldSeat{group: st.ID, asked: d.asked.of(s.On) != nil, pods: s.Pods}
 	}
-	return toldSeat{on: s.On, pods: s.Pods}
+	return toldSeat{on: d.check.Name(s.On), pods: s.Pods}
 }
 
 // tell notes what the pods that wait were told of their places, of each demand all of whose pods have one.
@@ -72,7 +60,7 @@ func (d *decision) tell() {
 			continue
 		}
 		if dm.left() > 0 {
-			d.forgetTold(dm)
+			dm.told = nil
 		}
 		if now := &d.planner.queue.told[dm.number-1]; dm.told == nil {
 			*now = d.saidOf(dm)
@@ -82,10 +70,7 @@ func (d *decision) tell() {
 
 // saidOf is what the demand's pods were told of their places, nil when some have none or there is more to be said.
 func (d *decision) saidOf(dm *demand) *telling {
-	if len(d.rescues)+len(d.spared) > 0 {
-		return nil // nodes that are taken back have other handles in the next cycle
-	}
-	if !dm.keeps() || dm.gang != nil || dm.of.AwaitsCapacity() || dm.placed != dm.many || len(dm.pods) != dm.many {
+	if !dm.keeps() || dm.of.AwaitsCapacity() || dm.placed != dm.many || len(dm.pods) != dm.many {
 		return nil
 	}
 	t := &telling{seats: make([]toldSeat, len(dm.seats)), pods: dm.many}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -169,6 +170,75 @@ func TestTemplatesHoldAsLongAsNodesAttachTheSameVolumes(t *testing.T) {
 	}
 }
 
+// TestTemplatesPublishWhatNodesPublishNow has the only node of a group publish two devices, and none from the second cycle on. A pod that claims one waits.
+func TestTemplatesPublishWhatNodesPublishNow(t *testing.T) {
+	const driver = "gpu.example.com"
+	pods := []*cluster.Pod{Pod("full", CPU("4"), On("a-0")), Pod("p", func(p *corev1.Pod) {
+		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "own", ResourceClaimName: new("own")}}
+	})}
+	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "own", UID: "own"}}
+	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "one", Exactly: &resourcev1.ExactDeviceRequest{
+		DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
+	}}}
+	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "a-0-gpus"}, Spec: resourcev1.ResourceSliceSpec{
+		Driver: driver, NodeName: new("a-0"), Pool: resourcev1.ResourcePool{Name: "a-0", Generation: 1, ResourceSliceCount: 1},
+		Devices: []resourcev1.Device{{Name: "gpu-0"}, {Name: "gpu-1"}},
+	}}
+	var planner plan.Planner
+	var s *cluster.Snapshot
+	for i, c := range []struct {
+		slices []*resourcev1.ResourceSlice
+		want   string
+	}{
+		{[]*resourcev1.ResourceSlice{slice}, "grows NeedsMachine"},
+		{nil, "stuck NoGroupFits SchedulerRefused"},
+	} {
+		o := objects(pods, []*corev1.Node{Node("a-0")})
+		o.ResourceClaims, o.ResourceSlices = []*resourcev1.ResourceClaim{claim}, c.slices
+		o.DeviceClasses = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}}
+		groups := []*cluster.Group{Group("a", 0, 9, Machine("0", "a-0"))}
+		at := Start.Add(time.Duration(i) * time.Second)
+		if s == nil {
+			s = cluster.New(at, o, groups)
+		} else {
+			groups[0].Template, groups[0].Learned = s.Groups[0].Template, s.Groups[0].Learned
+			s = s.Next(at, o, groups)
+		}
+		got, _ := planner.Decide(s, policy.Default(), plan.Memory{})
+		if v := verdictOf(got, ref("pod p")); v != c.want {
+			t.Errorf("cycle %d: %q, want %q", i, v, c.want)
+		}
+	}
+}
+
+// TestPodsAreToldOfNodesByName has a node go, and a namespace come, with which all that is known of where nodes stand is forgotten: another node stands
+// where it stood.
+func TestPodsAreToldOfNodesByName(t *testing.T) {
+	pods := []*cluster.Pod{Pod("p-0", CPU("3")), Pod("p-1", CPU("3"))}
+	allowed := policy.Default()
+	var planner plan.Planner
+	var s *cluster.Snapshot
+	var memory plan.Memory
+	for i, there := range [][]*corev1.Node{{Node("a-0"), Node("a-1")}, {Node("a-0"), Node("a-1")}, {Node("a-1"), Node("a-2")}} {
+		o := objects(pods, there)
+		if i == 2 {
+			o.Namespaces = []*corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "new"}}}
+		}
+		at, groups := Start.Add(time.Duration(i)*time.Second), []*cluster.Group{Group("a", 0, 2)}
+		if s == nil {
+			s = cluster.New(at, o, groups)
+		} else {
+			s = s.Next(at, o, groups)
+		}
+		got, after := planner.Decide(s, allowed, memory)
+		want, _ := plan.Decide(s, allowed, memory)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("plan of cycle %d (-from nothing +planner):\n%s", i, diff)
+		}
+		memory = after
+	}
+}
+
 // thrice has a planner decide three times about the same pods, on these nodes of a group, and holds its plans to those of a planner that
 // remembers nothing.
 func thrice(t *testing.T, pods []*cluster.Pod, nodes [3][]*corev1.Node) {
@@ -212,4 +282,14 @@ func objects(pods []*cluster.Pod, nodes []*corev1.Node) cluster.Objects {
 		all = append(all, n)
 	}
 	return Objects(all...)
+}
+
+// TestPodsBesideAGangAreToldWhereTheyAre has a pod find its place only once a gang that takes it, and has too few places itself, is left out.
+func TestPodsBesideAGangAreToldWhereTheyAre(t *testing.T) {
+	all := []*cluster.Pod{Pod("beside", CPU("2"))}
+	for _, o := range gangOf("g", 8, 8) {
+		all = append(all, o.(*cluster.Pod))
+	}
+	there := []*corev1.Node{Node("a-0"), Node("a-1")}
+	thrice(t, all, [3][]*corev1.Node{there, there, there})
 }
