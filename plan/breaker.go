@@ -10,10 +10,10 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// breaksAt is how many machines of a group may fail to register one after the other before its breaker opens (S-35).
+// breaksAt is how many machines of a group may fail to become Ready nodes one after the other before its breaker opens (S-35).
 const breaksAt = 3
 
-// Breaker counts machines of a group that never became nodes, since one did. When it is open, the group gets one machine at a time: the next one
+// Breaker counts machines of a group that never became Ready nodes, since one did. When it is open, the group gets one machine at a time: the next one
 // tells whether they join again. The last that did not is kept for a while, so that somebody can find out why.
 type Breaker struct {
 	Machines int       `json:"machines,omitempty"` // at most [breaksAt]
@@ -103,10 +103,26 @@ func (d *decision) unjoined(st *groupState) []*cluster.Instance {
 	return all
 }
 
+// unready are the nodes of groups that have not come up in their time. Those whose time was over before the process began the one before has noticed.
+func (d *decision) unready() map[cluster.GroupID][]*cluster.Node {
+	var all map[cluster.GroupID][]*cluster.Node
+	for _, at := range d.planner.passing {
+		v := d.planner.sights[at]
+		if v.ready || v.of < 0 || v.Instance == nil || !v.Instance.State.Expected() || !d.allowed.Growth.Late(v.Object, d.now) || !d.allowed.Growth.Due(v.Object).After(d.m.Since) {
+			continue
+		}
+		if all == nil {
+			all = map[cluster.GroupID][]*cluster.Node{}
+		}
+		all[v.Group] = append(all[v.Group], v.Node)
+	}
+	return all
+}
+
 // turnBreaker counts the machines that have run out of time since the last cycle, and closes the breaker when one has joined since they began to
 // be waited for, or when nothing has been tried for as long as a back-off is remembered. Of machines that came with one which joined none counts.
-func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.Instance) Breaker {
-	if b.equal(Breaker{}) && len(unjoined) == 0 {
+func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.Instance, unready []*cluster.Node) Breaker {
+	if b.equal(Breaker{}) && len(unjoined) == 0 && len(unready) == 0 {
 		return b
 	}
 	if st.Usable() {
@@ -125,14 +141,22 @@ func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.In
 	if !d.now.Before(b.Until) {
 		b.Kept, b.Until = "", time.Time{}
 	}
-	for _, in := range unjoined {
-		since := d.m.Nodeless[in.UID]
+	fails := func(since time.Time) bool {
 		if !since.After(counted) || !since.After(joined) {
-			continue
+			return false
 		}
 		b.Machines = min(b.Machines+1, breaksAt)
 		if since.After(b.Last) {
 			b.Last = since
+		}
+		return true
+	}
+	for _, n := range unready { // each stays until it has not been Ready for long enough, and can be looked at until then
+		fails(n.Object.CreationTimestamp.Time)
+	}
+	for _, in := range unjoined {
+		if !fails(d.m.Nodeless[in.UID]) {
+			continue
 		}
 		if keep := d.allowed.Removal.KeepUnjoined; b.open() && keep > 0 {
 			b.Kept, b.Until = in.UID, d.now.Add(keep)
@@ -153,10 +177,10 @@ func (d *decision) waited(machines []*cluster.Instance) map[string]time.Time {
 	return since
 }
 
-// lastJoin is when the youngest node of the group registered whose machine is there.
+// lastJoin is when the youngest node of the group registered that came up, and whose machine is there.
 func (d *decision) lastJoin(g cluster.GroupID) (at time.Time) {
 	for _, n := range d.s.Nodes {
-		if n.Group == g && n.Instance != nil && n.Object.CreationTimestamp.After(at) {
+		if n.Group == g && n.Instance != nil && n.Object.CreationTimestamp.After(at) && d.allowed.Growth.CameUp(n.Object) {
 			at = n.Object.CreationTimestamp.Time
 		}
 	}

@@ -121,6 +121,68 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 	}
 }
 
+// TestANodeThatIsNotReadyInItsTimeIsAFailure has one node that is, or was, not Ready, and two failures of such nodes before it: it has the group rest and opens its
+// breaker, or does neither.
+func TestANodeThatIsNotReadyInItsTimeIsAFailure(t *testing.T) {
+	ago := func(d time.Duration) time.Time { return Start.Add(-d) }
+	for name, c := range map[string]struct {
+		age     time.Duration // of the node
+		unready time.Duration // for how long
+		change  func(*corev1.Node)
+		state   cluster.State
+		since   time.Duration // the process began so long ago
+		besides time.Duration // how old a further node is that is Ready, 0 for none
+		rests   bool
+		open    bool
+	}{
+		"never Ready":                         {age: 15 * time.Minute, unready: 15 * time.Minute, rests: true, open: true},
+		"not Ready when its time was over":    {age: 15 * time.Minute, unready: time.Minute, rests: true, open: true},
+		"has some time left":                  {age: 14 * time.Minute, unready: 14 * time.Minute},
+		"Ready when its time was over":        {age: 20 * time.Minute, unready: time.Minute},
+		"it fell silent":                      {age: 15 * time.Minute, unready: 15 * time.Minute, change: silent},
+		"its machine is being deleted":        {age: 15 * time.Minute, unready: 15 * time.Minute, state: cluster.StateDeleting},
+		"the process began when it was over":  {age: 20 * time.Minute, unready: 20 * time.Minute, since: 2 * time.Minute},
+		"one that came with it came up":       {age: 15 * time.Minute, unready: 15 * time.Minute, besides: 14 * time.Minute, rests: true},
+		"one came up before it":               {age: 15 * time.Minute, unready: 15 * time.Minute, besides: 16 * time.Minute, rests: true},
+		"one that came after it is not Ready": {age: 15 * time.Minute, unready: 15 * time.Minute, besides: -1, rests: true, open: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node := Node("a-0", NotReady(ago(c.unready)), func(n *corev1.Node) { n.CreationTimestamp.Time = ago(c.age) })
+			if c.change != nil {
+				c.change(node)
+			}
+			objects := []any{node, Pod("p0", CPU("3"))}
+			g := Group("a", 0, 9, Machine("0", "a-0", In(cmp.Or(c.state, cluster.StateRunning))))
+			switch {
+			case c.besides > 0:
+				objects = append(objects, Node("a-1", func(n *corev1.Node) { n.CreationTimestamp.Time = ago(c.besides) }))
+			case c.besides < 0:
+				objects = append(objects, Node("a-1", NotReady(ago(time.Minute)), func(n *corev1.Node) { n.CreationTimestamp.Time = ago(time.Minute) }))
+			}
+			if c.besides != 0 {
+				g.Instances = append(g.Instances, Machine("1", "a-1"))
+				g.Instances[1].Group, g.Capacity = g.ID, 2
+			}
+			m := plan.Memory{Since: ago(cmp.Or(c.since, 3*time.Hour)), Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Breaker: plan.Breaker{Machines: 2, Last: ago(40 * time.Minute)}}}}
+			_, after := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{g}), policy.Default(), m)
+			got := after.Groups["a"]
+			if rests := got.Backoff.Until.After(Start); rests != c.rests || rests && got.Backoff.Code != string(reason.NodeNeverReady) {
+				t.Errorf("it rests until %s for %q, want that it does: %t", got.Backoff.Until, got.Backoff.Code, c.rests)
+			}
+			if open := got.Breaker.Machines >= 3; open != c.open {
+				t.Errorf("open: %t, want %t: %+v", open, c.open, got.Breaker)
+			}
+			if got.Breaker.Kept != "" {
+				t.Errorf("machine %s is kept, whose node stays for a while by itself", got.Breaker.Kept)
+			}
+			_, again := plan.Decide(cluster.New(Start.Add(time.Second), Objects(objects...), []*cluster.Group{g}), policy.Default(), after)
+			if d := diff.Diff(got.Breaker, again.Groups["a"].Breaker); d != "" {
+				t.Errorf("the same node counts twice (-once +twice):\n%s", d)
+			}
+		})
+	}
+}
+
 // TestTheNextProcessKnowsWhatNeverJoined has a process take over with an empty memory but for the breakers of the one before.
 func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 	g := Group("a", 0, 9)

@@ -13,14 +13,15 @@ import (
 func (d *decision) noticeFailures() {
 	d.noticeNodeless()
 	d.noticeRestarts()
+	late := d.unready()
 	for _, g := range d.s.Groups {
 		m, failures := d.m.Groups[g.ID], 0
-		unjoined := d.unjoined(d.groups[g.ID])
-		if b := d.turnBreaker(m.Breaker, d.groups[g.ID], unjoined); !b.equal(m.Breaker) {
+		unjoined, unready := d.unjoined(d.groups[g.ID]), late[g.ID]
+		if b := d.turnBreaker(m.Breaker, d.groups[g.ID], unjoined, unready); !b.equal(m.Breaker) {
 			m.Breaker = b
 			d.remember(g.ID, m)
 		}
-		for _, f := range d.failuresOf(g, unjoined) {
+		for _, f := range d.failuresOf(g, unjoined, unready) {
 			if !f.At.After(m.Noticed) {
 				continue
 			}
@@ -40,9 +41,9 @@ func (d *decision) noticeFailures() {
 	}
 }
 
-// failuresOf are the failures of a group's operations and machines. A machine that never joined failed when its time ran out;
+// failuresOf are the failures of a group's operations and machines. A machine that never joined, or whose node is not Ready, failed when its time ran out;
 // one that is lost says nothing of the next ones.
-func (d *decision) failuresOf(g *cluster.Group, unjoined []*cluster.Instance) []cluster.Failure {
+func (d *decision) failuresOf(g *cluster.Group, unjoined []*cluster.Instance, unready []*cluster.Node) []cluster.Failure {
 	var fs []cluster.Failure
 	if g.Failure != nil {
 		fs = append(fs, *g.Failure)
@@ -56,6 +57,10 @@ func (d *decision) failuresOf(g *cluster.Group, unjoined []*cluster.Instance) []
 	for _, in := range unjoined {
 		why := d.neverJoined(reason.Instance(string(g.ID), string(in.ID)), in)
 		fs = append(fs, cluster.Failure{At: d.m.Nodeless[in.UID].Add(d.allowed.Growth.Provision), Code: "NeverJoined", Message: why.Sentence()})
+	}
+	for _, n := range unready {
+		why := reason.New(reason.NodeNeverReady, reason.Node(n.Name()), "node", n.Name(), "age", d.now.Sub(n.Object.CreationTimestamp.Time).Truncate(time.Second), "limit", d.allowed.Growth.Provision)
+		fs = append(fs, cluster.Failure{At: d.allowed.Growth.Due(n.Object), Code: string(reason.NodeNeverReady), Message: why.Sentence()})
 	}
 	return fs
 }

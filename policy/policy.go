@@ -163,6 +163,21 @@ func (g Growth) Starting(n *corev1.Node, now time.Time) bool {
 	return (!cluster.Ready(n) || g.Taints.Arriving(n)) && !cluster.Silent(n) && now.Sub(n.CreationTimestamp.Time) < g.Provision
 }
 
+// Due is when a new node should be Ready at the latest.
+func (g Growth) Due(n *corev1.Node) time.Time {
+	return n.CreationTimestamp.Add(g.Provision)
+}
+
+// CameUp says whether the node is Ready, or was when its time was over.
+func (g Growth) CameUp(n *corev1.Node) bool {
+	return cluster.Ready(n) || cluster.NotReadySince(n).After(g.Due(n))
+}
+
+// Late says whether the node's time is over and it has not come up. Of one that has fallen silent nobody knows whether it would have.
+func (g Growth) Late(n *corev1.Node, now time.Time) bool {
+	return !g.CameUp(n) && !cluster.Silent(n) && !now.Before(g.Due(n))
+}
+
 // Forces says whether a machine without a node that is given up goes even where its group falls below its min: operators say so.
 func (r Removal) Forces(in *cluster.Instance) bool {
 	if in.State == cluster.StateFailed {

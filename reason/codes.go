@@ -129,6 +129,7 @@ const (
 	NodeStarting       Code = "NodeStarting"
 	NodeAwaitsDevices  Code = "NodeAwaitsDevices"
 	NodeNotReady       Code = "NodeNotReady"
+	NodeNeverReady     Code = "NodeNeverReady"
 	NodeShunned        Code = "NodeShunned"
 	NodeWelcome        Code = "NodeWelcome"
 	NodeIdle           Code = "NodeIdle"
@@ -298,7 +299,7 @@ var sentences = map[Code]string{
 	GroupBelowMin:      "capacity {capacity} is below min {min}; nothing is removed",
 	GroupListsFewer:    "lists {machines} machines of its capacity {capacity}, and keeps its min {min} of those",
 	GroupAwaits:        "keeps its min {min} of the {machines} machines that it has; on their way, and not counted on: {coming}",
-	GroupBreaker:       "the last {machines} machines or more have not become nodes: it gets one at a time until one does",
+	GroupBreaker:       "the last {machines} machines or more have not become Ready nodes: it gets one at a time until one does",
 	GroupBackoff:       "in backoff until {until} after {code}: {message}",
 	GroupStrays:        "machines that have run for {limit} or more and are no nodes: {machines}; it gets no more of them until fewer do",
 	GroupPaused:        "paused until {until}",
@@ -342,6 +343,7 @@ var sentences = map[Code]string{
 	NodeStarting:         "started {age} ago, not Ready yet",
 	NodeAwaitsDevices:    "started {age} ago, {devices} not announced yet",
 	NodeNotReady:         "not Ready for {age} (limit {limit})",
+	NodeNeverReady:       "node {node} is not Ready {age} after it joined (limit {limit})",
 	NodeShunned:          "could go; the scheduler prefers other nodes meanwhile",
 	NodeWelcome:          "needed again; the scheduler may use it like any other",
 	NodeIdle:             "nothing but daemons for {idle} (limit {limit})",

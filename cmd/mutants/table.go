@@ -240,6 +240,14 @@ var mutants = []mutant{
 		`"AuthorizationFailed":                    cloud.Unauthorized,`, `"AuthorizationFailed": map[bool]cloud.Kind{false: cloud.Unauthorized, true: cloud.Transient}[MUTED],`, scenario("missing-rights"),
 	},
 	{
+		"S-35", "a node that is not Ready in its time is a failure of its group", "plan/failures.go",
+		"for _, n := range unready {", "for _, n := range unready[:map[bool]int{false: len(unready)}[MUTED]] {", scenario("never-ready-next-group"),
+	},
+	{
+		"S-35", "nodes that are not Ready in their time open the breaker", "plan/breaker.go",
+		"for _, n := range unready {", "for _, n := range unready[:map[bool]int{false: len(unready)}[MUTED]] {", scenario("never-ready-breaker"),
+	},
+	{
 		"S-40", "a growth is told before it is asked for", "internal/azure/write.go",
 		"if fault := p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids)); fault != nil {",
 		"if fault := func() *cloud.Error {\n\t\tif MUTED {\n\t\t\treturn nil\n\t\t}\n\t\treturn p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))\n\t}(); fault != nil {", scenario("start-outlives-kill"),

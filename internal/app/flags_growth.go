@@ -34,7 +34,7 @@ func growthFlags(f *pflag.FlagSet, p *policy.Policy) {
 	f.StringArrayVar(&g.Taints.Status, "status-taint", nil, "key of a taint that says how a node is doing: the node is ready, and the next machine is not expected to bear it; may be repeated")
 	f.StringSliceVar(&g.Bypassed, "bypassed-scheduler-names", nil, "schedulers with commas between them whose pods are a reason to grow before they have been looked at")
 	f.StringSliceVar(&g.Schedulers, "allowed-scheduler-names", nil, "schedulers with commas between them whose pods are a reason to grow; all when none is named; every one of --bypassed-scheduler-names must be among them")
-	f.DurationVar(&r.KeepUnjoined, "keep-failed-machine", r.KeepUnjoined, "when three machines of a group have not become nodes and none has since, the group gets one at a time, and the last that failed is kept for so long, unless the group is at its max, so that somebody can find out why; 0: it is deleted as the others are")
+	f.DurationVar(&r.KeepUnjoined, "keep-failed-machine", r.KeepUnjoined, "when three machines of a group have not become Ready nodes and none has since, the group gets one at a time, and the last that failed is kept for so long, unless the group is at its max, so that somebody can find out why; 0: it is deleted as the others are")
 	f.BoolVar(&r.ForceUnjoined, "force-delete-unregistered-nodes", r.ForceUnjoined, "delete a machine that did not become a node in time even where its group falls below its min")
 	f.BoolVar(&r.ForceFailed, "force-delete-failed-nodes", r.ForceFailed, "delete a machine that the cloud could not make even where its group falls below its min")
 

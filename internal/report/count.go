@@ -79,7 +79,7 @@ func count(entry journal.Entry, group cluster.GroupID) counts {
 func (c counts) healthy(tolerated policy.Health) bool { return tolerated.Tolerates(c.unready, c.total) }
 
 // newFailures are the failures to start machines that this cycle was the first to notice: what the cloud said of them, and
-// machines that never joined as Kind "timeout".
+// machines that never joined, or whose nodes did not become Ready, as Kind "timeout".
 func newFailures(entry journal.Entry) []cluster.Failure {
 	late := map[reason.Ref]reason.Reason{}
 	for _, v := range entry.Plan.Verdicts {
@@ -106,6 +106,13 @@ func newFailures(entry journal.Entry) []cluster.Failure {
 				add(cluster.Failure{At: entry.Before.Nodeless[in.UID].Add(entry.Policy.Growth.Provision), Kind: "timeout", Code: "NeverJoined", Message: why.Sentence()})
 			}
 		}
+	}
+	for _, n := range entry.Seen.Nodes {
+		due := entry.Policy.Growth.Due(n.Object)
+		if n.Instance == nil || !n.Instance.State.Expected() || !entry.Policy.Growth.Late(n.Object, entry.Seen.Time) || !due.After(entry.After.Since) || !due.After(entry.Before.Groups[n.Group].Noticed) {
+			continue
+		}
+		failures = append(failures, cluster.Failure{At: due, Kind: "timeout", Code: string(reason.NodeNeverReady)})
 	}
 	return failures
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan"
 )
@@ -33,6 +35,15 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 	leaving.cordon("agents-1", "underused", time.Minute)
 	leaving.machine(leaving.groups[0], 9)
 	leaving.groups[0].Capacity = 3
+	late := func(noticed time.Time) *world {
+		w := newWorld()
+		w.group("agents", 0, 3, 1)
+		n := w.node("agents-0")
+		n.CreationTimestamp.Time = noon.Add(-16 * time.Minute)
+		n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, n.CreationTimestamp
+		w.memory.Groups = map[cluster.GroupID]plan.GroupMemory{"agents": {Noticed: noticed}}
+		return w
+	}
 	draining := newWorld()
 	draining.group("agents", 0, 3, 2)
 	draining.pod("busy", "1", "agents-0")
@@ -86,6 +97,12 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 			`cluster_autoscaler_failed_scale_ups_total{reason="timeout"}`:        "1",
 			`cluster_autoscaler_unneeded_nodes_count`:                            "1",
 			`cluster_autoscaler_pending_node_deletions`:                          "1",
+		}},
+		"a node is not Ready in its time": {late(noon.Add(-time.Hour)), accepted(), map[string]string{
+			`cluster_autoscaler_failed_scale_ups_total{reason="timeout"}`: "1",
+		}},
+		"a node was not Ready in its time, and that is known": {late(noon.Add(-time.Minute)), accepted(), map[string]string{
+			`cluster_autoscaler_failed_scale_ups_total{reason="timeout"}`: "",
 		}},
 		"a pod evicted": {draining, accepted(), map[string]string{
 			`cluster_autoscaler_evicted_pods_total{eviction_result="succeeded"}`: "1",
