@@ -106,9 +106,9 @@ func (h *history) farm() {
 		if strings.HasSuffix(names, "k3s") {
 			h.mute = append(h.mute, g)
 		}
-		h.say("group %s size=%s min=%d max=%d machines=%d%s%s%s%s%s%s", g, h.pick("Standard_D4s_v5", "Standard_D8s_v5"), least, h.between(3, 6), h.between(least, 3),
+		h.say("group %s size=%s min=%d max=%d machines=%d%s%s%s%s%s%s%s", g, h.pick("Standard_D4s_v5", "Standard_D8s_v5"), least, h.between(3, 6), h.between(least, 3),
 			h.pick("", "", " zones=1,2"), mode, removal,
-			h.pick("", "", "", " spot=delete", " spot=deallocate"), names, ids)
+			h.pick("", "", "", " spot=delete", " spot=deallocate"), names, ids, h.pick("", "", "", "", "", " ready-after=6m", " ready-after=9m"))
 	}
 	if h.chance(5) {
 		h.scarce = true
