@@ -36,6 +36,10 @@ var mutants = []mutant{
 		"case n <= g.Capacity:", "case n <= g.Capacity && !MUTED:", catcher{"internal/azure", "TestAzureKeepsTheContractOverHTTP"},
 	},
 	{
+		"S-06", "what one group was asked for without an answer counts when the next one grows", "internal/actuate/actuate.go",
+		"grown.Asked = action.To;", "grown.Asked = map[bool]int{false: action.To}[MUTED];", catcher{"internal/actuate", "TestWhatTheCloudWasAskedForCountsForTheNextGroup"},
+	},
+	{
 		"S-06", "no parked machine is started on a count from before a growth", "internal/azure/write.go",
 		"if len(ids) > 0 && p.now().Before(own.granted.until)", "if !MUTED && len(ids) > 0 && p.now().Before(own.granted.until)", scenario("growth-shows-before-starts"),
 	},
@@ -86,6 +90,10 @@ var mutants = []mutant{
 	{
 		"S-15", "an eviction is of the pod that was meant", "internal/kube/writer.go",
 		"o := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))}", "o := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))}\n\tif MUTED {\n\t\to.Preconditions = nil\n\t}", catcher{"internal/kube", "TestEvict"},
+	},
+	{
+		"S-15", "what the policy said of a node's pods holds no longer than their controllers and budgets", "plan/moves.go",
+		"c.turns == turns {", "(MUTED || c.turns == turns) {", catcher{"plan", "TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens/the_controller_of_those_who_would_go_first_is_gone"},
 	},
 	{
 		"S-19", "what was emptied is remembered", "internal/actuate/known.go",

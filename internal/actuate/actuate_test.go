@@ -57,3 +57,36 @@ func TestADryRunTouchesNoClient(t *testing.T) {
 		}
 	}
 }
+
+// silent is a cloud that has empty groups, takes growths, and answers none.
+type silent struct {
+	cloud.Provider
+	taken []cluster.GroupID
+}
+
+func (c *silent) Group(_ context.Context, id cluster.GroupID) (*cluster.Group, error) {
+	return Group(string(id), 0, 5), nil
+}
+
+func (c *silent) SetCapacity(_ context.Context, g *cluster.Group, _ int) error {
+	c.taken = append(c.taken, g.ID)
+	return &cloud.Error{Kind: cloud.Unanswered, Code: "NoAnswerYet", Message: "wait"}
+}
+
+// TestWhatTheCloudWasAskedForCountsForTheNextGroup has a plan ask for one machine more than the cluster may have: what the first group was asked for is
+// not heard of until the second one's turn (S-06).
+func TestWhatTheCloudWasAskedForCountsForTheNextGroup(t *testing.T) {
+	for most, want := range map[int][]cluster.GroupID{3: {"a", "b"}, 2: {"a"}} {
+		provider, allowed := &silent{}, policy.Default()
+		allowed.Growth.MaxNodes = most
+		a := &Actuator{
+			Cloud: provider, Policy: allowed, Now: func() time.Time { return Start }, Started: Start.Add(-time.Hour),
+			Objects: func() (cluster.Objects, error) { return cluster.Objects{}, nil },
+		}
+		p := plan.Plan{Time: Start, Actions: []plan.Action{plan.SetCapacity{Group: "a", To: 2}, plan.SetCapacity{Group: "b", To: 1}}}
+		results := a.Perform(t.Context(), cluster.New(Start, cluster.Objects{}, []*cluster.Group{Group("a", 0, 5), Group("b", 0, 5)}), p)
+		if diff := cmp.Diff(want, provider.taken); diff != "" {
+			t.Errorf("with %d nodes at most, groups that were asked (-want +got):\n%s\n%+v", most, diff, results)
+		}
+	}
+}
