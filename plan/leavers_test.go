@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -8,11 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
 // moment is a cycle, and what happens before it.
@@ -166,6 +169,77 @@ func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAPlannerOfManyLeaversDecidesAsIfItRememberedNothing has nodes that could be emptied onto each other, none of which changes: what may be evicted from
+// them does, as controllers, budgets and times have it.
+func TestAPlannerOfManyLeaversDecidesAsIfItRememberedNothing(t *testing.T) {
+	codes := map[reason.Code]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		h := &history{T: t, at: Start, nodes: map[string]*corev1.Node{}, pods: map[string]*cluster.Pod{}, groups: []*cluster.Group{Group("a", 0, 6)}}
+		g := h.groups[0]
+		for range rapid.IntRange(2, 5).Draw(t, "machines") {
+			in := h.machine(g)
+			h.nodes[in.ComputerName] = Node(in.ComputerName, func(n *corev1.Node) {
+				n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = in.ProviderID, in.UID
+			})
+			if h.chance(4, "taken") {
+				taken(h.nodes[in.ComputerName])
+			}
+			for range rapid.IntRange(1, 2).Draw(t, "pods") {
+				name := fmt.Sprintf("p%d", h.made)
+				h.made++
+				change := []func(*corev1.Pod){
+					On(in.ComputerName), CPU(rapid.SampledFrom([]string{"300m", "500m", "900m"}).Draw(t, "cpu")),
+					OwnedBy("ReplicaSet", rapid.SampledFrom([]string{"o", "q"}).Draw(t, "owner")), inApps,
+				}
+				if h.chance(4, "annotated") {
+					change = append(change, Annotated("karpenter.sh/do-not-disrupt", fmt.Sprintf("%dm", rapid.IntRange(1, 5).Draw(t, "for"))), func(p *corev1.Pod) { p.Status.StartTime = new(metav1.NewTime(Start)) })
+				}
+				if h.chance(4, "labelled") {
+					change = append(change, Labelled("app", "s"))
+				}
+				h.pods[name] = Pod(name, change...)
+			}
+		}
+		allowed := policy.Default()
+		allowed.Removal.Unneeded = time.Hour
+		var planner plan.Planner
+		for range rapid.IntRange(5, 20).Draw(t, "cycles") {
+			switch rapid.IntRange(0, 5).Draw(t, "what") {
+			case 0:
+				h.owners = controllers(1)
+			case 1:
+				h.owners = cluster.Controllers{Known: true}
+			case 2:
+				h.owners = controllers(1)
+				h.owners.ReplicaSets = append(h.owners.ReplicaSets, &cluster.Controller{Namespace: "default", Name: "q", UID: "ReplicaSet-q"})
+			case 3:
+				h.budget = Budget("b", "app", "s", int32(rapid.IntRange(0, 2).Draw(t, "allowed")))
+			case 4:
+				g.Min = rapid.IntRange(0, 3).Draw(t, "min")
+			}
+			s := h.observe()
+			p, m := planner.Decide(s, allowed, h.memory)
+			fresh, left := plan.Decide(s, allowed, h.memory)
+			if diff := cmp.Diff(paper(t, fresh, left), paper(t, p, m)); diff != "" {
+				t.Fatalf("at %s (-fresh +planner):\n%s", h.at.Sub(Start), diff)
+			}
+			for _, v := range p.Verdicts {
+				for _, why := range v.Because {
+					codes[why.Code]++
+				}
+			}
+			h.memory = m
+			h.at = h.at.Add(time.Duration(rapid.SampledFrom([]int{1, 10, 60}).Draw(t, "seconds")) * time.Second)
+		}
+	})
+	for _, c := range []reason.Code{reason.NodeReceives, reason.NodeUnderused, reason.PodControllerMissing, reason.PodDoNotDisrupt, reason.PodBudget, reason.GroupAtMin} {
+		if codes[c] == 0 {
+			t.Errorf("no history came to the reason %s: the test shows little", c)
+		}
+	}
+	t.Log(codes)
 }
 
 // inApps has a pod's controller be one of apps/v1.

@@ -33,6 +33,7 @@ type history struct {
 	others cluster.Objects  // daemon sets, namespaces, the ranking
 	groups []*cluster.Group // as the cloud tells of them
 	made   int              // pods so far
+	roomy  bool             // most pods run and are small, and machines are nodes at once: nodes could be emptied onto others
 	seen   *cluster.Snapshot
 	memory plan.Memory
 }
@@ -45,6 +46,7 @@ func (h *history) chance(of int, what string) bool {
 func begin(t *rapid.T) *history {
 	h := &history{T: t, at: Start, nodes: map[string]*corev1.Node{}, pods: map[string]*cluster.Pod{}}
 	h.nodes["other"] = Node("other")
+	h.roomy = h.chance(2, "roomy")
 	if h.chance(2, "controllers") {
 		h.owners = controllers(1)
 	}
@@ -54,6 +56,9 @@ func begin(t *rapid.T) *history {
 		g.PriceUSDPerHour = float64(rapid.IntRange(0, 3).Draw(t, "price"))
 		if h.chance(3, "own threshold") {
 			g.Options.Threshold = new(0.3)
+		}
+		if h.chance(3, "zones") {
+			g.Zones = []string{"x", "y"}
 		}
 		h.groups = append(h.groups, g)
 		for range rapid.IntRange(1, 4).Draw(t, "machines") {
@@ -73,6 +78,9 @@ func (h *history) machine(g *cluster.Group) *cluster.Instance {
 		id++
 	}
 	in := Machine(fmt.Sprint(id), fmt.Sprintf("%s-%d", g.ID, id), Born(h.at))
+	if len(g.Zones) > 0 {
+		in.Zone = rapid.SampledFrom(g.Zones).Draw(h.T, "zone")
+	}
 	in.Group, in.UID, in.ProviderID = g.ID, fmt.Sprintf("vm-%s-%d", g.ID, id), fmt.Sprintf("cloud:///%s/%d", g.ID, id)
 	g.Instances = append(g.Instances, in)
 	slices.SortFunc(g.Instances, func(a, b *cluster.Instance) int { return strings.Compare(string(a.ID), string(b.ID)) })
@@ -86,7 +94,10 @@ func (h *history) join(in *cluster.Instance) {
 		n.CreationTimestamp.Time = h.at
 		n.Spec.ProviderID = in.ProviderID
 		n.Status.NodeInfo.SystemUUID = in.UID
-		if h.chance(4, "starts") {
+		if in.Zone != "" {
+			located(in.Zone)(n)
+		}
+		if !h.roomy && h.chance(4, "starts") {
 			NotReady(h.at)(n)
 		}
 	})
@@ -97,7 +108,11 @@ func (h *history) appear() {
 	name := fmt.Sprintf("p%d", h.made)
 	h.made++
 	owner := rapid.SampledFrom([]string{"ReplicaSet", "ReplicaSet", "ReplicaSet", "DaemonSet", "Job"}).Draw(h.T, "owner")
-	change := []func(*corev1.Pod){CPU(rapid.SampledFrom([]string{"100m", "500m", "1", "1", "2", "3500m"}).Draw(h.T, "cpu")), OwnedBy(owner, "o"), func(p *corev1.Pod) {
+	sizes, waits := []string{"100m", "500m", "1", "1", "2", "3500m"}, 3
+	if h.roomy {
+		sizes, waits = []string{"100m", "300m", "700m"}, 20
+	}
+	change := []func(*corev1.Pod){CPU(rapid.SampledFrom(sizes).Draw(h.T, "cpu")), OwnedBy(owner, "o"), func(p *corev1.Pod) {
 		p.CreationTimestamp.Time = h.at
 		p.OwnerReferences[0].APIVersion = "apps/v1"
 	}}
@@ -118,7 +133,7 @@ func (h *history) appear() {
 	if h.chance(8, "cost") {
 		change = append(change, Annotated(corev1.PodDeletionCost, rapid.SampledFrom([]string{"-5", "5"}).Draw(h.T, "deletion")))
 	}
-	if owner == "DaemonSet" || !h.chance(3, "waits") {
+	if owner == "DaemonSet" || !h.chance(waits, "waits") {
 		change = append(change, On(rapid.SampledFrom(h.names()).Draw(h.T, "on")))
 	}
 	h.pods[name] = Pod(name, change...)
@@ -398,6 +413,11 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 			for range max(0, rapid.IntRange(-3, 3).Draw(t, "events")) {
 				h.happen()
 			}
+			if h.chance(20, "another policy") {
+				allowed = new(*allowed)
+				allowed.Removal.Threshold = rapid.SampledFrom([]float64{0.3, 0.5, 1}).Draw(t, "threshold")
+				allowed.Growth.PodDelay = time.Duration(rapid.IntRange(0, 2).Draw(t, "delay")) * time.Minute
+			}
 			s := h.observe()
 			p, m := planner.Decide(s, allowed, h.memory)
 			fresh, left := plan.Decide(s, allowed, h.memory)
@@ -423,7 +443,7 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 	}
 	for _, c := range []reason.Code{
 		reason.PodControllerMissing, reason.PodFewReplicas, reason.NodeHeld, reason.NodeAskedFor, reason.NodeNoticed, reason.GroupPaused, reason.GangAwaitsPods,
-		reason.GangDoesNotFit,
+		reason.GangDoesNotFit, reason.NodeReceives,
 	} {
 		if codes[c] == 0 {
 			t.Errorf("no history came to the reason %s: the test shows little", c)

@@ -68,9 +68,9 @@ func (d *decision) tell() {
 	}
 }
 
-// saidOf is what the demand's pods were told of their places, nil when some have none or there is more to be said.
+// saidOf is what the demand's pods were told of their places, nil when some have none or are not the queue's, or there is more to be said.
 func (d *decision) saidOf(dm *demand) *telling {
-	if !dm.keeps() || dm.of.AwaitsCapacity() || dm.placed != dm.many || len(dm.pods) != dm.many {
+	if !dm.keeps() || dm.of.AwaitsCapacity() || dm.placed != dm.many || len(dm.pods) != dm.many || dm.pods[dm.many-1] >= len(d.s.Pending) {
 		return nil
 	}
 	t := &telling{seats: make([]toldSeat, len(dm.seats)), pods: dm.many}

@@ -14,7 +14,7 @@ func (d *decision) trial() (undo func()) {
 	if d.witness != nil {
 		d.witness = &hearsay{to: d.witness}
 	}
-	verdicts := slices.Clone(d.podVerdicts)
+	was.podVerdicts = slices.Clone(d.podVerdicts)
 	was.opened, was.counted, was.rescues = slices.Clone(d.opened), maps.Clone(d.counted), maps.Clone(d.rescues)
 	was.spared, was.booked = maps.Clone(d.spared), maps.Clone(d.booked)
 	was.counts = slices.Clone(d.counts)
@@ -42,7 +42,6 @@ func (d *decision) trial() (undo func()) {
 			was.templates = st.templates // they hold whatever is placed
 			*st = was
 		}
-		copy(was.podVerdicts, verdicts) // into the queue's own list, which hands them on
 		*d = was
 	}
 }
