@@ -32,6 +32,7 @@ type stance struct {
 	digest uint64           // of an empty machine, in each zone
 	turns  string           // of its zones, and until when some are passed over
 	state  scheduling.State // of the cluster with one
+	beyond int              // see [decision.beyond]; 0 of a group that spans no zones
 	total  totals           // of the cluster, for the limit
 	limit  *reason.Reason   // why the group may not add a machine, once somebody has asked
 	asked  bool
@@ -46,6 +47,7 @@ type stance struct {
 // missed is why no group holds pods of a class.
 type missed struct {
 	depends      bool // on where other pods are, or on whose zone's turn it is
+	far          bool // so does it: a group was asked how far away a zone is
 	turns, stirs int  // of [misses], when it was found
 	cycle        int  // in which it was last told
 	limits       []*reason.Reason
@@ -93,13 +95,15 @@ func (m *misses) look(d *decision) {
 			for _, zone := range st.sites() {
 				st.digest = 31*st.digest + d.check.Digest(d.template(st.groupState, zone))
 			}
-			st.turns = d.turnsOf(st.groupState)
+			if st.turns = d.turnsOf(st.groupState); st.rotation != nil {
+				st.beyond = d.beyond(st.groupState)
+			}
 			d.onEmpty(site{groupState: st.groupState, zone: st.nextZone()}, func(scheduling.Handle) { st.state = d.check.State() })
 		}
 		if !turned {
 			last := m.stances[i]
 			turned = last.ID != st.ID || last.Size != st.Size || last.Sizes != st.Sizes || last.digest != st.digest || last.turns != st.turns || !sameReason(last.blocked, st.blocked) || !sameReason(last.passedOver, st.passedOver)
-			stirred = stirred || last.state != st.state
+			stirred = stirred || last.state != st.state || last.beyond != st.beyond
 		}
 	}
 	if turned {
@@ -220,7 +224,7 @@ func (s *stance) ask(d *decision, q *inquiry, h scheduling.Handle) miss {
 
 // holds says whether what was found before would be found again.
 func (m *misses) holds(d *decision, of *missed, depends bool) bool {
-	if of.depends != depends || of.turns != m.turns || depends && of.stirs != m.stirs {
+	if of.depends != depends || of.turns != m.turns || (depends || of.far) && of.stirs != m.stirs {
 		return false
 	}
 	for i, at := range of.limited {
@@ -267,6 +271,7 @@ func (m *misses) answer(d *decision, q *inquiry) *missed {
 		case len(one.why) == 0:
 			limit := st.limited(d)
 			a.limited, a.limits = append(a.limited, at), append(a.limits, limit)
+			a.far = a.far || st.rotation != nil
 			if limit != nil {
 				one = miss{why: []reason.Reason{*limit}}
 			} else if st.passedOver != nil {

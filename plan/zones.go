@@ -172,8 +172,13 @@ func (d *decision) spare(st *groupState) int {
 		}
 	}
 	machines, _ := d.allowed.Headroom(st.Group)
-	idle = min(idle-machines, d.believed(st)+st.adding-max(st.Min, d.allowed.Floor(st.Group, d.now)))
+	idle = min(idle-machines, d.beyond(st))
 	return max(0, len(st.rotation.zones)-max(0, idle))
+}
+
+// beyond is how many machines the group has beyond those that it has to keep.
+func (d *decision) beyond(st *groupState) int {
+	return d.believed(st) + st.adding - max(st.Min, d.allowed.Floor(st.Group, d.now))
 }
 
 func (d *decision) carriesNobody(node string) bool {

@@ -177,3 +177,27 @@ func TestAZoneIsPassedOverWhenItsMachineComesUpElsewhere(t *testing.T) {
 		})
 	}
 }
+
+// TestAZoneThatIsTooFarIsToldWithTheMachinesThatCouldGo has a group whose machines carry nobody, and which has to keep two of them from the second cycle on.
+func TestAZoneThatIsTooFarIsToldWithTheMachinesThatCouldGo(t *testing.T) {
+	objects := []any{Pod("p", wants("x"))}
+	for _, name := range []string{"a-0", "a-1", "a-2"} {
+		objects = append(objects, Node(name, located("x")), Pod("d-"+name, On(name), CPU("4"), OwnedBy("DaemonSet", "d")))
+	}
+	var planner plan.Planner
+	var s *cluster.Snapshot
+	for i, limit := range []string{"0", "2"} {
+		g := across("x", "x", "x")
+		if g.Min = 2 * i; s == nil {
+			s = cluster.New(Start, Objects(objects...), []*cluster.Group{g})
+		} else {
+			g.Template, g.Learned = s.Groups[0].Template, s.Groups[0].Learned
+			s = s.Next(Start.Add(time.Second), s.Objects, []*cluster.Group{g})
+		}
+		p, _ := planner.Decide(s, policy.Default(), plan.Memory{})
+		v, _ := p.Verdict(ref("pod p"))
+		if got := v.Because[len(v.Because)-1].Facts["limit"]; verdictOf(p, ref("pod p")) != "stuck NoGroupGrows ZoneTooFar" || got != limit {
+			t.Errorf("min %d: %v %v, want limit %s", g.Min, v, v.Because, limit)
+		}
+	}
+}
