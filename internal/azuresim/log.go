@@ -27,6 +27,9 @@ type Request struct {
 	IfMatch         string
 	Capacity        *int64         // what the body asked for; nil: nothing
 	Told            map[string]int // what a read told of capacities, by lower-case name of the scale set; none of an answer that is slow or lost
+	Lists           []string       // the scale sets, by lower-case name, whose machines this page of a list is about; none when the answer is lost or cut
+	First, Last     bool           // their list begins with this page, and ends with it
+	Held            time.Duration  // so long a fault holds the answer up
 	InstanceIDs     []string       // what the body or the path named
 	Fields          []string       // what the body of a write would set: the paths of its values, such as "sku.capacity", sorted
 	Repeated        bool           // nobody sent it now: a fault has it carried out late, or once more
@@ -90,6 +93,12 @@ func (q *request) record(a answer, id string) Request {
 		IfMatch: q.http.Header.Get("If-Match"),
 	}
 	r.Capacity, r.InstanceIDs = q.asked()
+	r.Held = q.fault.Delay
+	if f := q.fault; a.status < 300 && !f.Hang && !f.LoseRequest && !f.LoseAnswer && !f.Truncate {
+		if r.Lists = q.lists(); r.Lists != nil {
+			r.First, r.Last = q.query.Get("$skiptoken") == "", !a.goesOn()
+		}
+	}
 	switch f := q.fault; {
 	case !isReadMethod(r.Method):
 		r.Fields = fieldsOf(q.body)
@@ -106,6 +115,22 @@ func (q *request) record(a answer, id string) Request {
 		r.Method = http.MethodGet
 	}
 	return r
+}
+
+// lists are the scale sets, by lower-case name, whose machines the request asks for: one by one, or the flexible ones of a resource group, since
+// no list but its own tells of a uniform one's.
+func (q *request) lists() (sets []string) {
+	switch {
+	case q.route.kind == "LIST "+vmsType, q.route.kind == "LIST "+machinesType && q.setFilter() != "":
+		return []string{strings.ToLower(q.route.set)}
+	case q.route.kind == "LIST "+machinesType:
+		for _, ss := range q.server.sets {
+			if ss.flexible() && strings.EqualFold(ss.subscription, q.route.subscription) && (q.route.group == "" || strings.EqualFold(ss.group, q.route.group)) {
+				sets = append(sets, strings.ToLower(ss.name))
+			}
+		}
+	}
+	return sets
 }
 
 // capacitiesIn are those that the body of an answer tells, of one scale set or of a page of them; nil for none.

@@ -40,6 +40,38 @@ func TestPagesAddUpToTheWholeList(t *testing.T) {
 	}
 }
 
+// TestTheLogTellsWhoseMachinesAListHas names the scale sets that each page of a list is about, and no page of which nothing, or half, arrives.
+func TestTheLogTellsWhoseMachinesAListHas(t *testing.T) {
+	a := newAzure(t, func(s *azuresim.Server) { s.PageSize = 2 })
+	a.agents(3)
+	for _, name := range []string{"Loose", "other"} {
+		a.must(a.AddScaleSet(azuresim.ScaleSet{Subscription: subscription, ResourceGroup: group, Name: name, Location: "westeurope", OrchestrationMode: "Flexible"}))
+	}
+	a.must(a.AddScaleSet(azuresim.ScaleSet{Subscription: subscription, ResourceGroup: "elsewhere", Name: "far", Location: "westeurope", OrchestrationMode: "Flexible"}))
+	var heard []string
+	a.Observe = func(r azuresim.Request, _ []azuresim.MachineState) {
+		if strings.HasPrefix(r.Kind, "LIST ") {
+			heard = append(heard, fmt.Sprintln(r.Kind, r.Lists, r.First, r.Last))
+		}
+	}
+	a.ids()
+	a.Inject(azuresim.Fault{Kind: "LIST *", Truncate: true, Times: 1})
+	_, err := a.vms.NewListPager(group, "agents", nil).NextPage(t.Context())
+	if err == nil {
+		t.Error("half a list was taken for a whole one")
+	}
+	_, err = a.machines().NewListPager(group, nil).NextPage(t.Context())
+	a.must(err)
+	if diff := cmp.Diff([]string{
+		"LIST virtualMachineScaleSets/virtualMachines [agents] true false\n",
+		"LIST virtualMachineScaleSets/virtualMachines [agents] false true\n",
+		"LIST virtualMachineScaleSets/virtualMachines [] false false\n",
+		"LIST virtualMachines [loose other] true true\n",
+	}, heard); diff != "" {
+		t.Errorf("the log (-want +got):\n%s", diff)
+	}
+}
+
 func TestAPageSurvivesTheDeletionOfItsLastItem(t *testing.T) {
 	a := newAzure(t, func(s *azuresim.Server) { s.PageSize = 2 })
 	a.agents(5)

@@ -117,10 +117,7 @@ var azureLaws = []azureLaw{
 		return ""
 	}},
 	{"S-02", func(w *write) string {
-		if w.completes() {
-			return ""
-		}
-		if !w.set.list && (w.Kind == grows || w.removes || w.Kind == starts) {
+		if !w.set.heard(w.Time) && !w.completes() && (w.Kind == grows || w.removes || w.Kind == starts) {
 			return fmt.Sprintf("%s was sent for %s, whose machines nobody had listed since the write before it or since the start", w.Kind, w.ScaleSet)
 		}
 		return ""
@@ -149,7 +146,7 @@ var azureLaws = []azureLaw{
 		case w.Status == http.StatusPreconditionFailed: // it rests on what was so before
 		case ok && n > w.most+w.off+w.parking:
 			return fmt.Sprintf("a request set the capacity of %s to %d, above its max", w.ScaleSet, n)
-		case w.Kind == starts && w.live-w.off+w.resting > w.most && !w.o.accompanied():
+		case w.Kind == starts && w.live-w.off+w.resting > w.most:
 			return fmt.Sprintf("a start of %d machines of %s took it above its max", len(w.InstanceIDs), w.ScaleSet)
 		case w.removes && w.serving > 0 && w.live-w.off-w.serving < w.least:
 			return fmt.Sprintf("a removal of %d machines of %s took it below its min", w.serving, w.ScaleSet)

@@ -227,8 +227,13 @@ func (c *change) lastCall() bool {
 	return announced && !c.Time.Before(stops.Add(-grace-10*time.Second))
 }
 
-// restarted says that the machine was switched off, and that another process than the one that deletes its Node object may have started it.
+// tells is how long it may take until a process has heard from the record what another one that leads, too, has written to Azure.
+const tells = 2 * time.Minute
+
+// restarted says that the machine was switched off, and that another process than the one that deletes its Node object has started it just now.
 func (o *Observer) restarted(m azuresim.MachineState) bool {
-	_, parted := o.set(m.ScaleSet).parted[m.VMID]
-	return parted && o.accompanied()
+	s := o.set(m.ScaleSet)
+	_, parted := s.parted[m.VMID]
+	by, is := s.started[m.VMID]
+	return parted && is && o.now().Sub(by.at) < tells && (by.guest != o.rules.Guest || by.guest && by.at.Before(o.began))
 }

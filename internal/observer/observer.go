@@ -81,18 +81,19 @@ type Observer struct {
 	last     time.Time              // write to Azure or to a node or pod
 	granted  time.Time              // the last such write that was not refused
 	lastWhat string
-	several  time.Time // when two processes acted last
+	began    time.Time // when a process began last
 }
 
 // set is what the log has told of one scale set.
 type set struct {
-	list    bool                 // its machines were listed since the last write to it and since a process began
-	shown   bool                 // its own machines were listed since the present process began; of the set without a name: those of the resource group
-	model   bool                 // and it was read itself
+	begun   bool                 // a list of its machines began since the last write to it and since a process began
+	listed  time.Time            // such a list was answered to its last page; zero: none was
+	shown   bool                 // one was since the present process began
 	told    *int                 // its capacity, by the last answer that told one
 	removed map[string]time.Time // machines whose removal was accepted since a process began, by vmId
 	parted  map[string]time.Time // those of all processes
 	parking map[string]time.Time // of these, those that are to be switched off
+	started map[string]start     // machines that were started, by vmId
 	wrote   azuresim.Request     // the last write to it
 	joined  bool                 // a machine of it was a node once
 	known   bool                 // and since the present process began, which has listed the machines
@@ -101,6 +102,12 @@ type set struct {
 }
 
 type wait struct{ until time.Time }
+
+// start is when a machine was started, and whether a guest did it.
+type start struct {
+	at    time.Time
+	guest bool
+}
 
 // New begins to follow a world that nobody has asked anything yet. Rules may change until the first write.
 func New(azure *azuresim.Server, kube *kubesim.Cluster, now func() time.Time, rules *Rules) *Observer {
@@ -116,8 +123,9 @@ func New(azure *azuresim.Server, kube *kubesim.Cluster, now func() time.Time, ru
 func (o *Observer) Began() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.began = o.now()
 	for _, s := range o.sets {
-		s.list, s.shown, s.model, s.known, s.own = false, false, false, false, 0
+		s.begun, s.listed, s.shown, s.known, s.own = false, time.Time{}, false, false, 0
 		clear(s.removed)
 	}
 	clear(o.waits)
@@ -152,16 +160,10 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	for name, n := range r.Told {
 		o.set(name).told = &n
 	}
-	switch {
-	case strings.HasPrefix(r.Kind, "LIST ") && strings.Contains(strings.ToLower(r.Kind), "virtualmachines") && r.Status < 300:
-		s.list, s.shown = true, true
-		if r.ScaleSet == "" { // a list of all machines of the resource group
-			for _, other := range o.sets {
-				other.list = true
-			}
+	if r.Held < answered { // else nobody has waited for it
+		for _, name := range r.Lists {
+			o.set(name).hears(r)
 		}
-	case strings.HasPrefix(r.Kind, "GET virtualMachineScaleSets") && r.Status < 300:
-		s.model = true
 	}
 	if r.Kind == grows && (r.Repeated || r.Status == http.StatusPreconditionFailed) {
 		s.own = 0 // it may be that the process loses against a write of its own of which it had no answer
@@ -171,9 +173,6 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	}
 	o.followLocked(lived)
 	w := o.write(r, lived)
-	if o.rules.Several {
-		o.several = o.now()
-	}
 	o.judged[r.Kind]++
 	o.last, o.lastWhat = r.Time, r.Kind+" "+r.ScaleSet
 	if w.accepted() {
@@ -188,9 +187,12 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	s.wrote = r
 	s.counts(w)
 	if r.Status < 400 || r.Status >= 499 { // a refusal changed nothing; of an error, or a connection that broke, nobody can know
-		s.list, s.model = false, false
+		s.begun, s.listed = false, time.Time{}
 	}
 	for _, m := range w.named {
+		if w.Kind == starts && (r.Status < 400 || r.Status >= 499) {
+			s.started[m.VMID] = start{r.Time, o.rules.Guest}
+		}
 		if w.removes && r.Status < 300 {
 			s.removed[m.VMID], s.parted[m.VMID] = r.Time, r.Time
 			if w.Kind == parks {
@@ -199,6 +201,19 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 		}
 	}
 }
+
+// hears takes a page of a list of the set's machines. What a list tells is evidence once its last page has come, if none of it is from before a write.
+func (s *set) hears(page azuresim.Request) {
+	if page.First {
+		s.begun = true
+	}
+	if page.Last && s.begun {
+		s.listed, s.shown = page.Time.Add(page.Held), true
+	}
+}
+
+// heard says whether such a list had come to its end by then.
+func (s *set) heard(by time.Time) bool { return !s.listed.IsZero() && !by.Before(s.listed) }
 
 // counts keeps what sluice has asked for of a set.
 func (s *set) counts(w *write) {
@@ -241,14 +256,9 @@ func (o *Observer) joins(lived []azuresim.MachineState) {
 	for _, m := range unknown {
 		if nodes[m.VMID] {
 			s := o.set(m.ScaleSet)
-			s.joined, s.known = true, s.shown || o.set("").shown && !uniform(m) // whose machine a node is, a list tells
+			s.joined, s.known = true, s.shown // whose machine a node is, a list tells
 		}
 	}
-}
-
-// uniform says whether a machine is one that only its set's own list tells of.
-func uniform(m azuresim.MachineState) bool {
-	return strings.Contains(strings.ToLower(m.ID), "/virtualmachinescalesets/")
 }
 
 // foreign counts the machines of a set that may be another cluster's where none of it was a node: they are more than the so many that were asked for.
@@ -271,7 +281,7 @@ func (o *Observer) foreign(name string, lived []azuresim.MachineState, joined bo
 func (o *Observer) set(name string) *set {
 	name = strings.ToLower(name)
 	if o.sets[name] == nil {
-		o.sets[name] = &set{removed: map[string]time.Time{}, parted: map[string]time.Time{}, parking: map[string]time.Time{}}
+		o.sets[name] = &set{removed: map[string]time.Time{}, parted: map[string]time.Time{}, parking: map[string]time.Time{}, started: map[string]start{}}
 	}
 	return o.sets[name]
 }
@@ -334,11 +344,6 @@ func (o *Observer) silent() time.Duration {
 		return 0
 	}
 	return o.rules.Silent()
-}
-
-// accompanied says whether two processes act, or did so lately: of what one has started, the other knows what reads tell, and these may be old.
-func (o *Observer) accompanied() bool {
-	return !o.several.IsZero() && o.now().Sub(o.several) < oldest
 }
 
 // leadsNoMore says whether a request of the one process that leads could take effect when its lease has ended.

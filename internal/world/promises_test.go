@@ -34,8 +34,14 @@ func played(t *testing.T, script string) *world {
 // send makes a request to Azure as sluice would, past everything that keeps sluice from it.
 func (w *world) send(t *testing.T, method, path, body, ifMatch string) {
 	t.Helper()
-	const set = "https://management.azure.com/subscriptions/" + subscription + "/resourceGroups/" + resourceGroup + "/providers/Microsoft.Compute/virtualMachineScaleSets/agents"
-	r, err := http.NewRequestWithContext(t.Context(), method, set+path+"?api-version=2025-04-01", strings.NewReader(body))
+	w.ask(t, method, "virtualMachineScaleSets/agents"+path, body, ifMatch)
+}
+
+// ask makes a request about anything that Compute has.
+func (w *world) ask(t *testing.T, method, path, body, ifMatch string) {
+	t.Helper()
+	const compute = "https://management.azure.com/subscriptions/" + subscription + "/resourceGroups/" + resourceGroup + "/providers/Microsoft.Compute/"
+	r, err := http.NewRequestWithContext(t.Context(), method, compute+path+"?api-version=2025-04-01", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +55,14 @@ func (w *world) send(t *testing.T, method, path, body, ifMatch string) {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
+}
+
+// growTwice asks for a machine, and for another one after that.
+func (w *world) growTwice(t *testing.T, between func()) {
+	t.Helper()
+	w.send(t, http.MethodPatch, "", `{"sku":{"capacity":3}}`, "*")
+	between()
+	w.send(t, http.MethodPatch, "", `{"sku":{"capacity":4}}`, "*")
 }
 
 func patchNode(t *testing.T, client kubernetes.Interface, node, patch string) {
@@ -140,6 +154,39 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":3}}`, "*")
 			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
 		}, "S-02"},
+		"a write on a list made for it": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.growTwice(t, func() { w.send(t, http.MethodGet, "/virtualMachines", "", "") })
+		}, ""},
+		"a write on the first page of a list": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.azure.PageSize = 1
+			w.growTwice(t, func() { w.send(t, http.MethodGet, "/virtualMachines", "", "") })
+		}, "S-02"},
+		"a write on the last page of a list that began before the write before it": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.growTwice(t, func() {
+				w.azure.Observe(azuresim.Request{Time: w.now(), Method: http.MethodGet, Kind: "LIST virtualMachineScaleSets/virtualMachines", ScaleSet: "agents", Status: 200, Lists: []string{"agents"}, Last: true}, nil)
+			})
+		}, "S-02"},
+		"a write on a list that was cut": {two + "advance 1m\nfault half-answer of=list\n", func(t *testing.T, w *world) {
+			w.growTwice(t, func() { w.send(t, http.MethodGet, "/virtualMachines", "", "") })
+		}, "S-02"},
+		"a write on a list that has not come yet": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.growTwice(t, func() {
+				w.azure.Observe(azuresim.Request{Time: w.now(), Method: http.MethodGet, Kind: "LIST virtualMachineScaleSets/virtualMachines", ScaleSet: "agents", Status: 200, Lists: []string{"agents"}, First: true, Last: true, Held: 9 * time.Second}, nil)
+			})
+		}, "S-02"},
+		"a write to a uniform set on a list of all virtual machines, which has none of its own": {two + "advance 1m\n", func(t *testing.T, w *world) {
+			w.growTwice(t, func() { w.ask(t, http.MethodGet, "virtualMachines", "", "") })
+		}, "S-02"},
+		"a write to a flexible set on that list": {strings.Replace(two, "size=", "mode=flexible size=", 1) + "advance 1m\n", func(t *testing.T, w *world) {
+			w.growTwice(t, func() { w.ask(t, http.MethodGet, "virtualMachines", "", "") })
+		}, ""},
+		"a start above the max, while another process leads, too": {strings.Replace(parking, "max=3", "max=1", 1) + "advance 1m\n", func(t *testing.T, w *world) {
+			if err := w.azure.Deallocate(w.machineNamed("agents_1").ID); err != nil {
+				t.Fatal(err)
+			}
+			w.rule.Several = true
+			w.send(t, http.MethodPost, "/start", `{"instanceIds":["`+w.machineNamed("agents_1").Name+`"]}`, "")
+		}, "S-06"},
 		"a machine named twice": {two + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0","0"]}`, "")
 		}, "S-11"},
@@ -217,6 +264,54 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 			all := strings.Join(broken, "\n")
 			if c.want == "" && all != "" || c.want != "" && !strings.Contains(all, c.want+" was broken") {
 				t.Errorf("broken promises are %q, want %q", all, c.want)
+			}
+		})
+	}
+}
+
+// TestOnlyWhatTheOtherProcessHasJustStartedIsExcused deletes the Node object of a machine that was parked and runs again, while two processes believe
+// that they lead: whoever deletes it must know of each start but the other one's, and of that one, too, once the record has told of it.
+func TestOnlyWhatTheOtherProcessHasJustStartedIsExcused(t *testing.T) {
+	for name, c := range map[string]struct {
+		started time.Duration // ago; negative: never
+		guest   bool          // the one that has started it is the guest
+		again   bool          // another guest has begun since then, and deletes the node
+		broken  bool
+	}{
+		"the other one, just now":                            {guest: true},
+		"the other one, a while ago":                         {guest: true, started: 5 * time.Minute, broken: true},
+		"nobody but a person":                                {started: -1, broken: true},
+		"the one that deletes the node":                      {broken: true},
+		"a guest before the guest that deletes the node":     {guest: true, again: true, started: time.Minute},
+		"the one that stays, before a guest that deletes it": {again: true, started: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := played(t, "group agents mode=flexible removal=deallocate size=Standard_D4s_v5 min=1 max=3 machines=2\npod base-0 cpu=3 on=agents_0\npod base-1 cpu=3 on=agents_1\nadvance 1m\n")
+			m := w.machineNamed("agents_1")
+			w.rule.Several = true
+			did := func(verb string, ago time.Duration) {
+				w.azure.Observe(azuresim.Request{
+					Time: w.now().Add(-ago), Method: http.MethodPost, Kind: "POST virtualMachineScaleSets/" + verb, ScaleSet: "agents", Status: 202, InstanceIDs: []string{m.InstanceID},
+				}, w.azure.Machines())
+			}
+			did("deallocate", max(0, c.started)+time.Minute)
+			if c.started >= 0 {
+				w.rule.Guest = c.guest
+				did("start", c.started)
+			}
+			if w.rule.Guest = c.again; c.again {
+				w.observer.Began()
+			}
+			if err := kubernetes.NewForConfigOrDie(w.cluster.RESTConfig()).CoreV1().Nodes().Delete(t.Context(), m.ComputerName, metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			w.observer.Turn()
+			broken := false
+			for _, v := range w.observer.Violations() {
+				broken = broken || v.Property == "S-14"
+			}
+			if broken != c.broken {
+				t.Errorf("S-14 is broken: %t, want %t: %v", broken, c.broken, w.observer.Violations())
 			}
 		})
 	}

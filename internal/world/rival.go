@@ -71,7 +71,7 @@ func doRival(ctx context.Context, w *world, s *statement) error {
 	w.until(lasts, func() {
 		if w.rival == made {
 			stop()
-			w.rival = nil
+			w.rival, w.rule.Several = nil, false
 		}
 	})
 	return nil
