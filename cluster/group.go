@@ -114,11 +114,20 @@ type Instance struct {
 	Size         string     `json:"size,omitempty"` // "" when the cloud does not say; [Group.Size] may be another one by now
 	Zone         string     `json:"zone,omitempty"` // as in topology.kubernetes.io/zone
 	Created      time.Time  `json:"created,omitzero"`
+	Started      time.Time  `json:"started,omitzero"` // when it was last known to be switched off, if it has been since
 	State        State      `json:"state"`
 	Failure      *Failure   `json:"failure,omitempty"`   // why it failed, for StateFailed
 	Protected    bool       `json:"protected,omitempty"` // a person has told the cloud to keep it: it is not removed (S-18)
 
 	Node string `json:"-"` // the node it became, "" for none; set by [New]
+}
+
+// UpSince is when the machine was made, or last known to be switched off before it came back; zero when nobody knows.
+func (i *Instance) UpSince() time.Time {
+	if i.Started.After(i.Created) {
+		return i.Started
+	}
+	return i.Created
 }
 
 // Options are settings that a group carries itself; a nil field leaves it to the policy.

@@ -51,7 +51,7 @@ func plainInstances(all []*Instance) []*Instance {
 	var out []*Instance
 	for _, in := range all {
 		copied := *in
-		copied.Node, copied.Created, copied.Failure = "", plain(in.Created), plainFailure(in.Failure)
+		copied.Node, copied.Created, copied.Started, copied.Failure = "", plain(in.Created), plain(in.Started), plainFailure(in.Failure)
 		out = append(out, &copied)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })

@@ -104,7 +104,7 @@ const mostStrays = 3
 func checkStrays(w Grow, e Evidence, patience time.Duration) error {
 	strays := 0
 	for _, in := range e.Group.Instances {
-		if in.State != cluster.StateRunning || in.Created.IsZero() || e.Newest.Time.Sub(in.Created) < patience {
+		if since := in.UpSince(); in.State != cluster.StateRunning || since.IsZero() || e.Newest.Time.Sub(since) < patience {
 			continue
 		}
 		if !slices.ContainsFunc(e.Newest.Nodes, func(n *cluster.Node) bool { return in.MayBe(n.Object) }) {

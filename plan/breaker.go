@@ -209,7 +209,7 @@ func (d *decision) foreign(st *groupState) *reason.Reason {
 func (d *decision) strays(st *groupState) *reason.Reason {
 	n := 0
 	for _, in := range st.nodeless {
-		if in.State == cluster.StateRunning && !in.Created.IsZero() && d.timeUp(in.Created) && d.suspect(in) == nil {
+		if since := in.UpSince(); in.State == cluster.StateRunning && !since.IsZero() && d.timeUp(since) && d.suspect(in) == nil {
 			n++
 		}
 	}

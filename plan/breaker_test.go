@@ -305,6 +305,8 @@ func TestAGroupWhoseMachinesDoNotJoinSaysWhyItDoesNotGrow(t *testing.T) {
 		"three run and are no nodes": {strays: true},
 		"one of them is on its way":  {change: func(g *cluster.Group) { g.Instances[0].State = cluster.StateCreating }, want: []string{"grow a 3 -> 4"}},
 		"one of them is young":       {change: func(g *cluster.Group) { g.Instances[0].Created = Start.Add(-14 * time.Minute) }, want: []string{"grow a 3 -> 4"}},
+		"one was started just now":   {change: func(g *cluster.Group) { g.Instances[0].Started = Start.Add(-time.Minute) }, want: []string{"grow a 3 -> 4"}},
+		"one was started long ago":   {change: func(g *cluster.Group) { g.Instances[0].Started = Start.Add(-16 * time.Minute) }, strays: true},
 		"the age of one is unknown":  {change: func(g *cluster.Group) { g.Instances[0].Created = time.Time{} }, want: []string{"grow a 3 -> 4"}},
 		"one of two may be a node": {change: func(g *cluster.Group) {
 			g.Instances[0].ComputerName, g.Instances[1].ComputerName = "other", "other"

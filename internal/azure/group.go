@@ -63,6 +63,9 @@ type group struct {
 	// a while is an older list, unless it has them starting, or this process starts them.
 	laid map[string]time.Time
 
+	// slept are machines that were switched off, by UID, and when that was last known of them: those that run have been started since.
+	slept map[string]time.Time
+
 	departed map[string]time.Time // machines that were being deleted, by UID, and when a read last found them so
 	missing  map[string]miss      // machines that a complete list lacked and nobody saw leave, by UID
 	rested   []string             // UIDs of machines that an earlier process left switched off, until the first complete list
@@ -113,6 +116,7 @@ func (g *group) take(r *reading) *cloud.Error {
 	g.date(r)
 	g.exhume(r)
 	g.watchLeave(r)
+	g.watchSleep(r)
 	blame := g.attribute(r)
 	view, err := g.show(r, blame)
 	if err != nil {
@@ -293,11 +297,27 @@ func (g *group) date(r *reading) {
 	}
 }
 
+// watchSleep remembers which machines the list has switched off, and forgets those that it lacks.
+func (g *group) watchSleep(r *reading) {
+	was := g.slept
+	g.slept = map[string]time.Time{}
+	for _, m := range r.machines {
+		if m.off() {
+			g.slept[m.uid] = r.at
+		} else if at, slept := was[m.uid]; slept {
+			g.slept[m.uid] = at
+		}
+	}
+}
+
 // show is the reading as the contract wants it, with what is known of the group's size and price.
 func (g *group) show(r *reading, blame map[string]*cluster.Failure) (*cluster.Group, error) {
 	view, err := r.view(g.id, blame, g.written)
 	if err != nil {
 		return nil, err
+	}
+	for _, in := range view.Instances {
+		in.Started = g.slept[in.UID]
 	}
 	g.facts.describe(view, r.model)
 	return view, nil

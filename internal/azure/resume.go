@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"sluice.dev/sluice/cluster"
 )
@@ -131,6 +133,7 @@ func (p *Provider) takeOver(ctx context.Context) {
 				does = verbParked
 			}
 			g.mark(does, o.Named)
+			g.woke(o)
 			p.believe(g, o)
 		case g != nil:
 			if err := p.follow(ctx, g, o); err != nil {
@@ -159,8 +162,22 @@ func (p *Provider) follow(ctx context.Context, g *group, o Operation) error {
 	p.operations = append(p.operations, resumed)
 	if len(o.Named) > 0 {
 		g.mark(o.Verb, o.Named)
+		g.woke(o)
 	}
 	return nil
+}
+
+// woke notes of machines that an earlier process started that they were switched off until then.
+func (g *group) woke(o Operation) {
+	if o.Verb != verbStart {
+		return
+	}
+	if g.slept == nil {
+		g.slept = map[string]time.Time{}
+	}
+	for _, m := range o.Named {
+		g.slept[strings.ToLower(m.UID)] = o.Accepted
+	}
 }
 
 // grant remembers a capacity that an earlier process has been granted, or has asked for. Provider.mu is held.
