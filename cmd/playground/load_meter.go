@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -45,10 +48,23 @@ type taken struct {
 	cpu      time.Duration
 	resident int64 // bytes, at most
 	requests int64
+	kinds    map[string]int64 // these by what they were
 }
 
 // share is of one core.
 func (t taken) share() float64 { return float64(t.cpu) / float64(max(t.lasted, time.Millisecond)) }
+
+// asked are the requests a minute, by what they were, the most frequent first.
+func (t taken) asked() string {
+	kinds := slices.SortedFunc(maps.Keys(t.kinds), func(a, b string) int {
+		return cmp.Or(cmp.Compare(t.kinds[b], t.kinds[a]), cmp.Compare(a, b))
+	})
+	said := make([]string, 0, len(kinds))
+	for _, kind := range kinds {
+		said = append(said, fmt.Sprintf("%s %.1f", kind, float64(t.kinds[kind])/max(t.lasted, time.Millisecond).Minutes()))
+	}
+	return strings.Join(said, ", ")
+}
 
 // sample is the process as it is.
 type sample struct {
@@ -56,16 +72,20 @@ type sample struct {
 	cpu      time.Duration // user and system, of all processes so far
 	resident int64         // bytes
 	requests int64         // to the API server, so far
+	kinds    map[string]int64
 }
 
 // look samples the process, as proc(5) has it.
 func (m *meter) look() (sample, error) {
-	at, requests := time.Now(), m.proxy.requests.Load()
+	at, kinds, requests := time.Now(), m.proxy.counted(), int64(0)
+	for _, n := range kinds {
+		requests += n
+	}
 	before := time.Duration(m.before.Load())
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.process.Load().Pid))
 	if errors.Is(err, os.ErrNotExist) { // between two processes
 		m.seen = max(m.seen, before)
-		return sample{at, m.seen, 0, requests}, nil
+		return sample{at, m.seen, 0, requests, kinds}, nil
 	}
 	if err != nil {
 		return sample{}, err
@@ -83,7 +103,7 @@ func (m *meter) look() (sample, error) {
 		return sample{}, err
 	}
 	m.seen = max(m.seen, before+time.Duration(ticks)*10*time.Millisecond)
-	return sample{at, m.seen, pages * int64(os.Getpagesize()), requests}, nil
+	return sample{at, m.seen, pages * int64(os.Getpagesize()), requests, kinds}, nil
 }
 
 // part does one part of the story and tells, every ten seconds and at its end, what sluice takes.
@@ -94,8 +114,8 @@ func (m *meter) part(ctx context.Context, name string, do func(context.Context) 
 	}
 	done := make(chan error, 1)
 	go func() { done <- do(ctx) }()
-	all := taken{name: name, resident: told.resident}
-	last, since := told, time.Duration(0) // since the last line, without halts
+	all := taken{name: name, resident: told.resident, kinds: map[string]int64{}}
+	begin, last, since := told.kinds, told, time.Duration(0) // since the last line, without halts
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
 	for {
@@ -124,6 +144,11 @@ func (m *meter) part(ctx context.Context, name string, do func(context.Context) 
 		all.lasted, all.cpu, all.requests = all.lasted+since, all.cpu+line.cpu, all.requests+now.requests-told.requests
 		told, since = now, 0
 		if ended {
+			for kind, n := range now.kinds {
+				if n -= begin[kind]; n > 0 {
+					all.kinds[kind] = n
+				}
+			}
 			m.parts = append(m.parts, all)
 			return result
 		}
@@ -139,6 +164,11 @@ func (m *meter) summary() {
 			float64(p.requests)/max(p.lasted, time.Millisecond).Minutes())
 	}
 	w.Flush() // nobody is left to tell
+	for _, p := range m.parts {
+		if p.name == steadyPart {
+			_, _ = fmt.Fprintf(m.out, "\nrequests a minute while nothing happened: %s\n", p.asked())
+		}
+	}
 	_, _ = fmt.Fprintf(m.out, "\nsluice was started again %d times\n", m.starts.Load())
 	if m.halted > 0 {
 		_, _ = fmt.Fprintf(m.out, "everything stood still for %s in all, which is left out\n", m.halted.Round(time.Second))
