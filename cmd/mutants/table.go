@@ -276,4 +276,8 @@ var mutants = []mutant{
 		"S-42", "an agent heeds its own machine's notices alone", "internal/agent/agent.go",
 		"if !h.Names(a.self.Name) || !slices", "if !MUTED && !h.Names(a.self.Name) || !slices", catcher{"internal/agent", "TestNoticesThatAskForNothingChangeNothing"},
 	},
+	{
+		"S-35", "a machine that was parked counts from its start, and for the next process from what the record says of it", "internal/azure/resume.go",
+		"if o.Verb != verbStart {", "if o.Verb != verbStart || MUTED {", scenario("parked-count-from-their-start"),
+	},
 }

@@ -65,6 +65,8 @@ func (t *wire) forestall(set string) error {
 // carry sends a request. An answer that comes too late is no answer.
 func (t *wire) carry(r *http.Request) (*http.Response, error) {
 	t.silent = false
+	most := waitedFor(r)
+	r = r.WithContext(context.WithValue(r.Context(), waits{}, most))
 	if holdsOthers(r) {
 		r = alone(r)
 	}
@@ -76,27 +78,49 @@ func (t *wire) carry(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		_ = resp.Body.Close()
 	}
-	return nil, tooLate{}
+	return nil, tooLate{most}
 }
 
-// mostWait is how long sluice waits for an answer of Azure, as internal/azure bounds it.
-const mostWait = 30 * time.Second
+// How long sluice waits for an answer of Azure, of an authority that gives tokens, and of instance metadata, as internal/azure and internal/imds bound it.
+const (
+	mostWait         = 30 * time.Second
+	mostSignIn       = 20 * time.Second
+	mostMetadataWait = 10 * time.Second
+)
+
+// waits is the key of what a request's context says of how long it is waited for.
+type waits struct{}
+
+// waitedFor is how long sluice waits for the answer to a request.
+func waitedFor(r *http.Request) time.Duration {
+	switch {
+	case r.URL.Hostname() == "169.254.169.254":
+		return mostMetadataWait
+	case strings.HasSuffix(r.URL.Path, "/token"):
+		return mostSignIn
+	}
+	return mostWait
+}
 
 // wait lets a delayed answer take its time on the world's clock, as long as the client waits for it. What is asked beside others waits beside
 // them; for anything else the clock goes on.
 func (w *world) wait(ctx context.Context, d time.Duration) {
-	if t := taskOf(ctx); t != nil {
-		t.sleep(w.now().Add(min(d, mostWait)))
-	} else {
-		w.nanos.Add(int64(min(d, mostWait)))
+	most, told := ctx.Value(waits{}).(time.Duration)
+	if !told {
+		most = mostWait
 	}
-	w.wire.silent = d > mostWait
+	if t := taskOf(ctx); t != nil {
+		t.sleep(w.now().Add(min(d, most)))
+	} else {
+		w.nanos.Add(int64(min(d, most)))
+	}
+	w.wire.silent = d > most
 }
 
 // tooLate is what a client's own clock says of an answer that has not come.
-type tooLate struct{}
+type tooLate struct{ after time.Duration }
 
-func (tooLate) Error() string   { return "no answer within " + mostWait.String() }
+func (e tooLate) Error() string { return "no answer within " + e.after.String() }
 func (tooLate) Timeout() bool   { return true }
 func (tooLate) Temporary() bool { return true }
 

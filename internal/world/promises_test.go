@@ -347,3 +347,36 @@ func TestPodsAreCalledAfterTheirController(t *testing.T) {
 		t.Errorf("a node is called otherwise: %s", got)
 	}
 }
+
+// TestAnAnswerIsWaitedForAsLongAsSluiceDoes asks what is never answered: as long as the client waits for it the world's clock goes on.
+func TestAnAnswerIsWaitedForAsLongAsSluiceDoes(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind, url string
+		want      time.Duration
+	}{
+		"Resource Manager":     {"LIST virtualMachines", "https://management.azure.com/subscriptions/" + subscription + "/resourceGroups/" + resourceGroup + "/providers/Microsoft.Compute/virtualMachines?api-version=2025-04-01", 30 * time.Second},
+		"who gives tokens":     {"POST token", "https://login.microsoftonline.com/" + tenant + "/oauth2/v2.0/token", 20 * time.Second},
+		"a machine's identity": {"GET metadata/identity", "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&resource=https://management.azure.com", 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := played(t, "group agents size=Standard_D4s_v5 min=0 max=5 machines=1\nadvance 1m\n")
+			w.azure.Inject(azuresim.Fault{Kind: c.kind, Delay: time.Hour})
+			method, _, _ := strings.Cut(strings.Replace(c.kind, "LIST", "GET", 1), " ")
+			r, err := http.NewRequestWithContext(t.Context(), method, c.url, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer any")
+			r.Header.Set("Metadata", "true")
+			began := w.now()
+			resp, err := w.wire.RoundTrip(r)
+			if err == nil {
+				_ = resp.Body.Close()
+				t.Error("it was answered")
+			}
+			if took := w.now().Sub(began); took != c.want {
+				t.Errorf("it was waited for for %s, want %s", took, c.want)
+			}
+		})
+	}
+}
