@@ -183,7 +183,7 @@ func troubles(script []byte) map[string]int {
 			all["Azure: "+words[1]]++
 		case "api-fault":
 			all["API server: "+words[1]]++
-		case "silent-api", "cut":
+		case "silent-api", "slow-api", "cut":
 			all["API server: "+words[0]]++
 		case "restart", "kill", "rival", "skew", "lease":
 			all["process: "+words[0]]++

@@ -77,6 +77,7 @@ type world struct {
 	skew    time.Duration    // how far the clock of the next process is ahead
 	reading func() time.Time // the clock of the process
 	silent  func()           // ends the silence of watches; nil while they speak
+	slow    time.Duration    // what the API server takes to answer a write of sluice's
 	leads   time.Time        // when the process's lease ends; zero while it renews it
 	endings []ending
 
@@ -225,7 +226,7 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 	w.speak()
 	w.reading = w.reads()
 	config := w.cluster.RESTConfig()
-	config.Transport = mortal{w, w.carried(config.Transport), ctx}
+	config.Transport = mortal{w, sluggish{w, w.carried(config.Transport)}, ctx}
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("start sluice: %w", err)

@@ -94,6 +94,40 @@ func (w *world) speak() {
 	}
 }
 
+// doSlow has the API server take its time with sluice's writes.
+func doSlow(w *world, s *statement) error {
+	after, err := s.duration("after", 0)
+	if err != nil {
+		return err
+	}
+	lasts, err := s.duration("for", 0)
+	if err != nil {
+		return err
+	}
+	if after <= 0 || after > mostWait || lasts == 0 {
+		return fmt.Errorf("slow-api: give after, at most %s, and for how long, such as after=5s for=2m", mostWait)
+	}
+	w.slow = after
+	w.until(lasts, func() { w.slow = 0 })
+	return nil
+}
+
+// sluggish is a way to an API server that takes its time. Sluice writes from one goroutine only, the world's, whose clock goes on meanwhile; what it watches and
+// lists has a clock of its own.
+type sluggish struct {
+	world *world
+	next  http.RoundTripper
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (s sluggish) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := s.next.RoundTrip(r)
+	if r.Method != http.MethodGet {
+		s.world.nanos.Add(int64(s.world.slow))
+	}
+	return resp, err
+}
+
 // doCut ends a silence, too: a new watch begins with what the one before it had not told.
 func doCut(ctx context.Context, w *world, s *statement) error {
 	w.speak()

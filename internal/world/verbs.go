@@ -199,6 +199,10 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "the API server's watches say nothing for a while; then they say it all",
 		},
 		{
+			name: "slow-api", usage: "after=D for=D", do: doSlow, settings: []string{"after", "for"},
+			about: "the API server answers sluice's writes so much later, for a while",
+		},
+		{
 			name: "cut", usage: "RESOURCE", least: 1, most: 1, time: true, act: doCut,
 			about: "the API server ends all watches of a resource, such as pods; sluice lists and watches again",
 		},
