@@ -184,6 +184,7 @@ func TestAZoneThatIsTooFarIsToldWithTheMachinesThatCouldGo(t *testing.T) {
 	for _, name := range []string{"a-0", "a-1", "a-2"} {
 		objects = append(objects, Node(name, located("x")), Pod("d-"+name, On(name), CPU("4"), OwnedBy("DaemonSet", "d")))
 	}
+	allowed := policy.Default()
 	var planner plan.Planner
 	var s *cluster.Snapshot
 	for i, limit := range []string{"0", "2"} {
@@ -194,7 +195,7 @@ func TestAZoneThatIsTooFarIsToldWithTheMachinesThatCouldGo(t *testing.T) {
 			g.Template, g.Learned = s.Groups[0].Template, s.Groups[0].Learned
 			s = s.Next(Start.Add(time.Second), s.Objects, []*cluster.Group{g})
 		}
-		p, _ := planner.Decide(s, policy.Default(), plan.Memory{})
+		p, _ := planner.Decide(s, allowed, plan.Memory{})
 		v, _ := p.Verdict(ref("pod p"))
 		if got := v.Because[len(v.Because)-1].Facts["limit"]; verdictOf(p, ref("pod p")) != "stuck NoGroupGrows ZoneTooFar" || got != limit {
 			t.Errorf("min %d: %v %v, want limit %s", g.Min, v, v.Because, limit)
