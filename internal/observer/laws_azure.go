@@ -216,7 +216,7 @@ var azureLaws = []azureLaw{
 		return ""
 	})},
 	{"S-20", eachRemoved(func(w *write, m azuresim.MachineState) string {
-		if d := w.o.silent(); d > mostSilence {
+		if d := w.o.silent(w.Time); d > mostSilence {
 			return fmt.Sprintf("machine %s was removed while the API server had been silent for %s", m.Name, d)
 		}
 		return ""

@@ -148,10 +148,10 @@ var kubeLaws = []kubeLaw{
 	}},
 	{"S-19", (*change).overspends},
 	{"S-20", func(c *change) string {
-		if _, is := c.agent(); is || !c.accepted() || c.Subresource != "eviction" && c.Verb != "delete" || c.o.silent() <= mostSilence {
+		if _, is := c.agent(); is || !c.accepted() || c.Subresource != "eviction" && c.Verb != "delete" || c.o.silent(c.Time) <= mostSilence {
 			return ""
 		}
-		return fmt.Sprintf("%s of %s %s while the API server had been silent for %s", c.Verb, c.Resource, c.Name, c.o.silent())
+		return fmt.Sprintf("%s of %s %s while the API server had been silent for %s", c.Verb, c.Resource, c.Name, c.o.silent(c.Time))
 	}},
 	{"S-23", func(c *change) string {
 		if _, is := c.agent(); !is && c.o.leadsNoMore(c.Time) {

@@ -339,11 +339,12 @@ const (
 	leastAnswer = 5 * time.Second
 )
 
-func (o *Observer) silent() time.Duration {
+// silent is for how long the API server had said nothing at that time: a cycle may last, and what was asked in it is judged at its end.
+func (o *Observer) silent(at time.Time) time.Duration {
 	if o.rules.Silent == nil {
 		return 0
 	}
-	return o.rules.Silent()
+	return o.rules.Silent() - o.now().Sub(at)
 }
 
 // leadsNoMore says whether a request of the one process that leads could take effect when its lease has ended.

@@ -83,6 +83,18 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 		want   string
 	}{
 		"nothing": {two + "advance 1m\n", func(*testing.T, *world) {}, ""},
+		"a node deleted in time by an API server that is slow and silent": {
+			"policy scale-down-unneeded-time=4m\nfault late of=delete group=render times=1 after=32s\ngroup render mode=flexible size=Standard_D4s_v5 min=1 max=4 machines=2\n" +
+				"advance 275s\nsilent-api for=132s\nslow-api after=25s for=261s\nadvance 215s\n", func(*testing.T, *world) {}, "",
+		},
+		"a node deleted while the API server is silent": {two + "advance 1m\nsilent-api for=5m\nadvance 70s\n", func(t *testing.T, w *world) {
+			if err := api(w).CoreV1().Nodes().Delete(t.Context(), "agents000000", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}, "S-20"},
+		"a machine deleted while the API server is silent": {two + "advance 1m\nsilent-api for=5m\nadvance 70s\n", func(t *testing.T, w *world) {
+			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
+		}, "S-20"},
 		"a capacity below the machines that live": {two + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":1}}`, "*")
 		}, "S-01"},
