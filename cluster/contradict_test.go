@@ -36,9 +36,15 @@ func TestANodeContradictsAListThatLacksItsMachine(t *testing.T) {
 		"its name tells, and it is a machine that is listed": {func(g *cluster.Group) {
 			g.HostnamePrefix, g.Instances = "a-1", append(g.Instances, Machine("1", "a-100001f"))
 		}, named("a-100001f"), false},
-		"nothing tells":                             {nil, nil, false},
-		"it is another group's":                     {func(g *cluster.Group) { g.ProviderIDPrefix = "cloud:///others/" }, nil, false},
-		"it has fallen silent":                      {func(g *cluster.Group) { g.Missing = []string{missing} }, NotReady(Start), false},
+		"nothing tells":                       {nil, nil, false},
+		"it is another group's":               {func(g *cluster.Group) { g.ProviderIDPrefix = "cloud:///others/" }, nil, false},
+		"it has fallen silent":                {func(g *cluster.Group) { g.Missing = []string{missing} }, Silent(Start), false},
+		"it reports that it is not Ready":     {func(g *cluster.Group) { g.Missing = []string{missing} }, NotReady(Start), true},
+		"the same, and its provider id tells": {func(g *cluster.Group) { g.ProviderIDPrefix = "cloud:///machines/" }, NotReady(Start), true},
+		"the same, and it has just joined": {func(g *cluster.Group) { g.ProviderIDPrefix = "cloud:///machines/" }, func(n *corev1.Node) {
+			NotReady(Start)(n)
+			born(time.Minute)(n)
+		}, false},
 		"the cloud was seen to delete it":           {func(g *cluster.Group) { g.Missing, g.Departed = []string{missing}, []string{swapped} }, nil, false},
 		"it is marked as leaving":                   {func(g *cluster.Group) { g.Missing = []string{missing} }, marked(false), false},
 		"it is on the ladder, which proves nothing": {func(g *cluster.Group) { g.Missing = []string{missing} }, marked(true), true},

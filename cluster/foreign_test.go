@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 )
@@ -16,11 +18,15 @@ func TestMachinesThatNeverWereNodesMayBeAnotherClusters(t *testing.T) {
 		asked   int
 		want    int
 	}{
-		"nobody asked for them":    {want: 2},
-		"sluice asked for one":     {asked: 1, want: 1},
-		"sluice asked for both":    {asked: 2, want: 0},
-		"sluice asked for more":    {asked: 9, want: 0},
-		"another one is a node":    {objects: []any{Node("a-2")}, change: func(g *cluster.Group) { g.Instances = append(g.Instances, Machine("2", "a-2")) }, want: 0},
+		"nobody asked for them": {want: 2},
+		"sluice asked for one":  {asked: 1, want: 1},
+		"sluice asked for both": {asked: 2, want: 0},
+		"sluice asked for more": {asked: 9, want: 0},
+		"another one is a node": {objects: []any{Node("a-2")}, change: func(g *cluster.Group) { g.Instances = append(g.Instances, Machine("2", "a-2")) }, want: 0},
+		"what is left of a parked one": {objects: []any{Node("a-2", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "VM-2" })},
+			change: func(g *cluster.Group) { g.Parked = []*cluster.Instance{Machine("2", "")} }, want: 0},
+		"what is left of another one": {objects: []any{Node("a-2", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "vm-3" })},
+			change: func(g *cluster.Group) { g.Parked = []*cluster.Instance{Machine("2", "")} }, want: 2},
 		"another one was a node":   {change: func(g *cluster.Group) { g.Learned = &cluster.Learned{Node: Node(""), Size: "another"} }, want: 0},
 		"it is known that one was": {change: func(g *cluster.Group) { g.Joined = true }, want: 0},
 		"one is still coming":      {change: func(g *cluster.Group) { g.Instances[0].State = cluster.StateCreating }, want: 2},

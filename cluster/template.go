@@ -17,28 +17,35 @@ var hostLabels = []string{corev1.LabelHostname, "beta.kubernetes.io/hostname", E
 
 // Ready says whether the node's Ready condition is True.
 func Ready(n *corev1.Node) bool {
-	c := condition(n, corev1.NodeReady)
+	c := readiness(n)
 	return c != nil && c.Status == corev1.ConditionTrue
+}
+
+// Speaks says whether the node's kubelet reports: that the node is Ready, or that it is not.
+func Speaks(n *corev1.Node) bool {
+	c := readiness(n)
+	return c != nil && c.Status != corev1.ConditionUnknown
 }
 
 // Silent says whether the node's kubelet has spoken once and does so no longer: its Ready condition is Unknown.
 func Silent(n *corev1.Node) bool {
-	c := condition(n, corev1.NodeReady)
+	c := readiness(n)
 	return c != nil && c.Status == corev1.ConditionUnknown && c.Reason != "NodeStatusNeverUpdated"
 }
 
 // NotReadySince is when the Ready condition last changed to something else than True, or the node's creation when it never
 // had one. It means nothing for a Ready node.
 func NotReadySince(n *corev1.Node) metav1.Time {
-	if c := condition(n, corev1.NodeReady); c != nil && !c.LastTransitionTime.IsZero() {
+	if c := readiness(n); c != nil && !c.LastTransitionTime.IsZero() {
 		return c.LastTransitionTime
 	}
 	return n.CreationTimestamp
 }
 
-func condition(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
+// readiness is the node's Ready condition, nil when it has none.
+func readiness(n *corev1.Node) *corev1.NodeCondition {
 	for i := len(n.Status.Conditions) - 1; i >= 0; i-- { // kubelets write Ready last
-		if n.Status.Conditions[i].Type == kind {
+		if n.Status.Conditions[i].Type == corev1.NodeReady {
 			return &n.Status.Conditions[i]
 		}
 	}

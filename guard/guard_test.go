@@ -221,7 +221,8 @@ func lost(change ...func(*corev1.Node)) *corev1.Node {
 // missing deletes the Node object of machine 1, which somebody else has deleted unseen.
 func missing() *world {
 	w := burying()
-	w.objects.Nodes[1] = lost(NotReady(Start.Add(-time.Minute)))
+	w.groups[0].Departed = nil
+	w.objects.Nodes[1] = lost(Silent(Start.Add(-time.Minute)))
 	w.write = guard.DeleteNode{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents", UID: "vm-1"}}
 	return w
 }
@@ -402,8 +403,12 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a pod of a node that stays":                                       {evicting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-15"},
 		"a machine to whose name a pod is bound":                           {cleaning, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("p", On("unjoined-3"))) }, "S-15"},
 		"a Node object whose machine nobody saw leave, and which is young": {missing, func(w *world) { w.objects.Nodes[1].CreationTimestamp = metav1.NewTime(Start.Add(-9 * time.Minute)) }, "S-14"},
-		"one that fell silent a moment ago": {missing, func(w *world) {
-			w.objects.Nodes[1] = lost(NotReady(Start.Add(-50 * time.Second)))
+		"one that fell silent a moment ago":                                {missing, func(w *world) { w.objects.Nodes[1] = lost(Silent(Start.Add(-50 * time.Second))) }, "S-14"},
+		"one that fell silent before its group grew":                       {missing, func(w *world) { w.evidence.LastGrowth = Start.Add(-50 * time.Second) }, "S-14"},
+		"one whose kubelet reports that it is not Ready":                   {missing, func(w *world) { w.objects.Nodes[1] = lost(NotReady(Start.Add(-time.Minute))) }, "S-14"},
+		"one that was cordoned, whose kubelet reports that it is not Ready": {burying, func(w *world) {
+			w.groups[0].Departed = nil
+			NotReady(Start.Add(-time.Minute))(w.objects.Nodes[1])
 		}, "S-14"},
 		"one that is Ready": {missing, func(w *world) { w.objects.Nodes[1] = lost() }, "S-14"},
 		"one without a unique id": {missing, func(w *world) {
@@ -422,12 +427,9 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			a.Name, a.UID = "csi-a", "uid-csi-a"
 			w.objects.VolumeAttachments = append(w.objects.VolumeAttachments, a)
 		}, "S-37"},
-		"one that was marked, not silent": {missing, func(w *world) { w.marked(); w.objects.Nodes[1].Status.Conditions = lost().Status.Conditions }, "S-14"},
-		"one that was marked and fell silent after the read": {missing, func(w *world) {
-			w.marked()
-			w.objects.Nodes[1].Status.Conditions = lost(NotReady(Start.Add(time.Second))).Status.Conditions
-		}, "S-14"},
-		"what another sluice has put on a node of no group": {func() *world { return givingBack("batch/sluice") }, func(*world) {}, "S-37"},
+		"one that was marked, not silent":                    {missing, func(w *world) { w.marked(); w.objects.Nodes[1].Status.Conditions = lost().Status.Conditions }, "S-14"},
+		"one that was marked and fell silent after the read": {missing, func(w *world) { w.marked(); NotReady(Start.Add(time.Second))(w.objects.Nodes[1]) }, "S-14"},
+		"what another sluice has put on a node of no group":  {func() *world { return givingBack("batch/sluice") }, func(*world) {}, "S-37"},
 		"its soft taint":                       {func() *world { return givingBack("batch/sluice") }, func(w *world) { w.write = guard.SoftUntaint{Node: "strange", UID: "uid-strange"} }, "S-37"},
 		"a mark on a node whose machine stays": {marking, func(w *world) { w.groups[0].Instances[2].State = cluster.StateRunning }, "S-14"},
 		"a mark with another machine": {marking, func(w *world) {

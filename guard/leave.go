@@ -54,8 +54,8 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 	switch silent := cluster.NotReadySince(n.Object).Time; {
 	case on && !g.Read.At.After(removal.Since):
 		return refuse("S-14", "group %s has not been read since node %s was cordoned", g.ID, w.Node)
-	case on && cluster.Ready(n.Object) && !g.HasDeparted(w.Machine.UID):
-		return refuse("S-14", "node %s is Ready, and nobody saw its machine leave", w.Node)
+	case on && cluster.Speaks(n.Object) && !g.HasDeparted(w.Machine.UID):
+		return refuse("S-14", "the kubelet of node %s reports, and nobody saw its machine leave", w.Node)
 	case on:
 	case cluster.ControlPlane(n.Object):
 		return refuse("S-17", "node %s is a control-plane node", w.Node)
@@ -66,6 +66,10 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 	case n.Marked.UID != "":
 	case g.Read.At.Sub(silent) < silentFor || g.Read.At.Sub(n.Object.CreationTimestamp.Time) < listsLag:
 		return refuse("S-14", "node %s has not been silent for %s, or is younger than %s, and nobody saw its machine leave", w.Node, silentFor, listsLag)
+	case cluster.Speaks(n.Object) && !g.HasDeparted(w.Machine.UID):
+		return refuse("S-14", "the kubelet of node %s reports that it is not Ready, and nobody saw its machine leave", w.Node)
+	case e.LastGrowth.After(silent) && g.Read.At.Sub(e.LastGrowth) < listsLag && !g.HasDeparted(w.Machine.UID):
+		return refuse("S-14", "node %s fell silent before group %s grew, which may have started its machine, and nobody saw it leave", w.Node, g.ID)
 	default:
 		for _, other := range e.Newest.Groups {
 			if err := checkWhole(other.ID, other); err != nil {

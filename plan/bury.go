@@ -68,7 +68,7 @@ func (d *decision) bury(st *nodeState) {
 		gone = reason.New(reason.NodeMachineParked, about, "instance", was.ID)
 		whole = whole && st.onLadder && !st.ready && g.Read.At.After(st.removal.Since) && g.adding == 0 // a growth may start it
 	case st.onLadder:
-		if whole = whole && g.Read.At.After(st.removal.Since); st.ready && !g.HasDeparted(was.UID) {
+		if whole = whole && g.Read.At.After(st.removal.Since); cluster.Speaks(st.Object) && !g.HasDeparted(was.UID) {
 			outcome, gone, whole = NodeHold, missing, false // the lists lie, or its kubelet will fall silent
 		}
 	case st.Marked.UID != "":
@@ -79,8 +79,13 @@ func (d *decision) bury(st *nodeState) {
 		if old := st.Object.CreationTimestamp.Add(listsLag); old.After(due) {
 			due = old
 		}
+		if grew := d.m.Groups[g.ID].Requested; grew.After(silent) && !g.HasDeparted(was.UID) { // it may have started the machine
+			if again := grew.Add(listsLag); again.After(due) {
+				due = again
+			}
+		}
 		d.wake(due)
-		whole = whole && !st.ready && was.UID != "" && !g.Read.At.Before(due) && d.allWhole()
+		whole = whole && (!cluster.Speaks(st.Object) || !st.ready && g.HasDeparted(was.UID)) && was.UID != "" && !g.Read.At.Before(due) && d.allWhole()
 	}
 	if whole {
 		outcome = NodeGone

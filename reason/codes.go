@@ -306,7 +306,7 @@ var sentences = map[Code]string{
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
 	TemplateDrift:      "its nodes are not what the cloud describes: {differences}; the nodes are believed, correct the description or its tags",
 	GroupUnreadable:    "cannot be managed: {message}",
-	GroupContradicted:  "node {node} is Ready, and the list lacks its machine, which nobody saw leave; no write until a list has it or the node falls silent",
+	GroupContradicted:  "the kubelet of node {node} reports, and the list lacks its machine, which nobody saw leave; no write until a list has it or the node falls silent",
 	GroupForeign:       "machines that run, were never nodes of this cluster and were not asked for by sluice: {machines}; they may be another cluster's, and are left alone",
 	GroupIncomplete:    "its last read was incomplete; no write until a complete one",
 	ClusterNodesLimit:  "max total nodes in cluster reached ({nodes} of {limit})",

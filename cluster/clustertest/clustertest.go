@@ -45,6 +45,14 @@ func NotReady(t time.Time) func(*corev1.Node) {
 	}
 }
 
+// Silent makes a node whose kubelet has not reported since t.
+func Silent(t time.Time) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		NotReady(t)(n)
+		n.Status.Conditions[0].Status, n.Status.Conditions[0].Reason = corev1.ConditionUnknown, "NodeStatusUnknown"
+	}
+}
+
 // Removing puts a node on the ladder, for the machine that [Machine] would give it.
 func Removing(since time.Time, m cluster.Machine) func(*corev1.Node) {
 	return func(n *corev1.Node) {

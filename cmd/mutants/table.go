@@ -101,7 +101,7 @@ var mutants = []mutant{
 	},
 	{
 		"S-20", "the silence of the API server is known", "internal/actuate/known.go",
-		"if a.Silent != nil {", "if a.Silent != nil && !MUTED {", scenario("api-silent"),
+		"if a.Silent == nil {", "if a.Silent == nil || MUTED {", scenario("api-silent"),
 	},
 	{
 		"S-20", "nodes that were written to and not seen since are known", "internal/actuate/known.go",
@@ -129,11 +129,11 @@ var mutants = []mutant{
 	},
 	{
 		"S-23", "the end of the lease is known", "internal/actuate/known.go",
-		"if a.Leads != nil {", "if a.Leads != nil && !MUTED {", scenario("lease-ends"),
+		"if a.Leads == nil {", "if a.Leads == nil || MUTED {", scenario("lease-ends"),
 	},
 	{
 		"S-23", "no request is given longer than the lease", "internal/actuate/known.go",
-		"if a.Leads == nil || a.Leads().IsZero() {", "if MUTED || a.Leads == nil || a.Leads().IsZero() {", catcher{"internal/actuate", "TestNoRequestIsGivenLongerThanTheLease"},
+		"if leads.IsZero() {", "if MUTED || leads.IsZero() {", catcher{"internal/actuate", "TestNoRequestIsGivenLongerThanTheLease"},
 	},
 	{
 		"S-23", "a lease ends a lease's length after it was asked for, and no later", "internal/app/lease.go",
@@ -254,6 +254,14 @@ var mutants = []mutant{
 	{
 		"S-35", "nodes that are not Ready in their time open the breaker", "plan/breaker.go",
 		"for _, n := range unready {", "for _, n := range unready[:map[bool]int{false: len(unready)}[MUTED]] {", scenario("never-ready-breaker"),
+	},
+	{
+		"S-20", "the guard is asked again before the next write of several", "internal/actuate/actuate.go",
+		"if a.Now().Sub(evidence.Newest.Time) < stillNew {", "if MUTED || a.Now().Sub(evidence.Newest.Time) < stillNew {", scenario("slow-and-silent"),
+	},
+	{
+		"S-22", "what is left of a parked machine shows whose its group is", "cluster/learn.go",
+		"(n.Instance != nil || g.rests(n))", "(n.Instance != nil || !MUTED && g.rests(n))", scenario("parked-nodes-vouch"),
 	},
 	{
 		"S-40", "a growth is told before it is asked for", "internal/azure/write.go",

@@ -36,11 +36,12 @@ type Actuator struct {
 	Leads  func() time.Time             // until when nobody else leads; nil, or zero, means that there is nobody else
 	Seen   func(resource string) uint64 // the newest version that Objects shows; nil means that nobody knows
 
-	lastWrite map[cluster.GroupID]time.Time
-	contests  contests          // with others about capacities
-	emptied   []guard.Emptied   // nodes that this process has begun to empty of pods
-	wrote     map[string]uint64 // nodes, with the version that the last write to each has left, until Objects shows it
-	groups    []*cluster.Group  // as decided, and as read and written since, while a plan is performed
+	lastWrite  map[cluster.GroupID]time.Time
+	lastGrowth map[cluster.GroupID]time.Time // when machines were last asked for
+	contests   contests                      // with others about capacities
+	emptied    []guard.Emptied               // nodes that this process has begun to empty of pods
+	wrote      map[string]uint64             // nodes, with the version that the last write to each has left, until Objects shows it
+	groups     []*cluster.Group              // as decided, and as read and written since, while a plan is performed
 }
 
 // Perform does what the plan says, in its order, and returns one result for each action. decided is what the plan rests on. A
@@ -92,6 +93,10 @@ func (a *Actuator) grow(ctx context.Context, decided *cluster.Snapshot, p plan.P
 	}
 	defer a.sent(action.Group)
 	err = a.Cloud.SetCapacity(ctx, g, action.To)
+	if a.lastGrowth == nil {
+		a.lastGrowth = map[cluster.GroupID]time.Time{}
+	}
+	a.lastGrowth[action.Group] = a.Now()
 	if err != nil && cloud.KindOf(err) != cloud.Unanswered {
 		return err
 	}
@@ -186,15 +191,28 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 	return a.tell(ctx, evidence, action)
 }
 
-// bury deletes the Node object of a machine that is gone or switched off.
+// bury deletes the Node object of a machine that is gone or switched off. Its writes may take their time: then the guard is asked before each of them, with
+// what is known by then.
 func (a *Actuator) bury(ctx context.Context, evidence guard.Evidence, action plan.DeleteNode) error {
 	write := guard.DeleteNode{Node: action.Node, UID: action.UID, Machine: action.Machine, Attachments: action.Attachments}
-	evidence.LastWrite = a.lastWrite[action.Machine.Group]
+	evidence.LastWrite, evidence.LastGrowth = a.lastWrite[action.Machine.Group], a.lastGrowth[action.Machine.Group]
 	if err := guard.Check(write, evidence, a.Policy); err != nil {
 		return err
 	}
 	machine := evidence.Newest.Node(action.Node).Object.Status.NodeInfo.SystemUUID
-	return a.nodes().DeleteNode(ctx, action.Node, action.UID, machine, action.Attachments)
+	nodes := a.nodes()
+	nodes.Still = func() error {
+		if a.Now().Sub(evidence.Newest.Time) < stillNew {
+			return nil
+		}
+		newest, err := a.newest()
+		if err != nil {
+			return err
+		}
+		evidence.Newest, evidence.Silent, evidence.Leads = newest, a.silence(), a.leads()
+		return guard.Check(write, evidence, a.Policy)
+	}
+	return nodes.DeleteNode(ctx, action.Node, action.UID, machine, action.Attachments)
 }
 
 // tell performs an action that moves nothing: it lets others go on, or tells them something.

@@ -21,24 +21,35 @@ const leastWithin = 5 * time.Second
 // within is how long a request may take: no longer than this process leads for certain. That the guard has seen [leastWithin] left does not mean that
 // it is left still: what was read for the guard took its time.
 func (a *Actuator) within() time.Duration {
-	if a.Leads == nil || a.Leads().IsZero() {
+	leads := a.leads()
+	if leads.IsZero() {
 		return requestTimeout
 	}
-	return min(requestTimeout, a.Leads().Sub(a.Now()))
+	return min(requestTimeout, leads.Sub(a.Now()))
 }
 
 // known is the evidence that every write has.
 func (a *Actuator) known(decided, newest *cluster.Snapshot, p plan.Plan) guard.Evidence {
-	e := guard.Evidence{
+	return guard.Evidence{
 		DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted, Bought: p.Bought, Unseen: a.unseen(), Answer: leastWithin, Emptied: a.emptied,
+		Silent: a.silence(), Leads: a.leads(),
 	}
-	if a.Silent != nil {
-		e.Silent = a.Silent()
+}
+
+// silence is for how long the API server has said nothing.
+func (a *Actuator) silence() time.Duration {
+	if a.Silent == nil {
+		return 0
 	}
-	if a.Leads != nil {
-		e.Leads = a.Leads()
+	return a.Silent()
+}
+
+// leads is until when this process leads for certain, zero when nothing ends that.
+func (a *Actuator) leads() time.Time {
+	if a.Leads == nil {
+		return time.Time{}
 	}
-	return e
+	return a.Leads()
 }
 
 // emptying remembers that a write empties a node, whether or not its answer will be good, and forgets what the window has left behind.
@@ -94,6 +105,9 @@ func (a *Actuator) look(ctx context.Context, g *cluster.Group, leaving []plan.Le
 
 // stillParked is how old a read may be that shows a machine switched off whose Node object is to be deleted: anybody may start it.
 const stillParked = 5 * time.Second
+
+// stillNew is how old evidence may be on which the next write of several rests.
+const stillNew = time.Second
 
 // parked is the evidence for the deletion of a Node object: where its machine is switched off, that of a new read of its group.
 func (a *Actuator) parked(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, m cluster.Machine, e guard.Evidence) (guard.Evidence, error) {

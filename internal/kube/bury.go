@@ -15,7 +15,7 @@ import (
 // DeleteNode deletes what a machine that is gone has left behind: the attachments of volumes to its node, the password by which K3s and RKE2
 // know a node of that name again, and last, so that who is interrupted can go on, the Node object. machine is the node's system UUID: a
 // node that another machine has taken over meanwhile is left alone, with [ErrConflict]. What is gone already is no error; without the right
-// to delete the password the rest is done, and the error is [ErrForbidden].
+// to delete the password the rest is done, and the error is [ErrForbidden]. [Writer.Still] is asked before each deletion.
 func (w Writer) DeleteNode(ctx context.Context, node string, uid types.UID, machine string, attachments []cluster.Attachment) error {
 	object := "node " + node
 	n, err := w.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
@@ -30,6 +30,9 @@ func (w Writer) DeleteNode(ctx context.Context, node string, uid types.UID, mach
 		return failed("delete", object, ErrConflict, nil)
 	}
 	for _, a := range attachments {
+		if err := w.still(); err != nil {
+			return err
+		}
 		err := w.Client.StorageV1().VolumeAttachments().Delete(ctx, a.Name, *metav1.NewPreconditionDeleteOptions(string(a.UID)))
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return failed("delete", "volume attachment "+a.Name, nil, err)
@@ -37,6 +40,9 @@ func (w Writer) DeleteNode(ctx context.Context, node string, uid types.UID, mach
 	}
 	var unforgotten error
 	if secret := passwordOf(n); secret != "" {
+		if err := w.still(); err != nil {
+			return err
+		}
 		err := w.Client.CoreV1().Secrets(metav1.NamespaceSystem).Delete(ctx, secret, metav1.DeleteOptions{})
 		switch {
 		case apierrors.IsForbidden(err):
@@ -44,6 +50,9 @@ func (w Writer) DeleteNode(ctx context.Context, node string, uid types.UID, mach
 		case err != nil && !apierrors.IsNotFound(err):
 			return failed("delete", "secret "+metav1.NamespaceSystem+"/"+secret, nil, err)
 		}
+	}
+	if err := w.still(); err != nil {
+		return err
 	}
 	o := metav1.NewPreconditionDeleteOptions(string(uid))
 	o.Preconditions.ResourceVersion = &n.ResourceVersion
@@ -56,6 +65,14 @@ func (w Writer) DeleteNode(ctx context.Context, node string, uid types.UID, mach
 		return unless("delete", object, uid, n, getErr, ErrConflict, err)
 	}
 	return failed("delete", object, nil, err)
+}
+
+// still says whether the next write of several may be sent.
+func (w Writer) still() error {
+	if w.Still == nil {
+		return nil
+	}
+	return w.Still()
 }
 
 // passwordOf is the name of the secret in which K3s or RKE2 keeps the node's password, "" for a node of another distribution. A machine of

@@ -112,6 +112,33 @@ func TestTheNodeGoesLast(t *testing.T) {
 	}
 }
 
+// TestADeletionOfSeveralWritesIsAskedForBeforeEach has the permission end before each of the three in turn.
+func TestADeletionOfSeveralWritesIsAskedForBeforeEach(t *testing.T) {
+	over := errors.New("it is over")
+	for writes, want := range [][]string{
+		{"a", "a.node-password.k3s", "b.node-password.k3s", "csi-a"},
+		{"a", "a.node-password.k3s", "b.node-password.k3s"},
+		{"a", "b.node-password.k3s"},
+		{"b.node-password.k3s"},
+	} {
+		c, attachments := left(t, "v1.34.1+k3s1")
+		n := 0
+		w := Writer{Client: clientOf(t, c), Still: func() error {
+			if n++; n > writes {
+				return over
+			}
+			return nil
+		}}
+		err := w.DeleteNode(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), "vm-a", attachments)
+		if errors.Is(err, over) != (writes < 3) {
+			t.Errorf("after %d writes: %v", writes, err)
+		}
+		if diff := cmp.Diff(want, remains(c)); diff != "" {
+			t.Errorf("after %d writes (-want +got)\n%s", writes, diff)
+		}
+	}
+}
+
 // TestANodeThatIsTakenOverMeanwhileIsKept lets another machine register between the read and the deletion.
 func TestANodeThatIsTakenOverMeanwhileIsKept(t *testing.T) {
 	c, _ := left(t, "v1.34.1")

@@ -90,7 +90,16 @@ func (o *Observer) Settled(scarce bool) {
 	if ago := o.now().Sub(last); !last.IsZero() && ago < quiet {
 		o.breaks(Rests, "%s was sent %s ago, and nothing happens any more", o.lastWhat, ago)
 	}
+	there := map[string]bool{}
+	for _, m := range machines {
+		there[m.VMID] = true
+	}
 	for _, n := range nodes {
+		for name := range stuck {
+			if !there[n.Status.NodeInfo.SystemUUID] && strings.HasPrefix(n.Name, name) {
+				doomed[n.Status.NodeInfo.SystemUUID] = true // as long as a deletion goes on, the group's list lacks more than this machine
+			}
+		}
 		for _, m := range machines {
 			if m.VMID == n.Status.NodeInfo.SystemUUID && stuck[strings.ToLower(m.ScaleSet)] {
 				doomed[m.VMID] = true // it waits for the deletion before it

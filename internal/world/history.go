@@ -319,7 +319,9 @@ func (h *history) azureFault() {
 
 // apiFault is what the API server may do.
 func (h *history) apiFault() {
-	switch h.upTo(9) {
+	switch h.upTo(10) {
+	case 9:
+		h.say("slow-api after=%s for=%ds", h.pick("1s", "4s", "12s", "25s"), h.between(20, 300))
 	case 0:
 		h.say("silent-api for=%ds", h.between(5, h.oneOf(50, 200)))
 	case 1:

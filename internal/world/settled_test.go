@@ -21,6 +21,10 @@ func TestWhatHasNotComeToRestIsSeen(t *testing.T) {
 		"a node deleted before any process could list its machine": {
 			farm + " machines=1\npod base-0 cpu=3 on=agents_0 owner=none\nadvance 1m\n" + away + "restart operations=lost\nadvance 1m\ndelete node agents_0\nadvance 1m\n" + back + "advance 80m\nsettled\n", "",
 		},
+		"a node whose machine went while a deletion in its group never ends": {
+			"policy scale-down-unneeded-time=4m scale-down-delay-after-add=1s max-drain-time=5m\ngroup agents size=Standard_D4s_v5 min=1 max=4 machines=2 zones=1,2 spot=deallocate\n" +
+				"fault delete-fails group=agents times=1\nfault never-deleted group=agents times=1\nresize agents 6\nadvance 382s\nresize agents 4\nadvance 80m\nsettled\n", "",
+		},
 		"a node deleted after its machine was listed": {
 			farm + " machines=1\npod base-0 cpu=3 on=agents_0 owner=none\nadvance 1m\nrestart operations=lost\nadvance 1m\n" + away + "delete node agents_0\nadvance 1m\n" + back + "advance 80m\nsettled\n", "",
 		},
