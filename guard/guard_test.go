@@ -404,7 +404,7 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a machine to whose name a pod is bound":                           {cleaning, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("p", On("unjoined-3"))) }, "S-15"},
 		"a Node object whose machine nobody saw leave, and which is young": {missing, func(w *world) { w.objects.Nodes[1].CreationTimestamp = metav1.NewTime(Start.Add(-9 * time.Minute)) }, "S-14"},
 		"one that fell silent a moment ago":                                {missing, func(w *world) { w.objects.Nodes[1] = lost(Silent(Start.Add(-50 * time.Second))) }, "S-14"},
-		"one that fell silent before its group grew":                       {missing, func(w *world) { w.evidence.LastGrowth = Start.Add(-50 * time.Second) }, "S-14"},
+		"one that fell silent before its group grew":                       {missing, func(w *world) { w.groups[0].Parks, w.evidence.LastGrowth = true, Start.Add(-50*time.Second) }, "S-14"},
 		"one whose kubelet reports that it is not Ready":                   {missing, func(w *world) { w.objects.Nodes[1] = lost(NotReady(Start.Add(-time.Minute))) }, "S-14"},
 		"one that was cordoned, whose kubelet reports that it is not Ready": {burying, func(w *world) {
 			w.groups[0].Departed = nil

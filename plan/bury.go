@@ -79,7 +79,7 @@ func (d *decision) bury(st *nodeState) {
 		if old := st.Object.CreationTimestamp.Add(listsLag); old.After(due) {
 			due = old
 		}
-		if grew := d.m.Groups[g.ID].Requested; grew.After(silent) && !g.HasDeparted(was.UID) { // it may have started the machine
+		if grew := d.m.Groups[g.ID].Requested; g.Parks && grew.After(silent) && !g.HasDeparted(was.UID) { // it may have started the machine
 			if again := grew.Add(listsLag); again.After(due) {
 				due = again
 			}

@@ -256,7 +256,7 @@ var mutants = []mutant{
 		"for _, n := range unready {", "for _, n := range unready[:map[bool]int{false: len(unready)}[MUTED]] {", scenario("never-ready-breaker"),
 	},
 	{
-		"S-20", "the guard is asked again before the next write of several", "internal/actuate/actuate.go",
+		"S-20", "the guard is asked again before the next write of several", "internal/actuate/known.go",
 		"if a.Now().Sub(evidence.Newest.Time) < stillNew {", "if MUTED || a.Now().Sub(evidence.Newest.Time) < stillNew {", scenario("slow-and-silent"),
 	},
 	{

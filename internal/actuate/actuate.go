@@ -154,34 +154,38 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 			return err
 		}
 		a.emptying(write, evidence)
-		return a.nodes().Cordon(ctx, action.Node, action.UID, action.Removal, action.Machine, action.Exclude)
+		return a.writer(write, evidence).Cordon(ctx, action.Node, action.UID, action.Removal, action.Machine, action.Exclude)
 	case plan.Mark:
-		if err := guard.Check(guard.Mark{Node: action.Node, UID: action.UID, Machine: action.Machine}, evidence, a.Policy); err != nil {
+		write := guard.Mark{Node: action.Node, UID: action.UID, Machine: action.Machine}
+		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.nodes().Mark(ctx, action.Node, action.UID, action.Machine)
+		return a.writer(write, evidence).Mark(ctx, action.Node, action.UID, action.Machine)
 	case plan.Uncordon:
-		if err := guard.Check(guard.Uncordon{Node: action.Node, UID: action.UID}, evidence, a.Policy); err != nil {
+		write := guard.Uncordon{Node: action.Node, UID: action.UID}
+		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.nodes().Uncordon(ctx, action.Node, action.UID)
+		return a.writer(write, evidence).Uncordon(ctx, action.Node, action.UID)
 	case plan.SoftTaint:
-		if err := guard.Check(guard.SoftTaint{Node: action.Node, UID: action.UID}, evidence, a.Policy); err != nil {
+		write := guard.SoftTaint{Node: action.Node, UID: action.UID}
+		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.nodes().SoftTaint(ctx, action.Node, action.UID, action.Since)
+		return a.writer(write, evidence).SoftTaint(ctx, action.Node, action.UID, action.Since)
 	case plan.SoftUntaint:
-		if err := guard.Check(guard.SoftUntaint{Node: action.Node, UID: action.UID}, evidence, a.Policy); err != nil {
+		write := guard.SoftUntaint{Node: action.Node, UID: action.UID}
+		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.nodes().SoftUntaint(ctx, action.Node, action.UID)
+		return a.writer(write, evidence).SoftUntaint(ctx, action.Node, action.UID)
 	case plan.Evict:
 		write := guard.Evict{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID, Node: action.Node}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
 		a.emptying(write, evidence)
-		return a.nodes().Evict(ctx, action.Namespace, action.Pod, action.UID, action.Grace)
+		return a.writer(write, evidence).Evict(ctx, action.Namespace, action.Pod, action.UID, action.Grace)
 	case plan.DeleteNode:
 		if evidence, err = a.parked(ctx, decided, p, action.Machine, evidence); err != nil {
 			return err
@@ -191,8 +195,7 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 	return a.tell(ctx, evidence, action)
 }
 
-// bury deletes the Node object of a machine that is gone or switched off. Its writes may take their time: then the guard is asked before each of them, with
-// what is known by then.
+// bury deletes the Node object of a machine that is gone or switched off.
 func (a *Actuator) bury(ctx context.Context, evidence guard.Evidence, action plan.DeleteNode) error {
 	write := guard.DeleteNode{Node: action.Node, UID: action.UID, Machine: action.Machine, Attachments: action.Attachments}
 	evidence.LastWrite, evidence.LastGrowth = a.lastWrite[action.Machine.Group], a.lastGrowth[action.Machine.Group]
@@ -200,39 +203,30 @@ func (a *Actuator) bury(ctx context.Context, evidence guard.Evidence, action pla
 		return err
 	}
 	machine := evidence.Newest.Node(action.Node).Object.Status.NodeInfo.SystemUUID
-	nodes := a.nodes()
-	nodes.Still = func() error {
-		if a.Now().Sub(evidence.Newest.Time) < stillNew {
-			return nil
-		}
-		newest, err := a.newest()
-		if err != nil {
-			return err
-		}
-		evidence.Newest, evidence.Silent, evidence.Leads = newest, a.silence(), a.leads()
-		return guard.Check(write, evidence, a.Policy)
-	}
-	return nodes.DeleteNode(ctx, action.Node, action.UID, machine, action.Attachments)
+	return a.writer(write, evidence).DeleteNode(ctx, action.Node, action.UID, machine, action.Attachments)
 }
 
 // tell performs an action that moves nothing: it lets others go on, or tells them something.
 func (a *Actuator) tell(ctx context.Context, evidence guard.Evidence, action plan.Action) error {
 	switch action := action.(type) {
 	case plan.OpenGate:
-		if err := guard.Check(guard.OpenGate{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID, Node: action.Node}, evidence, a.Policy); err != nil {
+		write := guard.OpenGate{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID, Node: action.Node}
+		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.nodes().OpenGate(ctx, action.Namespace, action.Pod, action.UID)
+		return a.writer(write, evidence).OpenGate(ctx, action.Namespace, action.Pod, action.UID)
 	case plan.AnswerRequest:
-		if err := guard.Check(guard.Answer{Namespace: action.Namespace, Name: action.Request, UID: action.UID}, evidence, a.Policy); err != nil {
+		write := guard.Answer{Namespace: action.Namespace, Name: action.Request, UID: action.UID}
+		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.nodes().AnswerRequest(ctx, action.Namespace, action.Request, action.UID, action.Conditions, action.Details, a.Now())
+		return a.writer(write, evidence).AnswerRequest(ctx, action.Namespace, action.Request, action.UID, action.Conditions, action.Details, a.Now())
 	case plan.AnswerBuffer:
-		if err := guard.Check(guard.Answer{Namespace: action.Namespace, Name: action.Buffer, UID: action.UID}, evidence, a.Policy); err != nil {
+		write := guard.Answer{Namespace: action.Namespace, Name: action.Buffer, UID: action.UID}
+		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.nodes().AnswerBuffer(ctx, action.Namespace, action.Buffer, action.UID, action.Conditions, action.Status, a.Now())
+		return a.writer(write, evidence).AnswerBuffer(ctx, action.Namespace, action.Buffer, action.UID, action.Conditions, action.Status, a.Now())
 	}
 	return errors.New("no way to perform " + plan.KindOf(action))
 }

@@ -106,6 +106,24 @@ func (a *Actuator) look(ctx context.Context, g *cluster.Group, leaving []plan.Le
 // stillParked is how old a read may be that shows a machine switched off whose Node object is to be deleted: anybody may start it.
 const stillParked = 5 * time.Second
 
+// writer is [Actuator.nodes] for one write: where it is several, or is tried again, and has taken its time, the guard is asked before each of them, with what is
+// known by then.
+func (a *Actuator) writer(write guard.Write, evidence guard.Evidence) kube.Writer {
+	nodes := a.nodes()
+	nodes.Still = func() error {
+		if a.Now().Sub(evidence.Newest.Time) < stillNew {
+			return nil
+		}
+		newest, err := a.newest()
+		if err != nil {
+			return err
+		}
+		evidence.Newest, evidence.Silent, evidence.Leads = newest, a.silence(), a.leads()
+		return guard.Check(write, evidence, a.Policy)
+	}
+	return nodes
+}
+
 // stillNew is how old evidence may be on which the next write of several rests.
 const stillNew = time.Second
 

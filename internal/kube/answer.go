@@ -57,6 +57,9 @@ func (w Writer) answer(ctx context.Context, versions []api, namespace, name stri
 	client := w.Client.CoreV1().RESTClient()
 	var conflict error
 	for range tries {
+		if err := w.still(); err != nil {
+			return err
+		}
 		var path string
 		var raw []byte
 		err := firstServed(paths, func(p string) (err error) {

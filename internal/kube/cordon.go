@@ -153,6 +153,9 @@ func (w Writer) change(ctx context.Context, verb, node string, uid types.UID, ed
 	object := "node " + node
 	var conflict error
 	for range tries {
+		if err := w.still(); err != nil {
+			return err
+		}
 		was, err := w.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):

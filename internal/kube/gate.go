@@ -21,6 +21,9 @@ func (w Writer) OpenGate(ctx context.Context, namespace, name string, uid types.
 	gates := []corev1.PodSchedulingGate{{Name: cluster.CapacityGate}} // as it mostly is: then nothing has to be read
 	var conflict error
 	for range tries {
+		if err := w.still(); err != nil {
+			return err
+		}
 		_, err := w.Client.CoreV1().Pods(namespace).Patch(ctx, name, types.JSONPatchType, gatePatch(uid, gates), metav1.PatchOptions{})
 		switch {
 		case err == nil || apierrors.IsNotFound(err):

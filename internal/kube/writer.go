@@ -69,7 +69,7 @@ type Writer struct {
 	Owner  string // what stands on nodes for their removal bears this name, in [cluster.OwnerAnnotation]; "" for none
 	// Wrote is told of each write to a node that took effect, with the node's resource version after it; nil means that nobody asks.
 	Wrote func(node, version string)
-	// Still is asked before each write of [Writer.DeleteNode], which may be several; its error is returned, and ends it. Nil means that nobody asks.
+	// Still is asked before each write and each further try of an action that may have several; its error is returned, and ends it. Nil means that nobody asks.
 	Still func() error
 }
 
