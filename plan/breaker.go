@@ -26,6 +26,10 @@ type Breaker struct {
 	Bought int       `json:"bought,omitempty"`
 	Sent   time.Time `json:"sent,omitzero"` // when the last of them were asked for
 
+	// Unsure is how many of them the last growth asked for when nobody knows whether the cloud took it up, and Top the capacity that it asked for.
+	Unsure int `json:"unsure,omitempty"`
+	Top    int `json:"top,omitempty"`
+
 	// Waited is since when machines were waited for that never became nodes and are there still, by UID; nil for none. Machines count once.
 	Waited map[string]time.Time `json:"waited,omitempty"`
 }
@@ -76,16 +80,36 @@ func (b Breakers) Memory() Memory {
 	return m
 }
 
-// buys is the same with what the growth asked for, unless the group's machines are known as nodes.
-func (b Breaker) buys(a SetCapacity, at time.Time) Breaker {
-	if !a.Joined {
-		b.Bought, b.Sent = b.Bought+a.Adds, at
+// buys is the same with what the growth asked for, unless the group's machines are known as nodes. A growth that begins below what one asked for of which
+// nobody knows takes that one's place: of two writes that rest on the same capacity at most one takes effect.
+func (b Breaker) buys(a SetCapacity, at time.Time, sure bool) Breaker {
+	if a.Joined {
+		return b
+	}
+	if a.From < b.Top {
+		b.Bought -= b.Unsure
+	}
+	b.Bought, b.Sent, b.Unsure, b.Top = b.Bought+a.Adds, at, 0, 0
+	if !sure {
+		b.Unsure, b.Top = a.Adds, a.To
+	}
+	return b
+}
+
+// has is the same when sluice has at most so many machines in the group.
+func (b Breaker) has(most int) Breaker {
+	b.Bought = max(0, min(b.Bought, most))
+	if b.Unsure = min(b.Unsure, b.Bought); b.Unsure == 0 {
+		b.Top = 0
+	}
+	if b.Bought == 0 {
+		b.Sent = time.Time{}
 	}
 	return b
 }
 
 func (b Breaker) equal(other Breaker) bool {
-	return b.Machines == other.Machines && b.Kept == other.Kept && b.Bought == other.Bought && b.Sent.Equal(other.Sent) && b.Last.Equal(other.Last) && b.Until.Equal(other.Until) &&
+	return b.Machines == other.Machines && b.Kept == other.Kept && b.Bought == other.Bought && b.Unsure == other.Unsure && b.Top == other.Top && b.Sent.Equal(other.Sent) && b.Last.Equal(other.Last) && b.Until.Equal(other.Until) &&
 		maps.EqualFunc(b.Waited, other.Waited, time.Time.Equal)
 }
 
@@ -128,11 +152,11 @@ func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.In
 	if st.Usable() {
 		b.Waited = d.waited(unjoined)
 		if b.Bought > 0 && d.timeUp(b.Sent) { // reads may be old for a while, and lie
-			b.Bought = min(b.Bought, st.Capacity+len(st.Missing))
+			b = b.has(st.Capacity + len(st.Missing))
 		}
 	}
-	if st.Joined || b.Bought == 0 {
-		b.Bought, b.Sent = 0, time.Time{}
+	if st.Joined {
+		b = b.has(0)
 	}
 	joined, counted := d.lastJoin(st.ID), b.Last
 	if joined.After(b.Last) || d.now.Sub(b.Last) > d.allowed.Growth.BackoffReset {

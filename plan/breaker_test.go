@@ -277,6 +277,38 @@ func TestWhatWasBoughtIsCountedUntilOneJoins(t *testing.T) {
 	}
 }
 
+// TestOfGrowthsInDoubtThatBeginAlikeOneCounts has growths follow one another whose answers do not tell whether the cloud took them up.
+func TestOfGrowthsInDoubtThatBeginAlikeOneCounts(t *testing.T) {
+	doubt, granted := plan.Result{Status: plan.Failed, Kind: "transient"}, plan.Result{Status: plan.Accepted}
+	grow := func(from, to int) plan.SetCapacity {
+		return plan.SetCapacity{Group: "a", From: from, To: to, Adds: to - from}
+	}
+	type step struct {
+		action plan.Action
+		result plan.Result
+	}
+	for name, c := range map[string]struct {
+		steps []step
+		want  int
+	}{
+		"both are in doubt":                 {[]step{{grow(0, 1), doubt}, {grow(0, 1), doubt}}, 1},
+		"the second asks for more":          {[]step{{grow(0, 1), doubt}, {grow(0, 3), doubt}}, 3},
+		"the second is granted":             {[]step{{grow(0, 2), doubt}, {grow(0, 1), granted}}, 1},
+		"the first was taken up":            {[]step{{grow(0, 2), doubt}, {grow(2, 3), granted}}, 3},
+		"and nobody knows of the second":    {[]step{{grow(0, 2), doubt}, {grow(2, 3), doubt}, {grow(2, 3), granted}}, 3},
+		"the first was granted":             {[]step{{grow(0, 2), granted}, {grow(0, 1), doubt}}, 3},
+		"its machine was deleted meanwhile": {[]step{{grow(0, 1), doubt}, {plan.DeleteInstances{Group: "a", Machines: []plan.Leaving{{}}}, granted}, {grow(0, 1), doubt}}, 1},
+	} {
+		var m plan.Memory
+		for _, s := range c.steps {
+			m = m.After(plan.Plan{Time: Start, Actions: []plan.Action{s.action}}, []plan.Result{s.result}, policy.Default())
+		}
+		if got := m.Groups["a"].Breaker.Bought; got != c.want {
+			t.Errorf("%s: %d were bought, want %d", name, got, c.want)
+		}
+	}
+}
+
 // TestAGrowthOfAGroupWhoseMachinesAreNodesLeavesNothingToKeep has a growth granted, and looks at what the status ConfigMap would be written for.
 func TestAGrowthOfAGroupWhoseMachinesAreNodesLeavesNothingToKeep(t *testing.T) {
 	for _, joined := range []bool{true, false} {

@@ -149,12 +149,12 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 				if g.Repeats++; a.To != g.Capacity || r.At.Sub(g.Requested) > 2*allowed.Growth.BackoffFirst {
 					g.Repeats = 0
 				}
-				g.Breaker = g.Breaker.buys(a, r.At)
+				g.Breaker = g.Breaker.buys(a, r.At, true)
 				g.Requested, g.Decided, g.Capacity, g.Races, m.LastGrowth = r.At, p.Time, a.To, 0, r.At
 				g.Backoff = g.Backoff.unshown(g.Repeats, a, r.At, allowed)
 				g.Awaited = a.Zones
 			case Asked:
-				g.Breaker = g.Breaker.buys(a, r.At)
+				g.Breaker = g.Breaker.buys(a, r.At, true)
 				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
 				g.Requested, g.Decided, g.Capacity, m.LastGrowth = r.At, p.Time, a.To, r.At
 				g.Awaited = a.Zones
@@ -163,7 +163,7 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 					g.Races = 0
 				}
 				if r.Kind == "transient" { // the cloud may have done it
-					g.Breaker = g.Breaker.buys(a, r.At)
+					g.Breaker = g.Breaker.buys(a, r.At, false)
 				}
 				g.Backoff = backoffAfter(g.Backoff, a, r, g.Races, allowed)
 			}
@@ -178,9 +178,9 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			switch r.Status {
 			case Accepted:
 				g.Rest, g.Repeats, g.Deleted = Backoff{}, 0, r.At
-				g.Breaker.Bought = max(0, g.Breaker.Bought-len(a.Machines))
+				g.Breaker = g.Breaker.has(g.Breaker.Bought - len(a.Machines))
 			case Asked:
-				g.Breaker.Bought = max(0, g.Breaker.Bought-len(a.Machines))
+				g.Breaker = g.Breaker.has(g.Breaker.Bought - len(a.Machines))
 				fallthrough
 			case Failed:
 				g.Rest = g.Rest.lengthened(r, allowed)

@@ -125,7 +125,7 @@ var mutants = []mutant{
 	},
 	{
 		"S-22", "what was asked for and has no answer yet counts as bought", "plan/memory.go",
-		"case Asked:\n\t\t\t\tg.Breaker = g.Breaker.buys(a, r.At)", "case Asked:\n\t\t\t\tif !MUTED {\n\t\t\t\t\tg.Breaker = g.Breaker.buys(a, r.At)\n\t\t\t\t}", catcher{"plan", "TestWhatWasBoughtIsCountedUntilOneJoins"},
+		"case Asked:\n\t\t\t\tg.Breaker = g.Breaker.buys(a, r.At, true)", "case Asked:\n\t\t\t\tif !MUTED {\n\t\t\t\t\tg.Breaker = g.Breaker.buys(a, r.At, true)\n\t\t\t\t}", catcher{"plan", "TestWhatWasBoughtIsCountedUntilOneJoins"},
 	},
 	{
 		"S-23", "the end of the lease is known", "internal/actuate/known.go",
@@ -258,6 +258,10 @@ var mutants = []mutant{
 	{
 		"S-20", "the guard is asked again before the next write of several", "internal/actuate/known.go",
 		"if a.Now().Sub(evidence.Newest.Time) < stillNew {", "if MUTED || a.Now().Sub(evidence.Newest.Time) < stillNew {", scenario("slow-and-silent"),
+	},
+	{
+		"S-22", "of two growths in doubt that begin alike one counts", "plan/breaker.go",
+		"if a.From < b.Top {", "if !MUTED && a.From < b.Top {", scenario("growth-in-doubt-twice"),
 	},
 	{
 		"S-22", "what is left of a parked machine shows whose its group is", "cluster/learn.go",

@@ -222,7 +222,7 @@ var azureLaws = []azureLaw{
 		return ""
 	})},
 	{"S-22", eachRemoved(func(w *write, m azuresim.MachineState) string {
-		if n := w.o.foreign(w.ScaleSet, w.lived, w.set.joined, w.set.bought); n > 0 && m.PowerState == "running" {
+		if n := w.o.foreign(w.ScaleSet, w.lived, w.set.joined, w.set.bought+w.set.doubt); n > 0 && m.PowerState == "running" {
 			return fmt.Sprintf("machine %s was removed, no machine of %s was ever a node here, and sluice had not asked for %d that run", m.Name, w.ScaleSet, n)
 		}
 		return ""

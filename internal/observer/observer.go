@@ -99,6 +99,8 @@ type set struct {
 	known   bool                 // and since the present process began, which has listed the machines
 	bought  int                  // machines that growths have asked for beyond those that lived, less those whose removal was accepted
 	own     int                  // of these, those that the present process has asked for
+	doubt   int                  // machines beside them that the last growth asked for, when its answer does not tell whether it took effect
+	top     int                  // the capacity that this growth asked for
 }
 
 type wait struct{ until time.Time }
@@ -217,10 +219,17 @@ func (s *set) heard(by time.Time) bool { return !s.listed.IsZero() && !by.Before
 
 // counts keeps what sluice has asked for of a set.
 func (s *set) counts(w *write) {
-	if n, ok := w.asks(); ok && w.accepted() {
-		s.bought += max(0, n-w.live)
-		if !w.o.rules.Guest { // of what a guest has asked for, the one that stays knows nothing
-			s.own += max(0, n-w.live)
+	if n, ok := w.asks(); ok {
+		if more := max(0, n-w.live); w.accepted() || w.Status >= 499 {
+			if w.live >= s.top { // what nobody knew of took effect, or somebody else's write in its place
+				s.bought += s.doubt
+			}
+			s.doubt, s.top = 0, 0
+			if !w.accepted() {
+				s.doubt, s.top = more, n
+			} else if s.bought += more; !w.o.rules.Guest { // of what a guest has asked for, the one that stays knows nothing
+				s.own += more
+			}
 		}
 	}
 	if w.removes && w.accepted() {
