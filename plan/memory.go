@@ -90,6 +90,7 @@ const (
 	Refused  Status = "refused"  // the guard stopped it before anything was sent
 	Failed   Status = "failed"   // it was sent and came back with an error
 	Skipped  Status = "skipped"  // nothing was sent and nothing is wrong: a budget says wait, a race was lost, a dry run
+	Deferred Status = "deferred" // nothing was sent: others took so long that the next cycle decides anew
 	Asked    Status = "asked"    // it was sent, and the cloud has not answered yet: what it shows tells, and a growth counts until then
 )
 

@@ -260,6 +260,10 @@ var mutants = []mutant{
 		"if a.Now().Sub(evidence.Newest.Time) < stillNew {", "if MUTED || a.Now().Sub(evidence.Newest.Time) < stillNew {", scenario("slow-and-silent"),
 	},
 	{
+		"S-30", "writes that take long leave the others for the next cycle", "internal/actuate/turns.go",
+		"if t.kind == \"\" || a.Now()", "if t.kind == \"\" || MUTED || a.Now()", scenario("api-slow"),
+	},
+	{
 		"S-22", "of two growths in doubt that begin alike one counts", "plan/breaker.go",
 		"if a.From < b.Top {", "if !MUTED && a.From < b.Top {", scenario("growth-in-doubt-twice"),
 	},

@@ -41,18 +41,22 @@ type Actuator struct {
 	contests   contests                      // with others about capacities
 	emptied    []guard.Emptied               // nodes that this process has begun to empty of pods
 	wrote      map[string]uint64             // nodes, with the version that the last write to each has left, until Objects shows it
+	left       map[turn]int                  // what the last plan asked for and was not begun, by its place in the next one
 	groups     []*cluster.Group              // as decided, and as read and written since, while a plan is performed
 }
 
-// Perform does what the plan says, in its order, and returns one result for each action. decided is what the plan rests on. A
-// result that is not good stops no other action: the next cycle plans again from what is then.
+// Perform does what the plan says and returns one result for each action. decided is what the plan rests on. A result that is not good stops no other
+// action: the next cycle plans again from what is then. Growths go first, then what was left the last time, then the rest, as the plan has them. Once
+// [patience] is over nothing but a growth is begun any more: growths of what comes meanwhile do not wait for all the rest.
 func (a *Actuator) Perform(ctx context.Context, decided *cluster.Snapshot, p plan.Plan) []plan.Result {
 	a.groups = slices.Clone(decided.Groups)
 	for _, g := range a.groups {
 		a.contests.meets(g, a.Now()) // what is undone before the next write to the group counts, too
 	}
 	results := make([]plan.Result, len(p.Actions))
-	for i, action := range p.Actions {
+	began := a.Now()
+	for _, i := range a.turns(p) {
+		action := p.Actions[i]
 		if question, ok := action.(plan.AskExpander); ok { // which changes nothing
 			results[i] = a.ask(ctx, decided, question)
 			continue
@@ -60,6 +64,10 @@ func (a *Actuator) Perform(ctx context.Context, decided *cluster.Snapshot, p pla
 		if a.DryRun {
 			results[i] = a.result(guard.Check(nil, guard.Evidence{DryRun: true}, a.Policy))
 			results[i].Status, results[i].Message = plan.Skipped, "dry run"
+			continue
+		}
+		if a.waits(turnOf(action), began) {
+			results[i] = plan.Result{Status: plan.Deferred, At: a.Now().UTC(), Message: "what came before it took " + a.Now().Sub(began).Round(time.Second).String()}
 			continue
 		}
 		results[i] = a.perform(ctx, decided, p, action)

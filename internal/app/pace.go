@@ -37,7 +37,7 @@ func (p *Pace) Wait(now time.Time, entry journal.Entry, err error, polls time.Ti
 		return wait
 	}
 	until(entry.Plan.Next)
-	if asked(entry) {
+	if asked(entry) || deferred(entry) {
 		return shortestPause
 	}
 	if !again(entry) {
@@ -73,6 +73,11 @@ func (s Stir) Due(t Timing) (due time.Time, stirred bool) {
 // asked says whether a question was put that the next cycle decides with.
 func asked(entry journal.Entry) bool {
 	return slices.ContainsFunc(entry.Plan.Actions, func(a plan.Action) bool { _, is := a.(plan.AskExpander); return is })
+}
+
+// deferred says whether the cycle left actions to the next one, since others took so long.
+func deferred(entry journal.Entry) bool {
+	return slices.ContainsFunc(entry.Results, func(r plan.Result) bool { return r.Status == plan.Deferred })
 }
 
 // again says whether an action did not come out as decided, so that a new decision, which knows of it, may do better at once: plan

@@ -149,7 +149,7 @@ func (d Deed) words() string {
 	if why, troubled := d.trouble(); troubled {
 		return string(why.Code) + ": " + why.Sentence()
 	}
-	if d.Status() == plan.Skipped && d.Result.Message != "" {
+	if (d.Status() == plan.Skipped || d.Status() == plan.Deferred) && d.Result.Message != "" {
 		return d.Result.Message + "; " + because
 	}
 	return because

@@ -53,6 +53,8 @@ func logDeed(ctx context.Context, to *slog.Logger, d Deed) {
 		message = "action failed"
 	case plan.Skipped:
 		message, level = "action skipped", slog.LevelDebug
+	case plan.Deferred:
+		message = "action deferred"
 	default:
 		message, level = "action planned", slog.LevelDebug
 	}
