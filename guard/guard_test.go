@@ -394,23 +394,21 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a pod marked safe-to-evict=false": {evicting, func(w *world) {
 			w.change(Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"))
 		}, "S-15"},
-		"a daemon's pod where daemons are left alone":                      {dismissing, func(w *world) { w.policy.Removal.OccupiedDaemons = false }, "S-15"},
-		"a daemon's pod where others still are":                            {dismissing, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"))) }, "S-15"},
-		"a machine with a pod that is waited for":                          {outlasting, func(w *world) { w.policy.Removal.AfterDeadline = policy.Wait }, "S-15"},
-		"a machine with a pod that has time left":                          {outlasting, func(w *world) { w.policy.Removal.DrainDeadline = time.Hour }, "S-15"},
-		"a pod of a node that is gone":                                     {evicting, func(w *world) { w.objects.Nodes = nil }, "S-14"},
-		"a pod of another life":                                            {evicting, func(w *world) { w.change(func(p *corev1.Pod) { p.UID = "reborn" }) }, "S-15"},
-		"a pod of a node that stays":                                       {evicting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-15"},
-		"a machine to whose name a pod is bound":                           {cleaning, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("p", On("unjoined-3"))) }, "S-15"},
-		"a Node object whose machine nobody saw leave, and which is young": {missing, func(w *world) { w.objects.Nodes[1].CreationTimestamp = metav1.NewTime(Start.Add(-9 * time.Minute)) }, "S-14"},
-		"one that fell silent a moment ago":                                {missing, func(w *world) { w.objects.Nodes[1] = lost(Silent(Start.Add(-50 * time.Second))) }, "S-14"},
-		"one that fell silent before its group grew":                       {missing, func(w *world) { w.groups[0].Parks, w.evidence.LastGrowth = true, Start.Add(-50*time.Second) }, "S-14"},
-		"one whose kubelet reports that it is not Ready":                   {missing, func(w *world) { w.objects.Nodes[1] = lost(NotReady(Start.Add(-time.Minute))) }, "S-14"},
-		"one that was cordoned, whose kubelet reports that it is not Ready": {burying, func(w *world) {
-			w.groups[0].Departed = nil
-			NotReady(Start.Add(-time.Minute))(w.objects.Nodes[1])
-		}, "S-14"},
-		"one that is Ready": {missing, func(w *world) { w.objects.Nodes[1] = lost() }, "S-14"},
+		"a daemon's pod where daemons are left alone":                       {dismissing, func(w *world) { w.policy.Removal.OccupiedDaemons = false }, "S-15"},
+		"a daemon's pod where others still are":                             {dismissing, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"))) }, "S-15"},
+		"a machine with a pod that is waited for":                           {outlasting, func(w *world) { w.policy.Removal.AfterDeadline = policy.Wait }, "S-15"},
+		"a machine with a pod that has time left":                           {outlasting, func(w *world) { w.policy.Removal.DrainDeadline = time.Hour }, "S-15"},
+		"a pod of a node that is gone":                                      {evicting, func(w *world) { w.objects.Nodes = nil }, "S-14"},
+		"a pod of another life":                                             {evicting, func(w *world) { w.change(func(p *corev1.Pod) { p.UID = "reborn" }) }, "S-15"},
+		"a pod of a node that stays":                                        {evicting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-15"},
+		"a machine to whose name a pod is bound":                            {cleaning, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("p", On("unjoined-3"))) }, "S-15"},
+		"a Node object whose machine nobody saw leave, and which is young":  {missing, func(w *world) { w.objects.Nodes[1].CreationTimestamp = metav1.NewTime(Start.Add(-9 * time.Minute)) }, "S-14"},
+		"one that fell silent a moment ago":                                 {missing, func(w *world) { w.objects.Nodes[1] = lost(Silent(Start.Add(-50 * time.Second))) }, "S-14"},
+		"one that fell silent before the process began":                     {missing, func(w *world) { w.groups[0].Parks, w.evidence.Started = true, Start.Add(-50*time.Second) }, "S-14"},
+		"one that fell silent before its group grew":                        {missing, func(w *world) { w.groups[0].Parks, w.evidence.LastGrowth = true, Start.Add(-50*time.Second) }, "S-14"},
+		"one whose kubelet reports that it is not Ready":                    {missing, func(w *world) { w.objects.Nodes[1] = lost(NotReady(Start.Add(-time.Minute))) }, "S-14"},
+		"one that was cordoned, whose kubelet reports that it is not Ready": {burying, func(w *world) { w.groups[0].Departed = nil; NotReady(Start.Add(-time.Minute))(w.objects.Nodes[1]) }, "S-14"},
+		"one that is Ready":                                                 {missing, func(w *world) { w.objects.Nodes[1] = lost() }, "S-14"},
 		"one without a unique id": {missing, func(w *world) {
 			w.objects.Nodes[1].Status.NodeInfo.SystemUUID = ""
 			w.write = guard.DeleteNode{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents"}}

@@ -68,6 +68,8 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 		return refuse("S-14", "node %s has not been silent for %s, or is younger than %s, and nobody saw its machine leave", w.Node, silentFor, listsLag)
 	case cluster.Speaks(n.Object) && !g.HasDeparted(w.Machine.UID):
 		return refuse("S-14", "the kubelet of node %s reports that it is not Ready, and nobody saw its machine leave", w.Node)
+	case g.Parks && e.Started.After(silent) && g.Read.At.Sub(e.Started) < listsLag && !g.HasDeparted(w.Machine.UID):
+		return refuse("S-14", "node %s fell silent before this process began, and an earlier one may have started its machine", w.Node)
 	case g.Parks && e.LastGrowth.After(silent) && g.Read.At.Sub(e.LastGrowth) < listsLag && !g.HasDeparted(w.Machine.UID):
 		return refuse("S-14", "node %s fell silent before group %s grew, which may have started its machine, and nobody saw it leave", w.Node, g.ID)
 	default:

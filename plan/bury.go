@@ -79,7 +79,11 @@ func (d *decision) bury(st *nodeState) {
 		if old := st.Object.CreationTimestamp.Add(listsLag); old.After(due) {
 			due = old
 		}
-		if grew := d.m.Groups[g.ID].Requested; g.Parks && grew.After(silent) && !g.HasDeparted(was.UID) { // it may have started the machine
+		grew := d.m.Groups[g.ID].Requested
+		if d.m.Since.After(grew) {
+			grew = d.m.Since // the process before this one may have grown the group
+		}
+		if g.Parks && grew.After(silent) && !g.HasDeparted(was.UID) { // which may have started the machine
 			if again := grew.Add(listsLag); again.After(due) {
 				due = again
 			}
