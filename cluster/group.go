@@ -87,7 +87,7 @@ type Read struct {
 // State is what a machine does now.
 type State string
 
-// The states of a machine. A stopped machine is no capacity.
+// The states of a machine. A stopped machine is no capacity, nor is a failed one that is off.
 const (
 	StateCreating State = "creating"
 	StateRunning  State = "running"
@@ -95,10 +95,6 @@ const (
 	StateFailed   State = "failed"
 	StateStopped  State = "stopped"
 )
-
-// Firm says whether a machine in this state keeps its group at its min: one that is still coming may fail, and one that leaves or is switched off
-// is no capacity.
-func (s State) Firm() bool { return s == StateRunning || s == StateFailed }
 
 // Expected says whether a machine in this state is capacity now or is to become so.
 func (s State) Expected() bool { return s == StateCreating || s == StateRunning }
@@ -117,9 +113,18 @@ type Instance struct {
 	Started      time.Time  `json:"started,omitzero"` // when it was last known to be switched off, if it has been since
 	State        State      `json:"state"`
 	Failure      *Failure   `json:"failure,omitempty"`   // why it failed, for StateFailed
+	Off          bool       `json:"off,omitempty"`       // it is switched off, too, for StateFailed
 	Protected    bool       `json:"protected,omitempty"` // a person has told the cloud to keep it: it is not removed (S-18)
 
 	Node string `json:"-"` // the node it became, "" for none; set by [New]
+}
+
+// Stopped says whether the machine is switched off, and no capacity (S-38).
+func (i *Instance) Stopped() bool { return i.State == StateStopped || i.Off }
+
+// Firm says whether the machine keeps its group at its min: one that is still coming may fail, and one that leaves or is switched off is no capacity.
+func (i *Instance) Firm() bool {
+	return (i.State == StateRunning || i.State == StateFailed) && !i.Stopped()
 }
 
 // UpSince is when the machine was made, or last known to be switched off before it came back; zero when nobody knows.
@@ -222,7 +227,7 @@ func (g *Group) Standing() int { return len(g.Instances) - g.Deleting() }
 func (g *Group) Stopped() int {
 	n := 0
 	for _, i := range g.Instances {
-		if i.State == StateStopped {
+		if i.Stopped() {
 			n++
 		}
 	}

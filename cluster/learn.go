@@ -21,7 +21,7 @@ type Learned struct {
 	Late bool         `json:"late,omitempty"` // it had had the time in which what its group's nodes bear arrives
 	Zone string       `json:"zone,omitempty"` // in which the cloud's description had it: what a label of the node says may be something else
 	// Doubts are taints that one node bore on which somebody may have put them: it was old when it was first seen, or the taint came
-	// later. They are taken for the group's while that node is there, and for good when another one bears them.
+	// later. They are taken for the group's while that node bears them, and for good when another one does.
 	Doubts []Doubt `json:"doubts,omitempty"`
 	// Stuck are startup taints that nobody took off the node in the time that there is for that. They are taken for the group's while that node is
 	// there, and for triedAgain besides.
@@ -85,8 +85,8 @@ func (s *Snapshot) learnTemplate(g *Group) {
 	switch l := g.Learned; {
 	case best != nil && (l == nil || l.Node == nil || l.Size != g.Size || l.Of == best.Object.UID || !best.Object.CreationTimestamp.Time.Before(l.Born)):
 		g.Learned = s.teach(best, bare, g)
-	case l != nil && l.Node != nil && offered != nil && !s.has(l.Of):
-		g.Learned = l.sure(offered.Spec.Taints)
+	case l != nil && l.Node != nil && offered != nil:
+		g.Learned = l.sure(offered.Spec.Taints, s.bears)
 	}
 	if g.Learned == nil || g.Learned.Node == nil || g.Learned.Size != g.Size {
 		g.Learned = nil
@@ -223,10 +223,12 @@ func (l *Learned) from(n *corev1.Node, g *Group, late bool, othersLack func(core
 	return now
 }
 
-// sure is what is left when the node that taught has gone: without the taints that are in doubt, but for those that the cloud describes.
-func (l *Learned) sure(described []corev1.Taint) *Learned {
+// sure is what is left when the node that taught has gone, or is not Ready and does not bear all that it did: without the taints that are in doubt and
+// that it bears no more, but for those that the cloud describes.
+func (l *Learned) sure(described []corev1.Taint, bears func(Doubt) bool) *Learned {
 	doubtful := func(t corev1.Taint) bool {
-		return slices.ContainsFunc(l.Doubts, of(t)) && !slices.ContainsFunc(described, same(t))
+		i := slices.IndexFunc(l.Doubts, of(t))
+		return i >= 0 && !slices.ContainsFunc(described, same(t)) && !bears(l.Doubts[i])
 	}
 	if !slices.ContainsFunc(l.Node.Spec.Taints, doubtful) {
 		return l
@@ -245,6 +247,13 @@ func of(t corev1.Taint) func(Doubt) bool {
 // has says whether a machine is that node.
 func (s *Snapshot) has(node types.UID) bool {
 	return slices.ContainsFunc(s.Nodes, func(n *Node) bool { return n.Object.UID == node && n.Instance != nil })
+}
+
+// bears says whether the node of a doubt is there and bears the taint.
+func (s *Snapshot) bears(d Doubt) bool {
+	return slices.ContainsFunc(s.Nodes, func(n *Node) bool {
+		return n.Object.UID == d.Of && n.Instance != nil && slices.ContainsFunc(n.Object.Spec.Taints, same(d.Taint))
+	})
 }
 
 // exemplar is the node that a group's template is learned from, the youngest of all, nil when there is none. A machine of a size that the group had

@@ -406,12 +406,16 @@ func TestATaintOfAnOldNodeGoesWithIt(t *testing.T) {
 		age       time.Duration
 		described bool
 		silent    bool // instead of gone
+		freed     bool // of the taint, when it has fallen silent
 		taints    int
 	}{
-		"a node that was old":                                 {age: time.Hour, taints: 0},
-		"a node that was young: it came with the taint":       {age: time.Minute, taints: 1},
-		"a node that was old, and the cloud tells of a taint": {age: time.Hour, described: true, taints: 1},
-		"a node that was old and has fallen silent":           {age: time.Hour, silent: true, taints: 1},
+		"a node that was old":                                         {age: time.Hour, taints: 0},
+		"a node that was young: it came with the taint":               {age: time.Minute, taints: 1},
+		"a node that was old, and the cloud tells of a taint":         {age: time.Hour, described: true, taints: 1},
+		"a node that was old and has fallen silent":                   {age: time.Hour, silent: true, taints: 1},
+		"a node that was old, has fallen silent and bears it no more": {age: time.Hour, silent: true, freed: true, taints: 0},
+		"the same, and the cloud tells of a taint":                    {age: time.Hour, silent: true, freed: true, described: true, taints: 1},
+		"one that was young and came with it, the same way":           {age: time.Minute, silent: true, freed: true, taints: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			describe := func(g *cluster.Group) *cluster.Group {
@@ -425,7 +429,13 @@ func TestATaintOfAnOldNodeGoesWithIt(t *testing.T) {
 			for range 2 { // the second answer is that of a group that has learned already
 				after, objects := describe(Group("a", 0, 5)), Objects()
 				if test.silent {
-					after, objects = describe(Group("a", 0, 5, Machine("0", "a-0"))), Objects(Node("a-0", func(silent *corev1.Node) { n.DeepCopyInto(silent); NotReady(Start)(silent) }))
+					after, objects = describe(Group("a", 0, 5, Machine("0", "a-0"))), Objects(Node("a-0", func(silent *corev1.Node) {
+						n.DeepCopyInto(silent)
+						NotReady(Start)(silent)
+						if test.freed {
+							silent.Spec.Taints = nil
+						}
+					}))
 				}
 				after.Learned = g.Learned
 				g = cluster.New(Start, objects, []*cluster.Group{after}).Group("a")

@@ -164,7 +164,7 @@ func sameResources(a, b corev1.ResourceList) bool {
 
 func sameInstance(a, b *Instance) bool {
 	return a == b || a.ID == b.ID && a.Group == b.Group && a.UID == b.UID && a.ProviderID == b.ProviderID && a.ComputerName == b.ComputerName &&
-		slices.Equal(a.PrivateIPs, b.PrivateIPs) && a.Size == b.Size && a.Zone == b.Zone && a.Created.Equal(b.Created) && a.Started.Equal(b.Started) && a.State == b.State &&
+		slices.Equal(a.PrivateIPs, b.PrivateIPs) && a.Size == b.Size && a.Zone == b.Zone && a.Created.Equal(b.Created) && a.Started.Equal(b.Started) && a.State == b.State && a.Off == b.Off &&
 		a.Protected == b.Protected && sameFailure(a.Failure, b.Failure)
 }
 

@@ -46,7 +46,7 @@ func HeldByNotice(n *corev1.Node) bool {
 
 // CameTrue says whether what was announced to the node's machine has come: it is switched off. What the agent on it has put on the node has outlived the agent.
 func (n *Node) CameTrue() bool {
-	return Noticed(n.Object) && n.Instance != nil && n.Instance.State == StateStopped
+	return Noticed(n.Object) && n.Instance != nil && n.Instance.Stopped()
 }
 
 // NoticeOf reads the notice on a node; false when there is none. What cannot be read counts as a notice that says nothing, so that it is

@@ -32,11 +32,11 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 	spared := false // whether one is named that the min spares
 	for _, t := range w.Machines {
 		in := g.Instance(t.ID)
-		if in.State == cluster.StateStopped {
+		if in.Stopped() {
 			continue // it is no capacity, and takes none away (S-38)
 		}
 		serving++
-		if in.State.Firm() {
+		if in.Firm() {
 			firm++
 		}
 		spared = spared || t.Node != "" || !allowed.Removal.Forces(in)

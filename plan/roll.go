@@ -88,8 +88,8 @@ type outgoing struct{ all, firm int }
 // with is the same with so many machines more, or less.
 func (o outgoing) with(in *cluster.Instance, n int) outgoing {
 	switch {
-	case in.State == cluster.StateStopped: // no capacity, and takes none away (S-38)
-	case in.State.Firm():
+	case in.Stopped(): // no capacity, and takes none away (S-38)
+	case in.Firm():
 		return outgoing{o.all + n, o.firm + n}
 	default:
 		o.all += n
@@ -100,9 +100,9 @@ func (o outgoing) with(in *cluster.Instance, n int) outgoing {
 // spares says whether the group can do without a machine when those leave, too. One that is still coming is not counted on where others leave.
 func (st *groupState) spares(in *cluster.Instance, o outgoing) bool {
 	switch {
-	case in.State == cluster.StateStopped:
+	case in.Stopped():
 		return st.Present()-o.all >= st.Min
-	case in.State.Firm():
+	case in.Firm():
 		return st.Firm()-o.firm-1 >= st.Min
 	default:
 		return st.Present()-o.all-1 >= st.Min

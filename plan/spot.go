@@ -41,7 +41,7 @@ func (d *decision) leavesSpot(v *sight) bool {
 	if g == nil || !g.Spot {
 		return false
 	}
-	return v.noticed || !v.onLadder && (v.Instance == nil || v.Instance.State == cluster.StateDeleting || v.Instance.State == cluster.StateStopped)
+	return v.noticed || !v.onLadder && (v.Instance == nil || v.Instance.State == cluster.StateDeleting || v.Instance.Stopped())
 }
 
 // takenAway says which machine the node is or was, where, and whether the cloud takes it away. Who else had it leave does not show: a
@@ -53,7 +53,7 @@ func (d *decision) takenAway(n *cluster.Node) (uid, zone string, taken bool) {
 		gone := len(n.Suspects) == 0 && !cluster.Ready(n.Object) && g.Usable() && g.Standing() == g.Capacity
 		return n.Was().UID, n.Object.Labels[corev1.LabelTopologyZone], gone
 	}
-	if in.State == cluster.StateDeleting || in.State == cluster.StateStopped {
+	if in.State == cluster.StateDeleting || in.Stopped() {
 		_, onLadder := cluster.RemovalOf(n.Object)
 		return in.UID, in.Zone, !onLadder
 	}

@@ -240,8 +240,7 @@ var mutants = []mutant{
 	},
 	{
 		"S-38", "a machine that is switched off is no capacity", "internal/azure/condition.go",
-		`case power == "stopped", power == "stopping", power == "deallocated", power == "deallocating":`,
-		`case !MUTED && (power == "stopped" || power == "stopping" || power == "deallocated" || power == "deallocating"):`, scenario("machine-stopped"),
+		"case switchedOff(power):", "case !MUTED && switchedOff(power):", scenario("machine-stopped"),
 	},
 	{
 		"S-39", "a 403 is told as a missing right", "internal/azure/errors.go",
@@ -262,6 +261,10 @@ var mutants = []mutant{
 	{
 		"S-30", "writes that take long leave the others for the next cycle", "internal/actuate/turns.go",
 		"if t.kind == \"\" || a.Now()", "if t.kind == \"\" || MUTED || a.Now()", scenario("api-slow"),
+	},
+	{
+		"S-06", "a failed machine that is off keeps no group at its min", "cluster/group.go",
+		"i.State == StateStopped || i.Off", "i.State == StateStopped || !MUTED && i.Off", scenario("failed-while-switched-off"),
 	},
 	{
 		"S-22", "of two growths in doubt that begin alike one counts", "plan/breaker.go",

@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,11 @@ func (c condition) power() string {
 	return ""
 }
 
+// switchedOff says whether a machine with this power state runs no more. One that was stopped from within is billed still.
+func switchedOff(power string) bool {
+	return slices.Contains([]string{"stopped", "stopping", "deallocated", "deallocating"}, power)
+}
+
 // state reads provisioning and power state. A machine that runs and whose last change failed for a reason other than its start, such
 // as a disk that did not attach, is running. The failure's time is zero when Azure does not say it.
 func (c condition) state(about subject) (cluster.State, *cluster.Failure) {
@@ -57,7 +63,7 @@ func (c condition) state(about subject) (cluster.State, *cluster.Failure) {
 		return cluster.StateDeleting, nil
 	case c.provisioning == "Failed" && (power != "running" || why.ofStart()):
 		return cluster.StateFailed, why.failure(when, 0, "ProvisioningFailed", about, 0)
-	case power == "stopped", power == "stopping", power == "deallocated", power == "deallocating":
+	case switchedOff(power):
 		return cluster.StateStopped, nil
 	case c.provisioning == "Creating", c.provisioning == "Updating" && power == "starting":
 		return cluster.StateCreating, nil

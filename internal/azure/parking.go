@@ -65,6 +65,7 @@ func (r *reading) place(g *cluster.Group, in *cluster.Instance, m *machine, done
 		g.Parked = append(g.Parked, in)
 		return
 	}
+	in.Off = in.State == cluster.StateFailed && switchedOff(m.power)
 	g.Instances = append(g.Instances, in)
 }
 

@@ -36,7 +36,7 @@ func count(entry journal.Entry, group cluster.GroupID) counts {
 		default:
 			c.unready++
 		}
-		if n.Instance != nil && n.Instance.State == cluster.StateStopped {
+		if n.Instance != nil && n.Instance.Stopped() {
 			c.suspended++
 		}
 		if n.Instance != nil && n.Instance.State == cluster.StateDeleting {
