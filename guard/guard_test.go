@@ -526,8 +526,10 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			w.objects.Nodes[1].Status.Conditions = lost(NotReady(Start)).Status.Conditions
 			w.evidence.LastWrite = w.groups[0].Read.At.Add(time.Second)
 		}, "S-14"},
-		"a Node object whose machine is switched off, says a list, and that is Ready": {burying, func(w *world) {
-			w.groups[0].Parked = append(w.groups[0].Parked, Machine("1", "agents-1"))
+		"a Node object whose machine is switched off, says a list, and that is Ready": {burying, func(w *world) { w.groups[0].Parked = append(w.groups[0].Parked, Machine("1", "agents-1")) }, "S-14"},
+		"a Node object whose machine is switched off, says a list, to a process that has just begun": {burying, func(w *world) {
+			w.groups[0].Parked, w.groups[0].Departed = append(w.groups[0].Parked, Machine("1", "agents-1")), nil
+			w.objects.Nodes[1].Status.Conditions, w.evidence.Started = lost(Silent(Start.Add(-time.Minute))).Status.Conditions, Start.Add(-50*time.Second)
 		}, "S-14"},
 		"any soft taint in a dry run":                   {softening, func(w *world) { w.evidence.DryRun = true }, "S-24"},
 		"a protected machine":                           {deleting, func(w *world) { w.groups[0].Instances[1].Protected = true }, "S-18"},

@@ -68,7 +68,7 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 		return refuse("S-14", "node %s has not been silent for %s, or is younger than %s, and nobody saw its machine leave", w.Node, silentFor, listsLag)
 	case cluster.Speaks(n.Object) && !g.HasDeparted(w.Machine.UID):
 		return refuse("S-14", "the kubelet of node %s reports that it is not Ready, and nobody saw its machine leave", w.Node)
-	case g.Parks && e.Started.After(silent) && g.Read.At.Sub(e.Started) < listsLag && !g.HasDeparted(w.Machine.UID):
+	case g.Parks && startedBefore(n, g, w.Machine.UID, e):
 		return refuse("S-14", "node %s fell silent before this process began, and an earlier one may have started its machine", w.Node)
 	case g.Parks && e.LastGrowth.After(silent) && g.Read.At.Sub(e.LastGrowth) < listsLag && !g.HasDeparted(w.Machine.UID):
 		return refuse("S-14", "node %s fell silent before group %s grew, which may have started its machine, and nobody saw it leave", w.Node, g.ID)
@@ -80,7 +80,7 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 		}
 	}
 	for _, other := range e.Newest.Groups {
-		if err := checkParked(w, n, other, e.LastWrite); err != nil {
+		if err := checkParked(w, n, other, e); err != nil {
 			return err
 		}
 		for _, in := range other.Instances {
@@ -92,15 +92,23 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 	return nil
 }
 
+// startedBefore says whether the machine of a node may have been started by a process before this one, though lists do not show it: the node has been silent
+// since before this process began, and that is no longer ago than lists may be old.
+func startedBefore(n *cluster.Node, g *cluster.Group, uid string, e Evidence) bool {
+	return e.Started.After(cluster.NotReadySince(n.Object).Time) && g.Read.At.Sub(e.Started) < listsLag && !g.HasDeparted(uid)
+}
+
 // checkParked holds the Node object of a machine that a list shows switched off, and that may have been started since.
-func checkParked(w DeleteNode, n *cluster.Node, g *cluster.Group, written time.Time) error {
+func checkParked(w DeleteNode, n *cluster.Node, g *cluster.Group, e Evidence) error {
 	for _, in := range g.Parked {
-		switch {
+		switch written := e.LastWrite; {
 		case in.UID != w.Machine.UID:
 		case cluster.Ready(n.Object):
 			return refuse("S-14", "machine %s is switched off, says a list, and node %s is Ready", in.Machine(), w.Node)
 		case g.Read.At.Before(written):
 			return refuse("S-14", "machine %s was switched off when its group was read at %s, and may have been started by the write at %s", in.Machine(), stamp(g.Read.At), stamp(written))
+		case startedBefore(n, g, w.Machine.UID, e):
+			return refuse("S-14", "machine %s is switched off, says a list, and an earlier process may have started it", in.Machine())
 		}
 	}
 	return nil

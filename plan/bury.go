@@ -67,6 +67,10 @@ func (d *decision) bury(st *nodeState) {
 	case slices.ContainsFunc(g.Parked, func(in *cluster.Instance) bool { return in.ID == was.ID && in.UID == was.UID }):
 		gone = reason.New(reason.NodeMachineParked, about, "instance", was.ID)
 		whole = whole && st.onLadder && !st.ready && g.Read.At.After(st.removal.Since) && g.adding == 0 // a growth may start it
+		if due := d.m.Since.Add(listsLag); d.m.Since.After(silent) && !g.HasDeparted(was.UID) && g.Read.At.Before(due) {
+			whole = false // the process before this one may have started it
+			d.wake(due)
+		}
 	case st.onLadder:
 		if whole = whole && g.Read.At.After(st.removal.Since); cluster.Speaks(st.Object) && !g.HasDeparted(was.UID) {
 			outcome, gone, whole = NodeHold, missing, false // the lists lie, or its kubelet will fall silent
