@@ -47,14 +47,14 @@ type Actuator struct {
 
 // Perform does what the plan says and returns one result for each action. decided is what the plan rests on. A result that is not good stops no other
 // action: the next cycle plans again from what is then. Growths go first, then what was left the last time, then the rest, as the plan has them. Once
-// [patience] is over nothing but a growth is begun any more: growths of what comes meanwhile do not wait for all the rest.
+// the rest has taken [patience] no more of it is begun: growths for what comes meanwhile do not wait for all of it.
 func (a *Actuator) Perform(ctx context.Context, decided *cluster.Snapshot, p plan.Plan) []plan.Result {
 	a.groups = slices.Clone(decided.Groups)
 	for _, g := range a.groups {
 		a.contests.meets(g, a.Now()) // what is undone before the next write to the group counts, too
 	}
 	results := make([]plan.Result, len(p.Actions))
-	began := a.Now()
+	var began time.Time // of what is no growth
 	for _, i := range a.turns(p) {
 		action := p.Actions[i]
 		if question, ok := action.(plan.AskExpander); ok { // which changes nothing
@@ -66,7 +66,11 @@ func (a *Actuator) Perform(ctx context.Context, decided *cluster.Snapshot, p pla
 			results[i].Status, results[i].Message = plan.Skipped, "dry run"
 			continue
 		}
-		if a.waits(turnOf(action), began) {
+		turn := turnOf(action)
+		if turn.kind != "" && began.IsZero() {
+			began = a.Now()
+		}
+		if a.waits(turn, began) {
 			results[i] = plan.Result{Status: plan.Deferred, At: a.Now().UTC(), Message: "what came before it took " + a.Now().Sub(began).Round(time.Second).String()}
 			continue
 		}

@@ -70,7 +70,7 @@ func (a *Actuator) turns(p plan.Plan) []int {
 	return order
 }
 
-// waits says whether an action is left for the next cycle, because this one began so long ago, and remembers its place among those.
+// waits says whether an action is left for the next cycle, because this one's others have taken so long, and remembers its place among those.
 func (a *Actuator) waits(t turn, began time.Time) bool {
 	if t.kind == "" || a.Now().Sub(began) < patience {
 		return false
