@@ -30,8 +30,9 @@ func TestMachinesThatNeverWereNodesMayBeAnotherClusters(t *testing.T) {
 		"another one was a node":   {change: func(g *cluster.Group) { g.Learned = &cluster.Learned{Node: Node(""), Size: "another"} }, want: 0},
 		"it is known that one was": {change: func(g *cluster.Group) { g.Joined = true }, want: 0},
 		"one is still coming":      {change: func(g *cluster.Group) { g.Instances[0].State = cluster.StateCreating }, want: 2},
-		"one has failed":           {change: func(g *cluster.Group) { g.Instances[0].State = cluster.StateFailed }, want: 1},
-		"one is switched off":      {change: func(g *cluster.Group) { g.Instances[0].State = cluster.StateStopped }, want: 1},
+		"one has failed":           {change: func(g *cluster.Group) { g.Instances[0].State = cluster.StateFailed }, want: 2},
+		"one is switched off":      {change: func(g *cluster.Group) { g.Instances[0].State = cluster.StateStopped }, want: 2},
+		"one is being deleted":     {change: func(g *cluster.Group) { g.Instances[0].State = cluster.StateDeleting }, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := Group("a", 0, 9, Machine("0", "", Born(Start.Add(-time.Hour))), Machine("1", "", Born(Start.Add(-time.Minute))))

@@ -40,7 +40,7 @@ func checkOwn(id cluster.GroupID, e Evidence, allowed *policy.Policy) error {
 		return nil
 	}
 	if n := g.Foreign(e.Bought[id]); n > 0 {
-		return refuse("S-22", "machines of group %s that run, were never nodes of this cluster and were not asked for by sluice: %d; they may be another cluster's", id, n)
+		return refuse("S-22", "machines of group %s that were never nodes of this cluster and were not asked for by sluice: %d; they may be another cluster's", id, n)
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func (d *decision) noticeNodeless() {
 	nodeless, changed := 0, false
 	for _, g := range d.s.Groups {
 		for _, in := range d.groups[g.ID].nodeless {
-			if in.State.Expected() {
+			if waitedFor(g, in) {
 				nodeless++
 				_, known := d.m.Nodeless[in.UID]
 				changed = changed || !known
@@ -124,7 +124,7 @@ func (d *decision) noticeNodeless() {
 	d.m.Nodeless, d.m.Lost = make(map[string]time.Time, nodeless), nil
 	for _, g := range d.s.Groups {
 		for _, in := range d.groups[g.ID].nodeless {
-			if !in.State.Expected() {
+			if !waitedFor(g, in) {
 				continue
 			}
 			since, known := was[in.UID]
@@ -143,6 +143,12 @@ func (d *decision) noticeNodeless() {
 			}
 		}
 	}
+}
+
+// waitedFor says whether a machine that is no node has a time in which it is to become one. One that the cloud has taken away and kept, switched off, has
+// it as well: in a group that is known to be this cluster's it is nobody else's, and takes up the room of one that runs.
+func waitedFor(g *cluster.Group, in *cluster.Instance) bool {
+	return in.State.Expected() || g.Spot && g.Joined && in.State == cluster.StateStopped
 }
 
 // noticeRestarts remembers since when machines have been started again whose Node objects are from before, until their kubelets report: the machine runs

@@ -28,7 +28,7 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 	switch {
 	case in.State == cluster.StateDeleting:
 		return
-	case in.State == cluster.StateStopped:
+	case in.State == cluster.StateStopped && !(waitedFor(g.Group, in) && d.overdue(in)):
 		d.judge(about, MachineHold, reason.New(reason.MachineStopped, about))
 		return
 	case in.State == cluster.StateFailed:

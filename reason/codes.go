@@ -307,7 +307,7 @@ var sentences = map[Code]string{
 	TemplateDrift:      "its nodes are not what the cloud describes: {differences}; the nodes are believed, correct the description or its tags",
 	GroupUnreadable:    "cannot be managed: {message}",
 	GroupContradicted:  "the kubelet of node {node} reports, and the list lacks its machine, which nobody saw leave; no write until a list has it or the node falls silent",
-	GroupForeign:       "machines that run, were never nodes of this cluster and were not asked for by sluice: {machines}; they may be another cluster's, and are left alone",
+	GroupForeign:       "machines that were never nodes of this cluster and were not asked for by sluice: {machines}; they may be another cluster's, and are left alone",
 	GroupIncomplete:    "its last read was incomplete; no write until a complete one",
 	ClusterNodesLimit:  "max total nodes in cluster reached ({nodes} of {limit})",
 	ClusterCoresLimit:  "max total cores in cluster reached ({cores} of {limit})",

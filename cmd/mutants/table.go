@@ -267,6 +267,10 @@ var mutants = []mutant{
 		"i.State == StateStopped || i.Off", "i.State == StateStopped || !MUTED && i.Off", scenario("failed-while-switched-off"),
 	},
 	{
+		"S-22", "a machine that has failed may be another cluster's", "cluster/foreign.go",
+		"in.State != StateDeleting", "in.State != StateDeleting && (!MUTED || in.State.Expected())", scenario("failed-machine-of-another-cluster"),
+	},
+	{
 		"S-22", "of two growths in doubt that begin alike one counts", "plan/breaker.go",
 		"if a.From < b.Top {", "if !MUTED && a.From < b.Top {", scenario("growth-in-doubt-twice"),
 	},

@@ -25,6 +25,7 @@ type Request struct {
 	Action          string   // the permission it needed; "": none, or not a path of Resource Manager
 	Linked          []Linked // the permissions a write needed at other resources
 	IfMatch         string
+	Outdated        bool           // it was refused, for whatever, and IfMatch was not the scale set's entity tag
 	Capacity        *int64         // what the body asked for; nil: nothing
 	Told            map[string]int // what a read told of capacities, by lower-case name of the scale set; none of an answer that is slow or lost
 	Lists           []string       // the scale sets, by lower-case name, whose machines this page of a list is about; none when the answer is lost or cut
@@ -91,6 +92,10 @@ func (q *request) record(a answer, id string) Request {
 		ClientRequestID: q.http.Header.Get("X-Ms-Client-Request-Id"),
 		Repeated:        q.repeated, Action: q.route.action, Linked: q.linked,
 		IfMatch: q.http.Header.Get("If-Match"),
+	}
+	if r.IfMatch != "" && r.Status >= 400 && !q.fault.Applied {
+		ss, p := q.scaleSet()
+		r.Outdated = p == nil && q.checkETag(ss.etagText()) != nil
 	}
 	r.Capacity, r.InstanceIDs = q.asked()
 	r.Held = q.fault.Delay

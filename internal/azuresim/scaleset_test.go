@@ -85,6 +85,13 @@ func TestAStaleETagIsRefused(t *testing.T) {
 	if got := a.capacity(); got != 1 {
 		t.Errorf("a refused write resized to %d", got)
 	}
+	a.Inject(azuresim.Fault{Kind: "PATCH *", Status: 429, Times: 2})
+	for _, tag := range []*string{etag, a.scaleSet().Etag} { // both are refused for something else
+		_, _ = a.resize(2, tag)
+		if all := a.Requests(); all[len(all)-1].Status != 429 || all[len(all)-1].Outdated != (tag == etag) {
+			t.Errorf("logged: %+v", all[len(all)-1])
+		}
+	}
 }
 
 func TestAConditionOnWhatIsNotThereFails(t *testing.T) {

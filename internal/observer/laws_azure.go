@@ -143,7 +143,7 @@ var azureLaws = []azureLaw{
 	{"S-06", func(w *write) string {
 		n, ok := w.asks()
 		switch {
-		case w.Status == http.StatusPreconditionFailed: // it rests on what was so before
+		case w.Status == http.StatusPreconditionFailed, w.Outdated: // it rests on what was so before, and could not take effect
 		case ok && n > w.most+w.off+w.parking:
 			return fmt.Sprintf("a request set the capacity of %s to %d, above its max", w.ScaleSet, n)
 		case w.Kind == starts && w.live-w.off+w.resting > w.most:
@@ -222,8 +222,8 @@ var azureLaws = []azureLaw{
 		return ""
 	})},
 	{"S-22", eachRemoved(func(w *write, m azuresim.MachineState) string {
-		if n := w.o.foreign(w.ScaleSet, w.lived, w.set.joined, w.set.bought+w.set.doubt); n > 0 && m.PowerState == "running" {
-			return fmt.Sprintf("machine %s was removed, no machine of %s was ever a node here, and sluice had not asked for %d that run", m.Name, w.ScaleSet, n)
+		if n := w.o.foreign(w.ScaleSet, w.lived, w.set.joined, w.set.bought+w.set.doubt); n > 0 {
+			return fmt.Sprintf("machine %s was removed, no machine of %s was ever a node here, and sluice had not asked for %d of them", m.Name, w.ScaleSet, n)
 		}
 		return ""
 	})},

@@ -277,10 +277,7 @@ func (o *Observer) foreign(name string, lived []azuresim.MachineState, joined bo
 	}
 	n := 0
 	for _, m := range lived {
-		switch {
-		case !strings.EqualFold(m.ScaleSet, name), m.ProvisioningState == "Deleting", m.ProvisioningState == "Failed":
-		case SwitchedOff(m.PowerState), m.PowerState == "stopped", m.PowerState == "stopping":
-		default: // it runs, or is about to
+		if strings.EqualFold(m.ScaleSet, name) && m.ProvisioningState != "Deleting" {
 			n++
 		}
 	}
