@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	debug.SetGCPercent(1600) // memory is there, and worlds live for a moment
 	debug.SetMemoryLimit(1 << 30)
 	fmt.Fprintf(out, "playing %d histories from seed %d; replay one with: sluice simulate --seed N\n", *n, *first)
-	told := time.Now()
+	told, seen := time.Now(), 0
 	play := world.History
 	if *reckless {
 		play = world.RecklessHistory
@@ -88,7 +88,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		if *stop && len(r.Failures) > 0 {
 			enough()
 		}
-		if len(r.Failures) > 0 && r.Failures[len(r.Failures)-1].Seed != 0 && time.Since(told) > time.Second || time.Since(told) > 20*time.Second {
+		for ; seen < len(r.Failures); seen++ { // told again at the end
+			fmt.Fprintf(out, "%6d plays: %s\n", done, r.Failures[seen])
+		}
+		if time.Since(told) > 20*time.Second {
 			told = time.Now()
 			fmt.Fprintf(out, "%6d plays of %d histories, %.1f years, %d violations\n", done, *n, r.Simulated.Hours()/24/365, len(r.Failures))
 		}

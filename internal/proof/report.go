@@ -87,8 +87,13 @@ func (r *Report) Write(w io.Writer) {
 	}
 	fmt.Fprintf(w, "violations   %d\n", len(r.Failures))
 	for _, f := range r.Failures {
-		fmt.Fprintf(w, "  seed %d: %s\n", f.Seed, strings.Join(f.Wrong, "\n    "))
+		fmt.Fprintf(w, "  %s\n", f)
 	}
+}
+
+// String is the seed and what was wrong, each sentence on a line of its own.
+func (f Failure) String() string {
+	return fmt.Sprintf("seed %d: %s", f.Seed, strings.Join(f.Wrong, "\n    "))
 }
 
 func table(w io.Writer, title string, of map[string]int) {
