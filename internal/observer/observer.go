@@ -277,8 +277,8 @@ func (o *Observer) foreign(name string, lived []azuresim.MachineState, joined bo
 	}
 	n := 0
 	for _, m := range lived {
-		_, parted := o.set(name).parted[m.VMID] // and does not count among those that were asked for any more
-		if strings.EqualFold(m.ScaleSet, name) && m.ProvisioningState != "Deleting" && !parted {
+		at, parted := o.set(name).parted[m.VMID] // and does not count among those that were asked for any more
+		if strings.EqualFold(m.ScaleSet, name) && m.ProvisioningState != "Deleting" && !(parted && o.now().Sub(at) < oldest) {
 			n++
 		}
 	}
