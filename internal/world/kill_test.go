@@ -30,7 +30,7 @@ func emptied(group string) removal {
 		"pod base-0 cpu=2500m on=agents_0\n" +
 		"pod web-0 cpu=300m on=agents_2 claim=scratch\n" +
 		"pod web-1 cpu=300m on=agents_2\n" +
-		"%sadvance 15m\n"}
+		"%sadvance 25m\n"} // a process that begins leaves Node objects of parked machines alone for ten minutes
 }
 
 // removals are the stories that sluice is killed in.
