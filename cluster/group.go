@@ -116,15 +116,17 @@ type Instance struct {
 	Off          bool       `json:"off,omitempty"`       // it is switched off, too, for StateFailed
 	Protected    bool       `json:"protected,omitempty"` // a person has told the cloud to keep it: it is not removed (S-18)
 
-	Node string `json:"-"` // the node it became, "" for none; set by [New]
+	Node  string `json:"-"` // the node it became, "" for none; set by [New]
+	Works bool   `json:"-"` // its node is Ready, while the cloud has it still coming; set by [New]
 }
 
 // Stopped says whether the machine is switched off, and no capacity (S-38).
 func (i *Instance) Stopped() bool { return i.State == StateStopped || i.Off }
 
 // Firm says whether the machine keeps its group at its min: one that is still coming may fail, and one that leaves or is switched off is no capacity.
+// Whose node is Ready has come, however long the cloud takes to call it made.
 func (i *Instance) Firm() bool {
-	return (i.State == StateRunning || i.State == StateFailed) && !i.Stopped()
+	return (i.State == StateRunning || i.State == StateFailed || i.Works) && !i.Stopped()
 }
 
 // UpSince is when the machine was made, or last known to be switched off before it came back; zero when nobody knows.
@@ -238,14 +240,11 @@ func (g *Group) Stopped() int {
 // removal, one of the two counts more.
 func (g *Group) Present() int { return min(g.Capacity, g.Standing()-g.Stopped()) }
 
-// Firm counts those of the machines present that are not still coming: a removal leaves at least the group's min of them.
-func (g *Group) Firm() int { return g.Present() - g.Creating() }
-
-// Creating counts the machines listed that are still coming.
+// Creating counts the machines listed that are still coming, as far as the cloud and their nodes know.
 func (g *Group) Creating() int {
 	n := 0
 	for _, i := range g.Instances {
-		if i.State == StateCreating {
+		if i.State == StateCreating && !i.Works {
 			n++
 		}
 	}

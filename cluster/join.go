@@ -51,7 +51,7 @@ func plainInstances(all []*Instance) []*Instance {
 	var out []*Instance
 	for _, in := range all {
 		copied := *in
-		copied.Node, copied.Created, copied.Started, copied.Failure = "", plain(in.Created), plain(in.Started), plainFailure(in.Failure)
+		copied.Node, copied.Works, copied.Created, copied.Started, copied.Failure = "", false, plain(in.Created), plain(in.Started), plainFailure(in.Failure)
 		out = append(out, &copied)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
@@ -118,9 +118,22 @@ func (s *Snapshot) joinMachines() {
 	s.joins = newJoins(s)
 	for _, n := range s.Nodes {
 		if s.join(n); n.Instance != nil {
-			n.Instance.Node = n.Name()
+			n.Instance.Node, n.Instance.Works = n.Name(), n.Instance.works(n.Object)
 		}
 	}
+}
+
+// works says whether the machine works as that node before the cloud calls it made.
+func (i *Instance) works(n *corev1.Node) bool { return i.State == StateCreating && Ready(n) }
+
+// Works says whether the machine is one whose node is Ready here, while the cloud has it still coming.
+func (s *Snapshot) Works(in *Instance) bool {
+	g := s.Group(in.Group)
+	if g == nil {
+		return false
+	}
+	known := g.Instance(in.ID)
+	return known != nil && known.Works && known.UID == in.UID
 }
 
 // join joins one node. What its machine says of it is left to the caller.

@@ -106,7 +106,7 @@ func keepInstances(fresh, old []*Instance, kept map[*Instance]*Instance) {
 		for j < len(old) && old[j].ID < in.ID {
 			j++
 		}
-		if j < len(old) && sameInstance(in, old[j]) && in.Node == old[j].Node {
+		if j < len(old) && sameInstance(in, old[j]) && in.Node == old[j].Node && in.Works == old[j].Works {
 			fresh[i], kept[in] = old[j], old[j]
 		}
 	}

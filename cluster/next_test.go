@@ -40,7 +40,7 @@ func seen(s *cluster.Snapshot) string {
 	for _, g := range s.Groups {
 		fmt.Fprintf(&b, "group %s %d read %s template %s learned %s drift %v:", g.ID, g.Capacity, g.Read.At, paper(g.Template), paper(g.Learned), g.Drift)
 		for _, in := range g.Instances {
-			fmt.Fprintf(&b, " %s %s on %q", in.ID, in.State, in.Node)
+			fmt.Fprintf(&b, " %s %s on %q works %t", in.ID, in.State, in.Node, in.Works)
 		}
 		b.WriteString("\n")
 	}
@@ -85,7 +85,7 @@ func (h *history) step(t *rapid.T, now time.Time) {
 	i := rapid.IntRange(0, 3).Draw(t, "which")
 	node, pod := fmt.Sprintf("n-00000%d", i), fmt.Sprintf("p-%d", rapid.IntRange(0, 7).Draw(t, "pod"))
 	switch rapid.SampledFrom([]string{"bind", "wait", "finish", "delete", "gone", "node", "lost", "machine", "state", "unjoined", "read",
-		"heartbeat", "label", "taint", "uuid", "address", "namesake", "marked", "devices", "capacity", "offer", "foreign", "parked", "hostnames"}).Draw(t, "do") {
+		"silent", "heartbeat", "label", "taint", "uuid", "address", "namesake", "marked", "devices", "capacity", "offer", "foreign", "parked", "hostnames"}).Draw(t, "do") {
 	case "bind":
 		h.pods[pod] = Pod(pod, On(node))
 	case "wait":
@@ -105,7 +105,9 @@ func (h *history) step(t *rapid.T, now time.Time) {
 	case "machine":
 		h.machines[node] = Machine(fmt.Sprint(i), node)
 	case "state":
-		h.machines[node] = Machine(fmt.Sprint(i), node, In(cluster.StateDeleting))
+		h.machines[node] = Machine(fmt.Sprint(i), node, In(rapid.SampledFrom([]cluster.State{cluster.StateDeleting, cluster.StateCreating}).Draw(t, "state")))
+	case "silent":
+		h.change(node, NotReady(now))
 	case "unjoined":
 		delete(h.machines, node)
 		delete(h.machines, "batch-"+node)
@@ -219,6 +221,28 @@ func TestTheNextSnapshotSaysWhatANewOneWould(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A machine that Azure never calls made is at work when its node is Ready, and not while its kubelet is silent.
+func TestAMachineWorksWithItsNodeWhateverTheCloudCallsIt(t *testing.T) {
+	h := &history{nodes: map[string]*corev1.Node{}, machines: map[string]*cluster.Instance{"n-0": Machine("0", "n-0", In(cluster.StateCreating))}, read: Start}
+	objects, groups := h.observe()
+	s := cluster.New(Start, objects, groups)
+	turn := func(want bool, change func()) {
+		t.Helper()
+		change()
+		h.list = nil
+		objects, groups := h.observe()
+		s = s.Next(s.Time.Add(time.Second), objects, groups)
+		g := s.Group("agents")
+		if in := g.Instances[0]; in.Works != want || in.Firm() != want || s.Works(in) != want || (g.Creating() == 0) != want {
+			t.Errorf("works %t, firm %t, and %d are coming; want %t", in.Works, in.Firm(), g.Creating(), want)
+		}
+	}
+	turn(true, func() { h.nodes["n-0"] = Node("n-0") })
+	turn(false, func() { h.change("n-0", NotReady(Start)) })
+	turn(true, func() { h.nodes["n-0"] = Node("n-0") })
+	turn(false, func() { delete(h.nodes, "n-0") })
 }
 
 func TestWhatDidNotChangeIsTheSamePointer(t *testing.T) {

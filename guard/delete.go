@@ -28,7 +28,12 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 			return err
 		}
 	}
-	var serving, firm int
+	var coming, serving, firm int
+	for _, in := range g.Instances {
+		if in.State == cluster.StateCreating && !e.Newest.Works(in) {
+			coming++
+		}
+	}
 	spared := false // whether one is named that the min spares
 	for _, t := range w.Machines {
 		in := g.Instance(t.ID)
@@ -36,7 +41,7 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 			continue // it is no capacity, and takes none away (S-38)
 		}
 		serving++
-		if in.Firm() {
+		if in.Firm() || e.Newest.Works(in) {
 			firm++
 		}
 		spared = spared || t.Node != "" || !allowed.Removal.Forces(in)
@@ -44,7 +49,7 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 	if left := g.Present() - serving; left < g.Min && spared {
 		return refuse("S-06", "group %s would keep %d machines, below its min %d", g.ID, left, g.Min)
 	}
-	if left := g.Firm() - firm; left < g.Min && firm > 0 && spared {
+	if left := g.Present() - coming - firm; left < g.Min && firm > 0 && spared {
 		return refuse("S-06", "group %s would keep %d machines that are not still coming, below its min %d", g.ID, left, g.Min)
 	}
 	if left, others := g.Capacity-len(w.Machines), g.Standing()-len(w.Machines); left < others {

@@ -129,16 +129,6 @@ func known() *world {
 	return w
 }
 
-// coming deletes one that is still coming and leaves another such beside the group's min.
-func coming() *world {
-	w := cleaning()
-	w.groups[0].Min = 3
-	for _, at := range []int{2, 3} {
-		w.groups[0].Instances[at].State = cluster.StateCreating
-	}
-	return w
-}
-
 // forced does so in a group that falls below its min.
 func forced() *world {
 	w := cleaning()
@@ -271,7 +261,7 @@ func gates(names ...string) func(*corev1.Pod) {
 
 func TestSoundWritesPass(t *testing.T) {
 	for name, open := range map[string]func() *world{
-		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete a machine that never joined of as many as were asked for": requested, "delete one of a group of which nodes are known": known, "delete one of a group that is vouched for": vouched, "delete a machine that never came above min": coming, "delete one below min where the operator says so": forced, "evict": evicting, "dismiss a daemon": dismissing, "delete one of three control-plane nodes that are opted in": crowned, "cordon one of them": dethroning, "delete a machine with a pod that is forced": outlasting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "delete a node whose machine others deleted": missing, "mark a node": marking, "open a gate": opening,
+		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete a machine that never joined of as many as were asked for": requested, "delete one of a group of which nodes are known": known, "delete one of a group that is vouched for": vouched, "delete a machine that never came above min": coming, "delete one on the count of one that works before it is made": working, "delete one below min where the operator says so": forced, "evict": evicting, "dismiss a daemon": dismissing, "delete one of three control-plane nodes that are opted in": crowned, "cordon one of them": dethroning, "delete a machine with a pod that is forced": outlasting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "delete a node whose machine others deleted": missing, "mark a node": marking, "open a gate": opening,
 	} {
 		if err := open().check(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -459,9 +449,8 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a cordon of a control-plane node while another one is not Ready": {dethroning, func(w *world) { NotReady(Start)(w.objects.Nodes[2]) }, "S-17"},
 		"a cordon of a control-plane node that is not opted in":           {dethroning, func(w *world) { w.policy.Removal.ControlPlane = false }, "S-17"},
 		"a cordon of a control-plane node":                                {cordoning, func(w *world) { w.objects.Nodes[0].Labels["node-role.kubernetes.io/etcd"] = "true" }, "S-17"},
-		"a machine on the count of one that is still coming": {deleting, func(w *world) {
-			w.groups[0].Min, w.groups[0].Instances[2].State = 2, cluster.StateCreating
-		}, "S-06"},
+		"a machine on the count of one that is still coming":              {working, func(w *world) { NotReady(Start)(w.objects.Nodes[2]) }, "S-06"},
+		"a machine on the count of one of the same id":                    {working, func(w *world) { w.relist(2, "vm-new") }, "S-06"},
 		"a machine whose node was annotated to stay": {deleting, func(w *world) {
 			w.objects.Nodes[1].Annotations["cluster-autoscaler.kubernetes.io/scale-down-disabled"] = "true"
 		}, "S-18"},
