@@ -56,6 +56,10 @@ var mutants = []mutant{
 		"g.rested = o.UIDs", "if !MUTED {\n\t\t\t\tg.rested = o.UIDs\n\t\t\t}", scenario("lists-lie-about-parked-to-the-next"),
 	},
 	{
+		"S-01", "machines that may not have joined yet are handed on", "internal/azure/group.go",
+		"m.young(now) && !m.leaving()", "!MUTED && m.young(now) && !m.leaving()", scenario("lists-lie-about-coming-to-the-next"),
+	},
+	{
 		"S-01", "no capacity is asked for below the one that was accepted last", "internal/azure/write.go",
 		"if n-g.Capacity > len(ids) && own.granted.stands(p.now())", "if !MUTED && n-g.Capacity > len(ids) && own.granted.stands(p.now())", scenario("lists-lie-while-coming"),
 	},

@@ -67,6 +67,8 @@ func TestAGrowthIsToldBeforeItIsAskedFor(t *testing.T) {
 				return c.kept
 			}
 			w.open(o)
+			w.groups()
+			w.pass(30 * time.Minute) // machines that may not have joined yet are told of, too
 			w.remove("agents", "1")
 			w.pass(3 * time.Minute)
 			w.groups()

@@ -137,3 +137,46 @@ func TestNoCapacityIsAskedForBelowParkedMachinesThatListsHaveLost(t *testing.T) 
 		})
 	}
 }
+
+// TestNoCapacityIsAskedForBelowYoungMachinesThatListsHaveLost has somebody else make two machines, which Azure lists once and then loses before they have joined.
+// The list counts that had them, whether or not it was whole, and so does the word of the process that read it.
+func TestNoCapacityIsAskedForBelowYoungMachinesThatListsHaveLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		told         int // the capacity, with the list that has them
+		again, whole bool
+	}{
+		"a whole list":                           {told: 3, whole: true},
+		"a whole list, and another process":      {told: 3, whole: true, again: true},
+		"a list that lacks one":                  {told: 4},
+		"a list that lacks one, another process": {told: 4, again: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, set("agents", 1))
+			w.open(w.options("0:9:agents"))
+			w.groups()
+			w.read(30 * time.Minute)
+			w.must(w.sim.SetCapacity("agents", 3))
+			until := w.now.Add(65 * time.Second)
+			for _, kind := range []string{"GET virtualMachineScaleSets", "LIST virtualMachineScaleSets"} {
+				w.sim.Inject(azuresim.Fault{Kind: kind, FalseCapacity: &c.told, Until: until})
+			}
+			if g := w.read(time.Minute); g.Read.Complete != c.whole {
+				t.Fatalf("complete %t: this shows nothing", g.Read.Complete)
+			}
+			w.now = until
+			w.lies(1, w.now.Add(time.Hour))
+			if c.again {
+				saved := w.SaveOperations()
+				w.open(w.options("0:9:agents"))
+				w.must(w.ResumeOperations(saved))
+			}
+			g := w.read(3 * time.Minute)
+			if g.Capacity != 1 || !g.Read.Complete {
+				t.Fatalf("capacity %d, complete %t: this shows nothing", g.Capacity, g.Read.Complete)
+			}
+			if err := w.SetCapacity(t.Context(), g, 2); cloud.KindOf(err) != cloud.Conflict {
+				t.Errorf("a request for 2 while there are 3: %v, want a conflict", err)
+			}
+		})
+	}
+}

@@ -68,7 +68,7 @@ type group struct {
 
 	departed map[string]time.Time // machines that were being deleted, by UID, and when a read last found them so
 	missing  map[string]miss      // machines that a complete list lacked and nobody saw leave, by UID
-	rested   []string             // UIDs of machines that an earlier process left switched off, until the first complete list
+	rested   []string             // UIDs of machines that an earlier process left switched off, or coming, until the first complete list
 
 	granted   grant                // of the last growth that made machines
 	ahead     []Operation          // what the growth under way asks for, for the record
@@ -202,7 +202,18 @@ func (g *group) watchLeave(r *reading) {
 // missFor is how long a machine is remembered that lists lack and nobody saw leave.
 const missFor = 24 * time.Hour
 
-// watchMissing remembers which machines of the last complete list the next one lacks without a reason, and forgets those that it has.
+// listed are the machines of the last complete list, and those of one after it that was not complete.
+func (g *group) listed() []*machine {
+	var all []*machine
+	for _, r := range []*reading{g.good, g.doubted} {
+		if r != nil {
+			all = append(all, r.machines...)
+		}
+	}
+	return all
+}
+
+// watchMissing remembers which machines of the last lists the next complete one lacks without a reason, and forgets those that it has.
 func (g *group) watchMissing(r *reading) {
 	if g.missing == nil {
 		g.missing = map[string]miss{}
@@ -216,11 +227,9 @@ func (g *group) watchMissing(r *reading) {
 		_, left := g.departed[uid]
 		return !left && !listed[uid] && uid != ""
 	}
-	if g.good != nil {
-		for _, m := range g.good.machines {
-			if lacks(m.uid) {
-				g.missing[m.uid] = miss{r.at, m.off() || m.young(r.at)}
-			}
+	for _, m := range g.listed() {
+		if lacks(m.uid) {
+			g.missing[m.uid] = miss{r.at, m.off() || m.young(r.at)}
 		}
 	}
 	for _, uid := range g.rested {
@@ -242,15 +251,13 @@ func (g *group) hidden(now time.Time) (n int) {
 	return n
 }
 
-// rest are the UIDs, sorted, of the machines that the last complete list has switched off, and those that [group.hidden] counts: for the process that
-// comes after this one, to which a first list may lie.
+// rest are the UIDs, sorted, of the machines that the last lists have switched off or too young to have joined for sure, and those that [group.hidden]
+// counts: for the process that comes after this one, to which a first list may lie.
 func (g *group) rest(now time.Time) []string {
 	rest := slices.Clone(g.rested)
-	if g.good != nil {
-		for _, m := range g.good.machines {
-			if m.off() && m.uid != "" {
-				rest = append(rest, m.uid)
-			}
+	for _, m := range g.listed() {
+		if (m.off() || m.young(now) && !m.leaving()) && m.uid != "" {
+			rest = append(rest, m.uid)
 		}
 	}
 	for uid, m := range g.missing {
@@ -259,7 +266,7 @@ func (g *group) rest(now time.Time) []string {
 		}
 	}
 	slices.Sort(rest)
-	return rest
+	return slices.Compact(rest)
 }
 
 // gone are the machines that were being deleted and are in the view no more, sorted by UID.

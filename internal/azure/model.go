@@ -122,7 +122,7 @@ const (
 	verbParked verb = "deallocated"
 	// verbGranted is no request either: an earlier process says which capacity Azure has accepted, or it was about to ask for, which answers may not show yet.
 	verbGranted verb = "granted"
-	// verbRests is none either: an earlier process says which machines are switched off, or were when a list had them last.
+	// verbRests is none either: an earlier process says which machines are switched off, or too young to have joined for sure, or were when a list had them last.
 	verbRests verb = "rests"
 )
 

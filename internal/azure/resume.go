@@ -14,7 +14,7 @@ import (
 )
 
 // SaveOperations is the record of the operations in flight, of those that ended and capacities that were accepted so lately that answers may not
-// show it yet, of those of an earlier process that wait for their groups, and of the machines that are switched off: for [Provider.ResumeOperations] of the process that comes after this one; nil when there is
+// show it yet, of those of an earlier process that wait for their groups, and of the machines that are switched off or may not have joined yet: for [Provider.ResumeOperations] of the process that comes after this one; nil when there is
 // none. It holds addresses at Azure and no secret.
 func (p *Provider) SaveOperations() []byte {
 	p.mu.Lock()
