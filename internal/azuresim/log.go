@@ -30,6 +30,7 @@ type Request struct {
 	Told            map[string]int // what a read told of capacities, by lower-case name of the scale set; none of an answer that is slow or lost
 	Lists           []string       // the scale sets, by lower-case name, whose machines this page of a list is about; none when the answer is lost or cut
 	First, Last     bool           // their list begins with this page, and ends with it
+	False           bool           // a fault has the page leave machines out, or tell what was
 	Held            time.Duration  // so long a fault holds the answer up
 	InstanceIDs     []string       // what the body or the path named
 	Fields          []string       // what the body of a write would set: the paths of its values, such as "sku.capacity", sorted
@@ -102,6 +103,7 @@ func (q *request) record(a answer, id string) Request {
 	if f := q.fault; a.status < 300 && !f.Hang && !f.LoseRequest && !f.LoseAnswer && !f.Truncate {
 		if r.Lists = q.lists(); r.Lists != nil {
 			r.First, r.Last = q.query.Get("$skiptoken") == "", !a.goesOn()
+			r.False = f.Omit != 0 || len(f.Hide) > 0 || f.Pages > 0 || f.Stale > 0 || f.Frozen
 		}
 	}
 	switch f := q.fault; {

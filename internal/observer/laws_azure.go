@@ -34,7 +34,7 @@ type write struct {
 	live    int                     // machines of the set that were not being deleted
 	kept    int                     // of these, some whose removal was accepted lately and that are there all the same
 	off     int                     // of these, those that had given their cores back
-	mute    int                     // of those, the ones that sluice did not switch off: no kubelet speaks for them, and no record of its own
+	mute    int                     // of those that live, the ones that no kubelet speaks for, and no record: sluice did not switch them off, or they are no nodes and in no list
 	parking int                     // of those that live, the ones that Azure has accepted lately to switch off, and has not yet
 	serving int                     // named machines that did neither, and that are not deleted by force
 	resting int                     // named machines that had given their cores back
@@ -68,6 +68,9 @@ func (o *Observer) write(r azuresim.Request, lived []azuresim.MachineState) *wri
 			if _, parted := w.set.parted[m.VMID]; !parted {
 				w.mute++
 			}
+		}
+		if here && !off && m.TimeCreated.After(w.set.shows) && !o.isNode(m) {
+			w.mute++
 		}
 		if names[m.InstanceID] {
 			w.named = append(w.named, m)
@@ -222,7 +225,7 @@ var azureLaws = []azureLaw{
 		return ""
 	})},
 	{"S-22", eachRemoved(func(w *write, m azuresim.MachineState) string {
-		if n := w.o.foreign(w.ScaleSet, w.lived, w.set.joined, w.set.bought+w.set.doubt); n > 0 {
+		if n := w.o.foreign(w.ScaleSet, w.set.unparted(w.lived), w.set.joined, w.set.bought+w.set.doubt); n > 0 {
 			return fmt.Sprintf("machine %s was removed, no machine of %s was ever a node here, and sluice had not asked for %d of them", m.Name, w.ScaleSet, n)
 		}
 		return ""

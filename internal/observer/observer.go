@@ -9,6 +9,7 @@ package observer
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -90,6 +91,8 @@ type set struct {
 	listed  time.Time            // such a list was answered to its last page; zero: none was
 	shown   bool                 // one was since the present process began
 	told    *int                 // its capacity, by the last answer that told one
+	since   time.Time            // when the list began that is being read, zero when a page of it was false
+	shows   time.Time            // when the last list began that was not: machines made later may be in none
 	removed map[string]time.Time // machines whose removal was accepted since a process began, by vmId
 	parted  map[string]time.Time // those of all processes
 	parking map[string]time.Time // of these, those that are to be switched off
@@ -98,7 +101,8 @@ type set struct {
 	joined  bool                 // a machine of it was a node once
 	known   bool                 // and since the present process began, which has listed the machines
 	bought  int                  // machines that growths have asked for beyond those that lived, less those whose removal was accepted
-	own     int                  // of these, those that the present process has asked for
+	own     int                  // of these, those that the present process has asked for and has no reason to give up
+	asked   time.Time            // when it asked for them last
 	doubt   int                  // machines beside them that the last growth asked for, when its answer does not tell whether it took effect
 	top     int                  // the capacity that this growth asked for
 }
@@ -131,6 +135,20 @@ func (o *Observer) Began() {
 		clear(s.removed)
 	}
 	clear(o.waits)
+}
+
+// isNode says whether a node is the machine for certain.
+func (o *Observer) isNode(m azuresim.MachineState) bool {
+	return slices.ContainsFunc(kubesim.All[*corev1.Node](o.kube, ""), func(n *corev1.Node) bool { return n.Status.NodeInfo.SystemUUID == m.VMID })
+}
+
+// Forgot tells that the process that began has no word of the one before it: of machines that no list has for it nobody can know.
+func (o *Observer) Forgot() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range o.sets {
+		s.shows = time.Time{}
+	}
 }
 
 // Turn judges what was asked of Kubernetes since it was last called. Call it after every cycle.
@@ -207,12 +225,24 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 // hears takes a page of a list of the set's machines. What a list tells is evidence once its last page has come, if none of it is from before a write.
 func (s *set) hears(page azuresim.Request) {
 	if page.First {
-		s.begun = true
+		s.begun, s.since = true, page.Time
+	}
+	if page.False {
+		s.since = time.Time{}
 	}
 	if page.Last && s.begun {
 		s.listed, s.shown = page.Time.Add(page.Held), true
+		if s.since.After(s.shows) {
+			s.shows = s.since
+		}
+		if page.False && s.told != nil && page.Time.Sub(s.asked) >= denied {
+			s.own = min(s.own, *s.told)
+		}
 	}
 }
+
+// denied is how long after a growth the process has reason to believe a capacity and a list that do not show it.
+const denied = 5 * time.Minute
 
 // heard says whether such a list had come to its end by then.
 func (s *set) heard(by time.Time) bool { return !s.listed.IsZero() && !by.Before(s.listed) }
@@ -228,12 +258,18 @@ func (s *set) counts(w *write) {
 			if !w.accepted() {
 				s.doubt, s.top = more, n
 			} else if s.bought += more; !w.o.rules.Guest { // of what a guest has asked for, the one that stays knows nothing
-				s.own += more
+				s.own, s.asked = s.own+more, w.Time
 			}
 		}
 	}
 	if w.removes && w.accepted() {
-		s.bought, s.own = max(0, s.bought-len(w.named)), max(0, s.own-len(w.named))
+		n := 0
+		for _, m := range w.named {
+			if _, again := s.parted[m.VMID]; !again { // one that outlives its removal counts once
+				n++
+			}
+		}
+		s.bought, s.own = max(0, s.bought-n), max(0, s.own-n)
 	}
 }
 
@@ -277,12 +313,19 @@ func (o *Observer) foreign(name string, lived []azuresim.MachineState, joined bo
 	}
 	n := 0
 	for _, m := range lived {
-		at, parted := o.set(name).parted[m.VMID] // and does not count among those that were asked for any more
-		if strings.EqualFold(m.ScaleSet, name) && m.ProvisioningState != "Deleting" && !(parted && o.now().Sub(at) < oldest) {
+		if strings.EqualFold(m.ScaleSet, name) && m.ProvisioningState != "Deleting" {
 			n++
 		}
 	}
 	return max(0, n-asked)
+}
+
+// unparted are the machines but those whose removal was accepted before: they were asked for, and do not count among those any more.
+func (s *set) unparted(all []azuresim.MachineState) []azuresim.MachineState {
+	return slices.DeleteFunc(slices.Clone(all), func(m azuresim.MachineState) bool {
+		_, parted := s.parted[m.VMID]
+		return parted
+	})
 }
 
 func (o *Observer) set(name string) *set {

@@ -256,6 +256,9 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 		return fmt.Errorf("start sluice: %w", err)
 	}
 	w.observer.Began()
+	if left.operations == nil {
+		w.observer.Forgot()
+	}
 	w.pace, w.stirred, w.stir, w.told, w.due = app.NewPace(w.timing), false, app.Stir{}, told{}, w.now()
 	return nil
 }
