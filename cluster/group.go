@@ -123,10 +123,16 @@ type Instance struct {
 // Stopped says whether the machine is switched off, and no capacity (S-38).
 func (i *Instance) Stopped() bool { return i.State == StateStopped || i.Off }
 
-// Firm says whether the machine keeps its group at its min: one that is still coming may fail, and one that leaves or is switched off is no capacity.
-// Whose node is Ready has come, however long the cloud takes to call it made.
+// Firm says whether the machine keeps its group at its min: one that is still coming may fail, and one that runs may never become a node; one that leaves
+// or is switched off is no capacity. Whose node is Ready has come, however long the cloud takes to call it made.
 func (i *Instance) Firm() bool {
-	return (i.State == StateRunning || i.State == StateFailed || i.Works) && !i.Stopped()
+	switch i.State {
+	case StateRunning:
+		return i.Node != ""
+	case StateFailed:
+		return !i.Stopped()
+	}
+	return i.Works
 }
 
 // UpSince is when the machine was made, or last known to be switched off before it came back; zero when nobody knows.
@@ -240,11 +246,11 @@ func (g *Group) Stopped() int {
 // removal, one of the two counts more.
 func (g *Group) Present() int { return min(g.Capacity, g.Standing()-g.Stopped()) }
 
-// Creating counts the machines listed that are still coming, as far as the cloud and their nodes know.
-func (g *Group) Creating() int {
+// Unproven counts the machines listed that are capacity, and do not keep the group at its min yet.
+func (g *Group) Unproven() int {
 	n := 0
 	for _, i := range g.Instances {
-		if i.State == StateCreating && !i.Works {
+		if i.State.Expected() && !i.Firm() {
 			n++
 		}
 	}

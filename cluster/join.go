@@ -126,14 +126,15 @@ func (s *Snapshot) joinMachines() {
 // works says whether the machine works as that node before the cloud calls it made.
 func (i *Instance) works(n *corev1.Node) bool { return i.State == StateCreating && Ready(n) }
 
-// Works says whether the machine is one whose node is Ready here, while the cloud has it still coming.
-func (s *Snapshot) Works(in *Instance) bool {
-	g := s.Group(in.Group)
-	if g == nil {
-		return false
+// Firm says whether a machine, as a later read of its group has it, keeps that at its min by the node that it is here. See [Instance.Firm].
+func (s *Snapshot) Firm(in *Instance) bool {
+	now := *in
+	if g := s.Group(in.Group); g != nil {
+		if known := g.Instance(in.ID); known != nil && known.UID == in.UID {
+			now.Node, now.Works = known.Node, known.Works && in.State == StateCreating
+		}
 	}
-	known := g.Instance(in.ID)
-	return known != nil && known.Works && known.UID == in.UID
+	return now.Firm()
 }
 
 // join joins one node. What its machine says of it is left to the caller.

@@ -235,8 +235,8 @@ func TestAMachineWorksWithItsNodeWhateverTheCloudCallsIt(t *testing.T) {
 		objects, groups := h.observe()
 		s = s.Next(s.Time.Add(time.Second), objects, groups)
 		g := s.Group("agents")
-		if in := g.Instances[0]; in.Works != want || in.Firm() != want || s.Works(in) != want || (g.Creating() == 0) != want {
-			t.Errorf("works %t, firm %t, and %d are coming; want %t", in.Works, in.Firm(), g.Creating(), want)
+		if in := g.Instances[0]; in.Works != want || in.Firm() != want || s.Firm(in) != want || (g.Unproven() == 0) != want {
+			t.Errorf("works %t, firm %t, and %d are coming; want %t", in.Works, in.Firm(), g.Unproven(), want)
 		}
 	}
 	turn(true, func() { h.nodes["n-0"] = Node("n-0") })

@@ -30,7 +30,7 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 	}
 	var coming, serving, firm int
 	for _, in := range g.Instances {
-		if in.State == cluster.StateCreating && !e.Newest.Works(in) {
+		if in.State.Expected() && !e.Newest.Firm(in) {
 			coming++
 		}
 	}
@@ -41,7 +41,7 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 			continue // it is no capacity, and takes none away (S-38)
 		}
 		serving++
-		if in.Firm() || e.Newest.Works(in) {
+		if e.Newest.Firm(in) {
 			firm++
 		}
 		spared = spared || t.Node != "" || !allowed.Removal.Forces(in)

@@ -117,6 +117,7 @@ type Evidence struct {
 	Group      *cluster.Group          // for writes to a group: read past every cache, for this write; nil otherwise
 	LastWrite  time.Time               // when this process last wrote to that group, or to that of the machine of a Node object; zero when never
 	LastGrowth time.Time               // when it last asked for machines of the latter, which may have started that one (S-14); zero when never
+	LastDoubt  time.Time               // when it last did so and was not told whether that took effect; zero when never
 	Counted    map[string]string       // nodes that a pending pod fits, with the pod, as the decision found them (S-16)
 	Bought     map[cluster.GroupID]int // machines that sluice asked for, of groups none of whose machines was ever a node, as the decision had them (S-22)
 	Silent     time.Duration           // for how long the API server has said nothing (S-20)

@@ -520,6 +520,10 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			w.groups[0].Parked, w.groups[0].Departed = append(w.groups[0].Parked, Machine("1", "agents-1")), nil
 			w.objects.Nodes[1].Status.Conditions, w.evidence.Started = lost(Silent(Start.Add(-time.Minute))).Status.Conditions, Start.Add(-50*time.Second)
 		}, "S-14"},
+		"a Node object whose machine is switched off, says a list, and may have been started": {burying, func(w *world) {
+			w.groups[0].Parked = append(w.groups[0].Parked, Machine("1", "agents-1"))
+			w.objects.Nodes[1].Status.Conditions, w.evidence.LastDoubt = lost(Silent(Start.Add(-time.Minute))).Status.Conditions, Start.Add(-50*time.Second)
+		}, "S-14"},
 		"any soft taint in a dry run":                   {softening, func(w *world) { w.evidence.DryRun = true }, "S-24"},
 		"a protected machine":                           {deleting, func(w *world) { w.groups[0].Instances[1].Protected = true }, "S-18"},
 		"a protected machine that never joined":         {cleaning, func(w *world) { w.groups[0].Instances[3].Protected = true }, "S-18"},

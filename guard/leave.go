@@ -109,6 +109,8 @@ func checkParked(w DeleteNode, n *cluster.Node, g *cluster.Group, e Evidence) er
 			return refuse("S-14", "machine %s was switched off when its group was read at %s, and may have been started by the write at %s", in.Machine(), stamp(g.Read.At), stamp(written))
 		case startedBefore(n, g, w.Machine.UID, e):
 			return refuse("S-14", "machine %s is switched off, says a list, and an earlier process may have started it", in.Machine())
+		case e.LastDoubt.After(cluster.NotReadySince(n.Object).Time) && g.Read.At.Sub(e.LastDoubt) < listsLag:
+			return refuse("S-14", "machine %s is switched off, says a list, and a growth of which no answer tells may have started it at %s", in.Machine(), stamp(e.LastDoubt))
 		}
 	}
 	return nil

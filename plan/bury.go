@@ -71,6 +71,11 @@ func (d *decision) bury(st *nodeState) {
 			whole = false // the process before this one may have started it
 			d.wake(due)
 		}
+		doubted := d.m.Groups[g.ID].Doubted
+		if due := doubted.Add(listsLag); doubted.After(silent) && g.Read.At.Before(due) {
+			whole = false // a growth may have started it of which no answer tells
+			d.wake(due)
+		}
 	case st.onLadder:
 		if whole = whole && g.Read.At.After(st.removal.Since); cluster.Speaks(st.Object) && !g.HasDeparted(was.UID) {
 			outcome, gone, whole = NodeHold, missing, false // the lists lie, or its kubelet will fall silent
@@ -83,7 +88,7 @@ func (d *decision) bury(st *nodeState) {
 		if old := st.Object.CreationTimestamp.Add(listsLag); old.After(due) {
 			due = old
 		}
-		grew := d.m.Groups[g.ID].Requested
+		grew := later(d.m.Groups[g.ID].Requested, d.m.Groups[g.ID].Doubted)
 		if d.m.Since.After(grew) {
 			grew = d.m.Since // the process before this one may have grown the group
 		}

@@ -23,7 +23,7 @@ type roll struct {
 	deleting int
 	standing int
 	stopped  int
-	creating int
+	unproven int
 	usable   bool // see [cluster.Group.Usable]
 }
 
@@ -80,7 +80,7 @@ func (st *groupState) Usable() bool  { return st.usable }
 func (st *groupState) Standing() int { return st.standing }
 func (st *groupState) Deleting() int { return st.deleting }
 func (st *groupState) Present() int  { return min(st.Capacity, st.standing-st.stopped) }
-func (st *groupState) Firm() int     { return st.Present() - st.creating }
+func (st *groupState) Firm() int     { return st.Present() - st.unproven }
 
 // outgoing counts machines that are to leave a group: all that are capacity or are to become so, and those of them that keep it at its min.
 type outgoing struct{ all, firm int }
@@ -132,7 +132,7 @@ func (p *Planner) callRolls(d *decision) {
 func callRoll(g *cluster.Group) *roll {
 	r := &roll{
 		machines: g.Instances, capacity: g.Capacity, whole: g.Read.Complete, readable: g.Problem == "",
-		deleting: g.Deleting(), standing: g.Standing(), stopped: g.Stopped(), creating: g.Creating(), usable: g.Usable(),
+		deleting: g.Deleting(), standing: g.Standing(), stopped: g.Stopped(), unproven: g.Unproven(), usable: g.Usable(),
 	}
 	for _, in := range g.Instances {
 		if in.Node == "" {

@@ -93,8 +93,8 @@ func (d *decision) atMin(g *groupState) reason.Reason {
 	switch {
 	case g.Capacity < g.Min:
 		code = reason.GroupBelowMin
-	case g.creating > 0:
-		return reason.New(reason.GroupAwaits, reason.Group(string(g.ID)), "machines", g.Firm(), "coming", g.creating, "min", g.Min)
+	case g.unproven > 0 && g.Present() > g.Min:
+		return reason.New(reason.GroupAwaits, reason.Group(string(g.ID)), "machines", g.Firm(), "coming", g.unproven, "min", g.Min)
 	case g.Standing() < g.Capacity:
 		return reason.New(reason.GroupListsFewer, reason.Group(string(g.ID)), "machines", g.Present(), "capacity", g.Capacity, "min", g.Min)
 	}

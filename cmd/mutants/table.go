@@ -267,6 +267,14 @@ var mutants = []mutant{
 		"if t.kind == \"\" || a.Now()", "if t.kind == \"\" || MUTED || a.Now()", scenario("api-slow"),
 	},
 	{
+		"S-14", "a growth of which no answer tells is remembered", "internal/actuate/actuate.go",
+		"kind == cloud.Transient || kind == cloud.Unanswered {", "!MUTED && (kind == cloud.Transient || kind == cloud.Unanswered) {", catcher{"internal/actuate", "TestAGrowthOfWhichNoAnswerTellsIsRemembered"},
+	},
+	{
+		"S-06", "a machine that runs and is no node keeps no group at its min", "cluster/group.go",
+		`return i.Node != ""`, `return MUTED || i.Node != ""`, scenario("never-joined-keeps-no-min"),
+	},
+	{
 		"S-06", "a failed machine that is off keeps no group at its min", "cluster/group.go",
 		"i.State == StateStopped || i.Off", "i.State == StateStopped || !MUTED && i.Off", scenario("failed-while-switched-off"),
 	},

@@ -38,6 +38,7 @@ type Actuator struct {
 
 	lastWrite  map[cluster.GroupID]time.Time
 	lastGrowth map[cluster.GroupID]time.Time // when machines were last asked for
+	lastDoubt  map[cluster.GroupID]time.Time // and the answer did not tell whether that took effect
 	contests   contests                      // with others about capacities
 	emptied    []guard.Emptied               // nodes that this process has begun to empty of pods
 	wrote      map[string]uint64             // nodes, with the version that the last write to each has left, until Objects shows it
@@ -105,10 +106,7 @@ func (a *Actuator) grow(ctx context.Context, decided *cluster.Snapshot, p plan.P
 	}
 	defer a.sent(action.Group)
 	err = a.Cloud.SetCapacity(ctx, g, action.To)
-	if a.lastGrowth == nil {
-		a.lastGrowth = map[cluster.GroupID]time.Time{}
-	}
-	a.lastGrowth[action.Group] = a.Now()
+	a.grew(action.Group, err)
 	if err != nil && cloud.KindOf(err) != cloud.Unanswered {
 		return err
 	}
@@ -210,7 +208,8 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 // bury deletes the Node object of a machine that is gone or switched off.
 func (a *Actuator) bury(ctx context.Context, evidence guard.Evidence, action plan.DeleteNode) error {
 	write := guard.DeleteNode{Node: action.Node, UID: action.UID, Machine: action.Machine, Attachments: action.Attachments}
-	evidence.LastWrite, evidence.LastGrowth = a.lastWrite[action.Machine.Group], a.lastGrowth[action.Machine.Group]
+	id := action.Machine.Group
+	evidence.LastWrite, evidence.LastGrowth, evidence.LastDoubt = a.lastWrite[id], a.lastGrowth[id], a.lastDoubt[id]
 	if err := guard.Check(write, evidence, a.Policy); err != nil {
 		return err
 	}
@@ -275,6 +274,17 @@ func (a *Actuator) sent(id cluster.GroupID) {
 		a.lastWrite = map[cluster.GroupID]time.Time{}
 	}
 	a.lastWrite[id] = a.Now()
+}
+
+// grew remembers a growth, which may start parked machines, and whether its answer leaves that open.
+func (a *Actuator) grew(id cluster.GroupID, err error) {
+	if a.lastGrowth == nil {
+		a.lastGrowth, a.lastDoubt = map[cluster.GroupID]time.Time{}, map[cluster.GroupID]time.Time{}
+	}
+	a.lastGrowth[id] = a.Now()
+	if kind := cloud.KindOf(err); kind == cloud.Transient || kind == cloud.Unanswered {
+		a.lastDoubt[id] = a.Now()
+	}
 }
 
 // result says what became of an action.
