@@ -89,7 +89,7 @@ type Observer struct {
 type set struct {
 	begun   bool                 // a list of its machines began since the last write to it and since a process began
 	listed  time.Time            // such a list was answered to its last page; zero: none was
-	shown   bool                 // one was since the present process began
+	shown   bool                 // one was since the present process began, to a process that stays
 	told    *int                 // its capacity, by the last answer that told one
 	since   time.Time            // when the list began that is being read, zero when a page of it was false
 	shows   time.Time            // when the last list began that was not: machines made later may be in none
@@ -182,7 +182,7 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	}
 	if r.Held < answered { // else nobody has waited for it
 		for _, name := range r.Lists {
-			o.set(name).hears(r)
+			o.set(name).hears(r, o.rules.Guest)
 		}
 	}
 	if r.Kind == grows && (r.Repeated || r.Status == http.StatusPreconditionFailed) {
@@ -223,7 +223,7 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 }
 
 // hears takes a page of a list of the set's machines. What a list tells is evidence once its last page has come, if none of it is from before a write.
-func (s *set) hears(page azuresim.Request) {
+func (s *set) hears(page azuresim.Request, guest bool) {
 	if page.First {
 		s.begun, s.since = true, page.Time
 	}
@@ -231,7 +231,7 @@ func (s *set) hears(page azuresim.Request) {
 		s.since = time.Time{}
 	}
 	if page.Last && s.begun {
-		s.listed, s.shown = page.Time.Add(page.Held), true
+		s.listed, s.shown = page.Time.Add(page.Held), s.shown || !guest
 		if s.since.After(s.shows) {
 			s.shows = s.since
 		}
