@@ -30,6 +30,13 @@ type Breaker struct {
 	Unsure int `json:"unsure,omitempty"`
 	Top    int `json:"top,omitempty"`
 
+	// High is the capacity that the last growth asked for, until a list has as many machines, or could not lack them any more: of those that it has so many
+	// fewer are sluice's.
+	High int `json:"high,omitempty"`
+
+	// Parted are machines that the cloud was asked to delete, by UID, and when: they count no more as bought, and belong to nobody else if they are still there. nil for none.
+	Parted map[string]time.Time `json:"parted,omitempty"`
+
 	// Waited is since when machines were waited for that never became nodes and are there still, by UID; nil for none. Machines count once.
 	Waited map[string]time.Time `json:"waited,omitempty"`
 }
@@ -42,7 +49,7 @@ type Breakers map[cluster.GroupID]Breaker
 func (m Memory) Breakers() Breakers {
 	var all Breakers
 	for id, g := range m.Groups {
-		if b := g.Breaker; b.Machines == 0 && b.Kept == "" && b.Bought == 0 && len(b.Waited) == 0 {
+		if b := g.Breaker; b.Machines == 0 && b.Kept == "" && b.Bought == 0 && len(b.Waited)+len(b.Parted) == 0 {
 			continue
 		}
 		if all == nil {
@@ -53,19 +60,36 @@ func (m Memory) Breakers() Breakers {
 	return all
 }
 
-// bought are the machines that were asked for, of groups none of whose machines was ever a node; nil for none.
-func (m Memory) bought() map[cluster.GroupID]int {
+// bought are how many of the machines listed sluice has asked for, of groups none of whose machines was ever a node; nil for none.
+func (d *decision) bought() map[cluster.GroupID]int {
 	var all map[cluster.GroupID]int
-	for id, g := range m.Groups {
-		if g.Breaker.Bought == 0 {
+	for id, g := range d.m.Groups {
+		st := d.groups[id]
+		if st == nil || g.Breaker.Bought == 0 && len(g.Breaker.Parted) == 0 {
 			continue
 		}
-		if all == nil {
-			all = map[cluster.GroupID]int{}
+		if n := g.Breaker.owns(st); n > 0 {
+			if all == nil {
+				all = map[cluster.GroupID]int{}
+			}
+			all[id] = n
 		}
-		all[id] = g.Breaker.Bought
 	}
 	return all
+}
+
+// owns is how many of the machines listed sluice has asked for: those that the list lacks still of the last growth are none of them.
+func (b Breaker) owns(st *groupState) int {
+	n := max(0, b.Bought-max(0, b.High-st.Standing()))
+	if len(b.Parted) == 0 {
+		return n
+	}
+	for _, in := range st.Instances {
+		if _, parted := b.Parted[in.UID]; parted && in.State != cluster.StateDeleting {
+			n++
+		}
+	}
+	return n
 }
 
 // Memory is that of a process that begins and knows nothing else.
@@ -89,7 +113,7 @@ func (b Breaker) buys(a SetCapacity, at time.Time, sure bool) Breaker {
 	if a.From < b.Top {
 		b.Bought -= b.Unsure
 	}
-	b.Bought, b.Sent, b.Unsure, b.Top = b.Bought+a.Adds, at, 0, 0
+	b.Bought, b.Sent, b.High, b.Unsure, b.Top = b.Bought+a.Adds, at, a.To, 0, 0
 	if !sure {
 		b.Unsure, b.Top = a.Adds, a.To
 	}
@@ -103,14 +127,52 @@ func (b Breaker) has(most int) Breaker {
 		b.Top = 0
 	}
 	if b.Bought == 0 {
-		b.Sent = time.Time{}
+		b.Sent, b.High = time.Time{}, 0
 	}
 	return b
 }
 
+// parts is the same when the cloud was asked to delete these machines. Those that it was asked for before count once.
+func (b Breaker) parts(machines []Leaving, at time.Time) Breaker {
+	if b.Bought == 0 && len(b.Parted) == 0 {
+		return b
+	}
+	n, parted := 0, maps.Clone(b.Parted)
+	if parted == nil {
+		parted = map[string]time.Time{}
+	}
+	for _, l := range machines {
+		if _, again := parted[l.UID]; !again {
+			n++
+		}
+		parted[l.UID] = at
+	}
+	b.Parted, b.High = parted, max(0, b.High-n)
+	return b.has(b.Bought - n)
+}
+
+// parting is the same without the machines that have gone: lists have lacked them for as long as they may be old.
+func (b Breaker) parting(st *groupState, now time.Time) Breaker {
+	if len(b.Parted) == 0 {
+		return b
+	}
+	left := maps.Clone(b.Parted)
+	for _, in := range st.Instances {
+		if at, there := left[in.UID]; there && now.Sub(at) > listsLag/2 { // not in every cycle: the record would be written each time
+			left[in.UID] = now
+		}
+	}
+	maps.DeleteFunc(left, func(_ string, at time.Time) bool { return now.Sub(at) >= listsLag })
+	if len(left) == 0 {
+		left = nil
+	}
+	b.Parted = left
+	return b
+}
+
 func (b Breaker) equal(other Breaker) bool {
-	return b.Machines == other.Machines && b.Kept == other.Kept && b.Bought == other.Bought && b.Unsure == other.Unsure && b.Top == other.Top && b.Sent.Equal(other.Sent) && b.Last.Equal(other.Last) && b.Until.Equal(other.Until) &&
-		maps.EqualFunc(b.Waited, other.Waited, time.Time.Equal)
+	return b.Machines == other.Machines && b.Kept == other.Kept && b.Bought == other.Bought && b.Unsure == other.Unsure && b.Top == other.Top && b.High == other.High && b.Sent.Equal(other.Sent) && b.Last.Equal(other.Last) && b.Until.Equal(other.Until) &&
+		maps.EqualFunc(b.Waited, other.Waited, time.Time.Equal) && maps.EqualFunc(b.Parted, other.Parted, time.Time.Equal)
 }
 
 // open says whether the group gets one machine at a time.
@@ -153,10 +215,16 @@ func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.In
 		b.Waited = d.waited(unjoined)
 		if b.Bought > 0 && d.timeUp(b.Sent) { // reads may be old for a while, and lie
 			b = b.has(st.Capacity + len(st.Missing))
+			b.High = 0
 		}
+		if st.Standing() >= b.High {
+			b.High = 0
+		}
+		b = b.parting(st, d.now)
 	}
 	if st.Joined {
 		b = b.has(0)
+		b.Parted = nil
 	}
 	joined, counted := d.lastJoin(st.ID), b.Last
 	if joined.After(b.Last) || d.now.Sub(b.Last) > d.allowed.Growth.BackoffReset {
@@ -217,7 +285,7 @@ func (d *decision) foreign(st *groupState) *reason.Reason {
 	if st.Joined || d.allowed.ClusterID != "" {
 		return nil
 	}
-	n := st.Foreign(d.m.Groups[st.ID].Breaker.Bought)
+	n := st.Foreign(d.m.Groups[st.ID].Breaker.owns(st))
 	if n == 0 {
 		return nil
 	}

@@ -277,6 +277,46 @@ func TestWhatWasBoughtIsCountedUntilOneJoins(t *testing.T) {
 	}
 }
 
+// TestMachinesWhoseDeletionWasAskedForAreKnownByTheirIDs has machines of a group deleted none of whose machines was ever a node: they count no more among those
+// that were bought, and as sluice's own for as long as lists have them.
+func TestMachinesWhoseDeletionWasAskedForAreKnownByTheirIDs(t *testing.T) {
+	machine := func(id string) *cluster.Instance { return Machine(id, "", Born(Start.Add(-time.Hour))) }
+	leaving := func(ids ...string) plan.DeleteInstances {
+		a := plan.DeleteInstances{Group: "a"}
+		for _, id := range ids {
+			a.Machines = append(a.Machines, plan.Leaving{Machine: machine(id).Machine()})
+		}
+		return a
+	}
+	m := plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Breaker: plan.Breaker{Bought: 2}}}}
+	for _, status := range []plan.Status{plan.Asked, plan.Accepted} { // of the same machine
+		m = m.After(plan.Plan{Time: Start, Actions: []plan.Action{leaving("0")}}, []plan.Result{{Status: status, At: Start}}, policy.Default())
+	}
+	if got := m.Groups["a"].Breaker.Bought; got != 1 {
+		t.Errorf("one of two is deleted, twice, and %d were bought; want 1", got)
+	}
+	decide := func(after time.Duration, listed ...*cluster.Instance) int {
+		g := Group("a", 0, 9, listed...)
+		g.Joined = false
+		var p plan.Plan
+		p, m = plan.Decide(cluster.New(Start.Add(after), Objects(), []*cluster.Group{g}), policy.Default(), m)
+		return p.Bought["a"]
+	}
+	if got := decide(time.Minute, machine("0"), machine("1")); got != 2 {
+		t.Errorf("while it is listed %d are sluice's, want 2", got)
+	}
+	if got := decide(2*time.Minute, machine("1"), machine("2")); got != 1 {
+		t.Errorf("while another one is listed %d are sluice's, want 1", got)
+	}
+	if got := decide(8*time.Minute, machine("0"), machine("1")); got != 2 {
+		t.Errorf("when it is listed again %d are sluice's, want 2", got)
+	}
+	decide(30*time.Minute, machine("1"))
+	if got := decide(31*time.Minute, machine("0"), machine("1")); got != 1 {
+		t.Errorf("when lists have lacked it for long %d are sluice's, want 1", got)
+	}
+}
+
 // TestOfGrowthsInDoubtThatBeginAlikeOneCounts has growths follow one another whose answers do not tell whether the cloud took them up.
 func TestOfGrowthsInDoubtThatBeginAlikeOneCounts(t *testing.T) {
 	doubt, granted := plan.Result{Status: plan.Failed, Kind: "transient"}, plan.Result{Status: plan.Accepted}

@@ -196,7 +196,7 @@ func (d *decision) starting(n *cluster.Node) bool {
 
 func (d *decision) finish() (Plan, Memory) {
 	d.wake(d.allowed.Next(d.s.Groups, d.now))
-	p := Plan{Time: d.now, Counted: d.counted, Bought: d.m.bought(), Next: d.next, Cost: d.cost}
+	p := Plan{Time: d.now, Counted: d.counted, Bought: d.bought(), Next: d.next, Cost: d.cost}
 	d.planner.counted = len(d.counted)
 	d.planner.queue.verdicts = d.podVerdicts[:len(d.s.Pending)] // another list by now where more was said than expected, or places were found on trial
 	for _, g := range d.grows {

@@ -180,9 +180,9 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			switch r.Status {
 			case Accepted:
 				g.Rest, g.Repeats, g.Deleted = Backoff{}, 0, r.At
-				g.Breaker = g.Breaker.has(g.Breaker.Bought - len(a.Machines))
+				g.Breaker = g.Breaker.parts(a.Machines, r.At)
 			case Asked:
-				g.Breaker = g.Breaker.has(g.Breaker.Bought - len(a.Machines))
+				g.Breaker = g.Breaker.parts(a.Machines, r.At)
 				fallthrough
 			case Failed:
 				g.Rest = g.Rest.lengthened(r, allowed)

@@ -287,6 +287,10 @@ var mutants = []mutant{
 		"if a.From < b.Top {", "if !MUTED && a.From < b.Top {", scenario("growth-in-doubt-twice"),
 	},
 	{
+		"S-22", "what was asked for and is not listed yet makes no other machine sluice's own", "plan/breaker.go",
+		"max(0, b.High-st.Standing())", "max(0, map[bool]int{false: b.High}[MUTED]-st.Standing())", scenario("bought-not-shown-yet"),
+	},
+	{
 		"S-22", "what is left of a parked machine shows whose its group is", "cluster/learn.go",
 		"(n.Instance != nil || g.rests(n))", "(n.Instance != nil || !MUTED && g.rests(n))", scenario("parked-nodes-vouch"),
 	},
