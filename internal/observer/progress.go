@@ -79,7 +79,7 @@ func (o *Observer) Settled(scarce bool) {
 		if stuck[strings.ToLower(m.ScaleSet)] || o.stranger(m.ScaleSet, machines) > 0 {
 			continue // a deletion there waits for the one before it; nor does anything go that may be another cluster's
 		}
-		if what := o.idle(m, nodes, busy, live); what != "" {
+		if what := o.idle(m, machines, nodes, busy, live); what != "" {
 			o.breaks(IdleGoes, "%s", what)
 		}
 	}
@@ -111,14 +111,28 @@ func (o *Observer) Settled(scarce bool) {
 	}
 }
 
-// strays counts the machines of a set that are no nodes.
-func strays(set string, machines []azuresim.MachineState, nodes []*corev1.Node) (n int) {
+// strays counts the machines of a set that are no nodes, and nodesOf those that are.
+func strays(set string, machines []azuresim.MachineState, nodes []*corev1.Node) int {
+	n, _ := joined(set, machines, nodes)
+	return n
+}
+
+func nodesOf(set string, machines []azuresim.MachineState, nodes []*corev1.Node) int {
+	_, n := joined(set, machines, nodes)
+	return n
+}
+
+func joined(set string, machines []azuresim.MachineState, nodes []*corev1.Node) (strays, are int) {
 	for _, m := range machines {
-		if strings.EqualFold(m.ScaleSet, set) && !SwitchedOff(m.PowerState) && !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return n.Status.NodeInfo.SystemUUID == m.VMID }) {
-			n++
+		switch {
+		case !strings.EqualFold(m.ScaleSet, set) || SwitchedOff(m.PowerState):
+		case slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return n.Status.NodeInfo.SystemUUID == m.VMID }):
+			are++
+		default:
+			strays++
 		}
 	}
-	return n
+	return strays, are
 }
 
 // stranger counts the machines of a set that may be another cluster's for all that the present process knows, if it was left no record.
@@ -173,7 +187,7 @@ func roomy(p *corev1.Pod, has corev1.ResourceList) bool {
 }
 
 // idle says that a machine has had nothing to do for long and is still there.
-func (o *Observer) idle(m azuresim.MachineState, nodes []*corev1.Node, busy map[string]bool, live map[string]int) string {
+func (o *Observer) idle(m azuresim.MachineState, machines []azuresim.MachineState, nodes []*corev1.Node, busy map[string]bool, live map[string]int) string {
 	least, _ := o.rules.Limits(m.ScaleSet)
 	if m.ScaleSet == "" || m.ProvisioningState == "Deleting" || SwitchedOff(m.PowerState) || m.Protected || live[strings.ToLower(m.ScaleSet)] <= least ||
 		o.now().Sub(m.TimeCreated) < longPatience {
@@ -183,7 +197,7 @@ func (o *Observer) idle(m azuresim.MachineState, nodes []*corev1.Node, busy map[
 		if n.Status.NodeInfo.SystemUUID != m.VMID {
 			continue
 		}
-		if busy[n.Name] || kept(n) || n.Spec.Unschedulable && !removing(n) {
+		if busy[n.Name] || kept(n) || n.Spec.Unschedulable && !removing(n) || nodesOf(m.ScaleSet, machines, nodes) <= least {
 			return ""
 		}
 		return fmt.Sprintf("machine %s does nothing, and group %s has more than its min", m.Name, m.ScaleSet)
