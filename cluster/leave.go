@@ -30,14 +30,15 @@ func (n *Node) Was() Machine {
 	return Machine{Group: n.Group, UID: strings.ToLower(n.Object.Status.NodeInfo.SystemUUID)}
 }
 
-// Outlived says that the node is marked with a machine that none of those listed is, and that all those which could be the node by their
-// name or address are younger: the mark tells the machine, and the others have yet to come.
+// Outlived says that the machine that the node was, by its mark or its unique id, is none of those listed, and that all those which could be the node by
+// their name or address are younger than it: they have yet to come.
 func (n *Node) Outlived() bool {
-	if n.Marked.UID == "" || len(n.Suspects) == 0 {
+	was := n.Was()
+	if was.UID == "" || len(n.Suspects) == 0 {
 		return false
 	}
 	for _, in := range n.Suspects {
-		if sameUID(in.UID, n.Marked.UID) || !in.Succeeds(n.Object) {
+		if sameUID(in.UID, was.UID) || !in.Succeeds(n.Object) {
 			return false
 		}
 	}

@@ -2,8 +2,10 @@ package guard_test
 
 import (
 	"slices"
+	"time"
 
 	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
 )
 
 // coming deletes one that is still coming and leaves another such beside the group's min.
@@ -30,4 +32,12 @@ func (w *world) relist(at int, uid string) {
 	fresh.Instances = slices.Clone(fresh.Instances)
 	fresh.Instances[at] = &other
 	w.evidence.Group = &fresh
+}
+
+// succeeded deletes the Node object of a machine that nobody saw leave, when a younger one has its name.
+func succeeded() *world {
+	w := missing()
+	w.groups[0].Instances = append(w.groups[0].Instances, Machine("9", "agents-1", Born(Start.Add(-time.Minute)), func(in *cluster.Instance) { in.Group = "agents" }))
+	w.groups[0].Capacity++
+	return w
 }
