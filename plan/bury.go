@@ -62,6 +62,10 @@ func (d *decision) bury(st *nodeState) {
 		d.judgeNode(st, NodeHold, missing, *g.paused)
 		return
 	}
+	if st.controls && !st.onLadder { // nobody says that its vote in etcd went with its machine (S-17)
+		d.judgeNode(st, NodeHold, reason.New(reason.ControlPlaneGone, about, "group", g.ID))
+		return
+	}
 	outcome, gone, whole := NodeGone, reason.New(reason.NodeMachineGone, about, "instance", was.ID, "group", g.ID), g.Standing() >= g.Capacity
 	switch silent := cluster.NotReadySince(st.Object).Time; {
 	case slices.ContainsFunc(g.Parked, func(in *cluster.Instance) bool { return in.ID == was.ID && in.UID == was.UID }):

@@ -167,6 +167,7 @@ const (
 	NodeDismisses      Code = "NodeDismisses"
 	ControlPlaneTurn   Code = "ControlPlaneTurn"
 	ControlPlaneQuorum Code = "ControlPlaneQuorum"
+	ControlPlaneGone   Code = "ControlPlaneGone"
 	RemovalDisabled    Code = "RemovalDisabled"
 	RemovalCoolsDown   Code = "RemovalCoolsDown"
 	RemovalBudget      Code = "RemovalBudget"
@@ -379,6 +380,7 @@ var sentences = map[Code]string{
 	NodeRanDry:           "nobody works on it any more; pods still to leave: {pods}",
 	ControlPlaneTurn:     "control-plane node {other} is on its way out, they leave one at a time",
 	ControlPlaneQuorum:   "without it the control plane would have {left} of its {voters} voters, and needs {needs}",
+	ControlPlaneGone:     "its machine is not in the list of group {group}; the Node object of a control-plane node that others removed is left to people",
 	NodeDismisses:        "empty, its daemons end: {pods}",
 	PodsBesides:          "and pods besides: {pods}",
 	NodeReceives:         "pods of nodes that leave before it find their places on it",

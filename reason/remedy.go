@@ -62,6 +62,7 @@ var remedies = map[Code]string{
 	NodeControlPlane:     "--remove-control-plane-nodes: then such nodes leave one at a time, while a quorum is left",
 	ControlPlaneTurn:     "node {other} is gone, its object too",
 	ControlPlaneQuorum:   "more control-plane nodes that are Ready",
+	ControlPlaneGone:     "kubectl delete node {node}, once nothing of it votes in etcd any more, or a complete list in which its machine is again",
 	NodeAmbiguous:        "a provider id, system UUID or address on the node that only one machine has",
 	NodeMachineMissing:   "a complete list in which its machine is again; a node that stays silent without a machine is deleted by itself",
 	NodeNoticed:          "nothing: the machine stops at its time, or Azure takes the notice back",
