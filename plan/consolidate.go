@@ -33,10 +33,16 @@ const (
 	consolidationEndsLate = 2 // a replacement is given up after so many times the provision time
 )
 
-// reserved says whether an idle node is, or may be, the replacement that a consolidation waits for.
+// reserved says whether an idle node is, or may be, the replacement that a consolidation waits for, or has to stay beside it: room that the group's min
+// kept when the replacement was asked for counts, and is there no more if it may go once the group is larger by one.
 func (d *decision) reserved(n *cluster.Node) bool {
 	c := &d.m.Consolidation
-	return c.Group != "" && n.Group == c.Group && !c.Asked.IsZero() && !n.Object.CreationTimestamp.Time.Before(c.Asked.Truncate(time.Second))
+	return c.Group != "" && n.Group == c.Group && !c.Asked.IsZero()
+}
+
+// came says whether a node may be the replacement that a consolidation waits for.
+func (d *decision) came(n *cluster.Node) bool {
+	return d.reserved(n) && !n.Object.CreationTimestamp.Time.Before(d.m.Consolidation.Asked.Truncate(time.Second))
 }
 
 // replaced says whether a replacement was bought for the node of that name.
@@ -85,7 +91,7 @@ func (d *decision) goOn(c Consolidation) Consolidation {
 	case c.Stepped || st == nil || d.refusal(st) != nil || d.forbidden(st) != nil:
 		return c.over()
 	}
-	if c.Group != "" && !slices.ContainsFunc(d.s.Nodes, func(n *cluster.Node) bool { return d.reserved(n) && cluster.Ready(n.Object) }) {
+	if c.Group != "" && !slices.ContainsFunc(d.s.Nodes, func(n *cluster.Node) bool { return d.came(n) && cluster.Ready(n.Object) }) {
 		d.judgeNode(st, NodeKeep, d.awaitsReplacement())
 		return c
 	}
