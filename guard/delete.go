@@ -129,7 +129,7 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 	}
 	removal, on := cluster.RemovalOf(n.Object)
 	for _, p := range n.Pods {
-		if p.Daemon() || p.Overstayed(e.Newest.Time) || on && allowed.Removal.Outlasted(p, removal.Since, e.Newest.Time) {
+		if p.Daemon() || p.Overstayed(e.Newest.Time) || on && allowed.Outlasted(p, policy.On(n), removal.Since, e.Newest.Time) {
 			continue
 		}
 		if why, keeps := allowed.Keeps(p, policy.On(n), e.Newest.Time); keeps {

@@ -95,7 +95,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	if v.resource, v.used, leaving = d.check.Load(n); leaving {
 		v.passing = true
 		there = slices.DeleteFunc(slices.Clone(there), func(p *cluster.Pod) bool {
-			return !p.Daemon() && (p.Overstayed(d.now) || v.onLadder && d.allowed.Removal.Outlasted(p, v.removal.Since, d.now))
+			return !p.Daemon() && (p.Overstayed(d.now) || v.onLadder && d.allowed.Outlasted(p, v.where, v.removal.Since, d.now))
 		})
 		v.resource, v.used = d.check.Utilization(n.Object, there)
 	}

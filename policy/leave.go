@@ -50,9 +50,14 @@ func (r Removal) Overdue(p *cluster.Pod) Overdue {
 }
 
 // Outlasted says whether the pod was told to end and has not, in all the time that it had since its node was cordoned, and nobody is to wait for it
-// any longer. One that saves its work has the time that it says it needs.
-func (r Removal) Outlasted(p *cluster.Pod, cordoned, now time.Time) bool {
-	return p.Leaving() && r.Overdue(p) == Force && !now.Before(cordoned.Add(r.DrainTime(p))) && (checkpoint(p) == 0 || p.GraceOver(now))
+// any longer. One that saves its work has the time that it says it needs, and so has one that somebody else has told to end, since the policy keeps it.
+func (p *Policy) Outlasted(pod *cluster.Pod, at Where, cordoned, now time.Time) bool {
+	r := &p.Removal
+	if !pod.Leaving() || r.Overdue(pod) != Force || now.Before(cordoned.Add(r.DrainTime(pod))) || checkpoint(pod) > 0 && !pod.GraceOver(now) {
+		return false
+	}
+	_, keeps := p.Keeps(pod, at, now)
+	return !keeps
 }
 
 // Dismisses says whether a daemon's pod is evicted from a node on its way out, before its machine goes: occupied is a node that had other pods to

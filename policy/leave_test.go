@@ -82,6 +82,8 @@ func TestAPodIsOutlastedOnlyWhereSomebodySaysSo(t *testing.T) {
 		"a pod that was told to end is forced":               {[]func(*corev1.Pod){told}, policy.Force, true},
 		"one that was not is not":                            {nil, policy.Force, false},
 		"a pod says for itself that it may be forced":        {[]func(*corev1.Pod){told, Annotated("sluice.dev/after-drain-time", "force")}, policy.Abort, true},
+		"work is not that somebody else has told to end":     {[]func(*corev1.Pod){told, OwnedBy("Job", "render")}, policy.Force, false},
+		"work is that the policy does not keep":              {[]func(*corev1.Pod){told, OwnedBy("Job", "render"), Annotated("sluice.dev/evict-work", "now")}, policy.Force, true},
 		"a pod says for itself that it may not":              {[]func(*corev1.Pod){told, Annotated("sluice.dev/after-drain-time", "wait")}, policy.Force, false},
 		"a pod that has more time is not forced before":      {[]func(*corev1.Pod){told, Annotated("sluice.dev/drain-time", "1h")}, policy.Force, false},
 		"what makes no sense says nothing":                   {[]func(*corev1.Pod){told, Annotated("sluice.dev/after-drain-time", "kill")}, policy.Abort, false},
@@ -89,13 +91,13 @@ func TestAPodIsOutlastedOnlyWhereSomebodySaysSo(t *testing.T) {
 		"a pod that saves its work has no more than it says": {[]func(*corev1.Pod){ends(-time.Second), Annotated("sluice.dev/checkpoint-grace", "20m")}, policy.Force, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := policy.Default().Removal
-			r.AfterDeadline, r.DrainDeadline = c.after, 10*time.Minute
-			p := Pod("p", c.change...)
-			if got := r.Outlasted(p, cordoned, Start); got != c.want {
+			r := policy.Default()
+			r.Removal.AfterDeadline, r.Removal.DrainDeadline = c.after, 10*time.Minute
+			p := Pod("p", append([]func(*corev1.Pod){OwnedBy("ReplicaSet", "web")}, c.change...)...)
+			if got := r.Outlasted(p, policy.Where{}, cordoned, Start); got != c.want {
 				t.Errorf("outlasted %v, want %v", got, c.want)
 			}
-			if r.Outlasted(p, cordoned.Add(time.Second), Start) {
+			if r.Outlasted(p, policy.Where{}, cordoned.Add(time.Second), Start) {
 				t.Error("it is outlasted before its time is over")
 			}
 		})
