@@ -128,6 +128,7 @@ func (d *decision) climb(st *nodeState) {
 	wait := removal.Since.Add(d.allowed.Removal.Pause())
 	switch pod, rescued := d.rescues[name]; {
 	case rescued:
+		d.noteVain(st, wait)
 		d.takeDown(st, reason.New(reason.NodeCounted, about, "pod", pod))
 	case st.Instance.State == cluster.StateCreating && !st.ready && cluster.NotReadySince(st.Object).After(removal.Since): // it was parked, and a growth wants it
 		d.takeDown(st, reason.New(reason.NodeStarted, about))
@@ -282,6 +283,9 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 		}
 		if spent := d.spent(st); block == nil && spent != nil {
 			block = []reason.Reason{*spent}
+		}
+		if vain := d.vain(st); block == nil && vain != nil {
+			block = []reason.Reason{*vain}
 		}
 		if g := st.group; block == nil {
 			d.refuge.settle()

@@ -44,6 +44,7 @@ type GroupMemory struct {
 	Noticed    time.Time `json:"noticed,omitzero"`    // the last failure already counted
 	Backoff    Backoff   `json:"backoff,omitzero"`    // from growth
 	Rest       Backoff   `json:"rest,omitzero"`       // from deleting machines
+	Vain       Backoff   `json:"vain,omitzero"`       // from emptying nodes of pods
 	Breaker    Breaker   `json:"breaker,omitzero"`    // of machines that never become nodes
 	Deleted    time.Time `json:"deleted,omitzero"`    // when the cloud last accepted a deletion of its machines
 	Deletion   Deletion  `json:"deletion,omitzero"`   // the last one that was seen to end

@@ -120,7 +120,9 @@ func (d *decision) moves(m mover) *nodeState {
 // dearestMoveable are the nodes that are tried, those that cost most first: all their pods may be evicted, and nothing else is in the way.
 func (d *decision) dearestMoveable() []*nodeState {
 	var all []*nodeState
-	may := func(st *nodeState) bool { return d.refusal(st) == nil && d.cools(st) == nil && d.forbidden(st) == nil }
+	may := func(st *nodeState) bool {
+		return d.refusal(st) == nil && d.cools(st) == nil && d.vain(st) == nil && d.forbidden(st) == nil
+	}
 	for _, m := range d.planner.savings.moving {
 		if st := d.moves(m); may(st) {
 			if all = append(all, st); len(all) == mostConsolidated {

@@ -91,6 +91,7 @@ var remedies = map[Code]string{
 	NodeRanDry:           "its pods leave, then its machine goes; a pending pod that it could hold takes it back",
 	RemovalDisabled:      "--scale-down-enabled=true",
 	RemovalCoolsDown:     "time: until {until}; the delays are --scale-down-delay-after-add, -after-delete and -after-failure",
+	EmptiedInVain:        "time, or sluice drain {node}, which asks for it by hand",
 	EmptiedBudget:        "time, or a higher --max-emptied-percentage",
 	EmptiedUnknown:       "{window} since the start, or a shorter --emptied-window",
 	RemovalBudget:        "removals that are under way end, or a higher --max-scale-down-parallelism or --max-drain-parallelism",
