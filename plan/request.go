@@ -37,6 +37,9 @@ type request struct {
 	about reason.Ref
 	claim *claim // nil when it asks for no room now
 
+	left  int       // pods that its room is kept for, where it was promised
+	until time.Time // when that ends
+
 	outcome Outcome
 	because []reason.Reason
 	answers []metav1.Condition
@@ -150,7 +153,7 @@ func (d *decision) enter(q *request, used consumed) {
 		default:
 			d.wake(until)
 			q.claim = d.claimOf(q, templates, used.placed+used.waiting, true)
-			q.say(ClaimKept, why(reason.RequestBooked, "left", max(0, all-used.placed), "pods", all, "until", until.UTC().Format(time.RFC3339)))
+			q.booked(max(0, all-used.placed), until)
 		}
 		return
 	}
@@ -213,9 +216,32 @@ func (d *decision) claimOf(q *request, templates []*corev1.PodTemplate, come int
 // judgeRequests says of requests that asked for room what came of it, and answers them.
 func (d *decision) judgeRequests() {
 	for _, q := range d.requests {
-		if q.claim != nil && q.claim.gang != nil {
+		switch {
+		case q.claim == nil:
+		case q.claim.gang != nil:
 			d.judgeOpen(q)
+		default:
+			d.judgeBooked(q)
 		}
+	}
+}
+
+// booked says for how many of the request's pods room is kept.
+func (q *request) booked(left int, until time.Time) {
+	q.left, q.until = left, until
+	q.say(ClaimKept, reason.New(reason.RequestBooked, q.about, "left", left, "pods", q.Pods(), "until", until.UTC().Format(time.RFC3339)))
+}
+
+// judgeBooked says how much of the room that was promised is there still: machines may have gone, and none is bought anew.
+func (d *decision) judgeBooked(q *request) {
+	has := d.tally(q.claim.demands).placed()
+	for _, dm := range d.demands {
+		if dm.claim == nil && dm.consumes == q.String() {
+			has += d.tally([]*demand{dm}).placed()
+		}
+	}
+	if has < q.left {
+		q.booked(has, q.until)
 	}
 }
 

@@ -362,3 +362,25 @@ func TestRoomIsKeptForTheirPodsAndCountedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) { c.decide(t, answering) })
 	}
 }
+
+func TestARequestSaysForHowManyOfItsPodsRoomIsStillKept(t *testing.T) {
+	four := podTemplate("t", "4")
+	for name, c := range map[string]struct {
+		objects []any
+		want    string
+	}{
+		"all that was promised":               {[]any{four, request("r", 2, provisioned(time.Minute)), Node("a-0"), Node("a-1")}, "2"},
+		"less when a machine has gone":        {[]any{four, request("r", 2, provisioned(time.Minute)), Node("a-0")}, "1"},
+		"also when pods have come":            {[]any{four, request("r", 2, provisioned(time.Minute)), Node("a-0"), Pod("p", CPU("4"), consuming("r")), Pod("q", CPU("4"), consuming("r"))}, "1"},
+		"none when all are gone":              {[]any{four, request("r", 2, provisioned(time.Minute))}, "0"},
+		"pods that have come count as before": {[]any{four, request("r", 2, provisioned(time.Minute)), Node("a-0"), Node("a-1"), Pod("p", CPU("4"), consuming("r"))}, "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, v := range (claimCase{objects: c.objects}).decide(t, answering).Verdicts {
+				if v.Subject.Kind == reason.KindRequest && v.Because[0].Facts["left"] != c.want {
+					t.Errorf("it says %v, want room for %s", v.Because[0], c.want)
+				}
+			}
+		})
+	}
+}
