@@ -26,10 +26,15 @@ func Voters(nodes []*Node) []*Node {
 // Quorum is how many of so many voters have to agree.
 func Quorum(voters int) int { return voters/2 + 1 }
 
-// Serving says whether a voter can be counted on: it is Ready and its machine is not on its way out.
+// Serving says whether a voter can be counted on: it is Ready, and its machine is at work and not on its way out. The API server calls a node Ready
+// for a while when its machine has gone or was switched off; of one of no group nobody knows more.
 func (n *Node) Serving() bool {
 	_, leaves := RemovalOf(n.Object)
-	return !leaves && Ready(n.Object) && (n.Instance == nil || n.Instance.State != StateDeleting) && !stops(n.Object)
+	works := n.Group == "" || len(n.Suspects) > 0
+	if in := n.Instance; in != nil {
+		works = in.State != StateDeleting && !in.Stopped()
+	}
+	return works && !leaves && Ready(n.Object) && !stops(n.Object)
 }
 
 // stops says whether the cloud has announced that the node's machine stops.

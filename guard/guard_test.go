@@ -442,8 +442,13 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a control-plane node's machine while another one leaves": {crowned, func(w *world) {
 			w.objects.Nodes[2].Spec.Taints = append(w.objects.Nodes[2].Spec.Taints, w.objects.Nodes[1].Spec.Taints...)
 		}, "S-17"},
-		"a control-plane node's machine while another one is not Ready": {crowned, func(w *world) { NotReady(Start)(w.objects.Nodes[2]) }, "S-17"},
-		"a control-plane node's machine while another one's is going":   {crowned, func(w *world) { w.groups[0].Instances[2].State = cluster.StateDeleting }, "S-17"},
+		"a control-plane node's machine while another one is not Ready":      {crowned, func(w *world) { NotReady(Start)(w.objects.Nodes[2]) }, "S-17"},
+		"a control-plane node's machine while another one's is going":        {crowned, func(w *world) { w.groups[0].Instances[2].State = cluster.StateDeleting }, "S-17"},
+		"a control-plane node's machine while another one's is switched off": {crowned, func(w *world) { w.groups[0].Instances[2].State = cluster.StateStopped }, "S-17"},
+		"a cordon of a control-plane node while another one's machine has gone": {dethroning, func(w *world) {
+			w.objects.Nodes[2].Annotations = map[string]string{cluster.MachineAnnotation: w.groups[0].Instances[2].Machine().String()}
+			w.groups[0].Instances = append(w.groups[0].Instances[:2:2], w.groups[0].Instances[3:]...)
+		}, "S-17"},
 		"a control-plane node's machine where only two vote": {crowned, func(w *world) {
 			w.objects.Nodes[0].Labels["node-role.kubernetes.io/etcd"] = "true"
 			w.objects.Nodes[1].Labels["node-role.kubernetes.io/etcd"] = "true"
