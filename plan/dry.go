@@ -186,6 +186,8 @@ func (d *decision) awaitWork(st *nodeState) {
 		d.judgeNode(st, NodeDrain, reason.New(reason.RemovalBudget, about, "inflight", max(d.inFlight, d.drains), "limit", min(d.allowed.Removal.MaxInFlight, d.allowed.Removal.MaxDrains)))
 	case len(st.movers) > 0 && d.spent(st) != nil:
 		d.judgeNode(st, NodeDrain, *d.spent(st))
+	case d.budgetHolds(st) != nil: // it would be given back when the time for drains is over, and run dry anew
+		d.judgeNode(st, NodeDrain, *d.budgetHolds(st))
 	default:
 		if len(st.movers) > 0 {
 			d.drains++
@@ -199,6 +201,20 @@ func (d *decision) awaitWork(st *nodeState) {
 		d.ladder = append(d.ladder, Cordon{st.Name(), st.Object.UID, removal, st.Instance.Machine(), d.allowed.Removal.Exclusion > 0, done})
 		d.judgeNode(st, NodeDrain, done)
 	}
+}
+
+// budgetHolds says which disruption budget none of the node's pods can leave for, nil when one of them can.
+func (d *decision) budgetHolds(st *nodeState) (first *reason.Reason) {
+	for _, p := range st.movers {
+		held := d.budgetRefuses(p)
+		if p.Leaving() || held == nil {
+			return nil
+		}
+		if first == nil {
+			first = held
+		}
+	}
+	return first
 }
 
 // awaited is what a node waits for that runs dry, for how long as far as anybody knows, and what it costs meanwhile.
