@@ -20,7 +20,7 @@ type departure struct {
 	at     time.Time
 	busy   []string // the Jobs' pods that had a place on it and had not ended
 	newest bool     // no machine was younger
-	worked bool     // the youngest machine had such pods
+	worked bool     // a younger machine had such pods: whoever lowers a number reaches this one only after that
 }
 
 // departures are the machines that were removed, in their order. What was on a machine is what the API server had told until Azure accepted the request.
@@ -39,10 +39,9 @@ func (f *farmFacts) departures() []departure {
 		}
 		for _, id := range r.InstanceIDs {
 			if i := slices.IndexFunc(there, func(l life) bool { return l.id == id }); i >= 0 {
-				youngest := there[len(there)-1]
 				out = append(out, departure{
-					life: there[i], at: r.Time, busy: f.working(there[i].node, r.Time), newest: there[i].node == youngest.node,
-					worked: len(f.working(youngest.node, r.Time)) > 0,
+					life: there[i], at: r.Time, busy: f.working(there[i].node, r.Time), newest: i == len(there)-1,
+					worked: slices.ContainsFunc(there[i+1:], func(l life) bool { return len(f.working(l.node, r.Time)) > 0 }),
 				})
 			}
 		}

@@ -70,6 +70,11 @@ func TestEveryBrokenPromiseOfTheFarmIsFound(t *testing.T) {
 			f.requests[1].Time = at(490)
 			f.farm.book.lives["farm-a"] = life{id: "a", node: "farm-a", created: at(0), gone: at(500)}
 		}, []string{"machine-hours"}},
+		"Jobs so short that the newest machine is never at work when it goes": {func(f *farmFacts) {
+			for i := range f.pods {
+				f.pods[i].finished = at(60)
+			}
+		}, []string{"older machines went", "removing the newest", "machine-hours"}},
 		"a machine too many":             {func(f *farmFacts) { groups[0].max = 2 }, []string{"machines at once"}},
 		"a capacity lowered by a number": {func(f *farmFacts) { f.requests = append(f.requests, resize(810, "farm", -1)) }, []string{"no capacity was lowered"}},
 		"a Node object that was left":    {func(f *farmFacts) { f.observer.nodes["farm-a"] = nodeHistory{name: "farm-a"} }, []string{"no Node object"}},
