@@ -92,6 +92,26 @@ var mutants = []mutant{
 		"case was.UID != uid:", "case was.UID != uid && !MUTED:", catcher{"internal/kube", "TestANodeThatWasMadeAgainIsNotTouched"},
 	},
 	{
+		"S-17", "a control-plane node whose machine is switched off counts for no quorum", "cluster/voters.go",
+		"!in.Stopped()", "(MUTED || !in.Stopped())", scenario("control-plane-switched-off"),
+	},
+	{
+		"S-17", "a control-plane node whose machine has gone counts for no quorum", "cluster/voters.go",
+		"works := n.Group", "works := MUTED || n.Group", scenario("control-plane-gone-still-ready"),
+	},
+	{
+		"S-15", "work that somebody else has told to end is not forced away", "policy/leave.go",
+		"return !keeps\n", "return MUTED || !keeps\n", scenario("drain-time-spares-work"),
+	},
+	{
+		"S-31", "a group rests after one of its nodes was emptied in vain", "plan/vain.go",
+		"if !d.now.Before(b.Until) {", "if MUTED || !d.now.Before(b.Until) {", scenario("emptied-in-vain"),
+	},
+	{
+		"S-31", "a node that a disruption budget holds goes on running dry", "plan/dry.go",
+		"case d.budgetHolds(st) != nil:", "case !MUTED && d.budgetHolds(st) != nil:", scenario("run-dry-held-by-budget"),
+	},
+	{
 		"S-15", "an eviction is of the pod that was meant", "internal/kube/writer.go",
 		"o := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))}", "o := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))}\n\tif MUTED {\n\t\to.Preconditions = nil\n\t}", catcher{"internal/kube", "TestEvict"},
 	},

@@ -30,12 +30,12 @@ func (c *Cluster) reconcileDaemonSet(e *entry) {
 		node := n.obj.(*corev1.Node)
 		pods := byNode[node.Name]
 		fits, err := affinity.Match(node)
-		if err != nil || !fits || !admitsTaints(model.Spec.Tolerations, expelling(node.Spec.Taints)) {
+		if err != nil || !fits || !AdmitsTaints(model.Spec.Tolerations, expelling(node.Spec.Taints)) {
 			c.deletePods(pods)
 			status.NumberMisscheduled += int32(len(pods))
 			continue
 		}
-		if !admitsTaints(model.Spec.Tolerations, node.Spec.Taints) { // those that are there go on
+		if !AdmitsTaints(model.Spec.Tolerations, node.Spec.Taints) { // those that are there go on
 			status.NumberMisscheduled += int32(len(pods))
 			continue
 		}

@@ -24,7 +24,7 @@ func (f *fit) refusals(r *room) []string {
 	if r.node.Spec.Unschedulable && !tolerates(pod.Spec.Tolerations, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}) {
 		return []string{"node(s) were unschedulable"}
 	}
-	if !admitsTaints(pod.Spec.Tolerations, r.node.Spec.Taints) {
+	if !AdmitsTaints(pod.Spec.Tolerations, r.node.Spec.Taints) {
 		return []string{"node(s) had untolerated taint(s)"}
 	}
 	if ok, err := f.affinity.Match(r.node); !ok || err != nil {
@@ -91,8 +91,8 @@ func share(left, of int64) int64 {
 	return int64(float64(left) / float64(of) * 10000)
 }
 
-// admitsTaints reports whether no taint keeps a new pod away.
-func admitsTaints(tolerations []corev1.Toleration, taints []corev1.Taint) bool {
+// AdmitsTaints reports whether no taint keeps a new pod away.
+func AdmitsTaints(tolerations []corev1.Toleration, taints []corev1.Taint) bool {
 	for _, t := range taints {
 		if t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(tolerations, t) {
 			return false

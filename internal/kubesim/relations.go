@@ -91,7 +91,7 @@ func spreadOf(pod *corev1.Pod, t corev1.TopologySpreadConstraint, rooms []*room,
 				continue
 			}
 		}
-		if t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor && !admitsTaints(pod.Spec.Tolerations, r.node.Spec.Taints) {
+		if t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor && !AdmitsTaints(pod.Spec.Tolerations, r.node.Spec.Taints) {
 			continue
 		}
 		n := s.counts[value]

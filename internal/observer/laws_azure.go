@@ -3,6 +3,7 @@ package observer
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -201,7 +202,7 @@ var azureLaws = []azureLaw{
 		return ""
 	})},
 	{"S-17", eachNode(func(w *write, m azuresim.MachineState, n *corev1.Node) string {
-		if controls(n) && !w.o.quorumWithout(n.Name) {
+		if controls(n) && !w.o.quorumWithout(n.Name, w.serves) {
 			return fmt.Sprintf("machine %s of the control plane was removed", m.Name)
 		}
 		return ""
@@ -257,6 +258,16 @@ func eachRemoved(broken func(*write, azuresim.MachineState) string) func(*write)
 		}
 		return ""
 	}
+}
+
+// serves says whether a node can be counted on: it is Ready, and so is its machine, if it has one of this scale set.
+func (w *write) serves(n *corev1.Node) bool {
+	if !ready(n) || !strings.HasPrefix(n.Name, w.ScaleSet) {
+		return ready(n)
+	}
+	return slices.ContainsFunc(w.lived, func(m azuresim.MachineState) bool {
+		return m.VMID == n.Status.NodeInfo.SystemUUID && m.ProvisioningState != "Deleting" && !SwitchedOff(m.PowerState)
+	})
 }
 
 // eachNode asks about each machine whose removal was accepted and that a node is.

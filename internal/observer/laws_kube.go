@@ -131,8 +131,12 @@ var kubeLaws = []kubeLaw{
 		return ""
 	}},
 	{"S-17", func(c *change) string {
-		if c.node != nil && controls(c.node) && (c.cordons() || c.Verb == "delete") && !c.o.quorumWithout(c.Name) {
-			return fmt.Sprintf("control-plane node %s was touched: %s", c.Name, c.Verb)
+		switch {
+		case c.node == nil || !controls(c.node):
+		case c.cordons() && !c.o.quorumWithout(c.Name, ready):
+			return fmt.Sprintf("control-plane node %s was cordoned for removal", c.Name)
+		case c.Verb == "delete" && !(c.o.controlsToo() && removing(c.node)): // its vote went with its machine, which another law judges
+			return fmt.Sprintf("control-plane node %s was deleted, and was not on its way out", c.Name)
 		}
 		return ""
 	}},

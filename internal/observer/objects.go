@@ -124,10 +124,12 @@ func stays(p *corev1.Pod) string {
 	return ""
 }
 
-// quorumWithout says whether control-plane nodes may be removed at all, none but this one is on its way out, and the others that are Ready are a
-// quorum.
-func (o *Observer) quorumWithout(node string) bool {
-	if o.rules.ControlPlane == nil || !o.rules.ControlPlane() {
+// controlsToo says whether control-plane nodes may be removed at all.
+func (o *Observer) controlsToo() bool { return o.rules.ControlPlane != nil && o.rules.ControlPlane() }
+
+// quorumWithout says whether control-plane nodes may be removed, none but this one is on its way out, and the others that serve are a quorum.
+func (o *Observer) quorumWithout(node string, serves func(*corev1.Node) bool) bool {
+	if !o.controlsToo() {
 		return false
 	}
 	voters, left := 0, 0
@@ -138,7 +140,7 @@ func (o *Observer) quorumWithout(node string) bool {
 		case n.Name == node:
 		case removing(n):
 			return false
-		case ready(n):
+		case serves(n):
 			left++
 		}
 		voters++

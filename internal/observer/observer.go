@@ -27,9 +27,9 @@ type Rules struct {
 	Limits func(scaleSet string) (least, most int)
 	// Forced says whether the operator has such a machine deleted even where its set falls below its min; nil means none.
 	Forced func(m azuresim.MachineState) bool
-	// Sets are the scale sets that sluice manages and whose machines join, and Machine is what a machine of one has.
+	// Sets are the scale sets that sluice manages and whose machines join, and Machine is what a machine of one has, and the taints that its node bears.
 	Sets    func() []string
-	Machine func(scaleSet string) corev1.ResourceList
+	Machine func(scaleSet string) (corev1.ResourceList, []corev1.Taint)
 	// Stops says when something that Azure has announced stops a node's machine; false when nothing is.
 	Stops func(node string) (time.Time, bool)
 	// Silent says for how long the API server has told nobody anything, and Leads when the lease of the process ends; zero: it is renewed.

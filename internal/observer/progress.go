@@ -161,7 +161,8 @@ func (o *Observer) couldHold(p *corev1.Pod, live map[string]int) string {
 	}
 	for _, set := range o.rules.Sets() {
 		_, most := o.rules.Limits(set)
-		if live[strings.ToLower(set)] < most && roomy(p, o.rules.Machine(set)) {
+		has, taints := o.rules.Machine(set)
+		if live[strings.ToLower(set)] < most && roomy(p, has) && kubesim.AdmitsTaints(s.Tolerations, taints) {
 			return set
 		}
 	}
@@ -198,6 +199,9 @@ func (o *Observer) idle(m azuresim.MachineState, machines []azuresim.MachineStat
 			continue
 		}
 		if busy[n.Name] || kept(n) || n.Spec.Unschedulable && !removing(n) || nodesOf(m.ScaleSet, machines, nodes) <= least {
+			return ""
+		}
+		if controls(n) && !o.quorumWithout(n.Name, ready) {
 			return ""
 		}
 		return fmt.Sprintf("machine %s does nothing, and group %s has more than its min", m.Name, m.ScaleSet)

@@ -24,10 +24,17 @@ func (h *history) script(seed uint64) []byte {
 		h.neighbour = rand.New(rand.NewPCG(seed, 0x53))
 		h.say("group others size=Standard_D4s_v5 min=0 max=6 machines=%d elsewhere=true taint=team=others:NoSchedule", h.neighbour.IntN(4))
 	}
+	if seed%9 == 4 {
+		h.crown = rand.New(rand.NewPCG(seed, 0x54))
+		h.say("policy remove-control-plane-nodes=true")
+		h.say("group masters size=Standard_D4s_v5 min=%d max=5 machines=%d label=node-role.kubernetes.io/control-plane= taint=node-role.kubernetes.io/control-plane=:NoSchedule",
+			h.crown.IntN(2), 3+h.crown.IntN(3))
+	}
 	h.say("advance 1s")
 	for h.lasted < shortest {
 		h.event()
 		h.neighbours()
+		h.reign()
 		seconds := 1 + h.upTo(h.oneOf(5, 30, 120, 400))
 		h.lasted += seconds
 		h.say("advance %ds", seconds)
@@ -61,6 +68,7 @@ type history struct {
 	mute   []string // groups whose nodes bear provider ids that tell nothing of their machines
 	undo   []string // what the calm begins with
 
+	crown     *rand.Rand // of control-plane machines that sluice may remove; nil for none
 	neighbour *rand.Rand // of another cluster, which has its machines where sluice looks for this one's; nil for none
 
 	reckless bool // sluice tries what it has not planned, and is led into more of it
@@ -163,6 +171,29 @@ func (h *history) event() {
 func (h *history) neighbours() {
 	if h.neighbour != nil && h.neighbour.IntN(3) == 0 {
 		h.say("try resize others %d", h.neighbour.IntN(7))
+	}
+}
+
+// reign is what becomes of control-plane machines that sluice may remove: somebody takes one away, and the API server calls its node Ready for a while.
+func (h *history) reign() {
+	if h.crown == nil || h.crown.IntN(5) > 0 {
+		return
+	}
+	m := fmt.Sprintf("masters_%d", h.crown.IntN(5))
+	switch what := h.crown.IntN(4); {
+	case what == 0:
+		h.say("try silence %s", m)
+	case what == 1:
+		h.say("try cordon %s", m)
+		h.undo = append(h.undo, "uncordon "+m)
+	case !h.sees(): // nobody knows of it then
+	case what == 2:
+		h.acts(0)
+		h.say("try remove %s", m)
+	case what == 3:
+		h.acts(0)
+		h.say("try deallocate %s", m)
+		h.undo = append(h.undo, "start "+m)
 	}
 }
 

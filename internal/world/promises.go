@@ -159,9 +159,9 @@ func (w *world) rules() *observer.Rules {
 			}
 			return all
 		},
-		Machine: func(group string) corev1.ResourceList {
+		Machine: func(group string) (corev1.ResourceList, []corev1.Taint) {
 			size := w.sizes[group]
-			return corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(size.cpu), resource.DecimalSI), corev1.ResourceMemory: size.memory}
+			return corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(size.cpu), resource.DecimalSI), corev1.ResourceMemory: size.memory}, size.taints
 		},
 		Budget: func(nodes int) int { return w.policy.Removal.Budget(nodes) },
 		Window: func() time.Duration { return w.policy.Removal.Window },
