@@ -112,6 +112,10 @@ var mutants = []mutant{
 		"case d.budgetHolds(st) != nil:", "case !MUTED && d.budgetHolds(st) != nil:", scenario("run-dry-held-by-budget"),
 	},
 	{
+		"S-18", "a node that its agent has cordoned is not cordoned for removal", "internal/kube/cordon.go",
+		"!(w.Stopped &&", "!((MUTED || w.Stopped) &&", scenario("notice-before-the-cordon"),
+	},
+	{
 		"S-15", "an eviction is of the pod that was meant", "internal/kube/writer.go",
 		"o := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))}", "o := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))}\n\tif MUTED {\n\t\to.Preconditions = nil\n\t}", catcher{"internal/kube", "TestEvict"},
 	},

@@ -164,7 +164,9 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 			return err
 		}
 		a.emptying(write, evidence)
-		return a.writer(write, evidence).Cordon(ctx, action.Node, action.UID, action.Removal, action.Machine, action.Exclude)
+		nodes := a.writer(write, evidence)
+		nodes.Stopped = evidence.Newest.Node(action.Node).Instance.Stopped()
+		return nodes.Cordon(ctx, action.Node, action.UID, action.Removal, action.Machine, action.Exclude)
 	case plan.Mark:
 		write := guard.Mark{Node: action.Node, UID: action.UID, Machine: action.Machine}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {

@@ -121,6 +121,7 @@ func TestCordon(t *testing.T) {
 				n.Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
 			}, marks{}, ErrHeld, 0,
 		},
+		"a node that its agent cordoned stays its agent's": {held, marks{Unschedulable: true, Taints: []corev1.Taint{reboot.Taint()}}, ErrHeld, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &kubesim.Cluster{}
@@ -138,6 +139,28 @@ func TestCordon(t *testing.T) {
 				t.Errorf("%d requests, want %d", got, test.writes)
 			}
 		})
+	}
+}
+
+var reboot = cluster.Notice{Kind: "Reboot", Cordoned: true}
+
+// held makes a node one that its agent has cordoned for a notice.
+func held(n *corev1.Node) {
+	n.Spec.Unschedulable, n.Spec.Taints = true, []corev1.Taint{reboot.Taint()}
+	n.Annotations = map[string]string{cluster.NoticeAnnotation: reboot.Annotation()}
+}
+
+func TestANodeIsTakenFromItsAgentOnceItsMachineIsSwitchedOff(t *testing.T) {
+	c, n := &kubesim.Cluster{}, node("a")
+	held(n)
+	create(t, c, n)
+	w := Writer{Client: clientOf(t, c), Stopped: true}
+	if err := w.Cordon(t.Context(), "a", uidOf[*corev1.Node](t, c, "", "a"), removal, machine, true); err != nil {
+		t.Error(err)
+	}
+	want := []corev1.Taint{reboot.Taint(), removal.Taint()}
+	if diff := cmp.Diff(want, marksOf(t, c, "a").Taints); diff != "" {
+		t.Errorf("taints (-want +got):\n%s", diff)
 	}
 }
 
