@@ -59,3 +59,14 @@ func (s *Snapshot) Stray(node string) *Pod { return s.strays[strings.ToLower(nod
 
 // Group is the group of that id, nil when there is none.
 func (s *Snapshot) Group(id GroupID) *Group { return s.groups[id] }
+
+// Size is how many nodes a group has whose machines it has, too: a Node object whose machine has gone is no node any more.
+func (s *Snapshot) Size(group GroupID) int {
+	size := 0
+	for _, n := range s.Nodes {
+		if n.Group == group && n.Instance != nil {
+			size++
+		}
+	}
+	return size
+}

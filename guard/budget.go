@@ -39,12 +39,9 @@ func checkBudget(n *cluster.Node, e Evidence, r policy.Removal) error {
 	if started := e.Started; started.After(since) && !(on && !removal.Since.After(started)) {
 		return refuse("S-19", "what was emptied of group %s before the start at %s is not known, and its budget is one of %s", n.Group, stamp(started), r.Window)
 	}
-	nodes := 0
+	nodes := e.Newest.Size(n.Group)
 	for _, other := range e.Newest.Nodes {
-		if other.Group != n.Group {
-			continue
-		}
-		if nodes++; other != n && empties(other, e.Newest.Time) && (!on || before(other, n)) {
+		if other.Group == n.Group && other != n && empties(other, e.Newest.Time) && (!on || before(other, n)) {
 			emptied[other.Object.UID] = true
 		}
 	}

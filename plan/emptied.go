@@ -25,12 +25,7 @@ func (d *decision) spent(st *nodeState) *reason.Reason {
 		return new(reason.New(reason.EmptiedUnknown, reason.Node(st.Name()), "group", st.Group, "since", d.m.Since.UTC().Format(time.RFC3339), "window", window))
 	}
 	emptied, soonest := d.emptied(st, window)
-	nodes := 0
-	for _, n := range d.s.Nodes {
-		if n.Group == st.Group {
-			nodes++
-		}
-	}
+	nodes := d.s.Size(st.Group)
 	budget := d.allowed.Removal.Budget(nodes)
 	if emptied < budget {
 		return nil

@@ -18,9 +18,12 @@ type emptied struct {
 
 // overspends holds an eviction from one more node of a scale set than its budget lets be emptied within the window, whoever evicted from the
 // others (S-19). A pod that somebody has deleted leaves
-// anyway. What a person has asked for is his business, and counts; what an agent evicts from a machine that stops is Azure's. Where two
+// anyway. The budget is that of the scale set as it was when the node was cordoned, if it has become smaller since. What a person has asked for is his business, and counts; what an agent evicts from a machine that stops is Azure's. Where two
 // processes believe that they lead, each knows what it has emptied itself, and of the other's what stands on nodes: nothing is asked then.
 func (c *change) overspends() string {
+	if c.node != nil && c.cordons() && c.accepted() {
+		c.o.sizes[string(c.node.UID)] = c.size(c.setOf(c.node))
+	}
 	if _, is := c.agent(); is || c.o.rules.Budget == nil || c.pod == nil || c.Subresource != "eviction" || !c.accepted() || ownerOf(c.pod) == "DaemonSet" || c.pod.DeletionTimestamp != nil {
 		return ""
 	}
@@ -37,21 +40,27 @@ func (c *change) overspends() string {
 	if known && c.Time.Sub(was.at) < window || n.Annotations[asks] != "" {
 		return ""
 	}
-	others, nodes := 0, 0
+	others, nodes := 0, max(c.size(set), c.o.sizes[string(n.UID)])
 	for uid, e := range c.o.emptied {
 		if uid != string(n.UID) && e.set == set && c.Time.Sub(e.at) < window {
 			others++
-		}
-	}
-	for _, other := range kubesim.All[*corev1.Node](c.o.kube, "") {
-		if c.setOf(other) == set {
-			nodes++
 		}
 	}
 	if budget := c.o.rules.Budget(nodes); others >= budget {
 		return fmt.Sprintf("node %s is emptied and so are %d others of %s within %s, of which %d of %d may be", n.Name, others, set, window, budget, nodes)
 	}
 	return ""
+}
+
+// size is how many nodes a scale set has whose machines are there.
+func (c *change) size(set string) int {
+	size := 0
+	for _, n := range kubesim.All[*corev1.Node](c.o.kube, "") {
+		if c.setOf(n) == set {
+			size++
+		}
+	}
+	return size
 }
 
 // setOf is the scale set of the machine that the node is, "" when none is.

@@ -77,6 +77,7 @@ type Observer struct {
 	sets     map[string]*set        // by lower-case name
 	waits    map[string]wait        // until when a kind of request about a set was told to wait
 	failing  map[string][]time.Time // when a write failed, by what it was
+	sizes    map[string]int         // how many nodes a node's scale set had when it was cordoned, by UID
 	emptied  map[string]emptied     // nodes from which pods were evicted, by UID
 	judged   map[string]int         // writes, by what they were
 	last     time.Time              // write to Azure or to a node or pod
@@ -119,7 +120,7 @@ type start struct {
 func New(azure *azuresim.Server, kube *kubesim.Cluster, now func() time.Time, rules *Rules) *Observer {
 	o := &Observer{
 		azure: azure, kube: kube, now: now, rules: rules,
-		sets: map[string]*set{}, waits: map[string]wait{}, failing: map[string][]time.Time{}, emptied: map[string]emptied{}, judged: map[string]int{},
+		sets: map[string]*set{}, waits: map[string]wait{}, failing: map[string][]time.Time{}, emptied: map[string]emptied{}, sizes: map[string]int{}, judged: map[string]int{},
 	}
 	azure.Observe = o.asked
 	return o

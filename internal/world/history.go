@@ -30,11 +30,15 @@ func (h *history) script(seed uint64) []byte {
 		h.say("group masters size=Standard_D4s_v5 min=%d max=5 machines=%d label=node-role.kubernetes.io/control-plane= taint=node-role.kubernetes.io/control-plane=:NoSchedule",
 			h.crown.IntN(2), 3+h.crown.IntN(3))
 	}
+	if seed%11 == 6 {
+		h.operator(seed)
+	}
 	h.say("advance 1s")
 	for h.lasted < shortest {
 		h.event()
 		h.neighbours()
 		h.reign()
+		h.asks()
 		seconds := 1 + h.upTo(h.oneOf(5, 30, 120, 400))
 		h.lasted += seconds
 		h.say("advance %ds", seconds)
@@ -68,6 +72,7 @@ type history struct {
 	mute   []string // groups whose nodes bear provider ids that tell nothing of their machines
 	undo   []string // what the calm begins with
 
+	asked     *asked     // nil for nothing
 	crown     *rand.Rand // of control-plane machines that sluice may remove; nil for none
 	neighbour *rand.Rand // of another cluster, which has its machines where sluice looks for this one's; nil for none
 

@@ -124,11 +124,15 @@ func (e tooLate) Error() string { return "no answer within " + e.after.String() 
 func (tooLate) Timeout() bool   { return true }
 func (tooLate) Temporary() bool { return true }
 
-// spec is what sluice was told about a group, with the limits of this hour.
+// spec is what sluice was told about a group, with the limits of this hour by the clock of the process that acts.
 func (w *world) spec(group string) azure.GroupSpec {
+	hour := w.reading()
+	if w.rule.Guest {
+		hour = w.now()
+	}
 	for _, g := range w.groups {
 		if strings.EqualFold(g.Name, group) {
-			g.Min, g.Max = w.policy.Limits(&cluster.Group{ID: cluster.GroupID(g.Name), Min: g.Min, Max: g.Max}, w.now())
+			g.Min, g.Max = w.policy.Limits(&cluster.Group{ID: cluster.GroupID(g.Name), Min: g.Min, Max: g.Max}, hour)
 			return g
 		}
 	}
