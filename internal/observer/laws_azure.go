@@ -66,7 +66,7 @@ func (o *Observer) write(r azuresim.Request, lived []azuresim.MachineState) *wri
 		}
 		if here && off {
 			w.off++
-			if _, parted := w.set.parted[m.VMID]; !parted {
+			if at, parted := w.set.parted[m.VMID]; !parted || w.set.started[m.VMID].at.After(at) {
 				w.mute++
 			}
 		}
