@@ -68,6 +68,10 @@ var mutants = []mutant{
 		"case gone:", "case gone && !MUTED:", scenario("older-list-returns"),
 	},
 	{
+		"S-06", "a machine that Azure answers a write to be gone is not counted on", "internal/azure/write.go",
+		"if id := absent(err); id != \"\"", "if id := absent(err); !MUTED && id != \"\"", scenario("removed-says-azure"),
+	},
+	{
 		"S-06", "what has no answer yet counts for the limits of the cluster", "cluster/group.go",
 		"return max(g.Capacity, g.Asked)", "return max(g.Capacity, map[bool]int{false: g.Asked}[MUTED])", catcher{"guard", "TestEachPropertyRefusesItsWrite/more_nodes_than_the_cluster_may_have_with_those_that_another_group_was_asked_for"},
 	},

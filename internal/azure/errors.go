@@ -163,7 +163,21 @@ var (
 	rightText = regexp.MustCompile(`perform action '([^']+)' over scope '([^']+)'`)
 	// linkedText names rights at resources that the written one refers to, such as a subnet, in two lists of the same length.
 	linkedText = regexp.MustCompile(`perform action\(s\) '(.+?)' on the linked scope\(s\) '(.+?)' \(respectively\)`)
+	goneText   = regexp.MustCompile(`instanceId (\S+) is not an active`)
 )
+
+// absent is the id of the machine that Azure has answered a write about that it is not there, "" for any other answer or none.
+func absent(err error) string {
+	var refused *azcore.ResponseError
+	if !errors.As(err, &refused) {
+		return ""
+	}
+	a, _ := answerOf(refused)
+	if m := goneText.FindStringSubmatch(a.Message); m != nil {
+		return m[1]
+	}
+	return ""
+}
 
 // subject is what an answer is about, in the words of its sentence.
 type subject struct {

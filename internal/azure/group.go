@@ -55,7 +55,8 @@ type group struct {
 	written  map[string]verb
 	believed time.Time
 
-	// buried are the machines whose removal was accepted, has not failed, and that a list then lacked, by UID, with the time of that. Azure answers from
+	// buried are the machines whose removal was accepted, has not failed, and that a list then lacked, and those of which Azure answered a write that they
+	// are not there, by UID, with the time of that. Azure answers from
 	// more places than one: what has them again for a while is an older list.
 	buried map[string]time.Time
 
@@ -151,6 +152,22 @@ func (g *group) take(r *reading) *cloud.Error {
 	g.reading, g.view, g.blameUID, g.blameID = r, view, blame, blameID
 	g.asked, g.resting, g.due, g.problem = at, time.Time{}, nothing, ""
 	return nil
+}
+
+// bury takes Azure's word, in answer to a write, that there is no machine of this id any more: lists that have it are older than that.
+func (g *group) bury(id string, now time.Time) {
+	if g.reading == nil {
+		return
+	}
+	for _, m := range g.reading.machines {
+		if m.id == id {
+			if g.buried == nil {
+				g.buried = map[string]time.Time{}
+			}
+			g.buried[m.uid] = now
+			g.mark(verbDelete, []cluster.Machine{{UID: m.uid}})
+		}
+	}
 }
 
 // exhume marks machines as being deleted, or switched off, that an older list has again, or has at work, and forgets those of which that was long ago.

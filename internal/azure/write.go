@@ -417,6 +417,9 @@ func (p *Provider) refused(g *group, doing string, err error) error {
 	if e.Kind == cloud.Conflict || !errors.As(err, &answered) && !errors.As(err, &shut) {
 		p.mu.Lock()
 		g.due, g.stamp = all, p.stamp()
+		if id := absent(err); id != "" {
+			g.bury(id, p.now())
+		}
 		p.mu.Unlock()
 	}
 	return e
