@@ -35,6 +35,10 @@ type Provider interface {
 	DeleteInstances(ctx context.Context, g *cluster.Group, machines []cluster.Machine) error
 }
 
+// A Leaseholder is a [Provider] that writes of its own accord, and then not when the lease might end before the write arrives (S-23). Lease tells it until
+// when nobody else leads; what ends at the zero time does not end.
+type Leaseholder interface{ Lease(ends func() time.Time) }
+
 // A Refuser is a [Provider] that also writes of its own accord, for what removals have left. Refused returns what it has not done since it was last
 // asked, each refusal once, because it would have broken a promise.
 type Refuser interface{ Refused() []Refusal }

@@ -72,6 +72,26 @@ var mutants = []mutant{
 		"if id := absent(err); id != \"\"", "if id := absent(err); !MUTED && id != \"\"", scenario("removed-says-azure"),
 	},
 	{
+		"S-06", "what a pool was asked for counts against lists that do not show it", "internal/azure/standard_grow.go",
+		"|| g.forgets(s.now()) {", "|| MUTED || g.forgets(s.now()) {", catcher{"internal/azure", "TestAGrowthStandsAgainstReadsThatDoNotShowIt/accepted"},
+	},
+	{
+		"S-06", "the next process knows what a pool was asked for", "internal/azure/resume.go",
+		"case g != nil && o.Verb == verbAsked:", "case g != nil && o.Verb == verbAsked && MUTED:\n\t\tcase g != nil && o.Verb == verbAsked:", catcher{"internal/azure", "TestAGrowthStandsAgainstReadsThatDoNotShowIt/accepted"},
+	},
+	{
+		"S-06", "a pool that lists have emptied is believed after ten minutes", "internal/azure/standard.go",
+		"if s.now().Sub(k.empty) < believeFor {", "if !MUTED && s.now().Sub(k.empty) < believeFor {", catcher{"internal/azure", "TestAPoolThatOthersHaveEmptiedGrowsAgain"},
+	},
+	{
+		"S-04", "no number of a pool is given twice", "internal/azure/standard_grow.go",
+		"first = max(first, g.First+g.Machines)", "first = max(first, map[bool]int{false: g.First + g.Machines}[MUTED])", catcher{"internal/azure", "TestNumbersOfAFailedGrowthAreNotGivenAgainWhileReadsAreOld"},
+	},
+	{
+		"S-23", "chores write nothing that the lease may not outlive", "internal/azure/standard_chores.go",
+		"return ends, ends.IsZero() || ends.Sub(now) >= choreWithin", "return ends, MUTED || ends.IsZero() || ends.Sub(now) >= choreWithin", catcher{"internal/azure", "TestChoresWriteNothingThatTheLeaseMayNotOutlive"},
+	},
+	{
 		"S-06", "what has no answer yet counts for the limits of the cluster", "cluster/group.go",
 		"return max(g.Capacity, g.Asked)", "return max(g.Capacity, map[bool]int{false: g.Asked}[MUTED])", catcher{"guard", "TestEachPropertyRefusesItsWrite/more_nodes_than_the_cluster_may_have_with_those_that_another_group_was_asked_for"},
 	},

@@ -86,6 +86,9 @@ func New(p Parts) *Autoscaler {
 	if p.Silent == nil {
 		p.Silent = func() time.Duration { return observer.Silent(p.Now()) }
 	}
+	if l, ok := p.Cloud.(cloud.Leaseholder); ok && p.Leads != nil {
+		l.Lease(p.Leads)
+	}
 	return &Autoscaler{
 		parts:    p,
 		observer: observer,

@@ -55,6 +55,7 @@ type Provider struct {
 	listing    *listing          // under way, or not looked at yet; nil when there is none
 	listTook   time.Duration     // the last good one
 	listMute   bool              // the last one had no answer in time
+	lease      lease             // of this process; nil when it needs none
 	doing      *question         // the chores under way; nil when none are
 	doingMute  bool              // the last ones had no end in time
 	warned     map[string]string // what was said of discovered scale sets that are left out, by key

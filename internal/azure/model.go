@@ -82,6 +82,8 @@ func (m *machine) identity() string { return strings.ToLower(m.id) + "/" + m.uid
 type source interface {
 	// noun is what the source's groups are called in sentences, such as "scale set".
 	noun() string
+	// lacking is the end of the sentence about a group that is not there, such as: is not in resource group "farm": correct --nodes or create it.
+	lacking() string
 	// models are all groups in one list, or none of them.
 	models(ctx context.Context) ([]*model, error)
 	// model is one group by name.
@@ -122,9 +124,25 @@ const (
 	verbParked verb = "deallocated"
 	// verbGranted is no request either: an earlier process says which capacity Azure has accepted, or it was about to ask for, which answers may not show yet.
 	verbGranted verb = "granted"
+	// verbAsked is none either: an earlier process says, in the token, which machines of a pool it has asked for lately, or was about to.
+	verbAsked verb = "asked"
 	// verbRests is none either: an earlier process says which machines are switched off, or too young to have joined for sure, or were when a list had them last.
 	verbRests verb = "rests"
 )
+
+// foreteller is a kind of whose growths answers of Azure may tell nothing for a while, not even the capacity.
+type foreteller interface {
+	// foretell says which growth to n machines comes next, for a process that comes after this one; "" when it can't.
+	foretell(group string, n int) (token string)
+}
+
+// teller is the source of such a kind.
+type teller interface {
+	// asked are the growths of a group that answers may not show, as tokens and as the times at which they began and were last heard of.
+	asked(group string) []Operation
+	// heed takes over such a growth of another process, once.
+	heed(token string)
+}
 
 // poller follows a long-running operation.
 type poller interface {

@@ -56,6 +56,9 @@ type Options struct {
 	// as the list of sizes, so that a simulation is the same each time.
 	Runner Runner
 
+	// Unique names deployments, each otherwise than all before; nil means random names. A simulation has them the same each time.
+	Unique func() string
+
 	// Ahead is called before a growth is sent, and should have [Provider.SaveOperations] kept, so that a process that comes after one that was killed
 	// before it heard the answer knows of it (S-40). The growth is sent whatever comes of that, but for [ErrAccompanied]; a nil func keeps nothing.
 	Ahead func(context.Context) error

@@ -57,5 +57,5 @@ func (p *Provider) unlisted(g *group) *cloud.Error {
 
 // missing says that a group does not exist.
 func (p *Provider) missing(id cluster.GroupID, name string) *cloud.Error {
-	return &cloud.Error{Kind: cloud.NotFound, Group: id, Code: "ResourceNotFound", Message: fmt.Sprintf("%s %q is not in resource group %q: correct --nodes or create it", p.source.noun(), name, p.options.ResourceGroup)}
+	return &cloud.Error{Kind: cloud.NotFound, Group: id, Code: "ResourceNotFound", Message: fmt.Sprintf("%s %q %s", p.source.noun(), name, p.source.lacking())}
 }

@@ -31,6 +31,12 @@ func (p *Provider) SaveOperations() []byte {
 			at := g.granted.until.Add(-believeFor).UTC()
 			saved = append(saved, Operation{Group: g.id, Verb: verbGranted, Capacity: g.granted.capacity, Accepted: at, Ended: at})
 		}
+		if t, ok := p.source.(teller); ok {
+			for _, o := range t.asked(g.name) {
+				o.Group, o.Verb = g.id, verbAsked
+				saved = append(saved, o)
+			}
+		}
 		saved = append(saved, g.ahead...)
 		if rest := g.rest(p.now()); len(rest) > 0 {
 			saved = append(saved, Operation{Group: g.id, Verb: verbRests, UIDs: rest})
@@ -127,6 +133,10 @@ func (p *Provider) takeOver(ctx context.Context) {
 		case p.now().Sub(o.Accepted) > watchFor || p.shown(o) || p.watches(o.Token):
 		case g != nil && o.Verb == verbGranted:
 			p.grant(g, o)
+		case g != nil && o.Verb == verbAsked:
+			if t, ok := p.source.(teller); ok {
+				t.heed(o.Token)
+			}
 		case g != nil && !o.Ended.IsZero():
 			does := o.Verb
 			if does == verbPark {
@@ -182,13 +192,18 @@ func (g *group) woke(o Operation) {
 
 // grant remembers a capacity that an earlier process has been granted, or has asked for. Provider.mu is held.
 func (p *Provider) grant(g *group, o Operation) {
-	until := o.Ended.Add(believeFor)
-	if most := p.now().Add(believeFor); until.After(most) {
-		until = most // by the clock of another machine
-	}
-	if until.After(g.granted.until) {
+	if until := p.until(o); until.After(g.granted.until) {
 		g.granted = grant{capacity: o.Capacity, until: until}
 	}
+}
+
+// until is how long what an earlier process says of its last write stands against lists.
+func (p *Provider) until(o Operation) time.Time {
+	until := o.Ended.Add(believeFor)
+	if most := p.now().Add(believeFor); until.After(most) {
+		return most // by the clock of another machine
+	}
+	return until
 }
 
 // believe remembers that a removal or a start has ended, and has the group shown so for as long as lists may not. Of the machines it

@@ -36,6 +36,10 @@ func newScaleSets(o Options, factory *armcompute.ClientFactory) *scaleSets {
 
 func (s *scaleSets) noun() string { return "scale set" }
 
+func (s *scaleSets) lacking() string {
+	return fmt.Sprintf("is not in resource group %q: correct --nodes or create it", s.resourceGroup)
+}
+
 // atOnce is the number of ids that one deletion may name.
 func (s *scaleSets) atOnce() int { return 100 }
 

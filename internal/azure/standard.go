@@ -34,6 +34,7 @@ type standard struct {
 	readOnly      bool           // write nothing
 	given         map[string]any // the deployment's parameters; nil: they are in the file
 	file          string
+	unique        func() string
 	now           func() time.Time
 	log           *slog.Logger
 	vms           *armcompute.VirtualMachinesClient
@@ -43,7 +44,9 @@ type standard struct {
 	bare     bool // Azure gives no instance views in a list
 	adopted  bool // the deployments of an earlier process are known
 	growing  []*growth
-	removing map[string]string // names of the machines, by UID, whose removal this process has begun and not finished
+	foretold map[string]*growth // that was foretold last, by pool
+	known    map[string]*known  // what is known of pools, by name in lower case
+	removing map[string]string  // names of the machines, by UID, whose removal this process has begun and not finished
 	sweeper  sweeper
 	prune    time.Time         // when old deployments are to be looked for; zero: not
 	said     map[string]string // why a chore is not done, by chore, as the last warning said
@@ -53,7 +56,10 @@ func newStandard(o Options, factory *armcompute.ClientFactory, pipeline runtime.
 	s := &standard{
 		resourceGroup: o.ResourceGroup, template: o.Deployment, keep: cmp.Or(o.MaxDeployments, 10), force: o.ForceDelete, readOnly: o.ReadOnly,
 		given: o.DeploymentParameters, file: config.ParametersFile, now: o.Now, log: o.Log, vms: factory.NewVirtualMachinesClient(), arm: newResourceManager(o, pipeline),
-		removing: map[string]string{},
+		removing: map[string]string{}, foretold: map[string]*growth{}, known: map[string]*known{}, unique: o.Unique,
+	}
+	if s.unique == nil {
+		s.unique = unique
 	}
 	s.sweeper.seen = map[string]*remnant{}
 	if !s.readOnly {
@@ -66,6 +72,10 @@ func newStandard(o Options, factory *armcompute.ClientFactory, pipeline runtime.
 }
 
 func (s *standard) noun() string { return "node pool" }
+
+func (s *standard) lacking() string {
+	return fmt.Sprintf("has no machine in resource group %q: make one, which the next ones are modelled on, or correct --nodes", s.resourceGroup)
+}
 
 // models are the pools that have machines, from one list of the resource group's machines.
 func (s *standard) models(ctx context.Context) ([]*model, error) {
@@ -158,8 +168,50 @@ func (s *standard) page(ctx context.Context, expand *armcompute.ExpandTypeForLis
 	return all, nil
 }
 
-// translate says of a pool what sluice goes by; nil when it has no machine and none is coming. Its size and tags are those of its newest
-// machine.
+// known is what is known of a pool that once had machines.
+type known struct {
+	model *model
+	free  int       // the number behind the highest one that a list had
+	empty time.Time // since when lists have none; zero: they have
+}
+
+// remember keeps what a list tells of a pool that has machines.
+func (s *standard) remember(m *model, highest string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pool := strings.ToLower(m.name)
+	free := 0
+	if k := s.known[pool]; k != nil {
+		free = k.free
+	}
+	if index, ok := indexOf(highest); ok {
+		free = max(free, index+1)
+	}
+	s.known[pool] = &known{model: m, free: free}
+}
+
+// emptied is a pool that has no machine any more, as it was when it had some; nil when nobody knows, or when that is not so for long: lists may leave out what
+// is there.
+func (s *standard) emptied(name string) *model {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.known[strings.ToLower(name)]
+	if k == nil {
+		return nil
+	}
+	if k.empty.IsZero() {
+		k.empty = s.now()
+	}
+	if s.now().Sub(k.empty) < believeFor {
+		return nil
+	}
+	m := *k.model
+	m.provisioning = "Succeeded"
+	return &m
+}
+
+// translate says of a pool what sluice goes by; nil when it has no machine and nobody knows what the next one is modelled on. Its size and tags are those of
+// its newest machine.
 func (s *standard) translate(name string, vms []*armcompute.VirtualMachine) *model {
 	k := &pool{standard: s}
 	for _, vm := range vms {
@@ -168,7 +220,12 @@ func (s *standard) translate(name string, vms []*armcompute.VirtualMachine) *mod
 		}
 	}
 	if len(k.members) == 0 {
-		return nil
+		m := s.emptied(name)
+		if m != nil {
+			m.kind = k
+			s.measure(m, k)
+		}
+		return m
 	}
 	newest := slices.MaxFunc(k.members, func(a, b *armcompute.VirtualMachine) int {
 		i, _ := indexOf(val(a.Name))
@@ -195,13 +252,19 @@ func (s *standard) translate(name string, vms []*armcompute.VirtualMachine) *mod
 		k.listed = append(k.listed, virtualMachine(m, vm))
 	}
 	m.readRemoval(s.noun())
-	coming := s.coming(name, k.members)
+	s.remember(m, val(newest.Name))
+	s.measure(m, k)
+	return m
+}
+
+// measure says how many machines a pool has or will have, and as which it was read.
+func (s *standard) measure(m *model, k *pool) {
+	coming := s.coming(m.name, k.members)
 	if len(coming) > 0 {
 		m.provisioning = "Updating"
 	}
 	m.capacity = (&reading{machines: k.listed}).staying() + len(coming)
 	m.version = digest(k.listed, coming)
-	return m
 }
 
 // digest stands in for the entity tag that a pool does not have: it moves when machines come, go, or are replaced under the same name.

@@ -14,8 +14,9 @@ import (
 
 // chores are what a source goes on with between the writes it is told to make.
 type chores interface {
-	// carryOn does what is due, one request after the other. What stays undone is reported by remains.
-	carryOn(ctx context.Context)
+	// carryOn does what is due, one request after the other, and writes nothing once ends says that the lease may not outlive it (S-23). What stays undone
+	// is reported by remains.
+	carryOn(ctx context.Context, ends lease)
 	// next is when carryOn has something to do; zero when it has not.
 	next() time.Time
 	// refusals are what was not done since they were last asked for, as it would have broken a promise.
@@ -39,6 +40,28 @@ const (
 	pruneEvery = time.Minute
 )
 
+// lease says until when nobody else leads; nil, or the zero time, for ever.
+type lease func() time.Time
+
+// choreWithin is what a write of a chore may take, at most, until Azure has it.
+const choreWithin = 5 * time.Second
+
+// outlives says whether the lease lasts longer than a write that begins now, and when it ends.
+func (l lease) outlives(now time.Time) (ends time.Time, ok bool) {
+	if l == nil {
+		return ends, true
+	}
+	ends = l()
+	return ends, ends.IsZero() || ends.Sub(now) >= choreWithin
+}
+
+// Lease is [cloud.Leaseholder].
+func (p *Provider) Lease(ends func() time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lease = ends
+}
+
 // carryOn has chores done beside the cycle, which waits for them as long as for an answer: one that hangs holds up nobody (S-30).
 func (p *Provider) carryOn(ctx context.Context) {
 	c, ok := p.source.(chores)
@@ -55,21 +78,22 @@ func (p *Provider) carryOn(ctx context.Context) {
 		q.patience = 0
 	}
 	p.doing = q
+	ends := p.lease
 	p.mu.Unlock()
 	caller := ctx // who may write no more when it ends
 	p.ask(p.life, q, func(ctx context.Context) func() {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(caller, cancel)()
-		c.carryOn(ctx)
+		c.carryOn(ctx, ends)
 		return func() { p.doing, p.doingMute = nil, p.now().Sub(q.asked) > leastWait }
 	})
 	p.await(ctx, q)
 }
 
-func (s *standard) carryOn(ctx context.Context) {
-	s.sweep(ctx)
-	s.clear(ctx)
+func (s *standard) carryOn(ctx context.Context, ends lease) {
+	s.sweep(ctx, ends)
+	s.clear(ctx, ends)
 }
 
 func (s *standard) next() time.Time {
@@ -86,7 +110,7 @@ func (s *standard) next() time.Time {
 
 // clear deletes the records of finished deployments but for the newest: a resource group holds 800 of all writers together. It also hears
 // the end of those that nobody follows.
-func (s *standard) clear(ctx context.Context) {
+func (s *standard) clear(ctx context.Context, ends lease) {
 	s.mu.Lock()
 	due := s.prune
 	if due.IsZero() || s.now().Before(due) {
@@ -114,6 +138,10 @@ func (s *standard) clear(ctx context.Context) {
 		old := finished[s.keep:]
 		left = max(0, len(old)-pruneAtOnce)
 		for _, d := range old[len(old)-min(len(old), pruneAtOnce):] { // the oldest
+			if s.withheld(ends, d.Name) {
+				left = len(old)
+				break
+			}
 			if err = s.arm.forget(ctx, d.Name); err != nil {
 				break
 			}
@@ -127,11 +155,19 @@ func (s *standard) clear(ctx context.Context) {
 		return
 	}
 	delete(s.said, deploymentsStay)
-	unheard := false
-	s.growing = slices.DeleteFunc(s.growing, func(g *growth) bool {
-		unheard = unheard || !g.followed && active[g.Deployment]
-		return !g.followed && !active[g.Deployment] && slices.Contains(known, g) // the list may be older than others
-	})
+	unheard, now := false, s.now().UTC()
+	for _, g := range known {
+		if g.followed || !g.Over.IsZero() {
+			continue
+		}
+		if i := slices.IndexFunc(finished, func(d *deployment) bool { return d.Name == g.Deployment }); i >= 0 {
+			g.Over, g.Failed = now, finished[i].Properties.ProvisioningState != "Succeeded"
+		} else if !active[g.Deployment] && now.Sub(g.Begun) >= believeFor { // the list may be older than others
+			g.Over, g.Failed = now, true
+		}
+		unheard = unheard || g.Over.IsZero()
+	}
+	s.growing = slices.DeleteFunc(s.growing, func(g *growth) bool { return !g.Over.IsZero() && now.Sub(g.Over) >= believeFor })
 	if left > 0 || unheard {
 		s.prune = sooner(s.prune, s.now().Add(pruneEvery))
 	}

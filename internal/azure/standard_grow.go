@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 
 	"sluice.dev/sluice/cloud"
@@ -24,19 +27,37 @@ const ownDeployment = "cluster-autoscaler-"
 // comingFor is how long a deployment's machines are waited for that nobody follows and that do not appear.
 const comingFor = 30 * time.Minute
 
-// growth is a deployment in flight.
+// growth is a deployment in flight, or one that has ended and whose machines lists may still lack.
 type growth struct {
 	Deployment string    `json:"deployment"`
 	Pool       string    `json:"pool"`
 	First      int       `json:"first"` // number of the first machine that it makes
 	Machines   int       `json:"machines"`
 	Begun      time.Time `json:"begun"`
-	Token      string    `json:"token"` // of the SDK
+	Token      string    `json:"token,omitempty"`  // of the SDK
+	Over       time.Time `json:"over,omitzero"`    // its end was heard; zero: it was not
+	Failed     bool      `json:"failed,omitempty"` // and was a failure: what it has not made does not come
 
-	followed bool // its end will be heard
+	followed bool         // its end will be heard
+	seen     map[int]bool // numbers of its machines that a list has had
 }
 
-// coming are the numbers of the machines that deployments in flight will make and that are not there yet.
+// token is the growth as it is handed on.
+func (g *growth) token() string {
+	raw, _ := json.Marshal(g) // strings, numbers and times always encode
+	return string(raw)
+}
+
+// forgets says whether a growth's machines are waited for no longer: those of one that has failed, or ended so long ago that lists are as new, or that
+// nobody follows and that takes longer than any.
+func (g *growth) forgets(now time.Time) bool {
+	if !g.Over.IsZero() {
+		return g.Failed || now.Sub(g.Over) >= believeFor
+	}
+	return now.Sub(g.Begun) > comingFor
+}
+
+// coming are the numbers of the machines that deployments will make, or have made a moment ago, and that no list has had yet.
 func (s *standard) coming(name string, vms []*armcompute.VirtualMachine) []int {
 	there := map[int]bool{}
 	for _, vm := range vms {
@@ -48,11 +69,17 @@ func (s *standard) coming(name string, vms []*armcompute.VirtualMachine) []int {
 	defer s.mu.Unlock()
 	var coming []int
 	for _, g := range s.growing {
-		if !strings.EqualFold(g.Pool, name) || s.now().Sub(g.Begun) > comingFor {
+		if !strings.EqualFold(g.Pool, name) || g.forgets(s.now()) {
 			continue
 		}
 		for index := g.First; index < g.First+g.Machines; index++ {
-			if !there[index] {
+			if there[index] {
+				if g.seen == nil {
+					g.seen = map[int]bool{}
+				}
+				g.seen[index] = true
+			}
+			if !g.seen[index] {
 				coming = append(coming, index)
 			}
 		}
@@ -86,27 +113,109 @@ func (k *pool) grow(ctx context.Context, name, version string, n int) (*accepted
 	if template, parameters, err = replay(template, parameters, name, first, add); err != nil {
 		return nil, invalid("TemplateUnfit", "deployment %q can't be replayed: %v", k.template, err)
 	}
-	g := &growth{Deployment: ownDeployment + unique(), Pool: name, First: first, Machines: add, Begun: k.now().UTC(), followed: true}
+	k.mu.Lock()
+	g := k.foretold[strings.ToLower(name)]
+	if g == nil || g.First != first || g.Machines != add {
+		g = &growth{Deployment: ownDeployment + k.unique(), Pool: name, First: first, Machines: add}
+	}
+	delete(k.foretold, strings.ToLower(name))
+	g.Begun, g.followed = k.now().UTC(), true
+	k.growing, k.prune = append(k.growing, g), k.now()
+	k.mu.Unlock()
 	poller, resp, err := k.arm.deploy(ctx, g.Deployment, template, parameters) //nolint:bodyclose // the pipeline has read and closed it
 	if err != nil {
+		k.unanswered(g, err)
 		return nil, err
 	}
-	a := accept(verbGrow, &lasting{poller: poller, ended: func() { k.ended(g) }, result: func(ctx context.Context) error { _, err := poller.Result(ctx); return err }}, resp)
+	a := accept(verbGrow, k.following(g, poller), resp)
 	if g.Token, err = poller.ResumeToken(); err == nil {
-		raw, _ := json.Marshal(g) // strings, numbers and times always encode
-		a.token = string(raw)
+		a.token = g.token()
 	}
-	k.mu.Lock()
-	k.growing = append(k.growing, g)
-	k.prune = k.now()
-	k.mu.Unlock()
 	wanted := *m
 	wanted.capacity, wanted.version, wanted.provisioning = n, "", "Updating"
 	a.model = &wanted
 	return a, nil
 }
 
-// free is the first of the numbers that no machine of the pool has, none is coming under, and none is leaving things behind under: what
+// following is what is heard of a growth.
+func (s *standard) following(g *growth, poller *runtime.Poller[deployed]) *lasting {
+	return &lasting{poller: poller, ended: func(failed bool) { s.ended(g, failed) }, lost: func() { s.lost(g) }, result: func(ctx context.Context) error {
+		_, err := poller.Result(ctx)
+		return err
+	}}
+}
+
+// unanswered leaves a growth to what the list of deployments tells of it, unless Azure has refused it. That a deployment of its name is active
+// means that it was accepted, whatever became of the answer: nobody else gives it that name.
+func (s *standard) unanswered(g *growth, err error) {
+	var refused *azcore.ResponseError
+	if !errors.As(err, &refused) || refused.StatusCode >= http.StatusInternalServerError || refused.ErrorCode == "DeploymentActiveAndUneditable" {
+		s.lost(g)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.growing = slices.DeleteFunc(s.growing, func(other *growth) bool { return other == g })
+}
+
+// lost has the end of a growth looked for in the list of deployments.
+func (s *standard) lost(g *growth) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g.followed = false
+	s.prune = sooner(s.prune, s.now().Add(pruneEvery))
+}
+
+// foretell implements [foreteller].
+func (k *pool) foretell(name string, n int) (token string) {
+	first, err := k.free(name)
+	add := n - (&reading{machines: k.listed}).staying() - len(k.coming(name, k.members))
+	if err != nil || add <= 0 {
+		return ""
+	}
+	g := &growth{Deployment: ownDeployment + k.unique(), Pool: name, First: first, Machines: add, Begun: k.now().UTC()}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.foretold[strings.ToLower(name)] = g
+	return g.token()
+}
+
+// asked implements [teller].
+func (s *standard) asked(pool string) (all []Operation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.growing {
+		last := g.Over
+		if last.IsZero() {
+			last = g.Begun.Add(s.now().Sub(g.Begun).Truncate(believeFor / 2))
+		}
+		if strings.EqualFold(g.Pool, pool) && s.now().Sub(last) < believeFor {
+			all = append(all, Operation{Token: g.token(), Accepted: g.Begun, Ended: last})
+		}
+	}
+	return all
+}
+
+// heed implements [teller].
+func (s *standard) heed(token string) {
+	g := &growth{}
+	if json.Unmarshal([]byte(token), g) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.growing, func(other *growth) bool { return other.Deployment == g.Deployment }) {
+		return
+	}
+	if now := s.now().UTC(); g.Begun.After(now) {
+		g.Begun = now // by the clock of another machine
+	}
+	if s.growing = append(s.growing, g); g.Over.IsZero() {
+		s.prune = s.now() // look for its end
+	}
+}
+
+// free is the first of the numbers that no machine of the pool has, none is coming under or was asked for under lately, and none is leaving things behind under: what
 // belongs to a machine is named by its number, too.
 func (k *pool) free(name string) (int, error) {
 	first := 0
@@ -124,6 +233,14 @@ func (k *pool) free(name string) (int, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if last := k.known[strings.ToLower(name)]; last != nil && len(k.members) == 0 {
+		first = max(first, last.free)
+	}
+	for _, g := range k.growing { // also of one that has failed: it may have made some
+		if strings.EqualFold(g.Pool, name) {
+			first = max(first, g.First+g.Machines)
+		}
+	}
 	for _, leaving := range k.removing {
 		if index, ok := indexOf(leaving); ok && series[seriesOf(leaving)] {
 			first = max(first, index+1)
@@ -148,7 +265,7 @@ func (s *standard) resume(ctx context.Context, _ string, v verb, token string) (
 		s.mu.Lock()
 		s.growing = append(slices.DeleteFunc(s.growing, func(other *growth) bool { return other.Deployment == g.Deployment }), g)
 		s.mu.Unlock()
-		a := accept(v, &lasting{poller: poller, ended: func() { s.ended(g) }, result: func(ctx context.Context) error { _, err := poller.Result(ctx); return err }}, nil)
+		a := accept(v, s.following(g, poller), nil)
 		a.token = token
 		return a, nil
 	case verbDelete, verbPark, verbStart:
@@ -157,11 +274,11 @@ func (s *standard) resume(ctx context.Context, _ string, v verb, token string) (
 	return nil, unresumable(v)
 }
 
-// ended drops a deployment that Azure has finished: its machines are there by now, or do not come.
-func (s *standard) ended(g *growth) {
+// ended notes that Azure has finished a deployment: its machines are there by now, or do not come.
+func (s *standard) ended(g *growth, failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.growing = slices.DeleteFunc(s.growing, func(other *growth) bool { return other.Deployment == g.Deployment })
+	g.Over, g.Failed = s.now().UTC(), failed
 	s.prune = s.now()
 }
 
@@ -242,17 +359,21 @@ func unique() string {
 	return hex.EncodeToString(b[:])
 }
 
-// lasting follows a write and says when it has ended.
+// lasting follows a write and says when it has ended, and how, or that Azure knows nothing of it.
 type lasting struct {
 	poller
 	result func(context.Context) error
-	ended  func()
+	ended  func(failed bool)
+	lost   func()
 }
 
 func (l *lasting) Poll(ctx context.Context) (*http.Response, error) {
 	resp, err := l.poller.Poll(ctx)
-	if missing(err) || err == nil && l.Done() {
-		l.ended()
+	switch {
+	case missing(err):
+		l.lost()
+	case err == nil && l.Done():
+		l.ended(!succeeded(resp))
 	}
 	return resp, err
 }

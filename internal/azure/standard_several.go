@@ -16,14 +16,16 @@ type several struct {
 	failed *http.Response // that told of the first failure; nil: none so far
 }
 
-// Poll asks for the first that has not ended, and on while they have.
+// Poll asks for the first that has not ended, and on while they have. When Azure knows none of those that it asked for any more, the answer is that.
 func (s *several) Poll(ctx context.Context) (*http.Response, error) {
 	var last *http.Response
+	var forgotten error
 	for ; !s.Done(); s.done++ {
 		p := s.of[s.done].poller
 		resp, err := p.Poll(ctx)
 		switch {
-		case missing(err): // Azure does not know it any more
+		case missing(err):
+			forgotten = err
 		case err != nil:
 			return nil, err
 		case !p.Done():
@@ -35,8 +37,11 @@ func (s *several) Poll(ctx context.Context) (*http.Response, error) {
 			}
 		}
 	}
-	if s.failed != nil {
+	switch {
+	case s.failed != nil:
 		return s.failed, nil
+	case last == nil:
+		return nil, forgotten
 	}
 	return last, nil
 }
@@ -59,11 +64,12 @@ func (s *several) outcome(ctx context.Context) error {
 // follow makes one write of several. When a removal has ended the sweeper's time has come.
 func (s *standard) follow(v verb, begun []*accepted) *accepted {
 	all := &several{of: begun}
-	a := accept(v, &lasting{poller: all, result: all.outcome, ended: func() {
+	over := func() {
 		if v == verbDelete {
 			s.sweepAt(s.now())
 		}
-	}}, nil)
+	}
+	a := accept(v, &lasting{poller: all, result: all.outcome, ended: func(bool) { over() }, lost: over}, nil)
 	var tokens []string
 	for _, b := range begun {
 		if b.token != "" {

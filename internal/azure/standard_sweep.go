@@ -52,7 +52,7 @@ const (
 //
 // It goes on beside cycles. So it takes no list for true of what was begun after the list was asked for, does nothing on lists that are older than
 // [sweepEvery], and takes no tag back that a removal has come to rely on.
-func (s *standard) sweep(ctx context.Context) {
+func (s *standard) sweep(ctx context.Context, ends lease) {
 	s.mu.Lock()
 	asked := s.now()
 	if s.sweeper.due.IsZero() || asked.Before(s.sweeper.due) {
@@ -79,8 +79,27 @@ func (s *standard) sweep(ctx context.Context) {
 		if s.now().Sub(asked) > sweepEvery {
 			return // the next look finds it again
 		}
+		if s.withheld(ends, t.id) {
+			s.sweepAt(s.now().Add(sweepEvery))
+			return
+		}
 		s.try(t)
 	}
+}
+
+// withheld says that a write has to wait, since the lease might end before it arrives, and puts that on record.
+func (s *standard) withheld(lease lease, resource string) bool {
+	now := s.now()
+	ends, ok := lease.outlives(now)
+	if ok {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sweeper.refused = append(s.sweeper.refused, cloud.Refusal{
+		At: now.UTC(), Property: "S-23", Resource: resource, Why: fmt.Sprintf("the lease ends at %s, before the request would after %s at most", ends.UTC().Format(time.RFC3339), choreWithin),
+	})
+	return true
 }
 
 func (s *standard) sweepAt(t time.Time) {

@@ -257,8 +257,12 @@ func TestAnEarlierDeploymentCountsUntilItEnds(t *testing.T) {
 		t.Errorf("render has capacity %d, usable %t; want 2: the deployment is none of its", g.Capacity, g.Usable())
 	}
 	w.pass(6 * time.Minute)
+	if g := w.groups()["agents"]; g.Capacity != 4 {
+		t.Errorf("capacity %d, want 4 as long as lists may be older than the deployment's end", g.Capacity)
+	}
+	w.pass(10 * time.Minute)
 	if g := w.groups()["agents"]; g.Capacity != 2 || !g.Usable() {
-		t.Errorf("capacity %d, usable %t; want 2 again: the deployment has ended", g.Capacity, g.Usable())
+		t.Errorf("capacity %d, usable %t; want 2 again: the deployment has ended, and made none", g.Capacity, g.Usable())
 	}
 }
 

@@ -39,6 +39,11 @@ func (p *Provider) foretell(ctx context.Context, own *group, doing string, capac
 	if capacity > 0 {
 		own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbGranted, Capacity: capacity, Accepted: at, Ended: at})
 	}
+	if k, ok := own.reading.model.kind.(foreteller); ok && capacity > 0 {
+		if token := k.foretell(own.name, capacity); token != "" {
+			own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbAsked, Token: token, Accepted: at, Ended: at})
+		}
+	}
 	if len(started) > 0 {
 		own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbStart, Named: started, Accepted: at, Ended: at})
 	}
