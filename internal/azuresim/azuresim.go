@@ -150,7 +150,8 @@ type Server struct {
 		claims claims
 		ours   bool
 	}
-	kept      still // what was made of the store since it last could have changed
+	pooled    map[string][]string // the pools that lists of machines have been about, by what was listed
+	kept      still               // what was made of the store since it last could have changed
 	acts      []ActState
 	buckets   map[string]*bucket
 	journal   requestLog

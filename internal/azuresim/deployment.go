@@ -1,6 +1,8 @@
 package azuresim
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -15,6 +17,7 @@ import (
 type deployment struct {
 	subscription, group, name string
 
+	pool      string // of which it makes machines; "" when it makes none
 	content   deploymentProperties
 	evaluated *template.Deployment
 	steps     []*step // in the order of evaluated.Resources
@@ -29,11 +32,44 @@ type deployment struct {
 // step is the creation of one resource.
 type step struct {
 	resource *template.Resource
+	pool     string // of the machine that it makes; "" when it makes none of a pool
 	waits    []*step
 	begun    time.Time // zero: it was not
 	status   int       // of the answer to its PUT
 	op       *operation
 	refusal  *errorDetail // why the PUT was refused
+}
+
+// Deployment describes a deployment that has succeeded, as [Server.AddDeployment] remembers it. What it made others add.
+type Deployment struct {
+	Subscription, ResourceGroup, Name string
+	Template, Parameters              json.RawMessage
+}
+
+// AddDeployment puts such a deployment in the store. Its resource group must be there.
+func (s *Server) AddDeployment(d Deployment) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := find(s.groups, groupID(d.Subscription, d.ResourceGroup))
+	if g == nil {
+		return fmt.Errorf("add deployment %q: there is no resource group %q", d.Name, d.ResourceGroup)
+	}
+	evaluated, err := template.Evaluate(d.Template, d.Parameters, template.Scope{
+		SubscriptionID: d.Subscription, TenantID: s.tenantOf(d.Subscription), ResourceGroup: g.name, Location: g.location, Tags: textMap(g.tags), Deployment: d.Name,
+	})
+	if err != nil {
+		return fmt.Errorf("add deployment %q: %w", d.Name, err)
+	}
+	now := s.now()
+	s.remember(now)
+	made := &deployment{
+		subscription: d.Subscription, group: g.name, name: d.Name, evaluated: evaluated, started: now.Add(-leastDeployment), operation: s.guid("deployment", d.Name),
+		content: deploymentProperties{Mode: "Incremental", Template: d.Template, Parameters: d.Parameters},
+	}
+	if !shelve(&s.deployments, made) {
+		return fmt.Errorf("add deployment %q: it exists already", made.id())
+	}
+	return nil
 }
 
 // leastDeployment is the time that even a deployment of nothing takes.

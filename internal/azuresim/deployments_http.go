@@ -99,8 +99,16 @@ func listDeployments(q *request) answer {
 	return page(q, list, idOf)
 }
 
-// readDeployment decodes and evaluates what a writer sent.
+// readDeployment decodes and evaluates what a writer sent, and checks whether Azure would do it.
 func (q *request) readDeployment() (*deployment, *problem) {
+	d, p := q.readTemplate()
+	if p != nil {
+		return nil, p
+	}
+	return d, q.preflight(d)
+}
+
+func (q *request) readTemplate() (*deployment, *problem) {
 	var w struct {
 		Location   string               `json:"location"`
 		Properties deploymentProperties `json:"properties"`
@@ -137,7 +145,7 @@ func (q *request) readDeployment() (*deployment, *problem) {
 		content: w.Properties, evaluated: evaluated, caller: q.principal, base: q.base, started: q.now,
 	}
 	d.plan()
-	return d, q.preflight(d)
+	return d, nil
 }
 
 // plan lays out the steps.
@@ -145,6 +153,11 @@ func (d *deployment) plan() {
 	of := map[*template.Resource]*step{}
 	for _, r := range d.evaluated.Resources {
 		t := &step{resource: r}
+		if strings.EqualFold(r.Type, machineKind) {
+			if body, err := r.Body(nil); err == nil {
+				t.pool = poolIn(body)
+			}
+		}
 		for _, w := range r.DependsOn {
 			t.waits = append(t.waits, of[w])
 		}
@@ -173,6 +186,7 @@ func putDeployment(q *request) answer {
 			"Creating the deployment '%s' would exceed the quota of '%d'. The current deployment count is '%d'. Please delete some deployments before creating a new one, or see https://aka.ms/800LimitFix for information on managing deployment limits.",
 			d.name, maxDeployments, n).answer()
 	}
+	d.pool = q.route.set
 	s.writes++
 	d.operation = s.guid("deployment", s.writes)
 	shelve(&s.deployments, d)

@@ -13,6 +13,7 @@ import (
 type occasion struct {
 	kind      string // of the request; "": a hand of others
 	set       string
+	pools     []string // that a list is about
 	resource  string
 	principal string
 	machine   bool
@@ -43,7 +44,7 @@ func (s *Server) strike(o occasion, now time.Time) *injected {
 
 // strike finds the fault of a request.
 func (q *request) strike() {
-	o := occasion{kind: q.route.kind, set: q.route.set, resource: strings.TrimRight(q.http.URL.Path, "/")}
+	o := occasion{kind: q.route.kind, set: q.route.set, pools: q.about(), resource: strings.TrimRight(q.http.URL.Path, "/")}
 	if token, ok := strings.CutPrefix(q.http.Header.Get("Authorization"), "Bearer "); ok {
 		if c, ours := q.server.verify(token); ours {
 			o.principal = c.AppID
@@ -82,7 +83,7 @@ func (f *Fault) matches(o occasion) bool {
 	case f.Principal != "" && !o.machine && !strings.EqualFold(f.Principal, o.principal):
 		return false
 	}
-	set := like(f.ScaleSet, o.set)
+	set := like(f.ScaleSet, o.set) || slices.ContainsFunc(o.pools, func(pool string) bool { return like(f.ScaleSet, pool) })
 	if f.strikesModel() {
 		switch o.kind {
 		case "LIST " + setsType: // about many: the fault picks its own among them

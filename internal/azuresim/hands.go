@@ -121,8 +121,8 @@ func (s *Server) Protect(vm string, fromScaleIn, fromScaleSetActions bool) error
 
 func actProtect(s *Server, a Act, now time.Time) error {
 	return s.onInstance(a.Target, now, func(i *instance) error {
-		if i.set != nil && i.set.flexible() {
-			return errors.New("machines of flexible scale sets have no protection policy: lock it instead")
+		if !i.uniform() {
+			return errors.New("machines that are resources of their own have no protection policy: lock it instead")
 		}
 		i.protection = protection{a.FromScaleIn, a.FromScaleSetActions}
 		return nil

@@ -16,7 +16,7 @@ type Request struct {
 	Method          string
 	Path            string   // without the query, in the caller's case
 	Kind            string   // as Counters counts it
-	ScaleSet        string   // in the caller's case; "" when it is about none
+	ScaleSet        string   // in the caller's case, or the pool of a machine outside scale sets or of those that a deployment makes; "" when it is about none
 	Status          int      // 499: the request was lost before it was acted upon
 	Code            string   // the error's, "" for none
 	RequestID       string   // x-ms-request-id of the answer
@@ -25,17 +25,19 @@ type Request struct {
 	Action          string   // the permission it needed; "": none, or not a path of Resource Manager
 	Linked          []Linked // the permissions a write needed at other resources
 	IfMatch         string
-	Outdated        bool           // it was refused, for whatever, and IfMatch was not the scale set's entity tag
-	Capacity        *int64         // what the body asked for; nil: nothing
-	Told            map[string]int // what a read told of capacities, by lower-case name of the scale set; none of an answer that is slow or lost
-	Lists           []string       // the scale sets, by lower-case name, whose machines this page of a list is about; none when the answer is lost or cut
-	First, Last     bool           // their list begins with this page, and ends with it
-	False           bool           // a fault has the page leave machines out, or tell what was
-	Held            time.Duration  // so long a fault holds the answer up
-	InstanceIDs     []string       // what the body or the path named
-	Fields          []string       // what the body of a write would set: the paths of its values, such as "sku.capacity", sorted
-	Repeated        bool           // nobody sent it now: a fault has it carried out late, or once more
-	RetryAfter      time.Duration  // that the answer gave; 0: none
+	Outdated        bool              // it was refused, for whatever, and IfMatch was not the scale set's entity tag
+	Capacity        *int64            // what the body asked for or, of a deployment, the machines that its pool has once it and others under way are done; nil: nothing
+	Told            map[string]int    // what a read told of capacities, by lower-case name of the scale set; none of an answer that is slow or lost
+	Lists           []string          // the scale sets, by lower-case name, whose machines this page of a list is about; none when the answer is lost or cut
+	First, Last     bool              // their list begins with this page, and ends with it
+	False           bool              // a fault has the page leave machines out, or tell what was
+	Held            time.Duration     // so long a fault holds the answer up
+	InstanceIDs     []string          // what the body or the path named; of a deployment the machines of its pool
+	Tags            map[string]string // of the interface or disk that a write is about, before it
+	User            string            // the machine that uses this interface or disk then, by its resource id; "" for none
+	Fields          []string          // what the body of a write would set: the paths of its values, such as "sku.capacity", sorted
+	Repeated        bool              // nobody sent it now: a fault has it carried out late, or once more
+	RetryAfter      time.Duration     // that the answer gave; 0: none
 }
 
 // keptRequests bounds the log; counters are not bounded by it.
@@ -99,6 +101,7 @@ func (q *request) record(a answer, id string) Request {
 		r.Outdated = p == nil && q.checkETag(ss.etagText()) != nil
 	}
 	r.Capacity, r.InstanceIDs = q.asked()
+	r.Tags, r.User = q.tags, q.user
 	r.Held = q.fault.Delay
 	if f := q.fault; a.status < 300 && !f.Hang && !f.LoseRequest && !f.LoseAnswer && !f.Truncate {
 		if r.Lists = q.lists(); r.Lists != nil {
@@ -124,8 +127,8 @@ func (q *request) record(a answer, id string) Request {
 	return r
 }
 
-// lists are the scale sets, by lower-case name, whose machines the request asks for: one by one, or the flexible ones of a resource group, since
-// no list but its own tells of a uniform one's.
+// lists are the scale sets and pools, by lower-case name, whose machines the request asks for: one by one, or the flexible ones and the pools of
+// a resource group, since no list but its own tells of a uniform one's.
 func (q *request) lists() (sets []string) {
 	switch {
 	case q.route.kind == "LIST "+vmsType, q.route.kind == "LIST "+machinesType && q.setFilter() != "":
@@ -136,6 +139,7 @@ func (q *request) lists() (sets []string) {
 				sets = append(sets, strings.ToLower(ss.name))
 			}
 		}
+		sets = append(sets, q.pools()...)
 	}
 	return sets
 }
@@ -193,6 +197,9 @@ func fieldsOf(body []byte) []string {
 
 // asked is what a request asks for, whether or not it is granted.
 func (q *request) asked() (capacity *int64, instances []string) {
+	if q.makes != nil {
+		return new(int64(q.makes.capacity)), q.makes.machines
+	}
 	if q.route.instance != "" {
 		return nil, []string{q.route.instance}
 	}

@@ -80,8 +80,8 @@ func (s *Server) AddMachine(d Machine) error {
 // MachineState is a machine as an observer outside Azure's interfaces sees it.
 type MachineState struct {
 	ID           string // resource id
-	ScaleSet     string // its name; "" for a machine outside scale sets
-	InstanceID   string // "" for a machine outside scale sets; the name in a flexible one
+	ScaleSet     string // its name or, of a machine outside scale sets, that of its pool, as its tag poolName says; "" in neither
+	InstanceID   string // "" for a machine in neither; the name in a flexible scale set and in a pool
 	Name         string
 	ComputerName string
 	VMID         string
@@ -139,14 +139,14 @@ func (s *Server) lookAtMachines(now time.Time) []MachineState {
 			continue
 		}
 		state := MachineState{
-			ID: i.id(), ScaleSet: i.setName(), Name: i.name(), ComputerName: i.computerName(),
+			ID: i.id(), ScaleSet: i.groupName(), Name: i.name(), ComputerName: i.computerName(),
 			VMID: i.vmID, Size: i.size, Location: i.location, Zone: i.zone, Spot: i.spot(), PrivateIP: i.ip,
 			TimeCreated:       i.created,
 			ProvisioningState: i.provisioningState(now), PowerState: i.powerState(now), BootedAt: i.bootedAt(now),
 			NeverJoins: i.neverJoins,
 			Protected:  i.protection != (protection{}),
 		}
-		if i.set != nil {
+		if state.ScaleSet != "" {
 			state.InstanceID = i.instanceID()
 		}
 		if e := i.failed(now); e != nil {

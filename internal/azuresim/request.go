@@ -24,13 +24,16 @@ type request struct {
 	repeated bool // nobody sent it now: it is carried out late, or once more
 
 	route      route
-	linked     []Linked    // what a write needs elsewhere
-	principal  *principal  // who asks; nil until known, and for the authority
-	fault      Fault       // what goes wrong; the zero value: nothing
-	cause      *injected   // the fault in force that fault is a copy of; nil: none
-	deployment *deployment // the one that makes the request; nil: it came by wire
-	began      *operation  // by this request; nil: none
-	remaining  [][2]string // headers that say what is left in the buckets
+	linked     []Linked          // what a write needs elsewhere
+	principal  *principal        // who asks; nil until known, and for the authority
+	fault      Fault             // what goes wrong; the zero value: nothing
+	cause      *injected         // the fault in force that fault is a copy of; nil: none
+	deployment *deployment       // the one that makes the request; nil: it came by wire
+	makes      *making           // of a deployment that arrives; nil: of no pool
+	tags       map[string]string // of the interface or disk that a write is about, before it
+	user       string            // the machine that uses it, by its resource id
+	began      *operation        // by this request; nil: none
+	remaining  [][2]string       // headers that say what is left in the buckets
 }
 
 // answer is a status with a body: a wire value, bytes, or nil for none.

@@ -165,6 +165,7 @@ func (q *request) answer() answer {
 	var p *problem
 	q.route, p = match(q.http)
 	q.route.set = q.concerns()
+	q.belonging()
 	q.strike()
 	if a, ok := q.faulted(); ok {
 		return a

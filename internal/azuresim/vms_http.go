@@ -44,12 +44,12 @@ func (q *request) virtualMachine() (*instance, *problem) {
 	return nil, resourceNotFound(machineKind, q.route.name, q.route.group)
 }
 
-// concerns is the name of the scale set that a request is about, by its path, its
-// filter, the machine or the operation it names; "" when it is about none.
+// concerns is the name of the scale set, or of the pool, that a request is about, by its path, its
+// filter, the machine, the operation or the deployment it names; "" when it is about none.
 func (q *request) concerns() string {
 	s := q.server
 	switch _, kind, _ := strings.Cut(q.route.kind, " "); {
-	case q.route.operation != "":
+	case q.route.operation != "" && !strings.HasPrefix(kind, "deployments"):
 		if o := s.operations[strings.ToLower(q.route.operation)]; o != nil && o.set != nil {
 			return o.set.name
 		}
@@ -59,7 +59,15 @@ func (q *request) concerns() string {
 		}
 	case strings.HasPrefix(kind, machinesType) && q.route.name != "":
 		if i := s.virtualMachine(q.named().path(machineKind), q.now); i != nil {
-			return i.setName()
+			return i.groupName()
+		}
+	case q.route.kind == "PUT deployments":
+		if q.makes = q.making(); q.makes != nil {
+			return q.makes.pool
+		}
+	case strings.HasPrefix(kind, "deployments") && q.route.name != "":
+		if d, p := q.findDeployment(); p == nil {
+			return d.pool
 		}
 	}
 	return q.route.set
@@ -84,13 +92,16 @@ func listMachines(q *request) answer {
 		return bad("InvalidParameter", "The filter '%s' is not supported: use 'virtualMachineScaleSet/id' eq '<id>'.", q.query.Get("$filter")).target("$filter").answer()
 	}
 	statusOnly := strings.EqualFold(q.query.Get("statusOnly"), "true")
-	list := []map[string]any{}
+	list, shown := []map[string]any{}, []*instance{}
 	for i := range q.server.everyInstance() {
 		if i.uniform() || i.gone(q.now) || !i.in(q.route.subscription, q.route.group) ||
 			filter != "" && (i.set == nil || !strings.EqualFold(i.set.id(), filter)) {
 			continue
 		}
-		list = append(list, q.showMachine(i, statusOnly || q.expands("instanceView")))
+		list, shown = append(list, q.showMachine(i, statusOnly || q.expands("instanceView"))), append(shown, i)
+	}
+	if filter == "" && q.fault.ScaleSet != "" {
+		q.fault.alike(shown)
 	}
 	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(wireID(a), wireID(b)) })
 	return page(q, list, wireID)

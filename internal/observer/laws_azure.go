@@ -13,13 +13,30 @@ import (
 	"sluice.dev/sluice/internal/kubesim"
 )
 
-// Kinds of writes that are sluice's business.
+// What writes to groups of machines do.
 const (
-	grows   = "PATCH virtualMachineScaleSets"
-	deletes = "POST virtualMachineScaleSets/delete"
-	parks   = "POST virtualMachineScaleSets/deallocate"
-	starts  = "POST virtualMachineScaleSets/start"
+	grows   = "growth"
+	deletes = "deletion"
+	parks   = "parking"
+	starts  = "start"
 )
+
+// does are the kinds of writes that are sluice's business by what they do to groups: to scale sets as a whole, and to pools by deployments that make
+// machines and by writes to one machine each.
+var does = map[string]string{
+	"PATCH virtualMachineScaleSets": grows, "PUT deployments": grows,
+	"POST virtualMachineScaleSets/delete": deletes, "DELETE virtualMachines": deletes,
+	"POST virtualMachineScaleSets/deallocate": parks, "POST virtualMachines/deallocate": parks,
+	"POST virtualMachineScaleSets/start": starts, "POST virtualMachines/start": starts,
+}
+
+// Chores are the other kinds: what is left of machines of pools that have gone, and of deployments that are over.
+var chores = map[string]bool{
+	"PATCH networkInterfaces": true, "PATCH disks": true, "DELETE networkInterfaces": true, "DELETE disks": true, "DELETE deployments": true,
+}
+
+// ofPool says whether a write is about machines that are resources of their own.
+func ofPool(kind string) bool { return does[kind] != "" && !strings.Contains(kind, "ScaleSets") }
 
 // oldest is how old the oldest read may be.
 const oldest = 10 * time.Minute
@@ -29,6 +46,7 @@ type write struct {
 	azuresim.Request
 	o       *Observer
 	set     *set
+	does    string                  // to the group; "" for a chore
 	removes bool                    // deletes or parks
 	lived   []azuresim.MachineState // when it arrived
 	named   []azuresim.MachineState // those of the machines it names that there were
@@ -44,7 +62,8 @@ type write struct {
 }
 
 func (o *Observer) write(r azuresim.Request, lived []azuresim.MachineState) *write {
-	w := &write{Request: r, o: o, set: o.set(r.ScaleSet), lived: lived, removes: r.Kind == deletes || r.Kind == parks}
+	w := &write{Request: r, o: o, set: o.set(r.ScaleSet), lived: lived, does: does[r.Kind]}
+	w.removes = w.does == deletes || w.does == parks
 	w.least, w.most = o.rules.Limits(r.ScaleSet)
 	names := map[string]bool{}
 	for _, id := range r.InstanceIDs {
@@ -90,15 +109,23 @@ func (w *write) accepted() bool { return w.Status < 300 }
 // answered is how long a client may wait for the answer to the first half of a growth.
 const answered = 30 * time.Second
 
-// completes says whether the write is the other half of the one before it: machines are started and made in one growth.
+// completes says whether the write is the other half of the one before it: machines are started and made in one growth, and machines of a pool are
+// removed or started one by one.
 func (w *write) completes() bool {
 	before := w.set.wrote
-	return w.Time.Sub(before.Time) <= answered && before.Kind != w.Kind && (before.Kind == grows || before.Kind == starts) && (w.Kind == grows || w.Kind == starts)
+	was := does[before.Kind]
+	switch {
+	case w.Time.Sub(before.Time) > answered:
+		return false
+	case was == w.does:
+		return ofPool(w.Kind) && w.does != grows && w.set.turn == w.o.turn
+	}
+	return (was == grows || was == starts) && (w.does == grows || w.does == starts)
 }
 
 // asks is the capacity that a growth asks for; it counts above the live machines that it must not fall below.
 func (w *write) asks() (int, bool) {
-	if w.Kind != grows || w.Capacity == nil {
+	if w.does != grows || w.Capacity == nil {
 		return 0, false
 	}
 	return int(*w.Capacity), true
@@ -121,19 +148,28 @@ var azureLaws = []azureLaw{
 		return ""
 	}},
 	{"S-02", func(w *write) string {
-		if !w.set.heard(w.Time) && !w.completes() && (w.Kind == grows || w.removes || w.Kind == starts) {
+		unlisted := w.ScaleSet != "" && !w.set.heard(w.Time) && !w.completes() // what names a machine that is not there is about no group
+		if unlisted && w.does != "" {
 			return fmt.Sprintf("%s was sent for %s, whose machines nobody had listed since the write before it or since the start", w.Kind, w.ScaleSet)
 		}
 		return ""
 	}},
 	{"S-04", func(w *write) string {
 		switch {
-		case w.Kind == grows && w.IfMatch == "":
-			return fmt.Sprintf("a request set the capacity of %s without an entity tag", w.ScaleSet)
-		case w.Kind == grows && strings.Join(w.Fields, " ") != "sku.capacity":
-			return fmt.Sprintf("a growth of %s wrote more than its capacity: %s", w.ScaleSet, strings.Join(w.Fields, ", "))
-		case w.Kind != grows && !w.removes && w.Kind != starts:
+		case w.does == "" && !chores[w.Kind]:
 			return "a request was made that is no business of sluice: " + w.Kind
+		case w.Kind == "DELETE deployments" && !strings.Contains(w.Path, "/cluster-autoscaler-"):
+			return "a deployment was deleted that is none of an autoscaler's: " + w.Path
+		case w.does == "" && w.Method == http.MethodPatch && slices.ContainsFunc(w.Fields, func(f string) bool { return !strings.HasPrefix(f, "tags.") }):
+			return fmt.Sprintf("more than the tags of %s was written: %s", w.Path, strings.Join(w.Fields, ", "))
+		case w.does != grows:
+		case ofPool(w.Kind) && w.accepted() && len(w.named) > 0:
+			return fmt.Sprintf("a growth of %s wrote machine %s, which was there, again", w.ScaleSet, w.named[0].Name)
+		case ofPool(w.Kind):
+		case w.IfMatch == "":
+			return fmt.Sprintf("a request set the capacity of %s without an entity tag", w.ScaleSet)
+		case strings.Join(w.Fields, " ") != "sku.capacity":
+			return fmt.Sprintf("a growth of %s wrote more than its capacity: %s", w.ScaleSet, strings.Join(w.Fields, ", "))
 		}
 		return ""
 	}},
@@ -150,7 +186,7 @@ var azureLaws = []azureLaw{
 		case w.Status == http.StatusPreconditionFailed, w.Outdated: // it rests on what was so before, and could not take effect
 		case ok && n > w.most+w.off+w.parking:
 			return fmt.Sprintf("a request set the capacity of %s to %d, above its max", w.ScaleSet, n)
-		case w.Kind == starts && w.live-w.off+w.resting > w.most:
+		case w.does == starts && w.live-w.off+w.resting > w.most:
 			return fmt.Sprintf("a start of %d machines of %s took it above its max", len(w.InstanceIDs), w.ScaleSet)
 		case w.removes && w.serving > 0 && w.live-w.off-w.serving < w.least:
 			return fmt.Sprintf("a removal of %d machines of %s took it below its min", w.serving, w.ScaleSet)
@@ -158,7 +194,7 @@ var azureLaws = []azureLaw{
 		return ""
 	}},
 	{"S-10", func(w *write) string {
-		if (w.removes || w.Kind == starts) && len(w.InstanceIDs) == 0 {
+		if (w.removes || w.does == starts) && len(w.InstanceIDs) == 0 {
 			return fmt.Sprintf("%s in %s named no machine", w.Kind, w.ScaleSet)
 		}
 		return ""
@@ -231,6 +267,21 @@ var azureLaws = []azureLaw{
 		}
 		return ""
 	})},
+	{"S-37", func(w *write) string {
+		if w.does != "" || w.Method != http.MethodDelete || w.Tags == nil || !w.accepted() {
+			return ""
+		}
+		of := w.Tags["sluice.dev_delete-with"]
+		switch {
+		case of == "":
+			return fmt.Sprintf("%s was deleted and was not marked to go with a machine", w.Path)
+		case w.User != "":
+			return fmt.Sprintf("%s was deleted and %s used it", w.Path, w.User)
+		case slices.ContainsFunc(w.lived, func(m azuresim.MachineState) bool { return strings.EqualFold(m.VMID, of) }):
+			return fmt.Sprintf("%s was deleted and the machine that it was to go with lives", w.Path)
+		}
+		return ""
+	}},
 	{"S-23", func(w *write) string {
 		if w.o.leadsNoMore(w.Time) {
 			return fmt.Sprintf("%s was sent for %s when the lease was about to end", w.Kind, w.ScaleSet)
@@ -262,7 +313,7 @@ func eachRemoved(broken func(*write, azuresim.MachineState) string) func(*write)
 
 // serves says whether a node can be counted on: it is Ready, and so is its machine, if it has one of this scale set.
 func (w *write) serves(n *corev1.Node) bool {
-	if !ready(n) || !strings.HasPrefix(n.Name, w.ScaleSet) {
+	if !ready(n) || !strings.Contains(n.Name, w.ScaleSet) {
 		return ready(n)
 	}
 	return slices.ContainsFunc(w.lived, func(m azuresim.MachineState) bool {

@@ -30,6 +30,8 @@ type Rules struct {
 	// Sets are the scale sets that sluice manages and whose machines join, and Machine is what a machine of one has, and the taints that its node bears.
 	Sets    func() []string
 	Machine func(scaleSet string) (corev1.ResourceList, []corev1.Taint)
+	// Gone says that a node was of a group that nothing is left of, so that nobody can know whether its machine is gone; nil means none was.
+	Gone func(node string) bool
 	// Stops says when something that Azure has announced stops a node's machine; false when nothing is.
 	Stops func(node string) (time.Time, bool)
 	// Silent says for how long the API server has told nobody anything, and Leads when the lease of the process ends; zero: it is renewed.
@@ -84,6 +86,7 @@ type Observer struct {
 	granted  time.Time              // the last such write that was not refused
 	lastWhat string
 	began    time.Time // when a process began last
+	turn     int       // how often Turn was called
 }
 
 // set is what the log has told of one scale set.
@@ -99,6 +102,7 @@ type set struct {
 	parking map[string]time.Time // of these, those that are to be switched off
 	started map[string]start     // machines that were started, by vmId
 	wrote   azuresim.Request     // the last write to it
+	turn    int                  // in which it was written
 	joined  bool                 // a machine of it was a node once
 	known   bool                 // and since the present process began, which has listed the machines
 	bought  int                  // machines that growths have asked for beyond those that lived, less those whose removal was accepted
@@ -154,6 +158,9 @@ func (o *Observer) Forgot() {
 
 // Turn judges what was asked of Kubernetes since it was last called. Call it after every cycle.
 func (o *Observer) Turn() {
+	o.mu.Lock()
+	o.turn++
+	o.mu.Unlock()
 	if len(o.kube.Log()) > o.read || o.waitsForNodes() {
 		o.follow(o.azure.Machines())
 	}
@@ -186,7 +193,7 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 			o.set(name).hears(r, o.rules.Guest)
 		}
 	}
-	if r.Kind == grows && (r.Repeated || r.Status == http.StatusPreconditionFailed) {
+	if does[r.Kind] == grows && (r.Repeated || r.Status == http.StatusPreconditionFailed) {
 		s.own = 0 // it may be that the process loses against a write of its own of which it had no answer
 	}
 	if isRead(r) || r.Repeated {
@@ -204,19 +211,23 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 			o.breaks(law.property, "%s", what)
 		}
 	}
-	o.repeated(r.Kind+" "+r.ScaleSet+fmt.Sprint(r.InstanceIDs, deref(r.Capacity)), r.Status)
-	s.wrote = r
+	what := r.Kind + " " + r.ScaleSet + fmt.Sprint(r.InstanceIDs, deref(r.Capacity))
+	if w.does == "" {
+		what = r.Method + " " + r.Path
+	}
+	o.repeated(what, r.Status)
+	s.wrote, s.turn = r, o.turn
 	s.counts(w)
 	if r.Status < 400 || r.Status >= 499 { // a refusal changed nothing; of an error, or a connection that broke, nobody can know
 		s.begun, s.listed = false, time.Time{}
 	}
 	for _, m := range w.named {
-		if w.Kind == starts && (r.Status < 400 || r.Status >= 499) {
+		if w.does == starts && (r.Status < 400 || r.Status >= 499) {
 			s.started[m.VMID] = start{r.Time, o.rules.Guest}
 		}
 		if w.removes && r.Status < 300 {
 			s.removed[m.VMID], s.parted[m.VMID] = r.Time, r.Time
-			if w.Kind == parks {
+			if w.does == parks {
 				s.parking[m.VMID] = r.Time
 			}
 		}
@@ -337,7 +348,9 @@ func (o *Observer) set(name string) *set {
 	return o.sets[name]
 }
 
-func isRead(r azuresim.Request) bool { return r.Method == "GET" || r.Method == "HEAD" }
+func isRead(r azuresim.Request) bool {
+	return r.Method == "GET" || r.Method == "HEAD" || r.Kind == "POST deployments/exporttemplate"
+}
 
 func deref(n *int64) int64 {
 	if n == nil {

@@ -105,7 +105,7 @@ func (o *Observer) Settled(scarce bool) {
 				doomed[m.VMID] = true // it waits for the deletion before it
 			}
 		}
-		if removing(n) && !sick(nodes) && !busy[n.Name] && !doomed[n.Status.NodeInfo.SystemUUID] {
+		if removing(n) && !sick(nodes) && !busy[n.Name] && !doomed[n.Status.NodeInfo.SystemUUID] && !(o.rules.Gone != nil && o.rules.Gone(n.Name)) {
 			o.breaks(NothingLeft, "node %s is on its way out and stays", n.Name)
 		}
 	}

@@ -50,6 +50,8 @@ type world struct {
 	timing   app.Timing
 	advice   advice
 	groups   []azure.GroupSpec
+	pools    []*pool                      // the groups that are no scale sets; all of them or none
+	deployed int                          // deployments that sluice has named
 	sizes    map[string]machineSize       // by group
 	tags     map[string]map[string]string // of scale sets, by group
 	machines map[string]*machine          // that are or were there, by vmId
@@ -275,9 +277,12 @@ func (w *world) prepare() error {
 	if err := w.azure.AddIdentity(azuresim.Identity{ID: identityID, TenantID: tenant, ClientID: client}); err != nil {
 		return err
 	}
-	return w.azure.AddMachine(azuresim.Machine{
+	if err := w.azure.AddMachine(azuresim.Machine{
 		Subscription: subscription, ResourceGroup: resourceGroup, Name: controlPlane, Location: location, Identities: []string{identityID},
-	})
+	}); err != nil {
+		return err
+	}
+	return w.deployPools()
 }
 
 // perform does one statement.

@@ -23,6 +23,7 @@ func (w *world) farm(wire http.RoundTripper, now func() time.Time) azure.Options
 	if w.discover != nil {
 		o.Groups = nil
 	}
+	w.tellPools(&o)
 	return o
 }
 

@@ -24,6 +24,20 @@ var requests = map[string]string{
 	"operation": "GET operations", "sizes": "LIST skus", "token": "GET metadata/identity",
 }
 
+// poolRequests are those that are others where the groups are pools, of which all are in one list.
+var poolRequests = map[string]string{
+	"grow": "PUT deployments", "delete": "DELETE virtualMachines", "deallocate": "POST virtualMachines/deallocate", "start": "POST virtualMachines/start",
+	"operation": "GET *operation*",
+}
+
+// requestsOf is the pattern of the requests that scripts call so; "" for none.
+func (w *world) requestsOf(of string) string {
+	if pattern := poolRequests[of]; pattern != "" && len(w.pools) > 0 {
+		return pattern
+	}
+	return requests[of]
+}
+
 // fault is a kind of trouble that a script can make.
 type fault struct {
 	name, about string
@@ -141,7 +155,7 @@ func doFault(w *world, s *statement) error {
 func (w *world) readFault(kind fault, s *statement) (f azuresim.Fault, err error) {
 	f = azuresim.Fault{ScaleSet: s.value("group", ""), Code: s.value("code", ""), Message: s.value("message", "")}
 	of := s.value("of", kind.of)
-	if f.Kind = requests[of]; of != "" && f.Kind == "" {
+	if f.Kind = w.requestsOf(of); of != "" && f.Kind == "" {
 		return f, s.bad("of", of, strings.Join(sortedKeys(requests), ", "))
 	}
 	if target := s.value("limit", ""); target != "" {
@@ -150,6 +164,9 @@ func (w *world) readFault(kind fault, s *statement) (f azuresim.Fault, err error
 	if s.has("fate") {
 		if _, err := s.oneOf("fate", "endless", "canceled", "failed", "not-found"); err != nil {
 			return f, err
+		}
+		if f.Kind == poolRequests["grow"] {
+			f.Kind = "PUT virtualMachines" // of the deployment, which is no operation of its own
 		}
 	}
 	for setting, to := range map[string]*int{"times": &f.Times, "skip": &f.Skip, "status": &f.Status, "count": &f.Omit} {

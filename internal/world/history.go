@@ -19,12 +19,13 @@ func (h *history) script(seed uint64) []byte {
 		h.say("reckless")
 	}
 	h.acted = -shortest // nobody has
+	h.standard = seed%13 == 8
 	h.farm()
-	if seed%7 == 3 {
+	if seed%7 == 3 && !h.standard {
 		h.neighbour = rand.New(rand.NewPCG(seed, 0x53))
 		h.say("group others size=Standard_D4s_v5 min=0 max=6 machines=%d elsewhere=true taint=team=others:NoSchedule", h.neighbour.IntN(4))
 	}
-	if seed%9 == 4 {
+	if seed%9 == 4 && !h.standard {
 		h.crown = rand.New(rand.NewPCG(seed, 0x54))
 		h.say("policy remove-control-plane-nodes=true")
 		h.say("group masters size=Standard_D4s_v5 min=%d max=5 machines=%d label=node-role.kubernetes.io/control-plane= taint=node-role.kubernetes.io/control-plane=:NoSchedule",
@@ -59,18 +60,19 @@ const (
 
 // history is one that is being written.
 type history struct {
-	luck   *rand.Rand
-	text   strings.Builder
-	groups []string
-	pods   int
-	lasted int      // seconds of luck until now
-	blind  int      // until then reads are old
-	acted  int      // when somebody, or Azure's wish to have spot machines back, last changed what reads tell
-	scarce bool     // Azure has fewer cores than the groups may have
-	found  bool     // sluice finds the groups by their tags
-	liar   bool     // lists and capacity may agree on a lie; what else could tell the truth is left alone then
-	mute   []string // groups whose nodes bear provider ids that tell nothing of their machines
-	undo   []string // what the calm begins with
+	luck     *rand.Rand
+	text     strings.Builder
+	groups   []string
+	pods     int
+	lasted   int      // seconds of luck until now
+	blind    int      // until then reads are old
+	acted    int      // when somebody, or Azure's wish to have spot machines back, last changed what reads tell
+	scarce   bool     // Azure has fewer cores than the groups may have
+	found    bool     // sluice finds the groups by their tags
+	standard bool     // groups are pools of availability sets
+	liar     bool     // lists and capacity may agree on a lie; what else could tell the truth is left alone then
+	mute     []string // groups whose nodes bear provider ids that tell nothing of their machines
+	undo     []string // what the calm begins with
 
 	asked     *asked     // nil for nothing
 	crown     *rand.Rand // of control-plane machines that sluice may remove; nil for none
@@ -104,10 +106,12 @@ func (h *history) farm() {
 	h.say("policy emptied-window=%s", h.pick("30s", "2m", "10m"))
 	h.say("timing resync=%s boot=%s join=%s", h.pick("10s", "20s", "30s", "60s"), h.pick("30s", "90s", "3m"), h.pick("5s", "30s"))
 	if h.chance(3) {
-		h.found = true
-		h.say("discover")
+		h.found = !h.standard
+		if h.found {
+			h.say("discover")
+		}
 	}
-	h.liar = h.chance(3)
+	h.liar = h.chance(3) || h.standard // there is no capacity that could tell that a list of a pool is wrong
 	h.groups = []string{"agents", "render", "batch"}[:h.between(2, 3)]
 	for _, g := range h.groups {
 		least := h.oneOf(0, 0, 1, 2)
@@ -119,9 +123,12 @@ func (h *history) farm() {
 		if strings.HasSuffix(names, "k3s") {
 			h.mute = append(h.mute, g)
 		}
-		h.say("group %s size=%s min=%d max=%d machines=%d%s%s%s%s%s%s%s", g, h.pick("Standard_D4s_v5", "Standard_D8s_v5"), least, h.between(3, 6), h.between(least, 3),
-			h.pick("", "", " zones=1,2"), mode, removal,
-			h.pick("", "", "", " spot=delete", " spot=deallocate"), names, ids, h.pick("", "", "", "", "", " ready-after=6m", " ready-after=9m"))
+		size, most, machines := h.pick("Standard_D4s_v5", "Standard_D8s_v5"), h.between(3, 6), h.between(least, 3)
+		zones, spot, late := h.pick("", "", " zones=1,2"), h.pick("", "", "", " spot=delete", " spot=deallocate"), h.pick("", "", "", "", "", " ready-after=6m", " ready-after=9m")
+		if h.standard {
+			machines, zones, mode, spot, ids = h.least(machines), "", " mode=availability-set", "", ""
+		}
+		h.say("group %s size=%s min=%d max=%d machines=%d%s%s%s%s%s%s%s", g, size, h.least(least), most, machines, zones, mode, removal, spot, names, ids, late)
 	}
 	if h.chance(5) {
 		h.scarce = true
@@ -140,6 +147,14 @@ func (h *history) farm() {
 		h.pod()
 	}
 	h.say("deployment web replicas=%d cpu=%s", h.upTo(6), h.pick("300m", "1", "2"))
+}
+
+// least is the least that a group may have: a pool needs a machine, which the next one is modelled on.
+func (h *history) least(n int) int {
+	if h.standard {
+		return max(1, n)
+	}
+	return n
 }
 
 func (h *history) pod() {
@@ -238,7 +253,7 @@ func (h *history) people() {
 			}
 		}
 	case 2:
-		h.say("touch %s", g)
+		h.say("try touch %s", g)
 	case 3:
 		h.say("try cordon %s", m)
 		h.undo = append(h.undo, "uncordon "+m)
@@ -274,13 +289,20 @@ func (h *history) people() {
 			if h.found {
 				h.acts(0)
 			}
-			h.say("limits %s min=%d max=%d", g, h.upTo(2), h.between(3, 6))
+			least := h.least(h.upTo(2))
+			h.say("limits %s min=%d max=%d", g, least, h.between(3, 6))
 		}
 	case 12:
 		h.say("try lock %s level=%s", g, h.pick("delete", "readonly"))
 		h.undo = append(h.undo, "unlock "+g)
 	case 13:
 		action := h.pick("virtualMachineScaleSets/write", "virtualMachineScaleSets/delete/action", "virtualMachineScaleSets/virtualMachines/read")
+		if h.standard {
+			action = map[string]string{
+				"virtualMachineScaleSets/write": "virtualMachines/write", "virtualMachineScaleSets/delete/action": "virtualMachines/delete",
+				"virtualMachineScaleSets/virtualMachines/read": "virtualMachines/read",
+			}[action]
+		}
 		h.say("deny Microsoft.Compute/%s", action)
 		h.undo = append(h.undo, "allow Microsoft.Compute/"+action)
 	case 14:

@@ -33,11 +33,21 @@ func emptied(group string) removal {
 		"%sadvance 25m\n"} // a process that begins leaves Node objects of parked machines alone for ten minutes
 }
 
+// pooled is a story of three machines of an availability set, two of which are idle.
+func pooled(group string) removal {
+	return removal{left: 1, script: "policy scale-down-unneeded-time=1m scale-down-delay-after-add=1s\n" +
+		"group agents mode=availability-set size=Standard_D4s_v5 min=1 max=5 machines=3 " + group + "\n" +
+		"pod base-0 cpu=2500m on=agents_0\n" +
+		"%sadvance 25m\n"}
+}
+
 // removals are the stories that sluice is killed in.
 var removals = map[string]removal{
-	"deleted": emptied(""),
-	"of K3s":  emptied("provider-id=k3s"),
-	"parked":  emptied("mode=flexible removal=deallocate"),
+	"deleted":           emptied(""),
+	"of K3s":            emptied("provider-id=k3s"),
+	"parked":            emptied("mode=flexible removal=deallocate"),
+	"of a pool":         pooled(""),
+	"of a pool, parked": pooled("removal=deallocate"),
 	"consolidated into others": {left: 1, script: "policy consolidate=all scale-down-unneeded-time=1m scale-down-delay-after-add=1s\n" +
 		"group agents size=Standard_D16s_v5 min=0 max=5 machines=2\n" +
 		"pod web-1 cpu=6 on=agents_0\n" +
@@ -167,7 +177,12 @@ func (w *world) leftovers(want int) (all []string) {
 	}
 	asked := map[string]bool{}
 	for _, r := range w.azure.Requests() {
-		if r.Kind != deleteRequest && r.Kind != parkRequest || r.Status >= 300 {
+		switch r.Kind {
+		case deleteRequest, parkRequest, poolRequests["delete"], poolRequests["deallocate"]:
+		default:
+			continue
+		}
+		if r.Status >= 300 {
 			continue
 		}
 		for _, id := range r.InstanceIDs {

@@ -157,11 +157,14 @@ func (w *world) rules() *observer.Rules {
 		Own: func() bool { return w.policy.ClusterID != "" },
 		Sets: func() (all []string) {
 			for _, g := range w.groups {
-				if !w.sizes[g.Name].elsewhere {
+				if !w.sizes[g.Name].elsewhere && !w.empty(g.Name) {
 					all = append(all, g.Name)
 				}
 			}
 			return all
+		},
+		Gone: func(node string) bool {
+			return slices.ContainsFunc(w.pools, func(p *pool) bool { return strings.HasPrefix(node, p.prefix()) && w.empty(p.name) })
 		},
 		Machine: func(group string) (corev1.ResourceList, []corev1.Taint) {
 			size := w.sizes[group]

@@ -94,6 +94,13 @@ func doGroup(w *world, s *statement) error {
 	if err != nil {
 		return fmt.Errorf("group: %w", err)
 	}
+	mode, err := s.oneOf("mode", "uniform", "flexible", "availability-set")
+	if err != nil {
+		return err
+	}
+	if err := w.sameKind(s, mode == "availability-set"); err != nil {
+		return err
+	}
 	w.groups = append(w.groups, spec)
 	missing, err := s.oneOf("missing", "false", "true")
 	if err != nil || missing == "true" {
@@ -129,6 +136,14 @@ func doGroup(w *world, s *statement) error {
 		size.labels = map[string]string{}
 	}
 	maps.Copy(size.labels, untold)
+	elsewhere, err := s.oneOf("elsewhere", "false", "true")
+	if err != nil {
+		return err
+	}
+	size.elsewhere = elsewhere == "true"
+	if mode == "availability-set" {
+		return w.addPool(s, size, family, tags)
+	}
 	set := azuresim.ScaleSet{
 		Subscription: subscription, ResourceGroup: resourceGroup, Name: name, Location: location,
 		Size: s.value("size", ""), VCPUs: size.cpu, Family: family, Tags: tags,
@@ -136,11 +151,6 @@ func doGroup(w *world, s *statement) error {
 	if err := s.scaleSet(&set); err != nil {
 		return err
 	}
-	elsewhere, err := s.oneOf("elsewhere", "false", "true")
-	if err != nil {
-		return err
-	}
-	size.elsewhere = elsewhere == "true"
 	w.sizes[name], w.tags[name] = size, tags
 	if err := w.azure.AddScaleSet(set); err != nil {
 		return fmt.Errorf("group: %w", err)
@@ -153,11 +163,7 @@ func (s *statement) scaleSet(set *azuresim.ScaleSet) (err error) {
 	if set.Capacity, err = s.number("machines", 0); err != nil {
 		return err
 	}
-	mode, err := s.oneOf("mode", "uniform", "flexible")
-	if err != nil {
-		return err
-	}
-	if mode == "flexible" {
+	if s.value("mode", "") == "flexible" {
 		set.OrchestrationMode = "Flexible"
 	}
 	spot, err := s.oneOf("spot", "no", "delete", "deallocate")

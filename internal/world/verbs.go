@@ -38,7 +38,7 @@ var verbs = sync.OnceValue(func() []*verb {
 				"a cycle waits until nothing more has for quiet (0s; 250ms in production), or most after the first (2s in production)",
 		},
 		{
-			name: "group", usage: "NAME size=SIZE min=N max=N [machines=N] [mode=uniform|flexible] [removal=delete|deallocate] [zones=1,2] [zone-balance=best-effort|strict] " +
+			name: "group", usage: "NAME size=SIZE min=N max=N [machines=N] [mode=uniform|flexible|availability-set] [removal=delete|deallocate] [zones=1,2] [zone-balance=best-effort|strict] " +
 				"[spot=delete|deallocate] " +
 				"[label=K=V] [node-label=K=V] [taint=K=V:EFFECT] [node-taint=K=V:EFFECT] [resource=NAME=N] [tag=K:V] [unneeded=D] [cpu=N] [memory=Q] [gpu=N] " +
 				"[gpu-after=D] [ready-after=D] [disks=N] [subnet=NAME] " +
@@ -48,7 +48,7 @@ var verbs = sync.OnceValue(func() []*verb {
 				"size", "min", "max", "machines", "mode", "removal", "zones", "zone-balance", "spot", "label", "node-label", "taint", "node-taint", "resource", "tag", "unneeded", "cpu", "memory",
 				"gpu", "gpu-after", "ready-after", "disks", "subnet", "provider-id", "reuse-ids", "overprovision", "elsewhere", "missing",
 			},
-			about: "a scale set that sluice manages. Labels, taints and resources are told by tags, node-labels and node-taints by nothing but the nodes; unneeded is the tag for the group's own " +
+			about: "a scale set that sluice manages or, with mode=availability-set, a pool of machines in one; a scenario has either. Labels, taints and resources are told by tags, node-labels and node-taints by nothing but the nodes; unneeded is the tag for the group's own " +
 				"--scale-down-unneeded-time. spot says what an eviction does. cpu and memory are what machines have when it is not what the size's name tells; " +
 				"gpu is how many GPUs the device plugin announces, gpu-after later than the node joins. A node is Ready ready-after it has joined. disks is how many the disk driver says that it can attach. provider-id is what nodes call their machines. " +
 				"elsewhere=true: its machines are nodes of another cluster. missing=true is named to sluice only",
