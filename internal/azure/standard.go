@@ -252,9 +252,25 @@ func (s *standard) translate(name string, vms []*armcompute.VirtualMachine) *mod
 		k.listed = append(k.listed, virtualMachine(m, vm))
 	}
 	m.readRemoval(s.noun())
+	m.machinesBegin = k.begins(newest, vms)
 	s.remember(m, val(newest.Name))
 	s.measure(m, k)
 	return m
+}
+
+// begins is how the provider ids of the pool's machines begin, before their numbers: as those of no other machine of the resource group do, or "".
+func (k *pool) begins(newest *armcompute.VirtualMachine, all []*armcompute.VirtualMachine) string {
+	id, name := val(newest.ID), val(newest.Name)
+	series := seriesOf(name)
+	if _, ok := indexOf(name); !ok || !strings.HasSuffix(strings.ToLower(id), "/"+strings.ToLower(name)) {
+		return ""
+	}
+	for _, vm := range all {
+		if !slices.Contains(k.members, vm) && strings.HasPrefix(strings.ToLower(val(vm.Name)), series) {
+			return ""
+		}
+	}
+	return providerID(id[:len(id)-len(name)]) + series
 }
 
 // measure says how many machines a pool has or will have, and as which it was read.

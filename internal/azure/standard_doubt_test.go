@@ -156,3 +156,19 @@ func TestAPoolThatOthersHaveEmptiedGrowsAgain(t *testing.T) {
 		t.Errorf("machines (-want +got):\n%s", d)
 	}
 }
+
+// TestNamesTellWhichMachinesAListShouldHave has a pool whose machines are named as no others, and pools that share names and are told by tags alone: there no
+// node can be said to be of the one or the other.
+func TestNamesTellWhichMachinesAListShouldHave(t *testing.T) {
+	w := newStandardWorld(t)
+	w.open(w.standard("1:9:agents", "1:9:render"))
+	want := "azure:///subscriptions/" + subscription + "/resourceGroups/farm/providers/Microsoft.Compute/virtualMachines/k8s-agents-12345678-"
+	if got := w.groups()["agents"].ProviderIDPrefix; got != want {
+		t.Errorf("provider ids of agents begin with %q, want %q", got, want)
+	}
+	w.call("PATCH", "/providers/Microsoft.Compute/virtualMachines/k8s-agents-12345678-0", `{"tags":{"poolName":"render"}}`)
+	w.pass(2 * time.Minute)
+	if got := w.groups()["agents"].ProviderIDPrefix; got != "" {
+		t.Errorf("provider ids of agents begin with %q, and so does one of render: want none", got)
+	}
+}
