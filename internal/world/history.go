@@ -64,15 +64,16 @@ type history struct {
 	text     strings.Builder
 	groups   []string
 	pods     int
-	lasted   int      // seconds of luck until now
-	blind    int      // until then reads are old
-	acted    int      // when somebody, or Azure's wish to have spot machines back, last changed what reads tell
-	scarce   bool     // Azure has fewer cores than the groups may have
-	found    bool     // sluice finds the groups by their tags
-	standard bool     // groups are pools of availability sets
-	liar     bool     // lists and capacity may agree on a lie; what else could tell the truth is left alone then
-	mute     []string // groups whose nodes bear provider ids that tell nothing of their machines
-	undo     []string // what the calm begins with
+	lasted   int                 // seconds of luck until now
+	blind    int                 // until then reads are old
+	acted    int                 // when somebody, or Azure's wish to have spot machines back, last changed what reads tell
+	scarce   bool                // Azure has fewer cores than the groups may have
+	found    bool                // sluice finds the groups by their tags
+	standard bool                // groups are pools of availability sets
+	liar     bool                // lists and capacity may agree on a lie; what else could tell the truth is left alone then
+	mute     []string            // groups whose nodes bear provider ids that tell nothing of their machines
+	undo     []string            // what the calm begins with
+	doubted  map[string][]string // what tells of a group\'s machines no more for certain, by group
 
 	asked     *asked     // nil for nothing
 	crown     *rand.Rand // of control-plane machines that sluice may remove; nil for none
@@ -328,7 +329,10 @@ func (h *history) azureFault() {
 	case 3:
 		h.say("fault throttled of=%s group=%s times=%d retry-after=%ds", h.pick("grow", "delete", "list"), g, h.between(1, 3), h.between(5, 300))
 	case 4:
-		h.say("fault %s group=%s times=%d", h.pick("no-capacity", "capacity", "capacity count=2"), g, h.between(1, 4))
+		what, times := h.pick("no-capacity", "capacity", "capacity count=2"), h.between(1, 4)
+		if what == "no-capacity" || h.doubts(g, "capacity") {
+			h.say("fault %s group=%s times=%d", what, g, times)
+		}
 	case 5:
 		h.say("fault %s of=%s group=%s times=1", h.pick("lost-answer", "lost-request", "slow after=5s", "slow after=1m"), h.pick("grow", "delete", "list", "start", "deallocate"), g)
 	case 6, 7:
@@ -353,7 +357,10 @@ func (h *history) azureFault() {
 			h.say("fault capacity group=%s times=%d", g, times)
 			return
 		}
-		h.say("fault %s group=%s times=%d", h.pick("short-list count=1", "empty-list", "half-answer", "one-page count=1"), g, h.between(1, 4))
+		what, times := h.pick("short-list count=1", "empty-list", "half-answer", "one-page count=1"), h.between(1, 4)
+		if what == "half-answer" || h.doubts(g, "list") {
+			h.say("fault %s group=%s times=%d", what, g, times)
+		}
 	case 9:
 		h.say("fault twice of=%s group=%s times=1", h.pick("grow", "delete", "deallocate"), g)
 	case 10:
@@ -373,6 +380,26 @@ func (h *history) azureFault() {
 	case 13:
 		h.say("heal")
 	}
+}
+
+// doubts notes that one of the three that tell of a group's machines tells it no more for certain: its capacity, its list or a kubelet. When all three do not,
+// nobody can know: false says that this one had better not be the last, which a liar's history sees to by itself.
+func (h *history) doubts(group, what string) bool {
+	if h.liar {
+		return true
+	}
+	if h.doubted == nil {
+		h.doubted = map[string][]string{}
+	}
+	of := h.doubted[group]
+	if slices.Contains(of, what) {
+		return true
+	}
+	if len(of) == 2 {
+		return false
+	}
+	h.doubted[group] = append(of, what)
+	return true
 }
 
 // apiFault is what the API server may do.
@@ -409,7 +436,10 @@ func (h *history) process() {
 		h.say("skew %s%ds", h.pick("", "-"), h.between(1, 90))
 	case 7:
 		if !h.liar { // of a machine that Azure does not list and whose kubelet reports nothing nobody can know
-			h.say("try silence %s", h.machine())
+			m := h.machine()
+			if group, _, _ := strings.Cut(m, "_"); h.doubts(group, "kubelet") {
+				h.say("try silence %s", m)
+			}
 		}
 	}
 }
