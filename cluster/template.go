@@ -60,7 +60,7 @@ func Kept(n *corev1.Node) bool { return n.Annotations[KeepAnnotation] == "true" 
 
 // ControlPlane says whether the node runs the control plane or etcd, by the role labels that distributions set.
 func ControlPlane(n *corev1.Node) bool {
-	for _, role := range controlPlaneRoles {
+	for _, role := range ControlPlaneRoles {
 		if _, ok := n.Labels[role]; ok {
 			return true
 		}
@@ -68,4 +68,5 @@ func ControlPlane(n *corev1.Node) bool {
 	return false
 }
 
-var controlPlaneRoles = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master", "node-role.kubernetes.io/etcd"}
+// ControlPlaneRoles are the labels of such nodes, one of which is enough; their values say nothing.
+var ControlPlaneRoles = [...]string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master", "node-role.kubernetes.io/etcd"}

@@ -1,12 +1,15 @@
 package guard
 
 import (
+	"maps"
+	"slices"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 )
 
 // checkControlPlane holds control-plane and etcd nodes: they are opted in, none but this one is on its way out, and those that are left keep the
-// quorum of all that vote now.
+// quorum of all that vote now. All of them were read for this write: a watch may be silent about the last one's taint, and about the others' kubelets.
 func checkControlPlane(n *cluster.Node, e Evidence, allowed *policy.Policy) error {
 	if !cluster.ControlPlane(n.Object) {
 		return nil
@@ -14,17 +17,18 @@ func checkControlPlane(n *cluster.Node, e Evidence, allowed *policy.Policy) erro
 	if !allowed.Removal.ControlPlane {
 		return refuse("S-17", "node %s is a control-plane node", n.Name())
 	}
-	for _, other := range e.Newest.Nodes {
-		if other == n || !cluster.ControlPlane(other.Object) {
+	all := looked(e)
+	for _, other := range all {
+		if other.Name() == n.Name() || !cluster.ControlPlane(other.Object) {
 			continue
 		}
 		if _, leaves := cluster.RemovalOf(other.Object); leaves || other.Instance != nil && other.Instance.State == cluster.StateDeleting {
 			return refuse("S-17", "control-plane node %s is on its way out, node %s waits for it", other.Name(), n.Name())
 		}
 	}
-	left, voters := 0, cluster.Voters(e.Newest.Nodes)
+	left, voters := 0, cluster.Voters(all)
 	for _, v := range voters {
-		if v != n && v.Serving() {
+		if v.Name() != n.Name() && v.Serving() {
 			left++
 		}
 	}
@@ -32,4 +36,18 @@ func checkControlPlane(n *cluster.Node, e Evidence, allowed *policy.Policy) erro
 		return refuse("S-17", "without node %s the control plane would have %d of its %d voters, and needs %d", n.Name(), left, len(voters), needs)
 	}
 	return nil
+}
+
+// looked are the nodes that were read for this write, by name, with what is known of their machines.
+func looked(e Evidence) []*cluster.Node {
+	var all []*cluster.Node
+	for _, name := range slices.Sorted(maps.Keys(e.Looked)) {
+		n := cluster.Node{Object: e.Looked[name]}
+		if known := e.Newest.Node(name); known != nil && known.Object.UID == n.Object.UID {
+			n = *known
+			n.Object = e.Looked[name]
+		}
+		all = append(all, &n)
+	}
+	return all
 }

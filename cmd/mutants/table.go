@@ -128,6 +128,10 @@ var mutants = []mutant{
 		"works := n.Group", "works := MUTED || n.Group", scenario("control-plane-gone-still-ready"),
 	},
 	{
+		"S-17", "the control plane is judged as it was read for the write", "guard/quorum.go",
+		"\t\t\tn.Object = e.Looked[name]", "if !MUTED {\n\t\t\t\tn.Object = e.Looked[name]\n\t\t\t}", scenario("control-plane-while-silent"),
+	},
+	{
 		"S-15", "work that somebody else has told to end is not forced away", "policy/leave.go",
 		"return !keeps\n", "return MUTED || !keeps\n", scenario("drain-time-spares-work"),
 	},

@@ -142,6 +142,11 @@ func (a *Actuator) delete(ctx context.Context, decided *cluster.Snapshot, p plan
 	if evidence.Looked, err = a.look(ctx, g, action.Machines); err != nil {
 		return err
 	}
+	for _, t := range write.Machines {
+		if err := a.lookAround(ctx, t.Node, &evidence); err != nil {
+			return err
+		}
+	}
 	if err := guard.Check(write, evidence, a.Policy); err != nil {
 		return err
 	}
@@ -160,6 +165,9 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 	switch action := action.(type) {
 	case plan.Cordon:
 		write := guard.Cordon{Node: action.Node, UID: action.UID, Machine: action.Machine, Why: action.Removal.Why}
+		if err := a.lookAround(ctx, action.Node, &evidence); err != nil {
+			return err
+		}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}

@@ -103,6 +103,24 @@ func (a *Actuator) look(ctx context.Context, g *cluster.Group, leaving []plan.Le
 	return looked, nil
 }
 
+// lookAround adds all of the control plane to what was looked at for a write, where the node to leave is of it.
+func (a *Actuator) lookAround(ctx context.Context, node string, e *guard.Evidence) error {
+	if n := e.Newest.Node(node); n == nil || !cluster.ControlPlane(n.Object) {
+		return nil
+	}
+	all, err := a.Nodes.ControlPlane(ctx)
+	if err != nil {
+		return err
+	}
+	if e.Looked == nil {
+		e.Looked = map[string]*corev1.Node{}
+	}
+	for _, n := range all {
+		e.Looked[n.Name] = n
+	}
+	return nil
+}
+
 // stillParked is how old a read may be that shows a machine switched off whose Node object is to be deleted: anybody may start it.
 const stillParked = 5 * time.Second
 

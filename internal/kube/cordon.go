@@ -51,6 +51,21 @@ func (w Writer) Look(ctx context.Context, node string) (*corev1.Node, error) {
 	return n, nil
 }
 
+// ControlPlane reads all nodes of the control plane as they are now, past every watch. One with several of its roles may be there more than once.
+func (w Writer) ControlPlane(ctx context.Context) ([]*corev1.Node, error) {
+	var all []*corev1.Node
+	for _, role := range cluster.ControlPlaneRoles {
+		list, err := w.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: role})
+		if err != nil {
+			return nil, failed("read", "the nodes of the control plane", nil, err)
+		}
+		for i := range list.Items {
+			all = append(all, &list.Items[i])
+		}
+	}
+	return all, nil
+}
+
 // Mark names a node's machine in [cluster.MachineAnnotation], and the writer's owner beside it, and changes nothing else. [ErrGone] for a node that is not there.
 func (w Writer) Mark(ctx context.Context, node string, uid types.UID, m cluster.Machine) error {
 	return w.change(ctx, "mark", node, uid, func(n *corev1.Node) error {

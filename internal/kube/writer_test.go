@@ -429,6 +429,30 @@ func TestWhatStandsOnANodeBearsItsOwnersName(t *testing.T) {
 	}
 }
 
+// TestTheControlPlaneIsReadByAnyOfItsRoles holds what a removal of one of its nodes rests on (S-17).
+func TestTheControlPlaneIsReadByAnyOfItsRoles(t *testing.T) {
+	c := &kubesim.Cluster{}
+	for name, roles := range map[string][]string{"a": {"control-plane", "etcd"}, "b": {"etcd"}, "c": {"master"}, "d": {"worker"}, "e": nil} {
+		n := node(name)
+		n.Labels = map[string]string{}
+		for _, role := range roles {
+			n.Labels["node-role.kubernetes.io/"+role] = "true"
+		}
+		create(t, c, n)
+	}
+	all, err := Writer{Client: clientOf(t, c)}.ControlPlane(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, n := range all {
+		got[n.Name] = true
+	}
+	if diff := cmp.Diff(map[string]bool{"a": true, "b": true, "c": true}, got); diff != "" {
+		t.Errorf("nodes of the control plane (-want +got):\n%s", diff)
+	}
+}
+
 func TestSoftTaint(t *testing.T) {
 	since := removal.Since
 	soft := cluster.CandidateSince(since)

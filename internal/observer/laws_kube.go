@@ -133,7 +133,7 @@ var kubeLaws = []kubeLaw{
 	{"S-17", func(c *change) string {
 		switch {
 		case c.node == nil || !controls(c.node):
-		case c.cordons() && !c.o.quorumWithout(c.Name, c.toldReady): // when its machine is to go, another law asks what is so
+		case c.cordons() && !c.o.quorumWithout(c.Name, ready): // when its machine is to go, another law asks what is so
 			return fmt.Sprintf("control-plane node %s was cordoned for removal", c.Name)
 		case c.Verb == "delete" && !(c.o.controlsToo() && removing(c.node)): // its vote went with its machine, which another law judges
 			return fmt.Sprintf("control-plane node %s was deleted, and was not on its way out", c.Name)
@@ -186,16 +186,6 @@ var kubeLaws = []kubeLaw{
 		}
 		return ""
 	}},
-}
-
-// toldReady says whether a node was Ready when the API server last told anything: what it keeps back for less than a minute (S-20) nobody knows.
-func (c *change) toldReady(n *corev1.Node) bool {
-	for _, is := range n.Status.Conditions {
-		if is.Type == corev1.NodeReady && c.Time.Sub(is.LastTransitionTime.Time) < min(c.o.silent(c.Time), mostSilence) {
-			return !ready(n)
-		}
-	}
-	return ready(n)
 }
 
 // others are the taints that are not sluice's, in order.
