@@ -180,7 +180,8 @@ func (p *Provider) Remains() []string {
 	return nil
 }
 
-// Refused is [cloud.Refuser]: interfaces and disks that bear the tag of a removed machine and are left alone, since something uses them (S-37).
+// Refused is [cloud.Refuser]: interfaces and disks that bear the tag of a removed machine and are left alone, since something uses them (S-37), and what is not
+// cleared away when the lease might end before (S-23).
 func (p *Provider) Refused() []cloud.Refusal {
 	if c, ok := p.source.(chores); ok {
 		return c.refusals()

@@ -22,7 +22,8 @@ type sweeper struct {
 
 	untagging map[string]bool // machines, by UID, of which a tag is being taken back
 
-	refused []cloud.Refusal // since somebody asked
+	refused  []cloud.Refusal // since somebody asked
+	withheld bool            // the last write waits for the lease, and that is on record
 }
 
 // remnant is one tagged resource.
@@ -87,15 +88,17 @@ func (s *standard) sweep(ctx context.Context, ends lease) {
 	}
 }
 
-// withheld says that a write has to wait, since the lease might end before it arrives, and puts that on record.
+// withheld says that a write has to wait, since the lease might end before it arrives, and puts that on record, once until one may be sent again.
 func (s *standard) withheld(lease lease, resource string) bool {
 	now := s.now()
 	ends, ok := lease.outlives(now)
-	if ok {
-		return false
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	told := s.sweeper.withheld
+	s.sweeper.withheld = !ok
+	if ok || told {
+		return !ok
+	}
 	s.sweeper.refused = append(s.sweeper.refused, cloud.Refusal{
 		At: now.UTC(), Property: "S-23", Resource: resource, Why: fmt.Sprintf("the lease ends at %s, before the request would after %s at most", ends.UTC().Format(time.RFC3339), choreWithin),
 	})

@@ -103,6 +103,14 @@ func (w *world) standard(groups ...string) azure.Options {
 	return o
 }
 
+// holds says which machines there must be.
+func (w *world) holds(machines ...string) {
+	w.t.Helper()
+	if d := cmp.Diff(machines, w.names("Microsoft.Compute/virtualMachines")); d != "" {
+		w.t.Errorf("machines (-want +got):\n%s", d)
+	}
+}
+
 // names of the resources of a type, without those of the server and of masters.
 func (w *world) names(kind string) []string {
 	w.t.Helper()
@@ -202,10 +210,7 @@ func TestAPoolGrowsByReplayingItsDeployment(t *testing.T) {
 		t.Errorf("capacity %d right after, want 3", g.Capacity)
 	}
 	w.pass(10 * time.Minute)
-	machines := []string{"agents-1", "agents-2", "agents-3", "render-0"}
-	if d := cmp.Diff(machines, w.names("Microsoft.Compute/virtualMachines")); d != "" {
-		t.Errorf("machines (-want +got):\n%s", d)
-	}
+	w.holds("agents-1", "agents-2", "agents-3", "render-0")
 	g := w.groups()["agents"]
 	if !g.Usable() || g.Capacity != 3 || g.Live() != 3 || g.Failure != nil || len(w.Operations()) != 0 {
 		t.Errorf("group %+v, want three machines and peace", g)
@@ -274,9 +279,7 @@ func TestANumberIsFreeOnlyWhenNothingBearsIt(t *testing.T) {
 	w.pass(3 * time.Minute)
 	w.grow("agents", 1)
 	w.pass(5 * time.Minute)
-	if d := cmp.Diff([]string{"agents-0", "agents-2", "render-0", "render-1"}, w.names("Microsoft.Compute/virtualMachines")); d != "" {
-		t.Errorf("machines (-want +got):\n%s", d)
-	}
+	w.holds("agents-0", "agents-2", "render-0", "render-1")
 }
 
 func TestARefusedDeploymentSaysWhatIsLeft(t *testing.T) {
