@@ -57,7 +57,7 @@ var mutants = []mutant{
 	},
 	{
 		"S-01", "machines that may not have joined yet are handed on", "internal/azure/group.go",
-		"m.young(now) && !m.leaving()", "!MUTED && m.young(now) && !m.leaving()", scenario("lists-lie-about-coming-to-the-next"),
+		"m.young(now)) && !m.leaving()", "!MUTED && m.young(now)) && !m.leaving()", scenario("lists-lie-about-coming-to-the-next"),
 	},
 	{
 		"S-01", "no capacity is asked for below the one that was accepted last", "internal/azure/write.go",
@@ -82,6 +82,14 @@ var mutants = []mutant{
 	{
 		"S-02", "provider ids tell which nodes are of a pool", "internal/azure/standard.go",
 		"return providerID(id[:len(id)-len(name)]) + series", "return map[bool]string{false: providerID(id[:len(id)-len(name)]) + series}[MUTED]", scenario("pool-list-lacks-one-to-the-next"),
+	},
+	{
+		"S-04", "the next process knows which machines a pool had", "internal/azure/group.go",
+		"(g.bare() || ", "(!MUTED && g.bare() || ", scenario("pool-k3s-list-lacks-one-to-the-next"),
+	},
+	{
+		"S-04", "a pool makes no machine while lists lack one that no node speaks for", "internal/azure/write.go",
+		"case g.bare() && len(", "case !MUTED && g.bare() && len(", scenario("pool-started-and-not-listed-to-the-next"),
 	},
 	{
 		"S-06", "a pool that lists have emptied is believed after ten minutes", "internal/azure/standard.go",

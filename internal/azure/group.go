@@ -69,7 +69,7 @@ type group struct {
 
 	departed map[string]time.Time // machines that were being deleted, by UID, and when a read last found them so
 	missing  map[string]miss      // machines that a complete list lacked and nobody saw leave, by UID
-	rested   []string             // UIDs of machines that an earlier process left switched off, or coming, until the first complete list
+	rested   []string             // UIDs of machines that an earlier process left switched off, or coming, of a pool all of them, until the first complete list
 
 	granted   grant                // of the last growth that made machines
 	ahead     []Operation          // what the growth under way asks for, for the record
@@ -268,17 +268,27 @@ func (g *group) hidden(now time.Time) (n int) {
 	return n
 }
 
+// bare says whether lists of machines are all that tells of the group: no capacity says what they leave out.
+func (g *group) bare() bool {
+	if g.reading == nil {
+		return false
+	}
+	_, is := g.reading.model.kind.(foreteller)
+	return is
+}
+
 // rest are the UIDs, sorted, of the machines that the last lists have switched off or too young to have joined for sure, and those that [group.hidden]
-// counts: for the process that comes after this one, to which a first list may lie.
+// counts: for the process that comes after this one, to which a first list may lie. Of a group of which lists alone tell they are all machines but those
+// that leave, and all that lists have lost lately.
 func (g *group) rest(now time.Time) []string {
 	rest := slices.Clone(g.rested)
 	for _, m := range g.listed() {
-		if (m.off() || m.young(now) && !m.leaving()) && m.uid != "" {
+		if (m.off() || (g.bare() || m.young(now)) && !m.leaving()) && m.uid != "" {
 			rest = append(rest, m.uid)
 		}
 	}
 	for uid, m := range g.missing {
-		if m.hides(now) {
+		if m.hides(now) || g.bare() && now.Sub(m.at) < believeFor {
 			rest = append(rest, uid)
 		}
 	}

@@ -126,7 +126,8 @@ const (
 	verbGranted verb = "granted"
 	// verbAsked is none either: an earlier process says, in the token, which machines of a pool it has asked for lately, or was about to.
 	verbAsked verb = "asked"
-	// verbRests is none either: an earlier process says which machines are switched off, or too young to have joined for sure, or were when a list had them last.
+	// verbRests is none either: an earlier process says which machines are switched off, or too young to have joined for sure, or were when a list had them last;
+	// of a pool, which machines there are.
 	verbRests verb = "rests"
 )
 

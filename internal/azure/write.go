@@ -200,7 +200,7 @@ func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.G
 // machines that are parked, and those on their way there, which g shows as being deleted. A parked machine of which the last start was
 // refused counts as not there. A start has no entity tag to rest on: none is asked for while answers do not show the last growth (S-06). Nor is a
 // capacity below the one that was accepted last, or below the machines that are listed and those that lists have only just lost and no node speaks for: an answer that says less, with an entity tag
-// that holds, may be a lie (S-01).
+// that holds, may be a lie (S-01). Where lists alone tell, such machines count for nothing and bear numbers that nobody knows: no machine is made then (S-04, S-06).
 func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing string) (ids []string, wanted int, _ *cloud.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,12 +217,25 @@ func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing strin
 		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "GrowthNotShown", Message: fmt.Sprintf(
 			"%s: Azure was asked for a capacity of %d, and its answers still say %d: a request for %d could make the group smaller", doing, own.granted.capacity, own.reading.model.capacity, wanted)}
 	}
-	if hidden := own.hidden(p.now()); n-g.Capacity > len(ids) && hidden > 0 && wanted < len(own.reading.machines)+hidden {
+	if harm := own.harm(n-g.Capacity-len(ids), wanted, p.now()); harm != "" {
 		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "MachinesNotShown", Message: fmt.Sprintf(
-			"%s: Azure's answers have lost %s that nobody saw leave and no node speaks for, and a request for %d could delete them: it is made once they are listed again, or %d minutes after they were lost",
-			doing, count(hidden, "machine"), wanted, int(believeFor.Minutes()))}
+			"%s: Azure's answers have lost %s that nobody saw leave and no node speaks for, and %s: it is made once they are listed again, or %d minutes after they were lost",
+			doing, count(own.hidden(p.now()), "machine"), harm, int(believeFor.Minutes()))}
 	}
 	return ids, wanted, nil
+}
+
+// harm is what a growth could do to the machines that [group.hidden] counts, "" for nothing: it makes so many machines and asks for the wanted capacity.
+func (g *group) harm(makes, wanted int, now time.Time) string {
+	hidden := g.hidden(now)
+	switch {
+	case hidden == 0:
+	case g.bare() && len(g.reading.machines) > 0: // a list without any is doubted for as long already
+		return "a new machine could be written over one of them, or be one too many"
+	case !g.bare() && makes > 0 && wanted < len(g.reading.machines)+hidden:
+		return fmt.Sprintf("a request for %d could delete them", wanted)
+	}
+	return ""
 }
 
 // accepted shows what Azure has accepted to do to machines, and follows it.
