@@ -2,7 +2,6 @@ package azuresim
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,14 +17,8 @@ func (b listBody[T]) goesOn() bool { return b.NextLink != "" }
 
 // goesOn says whether the answer is a page that others follow.
 func (a answer) goesOn() bool {
-	switch body := a.body.(type) {
-	case interface{ goesOn() bool }:
-		return body.goesOn()
-	case []byte: // as it was when a fault began
-		var of listBody[json.RawMessage]
-		return json.Unmarshal(body, &of) == nil && of.goesOn()
-	}
-	return false
+	page, is := a.body.(interface{ goesOn() bool })
+	return is && page.goesOn()
 }
 
 // page cuts the page that the request asks for out of a whole list, which is

@@ -113,7 +113,11 @@ func (q *request) record(a answer, id string) Request {
 	case !isReadMethod(r.Method):
 		r.Fields = fieldsOf(q.body)
 	case (r.Kind == "GET virtualMachineScaleSets" || r.Kind == "LIST virtualMachineScaleSets") && f.Delay == 0 && !f.Hang && !f.LoseRequest && !f.LoseAnswer && !f.Truncate:
-		r.Told = capacitiesIn(a.body)
+		if body, kept := a.body.(*encoded); kept {
+			r.Told = body.capacities
+		} else {
+			r.Told = capacitiesIn(a.encode())
+		}
 	}
 	if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
 		r.RetryAfter = time.Duration(seconds) * time.Second
@@ -145,14 +149,7 @@ func (q *request) lists() (sets []string) {
 }
 
 // capacitiesIn are those that the body of an answer tells, of one scale set or of a page of them; nil for none.
-func capacitiesIn(body any) map[string]int {
-	raw, encoded := body.([]byte)
-	if !encoded {
-		var err error
-		if raw, err = json.Marshal(body); err != nil {
-			return nil
-		}
-	}
+func capacitiesIn(body []byte) map[string]int {
 	type one struct {
 		Name string
 		SKU  struct{ Capacity *int }
@@ -161,7 +158,7 @@ func capacitiesIn(body any) map[string]int {
 		one
 		Value []one
 	}
-	if json.Unmarshal(raw, &answered) != nil {
+	if json.Unmarshal(body, &answered) != nil {
 		return nil
 	}
 	told := map[string]int{}

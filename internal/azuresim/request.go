@@ -36,7 +36,7 @@ type request struct {
 	remaining  [][2]string       // headers that say what is left in the buckets
 }
 
-// answer is a status with a body: a wire value, bytes, or nil for none.
+// answer is a status with a body: a wire value, one that is encoded, bytes, or nil for none.
 type answer struct {
 	status int
 	header http.Header
@@ -58,6 +58,8 @@ func (a answer) encode() []byte {
 		return nil
 	case []byte:
 		return b
+	case *encoded:
+		return b.json
 	default:
 		raw, err := json.Marshal(b)
 		if err != nil {

@@ -2,6 +2,7 @@ package azuresim
 
 import (
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -15,8 +16,8 @@ type still struct {
 	until  time.Time // and before then; zero: for ever
 	serial int       // tells one from the others; the first is 1
 
-	machines []MachineState    // nil until somebody asks
-	bodies   map[string][]byte // of good answers to reads, by what was asked
+	machines []MachineState      // nil until somebody asks
+	bodies   map[string]*encoded // of good answers to reads, by what was asked
 }
 
 // holds reports whether nothing can have changed since it was begun.
@@ -77,10 +78,25 @@ func (q *request) handle() answer {
 	a := q.route.handle(q)
 	if a.status == http.StatusOK && a.header == nil {
 		if kept.bodies == nil {
-			kept.bodies = map[string][]byte{}
+			kept.bodies = map[string]*encoded{}
 		}
-		body := a.encode()
+		body := &encoded{json: a.encode(), more: a.goesOn()}
+		if strings.HasSuffix(q.route.kind, " "+setsType) {
+			body.capacities = capacitiesIn(body.json)
+		}
 		kept.bodies[asked], a.body = body, body
 	}
 	return a
 }
+
+// encoded is a body that is kept, with what the log says of it.
+type encoded struct {
+	json       []byte
+	more       bool           // other pages follow
+	capacities map[string]int // as [capacitiesIn] finds them; nobody writes to it
+}
+
+func (e *encoded) goesOn() bool { return e.more }
+
+// MarshalJSON is the body.
+func (e *encoded) MarshalJSON() ([]byte, error) { return e.json, nil }
