@@ -54,6 +54,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return err
 	}
+	if *kills && *reckless {
+		return errors.New("--kills plays histories of a sluice that does what it has planned: leave out --reckless, or --kills")
+	}
 	if *first == 0 {
 		*first = rand.Uint64N(1 << 40) // #nosec G404 -- luck, not a secret
 	}

@@ -13,6 +13,12 @@ func History(seed uint64) []byte {
 	return (&history{luck: rand.New(rand.NewPCG(seed, 0x51))}).script(seed)
 }
 
+// KilledHistory is the history of a seed in which sluice is killed once, right after its nth write, instead of at random. Where n is odd the next
+// process knows the operations in flight of the one before; where it is even it does not, unless it needs them to know the truth.
+func KilledHistory(seed uint64, n int) []byte {
+	return (&history{luck: rand.New(rand.NewPCG(seed, 0x51)), kill: n}).script(seed)
+}
+
 func (h *history) script(seed uint64) []byte {
 	h.say("# History %d.", seed)
 	if h.reckless {
@@ -35,6 +41,9 @@ func (h *history) script(seed uint64) []byte {
 		h.operator(seed)
 	}
 	h.say("advance 1s")
+	if h.kill > 0 {
+		h.say("kill %d operations=%s", h.kill, h.left(h.kill%2 == 1))
+	}
 	for h.lasted < shortest {
 		h.event()
 		h.neighbours()
@@ -79,6 +88,7 @@ type history struct {
 	crown     *rand.Rand // of control-plane machines that sluice may remove; nil for none
 	neighbour *rand.Rand // of another cluster, which has its machines where sluice looks for this one's; nil for none
 
+	kill     int  // sluice is killed right after so many writes, and not at random; 0 for nothing of the kind
 	reckless bool // sluice tries what it has not planned, and is led into more of it
 }
 
@@ -429,7 +439,9 @@ func (h *history) process() {
 	case 0, 1:
 		h.say("restart operations=%s", h.record())
 	case 2, 3:
-		h.say("kill %d operations=%s", h.between(1, 8), h.record())
+		if n, record := h.between(1, 8), h.record(); h.kill == 0 {
+			h.say("kill %d operations=%s", n, record)
+		}
 	case 4, 5:
 		h.say("rival for=%ds", h.between(5, 120))
 	case 6:
@@ -444,12 +456,14 @@ func (h *history) process() {
 	}
 }
 
-// record is what becomes of the record that a process leaves. Without it the next one knows of no machine that is no node yet but by Azure's answers.
-func (h *history) record() string {
-	if word := h.pick("kept", "lost"); !h.liar {
-		return word
+func (h *history) record() string { return h.left(h.chance(2)) }
+
+// left is what becomes of the record that a process leaves. Without it the next one knows of no machine that is no node yet but by Azure's answers.
+func (h *history) left(kept bool) string {
+	if kept || h.liar {
+		return "kept"
 	}
-	return "kept"
+	return "lost"
 }
 
 // calm ends all trouble and gives everything the time that it needs.
