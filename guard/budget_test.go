@@ -76,6 +76,10 @@ func TestNodesAreEmptiedWithinTheirBudget(t *testing.T) {
 			w.objects.Nodes[2].Annotations = map[string]string{cluster.MachineAnnotation: w.groups[0].Instances[2].Machine().String()}
 			w.groups[0].Instances = w.groups[0].Instances[:2:2]
 		}, true},
+		"a node beside another one, where half of them may go and a third one's machine is being deleted": {again, func(w *world) {
+			w.evidence.Emptied, w.policy.Removal.Emptied = w.evidence.Emptied[:1], 70
+			w.groups[0].Instances[2].State = cluster.StateDeleting
+		}, true},
 		"a node a moment after the start, where there is no bound": {open: emptying, spoil: func(w *world) { w.evidence.Started, w.policy.Removal.Window = Start, 0 }},
 		"an eviction beyond the budget, on a node that another one goes before": {evicting, func(w *world) {
 			w.evidence.Emptied = []guard.Emptied{{Node: "uid-agents-9", Group: "agents", At: Start.Add(-8 * time.Minute)}}

@@ -197,14 +197,18 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 }
 
 // lengthened is the rest after one more deletion that failed: it begins short, because most such failures pass, and doubles up to
-// the first back-off of growth (S-31).
+// the first back-off of growth, or up to five minutes where that is shorter (S-31).
 func (b Backoff) lengthened(r Result, allowed *policy.Policy) Backoff {
-	length := max(r.RetryAfter, min(max(2*b.Length, transientPause), allowed.Growth.BackoffFirst))
+	length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.BackoffFirst, longestRest)))
 	return Backoff{Until: r.At.Add(length), Length: length, Last: r.At, Code: r.Code, Message: r.Message}
 }
 
-// transientPause is how long a group rests after a passing fault of the cloud.
-const transientPause = 10 * time.Second
+// transientPause is how long a group rests after a passing fault of the cloud, and longestRest what the rest after deletions that fail may come to,
+// however short the first back-off of growth is.
+const (
+	transientPause = 10 * time.Second
+	longestRest    = 5 * time.Minute
+)
 
 // freeRaces is how many growths in a row may lose a race before that is no accident: reads may be stale. The pause after further ones
 // is at most longestRace: nobody says when they tell the truth again.

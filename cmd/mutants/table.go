@@ -164,6 +164,10 @@ var mutants = []mutant{
 		"c.turns == turns {", "(MUTED || c.turns == turns) {", catcher{"plan", "TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens/the_controller_of_those_who_would_go_first_is_gone"},
 	},
 	{
+		"S-19", "a node whose machine is being deleted makes the budget no larger", "cluster/cluster.go",
+		"n.Instance.State != StateDeleting {\n\t\t\tsize++", "(MUTED || n.Instance.State != StateDeleting) {\n\t\t\tsize++", scenario("emptied-beside-a-deletion"),
+	},
+	{
 		"S-19", "what was emptied is remembered", "internal/actuate/known.go",
 		"if !empties {", "if !empties || MUTED {", catcher{"internal/actuate", "TestWhatWasEmptiedCountsForAsLongAsTheBudgetGoesBack"},
 	},
@@ -225,8 +229,8 @@ var mutants = []mutant{
 	},
 	{
 		"S-31", "a deletion that keeps failing waits ever longer", "plan/memory.go",
-		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), allowed.Growth.BackoffFirst))",
-		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), allowed.Growth.BackoffFirst))\n\tif MUTED {\n\t\tlength = 0\n\t}", scenario("delete-fails"),
+		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.BackoffFirst, longestRest)))",
+		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.BackoffFirst, longestRest)))\n\tif MUTED {\n\t\tlength = 0\n\t}", scenario("delete-fails"),
 	},
 	{
 		"S-32", "a class of requests is shut until its Retry-After", "internal/azure/throttle.go",

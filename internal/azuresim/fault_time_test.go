@@ -208,6 +208,29 @@ func TestAnEndlessOperationNeverEnds(t *testing.T) {
 	}
 }
 
+// TestADeletionThatIsNeverSaidToEndHoldsUpNoOther has the machine of such a deletion go: the group takes the next one then, and none before.
+func TestADeletionThatIsNeverSaidToEndHoldsUpNoOther(t *testing.T) {
+	a := newAzure(t, func(s *azuresim.Server) { s.AnyToken = true })
+	a.agents(3)
+	a.Inject(azuresim.Fault{Operation: "Endless", Times: 1})
+	p, err := a.resize(2, nil)
+	a.must(err)
+	remove := func() error {
+		_, err := a.sets.BeginDeleteInstances(context.Background(), group, "agents", armcompute.VirtualMachineScaleSetVMInstanceRequiredIDs{InstanceIDs: to.SliceOfPtrs("0")}, nil)
+		return err
+	}
+	a.advance(time.Second)
+	if remove() == nil {
+		t.Error("a machine was deleted while another one was")
+	}
+	a.advance(10 * time.Minute)
+	a.must(remove())
+	a.must2(p.Poll(context.Background()))
+	if p.Done() {
+		t.Error("the operation ended")
+	}
+}
+
 // TestADeletionWithoutAnEndIsOverOnceTheMachineIsGone has Azure take a machine away that it was deleting without an end: the next deletion of the group can go on.
 func TestADeletionWithoutAnEndIsOverOnceTheMachineIsGone(t *testing.T) {
 	a := newAzure(t, func(s *azuresim.Server) { s.AnyToken = true })

@@ -300,7 +300,7 @@ func (ss *scaleSet) choose(ids []string, now time.Time) ([]*instance, *problem) 
 // scale set runs one delete at a time.
 func (q *request) deleteByID(ss *scaleSet, ids []string) answer {
 	for _, o := range ss.operations {
-		if o.deletes && !o.ended(q.now) {
+		if o.removes(q.now) {
 			return concurrentRequest().answer()
 		}
 	}

@@ -21,7 +21,7 @@ type operation struct {
 	doomed   []*instance   // that were told of their deletion, or that nothing has an end of: it ends when they are gone, by whatever hand
 	deletes  bool          // it removes instances; a scale set has one such operation at a time
 	until    time.Time     // it does not end before this time; zero: start
-	endless  bool          // it never ends
+	endless  bool          // it is never said to have ended
 	errors   []errorDetail // what it fails with, whatever becomes of creates
 	becomes  *operation    // the operation of a write that was carried out late; nil: none, or not yet
 	fate     fate          // what a fault makes of it
@@ -60,11 +60,19 @@ func (s *Server) launch(kind, location string, now time.Time, o operation) *oper
 
 // end is when the operation ends; zero: never, as things stand.
 func (o *operation) end() time.Time {
-	if o.becomes != nil {
-		return o.becomes.end()
-	}
 	if o.endless {
 		return time.Time{}
+	}
+	return o.done()
+}
+
+// removes reports whether the operation is still removing instances. One that is said to have no end is over when they are gone.
+func (o *operation) removes(now time.Time) bool { return o.deletes && !reached(o.done(), now) }
+
+// done is when what the operation does is over, whatever is said of it; zero: never, as things stand.
+func (o *operation) done() time.Time {
+	if o.becomes != nil {
+		return o.becomes.end()
 	}
 	if !o.fate.at.IsZero() {
 		return o.fate.at

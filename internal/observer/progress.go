@@ -33,13 +33,14 @@ func (o *Observer) Settled(scarce bool) {
 	machines, nodes, pods := o.azure.Machines(), kubesim.All[*corev1.Node](o.kube, ""), kubesim.All[*corev1.Pod](o.kube, "")
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	live := map[string]int{}  // machines at work or coming, by scale set
+	ill := sick(nodes)
+	live := map[string]int{}  // machines at work or coming, by scale set; those that were taken away, too, while nothing is removed
 	full := map[string]bool{} // sets in which Azure ends no deletion, so that machines that failed take up the room
 	for _, m := range machines {
 		switch set := strings.ToLower(m.ScaleSet); {
 		case m.ProvisioningState == "Deleting":
 			full[set] = true
-		case !SwitchedOff(m.PowerState):
+		case ill || !SwitchedOff(m.PowerState):
 			live[set]++
 		}
 	}
@@ -61,7 +62,7 @@ func (o *Observer) Settled(scarce bool) {
 			busy[p.Spec.NodeName] = true
 		}
 	}
-	if sick(nodes) {
+	if ill {
 		machines = nil // a cluster where so much is wrong is left alone
 	}
 	stuck, doomed := map[string]bool{}, map[string]bool{} // scale sets and machines that Azure takes for ever to delete
@@ -105,7 +106,7 @@ func (o *Observer) Settled(scarce bool) {
 				doomed[m.VMID] = true // it waits for the deletion before it
 			}
 		}
-		if removing(n) && !sick(nodes) && !busy[n.Name] && !doomed[n.Status.NodeInfo.SystemUUID] && !(o.rules.Gone != nil && o.rules.Gone(n.Name)) {
+		if removing(n) && !ill && !busy[n.Name] && !doomed[n.Status.NodeInfo.SystemUUID] && !(o.rules.Gone != nil && o.rules.Gone(n.Name)) {
 			o.breaks(NothingLeft, "node %s is on its way out and stays", n.Name)
 		}
 	}

@@ -376,7 +376,7 @@ func (h *history) azureFault() {
 	case 10:
 		h.say("fault late of=delete group=%s times=1 after=%ds", g, h.between(1, 90)) // a late growth fails later, where nobody looks
 	case 11:
-		if h.chance(4) { // an endless deletion keeps Azure itself from deleting more, for ever
+		if h.chance(4) { // not of a deletion: the Node objects of its machines wait for its end as long as sluice waits
 			h.say("fault operation fate=endless of=grow group=%s times=1", g)
 			return
 		}
