@@ -372,6 +372,10 @@ var mutants = []mutant{
 		"\treturn ErrAccompanied\n", "\tif MUTED {\n\t\treturn nil\n\t}\n\treturn ErrAccompanied\n", scenario("two-leaders-and-a-lie"),
 	},
 	{
+		"S-04", "a group that another leader told of is read before it grows", "internal/azure/write.go",
+		"if p.unread(own) {", "if p.unread(own) && !MUTED {", scenario("two-leaders-two-groups"),
+	},
+	{
 		"S-40", "operations in flight are handed on", "internal/azure/resume.go",
 		"if len(saved) == 0 {\n\t\treturn nil\n\t}\n\traw, err", "if len(saved) == 0 || MUTED {\n\t\treturn nil\n\t}\n\traw, err", scenario("restart-hears-failure"),
 	},

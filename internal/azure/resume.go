@@ -96,6 +96,11 @@ func (p *Provider) HeedOperations(saved []byte) error {
 	return ErrAccompanied
 }
 
+// unread says whether a record told of the group since it was read last: what is decided now was decided without that. Provider.mu is held.
+func (p *Provider) unread(own *group) bool {
+	return slices.ContainsFunc(p.earlier, func(o Operation) bool { return o.Verb != verbRests && p.groups[key(string(o.Group))] == own })
+}
+
 // A saying is what one operation of a record is known by, whoever wrote it, and whether it is in flight or has ended.
 type saying struct {
 	group    cluster.GroupID

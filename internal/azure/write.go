@@ -36,6 +36,10 @@ func (p *Provider) foretell(ctx context.Context, own *group, doing string, capac
 		return nil
 	}
 	own.ahead = nil
+	if p.unread(own) {
+		p.mu.Unlock()
+		return accompanied(own, doing)
+	}
 	if capacity > 0 {
 		own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbGranted, Capacity: capacity, Accepted: at, Ended: at})
 	}
@@ -58,11 +62,15 @@ func (p *Provider) foretell(ctx context.Context, own *group, doing string, capac
 		p.mu.Lock()
 		own.ahead = nil
 		p.mu.Unlock()
-		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "Accompanied", Message: doing + ": " + err.Error() + "; it is decided anew with what that one did"}
+		return accompanied(own, doing)
 	case err != nil:
 		p.options.Log.Warn("a process that comes after this one may not know of a growth", "group", own.id, "action", doing, "err", err)
 	}
 	return nil
+}
+
+func accompanied(own *group, doing string) *cloud.Error {
+	return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "Accompanied", Message: doing + ": " + ErrAccompanied.Error() + "; it is decided anew with what that one did"}
 }
 
 // send makes a write to the group beside the caller, who learns after a while that there is no answer yet: it is taken in when it comes, and nothing
