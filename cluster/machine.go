@@ -52,8 +52,14 @@ func (i *Instance) Machine() Machine { return Machine{i.Group, i.ID, i.UID} }
 // Removal is what the removal taint on a node says.
 type Removal struct {
 	Since time.Time // when the node was cordoned, UTC
-	Why   string    // one word: "idle", "underused", "unready", [RunsDry], [RanDry]
+	Why   string    // one word: [Idle], "underused", "unready", [RunsDry], [RanDry]
 }
+
+// Empties says whether the node had to be empty of pods when it was tainted, and counted as emptied from then on.
+func (r Removal) Empties() bool { return r.Why != Idle && r.Why != RunsDry }
+
+// Idle is why a node leaves that nobody had to leave.
+const Idle = "idle"
 
 // Why a node is tainted whose work is waited for: it takes no more, and leaves when the work is done. Then what can be moved is moved.
 const (

@@ -18,8 +18,8 @@ type Emptied struct {
 
 // checkBudget holds nodes that would be emptied of pods beyond what their group's budget allows within its window, whatever for: those count that
 // this process has emptied, that are on their way and were so before this one, and, for as long as the window goes back before the start, all
-// that an earlier process may have emptied. What is on its way since before the start was counted by that process. A person's own wish does not
-// wait, and counts for the others.
+// that an earlier process may have emptied. What had to be empty of pods when it was put on its way, before the start, was counted by that process. A person's own wish
+// does not wait, and counts for the others.
 func checkBudget(n *cluster.Node, e Evidence, r policy.Removal) error {
 	if r.Window == 0 || !works(n, e.Newest.Time) || n.Object.Annotations[cluster.DrainAnnotation] != "" {
 		return nil
@@ -36,7 +36,7 @@ func checkBudget(n *cluster.Node, e Evidence, r policy.Removal) error {
 	}
 	removal, on := cluster.RemovalOf(n.Object)
 	on = on && removal.Why != cluster.RunsDry
-	if started := e.Started; started.After(since) && !(on && !removal.Since.After(started)) {
+	if started := e.Started; started.After(since) && !(on && removal.Empties() && !removal.Since.After(started)) {
 		return refuse("S-19", "what was emptied of group %s before the start at %s is not known, and its budget is one of %s", n.Group, stamp(started), r.Window)
 	}
 	nodes := e.Newest.Size(n.Group)

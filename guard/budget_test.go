@@ -80,7 +80,8 @@ func TestNodesAreEmptiedWithinTheirBudget(t *testing.T) {
 			w.evidence.Emptied, w.policy.Removal.Emptied = w.evidence.Emptied[:1], 70
 			w.groups[0].Instances[2].State = cluster.StateDeleting
 		}, true},
-		"a node a moment after the start, where there is no bound": {open: emptying, spoil: func(w *world) { w.evidence.Started, w.policy.Removal.Window = Start, 0 }},
+		"a node a moment after the start, where there is no bound":          {open: emptying, spoil: func(w *world) { w.evidence.Started, w.policy.Removal.Window = Start, 0 }},
+		"a drain that began before the start, of a node that was idle then": {resuming, func(w *world) { For(cluster.Idle)(w.objects.Nodes[1]) }, true},
 		"an eviction beyond the budget, on a node that another one goes before": {evicting, func(w *world) {
 			w.evidence.Emptied = []guard.Emptied{{Node: "uid-agents-9", Group: "agents", At: Start.Add(-8 * time.Minute)}}
 		}, true},

@@ -58,7 +58,7 @@ func (d *decision) dismisses(st *nodeState) *reason.Reason {
 
 // daemonsOf are the pods of daemons on the node that the policy lets go.
 func (d *decision) daemonsOf(st *nodeState) (all []*cluster.Pod) {
-	occupied := st.removal.Why != whyIdle
+	occupied := st.removal.Why != cluster.Idle
 	for _, p := range st.Pods {
 		if d.allowed.Removal.Dismisses(p, occupied) && !p.Finished() && !p.Created().After(st.removal.Since) {
 			all = append(all, p)

@@ -14,13 +14,13 @@ type Emptied struct {
 }
 
 // spent says why the node is not emptied now: its group's budget has been used within its window, whatever for (S-19); nil when nothing is in the
-// way. A process that begins does not know what was emptied before it, but for nodes that it finds on their way.
+// way. A process that begins does not know what was emptied before it, but for nodes that it finds on their way, and that were counted when they were put there.
 func (d *decision) spent(st *nodeState) *reason.Reason {
 	window := d.allowed.Removal.Window
 	if was, counted := d.m.Emptied[st.Name()]; window == 0 || counted && d.now.Sub(was.At) < window {
 		return nil
 	}
-	if known := d.m.Since.Add(window); d.now.Before(known) && !(st.onLadder && !dries(st) && !st.removal.Since.After(d.m.Since)) {
+	if known := d.m.Since.Add(window); d.now.Before(known) && !(st.onLadder && st.removal.Empties() && !st.removal.Since.After(d.m.Since)) {
 		d.wake(known)
 		return new(reason.New(reason.EmptiedUnknown, reason.Node(st.Name()), "group", st.Group, "since", d.m.Since.UTC().Format(time.RFC3339), "window", window))
 	}

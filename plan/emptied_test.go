@@ -53,6 +53,10 @@ func TestNodesAreEmptiedWithinTheBudgetOfTheirGroup(t *testing.T) {
 			objects: []any{Node("a-1", Removing(Start.Add(-time.Minute), machine("1")))},
 			want:    []string{"evict web from a-1 grace 30s"}, verdict: "drain NodeDraining",
 		},
+		"the node was on its way before the process began, and had no pods then": {
+			memory:  func(m *plan.Memory) { m.Since = Start },
+			objects: []any{Node("a-1", Removing(Start.Add(-time.Minute), machine("1")), For(cluster.Idle))}, verdict: "drain NodeDraining EmptiedUnknown",
+		},
 		"the node is on its way, and another one was emptied meanwhile": {
 			memory: emptied("a-9", "a", time.Minute), objects: []any{Node("a-1", Removing(Start.Add(-2*time.Minute), machine("1")))},
 			verdict: "drain NodeDraining EmptiedBudget",

@@ -69,9 +69,6 @@ func (d *decision) climbLadder() {
 	d.rememberDismissed()
 }
 
-// whyIdle is why a node leaves that nobody had to leave.
-const whyIdle = "idle"
-
 // dries says whether a node runs dry.
 func dries(st *nodeState) bool { return st.removal.Why == cluster.RunsDry }
 
@@ -227,7 +224,7 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 	d.balanceZones(nodes)
 	for _, st := range nodes {
 		about := reason.Node(st.Name())
-		why, limit := whyIdle, d.limitOf(st)
+		why, limit := cluster.Idle, d.limitOf(st)
 		waits := reason.New(reason.NodeIdle, about, "idle", d.idleFor(st), "limit", limit)
 		goes := reason.New(reason.NodeIdleFor, about, "idle", d.idleFor(st))
 		if !st.ready {

@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -57,16 +56,6 @@ func spread(p *corev1.Pod) {
 
 func leaving(node, id string, ago time.Duration) *corev1.Node {
 	return Node(node, Removing(Start.Add(-ago), marked(id)))
-}
-
-// dry makes a node that is being removed one that runs dry.
-func dry(n *corev1.Node) {
-	for i, t := range n.Spec.Taints {
-		if t.Key == cluster.RemovalTaint {
-			since, _, _ := strings.Cut(t.Value, ".")
-			n.Spec.Taints[i].Value = since + "." + cluster.RunsDry
-		}
-	}
 }
 
 // masters taints a node as distributions do whose control plane takes no other pods.
@@ -128,7 +117,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			memory: removable("a-1", "a-2"), want: []string{"cordon a-2 dry"}, verdict: map[string]string{"node a-1": "keep PodOfJob PodNowhereToGo"},
 		},
 		"a node that runs dry keeps no idle one of its group from leaving": {
-			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-time.Hour), marked("1")), dry), Pod("x", On("a-1"), OwnedBy("Job", "j"))}, memory: removable("a-0"),
+			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-time.Hour), marked("1")), For(cluster.RunsDry)), Pod("x", On("a-1"), OwnedBy("Job", "j"))}, memory: removable("a-0"),
 			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "drain NodeRunsDry PodOfJob"},
 		},
 		"an underused node is cordoned when its pod fits elsewhere": {
@@ -221,7 +210,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			want:    []string{}, verdict: map[string]string{"node a-1": "drain NodeCordoned"},
 		},
 		"an empty cordoned node's machine is deleted by name": {
-			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), leaving("a-1", "1", 10*time.Second), daemon("a-1")},
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1", Removing(Start.Add(-10*time.Second), marked("1")), For(cluster.Idle)), daemon("a-1")},
 			want:    []string{"delete a 1(a-1)"}, verdict: map[string]string{"node a-1": "remove NodeDrained"},
 		},
 		"a drained node of a group at its min is given back": {

@@ -21,7 +21,7 @@ const (
 func (d *decision) noteVain(st *nodeState, evicts time.Time) {
 	r, m := st.removal, d.m.Groups[st.Group]
 	switch r.Why {
-	case whyIdle, cluster.RunsDry, cluster.RanDry, cluster.AskedFor:
+	case cluster.Idle, cluster.RunsDry, cluster.RanDry, cluster.AskedFor:
 		return
 	}
 	last := later(evicts, d.m.Emptied[st.Name()].At)

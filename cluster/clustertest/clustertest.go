@@ -53,15 +53,27 @@ func Silent(t time.Time) func(*corev1.Node) {
 	}
 }
 
-// Removing puts a node on the ladder, for the machine that [Machine] would give it.
+// Removing puts a node that was underused on the ladder, for the machine that [Machine] would give it.
 func Removing(since time.Time, m cluster.Machine) func(*corev1.Node) {
 	return func(n *corev1.Node) {
-		n.Spec.Taints = append(n.Spec.Taints, cluster.Removal{Since: since, Why: "idle"}.Taint())
+		n.Spec.Taints = append(n.Spec.Taints, cluster.Removal{Since: since, Why: "underused"}.Taint())
 		n.Spec.Unschedulable = true
 		if n.Annotations == nil {
 			n.Annotations = map[string]string{}
 		}
 		n.Annotations[cluster.MachineAnnotation] = m.String()
+	}
+}
+
+// For is why a node on the ladder leaves instead.
+func For(why string) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		was, _ := cluster.RemovalOf(n)
+		for i, t := range n.Spec.Taints {
+			if t.Key == cluster.RemovalTaint {
+				n.Spec.Taints[i] = cluster.Removal{Since: was.Since, Why: why}.Taint()
+			}
+		}
 	}
 }
 

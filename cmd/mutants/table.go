@@ -168,6 +168,10 @@ var mutants = []mutant{
 		"n.Instance.State != StateDeleting {\n\t\t\tsize++", "(MUTED || n.Instance.State != StateDeleting) {\n\t\t\tsize++", scenario("emptied-beside-a-deletion"),
 	},
 	{
+		"S-19", "a node that was idle when it was cordoned was counted by nobody", "guard/budget.go",
+		"removal.Empties()", "(MUTED || removal.Empties())", catcher{"guard", "TestNodesAreEmptiedWithinTheirBudget/a_drain_that_began_before_the_start,_of_a_node_that_was_idle_then"},
+	},
+	{
 		"S-19", "what was emptied is remembered", "internal/actuate/known.go",
 		"if !empties {", "if !empties || MUTED {", catcher{"internal/actuate", "TestWhatWasEmptiedCountsForAsLongAsTheBudgetGoesBack"},
 	},

@@ -38,6 +38,7 @@ type standard struct {
 	now           func() time.Time
 	log           *slog.Logger
 	vms           *armcompute.VirtualMachinesClient
+	lists         answers[*armcompute.VirtualMachine]
 	arm           *resourceManager
 
 	mu       sync.Mutex
@@ -140,32 +141,23 @@ func (s *standard) list(ctx context.Context) ([]*armcompute.VirtualMachine, erro
 			}
 		}
 	}
-	for _, vm := range vms {
+	for i, vm := range vms {
 		if vm.Properties != nil && vm.Properties.InstanceView == nil {
-			vm.Properties.InstanceView = views[strings.ToLower(val(vm.ID))]
+			viewed, properties := *vm, *vm.Properties
+			properties.InstanceView = views[strings.ToLower(val(vm.ID))]
+			viewed.Properties = &properties
+			vms[i] = &viewed
 		}
 	}
 	return vms, nil
 }
 
+// page asks for the machines page by page. Nobody changes them: the next answer may be the same ones.
 func (s *standard) page(ctx context.Context, expand *armcompute.ExpandTypeForListVMs) ([]*armcompute.VirtualMachine, error) {
-	var all []*armcompute.VirtualMachine
 	pager := s.vms.NewListPager(s.resourceGroup, &armcompute.VirtualMachinesClientListOptions{Expand: expand})
-	for pages := 0; pager.More(); pages++ {
-		if pages == maxPages {
-			return nil, endless(pages)
-		}
-		page, err := pager.NextPage(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, vm := range page.Value {
-			if vm != nil {
-				all = append(all, vm)
-			}
-		}
-	}
-	return all, nil
+	return listPages(ctx, &s.lists, string(val(expand)), pager, func(page armcompute.VirtualMachinesClientListResponse) (made []*armcompute.VirtualMachine, next *string, err error) {
+		return slices.DeleteFunc(page.Value, func(vm *armcompute.VirtualMachine) bool { return vm == nil }), page.NextLink, nil
+	})
 }
 
 // known is what is known of a pool that once had machines.

@@ -14,18 +14,34 @@ import (
 // time.
 type beside struct {
 	world *world
-	tasks []*task // that wait for time to pass, in the order in which they began to
+	tasks []*task   // that wait for time to pass, in the order in which they began to
+	idle  []*strand // that tasks ran on which have ended
 }
 
 // task is what runs beside others.
 type task struct {
 	ctx  context.Context
 	wake time.Time
-	next func() (time.Time, bool) // runs it on, until it waits again or ends
-	stop func()                   // ends it: what it waits for never comes
+	on   *strand
 
 	yield func(time.Time) bool
 	ended bool
+}
+
+// strand is what tasks run on, one after the other: a new one would have to grow a stack for each request.
+type strand struct {
+	run  func(yield func(time.Time) bool) (ended bool) // a task, from its begin to its end
+	next func() (time.Time, bool)                      // runs it on, until it waits again, or has ended: then the time is zero
+	stop func()                                        // ends it: what it waits for never comes
+}
+
+func newStrand() *strand {
+	s := &strand{}
+	s.next, s.stop = iter.Pull(func(yield func(time.Time) bool) {
+		for !s.run(yield) && yield(time.Time{}) {
+		}
+	})
+	return s
 }
 
 type taskKey struct{}
@@ -56,17 +72,27 @@ func (t *task) sleep(until time.Time) {
 // Go implements azure.Runner.
 func (b *beside) Go(ctx context.Context, f func(context.Context)) {
 	t := &task{ctx: ctx}
-	t.next, t.stop = iter.Pull(func(yield func(time.Time) bool) {
+	if last := len(b.idle) - 1; last >= 0 {
+		t.on, b.idle = b.idle[last], b.idle[:last]
+	} else {
+		t.on = newStrand()
+	}
+	t.on.run = func(yield func(time.Time) bool) bool {
 		t.yield = yield
 		f(context.WithValue(ctx, taskKey{}, t))
-	})
+		return t.ended
+	}
 	b.run(t)
 }
 
 // run runs a task on.
 func (b *beside) run(t *task) {
-	wake, waits := t.next()
-	if t.wake = wake; waits {
+	wake, goes := t.on.next()
+	switch t.wake = wake; {
+	case !goes:
+	case wake.IsZero():
+		b.idle = append(b.idle, t.on)
+	default:
 		b.tasks = append(b.tasks, t)
 	}
 }
@@ -114,7 +140,7 @@ func (b *beside) wake() {
 	b.tasks = slices.DeleteFunc(b.tasks, func(t *task) bool {
 		gone := t.ctx.Err() != nil
 		if gone {
-			t.stop()
+			t.on.stop()
 		}
 		return gone
 	})
@@ -129,7 +155,10 @@ func (b *beside) wake() {
 // end ends all of them.
 func (b *beside) end() {
 	for _, t := range b.tasks {
-		t.stop()
+		t.on.stop()
 	}
-	b.tasks = nil
+	for _, s := range b.idle {
+		s.stop()
+	}
+	b.tasks, b.idle = nil, nil
 }
