@@ -164,6 +164,10 @@ var mutants = []mutant{
 		"c.turns == turns {", "(MUTED || c.turns == turns) {", catcher{"plan", "TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens/the_controller_of_those_who_would_go_first_is_gone"},
 	},
 	{
+		"S-14", "a group is read again before the Node object of a machine goes that was switched off", "internal/actuate/known.go",
+		"a.Now().Sub(g.Read.At) < stillNew {", "a.Now().Sub(g.Read.At) < stillNew || MUTED {", scenario("parked-started-a-moment-ago"),
+	},
+	{
 		"S-19", "a node whose machine is being deleted makes the budget no larger", "cluster/cluster.go",
 		"n.Instance.State != StateDeleting {\n\t\t\tsize++", "(MUTED || n.Instance.State != StateDeleting) {\n\t\t\tsize++", scenario("emptied-beside-a-deletion"),
 	},

@@ -121,9 +121,6 @@ func (a *Actuator) lookAround(ctx context.Context, node string, e *guard.Evidenc
 	return nil
 }
 
-// stillParked is how old a read may be that shows a machine switched off whose Node object is to be deleted: anybody may start it.
-const stillParked = 5 * time.Second
-
 // writer is [Actuator.nodes] for one write: where it is several, or is tried again, and has taken its time, the guard is asked before each of them, with what is
 // known by then.
 func (a *Actuator) writer(write guard.Write, evidence guard.Evidence) kube.Writer {
@@ -142,13 +139,14 @@ func (a *Actuator) writer(write guard.Write, evidence guard.Evidence) kube.Write
 	return nodes
 }
 
-// stillNew is how old evidence may be on which the next write of several rests.
+// stillNew is how old evidence may be on which the next write of several rests, or the deletion of a Node object whose machine was switched off: anybody may
+// start it.
 const stillNew = time.Second
 
 // parked is the evidence for the deletion of a Node object: where its machine is switched off, that of a new read of its group.
 func (a *Actuator) parked(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, m cluster.Machine, e guard.Evidence) (guard.Evidence, error) {
 	g := e.Newest.Group(m.Group)
-	if g == nil || !slices.ContainsFunc(g.Parked, func(in *cluster.Instance) bool { return in.UID == m.UID }) || a.Now().Sub(g.Read.At) < stillParked {
+	if g == nil || !slices.ContainsFunc(g.Parked, func(in *cluster.Instance) bool { return in.UID == m.UID }) || a.Now().Sub(g.Read.At) < stillNew {
 		return e, nil
 	}
 	_, fresh, err := a.evidence(ctx, decided, p, m.Group)
