@@ -68,7 +68,7 @@ microbench: ## run the benchmarks of the packages and no test
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: economics
-economics: ## print what plans and replayed days cost; needs the traces that docs/reference/economics.md names; ARGS='-only plans'
+economics: ## print what plans and replayed days cost; ARGS='-data DIR' names the traces, ARGS='-only story' needs none
 	$(GO) run ./cmd/economics $(ARGS)
 
 .PHONY: lint

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -42,7 +43,7 @@ type document struct {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("economics", flag.ContinueOnError)
-	flags.StringVar(&o.data, "data", "../shared/data", "directory with the traces and prices")
+	flags.StringVar(&o.data, "data", "", "`directory` with the traces and prices that docs/reference/economics.md names; the story needs none")
 	flags.StringVar(&o.json, "json", "", "file to write the tables to as JSON")
 	flags.StringVar(&o.only, "only", "", "print only \"plans\", \"replays\", \"removals\" or the founding \"story\"")
 	flags.StringVar(&o.workload, "workload", "", "replay only workloads whose name contains this")
@@ -54,6 +55,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if !slices.Contains([]string{"", "plans", "replays", "removals", "story"}, o.only) {
 		return fmt.Errorf("-only=%s: say plans, replays, removals or story", o.only)
+	}
+	if o.data == "" && o.only != "story" {
+		return errors.New("-data is not given: name the directory with the traces that docs/reference/economics.md lists, or say -only=story")
 	}
 	var doc document
 	if o.only == "" || o.only == "story" {

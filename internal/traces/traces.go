@@ -1,6 +1,5 @@
 // Package traces reads the recorded and generated workloads and the prices that sluice's economics are measured on. They are
-// not part of the repository: they lie in a directory beside it, as docs/reference/economics.md says, and [Open] tells what is
-// missing where.
+// not part of the repository: docs/reference/economics.md says where they come from, and [Open] tells what is missing where.
 package traces
 
 import (
