@@ -1,4 +1,4 @@
-package sluice_test
+package house
 
 import (
 	"go/ast"
