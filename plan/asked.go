@@ -64,7 +64,7 @@ func (d *decision) drainAsked(st *nodeState, wait time.Time) {
 	because := []reason.Reason{reason.New(reason.NodeDraining, reason.Node(st.Name()), "pods", len(st.movers))}
 	if d.now.Before(wait) {
 		d.wake(wait)
-		d.judgeNode(st, NodeDrain, because...)
+		d.judgeNode(st, NodeDraining, because...)
 		return
 	}
 	var leavers []*cluster.Pod
@@ -76,5 +76,5 @@ func (d *decision) drainAsked(st *nodeState, wait time.Time) {
 		}
 		leavers = append(leavers, p)
 	}
-	d.judgeNode(st, NodeDrain, append(d.evict(st, leavers, because[0]), works...)...)
+	d.judgeNode(st, NodeDraining, append(d.evict(st, leavers, because[0]), works...)...)
 }

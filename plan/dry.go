@@ -168,7 +168,7 @@ func (d *decision) runDry(st *nodeState, works []worker) {
 	why := d.awaited(st, works)
 	removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: cluster.RunsDry}
 	d.ladder = append(d.ladder, Cordon{st.Name(), st.Object.UID, removal, st.Instance.Machine(), false, why})
-	d.judgeNode(st, NodeDrain, told(why, works)...)
+	d.judgeNode(st, NodeDraining, told(why, works)...)
 }
 
 // awaitWork waits on a node that runs dry. When nobody works there any more it steps on the ladder as any other does, with the pods that may be
@@ -180,14 +180,14 @@ func (d *decision) awaitWork(st *nodeState) {
 	case other != nil:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *other)
 	case len(works) > 0:
-		d.judgeNode(st, NodeDrain, told(d.awaited(st, works), works)...)
+		d.judgeNode(st, NodeDraining, told(d.awaited(st, works), works)...)
 		d.wake(d.now.Add(ends(works)))
 	case d.inFlight >= d.allowed.Removal.MaxInFlight && !d.queued(st) || len(st.movers) > 0 && d.drains >= d.allowed.Removal.MaxDrains:
-		d.judgeNode(st, NodeDrain, reason.New(reason.RemovalBudget, about, "inflight", max(d.inFlight, d.drains), "limit", min(d.allowed.Removal.MaxInFlight, d.allowed.Removal.MaxDrains)))
+		d.judgeNode(st, NodeDraining, reason.New(reason.RemovalBudget, about, "inflight", max(d.inFlight, d.drains), "limit", min(d.allowed.Removal.MaxInFlight, d.allowed.Removal.MaxDrains)))
 	case len(st.movers) > 0 && d.spent(st) != nil:
-		d.judgeNode(st, NodeDrain, *d.spent(st))
+		d.judgeNode(st, NodeDraining, *d.spent(st))
 	case d.budgetHolds(st) != nil: // it would be given back when the time for drains is over, and run dry anew
-		d.judgeNode(st, NodeDrain, *d.budgetHolds(st))
+		d.judgeNode(st, NodeDraining, *d.budgetHolds(st))
 	default:
 		if len(st.movers) > 0 {
 			d.drains++
@@ -199,7 +199,7 @@ func (d *decision) awaitWork(st *nodeState) {
 		removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: cluster.RanDry}
 		d.wake(d.now.Add(d.allowed.Removal.Pause()))
 		d.ladder = append(d.ladder, Cordon{st.Name(), st.Object.UID, removal, st.Instance.Machine(), d.allowed.Removal.Exclusion > 0, done})
-		d.judgeNode(st, NodeDrain, done)
+		d.judgeNode(st, NodeDraining, done)
 	}
 }
 

@@ -27,39 +27,39 @@ func TestNodesAreEmptiedWithinTheBudgetOfTheirGroup(t *testing.T) {
 		want    []string
 		verdict string // about a-1
 	}{
-		"nothing was emptied lately": {want: []string{"cordon a-1 underused"}, verdict: "remove NodeUnderused"},
+		"nothing was emptied lately": {want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused"},
 		"another one was, nine minutes ago": {
 			memory: emptied("a-9", "a", 9*time.Minute), verdict: "idle EmptiedBudget NodeUnderused",
 		},
 		"another one was, before the window": {
-			memory: emptied("a-9", "a", 10*time.Minute), want: []string{"cordon a-1 underused"}, verdict: "remove NodeUnderused",
+			memory: emptied("a-9", "a", 10*time.Minute), want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused",
 		},
 		"one of another group was": {
-			memory: emptied("b-0", "b", time.Minute), want: []string{"cordon a-1 underused"}, verdict: "remove NodeUnderused",
+			memory: emptied("b-0", "b", time.Minute), want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused",
 		},
 		"another one was, and two of three may be": {
 			policy: func(p *policy.Policy) { p.Removal.Emptied = 70 }, memory: emptied("a-9", "a", time.Minute),
-			want: []string{"cordon a-1 underused"}, verdict: "remove NodeUnderused",
+			want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused",
 		},
 		"the process has just begun": {
 			memory: func(m *plan.Memory) { m.Since = Start.Add(-time.Minute) }, verdict: "idle EmptiedUnknown NodeUnderused",
 		},
 		"the process has just begun, and there is no bound": {
 			policy: func(p *policy.Policy) { p.Removal.Window = 0 }, memory: func(m *plan.Memory) { m.Since = Start.Add(-time.Minute) },
-			want: []string{"cordon a-1 underused"}, verdict: "remove NodeUnderused",
+			want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused",
 		},
 		"the node was on its way before the process began": {
 			memory:  func(m *plan.Memory) { m.Since = Start },
 			objects: []any{Node("a-1", Removing(Start.Add(-time.Minute), machine("1")))},
-			want:    []string{"evict web from a-1 grace 30s"}, verdict: "drain NodeDraining",
+			want:    []string{"evict web from a-1 grace 30s"}, verdict: "draining NodeDraining",
 		},
 		"the node was on its way before the process began, and had no pods then": {
 			memory:  func(m *plan.Memory) { m.Since = Start },
-			objects: []any{Node("a-1", Removing(Start.Add(-time.Minute), machine("1")), For(cluster.Idle))}, verdict: "drain NodeDraining EmptiedUnknown",
+			objects: []any{Node("a-1", Removing(Start.Add(-time.Minute), machine("1")), For(cluster.Idle))}, verdict: "draining NodeDraining EmptiedUnknown",
 		},
 		"the node is on its way, and another one was emptied meanwhile": {
 			memory: emptied("a-9", "a", time.Minute), objects: []any{Node("a-1", Removing(Start.Add(-2*time.Minute), machine("1")))},
-			verdict: "drain NodeDraining EmptiedBudget",
+			verdict: "draining NodeDraining EmptiedBudget",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

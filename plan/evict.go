@@ -29,14 +29,14 @@ func (d *decision) drain(st *nodeState, wait time.Time) {
 	d.refuge.settle()
 	if d.now.Before(wait) {
 		d.wake(wait)
-		d.judgeNode(st, NodeDrain, draining)
+		d.judgeNode(st, NodeDraining, draining)
 		return
 	}
 	if spent := d.spent(st); spent != nil {
-		d.judgeNode(st, NodeDrain, draining, *spent)
+		d.judgeNode(st, NodeDraining, draining, *spent)
 		return
 	}
-	d.judgeNode(st, NodeDrain, d.evict(st, st.movers, draining)...)
+	d.judgeNode(st, NodeDraining, d.evict(st, st.movers, draining)...)
 }
 
 // late says which of the node's pods has not left in its time and ends the drain, nil when none does.

@@ -69,5 +69,5 @@ func (d *decision) begunByAnother(st *nodeState) bool {
 func (d *decision) takeOver(st *nodeState) {
 	why := reason.New(reason.NodeAdopted, reason.Node(st.Name()), "owner", cmp.Or(cluster.OwnerOf(st.Object), "a sluice without a name"))
 	d.ladder = append(d.ladder, Mark{st.Name(), st.Object.UID, st.Instance.Machine(), why})
-	d.judgeNode(st, NodeDrain, why)
+	d.judgeNode(st, phase(st), why)
 }

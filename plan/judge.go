@@ -79,7 +79,7 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 	case n.Instance == nil:
 		return "", nil, false
 	case n.Instance.State == cluster.StateDeleting:
-		return NodeGone, []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", d.groups[n.Group].fate())}, true
+		return d.groups[n.Group].leaves(), []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", d.groups[n.Group].fate())}, true
 	case cluster.Noticed(n.Object) && !n.CameTrue():
 		notice, _ := cluster.NoticeOf(n.Object)
 		at := "now"

@@ -69,6 +69,14 @@ func (d *decision) climbLadder() {
 	d.rememberDismissed()
 }
 
+// phase is how far a cordoned node is whose machine has not been asked to go.
+func phase(st *nodeState) Outcome {
+	if len(st.movers) > 0 || dries(st) {
+		return NodeDraining
+	}
+	return NodeCordoned
+}
+
 // dries says whether a node runs dry.
 func dries(st *nodeState) bool { return st.removal.Why == cluster.RunsDry }
 
@@ -119,7 +127,7 @@ func (d *decision) climb(st *nodeState) {
 		return
 	}
 	if st.Instance.State == cluster.StateDeleting {
-		d.judgeNode(st, NodeGone, reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID, "fate", st.group.fate()))
+		d.judgeNode(st, g.leaves(), reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID, "fate", st.group.fate()))
 		return
 	}
 	wait := removal.Since.Add(d.allowed.Removal.Pause())
@@ -152,9 +160,9 @@ func (d *decision) climb(st *nodeState) {
 	case !d.allowed.Removal.Enabled:
 		d.takeDown(st, reason.New(reason.RemovalDisabled, about))
 	case d.unhealthy != nil:
-		d.judgeNode(st, NodeDrain, d.unhealthy...)
+		d.judgeNode(st, phase(st), d.unhealthy...)
 	case g.blockedRead() != nil:
-		d.judgeNode(st, NodeDrain, *g.blockedRead())
+		d.judgeNode(st, phase(st), *g.blockedRead())
 	case d.begunByAnother(st):
 		d.takeOver(st)
 	case dries(st):
@@ -168,21 +176,21 @@ func (d *decision) climb(st *nodeState) {
 			d.inFlight-- // as below
 		}
 		d.wake(wait)
-		d.judgeNode(st, NodeDrain, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "fate", st.group.fate(), "delay", d.allowed.Removal.Pause()))
+		d.judgeNode(st, NodeCordoned, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "fate", st.group.fate(), "delay", d.allowed.Removal.Pause()))
 	case !g.spares(st.Instance, g.parting):
 		d.takeDown(st, d.atMin(g))
 	case d.detaches(st) != nil:
-		d.judgeNode(st, NodeDrain, *d.detaches(st))
+		d.judgeNode(st, phase(st), *d.detaches(st))
 	case d.delays(st) != nil:
-		d.judgeNode(st, NodeDrain, *d.delays(st))
+		d.judgeNode(st, phase(st), *d.delays(st))
 	case d.rests(g) != nil:
 		if g.deleting > 0 {
 			d.inFlight-- // it is ready, and goes with all that are when its group's turn comes
 		}
-		d.judgeNode(st, NodeDrain, *d.rests(g))
+		d.judgeNode(st, phase(st), *d.rests(g))
 	case d.gathersOthers(g) != nil:
 		d.inFlight-- // as above
-		d.judgeNode(st, NodeDrain, *d.gathersOthers(g))
+		d.judgeNode(st, phase(st), *d.gathersOthers(g))
 	default:
 		d.leave(st)
 	}
@@ -191,13 +199,13 @@ func (d *decision) climb(st *nodeState) {
 // leave has the machine of an empty node deleted, once its daemons have been told to end.
 func (d *decision) leave(st *nodeState) {
 	if why := d.dismisses(st); why != nil {
-		d.judgeNode(st, NodeDrain, *why)
+		d.judgeNode(st, NodeDraining, *why)
 		return
 	}
 	d.inFlight--
 	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "fate", st.group.fate())
 	d.removes(st.group, st.Instance, Leaving{st.Instance.Machine(), st.Name(), why})
-	d.judgeNode(st, NodeRemove, why)
+	d.judgeNode(st, st.group.leaves(), why)
 }
 
 // removes has a machine removed in this cycle.
@@ -322,7 +330,7 @@ func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
 	d.wake(d.now.Add(d.allowed.Removal.Pause()))
 	removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: why}
 	d.ladder = append(d.ladder, Cordon{st.Name(), st.Object.UID, removal, st.Instance.Machine(), d.allowed.Removal.Exclusion > 0, because})
-	d.judgeNode(st, NodeRemove, because)
+	d.judgeNode(st, NodeCordoned, because)
 }
 
 // removal is the policy that holds for the node's group.

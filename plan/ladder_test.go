@@ -85,7 +85,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"an idle node is cordoned when its time has come, though it is not the newest": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), daemon("a-1"), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
-			memory:  removable("a-1"), want: []string{"cordon a-1 idle"}, verdict: map[string]string{"node a-1": "remove NodeIdleFor", "group a": "shrinking GroupShrinking GroupSteady"},
+			memory:  removable("a-1"), want: []string{"cordon a-1 idle"}, verdict: map[string]string{"node a-1": "cordoned NodeIdleFor", "group a": "shrinking GroupShrinking GroupSteady"},
 		},
 		"all idle nodes above min go in one cycle": {
 			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")},
@@ -98,7 +98,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"a Job's pod keeps its node": {
 			objects: []any{Node("a-0"), Node("a-1"), Pod("w", On("a-0"), CPU("3")), Pod("render", On("a-2"), OwnedBy("Job", "render")), Node("a-2"), Pod("v", On("a-1"), CPU("3"))},
-			memory:  removable("a-2"), want: []string{"cordon a-2 dry"}, verdict: map[string]string{"node a-2": "drain NodeRunsDry PodOfJob"},
+			memory:  removable("a-2"), want: []string{"cordon a-2 dry"}, verdict: map[string]string{"node a-2": "draining NodeRunsDry PodOfJob"},
 		},
 		"a Job's pod keeps its node open where nodes do not run dry": {
 			objects: []any{Node("a-0"), Node("a-1"), Pod("w", On("a-0"), CPU("3")), Pod("render", On("a-2"), OwnedBy("Job", "render")), Node("a-2"), Pod("v", On("a-1"), CPU("3"))},
@@ -118,7 +118,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"a node that runs dry keeps no idle one of its group from leaving": {
 			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-time.Hour), marked("1")), For(cluster.RunsDry)), Pod("x", On("a-1"), OwnedBy("Job", "j"))}, memory: removable("a-0"),
-			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "drain NodeRunsDry PodOfJob"},
+			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "draining NodeRunsDry PodOfJob"},
 		},
 		"an underused node is cordoned when its pod fits elsewhere": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1")), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
@@ -207,11 +207,11 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"a cordoned node waits a moment before its machine is deleted": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), leaving("a-1", "1", 3*time.Second)},
-			want:    []string{}, verdict: map[string]string{"node a-1": "drain NodeCordoned"},
+			want:    []string{}, verdict: map[string]string{"node a-1": "cordoned NodeCordoned"},
 		},
 		"an empty cordoned node's machine is deleted by name": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1", Removing(Start.Add(-10*time.Second), marked("1")), For(cluster.Idle)), daemon("a-1")},
-			want:    []string{"delete a 1(a-1)"}, verdict: map[string]string{"node a-1": "remove NodeDrained"},
+			want:    []string{"delete a 1(a-1)"}, verdict: map[string]string{"node a-1": "deleting NodeDrained"},
 		},
 		"a drained node of a group at its min is given back": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, group: func(g *cluster.Group) { g.Min = 2 },
@@ -219,21 +219,21 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"a cordoned node is drained by eviction, with bounded grace": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = new(int64(3600)) })},
-			want:    []string{"evict x from a-1 grace 10m0s"}, verdict: map[string]string{"node a-1": "drain NodeDraining"},
+			want:    []string{"evict x from a-1 grace 10m0s"}, verdict: map[string]string{"node a-1": "draining NodeDraining"},
 		},
 		"pods of a lower band leave first": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), priority(100)), Pod("y", On("a-1"))},
 			policy: func(p *policy.Policy) {
 				p.Removal.Bands = []policy.Band{{Grace: time.Minute}, {Priority: 100, Grace: 5 * time.Second}}
 			},
-			want: []string{"evict y from a-1 grace 30s"}, verdict: map[string]string{"node a-1": "drain NodeDraining PodsLater"},
+			want: []string{"evict y from a-1 grace 30s"}, verdict: map[string]string{"node a-1": "draining NodeDraining PodsLater"},
 		},
 		"pods of a lower band are waited for": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), priority(100)), Pod("y", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &p.CreationTimestamp })},
 			policy: func(p *policy.Policy) {
 				p.Removal.Bands = []policy.Band{{Grace: time.Minute}, {Priority: 100, Grace: 5 * time.Second}}
 			},
-			want: []string{}, verdict: map[string]string{"node a-1": "drain NodeDraining PodsLater"},
+			want: []string{}, verdict: map[string]string{"node a-1": "draining NodeDraining PodsLater"},
 		},
 		"the next band follows when it is gone": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), priority(100))},
@@ -248,7 +248,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"a pod that is overdue and to be waited for is": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 15*time.Minute), Pod("x", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(time.Hour)} })},
-			policy:  func(p *policy.Policy) { p.Removal.AfterDeadline = policy.Wait }, want: []string{}, verdict: map[string]string{"node a-1": "drain NodeDraining"},
+			policy:  func(p *policy.Policy) { p.Removal.AfterDeadline = policy.Wait }, want: []string{}, verdict: map[string]string{"node a-1": "draining NodeDraining"},
 		},
 		"a pod that is overdue and may be forced holds nothing": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 15*time.Minute), Pod("x", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(time.Hour)} })},
@@ -264,7 +264,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"the daemons of an empty node are told to end before its machine goes": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), daemon("a-1")}, policy: func(p *policy.Policy) { p.Removal.EmptyDaemons = true },
-			want: []string{"evict ds-a-1 from a-1 grace 30s"}, verdict: map[string]string{"node a-1": "drain NodeDismisses"},
+			want: []string{"evict ds-a-1 from a-1 grace 30s"}, verdict: map[string]string{"node a-1": "draining NodeDismisses"},
 		},
 		"they are told once, and hold nobody up": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), daemon("a-1")}, policy: func(p *policy.Policy) { p.Removal.EmptyDaemons = true },
@@ -280,7 +280,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"pods on their way out are waited for": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), func(p *corev1.Pod) { p.DeletionTimestamp = &p.CreationTimestamp })},
-			want:    []string{}, verdict: map[string]string{"node a-1": "drain NodeDraining"},
+			want:    []string{}, verdict: map[string]string{"node a-1": "draining NodeDraining"},
 		},
 		"two pods of one budget that allows one are evicted one after the other": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("x", On("a-1"), Labelled("app", "x")), Pod("y", On("a-1"), Labelled("app", "x")), Budget("x", "app", "x", 1)},
@@ -308,7 +308,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 				g.Instances[1].State = cluster.StateDeleting
 				g.Capacity = 1
 			},
-			want: []string{"grow a 1 -> 2"}, verdict: map[string]string{"node a-1": "gone NodeLeaving"},
+			want: []string{"grow a 1 -> 2"}, verdict: map[string]string{"node a-1": "deleting NodeLeaving"},
 		},
 		"the Node object of a machine that is gone is deleted": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) {
@@ -396,11 +396,11 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"a drained machine waits while its group deletes another": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), leaving("a-2", "2", time.Minute)}, group: func(g *cluster.Group) { g.Instances[2].State = cluster.StateDeleting; g.Capacity = 2 },
-			want: []string{}, verdict: map[string]string{"node a-1": "drain RemovalQueued", "node a-2": "gone NodeLeaving"},
+			want: []string{}, verdict: map[string]string{"node a-1": "cordoned RemovalQueued", "node a-2": "deleting NodeLeaving"},
 		},
 		"a drained machine waits while deletions of its group rest": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Rest: plan.Backoff{Until: Start.Add(time.Second)}}}},
-			want: []string{}, verdict: map[string]string{"node a-1": "drain RemovalRests"},
+			want: []string{}, verdict: map[string]string{"node a-1": "cordoned RemovalRests"},
 		},
 		"a Node object stays while the list has fewer machines than the capacity": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1] },
@@ -435,11 +435,11 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 				g.Capacity, g.Min, g.Departed = 2, 0, []string{"vm-9"}
 			},
 			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 },
-			want:   []string{"bury a-9", "cordon a-0 idle"}, verdict: map[string]string{"node a-1": "drain RemovalQueued", "node a-2": "gone NodeLeaving"},
+			want:   []string{"bury a-9", "cordon a-0 idle"}, verdict: map[string]string{"node a-1": "cordoned RemovalQueued", "node a-2": "deleting NodeLeaving"},
 		},
 		"a node whose machine is ready to go keeps no other from leaving, and goes with it": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, memory: removable("a-0"), group: func(g *cluster.Group) { g.Min = 0 },
-			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 }, want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "drain RemovalGathers"},
+			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 }, want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "cordoned RemovalGathers"},
 		},
 		"a node whose machine is ready to go waits for no other that has much time left": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, group: func(g *cluster.Group) { g.Min = 0 },

@@ -59,12 +59,12 @@ func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
 		"the time of both comes": {
 			{happens: bIsHeld, want: "idle NodeUnderused, keep NodeScaleDownOff"},
 			{at: 3 * time.Minute, happens: bIsFree, want: aGoes},
-			{at: 4 * time.Minute, want: aGoes}, {at: 20 * time.Minute, want: "keep NodeReceives, remove NodeUnderused"},
+			{at: 4 * time.Minute, want: aGoes}, {at: 20 * time.Minute, want: "keep NodeReceives, cordoned NodeUnderused"},
 		},
 		"the clock goes back to before it came": {
 			{happens: bIsHeld, want: "idle NodeUnderused, keep NodeScaleDownOff"},
 			{at: 3 * time.Minute, happens: bIsFree, want: aGoes},
-			{at: 20 * time.Minute, want: "keep NodeReceives, remove NodeUnderused"},
+			{at: 20 * time.Minute, want: "keep NodeReceives, cordoned NodeUnderused"},
 			{at: 5 * time.Minute, want: aGoes},
 		},
 		"the memory is lost": {

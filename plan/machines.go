@@ -68,7 +68,7 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 	default:
 		d.removes(g, in, Leaving{Machine: in.Machine(), Because: why})
 		g.loses(in, 1)
-		d.judge(about, MachineDelete, why)
+		d.judge(about, MachineDeleting, why)
 	}
 }
 

@@ -176,20 +176,22 @@ const (
 
 // Outcomes of nodes.
 const (
-	NodeKeep   Outcome = "keep"   // needed, or not sluice's to remove
-	NodeIdle   Outcome = "idle"   // could go, and will when its time has come and nothing forbids it
-	NodeRemove Outcome = "remove" // steps on the ladder in this cycle
-	NodeDrain  Outcome = "drain"  // on the ladder
-	NodeRescue Outcome = "rescue" // leaves the ladder
-	NodeGone   Outcome = "gone"   // its machine has been deleted
-	NodeHold   Outcome = "hold"   // not touched, because what it is cannot be told
+	NodeKeep     Outcome = "keep"     // needed, or not sluice's to delete
+	NodeIdle     Outcome = "idle"     // a candidate: it is cordoned when its time has come and nothing forbids it
+	NodeCordoned Outcome = "cordoned" // sluice cordons it, or has done so, and no pod has to leave it
+	NodeDraining Outcome = "draining" // cordoned, and pods leave it, or end
+	NodeDeleting Outcome = "deleting" // its machine is being deleted, from the cycle on that asks for it
+	NodeParking  Outcome = "parking"  // its machine is being deallocated, likewise
+	NodeGone     Outcome = "gone"     // its machine is deleted or deallocated, and its Node object goes
+	NodeRescue   Outcome = "rescue"   // uncordoned again
+	NodeHold     Outcome = "hold"     // not touched, because what it is cannot be told
 )
 
 // Outcomes of machines without a node.
 const (
-	MachineComing Outcome = "coming"
-	MachineDelete Outcome = "delete"
-	MachineHold   Outcome = "hold"
+	MachineComing   Outcome = "coming"
+	MachineDeleting Outcome = "deleting"
+	MachineHold     Outcome = "hold"
 )
 
 // Outcomes of groups.

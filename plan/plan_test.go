@@ -78,8 +78,8 @@ func complete(t *testing.T, p plan.Plan) {
 func remedied(t *testing.T, p plan.Plan) {
 	t.Helper()
 	for _, v := range p.Verdicts {
-		if v.Subject.Kind != reason.KindNode || v.Outcome != plan.NodeKeep && v.Outcome != plan.NodeIdle && v.Outcome != plan.NodeHold && v.Outcome != plan.NodeDrain {
-			continue
+		if v.Subject.Kind != reason.KindNode || v.Outcome != plan.NodeKeep && v.Outcome != plan.NodeIdle && v.Outcome != plan.NodeHold && v.Outcome != plan.NodeCordoned && v.Outcome != plan.NodeDraining || v.Because[0].Code == reason.NodeIdleFor || v.Because[0].Code == reason.NodeConsolidated {
+			continue // the last has just been cordoned, and does not stay
 		}
 		said := false
 		for _, r := range v.Because {

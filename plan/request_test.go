@@ -306,7 +306,7 @@ func TestRoomIsKeptForTheirPodsAndCountedOnce(t *testing.T) {
 	for name, c := range map[string]claimCase{
 		"a booking keeps its nodes": {
 			objects: []any{four, request("r", 2, provisioned(9*time.Minute)), Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0", "a-1", "a-2"),
-			want: []string{"cordon a-2 idle"}, verdict: map[string]string{"request r": "kept RequestBooked", "node a-0": "idle NodeBooked NodeIdle", "node a-2": "remove NodeIdleFor"},
+			want: []string{"cordon a-2 idle"}, verdict: map[string]string{"request r": "kept RequestBooked", "node a-0": "idle NodeBooked NodeIdle", "node a-2": "cordoned NodeIdleFor"},
 		},
 		"after ten minutes it is over": {
 			objects: []any{four, request("r", 1, provisioned(10*time.Minute)), Node("a-0")}, memory: removable("a-0"), want: []string{"cordon a-0 idle"},

@@ -67,12 +67,20 @@ type groupState struct {
 	weighed    *reason.Reason // against which groups it grows, or by which one it was outweighed; nil when it was not weighed
 }
 
-// fate is what becomes of a machine that is removed.
+// fate is what becomes of a machine that leaves.
 func (st *groupState) fate() string {
 	if st.Parks {
 		return "parked"
 	}
 	return "deleted"
+}
+
+// leaves is what is said of a node whose machine is on its way to that fate.
+func (st *groupState) leaves() Outcome {
+	if st.Parks {
+		return NodeParking
+	}
+	return NodeDeleting
 }
 
 // Usable, Standing, Deleting, Present and Firm are what the group says, counted already.

@@ -18,7 +18,7 @@ func TestADeletionThatRestsWaitsForNobody(t *testing.T) {
 		want string
 	}{
 		"the group's deletions rest": {Start.Add(time.Minute), "idle RemovalBudget NodeIdle"},
-		"they do not":                {time.Time{}, "remove NodeIdleFor"},
+		"they do not":                {time.Time{}, "cordoned NodeIdleFor"},
 	} {
 		leaves := Machine("0", "a-0")
 		g := Group("a", 0, 5, leaves, Machine("1", "a-1"))

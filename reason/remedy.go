@@ -66,7 +66,7 @@ var remedies = map[Code]string{
 	NodeAmbiguous:        "a provider id, system UUID or address on the node that only one machine has",
 	NodeMachineMissing:   "a complete list in which its machine is again; a node that stays silent without a machine is deleted by itself",
 	NodeNoticed:          "nothing: the machine stops at its time, or Azure takes the notice back",
-	NodeHeldByPerson:     "kubectl uncordon {node}; after that, sluice drain {node} has it emptied and removed",
+	NodeHeldByPerson:     "kubectl uncordon {node}; after that, sluice drain {node} drains it and deletes its machine",
 	NodeScaleDownOff:     "take the annotation cluster-autoscaler.kubernetes.io/scale-down-disabled off the node",
 	NodeHeld:             "sluice release {node}, or wait until {until}",
 	NodeProtected:        "take the protection from scale-in off machine {instance}",

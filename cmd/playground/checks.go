@@ -74,7 +74,7 @@ func (f *facts) checkRemoval(add adder) {
 	down := lowered(f.requests)
 	add(len(down) == 0, "no capacity was lowered by a number", "%d times%s", len(down), list(down))
 	times, machines, unnamed := removals(f.requests)
-	add(unnamed == 0 && machines > 0, "every removal named its machines", "%s in %s", counted(machines, "machine"), counted(times, "request"))
+	add(unnamed == 0 && machines > 0, "every deletion named its machines", "%s in %s", counted(machines, "machine"), counted(times, "request"))
 	older, newest := f.leftBeforeJobEnded()
 	add(!newest && older == f.older && older > 0, "the newest machine stayed while its Job ran, older ones left", "%d of %d older ones left, newest %s", older, f.older, stayed(!newest))
 	f.checkPods(add)

@@ -136,7 +136,7 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 		"a machine deleted one by one": {func(f *facts) {
 			f.requests = append(f.requests, look(150, "DELETE virtualMachineScaleSets/virtualMachines"))
 		}, []string{"no capacity was lowered"}},
-		"a removal without names":       {func(f *facts) { f.requests = append(f.requests, remove(150, "agents")) }, []string{"every removal named"}},
+		"a removal without names":       {func(f *facts) { f.requests = append(f.requests, remove(150, "agents")) }, []string{"every deletion named"}},
 		"the newest machine went first": {func(f *facts) { f.requests[9] = remove(80, "burst", "1") }, []string{"the newest machine stayed"}},
 		"the newest node was cordoned": {func(f *facts) {
 			f.observer.nodes["burst000001"] = nodeHistory{name: "burst000001", everOn: at(60), gone: at(120)}

@@ -79,7 +79,7 @@ func (f *farmFacts) checks() []check {
 	add(len(cut) == 0 && ran == jobs, "no Job's pod was evicted, killed or made again", "%d of %d pods of %d Jobs%s", len(cut), ran, jobs, list(cut))
 	f.checkDepartures(add)
 	others := f.others()
-	add(others[1].Killed > 0, "removing the newest would have killed Jobs' pods", "%d (at least 1)", others[1].Killed)
+	add(others[1].Killed > 0, "deleting the newest would have killed Jobs' pods", "%d (at least 1)", others[1].Killed)
 	share := f.machineHours() / others[0].MachineHours
 	add(share <= oracleLimit && f.played, "machine-hours of an oracle that knows when each Job ends", "%.3f (limit %.2f)", share, oracleLimit)
 	add(f.most() <= groups[0].max, "machines at once", "at most %d (limit %d)", f.most(), groups[0].max)
@@ -105,7 +105,7 @@ func (f *farmFacts) checkDepartures(add adder) {
 		}
 	}
 	_, machines, unnamed := removals(f.requests)
-	add(unnamed == 0 && machines == len(f.farm.book.all()) && machines == len(gone), "every machine that came was removed by its name", "%d of %d", machines, len(f.farm.book.all()))
-	add(len(busy) == 0 && len(gone) > 0, "every removed machine was idle", "%d of %d%s", len(gone)-len(busy), len(gone), list(busy))
+	add(unnamed == 0 && machines == len(f.farm.book.all()) && machines == len(gone), "every machine that came was deleted by its name", "%d of %d", machines, len(f.farm.book.all()))
+	add(len(busy) == 0 && len(gone) > 0, "every deleted machine was idle", "%d of %d%s", len(gone)-len(busy), len(gone), list(busy))
 	add(2*older > len(gone), "older machines went while younger ones worked on", "%d of %d (at least half)", older, len(gone))
 }

@@ -53,10 +53,10 @@ func TestEveryBrokenPromiseOfTheFarmIsFound(t *testing.T) {
 		"a Job's pod that was deleted while it ran": {func(f *farmFacts) { pod(f, 0, func(p *podHistory) { p.deleting = at(100) }) }, []string{"no Job's pod"}},
 		"a Job's pod that failed":                   {func(f *farmFacts) { pod(f, 0, func(p *podHistory) { p.succeeded = false }) }, []string{"no Job's pod"}},
 		"a Job's pod that was made again":           {func(f *farmFacts) { f.pods = append(f.pods, f.pods[0]) }, []string{"no Job's pod"}},
-		"a machine removed while a Job ran on it":   {func(f *farmFacts) { f.requests[1].Time = at(199) }, []string{"every removed machine was idle"}},
+		"a machine removed while a Job ran on it":   {func(f *farmFacts) { f.requests[1].Time = at(199) }, []string{"every deleted machine was idle"}},
 		"a machine removed while a Job was bound to it and had not begun": {func(f *farmFacts) {
 			f.requests[1].Time, f.pods[0].running = at(25), at(30)
-		}, []string{"every removed machine was idle"}},
+		}, []string{"every deleted machine was idle"}},
 		"the newest machine removed first": {func(f *farmFacts) {
 			f.requests[1], f.requests[2], f.requests[3] = remove(805, "farm", "c"), remove(806, "farm", "b"), remove(807, "farm", "a")
 			for id, l := range f.farm.book.lives {
@@ -74,7 +74,7 @@ func TestEveryBrokenPromiseOfTheFarmIsFound(t *testing.T) {
 			for i := range f.pods {
 				f.pods[i].finished = at(60)
 			}
-		}, []string{"older machines went", "removing the newest", "machine-hours"}},
+		}, []string{"older machines went", "deleting the newest", "machine-hours"}},
 		"a machine too many":             {func(f *farmFacts) { groups[0].max = 2 }, []string{"machines at once"}},
 		"a capacity lowered by a number": {func(f *farmFacts) { f.requests = append(f.requests, resize(810, "farm", -1)) }, []string{"no capacity was lowered"}},
 		"a Node object that was left":    {func(f *farmFacts) { f.observer.nodes["farm-a"] = nodeHistory{name: "farm-a"} }, []string{"no Node object"}},

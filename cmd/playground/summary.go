@@ -19,7 +19,7 @@ func (f *facts) summarize(w io.Writer) {
 	row("pods", "%d seen, %d waited for a machine", len(f.pods), len(waits))
 	row("", "from pending to running: median %s, 95th percentile %s, longest %s", short(median(waits)), short(quantile(waits, 0.95)), short(quantile(waits, 1)))
 	_, gone, _ := removals(f.requests)
-	row("nodes", "%d came, %d machines were removed, %d nodes are left", f.nodesEver(), gone, len(f.observer.nodesNow()))
+	row("nodes", "%d came, %d machines were deleted, %d nodes are left", f.nodesEver(), gone, len(f.observer.nodesNow()))
 	latencies := f.latencies()
 	row("latency", "from the last pod turning unschedulable to the accepted capacity request, %d times:", len(latencies))
 	row("", "median %s, 95th percentile %s, longest %s", seconds(median(latencies)), seconds(quantile(latencies, 0.95)), seconds(quantile(latencies, 1)))
@@ -65,7 +65,7 @@ func (f *facts) summarizeRemovals(row func(string, string, ...any)) {
 		k := kind{string(r.group), r.why}
 		by[k] = append(by[k], r)
 	}
-	title := "removed"
+	title := "deleted"
 	for _, k := range slices.SortedFunc(maps.Keys(by), func(a, b kind) int { return strings.Compare(a.group+" "+a.why, b.group+" "+b.why) }) {
 		all := by[k]
 		row(title, "%-7s %2d %s; the first, %s: %s", k.group, len(all), k.why, all[0].node, all[0].because)

@@ -226,8 +226,8 @@ func drainCommand() *cobra.Command {
 	var h hands
 	cmd := &cobra.Command{
 		Use:   "drain NODE",
-		Short: "Have sluice empty a node and remove its machine",
-		Long: `Ask the running sluice to empty a node and remove its machine, as it removes one that is idle: the node takes no more pods, its pods are
+		Short: "Have sluice drain a node and delete its machine",
+		Long: `Ask the running sluice to drain a node and delete its machine, as it does with one that is idle: the node takes no more pods, its pods are
 evicted as disruption budgets let them, volumes are detached, the machine is deleted by name and its Node object goes. What the policy keeps, such
 as pods of Jobs, is not evicted: the node waits for its end. Machines are added where the other pods find no room.
 
@@ -237,7 +237,7 @@ drained before that is taken back. "sluice undrain" takes the node back until it
 		Example: "  sluice drain agents000003",
 		Args:    arguments(1, 1, "a node, such as: sluice drain agents000003"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return h.tell(cmd, kube.Hands.Drain, args[0], time.Now(), fmt.Sprintf("sluice is asked to drain node %s and remove its machine; sluice explain node %s says how far it is", args[0], args[0]))
+			return h.tell(cmd, kube.Hands.Drain, args[0], time.Now(), fmt.Sprintf("sluice is asked to drain node %s and delete its machine; sluice explain node %s says how far it is", args[0], args[0]))
 		},
 	}
 	h.add(cmd)

@@ -95,7 +95,7 @@ func emptiest(m Made) error {
 		return fmt.Errorf("%d nodes go with %d millicores of %d that are free", len(goes), freed, free)
 	}
 	for _, v := range m.Plan.Verdicts {
-		if v.Subject.Kind == reason.KindNode && v.Outcome != plan.NodeRemove && v.Because[0].Code != reason.NodeReceives && v.Because[0].Code != reason.PodNowhereToGo {
+		if v.Subject.Kind == reason.KindNode && v.Outcome != plan.NodeCordoned && v.Because[0].Code != reason.NodeReceives && v.Because[0].Code != reason.PodNowhereToGo {
 			return fmt.Errorf("%s stays: %s", v.Subject, reason.Sentences(v.Because))
 		}
 	}

@@ -72,7 +72,7 @@ func paused(f Facts) (all []Finding) {
 		case id == cluster.AllGroups:
 			finding.Message, finding.Remedy = "every group is paused until "+until, "wait, or end it with sluice resume"
 		case known:
-			finding.Message = fmt.Sprintf("group %s is paused until %s: it is neither grown nor are machines of it removed", id, until)
+			finding.Message = fmt.Sprintf("group %s is paused until %s: it is neither grown nor are machines of it deleted", id, until)
 		default:
 			finding.Message = fmt.Sprintf("group %s is paused until %s, and there is no such group", id, until)
 		}
@@ -106,7 +106,7 @@ func group(f Facts, g *cluster.Group) []Finding {
 	case g.Capacity < g.Min:
 		say(Warning, GroupBelowMin, fmt.Sprintf("group %s has capacity %d, below its min %d", name, g.Capacity, g.Min), "grow the scale set once by hand, or lower min: sluice grows a group for pods alone")
 	case g.Capacity > g.Max:
-		say(Warning, GroupAboveMax, fmt.Sprintf("group %s has capacity %d, above its max %d", name, g.Capacity, g.Max), "raise max, or wait until nodes are idle: sluice removes idle ones only")
+		say(Warning, GroupAboveMax, fmt.Sprintf("group %s has capacity %d, above its max %d", name, g.Capacity, g.Max), "raise max, or wait until nodes are idle: sluice deletes machines of idle ones only")
 	}
 	if g.Failure != nil {
 		say(Warning, GroupFailed, fmt.Sprintf("the last change of group %s failed: %s", name, g.Failure.Message), "see to what the sentence names; sluice tries again by itself after a while")

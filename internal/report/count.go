@@ -17,7 +17,7 @@ type counts struct {
 	beingDeleted                      int // nodes whose machine the cloud is deleting; also counted as ready, notStarted or unready
 	unregistered                      int // machines that are expected to become nodes
 	longUnregistered                  int // machines that had their time and became none
-	candidates                        int // nodes that could go, or are on their way
+	candidates                        int // nodes that could go, are cordoned or draining
 }
 
 // count counts the nodes and machines of one group, or of the whole cluster with its unmanaged nodes for "".
@@ -56,7 +56,7 @@ func count(entry journal.Entry, group cluster.GroupID) counts {
 		switch v.Subject.Kind {
 		case reason.KindNode:
 			n := entry.Seen.Node(v.Subject.Name)
-			if n != nil && (group == "" || n.Group == group) && (v.Outcome == plan.NodeIdle || v.Outcome == plan.NodeRemove || v.Outcome == plan.NodeDrain) {
+			if n != nil && (group == "" || n.Group == group) && (v.Outcome == plan.NodeIdle || v.Outcome == plan.NodeCordoned || v.Outcome == plan.NodeDraining) {
 				c.candidates++
 			}
 		case reason.KindInstance:
@@ -65,7 +65,7 @@ func count(entry journal.Entry, group cluster.GroupID) counts {
 			}
 			_, late := find(v.Because, reason.MachineNeverJoined)
 			_, lost := find(v.Because, reason.MachineLost)
-			if late || lost && v.Outcome == plan.MachineDelete {
+			if late || lost && v.Outcome == plan.MachineDeleting {
 				c.longUnregistered++
 			} else if lost || v.Outcome == plan.MachineComing {
 				c.unregistered++

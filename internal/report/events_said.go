@@ -105,7 +105,7 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, s
 	case plan.Evict:
 		events := []event{normal(nodeObject(entry, d.Node), scaleDown, "draining: "+because, "evict")}
 		if p := pods[d.Pod]; p != nil {
-			events = append(events, normal(podObject(p), scaleDown, fmt.Sprintf("deleting pod for node scale down: node %s is being removed", d.Node), ""))
+			events = append(events, normal(podObject(p), scaleDown, fmt.Sprintf("deleting pod for node scale down: node %s is being drained", d.Node), ""))
 		}
 		return events
 	case plan.DeleteInstances:

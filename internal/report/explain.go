@@ -224,7 +224,7 @@ func describeNode(n *cluster.Node, parks bool) string {
 	}
 	words += fmt.Sprintf(", pods: %d and %d of daemons", len(n.Pods)-daemons, daemons)
 	if r, on := cluster.RemovalOf(n.Object); on {
-		words += fmt.Sprintf(", being removed since %s (%s)", stamp(r.Since), or(r.Why, "unknown"))
+		words += fmt.Sprintf(", cordoned since %s (%s)", stamp(r.Since), or(r.Why, "unknown"))
 	}
 	return words
 }

@@ -23,7 +23,7 @@ type compatibleMetrics struct {
 func newCompatible(r prometheus.Registerer) compatibleMetrics {
 	const prefix = "cluster_autoscaler_"
 	c := compatibleMetrics{
-		safe:          gauge(r, prefix+"cluster_safe_to_autoscale", "1 while no more nodes are unready than tolerated; otherwise nothing is removed."),
+		safe:          gauge(r, prefix+"cluster_safe_to_autoscale", "1 while no more nodes are unready than tolerated; otherwise no node is cordoned, drained or deleted."),
 		nodesMax:      gauge(r, prefix+"max_nodes_count", "Most nodes that the cluster may have, 0 for no limit."),
 		cores:         gauge(r, prefix+"cluster_cpu_current_cores", "Cores of all nodes."),
 		memory:        gauge(r, prefix+"cluster_memory_current_bytes", "Memory of all nodes."),
@@ -156,7 +156,7 @@ func (c compatibleMetrics) reportState(entry journal.Entry) {
 		switch v.Outcome {
 		case plan.NodeIdle:
 			unneeded++
-		case plan.NodeRemove, plan.NodeDrain, plan.NodeGone:
+		case plan.NodeCordoned, plan.NodeDraining, plan.NodeDeleting, plan.NodeParking, plan.NodeGone:
 			leaving++
 		}
 	}

@@ -20,7 +20,7 @@ type Overview struct {
 	Groups    []GroupLine          `json:"groups"`
 	Pending   map[plan.Outcome]int `json:"pending"`        // pending pods, by what becomes of them
 	Stuck     []plan.Verdict       `json:"stuck"`          // pods that nothing makes room for
-	Removable []plan.Verdict       `json:"removable"`      // nodes that could go, step on the removal ladder or are on it
+	Removable []plan.Verdict       `json:"removable"`      // candidates for the removal, and nodes that are cordoned, draining, deleting or parking
 	Cost      *plan.Cost           `json:"cost,omitempty"` // of the machines that the plan adds, nil when it adds none or not every price is known
 	Next      time.Time            `json:"next,omitzero"`
 }
@@ -31,6 +31,9 @@ type GroupLine struct {
 	Outcome plan.Outcome    `json:"outcome"`
 	Because []reason.Reason `json:"because"`
 }
+
+// leaving are the phases of a removal before the node is gone.
+var leaving = map[plan.Outcome]bool{plan.NodeIdle: true, plan.NodeCordoned: true, plan.NodeDraining: true, plan.NodeDeleting: true, plan.NodeParking: true}
 
 // NewOverview is the overview of an entry.
 func NewOverview(entry journal.Entry) Overview {
@@ -46,7 +49,7 @@ func NewOverview(entry journal.Entry) Overview {
 			if v.Outcome == plan.PodStuck {
 				o.Stuck = append(o.Stuck, v)
 			}
-		case v.Outcome == plan.NodeIdle || v.Outcome == plan.NodeRemove || v.Outcome == plan.NodeDrain:
+		case leaving[v.Outcome]:
 			o.Removable = append(o.Removable, v)
 		case v.Subject.Kind == reason.KindGroup:
 			if g := entry.Seen.Group(cluster.GroupID(v.Subject.Name)); g != nil {

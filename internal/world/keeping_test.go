@@ -135,8 +135,11 @@ func keepsIn(t *testing.T, file string, codes []reason.Code) {
 
 // stays says whether a verdict is about a node or machine that stays where it is for now.
 func stays(v plan.Verdict) bool {
+	if v.Because[0].Code == reason.NodeIdleFor || v.Because[0].Code == reason.NodeConsolidated { // it has just been cordoned
+		return false
+	}
 	switch v.Outcome {
-	case plan.NodeKeep, plan.NodeIdle, plan.NodeHold, plan.NodeDrain: // a machine's hold is a node's
+	case plan.NodeKeep, plan.NodeIdle, plan.NodeHold, plan.NodeCordoned, plan.NodeDraining: // a machine's hold is a node's
 		return v.Subject.Kind == reason.KindNode || v.Subject.Kind == reason.KindInstance
 	}
 	return false

@@ -34,7 +34,7 @@
 //
 // A line is a time, a subject, an outcome and sentences:
 //
-//	10:00 node agents_1             remove     idle for 10m0s
+//	10:00 node agents_1             cordoned   idle for 10m0s
 //
 // The time is minutes and seconds since the start, and hours in front of them from the first hour on. The clock starts at midnight, so
 // that times of day inside of sentences are the same. There are three kinds of lines, in the order in which things happened:
