@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,13 +16,12 @@ import (
 
 // bent answers as Azure does but for one answer, of which a piece is replaced, and its status and headers, too.
 type bent struct {
-	azure    http.RoundTripper
-	left     int // answers until then
-	at, cut  int
-	put      []byte
-	status   int
-	header   string
-	finished bool
+	azure   http.RoundTripper
+	left    atomic.Int64 // answers until then
+	at, cut int
+	put     []byte
+	status  int
+	header  string
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -30,10 +30,9 @@ func (b *bent) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || r.URL.Hostname() == azuresim.MetadataHost {
 		return resp, err
 	}
-	if b.left--; b.left >= 0 || b.finished {
+	if b.left.Add(-1) != -1 {
 		return resp, nil
 	}
-	b.finished = true
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return nil, err
@@ -52,6 +51,13 @@ func (b *bent) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return resp, nil
 }
+
+// inTurn is a Runner that asks one question after the other, so that an input bends the same answer each time.
+type inTurn struct{}
+
+func (inTurn) Go(ctx context.Context, f func(context.Context)) { f(ctx) }
+
+func (inTurn) Await(context.Context, <-chan struct{}, time.Duration) {}
 
 // FuzzArm bends one of Azure's answers in any way, in a small story of reads, a growth and a removal: nothing breaks, and nothing that is
 // told of a group cannot be.
@@ -72,7 +78,9 @@ func FuzzArm(f *testing.F) {
 		}
 		w := newWorld(t, s)
 		o := w.options("0:9:agents")
-		o.Transport = &bent{azure: o.Transport, left: int(which), at: int(at), cut: int(cut), put: put, status: int(status), header: header}
+		bent := &bent{azure: o.Transport, at: int(at), cut: int(cut), put: put, status: int(status), header: header}
+		bent.left.Store(int64(which))
+		o.Transport, o.Runner = bent, inTurn{}
 		p, err := azure.New(context.Background(), o)
 		if err != nil {
 			return
