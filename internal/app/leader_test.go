@@ -37,6 +37,7 @@ func TestOneReplicaActsAndTheNextTakesOver(t *testing.T) {
 		time.Sleep(time.Second)
 		go func() { done <- lead(second, client, election("b"), log, waits(&secondLed)) }()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if firstLed.IsZero() || !secondLed.IsZero() {
 			t.Fatalf("after a minute: first leads since %v, second since %v; want the first alone", firstLed, secondLed)
 		}
@@ -45,6 +46,7 @@ func TestOneReplicaActsAndTheNextTakesOver(t *testing.T) {
 			t.Errorf("the first ended with %v, want that it was told to", err)
 		}
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		if secondLed.IsZero() {
 			t.Error("the second did not take over the lease that was given back")
 		}

@@ -179,7 +179,9 @@ func TestTheRetailListIsAskedOnceADayAndNobodyWaits(t *testing.T) {
 		item("Standard_D4s_v5", "westeurope", "D4s v5 Spot", "Virtual Machines Dsv5 Series", 0.07),
 		item("Standard_D4s_v5", "westeurope", "D4s v5", "Virtual Machines Dsv5 Series Windows", 0.9),
 	)
-	w.open(w.shopping(s, "0:9:agents", "0:9:spot"))
+	o := w.shopping(s, "0:9:agents", "0:9:spot")
+	o.Runner = nil // which waits for the list
+	w.open(o)
 	costs := func() [2]float64 {
 		g := w.groups()
 		return [2]float64{g["agents"].PriceUSDPerHour, g["spot"].PriceUSDPerHour}

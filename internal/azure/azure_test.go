@@ -58,9 +58,22 @@ func set(name string, capacity int) azuresim.ScaleSet {
 	}
 }
 
+// patient is the Runner of a world whose clock stands while Azure is asked: an answer takes no time, however busy this machine is.
+type patient struct{}
+
+func (patient) Go(ctx context.Context, f func(context.Context)) { go f(ctx) }
+
+func (patient) Await(ctx context.Context, done <-chan struct{}, _ time.Duration) {
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
 // options are complete for a provider of these groups inside the process, with the machine's own identity.
 func (w *world) options(groups ...string) azure.Options {
 	o := azure.Options{
+		Runner:    patient{},
 		Transport: &azuresim.Transport{Server: w.sim, Machine: "server-0"}, Now: func() time.Time { return w.now },
 		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 	}

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,30 +20,58 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// forgetful is an Azure that leaves things out of its answers, or says null.
+// forgetful is an Azure that leaves things out of its answers, or says null. What is left out goes by the seed, the request and how often it was asked:
+// requests beside each other change nothing in one another's answers.
 type forgetful struct {
 	http.RoundTripper
-	leave func() int // 0: it is there, 1: it is left out, 2: it is null
+	seed  uint64
+	often int // one in so many is left out, and another one is null
+
+	mu    sync.Mutex
 	on    bool
+	asked map[string]int
 }
 
 func (f *forgetful) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := f.RoundTripper.RoundTrip(r)
-	if err != nil || !f.on || !strings.Contains(r.URL.Path, "/providers/") {
+	leave := f.leave(r)
+	if err != nil || leave == nil || !strings.Contains(r.URL.Path, "/providers/") {
 		return resp, err
 	}
 	raw, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
 	var told any
 	if json.Unmarshal(raw, &told) == nil {
-		raw, _ = json.Marshal(f.without(told))
+		raw, _ = json.Marshal(without(told, leave))
 	}
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
 	resp.Header.Del("Content-Length")
 	return resp, err
 }
 
-func (f *forgetful) without(told any) any {
+// leave says of one thing after the other in an answer whether it is there (0), is left out (1) or is null (2). It is nil while nothing is left out.
+func (f *forgetful) leave(r *http.Request) func() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.on {
+		return nil
+	}
+	what := r.Method + " " + r.URL.String()
+	f.asked[what]++
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, what, " ", f.asked[what])
+	chance := rand.New(rand.NewPCG(f.seed, h.Sum64()))
+	return func() int { return max(0, chance.IntN(f.often)-f.often+3) }
+}
+
+// begin has things be left out from now on, or none.
+func (f *forgetful) begin(on bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.on = on
+}
+
+func without(told any, leave func() int) any {
 	switch told := told.(type) {
 	case map[string]any:
 		out := map[string]any{}
@@ -50,9 +81,9 @@ func (f *forgetful) without(told any) any {
 		}
 		slices.Sort(names)
 		for _, name := range names {
-			switch f.leave() {
+			switch leave() {
 			case 0:
-				out[name] = f.without(told[name])
+				out[name] = without(told[name], leave)
 			case 2:
 				out[name] = nil
 			}
@@ -61,8 +92,8 @@ func (f *forgetful) without(told any) any {
 	case []any:
 		out := make([]any, len(told))
 		for i, v := range told {
-			if f.leave() == 0 {
-				out[i] = f.without(v)
+			if leave() == 0 {
+				out[i] = without(v, leave)
 			}
 		}
 		return out
@@ -84,16 +115,16 @@ func TestWhatAzureLeavesOutCostsNoMachine(t *testing.T) {
 		w := newWorld(t, s)
 		o := w.options("0:9:agents")
 		often := rapid.IntRange(5, 500).Draw(rt, "one in")
-		chance := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0)) // of its own: a draw inside a request cannot be taken back
-		f := &forgetful{RoundTripper: o.Transport, leave: func() int { return max(0, chance.IntN(often)-often+3) }}
+		seed := rapid.Uint64().Draw(rt, "seed") // a draw inside a request cannot be taken back
+		f := &forgetful{RoundTripper: o.Transport, often: often, seed: seed, asked: map[string]int{}}
 		o.Transport = f
 		w.open(o)
 		seen, named := map[string]bool{}, map[string]bool{}
 		for range 8 {
-			f.on = rapid.Bool().Draw(rt, "holes")
+			f.begin(rapid.Bool().Draw(rt, "holes"))
 			_, _ = w.Groups(context.Background())
 			if g, err := w.Group(context.Background(), "agents"); err == nil {
-				f.on = rapid.Bool().Draw(rt, "holes in the answer")
+				f.begin(rapid.Bool().Draw(rt, "holes in the answer"))
 				w.change(rt, g, named)
 			}
 			w.now = w.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(rt, "seconds")) * time.Second)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,7 +50,7 @@ func bubble(t *testing.T, test func(w waiting), world func(t *testing.T) *world)
 // begin starts a provider that goes by the bubble's clock and ends with the test.
 func (w waiting) begin(o azure.Options) {
 	w.t.Helper()
-	o.Now = time.Now
+	o.Now, o.Runner = time.Now, nil
 	p, err := azure.New(w.life, o)
 	w.must(err)
 	w.Provider = p
@@ -114,16 +115,25 @@ type onTheWay struct {
 	http.RoundTripper
 	of    string // the end of the path
 	takes time.Duration
-	times int
+	times atomic.Int32 // so many answers yet
 }
 
 func (o *onTheWay) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := o.RoundTripper.RoundTrip(r)
-	if o.times > 0 && strings.HasSuffix(r.URL.Path, o.of) {
-		o.times--
+	if strings.HasSuffix(r.URL.Path, o.of) && o.keeps() {
 		time.Sleep(o.takes)
 	}
 	return resp, err
+}
+
+// keeps says whether one more answer is kept back.
+func (o *onTheWay) keeps() bool {
+	for left := o.times.Load(); left > 0; left = o.times.Load() {
+		if o.times.CompareAndSwap(left, left-1) {
+			return true
+		}
+	}
+	return false
 }
 
 const (
@@ -326,7 +336,7 @@ func TestALateListChangesNothingThatIsKnownSince(t *testing.T) {
 		o.Transport = slow
 		w.begin(o)
 		w.groups()
-		slow.times = 1
+		slow.times.Store(1)
 		time.Sleep(time.Minute)
 		w.limits() // the list is asked for, and the group read by itself
 		w.must(w.sim.SetTags("agents", map[string]string{"enabled": "true", "min": "2", "max": "8"}))
@@ -353,13 +363,13 @@ func TestAReadFromBeforeAnOperationEndedIsDropped(t *testing.T) {
 		w.groups()
 		w.grow("agents", 1)
 		time.Sleep(140 * time.Second) // the machine boots in 150 s
-		slow.times = 1
+		slow.times.Store(1)
 		w.groups() // polls, and reads what has begun
 		w.wantProblems(w.groups(), "agents: "+notYet)
 		time.Sleep(10 * time.Second)
 		w.groups()
-		if n := len(w.Operations()); n != 0 || slow.times != 0 {
-			t.Fatalf("%d operations are under way and %d lists are yet to be slow: want the operation ended while a list is on its way", n, slow.times)
+		if n := len(w.Operations()); n != 0 || slow.times.Load() != 0 {
+			t.Fatalf("%d operations are under way and %d lists are yet to be slow: want the operation ended while a list is on its way", n, slow.times.Load())
 		}
 		time.Sleep(10 * time.Second)
 		if !w.triggered() {
@@ -382,9 +392,9 @@ func TestEvidenceFromBeforeAnOperationWasHeardOfIsNone(t *testing.T) {
 		w.groups()
 		w.grow("agents", 1)
 		time.Sleep(time.Until(w.NextPoll()))
-		polls.times = 1
+		polls.times.Store(1)
 		w.look() // waits by two seconds
-		lists.times = 1
+		lists.times.Store(1)
 		if _, err := w.Group(w.life, "agents"); errorOf(t, err).Code != "ChangedInBetween" {
 			t.Errorf("the error is %v, want one that the group changed in between", err)
 		}
