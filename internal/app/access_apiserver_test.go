@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sluice.dev/sluice/deploy"
-	"sluice.dev/sluice/internal/controlplane"
+	"sluice.dev/sluice/internal/controlplane/controlplanetest"
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/internal/web"
 )
@@ -29,21 +29,13 @@ import (
 // TestARealAPIServerSaysWhoMayRead: sluice has the rights of deploy/rbac.yaml and deploy/web-authorization.yaml and no others. Whoever is bound to
 // sluice-viewer may read its pages, nobody else, and nobody may do more than read.
 func TestARealAPIServerSaysWhoMayRead(t *testing.T) {
-	c, err := controlplane.Start(t.Context(), controlplane.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	admin, err := kubernetes.NewForConfig(c.Config())
+	config := controlplanetest.Start(t)
+	admin, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	grant(t, admin, deploy.RBAC)
-	own := rest.AnonymousClientConfig(c.Config())
+	own := rest.AnonymousClientConfig(config)
 	own.BearerToken = account(t, admin, deploy.ServiceAccount)
 	page := pages(t, Options{Kube: own, Authorize: true, Log: slog.New(slog.DiscardHandler)})
 	viewer, stranger := account(t, admin, "prometheus"), account(t, admin, "stranger")

@@ -67,15 +67,17 @@ var rooms = map[string][]string{
 		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/imds", "internal/kube", "internal/report", "internal/web",
 	},
 
-	"internal/azuresim":              {"internal/azuresim/template"},
-	"internal/proof":                 {"internal/observer", "internal/world"},
-	"internal/observer":              {"internal/azuresim", "internal/kubesim"}, // nothing of what it judges
-	"internal/azuresim/template":     {},
-	"internal/kubesim":               {},
-	"internal/controlplane":          {},
-	"internal/controlplane/kubelets": {},
-	"internal/fidelity":              {"cluster"}, // nothing of what it judges
-	"internal/house":                 {},          // nothing but tests
+	"internal/azuresim":                      {"internal/azuresim/template"},
+	"internal/proof":                         {"internal/observer", "internal/world"},
+	"internal/observer":                      {"internal/azuresim", "internal/kubesim"}, // nothing of what it judges
+	"internal/azuresim/template":             {},
+	"internal/kubesim":                       {},
+	"internal/controlplane":                  {},
+	"internal/controlplane/kubelets":         {},
+	"internal/controlplane/process":          {"internal/controlplane"},
+	"internal/controlplane/controlplanetest": {},
+	"internal/fidelity":                      {"cluster"}, // nothing of what it judges
+	"internal/house":                         {},          // nothing but tests
 	"internal/world": {
 		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
 		"internal/agent", "internal/app", "internal/azure", "internal/azuresim", "internal/expander", "internal/imds", "internal/kubesim", "internal/observer",

@@ -15,23 +15,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"sluice.dev/sluice/deploy"
-	"sluice.dev/sluice/internal/controlplane"
+	"sluice.dev/sluice/internal/controlplane/controlplanetest"
 )
 
 const capacityGate = "sluice.dev/capacity"
 
 // TestAdmissionPolicyGatesOnlyPodsThatAskForIt applies the shipped policy to a real API server.
 func TestAdmissionPolicyGatesOnlyPodsThatAskForIt(t *testing.T) {
-	plane, err := controlplane.Start(t.Context(), controlplane.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := plane.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	api, err := kubernetes.NewForConfig(plane.Config())
+	api, err := kubernetes.NewForConfig(controlplanetest.Start(t))
 	if err != nil {
 		t.Fatal(err)
 	}

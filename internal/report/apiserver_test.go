@@ -10,20 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"sluice.dev/sluice/internal/controlplane"
+	"sluice.dev/sluice/internal/controlplane/controlplanetest"
 )
 
 func TestARealAPIServerTakesStatusAndEvents(t *testing.T) {
-	c, err := controlplane.Start(t.Context(), controlplane.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	client, err := kubernetes.NewForConfig(c.Config())
+	client, err := kubernetes.NewForConfig(controlplanetest.Start(t))
 	if err != nil {
 		t.Fatal(err)
 	}

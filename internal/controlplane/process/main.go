@@ -1,0 +1,29 @@
+// Command process runs a control plane in a process of its own. It prints the path of an administrator's kubeconfig when the control plane
+// is ready, and ends when its standard input does.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"sluice.dev/sluice/internal/controlplane"
+)
+
+func main() {
+	if err := run(context.Background(), os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, in io.Reader, out io.Writer) error {
+	plane, err := controlplane.Start(ctx, controlplane.Options{})
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(out, plane.Kubeconfig()) // whoever does not read it has ended, and so has the input
+	_, _ = io.Copy(io.Discard, in)
+	return plane.Stop()
+}
