@@ -1,5 +1,5 @@
-# Everything needs Go alone: no C compiler, no tool installed by hand. Tools are built from tools.mod on first use. All
-# targets build with the same flags, so that they share the build cache: the Kubernetes packages are compiled once.
+# Everything but race needs Go alone: no C compiler, no tool installed by hand. Tools are built from tools.mod on first use. All
+# targets but race build with the same flags, so that they share the build cache: the Kubernetes packages are compiled once.
 export CGO_ENABLED = 0
 
 GO      ?= go
@@ -40,6 +40,14 @@ soak: ## play a simulated week of 5,000 nodes and 150,000 pods with faults; ARGS
 .PHONY: test
 test: ## run every test, those on the real control plane included
 	$(GO) test ./...
+
+# What runs beside something else. The real API server that some of it meets runs in a process of its own, without the race detector.
+RACE := ./internal/kube ./internal/kubesim ./internal/web ./internal/actuate ./internal/agent ./internal/report ./internal/app ./internal/azure \
+	./internal/imds ./internal/expander
+
+.PHONY: race
+race: ## run the tests of all that runs beside something else under the race detector, the real watches included; needs a C compiler
+	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 20m $(RACE)
 
 .PHONY: az-conformance
 az-conformance: ## drive Microsoft's az against the simulated Azure; installs azure-cli where it can
