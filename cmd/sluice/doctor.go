@@ -1,7 +1,12 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,49 +17,108 @@ import (
 func doctorCommand() *cobra.Command {
 	var s settings
 	var format string
+	var x app.Examination
 	o := app.Options{Version: version}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what is wrong with this installation, and how to mend it",
 		Long: `Look at everything that sluice rests on, with the same flags and environment as "sluice run": the configuration,
-instance metadata, endpoints, the identity and its rights action by action, tags, node groups, the rights in
-Kubernetes, how nodes and machines match, and the clocks. Nothing is written.
+instance metadata, endpoints, the identity and its rights action by action, the rights in Kubernetes, the clocks, node
+groups, tags, and how nodes and machines match. Nothing is written.
 
-What is wrong comes with a code and with what mends it. Exit code 0: nothing is wrong; 1: there is a problem or a
-warning; 2: error.`,
-		Example: "  sluice doctor\n  sluice doctor --nodes=1:10:agents -o json",
+Each check is told as it ends, and the whole ends within --timeout. What is wrong comes with a code and with what mends it;
+checks that depend on something that is wrong are not made. With -o json, one document comes at the end.
+
+The rights in Kubernetes are those of whoever asks. --as asks for those of another account, such as sluice's own.
+
+Exit code 0: everything was looked at and nothing is wrong; 1: there is a problem or a warning, or something could not be
+looked at; 2: error.`,
+		Example: "  sluice doctor\n  sluice doctor --as=system:serviceaccount:kube-system:sluice\n  sluice doctor --nodes=1:10:agents -o json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			all := doctor.Diagnose(s.examine(cmd, &o))
-			show := doctor.Print
-			if format == "json" {
-				show = doctor.PrintJSON
+			if x.Within <= 0 {
+				return fmt.Errorf("--timeout=%s: give a duration above zero, such as 30s", x.Within)
 			}
-			if err := show(cmd.OutOrStdout(), all); err != nil {
+			all, err := s.diagnose(cmd, o, x, format == "json")
+			if err != nil {
 				return err
 			}
-			if w := doctor.Worst(all); w == doctor.Warning || w == doctor.Problem {
+			if err := cmd.Context().Err(); err != nil {
+				return err
+			}
+			if doctor.Worst(all) != doctor.OK {
 				return exit(exitActs)
 			}
-			return cmd.Context().Err()
+			return nil
 		},
 	}
 	f := cmd.Flags()
 	s.add(f)
 	f.StringVar(&o.Namespace, "namespace", "kube-system", "namespace of the lease")
 	f.StringVar(&o.Election.Name, "leader-elect-resource-name", "cluster-autoscaler", "name of the lease")
+	f.StringVar(&x.As, "as", "", "account in Kubernetes to ask as, by impersonation, such as system:serviceaccount:kube-system:sluice; empty: your own")
+	f.DurationVar(&x.Within, "timeout", 30*time.Second, "end within this time; what was not answered by then is unknown")
 	f.StringVarP(&format, "output", "o", "text", "text or json")
+	showSections(cmd)
 	return cmd
 }
 
-// examine gathers the facts. Settings that make no sense are one of them.
-func (s *settings) examine(cmd *cobra.Command, o *app.Options) doctor.Facts {
-	if err := s.into(o, cmd.ErrOrStderr(), slog.LevelError); err != nil {
-		return doctor.Facts{Azure: doctor.Azure{Config: err}, Kube: doctor.Kube{Skipped: true}}
+// diagnose looks, and tells each check as it ends; with quiet all of them at the end, as one JSON document. Settings that make no sense are a
+// finding.
+func (s *settings) diagnose(cmd *cobra.Command, o app.Options, x app.Examination, quiet bool) (all []doctor.Finding, err error) {
+	printer := doctor.Printer{W: cmd.OutOrStdout()}
+	wait := waiting{cmd.ErrOrStderr()}
+	var d doctor.Diagnosis
+	x.Learned = func(f doctor.Facts, known func(string) bool) {
+		found := d.Next(f, known)
+		all = append(all, found...)
+		wait.end()
+		if !quiet {
+			err = errors.Join(err, printer.Print(found))
+		}
+		wait.begin(d.Awaits())
 	}
-	o.Election.Namespace = o.Namespace
-	return app.Examine(cmd.Context(), *o)
+	if bad := s.butKube(&o, cmd.ErrOrStderr(), slog.LevelError); bad != nil {
+		x.Learned(doctor.Facts{Azure: doctor.Azure{Config: bad}}, func(string) bool { return true })
+	} else {
+		o.Election.Namespace = o.Namespace
+		o.Kube, x.Unnamed = s.kube()
+		wait.begin(d.Awaits())
+		app.Examine(cmd.Context(), o, x)
+	}
+	switch {
+	case err != nil:
+	case quiet:
+		err = doctor.PrintJSON(cmd.OutOrStdout(), all)
+	default:
+		err = printer.End()
+	}
+	return all, err
+}
+
+// waiting tells a person at a terminal what is being waited for, in a line that goes again.
+type waiting struct{ w io.Writer }
+
+func (w waiting) terminal() bool {
+	f, ok := w.w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func (w waiting) begin(check, answer string) {
+	if check != "" && w.terminal() {
+		fmt.Fprintf(w.w, "%-14s ...      waiting for an answer of %s", check, answer)
+	}
+}
+
+func (w waiting) end() {
+	if w.terminal() {
+		fmt.Fprint(w.w, "\r\x1b[K")
+	}
 }

@@ -119,7 +119,7 @@ func (s *settings) kube() (*rest.Config, error) {
 	c, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err) && s.kubeconfig == "":
-		return nil, errors.New("no API server is named: give --kubeconfig, set KUBECONFIG to a file that exists, or run as a pod with a service account")
+		return nil, app.ErrNoCluster
 	case clientcmd.IsEmptyConfig(err):
 		return nil, fmt.Errorf("--kubeconfig=%s: it names no API server; give the path of one that does", s.kubeconfig)
 	case err != nil && s.kubeconfig != "":
@@ -149,6 +149,16 @@ func (s *settings) logger(w io.Writer, level slog.Level) (*slog.Logger, error) {
 
 // into moves the flags into options. The log goes to stderr, from a level on.
 func (s *settings) into(o *app.Options, stderr io.Writer, level slog.Level) error {
+	if err := s.butKube(o, stderr, level); err != nil {
+		return err
+	}
+	var err error
+	o.Kube, err = s.kube()
+	return err
+}
+
+// butKube moves all flags into options but those that say where the API server is.
+func (s *settings) butKube(o *app.Options, stderr io.Writer, level slog.Level) error {
 	if s.provider != "azure" {
 		return fmt.Errorf("--cloud-provider=%s: give azure: sluice knows the node groups of no other cloud", s.provider)
 	}
@@ -163,6 +173,5 @@ func (s *settings) into(o *app.Options, stderr io.Writer, level slog.Level) erro
 		return err
 	}
 	o.Version = version
-	o.Kube, err = s.kube()
-	return err
+	return nil
 }

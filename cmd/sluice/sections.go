@@ -21,6 +21,7 @@ type section struct {
 // sections are the flags of run in the order in which an operator meets them. Flags that no section names come last, and those that change
 // nothing after them.
 var sections = []section{
+	{"The question and the answer", []string{"output", "as", "timeout", "server", "cycle"}},
 	{"The machine", []string{"node-name", "heed"}},
 	{"Node groups", []string{"nodes", "node-group-auto-discovery", "schedule", "headroom", "enforce-node-group-min-size", "manage-autoscaled-scale-sets", "manage-aks-scale-sets"}},
 	{"Which group grows", []string{"expander", "grpc-expander-url", "grpc-expander-cert", "balance-similar-node-groups", "balancing-ignore-label", "memory-difference-ratio", "max-allocatable-difference-ratio", "max-free-difference-ratio"}},

@@ -1,77 +1,207 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"slices"
-	"strings"
+	"sync"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
-
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/deploy"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/doctor"
 	"sluice.dev/sluice/internal/imds"
-	"sluice.dev/sluice/internal/kube"
 	"sluice.dev/sluice/internal/report"
 )
 
-// Examine gathers what sluice doctor judges. It writes nothing, and what cannot be learned is a fact of its own. Of the options it reads
-// how to connect, the policy, the namespace and name of the lease, and the log.
-func Examine(ctx context.Context, o Options) doctor.Facts {
-	report.BridgeKlog(o.Log)
-	var f doctor.Facts
-	objects, known := examineKube(ctx, o, &f.Kube)
-	f.Groups = examineAzure(ctx, o.Azure, &f.Azure)
-	if o.Policy != nil && f.Groups != nil {
-		f.Strangers = o.Policy.Strangers(f.Groups)
-	}
-	if known && f.Groups != nil {
-		f.Snapshot = cluster.New(time.Now(), objects, f.Groups)
-	}
-	return f
+// ErrNoCluster says that nothing names an API server.
+var ErrNoCluster = errors.New("no API server is named: give --kubeconfig, set KUBECONFIG to a file that exists, or run as a pod with a service account")
+
+// Examination is how sluice doctor looks at an installation.
+type Examination struct {
+	Unnamed error         // why Options.Kube is nil
+	As      string        // the account whose rights in Kubernetes are asked about, by impersonation; "" for the caller's own
+	Within  time.Duration // bounds the whole; above zero
+
+	// Learned is called whenever more is known, by one goroutine at a time, and at the end with all.
+	Learned func(facts doctor.Facts, known func(check string) bool)
 }
 
-func examineAzure(ctx context.Context, o azure.Options, facts *doctor.Azure) []*cluster.Group {
-	facts.Notes = o.Notes
+// How long single questions are waited for, beside the bound of the whole.
+const (
+	placeWithin  = 12 * time.Second // instance metadata: one try without an answer
+	answerWithin = time.Second      // what was given up says so
+)
+
+// Examine gathers what sluice doctor judges, Azure and Kubernetes side by side. It writes nothing, and what cannot be learned is a fact of its own. Of
+// the options it reads how to connect, the policy, the namespace and name of the lease, and the log.
+func Examine(ctx context.Context, o Options, x Examination) {
+	report.BridgeKlog(o.Log)
+	ctx, cancel := context.WithTimeout(ctx, x.Within)
+	defer cancel()
+	l := &lesson{tell: x.Learned, known: map[string]bool{}}
+	l.learn(func(f *doctor.Facts) {
+		f.Azure.Notes, f.Kube.Config, f.Kube.Absent = o.Azure.Notes, x.Unnamed, errors.Is(x.Unnamed, ErrNoCluster)
+	})
+	if x.Unnamed == nil {
+		l.learn(nil, "configuration") // else what metadata says belongs to it
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var groups []*cluster.Group
+		var objects *cluster.Objects
+		var both sync.WaitGroup
+		both.Go(func() { groups = examineAzure(ctx, o.Azure, l) })
+		both.Go(func() { objects = examineKube(ctx, o, x, l) })
+		both.Wait()
+		l.learn(func(f *doctor.Facts) {
+			f.Groups = groups
+			if o.Policy != nil && groups != nil {
+				f.Strangers = o.Policy.Strangers(groups)
+			}
+			if objects != nil && groups != nil {
+				f.Snapshot = cluster.New(time.Now(), *objects, groups)
+			}
+		}, doctor.Checks...)
+	}()
+	select {
+	case <-done:
+		return
+	case <-ctx.Done():
+	}
+	last := time.NewTimer(answerWithin)
+	defer last.Stop()
+	select {
+	case <-done:
+	case <-last.C:
+		l.end(fmt.Sprintf("not everything was answered within %s", x.Within))
+	}
+}
+
+// lesson is what has been learned so far.
+type lesson struct {
+	tell func(doctor.Facts, func(string) bool)
+
+	mu    sync.Mutex
+	facts doctor.Facts
+	known map[string]bool // checks whose facts are complete
+	ended bool
+}
+
+// learn takes facts in, and says which checks they make complete.
+func (l *lesson) learn(take func(*doctor.Facts), complete ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return
+	}
+	if take != nil {
+		take(&l.facts)
+	}
+	for _, check := range complete {
+		l.known[check] = true
+	}
+	if len(complete) > 0 {
+		l.tell(l.facts, func(check string) bool { return l.known[check] })
+	}
+}
+
+// end says of all other checks why their facts are not known. What comes later is not taken in.
+func (l *lesson) end(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	l.facts.Unknown = map[string]string{}
+	for _, check := range doctor.Checks {
+		if !l.known[check] {
+			l.facts.Unknown[check] = why
+		}
+	}
+	l.tell(l.facts, func(string) bool { return true })
+}
+
+// examineAzure is nil when no group was asked for.
+func examineAzure(ctx context.Context, o azure.Options, l *lesson) []*cluster.Group {
 	o.ReadOnly, o.Whole = true, true
-	provider, err := azure.New(ctx, o)
-	var machine *imds.Error
-	switch {
-	case errors.As(err, &machine):
-		facts.Metadata = err
-		return nil
-	case err != nil:
-		facts.Config = err
+	life, cancel := context.WithCancel(ctx)
+	late := time.AfterFunc(placeWithin, cancel)
+	provider, err := azure.New(life, o)
+	late.Stop()
+	defer cancel()
+	if err != nil {
+		l.learn(func(f *doctor.Facts) {
+			if machine := new(imds.Error); errors.As(err, &machine) {
+				f.Azure.Metadata = failure(machine, machine.Message)
+			} else {
+				f.Azure.Unplaced = err
+			}
+		}, "configuration", "metadata", "endpoints", "identity", "rights")
 		return nil
 	}
-	groups, listed := provider.Groups(ctx)
-	in := provider.Inspect(ctx)
+	l.learn(nil, "configuration")
+
+	var groups []*cluster.Group
+	var listed error
+	var in azure.Inspection
+	var both sync.WaitGroup
+	both.Go(func() { groups, listed = provider.Groups(life) })
+	both.Go(func() {
+		in = provider.Inspect(life)
+		complete := []string{"metadata", "endpoints", "identity"}
+		if in.Manager != nil { // the groups may have been answered
+			complete = complete[:1]
+		}
+		l.learn(func(f *doctor.Facts) { inspected(&f.Azure, in) }, complete...)
+	})
+	both.Wait()
+	if groups == nil {
+		groups = []*cluster.Group{}
+	}
+	l.learn(func(f *doctor.Facts) {
+		f.Azure.Needed, f.Azure.List = provider.Needs(), failed(listed)
+		grouped(&f.Azure, provider, groups)
+	}, "endpoints", "identity", "rights")
+	return groups
+}
+
+// inspected takes in what Azure says when it is asked on purpose.
+func inspected(facts *doctor.Azure, in azure.Inspection) {
 	facts.Place = doctor.Place{Cloud: in.Cloud, Subscription: in.Subscription, ResourceGroup: in.ResourceGroup, Location: in.Location}
-	facts.Identity, facts.ClientID, facts.Token = in.Identity, in.ClientID, in.Token
+	facts.Identity, facts.ClientID, facts.Token = in.Identity, in.ClientID, failed(in.Token)
 	if in.Authority != "" {
-		facts.Reached = append(facts.Reached, doctor.Reached{Name: "token authority", Host: in.Authority, Err: in.Signer})
+		facts.Reached = append(facts.Reached, doctor.Reached{Name: doctor.Authority, Host: in.Authority, Err: failed(in.Signer)})
+		if facts.Token != nil && in.Signer != nil {
+			facts.Token.Kind = failed(in.Signer).Kind
+		}
 	}
-	if in.Token == nil {
-		facts.Reached = append(facts.Reached, doctor.Reached{Name: "Resource Manager", Host: in.ResourceManager, Err: in.Manager})
-	}
+	facts.Reached = append(facts.Reached, doctor.Reached{Name: doctor.Manager, Host: in.ResourceManager, Err: failed(in.Manager)})
 	facts.Skew, facts.SkewKnown = in.Skew, in.SkewKnown
-	facts.RightsError, facts.Needed, facts.List, facts.Discovered = in.RightsError, provider.Needs(), listed, in.Discovered
+	facts.RightsError, facts.Discovered = failed(in.RightsError), in.Discovered
 	for _, r := range in.Rights {
 		facts.Rights = append(facts.Rights, doctor.Permission{Actions: r.Actions, NotActions: r.NotActions})
 	}
-	for _, l := range in.LeftOut {
-		facts.LeftOut = append(facts.LeftOut, doctor.LeftOut{Name: l.Name, Why: l.Why})
+}
+
+// grouped takes in what reading the groups brought to light.
+func grouped(facts *doctor.Azure, provider *azure.Provider, groups []*cluster.Group) {
+	facts.Unread = map[cluster.GroupID]doctor.FailureKind{}
+	answered := false // by Resource Manager itself
+	for id, e := range provider.Unread() {
+		kind := failed(e).Kind
+		facts.Unread[id] = kind
+		answered = answered || !kind.Distant()
+	}
+	for _, g := range groups {
+		answered = answered || facts.Unread[g.ID] == ""
+	}
+	for i, r := range facts.Reached {
+		if r.Name == doctor.Manager && answered {
+			facts.Reached[i].Err = nil
+		}
+	}
+	for _, left := range provider.LeftOut() {
+		facts.LeftOut = append(facts.LeftOut, doctor.LeftOut{Name: left.Name, Why: left.Why})
 	}
 	for _, n := range provider.Notices() {
 		facts.Notices = append(facts.Notices, doctor.Notice{Group: string(n.Group), Sentence: n.Sentence})
@@ -86,124 +216,4 @@ func examineAzure(ctx context.Context, o azure.Options, facts *doctor.Azure) []*
 			facts.Unpriced = append(facts.Unpriced, g.Size)
 		}
 	}
-	return groups
-}
-
-// examineKube asks the API server for everything that decisions read, for its time, and for what this account may do. It says whether the
-// objects are known.
-func examineKube(ctx context.Context, o Options, facts *doctor.Kube) (cluster.Objects, bool) {
-	client, err := kubernetes.NewForConfig(o.Kube)
-	if err != nil {
-		facts.Err = err
-		return cluster.Objects{}, false
-	}
-	objects, err := kube.List(ctx, client, besides(o.Policy, ""))
-	var denied *kube.AccessError
-	if err != nil && !errors.As(err, &denied) {
-		facts.Err = err
-		return cluster.Objects{}, false
-	}
-	facts.Skew, facts.SkewKnown = skew(ctx, o.Kube)
-	facts.Denied, facts.Checked, facts.RightsErr = examineRights(ctx, client, o.Election)
-	if l, err := client.CoordinationV1().Leases(o.Election.Namespace).Get(ctx, o.Election.Name, metav1.GetOptions{}); err == nil {
-		s := l.Spec
-		if s.HolderIdentity != nil && *s.HolderIdentity != "" && s.RenewTime != nil && s.LeaseDurationSeconds != nil &&
-			time.Since(s.RenewTime.Time) < time.Duration(*s.LeaseDurationSeconds)*time.Second {
-			facts.Leader = fmt.Sprintf("%s, by lease %s/%s,", *s.HolderIdentity, l.Namespace, l.Name)
-		}
-	}
-	return objects, err == nil
-}
-
-// skew is the API server's clock minus this machine's, by the date of an answer, to the second.
-func skew(ctx context.Context, config *rest.Config) (time.Duration, bool) {
-	h, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return 0, false
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(config.Host, "/")+"/version", nil)
-	if err != nil {
-		return 0, false
-	}
-	began := time.Now()
-	resp, err := h.Do(req)
-	if err != nil {
-		return 0, false
-	}
-	defer resp.Body.Close()
-	date, err := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil {
-		return 0, false
-	}
-	return date.Sub(began.Add(time.Since(began) / 2)).Round(time.Second), true
-}
-
-// examineRights asks of every right in deploy/rbac.yaml whether this account has it.
-func examineRights(ctx context.Context, client kubernetes.Interface, election Election) (denied []doctor.Right, checked int, err error) {
-	for _, a := range neededRights(election) {
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &a}}
-		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-		if err != nil {
-			return nil, checked, err
-		}
-		checked++
-		if answer.Status.Allowed {
-			continue
-		}
-		resource := a.Resource
-		if a.Group != "" {
-			resource += "." + a.Group
-		}
-		if a.Subresource != "" {
-			resource += "/" + a.Subresource
-		}
-		denied = append(denied, doctor.Right{Verb: a.Verb, Resource: resource, Name: a.Name, Namespace: a.Namespace})
-	}
-	return denied, checked, nil
-}
-
-// neededRights are the rights in deploy/rbac.yaml, one by one, in the namespace and for the lease that the operator has chosen. A
-// defect of that file is a panic, which any test shows.
-func neededRights(election Election) []authorizationv1.ResourceAttributes {
-	var all []authorizationv1.ResourceAttributes
-	for _, doc := range strings.Split(string(deploy.RBAC), "\n---\n") {
-		var role rbacv1.ClusterRole // a Role has the same fields
-		if err := yaml.Unmarshal([]byte(doc), &role); err != nil {
-			panic("app: deploy/rbac.yaml: " + err.Error())
-		}
-		if role.Kind != "ClusterRole" && role.Kind != "Role" {
-			continue
-		}
-		if role.Kind == "Role" {
-			role.Namespace = cmp.Or(election.Namespace, role.Namespace)
-		}
-		for _, rule := range role.Rules {
-			if election.Name != "" && slices.Contains(rule.Resources, "leases") && len(rule.ResourceNames) > 0 {
-				rule.ResourceNames = []string{election.Name}
-			}
-			all = append(all, attributes(rule, role.Namespace)...)
-		}
-	}
-	return all
-}
-
-func attributes(rule rbacv1.PolicyRule, namespace string) []authorizationv1.ResourceAttributes {
-	names := rule.ResourceNames
-	if len(names) == 0 {
-		names = []string{""}
-	}
-	var all []authorizationv1.ResourceAttributes
-	for _, group := range rule.APIGroups {
-		for _, resource := range rule.Resources {
-			resource, sub, _ := strings.Cut(resource, "/")
-			for _, verb := range rule.Verbs {
-				for _, name := range names {
-					all = append(all, authorizationv1.ResourceAttributes{
-						Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: sub, Name: name,
-					})
-				}
-			}
-		}
-	}
-	return all
 }

@@ -171,6 +171,22 @@ func (p *Provider) answer(g *group) *cluster.Group {
 	return out
 }
 
+// Unread are the groups whose Problem is that Azure did not answer well, with what came instead.
+func (p *Provider) Unread() map[cluster.GroupID]*cloud.Error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := map[cluster.GroupID]*cloud.Error{}
+	for _, g := range p.groups {
+		switch {
+		case g.problem != "":
+			all[g.id] = g.fault
+		case g.asking != nil && g.asking.late:
+			all[g.id] = p.unanswered(g, g.asking)
+		}
+	}
+	return all
+}
+
 // Remains are sentences about what belongs to removed machines and could not be deleted, each with the id of the resource, sorted. They
 // stand until it is gone.
 func (p *Provider) Remains() []string {

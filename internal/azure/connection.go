@@ -20,11 +20,26 @@ const (
 	unreachable    = "Unreachable"    // the request was not sent
 	givenUp        = "GivenUp"        // this process ended it; it may have been carried out
 	unreadable     = "UnreadableAnswer"
+	noToken        = "NoToken"
 )
 
-// unanswered tells in one sentence, without the request's address, why no answer could be had: the code and the words. Host is whom
-// the request was for, unless err knows better.
+// unanswered tells in one sentence, without the request's address, why no answer could be had: the code and the words with the remedy. Host is
+// whom the request was for, unless err knows better.
 func unanswered(err error, host string) (code, message string) {
+	code, message, remedy := broken(err, host)
+	if remedy != "" {
+		message += ": " + remedy
+	}
+	return code, message
+}
+
+// NoAnswer tells in one sentence, without a remedy, why a request to a host got no answer.
+func NoAnswer(err error, host string) string {
+	_, message, _ := broken(err, host)
+	return message
+}
+
+func broken(err error, host string) (code, message, remedy string) {
 	var sent *url.Error
 	isSent := errors.As(err, &sent)
 	if isSent {
@@ -39,24 +54,29 @@ func unanswered(err error, host string) (code, message string) {
 	)
 	switch {
 	case errors.As(err, &long):
-		return unreadable, long.Error()
+		return unreadable, long.Error(), ""
 	case errors.Is(err, context.Canceled):
-		return givenUp, fmt.Sprintf("the request to %s was given up before an answer came", host)
+		return givenUp, fmt.Sprintf("the request to %s was given up before an answer came", host), ""
 	case errors.As(err, &cert):
-		return unreachable, fmt.Sprintf("%s shows a certificate that is not trusted (%v): see to the way to it and to the machine's root certificates", host, cert.Err)
+		return unreachable, fmt.Sprintf("%s shows a certificate that is not trusted (%v)", host, cert.Err), "see to the way to it and to the machine's root certificates"
 	case errors.As(err, &name):
-		return unreachable, fmt.Sprintf("the name %s cannot be resolved: see to the machine's DNS", host)
+		return unreachable, fmt.Sprintf("the name %s cannot be resolved", host), "see to the machine's DNS"
 	case errors.As(err, &dial) && dial.Op == "dial" && !dial.Timeout():
-		return unreachable, fmt.Sprintf("%s cannot be reached (%v): see to the machine's way to it", host, innermost(dial))
+		return unreachable, fmt.Sprintf("%s cannot be reached (%v)", host, innermost(dial)), "see to the machine's way to it"
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return unreachable, fmt.Sprintf("%s cannot be reached in time: see to the machine's way to it", host)
+		return unreachable, fmt.Sprintf("%s cannot be reached in time", host), "see to the machine's way to it"
 	case errors.As(err, &slow) && slow.Timeout(), errors.Is(err, context.DeadlineExceeded):
-		return noAnswer, fmt.Sprintf("%s gave no answer in time", host)
+		return noAnswer, fmt.Sprintf("%s gave no answer in time", host), ""
 	case isSent, errors.As(err, &dial), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
-		return connectionLost, fmt.Sprintf("the connection to %s was lost before an answer came", host)
+		return connectionLost, fmt.Sprintf("the connection to %s was lost before an answer came", host), ""
 	default:
-		return unreadable, firstLine(err.Error())
+		return unreadable, firstLine(err.Error()), ""
 	}
+}
+
+// Silent says whether the other side gave no answer at all, until now.
+func Silent(e *cloud.Error) bool {
+	return e.Code == unreachable || e.Code == noAnswer || e.Code == connectionLost || e.Code == unansweredYet
 }
 
 // outcomeUnknown says whether a write that ended with such an error may have been carried out.

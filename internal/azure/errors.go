@@ -335,12 +335,12 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 		e.Kind, e.RetryAfter, e.Code, e.Message = cloud.Throttled, shut.until.Sub(p.now()), shut.code(), shut.Error()
 		e.Property = "S-32"
 	case errors.As(err, &machine):
-		e.Code, e.Message = cmp.Or(machine.Code, "InstanceMetadata"), machine.Message
+		e.Code, e.Message = cmp.Or(machine.Code, "InstanceMetadata"), machine.Error()
 		if !machine.Temporary() {
 			e.Kind = cloud.Unauthorized
 		}
 	case errors.As(err, &login):
-		e.Code, e.Message = "NoToken", fmt.Sprintf("%s got no token: %s", p.options.Identity, signInReason(login))
+		e.Code, e.Message = noToken, fmt.Sprintf("%s got no token: %s", p.options.Identity, signInReason(login))
 		if r := login.RawResponse; r != nil && r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests {
 			e.Kind = cloud.Unauthorized
 			e.Message += ": correct the tenant, the client id and the secret, certificate or token"

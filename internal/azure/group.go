@@ -41,6 +41,7 @@ type group struct {
 	wanted    int              // the capacity that the write under way asks for; 0 when none does
 	muteWrite bool             // the last write had no answer in time
 	problem   string           // of the last read; "" when it was good
+	fault     *cloud.Error     // behind the problem
 	unheard   bool             // it is no more than that Azure did not answer, or not then
 	failure   *cluster.Failure // of the last operation
 
@@ -471,6 +472,7 @@ const patience = 5 * time.Minute
 // refuse records why a read failed. Answers that will not change by themselves are sought again when the cache's time is over.
 func (g *group) refuse(e *cloud.Error, now time.Time) {
 	if e.Code != shareSpent || now.Sub(g.looked()) >= patience {
+		g.fault = e
 		g.problem, g.unheard = e.Message, e.Kind == cloud.Transient || e.Kind == cloud.Throttled
 	}
 	g.resting = now.Add(max(retryEvery, e.RetryAfter))

@@ -1,11 +1,13 @@
 package azure
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,9 +19,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/internal/imds"
 )
 
-// Inspection is what Azure tells of this installation when it is asked on purpose, beside the groups. An error in it is one sentence.
+// Inspection is what Azure tells of this installation when it is asked on purpose, beside the groups. An error in it is one sentence, and wraps
+// what failed: an [*imds.Error], an [*azcore.ResponseError], an [*AnotherAnswer], or an error of the net and tls packages.
 type Inspection struct {
 	Cloud, Subscription, ResourceGroup, Location string
 
@@ -29,8 +33,8 @@ type Inspection struct {
 
 	ResourceManager string // its host
 	Authority       string // the host of the token authority; "" when tokens come from the machine
-	Manager         error  // why Resource Manager gave no answer at all
-	Signer          error  // why the authority gave none
+	Manager         error  // why Resource Manager gave no answer of its own, or one that it fails
+	Signer          error  // the same of the authority
 
 	Skew      time.Duration // Azure's clock minus this machine's, to the second
 	SkewKnown bool
@@ -38,8 +42,28 @@ type Inspection struct {
 	Rights      []Right // what the identity may do in the resource group
 	RightsError error   // why that is not known
 
-	Discovered bool      // groups are found by their tags
-	LeftOut    []LeftOut // what bears the tags and is no group, sorted by name
+	Discovered bool // groups are found by their tags
+}
+
+// AnotherAnswer is an answer in the place of Azure's: a proxy's page, for example.
+type AnotherAnswer struct {
+	Host   string
+	Status int
+	Type   string // of the content; "" when it has none
+}
+
+// Error is one sentence.
+func (e *AnotherAnswer) Error() string {
+	return fmt.Sprintf("%s answers %d %s as %s, where Azure answers as JSON: something between answers in its place", e.Host, e.Status, http.StatusText(e.Status), cmp.Or(e.Type, "no known type"))
+}
+
+// anotherAnswer is the error of an answer that is not JSON, nil for one that is or that is empty.
+func anotherAnswer(resp *http.Response) error {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if strings.HasSuffix(kind, "json") || kind == "" && resp.ContentLength == 0 {
+		return nil
+	}
+	return &AnotherAnswer{Host: resp.Request.URL.Host, Status: resp.StatusCode, Type: kind}
 }
 
 // Right is one of the permissions of an identity: these actions less those. Both may have wildcards.
@@ -52,7 +76,7 @@ type Right struct {
 type LeftOut struct{ Name, Why string }
 
 // Inspect asks for a token, for the time, and for what the identity may do. It is for a person who waits: it goes past the caches, and
-// spends two requests. What groups are left out is known after a call of Groups.
+// spends two requests. Without a token it asks whether Resource Manager and the authority answer at all.
 func (p *Provider) Inspect(ctx context.Context) Inspection {
 	o := p.options
 	in := Inspection{
@@ -67,30 +91,74 @@ func (p *Provider) Inspect(ctx context.Context) Inspection {
 	}
 	token, err := p.tokens.from.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{strings.TrimSuffix(o.where.Audience, "/") + "/.default"}})
 	if err != nil {
-		in.Token = plainly(p.wrap("", "get a token", err))
-		if e := p.wrap("", "get a token", err); in.Authority != "" && silent(e) {
-			in.Signer = plainly(e)
+		e := p.wrap("", "get a token", err)
+		in.Token = plainly(e, err, in.ResourceManager)
+		in.Manager = p.answers(ctx, o.ResourceManagerEndpoint+"/metadata/endpoints?api-version=2019-05-01")
+		if in.Authority != "" {
+			in.Signer = p.answers(ctx, o.AuthorityHost+"/"+url.PathEscape(o.Identity.Tenant)+"/v2.0/.well-known/openid-configuration")
 		}
 		return in
 	}
 	in.ClientID = applicationOf(token)
 	p.askRights(ctx, &in)
-
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for name, why := range p.warned {
-		in.LeftOut = append(in.LeftOut, LeftOut{name, why})
-	}
-	slices.SortFunc(in.LeftOut, func(a, b LeftOut) int { return strings.Compare(a.Name, b.Name) })
 	return in
 }
 
-// plainly is the sentence alone: its code stands in it where Azure gave one.
-func plainly(e *cloud.Error) error { return errors.New(e.Error()) }
+// LeftOut is what bears the tags of discovery and is no group, sorted by name, as the last call of Groups found it.
+func (p *Provider) LeftOut() (all []LeftOut) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, why := range p.warned {
+		all = append(all, LeftOut{name, why})
+	}
+	slices.SortFunc(all, func(a, b LeftOut) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
 
-// silent says whether the other side gave no answer at all.
-func silent(e *cloud.Error) bool {
-	return e.Code == unreachable || e.Code == noAnswer || e.Code == connectionLost
+// answers asks for a page that anybody may read. An answer that refuses is one, too.
+func (p *Provider) answers(ctx context.Context, address string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := p.options.client().Do(req)
+	if err != nil {
+		return &inspectionError{NoAnswer(err, req.URL.Host), err}
+	}
+	defer resp.Body.Close()
+	if err := anotherAnswer(resp); err != nil {
+		return err
+	}
+	if resp.StatusCode >= 500 {
+		return &inspectionError{fmt.Sprintf("%s answers %d %s", req.URL.Host, resp.StatusCode, http.StatusText(resp.StatusCode)), runtime.NewResponseError(resp)}
+	}
+	return nil
+}
+
+// inspectionError is a sentence with what failed.
+type inspectionError struct {
+	sentence string
+	failed   error
+}
+
+func (e *inspectionError) Error() string { return e.sentence }
+func (e *inspectionError) Unwrap() error { return e.failed }
+
+// plainly is the sentence, in which its code stands where Azure gave one, and what failed.
+func plainly(e *cloud.Error, failed error, host string) error {
+	if another := new(AnotherAnswer); errors.As(failed, &another) {
+		return another
+	}
+	sentence := e.Error()
+	switch machine := new(imds.Error); {
+	case errors.As(failed, &machine):
+		sentence = machine.Message
+	case e.Code == unreachable, e.Code == noAnswer, e.Code == connectionLost, e.Code == unreadable:
+		sentence = NoAnswer(failed, host)
+	case e.Code == noToken:
+		sentence = e.Message // the code is sluice's own
+	}
+	return &inspectionError{sentence, failed}
 }
 
 // applicationOf reads the client id out of a token, "" when the token does not show it. Nothing is verified: it is for people to read.
@@ -133,16 +201,19 @@ func (p *Provider) askRights(ctx context.Context, in *Inspection) {
 				middle := began.Add(p.now().Sub(began) / 2)
 				in.Skew, in.SkewKnown = date.Sub(middle).Round(time.Second), true
 			}
-			if resp.StatusCode != http.StatusOK {
+			switch another := anotherAnswer(resp); {
+			case another != nil:
+				err = another
+			case resp.StatusCode != http.StatusOK:
 				err = runtime.NewResponseError(resp)
-			} else {
+			default:
 				err = runtime.UnmarshalAsJSON(resp, &page)
 			}
 		}
 		if err != nil {
 			e := p.wrap("", "read the permissions of the identity", err)
-			in.RightsError = plainly(e)
-			if silent(e) {
+			in.RightsError = plainly(e, err, in.ResourceManager)
+			if answered := new(azcore.ResponseError); !errors.As(err, &answered) || answered.StatusCode >= 500 {
 				in.Manager = in.RightsError
 			}
 			return

@@ -4,7 +4,10 @@ package doctor
 const (
 	ConfigurationRefused = "ConfigurationRefused"
 	ConfigurationNoted   = "ConfigurationNoted"
+	NothingNamed         = "NothingNamed"
+	ClusterUnnamed       = "ClusterUnnamed"
 	MetadataSilent       = "MetadataSilent"
+	CloudUnknown         = "CloudUnknown"
 	EndpointUnreachable  = "EndpointUnreachable"
 	TokenRefused         = "TokenRefused"
 	ClockSkewed          = "ClockSkewed"
@@ -26,6 +29,7 @@ const (
 	SetLeftOut           = "SetLeftOut"
 	GroupNoticed         = "GroupNoticed"
 	ClusterUnreachable   = "ClusterUnreachable"
+	AccountNotAssumed    = "AccountNotAssumed"
 	KubeRightMissing     = "KubeRightMissing"
 	KubeRightsUnknown    = "KubeRightsUnknown"
 	NodeAmbiguous        = "NodeAmbiguous"
@@ -37,8 +41,8 @@ const (
 
 // Codes are all of them, in the order of [Checks].
 var Codes = []string{
-	ConfigurationRefused, ConfigurationNoted, MetadataSilent, EndpointUnreachable, TokenRefused, ClockSkewed, ClockDrifts,
-	RightMissing, RightsUnknown, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate, GroupBelowMin, GroupAboveMax,
-	GroupFailed, GroupPaused, GroupStranger, SizeUnpriced, TemplateDrifts, SetLeftOut, GroupNoticed, ClusterUnreachable, KubeRightMissing, KubeRightsUnknown,
+	ConfigurationRefused, ConfigurationNoted, NothingNamed, ClusterUnnamed, MetadataSilent, CloudUnknown, EndpointUnreachable, TokenRefused, RightMissing, RightsUnknown,
+	ClusterUnreachable, AccountNotAssumed, KubeRightMissing, KubeRightsUnknown, ClockSkewed, ClockDrifts, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate,
+	GroupBelowMin, GroupAboveMax, GroupFailed, GroupPaused, GroupStranger, SizeUnpriced, TemplateDrifts, SetLeftOut, GroupNoticed,
 	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched,
 }

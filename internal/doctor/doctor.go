@@ -10,6 +10,9 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
+// Offline is what there is to try where no cluster is.
+const Offline = "without a cluster, try in a clone of sluice: make playground, or sluice simulate testdata/remove-idle-not-newest.txtar"
+
 // Status is how a finding stands.
 type Status string
 
@@ -29,16 +32,19 @@ type Finding struct {
 	Subject string `json:"subject,omitempty"` // what it is about, such as a group; "" when the area says it
 	Message string `json:"message"`           // one sentence
 	Remedy  string `json:"remedy,omitempty"`  // what mends it, one sentence; "" when nothing is wrong
-}
+	Cause   string `json:"cause,omitempty"`   // the check whose fault keeps this one from being looked at; "" for none
 
-// Checks are the areas in the order in which they are looked at: each rests on those before it.
-var Checks = []string{"configuration", "metadata", "endpoints", "identity", "clock", "rights", "groups", "tags", "kubernetes", "nodes"}
+	blocks bool // what rests on this check cannot be looked at
+}
 
 // Facts are everything that is judged. A nil error means that the thing went well; a zero time or empty list that there was nothing.
 type Facts struct {
 	Azure  Azure
 	Groups []*cluster.Group // as read now, each with its Problem
 	Kube   Kube
+
+	// Unknown says of a check why its facts are not known, as "no answer within 30s".
+	Unknown map[string]string
 
 	// Snapshot joins groups and nodes; nil when the cluster or the groups could not be read.
 	Snapshot *cluster.Snapshot
@@ -51,22 +57,24 @@ type Facts struct {
 type Azure struct {
 	Config      error    // why the configuration could not be used; nothing else was tried then
 	Notes       []string // what of the configuration has no effect, or another one than its writer may expect
-	Metadata    error    // why instance metadata did not answer; nil also when nothing needed it
+	Metadata    *Failure // why instance metadata did not answer; nil also when nothing needed it
+	Unplaced    error    // why the cloud's endpoints are not known although metadata answered
 	Place       Place    // where sluice runs and works
 	Reached     []Reached
-	Identity    string // who asks, in words
-	ClientID    string // of the identity, as the token says; "" when it does not
-	Token       error  // why there is none
+	Identity    string   // who asks, in words
+	ClientID    string   // of the identity, as the token says; "" when it does not
+	Token       *Failure // why there is none
 	Skew        time.Duration
-	SkewKnown   bool         // Skew is Azure's clock minus this machine's
-	Rights      []Permission // what the identity may do in the resource group
-	RightsError error        // why that is not known
-	Needed      []string     // the actions that these groups need
-	List        error        // why the groups could not be listed
-	LeftOut     []LeftOut    // scale sets that bear the tags of discovery and are no groups
-	Notices     []Notice     // what reading the groups brought to light
-	Unpriced    []string     // sizes of groups without a price
-	Discovered  bool         // groups are found by their tags
+	SkewKnown   bool                            // Skew is Azure's clock minus this machine's
+	Rights      []Permission                    // what the identity may do in the resource group
+	RightsError *Failure                        // why that is not known
+	Needed      []string                        // the actions that these groups need
+	List        *Failure                        // why the groups could not be listed
+	Unread      map[cluster.GroupID]FailureKind // groups whose Problem is that Azure did not answer well
+	LeftOut     []LeftOut                       // scale sets that bear the tags of discovery and are no groups
+	Notices     []Notice                        // what reading the groups brought to light
+	Unpriced    []string                        // sizes of groups without a price
+	Discovered  bool                            // groups are found by their tags
 }
 
 // Place is where sluice works.
@@ -76,10 +84,16 @@ type Place struct {
 
 // Reached is an endpoint that was tried.
 type Reached struct {
-	Name string // such as "Resource Manager"
+	Name string // [Manager] or [Authority]
 	Host string
-	Err  error // why it cannot be reached, one sentence; nil when it can
+	Err  *Failure // why it cannot be used; nil when it answers
 }
+
+// The endpoints by their names.
+const (
+	Manager   = "Resource Manager"
+	Authority = "token authority"
+)
 
 // Permission is one of Azure's answers to what an identity may do: the actions, less the others. Both may have wildcards.
 type Permission struct {
@@ -101,30 +115,25 @@ type Notice struct {
 
 // Kube is what was learned of the cluster.
 type Kube struct {
-	Skipped   bool  // it was not asked, since the configuration could not be used; all else is zero then
-	Err       error // why the API server could not be asked
+	Skipped   bool     // it was not asked, since the configuration could not be used; all else is zero then
+	Config    error    // why no API server is known; all else is zero then
+	Absent    bool     // for nothing names one at all
+	Err       *Failure // why the API server could not be asked
+	Account   string   // whose rights were asked about, as the API server calls it; "" when it does not say
+	As        string   // the account that was impersonated for it; "" for none
+	Service   string   // sluice's service account, as --as takes it
 	Skew      time.Duration
-	SkewKnown bool    // Skew is the API server's clock minus this machine's
-	Denied    []Right // rights that the service account lacks
-	Checked   int     // rights that were asked about
-	RightsErr error   // why rights are not known
-	Leader    string  // who holds the lease now, with its name; "" when nobody does
+	SkewKnown bool     // Skew is the API server's clock minus this machine's
+	Unread    error    // why objects could not be read although the API server answers: a right to list them is missing
+	Denied    []Right  // rights that the account lacks
+	Checked   int      // rights that were asked about
+	RightsErr *Failure // why rights are not known
+	Leader    string   // who holds the lease now, with its name; "" when nobody does
 }
 
 // Right is a right in Kubernetes.
 type Right struct {
 	Verb, Resource, Name, Namespace string // Resource with its group, as "nodes" or "pods/eviction" or "leases.coordination.k8s.io"
-}
-
-// Diagnose judges the facts. There is at least one finding for every one of [Checks], and they come in that order.
-func Diagnose(f Facts) []Finding {
-	var all []Finding
-	for _, check := range []func(Facts) []Finding{
-		configuration, metadata, endpoints, identity, clock, rights, groups, tags, kubernetes, nodes,
-	} {
-		all = append(all, check(f)...)
-	}
-	return all
 }
 
 // Worst is the worst status among findings.

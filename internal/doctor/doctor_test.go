@@ -46,32 +46,66 @@ func pause(f *doctor.Facts, id cluster.GroupID) {
 	}})
 }
 
+// fails is a failure of a kind.
+func fails(kind doctor.FailureKind, sentence string) *doctor.Failure {
+	return &doctor.Failure{Kind: kind, Sentence: sentence}
+}
+
+// unread has Azure answer in that way about every group.
+func unread(f *doctor.Facts, kind doctor.FailureKind, problem string) {
+	f.Azure.Unread = map[cluster.GroupID]doctor.FailureKind{}
+	for _, g := range append(slices.Clone(f.Groups), f.Snapshot.Groups...) {
+		g.Problem, f.Azure.Unread[g.ID] = problem, kind
+	}
+}
+
+// removing cordons a node as sluice does.
+func removing(f *doctor.Facts, name string) {
+	n := f.Snapshot.Node(name)
+	n.Object.Spec.Taints = append(n.Object.Spec.Taints, cluster.Removal{Since: Start, Why: cluster.Idle}.Taint())
+}
+
 // cases is one broken installation for every fault.
 var cases = map[string]struct {
 	codes  []string
 	breaks func(*doctor.Facts)
-	says   string // in the first of these findings
+	says   string // in the first of these findings, with its remedy
 }{
 	"the configuration is refused": {[]string{doctor.ConfigurationRefused}, func(f *doctor.Facts) { f.Azure.Config = errors.New("vmType: aks is not known; give vmss or standard") }, "vmType"},
-	"a setting has no effect":      {[]string{doctor.ConfigurationNoted}, func(f *doctor.Facts) { f.Azure.Notes = []string{"strictCacheUpdates has no effect"} }, "strictCacheUpdates"},
-	"metadata does not answer":     {[]string{doctor.MetadataSilent}, func(f *doctor.Facts) { f.Azure.Metadata = errors.New("instance metadata does not answer") }, "does not answer"},
-	"an endpoint cannot be reached": {[]string{doctor.EndpointUnreachable}, func(f *doctor.Facts) { f.Azure.Reached[0].Err = errors.New("the name cannot be resolved") },
-		"Resource Manager at management.azure.com: the name cannot be resolved"},
-	"no token":           {[]string{doctor.TokenRefused}, func(f *doctor.Facts) { f.Azure.Token = errors.New("Identity not found") }, "the system-assigned identity gets no token: Identity not found"},
+	"nothing is named": {[]string{doctor.NothingNamed}, func(f *doctor.Facts) {
+		f.Kube = doctor.Kube{Config: errors.New("no API server is named"), Absent: true}
+		f.Azure.Metadata, f.Snapshot = fails(doctor.Unreachable, "instance metadata does not answer"), nil
+	}, "nothing names a cluster or an Azure"},
+	"no API server is named": {[]string{doctor.ClusterUnnamed}, func(f *doctor.Facts) {
+		f.Kube, f.Snapshot = doctor.Kube{Config: errors.New("no API server is named"), Absent: true}, nil
+	}, "no API server is named"},
+	"the cloud is not known": {[]string{doctor.CloudUnknown}, func(f *doctor.Facts) { f.Azure.Unplaced = errors.New("cloud (ARM_CLOUD) is Mars") }, "Mars"},
+	"an account cannot be impersonated": {[]string{doctor.AccountNotAssumed}, func(f *doctor.Facts) {
+		f.Kube, f.Snapshot = doctor.Kube{As: "robot", Err: fails(doctor.Forbidden, "jane cannot impersonate")}, nil
+	}, "--as=robot: jane cannot impersonate"},
+	"a setting has no effect": {[]string{doctor.ConfigurationNoted}, func(f *doctor.Facts) { f.Azure.Notes = []string{"strictCacheUpdates has no effect"} }, "strictCacheUpdates"},
+	"metadata does not answer": {[]string{doctor.MetadataSilent}, func(f *doctor.Facts) {
+		f.Azure.Metadata = fails(doctor.Unreachable, "instance metadata does not answer")
+	}, "does not answer"},
+	"an endpoint cannot be reached": {[]string{doctor.EndpointUnreachable}, func(f *doctor.Facts) {
+		f.Azure.Reached[0].Err = fails(doctor.NameUnresolved, "the name cannot be resolved")
+	},
+		"Resource Manager at management.azure.com: the name cannot be resolved; correct this machine's DNS"},
+	"no token":           {[]string{doctor.TokenRefused}, func(f *doctor.Facts) { f.Azure.Token = fails(doctor.Refused, "Identity not found") }, "the system-assigned identity gets no token: Identity not found"},
 	"the clock is wrong": {[]string{doctor.ClockSkewed}, func(f *doctor.Facts) { f.Azure.Skew = -7 * time.Minute }, "differs by 7m0s from Azure's"},
 	"the clock drifts":   {[]string{doctor.ClockDrifts}, func(f *doctor.Facts) { f.Kube.Skew = 30 * time.Second }, "differs by 30s from the API server's"},
 	"an action is missing": {[]string{doctor.RightMissing}, func(f *doctor.Facts) {
 		f.Azure.Rights[0].NotActions = []string{"Microsoft.Compute/virtualMachineScaleSets/*"}
 	}, "may not perform Microsoft.Compute/virtualMachineScaleSets/read in resource group Farm"},
-	"rights cannot be read":     {[]string{doctor.RightsUnknown}, func(f *doctor.Facts) { f.Azure.RightsError = errors.New("AuthorizationFailed") }, "AuthorizationFailed"},
-	"groups cannot be listed":   {[]string{doctor.GroupsUnlisted}, func(f *doctor.Facts) { f.Azure.List, f.Groups = errors.New("403"), nil }, "cannot be listed: 403"},
+	"rights cannot be read":     {[]string{doctor.RightsUnknown}, func(f *doctor.Facts) { f.Azure.RightsError = fails(doctor.Forbidden, "AuthorizationFailed") }, "AuthorizationFailed"},
+	"groups cannot be listed":   {[]string{doctor.GroupsUnlisted}, func(f *doctor.Facts) { f.Azure.List, f.Groups = fails(doctor.Forbidden, "403"), nil }, "cannot be listed: 403; give the identity the role"},
 	"a group is paused":         {[]string{doctor.GroupPaused}, func(f *doctor.Facts) { pause(f, "agents") }, "group agents is paused until 2026-01-05T10:00:00Z"},
 	"everything is paused":      {[]string{doctor.GroupPaused}, func(f *doctor.Facts) { pause(f, "*") }, "every group is paused until 2026-01-05T10:00:00Z"},
 	"a stranger is paused":      {[]string{doctor.GroupPaused}, func(f *doctor.Facts) { pause(f, "agent") }, "and there is no such group"},
 	"a flag names a stranger":   {[]string{doctor.GroupStranger}, func(f *doctor.Facts) { f.Strangers = []string{"--schedule names agent"} }, "--schedule names agent, and there is no such group"},
 	"no group is named":         {[]string{doctor.NoGroups}, func(f *doctor.Facts) { f.Groups = nil }, "no node group is named"},
 	"no scale set has the tags": {[]string{doctor.NoGroups}, func(f *doctor.Facts) { f.Groups, f.Azure.Discovered = nil, true }, "no scale set of resource group Farm has the tags"},
-	"a group is unfit":          {[]string{doctor.GroupUnreadable}, func(f *doctor.Facts) { f.Snapshot.Group("agents").Problem = "it overprovisions" }, "group agents is not managed: it overprovisions"},
+	"a group is unfit":          {[]string{doctor.GroupUnreadable}, func(f *doctor.Facts) { f.Groups[0].Problem = "it overprovisions" }, "group agents is not managed: it overprovisions"},
 	"a group's list is short":   {[]string{doctor.GroupIncomplete}, func(f *doctor.Facts) { f.Snapshot.Group("agents").Read.Complete = false }, "capacity 1, machines listed: 1"},
 	"a size is unknown":         {[]string{doctor.GroupWithoutTemplate}, func(f *doctor.Facts) { f.Snapshot.Group("agents").Template = nil }, "size Standard_D4s_v5 is in no table"},
 	"a group is below its min":  {[]string{doctor.GroupBelowMin}, func(f *doctor.Facts) { f.Snapshot.Group("agents").Min = 3 }, "capacity 1, below its min 3"},
@@ -87,9 +121,19 @@ var cases = map[string]struct {
 	"a tag cannot be read": {[]string{doctor.GroupNoticed}, func(f *doctor.Facts) {
 		f.Azure.Notices = []doctor.Notice{{"agents", "tag x=b:Never has no effect: give value:NoSchedule"}}
 	}, "group agents: tag x=b:Never has no effect"},
-	"the API server is away": {[]string{doctor.ClusterUnreachable}, func(f *doctor.Facts) { f.Kube.Err, f.Snapshot = errors.New("connection refused"), nil }, "connection refused"},
+	"the API server is away": {[]string{doctor.ClusterUnreachable}, func(f *doctor.Facts) { f.Kube.Err, f.Snapshot = fails(doctor.Unreachable, "connection refused"), nil }, "connection refused"},
 	"a right is missing":     {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) { f.Kube.Denied = []doctor.Right{{"create", "pods/eviction", "", ""}} }, "may not create pods/eviction"},
-	"rights cannot be asked": {[]string{doctor.KubeRightsUnknown}, func(f *doctor.Facts) { f.Kube.RightsErr = errors.New("forbidden") }, "forbidden"},
+	"rights cannot be asked": {[]string{doctor.KubeRightsUnknown}, func(f *doctor.Facts) { f.Kube.RightsErr = fails(doctor.Forbidden, "forbidden") }, "forbidden"},
+	"two rights are missing": {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) {
+		f.Kube.Account = "jane"
+		f.Kube.Denied = []doctor.Right{{"create", "pods/eviction", "", ""}, {"patch", "nodes", "", ""}}
+	}, "jane lacks 2 of 20 rights: create pods/eviction, patch nodes"},
+	"objects cannot be read": {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) {
+		f.Kube.Unread, f.Snapshot = errors.New("the API server denies the right to list pods"), nil
+	}, "denies the right to list pods"},
+	"several actions are missing": {[]string{doctor.RightMissing}, func(f *doctor.Facts) {
+		f.Azure.Rights, f.Azure.Needed = nil, []string{"a/read", "b/read", "c/read", "d/read", "e/read", "f/read", "g/read", "h/read"}
+	}, "may not perform 8 of 8 actions in resource group Farm: a/read, b/read, c/read, d/read, e/read, f/read and 2 more"},
 	"two machines have one name": {[]string{doctor.NodeAmbiguous}, func(f *doctor.Facts) {
 		groups := []*cluster.Group{Group("agents", 0, 5, Machine("0", "agents-0"), Machine("1", "agents-0"))}
 		f.Snapshot = cluster.New(Start, Objects(Node("agents-0")), groups)
@@ -136,8 +180,8 @@ func TestEveryFaultIsNamedWithItsRemedy(t *testing.T) {
 				if f.Code == "" {
 					continue
 				}
-				if len(codes) == 0 && !strings.Contains(f.Message, tc.says) {
-					t.Errorf("says %q, want it to say %q", f.Message, tc.says)
+				if said := f.Message + "; " + f.Remedy; len(codes) == 0 && !strings.Contains(said, tc.says) {
+					t.Errorf("says %q, want it to say %q", said, tc.says)
 				}
 				codes = append(codes, f.Code)
 				if f.Remedy == "" || f.Status != doctor.Warning && f.Status != doctor.Problem || strings.Contains(f.Message, "\n") {
@@ -151,17 +195,176 @@ func TestEveryFaultIsNamedWithItsRemedy(t *testing.T) {
 	}
 }
 
-// TestNothingIsJudgedThatWasNotLookedAt holds that one wrong setting is one problem, and that nothing is called good unseen.
-func TestNothingIsJudgedThatWasNotLookedAt(t *testing.T) {
-	facts := doctor.Facts{Azure: doctor.Azure{Config: errors.New("--nodes=agents: it has no two colons")}, Kube: doctor.Kube{Skipped: true}}
+// TestOneCauseIsToldOnce holds that what rests on a fault is not judged, and that nothing is called good unseen: for each fault the findings
+// that are not ok, and which checks depend on which.
+func TestOneCauseIsToldOnce(t *testing.T) {
+	for name, tc := range map[string]struct {
+		breaks  func(*doctor.Facts)
+		code    string
+		remedy  string
+		depends map[string]string // check: cause
+	}{
+		"a setting": {func(f *doctor.Facts) {
+			*f = doctor.Facts{Azure: doctor.Azure{Config: errors.New("--nodes=agents: it has no two colons")}}
+		}, doctor.ConfigurationRefused, "correct the setting", map[string]string{
+			"metadata": "configuration", "endpoints": "configuration", "identity": "configuration", "rights": "configuration", "kubernetes": "configuration",
+			"clock": "configuration", "groups": "configuration", "tags": "configuration", "nodes": "configuration",
+		}},
+		"the name of Resource Manager": {func(f *doctor.Facts) {
+			f.Azure.Reached[0].Err, f.Azure.SkewKnown = fails(doctor.NameUnresolved, "the name cannot be resolved"), false
+			f.Azure.RightsError, f.Azure.List = f.Azure.Reached[0].Err, f.Azure.Reached[0].Err
+			unread(f, doctor.NoAnswer, "the name cannot be resolved")
+		}, doctor.EndpointUnreachable, "DNS", map[string]string{
+			"rights": "endpoints", "clock": "endpoints", "groups": "endpoints", "tags": "endpoints", "nodes": "endpoints",
+		}},
+		"a proxy's page in the place of Azure": {func(f *doctor.Facts) {
+			f.Azure.Reached[0].Err = fails(doctor.Foreign, "management.azure.com answers 502 as text/html")
+			f.Azure.RightsError = f.Azure.Reached[0].Err
+			unread(f, doctor.Failing, "502")
+		}, doctor.EndpointUnreachable, "proxy", map[string]string{"rights": "endpoints", "groups": "endpoints", "tags": "endpoints", "nodes": "endpoints"}},
+		"the name of the authority": {func(f *doctor.Facts) {
+			f.Azure.Reached = append(f.Azure.Reached, doctor.Reached{Name: doctor.Authority, Host: "login", Err: fails(doctor.NameUnresolved, "the name cannot be resolved")})
+			f.Azure.Token, f.Azure.SkewKnown = fails(doctor.NameUnresolved, "no token"), false
+			unread(f, doctor.Forbidden, "no token")
+		}, doctor.EndpointUnreachable, "DNS", map[string]string{
+			"identity": "endpoints", "rights": "endpoints", "clock": "endpoints", "groups": "endpoints", "tags": "endpoints", "nodes": "endpoints",
+		}},
+		"an identity that the machine has not got": {func(f *doctor.Facts) {
+			f.Azure.Token = fails(doctor.Refused, "Identity not found")
+			unread(f, doctor.Forbidden, "Identity not found")
+		}, doctor.TokenRefused, "assign that identity", map[string]string{"rights": "identity", "groups": "identity", "tags": "identity", "nodes": "identity"}},
+		"no role": {func(f *doctor.Facts) {
+			f.Azure.RightsError = fails(doctor.Forbidden, "AuthorizationFailed")
+			unread(f, doctor.Forbidden, "may not read")
+		}, doctor.RightMissing, "deploy/azure-role.json", map[string]string{"groups": "rights", "tags": "rights", "nodes": "rights"}},
+		"a role without the right to read": {func(f *doctor.Facts) {
+			f.Azure.Rights = nil
+			unread(f, doctor.Forbidden, "may not read")
+		}, doctor.RightMissing, "deploy/azure-role.json", map[string]string{"groups": "rights", "tags": "rights", "nodes": "rights"}},
+		"scale sets that are not there": {func(f *doctor.Facts) { unread(f, doctor.NotFound, "no such scale set") },
+			doctor.GroupUnreadable, "--nodes, or the place: ARM_SUBSCRIPTION_ID is s, ARM_RESOURCE_GROUP is Farm", map[string]string{"tags": "groups", "nodes": "groups"}},
+		"groups that are not answered": {func(f *doctor.Facts) { unread(f, doctor.NoAnswer, "no answer in time") },
+			doctor.GroupUnreadable, "--timeout", map[string]string{"tags": "groups", "nodes": "groups"}},
+		"the API server": {func(f *doctor.Facts) {
+			f.Kube, f.Snapshot = doctor.Kube{Err: fails(doctor.NoAnswer, "10.0.0.1:6443 gave no answer in time")}, nil
+		}, doctor.ClusterUnreachable, "--timeout", map[string]string{"clock": "kubernetes", "nodes": "kubernetes"}},
+		"a token of the API server's": {func(f *doctor.Facts) {
+			f.Kube, f.Snapshot = doctor.Kube{Err: fails(doctor.Stranger, "Unauthorized")}, nil
+		}, doctor.ClusterUnreachable, "token or certificate", map[string]string{"clock": "kubernetes", "nodes": "kubernetes"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts := healthy()
+			tc.breaks(&facts)
+			wrong, depends := 0, map[string]string{}
+			for _, f := range doctor.Diagnose(facts) {
+				switch {
+				case f.Cause != "":
+					depends[f.Check] = f.Cause
+					if f.Status != doctor.Unknown {
+						t.Errorf("%+v: want it unknown", f)
+					}
+				case f.Status == doctor.OK:
+				case f.Code == tc.code && strings.Contains(f.Remedy, tc.remedy):
+					wrong++
+				default:
+					t.Errorf("%+v: want %s with a remedy that says %q", f, tc.code, tc.remedy)
+				}
+			}
+			if wrong != 1 {
+				t.Errorf("the cause is told %d times", wrong)
+			}
+			if d := cmp.Diff(tc.depends, depends); d != "" {
+				t.Errorf("what depends on what (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestEachCheckIsToldWhenItIsKnown lets facts become known from the last check to the first, and holds that the order stays.
+func TestEachCheckIsToldWhenItIsKnown(t *testing.T) {
+	var d doctor.Diagnosis
+	known := map[string]bool{}
+	var told []string
+	for i := len(doctor.Checks) - 1; i >= 0; i-- {
+		if check, _ := d.Awaits(); check != doctor.Checks[0] {
+			t.Fatalf("waits for %s", check)
+		}
+		known[doctor.Checks[i]] = true
+		for _, f := range d.Next(healthy(), func(check string) bool { return known[check] }) {
+			if len(told) == 0 || told[len(told)-1] != f.Check {
+				told = append(told, f.Check)
+			}
+		}
+		if i > 0 && told != nil {
+			t.Fatalf("told of %s before %s is known", told, doctor.Checks[0])
+		}
+	}
+	if d := cmp.Diff(doctor.Checks, told); d != "" {
+		t.Errorf("told (-want +got):\n%s", d)
+	}
+	if check, _ := d.Awaits(); check != "" {
+		t.Errorf("at the end it waits for %s", check)
+	}
+}
+
+func TestWhatWasNotAnsweredInTimeIsUnknown(t *testing.T) {
+	facts := healthy()
+	facts.Unknown = map[string]string{"kubernetes": "not everything was answered within 30s"}
 	for _, f := range doctor.Diagnose(facts) {
-		want := doctor.Unknown
-		if f.Check == "configuration" {
-			want = doctor.Problem
+		want := doctor.OK
+		if f.Check == "kubernetes" || f.Check == "nodes" {
+			want = doctor.Unknown
 		}
 		if f.Status != want {
 			t.Errorf("%s is %s (%s), want %s", f.Check, f.Status, f.Message, want)
 		}
+	}
+}
+
+// TestNodesThatSluiceRemovesAreNoFinding has a node whose machine is gone, and one whose machine is stopped: sluice is removing both.
+func TestNodesThatSluiceRemovesAreNoFinding(t *testing.T) {
+	for name, breaks := range map[string]func(*doctor.Facts){
+		"gone":    func(f *doctor.Facts) { f.Snapshot.Node("agents-0").Instance = nil },
+		"stopped": func(f *doctor.Facts) { f.Snapshot.Group("agents").Instances[0].State = cluster.StateStopped },
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts := healthy()
+			breaks(&facts)
+			if doctor.Worst(doctor.Diagnose(facts)) != doctor.Warning {
+				t.Fatal("without the taint there is no warning: the test shows nothing")
+			}
+			removing(&facts, "agents-0")
+			for _, f := range doctor.Diagnose(facts) {
+				if f.Status != doctor.OK {
+					t.Errorf("found %+v", f)
+				}
+			}
+		})
+	}
+}
+
+func TestTheRightsOfTheServiceAccountAreOffered(t *testing.T) {
+	const service = "system:serviceaccount:kube-system:sluice"
+	for name, tc := range map[string]struct {
+		kube   doctor.Kube
+		says   string
+		offers bool
+	}{
+		"a person":            {doctor.Kube{Account: "jane", Service: service}, "grants jane", true},
+		"as sluice":           {doctor.Kube{Account: service, As: service, Service: service}, "grants " + service, false},
+		"sluice itself":       {doctor.Kube{Account: service, Service: service}, "grants " + service, false},
+		"an unknown person":   {doctor.Kube{Service: service}, "grants this account", true},
+		"as somebody unnamed": {doctor.Kube{As: "robot", Service: service}, "grants robot", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts := healthy()
+			facts.Kube = tc.kube
+			for _, f := range doctor.Diagnose(facts) {
+				if f.Check == "kubernetes" && (!strings.Contains(f.Message, tc.says) || strings.Contains(f.Message, "--as="+service) != tc.offers) {
+					t.Errorf("says %q, want %q, and the flag offered: %t", f.Message, tc.says, tc.offers)
+				}
+			}
+		})
 	}
 }
 
@@ -215,16 +418,38 @@ func TestTheReportReadsWell(t *testing.T) {
 metadata       ok       works in subscription s, resource group Farm, westeurope, cloud AzurePublicCloud
 endpoints      ok       Resource Manager at management.azure.com answers
 identity       ok       the system-assigned identity (client id client) gets tokens
-clock          ok       this machine's clock differs by 0s from Azure's
-               ok       this machine's clock differs by 0s from the API server's
 rights         problem  the system-assigned identity may not perform Microsoft.Compute/virtualMachineScaleSets/read in resource group Farm
                         RightMissing: give it the role in deploy/azure-role.json, or another one with that action, on the resource group (az role assignment create --assignee client ...)
-groups         ok       group agents: 1 machine (min 0, max 5)
-               ok       group render: 1 machine (min 1, max 9)
-tags           ok       every tag of the groups that is meant for an autoscaler is understood
 kubernetes     problem  this account may not get leases.coordination.k8s.io cluster-autoscaler in namespace kube-system
                         KubeRightMissing: apply deploy/rbac.yaml
+clock          ok       this machine's clock differs by 0s from Azure's
+               ok       this machine's clock differs by 0s from the API server's
+groups         ok       group agents: 1 machine (min 0, max 5)
+               ok       group render: 1 machine (min 1, max 9)
+tags           ok       every tag of 2 groups that is meant for an autoscaler is understood
 nodes          ok       2 machines in the groups, of which 2 nodes; 1 node of no group
+
+2 problems, 0 warnings.
+`
+	if d := cmp.Diff(want, text.String()); d != "" {
+		t.Errorf("report (-want +got):\n%s", d)
+	}
+	facts = doctor.Facts{
+		Azure: doctor.Azure{Place: facts.Azure.Place, Reached: []doctor.Reached{{Name: doctor.Manager, Host: "management.azure.com", Err: fails(doctor.Foreign, "502 as text/html")}}},
+		Kube:  doctor.Kube{Err: fails(doctor.Unreachable, "10.0.0.1:6443 cannot be reached")},
+	}
+	text.Reset()
+	if err := doctor.Print(&text, doctor.Diagnose(facts)); err != nil {
+		t.Fatal(err)
+	}
+	want = `configuration  ok       every setting is understood and takes effect
+metadata       ok       works in subscription s, resource group Farm, westeurope, cloud AzurePublicCloud
+endpoints      problem  Resource Manager at management.azure.com: 502 as text/html
+                        EndpointUnreachable: look at the proxy or gateway between (HTTPS_PROXY, NO_PROXY), or correct the endpoint
+identity       ok       the identity gets tokens
+kubernetes     problem  the API server cannot be asked: 10.0.0.1:6443 cannot be reached
+                        ClusterUnreachable: open the way from this machine to that host and port (route, firewall, HTTPS_PROXY), or correct the endpoint
+not checked             rights, clock, groups, tags, nodes: depend on endpoints
 
 2 problems, 0 warnings.
 `

@@ -10,17 +10,17 @@ import (
 )
 
 // groups looks at the node groups one by one.
-func groups(f Facts) []Finding {
+func groups(f Facts, d *Diagnosis) []Finding {
 	const check = "groups"
 	a := f.Azure
+	if d.faulty["rights"] && a.refused() {
+		return []Finding{dependent(check, "rights")}
+	}
 	var all []Finding
 	switch {
-	case a.Config != nil || a.Metadata != nil || a.Token != nil:
-		return []Finding{unknown(check, "not looked at without a token")}
 	case a.List != nil:
 		all = append(all, Finding{
-			Check: check, Status: Problem, Code: GroupsUnlisted, Message: fmt.Sprintf("the node groups cannot be listed: %v", a.List),
-			Remedy: "see the findings before this one; the identity needs Microsoft.Compute/virtualMachineScaleSets/read on the resource group",
+			Check: check, Status: Problem, Code: GroupsUnlisted, Message: "the node groups cannot be listed: " + a.List.Sentence, Remedy: unread(a.List.Kind, a.Place),
 		})
 	case len(f.Groups) == 0 && a.Discovered:
 		all = append(all, Finding{
@@ -32,8 +32,15 @@ func groups(f Facts) []Finding {
 			Check: check, Status: Problem, Code: NoGroups, Message: "no node group is named", Remedy: "name them with --nodes=min:max:name, or tag the scale sets",
 		})
 	}
+	all = append(all, unreadable(f)...)
+	read := false
 	for _, g := range f.Groups {
-		all = append(all, group(f, g)...)
+		if g.Problem == "" {
+			all, read = append(all, group(f, g)...), true
+		}
+	}
+	for i := range all {
+		all[i].blocks = !read
 	}
 	all = append(all, paused(f)...)
 	for _, s := range f.Strangers {
@@ -54,6 +61,45 @@ func groups(f Facts) []Finding {
 		})
 	}
 	return all
+}
+
+// unreadable finds the groups that are not managed. Those for one and the same reason are one finding.
+func unreadable(f Facts) (all []Finding) {
+	reasons := map[string][]string{}
+	var order []*cluster.Group
+	for _, g := range f.Groups {
+		if g.Problem == "" {
+			continue
+		}
+		if reasons[g.Problem] == nil {
+			order = append(order, g)
+		}
+		reasons[g.Problem] = append(reasons[g.Problem], string(g.ID))
+	}
+	for _, g := range order {
+		names := reasons[g.Problem]
+		message := fmt.Sprintf("group %s is not managed: %s", names[0], g.Problem)
+		if len(names) > 1 {
+			message = fmt.Sprintf("groups %s are not managed: %s", some(names), g.Problem)
+		}
+		remedy := "do what the sentence asks for; until then sluice neither grows nor shrinks it"
+		if kind, ok := f.Azure.Unread[g.ID]; ok {
+			remedy = unread(kind, f.Azure.Place)
+		}
+		all = append(all, Finding{Check: "groups", Status: Problem, Code: GroupUnreadable, Subject: strings.Join(names, ", "), Message: message, Remedy: remedy})
+	}
+	return all
+}
+
+// unread is what mends that Azure does not let groups be read.
+func unread(kind FailureKind, at Place) string {
+	switch kind {
+	case Forbidden, Stranger:
+		return "give the identity the role in deploy/azure-role.json on the resource group; an assignment takes some minutes to act"
+	case NotFound:
+		return fmt.Sprintf("correct the name in --nodes, or the place: ARM_SUBSCRIPTION_ID is %s, ARM_RESOURCE_GROUP is %s", at.Subscription, at.ResourceGroup)
+	}
+	return cmp.Or(kind.remedy(), "do what the sentence says")
 }
 
 // paused finds what somebody has sluice leave alone, and pauses of groups that are not there.
@@ -92,9 +138,6 @@ func group(f Facts, g *cluster.Group) []Finding {
 		g = joined // what its nodes taught is in it
 	}
 	switch {
-	case g.Problem != "":
-		say(Problem, GroupUnreadable, fmt.Sprintf("group %s is not managed: %s", name, g.Problem), "do what the sentence asks for; until then sluice neither grows nor shrinks it")
-		return all
 	case !g.Usable():
 		say(Warning, GroupIncomplete, fmt.Sprintf("Azure's answer about group %s is not complete: capacity %d, machines listed: %d", name, g.Capacity, g.Standing()), "look again in a minute; if it stays so, compare the scale set's capacity with its instances in Azure")
 		return all
@@ -128,7 +171,7 @@ func (f Facts) joined(id cluster.GroupID) *cluster.Group {
 	return f.Snapshot.Group(id)
 }
 
-func tags(f Facts) []Finding {
+func tags(f Facts, _ *Diagnosis) []Finding {
 	const check = "tags"
 	var all []Finding
 	for _, n := range f.Azure.Notices {
@@ -141,11 +184,14 @@ func tags(f Facts) []Finding {
 			Remedy: "do what the sentence says; until then sluice does without",
 		})
 	}
-	switch {
-	case len(all) == 0 && len(f.Groups) == 0:
-		all = append(all, unknown(check, "not looked at without a group"))
-	case len(all) == 0:
-		all = append(all, ok(check, "", "every tag of the groups that is meant for an autoscaler is understood"))
+	read := 0
+	for _, g := range f.Groups {
+		if g.Problem == "" {
+			read++
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, ok(check, "", fmt.Sprintf("every tag of %s that is meant for an autoscaler is understood", count(read, "group"))))
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -8,37 +9,61 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-func kubernetes(f Facts) []Finding {
+func kubernetes(f Facts, _ *Diagnosis) []Finding {
 	const check = "kubernetes"
 	k := f.Kube
+	who := cmp.Or(k.Account, k.As, "this account")
 	switch {
-	case k.Skipped:
-		return []Finding{unknown(check, "not looked at without a configuration")}
-	case k.Err != nil:
+	case k.Config != nil:
+		return []Finding{dependent(check, "configuration")}
+	case k.Err != nil && k.As != "" && k.Err.Kind == Forbidden:
 		return []Finding{{
-			Check: check, Status: Problem, Code: ClusterUnreachable, Message: fmt.Sprintf("the API server cannot be asked: %v", k.Err),
-			Remedy: "correct the kubeconfig or the service account, and open the way to the API server",
+			Check: check, Status: Problem, Code: AccountNotAssumed, Message: fmt.Sprintf("--as=%s: %s", k.As, k.Err.Sentence), Remedy: "use a kubeconfig that may impersonate it, or run sluice doctor in sluice's pod", blocks: true,
 		}}
+	case k.Err != nil:
+		remedy := cmp.Or(k.Err.Kind.remedy(), "correct the kubeconfig or the service account")
+		if k.Err.Kind == Stranger {
+			remedy = "correct the token or certificate in the kubeconfig"
+		}
+		return []Finding{{Check: check, Status: Problem, Code: ClusterUnreachable, Message: "the API server cannot be asked: " + k.Err.Sentence, Remedy: remedy, blocks: true}}
 	}
 	var all []Finding
-	if k.RightsErr != nil {
-		all = append(all, Finding{
-			Check: check, Status: Warning, Code: KubeRightsUnknown, Message: fmt.Sprintf("what this account may do cannot be asked: %v", k.RightsErr),
-			Remedy: "apply deploy/rbac.yaml",
-		})
+	if e := k.RightsErr; e != nil {
+		remedy := cmp.Or(e.Kind.remedy(), "apply deploy/rbac.yaml")
+		all = append(all, Finding{Check: check, Status: Warning, Code: KubeRightsUnknown, Message: fmt.Sprintf("what %s may do cannot be asked: %s", who, e.Sentence), Remedy: remedy})
 	}
-	for _, d := range k.Denied {
-		all = append(all, Finding{
-			Check: check, Status: Problem, Code: KubeRightMissing, Subject: d.String(), Message: "this account may not " + d.String(), Remedy: "apply deploy/rbac.yaml",
-		})
+	if len(k.Denied) > 0 {
+		names := make([]string, len(k.Denied))
+		for i, d := range k.Denied {
+			names[i] = d.String()
+		}
+		message := fmt.Sprintf("%s may not %s", who, names[0])
+		if len(names) > 1 {
+			message = fmt.Sprintf("%s lacks %d of %d rights: %s", who, len(names), k.Checked, some(names))
+		}
+		all = append(all, Finding{Check: check, Status: Problem, Code: KubeRightMissing, Subject: strings.Join(names, ", "), Message: message, Remedy: "apply deploy/rbac.yaml" + k.offer()})
+	}
+	if k.Unread != nil && len(k.Denied) == 0 {
+		all = append(all, Finding{Check: check, Status: Problem, Code: KubeRightMissing, Subject: who, Message: k.Unread.Error(), Remedy: "apply deploy/rbac.yaml"})
 	}
 	if len(all) == 0 {
-		all = append(all, ok(check, "", fmt.Sprintf("the API server answers and grants this account the %d rights that sluice needs", k.Checked)))
+		all = append(all, ok(check, "", fmt.Sprintf("the API server answers and grants %s the %d rights that sluice needs%s", who, k.Checked, k.offer())))
+	}
+	for i := range all {
+		all[i].blocks = k.Unread != nil
 	}
 	if k.Leader != "" {
 		all = append(all, ok(check, "lease", fmt.Sprintf("%s leads; whoever shares that lease waits for its turn, a dry run does not", k.Leader)))
 	}
 	return all
+}
+
+// offer is how to ask for the rights of sluice's own service account; "" when those were asked for, or an account that somebody chose.
+func (k Kube) offer() string {
+	if k.As != "" || k.Account == k.Service || k.Service == "" {
+		return ""
+	}
+	return "; for those of sluice's service account give --as=" + k.Service
 }
 
 // String is "list nodes", with name and namespace where there are some.
@@ -54,11 +79,11 @@ func (r Right) String() string {
 }
 
 // nodes looks at how nodes and machines match.
-func nodes(f Facts) []Finding {
+func nodes(f Facts, _ *Diagnosis) []Finding {
 	const check = "nodes"
 	s := f.Snapshot
-	if s == nil || f.Azure.Token != nil {
-		return []Finding{unknown(check, "not looked at without cluster and groups")}
+	if s == nil {
+		return []Finding{dependent(check, "kubernetes")}
 	}
 	var all []Finding
 	joined, ambiguous := 0, 0
@@ -73,6 +98,8 @@ func nodes(f Facts) []Finding {
 			})
 		case n.Instance != nil:
 			joined++
+		case leaving(n):
+			// its Node object goes next
 		case n.Group != "" && s.Group(n.Group) != nil && s.Group(n.Group).Usable():
 			all = append(all, Finding{
 				Check: check, Status: Warning, Code: NodeWithoutMachine, Subject: n.Name(),
@@ -103,7 +130,9 @@ func nodes(f Facts) []Finding {
 func machine(s *cluster.Snapshot, g *cluster.Group, in *cluster.Instance) []Finding {
 	const check = "nodes"
 	name := string(g.ID) + "/" + string(in.ID)
-	switch {
+	switch n := s.Node(in.Node); {
+	case n != nil && leaving(n):
+		return nil
 	case in.State == cluster.StateStopped:
 		return []Finding{{
 			Check: check, Status: Warning, Code: MachineStopped, Subject: name, Message: fmt.Sprintf("machine %s is stopped: it counts toward the scale set's capacity and its disks are billed", name),
@@ -130,6 +159,12 @@ func suspects(n *cluster.Node) string {
 		names = append(names, string(in.Group)+"/"+string(in.ID))
 	}
 	return strings.Join(names, " or ")
+}
+
+// leaving says that sluice itself is removing the node.
+func leaving(n *cluster.Node) bool {
+	_, is := cluster.RemovalOf(n.Object)
+	return is
 }
 
 // joinWithin is how long a machine that runs may be without a node before that is worth a word.

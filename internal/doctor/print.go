@@ -4,37 +4,81 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
-// Print writes the findings for people: one line for each, and the remedy below it. The last line sums up.
-func Print(w io.Writer, all []Finding) error {
+// Printer writes findings for people as they come: one line for each, and the remedy below it.
+type Printer struct {
+	W io.Writer
+
+	last   string // the area of the last line
+	counts map[Status]int
+	rest   map[string][]string // checks that were not made, by cause
+	causes []string            // in the order in which they came
+}
+
+// Print writes some findings. Checks that were not made for one and the same cause are told in one line at the end.
+func (p *Printer) Print(all []Finding) error {
+	if p.counts == nil {
+		p.counts, p.rest = map[Status]int{}, map[string][]string{}
+	}
 	var b strings.Builder
-	counts := map[Status]int{}
-	last := ""
 	for _, f := range all {
-		counts[f.Status]++
+		p.counts[f.Status]++
+		if f.Cause != "" {
+			if p.rest[f.Cause] == nil {
+				p.causes = append(p.causes, f.Cause)
+			}
+			if !slices.Contains(p.rest[f.Cause], f.Check) {
+				p.rest[f.Cause] = append(p.rest[f.Cause], f.Check)
+			}
+			continue
+		}
 		area := f.Check
-		if area == last {
+		if area == p.last {
 			area = ""
 		}
-		last = f.Check
+		p.last = f.Check
 		fmt.Fprintf(&b, "%-14s %-8s %s\n", area, f.Status, f.Message)
 		if f.Remedy != "" {
 			fmt.Fprintf(&b, "%-14s %-8s %s: %s\n", "", "", f.Code, f.Remedy)
 		}
 	}
+	_, err := io.WriteString(p.W, b.String())
+	return err
+}
+
+// End writes what was not checked, and sums up.
+func (p *Printer) End() error {
+	var b strings.Builder
+	for _, cause := range p.causes {
+		depend := "depends"
+		if len(p.rest[cause]) > 1 {
+			depend = "depend"
+		}
+		fmt.Fprintf(&b, "%-23s %s: %s on %s\n", "not checked", strings.Join(p.rest[cause], ", "), depend, cause)
+	}
 	b.WriteString("\n")
-	switch problems, warnings := counts[Problem], counts[Warning]; {
-	case problems+warnings == 0 && counts[Unknown] == 0:
+	switch problems, warnings, unknown := p.counts[Problem], p.counts[Warning], p.counts[Unknown]; {
+	case problems+warnings+unknown == 0:
 		b.WriteString("Nothing is wrong.\n")
 	case problems+warnings == 0:
-		fmt.Fprintf(&b, "Nothing wrong was found, and %s could not be looked at.\n", count(counts[Unknown], "thing"))
+		fmt.Fprintf(&b, "Nothing wrong was found, and not everything could be looked at: %s unknown.\n", count(unknown, "thing"))
 	default:
 		fmt.Fprintf(&b, "%s, %s.\n", count(problems, "problem"), count(warnings, "warning"))
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(p.W, b.String())
 	return err
+}
+
+// Print writes the findings of all checks for people.
+func Print(w io.Writer, all []Finding) error {
+	p := Printer{W: w}
+	if err := p.Print(all); err != nil {
+		return err
+	}
+	return p.End()
 }
 
 // count is "1 problem" or "3 problems".

@@ -47,32 +47,55 @@ func matches(pattern, action string) bool {
 }
 
 // rights holds what the identity may do against what these groups need, action by action.
-func rights(f Facts) []Finding {
+func rights(f Facts, _ *Diagnosis) []Finding {
 	const check = "rights"
 	a := f.Azure
-	switch {
-	case a.Config != nil || a.Metadata != nil || a.Token != nil:
-		return []Finding{unknown(check, "not looked at without a token")}
-	case a.RightsError != nil:
-		return []Finding{{
-			Check: check, Status: Warning, Code: RightsUnknown, Message: fmt.Sprintf("what the identity may do cannot be read: %v", a.RightsError),
-			Remedy: "do what the sentence says; when it is a refusal, give the identity the role in deploy/azure-role.json, which lets it read its own permissions",
-		}}
+	who := cmp.Or(a.Identity, "the identity")
+	role := fmt.Sprintf("give it the role in deploy/azure-role.json, or another one with that action, on the resource group%s", principal(a.ClientID))
+	if e := a.RightsError; e != nil {
+		finding := Finding{Check: check, Status: Warning, Code: RightsUnknown, Message: "what the identity may do cannot be read: " + e.Sentence}
+		switch {
+		case e.Kind == Forbidden && a.refused():
+			return []Finding{{Check: check, Status: Problem, Code: RightMissing, Message: fmt.Sprintf("%s may neither read its own rights nor the groups in resource group %s: %s", who, a.Place.ResourceGroup, e.Sentence), Remedy: role}}
+		case e.Kind == Forbidden:
+			finding.Remedy = role + ", which lets it read its own permissions"
+		case e.Kind == NotFound:
+			finding.Remedy = "correct subscription and resource group (ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP)"
+		default:
+			finding.Remedy = cmp.Or(e.Kind.remedy(), "do what the sentence says")
+		}
+		return []Finding{finding}
 	}
-	var missing []Finding
+	var missing []string
 	for _, action := range a.Needed {
 		if !Allowed(a.Rights, action) {
-			missing = append(missing, Finding{
-				Check: check, Status: Problem, Code: RightMissing, Subject: action,
-				Message: fmt.Sprintf("%s may not perform %s in resource group %s", cmp.Or(a.Identity, "the identity"), action, a.Place.ResourceGroup),
-				Remedy:  fmt.Sprintf("give it the role in deploy/azure-role.json, or another one with that action, on the resource group%s", principal(a.ClientID)),
-			})
+			missing = append(missing, action)
 		}
 	}
-	if missing != nil {
-		return missing
+	switch len(missing) {
+	case 0:
+		return []Finding{ok(check, "", fmt.Sprintf("all %d actions that these groups need are allowed", len(a.Needed)))}
+	case 1:
+		return []Finding{{Check: check, Status: Problem, Code: RightMissing, Subject: missing[0], Message: fmt.Sprintf("%s may not perform %s in resource group %s", who, missing[0], a.Place.ResourceGroup), Remedy: role}}
 	}
-	return []Finding{ok(check, "", fmt.Sprintf("all %d actions that these groups need are allowed", len(a.Needed)))}
+	return []Finding{{
+		Check: check, Status: Problem, Code: RightMissing, Subject: strings.Join(missing, ", "),
+		Message: fmt.Sprintf("%s may not perform %d of %d actions in resource group %s: %s", who, len(missing), len(a.Needed), a.Place.ResourceGroup, some(missing)),
+		Remedy:  strings.Replace(role, "that action", "those actions", 1),
+	}}
+}
+
+// refused says that Azure let no group be read for want of a right.
+func (a Azure) refused() bool {
+	if a.List != nil {
+		return a.List.Kind == Forbidden
+	}
+	for _, kind := range a.Unread {
+		if kind == Forbidden {
+			return true
+		}
+	}
+	return false
 }
 
 // principal names whom to give a role, for a command line.

@@ -7,6 +7,7 @@ package imds
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -34,10 +35,16 @@ type Error struct {
 	Status  int    // of the HTTP answer, 0 when there was none
 	Code    string // the service's own word, such as "invalid_request"
 	Message string
+	Remedy  string // "" when Message has it, or there is none
 }
 
-// Error is the sentence.
-func (e *Error) Error() string { return e.Message }
+// Error is the sentence, with its remedy.
+func (e *Error) Error() string {
+	if e.Remedy == "" {
+		return e.Message
+	}
+	return e.Message + ": " + e.Remedy
+}
 
 // Temporary says whether the same question may be answered later.
 func (e *Error) Temporary() bool {
@@ -84,7 +91,14 @@ func (c *Client) send(ctx context.Context, method, address string, header http.H
 	}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		return &Error{Message: fmt.Sprintf("instance metadata at %s does not answer (%v): run on a machine on Azure, or set ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP and a service principal (ARM_TENANT_ID, ARM_CLIENT_ID, ARM_CLIENT_SECRET)", origin(req.URL), err)}
+		why := err.Error()
+		if errors.Is(err, context.DeadlineExceeded) {
+			why = "nothing came in time"
+		}
+		return &Error{
+			Message: fmt.Sprintf("instance metadata at %s does not answer (%s)", origin(req.URL), why),
+			Remedy:  "run on a machine on Azure, or set ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP and a service principal (ARM_TENANT_ID, ARM_CLIENT_ID, ARM_CLIENT_SECRET)",
+		}
 	}
 	defer resp.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))

@@ -118,7 +118,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 func TestOffAzureTheErrorSaysWhatToDo(t *testing.T) {
 	_, err := on(azure(t, false), "").Instance(context.Background())
 	var e *imds.Error
-	if !errors.As(err, &e) || e.Status != 0 || !strings.Contains(e.Message, "run on a machine on Azure") || strings.Contains(e.Message, "\n") {
+	if !errors.As(err, &e) || e.Status != 0 || !strings.Contains(e.Error(), "run on a machine on Azure") || strings.Contains(e.Error(), "\n") {
 		t.Errorf("error %v, want one sentence with the remedy", err)
 	}
 }

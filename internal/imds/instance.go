@@ -3,6 +3,7 @@ package imds
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"time"
 )
@@ -83,7 +84,7 @@ func (c *Client) Instance(ctx context.Context) (Instance, error) {
 		case <-wait.C:
 		case <-ctx.Done():
 			wait.Stop()
-			return Instance{}, ctx.Err()
+			return Instance{}, fmt.Errorf("%w, and there was no time to ask again (%w)", e, ctx.Err())
 		}
 	}
 }

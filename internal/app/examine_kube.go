@@ -1,0 +1,214 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/deploy"
+	"sluice.dev/sluice/internal/doctor"
+	"sluice.dev/sluice/internal/kube"
+)
+
+// examineKube asks the API server for everything that decisions read, for its time, and for what an account may do. It is nil when the objects
+// are not known.
+func examineKube(ctx context.Context, o Options, x Examination, l *lesson) *cluster.Objects {
+	if x.Unnamed != nil {
+		l.learn(nil, "kubernetes")
+		return nil
+	}
+	config := rest.CopyConfig(o.Kube)
+	config.Impersonate.UserName = x.As
+	facts := doctor.Kube{As: x.As, Service: "system:serviceaccount:" + cmp.Or(o.Namespace, deploy.Namespace) + ":" + deploy.ServiceAccount}
+	var objects *cluster.Objects
+	client, err := kubernetes.NewForConfig(config)
+	if err == nil {
+		facts.Account, err = account(ctx, client)
+	}
+	if fault := answerless(err, x.As != ""); fault {
+		facts.Err = failedAt(err, config.Host)
+	} else {
+		objects = examineCluster(ctx, client, config, o, &facts)
+	}
+	l.learn(func(f *doctor.Facts) { f.Kube = facts }, "kubernetes")
+	return objects
+}
+
+// account is who the API server says is asking.
+func account(ctx context.Context, client kubernetes.Interface) (string, error) {
+	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	return review.Status.UserInfo.Username, nil
+}
+
+// answerless says whether nothing else need be asked after such an answer to who is asking. An API server of before 1.28 does not know the question,
+// and a role may keep an account from asking it.
+func answerless(err error, impersonates bool) bool {
+	return err != nil && !apierrors.IsNotFound(err) && (impersonates || !apierrors.IsForbidden(err))
+}
+
+// examineCluster asks what is independent side by side.
+func examineCluster(ctx context.Context, client kubernetes.Interface, config *rest.Config, o Options, facts *doctor.Kube) *cluster.Objects {
+	var objects cluster.Objects
+	var listed, rightsErr error
+	var all sync.WaitGroup
+	all.Go(func() { objects, listed = kube.List(ctx, client, besides(o.Policy, o.Namespace)) })
+	all.Go(func() { facts.Denied, facts.Checked, rightsErr = examineRights(ctx, client, o.Election) })
+	all.Go(func() { facts.Skew, facts.SkewKnown = skew(ctx, config) })
+	all.Go(func() {
+		l, err := client.CoordinationV1().Leases(o.Election.Namespace).Get(ctx, o.Election.Name, metav1.GetOptions{})
+		if err != nil {
+			return
+		}
+		s := l.Spec
+		if s.HolderIdentity != nil && *s.HolderIdentity != "" && s.RenewTime != nil && s.LeaseDurationSeconds != nil &&
+			time.Since(s.RenewTime.Time) < time.Duration(*s.LeaseDurationSeconds)*time.Second {
+			facts.Leader = fmt.Sprintf("%s, by lease %s/%s,", *s.HolderIdentity, l.Namespace, l.Name)
+		}
+	})
+	all.Wait()
+	facts.RightsErr = failedAt(rightsErr, config.Host)
+	switch denied := new(kube.AccessError); {
+	case errors.As(listed, &denied):
+		facts.Unread = denied
+	case listed != nil:
+		facts.Err = failedAt(listed, config.Host)
+	default:
+		return &objects
+	}
+	return nil
+}
+
+// skew is the API server's clock minus this machine's, by the date of an answer, to the second.
+func skew(ctx context.Context, config *rest.Config) (time.Duration, bool) {
+	h, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return 0, false
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(config.Host, "/")+"/version", nil)
+	if err != nil {
+		return 0, false
+	}
+	began := time.Now()
+	resp, err := h.Do(req)
+	if err != nil {
+		return 0, false
+	}
+	defer resp.Body.Close()
+	date, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return 0, false
+	}
+	return date.Sub(began.Add(time.Since(began) / 2)).Round(time.Second), true
+}
+
+// rightsAtOnce bounds how many rights are asked about side by side.
+const rightsAtOnce = 8
+
+// examineRights asks of every right in deploy/rbac.yaml whether the account has it.
+func examineRights(ctx context.Context, client kubernetes.Interface, election Election) (denied []doctor.Right, checked int, err error) {
+	needed := neededRights(election)
+	lacks, errs := make([]bool, len(needed)), make([]error, len(needed))
+	slots := make(chan struct{}, rightsAtOnce)
+	var all sync.WaitGroup
+	for i, a := range needed {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if ctx.Err() != nil {
+				errs[i] = ctx.Err()
+				return
+			}
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &a}}
+			answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+			if errs[i] = err; err == nil {
+				lacks[i] = !answer.Status.Allowed
+			}
+		})
+	}
+	all.Wait()
+	for i, a := range needed {
+		switch {
+		case errs[i] != nil && err == nil:
+			err = errs[i]
+		case errs[i] == nil:
+			checked++
+		}
+		if !lacks[i] {
+			continue
+		}
+		resource := a.Resource
+		if a.Group != "" {
+			resource += "." + a.Group
+		}
+		if a.Subresource != "" {
+			resource += "/" + a.Subresource
+		}
+		denied = append(denied, doctor.Right{Verb: a.Verb, Resource: resource, Name: a.Name, Namespace: a.Namespace})
+	}
+	return denied, checked, err
+}
+
+// neededRights are the rights in deploy/rbac.yaml, one by one, in the namespace and for the lease that the operator has chosen. A
+// defect of that file is a panic, which any test shows.
+func neededRights(election Election) []authorizationv1.ResourceAttributes {
+	var all []authorizationv1.ResourceAttributes
+	for _, doc := range strings.Split(string(deploy.RBAC), "\n---\n") {
+		var role rbacv1.ClusterRole // a Role has the same fields
+		if err := yaml.Unmarshal([]byte(doc), &role); err != nil {
+			panic("app: deploy/rbac.yaml: " + err.Error())
+		}
+		if role.Kind != "ClusterRole" && role.Kind != "Role" {
+			continue
+		}
+		if role.Kind == "Role" {
+			role.Namespace = cmp.Or(election.Namespace, role.Namespace)
+		}
+		for _, rule := range role.Rules {
+			if election.Name != "" && slices.Contains(rule.Resources, "leases") && len(rule.ResourceNames) > 0 {
+				rule.ResourceNames = []string{election.Name}
+			}
+			all = append(all, attributes(rule, role.Namespace)...)
+		}
+	}
+	return all
+}
+
+func attributes(rule rbacv1.PolicyRule, namespace string) []authorizationv1.ResourceAttributes {
+	names := rule.ResourceNames
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	var all []authorizationv1.ResourceAttributes
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			resource, sub, _ := strings.Cut(resource, "/")
+			for _, verb := range rule.Verbs {
+				for _, name := range names {
+					all = append(all, authorizationv1.ResourceAttributes{
+						Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: sub, Name: name,
+					})
+				}
+			}
+		}
+	}
+	return all
+}
