@@ -15,22 +15,22 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/sluice
-	$(GO) build -ldflags '$(LDFLAGS)' -o bin/sluice ./cmd/sluice
+	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/sluice ./cmd/sluice
 
 .PHONY: playground
 playground: ## play the story on a real control plane; ARGS=--keep leaves it up for kubectl
-	$(GO) build -ldflags '$(LDFLAGS)' -o bin/playground ./cmd/playground
+	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/playground ./cmd/playground
 	@bin/playground $(ARGS)
 
 .PHONY: story
 story: ## play a render farm's morning on a real control plane: no Job is killed, idle machines go; ARGS=--speed=100
-	$(GO) build -ldflags '$(LDFLAGS)' -o bin/playground ./cmd/playground
+	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/playground ./cmd/playground
 	@bin/playground farm $(ARGS)
 
 .PHONY: load
 load: ## measure what sluice takes with 1,000 nodes and 30,000 pods on a real control plane; ARGS='--nodes=100 --burst=500'
-	$(GO) build -ldflags '$(LDFLAGS)' -o bin/sluice ./cmd/sluice
-	$(GO) build -ldflags '$(LDFLAGS)' -o bin/playground ./cmd/playground
+	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/sluice ./cmd/sluice
+	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/playground ./cmd/playground
 	@bin/playground load $(ARGS)
 
 .PHONY: soak
@@ -39,6 +39,8 @@ soak: ## play a simulated week of 5,000 nodes and 150,000 pods with faults; ARGS
 
 .PHONY: test
 test: ## run every test, those on the real control plane included
+	@if [ "$$($(GO) list -f '{{.Stale}}' k8s.io/kubernetes/cmd/kube-apiserver/app)" = true ]; then \
+		echo 'compiling sluice, its tests and, this first time, a Kubernetes API server: some minutes before the first result' >&2; fi
 	$(GO) test ./...
 
 # What runs beside something else. The real API server that some of it meets runs in a process of its own, without the race detector.
@@ -55,7 +57,7 @@ az-conformance: ## drive Microsoft's az against the simulated Azure; installs az
 
 .PHONY: bench
 bench: ## measure what decisions cost, in one table and bin/bench.json; ARGS=--help tells more
-	$(GO) build -ldflags '$(LDFLAGS)' -o bin/bench ./cmd/bench
+	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/bench ./cmd/bench
 	@bin/bench $(ARGS)
 
 .PHONY: proof

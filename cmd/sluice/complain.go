@@ -24,7 +24,47 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &empty):
 		return fmt.Errorf("--%s has no value: %s; see %s --help", empty.GetFlag().Name, empty.GetFlag().Usage, cmd.CommandPath())
 	}
-	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+	var unknown *pflag.NotExistError
+	near := ""
+	if errors.As(err, &unknown) {
+		near = nearFlag(cmd.Flags(), unknown.GetSpecifiedName())
+	}
+	return fmt.Errorf("%w; %ssee %s --help", err, near, cmd.CommandPath())
+}
+
+// nearFlag asks whether the flag with the nearest name was meant; "" when none is near.
+func nearFlag(all *pflag.FlagSet, name string) string {
+	best, distance := "", 3 // a slip or two
+	all.VisitAll(func(f *pflag.Flag) {
+		if d := slips(name, f.Name); d < distance && d < len(name)/2 && !f.Hidden {
+			best, distance = f.Name, d
+		}
+	})
+	if best == "" {
+		return ""
+	}
+	return "did you mean --" + best + "? "
+}
+
+// slips is how many letters must be put in, taken out or changed to make one word of another.
+func slips(from, to string) int {
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(from) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(to) {
+			changed := diagonal
+			if from[i] != to[j] {
+				changed++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(to)]
 }
 
 // arguments wants so many arguments that are no flags.

@@ -88,6 +88,41 @@ func TestDoctorNamesWhatIsWrongOnALiveFarm(t *testing.T) {
 	}
 }
 
+func TestDoctorWithoutAnythingSaysOneCause(t *testing.T) {
+	nowhere(t)
+	got := sluice(t.Context(), "doctor", "--azure-metadata-endpoint=http://"+freeAddress(t))
+	got.expect(t, exitActs, doctor.NothingNamed, doctor.Offline, "1 problem, 0 warnings")
+	if n := strings.Count(got.out, "\n"); n != 5 {
+		t.Errorf("%d lines, want the cause, its remedy, what depends on it, and the sum:\n%s", n, got.out)
+	}
+	if got := sluice(t.Context(), "doctor", "--timeout=0s"); got.code != exitError || !strings.Contains(got.complaint, "--timeout=0s") {
+		t.Errorf("a time of nothing: exit code %d, %s", got.code, got.complaint)
+	}
+}
+
+// TestDoctorAsJSONIsOneDocument holds that every check is in it, and what each that was not made depends on.
+func TestDoctorAsJSONIsOneDocument(t *testing.T) {
+	f := newFarm(t)
+	got := sluice(t.Context(), f.args("doctor", "--kubeconfig="+kubeconfig(t, "http://"+freeAddress(t)), "-o", "json")...)
+	got.expect(t, exitActs)
+	var o struct {
+		Worst    string
+		Findings []struct{ Check, Status, Cause string }
+	}
+	if err := json.Unmarshal([]byte(got.out), &o); err != nil || o.Worst != string(doctor.Problem) {
+		t.Fatalf("%v, worst %q:\n%s", err, o.Worst, got.out)
+	}
+	causes := map[string]string{}
+	for _, f := range o.Findings {
+		causes[f.Check] = f.Cause
+	}
+	for _, check := range doctor.Checks {
+		if cause, ok := causes[check]; !ok || check == "nodes" && cause != "kubernetes" {
+			t.Errorf("%s: told %t, cause %q", check, ok, cause)
+		}
+	}
+}
+
 // TestAFlagThatNamesNoGroupIsTold misspells a group in a flag that is for one.
 func TestAFlagThatNamesNoGroupIsTold(t *testing.T) {
 	f := newFarm(t)

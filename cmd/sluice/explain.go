@@ -56,6 +56,7 @@ one look at the cluster now with the flags of "sluice plan". Pods, requests and 
 	f.StringVar(&file, "journal", "", "a journal that sluice run wrote")
 	f.Uint64Var(&cycle, "cycle", 0, "the cycle of the journal to explain; 0: the last")
 	f.StringVarP(&namespace, "namespace", "n", "default", "namespace of a pod, request or buffer that is named without one")
+	showSections(cmd)
 	return cmd
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -95,6 +96,7 @@ func fromProtobuf(next http.Handler) http.Handler {
 	utilruntime.Must(coordinationv1.AddToScheme(known))
 	utilruntime.Must(eventsv1.AddToScheme(known))
 	utilruntime.Must(authorizationv1.AddToScheme(known))
+	utilruntime.Must(authenticationv1.AddToScheme(known))
 	wire := protobuf.NewSerializer(known, known)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Content-Type") == runtime.ContentTypeProtobuf {

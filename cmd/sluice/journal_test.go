@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -113,14 +114,26 @@ func TestSimulateComparesAndUpdatesTheTranscript(t *testing.T) {
 		t.Fatalf("comparing changed the file: %v", err)
 	}
 
-	sluice(t.Context(), "simulate", "--update", path).expect(t, exitNothing, "machine agents_1")
+	updated := sluice(t.Context(), "simulate", "--update", path)
+	updated.expect(t, exitNothing, "machine agents_1")
 	again := sluice(t.Context(), "simulate", path, path)
 	again.expect(t, exitNothing, "== "+path)
-	if again.complaint != "" {
-		t.Errorf("after --update standard error says:\n%s", again.complaint)
+	lines := strings.Count(updated.out, "\n")
+	if want := fmt.Sprintf("%s: written: %d lines\n", path, lines); updated.complaint != want {
+		t.Errorf("--update says %q, want %q", updated.complaint, want)
+	}
+	if want := strings.Repeat(fmt.Sprintf("%s: ok: %d lines as expected\n", path, lines), 2); again.complaint != want {
+		t.Errorf("after --update standard error says %q, want %q", again.complaint, want)
+	}
+	if unchanged := sluice(t.Context(), "simulate", "--update", path); !strings.Contains(unchanged.complaint, "unchanged") {
+		t.Errorf("a second --update says %q", unchanged.complaint)
 	}
 }
 
 func TestSimulateWithoutATranscriptOnlyTells(t *testing.T) {
-	sluice(t.Context(), "simulate", file(t, "night.txtar", scenario)).expect(t, exitNothing, "group agents", "1 -> 2")
+	got := sluice(t.Context(), "simulate", file(t, "night.txtar", scenario))
+	got.expect(t, exitNothing, "group agents", "1 -> 2")
+	if !strings.Contains(got.complaint, "the file expects no transcript") || strings.Contains(got.complaint, "ok") {
+		t.Errorf("standard error says %q", got.complaint)
+	}
 }

@@ -2,11 +2,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // schedules name time zones, and a container may have none
 
@@ -15,8 +18,15 @@ import (
 	"k8s.io/component-base/cli/flag"
 )
 
-// version is set by the build.
-var version = "unknown"
+// version is set by the Makefile. Another build has that of its sources, as far as Go knows it.
+var version = ""
+
+func init() {
+	if b, ok := debug.ReadBuildInfo(); ok && version == "" {
+		version = strings.Trim(b.Main.Version, "()")
+	}
+	version = cmp.Or(version, "unknown")
+}
 
 // Exit codes of every verb.
 const (
@@ -59,7 +69,7 @@ func root() *cobra.Command {
 the machine that is idle, by name, when they don't. Every decision can be asked why.
 
 Start with two commands that write nothing: "sluice doctor" says what is wrong with the installation,
-"sluice plan" what sluice would do now.`,
+"sluice plan" what sluice would do now. "sluice simulate FILE" plays a scenario where there is no cluster.`,
 		SilenceUsage:               true,
 		SilenceErrors:              true,
 		Args:                       knownCommand,
@@ -70,6 +80,9 @@ Start with two commands that write nothing: "sluice doctor" says what is wrong w
 		return flag.WordSepNormalizeFunc(nil, name)
 	})
 	cmd.AddCommand(runCommand(), agentCommand(), planCommand(), explainCommand(), doctorCommand(), pauseCommand(), resumeCommand(), holdCommand(), releaseCommand(), drainCommand(), undrainCommand(), replayCommand(), simulateCommand(), versionCommand())
+	cmd.Version = version
+	cmd.SetVersionTemplate("sluice {{.Version}}\n")
+	cmd.Flags().Bool("version", false, "print the version") // by cobra it would take -v as well, which means verbosity elsewhere
 	cmd.SetFlagErrorFunc(flagError)
 	return cmd
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"sluice.dev/sluice/internal/doctor"
 )
 
 // said is what a command line came to.
@@ -125,11 +127,21 @@ func (s said) complains(t *testing.T, words ...string) {
 }
 
 func TestVersionIsPrinted(t *testing.T) {
-	sluice(t.Context(), "version").expect(t, exitNothing, "sluice "+version+"\n")
+	for _, line := range []string{"version", "--version"} {
+		if got := sluice(t.Context(), line); got.code != exitNothing || got.out != "sluice "+version+"\n" || version == "" {
+			t.Errorf("%s: exit code %d, %q", line, got.code, got.out)
+		}
+	}
 }
 
 func TestWithoutACommandTheHelpIsPrinted(t *testing.T) {
 	sluice(t.Context()).expect(t, exitNothing, "sluice plan", "simulate", "replay")
+}
+
+// TestWithoutAClusterThereIsSomethingToTry holds that the scenario that is offered is there, and plays as it says.
+func TestWithoutAClusterThereIsSomethingToTry(t *testing.T) {
+	_, name, _ := strings.Cut(doctor.Offline, "sluice simulate ")
+	sluice(t.Context(), "simulate", filepath.Join("..", "..", filepath.FromSlash(name))).expect(t, exitNothing, "machine agents_0")
 }
 
 func TestEveryCommandHasHelp(t *testing.T) {

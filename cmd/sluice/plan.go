@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice.dev/sluice/internal/app"
+	"sluice.dev/sluice/internal/doctor"
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
 )
@@ -56,6 +57,7 @@ Exit code 0: nothing to do; 1: it would act; 2: error, also when no node group c
 	}
 	s.add(cmd.Flags())
 	cmd.Flags().StringVarP(&format, "output", "o", "text", "text or json")
+	showSections(cmd)
 	return cmd
 }
 
@@ -85,6 +87,9 @@ func sighted(entry journal.Entry) error {
 func (s *settings) once(ctx context.Context, stderr io.Writer) (journal.Entry, error) {
 	var o app.Options
 	if err := s.into(&o, stderr, slog.LevelWarn); err != nil {
+		if errors.Is(err, app.ErrNoCluster) {
+			err = fmt.Errorf("%w; %s", err, doctor.Offline)
+		}
 		return journal.Entry{}, err
 	}
 	entry, err := app.Look(ctx, o)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +36,8 @@ What stands before the first advance, until or restart is how things are when sl
 becomes are called agents_2: instance 2 of group agents. Pods of a controller are numbered: web-1, web-2.
 The transcript tells what happens, and every verdict of sluice when its outcome or its first reason changes.
 
-The transcript is printed as it comes. Where the file expects one, it is compared: a difference is printed and the exit code is 1.
+The transcript is printed as it comes. Where the file expects one, it is compared: what came of it goes to standard error, and the exit
+code of a difference is 1.
 The exit code is 2 when a file cannot be read or played.
 
 With --seed and no file, it plays the random history of that seed, as make proof does, and prints which promises of sluice were broken
@@ -53,7 +55,7 @@ Statements:
 			switch {
 			case len(files) > 0:
 			case !cmd.Flags().Changed("seed"):
-				return errors.New("give scenario files, such as: sluice simulate night.txtar, or a history, such as: sluice simulate --seed 7")
+				return errors.New("give scenario files, such as: sluice simulate testdata/remove-idle-not-newest.txtar, or a history, such as: sluice simulate --seed 7")
 			case script:
 				_, err := cmd.OutOrStdout().Write(history(seed))
 				return err
@@ -101,18 +103,35 @@ func simulate(cmd *cobra.Command, file string, update bool, seed uint64) (same b
 	for _, b := range r.Broken {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", file, b)
 	}
+	var outcome string
 	switch after := world.Update(text, r.Transcript); {
+	case update && bytes.Equal(after, text):
+		outcome = "unchanged: " + lines(r.Transcript) + " as before"
 	case update:
-		if !bytes.Equal(after, text) {
-			if err := os.WriteFile(file, after, 0o644); err != nil {
-				return false, fmt.Errorf("write the transcript: %w", err)
-			}
+		if err := os.WriteFile(file, after, 0o644); err != nil {
+			return false, fmt.Errorf("write the transcript: %w", err)
 		}
+		outcome = "written: " + lines(r.Transcript)
+	case !r.HasOne:
+		outcome = "played: " + lines(r.Transcript) + "; the file expects no transcript, --update writes this one into it"
 	case r.HasOne && r.Expected != r.Transcript:
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: the transcript is another one (-want +got):\n%s", file, world.Diff(r.Expected, r.Transcript))
 		return false, nil
+	default:
+		outcome = "ok: " + lines(r.Transcript) + " as expected"
+	}
+	if len(r.Broken) == 0 || update {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", file, outcome)
 	}
 	return len(r.Broken) == 0, nil
+}
+
+// lines is "1 line" or "31 lines".
+func lines(transcript string) string {
+	if n := strings.Count(transcript, "\n"); n != 1 {
+		return fmt.Sprintf("%d lines", n)
+	}
+	return "1 line"
 }
 
 // play plays a script that expects no transcript. It says whether no promise was broken.
@@ -123,6 +142,9 @@ func play(cmd *cobra.Command, name string, script []byte, seed uint64) (kept boo
 	}
 	for _, b := range r.Broken {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", name, b)
+	}
+	if len(r.Broken) == 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: ok: no promise was broken\n", name)
 	}
 	return len(r.Broken) == 0, nil
 }

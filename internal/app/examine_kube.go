@@ -39,7 +39,7 @@ func examineKube(ctx context.Context, o Options, x Examination, l *lesson) *clus
 	var objects *cluster.Objects
 	client, err := kubernetes.NewForConfig(config)
 	if err == nil {
-		facts.Account, err = account(ctx, client)
+		facts.Account, err = whoAsks(ctx, client)
 	}
 	if fault := answerless(err, x.As != ""); fault {
 		facts.Err = failedAt(err, config.Host)
@@ -50,8 +50,8 @@ func examineKube(ctx context.Context, o Options, x Examination, l *lesson) *clus
 	return objects
 }
 
-// account is who the API server says is asking.
-func account(ctx context.Context, client kubernetes.Interface) (string, error) {
+// whoAsks is who the API server says is asking.
+func whoAsks(ctx context.Context, client kubernetes.Interface) (string, error) {
 	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		return "", err

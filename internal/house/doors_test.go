@@ -47,6 +47,7 @@ var hands = map[string]string{
 	"(*internal/app.dated).Create":       "the same Lease, with the time at which it ends (S-23)",
 	"(*internal/app.dated).Update":       "the same Lease, renewed",
 	"internal/app.examineRights":         "doctor asks the API server what it may do; the question is an object that is not kept",
+	"internal/app.whoAsks":               "doctor asks the API server who is asking; the question is not kept",
 	"(*internal/app.access).ask":         "the API server is asked whom a token belongs to and what he may read; neither question is kept",
 	"(*internal/expander.Client).Best":   "a question to the operator's own expander",
 	"(*internal/azure.standard).carryOn": "what a removal that the guard allowed has left: tagged interfaces and disks without a machine, records of old deployments (S-37)",
