@@ -139,7 +139,7 @@ func examineAzure(ctx context.Context, o azure.Options, l *lesson) []*cluster.Gr
 		}, "configuration", "metadata", "endpoints", "identity", "rights")
 		return nil
 	}
-	l.learn(nil, "configuration")
+	l.learn(func(f *doctor.Facts) { f.Azure.Place = doctor.Place(provider.Place()) }, "configuration", "metadata")
 
 	var groups []*cluster.Group
 	var listed error
@@ -148,9 +148,9 @@ func examineAzure(ctx context.Context, o azure.Options, l *lesson) []*cluster.Gr
 	both.Go(func() { groups, listed = provider.Groups(life) })
 	both.Go(func() {
 		in = provider.Inspect(life)
-		complete := []string{"metadata", "endpoints", "identity"}
-		if in.Manager != nil { // the groups may have been answered
-			complete = complete[:1]
+		var complete []string
+		if in.Manager == nil { // else the groups may have been answered
+			complete = []string{"endpoints", "identity"}
 		}
 		l.learn(func(f *doctor.Facts) { inspected(&f.Azure, in) }, complete...)
 	})
@@ -167,7 +167,6 @@ func examineAzure(ctx context.Context, o azure.Options, l *lesson) []*cluster.Gr
 
 // inspected takes in what Azure says when it is asked on purpose.
 func inspected(facts *doctor.Azure, in azure.Inspection) {
-	facts.Place = doctor.Place{Cloud: in.Cloud, Subscription: in.Subscription, ResourceGroup: in.ResourceGroup, Location: in.Location}
 	facts.Identity, facts.ClientID, facts.Token = in.Identity, in.ClientID, failed(in.Token)
 	if in.Authority != "" {
 		facts.Reached = append(facts.Reached, doctor.Reached{Name: doctor.Authority, Host: in.Authority, Err: failed(in.Signer)})

@@ -47,7 +47,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.RoundTripper.RoundTrip(r)
 }
 
-func answer(r *http.Request, status int, kind, body string) (*http.Response, error) {
+func respond(r *http.Request, status int, kind, body string) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
@@ -67,7 +67,7 @@ var (
 		return nil, r.Context().Err()
 	}
 	proxied = func(r *http.Request) (*http.Response, error) {
-		return answer(r, http.StatusBadGateway, "text/html", "<html><h1>Bad gateway</h1></html>")
+		return respond(r, http.StatusBadGateway, "text/html", "<html><h1>Bad gateway</h1></html>")
 	}
 )
 
@@ -137,10 +137,14 @@ func newClinic(t *testing.T) *clinic {
 	return c
 }
 
-// reviewer answers who asks, and that the account may do everything: kubesim has no authorizer.
+// reviewer answers who asks, that the account may do everything, and when: kubesim has no authorizer and no clock.
 func reviewer(r *http.Request) (*http.Response, error) {
 	var review any
 	switch {
+	case r.URL.Path == "/version":
+		resp, err := respond(r, http.StatusOK, "application/json", "{}")
+		resp.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+		return resp, err
 	case strings.HasSuffix(r.URL.Path, "/selfsubjectreviews"):
 		who := &authenticationv1.SelfSubjectReview{}
 		who.APIVersion, who.Kind, who.Status.UserInfo.Username = "authentication.k8s.io/v1", "SelfSubjectReview", "jane"
@@ -159,7 +163,7 @@ func reviewer(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answer(r, http.StatusCreated, "application/json", string(text))
+	return respond(r, http.StatusCreated, "application/json", string(text))
 }
 
 // examine is what is found, when each check was told, and how long the whole took.
@@ -222,7 +226,7 @@ func TestDoctorNamesOneCauseAndWhatMendsIt(t *testing.T) {
 			doctor.MetadataSilent, "does not answer (nothing came in time)", "hostNetwork", "endpoints identity rights clock groups tags nodes", "configuration", 10 * time.Second},
 		"instance metadata is being updated": {func(c *clinic) {
 			c.toAzure = toMetadata(func(r *http.Request) (*http.Response, error) {
-				return answer(r, http.StatusGone, "application/json", `{"error":"gone"}`)
+				return respond(r, http.StatusGone, "application/json", `{"error":"gone"}`)
 			})
 		}, doctor.MetadataSilent, "refused with 410", "two minutes", "endpoints identity rights clock groups tags nodes", "configuration", placeWithin},
 		"no cluster and no Azure": {func(c *clinic) { c.toAzure, c.examination.Unnamed = toMetadata(noWay), ErrNoCluster },
@@ -241,19 +245,19 @@ func TestDoctorNamesOneCauseAndWhatMendsIt(t *testing.T) {
 			doctor.ClusterUnreachable, "kubesim.invalid answers 502 as no API server does", "proxy", "clock nodes", "rights", 0},
 		"the API server does not know who asks": {func(c *clinic) {
 			c.toCluster = func(r *http.Request) (*http.Response, error) {
-				return answer(r, http.StatusUnauthorized, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"Unauthorized","reason":"Unauthorized","code":401}`)
+				return respond(r, http.StatusUnauthorized, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"Unauthorized","reason":"Unauthorized","code":401}`)
 			}
 		}, doctor.ClusterUnreachable, "Unauthorized", "token or certificate", "clock nodes", "rights", 0},
 		"an account that may not be impersonated": {func(c *clinic) {
 			c.examination.As = "robot"
 			c.toCluster = func(r *http.Request) (*http.Response, error) {
-				return answer(r, http.StatusForbidden, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"User \"jane\" cannot impersonate robot","reason":"Forbidden","code":403}`)
+				return respond(r, http.StatusForbidden, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"User \"jane\" cannot impersonate robot","reason":"Forbidden","code":403}`)
 			}
 		}, doctor.AccountNotAssumed, "cannot impersonate robot", "kubeconfig that may impersonate", "clock nodes", "rights", 0},
 		"an API server of before the question who asks": {func(c *clinic) {
 			c.toCluster = func(r *http.Request) (*http.Response, error) {
 				if strings.HasSuffix(r.URL.Path, "/selfsubjectreviews") {
-					return answer(r, http.StatusNotFound, "text/plain", "404 page not found\n")
+					return respond(r, http.StatusNotFound, "text/plain", "404 page not found\n")
 				}
 				return nil, nil
 			}

@@ -25,8 +25,6 @@ import (
 // Inspection is what Azure tells of this installation when it is asked on purpose, beside the groups. An error in it is one sentence, and wraps
 // what failed: an [*imds.Error], an [*azcore.ResponseError], an [*AnotherAnswer], or an error of the net and tls packages.
 type Inspection struct {
-	Cloud, Subscription, ResourceGroup, Location string
-
 	Identity string // who asks, in words
 	ClientID string // of the identity, as its token says; "" when it does not
 	Token    error  // why there is no token
@@ -80,7 +78,6 @@ type LeftOut struct{ Name, Why string }
 func (p *Provider) Inspect(ctx context.Context) Inspection {
 	o := p.options
 	in := Inspection{
-		Cloud: o.where.Name, Subscription: o.Subscription, ResourceGroup: o.ResourceGroup, Location: o.Location,
 		Identity: o.Identity.String(), ResourceManager: hostOf(o.ResourceManagerEndpoint), Discovered: len(o.Discovery) > 0,
 	}
 	if o.Identity.Application() {
@@ -102,6 +99,15 @@ func (p *Provider) Inspect(ctx context.Context) Inspection {
 	in.ClientID = applicationOf(token)
 	p.askRights(ctx, &in)
 	return in
+}
+
+// Place is where the provider works. The location is "" when nothing says it.
+type Place struct{ Cloud, Subscription, ResourceGroup, Location string }
+
+// Place is known from the start.
+func (p *Provider) Place() Place {
+	o := p.options
+	return Place{o.where.Name, o.Subscription, o.ResourceGroup, o.Location}
 }
 
 // LeftOut is what bears the tags of discovery and is no group, sorted by name, as the last call of Groups found it.
@@ -183,7 +189,7 @@ const permissionsVersion = "2022-04-01"
 // askRights asks what the identity may do in the resource group. The answer's date is Azure's time.
 func (p *Provider) askRights(ctx context.Context, in *Inspection) {
 	next := fmt.Sprintf("%s/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Authorization/permissions?api-version=%s",
-		p.options.ResourceManagerEndpoint, url.PathEscape(in.Subscription), url.PathEscape(in.ResourceGroup), permissionsVersion)
+		p.options.ResourceManagerEndpoint, url.PathEscape(p.options.Subscription), url.PathEscape(p.options.ResourceGroup), permissionsVersion)
 	for pages := 0; next != "" && pages < maxPages; pages++ {
 		var page struct {
 			Next  string  `json:"nextLink"`
