@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice.dev/sluice/cloud"
@@ -64,7 +63,6 @@ func kindOf(err error) doctor.FailureKind {
 		slow     net.Error
 		sent     *url.Error
 		another  *azure.AnotherAnswer
-		answered *azcore.ResponseError
 		machine  *imds.Error
 		provider *cloud.Error
 		status   apierrors.APIStatus
@@ -82,8 +80,8 @@ func kindOf(err error) doctor.FailureKind {
 		return machineKind(machine)
 	case errors.As(err, &provider):
 		return providerKind(provider)
-	case errors.As(err, &answered):
-		return statusKind(answered.StatusCode)
+	case azure.Status(err) != 0:
+		return statusKind(azure.Status(err))
 	case errors.As(err, &status):
 		if apierrors.IsUnexpectedServerError(err) && !apierrors.IsNotFound(err) { // an API server says that it does not know a path in plain text
 			return doctor.Foreign

@@ -23,7 +23,7 @@ import (
 )
 
 // Inspection is what Azure tells of this installation when it is asked on purpose, beside the groups. An error in it is one sentence, and wraps
-// what failed: an [*imds.Error], an [*azcore.ResponseError], an [*AnotherAnswer], or an error of the net and tls packages.
+// what failed: an [*imds.Error], a refusal with its [Status], an [*AnotherAnswer], or an error of the net and tls packages.
 type Inspection struct {
 	Identity string // who asks, in words
 	ClientID string // of the identity, as its token says; "" when it does not
@@ -150,6 +150,14 @@ type inspectionError struct {
 func (e *inspectionError) Error() string { return e.sentence }
 func (e *inspectionError) Unwrap() error { return e.failed }
 
+// Status is the HTTP status of the refusal behind an error of Azure's, 0 when there is none.
+func Status(err error) int {
+	if answered := new(azcore.ResponseError); errors.As(err, &answered) {
+		return answered.StatusCode
+	}
+	return 0
+}
+
 // plainly is the sentence, in which its code stands where Azure gave one, and what failed.
 func plainly(e *cloud.Error, failed error, host string) error {
 	if another := new(AnotherAnswer); errors.As(failed, &another) {
@@ -219,7 +227,7 @@ func (p *Provider) askRights(ctx context.Context, in *Inspection) {
 		if err != nil {
 			e := p.wrap("", "read the permissions of the identity", err)
 			in.RightsError = plainly(e, err, in.ResourceManager)
-			if answered := new(azcore.ResponseError); !errors.As(err, &answered) || answered.StatusCode >= 500 {
+			if status := Status(err); status == 0 || status >= 500 {
 				in.Manager = in.RightsError
 			}
 			return
