@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -14,37 +15,39 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// entryView is a journal entry without the API objects that it rests on.
+// entryView is a journal entry without the API objects that it rests on, and without the plan, which follows it.
 type entryView struct {
 	Cycle   uint64            `json:"cycle"`
 	Time    time.Time         `json:"time"`
 	DryRun  bool              `json:"dryRun,omitempty"`
-	Plan    plan.Plan         `json:"plan"`
 	Results []plan.Result     `json:"results"`           // of the plan's action of the same index
 	Refused []journal.Refusal `json:"refused,omitempty"` // that no plan asked for
 	Groups  []*cluster.Group  `json:"groups"`            // with the evidence for what is known of them
 }
 
-func (s *Server) entry(w http.ResponseWriter, _ *http.Request) {
-	e, ok := s.newest(w)
-	if !ok {
-		return
-	}
-	view := entryView{Cycle: e.Cycle, Time: e.Seen.Time, DryRun: e.DryRun, Plan: e.Plan, Results: e.Results, Refused: e.Refused, Groups: e.Seen.Groups}
-	if view.Results == nil {
-		view.Results = []plan.Result{}
-	}
-	answer(w, http.StatusOK, view)
+func (s *Server) entry(w http.ResponseWriter, r *http.Request) {
+	s.show(w, r, "entry", func(e *journal.Entry, to io.Writer) error {
+		view := entryView{Cycle: e.Cycle, Time: e.Seen.Time, DryRun: e.DryRun, Results: e.Results, Refused: e.Refused, Groups: e.Seen.Groups}
+		if view.Results == nil {
+			view.Results = []plan.Result{}
+		}
+		return with(to, view, "plan", func(to io.Writer) error {
+			short := e.Plan
+			short.Verdicts = nil
+			return with(to, short, "verdicts", func(to io.Writer) error {
+				return list(to, e.Plan.Verdicts, func(plan.Verdict) bool { return true })
+			})
+		})
+	})
 }
 
 // kinds are what verdicts are about.
 var kinds = map[reason.Kind]bool{reason.KindPod: true, reason.KindNode: true, reason.KindGroup: true, reason.KindInstance: true, reason.KindRequest: true, reason.KindBuffer: true}
 
-// verdictsView is the verdicts of one cycle.
+// verdictsView is what the verdicts of one cycle follow.
 type verdictsView struct {
-	Cycle    uint64         `json:"cycle"`
-	Time     time.Time      `json:"time"`
-	Verdicts []plan.Verdict `json:"verdicts"`
+	Cycle uint64    `json:"cycle"`
+	Time  time.Time `json:"time"`
 }
 
 func (s *Server) verdicts(w http.ResponseWriter, r *http.Request) {
@@ -53,17 +56,28 @@ func (s *Server) verdicts(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "kind="+string(kind)+": give pod, node, group, instance, request or buffer, or leave it out for all")
 		return
 	}
-	e, ok := s.newest(w)
+	s.show(w, r, "verdicts "+string(kind), func(e *journal.Entry, to io.Writer) error {
+		return with(to, verdictsView{e.Cycle, e.Seen.Time}, "verdicts", func(to io.Writer) error {
+			return list(to, e.Plan.Verdicts, func(v plan.Verdict) bool { return kind == "" || v.Subject.Kind == kind })
+		})
+	})
+}
+
+// show answers with a page of the latest cycle, which is written once for all its readers.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, name string, write func(*journal.Entry, io.Writer) error) {
+	c, ok := s.newest(w)
 	if !ok {
 		return
 	}
-	view := verdictsView{Cycle: e.Cycle, Time: e.Seen.Time, Verdicts: []plan.Verdict{}}
-	for _, v := range e.Plan.Verdicts {
-		if kind == "" || v.Subject.Kind == kind {
-			view.Verdicts = append(view.Verdicts, v)
-		}
+	page, err := c.page(name, func(to io.Writer) error {
+		s.written.Add(1)
+		return write(c.Entry, to)
+	})
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, "write the answer: "+err.Error())
+		return
 	}
-	answer(w, http.StatusOK, view)
+	send(w, r, page)
 }
 
 func (s *Server) explain(w http.ResponseWriter, r *http.Request) {
@@ -76,11 +90,11 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "name is missing: give namespace/name of a pod, request or buffer, the name of a node or group, or group/id of an instance")
 		return
 	}
-	e, ok := s.newest(w)
+	c, ok := s.newest(w)
 	if !ok {
 		return
 	}
-	x, err := report.NewExplanation(*e, about)
+	x, err := report.NewExplanation(*c.Entry, about)
 	var missing *report.NotFoundError
 	switch {
 	case errors.As(err, &missing):
@@ -92,13 +106,13 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newest is the latest entry; without one it answers for itself.
-func (s *Server) newest(w http.ResponseWriter) (*journal.Entry, bool) {
-	e := s.latest.Load()
-	if e == nil {
+// newest is the latest cycle; without one it answers for itself.
+func (s *Server) newest(w http.ResponseWriter) (*cycle, bool) {
+	c := s.latest.Load()
+	if c == nil {
 		refuse(w, http.StatusServiceUnavailable, "no cycle has been completed by this replica yet")
 	}
-	return e, e != nil
+	return c, c != nil
 }
 
 // problem is what every answer but a good one says, in one sentence.

@@ -27,15 +27,24 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	text(w, http.StatusOK, "OK\n")
 }
 
-// ready answers 200 once a cycle was completed, or while this replica stands by.
+// ready answers 200 to a leader that has read anything of the cloud, and to a replica that waits for its turn. It answers 503 while the lease cannot be
+// had. Anybody may ask: it names no cause that only the log may name.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	var lease error
+	if s.options.Lease != nil {
+		lease = s.options.Lease()
+	}
 	switch {
+	case lease != nil:
+		text(w, http.StatusServiceUnavailable, lease.Error()+"\n")
 	case s.leading.Load() == nil:
 		text(w, http.StatusOK, "OK: another replica leads\n")
-	case s.complete.Load():
+	case s.read.Load():
 		text(w, http.StatusOK, "OK\n")
+	case s.latest.Load() != nil:
+		text(w, http.StatusServiceUnavailable, "no node group could be read from Azure yet; the log says why\n")
 	default:
-		text(w, http.StatusServiceUnavailable, "no cycle has been completed yet\n")
+		text(w, http.StatusServiceUnavailable, "no cycle has been completed yet; the log says why when that lasts\n")
 	}
 }
 

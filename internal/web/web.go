@@ -5,9 +5,11 @@ package web
 import (
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
 )
 
@@ -18,6 +20,7 @@ type Options struct {
 	Startup       time.Duration    // how long the first cycle may take to begin; 0 for MaxInactivity
 	Profiling     bool             // /debug/pprof/ is answered, too
 	Access        Access           // who may read; nil: everybody
+	Lease         func() error     // why the lease cannot be had now, one sentence for everybody; nil when this or another replica holds it, and a nil func without a lease
 	Now           func() time.Time // nil for time.Now
 }
 
@@ -25,10 +28,11 @@ type Options struct {
 type Server struct {
 	options Options
 
-	latest   atomic.Pointer[journal.Entry] // nil before the first complete cycle
-	leading  atomic.Pointer[time.Time]     // since when, nil while this replica stands by
-	began    atomic.Pointer[time.Time]     // when the latest cycle began, nil before the first
-	complete atomic.Bool                   // a cycle of this process was completed
+	latest  atomic.Pointer[cycle]     // nil before the first complete cycle
+	leading atomic.Pointer[time.Time] // since when, nil while this replica stands by
+	began   atomic.Pointer[time.Time] // when the latest cycle began, nil before the first
+	read    atomic.Bool               // a cycle of this process has read something of the cloud
+	written atomic.Int64              // pages, not answers
 }
 
 // New is a server of a process that has just started to lead.
@@ -65,8 +69,15 @@ func (s *Server) CycleBegan() {
 
 // Report gives the entry of a completed cycle. It is not changed after.
 func (s *Server) Report(entry journal.Entry) {
-	s.latest.Store(&entry)
-	s.complete.Store(true)
+	s.latest.Store(&cycle{Entry: &entry})
+	if readSome(entry.Seen.Groups) {
+		s.read.Store(true)
+	}
+}
+
+// readSome says whether the cloud showed any of the groups, or that there is none.
+func readSome(groups []*cluster.Group) bool {
+	return len(groups) == 0 || slices.ContainsFunc(groups, func(g *cluster.Group) bool { return !g.Read.At.IsZero() })
 }
 
 // index is what / answers.
@@ -74,7 +85,7 @@ const index = `sluice
 
 /metrics                                        Prometheus metrics
 /healthz                                        200 while this process is alive and begins cycles; also /health-check
-/readyz                                         200 once a cycle was completed, or while another replica leads
+/readyz                                         200 once a group was read, or while another replica leads; not while the lease cannot be had
 /api/v1/entry                                   the latest cycle: plan, results, groups
 /api/v1/verdicts?kind=pod|node|group|instance   what becomes of everything, or of one kind
 /api/v1/explain?kind=pod&name=default/web-0     why
@@ -87,16 +98,20 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /healthz", s.health)
 	mux.HandleFunc("GET /health-check", s.health)
 	mux.HandleFunc("GET /readyz", s.ready)
-	mux.HandleFunc("GET /api/v1/entry", s.entry)
-	mux.HandleFunc("GET /api/v1/verdicts", s.verdicts)
-	mux.HandleFunc("GET /api/v1/explain", s.explain)
+	api := http.NewServeMux()
+	api.HandleFunc("GET /api/v1/entry", s.entry)
+	api.HandleFunc("GET /api/v1/verdicts", s.verdicts)
+	api.HandleFunc("GET /api/v1/explain", s.explain)
+	mux.Handle("GET /api/v1/", bounded(apiReaders, api))
 	if s.options.Metrics != nil {
-		mux.Handle("GET /metrics", s.options.Metrics)
+		mux.Handle("GET /metrics", bounded(metricsReaders, s.options.Metrics))
 	}
 	if s.options.Profiling {
-		mux.HandleFunc("GET /debug/pprof/", pprof.Index) // heap, goroutine and the others by name
-		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		profiles := http.NewServeMux()
+		profiles.HandleFunc("GET /debug/pprof/", pprof.Index) // heap, goroutine and the others by name
+		profiles.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		profiles.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.Handle("GET /debug/pprof/", bounded(profileReaders, profiles))
 	}
 	if s.options.Access != nil {
 		return readOnly(allowed(s.options.Access, mux))

@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -63,8 +64,9 @@ func read(t *testing.T, w *httptest.ResponseRecorder) map[string]any {
 		t.Errorf("Content-Type %q", got)
 	}
 	var v map[string]any
-	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
-		t.Fatalf("%v in %s", err, w.Body)
+	body := unpacked(t, w)
+	if err := json.Unmarshal(body, &v); err != nil {
+		t.Fatalf("%v in %s", err, body)
 	}
 	return v
 }
@@ -156,23 +158,41 @@ func TestHealthFollowsTheCyclesOfALeader(t *testing.T) {
 	}
 }
 
-func TestReadyMeansOneCompleteCycleOrStandingBy(t *testing.T) {
-	s := New(Options{})
-	want := func(status int, why string) {
+func TestReadyMeansThatItCanLeadOrWaitsForItsTurn(t *testing.T) {
+	var lease error
+	s := New(Options{Lease: func() error { return lease }})
+	want := func(status int, body, why string) {
 		t.Helper()
-		if w := ask(s, "GET", "/readyz"); w.Code != status {
-			t.Errorf("%s: %d %s, want %d", why, w.Code, w.Body, status)
+		if w := ask(s, "GET", "/readyz"); w.Code != status || w.Body.String() != body+"\n" {
+			t.Errorf("%s: %d %s, want %d %s", why, w.Code, w.Body, status, body)
 		}
 	}
-	want(503, "before the first cycle")
+	unread := entry()
+	unread.Seen.Groups[0].Read, unread.Seen.Groups[0].Problem = cluster.Read{}, "Azure says no"
+	const nothing, unseen = "no cycle has been completed yet; the log says why when that lasts", "no node group could be read from Azure yet; the log says why"
+	want(503, nothing, "before the first cycle")
 	s.CycleBegan()
-	want(503, "during the first cycle")
+	want(503, nothing, "during the first cycle")
 	s.StandBy()
-	want(200, "standing by")
+	want(200, "OK: another replica leads", "standing by")
+	lease = errors.New("lease a/b cannot be had")
+	want(503, "lease a/b cannot be had", "standing by for a lease that cannot be had")
 	s.Lead()
-	want(503, "leading before the first cycle")
+	want(503, "lease a/b cannot be had", "leading, and the lease is not renewed")
+	lease = nil
+	want(503, nothing, "leading before the first cycle")
+	s.Report(unread)
+	want(503, unseen, "after a cycle that could read no group")
 	s.Report(entry())
-	want(200, "after a complete cycle")
+	want(200, "OK", "after a cycle that has read one")
+	s.Report(unread)
+	want(200, "OK", "when Azure says no later")
+
+	s = New(Options{})
+	empty := entry()
+	empty.Seen = cluster.New(noon, cluster.Objects{}, nil)
+	s.Report(empty)
+	want(200, "OK", "after a list of all groups that has none")
 }
 
 func TestEntryShowsPlanResultsAndEvidence(t *testing.T) {
