@@ -26,7 +26,7 @@ that were compared, what is in flight about it, and how old the evidence is.
 
 The answer comes from a running sluice (--server), from a journal (--journal, by default its last cycle), or, with neither, from
 one look at the cluster now with the flags of "sluice plan". Pods, requests and buffers are named namespace/name, or name in --namespace; instances are named group/id.`,
-		Example: `  sluice explain pod default/web-7d9f --server=http://localhost:8085
+		Example: `  sluice explain pod default/web-7d9f --server=http://127.0.0.1:8085
   sluice explain node agents000003 --journal=/var/lib/sluice/journal.jsonl
   sluice explain group agents --journal=journal.jsonl --cycle=1042
   sluice explain pod web-7d9f --nodes=1:10:agents`,
@@ -52,7 +52,7 @@ one look at the cluster now with the flags of "sluice plan". Pods, requests and 
 	f := cmd.Flags()
 	s.add(f)
 	f.StringVarP(&format, "output", "o", "text", "text or json")
-	f.StringVar(&server, "server", "", "address of a running sluice, such as http://localhost:8085")
+	f.StringVar(&server, "server", "", "address of a running sluice, such as http://127.0.0.1:8085")
 	f.StringVar(&file, "journal", "", "a journal that sluice run wrote")
 	f.Uint64Var(&cycle, "cycle", 0, "the cycle of the journal to explain; 0: the last")
 	f.StringVarP(&namespace, "namespace", "n", "default", "namespace of a pod, request or buffer that is named without one")

@@ -28,11 +28,11 @@ cluster-autoscaler-enabled=true, min and max. Node groups are named by --nodes o
 everything else by an azure.json (--cloud-config) and the environment variables of cluster-autoscaler, such as
 ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP, and ARM_TENANT_ID, ARM_CLIENT_ID and ARM_CLIENT_SECRET for a service principal.
 
-With --dry-run it decides and tells as usual, and changes nothing in Azure or Kubernetes: no capacity, no taint,
-no event, no lease. It can run beside cluster-autoscaler.`,
+With --dry-run it decides as usual, and changes nothing in Azure or Kubernetes: no capacity, no taint, no event, no lease.
+The log says what it would do, once when that arises, and sums it up once an hour. It can run beside cluster-autoscaler.`,
 		Example: `  sluice run --nodes=1:10:agents --nodes=0:20:render
   sluice run --node-group-auto-discovery=label:cluster-autoscaler-enabled=true,cluster-autoscaler-name=prod
-  sluice run --dry-run --nodes=1:10:agents --journal=/tmp/sluice.jsonl`,
+  sluice run --dry-run --nodes=1:10:agents --address=127.0.0.1:8085 --journal=/tmp/sluice.jsonl`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := s.into(&o, cmd.ErrOrStderr(), slog.LevelInfo); err != nil {
@@ -52,7 +52,7 @@ no event, no lease. It can run beside cluster-autoscaler.`,
 	s.add(f)
 	f.BoolVar(&o.DryRun, "dry-run", false, "decide and tell, but change nothing")
 	f.DurationVar(&o.Timing.Resync, "scan-interval", 10*time.Second, "a cycle at least so often; what happens in the cluster starts one sooner")
-	f.StringVar(&o.Address, "address", ":8085", "address of metrics, health and the read-only API; empty: none")
+	f.StringVar(&o.Address, "address", ":8085", "address of metrics, health and the read-only API; 127.0.0.1:8085 for this machine alone; empty: none")
 	f.BoolVar(&o.Profiling, "profiling", false, "answer /debug/pprof/ at --address as well, for go tool pprof")
 	f.BoolVar(&o.Authorize, "web-authorization", false, "answer at --address, but for health, only those whose bearer token the API server knows and lets get the path, and over TLS; needs deploy/web-authorization.yaml")
 	f.StringVar(&o.Certificate, "tls-cert-file", "", "PEM file of the certificate that --address shows; without it answers go in the clear, or with --web-authorization under a certificate that the process makes for itself")

@@ -21,7 +21,7 @@ func askServer(ctx context.Context, server string, about reason.Ref) (report.Exp
 	var x report.Explanation
 	address, err := url.Parse(server)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
-		return x, fmt.Errorf("--server=%s: give an address such as http://localhost:8085", server)
+		return x, fmt.Errorf("--server=%s: give an address such as http://127.0.0.1:8085", server)
 	}
 	address = address.JoinPath("api/v1/explain")
 	address.RawQuery = url.Values{"kind": {string(about.Kind)}, "name": {about.Name}}.Encode()

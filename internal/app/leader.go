@@ -28,11 +28,20 @@ type Election struct {
 	Retry     time.Duration
 }
 
+// lock is the lease of an election.
+func (e Election) lock(client kubernetes.Interface) *dated {
+	return &dated{Interface: &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name},
+		Client:     client.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: e.Identity},
+	}, name: e.Namespace + "/" + e.Name, holder: e.Identity, lease: e.Lease}
+}
+
 // lead calls run once this process holds the lease, with a context that ends when the lease is lost, and gives the lease back when run
 // ends. It returns what run returned, or [ErrLeaseLost].
 //
-// run gets a clock that tells until when nobody else can lead, unless the lease is renewed before; without an election, zero.
-func lead(ctx context.Context, client kubernetes.Interface, e Election, log *slog.Logger, run func(ctx context.Context, leads func() time.Time) error) error {
+// run gets a clock that tells until when nobody else can lead, unless the lease is renewed before; without an election, zero. The lock is the election's.
+func lead(ctx context.Context, lock *dated, e Election, log *slog.Logger, run func(ctx context.Context, leads func() time.Time) error) error {
 	if !e.Enabled {
 		return run(ctx, func() time.Time { return time.Time{} })
 	}
@@ -41,11 +50,6 @@ func lead(ctx context.Context, client kubernetes.Interface, e Election, log *slo
 	var led atomic.Bool
 	var result error
 	ended := make(chan struct{})
-	lock := &dated{Interface: &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name},
-		Client:     client.CoordinationV1(),
-		LockConfig: resourcelock.ResourceLockConfig{Identity: e.Identity},
-	}, holder: e.Identity, lease: e.Lease}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          lock,
 		LeaseDuration: e.Lease, RenewDeadline: e.Renew, RetryPeriod: e.Retry,

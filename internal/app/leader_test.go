@@ -33,9 +33,9 @@ func TestOneReplicaActsAndTheNextTakesOver(t *testing.T) {
 		second, stopSecond := context.WithCancel(t.Context())
 		var firstLed, secondLed time.Time
 		done := make(chan error, 2)
-		go func() { done <- lead(first, client, election("a"), log, waits(&firstLed)) }()
+		go func() { done <- lead(first, election("a").lock(client), election("a"), log, waits(&firstLed)) }()
 		time.Sleep(time.Second)
-		go func() { done <- lead(second, client, election("b"), log, waits(&secondLed)) }()
+		go func() { done <- lead(second, election("b").lock(client), election("b"), log, waits(&secondLed)) }()
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if firstLed.IsZero() || !secondLed.IsZero() {
@@ -62,7 +62,7 @@ func TestALeaseThatCannotBeRenewedEndsTheProcess(t *testing.T) {
 		client, log := fake.NewClientset(), slog.New(slog.DiscardHandler)
 		var led time.Time
 		done := make(chan error, 1)
-		go func() { done <- lead(t.Context(), client, election("a"), log, waits(&led)) }()
+		go func() { done <- lead(t.Context(), election("a").lock(client), election("a"), log, waits(&led)) }()
 		time.Sleep(5 * time.Second)
 		client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, errors.New("the API server is away")

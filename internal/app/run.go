@@ -90,7 +90,12 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	server := web.New(web.Options{Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity, Profiling: o.Profiling, Access: access})
+	shown := web.Options{Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity, Profiling: o.Profiling, Access: access}
+	lock := o.election().lock(client)
+	if o.election().Enabled {
+		shown.Lease = lock.problem
+	}
+	server := web.New(shown)
 	sinks := []Sink{logSink{report.NewLog(o.Log)}, metricsSink{metrics}, webSink{server}}
 	if !o.DryRun {
 		sinks = append(sinks, eventsSink{&report.Events{Client: client, Instance: o.Election.Identity, Namespace: o.Namespace, Name: o.StatusName}})
@@ -116,10 +121,10 @@ func Run(ctx context.Context, o Options) error {
 	defer stopped()
 
 	o.Log.Info("starting", "version", o.Version, "dry-run", o.DryRun)
-	if o.Election.Enabled && !o.DryRun {
+	if o.election().Enabled {
 		server.StandBy()
 	}
-	err = lead(ctx, client, o.election(), o.Log, func(ctx context.Context, leads func() time.Time) error {
+	err = lead(ctx, lock, o.election(), o.Log, func(ctx context.Context, leads func() time.Time) error {
 		server.Lead()
 		var left report.Legacy
 		if status != nil {

@@ -35,7 +35,10 @@ func Serve(o Options, handler http.Handler, fail context.CancelCauseFunc) (stop 
 	if secure != nil {
 		listener = tls.NewListener(listener, secure)
 	}
-	s := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	s := &http.Server{
+		Handler: handler, ConnState: (&crowd{most: connections}).note,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+	}
 	go func() {
 		if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			fail(fmt.Errorf("serve %s: %w", address, err))
