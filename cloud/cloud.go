@@ -51,6 +51,17 @@ type Refusal struct {
 	Why      string
 }
 
+// An Heir is a [Provider] that goes on with what another process has begun, such as the one that led before. TookOver returns the growths that it has come to
+// know of in this way since it was last asked, each once.
+type Heir interface{ TookOver() []Takeover }
+
+// Takeover is a growth that another process has asked for.
+type Takeover struct {
+	Group    cluster.GroupID
+	Capacity int       // that was asked for
+	At       time.Time // when it was asked for, or accepted, by the clock of that process
+}
+
 // Kind says what a caller can do about an [Error].
 type Kind string
 

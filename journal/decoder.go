@@ -157,7 +157,7 @@ func (d *Decoder) apply(r record) (Entry, error) {
 			ReplicationControllers: d.replicationControllers.apply(r.ReplicationControllers), StatefulSets: d.statefulSets.apply(r.StatefulSets),
 		},
 	}, r.Groups)
-	return Entry{Cycle: r.Cycle, Seen: seen, Policy: d.policy, Before: r.Before, Plan: r.Plan, Results: r.Results, Refused: r.Refused, DryRun: r.DryRun}, nil
+	return Entry{Cycle: r.Cycle, Seen: seen, Policy: d.policy, Before: r.Before, Plan: r.Plan, Results: r.Results, Refused: r.Refused, TookOver: r.TookOver, DryRun: r.DryRun}, nil
 }
 
 // objects are the objects of one kind as of the last line, by [name.String].

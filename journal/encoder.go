@@ -63,7 +63,7 @@ func (e *Encoder) Encode(entry Entry) error {
 		StatefulSets:           between(before.Controllers.StatefulSets, after.Controllers.StatefulSets),
 
 		Groups: entry.Seen.Groups, Offers: newOffers(offered, offers),
-		Before: entry.Before, Plan: entry.Plan, Told: verdictsSince(told, entry.Plan.Verdicts), Results: entry.Results, Refused: entry.Refused,
+		Before: entry.Before, Plan: entry.Plan, Told: verdictsSince(told, entry.Plan.Verdicts), Results: entry.Results, Refused: entry.Refused, TookOver: entry.TookOver,
 	}
 	r.Plan.Verdicts = nil
 	if !e.begun || e.policy != entry.Policy {

@@ -16,14 +16,15 @@ import (
 
 // Entry is one cycle. It is never changed after the cycle.
 type Entry struct {
-	Cycle   uint64
-	Seen    *cluster.Snapshot
-	Policy  *policy.Policy
-	Before  plan.Memory
-	Plan    plan.Plan
-	Results []plan.Result // one for each action of the plan
-	Refused []Refusal     // what the cloud's provider has not done of its own accord since the cycle before
-	DryRun  bool
+	Cycle    uint64
+	Seen     *cluster.Snapshot
+	Policy   *policy.Policy
+	Before   plan.Memory
+	Plan     plan.Plan
+	Results  []plan.Result // one for each action of the plan
+	Refused  []Refusal     // what the cloud's provider has not done of its own accord since the cycle before
+	TookOver []Takeover    // growths that another process asked for, of which this one has heard since the cycle before
+	DryRun   bool
 
 	// After is what the cycle leaves to the next one. A journal does not hold it: the next entry has it as Before.
 	After plan.Memory
@@ -35,6 +36,18 @@ type Refusal struct {
 	Property string    `json:"property"` // of the safety contract
 	Resource string    `json:"resource"`
 	Why      string    `json:"why"`
+}
+
+// Takeover is a growth that another process has asked for, and that this one counts on and goes on to watch.
+type Takeover struct {
+	Group    cluster.GroupID `json:"group"`
+	Capacity int             `json:"capacity"` // that was asked for
+	At       time.Time       `json:"at"`       // when it was asked for
+}
+
+// Sentence tells of it, to be said about its group.
+func (t Takeover) Sentence() string {
+	return fmt.Sprintf("takes over the growth of group %s to %d, requested at %s by another leader", t.Group, t.Capacity, t.At.UTC().Format("2006-01-02 15:04:05 UTC"))
 }
 
 // Replay decides the entry's cycle again and returns the plan that comes out, and whether it is the recorded one to the letter.

@@ -56,14 +56,15 @@ type record struct {
 	ReplicationControllers change[*cluster.Controller] `json:"replicationControllers,omitzero"`
 	StatefulSets           change[*cluster.Controller] `json:"statefulSets,omitzero"`
 
-	Groups  []*cluster.Group `json:"groups,omitempty"`
-	Offers  *offers          `json:"offers,omitempty"` // nil when as before
-	Policy  *policy.Policy   `json:"policy,omitempty"` // nil when as before
-	Before  plan.Memory      `json:"before"`
-	Plan    plan.Plan        `json:"plan"` // without its verdicts
-	Told    []verdicts       `json:"verdicts,omitempty"`
-	Results []plan.Result    `json:"results,omitempty"`
-	Refused []Refusal        `json:"refused,omitempty"`
+	Groups   []*cluster.Group `json:"groups,omitempty"`
+	Offers   *offers          `json:"offers,omitempty"` // nil when as before
+	Policy   *policy.Policy   `json:"policy,omitempty"` // nil when as before
+	Before   plan.Memory      `json:"before"`
+	Plan     plan.Plan        `json:"plan"` // without its verdicts
+	Told     []verdicts       `json:"verdicts,omitempty"`
+	Results  []plan.Result    `json:"results,omitempty"`
+	Refused  []Refusal        `json:"refused,omitempty"`
+	TookOver []Takeover       `json:"tookOver,omitempty"`
 }
 
 // change is what became of one kind of object since the line before.

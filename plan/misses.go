@@ -286,6 +286,8 @@ func (m *misses) answer(d *decision, q *inquiry) *missed {
 	slices.SortStableFunc(all, miss.compare)
 	sum := reason.New(reason.NoGroupFits, reason.Ref{})
 	switch {
+	case len(m.stances) == 0:
+		sum = reason.New(reason.NoGroupFound, reason.Ref{})
 	case held:
 		sum = reason.New(reason.NoGroupGrows, reason.Ref{})
 	case len(unread) > 0:

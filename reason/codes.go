@@ -26,6 +26,7 @@ const (
 	NoGroupFits       Code = "NoGroupFits"
 	NoGroupGrows      Code = "NoGroupGrows"
 	NoGroupRead       Code = "NoGroupRead"
+	NoGroupFound      Code = "NoGroupFound"
 	CouldHold         Code = "CouldHold"
 	NoSizeHolds       Code = "NoSizeHolds"
 	OtherScheduler    Code = "OtherScheduler"
@@ -253,6 +254,7 @@ var sentences = map[Code]string{
 	NeedsMachine:      "group {group} grows for it",
 	NoGroupFits:       "no node group can hold it",
 	NoGroupRead:       "no node group that could be read can hold it, and nothing is known of {groups}: the reason follows, and sluice doctor asks anew",
+	NoGroupFound:      "no node group is found: give a scale set the tags cluster-autoscaler-enabled=true, min and max, or those that --node-group-auto-discovery names; or name it with --nodes",
 	NoGroupGrows:      "no node group that could hold it may grow",
 	CouldHold:         "could hold it if {change}",
 	NoSizeHolds:       "no size that {where} offers the group could hold it",

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,17 @@ func TestPlanOfWhatCannotBeReadIsNoAllClear(t *testing.T) {
 	}
 	must(t, f.azure.Allow(client))
 	sluice(t.Context(), f.args("plan", "--nodes=0:3:agnts")...).expect(t, exitNothing, "agnts", "correct --nodes", "agents", "steady")
+	f.untouched()
+}
+
+func TestPlanWithoutAGroupSaysSo(t *testing.T) {
+	f := newFarm(t)
+	f.pod("web")
+	got := sluice(t.Context(), slices.DeleteFunc(f.args("plan"), func(arg string) bool { return arg == "--nodes=0:3:agents" })...)
+	got.expect(t, exitActs, "none is managed", "NoGroupFound")
+	if want := "sluice: no node group is found: give a scale set the tags cluster-autoscaler-enabled=true, min and max"; !strings.HasPrefix(got.complaint, want) {
+		t.Errorf("standard error does not begin %q:\n%s", want, got.complaint)
+	}
 	f.untouched()
 }
 
@@ -132,6 +144,9 @@ func TestADryRunTellsAndTouchesNothing(t *testing.T) {
 	journal := file(t, "journal", "")
 	r := f.run("--dry-run", "--journal="+journal)
 	r.until("/readyz", func() bool { return r.answers("/readyz") })
+	r.until("a word of what it would do", func() bool {
+		return strings.Contains(r.log.String(), "dry run: would grow group agents 1 -> 2")
+	})
 	sluice(t.Context(), "explain", "group", "agents", "--server="+r.address).expect(t, exitNothing, "group agents: grow", "dry run")
 	sluice(t.Context(), "explain", "pod", "wep", "--server="+r.address).complains(t, "did you mean default/web")
 	r.end()
@@ -151,16 +166,17 @@ func TestWithoutRightsSluiceRunsOnAndSaysWhichAreMissing(t *testing.T) {
 	for name, c := range map[string]struct {
 		denied, missing string
 		said            func(*farm, *running) string
+		ready           bool
 	}{
 		"to write": {
 			"Microsoft.Compute/virtualMachineScaleSets/write", "Microsoft.Compute/virtualMachineScaleSets/write",
-			func(f *farm, _ *running) string { return status(f) },
+			func(f *farm, _ *running) string { return status(f) }, true,
 		},
 		"to read": {
 			"Microsoft.Compute/*", "Microsoft.Compute/virtualMachineScaleSets/read",
 			func(_ *farm, r *running) string {
 				return sluice(t.Context(), "explain", "group", "agents", "--server="+r.address).out
-			},
+			}, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,6 +187,9 @@ func TestWithoutRightsSluiceRunsOnAndSaysWhichAreMissing(t *testing.T) {
 			r.until("a word of the right to "+c.missing, func() bool { return strings.Contains(c.said(f, r), c.missing) })
 			r.until("a status", func() bool { return strings.Contains(status(f), "name: agents") })
 			r.until("/healthz", func() bool { return r.answers("/healthz") })
+			if got := r.answers("/readyz"); got != c.ready {
+				t.Errorf("/readyz is good: %v, want %v", got, c.ready)
+			}
 			r.end()
 		})
 	}

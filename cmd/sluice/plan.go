@@ -28,7 +28,7 @@ func planCommand() *cobra.Command {
 written anywhere. How long nodes have been idle is known to a running sluice only: a plan made by this command
 shows idle nodes as having just become so.
 
-Exit code 0: nothing to do; 1: it would act; 2: error, also when no node group can be read.`,
+Exit code 0: nothing to do; 1: it would act, or no node group is found; 2: error, also when no node group can be read.`,
 		Example: "  sluice plan --nodes=1:10:agents\n  sluice plan --nodes=1:10:agents -o json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -48,6 +48,12 @@ Exit code 0: nothing to do; 1: it would act; 2: error, also when no node group c
 			}
 			if err := sighted(entry); err != nil {
 				return err
+			}
+			if len(entry.Seen.Groups) == 0 {
+				if _, err := fmt.Fprintln(cmd.ErrOrStderr(), "sluice: "+report.NoGroup()); err != nil {
+					return err
+				}
+				return exit(exitActs)
 			}
 			if len(entry.Plan.Actions) > 0 {
 				return exit(exitActs)

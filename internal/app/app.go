@@ -156,7 +156,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	}
 	entry := journal.Entry{
 		Cycle: a.cycle, Seen: seen, Policy: a.parts.Policy, Before: before, Plan: p, Results: results, DryRun: a.parts.DryRun, After: a.memory,
-		Refused: refused(a.parts.Cloud),
+		Refused: refused(a.parts.Cloud), TookOver: tookOver(a.parts.Cloud),
 	}
 	took := time.Since(began)
 	for _, s := range a.parts.Sinks {
@@ -173,6 +173,16 @@ func refused(p cloud.Provider) (all []journal.Refusal) {
 	if r, ok := p.(cloud.Refuser); ok {
 		for _, one := range r.Refused() {
 			all = append(all, journal.Refusal(one))
+		}
+	}
+	return all
+}
+
+// tookOver is what the provider has taken over from another process since the cycle before.
+func tookOver(p cloud.Provider) (all []journal.Takeover) {
+	if h, ok := p.(cloud.Heir); ok {
+		for _, one := range h.TookOver() {
+			all = append(all, journal.Takeover(one))
 		}
 	}
 	return all

@@ -41,24 +41,25 @@ type Provider struct {
 
 	refreshing sync.Mutex // held by the one caller of Groups that asks Azure
 
-	mu         sync.Mutex        // guards what follows and every group; never held during a request
-	groups     map[string]*group // by key
-	operations []*operation      // in the order of acceptance
-	earlier    []Operation       // of an earlier process, or of another one that leads as well, not followed yet
-	heard      map[saying]bool   // what records have said so far
-	ended      []Operation       // removals and starts that ended less than believeFor ago
-	stamps     uint64            // of questions asked so far: facts are ordered by when they were asked for
-	listed     time.Time         // when the scale sets were last listed
-	lists      int               // how often they were
-	listAgain  time.Time         // after a failed list: no other before
-	listFault  error             // of the last list, nil when it was good
-	listing    *listing          // under way, or not looked at yet; nil when there is none
-	listTook   time.Duration     // the last good one
-	listMute   bool              // the last one had no answer in time
-	lease      lease             // of this process; nil when it needs none
-	doing      *question         // the chores under way; nil when none are
-	doingMute  bool              // the last ones had no end in time
-	warned     map[string]string // what was said of discovered scale sets that are left out, by key
+	mu         sync.Mutex                         // guards what follows and every group; never held during a request
+	groups     map[string]*group                  // by key
+	operations []*operation                       // in the order of acceptance
+	earlier    []Operation                        // of an earlier process, or of another one that leads as well, not followed yet
+	heard      map[saying]bool                    // what records have said so far
+	inherited  map[cluster.GroupID]cloud.Takeover // growths of another process that are not told of yet
+	ended      []Operation                        // removals and starts that ended less than believeFor ago
+	stamps     uint64                             // of questions asked so far: facts are ordered by when they were asked for
+	listed     time.Time                          // when the scale sets were last listed
+	lists      int                                // how often they were
+	listAgain  time.Time                          // after a failed list: no other before
+	listFault  error                              // of the last list, nil when it was good
+	listing    *listing                           // under way, or not looked at yet; nil when there is none
+	listTook   time.Duration                      // the last good one
+	listMute   bool                               // the last one had no answer in time
+	lease      lease                              // of this process; nil when it needs none
+	doing      *question                          // the chores under way; nil when none are
+	doingMute  bool                               // the last ones had no end in time
+	warned     map[string]string                  // what was said of discovered scale sets that are left out, by key
 }
 
 var _ cloud.Provider = (*Provider)(nil)
@@ -97,7 +98,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 		return nil, err
 	}
 	p := &Provider{
-		options: o, gate: gate, tokens: tokens, pipeline: pipeline, groups: map[string]*group{}, warned: map[string]string{}, heard: map[saying]bool{},
+		options: o, gate: gate, tokens: tokens, pipeline: pipeline, groups: map[string]*group{}, warned: map[string]string{}, heard: map[saying]bool{}, inherited: map[cluster.GroupID]cloud.Takeover{},
 		life: ctx, triggers: make(chan struct{}, 1),
 	}
 	p.source = p.find(factory, pipeline)

@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 )
 
@@ -138,6 +140,7 @@ func (p *Provider) takeOver(ctx context.Context) {
 		case p.now().Sub(o.Accepted) > watchFor || p.shown(o) || p.watches(o.Token):
 		case g != nil && o.Verb == verbGranted:
 			p.grant(g, o)
+			p.inherit(o)
 		case g != nil && o.Verb == verbAsked:
 			if t, ok := p.source.(teller); ok {
 				t.heed(o.Token)
@@ -175,11 +178,29 @@ func (p *Provider) follow(ctx context.Context, g *group, o Operation) error {
 	}
 	resumed := &operation{Operation: o, poller: a.poller, result: a.result, next: p.now(), polled: true}
 	p.operations = append(p.operations, resumed)
+	p.inherit(o)
 	if len(o.Named) > 0 {
 		g.mark(o.Verb, o.Named)
 		g.woke(o)
 	}
 	return nil
+}
+
+// inherit notes a growth that another process has asked for, to be told of once: of several records about a group the one that asks for most. Provider.mu
+// is held.
+func (p *Provider) inherit(o Operation) {
+	if o.Capacity > p.inherited[o.Group].Capacity {
+		p.inherited[o.Group] = cloud.Takeover{Group: o.Group, Capacity: o.Capacity, At: o.Accepted}
+	}
+}
+
+// TookOver is [cloud.Heir].
+func (p *Provider) TookOver() []cloud.Takeover {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := slices.SortedFunc(maps.Values(p.inherited), func(a, b cloud.Takeover) int { return cmp.Compare(a.Group, b.Group) })
+	clear(p.inherited)
+	return all
 }
 
 // woke notes of machines that an earlier process started that they were switched off until then.

@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
 )
@@ -123,5 +126,27 @@ func TestTheClockOfAnotherMachineHoldsNothingForLong(t *testing.T) {
 				t.Errorf("an hour later it is still believed: %s", got)
 			}
 		})
+	}
+}
+
+// TestAGrowthThatIsTakenOverIsToldOnce has a process take over from one that asked for two growths of a group, and lists nothing before it has read the groups.
+func TestAGrowthThatIsTakenOverIsToldOnce(t *testing.T) {
+	w := newWorld(t, set("agents", 1), set("render", 1))
+	w.open(w.options("0:9:agents", "0:9:render"))
+	at := w.options().Now().UTC()
+	w.grow("agents", 2)
+	if got := w.TookOver(); len(got) != 0 {
+		t.Errorf("its own growth is told as taken over: %+v", got)
+	}
+	w.restart(w.options("0:9:agents", "0:9:render"))
+	w.groups()
+	got, want := w.TookOver(), []cloud.Takeover{{Group: "agents", Capacity: 3, At: at}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("taken over (-want +got):\n%s", diff)
+	}
+	w.pass(time.Minute)
+	w.groups()
+	if got := w.TookOver(); len(got) != 0 {
+		t.Errorf("told again: %+v", got)
 	}
 }

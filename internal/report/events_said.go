@@ -19,6 +19,7 @@ const (
 	scaledUpGroup            = "ScaledUpGroup"
 	failedToScaleUpGroup     = "FailedToScaleUpGroup"
 	scaleUpFailed            = "ScaleUpFailed"
+	tookOverScaleUp          = "TookOverScaleUp"
 	scaleDown                = "ScaleDown"
 	scaleDownFailed          = "ScaleDownFailed"
 	scaleDownAbandoned       = "ScaleDownAbandoned"
@@ -48,6 +49,10 @@ func eventsOfDeeds(entry journal.Entry, status corev1.ObjectReference) []event {
 	for _, r := range entry.Refused {
 		message := fmt.Sprintf("%s is left alone: refused by %s: %s", r.Resource, r.Property, r.Why)
 		events = append(events, event{object: status, kind: corev1.EventTypeWarning, reason: guardRefused, message: message, at: r.At, same: message})
+	}
+	for _, t := range entry.TookOver {
+		message := "Scale-up: " + t.Sentence()
+		events = append(events, event{object: status, kind: corev1.EventTypeNormal, reason: tookOverScaleUp, message: message, at: entry.Seen.Time, same: message})
 	}
 	return append(events, failureEvents(entry, status)...)
 }

@@ -14,17 +14,19 @@ import (
 	"sluice.dev/sluice/plan"
 )
 
-// own is what sluice keeps in the status ConfigMap for the process that comes after it, under keys of its own; "" for nothing.
+// own is what sluice keeps in the status ConfigMap for the process that comes after it and for people's commands, under keys of its own; "" for nothing.
 type own struct {
 	operations string // as [Status.Operations] has them
 	lessons    string // of the groups' nodes, in JSON by group
 	breakers   string // of groups whose machines did not join lately, in JSON by group
+	outside    string // nodes of no group, for the commands of people; "" when that cannot be told
 }
 
-// mostLessons and mostBreakers bound what is kept, in bytes: a ConfigMap holds one mebibyte.
+// mostLessons and mostBreakers bound what is kept, in bytes, and mostOutside in nodes: a ConfigMap holds one mebibyte.
 const (
 	mostLessons  = 512 << 10
 	mostBreakers = 128 << 10
+	mostOutside  = 500
 )
 
 // Legacy is what an earlier process knew of the groups and nothing shows any more.
@@ -75,7 +77,7 @@ func (s *Status) keep() (own, error) {
 	if s.Operations != nil {
 		keep.operations = string(s.Operations())
 	}
-	keep.breakers = ""
+	keep.breakers, keep.outside = "", s.outside
 	if len(s.breakers) > 0 {
 		text, err := json.Marshal(s.breakers)
 		if err != nil {
@@ -109,6 +111,29 @@ func (s *Status) keep() (own, error) {
 		keep.lessons = "{" + b.String() + "}"
 	}
 	return keep, nil
+}
+
+// outside names the nodes that are in no group, in JSON. It is "" while a group is not wholly read, and when there are too many.
+func outside(seen *cluster.Snapshot) string {
+	names := []string{}
+	for _, g := range seen.Groups {
+		if !g.Read.Complete {
+			return ""
+		}
+	}
+	for _, n := range seen.Nodes {
+		if n.Group == "" && len(n.Suspects) == 0 {
+			names = append(names, n.Name())
+		}
+	}
+	if len(names) > mostOutside {
+		return ""
+	}
+	text, err := json.Marshal(names)
+	if err != nil {
+		panic("report: write names of nodes: " + err.Error()) // strings always encode
+	}
+	return string(text)
 }
 
 // byNeed are the groups that have lessons, those first that no node could teach again.

@@ -18,6 +18,9 @@ import (
 type Log struct {
 	to       *slog.Logger
 	troubles map[cluster.GroupID]string // what was last said about a group, by what makes it another trouble
+
+	intentions intentions // of a dry run
+	groupless  time.Time  // when it was last said that there is no group; zero while there is one
 }
 
 // NewLog is a Log that has said nothing yet.
@@ -29,11 +32,20 @@ func NewLog(to *slog.Logger) *Log {
 func (l *Log) Report(ctx context.Context, entry journal.Entry, took time.Duration) {
 	to := l.to.With("cycle", entry.Cycle)
 	for _, d := range Deeds(entry) {
-		logDeed(ctx, to, d)
+		if !entry.DryRun {
+			logDeed(ctx, to, d)
+		}
+	}
+	if entry.DryRun {
+		l.intentions.report(ctx, to, entry)
 	}
 	for _, r := range entry.Refused {
 		to.LogAttrs(ctx, slog.LevelInfo, "write refused", slog.String("resource", r.Resource), slog.String("code", r.Property), slog.String("err", r.Why))
 	}
+	for _, t := range entry.TookOver {
+		to.LogAttrs(ctx, slog.LevelInfo, t.Sentence(), slog.String("group", string(t.Group)))
+	}
+	l.warnOfNoGroup(ctx, to, entry)
 	l.reportTroubles(ctx, to, entry)
 	to.LogAttrs(ctx, slog.LevelDebug, "cycle done", slog.Duration("took", took),
 		slog.Int("actions", len(entry.Plan.Actions)), slog.Int("nodes", len(entry.Seen.Nodes)), slog.Int("pending", len(entry.Seen.Pending)))
@@ -58,6 +70,21 @@ func logDeed(ctx context.Context, to *slog.Logger, d Deed) {
 	default:
 		message, level = "action planned", slog.LevelDebug
 	}
+	code := string(d.Because.Code)
+	if d.Status() == plan.Refused {
+		code = d.Result.Property
+	} else if d.Status() == plan.Failed && d.Result.Code != "" {
+		code = d.Result.Code
+	}
+	attrs := d.attrs(code)
+	if d.Result != nil && d.Result.Message != "" {
+		attrs = append(attrs, slog.String("err", d.Result.Message))
+	}
+	to.LogAttrs(ctx, level, message, attrs...)
+}
+
+// attrs are what a deed is done to, the code for what became of it, and why.
+func (d Deed) attrs(code string) []slog.Attr {
 	attrs := []slog.Attr{slog.String("action", d.Action)}
 	for _, a := range []struct{ key, value string }{
 		{"group", string(d.Group)}, {"node", d.Node}, {"pod", d.Pod}, {"instance", string(d.Instance)},
@@ -66,18 +93,23 @@ func logDeed(ctx context.Context, to *slog.Logger, d Deed) {
 			attrs = append(attrs, slog.String(a.key, a.value))
 		}
 	}
-	code := string(d.Because.Code)
-	if d.Status() == plan.Refused {
-		code = d.Result.Property
-	} else if d.Status() == plan.Failed && d.Result.Code != "" {
-		code = d.Result.Code
-	}
-	attrs = append(attrs, slog.String("code", code), slog.String("why", d.Because.Sentence()))
-	if d.Result != nil && d.Result.Message != "" {
-		attrs = append(attrs, slog.String("err", d.Result.Message))
-	}
-	to.LogAttrs(ctx, level, message, attrs...)
+	return append(attrs, slog.String("code", code), slog.String("why", d.Because.Sentence()))
 }
+
+// warnOfNoGroup says that there is no group when that begins, and once an hour.
+func (l *Log) warnOfNoGroup(ctx context.Context, to *slog.Logger, entry journal.Entry) {
+	if len(entry.Seen.Groups) > 0 {
+		l.groupless = time.Time{}
+		return
+	}
+	if now := entry.Seen.Time; l.groupless.IsZero() || now.Sub(l.groupless) >= time.Hour {
+		l.groupless = now
+		to.LogAttrs(ctx, slog.LevelWarn, NoGroup(), slog.String("code", string(reason.NoGroupFound)))
+	}
+}
+
+// NoGroup says that there is no node group, and what mends it.
+func NoGroup() string { return reason.New(reason.NoGroupFound, reason.Ref{}).Sentence() }
 
 // reportTroubles warns once when a group's trouble begins or becomes another one, and tells when it has ended.
 func (l *Log) reportTroubles(ctx context.Context, to *slog.Logger, entry journal.Entry) {

@@ -30,6 +30,7 @@ const (
 	operationsKey     = "operations" // sluice's own, in JSON
 	lessonsKey        = "templates"  // so is this
 	breakersKey       = "breakers"   // and this
+	outsideKey        = cluster.OutsideKey
 	updatedAnnotation = "cluster-autoscaler.kubernetes.io/last-updated"
 	updatedLayout     = "2006-01-02 15:04:05.999999999 -0700 MST"
 
@@ -63,6 +64,7 @@ type Status struct {
 	nodes    map[cluster.GroupID]bool // groups that have some now
 	unkept   []cluster.GroupID        // in lessons and not in kept, for want of room
 	breakers plan.Breakers            // of groups whose machines did not join lately
+	outside  string                   // nodes of no group, as [cluster.OutsideKey] has them
 	known    bool                     // last was read or written
 	written  time.Time                // when last was written, by entry or Now; zero when it was only read
 }
@@ -76,7 +78,7 @@ func (s *Status) Report(ctx context.Context, entry journal.Entry) error {
 		return err
 	}
 	s.lessons, s.nodes = s.lessons.Keep(entry.Seen.Groups), populated(entry.Seen.Nodes)
-	s.breakers = entry.After.Breakers()
+	s.breakers, s.outside = entry.After.Breakers(), outside(entry.Seen)
 	return s.write(ctx, documentOf(entry), entry.Seen.Time)
 }
 
@@ -193,7 +195,7 @@ func (s *Status) recall(ctx context.Context) error {
 		s.last = doc
 	}
 	if err == nil {
-		s.kept = own{m.Data[operationsKey], m.Data[lessonsKey], m.Data[breakersKey]}
+		s.kept = own{m.Data[operationsKey], m.Data[lessonsKey], m.Data[breakersKey], m.Data[outsideKey]}
 		s.lessons, _ = parseLessons(s.kept.lessons)
 		s.breakers, _ = parseBreakers(s.kept.breakers)
 	}
@@ -225,9 +227,9 @@ func (s *Status) data(data map[string]string, text string, keep own) map[string]
 	if data == nil {
 		data = map[string]string{}
 	}
-	data[statusKey], data[operationsKey], data[lessonsKey], data[breakersKey] = text, keep.operations, keep.lessons, keep.breakers
+	data[statusKey], data[operationsKey], data[lessonsKey], data[breakersKey], data[outsideKey] = text, keep.operations, keep.lessons, keep.breakers, keep.outside
 	maps.DeleteFunc(data, func(key, value string) bool {
-		return value == "" && (key == operationsKey || key == lessonsKey || key == breakersKey)
+		return value == "" && (key == operationsKey || key == lessonsKey || key == breakersKey || key == outsideKey)
 	})
 	return data
 }

@@ -110,6 +110,9 @@ func documentOf(entry journal.Entry) document {
 	case all.ready == 0:
 		doc.Message = "Cluster has no ready nodes."
 	}
+	if len(entry.Seen.Groups) == 0 {
+		doc.say("No node group is found.")
+	}
 	var problems []string
 	for _, g := range entry.Seen.Groups {
 		status := groupStatusOf(entry, g)

@@ -174,7 +174,7 @@ func TestStatusLeavesOtherKeysOfTheConfigMapAlone(t *testing.T) {
 	if got.Data["note"] != "ours" || got.Annotations["team"] != "infra" || got.UID != "status-uid" {
 		t.Errorf("ConfigMap is now %v %v %s", got.Data, got.Annotations, got.UID)
 	}
-	if !strings.Contains(got.Data["status"], "message: Cluster has no nodes.\n") {
+	if !strings.Contains(got.Data["status"], "message: Cluster has no nodes. No node group is found.\n") {
 		t.Errorf("status\n%s", got.Data["status"])
 	}
 }
@@ -479,4 +479,30 @@ func TestBreakersThatCannotBeReadAreTold(t *testing.T) {
 	if left, err := (&Status{Client: client}).Saved(t.Context()); err == nil || left.Breakers != nil {
 		t.Errorf("read %v, error %v, want an error", left.Breakers, err)
 	}
+}
+
+func TestNodesOfNoGroupAreNamedForPeoplesCommands(t *testing.T) {
+	client := fake.NewClientset()
+	s := &Status{Client: client}
+	w := newWorld()
+	w.group("agents", 0, 3, 1)
+	w.objects.Nodes = append(w.objects.Nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "server-0"}})
+	report := func(want, when string) {
+		t.Helper()
+		if err := s.Report(t.Context(), w.decide(accepted())); err != nil {
+			t.Fatal(err)
+		}
+		if got := shown(t, client).Data[cluster.OutsideKey]; got != want {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	report(`["server-0"]`, "a node of no group")
+	w.groups[0].Read.Complete = false
+	report("", "a group is not wholly read")
+	w.groups[0].Read.Complete, w.objects.Nodes = true, w.objects.Nodes[:1]
+	report("[]", "all are of groups")
+	for i := range mostOutside + 1 {
+		w.objects.Nodes = append(w.objects.Nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("server-", i)}})
+	}
+	report("", "there are too many")
 }
