@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -74,6 +75,9 @@ func pauseCommand() *cobra.Command {
 		Long: `Have the running sluice leave a node group, or without a name all of them, alone until a time: it is not grown, no node of it
 is removed, and nodes that were on their way out are given back. Machines that Azure is deleting already go.
 
+A name that the running sluice manages no group of is refused. Where that cannot be told, since its status ConfigMap cannot be read, the pause is
+written all the same and the command says so: a pause keeps things as they are.
+
 The pause ends by itself; "sluice resume" ends it sooner. It stands in the cluster, as an annotation of namespace kube-system, so that
 every replica and every restart of sluice knows of it. "sluice explain group GROUP" and "sluice doctor" show it.`,
 		Example: "  sluice pause agents --for 2h\n  sluice pause --until 2026-01-31T18:00:00Z",
@@ -115,6 +119,16 @@ func (h *hands) pause(cmd *cobra.Command, args []string, until time.Time) error 
 		group = cluster.GroupID(args[0])
 	}
 	now := time.Now()
+	note := ""
+	if group != cluster.AllGroups && !until.IsZero() {
+		managed, err := api.Managed(cmd.Context(), now)
+		switch {
+		case err != nil:
+			note = fmt.Sprintf("whether sluice manages a group %s cannot be told (%v): check it with sluice explain group %s\n", group, err, group)
+		case !slices.Contains(managed.Groups, group):
+			return fmt.Errorf("sluice manages no group %s, so nothing is paused: it has %s", group, listed(managed.Groups))
+		}
+	}
 	p, err := api.Pause(cmd.Context(), group, until, now)
 	if err != nil {
 		return err
@@ -122,18 +136,7 @@ func (h *hands) pause(cmd *cobra.Command, args []string, until time.Time) error 
 	if err := tellPauses(cmd.OutOrStdout(), p, now); err != nil {
 		return err
 	}
-	if until.IsZero() {
-		return nil
-	}
-	return tellStranger(cmd.OutOrStdout(), group, api.Groups(cmd.Context()))
-}
-
-// tellStranger says of a group that was paused that the running sluice has none of that name, where it has told which it has.
-func tellStranger(out io.Writer, group cluster.GroupID, known []cluster.GroupID) error {
-	if group == cluster.AllGroups || len(known) == 0 || slices.Contains(known, group) {
-		return nil
-	}
-	_, err := fmt.Fprintf(out, "sluice manages no group %s: it has %s\nwithdraw it with: sluice resume %s\n", group, listed(known), group)
+	_, err = io.WriteString(cmd.OutOrStdout(), note)
 	return err
 }
 
@@ -158,6 +161,9 @@ func tellPauses(out io.Writer, p cluster.Pauses, now time.Time) error {
 
 // listed are the groups' names with commas between them.
 func listed(groups []cluster.GroupID) string {
+	if len(groups) == 0 {
+		return "none"
+	}
 	var all []string
 	for _, g := range groups {
 		all = append(all, string(g))
@@ -231,13 +237,17 @@ func drainCommand() *cobra.Command {
 evicted as disruption budgets let them, volumes are detached, the machine is deleted by name and its Node object goes. What the policy keeps, such
 as pods of Jobs, is not evicted: the node waits for its end. Machines are added where the other pods find no room.
 
-Limits hold: a group is not taken below its min, and removals in flight count. A node that somebody has cordoned, holds or has annotated to stay is not
+A node of which the running sluice says that it is in no node group is refused. Limits hold: a group is not taken below its min, and removals in flight count. A node that somebody has cordoned, holds or has annotated to stay is not
 drained before that is taken back. "sluice undrain" takes the node back until its machine is deleted;
 "sluice explain node NODE" says what it waits for.`,
 		Example: "  sluice drain agents000003",
 		Args:    arguments(1, 1, "a node, such as: sluice drain agents000003"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return h.tell(cmd, kube.Hands.Drain, args[0], time.Now(), fmt.Sprintf("sluice is asked to drain node %s and delete its machine; sluice explain node %s says how far it is", args[0], args[0]))
+			note, err := h.manages(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return h.tell(cmd, kube.Hands.Drain, args[0], time.Now(), fmt.Sprintf("sluice is asked to drain node %s and delete its machine; sluice explain node %s says how far it is%s", args[0], args[0], note))
 		},
 	}
 	h.add(cmd)
@@ -258,6 +268,25 @@ func undrainCommand() *cobra.Command {
 	}
 	h.add(cmd)
 	return cmd
+}
+
+// manages refuses a node that the running sluice manages not. The note says that this cannot be told, and begins a line of its own.
+func (h *hands) manages(ctx context.Context, node string) (note string, err error) {
+	api, err := h.connect()
+	if err != nil {
+		return "", err
+	}
+	managed, err := api.Managed(ctx, time.Now())
+	switch {
+	case err == nil && slices.Contains(managed.Outside, node):
+		return "", fmt.Errorf("node %s is in no node group of sluice, which removes no machine of its: sluice has %s; empty it with kubectl drain", node, listed(managed.Groups))
+	case err == nil && managed.Outside == nil:
+		err = errors.New("the running sluice does not tell which nodes are in none")
+	}
+	if err != nil {
+		return fmt.Sprintf("\nwhether the node is in a node group of sluice cannot be told (%v)", err), nil
+	}
+	return "", nil
 }
 
 // tell writes a time on a node and says what that means.

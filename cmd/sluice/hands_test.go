@@ -39,20 +39,74 @@ func TestPeoplePauseAndHold(t *testing.T) {
 	}
 }
 
-// TestAPauseOfAGroupThatThereIsNotIsTold has the status ConfigMap say which groups there are.
-func TestAPauseOfAGroupThatThereIsNotIsTold(t *testing.T) {
+// status is a status ConfigMap that sluice wrote so long ago; outside is what it says of nodes in no group.
+func (f *farm) status(ago time.Duration, outside string) {
+	f.t.Helper()
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "cluster-autoscaler-status"}, Data: map[string]string{
+		"status": "time: " + time.Now().Add(-ago).UTC().Format("2006-01-02 15:04:05.999999999 -0700 MST") + "\nautoscalerStatus: Running\nnodeGroups:\n- name: agents\n- name: render\n",
+	}}
+	if outside != "" {
+		m.Data[cluster.OutsideKey] = outside
+	}
+	if was, there := kubesim.Find[*corev1.ConfigMap](f.cluster, m.Namespace, m.Name); there {
+		must(f.t, f.cluster.Delete(was, nil))
+	}
+	_, err := f.cluster.Create(m)
+	must(f.t, err)
+}
+
+// TestAPauseOfAGroupThatThereIsNotIsRefused has the status ConfigMap say which groups there are.
+func TestAPauseOfAGroupThatThereIsNotIsRefused(t *testing.T) {
 	f := newFarm(t)
 	config := "--kubeconfig=" + kubeconfig(t, f.serve(fromProtobuf(f.cluster)))
-	sluice(t.Context(), "pause", "agnets", "--for=2h", config).expect(t, exitNothing, "group agnets is paused until", "from now")
-	_, err := f.cluster.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "cluster-autoscaler-status"}, Data: map[string]string{
-		"status": "autoscalerStatus: Running\nnodeGroups:\n- name: agents\n- name: render\n",
-	}})
-	must(t, err)
-	sluice(t.Context(), "pause", "agnets", "--for=2h", config).expect(t, exitNothing, "sluice manages no group agnets: it has agents, render", "sluice resume agnets")
-	sluice(t.Context(), "resume", "agnets", config).expect(t, exitNothing, "nothing is paused")
-	if out := sluice(t.Context(), "pause", "render", "--for=2h", config); strings.Contains(out.out, "manages no group") {
-		t.Errorf("a group that there is is told to be none: %s", out.out)
+	paused := func() string {
+		n, _ := kubesim.Find[*corev1.Namespace](f.cluster, "", cluster.PauseNamespace)
+		return n.Annotations[cluster.PauseAnnotation]
 	}
+	sluice(t.Context(), "pause", "agnets", "--for=2h", config).expect(t, exitNothing, "group agnets is paused until", "from now", "whether sluice manages a group agnets cannot be told", "not found")
+	sluice(t.Context(), "resume", "agnets", config).expect(t, exitNothing, "nothing is paused")
+	f.status(time.Minute, "[]")
+	sluice(t.Context(), "pause", "agnets", "--for=2h", config).complains(t, "sluice manages no group agnets, so nothing is paused: it has agents, render")
+	if got := paused(); got != "" {
+		t.Errorf("what was refused is written: %s", got)
+	}
+	if out := sluice(t.Context(), "pause", "render", "--for=2h", config); out.code != exitNothing || strings.Contains(out.out, "told") {
+		t.Errorf("a group that there is: %d %s", out.code, out.out)
+	}
+	sluice(t.Context(), "pause", "--for=2h", config).expect(t, exitNothing, "every group is paused")
+	sluice(t.Context(), "resume", "agnets", config).expect(t, exitNothing)
+	f.status(time.Hour, "[]")
+	sluice(t.Context(), "pause", "agnets", "--for=2h", config).expect(t, exitNothing, "group agnets is paused until", "cannot be told", "was written 1h0m0s ago (limit 5m0s): no sluice keeps it now")
+}
+
+// TestADrainOfANodeOfNoGroupIsRefused has the status ConfigMap say which nodes are in none.
+func TestADrainOfANodeOfNoGroupIsRefused(t *testing.T) {
+	f := newFarm(t)
+	config := "--kubeconfig=" + kubeconfig(t, f.serve(fromProtobuf(f.cluster)))
+	node := kubesim.All[*corev1.Node](f.cluster, "")[0].Name
+	asked := func() string {
+		n, _ := kubesim.Find[*corev1.Node](f.cluster, "", node)
+		return n.Annotations[cluster.DrainAnnotation]
+	}
+	f.status(time.Minute, `["server-0","`+node+`"]`)
+	sluice(t.Context(), "drain", node, config).complains(t, "node "+node+" is in no node group of sluice", "agents, render", "kubectl drain")
+	if got := asked(); got != "" {
+		t.Errorf("what was refused is written: %s", got)
+	}
+	f.status(time.Minute, `["server-0"]`)
+	if out := sluice(t.Context(), "drain", node, config); out.code != exitNothing || strings.Contains(out.out, "cannot be told") || asked() == "" {
+		t.Errorf("a node of a group: %d %s", out.code, out.out)
+	}
+	for what, said := range map[string]func(){
+		"it is not told":  func() { f.status(time.Minute, "") },
+		"it is told late": func() { f.status(time.Hour, `["`+node+`"]`) },
+	} {
+		said()
+		if out := sluice(t.Context(), "drain", node, config); out.code != exitNothing || !strings.Contains(out.out, "whether the node is in a node group of sluice cannot be told") {
+			t.Errorf("%s: %d %s", what, out.code, out.out)
+		}
+	}
+	sluice(t.Context(), "undrain", node, config).expect(t, exitNothing, "is not asked to drain node "+node)
 }
 
 func TestAPauseSaysWhenItEnds(t *testing.T) {

@@ -54,26 +54,47 @@ func (h Hands) Pause(ctx context.Context, group cluster.GroupID, until, now time
 	return nil, errors.New("namespace " + cluster.PauseNamespace + " is being changed by others; try again")
 }
 
-// Groups are the node groups that the running sluice said last that it manages, by its status ConfigMap of the usual name. Nil when that cannot be
-// told: it is switched off, named otherwise, or not for that person's eyes.
-func (h Hands) Groups(ctx context.Context) []cluster.GroupID {
+// statusFresh is how old the status may be that a command goes by: a running sluice writes it once a minute.
+const statusFresh = 5 * time.Minute
+
+// Managed is what the running sluice manages, by its status ConfigMap of the usual name.
+type Managed struct {
+	Groups  []cluster.GroupID
+	Outside []string // nodes that are in no group; nil when that is not told
+}
+
+// Managed reads what the running sluice said last. The error says why that cannot be told: the ConfigMap is not there, not for that person's eyes, too old,
+// or not a running sluice's.
+func (h Hands) Managed(ctx context.Context, now time.Time) (Managed, error) {
 	m, err := h.Client.CoreV1().ConfigMaps(cluster.PauseNamespace).Get(ctx, StatusName, metav1.GetOptions{})
+	where := "ConfigMap " + cluster.PauseNamespace + "/" + StatusName
 	if err != nil {
-		return nil
+		return Managed{}, fmt.Errorf("read %s: %w", where, err)
 	}
 	var said struct {
+		Time   string `json:"time"`
 		Groups []struct {
 			Name cluster.GroupID `json:"name"`
 		} `json:"nodeGroups"`
 	}
 	if err := yaml.Unmarshal([]byte(m.Data["status"]), &said); err != nil {
-		return nil
+		return Managed{}, fmt.Errorf("%s cannot be read: %w", where, err)
 	}
-	var all []cluster.GroupID
+	at, err := time.Parse("2006-01-02 15:04:05 -0700 MST", said.Time)
+	if err != nil {
+		return Managed{}, fmt.Errorf("%s does not say when it was written", where)
+	}
+	if age := now.Sub(at); age > statusFresh {
+		return Managed{}, fmt.Errorf("%s was written %s ago (limit %s): no sluice keeps it now", where, age.Truncate(time.Second), statusFresh)
+	}
+	var all Managed
 	for _, g := range said.Groups {
-		all = append(all, g.Name)
+		all.Groups = append(all.Groups, g.Name)
 	}
-	return all
+	if err := json.Unmarshal([]byte(m.Data[cluster.OutsideKey]), &all.Outside); err != nil {
+		all.Outside = nil // it is not told
+	}
+	return all, nil
 }
 
 // Hold keeps a node until then; a zero time takes an earlier hold back. It returns the node as it is from now on.
