@@ -24,11 +24,15 @@ var Deployment []byte
 //go:embed web-authorization.yaml
 var WebAuthorization []byte
 
-// AzureRole is the definition of an Azure role with exactly the actions that sluice uses, as az role definition create takes it. Its
-// assignable scope is a placeholder: the subscription 00000000-0000-0000-0000-000000000000.
-//
-//go:embed azure-role.json
-var AzureRole []byte
+// AzureRole is the definition of an Azure role with exactly the actions that sluice uses on scale sets, as az role definition create takes it.
+// AzureRolePools is that of what it uses besides on availability sets. Their assignable scope is a placeholder: the subscription
+// 00000000-0000-0000-0000-000000000000.
+var (
+	//go:embed azure-role.json
+	AzureRole []byte
+	//go:embed azure-role-availability-sets.json
+	AzureRolePools []byte
+)
 
 // Agent is the DaemonSet of sluice's agent and its service account with exactly the rights that it uses, as YAML documents. Its image is a
 // placeholder.

@@ -159,7 +159,10 @@ func examineAzure(ctx context.Context, o azure.Options, l *lesson) []*cluster.Gr
 		groups = []*cluster.Group{}
 	}
 	l.learn(func(f *doctor.Facts) {
-		f.Azure.Needed, f.Azure.List = provider.Needs(), failed(listed)
+		f.Azure.Needed, f.Azure.List, f.Azure.Roles = provider.Needs(), failed(listed), map[string]string{}
+		for _, action := range f.Azure.Needed {
+			f.Azure.Roles[action] = azure.RoleFor(action)
+		}
 		grouped(&f.Azure, provider, groups)
 	}, "endpoints", "identity", "rights")
 	return groups

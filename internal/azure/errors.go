@@ -252,7 +252,8 @@ func (a answer) sentence(kind cloud.Kind, about subject) string {
 		return text + ": register the provider Microsoft.Compute in the subscription"
 	case kind == cloud.Unauthorized:
 		if missing := a.rights(); missing != "" {
-			return fmt.Sprintf("the identity may not perform %s: give it sluice's role (deploy/azure-role.json), or another one with that action, at that scope", missing)
+			action, _, _ := strings.Cut(missing, " ")
+			return fmt.Sprintf("the identity may not perform %s: give it sluice's role (%s), or another one with that action, at that scope", missing, RoleFor(action))
 		}
 	}
 	if text == "" {

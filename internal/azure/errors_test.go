@@ -3,6 +3,7 @@ package azure
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,7 +80,9 @@ func TestRightsThatAreMissingElsewhereAreNamedOneByOne(t *testing.T) {
 		"one":                  {fmt.Sprintf(text, "'join'", "'/subnet'"), "the identity may not perform join over /subnet" + remedy},
 		"two":                  {fmt.Sprintf(text, "'join','assign'", "'/subnet','/identity'"), "the identity may not perform join over /subnet and assign over /identity" + remedy},
 		"two for one resource": {fmt.Sprintf(text, "'read','join'", "'/subnet'"), "the identity may not perform read and join over /subnet" + remedy},
-		"in other words":       {"You may not.", "You may not"},
+		"of availability sets": {fmt.Sprintf(text, "'Microsoft.Resources/deployments/write'", "'/group'"), "the identity may not perform Microsoft.Resources/deployments/write over /group" +
+			strings.Replace(remedy, "azure-role", "azure-role-availability-sets", 1)},
+		"in other words": {"You may not.", "You may not"},
 	} {
 		if got := (answer{Code: "LinkedAuthorizationFailed", Message: tc.text}).sentence(cloud.Unauthorized, subject{}); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)

@@ -3,10 +3,11 @@ package azure
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
-// The actions that managing each kind of node group rests on, as Azure's role definitions name them. All of them are in the role in
-// deploy/azure-role.json, which also has what sluice merely does better with, and what Azure asks for at resources that a group's model names.
+// The actions that managing each kind of node group rests on, as Azure's role definitions name them. [RoleFor] says which of the shipped roles has
+// one. The roles also have what sluice merely does better with, and what Azure asks for at resources that a group's model names.
 var (
 	scaleSetActions = []string{
 		"Microsoft.Compute/virtualMachineScaleSets/read",
@@ -22,12 +23,15 @@ var (
 	}
 	standardActions = []string{
 		"Microsoft.Compute/virtualMachines/read",
+		"Microsoft.Network/networkInterfaces/read",
+		"Microsoft.Compute/locations/operations/read",
+	}
+	deploymentActions = []string{
 		"Microsoft.Compute/virtualMachines/write",
 		"Microsoft.Compute/virtualMachines/delete",
 		"Microsoft.Compute/disks/read",
 		"Microsoft.Compute/disks/write",
 		"Microsoft.Compute/disks/delete",
-		"Microsoft.Network/networkInterfaces/read",
 		"Microsoft.Network/networkInterfaces/write",
 		"Microsoft.Network/networkInterfaces/delete",
 		"Microsoft.Network/networkInterfaces/join/action",
@@ -36,13 +40,22 @@ var (
 		"Microsoft.Resources/deployments/delete",
 		"Microsoft.Resources/deployments/exportTemplate/action",
 		"Microsoft.Resources/deployments/operationStatuses/read",
-		"Microsoft.Compute/locations/operations/read",
 	}
 	poolParkingActions = []string{
 		"Microsoft.Compute/virtualMachines/deallocate/action",
 		"Microsoft.Compute/virtualMachines/start/action",
 	}
 )
+
+// RoleFor is the file of the shipped role that has the action: deploy/azure-role.json, or the one for availability sets besides.
+func RoleFor(action string) string {
+	for _, a := range slices.Concat(deploymentActions, poolParkingActions, []string{"Microsoft.Compute/availabilitySets/write"}) {
+		if strings.EqualFold(a, action) {
+			return "deploy/azure-role-availability-sets.json"
+		}
+	}
+	return "deploy/azure-role.json"
+}
 
 // Needs are the actions without which the groups read so far cannot be managed, sorted. Actions at other resources that a write of a group's own
 // model asks for, such as joining its subnet, are not known here.
@@ -67,6 +80,7 @@ func (p *Provider) Needs() []string {
 		switch k.(type) {
 		case *pool:
 			add(standardActions)
+			add(deploymentActions)
 			if m.parks {
 				add(poolParkingActions)
 			}

@@ -14,9 +14,11 @@ func TestNeedsAreThoseOfTheGroupsThatThereAre(t *testing.T) {
 		park     = "Microsoft.Compute/virtualMachineScaleSets/deallocate/action"
 		start    = "Microsoft.Compute/virtualMachineScaleSets/start/action"
 	)
-	var role struct{ Actions []string }
-	if err := json.Unmarshal(deploy.AzureRole, &role); err != nil {
-		t.Fatal(err)
+	var role, pools struct{ Actions []string }
+	for _, err := range []error{json.Unmarshal(deploy.AzureRole, &role), json.Unmarshal(deploy.AzureRolePools, &pools)} {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	for name, tc := range map[string]struct {
 		parks, force  bool
@@ -43,7 +45,7 @@ func TestNeedsAreThoseOfTheGroupsThatThereAre(t *testing.T) {
 	w := newStandardWorld(t)
 	w.open(w.standard("1:9:agents"))
 	w.groups()
-	w.needs([]string{"Microsoft.Compute/virtualMachines/delete", "Microsoft.Resources/deployments/write"}, []string{machines, park, "Microsoft.Compute/virtualMachineScaleSets/write"}, role.Actions)
+	w.needs([]string{"Microsoft.Compute/virtualMachines/delete", "Microsoft.Resources/deployments/write"}, []string{machines, park, "Microsoft.Compute/virtualMachineScaleSets/write"}, slices.Concat(role.Actions, pools.Actions))
 }
 
 // needs holds the provider's needs: all of these, none of those, and nothing that is not granted.

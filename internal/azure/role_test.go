@@ -11,27 +11,41 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice.dev/sluice/deploy"
+	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
 )
 
-// shipped is the role definition that sluice comes with.
-func shipped(t *testing.T) azuresim.Role {
+// shipped are the role definitions that sluice comes with: for scale sets, and besides for availability sets.
+func shipped(t *testing.T) []azuresim.Role {
 	t.Helper()
-	var r azuresim.Role // its fields are those of az role definition create
-	if err := json.Unmarshal(deploy.AzureRole, &r); err != nil {
-		t.Fatal(err)
+	roles := make([]azuresim.Role, 2) // its fields are those of az role definition create
+	for i, definition := range [][]byte{deploy.AzureRole, deploy.AzureRolePools} {
+		if err := json.Unmarshal(definition, &roles[i]); err != nil {
+			t.Fatal(err)
+		}
+		for j, scope := range roles[i].AssignableScopes {
+			roles[i].AssignableScopes[j] = strings.Replace(scope, "00000000-0000-0000-0000-000000000000", subscription, 1)
+		}
 	}
-	for i, scope := range r.AssignableScopes {
-		r.AssignableScopes[i] = strings.Replace(scope, "00000000-0000-0000-0000-000000000000", subscription, 1)
-	}
-	return r
+	return roles
 }
 
-// may lets the process do what the role says at a scope, and nothing else.
-func (w *wired) may(role azuresim.Role, scope string) {
+// shippedFor are those of the roles that the kind of group needs.
+func shippedFor(t *testing.T, kind groupKind) []azuresim.Role {
+	t.Helper()
+	if kind.file == standardFile {
+		return shipped(t)
+	}
+	return shipped(t)[:1]
+}
+
+// may lets the process do what the roles say at a scope, and nothing else.
+func (w *wired) may(scope string, roles ...azuresim.Role) {
 	w.t.Helper()
-	w.must(w.sim.AddRole(role))
-	w.must(w.sim.AddRoleAssignment(azuresim.RoleAssignment{Role: role.Name, Principal: farmHand, Scope: scope}))
+	for _, role := range roles {
+		w.must(w.sim.AddRole(role))
+		w.must(w.sim.AddRoleAssignment(azuresim.RoleAssignment{Role: role.Name, Principal: farmHand, Scope: scope}))
+	}
 }
 
 // used are the actions that the process needed since the n-th request, by their lower-case spelling.
@@ -49,13 +63,14 @@ func (w *wired) used(n int) map[string]string {
 	return needed
 }
 
-// TestTheShippedRoleIsExactlyWhatIsNeeded lives the life of every kind of group with the role and nothing else.
-func TestTheShippedRoleIsExactlyWhatIsNeeded(t *testing.T) {
-	role, needed, asked := shipped(t), map[string]string{}, map[string]string{}
+// TestTheShippedRolesAreExactlyWhatIsNeeded lives the life of every kind of group with its roles and nothing else: scale sets with the first alone.
+func TestTheShippedRolesAreExactlyWhatIsNeeded(t *testing.T) {
+	needed, asked := map[string]string{}, map[string]string{}
+	bySets := map[string]bool{} // needed by a scale set
 	for _, kind := range groupKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			w := wire(t, kind, bySecret)
-			w.may(role, "/subscriptions/"+subscription)
+			w.may("/subscriptions/"+subscription, shippedFor(t, kind)...)
 			w.live(kind)
 			if len(w.heard) > 0 || strings.Contains(w.log.String(), "level=WARN") {
 				t.Errorf("complaints: %s\n%s", strings.Join(w.heard, "\n"), w.log.String())
@@ -67,6 +82,11 @@ func TestTheShippedRoleIsExactlyWhatIsNeeded(t *testing.T) {
 			}
 			used := w.used(0)
 			maps.Copy(needed, used)
+			if kind.file != standardFile {
+				for action := range used {
+					bySets[action] = true
+				}
+			}
 			for _, action := range w.Needs() {
 				asked[strings.ToLower(action)] = action
 				delete(used, strings.ToLower(action))
@@ -84,11 +104,16 @@ func TestTheShippedRoleIsExactlyWhatIsNeeded(t *testing.T) {
 		}
 	}
 	granted := map[string]string{}
-	for _, a := range role.Actions {
-		if strings.Contains(a, "*") {
-			t.Errorf("%s grants more than one action", a)
+	for i, role := range shipped(t) {
+		for _, a := range role.Actions {
+			if strings.Contains(a, "*") {
+				t.Errorf("%s grants more than one action", a)
+			}
+			if bySets[strings.ToLower(a)] != (i == 0) {
+				t.Errorf("role %q has %s, which scale sets need: %t", role.Name, a, bySets[strings.ToLower(a)])
+			}
+			granted[strings.ToLower(a)] = a
 		}
-		granted[strings.ToLower(a)] = a
 	}
 	if d := cmp.Diff(slices.Sorted(maps.Keys(needed)), slices.Sorted(maps.Keys(granted))); d != "" {
 		t.Errorf("actions of the role (-needed +granted):\n%s", d)
@@ -100,7 +125,7 @@ func TestTheRoleOnTheResourceGroupDoesAllButListSizes(t *testing.T) {
 	for _, kind := range groupKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			w := wire(t, kind, bySecret)
-			w.may(shipped(t), "/subscriptions/"+subscription+"/resourceGroups/"+resourceGroup)
+			w.may("/subscriptions/"+subscription+"/resourceGroups/"+resourceGroup, shippedFor(t, kind)...)
 			w.live(kind)
 			if len(w.heard) > 0 {
 				t.Errorf("complaints: %s", strings.Join(w.heard, "\n"))
@@ -120,7 +145,6 @@ func TestTheRoleOnTheResourceGroupDoesAllButListSizes(t *testing.T) {
 
 // TestEveryMissingActionIsNamed takes one action at a time out of the role.
 func TestEveryMissingActionIsNamed(t *testing.T) {
-	whole := shipped(t)
 	uses := map[string][]groupKind{} // by lower-case action
 	for _, kind := range groupKinds {
 		w := wire(t, kind, bySecret)
@@ -129,13 +153,15 @@ func TestEveryMissingActionIsNamed(t *testing.T) {
 			uses[action] = append(uses[action], kind)
 		}
 	}
-	for _, action := range whole.Actions {
+	for _, action := range slices.Concat(shipped(t)[0].Actions, shipped(t)[1].Actions) {
 		for _, kind := range uses[strings.ToLower(action)] {
 			t.Run(action+"/"+kind.name, func(t *testing.T) {
-				role := whole
-				role.Actions = slices.DeleteFunc(slices.Clone(whole.Actions), func(a string) bool { return a == action })
+				roles := shippedFor(t, kind)
+				for i := range roles {
+					roles[i].Actions = slices.DeleteFunc(roles[i].Actions, func(a string) bool { return a == action })
+				}
 				w := wire(t, kind, bySecret)
-				w.may(role, "/subscriptions/"+subscription)
+				w.may("/subscriptions/"+subscription, roles...)
 				w.live(kind)
 				refusals := 0
 				for _, r := range w.sim.Requests() {
@@ -159,8 +185,8 @@ func TestEveryMissingActionIsNamed(t *testing.T) {
 					t.Error("nothing is refused")
 				}
 				said := strings.ToLower(strings.Join(w.heard, "\n") + w.log.String())
-				if !strings.Contains(said, "the identity may not perform "+strings.ToLower(action)+" over /subscriptions/") {
-					t.Errorf("the action is not named in a sentence:\n%s", said)
+				if !strings.Contains(said, "the identity may not perform "+strings.ToLower(action)+" over /subscriptions/") || !strings.Contains(said, "give it sluice's role ("+azure.RoleFor(action)+")") {
+					t.Errorf("the action and its role are not named in a sentence:\n%s", said)
 				}
 			})
 		}

@@ -69,6 +69,7 @@ type Azure struct {
 	Rights      []Permission                    // what the identity may do in the resource group
 	RightsError *Failure                        // why that is not known
 	Needed      []string                        // the actions that these groups need
+	Roles       map[string]string               // the files of the shipped roles that have them, by action
 	List        *Failure                        // why the groups could not be listed
 	Unread      map[cluster.GroupID]FailureKind // groups whose Problem is that Azure did not answer well
 	LeftOut     []LeftOut                       // scale sets that bear the tags of discovery and are no groups

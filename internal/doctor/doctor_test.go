@@ -241,6 +241,10 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 			f.Azure.Rights = nil
 			unread(f, doctor.Forbidden, "may not read")
 		}, doctor.RightMissing, "deploy/azure-role.json", map[string]string{"groups": "rights", "tags": "rights", "nodes": "rights"}},
+		"a role for scale sets alone, where there are availability sets": {func(f *doctor.Facts) {
+			f.Azure.Needed = append(f.Azure.Needed, "Microsoft.Resources/deployments/write")
+			f.Azure.Roles = map[string]string{"Microsoft.Resources/deployments/write": "deploy/azure-role-availability-sets.json"}
+		}, doctor.RightMissing, "the role in deploy/azure-role-availability-sets.json,", map[string]string{}},
 		"scale sets that are not there": {func(f *doctor.Facts) { unread(f, doctor.NotFound, "no such scale set") },
 			doctor.GroupUnreadable, "--nodes, or the place: ARM_SUBSCRIPTION_ID is s, ARM_RESOURCE_GROUP is Farm", map[string]string{"tags": "groups", "nodes": "groups"}},
 		"groups that are not answered": {func(f *doctor.Facts) { unread(f, doctor.NoAnswer, "no answer in time") },

@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -51,7 +52,7 @@ func rights(f Facts, _ *Diagnosis) []Finding {
 	const check = "rights"
 	a := f.Azure
 	who := cmp.Or(a.Identity, "the identity")
-	role := fmt.Sprintf("give it the role in deploy/azure-role.json, or another one with that action, on the resource group%s", principal(a.ClientID))
+	role := give(principal(a.ClientID), defaultRole)
 	if e := a.RightsError; e != nil {
 		finding := Finding{Check: check, Status: Warning, Code: RightsUnknown, Message: "what the identity may do cannot be read: " + e.Sentence}
 		switch {
@@ -72,6 +73,12 @@ func rights(f Facts, _ *Diagnosis) []Finding {
 			missing = append(missing, action)
 		}
 	}
+	files := make([]string, len(missing))
+	for i, action := range missing {
+		files[i] = cmp.Or(a.Roles[action], defaultRole)
+	}
+	slices.Sort(files)
+	role = give(principal(a.ClientID), slices.Compact(files)...)
 	switch len(missing) {
 	case 0:
 		return []Finding{ok(check, "", fmt.Sprintf("all %d actions that these groups need are allowed", len(a.Needed)))}
@@ -83,6 +90,14 @@ func rights(f Facts, _ *Diagnosis) []Finding {
 		Message: fmt.Sprintf("%s may not perform %d of %d actions in resource group %s: %s", who, len(missing), len(a.Needed), a.Place.ResourceGroup, some(missing)),
 		Remedy:  strings.Replace(role, "that action", "those actions", 1),
 	}}
+}
+
+// defaultRole is the file of the shipped role that reads groups, and does with scale sets all that sluice does.
+const defaultRole = "deploy/azure-role.json"
+
+// give is the remedy for an action that is missing: the files are of roles that have it.
+func give(to string, files ...string) string {
+	return fmt.Sprintf("give it the role in %s, or another one with that action, on the resource group%s", strings.Join(files, " and the one in "), to)
 }
 
 // refused says that Azure let no group be read for want of a right.
