@@ -9,10 +9,12 @@ import (
 )
 
 // NoticeTaint is the key of the taint on a node to whose machine the cloud has announced something. Its value is the [Notice]'s kind.
-// NoticeAnnotation stands beside it with the notice itself, as JSON.
+// NoticeAnnotation stands beside it with the notice itself, as JSON. Both are the agent's. AnswerAnnotation is what sluice says to that, a
+// [NoticeAnswer] as JSON.
 const (
 	NoticeTaint      = "sluice.dev/notice"
 	NoticeAnnotation = "sluice.dev/notice"
+	AnswerAnnotation = "sluice.dev/notice-answer"
 )
 
 // Notice is what a cloud announces to a machine, as the agent on it writes it on its node.
@@ -22,9 +24,12 @@ type Notice struct {
 
 	// Deadline is when the machine may be affected, UTC: not earlier, unless somebody agrees. Zero once it has begun.
 	Deadline time.Time `json:"deadline,omitzero"`
+}
 
-	// Cordoned says that the node was made unschedulable for this notice, and nobody else wants it so.
-	Cordoned bool `json:"cordoned,omitempty"`
+// NoticeAnswer is what sluice makes of a notice that stands on a node, as it writes it there for the agent.
+type NoticeAnswer struct {
+	ID    string `json:"id"`              // of the notice
+	Empty bool   `json:"empty,omitempty"` // nothing is on the node any more that the cloud had to wait for
 }
 
 // Ends says whether the machine is lost with all that it has, and not there again after the notice.
@@ -36,12 +41,6 @@ func (n Notice) Stops() bool { return n.Kind != "Freeze" }
 // Noticed says whether a notice stands on the node.
 func Noticed(n *corev1.Node) bool {
 	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == NoticeTaint })
-}
-
-// HeldByNotice says whether the node is unschedulable for a notice, and nobody else wants it so.
-func HeldByNotice(n *corev1.Node) bool {
-	notice, _ := NoticeOf(n)
-	return notice.Cordoned
 }
 
 // CameTrue says whether what was announced to the node's machine has come: it is switched off. What the agent on it has put on the node has outlived the agent.
@@ -68,8 +67,23 @@ func (n Notice) Taint() corev1.Taint {
 }
 
 // Annotation is the value of [NoticeAnnotation].
-func (n Notice) Annotation() string {
-	raw, err := json.Marshal(n)
+func (n Notice) Annotation() string { return encoded(n) }
+
+// AnswerOf reads sluice's answer on a node; false when there is none. What cannot be read counts as an answer to no notice.
+func AnswerOf(n *corev1.Node) (NoticeAnswer, bool) {
+	raw, stands := n.Annotations[AnswerAnnotation]
+	var said NoticeAnswer
+	if json.Unmarshal([]byte(raw), &said) != nil {
+		return NoticeAnswer{}, stands
+	}
+	return said, true
+}
+
+// Annotation is the value of [AnswerAnnotation].
+func (a NoticeAnswer) Annotation() string { return encoded(a) }
+
+func encoded(v any) string {
+	raw, err := json.Marshal(v)
 	if err != nil {
 		panic("cluster: a notice cannot be encoded: " + err.Error()) // strings, a time and a bool
 	}

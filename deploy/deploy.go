@@ -34,19 +34,15 @@ var (
 	AzureRolePools []byte
 )
 
-// Agent is the DaemonSet of sluice's agent and its service account with exactly the rights that it uses, as YAML documents. Its image is a
-// placeholder.
+// Agent is the DaemonSet of sluice's agent, its service account with exactly the rights that it uses, and the admission policy that keeps each
+// agent to the notice on its own node, as YAML documents. Its image is a placeholder.
 //
 //go:embed agent.yaml
 var Agent []byte
 
-// AgentPolicy is the optional admission policy that keeps each agent to its own node, as YAML documents.
-//
-//go:embed agent-policy.yaml
-var AgentPolicy []byte
-
 // CapacityGate is the optional admission policy that puts pods behind the scheduling gate of sluice, as YAML documents: a
-// MutatingAdmissionPolicy, and its bindings to labelled namespaces and to labelled pods.
+// MutatingAdmissionPolicy with its bindings to labelled namespaces and to labelled pods, sluice's right to patch pods, and the
+// ValidatingAdmissionPolicy that keeps it to taking that gate away.
 //
 //go:embed capacity-gate.yaml
 var CapacityGate []byte

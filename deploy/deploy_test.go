@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -25,8 +24,9 @@ import (
 func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 	got := map[string][]string{}
 	want := map[string][]string{
-		"ClusterRole sluice-viewer": {"get /metrics", "get /sluice/api/v1/*"},
-		"ClusterRole sluice-agent":  {"create events", "create pods/eviction", "get nodes", "get pods", "list nodes", "list pods", "patch nodes"},
+		"ClusterRole sluice-viewer":        {"get /metrics", "get /sluice/api/v1/*"},
+		"ClusterRole sluice-agent":         {"get nodes", "patch nodes"},
+		"ClusterRole sluice-capacity-gate": {"patch pods"},
 		"ClusterRole sluice": {
 			"create events", "create pods/eviction", "delete nodes", "delete volumeattachments.storage.k8s.io", "get capacitybuffers.autoscaling.x-k8s.io", "get nodes", "get pods",
 			"get provisioningrequests.autoscaling.x-k8s.io", "list capacitybuffers.autoscaling.x-k8s.io",
@@ -35,7 +35,7 @@ func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 			"list persistentvolumes", "list poddisruptionbudgets.policy", "list podgroups.scheduling.k8s.io",
 			"list podgroups.scheduling.x-k8s.io", "list pods", "list podtemplates", "list provisioningrequests.autoscaling.x-k8s.io",
 			"list replicasets.apps", "list replicationcontrollers", "list resourceclaims.resource.k8s.io", "list resourceslices.resource.k8s.io", "list statefulsets.apps", "list storageclasses.storage.k8s.io",
-			"list volumeattachments.storage.k8s.io", "patch capacitybuffers/status.autoscaling.x-k8s.io", "patch nodes", "patch pods",
+			"list volumeattachments.storage.k8s.io", "patch capacitybuffers/status.autoscaling.x-k8s.io", "patch nodes",
 			"patch provisioningrequests/status.autoscaling.x-k8s.io", "watch capacitybuffers.autoscaling.x-k8s.io",
 			"watch csidrivers.storage.k8s.io", "watch csinodes.storage.k8s.io", "watch csistoragecapacities.storage.k8s.io",
 			"watch daemonsets.apps", "watch deviceclasses.resource.k8s.io", "watch namespaces", "watch nodes", "watch persistentvolumeclaims",
@@ -50,7 +50,7 @@ func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 			"update leases.coordination.k8s.io named cluster-autoscaler", "watch configmaps named cluster-autoscaler-priority-expander",
 		},
 	}
-	for kind, documents := range map[string][]byte{"sluice": RBAC, "agent": Agent, "readers": WebAuthorization} {
+	for kind, documents := range map[string][]byte{"sluice": RBAC, "agent": Agent, "gate": CapacityGate, "readers": WebAuthorization} {
 		for _, document := range split(t, documents) {
 			var role rbacv1.Role // a ClusterRole has the same fields
 			if err := yaml.Unmarshal(document, &role); err != nil {
@@ -151,22 +151,6 @@ func TestPodsKeepToTheRestrictedProfile(t *testing.T) {
 	}
 	if pods == 0 {
 		t.Error("no manifest describes a pod: this shows nothing")
-	}
-}
-
-// TestTheAgentsPolicyIsOne reads the policy as the API server would.
-func TestTheAgentsPolicyIsOne(t *testing.T) {
-	documents := split(t, AgentPolicy)
-	var policy admissionv1.ValidatingAdmissionPolicy
-	var binding admissionv1.ValidatingAdmissionPolicyBinding
-	if err := yaml.UnmarshalStrict(documents[0], &policy); err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.UnmarshalStrict(documents[1], &binding); err != nil {
-		t.Fatal(err)
-	}
-	if binding.Spec.PolicyName != policy.Name || len(policy.Spec.Validations) != 1 {
-		t.Errorf("binding to %q of policy %q with %d rules", binding.Spec.PolicyName, policy.Name, len(policy.Spec.Validations))
 	}
 }
 

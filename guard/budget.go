@@ -19,7 +19,7 @@ type Emptied struct {
 // checkBudget holds nodes that would be emptied of pods beyond what their group's budget allows within its window, whatever for: those count that
 // this process has emptied, that are on their way and were so before this one, and, for as long as the window goes back before the start, all
 // that an earlier process may have emptied. What had to be empty of pods when it was put on its way, before the start, was counted by that process. A person's own wish
-// does not wait, and counts for the others.
+// does not wait, and counts for the others; so does a machine that the cloud has announced to take: see [Expel].
 func checkBudget(n *cluster.Node, e Evidence, r policy.Removal) error {
 	if r.Window == 0 || !works(n, e.Newest.Time) || n.Object.Annotations[cluster.DrainAnnotation] != "" {
 		return nil
@@ -61,6 +61,10 @@ func Emptying(w Write, e Evidence) (Emptied, bool) {
 		}
 	case Evict:
 		if n = e.Newest.Node(w.Node); n == nil || podOf(n, w) == nil || podOf(n, w).Daemon() {
+			return Emptied{}, false
+		}
+	case Expel:
+		if n = e.Newest.Node(w.Node); n == nil {
 			return Emptied{}, false
 		}
 	default:

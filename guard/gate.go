@@ -21,7 +21,7 @@ func checkOpenGate(w OpenGate, e Evidence) error {
 		return refuse("S-41", "node %s, where pod %s has room, is gone", w.Node, pod)
 	case !cluster.Ready(n.Object):
 		return refuse("S-41", "node %s, where pod %s has room, is not Ready", w.Node, pod)
-	case n.Object.Spec.Unschedulable:
+	case n.Object.Spec.Unschedulable, cluster.Noticed(n.Object):
 		return refuse("S-41", "node %s, where pod %s has room, takes no pods any more", w.Node, pod)
 	}
 	return nil

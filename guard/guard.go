@@ -178,6 +178,10 @@ func Check(w Write, e Evidence, allowed *policy.Policy) error {
 		return nil // says what is so
 	case Evict:
 		return checkEvict(w, e, allowed)
+	case Expel:
+		return checkExpel(w, e, allowed)
+	case AnswerNotice:
+		return checkAnswer(w, e)
 	case DeleteNode:
 		return checkDeleteNode(w, e)
 	}

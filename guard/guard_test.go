@@ -474,11 +474,12 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		}, "S-20"},
 		"a pod of a node that a person uncordoned":  {evicting, func(w *world) { w.objects.Nodes[1].Spec.Unschedulable = false }, "S-18"},
 		"a cordon of a node that a person cordoned": {cordoning, func(w *world) { w.objects.Nodes[0].Spec.Unschedulable = true }, "S-18"},
-		"a cordon of a node that the agent cordoned, and whose machine runs": {cordoning, func(w *world) {
-			Noticed(cluster.Notice{ID: "n", Kind: "Preempt", Cordoned: true})(w.objects.Nodes[0])
-		}, "S-18"},
-		"a cordon of a node that a person cordoned before the agent, and whose machine is switched off": {cordoning, func(w *world) {
+		"a cordon of a node on which a notice stands, and whose machine runs": {cordoning, func(w *world) {
 			Noticed(cluster.Notice{ID: "n", Kind: "Preempt"})(w.objects.Nodes[0])
+		}, "S-18"},
+		"a cordon of a node that a person cordoned, and whose machine is switched off": {cordoning, func(w *world) {
+			Noticed(cluster.Notice{ID: "n", Kind: "Preempt"})(w.objects.Nodes[0])
+			w.objects.Nodes[0].Spec.Unschedulable = true
 			w.groups[0].Instances[0].State = cluster.StateStopped
 		}, "S-18"},
 		"a drain of a node that ran dry and that a person uncordoned": {cordoning, func(w *world) {

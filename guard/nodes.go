@@ -19,8 +19,10 @@ func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
 		return checkKept(n, e)
 	case dried && !n.Object.Spec.Unschedulable:
 		return refuse("S-18", "node %s was uncordoned by somebody else", w.Node)
-	case n.Object.Spec.Unschedulable && !dried && !(n.CameTrue() && cluster.HeldByNotice(n.Object)):
+	case n.Object.Spec.Unschedulable && !dried:
 		return refuse("S-18", "node %s is cordoned already, by somebody else", w.Node)
+	case cluster.Noticed(n.Object) && !n.CameTrue() && !dried:
+		return refuse("S-18", "the cloud has announced something to the machine of node %s", w.Node)
 	case n.Instance == nil || n.Instance.Machine() != w.Machine:
 		return refuse("S-12", "node %s is not for certain machine %s", w.Node, w.Machine)
 	case n.Instance.Protected:

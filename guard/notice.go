@@ -12,7 +12,7 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// Announce writes a notice of the cloud on the node of the machine that heard it, and cordons the node.
+// Announce writes a notice of the cloud on the node of the machine that heard it.
 type Announce struct {
 	Node   string
 	UID    types.UID
@@ -25,31 +25,32 @@ type Withdraw struct {
 	UID  types.UID
 }
 
-// Expel evicts a pod from a machine that is about to stop.
-type Expel struct {
-	Namespace, Pod string
-	UID            types.UID
-	Node           string
-	Grace          time.Duration
-}
-
 // Agree tells the cloud that it may go on with what it has announced.
 type Agree struct {
 	Notice string // its id
 	Node   string
 }
 
-// Tell puts an Event on a node that says what is so, such as that a write was refused.
-type Tell struct {
-	Node string
-	UID  types.UID
+// Expel evicts a pod from a machine that is about to stop.
+type Expel struct {
+	Namespace, Pod string
+	UID            types.UID
+	Node           string
 }
 
-func (Announce) isWrite() {}
-func (Withdraw) isWrite() {}
-func (Expel) isWrite()    {}
-func (Agree) isWrite()    {}
-func (Tell) isWrite()     {}
+// AnswerNotice says on a node what becomes of the notice that stands there. Without a notice it takes an earlier answer back.
+type AnswerNotice struct {
+	Node   string
+	UID    types.UID
+	Notice string // its id; "" takes back
+	Empty  bool   // nothing on the node has to be waited for
+}
+
+func (Announce) isWrite()     {}
+func (Withdraw) isWrite()     {}
+func (Agree) isWrite()        {}
+func (Expel) isWrite()        {}
+func (AnswerNotice) isWrite() {}
 
 // Heard is a notice and the machines that it names.
 type Heard struct {
@@ -62,7 +63,7 @@ func (h Heard) Names(machine string) bool {
 	return slices.ContainsFunc(h.Machines, func(m string) bool { return strings.EqualFold(m, machine) })
 }
 
-// Local is what one machine knows at the moment of its write. Node and pods are read for that write.
+// Local is what one machine knows at the moment of its write. The node is read for that write.
 type Local struct {
 	DryRun  bool
 	Time    time.Time
@@ -71,19 +72,15 @@ type Local struct {
 	Notices []Heard          // the last document of them
 	Asked   time.Time        // when that document was read
 	Node    *corev1.Node
-	Pods    []*cluster.Pod
 }
 
 // freshNotices is how old a document of notices may be that an agreement or a withdrawal rests on.
 const freshNotices = 10 * time.Second
 
 // CheckLocal says whether a machine may make the write by itself: nil, or the [*Refusal] of the first property that forbids it. It has no side effects.
-func CheckLocal(w Write, e Local, allowed *policy.Policy) error {
+func CheckLocal(w Write, e Local) error {
 	if e.DryRun {
 		return refuse("S-24", "nothing is written in a dry run")
-	}
-	if _, says := w.(Tell); says {
-		return nil // moves nothing, and most of all where the node is not the machine's
 	}
 	if e.Node == nil {
 		return refuse("S-12", "the node of machine %s was not read for this write", e.Name)
@@ -105,11 +102,6 @@ func CheckLocal(w Write, e Local, allowed *policy.Policy) error {
 			return err
 		}
 		return e.checkWithdraw()
-	case Expel:
-		if err := e.own(w.Node, e.Node.UID); err != nil {
-			return err
-		}
-		return e.checkExpel(w, allowed)
 	case Agree:
 		if err := e.own(w.Node, e.Node.UID); err != nil {
 			return err
@@ -154,28 +146,7 @@ func (e Local) checkWithdraw() error {
 	return nil
 }
 
-// checkExpel holds pods of a machine to which nothing was announced, and lets those that the policy keeps work for as long as they can.
-func (e Local) checkExpel(w Expel, allowed *policy.Policy) error {
-	notice, stands := cluster.NoticeOf(e.Node)
-	if !stands || !notice.Stops() {
-		return refuse("S-42", "nothing that stops node %s is announced on it", w.Node)
-	}
-	i := slices.IndexFunc(e.Pods, func(p *cluster.Pod) bool {
-		return p.Namespace == w.Namespace && p.Name == w.Pod && p.UID == w.UID
-	})
-	switch {
-	case i < 0:
-		return refuse("S-15", "pod %s/%s on node %s is not the one that was seen", w.Namespace, w.Pod, w.Node)
-	case e.Pods[i].Daemon():
-		return refuse("S-15", "pod %s belongs to node %s", e.Pods[i].String(), w.Node)
-	}
-	if why, keeps := allowed.Keeps(e.Pods[i], policy.Where{}, e.Time); keeps && e.Time.Before(allowed.LastCall(e.Pods[i], notice.Deadline)) {
-		return refuse("S-15", "%s, and machine %s has time until %s", why.Sentence(), e.Name, notice.Deadline.Format(time.RFC3339))
-	}
-	return nil
-}
-
-// checkAgree holds agreements that speak for other machines, or come while there is work here.
+// checkAgree holds agreements that speak for other machines, or come before sluice has said that the node is empty.
 func (e Local) checkAgree(w Agree) error {
 	if err := e.fresh(); err != nil {
 		return err
@@ -190,9 +161,59 @@ func (e Local) checkAgree(w Agree) error {
 	if stands, on := cluster.NoticeOf(e.Node); !on || stands.ID != w.Notice {
 		return refuse("S-42", "notice %s does not stand on node %s", w.Notice, w.Node)
 	}
-	for _, p := range e.Pods {
-		if !p.Daemon() && !p.Finished() {
-			return refuse("S-15", "pod %s is still on node %s", p.String(), w.Node)
+	if answer, said := cluster.AnswerOf(e.Node); !said || answer.ID != w.Notice || !answer.Empty {
+		return refuse("S-15", "sluice has not said that node %s is empty", w.Node)
+	}
+	return nil
+}
+
+// checkExpel holds pods of nodes on which no notice stands, or that nobody could tell any more, and lets those that the policy keeps work for as long
+// as they can. A machine that the cloud takes waits for no budget of S-19, and counts for the others.
+func checkExpel(w Expel, e Evidence, allowed *policy.Policy) error {
+	n := e.Newest.Node(w.Node)
+	if n == nil {
+		return refuse("S-14", "node %s is gone", w.Node)
+	}
+	notice, stands := cluster.NoticeOf(n.Object)
+	switch {
+	case !stands || notice.ID == "" || !notice.Stops():
+		return refuse("S-42", "nothing that stops node %s is announced on it", w.Node)
+	case cluster.Silent(n.Object):
+		return refuse("S-42", "the kubelet of node %s is silent, and would not tell the pod", w.Node)
+	}
+	p := podOf(n, Evict{Namespace: w.Namespace, Pod: w.Pod, UID: w.UID, Node: w.Node})
+	switch {
+	case p == nil:
+		return refuse("S-15", "pod %s/%s on node %s is not the one that was seen", w.Namespace, w.Pod, w.Node)
+	case p.Daemon():
+		return refuse("S-15", "pod %s belongs to node %s", p.String(), w.Node)
+	}
+	if why, stays := allowed.WorksOn(p, policy.On(n), e.Newest.Time, notice.Deadline); stays {
+		return refuse("S-15", "%s, and its machine has time until %s", why.Sentence(), notice.Deadline.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// checkAnswer holds answers to what is not announced on the node, or that call a node empty where work is.
+func checkAnswer(w AnswerNotice, e Evidence) error {
+	n := e.Newest.Node(w.Node)
+	if n == nil || n.Object.UID != w.UID {
+		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
+	}
+	notice, stands := cluster.NoticeOf(n.Object)
+	switch {
+	case w.Notice == "" && stands:
+		return refuse("S-42", "notice %s stands on node %s", notice.ID, w.Node)
+	case w.Notice == "":
+		return nil
+	case !stands || notice.ID != w.Notice:
+		return refuse("S-42", "notice %s does not stand on node %s", w.Notice, w.Node)
+	}
+	if w.Empty {
+		for _, p := range n.Pods {
+			if !p.Daemon() && !p.Finished() {
+				return refuse("S-15", "pod %s is still on node %s", p.String(), w.Node)
+			}
 		}
 	}
 	return nil

@@ -52,7 +52,7 @@ func checkView(w Write, e Evidence) error {
 		return refuse("S-23", "the lease ends at %s, before the request would after %s at most", stamp(e.Leads), e.Answer)
 	}
 	switch w.(type) {
-	case Delete, Cordon, Evict, DeleteNode:
+	case Delete, Cordon, Evict, Expel, DeleteNode:
 		if e.Silent > maxSilence {
 			return refuse("S-20", "the API server has said nothing for %s", e.Silent.Truncate(time.Second))
 		}

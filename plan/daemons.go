@@ -44,7 +44,7 @@ func (d *decision) dismisses(st *nodeState) *reason.Reason {
 	}
 	why := reason.New(reason.NodeDismisses, reason.Node(st.Name()), "pods", waits+len(ends))
 	for _, p := range ends {
-		d.ladder = append(d.ladder, Evict{p.Namespace, p.Name, p.UID, st.Name(), d.allowed.Removal.Grace(p), why})
+		d.ladder = append(d.ladder, Evict{p.Namespace, p.Name, p.UID, st.Name(), d.allowed.Removal.Grace(p), "", why})
 	}
 	if d.dismissed == nil {
 		d.dismissed = map[string]time.Time{}

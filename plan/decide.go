@@ -35,6 +35,7 @@ func (d *decision) decide() (Plan, Memory) {
 	d.cleanUpMachines()
 	d.judgeNodes()
 	d.mark()
+	d.heedNotices()
 	d.climbLadder()
 	d.judgeGroups()
 	return d.finish()
@@ -89,7 +90,7 @@ type decision struct {
 	complaints []reason.Reason     // of expanders that could not do what they are there for
 	grows      []SetCapacity
 	gates      []OpenGate
-	ladder     []Action // Mark, Uncordon, Evict, DeleteNode, Cordon in the order of nodes
+	ladder     []Action // Mark, AnswerNotice, Uncordon, Evict, DeleteNode, Cordon in the order of nodes
 	soft       []Action // SoftUntaint, then SoftTaint
 	leaving    map[cluster.GroupID][]Leaving
 	counted    map[string]string

@@ -61,6 +61,9 @@ func (d *decision) late(st *nodeState) *reason.Reason {
 // turn leave when these are gone.
 func (d *decision) evict(st *nodeState, pods []*cluster.Pod, why reason.Reason) []reason.Reason {
 	because := []reason.Reason{why}
+	if _, stops := stopping(st.Node); stops {
+		return append(because, noticed(st.Node)) // they have been told
+	}
 	turn, later := d.turn(pods)
 	for _, p := range pods {
 		if p.Leaving() || d.allowed.Removal.Turn(p) != turn {
@@ -72,7 +75,7 @@ func (d *decision) evict(st *nodeState, pods []*cluster.Pod, why reason.Reason) 
 		}
 		d.disrupt(p)
 		d.empties(st)
-		d.ladder = append(d.ladder, Evict{p.Namespace, p.Name, p.UID, st.Name(), d.allowed.Removal.Grace(p), why})
+		d.ladder = append(d.ladder, Evict{p.Namespace, p.Name, p.UID, st.Name(), d.allowed.Removal.Grace(p), "", why})
 	}
 	if later > 0 {
 		because = append(because, reason.New(reason.PodsLater, reason.Ref{}, "pods", later))

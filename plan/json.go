@@ -49,6 +49,8 @@ func KindOf(a Action) string {
 		return "AskExpander"
 	case OpenGate:
 		return "OpenGate"
+	case AnswerNotice:
+		return "AnswerNotice"
 	case AnswerRequest:
 		return "AnswerRequest"
 	case AnswerBuffer:
@@ -111,6 +113,8 @@ func readAction(e envelope) (Action, error) {
 		return read[AskExpander](e.Action)
 	case "OpenGate":
 		return read[OpenGate](e.Action)
+	case "AnswerNotice":
+		return read[AnswerNotice](e.Action)
 	case "AnswerRequest":
 		return read[AnswerRequest](e.Action)
 	case "AnswerBuffer":

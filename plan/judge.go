@@ -81,13 +81,8 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 	case n.Instance.State == cluster.StateDeleting:
 		return d.groups[n.Group].leaves(), []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", d.groups[n.Group].fate())}, true
 	case cluster.Noticed(n.Object) && !n.CameTrue():
-		notice, _ := cluster.NoticeOf(n.Object)
-		at := "now"
-		if !notice.Deadline.IsZero() {
-			at = notice.Deadline.Format(time.RFC3339)
-		}
-		return keep(reason.NodeNoticed, "kind", notice.Kind, "at", at)
-	case n.Object.Spec.Unschedulable && !(n.CameTrue() && cluster.HeldByNotice(n.Object)):
+		return NodeKeep, []reason.Reason{noticed(n)}, true
+	case n.Object.Spec.Unschedulable:
 		return NodeKeep, inVain(n, reason.New(reason.NodeHeldByPerson, about)), true
 	case cluster.Kept(n.Object):
 		return NodeKeep, inVain(n, reason.New(reason.NodeScaleDownOff, about)), true

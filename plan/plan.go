@@ -87,14 +87,26 @@ type SoftUntaint struct {
 	Because reason.Reason `json:"because"`
 }
 
-// Evict asks the API server to evict a pod from a node on the ladder; its disruption budgets decide.
+// Evict asks the API server to evict a pod from a node on the ladder, or from one whose machine the cloud has announced to stop; its disruption
+// budgets decide.
 type Evict struct {
 	Namespace string        `json:"namespace"`
 	Pod       string        `json:"pod"`
 	UID       types.UID     `json:"uid"`
 	Node      string        `json:"node"`
 	Grace     time.Duration `json:"grace"`
+	Notice    string        `json:"notice,omitempty"` // the id of what is announced; "" on the ladder
 	Because   reason.Reason `json:"because"`
+}
+
+// AnswerNotice tells the agent of a node what becomes of the notice that stands there, or takes the answer to an earlier one back.
+type AnswerNotice struct {
+	Node    string        `json:"node"`
+	UID     types.UID     `json:"uid"`
+	Notice  string        `json:"notice,omitempty"`  // its id; "" takes back
+	Empty   bool          `json:"empty,omitempty"`   // nothing on the node has to be waited for
+	Exclude bool          `json:"exclude,omitempty"` // load balancers outside of the cluster are to leave the node out
+	Because reason.Reason `json:"because"`
 }
 
 // DeleteInstances removes machines of one group by name, all that leave in this cycle in one request.
@@ -158,6 +170,7 @@ func (Evict) isAction()           {}
 func (DeleteInstances) isAction() {}
 func (DeleteNode) isAction()      {}
 func (OpenGate) isAction()        {}
+func (AnswerNotice) isAction()    {}
 func (AnswerRequest) isAction()   {}
 func (AnswerBuffer) isAction()    {}
 

@@ -25,7 +25,7 @@ type Planner struct {
 	sights    []*sight        // of the snapshot's nodes, in their order
 	said      []Verdict       // about the same nodes; of those that are watched by the cycle that is made, or the last one
 	steady    bool            // nodes are those of the last cycle
-	noticed   []*cluster.Node // of the same nodes those to whose machines the cloud has announced something
+	noticed   []*cluster.Node // of the same nodes those to whose machines the cloud has announced something, or where an answer to that still stands
 	spot      []*cluster.Node // of the same nodes those whose spot machines may be taken away
 	doubtful  []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
 	shunned   []int           // nodes that bear a soft taint
@@ -160,7 +160,7 @@ func (p *Planner) look(d *decision) {
 		if v.owned {
 			p.owned = append(p.owned, v.Node)
 		}
-		if v.noticed {
+		if v.noticed || v.answered {
 			p.noticed = append(p.noticed, v.Node)
 		}
 		if v.leavesSpot {
@@ -177,7 +177,7 @@ func (p *Planner) look(d *decision) {
 		}
 		if v.settled && !v.passing {
 			p.said[i] = v.verdict
-			v.plain = !(v.marked || v.owned || v.noticed || v.leavesSpot || v.doubtful || v.shunned || v.works)
+			v.plain = !(v.marked || v.owned || v.noticed || v.answered || v.leavesSpot || v.doubtful || v.shunned || v.works)
 		} else {
 			p.said[i] = Verdict{}
 			p.watched = append(p.watched, i)

@@ -251,7 +251,7 @@ func (h *history) happen() {
 	case 26:
 		h.annotate(node, cluster.DrainAnnotation, rapid.SampledFrom([]string{h.at.Format(time.RFC3339), ""}).Draw(h.T, "asked for at"))
 	case 27:
-		h.change(node, Noticed(cluster.Notice{ID: "n", Kind: rapid.SampledFrom([]string{"Freeze", "Reboot", "Preempt"}).Draw(h.T, "notice"), Deadline: h.at.Add(time.Minute), Cordoned: true}))
+		h.change(node, Noticed(cluster.Notice{ID: "n", Kind: rapid.SampledFrom([]string{"Freeze", "Reboot", "Preempt"}).Draw(h.T, "notice"), Deadline: h.at.Add(time.Minute)}))
 	case 28:
 		h.daemons()
 	case 29:

@@ -42,6 +42,7 @@ type sight struct {
 	marked     bool    // its mark is to be changed
 	owned      bool    // it has no machine, and bears the name of a sluice
 	noticed    bool    // the cloud has announced something to its machine
+	answered   bool    // an answer to that stands there
 	doubtful   bool    // it could be a machine to which it is not joined
 	leavesSpot bool    // see [decision.leavesSpot]
 	removal    cluster.Removal
@@ -69,13 +70,14 @@ func (v *sight) receiving() []reason.Reason {
 // look looks at a node.
 func (d *decision) look(n *cluster.Node) *sight {
 	v := &sight{Node: n, Instance: n.Instance, name: n.Name(), of: -1, ready: cluster.Ready(n.Object), shunned: cluster.Candidate(n.Object)}
-	v.takes = v.ready && !n.Object.Spec.Unschedulable
+	v.takes = v.ready && !n.Object.Spec.Unschedulable && !cluster.Noticed(n.Object)
 	if g := d.groups[n.Group]; g != nil {
 		v.of = int32(g.at)
 	}
 	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
 	v.where, v.marked = policy.On(n), marked(n)
 	v.owned = n.Instance == nil && cluster.OwnerOf(n.Object) != ""
+	_, v.answered = cluster.AnswerOf(n.Object)
 	v.noticed, v.doubtful = cluster.Noticed(n.Object), len(n.Suspects) > 0 || n.Instance == nil && (n.Group != "" || n.Numbered)
 	v.leavesSpot = d.leavesSpot(v)
 	v.controls, v.asked = cluster.ControlPlane(n.Object), askedFor(n) != nil

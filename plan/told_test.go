@@ -39,7 +39,7 @@ func TestPodsAreToldOfTheirOwnPlaces(t *testing.T) {
 		},
 		"one is bound to a machine that is taken away": func(pods []*cluster.Pod, nodes []*corev1.Node, g *cluster.Group) ([]*cluster.Pod, []*corev1.Node) {
 			g.Instances, g.Capacity = append(g.Instances, Machine("2", "a-2", func(in *cluster.Instance) { in.Group = g.ID })), 4
-			leaves := Node("a-2", Noticed(cluster.Notice{ID: "n", Kind: "Preempt", Deadline: Start.Add(time.Minute), Cordoned: true}))
+			leaves := Node("a-2", Noticed(cluster.Notice{ID: "n", Kind: "Preempt", Deadline: Start.Add(time.Minute)}))
 			return append(pods[1:], Pod("p-0", CPU("1500m"), On("a-2"))), append(nodes, leaves)
 		},
 		"another pod takes the place of one": func(pods []*cluster.Pod, nodes []*corev1.Node, _ *cluster.Group) ([]*cluster.Pod, []*corev1.Node) {
@@ -182,7 +182,7 @@ func TestPodsThatAreDrivenOffAreToldOfTheirPlaces(t *testing.T) {
 		for i := range driven {
 			all = append(all, Pod(fmt.Sprint("driven-", i), CPU("400m"), On("a-0")))
 		}
-		there, taken := []*corev1.Node{Node("a-0"), Node("a-1")}, Node("a-0", Noticed(cluster.Notice{ID: "n", Kind: "Preempt", Deadline: Start.Add(time.Minute), Cordoned: true}))
+		there, taken := []*corev1.Node{Node("a-0"), Node("a-1")}, Node("a-0", Noticed(cluster.Notice{ID: "n", Kind: "Preempt", Deadline: Start.Add(time.Minute)}))
 		thrice(t, all, [3][]*corev1.Node{there, {taken, there[1]}, {taken, there[1]}})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
 )
 
 const (
@@ -40,4 +41,11 @@ func (p *Policy) LastCall(pod *cluster.Pod, stops time.Time) time.Time {
 // GraceBefore is the grace of a pod that is evicted now from a machine that stops then.
 func (p *Policy) GraceBefore(pod *cluster.Pod, now, stops time.Time) time.Duration {
 	return max(shortest, min(p.Removal.Grace(pod), stops.Sub(now)-lastBreath).Truncate(time.Second))
+}
+
+// WorksOn says why a pod of a machine that stops then is not evicted yet: the policy keeps it, and more than its grace is left. False when
+// it is to leave now.
+func (p *Policy) WorksOn(pod *cluster.Pod, at Where, now, stops time.Time) (reason.Reason, bool) {
+	why, keeps := p.Keeps(pod, at, now)
+	return why, keeps && now.Before(p.LastCall(pod, stops))
 }

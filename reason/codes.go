@@ -369,7 +369,7 @@ var sentences = map[Code]string{
 	NodeFreedByPerson:    "uncordoned by somebody else",
 	NodeMachineMissing:   "its machine is not in the list of group {group}",
 	NodeHeldByPerson:     "cordoned by somebody else",
-	NodeNoticed:          "Azure has announced {kind} for {at}; the agent on it makes room",
+	NodeNoticed:          "Azure has announced {kind} for {at}; its pods leave in time",
 	NodeControlPlane:     "is a control-plane node",
 	NodeAmbiguous:        "its machine is not certain, it could be {instances}",
 	NodeScaleDownOff:     "annotated to stay (scale-down-disabled=true)",

@@ -80,7 +80,6 @@ func For(why string) func(*corev1.Node) {
 // Noticed has the cloud announce something to a node's machine.
 func Noticed(notice cluster.Notice) func(*corev1.Node) {
 	return func(n *corev1.Node) {
-		n.Spec.Unschedulable = true
 		n.Spec.Taints = append(n.Spec.Taints, notice.Taint())
 		metav1.SetMetaDataAnnotation(&n.ObjectMeta, cluster.NoticeAnnotation, notice.Annotation())
 	}

@@ -152,8 +152,8 @@ var mutants = []mutant{
 		"case d.budgetHolds(st) != nil:", "case !MUTED && d.budgetHolds(st) != nil:", scenario("run-dry-held-by-budget"),
 	},
 	{
-		"S-18", "a node that its agent has cordoned is not cordoned for removal", "internal/kube/cordon.go",
-		"!(w.Stopped &&", "!((MUTED || w.Stopped) &&", scenario("notice-before-the-cordon"),
+		"S-18", "a node on which a notice stands is not cordoned for removal", "internal/kube/cordon.go",
+		"&& !w.Stopped)", "&& !w.Stopped && !MUTED)", scenario("notice-before-the-cordon"),
 	},
 	{
 		"S-15", "an eviction is of the pod that was meant", "internal/kube/writer.go",

@@ -27,11 +27,12 @@ func agentCommand() *cobra.Command {
 	a := agent.Agent{Now: time.Now, Metrics: agent.NewMetrics()}
 	cmd := &cobra.Command{
 		Use:   "agent",
-		Short: "Hear Azure's notices on a node, and make room in time",
+		Short: "Hear Azure's notices on a node, and write them there",
 		Long: `Hear what Azure announces to the machine on which this runs: that a spot machine is taken away, that a machine is deleted,
-redeployed or restarted. The node then takes no more pods, and those on it are evicted through their disruption budgets, each with what is
-left of its grace period. Pods that may not be evicted (of a Job, bare, or annotated so) go on working until just their grace is left. Once
-the node is empty Azure is told that it may go on, if the notice is about this machine alone. A notice that is taken back gives the node back.
+redeployed or restarted. The agent writes that on its own node, which then takes no more pods. "sluice run" sees it there and evicts the pods through
+their disruption budgets, each with what is left of its grace period. Pods that may not be evicted (of a Job, bare, or annotated so) go on working
+until just their grace is left. Once sluice has written on the node that it is empty, the agent tells Azure that it may go on, if the notice is
+about this machine alone. A notice that is taken back gives the node back. Where no sluice runs, new pods are kept away and nothing more.
 
 It runs on every node, as a DaemonSet (deploy/agent.yaml) or as a systemd unit (deploy/sluice-agent.service), and needs no credentials
 of Azure. While nothing is announced it asks the machine's own metadata service once a second, and the API server nothing.`,
@@ -41,9 +42,6 @@ of Azure. While nothing is announced it asks the machine's own metadata service 
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if a.Log, err = s.logger(cmd.ErrOrStderr(), slog.LevelInfo); err != nil {
-				return err
-			}
-			if a.Policy, err = s.policy(); err != nil {
 				return err
 			}
 			for i, kind := range a.Heeds {
@@ -77,11 +75,11 @@ of Azure. While nothing is announced it asks the machine's own metadata service 
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&a.Node, "node-name", os.Getenv("NODE_NAME"), "the node that this machine is; empty: $NODE_NAME, else the one with this machine's unique id")
-	f.StringSliceVar(&a.Heeds, "heed", agent.DefaultHeeds, "kinds of events to make room for, of Freeze, Reboot, Redeploy, Preempt, Terminate; a Freeze only keeps new pods away")
+	f.StringVar(&a.Node, "node-name", os.Getenv("NODE_NAME"), "the node that this machine is; empty: $NODE_NAME, else the machine's computer name")
+	f.StringSliceVar(&a.Heeds, "heed", agent.DefaultHeeds, "kinds of events to write on the node, of Freeze, Reboot, Redeploy, Preempt, Terminate; a Freeze only keeps new pods away")
 	f.BoolVar(&a.DryRun, "dry-run", false, "tell what would be done, but change nothing")
 	f.StringVar(&address, "address", "", "where /metrics is answered, such as :8086; empty: nowhere")
-	s.addAgent(f)
+	s.addCommon(f)
 	showSections(cmd)
 	return cmd
 }

@@ -60,12 +60,6 @@ func (s *settings) add(f *pflag.FlagSet) {
 	s.policy = app.PolicyFlags(f)
 }
 
-// addAgent declares the flags of a verb that runs on every node. They mean what they do elsewhere.
-func (s *settings) addAgent(f *pflag.FlagSet) {
-	s.addCommon(f)
-	s.policy = app.EvictionFlags(f)
-}
-
 // addCommon declares where the cluster and this machine are found, and what is logged.
 func (s *settings) addCommon(f *pflag.FlagSet) {
 	f.StringVar(&s.kubeconfig, "kubeconfig", "", "path of a kubeconfig; empty: $KUBECONFIG, else ~/.kube/config, else the pod's service account")

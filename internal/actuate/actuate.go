@@ -200,6 +200,9 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 		}
 		return a.writer(write, evidence).SoftUntaint(ctx, action.Node, action.UID)
 	case plan.Evict:
+		if action.Notice != "" {
+			return a.expel(ctx, evidence, action)
+		}
 		write := guard.Evict{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID, Node: action.Node}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
@@ -213,6 +216,29 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 		return a.bury(ctx, evidence, action)
 	}
 	return a.tell(ctx, evidence, action)
+}
+
+// expel evicts a pod from a machine that the cloud has announced to stop.
+func (a *Actuator) expel(ctx context.Context, evidence guard.Evidence, action plan.Evict) error {
+	write := guard.Expel{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID, Node: action.Node}
+	if err := guard.Check(write, evidence, a.Policy); err != nil {
+		return err
+	}
+	a.emptying(write, evidence)
+	return a.writer(write, evidence).Evict(ctx, action.Namespace, action.Pod, action.UID, action.Grace)
+}
+
+// answerNotice tells the agent of a node what becomes of the notice there, or takes that back.
+func (a *Actuator) answerNotice(ctx context.Context, evidence guard.Evidence, action plan.AnswerNotice) error {
+	write := guard.AnswerNotice{Node: action.Node, UID: action.UID, Notice: action.Notice, Empty: action.Empty}
+	if err := guard.Check(write, evidence, a.Policy); err != nil {
+		return err
+	}
+	nodes := a.writer(write, evidence)
+	if action.Notice == "" {
+		return nodes.ForgetNotice(ctx, action.Node, action.UID)
+	}
+	return nodes.AnswerNotice(ctx, action.Node, action.UID, cluster.NoticeAnswer{ID: action.Notice, Empty: action.Empty}, action.Exclude)
 }
 
 // bury deletes the Node object of a machine that is gone or switched off.
@@ -230,6 +256,8 @@ func (a *Actuator) bury(ctx context.Context, evidence guard.Evidence, action pla
 // tell performs an action that moves nothing: it lets others go on, or tells them something.
 func (a *Actuator) tell(ctx context.Context, evidence guard.Evidence, action plan.Action) error {
 	switch action := action.(type) {
+	case plan.AnswerNotice:
+		return a.answerNotice(ctx, evidence, action)
 	case plan.OpenGate:
 		write := guard.OpenGate{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID, Node: action.Node}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {

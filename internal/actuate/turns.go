@@ -31,6 +31,8 @@ func turnOf(action plan.Action) turn {
 		object = action.Node
 	case plan.DeleteNode:
 		object = action.Node
+	case plan.AnswerNotice:
+		object = action.Node
 	case plan.Evict:
 		object = action.Namespace + "/" + action.Pod
 	case plan.OpenGate:

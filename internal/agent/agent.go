@@ -1,5 +1,5 @@
-// Package agent is sluice on each node: it hears what Azure announces to its machine, keeps new pods away, has those that are there leave in
-// time, and lets Azure go on once they have. It needs no leader and no other replica, and changes nothing but its own node and the pods on it.
+// Package agent is sluice on each node: it hears what Azure announces to its machine, writes that on its node, which keeps new pods away, and
+// lets Azure go on once sluice has said there that the node is empty. It evicts nothing, and changes nothing but the notice on its own node.
 //
 // While nothing is announced it asks the machine's metadata service once a second, and the API server nothing.
 package agent
@@ -18,14 +18,12 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/guard"
 	"sluice.dev/sluice/internal/imds"
-	"sluice.dev/sluice/internal/kube"
-	"sluice.dev/sluice/policy"
 )
 
 const (
 	// every is the pause between two looks at the notices. The service answers five questions a second, other programs' included.
 	every = time.Second
-	// calm is the pause while only work that may go on is waited for, and the machine does not stop soon.
+	// calm is the pause while sluice's word is waited for, and the machine does not stop soon.
 	calm = 5 * time.Second
 	// soon is when it does.
 	soon = time.Minute
@@ -46,8 +44,7 @@ type Metadata interface {
 type Agent struct {
 	Metadata Metadata
 	Client   kubernetes.Interface
-	Node     string // its own; "" when it is to be found among all nodes
-	Policy   *policy.Policy
+	Node     string   // its own; "" for the one that is named as the machine's computer
 	Heeds    []string // kinds of events that the machine makes room for; others are only told
 	DryRun   bool     // nothing is changed; what would be is told
 	Now      func() time.Time
@@ -132,9 +129,7 @@ func (a *Agent) learn(ctx context.Context) error {
 	}
 	a.machine = cluster.Instance{UID: strings.ToLower(self.VMID), ComputerName: self.ComputerName, PrivateIPs: self.PrivateIPs}
 	if a.Node == "" {
-		if a.Node, err = kube.NodeOf(ctx, a.Client, &a.machine); err != nil {
-			return err
-		}
+		a.Node = strings.ToLower(self.ComputerName) // as kubelets do; the guard compares machine and node before each write
 	}
 	a.self = &self
 	a.Log.Info("hears for", "machine", self.Name, "node", a.Node)

@@ -12,10 +12,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
 
 	"sluice.dev/sluice/cluster"
@@ -23,7 +21,6 @@ import (
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/imds"
 	"sluice.dev/sluice/internal/kubesim"
-	"sluice.dev/sluice/policy"
 )
 
 const subscription = "00000000-0000-0000-0000-000000000001"
@@ -61,10 +58,12 @@ func newFarm(t *testing.T, machines int) *farm {
 // start puts a new agent, which knows nothing, in the place of the one before.
 func (f *farm) start() {
 	f.t.Helper()
-	client, err := kubernetes.NewForConfig(f.kube.RESTConfig())
+	config := f.kube.RESTConfig()
+	config.UserAgent = "sluice-agent"
+	client, err := kubernetes.NewForConfig(config)
 	f.must(err)
 	f.agent = &agent.Agent{
-		Metadata: &imds.Client{Transport: &azuresim.Transport{Server: f.azure, Machine: "agents_0"}}, Client: client, Policy: policy.Default(),
+		Metadata: &imds.Client{Transport: &azuresim.Transport{Server: f.azure, Machine: "agents_0"}}, Client: client,
 		Heeds: agent.DefaultHeeds, Now: func() time.Time { return f.now }, Log: slog.New(slog.NewTextHandler(io.MultiWriter(&f.log), nil)),
 	}
 	f.next = f.now
@@ -147,22 +146,23 @@ func (f *farm) asked(since time.Time, verb, resource, subresource string) (time.
 	return 0, false
 }
 
-// evicted counts the pods of a workload whose eviction was accepted.
-func (f *farm) evicted(name string) int {
-	n := 0
-	for _, r := range f.kube.Log() {
-		if p, ok := r.Before.(*corev1.Pod); ok && r.Subresource == "eviction" && r.Code < 300 && p.Labels["app"] == name {
-			n++
-		}
+// says has sluice answer the notice that stands on the node.
+func (f *farm) says(empty bool) {
+	f.t.Helper()
+	notice, stands := cluster.NoticeOf(f.node())
+	if !stands {
+		f.t.Fatal("no notice stands on the node")
 	}
-	return n
+	f.must(kubesim.Edit(f.kube, "", f.node().Name, func(n *corev1.Node) {
+		n.Annotations[cluster.AnswerAnnotation] = cluster.NoticeAnswer{ID: notice.ID, Empty: empty}.Annotation()
+	}))
 }
 
-// told are the events that the agent has sent.
-func (f *farm) told() (all []*corev1.Event) {
-	for _, e := range kubesim.All[*corev1.Event](f.kube, "default") {
-		if e.Source.Component == "sluice-agent" {
-			all = append(all, e)
+// wrote are the changes that the agent has asked for, but for those of its own node.
+func (f *farm) wrote() (all []string) {
+	for _, r := range f.kube.Log() {
+		if r.Agent == "sluice-agent" && (r.Verb != "patch" || r.Resource != "nodes" || r.Subresource != "" || r.Name != f.node().Name) {
+			all = append(all, strings.TrimSpace(r.Verb+" "+r.Resource+" "+r.Subresource+" "+r.Name))
 		}
 	}
 	return all
@@ -179,7 +179,7 @@ func (f *farm) agreed() int {
 	return n
 }
 
-func TestTheNodeOfAMachineThatStopsTakesNoMorePodsAndThoseOnItLeaveInTime(t *testing.T) {
+func TestTheNodeOfAMachineThatStopsTakesNoMorePods(t *testing.T) {
 	for kind, notice := range map[azuresim.EventKind]time.Duration{
 		azuresim.Preempt: 30 * time.Second, azuresim.Terminate: 5 * time.Minute, azuresim.Redeploy: 10 * time.Minute, azuresim.Reboot: 15 * time.Minute,
 	} {
@@ -191,48 +191,75 @@ func TestTheNodeOfAMachineThatStopsTakesNoMorePodsAndThoseOnItLeaveInTime(t *tes
 			if after, ok := f.asked(at, "patch", "nodes", ""); !ok || after > time.Second {
 				t.Errorf("tainted: %t, %s after the notice; want at most 1s", ok, after)
 			}
-			if after, ok := f.asked(at, "create", "pods", "eviction"); !ok || after > 2*time.Second {
-				t.Errorf("evictions begun: %t, %s after the notice; want at most 2s", ok, after)
-			}
-			if told := f.told(); len(told) != 1 || told[0].Reason != string(kind)+"Announced" || told[0].InvolvedObject.UID != f.node().UID {
-				t.Errorf("events %v, want one about the node", told)
-			}
-			if said, ok := cluster.NoticeOf(f.node()); !ok || said.Kind != string(kind) || !f.node().Spec.Unschedulable {
-				t.Errorf("the node says %+v (%t), unschedulable %t", said, ok, f.node().Spec.Unschedulable)
+			said, ok := cluster.NoticeOf(f.node())
+			if want := at.Add(notice); !ok || said.Kind != string(kind) || said.Deadline.Sub(want).Abs() > time.Second || f.node().Spec.Unschedulable || len(f.node().Labels[cluster.ExclusionLabel]) > 0 {
+				t.Errorf("the node says %+v (%t), want until %s; unschedulable %t, labels %v", said, ok, want, f.node().Spec.Unschedulable, f.node().Labels)
 			}
 			f.pass(10 * time.Second)
-			if got := f.evicted("web"); got != 3 {
-				t.Errorf("%d pods evicted, want 3", got)
+			if wrote := f.wrote(); len(wrote) > 0 {
+				t.Errorf("the agent changed more than its node: %q", wrote)
 			}
-			if got := f.agreed(); got != 1 {
-				t.Errorf("%d agreements once the node was empty, want 1\n%s", got, &f.log)
+			if got := f.agreed(); got != 0 {
+				t.Errorf("%d agreements without sluice's word", got)
 			}
 		})
 	}
 }
 
-func TestWorkThatMayNotBeEvictedGoesOnForAsLongAsItCan(t *testing.T) {
-	f := newFarm(t, 1)
-	f.run("short", 1, 5*time.Minute)
-	f.run("long", 1, time.Hour)
-	_, at := f.announce("agents_0", azuresim.Reboot, 15*time.Minute)
-	f.pass(14 * time.Minute)
-	if n := f.evicted("short") + f.evicted("long"); n != 0 {
-		t.Fatalf("%d pods of Jobs were evicted while there was time", n)
-	}
-	if f.agreed() != 0 {
-		t.Fatal("Azure was told to go on while a Job ran")
-	}
+func TestAzureGoesOnOnceSluiceSaysThatTheNodeIsEmpty(t *testing.T) {
+	f := newFarm(t, 2)
+	f.announce("agents_0", azuresim.Reboot, 15*time.Minute)
+	f.pass(5 * time.Second)
+	f.says(false)
 	f.pass(time.Minute)
-	if f.evicted("short") != 0 || f.evicted("long") != 1 {
-		t.Errorf("evicted: short %d, long %d; want the one that cannot end in time alone", f.evicted("short"), f.evicted("long"))
+	if f.agreed() != 0 {
+		t.Fatal("Azure was told to go on while work was on the node")
 	}
-	for _, r := range f.kube.Log() {
-		if p, ok := r.Before.(*corev1.Pod); ok && r.Subresource == "eviction" && p.Labels["app"] == "long" {
-			if left := at.Add(15 * time.Minute).Sub(r.Time); left < 30*time.Second || left > 40*time.Second {
-				t.Errorf("its eviction came %s before the machine stops; want its grace of 30s and a little more", left)
-			}
+	f.says(true)
+	at := f.now
+	f.pass(6 * time.Second)
+	if got := f.agreed(); got != 1 {
+		t.Errorf("%d agreements %s after sluice's word, want 1\n%s", got, f.now.Sub(at), &f.log)
+	}
+}
+
+// TestAnAgentWithoutSluiceKeepsPodsAwayAndNothingMore: nobody evicts and nobody says that the node is empty, so Azure waits until its own time.
+func TestAnAgentWithoutSluiceKeepsPodsAwayAndNothingMore(t *testing.T) {
+	f := newFarm(t, 1)
+	f.run("web", 2, 0)
+	f.announce("agents_0", azuresim.Terminate, 5*time.Minute)
+	f.pass(4 * time.Minute)
+	f.run("late", 1, 0)
+	f.pass(30 * time.Second)
+	for _, p := range kubesim.All[*corev1.Pod](f.kube, "default") {
+		if p.Labels["app"] == "late" && p.Spec.NodeName != "" || p.DeletionTimestamp != nil {
+			t.Errorf("pod %s: on node %q, deleted %v", p.Name, p.Spec.NodeName, p.DeletionTimestamp)
 		}
+	}
+	if wrote := f.wrote(); len(wrote) > 0 || f.agreed() > 0 {
+		t.Errorf("%d agreements, and changes %q", f.agreed(), wrote)
+	}
+}
+
+func TestTheMachinesComputerIsItsNodeUnlessItIsNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		node string
+		said string // "" where the notice is written
+	}{
+		"the computer's name":     {"", ""},
+		"the node of another one": {"agents000001", "S-12"},
+		"no node":                 {"nobody", "--node-name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFarm(t, 2)
+			f.start()
+			f.agent.Node = c.node
+			f.announce("agents_0", azuresim.Terminate, 5*time.Minute)
+			f.pass(10 * time.Second)
+			if _, stands := cluster.NoticeOf(f.node()); stands != (c.said == "") || !strings.Contains(f.log.String(), c.said) {
+				t.Errorf("noticed %t, want %q in the log\n%s", stands, c.said, &f.log)
+			}
+		})
 	}
 }
 
@@ -259,7 +286,7 @@ func TestNoticesThatAskForNothingChangeNothing(t *testing.T) {
 }
 
 func TestANoticeThatIsTakenBackLeavesNothingBehind(t *testing.T) {
-	for name, held := range map[string]bool{"the node was free": false, "a person had cordoned it": true} {
+	for name, held := range map[string]bool{"the node is free": false, "a person has cordoned it": true} {
 		t.Run(name, func(t *testing.T) {
 			f := newFarm(t, 1)
 			f.run("web", 1, time.Hour)
@@ -283,71 +310,49 @@ func TestANoticeThatIsTakenBackLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestADisruptionBudgetIsAskedUntilItLetsGo(t *testing.T) {
-	f := newFarm(t, 2)
-	f.run("web", 2, 0)
-	budget, err := f.kube.Create(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: policyv1.PodDisruptionBudgetSpec{
-		MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
-	}})
-	f.must(err)
-	f.pass(4 * time.Second)
-	f.announce("agents_0", azuresim.Terminate, 5*time.Minute)
-	f.pass(3 * time.Second)
-	if got := f.evicted("web"); got != 1 {
-		t.Errorf("%d pods were evicted at first, want the 1 that the budget allows\n%s", got, &f.log)
-	}
-	f.must(f.kube.Delete(budget, nil))
-	f.pass(3 * time.Second)
-	if got := f.evicted("web"); got != 2 {
-		t.Errorf("%d pods were evicted once the budget was gone, want 2", got)
-	}
-}
-
 func TestTheAgentOutlastsAMetadataServiceAndAnAPIServerThatFail(t *testing.T) {
 	f := newFarm(t, 1)
-	f.run("web", 2, 0)
 	lift := f.kube.Inject(kubesim.Fault{Code: 503})
 	_, at := f.announce("agents_0", azuresim.Terminate, 5*time.Minute)
 	f.pass(20 * time.Second)
 	f.azure.Inject(azuresim.Fault{Name: "deaf", Kind: "GET metadata*", Status: 500})
 	lift()
 	f.pass(20 * time.Second)
-	if got := f.evicted("web"); got != 2 {
-		t.Errorf("%d of 2 pods were evicted %s after the notice, which was heard before the service failed\n%s", got, f.now.Sub(at), &f.log)
+	if _, stands := cluster.NoticeOf(f.node()); !stands {
+		t.Errorf("no notice stands on the node %s after it was heard, before the service failed\n%s", f.now.Sub(at), &f.log)
 	}
 }
 
 func TestAnAgentThatStartsAgainGoesOnWhereTheOneBeforeStopped(t *testing.T) {
 	f := newFarm(t, 1)
-	f.run("web", 2, 0)
 	f.announce("agents_0", azuresim.Terminate, 5*time.Minute)
-	for range 20 { // killed after every look
+	for i := range 20 { // killed after every look
 		f.start()
 		f.pass(time.Second)
-	}
-	if got := f.evicted("web"); got != 2 {
-		t.Errorf("%d of 2 pods were evicted, want each once", got)
+		if i == 10 {
+			f.says(true)
+		}
 	}
 	if f.agreed() == 0 {
 		t.Error("Azure was not told that it may go on")
+	}
+	if wrote := f.wrote(); len(wrote) > 0 {
+		t.Errorf("the agent changed more than its node: %q", wrote)
 	}
 }
 
 func TestADryRunChangesNothing(t *testing.T) {
 	f := newFarm(t, 1)
-	f.run("web", 1, 0)
 	f.agent.DryRun = true
 	f.announce("agents_0", azuresim.Preempt, -1)
 	f.pass(20 * time.Second)
 	for _, r := range f.kube.Log() {
-		if r.Verb != "get" && r.Verb != "list" {
+		if r.Agent == "sluice-agent" && r.Verb != "get" && r.Verb != "list" {
 			t.Errorf("%s %s", r.Verb, r.Resource)
 		}
 	}
-	for _, would := range []string{"takes no more pods", "leaves, with"} {
-		if !strings.Contains(f.log.String(), would) {
-			t.Errorf("the log does not tell what would be done: %q\n%s", would, &f.log)
-		}
+	if would := "takes no more pods"; !strings.Contains(f.log.String(), would) {
+		t.Errorf("the log does not tell what would be done: %q\n%s", would, &f.log)
 	}
 	if f.agreed() > 0 {
 		t.Error("Azure was told to go on")

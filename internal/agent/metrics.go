@@ -38,7 +38,7 @@ func NewMetrics() *Metrics {
 		}, []string{"property"}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), m.writes, m.refusals)
-	for _, w := range []guard.Write{guard.Announce{}, guard.Withdraw{}, guard.Expel{}, guard.Agree{}, guard.Tell{}} {
+	for _, w := range []guard.Write{guard.Announce{}, guard.Withdraw{}, guard.Agree{}} {
 		for _, status := range []string{statusAccepted, statusRefused, statusFailed} {
 			m.writes.WithLabelValues(kind(w), status)
 		}

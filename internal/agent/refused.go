@@ -1,25 +1,17 @@
 package agent
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"sluice.dev/sluice/guard"
 )
 
-const (
-	// refusedEvent is the reason of Events about refusals, the same as the autoscaler's.
-	refusedEvent = "GuardRefused"
-	// repeatAfter is how long a refusal of the same write, for the same property, is not put on record again. It counts each time.
-	repeatAfter = 5 * time.Minute
-)
+// repeatAfter is how long a refusal of the same write, for the same property, is not logged again. It counts each time.
+const repeatAfter = 5 * time.Minute
 
-// refused puts a write that the guard stopped on record, with the property's id: it is counted, and from time to time logged and told in an Event on the node.
-// An Event that cannot be sent is told in the log alone.
-func (a *Agent) refused(ctx context.Context, w guard.Write, seen guard.Local, r *guard.Refusal) {
+// refused puts a write that the guard stopped on record, with the property's id: it is counted, and from time to time logged.
+func (a *Agent) refused(w guard.Write, seen guard.Local, r *guard.Refusal) {
 	a.Metrics.refused(w, r.Property)
 	about := r.Property + " " + deed(w)
 	if last, said := a.refusals[about]; said && seen.Time.Sub(last) < repeatAfter {
@@ -30,17 +22,6 @@ func (a *Agent) refused(ctx context.Context, w guard.Write, seen guard.Local, r 
 	}
 	a.refusals[about] = seen.Time
 	a.Log.Warn("refused", "action", deed(w), "node", a.Node, "code", r.Property, "err", r.Why)
-	if seen.Node == nil {
-		return
-	}
-	err := guard.CheckLocal(guard.Tell{Node: seen.Node.Name, UID: seen.Node.UID}, seen, a.Policy)
-	if err != nil {
-		return
-	}
-	message := fmt.Sprintf("%s: refused by %s: %s", deed(w), r.Property, r.Why)
-	if err := a.writer().TellNode(ctx, seen.Node, about, refusedEvent, message, seen.Time); err != nil && !errors.Is(err, context.Canceled) {
-		a.tell(slog.LevelWarn, err.Error())
-	}
 }
 
 // deed is what a write does, in words.
@@ -50,8 +31,6 @@ func deed(w guard.Write) string {
 		return "announce notice " + w.Notice + " on node " + w.Node
 	case guard.Withdraw:
 		return "take the notice off node " + w.Node
-	case guard.Expel:
-		return "evict pod " + w.Namespace + "/" + w.Pod + " from node " + w.Node
 	case guard.Agree:
 		return "agree to notice " + w.Notice
 	}

@@ -20,8 +20,6 @@ func (a *Agent) try(ctx context.Context, seen guard.Local, w guard.Write) error 
 		return a.make(ctx, w, seen, "tried: "+w.Notice+" is announced", func() error { return a.writer().Announce(ctx, w.Node, w.UID, notice) })
 	case guard.Withdraw:
 		return a.make(ctx, w, seen, "tried: what was announced is taken back", func() error { return a.writer().Withdraw(ctx, w.Node, w.UID) })
-	case guard.Expel:
-		return a.make(ctx, w, seen, "tried: pod "+w.Pod+" leaves", func() error { return a.writer().Evict(ctx, w.Namespace, w.Pod, w.UID, w.Grace) })
 	case guard.Agree:
 		return a.make(ctx, w, seen, "tried: Azure may go on", func() error { return a.Metadata.Agree(ctx, w.Notice) })
 	}

@@ -72,18 +72,6 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	}
 }
 
-// EvictionFlags declares those of the flags of [PolicyFlags] that say which pods may be evicted, and how.
-func EvictionFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
-	p := policy.Default()
-	evictionFlags(f, &p.Removal)
-	return func() (*policy.Policy, error) {
-		if err := p.Check(); err != nil {
-			return nil, err
-		}
-		return p, nil
-	}
-}
-
 func evictionFlags(f *pflag.FlagSet, r *policy.Removal) {
 	f.Var((*seconds)(&r.MaxGrace), "max-graceful-termination-sec", "longest grace period given to an evicted pod, in seconds")
 	f.Var(bands{&r.Bands}, "drain-priority-config", "the order in which pods leave a node, as PRIORITY:SECONDS,... with the longest grace period of each band: those of the lowest band first, the next ones when these are gone; without it critical pods leave last")

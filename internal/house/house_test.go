@@ -58,7 +58,7 @@ var rooms = map[string][]string{
 	"internal/kube":                   {"cluster", "guard", "plan", "reason"},
 	"internal/expander":               {"cluster"},
 	"internal/actuate":                {"cloud", "cluster", "guard", "internal/expander", "internal/kube", "plan", "policy", "reason"},
-	"internal/agent":                  {"cluster", "guard", "internal/imds", "internal/kube", "policy"},
+	"internal/agent":                  {"cluster", "guard", "internal/imds", "internal/kube"},
 	"internal/report":                 {"cluster", "journal", "plan", "policy", "reason"},
 	"internal/doctor":                 {"cluster"},
 	"internal/web":                    {"cluster", "internal/report", "journal", "plan", "reason"},

@@ -21,11 +21,11 @@ const tries = 5
 // Cordon puts a node on the removal ladder, in one request: it adds the removal taint, or replaces it, marks the node
 // unschedulable, names its machine in [cluster.MachineAnnotation] and the writer's owner beside it, and with exclude takes it out of load balancers. Everything else on the
 // node stays. A node that already
-// is as asked is not written to. [ErrHeld] for a node that somebody else has cordoned, its agent too unless the machine is
-// switched off, or annotated to stay, even if no watch has told of that yet, [ErrGone] for one that is not there.
+// is as asked is not written to. [ErrHeld] for a node that somebody else has cordoned or annotated to stay, or on which a notice stands unless
+// the machine is switched off, even if no watch has told of that yet, [ErrGone] for one that is not there.
 func (w Writer) Cordon(ctx context.Context, node string, uid types.UID, r cluster.Removal, m cluster.Machine, exclude bool) error {
 	return w.change(ctx, "cordon", node, uid, func(n *corev1.Node) error {
-		if _, ours := cluster.RemovalOf(n); n.Spec.Unschedulable && !ours && !(w.Stopped && cluster.HeldByNotice(n)) || cluster.Kept(n) {
+		if _, ours := cluster.RemovalOf(n); !ours && (n.Spec.Unschedulable || cluster.Noticed(n) && !w.Stopped) || cluster.Kept(n) {
 			return ErrHeld
 		}
 		n.Spec.Taints = append(otherTaints(n, cluster.RemovalTaint), r.Taint())
@@ -156,7 +156,7 @@ func otherTaints(n *corev1.Node, key string) []corev1.Taint {
 }
 
 // annotations are those that sluice writes on nodes.
-var annotations = []string{cluster.MachineAnnotation, cluster.OwnerAnnotation, cluster.NoticeAnnotation}
+var annotations = []string{cluster.MachineAnnotation, cluster.OwnerAnnotation, cluster.NoticeAnnotation, cluster.AnswerAnnotation}
 
 // nodeLabels are those that sluice writes on nodes.
 var nodeLabels = []string{cluster.ExclusionLabel}

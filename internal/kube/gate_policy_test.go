@@ -1,18 +1,15 @@
 package kube_test
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"testing"
 	"time"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"sluice.dev/sluice/deploy"
 	"sluice.dev/sluice/internal/controlplane/controlplanetest"
@@ -26,7 +23,9 @@ func TestAdmissionPolicyGatesOnlyPodsThatAskForIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	applyCapacityGate(t, api)
+	e := &estate{T: t, admin: api}
+	e.must(api.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: deploy.Namespace}}, metav1.CreateOptions{}))
+	e.apply(deploy.CapacityGate)
 	for name, labels := range map[string]map[string]string{"gated": {"sluice.dev/capacity-gate": "true"}, "plain": nil} {
 		if _, err := api.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -91,26 +90,5 @@ func TestAdmissionPolicyGatesOnlyPodsThatAskForIt(t *testing.T) {
 				t.Errorf("gates %q, want %q", got, c.want)
 			}
 		})
-	}
-}
-
-func applyCapacityGate(t *testing.T, api kubernetes.Interface) {
-	t.Helper()
-	documents := bytes.Split(deploy.CapacityGate, []byte("\n---\n"))
-	var policy admissionv1.MutatingAdmissionPolicy
-	if err := yaml.UnmarshalStrict(documents[0], &policy); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := api.AdmissionregistrationV1().MutatingAdmissionPolicies().Create(t.Context(), &policy, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	for _, document := range documents[1:] {
-		var binding admissionv1.MutatingAdmissionPolicyBinding
-		if err := yaml.UnmarshalStrict(document, &binding); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := api.AdmissionregistrationV1().MutatingAdmissionPolicyBindings().Create(t.Context(), &binding, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

@@ -106,6 +106,12 @@ func (t *triggers) buffer(c change[*cluster.CapacityBuffer]) {
 	}
 }
 
+// noticeChanged says whether a notice came, went, or says something else.
+func noticeChanged(before, after *corev1.Node) bool {
+	stands := cluster.Noticed(after)
+	return cluster.Noticed(before) != stands || stands && before.Annotations[cluster.NoticeAnnotation] != after.Annotations[cluster.NoticeAnnotation]
+}
+
 func (t *triggers) node(c change[*corev1.Node]) {
 	switch {
 	case c.vanished:
@@ -114,7 +120,7 @@ func (t *triggers) node(c change[*corev1.Node]) {
 		t.raise(NodeAppeared, time.Time{})
 	case cluster.Ready(c.before) != cluster.Ready(c.after):
 		t.raise(NodeReadiness, time.Time{})
-	case cluster.Noticed(c.before) != cluster.Noticed(c.after):
+	case noticeChanged(c.before, c.after):
 		t.raise(NodeNoticed, time.Time{})
 	}
 }

@@ -74,6 +74,9 @@ func TestTriggers(t *testing.T) {
 		"the cloud announces something to a node's machine": {func(t *testing.T, c *kubesim.Cluster) {
 			edit(t, c, "", "a", func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, cluster.Notice{Kind: "Reboot"}.Taint()) })
 		}, &Trigger{Causes: []Cause{NodeNoticed}}},
+		"sluice answers that": {func(t *testing.T, c *kubesim.Cluster) {
+			edit(t, c, "", "a", func(n *corev1.Node) { n.Annotations = map[string]string{cluster.AnswerAnnotation: "{}"} })
+		}, nil},
 		"a node leaves": {func(t *testing.T, c *kubesim.Cluster) {
 			if err := c.Delete(node("a"), nil); err != nil {
 				t.Fatal(err)

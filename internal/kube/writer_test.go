@@ -121,7 +121,7 @@ func TestCordon(t *testing.T) {
 				n.Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
 			}, marks{}, ErrHeld, 0,
 		},
-		"a node that its agent cordoned stays its agent's": {held, marks{Unschedulable: true, Taints: []corev1.Taint{reboot.Taint()}}, ErrHeld, 0},
+		"a node on which a notice stands is left alone": {held, marks{Taints: []corev1.Taint{reboot.Taint()}}, ErrHeld, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &kubesim.Cluster{}
@@ -142,15 +142,15 @@ func TestCordon(t *testing.T) {
 	}
 }
 
-var reboot = cluster.Notice{Kind: "Reboot", Cordoned: true}
+var reboot = cluster.Notice{Kind: "Reboot"}
 
-// held makes a node one that its agent has cordoned for a notice.
+// held makes a node one on which a notice stands.
 func held(n *corev1.Node) {
-	n.Spec.Unschedulable, n.Spec.Taints = true, []corev1.Taint{reboot.Taint()}
+	n.Spec.Taints = []corev1.Taint{reboot.Taint()}
 	n.Annotations = map[string]string{cluster.NoticeAnnotation: reboot.Annotation()}
 }
 
-func TestANodeIsTakenFromItsAgentOnceItsMachineIsSwitchedOff(t *testing.T) {
+func TestANodeWithANoticeIsCordonedOnceItsMachineIsSwitchedOff(t *testing.T) {
 	c, n := &kubesim.Cluster{}, node("a")
 	held(n)
 	create(t, c, n)

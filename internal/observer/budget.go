@@ -18,13 +18,13 @@ type emptied struct {
 
 // overspends holds an eviction from one more node of a scale set than its budget lets be emptied within the window, whoever evicted from the
 // others (S-19). A pod that somebody has deleted leaves
-// anyway. The budget is that of the scale set as it was when the node was cordoned, if it has become smaller since. What a person has asked for is his business, and counts; what an agent evicts from a machine that stops is Azure's. Where two
+// anyway. The budget is that of the scale set as it was when the node was cordoned, if it has become smaller since. What a person has asked for is his business, and counts; so does what leaves a machine that Azure has announced to stop. Where two
 // processes believe that they lead, each knows what it has emptied itself, and of the other's what stands on nodes: nothing is asked then.
 func (c *change) overspends() string {
 	if c.node != nil && c.cordons() && c.accepted() {
 		c.o.sizes[string(c.node.UID)] = c.size(c.setOf(c.node))
 	}
-	if _, is := c.agent(); is || c.o.rules.Budget == nil || c.pod == nil || c.Subresource != "eviction" || !c.accepted() || ownerOf(c.pod) == "DaemonSet" || c.pod.DeletionTimestamp != nil {
+	if c.o.rules.Budget == nil || c.pod == nil || c.Subresource != "eviction" || !c.accepted() || ownerOf(c.pod) == "DaemonSet" || c.pod.DeletionTimestamp != nil {
 		return ""
 	}
 	n, there := kubesim.Find[*corev1.Node](c.o.kube, "", c.pod.Spec.NodeName)
@@ -37,7 +37,7 @@ func (c *change) overspends() string {
 	}
 	was, known := c.o.emptied[string(n.UID)]
 	c.o.emptied[string(n.UID)] = emptied{set, c.Time}
-	if known && c.Time.Sub(was.at) < window || n.Annotations[asks] != "" {
+	if known && c.Time.Sub(was.at) < window || n.Annotations[asks] != "" || n.Annotations[ownPrefix+"notice"] != "" {
 		return ""
 	}
 	others, nodes := 0, max(c.size(set), c.o.sizes[string(n.UID)])

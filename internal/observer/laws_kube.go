@@ -77,13 +77,6 @@ func (c *change) cordons() bool {
 	return c.node != nil && c.nodeAfter != nil && !removing(c.node) && removing(c.nodeAfter)
 }
 
-// outlivedAgent says whether the node's agent has cordoned it, and nobody else, and can take nothing back any more: the machine is switched off.
-func (c *change) outlivedAgent() bool {
-	return strings.Contains(c.node.Annotations[ownPrefix+"notice"], `"cordoned":true`) && slices.ContainsFunc(c.lived, func(m azuresim.MachineState) bool {
-		return m.VMID == c.node.Status.NodeInfo.SystemUUID && SwitchedOff(m.PowerState)
-	})
-}
-
 var kubeLaws = []kubeLaw{
 	{"S-04", func(c *change) string {
 		if c.node == nil || c.nodeAfter == nil || c.Verb == "delete" {
@@ -143,7 +136,7 @@ var kubeLaws = []kubeLaw{
 	{"S-18", func(c *change) string {
 		switch {
 		case !c.cordons():
-		case c.node.Spec.Unschedulable && !c.outlivedAgent():
+		case c.node.Spec.Unschedulable:
 			return fmt.Sprintf("node %s was cordoned for removal, and a person had cordoned it", c.Name)
 		case kept(c.node):
 			return fmt.Sprintf("node %s was cordoned for removal, and is annotated to stay", c.Name)
@@ -152,7 +145,7 @@ var kubeLaws = []kubeLaw{
 	}},
 	{"S-19", (*change).overspends},
 	{"S-20", func(c *change) string {
-		if _, is := c.agent(); is || !c.accepted() || c.Subresource != "eviction" && c.Verb != "delete" || c.o.silent(c.Time) <= mostSilence {
+		if !c.accepted() || c.Subresource != "eviction" && c.Verb != "delete" || c.o.silent(c.Time) <= mostSilence {
 			return ""
 		}
 		return fmt.Sprintf("%s of %s %s while the API server had been silent for %s", c.Verb, c.Resource, c.Name, c.o.silent(c.Time))
@@ -181,11 +174,35 @@ var kubeLaws = []kubeLaw{
 		return fmt.Sprintf("the gate of pod %s was opened and no Ready node takes pods", nameOf(c.pod))
 	}},
 	{"S-42", func(c *change) string {
-		if node, is := c.agent(); is && c.Resource == "nodes" && c.Name != node {
+		node, is := c.agent()
+		switch {
+		case !is:
+		case c.Resource != "nodes":
+			return fmt.Sprintf("the agent of node %s wrote to %s %s", node, c.Resource, c.Name)
+		case c.Name != node:
 			return fmt.Sprintf("the agent of node %s wrote to node %s", node, c.Name)
+		case c.node != nil && c.nodeAfter != nil && !onlyNotice(c.node, c.nodeAfter):
+			return fmt.Sprintf("the agent of node %s changed more of it than its notice", node)
 		}
 		return ""
 	}},
+}
+
+// onlyNotice says whether nothing but the notice became another one, by its taint and its annotation.
+func onlyNotice(was, is *corev1.Node) bool {
+	bare := func(n *corev1.Node) *corev1.Node {
+		n = n.DeepCopy()
+		n.ResourceVersion, n.ManagedFields, n.Generation = "", nil, 0
+		delete(n.Annotations, ownPrefix+"notice")
+		if len(n.Annotations) == 0 {
+			n.Annotations = nil
+		}
+		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool {
+			return t.Key == ownPrefix+"notice" && t.Effect == corev1.TaintEffectNoSchedule
+		})
+		return n
+	}
+	return equality.Semantic.DeepEqual(bare(was), bare(is))
 }
 
 // others are the taints that are not sluice's, in order.
@@ -218,9 +235,9 @@ func (c *change) opensGate() bool {
 		maps.Equal(c.pod.Annotations, c.podAfter.Annotations)
 }
 
-// lastCall says whether an agent evicted the pod because its machine was about to stop, and no earlier than it had to.
+// lastCall says whether the pod was evicted because its machine was about to stop, and no earlier than it had to be.
 func (c *change) lastCall() bool {
-	if _, is := c.agent(); !is || c.o.rules.Stops == nil {
+	if c.o.rules.Stops == nil {
 		return false
 	}
 	stops, announced := c.o.rules.Stops(c.pod.Spec.NodeName)

@@ -84,6 +84,15 @@ func deedsOf(action plan.Action, entry journal.Entry) []Deed {
 		return []Deed{{Sentence: fmt.Sprintf("ask the expander's server about %d groups", len(a.Offers))}}
 	case plan.DeleteNode:
 		return []Deed{{Sentence: "delete the Node object " + a.Node, Group: a.Machine.Group, Instance: a.Machine.ID, Node: a.Node, Because: a.Because}}
+	case plan.AnswerNotice:
+		sentence := "take back the answer to the notice on node " + a.Node
+		switch {
+		case a.Empty:
+			sentence = "say that node " + a.Node + " is empty"
+		case a.Notice != "":
+			sentence = "answer the notice on node " + a.Node
+		}
+		return []Deed{{Sentence: sentence, Group: groupOf(entry, a.Node), Node: a.Node, Because: a.Because}}
 	case plan.OpenGate:
 		pod := a.Namespace + "/" + a.Pod
 		return []Deed{{Sentence: "open the scheduling gate of pod " + pod, Pod: pod, Because: a.Because}}

@@ -107,7 +107,18 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, s
 		return []event{normal(nodeObject(entry, d.Node), scaleDown, fmt.Sprintf("cordoned, machine %s of group %s will be deleted: %s", d.Instance, d.Group, because), "cordon")}
 	case plan.Uncordon:
 		return []event{normal(nodeObject(entry, d.Node), scaleDownAbandoned, "uncordoned: "+phrases(verdictOr(entry, d), reason.Node(d.Node)), string(d.Because.Code))}
+	case plan.AnswerNotice:
+		if a.Notice == "" || a.Empty {
+			return nil
+		}
+		return []event{d.event(nodeObject(entry, d.Node), corev1.EventTypeWarning, announced(d.Because), because, "notice "+a.Notice)}
 	case plan.Evict:
+		if a.Notice != "" {
+			if p := pods[d.Pod]; p != nil {
+				return []event{normal(podObject(p), announced(d.Because), fmt.Sprintf("evicted from node %s: %s", d.Node, because), "")}
+			}
+			return nil
+		}
 		events := []event{normal(nodeObject(entry, d.Node), scaleDown, "draining: "+because, "evict")}
 		if p := pods[d.Pod]; p != nil {
 			events = append(events, normal(podObject(p), scaleDown, fmt.Sprintf("deleting pod for node scale down: node %s is being drained", d.Node), ""))
@@ -123,6 +134,9 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, s
 	}
 	return nil
 }
+
+// announced is the reason of events about a notice of the cloud, such as PreemptAnnounced.
+func announced(why reason.Reason) string { return why.Facts["kind"] + "Announced" }
 
 func failedEvent(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, status corev1.ObjectReference) event {
 	why, _ := d.trouble()

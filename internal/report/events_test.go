@@ -76,10 +76,18 @@ func TestEventsTellObjectsWhatWasDone(t *testing.T) {
 	unmarked.cordon("agents-0", "idle", time.Minute)
 	unmarked.node("agents-0").Annotations = nil
 
+	noticed := newWorld()
+	noticed.group("agents", 0, 3, 2)
+	noticed.pod("busy", "3", "agents-0")
+	notice := cluster.Notice{ID: "e", Kind: "Terminate", Deadline: noon.Add(5 * time.Minute)}
+	noticed.node("agents-0").Spec.Taints = append(noticed.node("agents-0").Spec.Taints, notice.Taint())
+	noticed.node("agents-0").Annotations = map[string]string{cluster.NoticeAnnotation: notice.Annotation()}
+
 	for name, c := range map[string]struct {
 		world  *world
 		result plan.Result
 	}{
+		"a notice was heeded":                     {noticed, accepted()},
 		"a group grew":                            {growing(), accepted()},
 		"the cloud refused to grow a group":       {growing(), failed()},
 		"the guard refused to grow a group":       {growing(), refused()},

@@ -9,7 +9,7 @@ import (
 
 // actionKinds, statuses and podOutcomes have series from the start, so that a first increase is seen as one.
 var (
-	actionKinds = []plan.Action{plan.SetCapacity{}, plan.Cordon{}, plan.Mark{}, plan.Uncordon{}, plan.SoftTaint{}, plan.SoftUntaint{}, plan.Evict{}, plan.DeleteInstances{}, plan.DeleteNode{}, plan.OpenGate{}, plan.AnswerRequest{}, plan.AnswerBuffer{}, plan.AskExpander{}}
+	actionKinds = []plan.Action{plan.SetCapacity{}, plan.Cordon{}, plan.Mark{}, plan.Uncordon{}, plan.SoftTaint{}, plan.SoftUntaint{}, plan.Evict{}, plan.DeleteInstances{}, plan.DeleteNode{}, plan.OpenGate{}, plan.AnswerNotice{}, plan.AnswerRequest{}, plan.AnswerBuffer{}, plan.AskExpander{}}
 	statuses    = []plan.Status{plan.Accepted, plan.Refused, plan.Failed, plan.Skipped, plan.Deferred, plan.Asked}
 	podOutcomes = []plan.Outcome{plan.PodScheduling, plan.PodWaiting, plan.PodGrows, plan.PodRescues, plan.PodStuck, plan.PodIgnored}
 )

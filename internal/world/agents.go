@@ -96,7 +96,7 @@ func (w *world) newAgent(m *machine) (*hearing, error) {
 		return nil, fmt.Errorf("start an agent: %w", err)
 	}
 	made := &hearing{Agent: &agent.Agent{
-		Metadata: &imds.Client{Transport: &azuresim.Transport{Server: w.azure, Machine: m.ID}}, Client: api, Node: m.ComputerName, Policy: w.policy,
+		Metadata: &imds.Client{Transport: &azuresim.Transport{Server: w.azure, Machine: m.ID}}, Client: api, Node: m.ComputerName,
 		Heeds: agent.DefaultHeeds, DryRun: w.dryRun, Now: w.now, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}}
 	if w.whims != nil {

@@ -86,7 +86,7 @@ func (h *whims) action(seen *cluster.Snapshot) plan.Action {
 	if h.luck.IntN(4) == 0 {
 		from = h.old
 	}
-	switch h.luck.IntN(10) {
+	switch h.luck.IntN(11) {
 	case 0, 1:
 		if g := one(h, from.Groups); g != nil {
 			return plan.SetCapacity{Group: g.ID, From: max(0, g.Capacity-h.luck.IntN(2)), To: h.luck.IntN(g.Max + 3)}
@@ -100,7 +100,8 @@ func (h *whims) action(seen *cluster.Snapshot) plan.Action {
 	case 6:
 		if n := one(h, from.Nodes); n != nil {
 			if p := one(h, n.Pods); p != nil {
-				return plan.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: n.Name(), Grace: -1}
+				notice := []string{"", "made up"}[h.luck.IntN(2)]
+				return plan.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: n.Name(), Grace: -1, Notice: notice}
 			}
 		}
 	case 7:
@@ -118,6 +119,11 @@ func (h *whims) action(seen *cluster.Snapshot) plan.Action {
 	case 9:
 		if n := one(h, from.Nodes); n != nil {
 			return plan.SoftTaint{Node: n.Name(), UID: n.Object.UID, Since: seen.Time.Truncate(time.Second)}
+		}
+	case 10:
+		if n := one(h, from.Nodes); n != nil {
+			notice, _ := cluster.NoticeOf(n.Object)
+			return plan.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Notice: notice.ID, Empty: h.luck.IntN(2) == 0}
 		}
 	}
 	return nil
@@ -173,7 +179,7 @@ func (h *whims) machine(n *cluster.Node, from *cluster.Snapshot) cluster.Machine
 	return cluster.Machine{}
 }
 
-// temptAgent is agent.Agent.Tempt: what is tried is made of what was announced to anybody, and of the pods that are there.
+// temptAgent is agent.Agent.Tempt: what is tried is made of what was announced to anybody.
 func (w *world) temptAgent(seen guard.Local, try func(guard.Write) error) {
 	h := w.whims
 	notice := "none"
@@ -181,19 +187,13 @@ func (w *world) temptAgent(seen guard.Local, try func(guard.Write) error) {
 		notice = seen.Notices[h.luck.IntN(len(seen.Notices))].ID
 	}
 	var write guard.Write
-	switch h.luck.IntN(5) {
+	switch h.luck.IntN(4) {
 	case 0:
 		write = guard.Announce{Node: seen.Node.Name, UID: seen.Node.UID, Notice: notice}
 	case 1:
 		write = guard.Withdraw{Node: seen.Node.Name, UID: seen.Node.UID}
 	case 2:
 		write = guard.Agree{Node: seen.Node.Name, Notice: notice}
-	case 3:
-		p := one(h, seen.Pods)
-		if p == nil {
-			return
-		}
-		write = guard.Expel{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: seen.Node.Name, Grace: time.Minute}
 	default:
 		write = guard.Grow{Group: "agents", From: 0, To: 1}
 	}

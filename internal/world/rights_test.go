@@ -22,14 +22,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/kubernetes"
 
 	"sluice.dev/sluice/deploy"
-	"sluice.dev/sluice/internal/agent"
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
-	"sluice.dev/sluice/internal/imds"
 	"sluice.dev/sluice/internal/kubesim"
 	"sluice.dev/sluice/internal/world"
 	"sluice.dev/sluice/policy"
@@ -185,12 +182,15 @@ func (b *rulebook) judge(t *testing.T, manifest string) {
 // TestTheRolesGrantExactlyWhatIsUsed plays scenarios with an API server that goes by the roles in deploy, and then one process as it runs
 // in a cluster, with its lease, Events and status: each right is used, and nothing is done without one.
 func TestTheRolesGrantExactlyWhatIsUsed(t *testing.T) {
-	product, agents := newRulebook(t, deploy.RBAC), newRulebook(t, deploy.Agent)
+	product, gate, agents := newRulebook(t, deploy.RBAC), newRulebook(t, deploy.CapacityGate), newRulebook(t, deploy.Agent)
 	carry := func(next http.RoundTripper) http.RoundTripper {
-		ofProduct, ofAgents := product.carry(next), agents.carry(next)
+		ofProduct, ofGate, ofAgents := product.carry(next), gate.carry(next), agents.carry(next)
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if strings.HasPrefix(r.UserAgent(), "sluice-agent/") {
+			switch {
+			case strings.HasPrefix(r.UserAgent(), "sluice-agent/"):
 				return ofAgents.RoundTrip(r)
+			case r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/pods/"):
+				return ofGate.RoundTrip(r)
 			}
 			return ofProduct.RoundTrip(r)
 		})
@@ -210,14 +210,14 @@ func TestTheRolesGrantExactlyWhatIsUsed(t *testing.T) {
 			t.Errorf("%v\n%s", err, r.Transcript)
 		}
 	}
-	serve(t, product, agents)
+	serve(t, product)
 	product.judge(t, "deploy/rbac.yaml")
+	gate.judge(t, "deploy/capacity-gate.yaml")
 	agents.judge(t, "deploy/agent.yaml")
 }
 
-// serve looks as sluice plan does, starts an agent that has to find its node, and runs one process on the wall clock until its lease, Events and
-// status have used every right that is left.
-func serve(t *testing.T, b, agents *rulebook) {
+// serve looks as sluice plan does, and runs one process on the wall clock until its lease, Events and status have used every right that is left.
+func serve(t *testing.T, b *rulebook) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -249,14 +249,6 @@ func serve(t *testing.T, b, agents *rulebook) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := cluster.RESTConfig()
-	config.Transport = agents.carry(config.Transport)
-	own, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	machine := &imds.Client{Transport: &azuresim.Transport{Server: cloud, Machine: "server-0"}}
-	(&agent.Agent{Metadata: machine, Client: own, Policy: policy.Default(), Now: time.Now, Log: slog.New(slog.DiscardHandler)}).Turn(ctx)
 	for _, api := range []kubesim.API{kubesim.Gangs, kubesim.Coscheduling, kubesim.CapacityBuffers, kubesim.ProvisioningRequests} {
 		cluster.Install(api)
 	}
@@ -264,7 +256,7 @@ func serve(t *testing.T, b, agents *rulebook) {
 	if _, err := cluster.Create(buffer); err != nil {
 		t.Fatal(err)
 	}
-	config = cluster.RESTConfig()
+	config := cluster.RESTConfig()
 	config.Transport = b.carry(config.Transport)
 	ranked := policy.Default()
 	ranked.Growth.Expanders = []policy.Expander{policy.Priority}

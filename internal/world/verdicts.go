@@ -149,6 +149,8 @@ func subject(a plan.Action) (kind, name string) {
 		return "node", a.Node
 	case plan.DeleteNode:
 		return "node", a.Node
+	case plan.AnswerNotice:
+		return "node", a.Node
 	case plan.OpenGate:
 		return "pod", a.Namespace + "/" + a.Pod
 	case plan.AnswerRequest:
@@ -165,7 +167,7 @@ func subject(a plan.Action) (kind, name string) {
 func resultText(a plan.Action, r plan.Result) string {
 	verb := map[string]string{
 		"SetCapacity": "grow", "DeleteInstances": "delete machines", "Cordon": "cordon", "Mark": "mark", "Uncordon": "uncordon", "SoftTaint": "soft-taint", "SoftUntaint": "soft-untaint",
-		"DeleteNode": "delete node", "Evict": "evict", "OpenGate": "open gate", "AnswerRequest": "answer", "AnswerBuffer": "answer", "AskExpander": "ask",
+		"DeleteNode": "delete node", "Evict": "evict", "OpenGate": "open gate", "AnswerNotice": "answer", "AnswerRequest": "answer", "AnswerBuffer": "answer", "AskExpander": "ask",
 	}[plan.KindOf(a)]
 	switch {
 	case r.Status == plan.Refused:
