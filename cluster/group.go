@@ -152,6 +152,7 @@ type Options struct {
 	Headroom     *Headroom      `json:"headroom,omitempty"`     // room that the group keeps free
 	Schedules    []Schedule     `json:"schedules,omitempty"`    // limits for hours of the week; of several in force the last wins
 	Ceilings     []Ceiling      `json:"ceilings,omitempty"`     // all of them hold
+	DaemonWork   []PodSelector  `json:"daemonWork,omitempty"`   // pods of daemons that are work as a Job's, on its nodes
 }
 
 // Failure is what a cloud said about something it did not do.

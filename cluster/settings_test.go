@@ -52,6 +52,7 @@ func TestSettingsThatMakeNoSenseSayWhatIsAllowed(t *testing.T) {
 	schedule := func(text string) error { _, err := cluster.ParseSchedule(text); return err }
 	headroom := func(text string) error { _, err := cluster.ParseHeadroom(text); return err }
 	ceiling := func(text string) error { _, err := cluster.ParseCeiling(text); return err }
+	pods := func(text string) error { _, err := cluster.ParsePodSelector(text); return err }
 	for text, tc := range map[string]struct {
 		parse func(string) error
 		want  string
@@ -76,6 +77,11 @@ func TestSettingsThatMakeNoSenseSayWhatIsAllowed(t *testing.T) {
 		"usd:12/day":                      {ceiling, "no window"},
 		"usd-per-hour:12/1h":              {ceiling, "and only then"},
 		"eur:12/1h":                       {ceiling, `"eur" counts nothing`},
+		"render":                          {pods, "it chooses by no label; give NAMESPACE/SELECTOR"},
+		"render/ ":                        {pods, "it chooses by no label"},
+		"app=worker":                      {pods, `"app=worker" is no namespace; give NAMESPACE/SELECTOR`},
+		"render/app in worker":            {pods, `"app in worker" is no label selector`},
+		"render/app=a b":                  {pods, `"app=a b" is no label selector`},
 	} {
 		t.Run(text, func(t *testing.T) {
 			if err := tc.parse(text); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -104,6 +110,11 @@ func TestAGroupsSettingsSurviveTheJournal(t *testing.T) {
 		c, err := cluster.ParseCeiling(text)
 		must(err)
 		want.Ceilings = append(want.Ceilings, c)
+	}
+	for _, text := range []string{"render/app=worker", "render/tier in (a,b),!app.kubernetes.io/name"} {
+		s, err := cluster.ParsePodSelector(text)
+		must(err)
+		want.DaemonWork = append(want.DaemonWork, s)
 	}
 	data, err := json.Marshal(want)
 	must(err)

@@ -20,8 +20,9 @@ type Emptied struct {
 // this process has emptied, that are on their way and were so before this one, and, for as long as the window goes back before the start, all
 // that an earlier process may have emptied. What had to be empty of pods when it was put on its way, before the start, was counted by that process. A person's own wish
 // does not wait, and counts for the others; so does a machine that the cloud has announced to take: see [Expel].
-func checkBudget(n *cluster.Node, e Evidence, r policy.Removal) error {
-	if r.Window == 0 || !works(n, e.Newest.Time) || n.Object.Annotations[cluster.DrainAnnotation] != "" {
+func checkBudget(n *cluster.Node, e Evidence, allowed *policy.Policy) error {
+	r := allowed.Removal
+	if r.Window == 0 || !works(n, e, allowed) || n.Object.Annotations[cluster.DrainAnnotation] != "" {
 		return nil
 	}
 	since := e.Newest.Time.Add(-r.Window)
@@ -41,7 +42,7 @@ func checkBudget(n *cluster.Node, e Evidence, r policy.Removal) error {
 	}
 	nodes := e.Newest.Size(n.Group)
 	for _, other := range e.Newest.Nodes {
-		if other.Group == n.Group && other != n && empties(other, e.Newest.Time) && (!on || before(other, n)) {
+		if other.Group == n.Group && other != n && empties(other, e, allowed) && (!on || before(other, n)) {
 			emptied[other.Object.UID] = true
 		}
 	}
@@ -52,15 +53,15 @@ func checkBudget(n *cluster.Node, e Evidence, r policy.Removal) error {
 }
 
 // Emptying says of a write whether it begins to empty a node of pods, or goes on with it: [Evidence.Emptied] has it from then on.
-func Emptying(w Write, e Evidence) (Emptied, bool) {
+func Emptying(w Write, e Evidence, allowed *policy.Policy) (Emptied, bool) {
 	var n *cluster.Node
 	switch w := w.(type) {
 	case Cordon:
-		if n = e.Newest.Node(w.Node); w.Why == cluster.RunsDry || n == nil || !works(n, e.Newest.Time) {
+		if n = e.Newest.Node(w.Node); w.Why == cluster.RunsDry || n == nil || !works(n, e, allowed) {
 			return Emptied{}, false
 		}
 	case Evict:
-		if n = e.Newest.Node(w.Node); n == nil || podOf(n, w) == nil || podOf(n, w).Daemon() {
+		if n = e.Newest.Node(w.Node); n == nil || podOf(n, w) == nil || allowed.Belongs(podOf(n, w), e.on(n), e.Newest.Time) {
 			return Emptied{}, false
 		}
 	case Expel:
@@ -74,9 +75,9 @@ func Emptying(w Write, e Evidence) (Emptied, bool) {
 }
 
 // works says whether pods are on the node that would have to leave it.
-func works(n *cluster.Node, now time.Time) bool {
+func works(n *cluster.Node, e Evidence, allowed *policy.Policy) bool {
 	for _, p := range n.Pods {
-		if !p.Daemon() && !p.Finished() && !p.Overstayed(now) {
+		if !allowed.Belongs(p, e.on(n), e.Newest.Time) && !p.Finished() && !p.Overstayed(e.Newest.Time) {
 			return true
 		}
 	}
@@ -84,9 +85,9 @@ func works(n *cluster.Node, now time.Time) bool {
 }
 
 // empties says whether the node is on its way out, and pods have to leave it for that.
-func empties(n *cluster.Node, now time.Time) bool {
+func empties(n *cluster.Node, e Evidence, allowed *policy.Policy) bool {
 	removal, on := cluster.RemovalOf(n.Object)
-	return on && removal.Why != cluster.RunsDry && works(n, now)
+	return on && removal.Why != cluster.RunsDry && works(n, e, allowed)
 }
 
 // before says whether a node was put on its way before another one.

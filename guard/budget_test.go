@@ -117,12 +117,13 @@ func TestWhatEmptiesANodeCountsForItsGroup(t *testing.T) {
 		"a cordon of an idle node":           {cordoning, false},
 		"a cordon of a node that runs dry":   {drying, false},
 		"an eviction of a daemon":            {dismissing, false},
+		"an eviction of a daemon's work":     {dismissingWork, true},
 		"a removal of a machine":             {deleting, false},
 		"a cordon of a node that is unknown": {func() *world { w := emptying(); w.objects.Nodes = nil; return w }, false},
 	} {
 		w := c.open()
 		_ = w.check()
-		got, empties := guard.Emptying(w.write, w.evidence)
+		got, empties := guard.Emptying(w.write, w.evidence, w.policy)
 		if empties != c.empties || empties && (got.Group != "agents" || got.At != w.evidence.Newest.Time || got.Node == "") {
 			t.Errorf("%s: %+v, %t; want %t", name, got, empties, c.empties)
 		}

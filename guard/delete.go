@@ -7,6 +7,9 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
+// on is where the pods of a node run.
+func (e Evidence) on(n *cluster.Node) policy.Where { return policy.On(n, e.Newest.Group(n.Group)) }
+
 func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 	if len(w.Machines) == 0 {
 		return refuse("S-10", "a removal from group %s names no machine", w.Group)
@@ -129,10 +132,13 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 	}
 	removal, on := cluster.RemovalOf(n.Object)
 	for _, p := range n.Pods {
-		if p.Daemon() || p.Overstayed(e.Newest.Time) || on && allowed.Outlasted(p, policy.On(n), removal.Since, e.Newest.Time) {
+		if allowed.Belongs(p, e.on(n), e.Newest.Time) || p.Overstayed(e.Newest.Time) || on && allowed.Outlasted(p, e.on(n), removal.Since, e.Newest.Time) {
 			continue
 		}
-		if why, keeps := allowed.Keeps(p, policy.On(n), e.Newest.Time); keeps {
+		switch why, keeps := allowed.Keeps(p, e.on(n), e.Newest.Time); {
+		case keeps && p.Daemon():
+			return refuse("S-15", "a daemon works on node %s: %s", t.Node, why.Sentence())
+		case keeps:
 			return refuse("S-15", "%s", why.Sentence())
 		}
 		return refuse("S-15", "pod %s is still on node %s", p.String(), t.Node)

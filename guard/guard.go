@@ -181,7 +181,7 @@ func Check(w Write, e Evidence, allowed *policy.Policy) error {
 	case Expel:
 		return checkExpel(w, e, allowed)
 	case AnswerNotice:
-		return checkAnswer(w, e)
+		return checkAnswer(w, e, allowed)
 	case DeleteNode:
 		return checkDeleteNode(w, e)
 	}

@@ -29,7 +29,7 @@ func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
 		return refuse("S-18", "machine %s is protected in the cloud", w.Machine)
 	}
 	if w.Why != cluster.RunsDry { // nobody is told to leave
-		if err := checkBudget(n, e, allowed.Removal); err != nil {
+		if err := checkBudget(n, e, allowed); err != nil {
 			return err
 		}
 	}
@@ -88,26 +88,26 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 	if p == nil {
 		return refuse("S-15", "pod %s/%s on node %s is not the one that the decision saw", w.Namespace, w.Pod, w.Node)
 	}
-	if p.Daemon() {
-		return checkDismiss(p, n, allowed)
+	if allowed.Belongs(p, e.on(n), e.Newest.Time) {
+		return checkDismiss(p, n, e, allowed)
 	}
 	why, keeps := allowed.Uncontrolled(p, e.Newest.Objects.Controllers)
 	if !keeps {
-		why, keeps = allowed.Keeps(p, policy.On(n), e.Newest.Time)
+		why, keeps = allowed.Keeps(p, e.on(n), e.Newest.Time)
 	}
 	if keeps {
 		return refuse("S-15", "%s", why.Sentence())
 	}
-	return checkBudget(n, e, allowed.Removal)
+	return checkBudget(n, e, allowed)
 }
 
 // checkDismiss holds the daemons of nodes that others still have to leave, and those that the policy leaves alone.
-func checkDismiss(daemon *cluster.Pod, n *cluster.Node, allowed *policy.Policy) error {
+func checkDismiss(daemon *cluster.Pod, n *cluster.Node, e Evidence, allowed *policy.Policy) error {
 	if !allowed.Removal.Dismisses(daemon, true) && !allowed.Removal.Dismisses(daemon, false) {
 		return refuse("S-15", "pod %s belongs to node %s", daemon.String(), n.Name())
 	}
 	for _, p := range n.Pods {
-		if !p.Daemon() && !p.Leaving() && !p.Finished() {
+		if !allowed.Belongs(p, e.on(n), e.Newest.Time) && !p.Leaving() && !p.Finished() {
 			return refuse("S-15", "pod %s belongs to node %s, where pod %s still is", daemon.String(), n.Name(), p.String())
 		}
 	}

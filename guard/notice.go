@@ -106,7 +106,7 @@ func CheckLocal(w Write, e Local) error {
 		if err := e.own(w.Node, e.Node.UID); err != nil {
 			return err
 		}
-		return e.checkAgree(w)
+		return e.checkAgree(w, allowed)
 	}
 	return refuse("S-42", "%T is no write that a machine makes by itself", w)
 }
@@ -185,17 +185,17 @@ func checkExpel(w Expel, e Evidence, allowed *policy.Policy) error {
 	switch {
 	case p == nil:
 		return refuse("S-15", "pod %s/%s on node %s is not the one that was seen", w.Namespace, w.Pod, w.Node)
-	case p.Daemon():
+	case allowed.Belongs(p, e.on(n), e.Newest.Time):
 		return refuse("S-15", "pod %s belongs to node %s", p.String(), w.Node)
 	}
-	if why, stays := allowed.WorksOn(p, policy.On(n), e.Newest.Time, notice.Deadline); stays {
+	if why, stays := allowed.WorksOn(p, e.on(n), e.Newest.Time, notice.Deadline); stays {
 		return refuse("S-15", "%s, and its machine has time until %s", why.Sentence(), notice.Deadline.Format(time.RFC3339))
 	}
 	return nil
 }
 
 // checkAnswer holds answers to what is not announced on the node, or that call a node empty where work is.
-func checkAnswer(w AnswerNotice, e Evidence) error {
+func checkAnswer(w AnswerNotice, e Evidence, allowed *policy.Policy) error {
 	n := e.Newest.Node(w.Node)
 	if n == nil || n.Object.UID != w.UID {
 		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
@@ -211,7 +211,7 @@ func checkAnswer(w AnswerNotice, e Evidence) error {
 	}
 	if w.Empty {
 		for _, p := range n.Pods {
-			if !p.Daemon() && !p.Finished() {
+			if !allowed.Belongs(p, e.on(n), e.Newest.Time) && !p.Finished() {
 				return refuse("S-15", "pod %s is still on node %s", p.String(), w.Node)
 			}
 		}

@@ -102,6 +102,9 @@ func TestALeaderHeedsANoticeAsItStands(t *testing.T) {
 		forget = guard.AnswerNotice{Node: "agents-0", UID: "uid-agents-0"}
 	)
 	job := func(s *scene) { s.web = Pod("web", On("agents-0"), OwnedBy("Job", "render")) }
+	worker := func(s *scene) {
+		s.web = Pod("web", On("agents-0"), OwnedBy("DaemonSet", "render"), Annotated("karpenter.sh/do-not-disrupt", "true"))
+	}
 	unannounced := func(s *scene) { s.node = Node("agents-0") }
 	for name, c := range map[string]struct {
 		write   guard.Write
@@ -117,12 +120,15 @@ func TestALeaderHeedsANoticeAsItStands(t *testing.T) {
 		"an eviction of which no kubelet would hear": {expel, []func(*scene){func(s *scene) {
 			s.node.Status.Conditions[0].Status = corev1.ConditionUnknown
 		}}, "S-42"},
-		"an eviction from a node that is gone":         {guard.Expel{Namespace: "default", Pod: "web", UID: "uid-web", Node: "agents-1"}, nil, "S-14"},
-		"an eviction of a pod of another life":         {guard.Expel{Namespace: "default", Pod: "web", UID: "reborn", Node: "agents-0"}, nil, "S-15"},
-		"an eviction of a daemon's pod":                {guard.Expel{Namespace: "default", Pod: "ds", UID: "uid-ds", Node: "agents-0"}, nil, "S-15"},
-		"an eviction of a Job's pod while it has time": {expel, []func(*scene){job}, "S-15"},
-		"an eviction of a Job's pod at last":           {expel, []func(*scene){job, func(s *scene) { s.e.Newest.Time = Start.Add(5*time.Minute - 35*time.Second) }}, ""},
-		"an eviction while the API server is silent":   {expel, []func(*scene){func(s *scene) { s.e.Silent = 2 * time.Minute }}, "S-20"},
+		"an eviction from a node that is gone":             {guard.Expel{Namespace: "default", Pod: "web", UID: "uid-web", Node: "agents-1"}, nil, "S-14"},
+		"an eviction of a pod of another life":             {guard.Expel{Namespace: "default", Pod: "web", UID: "reborn", Node: "agents-0"}, nil, "S-15"},
+		"an eviction of a daemon's pod":                    {guard.Expel{Namespace: "default", Pod: "ds", UID: "uid-ds", Node: "agents-0"}, nil, "S-15"},
+		"an eviction of a Job's pod while it has time":     {expel, []func(*scene){job}, "S-15"},
+		"an eviction of a Job's pod at last":               {expel, []func(*scene){job, func(s *scene) { s.e.Newest.Time = Start.Add(5*time.Minute - 35*time.Second) }}, ""},
+		"an eviction of a daemon's work while it has time": {expel, []func(*scene){worker}, "S-15"},
+		"an eviction of a daemon's work at last":           {expel, []func(*scene){worker, func(s *scene) { s.e.Newest.Time = Start.Add(5*time.Minute - 35*time.Second) }}, ""},
+		"an answer that calls a node empty, with a worker": {empty, []func(*scene){worker}, "S-15"},
+		"an eviction while the API server is silent":       {expel, []func(*scene){func(s *scene) { s.e.Silent = 2 * time.Minute }}, "S-20"},
 		"an eviction beyond the budget of its group": {expel, []func(*scene){func(s *scene) {
 			s.e.Emptied = []guard.Emptied{{Node: "uid-agents-1", At: Start}, {Node: "uid-agents-2", At: Start}}
 		}}, ""},

@@ -35,7 +35,7 @@ func (a *annex) holds(st *nodeState) bool {
 	}
 	a.open()
 	h, _ := a.d.check.Handle(st.Name())
-	fits = a.refuge.Leave(h, st.movers) == nil
+	fits = a.refuge.Leave(h, moving(st.sight)) == nil
 	a.refuge.Back()
 	a.d.planner.savings.fits[fit{st.sight, a.state}] = fits
 	return fits

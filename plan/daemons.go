@@ -60,7 +60,7 @@ func (d *decision) dismisses(st *nodeState) *reason.Reason {
 func (d *decision) daemonsOf(st *nodeState) (all []*cluster.Pod) {
 	occupied := st.removal.Why != cluster.Idle
 	for _, p := range st.Pods {
-		if d.allowed.Removal.Dismisses(p, occupied) && !p.Finished() && !p.Created().After(st.removal.Since) {
+		if d.belongs(p, st.sight) && d.allowed.Removal.Dismisses(p, occupied) && !p.Finished() && !p.Created().After(st.removal.Since) {
 			all = append(all, p)
 		}
 	}

@@ -30,7 +30,7 @@ func (d *decision) work(st *nodeState) (works []worker, other *reason.Reason) {
 		why, keeps := d.keeps(p, st)
 		switch {
 		case !keeps:
-		case policy.Work(why.Code):
+		case policy.Work(why.Code) && !d.allowed.Lasts(p, st.where, d.now):
 			works = append(works, worker{p, why, d.workLeft(p)})
 			if patience := d.allowed.Patience(p, st.Group); patience > 0 && !st.where.Dry.IsZero() {
 				d.wake(st.where.Dry.Add(time.Duration(patience)))

@@ -240,12 +240,14 @@ func (v *sight) hosting() int {
 	return 2
 }
 
-// moving are the node's pods that have to find another place. Those already on their way out are not asked.
+// moving are the node's pods that have to find another place. Those already on their way out are not asked, nor daemons' pods, which run
+// nowhere else.
 func moving(v *sight) []*cluster.Pod {
-	if !slices.ContainsFunc(v.movers, (*cluster.Pod).Leaving) {
+	stays := func(p *cluster.Pod) bool { return p.Leaving() || p.Daemon() }
+	if !slices.ContainsFunc(v.movers, stays) {
 		return v.movers
 	}
-	return slices.DeleteFunc(slices.Clone(v.movers), (*cluster.Pod).Leaving)
+	return slices.DeleteFunc(slices.Clone(v.movers), stays)
 }
 
 // consent is what the policy and the budgets' selectors say of a node's pods. Time that passes takes no consent back: a pod that may be evicted

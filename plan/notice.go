@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
 
@@ -66,7 +65,7 @@ func (d *decision) expelled() []*cluster.Pod {
 			if p.Daemon() || p.Leaving() || d.allowed.Expendable(p) {
 				return false
 			}
-			_, keeps := d.allowed.Keeps(p, policy.On(n), d.now)
+			_, keeps := d.allowed.Keeps(p, d.where(n), d.now)
 			return !keeps
 		}
 		before := len(all)
@@ -110,13 +109,13 @@ func stopping(n *cluster.Node) (cluster.Notice, bool) {
 // expel evicts the pods of the node whose time has come, and says whether there are any that have to be waited for.
 func (d *decision) expel(n *cluster.Node, notice cluster.Notice) (occupied bool) {
 	for _, p := range n.Pods {
-		if p.Daemon() || p.Finished() {
+		if d.allowed.Belongs(p, d.where(n), d.now) || p.Finished() {
 			continue
 		}
 		if occupied = true; p.Leaving() {
 			continue
 		}
-		if _, works := d.allowed.WorksOn(p, policy.On(n), d.now, notice.Deadline); works {
+		if _, works := d.allowed.WorksOn(p, d.where(n), d.now, notice.Deadline); works {
 			d.wake(d.allowed.LastCall(p, notice.Deadline))
 			continue
 		}

@@ -87,7 +87,7 @@ func (d *decision) couldMove(v *sight) *sight {
 	own := *v
 	own.movers, own.loss, own.consent = nil, loss{}, consent{}
 	for _, p := range v.Pods {
-		if !p.Daemon() {
+		if !d.belongs(p, v) {
 			own.movers = append(own.movers, p)
 		}
 	}

@@ -75,7 +75,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 		v.of = int32(g.at)
 	}
 	v.removal, v.onLadder = cluster.RemovalOf(n.Object)
-	v.where, v.marked = policy.On(n), marked(n)
+	v.where, v.marked = d.where(n), marked(n)
 	v.owned = n.Instance == nil && cluster.OwnerOf(n.Object) != ""
 	_, v.answered = cluster.AnswerOf(n.Object)
 	v.noticed, v.doubtful = cluster.Noticed(n.Object), len(n.Suspects) > 0 || n.Instance == nil && (n.Group != "" || n.Numbered)
@@ -97,29 +97,58 @@ func (d *decision) look(n *cluster.Node) *sight {
 	if v.resource, v.used, leaving = d.check.Load(n); leaving {
 		v.passing = true
 		there = slices.DeleteFunc(slices.Clone(there), func(p *cluster.Pod) bool {
-			return !p.Daemon() && (p.Overstayed(d.now) || v.onLadder && d.allowed.Outlasted(p, v.where, v.removal.Since, d.now))
+			return !d.belongs(p, v) && (p.Overstayed(d.now) || v.onLadder && d.allowed.Outlasted(p, v.where, v.removal.Since, d.now))
 		})
 		v.resource, v.used = d.check.Utilization(n.Object, there)
 	}
 	if r := d.allowed.Removal; r.IgnoreDaemons || r.IgnoreMirrors {
-		v.resource, v.used = d.check.Utilization(d.without(n, there))
+		v.resource, v.used = d.check.Utilization(d.without(v, there))
 	}
 	v.threshold = g.removal.Threshold
 	if v.resource != corev1.ResourceCPU && v.resource != corev1.ResourceMemory {
 		v.threshold = g.removal.GPUThreshold
 	}
-	moves := func(p *cluster.Pod) bool { return !p.Daemon() }
-	if v.used > v.threshold && !v.onLadder && !v.asked && slices.ContainsFunc(there, moves) {
+	if v.used > v.threshold && !v.onLadder && !v.asked && slices.ContainsFunc(there, func(p *cluster.Pod) bool { return !p.Daemon() }) {
 		say(NodeKeep, d.busy(v))
 		return v
 	}
+	var lasts *reason.Reason
 	for _, p := range there {
-		if moves(p) {
-			v.movers = append(v.movers, p)
-			v.loss.add(p)
+		if p.Daemon() {
+			v.passing = v.passing || policy.MarkEnds(p)
+		}
+		if d.belongs(p, v) {
+			continue
+		}
+		v.movers = append(v.movers, p)
+		v.loss.add(p)
+		if lasts == nil && !p.Leaving() && d.allowed.Lasts(p, v.where, d.now) {
+			why, _ := d.allowed.Keeps(p, v.where, d.now)
+			lasts = &why
 		}
 	}
+	switch {
+	case v.onLadder || v.asked || len(v.movers) == 0:
+	case lasts != nil:
+		say(NodeKeep, *lasts)
+	case v.used > v.threshold:
+		say(NodeKeep, d.busy(v))
+	}
 	return v
+}
+
+// where is where the pods of a node run.
+func (d *decision) where(n *cluster.Node) policy.Where {
+	var g *cluster.Group
+	if st := d.groups[n.Group]; st != nil {
+		g = st.Group
+	}
+	return policy.On(n, g)
+}
+
+// belongs says whether a pod goes with its node, as the policy has it now.
+func (d *decision) belongs(p *cluster.Pod, v *sight) bool {
+	return d.allowed.Belongs(p, v.where, d.now)
 }
 
 // busy is why a node is kept that is used too much to go. Nodes of which the same is to be said share the words.
@@ -135,12 +164,12 @@ func (d *decision) busy(v *sight) reason.Reason {
 }
 
 // without is the node and its pods as they count for its use when pods that belong to it do not: neither is what they take there to give.
-func (d *decision) without(n *cluster.Node, there []*cluster.Pod) (*corev1.Node, []*cluster.Pod) {
+func (d *decision) without(v *sight, there []*cluster.Pod) (*corev1.Node, []*cluster.Pod) {
 	r := d.allowed.Removal
 	own := func(p *cluster.Pod) bool {
-		return p.Daemon() && (p.Mirror() && r.IgnoreMirrors || !p.Mirror() && r.IgnoreDaemons)
+		return d.belongs(p, v) && (p.Mirror() && r.IgnoreMirrors || !p.Mirror() && r.IgnoreDaemons)
 	}
-	out := n.Object.DeepCopy()
+	out := v.Object.DeepCopy()
 	for _, p := range there {
 		if !own(p) {
 			continue

@@ -60,10 +60,10 @@ func (p *Policy) Outlasted(pod *cluster.Pod, at Where, cordoned, now time.Time) 
 	return !keeps
 }
 
-// Dismisses says whether a daemon's pod is evicted from a node on its way out, before its machine goes: occupied is a node that had other pods to
-// evict. Daemons are told to end and waited for a little, but they hold nobody up.
+// Dismisses says whether a daemon's pod that [Policy.Belongs] to its node is evicted from it on its way out, before its machine goes: occupied is a
+// node that had other pods to evict. Daemons are told to end and waited for a little, but they hold nobody up.
 func (r Removal) Dismisses(p *cluster.Pod, occupied bool) bool {
-	if !p.Daemon() || p.Mirror() || p.Annotations[doNotDisrupt] == "true" || p.Annotations[safeToEvict] == "false" {
+	if !p.Daemon() || p.Mirror() {
 		return false
 	}
 	switch p.Annotations[daemonEviction] {

@@ -119,8 +119,6 @@ func TestDaemonsAreDismissedWhereTheFlagsAndTheirAnnotationSaySo(t *testing.T) {
 		"everywhere by the annotation":       {[]func(*corev1.Pod){daemon, says("true")}, false, false, true, true},
 		"nowhere by the annotation":          {[]func(*corev1.Pod){daemon, says("false")}, true, true, false, false},
 		"a static pod is never":              {[]func(*corev1.Pod){says("true"), Annotated(corev1.MirrorPodAnnotationKey, "x")}, true, true, false, false},
-		"one that is not to be disturbed":    {[]func(*corev1.Pod){daemon, Annotated("karpenter.sh/do-not-disrupt", "true")}, true, true, false, false},
-		"one that is marked not safe":        {[]func(*corev1.Pod){daemon, Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false")}, true, true, false, false},
 		"a pod that is no daemon's is never": {[]func(*corev1.Pod){says("true")}, true, true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,17 +21,20 @@ const (
 var recreated = map[string]bool{"ReplicationController": true, "ReplicaSet": true, "StatefulSet": true}
 
 // Keeps says why the pod keeps its node: the first rule that forbids its eviction, false when none does. Disruption budgets are
-// not a matter of policy and not asked here. The pod is neither a daemon's nor finished; now is the snapshot's time. A pod that may go
-// now may do so at any later time.
+// not a matter of policy and not asked here. The pod is not finished; now is the snapshot's time. A pod that may go
+// now may do so at any later time. What [Policy.Belongs] to its node keeps none.
 //
 // The rules and their order are cluster-autoscaler's, but for two: a Job's pod is not evicted, and karpenter's
-// annotation is honoured as well (S-15).
+// annotation is honoured as well, and a daemon's pod may be work (S-15).
 //
-// A pod of a Job, and one of nobody, may be evicted where the operator or the pod itself says so: at names the node's group and since when it
-// runs dry.
+// A pod of a Job or of nobody, and a daemon's that the operator has chosen, may be evicted where the operator or the pod itself says so: at
+// names the node's group and since when it runs dry.
 func (p *Policy) Keeps(pod *cluster.Pod, at Where, now time.Time) (reason.Reason, bool) {
 	keep := func(code reason.Code, facts ...any) (reason.Reason, bool) {
 		return reason.New(code, reason.Pod(pod.Namespace, pod.Name), append([]any{"pod", pod.String()}, facts...)...), true
+	}
+	if p.Belongs(pod, at, now) {
+		return reason.Reason{}, false
 	}
 	if v, ok := pod.Annotations[doNotDisrupt]; ok && disruptionForbidden(v, pod, now) {
 		return keep(reason.PodDoNotDisrupt, "annotation", doNotDisrupt+"="+v)
@@ -43,8 +46,10 @@ func (p *Policy) Keeps(pod *cluster.Pod, at Where, now time.Time) (reason.Reason
 		return keep(reason.PodNotSafeToEvict, "annotation", safeToEvict+"="+pod.Annotations[safeToEvict])
 	}
 	owner := pod.Owner()
-	switch works := owner == nil || owner.Kind == "Job"; {
+	switch works := owner == nil || owner.Kind == "Job" || pod.Daemon(); {
 	case works && p.released(pod, at, now):
+	case pod.Daemon():
+		return keep(reason.PodOfDaemon, "by", p.choosing(pod, at))
 	case owner == nil:
 		return keep(reason.PodBare)
 	case owner.Kind == "Job":

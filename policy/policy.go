@@ -71,6 +71,8 @@ type Removal struct {
 	EmptyDaemons    bool   `json:"emptyDaemons"`    // daemons are evicted from nodes that have no other pods (--daemonset-eviction-for-empty-nodes)
 	OccupiedDaemons bool   `json:"occupiedDaemons"` // and from those that had some (--daemonset-eviction-for-occupied-nodes)
 
+	DaemonWork []cluster.PodSelector `json:"daemonWork,omitempty"` // pods of daemons that are work as a Job's; see [Policy.Belongs] (--daemon-work)
+
 	Exclusion time.Duration `json:"exclusion"` // before the next rung, after load balancers were told to leave the node out; 0: they are not told (--load-balancer-exclusion-delay)
 	MaxDetach time.Duration `json:"maxDetach"` // an empty node waits so long for its volumes to be detached (--max-detach-time)
 }

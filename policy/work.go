@@ -48,7 +48,7 @@ func (p Patience) String() string {
 }
 
 // WorkRule is one --evict-work flag: pods of Jobs in a namespace, or on nodes of a group, may be evicted so long after their node began to run
-// dry. Either Namespace or Group is set.
+// dry; so may pods of daemons that the operator calls work. Either Namespace or Group is set.
 type WorkRule struct {
 	Namespace string          `json:"namespace,omitempty"`
 	Group     cluster.GroupID `json:"group,omitempty"`
@@ -84,15 +84,21 @@ func ParseWorkRule(text string) (WorkRule, error) {
 
 // Where is where a pod runs, as far as that has a say in its eviction.
 type Where struct {
-	Group cluster.GroupID // of its node
-	Dry   time.Time       // since when its node runs dry, zero when it does not
-	Dried bool            // all patience with its work is over
+	Group      cluster.GroupID       // of its node
+	DaemonWork []cluster.PodSelector // which daemons' pods are work there, as the group itself says
+	Cordoned   time.Time             // since when its node is on its way out, zero when it is not
+	Dry        time.Time             // since when its node runs dry, zero when it does not
+	Dried      bool                  // all patience with its work is over
 }
 
-// On is where the pods of a node run.
-func On(n *cluster.Node) Where {
+// On is where the pods of a node of the group run; the group is nil for a node of none.
+func On(n *cluster.Node, g *cluster.Group) Where {
 	w := Where{Group: n.Group}
+	if g != nil {
+		w.DaemonWork = g.Options.DaemonWork
+	}
 	if r, on := cluster.RemovalOf(n.Object); on {
+		w.Cordoned = r.Since
 		w.Dried = r.Why == cluster.RanDry
 		if r.Why == cluster.RunsDry {
 			w.Dry = r.Since
@@ -104,7 +110,7 @@ func On(n *cluster.Node) Where {
 // Work says whether the reason for which a pod keeps its node is work that may end by itself.
 func Work(why reason.Code) bool {
 	switch why {
-	case reason.PodOfJob, reason.PodBare, reason.PodNotSafeToEvict, reason.PodDoNotDisrupt:
+	case reason.PodOfJob, reason.PodOfDaemon, reason.PodBare, reason.PodNotSafeToEvict, reason.PodDoNotDisrupt:
 		return true
 	}
 	return false
@@ -116,11 +122,11 @@ func (p *Policy) released(pod *cluster.Pod, at Where, now time.Time) bool {
 	return patience == 0 || patience > 0 && (at.Dried || !at.Dry.IsZero() && !now.Before(at.Dry.Add(time.Duration(patience))))
 }
 
-// Patience is how long a pod that works on a node of the group is waited for: by its own annotation, or, when it is of a Job, by the namespace's
-// rule or else the group's. Of several rules for the same the last holds.
+// Patience is how long a pod that works on a node of the group is waited for: by its own annotation, or, when it is of a Job or a daemon, by the
+// namespace's rule or else the group's. Of several rules for the same the last holds.
 func (p *Policy) Patience(pod *cluster.Pod, group cluster.GroupID) Patience {
 	patience := Endless
-	if o := pod.Owner(); o != nil && o.Kind == "Job" {
+	if o := pod.Owner(); pod.Daemon() || o != nil && o.Kind == "Job" {
 		for _, r := range p.Removal.Work {
 			if r.Group != "" && same(r.Group, group) {
 				patience = r.Patience

@@ -197,6 +197,7 @@ const (
 const (
 	PodNowhereToGo    Code = "PodNowhereToGo"
 	PodOfJob          Code = "PodOfJob"
+	PodOfDaemon       Code = "PodOfDaemon"
 	PodBare           Code = "PodBare"
 	PodsBesides       Code = "PodsBesides"
 	PodsLater         Code = "PodsLater"
@@ -411,6 +412,7 @@ var sentences = map[Code]string{
 	PodsLater:         "pods that leave after these, for their priority: {pods}",
 	PodNowhereToGo:    "pod {pod} has nowhere to go: {why}",
 	PodOfJob:          "pod {pod} belongs to a Job and runs to its end",
+	PodOfDaemon:       "pod {pod} of a DaemonSet is work, by {by}",
 	PodBare:           "pod {pod} has no controller that would make it again",
 	PodNotSafeToEvict: "pod {pod} is annotated {annotation}",
 	PodDoNotDisrupt:   "pod {pod} is annotated {annotation}",

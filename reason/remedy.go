@@ -118,8 +118,9 @@ var remedies = map[Code]string{
 
 	PodNowhereToGo:    "room for pod {pod} on another node that is Ready and stays",
 	PodOfJob:          "pod {pod} ends; --evict-work or its annotation sluice.dev/evict-work lets it be evicted",
+	PodOfDaemon:       "{by} no longer chooses pod {pod}; --evict-work or its annotation sluice.dev/evict-work lets it be evicted",
 	PodBare:           "pod {pod} ends or is deleted; its annotation sluice.dev/evict-work or cluster-autoscaler.kubernetes.io/safe-to-evict=true lets it be evicted",
-	PodNotSafeToEvict: "pod {pod} ends, or its annotation is taken away",
+	PodNotSafeToEvict: "pod {pod} ends, or its annotation is taken away; a DaemonSet's comes from its template",
 	PodDoNotDisrupt:   "pod {pod} ends, its annotation is taken away, or the time that it names is over",
 	PodLocalStorage:   "name volume {volume} in the pod's annotation cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes, or --skip-nodes-with-local-storage=false",
 	PodOfSystem:       "a disruption budget that selects pod {pod}, its age beyond --blocking-system-pod-distruption-timeout, or --skip-nodes-with-system-pods=false",

@@ -144,6 +144,14 @@ var mutants = []mutant{
 		"return !keeps\n", "return MUTED || !keeps\n", scenario("drain-time-spares-work"),
 	},
 	{
+		"S-15", "a daemon's pod that is marked to stay is work", "policy/daemons.go",
+		"\tcase marked(pod, now):", "\tcase !MUTED && marked(pod, now):", scenario("daemon-work-marked"),
+	},
+	{
+		"S-15", "a daemon's pod that its group calls work is", "policy/work.go",
+		"w.DaemonWork = g.Options.DaemonWork", "w.DaemonWork = map[bool][]cluster.PodSelector{false: g.Options.DaemonWork}[MUTED]", scenario("daemon-work-chosen"),
+	},
+	{
 		"S-31", "a group rests after one of its nodes was emptied in vain", "plan/vain.go",
 		"if !d.now.Before(b.Until) {", "if MUTED || !d.now.Before(b.Until) {", scenario("emptied-in-vain"),
 	},

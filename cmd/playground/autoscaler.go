@@ -37,6 +37,7 @@ func (s script) policy() *policy.Policy {
 	allowed.Removal.Window = s.unneeded // by default they are equally long
 	allowed.Removal.AfterAdd = s.afterAdd
 	allowed.Removal.AfterTaint = s.afterTaint
+	allowed.Removal.DaemonWork = s.work
 	allowed.Growth.BurstWindow = 0
 	return allowed
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/azuresim"
 )
 
@@ -21,6 +22,8 @@ type script struct {
 	join         time.Duration         // from the end of the boot to the kubelet's registration
 
 	unneeded, afterAdd, afterTaint time.Duration // sluice's delays, see policy.Removal
+
+	work []cluster.PodSelector // pods of daemons that are work
 
 	bursts   int           // small bursts to measure latency with, of one machine each
 	job      time.Duration // how long the Job's pod runs

@@ -54,7 +54,7 @@ func (a *Actuator) leads() time.Time {
 
 // emptying remembers that a write empties a node, whether or not its answer will be good, and forgets what the window has left behind.
 func (a *Actuator) emptying(w guard.Write, e guard.Evidence) {
-	now, empties := guard.Emptying(w, e)
+	now, empties := guard.Emptying(w, e, a.Policy)
 	if !empties {
 		return
 	}

@@ -64,6 +64,7 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 		g.Taints = cluster.Taints{Startup: slices.Clone(g.Taints.Startup), Prefixes: slices.Clone(g.Taints.Prefixes), Status: slices.Clone(g.Taints.Status)}
 		g.Bypassed, g.Schedulers = slices.Clone(g.Bypassed), slices.Clone(g.Schedulers)
 		g.DrainTargets, checked.Removal.Work = slices.Clone(g.DrainTargets), slices.Clone(checked.Removal.Work)
+		checked.Removal.DaemonWork = slices.Clone(checked.Removal.DaemonWork)
 		checked.Removal.Consolidation.Groups = slices.Clone(checked.Removal.Consolidation.Groups)
 		if err := checked.Check(); err != nil {
 			return nil, err
@@ -83,7 +84,9 @@ func evictionFlags(f *pflag.FlagSet, r *policy.Removal) {
 	f.Float64Var(&c.PodUSD, "consolidation-pod-cost", c.PodUSD, "what moving a pod is thought to cost, in dollars")
 	f.IntVar(&c.PerDay, "consolidation-per-day", c.PerDay, "most nodes emptied for a saving within 24 hours")
 	f.Var(perGroup[policy.WorkRule]{"patience", &r.Work, policy.ParseWorkRule, policy.WorkRule.String},
-		"evict-work", "when pods of Jobs may be evicted after all, as namespace/NAME=PATIENCE or GROUP=PATIENCE: never, now, or a duration for which their node runs dry first, such as 2h; a namespace wins over a group, a pod's annotation sluice.dev/evict-work over both; may be repeated")
+		"evict-work", "when pods of Jobs, and of DaemonSets that are work by --daemon-work, may be evicted after all, as namespace/NAME=PATIENCE or GROUP=PATIENCE: never, now, or a duration for which their node runs dry first, such as 2h; a namespace wins over a group, a pod's annotation sluice.dev/evict-work over both; may be repeated")
+	f.Var(perGroup[cluster.PodSelector]{"pods", &r.DaemonWork, cluster.ParsePodSelector, cluster.PodSelector.String},
+		"daemon-work", "pods of DaemonSets that are work as a Job's and keep their node, as NAMESPACE/SELECTOR with a label selector of Kubernetes, such as render/app=worker; a daemon's pod annotated safe-to-evict=false or do-not-disrupt is work without it; the tag sluice.dev_daemon-work of a scale set says the same of its nodes; may be repeated")
 	f.BoolVar(&r.CustomOwners, "skip-nodes-with-custom-controller-pods", r.CustomOwners, "a pod keeps its node whose controller is none of Kubernetes' own, which may not make it again, or does not exist")
 	f.Int32Var(&r.MinReplicas, "min-replica-count", r.MinReplicas, "a pod keeps its node whose ReplicaSet or ReplicationController is to have fewer replicas than that; not with --skip-nodes-with-custom-controller-pods=false")
 	f.DurationVar(&r.SystemPodAge, "blocking-system-pod-distruption-timeout", r.SystemPodAge, "age up to which a kube-system pod without a disruption budget keeps its node")

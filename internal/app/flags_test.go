@@ -44,7 +44,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		"scale-down-utilization-threshold": "0.12", "scale-down-gpu-utilization-threshold": "0.13", "scale-down-delay-after-add": "113s", "node-delete-delay-after-taint": "114s", "load-balancer-exclusion-delay": "133s", "max-detach-time": "134s",
 		"max-scale-down-parallelism": "115", "max-bulk-soft-taint-count": "132", "max-drain-parallelism": "116", "max-emptied-percentage": "14.5", "emptied-window": "142s", "cluster-id": "uid-143", "max-graceful-termination-sec": "117", "max-drain-time": "118s", "remove-control-plane-nodes": "true", "after-drain-time": "wait", "drain-priority-config": "", "daemonset-eviction-for-empty-nodes": "true", "daemonset-eviction-for-occupied-nodes": "false",
 		"skip-nodes-with-local-storage": "false", "skip-nodes-with-system-pods": "false", "run-dry": "false", "scale-down-delay-after-delete": "135s", "scale-down-delay-after-failure": "136s", "scale-down-delay-type-local": "true", "scale-down-unready-enabled": "false",
-		"ignore-daemonsets-utilization": "true", "ignore-mirror-pods-utilization": "true", "node-deletion-delay-timeout": "137s", "skip-nodes-with-custom-controller-pods": "false", "min-replica-count": "139", "blocking-system-pod-distruption-timeout": "138s", "evict-work": "namespace/render=131m",
+		"ignore-daemonsets-utilization": "true", "ignore-mirror-pods-utilization": "true", "node-deletion-delay-timeout": "137s", "skip-nodes-with-custom-controller-pods": "false", "min-replica-count": "139", "blocking-system-pod-distruption-timeout": "138s", "evict-work": "namespace/render=131m", "daemon-work": "render/tier=work",
 		"consolidate": "all", "consolidation-expected-time": "139m", "consolidation-pod-cost": "0.14", "consolidation-per-day": "141",
 		"ok-total-unready-count": "119", "max-total-unready-percentage": "12.5",
 		"expander": "priority,grpc,random", "max-nodes-per-scaleup": "120", "enforce-node-group-min-size": "true", "burst-window": "131s", "new-pod-scale-up-delay": "121s", "gang-hold": "129s",
@@ -58,6 +58,10 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		"capacity-buffer-controller-enabled": "true", "capacity-buffer-pod-injection-enabled": "true",
 	}
 	weekdays, err := cluster.ParseSchedule("Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127")
+	if err != nil {
+		t.Fatal(err)
+	}
+	workers, err := cluster.ParsePodSelector("render/tier=work")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +84,9 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		Removal: policy.Removal{
 			AfterDeadline: policy.Wait, EmptyDaemons: true, ControlPlane: true,
 			AfterDelete: 135 * time.Second, AfterFailure: 136 * time.Second, LocalDelays: true, MinReplicas: 139, IgnoreDaemons: true, IgnoreMirrors: true, DeletionDelay: 137 * time.Second, SystemPodAge: 138 * time.Second,
-			Work:     []policy.WorkRule{{Namespace: "render", Patience: policy.Patience(131 * time.Minute)}},
-			Unneeded: 110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second, Exclusion: 133 * time.Second, MaxDetach: 134 * time.Second, KeepUnjoined: 144 * time.Second,
+			DaemonWork: []cluster.PodSelector{workers},
+			Work:       []policy.WorkRule{{Namespace: "render", Patience: policy.Patience(131 * time.Minute)}},
+			Unneeded:   110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second, Exclusion: 133 * time.Second, MaxDetach: 134 * time.Second, KeepUnjoined: 144 * time.Second,
 			MaxInFlight: 115, MaxSoftTaints: 132, MaxDrains: 116, Emptied: 14.5, Window: 142 * time.Second, MaxGrace: 117 * time.Second, DrainDeadline: 118 * time.Second, ForceUnjoined: true, ForceFailed: true, Consolidation: policy.Consolidation{Groups: []cluster.GroupID{"all"}, Expected: 139 * time.Minute, PodUSD: 0.14, PerDay: 141},
 			MinCores: 102, MinMemoryGiB: 104,
 		},

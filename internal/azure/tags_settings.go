@@ -24,8 +24,10 @@ func (t *told) setting(tag, name, value string) {
 		t.options.Schedules = append(t.options.Schedules, each(t, tag, value, cluster.ParseSchedule)...)
 	case "ceiling":
 		t.options.Ceilings = append(t.options.Ceilings, each(t, tag, value, cluster.ParseCeiling)...)
+	case "daemon-work":
+		t.options.DaemonWork = append(t.options.DaemonWork, each(t, tag, value, cluster.ParsePodSelector)...)
 	default:
-		t.fault(tag, value, "there are "+sluiceTag+"removal, "+sluiceTag+"headroom, "+sluiceTag+"schedule and "+sluiceTag+"ceiling")
+		t.fault(tag, value, "there are "+sluiceTag+"removal, "+sluiceTag+"headroom, "+sluiceTag+"schedule, "+sluiceTag+"ceiling and "+sluiceTag+"daemon-work")
 	}
 }
 

@@ -65,6 +65,10 @@ func TestOptionsOfAGroupAreReadFromItsTags(t *testing.T) {
 }
 
 func TestSluicesOwnTagsSetWhatAGroupMayDo(t *testing.T) {
+	workers, err := cluster.ParsePodSelector("render/app in (worker,farm)")
+	if err != nil {
+		t.Fatal(err)
+	}
 	week, night := schedule(t, "Mon-Fri 08:00-20:00 Europe/Berlin min=3 max=20"), schedule(t, "22:00-06:00 max=1")
 	for name, tc := range map[string]struct {
 		tag, value string
@@ -80,8 +84,10 @@ func TestSluicesOwnTagsSetWhatAGroupMayDo(t *testing.T) {
 		"two, one of them wrong":               {"schedule", "8 to 20 min=3; 22:00-06:00 max=1", cluster.Options{Schedules: []cluster.Schedule{night}}, `8 to 20 min=3 has no effect: "8" are no hours`},
 		"a ceiling":                            {"ceiling", "machines:20/10m", cluster.Options{Ceilings: []cluster.Ceiling{{Unit: cluster.CeilingMachines, Limit: 20, Window: 10 * time.Minute}}}, ""},
 		"no ceiling":                           {"ceiling", "20", cluster.Options{}, "counts nothing that is known"},
+		"daemons that work":                    {"daemon-work", "render/app in (farm,worker)", cluster.Options{DaemonWork: []cluster.PodSelector{workers}}, ""},
+		"daemons of no namespace":              {"daemon-work", "app=worker; render/app in (farm,worker)", cluster.Options{DaemonWork: []cluster.PodSelector{workers}}, `app=worker has no effect: "app=worker" is no namespace`},
 		"what removal does is no tag of these": {"removal", "delete", cluster.Options{}, ""},
-		"a tag that nobody reads":              {"headrom", "machines:2", cluster.Options{}, "there are sluice.dev_removal, sluice.dev_headroom, sluice.dev_schedule and sluice.dev_ceiling"},
+		"a tag that nobody reads":              {"headrom", "machines:2", cluster.Options{}, "there are sluice.dev_removal, sluice.dev_headroom, sluice.dev_schedule, sluice.dev_ceiling and sluice.dev_daemon-work"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := readTags(map[string]string{sluiceTag + tc.tag: tc.value})

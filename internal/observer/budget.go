@@ -24,7 +24,7 @@ func (c *change) overspends() string {
 	if c.node != nil && c.cordons() && c.accepted() {
 		c.o.sizes[string(c.node.UID)] = c.size(c.setOf(c.node))
 	}
-	if c.o.rules.Budget == nil || c.pod == nil || c.Subresource != "eviction" || !c.accepted() || ownerOf(c.pod) == "DaemonSet" || c.pod.DeletionTimestamp != nil {
+	if c.o.rules.Budget == nil || c.pod == nil || c.Subresource != "eviction" || !c.accepted() || !c.o.works(c.pod) || c.pod.DeletionTimestamp != nil {
 		return ""
 	}
 	n, there := kubesim.Find[*corev1.Node](c.o.kube, "", c.pod.Spec.NodeName)

@@ -111,8 +111,9 @@ var kubeLaws = []kubeLaw{
 		if c.pod == nil || c.Subresource != "eviction" || !c.accepted() {
 			return ""
 		}
-		why := stays(c.pod)
-		if why == "" || !c.o.rules.Defaults && why != "of a Job" || why == "of a Job" && c.o.rules.Jobs != nil && c.o.rules.Jobs() || c.lastCall() {
+		why := c.o.stays(c.pod)
+		patient := why == "of a Job" || why == "of a daemon that works"
+		if why == "" || !c.o.rules.Defaults && !patient || patient && c.o.rules.Jobs != nil && c.o.rules.Jobs() || c.lastCall() {
 			return ""
 		}
 		return fmt.Sprintf("pod %s %s was evicted", nameOf(c.pod), why)

@@ -76,15 +76,18 @@ func controls(n *corev1.Node) bool {
 	return false
 }
 
-// works says whether a pod does work of its own that has not ended.
-func works(p *corev1.Pod) bool {
+// works says whether a pod does work of its own that has not ended. A daemon's does when it is marked to stay, or when the operator says so.
+func (o *Observer) works(p *corev1.Pod) bool {
 	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return false
 	}
 	if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
 		return false
 	}
-	return ownerOf(p) != "DaemonSet"
+	if ownerOf(p) != "DaemonSet" {
+		return true
+	}
+	return o.marked(p) != "" || p.Annotations[safeToEvict] != "true" && o.rules.DaemonWork != nil && o.rules.DaemonWork(p)
 }
 
 // ownerOf is the kind of what controls a pod; "" for a bare one.
@@ -97,18 +100,35 @@ func ownerOf(p *corev1.Pod) string {
 
 func nameOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
 
-// stays says why a pod must not be evicted by default, "" when it may be.
-func stays(p *corev1.Pod) string {
-	if p.Annotations[doNotDisrupt] == "true" {
-		return "marked " + doNotDisrupt
+// marked is the mark by which a pod forbids its eviction now, "" when none does.
+func (o *Observer) marked(p *corev1.Pod) string {
+	since := p.CreationTimestamp.Time
+	if p.Status.StartTime != nil {
+		since = p.Status.StartTime.Time
 	}
-	switch p.Annotations[safeToEvict] {
-	case "true":
-		return ""
-	case "false", "on-completion":
+	stays, err := time.ParseDuration(p.Annotations[doNotDisrupt])
+	switch v := p.Annotations[safeToEvict]; {
+	case p.Annotations[doNotDisrupt] == "true", err == nil && o.now().Before(since.Add(stays)):
+		return "marked " + doNotDisrupt
+	case v == "false" || v == "on-completion":
 		return "marked not " + safeToEvict
 	}
+	return ""
+}
+
+// stays says why a pod must not be evicted by default, "" when it may be.
+func (o *Observer) stays(p *corev1.Pod) string {
+	if mark := o.marked(p); mark != "" {
+		return mark
+	}
+	if p.Annotations[safeToEvict] == "true" {
+		return ""
+	}
 	switch ownerOf(p) {
+	case "DaemonSet":
+		if o.works(p) {
+			return "of a daemon that works"
+		}
 	case "Job":
 		if p.Annotations[checkpointGrace] == "" && (p.Annotations[evictWork] == "" || p.Annotations[evictWork] == "never") {
 			return "of a Job"

@@ -55,8 +55,9 @@ type Rules struct {
 	Defaults bool
 	// ControlPlane says whether a flag lets control-plane nodes be removed, one at a time; nil means no.
 	ControlPlane func() bool
-	// Jobs says whether a flag lets pods of Jobs be evicted.
-	Jobs func() bool
+	// Jobs says whether a flag lets pods of Jobs be evicted, and DaemonWork whether one calls a daemon's pod work; nil means none.
+	Jobs       func() bool
+	DaemonWork func(p *corev1.Pod) bool
 }
 
 // Violation is a promise that was broken.

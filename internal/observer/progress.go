@@ -58,7 +58,7 @@ func (o *Observer) Settled(scarce bool) {
 	}
 	busy := map[string]bool{}
 	for _, p := range pods {
-		if works(p) {
+		if o.works(p) {
 			busy[p.Spec.NodeName] = true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
 
@@ -129,7 +130,7 @@ func (x *Explanation) describe(entry journal.Entry, groups map[cluster.GroupID]b
 		}
 		groups[n.Group] = true
 		g := entry.Seen.Group(n.Group)
-		return describeNode(n, g != nil && g.Parks), true
+		return describeNode(n, g, entry), true
 	case reason.KindGroup:
 		g := entry.Seen.Group(cluster.GroupID(x.Subject.Name))
 		if g == nil {
@@ -199,15 +200,15 @@ func (x *Explanation) describePod(entry journal.Entry, groups map[cluster.GroupI
 	}
 }
 
-// describeNode says what a node is; parks says that its group parks machines.
-func describeNode(n *cluster.Node, parks bool) string {
+// describeNode says what a node is. The group is nil for a node of none.
+func describeNode(n *cluster.Node, g *cluster.Group, entry journal.Entry) string {
 	words := "node of no group"
 	if n.Group != "" {
 		words = "node of group " + string(n.Group)
 	}
 	switch {
 	case n.Instance != nil:
-		words += fmt.Sprintf(" on machine %s (%s)", n.Instance.ID, doing(n.Instance, parks))
+		words += fmt.Sprintf(" on machine %s (%s)", n.Instance.ID, doing(n.Instance, g != nil && g.Parks))
 	case len(n.Suspects) > 0:
 		words += fmt.Sprintf(" whose machine is not certain (candidates: %d)", len(n.Suspects))
 	}
@@ -218,7 +219,7 @@ func describeNode(n *cluster.Node, parks bool) string {
 	}
 	daemons := 0
 	for _, p := range n.Pods {
-		if p.Daemon() {
+		if entry.Policy.Belongs(p, policy.On(n, g), entry.Seen.Time) {
 			daemons++
 		}
 	}

@@ -134,6 +134,8 @@ func doDelete(w *world, s *statement) error {
 		o = &appsv1.Deployment{ObjectMeta: meta}
 	case "replicaset":
 		o = &appsv1.ReplicaSet{ObjectMeta: meta}
+	case "daemonset":
+		o = &appsv1.DaemonSet{ObjectMeta: meta}
 	case "job":
 		o = &batchv1.Job{ObjectMeta: meta}
 	case "budget":
@@ -150,7 +152,7 @@ func doDelete(w *world, s *statement) error {
 	case "provisioningrequest":
 		o = &kubesim.ProvisioningRequest{ObjectMeta: meta}
 	default:
-		return fmt.Errorf("delete %s: give pod, node, deployment, replicaset, job, budget, pvc, podgroup, buffer or provisioningrequest", s.names[0])
+		return fmt.Errorf("delete %s: give pod, node, deployment, replicaset, daemonset, job, budget, pvc, podgroup, buffer or provisioningrequest", s.names[0])
 	}
 	return w.cluster.Delete(o, nil)
 }

@@ -26,6 +26,9 @@ func (h *history) script(seed uint64) []byte {
 	}
 	h.acted = -shortest // nobody has
 	h.standard = seed%13 == 8
+	if seed%8 == 5 {
+		h.workers = &workers{Rand: rand.New(rand.NewPCG(seed, 0x56))}
+	}
 	h.farm()
 	if seed%7 == 3 && !h.standard {
 		h.neighbour = rand.New(rand.NewPCG(seed, 0x53))
@@ -49,6 +52,7 @@ func (h *history) script(seed uint64) []byte {
 		h.neighbours()
 		h.reign()
 		h.asks()
+		h.labour()
 		seconds := 1 + h.upTo(h.oneOf(5, 30, 120, 400))
 		h.lasted += seconds
 		h.say("advance %ds", seconds)
@@ -86,6 +90,7 @@ type history struct {
 
 	asked     *asked     // nil for nothing
 	crown     *rand.Rand // of control-plane machines that sluice may remove; nil for none
+	workers   *workers   // of DaemonSets; nil for none
 	neighbour *rand.Rand // of another cluster, which has its machines where sluice looks for this one's; nil for none
 
 	kill     int  // sluice is killed right after so many writes, and not at random; 0 for nothing of the kind
@@ -139,7 +144,7 @@ func (h *history) farm() {
 		if h.standard {
 			machines, zones, mode, spot, ids = h.least(machines), "", " mode=availability-set", "", ""
 		}
-		h.say("group %s size=%s min=%d max=%d machines=%d%s%s%s%s%s%s%s", g, size, h.least(least), most, machines, zones, mode, removal, spot, names, ids, late)
+		h.say("group %s size=%s min=%d max=%d machines=%d%s%s%s%s%s%s%s%s", g, size, h.least(least), most, machines, zones, mode, removal, spot, names, ids, late, h.workplace(g))
 	}
 	if h.chance(5) {
 		h.scarce = true
@@ -469,6 +474,7 @@ func (h *history) left(kept bool) string {
 // calm ends all trouble and gives everything the time that it needs.
 func (h *history) calm() {
 	h.say("heal")
+	h.workers.rest(h)
 	for _, act := range h.undo {
 		h.say("try %s", act)
 	}

@@ -145,6 +145,9 @@ func (w *world) rules() *observer.Rules {
 		Agent:        agentName,
 		ControlPlane: func() bool { return w.policy.Removal.ControlPlane },
 		Jobs:         func() bool { return len(w.policy.Removal.Work) > 0 },
+		DaemonWork: func(p *corev1.Pod) bool {
+			return slices.ContainsFunc(w.policy.Removal.DaemonWork, func(s cluster.PodSelector) bool { return s.Chooses(record(p).Class) })
+		},
 		Limits: func(group string) (least, most int) {
 			g := w.spec(group)
 			return g.Min, g.Max
