@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -66,10 +67,30 @@ func (d *decision) empties(st *nodeState) {
 	d.m.Emptied = with(d.m.Emptied, st.Name(), Emptied{st.Group, d.now})
 }
 
-// forgetEmptied leaves out what the window has left behind.
+// received says whether a pod runs on the node that a drain has made homeless since then. What was seen of the node before is no evidence that it may
+// go with that pod: else the pod would be moved again at once.
+func (d *decision) received(st *nodeState, since time.Time) bool {
+	if len(d.m.Emptied) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(st.movers, func(p *cluster.Pod) bool {
+		made := p.Created() // to the second
+		if !made.After(since) {
+			return false
+		}
+		for name, e := range d.m.Emptied {
+			if name != st.Name() && !made.Before(e.At.Truncate(time.Second)) && !made.After(e.At.Add(placed)) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// forgetEmptied leaves out what the window has left behind, and whose pods have found their places.
 func (d *decision) forgetEmptied() {
 	for name, e := range d.m.Emptied {
-		if d.now.Sub(e.At) >= d.allowed.Removal.Window {
+		if d.now.Sub(e.At) >= max(d.allowed.Removal.Window, placed) {
 			d.m.Emptied = without(d.m.Emptied, name)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
@@ -73,7 +75,7 @@ func TestNodesAreEmptiedWithinTheBudgetOfTheirGroup(t *testing.T) {
 			if c.objects == nil {
 				c.objects = []any{Node("a-1")}
 			}
-			objects := append(c.objects, Node("a-0"), Pod("big", On("a-0"), CPU("3")), Pod("web", On("a-1"), CPU("100m")), Node("a-2"), Pod("busy", On("a-2"), CPU("3")))
+			objects := append(c.objects, Node("a-0"), Pod("big", On("a-0"), CPU("3")), Pod("web", On("a-1"), CPU("100m"), made(time.Hour)), Node("a-2"), Pod("busy", On("a-2"), CPU("3")))
 			p, m := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{joined(three(), objects)}), allowed, memory)
 			if c.want == nil {
 				c.want = []string{}
@@ -86,6 +88,52 @@ func TestNodesAreEmptiedWithinTheBudgetOfTheirGroup(t *testing.T) {
 			}
 			if _, counts := m.Emptied["a-1"]; counts != (len(c.want) > 0) && allowed.Removal.Window > 0 {
 				t.Errorf("the node counts as emptied: %t", counts)
+			}
+		})
+	}
+}
+
+// made has a pod be so old.
+func made(ago time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(Start.Add(-ago)) }
+}
+
+// TestANodeThatReceivesPodsOfADrainIsLookedAtAnew has two nodes that could both have gone for long. The less used one goes first, unless a pod has come to it that a drain
+// made homeless: then the other one goes, and the pod stays where it is.
+func TestANodeThatReceivesPodsOfADrainIsLookedAtAnew(t *testing.T) {
+	drained := func(node string, ago time.Duration) map[string]plan.Emptied {
+		return map[string]plan.Emptied{node: {Group: "a", At: Start.Add(-ago)}}
+	}
+	for name, c := range map[string]struct {
+		emptied map[string]plan.Emptied
+		came    time.Duration // how long ago the pod was made
+		window  time.Duration // of the budget
+		goes    string
+	}{
+		"nothing was drained":                        {came: time.Minute, window: time.Hour, goes: "a-1"},
+		"it came from a drain":                       {emptied: drained("a-9", time.Minute), came: time.Minute, window: time.Hour, goes: "a-0"},
+		"it came from a drain some seconds before":   {emptied: drained("a-9", 80*time.Second), came: time.Minute, window: time.Hour, goes: "a-0"},
+		"there is no budget":                         {emptied: drained("a-9", 50*time.Second), came: 40 * time.Second, goes: "a-0"},
+		"it came long after the drain":               {emptied: drained("a-9", 5*time.Minute), came: time.Minute, window: time.Hour, goes: "a-1"},
+		"it was there before the drain":              {emptied: drained("a-9", time.Minute), came: 2 * time.Minute, window: time.Hour, goes: "a-1"},
+		"the drain was its own node's, given back":   {emptied: drained("a-1", time.Minute), came: time.Minute, window: time.Hour, goes: "a-1"},
+		"it was seen there when the time began anew": {emptied: drained("a-9", 25*time.Minute), came: 25 * time.Minute, window: time.Hour, goes: "a-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			allowed, memory := policy.Default(), removable("a-0")
+			allowed.Removal.Emptied, allowed.Removal.Window = 100, c.window
+			memory.Removable = map[string]time.Time{"a-0": Start.Add(-20 * time.Minute), "a-1": Start.Add(-20 * time.Minute)}
+			memory.Emptied = c.emptied
+			objects := []any{
+				Node("a-0"), Pod("web", On("a-0"), CPU("800m"), made(time.Hour)),
+				Node("a-1"), Pod("moved", On("a-1"), CPU("300m"), made(c.came)), Node("a-2"), Pod("busy", On("a-2"), CPU("2500m")),
+			}
+			p, m := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{joined(three(), objects)}), allowed, memory)
+			if diff := cmp.Diff([]string{"cordon " + c.goes + " underused"}, told(p)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			if anew := m.Removable["a-1"].Equal(Start); anew != (c.goes == "a-0") {
+				t.Errorf("its time begins anew: %t", anew)
 			}
 		})
 	}

@@ -101,7 +101,7 @@ func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
 				w.podB = Changed(w.podB, OwnedBy("ReplicaSet", "o"), inApps, Annotated("karpenter.sh/do-not-disrupt", "10m"), disrupts)
 			}, want: "keep PodControllerMissing, keep PodDoNotDisrupt"},
 			{at: 9 * time.Minute, want: "keep PodControllerMissing, keep PodDoNotDisrupt"},
-			{at: 12 * time.Minute, want: bGoes},
+			{at: 12 * time.Minute, want: "keep PodControllerMissing, idle NodeUnderused"},
 		},
 		"a node that has no part in it is looked at anew": {
 			{happens: func(w *twoNodes) { w.objects = []any{cordoned("other")} }, want: bGoes},

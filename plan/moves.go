@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 	"sluice.dev/sluice/scheduling"
 )
@@ -21,6 +22,7 @@ type refuge struct {
 	check *scheduling.Checker
 	state scheduling.State        // before the first try
 	nodes []*sight                // in the order of nodes
+	stay  []*sight                // of these, the ones that could go but for the policy or their group's min, in the same order
 	sort  func([]*sight) []*sight // in the order in which pods look at them
 	on    func(*sight) (scheduling.Handle, bool)
 
@@ -49,14 +51,28 @@ func (d *decision) refuges() *refuge {
 	for at, v := range d.planner.sights {
 		if st := d.states[at]; v.takes && (st == nil || !st.going && !st.onLadder && (len(st.movers) > 0 || st.pinned)) {
 			r.nodes = append(r.nodes, v)
+			if st != nil && d.stands(st) {
+				r.stay = append(r.stay, v)
+			}
 		}
 	}
-	if last := d.planner.refuge; last != nil && last.check == r.check && last.state == r.state && slices.Equal(last.nodes, r.nodes) {
+	if last := d.planner.refuge; last != nil && last.check == r.check && last.state == r.state && slices.Equal(last.nodes, r.nodes) && slices.Equal(last.stay, r.stay) {
 		last.last = nil
 		r.last, r.Refuge = last, nil
 	}
 	d.refuge, d.planner.refuge = r, r
 	return r
+}
+
+// stands says whether a node stays for now that could go by itself.
+func (d *decision) stands(st *nodeState) bool {
+	return st.group != nil && st.Instance != nil && !st.group.spares(st.Instance, st.group.going) || d.bound(st)
+}
+
+// bound says whether a pod of the node may not be evicted that is no work: work may end.
+func (d *decision) bound(st *nodeState) bool {
+	why := d.refusal(st)
+	return why != nil && !policy.Work(why.Code)
 }
 
 // open makes the refuge that the checker is asked about, with all that is settled.
@@ -65,12 +81,22 @@ func (r *refuge) open() {
 		return
 	}
 	r.last = nil
-	handles := make([]scheduling.Handle, 0, len(r.nodes))
+	stays := make(map[*sight]bool, len(r.stay))
+	for _, v := range r.stay {
+		stays[v] = true
+	}
+	handles, others := make([]scheduling.Handle, 0, len(r.nodes)), make([]scheduling.Handle, 0, len(r.nodes))
 	for _, v := range r.sort(r.nodes) {
-		if h, ok := r.on(v); ok {
+		h, ok := r.on(v)
+		switch {
+		case !ok:
+		case v.settled || stays[v]:
 			handles = append(handles, h)
+		default:
+			others = append(others, h)
 		}
 	}
+	handles = append(handles, others...)
 	r.Refuge = r.check.Refuge(handles...)
 	r.at = r.places()
 	for _, t := range r.tries {
@@ -184,7 +210,7 @@ func (r *refuge) take(to []int32) {
 	}
 }
 
-// hosts are the nodes in the order in which moving pods look at them: those first that stay anyway, then those that would be the last to go,
+// hosts are the nodes in the order in which moving pods look at them, but for [refuge.stay]: those first that stay anyway, then those that would be the last to go,
 // whatever their timers say; the most used before the others, and of equal ones by name. Those that were sorted the last time are in that order
 // still, for it is made of what sights show: only the others are sorted.
 func (d *decision) hosts(nodes []*sight) []*sight {

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"iter"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -41,7 +42,8 @@ type leavers struct {
 	nodes       []*sight
 	at          []int // their places among the snapshot's nodes
 	waits       []wait
-	timers      uint64 // see [Planner.turnTimers]
+	timers      uint64             // see [Planner.turnTimers]
+	emptied     map[string]Emptied // that the memory had, held so that no other map can take its place
 	from, until time.Time
 
 	tried  []turn  // those that were not left out because others had moved there
@@ -55,7 +57,7 @@ type turn struct{ at, tries int }
 
 // hold says whether these are the nodes, in their order.
 func (l *leavers) hold(d *decision, nodes []*nodeState) bool {
-	return l.timers == d.planner.timing && !d.now.Before(l.from) && d.now.Before(l.until) &&
+	return l.timers == d.planner.timing && reflect.ValueOf(l.emptied).UnsafePointer() == reflect.ValueOf(d.m.Emptied).UnsafePointer() && !d.now.Before(l.from) && d.now.Before(l.until) &&
 		slices.EqualFunc(l.nodes, nodes, func(a *sight, b *nodeState) bool { return a == b.sight })
 }
 
@@ -74,7 +76,7 @@ func (d *decision) orderLeavers(nodes []*nodeState) []*nodeState {
 	d.order(nodes)
 	*l = leavers{
 		nodes: make([]*sight, len(nodes)), at: make([]int, len(nodes)), waits: make([]wait, len(nodes)),
-		timers: d.planner.timing, from: d.now, until: d.now.Add(day),
+		timers: d.planner.timing, emptied: d.m.Emptied, from: d.now, until: d.now.Add(day),
 	}
 	for i, st := range nodes {
 		l.nodes[i], l.at[i], l.waits[i] = st.sight, st.at, st.wait
@@ -107,7 +109,7 @@ func (d *decision) inTurn(nodes []*nodeState) iter.Seq[*nodeState] {
 				i = then[len(tried)].at
 			}
 			st := nodes[i]
-			if r.took[st.at] {
+			if r.took[st.at] && !d.bound(st) {
 				d.judgeNode(st, NodeKeep, st.receiving()...) // its time goes on: it could go in their place
 				continue
 			}
@@ -123,14 +125,15 @@ func (d *decision) inTurn(nodes []*nodeState) iter.Seq[*nodeState] {
 	}
 }
 
-// order starts or reads the nodes' timers and sorts them into the order in which they may go. Those whose time has come are before those that
+// order starts or reads the nodes' timers, starts those anew of nodes that have received pods of a drain, and sorts them into the order in which
+// they may go. Those whose time has come are before those that
 // wait, of whom the longest removable come first. Of those whose time has come that one is first whose pods are cheapest to lose, by the cost of
 // their deletion, then by the highest priority; then the one that is dearest to keep, regular ones before spot ones; then the least
 // used, then the longest removable, then by name. How new a node is plays no part.
 func (d *decision) order(nodes []*nodeState) {
 	for _, st := range nodes {
 		since, ok := d.removableSince(st)
-		if !ok {
+		if ok = ok && !d.received(st, since); !ok {
 			since = d.now
 		}
 		st.removable, st.known = since, ok
