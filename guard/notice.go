@@ -106,7 +106,7 @@ func CheckLocal(w Write, e Local) error {
 		if err := e.own(w.Node, e.Node.UID); err != nil {
 			return err
 		}
-		return e.checkAgree(w, allowed)
+		return e.checkAgree(w)
 	}
 	return refuse("S-42", "%T is no write that a machine makes by itself", w)
 }
