@@ -6,6 +6,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/reason"
 )
 
 // compatibleMetrics have the names, labels and meaning that dashboards and alerts for cluster-autoscaler expect. Those that sluice
@@ -153,6 +154,9 @@ func (c compatibleMetrics) reportState(entry journal.Entry) {
 	c.unschedulable.WithLabelValues("scheduler_unprocessed").Set(float64(unjudged))
 	unneeded, leaving := 0, 0
 	for _, v := range entry.Plan.Verdicts {
+		if v.Subject.Kind != reason.KindNode {
+			continue
+		}
 		switch v.Outcome {
 		case plan.NodeIdle:
 			unneeded++

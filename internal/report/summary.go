@@ -49,7 +49,7 @@ func NewOverview(entry journal.Entry) Overview {
 			if v.Outcome == plan.PodStuck {
 				o.Stuck = append(o.Stuck, v)
 			}
-		case leaving[v.Outcome]:
+		case v.Subject.Kind == reason.KindNode && leaving[v.Outcome]:
 			o.Removable = append(o.Removable, v)
 		case v.Subject.Kind == reason.KindGroup:
 			if g := entry.Seen.Group(cluster.GroupID(v.Subject.Name)); g != nil {
