@@ -346,9 +346,9 @@ func (a *Actuator) result(err error) plan.Result {
 	case errors.Is(err, kube.ErrBudget), errors.Is(err, kube.ErrGone), errors.Is(err, kube.ErrHeld), errors.Is(err, kube.ErrConflict):
 		r.Status = plan.Skipped
 	case errors.Is(err, context.DeadlineExceeded):
-		r.Status, r.Kind = plan.Failed, string(cloud.Transient)
+		r.Status, r.Kind, r.Message = plan.Failed, string(cloud.Transient), kube.Plain(err).Error()
 	default:
-		r.Status, r.Kind = plan.Failed, "kubernetes"
+		r.Status, r.Kind, r.Message = plan.Failed, "kubernetes", kube.Plain(err).Error()
 	}
 	return r
 }

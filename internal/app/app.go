@@ -216,7 +216,7 @@ func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Obje
 	}
 	os, err := objects()
 	if err != nil {
-		return nil, fmt.Errorf("read the cluster: %w", err)
+		return nil, fmt.Errorf("read the cluster: %w", kube.Plain(err))
 	}
 	at := now()
 	bound := make([]*cluster.Group, len(groups))

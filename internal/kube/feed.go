@@ -101,7 +101,7 @@ func (f *feed[T, K]) run(ctx context.Context) {
 	reflector := cache.NewReflectorWithOptions(source, f.of.empty, f, cache.ReflectorOptions{Name: f.of.name, Backoff: new(retries)})
 	_ = retries.DelayWithReset(clock.RealClock{}, 2*time.Minute).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		if err := reflector.ListAndWatchWithContext(ctx); err != nil && ctx.Err() == nil {
-			f.log.Warn("list and watch", "resource", f.of.name, "err", err)
+			f.log.Warn("list and watch", "resource", f.of.name, "err", Plain(err))
 		}
 		return false, nil // so that only ctx ends it
 	})
