@@ -73,6 +73,9 @@ type Group struct {
 	// Unheard says that Problem is no more than that the cloud does not answer, or not now: what was read last may still be so.
 	Unheard bool `json:"unheard,omitempty"`
 
+	// Again is when the cloud is asked about the group anew, while there is a Problem or Read is not complete; zero when nobody knows.
+	Again time.Time `json:"again,omitzero"`
+
 	// Asked is the capacity that the cloud was asked for and has not answered about yet, as Problem says then; 0 when there is no such request.
 	Asked int `json:"asked,omitempty"`
 }

@@ -73,9 +73,9 @@ func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 	case g.AwaitsAnswer():
 		return because(reason.New(reason.GroupAsked, about, "capacity", g.Asked))
 	case g.Problem != "":
-		return because(reason.New(reason.GroupUnreadable, about, "message", g.Problem))
+		return because(reason.New(reason.GroupUnreadable, about, readAgain(g, "message", g.Problem)...))
 	case !d.groups[g.ID].Usable():
-		return because(reason.New(reason.GroupIncomplete, about))
+		return because(reason.New(reason.GroupIncomplete, about, readAgain(g)...))
 	case proof != nil:
 		return because(reason.New(reason.GroupContradicted, about, "node", proof.Name()))
 	case d.groups[g.ID].paused != nil:
@@ -88,6 +88,15 @@ func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 		return because(reason.New(reason.GroupNoTemplate, about, "size", g.Size, "remedy", g.Remedy))
 	}
 	return nil
+}
+
+// readAgain are the facts, and when the group is read again where that is known.
+func readAgain(g *cluster.Group, facts ...any) []any {
+	if g.Again.IsZero() {
+		return append(facts, "next", "")
+	}
+	until := g.Again.Format(time.RFC3339)
+	return append(facts, "until", until, "next", "; it is read again at "+until)
 }
 
 // backingOff says until when and why a group does not grow, or not beyond what is left of a quota.

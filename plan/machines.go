@@ -47,7 +47,7 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		d.judge(about, MachineHold, d.neverJoined(about, in))
 		return
 	default:
-		d.judge(about, MachineComing, reason.New(reason.MachineComing, about, "age", d.now.Sub(in.Created).Truncate(time.Second)))
+		d.judge(about, MachineComing, reason.New(reason.MachineComing, about, "age", d.now.Sub(in.Created).Truncate(time.Second), "limit", d.allowed.Growth.Provision))
 		return
 	}
 	switch {

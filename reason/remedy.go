@@ -12,6 +12,11 @@ func (r Reason) Remedy() string {
 	if !keeps {
 		return ""
 	}
+	return r.fill(template)
+}
+
+// fill puts facts, and the name of what the reason is about, in the place of their names in braces.
+func (r Reason) fill(template string) string {
 	return fill(template, func(name string) string {
 		if v, ok := r.Facts[name]; ok {
 			return v

@@ -88,6 +88,14 @@ func (p *Provider) stale(g *group, now time.Time) bool {
 	return !now.Before(g.resting) && now.Sub(g.looked()) >= p.ttl(g)
 }
 
+// again is when the group is read again, if nothing else has it read sooner: zero while a read has no answer. Provider.mu is held.
+func (p *Provider) again(g *group) time.Time {
+	if g.asking != nil {
+		return time.Time{}
+	}
+	return latest(g.resting, g.looked().Add(p.ttl(g))).UTC()
+}
+
 // restless says whether the group is read more often than others. Provider.mu is held.
 func (p *Provider) restless(g *group) bool { return p.ttl(g) < p.options.period()/2 }
 

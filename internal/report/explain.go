@@ -26,7 +26,8 @@ type Explanation struct {
 	Related  []plan.Verdict  `json:"related,omitempty"`  // about what it runs on, belongs to or waits for
 	Evidence []Evidence      `json:"evidence,omitempty"` // what is known of the groups involved, and since when
 	Changes  []Change        `json:"changes,omitempty"`  // what would let a node or a machine go that stays, one for each reason that keeps it
-	Next     time.Time       `json:"next,omitzero"`      // when a timer will change the decision; zero when none runs
+	Ends     []End           `json:"ends,omitempty"`     // what the subject waits for: times first, the earliest before all, then events
+	Next     time.Time       `json:"next,omitzero"`      // the first of these times; zero when it waits for none
 
 	verdicts map[reason.Ref]plan.Verdict // about all other things
 }
@@ -72,7 +73,7 @@ func evidenceOf(entry journal.Entry, g *cluster.Group) Evidence {
 
 // NewExplanation explains a thing, or returns a [*NotFoundError].
 func NewExplanation(entry journal.Entry, about reason.Ref) (Explanation, error) {
-	x := Explanation{Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Subject: about, Next: entry.Plan.Next}
+	x := Explanation{Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Subject: about}
 	x.verdicts = make(map[reason.Ref]plan.Verdict, len(entry.Plan.Verdicts))
 	for _, v := range entry.Plan.Verdicts {
 		x.verdicts[v.Subject] = v
@@ -107,6 +108,7 @@ func NewExplanation(entry journal.Entry, about reason.Ref) (Explanation, error) 
 			x.relate(reason.Group(string(g.ID)))
 		}
 	}
+	x.await(entry)
 	return x, nil
 }
 

@@ -57,7 +57,12 @@ func (x Explanation) WriteText(w io.Writer) error {
 		}
 	}
 	p.section("Next")
-	p.line("  %s", nextSentence(x.Next, x.Time))
+	for _, e := range x.Ends {
+		p.line("  %s", e.sentence(x.Subject, x.Time))
+	}
+	if len(x.Ends) == 0 {
+		p.line("  it waits for nothing; the decision changes when the cluster does")
+	}
 	return p.writeTo(w)
 }
 
