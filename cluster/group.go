@@ -55,6 +55,9 @@ type Group struct {
 	Departed []string `json:"departed,omitempty"`
 	Missing  []string `json:"missing,omitempty"`
 
+	// Taken are the machines that sluice did not ask to go and that went within the last hour: another controller, a person or the cloud did it.
+	Taken Taken `json:"taken,omitzero"`
+
 	ProviderIDPrefix string `json:"providerIDPrefix,omitempty"` // how provider ids of its machines begin, and of no other's; "" when nobody knows
 	HostnamePrefix   string `json:"hostnamePrefix,omitempty"`   // what the hostnames of its machines are before a number of six digits of base 36; "" when they are not so
 
@@ -65,6 +68,9 @@ type Group struct {
 
 	// Joined says that a machine of the group is or was a node of this cluster, as far as anybody knows; set by [New].
 	Joined bool `json:"joined,omitempty"`
+
+	// OtherHands are the settings by which the cloud changes machines of the group by itself, in the order of [HandKinds]; nil when none is known.
+	OtherHands []Hand `json:"otherHands,omitempty"`
 
 	Read    Read     `json:"read"`
 	Failure *Failure `json:"failure,omitempty"` // the last one of a growth that an accepted operation reported, or that came late; nil when none or superseded
@@ -86,6 +92,35 @@ type Read struct {
 	Complete bool      `json:"complete"`          // capacity is known and the instance list is whole
 	Version  string    `json:"version,omitempty"` // the cloud's version tag of the group, sent back with a write
 }
+
+// Taken counts machines that went by another hand. The zero value is none.
+type Taken struct {
+	Machines int       `json:"machines"`
+	First    time.Time `json:"first"` // when a read first showed the first of them leaving or gone, UTC
+	Last     time.Time `json:"last"`  // the same of the last of them
+}
+
+// Hand is a setting by which the cloud restarts or deletes machines without a drain, or chooses what they are.
+type Hand struct {
+	Kind   HandKind `json:"kind"`
+	Does   string   `json:"does"`   // the setting and what it does, one clause
+	Remedy string   `json:"remedy"` // what to set instead, one clause
+}
+
+// HandKind is what such a setting has the cloud do.
+type HandKind string
+
+// The kinds of [Hand].
+const (
+	HandUpdatesModel HandKind = "model-updates"
+	HandUpdatesOS    HandKind = "os-updates"
+	HandRepairs      HandKind = "repairs"
+	HandZones        HandKind = "zone-rebalancing"
+	HandSizes        HandKind = "size-mix"
+)
+
+// HandKinds are all of them.
+var HandKinds = []HandKind{HandUpdatesModel, HandUpdatesOS, HandRepairs, HandZones, HandSizes}
 
 // State is what a machine does now.
 type State string

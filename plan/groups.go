@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
@@ -63,6 +64,9 @@ func (d *decision) judgeGroups() {
 		}
 		if foreign := d.foreign(st); foreign != nil && len(d.unjoined(st)) > 0 {
 			say(GroupHold, *foreign)
+		}
+		if t := g.Taken; t.Machines > 0 {
+			because = append(because, reason.New(reason.MachinesTaken, about, "machines", t.Machines, "since", t.First.Format(time.RFC3339)))
 		}
 		because = append(because, st.short...)
 		if st.weighed != nil {

@@ -87,6 +87,7 @@ const (
 	GroupNoTemplate    Code = "GroupNoTemplate"
 	TemplateDrift      Code = "TemplateDrift"
 	GroupUnreadable    Code = "GroupUnreadable"
+	MachinesTaken      Code = "MachinesTaken"
 	GroupIncomplete    Code = "GroupIncomplete"
 	GroupContradicted  Code = "GroupContradicted"
 	GroupForeign       Code = "GroupForeign"
@@ -313,6 +314,7 @@ var sentences = map[Code]string{
 	GroupUnreadable:    "cannot be managed: {message}{next}",
 	GroupContradicted:  "the kubelet of node {node} reports, and the list lacks its machine, which nobody saw leave; no write until a list has it or the node falls silent",
 	GroupForeign:       "machines that were never nodes of this cluster and were not asked for by sluice: {machines}; they may be another cluster's, and are left alone",
+	MachinesTaken:      "machines that went since {since} and that sluice did not ask to go: {machines}; another controller, a person or the cloud did it",
 	GroupIncomplete:    "its last read was incomplete; no write until a complete one{next}",
 	ClusterNodesLimit:  "max total nodes in cluster reached ({nodes} of {limit})",
 	ClusterCoresLimit:  "max total cores in cluster reached ({cores} of {limit})",

@@ -70,6 +70,7 @@ type group struct {
 
 	departed map[string]time.Time // machines that were being deleted, by UID, and when a read last found them so
 	missing  map[string]miss      // machines that a complete list lacked and nobody saw leave, by UID
+	taken    map[string]time.Time // machines that left by another hand, by UID, and when a read first showed it
 	rested   []string             // UIDs of machines that an earlier process left switched off, or coming, of a pool all of them, until the first complete list
 
 	granted   grant                // of the last growth that made machines
@@ -203,10 +204,12 @@ func (g *group) watchLeave(r *reading) {
 		if m.leaving() {
 			if _, known := g.departed[m.uid]; !known && g.written[m.uid] != verbDelete { // by another hand, or by Azure itself
 				g.granted.capacity--
+				g.takes(m.uid, r.at)
 			}
 			g.departed[m.uid] = r.at
 		} else {
 			delete(g.departed, m.uid) // it stays after all, unless Azure's word on its deletion stands
+			delete(g.taken, m.uid)
 		}
 	}
 	for uid, does := range g.written {
@@ -215,6 +218,33 @@ func (g *group) watchLeave(r *reading) {
 		}
 	}
 	maps.DeleteFunc(g.departed, func(_ string, at time.Time) bool { return r.at.Sub(at) >= believeFor })
+}
+
+// takenFor is how long it is told that machines left by another hand.
+const takenFor = time.Hour
+
+// takes remembers that the machine left by another hand. Of what a first read shows leaving nobody knows who asked for it.
+func (g *group) takes(uid string, at time.Time) {
+	if _, known := g.taken[uid]; known || g.reading == nil {
+		return
+	}
+	if g.taken == nil {
+		g.taken = map[string]time.Time{}
+	}
+	g.taken[uid] = at.UTC()
+}
+
+// tookAway counts what left by another hand within [takenFor] of now.
+func (g *group) tookAway(now time.Time) (t cluster.Taken) {
+	maps.DeleteFunc(g.taken, func(_ string, at time.Time) bool { return now.Sub(at) >= takenFor })
+	for _, at := range g.taken {
+		t.Machines++
+		if t.First.IsZero() || at.Before(t.First) {
+			t.First = at
+		}
+		t.Last = latest(t.Last, at)
+	}
+	return t
 }
 
 // missFor is how long a machine is remembered that lists lack and nobody saw leave.
@@ -248,6 +278,7 @@ func (g *group) watchMissing(r *reading) {
 	for _, m := range g.listed() {
 		if lacks(m.uid) {
 			g.missing[m.uid] = miss{r.at, m.off() || m.young(r.at)}
+			g.takes(m.uid, r.at)
 		}
 	}
 	for _, uid := range g.rested {

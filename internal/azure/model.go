@@ -40,6 +40,8 @@ type model struct {
 
 	hostsBegin string // what the hostnames of its machines are before a number of six digits of base 36; "" when they are not so
 
+	hands []cluster.Hand // by which Azure changes its machines by itself
+
 	unfit string // why sluice does not manage such a group, with the remedy; "" when it does
 }
 

@@ -90,6 +90,7 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 		m.tags[name] = val(value)
 	}
 	m.readRemoval(s.noun())
+	m.hands = handsIn(set)
 	if m.resource != "" {
 		m.machinesBegin = providerID(m.resource) + "/virtualMachines/"
 		m.interfaces, m.interfacesAction = m.resource+"/networkInterfaces?api-version=2018-10-01", "Microsoft.Compute/virtualMachineScaleSets/networkInterfaces/read"

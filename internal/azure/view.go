@@ -25,7 +25,7 @@ type reading struct {
 // next machine will be and cost, is added by the caller.
 func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure, written map[string]verb) (*cluster.Group, error) {
 	g := &cluster.Group{
-		ID: id, Capacity: r.model.capacity, Size: r.model.size, Problem: r.model.unfit,
+		ID: id, Capacity: r.model.capacity, Size: r.model.size, Problem: r.model.unfit, OtherHands: r.model.hands,
 		Read: cluster.Read{At: r.at, Complete: r.whole, Version: r.model.version},
 	}
 	seen := map[cluster.InstanceID]string{}

@@ -32,6 +32,10 @@ type ScaleSet struct {
 	Overprovision      bool   // uniform only: a growth starts a fifth more instances, which vanish when the others are up
 	ScaleInPolicy      string // "Default" (also ""), "NewestVM" or "OldestVM"
 
+	// What has the platform restart or delete instances by itself: reads show it, and nothing here acts on it.
+	UpgradeMode                          string // "Manual" (also ""), "Automatic" or "Rolling"
+	OSUpgrades, Repairs, ZoneRebalancing bool   // automatic ones are enabled
+
 	Subnet       string // resource id of the instances' subnet; "" names none
 	MaxDataDisks int    // that an instance of Size takes; 0: 64
 	FaultDomains int    // instances are balanced over them, within a zone; 0: one
@@ -136,7 +140,7 @@ func (d ScaleSet) model() map[string]any {
 			"orchestrationMode":     either(d.OrchestrationMode, "Uniform"),
 			"overprovision":         d.Overprovision,
 			"singlePlacementGroup":  false,
-			"upgradePolicy":         map[string]any{"mode": "Manual"},
+			"upgradePolicy":         map[string]any{"mode": either(d.UpgradeMode, "Manual")},
 			"scaleInPolicy":         map[string]any{"rules": []any{either(d.ScaleInPolicy, "Default")}},
 			"virtualMachineProfile": profile,
 		},
@@ -147,6 +151,16 @@ func (d ScaleSet) model() map[string]any {
 	if len(d.Zones) > 0 {
 		m["zones"] = list(d.Zones)
 		asMap(m["properties"])["zoneBalance"] = d.Strict
+	}
+	properties := asMap(m["properties"])
+	if d.OSUpgrades {
+		asMap(properties["upgradePolicy"])["automaticOSUpgradePolicy"] = map[string]any{"enableAutomaticOSUpgrade": true}
+	}
+	if d.Repairs {
+		properties["automaticRepairsPolicy"] = map[string]any{"enabled": true, "gracePeriod": "PT10M"}
+	}
+	if d.ZoneRebalancing {
+		properties["resiliencyPolicy"] = map[string]any{"automaticZoneRebalancingPolicy": map[string]any{"enabled": true, "rebalanceStrategy": "Recreate", "rebalanceBehavior": "CreateBeforeDelete"}}
 	}
 	if d.Subnet != "" {
 		profile["networkProfile"] = map[string]any{"networkInterfaceConfigurations": []any{map[string]any{

@@ -23,6 +23,7 @@ const (
 	GroupAboveMax        = "GroupAboveMax"
 	GroupFailed          = "GroupFailed"
 	GroupPaused          = "GroupPaused"
+	GroupOtherHands      = "GroupOtherHands"
 	GroupStranger        = "GroupStranger"
 	SizeUnpriced         = "SizeUnpriced"
 	TemplateDrifts       = "TemplateDrifts"
@@ -43,6 +44,6 @@ const (
 var Codes = []string{
 	ConfigurationRefused, ConfigurationNoted, NothingNamed, ClusterUnnamed, MetadataSilent, CloudUnknown, EndpointUnreachable, TokenRefused, RightMissing, RightsUnknown,
 	ClusterUnreachable, AccountNotAssumed, KubeRightMissing, KubeRightsUnknown, ClockSkewed, ClockDrifts, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate,
-	GroupBelowMin, GroupAboveMax, GroupFailed, GroupPaused, GroupStranger, SizeUnpriced, TemplateDrifts, SetLeftOut, GroupNoticed,
+	GroupBelowMin, GroupAboveMax, GroupFailed, GroupPaused, GroupOtherHands, GroupStranger, SizeUnpriced, TemplateDrifts, SetLeftOut, GroupNoticed,
 	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched,
 }

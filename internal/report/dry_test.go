@@ -127,7 +127,8 @@ func TestThatThereIsNoGroupIsSaidOnceAnHour(t *testing.T) {
 		return w.decide(accepted())
 	}
 	const sentence = `level=WARN msg="no node group is found: give a scale set the tags cluster-autoscaler-enabled=true, min and max`
-	wantMessages(t, aloud(none(0), none(time.Minute), none(59*time.Minute), none(time.Hour), dry(61*time.Minute), none(62*time.Minute)), sentence, sentence, sentence)
+	wantMessages(t, aloud(none(0), none(time.Minute), none(59*time.Minute), none(time.Hour), dry(61*time.Minute), none(62*time.Minute)), sentence, sentence, sentence,
+		`msg="group managed no more" cycle=7 group=agents`, `msg="group managed no more" cycle=7 group=render`)
 }
 
 func TestAPodOfAClusterWithoutGroupsIsToldSo(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
 )
 
@@ -37,8 +39,9 @@ type Events struct {
 	Namespace string // of the status ConfigMap; "" for [StatusNamespace]
 	Name      string // of the status ConfigMap; "" for [StatusName]
 
-	said    map[string]time.Time // when an event was last sent, by its sameness
-	waiting []event              // happened once and not sent yet, oldest first
+	said    map[string]time.Time     // when an event was last sent, by its sameness
+	groups  map[cluster.GroupID]bool // of the cycle before
+	waiting []event                  // happened once and not sent yet, oldest first
 }
 
 // event is something to say about an object.
@@ -96,7 +99,9 @@ func (e *Events) Report(ctx context.Context, entry journal.Entry) error {
 	for len(e.waiting) > 0 && send(e.waiting[0]) {
 		e.waiting = e.waiting[1:]
 	}
-	for _, ev := range append(eventsOfRanking(entry), eventsOfPods(entry)...) {
+	others := eventsOfOthers(entry, e.statusObject(), e.groups)
+	e.groups = groupsOf(entry)
+	for _, ev := range slices.Concat(others, eventsOfRanking(entry), eventsOfPods(entry)) {
 		switch {
 		case !e.isNew(ev):
 			if ev.lasting {
@@ -107,6 +112,15 @@ func (e *Events) Report(ctx context.Context, entry journal.Entry) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// groupsOf are the groups that the cycle knew.
+func groupsOf(entry journal.Entry) map[cluster.GroupID]bool {
+	known := make(map[cluster.GroupID]bool, len(entry.Seen.Groups))
+	for _, g := range entry.Seen.Groups {
+		known[g.ID] = true
+	}
+	return known
 }
 
 func (e *Events) isNew(ev event) bool {

@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,6 +31,9 @@ const (
 	openGateFailed           = "OpenGateFailed"
 	answerFailed             = "AnswerFailed"
 	notMatchedGroup          = "PriorityConfigMapNotMatchedGroup"
+	machinesTaken            = "MachinesTaken"
+	groupReleased            = "GroupReleased"
+	deletingNode             = "DeletingNode" // as Kubernetes' cloud controller says it of a Node object whose machine is gone
 )
 
 // eventsOfDeeds tells objects, and the status ConfigMap, what was done in the cycle or was tried in vain.
@@ -130,6 +135,11 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, s
 		}
 		return []event{normal(nodeObject(entry, d.Node), scaleDown, fmt.Sprintf("deleting machine %s of group %s: %s", d.Instance, d.Group, because), "delete")}
 	case plan.DeleteNode:
+		if n := entry.Seen.Node(d.Node); n != nil {
+			if _, on := cluster.RemovalOf(n.Object); !on {
+				return []event{normal(nodeObject(entry, d.Node), deletingNode, "Node object deleted: "+because+"; sluice did not ask for the machine to go", "bury")}
+			}
+		}
 		return []event{normal(nodeObject(entry, d.Node), scaleDown, "Node object deleted: "+because, "bury")}
 	}
 	return nil
@@ -224,6 +234,31 @@ func eventsOfRanking(entry journal.Entry) []event {
 		}
 	}
 	return events
+}
+
+// eventsOfOthers tell the status ConfigMap which machines went by another hand, and which groups are managed no more, of those that were before.
+func eventsOfOthers(entry journal.Entry, status corev1.ObjectReference, before map[cluster.GroupID]bool) []event {
+	var events []event
+	warn := func(id cluster.GroupID, why, message, same string) {
+		events = append(events, event{object: status, kind: corev1.EventTypeWarning, reason: why, message: message, at: entry.Seen.Time, same: string(id) + " " + same, lasting: true})
+	}
+	for _, g := range entry.Seen.Groups {
+		v, _ := entry.Plan.Verdict(reason.Group(string(g.ID)))
+		if why, taken := find(v.Because, reason.MachinesTaken); taken {
+			warn(g.ID, machinesTaken, fmt.Sprintf("node group %s: %s", g.ID, why.Sentence()), stamp(g.Taken.Last))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(before)) {
+		if entry.Seen.Group(id) == nil {
+			warn(id, groupReleased, releasedSentence(id), "")
+		}
+	}
+	return events
+}
+
+// releasedSentence is said of a group that was managed and is none any more.
+func releasedSentence(id cluster.GroupID) string {
+	return fmt.Sprintf("node group %s is managed no more: it was deleted, or lost the tags by which it is found; its machines and nodes are left alone", id)
 }
 
 // causes leaves out the reason that only sums up the others.

@@ -3,6 +3,8 @@ package report
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -19,13 +21,16 @@ type Log struct {
 	to       *slog.Logger
 	troubles map[cluster.GroupID]string // what was last said about a group, by what makes it another trouble
 
-	intentions intentions // of a dry run
-	groupless  time.Time  // when it was last said that there is no group; zero while there is one
+	intentions intentions               // of a dry run
+	groupless  time.Time                // when it was last said that there is no group; zero while there is one
+	groups     map[cluster.GroupID]bool // of the cycle before
+	taken      map[cluster.GroupID]cluster.Taken
+	hands      map[string]bool // what of the cloud's own hands was said: group and kind
 }
 
 // NewLog is a Log that has said nothing yet.
 func NewLog(to *slog.Logger) *Log {
-	return &Log{to: to, troubles: map[cluster.GroupID]string{}}
+	return &Log{to: to, troubles: map[cluster.GroupID]string{}, hands: map[string]bool{}}
 }
 
 // Report writes the lines of a completed cycle that took so long.
@@ -47,6 +52,8 @@ func (l *Log) Report(ctx context.Context, entry journal.Entry, took time.Duratio
 	}
 	l.warnOfNoGroup(ctx, to, entry)
 	l.reportTroubles(ctx, to, entry)
+	l.reportHands(ctx, to, entry)
+	l.reportOthers(ctx, to, entry)
 	to.LogAttrs(ctx, slog.LevelDebug, "cycle done", slog.Duration("took", took),
 		slog.Int("actions", len(entry.Plan.Actions)), slog.Int("nodes", len(entry.Seen.Nodes)), slog.Int("pending", len(entry.Seen.Pending)))
 }
@@ -129,6 +136,38 @@ func (l *Log) reportTroubles(ctx context.Context, to *slog.Logger, entry journal
 		}
 	}
 	l.troubles = now
+}
+
+// reportHands warns once of each setting by which the cloud changes machines by itself, for as long as it stands.
+func (l *Log) reportHands(ctx context.Context, to *slog.Logger, entry journal.Entry) {
+	now := map[string]bool{}
+	for _, g := range entry.Seen.Groups {
+		for _, h := range g.OtherHands {
+			key := string(g.ID) + " " + string(h.Kind)
+			if now[key] = true; !l.hands[key] {
+				to.LogAttrs(ctx, slog.LevelWarn, "the cloud changes machines by itself", slog.String("group", string(g.ID)), slog.String("code", string(h.Kind)), slog.String("why", h.Does+": "+h.Remedy))
+			}
+		}
+	}
+	l.hands = now
+}
+
+// reportOthers warns once of machines that went by another hand, and of a group that is managed no more.
+func (l *Log) reportOthers(ctx context.Context, to *slog.Logger, entry journal.Entry) {
+	taken := map[cluster.GroupID]cluster.Taken{}
+	for _, g := range entry.Seen.Groups {
+		v, _ := entry.Plan.Verdict(reason.Group(string(g.ID)))
+		if why, found := find(v.Because, reason.MachinesTaken); found && g.Taken.Last != l.taken[g.ID].Last {
+			to.LogAttrs(ctx, slog.LevelWarn, "machines went by another hand", slog.String("group", string(g.ID)), slog.String("code", string(why.Code)), slog.String("why", why.Sentence()))
+		}
+		taken[g.ID] = g.Taken
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.groups)) {
+		if entry.Seen.Group(id) == nil {
+			to.LogAttrs(ctx, slog.LevelWarn, "group managed no more", slog.String("group", string(id)), slog.String("why", releasedSentence(id)))
+		}
+	}
+	l.taken, l.groups = taken, groupsOf(entry)
 }
 
 // groupTrouble is why a group cannot be read or may not grow, the reason that its verdict names first.

@@ -68,6 +68,7 @@ func (m *Metrics) reportGroups(entry journal.Entry) {
 	m.groups.max.Reset()
 	m.groups.nodes.Reset()
 	m.groups.backoff.Reset()
+	m.groups.hands.Reset()
 	for _, g := range entry.Seen.Groups {
 		id := string(g.ID)
 		if g.Capacity >= 0 {
@@ -79,6 +80,9 @@ func (m *Metrics) reportGroups(entry journal.Entry) {
 		v, _ := entry.Plan.Verdict(reason.Group(id))
 		_, resting := find(v.Because, reason.GroupBackoff)
 		m.groups.backoff.WithLabelValues(id).Set(indicator(resting))
+		for _, h := range g.OtherHands {
+			m.groups.hands.WithLabelValues(id, string(h.Kind)).Set(1)
+		}
 	}
 }
 

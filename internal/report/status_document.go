@@ -123,6 +123,9 @@ func documentOf(entry journal.Entry) document {
 		if g.Problem != "" {
 			problems = append(problems, fmt.Sprintf("Node group %s: %s.", g.ID, g.Problem))
 		}
+		for _, h := range g.OtherHands {
+			problems = append(problems, fmt.Sprintf("Node group %s: %s: %s.", g.ID, h.Does, h.Remedy))
+		}
 	}
 	if len(problems) > 0 {
 		doc.say(strings.Join(problems, " "))

@@ -173,7 +173,14 @@ func (s *statement) scaleSet(set *azuresim.ScaleSet) (err error) {
 	if spot != "no" {
 		set.Priority, set.EvictionPolicy = "Spot", map[string]string{"delete": "Delete", "deallocate": "Deallocate"}[spot]
 	}
-	for setting, flag := range map[string]*bool{"reuse-ids": &set.ReuseIDs, "overprovision": &set.Overprovision} {
+	mode, err := s.oneOf("upgrade", "manual", "automatic", "rolling")
+	if err != nil {
+		return err
+	}
+	set.UpgradeMode = map[string]string{"automatic": "Automatic", "rolling": "Rolling"}[mode]
+	for setting, flag := range map[string]*bool{
+		"reuse-ids": &set.ReuseIDs, "overprovision": &set.Overprovision, "os-upgrades": &set.OSUpgrades, "repairs": &set.Repairs, "zone-rebalancing": &set.ZoneRebalancing,
+	} {
 		said, err := s.oneOf(setting, "false", "true")
 		if err != nil {
 			return err

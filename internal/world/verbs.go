@@ -42,11 +42,11 @@ var verbs = sync.OnceValue(func() []*verb {
 				"[spot=delete|deallocate] " +
 				"[label=K=V] [node-label=K=V] [taint=K=V:EFFECT] [node-taint=K=V:EFFECT] [resource=NAME=N] [tag=K:V] [unneeded=D] [cpu=N] [memory=Q] [gpu=N] " +
 				"[gpu-after=D] [ready-after=D] [disks=N] [subnet=NAME] " +
-				"[provider-id=cloud|upper|k3s|none] [reuse-ids=true] [overprovision=true] [elsewhere=true] [missing=true]",
+				"[provider-id=cloud|upper|k3s|none] [reuse-ids=true] [overprovision=true] [upgrade=automatic|rolling] [os-upgrades=true] [repairs=true] [zone-rebalancing=true] [elsewhere=true] [missing=true]",
 			least: 1, most: 1, setup: true, do: doGroup,
 			settings: []string{
 				"size", "min", "max", "machines", "mode", "removal", "zones", "zone-balance", "spot", "label", "node-label", "taint", "node-taint", "resource", "tag", "unneeded", "cpu", "memory",
-				"gpu", "gpu-after", "ready-after", "disks", "subnet", "provider-id", "reuse-ids", "overprovision", "elsewhere", "missing",
+				"gpu", "gpu-after", "ready-after", "disks", "subnet", "provider-id", "reuse-ids", "overprovision", "upgrade", "os-upgrades", "repairs", "zone-rebalancing", "elsewhere", "missing",
 			},
 			about: "a scale set that sluice manages or, with mode=availability-set, a pool of machines in one; a scenario has either. Labels, taints and resources are told by tags, node-labels and node-taints by nothing but the nodes; unneeded is the tag for the group's own " +
 				"--scale-down-unneeded-time. spot says what an eviction does. cpu and memory are what machines have when it is not what the size's name tells; " +
