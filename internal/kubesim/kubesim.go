@@ -80,6 +80,8 @@ type Cluster struct {
 
 	leavesGarbage bool // the garbage collector stands still
 
+	metrics metrics
+
 	log    []Request
 	faults []*injected
 }

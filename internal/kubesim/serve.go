@@ -34,13 +34,17 @@ type answer struct {
 	body   []byte
 	plain  bool // the body is text, not JSON
 	stream *watcher
-	retry  int   // seconds, for the Retry-After header
-	broken error // the connection fails instead of answering
+	retry  int             // seconds, for the Retry-After header
+	broken error           // the connection fails instead of answering
+	hung   <-chan struct{} // the request is answered when it is closed
 }
 
 // ServeHTTP answers one request of the Kubernetes API.
 func (c *Cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a := c.answer(r)
+	a, err := c.await(r)
+	if err != nil {
+		return // the client has left
+	}
 	if a.broken != nil {
 		panic(http.ErrAbortHandler)
 	}
@@ -68,6 +72,21 @@ func (c *Cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// await is the answer, once there is one.
+func (c *Cluster) await(r *http.Request) (answer, error) {
+	for {
+		a := c.answer(r)
+		if a.hung == nil {
+			return a, nil
+		}
+		select {
+		case <-a.hung:
+		case <-r.Context().Done():
+			return a, r.Context().Err()
+		}
+	}
+}
+
 func (a answer) header(h http.Header) {
 	switch {
 	case a.plain:
@@ -87,6 +106,9 @@ func (c *Cluster) answer(r *http.Request) answer {
 	c.lock()
 	defer c.mu.Unlock()
 	if a, ok := c.discovery(r.URL.Path); ok {
+		return a
+	}
+	if a, ok := c.measured(r); ok {
 		return a
 	}
 	if err == nil && !c.serves(q.kind) {

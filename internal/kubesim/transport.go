@@ -35,7 +35,10 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	a := t.cluster.answer(r)
+	a, err := t.cluster.await(r)
+	if err != nil {
+		return nil, err
+	}
 	if a.broken != nil {
 		return nil, a.broken
 	}
