@@ -22,6 +22,8 @@ type Objects struct {
 
 	Controllers Controllers `json:"controllers,omitzero"`
 
+	NodeUse []*NodeUse `json:"nodeUse,omitempty"` // of nodes of which it was asked, as last measured
+
 	// What says where a pod's volumes let it go.
 	PersistentVolumeClaims []*corev1.PersistentVolumeClaim `json:"persistentVolumeClaims,omitempty"`
 	PersistentVolumes      []*corev1.PersistentVolume      `json:"persistentVolumes,omitempty"`

@@ -55,6 +55,7 @@ type Decoder struct {
 	capacityBuffers        objects[*cluster.CapacityBuffer]
 	provisioningRequests   objects[*cluster.ProvisioningRequest]
 	podTemplates           objects[*corev1.PodTemplate]
+	nodeUse                objects[*cluster.NodeUse]
 
 	replicaSets            objects[*cluster.Controller]
 	replicationControllers objects[*cluster.Controller]
@@ -151,6 +152,7 @@ func (d *Decoder) apply(r record) (Entry, error) {
 		CapacityBuffers:        d.capacityBuffers.apply(r.CapacityBuffers),
 		ProvisioningRequests:   d.provisioningRequests.apply(r.ProvisioningRequests),
 		PodTemplates:           d.podTemplates.apply(r.PodTemplates),
+		NodeUse:                d.nodeUse.apply(r.NodeUse),
 
 		Controllers: cluster.Controllers{
 			Known: r.ControllersKnown, ReplicaSets: d.replicaSets.apply(r.ReplicaSets),

@@ -56,6 +56,7 @@ func (e *Encoder) Encode(entry Entry) error {
 		CapacityBuffers:        between(before.CapacityBuffers, after.CapacityBuffers),
 		ProvisioningRequests:   between(before.ProvisioningRequests, after.ProvisioningRequests),
 		PodTemplates:           between(before.PodTemplates, after.PodTemplates),
+		NodeUse:                between(before.NodeUse, after.NodeUse),
 
 		ControllersKnown:       after.Controllers.Known,
 		ReplicaSets:            between(before.Controllers.ReplicaSets, after.Controllers.ReplicaSets),

@@ -51,6 +51,8 @@ type record struct {
 	ProvisioningRequests   change[*cluster.ProvisioningRequest]  `json:"provisioningRequests,omitzero"`
 	PodTemplates           change[*corev1.PodTemplate]           `json:"podTemplates,omitzero"`
 
+	NodeUse change[*cluster.NodeUse] `json:"nodeUse,omitzero"`
+
 	ControllersKnown       bool                        `json:"controllersKnown,omitempty"` // somebody follows the next three
 	ReplicaSets            change[*cluster.Controller] `json:"replicaSets,omitzero"`
 	ReplicationControllers change[*cluster.Controller] `json:"replicationControllers,omitzero"`
@@ -86,6 +88,8 @@ func nameOf(o any) name {
 		return name{o.Namespace, o.Name}
 	case *cluster.Controller:
 		return name{o.Namespace, o.Name}
+	case *cluster.NodeUse:
+		return name{"", o.Name}
 	}
 	m := o.(metav1.Object)
 	return name{m.GetNamespace(), m.GetName()}

@@ -88,7 +88,7 @@ func (d *decision) goOn(c Consolidation) Consolidation {
 	switch {
 	case onLadder:
 		return c
-	case c.Stepped || st == nil || d.refusal(st) != nil || d.forbidden(st) != nil:
+	case c.Stepped || st == nil || d.refusal(st) != nil || d.forbidden(st) != nil || d.inUseBeyondRequests(st) != nil:
 		return c.over()
 	}
 	if c.Group != "" && !slices.ContainsFunc(d.s.Nodes, func(n *cluster.Node) bool { return d.came(n) && cluster.Ready(n.Object) }) {
@@ -159,7 +159,9 @@ func (d *decision) findSaving(c Consolidation) Consolidation {
 	} else {
 		c.Group = ""
 	}
-	if due := c.Since.Add(d.removal(st).Unneeded); d.now.Before(due) {
+	due := c.Since.Add(d.removal(st).Unneeded)
+	d.measureSoon(st, due)
+	if d.now.Before(due) {
 		d.wake(due)
 		d.judgeNode(st, NodeIdle, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", d.now.Sub(c.Since).Truncate(time.Second), "limit", d.removal(st).Unneeded)...))
 		return c

@@ -113,6 +113,8 @@ type decision struct {
 
 	gathers map[cluster.GroupID]gathered // groups whose deletions wait for further machines
 
+	use uses // see [decision.inUse]
+
 	attached  map[string][]cluster.Attachment // to nodes, by their names, nil until somebody asks
 	detaching map[string]time.Time            // since when empty nodes wait for volumes
 	dismissed map[string]time.Time            // when the daemons of empty nodes were told to end
@@ -197,7 +199,7 @@ func (d *decision) starting(n *cluster.Node) bool {
 
 func (d *decision) finish() (Plan, Memory) {
 	d.wake(d.allowed.Next(d.s.Groups, d.now))
-	p := Plan{Time: d.now, Counted: d.counted, Bought: d.bought(), Next: d.next, Cost: d.cost}
+	p := Plan{Time: d.now, Counted: d.counted, Bought: d.bought(), Cost: d.cost, Measure: d.endUse(), Next: d.next}
 	d.planner.counted = len(d.counted)
 	d.planner.queue.verdicts = d.podVerdicts[:len(d.s.Pending)] // another list by now where more was said than expected, or places were found on trial
 	for _, g := range d.grows {

@@ -21,6 +21,7 @@ type planOnPaper struct {
 	Counted  map[string]string       `json:"counted,omitempty"`
 	Bought   map[cluster.GroupID]int `json:"bought,omitempty"`
 	Cost     *Cost                   `json:"cost,omitempty"`
+	Measure  []string                `json:"measure,omitempty"`
 	Next     time.Time               `json:"next,omitzero"`
 }
 
@@ -61,7 +62,7 @@ func KindOf(a Action) string {
 
 // MarshalJSON writes every action with its kind.
 func (p Plan) MarshalJSON() ([]byte, error) {
-	out := planOnPaper{Time: p.Time, Verdicts: p.Verdicts, Counted: p.Counted, Bought: p.Bought, Cost: p.Cost, Next: p.Next}
+	out := planOnPaper{Time: p.Time, Verdicts: p.Verdicts, Counted: p.Counted, Bought: p.Bought, Cost: p.Cost, Measure: p.Measure, Next: p.Next}
 	for _, a := range p.Actions {
 		raw, err := json.Marshal(a)
 		if err != nil {
@@ -78,7 +79,7 @@ func (p *Plan) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	*p = Plan{Time: in.Time, Verdicts: in.Verdicts, Counted: in.Counted, Bought: in.Bought, Cost: in.Cost, Next: in.Next}
+	*p = Plan{Time: in.Time, Verdicts: in.Verdicts, Counted: in.Counted, Bought: in.Bought, Cost: in.Cost, Measure: in.Measure, Next: in.Next}
 	for _, e := range in.Actions {
 		a, err := readAction(e)
 		if err != nil {

@@ -25,6 +25,8 @@ func (d *decision) climbLadder() {
 			d.keep(st, reason.New(reason.NodeReplaces, reason.Node(st.Name()), "node", d.m.Consolidation.Node))
 		case len(st.movers) > 0 && d.replaced(st.name):
 			d.keep(st, d.awaitsReplacement()) // unless it is there already
+		case d.inUse(st) != nil:
+			d.keep(st, *d.inUse(st))
 		case len(st.movers) == 0:
 			idle = append(idle, st)
 		default:
@@ -42,6 +44,9 @@ func (d *decision) climbLadder() {
 		d.count(st)
 		if len(st.movers) > 0 {
 			d.drains++
+		}
+		if st.removal.Why == cluster.Idle {
+			d.measure(st)
 		}
 	}
 	for _, st := range idle {
@@ -147,6 +152,8 @@ func (d *decision) climb(st *nodeState) {
 		d.takeDown(st, reason.New(reason.NodeScaleDownOff, about))
 	case d.held(st.Node) != nil:
 		d.takeDown(st, *d.held(st.Node))
+	case removal.Why == cluster.Idle && d.inUse(st) != nil:
+		d.takeDown(st, *d.inUse(st))
 	case g.paused != nil:
 		d.takeDown(st, *g.paused)
 	case st.Instance.Protected:

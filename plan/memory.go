@@ -32,6 +32,8 @@ type Memory struct {
 	Places        *Places                         `json:"places,omitempty"`       // of the pods that wait, nil when none had one
 	HandedOver    map[string]time.Time            `json:"handedOver,omitempty"`   // since when a node that bears this sluice's name is of no group that is managed, by its name
 	Consolidation Consolidation                   `json:"consolidation,omitzero"` // see there
+	InUse         map[string]InUse                `json:"inUse,omitempty"`        // nodes that measured use has kept, by their names; see [InUse]
+	Measured      time.Time                       `json:"measured,omitzero"`      // when nodes were last to be measured
 	Answer        *Answer                         `json:"answer,omitempty"`       // to what the last cycle asked an expander's server, nil when it asked nothing
 }
 

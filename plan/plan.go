@@ -21,6 +21,7 @@ type Plan struct {
 	Counted  map[string]string       // nodes that a pending pod fits, by name, with the pod: none of them may leave (S-16)
 	Bought   map[cluster.GroupID]int // machines that sluice asked for, of groups none of whose machines was ever a node (S-22)
 	Cost     *Cost                   // of the machines that it adds for pods; nil when it adds none or not every price is known
+	Measure  []string                // nodes whose use is to be measured, by name, sorted: the answer is a fact of later snapshots
 	Next     time.Time               // when a timer will change the decision even if nothing else does; zero when none runs
 }
 

@@ -121,7 +121,7 @@ func (d *decision) moves(m mover) *nodeState {
 func (d *decision) dearestMoveable() []*nodeState {
 	var all []*nodeState
 	may := func(st *nodeState) bool {
-		return d.refusal(st) == nil && d.cools(st) == nil && d.vain(st) == nil && d.forbidden(st) == nil
+		return d.refusal(st) == nil && d.cools(st) == nil && d.vain(st) == nil && d.forbidden(st) == nil && d.inUseBeyondRequests(st) == nil
 	}
 	for _, m := range d.planner.savings.moving {
 		if st := d.moves(m); may(st) {

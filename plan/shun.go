@@ -47,7 +47,23 @@ func (d *decision) steerPods() {
 // noteSoon notes a node that may not step on the ladder for these reasons, if it waits for nothing but its time or its turn. Control-plane nodes are
 // nothing that pods are steered by.
 func (d *decision) noteSoon(st *nodeState, block []reason.Reason) {
-	if st.takes && !st.controls && (len(block) == 0 || block[0].Code == reason.RemovalCoolsDown || block[0].Code == reason.RemovalBudget || block[0].Code == reason.EmptiedBudget || block[0].Code == reason.EmptiedUnknown) {
+	if !waitsForTurn(block) {
+		return
+	}
+	d.measureSoon(st, st.since.Add(d.limitOf(st)))
+	if st.takes && !st.controls {
 		d.soon = append(d.soon, st)
 	}
+}
+
+// waitsForTurn says whether nothing but time or a turn is in a node's way.
+func waitsForTurn(block []reason.Reason) bool {
+	if len(block) == 0 {
+		return true
+	}
+	switch block[0].Code {
+	case reason.RemovalCoolsDown, reason.RemovalBudget, reason.EmptiedBudget, reason.EmptiedUnknown:
+		return true
+	}
+	return false
 }

@@ -75,6 +75,9 @@ type Removal struct {
 
 	Exclusion time.Duration `json:"exclusion"` // before the next rung, after load balancers were told to leave the node out; 0: they are not told (--load-balancer-exclusion-delay)
 	MaxDetach time.Duration `json:"maxDetach"` // an empty node waits so long for its volumes to be detached (--max-detach-time)
+
+	BusyThreshold float64       `json:"busyThreshold,omitempty"` // share of allocatable CPU above which a node stays whose use was measured; 0: nothing is measured (--busy-threshold)
+	BusyLimit     time.Duration `json:"busyLimit,omitempty"`     // for so long a node stays for measured use alone; 0: no limit (--busy-limit)
 }
 
 // Health says when so many nodes are not Ready that the trouble is probably not theirs, and nothing is removed.
@@ -128,6 +131,9 @@ func Default() *Policy {
 			UnreadyEnabled: true,
 			CustomOwners:   true,
 			SystemPodAge:   time.Hour,
+
+			BusyThreshold: 0.5,
+			BusyLimit:     6 * time.Hour,
 
 			AfterDeadline:   Abort,
 			OccupiedDaemons: true,
@@ -224,6 +230,7 @@ func (p *Policy) Check() error {
 		{"keep-failed-machine", p.Removal.KeepUnjoined},
 		{"max-graceful-termination-sec", p.Removal.MaxGrace},
 		{"emptied-window", p.Removal.Window},
+		{"busy-limit", p.Removal.BusyLimit},
 	} {
 		if d.value < 0 {
 			return fmt.Errorf("--%s=%s: give a duration of zero or more, such as 10m", d.flag, d.value)
@@ -252,6 +259,7 @@ func (p *Policy) Check() error {
 	}{
 		{"scale-down-utilization-threshold", p.Removal.Threshold},
 		{"scale-down-gpu-utilization-threshold", p.Removal.GPUThreshold},
+		{"busy-threshold", p.Removal.BusyThreshold},
 	} {
 		if !(t.value >= 0 && t.value <= 1) { // so that NaN is refused
 			return fmt.Errorf("--%s=%g: give a share between 0 and 1, such as 0.5", t.flag, t.value)

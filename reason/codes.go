@@ -138,6 +138,7 @@ const (
 	NodeIdleFor        Code = "NodeIdleFor"
 	NodeUnderused      Code = "NodeUnderused"
 	NodeBusy           Code = "NodeBusy"
+	NodeInUse          Code = "NodeInUse"
 	NodeCounted        Code = "NodeCounted"
 	NodeCordoned       Code = "NodeCordoned"
 	NodeDraining       Code = "NodeDraining"
@@ -357,6 +358,7 @@ var sentences = map[Code]string{
 	NodeIdleFor:          "idle for {idle}",
 	NodeUnderused:        "requests {used} of its {resource} (threshold {threshold}) and its pods fit elsewhere, for {idle} (limit {limit})",
 	NodeBusy:             "requests {used} of its {resource} (threshold {threshold})",
+	NodeInUse:            "uses {used} of its cpu (threshold {threshold}), measured {age} ago, kept for that for {kept} (limit {limit})",
 	NodeCounted:          "pending pod {pod} counts on it",
 	NodeCordoned:         "tainted {age} ago, machine is {fate} after {delay}",
 	NodeDraining:         "pods still to leave: {pods}",

@@ -80,6 +80,7 @@ var remedies = map[Code]string{
 	NodeNotReady:         "time: it goes when it has not been Ready for {limit} (--scale-down-unready-time)",
 	NodeUnreadyStays:     "--scale-down-unready-enabled=true",
 	NodeBusy:             "less than {threshold} of its {resource} asked for, or a higher --scale-down-utilization-threshold",
+	NodeInUse:            "its measured use falls to {threshold} or below, it has stayed for {limit} (--busy-limit), or a higher --busy-threshold",
 	NodeIdle:             "time: it goes when it has been idle for {limit} (--scale-down-unneeded-time)",
 	NodeUnderused:        "time: it goes when that has been so for {limit} (--scale-down-unneeded-time)",
 	NodeReceives:         "the nodes that leave before it are gone; then it is looked at anew",

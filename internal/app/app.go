@@ -64,6 +64,7 @@ type Parts struct {
 type Autoscaler struct {
 	parts     Parts
 	observer  *kube.Observer
+	meter     *kube.Meter
 	actuator  *actuate.Actuator
 	planner   plan.Planner
 	memory    plan.Memory
@@ -82,7 +83,8 @@ func New(p Parts) *Autoscaler {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	p.Timing = p.Timing.withDefaults()
-	observer := kube.NewObserver(p.Client, kube.Options{Now: p.Now, Log: p.Log, Besides: besides(p.Policy, p.Namespace), Bypassed: p.Policy.Growth.Bypasses, Simulated: p.Simulated})
+	options := kube.Options{Now: p.Now, Log: p.Log, Besides: besides(p.Policy, p.Namespace), Bypassed: p.Policy.Growth.Bypasses, Simulated: p.Simulated}
+	observer := kube.NewObserver(p.Client, options)
 	if p.Silent == nil {
 		p.Silent = func() time.Duration { return observer.Silent(p.Now()) }
 	}
@@ -92,6 +94,7 @@ func New(p Parts) *Autoscaler {
 	return &Autoscaler{
 		parts:    p,
 		observer: observer,
+		meter:    kube.NewMeter(p.Client, options),
 		learned:  p.Learned,
 		memory:   p.Breakers.Memory(),
 		actuator: &actuate.Actuator{
@@ -130,7 +133,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	if a.parts.Began != nil {
 		a.parts.Began()
 	}
-	seen, err := observe(ctx, a.parts.Cloud, a.observer.Objects, a.parts.Policy, a.parts.Now, a.seen, a.learned)
+	seen, err := observe(ctx, a.parts.Cloud, a.objects, a.parts.Policy, a.parts.Now, a.seen, a.learned)
 	if err != nil {
 		err = fmt.Errorf("cycle %d: %w", a.cycle, err)
 		for _, s := range a.parts.Sinks {
@@ -158,6 +161,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 		Cycle: a.cycle, Seen: seen, Policy: a.parts.Policy, Before: before, Plan: p, Results: results, DryRun: a.parts.DryRun, After: a.memory,
 		Refused: refused(a.parts.Cloud), TookOver: tookOver(a.parts.Cloud),
 	}
+	a.meter.Measure(ctx, p.Measure)
 	took := time.Since(began)
 	for _, s := range a.parts.Sinks {
 		if err := s.Report(ctx, entry, took); err != nil && ctx.Err() == nil {
@@ -167,6 +171,16 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	a.parts.Log.Debug("cycle", "cycle", a.cycle, "observe", observed.Sub(began), "decide", decided.Sub(observed), "act", took-decided.Sub(began), "report", time.Since(began)-took)
 	return entry, nil
 }
+
+// objects are what the API server says, with what was measured last.
+func (a *Autoscaler) objects() (cluster.Objects, error) {
+	os, err := a.observer.Objects()
+	os.NodeUse = a.meter.Known()
+	return os, err
+}
+
+// Measuring says whether an answer of the metrics API is awaited. No cycle waits for it.
+func (a *Autoscaler) Measuring() bool { return a.meter.Reading() }
 
 // refused is what the provider has not done of its own accord since the cycle before.
 func refused(p cloud.Provider) (all []journal.Refusal) {

@@ -29,13 +29,16 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	f.DurationVar(&r.Unready, "scale-down-unready-time", r.Unready, "how long a node that is not Ready must have been unneeded before it goes")
 	f.Float64Var(&r.Threshold, "scale-down-utilization-threshold", r.Threshold, "share of CPU or memory requested, at or below which a node is underused")
 	f.Float64Var(&r.GPUThreshold, "scale-down-gpu-utilization-threshold", r.GPUThreshold, "share of GPUs requested, at or below which a node that has GPUs is underused")
+	f.Float64Var(&r.BusyThreshold, "busy-threshold", r.BusyThreshold, "share of allocatable CPU above which a node stays though it is idle or underused, as metrics.k8s.io measures it, where sluice may read that; 0: requests alone decide, as in cluster-autoscaler")
+	f.DurationVar(&r.BusyLimit, "busy-limit", r.BusyLimit, "for how long a node stays for its measured CPU alone; 0: no limit")
+	compat := f.Bool("compat", false, "leave out what sluice looks at beyond cluster-autoscaler before a node goes: its measured use, as with --busy-threshold=0")
 	f.DurationVar(&r.AfterAdd, "scale-down-delay-after-add", r.AfterAdd, "no removal so long after a growth")
 	f.DurationVar(&r.AfterDelete, "scale-down-delay-after-delete", r.AfterDelete, "no removal so long after machines were deleted")
 	f.DurationVar(&r.AfterFailure, "scale-down-delay-after-failure", r.AfterFailure, "no removal so long after a node could not be tainted")
 	f.BoolVar(&r.LocalDelays, "scale-down-delay-type-local", r.LocalDelays, "the three delays hold for each group by itself")
 	f.BoolVar(&r.UnreadyEnabled, "scale-down-unready-enabled", r.UnreadyEnabled, "cordon, drain and delete nodes that are not Ready as well")
-	f.BoolVar(&r.IgnoreDaemons, "ignore-daemonsets-utilization", r.IgnoreDaemons, "leave pods of DaemonSets out of how much of a node is used")
-	f.BoolVar(&r.IgnoreMirrors, "ignore-mirror-pods-utilization", r.IgnoreMirrors, "leave static pods out of how much of a node is used")
+	f.BoolVar(&r.IgnoreDaemons, "ignore-daemonsets-utilization", r.IgnoreDaemons, "leave pods of DaemonSets out of how much of a node is requested")
+	f.BoolVar(&r.IgnoreMirrors, "ignore-mirror-pods-utilization", r.IgnoreMirrors, "leave static pods out of how much of a node is requested")
 	f.DurationVar(&r.DeletionDelay, "node-deletion-delay-timeout", r.DeletionDelay, "how long an empty node waits for its annotations delay-deletion.cluster-autoscaler.kubernetes.io/... to be taken away")
 	f.DurationVar(&r.AfterTaint, "node-delete-delay-after-taint", r.AfterTaint, "pause between cordoning a node and the next step")
 	f.IntVar(&r.MaxSoftTaints, "max-bulk-soft-taint-count", r.MaxSoftTaints, "most soft taints that one cycle puts on nodes that could go, or takes off nodes that are needed again; 0: none is put on, and those that are there come off")
@@ -68,6 +71,9 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 		checked.Removal.Consolidation.Groups = slices.Clone(checked.Removal.Consolidation.Groups)
 		if err := checked.Check(); err != nil {
 			return nil, err
+		}
+		if *compat {
+			checked.Removal.BusyThreshold = 0
 		}
 		return &checked, nil
 	}

@@ -41,7 +41,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		"max-nodes-total": "101", "cores-total": "102:103", "memory-total": "104:105", "max-node-provision-time": "106s",
 		"initial-node-group-backoff-duration": "107s", "max-node-group-backoff-duration": "108s", "node-group-backoff-reset-timeout": "109s",
 		"scale-down-enabled": "false", "scale-down-unneeded-time": "110s", "scale-down-unready-time": "111s",
-		"scale-down-utilization-threshold": "0.12", "scale-down-gpu-utilization-threshold": "0.13", "scale-down-delay-after-add": "113s", "node-delete-delay-after-taint": "114s", "load-balancer-exclusion-delay": "133s", "max-detach-time": "134s",
+		"scale-down-utilization-threshold": "0.12", "scale-down-gpu-utilization-threshold": "0.13", "busy-threshold": "0.15", "busy-limit": "145m", "compat": "false", "scale-down-delay-after-add": "113s", "node-delete-delay-after-taint": "114s", "load-balancer-exclusion-delay": "133s", "max-detach-time": "134s",
 		"max-scale-down-parallelism": "115", "max-bulk-soft-taint-count": "132", "max-drain-parallelism": "116", "max-emptied-percentage": "14.5", "emptied-window": "142s", "cluster-id": "uid-143", "max-graceful-termination-sec": "117", "max-drain-time": "118s", "remove-control-plane-nodes": "true", "after-drain-time": "wait", "drain-priority-config": "", "daemonset-eviction-for-empty-nodes": "true", "daemonset-eviction-for-occupied-nodes": "false",
 		"skip-nodes-with-local-storage": "false", "skip-nodes-with-system-pods": "false", "run-dry": "false", "scale-down-delay-after-delete": "135s", "scale-down-delay-after-failure": "136s", "scale-down-delay-type-local": "true", "scale-down-unready-enabled": "false",
 		"ignore-daemonsets-utilization": "true", "ignore-mirror-pods-utilization": "true", "node-deletion-delay-timeout": "137s", "skip-nodes-with-custom-controller-pods": "false", "min-replica-count": "139", "blocking-system-pod-distruption-timeout": "138s", "evict-work": "namespace/render=131m", "daemon-work": "render/tier=work",
@@ -86,7 +86,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 			AfterDelete: 135 * time.Second, AfterFailure: 136 * time.Second, LocalDelays: true, MinReplicas: 139, IgnoreDaemons: true, IgnoreMirrors: true, DeletionDelay: 137 * time.Second, SystemPodAge: 138 * time.Second,
 			DaemonWork: []cluster.PodSelector{workers},
 			Work:       []policy.WorkRule{{Namespace: "render", Patience: policy.Patience(131 * time.Minute)}},
-			Unneeded:   110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second, Exclusion: 133 * time.Second, MaxDetach: 134 * time.Second, KeepUnjoined: 144 * time.Second,
+			Unneeded:   110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, BusyThreshold: 0.15, BusyLimit: 145 * time.Minute, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second, Exclusion: 133 * time.Second, MaxDetach: 134 * time.Second, KeepUnjoined: 144 * time.Second,
 			MaxInFlight: 115, MaxSoftTaints: 132, MaxDrains: 116, Emptied: 14.5, Window: 142 * time.Second, MaxGrace: 117 * time.Second, DrainDeadline: 118 * time.Second, ForceUnjoined: true, ForceFailed: true, Consolidation: policy.Consolidation{Groups: []cluster.GroupID{"all"}, Expected: 139 * time.Minute, PodUSD: 0.14, PerDay: 141},
 			MinCores: 102, MinMemoryGiB: 104,
 		},
@@ -111,6 +111,21 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 	})
 }
 
+// TestCompatLeavesOutMeasuredUse holds that the flag wins over the one of which it is a part.
+func TestCompatLeavesOutMeasuredUse(t *testing.T) {
+	for _, args := range [][]string{{"--compat"}, {"--compat", "--busy-threshold=0.7"}} {
+		p, _, err := read(args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := policy.Default()
+		want.Removal.BusyThreshold = 0
+		if d := cmp.Diff(want, p); d != "" {
+			t.Errorf("%v (-want +got):\n%s", args, d)
+		}
+	}
+}
+
 // TestABadPolicyFlagIsNamedWithWhatIsAllowed holds the sentences that the command line and scenarios share.
 func TestABadPolicyFlagIsNamedWithWhatIsAllowed(t *testing.T) {
 	for arg, allowed := range map[string]string{
@@ -127,6 +142,8 @@ func TestABadPolicyFlagIsNamedWithWhatIsAllowed(t *testing.T) {
 		"scale-down-enabled=perhaps":                 "true or false",
 		"scale-down-utilization-threshold=1.5":       "between 0 and 1",
 		"scale-down-utilization-threshold=half":      "a number",
+		"busy-threshold=80":                          "between 0 and 1",
+		"busy-limit=-1s":                             "zero or more",
 		"max-graceful-termination-sec=10m":           "whole seconds",
 		"max-graceful-termination-sec=-1":            "zero or more",
 		"max-graceful-termination-sec=9999999999999": "whole seconds",

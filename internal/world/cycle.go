@@ -138,5 +138,9 @@ func (w *world) cycle(ctx context.Context) error {
 // API server takes a moment to tell, and it must not be luck whether that moment is over.
 func (w *world) step(ctx context.Context, sluice *app.Autoscaler) (journal.Entry, error) {
 	defer w.cluster.Inject(kubesim.Fault{Stall: true})()
-	return sluice.Step(ctx)
+	entry, err := sluice.Step(ctx)
+	if err != nil || ctx.Err() != nil {
+		return entry, err
+	}
+	return entry, w.measure(ctx, sluice)
 }

@@ -145,6 +145,14 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "what the server of the expander grpc answers from now on: these groups, none at all, or not a word",
 		},
 		{name: "annotate", usage: "NODE KEY=VALUE ...", least: 2, most: 9, raw: true, do: doAnnotate, about: "annotates a node"},
+		{
+			name: "node-use", usage: "NODE PERCENT|QUANTITY [age=D]", least: 2, most: 2, do: doNodeUse, settings: []string{"age"},
+			about: "the metrics API says from now on that the node uses so much of its CPU, as measured age (0s) before it is asked; without such a statement there is no metrics API",
+		},
+		{
+			name: "metrics-api", usage: "gone|hung|forbidden|served", least: 1, most: 1, time: true, act: doMetricsAPI,
+			about: "the metrics API is not served any more, does not answer, may not be read, or answers again",
+		},
 		{name: "cordon", usage: "NODE", least: 1, most: 1, do: doCordon, about: "a person marks a node unschedulable"},
 		{name: "uncordon", usage: "NODE", least: 1, most: 1, do: doUncordon, about: "a person takes that back"},
 		{name: "pause", usage: "GROUP|all for=D", least: 1, most: 1, do: doPause, settings: []string{"for"}, about: "a person has sluice leave a group alone for a while"},
