@@ -99,7 +99,7 @@ sbom: build ## say what bin/sluice is made of: bin/sluice.cdx.json, in CycloneDX
 	$(GO) run ./cmd/sbom bin/sluice > bin/sluice.cdx.json
 
 .PHONY: catalog
-catalog: ## renew the tables of sizes and prices; DATE=2026-11-21 SKUS='skus*.json' PRICES='prices*.json', as docs/catalog.md says
+catalog: ## renew the tables of sizes and prices; DATE=2026-11-21 SKUS='skus*.json' PRICES='prices*.json', as docs/reference/catalog.md says
 	$(GO) run ./internal/azure/catalog/generate -date '$(DATE)' -skus '$(SKUS)' -prices '$(PRICES)'
 
 .PHONY: clean

@@ -31,7 +31,7 @@ func TestRBACGrantsWhatIsListedHereAndNoMore(t *testing.T) {
 			"create events", "create pods/eviction", "delete nodes", "delete volumeattachments.storage.k8s.io", "get capacitybuffers.autoscaling.x-k8s.io", "get nodes", "get pods",
 			"get provisioningrequests.autoscaling.x-k8s.io", "list capacitybuffers.autoscaling.x-k8s.io",
 			"list csidrivers.storage.k8s.io", "list csinodes.storage.k8s.io", "list csistoragecapacities.storage.k8s.io",
-			"list daemonsets.apps", "list deviceclasses.resource.k8s.io", "list namespaces", "list nodes", "list persistentvolumeclaims",
+			"list daemonsets.apps", "list deviceclasses.resource.k8s.io", "list namespaces", "list nodes", "list nodes.metrics.k8s.io", "list persistentvolumeclaims",
 			"list persistentvolumes", "list poddisruptionbudgets.policy", "list podgroups.scheduling.k8s.io",
 			"list podgroups.scheduling.x-k8s.io", "list pods", "list podtemplates", "list provisioningrequests.autoscaling.x-k8s.io",
 			"list replicasets.apps", "list replicationcontrollers", "list resourceclaims.resource.k8s.io", "list resourceslices.resource.k8s.io", "list statefulsets.apps", "list storageclasses.storage.k8s.io",

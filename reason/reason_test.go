@@ -85,9 +85,9 @@ func TestPaperCarriesTheSentence(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "rewrite docs/reasons.md")
+var update = flag.Bool("update", false, "rewrite docs/reference/reasons.md")
 
-// TestTheListOfReasonsIsCurrent keeps docs/reasons.md, which is made here, true.
+// TestTheListOfReasonsIsCurrent keeps docs/reference/reasons.md, which is made here, true.
 func TestTheListOfReasonsIsCurrent(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Reasons\n\nEvery verdict, refusal, Event and log line of sluice carries one of these codes. A code is never reused for another meaning.\n")
@@ -97,7 +97,7 @@ func TestTheListOfReasonsIsCurrent(t *testing.T) {
 		template, _ := reason.Template(c)
 		fmt.Fprintf(&b, "| `%s` | %s |\n", c, template)
 	}
-	path := filepath.Join("..", "docs", "reasons.md")
+	path := filepath.Join("..", "docs", "reference", "reasons.md")
 	if *update {
 		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
 			t.Fatal(err)
@@ -108,6 +108,6 @@ func TestTheListOfReasonsIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(have) != b.String() {
-		t.Errorf("docs/reasons.md is not current: run go test ./reason -update")
+		t.Errorf("docs/reference/reasons.md is not current: run go test ./reason -update")
 	}
 }

@@ -128,6 +128,6 @@ func TestAnAPIServerThatDoesNotAnswerIsNamed(t *testing.T) {
 	refused := freeAddress(t)
 	for _, verb := range [][]string{{"plan"}, {"explain", "group", "agents"}} {
 		sluice(t.Context(), f.args(append(verb, "--kubeconfig="+kubeconfig(t, "http://"+refused))...)...).
-			complains(t, refused, "refused", "the API server", "kubeconfig")
+			complains(t, refused, "refuses", "the API server", "kubeconfig")
 	}
 }

@@ -30,7 +30,7 @@ func TestWhatBecameOfAnActionIsTold(t *testing.T) {
 		"a budget says wait":        {&kube.WriteError{Verb: "evict", Object: "pod d/x", Kind: kube.ErrBudget}, plan.Result{Status: plan.Skipped, Message: "evict pod d/x: a disruption budget forbids it now"}},
 		"a right is missing":        {&kube.WriteError{Verb: "cordon", Object: "node n", Kind: kube.ErrForbidden}, plan.Result{Status: plan.Failed, Kind: "kubernetes", Message: "cordon node n: sluice's service account lacks the right"}},
 		"there is no answer yet":    {&cloud.Error{Kind: cloud.Unanswered, Code: "NoAnswerYet", Message: "wait"}, plan.Result{Status: plan.Asked, Code: "NoAnswerYet", Message: "wait"}},
-		"the answer took too long":  {context.DeadlineExceeded, plan.Result{Status: plan.Failed, Kind: "transient", Message: context.DeadlineExceeded.Error()}},
+		"the answer took too long":  {context.DeadlineExceeded, plan.Result{Status: plan.Failed, Kind: "transient", Message: "the API server did not answer in time"}},
 		"something else went wrong": {errors.New("odd"), plan.Result{Status: plan.Failed, Kind: "kubernetes", Message: "odd"}},
 	}
 	for name, c := range cases {

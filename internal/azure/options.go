@@ -42,7 +42,7 @@ type Options struct {
 	// 0 means 0.5, and 1 all of it. See [Provider.Budget].
 	APIShare float64
 
-	// PricesFile is the operator's own prices, as docs/catalog.md describes them; "" for none. RetailPrices lets Azure's public price list
+	// PricesFile is the operator's own prices, as docs/reference/catalog.md describes them; "" for none. RetailPrices lets Azure's public price list
 	// be asked as well, at RetailPricesEndpoint, "" meaning the public one: https, but for a simulator on a loopback address.
 	PricesFile           string
 	RetailPrices         bool

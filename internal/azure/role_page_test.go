@@ -13,9 +13,9 @@ import (
 
 var roleRow = regexp.MustCompile("(?m)^\\| `(Microsoft[^`]+)` \\| ([^|]*) \\| ([^|]*) \\| ([^|]+) \\|$")
 
-// TestThePageOfTheRoleSaysWhoNeedsWhat holds the columns of docs/azure-role.md against what lives need. -update rewrites them.
+// TestThePageOfTheRoleSaysWhoNeedsWhat holds the columns of docs/reference/azure-role.md against what lives need. -update rewrites them.
 func TestThePageOfTheRoleSaysWhoNeedsWhat(t *testing.T) {
-	const file = "../../docs/azure-role.md"
+	const file = "../../docs/reference/azure-role.md"
 	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 	"sluice.dev/sluice/internal/azuresim"
 )
 
-// TestThePageKnowsEveryFieldAndAct keeps docs/azuresim.md complete, and its example in force.
+// TestThePageKnowsEveryFieldAndAct keeps docs/how-to/azuresim.md complete, and its example in force.
 func TestThePageKnowsEveryFieldAndAct(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/azuresim.md")
+	raw, err := os.ReadFile("../../docs/how-to/azuresim.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,14 +25,14 @@ func TestThePageKnowsEveryFieldAndAct(t *testing.T) {
 	for _, of := range []reflect.Type{reflect.TypeFor[azuresim.Fault](), reflect.TypeFor[azuresim.World]()} {
 		for _, f := range reflect.VisibleFields(of) {
 			if unicode.IsUpper(rune(f.Name[0])) && !named(f.Name) {
-				t.Errorf("docs/azuresim.md does not name %s of %s", f.Name, of.Name())
+				t.Errorf("docs/how-to/azuresim.md does not name %s of %s", f.Name, of.Name())
 			}
 		}
 	}
 	names, _ := azuresim.ActNames()
 	for _, name := range names {
 		if !named(name) {
-			t.Errorf("docs/azuresim.md does not name the act %s", name)
+			t.Errorf("docs/how-to/azuresim.md does not name the act %s", name)
 		}
 	}
 	example := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(raw)

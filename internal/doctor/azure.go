@@ -27,7 +27,7 @@ func configuration(f Facts, _ *Diagnosis) []Finding {
 		all = append(all, Finding{Check: check, Status: Problem, Code: ClusterUnnamed, Message: err.Error(), Remedy: "name the API server, or correct the kubeconfig"})
 	}
 	for _, n := range f.Azure.Notes {
-		all = append(all, Finding{Check: check, Status: Warning, Code: ConfigurationNoted, Message: n, Remedy: "correct the setting or take it out; docs/azure-config.md says what becomes of each one"})
+		all = append(all, Finding{Check: check, Status: Warning, Code: ConfigurationNoted, Message: n, Remedy: "correct the setting or take it out; docs/reference/azure-config.md says what becomes of each one"})
 	}
 	if len(all) == 0 {
 		all = append(all, ok(check, "", "every setting is understood and takes effect"))

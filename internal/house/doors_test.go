@@ -45,6 +45,7 @@ var hands = map[string]string{
 	"(*internal/report.Events).create":   "Events tell what was done",
 	"(*internal/report.Status).put":      "the status ConfigMap tells how things stand",
 	"internal/app.lead":                  "the Lease by which replicas choose the one that acts",
+	"(*internal/app.dated).Get":          "the same Lease, read",
 	"(*internal/app.dated).Create":       "the same Lease, with the time at which it ends (S-23)",
 	"(*internal/app.dated).Update":       "the same Lease, renewed",
 	"internal/app.examineRights":         "doctor asks the API server what it may do; the question is an object that is not kept",

@@ -19,13 +19,13 @@ var incidents = []string{
 }
 
 var (
-	incidentScenario = regexp.MustCompile(`\]\(\.\./(testdata/[^)]*)\)`)
+	incidentScenario = regexp.MustCompile(`\]\(\.\./\.\./(testdata/[^)]*)\)`)
 	issue            = regexp.MustCompile(`^[a-zA-Z0-9-]+#[0-9]+$`)
 )
 
-// TestEveryIncidentHasItsScenario holds docs/incidents.md to the scenarios and tests that there are, to the contract, and to the list of incidents.
+// TestEveryIncidentHasItsScenario holds docs/explanation/incidents.md to the scenarios and tests that there are, to the contract, and to the list of incidents.
 func TestEveryIncidentHasItsScenario(t *testing.T) {
-	const page = "docs/incidents.md"
+	const page = "docs/explanation/incidents.md"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 // Package catalog is what is known of Azure's virtual machine sizes without asking Azure: what a machine of a size has, and what one
 // costs by the hour. Both tables are files of this directory, dated, and made anew from Azure's own answers by the command in
-// generate; docs/catalog.md says how. What is not in a table is unknown: no size is guessed from its name, and no region's price
+// generate; docs/reference/catalog.md says how. What is not in a table is unknown: no size is guessed from its name, and no region's price
 // stands for another's.
 package catalog
 

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write docs/azure-config.md")
+var update = flag.Bool("update", false, "write docs/reference/azure-config.md")
 
 func TestACustomCloudIsReadFromItsFile(t *testing.T) {
 	hub := Cloud{Name: "AzureStackCloud", ResourceManager: "https://management.local.azurestack.external", Audience: "https://management.hub.onmicrosoft.com/0", Authority: "https://login.example"}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Markdown is docs/azure-config.md.
+// Markdown is docs/reference/azure-config.md.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString(`# azure.json and the environment

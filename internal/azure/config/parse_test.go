@@ -287,7 +287,7 @@ func FuzzFile(f *testing.F) {
 }
 
 func TestTheDocumentationIsTheTable(t *testing.T) {
-	path := filepath.Join("..", "..", "..", "docs", "azure-config.md")
+	path := filepath.Join("..", "..", "..", "docs", "reference", "azure-config.md")
 	want := Markdown()
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {

@@ -131,7 +131,7 @@ func sizes(table, pattern string, made time.Time, out io.Writer) error {
 	}
 	slices.SortFunc(rows, func(a, b catalog.Size) int { return natural(a.Name, b.Name) })
 	var text bytes.Buffer
-	if err := catalog.WriteSizes(&text, made, "Azure's list of resource SKUs; docs/catalog.md", rows); err != nil {
+	if err := catalog.WriteSizes(&text, made, "Azure's list of resource SKUs; docs/reference/catalog.md", rows); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%s: %d sizes, %d of them read\n", table, len(rows), read)
@@ -205,7 +205,7 @@ func retail(table, pattern string, made time.Time, out io.Writer) error {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), natural(a.Size, b.Size))
 	})
 	var text bytes.Buffer
-	if err := catalog.WritePrices(&text, made, "Azure's retail price list; docs/catalog.md", rows); err != nil {
+	if err := catalog.WritePrices(&text, made, "Azure's retail price list; docs/reference/catalog.md", rows); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%s: %d prices, %d of them read\n", table, len(rows), read)

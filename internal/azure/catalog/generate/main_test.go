@@ -51,7 +51,7 @@ func TestAnswersOfAzureReplaceWhatTheTablesSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantSizes := `# Azure virtual machine sizes. generated: 2026-11-21. source: Azure's list of resource SKUs; docs/catalog.md
+	wantSizes := `# Azure virtual machine sizes. generated: 2026-11-21. source: Azure's list of resource SKUs; docs/reference/catalog.md
 name,family,vcpus,quota_vcpus,memory_mib,gpus,max_data_disks,resource_disk_mib,arch,spot
 Standard_D2s_v5,standardDSv5Family,2,2,8192,0,4,0,amd64,yes
 Standard_D16plds_v5,standardDPLDSv5Family,16,16,32768,0,32,614400,arm64,yes
@@ -61,7 +61,7 @@ Standard_NC16as_T4_v3,Standard NCASv3_T4 Family,16,16,112640,1,32,360448,amd64,n
 	if diff := cmp.Diff(wantSizes, read(t, dir, "sizes.csv")); diff != "" {
 		t.Errorf("sizes.csv (-want +got):\n%s", diff)
 	}
-	wantPrices := `# Azure list prices, Linux, pay as you go, USD an hour. generated: 2026-11-21. source: Azure's retail price list; docs/catalog.md
+	wantPrices := `# Azure list prices, Linux, pay as you go, USD an hour. generated: 2026-11-21. source: Azure's retail price list; docs/reference/catalog.md
 size,region,regular,spot,as_of
 Standard_D2s_v5,eastus,0.096,,2026-01-01
 Standard_D4s_v5,westeurope,0.23,0.046,2026-11-21
