@@ -3,6 +3,7 @@ package plan_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,8 +79,8 @@ func complete(t *testing.T, p plan.Plan) {
 func remedied(t *testing.T, p plan.Plan) {
 	t.Helper()
 	for _, v := range p.Verdicts {
-		if v.Subject.Kind != reason.KindNode || v.Outcome != plan.NodeKeep && v.Outcome != plan.NodeIdle && v.Outcome != plan.NodeHold && v.Outcome != plan.NodeCordoned && v.Outcome != plan.NodeDraining || v.Because[0].Code == reason.NodeIdleFor || v.Because[0].Code == reason.NodeConsolidated {
-			continue // the last has just been cordoned, and does not stay
+		if v.Subject.Kind != reason.KindNode || v.Outcome != plan.NodeKeep && v.Outcome != plan.NodeIdle && v.Outcome != plan.NodeHold && v.Outcome != plan.NodeCordoned && v.Outcome != plan.NodeDraining || slices.Contains([]reason.Code{reason.NodeIdleFor, reason.NodeConsolidated, reason.NodeAskedFor}, v.Because[0].Code) {
+			continue // the last ones have just been cordoned, and do not stay
 		}
 		said := false
 		for _, r := range v.Because {

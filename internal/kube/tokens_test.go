@@ -181,7 +181,7 @@ func (e *estate) sluice(t *testing.T) {
 func (e *estate) gatekeeper(t *testing.T) {
 	own := e.client(deploy.ServiceAccount, nil)
 	e.until("the policy is in force", func(ctx context.Context) bool {
-		return by("sluice-capacity-gate", patchPod("default", "web", `{"metadata":{"labels":{"a":"b"}}}`)(ctx, own))
+		return by("sluice-capacity-gate", patchPod("default", "web", `{"metadata":{"labels":{"a":"b"}}}`, metav1.DryRunAll)(ctx, own))
 	})
 	e.refused(t, own, append(podHarms("sluice-capacity-gate"), harm{"delete a pod", "", func(ctx context.Context, api kubernetes.Interface) error {
 		return api.CoreV1().Pods("default").Delete(ctx, "web", metav1.DeleteOptions{})
@@ -414,17 +414,17 @@ func taint(name string, more ...corev1.Taint) func(context.Context, kubernetes.I
 	}
 }
 
-func patchPod(namespace, name, patch string) func(context.Context, kubernetes.Interface) error {
-	return pod(namespace, name, types.StrategicMergePatchType, patch)
+func patchPod(namespace, name, patch string, dryRun ...string) func(context.Context, kubernetes.Interface) error {
+	return pod(namespace, name, types.StrategicMergePatchType, patch, dryRun...)
 }
 
 func jsonPod(namespace, name, patch string) func(context.Context, kubernetes.Interface) error {
 	return pod(namespace, name, types.JSONPatchType, patch)
 }
 
-func pod(namespace, name string, kind types.PatchType, patch string) func(context.Context, kubernetes.Interface) error {
+func pod(namespace, name string, kind types.PatchType, patch string, dryRun ...string) func(context.Context, kubernetes.Interface) error {
 	return func(ctx context.Context, api kubernetes.Interface) error {
-		_, err := api.CoreV1().Pods(namespace).Patch(ctx, name, kind, []byte(patch), metav1.PatchOptions{})
+		_, err := api.CoreV1().Pods(namespace).Patch(ctx, name, kind, []byte(patch), metav1.PatchOptions{DryRun: dryRun})
 		return err
 	}
 }
