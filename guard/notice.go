@@ -181,7 +181,7 @@ func checkExpel(w Expel, e Evidence, allowed *policy.Policy) error {
 	case cluster.Silent(n.Object):
 		return refuse("S-42", "the kubelet of node %s is silent, and would not tell the pod", w.Node)
 	}
-	p := podOf(n, Evict{Namespace: w.Namespace, Pod: w.Pod, UID: w.UID, Node: w.Node})
+	p := podOf(n, Evict(w))
 	switch {
 	case p == nil:
 		return refuse("S-15", "pod %s/%s on node %s is not the one that was seen", w.Namespace, w.Pod, w.Node)

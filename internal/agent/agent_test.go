@@ -192,7 +192,7 @@ func TestTheNodeOfAMachineThatStopsTakesNoMorePods(t *testing.T) {
 				t.Errorf("tainted: %t, %s after the notice; want at most 1s", ok, after)
 			}
 			said, ok := cluster.NoticeOf(f.node())
-			if want := at.Add(notice); !ok || said.Kind != string(kind) || said.Deadline.Sub(want).Abs() > time.Second || f.node().Spec.Unschedulable || len(f.node().Labels[cluster.ExclusionLabel]) > 0 {
+			if want := at.Add(notice); !ok || said.Kind != string(kind) || said.Deadline.Sub(want).Abs() > time.Second || f.node().Spec.Unschedulable || f.node().Labels[cluster.ExclusionLabel] != "" {
 				t.Errorf("the node says %+v (%t), want until %s; unschedulable %t, labels %v", said, ok, want, f.node().Spec.Unschedulable, f.node().Labels)
 			}
 			f.pass(10 * time.Second)

@@ -58,14 +58,14 @@ func (a *Agent) writer() kube.Writer { return kube.Writer{Client: a.Client} }
 
 func (a *Agent) announce(ctx context.Context, seen guard.Local, notice *guard.Heard) error {
 	write := guard.Announce{Node: seen.Node.Name, UID: seen.Node.UID, Notice: notice.ID}
-	return a.make(ctx, write, seen, fmt.Sprintf("node %s takes no more pods", a.Node), func() error {
+	return a.make(write, seen, fmt.Sprintf("node %s takes no more pods", a.Node), func() error {
 		return a.writer().Announce(ctx, seen.Node.Name, seen.Node.UID, notice.Notice)
 	})
 }
 
 func (a *Agent) withdraw(ctx context.Context, seen guard.Local) error {
 	write := guard.Withdraw{Node: seen.Node.Name, UID: seen.Node.UID}
-	return a.make(ctx, write, seen, fmt.Sprintf("nothing is announced any more, node %s takes pods again", a.Node), func() error {
+	return a.make(write, seen, fmt.Sprintf("nothing is announced any more, node %s takes pods again", a.Node), func() error {
 		return a.writer().Withdraw(ctx, seen.Node.Name, seen.Node.UID)
 	})
 }
@@ -87,7 +87,7 @@ func (a *Agent) agree(ctx context.Context, seen guard.Local, notice *guard.Heard
 	if a.agreed[notice.ID] || len(notice.Machines) != 1 || notice.Deadline.IsZero() {
 		return nil
 	}
-	return a.make(ctx, guard.Agree{Notice: notice.ID, Node: a.Node}, seen, fmt.Sprintf("node %s is empty, Azure may go on with %s", a.Node, notice.Kind), func() error {
+	return a.make(guard.Agree{Notice: notice.ID, Node: a.Node}, seen, fmt.Sprintf("node %s is empty, Azure may go on with %s", a.Node, notice.Kind), func() error {
 		if err := a.Metadata.Agree(ctx, notice.ID); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (a *Agent) agree(ctx context.Context, seen guard.Local, notice *guard.Heard
 }
 
 // make asks the guard, then sends, and tells what was done.
-func (a *Agent) make(ctx context.Context, w guard.Write, seen guard.Local, done string, send func() error) error {
+func (a *Agent) make(w guard.Write, seen guard.Local, done string, send func() error) error {
 	err := guard.CheckLocal(w, seen)
 	var refusal *guard.Refusal
 	if a.DryRun && errors.As(err, &refusal) && refusal.Property == "S-24" {

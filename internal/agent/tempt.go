@@ -17,11 +17,11 @@ func (a *Agent) try(ctx context.Context, seen guard.Local, w guard.Write) error 
 		if i := slices.IndexFunc(a.heard, func(h guard.Heard) bool { return h.ID == w.Notice }); i >= 0 {
 			notice = a.heard[i].Notice
 		}
-		return a.make(ctx, w, seen, "tried: "+w.Notice+" is announced", func() error { return a.writer().Announce(ctx, w.Node, w.UID, notice) })
+		return a.make(w, seen, "tried: "+w.Notice+" is announced", func() error { return a.writer().Announce(ctx, w.Node, w.UID, notice) })
 	case guard.Withdraw:
-		return a.make(ctx, w, seen, "tried: what was announced is taken back", func() error { return a.writer().Withdraw(ctx, w.Node, w.UID) })
+		return a.make(w, seen, "tried: what was announced is taken back", func() error { return a.writer().Withdraw(ctx, w.Node, w.UID) })
 	case guard.Agree:
-		return a.make(ctx, w, seen, "tried: Azure may go on", func() error { return a.Metadata.Agree(ctx, w.Notice) })
+		return a.make(w, seen, "tried: Azure may go on", func() error { return a.Metadata.Agree(ctx, w.Notice) })
 	}
-	return a.make(ctx, w, seen, "tried", func() error { return fmt.Errorf("try %T: the agent has no such write", w) })
+	return a.make(w, seen, "tried", func() error { return fmt.Errorf("try %T: the agent has no such write", w) })
 }

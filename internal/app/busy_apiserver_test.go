@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -46,12 +47,12 @@ func TestANodeThatWorksForADaemonStaysUntilItIsCalm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	farm, cloud := twoMachines(t, ctx, admin)
+	farm, cloud := twoMachines(ctx, t, admin)
 	works, calm := farm.names()[0], farm.names()[1]
-	uses := measures(t, ctx, admin, map[string]string{works: "3600m", calm: "40m"})
-	workers(t, ctx, admin)
-	farm.until(t, ctx, "a worker runs on each node", func() bool { return running(t, ctx, admin, works) != "" && running(t, ctx, admin, calm) != "" })
-	worker := running(t, ctx, admin, works)
+	uses := measures(ctx, t, admin, map[string]string{works: "3600m", calm: "40m"})
+	workers(ctx, t, admin)
+	farm.until(ctx, t, "a worker runs on each node", func() bool { return running(ctx, t, admin, works) != "" && running(ctx, t, admin, calm) != "" })
+	worker := running(ctx, t, admin, works)
 
 	allowed := policy.Default()
 	allowed.Installation = "kube-system/cluster-autoscaler"
@@ -65,18 +66,20 @@ func TestANodeThatWorksForADaemonStaysUntilItIsCalm(t *testing.T) {
 	go func() { ended <- sluice.Run(life) }()
 	t.Cleanup(func() {
 		stop()
-		<-ended
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
 	})
 
-	farm.until(t, ctx, "the machine that does not work is gone", func() bool { return len(farm.names()) == 1 })
+	farm.until(ctx, t, "the machine that does not work is gone", func() bool { return len(farm.names()) == 1 })
 	if left := farm.names()[0]; left != works {
 		t.Fatalf("the machine that is left is %s, want %s, which works", left, works)
 	}
 	uses.say(works, "40m")
-	if pod := running(t, ctx, admin, works); pod != worker {
+	if pod := running(ctx, t, admin, works); pod != worker {
 		t.Errorf("the worker is %q, want %q as before", pod, worker)
 	}
-	farm.until(t, ctx, "the other one is gone, too, now that it is calm", func() bool { return len(farm.names()) == 0 })
+	farm.until(ctx, t, "the other one is gone, too, now that it is calm", func() bool { return len(farm.names()) == 0 })
 }
 
 // farmOfTwo is the two machines of a scale set, and their kubelets.
@@ -97,7 +100,7 @@ func (f *farmOfTwo) names() (all []string) {
 }
 
 // until waits until that is so. Kubelets end with their machines.
-func (f *farmOfTwo) until(t *testing.T, ctx context.Context, what string, so func() bool) {
+func (f *farmOfTwo) until(ctx context.Context, t *testing.T, what string, so func() bool) {
 	t.Helper()
 	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
 		there := strings.Join(f.names(), " ")
@@ -113,7 +116,7 @@ func (f *farmOfTwo) until(t *testing.T, ctx context.Context, what string, so fun
 	}
 }
 
-func twoMachines(t *testing.T, ctx context.Context, admin kubernetes.Interface) (*farmOfTwo, *azure.Provider) {
+func twoMachines(ctx context.Context, t *testing.T, admin kubernetes.Interface) (*farmOfTwo, *azure.Provider) {
 	t.Helper()
 	const subscription = "00000000-0000-0000-0000-000000000001"
 	a := &azuresim.Server{Boot: azuresim.Fixed(0), Delete: azuresim.Fixed(100 * time.Millisecond)}
@@ -169,7 +172,7 @@ func twoMachines(t *testing.T, ctx context.Context, admin kubernetes.Interface) 
 }
 
 // workers is a DaemonSet that requests a tenth of a core.
-func workers(t *testing.T, ctx context.Context, admin kubernetes.Interface) {
+func workers(ctx context.Context, t *testing.T, admin kubernetes.Interface) {
 	t.Helper()
 	labels := map[string]string{"app": "worker"}
 	if _, err := admin.AppsV1().DaemonSets("default").Create(ctx, &appsv1.DaemonSet{
@@ -187,7 +190,7 @@ func workers(t *testing.T, ctx context.Context, admin kubernetes.Interface) {
 }
 
 // running is the UID of the worker that runs on the node and is not told to end, "" for none.
-func running(t *testing.T, ctx context.Context, admin kubernetes.Interface, node string) string {
+func running(ctx context.Context, t *testing.T, admin kubernetes.Interface, node string) string {
 	t.Helper()
 	pods, err := admin.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=worker", FieldSelector: "spec.nodeName=" + node})
 	if err != nil {
@@ -229,7 +232,7 @@ func (m *meters) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // measures has the API server serve a metrics API, and returns when it does.
-func measures(t *testing.T, ctx context.Context, admin kubernetes.Interface, cpu map[string]string) *meters {
+func measures(ctx context.Context, t *testing.T, admin kubernetes.Interface, cpu map[string]string) *meters {
 	t.Helper()
 	m := &meters{cpu: cpu}
 	server := httptest.NewTLSServer(m)

@@ -140,8 +140,7 @@ func group(f Facts, g *cluster.Group) []Finding {
 	for _, h := range g.OtherHands {
 		say(Warning, GroupOtherHands, fmt.Sprintf("group %s: %s", name, h.Does), h.Remedy)
 	}
-	switch {
-	case !g.Usable():
+	if !g.Usable() {
 		say(Warning, GroupIncomplete, fmt.Sprintf("Azure's answer about group %s is not complete: capacity %d, machines listed: %d", name, g.Capacity, g.Standing()), "look again in a minute; if it stays so, compare the scale set's capacity with its instances in Azure")
 		return all
 	}

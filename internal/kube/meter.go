@@ -103,7 +103,7 @@ func (m *Meter) read(ctx context.Context, nodes []string) ([]*cluster.NodeUse, e
 	if err != nil {
 		return nil, err
 	}
-	defer body.Close() //nolint:errcheck // of an answer that was read
+	defer body.Close()
 	var list struct {
 		Items []json.RawMessage `json:"items"`
 	}
