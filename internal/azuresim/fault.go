@@ -46,6 +46,7 @@ type Fault struct {
 	Hang        bool          // where the connection would break it stays open and silent until the client gives up; alone, as LoseAnswer
 	Delay       time.Duration // the answer comes so much later, by the server's clock; see [Server.Sleep]
 	Truncate    bool          // half of the answer arrives, and looks complete
+	Page        bool          // a page for people comes in the place of the answer, as from a proxy, with Status or 200; the request changes nothing
 	Header      []Header      // set on the answer; an empty Value removes the header
 
 	// A write is not what it seems. These strike writes alone.
@@ -64,6 +65,7 @@ type Fault struct {
 	Hide          []string      // items with these names or instance ids are missing in lists
 	Pages         int           // a list ends after so many pages, whatever was to come
 	PageSize      int           // items in a page
+	Circle        bool          // each page of a list links to itself
 	Stale         time.Duration // the answer is as it was so long ago, but not from before the fault began
 	Frozen        bool          // the answer is as it was when the fault began
 	Skew          time.Duration // Azure's clock is ahead by this, as tokens and the Date header go; negative: behind

@@ -12,11 +12,17 @@ func (q *request) faulted() (answer, bool) {
 	if f.LoseRequest {
 		return answer{status: 499}, true // for the log; nobody receives it
 	}
+	if f.Page {
+		return answer{status: max(f.Status, http.StatusOK), body: []byte(signInPage)}.with("Content-Type", "text/html; charset=utf-8"), true
+	}
 	if f.Status == 0 || f.Applied {
 		return answer{}, false
 	}
 	return q.falseError(), true
 }
+
+// signInPage is what somebody between a client and Azure may answer.
+const signInPage = "<!DOCTYPE html><html><head><title>Sign in</title></head><body>Sign in to use the network.</body></html>"
 
 // falseError is the error that the request's fault puts in the place of an answer,
 // in the shape of the service that is asked.

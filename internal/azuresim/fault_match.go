@@ -63,12 +63,12 @@ func (f *Fault) strikesWrites() bool {
 	return f.Duplicate || f.Late > 0 || f.Operation != "" || f.Polling != ""
 }
 func (f *Fault) strikesLists() bool {
-	return f.Omit != 0 || len(f.Hide) > 0 || f.Pages > 0 || f.PageSize > 0
+	return f.Omit != 0 || len(f.Hide) > 0 || f.Pages > 0 || f.PageSize > 0 || f.Circle
 }
 func (f *Fault) strikesModel() bool { return f.NullCapacity || f.FalseCapacity != nil || f.NoETag }
 func (f *Fault) stale() bool        { return f.Stale > 0 || f.Frozen }
 func (f *Fault) strikesRequests() bool {
-	return f.Status != 0 || f.LoseRequest || f.LoseAnswer || f.Hang || f.Delay > 0 || f.Truncate || len(f.Header) > 0 ||
+	return f.Status != 0 || f.LoseRequest || f.LoseAnswer || f.Hang || f.Delay > 0 || f.Truncate || f.Page || len(f.Header) > 0 ||
 		f.strikesWrites() || f.strikesLists() || f.strikesModel() || f.stale() || f.Skew != 0
 }
 

@@ -63,6 +63,9 @@ func page[T any](q *request, all []T, key func(T) string) answer {
 		token := base64.RawURLEncoding.EncodeToString([]byte(key(all[size-1])))
 		body.NextLink = q.link(q.http.URL.Path, append(pairs, "$skiptoken", token)...)
 	}
+	if f.Circle {
+		body.NextLink = q.link(q.http.URL.Path, "$skiptoken", q.query.Get("$skiptoken"))
+	}
 	if body.Value == nil {
 		body.Value = []T{}
 	}

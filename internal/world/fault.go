@@ -62,7 +62,7 @@ var faults = []fault{
 	{name: "survives", about: "deletions succeed, says Azure, and the machines are still there", of: "delete", make: func(f *azuresim.Fault, _ *statement) { f.Survives = true }},
 
 	// of requests
-	{name: "throttled", about: "requests are answered 429 with retry-after, naming the limit that is exceeded, such as limit=VMScaleSetVMViewsPerResource3Min", of: "any", make: func(f *azuresim.Fault, _ *statement) {
+	{name: "throttled", about: "requests are answered 429 with retry-after, naming the limit that is exceeded, such as limit=VMScaleSetVMViewsPerResource3Min, or in the usual words of style=arm (the front door) or compute", of: "any", make: func(f *azuresim.Fault, _ *statement) {
 		f.Status = http.StatusTooManyRequests
 	}},
 	{name: "refused", about: "requests are refused with status and code", of: "any", needs: "status"},
@@ -72,6 +72,7 @@ var faults = []fault{
 	{name: "lost-request", about: "connections break before anything is done", of: "grow", make: func(f *azuresim.Fault, _ *statement) { f.LoseRequest = true }},
 	{name: "lost-answer", about: "requests take effect and are not answered", of: "grow", make: func(f *azuresim.Fault, _ *statement) { f.LoseAnswer = true }},
 	{name: "half-answer", about: "half of an answer arrives, and looks complete", of: "list", make: func(f *azuresim.Fault, _ *statement) { f.Truncate = true }},
+	{name: "page", about: "a proxy answers with a page in Azure's place, with status (200)", of: "any", make: func(f *azuresim.Fault, _ *statement) { f.Page = true }},
 	{name: "slow", about: "answers come after later, or never when that is more than 30s", of: "any", needs: "after", make: func(f *azuresim.Fault, _ *statement) {
 		f.Delay, f.After = f.After, 0
 	}},
@@ -94,6 +95,7 @@ var faults = []fault{
 	{name: "one-page", about: "lists end after their first page of count machines", of: "list", needs: "count", make: func(f *azuresim.Fault, _ *statement) {
 		f.Pages, f.PageSize, f.Omit = 1, f.Omit, 0
 	}},
+	{name: "circle", about: "each page of a list links to itself", of: "list", make: func(f *azuresim.Fault, _ *statement) { f.Circle = true }},
 	{name: "stale", about: "reads tell what was so after ago, but nothing from before the fault", needs: "after", make: func(f *azuresim.Fault, _ *statement) {
 		f.Stale, f.After = f.After, 0
 	}},
@@ -160,6 +162,11 @@ func (w *world) readFault(kind fault, s *statement) (f azuresim.Fault, err error
 	}
 	if target := s.value("limit", ""); target != "" {
 		f.Details = []azuresim.Detail{{Code: "TooManyRequests", Target: target}}
+	}
+	if s.has("style") {
+		if f.Style, err = s.oneOf("style", "arm", "compute"); err != nil {
+			return f, err
+		}
 	}
 	if s.has("fate") {
 		if _, err := s.oneOf("fate", "endless", "canceled", "failed", "not-found"); err != nil {
