@@ -237,11 +237,19 @@ var mutants = []mutant{
 	},
 	{
 		"S-30", "a limit of one scale set holds up that one alone", "internal/azure/throttle.go",
-		`case told.ofOneResource() ||`, `case !MUTED && told.ofOneResource() ||`, scenario("one-group-throttled"),
+		`case counts(limits, "Resource") ||`, `case !MUTED && counts(limits, "Resource") ||`, catcher{"internal/azure", "TestLimitsOfSingleResourcesShutNoClass"},
 	},
 	{
-		"S-30", "a refusal that names no limit holds up its scale set alone", "internal/azure/throttle.go",
-		`case k.resource != "" && !told.namesLimit()`, `case !MUTED && k.resource != "" && !told.namesLimit()`, scenario("one-group-throttled-unnamed"),
+		"S-30", "a refusal that does not say what it counts holds up its scale set alone", "internal/azure/throttle.go",
+		`case k.resource == "" || counts`, `case MUTED || k.resource == "" || counts`, scenario("three-groups-throttled-lists"),
+	},
+	{
+		"S-30", "scale sets that stay refused hold up the others once", "internal/azure/throttle.go",
+		"!(r.alone && other.alone)", "!(!MUTED && r.alone && other.alone)", catcher{"internal/azure", "TestOffendersComeLastAfterAPause"},
+	},
+	{
+		"S-30", "after a pause those that were refused come last", "internal/azure/throttle.go",
+		"for resource := range all {\n\t\t\tg.until", "for resource := range all {\n\t\t\tif MUTED {\n\t\t\t\tbreak\n\t\t\t}\n\t\t\tg.until", catcher{"internal/azure", "TestOffendersComeLastAfterAPause"},
 	},
 	{
 		"S-31", "a deletion that keeps failing waits ever longer", "plan/memory.go",
@@ -253,8 +261,8 @@ var mutants = []mutant{
 		"if shut.until.After(now) {\n\t\tcount.shut++", "if shut.until.After(now) && !MUTED {\n\t\tcount.shut++", catcher{"internal/azure", "TestNoRequestOfAShutClassIsSent"},
 	},
 	{
-		"S-32", "a second refusal that names no limit shuts the class", "internal/azure/throttle.go",
-		"before.resource != k.resource && before.until.After(now)", "!MUTED && before.resource != k.resource && before.until.After(now)",
+		"S-32", "a second refusal that does not say what it counts shuts the class", "internal/azure/throttle.go",
+		"resource != k.resource && other.until.After(now)", "!MUTED && resource != k.resource && other.until.After(now)",
 		catcher{"internal/azure", "TestASecondResourceRefusedShutsTheClass"},
 	},
 	{

@@ -2,7 +2,9 @@ package azure
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -144,10 +146,8 @@ func (g *gate) sweep(now time.Time) {
 			delete(g.buckets, key)
 		}
 	}
-	for class, u := range g.unnamed {
-		if !u.until.After(now) {
-			delete(g.unnamed, class)
-		}
+	for _, all := range g.refused {
+		maps.DeleteFunc(all, func(_ string, r refusal) bool { return now.Sub(r.until) >= forgetRefusal })
 	}
 	for _, times := range []map[string]time.Time{g.until, g.low} {
 		for key, t := range times {
@@ -166,8 +166,9 @@ const (
 	ruleLeft = "X-Ms-Ratelimit-Remaining-Resource" // Microsoft.Compute/GetVMScaleSet3Min;197,Microsoft.Compute/GetVMScaleSet30Min;1297
 )
 
-// heed takes in what an answer says is left of Azure's own buckets. gate.mu is held.
-func (g *gate) heed(h http.Header, k keys, now time.Time) {
+// heed takes in what an answer says is left of Azure's own buckets. What a refusal of one resource says of limits that do not say what they count keeps
+// nobody else waiting. gate.mu is held.
+func (g *gate) heed(h http.Header, k keys, now time.Time, narrow bool) {
 	for name, values := range h {
 		name = http.CanonicalHeaderKey(name)
 		if !strings.HasPrefix(name, doorLeft) || name == ruleLeft || len(values) == 0 {
@@ -183,11 +184,11 @@ func (g *gate) heed(h http.Header, k keys, now time.Time) {
 			left, err := strconv.Atoi(number)
 			switch {
 			case err != nil:
-			case strings.HasSuffix(name, "Resource"):
-				g.lower(k.resource, left)
-			case strings.HasSuffix(name, "Subscription"):
+			case strings.Contains(path.Base(name), "Subscription"):
 				g.lower(k.class, left)
-			case left < fewLeft:
+			case strings.Contains(path.Base(name), "Resource"):
+				g.lower(k.resource, left)
+			case left < fewLeft && !narrow:
 				g.low[k.class] = now.Add(restLow)
 			}
 		}

@@ -73,16 +73,6 @@ func (a answer) specific(status int) answer {
 	return best
 }
 
-// ofOneResource says whether an exceeded limit is one of a single scale set rather than of the subscription.
-func (a answer) ofOneResource() bool {
-	for _, l := range a.leaves() {
-		if strings.Contains(l.Target, "Resource") {
-			return true
-		}
-	}
-	return false
-}
-
 // kinds are the codes that mean one thing whatever the status. The list is that of Azure's documentation and of answers that users of
 // Azure have published.
 var kinds = map[string]cloud.Kind{
@@ -229,6 +219,8 @@ func (s subject) machine() string {
 func (a answer) sentence(kind cloud.Kind, about subject) string {
 	text := strings.TrimSuffix(strings.TrimSpace(a.Message), ".")
 	switch {
+	case kind == cloud.Throttled && strings.HasPrefix(text, "{"):
+		return cmp.Or(throttleSentence(text), "Azure asks for fewer requests")
 	case kind == cloud.Quota:
 		if q := a.quota(0); q != nil {
 			return fmt.Sprintf("the quota of %s%s is %d, %d are in use and %d more are needed: have it raised to at least %d, or use another size",
@@ -260,6 +252,19 @@ func (a answer) sentence(kind cloud.Kind, about subject) string {
 		return "Azure gives no reason"
 	}
 	return text
+}
+
+// throttleSentence is what the compute provider says in JSON of an exceeded limit; "" when it is something else.
+func throttleSentence(text string) string {
+	var said struct {
+		Limit    string `json:"operationGroup"`
+		Allowed  int    `json:"allowedRequestCount"`
+		Measured int    `json:"measuredRequestCount"`
+	}
+	if json.Unmarshal([]byte(text), &said) != nil || said.Limit == "" {
+		return ""
+	}
+	return fmt.Sprintf("Azure's limit %s is exceeded: %d requests were counted (limit %d)", said.Limit, said.Measured, said.Allowed)
 }
 
 // rights are the actions, each with its scope, that a refusal says are missing; "" when it does not say.

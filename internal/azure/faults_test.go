@@ -39,7 +39,8 @@ func TestAThrottledClassIsLeftAloneUntilItsTime(t *testing.T) {
 	w := newWorld(t, set("agents", 2), set("render", 2))
 	w.open(w.options("0:9:agents", "0:9:render"))
 	w.groups()
-	w.sim.Inject(azuresim.Fault{Kind: listMachines, Times: 1, Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute, Style: "compute"})
+	w.sim.Inject(azuresim.Fault{Kind: listMachines, Times: 1, Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute,
+		Details: []azuresim.Detail{{Code: "TooManyRequests", Target: "ListVMScaleSetVMsSubscription"}}})
 
 	_, err := w.Group(context.Background(), "agents")
 	if e := errorOf(t, err); e.Kind != cloud.Throttled || e.RetryAfter != 20*time.Minute || e.Group != "agents" {

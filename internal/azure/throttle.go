@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +17,11 @@ import (
 	"sluice.dev/sluice/internal/azure/config"
 )
 
-// gate is what every request to Resource Manager passes. It keeps a class of requests from Azure until the time Azure asked for (S-32):
-// a 429 shuts its class in its region; for one resource alone when the exceeded limit is one of a single resource, so that the others go
-// on (S-30); and with all classes of reads, writes or deletes when it is the front door's. One that names no limit shuts its resource, and
-// the class as soon as another resource is answered so. And it spends no more than sluice's share of
-// what Azure gives, leaving the last of it to what matters most. It never waits: who may not go now is told when.
+// gate is what every request to Resource Manager passes. It keeps a class of requests from Azure until the time Azure asked for (S-32). What a class is, a
+// refusal says by its code, the target of its details and its headers, never by its sentence: all reads, writes or deletes when the front door is meant,
+// the kind of request in its region, or one resource alone. A refusal that says none of it shuts its resource, so that the others go on (S-30), and the
+// kind of request once another resource is refused as well. The gate also spends no more than sluice's share of what Azure gives, and leaves the last of
+// it to what matters most. It never waits: who may not go now is told when.
 type gate struct {
 	now    func() time.Time
 	share  float64          // of Azure's published limits
@@ -28,7 +29,7 @@ type gate struct {
 	region string           // of resources whose region is not known; "" is a region of its own
 
 	mu      sync.Mutex
-	unnamed map[string]unnamed   // the last refusal that named no limit, by class
+	refused map[string]refusals  // whose last refusal did not say what it counts, by class
 	until   map[string]time.Time // shut by Azure: by class, by class and resource, or by front door
 	low     map[string]time.Time // little is left, as Azure says: no refresh before, by class
 	buckets map[string]*bucket
@@ -40,16 +41,24 @@ type gate struct {
 func newGate(now func() time.Time, share float64, region string) *gate {
 	return &gate{
 		now: now, share: share, region: strings.ToLower(region),
-		unnamed: map[string]unnamed{}, until: map[string]time.Time{}, low: map[string]time.Time{}, buckets: map[string]*bucket{},
+		refused: map[string]refusals{}, until: map[string]time.Time{}, low: map[string]time.Time{}, buckets: map[string]*bucket{},
 		regions: map[string]string{}, tallies: map[string]*tally{},
 	}
 }
 
-// unnamed is what Azure refused one resource without naming the limit.
-type unnamed struct {
-	resource string
-	until    time.Time
+// refusals are those resources of a class, by their keys, whose last answer was a refusal that did not say what it counts.
+type refusals map[string]refusal
+
+type refusal struct {
+	until time.Time // Azure takes no request about it before
+	alone bool      // another resource of the class has been answered since it was first refused
 }
+
+// othersFirst is how much longer than its class a resource rests that was refused: long enough for all others to be asked about first.
+const othersFirst = 15 * time.Second
+
+// forgetRefusal is how long after its time a refusal is remembered of a resource that nobody asks about.
+const forgetRefusal = 10 * time.Minute
 
 // defaultRetryAfter is how long a class rests when Azure names no time; its buckets refill by the minute.
 const defaultRetryAfter = 30 * time.Second
@@ -137,13 +146,17 @@ func (g *gate) leave(k keys, resp *http.Response, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
-	if key == anyLimit {
-		key, wait = g.guess(k, now, wait)
+	until := now.Add(wait)
+	switch {
+	case key == anyLimit:
+		key, until = g.guess(k, now, until)
+	case key == "" && resp.StatusCode < http.StatusMultipleChoices:
+		g.answered(k)
 	}
 	g.tally(k.class).answers[strconv.Itoa(resp.StatusCode)]++
-	g.heed(resp.Header, k, now)
+	g.heed(resp.Header, k, now, key != "" && key == k.resource)
 	if key != "" {
-		g.until[key] = latest(g.until[key], now.Add(wait))
+		g.until[key] = latest(g.until[key], until)
 	}
 }
 
@@ -170,42 +183,72 @@ func (g *gate) refusal(k keys, resp *http.Response) (key string, wait time.Durat
 		return k.door, wait
 	case resp.StatusCode != http.StatusTooManyRequests && !told.says("TooManyRequests"):
 		return "", 0
-	case told.ofOneResource() || told.says("RetryableErrorDueToAnotherOperation"):
-		return narrow, wait
-	case k.resource != "" && !told.namesLimit() && !spent(resp.Header):
-		return anyLimit, wait
 	}
-	return k.class, wait
+	switch limits := exceeded(told, resp.Header); {
+	case k.resource == "" || counts(limits, "Subscription"):
+		return k.class, wait
+	case counts(limits, "Resource") || told.says("RetryableErrorDueToAnotherOperation"):
+		return k.resource, wait
+	}
+	return anyLimit, wait
 }
 
-// anyLimit stands for a refusal that does not say of what.
+// anyLimit stands for a refusal that does not say what it counts.
 const anyLimit = "any limit"
 
-// guess is what a refusal shuts that does not say which limit is exceeded. It may be the resource's own, which is the smallest by far, or that of
-// all: then the next resource of the class is refused as well, and both have told. gate.mu is held.
-func (g *gate) guess(k keys, now time.Time, wait time.Duration) (key string, rest time.Duration) {
-	if before := g.unnamed[k.class]; before.resource != k.resource && before.until.After(now) {
-		return k.class, max(wait, before.until.Sub(now))
+// guess is what a refusal shuts, and until when, that does not say what it counts. It may be the resource's own limit, the smallest by far, or that of
+// all: then another resource is refused as well. Two that were refused while others were answered tell nothing new. Where the class is shut, those that
+// were refused come last after it. gate.mu is held.
+func (g *gate) guess(k keys, now, until time.Time) (key string, shut time.Time) {
+	all := g.refused[k.class]
+	if all == nil {
+		all = refusals{}
+		g.refused[k.class] = all
 	}
-	g.unnamed[k.class] = unnamed{k.resource, now.Add(wait)}
-	return k.resource, wait
+	r := refusal{until, all[k.resource].alone}
+	all[k.resource] = r
+	key, shut = k.resource, until
+	for resource, other := range all {
+		if resource != k.resource && other.until.After(now) && !(r.alone && other.alone) {
+			key, shut = k.class, latest(shut, other.until)
+		}
+	}
+	if key == k.class {
+		for resource := range all {
+			g.until[resource] = latest(g.until[resource], shut.Add(othersFirst))
+		}
+	}
+	return key, shut
 }
 
-// namesLimit says whether the answer tells what is exceeded: a limit by its name, or that of the subscription.
-func (a answer) namesLimit() bool {
-	return slices.ContainsFunc(append(a.leaves(), a), func(l answer) bool { return l.Target != "" || strings.Contains(l.Message, "subscription") })
+// answered takes in that a resource is refused no more, so that what others of its class are refused is theirs alone. gate.mu is held.
+func (g *gate) answered(k keys) {
+	all := g.refused[k.class]
+	delete(all, k.resource)
+	for resource, r := range all {
+		r.alone = true
+		all[resource] = r
+	}
 }
 
-// spent says whether the headers of an answer tell of a limit of which nothing is left.
-func spent(h http.Header) bool {
+// exceeded are the names of the limits that a refusal says are exceeded, as "GetVMScaleSetResource" or "HighCostGet30Min".
+func exceeded(told answer, h http.Header) (limits []string) {
+	for _, l := range append(told.leaves(), told) {
+		limits = append(limits, l.Target)
+	}
 	for _, value := range h.Values(ruleLeft) {
 		for rule := range strings.SplitSeq(value, ",") {
-			if _, left, _ := strings.Cut(strings.TrimSpace(rule), ";"); left == "0" {
-				return true
+			if name, left, _ := strings.Cut(strings.TrimSpace(rule), ";"); left == "0" {
+				limits = append(limits, path.Base(name))
 			}
 		}
 	}
-	return false
+	return limits
+}
+
+// counts says whether one of the limits bears in its name what it counts.
+func counts(limits []string, what string) bool {
+	return slices.ContainsFunc(limits, func(name string) bool { return strings.Contains(name, what) })
 }
 
 // says whether the answer or one of its details bears one of the codes.

@@ -107,7 +107,7 @@ var failures = []struct {
 	{"OperationNotAllowed", 409, busyText, "", "", again},
 
 	// What passes: the group rests for as long as Azure says, or for a moment. One that does not say which limit is exceeded is the group's own.
-	{"TooManyRequests", 429, "Too many requests have been received for this subscription.", "TooManyRequests", "", rested},
+	{"TooManyRequests", 429, "Too many requests have been received for this subscription.", "TooManyRequests", "", elsewhere},
 	{"TooManyRequests", 429, "", "TooManyRequests", "", elsewhere},
 	{"SubscriptionRequestsThrottled", 429, "", "SubscriptionRequestsThrottled", "", rested},
 	{"RetryableErrorDueToAnotherOperation", 429, "", "RetryableErrorDueToAnotherOperation", "", elsewhere},
