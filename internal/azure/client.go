@@ -2,6 +2,7 @@ package azure
 
 import (
 	"fmt"
+	"mime"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -67,7 +68,7 @@ func (o Options) clientOptions(gate *gate) *arm.ClientOptions {
 			Transport:                       o.client(),
 			Retry:                           policy.RetryOptions{MaxRetries: -1, TryTimeout: tryTimeout},
 			Telemetry:                       o.telemetry(),
-			PerCallPolicies:                 []policy.Policy{hears{}, onlyHost(host), renewOnRefusal{}, gate},
+			PerCallPolicies:                 []policy.Policy{hears{}, noPages{}, onlyHost(host), renewOnRefusal{}, gate},
 			InsecureAllowCredentialWithHTTP: strings.HasPrefix(o.ResourceManagerEndpoint, "http://"), // a loopback host: checkEndpoint saw to it
 		},
 	}
@@ -82,6 +83,42 @@ func (h onlyHost) Do(req *policy.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("Azure's answer links to host %q instead of %q, and is not followed", got, string(h))
 	}
 	return req.Next()
+}
+
+// noPages takes an answer that is a page for people, and not JSON, for one of somebody who stands between here and Azure: it says nothing of what was asked for.
+// A wait that it asks for holds all the same.
+type noPages struct{}
+
+func (noPages) Do(req *policy.Request) (*http.Response, error) {
+	resp, err := req.Next()
+	if err != nil || resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusUnauthorized {
+		return resp, err
+	}
+	if kind := pageKind(resp); kind != "" {
+		resp.Body.Close() // nothing of it is wanted
+		return nil, &pageError{host: req.Raw().URL.Host, status: resp.StatusCode, kind: kind}
+	}
+	return resp, nil
+}
+
+// pageKind is the media type of an answer that is a page for people; "" for any other.
+func pageKind(resp *http.Response) string {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil || kind != "text/html" && kind != "application/xhtml+xml" {
+		return ""
+	}
+	return kind
+}
+
+// pageError says that a page came in the place of an answer.
+type pageError struct {
+	host   string
+	status int
+	kind   string
+}
+
+func (e *pageError) Error() string {
+	return fmt.Sprintf("a proxy answers in Azure's place (%d, %s): see to what stands between this machine and %s", e.status, e.kind, e.host)
 }
 
 // telemetry is "sluice/<version><suffix>"; the SDK allows it 24 characters.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/internal/imds"
 )
 
 // The codes of requests that got no answer. They are sluice's own: Azure had no say.
@@ -51,8 +52,11 @@ func broken(err error, host string) (code, message, remedy string) {
 		slow net.Error
 		cert *tls.CertificateVerificationError
 		long *tooLongError
+		page *pageError
 	)
 	switch {
+	case errors.As(err, &page):
+		return unreadable, page.Error(), ""
 	case errors.As(err, &long):
 		return unreadable, long.Error(), ""
 	case errors.Is(err, context.Canceled):
@@ -70,6 +74,9 @@ func broken(err error, host string) (code, message, remedy string) {
 	case isSent, errors.As(err, &dial), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
 		return connectionLost, fmt.Sprintf("the connection to %s was lost before an answer came", host), ""
 	default:
+		if why := imds.Undecodable(err); why != "" {
+			return unreadable, fmt.Sprintf("an answer of %s could not be read: %s", host, why), ""
+		}
 		return unreadable, firstLine(err.Error()), ""
 	}
 }

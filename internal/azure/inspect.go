@@ -198,7 +198,8 @@ const permissionsVersion = "2022-04-01"
 func (p *Provider) askRights(ctx context.Context, in *Inspection) {
 	next := fmt.Sprintf("%s/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Authorization/permissions?api-version=%s",
 		p.options.ResourceManagerEndpoint, url.PathEscape(p.options.Subscription), url.PathEscape(p.options.ResourceGroup), permissionsVersion)
-	for pages := 0; next != "" && pages < maxPages; pages++ {
+	links := links{}
+	for next != "" {
 		var page struct {
 			Next  string  `json:"nextLink"`
 			Value []Right `json:"value"`
@@ -206,6 +207,10 @@ func (p *Provider) askRights(ctx context.Context, in *Inspection) {
 		req, err := runtime.NewRequest(ctx, http.MethodGet, next)
 		if err != nil {
 			in.RightsError = err
+			return
+		}
+		if err := links.follow(next); err != nil {
+			in.RightsError = plainly(p.wrap("", "read the permissions of the identity", err), err, in.ResourceManager)
 			return
 		}
 		began := p.now()

@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/internal/azure/catalog"
+	"sluice.dev/sluice/internal/imds"
 )
 
 // The retail price list: where it is, how long its answers serve, and how long a failed question rests.
@@ -171,9 +173,10 @@ func (l *retailList) read(ctx context.Context, region string, sizes []string, pr
 	// Values are compared with their letter case since this api-version.
 	filter := fmt.Sprintf("serviceName eq 'Virtual Machines' and priceType eq 'Consumption' and armRegionName eq '%s' and (%s)", quoted(region), strings.Join(names, " or "))
 	next := l.endpoint + "/api/retail/prices?" + url.Values{"api-version": {pricesVersion}, "$filter": {filter}}.Encode()
-	for pages := 0; next != ""; pages++ {
-		if pages == maxPages {
-			return endless(pages)
+	links := links{}
+	for next != "" {
+		if err := links.follow(next); err != nil {
+			return fmt.Errorf("read retail prices of %s: %w", region, err)
 		}
 		page, err := l.page(ctx, next)
 		if err != nil {
@@ -205,7 +208,7 @@ func (l *retailList) page(ctx context.Context, address string) (*catalog.RetailP
 	}
 	var page catalog.RetailPage
 	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
-		return nil, fmt.Errorf("%s answers what is no page of prices: %w", hostOf(l.endpoint), err)
+		return nil, fmt.Errorf("%s answers what is no page of prices: %s", hostOf(l.endpoint), cmp.Or(imds.Undecodable(err), firstLine(err.Error())))
 	}
 	return &page, nil
 }

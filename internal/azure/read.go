@@ -8,12 +8,6 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// maxPages bounds a list whose links lead in a circle; a page has at least dozens of items and a scale set at most 1000 machines.
-const maxPages = 200
-
-// endless is the fault of such a list.
-func endless(pages int) error { return fmt.Errorf("the list has no end after %d pages", pages) }
-
 // read asks for what is missing of a reading: the model, unless the caller has it already, and the machines.
 func (p *Provider) read(ctx context.Context, id cluster.GroupID, name string, known *model) (*reading, *cloud.Error) {
 	m := known

@@ -189,15 +189,16 @@ func listSizes(client *armcompute.ResourceSKUsClient, wrap func(group cluster.Gr
 	return func(ctx context.Context, location string) ([]*armcompute.ResourceSKU, error) {
 		var all []*armcompute.ResourceSKU
 		pager := client.NewListPager(&armcompute.ResourceSKUsClientListOptions{Filter: new(fmt.Sprintf("location eq '%s'", strings.ToLower(location)))})
-		for pages := 0; pager.More(); pages++ {
-			if pages == maxPages {
-				return nil, endless(pages)
-			}
+		links := links{}
+		for pager.More() {
 			page, err := pager.NextPage(ctx)
 			if err != nil {
 				return nil, wrap("", "list the sizes of "+strings.ToLower(location), err)
 			}
 			all = append(all, page.Value...)
+			if err := links.follow(val(page.NextLink)); err != nil {
+				return nil, wrap("", "list the sizes of "+strings.ToLower(location), err)
+			}
 		}
 		return all, nil
 	}

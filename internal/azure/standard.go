@@ -129,8 +129,12 @@ func (s *standard) list(ctx context.Context) ([]*armcompute.VirtualMachine, erro
 	}
 	views := map[string]*armcompute.VirtualMachineInstanceView{}
 	pager := s.vms.NewListAllPager(&armcompute.VirtualMachinesClientListAllOptions{StatusOnly: new("true")})
-	for pages := 0; pager.More() && pages < maxPages; pages++ {
+	links := links{}
+	for pager.More() {
 		page, err := pager.NextPage(ctx)
+		if err == nil {
+			err = links.follow(val(page.NextLink))
+		}
 		if err != nil {
 			s.log.Debug("power states of machines are unknown", "err", err)
 			break

@@ -227,7 +227,8 @@ func reasonOf(err error) string {
 		a, status := answerOf(refused)
 		return a.sentence(kindOf(status, a), subject{})
 	}
-	return firstLine(err.Error())
+	_, reason := unanswered(err, "Resource Manager")
+	return reason
 }
 
 func (s *standard) refusals() []cloud.Refusal {

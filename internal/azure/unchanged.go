@@ -51,11 +51,8 @@ func (a *answers[T]) keep(question string, pages []answered[T]) {
 func listPages[T, P any](ctx context.Context, a *answers[T], question string, pager *runtime.Pager[P], take func(P) (made []T, next *string, err error)) ([]T, error) {
 	var all []T
 	var pages []answered[T]
-	known := a.last(question)
+	known, links := a.last(question), links{}
 	for pager.More() {
-		if len(pages) == maxPages {
-			return nil, endless(len(pages))
-		}
 		heard := &hearing{}
 		if len(pages) < len(known) {
 			heard.known, heard.next = &known[len(pages)].sum, known[len(pages)].next
@@ -72,6 +69,9 @@ func listPages[T, P any](ctx context.Context, a *answers[T], question string, pa
 				return nil, err
 			}
 			pages = append(pages, answered[T]{heard.sum, val(next), made})
+		}
+		if err := links.follow(pages[len(pages)-1].next); err != nil {
+			return nil, err
 		}
 		all = append(all, pages[len(pages)-1].made...)
 	}

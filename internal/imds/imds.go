@@ -5,6 +5,7 @@
 package imds
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -115,7 +116,7 @@ func (c *Client) send(ctx context.Context, method, address string, header http.H
 		return nil
 	}
 	if err := json.Unmarshal(said, out); err != nil {
-		return &Error{Message: fmt.Sprintf("instance metadata at %s answered something that is not JSON: %v", origin(req.URL), err)}
+		return &Error{Message: fmt.Sprintf("instance metadata at %s gives an answer that cannot be read: %s", origin(req.URL), cmp.Or(Undecodable(err), "it is not JSON"))}
 	}
 	return nil
 }
