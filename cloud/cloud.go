@@ -88,7 +88,7 @@ type Error struct {
 	Group      cluster.GroupID // "" when it concerns no single group
 	Code       string          // the cloud's own code, or the provider's where the cloud gave none; never empty
 	Message    string          // one sentence that names the thing with its size and zone, and, where there is one, the remedy
-	RetryAfter time.Duration   // for Throttled: how long the cloud asked to be left alone
+	RetryAfter time.Duration   // for Throttled: how long the cloud asked to be left alone; for Conflict: when another read may help, 0 at once
 	Quota      *cluster.Quota  // for Quota: the numbers, nil when the cloud gave none
 
 	// Property is that of the safety contract for which the provider itself held the request back, such as S-32; "" for what was sent.

@@ -219,17 +219,17 @@ const (
 	longestRace = time.Minute
 )
 
-// backoffAfter is the back-off after a failed growth. A lost race needs none: the next cycle plans from a new read. Further ones in
-// a row pause longer and longer, up to a minute (S-31). A passing fault and a throttle end by themselves and do not lengthen the next
+// backoffAfter is the back-off after a failed growth. A lost race needs none: the next cycle plans from a new read. One of which the cloud says that a
+// read does not help, and further ones in a row, pause longer and longer, up to a minute (S-31). A passing fault and a throttle end by themselves and do not lengthen the next
 // back-off.
 func backoffAfter(b Backoff, a SetCapacity, r Result, races int, allowed *policy.Policy) Backoff {
 	pause := transientPause
 	switch r.Kind {
 	case "conflict":
-		if races <= freeRaces {
+		if races <= freeRaces && r.RetryAfter == 0 {
 			return b
 		}
-		pause = min(transientPause<<min(races-freeRaces, 10), longestRace)
+		pause = min(transientPause<<min(max(races-freeRaces, 0), 10), longestRace)
 		fallthrough
 	case "throttled", "transient":
 		return b.brief(cluster.Failure{At: r.At, Code: r.Code, Message: r.Message, Rest: max(r.RetryAfter, pause)})

@@ -5,8 +5,8 @@
 // when the operation has begun and when it has ended. It believes nothing but answers: a capacity changes in its eyes when Azure
 // says so (S-03), and a list of machines that its scale set's capacity contradicts is no evidence (S-14, S-20). A group's Read is about the
 // machines it shows: At is when they were listed, and Complete that nothing contradicts them. While newer reads are incomplete, the
-// machines of the last complete one stay, with its time, under the newest capacity and version. No call sleeps or repeats itself; what
-// failed is asked again in a later cycle.
+// machines of the last complete one stay, with its time, under the newest capacity and version. No call sleeps. A read
+// whose first answer is a bad one looks again at once; whatever else failed is asked again in a later cycle.
 package azure
 
 import (

@@ -341,7 +341,7 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 		e.Kind, e.RetryAfter, e.Code, e.Message = cloud.Throttled, shut.until.Sub(p.now()), shut.code(), shut.Error()
 		e.Property = "S-32"
 	case errors.As(err, &machine):
-		e.Code, e.Message = cmp.Or(machine.Code, "InstanceMetadata"), machine.Error()
+		e.Code, e.Message = cmp.Or(machine.Code, noMetadata), machine.Error()
 		if !machine.Temporary() {
 			e.Kind = cloud.Unauthorized
 		}
@@ -375,6 +375,18 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 	return e
 }
 
+// The codes of a sign-in that failed, where whoever gives tokens says none.
+const (
+	noToken    = "NoToken"
+	noMetadata = "InstanceMetadata"
+)
+
+// refusedWith says whether Azure refused a request with this status.
+func refusedWith(err error, status int) bool {
+	var refused *azcore.ResponseError
+	return errors.As(err, &refused) && refused.StatusCode == status
+}
+
 // signInReason is the token authority's own sentence where it gave one, such as "AADSTS7000215: Invalid client secret provided".
 func signInReason(login *azidentity.AuthenticationFailedError) string {
 	if login.RawResponse != nil {
@@ -385,7 +397,18 @@ func signInReason(login *azidentity.AuthenticationFailedError) string {
 			return firstSentence(said.Description)
 		}
 	}
-	return strings.TrimRight(firstLine(login.Error()), " .:")
+	if r := login.RawResponse; r != nil {
+		if kind := pageKind(r); kind != "" {
+			return fmt.Sprintf("a proxy answers in the token authority's place (%d, %s)", r.StatusCode, kind)
+		}
+		return fmt.Sprintf("the token authority answers %d %s", r.StatusCode, http.StatusText(r.StatusCode))
+	}
+	_, reason, found := strings.Cut(firstLine(login.Error()), "Credential: ")
+	if !found {
+		reason = firstLine(login.Error())
+	}
+	reason, _, _ = strings.Cut(reason, " To troubleshoot, visit ")
+	return strings.TrimRight(reason, " .:")
 }
 
 // answerOf is the most specific part of a refusal.

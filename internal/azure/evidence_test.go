@@ -164,7 +164,7 @@ func TestAModelWithoutACapacityIsNotKeptWhileAnOperationIsFollowed(t *testing.T)
 	w.open(w.options("0:9:agents"))
 	w.grow("agents", 1)
 	w.now = w.NextPoll().Add(-time.Second)
-	w.sim.Inject(azuresim.Fault{Kind: getSet, NullCapacity: true, Times: 1})
+	w.sim.Inject(azuresim.Fault{Kind: getSet, NullCapacity: true, Times: 2})
 	if _, err := w.Group(context.Background(), "agents"); err == nil {
 		t.Fatal("a null capacity is believed")
 	}

@@ -40,6 +40,7 @@ type group struct {
 	lost      int              // the capacity of a growth that was given up, whose outcome no read has told yet; 0 when there is none
 	wanted    int              // the capacity that the write under way asks for; 0 when none does
 	muteWrite bool             // the last write had no answer in time
+	balked    time.Time        // when a growth was last refused in a way that may pass; zero after one that was accepted
 	problem   string           // of the last read; "" when it was good
 	fault     *cloud.Error     // behind the problem
 	unheard   bool             // it is no more than that Azure did not answer, or not then
@@ -500,17 +501,37 @@ const retryEvery = 10 * time.Second
 // patience is how old a read may become while sluice's own economy delays the next, before that is the group's problem.
 const patience = 5 * time.Minute
 
-// refuse records why a read failed. Answers that will not change by themselves are sought again when the cache's time is over.
+// refuse records why a read failed. Answers that will not change by themselves are sought again when the cache's time is over. A token that is lacking, or
+// not accepted, says nothing of the group.
 func (g *group) refuse(e *cloud.Error, now time.Time) {
 	if e.Code != shareSpent || now.Sub(g.looked()) >= patience {
 		g.fault = e
 		g.problem, g.unheard = e.Message, e.Kind == cloud.Transient || e.Kind == cloud.Throttled
 	}
-	g.resting = now.Add(max(retryEvery, e.RetryAfter))
-	switch e.Kind {
-	case cloud.NotFound, cloud.Unauthorized, cloud.Invalid:
+	g.resting = now.Add(max(retryAfterFault(e), e.RetryAfter))
+	switch {
+	case ofSignIn(e):
+	case e.Kind == cloud.NotFound, e.Kind == cloud.Unauthorized, e.Kind == cloud.Invalid:
 		g.asked, g.due, g.doubts = now, nothing, 0
 	}
+}
+
+// signInCodes are those of a token that cannot be had or is not accepted, besides the authority's own, which have no capital letters.
+var signInCodes = []string{
+	noToken, noMetadata, "Status401", "AuthenticationFailed", "InvalidAuthenticationToken", "ExpiredAuthenticationToken", "InvalidAuthenticationTokenTenant",
+}
+
+// ofSignIn says whether an error is about the identity as such, and not about what it asks for.
+func ofSignIn(e *cloud.Error) bool {
+	return slices.Contains(signInCodes, e.Code) || strings.ToLower(e.Code) == e.Code
+}
+
+// retryAfterFault is how soon after a failed read the next is tried, unless Azure asked for more. A sign-in that works again helps all at once.
+func retryAfterFault(e *cloud.Error) time.Duration {
+	if ofSignIn(e) {
+		return doubtEvery
+	}
+	return retryEvery
 }
 
 // confirm takes the model that answered a write: the cloud's word for what it wants now (S-03). The machines stay those of the last

@@ -2,19 +2,72 @@ package azure
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/imds"
 )
 
-// read asks for what is missing of a reading: the model, unless the caller has it already, and the machines.
-func (p *Provider) read(ctx context.Context, id cluster.GroupID, name string, known *model) (*reading, *cloud.Error) {
+// read asks for what a reading of the group needs. It looks twice where the first answer is a bad one and the last was good: one bad answer changes no
+// decision.
+func (p *Provider) read(ctx context.Context, g *group, known *model) (*reading, *cloud.Error) {
+	r, err := p.look(ctx, g.name, known)
+	if p.dubious(g, r, err) {
+		r, err = p.look(ctx, g.name, nil)
+	}
+	if err != nil {
+		return nil, p.readError(g, err)
+	}
+	return r, nil
+}
+
+// dubious says whether an answer about the group, whose last one was good, deserves a second look.
+func (p *Provider) dubious(g *group, r *reading, err error) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case g.problem != "" || g.doubts > 0:
+		return false
+	case err != nil:
+		return p.once(err)
+	}
+	return r.model.unfit == "" && g.doubt(r) != nil
+}
+
+// once says whether an error is a bad answer that may be the only one: one that asks for a wait is not, nor is none at all, which costs time.
+func (p *Provider) once(err error) bool {
+	var (
+		refused *azcore.ResponseError
+		own     *cloud.Error
+		shut    *shutError
+		login   *azidentity.AuthenticationFailedError
+		machine *imds.Error
+	)
+	switch {
+	case errors.As(err, &refused):
+		a, status := answerOf(refused)
+		return kindOf(status, a) != cloud.Throttled && status != http.StatusUnauthorized &&
+			(refused.RawResponse == nil || retryAfter(refused.RawResponse, p.now(), 0) == 0)
+	case errors.As(err, &own), errors.As(err, &shut), errors.As(err, &login), errors.As(err, &machine):
+		return false
+	}
+	code, _ := unanswered(err, "")
+	return code == unreadable || code == connectionLost
+}
+
+// look asks for what is missing of a reading: the model, unless the caller has it already, and the machines.
+func (p *Provider) look(ctx context.Context, name string, known *model) (*reading, error) {
 	m := known
 	if m == nil {
 		var err error
 		if m, err = p.source.model(ctx, name); err != nil {
-			return nil, p.readError(id, name, err)
+			return nil, err
 		}
 	}
 	p.gate.place(p.options.ResourceGroup, "virtualMachineScaleSets/"+name, m.location)
@@ -24,7 +77,7 @@ func (p *Provider) read(ctx context.Context, id cluster.GroupID, name string, kn
 	}
 	machines, err := m.kind.machines(ctx, m)
 	if err != nil {
-		return nil, p.readError(id, name, err)
+		return nil, err
 	}
 	r.machines = machines
 	p.addresses.fill(machines)
@@ -32,10 +85,10 @@ func (p *Provider) read(ctx context.Context, id cluster.GroupID, name string, kn
 }
 
 // readError is a failed read of one group.
-func (p *Provider) readError(id cluster.GroupID, name string, err error) *cloud.Error {
-	e := p.wrap(id, fmt.Sprintf("read %s %q", p.source.noun(), name), err)
+func (p *Provider) readError(g *group, err error) *cloud.Error {
+	e := p.wrap(g.id, "read "+g.String(), err)
 	if e.Kind == cloud.NotFound {
-		return p.missing(id, name)
+		return p.missing(g.id, g.name)
 	}
 	return e
 }

@@ -33,9 +33,9 @@ func (p *Provider) job(g *group, m *model, busy bool) *job {
 
 // reads is a job as a question.
 func (p *Provider) reads(j *job) func(context.Context) func() {
-	g, id, name := j.group, j.group.id, j.group.name
+	g := j.group
 	return func(ctx context.Context) func() {
-		r, fault := p.read(ctx, id, name, j.model)
+		r, fault := p.read(ctx, g, j.model)
 		if fault == nil && !j.busy {
 			p.addresses.ask(ctx, r.model, r.machines)
 		}
@@ -45,6 +45,9 @@ func (p *Provider) reads(j *job) func(context.Context) func() {
 				g.took = p.now().Sub(j.asked)
 			}
 			g.mute = fault != nil && fault.Code == noAnswer
+			if fault != nil && fault.Kind == cloud.NotFound && g.missed {
+				fault = p.unlisted(g)
+			}
 			j.fault = p.store(g, j.stamp, r, fault) // a fault is the group's problem
 		}
 	}
@@ -112,6 +115,9 @@ func (p *Provider) list(ctx context.Context) *listing {
 func (p *Provider) listsAll(l *listing) func(context.Context) func() {
 	return func(ctx context.Context) func() {
 		models, err := p.source.models(ctx)
+		if err != nil && p.once(err) && !p.unlucky() {
+			models, err = p.source.models(ctx)
+		}
 		var fault *cloud.Error
 		if err != nil {
 			fault = p.wrap("", p.listDoing(), err)
@@ -123,6 +129,13 @@ func (p *Provider) listsAll(l *listing) func(context.Context) func() {
 			p.listMute = fault != nil && fault.Code == noAnswer
 		}
 	}
+}
+
+// unlucky says whether the last list of all models failed.
+func (p *Provider) unlucky() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.listFault != nil
 }
 
 func (p *Provider) listDoing() string {
@@ -176,7 +189,7 @@ func (p *Provider) plan(ctx context.Context, l *listing) []*job {
 	listed, beat := l != nil && fault == nil, p.beat(now)
 	switch {
 	case fault != nil:
-		p.listFault, p.listAgain = fault, now.Add(max(retryEvery, fault.RetryAfter))
+		p.listFault, p.listAgain = fault, now.Add(max(retryAfterFault(fault), fault.RetryAfter))
 		if fault.Code == shareSpent {
 			p.listFault = nil // a pause of our own
 		}
@@ -206,8 +219,10 @@ func (p *Provider) plan(ctx context.Context, l *listing) []*job {
 			// not its turn
 		case stale && !known && !p.restless(g) && !p.listShut(now):
 			// its turn comes with the next list
-		case known && m == nil:
+		case known && m == nil && g.problem != "":
 			g.refuse(p.unlisted(g), now)
+		case known && m == nil: // one list may lie: the group itself is asked for
+			jobs = append(jobs, p.job(g, nil, p.busy(g.id)))
 		case looks && known && p.unmoved(g, m, now):
 			g.checked = l.asked
 		case !looks && g.due == machines && g.reading != nil && g.reading.whole:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -170,9 +171,10 @@ func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.G
 	if made := n - g.Capacity - len(ids); made > 0 {
 		a, err := kind.grow(ctx, own.name, g.Read.Version, wanted)
 		if err != nil {
-			return p.refusedGrowth(own, doing, made, err)
+			return p.refusedOnce(own, p.refusedGrowth(own, doing, made, err), err)
 		}
 		p.mu.Lock()
+		own.balked = time.Time{}
 		own.stamp = p.stamp()
 		own.granted = grant{capacity: wanted, until: p.now().Add(believeFor)}
 		if !own.confirm(a.model) {
@@ -420,17 +422,41 @@ func (p *Provider) underWay(id cluster.GroupID, does verb) bool {
 }
 
 // refusedGrowth is a growth by so many machines that was not accepted: of a quota it says how many would be.
-func (p *Provider) refusedGrowth(g *group, doing string, machines int, err error) error {
-	refusal := p.refused(g, doing, err)
-	var e *cloud.Error
-	if errors.As(refusal, &e) && e.Quota != nil && e.Quota.Needed > 0 {
+func (p *Provider) refusedGrowth(g *group, doing string, machines int, err error) *cloud.Error {
+	e := p.refused(g, doing, err)
+	if e.Quota != nil && e.Quota.Needed > 0 {
 		e.Quota.Left = machinesLeft(e.Quota, machines)
+	}
+	return e
+}
+
+// balkFor is how long after one dubious refusal of a growth the next one is taken at its word, unless one was accepted in between.
+const balkFor = 10 * time.Minute
+
+// refusedOnce is the refusal of a growth. A right that is lacking is, the first time, a conflict: the group is read and decided on anew before another one is
+// asked. An entity tag that is refused twice in a row is no lost race: reads are stale, or others write all the time, and others are asked meanwhile.
+func (p *Provider) refusedOnce(own *group, refusal *cloud.Error, err error) error {
+	stale := refusedWith(err, http.StatusPreconditionFailed)
+	if !stale && (refusal.Kind != cloud.Unauthorized || !p.once(err)) {
+		return refusal
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	again := p.now().Sub(own.balked) < balkFor
+	own.balked = p.now()
+	switch {
+	case !again:
+		refusal.Kind = cloud.Conflict
+		own.due, own.stamp = all, p.stamp()
+	case stale:
+		refusal.RetryAfter = lateRest
+		refusal.Message += "; twice in a row"
 	}
 	return refusal
 }
 
 // refused is a write that was not accepted, or whose answer was lost. Where the group may have changed it is read again.
-func (p *Provider) refused(g *group, doing string, err error) error {
+func (p *Provider) refused(g *group, doing string, err error) *cloud.Error {
 	e := p.wrap(g.id, doing, err)
 	if e.Kind == cloud.NotFound {
 		e = p.missing(g.id, g.name)
