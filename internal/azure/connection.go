@@ -21,7 +21,6 @@ const (
 	unreachable    = "Unreachable"    // the request was not sent
 	givenUp        = "GivenUp"        // this process ended it; it may have been carried out
 	unreadable     = "UnreadableAnswer"
-	noToken        = "NoToken"
 )
 
 // unanswered tells in one sentence, without the request's address, why no answer could be had: the code and the words with the remedy. Host is
