@@ -436,7 +436,7 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 			h.at = h.at.Add(time.Duration(rapid.SampledFrom([]int{-1, 0, 1, 10, 60, 300, 660}).Draw(t, "seconds")) * time.Second)
 		}
 	})
-	for _, o := range []plan.Outcome{plan.NodeKeep, plan.NodeIdle, plan.NodeCordoned, plan.NodeDraining, plan.NodeDeleting, plan.NodeParking, plan.PodScheduling, plan.PodWaiting, plan.PodGrows, plan.MachineComing, plan.MachineDeleting} {
+	for _, o := range []plan.Outcome{plan.NodeKeep, plan.NodeIdle, plan.NodeCordoned, plan.NodeDraining, plan.NodeDeleting, plan.PodScheduling, plan.PodWaiting, plan.PodGrows, plan.MachineComing, plan.MachineDeleting} {
 		if outcomes[o] == 0 {
 			t.Errorf("no history came to the outcome %q: the test shows little", o)
 		}
