@@ -96,7 +96,7 @@ func (noPages) Do(req *policy.Request) (*http.Response, error) {
 	}
 	if kind := pageKind(resp); kind != "" {
 		resp.Body.Close() // nothing of it is wanted
-		return nil, &pageError{host: req.Raw().URL.Host, status: resp.StatusCode, kind: kind}
+		return nil, &AnotherAnswer{Host: req.Raw().URL.Host, Status: resp.StatusCode, Type: kind}
 	}
 	return resp, nil
 }
@@ -108,17 +108,6 @@ func pageKind(resp *http.Response) string {
 		return ""
 	}
 	return kind
-}
-
-// pageError says that a page came in the place of an answer.
-type pageError struct {
-	host   string
-	status int
-	kind   string
-}
-
-func (e *pageError) Error() string {
-	return fmt.Sprintf("a proxy answers in Azure's place (%d, %s): see to what stands between this machine and %s", e.status, e.kind, e.host)
 }
 
 // telemetry is "sluice/<version><suffix>"; the SDK allows it 24 characters.

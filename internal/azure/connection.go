@@ -21,6 +21,8 @@ const (
 	unreachable    = "Unreachable"    // the request was not sent
 	givenUp        = "GivenUp"        // this process ended it; it may have been carried out
 	unreadable     = "UnreadableAnswer"
+	noToken        = "NoToken"
+	noMetadata     = "InstanceMetadata"
 )
 
 // unanswered tells in one sentence, without the request's address, why no answer could be had: the code and the words with the remedy. Host is
@@ -51,7 +53,7 @@ func broken(err error, host string) (code, message, remedy string) {
 		slow net.Error
 		cert *tls.CertificateVerificationError
 		long *tooLongError
-		page *pageError
+		page *AnotherAnswer
 	)
 	switch {
 	case errors.As(err, &page):

@@ -375,12 +375,6 @@ func (p *Provider) wrap(group cluster.GroupID, doing string, err error) *cloud.E
 	return e
 }
 
-// The codes of a sign-in that failed, where whoever gives tokens says none.
-const (
-	noToken    = "NoToken"
-	noMetadata = "InstanceMetadata"
-)
-
 // refusedWith says whether Azure refused a request with this status.
 func refusedWith(err error, status int) bool {
 	var refused *azcore.ResponseError

@@ -137,7 +137,7 @@ func TestBrokenAnswersAreToldWithoutTypesOfThisProgram(t *testing.T) {
 				if got := goTypes.FindString(e.Error()); got != "" {
 					t.Errorf("%q in %v", got, e)
 				}
-				if fault.Page && !strings.Contains(e.Error(), "a proxy answers in Azure's place") {
+				if fault.Page && !strings.Contains(e.Error(), "something between answers in its place") {
 					t.Errorf("it is not said who answers: %v", e)
 				}
 				if cloud.KindOf(e) != cloud.Transient {
