@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,13 +61,15 @@ func TestOneReplicaActsAndTheNextTakesOver(t *testing.T) {
 func TestALeaseThatCannotBeRenewedEndsTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, log := fake.NewClientset(), slog.New(slog.DiscardHandler)
+		var away atomic.Bool
+		client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return away.Load(), nil, errors.New("the API server is away")
+		})
 		var led time.Time
 		done := make(chan error, 1)
 		go func() { done <- lead(t.Context(), election("a").lock(client), election("a"), log, waits(&led)) }()
 		time.Sleep(5 * time.Second)
-		client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return true, nil, errors.New("the API server is away")
-		})
+		away.Store(true)
 		if err := <-done; !errors.Is(err, ErrLeaseLost) {
 			t.Errorf("ended with %v, want %v", err, ErrLeaseLost)
 		}
