@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -305,15 +306,15 @@ func TestAnotherAccountIsAskedAsThatAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t)
 		c.examination.As = account
-		asked := 0
+		var asked atomic.Bool
 		c.toCluster = func(r *http.Request) (*http.Response, error) {
-			if asked++; r.Header.Get("Impersonate-User") != account {
+			if asked.Store(true); r.Header.Get("Impersonate-User") != account {
 				t.Errorf("%s is asked as %q", r.URL.Path, r.Header.Get("Impersonate-User"))
 			}
 			return nil, nil
 		}
 		all, _, _ := c.examine()
-		if asked == 0 {
+		if !asked.Load() {
 			t.Error("nothing was asked")
 		}
 		for _, f := range all {
