@@ -197,7 +197,7 @@ var mutants = []mutant{
 	},
 	{
 		"S-20", "a list that is shorter than the capacity is not believed", "internal/azure/doubt.go",
-		"case staying < capacity:", "case staying < capacity && !MUTED:", scenario("agent-spot-preempted"),
+		"case staying < capacity:", "case staying < capacity && !MUTED:", scenario("short-list-while-growing"),
 	},
 	{
 		"S-20", "a machine that is suddenly not listed is missing only when two lists agree", "internal/azure/doubt.go",

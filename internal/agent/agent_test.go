@@ -281,6 +281,9 @@ func TestNoticesThatAskForNothingChangeNothing(t *testing.T) {
 			if f.agreed() > 0 {
 				t.Error("an agreement was given")
 			}
+			if strings.Contains(f.log.String(), "msg=refused") {
+				t.Errorf("something was tried that the guard refused\n%s", &f.log)
+			}
 		})
 	}
 }
