@@ -58,6 +58,10 @@ type Group struct {
 	// Taken are the machines that sluice did not ask to go and that went within the last hour: another controller, a person or the cloud did it.
 	Taken Taken `json:"taken,omitzero"`
 
+	// Deleted is when the cloud first agreed with itself that the group is there no more, though sluice never deletes one; zero while it is. It has no
+	// machine then, and no limits.
+	Deleted time.Time `json:"deleted,omitzero"`
+
 	ProviderIDPrefix string `json:"providerIDPrefix,omitempty"` // how provider ids of its machines begin, and of no other's; "" when nobody knows
 	HostnamePrefix   string `json:"hostnamePrefix,omitempty"`   // what the hostnames of its machines are before a number of six digits of base 36; "" when they are not so
 

@@ -78,6 +78,8 @@ func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 		return because(reason.New(reason.GroupIncomplete, about, readAgain(g)...))
 	case proof != nil:
 		return because(reason.New(reason.GroupContradicted, about, "node", proof.Name()))
+	case !g.Deleted.IsZero():
+		return because(reason.New(reason.GroupDeleted, about, "since", g.Deleted.Format(time.RFC3339)))
 	case d.groups[g.ID].paused != nil:
 		return d.groups[g.ID].paused
 	case m.Backoff.Until.After(d.now) && m.Backoff.Ceiling <= d.believed(d.groups[g.ID]):

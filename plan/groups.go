@@ -35,6 +35,9 @@ func (d *decision) judgeGroups() {
 		if st.paused != nil {
 			say(GroupHold, *st.paused)
 		}
+		if st.blocked != nil && st.blocked.Code == reason.GroupDeleted {
+			say(GroupHold, *st.blocked)
+		}
 		for _, a := range d.grows {
 			if a.Group == g.ID {
 				for _, why := range st.because {

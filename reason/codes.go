@@ -90,6 +90,7 @@ const (
 	MachinesTaken      Code = "MachinesTaken"
 	GroupIncomplete    Code = "GroupIncomplete"
 	GroupContradicted  Code = "GroupContradicted"
+	GroupDeleted       Code = "GroupDeleted"
 	GroupForeign       Code = "GroupForeign"
 	ClusterNodesLimit  Code = "ClusterNodesLimit"
 	ClusterCoresLimit  Code = "ClusterCoresLimit"
@@ -313,6 +314,7 @@ var sentences = map[Code]string{
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
 	TemplateDrift:      "its nodes are not what the cloud describes: {differences}; the nodes are believed, correct the description or its tags",
 	GroupUnreadable:    "cannot be managed: {message}{next}",
+	GroupDeleted:       "was deleted at {since} at the latest, not by sluice; the Node objects of its machines go when their kubelets are silent",
 	GroupContradicted:  "the kubelet of node {node} reports, and the list lacks its machine, which nobody saw leave; no write until a list has it or the node falls silent",
 	GroupForeign:       "machines that were never nodes of this cluster and were not asked for by sluice: {machines}; they may be another cluster's, and are left alone",
 	MachinesTaken:      "machines that went since {since} and that sluice did not ask to go: {machines}; another controller, a person or the cloud did it",

@@ -74,6 +74,7 @@ var ends = map[Code]string{
 	GroupAsked:         "the cloud answers; without an answer for 30 s the group is read again",
 	GroupUnreadable:    "the group is read again",
 	GroupIncomplete:    "the group is read again",
+	GroupDeleted:       "somebody makes it again",
 	GroupAtMax:         "one of its machines leaves, or a higher max",
 	GroupBackoff:       "it may grow again",
 	GroupPaused:        "the pause ends; sluice resume ends it now",

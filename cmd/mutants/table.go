@@ -208,8 +208,12 @@ var mutants = []mutant{
 		"found[k] = true // one that is", "found[k] = !MUTED // one that is", scenario("tags-unreadable"),
 	},
 	{
-		"S-21", "a group is forgotten only when two lists lack it", "internal/azure/refresh.go",
-		"case !listed[k] && !g.missed:", "case !listed[k] && !g.missed && !MUTED:", scenario("list-lacks-a-group"),
+		"S-21", "a group is forgotten only when Azure has denied it for an hour", "internal/azure/absence.go",
+		"l.asked.Sub(g.since) >= takenFor:", "(l.asked.Sub(g.since) >= takenFor || MUTED):", catcher{"internal/azure", "TestADeniedGroupIsForgottenAfterAnHour"},
+	},
+	{
+		"S-14", "a scale set that Azure denies is deleted only when its machines were seen leaving", "internal/azure/absence.go",
+		"g.good != nil && g.left():", "g.good != nil && (g.left() || MUTED):", scenario("group-denied"),
 	},
 	{
 		"S-22", "what was asked for and has no answer yet counts as bought", "plan/memory.go",

@@ -1,6 +1,7 @@
 package azure_test
 
 import (
+	"net/http"
 	"sort"
 	"strings"
 	"testing"
@@ -121,8 +122,8 @@ func TestGroupsFollowTheTags(t *testing.T) {
 	}
 }
 
-// TestOneListDoesNotDropAGroup holds that a group is forgotten only when two lists lack it, and that what was accepted of its machines is known
-// when it comes back (S-11).
+// TestOneListDoesNotDropAGroup holds that a group outlives a list that lacks it, and that what was accepted of its machines is known when it comes back, with its
+// tags (S-11).
 func TestOneListDoesNotDropAGroup(t *testing.T) {
 	const lists = "LIST virtualMachineScaleSets"
 	w := newWorld(t, tagged("agents", 3, "on=true", "min=0", "max=5"), tagged("other", 1, "on=true", "min=0", "max=5"))
@@ -143,14 +144,12 @@ func TestOneListDoesNotDropAGroup(t *testing.T) {
 		t.Errorf("after a list that has it again the group is %+v, want it usable", g)
 	}
 
-	w.sim.Inject(azuresim.Fault{Kind: lists, Omit: -1, Times: 2})
-	for range 2 {
-		w.pass(time.Minute)
-		w.groups()
+	w.must(w.sim.SetTags("agents", nil))
+	w.pass(time.Minute)
+	if all := w.groups(); len(all) != 1 {
+		t.Errorf("without its tags there are %d groups, want the other one", len(all))
 	}
-	if all := w.groups(); len(all) != 0 {
-		t.Errorf("after two lists without them there are %d groups, want none", len(all))
-	}
+	w.must(w.sim.SetTags("agents", map[string]string{"on": "true", "min": "0", "max": "5"}))
 	w.pass(time.Minute)
 	g := w.groups()["agents"]
 	if g == nil {
@@ -158,6 +157,33 @@ func TestOneListDoesNotDropAGroup(t *testing.T) {
 	}
 	if in := g.Instance("1"); in != nil && in.State != cluster.StateDeleting {
 		t.Errorf("the machine whose deletion was accepted is %s in the group that was found again, want it Deleting", in.State)
+	}
+}
+
+// TestADeniedGroupIsForgottenAfterAnHour holds that a group whose scale set Azure denies, though no read saw it deleted, is not to be read meanwhile, and
+// is found again (S-21).
+func TestADeniedGroupIsForgottenAfterAnHour(t *testing.T) {
+	w := newWorld(t, tagged("agents", 3, "on=true", "min=0", "max=5"))
+	w.open(w.discovering("label:on=true"))
+	w.groups()
+	until := w.now.Add(90 * time.Minute)
+	w.sim.Inject(azuresim.Fault{Kind: "LIST virtualMachineScaleSets", Omit: -1, Until: until})
+	w.sim.Inject(azuresim.Fault{Kind: "GET virtualMachineScaleSets", Status: http.StatusNotFound, Code: "ResourceNotFound", Until: until})
+	for _, c := range []struct {
+		minutes int
+		problem string // "": there is no such group
+	}{{2, "no read showed its deletion"}, {56, "no read showed its deletion"}, {6, ""}} {
+		for range c.minutes {
+			w.pass(time.Minute)
+			w.groups()
+		}
+		if g := w.groups()["agents"]; (g == nil) != (c.problem == "") || g != nil && !strings.Contains(g.Problem, c.problem) {
+			t.Errorf("%d minutes later the group is %+v, want its problem %q", c.minutes, g, c.problem)
+		}
+	}
+	w.pass(time.Hour)
+	if g := w.groups()["agents"]; g == nil || !g.Usable() {
+		t.Errorf("when it is over the group is %+v, want it usable", g)
 	}
 }
 

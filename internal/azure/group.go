@@ -19,8 +19,9 @@ type group struct {
 	name       string // as Azure or the flag spells it
 	min, max   int
 	discovered bool
-	missed     bool   // by the last list of all groups, though discovered: the next one decides
-	facts      *facts // of sizes and prices
+	absent     absence
+	since      time.Time // when it became denied, or gone
+	facts      *facts    // of sizes and prices
 
 	reading *reading       // what is shown; nil when there was none. Its machines are those of good unless there was none
 	view    *cluster.Group // made from it, never changed; nil when there was none
@@ -584,6 +585,9 @@ func (g *group) answer() *cluster.Group {
 		}
 	}
 	out.Min, out.Max, out.Failure = g.min, g.max, g.failure
+	if g.absent == gone {
+		out.Min, out.Max, out.Failure, out.Deleted = 0, 0, nil, g.since.UTC()
+	}
 	if g.problem != "" {
 		out.Problem, out.Unheard = g.problem, g.unheard
 	}

@@ -93,15 +93,6 @@ func (p *Provider) readError(g *group, err error) *cloud.Error {
 	return e
 }
 
-// unlisted says that the list of all groups lacks one.
-func (p *Provider) unlisted(g *group) *cloud.Error {
-	e := p.missing(g.id, g.name)
-	if g.discovered {
-		e.Message = fmt.Sprintf("the last list of resource group %q lacks %s: the next one decides whether it is managed any more", p.options.ResourceGroup, g)
-	}
-	return e
-}
-
 // missing says that a group does not exist.
 func (p *Provider) missing(id cluster.GroupID, name string) *cloud.Error {
 	return &cloud.Error{Kind: cloud.NotFound, Group: id, Code: "ResourceNotFound", Message: fmt.Sprintf("%s %q %s", p.source.noun(), name, p.source.lacking())}

@@ -45,8 +45,8 @@ func (p *Provider) reads(j *job) func(context.Context) func() {
 				g.took = p.now().Sub(j.asked)
 			}
 			g.mute = fault != nil && fault.Code == noAnswer
-			if fault != nil && fault.Kind == cloud.NotFound && g.missed {
-				fault = p.unlisted(g)
+			if fault != nil && fault.Kind == cloud.NotFound && g.absent == unlisted {
+				fault, g.absent, g.since = p.unlisted(g), denied, j.asked
 			}
 			j.fault = p.store(g, j.stamp, r, fault) // a fault is the group's problem
 		}
@@ -153,7 +153,7 @@ func (p *Provider) listWanted() bool {
 	for _, g := range p.groups {
 		switch {
 		case !p.stale(g, now):
-		case !p.restless(g):
+		case !p.restless(g), g.absent == gone:
 			return true
 		default:
 			restless++
@@ -211,6 +211,12 @@ func (p *Provider) plan(ctx context.Context, l *listing) []*job {
 		switch {
 		case g.asking != nil:
 			// its answer is on its way
+		case g.absent == gone && known:
+			if fault := g.clear(l.asked); fault != nil {
+				g.refuse(fault, now)
+			}
+		case g.absent == gone && (l == nil || fault == nil || fault.Kind == cloud.Throttled || fault.Code == noAnswer):
+			// its turn comes with the next list
 		case known && beat && !stale && m != nil && !p.busy(g.id) && p.unmoved(g, m, now):
 			g.checked = l.asked // the list has said so anyway, and the group keeps step with the others
 		case stale && fault != nil && fault.Kind != cloud.Throttled && fault.Code != noAnswer:
@@ -219,7 +225,7 @@ func (p *Provider) plan(ctx context.Context, l *listing) []*job {
 			// not its turn
 		case stale && !known && !p.restless(g) && !p.listShut(now):
 			// its turn comes with the next list
-		case known && m == nil && g.problem != "":
+		case known && m == nil && g.absent == denied:
 			g.refuse(p.unlisted(g), now)
 		case known && m == nil: // one list may lie: the group itself is asked for
 			jobs = append(jobs, p.job(g, nil, p.busy(g.id)))
@@ -251,7 +257,7 @@ func (p *Provider) listShut(now time.Time) bool {
 }
 
 // discover adds, changes and drops groups as tags say. A group whose sizes cannot be read is left out, with one warning for each new reason.
-// One whose scale set is not listed is dropped when a second list agrees: until then it is shown as missing. Provider.mu is held.
+// Provider.mu is held.
 func (p *Provider) discover(l *listing) {
 	found, listed := map[string]bool{}, map[string]bool{}
 	for _, m := range l.models {
@@ -280,22 +286,6 @@ func (p *Provider) discover(l *listing) {
 		g.min, g.max = limits.Min, limits.Max
 	}
 	p.drop(l, found, listed)
-}
-
-// drop forgets the discovered groups that are none any more. Provider.mu is held.
-func (p *Provider) drop(l *listing, found, listed map[string]bool) {
-	for k, g := range p.groups {
-		switch {
-		case !g.discovered || g.stamp > l.stamp:
-		case found[k]:
-			g.missed = false
-		case !listed[k] && !g.missed:
-			g.missed = true
-		default:
-			delete(p.groups, k)
-			p.facts.note(g.id, nil)
-		}
-	}
 }
 
 // obey has a discovered group keep the limits that the tags of a read say, where they say any. Provider.mu is held.

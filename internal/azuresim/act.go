@@ -58,6 +58,7 @@ func init() { // some do what others list
 		{"set-tags", "replace the tags of a scale set", actSetTags},
 		{"touch", "move the entity tag of a scale set and keep it Updating, as a write of the cloud controller manager does", actTouch},
 		{"delete", "delete a machine by hand", actDelete},
+		{"delete-set", "delete a scale set with its machines by hand", actDeleteSet},
 		{"deallocate", "stop a machine and give back its cores", actTurn("deallocate")},
 		{"power-off", "stop a machine that keeps its cores", actTurn("poweroff")},
 		{"start", "start a machine that was stopped", actTurn("start")},

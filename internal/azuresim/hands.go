@@ -72,6 +72,18 @@ func actDelete(s *Server, a Act, now time.Time) error {
 	})
 }
 
+// DeleteScaleSet deletes a scale set with its instances.
+func (s *Server) DeleteScaleSet(set string) error {
+	return s.Perform(Act{Do: "delete-set", Target: set})
+}
+
+func actDeleteSet(s *Server, a Act, now time.Time) error {
+	return s.onSet(a.Target, func(ss *scaleSet) error {
+		s.begin(ss, now, s.demolish(ss, "POST virtualMachineScaleSets/delete", now)) // what strikes deletions of machines strikes it
+		return nil
+	})
+}
+
 // Deallocate stops an instance and gives back its cores; it stays listed and
 // counts toward capacity.
 func (s *Server) Deallocate(vm string) error {

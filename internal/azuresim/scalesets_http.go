@@ -304,10 +304,15 @@ func deleteScaleSet(q *request) answer {
 	if p != nil {
 		return answer{status: http.StatusNoContent}
 	}
+	return q.async(answer{status: http.StatusAccepted}, q.server.begin(ss, q.now, q.server.demolish(ss, q.route.kind, q.now)))
+}
+
+// demolish is the operation that deletes a scale set with its instances, asked for by a request of that kind.
+func (s *Server) demolish(ss *scaleSet, kind string, now time.Time) operation {
 	ss.doomed = true
 	var o operation
-	for _, i := range ss.listed(q.now) {
-		q.server.doom(&o, i, q.route.kind, q.now)
+	for _, i := range ss.listed(now) {
+		s.doom(&o, i, kind, now)
 	}
-	return q.async(answer{status: http.StatusAccepted}, q.server.begin(ss, q.now, o))
+	return o
 }

@@ -118,7 +118,7 @@ func (e *Events) Report(ctx context.Context, entry journal.Entry) error {
 func groupsOf(entry journal.Entry) map[cluster.GroupID]bool {
 	known := make(map[cluster.GroupID]bool, len(entry.Seen.Groups))
 	for _, g := range entry.Seen.Groups {
-		known[g.ID] = true
+		known[g.ID] = g.Deleted.IsZero() // of a deleted one that is said already
 	}
 	return known
 }

@@ -33,6 +33,7 @@ const (
 	notMatchedGroup          = "PriorityConfigMapNotMatchedGroup"
 	machinesTaken            = "MachinesTaken"
 	groupReleased            = "GroupReleased"
+	groupDeleted             = "GroupDeleted"
 	deletingNode             = "DeletingNode" // as Kubernetes' cloud controller says it of a Node object whose machine is gone
 )
 
@@ -247,9 +248,12 @@ func eventsOfOthers(entry journal.Entry, status corev1.ObjectReference, before m
 		if why, taken := find(v.Because, reason.MachinesTaken); taken {
 			warn(g.ID, machinesTaken, fmt.Sprintf("node group %s: %s", g.ID, why.Sentence()), stamp(g.Taken.Last))
 		}
+		if why, deleted := find(v.Because, reason.GroupDeleted); deleted {
+			warn(g.ID, groupDeleted, fmt.Sprintf("node group %s: %s", g.ID, why.Sentence()), stamp(g.Deleted))
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(before)) {
-		if entry.Seen.Group(id) == nil {
+		if before[id] && entry.Seen.Group(id) == nil {
 			warn(id, groupReleased, releasedSentence(id), "")
 		}
 	}
@@ -258,7 +262,7 @@ func eventsOfOthers(entry journal.Entry, status corev1.ObjectReference, before m
 
 // releasedSentence is said of a group that was managed and is none any more.
 func releasedSentence(id cluster.GroupID) string {
-	return fmt.Sprintf("node group %s is managed no more: it was deleted, or lost the tags by which it is found; its machines and nodes are left alone", id)
+	return fmt.Sprintf("node group %s is managed no more: it lost the tags by which it is found; its machines and nodes are left alone", id)
 }
 
 // causes leaves out the reason that only sums up the others.

@@ -163,7 +163,7 @@ func (l *Log) reportOthers(ctx context.Context, to *slog.Logger, entry journal.E
 		taken[g.ID] = g.Taken
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.groups)) {
-		if entry.Seen.Group(id) == nil {
+		if l.groups[id] && entry.Seen.Group(id) == nil {
 			to.LogAttrs(ctx, slog.LevelWarn, "group managed no more", slog.String("group", string(id)), slog.String("why", releasedSentence(id)))
 		}
 	}
@@ -175,7 +175,7 @@ func groupTrouble(entry journal.Entry, id cluster.GroupID) (reason.Reason, bool)
 	v, _ := entry.Plan.Verdict(reason.Group(string(id)))
 	for _, r := range v.Because {
 		switch r.Code {
-		case reason.GroupUnreadable, reason.GroupIncomplete, reason.GroupBackoff, reason.GroupStrays, reason.GroupNoTemplate:
+		case reason.GroupUnreadable, reason.GroupIncomplete, reason.GroupBackoff, reason.GroupStrays, reason.GroupNoTemplate, reason.GroupDeleted:
 			return r, true
 		}
 	}

@@ -172,6 +172,8 @@ func (w *world) onMachine(s *statement, do func(id string) error) error {
 
 func doRemove(w *world, s *statement) error { return w.onMachine(s, w.azure.DeleteMachine) }
 
+func doRemoveGroup(w *world, s *statement) error { return w.azure.DeleteScaleSet(s.names[0]) }
+
 func doDeallocate(w *world, s *statement) error { return w.onMachine(s, w.azure.Deallocate) }
 
 func doStart(w *world, s *statement) error { return w.onMachine(s, w.azure.Start) }

@@ -172,6 +172,7 @@ var verbs = sync.OnceValue(func() []*verb {
 		{name: "tag", usage: "GROUP K:V ...", least: 2, most: 9, raw: true, do: doTag, about: "a person changes tags of a scale set; K: removes one"},
 		{name: "touch", usage: "GROUP", least: 1, most: 1, do: doTouch, about: "somebody else writes to a scale set, so that its entity tag moves"},
 		{name: "remove", usage: "MACHINE", least: 1, most: 1, do: doRemove, about: "a person deletes a machine"},
+		{name: "remove-group", usage: "GROUP", least: 1, most: 1, do: doRemoveGroup, about: "a person deletes a scale set with its machines"},
 		{name: "deallocate", usage: "MACHINE", least: 1, most: 1, do: doDeallocate, about: "a person stops a machine and gives its cores back"},
 		{name: "start", usage: "MACHINE", least: 1, most: 1, do: doStart, about: "a person starts it again"},
 		{

@@ -1,0 +1,72 @@
+package azure
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/internal/azure/config"
+)
+
+// absence is how far it is known that Azure has the group no more, though it was read before.
+type absence int
+
+const (
+	there    absence = iota
+	unlisted         // the last list of all groups lacks it
+	denied           // and of it alone Azure says the same
+	gone             // and the next list as well
+)
+
+// drop forgets the discovered groups whose tags say that they are none any more, and notes which scale sets are not there. One whose machines were all seen
+// leaving, that two lists lack and that Azure denies in between, is shown as deleted, so that its nodes are judged; one that nobody saw leaving cannot be read.
+// A discovered group is forgotten after an hour of that, a named one never. Provider.mu is held.
+func (p *Provider) drop(l *listing, found, listed map[string]bool) {
+	for k, g := range p.groups {
+		switch {
+		case g.stamp > l.stamp:
+		case listed[k]:
+			if g.absent = there; g.discovered && !found[k] {
+				p.forget(k)
+			}
+		case p.options.Kind == config.Standard: // a pool is its machines
+		case g.absent == there:
+			g.absent = unlisted
+		case g.absent == denied && g.good != nil && g.left():
+			g.absent, g.since = gone, l.asked
+		case g.absent != unlisted && g.discovered && l.asked.Sub(g.since) >= takenFor:
+			p.forget(k)
+		}
+	}
+}
+
+func (p *Provider) forget(k string) {
+	p.facts.note(p.groups[k].id, nil)
+	delete(p.groups, k)
+}
+
+// left says whether all machines of the group were seen leaving when lists had them last. A scale set that Azure denies all at once may be a lie.
+func (g *group) left() bool {
+	return !slices.ContainsFunc(g.listed(), func(m *machine) bool { return g.departed[m.uid].IsZero() })
+}
+
+// clear has a group that is not there show no machine, on the word of a list that lacks it.
+func (g *group) clear(asked time.Time) *cloud.Error {
+	m := *g.good.model
+	m.capacity, m.version = 0, ""
+	return g.take(&reading{model: &m, at: asked.UTC()})
+}
+
+// unlisted says that the list of all groups lacks one.
+func (p *Provider) unlisted(g *group) *cloud.Error {
+	e := p.missing(g.id, g.name)
+	switch {
+	case g.good == nil:
+	case g.left():
+		e.Message = fmt.Sprintf("%s was being deleted, and resource group %q lacks it now: the next list decides whether it is gone", g, p.options.ResourceGroup)
+	default:
+		e.Message = fmt.Sprintf("Azure says that %s is not in resource group %q, and no read showed its deletion: nothing is done to its machines and nodes", g, p.options.ResourceGroup)
+	}
+	return e
+}
