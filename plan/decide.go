@@ -107,7 +107,7 @@ type decision struct {
 	refuge     *refuge                  // where the pods of leaving nodes may move to, nil until somebody asks
 	kept       *totals                  // what the nodes have that stay, nil until somebody asks
 	allowances map[string]int32         // disruptions still allowed, by "namespace/name" of the budget, as this cycle consumes them; nil until somebody asks
-	inFlight   int                      // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn, a node is none of them
+	inFlight   int                      // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn, or their drain is overdue, a node is none of them
 	drains     int                      // of these, nodes that pods still have to leave
 	unhealthy  []reason.Reason          // why nothing may be removed at all, nil when all is well
 

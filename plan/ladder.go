@@ -41,8 +41,10 @@ func (d *decision) climbLadder() {
 			st.group.drying++
 			continue
 		}
-		d.count(st)
-		if len(st.movers) > 0 {
+		switch d.count(st); {
+		case d.outstays(st):
+			d.inFlight--
+		case len(st.movers) > 0:
 			d.drains++
 		}
 		if st.removal.Why == cluster.Idle {
@@ -84,6 +86,12 @@ func phase(st *nodeState) Outcome {
 
 // dries says whether a node runs dry.
 func dries(st *nodeState) bool { return st.removal.Why == cluster.RunsDry }
+
+// outstays says whether a node's pods have had their time to leave and are still there. It holds up no other node: a tenant's pod, or a Job on a node
+// that a person has asked for, may take days.
+func (d *decision) outstays(st *nodeState) bool {
+	return len(st.movers) > 0 && !d.now.Before(st.removal.Since.Add(d.allowed.Removal.DrainDeadline))
+}
 
 // count counts a node among those on their way out.
 func (d *decision) count(st *nodeState) {
@@ -225,7 +233,9 @@ func (d *decision) removes(g *groupState, in *cluster.Instance, l Leaving) {
 func (d *decision) takeDown(st *nodeState, because ...reason.Reason) {
 	if st.counted {
 		st.group.loses(st.Instance, -1)
-		d.inFlight--
+		if !d.outstays(st) {
+			d.inFlight--
+		}
 	} else {
 		st.group.drying--
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ const spotTaken = "SpotTaken"
 
 // restLostSizes has the size of a spot machine that the cloud takes away rest in its zone: what is asked for there next would be taken away
 // as well, or not come at all. A group that spans zones passes that zone over, one that does not rests, as long as another group may grow in its place. It counts
-// whether an agent has told of it or the machine was seen to leave, and once for each machine.
+// whether an agent has told of it or the machine was seen to leave, and once for each machine. A notice that is taken back has not been.
 func (d *decision) restLostSizes() {
 	var uids []string
 	for _, n := range d.planner.spot {
@@ -29,9 +30,43 @@ func (d *decision) restLostSizes() {
 		}
 	}
 	slices.Sort(uids)
-	if uids = slices.Compact(uids); !slices.Equal(uids, d.m.Taken) {
-		d.m.Taken = uids
+	if uids = slices.Compact(uids); slices.Equal(uids, d.m.Taken) {
+		return
 	}
+	for _, g := range d.s.Groups {
+		for _, in := range g.Instances {
+			if g.Spot && in.State == cluster.StateRunning && slices.Contains(d.m.Taken, in.UID) && !slices.Contains(uids, in.UID) {
+				d.wakeSize(g.Size, in.Zone)
+			}
+		}
+	}
+	d.m.Taken = uids
+}
+
+// wakeSize ends the rest of spot groups of the size in the zone, unless another machine of theirs is taken away.
+func (d *decision) wakeSize(size, zone string) {
+	for _, n := range d.planner.spot {
+		if _, at, taken := d.takenAway(n); taken && at == zone && strings.EqualFold(d.groups[n.Group].Size, size) {
+			return
+		}
+	}
+	for _, g := range d.s.Groups {
+		if m := d.m.Groups[g.ID]; sameSpot(g, size, zone) {
+			if m.Backoff.Code == spotTaken {
+				m.Backoff = Backoff{}
+			}
+			if m.Astray[zone].Code == spotTaken {
+				m.Astray = maps.Clone(m.Astray)
+				delete(m.Astray, zone)
+			}
+			d.remember(g.ID, m)
+		}
+	}
+}
+
+// sameSpot says whether the group is one of spot machines of the size, in the zone.
+func sameSpot(g *cluster.Group, size, zone string) bool {
+	return g.Spot && strings.EqualFold(g.Size, size) && (zone == "" || len(g.Zones) == 0 || slices.Contains(g.Zones, zone))
 }
 
 // leavesSpot says of a node whether its machine may be a spot machine that is taken away: something is announced to it, or it leaves or has
@@ -67,9 +102,7 @@ func (d *decision) restSize(size, zone string) {
 	if zone != "" && zone != "0" { // which is what machines outside of all zones say
 		f.Message += " in zone " + zone
 	}
-	same := func(g *cluster.Group) bool {
-		return g.Spot && strings.EqualFold(g.Size, size) && (zone == "" || len(g.Zones) == 0 || slices.Contains(g.Zones, zone))
-	}
+	same := func(g *cluster.Group) bool { return sameSpot(g, size, zone) }
 	instead := slices.ContainsFunc(d.s.Groups, func(g *cluster.Group) bool {
 		return !same(g) && g.Template != nil && g.Usable() && g.Capacity < g.Max && !d.m.Groups[g.ID].Backoff.Until.After(d.now)
 	})
