@@ -35,8 +35,8 @@ type NoticeAnswer struct {
 // Ends says whether the machine is lost with all that it has, and not there again after the notice.
 func (n Notice) Ends() bool { return n.Kind == "Preempt" || n.Kind == "Terminate" }
 
-// Stops says whether what runs on the machine stops.
-func (n Notice) Stops() bool { return n.Kind != "Freeze" }
+// Stops says whether what runs on the machine stops. A kind that nobody knows, as one that cannot be read, says nothing.
+func (n Notice) Stops() bool { return n.Ends() || n.Kind == "Reboot" || n.Kind == "Redeploy" }
 
 // Noticed says whether a notice stands on the node.
 func Noticed(n *corev1.Node) bool {

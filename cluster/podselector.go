@@ -14,6 +14,11 @@ type PodSelector struct {
 	by        labels.Selector
 }
 
+// EveryPod chooses all pods. No flag and no tag says it: it stands for a choice that cannot be read.
+var EveryPod = PodSelector{everyPod, labels.Everything()}
+
+const everyPod = "*"
+
 // ParsePodSelector reads "NAMESPACE/SELECTOR", such as "render/app=worker". Its errors are one clause for the operator.
 func ParsePodSelector(text string) (PodSelector, error) {
 	const form = "give NAMESPACE/SELECTOR with a label selector of Kubernetes, such as render/app=worker"
@@ -33,13 +38,16 @@ func ParsePodSelector(text string) (PodSelector, error) {
 
 // Chooses says whether pods of the class are among those chosen.
 func (s PodSelector) Chooses(of *Class) bool {
-	return s.by != nil && of.Namespace == s.namespace && s.by.Matches(labels.Set(of.Labels))
+	return s.by != nil && (of.Namespace == s.namespace || s.namespace == everyPod) && s.by.Matches(labels.Set(of.Labels))
 }
 
-// String is what [ParsePodSelector] reads, "" for the zero value.
+// String is what [ParsePodSelector] reads, "" for the zero value and "*" for [EveryPod].
 func (s PodSelector) String() string {
-	if s.by == nil {
+	switch {
+	case s.by == nil:
 		return ""
+	case s.namespace == everyPod:
+		return everyPod
 	}
 	return s.namespace + "/" + s.by.String()
 }
@@ -52,6 +60,10 @@ func (s PodSelector) MarshalText() ([]byte, error) { return []byte(s.String()), 
 
 // UnmarshalText reads it again.
 func (s *PodSelector) UnmarshalText(text []byte) (err error) {
+	if string(text) == everyPod {
+		*s = EveryPod
+		return nil
+	}
 	*s, err = ParsePodSelector(string(text))
 	return err
 }

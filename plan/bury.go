@@ -114,7 +114,7 @@ func (d *decision) bury(st *nodeState) {
 // allWhole says whether every group's list is complete, so that a machine which is in none of them is in no group.
 func (d *decision) allWhole() bool {
 	for _, g := range d.groups {
-		if g.blockedRead() != nil || g.Standing() < g.Capacity {
+		if g.blockedRead() != nil || g.Standing() < g.Capacity+g.adding {
 			return false
 		}
 	}

@@ -68,7 +68,7 @@ func (d *decision) judgeGroups() {
 		if foreign := d.foreign(st); foreign != nil && len(d.unjoined(st)) > 0 {
 			say(GroupHold, *foreign)
 		}
-		if t := g.Taken; t.Machines > 0 {
+		if t := g.Taken; t.Machines > 0 && (st.blocked == nil || st.blocked.Code != reason.GroupContradicted) {
 			because = append(because, reason.New(reason.MachinesTaken, about, "machines", t.Machines, "since", t.First.Format(time.RFC3339)))
 		}
 		because = append(because, st.short...)

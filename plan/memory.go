@@ -199,8 +199,11 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 }
 
 // lengthened is the rest after one more deletion that failed: it begins short, because most such failures pass, and doubles up to
-// the first back-off of growth, or up to five minutes where that is shorter (S-31).
+// the first back-off of growth, or up to five minutes where that is shorter (S-31). Where the cloud says how long to wait, that is all.
 func (b Backoff) lengthened(r Result, allowed *policy.Policy) Backoff {
+	if r.Kind == "throttled" && r.RetryAfter > 0 {
+		return Backoff{Until: r.At.Add(r.RetryAfter), Length: b.Length, Last: r.At, Code: r.Code, Message: r.Message}
+	}
 	length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.BackoffFirst, longestRest)))
 	return Backoff{Until: r.At.Add(length), Length: length, Last: r.At, Code: r.Code, Message: r.Message}
 }

@@ -135,6 +135,9 @@ func (d *decision) expel(n *cluster.Node, notice cluster.Notice) (occupied bool)
 // noticed is what the cloud has announced to the node's machine.
 func noticed(n *cluster.Node) reason.Reason {
 	notice, _ := cluster.NoticeOf(n.Object)
+	if !notice.Stops() && notice.Kind != "Freeze" {
+		return reason.New(reason.NodeNoticeUnclear, reason.Node(n.Name()), "annotation", cluster.NoticeAnnotation)
+	}
 	at := "now"
 	if !notice.Deadline.IsZero() {
 		at = notice.Deadline.Format(time.RFC3339)

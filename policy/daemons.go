@@ -32,8 +32,7 @@ func marked(pod *cluster.Pod, now time.Time) bool {
 	if v, ok := pod.Annotations[doNotDisrupt]; ok && disruptionForbidden(v, pod, now) {
 		return true
 	}
-	v := pod.Annotations[safeToEvict]
-	return v == "false" || v == "on-completion"
+	return unsafe(pod.Annotations[safeToEvict])
 }
 
 // choosing is the flag or the tag by which the operator says that a daemon's pod works, "" when none does.
@@ -44,7 +43,10 @@ func (p *Policy) choosing(pod *cluster.Pod, at Where) string {
 		}
 	}
 	for _, s := range at.DaemonWork {
-		if s.Chooses(pod.Class) {
+		switch {
+		case s.Equal(cluster.EveryPod):
+			return "sluice.dev_daemon-work, a tag of group " + string(at.Group) + " that cannot be read,"
+		case s.Chooses(pod.Class):
 			return "sluice.dev_daemon-work=" + s.String() + ", a tag of group " + string(at.Group)
 		}
 	}

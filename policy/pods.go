@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -39,10 +40,10 @@ func (p *Policy) Keeps(pod *cluster.Pod, at Where, now time.Time) (reason.Reason
 	if v, ok := pod.Annotations[doNotDisrupt]; ok && disruptionForbidden(v, pod, now) {
 		return keep(reason.PodDoNotDisrupt, "annotation", doNotDisrupt+"="+v)
 	}
-	switch pod.Annotations[safeToEvict] {
-	case "true":
+	switch said := pod.Annotations[safeToEvict]; {
+	case said == "true":
 		return reason.Reason{}, false
-	case "false", "on-completion":
+	case unsafe(said):
 		return keep(reason.PodNotSafeToEvict, "annotation", safeToEvict+"="+pod.Annotations[safeToEvict])
 	}
 	owner := pod.Owner()
@@ -68,14 +69,20 @@ func (p *Policy) Keeps(pod *cluster.Pod, at Where, now time.Time) (reason.Reason
 	return reason.Reason{}, false
 }
 
+// unsafe reads safe-to-evict where it forbids. Who writes False means it, though cluster-autoscaler reads only what is written small.
+func unsafe(said string) bool { return strings.EqualFold(said, "false") || said == "on-completion" }
+
+// endless is a duration; one that [time.ParseDuration] does not take is longer than it can count.
+var endless = regexp.MustCompile(`^\+?([0-9]+(\.[0-9]*)?(h|m|s|ms|us|ns))+$`)
+
 // disruptionForbidden reads karpenter.sh/do-not-disrupt: "true", or a duration from the pod's start.
 func disruptionForbidden(value string, pod *cluster.Pod, now time.Time) bool {
-	if value == "true" {
+	if strings.EqualFold(value, "true") {
 		return true
 	}
 	d, err := time.ParseDuration(value)
 	if err != nil {
-		return false
+		return endless.MatchString(value)
 	}
 	start := pod.Started()
 	if start.IsZero() {

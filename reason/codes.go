@@ -154,6 +154,7 @@ const (
 	NodeMachineParked  Code = "NodeMachineParked"
 	NodeHeldByPerson   Code = "NodeHeldByPerson"
 	NodeNoticed        Code = "NodeNoticed"
+	NodeNoticeUnclear  Code = "NodeNoticeUnclear"
 	NodeFreedByPerson  Code = "NodeFreedByPerson"
 	NodeMachineMissing Code = "NodeMachineMissing"
 	NodeControlPlane   Code = "NodeControlPlane"
@@ -376,6 +377,7 @@ var sentences = map[Code]string{
 	NodeFreedByPerson:    "uncordoned by somebody else",
 	NodeMachineMissing:   "its machine is not in the list of group {group}",
 	NodeHeldByPerson:     "cordoned by somebody else",
+	NodeNoticeUnclear:    "its annotation {annotation} cannot be read: nothing is done for it, and the node is kept",
 	NodeNoticed:          "Azure has announced {kind} for {at}; its pods leave in time",
 	NodeControlPlane:     "is a control-plane node",
 	NodeAmbiguous:        "its machine is not certain, it could be {instances}",

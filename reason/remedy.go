@@ -70,6 +70,7 @@ var remedies = map[Code]string{
 	ControlPlaneGone:     "kubectl delete node {node}, once nothing of it votes in etcd any more, or a complete list in which its machine is again",
 	NodeAmbiguous:        "a provider id, system UUID or address on the node that only one machine has",
 	NodeMachineMissing:   "a complete list in which its machine is again; a node that stays silent without a machine is deleted by itself",
+	NodeNoticeUnclear:    "the agent on the node writes its notice anew; or kubectl taint node {node} sluice.dev/notice-, when there is none",
 	NodeNoticed:          "nothing: the machine stops at its time, or Azure takes the notice back",
 	NodeHeldByPerson:     "kubectl uncordon {node}; after that, sluice drain {node} drains it and deletes its machine",
 	NodeScaleDownOff:     "take the annotation cluster-autoscaler.kubernetes.io/scale-down-disabled off the node",

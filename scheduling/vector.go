@@ -66,6 +66,9 @@ type amount struct {
 	n   int64
 }
 
+// mostCounted is more than any node has. What a pod asks for beyond it counts as that much, so that no sum passes what an int64 holds.
+const mostCounted = 1 << 50
+
 // amounts are the quantities of a list that kube-scheduler counts, without zeros and in no order.
 func (d *dimensions) amounts(list corev1.ResourceList) []amount {
 	return d.add(make([]amount, 0, len(list)), list)
@@ -75,9 +78,14 @@ func (d *dimensions) amounts(list corev1.ResourceList) []amount {
 func (d *dimensions) add(out []amount, list corev1.ResourceList) []amount {
 	for name, q := range list {
 		dim := d.number(name)
-		n := q.Value()
-		if dim == dimCPU {
-			n = q.MilliValue()
+		var n int64
+		switch {
+		case q.CmpInt64(mostCounted) > 0:
+			n = mostCounted
+		case dim == dimCPU:
+			n = min(q.MilliValue(), mostCounted)
+		default:
+			n = q.Value()
 		}
 		if dim != notCounted && n != 0 {
 			out = append(out, amount{dim, n})

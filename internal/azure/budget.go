@@ -83,7 +83,10 @@ func (b *bucket) keep(left, share float64) {
 }
 
 // keys are where a request is counted and shut: the class in its region, the one resource, and the front door.
-type keys struct{ class, resource, door string }
+type keys struct {
+	class, resource, door string
+	group                 bool // the resource is a node group's, and there are others
+}
 
 func (g *gate) keysOf(t target) keys {
 	region := t.location
@@ -96,6 +99,8 @@ func (g *gate) keysOf(t target) keys {
 	k := keys{class: t.class.name + "@" + region, door: t.door.name + "@"}
 	if t.resource != "" {
 		k.resource = k.class + " of " + t.resource
+		_, placed := g.regions[t.resource]
+		k.group = placed && len(g.regions) > 1
 	}
 	return k
 }

@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"fmt"
 	"strings"
 
 	"sluice.dev/sluice/cluster"
@@ -25,10 +26,23 @@ func (t *told) setting(tag, name, value string) {
 	case "ceiling":
 		t.options.Ceilings = append(t.options.Ceilings, each(t, tag, value, cluster.ParseCeiling)...)
 	case "daemon-work":
-		t.options.DaemonWork = append(t.options.DaemonWork, each(t, tag, value, cluster.ParsePodSelector)...)
+		faults := len(t.faults)
+		t.options.DaemonWork = append(t.options.DaemonWork, each(t, tag, value, daemonWork)...)
+		if len(t.faults) > faults { // it is there to protect work, and nobody knows which (S-15)
+			t.options.DaemonWork = append(t.options.DaemonWork, cluster.EveryPod)
+		}
 	default:
 		t.fault(tag, value, "there are "+sluiceTag+"removal, "+sluiceTag+"headroom, "+sluiceTag+"schedule, "+sluiceTag+"ceiling and "+sluiceTag+"daemon-work")
 	}
+}
+
+// daemonWork reads one choice of the tag daemon-work.
+func daemonWork(value string) (cluster.PodSelector, error) {
+	s, err := cluster.ParsePodSelector(value)
+	if err != nil {
+		err = fmt.Errorf("all pods of DaemonSets count as work there until it can be read; %w", err)
+	}
+	return s, err
 }
 
 // each reads the values of a tag, in their order. What is wrong with some of them is one fault of the tag: the first.

@@ -85,7 +85,7 @@ func TestSluicesOwnTagsSetWhatAGroupMayDo(t *testing.T) {
 		"a ceiling":                            {"ceiling", "machines:20/10m", cluster.Options{Ceilings: []cluster.Ceiling{{Unit: cluster.CeilingMachines, Limit: 20, Window: 10 * time.Minute}}}, ""},
 		"no ceiling":                           {"ceiling", "20", cluster.Options{}, "counts nothing that is known"},
 		"daemons that work":                    {"daemon-work", "render/app in (farm,worker)", cluster.Options{DaemonWork: []cluster.PodSelector{workers}}, ""},
-		"daemons of no namespace":              {"daemon-work", "app=worker; render/app in (farm,worker)", cluster.Options{DaemonWork: []cluster.PodSelector{workers}}, `app=worker has no effect: "app=worker" is no namespace`},
+		"daemons of no namespace":              {"daemon-work", "app=worker; render/app in (farm,worker)", cluster.Options{DaemonWork: []cluster.PodSelector{workers, cluster.EveryPod}}, `app=worker has no effect: all pods of DaemonSets count as work there until it can be read; "app=worker" is no namespace`},
 		"what removal does is no tag of these": {"removal", "delete", cluster.Options{}, ""},
 		"a tag that nobody reads":              {"headrom", "machines:2", cluster.Options{}, "there are sluice.dev_removal, sluice.dev_headroom, sluice.dev_schedule, sluice.dev_ceiling and sluice.dev_daemon-work"},
 	} {

@@ -80,12 +80,15 @@ func (e *shutError) Error() string {
 // shareSpent is the code of a request that sluice held back to keep within its share.
 const shareSpent = "ShareSpent"
 
+// notBefore is the code of one that was not sent since Azure had refused another one.
+const notBefore = "NotBeforeRetryAfter"
+
 // code is the error's stable code.
 func (e *shutError) code() string {
 	if e.own {
 		return shareSpent
 	}
-	return "NotBeforeRetryAfter"
+	return notBefore
 }
 
 // Do sends the request unless it has to wait, and learns from the answer. Its error is then a *shutError, and nothing was sent.
@@ -157,6 +160,9 @@ func (g *gate) leave(k keys, resp *http.Response, err error) {
 	g.heed(resp.Header, k, now, key != "" && key == k.resource)
 	if key != "" {
 		g.until[key] = latest(g.until[key], until)
+	}
+	if k.group && key != "" && key != k.resource { // whoever was refused comes last
+		g.until[k.resource] = latest(g.until[k.resource], until.Add(othersFirst))
 	}
 }
 
