@@ -62,6 +62,7 @@ looked at; 2: error.`,
 	f.StringVar(&x.As, "as", "", "account in Kubernetes to ask as, by impersonation, such as system:serviceaccount:kube-system:sluice; empty: your own")
 	f.DurationVar(&x.Within, "timeout", 30*time.Second, "end within this time; what was not answered by then is unknown")
 	f.StringVarP(&format, "output", "o", "text", "text or json")
+	takeAll(f, runCommand().Flags())
 	showSections(cmd)
 	return cmd
 }

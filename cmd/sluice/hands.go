@@ -38,6 +38,9 @@ func (e *ends) at(now time.Time) (time.Time, error) {
 		if err != nil || !t.After(now) {
 			return time.Time{}, fmt.Errorf("--until=%s: give a time to come, such as %s", e.until, now.Add(2*time.Hour).UTC().Format(time.RFC3339))
 		}
+		if t.Sub(now) > longest {
+			return time.Time{}, fmt.Errorf("--until=%s: give a time within %d years, such as %s", e.until, longest/(365*day), now.Add(2*time.Hour).UTC().Format(time.RFC3339))
+		}
 		return t.UTC().Truncate(time.Second), nil
 	case e.length == 0:
 		return time.Time{}, fmt.Errorf("say until when: --for=2h or --until=%s, for example", now.Add(2*time.Hour).UTC().Format(time.RFC3339))
@@ -116,7 +119,9 @@ func (h *hands) pause(cmd *cobra.Command, args []string, until time.Time) error 
 	}
 	group := cluster.AllGroups
 	if len(args) > 0 {
-		group = cluster.GroupID(args[0])
+		if group = cluster.GroupID(args[0]); group == "" {
+			return errors.New("the group's name is empty: give one, such as agents, or no argument for all groups")
+		}
 	}
 	now := time.Now()
 	note := ""
@@ -131,21 +136,31 @@ func (h *hands) pause(cmd *cobra.Command, args []string, until time.Time) error 
 	}
 	p, err := api.Pause(cmd.Context(), group, until, now)
 	if err != nil {
+		return reaching(err)
+	}
+	if until.IsZero() {
+		note = resumed(group, p)
+	}
+	if _, err := io.WriteString(cmd.OutOrStdout(), note); err != nil {
 		return err
 	}
-	if err := tellPauses(cmd.OutOrStdout(), p, now); err != nil {
-		return err
+	return tellPauses(cmd.OutOrStdout(), p, now)
+}
+
+// resumed says what became of a pause that a person has ended; the rest is paused still.
+func resumed(group cluster.GroupID, rest cluster.Pauses) string {
+	_, all := rest[cluster.AllGroups]
+	switch {
+	case group == cluster.AllGroups:
+		return "all pauses are ended\n"
+	case all:
+		return fmt.Sprintf("group %s has no pause of its own now, and stays paused with every group: sluice resume ends that\n", group)
 	}
-	_, err = io.WriteString(cmd.OutOrStdout(), note)
-	return err
+	return fmt.Sprintf("group %s is not paused now\n", group)
 }
 
 // tellPauses says what is paused, all groups first.
 func tellPauses(out io.Writer, p cluster.Pauses, now time.Time) error {
-	if len(p) == 0 {
-		_, err := fmt.Fprintln(out, "nothing is paused")
-		return err
-	}
 	for _, id := range p.Groups() {
 		name := "group " + string(id)
 		if id == cluster.AllGroups {
@@ -171,7 +186,10 @@ func listed(groups []cluster.GroupID) string {
 	return strings.Join(all, ", ")
 }
 
-const day = 24 * time.Hour
+const (
+	day     = 24 * time.Hour
+	longest = 100 * 365 * day
+)
 
 // fromNow is how far away a time is, as people say it after its clock time.
 func fromNow(now time.Time, until string) string {
@@ -179,10 +197,11 @@ func fromNow(now time.Time, until string) string {
 	if err != nil {
 		return ""
 	}
-	left := at.Sub(now).Round(10 * time.Second)
+	left := at.Sub(now)
 	if left > 2*day {
-		return fmt.Sprintf(", %d days from now", (left+day/2)/day)
+		return fmt.Sprintf(", %d days from now", left/day)
 	}
+	left = left.Round(10 * time.Second)
 	return fmt.Sprintf(", %s from now", left)
 }
 
@@ -221,7 +240,7 @@ func releaseCommand() *cobra.Command {
 		Example: "  sluice release agents000003",
 		Args:    arguments(1, 1, "a node, such as: sluice release agents000003"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return h.tell(cmd, kube.Hands.Hold, args[0], time.Time{}, fmt.Sprintf("node %s is not held", args[0]))
+			return h.tell(cmd, kube.Hands.Hold, args[0], time.Time{}, fmt.Sprintf("node %s is not held now", args[0]))
 		},
 	}
 	h.add(cmd)
@@ -297,7 +316,7 @@ func (h *hands) tell(cmd *cobra.Command, write func(kube.Hands, context.Context,
 	}
 	n, err := write(api, cmd.Context(), node, t)
 	if err != nil {
-		return err
+		return reaching(err)
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), strings.Join(append([]string{done}, contradictions(n, time.Now())...), "\n"))
 	return err

@@ -22,8 +22,8 @@ func TestPeoplePauseAndHold(t *testing.T) {
 	sluice(t.Context(), "pause", "agents", "--until=2099-01-31T18:00:00Z", config).expect(t, exitNothing, "group agents is paused until 2099-01-31T18:00:00Z")
 	sluice(t.Context(), "pause", "--until=2099-02-01T18:00:00Z", config).expect(t, exitNothing, "every group is paused until 2099-02-01T18:00:00Z", "group agents is paused until 2099-01-31T18:00:00Z")
 	sluice(t.Context(), f.args("explain", "group", "agents")...).expect(t, exitNothing, "GroupPaused", "paused until 2099-02-01T18:00:00Z")
-	sluice(t.Context(), "resume", "agents", config).expect(t, exitNothing, "every group is paused until 2099-02-01T18:00:00Z")
-	sluice(t.Context(), "resume", config).expect(t, exitNothing, "nothing is paused")
+	sluice(t.Context(), "resume", "agents", config).expect(t, exitNothing, "group agents has no pause of its own now", "every group is paused until 2099-02-01T18:00:00Z")
+	sluice(t.Context(), "resume", config).expect(t, exitNothing, "all pauses are ended")
 
 	sluice(t.Context(), "hold", node, "--until=2099-01-31T18:00:00Z", config).expect(t, exitNothing, "is held until 2099-01-31T18:00:00Z")
 	sluice(t.Context(), f.args("explain", "node", node)...).expect(t, exitNothing, "NodeHeld", "held until 2099-01-31T18:00:00Z")
@@ -64,7 +64,7 @@ func TestAPauseOfAGroupThatThereIsNotIsRefused(t *testing.T) {
 		return n.Annotations[cluster.PauseAnnotation]
 	}
 	sluice(t.Context(), "pause", "agnets", "--for=2h", config).expect(t, exitNothing, "group agnets is paused until", "from now", "whether sluice manages a group agnets cannot be told", "not found")
-	sluice(t.Context(), "resume", "agnets", config).expect(t, exitNothing, "nothing is paused")
+	sluice(t.Context(), "resume", "agnets", config).expect(t, exitNothing, "group agnets is not paused now")
 	f.status(time.Minute, "[]")
 	sluice(t.Context(), "pause", "agnets", "--for=2h", config).complains(t, "sluice manages no group agnets, so nothing is paused: it has agents, render")
 	if got := paused(); got != "" {

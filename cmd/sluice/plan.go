@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/doctor"
+	"sluice.dev/sluice/internal/kube"
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
 )
@@ -63,8 +65,19 @@ Exit code 0: nothing to do; 1: it would act, or no node group is found; 2: error
 	}
 	s.add(cmd.Flags())
 	cmd.Flags().StringVarP(&format, "output", "o", "text", "text or json")
+	takeAll(cmd.Flags(), runCommand().Flags())
 	showSections(cmd)
 	return cmd
+}
+
+// takeAll has a verb take the flags of run that mean nothing to it, and not show them: people give it the arguments of their Deployment.
+func takeAll(own, run *pflag.FlagSet) {
+	run.VisitAll(func(f *pflag.Flag) {
+		if own.Lookup(f.Name) == nil {
+			f.Hidden, f.Shorthand = true, ""
+			own.AddFlag(f)
+		}
+	})
 }
 
 func checkFormat(format string) error {
@@ -100,12 +113,21 @@ func (s *settings) once(ctx context.Context, stderr io.Writer) (journal.Entry, e
 	}
 	entry, err := app.Look(ctx, o)
 	var lost *url.Error
-	switch {
-	case errors.As(err, &lost) && strings.HasPrefix(lost.URL, o.Kube.Host):
-		err = fmt.Errorf("%w; check the address of the API server in the kubeconfig, and the network between", err)
-	case apierrors.IsUnauthorized(err):
-		err = fmt.Errorf("%w; check the token or certificate in the kubeconfig", err)
+	if !errors.As(err, &lost) || strings.HasPrefix(lost.URL, o.Kube.Host) {
+		err = reaching(err)
 	}
 	entry.Results = nil // nothing was tried: the actions are planned, not skipped
 	return entry, err
+}
+
+// reaching says of an error of the API server what to check, where that is plain.
+func reaching(err error) error {
+	var lost *url.Error
+	switch {
+	case errors.As(err, &lost):
+		return fmt.Errorf("%w; check the address of the API server in the kubeconfig, and the network between", kube.Plain(err))
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("%w; check the token or certificate in the kubeconfig", err)
+	}
+	return err
 }

@@ -96,7 +96,7 @@ func Run(ctx context.Context, o Options) error {
 		shown.Lease = lock.problem
 	}
 	server := web.New(shown)
-	sinks := []Sink{logSink{report.NewLog(o.Log)}, metricsSink{metrics}, webSink{server}}
+	sinks := []Sink{&firstSink{log: o.Log}, logSink{report.NewLog(o.Log)}, metricsSink{metrics}, webSink{server}}
 	if !o.DryRun {
 		sinks = append(sinks, eventsSink{&report.Events{Client: client, Instance: o.Election.Identity, Namespace: o.Namespace, Name: o.StatusName}})
 	}
@@ -120,7 +120,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer stopped()
 
-	o.Log.Info("starting", "version", o.Version, "dry-run", o.DryRun)
+	o.Log.Info("starting", "version", o.Version, "dry-run", o.DryRun, "api server", o.Kube.Host)
 	if o.election().Enabled {
 		server.StandBy()
 	}

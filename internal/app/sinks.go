@@ -23,6 +23,29 @@ type (
 	}
 )
 
+// firstSink says once what the first cycle found: after that only changes are told.
+type firstSink struct {
+	log  *slog.Logger
+	said bool
+}
+
+// Report implements [Sink].
+func (s *firstSink) Report(ctx context.Context, e journal.Entry, _ time.Duration) error {
+	if s.said {
+		return nil
+	}
+	s.said = true
+	matched := 0
+	for _, n := range e.Seen.Nodes {
+		if n.Group != "" {
+			matched++
+		}
+	}
+	s.log.InfoContext(ctx, "first cycle done; from now on changes are told", "groups", len(e.Seen.Groups), "nodes", len(e.Seen.Nodes), "of groups", matched, "pending pods", len(e.Seen.Pending))
+	return nil
+}
+
+// Report implements [Sink].
 func (s logSink) Report(ctx context.Context, e journal.Entry, took time.Duration) error {
 	s.log.Report(ctx, e, took)
 	return nil

@@ -98,7 +98,7 @@ func (f *feed[T, K]) run(ctx context.Context) {
 	if !f.timed {
 		retries.Duration, retries.Cap = time.Millisecond, 10*time.Millisecond
 	}
-	reflector := cache.NewReflectorWithOptions(source, f.of.empty, f, cache.ReflectorOptions{Name: f.of.name, Backoff: new(retries)})
+	reflector := cache.NewReflectorWithOptions(source, f.of.empty, f, cache.ReflectorOptions{Name: f.of.name, TypeDescription: f.of.name, Backoff: new(retries)})
 	_ = retries.DelayWithReset(clock.RealClock{}, 2*time.Minute).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		if err := reflector.ListAndWatchWithContext(ctx); err != nil && ctx.Err() == nil {
 			f.log.Warn("list and watch", "resource", f.of.name, "err", Plain(err))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice.dev/sluice/journal"
@@ -21,7 +22,7 @@ type End struct {
 
 func (e End) sentence(subject reason.Ref, now time.Time) string {
 	what := e.What
-	if e.About != subject && e.About.Name != "" {
+	if e.About != subject && e.About.Name != "" && !strings.Contains(what, e.About.Name) {
 		what = e.About.String() + ": " + what
 	}
 	if e.At.IsZero() {

@@ -71,6 +71,9 @@ func Summary(w io.Writer, entry journal.Entry) error {
 	o := NewOverview(entry)
 	var p page
 	what := "nothing to do"
+	if len(o.Stuck) > 0 {
+		what = "no action, " + plural(len(o.Stuck), "pod") + " stuck"
+	}
 	if n := len(o.Deeds); n > 0 {
 		what = plural(n, "action")
 	}
