@@ -71,6 +71,9 @@ func (d *decision) judgeGroups() {
 		if t := g.Taken; t.Machines > 0 && (st.blocked == nil || st.blocked.Code != reason.GroupContradicted) {
 			because = append(because, reason.New(reason.MachinesTaken, about, "machines", t.Machines, "since", t.First.Format(time.RFC3339)))
 		}
+		if outcome == GroupSteady && g.Capacity >= 0 && g.Capacity < g.Min {
+			because = append(because, reason.New(reason.GroupBelowMin, about, "capacity", g.Capacity, "min", g.Min))
+		}
 		because = append(because, st.short...)
 		if st.weighed != nil {
 			because = append(because, *st.weighed)

@@ -85,7 +85,7 @@ func (b *bucket) keep(left, share float64) {
 // keys are where a request is counted and shut: the class in its region, the one resource, and the front door.
 type keys struct {
 	class, resource, door string
-	group                 bool // the resource is a node group's, and there are others
+	group                 bool // it reads a node group, and there are others
 }
 
 func (g *gate) keysOf(t target) keys {
@@ -100,7 +100,7 @@ func (g *gate) keysOf(t target) keys {
 	if t.resource != "" {
 		k.resource = k.class + " of " + t.resource
 		_, placed := g.regions[t.resource]
-		k.group = placed && len(g.regions) > 1
+		k.group = placed && len(g.regions) > 1 && t.door == doorReads
 	}
 	return k
 }

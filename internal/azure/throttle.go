@@ -161,7 +161,7 @@ func (g *gate) leave(k keys, resp *http.Response, err error) {
 	if key != "" {
 		g.until[key] = latest(g.until[key], until)
 	}
-	if k.group && key != "" && key != k.resource { // whoever was refused comes last
+	if k.group && key != "" && key != k.resource { // whose read was refused comes last
 		g.until[k.resource] = latest(g.until[k.resource], until.Add(othersFirst))
 	}
 }
