@@ -76,7 +76,7 @@ func (f *facts) checkRemoval(add adder) {
 	times, machines, unnamed := removals(f.requests)
 	add(unnamed == 0 && machines > 0, "every deletion named its machines", "%s in %s", counted(machines, "machine"), counted(times, "request"))
 	older, newest := f.leftBeforeJobEnded()
-	add(!newest && older == f.older && older > 0, "the newest machine stayed while its Job ran, older ones left", "%d of %d older ones left, newest %s", older, f.older, stayed(!newest))
+	add(!newest && older == f.older && older > 0, "the newest machine stayed while its Job ran, older ones went", "%d of %d older ones went, newest %s", older, f.older, stayed(!newest))
 	f.checkPods(add)
 }
 

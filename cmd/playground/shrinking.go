@@ -35,7 +35,7 @@ func (s *story) work(ctx context.Context) error {
 	s.n.say("%s scaled from %d to %d, all bursts deleted", webApp, webPods, webRest)
 	err := s.until(ctx, "the older machines to leave", func() (string, bool) {
 		left := s.machinesOf(burst)
-		return fmt.Sprintf("%d of %d older machines left; %s", max(left-1, 0), s.older, s.standing()), left <= 1 || s.jobOver()
+		return fmt.Sprintf("%d of %d older machines are still there; %s", max(left-1, 0), s.older, s.standing()), left <= 1 || s.jobOver()
 	})
 	if err == nil {
 		s.n.say("%d of %d older %s machines are gone; %s", s.older-max(s.machinesOf(burst)-1, 0), s.older, burst.name, s.standing())
