@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/doctor"
 	"sluice.dev/sluice/internal/kube"
@@ -113,7 +114,11 @@ func (s *settings) once(ctx context.Context, stderr io.Writer) (journal.Entry, e
 	}
 	entry, err := app.Look(ctx, o)
 	var lost *url.Error
-	if !errors.As(err, &lost) || strings.HasPrefix(lost.URL, o.Kube.Host) {
+	var refused *cloud.Error
+	switch {
+	case errors.As(err, &refused):
+		err = fmt.Errorf("%w; sluice doctor says what mends it", err)
+	case !errors.As(err, &lost), strings.HasPrefix(lost.URL, o.Kube.Host):
 		err = reaching(err)
 	}
 	entry.Results = nil // nothing was tried: the actions are planned, not skipped

@@ -94,7 +94,7 @@ Statements:
 func simulate(cmd *cobra.Command, file string, update bool, seed uint64) (same bool, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return false, fmt.Errorf("read the scenario: %w", err)
+		return false, fmt.Errorf("read the scenario: %w; give a file such as testdata/remove-idle-not-newest.txtar", err)
 	}
 	r, err := world.Run(cmd.Context(), text, cmd.OutOrStdout(), world.Options{Seed: seed})
 	if err != nil {

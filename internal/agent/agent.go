@@ -91,7 +91,7 @@ func (a *Agent) Turn(ctx context.Context) time.Duration {
 		a.faults = 0
 		return again
 	}
-	a.tell(slog.LevelWarn, err.Error())
+	a.tell(slog.LevelWarn, fmt.Sprintf("%v; tried again within %s", err, slowest))
 	a.faults++
 	return min(every<<min(a.faults-1, 4), slowest)
 }

@@ -71,7 +71,7 @@ func parseLine(text string) (statement, error) {
 	}
 	s := statement{text: text, try: try, set: map[string][]string{}}
 	if s.verb = verbNamed(words[0]); s.verb == nil {
-		return s, fmt.Errorf("%q is no statement; there are %s", words[0], strings.Join(verbNames(), ", "))
+		return s, fmt.Errorf("%q is no statement of a scenario; there are %s", words[0], strings.Join(verbNames(), ", "))
 	}
 	v := s.verb
 	for _, w := range words[1:] {
