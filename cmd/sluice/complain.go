@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sluice.dev/sluice/internal/report"
+
 	"sluice.dev/sluice/internal/app"
 )
 
@@ -36,7 +38,7 @@ func flagError(cmd *cobra.Command, err error) error {
 func nearFlag(all *pflag.FlagSet, name string) string {
 	best, distance := "", 3 // a slip or two
 	all.VisitAll(func(f *pflag.Flag) {
-		if d := slips(name, f.Name); d < distance && d < len(name)/2 && !f.Hidden {
+		if d := report.EditDistance(name, f.Name); d < distance && d < len(name)/2 && !f.Hidden {
 			best, distance = f.Name, d
 		}
 	})
@@ -44,27 +46,6 @@ func nearFlag(all *pflag.FlagSet, name string) string {
 		return ""
 	}
 	return "did you mean --" + best + "? "
-}
-
-// slips is how many letters must be put in, taken out or changed to make one word of another.
-func slips(from, to string) int {
-	row := make([]int, len(to)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(from) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(to) {
-			changed := diagonal
-			if from[i] != to[j] {
-				changed++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(to)]
 }
 
 // arguments wants so many arguments that are no flags.

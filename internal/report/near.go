@@ -32,7 +32,7 @@ func notFound(entry journal.Entry, about reason.Ref) *NotFoundError {
 	e := &NotFoundError{About: about, Known: len(names)}
 	distance := map[string]int{}
 	for _, name := range names {
-		d := editDistance(strings.ToLower(name), strings.ToLower(about.Name))
+		d := EditDistance(strings.ToLower(name), strings.ToLower(about.Name))
 		part := about.Name != "" && strings.Contains(name, about.Name)
 		if part {
 			d = 0
@@ -90,8 +90,8 @@ func namesOf(entry journal.Entry, kind reason.Kind) []string {
 	return names
 }
 
-// editDistance is the least number of bytes to insert, delete or change that turns a into b.
-func editDistance(a, b string) int {
+// EditDistance is the least number of bytes to insert, delete or change that turns a into b.
+func EditDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

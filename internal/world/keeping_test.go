@@ -107,15 +107,7 @@ func keepsIn(t *testing.T, file string, codes []reason.Code) {
 	for _, c := range codes {
 		missing[c] = true
 	}
-	entries := journal.NewDecoder(bytes.NewReader(r.Journal))
-	for {
-		entry, err := entries.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, entry := range decided(t, r) {
 		for _, v := range entry.Plan.Verdicts {
 			if stays(v) && !remedied(v) {
 				t.Errorf("%s %s, and nothing is said of what would change it: %s", v.Subject, v.Outcome, reason.Sentences(v.Because))
@@ -172,5 +164,21 @@ func explained(t *testing.T, entry journal.Entry, about reason.Ref, why reason.R
 	}
 	if remedy := why.Remedy(); strings.ContainsAny(remedy, "<{") {
 		t.Errorf("%s: a name is missing: %s", why.Code, remedy)
+	}
+}
+
+// decided are the cycles of a play.
+func decided(t *testing.T, r world.Result) []journal.Entry {
+	t.Helper()
+	var all []journal.Entry
+	for entries := journal.NewDecoder(bytes.NewReader(r.Journal)); ; {
+		entry, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, entry)
 	}
 }

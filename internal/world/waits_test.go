@@ -1,9 +1,7 @@
 package world_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"io"
 	"testing"
 
@@ -40,15 +38,8 @@ func TestEachWaitSaysWhatEndsIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			entries, said := journal.NewDecoder(bytes.NewReader(r.Journal)), map[string]bool{}
-			for {
-				entry, err := entries.Next()
-				if errors.Is(err, io.EOF) {
-					break
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
+			said := map[string]bool{}
+			for _, entry := range decided(t, r) {
 				for _, v := range entry.Plan.Verdicts {
 					for _, complaint := range unended(t, entry, v) {
 						if !said[complaint] {
