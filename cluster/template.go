@@ -52,11 +52,24 @@ func readiness(n *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
-// KeepAnnotation on a node, with the value "true", keeps it. It is cluster-autoscaler's.
-const KeepAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+// KeepAnnotation and DisruptAnnotation on a node, with the value "true", keep it. They are cluster-autoscaler's and Karpenter's.
+const (
+	KeepAnnotation    = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+	DisruptAnnotation = "karpenter.sh/do-not-disrupt"
+)
 
 // Kept says whether somebody has annotated the node to stay.
-func Kept(n *corev1.Node) bool { return n.Annotations[KeepAnnotation] == "true" }
+func Kept(n *corev1.Node) bool { return KeptBy(n) != "" }
+
+// KeptBy is the annotation by which the node is to stay, "" for none.
+func KeptBy(n *corev1.Node) string {
+	for _, key := range []string{KeepAnnotation, DisruptAnnotation} {
+		if n.Annotations[key] == "true" {
+			return key
+		}
+	}
+	return ""
+}
 
 // ControlPlane says whether the node runs the control plane or etcd, by the role labels that distributions set.
 func ControlPlane(n *corev1.Node) bool {

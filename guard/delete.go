@@ -8,7 +8,9 @@ import (
 )
 
 // on is where the pods of a node run.
-func (e Evidence) on(n *cluster.Node) policy.Where { return policy.On(n, e.Newest.Group(n.Group)) }
+func (e Evidence) on(n *cluster.Node) policy.Where {
+	return policy.On(n, e.Newest.Group(n.Group), e.Newest.Objects.Budgets)
+}
 
 func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 	if len(w.Machines) == 0 {
@@ -30,6 +32,9 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 		if err := checkTarget(t, e, allowed); err != nil {
 			return err
 		}
+	}
+	if err := checkBudgets(w.Machines, e, allowed); err != nil {
+		return err
 	}
 	var coming, serving, firm int
 	for _, in := range g.Instances {
@@ -132,6 +137,9 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 	}
 	removal, on := cluster.RemovalOf(n.Object)
 	for _, p := range n.Pods {
+		if err := checkGoesWith(p, n, e, allowed); err != nil {
+			return err
+		}
 		if allowed.Belongs(p, e.on(n), e.Newest.Time) || p.Overstayed(e.Newest.Time) || on && allowed.Outlasted(p, e.on(n), removal.Since, e.Newest.Time) {
 			continue
 		}
@@ -144,6 +152,39 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 		return refuse("S-15", "pod %s is still on node %s", p.String(), t.Node)
 	}
 	return checkWanted(t.Node, e)
+}
+
+// checkGoesWith holds a pod that would go with the machine of its node, where its controller would hold its eviction.
+func checkGoesWith(p *cluster.Pod, n *cluster.Node, e Evidence, allowed *policy.Policy) error {
+	if p.Finished() || !allowed.GoesWith(p, e.on(n), e.Newest.Time) {
+		return nil
+	}
+	if why, keeps := allowed.Uncontrolled(p, e.Newest.Objects.Controllers); keeps {
+		return refuse("S-15", "%s", why.Sentence())
+	}
+	return nil
+}
+
+// checkBudgets holds pods that would go with the machines of their nodes beyond what a disruption budget allows.
+func checkBudgets(targets []Target, e Evidence, allowed *policy.Policy) error {
+	for _, b := range e.Newest.Objects.Budgets {
+		going := e.Newest.Away(b)
+		for _, t := range targets {
+			n := e.Newest.Node(t.Node)
+			if n == nil {
+				continue
+			}
+			for _, p := range n.Pods {
+				if p.Finished() || !allowed.GoesWith(p, e.on(n), e.Newest.Time) || !cluster.Protects(b, p) {
+					continue
+				}
+				if going++; going > b.Status.DisruptionsAllowed {
+					return refuse("S-15", "pod %s would go with node %s, and disruption budget %s allows %d disruptions", p.String(), n.Name(), b.Name, b.Status.DisruptionsAllowed)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // checkHands holds a node on the ladder that a person has uncordoned or annotated to stay.

@@ -185,7 +185,7 @@ func checkExpel(w Expel, e Evidence, allowed *policy.Policy) error {
 	switch {
 	case p == nil:
 		return refuse("S-15", "pod %s/%s on node %s is not the one that was seen", w.Namespace, w.Pod, w.Node)
-	case allowed.Belongs(p, e.on(n), e.Newest.Time):
+	case allowed.StopsWith(p, e.on(n), e.Newest.Time):
 		return refuse("S-15", "pod %s belongs to node %s", p.String(), w.Node)
 	}
 	if why, stays := allowed.WorksOn(p, e.on(n), e.Newest.Time, notice.Deadline); stays {
@@ -211,7 +211,7 @@ func checkAnswer(w AnswerNotice, e Evidence, allowed *policy.Policy) error {
 	}
 	if w.Empty {
 		for _, p := range n.Pods {
-			if !allowed.Belongs(p, e.on(n), e.Newest.Time) && !p.Finished() {
+			if !allowed.StopsWith(p, e.on(n), e.Newest.Time) && !p.Finished() {
 				return refuse("S-15", "pod %s is still on node %s", p.String(), w.Node)
 			}
 		}

@@ -10,7 +10,9 @@ func (d *decision) keeps(p *cluster.Pod, st *nodeState) (reason.Reason, bool) {
 	if why, keeps := d.allowed.Uncontrolled(p, d.s.Objects.Controllers); keeps {
 		return why, true
 	}
-	return d.allowed.Keeps(p, st.where, d.now)
+	at := st.where
+	at.Budgets = d.s.Objects.Budgets // which may be others than when the node was looked at
+	return d.allowed.Keeps(p, at, d.now)
 }
 
 // owners notes when the controllers of pods are others than before.

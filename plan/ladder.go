@@ -194,6 +194,11 @@ func (d *decision) climb(st *nodeState) {
 		d.judgeNode(st, NodeCordoned, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "fate", st.group.fate(), "delay", d.allowed.Removal.Pause()))
 	case !g.spares(st.Instance, g.parting):
 		d.takeDown(st, d.atMin(g))
+	case d.clung(st) != nil && !d.now.Before(removal.Since.Add(d.allowed.Removal.DrainDeadline)) && removal.Why != cluster.AskedFor:
+		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *d.clung(st))
+	case d.clung(st) != nil:
+		d.wake(removal.Since.Add(d.allowed.Removal.DrainDeadline))
+		d.judgeNode(st, NodeDraining, *d.clung(st))
 	case d.detaches(st) != nil:
 		d.judgeNode(st, phase(st), *d.detaches(st))
 	case d.delays(st) != nil:
@@ -218,7 +223,11 @@ func (d *decision) leave(st *nodeState) {
 		return
 	}
 	d.inFlight--
+	d.disruptAll(st)
 	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "fate", st.group.fate())
+	if n := len(d.returning(st)); n > 0 {
+		why = reason.New(reason.NodeClung, reason.Node(st.Name()), "fate", st.group.fate(), "pods", n)
+	}
 	d.removes(st.group, st.Instance, Leaving{st.Instance.Machine(), st.Name(), why})
 	d.judgeNode(st, st.group.leaves(), why)
 }

@@ -109,7 +109,7 @@ func stopping(n *cluster.Node) (cluster.Notice, bool) {
 // expel evicts the pods of the node whose time has come, and says whether there are any that have to be waited for.
 func (d *decision) expel(n *cluster.Node, notice cluster.Notice) (occupied bool) {
 	for _, p := range n.Pods {
-		if d.allowed.Belongs(p, d.where(n), d.now) || p.Finished() {
+		if d.allowed.StopsWith(p, d.where(n), d.now) || p.Finished() {
 			continue
 		}
 		if occupied = true; p.Leaving() {

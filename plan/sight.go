@@ -143,7 +143,7 @@ func (d *decision) where(n *cluster.Node) policy.Where {
 	if st := d.groups[n.Group]; st != nil {
 		g = st.Group
 	}
-	return policy.On(n, g)
+	return policy.On(n, g, d.s.Objects.Budgets)
 }
 
 // belongs says whether a pod goes with its node, as the policy has it now.

@@ -29,6 +29,9 @@ func (d *decision) forbidden(st *nodeState) []reason.Reason {
 	if why := d.quorum(st); why != nil {
 		return one(*why)
 	}
+	if why := d.clung(st); why != nil {
+		return one(*why)
+	}
 	if why := d.fitsPending(st); why != nil {
 		return one(*why)
 	}

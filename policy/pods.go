@@ -31,12 +31,27 @@ var recreated = map[string]bool{"ReplicationController": true, "ReplicaSet": tru
 // A pod of a Job or of nobody, and a daemon's that the operator has chosen, may be evicted where the operator or the pod itself says so: at
 // names the node's group and since when it runs dry.
 func (p *Policy) Keeps(pod *cluster.Pod, at Where, now time.Time) (reason.Reason, bool) {
-	keep := func(code reason.Code, facts ...any) (reason.Reason, bool) {
-		return reason.New(code, reason.Pod(pod.Namespace, pod.Name), append([]any{"pod", pod.String()}, facts...)...), true
-	}
 	if p.Belongs(pod, at, now) {
 		return reason.Reason{}, false
 	}
+	if why, forbids := p.forbids(pod, at, now); forbids {
+		return why, true
+	}
+	young := now.Sub(pod.Created()) < p.Removal.SystemPodAge
+	if pod.Annotations[safeToEvict] != "true" && p.Removal.SystemPods && pod.Namespace == "kube-system" && young && !at.budgeted(pod) {
+		return keeping(pod, reason.PodOfSystem)
+	}
+	return reason.Reason{}, false
+}
+
+// keeping is the reason for which a pod keeps its node.
+func keeping(pod *cluster.Pod, code reason.Code, facts ...any) (reason.Reason, bool) {
+	return reason.New(code, reason.Pod(pod.Namespace, pod.Name), append([]any{"pod", pod.String()}, facts...)...), true
+}
+
+// forbids says what of the pod itself forbids its eviction, of one that does not belong to its node.
+func (p *Policy) forbids(pod *cluster.Pod, at Where, now time.Time) (reason.Reason, bool) {
+	keep := func(code reason.Code, facts ...any) (reason.Reason, bool) { return keeping(pod, code, facts...) }
 	if v, ok := pod.Annotations[doNotDisrupt]; ok && disruptionForbidden(v, pod, now) {
 		return keep(reason.PodDoNotDisrupt, "annotation", doNotDisrupt+"="+v)
 	}
@@ -57,9 +72,6 @@ func (p *Policy) Keeps(pod *cluster.Pod, at Where, now time.Time) (reason.Reason
 		return keep(reason.PodOfJob)
 	case !works && !recreated[owner.Kind] && p.Removal.CustomOwners:
 		return keep(reason.PodCustomOwner, "owner", owner.Kind+"/"+owner.Name)
-	}
-	if p.Removal.SystemPods && pod.Namespace == "kube-system" && now.Sub(pod.Created()) < p.Removal.SystemPodAge {
-		return keep(reason.PodOfSystem)
 	}
 	if p.Removal.LocalStorage {
 		if v, ok := localVolume(pod); ok {

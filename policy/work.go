@@ -2,8 +2,11 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
@@ -84,16 +87,22 @@ func ParseWorkRule(text string) (WorkRule, error) {
 
 // Where is where a pod runs, as far as that has a say in its eviction.
 type Where struct {
-	Group      cluster.GroupID       // of its node
-	DaemonWork []cluster.PodSelector // which daemons' pods are work there, as the group itself says
-	Cordoned   time.Time             // since when its node is on its way out, zero when it is not
-	Dry        time.Time             // since when its node runs dry, zero when it does not
-	Dried      bool                  // all patience with its work is over
+	Group      cluster.GroupID                 // of its node
+	DaemonWork []cluster.PodSelector           // which daemons' pods are work there, as the group itself says
+	Budgets    []*policyv1.PodDisruptionBudget // of the cluster
+	Cordoned   time.Time                       // since when its node is on its way out, zero when it is not
+	Dry        time.Time                       // since when its node runs dry, zero when it does not
+	Dried      bool                            // all patience with its work is over
+}
+
+// budgeted says whether a disruption budget selects the pod.
+func (at Where) budgeted(pod *cluster.Pod) bool {
+	return slices.ContainsFunc(at.Budgets, func(b *policyv1.PodDisruptionBudget) bool { return cluster.Protects(b, pod) })
 }
 
 // On is where the pods of a node of the group run; the group is nil for a node of none.
-func On(n *cluster.Node, g *cluster.Group) Where {
-	w := Where{Group: n.Group}
+func On(n *cluster.Node, g *cluster.Group, budgets []*policyv1.PodDisruptionBudget) Where {
+	w := Where{Group: n.Group, Budgets: budgets}
 	if g != nil {
 		w.DaemonWork = g.Options.DaemonWork
 	}

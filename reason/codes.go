@@ -149,6 +149,7 @@ const (
 	NodeAdopted        Code = "NodeAdopted"
 	NodeStarted        Code = "NodeStarted"
 	NodeDrained        Code = "NodeDrained"
+	NodeClung          Code = "NodeClung"
 	NodeLeaving        Code = "NodeLeaving"
 	NodeMachineGone    Code = "NodeMachineGone"
 	NodeMachineParked  Code = "NodeMachineParked"
@@ -371,6 +372,7 @@ var sentences = map[Code]string{
 	NodeAdopted:          "its removal was begun by {owner}, and goes on here",
 	NodeStarted:          "its machine was switched off, and is started again",
 	NodeDrained:          "empty, machine is being {fate}",
+	NodeClung:            "empty but for pods that tolerate its taints and would come back: {pods}; machine is being {fate} with them",
 	NodeLeaving:          "machine {instance} is being {fate}",
 	NodeMachineGone:      "machine is gone (id {instance} is not in the complete list of {group})",
 	NodeMachineParked:    "machine {instance} is parked: switched off, and started again before a new one is made",
@@ -381,7 +383,7 @@ var sentences = map[Code]string{
 	NodeNoticed:          "Azure has announced {kind} for {at}; its pods leave in time",
 	NodeControlPlane:     "is a control-plane node",
 	NodeAmbiguous:        "its machine is not certain, it could be {instances}",
-	NodeScaleDownOff:     "annotated to stay (scale-down-disabled=true)",
+	NodeScaleDownOff:     "annotated to stay (scale-down-disabled=true or do-not-disrupt=true)",
 	NodeHeld:             "held until {until}, by annotation sluice.dev/hold-until",
 	NodeAskedFor:         "an operator asked at {at} for it to be drained and its machine deleted",
 	NodeNotAskedFor:      "no operator asks any more for it to be drained",

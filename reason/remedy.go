@@ -73,7 +73,7 @@ var remedies = map[Code]string{
 	NodeNoticeUnclear:    "the agent on the node writes its notice anew; or kubectl taint node {node} sluice.dev/notice-, when there is none",
 	NodeNoticed:          "nothing: the machine stops at its time, or Azure takes the notice back",
 	NodeHeldByPerson:     "kubectl uncordon {node}; after that, sluice drain {node} drains it and deletes its machine",
-	NodeScaleDownOff:     "take the annotation cluster-autoscaler.kubernetes.io/scale-down-disabled off the node",
+	NodeScaleDownOff:     "take the annotation cluster-autoscaler.kubernetes.io/scale-down-disabled or karpenter.sh/do-not-disrupt off the node",
 	NodeHeld:             "sluice release {node}, or wait until {until}",
 	NodeProtected:        "take the protection from scale-in off machine {instance}",
 	NodeStarting:         "the node becomes Ready, or is older than --max-node-provision-time",

@@ -335,7 +335,7 @@ func contradictions(n *corev1.Node, now time.Time) (all []string) {
 		say("cordoned by somebody else", "kubectl uncordon "+n.Name)
 	}
 	if cluster.Kept(n) {
-		say("annotated to stay", fmt.Sprintf("kubectl annotate node %s %s-", n.Name, cluster.KeepAnnotation))
+		say("annotated to stay", fmt.Sprintf("kubectl annotate node %s %s-", n.Name, cluster.KeptBy(n)))
 	}
 	if until, held := cluster.Held(n, now); held {
 		say("held until "+until, "sluice release "+n.Name)

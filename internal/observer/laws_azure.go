@@ -225,7 +225,7 @@ var azureLaws = []azureLaw{
 	})},
 	{"S-15", eachNode(func(w *write, m azuresim.MachineState, n *corev1.Node) string {
 		for _, p := range kubesim.All[*corev1.Pod](w.o.kube, "") {
-			if p.Spec.NodeName == n.Name && w.o.works(p) && p.DeletionTimestamp == nil {
+			if p.Spec.NodeName == n.Name && w.o.works(p) && p.DeletionTimestamp == nil && !w.o.clings(p) {
 				return fmt.Sprintf("machine %s was removed under pod %s", m.Name, nameOf(p))
 			}
 		}

@@ -118,6 +118,7 @@ var kubeLaws = []kubeLaw{
 		}
 		return fmt.Sprintf("pod %s %s was evicted", nameOf(c.pod), why)
 	}},
+	{"S-15", (*change).storms},
 	{"S-15", func(c *change) string {
 		if c.Resource == "pods" && c.Subresource != "eviction" && !c.opensGate() {
 			return fmt.Sprintf("pod %s/%s was changed past the eviction API: %s", c.Namespace, c.Name, c.Verb)

@@ -1,11 +1,14 @@
 package observer
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/kubesim"
@@ -142,6 +145,23 @@ func (o *Observer) stays(p *corev1.Pod) string {
 		}
 	}
 	return ""
+}
+
+// clings says whether a pod may go with its machine: it would come back to its cordoned node, may be evicted, and its disruption budgets allow that now.
+func (o *Observer) clings(p *corev1.Pod) bool {
+	every := slices.ContainsFunc(p.Spec.Tolerations, func(t corev1.Toleration) bool {
+		return t.Key == "" && t.Operator == corev1.TolerationOpExists && (t.Effect == "" || t.Effect == corev1.TaintEffectNoSchedule)
+	})
+	if !every || o.stays(p) != "" {
+		return false
+	}
+	for _, b := range kubesim.All[*policyv1.PodDisruptionBudget](o.kube, p.Namespace) {
+		s, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err == nil && s.Matches(labels.Set(p.Labels)) && b.Status.DisruptionsAllowed < 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // controlsToo says whether control-plane nodes may be removed at all.

@@ -82,6 +82,7 @@ type Observer struct {
 	failing  map[string][]time.Time // when a write failed, by what it was
 	sizes    map[string]int         // how many nodes a node's scale set had when it was cordoned, by UID
 	emptied  map[string]emptied     // nodes from which pods were evicted, by UID
+	storms   map[string]storm       // evictions of an owner's pods from a node, by the node, its way out and the owner
 	judged   map[string]int         // writes, by what they were
 	last     time.Time              // write to Azure or to a node or pod
 	granted  time.Time              // the last such write that was not refused
@@ -125,7 +126,7 @@ type start struct {
 func New(azure *azuresim.Server, kube *kubesim.Cluster, now func() time.Time, rules *Rules) *Observer {
 	o := &Observer{
 		azure: azure, kube: kube, now: now, rules: rules,
-		sets: map[string]*set{}, waits: map[string]wait{}, failing: map[string][]time.Time{}, emptied: map[string]emptied{}, sizes: map[string]int{}, judged: map[string]int{},
+		sets: map[string]*set{}, waits: map[string]wait{}, failing: map[string][]time.Time{}, emptied: map[string]emptied{}, storms: map[string]storm{}, sizes: map[string]int{}, judged: map[string]int{},
 	}
 	azure.Observe = o.asked
 	return o

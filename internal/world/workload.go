@@ -53,6 +53,9 @@ func (w *world) model(s *statement) (*corev1.Pod, error) {
 		p.Spec.TerminationGracePeriodSeconds = new(int64(grace / time.Second))
 	}
 	for _, key := range s.set["toleration"] {
+		if key == "*" { // of every taint
+			key = ""
+		}
 		p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists})
 	}
 	p.Spec.SchedulerName = s.value("scheduler", "")

@@ -1,0 +1,32 @@
+package cluster
+
+import (
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Protects says whether the disruption budget selects the pod.
+func Protects(b *policyv1.PodDisruptionBudget, p *Pod) bool {
+	s, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	return err == nil && b.Namespace == p.Namespace && s.Matches(labels.Set(p.Labels))
+}
+
+// Away counts the pods that a disruption budget selects and that are lost, or about to be, though its status may still count them: the machines of their nodes
+// are being deleted or gone.
+func (s *Snapshot) Away(b *policyv1.PodDisruptionBudget) (n int32) {
+	count := func(pods []*Pod) {
+		for _, p := range pods {
+			if !p.Leaving() && !p.Finished() && Protects(b, p) {
+				n++
+			}
+		}
+	}
+	count(s.stray)
+	for _, node := range s.Nodes {
+		if node.Instance == nil && node.Marked.UID != "" || node.Instance != nil && node.Instance.State == StateDeleting {
+			count(node.Pods)
+		}
+	}
+	return n
+}

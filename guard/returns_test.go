@@ -1,0 +1,69 @@
+package guard_test
+
+import (
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/guard"
+)
+
+func toleratesAll(p *corev1.Pod) {
+	p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+}
+
+// returning has the machine of a node deleted with a pod that tolerates all taints, and whose budget allows one disruption.
+func returning() *world {
+	w := deleting()
+	w.objects.Pods = append(w.objects.Pods, Pod("monitor", On("agents-1"), OwnedBy("ReplicaSet", "monitor"), Labelled("app", "monitor"), toleratesAll))
+	w.objects.Budgets = append(w.objects.Budgets, Budget("monitor", "app", "monitor", 1))
+	return w
+}
+
+// TestAPodThatWouldReturnGoesWithItsMachine holds what may go with a machine without an eviction (S-15): only what would come back, what nobody keeps, and
+// what its disruption budget lets go, all of them that are away counted.
+func TestAPodThatWouldReturnGoesWithItsMachine(t *testing.T) {
+	pod := func(w *world, how ...func(*corev1.Pod)) {
+		last := len(w.objects.Pods) - 1
+		for _, h := range how {
+			w.objects.Pods[last] = Changed(w.objects.Pods[last], h)
+		}
+	}
+	for name, c := range map[string]struct {
+		change  func(*world)
+		refused bool
+	}{
+		"one that its budget lets go": {func(*world) {}, false},
+		"one without a budget":        {func(w *world) { w.objects.Budgets = nil }, false},
+		"one that its budget holds":   {func(w *world) { w.objects.Budgets[0].Status.DisruptionsAllowed = 0 }, true},
+		"one that tolerates no taint": {func(w *world) { pod(w, func(p *corev1.Pod) { p.Spec.Tolerations = nil }) }, true},
+		"one that tolerates the cordon": {func(w *world) {
+			pod(w, func(p *corev1.Pod) { p.Spec.Tolerations[0].Key = corev1.TaintNodeUnschedulable })
+		}, true},
+		"one that is not to be evicted": {func(w *world) { pod(w, Annotated("karpenter.sh/do-not-disrupt", "true")) }, true},
+		"one that nobody makes again":   {func(w *world) { pod(w, func(p *corev1.Pod) { p.OwnerReferences = nil }) }, true},
+		"one of a Job":                  {func(w *world) { pod(w, OwnedBy("Job", "j")) }, true},
+		"one whose controller is away": {func(w *world) {
+			pod(w, func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = "apps/v1" })
+			w.objects.Controllers = cluster.Controllers{Known: true}
+		}, true},
+		"one beside another of its kind": {func(w *world) {
+			w.objects.Pods = append(w.objects.Pods, Pod("monitor-1", On("agents-1"), OwnedBy("ReplicaSet", "monitor"), Labelled("app", "monitor"), toleratesAll))
+		}, true},
+		"one while another is lost with its node": {func(w *world) {
+			w.objects.Pods = append(w.objects.Pods, Pod("monitor-1", On("agents-9"), OwnedBy("ReplicaSet", "monitor"), Labelled("app", "monitor"), toleratesAll))
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := returning()
+			c.change(w)
+			var r *guard.Refusal
+			if err := w.check(); errors.As(err, &r) != c.refused || r != nil && r.Property != "S-15" {
+				t.Errorf("refused: %v, want S-15: %t", err, c.refused)
+			}
+		})
+	}
+}

@@ -1,0 +1,46 @@
+package policy
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// returns says whether a pod is made again when it is evicted, and the scheduler may put it back on a node with those taints. Whoever evicts it gains
+// nothing: that node is the emptiest.
+func returns(pod *cluster.Pod, taints ...string) bool {
+	return !pod.Daemon() && pod.Owner() != nil && !slices.ContainsFunc(taints, func(t string) bool { return !tolerates(pod, t) })
+}
+
+// tolerates says whether the pod goes to nodes with the taint, whatever its value.
+func tolerates(pod *cluster.Pod, taint string) bool {
+	for _, t := range pod.Spec.Tolerations {
+		if t.Operator == corev1.TolerationOpExists && (t.Key == "" || t.Key == taint) && (t.Effect == "" || t.Effect == corev1.TaintEffectNoSchedule) {
+			return true
+		}
+	}
+	return false
+}
+
+// GoesWith says whether a pod that is no daemon's goes with the machine of its node, which is on its way out: it would return, somebody makes it again
+// elsewhere once the node is gone, and nothing forbids its eviction. Its disruption budget is not asked here.
+func (p *Policy) GoesWith(pod *cluster.Pod, at Where, now time.Time) bool {
+	if at.Cordoned.IsZero() || !returns(pod, corev1.TaintNodeUnschedulable, cluster.RemovalTaint) {
+		return false
+	}
+	_, keeps := p.forbids(pod, at, now)
+	return !keeps
+}
+
+// StopsWith says whether a pod stops with the machine of its node, to which something is announced: it belongs to the node, or it would return and nothing
+// forbids its eviction.
+func (p *Policy) StopsWith(pod *cluster.Pod, at Where, now time.Time) bool {
+	if p.Belongs(pod, at, now) {
+		return true
+	}
+	_, keeps := p.forbids(pod, at, now)
+	return !keeps && returns(pod, cluster.NoticeTaint)
+}
