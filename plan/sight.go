@@ -108,7 +108,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	if v.resource != corev1.ResourceCPU && v.resource != corev1.ResourceMemory {
 		v.threshold = g.removal.GPUThreshold
 	}
-	if v.used > v.threshold && !v.onLadder && !v.asked && slices.ContainsFunc(there, func(p *cluster.Pod) bool { return !p.Daemon() }) {
+	if v.used > v.threshold && !v.onLadder && !v.asked && slices.ContainsFunc(there, func(p *cluster.Pod) bool { return !p.Daemon() && !d.allowed.Expendable(p) }) {
 		say(NodeKeep, d.busy(v))
 		return v
 	}

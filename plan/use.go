@@ -33,15 +33,15 @@ type uses struct {
 	asking []string         // nodes to be measured
 }
 
-// inUse says that the node's measured CPU keeps it, nil when that is not so, not known, or has kept it for as long as it may. A node that was kept
-// is measured until it has been calm for as long as a node must be removable before it goes.
+// inUse says that the node's measured CPU keeps it, beyond what expendable pods request; nil when that is not so, not known, or has kept it for as long
+// as it may. A node that was kept is measured until it has been calm for as long as a node must be removable before it goes.
 func (d *decision) inUse(st *nodeState) *reason.Reason {
-	return d.inUseAbove(st, d.allowed.Removal.BusyThreshold)
+	return d.inUseAbove(st, max(d.allowed.Removal.BusyThreshold, d.requestedCPU(st, d.allowed.Expendable)))
 }
 
 // inUseBeyondRequests is [decision.inUse] of a node that works as its pods request: only work beyond that keeps it.
 func (d *decision) inUseBeyondRequests(st *nodeState) *reason.Reason {
-	return d.inUseAbove(st, max(d.allowed.Removal.BusyThreshold, d.requestedCPU(st)))
+	return d.inUseAbove(st, max(d.allowed.Removal.BusyThreshold, d.requestedCPU(st, func(*cluster.Pod) bool { return true })))
 }
 
 func (d *decision) inUseAbove(st *nodeState, threshold float64) *reason.Reason {
@@ -92,8 +92,8 @@ func (d *decision) measured(st *nodeState) (*cluster.NodeUse, float64) {
 	return m, float64(m.MilliCPU) / float64(has)
 }
 
-// requestedCPU is the share of the node's CPU that its pods request.
-func (d *decision) requestedCPU(st *nodeState) float64 {
+// requestedCPU is the share of the node's CPU that those of its pods request which count.
+func (d *decision) requestedCPU(st *nodeState, counts func(*cluster.Pod) bool) float64 {
 	has := st.Object.Status.Allocatable.Cpu().MilliValue()
 	cpu := slices.Index(d.check.Resources(), corev1.ResourceCPU)
 	if has <= 0 || cpu < 0 {
@@ -101,7 +101,7 @@ func (d *decision) requestedCPU(st *nodeState) float64 {
 	}
 	var milli int64
 	for _, p := range st.Pods {
-		if needs := d.check.Needs(p.Class); cpu < len(needs) {
+		if needs := d.check.Needs(p.Class); counts(p) && cpu < len(needs) {
 			milli += needs[cpu]
 		}
 	}

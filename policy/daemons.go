@@ -12,11 +12,11 @@ import (
 //
 // A daemon's pod works that has not ended and is marked as a Job's pod may be, by safe-to-evict=false or do-not-disrupt, or that the operator has
 // chosen; [Policy.Keeps] says why, and whether it may be evicted all the same. One that may be, and was made after its node was cordoned,
-// is in the place of one that was evicted: it belongs to the node. So does a pod that would return to a node that is on its way out: see [Policy.GoesWith].
+// is in the place of one that was evicted: it belongs to the node. So does a pod that would return to a node that is on its way out, see [Policy.GoesWith], and an expendable one that is not marked so.
 func (p *Policy) Belongs(pod *cluster.Pod, at Where, now time.Time) bool {
 	switch {
 	case !pod.Daemon():
-		return p.GoesWith(pod, at, now)
+		return p.Expendable(pod) && !marked(pod, now) || p.GoesWith(pod, at, now)
 	case pod.Mirror() || pod.Finished():
 		return true
 	case marked(pod, now):

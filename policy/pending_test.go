@@ -60,3 +60,24 @@ func TestPodsBelowTheCutoffAreExpendable(t *testing.T) {
 		}
 	}
 }
+
+// TestExpendablePodsBelongToTheirNode: a pod below the cutoff goes with its machine, whoever it is of, unless it is marked to stay.
+func TestExpendablePodsBelongToTheirNode(t *testing.T) {
+	priority := func(is int32) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.Priority = &is } }
+	for name, c := range map[string]struct {
+		changes []func(*corev1.Pod)
+		belongs bool
+	}{
+		"of nobody":                {[]func(*corev1.Pod){priority(-11)}, true},
+		"of a Job":                 {[]func(*corev1.Pod){priority(-11), OwnedBy("Job", "j")}, true},
+		"at the cutoff":            {[]func(*corev1.Pod){priority(-10)}, false},
+		"marked not to be evicted": {[]func(*corev1.Pod){priority(-11), Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false")}, false},
+		"a daemon's that works":    {[]func(*corev1.Pod){priority(-11), OwnedBy("DaemonSet", "d"), Annotated("karpenter.sh/do-not-disrupt", "true")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := policy.Default().Belongs(Pod("p", c.changes...), policy.Where{}, Start); got != c.belongs {
+				t.Errorf("belongs to its node: %v, want %v", got, c.belongs)
+			}
+		})
+	}
+}

@@ -147,7 +147,7 @@ func (c *Checker) exchange(h Handle, was, is []*cluster.Pod) {
 	now := make([]entry, 0, len(before)+max(0, len(is)-len(was)))
 	ends := func(p *cluster.Pod) {
 		cl := c.class(p.Class)
-		load.milli, load.bytes = load.milli-cl.spec.milli, load.bytes-cl.spec.bytes
+		load.count(cl, -1)
 		left = left || p.Leaving()
 		if len(before) > 0 && before[0].pod == p {
 			c.count(h, &before[0], -1)
@@ -167,7 +167,7 @@ func (c *Checker) exchange(h Handle, was, is []*cluster.Pod) {
 			continue
 		}
 		cl := c.class(p.Class)
-		load.milli, load.bytes = load.milli+cl.spec.milli, load.bytes+cl.spec.bytes
+		load.count(cl, 1)
 		load.leaving = load.leaving || p.Leaving() && !p.Daemon()
 		if !cl.absent {
 			now = append(now, entry{p, cl.id, 1})

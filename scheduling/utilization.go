@@ -11,7 +11,7 @@ var gpus = []corev1.ResourceName{"nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com
 
 // Utilization is the larger share of the node's allocatable cpu or memory that these pods request, cpu when they are equal. On
 // a node that has GPUs it is the share of these, whatever else is used; 0 while its driver offers none yet. The share may
-// exceed 1. A node that does not say what it can allocate is used up (1): nothing is known to be free.
+// exceed 1. Pods below the cutoff of [Expendable] use nothing. A node that does not say what it can allocate is used up (1): nothing is known to be free.
 //
 // It is a function of its arguments alone: what is pretended does not count. Amounts are kube-scheduler's integers.
 func (c *Checker) Utilization(node *corev1.Node, pods []*cluster.Pod) (corev1.ResourceName, float64) {
@@ -36,11 +36,17 @@ type load struct {
 	leaving      bool  // one that is no daemon is being deleted
 }
 
+// count adds a pod of the class, or takes one away with -1. Those that are absent come to nothing.
+func (l *load) count(of *class, times int64) {
+	if !of.absent {
+		l.milli, l.bytes = l.milli+times*of.spec.milli, l.bytes+times*of.spec.bytes
+	}
+}
+
 func (c *Checker) load(pods []*cluster.Pod) load {
 	var l load
 	for _, p := range pods {
-		s := c.class(p.Class).spec
-		l.milli, l.bytes = l.milli+s.milli, l.bytes+s.bytes
+		l.count(c.class(p.Class), 1)
 		l.leaving = l.leaving || p.Leaving() && !p.Daemon()
 	}
 	return l
@@ -69,7 +75,9 @@ func (c *Checker) utilization(node *corev1.Node, pods []*cluster.Pod, l load) (c
 func (c *Checker) held(of dimension, pods []*cluster.Pod) int64 {
 	var sum int64
 	for _, p := range pods {
-		sum += c.class(p.Class).spec.held(of)
+		if cl := c.class(p.Class); !cl.absent {
+			sum += cl.spec.held(of)
+		}
 	}
 	return sum
 }

@@ -79,7 +79,8 @@ func controls(n *corev1.Node) bool {
 	return false
 }
 
-// works says whether a pod does work of its own that has not ended. A daemon's does when it is marked to stay, or when the operator says so.
+// works says whether a pod does work of its own that has not ended. A daemon's does when it is marked to stay, or when the operator says so; one
+// below the cutoff when it is marked to stay.
 func (o *Observer) works(p *corev1.Pod) bool {
 	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return false
@@ -87,10 +88,13 @@ func (o *Observer) works(p *corev1.Pod) bool {
 	if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
 		return false
 	}
-	if ownerOf(p) != "DaemonSet" {
+	if o.marked(p) != "" {
 		return true
 	}
-	return o.marked(p) != "" || p.Annotations[safeToEvict] != "true" && o.rules.DaemonWork != nil && o.rules.DaemonWork(p)
+	if ownerOf(p) != "DaemonSet" {
+		return p.Spec.Priority == nil || o.rules.Cutoff == nil || *p.Spec.Priority >= o.rules.Cutoff()
+	}
+	return p.Annotations[safeToEvict] != "true" && o.rules.DaemonWork != nil && o.rules.DaemonWork(p)
 }
 
 // ownerOf is the kind of what controls a pod; "" for a bare one.

@@ -58,6 +58,8 @@ type Rules struct {
 	// Jobs says whether a flag lets pods of Jobs be evicted, and DaemonWork whether one calls a daemon's pod work; nil means none.
 	Jobs       func() bool
 	DaemonWork func(p *corev1.Pod) bool
+	// Cutoff is the priority below which the operator calls pods expendable; nil means that none are.
+	Cutoff func() int32
 }
 
 // Violation is a promise that was broken.

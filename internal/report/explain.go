@@ -221,7 +221,7 @@ func describeNode(n *cluster.Node, g *cluster.Group, entry journal.Entry) string
 	}
 	daemons := 0
 	for _, p := range n.Pods {
-		if entry.Policy.Belongs(p, policy.On(n, g, entry.Seen.Objects.Budgets), entry.Seen.Time) {
+		if p.Daemon() && entry.Policy.Belongs(p, policy.On(n, g, entry.Seen.Objects.Budgets), entry.Seen.Time) {
 			daemons++
 		}
 	}

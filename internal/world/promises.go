@@ -145,6 +145,7 @@ func (w *world) rules() *observer.Rules {
 		Agent:        agentName,
 		ControlPlane: func() bool { return w.policy.Removal.ControlPlane },
 		Jobs:         func() bool { return len(w.policy.Removal.Work) > 0 },
+		Cutoff:       func() int32 { return w.policy.Growth.PriorityCutoff },
 		DaemonWork: func(p *corev1.Pod) bool {
 			return slices.ContainsFunc(w.policy.Removal.DaemonWork, func(s cluster.PodSelector) bool { return s.Chooses(record(p).Class) })
 		},
