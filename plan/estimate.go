@@ -17,7 +17,8 @@ import (
 func (d *decision) growByExpanders(c *candidates) {
 	ranking := d.planner.ranking(d.s.Objects.Ranking())
 	ms := d.machines(nil)
-	for {
+	part := c.bring()
+	for together := true; ; {
 		d.fillOpen(c, ms)
 		var options []Option
 		for i, st := range c.groups {
@@ -27,6 +28,11 @@ func (d *decision) growByExpanders(c *candidates) {
 			}
 			undo()
 			st.opened -= len(d.tried)
+		}
+		if len(options) == 0 && together {
+			part()
+			together = false
+			continue
 		}
 		if len(options) == 0 {
 			return

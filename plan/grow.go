@@ -103,7 +103,7 @@ func (s site) label(key string) string { return s.node(s.zone).Labels[key] }
 type wanted struct {
 	*demand
 	needs   []int64 // of one pod, by dimension
-	suits   []bool  // by site: an empty machine would do for such a pod, and for those that it must be near
+	suits   []bool  // by site: an empty machine would do for such a pod, whoever else is near
 	fits    []bool  // by site: it would take such a pod as things stand
 	depends bool    // on where other pods are
 	alone   bool    // no two of them share a machine
@@ -145,7 +145,6 @@ func (d *decision) candidates(wanting []*demand) *candidates {
 			}
 		})
 	}
-	c.bring()
 	c.noteZonal()
 	return c
 }

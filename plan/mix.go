@@ -17,8 +17,10 @@ func (d *decision) growJointly(c *candidates) {
 	if len(c.groups) == 0 {
 		return
 	}
+	part := c.bring()
 	b := newMix(d, c)
 	b.found = packing.Solve(b.problem)
+	part()
 	d.settle(c, b, d.openMix(b, b.found))
 	d.account(c, b, b.found)
 	d.weigh(c, b)

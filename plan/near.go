@@ -44,10 +44,18 @@ func (n *affinity) seeks(of *cluster.Class) bool {
 }
 
 // bring leaves to pods that must be near each other the sites alone whose domain suits all of them. Without that the first would settle where
-// another one's disk is not, and the other one had no place for good. Where no domain suits all, each goes where it can.
-func (c *candidates) bring() {
+// another one's disk is not, and the other one had no place for good. Where no domain suits all, each goes where it can, and so does who is left when
+// they are parted again.
+func (c *candidates) bring() (part func()) {
 	nears := c.nears()
-	for again := len(nears) > 0; again; {
+	if len(nears) == 0 {
+		return func() {}
+	}
+	own := make([]wanted, len(c.wanted))
+	for i, w := range c.wanted {
+		own[i] = wanted{suits: w.suits, fits: w.fits}
+	}
+	for again := true; again; {
 		again = false
 		for _, n := range nears {
 			for _, x := range c.wanted {
@@ -55,6 +63,11 @@ func (c *candidates) bring() {
 					again = c.narrow(n.w, x, n.key) || c.narrow(x, n.w, n.key) || again
 				}
 			}
+		}
+	}
+	return func() {
+		for i, w := range c.wanted {
+			w.suits, w.fits = own[i].suits, own[i].fits
 		}
 	}
 }
@@ -79,7 +92,7 @@ func (c *candidates) narrow(w, x *wanted, key string) bool {
 	if !slices.Contains(shared, true) || slices.Equal(shared, w.suits) {
 		return false
 	}
-	w.suits = shared
+	w.suits, w.fits = shared, slices.Clone(w.fits)
 	for i := range w.fits {
 		w.fits[i] = w.fits[i] && shared[i]
 	}
