@@ -93,17 +93,17 @@ func (s *Snapshot) learnTemplate(g *Group) {
 		return
 	}
 	next := g.Passing.without(g.Learned.Node).DeepCopy()
-	if len(g.Learned.Stuck) > 0 {
-		until := g.Learned.Born.Add(g.patience() + triedAgain)
-		if s.has(g.Learned.Of) || s.Time.Before(until) {
-			next.Spec.Taints = append(next.Spec.Taints, g.Learned.Stuck...)
-			s.turnsAt(until)
-		}
-	}
 	if offered != nil {
 		g.Learned.zone(next, offered)
 		if d := drift(offered, next); len(d) > 0 {
 			g.Drift = d
+		}
+	}
+	if len(g.Learned.Stuck) > 0 { // after the drift: no description should speak of what somebody takes off
+		until := g.Learned.Born.Add(g.patience() + triedAgain)
+		if s.has(g.Learned.Of) || s.Time.Before(until) {
+			next.Spec.Taints = append(next.Spec.Taints, g.Learned.Stuck...)
+			s.turnsAt(until)
 		}
 	}
 	g.Template = next

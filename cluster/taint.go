@@ -25,22 +25,25 @@ const (
 	statusPrefix  = "status-taint.cluster-autoscaler.kubernetes.io/"
 )
 
+// UninitializedTaint is the key of the taint with which kubelet registers a node for a cloud controller manager (--cloud-provider=external). That takes
+// it off once it has seen the node: where none runs, or it does not know the node, the taint stays, and is a startup taint like any other.
+const UninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized"
+
 // transientTaints come and go with a node's condition; a new machine will not have them when it is Ready.
 var transientTaints = map[string]bool{
-	RemovalTaint:                                     true,
-	NoticeTaint:                                      true,
-	"ToBeDeletedByClusterAutoscaler":                 true,
-	CandidateTaint:                                   true,
-	corev1.TaintNodeNotReady:                         true,
-	corev1.TaintNodeUnreachable:                      true,
-	corev1.TaintNodeUnschedulable:                    true,
-	corev1.TaintNodeMemoryPressure:                   true,
-	corev1.TaintNodeDiskPressure:                     true,
-	corev1.TaintNodePIDPressure:                      true,
-	corev1.TaintNodeNetworkUnavailable:               true,
-	corev1.TaintNodeOutOfService:                     true,
-	"node.cloudprovider.kubernetes.io/uninitialized": true,
-	"node.cloudprovider.kubernetes.io/shutdown":      true,
+	RemovalTaint:                                true,
+	NoticeTaint:                                 true,
+	"ToBeDeletedByClusterAutoscaler":            true,
+	CandidateTaint:                              true,
+	corev1.TaintNodeNotReady:                    true,
+	corev1.TaintNodeUnreachable:                 true,
+	corev1.TaintNodeUnschedulable:               true,
+	corev1.TaintNodeMemoryPressure:              true,
+	corev1.TaintNodeDiskPressure:                true,
+	corev1.TaintNodePIDPressure:                 true,
+	corev1.TaintNodeNetworkUnavailable:          true,
+	corev1.TaintNodeOutOfService:                true,
+	"node.cloudprovider.kubernetes.io/shutdown": true,
 }
 
 // Transient says whether the taint is about a node's present condition rather than about its group.
@@ -50,15 +53,35 @@ func (t Taints) Transient(taint corev1.Taint) bool {
 
 // startup says whether the taint is one that somebody takes off a new node when he is done with it.
 func (t Taints) startup(taint corev1.Taint) bool {
-	return strings.HasPrefix(taint.Key, startupPrefix) || strings.HasPrefix(taint.Key, ignorePrefix) || slices.Contains(t.Startup, taint.Key) ||
+	return taint.Key == UninitializedTaint || strings.HasPrefix(taint.Key, startupPrefix) || strings.HasPrefix(taint.Key, ignorePrefix) || slices.Contains(t.Startup, taint.Key) ||
 		slices.ContainsFunc(t.Prefixes, func(prefix string) bool { return strings.HasPrefix(taint.Key, prefix) })
+}
+
+// Awaited are those taints of a node that somebody takes off it when he is done with it.
+func (t Taints) Awaited(all []corev1.Taint) (found []corev1.Taint) {
+	for _, taint := range all {
+		if t.startup(taint) {
+			found = append(found, taint)
+		}
+	}
+	return found
+}
+
+// Remover is who takes a startup taint with that key off a new node, in words; "" for any other taint.
+func (t Taints) Remover(key string) string {
+	switch {
+	case key == UninitializedTaint:
+		return "a cloud controller manager"
+	case t.startup(corev1.Taint{Key: key}):
+		return "the taint's controller"
+	}
+	return ""
 }
 
 // arrivalTaints stand on a node until whoever brings it up has seen that it is Ready.
 var arrivalTaints = map[string]bool{
-	corev1.TaintNodeNotReady:                         true,
-	corev1.TaintNodeNetworkUnavailable:               true,
-	"node.cloudprovider.kubernetes.io/uninitialized": true,
+	corev1.TaintNodeNotReady:           true,
+	corev1.TaintNodeNetworkUnavailable: true,
 }
 
 // Arriving says whether a node still bears a taint of its arrival, which will be taken off by itself: controllers do that a moment after

@@ -95,6 +95,11 @@ func (d *decision) judgeGroups() {
 			r.About = about
 			because = append(because, r)
 		}
+		if g.Template != nil {
+			for _, t := range g.Passing.Awaited(g.Template.Spec.Taints) {
+				because = append(because, reason.New(reason.GroupTaintStays, about, "taint", t.ToString(), "who", g.Passing.Remover(t.Key), "limit", d.allowed.Growth.Provision))
+			}
+		}
 		if len(g.Drift) > 0 {
 			because = append(because, reason.New(reason.TemplateDrift, about, "differences", differences(g.Drift)))
 		}

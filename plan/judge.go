@@ -92,10 +92,24 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 		return NodeKeep, inVain(n, reason.New(reason.NodeProtected, about, "instance", n.Instance.ID)), true
 	case len(n.Awaits) > 0 && d.starting(n):
 		return keep(reason.NodeAwaitsDevices, "age", age(d.now, n.Object.CreationTimestamp), "devices", deviceNames(n))
+	case d.starting(n) && v.ready && len(d.awaitsTaint(n)) > 0:
+		return keep(reason.NodeAwaitsTaint, d.awaitsTaint(n)...)
 	case d.starting(n):
 		return keep(reason.NodeStarting, "age", age(d.now, n.Object.CreationTimestamp))
 	}
 	return "", nil, false
+}
+
+// awaitsTaint is what a reason says of the startup taint that the node bears, nil when it bears none: of several the first.
+func (d *decision) awaitsTaint(n *cluster.Node) []any {
+	taints := d.allowed.Growth.Taints.Awaited(n.Object.Spec.Taints)
+	if len(taints) == 0 {
+		return nil
+	}
+	return []any{
+		"age", age(d.now, n.Object.CreationTimestamp), "taint", taints[0].ToString(), "who", d.allowed.Growth.Taints.Remover(taints[0].Key),
+		"limit", d.allowed.Growth.Provision,
+	}
 }
 
 // inVain is why people keep the node, and that another one has asked for it to be emptied meanwhile, where that is so.

@@ -274,7 +274,11 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 		}
 		if block != nil {
 			d.noteSoon(st, block)
-			d.judgeNode(st, NodeIdle, append(block, waits)...)
+			block = append(block, waits)
+			if facts := d.awaitsTaint(st.Node); facts != nil {
+				block = append(block, reason.New(reason.NodeTaintStays, about, facts...))
+			}
+			d.judgeNode(st, NodeIdle, block...)
 			continue
 		}
 		d.stepOn(st, why, goes)

@@ -18,6 +18,7 @@ import (
 // nil when no such change is known: what is said would be enough.
 func (s *stance) remedy(d *decision, q *inquiry, why []reason.Reason) *reason.Reason {
 	var changes, taints []string
+	stays := map[string][]string{} // startup taints, by who takes them off
 	tooSmall := false
 	for _, r := range why {
 		switch r.Code {
@@ -31,7 +32,12 @@ func (s *stance) remedy(d *decision, q *inquiry, why []reason.Reason) *reason.Re
 				changes = append(changes, "its machines announced "+r.Facts["needs"]+" of "+string(resource))
 			}
 		case reason.UntoleratedTaint:
-			taints = append(taints, r.Facts["taint"])
+			taint := r.Facts["taint"]
+			if who := s.Passing.Remover(taintKey(taint)); who != "" {
+				stays[who] = append(stays[who], taint)
+			} else {
+				taints = append(taints, taint)
+			}
 		case reason.SelectorMismatch:
 			labels, size, ok := s.labels(q)
 			if !ok {
@@ -42,6 +48,9 @@ func (s *stance) remedy(d *decision, q *inquiry, why []reason.Reason) *reason.Re
 		default:
 			return nil // only other pods can change that, or nobody
 		}
+	}
+	for _, who := range slices.Sorted(maps.Keys(stays)) {
+		changes = append(changes, who+" took "+strings.Join(stays[who], " and ")+" off its nodes")
 	}
 	if len(taints) > 0 {
 		changes = append(changes, "the pod tolerated "+strings.Join(taints, " and "))
@@ -61,6 +70,14 @@ func (s *stance) remedy(d *decision, q *inquiry, why []reason.Reason) *reason.Re
 	}
 	change := strings.Join(changes, " and ")
 	return s.note(change, reason.CouldHold, "change", change)
+}
+
+// taintKey is the key of a taint as Kubernetes writes it, such as "dedicated=batch:NoSchedule".
+func taintKey(taint string) string {
+	if end := strings.IndexAny(taint, "=:"); end >= 0 {
+		return taint[:end]
+	}
+	return taint
 }
 
 // note is the group's reason under that key. Thousands of pods share a few of them.

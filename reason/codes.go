@@ -86,6 +86,7 @@ const (
 	GroupPaused        Code = "GroupPaused"
 	GroupNoTemplate    Code = "GroupNoTemplate"
 	TemplateDrift      Code = "TemplateDrift"
+	GroupTaintStays    Code = "GroupTaintStays"
 	GroupUnreadable    Code = "GroupUnreadable"
 	MachinesTaken      Code = "MachinesTaken"
 	GroupIncomplete    Code = "GroupIncomplete"
@@ -131,6 +132,8 @@ const (
 	NodeUnmanaged      Code = "NodeUnmanaged"
 	NodeStarting       Code = "NodeStarting"
 	NodeAwaitsDevices  Code = "NodeAwaitsDevices"
+	NodeAwaitsTaint    Code = "NodeAwaitsTaint"
+	NodeTaintStays     Code = "NodeTaintStays"
 	NodeNotReady       Code = "NodeNotReady"
 	NodeNeverReady     Code = "NodeNeverReady"
 	NodeShunned        Code = "NodeShunned"
@@ -315,6 +318,7 @@ var sentences = map[Code]string{
 	GroupPaused:        "paused until {until}",
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
 	TemplateDrift:      "its nodes are not what the cloud describes: {differences}; the nodes are believed, correct the description or its tags",
+	GroupTaintStays:    "its last node kept taint {taint} beyond {limit}, which {who} should take off; it grows for pods that tolerate it only",
 	GroupUnreadable:    "cannot be managed: {message}{next}",
 	GroupDeleted:       "was deleted at {since} at the latest, not by sluice; the Node objects of its machines go when their kubelets are silent",
 	GroupContradicted:  "the kubelet of node {node} reports, and the list lacks its machine, which nobody saw leave; no write until a list has it or the node falls silent",
@@ -354,6 +358,8 @@ var sentences = map[Code]string{
 	NodeUnmanaged:        "belongs to no node group that sluice manages",
 	NodeStarting:         "started {age} ago, not Ready yet",
 	NodeAwaitsDevices:    "started {age} ago, {devices} not announced yet",
+	NodeAwaitsTaint:      "started {age} ago, bears taint {taint} until {who} takes it off (limit {limit})",
+	NodeTaintStays:       "bears taint {taint} {age} after its start (limit {limit}), which {who} should take off",
 	NodeNotReady:         "not Ready for {age} (limit {limit})",
 	NodeNeverReady:       "node {node} is not Ready {age} after it joined (limit {limit})",
 	NodeShunned:          "could go; the scheduler prefers other nodes meanwhile",

@@ -78,6 +78,7 @@ var remedies = map[Code]string{
 	NodeProtected:        "take the protection from scale-in off machine {instance}",
 	NodeStarting:         "the node becomes Ready, or is older than --max-node-provision-time",
 	NodeAwaitsDevices:    "its device plugin announces {devices}, or the node is older than --max-node-provision-time",
+	NodeAwaitsTaint:      "{who} takes {taint} off it, or the node is older than --max-node-provision-time",
 	NodeNotReady:         "time: it goes when it has not been Ready for {limit} (--scale-down-unready-time)",
 	NodeUnreadyStays:     "--scale-down-unready-enabled=true",
 	NodeBusy:             "less than {threshold} of its {resource} asked for, or a higher --scale-down-utilization-threshold",

@@ -38,6 +38,7 @@ const (
 	MachineStopped       = "MachineStopped"
 	NodeWithoutMachine   = "NodeWithoutMachine"
 	NodesUnmatched       = "NodesUnmatched"
+	NodeTaintStays       = "NodeTaintStays"
 )
 
 // Codes are all of them, in the order of [Checks].
@@ -45,5 +46,5 @@ var Codes = []string{
 	ConfigurationRefused, ConfigurationNoted, NothingNamed, ClusterUnnamed, MetadataSilent, CloudUnknown, EndpointUnreachable, TokenRefused, RightMissing, RightsUnknown,
 	ClusterUnreachable, AccountNotAssumed, KubeRightMissing, KubeRightsUnknown, ClockSkewed, ClockDrifts, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate,
 	GroupBelowMin, GroupAboveMax, GroupFailed, GroupPaused, GroupOtherHands, GroupStranger, SizeUnpriced, TemplateDrifts, SetLeftOut, GroupNoticed,
-	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched,
+	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched, NodeTaintStays,
 }

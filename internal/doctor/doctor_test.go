@@ -120,6 +120,20 @@ var cases = map[string]struct {
 	"nodes are not as described": {[]string{doctor.TemplateDrifts}, func(f *doctor.Facts) {
 		f.Snapshot.Group("agents").Drift = []cluster.Difference{{What: "label pool", Offered: "render", Found: "none"}}
 	}, "have label pool none where Azure and tags say render"},
+	"a taint stays that a cloud controller manager takes off": {[]string{doctor.NodeTaintStays}, func(f *doctor.Facts) {
+		f.Snapshot.Time = Start.Add(15 * time.Minute)
+		for _, name := range []string{"agents-0", "server"} {
+			n := f.Snapshot.Node(name).Object
+			n.CreationTimestamp = metav1.NewTime(Start)
+			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: cluster.UninitializedTaint, Value: "true", Effect: corev1.TaintEffectNoSchedule})
+		}
+	}, "uninitialized stays on 2 nodes, and a cloud controller manager should take it off within 15m0s: agents-0, server"},
+	"a startup taint stays that a flag names": {[]string{doctor.NodeTaintStays}, func(f *doctor.Facts) {
+		f.Snapshot.Group("agents").Passing.Startup = []string{"example.com/warm"}
+		n := f.Snapshot.Node("agents-0").Object
+		n.CreationTimestamp = metav1.NewTime(Start.Add(-time.Hour))
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "example.com/warm", Effect: corev1.TaintEffectNoSchedule})
+	}, "taint example.com/warm stays on 1 node, and the taint's controller should take it off"},
 	"a scale set is left out": {[]string{doctor.SetLeftOut}, func(f *doctor.Facts) { f.Azure.LeftOut = []doctor.LeftOut{{Name: "spare", Why: "tag min is missing"}} }, "spare is left out: tag min is missing"},
 	"a tag cannot be read": {[]string{doctor.GroupNoticed}, func(f *doctor.Facts) {
 		f.Azure.Notices = []doctor.Notice{{"agents", "tag x=b:Never has no effect: give value:NoSchedule"}}

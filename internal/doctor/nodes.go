@@ -3,6 +3,8 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,6 +110,7 @@ func nodes(f Facts, _ *Diagnosis) []Finding {
 			})
 		}
 	}
+	all = append(all, tainted(s)...)
 	machines := 0
 	for _, g := range s.Groups {
 		for _, in := range g.Instances {
@@ -123,6 +126,34 @@ func nodes(f Facts, _ *Diagnosis) []Finding {
 	}
 	if len(all) == 0 {
 		all = append(all, ok(check, "", fmt.Sprintf("%s in the groups, of which %s; %s of no group", count(machines, "machine"), count(joined, "node"), count(len(s.Nodes)-joined, "node"))))
+	}
+	return all
+}
+
+// tainted finds startup taints that stay: for each one finding with all its nodes.
+func tainted(s *cluster.Snapshot) (all []Finding) {
+	bear, who := map[string][]string{}, map[string]string{} // by the taint's key
+	for _, n := range s.Nodes {
+		var passing cluster.Taints
+		if g := s.Group(n.Group); g != nil {
+			passing = g.Passing
+		}
+		if leaving(n) || s.Time.Sub(n.Object.CreationTimestamp.Time) < joinWithin {
+			continue
+		}
+		for _, t := range passing.Awaited(n.Object.Spec.Taints) {
+			bear[t.Key], who[t.Key] = append(bear[t.Key], n.Name()), passing.Remover(t.Key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(bear)) {
+		remedy := "see to the controller that takes it off"
+		if key == cluster.UninitializedTaint {
+			remedy = "run Azure's cloud controller manager, or start kubelet without --cloud-provider=external; on K3s, leave --disable-cloud-controller away"
+		}
+		all = append(all, Finding{
+			Check: "nodes", Status: Warning, Code: NodeTaintStays, Subject: strings.Join(bear[key], ", "), Remedy: remedy,
+			Message: fmt.Sprintf("taint %s stays on %s, and %s should take it off within %s: %s", key, count(len(bear[key]), "node"), who[key], joinWithin, some(bear[key])),
+		})
 	}
 	return all
 }

@@ -47,6 +47,10 @@ func TestANodeThatDoesNotTakeThePodBuysNoSecondOne(t *testing.T) {
 			"policy max-node-provision-time=5m\ngroup render size=Standard_D16s_v5 node-taint=startup-taint.cluster-autoscaler.kubernetes.io/x=y:NoSchedule min=0 max=5\n" +
 				"pod web-0 cpu=12\nadvance 60m\n", 1, "untolerated taint startup-taint.cluster-autoscaler.kubernetes.io/x=y:NoSchedule",
 		},
+		"a node that no cloud controller manager initializes, the same": {
+			"group render size=Standard_D16s_v5 node-taint=node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule min=0 max=5\npod web-0 cpu=12\nadvance 90m\n",
+			2, "which a cloud controller manager should take off",
+		},
 		"a GPU that is never announced": {
 			"group render size=Standard_NC4as_T4_v3 cpu=4 memory=28Gi gpu=1 gpu-after=100h min=0 max=5\npod web-0 gpu=1\nadvance 90m\n", 1, "nvidia.com/gpu (described 1, found none)",
 		},
