@@ -23,8 +23,10 @@ type Learned struct {
 	// Doubts are taints that one node bore on which somebody may have put them: it was old when it was first seen, or the taint came
 	// later. They are taken for the group's while that node bears them, and for good when another one does.
 	Doubts []Doubt `json:"doubts,omitempty"`
-	// Stuck are startup taints that nobody took off the node in the time that there is for that. They are taken for the group's while that node is
-	// there, and for triedAgain besides.
+	// Waits is since when the node has borne startup taints from its start: when it was made, or when it was first seen, if there was no time left for
+	// them then. It is zero once the node has been seen without any: those that come back say nothing of a new node. Stuck are those that nobody took
+	// off in the time that there is for that. They are taken for the group's while that node is there, and for triedAgain besides.
+	Waits time.Time      `json:"waits,omitzero"`
 	Stuck []corev1.Taint `json:"stuck,omitempty"`
 	// Bare is a younger node that never announced devices which this one has. A second one shows that new machines have none.
 	Bare types.UID `json:"bare,omitempty"`
@@ -100,7 +102,7 @@ func (s *Snapshot) learnTemplate(g *Group) {
 		}
 	}
 	if len(g.Learned.Stuck) > 0 { // after the drift: no description should speak of what somebody takes off
-		until := g.Learned.Born.Add(g.patience() + triedAgain)
+		until := g.Learned.Waits.Add(g.patience() + triedAgain)
 		if s.has(g.Learned.Of) || s.Time.Before(until) {
 			next.Spec.Taints = append(next.Spec.Taints, g.Learned.Stuck...)
 			s.turnsAt(until)
@@ -165,15 +167,23 @@ func (s *Snapshot) teach(best, bare *Node, g *Group) *Learned {
 	if now.Late = age > arrivesWithin; !now.Late {
 		s.turnsAt(n.CreationTimestamp.Add(arrivesWithin + 1))
 	}
-	for _, t := range n.Spec.Taints {
-		if !g.Passing.startup(t) {
-			continue
-		}
-		if age >= g.patience() {
-			now.Stuck = append(now.Stuck, t)
-		} else {
-			s.turnsAt(n.CreationTimestamp.Add(g.patience()))
-		}
+	awaited := g.Passing.Awaited(n.Spec.Taints)
+	switch {
+	case len(awaited) == 0:
+		return now
+	case l != nil && l.Of == n.UID:
+		now.Waits = l.Waits
+	case age >= g.patience():
+		now.Waits = s.Time
+	default:
+		now.Waits = n.CreationTimestamp.Time
+	}
+	switch over := now.Waits.Add(g.patience()); {
+	case now.Waits.IsZero():
+	case s.Time.Before(over):
+		s.turnsAt(over)
+	default:
+		now.Stuck = awaited
 	}
 	return now
 }

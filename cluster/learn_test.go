@@ -276,16 +276,18 @@ func TestATaintThatAnOlderNodeLacksTakesASecondNode(t *testing.T) {
 	}
 }
 
-// TestAStartupTaintThatStaysIsBelievedForAWhile looks at a group whose node keeps a startup taint, and at the group without that node.
+// TestAStartupTaintThatStaysIsBelievedForAWhile looks at a group whose node keeps a startup taint, or bears it again, and at the group without that node.
 func TestAStartupTaintThatStaysIsBelievedForAWhile(t *testing.T) {
 	tainted := func(n *corev1.Node) {
 		n.Spec.Taints = []corev1.Taint{{Key: "startup-taint.cluster-autoscaler.kubernetes.io/agent", Effect: corev1.TaintEffectNoSchedule}}
 	}
 	for name, test := range map[string]struct {
 		patience time.Duration
-		at       time.Duration // of the second look, after the node was made; the first is at an hour
+		at       time.Duration // of the last look, after the node was made; the first is a minute after that, the second at an hour
+		late     bool          // there was no first look
 		gone     bool
 		clean    bool // somebody has taken the taint off by then
+		back     bool // somebody had taken it off before the second look's
 		taints   int
 	}{
 		"while the node is there":                        {at: 3 * time.Hour, taints: 1},
@@ -293,6 +295,9 @@ func TestAStartupTaintThatStaysIsBelievedForAWhile(t *testing.T) {
 		"no longer":                                      {at: 75 * time.Minute, gone: true},
 		"longer where nodes have more time":              {patience: 20 * time.Minute, at: 80*time.Minute - 1, gone: true, taints: 1},
 		"not once somebody has taken it off after all":   {at: 61 * time.Minute, clean: true},
+		"not when it came back":                          {at: 3 * time.Hour, back: true},
+		"from the time on that it was first seen":        {at: 75 * time.Minute, late: true, taints: 1},
+		"not before that is over":                        {at: 75*time.Minute - 1, late: true},
 		"not before its time is over":                    {patience: 2 * time.Hour, at: time.Hour + 1},
 		"not of a node that has gone before it was over": {patience: 2 * time.Hour, at: time.Hour + 1, gone: true},
 	} {
@@ -307,7 +312,14 @@ func TestAStartupTaintThatStaysIsBelievedForAWhile(t *testing.T) {
 				return g
 			}
 			node := Node("a-0", born(time.Hour), tainted)
-			g := at(time.Hour, nil, node)
+			var known *cluster.Learned
+			if !test.late {
+				known = at(time.Minute, nil, node).Learned
+			}
+			if test.back {
+				known = at(2*time.Minute, known, Node("a-0", born(time.Hour))).Learned
+			}
+			g := at(time.Hour, known, node)
 			switch {
 			case test.gone:
 				g = at(test.at, g.Learned)
