@@ -6,7 +6,10 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/packing"
 )
 
@@ -209,20 +212,30 @@ func (b *mix) parts(c *candidates, w *wanted) []part {
 	if key := nearKey(w.of.Spec); key != "" {
 		suits = b.together(c, w, key)
 	}
-	key := spreadKey(w.of.Spec)
+	key, skew := spreads(w.of)
 	if key == "" {
 		return []part{{w.left(), suits}}
 	}
-	var domains []string
+	var domains, later []string // later: those that take no such pod as things stand
 	for i, at := range c.sites {
-		if v := at.label(key); suits[i] && !slices.Contains(domains, v) {
+		switch v := at.label(key); {
+		case !suits[i] || slices.Contains(domains, v):
+		case w.fits[i]:
 			domains = append(domains, v)
+		case !slices.Contains(later, v):
+			later = append(later, v)
 		}
 	}
+	later = slices.DeleteFunc(later, func(v string) bool { return slices.Contains(domains, v) })
 	slices.Sort(domains)
+	slices.Sort(later)
+	domains = append(domains, later...)
 	parts := make([]part, len(domains))
 	for j, v := range domains {
 		parts[j] = part{w.left()*(j+1)/len(domains) - w.left()*j/len(domains), make([]bool, len(c.sites))}
+		if w.left() < skew*len(domains) { // one domain may stay without any, so that each may have as many as that
+			parts[j].count = min(skew, max(0, w.left()-skew*j))
+		}
 		for i, at := range c.sites {
 			parts[j].sites[i] = suits[i] && at.label(key) == v
 		}
@@ -230,14 +243,18 @@ func (b *mix) parts(c *candidates, w *wanted) []part {
 	return parts
 }
 
-// spreadKey is the first topology, wider than a node, over which such pods must be spread.
-func spreadKey(spec *corev1.PodSpec) string {
-	for _, t := range spec.TopologySpreadConstraints {
-		if t.WhenUnsatisfiable == corev1.DoNotSchedule && t.TopologyKey != corev1.LabelHostname {
-			return t.TopologyKey
+// spreads is the first topology, wider than a node, over which such pods must be spread from each other, and their largest skew; "" for none. Where a
+// constraint counts other pods alone, it may forbid domains, and parts no pods.
+func spreads(of *cluster.Class) (key string, skew int) {
+	for _, t := range of.Spec.TopologySpreadConstraints {
+		if t.WhenUnsatisfiable != corev1.DoNotSchedule || t.TopologyKey == corev1.LabelHostname {
+			continue
+		}
+		if s, err := metav1.LabelSelectorAsSelector(t.LabelSelector); err == nil && s.Matches(labels.Set(of.Labels)) {
+			return t.TopologyKey, int(t.MaxSkew)
 		}
 	}
-	return ""
+	return "", 0
 }
 
 // nearKey is the first topology, wider than a node, in which such pods must be near others.
