@@ -17,8 +17,9 @@ import (
 func (d *decision) growByExpanders(c *candidates) {
 	ranking := d.planner.ranking(d.s.Objects.Ranking())
 	ms := d.machines(nil)
-	part := c.bring()
-	for together := true; ; {
+	widen := c.narrow()
+	defer widen()
+	for {
 		d.fillOpen(c, ms)
 		var options []Option
 		for i, st := range c.groups {
@@ -29,12 +30,10 @@ func (d *decision) growByExpanders(c *candidates) {
 			undo()
 			st.opened -= len(d.tried)
 		}
-		if len(options) == 0 && together {
-			part()
-			together = false
-			continue
-		}
 		if len(options) == 0 {
+			if c.left() && widen() {
+				continue
+			}
 			return
 		}
 		choice := Expand(options, d.allowed.Growth.Expanders, ranking, d.m.Answer, d.now)

@@ -93,6 +93,7 @@ type candidates struct {
 type site struct {
 	*groupState
 	group int    // among the candidates
+	fails bool   // none of the group's nodes is Ready: see [decision.failing]
 	zone  string // "" of a group that spans none
 }
 
@@ -119,8 +120,9 @@ func (d *decision) candidates(wanting []*demand) *candidates {
 	for _, g := range d.s.Groups {
 		if st := d.groups[g.ID]; st.blocked == nil {
 			c.first = append(c.first, len(c.sites))
+			fails := d.failing(st) > 0
 			for _, zone := range st.sites() {
-				c.sites = append(c.sites, site{st, len(c.groups), zone})
+				c.sites = append(c.sites, site{st, len(c.groups), fails, zone})
 			}
 			c.groups = append(c.groups, st)
 		}

@@ -20,13 +20,22 @@ func (d *decision) growJointly(c *candidates) {
 	if len(c.groups) == 0 {
 		return
 	}
-	part := c.bring()
-	b := newMix(d, c)
-	b.found = packing.Solve(b.problem)
-	part()
-	d.settle(c, b, d.openMix(b, b.found))
+	widen := c.narrow()
+	b := d.addMix(c)
+	if c.left() && widen() {
+		b = d.addMix(c)
+	}
+	widen()
 	d.account(c, b, b.found)
 	d.weigh(c, b)
+}
+
+// addMix adds the machines of the mix for what is left.
+func (d *decision) addMix(c *candidates) *mix {
+	b := newMix(d, c)
+	b.found = packing.Solve(b.problem)
+	d.settle(c, b, d.openMix(b, b.found))
+	return b
 }
 
 // mix is a packing problem and what its parts stand for.

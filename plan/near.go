@@ -43,31 +43,57 @@ func (n *affinity) seeks(of *cluster.Class) bool {
 	return n.in(of.Namespace) && n.whom.Matches(labels.Set(of.Labels))
 }
 
-// bring leaves to pods that must be near each other the sites alone whose domain suits all of them. Without that the first would settle where
-// another one's disk is not, and the other one had no place for good. Where no domain suits all, each goes where it can, and so does who is left when
-// they are parted again.
-func (c *candidates) bring() (part func()) {
-	nears := c.nears()
-	if len(nears) == 0 {
-		return func() {}
-	}
+// narrow leaves to pods the sites that come first: those of groups that have a Ready node, or never had one, and then those where all can be that must be
+// near each other. Widen gives them all sites again, for those that are left, and says whether they are more.
+func (c *candidates) narrow() (widen func() bool) {
 	own := make([]wanted, len(c.wanted))
 	for i, w := range c.wanted {
 		own[i] = wanted{suits: w.suits, fits: w.fits}
+		w.leave(func(i int) bool { return !c.sites[i].fails })
 	}
-	for again := true; again; {
+	c.bring()
+	return func() (more bool) {
+		for i, w := range c.wanted {
+			more = more || w.left() > 0 && !slices.Equal(w.suits, own[i].suits)
+			w.suits, w.fits = own[i].suits, own[i].fits
+		}
+		return more
+	}
+}
+
+// failing is how many nodes a group has of which none is Ready, 0 when one is. Those that start or leave, and those of machines that are switched off, do
+// not count. Another machine of the group would hardly fare better: it comes last.
+func (d *decision) failing(st *groupState) (nodes int) {
+	for _, in := range st.Instances {
+		n := d.s.Node(in.Node)
+		switch {
+		case n == nil || in.Stopped() || in.State == cluster.StateDeleting:
+		case cluster.Ready(n.Object):
+			return 0
+		case !d.starting(n):
+			nodes++
+		}
+	}
+	return nodes
+}
+
+// left says whether pods are left that have no place.
+func (c *candidates) left() bool {
+	return slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.left() > 0 })
+}
+
+// bring leaves to pods that must be near each other the sites alone whose domain suits all of them. Without that the first would settle where
+// another one's disk is not, and the other one had no place for good. Where no domain suits all, each goes where it can.
+func (c *candidates) bring() {
+	nears := c.nears()
+	for again := len(nears) > 0; again; {
 		again = false
 		for _, n := range nears {
 			for _, x := range c.wanted {
 				if x != n.w && (x.tied() || n.w.tied()) && n.seeks(x.of) {
-					again = c.narrow(n.w, x, n.key) || c.narrow(x, n.w, n.key) || again
+					again = c.follow(n.w, x, n.key) || c.follow(x, n.w, n.key) || again
 				}
 			}
-		}
-	}
-	return func() {
-		for i, w := range c.wanted {
-			w.suits, w.fits = own[i].suits, own[i].fits
 		}
 	}
 }
@@ -77,24 +103,27 @@ func (w *wanted) tied() bool {
 	return slices.Contains(w.suits, false) && slices.Contains(w.suits, true)
 }
 
-// narrow leaves to a demand the sites of those domains that suit another one as well, where there are any, and says whether that changes it.
-func (c *candidates) narrow(w, x *wanted, key string) bool {
+// follow leaves to a demand the sites of those domains that suit another one as well, and says whether that changes it.
+func (c *candidates) follow(w, x *wanted, key string) bool {
 	var domains []string
 	for i, s := range c.sites {
 		if x.suits[i] {
 			domains = append(domains, s.label(key))
 		}
 	}
-	shared := slices.Clone(w.suits)
-	for i, s := range c.sites {
-		shared[i] = shared[i] && slices.Contains(domains, s.label(key))
+	return w.leave(func(i int) bool { return slices.Contains(domains, c.sites[i].label(key)) })
+}
+
+// leave leaves to a demand some of its sites, if there are any such, and says whether that changes it.
+func (w *wanted) leave(some func(i int) bool) bool {
+	suits, fits := make([]bool, len(w.suits)), make([]bool, len(w.fits))
+	for i := range w.suits {
+		suits[i] = w.suits[i] && some(i)
+		fits[i] = w.fits[i] && suits[i]
 	}
-	if !slices.Contains(shared, true) || slices.Equal(shared, w.suits) {
+	if !slices.Contains(suits, true) || slices.Equal(suits, w.suits) {
 		return false
 	}
-	w.suits, w.fits = shared, slices.Clone(w.fits)
-	for i := range w.fits {
-		w.fits[i] = w.fits[i] && shared[i]
-	}
+	w.suits, w.fits = suits, fits
 	return true
 }

@@ -52,14 +52,13 @@ func restrained(v *corev1.Volume) bool {
 		v.ISCSI != nil || v.RBD != nil || v.Cinder != nil || v.VsphereVolume != nil || v.PortworxVolume != nil
 }
 
-// volumesOf is what the class's volumes say, nil when nobody cares. A snapshot that knows no storage at all says nothing about it.
+// volumesOf is what the class's volumes say, nil when nobody cares.
 func (c *Checker) volumesOf(cl *class) *volumes {
-	o := &c.snapshot.Objects
-	if !cl.restrained || len(o.StorageClasses)+len(o.PersistentVolumeClaims)+len(o.PersistentVolumes)+len(o.CSINodes) == 0 {
+	if !cl.restrained {
 		return nil
 	}
 	if c.storage == nil {
-		c.storage = storageOf(c.ctx, o)
+		c.storage = storageOf(c.ctx, &c.snapshot.Objects)
 	}
 	if twin := c.alike(cl); twin != nil {
 		return twin
