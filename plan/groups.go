@@ -74,7 +74,7 @@ func (d *decision) judgeGroups() {
 		if outcome == GroupSteady && g.Capacity >= 0 && g.Capacity < g.Min {
 			because = append(because, reason.New(reason.GroupBelowMin, about, "capacity", g.Capacity, "min", g.Min))
 		}
-		if n := d.failing(st); n > 0 {
+		if n := d.failing(st); n > 0 && len(d.s.Groups) > 1 {
 			because = append(because, reason.New(reason.GroupUnready, about, "nodes", n))
 		}
 		because = append(because, st.short...)

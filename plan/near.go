@@ -67,7 +67,7 @@ func (d *decision) failing(st *groupState) (nodes int) {
 	for _, in := range st.Instances {
 		n := d.s.Node(in.Node)
 		switch {
-		case n == nil || in.Stopped() || in.State == cluster.StateDeleting:
+		case n == nil || in.Stopped() || in.State != cluster.StateRunning || slices.Contains(st.restarted, n):
 		case cluster.Ready(n.Object):
 			return 0
 		case !d.starting(n):

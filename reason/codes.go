@@ -320,7 +320,7 @@ var sentences = map[Code]string{
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
 	TemplateDrift:      "its nodes are not what the cloud describes: {differences}; the nodes are believed, correct the description or its tags",
 	GroupTaintStays:    "its last node kept taint {taint} beyond {limit}, which {who} should take off; it grows for pods that tolerate it only",
-	GroupUnready:       "none of its {nodes} nodes is Ready; it grows only for pods that no other group can hold",
+	GroupUnready:       "none of its nodes is Ready ({nodes}); it grows only for pods that no other group can hold",
 	GroupUnreadable:    "cannot be managed: {message}{next}",
 	GroupDeleted:       "was deleted at {since} at the latest, not by sluice; the Node objects of its machines go when their kubelets are silent",
 	GroupContradicted:  "the kubelet of node {node} reports, and the list lacks its machine, which nobody saw leave; no write until a list has it or the node falls silent",
