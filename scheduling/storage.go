@@ -3,6 +3,7 @@ package scheduling
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-logr/logr"
@@ -77,28 +78,25 @@ func storageOf(ctx context.Context, o *cluster.Objects) *storage {
 	put(s.shelf, o.CSIStorageCapacities...)
 	put(s.shelf, o.VolumeAttachments...)
 	put(s.shelf, o.CSINodes...)
+	told, counted := map[string]bool{}, map[string]bool{} // by the driver's name, whether some node has it, and says how much it attaches
 	for _, n := range o.CSINodes {
 		s.csiNodes[n.Name] = n
 		s.tell(n)
 		for _, d := range n.Spec.Drivers {
-			if d.Allocatable != nil && d.Allocatable.Count != nil {
-				s.drivers = append(s.drivers, d.Name)
-			}
+			told[d.Name] = true
+			counted[d.Name] = counted[d.Name] || d.Allocatable != nil && d.Allocatable.Count != nil
 		}
 	}
-	if len(s.drivers) == 0 { // nobody counts yet: those of the machine may
-		detached := map[string]bool{}
-		for _, d := range o.CSIDrivers {
-			detached[d.Name] = d.Spec.AttachRequired != nil && !*d.Spec.AttachRequired
-			s.drivers = append(s.drivers, d.Name)
-		}
-		for _, n := range o.CSINodes {
-			for _, d := range n.Spec.Drivers {
-				s.drivers = append(s.drivers, d.Name)
-			}
-		}
-		s.drivers = slices.DeleteFunc(s.drivers, func(d string) bool { return detached[d] })
+	maps.DeleteFunc(counted, func(_ string, counts bool) bool { return !counts })
+	may := map[string]bool{} // those of the machine may count: no node has them yet, or nobody counts yet
+	if len(counted) == 0 {
+		may = told
 	}
+	for _, d := range o.CSIDrivers {
+		may[d.Name] = (may[d.Name] || !told[d.Name]) && (d.Spec.AttachRequired == nil || *d.Spec.AttachRequired)
+	}
+	maps.DeleteFunc(may, func(_ string, counts bool) bool { return !counts })
+	s.drivers = slices.AppendSeq(slices.Collect(maps.Keys(counted)), maps.Keys(may))
 	slices.Sort(s.drivers)
 	s.drivers = slices.Compact(s.drivers)
 	s.read(o)

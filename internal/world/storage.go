@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -43,8 +44,14 @@ func doStorageClass(w *world, s *statement) error {
 		}
 		c.AllowedTopologies = []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{zones}}}
 	}
-	_, err = w.cluster.Create(c)
-	return err
+	if _, err := w.cluster.Create(c); err != nil {
+		return err
+	}
+	driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: c.Provisioner}, Spec: storagev1.CSIDriverSpec{AttachRequired: new(true)}}
+	if _, err := w.cluster.Create(driver); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err // who installs a driver makes this object
+	}
+	return nil
 }
 
 // doClaim makes a claim; with a zone its volume is there already.
