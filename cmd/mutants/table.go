@@ -228,8 +228,16 @@ var mutants = []mutant{
 		"if leads.IsZero() {", "if MUTED || leads.IsZero() {", catcher{"internal/actuate", "TestNoRequestIsGivenLongerThanTheLease"},
 	},
 	{
-		"S-23", "a lease ends a lease's length after it was asked for, and no later", "internal/app/lease.go",
-		"d.until = sent.Add(d.lease)", "d.until = sent.Add(d.lease)\n\t\tif MUTED {\n\t\t\td.until = time.Now().Add(2 * d.lease)\n\t\t}", catcher{"internal/app", "TestALeaseEndsALengthAfterItWasAskedFor"},
+		"S-23", "a lease ends a lease's length after the time that it bears, and no later", "internal/app/lease.go",
+		"d.until = r.RenewTime.Add(d.lease)", "d.until = r.RenewTime.Add(d.lease)\n\t\tif MUTED {\n\t\t\td.until = time.Now().Add(2 * d.lease)\n\t\t}", catcher{"internal/app", "TestALeaseEndsALengthAfterTheTimeThatItBears"},
+	},
+	{
+		"S-23", "a lease that another process has had is not taken back", "internal/app/lease.go",
+		"if !d.until.IsZero() {\n\t\t\treturn", "if !MUTED && !d.until.IsZero() {\n\t\t\treturn", catcher{"internal/app", "TestALeaseThatAnotherOneHasEndsAtOnce"},
+	},
+	{
+		"S-23", "the clock of another machine may be wrong", "internal/app/lease.go",
+		"return ended > wrong && again", "return ended > wrong && again || MUTED && ended > 0", catcher{"internal/app", "TestALeaseThatHasRunOutIsFree"},
 	},
 	{
 		"S-24", "a dry run performs nothing", "internal/actuate/actuate.go",

@@ -23,7 +23,7 @@ func (p *playground) runSluice(ctx context.Context, config *rest.Config, listene
 			Enabled: true, Namespace: deploy.Namespace, Name: "cluster-autoscaler", Identity: controlPlane,
 			Lease: 15 * time.Second, Renew: 10 * time.Second, Retry: 2 * time.Second,
 		},
-		Namespace: deploy.Namespace, WriteStatus: true, StatusName: report.StatusName,
+		Instance: controlPlane, Namespace: deploy.Namespace, WriteStatus: true, StatusName: report.StatusName,
 		Listener: listener, MaxInactivity: time.Minute,
 		Journal: p.path(journalFile), JournalMaxBytes: 1 << 30,
 	})

@@ -99,7 +99,8 @@ func check(o *app.Options) error {
 	if err != nil {
 		return fmt.Errorf("leader election: name this process by its host: %w", err)
 	}
-	e.Identity = fmt.Sprintf("%s_%d", host, os.Getpid())
+	o.Instance = fmt.Sprintf("%s_%d", host, os.Getpid())
+	e.Machine, e.Identity = app.Identify(host)
 	if e.Enabled && (e.Retry <= 0 || e.Renew <= e.Retry || e.Lease <= e.Renew) {
 		return fmt.Errorf("--leader-elect-lease-duration=%s, --leader-elect-renew-deadline=%s, --leader-elect-retry-period=%s: each must be longer than the next", e.Lease, e.Renew, e.Retry)
 	}

@@ -85,8 +85,9 @@ func New(p Parts) *Autoscaler {
 	p.Timing = p.Timing.withDefaults()
 	options := kube.Options{Now: p.Now, Log: p.Log, Besides: besides(p.Policy, p.Namespace), Bypassed: p.Policy.Growth.Bypasses, Simulated: p.Simulated}
 	observer := kube.NewObserver(p.Client, options)
-	if p.Silent == nil {
-		p.Silent = func() time.Duration { return observer.Silent(p.Now()) }
+	silent := p.Silent
+	if silent == nil {
+		silent = func() time.Duration { return observer.Silent(p.Now()) }
 	}
 	if l, ok := p.Cloud.(cloud.Leaseholder); ok && p.Leads != nil {
 		l.Lease(p.Leads)
@@ -100,9 +101,17 @@ func New(p Parts) *Autoscaler {
 		actuator: &actuate.Actuator{
 			Cloud: p.Cloud, Nodes: kube.Writer{Client: p.Client, Owner: p.Policy.Installation}, Objects: observer.Objects,
 			Expander: p.Expander, Policy: p.Policy, DryRun: p.DryRun, Now: p.Now, Started: p.Now(), Log: p.Log,
-			Seen: observer.Seen, Silent: p.Silent, Leads: p.Leads,
+			Seen: observer.Seen, Silent: silent, Leads: p.Leads,
 		},
 	}
+}
+
+// Anew is one that begins as a new process does, in place of this one, which has ended: it has read nothing yet, and timers start anew. It goes on with the
+// same provider, which knows its own requests, and with what this one would have left to a new process. Nobody else may have led meanwhile.
+func (a *Autoscaler) Anew() *Autoscaler {
+	p := a.parts
+	p.Learned, p.Breakers = a.learned, a.memory.Breakers()
+	return New(p)
 }
 
 // besides is what the policy has read besides what every decision reads.

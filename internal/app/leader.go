@@ -2,10 +2,15 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
+	"os"
+	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// ErrLeaseLost ends a process that led and lost its lease: another one may be acting already.
+// ErrLeaseLost ends a process that led and whose lease another one has taken: that one may be acting already.
 var ErrLeaseLost = errors.New("the leader lease was lost; another replica may lead now")
 
 // Election says whether and how replicas choose the one that acts.
@@ -22,45 +27,80 @@ type Election struct {
 	Enabled   bool
 	Namespace string
 	Name      string
-	Identity  string // unique to this process
+	Identity  string // unique to this process: a lease that names it names no other
+	Machine   string // what the identities of all processes on this machine begin with, who share its clock; "" when nobody knows
 	Lease     time.Duration
 	Renew     time.Duration
 	Retry     time.Duration
 }
 
-// lock is the lease of an election.
+// Identify is the [Election.Machine] and the [Election.Identity] of this process. Hosts may bear one name, and processes in containers one number: neither
+// tells two processes apart.
+func Identify(host string) (machine, identity string) {
+	var own [4]byte
+	rand.Read(own[:]) //nolint:errcheck // it never fails
+
+	// A container has no id of its machine.
+	for _, path := range []string{"/etc/machine-id", "/proc/sys/kernel/random/boot_id"} {
+		if id, err := os.ReadFile(path); err == nil && len(strings.TrimSpace(string(id))) > 0 {
+			sum := sha256.Sum256(id) // the id itself is nobody else's business
+			machine = host + "_" + hex.EncodeToString(sum[:4])
+			return machine, machine + "_" + hex.EncodeToString(own[:])
+		}
+	}
+	return "", host + "_" + hex.EncodeToString(own[:])
+}
+
+// lock is the lease of an election. Others count whole seconds of its length.
 func (e Election) lock(client kubernetes.Interface) *dated {
 	return &dated{Interface: &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name},
 		Client:     client.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: e.Identity},
-	}, name: e.Namespace + "/" + e.Name, holder: e.Identity, lease: e.Lease}
+	}, name: e.Namespace + "/" + e.Name, holder: e.Identity, machine: e.Machine, lease: e.Lease.Truncate(time.Second)}
 }
 
-// lead calls run once this process holds the lease, with a context that ends when the lease is lost, and gives the lease back when run
-// ends. It returns what run returned, or [ErrLeaseLost].
+// lead calls run once this process holds the lease, with a context that ends when the lease is not renewed, and gives the lease back when run ends by itself
+// or ctx does. While the lease cannot be renewed and still names this process, nobody else leads: run is called anew once it is renewed, as in a process that
+// begins. lead returns what run returned, or [ErrLeaseLost].
 //
 // run gets a clock that tells until when nobody else can lead, unless the lease is renewed before; without an election, zero. The lock is the election's.
 func lead(ctx context.Context, lock *dated, e Election, log *slog.Logger, run func(ctx context.Context, leads func() time.Time) error) error {
 	if !e.Enabled {
 		return run(ctx, func() time.Time { return time.Time{} })
 	}
+	for {
+		renewed, err := term(ctx, lock, e, log, run)
+		switch {
+		case renewed || ctx.Err() != nil:
+			lock.release(context.WithoutCancel(ctx), e.Renew)
+			return err
+		case lock.taken():
+			return ErrLeaseLost
+		}
+		log.Warn("the lease cannot be renewed: sluice writes nothing until it is, and then reads everything anew", "lease", lock.name, "ends", lock.ends().UTC())
+	}
+}
+
+// term leads from when the lease is held until run ends, and says whether the lease was renewed until then.
+func term(ctx context.Context, lock *dated, e Election, log *slog.Logger, run func(ctx context.Context, leads func() time.Time) error) (renewed bool, result error) {
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
-	var led atomic.Bool
-	var result error
+	lock.whenTaken(stop)
+	var begins sync.Once // run does, or this returns before
 	ended := make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          lock,
-		LeaseDuration: e.Lease, RenewDeadline: e.Renew, RetryPeriod: e.Retry,
-		ReleaseOnCancel: true, Name: e.Name,
+		LeaseDuration: e.Lease, RenewDeadline: e.Renew, RetryPeriod: e.Retry, Name: e.Name,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(ctx context.Context) {
-				led.Store(true)
-				log.Info("leading", "lease", e.Namespace+"/"+e.Name)
-				result = run(ctx, lock.ends)
-				close(ended)
-				stop()
+			OnStartedLeading: func(held context.Context) {
+				begins.Do(func() {
+					log.Info("leading", "lease", lock.name)
+					result = run(held, lock.ends)
+					renewed = held.Err() == nil
+					close(ended)
+					stop()
+				})
 			},
 			OnStoppedLeading: func() {},
 			OnNewLeader: func(identity string) {
@@ -71,15 +111,13 @@ func lead(ctx context.Context, lock *dated, e Election, log *slog.Logger, run fu
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("leader election: %w", err)
+		return true, fmt.Errorf("leader election: %w", err)
 	}
 	elector.Run(inner)
-	if ctx.Err() != nil && !led.Load() {
-		return ctx.Err()
-	}
+	begins.Do(func() {
+		result = ctx.Err()
+		close(ended)
+	})
 	<-ended
-	if ctx.Err() == nil && errors.Is(result, context.Canceled) {
-		return ErrLeaseLost
-	}
-	return result
+	return renewed, result
 }

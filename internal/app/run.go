@@ -29,6 +29,7 @@ type Options struct {
 	Log    *slog.Logger
 
 	Election    Election
+	Instance    string // what Events name as their source, and nodes as their sluice where there is no election
 	Namespace   string // of the status ConfigMap
 	WriteStatus bool
 	StatusName  string
@@ -60,7 +61,7 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
 	o.Azure.ReadOnly = o.DryRun
-	o.Policy.Installation = o.Election.Identity
+	o.Policy.Installation = o.Instance
 	if o.Election.Enabled {
 		o.Policy.Installation = o.Election.Namespace + "/" + o.Election.Name
 	}
@@ -98,7 +99,7 @@ func Run(ctx context.Context, o Options) error {
 	server := web.New(shown)
 	sinks := []Sink{&firstSink{log: o.Log}, logSink{report.NewLog(o.Log)}, metricsSink{metrics}, webSink{server}}
 	if !o.DryRun {
-		sinks = append(sinks, eventsSink{&report.Events{Client: client, Instance: o.Election.Identity, Namespace: o.Namespace, Name: o.StatusName}})
+		sinks = append(sinks, eventsSink{&report.Events{Client: client, Instance: o.Instance, Namespace: o.Namespace, Name: o.StatusName}})
 	}
 	if o.WriteStatus && !o.DryRun {
 		status = &report.Status{Client: client, Namespace: o.Namespace, Name: o.StatusName, Operations: provider.SaveOperations, Heed: provider.HeedOperations}
@@ -124,16 +125,23 @@ func Run(ctx context.Context, o Options) error {
 	if o.election().Enabled {
 		server.StandBy()
 	}
+	var a *Autoscaler
+	resumed := status == nil
 	err = lead(ctx, lock, o.election(), o.Log, func(ctx context.Context, leads func() time.Time) error {
 		server.Lead()
-		var left report.Legacy
-		if status != nil {
-			left = resume(ctx, status, provider, o.Log)
+		defer server.StandBy()
+		if a != nil && resumed {
+			a = a.Anew()
+		} else {
+			var left report.Legacy
+			if !resumed {
+				left, resumed = resume(ctx, status, provider, o.Log)
+			}
+			a = New(Parts{
+				Client: client, Cloud: provider, Policy: o.Policy, DryRun: o.DryRun, Log: o.Log, Sinks: sinks, Timing: o.Timing, Began: server.CycleBegan,
+				Namespace: o.Namespace, Expander: asked, Leads: leads, Learned: left.Lessons, Breakers: left.Breakers,
+			})
 		}
-		a := New(Parts{
-			Client: client, Cloud: provider, Policy: o.Policy, DryRun: o.DryRun, Log: o.Log, Sinks: sinks, Timing: o.Timing, Began: server.CycleBegan,
-			Namespace: o.Namespace, Expander: asked, Leads: leads, Learned: left.Lessons, Breakers: left.Breakers,
-		})
 		if err := a.Start(ctx); err != nil {
 			return err
 		}
@@ -146,21 +154,20 @@ func Run(ctx context.Context, o Options) error {
 	return err
 }
 
-// resume lets the provider follow the operations that an earlier process left behind, and returns what it knew of the groups. Without it groups
-// are watched by their reads, nodes teach anew, and machines that never joined are counted anew.
-func resume(ctx context.Context, status *report.Status, provider *azure.Provider, log *slog.Logger) report.Legacy {
+// resume lets the provider follow the operations that an earlier process left behind, and returns what it knew of the groups, and whether its record could be
+// read. Without it groups are watched by their reads, nodes teach anew, and machines that never joined are counted anew.
+func resume(ctx context.Context, status *report.Status, provider *azure.Provider, log *slog.Logger) (left report.Legacy, read bool) {
 	saved, err := status.SavedOperations(ctx)
-	if err == nil {
+	if read = err == nil; read {
 		err = provider.ResumeOperations(saved)
 	}
 	if err != nil && ctx.Err() == nil {
 		log.Warn("operations of an earlier process are not followed", "err", err)
 	}
-	left, err := status.Saved(ctx)
-	if err != nil && ctx.Err() == nil {
+	if left, err = status.Saved(ctx); err != nil && ctx.Err() == nil {
 		log.Warn("not all is known that an earlier process knew of the groups", "err", err)
 	}
-	return left
+	return left, read
 }
 
 // election is the configured one, or none in a dry run, which must not keep another autoscaler from leading.
