@@ -41,25 +41,6 @@ type Breaker struct {
 	Waited map[string]time.Time `json:"waited,omitempty"`
 }
 
-// Breakers are those of groups of which machines did not join lately, or none has yet. A process that takes over begins with them: what failed before cannot be seen
-// any more when it was deleted.
-type Breakers map[cluster.GroupID]Breaker
-
-// Breakers are what the memory knows of machines that never joined, nil when all do.
-func (m Memory) Breakers() Breakers {
-	var all Breakers
-	for id, g := range m.Groups {
-		if b := g.Breaker; b.Machines == 0 && b.Kept == "" && b.Bought == 0 && len(b.Waited)+len(b.Parted) == 0 {
-			continue
-		}
-		if all == nil {
-			all = Breakers{}
-		}
-		all[id] = g.Breaker
-	}
-	return all
-}
-
 // bought are how many of the machines listed sluice has asked for, of groups none of whose machines was ever a node; nil for none.
 func (d *decision) bought() map[cluster.GroupID]int {
 	var all map[cluster.GroupID]int
@@ -90,18 +71,6 @@ func (b Breaker) owns(st *groupState) int {
 		}
 	}
 	return n
-}
-
-// Memory is that of a process that begins and knows nothing else.
-func (b Breakers) Memory() Memory {
-	var m Memory
-	for id, one := range b {
-		if m.Groups == nil {
-			m.Groups = map[cluster.GroupID]GroupMemory{}
-		}
-		m.Groups[id] = GroupMemory{Breaker: one}
-	}
-	return m
 }
 
 // buys is the same with what the growth asked for, unless the group's machines are known as nodes. A growth that begins below what one asked for of which

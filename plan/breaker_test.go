@@ -203,28 +203,28 @@ func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 	}
 	since := Start.Add(-20 * time.Minute)
 	two := decide(Start, plan.Memory{Since: since, Nodeless: map[string]time.Time{"vm-0": since, "vm-1": since}}, 2)
-	want := plan.Breakers{"a": {Machines: 2, Last: since, Waited: map[string]time.Time{"vm-0": since, "vm-1": since}}}
-	if d := diff.Diff(want, two.Breakers()); d != "" {
+	want := plan.Breakers{"a": {Breaker: plan.Breaker{Machines: 2, Last: since, Waited: map[string]time.Time{"vm-0": since, "vm-1": since}}}}
+	if d := diff.Diff(want, two.Breakers(Start, policy.Default())); d != "" {
 		t.Fatalf("two machines failed (-want +got):\n%s", d)
 	}
-	next := two.Breakers().Memory()
+	next := two.Breakers(Start, policy.Default()).Memory(Start)
 	for _, at := range []time.Duration{time.Minute, 2 * time.Minute, 20 * time.Minute} {
 		next = decide(Start.Add(at), next, 2)
-		if d := diff.Diff(want, next.Breakers()); d != "" {
+		if d := diff.Diff(want, next.Breakers(Start, policy.Default())); d != "" {
 			t.Fatalf("the next process, after %s (-want +got):\n%s", at, d)
 		}
 	}
 	next = decide(Start.Add(21*time.Minute), next, 3)
 	next = decide(Start.Add(40*time.Minute), next, 3)
-	if b := next.Breakers()["a"]; b.Machines != 3 || b.Kept != "vm-2" || len(b.Waited) != 3 {
+	if b := next.Breakers(Start, policy.Default())["a"]; b.Machines != 3 || b.Kept != "vm-2" || len(b.Waited) != 3 {
 		t.Errorf("a third machine failed: %+v", b)
 	}
 	gone := decide(Start.Add(41*time.Minute), next, 2)
-	if b := gone.Breakers()["a"]; len(b.Waited) != 2 {
+	if b := gone.Breakers(Start, policy.Default())["a"]; len(b.Waited) != 2 {
 		t.Errorf("the third machine is gone: %+v", b)
 	}
-	whole := decide(Start.Add(5*time.Hour), plan.Breakers{"a": {Last: since}}.Memory(), 0)
-	if b := whole.Breakers(); b != nil {
+	whole := decide(Start.Add(5*time.Hour), plan.Breakers{"a": {Breaker: plan.Breaker{Last: since}}}.Memory(since), 0)
+	if b := whole.Breakers(Start, policy.Default()); b != nil {
 		t.Errorf("nothing failed, and breakers are left: %+v", b)
 	}
 }
@@ -358,7 +358,7 @@ func TestAGrowthOfAGroupWhoseMachinesAreNodesLeavesNothingToKeep(t *testing.T) {
 		if d := diff.Diff([]string{"grow a 0 -> 1"}, told(p)); d != "" {
 			t.Errorf("actions (-want +got):\n%s", d)
 		}
-		kept := m.After(p, []plan.Result{{Status: plan.Accepted, At: Start}}, policy.Default()).Breakers()
+		kept := m.After(p, []plan.Result{{Status: plan.Accepted, At: Start}}, policy.Default()).Breakers(Start, policy.Default())
 		if want := map[bool]int{false: 1}[joined]; kept["a"].Bought != want || joined && kept != nil {
 			t.Errorf("joined %t: %+v is kept, want %d bought", joined, kept, want)
 		}

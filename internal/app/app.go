@@ -48,7 +48,7 @@ type Parts struct {
 	Began  func() // called when a cycle begins; may be nil
 
 	Learned  cluster.Lessons // by an earlier process; nil when none is known
-	Breakers plan.Breakers   // as an earlier process left them; nil when none is known
+	Breakers plan.Breakers   // what an earlier process knew of failures; nil when nothing is known
 
 	Silent func() time.Duration // for how long the API server has said nothing; nil means that the observer knows
 	Leads  func() time.Time     // until when nobody else leads; nil means that nobody else does
@@ -97,7 +97,7 @@ func New(p Parts) *Autoscaler {
 		observer: observer,
 		meter:    kube.NewMeter(p.Client, options),
 		learned:  p.Learned,
-		memory:   p.Breakers.Memory(),
+		memory:   p.Breakers.Memory(p.Now()),
 		actuator: &actuate.Actuator{
 			Cloud: p.Cloud, Nodes: kube.Writer{Client: p.Client, Owner: p.Policy.Installation}, Objects: observer.Objects,
 			Expander: p.Expander, Policy: p.Policy, DryRun: p.DryRun, Now: p.Now, Started: p.Now(), Log: p.Log,
@@ -110,7 +110,7 @@ func New(p Parts) *Autoscaler {
 // same provider, which knows its own requests, and with what this one would have left to a new process. Nobody else may have led meanwhile.
 func (a *Autoscaler) Anew() *Autoscaler {
 	p := a.parts
-	p.Learned, p.Breakers = a.learned, a.memory.Breakers()
+	p.Learned, p.Breakers = a.learned, a.memory.Breakers(p.Now(), p.Policy)
 	return New(p)
 }
 

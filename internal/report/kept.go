@@ -18,7 +18,7 @@ import (
 type own struct {
 	operations string // as [Status.Operations] has them
 	lessons    string // of the groups' nodes, in JSON by group
-	breakers   string // of groups whose machines did not join lately, in JSON by group
+	breakers   string // of groups that had trouble lately, in JSON by group
 	outside    string // nodes of no group, for the commands of people; "" when that cannot be told
 }
 
@@ -32,7 +32,7 @@ const (
 // Legacy is what an earlier process knew of the groups and nothing shows any more.
 type Legacy struct {
 	Lessons  cluster.Lessons // of their nodes, nil for none: what a group without nodes is like
-	Breakers plan.Breakers   // nil when all machines joined
+	Breakers plan.Breakers   // nil when nothing failed
 }
 
 // Saved is what an earlier process left. What can be read of it is returned also beside an error.
@@ -53,7 +53,7 @@ func parseBreakers(text string) (plan.Breakers, error) {
 	}
 	var breakers plan.Breakers
 	if err := json.Unmarshal([]byte(text), &breakers); err != nil {
-		return nil, fmt.Errorf("key %s of the status ConfigMap: %w; machines that never join are counted anew", breakersKey, err)
+		return nil, fmt.Errorf("key %s of the status ConfigMap: %w; failures are counted anew", breakersKey, err)
 	}
 	return breakers, nil
 }
@@ -81,7 +81,7 @@ func (s *Status) keep() (own, error) {
 	if len(s.breakers) > 0 {
 		text, err := json.Marshal(s.breakers)
 		if err != nil {
-			return own{}, fmt.Errorf("write which machines have not joined: %w", err)
+			return own{}, fmt.Errorf("write what has failed: %w", err)
 		}
 		if len(text) <= mostBreakers {
 			keep.breakers = string(text)

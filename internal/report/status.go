@@ -63,7 +63,7 @@ type Status struct {
 	wrote    cluster.Lessons          // what kept has of them
 	nodes    map[cluster.GroupID]bool // groups that have some now
 	unkept   []cluster.GroupID        // in lessons and not in kept, for want of room
-	breakers plan.Breakers            // of groups whose machines did not join lately
+	breakers plan.Breakers            // of groups that had trouble lately
 	outside  string                   // nodes of no group, as [cluster.OutsideKey] has them
 	known    bool                     // last was read or written
 	written  time.Time                // when last was written, by entry or Now; zero when it was only read
@@ -78,7 +78,7 @@ func (s *Status) Report(ctx context.Context, entry journal.Entry) error {
 		return err
 	}
 	s.lessons, s.nodes = s.lessons.Keep(entry.Seen.Groups), populated(entry.Seen.Nodes)
-	s.breakers, s.outside = entry.After.Breakers(), outside(entry.Seen)
+	s.breakers, s.outside = entry.After.Breakers(entry.Seen.Time, entry.Policy), outside(entry.Seen)
 	return s.write(ctx, documentOf(entry), entry.Seen.Time)
 }
 

@@ -440,11 +440,14 @@ func TestLessonsOfEmptyGroupsAreKeptFirst(t *testing.T) {
 
 func TestWhatNeverJoinedSurvivesARestart(t *testing.T) {
 	client := fake.NewClientset()
-	failed := plan.Breakers{"agents": {Machines: 3, Last: noon, Kept: "vm-2", Until: noon.Add(time.Hour), Waited: map[string]time.Time{"vm-2": noon}}}
+	failed := plan.Breakers{
+		"agents": {Breaker: plan.Breaker{Machines: 3, Last: noon, Kept: "vm-2", Until: noon.Add(time.Hour), Waited: map[string]time.Time{"vm-2": noon}}},
+		"others": {Backoff: plan.Backoff{Until: noon.Add(time.Hour), Length: time.Hour, Last: noon, Code: "QuotaExceeded", Message: "cores", Ceiling: 3}, Noticed: noon},
+	}
 	tell := func(s *Status, b plan.Breakers) {
 		t.Helper()
 		e := newWorld().decide(accepted())
-		e.After = b.Memory()
+		e.After = b.Memory(noon)
 		if err := s.Report(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}

@@ -116,7 +116,7 @@ func (w *world) cycle(ctx context.Context) error {
 		return w.inherit(ctx)
 	}
 	if err == nil {
-		w.breakers = entry.After.Breakers()
+		w.breakers = entry.After.Breakers(w.reading(), w.policy)
 	}
 	w.saved = w.legacy()
 	w.due = w.now().Add(w.pace.Wait(w.reading(), entry, err, w.provider.NextPoll()))
