@@ -69,7 +69,7 @@ The log says what it would do, once when that arises, and sums it up once an hou
 	f.BoolVar(&e.Enabled, "leader-elect", true, "of several replicas let one act")
 	f.StringVar(&e.Name, "leader-elect-resource-name", "cluster-autoscaler", "name of the lease; cluster-autoscaler's own, so that the two never act at once")
 	f.DurationVar(&e.Lease, "leader-elect-lease-duration", 15*time.Second, "how long a lease lasts")
-	f.DurationVar(&e.Renew, "leader-elect-renew-deadline", 10*time.Second, "the leader gives up when it could not renew for this long")
+	f.DurationVar(&e.Renew, "leader-elect-renew-deadline", 10*time.Second, "the leader stops when it could not renew for this long, and goes on when it can")
 	f.DurationVar(&e.Retry, "leader-elect-retry-period", 2*time.Second, "pause between tries to get or renew the lease")
 	showSections(cmd)
 	return cmd

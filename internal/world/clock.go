@@ -97,8 +97,11 @@ type world struct {
 
 	sluice   *app.Autoscaler // nil before the first passage of time
 	provider *azure.Provider
-	life     context.Context // of the process
-	stop     context.CancelFunc
+	process  context.Context
+	stop     context.CancelFunc // of the process
+	life     context.Context    // of what it does while it leads
+	hold     context.CancelFunc // ends that
+	held     bool               // its lease has ended, and nobody else has it
 	kill     kill
 	killed   string // what a process did last that was killed and has no successor yet
 	notes    *notes
@@ -224,8 +227,7 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 		w.stop()
 	}
 	ctx, w.stop = context.WithCancel(ctx)
-	w.life, w.saved, w.breakers, w.leads = ctx, left, left.breakers, time.Time{}
-	w.speak()
+	w.process, w.saved, w.breakers, w.leads = ctx, left, left.breakers, time.Time{}
 	w.reading = w.reads()
 	config := w.cluster.RESTConfig()
 	config.Transport = mortal{w, sluggish{w, w.carried(config.Transport)}, ctx}
@@ -253,14 +255,24 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 	if w.whims != nil {
 		parts.Tempt = w.tempt
 	}
-	w.sluice = app.New(parts)
-	if err := w.sluice.Start(ctx); err != nil {
-		return fmt.Errorf("start sluice: %w", err)
+	if err := w.lead(app.New(parts)); err != nil {
+		return err
 	}
-	w.observer.Began()
 	if left.operations == nil {
 		w.observer.Forgot()
 	}
+	return nil
+}
+
+// lead has the process begin to lead, or to lead again.
+func (w *world) lead(sluice *app.Autoscaler) error {
+	w.speak()
+	w.life, w.hold = context.WithCancel(w.process)
+	w.sluice, w.held = sluice, false
+	if err := sluice.Start(w.life); err != nil {
+		return fmt.Errorf("start sluice: %w", err)
+	}
+	w.observer.Began()
 	w.pace, w.stirred, w.stir, w.told, w.due = app.NewPace(w.timing), false, app.Stir{}, told{}, w.now()
 	return nil
 }
@@ -415,8 +427,11 @@ func (w *world) hearAnswers() {
 	}
 }
 
-// turnsAt is when the next cycle is due, by the rules of app.Autoscaler.Run.
+// turnsAt is when the next cycle is due, by the rules of app.Autoscaler.Run; zero while none is.
 func (w *world) turnsAt() time.Time {
+	if w.held {
+		return time.Time{}
+	}
 	if due, stirred := w.stir.Due(w.timing); stirred {
 		return due
 	}
@@ -449,7 +464,7 @@ func (w *world) rest(ctx context.Context) error {
 		if err := w.inherit(ctx); err != nil { // killed by what it waited for beside its cycle
 			return err
 		}
-		if w.now().Before(w.turnsAt()) {
+		if w.held || w.now().Before(w.turnsAt()) {
 			return w.listen(ctx)
 		}
 		w.stir = app.Stir{}

@@ -89,7 +89,7 @@ func (w *world) hearOf(ctx context.Context, sluice *app.Autoscaler, resource str
 
 // listen has every process hear of pods before time goes on: when it heard of one it notes by the world's clock.
 func (w *world) listen(ctx context.Context) error {
-	if w.silent != nil || w.sluice == nil {
+	if w.silent != nil || w.sluice == nil || w.held {
 		return nil
 	}
 	version := w.cluster.ResourceVersion("pods")

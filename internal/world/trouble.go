@@ -229,9 +229,13 @@ func (w *world) silence() time.Duration {
 	return w.now().Sub(w.silentSince)
 }
 
-// doLease has the process fail to renew its lease from now on: when that has ended, another one takes over.
+// doLease has the process fail to renew its lease from now on: when that has ended, another one takes over, unless the same one is to renew it later.
 func doLease(ctx context.Context, w *world, s *statement) error {
 	left, err := s.duration("left", 15*time.Second)
+	if err != nil {
+		return err
+	}
+	back, err := s.duration("back", 0)
 	if err != nil {
 		return err
 	}
@@ -245,9 +249,29 @@ func doLease(ctx context.Context, w *world, s *statement) error {
 		if w.now().Before(ends) {
 			return nil // it was healed in time
 		}
+		if back > 0 {
+			w.holdFor(back)
+			return nil
+		}
 		return w.begin(ctx, w.legacy())
 	}})
 	return nil
+}
+
+// holdFor has the process hold everything for a while, as while its lease has ended and nobody else has it. Then it goes on.
+func (w *world) holdFor(back time.Duration) {
+	held := w.life
+	w.held, w.leads = true, w.now()
+	w.hold()
+	w.out.say(w.elapsed(), "sluice", "", "holds", "its lease has ended")
+	w.endings = append(w.endings, ending{at: w.now().Add(back), end: func() error {
+		if w.life != held {
+			return nil // another process leads already
+		}
+		w.leads = time.Time{}
+		w.out.say(w.elapsed(), "sluice", "", "leads", "its lease is renewed")
+		return w.lead(w.sluice.Anew())
+	}})
 }
 
 // ownLease is when the process's lease ends by the process's own clock; zero while it renews it.

@@ -220,8 +220,8 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "another sluice process takes over on a machine whose clock is ahead by that much, or behind, as in -20s; the one after it has a right clock again",
 		},
 		{
-			name: "lease", usage: "[left=D]", time: true, act: doLease, settings: []string{"left"},
-			about: "the process cannot renew its lease, which ends after left (15s): then another one takes over",
+			name: "lease", usage: "[left=D] [back=D]", time: true, act: doLease, settings: []string{"left", "back"},
+			about: "the process cannot renew its lease, which ends after left (15s): then another one takes over, or where back is given, nobody, and the same one renews it so much later",
 		},
 		{
 			name: "limits", usage: "GROUP [min=N] [max=N]", least: 1, most: 1, time: true, act: doLimits, settings: []string{"min", "max"},
@@ -239,7 +239,7 @@ var verbs = sync.OnceValue(func() []*verb {
 		{name: "heal", do: doHeal, about: "ends all faults and troubles; what they did stays done"},
 		{
 			name: "restart", usage: "[operations=kept|lost]", time: true, settings: []string{"operations"},
-			about: "another sluice process takes over, with an empty memory; the operations in flight, and what groups' nodes are like, it knows from the status ConfigMap, unless that is lost",
+			about: "another sluice process takes over, with an empty memory; the operations in flight, what groups' nodes are like and which groups rest it knows from the status ConfigMap, unless that is lost",
 		},
 		{
 			name: "kill", usage: "N [operations=kept|lost]", least: 1, most: 1, do: doKill, settings: []string{"operations"},
