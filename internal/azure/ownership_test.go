@@ -170,7 +170,7 @@ func TestWithoutAnySettingAMachineOfTheClusterFindsItsGroups(t *testing.T) {
 	}
 	for _, want := range []string{
 		"the scale sets with the tag cluster-autoscaler-enabled=true", "subscription=" + subscription, "resourceGroup=" + resourceGroup, "location=westeurope",
-		"cloud=AzurePublicCloud", `identity="the system-assigned identity" client=`, "group=sizeless",
+		"cloud=AzurePublicCloud", `identity="the machine's managed identity" client=`, "group=sizeless",
 	} {
 		if !strings.Contains(w.log.String(), want) {
 			t.Errorf("the log does not say %s:\n%s", want, w.log.String())

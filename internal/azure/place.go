@@ -40,7 +40,11 @@ func (o Options) locate(ctx context.Context) (Options, error) {
 	if o.Cloud == "" && o.EnvironmentFile == "" && o.EndpointsFrom == "" {
 		o.Cloud = self.Environment
 	}
-	o.Log.Info("discovered from instance metadata", "subscription", o.Subscription, "resourceGroup", o.ResourceGroup, "location", o.Location, "cloud", o.Cloud)
+	found := []any{"subscription", o.Subscription, "resourceGroup", o.ResourceGroup, "location", o.Location}
+	if o.Cloud != "" {
+		found = append(found, "cloud", o.Cloud)
+	}
+	o.Log.Info("discovered from instance metadata", found...)
 	return o, nil
 }
 

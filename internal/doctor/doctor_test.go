@@ -28,7 +28,7 @@ func healthy() doctor.Facts {
 		Azure: doctor.Azure{
 			Place:    doctor.Place{Cloud: "AzurePublicCloud", Subscription: "s", ResourceGroup: "Farm", Location: "westeurope"},
 			Reached:  []doctor.Reached{{Name: "Resource Manager", Host: "management.azure.com"}},
-			Identity: "the system-assigned identity", ClientID: "client",
+			Identity: "the machine's managed identity", ClientID: "client",
 			SkewKnown: true, Rights: []doctor.Permission{{Actions: []string{"Microsoft.Compute/*"}}},
 			Needed: []string{"Microsoft.Compute/virtualMachineScaleSets/read"},
 		},
@@ -91,7 +91,7 @@ var cases = map[string]struct {
 		f.Azure.Reached[0].Err = fails(doctor.NameUnresolved, "the name cannot be resolved")
 	},
 		"Resource Manager at management.azure.com: the name cannot be resolved; correct this machine's DNS"},
-	"no token":           {[]string{doctor.TokenRefused}, func(f *doctor.Facts) { f.Azure.Token = fails(doctor.Refused, "Identity not found") }, "the system-assigned identity gets no token: Identity not found"},
+	"no token":           {[]string{doctor.TokenRefused}, func(f *doctor.Facts) { f.Azure.Token = fails(doctor.Refused, "Identity not found") }, "the machine's managed identity gets no token: Identity not found"},
 	"the clock is wrong": {[]string{doctor.ClockSkewed}, func(f *doctor.Facts) { f.Azure.Skew = -7 * time.Minute }, "differs by 7m0s from Azure's"},
 	"the clock drifts":   {[]string{doctor.ClockDrifts}, func(f *doctor.Facts) { f.Kube.Skew = 30 * time.Second }, "differs by 30s from the API server's"},
 	"an action is missing": {[]string{doctor.RightMissing}, func(f *doctor.Facts) {
@@ -168,6 +168,43 @@ var cases = map[string]struct {
 		f.Groups = f.Groups[:1]
 		f.Snapshot = cluster.New(Start, Objects(Node("elsewhere-0")), f.Groups)
 	}, "is no node"},
+}
+
+// TestAGrowthFromZeroIsNoFault while its machines have the time to join, nor a node that came when the list had been read.
+func TestAGrowthFromZeroIsNoFault(t *testing.T) {
+	for name, c := range map[string]struct {
+		state cluster.State
+		age   time.Duration
+		fault bool
+	}{
+		"machines are made":                 {cluster.StateCreating, time.Minute, false},
+		"machines boot":                     {cluster.StateRunning, 5 * time.Minute, false},
+		"machines have had time to join":    {cluster.StateRunning, 20 * time.Minute, true},
+		"machines are made again and again": {cluster.StateCreating, 20 * time.Minute, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := healthy()
+			f.Groups = f.Groups[:1]
+			for _, in := range f.Groups[0].Instances {
+				in.State, in.Created, in.Node = c.state, Start.Add(-c.age), ""
+			}
+			f.Snapshot = cluster.New(Start, Objects(Node("server-0")), f.Groups)
+			found := slices.ContainsFunc(doctor.Diagnose(f), func(d doctor.Finding) bool { return d.Code == doctor.NodesUnmatched })
+			if found != c.fault {
+				t.Errorf("found %t, want %t", found, c.fault)
+			}
+		})
+	}
+	f := healthy()
+	n := f.Snapshot.Node("agents-0")
+	own := *n.Object
+	own.CreationTimestamp.Time = f.Snapshot.Group("agents").Read.At.Add(time.Second)
+	n.Object, n.Instance = &own, nil
+	for _, d := range doctor.Diagnose(f) {
+		if d.Code == doctor.NodeWithoutMachine {
+			t.Errorf("a node that came after the list: %+v", d)
+		}
+	}
 }
 
 func TestAHealthyInstallationHasNoFindings(t *testing.T) {
@@ -438,8 +475,8 @@ func TestTheReportReadsWell(t *testing.T) {
 	want := `configuration  ok       every setting is understood and takes effect
 metadata       ok       works in subscription s, resource group Farm, westeurope, cloud AzurePublicCloud
 endpoints      ok       Resource Manager at management.azure.com answers
-identity       ok       the system-assigned identity (client id client) gets tokens
-rights         problem  the system-assigned identity may not perform Microsoft.Compute/virtualMachineScaleSets/read in resource group Farm
+identity       ok       the machine's managed identity (client id client) gets tokens
+rights         problem  the machine's managed identity may not perform Microsoft.Compute/virtualMachineScaleSets/read in resource group Farm
                         RightMissing: give it the role in deploy/azure-role.json, or another one with that action, on the resource group (az role assignment create --assignee client ...)
 kubernetes     problem  this account may not get leases.coordination.k8s.io cluster-autoscaler in namespace kube-system
                         KubeRightMissing: apply deploy/rbac.yaml

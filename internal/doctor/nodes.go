@@ -102,7 +102,7 @@ func nodes(f Facts, _ *Diagnosis) []Finding {
 			joined++
 		case leaving(n):
 			// its Node object goes next
-		case n.Group != "" && s.Group(n.Group) != nil && s.Group(n.Group).Usable():
+		case n.Group != "" && s.Group(n.Group) != nil && s.Group(n.Group).Usable() && n.Object.CreationTimestamp.Time.Before(s.Group(n.Group).Read.At):
 			all = append(all, Finding{
 				Check: check, Status: Warning, Code: NodeWithoutMachine, Subject: n.Name(),
 				Message: fmt.Sprintf("node %s belongs to group %s, which lists no such machine", n.Name(), n.Group),
@@ -111,14 +111,17 @@ func nodes(f Facts, _ *Diagnosis) []Finding {
 		}
 	}
 	all = append(all, tainted(s)...)
-	machines := 0
+	machines, late := 0, 0
 	for _, g := range s.Groups {
 		for _, in := range g.Instances {
 			machines++
+			if in.State == cluster.StateRunning && s.Time.Sub(in.Created) >= joinWithin {
+				late++
+			}
 			all = append(all, machine(s, g, in)...)
 		}
 	}
-	if machines > 0 && joined == 0 && ambiguous == 0 && len(s.Nodes) > 0 {
+	if late > 0 && joined == 0 && ambiguous == 0 && len(s.Nodes) > 0 {
 		all = append(all, Finding{
 			Check: check, Status: Problem, Code: NodesUnmatched, Message: fmt.Sprintf("none of %s is one of %s in the groups", count(len(s.Nodes), "node"), count(machines, "machine")),
 			Remedy: "see that kubeconfig and resource group are of the same cluster, and that kubelet's node name is the machine's computer name or its provider id Azure's",

@@ -136,7 +136,7 @@ func TestTokensAreOfTheSelectedIdentity(t *testing.T) {
 		"one by client id":     {true, []string{"a", "b"}, imds.Selector{ClientID: "client-b"}, "client-b", ""},
 		"one by resource id":   {true, []string{"a", "b"}, imds.Selector{ResourceID: identities + "a"}, "client-a", ""},
 		"one it has not got":   {true, []string{"a"}, imds.Selector{ClientID: "client-c"}, "", "this machine has not got the user-assigned identity with client id client-c"},
-		"none there":           {false, nil, imds.Selector{}, "", "this machine has not got the system-assigned identity"},
+		"none there":           {false, nil, imds.Selector{}, "", "this machine has no managed identity"},
 		"an unclear selection": {false, []string{"a", "b"}, imds.Selector{}, "", "Multiple user assigned identities exist"},
 	} {
 		t.Run(name, func(t *testing.T) {

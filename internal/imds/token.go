@@ -33,7 +33,15 @@ func (s Selector) String() string {
 	case s.ResourceID != "":
 		return "the user-assigned identity " + s.ResourceID
 	}
-	return "the system-assigned identity"
+	return "the machine's managed identity" // nobody tells which one that is
+}
+
+// missing says that a machine has not got the identity.
+func (s Selector) missing() string {
+	if s == (Selector{}) {
+		return "this machine has no managed identity, or several and no system-assigned one"
+	}
+	return "this machine has not got " + s.String()
 }
 
 // Token is a bearer token. It has no String method of its own and must not be logged.
@@ -72,7 +80,7 @@ func (c *Client) Token(ctx context.Context, resource string, who Selector) (Toke
 	if err != nil {
 		var e *Error
 		if errors.As(err, &e) && e.Status == http.StatusBadRequest {
-			return Token{}, &Error{Status: e.Status, Code: e.Code, Message: fmt.Sprintf("this machine has not got %s (%s): assign it to the machine or its scale set, or configure another", who, e.Message)}
+			return Token{}, &Error{Status: e.Status, Code: e.Code, Message: who.missing() + " (" + e.Message + "): assign it to the machine or its scale set, or configure another"}
 		}
 		return Token{}, err
 	}

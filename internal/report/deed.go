@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 // Deed is what an action of the plan does to one thing, in words, with what became of it. An action on several machines is one
 // deed for each of them, all with the same result.
 type Deed struct {
-	Action   string             `json:"action"`             // as [plan.KindOf] names it
+	Action   string             `json:"action"`             // as [plan.KindOf] names it, or ParkInstances where machines are switched off and kept
 	Sentence string             `json:"sentence"`           // what it does, such as "grow group agents 1 -> 3"
 	Group    cluster.GroupID    `json:"group,omitempty"`    // "" where the action names none
 	Instance cluster.InstanceID `json:"instance,omitempty"` // within Group
@@ -39,7 +40,7 @@ func Deeds(entry journal.Entry) []Deed {
 			result = &entry.Results[i]
 		}
 		for _, d := range deedsOf(action, entry) {
-			d.Action, d.Result, d.of, d.index = plan.KindOf(action), result, action, i
+			d.Action, d.Result, d.of, d.index = cmp.Or(d.Action, plan.KindOf(action)), result, action, i
 			deeds = append(deeds, d)
 		}
 	}
@@ -73,7 +74,7 @@ func deedsOf(action plan.Action, entry journal.Entry) []Deed {
 			d.Sentence = fmt.Sprintf("delete machine %s of group %s", l.ID, a.Group)
 			if l.Node != "" {
 				if g := entry.Seen.Group(a.Group); g != nil && g.Parks {
-					d.Sentence = fmt.Sprintf("park machine %s of group %s", l.ID, a.Group)
+					d.Action, d.Sentence = "ParkInstances", fmt.Sprintf("park machine %s of group %s", l.ID, a.Group)
 				}
 				d.Sentence += " (node " + l.Node + ")"
 			}

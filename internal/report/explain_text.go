@@ -61,7 +61,7 @@ func (x Explanation) WriteText(w io.Writer) error {
 		p.line("  %s", e.sentence(x.Subject, x.Time))
 	}
 	if len(x.Ends) == 0 {
-		p.line("  it waits for nothing; the decision changes when the cluster does")
+		p.line("  it waits for nothing; the decision changes when the cluster does, or a read of Azure shows a change")
 	}
 	return p.writeTo(w)
 }
@@ -94,9 +94,9 @@ func (e Evidence) sentence() string {
 
 func nextSentence(next, now time.Time) string {
 	if next.IsZero() {
-		return "no timer runs; the decision changes when the cluster does"
+		return "no timer runs; the decision changes when the cluster does, or a read of Azure shows a change"
 	}
-	return fmt.Sprintf("a timer ends at %s (in %s); the decision may change then, or sooner when the cluster does", stamp(next), next.Sub(now).Round(time.Second))
+	return fmt.Sprintf("a timer ends at %s (in %s); the decision may change then, or sooner when the cluster or Azure does", stamp(next), next.Sub(now).Round(time.Second))
 }
 
 // page collects lines, so that a page is written whole or not at all.

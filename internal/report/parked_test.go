@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,28 @@ func TestParkedMachinesAreNotCalledDeleted(t *testing.T) {
 		}
 		if got := b.String(); !strings.Contains(got, want) || strings.Contains(got, "delet") {
 			t.Errorf("%s: want %q and nothing deleted:\n%s", about, want, got)
+		}
+	}
+}
+
+// TestAMachineThatIsParkedIsNotSaidToBeDeleted in logs and answers: it is switched off and kept. One that never became a node is deleted.
+func TestAMachineThatIsParkedIsNotSaidToBeDeleted(t *testing.T) {
+	for _, parks := range []bool{true, false} {
+		g := Group("agents", 0, 5, Machine("0", "agents-0"), Machine("1", "agents-1"))
+		g.Parks = parks
+		entry := journal.Entry{Seen: cluster.New(Start, Objects(Node("agents-0")), []*cluster.Group{g}), Plan: plan.Plan{Actions: []plan.Action{plan.DeleteInstances{Group: "agents", Machines: []plan.Leaving{
+			{Machine: cluster.Machine{Group: "agents", ID: "0"}, Node: "agents-0"}, {Machine: cluster.Machine{Group: "agents", ID: "1"}},
+		}}}}}
+		want := []string{"DeleteInstances", "DeleteInstances"}
+		if parks {
+			want[0] = "ParkInstances"
+		}
+		var got []string
+		for _, d := range Deeds(entry) {
+			got = append(got, d.Action)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("parks %t: %v, want %v", parks, got, want)
 		}
 	}
 }

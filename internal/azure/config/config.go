@@ -118,7 +118,7 @@ func (i Identity) String() string {
 	case i.UserAssigned != "":
 		return "the user-assigned identity with client id " + i.UserAssigned
 	}
-	return "the system-assigned identity"
+	return "the machine's managed identity"
 }
 
 // Secret is a value that no text shows: it formats, marshals and logs as "(secret)". Convert it to a string to use it.
