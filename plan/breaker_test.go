@@ -203,7 +203,11 @@ func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 	}
 	since := Start.Add(-20 * time.Minute)
 	two := decide(Start, plan.Memory{Since: since, Nodeless: map[string]time.Time{"vm-0": since, "vm-1": since}}, 2)
-	want := plan.Breakers{"a": {Breaker: plan.Breaker{Machines: 2, Last: since, Waited: map[string]time.Time{"vm-0": since, "vm-1": since}}}}
+	want := plan.Breakers{"a": {
+		Breaker: plan.Breaker{Machines: 2, Last: since, Waited: map[string]time.Time{"vm-0": since, "vm-1": since}},
+		Backoff: plan.Backoff{Until: Start.Add(5 * time.Minute), Length: 5 * time.Minute, Last: Start, Code: "NeverJoined", Message: "has no node after 20m0s (limit 15m0s)"},
+		Noticed: since.Add(15 * time.Minute),
+	}}
 	if d := diff.Diff(want, two.Breakers(Start, policy.Default())); d != "" {
 		t.Fatalf("two machines failed (-want +got):\n%s", d)
 	}
