@@ -292,6 +292,14 @@ func (c *changes) relearn() {
 	if len(c.learn) == 0 {
 		return
 	}
+	c.labelUnknown(c.described, func(g *Group, next *corev1.Node) {
+		if old := c.last.Group(g.ID).Template; sameTemplate(next, old) {
+			next = old
+		}
+		if next != g.Template {
+			c.mine(g).Template = next
+		}
+	})
 	for i, n := range c.Nodes {
 		if n.Group == "" || !c.learn[n.Group] {
 			continue
@@ -305,6 +313,16 @@ func (c *changes) relearn() {
 			c.Nodes[i] = &own
 		}
 	}
+}
+
+// described is the cloud's description of a group's next node.
+func (c *changes) described(g *Group) *corev1.Node {
+	for _, given := range c.given {
+		if given.ID == g.ID {
+			return g.Passing.without(given.Template)
+		}
+	}
+	return g.Template
 }
 
 // sameIdentity says whether two views of a node tell the same of the machine that it is.

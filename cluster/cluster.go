@@ -22,13 +22,14 @@ type Snapshot struct {
 	Nodes   []*Node // sorted by name
 	Pending []*Pod  // unfinished pods that no node holds, not being deleted; oldest first, then by namespace and name
 
-	given  []*Group       // the groups as they came
-	index  map[string]int // of Nodes, by name
-	groups map[GroupID]*Group
-	stray  []*Pod          // unfinished pods that are bound to nodes that do not exist, in the order of Objects.Pods
-	strays map[string]*Pod // one of them for each such node, by its name in lower case
-	joins  *joins          // of this snapshot, unless another one has followed it
-	turns  time.Time       // when time alone changes what was derived, zero for never
+	given    []*Group       // the groups as they came
+	index    map[string]int // of Nodes, by name
+	groups   map[GroupID]*Group
+	stray    []*Pod          // unfinished pods that are bound to nodes that do not exist, in the order of Objects.Pods
+	strays   map[string]*Pod // one of them for each such node, by its name in lower case
+	embedded string          // see [embeddedIn]
+	joins    *joins          // of this snapshot, unless another one has followed it
+	turns    time.Time       // when time alone changes what was derived, zero for never
 }
 
 // Node is a Kubernetes node joined to its machine and its pods.

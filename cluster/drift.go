@@ -43,16 +43,16 @@ func drift(offered, found *corev1.Node) []Difference {
 		if slices.Contains(guessed, key) || strings.HasPrefix(key, "failure-domain.beta.kubernetes.io/") || strings.HasSuffix(key, "/zone") && key != corev1.LabelTopologyZone || strings.HasPrefix(key, "beta.kubernetes.io/") || ok && have == want || want == "" && !ok {
 			continue
 		}
-		differ("label "+key, want, have)
+		differ(AboutLabel(key), want, have)
 	}
 	for _, t := range offered.Spec.Taints {
 		if !slices.ContainsFunc(found.Spec.Taints, same(t)) {
-			differ("taint "+taintName(t), "set", "")
+			differ(AboutTaint(t), "set", "")
 		}
 	}
 	for _, t := range found.Spec.Taints {
 		if !slices.ContainsFunc(offered.Spec.Taints, same(t)) {
-			differ("taint "+taintName(t), "", "set")
+			differ(AboutTaint(t), "", "set")
 		}
 	}
 	slices.SortFunc(list, func(a, b Difference) int { return strings.Compare(a.What, b.What) })

@@ -31,6 +31,11 @@ type Group struct {
 	// [InZone]. One or none: all machines are where the template says.
 	Zones []string `json:"zones,omitempty"`
 
+	// Told is what people have told the cloud of the group's next machines besides their size: labels, taints and resources by tags, and where that is known, what the machines
+	// are made of. Its keys are [AboutLabel], [AboutTaint], the names of resources, and [AboutModel]; its values mean nothing but that one differs from
+	// another. Nil when that is not known.
+	Told map[string]string `json:"told,omitzero"`
+
 	Learned *Learned     `json:"learned,omitempty"` // from the group's nodes, set by [New]; an observer gives it back to the next snapshot
 	Drift   []Difference `json:"drift,omitempty"`   // between the cloud's template and the learned one, set by [New]
 

@@ -36,9 +36,11 @@ func New(at time.Time, objects Objects, groups []*Group) *Snapshot {
 	}
 	sort.Slice(s.Groups, func(i, j int) bool { return s.Groups[i].ID < s.Groups[j].ID })
 	s.joinMachines()
+	s.embedded = embeddedIn(objects.Nodes)
 	for _, g := range s.Groups {
 		s.learnTemplate(g)
 	}
+	s.labelUnknown(func(g *Group) *corev1.Node { return g.Template }, func(g *Group, next *corev1.Node) { g.Template = next })
 	s.awaitDevices()
 	return s
 }

@@ -28,6 +28,11 @@ type Learned struct {
 	// off in the time that there is for that. They are taken for the group's while that node is there, and for triedAgain besides.
 	Waits time.Time      `json:"waits,omitzero"`
 	Stuck []corev1.Taint `json:"stuck,omitempty"`
+	// Told is what the cloud was last told of the group, Renewed what of it has changed since the machine was made that taught, sorted by [Group.Told]'s
+	// keys, and Changed when that was last seen. In these things the node teaches nothing: the cloud's description is younger.
+	Told    map[string]string `json:"told,omitzero"`
+	Renewed []string          `json:"renewed,omitempty"`
+	Changed time.Time         `json:"changed,omitzero"`
 	// Bare is a younger node that never announced devices which this one has. A second one shows that new machines have none.
 	Bare types.UID `json:"bare,omitempty"`
 }
@@ -84,6 +89,9 @@ func (s *Snapshot) learnTemplate(g *Group) {
 	g.Template = g.Passing.without(g.Template)
 	offered := g.Template
 	best, bare := s.exemplar(g)
+	if g.Learned != nil {
+		g.Learned = g.Learned.heed(g, s.Time)
+	}
 	switch l := g.Learned; {
 	case best != nil && (l == nil || l.Node == nil || l.Size != g.Size || l.Of == best.Object.UID || !best.Object.CreationTimestamp.Time.Before(l.Born)):
 		g.Learned = s.teach(best, bare, g)
@@ -96,12 +104,14 @@ func (s *Snapshot) learnTemplate(g *Group) {
 	}
 	next := g.Passing.without(g.Learned.Node).DeepCopy()
 	if offered != nil {
+		offered = s.asLabelled(g, offered, g.Learned.Node.Labels)
 		g.Learned.zone(next, offered)
+		g.Learned.believe(next, offered)
 		if d := drift(offered, next); len(d) > 0 {
 			g.Drift = d
 		}
 	}
-	if len(g.Learned.Stuck) > 0 { // after the drift: no description should speak of what somebody takes off
+	if len(g.Learned.Stuck) > 0 && !slices.Contains(g.Learned.Renewed, AboutModel) { // after the drift: no description should speak of what somebody takes off
 		until := g.Learned.Waits.Add(g.patience() + triedAgain)
 		if s.has(g.Learned.Of) || s.Time.Before(until) {
 			next.Spec.Taints = append(next.Spec.Taints, g.Learned.Stuck...)
@@ -164,6 +174,7 @@ func (s *Snapshot) teach(best, bare *Node, g *Group) *Learned {
 	if bare != nil {
 		now.Bare = bare.Object.UID
 	}
+	now.after(l, g, best)
 	if now.Late = age > arrivesWithin; !now.Late {
 		s.turnsAt(n.CreationTimestamp.Add(arrivesWithin + 1))
 	}

@@ -17,7 +17,7 @@ import (
 func (s *Snapshot) Next(at time.Time, objects Objects, groups []*Group) *Snapshot {
 	at = plain(at)
 	if s.joins == nil || s.joins.of != s || at.Before(s.Time) || !s.turns.IsZero() && !at.Before(s.turns) ||
-		!sameGroups(s.given, groups) || !inOrder(s.Objects.Nodes, objects.Nodes) {
+		!sameGroups(s.given, groups) || !inOrder(s.Objects.Nodes, objects.Nodes) || !sameSlice(s.Objects.Nodes, objects.Nodes) && embeddedIn(objects.Nodes) != s.embedded {
 		next := New(at, objects, groups)
 		next.keep(s)
 		return next

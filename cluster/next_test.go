@@ -68,8 +68,9 @@ type history struct {
 	capacity  int
 	offered   *corev1.Node // what the cloud says of the next machine of the group agents
 	learned   map[cluster.GroupID]*cluster.Learned
-	parked    bool // the group batch has a parked machine
-	hostnames bool // it tells what the hostnames of its machines are
+	parked    bool              // the group batch has a parked machine
+	told      map[string]string // of both groups
+	hostnames bool              // it tells what the hostnames of its machines are
 }
 
 // change exchanges the node object, if the node is there.
@@ -85,7 +86,7 @@ func (h *history) step(t *rapid.T, now time.Time) {
 	i := rapid.IntRange(0, 3).Draw(t, "which")
 	node, pod := fmt.Sprintf("n-00000%d", i), fmt.Sprintf("p-%d", rapid.IntRange(0, 7).Draw(t, "pod"))
 	switch rapid.SampledFrom([]string{"bind", "wait", "finish", "delete", "gone", "node", "lost", "machine", "state", "unjoined", "read",
-		"silent", "heartbeat", "label", "taint", "uuid", "address", "namesake", "marked", "devices", "capacity", "offer", "foreign", "parked", "hostnames"}).Draw(t, "do") {
+		"silent", "heartbeat", "label", "taint", "uuid", "address", "namesake", "marked", "devices", "capacity", "offer", "foreign", "parked", "hostnames", "told", "embedded"}).Draw(t, "do") {
 	case "bind":
 		h.pods[pod] = Pod(pod, On(node))
 	case "wait":
@@ -151,6 +152,15 @@ func (h *history) step(t *rapid.T, now time.Time) {
 		h.change(node, func(n *corev1.Node) { n.Spec.ProviderID = in.ProviderID })
 	case "parked":
 		h.parked = !h.parked
+	case "told":
+		h.told = map[string]string{"model": pod}
+		if i > 0 {
+			h.told[cluster.AboutLabel(corev1.LabelInstanceTypeStable)] = "D4"
+		}
+	case "embedded":
+		h.change(node, func(n *corev1.Node) {
+			n.Spec.ProviderID, n.Labels[corev1.LabelInstanceTypeStable] = "k3s://"+node, rapid.SampledFrom([]string{"k3s", "D4"}).Draw(t, "type")
+		})
 	case "hostnames":
 		h.hostnames = !h.hostnames
 	}
@@ -181,7 +191,13 @@ func (h *history) observe() (cluster.Objects, []*cluster.Group) {
 	}
 	groups := []*cluster.Group{batch, agents}
 	for _, g := range groups {
-		g.Read.At, g.Learned = h.read, h.learned[g.ID]
+		g.Read.At, g.Learned, g.Told = h.read, h.learned[g.ID], h.told
+		if g.Template == h.offered {
+			continue
+		}
+		g.Template.Labels[corev1.LabelInstanceTypeStable], g.Template.Labels[corev1.LabelTopologyZone] = "D4", "west-1"
+	}
+	for _, g := range groups {
 		for _, name := range slices.Sorted(maps.Keys(h.machines)) {
 			if in := *h.machines[name]; cmp.Or(in.Group, "agents") == g.ID {
 				in.Group = g.ID

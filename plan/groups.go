@@ -103,6 +103,9 @@ func (d *decision) judgeGroups() {
 				because = append(because, reason.New(reason.GroupTaintStays, about, "taint", t.ToString(), "who", g.Passing.Remover(t.Key), "limit", d.allowed.Growth.Provision))
 			}
 		}
+		if l := g.Learned; l != nil && len(l.Renewed) > 0 {
+			because = append(because, reason.New(reason.TemplateRenewed, about, "what", some(l.Renewed), "since", l.Changed.Format(time.RFC3339)))
+		}
 		if len(g.Drift) > 0 {
 			because = append(because, reason.New(reason.TemplateDrift, about, "differences", differences(g.Drift)))
 		}
@@ -126,11 +129,16 @@ const shownDifferences = 3
 
 func differences(drift []cluster.Difference) string {
 	var parts []string
-	for _, x := range drift[:min(len(drift), shownDifferences)] {
+	for _, x := range drift {
 		parts = append(parts, fmt.Sprintf("%s (described %s, found %s)", x.What, x.Offered, x.Found))
 	}
-	if more := len(drift) - shownDifferences; more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more", more))
+	return some(parts)
+}
+
+// some are the first of these, and how many more there are.
+func some(parts []string) string {
+	if more := len(parts) - shownDifferences; more > 0 {
+		parts = append(slices.Clone(parts[:shownDifferences]), fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(parts, ", ")
 }

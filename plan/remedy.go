@@ -101,7 +101,7 @@ func (s *stance) labels(q *inquiry) (changes []string, size, ok bool) {
 		switch {
 		case r.Key == corev1.LabelHostname:
 			return nil, false, false
-		case sizeLabel(r.Key):
+		case cluster.SizeLabel(r.Key) && (s.Size == "" || strings.EqualFold(s.Template.Labels[r.Key], s.Size)):
 			size = true
 		case r.Key == corev1.LabelTopologyZone && strings.HasPrefix(r.Words, r.Key+"="):
 			changes = append(changes, "its next machine were in zone "+strings.TrimPrefix(r.Words, r.Key+"="))
@@ -110,11 +110,6 @@ func (s *stance) labels(q *inquiry) (changes []string, size, ok bool) {
 		}
 	}
 	return changes, size, ok && len(unmet) > 0
-}
-
-// sizeLabel says whether the label names a machine's size.
-func sizeLabel(key string) bool {
-	return key == corev1.LabelInstanceTypeStable || key == corev1.LabelInstanceType
 }
 
 // sized says whether how much a machine has of the resource is a matter of its size.
@@ -265,5 +260,5 @@ func (s *stance) welcome(q *inquiry, z *cluster.Size) bool {
 	labels := maps.Clone(s.Template.Labels)
 	labels[corev1.LabelInstanceTypeStable], labels[corev1.LabelInstanceType] = z.Name, z.Name
 	unmet, ok := scheduling.Unmet(q.pod.Class, labels)
-	return ok && !slices.ContainsFunc(unmet, func(r scheduling.Requirement) bool { return sizeLabel(r.Key) })
+	return ok && !slices.ContainsFunc(unmet, func(r scheduling.Requirement) bool { return cluster.SizeLabel(r.Key) })
 }

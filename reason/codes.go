@@ -86,6 +86,7 @@ const (
 	GroupPaused        Code = "GroupPaused"
 	GroupNoTemplate    Code = "GroupNoTemplate"
 	TemplateDrift      Code = "TemplateDrift"
+	TemplateRenewed    Code = "TemplateRenewed"
 	GroupTaintStays    Code = "GroupTaintStays"
 	GroupUnready       Code = "GroupUnready"
 	GroupUnreadable    Code = "GroupUnreadable"
@@ -319,6 +320,7 @@ var sentences = map[Code]string{
 	GroupPaused:        "paused until {until}",
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
 	TemplateDrift:      "its nodes are not what the cloud describes: {differences}; the nodes are believed, correct the description or its tags",
+	TemplateRenewed:    "described anew since {since}: {what}; that is believed until a machine made since is a Ready node",
 	GroupTaintStays:    "its last node kept taint {taint} beyond {limit}, which {who} should take off; it grows for pods that tolerate it only",
 	GroupUnready:       "none of its nodes is Ready ({nodes}); it grows only for pods that no other group can hold",
 	GroupUnreadable:    "cannot be managed: {message}{next}",

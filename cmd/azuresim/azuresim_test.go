@@ -157,6 +157,7 @@ func TestAStoryOverHTTPSAndTheVerbsThatTellIt(t *testing.T) {
 		{"scalesets", "agents  5"},
 		{"set-tags agents --tags=min=2,max=9", "done"},
 		{"scalesets -o json", `"max": "9"`},
+		{"set-image agents --version=24.04.202611010", "done"},
 		{"evict burst_0 --notice=30s --at=1h", "scheduled"},
 		{"schedule agents_1 --event=Freeze", "done"},
 		{"assign-role 33333333-3333-3333-3333-333333333333 --role=Contributor --scope=/subscriptions/11111111-1111-1111-1111-111111111111", "done"},

@@ -256,6 +256,8 @@ func addActs(root *cobra.Command) {
 		case "protect":
 			f.Bool("from-scale-in", false, "Azure does not choose it when capacity is lowered")
 			f.Bool("from-scale-set-actions", false, "actions on the whole set spare it")
+		case "set-image":
+			f.String("version", "", "the image's `version`, such as 24.04.202611010")
 		case "set-tags":
 			f.StringToStringVar(&tags, "tags", nil, "all tags, `name=value,...`")
 		case "deny", "allow":

@@ -87,7 +87,7 @@ func (f *facts) describe(g *cluster.Group, m *model) {
 	if g.Template == nil {
 		g.Remedy = fmt.Sprintf("tag the scale set with %scpu and %smemory", resourceTag, resourceTag)
 	}
-	g.Options = tags.options
+	g.Options, g.Told = tags.options, tags.said(m.make)
 	// Every node's CSINode will say how many disks its driver attaches: as many as the size takes, but for those that each machine of
 	// the group is made with.
 	if size.MaxDataDisks > m.dataDisks {

@@ -31,6 +31,7 @@ type model struct {
 	osDiskTier  string // its kind, such as "Premium_LRS"; "" when Azure does not say
 	ephemeralOS bool   // it is on the machine's host
 	dataDisks   int    // that each machine is made with
+	make        string // stands for the image and the extensions of its next machines, as far as Azure shows them; "" when it does not
 
 	// interfaces is the path that lists the network interfaces of its machines, with its api-version, and interfacesAction the right that
 	// this takes; "" when there is no such list.

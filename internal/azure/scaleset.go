@@ -2,6 +2,8 @@ package azure
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -127,8 +129,30 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 			m.hostsBegin = val(profile.OSProfile.ComputerNamePrefix)
 		}
 		m.disks(profile.StorageProfile)
+		m.make = makeOf(profile)
 	}
 	return m
+}
+
+// makeOf stands for the image and the extensions that a model makes machines of: another value is another model. Azure does not show what starts a machine
+// (customData), and shows besides what changes by itself, such as the image's exact version: that is left out.
+func makeOf(p *armcompute.VirtualMachineScaleSetVMProfile) string {
+	var parts []string
+	if p.StorageProfile != nil && p.StorageProfile.ImageReference != nil {
+		i := p.StorageProfile.ImageReference
+		parts = append(parts, val(i.ID), val(i.Publisher), val(i.Offer), val(i.SKU), val(i.Version), val(i.CommunityGalleryImageID), val(i.SharedGalleryImageID))
+	}
+	if p.ExtensionProfile != nil {
+		for _, e := range p.ExtensionProfile.Extensions {
+			if e == nil || e.Properties == nil {
+				continue
+			}
+			settings, _ := json.Marshal(e.Properties.Settings) // read from JSON
+			parts = append(parts, val(e.Name), val(e.Properties.Publisher), val(e.Properties.Type), val(e.Properties.TypeHandlerVersion), val(e.Properties.ForceUpdateTag), string(settings))
+		}
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:8])
 }
 
 // disks says what a machine starts from and is made with.

@@ -32,6 +32,7 @@ type told struct {
 	taints    []corev1.Taint
 	resources corev1.ResourceList
 	options   cluster.Options
+	model     string // any word: another one says that new machines are made otherwise, in what Azure does not show
 	faults    []string
 }
 
@@ -55,6 +56,24 @@ func readTags(tags map[string]string) told {
 		}
 	}
 	return t
+}
+
+// said is what the tags promise of nodes, and what machines are made of, as [cluster.Group.Told] has it.
+func (t told) said(made string) map[string]string {
+	all := map[string]string{}
+	if made += t.model; made != "" {
+		all[cluster.AboutModel] = made
+	}
+	for key, value := range t.labels {
+		all[cluster.AboutLabel(key)] = value
+	}
+	for _, taint := range t.taints {
+		all[cluster.AboutTaint(taint)] = taint.Value
+	}
+	for name, amount := range t.resources {
+		all[string(name)] = amount.String()
+	}
+	return all
 }
 
 func (t *told) fault(tag, value, remedy string) {

@@ -13,6 +13,8 @@ const sluiceTag = "sluice.dev_"
 // setting takes in what one of sluice's own tags says of the group. Of several values those that make sense count.
 func (t *told) setting(tag, name, value string) {
 	switch strings.ToLower(name) {
+	case "model":
+		t.model = value
 	case "removal": // read with the model: it is about machines
 	case "headroom":
 		h, err := cluster.ParseHeadroom(strings.TrimSpace(value))
@@ -32,7 +34,7 @@ func (t *told) setting(tag, name, value string) {
 			t.options.DaemonWork = append(t.options.DaemonWork, cluster.EveryPod)
 		}
 	default:
-		t.fault(tag, value, "there are "+sluiceTag+"removal, "+sluiceTag+"headroom, "+sluiceTag+"schedule, "+sluiceTag+"ceiling and "+sluiceTag+"daemon-work")
+		t.fault(tag, value, "there are "+sluiceTag+"removal, "+sluiceTag+"headroom, "+sluiceTag+"schedule, "+sluiceTag+"ceiling, "+sluiceTag+"daemon-work and "+sluiceTag+"model")
 	}
 }
 

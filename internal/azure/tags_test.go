@@ -87,7 +87,7 @@ func TestSluicesOwnTagsSetWhatAGroupMayDo(t *testing.T) {
 		"daemons that work":                    {"daemon-work", "render/app in (farm,worker)", cluster.Options{DaemonWork: []cluster.PodSelector{workers}}, ""},
 		"daemons of no namespace":              {"daemon-work", "app=worker; render/app in (farm,worker)", cluster.Options{DaemonWork: []cluster.PodSelector{workers, cluster.EveryPod}}, `app=worker has no effect: all pods of DaemonSets count as work there until it can be read; "app=worker" is no namespace`},
 		"what removal does is no tag of these": {"removal", "delete", cluster.Options{}, ""},
-		"a tag that nobody reads":              {"headrom", "machines:2", cluster.Options{}, "there are sluice.dev_removal, sluice.dev_headroom, sluice.dev_schedule, sluice.dev_ceiling and sluice.dev_daemon-work"},
+		"a tag that nobody reads":              {"headrom", "machines:2", cluster.Options{}, "there are sluice.dev_removal, sluice.dev_headroom, sluice.dev_schedule, sluice.dev_ceiling, sluice.dev_daemon-work and sluice.dev_model"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := readTags(map[string]string{sluiceTag + tc.tag: tc.value})

@@ -20,6 +20,7 @@ type Act struct {
 
 	Capacity            int               // set-capacity
 	Tags                map[string]string // set-tags
+	Version             string            // set-image
 	Updating            time.Duration     // touch: the set is Updating for so long
 	Notice              time.Duration     // evict, schedule: the machine hears of it so long before; 0: not at all, and of schedule the usual time
 	Event               EventKind         // schedule
@@ -56,6 +57,7 @@ func init() { // some do what others list
 	deeds = []deed{
 		{"set-capacity", "write the capacity of a scale set, as in the portal: lowering it lets Azure choose the victims", actSetCapacity},
 		{"set-tags", "replace the tags of a scale set", actSetTags},
+		{"set-image", "give the model of a scale set another version of its image, of which new machines are made", actSetImage},
 		{"touch", "move the entity tag of a scale set and keep it Updating, as a write of the cloud controller manager does", actTouch},
 		{"delete", "delete a machine by hand", actDelete},
 		{"delete-set", "delete a scale set with its machines by hand", actDeleteSet},

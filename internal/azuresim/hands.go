@@ -42,6 +42,23 @@ func actSetTags(s *Server, a Act, _ time.Time) error {
 	})
 }
 
+// SetImage gives a scale set's model another version of its image. Machines that
+// are there keep theirs.
+func (s *Server) SetImage(set, version string) error {
+	return s.Perform(Act{Do: "set-image", Target: set, Version: version})
+}
+
+func actSetImage(s *Server, a Act, _ time.Time) error {
+	return s.onSet(a.Target, func(ss *scaleSet) error {
+		image, ok := dig(ss.model, "properties", "virtualMachineProfile", "storageProfile", "imageReference").(map[string]any)
+		if !ok {
+			return errors.New("its model names no image")
+		}
+		image["version"] = a.Version
+		return nil
+	})
+}
+
 // Touch moves a scale set's entity tag and keeps it Updating for a while, as a
 // write of the cloud controller manager does.
 func (s *Server) Touch(set string, updating time.Duration) error {

@@ -27,6 +27,7 @@ const (
 	GroupStranger        = "GroupStranger"
 	SizeUnpriced         = "SizeUnpriced"
 	TemplateDrifts       = "TemplateDrifts"
+	SizesUnlabelled      = "SizesUnlabelled"
 	SetLeftOut           = "SetLeftOut"
 	GroupNoticed         = "GroupNoticed"
 	ClusterUnreachable   = "ClusterUnreachable"
@@ -45,6 +46,6 @@ const (
 var Codes = []string{
 	ConfigurationRefused, ConfigurationNoted, NothingNamed, ClusterUnnamed, MetadataSilent, CloudUnknown, EndpointUnreachable, TokenRefused, RightMissing, RightsUnknown,
 	ClusterUnreachable, AccountNotAssumed, KubeRightMissing, KubeRightsUnknown, ClockSkewed, ClockDrifts, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate,
-	GroupBelowMin, GroupAboveMax, GroupFailed, GroupPaused, GroupOtherHands, GroupStranger, SizeUnpriced, TemplateDrifts, SetLeftOut, GroupNoticed,
+	GroupBelowMin, GroupAboveMax, GroupFailed, GroupPaused, GroupOtherHands, GroupStranger, SizeUnpriced, TemplateDrifts, SizesUnlabelled, SetLeftOut, GroupNoticed,
 	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched, NodeTaintStays,
 }

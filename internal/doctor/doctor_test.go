@@ -134,6 +134,14 @@ var cases = map[string]struct {
 		n.CreationTimestamp = metav1.NewTime(Start.Add(-time.Hour))
 		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "example.com/warm", Effect: corev1.TaintEffectNoSchedule})
 	}, "taint example.com/warm stays on 1 node, and the taint's controller should take it off"},
+	"nodes of K3s do not say their size": {[]string{doctor.SizesUnlabelled}, func(f *doctor.Facts) {
+		for _, g := range f.Groups {
+			g.Instances, g.Capacity, g.Min = nil, 0, 0
+			g.Template.Labels = map[string]string{corev1.LabelInstanceTypeStable: g.Size}
+		}
+		server := Node("server", func(n *corev1.Node) { n.Spec.ProviderID = "k3s://server" })
+		f.Snapshot = cluster.New(Start, Objects(server), f.Groups)
+	}, "agents, render; start its agents with --node-label=node.kubernetes.io/instance-type=Standard_D4s_v5 and --kubelet-arg=provider-id=azure:///…"},
 	"a scale set is left out": {[]string{doctor.SetLeftOut}, func(f *doctor.Facts) { f.Azure.LeftOut = []doctor.LeftOut{{Name: "spare", Why: "tag min is missing"}} }, "spare is left out: tag min is missing"},
 	"a tag cannot be read": {[]string{doctor.GroupNoticed}, func(f *doctor.Facts) {
 		f.Azure.Notices = []doctor.Notice{{"agents", "tag x=b:Never has no effect: give value:NoSchedule"}}

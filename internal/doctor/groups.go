@@ -42,6 +42,7 @@ func groups(f Facts, d *Diagnosis) []Finding {
 	for i := range all {
 		all[i].blocks = !read
 	}
+	all = append(all, unlabelled(f)...)
 	all = append(all, paused(f)...)
 	for _, s := range f.Strangers {
 		all = append(all, Finding{
@@ -100,6 +101,30 @@ func unread(kind FailureKind, at Place) string {
 		return fmt.Sprintf("correct the name in --nodes, or the place: ARM_SUBSCRIPTION_ID is %s, ARM_RESOURCE_GROUP is %s", at.Subscription, at.ResourceGroup)
 	}
 	return cmp.Or(kind.remedy(), "do what the sentence says")
+}
+
+// unlabelled finds the groups whose nodes say nothing of their size since K3s or RKE2 labels them: one finding for all of them.
+func unlabelled(f Facts) []Finding {
+	if f.Snapshot == nil {
+		return nil
+	}
+	groups, by := f.Snapshot.Unlabelled()
+	if len(groups) == 0 {
+		return nil
+	}
+	names, size := make([]string, len(groups)), string(groups[0].Size)
+	for i, g := range groups {
+		if names[i] = string(g.ID); g.Size != groups[0].Size {
+			size = "SIZE"
+		}
+	}
+	const label = "node.kubernetes.io/instance-type"
+	return []Finding{{
+		Check: "groups", Status: Warning, Code: SizesUnlabelled, Subject: strings.Join(names, ", "),
+		Message: fmt.Sprintf("nodes of %s are labelled %s=%s, by the cloud controller of %s, and with no zone; pods that select a size or a zone get none: %s", count(len(names), "group"), label, by, by, some(names)),
+		Remedy: fmt.Sprintf("start its agents with --node-label=%s=%s and --kubelet-arg=provider-id=azure:///…, and tag the scale set k8s.io_cluster-autoscaler_node-template_label_%s=%s",
+			label, size, strings.ReplaceAll(label, "/", "_"), size),
+	}}
 }
 
 // paused finds what somebody has sluice leave alone, and pauses of groups that are not there.

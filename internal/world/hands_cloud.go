@@ -159,6 +159,26 @@ func doTag(w *world, s *statement) error {
 	return w.azure.SetTags(group, tags)
 }
 
+// doRemake changes what machines of a scale set are that are made from now on.
+func doRemake(w *world, s *statement) error {
+	size, ok := w.sizes[s.names[0]]
+	if !ok {
+		return fmt.Errorf("remake: there is no group %s", s.names[0])
+	}
+	labels, err := s.pairs("node-label")
+	if err != nil {
+		return err
+	}
+	size.labels = maps.Clone(size.labels)
+	maps.Copy(size.labels, labels)
+	maps.DeleteFunc(size.labels, func(_, value string) bool { return value == "" })
+	w.sizes[s.names[0]] = size
+	if !s.has("image") {
+		return nil
+	}
+	return w.azure.SetImage(s.names[0], s.value("image", ""))
+}
+
 func doTouch(w *world, s *statement) error { return w.azure.Touch(s.names[0], 10*time.Second) }
 
 // onMachine does something to the machine that a statement is about.

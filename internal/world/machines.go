@@ -30,8 +30,9 @@ type machineSize struct {
 // machine is a scale set's machine as the world has seen it.
 type machine struct {
 	azuresim.MachineState
-	said   string    // what scripts and transcripts call it: as Azure names it or, in a flexible scale set, group_N in the order of birth
-	joins  time.Time // when its kubelet registers; zero: it does not, or has already
+	said   string            // what scripts and transcripts call it: as Azure names it or, in a flexible scale set, group_N in the order of birth
+	labels map[string]string // that its kubelet was told when it was made
+	joins  time.Time         // when its kubelet registers; zero: it does not, or has already
 	joined bool
 	silent bool      // its kubelet was stopped by the script
 	plugin time.Time // when its device plugin announces what it carries; zero: it has nothing to announce any more
@@ -58,7 +59,7 @@ func (w *world) moveMachines() error {
 		now[state.VMID] = true
 		m := w.machines[state.VMID]
 		if m == nil {
-			m = &machine{said: w.christen(state)}
+			m = &machine{said: w.christen(state), labels: w.sizes[state.ScaleSet].labels}
 			w.machines[state.VMID] = m
 			w.fact("machine", state.Name, "created", w.capacity(state.ScaleSet, live))
 		}
@@ -165,7 +166,10 @@ func (w *world) register(m *machine, gpus int) error {
 		corev1.LabelInstanceTypeStable: m.Size, corev1.LabelTopologyRegion: m.Location, corev1.LabelTopologyZone: zone,
 		corev1.LabelInstanceType: m.Size, corev1.LabelFailureDomainBetaRegion: m.Location, corev1.LabelFailureDomainBetaZone: zone,
 	}
-	maps.Copy(labels, size.labels)
+	if size.names == k3s {
+		labels = embeddedLabels(m.labels)
+	}
+	maps.Copy(labels, m.labels)
 	capacity := corev1.ResourceList{
 		corev1.ResourceCPU: *resource.NewQuantity(int64(size.cpu), resource.DecimalSI), corev1.ResourceMemory: size.memory.DeepCopy(),
 	}
@@ -181,6 +185,23 @@ func (w *world) register(m *machine, gpus int) error {
 		Name: m.ComputerName, ProviderID: providerIDs[size.names](m), SystemUUID: m.VMID, InternalIP: m.PrivateIP, Labels: labels, Taints: size.taints,
 		Capacity: capacity, AttachLimits: attaches(size.disks), ReadyAfter: ready, KubeletVersion: versions[size.names],
 	})
+}
+
+// k3s is the form of provider ids that the cloud controller writes that K3s brings along.
+const k3s = "k3s"
+
+// embeddedLabels are what that controller has nodes bear that were not told a provider id: its own name as their size, and neither zone nor region. It
+// keeps what kubelet was told (--node-label), and copies that to the old names of such labels (measured on K3s of July 2026, for Kubernetes 1.36).
+func embeddedLabels(told map[string]string) map[string]string {
+	labels := map[string]string{corev1.LabelInstanceTypeStable: k3s, corev1.LabelInstanceType: k3s}
+	for label, old := range map[string]string{
+		corev1.LabelInstanceTypeStable: corev1.LabelInstanceType, corev1.LabelTopologyRegion: corev1.LabelFailureDomainBetaRegion, corev1.LabelTopologyZone: corev1.LabelFailureDomainBetaZone,
+	} {
+		if value, is := told[label]; is {
+			labels[old] = value
+		}
+	}
+	return labels
 }
 
 // nextJoin is when the next kubelet registers or the next device plugin speaks; zero when none will.

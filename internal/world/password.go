@@ -10,7 +10,7 @@ import (
 )
 
 // versions are those of kubelets, by what their nodes call their machines.
-var versions = map[string]string{"k3s": "v1.36.3+k3s1"}
+var versions = map[string]string{k3s: "v1.36.3+k3s1"}
 
 // turnedAway is how long a machine waits before it tries again to register.
 const turnedAway = 10 * time.Second
@@ -21,7 +21,7 @@ func passwordSecret(node string) string { return node + ".node-password.k3s" }
 // admits says whether the machine may register. A K3s server remembers the password that the first machine of a name has brought along, and
 // turns away every other one of the name for as long as it does.
 func (w *world) admits(m *machine) bool {
-	if w.sizes[m.ScaleSet].names != "k3s" {
+	if w.sizes[m.ScaleSet].names != k3s {
 		return true
 	}
 	name := passwordSecret(m.ComputerName)

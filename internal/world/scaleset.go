@@ -73,7 +73,7 @@ var providerIDs = map[string]func(m *machine) string{
 	"upper": func(m *machine) string {
 		return "azure://" + strings.Replace(m.ID, "/"+resourceGroup+"/", "/"+strings.ToUpper(resourceGroup)+"/", 1)
 	},
-	"k3s":  func(m *machine) string { return "k3s://" + m.ComputerName },
+	k3s:    func(m *machine) string { return k3s + "://" + m.ComputerName },
 	"none": func(*machine) string { return "" },
 }
 
@@ -116,7 +116,7 @@ func doGroup(w *world, s *statement) error {
 	if size.taints, err = s.taints("taint"); err != nil {
 		return err
 	}
-	if size.names, err = s.oneOf("provider-id", "cloud", "upper", "k3s", "none"); err != nil {
+	if size.names, err = s.oneOf("provider-id", "cloud", "upper", k3s, "none"); err != nil {
 		return err
 	}
 	tags, err := s.tags(size)

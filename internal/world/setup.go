@@ -72,5 +72,17 @@ func doNode(w *world, s *statement) error {
 	}
 	capacity := corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(cpu), resource.DecimalSI), corev1.ResourceMemory: memory}
 	maps.Copy(capacity, more)
-	return w.cluster.Join(kubesim.Machine{Name: s.names[0], Labels: labels, Taints: taints, AttachLimits: attaches(disks), Capacity: capacity})
+	names, err := s.oneOf("provider-id", "none", k3s)
+	if err != nil {
+		return err
+	}
+	id := ""
+	if names == k3s {
+		own := embeddedLabels(labels)
+		maps.Copy(own, labels)
+		labels, id = own, k3s+"://"+s.names[0]
+	}
+	return w.cluster.Join(kubesim.Machine{
+		Name: s.names[0], ProviderID: id, KubeletVersion: versions[names], Labels: labels, Taints: taints, AttachLimits: attaches(disks), Capacity: capacity,
+	})
 }

@@ -50,7 +50,8 @@ var verbs = sync.OnceValue(func() []*verb {
 			},
 			about: "a scale set that sluice manages or, with mode=availability-set, a pool of machines in one; a scenario has either. Labels, taints and resources are told by tags, node-labels and node-taints by nothing but the nodes; unneeded is the tag for the group's own " +
 				"--scale-down-unneeded-time. spot says what an eviction does. cpu and memory are what machines have when it is not what the size's name tells; " +
-				"gpu is how many GPUs the device plugin announces, gpu-after later than the node joins. A node is Ready ready-after it has joined. disks is how many the disk driver says that it can attach. provider-id is what nodes call their machines. " +
+				"gpu is how many GPUs the device plugin announces, gpu-after later than the node joins. A node is Ready ready-after it has joined. disks is how many the disk driver says that it can attach. provider-id is what nodes call their machines: with k3s the cloud controller " +
+				"of K3s labels them, and tells neither size nor place. " +
 				"elsewhere=true: its machines are nodes of another cluster. missing=true is named to sluice only",
 		},
 		{
@@ -72,9 +73,9 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "the subscription may not have the size, in some zones or anywhere",
 		},
 		{
-			name: "node", usage: "NAME [cpu=N] [memory=Q] [resource=NAME=N] [disks=N] [label=K=V] [taint=K=V:EFFECT]", least: 1, most: 1, do: doNode,
-			settings: []string{"cpu", "memory", "resource", "disks", "label", "taint"},
-			about:    "a node that belongs to no group",
+			name: "node", usage: "NAME [cpu=N] [memory=Q] [resource=NAME=N] [disks=N] [label=K=V] [taint=K=V:EFFECT] [provider-id=k3s]", least: 1, most: 1, do: doNode,
+			settings: []string{"cpu", "memory", "resource", "disks", "label", "taint", "provider-id"},
+			about:    "a node that belongs to no group, with provider-id=k3s one of K3s, as its server is",
 		},
 		{
 			name: "pod", usage: "NAME [on=NODE] [owner=replicaset|statefulset|job|none|KIND] " + podUsage, least: 1, most: 1, do: doPod,
@@ -170,6 +171,10 @@ var verbs = sync.OnceValue(func() []*verb {
 		},
 		{name: "metric", usage: "GROUP PERCENT", least: 2, most: 2, do: doMetric, about: "the platform's autoscaler sees that much use of CPU, and acts by its setting"},
 		{name: "tag", usage: "GROUP K:V ...", least: 2, most: 9, raw: true, do: doTag, about: "a person changes tags of a scale set; K: removes one"},
+		{
+			name: "remake", usage: "GROUP [node-label=K=V] [image=VERSION]", least: 1, most: 1, do: doRemake, settings: []string{"node-label", "image"},
+			about: "a person changes what new machines of a scale set are: with node-label the data that starts them, which Azure shows nobody and which has their kubelets say that (K= for nothing); with image the version of the model's image",
+		},
 		{name: "touch", usage: "GROUP", least: 1, most: 1, do: doTouch, about: "somebody else writes to a scale set, so that its entity tag moves"},
 		{name: "remove", usage: "MACHINE", least: 1, most: 1, do: doRemove, about: "a person deletes a machine"},
 		{name: "remove-group", usage: "GROUP", least: 1, most: 1, do: doRemoveGroup, about: "a person deletes a scale set with its machines"},

@@ -1,0 +1,101 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// AboutModel is the key under which [Group.Told] has what machines are made of.
+const AboutModel = "model"
+
+// AboutLabel and AboutTaint are the keys under which [Group.Told] has a label and a taint. That of a resource is its name. [Difference.What] has the same words.
+func AboutLabel(key string) string      { return "label " + key }
+func AboutTaint(t corev1.Taint) string  { return "taint " + taintName(t) }
+func (g *Group) told(about string) bool { _, is := g.Told[about]; return is }
+
+// heed is what was learned, with what the cloud has been told of the group since. A label that is spoken of no more says nothing: nodes may bear it still.
+func (l *Learned) heed(g *Group, now time.Time) *Learned {
+	told := g.Told
+	if made, was := l.Told[AboutModel]; was && !g.told(AboutModel) && told != nil { // nobody says now
+		told = maps.Clone(told)
+		told[AboutModel] = made
+	}
+	if told == nil || maps.Equal(l.Told, told) {
+		return l
+	}
+	own := *l
+	own.Told = told
+	for about := range l.Told {
+		if _, still := told[about]; !still && !strings.HasPrefix(about, AboutLabel("")) {
+			own.renew(about, now)
+		}
+	}
+	for about, said := range told {
+		if before, was := l.Told[about]; l.Told != nil && (!was || before != said) {
+			own.renew(about, now)
+		}
+	}
+	return &own
+}
+
+// renew notes that something is said anew. What is shared with others stays as it was.
+func (l *Learned) renew(about string, now time.Time) {
+	l.Changed = now
+	if !slices.Contains(l.Renewed, about) {
+		l.Renewed = append(slices.Clip(l.Renewed), about)
+		slices.Sort(l.Renewed)
+	}
+}
+
+// after takes over what was said of the group before the node came: a machine that was made before the last word says nothing about that.
+func (l *Learned) after(before *Learned, g *Group, n *Node) {
+	l.Told = g.Told
+	if before == nil {
+		return
+	}
+	made := n.Instance.Created
+	if made.IsZero() {
+		made = n.Object.CreationTimestamp.Time
+	}
+	if l.Of == before.Of || made.Before(before.Changed) {
+		l.Told, l.Renewed, l.Changed = before.Told, before.Renewed, before.Changed
+	}
+}
+
+// anew says whether that, or what machines are made of, was said anew since the machine was made that taught.
+func (l *Learned) anew(about string) bool {
+	return slices.Contains(l.Renewed, about) || slices.Contains(l.Renewed, AboutModel)
+}
+
+// believe has the group's next node be as the cloud describes it in what was said anew since the machine was made that taught: what an older node is like
+// says nothing against it. How much cpu and memory kubelets leave to pods is known from nodes alone, unless a tag says it.
+func (l *Learned) believe(next, offered *corev1.Node) {
+	if len(l.Renewed) == 0 {
+		return
+	}
+	guessed := strings.Split(offered.Annotations[GuessedLabels], ",")
+	for key, value := range offered.Labels {
+		if l.anew(AboutLabel(key)) && !slices.Contains(guessed, key) {
+			next.Labels[key] = value
+		}
+	}
+	next.Spec.Taints = slices.DeleteFunc(next.Spec.Taints, func(t corev1.Taint) bool { return l.anew(AboutTaint(t)) })
+	for _, t := range offered.Spec.Taints {
+		if l.anew(AboutTaint(t)) {
+			next.Spec.Taints = append(next.Spec.Taints, t)
+		}
+	}
+	if next.Status.Capacity == nil {
+		next.Status.Capacity, next.Status.Allocatable = corev1.ResourceList{}, corev1.ResourceList{}
+	}
+	for name, amount := range offered.Status.Capacity {
+		have := next.Status.Capacity[name]
+		if slices.Contains(l.Renewed, string(name)) || l.anew(string(name)) && extended(name) && have.IsZero() {
+			next.Status.Capacity[name], next.Status.Allocatable[name] = amount, offered.Status.Allocatable[name]
+		}
+	}
+}
