@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/reason"
@@ -15,6 +16,7 @@ import (
 
 func explainCommand() *cobra.Command {
 	var s settings
+	var o app.Options
 	var format, server, file, namespace string
 	var cycle uint64
 	cmd := &cobra.Command{
@@ -39,7 +41,7 @@ one look at the cluster now with the flags of "sluice plan". Pods, requests and 
 			if err != nil {
 				return err
 			}
-			x, err := s.explain(cmd.Context(), about, source{server, file, cycle}, cmd.ErrOrStderr())
+			x, err := s.explain(cmd.Context(), o, about, source{server, file, cycle}, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -56,6 +58,8 @@ one look at the cluster now with the flags of "sluice plan". Pods, requests and 
 	f.StringVar(&file, "journal", "", "a journal that sluice run wrote")
 	f.Uint64Var(&cycle, "cycle", 0, "the cycle of the journal to explain; 0: the last")
 	f.StringVarP(&namespace, "namespace", "n", "default", "namespace of a pod, request or buffer that is named without one")
+	f.StringVar(&o.Namespace, "status-namespace", "kube-system", "namespace of the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander: run's --namespace")
+	statusName(f, &o)
 	showSections(cmd)
 	return cmd
 }
@@ -68,7 +72,7 @@ type source struct {
 }
 
 // explain finds the answer where the user says. The log of a look goes to stderr.
-func (s *settings) explain(ctx context.Context, about reason.Ref, from source, stderr io.Writer) (report.Explanation, error) {
+func (s *settings) explain(ctx context.Context, o app.Options, about reason.Ref, from source, stderr io.Writer) (report.Explanation, error) {
 	var entry journal.Entry
 	var err error
 	switch {
@@ -81,7 +85,7 @@ func (s *settings) explain(ctx context.Context, about reason.Ref, from source, s
 	case from.journal != "":
 		entry, err = entryOf(from.journal, from.cycle)
 	default:
-		entry, err = s.once(ctx, stderr)
+		entry, err = s.once(ctx, o, stderr)
 	}
 	if err != nil {
 		return report.Explanation{}, err

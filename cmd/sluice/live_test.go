@@ -11,7 +11,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/kubesim"
 )
 
@@ -58,6 +61,49 @@ func TestPlanWithoutAGroupSaysSo(t *testing.T) {
 	if want := "sluice: no node group is found: give a scale set the tags cluster-autoscaler-enabled=true, min and max"; !strings.HasPrefix(got.complaint, want) {
 		t.Errorf("standard error does not begin %q:\n%s", want, got.complaint)
 	}
+	f.untouched()
+}
+
+// TestPlanKnowsWhatTheRunningSluiceHasLearned has a running sluice know of a younger node, which is gone and had fewer cores than the one that is there.
+func TestPlanKnowsWhatTheRunningSluiceHasLearned(t *testing.T) {
+	f := newFarm(t)
+	f.pod("web")
+	const without = "decided without what a running sluice has learned of its groups"
+	sluice(t.Context(), f.args("plan")...).expect(t, exitActs, "grow group agents 1 -> 2", without, "there is no ConfigMap kube-system/cluster-autoscaler-status")
+	sluice(t.Context(), f.args("explain", "pod", "web")...).expect(t, exitNothing, "pod default/web: grows", without)
+
+	small := &corev1.Node{Status: corev1.NodeStatus{Capacity: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("16Gi"), corev1.ResourcePods: resource.MustParse("110")}}}
+	small.Status.Allocatable = small.Status.Capacity
+	lessons, err := json.Marshal(cluster.Lessons{"agents": {Node: small, Size: "Standard_D4s_v5", Of: "gone", Born: time.Now().Add(time.Hour)}})
+	must(t, err)
+	record := func(namespace, name, text string) {
+		_, err := f.cluster.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"templates": text}})
+		must(t, err)
+	}
+	record("kube-system", "cluster-autoscaler-status", string(lessons))
+	record("kube-system", "garbled", "{")
+	for name, got := range map[string]said{
+		"plan": sluice(t.Context(), f.args("plan")...), "explain": sluice(t.Context(), f.args("explain", "pod", "web")...),
+		"explain by name": sluice(t.Context(), f.args("explain", "pod", "web", "--status-namespace=kube-system", "--status-config-map-name=cluster-autoscaler-status")...),
+	} {
+		got.expect(t, exitNothing, "stuck", "Insufficient cpu (needs 3, free 2)")
+		if strings.Contains(got.out, without) {
+			t.Errorf("%s says that it did without:\n%s", name, got.out)
+		}
+	}
+	sluice(t.Context(), f.args("plan", "--status-config-map-name=garbled")...).expect(t, exitActs, "grow group agents 1 -> 2", without, "key templates of the status ConfigMap")
+	sluice(t.Context(), f.args("plan", "-o", "json", "--namespace=elsewhere")...).expect(t, exitActs, `"without": "there is no ConfigMap elsewhere/cluster-autoscaler-status"`)
+
+	guarded := f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/configmaps/cluster-autoscaler-status") {
+			fromProtobuf(f.cluster).ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden, Message: "jane may not"})
+	}))
+	sluice(t.Context(), f.args("plan", "--kubeconfig="+kubeconfig(t, guarded))...).expect(t, exitActs, without, "read ConfigMap kube-system/cluster-autoscaler-status: jane may not")
 	f.untouched()
 }
 

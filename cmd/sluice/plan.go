@@ -23,13 +23,15 @@ import (
 
 func planCommand() *cobra.Command {
 	var s settings
+	var o app.Options
 	var format string
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Say what one cycle would do now, and why; write nothing",
 		Long: `Read the cluster and Azure once, decide as "sluice run" would with the same flags, and print it. Nothing is
-written anywhere. How long nodes have been idle is known to a running sluice only: a plan made by this command
-shows idle nodes as having just become so.
+written anywhere. What nodes have taught a running sluice, and which machines of groups never joined, is read from its status ConfigMap;
+the plan says where that cannot be. How long nodes have been idle is known to a running sluice only: a plan made by this
+command shows idle nodes as having just become so.
 
 Exit code 0: nothing to do; 1: it would act, or no node group is found; 2: error, also when no node group can be read.`,
 		Example: "  sluice plan --nodes=1:10:agents\n  sluice plan --nodes=1:10:agents -o json",
@@ -38,7 +40,7 @@ Exit code 0: nothing to do; 1: it would act, or no node group is found; 2: error
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			entry, err := s.once(cmd.Context(), cmd.ErrOrStderr())
+			entry, err := s.once(cmd.Context(), o, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -65,10 +67,17 @@ Exit code 0: nothing to do; 1: it would act, or no node group is found; 2: error
 		},
 	}
 	s.add(cmd.Flags())
+	cmd.Flags().StringVar(&o.Namespace, "namespace", "kube-system", "namespace of the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander")
+	statusName(cmd.Flags(), &o)
 	cmd.Flags().StringVarP(&format, "output", "o", "text", "text or json")
 	takeAll(cmd.Flags(), runCommand().Flags())
 	showSections(cmd)
 	return cmd
+}
+
+// statusName declares the name of the status ConfigMap.
+func statusName(f *pflag.FlagSet, o *app.Options) {
+	f.StringVar(&o.StatusName, "status-config-map-name", kube.StatusName, "name of the status ConfigMap, which has what nodes have taught a running sluice")
 }
 
 // takeAll has a verb take the flags of run that mean nothing to it, and not show them: people give it the arguments of their Deployment.
@@ -104,8 +113,7 @@ func sighted(entry journal.Entry) error {
 }
 
 // once reads the live cluster and decides. Its log is for trouble only, and goes to stderr: the answer is what the user asked for.
-func (s *settings) once(ctx context.Context, stderr io.Writer) (journal.Entry, error) {
-	var o app.Options
+func (s *settings) once(ctx context.Context, o app.Options, stderr io.Writer) (journal.Entry, error) {
 	if err := s.into(&o, stderr, slog.LevelWarn); err != nil {
 		if errors.Is(err, app.ErrNoCluster) {
 			err = fmt.Errorf("%w; %s", err, doctor.Offline)

@@ -12,6 +12,7 @@ import (
 	"sluice.dev/sluice/internal/doctor"
 	"sluice.dev/sluice/internal/imds"
 	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/policy"
 )
 
 // ErrNoCluster says that nothing names an API server.
@@ -51,9 +52,10 @@ func Examine(ctx context.Context, o Options, x Examination) {
 		defer close(done)
 		var groups []*cluster.Group
 		var objects *cluster.Objects
+		var lessons cluster.Lessons
 		var both sync.WaitGroup
 		both.Go(func() { groups = examineAzure(ctx, o.Azure, l) })
-		both.Go(func() { objects = examineKube(ctx, o, x, l) })
+		both.Go(func() { objects, lessons = examineKube(ctx, o, x, l) })
 		both.Wait()
 		l.learn(func(f *doctor.Facts) {
 			f.Groups = groups
@@ -61,7 +63,7 @@ func Examine(ctx context.Context, o Options, x Examination) {
 				f.Strangers = o.Policy.Strangers(groups)
 			}
 			if objects != nil && groups != nil {
-				f.Snapshot = cluster.New(time.Now(), *objects, groups)
+				f.Snapshot = cluster.New(time.Now(), *objects, known(groups, o.Policy, lessons))
 			}
 		}, doctor.Checks...)
 	}()
@@ -77,6 +79,20 @@ func Examine(ctx context.Context, o Options, x Examination) {
 	case <-last.C:
 		l.end(fmt.Sprintf("not everything was answered within %s", x.Within))
 	}
+}
+
+// known are the groups with what their nodes have taught a running sluice, and with the taints that the policy calls passing. Limits stay their own.
+func known(groups []*cluster.Group, allowed *policy.Policy, lessons cluster.Lessons) []*cluster.Group {
+	all := make([]*cluster.Group, len(groups))
+	for i, g := range groups {
+		own := *g
+		if allowed != nil {
+			own = *allowed.Bound(g, time.Now())
+		}
+		own.Min, own.Max, own.Learned = g.Min, g.Max, lessons[g.ID]
+		all[i] = &own
+	}
+	return all
 }
 
 // lesson is what has been learned so far.

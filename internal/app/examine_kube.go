@@ -24,19 +24,19 @@ import (
 	"sluice.dev/sluice/deploy"
 	"sluice.dev/sluice/internal/doctor"
 	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/internal/report"
 )
 
 // examineKube asks the API server for everything that decisions read, for its time, and for what an account may do. It is nil when the objects
-// are not known.
-func examineKube(ctx context.Context, o Options, x Examination, l *lesson) *cluster.Objects {
+// are not known. Lessons are what a running sluice has put down, nil when that is not known.
+func examineKube(ctx context.Context, o Options, x Examination, l *lesson) (objects *cluster.Objects, lessons cluster.Lessons) {
 	if x.Unnamed != nil {
 		l.learn(nil, "kubernetes")
-		return nil
+		return nil, nil
 	}
 	config := rest.CopyConfig(o.Kube)
 	config.Impersonate.UserName = x.As
 	facts := doctor.Kube{As: x.As, Service: "system:serviceaccount:" + cmp.Or(o.Namespace, deploy.Namespace) + ":" + deploy.ServiceAccount}
-	var objects *cluster.Objects
 	client, err := kubernetes.NewForConfig(config)
 	if err == nil {
 		facts.Account, err = whoAsks(ctx, client)
@@ -44,10 +44,13 @@ func examineKube(ctx context.Context, o Options, x Examination, l *lesson) *clus
 	if fault := answerless(err, x.As != ""); fault {
 		facts.Err = failedAt(err, config.Host)
 	} else {
+		var all sync.WaitGroup
+		all.Go(func() { left, _ := report.ReadLegacy(ctx, client, o.Namespace, o.StatusName); lessons = left.Lessons }) // else nodes that are there teach
 		objects = examineCluster(ctx, client, config, o, &facts)
+		all.Wait()
 	}
 	l.learn(func(f *doctor.Facts) { f.Kube = facts }, "kubernetes")
-	return objects
+	return objects, lessons
 }
 
 // whoAsks is who the API server says is asking.

@@ -16,7 +16,8 @@ import (
 )
 
 // Look reads the cluster and the cloud once and returns what one cycle would do, with every action skipped. It holds no client that
-// could write. Of the options it reads how to connect, the policy and the log.
+// could write. What nodes have taught a running sluice it takes from the status ConfigMap: the entry says where it could not. Of the options it reads how to
+// connect, the policy, the namespace and name of that ConfigMap, and the log.
 func Look(ctx context.Context, o Options) (journal.Entry, error) {
 	report.BridgeKlog(o.Log)
 	client, err := kubernetes.NewForConfig(o.Kube)
@@ -31,17 +32,23 @@ func Look(ctx context.Context, o Options) (journal.Entry, error) {
 	list := func() (cluster.Objects, error) {
 		return kube.List(ctx, client, besides(o.Policy, o.Namespace))
 	}
-	seen, err := observe(ctx, provider, list, o.Policy, time.Now, nil, nil)
+	left, without := report.ReadLegacy(ctx, client, o.Namespace, o.StatusName)
+	seen, err := observe(ctx, provider, list, o.Policy, time.Now, nil, left.Lessons)
 	if err != nil {
 		return journal.Entry{}, err
 	}
 	for _, sentence := range o.Policy.Strangers(seen.Groups) {
 		warnOfStranger(o.Log, sentence)
 	}
-	decided, _ := plan.Decide(seen, o.Policy, plan.Memory{})
+	before := left.Breakers.Memory(seen.Time)
+	decided, _ := plan.Decide(seen, o.Policy, before)
 	results := make([]plan.Result, len(decided.Actions))
 	for i := range results {
 		results[i] = plan.Result{Status: plan.Skipped, At: seen.Time, Message: "this command writes nothing"}
 	}
-	return journal.Entry{Cycle: 1, Seen: seen, Policy: o.Policy, Plan: decided, Results: results, DryRun: true}, nil
+	entry := journal.Entry{Cycle: 1, Seen: seen, Policy: o.Policy, Before: before, Plan: decided, Results: results, DryRun: true}
+	if without != nil {
+		entry.Without = kube.Plain(without).Error()
+	}
+	return entry, nil
 }

@@ -18,6 +18,7 @@ type Explanation struct {
 	Cycle    uint64          `json:"cycle"`
 	Time     time.Time       `json:"time"`
 	DryRun   bool            `json:"dryRun,omitempty"`
+	Without  string          `json:"without,omitempty"` // see [Overview]
 	Subject  reason.Ref      `json:"subject"`
 	Outcome  plan.Outcome    `json:"outcome,omitempty"`  // "" for what needs no verdict: a pod that has a node, a machine that became one
 	Because  []reason.Reason `json:"because,omitempty"`  // the most telling first
@@ -73,7 +74,7 @@ func evidenceOf(entry journal.Entry, g *cluster.Group) Evidence {
 
 // NewExplanation explains a thing, or returns a [*NotFoundError].
 func NewExplanation(entry journal.Entry, about reason.Ref) (Explanation, error) {
-	x := Explanation{Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Subject: about}
+	x := Explanation{Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Without: entry.Without, Subject: about}
 	x.verdicts = make(map[reason.Ref]plan.Verdict, len(entry.Plan.Verdicts))
 	for _, v := range entry.Plan.Verdicts {
 		x.verdicts[v.Subject] = v

@@ -28,6 +28,7 @@ func (x Explanation) WriteText(w io.Writer) error {
 	p.line("%s: %s", x.Subject, or(string(x.Outcome), "nothing to decide"))
 	p.line("  %s", x.Is)
 	p.line("  seen %s, cycle %d%s", stamp(x.Time), x.Cycle, dryRun(x.DryRun))
+	p.without(x.Without)
 	if len(x.Because) > 0 {
 		p.section("Why")
 		p.reasons(x.Because, x.Subject)

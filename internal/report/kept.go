@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/client-go/kubernetes"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan"
 )
@@ -44,6 +46,17 @@ func (s *Status) Saved(ctx context.Context) (left Legacy, err error) {
 	left.Lessons, of = parseLessons(s.kept.lessons)
 	left.Breakers, tripped = parseBreakers(s.kept.breakers)
 	return left, errors.Join(of, tripped)
+}
+
+// ReadLegacy is what a running sluice has put into the status ConfigMap for others, read with the caller's rights. Without says why it is not known, or
+// not all of it: nil when it is.
+func ReadLegacy(ctx context.Context, client kubernetes.Interface, namespace, name string) (left Legacy, without error) {
+	s := Status{Client: client, Namespace: namespace, Name: name}
+	left, without = s.Saved(ctx)
+	if without == nil && !s.found {
+		without = fmt.Errorf("there is no ConfigMap %s/%s", s.namespace(), s.name())
+	}
+	return left, without
 }
 
 // parseBreakers reads what keep wrote. What somebody else wrote there is as good as nothing, and an error says so.

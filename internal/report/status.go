@@ -65,6 +65,7 @@ type Status struct {
 	unkept   []cluster.GroupID        // in lessons and not in kept, for want of room
 	breakers plan.Breakers            // of groups that had trouble lately
 	outside  string                   // nodes of no group, as [cluster.OutsideKey] has them
+	found    bool                     // the ConfigMap was there when it was first read
 	known    bool                     // last was read or written
 	written  time.Time                // when last was written, by entry or Now; zero when it was only read
 }
@@ -199,7 +200,7 @@ func (s *Status) recall(ctx context.Context) error {
 		s.lessons, _ = parseLessons(s.kept.lessons)
 		s.breakers, _ = parseBreakers(s.kept.breakers)
 	}
-	s.known = true
+	s.known, s.found = true, err == nil
 	return nil
 }
 

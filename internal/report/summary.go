@@ -16,6 +16,7 @@ type Overview struct {
 	Cycle     uint64               `json:"cycle"`
 	Time      time.Time            `json:"time"`
 	DryRun    bool                 `json:"dryRun,omitempty"`
+	Without   string               `json:"without,omitempty"` // why it was decided without what the running sluice has learned; "" when it was not
 	Deeds     []Deed               `json:"actions"`
 	Groups    []GroupLine          `json:"groups"`
 	Pending   map[plan.Outcome]int `json:"pending"`        // pending pods, by what becomes of them
@@ -38,7 +39,7 @@ var leaving = map[plan.Outcome]bool{plan.NodeIdle: true, plan.NodeCordoned: true
 // NewOverview is the overview of an entry.
 func NewOverview(entry journal.Entry) Overview {
 	o := Overview{
-		Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Cost: entry.Plan.Cost, Next: entry.Plan.Next,
+		Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Without: entry.Without, Cost: entry.Plan.Cost, Next: entry.Plan.Next,
 		Deeds: append([]Deed{}, Deeds(entry)...), Groups: []GroupLine{}, Pending: map[plan.Outcome]int{},
 		Stuck: []plan.Verdict{}, Removable: []plan.Verdict{},
 	}
@@ -78,6 +79,7 @@ func Summary(w io.Writer, entry journal.Entry) error {
 		what = plural(n, "action")
 	}
 	p.line("%s: %s%s", stamp(o.Time), what, dryRun(o.DryRun && len(o.Deeds) > 0))
+	p.without(o.Without)
 	if len(o.Deeds) > 0 {
 		p.section("Actions")
 		p.deeds(o.Deeds)
@@ -111,6 +113,13 @@ func Summary(w io.Writer, entry journal.Entry) error {
 	p.section("Next")
 	p.line("  %s", nextSentence(o.Next, o.Time))
 	return p.writeTo(w)
+}
+
+// without says that the running sluice may decide otherwise, as it knows more.
+func (p *page) without(why string) {
+	if why != "" {
+		p.line("  decided without what a running sluice has learned of its groups, which may make it otherwise: %s", why)
+	}
 }
 
 // stuck lists pods with their reasons, those with the same reasons together, in the order of the first of each.
