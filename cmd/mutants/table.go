@@ -287,7 +287,15 @@ var mutants = []mutant{
 	},
 	{
 		"S-34", "a startup taint that stays is believed", "cluster/learn.go",
-		"if age >= g.patience() {", "if age >= g.patience() && !MUTED {", scenario("startup-taint-forgotten"),
+		"default:\n\t\tnow.Stuck = awaited", "case !MUTED:\n\t\tnow.Stuck = awaited", scenario("startup-taint-forgotten"),
+	},
+	{
+		"S-34", "a machine that was made since settles what was said anew", "cluster/told.go",
+		"if l.Of == before.Of || made", "if MUTED || l.Of == before.Of || made", scenario("label-not-mended"),
+	},
+	{
+		"S-34", "nodes are expected as K3s labels them", "cluster/embedded.go",
+		`if by == "" || described`, `if MUTED || by == "" || described`, scenario("k3s-instance-type"),
 	},
 	{
 		"S-34", "nodes are believed about their zone", "cluster/learn.go",

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -142,15 +143,20 @@ func makeOf(p *armcompute.VirtualMachineScaleSetVMProfile) string {
 		i := p.StorageProfile.ImageReference
 		parts = append(parts, val(i.ID), val(i.Publisher), val(i.Offer), val(i.SKU), val(i.Version), val(i.CommunityGalleryImageID), val(i.SharedGalleryImageID))
 	}
+	var extensions []string // in an order of our own
 	if p.ExtensionProfile != nil {
 		for _, e := range p.ExtensionProfile.Extensions {
 			if e == nil || e.Properties == nil {
 				continue
 			}
 			settings, _ := json.Marshal(e.Properties.Settings) // read from JSON
-			parts = append(parts, val(e.Name), val(e.Properties.Publisher), val(e.Properties.Type), val(e.Properties.TypeHandlerVersion), val(e.Properties.ForceUpdateTag), string(settings))
+			extensions = append(extensions, strings.Join([]string{
+				val(e.Name), val(e.Properties.Publisher), val(e.Properties.Type), val(e.Properties.TypeHandlerVersion), val(e.Properties.ForceUpdateTag), string(settings),
+			}, "\x00"))
 		}
 	}
+	slices.Sort(extensions)
+	parts = append(parts, extensions...)
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
