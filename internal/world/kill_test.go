@@ -44,7 +44,7 @@ func pooled(group string) removal {
 // removals are the stories that sluice is killed in.
 var removals = map[string]removal{
 	"deleted":           emptied(""),
-	"of K3s":            emptied("provider-id=k3s"),
+	"of K3s":            emptied("provider-id=k3s node-label=topology.kubernetes.io/zone=westeurope-1"), // as disks of a zone need it
 	"parked":            emptied("mode=flexible removal=deallocate"),
 	"of a pool":         pooled(""),
 	"of a pool, parked": pooled("removal=deallocate"),
