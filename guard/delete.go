@@ -154,13 +154,17 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 	return checkWanted(t.Node, e)
 }
 
-// checkGoesWith holds a pod that would go with the machine of its node, where its controller would hold its eviction.
+// checkGoesWith holds a pod that would go with the machine of its node, where its controller would hold its eviction, or where it has come since the
+// cordon and no person has asked for the removal.
 func checkGoesWith(p *cluster.Pod, n *cluster.Node, e Evidence, allowed *policy.Policy) error {
 	if p.Finished() || !allowed.GoesWith(p, e.on(n), e.Newest.Time) {
 		return nil
 	}
 	if why, keeps := allowed.Uncontrolled(p, e.Newest.Objects.Controllers); keeps {
 		return refuse("S-15", "%s", why.Sentence())
+	}
+	if removal, _ := cluster.RemovalOf(n.Object); removal.Why != cluster.AskedFor && allowed.Joins(p, e.on(n), e.Newest.Time) {
+		return refuse("S-15", "pod %s has come to node %s since its cordon", p.String(), n.Name())
 	}
 	return nil
 }

@@ -3,8 +3,10 @@ package guard_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
@@ -15,10 +17,13 @@ func toleratesAll(p *corev1.Pod) {
 	p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 }
 
+func early(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(Start.Add(-time.Hour)) } // before its node was cordoned
+func late(p *corev1.Pod)  { p.CreationTimestamp = metav1.NewTime(Start.Add(-time.Minute)) }
+
 // returning has the machine of a node deleted with a pod that tolerates all taints, and whose budget allows one disruption.
 func returning() *world {
 	w := deleting()
-	w.objects.Pods = append(w.objects.Pods, Pod("monitor", On("agents-1"), OwnedBy("ReplicaSet", "monitor"), Labelled("app", "monitor"), toleratesAll))
+	w.objects.Pods = append(w.objects.Pods, Pod("monitor", On("agents-1"), OwnedBy("ReplicaSet", "monitor"), Labelled("app", "monitor"), toleratesAll, early))
 	w.objects.Budgets = append(w.objects.Budgets, Budget("monitor", "app", "monitor", 1))
 	return w
 }
@@ -50,6 +55,12 @@ func TestAPodThatWouldReturnGoesWithItsMachine(t *testing.T) {
 			pod(w, func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion = "apps/v1" })
 			w.objects.Controllers = cluster.Controllers{Known: true}
 		}, true},
+		"one that has come since the cordon": {func(w *world) { pod(w, late) }, true},
+		"one that has come since, where a person asked for it": {func(w *world) {
+			pod(w, late)
+			For(cluster.AskedFor)(w.objects.Nodes[1])
+			w.objects.Nodes[1].Annotations[cluster.DrainAnnotation] = "2026-01-01T00:00:00Z"
+		}, false},
 		"one beside another of its kind": {func(w *world) {
 			w.objects.Pods = append(w.objects.Pods, Pod("monitor-1", On("agents-1"), OwnedBy("ReplicaSet", "monitor"), Labelled("app", "monitor"), toleratesAll))
 		}, true},

@@ -155,7 +155,7 @@ func (d *decision) climb(st *nodeState) {
 	case d.spared[name].Code != "" && removal.Why != cluster.AskedFor:
 		d.takeDown(st, d.spared[name])
 	case removal.Why != cluster.AskedFor && d.newcomer(st) != nil:
-		d.takeDown(st, reason.New(reason.NodeCounted, about, "pod", d.newcomer(st)))
+		d.takeDown(st, reason.New(reason.NodeJoined, about, "pod", d.newcomer(st)))
 	case st.Marked.UID != st.Instance.UID:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about))
 	case cluster.Kept(st.Object):

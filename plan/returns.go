@@ -57,7 +57,7 @@ func (d *decision) disruptAll(st *nodeState) {
 // newcomer is a pod that would go with the machine and came after the node was cordoned: the scheduler wants the node. Nil when there is none.
 func (d *decision) newcomer(st *nodeState) *cluster.Pod {
 	for _, p := range d.returning(st) {
-		if !p.Created().Before(st.removal.Since) { // both are whole seconds
+		if d.allowed.Joins(p, st.where, d.now) {
 			return p
 		}
 	}

@@ -35,6 +35,11 @@ func (p *Policy) GoesWith(pod *cluster.Pod, at Where, now time.Time) bool {
 	return !keeps
 }
 
+// Joins says whether a pod that [Policy.GoesWith] the machine was made after its node was cordoned: the scheduler wants the node.
+func (p *Policy) Joins(pod *cluster.Pod, at Where, now time.Time) bool {
+	return p.GoesWith(pod, at, now) && !pod.Created().Before(at.Cordoned) // both are whole seconds
+}
+
 // StopsWith says whether a pod stops with the machine of its node, to which something is announced: it belongs to the node, or it would return and nothing
 // forbids its eviction.
 func (p *Policy) StopsWith(pod *cluster.Pod, at Where, now time.Time) bool {

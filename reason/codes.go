@@ -154,6 +154,7 @@ const (
 	NodeAdopted        Code = "NodeAdopted"
 	NodeStarted        Code = "NodeStarted"
 	NodeDrained        Code = "NodeDrained"
+	NodeJoined         Code = "NodeJoined"
 	NodeClung          Code = "NodeClung"
 	NodeLeaving        Code = "NodeLeaving"
 	NodeMachineGone    Code = "NodeMachineGone"
@@ -382,6 +383,7 @@ var sentences = map[Code]string{
 	NodeAdopted:          "its removal was begun by {owner}, and goes on here",
 	NodeStarted:          "its machine was switched off, and is started again",
 	NodeDrained:          "empty, machine is being {fate}",
+	NodeJoined:           "pod {pod} has come to it since its cordon",
 	NodeClung:            "empty but for pods that tolerate its taints and would come back: {pods}; machine is being {fate} with them",
 	NodeLeaving:          "machine {instance} is being {fate}",
 	NodeMachineGone:      "machine is gone (id {instance} is not in the complete list of {group})",

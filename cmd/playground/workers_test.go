@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -21,9 +22,6 @@ import (
 func TestWorkersOfDaemonSetsKeepTheirMachines(t *testing.T) {
 	const each = 2 // machines of a group
 	marked, chosen, spare := group{name: "marked", size: d4s, max: 3}, group{name: "chosen", size: d4s, max: 3}, group{name: "spare", size: d4s, max: 3}
-	before := groups
-	groups = []group{marked, chosen, spare}
-	t.Cleanup(func() { groups = before })
 	o := options{dir: filepath.Join(t.TempDir(), "playground"), script: shortStory()}
 	work, err := cluster.ParsePodSelector(metav1.NamespaceDefault + "/" + appLabel + "=workers-chosen")
 	if err != nil {
@@ -31,30 +29,8 @@ func TestWorkersOfDaemonSetsKeepTheirMachines(t *testing.T) {
 	}
 	o.script.work = []cluster.PodSelector{work}
 
-	var told bytes.Buffer
-	n := newNarrator(&told)
-	p, ctx, err := open(t.Context(), o, n)
-	defer func() {
-		if err := p.close(true); err != nil {
-			t.Errorf("clean up: %v", err)
-		}
-	}()
-	defer func() {
-		if t.Failed() {
-			t.Log(told.String())
-			logTail(t, filepath.Join(o.dir, sluiceLog))
-		}
-	}()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &story{playground: p, n: n}
-	wait := func(what string, step func() (string, bool)) {
-		t.Helper()
-		if err := s.until(ctx, what, step); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s, ctx, wait := onGroups(t, o, marked, chosen, spare)
+	p := s.playground
 
 	sets := map[group]map[string]string{marked: {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}, chosen: nil}
 	for g, annotations := range sets {
@@ -120,4 +96,34 @@ func TestWorkersOfDaemonSetsKeepTheirMachines(t *testing.T) {
 		}
 	}
 	wait("the workers' machines to go", func() (string, bool) { return s.standing(), s.atMinimum() })
+}
+
+// onGroups opens a playground with those groups alone, and closes it when the test ends. wait waits for a step of the story, which says how far it is.
+func onGroups(t *testing.T, o options, own ...group) (s *story, ctx context.Context, wait func(what string, step func() (string, bool))) {
+	t.Helper()
+	before := groups
+	groups = own
+	t.Cleanup(func() { groups = before })
+	var told bytes.Buffer
+	n := newNarrator(&told)
+	p, ctx, err := open(t.Context(), o, n)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(told.String())
+			logTail(t, filepath.Join(o.dir, sluiceLog))
+		}
+		if err := p.close(true); err != nil {
+			t.Errorf("clean up: %v", err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = &story{playground: p, n: n}
+	return s, ctx, func(what string, step func() (string, bool)) {
+		t.Helper()
+		if err := s.until(ctx, what, step); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

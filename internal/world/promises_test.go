@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -95,6 +96,27 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 		"a machine deleted while the API server is silent": {two + "advance 1m\nsilent-api for=5m\nadvance 70s\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
 		}, "S-20"},
+		"a pod evicted again from the node to which it came back": {
+			"group agents size=Standard_D4s_v5 min=0 max=5 machines=1\ndeployment monitor replicas=1 cpu=1 toleration=*\nadvance 1m\n", func(t *testing.T, w *world) {
+				for range 3 { // one in the place of another may be there before that has gone
+					for _, p := range kubesim.All[*corev1.Pod](w.cluster, "default") {
+						if p.DeletionTimestamp != nil || p.Spec.NodeName == "" {
+							continue
+						}
+						if err := api(w).CoreV1().Pods(p.Namespace).EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					more, err := parse([]byte("advance 1m\n"))
+					if err == nil {
+						err = w.play(t.Context(), more)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+			}, "S-15",
+		},
 		"a capacity below the machines that live": {two + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPatch, "", `{"sku":{"capacity":1}}`, "*")
 		}, "S-01"},
