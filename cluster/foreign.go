@@ -1,18 +1,5 @@
 package cluster
 
-import (
-	"slices"
-	"strings"
-)
-
-// rests says whether the node is what is left of a machine of the group that is switched off, by its unique id.
-func (g *Group) rests(n *Node) bool {
-	uuid := n.Object.Status.NodeInfo.SystemUUID
-	return slices.ContainsFunc(g.Parked, func(in *Instance) bool {
-		return in.UID != "" && (strings.EqualFold(in.UID, uuid) || strings.EqualFold(in.UID, swapped(uuid)))
-	})
-}
-
 // Foreign counts machines of the group that may be another cluster's: they are no node here, whatever else they do; no machine of the group was ever known
 // as one; and they are more than the so many that sluice has asked for. One that failed, says the cloud, may be at work for another cluster.
 func (g *Group) Foreign(asked int) int {

@@ -16,7 +16,7 @@ type joins struct {
 	machines finder[machineKey]
 	nodes    finder[string]             // by name
 	owners   map[string]map[GroupID]int // of how many of the group's machines the provider ids begin so, in lower case
-	parked   map[string]GroupID         // groups of parked machines, by unique id
+	parked   map[string]Machine         // those that are parked, by unique id
 	missing  map[string]GroupID         // groups of machines that their lists lack, by unique id
 	hosts    map[string]bool            // what hostnames of groups' machines are before their numbers, in lower case
 }
@@ -29,7 +29,7 @@ type machineKey struct {
 
 // newJoins describe the snapshot's nodes and machines, which are not joined yet.
 func newJoins(s *Snapshot) *joins {
-	j := &joins{of: s, machines: finder[machineKey]{}, nodes: finder[string]{}, owners: map[string]map[GroupID]int{}, parked: map[string]GroupID{}, missing: map[string]GroupID{}, hosts: map[string]bool{}}
+	j := &joins{of: s, machines: finder[machineKey]{}, nodes: finder[string]{}, owners: map[string]map[GroupID]int{}, parked: map[string]Machine{}, missing: map[string]GroupID{}, hosts: map[string]bool{}}
 	for _, g := range s.Groups {
 		j.own(g.ProviderIDPrefix, g.ID, 1)
 		if g.HostnamePrefix != "" {
@@ -43,7 +43,7 @@ func newJoins(s *Snapshot) *joins {
 		}
 		for _, in := range g.Parked {
 			if in.UID != "" {
-				j.parked[strings.ToLower(in.UID)] = g.ID
+				j.parked[strings.ToLower(in.UID)] = Machine{g.ID, in.ID, in.UID}
 			}
 			j.own(in.ProviderID, g.ID, 1)
 		}
@@ -104,14 +104,19 @@ func (j *joins) owner(providerID string) GroupID {
 	return ""
 }
 
-// parkedAs is the group of the parked machine that the node was by its unique id, "" when there is none. Nothing else tells: names,
+// parkedAs is the parked machine that the node is by its unique id or, where it tells none, by its mark; zero when there is none. Nothing else tells: names,
 // provider ids and addresses may have passed to another machine.
-func (j *joins) parkedAs(n *corev1.Node) GroupID {
+func (j *joins) parkedAs(n *corev1.Node) Machine {
 	if len(j.parked) == 0 {
-		return ""
+		return Machine{}
 	}
 	uuid := n.Status.NodeInfo.SystemUUID
-	return cmp.Or(j.parked[strings.ToLower(uuid)], j.parked[strings.ToLower(swapped(uuid))])
+	if uuid == "" {
+		was, _ := ParseMachine(n.Annotations[MachineAnnotation])
+		uuid = was.UID
+	}
+	uuid = strings.ToLower(uuid)
+	return cmp.Or(j.parked[uuid], j.parked[swapped(uuid)])
 }
 
 // missingAs is the group of the machine that the node is by its unique id and that the group's list lacks, "" when there is none.
@@ -160,7 +165,7 @@ func (j *joins) claimants(in *Instance) []string {
 	in.keys(func(key uint64) {
 		for _, name := range j.nodes[key] {
 			n := j.of.Node(name)
-			if n != nil && !slices.Contains(found, name) && in.MayBe(n.Object) && j.parkedAs(n.Object) == "" {
+			if n != nil && !slices.Contains(found, name) && in.MayBe(n.Object) && j.parkedAs(n.Object) == (Machine{}) {
 				found = append(found, name)
 			}
 		}

@@ -115,7 +115,7 @@ func (i *Instance) Succeeds(n *corev1.Node) bool {
 
 // joinMachines gives every node the one machine that it could be. Where a node could be several machines, or a machine
 // several nodes, or the node is older than the machine, both stay apart: the node has Suspects and no Instance, and nothing is done to
-// either. The node that a parked machine left behind is no other machine's, whatever name or address it shares with one: it has neither.
+// either. The node of a parked machine is no other machine's, whatever name or address it shares with one: it has neither.
 func (s *Snapshot) joinMachines() {
 	s.joins = newJoins(s)
 	for _, n := range s.Nodes {
@@ -142,8 +142,9 @@ func (s *Snapshot) Firm(in *Instance) bool {
 // join joins one node. What its machine says of it is left to the caller.
 func (s *Snapshot) join(n *Node) {
 	n.Marked, _ = ParseMachine(n.Object.Annotations[MachineAnnotation])
-	n.Group, n.Instance, n.Suspects, n.Numbered = s.joins.parkedAs(n.Object), nil, nil, false
-	if n.Group == "" {
+	n.Parked = s.joins.parkedAs(n.Object)
+	n.Group, n.Instance, n.Suspects, n.Numbered = n.Parked.Group, nil, nil, false
+	if n.Parked.UID == "" {
 		n.Suspects = s.joins.suspects(n.Object)
 	}
 	if len(n.Suspects) == 0 {

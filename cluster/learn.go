@@ -85,7 +85,7 @@ const (
 //
 // It gives the same answer when it is asked again of a group that has learned already, as replay does.
 func (s *Snapshot) learnTemplate(g *Group) {
-	g.Joined = g.Joined || g.Learned != nil || slices.ContainsFunc(s.Nodes, func(n *Node) bool { return n.Group == g.ID && (n.Instance != nil || g.rests(n)) })
+	g.Joined = g.Joined || g.Learned != nil || slices.ContainsFunc(s.Nodes, func(n *Node) bool { return n.Group == g.ID && (n.Instance != nil || n.Parked.UID != "") })
 	g.Template = g.Passing.without(g.Template)
 	offered := g.Template
 	best, bare := s.exemplar(g)

@@ -30,6 +30,12 @@ func (n *Node) Was() Machine {
 	return Machine{Group: n.Group, UID: strings.ToLower(n.Object.Status.NodeInfo.SystemUUID)}
 }
 
+// Rests says whether the node's machine is parked for sure, and whether sluice may say so on the node: its kubelet is not Ready, and no person has a hand in it.
+func (n *Node) Rests() bool {
+	_, on := RemovalOf(n.Object)
+	return n.Parked.UID != "" && !Ready(n.Object) && on == n.Object.Spec.Unschedulable && !Kept(n.Object) && (on || !ControlPlane(n.Object))
+}
+
 // Outlived says that the machine that the node was, by its mark or its unique id, is none of those listed, and that all those which could be the node by
 // their name or address are younger than it: they have yet to come.
 func (n *Node) Outlived() bool {

@@ -52,11 +52,11 @@ func (i *Instance) Machine() Machine { return Machine{i.Group, i.ID, i.UID} }
 // Removal is what the removal taint on a node says.
 type Removal struct {
 	Since time.Time // when the node was cordoned, UTC
-	Why   string    // one word: [Idle], "underused", "unready", [RunsDry], [RanDry]
+	Why   string    // one word: [Idle], "underused", "unready", [RunsDry], [RanDry], [Parked]
 }
 
 // Empties says whether the node had to be empty of pods when it was tainted, and counted as emptied from then on.
-func (r Removal) Empties() bool { return r.Why != Idle && r.Why != RunsDry }
+func (r Removal) Empties() bool { return r.Why != Idle && r.Why != RunsDry && r.Why != Parked }
 
 // Idle is why a node leaves that nobody had to leave.
 const Idle = "idle"
@@ -65,6 +65,9 @@ const Idle = "idle"
 const (
 	RunsDry = "dry"
 	RanDry  = "dried"
+
+	// Parked is why a node stays tainted whose machine is switched off: it takes pods again once that is started.
+	Parked = "parked"
 
 	// Consolidated is the reason of a removal that saves money.
 	Consolidated = "consolidated"

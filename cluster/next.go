@@ -92,7 +92,7 @@ func (s *Snapshot) keep(last *Snapshot) {
 			n.Instance = in
 		}
 		old := last.Node(n.Name())
-		if old != nil && old.Object == n.Object && old.Group == n.Group && old.Instance == n.Instance && old.Marked == n.Marked && old.Numbered == n.Numbered &&
+		if old != nil && old.Object == n.Object && old.Group == n.Group && old.Instance == n.Instance && old.Marked == n.Marked && old.Parked == n.Parked && old.Numbered == n.Numbered &&
 			len(old.Suspects)+len(n.Suspects) == 0 && reflect.DeepEqual(old.Awaits, n.Awaits) && slices.Equal(old.Pods, n.Pods) {
 			s.Nodes[i] = old
 		}

@@ -25,25 +25,31 @@ const (
 	statusPrefix  = "status-taint.cluster-autoscaler.kubernetes.io/"
 )
 
+// ShutdownTaint is the key of the taint that cloud controllers put on a node while its machine is switched off. Sluice does so where none runs.
+const ShutdownTaint = "node.cloudprovider.kubernetes.io/shutdown"
+
+// Shut is that taint.
+var Shut = corev1.Taint{Key: ShutdownTaint, Effect: corev1.TaintEffectNoSchedule}
+
 // UninitializedTaint is the key of the taint with which kubelet registers a node for a cloud controller manager (--cloud-provider=external). That takes
 // it off once it has seen the node: where none runs, or it does not know the node, the taint stays, and is a startup taint like any other.
 const UninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized"
 
 // transientTaints come and go with a node's condition; a new machine will not have them when it is Ready.
 var transientTaints = map[string]bool{
-	RemovalTaint:                                true,
-	NoticeTaint:                                 true,
-	"ToBeDeletedByClusterAutoscaler":            true,
-	CandidateTaint:                              true,
-	corev1.TaintNodeNotReady:                    true,
-	corev1.TaintNodeUnreachable:                 true,
-	corev1.TaintNodeUnschedulable:               true,
-	corev1.TaintNodeMemoryPressure:              true,
-	corev1.TaintNodeDiskPressure:                true,
-	corev1.TaintNodePIDPressure:                 true,
-	corev1.TaintNodeNetworkUnavailable:          true,
-	corev1.TaintNodeOutOfService:                true,
-	"node.cloudprovider.kubernetes.io/shutdown": true,
+	RemovalTaint:                       true,
+	NoticeTaint:                        true,
+	"ToBeDeletedByClusterAutoscaler":   true,
+	CandidateTaint:                     true,
+	corev1.TaintNodeNotReady:           true,
+	corev1.TaintNodeUnreachable:        true,
+	corev1.TaintNodeUnschedulable:      true,
+	corev1.TaintNodeMemoryPressure:     true,
+	corev1.TaintNodeDiskPressure:       true,
+	corev1.TaintNodePIDPressure:        true,
+	corev1.TaintNodeNetworkUnavailable: true,
+	corev1.TaintNodeOutOfService:       true,
+	ShutdownTaint:                      true,
 }
 
 // Transient says whether the taint is about a node's present condition rather than about its group.

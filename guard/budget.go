@@ -42,7 +42,7 @@ func checkBudget(n *cluster.Node, e Evidence, allowed *policy.Policy) error {
 	}
 	nodes := e.Newest.Size(n.Group)
 	for _, other := range e.Newest.Nodes {
-		if other.Group == n.Group && other != n && empties(other, e, allowed) && (!on || before(other, n)) {
+		if other.Group == n.Group && other != n && other.Parked.UID == "" && empties(other, e, allowed) && (!on || before(other, n)) {
 			emptied[other.Object.UID] = true
 		}
 	}

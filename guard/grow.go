@@ -74,7 +74,9 @@ func checkTotals(w Grow, e Evidence, limits policy.Growth) error {
 	}
 	joined := map[cluster.GroupID]int{}
 	for _, n := range e.Newest.Nodes {
-		add(n.Object, 1)
+		if n.Parked.UID == "" {
+			add(n.Object, 1)
+		}
 		if n.Instance != nil {
 			joined[n.Group]++
 		}

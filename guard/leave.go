@@ -18,6 +18,9 @@ func checkMark(w Mark, e Evidence) error {
 	switch {
 	case n == nil || n.Object.UID != w.UID:
 		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
+	case w.Parked && (n.Parked != w.Machine || !n.Rests()):
+		return refuse("S-14", "machine %s of node %s is not switched off for sure, or a person has a hand in that node", w.Machine, w.Node)
+	case w.Parked:
 	case n.Instance == nil || n.Instance.Machine() != w.Machine:
 		return refuse("S-12", "node %s is not for certain machine %s", w.Node, w.Machine)
 	case n.Instance.State != cluster.StateDeleting && n.Marked != w.Machine:
@@ -50,28 +53,32 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 	if err := checkWhole(w.Machine.Group, g); err != nil {
 		return err
 	}
+	if n.Parked.UID != "" {
+		return refuse("S-14", "machine %s is parked, and comes back as node %s", n.Parked, w.Node)
+	}
 	removal, on := cluster.RemovalOf(n.Object)
+	resting := g.Parks && !g.HasDeparted(w.Machine.UID) // for all that anybody knows: lists may lie
 	switch silent := cluster.NotReadySince(n.Object).Time; {
+	case on && resting && g.Lacks(w.Machine.UID):
+		return refuse("S-14", "nobody saw the machine of node %s leave, and group %s parks machines", w.Node, g.ID)
 	case on && !g.Read.At.After(removal.Since):
 		return refuse("S-14", "group %s has not been read since node %s was cordoned", g.ID, w.Node)
 	case on && cluster.Speaks(n.Object) && !g.HasDeparted(w.Machine.UID):
 		return refuse("S-14", "the kubelet of node %s reports, and nobody saw its machine leave", w.Node)
-	case on:
-	case cluster.ControlPlane(n.Object):
+	case on && !resting:
+	case !on && cluster.ControlPlane(n.Object):
 		return refuse("S-17", "node %s is a control-plane node", w.Node)
 	case cluster.Ready(n.Object):
 		return refuse("S-14", "node %s is Ready, and was not cordoned for the removal of its machine", w.Node)
-	case n.Marked.UID != "" && !g.Read.At.After(silent):
+	case !resting && n.Marked.UID != "" && !g.Read.At.After(silent):
 		return refuse("S-14", "group %s has not been read since node %s fell silent", g.ID, w.Node)
-	case n.Marked.UID != "":
+	case !resting && n.Marked.UID != "":
 	case g.Read.At.Sub(silent) < silentFor || g.Read.At.Sub(n.Object.CreationTimestamp.Time) < listsLag:
 		return refuse("S-14", "node %s has not been silent for %s, or is younger than %s, and nobody saw its machine leave", w.Node, silentFor, listsLag)
 	case cluster.Speaks(n.Object) && !g.HasDeparted(w.Machine.UID):
 		return refuse("S-14", "the kubelet of node %s reports that it is not Ready, and nobody saw its machine leave", w.Node)
-	case g.Parks && startedBefore(n, g, w.Machine.UID, e):
-		return refuse("S-14", "node %s fell silent before this process began, and an earlier one may have started its machine", w.Node)
-	case g.Parks && e.LastGrowth.After(silent) && g.Read.At.Sub(e.LastGrowth) < listsLag && !g.HasDeparted(w.Machine.UID):
-		return refuse("S-14", "node %s fell silent before group %s grew, which may have started its machine, and nobody saw it leave", w.Node, g.ID)
+	case resting && g.Read.At.Sub(e.Started) < listsLag:
+		return refuse("S-14", "this process began less than %s ago, and does not know whether the machine of node %s is parked", listsLag, w.Node)
 	default:
 		for _, other := range e.Newest.Groups {
 			if err := checkWhole(other.ID, other); err != nil {
@@ -80,37 +87,10 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 		}
 	}
 	for _, other := range e.Newest.Groups {
-		if err := checkParked(w, n, other, e); err != nil {
-			return err
-		}
 		for _, in := range other.Instances {
 			if in.UID == w.Machine.UID || in.MayBe(n.Object) && !(n.Outlived() && in.Succeeds(n.Object)) {
 				return refuse("S-14", "machine %s still exists and could be node %s", in.Machine(), w.Node)
 			}
-		}
-	}
-	return nil
-}
-
-// startedBefore says whether the machine of a node may have been started by a process before this one, though lists do not show it: the node has been silent
-// since before this process began, and that is no longer ago than lists may be old.
-func startedBefore(n *cluster.Node, g *cluster.Group, uid string, e Evidence) bool {
-	return e.Started.After(cluster.NotReadySince(n.Object).Time) && g.Read.At.Sub(e.Started) < listsLag && !g.HasDeparted(uid)
-}
-
-// checkParked holds the Node object of a machine that a list shows switched off, and that may have been started since.
-func checkParked(w DeleteNode, n *cluster.Node, g *cluster.Group, e Evidence) error {
-	for _, in := range g.Parked {
-		switch written := e.LastWrite; {
-		case in.UID != w.Machine.UID:
-		case cluster.Ready(n.Object):
-			return refuse("S-14", "machine %s is switched off, says a list, and node %s is Ready", in.Machine(), w.Node)
-		case g.Read.At.Before(written):
-			return refuse("S-14", "machine %s was switched off when its group was read at %s, and may have been started by the write at %s", in.Machine(), stamp(g.Read.At), stamp(written))
-		case startedBefore(n, g, w.Machine.UID, e):
-			return refuse("S-14", "machine %s is switched off, says a list, and an earlier process may have started it", in.Machine())
-		case e.LastDoubt.After(cluster.NotReadySince(n.Object).Time) && g.Read.At.Sub(e.LastDoubt) < listsLag:
-			return refuse("S-14", "machine %s is switched off, says a list, and a growth of which no answer tells may have started it at %s", in.Machine(), stamp(e.LastDoubt))
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -16,9 +15,14 @@ const (
 )
 
 // marked notes of a node by its machine's state that the mark on it is to be changed: a machine that leaves by another hand than sluice's is
-// named on its node, so that whoever leads once it is gone knows whose the node was, and one that stays after all is not.
+// named on its node, so that whoever leads once it is gone knows whose the node was, and one that stays after all is not. That of a machine which is
+// parked is cordoned.
 func marked(n *cluster.Node) (changed bool) {
-	if _, on := cluster.RemovalOf(n.Object); on || n.Instance == nil || cluster.ControlPlane(n.Object) {
+	removal, on := cluster.RemovalOf(n.Object)
+	switch {
+	case n.Parked.UID != "":
+		return n.Rests() && removal.Why != cluster.Parked
+	case on || n.Instance == nil || cluster.ControlPlane(n.Object):
 		return false
 	}
 	if n.Instance.State == cluster.StateDeleting {
@@ -31,12 +35,17 @@ func marked(n *cluster.Node) (changed bool) {
 func (d *decision) mark() {
 	for _, n := range d.planner.marked {
 		about := reason.Node(n.Name())
-		if d.groups[n.Group].paused != nil {
+		switch {
+		case d.groups[n.Group].paused != nil:
+			continue
+		case n.Parked.UID != "":
+			why := reason.New(reason.NodeMachineParked, about, "instance", n.Parked.ID)
+			d.ladder = append(d.ladder, Mark{n.Name(), n.Object.UID, n.Parked, d.now.Truncate(time.Second), why})
 			continue
 		}
 		if n.Instance.State == cluster.StateDeleting {
-			why := reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", d.groups[n.Group].fate())
-			d.ladder = append(d.ladder, Mark{n.Name(), n.Object.UID, n.Instance.Machine(), why})
+			why := reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", d.groups[n.Group].fate(n))
+			d.ladder = append(d.ladder, Mark{Node: n.Name(), UID: n.Object.UID, Machine: n.Instance.Machine(), Because: why})
 			continue
 		}
 		d.ladder = append(d.ladder, Uncordon{n.Name(), n.Object.UID, reason.New(reason.NodeStays, about)})
@@ -67,24 +76,13 @@ func (d *decision) bury(st *nodeState) {
 		return
 	}
 	outcome, gone, whole := NodeGone, reason.New(reason.NodeMachineGone, about, "instance", was.ID, "group", g.ID), g.Standing() >= g.Capacity
+	seen := !g.Parks || g.HasDeparted(was.UID) // else the machine may be switched off still, whatever lists say
 	switch silent := cluster.NotReadySince(st.Object).Time; {
-	case slices.ContainsFunc(g.Parked, func(in *cluster.Instance) bool { return in.ID == was.ID && in.UID == was.UID }):
-		gone = reason.New(reason.NodeMachineParked, about, "instance", was.ID)
-		whole = whole && st.onLadder && !st.ready && g.Read.At.After(st.removal.Since) && g.adding == 0 // a growth may start it
-		if due := d.m.Since.Add(listsLag); d.m.Since.After(silent) && !g.HasDeparted(was.UID) && g.Read.At.Before(due) {
-			whole = false // the process before this one may have started it
-			d.wake(due)
-		}
-		doubted := d.m.Groups[g.ID].Doubted
-		if due := doubted.Add(listsLag); doubted.After(silent) && g.Read.At.Before(due) {
-			whole = false // a growth may have started it of which no answer tells
-			d.wake(due)
-		}
-	case st.onLadder:
+	case st.onLadder && seen:
 		if whole = whole && g.Read.At.After(st.removal.Since); cluster.Speaks(st.Object) && !g.HasDeparted(was.UID) {
 			outcome, gone, whole = NodeHold, missing, false // the lists lie, or its kubelet will fall silent
 		}
-	case st.Marked.UID != "":
+	case st.Marked.UID != "" && seen:
 		whole = whole && !st.ready && g.Read.At.After(silent)
 	default:
 		outcome, gone = NodeHold, missing
@@ -92,14 +90,9 @@ func (d *decision) bury(st *nodeState) {
 		if old := st.Object.CreationTimestamp.Add(listsLag); old.After(due) {
 			due = old
 		}
-		grew := later(d.m.Groups[g.ID].Requested, d.m.Groups[g.ID].Doubted)
-		if d.m.Since.After(grew) {
-			grew = d.m.Since // the process before this one may have grown the group
-		}
-		if g.Parks && grew.After(silent) && !g.HasDeparted(was.UID) { // which may have started the machine
-			if again := grew.Add(listsLag); again.After(due) {
-				due = again
-			}
+		if !seen {
+			due = later(due, d.m.Since.Add(listsLag))
+			whole = whole && !g.Lacks(was.UID)
 		}
 		d.wake(due)
 		whole = whole && (!cluster.Speaks(st.Object) || !st.ready && g.HasDeparted(was.UID)) && was.UID != "" && !g.Read.At.Before(due) && d.allWhole()

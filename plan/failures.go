@@ -173,11 +173,11 @@ func (d *decision) noticeRestarts() {
 	for _, g := range d.s.Groups {
 		for _, in := range g.Instances {
 			since, known := was[in.UID]
-			if in.State != cluster.StateCreating && !(known && in.State == cluster.StateRunning) {
-				continue
-			}
 			n := d.s.Node(in.Node)
 			if n == nil || cluster.Ready(n.Object) {
+				continue
+			}
+			if in.State != cluster.StateCreating && !(in.State == cluster.StateRunning && (known || wasParked(n))) {
 				continue
 			}
 			if !known {
@@ -192,6 +192,21 @@ func (d *decision) noticeRestarts() {
 			}
 		}
 	}
+}
+
+// restarts says whether the node's machine has been started again, and is still to have the time of a new one.
+func (d *decision) restarts(n *cluster.Node) bool {
+	if n.Instance == nil || !n.Instance.State.Expected() {
+		return false
+	}
+	since, known := d.m.Restarted[n.Instance.UID]
+	return known && !d.timeUp(since) || !known && wasParked(n)
+}
+
+// wasParked says whether the node stands as it was left when its machine was parked.
+func wasParked(n *cluster.Node) bool {
+	removal, _ := cluster.RemovalOf(n.Object)
+	return removal.Why == cluster.Parked
 }
 
 // wasNode says whether a machine that is seen without a node for the first time must have been one.

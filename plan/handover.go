@@ -68,6 +68,6 @@ func (d *decision) begunByAnother(st *nodeState) bool {
 // takeOver puts the name of this sluice on the node, before anything else is done to it: nobody else takes it back from now on.
 func (d *decision) takeOver(st *nodeState) {
 	why := reason.New(reason.NodeAdopted, reason.Node(st.Name()), "owner", cmp.Or(cluster.OwnerOf(st.Object), "a sluice without a name"))
-	d.ladder = append(d.ladder, Mark{st.Name(), st.Object.UID, st.Instance.Machine(), why})
+	d.ladder = append(d.ladder, Mark{Node: st.Name(), UID: st.Object.UID, Machine: st.Instance.Machine(), Because: why})
 	d.judgeNode(st, phase(st), why)
 }

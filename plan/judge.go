@@ -31,9 +31,12 @@ func (d *decision) judgeNodes() {
 	d.states = make([]*nodeState, len(d.s.Nodes))
 	states := slices.Grow(d.planner.states[:0], len(d.planner.watched))
 	d.removable = make([]*nodeState, 0, len(d.planner.watched))
-	unready := 0 // nodes that are neither Ready nor starting
+	unready, nodes := 0, len(d.s.Nodes) // nodes that are neither Ready nor starting, and all whose machines are not switched off
 	d.watch(func(at int, v *sight) {
-		if !v.ready && !d.starting(v.Node) {
+		switch {
+		case v.Parked.UID != "" && !v.ready:
+			nodes--
+		case !v.ready && !d.starting(v.Node) && !d.restarts(v.Node):
 			unready++
 		}
 		if v.settled {
@@ -46,9 +49,9 @@ func (d *decision) judgeNodes() {
 		d.removable = append(d.removable, st)
 	})
 	d.planner.states = states
-	if !d.allowed.Health.Tolerates(unready, len(d.s.Nodes)) {
+	if !d.allowed.Health.Tolerates(unready, nodes) {
 		d.unhealthy = []reason.Reason{reason.New(reason.UnhealthyCluster, reason.Ref{Kind: reason.KindCluster},
-			"unready", unready, "nodes", len(d.s.Nodes), "tolerated", fmt.Sprintf("%d or %g%%", d.allowed.Health.UnreadyCount, d.allowed.Health.UnreadyPercent))}
+			"unready", unready, "nodes", nodes, "tolerated", fmt.Sprintf("%d or %g%%", d.allowed.Health.UnreadyCount, d.allowed.Health.UnreadyPercent))}
 	}
 }
 
@@ -72,6 +75,10 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 		return keep(reason.NodeUnmanaged)
 	case v.controls && !d.allowed.Removal.ControlPlane && !(v.onLadder && n.Instance != nil): // which is given back
 		return keep(reason.NodeControlPlane)
+	case n.Parked.UID != "":
+		return NodeParked, []reason.Reason{reason.New(reason.NodeMachineParked, about, "instance", n.Parked.ID)}, true
+	case !v.ready && d.restarts(n) && (!v.onLadder || wasParked(n)):
+		return keep(reason.NodeStarting, "age", d.upFor(n))
 	case v.onLadder:
 		return "", nil, false
 	case n.Instance == nil && v.ready && n.Marked.UID == "":
@@ -79,7 +86,7 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 	case n.Instance == nil:
 		return "", nil, false
 	case n.Instance.State == cluster.StateDeleting:
-		return d.groups[n.Group].leaves(), []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", d.groups[n.Group].fate())}, true
+		return d.groups[n.Group].leaves(n), []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", d.groups[n.Group].fate(n))}, true
 	case cluster.Noticed(n.Object) && !n.CameTrue():
 		return NodeKeep, []reason.Reason{noticed(n)}, true
 	case n.Object.Spec.Unschedulable:
@@ -110,6 +117,15 @@ func (d *decision) awaitsTaint(n *cluster.Node) []any {
 		"age", age(d.now, n.Object.CreationTimestamp), "taint", taints[0].ToString(), "who", d.allowed.Growth.Taints.Remover(taints[0].Key),
 		"limit", d.allowed.Growth.Provision,
 	}
+}
+
+// upFor is for how long the node's machine has been started again, in whole seconds.
+func (d *decision) upFor(n *cluster.Node) time.Duration {
+	since, known := d.m.Restarted[n.Instance.UID]
+	if !known {
+		since = d.now
+	}
+	return d.now.Sub(since).Truncate(time.Second)
 }
 
 // inVain is why people keep the node, and that another one has asked for it to be emptied meanwhile, where that is so.

@@ -320,24 +320,17 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances, g.Capacity = g.Instances[:1], 1 },
 			want: []string{}, verdict: map[string]string{"node a-1": "hold NodeMachineMissing"},
 		},
-		"the Node object of a machine that is parked stays while it is Ready: the list may be old, and the machine started again": {
+		"the Node object of a machine that is parked stays, and says so once it is not Ready": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) {
 				g.Parks, g.Parked, g.Instances, g.Capacity = true, g.Instances[1:], g.Instances[:1], 1
 			},
-			want: []string{}, verdict: map[string]string{"node a-1": "gone NodeMachineParked"},
+			want: []string{}, verdict: map[string]string{"node a-1": "parked NodeMachineParked"},
 		},
-		"the Node object of a machine that is parked is deleted, and the machine called parked": {
+		"and says so then": {
 			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-time.Minute), marked("1")), NotReady(Start))}, group: func(g *cluster.Group) {
 				g.Parks, g.Parked, g.Instances, g.Capacity = true, g.Instances[1:], g.Instances[:1], 1
 			},
-			want: []string{"bury a-1"}, verdict: map[string]string{"node a-1": "gone NodeMachineParked"},
-		},
-		"the Node object of a machine that is parked stays in a cycle in which its group grows: the machine may be started": {
-			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1", Removing(Start.Add(-time.Minute), marked("1")), NotReady(Start)), Pod("p", CPU("2"))},
-			group: func(g *cluster.Group) {
-				g.Parks, g.Parked, g.Instances, g.Capacity = true, g.Instances[1:], g.Instances[:1], 1
-			},
-			want: []string{"grow a 1 -> 2"}, verdict: map[string]string{"node a-1": "gone NodeMachineParked"},
+			want: []string{"park a-1"}, verdict: map[string]string{"node a-1": "parked NodeMachineParked"},
 		},
 		"a Node object stays while the list is not complete": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1]; g.Capacity = 1; g.Read.Complete = false },

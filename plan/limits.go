@@ -108,7 +108,9 @@ func (d *decision) hasNow() *totals {
 	var t totals
 	joined := map[cluster.GroupID]int{}
 	for _, n := range d.s.Nodes {
-		t.add(n.Object, 1)
+		if n.Parked.UID == "" {
+			t.add(n.Object, 1)
+		}
 		if n.Instance != nil {
 			joined[n.Group]++
 		}

@@ -42,7 +42,6 @@ type GroupMemory struct {
 	Requested  time.Time `json:"requested,omitzero"`  // when the cloud last accepted a growth
 	Decided    time.Time `json:"decided,omitzero"`    // the cycle that decided it: pods that came later are none of those that it was for
 	Capacity   int       `json:"capacity,omitempty"`  // the capacity it accepted then
-	Doubted    time.Time `json:"doubted,omitzero"`    // when a growth was last asked for and no answer told whether it took effect
 	Noticed    time.Time `json:"noticed,omitzero"`    // the last failure already counted
 	Backoff    Backoff   `json:"backoff,omitzero"`    // from growth
 	Rest       Backoff   `json:"rest,omitzero"`       // from deleting machines
@@ -161,14 +160,14 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			case Asked:
 				g.Breaker = g.Breaker.buys(a, r.At, true)
 				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
-				g.Requested, g.Decided, g.Capacity, g.Doubted, m.LastGrowth = r.At, p.Time, a.To, r.At, r.At
+				g.Requested, g.Decided, g.Capacity, m.LastGrowth = r.At, p.Time, a.To, r.At
 				g.Awaited = a.Zones
 			case Failed:
 				if g.Races++; r.Kind != "conflict" {
 					g.Races = 0
 				}
 				if r.Kind == "transient" { // the cloud may have done it
-					g.Breaker, g.Doubted = g.Breaker.buys(a, r.At, false), r.At
+					g.Breaker = g.Breaker.buys(a, r.At, false)
 				}
 				g.Backoff = backoffAfter(g.Backoff, a, r, g.Races, allowed)
 			}

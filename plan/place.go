@@ -270,7 +270,7 @@ func givenBack(n *corev1.Node) *corev1.Node {
 	out := n.DeepCopy()
 	out.Spec.Unschedulable = false
 	out.Spec.Taints = slices.DeleteFunc(out.Spec.Taints, func(t corev1.Taint) bool {
-		return t.Key == cluster.RemovalTaint || t.Key == corev1.TaintNodeUnschedulable
+		return t.Key == cluster.RemovalTaint || t.Key == cluster.ShutdownTaint || t.Key == corev1.TaintNodeUnschedulable
 	})
 	return out
 }
@@ -530,7 +530,7 @@ func (d *decision) rescueNodes() {
 	}
 	var rungs []rung
 	d.watch(func(_ int, v *sight) {
-		if n := v.Node; v.onLadder && v.removal.Why != cluster.AskedFor && n.Instance != nil && n.Instance.State == cluster.StateRunning && v.ready {
+		if n := v.Node; v.onLadder && v.removal.Why != cluster.AskedFor && n.Instance != nil && (n.Instance.State == cluster.StateRunning || n.Instance.State.Expected() && wasParked(n)) && v.ready {
 			rungs = append(rungs, rung{n, v.removal.Since})
 		}
 	})

@@ -58,11 +58,13 @@ type Cordon struct {
 	Because reason.Reason   `json:"because"`
 }
 
-// Mark names on a node the machine that it is and that somebody else removes, so that its Node object can be deleted once that is gone.
+// Mark names on a node the machine that it is and that somebody else removes, so that its Node object can be deleted once that is gone. Where the
+// machine is parked the node is cordoned besides, until it is started again.
 type Mark struct {
 	Node    string          `json:"node"`
 	UID     types.UID       `json:"uid"`
 	Machine cluster.Machine `json:"machine"`
+	Parked  time.Time       `json:"parked,omitzero"` // what the taint says of when; zero for a machine that is not parked
 	Because reason.Reason   `json:"because"`
 }
 
@@ -119,7 +121,8 @@ type DeleteInstances struct {
 // Leaving is one machine to delete.
 type Leaving struct {
 	cluster.Machine
-	Node    string        `json:"node,omitempty"` // the drained node on it, "" for a machine that never became one
+	Node    string        `json:"node,omitempty"`    // the drained node on it, "" for a machine that never became one
+	Discard bool          `json:"discard,omitempty"` // it is deleted though its group parks machines: pods of its node wait for the Node object to go
 	Because reason.Reason `json:"because"`
 }
 
@@ -196,7 +199,8 @@ const (
 	NodeDraining Outcome = "draining" // cordoned, and pods leave it, or end
 	NodeDeleting Outcome = "deleting" // its machine is being deleted, from the cycle on that asks for it
 	NodeParking  Outcome = "parking"  // its machine is being deallocated, likewise
-	NodeGone     Outcome = "gone"     // its machine is deleted or deallocated, and its Node object goes
+	NodeParked   Outcome = "parked"   // its machine is deallocated, and started again before a new one is made
+	NodeGone     Outcome = "gone"     // its machine is deleted, and its Node object goes
 	NodeRescue   Outcome = "rescue"   // uncordoned again
 	NodeHold     Outcome = "hold"     // not touched, because what it is cannot be told
 )

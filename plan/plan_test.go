@@ -38,6 +38,10 @@ func told(p plan.Plan) []string {
 				line += fmt.Sprintf(" %s(%s)", m.ID, m.Node)
 			}
 			lines = append(lines, line)
+		case plan.Mark:
+			if !a.Parked.IsZero() {
+				lines = append(lines, "park "+a.Node)
+			}
 		case plan.DeleteNode:
 			lines = append(lines, "bury "+a.Node)
 		}

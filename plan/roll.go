@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
@@ -18,7 +19,7 @@ type roll struct {
 
 	nodeless []*cluster.Instance // machines without a node, whatever they do, in their order
 	faulty   []*cluster.Instance // machines that failed, in their order
-	again    bool                // a machine with a node is being started: the node is from before
+	again    bool                // a machine with a node may have been started again: the node is from before
 	joined   int                 // machines with a node
 	deleting int
 	standing int
@@ -67,17 +68,23 @@ type groupState struct {
 	weighed    *reason.Reason // against which groups it grows, or by which one it was outweighed; nil when it was not weighed
 }
 
-// fate is what becomes of a machine that leaves.
-func (st *groupState) fate() string {
-	if st.Parks {
+// parks says whether the node's machine is parked when it leaves. A pod that goes with it would stay bound to the Node object for as long as that is there, and
+// nobody would make it again: then the machine is deleted.
+func (st *groupState) parks(n *cluster.Node) bool {
+	return st.Parks && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() })
+}
+
+// fate is what becomes of the node's machine when it leaves.
+func (st *groupState) fate(n *cluster.Node) string {
+	if st.parks(n) {
 		return "parked"
 	}
 	return "deleted"
 }
 
 // leaves is what is said of a node whose machine is on its way to that fate.
-func (st *groupState) leaves() Outcome {
-	if st.Parks {
+func (st *groupState) leaves(n *cluster.Node) Outcome {
+	if st.parks(n) {
 		return NodeParking
 	}
 	return NodeDeleting
@@ -147,7 +154,7 @@ func callRoll(g *cluster.Group) *roll {
 			r.nodeless = append(r.nodeless, in)
 		} else {
 			r.joined++
-			r.again = r.again || in.State == cluster.StateCreating
+			r.again = r.again || g.Parks || in.State == cluster.StateCreating
 		}
 		if in.State == cluster.StateFailed {
 			r.faulty = append(r.faulty, in)

@@ -78,7 +78,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	v.where, v.marked = d.where(n), marked(n)
 	v.owned = n.Instance == nil && cluster.OwnerOf(n.Object) != ""
 	_, v.answered = cluster.AnswerOf(n.Object)
-	v.noticed, v.doubtful = cluster.Noticed(n.Object), len(n.Suspects) > 0 || n.Instance == nil && (n.Group != "" || n.Numbered)
+	v.noticed, v.doubtful = cluster.Noticed(n.Object), len(n.Suspects) > 0 || n.Instance == nil && n.Parked.UID == "" && (n.Group != "" || n.Numbered)
 	v.leavesSpot = d.leavesSpot(v)
 	v.controls, v.asked = cluster.ControlPlane(n.Object), askedFor(n) != nil
 	v.works = slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return ofJob(p.Class) })

@@ -172,10 +172,6 @@ var mutants = []mutant{
 		"c.turns == turns {", "(MUTED || c.turns == turns) {", catcher{"plan", "TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens/the_controller_of_those_who_would_go_first_is_gone"},
 	},
 	{
-		"S-14", "a group is read again before the Node object of a machine goes that was switched off", "internal/actuate/known.go",
-		"a.Now().Sub(g.Read.At) < stillNew {", "a.Now().Sub(g.Read.At) < stillNew || MUTED {", scenario("parked-started-a-moment-ago"),
-	},
-	{
 		"S-19", "a node whose machine is being deleted makes the budget no larger", "cluster/cluster.go",
 		"n.Instance.State != StateDeleting {\n\t\t\tsize++", "(MUTED || n.Instance.State != StateDeleting) {\n\t\t\tsize++", scenario("emptied-beside-a-deletion"),
 	},
@@ -379,10 +375,6 @@ var mutants = []mutant{
 		"if t.kind == \"\" || a.Now()", "if t.kind == \"\" || MUTED || a.Now()", scenario("api-slow"),
 	},
 	{
-		"S-14", "a growth of which no answer tells is remembered", "internal/actuate/actuate.go",
-		"kind == cloud.Transient || kind == cloud.Unanswered {", "!MUTED && (kind == cloud.Transient || kind == cloud.Unanswered) {", catcher{"internal/actuate", "TestAGrowthOfWhichNoAnswerTellsIsRemembered"},
-	},
-	{
 		"S-06", "a machine that runs and is no node keeps no group at its min", "cluster/group.go",
 		`return i.Node != ""`, `return MUTED || i.Node != ""`, scenario("never-joined-keeps-no-min"),
 	},
@@ -403,8 +395,12 @@ var mutants = []mutant{
 		"max(0, b.High-st.Standing())", "max(0, map[bool]int{false: b.High}[MUTED]-st.Standing())", scenario("bought-not-shown-yet"),
 	},
 	{
-		"S-22", "what is left of a parked machine shows whose its group is", "cluster/learn.go",
-		"(n.Instance != nil || g.rests(n))", "(n.Instance != nil || !MUTED && g.rests(n))", scenario("parked-nodes-vouch"),
+		"S-34", "a parked machine that is started is coming, to a process that did not see it", "plan/failures.go",
+		"(known || wasParked(n)))", "(known || !MUTED && wasParked(n)))", scenario("parked-count-from-their-start"),
+	},
+	{
+		"S-22", "the node of a parked machine shows whose its group is", "cluster/learn.go",
+		`n.Parked.UID != "")`, `!MUTED && n.Parked.UID != "")`, scenario("parked-nodes-vouch"),
 	},
 	{
 		"S-40", "a growth is told before it is asked for", "internal/azure/write.go",

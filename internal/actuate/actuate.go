@@ -36,14 +36,12 @@ type Actuator struct {
 	Leads  func() time.Time             // until when nobody else leads; nil, or zero, means that there is nobody else
 	Seen   func(resource string) uint64 // the newest version that Objects shows; nil means that nobody knows
 
-	lastWrite  map[cluster.GroupID]time.Time
-	lastGrowth map[cluster.GroupID]time.Time // when machines were last asked for
-	lastDoubt  map[cluster.GroupID]time.Time // and the answer did not tell whether that took effect
-	contests   contests                      // with others about capacities
-	emptied    []guard.Emptied               // nodes that this process has begun to empty of pods
-	wrote      map[string]uint64             // nodes, with the version that the last write to each has left, until Objects shows it
-	left       map[turn]int                  // what the last plan asked for and was not begun, by its place in the next one
-	groups     []*cluster.Group              // as decided, and as read and written since, while a plan is performed
+	lastWrite map[cluster.GroupID]time.Time
+	contests  contests          // with others about capacities
+	emptied   []guard.Emptied   // nodes that this process has begun to empty of pods
+	wrote     map[string]uint64 // nodes, with the version that the last write to each has left, until Objects shows it
+	left      map[turn]int      // what the last plan asked for and was not begun, by its place in the next one
+	groups    []*cluster.Group  // as decided, and as read and written since, while a plan is performed
 }
 
 // Perform does what the plan says and returns one result for each action. decided is what the plan rests on. A result that is not good stops no other
@@ -106,7 +104,6 @@ func (a *Actuator) grow(ctx context.Context, decided *cluster.Snapshot, p plan.P
 	}
 	defer a.sent(action.Group)
 	err = a.Cloud.SetCapacity(ctx, g, action.To)
-	a.grew(action.Group, err)
 	if err != nil && cloud.KindOf(err) != cloud.Unanswered {
 		return err
 	}
@@ -176,11 +173,11 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 		nodes.Stopped = evidence.Newest.Node(action.Node).Instance.Stopped()
 		return nodes.Cordon(ctx, action.Node, action.UID, action.Removal, action.Machine, action.Exclude)
 	case plan.Mark:
-		write := guard.Mark{Node: action.Node, UID: action.UID, Machine: action.Machine}
+		write := guard.Mark{Node: action.Node, UID: action.UID, Machine: action.Machine, Parked: !action.Parked.IsZero()}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.writer(write, evidence).Mark(ctx, action.Node, action.UID, action.Machine)
+		return a.writer(write, evidence).Mark(ctx, action.Node, action.UID, action.Machine, action.Parked)
 	case plan.Uncordon:
 		write := guard.Uncordon{Node: action.Node, UID: action.UID}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
@@ -210,9 +207,6 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 		a.emptying(write, evidence)
 		return a.writer(write, evidence).Evict(ctx, action.Namespace, action.Pod, action.UID, action.Grace)
 	case plan.DeleteNode:
-		if evidence, err = a.parked(ctx, decided, p, action.Machine, evidence); err != nil {
-			return err
-		}
 		return a.bury(ctx, evidence, action)
 	}
 	return a.tell(ctx, evidence, action)
@@ -241,11 +235,9 @@ func (a *Actuator) answerNotice(ctx context.Context, evidence guard.Evidence, ac
 	return nodes.AnswerNotice(ctx, action.Node, action.UID, cluster.NoticeAnswer{ID: action.Notice, Empty: action.Empty}, action.Exclude)
 }
 
-// bury deletes the Node object of a machine that is gone or switched off.
+// bury deletes the Node object of a machine that is gone.
 func (a *Actuator) bury(ctx context.Context, evidence guard.Evidence, action plan.DeleteNode) error {
 	write := guard.DeleteNode{Node: action.Node, UID: action.UID, Machine: action.Machine, Attachments: action.Attachments}
-	id := action.Machine.Group
-	evidence.LastWrite, evidence.LastGrowth, evidence.LastDoubt = a.lastWrite[id], a.lastGrowth[id], a.lastDoubt[id]
 	if err := guard.Check(write, evidence, a.Policy); err != nil {
 		return err
 	}
@@ -312,17 +304,6 @@ func (a *Actuator) sent(id cluster.GroupID) {
 		a.lastWrite = map[cluster.GroupID]time.Time{}
 	}
 	a.lastWrite[id] = a.Now()
-}
-
-// grew remembers a growth, which may start parked machines, and whether its answer leaves that open.
-func (a *Actuator) grew(id cluster.GroupID, err error) {
-	if a.lastGrowth == nil {
-		a.lastGrowth, a.lastDoubt = map[cluster.GroupID]time.Time{}, map[cluster.GroupID]time.Time{}
-	}
-	a.lastGrowth[id] = a.Now()
-	if kind := cloud.KindOf(err); kind == cloud.Transient || kind == cloud.Unanswered {
-		a.lastDoubt[id] = a.Now()
-	}
 }
 
 // result says what became of an action.

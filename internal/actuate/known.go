@@ -139,19 +139,8 @@ func (a *Actuator) writer(write guard.Write, evidence guard.Evidence) kube.Write
 	return nodes
 }
 
-// stillNew is how old evidence may be on which the next write of several rests, or the deletion of a Node object whose machine was switched off: anybody may
-// start it.
+// stillNew is how old evidence may be on which the next write of several rests.
 const stillNew = time.Second
-
-// parked is the evidence for the deletion of a Node object: where its machine is switched off, that of a new read of its group.
-func (a *Actuator) parked(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, m cluster.Machine, e guard.Evidence) (guard.Evidence, error) {
-	g := e.Newest.Group(m.Group)
-	if g == nil || !slices.ContainsFunc(g.Parked, func(in *cluster.Instance) bool { return in.UID == m.UID }) || a.Now().Sub(g.Read.At) < stillNew {
-		return e, nil
-	}
-	_, fresh, err := a.evidence(ctx, decided, p, m.Group)
-	return fresh, err
-}
 
 // unseen are the nodes that were written to since the API server has shown them: what is known of them is older than what was done to them.
 func (a *Actuator) unseen() map[string]bool {
@@ -169,14 +158,14 @@ func (a *Actuator) unseen() map[string]bool {
 	return all
 }
 
-// givenUp is the group with those machines as failed that leave without ever having become a node: a cloud that would only switch them off
-// would start them again for the next pod, and again in vain.
+// givenUp is the group with those machines as failed that leave without ever having become a node, or are to be discarded: a cloud that would only switch
+// them off would start them again for the next pod, and again in vain.
 func givenUp(g *cluster.Group, leaving []plan.Leaving) *cluster.Group {
 	own := *g
 	own.Instances = slices.Clone(g.Instances)
 	for i, in := range own.Instances {
-		nodeless := slices.ContainsFunc(leaving, func(l plan.Leaving) bool { return l.ID == in.ID && l.Node == "" })
-		if nodeless && in.State.Expected() {
+		given := slices.ContainsFunc(leaving, func(l plan.Leaving) bool { return l.ID == in.ID && (l.Node == "" || l.Discard) })
+		if given && in.State.Expected() {
 			failed := *in
 			failed.State = cluster.StateFailed
 			own.Instances[i] = &failed

@@ -1,11 +1,9 @@
 package actuate
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/guard"
@@ -25,27 +23,6 @@ func TestAWriteToAGroupMakesOlderReadsOfItNoEvidence(t *testing.T) {
 	}
 	if got := a.lastWrite["spot"]; !got.Equal(now) {
 		t.Errorf("the last write to spot was at %s, want %s", got, now)
-	}
-}
-
-// TestAGrowthOfWhichNoAnswerTellsIsRemembered holds what the guard asks before the Node object of a parked machine goes (S-14).
-func TestAGrowthOfWhichNoAnswerTellsIsRemembered(t *testing.T) {
-	for name, c := range map[string]struct {
-		err     error
-		doubted bool
-	}{
-		"accepted":       {},
-		"refused":        {err: &cloud.Error{Kind: cloud.Quota}},
-		"throttled":      {err: &cloud.Error{Kind: cloud.Throttled}},
-		"an answer lost": {&cloud.Error{Kind: cloud.Transient}, true},
-		"no answer yet":  {&cloud.Error{Kind: cloud.Unanswered}, true},
-		"given up":       {context.DeadlineExceeded, true},
-	} {
-		a := &Actuator{Now: func() time.Time { return Start }}
-		a.grew("agents", c.err)
-		if got := !a.lastDoubt["agents"].IsZero(); got != c.doubted || !a.lastGrowth["agents"].Equal(Start) {
-			t.Errorf("%s: doubted %t, grown %s; want %t, %s", name, got, a.lastGrowth["agents"], c.doubted, Start)
-		}
 	}
 }
 

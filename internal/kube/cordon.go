@@ -66,9 +66,14 @@ func (w Writer) ControlPlane(ctx context.Context) ([]*corev1.Node, error) {
 	return all, nil
 }
 
-// Mark names a node's machine in [cluster.MachineAnnotation], and the writer's owner beside it, and changes nothing else. [ErrGone] for a node that is not there.
-func (w Writer) Mark(ctx context.Context, node string, uid types.UID, m cluster.Machine) error {
+// Mark names a node's machine in [cluster.MachineAnnotation], and the writer's owner beside it, and changes nothing else but for a machine that is parked since
+// then: its node is cordoned, and bears the taint of a cloud controller besides. [ErrGone] for a node that is not there.
+func (w Writer) Mark(ctx context.Context, node string, uid types.UID, m cluster.Machine, parked time.Time) error {
 	return w.change(ctx, "mark", node, uid, func(n *corev1.Node) error {
+		if !parked.IsZero() {
+			n.Spec.Taints = append(otherTaints(n, cluster.RemovalTaint, cluster.ShutdownTaint), cluster.Removal{Since: parked, Why: cluster.Parked}.Taint(), cluster.Shut)
+			n.Spec.Unschedulable = true
+		}
 		metav1.SetMetaDataAnnotation(&n.ObjectMeta, cluster.MachineAnnotation, m.String())
 		w.own(n)
 		return nil
@@ -84,6 +89,9 @@ func (w Writer) Uncordon(ctx context.Context, node string, uid types.UID) error 
 			if !cluster.Noticed(n) {
 				readmitToBalancers(n)
 			}
+		}
+		if was, _ := cluster.RemovalOf(n); was.Why == cluster.Parked {
+			n.Spec.Taints = otherTaints(n, cluster.ShutdownTaint)
 		}
 		n.Spec.Taints = otherTaints(n, cluster.RemovalTaint)
 		delete(n.Annotations, cluster.MachineAnnotation)
@@ -150,9 +158,9 @@ func readmitToBalancers(n *corev1.Node) {
 	}
 }
 
-// otherTaints are the node's taints but for those with the key.
-func otherTaints(n *corev1.Node, key string) []corev1.Taint {
-	return slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return t.Key == key })
+// otherTaints are the node's taints but for those with one of the keys.
+func otherTaints(n *corev1.Node, keys ...string) []corev1.Taint {
+	return slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return slices.Contains(keys, t.Key) })
 }
 
 // annotations are those that sluice writes on nodes.

@@ -395,7 +395,7 @@ func TestAMissingRightIsNamed(t *testing.T) {
 // TestWhatStandsOnANodeBearsItsOwnersName has the writers of two installations, and one without a name, write to a node, one after the other.
 func TestWhatStandsOnANodeBearsItsOwnersName(t *testing.T) {
 	cordon := func(w Writer, uid types.UID) error { return w.Cordon(t.Context(), "a", uid, removal, machine, true) }
-	mark := func(w Writer, uid types.UID) error { return w.Mark(t.Context(), "a", uid, machine) }
+	mark := func(w Writer, uid types.UID) error { return w.Mark(t.Context(), "a", uid, machine, time.Time{}) }
 	uncordon := func(w Writer, uid types.UID) error { return w.Uncordon(t.Context(), "a", uid) }
 	soften := func(w Writer, uid types.UID) error { return w.SoftTaint(t.Context(), "a", uid, removal.Since) }
 	harden := func(w Writer, uid types.UID) error { return w.SoftUntaint(t.Context(), "a", uid) }

@@ -85,7 +85,7 @@ func (o *Observer) write(r azuresim.Request, lived []azuresim.MachineState) *wri
 		}
 		if here && off {
 			w.off++
-			if at, parted := w.set.parted[m.VMID]; !parted || w.set.started[m.VMID].at.After(at) {
+			if at, parted := w.set.parted[m.VMID]; !parted || w.set.started[m.VMID].After(at) {
 				w.mute++
 			}
 		}

@@ -101,7 +101,7 @@ var kubeLaws = []kubeLaw{
 			return ""
 		}
 		for _, m := range c.lived {
-			if m.VMID == c.node.Status.NodeInfo.SystemUUID && !SwitchedOff(m.PowerState) && !c.o.restarted(m) {
+			if m.VMID == c.node.Status.NodeInfo.SystemUUID && m.ProvisioningState != "Deleting" {
 				return fmt.Sprintf("node %s was deleted and its machine %s lives", c.Name, m.Name)
 			}
 		}
@@ -210,7 +210,7 @@ func onlyNotice(was, is *corev1.Node) bool {
 // others are the taints that are not sluice's, in order.
 func others(all []corev1.Taint) (kept []corev1.Taint) {
 	for _, t := range all {
-		if !strings.HasPrefix(t.Key, ownPrefix) && t.Key != autoscalerTaint && t.Key != corev1.TaintNodeUnschedulable {
+		if !strings.HasPrefix(t.Key, ownPrefix) && t.Key != autoscalerTaint && t.Key != shutdownTaint && t.Key != corev1.TaintNodeUnschedulable {
 			kept = append(kept, t)
 		}
 	}
@@ -248,15 +248,4 @@ func (c *change) lastCall() bool {
 		grace = time.Duration(*s) * time.Second
 	}
 	return announced && !c.Time.Before(stops.Add(-grace-10*time.Second))
-}
-
-// tells is how long it may take until a process has heard from the record what another one that leads, too, has written to Azure.
-const tells = 2 * time.Minute
-
-// restarted says that the machine was switched off, and that another process than the one that deletes its Node object has started it just now.
-func (o *Observer) restarted(m azuresim.MachineState) bool {
-	s := o.set(m.ScaleSet)
-	_, parted := s.parted[m.VMID]
-	by, is := s.started[m.VMID]
-	return parted && is && o.now().Sub(by.at) < tells && (by.guest != o.rules.Guest || by.guest && by.at.Before(o.began))
 }

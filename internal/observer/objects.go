@@ -26,6 +26,7 @@ const (
 	asks            = "sluice.dev/drain"
 	doNotDisrupt    = "karpenter.sh/do-not-disrupt"
 	ownPrefix       = "sluice.dev/"
+	shutdownTaint   = "node.cloudprovider.kubernetes.io/shutdown"
 	autoscalerTaint = "DeletionCandidateOfClusterAutoscaler"
 )
 

@@ -104,7 +104,7 @@ type set struct {
 	removed map[string]time.Time // machines whose removal was accepted since a process began, by vmId
 	parted  map[string]time.Time // those of all processes
 	parking map[string]time.Time // of these, those that are to be switched off
-	started map[string]start     // machines that were started, by vmId
+	started map[string]time.Time // machines that were started, by vmId
 	wrote   azuresim.Request     // the last write to it
 	turn    int                  // in which it was written
 	joined  bool                 // a machine of it was a node once
@@ -117,12 +117,6 @@ type set struct {
 }
 
 type wait struct{ until time.Time }
-
-// start is when a machine was started, and whether a guest did it.
-type start struct {
-	at    time.Time
-	guest bool
-}
 
 // New begins to follow a world that nobody has asked anything yet. Rules may change until the first write.
 func New(azure *azuresim.Server, kube *kubesim.Cluster, now func() time.Time, rules *Rules) *Observer {
@@ -227,7 +221,7 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	}
 	for _, m := range w.named {
 		if w.does == starts && (r.Status < 400 || r.Status >= 499) {
-			s.started[m.VMID] = start{r.Time, o.rules.Guest}
+			s.started[m.VMID] = r.Time
 		}
 		if w.removes && r.Status < 300 {
 			s.removed[m.VMID], s.parted[m.VMID] = r.Time, r.Time
@@ -347,7 +341,7 @@ func (s *set) unparted(all []azuresim.MachineState) []azuresim.MachineState {
 func (o *Observer) set(name string) *set {
 	name = strings.ToLower(name)
 	if o.sets[name] == nil {
-		o.sets[name] = &set{removed: map[string]time.Time{}, parted: map[string]time.Time{}, parking: map[string]time.Time{}, started: map[string]start{}}
+		o.sets[name] = &set{removed: map[string]time.Time{}, parted: map[string]time.Time{}, parking: map[string]time.Time{}, started: map[string]time.Time{}}
 	}
 	return o.sets[name]
 }

@@ -33,6 +33,11 @@ func (o *Observer) Settled(scarce bool) {
 	machines, nodes, pods := o.azure.Machines(), kubesim.All[*corev1.Node](o.kube, ""), kubesim.All[*corev1.Pod](o.kube, "")
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	nodes = slices.DeleteFunc(nodes, func(n *corev1.Node) bool { // those of parked machines, which are kept and no room
+		return !ready(n) && slices.ContainsFunc(machines, func(m azuresim.MachineState) bool {
+			return m.VMID == n.Status.NodeInfo.SystemUUID && SwitchedOff(m.PowerState)
+		})
+	})
 	ill := sick(nodes)
 	live := map[string]int{}  // machines at work or coming, by scale set; those that were taken away, too, while nothing is removed
 	full := map[string]bool{} // sets in which Azure ends no deletion, so that machines that failed take up the room

@@ -13,7 +13,7 @@ import (
 // counts is how many nodes of a group, or of the whole cluster, are in which condition, in cluster-autoscaler's terms.
 type counts struct {
 	total, ready, notStarted, unready int // nodes
-	suspended                         int // nodes whose machine is stopped; also counted as ready, notStarted or unready
+	suspended                         int // nodes whose machine is parked, or stopped; the latter count as ready, notStarted or unready, too
 	beingDeleted                      int // nodes whose machine the cloud is deleting; also counted as ready, notStarted or unready
 	unregistered                      int // machines that are expected to become nodes
 	longUnregistered                  int // machines that had their time and became none
@@ -25,6 +25,10 @@ func count(entry journal.Entry, group cluster.GroupID) counts {
 	var c counts
 	for _, n := range entry.Seen.Nodes {
 		if group != "" && n.Group != group {
+			continue
+		}
+		if n.Parked.UID != "" {
+			c.suspended++
 			continue
 		}
 		c.total++

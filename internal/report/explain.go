@@ -212,6 +212,8 @@ func describeNode(n *cluster.Node, g *cluster.Group, entry journal.Entry) string
 	switch {
 	case n.Instance != nil:
 		words += fmt.Sprintf(" on machine %s (%s)", n.Instance.ID, doing(n.Instance, g != nil && g.Parks))
+	case n.Parked.UID != "":
+		words += fmt.Sprintf(" on machine %s (parked)", n.Parked.ID)
 	case len(n.Suspects) > 0:
 		words += fmt.Sprintf(" whose machine is not certain (candidates: %d)", len(n.Suspects))
 	}

@@ -136,6 +136,9 @@ func (c compatibleMetrics) reportState(entry journal.Entry) {
 	c.groups.WithLabelValues("autoscaled").Set(float64(len(entry.Seen.Groups)))
 	var cores, memory float64
 	for _, n := range entry.Seen.Nodes {
+		if n.Parked.UID != "" {
+			continue
+		}
 		cores += n.Object.Status.Capacity.Cpu().AsApproximateFloat64()
 		memory += n.Object.Status.Capacity.Memory().AsApproximateFloat64()
 	}

@@ -61,7 +61,9 @@ func (m *Metrics) reportVerdicts(entry journal.Entry) {
 func (m *Metrics) reportGroups(entry journal.Entry) {
 	nodes := map[cluster.GroupID]int{}
 	for _, n := range entry.Seen.Nodes {
-		nodes[n.Group]++
+		if n.Parked.UID == "" {
+			nodes[n.Group]++
+		}
 	}
 	m.groups.capacity.Reset()
 	m.groups.min.Reset()

@@ -37,7 +37,15 @@ func (w *world) condition(s *statement) (func() bool, error) {
 		known = map[string]func() bool{
 			"ready":    func() bool { n, ok := node(); return ok && cluster.Ready(n) },
 			"cordoned": func() bool { n, ok := node(); return ok && n.Spec.Unschedulable },
-			"gone":     func() bool { _, ok := node(); return !ok },
+			"parked": func() bool {
+				n, ok := node()
+				if !ok {
+					return false
+				}
+				removal, _ := cluster.RemovalOf(n)
+				return removal.Why == cluster.Parked
+			},
+			"gone": func() bool { _, ok := node(); return !ok },
 		}
 	case "machine":
 		known = map[string]func() bool{

@@ -25,6 +25,7 @@ type machineSize struct {
 	taints    []corev1.Taint // that a new node bears
 	names     string         // one of providerIDs
 	elsewhere bool           // they are nodes of another cluster
+	joinsOnce bool           // an agent whose Node object is gone does not join again: see [world.admits]
 }
 
 // machine is a scale set's machine as the world has seen it.
@@ -34,6 +35,7 @@ type machine struct {
 	labels map[string]string // that its kubelet was told when it was made
 	joins  time.Time         // when its kubelet registers; zero: it does not, or has already
 	joined bool
+	known  bool      // a K3s server has taken its agent in once
 	silent bool      // its kubelet was stopped by the script
 	plugin time.Time // when its device plugin announces what it carries; zero: it has nothing to announce any more
 }

@@ -19,7 +19,8 @@ const turnedAway = 10 * time.Second
 func passwordSecret(node string) string { return node + ".node-password.k3s" }
 
 // admits says whether the machine may register. A K3s server remembers the password that the first machine of a name has brought along, and
-// turns away every other one of the name for as long as it does.
+// turns away every other one of the name for as long as it does. Once the Node object is gone, and the password with it, an agent that has joined
+// with a bootstrap token never joins again: its certificate is refused, and its second request with the token fails.
 func (w *world) admits(m *machine) bool {
 	if w.sizes[m.ScaleSet].names != k3s {
 		return true
@@ -29,6 +30,10 @@ func (w *world) admits(m *machine) bool {
 	if there {
 		return string(known.Data["hash"]) == m.VMID
 	}
+	if m.known && w.sizes[m.ScaleSet].joinsOnce {
+		return false
+	}
+	m.known = true
 	_, err := w.cluster.Create(&corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: name}, Data: map[string][]byte{"hash": []byte(m.VMID)},
 	})

@@ -119,6 +119,11 @@ func doGroup(w *world, s *statement) error {
 	if size.names, err = s.oneOf("provider-id", "cloud", "upper", k3s, "none"); err != nil {
 		return err
 	}
+	token, err := s.oneOf("token", "agent", "bootstrap")
+	if err != nil {
+		return err
+	}
+	size.joinsOnce = token == "bootstrap"
 	tags, err := s.tags(size)
 	if err != nil {
 		return err

@@ -42,16 +42,16 @@ var verbs = sync.OnceValue(func() []*verb {
 				"[spot=delete|deallocate] " +
 				"[label=K=V] [node-label=K=V] [taint=K=V:EFFECT] [node-taint=K=V:EFFECT] [resource=NAME=N] [tag=K:V] [unneeded=D] [cpu=N] [memory=Q] [gpu=N] " +
 				"[gpu-after=D] [ready-after=D] [disks=N] [subnet=NAME] " +
-				"[provider-id=cloud|upper|k3s|none] [reuse-ids=true] [overprovision=true] [upgrade=automatic|rolling] [os-upgrades=true] [repairs=true] [zone-rebalancing=true] [elsewhere=true] [missing=true]",
+				"[provider-id=cloud|upper|k3s|none] [token=agent|bootstrap] [reuse-ids=true] [overprovision=true] [upgrade=automatic|rolling] [os-upgrades=true] [repairs=true] [zone-rebalancing=true] [elsewhere=true] [missing=true]",
 			least: 1, most: 1, setup: true, do: doGroup,
 			settings: []string{
 				"size", "min", "max", "machines", "mode", "removal", "zones", "zone-balance", "spot", "label", "node-label", "taint", "node-taint", "resource", "tag", "unneeded", "cpu", "memory",
-				"gpu", "gpu-after", "ready-after", "disks", "subnet", "provider-id", "reuse-ids", "overprovision", "upgrade", "os-upgrades", "repairs", "zone-rebalancing", "elsewhere", "missing",
+				"gpu", "gpu-after", "ready-after", "disks", "subnet", "provider-id", "token", "reuse-ids", "overprovision", "upgrade", "os-upgrades", "repairs", "zone-rebalancing", "elsewhere", "missing",
 			},
 			about: "a scale set that sluice manages or, with mode=availability-set, a pool of machines in one; a scenario has either. Labels, taints and resources are told by tags, node-labels and node-taints by nothing but the nodes; unneeded is the tag for the group's own " +
 				"--scale-down-unneeded-time. spot says what an eviction does. cpu and memory are what machines have when it is not what the size's name tells; " +
 				"gpu is how many GPUs the device plugin announces, gpu-after later than the node joins. A node is Ready ready-after it has joined. disks is how many the disk driver says that it can attach. provider-id is what nodes call their machines: with k3s the cloud controller " +
-				"of K3s labels them, and tells neither size nor place. " +
+				"of K3s labels them, and tells neither size nor place. With token=bootstrap an agent of K3s joins once, and never again after its Node object was deleted. " +
 				"elsewhere=true: its machines are nodes of another cluster. missing=true is named to sluice only",
 		},
 		{
@@ -252,7 +252,7 @@ var verbs = sync.OnceValue(func() []*verb {
 		},
 		{name: "advance", usage: "DURATION", least: 1, most: 1, time: true, quiet: true, about: "lets time pass"},
 		{
-			name: "until", usage: "pod NAME running|finished|pending|gone | node NAME ready|cordoned|gone | machine NAME created|deleting|gone | group NAME N [within=D]",
+			name: "until", usage: "pod NAME running|finished|pending|gone | node NAME ready|cordoned|parked|gone | machine NAME created|deleting|gone | group NAME N [within=D]",
 			least: 3, most: 3, time: true, quiet: true, settings: []string{"within"},
 			about: "lets time pass until that is so, for at most 2h; for a group, until it has N machines",
 		},
