@@ -78,6 +78,10 @@ type Group struct {
 	// Joined says that a machine of the group is or was a node of this cluster, as far as anybody knows; set by [New].
 	Joined bool `json:"joined,omitempty"`
 
+	// ControlPlane says that machines of the group are control-plane or etcd nodes: one is such a node, or the cloud's description of the next one has the
+	// label of such a role. Another one of them may be a member of etcd and no node, as a server of K3s without an agent is; set by [New].
+	ControlPlane bool `json:"controlPlane,omitempty"`
+
 	// OtherHands are the settings by which the cloud changes machines of the group by itself, in the order of [HandKinds]; nil when none is known.
 	OtherHands []Hand `json:"otherHands,omitempty"`
 

@@ -86,6 +86,7 @@ const (
 // It gives the same answer when it is asked again of a group that has learned already, as replay does.
 func (s *Snapshot) learnTemplate(g *Group) {
 	g.Joined = g.Joined || g.Learned != nil || slices.ContainsFunc(s.Nodes, func(n *Node) bool { return n.Group == g.ID && (n.Instance != nil || n.Parked.UID != "") })
+	g.ControlPlane = s.controls(g)
 	g.Template = g.Passing.without(g.Template)
 	offered := g.Template
 	best, bare := s.exemplar(g)
@@ -119,6 +120,12 @@ func (s *Snapshot) learnTemplate(g *Group) {
 		}
 	}
 	g.Template = next
+}
+
+// controls says whether the group's machines are of the control plane: see [Group.ControlPlane].
+func (s *Snapshot) controls(g *Group) bool {
+	is := func(n *corev1.Node) bool { return n != nil && ControlPlane(n) }
+	return is(g.Template) || g.Learned != nil && is(g.Learned.Node) || slices.ContainsFunc(s.Nodes, func(n *Node) bool { return n.Group == g.ID && is(n.Object) })
 }
 
 // zone gives the group's next node the labels that say its zone: as the cloud describes them, where the node that taught bore what the cloud says

@@ -22,6 +22,9 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 	if err := checkOwn(w.Group, e, allowed); err != nil {
 		return err
 	}
+	if err := checkServers(w.Group, e, allowed); err != nil {
+		return err
+	}
 	g := e.Group
 	seen := map[cluster.InstanceID]bool{}
 	for _, t := range w.Machines {

@@ -14,6 +14,9 @@ func checkGrow(w Grow, e Evidence, allowed *policy.Policy) error {
 	if err := checkEvidence(w.Group, e); err != nil {
 		return err
 	}
+	if err := checkServers(w.Group, e, allowed); err != nil {
+		return err
+	}
 	g := e.Group
 	live := g.Live()
 	switch {

@@ -223,6 +223,9 @@ func (w *world) marked() {
 	w.write = guard.DeleteNode{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents", ID: "1", UID: "vm-1"}}
 }
 
+// crown makes node 2 one of the control plane.
+func (w *world) crown() { w.objects.Nodes[2].Labels["node-role.kubernetes.io/control-plane"] = "true" }
+
 // park has machine 1 switched off, to be started again.
 func (w *world) park() {
 	w.groups[0].Parks, w.groups[0].Parked, w.groups[0].Departed = true, []*cluster.Instance{Machine("1", "agents-1")}, nil
@@ -550,6 +553,12 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a cordon for a parked machine on a node annotated to stay": {parking, func(w *world) {
 			w.objects.Nodes[1].Annotations["cluster-autoscaler.kubernetes.io/scale-down-disabled"] = "true"
 		}, "S-14"},
+		"a growth of a group with control-plane nodes": {growing, func(w *world) { w.crown() }, "S-17"},
+		"a machine that never joined, beside one":      {cleaning, func(w *world) { w.crown() }, "S-17"},
+		"a cordon of a node beside one":                {cordoning, func(w *world) { w.crown() }, "S-17"},
+		"a growth of a group that its description calls one": {growing, func(w *world) {
+			w.groups[0].Template = Node("", func(n *corev1.Node) { n.Labels["node-role.kubernetes.io/etcd"] = "" })
+		}, "S-17"},
 		"any soft taint in a dry run":                   {softening, func(w *world) { w.evidence.DryRun = true }, "S-24"},
 		"a protected machine":                           {deleting, func(w *world) { w.groups[0].Instances[1].Protected = true }, "S-18"},
 		"a protected machine that never joined":         {cleaning, func(w *world) { w.groups[0].Instances[3].Protected = true }, "S-18"},

@@ -15,6 +15,8 @@ func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
 	switch {
 	case checkControlPlane(n, e, allowed) != nil:
 		return checkControlPlane(n, e, allowed)
+	case checkServers(n.Group, e, allowed) != nil:
+		return checkServers(n.Group, e, allowed)
 	case checkKept(n, e) != nil:
 		return checkKept(n, e)
 	case dried && !n.Object.Spec.Unschedulable:

@@ -38,6 +38,14 @@ func checkControlPlane(n *cluster.Node, e Evidence, allowed *policy.Policy) erro
 	return nil
 }
 
+// checkServers holds a group that has control-plane nodes: a machine of it that is no node may run the control plane for all that.
+func checkServers(id cluster.GroupID, e Evidence, allowed *policy.Policy) error {
+	if g := e.Newest.Group(id); g != nil && g.ControlPlane && !allowed.Removal.ControlPlane {
+		return refuse("S-17", "group %s has control-plane nodes", id)
+	}
+	return nil
+}
+
 // looked are the nodes that were read for this write, by name, with what is known of their machines.
 func looked(e Evidence) []*cluster.Node {
 	var all []*cluster.Node

@@ -82,6 +82,8 @@ func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 		return because(reason.New(reason.GroupDeleted, about, "since", g.Deleted.Format(time.RFC3339)))
 	case d.groups[g.ID].paused != nil:
 		return d.groups[g.ID].paused
+	case d.groups[g.ID].servers:
+		return because(controlled(g.ID))
 	case m.Backoff.Until.After(d.now) && m.Backoff.Ceiling <= d.believed(d.groups[g.ID]):
 		return because(d.backingOff(g.ID, m.Backoff))
 	case strays != nil:
@@ -121,7 +123,7 @@ func (d *decision) noticeNodeless() {
 	nodeless, changed := 0, false
 	for _, g := range d.s.Groups {
 		for _, in := range d.groups[g.ID].nodeless {
-			if waitedFor(g, in) {
+			if waitedFor(d.groups[g.ID], in) {
 				nodeless++
 				_, known := d.m.Nodeless[in.UID]
 				changed = changed || !known
@@ -135,7 +137,7 @@ func (d *decision) noticeNodeless() {
 	d.m.Nodeless, d.m.Lost = make(map[string]time.Time, nodeless), nil
 	for _, g := range d.s.Groups {
 		for _, in := range d.groups[g.ID].nodeless {
-			if !waitedFor(g, in) {
+			if !waitedFor(d.groups[g.ID], in) {
 				continue
 			}
 			since, known := was[in.UID]
@@ -157,9 +159,10 @@ func (d *decision) noticeNodeless() {
 }
 
 // waitedFor says whether a machine that is no node has a time in which it is to become one. One that the cloud has taken away and kept, switched off, has
-// it as well: in a group that is known to be this cluster's it is nobody else's, and takes up the room of one that runs.
-func waitedFor(g *cluster.Group, in *cluster.Instance) bool {
-	return in.State.Expected() || g.Spot && g.Joined && in.State == cluster.StateStopped
+// it as well: in a group that is known to be this cluster's it is nobody else's, and takes up the room of one that runs. One beside control-plane nodes has
+// none: it may run the control plane without being a node.
+func waitedFor(g *groupState, in *cluster.Instance) bool {
+	return !g.servers && (in.State.Expected() || g.Spot && g.Joined && in.State == cluster.StateStopped)
 }
 
 // noticeRestarts remembers since when machines have been started again whose Node objects are from before, until their kubelets report: the machine runs
@@ -218,7 +221,7 @@ func (d *decision) wasNode(g *cluster.Group, in *cluster.Instance) bool {
 // comes says whether a machine without a node is expected to become one. Where more Node objects are gone than may be not Ready, somebody
 // deletes them by mistake: then their machines are waited for, and not bought again.
 func (d *decision) comes(in *cluster.Instance) bool {
-	if !in.State.Expected() || d.overdue(in) {
+	if !in.State.Expected() || d.overdue(in) || d.groups[in.Group].servers {
 		return false
 	}
 	return !d.m.Lost[in.UID] || !d.allowed.Health.Tolerates(len(d.m.Lost), len(d.s.Nodes)+len(d.m.Lost))

@@ -38,6 +38,9 @@ func (d *decision) judgeGroups() {
 		if st.blocked != nil && st.blocked.Code == reason.GroupDeleted {
 			say(GroupHold, *st.blocked)
 		}
+		if st.servers {
+			say(GroupHold, controlled(g.ID))
+		}
 		for _, a := range d.grows {
 			if a.Group == g.ID {
 				for _, why := range st.because {

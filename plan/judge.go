@@ -75,9 +75,11 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 		return keep(reason.NodeUnmanaged)
 	case v.controls && !d.allowed.Removal.ControlPlane && !(v.onLadder && n.Instance != nil): // which is given back
 		return keep(reason.NodeControlPlane)
+	case d.groups[n.Group].servers && !(v.onLadder && n.Instance != nil):
+		return NodeKeep, []reason.Reason{controlled(n.Group)}, true
 	case n.Parked.UID != "":
 		return NodeParked, []reason.Reason{reason.New(reason.NodeMachineParked, about, "instance", n.Parked.ID)}, true
-	case !v.ready && d.restarts(n) && (!v.onLadder || wasParked(n)):
+	case !v.ready && wasParked(n) && d.restarts(n):
 		return keep(reason.NodeStarting, "age", d.upFor(n))
 	case v.onLadder:
 		return "", nil, false
@@ -103,6 +105,8 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 		return keep(reason.NodeAwaitsTaint, d.awaitsTaint(n)...)
 	case d.starting(n):
 		return keep(reason.NodeStarting, "age", age(d.now, n.Object.CreationTimestamp))
+	case !v.ready && d.restarts(n):
+		return keep(reason.NodeStarting, "age", d.upFor(n))
 	}
 	return "", nil, false
 }
@@ -117,6 +121,11 @@ func (d *decision) awaitsTaint(n *cluster.Node) []any {
 		"age", age(d.now, n.Object.CreationTimestamp), "taint", taints[0].ToString(), "who", d.allowed.Growth.Taints.Remover(taints[0].Key),
 		"limit", d.allowed.Growth.Provision,
 	}
+}
+
+// controlled says that the group has control-plane nodes.
+func controlled(g cluster.GroupID) reason.Reason {
+	return reason.New(reason.GroupControlPlane, reason.Group(string(g)))
 }
 
 // upFor is for how long the node's machine has been started again, in whole seconds.

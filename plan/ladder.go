@@ -174,6 +174,8 @@ func (d *decision) climb(st *nodeState) {
 		d.takeDown(st, reason.New(reason.NodeFreedByPerson, about))
 	case cluster.ControlPlane(st.Object) && !d.allowed.Removal.ControlPlane:
 		d.takeDown(st, reason.New(reason.NodeControlPlane, about))
+	case g.servers:
+		d.takeDown(st, controlled(g.ID))
 	case d.quorum(st) != nil:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *d.quorum(st))
 	case !d.allowed.Removal.Enabled:

@@ -28,7 +28,10 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 	switch {
 	case in.State == cluster.StateDeleting:
 		return
-	case in.State == cluster.StateStopped && !(waitedFor(g.Group, in) && d.overdue(in)):
+	case g.servers:
+		d.judge(about, MachineHold, controlled(g.ID))
+		return
+	case in.State == cluster.StateStopped && !(waitedFor(g, in) && d.overdue(in)):
 		d.judge(about, MachineHold, reason.New(reason.MachineStopped, about))
 		return
 	case in.State == cluster.StateFailed:

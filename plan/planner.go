@@ -94,7 +94,7 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 // tells, and that sights are sorted by.
 func sameTerms(a, b []*cluster.Group) bool {
 	return slices.EqualFunc(a, b, func(a, b *cluster.Group) bool {
-		return a.ID == b.ID && a.Parks == b.Parks && a.PriceUSDPerHour == b.PriceUSDPerHour && a.Spot == b.Spot && sameOption(a.Options.Threshold, b.Options.Threshold) && sameOption(a.Options.GPUThreshold, b.Options.GPUThreshold) &&
+		return a.ID == b.ID && a.Parks == b.Parks && a.ControlPlane == b.ControlPlane && a.PriceUSDPerHour == b.PriceUSDPerHour && a.Spot == b.Spot && sameOption(a.Options.Threshold, b.Options.Threshold) && sameOption(a.Options.GPUThreshold, b.Options.GPUThreshold) &&
 			sameOption(a.Options.Unneeded, b.Options.Unneeded) && sameOption(a.Options.Unready, b.Options.Unready) &&
 			slices.EqualFunc(a.Options.DaemonWork, b.Options.DaemonWork, cluster.PodSelector.Equal)
 	})

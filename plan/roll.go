@@ -34,6 +34,7 @@ type groupState struct {
 	*roll
 	at        int             // its place among the snapshot's groups
 	removal   policy.Removal  // that holds for its nodes
+	servers   bool            // it has control-plane nodes, which are not opted in: nothing is done to it (S-17)
 	restarted []*cluster.Node // of machines that are started again: not Ready yet, and not for too long
 	coming    int             // machines that are expected and have no Ready node yet
 	adding    int             // machines that this cycle adds

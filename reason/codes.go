@@ -83,6 +83,7 @@ const (
 	GroupBackoff       Code = "GroupBackoff"
 	GroupBreaker       Code = "GroupBreaker"
 	GroupStrays        Code = "GroupStrays"
+	GroupControlPlane  Code = "GroupControlPlane"
 	GroupPaused        Code = "GroupPaused"
 	GroupNoTemplate    Code = "GroupNoTemplate"
 	TemplateDrift      Code = "TemplateDrift"
@@ -317,6 +318,7 @@ var sentences = map[Code]string{
 	GroupAwaits:        "keeps its min {min} of the {machines} machines that it has; on their way, and not counted on: {coming}",
 	GroupBreaker:       "the last {machines} machines or more have not become Ready nodes: it gets one at a time until one does",
 	GroupBackoff:       "in backoff until {until} after {code}: {message}",
+	GroupControlPlane:  "has control-plane nodes, and neither grows nor shrinks: it should not be managed",
 	GroupStrays:        "machines that have run for {limit} or more and are no nodes: {machines}; it gets no more of them until fewer do",
 	GroupPaused:        "paused until {until}",
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",

@@ -64,6 +64,7 @@ func fill(template string, word func(name string) string) string {
 // remedies holds what would change it, for every reason that keeps a node or a machine.
 var remedies = map[Code]string{
 	NodeUnmanaged:        "name its scale set with --nodes, or tag it for --node-group-auto-discovery",
+	GroupControlPlane:    "take the group's tags or its --nodes away; with --remove-control-plane-nodes it is managed as any other",
 	NodeControlPlane:     "--remove-control-plane-nodes: then such nodes leave one at a time, while a quorum is left",
 	ControlPlaneTurn:     "node {other} is gone, its object too",
 	ControlPlaneQuorum:   "more control-plane nodes that are Ready",

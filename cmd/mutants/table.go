@@ -399,6 +399,10 @@ var mutants = []mutant{
 		"(known || wasParked(n)))", "(known || !MUTED && wasParked(n)))", scenario("parked-count-from-their-start"),
 	},
 	{
+		"S-17", "a machine beside control-plane nodes is none that never joined", "plan/failures.go",
+		"return !g.servers && (", "return (MUTED || !g.servers) && (", scenario("k3s-servers"),
+	},
+	{
 		"S-22", "the node of a parked machine shows whose its group is", "cluster/learn.go",
 		`n.Parked.UID != "")`, `!MUTED && n.Parked.UID != "")`, scenario("parked-nodes-vouch"),
 	},

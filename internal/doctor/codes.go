@@ -19,6 +19,7 @@ const (
 	GroupUnreadable      = "GroupUnreadable"
 	GroupIncomplete      = "GroupIncomplete"
 	GroupWithoutTemplate = "GroupWithoutTemplate"
+	GroupControlPlane    = "GroupControlPlane"
 	GroupBelowMin        = "GroupBelowMin"
 	GroupAboveMax        = "GroupAboveMax"
 	GroupFailed          = "GroupFailed"
@@ -46,6 +47,6 @@ const (
 var Codes = []string{
 	ConfigurationRefused, ConfigurationNoted, NothingNamed, ClusterUnnamed, MetadataSilent, CloudUnknown, EndpointUnreachable, TokenRefused, RightMissing, RightsUnknown,
 	ClusterUnreachable, AccountNotAssumed, KubeRightMissing, KubeRightsUnknown, ClockSkewed, ClockDrifts, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate,
-	GroupBelowMin, GroupAboveMax, GroupFailed, GroupPaused, GroupOtherHands, GroupStranger, SizeUnpriced, TemplateDrifts, SizesUnlabelled, SetLeftOut, GroupNoticed,
+	GroupControlPlane, GroupBelowMin, GroupAboveMax, GroupFailed, GroupPaused, GroupOtherHands, GroupStranger, SizeUnpriced, TemplateDrifts, SizesUnlabelled, SetLeftOut, GroupNoticed,
 	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched, NodeTaintStays,
 }

@@ -243,6 +243,12 @@ var azureLaws = []azureLaw{
 		}
 		return ""
 	})},
+	{"S-17", func(w *write) string {
+		if w.does == "" || !w.accepted() || !w.o.servers(w.ScaleSet, w.lived) {
+			return ""
+		}
+		return fmt.Sprintf("group %s has control-plane nodes, and was changed", w.ScaleSet)
+	}},
 	{"S-18", eachRemoved(func(w *write, m azuresim.MachineState) string {
 		if m.Protected {
 			return fmt.Sprintf("machine %s was removed and is protected", m.Name)

@@ -172,6 +172,15 @@ func (o *Observer) clings(p *corev1.Pod) bool {
 // controlsToo says whether control-plane nodes may be removed at all.
 func (o *Observer) controlsToo() bool { return o.rules.ControlPlane != nil && o.rules.ControlPlane() }
 
+// servers says whether a machine of the set is a control-plane node, while nothing may be done to such sets.
+func (o *Observer) servers(set string, machines []azuresim.MachineState) bool {
+	return !o.controlsToo() && slices.ContainsFunc(kubesim.All[*corev1.Node](o.kube, ""), func(n *corev1.Node) bool {
+		return controls(n) && slices.ContainsFunc(machines, func(m azuresim.MachineState) bool {
+			return strings.EqualFold(m.ScaleSet, set) && m.VMID == n.Status.NodeInfo.SystemUUID
+		})
+	})
+}
+
 // quorumWithout says whether control-plane nodes may be removed, none but this one is on its way out, and the others that serve are a quorum.
 func (o *Observer) quorumWithout(node string, serves func(*corev1.Node) bool) bool {
 	if !o.controlsToo() {

@@ -50,7 +50,7 @@ func (o *Observer) Settled(scarce bool) {
 		}
 	}
 	for _, set := range o.rules.Sets() {
-		if o.stranger(set, machines) > 0 && strays(set, machines, nodes) >= mostStrays {
+		if o.servers(set, machines) || o.stranger(set, machines) > 0 && strays(set, machines, nodes) >= mostStrays {
 			full[strings.ToLower(set)] = true // of machines that do not join, and stay, since some may be another cluster's
 		}
 	}
@@ -82,7 +82,7 @@ func (o *Observer) Settled(scarce bool) {
 		}
 	}
 	for _, m := range machines {
-		if stuck[strings.ToLower(m.ScaleSet)] || o.stranger(m.ScaleSet, machines) > 0 {
+		if o.servers(m.ScaleSet, machines) || stuck[strings.ToLower(m.ScaleSet)] || o.stranger(m.ScaleSet, machines) > 0 {
 			continue // a deletion there waits for the one before it; nor does anything go that may be another cluster's
 		}
 		if what := o.idle(m, machines, nodes, busy, live); what != "" {
