@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -34,6 +35,11 @@ func (n *Node) Was() Machine {
 func (n *Node) Rests() bool {
 	_, on := RemovalOf(n.Object)
 	return n.Parked.UID != "" && !Ready(n.Object) && on == n.Object.Spec.Unschedulable && !Kept(n.Object) && (on || !ControlPlane(n.Object))
+}
+
+// Replaced says that the node has outlived its machine, and that one of those which have yet to come has its name: there are no two of a name.
+func (n *Node) Replaced() bool {
+	return n.Outlived() && slices.ContainsFunc(n.Suspects, func(in *Instance) bool { return strings.EqualFold(in.ComputerName, n.Name()) })
 }
 
 // Outlived says that the machine that the node was, by its mark or its unique id, is none of those listed, and that all those which could be the node by

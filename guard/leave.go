@@ -57,7 +57,7 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 		return refuse("S-14", "machine %s is parked, and comes back as node %s", n.Parked, w.Node)
 	}
 	removal, on := cluster.RemovalOf(n.Object)
-	resting := g.Parks && !g.HasDeparted(w.Machine.UID) // for all that anybody knows: lists may lie
+	resting := g.Parks && !g.HasDeparted(w.Machine.UID) && !n.Replaced() // for all that anybody knows: lists may lie
 	switch silent := cluster.NotReadySince(n.Object).Time; {
 	case on && resting && g.Lacks(w.Machine.UID):
 		return refuse("S-14", "nobody saw the machine of node %s leave, and group %s parks machines", w.Node, g.ID)
@@ -73,6 +73,9 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 	case !resting && n.Marked.UID != "" && !g.Read.At.After(silent):
 		return refuse("S-14", "group %s has not been read since node %s fell silent", g.ID, w.Node)
 	case !resting && n.Marked.UID != "":
+	case n.Replaced() && !g.Read.At.After(silent):
+		return refuse("S-14", "group %s has not been read since node %s fell silent, whose name another machine has", g.ID, w.Node)
+	case n.Replaced():
 	case g.Read.At.Sub(silent) < silentFor || g.Read.At.Sub(n.Object.CreationTimestamp.Time) < listsLag:
 		return refuse("S-14", "node %s has not been silent for %s, or is younger than %s, and nobody saw its machine leave", w.Node, silentFor, listsLag)
 	case cluster.Speaks(n.Object) && !g.HasDeparted(w.Machine.UID):

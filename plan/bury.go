@@ -54,7 +54,8 @@ func (d *decision) mark() {
 
 // bury deletes the Node object of a machine that is gone, with what it left behind (S-14). That it is gone is said by a complete list: one
 // that was read after sluice cordoned the node for it, or after the kubelet fell silent of a machine that was seen to leave. A node whose
-// machine nobody saw leave has to be silent; one that nobody cordoned, for a while besides, and older than any list that still passes for new.
+// machine nobody saw leave has to be silent; one that nobody cordoned, for a while besides, and older than any list that still passes for new, unless
+// another machine has its name by now, and waits for it.
 func (d *decision) bury(st *nodeState) {
 	about, was := reason.Node(st.Name()), st.Was()
 	missing := reason.New(reason.NodeMachineMissing, about, "group", was.Group)
@@ -76,7 +77,7 @@ func (d *decision) bury(st *nodeState) {
 		return
 	}
 	outcome, gone, whole := NodeGone, reason.New(reason.NodeMachineGone, about, "instance", was.ID, "group", g.ID), g.Standing() >= g.Capacity
-	seen := !g.Parks || g.HasDeparted(was.UID) // else the machine may be switched off still, whatever lists say
+	seen := !g.Parks || g.HasDeparted(was.UID) || st.Replaced() // else the machine may be switched off still, whatever lists say
 	switch silent := cluster.NotReadySince(st.Object).Time; {
 	case st.onLadder && seen:
 		if whole = whole && g.Read.At.After(st.removal.Since); cluster.Speaks(st.Object) && !g.HasDeparted(was.UID) {
@@ -90,7 +91,10 @@ func (d *decision) bury(st *nodeState) {
 		if old := st.Object.CreationTimestamp.Add(listsLag); old.After(due) {
 			due = old
 		}
-		if !seen {
+		switch {
+		case st.Replaced():
+			due = silent.Add(time.Second)
+		case !seen:
 			due = later(due, d.m.Since.Add(listsLag))
 			whole = whole && !g.Lacks(was.UID)
 		}

@@ -58,6 +58,9 @@ func (d *decision) judgeGroups() {
 		}
 		if st.coming > 0 {
 			say(GroupGrowing, reason.New(reason.GroupGrowing, about, "coming", st.coming))
+			if st.taken != nil {
+				because = append(because, *st.taken)
+			}
 		}
 		if leaving := st.leaving + st.deleting; leaving > 0 {
 			say(GroupShrink, reason.New(reason.GroupShrinking, about, "leaving", leaving))

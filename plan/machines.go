@@ -20,6 +20,10 @@ func (d *decision) cleanUpMachines() {
 
 func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 	about := reason.Instance(string(g.ID), string(in.ID))
+	if taken := d.nameTaken(in); taken != nil {
+		d.judge(about, MachineHold, *taken)
+		return
+	}
 	if n := d.suspect(in); n != nil {
 		d.judge(about, MachineHold, reason.New(reason.MachineAmbiguous, about, "node", n.Name()))
 		return
@@ -81,6 +85,15 @@ func (d *decision) neverJoined(about reason.Ref, in *cluster.Instance) reason.Re
 		code = reason.MachineLost
 	}
 	return reason.New(code, about, "age", d.now.Sub(d.m.Nodeless[in.UID]).Truncate(time.Second), "limit", d.allowed.Growth.Provision)
+}
+
+// nameTaken says which node of an earlier machine has the machine's name, nil when none has: a server of K3s lets no second one of a name join.
+func (d *decision) nameTaken(in *cluster.Instance) *reason.Reason {
+	n := d.suspect(in)
+	if n == nil || !n.Replaced() {
+		return nil
+	}
+	return new(reason.New(reason.MachineNameTaken, reason.Instance(string(in.Group), string(in.ID)), "node", n.Name()))
 }
 
 // suspect is a node that could be this machine although it is not joined to it, nil when there is none (S-12). A node that is joined to

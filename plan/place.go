@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sort"
@@ -84,6 +85,7 @@ func (d *decision) expected(st *groupState) (machines, unanswered int) {
 	for _, in := range st.nodeless {
 		if d.comes(in) {
 			listed++
+			st.taken = cmp.Or(st.taken, d.nameTaken(in))
 		}
 	}
 	for _, n := range st.restarted {
@@ -463,7 +465,11 @@ func (d *decision) placeComing(dm *demand, h scheduling.Handle, n int) {
 		why = st.asks
 	}
 	d.place(dm, n, h)
-	d.serve(dm, n, PodWaiting, why)
+	if st.taken != nil {
+		d.serve(dm, n, PodWaiting, why, *st.taken)
+	} else {
+		d.serve(dm, n, PodWaiting, why)
+	}
 	dm.placed += n
 }
 

@@ -36,6 +36,7 @@ type groupState struct {
 	removal   policy.Removal  // that holds for its nodes
 	servers   bool            // it has control-plane nodes, which are not opted in: nothing is done to it (S-17)
 	restarted []*cluster.Node // of machines that are started again: not Ready yet, and not for too long
+	taken     *reason.Reason  // which of those that are coming waits for the node of an earlier one of its name to go; nil when none does
 	coming    int             // machines that are expected and have no Ready node yet
 	adding    int             // machines that this cycle adds
 	wanted    bool            // a pending pod asked for it and was refused for its size

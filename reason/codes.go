@@ -233,6 +233,7 @@ const (
 	MachineLost        Code = "MachineLost"
 	MachineFailed      Code = "MachineFailed"
 	MachineAmbiguous   Code = "MachineAmbiguous"
+	MachineNameTaken   Code = "MachineNameTaken"
 	MachineCarriesPods Code = "MachineCarriesPods"
 	MachineStopped     Code = "MachineStopped"
 	MachineProtected   Code = "MachineProtected"
@@ -454,6 +455,7 @@ var sentences = map[Code]string{
 	MachineLost:        "was a node, whose object was deleted {age} ago: goes unless it comes back (limit {limit})",
 	MachineFailed:      "failed to start: {code}: {message}",
 	MachineCarriesPods: "has no node, but pod {pod} is bound to its name",
+	MachineNameTaken:   "waits until the Node object {node} of an earlier machine of its name is deleted",
 	MachineAmbiguous:   "could be the machine of node {node}",
 	MachineInspected:   "kept until {until}, so that somebody can find out why",
 	MachineStopped:     "is stopped and counts as no capacity",
