@@ -288,7 +288,7 @@ func gates(names ...string) func(*corev1.Pod) {
 
 func TestSoundWritesPass(t *testing.T) {
 	for name, open := range map[string]func() *world{
-		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete a machine that never joined of as many as were asked for": requested, "delete one of a group of which nodes are known": known, "delete one of a group that is vouched for": vouched, "delete a machine that never came above min": coming, "delete one on the count of one that works before it is made": working, "delete one below min where the operator says so": forced, "evict": evicting, "dismiss a daemon": dismissing, "delete one of three control-plane nodes that are opted in": crowned, "cordon one of them": dethroning, "delete a machine with a pod that is forced": outlasting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "delete a node whose machine others deleted": missing, "delete one whose name a younger machine has": succeeded, "mark a node": marking, "cordon the node of a parked machine": parking, "delete a node of a group that parks": resting, "open a gate": opening,
+		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete a machine that never joined of as many as were asked for": requested, "delete one of a group of which nodes are known": known, "delete one of a group that is vouched for": vouched, "delete a machine that never came above min": coming, "delete one on the count of one that works before it is made": working, "delete one below min where the operator says so": forced, "evict": evicting, "dismiss a daemon": dismissing, "delete one of three control-plane nodes that are opted in": crowned, "cordon one of them": dethroning, "delete a machine with a pod that is forced": outlasting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "delete a node whose machine others deleted": missing, "delete one whose name a younger machine has": succeeded, "delete a young one whose name a younger machine has": succeededSoon, "mark a node": marking, "cordon the node of a parked machine": parking, "delete a node of a group that parks": resting, "open a gate": opening,
 	} {
 		if err := open().check(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -425,8 +425,11 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"one whose kubelet reports that it is not Ready":                    {missing, func(w *world) { w.objects.Nodes[1] = lost(NotReady(Start.Add(-time.Minute))) }, "S-14"},
 		"one that was cordoned, whose kubelet reports that it is not Ready": {burying, func(w *world) { w.groups[0].Departed = nil; NotReady(Start.Add(-time.Minute))(w.objects.Nodes[1]) }, "S-14"},
 		"one whose name a machine has that is no younger":                   {succeeded, func(w *world) { w.groups[0].Instances[len(w.groups[0].Instances)-1].Created = Start.Add(-time.Hour) }, "S-14"},
-		"one whose name a younger machine has, and that is Ready":           {succeeded, func(w *world) { w.objects.Nodes[1] = lost() }, "S-14"},
-		"one that is Ready":                                                 {missing, func(w *world) { w.objects.Nodes[1] = lost() }, "S-14"},
+		"one whose name a younger machine has, not read since it fell silent": {succeeded, func(w *world) {
+			w.objects.Nodes[1].Status.Conditions = lost(Silent(Start.Add(time.Second))).Status.Conditions
+		}, "S-14"},
+		"one whose name a younger machine has, and that is Ready": {succeeded, func(w *world) { w.objects.Nodes[1] = lost() }, "S-14"},
+		"one that is Ready": {missing, func(w *world) { w.objects.Nodes[1] = lost() }, "S-14"},
 		"one without a unique id": {missing, func(w *world) {
 			w.objects.Nodes[1].Status.NodeInfo.SystemUUID = ""
 			w.write = guard.DeleteNode{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents"}}
