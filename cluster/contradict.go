@@ -66,8 +66,8 @@ func sameScheme(a, b string) bool {
 // HasDeparted says whether the list lacks the machine with this UID because it was deleted.
 func (g *Group) HasDeparted(uid string) bool { return hasUID(g.Departed, uid) }
 
-// Lacks says whether the list lacks the machine with this UID though an earlier one had it and nobody saw it leave.
-func (g *Group) Lacks(uid string) bool { return hasUID(g.Missing, uid) }
+// Hides says whether the list lacks the machine with this UID for some minutes only, and nobody saw it leave: see [Group.Hidden].
+func (g *Group) Hides(uid string) bool { return hasUID(g.Hidden, uid) }
 
 // hasUID says whether one of the UIDs, which are sorted, is that of a machine whose firmware tells this one.
 func hasUID(all []string, firmware string) bool {

@@ -60,6 +60,10 @@ type Group struct {
 	Departed []string `json:"departed,omitempty"`
 	Missing  []string `json:"missing,omitempty"`
 
+	// Hidden are those of Missing that were switched off, or made or started too lately to have joined for sure, and that lists have lacked for some minutes only: no kubelet
+	// speaks for them, and they may be there all the same. Sorted.
+	Hidden []string `json:"hidden,omitempty"`
+
 	// Taken are the machines that sluice did not ask to go and that went within the last hour: another controller, a person or the cloud did it.
 	Taken Taken `json:"taken,omitzero"`
 

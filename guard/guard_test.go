@@ -548,7 +548,7 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			w.evidence.Opposed = &guard.Opposition{Times: 3, Until: Start.Add(time.Hour)}
 		}, "S-36"},
 		"a Node object whose machine is parked":                                         {burying, func(w *world) { w.park() }, "S-14"},
-		"one that is cordoned, in a group that parks, whose machine lists lack":         {resting, func(w *world) { w.groups[0].Missing = []string{"vm-1"} }, "S-14"},
+		"one that is cordoned, in a group that parks, whose machine lists lack":         {resting, func(w *world) { w.groups[0].Hidden = []string{"vm-1"} }, "S-14"},
 		"one that is cordoned, in a group that parks, to a process that has just begun": {resting, func(w *world) { w.evidence.Started = Start.Add(-9 * time.Minute) }, "S-14"},
 		"a cordon for a machine that is not parked":                                     {parking, func(w *world) { w.groups[0].Parked = nil }, "S-14"},
 		"a cordon for a parked machine on a Ready node":                                 {parking, func(w *world) { w.objects.Nodes[1].Status.Conditions = lost().Status.Conditions }, "S-14"},

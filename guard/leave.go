@@ -59,7 +59,7 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 	removal, on := cluster.RemovalOf(n.Object)
 	resting := g.Parks && !g.HasDeparted(w.Machine.UID) && !n.Replaced() // for all that anybody knows: lists may lie
 	switch silent := cluster.NotReadySince(n.Object).Time; {
-	case on && resting && g.Lacks(w.Machine.UID):
+	case on && resting && g.Hides(w.Machine.UID):
 		return refuse("S-14", "nobody saw the machine of node %s leave, and group %s parks machines", w.Node, g.ID)
 	case on && !g.Read.At.After(removal.Since):
 		return refuse("S-14", "group %s has not been read since node %s was cordoned", g.ID, w.Node)

@@ -96,7 +96,7 @@ func (d *decision) bury(st *nodeState) {
 			due = silent.Add(time.Second)
 		case !seen:
 			due = later(due, d.m.Since.Add(listsLag))
-			whole = whole && !g.Lacks(was.UID)
+			whole = whole && !g.Hides(was.UID)
 		}
 		d.wake(due)
 		whole = whole && (!cluster.Speaks(st.Object) || !st.ready && g.HasDeparted(was.UID)) && was.UID != "" && !g.Read.At.Before(due) && d.allWhole()

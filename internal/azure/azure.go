@@ -165,7 +165,7 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 
 // answer is a group as callers get it. Provider.mu is held.
 func (p *Provider) answer(g *group) *cluster.Group {
-	out := g.answer()
+	out := g.answer(p.now())
 	if g.asking != nil && g.asking.late && out.Problem == "" {
 		out.Problem, out.Unheard, out.Asked = p.unanswered(g, g.asking).Message, true, g.wanted
 	}
@@ -238,7 +238,7 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 	case j.fault != nil:
 		return nil, j.fault
 	}
-	out := g.answer()
+	out := g.answer(p.now())
 	switch {
 	case out.Problem != "":
 		return nil, &cloud.Error{Kind: cloud.Invalid, Group: id, Code: "NotManageable", Message: out.Problem}

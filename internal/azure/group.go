@@ -279,7 +279,7 @@ func (g *group) watchMissing(r *reading) {
 	}
 	for _, m := range g.listed() {
 		if lacks(m.uid) {
-			g.missing[m.uid] = miss{r.at, m.off() || m.young(r.at)}
+			g.missing[m.uid] = miss{r.at, m.off() || m.young(r.at) || r.at.Sub(g.slept[m.uid]) < joinsWithin}
 			g.takes(m.uid, r.at)
 		}
 	}
@@ -365,10 +365,15 @@ func (g *group) date(r *reading) {
 	}
 }
 
-// watchSleep remembers which machines the list has switched off, and forgets those that it lacks.
+// watchSleep remembers which machines the list has switched off, and forgets those that it lacks once they had the time to become nodes.
 func (g *group) watchSleep(r *reading) {
 	was := g.slept
 	g.slept = map[string]time.Time{}
+	for uid, at := range was {
+		if r.at.Sub(at) < joinsWithin {
+			g.slept[uid] = at
+		}
+	}
 	for _, m := range r.machines {
 		if m.off() {
 			g.slept[m.uid] = r.at
@@ -574,12 +579,17 @@ func (g *group) settle(capacity int) bool {
 }
 
 // answer is the group as callers get it: theirs to keep, its instances shared.
-func (g *group) answer() *cluster.Group {
+func (g *group) answer(now time.Time) *cluster.Group {
 	out := &cluster.Group{ID: g.id, Capacity: -1}
 	if g.view != nil {
 		*out = *g.view
 		out.Instances, out.Parked, out.Departed = slices.Clone(g.view.Instances), slices.Clone(g.view.Parked), g.gone()
 		out.Missing = slices.Sorted(maps.Keys(g.missing))
+		for _, uid := range out.Missing {
+			if g.missing[uid].hides(now) {
+				out.Hidden = append(out.Hidden, uid)
+			}
+		}
 		if g.reading.model.unfit == "" {
 			out.ProviderIDPrefix, out.HostnamePrefix = g.reading.model.machinesBegin, g.reading.model.hostsBegin
 		}
