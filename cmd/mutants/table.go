@@ -396,11 +396,11 @@ var mutants = []mutant{
 	},
 	{
 		"S-34", "a parked machine that is started is coming, to a process that did not see it", "plan/failures.go",
-		"(known || wasParked(n)))", "(known || !MUTED && wasParked(n)))", scenario("parked-count-from-their-start"),
+		"(known || wasParked(n)))", "(known || !MUTED && wasParked(n)))", scenario("parked-start-outlives-process"),
 	},
 	{
-		"S-17", "a machine beside control-plane nodes is none that never joined", "plan/failures.go",
-		"return !g.servers && (", "return (MUTED || !g.servers) && (", scenario("k3s-servers"),
+		"S-17", "a machine beside control-plane nodes is none that never joined", "plan/machines.go",
+		"case g.servers:", "case g.servers && !MUTED:", scenario("k3s-servers"),
 	},
 	{
 		"S-22", "the node of a parked machine shows whose its group is", "cluster/learn.go",
