@@ -12,9 +12,12 @@ import (
 // AboutModel is the key under which [Group.Told] has what machines are made of.
 const AboutModel = "model"
 
-// AboutLabel and AboutTaint are the keys under which [Group.Told] has a label and a taint. That of a resource is its name. [Difference.What] has the same words.
-func AboutLabel(key string) string      { return "label " + key }
-func AboutTaint(t corev1.Taint) string  { return "taint " + taintName(t) }
+// AboutLabel is the key under which [Group.Told] has a label. That of a resource is its name. [Difference.What] has the same words.
+func AboutLabel(key string) string { return "label " + key }
+
+// AboutTaint is the key of a taint there.
+func AboutTaint(t corev1.Taint) string { return "taint " + taintName(t) }
+
 func (g *Group) told(about string) bool { _, is := g.Told[about]; return is }
 
 // heed is what was learned, with what the cloud has been told of the group since. A label that is spoken of no more says nothing: nodes may bear it still.

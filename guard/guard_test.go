@@ -269,23 +269,6 @@ func givingBack(owner string) *world {
 	return w
 }
 
-// opening takes the gate off a pod that has room on agents-0.
-func opening() *world {
-	w := agents()
-	w.objects.Pods = append(w.objects.Pods, Pod("gated", gates(cluster.CapacityGate)))
-	w.write = guard.OpenGate{Namespace: "default", Pod: "gated", UID: "uid-gated", Node: "agents-0"}
-	return w
-}
-
-func gates(names ...string) func(*corev1.Pod) {
-	return func(p *corev1.Pod) {
-		p.Spec.SchedulingGates = nil
-		for _, name := range names {
-			p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: name})
-		}
-	}
-}
-
 func TestSoundWritesPass(t *testing.T) {
 	for name, open := range map[string]func() *world{
 		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete a machine that never joined of as many as were asked for": requested, "delete one of a group of which nodes are known": known, "delete one of a group that is vouched for": vouched, "delete a machine that never came above min": coming, "delete one on the count of one that works before it is made": working, "delete one below min where the operator says so": forced, "evict": evicting, "dismiss a daemon": dismissing, "delete one of three control-plane nodes that are opted in": crowned, "cordon one of them": dethroning, "delete a machine with a pod that is forced": outlasting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "delete a node whose machine others deleted": missing, "delete one whose name a younger machine has": succeeded, "delete a young one whose name a younger machine has": succeededSoon, "mark a node": marking, "cordon the node of a parked machine": parking, "delete a node of a group that parks": resting, "open a gate": opening,

@@ -38,11 +38,11 @@ type Election struct {
 // tells two processes apart.
 func Identify(host string) (machine, identity string) {
 	var own [4]byte
-	rand.Read(own[:]) //nolint:errcheck // it never fails
+	rand.Read(own[:])
 
 	// A container has no id of its machine.
 	for _, path := range []string{"/etc/machine-id", "/proc/sys/kernel/random/boot_id"} {
-		if id, err := os.ReadFile(path); err == nil && len(strings.TrimSpace(string(id))) > 0 {
+		if id, err := os.ReadFile(path); err == nil && strings.TrimSpace(string(id)) != "" {
 			sum := sha256.Sum256(id) // the id itself is nobody else's business
 			machine = host + "_" + hex.EncodeToString(sum[:4])
 			return machine, machine + "_" + hex.EncodeToString(own[:])

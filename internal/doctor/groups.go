@@ -112,7 +112,7 @@ func unlabelled(f Facts) []Finding {
 	if len(groups) == 0 {
 		return nil
 	}
-	names, size := make([]string, len(groups)), string(groups[0].Size)
+	names, size := make([]string, len(groups)), groups[0].Size
 	for i, g := range groups {
 		if names[i] = string(g.ID); g.Size != groups[0].Size {
 			size = "SIZE"
