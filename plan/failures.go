@@ -221,7 +221,10 @@ func (d *decision) wasNode(g *cluster.Group, in *cluster.Instance) bool {
 // comes says whether a machine without a node is expected to become one. Where more Node objects are gone than may be not Ready, somebody
 // deletes them by mistake: then their machines are waited for, and not bought again.
 func (d *decision) comes(in *cluster.Instance) bool {
-	if !in.State.Expected() || d.overdue(in) || d.groups[in.Group].servers {
+	if !in.State.Expected() || d.overdue(in) {
+		return false
+	}
+	if st := d.groups[in.Group]; st != nil && st.servers {
 		return false
 	}
 	return !d.m.Lost[in.UID] || !d.allowed.Health.Tolerates(len(d.m.Lost), len(d.s.Nodes)+len(d.m.Lost))
