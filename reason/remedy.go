@@ -88,7 +88,6 @@ var remedies = map[Code]string{
 	NodeUnderused:        "time: it goes when that has been so for {limit} (--scale-down-unneeded-time)",
 	NodeReceives:         "the nodes that leave before it are gone; then it is looked at anew",
 	NodeCounted:          "pod {pod} finds its place elsewhere, or is gone",
-	NodeJoined:           "pod {pod} does not tolerate every taint, or is gone",
 	NodeBooked:           "the provisioning request {request} is used up, ends, or is deleted",
 	NodeBuffer:           "the capacity buffer {buffer} asks for less, or is deleted",
 	NodeHeadroom:         "a smaller headroom of the group, or more room free on other nodes",
