@@ -71,22 +71,22 @@ type groupState struct {
 }
 
 // parks says whether the node's machine is parked when it leaves. A pod that goes with it would stay bound to the Node object for as long as that is there, and
-// nobody would make it again: then the machine is deleted.
-func (st *groupState) parks(n *cluster.Node) bool {
-	return st.Parks && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() })
+// nobody would make it again, and a volume that is attached still would not come off: then the machine is deleted.
+func (d *decision) parks(st *groupState, n *cluster.Node) bool {
+	return st.Parks && len(d.attachments()[n.Name()]) <= d.keptAttached(n) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() })
 }
 
 // fate is what becomes of the node's machine when it leaves.
-func (st *groupState) fate(n *cluster.Node) string {
-	if st.parks(n) {
+func (d *decision) fate(st *groupState, n *cluster.Node) string {
+	if d.parks(st, n) {
 		return "parked"
 	}
 	return "deleted"
 }
 
 // leaves is what is said of a node whose machine is on its way to that fate.
-func (st *groupState) leaves(n *cluster.Node) Outcome {
-	if st.parks(n) {
+func (d *decision) leaves(st *groupState, n *cluster.Node) Outcome {
+	if d.parks(st, n) {
 		return NodeParking
 	}
 	return NodeDeleting

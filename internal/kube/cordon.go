@@ -71,7 +71,7 @@ func (w Writer) ControlPlane(ctx context.Context) ([]*corev1.Node, error) {
 func (w Writer) Mark(ctx context.Context, node string, uid types.UID, m cluster.Machine, parked time.Time) error {
 	return w.change(ctx, "mark", node, uid, func(n *corev1.Node) error {
 		if !parked.IsZero() {
-			n.Spec.Taints = append(otherTaints(n, cluster.RemovalTaint, cluster.ShutdownTaint), cluster.Removal{Since: parked, Why: cluster.Parked}.Taint(), cluster.Shut)
+			n.Spec.Taints = append(otherTaints(n, cluster.RemovalTaint, cluster.CandidateTaint, cluster.ShutdownTaint), cluster.Removal{Since: parked, Why: cluster.Parked}.Taint(), cluster.Shut)
 			n.Spec.Unschedulable = true
 		}
 		metav1.SetMetaDataAnnotation(&n.ObjectMeta, cluster.MachineAnnotation, m.String())

@@ -30,7 +30,7 @@ func emptied(group string) removal {
 		"pod base-0 cpu=2500m on=agents_0\n" +
 		"pod web-0 cpu=300m on=agents_2 claim=scratch\n" +
 		"pod web-1 cpu=300m on=agents_2\n" +
-		"%sadvance 25m\n"} // a process that begins leaves Node objects of parked machines alone for ten minutes
+		"%sadvance 25m\n"} // a process that begins leaves Node objects of a group that parks alone for ten minutes
 }
 
 // pooled is a story of three machines of an availability set, two of which are idle.
@@ -139,10 +139,12 @@ func (r removal) killed(t *testing.T, kill string) (transcript string, killed bo
 // leftovers are what removals have left undone, or done twice, when so many machines are to be left.
 func (w *world) leftovers(want int) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	serving := map[string]bool{}
+	serving, parked := map[string]bool{}, map[string]bool{}
 	for _, m := range w.azure.Machines() {
 		switch {
-		case m.ScaleSet == "" || m.PowerState == "deallocated":
+		case m.ScaleSet == "":
+		case m.PowerState == "deallocated":
+			parked[m.ComputerName] = true
 		case m.ProvisioningState != "Succeeded":
 			say("machine %s is %s", m.Name, m.ProvisioningState)
 		default:
@@ -153,6 +155,12 @@ func (w *world) leftovers(want int) (all []string) {
 		say("%d machines are left, want %d", len(serving), want)
 	}
 	for _, n := range kubesim.All[*corev1.Node](w.cluster, "") {
+		if parked[n.Name] {
+			if removal, _ := cluster.RemovalOf(n); removal.Why != cluster.Parked || cluster.Candidate(n) || !n.Spec.Unschedulable || cluster.OwnerOf(n) == "" {
+				say("node %s of a parked machine bears %v %v", n.Name, n.Spec.Taints, n.Annotations)
+			}
+			continue
+		}
 		if !serving[n.Name] {
 			say("node %s has no machine", n.Name)
 		}
@@ -161,7 +169,7 @@ func (w *world) leftovers(want int) (all []string) {
 		}
 	}
 	for _, s := range kubesim.All[*corev1.Secret](w.cluster, "kube-system") {
-		if node, password := strings.CutSuffix(s.Name, ".node-password.k3s"); password && !serving[node] {
+		if node, password := strings.CutSuffix(s.Name, ".node-password.k3s"); password && !serving[node] && !parked[node] {
 			say("the password of node %s is left", node)
 		}
 	}

@@ -3,6 +3,7 @@ package world
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/kubesim"
+	"sluice.dev/sluice/internal/observer"
 )
 
 // played is a world at the end of a script, whose sluice had no reason to do anything.
@@ -303,51 +305,17 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatTheOtherProcessHasJustStartedIsExcused deletes the Node object of a machine that was parked and runs again, while two processes believe
-// that they lead: whoever deletes it must know of each start but the other one's, and of that one, too, once the record has told of it.
-func TestOnlyWhatTheOtherProcessHasJustStartedIsExcused(t *testing.T) {
-	for name, c := range map[string]struct {
-		started time.Duration // ago; negative: never
-		guest   bool          // the one that has started it is the guest
-		again   bool          // another guest has begun since then, and deletes the node
-		broken  bool
-	}{
-		"the other one, just now":                            {guest: true},
-		"the other one, a while ago":                         {guest: true, started: 5 * time.Minute, broken: true},
-		"nobody but a person":                                {started: -1, broken: true},
-		"the one that deletes the node":                      {broken: true},
-		"a guest before the guest that deletes the node":     {guest: true, again: true, started: time.Minute},
-		"the one that stays, before a guest that deletes it": {again: true, started: time.Minute},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := played(t, "group agents mode=flexible removal=deallocate size=Standard_D4s_v5 min=1 max=3 machines=2\npod base-0 cpu=3 on=agents_0\npod base-1 cpu=3 on=agents_1\nadvance 1m\n")
-			m := w.machineNamed("agents_1")
-			w.rule.Several = true
-			did := func(verb string, ago time.Duration) {
-				w.azure.Observe(azuresim.Request{
-					Time: w.now().Add(-ago), Method: http.MethodPost, Kind: "POST virtualMachineScaleSets/" + verb, ScaleSet: "agents", Status: 202, InstanceIDs: []string{m.InstanceID},
-				}, w.azure.Machines())
-			}
-			did("deallocate", max(0, c.started)+time.Minute)
-			if c.started >= 0 {
-				w.rule.Guest = c.guest
-				did("start", c.started)
-			}
-			if w.rule.Guest = c.again; c.again {
-				w.observer.Began()
-			}
-			if err := kubernetes.NewForConfigOrDie(w.cluster.RESTConfig()).CoreV1().Nodes().Delete(t.Context(), m.ComputerName, metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			w.observer.Turn()
-			broken := false
-			for _, v := range w.observer.Violations() {
-				broken = broken || v.Property == "S-14"
-			}
-			if broken != c.broken {
-				t.Errorf("S-14 is broken: %t, want %t: %v", broken, c.broken, w.observer.Violations())
-			}
-		})
+// TestTheNodeObjectOfAParkedMachineIsMissed deletes the Node object of a machine that is parked, and of one that runs (S-14).
+func TestTheNodeObjectOfAParkedMachineIsMissed(t *testing.T) {
+	for _, name := range []string{"agents_0", "agents_1"} {
+		w := played(t, "group agents mode=flexible removal=deallocate size=Standard_D4s_v5 min=1 max=3 machines=2\npod base-0 cpu=3 on=agents_0\nuntil node agents_1 parked\n")
+		if err := kubernetes.NewForConfigOrDie(w.cluster.RESTConfig()).CoreV1().Nodes().Delete(t.Context(), w.machineNamed(name).ComputerName, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.observer.Turn()
+		if !slices.ContainsFunc(w.observer.Violations(), func(v observer.Violation) bool { return v.Property == "S-14" }) {
+			t.Errorf("the Node object of machine %s is not missed: %v", name, w.observer.Violations())
+		}
 	}
 }
 
