@@ -19,6 +19,9 @@ func (d *decision) drain(st *nodeState, wait time.Time) {
 		if tried {
 			d.refuge.back()
 		}
+		if late != nil {
+			d.noteVain(st, wait)
+		}
 		d.takeDown(st, append([]reason.Reason{reason.New(reason.RemovalAbandoned, about)}, because...)...)
 		return
 	case late != nil:
