@@ -44,7 +44,7 @@ func (d *decision) mark() {
 			continue
 		}
 		if n.Instance.State == cluster.StateDeleting {
-			why := reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", d.fate(d.groups[n.Group], n))
+			why := reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", fate(d.parks(d.groups[n.Group], n)))
 			d.ladder = append(d.ladder, Mark{Node: n.Name(), UID: n.Object.UID, Machine: n.Instance.Machine(), Because: why})
 			continue
 		}

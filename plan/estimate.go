@@ -17,7 +17,7 @@ import (
 func (d *decision) growByExpanders(c *candidates) {
 	ranking := d.planner.ranking(d.s.Objects.Ranking())
 	ms := d.machines(nil)
-	widen := c.narrow()
+	_, widen := c.narrow()
 	defer widen()
 	for {
 		d.fillOpen(c, ms)
@@ -31,7 +31,7 @@ func (d *decision) growByExpanders(c *candidates) {
 			st.opened -= len(d.tried)
 		}
 		if len(options) == 0 {
-			if c.left() && widen() {
+			if widen() {
 				continue
 			}
 			return

@@ -88,7 +88,7 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 	case n.Instance == nil:
 		return "", nil, false
 	case n.Instance.State == cluster.StateDeleting:
-		return d.leaves(d.groups[n.Group], n), []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", d.fate(d.groups[n.Group], n))}, true
+		return leaves(d.parks(d.groups[n.Group], n)), []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", fate(d.parks(d.groups[n.Group], n)))}, true
 	case cluster.Noticed(n.Object) && !n.CameTrue():
 		return NodeKeep, []reason.Reason{noticed(n)}, true
 	case n.Object.Spec.Unschedulable:

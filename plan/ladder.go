@@ -140,7 +140,7 @@ func (d *decision) climb(st *nodeState) {
 		return
 	}
 	if st.Instance.State == cluster.StateDeleting {
-		d.judgeNode(st, d.leaves(g, st.Node), reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID, "fate", d.fate(g, st.Node)))
+		d.judgeNode(st, leaves(d.parks(g, st.Node)), reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID, "fate", fate(d.parks(g, st.Node))))
 		return
 	}
 	wait := removal.Since.Add(d.allowed.Removal.Pause())
@@ -197,7 +197,7 @@ func (d *decision) climb(st *nodeState) {
 			d.inFlight-- // as below
 		}
 		d.wake(wait)
-		d.judgeNode(st, NodeCordoned, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "fate", d.fate(g, st.Node), "delay", d.allowed.Removal.Pause()))
+		d.judgeNode(st, NodeCordoned, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "fate", fate(d.parks(g, st.Node)), "delay", d.allowed.Removal.Pause()))
 	case !g.spares(st.Instance, g.parting):
 		d.takeDown(st, d.atMin(g))
 	case d.clung(st) != nil && !d.now.Before(removal.Since.Add(d.allowed.Removal.DrainDeadline)) && removal.Why != cluster.AskedFor:
@@ -230,12 +230,12 @@ func (d *decision) leave(st *nodeState) {
 	}
 	d.inFlight--
 	d.disruptAll(st)
-	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "fate", d.fate(st.group, st.Node))
+	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "fate", fate(d.parks(st.group, st.Node)))
 	if n := len(d.returning(st)); n > 0 {
-		why = reason.New(reason.NodeClung, reason.Node(st.Name()), "fate", d.fate(st.group, st.Node), "pods", n)
+		why = reason.New(reason.NodeClung, reason.Node(st.Name()), "fate", fate(d.parks(st.group, st.Node)), "pods", n)
 	}
 	d.removes(st.group, st.Instance, Leaving{st.Instance.Machine(), st.Name(), st.group.Parks && !d.parks(st.group, st.Node), why})
-	d.judgeNode(st, d.leaves(st.group, st.Node), why)
+	d.judgeNode(st, leaves(d.parks(st.group, st.Node)), why)
 }
 
 // removes has a machine removed in this cycle.

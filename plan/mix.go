@@ -20,13 +20,12 @@ func (d *decision) growJointly(c *candidates) {
 	if len(c.groups) == 0 {
 		return
 	}
-	widen := c.narrow()
+	narrowed, widen := c.narrow()
 	b := d.addMix(c)
-	if c.left() && widen() {
+	if widen() {
 		b = d.addMix(c)
 	}
-	widen()
-	d.account(c, b, b.found)
+	d.account(c, b, narrowed)
 	d.weigh(c, b)
 }
 
@@ -391,8 +390,8 @@ func (d *decision) share(lot []*groupState, n int) []*groupState {
 	return out
 }
 
-// account says what the growth costs, and the least that any would.
-func (d *decision) account(c *candidates, b *mix, s packing.Solution) {
+// account says what the growth costs, and the least that any would. A mix of fewer groups than there are knows nothing of the others.
+func (d *decision) account(c *candidates, b *mix, narrowed bool) {
 	if !b.priced || len(b.assumed) > 0 {
 		return
 	}
@@ -405,8 +404,8 @@ func (d *decision) account(c *candidates, b *mix, s packing.Solution) {
 	if spent == 0 {
 		return
 	}
-	bound := s.Bound
-	if c.tells() {
+	bound := b.found.Bound
+	if narrowed || c.tells() {
 		bound = b.relaxed(c, cost)
 	}
 	d.cost = &Cost{USDPerHour: spent, LeastUSDPerHour: min(spent, float64(bound)/1e6)}

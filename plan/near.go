@@ -44,15 +44,18 @@ func (n *affinity) seeks(of *cluster.Class) bool {
 }
 
 // narrow leaves to pods the sites that come first: those of groups that have a Ready node, or never had one, and then those where all can be that must be
-// near each other. Widen gives them all sites again, for those that are left, and says whether they are more.
-func (c *candidates) narrow() (widen func() bool) {
+// near each other. Narrowed says whether any lost sites by it. Widen gives them all sites again, and says whether that is more for pods that are left.
+func (c *candidates) narrow() (narrowed bool, widen func() bool) {
 	own := make([]wanted, len(c.wanted))
 	for i, w := range c.wanted {
 		own[i] = wanted{suits: w.suits, fits: w.fits}
 		w.leave(func(i int) bool { return !c.sites[i].fails })
 	}
 	c.bring()
-	return func() (more bool) {
+	for i, w := range c.wanted {
+		narrowed = narrowed || !slices.Equal(w.suits, own[i].suits)
+	}
+	return narrowed, func() (more bool) {
 		for i, w := range c.wanted {
 			more = more || w.left() > 0 && !slices.Equal(w.suits, own[i].suits)
 			w.suits, w.fits = own[i].suits, own[i].fits
@@ -75,11 +78,6 @@ func (d *decision) failing(st *groupState) (nodes int) {
 		}
 	}
 	return nodes
-}
-
-// left says whether pods are left that have no place.
-func (c *candidates) left() bool {
-	return slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.left() > 0 })
 }
 
 // bring leaves to pods that must be near each other the sites alone whose domain suits all of them. Without that the first would settle where

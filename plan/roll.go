@@ -76,17 +76,17 @@ func (d *decision) parks(st *groupState, n *cluster.Node) bool {
 	return st.Parks && len(d.attachments()[n.Name()]) <= d.keptAttached(n) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() })
 }
 
-// fate is what becomes of the node's machine when it leaves.
-func (d *decision) fate(st *groupState, n *cluster.Node) string {
-	if d.parks(st, n) {
+// fate is what becomes of a machine that leaves.
+func fate(parks bool) string {
+	if parks {
 		return "parked"
 	}
 	return "deleted"
 }
 
 // leaves is what is said of a node whose machine is on its way to that fate.
-func (d *decision) leaves(st *groupState, n *cluster.Node) Outcome {
-	if d.parks(st, n) {
+func leaves(parks bool) Outcome {
+	if parks {
 		return NodeParking
 	}
 	return NodeDeleting
