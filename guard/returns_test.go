@@ -56,6 +56,9 @@ func TestAPodThatWouldReturnGoesWithItsMachine(t *testing.T) {
 			w.objects.Controllers = cluster.Controllers{Known: true}
 		}, true},
 		"one that has come since the cordon": {func(w *world) { pod(w, late) }, true},
+		"one that had no node until then": {func(w *world) {
+			pod(w, func(p *corev1.Pod) { p.Status.StartTime = new(metav1.NewTime(Start)) })
+		}, true},
 		"one that has come since, where a person asked for it": {func(w *world) {
 			pod(w, late)
 			For(cluster.AskedFor)(w.objects.Nodes[1])

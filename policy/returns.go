@@ -35,9 +35,13 @@ func (p *Policy) GoesWith(pod *cluster.Pod, at Where, now time.Time) bool {
 	return !keeps
 }
 
-// Joins says whether a pod that [Policy.GoesWith] the machine was made after its node was cordoned: the scheduler wants the node.
+// Joins says whether a pod that [Policy.GoesWith] the machine was made, or came to its node, after that was cordoned: the scheduler wants the node.
 func (p *Policy) Joins(pod *cluster.Pod, at Where, now time.Time) bool {
-	return p.GoesWith(pod, at, now) && !pod.Created().Before(at.Cordoned) // both are whole seconds
+	came := pod.Created()
+	if started := pod.Started(); started.After(came) {
+		came = started
+	}
+	return p.GoesWith(pod, at, now) && !came.Before(at.Cordoned) // both are whole seconds
 }
 
 // StopsWith says whether a pod stops with the machine of its node, to which something is announced: it belongs to the node, or it would return and nothing
