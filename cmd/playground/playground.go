@@ -18,6 +18,7 @@ import (
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/controlplane"
 	"sluice.dev/sluice/internal/controlplane/kubelets"
+	"sluice.dev/sluice/internal/report"
 )
 
 // Files in the playground's directory.
@@ -137,6 +138,7 @@ func (p *playground) makeDirectory(context.Context, context.CancelCauseFunc) err
 		level = slog.LevelDebug
 	}
 	p.log = slog.New(slog.NewTextHandler(file, &slog.HandlerOptions{Level: level}))
+	report.BridgeKlog(p.log)
 	return nil
 }
 

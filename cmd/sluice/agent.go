@@ -16,6 +16,7 @@ import (
 	"sluice.dev/sluice/internal/agent"
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/imds"
+	"sluice.dev/sluice/internal/report"
 )
 
 // eventKinds are what Azure announces to machines.
@@ -44,6 +45,7 @@ of Azure. While nothing is announced it asks the machine's own metadata service 
 			if a.Log, err = s.logger(cmd.ErrOrStderr(), slog.LevelInfo); err != nil {
 				return err
 			}
+			report.BridgeKlog(a.Log)
 			for i, kind := range a.Heeds {
 				known := slices.IndexFunc(eventKinds, func(k string) bool { return strings.EqualFold(k, kind) })
 				if known < 0 {

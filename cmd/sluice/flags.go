@@ -14,6 +14,7 @@ import (
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azure/config"
+	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/policy"
 )
 
@@ -160,6 +161,7 @@ func (s *settings) butKube(o *app.Options, stderr io.Writer, level slog.Level) e
 	if o.Log, err = s.logger(stderr, level); err != nil {
 		return err
 	}
+	report.BridgeKlog(o.Log)
 	if o.Policy, err = s.policy(); err != nil {
 		return err
 	}

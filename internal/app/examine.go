@@ -11,7 +11,6 @@ import (
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/doctor"
 	"sluice.dev/sluice/internal/imds"
-	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/policy"
 )
 
@@ -37,7 +36,6 @@ const (
 // Examine gathers what sluice doctor judges, Azure and Kubernetes side by side. It writes nothing, and what cannot be learned is a fact of its own. Of
 // the options it reads how to connect, the policy, the namespace and name of the lease, and the log.
 func Examine(ctx context.Context, o Options, x Examination) {
-	report.BridgeKlog(o.Log)
 	ctx, cancel := context.WithTimeout(ctx, x.Within)
 	defer cancel()
 	l := &lesson{tell: x.Learned, known: map[string]bool{}}

@@ -19,7 +19,6 @@ import (
 // could write. What nodes have taught a running sluice it takes from the status ConfigMap: the entry says where it could not. Of the options it reads how to
 // connect, the policy, the namespace and name of that ConfigMap, and the log.
 func Look(ctx context.Context, o Options) (journal.Entry, error) {
-	report.BridgeKlog(o.Log)
 	client, err := kubernetes.NewForConfig(o.Kube)
 	if err != nil {
 		return journal.Entry{}, fmt.Errorf("connect to the API server: %w", err)

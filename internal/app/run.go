@@ -54,7 +54,6 @@ type Options struct {
 // Run is one process: it serves metrics and health, waits for its turn to lead, and then turns the loop until ctx is done, whose
 // error it returns. Other errors are one sentence for the operator.
 func Run(ctx context.Context, o Options) error {
-	report.BridgeKlog(o.Log)
 	CollectOften()
 	client, err := kubernetes.NewForConfig(o.Kube)
 	if err != nil {

@@ -182,8 +182,8 @@ func groupTrouble(entry journal.Entry, id cluster.GroupID) (reason.Reason, bool)
 	return reason.Reason{}, false
 }
 
-// BridgeKlog lets the libraries that log by klog, client-go above all, speak through this logger for the whole process. What they
-// call informational is about their own inner life, such as a watch that was renewed, and becomes a debug line.
+// BridgeKlog lets the libraries that log by klog, client-go above all, speak through this logger for the whole process: a program
+// calls it before it has a client. What they call informational is about their own inner life, such as a watch that was renewed, and becomes a debug line.
 func BridgeKlog(to *slog.Logger) { klog.SetSlogLogger(slog.New(quieter{to.Handler()})) }
 
 // quieter turns informational lines into debug lines.
