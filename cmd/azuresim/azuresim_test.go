@@ -181,6 +181,31 @@ func TestAStoryOverHTTPSAndTheVerbsThatTellIt(t *testing.T) {
 	}
 }
 
+// TestAMachineSignsInAsOnAppService uses the two variables as they are printed.
+func TestAMachineSignsInAsOnAppService(t *testing.T) {
+	r := start(t, "--identity=127.0.0.1:0=server-0")
+	said := regexp.MustCompile(`IDENTITY_ENDPOINT=(\S+) IDENTITY_HEADER=(\S+) = server-0`).FindStringSubmatch(r.printed)
+	if said == nil {
+		t.Fatal(r.printed)
+	}
+	for header, want := range map[string]int{said[2]: http.StatusOK, "wrong": http.StatusUnauthorized} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, said[1]+"?api-version=2019-08-01&resource=https://management.azure.com/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Identity-Header", header)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close() //nolint:errcheck,gosec // it was read
+		if resp.StatusCode != want || (want == http.StatusOK) != strings.Contains(string(body), "access_token") {
+			t.Errorf("header %q: %d %s", header, resp.StatusCode, body)
+		}
+	}
+}
+
 func TestMistakesAreAnsweredWithTheRemedy(t *testing.T) {
 	r := start(t)
 	for command, want := range map[string]string{

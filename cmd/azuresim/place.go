@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sluice.dev/sluice/internal/azuresim"
@@ -16,6 +17,7 @@ import (
 type place struct {
 	dir, scheme, address string
 	metadata             []string // "URL = machine"
+	identity             []string // "the two variables = machine"
 	control              string
 	world                *azuresim.World
 }
@@ -47,7 +49,8 @@ func (p place) principal() azuresim.ServicePrincipal {
 	return azuresim.ServicePrincipal{TenantID: p.world.Tenant}
 }
 
-// writeFiles writes what clients read: the environment of AZURE_ENVIRONMENT_FILEPATH, and an azure.json.
+// writeFiles writes what clients read: the environment of AZURE_ENVIRONMENT_FILEPATH, and an azure.json. Clients in Go ask no public host whether they
+// may trust an authority whose tenant is adfs, and read sizes and zones as in Azure where the cloud is a stack in name alone.
 func (p place) writeFiles() error {
 	login := p.url() + "/"
 	if p.world.ADFS {
@@ -62,10 +65,11 @@ func (p place) writeFiles() error {
 		"serviceManagementEndpoint": p.url(), "resourceManagerVMDNSSuffix": "cloudapp.azure.test", "storageEndpointSuffix": "core.azure.test",
 	}
 	app := p.principal()
+	flexible := slices.ContainsFunc(p.world.ScaleSets, func(s azuresim.ScaleSet) bool { return strings.EqualFold(s.OrchestrationMode, "Flexible") })
 	config := map[string]any{
-		"cloud": "AzureStackCloud", "tenantId": app.TenantID, "subscriptionId": p.world.Subscription, "resourceGroup": p.world.ResourceGroup,
+		"cloud": "AzureStackCloud", "tenantId": "adfs", "subscriptionId": p.world.Subscription, "resourceGroup": p.world.ResourceGroup,
 		"location": p.world.Location, "vmType": "vmss", "aadClientId": app.ClientID, "aadClientSecret": app.Secret,
-		"useInstanceMetadata": false,
+		"useInstanceMetadata": false, "disableAzureStackCloud": true, "enableVmssFlexNodes": flexible,
 	}
 	for name, v := range map[string]any{cloudFile: cloud, configFile: config} {
 		raw, err := json.MarshalIndent(v, "", "  ")
@@ -98,6 +102,9 @@ func (p place) describe(out io.Writer) {
 `, url, ca, p.control, p.world.Subscription, p.world.ResourceGroup, strings.Join(machines, ", "))
 	for _, m := range p.metadata {
 		fmt.Fprintf(out, "  instance metadata              %s\n", m)
+	}
+	for _, m := range p.identity {
+		fmt.Fprintf(out, "  App Service identity           %s\n", m)
 	}
 	fmt.Fprintf(out, `
 az, in a shell of its own:

@@ -22,6 +22,9 @@ import (
 //go:embed example.yaml
 var example []byte
 
+// identityHeader is the secret of every endpoint of --identity.
+const identityHeader = "simulated"
+
 // options are the flags of a server.
 type options struct {
 	world    string
@@ -29,6 +32,7 @@ type options struct {
 	plain    bool
 	dir      string
 	metadata []string
+	identity []string
 	control  string
 	seed     uint64
 	speed    float64
@@ -107,16 +111,18 @@ func serve(ctx context.Context, o options, out io.Writer) error {
 	f.serve(arm, azure)
 
 	for _, given := range o.metadata {
-		address, machine, ok := strings.Cut(given, "=")
-		if !ok {
-			return fmt.Errorf("--metadata=%s names no machine: write 127.0.0.1:9000=agents_0", given)
-		}
-		l, err := f.open("--metadata", address)
+		url, machine, err := f.machine("--metadata", given, azure.Metadata)
 		if err != nil {
 			return err
 		}
-		p.metadata = append(p.metadata, "http://"+l.Addr().String()+" = "+machine)
-		f.serve(l, azure.Metadata(machine))
+		p.metadata = append(p.metadata, url+" = "+machine)
+	}
+	for _, given := range o.identity {
+		url, machine, err := f.machine("--identity", given, func(vm string) http.Handler { return azure.AppServiceIdentity(vm, identityHeader) })
+		if err != nil {
+			return err
+		}
+		p.identity = append(p.identity, "IDENTITY_ENDPOINT="+url+"/msi/token IDENTITY_HEADER="+identityHeader+" = "+machine)
 	}
 
 	if err := loopback(o.control); err != nil {
@@ -167,6 +173,20 @@ func (f *front) open(flag, address string) (net.Listener, error) {
 		return nil, fmt.Errorf("%s: %w; choose another address, or port 0 for a free one", flag, err)
 	}
 	return l, nil
+}
+
+// machine serves what a machine reaches at the address that ADDRESS=MACHINE gives, and says where and of which.
+func (f *front) machine(flag, given string, handler func(machine string) http.Handler) (url, machine string, err error) {
+	address, machine, ok := strings.Cut(given, "=")
+	if !ok {
+		return "", "", fmt.Errorf("%s=%s names no machine: write 127.0.0.1:9000=agents_0", flag, given)
+	}
+	l, err := f.open(flag, address)
+	if err != nil {
+		return "", "", err
+	}
+	f.serve(l, handler(machine))
+	return "http://" + l.Addr().String(), machine, nil
 }
 
 func (f *front) serve(l net.Listener, h http.Handler) {

@@ -82,6 +82,10 @@ type Server struct {
 	// managedBy, and cannot be attached to another; 0: not at all.
 	DetachLag time.Duration
 
+	// DeleteWindow is how long after the delete of instances was accepted their
+	// scale set refuses another with 409; 0: as long as the delete runs.
+	DeleteWindow time.Duration
+
 	// Throttle makes the token buckets of the compute provider, and those of
 	// machines' metadata services, refuse requests with 429. The former are counted,
 	// and reported in headers, either way.

@@ -297,10 +297,11 @@ func (ss *scaleSet) choose(ids []string, now time.Time) ([]*instance, *problem) 
 }
 
 // deleteByID deletes the named instances, and lowers capacity by as many. A
-// scale set runs one delete at a time.
+// scale set refuses a second delete while one runs, or in the window after it was
+// accepted.
 func (q *request) deleteByID(ss *scaleSet, ids []string) answer {
 	for _, o := range ss.operations {
-		if o.removes(q.now) {
+		if window := q.server.DeleteWindow; o.removes(q.now) && (window == 0 || q.now.Before(o.start.Add(window))) {
 			return concurrentRequest().answer()
 		}
 	}

@@ -13,6 +13,10 @@ const (
 )
 
 var networkPatterns = []pattern{
+	{"LIST", networkWhole + "/publicIPAddresses", "publicIPAddresses", listOpaque},
+	{"LIST", networkPath + "/publicIPAddresses", "publicIPAddresses", listOpaque},
+	{"LIST", networkWhole + "/loadBalancers", "loadBalancers", listOpaque},
+	{"LIST", networkPath + "/loadBalancers", "loadBalancers", listOpaque},
 	{"LIST", networkWhole + "/networkInterfaces", nicsType, listInterfaces},
 	{"LIST", networkPath + "/networkInterfaces", nicsType, listInterfaces},
 	{"GET", networkPath + "/networkInterfaces/{name}", nicsType, getInterface},

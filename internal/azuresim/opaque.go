@@ -96,6 +96,20 @@ func getOpaque(q *request) answer {
 	return answer{status: http.StatusOK, body: o.wire()}
 }
 
+// listOpaque lists what deployments have created of the type at the path's end:
+// nothing, where there was none.
+func listOpaque(q *request) answer {
+	scope, kind, _ := strings.Cut(q.http.URL.Path, "/providers/")
+	list := []map[string]any{}
+	for _, o := range q.server.opaques {
+		if strings.EqualFold(o.kind, kind) && within(o.path, scope) {
+			list = append(list, o.wire())
+		}
+	}
+	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(idOf(a), idOf(b)) })
+	return page(q, list, idOf)
+}
+
 // putOpaque creates a resource for a deployment, and replaces one for anybody.
 func putOpaque(q *request) answer {
 	var model map[string]any

@@ -126,6 +126,34 @@ func TestAnOlderModelIsReplacedByHand(t *testing.T) {
 	}
 }
 
+// TestASecondDeleteWaitsForTheWindow has one delete for each machine, as cloud-provider-azure sends them.
+func TestASecondDeleteWaitsForTheWindow(t *testing.T) {
+	a := newAzure(t, func(s *azuresim.Server) { s.DeleteWindow = 2 * time.Second })
+	a.agents(4)
+	remove := func(id string) (string, int) {
+		_, err := a.sets.BeginDeleteInstances(context.Background(), group, "agents",
+			armcompute.VirtualMachineScaleSetVMInstanceRequiredIDs{InstanceIDs: to.SliceOfPtrs(id)}, nil)
+		return code(err)
+	}
+	for _, step := range []struct {
+		after  time.Duration
+		id     string
+		status int
+	}{{0, "1", 0}, {time.Second, "2", 409}, {time.Second, "2", 0}, {1999 * time.Millisecond, "3", 409}} {
+		a.advance(step.after)
+		if c, status := remove(step.id); status != step.status {
+			t.Errorf("%s later the delete of %s is answered %d %s, want %d", step.after, step.id, status, c, step.status)
+		}
+	}
+	a.advance(2 * time.Minute)
+	if diff := cmp.Diff([]string{"0", "3"}, a.ids()); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+	if got := a.capacity(); got != 2 {
+		t.Errorf("capacity %d, want 2", got)
+	}
+}
+
 func TestDeleteByIDLowersCapacityAndNothingElse(t *testing.T) {
 	a := newAzure(t)
 	a.agents(4)

@@ -59,6 +59,19 @@ func getSubscription(q *request) answer {
 // type. Any well-formed one is accepted.
 var providerVersions = []string{"2025-04-01", "2024-11-01", "2024-07-01", "2021-04-01"}
 
+// zonalTypes are those whose resources can be in a zone.
+var zonalTypes = []string{"virtualMachines", setsType, "disks"}
+
+// zoneMappings are the zones of the locations that hold something.
+func (q *request) zoneMappings() []map[string]any {
+	zones := []string{"1", "2", "3"}
+	list := []map[string]any{}
+	for _, l := range q.server.locations() {
+		list = append(list, map[string]any{"location": l, "zones": zones})
+	}
+	return list
+}
+
 // providers are the namespaces of the routing table with the types below them.
 func providers() map[string][]string {
 	types := map[string][]string{}
@@ -87,7 +100,11 @@ func providers() map[string][]string {
 func (q *request) providerBody(namespace string, types []string) map[string]any {
 	list := []map[string]any{}
 	for _, t := range types {
-		list = append(list, map[string]any{"resourceType": t, "locations": []string{}, "apiVersions": providerVersions})
+		kind := map[string]any{"resourceType": t, "locations": []string{}, "apiVersions": providerVersions}
+		if slices.Contains(zonalTypes, t) {
+			kind["zoneMappings"] = q.zoneMappings()
+		}
+		list = append(list, kind)
 	}
 	return map[string]any{
 		"id":        "/subscriptions/" + q.route.subscription + "/providers/" + namespace,
