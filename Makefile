@@ -55,6 +55,11 @@ race: ## run the tests of all that runs beside something else under the race det
 az-conformance: ## drive Microsoft's az against the simulated Azure; installs azure-cli where it can
 	@GO='$(GO)' hack/az-conformance
 
+.PHONY: ccm-conformance
+ccm-conformance: ## drive cloud-provider-azure's own provider against the simulated Azure; compiles for minutes the first time
+	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/azuresim ./cmd/azuresim
+	@cd hack/ccm && $(GO) build -o ../../bin/ccm . && ../../bin/ccm ../../bin/azuresim
+
 .PHONY: bench
 bench: ## measure what decisions cost, in one table and bin/bench.json; ARGS=--help tells more
 	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/bench ./cmd/bench
