@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -10,6 +11,20 @@ import (
 func Protects(b *policyv1.PodDisruptionBudget, p *Pod) bool {
 	s, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	return err == nil && b.Namespace == p.Namespace && s.Matches(labels.Set(p.Labels))
+}
+
+// Holds says whether the API server evicts a pod that the disruption budget selects only while that allows a disruption. It evicts one that has not
+// started, or is over or leaving, in any case; and one that is not Ready where the budget always allows that, or while as many are healthy as have
+// to be: see its unhealthyPodEvictionPolicy.
+func Holds(b *policyv1.PodDisruptionBudget, p *Pod) bool {
+	switch {
+	case p.Phase == corev1.PodPending || p.Finished() || p.Leaving():
+		return false
+	case !p.Unready():
+		return true
+	}
+	always := b.Spec.UnhealthyPodEvictionPolicy != nil && *b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow
+	return !always && (b.Status.CurrentHealthy < b.Status.DesiredHealthy || b.Status.DesiredHealthy <= 0)
 }
 
 // Away counts the pods that a disruption budget selects and that are lost, or about to be, though its status may still count them: the machines of their nodes

@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,13 +12,13 @@ import (
 )
 
 // Pod is one pod as decisions read it: a compact record of what is its own, and the class that it shares with pods that are alike.
-// It is immutable. Clusters have many pods: a field that few of them need belongs into pending or claims.
+// It is immutable. Clusters have many pods: a field that few of them need belongs into pending or rare.
 type Pod struct {
 	// What every cycle reads of every pod comes first: it lies in one line of the processor's cache.
 	*Class                              // never nil
 	created, deletion, started int64    // seconds since 1970, 0 for none
 	pending                    *pending // nil once it is bound, and when nobody has said anything about it
-	claims                     *claims  // nil when it has none
+	rare                       *rare    // nil when there is nothing of it
 
 	Name  string
 	UID   types.UID
@@ -41,10 +42,25 @@ func (said pending) same(o pending) bool {
 	return said == o
 }
 
-// claims are the resource claims that were made for a pod.
-type claims struct {
-	Made     []corev1.PodResourceClaimStatus
+// rare is what is true of few pods.
+type rare struct {
+	Made     []corev1.PodResourceClaimStatus // the resource claims that were made for it
 	Extended *corev1.PodExtendedResourceClaimStatus
+	Unready  bool // it runs, and its kubelet, or Kubernetes for it, says that it is not Ready
+}
+
+// rareOf is nil when there is nothing of it.
+func rareOf(o *corev1.Pod) *rare {
+	r := rare{Made: o.Status.ResourceClaimStatuses, Extended: o.Status.ExtendedResourceClaimStatus}
+	for i := range o.Status.Conditions {
+		if c := &o.Status.Conditions[i]; c.Type == corev1.PodReady {
+			r.Unready = o.Status.Phase == corev1.PodRunning && c.Status != corev1.ConditionTrue
+		}
+	}
+	if len(r.Made) == 0 && r.Extended == nil && !r.Unready {
+		return nil
+	}
+	return &r
 }
 
 // ownPart is the record without its class.
@@ -63,9 +79,7 @@ func ownPart(o *corev1.Pod) *Pod {
 	}
 	p.UID, p.Node, p.Phase = o.UID, o.Spec.NodeName, phase(o.Status.Phase)
 	p.created, p.deletion, p.started = seconds(&o.CreationTimestamp), seconds(o.DeletionTimestamp), seconds(o.Status.StartTime)
-	if s := o.Status; len(s.ResourceClaimStatuses) > 0 || s.ExtendedResourceClaimStatus != nil {
-		p.claims = &claims{s.ResourceClaimStatuses, s.ExtendedResourceClaimStatus}
-	}
+	p.rare = rareOf(o)
 	return p
 }
 
@@ -135,11 +149,14 @@ func (p *Pod) Object() *corev1.Pod {
 			if said.Since != 0 {
 				condition.LastTransitionTime = *stamp(said.Since)
 			}
-			o.Status.Conditions = append(o.Status.Conditions[:len(o.Status.Conditions):len(o.Status.Conditions)], condition)
+			o.Status.Conditions = append(slices.Clip(o.Status.Conditions), condition)
 		}
 	}
-	if p.claims != nil {
-		o.Status.ResourceClaimStatuses, o.Status.ExtendedResourceClaimStatus = p.claims.Made, p.claims.Extended
+	if r := p.rare; r != nil {
+		o.Status.ResourceClaimStatuses, o.Status.ExtendedResourceClaimStatus = r.Made, r.Extended
+		if r.Unready {
+			o.Status.Conditions = append(slices.Clip(o.Status.Conditions), corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse})
+		}
 	}
 	return o
 }
@@ -190,7 +207,7 @@ func (p *Pod) Equal(o *Pod) bool {
 		return p == o
 	}
 	if p.Class.Key != o.Class.Key || p.Name != o.Name || p.UID != o.UID || p.Node != o.Node || p.Phase != o.Phase ||
-		p.created != o.created || p.deletion != o.deletion || p.started != o.started || !reflect.DeepEqual(p.claims, o.claims) {
+		p.created != o.created || p.deletion != o.deletion || p.started != o.started || !reflect.DeepEqual(p.rare, o.rare) {
 		return false
 	}
 	return p.pending == o.pending || p.pending != nil && o.pending != nil && p.pending.same(*o.pending)
@@ -235,6 +252,9 @@ func (p *Pod) Started() time.Time { return at(p.started) }
 
 // Leaving says whether somebody has deleted the pod.
 func (p *Pod) Leaving() bool { return p.deletion != 0 }
+
+// Unready says whether the pod runs and is said not to be Ready.
+func (p *Pod) Unready() bool { return p.rare != nil && p.rare.Unready }
 
 // Finished says whether the pod will never run again: it holds no resources.
 func (p *Pod) Finished() bool { return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed }

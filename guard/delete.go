@@ -182,7 +182,7 @@ func checkBudgets(targets []Target, e Evidence, allowed *policy.Policy) error {
 				continue
 			}
 			for _, p := range n.Pods {
-				if p.Finished() || !allowed.GoesWith(p, e.on(n), e.Newest.Time) || !cluster.Protects(b, p) {
+				if p.Finished() || !allowed.GoesWith(p, e.on(n), e.Newest.Time) || !cluster.Protects(b, p) || !cluster.Holds(b, p) {
 					continue
 				}
 				if going++; going > b.Status.DisruptionsAllowed {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
@@ -19,6 +20,10 @@ func toleratesAll(p *corev1.Pod) {
 
 func early(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(Start.Add(-time.Hour)) } // before its node was cordoned
 func late(p *corev1.Pod)  { p.CreationTimestamp = metav1.NewTime(Start.Add(-time.Minute)) }
+
+func unready(p *corev1.Pod) {
+	p.Status.Phase, p.Status.Conditions = corev1.PodRunning, []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+}
 
 // returning has the machine of a node deleted with a pod that tolerates all taints, and whose budget allows one disruption.
 func returning() *world {
@@ -44,6 +49,15 @@ func TestAPodThatWouldReturnGoesWithItsMachine(t *testing.T) {
 		"one that its budget lets go": {func(*world) {}, false},
 		"one without a budget":        {func(w *world) { w.objects.Budgets = nil }, false},
 		"one that its budget holds":   {func(w *world) { w.objects.Budgets[0].Status.DisruptionsAllowed = 0 }, true},
+		"one that is not Ready, which its budget holds": {func(w *world) {
+			w.objects.Budgets[0].Status.DisruptionsAllowed = 0
+			pod(w, unready)
+		}, true},
+		"one that is not Ready, which its budget always lets go": {func(w *world) {
+			w.objects.Budgets[0].Status.DisruptionsAllowed = 0
+			w.objects.Budgets[0].Spec.UnhealthyPodEvictionPolicy = new(policyv1.AlwaysAllow)
+			pod(w, unready)
+		}, false},
 		"one that tolerates no taint": {func(w *world) { pod(w, func(p *corev1.Pod) { p.Spec.Tolerations = nil }) }, true},
 		"one that tolerates the cordon": {func(w *world) {
 			pod(w, func(p *corev1.Pod) { p.Spec.Tolerations[0].Key = corev1.TaintNodeUnschedulable })

@@ -16,7 +16,7 @@ import (
 type budgets struct {
 	all       []*policyv1.PodDisruptionBudget
 	selectors []labels.Selector
-	of        map[*cluster.Class][]string
+	of        map[*cluster.Class][]*policyv1.PodDisruptionBudget
 	turns     uint64 // how often there were others
 }
 
@@ -28,7 +28,7 @@ func (b *budgets) turn(all []*policyv1.PodDisruptionBudget) {
 	if len(b.of) < mostClasses && slices.Equal(b.all, all) {
 		return
 	}
-	*b = budgets{all: all, of: map[*cluster.Class][]string{}, turns: b.turns + 1}
+	*b = budgets{all: all, of: map[*cluster.Class][]*policyv1.PodDisruptionBudget{}, turns: b.turns + 1}
 	for _, o := range all {
 		selector, err := metav1.LabelSelectorAsSelector(o.Spec.Selector)
 		if err != nil {
@@ -38,53 +38,58 @@ func (b *budgets) turn(all []*policyv1.PodDisruptionBudget) {
 	}
 }
 
-// selecting are the budgets that select pods of the class, by "namespace/name" in that order.
-func (b *budgets) selecting(c *cluster.Class) []string {
-	keys, ok := b.of[c]
+// selecting are the budgets that select pods of the class, by namespace and name in that order.
+func (b *budgets) selecting(c *cluster.Class) []*policyv1.PodDisruptionBudget {
+	over, ok := b.of[c]
 	if ok {
-		return keys
+		return over
 	}
 	for i, o := range b.all {
 		if o.Namespace == c.Namespace && b.selectors[i].Matches(labels.Set(c.Labels)) {
-			keys = append(keys, o.Namespace+"/"+o.Name)
+			over = append(over, o)
 		}
 	}
 	if b.of == nil {
-		b.of = map[*cluster.Class][]string{}
+		b.of = map[*cluster.Class][]*policyv1.PodDisruptionBudget{}
 	}
-	b.of[c] = keys
-	return keys
+	b.of[c] = over
+	return over
 }
+
+// nameOf is the budget's "namespace/name".
+func nameOf(b *policyv1.PodDisruptionBudget) string { return b.Namespace + "/" + b.Name }
 
 // disruptions is how many disruptions the budget still allows, as this cycle consumes them.
-func (d *decision) disruptions(key string) int32 {
-	if d.allowances == nil {
-		d.allowances = make(map[string]int32, len(d.s.Objects.Budgets))
-		for _, b := range d.s.Objects.Budgets {
-			d.allowances[b.Namespace+"/"+b.Name] = b.Status.DisruptionsAllowed
-		}
-	}
-	return d.allowances[key]
+func (d *decision) disruptions(b *policyv1.PodDisruptionBudget) int32 {
+	return b.Status.DisruptionsAllowed - d.disrupted[b]
 }
 
-// disrupt consumes one disruption of each budget that selects the pod.
+// disrupt consumes one disruption of each budget that has a say in the pod's eviction.
 func (d *decision) disrupt(p *cluster.Pod) {
-	for _, key := range d.planner.budgets.selecting(p.Class) {
-		left := d.disruptions(key)
-		d.allowances[key] = left - 1
+	for _, b := range d.planner.budgets.selecting(p.Class) {
+		if cluster.Holds(b, p) {
+			if d.disrupted == nil {
+				d.disrupted = map[*policyv1.PodDisruptionBudget]int32{}
+			}
+			d.disrupted[b]++
+		}
 	}
 }
 
 // budgetRefuses says which disruption budget holds the pod now, nil when none does.
 func (d *decision) budgetRefuses(p *cluster.Pod) *reason.Reason {
-	keys := d.planner.budgets.selecting(p.Class)
-	if len(keys) > 1 {
-		r := reason.New(reason.PodTwoBudgets, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "budgets", strings.Join(keys, ", "))
+	over := d.planner.budgets.selecting(p.Class)
+	if len(over) > 1 {
+		names := make([]string, len(over))
+		for i, b := range over {
+			names[i] = nameOf(b)
+		}
+		r := reason.New(reason.PodTwoBudgets, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "budgets", strings.Join(names, ", "))
 		return &r
 	}
-	for _, key := range keys {
-		if allowed := d.disruptions(key); allowed < 1 {
-			r := reason.New(reason.PodBudget, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "budget", key, "allowed", allowed)
+	for _, b := range over {
+		if allowed := d.disruptions(b); allowed < 1 && cluster.Holds(b, p) {
+			r := reason.New(reason.PodBudget, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "budget", nameOf(b), "allowed", allowed)
 			return &r
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	policyv1 "k8s.io/api/policy/v1"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
@@ -97,19 +99,19 @@ type decision struct {
 	verdicts   map[reason.Kind][]Verdict
 	next       time.Time
 
-	rescues    map[string]string        // ladder nodes that a pending pod takes back, with the pod
-	booked     map[string]reason.Reason // nodes on which pods of requests and buffers have a place, with why they stay
-	spared     map[string]reason.Reason // ladder nodes that headroom, requests and buffers take back
-	besides    []judged                 // verdicts on nodes that are not watched, in the place of what they show
-	states     []*nodeState             // by the snapshot's nodes; nil for those about which there is nothing more to say
-	removable  []*nodeState             // the others, in the order of nodes
-	soon       []*nodeState             // of these, nodes that will go when their time or turn has come, those first that can be spared most
-	refuge     *refuge                  // where the pods of leaving nodes may move to, nil until somebody asks
-	kept       *totals                  // what the nodes have that stay, nil until somebody asks
-	allowances map[string]int32         // disruptions still allowed, by "namespace/name" of the budget, as this cycle consumes them; nil until somebody asks
-	inFlight   int                      // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn, or their drain is overdue, a node is none of them
-	drains     int                      // of these, nodes that pods still have to leave
-	unhealthy  []reason.Reason          // why nothing may be removed at all, nil when all is well
+	rescues   map[string]string                       // ladder nodes that a pending pod takes back, with the pod
+	booked    map[string]reason.Reason                // nodes on which pods of requests and buffers have a place, with why they stay
+	spared    map[string]reason.Reason                // ladder nodes that headroom, requests and buffers take back
+	besides   []judged                                // verdicts on nodes that are not watched, in the place of what they show
+	states    []*nodeState                            // by the snapshot's nodes; nil for those about which there is nothing more to say
+	removable []*nodeState                            // the others, in the order of nodes
+	soon      []*nodeState                            // of these, nodes that will go when their time or turn has come, those first that can be spared most
+	refuge    *refuge                                 // where the pods of leaving nodes may move to, nil until somebody asks
+	kept      *totals                                 // what the nodes have that stay, nil until somebody asks
+	disrupted map[*policyv1.PodDisruptionBudget]int32 // disruptions that this cycle has consumed
+	inFlight  int                                     // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn, or their drain is overdue, a node is none of them
+	drains    int                                     // of these, nodes that pods still have to leave
+	unhealthy []reason.Reason                         // why nothing may be removed at all, nil when all is well
 
 	gathers map[cluster.GroupID]gathered // groups whose deletions wait for further machines
 

@@ -33,14 +33,13 @@ func (d *decision) clung(st *nodeState) *reason.Reason {
 		}
 	}
 	for _, b := range d.s.Objects.Budgets {
-		key := b.Namespace + "/" + b.Name
-		left := d.disruptions(key) - d.s.Away(b)
+		left := d.disruptions(b) - d.s.Away(b)
 		for _, p := range all {
-			if !cluster.Protects(b, p) {
+			if !cluster.Protects(b, p) || !cluster.Holds(b, p) {
 				continue
 			}
 			if left--; left < 0 {
-				return new(reason.New(reason.PodBudget, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "budget", key, "allowed", max(0, d.disruptions(key)-d.s.Away(b))))
+				return new(reason.New(reason.PodBudget, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "budget", nameOf(b), "allowed", max(0, d.disruptions(b)-d.s.Away(b))))
 			}
 		}
 	}

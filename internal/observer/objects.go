@@ -162,11 +162,22 @@ func (o *Observer) clings(p *corev1.Pod) bool {
 	}
 	for _, b := range kubesim.All[*policyv1.PodDisruptionBudget](o.kube, p.Namespace) {
 		s, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-		if err == nil && s.Matches(labels.Set(p.Labels)) && b.Status.DisruptionsAllowed < 1 {
+		if err == nil && s.Matches(labels.Set(p.Labels)) && b.Status.DisruptionsAllowed < 1 && !unhealthy(p, b) {
 			return false
 		}
 	}
 	return true
+}
+
+// unhealthy says whether a pod is not Ready and its disruption budget lets it go for that.
+func unhealthy(p *corev1.Pod, b *policyv1.PodDisruptionBudget) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return false
+		}
+	}
+	policy, s := b.Spec.UnhealthyPodEvictionPolicy, b.Status
+	return policy != nil && *policy == policyv1.AlwaysAllow || s.DesiredHealthy > 0 && s.CurrentHealthy >= s.DesiredHealthy
 }
 
 // controlsToo says whether control-plane nodes may be removed at all.

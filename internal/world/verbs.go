@@ -78,9 +78,9 @@ var verbs = sync.OnceValue(func() []*verb {
 			about:    "a node that belongs to no group, with provider-id=k3s one of K3s, as its server is",
 		},
 		{
-			name: "pod", usage: "NAME [on=NODE] [owner=replicaset|statefulset|job|none|KIND] " + podUsage, least: 1, most: 1, do: doPod,
-			settings: withPod("on", "owner"),
-			about: "one pod, by default one of a ReplicaSet; with on it runs already; runs says after what time it finishes. Affinity and spread are about the pods of its own app. " +
+			name: "pod", usage: "NAME [on=NODE] [ready=false] [owner=replicaset|statefulset|job|none|KIND] " + podUsage, least: 1, most: 1, do: doPod,
+			settings: withPod("on", "ready", "owner"),
+			about: "one pod, by default one of a ReplicaSet; with on it runs already, with ready=false without ever being Ready; runs says after what time it finishes. Affinity and spread are about the pods of its own app. " +
 				"claim is a pvc, disk one of its own that goes with it; a priority that is a number gets a class. A pod of another scheduler than Kubernetes' own waits " +
 				"until turn-down says what that one has found",
 		},
@@ -97,9 +97,9 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "a DaemonSet; settings as for pod",
 		},
 		{
-			name: "budget", usage: "NAME [min-available=N|N%] [max-unavailable=N|N%] [selector=K=V] [namespace=NS]", least: 1, most: 1, do: doBudget,
-			settings: []string{"min-available", "max-unavailable", "selector", "namespace"},
-			about:    "a PodDisruptionBudget, by default over the pods labelled app=NAME, as all pods of NAME are",
+			name: "budget", usage: "NAME [min-available=N|N%] [max-unavailable=N|N%] [unhealthy=if-healthy-budget|always-allow] [selector=K=V] [namespace=NS]", least: 1, most: 1, do: doBudget,
+			settings: []string{"min-available", "max-unavailable", "unhealthy", "selector", "namespace"},
+			about:    "a PodDisruptionBudget, by default over the pods labelled app=NAME, as all pods of NAME are; unhealthy is its policy for pods that are not Ready",
 		},
 		{
 			name: "priorityclass", usage: "NAME VALUE [preempts=false] [default=true]", least: 2, most: 2, do: doPriorityClass, settings: []string{"preempts", "default"},

@@ -163,8 +163,16 @@ func doPod(w *world, s *statement) error {
 		}
 		now := metav1.NewTime(w.now())
 		p.Status = corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &now}
+		ready, err := s.oneOf("ready", "true", "false")
+		if err != nil {
+			return err
+		}
 		for _, t := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
-			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: t, Status: corev1.ConditionTrue, LastTransitionTime: now})
+			c := corev1.PodCondition{Type: t, Status: corev1.ConditionTrue, LastTransitionTime: now}
+			if ready == "false" && (t == corev1.ContainersReady || t == corev1.PodReady) {
+				c.Status, c.Reason = corev1.ConditionFalse, "ContainersNotReady"
+			}
+			p.Status.Conditions = append(p.Status.Conditions, c)
 		}
 	}
 	_, err = w.cluster.Create(p)
@@ -257,6 +265,15 @@ func doBudget(w *world, s *statement) error {
 		b.Spec.MinAvailable = new(intstr.Parse(s.value("min-available", "")))
 	} else {
 		b.Spec.MaxUnavailable = new(intstr.Parse(s.value("max-unavailable", "")))
+	}
+	if s.has("unhealthy") {
+		said, err := s.oneOf("unhealthy", "if-healthy-budget", "always-allow")
+		if err != nil {
+			return err
+		}
+		b.Spec.UnhealthyPodEvictionPolicy = new(map[string]policyv1.UnhealthyPodEvictionPolicyType{
+			"if-healthy-budget": policyv1.IfHealthyBudget, "always-allow": policyv1.AlwaysAllow,
+		}[said])
 	}
 	_, err = w.cluster.Create(b)
 	return err
