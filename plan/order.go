@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"iter"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -16,7 +17,7 @@ import (
 // loss is what the pods are worth that leave with a node.
 type loss struct {
 	cost     int64 // of their deletion, summed up
-	priority int32 // the highest of them
+	priority int64 // the highest of them, counted from 1 for the least that there is; 0 where nobody leaves
 }
 
 // add counts a pod.
@@ -25,7 +26,7 @@ func (l *loss) add(p *cluster.Pod) {
 		cost, _ := strconv.ParseInt(said, 10, 32) // what is no number says nothing, as in Kubernetes
 		l.cost += cost
 	}
-	l.priority = max(l.priority, p.Priority())
+	l.priority = max(l.priority, int64(p.Priority())-math.MinInt32+1)
 }
 
 // wait is how a node's timers stand.
