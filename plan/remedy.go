@@ -94,17 +94,34 @@ func (s *stance) note(key string, code reason.Code, facts ...any) *reason.Reason
 	return r
 }
 
-// labels are the labels that the group's machines lack for the pods, as changes; size says whether it takes another size.
+// labels are the labels that the group's machines lack for the pods, as changes; size says whether it takes another size. It is not ok where one
+// label would have to have two values.
 func (s *stance) labels(q *inquiry) (changes []string, size, ok bool) {
 	unmet, ok := scheduling.Unmet(q.pod.Class, s.Template.Labels)
+	changed := maps.Clone(s.Template.Labels)
 	for _, r := range unmet {
+		if value, is := strings.CutPrefix(r.Words, r.Key+"="); is {
+			changed[r.Key] = value
+		}
+	}
+	still, _ := scheduling.Unmet(q.pod.Class, changed)
+	for _, r := range still {
+		if changed[r.Key] != s.Template.Labels[r.Key] {
+			return nil, false, false
+		}
+	}
+	bears := slices.Contains(s.Zones, s.Template.Labels[corev1.LabelTopologyZone]) // the cloud's zone
+	for _, r := range unmet {
+		zone, inZone := strings.CutPrefix(r.Words, corev1.LabelTopologyZone+"=")
 		switch {
 		case r.Key == corev1.LabelHostname:
 			return nil, false, false
 		case cluster.SizeLabel(r.Key) && (s.Size == "" || strings.EqualFold(s.Template.Labels[r.Key], s.Size)):
 			size = true
-		case r.Key == corev1.LabelTopologyZone && strings.HasPrefix(r.Words, r.Key+"="):
-			changes = append(changes, "its next machine were in zone "+strings.TrimPrefix(r.Words, r.Key+"="))
+		case inZone && bears && slices.Contains(s.Zones, zone):
+			changes = append(changes, "its next machine were in zone "+zone)
+		case inZone && bears:
+			changes = append(changes, "its machines were in zone "+zone)
 		default:
 			changes = append(changes, "its machines had the label "+r.Words)
 		}

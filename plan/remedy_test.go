@@ -107,8 +107,28 @@ func TestAStuckPodIsToldWhatWouldMakeRoom(t *testing.T) {
 			pod: []func(*corev1.Pod){selects("disk", "ssd")}, want: "could hold it if its machines had the label disk=ssd",
 		},
 		"a zone": {
-			pod:  []func(*corev1.Pod){selects(corev1.LabelTopologyZone, "westeurope-2")},
-			want: "could hold it if its next machine were in zone westeurope-2",
+			pod:   []func(*corev1.Pod){selects(corev1.LabelTopologyZone, "westeurope-2"), CPU("5")},
+			group: func(g *cluster.Group) { g.Zones = []string{"westeurope-1", "westeurope-2"} },
+			want:  "could hold it if its size were Standard_D8s_v5 instead of Standard_D4s_v5 (the smallest of the family that does) and its next machine were in zone westeurope-2",
+		},
+		"a label of a zone that the group's nodes do not bear": {
+			pod:   []func(*corev1.Pod){selects(corev1.LabelTopologyZone, "westeurope-2")},
+			group: func(g *cluster.Group) { g.Zones = []string{"westeurope-2"} },
+			want:  "could hold it if its machines had the label topology.kubernetes.io/zone=westeurope-2",
+		},
+		"a zone that the group never has": {
+			pod:   []func(*corev1.Pod){selects(corev1.LabelTopologyZone, "westeurope-3")},
+			group: func(g *cluster.Group) { g.Zones = []string{"westeurope-1"} },
+			want:  "could hold it if its machines were in zone westeurope-3",
+		},
+		"none when a label would need two values": {
+			pod: []func(*corev1.Pod){selects("disk", "ssd"), func(p *corev1.Pod) {
+				p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+					NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+						{Key: "disk", Operator: corev1.NodeSelectorOpIn, Values: []string{"hdd"}},
+					}}},
+				}}}
+			}}, want: "",
 		},
 		"a size by its name": {
 			pod:  []func(*corev1.Pod){selects(corev1.LabelInstanceTypeStable, "Standard_F8s_v2")},
