@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -42,9 +43,29 @@ func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := execute(ctx, root(), os.Args[1:])
+	code := execute(ctx, root(), commandLine(os.Args))
 	stop()
 	os.Exit(code)
+}
+
+// incumbent is the name of the program whose manifests call it without a verb.
+const incumbent = "cluster-autoscaler"
+
+// commandLine is what the program was called with, verb first. Flags without a verb are those of run, and so is nothing at all under
+// cluster-autoscaler's name: its manifests name no verb. Alone, --version stays the program's, and so does --help under its own name.
+func commandLine(called []string) []string {
+	if len(called) == 0 {
+		return nil
+	}
+	args := called[1:]
+	theirs := strings.TrimSuffix(filepath.Base(called[0]), ".exe") == incumbent
+	switch {
+	case len(args) == 0 && !theirs, len(args) > 0 && !strings.HasPrefix(args[0], "-"):
+		return args
+	case len(args) == 1 && (args[0] == "--version" || !theirs && (args[0] == "--help" || args[0] == "-h")):
+		return args
+	}
+	return append([]string{"run"}, args...)
 }
 
 func execute(ctx context.Context, cmd *cobra.Command, args []string) int {

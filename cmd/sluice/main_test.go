@@ -44,7 +44,7 @@ func sluice(ctx context.Context, args ...string) said {
 	cmd := root()
 	cmd.SetOut(&out)
 	cmd.SetErr(&complaint)
-	code := execute(ctx, cmd, args)
+	code := execute(ctx, cmd, commandLine(append([]string{"sluice"}, args...)))
 	return said{code, out.String(), complaint.String()}
 }
 
@@ -147,5 +147,20 @@ func TestWithoutAClusterThereIsSomethingToTry(t *testing.T) {
 func TestEveryCommandHasHelp(t *testing.T) {
 	for _, c := range root().Commands() {
 		sluice(t.Context(), c.Name(), "--help").expect(t, exitNothing, "Usage:\n  sluice "+c.Name())
+	}
+}
+
+// TestWithoutAVerbItIsRun holds that manifests of cluster-autoscaler, which name no verb, start the autoscaler.
+func TestWithoutAVerbItIsRun(t *testing.T) {
+	for line, want := range map[string]string{
+		"sluice": "", "sluice --help": "--help", "sluice -h": "-h", "sluice --version": "--version", "sluice plan --v=4": "plan --v=4",
+		"sluice --v=4": "run --v=4", "sluice -v 4": "run -v 4", "sluice --help --v=4": "run --help --v=4",
+		"./cluster-autoscaler": "run", "./cluster-autoscaler --help": "run --help", "./cluster-autoscaler -h": "run -h", "./cluster-autoscaler --version": "--version",
+		"/usr/bin/cluster-autoscaler --v=4 --nodes=1:10:vmss1": "run --v=4 --nodes=1:10:vmss1", "/cluster-autoscaler-sluice": "",
+		"cluster-autoscaler.exe -v=4": "run -v=4", "/cluster-autoscaler/sluice doctor": "doctor", "./cluster-autoscaler doctor --nodes=1:10:vmss1": "doctor --nodes=1:10:vmss1",
+	} {
+		if got := strings.Join(commandLine(strings.Fields(line)), " "); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
 	}
 }
