@@ -94,9 +94,9 @@ func checkTotals(w Grow, e Evidence, limits policy.Growth) error {
 	switch {
 	case limits.MaxNodes > 0 && nodes > limits.MaxNodes:
 		return refuse("S-06", "the cluster would have %d nodes, its limit is %d", nodes, limits.MaxNodes)
-	case limits.MaxCores > 0 && milli > limits.MaxCores*1000:
+	case milli > limits.MaxCores*1000:
 		return refuse("S-06", "the cluster would have %d cores, its limit is %d", milli/1000, limits.MaxCores)
-	case limits.MaxMemoryGiB > 0 && bytes > limits.MaxMemoryGiB<<30:
+	case bytes > limits.MaxMemoryGiB<<30:
 		return refuse("S-06", "the cluster would have %d GiB of memory, its limit is %d", bytes>>30, limits.MaxMemoryGiB)
 	}
 	return nil

@@ -332,6 +332,8 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		}, "S-06"},
 		"more cores than the cluster may have":   {growing, func(w *world) { w.policy.Growth.MaxCores = 19 }, "S-06"},
 		"more memory than the cluster may have":  {growing, func(w *world) { w.policy.Growth.MaxMemoryGiB = 79 }, "S-06"},
+		"any core where none may be":             {growing, func(w *world) { w.policy.Growth.MaxCores = 0 }, "S-06"},
+		"any memory where none may be":           {growing, func(w *world) { w.policy.Growth.MaxMemoryGiB = 0 }, "S-06"},
 		"machines that cost more than a ceiling": {growing, func(w *world) { w.ceiling("usd-per-hour:0.9") }, "S-06"},
 		"a ceiling on machines without a price":  {growing, func(w *world) { w.ceiling("agents=usd-per-hour:9"); w.groups[0].PriceUSDPerHour = 0 }, "S-06"},
 		"a removal that names nobody":            {deleting, func(w *world) { w.write = guard.Delete{Group: "agents"} }, "S-10"},

@@ -91,7 +91,7 @@ func drawTiny(t *rapid.T) tinyWorld {
 		w.asks, w.apart = append(w.asks, milli), append(w.apart, apart)
 	}
 	w.allowed.Growth.MaxNodes = rapid.SampledFrom([]int{0, 0, 1, 2, 3}).Draw(t, "nodes")
-	w.allowed.Growth.MaxCores = rapid.SampledFrom([]int64{0, 0, 3, 6, 9}).Draw(t, "all cores")
+	w.allowed.Growth.MaxCores = rapid.SampledFrom([]int64{320_000, 320_000, 3, 6, 9}).Draw(t, "all cores")
 	if rapid.Bool().Draw(t, "quota") {
 		most := rapid.IntRange(0, 2).Draw(t, "of the quota")
 		w.memory.Groups = map[cluster.GroupID]plan.GroupMemory{"g0": {Backoff: plan.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: most}}}
@@ -143,7 +143,7 @@ func (w *tinyWorld) least(pods []int) float64 {
 		growth := w.allowed.Growth
 		for g := range w.groups {
 			all := cores + w.cores[g]
-			if count[g] >= w.most(g) || growth.MaxNodes > 0 && len(machines) >= growth.MaxNodes || growth.MaxCores > 0 && all > 1000*growth.MaxCores {
+			if count[g] >= w.most(g) || growth.MaxNodes > 0 && len(machines) >= growth.MaxNodes || all > 1000*growth.MaxCores {
 				continue
 			}
 			count[g]++

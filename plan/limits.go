@@ -44,12 +44,13 @@ func (d *decision) clusterLimit(st *groupState, total totals) *reason.Reason {
 	if g.MaxNodes > 0 && total.nodes+1 > g.MaxNodes {
 		return because(reason.New(reason.ClusterNodesLimit, about, "nodes", total.nodes, "limit", g.MaxNodes))
 	}
+	has := total
 	total.add(st.Template, 1)
-	if g.MaxCores > 0 && total.milli > g.MaxCores*1000 {
-		return because(reason.New(reason.ClusterCoresLimit, about, "cores", (total.milli-st.Template.Status.Capacity.Cpu().MilliValue())/1000, "limit", g.MaxCores))
+	if total.milli > g.MaxCores*1000 {
+		return because(reason.New(reason.ClusterCoresLimit, about, "cores", has.milli/1000, "limit", g.MaxCores))
 	}
-	if g.MaxMemoryGiB > 0 && total.bytes > g.MaxMemoryGiB<<30 {
-		return because(reason.New(reason.ClusterMemoryLimit, about, "memory", (total.bytes-st.Template.Status.Capacity.Memory().Value())>>30, "limit", g.MaxMemoryGiB))
+	if total.bytes > g.MaxMemoryGiB<<30 {
+		return because(reason.New(reason.ClusterMemoryLimit, about, "memory", has.bytes>>30, "limit", g.MaxMemoryGiB))
 	}
 	return nil
 }
@@ -85,12 +86,8 @@ func (t *totals) add(n *corev1.Node, count int) {
 	}
 }
 
-// totals counts as the guard does: nodes, and for every group what its capacity promises beyond its nodes. Where nothing limits the whole
-// cluster it counts nothing.
+// totals counts as the guard does: nodes, and for every group what its capacity promises beyond its nodes.
 func (d *decision) totals() totals {
-	if g := d.allowed.Growth; g.MaxNodes == 0 && g.MaxCores == 0 && g.MaxMemoryGiB == 0 {
-		return totals{}
-	}
 	if d.has == nil {
 		d.has = d.hasNow()
 	}
@@ -126,15 +123,9 @@ func (d *decision) hasNow() *totals {
 // memory of the whole cluster, then the operator's ceilings over all groups together, in machines or millionths of a dollar.
 func (d *decision) room() (limits []int64, uses func(*groupState) []int64) {
 	g, t := d.allowed.Growth, d.totals()
-	limits = []int64{unlimited, unlimited, unlimited}
+	limits = []int64{unlimited, max(0, g.MaxCores*1000-t.milli), max(0, g.MaxMemoryGiB<<30-t.bytes)}
 	if g.MaxNodes > 0 {
 		limits[0] = max(0, int64(g.MaxNodes-t.nodes))
-	}
-	if g.MaxCores > 0 {
-		limits[1] = max(0, g.MaxCores*1000-t.milli)
-	}
-	if g.MaxMemoryGiB > 0 {
-		limits[2] = max(0, g.MaxMemoryGiB<<30-t.bytes)
 	}
 	var shared []cluster.Ceiling
 	for _, c := range g.Ceilings {

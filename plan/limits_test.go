@@ -50,6 +50,12 @@ func TestEveryLimitHoldsHoweverMachinesAreChosen(t *testing.T) {
 		"memory of the cluster": {
 			set: func(p *policy.Policy) { p.Growth.MaxMemoryGiB = 47 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows ClusterMemoryLimit",
 		},
+		"no core of the cluster": {
+			set: func(p *policy.Policy) { p.Growth.MaxCores = 0 }, want: []string{}, stuck: "stuck NoGroupGrows ClusterCoresLimit",
+		},
+		"no memory of the cluster": {
+			set: func(p *policy.Policy) { p.Growth.MaxMemoryGiB = 0 }, want: []string{}, stuck: "stuck NoGroupGrows ClusterMemoryLimit",
+		},
 		"a ceiling of machines": {
 			set: ceiling("machines:2/10m"), want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows CeilingReached",
 		},

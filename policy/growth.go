@@ -11,8 +11,8 @@ import (
 // Growth bounds how groups grow.
 type Growth struct {
 	MaxNodes     int           `json:"maxNodes"`     // all nodes of the cluster, managed or not; 0 for no limit (--max-nodes-total)
-	MaxCores     int64         `json:"maxCores"`     // cores of the whole cluster; 0 for no limit (--cores-total)
-	MaxMemoryGiB int64         `json:"maxMemoryGiB"` // memory of the whole cluster; 0 for no limit (--memory-total)
+	MaxCores     int64         `json:"maxCores"`     // cores of the whole cluster; 0: none may be added (--cores-total)
+	MaxMemoryGiB int64         `json:"maxMemoryGiB"` // memory of the whole cluster; 0: none may be added (--memory-total)
 	MaxAtOnce    int           `json:"maxAtOnce"`    // machines that one cycle adds to one group; 0 for no limit (--max-nodes-per-scaleup)
 	Provision    time.Duration `json:"provision"`    // a machine that has no Ready node after this long is given up (--max-node-provision-time)
 	BackoffFirst time.Duration `json:"backoffFirst"` // after a group's first failure (--initial-node-group-backoff-duration)

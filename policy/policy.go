@@ -97,6 +97,8 @@ func Default() *Policy {
 
 			MaxAtOnce:      1000,
 			AwaitPlaces:    true,
+			MaxCores:       320_000,
+			MaxMemoryGiB:   6_400_000,
 			BurstWindow:    10 * time.Second,
 			PriorityCutoff: -10,
 			GangHold:       5 * time.Minute,
@@ -249,7 +251,7 @@ func (p *Policy) Check() error {
 		{"max-drain-parallelism", int64(p.Removal.MaxDrains), 1},
 		{"ok-total-unready-count", int64(p.Health.UnreadyCount), 0},
 	} {
-		if n.value < n.least && (n.value != 0 || n.least == 1) {
+		if n.value < n.least {
 			return fmt.Errorf("--%s=%d: give %d or more", n.flag, n.value, n.least)
 		}
 	}

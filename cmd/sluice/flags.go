@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/azure"
@@ -21,6 +22,7 @@ import (
 // settings are the flags that every verb shares which looks at a live cluster.
 type settings struct {
 	kubeconfig  string
+	kubernetes  string
 	provider    string
 	cloudConfig string
 	nodes       []string
@@ -64,9 +66,11 @@ func (s *settings) add(f *pflag.FlagSet) {
 // addCommon declares where the cluster and this machine are found, and what is logged.
 func (s *settings) addCommon(f *pflag.FlagSet) {
 	f.StringVar(&s.kubeconfig, "kubeconfig", "", "path of a kubeconfig; empty: $KUBECONFIG, else ~/.kube/config, else the pod's service account")
+	f.StringVar(&s.kubernetes, "kubernetes", "", "URL of the API server, in place of the one that the kubeconfig names")
 	f.StringVar(&s.metadataEndpoint, "azure-metadata-endpoint", "", "instance metadata endpoint; empty: the link-local address of every Azure machine")
 	f.IntVarP(&s.verbosity, "v", "v", 0, "log verbosity; 4 and above: debug")
 	f.StringVar(&s.logFormat, "log-format", "text", "text or json")
+	f.Var(f.Lookup("log-format").Value, "logging-format", "cluster-autoscaler's name of --log-format")
 }
 
 // azure reads where the groups are and who asks: flags first, then the environment, then --cloud-config; the rest is asked of
@@ -111,7 +115,7 @@ func (s *settings) kube() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = s.kubeconfig
 	rules.WarnIfAllMissing = false // it is the error below
-	c, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	c, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{ClusterInfo: api.Cluster{Server: s.kubernetes}}).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err) && s.kubeconfig == "":
 		return nil, app.ErrNoCluster

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/kube"
@@ -41,6 +42,9 @@ The log says what it would do, once when that arises, and sums it up once an hou
 			if err := check(&o); err != nil {
 				return err
 			}
+			if moot := app.GivenWithoutEffect(cmd.Flags()); moot != "" {
+				o.Log.Info("flags that have no effect; docs/reference/flags.md says why", "flags", moot)
+			}
 			err := app.Run(cmd.Context(), o)
 			if errors.Is(err, context.Canceled) && cmd.Context().Err() != nil {
 				return nil // told to stop
@@ -48,7 +52,13 @@ The log says what it would do, once when that arises, and sums it up once an hou
 			return err
 		},
 	}
-	f := cmd.Flags()
+	s.addRun(cmd.Flags(), &o)
+	showSections(cmd)
+	return cmd
+}
+
+// addRun declares the flags of run.
+func (s *settings) addRun(f *pflag.FlagSet, o *app.Options) {
 	s.add(f)
 	f.BoolVar(&o.DryRun, "dry-run", false, "decide and tell, but change nothing")
 	f.DurationVar(&o.Timing.Resync, "scan-interval", 10*time.Second, "a cycle at least so often; what happens in the cluster starts one sooner")
@@ -71,8 +81,6 @@ The log says what it would do, once when that arises, and sums it up once an hou
 	f.DurationVar(&e.Lease, "leader-elect-lease-duration", 15*time.Second, "how long a lease lasts")
 	f.DurationVar(&e.Renew, "leader-elect-renew-deadline", 10*time.Second, "the leader stops when it could not renew for this long, and goes on when it can")
 	f.DurationVar(&e.Retry, "leader-elect-retry-period", 2*time.Second, "pause between tries to get or renew the lease")
-	showSections(cmd)
-	return cmd
 }
 
 // check finds what makes no sense among the flags that only run has, and completes the election.

@@ -33,12 +33,12 @@ var sections = []section{
 	{"Removal", []string{
 		"scale-down-enabled", "scale-down-unneeded-time", "scale-down-unready-time", "scale-down-utilization-threshold", "scale-down-gpu-utilization-threshold", "busy-threshold", "busy-limit", "compat",
 		"scale-down-unready-enabled", "ignore-daemonsets-utilization", "ignore-mirror-pods-utilization",
-		"scale-down-delay-after-add", "scale-down-delay-after-delete", "scale-down-delay-after-failure", "scale-down-delay-type-local", "node-deletion-delay-timeout", "node-delete-delay-after-taint", "load-balancer-exclusion-delay", "max-detach-time", "max-bulk-soft-taint-count", "max-scale-down-parallelism", "max-drain-parallelism", "max-emptied-percentage", "emptied-window", "max-graceful-termination-sec",
+		"scale-down-delay-after-add", "scale-down-delay-after-delete", "scale-down-delay-after-failure", "scale-down-delay-type-local", "node-deletion-delay-timeout", "node-delete-delay-after-taint", "load-balancer-exclusion-delay", "max-detach-time", "max-bulk-soft-taint-count", "max-scale-down-parallelism", "max-empty-bulk-delete", "max-drain-parallelism", "max-emptied-percentage", "emptied-window", "max-graceful-termination-sec",
 		"remove-control-plane-nodes", "max-drain-time", "after-drain-time", "drain-priority-config", "daemonset-eviction-for-empty-nodes", "daemonset-eviction-for-occupied-nodes", "run-dry", "evict-work", "daemon-work", "consolidate", "consolidation-expected-time", "consolidation-pod-cost", "consolidation-per-day", "skip-nodes-with-local-storage", "skip-nodes-with-system-pods", "blocking-system-pod-distruption-timeout", "skip-nodes-with-custom-controller-pods", "min-replica-count", "ok-total-unready-count", "max-total-unready-percentage",
 	}},
 	{"Azure", []string{"cloud-provider", "cloud-config", "azure-api-share", "azure-resource-manager-endpoint", "azure-authority-host", "azure-metadata-endpoint"}},
 	{"Prices", []string{"prices-file", "retail-prices", "retail-prices-endpoint"}},
-	{"The process", []string{"kubeconfig", "cluster-id", "namespace", "status-namespace", "scan-interval", "dry-run", "address", "web-authorization", "tls-cert-file", "tls-private-key-file", "profiling", "max-inactivity", "write-status-configmap", "status-config-map-name", "journal", "journal-max-bytes", "v", "log-format"}},
+	{"The process", []string{"kubeconfig", "kubernetes", "cluster-id", "namespace", "status-namespace", "scan-interval", "dry-run", "address", "web-authorization", "tls-cert-file", "tls-private-key-file", "profiling", "max-inactivity", "write-status-configmap", "status-config-map-name", "journal", "journal-max-bytes", "v", "log-format", "logging-format"}},
 	{"Leader election", []string{"leader-elect", "leader-elect-resource-name", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period"}},
 }
 
@@ -60,17 +60,20 @@ func inSections(all *pflag.FlagSet) (titles []string, flags [][]*pflag.Flag) {
 		}
 		add(s.title, of)
 	}
-	var others, moot []*pflag.Flag
+	var others, moot, refused []*pflag.Flag
 	all.VisitAll(func(f *pflag.Flag) {
 		switch {
 		case f.Hidden || named[f.Name]:
 		case app.Moot(f):
 			moot = append(moot, f)
+		case app.RefusedFlag(f):
+			refused = append(refused, f)
 		default:
 			others = append(others, f)
 		}
 	})
 	add("Other", others)
+	add("Accepted with their default only", refused)
 	add("Accepted, without effect", moot)
 	return titles, flags
 }
@@ -99,7 +102,9 @@ func showSections(cmd *cobra.Command) {
 // writeFlags writes the page of all flags of a command.
 func writeFlags(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(out, "# The flags of `%s`\n\n", cmd.CommandPath())
-	fmt.Fprint(out, `Names, forms, defaults and meanings are cluster-autoscaler's where it has the flag. Write a flag as --name=value or --name value, and an
+	fmt.Fprint(out, `Names, forms and meanings are cluster-autoscaler's where it has the flag, and defaults are but for those of the last table. All of its flags
+are known, the ones that it has taken away, too: a manifest of cluster-autoscaler starts sluice as it is. Called as cluster-autoscaler, or
+with flags and no verb, the program is run. What was given and has no effect is told once at the start, in one line. Write a flag as --name=value or --name value, and an
 underscore for any dash of a name. A flag that may be repeated, or that is a list with commas, adds to what was given before. A flag that
 nobody knows and a value that makes no sense end the start with exit code 2 and one sentence that says what to give.
 
@@ -113,6 +118,18 @@ nobody knows and a value that makes no sense end the start with exit code 2 and 
 			}
 		}
 		fmt.Fprintln(out)
+	}
+	fmt.Fprint(out, `## Defaults that are not cluster-autoscaler's
+
+With --compat each of these has cluster-autoscaler's default, unless it is given.
+
+| flag | here | there | why |
+|---|---|---|---|
+`)
+	for _, t := range app.TheirFlags {
+		if f := cmd.Flags().Lookup(t.Name); t.Differs() && f != nil {
+			fmt.Fprintf(out, "| `--%s` | %s | `%s` | %s |\n", t.Name, code(f), t.Default, t.Why)
+		}
 	}
 }
 

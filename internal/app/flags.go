@@ -22,7 +22,7 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	r, h := &p.Removal, &p.Health
 
 	growthFlags(f, p)
-	mootFlags(f)
+	declareTheirs(f)
 
 	f.BoolVar(&r.Enabled, "scale-down-enabled", r.Enabled, "cordon and drain nodes that are not needed, and delete their machines")
 	f.DurationVar(&r.Unneeded, "scale-down-unneeded-time", r.Unneeded, "how long a node must have been idle or underused before it goes")
@@ -31,7 +31,7 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	f.Float64Var(&r.GPUThreshold, "scale-down-gpu-utilization-threshold", r.GPUThreshold, "share of GPUs requested, at or below which a node that has GPUs is underused")
 	f.Float64Var(&r.BusyThreshold, "busy-threshold", r.BusyThreshold, "share of allocatable CPU above which a node stays though it is idle or underused, as metrics.k8s.io measures it, where sluice may read that; 0: requests alone decide, as in cluster-autoscaler")
 	f.DurationVar(&r.BusyLimit, "busy-limit", r.BusyLimit, "for how long a node stays for its measured CPU alone; 0: no limit")
-	compat := f.Bool("compat", false, "leave out what sluice looks at beyond cluster-autoscaler before a node goes: its measured use, as with --busy-threshold=0")
+	compat := f.Bool("compat", false, "take cluster-autoscaler's default for each flag that is not given and has another one here, as the table of defaults says, and leave out what sluice looks at beyond cluster-autoscaler before a node goes: its measured use, as with --busy-threshold=0")
 	f.DurationVar(&r.AfterAdd, "scale-down-delay-after-add", r.AfterAdd, "no removal so long after a growth")
 	f.DurationVar(&r.AfterDelete, "scale-down-delay-after-delete", r.AfterDelete, "no removal so long after machines were deleted")
 	f.DurationVar(&r.AfterFailure, "scale-down-delay-after-failure", r.AfterFailure, "no removal so long after a node could not be tainted")
@@ -45,6 +45,7 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	f.DurationVar(&r.Exclusion, "load-balancer-exclusion-delay", r.Exclusion, "a node on its way out is labelled so that load balancers outside of the cluster leave it out, and the next step waits for so long; 0: no label")
 	f.DurationVar(&r.MaxDetach, "max-detach-time", r.MaxDetach, "how long an empty node waits for its volumes to be detached before its machine is deleted all the same")
 	f.IntVar(&r.MaxInFlight, "max-scale-down-parallelism", r.MaxInFlight, "most nodes at once on their way to being ready for deletion, idle ones included; all that are ready in a group are deleted in one request, and no longer count")
+	f.Var(&oldParallelism{of: &r.MaxInFlight, flags: f}, "max-empty-bulk-delete", "the old name of --max-scale-down-parallelism, where that is not given")
 	f.BoolVar(&r.ControlPlane, "remove-control-plane-nodes", r.ControlPlane, "manage groups that have control-plane or etcd nodes as any other, and delete such nodes as well, one at a time and only while a quorum of them is left; kubeadm takes no deleted machine out of etcd, so see what docs/safety.md says of S-17")
 	f.IntVar(&r.MaxDrains, "max-drain-parallelism", r.MaxDrains, "most nodes at once whose pods are being evicted; they count in --max-scale-down-parallelism")
 	f.Float64Var(&r.Emptied, "max-emptied-percentage", r.Emptied, "share of a group's nodes, in percent and at least one node, that are emptied of pods within --emptied-window, whatever for; nodes that nobody has to leave do not count, and what a person asks for does not wait")
@@ -60,6 +61,14 @@ func PolicyFlags(f *pflag.FlagSet) func() (*policy.Policy, error) {
 	f.Float64Var(&h.UnreadyPercent, "max-total-unready-percentage", h.UnreadyPercent, "share of all nodes that may be not Ready before removal stops, in percent")
 
 	return func() (*policy.Policy, error) {
+		if err := checkTheirs(f); err != nil {
+			return nil, err
+		}
+		if *compat {
+			if err := takeTheirDefaults(f); err != nil {
+				return nil, err
+			}
+		}
 		checked := *p
 		g := &checked.Growth
 		g.Expanders, g.Balance.IgnoreLabels = slices.Clone(g.Expanders), slices.Clone(g.Balance.IgnoreLabels)
@@ -117,7 +126,7 @@ func BadValue(f *pflag.Flag, value string) error {
 	case "duration":
 		allowed = "a duration, such as 90s or 10m"
 	case bounds{}.Type():
-		allowed = "min:max as whole numbers with max at least min, such as 0:320, or a max of 0 for no limit"
+		allowed = "min:max as whole numbers with max at least min, such as 0:320"
 	case new(seconds).Type():
 		allowed = "whole seconds of zero or more, such as 600"
 	}
@@ -127,7 +136,7 @@ func BadValue(f *pflag.Flag, value string) error {
 // errValue is why a flag refuses its value; [BadValue] has the sentence for it.
 var errValue = errors.New("not a value of this flag")
 
-// bounds is a flag as min:max, where a max of 0 is none.
+// bounds is a flag as min:max.
 type bounds struct{ low, high *int64 }
 
 func (bounds) Type() string { return "min:max" }
@@ -144,11 +153,37 @@ func (b bounds) Set(value string) error {
 	before, after, _ := strings.Cut(value, ":")
 	low, lowErr := strconv.ParseInt(before, 10, 64)
 	high, highErr := strconv.ParseInt(after, 10, 64)
-	if lowErr != nil || highErr != nil || low < 0 || high < 0 || high > 0 && high < low {
+	if lowErr != nil || highErr != nil || low < 0 || high < low {
 		return errValue
 	}
-	*b.low, *b.high = low, high
+	*b.low, *b.high = min(low, mostBound), min(high, mostBound)
 	return nil
+}
+
+// mostBound is more cores, and more GiB, than any cluster has, and few enough to count them in thousandths and in bytes.
+const mostBound = 1 << 32
+
+// oldParallelism is a flag that says of a number what another flag says as well, which wins.
+type oldParallelism struct {
+	of    *int
+	flags *pflag.FlagSet
+}
+
+func (*oldParallelism) Type() string { return "int" }
+
+func (o *oldParallelism) String() string {
+	if o.of == nil {
+		return ""
+	}
+	return strconv.Itoa(*o.of)
+}
+
+func (o *oldParallelism) Set(value string) error {
+	n, err := strconv.Atoi(value)
+	if err == nil && !o.flags.Changed("max-scale-down-parallelism") {
+		*o.of = n
+	}
+	return err
 }
 
 // seconds is a duration whose flag is a number of whole seconds.

@@ -13,10 +13,11 @@ import (
 func growthFlags(f *pflag.FlagSet, p *policy.Policy) {
 	g, r := &p.Growth, &p.Removal
 
-	f.Var((*expanderList)(&g.Expanders), "expander", `which group grows when several could, as a list of filters with commas between them: least-cost, random, most-pods, least-waste, least-nodes, price, priority, grpc; what several leave is drawn by lot. Without the flag it is least-cost: the machines of all groups are chosen together so that they cost least (cluster-autoscaler's default is least-waste)`)
+	f.Var((*expanderList)(&g.Expanders), "expander", `which group grows when several could, as a list of filters with commas between them: least-cost, random, most-pods, least-waste, least-nodes, price, priority, grpc; what several leave is drawn by lot. Without the flag it is least-cost: the machines of all groups are chosen together so that they cost least`)
+	f.Lookup("expander").DefValue = string(policy.LeastCost)
 	f.IntVar(&g.MaxNodes, "max-nodes-total", g.MaxNodes, "most nodes in the whole cluster, managed or not; growth is cut to it; 0: no limit")
-	f.Var(bounds{&r.MinCores, &g.MaxCores}, "cores-total", "least and most cores of the whole cluster; growth is cut to the max, removal stops at the min; a max of 0: no limit")
-	f.Var(bounds{&r.MinMemoryGiB, &g.MaxMemoryGiB}, "memory-total", "least and most GiB of memory of the whole cluster, as --cores-total; a max of 0: no limit")
+	f.Var(bounds{&r.MinCores, &g.MaxCores}, "cores-total", "least and most cores of the whole cluster; growth is cut to the max, removal stops at the min; with a max of 0 nothing grows")
+	f.Var(bounds{&r.MinMemoryGiB, &g.MaxMemoryGiB}, "memory-total", "least and most GiB of memory of the whole cluster, as --cores-total")
 	f.IntVar(&g.MaxAtOnce, "max-nodes-per-scaleup", g.MaxAtOnce, "most machines that one decision adds to one group; 0: no limit")
 	f.BoolVar(&g.EnforceMin, "enforce-node-group-min-size", g.EnforceMin, "raise a group that is below its min; a min that a schedule sets is enforced without this")
 	f.DurationVar(&g.BurstWindow, "burst-window", g.BurstWindow, "while pods keep coming, a group that was asked for machines is asked again when a rush of them pauses, and so long after at the latest; the first pods never wait; 0: it is asked whenever pods come")

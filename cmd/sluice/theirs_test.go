@@ -1,0 +1,241 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"sluice.dev/sluice/internal/app"
+	"sluice.dev/sluice/policy"
+)
+
+// theirArguments is every flag of cluster-autoscaler, and those that it has had, each with a value that a manifest may give it.
+func theirArguments(t *testing.T) (all []string) {
+	t.Helper()
+	read, err := os.ReadFile(filepath.Join("testdata", "cluster-autoscaler-flags.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(read))
+}
+
+// started reads a command line as the program does, up to where it would ask Kubernetes and Azure.
+func started(t *testing.T, line ...string) (app.Options, *pflag.FlagSet, error) {
+	t.Helper()
+	cmd, args, err := root().Find(commandLine(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cmd.Name() != "run" {
+		t.Fatalf("%q calls %s", line, cmd.Name())
+	}
+	var s settings
+	var o app.Options
+	f := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	f.SetNormalizeFunc(root().GlobalNormalizationFunc())
+	s.addRun(f, &o)
+	if err := f.Parse(args); err != nil {
+		return o, f, err
+	}
+	if err := s.butKube(&o, io.Discard, slog.LevelInfo); err != nil {
+		return o, f, err
+	}
+	return o, f, check(&o)
+}
+
+// TestEveryFlagOfTheirsIsKnown holds the table, the list of names and values, and the parser to one another.
+func TestEveryFlagOfTheirsIsKnown(t *testing.T) {
+	nowhere(t)
+	named := map[string]bool{}
+	for _, arg := range theirArguments(t) {
+		name, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		named[name] = true
+		_, f, err := started(t, "./cluster-autoscaler", arg)
+		switch given := f.Lookup(name); {
+		case given == nil:
+			t.Errorf("--%s is unknown", name)
+		case err != nil && !other[name]:
+			t.Errorf("%s: %v", arg, err)
+		case !given.Changed && value != "":
+			t.Errorf("%s is not heard", arg)
+		}
+	}
+	f := runCommand().Flags()
+	for _, row := range app.TheirFlags {
+		given := f.Lookup(row.Name)
+		if given == nil || !named[row.Name] {
+			t.Errorf("--%s stands in the table and is not known, or has no value in the list", row.Name)
+			continue
+		}
+		delete(named, row.Name)
+		if have := strings.Trim(given.DefValue, "[]"); (have != row.Default) != row.Differs() {
+			t.Errorf("--%s: the default is %q, there %q, and the table says why: %q", row.Name, have, row.Default, row.Why)
+		}
+		if row.Taken != app.Honoured && row.Why == "" {
+			t.Errorf("--%s: no reason is given", row.Name)
+		}
+		if app.Moot(given) != (row.Taken == app.NoEffect) || app.RefusedFlag(given) != (row.Taken == app.Refused) {
+			t.Errorf("--%s is not taken as the table says, %s", row.Name, row.Taken)
+		}
+	}
+	for name := range named {
+		t.Errorf("--%s has a value in the list and no row in the table", name)
+	}
+}
+
+// other are flags whose value in the list makes no sense without what it goes with: a file, or another flag.
+var other = map[string]bool{
+	"cloud-config": true, "leader-elect-renew-deadline": true, "leader-elect-retry-period": true, "leader-elect-lease-duration": true,
+	"bypassed-scheduler-names": true, "min-replica-count": true, "gpu-total": true, "scheduler-config-file": true, "max-node-group-backoff-duration": true,
+	"max-inactivity": true, "grpc-expander-url": true, "grpc-expander-cert": true, "drain-priority-config": true,
+}
+
+// TestWhatIsRefusedSaysSo holds that a value that asks for what sluice does not do ends the start with the flag, the value and what to do, and that
+// the default does not.
+func TestWhatIsRefusedSaysSo(t *testing.T) {
+	nowhere(t)
+	for _, row := range app.TheirFlags {
+		if row.Taken != app.Refused {
+			continue
+		}
+		if _, _, err := started(t, "cluster-autoscaler", "--"+row.Name+"="+row.Default); err != nil && row.Kind != "stringArray" {
+			t.Errorf("--%s=%s: %v", row.Name, row.Default, err)
+		}
+		value := "something"
+		if row.Kind == "bool" {
+			value = map[string]string{"true": "false", "false": "true"}[row.Default]
+		}
+		_, _, err := started(t, "cluster-autoscaler", "--"+row.Name+"="+value)
+		if err == nil || !strings.Contains(err.Error(), "--"+row.Name+"=") || !strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), row.Why) {
+			t.Errorf("--%s=%s: %v", row.Name, value, err)
+		}
+	}
+}
+
+// TestCompatTakesTheirDefaults holds that a flag that is given keeps its value.
+func TestCompatTakesTheirDefaults(t *testing.T) {
+	nowhere(t)
+	_, f, err := started(t, "sluice", "run", "--compat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range app.TheirFlags {
+		if row.Taken != app.Honoured {
+			continue
+		}
+		if have := strings.Trim(f.Lookup(row.Name).Value.String(), "[]"); have != row.Default {
+			t.Errorf("--%s is %q with --compat, there %q", row.Name, have, row.Default)
+		}
+	}
+	if o, _, err := started(t, "sluice", "run", "--compat", "--expander=random"); err != nil || !slices.Equal(o.Policy.Growth.Expanders, []policy.Expander{policy.Random}) {
+		t.Errorf("the expander is %v, want what was given; %v", o.Policy.Growth.Expanders, err)
+	}
+}
+
+func TestWhatHasNoEffectIsTold(t *testing.T) {
+	nowhere(t)
+	_, f, err := started(t, "cluster-autoscaler", "--stderrthreshold=info", "--logtostderr", "--v=4", "--nodes=1:10:vmss1", "--estimator=binpacking")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff("--logtostderr --stderrthreshold", app.GivenWithoutEffect(f)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestTheOldNameOfParallelismYields holds that a flag's old name counts where the new one is not given, whichever comes first.
+func TestTheOldNameOfParallelismYields(t *testing.T) {
+	nowhere(t)
+	for line, want := range map[string]int{
+		"--max-empty-bulk-delete=3":                                                                                  3,
+		"--max-empty-bulk-delete=3 --max-scale-down-parallelism=7":                                                   7,
+		"--max-scale-down-parallelism=7 --max-empty-bulk-delete=3":                                                   7,
+		"--max_empty_bulk_delete=3 --max-scale-down-parallelism=3":                                                   3,
+		"--max-empty-bulk-delete=10 --max-autoprovisioned-node-group-count=15 --node-autoprovisioning-enabled=false": 10,
+	} {
+		if o, _, err := started(t, append([]string{"cluster-autoscaler"}, strings.Fields(line)...)...); err != nil || o.Policy.Removal.MaxInFlight != want {
+			t.Errorf("%s: %d, want %d; %v", line, o.Policy.Removal.MaxInFlight, want, err)
+		}
+	}
+	if _, _, err := started(t, "cluster-autoscaler", "--max-empty-bulk-delete=many"); !errors.As(err, new(*pflag.InvalidValueError)) {
+		t.Errorf("a count that is none: %v", err)
+	}
+}
+
+// groupsOf are the node groups that were given, or the tags by which they are found.
+func groupsOf(o app.Options) string {
+	var all []string
+	for _, g := range o.Azure.Groups {
+		all = append(all, fmt.Sprintf("%s %d:%d", g.Name, g.Min, g.Max))
+	}
+	for _, d := range o.Azure.Discovery {
+		for _, key := range slices.Sorted(maps.Keys(d.Tags)) {
+			all = append(all, key+"="+d.Tags[key])
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// TestTheirManifestsStart reads the commands of cluster-autoscaler's own examples for Azure, and of its chart, as they stand there.
+func TestTheirManifestsStart(t *testing.T) {
+	const begins = "./cluster-autoscaler --v=3 --logtostderr=true --cloud-provider=azure --skip-nodes-with-local-storage=false "
+	for name, c := range map[string]struct {
+		line   string
+		vmType string
+		groups string
+		debug  bool
+		local  bool
+		moot   string
+	}{
+		"aks":                    {line: begins + "--nodes=3:10:nodepool1", groups: "nodepool1 3:10", moot: "--logtostderr"},
+		"autodiscover":           {line: begins + "--node-group-auto-discovery=label:cluster-autoscaler-enabled=true,cluster-autoscaler-name=prod", groups: "cluster-autoscaler-enabled=true, cluster-autoscaler-name=prod", moot: "--logtostderr"},
+		"standard-control-plane": {vmType: "standard", line: begins + "--nodes=1:10:agentpool1 --nodes=1:10:agentpool2", groups: "agentpool1 1:10, agentpool2 1:10", moot: "--logtostderr"},
+		"standard-msi":           {vmType: "standard", line: begins + "--nodes=1:10:agentpool1 --nodes=1:10:agentpool2", groups: "agentpool1 1:10, agentpool2 1:10", moot: "--logtostderr"},
+		"standard":               {vmType: "standard", line: begins + "--nodes=1:10:agentpool1 --nodes=1:10:agentpool2", groups: "agentpool1 1:10, agentpool2 1:10", moot: "--logtostderr"},
+		"vmss-control-plane":     {line: begins + "--nodes=1:10:vmss1 --nodes=1:10:vmss2", groups: "vmss1 1:10, vmss2 1:10", moot: "--logtostderr"},
+		"vmss-msi":               {line: begins + "--nodes=1:10:vmss1 --nodes=1:10:vmss2", groups: "vmss1 1:10, vmss2 1:10", moot: "--logtostderr"},
+		"vmss":                   {line: begins + "--nodes=1:10:vmss1 --nodes=1:10:vmss2", groups: "vmss1 1:10, vmss2 1:10", moot: "--logtostderr"},
+		"chart": {
+			line:   "./cluster-autoscaler --cloud-provider=azure --namespace=autoscaling --nodes=1:10:vmss1 --logtostderr=true --stderrthreshold=info --v=4",
+			groups: "vmss1 1:10", debug: true, local: true, moot: "--logtostderr --stderrthreshold",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			nowhere(t)
+			t.Setenv("ARM_VM_TYPE", c.vmType)
+			t.Setenv("ARM_DEPLOYMENT", "first")
+			o, f, err := started(t, strings.Fields(c.line)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.groups, groupsOf(o)); d != "" {
+				t.Errorf("node groups (-want +got):\n%s", d)
+			}
+			if have := o.Policy.Removal.LocalStorage; have != c.local {
+				t.Errorf("local storage keeps a node: %v", have)
+			}
+			if have := o.Log.Enabled(t.Context(), slog.LevelDebug); have != c.debug {
+				t.Errorf("debug is logged: %v", have)
+			}
+			if want := map[bool]string{true: "autoscaling", false: "kube-system"}[name == "chart"]; o.Namespace != want || o.Election.Namespace != want || !o.Election.Enabled || o.Election.Name != "cluster-autoscaler" {
+				t.Errorf("namespace %s, election %+v", o.Namespace, o.Election)
+			}
+			if o.Address != ":8085" || !o.WriteStatus || o.StatusName != "cluster-autoscaler-status" || o.DryRun {
+				t.Errorf("address %s, status %v %s, dry run %v", o.Address, o.WriteStatus, o.StatusName, o.DryRun)
+			}
+			if d := cmp.Diff(c.moot, app.GivenWithoutEffect(f)); d != "" {
+				t.Errorf("without effect (-want +got):\n%s", d)
+			}
+		})
+	}
+}
