@@ -1,6 +1,6 @@
 package config
 
-// foreign are the keys of azure.json that belong to cloud-provider-azure, to the CSI drivers, or to cluster-autoscaler on AKS. They are
+// foreign are the keys of azure.json that belong to cloud-provider-azure, to or to the CSI drivers. They are
 // accepted in silence, and their values are not looked at.
 var foreign = []string{
 	// networks, load balancers and routes
@@ -12,6 +12,7 @@ var foreign = []string{
 	"privateLinkServiceResourceGroup", "clusterServiceLoadBalancerHealthProbeMode", "clusterServiceSharedLoadBalancerHealthProbePort",
 	"clusterServiceSharedLoadBalancerHealthProbePath", "useStandardV2LoadBalancer", "routeUpdateIntervalInSeconds", "routeUpdateWaitingInSeconds",
 	"networkResourceTenantID", "networkResourceSubscriptionID",
+	"loadBalancerBackendPoolUpdateIntervalInSeconds", "enableIPTagMutationForExistingPublicIP",
 
 	// what the cloud controller reads, and how long it keeps it
 	"useInstanceMetadata", "disableAvailabilitySetNodes", "disableAPICallCache", "availabilitySetNodesCacheTTLInSeconds",
@@ -19,14 +20,11 @@ var foreign = []string{
 	"availabilitySetsCacheTTLInSeconds", "loadBalancerCacheTTLInSeconds", "nsgCacheTTLInSeconds", "routeTableCacheTTLInSeconds",
 	"publicIPCacheTTLInSeconds", "plsCacheTTLInSeconds", "vmMetadataCacheTTLInSeconds", "cloudConfigType", "userAgent", "tags", "tagsMap",
 	"systemTags", "extendedLocationName", "extendedLocationType", "cloudProviderBackoffMode", "unmanagedNodes",
-	"auxiliaryTokenProvider", "disableUpdateCache", "disableAKSCredential",
+	"auxiliaryTokenProvider", "disableUpdateCache", "disableAKSCredential", "enableMinimumRetryAfter", "listVmssVirtualMachinesWithoutInstanceView",
 
 	// limits for requests that sluice does not send
 	"routeRateLimit", "subnetsRateLimit", "routeTableRateLimit", "loadBalancerRateLimit", "publicIPAddressRateLimit", "securityGroupRateLimit",
 	"storageAccountRateLimit", "snapshotRateLimit", "availabilitySetRateLimit", "attachDetachDiskRateLimit", "containerServiceRateLimit",
 	"privateDNSRateLimit", "privateDNSZoneGroupRateLimit", "privateEndpointRateLimit", "privateLinkServiceRateLimit", "virtualNetworkRateLimit",
 	"fileSharesRateLimit",
-
-	// the pools of AKS, which enableVMsAgentPool would switch on
-	"clusterName", "clusterResourceGroup", "armBaseURLForAPClient",
 }

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -17,7 +19,7 @@ blank ones are absent. Keys have any letter case, numbers and truths may be quot
 with a sentence that names it; secrets are never shown. With nothing at all, sluice asks the machine it runs on.
 
 *Standing*: **honoured**; **always**: done whatever the value says; **without effect**: read and checked, and
-noted in the log when it is switched on;
+noted in the log when it is switched on or named;
 **refused**: any value but the default ends the start, for the reason given.
 
 | Key | Environment | Type | Default | Standing | |
@@ -29,6 +31,21 @@ noted in the log when it is switched on;
 			key += " (older: " + code(s.Older...) + ")"
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s. |\n", key, code(s.Variables...), s.typeOf(), s.Default, s.Standing, strings.ToUpper(s.About[:1])+s.About[1:])
+	}
+	b.WriteString(`
+## The environment, by name
+
+| Variable | Key | Standing |
+|---|---|---|
+`)
+	rows := map[string]string{}
+	for _, s := range Settings {
+		for _, v := range s.Variables {
+			rows[v] = fmt.Sprintf("| %s | %s | %s |\n", code(v), code(s.Key), s.Standing)
+		}
+	}
+	for _, v := range slices.Sorted(maps.Keys(rows)) {
+		b.WriteString(rows[v])
 	}
 	b.WriteString(`
 ## Credentials

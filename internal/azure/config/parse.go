@@ -120,7 +120,7 @@ func (d *draft) judge(s Setting, into any) error {
 	if d.said[s.name()] == "" {
 		return nil
 	}
-	zero := func() bool { return reflect.ValueOf(into).Elem().IsZero() } // of what is refused or always, into is a pointer
+	zero := func() bool { return reflect.ValueOf(into).Elem().IsZero() } // of these standings, into is a pointer
 	switch s.Standing {
 	case Refused:
 		if !zero() {
@@ -131,7 +131,8 @@ func (d *draft) judge(s Setting, into any) error {
 			d.note("%s has no effect: %s", d.said[s.name()], s.About)
 		}
 	case Idle:
-		if on, isSwitch := into.(*bool); isSwitch && *on {
+		on, isSwitch := into.(*bool)
+		if _, isText := into.(*string); isText && !zero() || isSwitch && *on {
 			d.note("%s has no effect: %s", d.said[s.name()], s.About)
 		}
 	}

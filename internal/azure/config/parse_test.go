@@ -196,12 +196,16 @@ func TestRefusalsNameTheKeyTheValueAndWhatIsAllowed(t *testing.T) {
 
 func TestWhatHasNoEffectIsNoted(t *testing.T) {
 	c, err := Parse([]byte(`{"vnetName":"v","enableVMSSEtag":false,"strictCacheUpdates":true,
-		"enableVMsAgentPool":false,"hostedResourceGroup":"","vmssVmsCacheJitter":400,"colour":"red","location":"a","location":"b"}`), file, environment("AZURE_ENVIRONMENT_FILEPATH=/e", "ARM_CLOUD=AzurePublicCloud"))
+		"enableVMsAgentPool":false,"hostedResourceGroup":"","vmssVmsCacheJitter":400,"colour":"red","location":"a","location":"b","clusterResourceGroup":"",
+		"enableMinimumRetryAfter":true,"listVmssVirtualMachinesWithoutInstanceView":true,"loadBalancerBackendPoolUpdateIntervalInSeconds":30,"enableIPTagMutationForExistingPublicIP":true}`),
+		file, environment("CLUSTER_NAME=prod", "ARM_CLUSTER_RESOURCE_GROUP=", "ARM_BASE_URL_FOR_AP_CLIENT=https://aks.example", "AZURE_ENVIRONMENT_FILEPATH=/e", "ARM_CLOUD=AzurePublicCloud"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
 		"azure.json: enableVMSSEtag=false has no effect: a resize is sent on condition that the scale set is still as it was read",
+		"CLUSTER_NAME=prod has no effect: it names the AKS cluster whose pools enableVMsAgentPool would switch on; node groups are found by --nodes or their tags",
+		"ARM_BASE_URL_FOR_AP_CLIENT=https://aks.example has no effect: it is where the pools of an AKS cluster would be asked for; Resource Manager is that of the cloud",
 		"AZURE_ENVIRONMENT_FILEPATH=/e has no effect: it is read for AzureStackCloud, and the cloud is AzurePublicCloud",
 		"azure.json: vmssVmsCacheJitter=400 is more than the lists are kept: it counts as 60",
 		"azure.json has the key location twice: the last one counts",

@@ -217,6 +217,21 @@ var Settings = []Setting{
 		into:  truth,
 	},
 	{
+		Key: "clusterName", Variables: []string{"CLUSTER_NAME"}, Standing: Idle,
+		About: "it names the AKS cluster whose pools enableVMsAgentPool would switch on; node groups are found by --nodes or their tags",
+		into:  text,
+	},
+	{
+		Key: "clusterResourceGroup", Variables: []string{"ARM_CLUSTER_RESOURCE_GROUP"}, Standing: Idle,
+		About: "it is the resource group of that AKS cluster; resourceGroup is that of the machines",
+		into:  text,
+	},
+	{
+		Key: "armBaseURLForAPClient", Variables: []string{"ARM_BASE_URL_FOR_AP_CLIENT"}, Standing: Idle,
+		About: "it is where the pools of an AKS cluster would be asked for; Resource Manager is that of the cloud",
+		into:  text,
+	},
+	{
 		Key: "hostedResourceProxyURL", Variables: []string{"HOSTED_RESOURCE_PROXY_URL"}, Standing: Refused,
 		About: "requests go to Resource Manager itself and to no proxy of AKS",
 		into:  text,
