@@ -3,7 +3,7 @@
 export CGO_ENABLED = 0
 
 GO      ?= go
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION ?= $(shell hack/version)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := $(GO) tool -modfile=tools.mod
 
@@ -102,6 +102,14 @@ vuln: ## look for known vulnerabilities in what is linked; asks vuln.go.dev, or 
 .PHONY: sbom
 sbom: build ## say what bin/sluice is made of: bin/sluice.cdx.json, in CycloneDX
 	$(GO) run ./cmd/sbom bin/sluice > bin/sluice.cdx.json
+
+.PHONY: image
+image: ## build an OCI layout for amd64 and arm64 in bin/dist/image, without a container engine
+	@GO='$(GO)' VERSION='$(VERSION)' hack/image bin/dist
+
+.PHONY: image-check
+image-check: ## build the image of what is committed in two folders: the same digest, and less than 30 MB for each platform
+	@GO='$(GO)' hack/image-check
 
 .PHONY: catalog
 catalog: ## renew the tables of sizes and prices; DATE=2026-11-21 SKUS='skus*.json' PRICES='prices*.json', as docs/reference/catalog.md says

@@ -3,10 +3,12 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -56,14 +58,20 @@ func main() {
 }
 
 func write(args []string) error {
-	if len(args) != 1 {
+	f := flag.NewFlagSet("sbom", flag.ContinueOnError)
+	version := f.String("version", "", "version of the binary, where Go does not know it")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() != 1 {
 		return errors.New("name one Go binary, such as bin/sluice")
 	}
-	info, err := buildinfo.ReadFile(args[0])
+	info, err := buildinfo.ReadFile(f.Arg(0))
 	if err != nil {
 		return err
 	}
-	content, err := os.ReadFile(args[0])
+	info.Main.Version = cmp.Or(*version, info.Main.Version)
+	content, err := os.ReadFile(f.Arg(0))
 	if err != nil {
 		return err
 	}

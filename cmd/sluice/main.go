@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	_ "golang.org/x/crypto/x509roots/fallback" // a container may have no certificate authorities
 	"k8s.io/component-base/cli/flag"
 )
 
