@@ -111,6 +111,20 @@ image: ## build an OCI layout for amd64 and arm64 in bin/dist/image, without a c
 image-check: ## build the image of what is committed in two folders: the same digest, and less than 30 MB for each platform
 	@GO='$(GO)' hack/image-check
 
+.PHONY: image-run
+image-run: image ## run the image in containerd under the restricted profile, in a story on a real control plane; needs root and Debian
+	@GO='$(GO)' LDFLAGS='$(LDFLAGS)' hack/build bin/playground ./cmd/playground
+	@VERSION='$(VERSION)' hack/image-run
+
+.PHONY: release
+release: image ## make archives, checksums, image, chart, bills of materials and provenance of a tagged commit in bin/dist/assets
+	@GO='$(GO)' VERSION='$(VERSION)' hack/release/make bin/dist
+
+.PHONY: chart-test
+chart-test: ## lint, render, install, upgrade and uninstall the chart on a real control plane; the manifests and examples are held there, too
+	@GO='$(GO)' LDFLAGS='-X k8s.io/component-base/version.gitVersion=$(shell $(GO) list -m -f '{{.Version}}' k8s.io/kubernetes)' hack/build bin/controlplane ./internal/controlplane/process
+	cd hack/chart && SLUICE_CONTROLPLANE='$(CURDIR)/bin/controlplane' $(GO) test -count=1 ./...
+
 .PHONY: catalog
 catalog: ## renew the tables of sizes and prices; DATE=2026-11-21 SKUS='skus*.json' PRICES='prices*.json', as docs/reference/catalog.md says
 	$(GO) run ./internal/azure/catalog/generate -date '$(DATE)' -skus '$(SKUS)' -prices '$(PRICES)'

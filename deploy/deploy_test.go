@@ -115,8 +115,12 @@ func TestPodsKeepToTheRestrictedProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	examples, err := filepath.Glob("examples/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	pods := 0
-	for _, name := range files {
+	for _, name := range slices.Concat(files, examples) {
 		manifest, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -149,8 +153,59 @@ func TestPodsKeepToTheRestrictedProfile(t *testing.T) {
 			}
 		}
 	}
-	if pods == 0 {
-		t.Error("no manifest describes a pod: this shows nothing")
+	if want := 2 + len(examples); pods != want || len(examples) == 0 {
+		t.Errorf("manifests describe %d pods, want those of sluice and its agent and %d examples", pods, len(examples))
+	}
+}
+
+// TestExamplesKeepTheirNode: an example stands on nodes that sluice does not remove, or has its pods keep the node they are on. All else but arguments,
+// environment, place and volumes is that of deployment.yaml.
+func TestExamplesKeepTheirNode(t *testing.T) {
+	read := func(document []byte) (d appsv1.Deployment, place corev1.PodSpec) {
+		if err := yaml.UnmarshalStrict(document, &d); err != nil {
+			t.Fatal(err)
+		}
+		pod := &d.Spec.Template.Spec
+		place = *pod.DeepCopy()
+		pod.Affinity, pod.Tolerations, pod.Volumes, d.Spec.Template.Annotations = nil, nil, nil, nil
+		c := &pod.Containers[0]
+		c.Image, c.Args, c.Env, c.VolumeMounts = "", nil, nil, nil
+		return d, place
+	}
+	want, home := read(Deployment)
+	examples, err := filepath.Glob("examples/*.yaml")
+	if err != nil || len(examples) == 0 {
+		t.Fatal("no examples: ", err)
+	}
+	for _, name := range examples {
+		manifest, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, place := read(manifest)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-deployment.yaml +example):\n%s", name, diff)
+		}
+		keeps := bytes.Contains(manifest, []byte("\n        cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\"\n"))
+		if !keeps && cmp.Diff(home.Affinity, place.Affinity) != "" {
+			t.Errorf("%s: it may stand on a node that sluice removes", name)
+		}
+		if len(place.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) != 1 {
+			t.Errorf("%s: both replicas may stand on one node", name)
+		}
+	}
+}
+
+// TestTheChartHasTheManifestsThemselves: what the chart reads of this folder is linked, so that it cannot differ.
+func TestTheChartHasTheManifestsThemselves(t *testing.T) {
+	files, err := filepath.Glob("chart/files/*")
+	if err != nil || len(files) != 4 {
+		t.Fatalf("the chart has %q, want four manifests: %v", files, err)
+	}
+	for _, name := range files {
+		if to, err := os.Readlink(name); err != nil || to != "../../"+filepath.Base(name) {
+			t.Errorf("%s leads to %q, want the file of its name in this folder: %v", name, to, err)
+		}
 	}
 }
 

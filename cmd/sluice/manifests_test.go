@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +15,19 @@ import (
 // TestManifestsUseFlagsThatExist parses the arguments of every container that the manifests describe, as the process would.
 func TestManifestsUseFlagsThatExist(t *testing.T) {
 	seen := 0
-	for _, document := range append(bytes.Split(deploy.Agent, []byte("\n---\n")), deploy.Deployment) {
+	documents := append(bytes.Split(deploy.Agent, []byte("\n---\n")), deploy.Deployment)
+	examples, err := filepath.Glob("../../deploy/examples/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range examples {
+		example, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, example)
+	}
+	for _, document := range documents {
 		var workload struct {
 			Spec struct{ Template *corev1.PodTemplateSpec }
 		}
@@ -34,7 +48,7 @@ func TestManifestsUseFlagsThatExist(t *testing.T) {
 			}
 		}
 	}
-	if seen != 2 {
-		t.Errorf("%d containers were looked at, want the autoscaler's and the agent's", seen)
+	if want := 2 + len(examples); seen != want || len(examples) == 0 {
+		t.Errorf("%d containers were looked at, want the autoscaler's, the agent's and those of %d examples", seen, len(examples))
 	}
 }

@@ -1,5 +1,5 @@
 // Command release makes what is published of a built sluice: an image, archives, checksums, the chart and a statement of provenance. All of it is
-// a function of its inputs: the same binaries, version, revision and time give the same bytes. hack/image and hack/release build the binaries.
+// a function of its inputs: the same binaries, version, revision and time give the same bytes. hack/image builds the binaries.
 package main
 
 import (
