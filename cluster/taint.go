@@ -96,6 +96,26 @@ func (t Taints) Arriving(n *corev1.Node) bool {
 	return slices.ContainsFunc(n.Spec.Taints, func(taint corev1.Taint) bool { return arrivalTaints[taint.Key] || t.startup(taint) })
 }
 
+// Kind is the word under which cluster-autoscaler counts a taint: the key of its own and of those of a node's condition, the kind of those that come and
+// go otherwise, and "other". Sluice's own taint of a removal counts as cluster-autoscaler's.
+func (t Taints) Kind(taint corev1.Taint) string {
+	switch {
+	case taint.Key == RemovalTaint:
+		return "ToBeDeletedByClusterAutoscaler"
+	case taint.Key == UninitializedTaint:
+		return taint.Key
+	case strings.HasPrefix(taint.Key, ignorePrefix):
+		return ignorePrefix
+	case t.startup(taint):
+		return "startup-taint"
+	case strings.HasPrefix(taint.Key, statusPrefix) || slices.Contains(t.Status, taint.Key):
+		return "status-taint"
+	case transientTaints[taint.Key] && taint.Key != NoticeTaint:
+		return taint.Key
+	}
+	return "other"
+}
+
 // Lasting are the taints of a node that are about its group.
 func (t Taints) Lasting(all []corev1.Taint) []corev1.Taint {
 	return slices.DeleteFunc(slices.Clone(all), t.Transient)

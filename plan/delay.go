@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
 
@@ -47,26 +49,45 @@ func (d *decision) emptySince(st *nodeState) time.Time {
 
 // cools says until when nothing of the node's group is removed after a growth, a deletion or a failure, nil when it may be.
 func (d *decision) cools(st *nodeState) *reason.Reason {
-	r := d.allowed.Removal
-	own := d.m.Groups[st.Group]
+	c, on := d.m.cooldown(d.allowed.Removal, st.Group, d.now)
+	if !on {
+		return nil
+	}
+	d.wake(c.until())
+	return new(reason.New(reason.RemovalCoolsDown, reason.Node(st.Name()), "until", c.until().Format(time.RFC3339), "delay", c.delay, "after", c.after))
+}
+
+// cooldown is a pause of removals that is in force.
+type cooldown struct {
+	at    time.Time
+	delay time.Duration
+	after string // what happened then
+}
+
+func (c cooldown) until() time.Time { return c.at.Add(c.delay) }
+
+// CoolsDown says whether nothing is removed now after a growth, a deletion or a failure. It is false where each group has delays of its own.
+func (m Memory) CoolsDown(r policy.Removal, now time.Time) bool {
+	_, on := m.cooldown(r, "", now)
+	return on && !r.LocalDelays
+}
+
+// cooldown is the first one in force for nodes of the group, false for none.
+func (m *Memory) cooldown(r policy.Removal, id cluster.GroupID, now time.Time) (cooldown, bool) {
+	own := m.Groups[id]
 	grown, deleted, failed := own.Requested, own.Deleted, own.Uncordoned
 	if !r.LocalDelays {
-		grown = d.m.LastGrowth
-		for _, g := range d.m.Groups {
+		grown = m.LastGrowth
+		for _, g := range m.Groups {
 			deleted, failed = later(deleted, g.Deleted), later(failed, g.Uncordoned)
 		}
 	}
-	for _, c := range []struct {
-		at    time.Time
-		delay time.Duration
-		after string
-	}{{grown, r.AfterAdd, "the last growth"}, {deleted, r.AfterDelete, "the last deletion"}, {failed, r.AfterFailure, "a node could not be tainted"}} {
-		if until := c.at.Add(c.delay); !c.at.IsZero() && d.now.Before(until) {
-			d.wake(until)
-			return new(reason.New(reason.RemovalCoolsDown, reason.Node(st.Name()), "until", until.Format(time.RFC3339), "delay", c.delay, "after", c.after))
+	for _, c := range [...]cooldown{{grown, r.AfterAdd, "the last growth"}, {deleted, r.AfterDelete, "the last deletion"}, {failed, r.AfterFailure, "a node could not be tainted"}} {
+		if !c.at.IsZero() && now.Before(c.until()) {
+			return c, true
 		}
 	}
-	return nil
+	return cooldown{}, false
 }
 
 func later(a, b time.Time) time.Time {

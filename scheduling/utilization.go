@@ -6,9 +6,6 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// gpus are the resources that make a node a GPU node, in the order in which they are looked for.
-var gpus = []corev1.ResourceName{"nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/xe", "habana.ai/gaudi", "microsoft.com/directx"}
-
 // Utilization is the larger share of the node's allocatable cpu or memory that these pods request, cpu when they are equal. On
 // a node that has GPUs it is the share of these, whatever else is used; 0 while its driver offers none yet. The share may
 // exceed 1. Pods below the cutoff of [Expendable] use nothing. A node that does not say what it can allocate is used up (1): nothing is known to be free.
@@ -53,7 +50,7 @@ func (c *Checker) load(pods []*cluster.Pod) load {
 }
 
 func (c *Checker) utilization(node *corev1.Node, pods []*cluster.Pod, l load) (corev1.ResourceName, float64) {
-	for _, name := range gpus {
+	for _, name := range cluster.GPUs {
 		capacity, offers := node.Status.Capacity[name]
 		allocatable := node.Status.Allocatable[name]
 		if !allocatable.IsZero() {

@@ -5,6 +5,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/actuate"
 	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
@@ -29,6 +31,11 @@ type Sink interface {
 // ProblemSink is a [Sink] that also shows why a cycle could not observe the cluster or the cloud.
 type ProblemSink interface {
 	Problem(ctx context.Context, err error)
+}
+
+// PhaseSink is a [Sink] that also hears how long the parts of a completed cycle took.
+type PhaseSink interface {
+	Timed(p report.Phases)
 }
 
 // Parts are what an autoscaler is made of.
@@ -72,6 +79,7 @@ type Autoscaler struct {
 	learned   cluster.Lessons   // of all snapshots
 	strangers []string          // flags that name no group, as last warned of
 	cycle     uint64
+	ended     time.Time // when the last complete cycle ended, on the wall clock; zero before the first
 }
 
 // New wires the parts. Nothing is read or written before [Autoscaler.Start].
@@ -142,7 +150,12 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	if a.parts.Began != nil {
 		a.parts.Began()
 	}
-	seen, err := observe(ctx, a.parts.Cloud, a.objects, a.parts.Policy, a.parts.Now, a.seen, a.learned)
+	var refreshed time.Time
+	objects := func() (cluster.Objects, error) {
+		refreshed = time.Now()
+		return a.objects()
+	}
+	seen, err := observe(ctx, a.parts.Cloud, objects, a.parts.Policy, a.parts.Now, a.seen, a.learned)
 	if err != nil {
 		err = fmt.Errorf("cycle %d: %w", a.cycle, err)
 		for _, s := range a.parts.Sinks {
@@ -177,9 +190,26 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 			a.parts.Log.Warn("report failed", "cycle", a.cycle, "err", err)
 		}
 	}
+	a.tellPhases(report.Phases{Refreshed: refreshed.Sub(began), Observed: observed.Sub(began), Decided: decided.Sub(observed), Acted: took - decided.Sub(began), Took: time.Since(began)}, began)
 	a.parts.Log.Debug("cycle", "cycle", a.cycle, "observe", observed.Sub(began), "decide", decided.Sub(observed), "act", took-decided.Sub(began), "report", time.Since(began)-took)
 	return entry, nil
 }
+
+// tellPhases tells how long the parts of the cycle that began then took.
+func (a *Autoscaler) tellPhases(p report.Phases, began time.Time) {
+	if !a.ended.IsZero() {
+		p.Waited = began.Sub(a.ended)
+	}
+	a.ended = began.Add(p.Took)
+	for _, s := range a.parts.Sinks {
+		if t, ok := s.(PhaseSink); ok {
+			t.Timed(p)
+		}
+	}
+}
+
+// errCloud is in the chain of errors of cycles that could not read the cloud.
+var errCloud = errors.New("read node groups")
 
 // objects are what the API server says, with what was measured last.
 func (a *Autoscaler) objects() (cluster.Objects, error) {
@@ -235,7 +265,7 @@ func warnOfStranger(log *slog.Logger, sentence string) {
 func observe(ctx context.Context, c cloud.Provider, objects func() (cluster.Objects, error), allowed *policy.Policy, now func() time.Time, last *cluster.Snapshot, learned cluster.Lessons) (*cluster.Snapshot, error) {
 	groups, cloudErr := c.Groups(ctx)
 	if cloudErr != nil && len(groups) == 0 {
-		return nil, fmt.Errorf("read node groups: %w", cloudErr)
+		return nil, fmt.Errorf("%w: %w", errCloud, cloudErr)
 	}
 	os, err := objects()
 	if err != nil {

@@ -42,6 +42,8 @@ type Options struct {
 	Key           string
 	MaxInactivity time.Duration // /healthz fails when no cycle has begun for so long
 
+	PerGroupMetrics bool // cluster-autoscaler's metrics of each node group as well (--emit-per-nodegroup-metrics)
+
 	ExpanderURL         string // of the server of the expander grpc; both are read only when the policy has it
 	ExpanderCertificate string // path of a PEM file that vouches for it
 
@@ -85,6 +87,9 @@ func Run(ctx context.Context, o Options) error {
 		asked = client
 	}
 	metrics := report.NewMetrics()
+	if o.PerGroupMetrics {
+		metrics.EmitPerGroup()
+	}
 	metrics.WatchAPI(func() []report.APIClass { return apiClasses(provider.Budget()) })
 	access, err := o.access()
 	if err != nil {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -56,7 +57,11 @@ func (s metricsSink) Report(_ context.Context, e journal.Entry, took time.Durati
 	return nil
 }
 
-func (s metricsSink) Problem(context.Context, error) { s.metrics.CycleFailed() }
+func (s metricsSink) Problem(_ context.Context, err error) {
+	s.metrics.CycleFailed(time.Now(), errors.Is(err, errCloud))
+}
+
+func (s metricsSink) Timed(p report.Phases) { s.metrics.Timed(p) }
 
 func (s webSink) Report(_ context.Context, e journal.Entry, _ time.Duration) error {
 	s.server.Report(e)

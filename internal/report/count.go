@@ -1,6 +1,9 @@
 package report
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -20,103 +23,177 @@ type counts struct {
 	candidates                        int // nodes that could go, are cordoned or draining
 }
 
-// count counts the nodes and machines of one group, or of the whole cluster with its unmanaged nodes for "".
-func count(entry journal.Entry, group cluster.GroupID) counts {
-	var c counts
-	for _, n := range entry.Seen.Nodes {
-		if group != "" && n.Group != group {
-			continue
-		}
-		if n.Parked.UID != "" {
-			c.suspended++
-			continue
-		}
-		c.total++
-		switch {
-		case cluster.Ready(n.Object):
-			c.ready++
-		case entry.Policy.Growth.Starting(n.Object, entry.Seen.Time):
-			c.notStarted++
-		default:
-			c.unready++
-		}
-		if n.Instance != nil && n.Instance.Stopped() {
-			c.suspended++
-		}
-		if n.Instance != nil && n.Instance.State == cluster.StateDeleting {
-			c.beingDeleted++
-		}
+// census counts nodes and machines: of the whole cluster with its unmanaged nodes, and of each group that the cycle saw.
+type census struct {
+	all    counts
+	groups map[cluster.GroupID]*groupCounts
+}
+
+// groupCounts is what the census has of one group.
+type groupCounts struct {
+	counts
+	verdict plan.Verdict
+}
+
+// well says whether the group may be scaled.
+func (c *groupCounts) well(tolerated policy.Health) bool {
+	_, unreadable := find(c.verdict.Because, reason.GroupUnreadable)
+	_, incomplete := find(c.verdict.Because, reason.GroupIncomplete)
+	return !unreadable && !incomplete && c.healthy(tolerated)
+}
+
+// count looks at each node and each verdict once, however many groups there are.
+func count(entry journal.Entry) census {
+	c := census{groups: make(map[cluster.GroupID]*groupCounts, len(entry.Seen.Groups))}
+	each := make([]groupCounts, len(entry.Seen.Groups))
+	for i, g := range entry.Seen.Groups {
+		c.groups[g.ID] = &each[i]
 	}
-	groups := map[string]cluster.GroupID{}
-	for _, g := range entry.Seen.Groups {
-		if group != "" && g.ID != group {
-			continue
-		}
-		for _, in := range g.Instances {
-			groups[reason.Instance(string(g.ID), string(in.ID)).Name] = g.ID
+	for _, n := range entry.Seen.Nodes {
+		c.all.node(n, entry)
+		if of := c.groups[n.Group]; of != nil {
+			of.node(n, entry)
 		}
 	}
 	for _, v := range entry.Plan.Verdicts {
 		switch v.Subject.Kind {
-		case reason.KindNode:
-			n := entry.Seen.Node(v.Subject.Name)
-			if n != nil && (group == "" || n.Group == group) && (v.Outcome == plan.NodeIdle || v.Outcome == plan.NodeCordoned || v.Outcome == plan.NodeDraining) {
-				c.candidates++
+		case reason.KindGroup:
+			if of := c.groups[cluster.GroupID(v.Subject.Name)]; of != nil {
+				of.verdict = v
 			}
-		case reason.KindInstance:
-			if _, in := groups[v.Subject.Name]; !in {
+		case reason.KindNode:
+			if v.Outcome != plan.NodeIdle && v.Outcome != plan.NodeCordoned && v.Outcome != plan.NodeDraining {
 				continue
 			}
-			_, late := find(v.Because, reason.MachineNeverJoined)
-			_, lost := find(v.Because, reason.MachineLost)
-			if late || lost && v.Outcome == plan.MachineDeleting {
-				c.longUnregistered++
-			} else if lost || v.Outcome == plan.MachineComing {
-				c.unregistered++
+			if n := entry.Seen.Node(v.Subject.Name); n != nil {
+				c.all.candidates++
+				if of := c.groups[n.Group]; of != nil {
+					of.candidates++
+				}
+			}
+		case reason.KindInstance:
+			if g := groupOfMachine(entry, v.Subject); g != nil {
+				c.all.machine(v)
+				c.groups[g.ID].machine(v)
 			}
 		}
 	}
 	return c
 }
 
+// node counts a node.
+func (c *counts) node(n *cluster.Node, entry journal.Entry) {
+	if n.Parked.UID != "" {
+		c.suspended++
+		return
+	}
+	c.total++
+	switch {
+	case cluster.Ready(n.Object):
+		c.ready++
+	case entry.Policy.Growth.Starting(n.Object, entry.Seen.Time):
+		c.notStarted++
+	default:
+		c.unready++
+	}
+	if n.Instance != nil && n.Instance.Stopped() {
+		c.suspended++
+	}
+	if n.Instance != nil && n.Instance.State == cluster.StateDeleting {
+		c.beingDeleted++
+	}
+}
+
+// machine counts a machine without a node, by the verdict about it.
+func (c *counts) machine(v plan.Verdict) {
+	_, late := find(v.Because, reason.MachineNeverJoined)
+	_, lost := find(v.Because, reason.MachineLost)
+	if late || lost && v.Outcome == plan.MachineDeleting {
+		c.longUnregistered++
+	} else if lost || v.Outcome == plan.MachineComing {
+		c.unregistered++
+	}
+}
+
+// groupOfMachine is the group that has the machine, nil when none that the cycle saw has it.
+func groupOfMachine(entry journal.Entry, machine reason.Ref) *cluster.Group {
+	for _, g := range entry.Seen.Groups {
+		id, within := strings.CutPrefix(machine.Name, string(g.ID))
+		if !within || !strings.HasPrefix(id, "/") {
+			continue
+		}
+		if slices.ContainsFunc(g.Instances, func(in *cluster.Instance) bool { return string(in.ID) == id[1:] }) {
+			return g
+		}
+	}
+	return nil
+}
+
 // healthy says whether no more nodes are unready than the operator tolerates.
 func (c counts) healthy(tolerated policy.Health) bool { return tolerated.Tolerates(c.unready, c.total) }
 
+// failure is one that a cycle was the first to notice.
+type failure struct {
+	cluster.Failure
+	Group    *cluster.Group // nil when the cycle saw none
+	machines int            // that failed
+}
+
+// reason is cluster-autoscaler's word for it: what ran out of time, the cloud's own code, or that the cloud failed.
+func (f failure) reason() string {
+	if f.Kind == timedOut {
+		return timedOut
+	}
+	return cmp.Or(f.Code, cloudProviderError)
+}
+
 // newFailures are the failures to start machines that this cycle was the first to notice: what the cloud said of them, and
 // machines that never joined, or whose nodes did not become Ready, as Kind "timeout".
-func newFailures(entry journal.Entry) []cluster.Failure {
+func newFailures(entry journal.Entry) []failure {
 	late := map[reason.Ref]reason.Reason{}
 	for _, v := range entry.Plan.Verdicts {
+		if v.Subject.Kind != reason.KindInstance {
+			continue
+		}
 		if why, ok := find(v.Because, reason.MachineNeverJoined); ok {
 			late[v.Subject] = why
 		}
 	}
-	var failures []cluster.Failure
+	var failures []failure
 	for _, g := range entry.Seen.Groups {
-		noticed := entry.Before.Groups[g.ID].Noticed
-		add := func(f cluster.Failure) {
+		noticed, lacking := entry.Before.Groups[g.ID].Noticed, 0
+		add := func(f cluster.Failure, machines int) {
 			if f.At.After(noticed) {
-				failures = append(failures, f)
+				failures = append(failures, failure{f, g, machines})
+			}
+		}
+		for _, in := range g.Instances {
+			if in.State == cluster.StateFailed {
+				lacking++
+				if in.Failure != nil {
+					add(*in.Failure, 1)
+				}
+			}
+			if len(late) == 0 {
+				continue
+			}
+			if why, ok := late[reason.Instance(string(g.ID), string(in.ID))]; ok {
+				add(cluster.Failure{At: entry.Before.Nodeless[in.UID].Add(entry.Policy.Growth.Provision), Kind: timedOut, Code: "NeverJoined", Message: why.Sentence()}, 1)
 			}
 		}
 		if g.Failure != nil {
-			add(*g.Failure)
-		}
-		for _, in := range g.Instances {
-			if in.State == cluster.StateFailed && in.Failure != nil {
-				add(*in.Failure)
-			}
-			if why, ok := late[reason.Instance(string(g.ID), string(in.ID))]; ok {
-				add(cluster.Failure{At: entry.Before.Nodeless[in.UID].Add(entry.Policy.Growth.Provision), Kind: "timeout", Code: "NeverJoined", Message: why.Sentence()})
-			}
+			add(*g.Failure, max(lacking, entry.Before.Groups[g.ID].Capacity-len(g.Instances)))
 		}
 	}
 	for _, n := range entry.Seen.Nodes {
-		due := entry.Policy.Growth.Due(n.Object)
-		if n.Instance == nil || !n.Instance.State.Expected() || !entry.Policy.Growth.Late(n.Object, entry.Seen.Time) || !due.After(entry.After.Since) || !due.After(entry.Before.Groups[n.Group].Noticed) {
+		if n.Instance == nil || !n.Instance.State.Expected() || cluster.Ready(n.Object) || !entry.Policy.Growth.Late(n.Object, entry.Seen.Time) {
 			continue
 		}
-		failures = append(failures, cluster.Failure{At: due, Kind: "timeout", Code: string(reason.NodeNeverReady)})
+		due := entry.Policy.Growth.Due(n.Object)
+		if !due.After(entry.After.Since) || !due.After(entry.Before.Groups[n.Group].Noticed) {
+			continue
+		}
+		failures = append(failures, failure{cluster.Failure{At: due, Kind: timedOut, Code: string(reason.NodeNeverReady)}, entry.Seen.Group(n.Group), 1})
 	}
 	return failures
 }
@@ -125,11 +202,14 @@ func newFailures(entry journal.Entry) []cluster.Failure {
 // from the moment the scheduler found no node for it to the cloud's answer. The API server rounds the first down to a whole
 // second, so a latency reads up to one second too long; it is never below zero.
 func growthLatencies(entry journal.Entry) []time.Duration {
-	pods := podsByKey(entry)
+	var pods map[string]*cluster.Pod // nil until a growth asks
 	var waits []time.Duration
 	for _, d := range Deeds(entry) {
 		if _, grows := d.of.(plan.SetCapacity); !grows || d.Status() != plan.Accepted {
 			continue
+		}
+		if pods == nil {
+			pods = podsByKey(entry)
 		}
 		var youngest time.Time
 		for _, key := range d.Pods {

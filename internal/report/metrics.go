@@ -11,10 +11,11 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"sluice.dev/sluice/journal"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/reason"
 )
 
-// Metrics are Prometheus metrics of all cycles so far: sluice's own, and those of cluster-autoscaler that mean the same here, under
-// their names. No pod, node or machine is ever a label value; groups, outcomes, actions and properties are. A scrape sees the
+// Metrics are Prometheus metrics of all cycles so far: sluice's own, and cluster-autoscaler's under their names. No pod, node or machine is ever a label value; groups, outcomes, actions and properties are. A scrape sees the
 // state of one cycle, never half of two.
 type Metrics struct {
 	mu       sync.Mutex // held by a report and by a scrape
@@ -22,6 +23,7 @@ type Metrics struct {
 
 	cycles       prometheus.Counter
 	cycleFailed  prometheus.Counter
+	failures     *prometheus.CounterVec
 	cycleSeconds prometheus.Histogram
 	growth       prometheus.Histogram
 	actions      *prometheus.CounterVec
@@ -30,6 +32,14 @@ type Metrics struct {
 	pending      *prometheus.GaugeVec
 	groups       groupMetrics
 	compatible   compatibleMetrics
+
+	tally map[tallied]int // of the verdicts of a cycle, empty between cycles
+}
+
+// tallied is what verdicts are counted by.
+type tallied struct {
+	kind    reason.Kind
+	outcome plan.Outcome
 }
 
 // groupMetrics have one series for each node group.
@@ -44,8 +54,10 @@ func NewMetrics() *Metrics {
 	seconds := []float64{.01, .025, .05, .1, .25, .5, 1, 2, 5, 10, 30, 60, 120, 300}
 	m := &Metrics{
 		registry:    r,
+		tally:       map[tallied]int{},
 		cycles:      counter(r, "sluice_cycles_total", "Cycles that were completed: observed, decided and performed."),
 		cycleFailed: counter(r, "sluice_cycle_failures_total", "Cycles that could not be observed, so that nothing was decided."),
+		failures:    counters(r, "sluice_growth_failures_total", "Growths and machines that failed, by the kind of failure.", "kind"),
 		cycleSeconds: histogram(r, "sluice_cycle_duration_seconds", seconds,
 			"How long a completed cycle took from the first read to the last answer."),
 		growth: histogram(r, "sluice_growth_latency_seconds", seconds,
@@ -87,18 +99,26 @@ func (m *Metrics) Report(entry journal.Entry, took time.Duration) {
 	for _, wait := range growthLatencies(entry) {
 		m.growth.Observe(wait.Seconds())
 	}
+	counted := count(entry)
 	m.reportActions(entry)
 	m.reportRefused(entry)
+	m.reportFailures(entry)
 	m.reportVerdicts(entry)
-	m.reportGroups(entry)
-	m.compatible.report(entry)
+	m.reportGroups(entry, counted)
+	m.compatible.report(entry, counted)
 }
 
-// CycleFailed counts a cycle that could not be observed.
-func (m *Metrics) CycleFailed() {
+// CycleFailed counts a cycle that began at that time and could not be observed: the cloud could not be read, or else the cluster.
+func (m *Metrics) CycleFailed(at time.Time, cloud bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.cycleFailed.Inc()
+	kind := apiCallError
+	if cloud {
+		kind = cloudProviderError
+	}
+	m.compatible.errors.WithLabelValues(kind).Inc()
+	m.compatible.activity.vec.WithLabelValues("main").Set(float64(at.Unix()))
 }
 
 func counter(r prometheus.Registerer, name, help string) prometheus.Counter {

@@ -1,172 +1,219 @@
 package report
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
+	"time"
 
-	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
-	"sluice.dev/sluice/reason"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
-// compatibleMetrics have the names, labels and meaning that dashboards and alerts for cluster-autoscaler expect. Those that sluice
-// has no measure for are left out rather than filled with zeros.
+// compatibleMetrics have the names, types, labels and meaning that dashboards and alerts for cluster-autoscaler expect: all its families. Those that
+// nothing here can ever change are there at zero. docs/reference/metrics.md says what each means here.
 type compatibleMetrics struct {
-	safe, nodesMax, cores, memory prometheus.Gauge
-	unneeded, deleting            prometheus.Gauge
-	nodes, groups, unschedulable  *prometheus.GaugeVec
-	activity                      *prometheus.GaugeVec
-	scaledUp, lateRemoved         prometheus.Counter
-	scaledDown, failed            *prometheus.CounterVec
-	evicted, errors               *prometheus.CounterVec
+	safe, nodesMax, cores, memory *gaugeOne
+	unneeded, deleting, cooling   *gaugeOne
+	nodes, groups, unschedulable  *gaugeMany
+	coreLimits, memoryLimits      *gaugeMany
+	unremovable, taints           *gaugeMany
+	activity                      *gaugeMany
+
+	function *prometheus.HistogramVec
+	quantile *prometheus.SummaryVec
+
+	scaledUp, scaledUpGPU     *prometheus.CounterVec
+	failed, failedGPU         *prometheus.CounterVec
+	failedNodes               *prometheus.CounterVec
+	scaledDown, scaledDownGPU *prometheus.CounterVec
+	lateRemoved               prometheus.Counter
+	evicted, errors, skipped  *prometheus.CounterVec
+	heterogeneity, latency    *prometheus.HistogramVec
+
+	perGroup *perGroupMetrics // nil unless somebody asked for them
 }
 
+// perGroupMetrics are those that cluster-autoscaler has with --emit-per-nodegroup-metrics alone.
+type perGroupMetrics struct {
+	min, max, target, healthiness, backoff *prometheus.GaugeVec
+}
+
+const compatiblePrefix = "cluster_autoscaler_"
+
+// gpuLabels tell machines with devices apart; all are empty for one without.
+var gpuLabels = []string{"gpu_resource_name", "gpu_name", "dra_drivers"}
+
 func newCompatible(r prometheus.Registerer) compatibleMetrics {
-	const prefix = "cluster_autoscaler_"
+	one := func(name, help string) *gaugeOne { return &gaugeOne{gauge(r, compatiblePrefix+name, help)} }
+	many := func(name, help, label string) *gaugeMany {
+		return newGaugeMany(gauges(r, compatiblePrefix+name, help, label))
+	}
+	count := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return counters(r, compatiblePrefix+name, help, labels...)
+	}
+	seconds := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: compatiblePrefix + name, Help: help, Buckets: buckets}, labels)
+		r.MustRegister(h)
+		return h
+	}
 	c := compatibleMetrics{
-		safe:          gauge(r, prefix+"cluster_safe_to_autoscale", "1 while no more nodes are unready than tolerated; otherwise no node is cordoned, drained or deleted."),
-		nodesMax:      gauge(r, prefix+"max_nodes_count", "Most nodes that the cluster may have, 0 for no limit."),
-		cores:         gauge(r, prefix+"cluster_cpu_current_cores", "Cores of all nodes."),
-		memory:        gauge(r, prefix+"cluster_memory_current_bytes", "Memory of all nodes."),
-		unneeded:      gauge(r, prefix+"unneeded_nodes_count", "Nodes that could go when their time has come and nothing forbids it."),
-		deleting:      gauge(r, prefix+"pending_node_deletions", "Nodes that are on their way out."),
-		nodes:         gauges(r, prefix+"nodes_count", "Nodes by state, and machines that are no nodes yet.", "state"),
-		groups:        gauges(r, prefix+"node_groups_count", "Node groups.", "node_group_type"),
-		unschedulable: gauges(r, prefix+"unschedulable_pods_count", "Pending pods that the scheduler found no node for or has not judged yet.", "type"),
-		activity:      gauges(r, prefix+"last_activity", "When a completed cycle last did this, in Unix seconds.", "activity"),
-		scaledUp:      counter(r, prefix+"scaled_up_nodes_total", "Machines that the cloud accepted to add."),
-		lateRemoved:   counter(r, prefix+"old_unregistered_nodes_removed_count", "Machines without a node that the cloud accepted to delete."),
-		scaledDown:    counters(r, prefix+"scaled_down_nodes_total", "Machines of nodes that the cloud accepted to delete.", "reason"),
-		failed:        counters(r, prefix+"failed_scale_ups_total", "Growths and machines that failed, by the kind of failure.", "reason"),
-		evicted:       counters(r, prefix+"evicted_pods_total", "Pods that were asked to leave a node.", "eviction_result"),
-		errors:        counters(r, prefix+"errors_total", "Actions that failed.", "type"),
+		safe:          one("cluster_safe_to_autoscale", "1 while no more nodes are unready than tolerated; otherwise no node is cordoned, drained or deleted."),
+		nodesMax:      one("max_nodes_count", "Most nodes that all groups may have together, or the cluster, whichever is less."),
+		cores:         one("cluster_cpu_current_cores", "Cores of all nodes that are not on their way out."),
+		memory:        one("cluster_memory_current_bytes", "Memory of all nodes that are not on their way out."),
+		unneeded:      one("unneeded_nodes_count", "Nodes that could go when their time has come and nothing forbids it."),
+		deleting:      one("pending_node_deletions", "Nodes that are on their way out."),
+		cooling:       one("scale_down_in_cooldown", "1 while no node is removed because of a growth, a deletion or a failure a while ago."),
+		nodes:         many("nodes_count", "Nodes by state, and machines that are no nodes yet.", "state"),
+		groups:        many("node_groups_count", "Node groups.", "node_group_type"),
+		unschedulable: many("unschedulable_pods_count", "Pending pods that the scheduler found no node for or has not judged yet.", "type"),
+		coreLimits:    many("cpu_limits_cores", "Least and most cores of the cluster; no limit is +Inf.", "direction"),
+		memoryLimits:  many("memory_limits_bytes", "Least and most memory of the cluster; no limit is +Inf.", "direction"),
+		unremovable:   many("unremovable_nodes_count", "Nodes that stay, by cluster-autoscaler's name for the first reason.", "reason"),
+		taints:        many("node_taints_count", "Taints of nodes by kind.", "type"),
+		activity:      many("last_activity", "When a cycle last did this, in Unix seconds.", "activity"),
+
+		function: seconds("function_duration_seconds", "How long parts of a cycle took, by the nearest function of cluster-autoscaler.",
+			prometheus.ExponentialBuckets(0.01, 1.5, 30), "function"),
+		quantile: prometheus.NewSummaryVec(prometheus.SummaryOpts{
+			Name: compatiblePrefix + "function_duration_quantile_seconds", Help: "How long parts of a cycle took, as a summary without quantiles.", MaxAge: time.Hour,
+		}, []string{"function"}),
+
+		scaledUp:      count("scaled_up_nodes_total", "Machines that the cloud accepted to add.", gpuLabels...),
+		scaledUpGPU:   count("scaled_up_gpu_nodes_total", "Of these, machines with GPUs.", gpuLabels[:2]...),
+		failed:        count("failed_scale_ups_total", "Growths and machines that failed.", append([]string{"reason"}, gpuLabels...)...),
+		failedGPU:     count("failed_gpu_scale_ups_total", "Of these, growths and machines of groups with GPUs.", "reason", gpuLabels[0], gpuLabels[1]),
+		failedNodes:   count("failed_node_creations_total", "Machines that failed to be added: of a growth that failed, all that it was for.", "reason"),
+		scaledDown:    count("scaled_down_nodes_total", "Machines of nodes that the cloud accepted to delete.", append([]string{"reason"}, gpuLabels...)...),
+		scaledDownGPU: count("scaled_down_gpu_nodes_total", "Of these, machines with GPUs.", "reason", gpuLabels[0], gpuLabels[1]),
+		lateRemoved:   counter(r, compatiblePrefix+"old_unregistered_nodes_removed_count", "Machines without a node that the cloud accepted to delete."),
+		evicted:       count("evicted_pods_total", "Pods that were asked to leave a node.", "eviction_result"),
+		errors:        count("errors_total", "Cycles and actions that failed.", "type"),
+		skipped:       count("skipped_scale_events_count", "Cycles in which a limit of the whole cluster kept a group from growing, or a node from going.", "direction", "reason"),
+
+		heterogeneity: seconds("binpacking_heterogeneity", "Kinds of pods that a growth is for.", prometheus.ExponentialBuckets(1, 2, 6), "instance_type", "cpu_count", "namespace_count"),
+		latency: seconds("node_removal_latency_seconds", "From a node's cordon to the deletion of its machine, or until it was given back.",
+			prometheus.ExponentialBuckets(1, 1.5, 19), "deleted", "delay_reason"),
+	}
+	r.MustRegister(c.quantile)
+	c.startAtZero()
+	zeros(r)
+	return c
+}
+
+// startAtZero begins the series whose labels are known before anything has happened.
+func (c compatibleMetrics) startAtZero() {
+	for _, kind := range []string{"cloudProviderError", "apiCallError", "internalError", "transientError", "configurationError", "nodeGroupDoesNotExistError", "unexpectedScaleDownStateError"} {
+		c.errors.WithLabelValues(kind)
+	}
+	c.scaledUp.WithLabelValues("", "", "")
+	for _, why := range []string{cloudProviderError, apiCallError, timedOut} {
+		c.failed.WithLabelValues(why, "", "", "")
+		c.failedNodes.WithLabelValues(why)
 	}
 	for _, why := range []string{"empty", "underutilized", "unready"} {
-		c.scaledDown.WithLabelValues(why)
+		c.scaledDown.WithLabelValues(why, "", "", "")
 	}
 	for _, result := range []string{"succeeded", "failed"} {
 		c.evicted.WithLabelValues(result)
 	}
-	for _, kind := range []string{"cloudProviderError", "apiCallError"} {
-		c.errors.WithLabelValues(kind)
-	}
-	return c
-}
-
-func (c compatibleMetrics) report(entry journal.Entry) {
-	for _, f := range newFailures(entry) {
-		c.failed.WithLabelValues(f.Kind).Inc()
-	}
-	for i, a := range entry.Plan.Actions {
-		if i < len(entry.Results) {
-			c.reportAction(a, entry.Results[i], entry)
-		}
-	}
-	c.reportState(entry)
-	at := float64(entry.Seen.Time.Unix())
-	activities := []string{"main", "mainSuccessful", "autoscaling", "scaleUp"}
-	if entry.Policy.Removal.Enabled {
-		activities = append(activities, "scaleDown")
-	}
-	for _, activity := range activities {
-		c.activity.WithLabelValues(activity).Set(at)
-	}
-}
-
-func (c compatibleMetrics) reportAction(action plan.Action, r plan.Result, entry journal.Entry) {
-	accepted, failed := r.Status == plan.Accepted, r.Status == plan.Failed
-	switch {
-	case failed && r.Kind == "kubernetes":
-		c.errors.WithLabelValues("apiCallError").Inc()
-	case failed:
-		c.errors.WithLabelValues("cloudProviderError").Inc()
-	}
-	switch a := action.(type) {
-	case plan.SetCapacity:
-		if accepted || r.Status == plan.Asked {
-			c.scaledUp.Add(float64(max(0, a.To-a.From)))
-		}
-		if failed {
-			c.failed.WithLabelValues(r.Kind).Inc()
-		}
-	case plan.Evict:
-		if accepted {
-			c.evicted.WithLabelValues("succeeded").Inc()
-		}
-		if failed {
-			c.evicted.WithLabelValues("failed").Inc()
-		}
-	case plan.DeleteInstances:
-		if !accepted {
-			return
-		}
-		for _, l := range a.Machines {
-			if l.Node == "" {
-				c.lateRemoved.Inc()
-				continue
-			}
-			c.scaledDown.WithLabelValues(removalReason(entry.Seen.Node(l.Node))).Inc()
+	for _, direction := range []string{"up", "down"} {
+		for _, limit := range []string{cpuLimit, memoryLimit} {
+			c.skipped.WithLabelValues(direction, limit)
 		}
 	}
 }
 
-// removalReason is cluster-autoscaler's word for why a node leaves.
-func removalReason(n *cluster.Node) string {
-	if n != nil {
-		switch removal, _ := cluster.RemovalOf(n.Object); removal.Why {
-		case "underused", cluster.RanDry:
-			return "underutilized"
-		case "unready":
-			return "unready"
-		}
+// zeros are families of cluster-autoscaler that nothing here changes: groups are made and deleted by people, each pod and each node is looked at in each
+// cycle, and templates are not compared device by device.
+func zeros(r prometheus.Registerer) {
+	for _, name := range []string{"created_node_groups_total", "deleted_node_groups_total"} {
+		counters(r, compatiblePrefix+name, "Node groups that were "+name[:7]+" automatically: always 0.", "group_type").WithLabelValues("")
 	}
-	return "empty"
-}
-
-func (c compatibleMetrics) reportState(entry journal.Entry) {
-	all := count(entry, "")
-	c.safe.Set(indicator(all.healthy(entry.Policy.Health)))
-	c.nodesMax.Set(float64(entry.Policy.Growth.MaxNodes))
-	for state, n := range map[string]int{
-		"ready": all.ready, "unready": all.unready, "notStarted": all.notStarted, "suspended": all.suspended,
-		"unregistered": all.unregistered, "longUnregistered": all.longUnregistered,
+	for _, z := range []struct{ name, help string }{
+		{"overflowing_controllers_count", "Controllers whose pods are too different to be told apart: always 0."},
+		{"inconsistent_instances_migs_count", "Instance groups of Google Cloud whose lists disagree: always 0."},
+		{"max_node_skip_eval_duration_seconds", "For how long a node was not looked at: always 0, each is looked at in each cycle."},
 	} {
-		c.nodes.WithLabelValues(state).Set(float64(n))
+		gauge(r, compatiblePrefix+z.name, z.help)
 	}
-	c.groups.WithLabelValues("autoscaled").Set(float64(len(entry.Seen.Groups)))
-	var cores, memory float64
-	for _, n := range entry.Seen.Nodes {
-		if n.Parked.UID != "" {
-			continue
-		}
-		cores += n.Object.Status.Capacity.Cpu().AsApproximateFloat64()
-		memory += n.Object.Status.Capacity.Memory().AsApproximateFloat64()
+	gauges(r, compatiblePrefix+"skipped_pods_count", "Pods that a cycle had no time for: always 0.", "requestor").WithLabelValues("")
+	mismatch := gauges(r, compatiblePrefix+"dra_node_template_resources_mismatch", "Devices of nodes that their group's template lacks: not measured, always 0.", "driver", "mismatch_type")
+	for _, kind := range []string{"missing", "extra", "mismatch", "unknown"} {
+		mismatch.WithLabelValues("", kind)
 	}
-	c.cores.Set(cores)
-	c.memory.Set(memory)
-	judged, unjudged := 0, 0
-	for _, p := range entry.Seen.Pending {
-		switch {
-		case p.Unschedulable():
-			judged++
-		case len(p.Spec.SchedulingGates) == 0:
-			unjudged++
+}
+
+// EmitPerGroup adds the families that have one series for each group (--emit-per-nodegroup-metrics). It is called once.
+func (m *Metrics) EmitPerGroup() {
+	family := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return gauges(m.registry, compatiblePrefix+name, help, append([]string{"node_group"}, labels...)...)
+	}
+	m.compatible.perGroup = &perGroupMetrics{
+		min:         family("node_group_min_count", "Fewest machines the group may have."),
+		max:         family("node_group_max_count", "Most machines the group may have."),
+		target:      family("node_group_target_count", "Machines the cloud wants the group to have; absent while unknown."),
+		healthiness: family("node_group_healthiness", "1 while the group was read and no more of its nodes are unready than tolerated."),
+		backoff:     family("node_group_backoff_status", "1 while the group may not grow because of a failure.", "reason"),
+	}
+}
+
+// Phases are how long the parts of one cycle took.
+type Phases struct {
+	Waited    time.Duration // before it, 0 for the first
+	Refreshed time.Duration // reading the cloud
+	Observed  time.Duration // that, and joining it with the cluster
+	Decided   time.Duration
+	Acted     time.Duration
+	Took      time.Duration // all of it, reports included
+}
+
+// Timed observes the parts of a cycle under the names of cluster-autoscaler's functions that are nearest to them.
+func (m *Metrics) Timed(p Phases) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, f := range []struct {
+		name string
+		took time.Duration
+	}{
+		{"main", p.Took},
+		{"loopWait", p.Waited},
+		{"cloudProviderRefresh", p.Refreshed},
+		{"updateClusterState", p.Observed},
+		{"scaleUp", p.Decided},
+		{"findUnneeded", p.Decided},
+		{"scaleDown", p.Acted},
+	} {
+		m.compatible.function.WithLabelValues(f.name).Observe(f.took.Seconds())
+		m.compatible.quantile.WithLabelValues(f.name).Observe(f.took.Seconds())
+	}
+}
+
+// gaugeOne is a gauge without labels.
+type gaugeOne struct{ prometheus.Gauge }
+
+func (g *gaugeOne) set(n int) { g.Set(float64(n)) }
+
+// gaugeMany is a gauge with one label that is set for all its values at once: one that is not set again goes to 0, as its series is there already.
+type gaugeMany struct {
+	vec   *prometheus.GaugeVec
+	known map[string]prometheus.Gauge
+	next  map[string]float64
+}
+
+func newGaugeMany(vec *prometheus.GaugeVec) *gaugeMany {
+	return &gaugeMany{vec, map[string]prometheus.Gauge{}, map[string]float64{}}
+}
+
+// add adds to what the value will be.
+func (g *gaugeMany) add(label string, n float64) { g.next[label] += n }
+
+// publish sets what was added since the last time.
+func (g *gaugeMany) publish() {
+	for label := range g.next {
+		if g.known[label] == nil {
+			g.known[label] = g.vec.WithLabelValues(label)
 		}
 	}
-	c.unschedulable.WithLabelValues("unschedulable").Set(float64(judged))
-	c.unschedulable.WithLabelValues("scheduler_unprocessed").Set(float64(unjudged))
-	unneeded, leaving := 0, 0
-	for _, v := range entry.Plan.Verdicts {
-		if v.Subject.Kind != reason.KindNode {
-			continue
-		}
-		switch v.Outcome {
-		case plan.NodeIdle:
-			unneeded++
-		case plan.NodeCordoned, plan.NodeDraining, plan.NodeDeleting, plan.NodeParking, plan.NodeGone:
-			leaving++
-		}
+	for label, series := range g.known {
+		series.Set(g.next[label])
 	}
-	c.unneeded.Set(float64(unneeded))
-	c.deleting.Set(float64(leaving))
+	clear(g.next)
 }

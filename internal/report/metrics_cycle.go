@@ -44,21 +44,37 @@ func (m *Metrics) reportRefused(entry journal.Entry) {
 	}
 }
 
+// reportFailures counts failures by the kind that decides what follows from them.
+func (m *Metrics) reportFailures(entry journal.Entry) {
+	for _, f := range newFailures(entry) {
+		m.failures.WithLabelValues(f.Kind).Inc()
+	}
+	for i, a := range entry.Plan.Actions {
+		if _, grows := a.(plan.SetCapacity); grows && i < len(entry.Results) && entry.Results[i].Status == plan.Failed {
+			m.failures.WithLabelValues(entry.Results[i].Kind).Inc()
+		}
+	}
+}
+
 func (m *Metrics) reportVerdicts(entry journal.Entry) {
+	for _, v := range entry.Plan.Verdicts {
+		m.tally[tallied{v.Subject.Kind, v.Outcome}]++
+	}
 	m.verdicts.Reset()
 	m.pending.Reset()
 	for _, o := range podOutcomes {
 		m.pending.WithLabelValues(string(o))
 	}
-	for _, v := range entry.Plan.Verdicts {
-		m.verdicts.WithLabelValues(string(v.Subject.Kind), string(v.Outcome)).Inc()
-		if v.Subject.Kind == reason.KindPod {
-			m.pending.WithLabelValues(string(v.Outcome)).Inc()
+	for of, n := range m.tally {
+		m.verdicts.WithLabelValues(string(of.kind), string(of.outcome)).Set(float64(n))
+		if of.kind == reason.KindPod {
+			m.pending.WithLabelValues(string(of.outcome)).Set(float64(n))
 		}
 	}
+	clear(m.tally)
 }
 
-func (m *Metrics) reportGroups(entry journal.Entry) {
+func (m *Metrics) reportGroups(entry journal.Entry, counted census) {
 	nodes := map[cluster.GroupID]int{}
 	for _, n := range entry.Seen.Nodes {
 		if n.Parked.UID == "" {
@@ -79,8 +95,7 @@ func (m *Metrics) reportGroups(entry journal.Entry) {
 		m.groups.min.WithLabelValues(id).Set(float64(g.Min))
 		m.groups.max.WithLabelValues(id).Set(float64(g.Max))
 		m.groups.nodes.WithLabelValues(id).Set(float64(nodes[g.ID]))
-		v, _ := entry.Plan.Verdict(reason.Group(id))
-		_, resting := find(v.Because, reason.GroupBackoff)
+		_, resting := find(counted.groups[g.ID].verdict.Because, reason.GroupBackoff)
 		m.groups.backoff.WithLabelValues(id).Set(indicator(resting))
 		for _, h := range g.OtherHands {
 			m.groups.hands.WithLabelValues(id, string(h.Kind)).Set(1)

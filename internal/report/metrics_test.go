@@ -56,53 +56,53 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 		want   map[string]string
 	}{
 		"a growth": {growing(), accepted(), map[string]string{
-			`sluice_cycles_total`:                                               "1",
-			`sluice_cycle_duration_seconds_sum`:                                 "0.25",
-			`sluice_actions_total{action="SetCapacity",status="accepted"}`:      "1",
-			`sluice_actions_total{action="SetCapacity",status="failed"}`:        "0",
-			`sluice_growth_latency_seconds_sum`:                                 "4.5",
-			`sluice_growth_latency_seconds_count`:                               "1",
-			`sluice_pending_pods{outcome="grows"}`:                              "1",
-			`sluice_pending_pods{outcome="stuck"}`:                              "1",
-			`sluice_pending_pods{outcome="waiting"}`:                            "0",
-			`sluice_verdicts{kind="node",outcome="keep"}`:                       "2",
-			`sluice_group_capacity{group="agents"}`:                             "2",
-			`sluice_group_min{group="agents"}`:                                  "0",
-			`sluice_group_max{group="agents"}`:                                  "3",
-			`sluice_group_nodes{group="agents"}`:                                "2",
-			`sluice_group_backoff{group="agents"}`:                              "0",
-			`cluster_autoscaler_scaled_up_nodes_total`:                          "1",
-			`cluster_autoscaler_nodes_count{state="ready"}`:                     "2",
-			`cluster_autoscaler_unschedulable_pods_count{type="unschedulable"}`: "2",
-			`cluster_autoscaler_cluster_safe_to_autoscale`:                      "1",
-			`cluster_autoscaler_cluster_cpu_current_cores`:                      "8",
-			`cluster_autoscaler_last_activity{activity="main"}`:                 "1.7723664e+09",
+			`sluice_cycles_total`:                                                                       "1",
+			`sluice_cycle_duration_seconds_sum`:                                                         "0.25",
+			`sluice_actions_total{action="SetCapacity",status="accepted"}`:                              "1",
+			`sluice_actions_total{action="SetCapacity",status="failed"}`:                                "0",
+			`sluice_growth_latency_seconds_sum`:                                                         "4.5",
+			`sluice_growth_latency_seconds_count`:                                                       "1",
+			`sluice_pending_pods{outcome="grows"}`:                                                      "1",
+			`sluice_pending_pods{outcome="stuck"}`:                                                      "1",
+			`sluice_pending_pods{outcome="waiting"}`:                                                    "0",
+			`sluice_verdicts{kind="node",outcome="keep"}`:                                               "2",
+			`sluice_group_capacity{group="agents"}`:                                                     "2",
+			`sluice_group_min{group="agents"}`:                                                          "0",
+			`sluice_group_max{group="agents"}`:                                                          "3",
+			`sluice_group_nodes{group="agents"}`:                                                        "2",
+			`sluice_group_backoff{group="agents"}`:                                                      "0",
+			`cluster_autoscaler_scaled_up_nodes_total{dra_drivers="",gpu_name="",gpu_resource_name=""}`: "1",
+			`cluster_autoscaler_nodes_count{state="ready"}`:                                             "2",
+			`cluster_autoscaler_unschedulable_pods_count{type="unschedulable"}`:                         "2",
+			`cluster_autoscaler_cluster_safe_to_autoscale`:                                              "1",
+			`cluster_autoscaler_cluster_cpu_current_cores`:                                              "8",
+			`cluster_autoscaler_last_activity{activity="main"}`:                                         "1.7723664e+09",
 		}},
 		"a growth that failed": {growing(), failed(), map[string]string{
-			`sluice_actions_total{action="SetCapacity",status="failed"}`: "1",
-			`sluice_growth_latency_seconds_count`:                        "0",
-			`cluster_autoscaler_scaled_up_nodes_total`:                   "0",
-			`cluster_autoscaler_failed_scale_ups_total{reason="quota"}`:  "1",
-			`cluster_autoscaler_errors_total{type="cloudProviderError"}`: "1",
+			`sluice_actions_total{action="SetCapacity",status="failed"}`:                                                             "1",
+			`sluice_growth_latency_seconds_count`:                                                                                    "0",
+			`cluster_autoscaler_scaled_up_nodes_total{dra_drivers="",gpu_name="",gpu_resource_name=""}`:                              "0",
+			`cluster_autoscaler_failed_scale_ups_total{dra_drivers="",gpu_name="",gpu_resource_name="",reason="cloudProviderError"}`: "1",
+			`cluster_autoscaler_errors_total{type="cloudProviderError"}`:                                                             "1",
 		}},
 		"a growth that the guard refused": {growing(), refused(), map[string]string{
-			`sluice_guard_refusals_total{property="S-02"}`: "1",
-			`cluster_autoscaler_scaled_up_nodes_total`:     "0",
+			`sluice_guard_refusals_total{property="S-02"}`:                                              "1",
+			`cluster_autoscaler_scaled_up_nodes_total{dra_drivers="",gpu_name="",gpu_resource_name=""}`: "0",
 		}},
 		"machines deleted": {leaving, accepted(), map[string]string{
-			`cluster_autoscaler_scaled_down_nodes_total{reason="underutilized"}`: "1",
-			`cluster_autoscaler_scaled_down_nodes_total{reason="empty"}`:         "0",
-			`cluster_autoscaler_old_unregistered_nodes_removed_count`:            "1",
-			`cluster_autoscaler_nodes_count{state="longUnregistered"}`:           "1",
-			`cluster_autoscaler_failed_scale_ups_total{reason="timeout"}`:        "1",
-			`cluster_autoscaler_unneeded_nodes_count`:                            "1",
-			`cluster_autoscaler_pending_node_deletions`:                          "1",
+			`cluster_autoscaler_scaled_down_nodes_total{dra_drivers="",gpu_name="",gpu_resource_name="",reason="underutilized"}`: "1",
+			`cluster_autoscaler_scaled_down_nodes_total{dra_drivers="",gpu_name="",gpu_resource_name="",reason="empty"}`:         "0",
+			`cluster_autoscaler_old_unregistered_nodes_removed_count`:                                                            "1",
+			`cluster_autoscaler_nodes_count{state="longUnregistered"}`:                                                           "1",
+			`cluster_autoscaler_failed_scale_ups_total{dra_drivers="",gpu_name="",gpu_resource_name="",reason="timeout"}`:        "1",
+			`cluster_autoscaler_unneeded_nodes_count`:                                                                            "1",
+			`cluster_autoscaler_pending_node_deletions`:                                                                          "1",
 		}},
 		"a node is not Ready in its time": {late(noon.Add(-time.Hour)), accepted(), map[string]string{
-			`cluster_autoscaler_failed_scale_ups_total{reason="timeout"}`: "1",
+			`cluster_autoscaler_failed_scale_ups_total{dra_drivers="",gpu_name="",gpu_resource_name="",reason="timeout"}`: "1",
 		}},
 		"a node was not Ready in its time, and that is known": {late(noon.Add(-time.Minute)), accepted(), map[string]string{
-			`cluster_autoscaler_failed_scale_ups_total{reason="timeout"}`: "",
+			`cluster_autoscaler_failed_scale_ups_total{dra_drivers="",gpu_name="",gpu_resource_name="",reason="timeout"}`: "0",
 		}},
 		"a pod evicted": {draining, accepted(), map[string]string{
 			`cluster_autoscaler_evicted_pods_total{eviction_result="succeeded"}`: "1",
@@ -136,7 +136,7 @@ func TestAFailureIsCountedOnce(t *testing.T) {
 		m.Report(e, 0)
 		_, w.memory = plan.Decide(e.Seen, e.Policy, e.Before)
 	}
-	if got := scrape(t, m)[`cluster_autoscaler_failed_scale_ups_total{reason="allocation"}`]; got != "1" {
+	if got := scrape(t, m)[`cluster_autoscaler_failed_scale_ups_total{dra_drivers="",gpu_name="",gpu_resource_name="",reason="AllocationFailed"}`]; got != "1" {
 		t.Errorf("a failure seen by three cycles counts %s times, want 1", got)
 	}
 	if got := scrape(t, m)[`sluice_group_backoff{group="agents"}`]; got != "1" {
@@ -206,7 +206,7 @@ func TestHealthIsWhatTheDecisionSaysItIs(t *testing.T) {
 			_, unhealthy := find(v.Because, "UnhealthyCluster")
 			stopped = stopped || unhealthy
 		}
-		if got := count(e, "").healthy(w.policy.Health); got == stopped {
+		if got := count(e).all.healthy(w.policy.Health); got == stopped {
 			t.Errorf("with %d unready nodes tolerated: healthy %t, but the decision stopped removals: %t", tolerated, got, stopped)
 		}
 	}
@@ -214,7 +214,7 @@ func TestHealthIsWhatTheDecisionSaysItIs(t *testing.T) {
 
 func TestAFailedCycleIsCounted(t *testing.T) {
 	m := NewMetrics()
-	m.CycleFailed()
+	m.CycleFailed(noon, true)
 	got := scrape(t, m)
 	if got["sluice_cycle_failures_total"] != "1" || got["sluice_cycles_total"] != "0" {
 		t.Errorf("%s failures, %s cycles", got["sluice_cycle_failures_total"], got["sluice_cycles_total"])

@@ -95,7 +95,8 @@ const messageCap = 2000
 // documentOf is the status after a complete cycle, without transition times.
 func documentOf(entry journal.Entry) document {
 	probed := entry.Seen.Time.UTC().Truncate(time.Second)
-	all := count(entry, "")
+	counted := count(entry)
+	all := counted.all
 	doc := document{
 		AutoscalerStatus: "Running",
 		ClusterWide: clusterStatus{
@@ -115,7 +116,7 @@ func documentOf(entry journal.Entry) document {
 	}
 	var problems []string
 	for _, g := range entry.Seen.Groups {
-		status := groupStatusOf(entry, g)
+		status := groupStatusOf(entry, g, counted.groups[g.ID])
 		if status.ScaleUp.Status == "InProgress" {
 			doc.ClusterWide.ScaleUp.Status = "InProgress"
 		}
@@ -141,12 +142,8 @@ func (doc *document) say(sentences string) {
 	doc.Message = cut(strings.TrimSpace(doc.Message+" "+sentences), messageCap)
 }
 
-func groupStatusOf(entry journal.Entry, g *cluster.Group) groupStatus {
-	n := count(entry, g.ID)
-	v, _ := entry.Plan.Verdict(reason.Group(string(g.ID)))
-	_, unreadable := find(v.Because, reason.GroupUnreadable)
-	_, incomplete := find(v.Because, reason.GroupIncomplete)
-	well := !unreadable && !incomplete && n.healthy(entry.Policy.Health)
+func groupStatusOf(entry journal.Entry, g *cluster.Group, n *groupCounts) groupStatus {
+	well := n.well(entry.Policy.Health)
 	status := groupStatus{
 		Name: string(g.ID),
 		Health: groupHealth{
@@ -154,10 +151,10 @@ func groupStatusOf(entry journal.Entry, g *cluster.Group) groupStatus {
 			CloudProviderTarget: max(0, g.Capacity), MinSize: g.Min, MaxSize: g.Max,
 		},
 		ScaleUp:   scaleUpStatus{condition: condition{Status: "NoActivity"}},
-		ScaleDown: scaleDownOf(n),
+		ScaleDown: scaleDownOf(n.counts),
 	}
-	_, growing := find(v.Because, reason.GroupGrowing)
-	backoff, resting := find(v.Because, reason.GroupBackoff)
+	_, growing := find(n.verdict.Because, reason.GroupGrowing)
+	backoff, resting := find(n.verdict.Because, reason.GroupBackoff)
 	switch {
 	case growing || grew(entry, g.ID):
 		status.ScaleUp.Status = "InProgress"
