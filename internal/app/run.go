@@ -42,7 +42,9 @@ type Options struct {
 	Key           string
 	MaxInactivity time.Duration // /healthz fails when no cycle has begun for so long
 
-	PerGroupMetrics bool // cluster-autoscaler's metrics of each node group as well (--emit-per-nodegroup-metrics)
+	EventComponent  string // whom Events name as their source; "" for sluice
+	RepeatEvents    bool   // tell an object the same in each cycle for as long as it is true (--record-duplicated-events)
+	PerGroupMetrics bool   // cluster-autoscaler's metrics of each node group as well (--emit-per-nodegroup-metrics)
 
 	ExpanderURL         string // of the server of the expander grpc; both are read only when the policy has it
 	ExpanderCertificate string // path of a PEM file that vouches for it
@@ -103,7 +105,9 @@ func Run(ctx context.Context, o Options) error {
 	server := web.New(shown)
 	sinks := []Sink{&firstSink{log: o.Log}, logSink{report.NewLog(o.Log)}, metricsSink{metrics}, webSink{server}}
 	if !o.DryRun {
-		sinks = append(sinks, eventsSink{&report.Events{Client: client, Instance: o.Instance, Namespace: o.Namespace, Name: o.StatusName}})
+		sinks = append(sinks, eventsSink{&report.Events{
+			Client: client, Instance: o.Instance, Namespace: o.Namespace, Name: o.StatusName, Component: o.EventComponent, Repeat: o.RepeatEvents,
+		}})
 	}
 	if o.WriteStatus && !o.DryRun {
 		status = &report.Status{Client: client, Namespace: o.Namespace, Name: o.StatusName, Operations: provider.SaveOperations, Heed: provider.HeedOperations}

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// eventComponent is who sluice's events say they come from.
+	// eventComponent is who sluice's events say they come from, unless somebody asks for another name.
 	eventComponent = "sluice"
 
 	// eventSilence is how long an event that says the same of the same object is not repeated.
@@ -38,7 +38,10 @@ type Events struct {
 	Instance  string // of the reporting process, such as its pod's name
 	Namespace string // of the status ConfigMap; "" for [StatusNamespace]
 	Name      string // of the status ConfigMap; "" for [StatusName]
+	Component string // whom events name as their source; "" for sluice
+	Repeat    bool   // an object hears the same again in the next cycle already, as long as it is true (--record-duplicated-events)
 
+	ranking ranking
 	said    map[string]time.Time     // when an event was last sent, by its sameness
 	groups  map[cluster.GroupID]bool // of the cycle before
 	waiting []event                  // happened once and not sent yet, oldest first
@@ -101,7 +104,7 @@ func (e *Events) Report(ctx context.Context, entry journal.Entry) error {
 	}
 	others := eventsOfOthers(entry, e.statusObject(), e.groups)
 	e.groups = groupsOf(entry)
-	for _, ev := range slices.Concat(others, eventsOfRanking(entry), eventsOfPods(entry)) {
+	for _, ev := range slices.Concat(others, eventsOfCluster(entry, e.statusObject()), e.ranking.events(entry), eventsOfBuffers(entry), eventsOfPods(entry)) {
 		switch {
 		case !e.isNew(ev):
 			if ev.lasting {
@@ -134,7 +137,7 @@ func (e *Events) forget(now time.Time) {
 		e.said = map[string]time.Time{}
 	}
 	for key, last := range e.said {
-		if now.Sub(last) >= eventSilence {
+		if now.Sub(last) >= e.silence() {
 			delete(e.said, key)
 		}
 	}
@@ -159,8 +162,8 @@ func (e *Events) create(ctx context.Context, ev event) error {
 		Type:                ev.kind,
 		Reason:              ev.reason,
 		Message:             cut(ev.message, eventMessageCap),
-		Source:              corev1.EventSource{Component: eventComponent},
-		ReportingController: eventComponent,
+		Source:              corev1.EventSource{Component: or(e.Component, eventComponent)},
+		ReportingController: or(e.Component, eventComponent),
 		ReportingInstance:   e.Instance,
 		FirstTimestamp:      at,
 		LastTimestamp:       at,

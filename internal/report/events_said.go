@@ -60,6 +60,7 @@ func eventsOfDeeds(entry journal.Entry, status corev1.ObjectReference) []event {
 		message := "Scale-up: " + t.Sentence()
 		events = append(events, event{object: status, kind: corev1.EventTypeNormal, reason: tookOverScaleUp, message: message, at: entry.Seen.Time, same: message})
 	}
+	events = append(events, lateEvents(entry, status)...)
 	return append(events, failureEvents(entry, status)...)
 }
 
@@ -100,8 +101,9 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, s
 	switch a := d.of.(type) {
 	case plan.SetCapacity:
 		limit := maxOf(entry, a.Group)
+		setting := fmt.Sprintf("Scale-up: setting group %s size to %d instead of %d (max: %d)", a.Group, a.To, a.From, limit)
 		message := fmt.Sprintf("Scale-up: group %s size set to %d instead of %d (max: %d)", a.Group, a.To, a.From, limit)
-		events := []event{normal(status, scaledUpGroup, message, message)}
+		events := []event{normal(status, scaledUpGroup, setting, setting), normal(status, scaledUpGroup, message, message)}
 		message = fmt.Sprintf("pod triggered scale-up: [{%s %d->%d (max: %d)}]", a.Group, a.From, a.To, limit)
 		for _, key := range a.Pods {
 			if p := pods[key]; p != nil {
@@ -110,8 +112,13 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, s
 		}
 		return events
 	case plan.Cordon:
-		return []event{normal(nodeObject(entry, d.Node), scaleDown, fmt.Sprintf("cordoned, machine %s of group %s will be deleted: %s", d.Instance, d.Group, because), "cordon")}
+		cordoned := normal(nodeObject(entry, d.Node), scaleDown, fmt.Sprintf("cordoned, machine %s of group %s will be deleted: %s", d.Instance, d.Group, because), "cordon")
+		return []event{departure(d, entry, status), cordoned}
 	case plan.Uncordon:
+		if cleans(d) {
+			message := fmt.Sprintf("removed %s taint from node %s: %s", cluster.RemovalTaint, d.Node, because)
+			return []event{normal(nodeObject(entry, d.Node), cleanup, message, message)}
+		}
 		return []event{normal(nodeObject(entry, d.Node), scaleDownAbandoned, "uncordoned: "+phrases(verdictOr(entry, d), reason.Node(d.Node)), string(d.Because.Code))}
 	case plan.AnswerNotice:
 		if a.Notice == "" || a.Empty {
@@ -132,9 +139,9 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, s
 		return events
 	case plan.DeleteInstances:
 		if d.Node == "" {
-			return []event{normal(status, deleteUnregistered, d.Sentence+": "+because, string(d.Group)+"/"+string(d.Instance))}
+			return []event{normal(status, deleteUnregistered, "Removed unregistered node "+providerID(d, entry)+": "+because, string(d.Group)+"/"+string(d.Instance))}
 		}
-		return []event{normal(nodeObject(entry, d.Node), scaleDown, fmt.Sprintf("deleting machine %s of group %s: %s", d.Instance, d.Group, because), "delete")}
+		return []event{departure(d, entry, status), normal(nodeObject(entry, d.Node), scaleDown, fmt.Sprintf("deleting machine %s of group %s: %s", d.Instance, d.Group, because), "delete")}
 	case plan.DeleteNode:
 		if n := entry.Seen.Node(d.Node); n != nil {
 			if _, on := cluster.RemovalOf(n.Object); !on {
@@ -164,7 +171,11 @@ func failedEvent(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, stat
 		return warn(status, failedToScaleUpGroup, fmt.Sprintf("Scale-up failed for group %s: %s", d.Group, cause), string(d.Group))
 	case plan.DeleteInstances:
 		if d.Node == "" {
-			return warn(status, deleteUnregisteredFailed, message, string(d.Group)+"/"+string(d.Instance))
+			return warn(status, deleteUnregisteredFailed, "Failed to remove node "+providerID(d, entry)+": "+cause, string(d.Group)+"/"+string(d.Instance))
+		}
+	case plan.Uncordon:
+		if cleans(d) {
+			return warn(nodeObject(entry, d.Node), cleanup, fmt.Sprintf("failed to clean %s on node %s: %s", cluster.RemovalTaint, d.Node, cause), "")
 		}
 	case plan.Evict:
 		if p := pods[d.Pod]; p != nil {
@@ -218,25 +229,6 @@ func eventsOfPods(entry journal.Entry) []event {
 	return events
 }
 
-// eventsOfRanking tells the ConfigMap that ranks groups which of them it leaves out.
-func eventsOfRanking(entry journal.Entry) []event {
-	c := entry.Seen.Objects.Ranking()
-	if c == nil {
-		return nil
-	}
-	var events []event
-	for _, v := range entry.Plan.Verdicts {
-		if why, unranked := find(v.Because, reason.GroupUnranked); unranked {
-			events = append(events, event{
-				object: corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: c.Namespace, Name: c.Name, UID: c.UID},
-				kind:   corev1.EventTypeWarning, reason: notMatchedGroup, at: entry.Seen.Time,
-				message: fmt.Sprintf("node group %s: %s", v.Subject.Name, why.Sentence()), same: v.Subject.Name, lasting: true,
-			})
-		}
-	}
-	return events
-}
-
 // eventsOfOthers tell the status ConfigMap which machines went by another hand, and which groups are managed no more, of those that were before.
 func eventsOfOthers(entry journal.Entry, status corev1.ObjectReference, before map[cluster.GroupID]bool) []event {
 	var events []event
@@ -279,6 +271,16 @@ func verdictOr(entry journal.Entry, d Deed) []reason.Reason {
 		return v.Because
 	}
 	return []reason.Reason{d.Because}
+}
+
+// providerID is the deed's machine as its node would carry it, and as its group names it when the cycle did not see it.
+func providerID(d Deed, entry journal.Entry) string {
+	if g := entry.Seen.Group(d.Group); g != nil {
+		if in := g.Instance(d.Instance); in != nil && in.ProviderID != "" {
+			return in.ProviderID
+		}
+	}
+	return string(d.Group) + "/" + string(d.Instance)
 }
 
 func maxOf(entry journal.Entry, id cluster.GroupID) int {

@@ -99,13 +99,13 @@ func (m *Metrics) Report(entry journal.Entry, took time.Duration) {
 	for _, wait := range growthLatencies(entry) {
 		m.growth.Observe(wait.Seconds())
 	}
-	counted := count(entry)
+	counted, failures := count(entry), newFailures(entry)
 	m.reportActions(entry)
 	m.reportRefused(entry)
-	m.reportFailures(entry)
+	m.reportFailures(entry, failures)
 	m.reportVerdicts(entry)
 	m.reportGroups(entry, counted)
-	m.compatible.report(entry, counted)
+	m.compatible.report(entry, counted, failures)
 }
 
 // CycleFailed counts a cycle that began at that time and could not be observed: the cloud could not be read, or else the cluster.

@@ -19,8 +19,8 @@ const (
 )
 
 // report counts what a completed cycle did, and shows the state that it saw.
-func (c compatibleMetrics) report(entry journal.Entry, counted census) {
-	for _, f := range newFailures(entry) {
+func (c compatibleMetrics) report(entry journal.Entry, counted census, failures []failure) {
+	for _, f := range failures {
 		c.failure(f.reason(), f.Group, entry, f.machines)
 	}
 	for i, a := range entry.Plan.Actions {

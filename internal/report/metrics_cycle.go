@@ -45,8 +45,8 @@ func (m *Metrics) reportRefused(entry journal.Entry) {
 }
 
 // reportFailures counts failures by the kind that decides what follows from them.
-func (m *Metrics) reportFailures(entry journal.Entry) {
-	for _, f := range newFailures(entry) {
+func (m *Metrics) reportFailures(entry journal.Entry, failures []failure) {
+	for _, f := range failures {
 		m.failures.WithLabelValues(f.Kind).Inc()
 	}
 	for i, a := range entry.Plan.Actions {
