@@ -36,17 +36,18 @@ const (
 
 	initializing = "Initializing" // the cluster-autoscaler's word for a process that has not decided yet
 
-	// statusInterval is how long the ConfigMap may show old probe times while nothing else changes.
+	// statusInterval is how long the ConfigMap may show old times while nothing else changes, unless somebody says otherwise.
 	statusInterval = time.Minute
 )
 
 // Status keeps the status ConfigMap in the form that tools for cluster-autoscaler read. It writes when something changes, and
-// once a minute to show that it lives. Times at which a condition changed survive a restart: they are read back. It writes nothing for
+// else now and then to show that it lives. Times at which a condition changed survive a restart: they are read back. It writes nothing for
 // a dry run. It is not for concurrent use; its fields are set before its first use and not changed after.
 type Status struct {
 	Client    kubernetes.Interface
 	Namespace string           // "" for [StatusNamespace]
 	Name      string           // "" for [StatusName]
+	Every     time.Duration    // for so long at most it shows old times, as tools may wait for new ones (--scan-interval); 0 for a minute
 	Now       func() time.Time // nil for time.Now; asked only when there is no entry that has a time
 
 	// Operations is what a process that comes after this one must know of the cloud's operations in flight, nil for nothing. It is kept
@@ -113,7 +114,7 @@ func (s *Status) write(ctx context.Context, doc document, at time.Time) error {
 	if len(s.unkept) > 0 {
 		doc.say(fmt.Sprintf("What nodes have taught of %d groups has no room here: a process that takes over learns it from their next nodes.", len(s.unkept)))
 	}
-	if !s.written.IsZero() && at.Sub(s.written) < statusInterval && keep == s.kept && reflect.DeepEqual(doc.lasting(), s.last.lasting()) {
+	if !s.written.IsZero() && at.Sub(s.written) < s.every() && keep == s.kept && reflect.DeepEqual(doc.lasting(), s.last.lasting()) {
 		return nil
 	}
 	doc.Time = at.UTC().Format(updatedLayout)
@@ -240,6 +241,13 @@ func (s *Status) now() time.Time {
 		return time.Now()
 	}
 	return s.Now()
+}
+
+func (s *Status) every() time.Duration {
+	if s.Every == 0 {
+		return statusInterval
+	}
+	return s.Every
 }
 
 func (s *Status) namespace() string { return or(s.Namespace, StatusNamespace) }

@@ -96,6 +96,29 @@ func TestStatusIsWrittenWhenSomethingChangesAndOnceAMinute(t *testing.T) {
 	}
 }
 
+// TestStatusShowsTheTimeOfEachLoop is for tools that wait for cluster-autoscaler's annotation to move on with each --scan-interval.
+func TestStatusShowsTheTimeOfEachLoop(t *testing.T) {
+	client := fake.NewClientset()
+	s := &Status{Client: client, Every: 10 * time.Second}
+	w := newWorld()
+	w.group("agents", 1, 3, 1)
+	for _, step := range []struct {
+		after time.Duration
+		want  string
+	}{
+		{0, "2026-03-01 12:00:00 +0000 UTC"},
+		{9 * time.Second, "2026-03-01 12:00:00 +0000 UTC"}, // a cycle that something else has started
+		{10 * time.Second, "2026-03-01 12:00:10 +0000 UTC"},
+		{20 * time.Second, "2026-03-01 12:00:20 +0000 UTC"},
+	} {
+		w.at = noon.Add(step.after)
+		report(t, s, w)
+		if got := shown(t, client).Annotations[updatedAnnotation]; got != step.want {
+			t.Errorf("after %s the annotation says %s, want %s", step.after, got, step.want)
+		}
+	}
+}
+
 func TestTransitionTimesSurviveARestart(t *testing.T) {
 	client := fake.NewClientset()
 	w := newWorld()
