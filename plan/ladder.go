@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+	"strconv"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -230,12 +232,20 @@ func (d *decision) leave(st *nodeState) {
 	}
 	d.inFlight--
 	d.disruptAll(st)
-	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "fate", fate(d.parks(st.group, st.Node)))
+	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "but", d.below(st, " but for"), "fate", fate(d.parks(st.group, st.Node)))
 	if n := len(d.returning(st)); n > 0 {
 		why = reason.New(reason.NodeClung, reason.Node(st.Name()), "fate", fate(d.parks(st.group, st.Node)), "pods", n)
 	}
 	d.removes(st.group, st.Instance, Leaving{st.Instance.Machine(), st.Name(), st.group.Parks && !d.parks(st.group, st.Node), why})
 	d.judgeNode(st, leaves(d.parks(st.group, st.Node)), why)
+}
+
+// below names, after that word, the expendable pods that go with the node; "" when there are none.
+func (d *decision) below(st *nodeState, word string) string {
+	if !slices.ContainsFunc(st.Pods, func(p *cluster.Pod) bool { return !p.Daemon() && !p.Finished() && d.allowed.Expendable(p) }) {
+		return ""
+	}
+	return word + " pods below priority " + strconv.Itoa(int(d.allowed.Growth.PriorityCutoff))
 }
 
 // removes has a machine removed in this cycle.
@@ -265,7 +275,7 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 	for _, st := range nodes {
 		about := reason.Node(st.Name())
 		why, limit := cluster.Idle, d.limitOf(st)
-		waits := reason.New(reason.NodeIdle, about, "idle", d.idleFor(st), "limit", limit)
+		waits := reason.New(reason.NodeIdle, about, "pods", "daemons"+d.below(st, " and"), "idle", d.idleFor(st), "limit", limit)
 		goes := reason.New(reason.NodeIdleFor, about, "idle", d.idleFor(st))
 		if !st.ready {
 			why = "unready"
