@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -19,10 +20,11 @@ type preemption struct {
 
 // preempt makes room for a pod that fits nowhere by deleting pods of lower
 // priority on the node where that costs least, and nominates that node. The pod
-// itself is placed when they are gone.
+// itself is placed when they are gone. Less important pods that were nominated
+// there are not any more.
 func (p *pass) preempt(key string, f *fit) {
 	pod := f.st.pod
-	if pod.Spec.PreemptionPolicy != nil && *pod.Spec.PreemptionPolicy == corev1.PreemptNever || p.awaitsVictims(pod) {
+	if pod.Spec.PreemptionPolicy != nil && *pod.Spec.PreemptionPolicy == corev1.PreemptNever || p.awaitsVictims(f) {
 		return
 	}
 	var best *preemption
@@ -31,36 +33,70 @@ func (p *pass) preempt(key string, f *fit) {
 			best = c
 		}
 	}
+	if best == nil {
+		p.nominateTo(f.st, nil)
+		return
+	}
 	now := p.stamp()
-	nominated := ""
-	if best != nil {
-		nominated = best.room.node.Name
-		for _, st := range best.victims {
-			e := revised(p.Cluster, p.entryOf("pods", keyOf(st.pod)), func(v *corev1.Pod) {
-				setCondition(v, now, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
-					Reason: corev1.PodReasonPreemptionByScheduler, Message: "default-scheduler: preempting to accommodate a higher priority pod"})
-			})
-			_, _ = p.delete(e, &metav1.DeleteOptions{}) // no preconditions, so nothing to refuse
+	for _, st := range best.victims {
+		e := revised(p.Cluster, p.entryOf("pods", keyOf(st.pod)), func(v *corev1.Pod) {
+			setCondition(v, now, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+				Reason: corev1.PodReasonPreemptionByScheduler, Message: "default-scheduler: preempting to accommodate a higher priority pod"})
+		})
+		_, _ = p.delete(e, &metav1.DeleteOptions{}) // no preconditions, so nothing to refuse
+	}
+	for _, st := range slices.Clone(best.room.nominated) {
+		if priority(st.pod) < priority(pod) {
+			p.nominateTo(st, nil)
 		}
 	}
-	if pod.Status.NominatedNodeName != nominated {
-		revised(p.Cluster, p.entryOf("pods", key), func(pod *corev1.Pod) { pod.Status.NominatedNodeName = nominated })
+	p.nominateTo(f.st, best.room)
+}
+
+// nominateTo nominates a pod to a room, or to none, in place of where it was.
+func (p *pass) nominateTo(st *podState, to *room) {
+	p.leaveNominated(st)
+	name := ""
+	if to != nil {
+		name = to.node.Name
+		to.nominated = append(to.nominated, st)
+		p.nominated, p.repelling = true, p.repelling || st.asks.repels
+	}
+	if st.pod.Status.NominatedNodeName != name {
+		revised(p.Cluster, p.entryOf("pods", keyOf(st.pod)), func(pod *corev1.Pod) { pod.Status.NominatedNodeName = name })
 	}
 }
 
-// awaitsVictims reports whether pods that the pod displaced are still leaving.
-func (p *pass) awaitsVictims(pod *corev1.Pod) bool {
-	if pod.Status.NominatedNodeName == "" {
-		return false
+// leaveNominated takes a pod out of those that are to come to a room.
+func (p *pass) leaveNominated(st *podState) {
+	if r := p.roomNamed(st.pod.Status.NominatedNodeName); r != nil {
+		r.nominated = slices.DeleteFunc(slices.Clone(r.nominated), func(o *podState) bool { return o == st })
 	}
-	for _, r := range p.rooms {
-		if r.node.Name == pod.Status.NominatedNodeName {
-			return slices.ContainsFunc(r.pods, func(st *podState) bool {
-				return st.pod.DeletionTimestamp != nil && priority(st.pod) < priority(pod)
-			})
-		}
+}
+
+// roomNamed is the room of a node, nil when there is none.
+func (p *pass) roomNamed(node string) *room {
+	at, ok := slices.BinarySearchFunc(p.rooms, node, func(r *room, name string) int { return strings.Compare(r.node.Name, name) })
+	if !ok {
+		return nil
 	}
-	return false
+	return p.rooms[at]
+}
+
+// awaitsVictims reports whether pods that were displaced are still leaving the
+// node that the pod is nominated to, which would take it if it were empty.
+func (p *pass) awaitsVictims(f *fit) bool {
+	pod := f.st.pod
+	r := p.roomNamed(pod.Status.NominatedNodeName)
+	return r != nil && slices.ContainsFunc(r.pods, func(st *podState) bool {
+		return priority(st.pod) < priority(pod) && st.pod.DeletionTimestamp != nil && preempted(st.pod)
+	}) && len(p.insteadOf(r, r.without(r.pods), f)) == 0
+}
+
+func preempted(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(cond corev1.PodCondition) bool {
+		return cond.Type == corev1.DisruptionTarget && cond.Status == corev1.ConditionTrue && cond.Reason == corev1.PodReasonPreemptionByScheduler
+	})
 }
 
 // victimsOn returns the fewest pods of lower priority whose going lets the pod
@@ -105,20 +141,31 @@ func (p *pass) victimsOn(r *room, f *fit) *preemption {
 
 // admitted reports whether a node takes the pod when others are gone from it.
 func (p *pass) admitted(r *room, f *fit, gone []*podState) bool {
-	emptied := &room{node: r.node, total: r.total, free: r.total}
+	emptied := r.without(gone)
+	return len(p.insteadOf(r, emptied, f)) == 0 && len(p.standsBack(r, emptied, f)) == 0
+}
+
+// without is the room as it would be without some of its pods.
+func (r *room) without(gone []*podState) *room {
+	emptied := &room{node: r.node, total: r.total, free: r.total, nominated: r.nominated}
 	emptied.free.others = maps.Clone(r.total.others)
 	for _, st := range r.pods {
 		if !slices.Contains(gone, st) {
 			emptied.hold(st)
 		}
 	}
+	return emptied
+}
+
+// insteadOf returns why a room does not admit the pod if it were another.
+func (p *pass) insteadOf(r, other *room, f *fit) []string {
 	what := *f
 	if f.relations != nil {
 		rooms := slices.Clone(p.rooms)
-		rooms[slices.Index(rooms, r)] = emptied
+		rooms[slices.Index(rooms, r)] = other
 		what.relations = p.relationsOf(f.st.pod, rooms, f)
 	}
-	return len(what.refusals(emptied)) == 0
+	return what.refusals(other)
 }
 
 // overspenders are the pods, of a list in order, whose going no disruption
@@ -162,29 +209,31 @@ func (p *pass) nominate() {
 		if st.pod.Status.NominatedNodeName == "" || st.pod.Spec.NodeName != "" || st.pod.DeletionTimestamp != nil {
 			continue
 		}
-		for _, r := range p.rooms {
-			if r.node.Name == st.pod.Status.NominatedNodeName {
-				r.nominated = append(r.nominated, st)
-				p.nominated = true
-			}
+		if r := p.roomNamed(st.pod.Status.NominatedNodeName); r != nil {
+			r.nominated = append(r.nominated, st)
+			p.nominated, p.repelling = true, p.repelling || st.asks.repels
 		}
 	}
 }
 
-// standsBack reports whether the pods nominated to a node leave nothing for
-// this one, which is not more important than they are.
-func (f *fit) standsBack(r *room) []string {
-	if len(r.nominated) == 0 {
+// standsBack returns why the pods nominated to a room, which is as other shows
+// it, leave nothing for this one: those that are no less important.
+func (p *pass) standsBack(r, other *room, f *fit) []string {
+	if len(other.nominated) == 0 {
 		return nil
 	}
-	full := &room{node: r.node, total: r.total, free: r.free, ports: slices.Clone(r.ports), pods: slices.Clone(r.pods)}
-	full.free.others = maps.Clone(r.free.others)
-	for _, st := range r.nominated {
-		if st != f.st && priority(st.pod) >= priority(f.st.pod) && !slices.Contains(r.pods, st) {
+	full := *other
+	full.free.others = maps.Clone(other.free.others)
+	full.ports, full.pods = slices.Clone(other.ports), slices.Clone(other.pods)
+	for _, st := range other.nominated {
+		if st != f.st && priority(st.pod) >= priority(f.st.pod) {
 			full.hold(st)
 		}
 	}
-	return f.refusals(full)
+	if len(full.pods) == len(other.pods) {
+		return nil
+	}
+	return p.insteadOf(r, &full, f)
 }
 
 func started(pod *corev1.Pod) *metav1.Time {

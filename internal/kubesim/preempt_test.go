@@ -77,6 +77,112 @@ func TestPreemptionSparesWhatABudgetProtects(t *testing.T) {
 	}
 }
 
+// lost counts the pods of low priority that have gone, of those that were there.
+func (w *world) lost(names ...string) (n int) {
+	for _, name := range names {
+		if w.pod(name) == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func TestPreemptorsTakeANodeEach(t *testing.T) {
+	w := newWorld(t)
+	w.create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100})
+	w.create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "higher"}, Value: 200})
+	var fillers []string
+	for _, node := range []string{"a", "b", "c", "d"} { // the youngest costs least
+		w.join(node, "4")
+		w.create(ranked("filler-"+node, "4", ""))
+		w.advance(5 * time.Second)
+		fillers = append(fillers, "filler-"+node)
+	}
+	places := map[string]string{"first": "d", "vital-1": "c", "vital-2": "b"}
+	w.create(ranked("first", "3", "higher"))
+	w.create(ranked("vital-1", "3", "high"))
+	w.create(ranked("vital-2", "3", "high"))
+	w.settle()
+	for name, node := range places {
+		if got := w.pod(name).Status.NominatedNodeName; got != node {
+			t.Errorf("%s is nominated to %q, want %q", name, got, node)
+		}
+	}
+	w.advance(time.Minute)
+	for name, node := range places {
+		if got := w.pod(name).Spec.NodeName; got != node {
+			t.Errorf("%s is on %q, want %q: %s", name, got, node, w.whyNot(name))
+		}
+	}
+	if n := w.lost(fillers...); n != len(places) {
+		t.Errorf("%d pods had to go for %d", n, len(places))
+	}
+}
+
+func TestPreemptorsShareANodeThatHoldsBoth(t *testing.T) {
+	w := newWorld(t)
+	w.create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100})
+	w.create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "higher"}, Value: 200})
+	w.join("a", "4")
+	w.create(ranked("filler-1", "2", ""))
+	w.create(ranked("filler-2", "2", ""))
+	w.advance(5 * time.Second)
+	w.create(ranked("vital-1", "2", "high"))
+	w.create(ranked("vital-2", "2", "high"))
+	w.create(ranked("vital-3", "2", "high")) // for which nobody is left
+	w.settle()
+	if w.pod("vital-1").Status.NominatedNodeName != "a" || w.pod("vital-2").Status.NominatedNodeName != "a" || w.pod("vital-3").Status.NominatedNodeName != "" {
+		t.Errorf("nominated to %q, %q and %q", w.pod("vital-1").Status.NominatedNodeName, w.pod("vital-2").Status.NominatedNodeName, w.pod("vital-3").Status.NominatedNodeName)
+	}
+	w.create(ranked("first", "4", "higher")) // is more important than those that wait for its place
+	w.settle()
+	if w.pod("first").Status.NominatedNodeName != "a" || w.pod("vital-1").Status.NominatedNodeName != "" {
+		t.Errorf("nominated to %q and %q", w.pod("first").Status.NominatedNodeName, w.pod("vital-1").Status.NominatedNodeName)
+	}
+	w.advance(time.Minute)
+	if w.pod("first").Spec.NodeName != "a" || w.pod("vital-1").Spec.NodeName != "" {
+		t.Errorf("first is on %q, vital-1 on %q", w.pod("first").Spec.NodeName, w.pod("vital-1").Spec.NodeName)
+	}
+}
+
+func TestPodWaitsForThoseItDisplaced(t *testing.T) {
+	w := newWorld(t)
+	w.PodStop = 20 * time.Second
+	w.create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "low"}, Value: -5})
+	w.create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100})
+	w.join("a", "4")
+	w.create(ranked("dear", "4", ""))
+	w.advance(5 * time.Second)
+	w.join("b", "4")
+	w.create(ranked("cheap", "4", "low"))
+	guard := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "guard"}, Spec: policyv1.PodDisruptionBudgetSpec{
+		MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "cheap"}}}}
+	w.create(guard)
+	w.advance(5 * time.Second)
+	w.create(ranked("vital", "3", "high"))
+	w.settle()
+	if err := w.Delete(guard, nil); err != nil { // b would be chosen now
+		t.Fatal(err)
+	}
+	looksAgain := func(node string) {
+		if err := kubesim.Edit(w.Cluster, "", node, func(n *corev1.Node) { n.Labels["touched"] = node }); err != nil {
+			t.Fatal(err)
+		}
+		w.advance(5 * time.Second)
+	}
+	looksAgain("b")
+	if w.pod("cheap").DeletionTimestamp != nil {
+		t.Error("a pod that waits for those it displaced displaced more")
+	}
+	if err := kubesim.Edit(w.Cluster, "", "a", func(n *corev1.Node) { n.Spec.Unschedulable = true }); err != nil {
+		t.Fatal(err)
+	}
+	w.advance(time.Second)
+	if w.pod("vital").Status.NominatedNodeName != "b" {
+		t.Error("a pod waits for a node that does not take it any more")
+	}
+}
+
 // gangs are the ways to say that pods belong together, each with a group of 3.
 var gangs = map[string]func(w *world, p *corev1.Pod){
 	"a PodGroup of Kubernetes": func(w *world, p *corev1.Pod) {

@@ -80,6 +80,7 @@ func (p *pass) place(key string) {
 
 // hold gives a pod a room.
 func (p *pass) hold(r *room, st *podState) {
+	p.leaveNominated(st)
 	r.hold(st)
 	p.held++
 	p.repelling = p.repelling || st.asks.repels
@@ -105,8 +106,11 @@ func priority(pod *corev1.Pod) int32 {
 	return *pod.Spec.Priority
 }
 
-// choose returns the room for a pod, or why there is none.
+// choose returns the room for a pod, the one it is nominated to if that admits it, or why there is none.
 func (p *pass) choose(f *fit) (best *room, why string) {
+	if r := p.roomNamed(f.st.pod.Status.NominatedNodeName); r != nil && len(f.refusals(r)) == 0 && len(p.standsBack(r, r, f)) == 0 {
+		return r, ""
+	}
 	if f.relations != nil || len(f.mounts) > 0 || p.nominated {
 		return p.search(f)
 	}
@@ -121,7 +125,7 @@ func (p *pass) search(f *fit) (best *room, why string) {
 	for _, r := range rooms {
 		refusals := f.refusals(r)
 		if len(refusals) == 0 {
-			refusals = f.standsBack(r)
+			refusals = p.standsBack(r, r, f)
 		}
 		for _, reason := range refusals {
 			reasons[reason]++
