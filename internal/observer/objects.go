@@ -21,6 +21,7 @@ const (
 	gate            = "sluice.dev/capacity"
 	keepsNode       = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 	safeToEvict     = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+	asDaemon        = "cluster-autoscaler.kubernetes.io/daemonset-pod"
 	evictWork       = "sluice.dev/evict-work"
 	checkpointGrace = "sluice.dev/checkpoint-grace"
 	asks            = "sluice.dev/drain"
@@ -98,8 +99,11 @@ func (o *Observer) works(p *corev1.Pod) bool {
 	return p.Annotations[safeToEvict] != "true" && o.rules.DaemonWork != nil && o.rules.DaemonWork(p)
 }
 
-// ownerOf is the kind of what controls a pod; "" for a bare one.
+// ownerOf is the kind of what controls a pod; "" for a bare one. One that is annotated to be treated so counts as a daemon's.
 func ownerOf(p *corev1.Pod) string {
+	if p.Annotations[asDaemon] == "true" {
+		return "DaemonSet"
+	}
 	if owner := metav1.GetControllerOf(p); owner != nil {
 		return owner.Kind
 	}

@@ -75,10 +75,19 @@ func patchNode(t *testing.T, client kubernetes.Interface, node, patch string) {
 	}
 }
 
+func evict(t *testing.T, w *world, pod string) {
+	t.Helper()
+	e := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: "default"}}
+	if err := kubernetes.NewForConfigOrDie(w.cluster.RESTConfig()).CoreV1().Pods("default").EvictV1(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestBrokenPromisesAreSeen does by hand what sluice must never do: the simulators' witnesses tell each by its property.
 func TestBrokenPromisesAreSeen(t *testing.T) {
 	const parking = "group agents mode=flexible removal=deallocate size=Standard_D4s_v5 min=1 max=3 machines=2\npod base-0 cpu=3 on=agents_0\npod render-0 cpu=3 on=agents_1 owner=job\n"
 	const two = "group agents size=Standard_D4s_v5 min=0 max=5 machines=2\npod base-0 cpu=3 on=agents_0\npod render-0 cpu=3 on=agents_1 owner=job\n"
+	const daemon = "group agents size=Standard_D4s_v5 min=1 max=5 machines=1\npod agent cpu=100m owner=job annotation=cluster-autoscaler.kubernetes.io/daemonset-pod=true on=agents_0\nadvance 1m\n"
 	api := func(w *world) kubernetes.Interface { return kubernetes.NewForConfigOrDie(w.cluster.RESTConfig()) }
 	for name, c := range map[string]struct {
 		script string
@@ -105,9 +114,7 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 						if p.DeletionTimestamp != nil || p.Spec.NodeName == "" {
 							continue
 						}
-						if err := api(w).CoreV1().Pods(p.Namespace).EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}}); err != nil {
-							t.Fatal(err)
-						}
+						evict(t, w, p.Name)
 					}
 					more, err := parse([]byte("advance 1m\n"))
 					if err == nil {
@@ -145,6 +152,16 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 		}, "S-10"},
 		"a machine deleted under a Job": {two + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["1"]}`, "")
+		}, "S-15"},
+		"a machine deleted under a pod that is annotated, and not as a daemon's": {strings.Replace(daemon, "=true", "=false", 1), func(t *testing.T, w *world) {
+			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
+		}, "S-15"},
+		"a machine deleted under a pod that is annotated as a daemon's and works": {"policy daemon-work=default/app=agent\n" + daemon, func(t *testing.T, w *world) {
+			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
+		}, "S-15"},
+		"a pod evicted that is annotated as a daemon's": {daemon, func(t *testing.T, w *world) { evict(t, w, "agent") }, ""},
+		"a pod evicted that is annotated as a daemon's and works": {"policy daemon-work=default/app=agent\n" + daemon, func(t *testing.T, w *world) {
+			evict(t, w, "agent")
 		}, "S-15"},
 		"a machine deleted whose node is not on its way out": {two + "advance 1m\n", func(t *testing.T, w *world) {
 			w.send(t, http.MethodPost, "/delete", `{"instanceIds":["0"]}`, "")
