@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -193,6 +194,28 @@ func TestExamplesKeepTheirNode(t *testing.T) {
 		if len(place.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) != 1 {
 			t.Errorf("%s: both replicas may stand on one node", name)
 		}
+	}
+}
+
+// TestSupportIsWhatIsTested holds docs/reference/support.md and the chart to the Kubernetes that the tests run.
+func TestSupportIsWhatIsTested(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	_, tested, _ := strings.Cut(read("../go.mod"), "\n\tk8s.io/kubernetes v")
+	tested = strings.Join(strings.Split(tested, ".")[:2], ".")
+	page, chart := read("../docs/reference/support.md"), read("chart/Chart.yaml")
+	for _, row := range []string{"\n| " + tested + " | everything |", "\n| 1.30 to "} {
+		if !strings.Contains(page, row) {
+			t.Errorf("docs/reference/support.md has no row %q", row)
+		}
+	}
+	if !strings.Contains(chart, "\nkubeVersion: \">=1.30.0-0\"\n") {
+		t.Error("the chart installs on other versions than the page says")
 	}
 }
 

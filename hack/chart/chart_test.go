@@ -307,12 +307,21 @@ func TestAMisspeltValueIsRefused(t *testing.T) {
 	}
 }
 
-func TestAGateWaitsForItsKubernetes(t *testing.T) {
-	install := action.NewInstall(action.NewConfiguration())
-	install.DryRunStrategy, install.ReleaseName, install.Namespace = action.DryRunClient, "sluice", "kube-system"
-	install.KubeVersion = &common.KubeVersion{Version: "v1.35.4", Major: "1", Minor: "35"}
-	if _, err := install.Run(load(t), values{"capacityGate": values{"enabled": true}}); err == nil || !strings.Contains(err.Error(), "needs Kubernetes 1.36 or later, and this is v1.35.4") {
-		t.Errorf("it says %v", err)
+func TestOlderKubernetesIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		minor string
+		gate  bool
+		want  string
+	}{
+		{"29", false, "incompatible with Kubernetes v1.29.0"}, {"30", false, ""}, {"35", true, "needs Kubernetes 1.36 or later, and this is v1.35.0"}, {"36", true, ""},
+	} {
+		install := action.NewInstall(action.NewConfiguration())
+		install.DryRunStrategy, install.ReleaseName, install.Namespace = action.DryRunClient, "sluice", "kube-system"
+		install.KubeVersion = &common.KubeVersion{Version: "v1." + c.minor + ".0", Major: "1", Minor: c.minor}
+		_, err := install.Run(load(t), values{"capacityGate": values{"enabled": c.gate}})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Kubernetes 1.%s, gate %v: it says %v, want %q", c.minor, c.gate, err, c.want)
+		}
 	}
 }
 

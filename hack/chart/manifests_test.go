@@ -12,9 +12,10 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// TestKubectlAppliesTheFolder builds deploy/ by kustomize's own code, as kubectl apply -k does, and has the API server look at it.
-func TestKubectlAppliesTheFolder(t *testing.T) {
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../../deploy")
+// build is what kubectl apply -k applies of a folder.
+func build(t *testing.T, folder string) []byte {
+	t.Helper()
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,6 +23,12 @@ func TestKubectlAppliesTheFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return text
+}
+
+// TestKubectlAppliesTheFolder builds deploy/ by kustomize's own code and has the API server look at it.
+func TestKubectlAppliesTheFolder(t *testing.T) {
+	text := build(t, "../../deploy")
 	objects := parse(t, text)
 	for _, want := range []string{"ServiceAccount sluice", "ClusterRole sluice", "ClusterRoleBinding sluice", "Role sluice", "RoleBinding sluice", "Deployment sluice", "Service sluice", "PodDisruptionBudget sluice"} {
 		if !slices.Contains(names(objects), want) {
