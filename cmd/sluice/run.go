@@ -45,6 +45,7 @@ The log says what it would do, once when that arises, and sums it up once an hou
 			if moot := app.GivenWithoutEffect(cmd.Flags()); moot != "" {
 				o.Log.Info("flags that have no effect; docs/reference/flags.md says why", "flags", moot)
 			}
+			o.EventComponent = eventSource(os.Args[0], cmd.Flags())
 			err := app.Run(cmd.Context(), o)
 			if errors.Is(err, context.Canceled) && cmd.Context().Err() != nil {
 				return nil // told to stop
@@ -63,6 +64,8 @@ func (s *settings) addRun(f *pflag.FlagSet, o *app.Options) {
 	f.BoolVar(&o.DryRun, "dry-run", false, "decide and tell, but change nothing")
 	f.DurationVar(&o.Timing.Resync, "scan-interval", 10*time.Second, "a cycle at least so often; what happens in the cluster starts one sooner")
 	f.StringVar(&o.Address, "address", ":8085", "address of metrics, health and the read-only API; 127.0.0.1:8085 for this machine alone; empty: none")
+	f.BoolVar(&o.PerGroupMetrics, "emit-per-nodegroup-metrics", false, "also serve cluster-autoscaler's metrics that have one series for each node group; sluice's own are always there")
+	f.BoolVar(&o.RepeatEvents, "record-duplicated-events", false, "send an Event again in each cycle while it stays true, instead of after five minutes")
 	f.BoolVar(&o.Profiling, "profiling", false, "answer /debug/pprof/ at --address as well, for go tool pprof")
 	f.BoolVar(&o.Authorize, "web-authorization", false, "answer at --address, but for health, only those whose bearer token the API server knows and lets get the path, and over TLS; needs deploy/web-authorization.yaml")
 	f.StringVar(&o.Certificate, "tls-cert-file", "", "PEM file of the certificate that --address shows; without it answers go in the clear, or with --web-authorization under a certificate that the process makes for itself")
