@@ -215,8 +215,19 @@ func TestHealthIsWhatTheDecisionSaysItIs(t *testing.T) {
 func TestAFailedCycleIsCounted(t *testing.T) {
 	m := NewMetrics()
 	m.CycleFailed(noon, true)
+	m.CycleFailed(noon.Add(time.Minute), false)
 	got := scrape(t, m)
-	if got["sluice_cycle_failures_total"] != "1" || got["sluice_cycles_total"] != "0" {
+	for sample, want := range map[string]string{
+		`cluster_autoscaler_errors_total{type="cloudProviderError"}`:  "1",
+		`cluster_autoscaler_errors_total{type="apiCallError"}`:        "1",
+		`cluster_autoscaler_last_activity{activity="main"}`:           "1.77236646e+09",
+		`cluster_autoscaler_last_activity{activity="mainSuccessful"}`: "",
+	} {
+		if got[sample] != want {
+			t.Errorf("%s is %q, want %q", sample, got[sample], want)
+		}
+	}
+	if got["sluice_cycle_failures_total"] != "2" || got["sluice_cycles_total"] != "0" {
 		t.Errorf("%s failures, %s cycles", got["sluice_cycle_failures_total"], got["sluice_cycles_total"])
 	}
 }
