@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -281,28 +280,10 @@ func TestTheUsualAlertsFireAsTheyDoForClusterAutoscaler(t *testing.T) {
 				t.Errorf("%s: %s fires %t, want %t", name, rule.expr, got, c.want(i))
 			}
 		}
-		// Limits differ in that sluice need not have any, reasons in their words.
-		without := []string{"cpu_limits_cores", "memory_limits_bytes", "unremovable_nodes_count", "node_group_backoff_status", "node_taints_count"}
+		// Reasons differ in their words.
+		without := []string{"unremovable_nodes_count", "node_group_backoff_status", "node_taints_count"}
 		if diff := cmp.Diff(theirs.samples(without...), ours.samples(without...)); diff != "" {
 			t.Errorf("%s (-theirs +ours):\n%s", name, diff)
-		}
-	}
-}
-
-func TestNoLimitIsInfinite(t *testing.T) {
-	w := calm()
-	w.policy.Growth.MaxCores, w.policy.Growth.MaxMemoryGiB = 0, 64
-	w.policy.Removal.MinMemoryGiB = 8
-	got := ours(t, reported(NewMetrics(), w))
-	for _, c := range []struct {
-		family, direction string
-		want              float64
-	}{
-		{"cpu_limits_cores", "maximum", math.Inf(1)}, {"cpu_limits_cores", "minimum", 0},
-		{"memory_limits_bytes", "maximum", 64 << 30}, {"memory_limits_bytes", "minimum", 8 << 30},
-	} {
-		if v := got.sum(c.family, "direction", c.direction); v != c.want {
-			t.Errorf("%s %s is %g, want %g", c.family, c.direction, v, c.want)
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"math"
-
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
@@ -62,9 +60,9 @@ func (c compatibleMetrics) state(entry journal.Entry, counted census) {
 	c.groups.add("autoscaled", float64(len(entry.Seen.Groups)))
 	c.groups.add("autoprovisioned", 0)
 	c.coreLimits.add("minimum", float64(allowed.Removal.MinCores))
-	c.coreLimits.add("maximum", limited(allowed.Growth.MaxCores, 1))
+	c.coreLimits.add("maximum", float64(allowed.Growth.MaxCores))
 	c.memoryLimits.add("minimum", float64(allowed.Removal.MinMemoryGiB<<30))
-	c.memoryLimits.add("maximum", limited(allowed.Growth.MaxMemoryGiB, 1<<30))
+	c.memoryLimits.add("maximum", float64(allowed.Growth.MaxMemoryGiB<<30))
 	c.cooling.Set(indicator(entry.After.CoolsDown(allowed.Removal, entry.Seen.Time)))
 	milli, bytes := int64(0), int64(0)
 	for _, n := range entry.Seen.Nodes {
@@ -82,14 +80,6 @@ func (c compatibleMetrics) state(entry journal.Entry, counted census) {
 	for _, g := range []*gaugeMany{c.nodes, c.groups, c.coreLimits, c.memoryLimits, c.taints} {
 		g.publish()
 	}
-}
-
-// limited is a limit in another unit, where 0 means that there is none.
-func limited(most int64, unit float64) float64 {
-	if most == 0 {
-		return math.Inf(1)
-	}
-	return float64(most) * unit
 }
 
 // pods counts those that wait for a node.
