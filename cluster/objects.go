@@ -23,6 +23,7 @@ type Objects struct {
 	Controllers Controllers `json:"controllers,omitzero"`
 
 	NodeUse []*NodeUse `json:"nodeUse,omitempty"` // of nodes of which it was asked, as last measured
+	Lacks   Lacks      `json:"lacks,omitempty"`   // rights that sluice does not have
 
 	// What says where a pod's volumes let it go.
 	PersistentVolumeClaims []*corev1.PersistentVolumeClaim `json:"persistentVolumeClaims,omitempty"`

@@ -153,6 +153,7 @@ func (d *Decoder) apply(r record) (Entry, error) {
 		ProvisioningRequests:   d.provisioningRequests.apply(r.ProvisioningRequests),
 		PodTemplates:           d.podTemplates.apply(r.PodTemplates),
 		NodeUse:                d.nodeUse.apply(r.NodeUse),
+		Lacks:                  r.Lacks,
 
 		Controllers: cluster.Controllers{
 			Known: r.ControllersKnown, ReplicaSets: d.replicaSets.apply(r.ReplicaSets),

@@ -57,6 +57,7 @@ func (e *Encoder) Encode(entry Entry) error {
 		ProvisioningRequests:   between(before.ProvisioningRequests, after.ProvisioningRequests),
 		PodTemplates:           between(before.PodTemplates, after.PodTemplates),
 		NodeUse:                between(before.NodeUse, after.NodeUse),
+		Lacks:                  after.Lacks,
 
 		ControllersKnown:       after.Controllers.Known,
 		ReplicaSets:            between(before.Controllers.ReplicaSets, after.Controllers.ReplicaSets),

@@ -52,6 +52,7 @@ type record struct {
 	PodTemplates           change[*corev1.PodTemplate]           `json:"podTemplates,omitzero"`
 
 	NodeUse change[*cluster.NodeUse] `json:"nodeUse,omitzero"`
+	Lacks   cluster.Lacks            `json:"lacks,omitempty"`
 
 	ControllersKnown       bool                        `json:"controllersKnown,omitempty"` // somebody follows the next three
 	ReplicaSets            change[*cluster.Controller] `json:"replicaSets,omitzero"`

@@ -58,10 +58,10 @@ func (d *decision) mark() {
 // another machine has its name by now, and waits for it.
 func (d *decision) bury(st *nodeState) {
 	about, was := reason.Node(st.Name()), st.Was()
-	missing := reason.New(reason.NodeMachineMissing, about, "group", was.Group)
+	unlisted := reason.New(reason.NodeMachineMissing, about, "group", was.Group)
 	g := d.groups[was.Group]
 	if g == nil {
-		d.judgeNode(st, NodeHold, missing)
+		d.judgeNode(st, NodeHold, unlisted)
 		return
 	}
 	if blocked := g.blockedRead(); blocked != nil {
@@ -69,7 +69,7 @@ func (d *decision) bury(st *nodeState) {
 		return
 	}
 	if g.paused != nil {
-		d.judgeNode(st, NodeHold, missing, *g.paused)
+		d.judgeNode(st, NodeHold, unlisted, *g.paused)
 		return
 	}
 	if st.controls && !st.onLadder { // nobody says that its vote in etcd went with its machine (S-17)
@@ -81,12 +81,12 @@ func (d *decision) bury(st *nodeState) {
 	switch silent := cluster.NotReadySince(st.Object).Time; {
 	case st.onLadder && seen:
 		if whole = whole && g.Read.At.After(st.removal.Since); cluster.Speaks(st.Object) && !g.HasDeparted(was.UID) {
-			outcome, gone, whole = NodeHold, missing, false // the lists lie, or its kubelet will fall silent
+			outcome, gone, whole = NodeHold, unlisted, false // the lists lie, or its kubelet will fall silent
 		}
 	case st.Marked.UID != "" && seen:
 		whole = whole && !st.ready && g.Read.At.After(silent)
 	default:
-		outcome, gone = NodeHold, missing
+		outcome, gone = NodeHold, unlisted
 		due := silent.Add(silentFor)
 		if old := st.Object.CreationTimestamp.Add(listsLag); old.After(due) {
 			due = old
@@ -101,11 +101,30 @@ func (d *decision) bury(st *nodeState) {
 		d.wake(due)
 		whole = whole && (!cluster.Speaks(st.Object) || !st.ready && g.HasDeparted(was.UID)) && was.UID != "" && !g.Read.At.Before(due) && d.allWhole()
 	}
-	if whole {
+	switch {
+	case whole && d.leftBehind(st.Node):
+		d.judgeNode(st, NodeGone, gone, reason.New(reason.NodeObjectStays, about, "right", cluster.DeleteNodes))
+		return
+	case whole:
 		outcome = NodeGone
 		d.ladder = append(d.ladder, DeleteNode{st.Name(), st.Object.UID, was, d.attachments()[st.Name()], gone})
 	}
 	d.judgeNode(st, outcome, gone)
+}
+
+// leftBehind says whether the node is nothing but an object that sluice may not delete: its machine is gone, and was removed or seen to leave. It is the
+// cloud controller's to take away, and counts as no node meanwhile.
+func (d *decision) leftBehind(n *cluster.Node) bool {
+	if n.Instance != nil || n.Parked.UID != "" || !d.s.Objects.Lacks.Has(cluster.DeleteNodes) {
+		return false
+	}
+	_, on := cluster.RemovalOf(n.Object)
+	return on || n.Marked.UID != ""
+}
+
+// missing is that sluice lacks a right.
+func missing(about reason.Ref, right cluster.Right) reason.Reason {
+	return reason.New(reason.RightMissing, about, "right", right, "loss", right.Loss().Sentence)
 }
 
 // allWhole says whether every group's list is complete, so that a machine which is in none of them is in no group.

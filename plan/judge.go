@@ -34,7 +34,7 @@ func (d *decision) judgeNodes() {
 	unready, nodes := 0, len(d.s.Nodes) // nodes that are neither Ready nor starting, and all whose machines are not switched off
 	d.watch(func(at int, v *sight) {
 		switch {
-		case v.Parked.UID != "" && !v.ready:
+		case v.Parked.UID != "" && !v.ready, d.leftBehind(v.Node) && !v.ready:
 			nodes--
 		case !v.ready && !d.starting(v.Node) && !d.restarts(v.Node):
 			unready++
@@ -52,6 +52,9 @@ func (d *decision) judgeNodes() {
 	if !d.allowed.Health.Tolerates(unready, nodes) {
 		d.unhealthy = []reason.Reason{reason.New(reason.UnhealthyCluster, reason.Ref{Kind: reason.KindCluster},
 			"unready", unready, "nodes", nodes, "tolerated", fmt.Sprintf("%d or %g%%", d.allowed.Health.UnreadyCount, d.allowed.Health.UnreadyPercent))}
+	}
+	if right, halts := d.s.Objects.Lacks.Halting(); halts {
+		d.unhealthy = []reason.Reason{missing(reason.Ref{Kind: reason.KindCluster}, right)}
 	}
 }
 

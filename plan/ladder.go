@@ -338,6 +338,9 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 		if vain := d.vain(st); block == nil && vain != nil {
 			block = []reason.Reason{*vain}
 		}
+		if block == nil && d.s.Objects.Lacks.Has(cluster.EvictPods) {
+			block = []reason.Reason{missing(about, cluster.EvictPods)}
+		}
 		if g := st.group; block == nil {
 			d.refuge.settle()
 		} else if g.spares(st.Instance, g.going.with(st.Instance, g.emptied)) {

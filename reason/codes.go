@@ -203,6 +203,8 @@ const (
 
 	ClusterMinimum   Code = "ClusterMinimum"
 	UnhealthyCluster Code = "UnhealthyCluster"
+	RightMissing     Code = "RightMissing"
+	NodeObjectStays  Code = "NodeObjectStays"
 )
 
 // Why a pod keeps its node.
@@ -432,6 +434,8 @@ var sentences = map[Code]string{
 	RemovalAbandoned:     "removal abandoned",
 	ClusterMinimum:       "cluster minimum of {resource} reached ({have} - {node} < {minimum})",
 	UnhealthyCluster:     "{unready} of {nodes} nodes are not Ready (tolerated: {tolerated})",
+	RightMissing:         "sluice may not {right}: {loss}",
+	NodeObjectStays:      "its Node object stays until a cloud controller deletes it: sluice may not {right}",
 
 	PodOverdue:        "pod {pod} has not left within {limit}",
 	PodsLater:         "pods that leave after these, for their priority: {pods}",

@@ -113,6 +113,8 @@ var remedies = map[Code]string{
 	RemovalQueued:        "the deletions of group {group} that are under way end",
 	RemovalRests:         "the next try at {until}; mend what the cloud says",
 	ClusterMinimum:       "a lower minimum in --cores-total or --memory-total",
+	RightMissing:         "the right to {right}, for sluice's service account, as in deploy/rbac.yaml",
+	NodeObjectStays:      "a cloud controller manager, kubectl delete node {node}, or the right to {right}",
 	UnhealthyCluster:     "fewer nodes that are not Ready, or a higher --ok-total-unready-count or --max-total-unready-percentage",
 	GroupAtMin:           "a lower min of group {group}",
 	GroupBelowMin:        "a lower min of group {group}, or --enforce-node-group-min-size to raise it to its min",

@@ -72,6 +72,7 @@ type Autoscaler struct {
 	parts     Parts
 	observer  *kube.Observer
 	meter     *kube.Meter
+	rights    *kube.Rights
 	actuator  *actuate.Actuator
 	planner   plan.Planner
 	memory    plan.Memory
@@ -97,6 +98,7 @@ func New(p Parts) *Autoscaler {
 	if silent == nil {
 		silent = func() time.Duration { return observer.Silent(p.Now()) }
 	}
+	rights := kube.NewRights(p.Client, p.Now)
 	if l, ok := p.Cloud.(cloud.Leaseholder); ok && p.Leads != nil {
 		l.Lease(p.Leads)
 	}
@@ -104,10 +106,11 @@ func New(p Parts) *Autoscaler {
 		parts:    p,
 		observer: observer,
 		meter:    kube.NewMeter(p.Client, options),
+		rights:   rights,
 		learned:  p.Learned,
 		memory:   p.Breakers.Memory(p.Now()),
 		actuator: &actuate.Actuator{
-			Cloud: p.Cloud, Nodes: kube.Writer{Client: p.Client, Owner: p.Policy.Installation}, Objects: observer.Objects,
+			Cloud: p.Cloud, Nodes: kube.Writer{Client: p.Client, Owner: p.Policy.Installation, Lacks: rights.Lacks}, Objects: observer.Objects,
 			Expander: p.Expander, Policy: p.Policy, DryRun: p.DryRun, Now: p.Now, Started: p.Now(), Log: p.Log,
 			Seen: observer.Seen, Silent: silent, Leads: p.Leads,
 		},
@@ -149,6 +152,9 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	a.cycle++
 	if a.parts.Began != nil {
 		a.parts.Began()
+	}
+	if !a.parts.DryRun {
+		a.rights.Refresh(ctx)
 	}
 	var refreshed time.Time
 	objects := func() (cluster.Objects, error) {
@@ -215,6 +221,7 @@ var errCloud = errors.New("read node groups")
 func (a *Autoscaler) objects() (cluster.Objects, error) {
 	os, err := a.observer.Objects()
 	os.NodeUse = a.meter.Known()
+	os.Lacks = slices.Concat(a.rights.Missing(), a.observer.Denied()).Sorted()
 	return os, err
 }
 

@@ -3,22 +3,12 @@ package kube
 import (
 	"fmt"
 	"strings"
+
+	"sluice.dev/sluice/cluster"
 )
 
 // Right is a verb on a resource, as a ClusterRole grants it.
-type Right struct {
-	Verb     string
-	Resource string
-	Group    string // "" for core
-}
-
-// String is such as "list pods" or "watch daemonsets.apps".
-func (r Right) String() string {
-	if r.Group == "" {
-		return r.Verb + " " + r.Resource
-	}
-	return r.Verb + " " + r.Resource + "." + r.Group
-}
+type Right = cluster.Right
 
 // AccessError says which rights the API server denied.
 type AccessError struct {

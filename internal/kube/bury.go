@@ -15,7 +15,7 @@ import (
 // DeleteNode deletes what a machine that is gone has left behind: the attachments of volumes to its node, the password by which K3s and RKE2
 // know a node of that name again, and last, so that who is interrupted can go on, the Node object. machine is the node's system UUID: a
 // node that another machine has taken over meanwhile is left alone, with [ErrConflict]. What is gone already is no error; without the right
-// to delete the password the rest is done, and the error is [ErrForbidden]. [Writer.Still] is asked before each deletion.
+// to delete attachments or the password the rest is done, and the error is [ErrForbidden]. [Writer.Still] is asked before each deletion.
 func (w Writer) DeleteNode(ctx context.Context, node string, uid types.UID, machine string, attachments []cluster.Attachment) error {
 	object := "node " + node
 	n, err := w.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
@@ -29,16 +29,19 @@ func (w Writer) DeleteNode(ctx context.Context, node string, uid types.UID, mach
 	case n.Status.NodeInfo.SystemUUID != machine:
 		return failed("delete", object, ErrConflict, nil)
 	}
+	var undone error
 	for _, a := range attachments {
 		if err := w.still(); err != nil {
 			return err
 		}
 		err := w.Client.StorageV1().VolumeAttachments().Delete(ctx, a.Name, *metav1.NewPreconditionDeleteOptions(string(a.UID)))
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		switch {
+		case apierrors.IsForbidden(err):
+			undone = failed("delete", "volume attachment "+a.Name, nil, err) // Kubernetes detaches by itself, later
+		case err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
 			return failed("delete", "volume attachment "+a.Name, nil, err)
 		}
 	}
-	var unforgotten error
 	if secret := passwordOf(n); secret != "" {
 		if err := w.still(); err != nil {
 			return err
@@ -46,7 +49,7 @@ func (w Writer) DeleteNode(ctx context.Context, node string, uid types.UID, mach
 		err := w.Client.CoreV1().Secrets(metav1.NamespaceSystem).Delete(ctx, secret, metav1.DeleteOptions{})
 		switch {
 		case apierrors.IsForbidden(err):
-			unforgotten = failed("delete", "secret "+metav1.NamespaceSystem+"/"+secret, nil, err)
+			undone = failed("delete", "secret "+metav1.NamespaceSystem+"/"+secret, nil, err)
 		case err != nil && !apierrors.IsNotFound(err):
 			return failed("delete", "secret "+metav1.NamespaceSystem+"/"+secret, nil, err)
 		}
@@ -59,7 +62,7 @@ func (w Writer) DeleteNode(ctx context.Context, node string, uid types.UID, mach
 	err = w.Client.CoreV1().Nodes().Delete(ctx, node, *o)
 	switch {
 	case err == nil || apierrors.IsNotFound(err):
-		return unforgotten
+		return undone
 	case apierrors.IsConflict(err):
 		n, getErr := w.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 		return unless("delete", object, uid, n, getErr, ErrConflict, err)

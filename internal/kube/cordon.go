@@ -170,7 +170,7 @@ var annotations = []string{cluster.MachineAnnotation, cluster.OwnerAnnotation, c
 var nodeLabels = []string{cluster.ExclusionLabel}
 
 // change reads the node, lets edit change taints, unschedulable and sluice's annotations and labels of its copy, and sends these as a
-// patch that holds only for the version that was read. An edit without effect sends nothing; one that returns an error, which
+// change that holds only for the version that was read. An edit without effect sends nothing; one that returns an error, which
 // is a sentinel, ends it.
 func (w Writer) change(ctx context.Context, verb, node string, uid types.UID, edit func(*corev1.Node) error) error {
 	object := "node " + node
@@ -195,7 +195,7 @@ func (w Writer) change(ctx context.Context, verb, node string, uid types.UID, ed
 		if unchanged(was, becomes) {
 			return nil
 		}
-		is, err := w.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, nodePatch(becomes), metav1.PatchOptions{})
+		is, err := w.send(ctx, node, nodePatch(becomes))
 		switch {
 		case err == nil:
 			if w.Wrote != nil {

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,6 +39,11 @@ func (os *optionals) running() []anyFeed {
 		}
 	}
 	return all
+}
+
+// has says whether the feed is one of them.
+func (os *optionals) has(f anyFeed) bool {
+	return slices.ContainsFunc(os.all, func(o *optional) bool { return o.anyFeed == f })
 }
 
 // discover starts the feeds of what has come and stops those of what has gone. An answer that says neither changes nothing.

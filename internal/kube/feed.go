@@ -100,7 +100,12 @@ func (f *feed[T, K]) run(ctx context.Context) {
 	}
 	reflector := cache.NewReflectorWithOptions(source, f.of.empty, f, cache.ReflectorOptions{Name: f.of.name, TypeDescription: f.of.name, Backoff: new(retries)})
 	_ = retries.DelayWithReset(clock.RealClock{}, 2*time.Minute).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
-		if err := reflector.ListAndWatchWithContext(ctx); err != nil && ctx.Err() == nil {
+		err := reflector.ListAndWatchWithContext(ctx)
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case f.of.apis != nil && apierrors.IsForbidden(err): // it is done without, until somebody grants it
+			f.rest(ctx)
+		default:
 			f.log.Warn("list and watch", "resource", f.of.name, "err", Plain(err))
 		}
 		return false, nil // so that only ctx ends it
@@ -109,6 +114,17 @@ func (f *feed[T, K]) run(ctx context.Context) {
 	defer f.mu.Unlock()
 	if f.silence != nil {
 		f.silence.Stop()
+	}
+}
+
+// rest waits until what is denied is asked for again.
+func (f *feed[T, K]) rest(ctx context.Context) {
+	if !f.timed {
+		return
+	}
+	select {
+	case <-time.After(rediscovery):
+	case <-ctx.Done():
 	}
 }
 

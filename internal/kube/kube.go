@@ -180,8 +180,8 @@ func (o *Observer) stirred() {
 
 // Start begins to follow the API server and returns once every kind of object has been read and is being watched. It goes on
 // until ctx is done, through lost connections and expired watches, without further errors: see [Observer.Silent]. When it
-// returns an error it has stopped. The error is an [*AccessError] that names all missing rights when there are such; else it
-// wraps the last answer or ctx's error and says what to check. Start is called once.
+// returns an error it has stopped. The error is an [*AccessError] that names all missing rights when there are such, but for those to what a cluster may
+// not have, which is then as if it were not there; else it wraps the last answer or ctx's error and says what to check. Start is called once.
 func (o *Observer) Start(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
@@ -241,6 +241,9 @@ func (o *Observer) settled() (bool, error) {
 		}
 		if len(s.denied) == 0 {
 			return false, nil
+		}
+		if o.optional.has(f) {
+			continue // decisions do without it, and [Observer.Denied] says so
 		}
 		missing = append(missing, s.denied...)
 	}
@@ -309,9 +312,9 @@ func (o *Observer) Objects() (cluster.Objects, error) {
 	return all, nil
 }
 
-// served are the objects of an optional resource, nil while the API server does not serve it.
+// served are the objects of an optional resource, nil while the API server does not serve it, or denies it.
 func served[T pointer](o *Observer, f *objectFeed[T]) []T {
-	if !slices.Contains(o.optional.running(), anyFeed(f)) {
+	if !slices.Contains(o.optional.running(), anyFeed(f)) || len(f.state().denied) > 0 {
 		return nil
 	}
 	return f.objects()
@@ -343,7 +346,7 @@ func (o *Observer) Silent(now time.Time) time.Duration {
 		longest = max(longest, now.Sub(f.heard()))
 	}
 	for _, f := range o.optional.running() {
-		if f.state().everFollowed {
+		if s := f.state(); s.everFollowed && len(s.denied) == 0 {
 			longest = max(longest, now.Sub(f.heard()))
 		}
 	}

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -98,10 +99,10 @@ func (cs controllers) all(ctx context.Context, counted bool) (cluster.Controller
 	return read, nil
 }
 
-// into reads every object of the kind; none, and no error, where the API server does not serve a kind that it need not have.
+// into reads every object of the kind; none, and no error, where the API server does not serve a kind that it need not have, or denies it.
 func (r resource[T]) into(ctx context.Context, all *[]T) (err error) {
 	*all, err = r.all(ctx)
-	if r.apis != nil && apierrors.IsNotFound(err) {
+	if denied := new(AccessError); r.apis != nil && (apierrors.IsNotFound(err) || errors.As(err, &denied)) {
 		return nil
 	}
 	return err

@@ -71,6 +71,8 @@ type Writer struct {
 	Wrote func(node, version string)
 	// Still is asked before each write and each further try of an action that may have several; its error is returned, and ends it. Nil means that nobody asks.
 	Still func() error
+	// Lacks says whether a right is known to be missing; nil means that nobody knows, and what is refused tells.
+	Lacks func(Right) bool
 	// Stopped says of a node that is to be cordoned that its machine is switched off: a notice that stands on it has come true, and its agent takes nothing back.
 	Stopped bool
 }

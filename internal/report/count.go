@@ -87,6 +87,9 @@ func (c *counts) node(n *cluster.Node, entry journal.Entry) {
 		c.suspended++
 		return
 	}
+	if leftBehind(entry, n) {
+		return
+	}
 	c.total++
 	switch {
 	case cluster.Ready(n.Object):
@@ -102,6 +105,16 @@ func (c *counts) node(n *cluster.Node, entry journal.Entry) {
 	if n.Instance != nil && n.Instance.State == cluster.StateDeleting {
 		c.beingDeleted++
 	}
+}
+
+// leftBehind says whether the node is nothing but an object that sluice may not delete.
+func leftBehind(entry journal.Entry, n *cluster.Node) bool {
+	if n.Instance != nil || !entry.Seen.Objects.Lacks.Has(cluster.DeleteNodes) {
+		return false
+	}
+	v, _ := entry.Plan.Verdict(reason.Node(n.Name()))
+	_, stays := find(v.Because, reason.NodeObjectStays)
+	return stays
 }
 
 // machine counts a machine without a node, by the verdict about it.

@@ -30,6 +30,7 @@ const (
 	guardRefused             = "GuardRefused"
 	openGateFailed           = "OpenGateFailed"
 	answerFailed             = "AnswerFailed"
+	rightMissing             = "RightMissing"
 	notMatchedGroup          = "PriorityConfigMapNotMatchedGroup"
 	machinesTaken            = "MachinesTaken"
 	groupReleased            = "GroupReleased"
@@ -248,6 +249,9 @@ func eventsOfOthers(entry journal.Entry, status corev1.ObjectReference, before m
 		if before[id] && entry.Seen.Group(id) == nil {
 			warn(id, groupReleased, releasedSentence(id), "")
 		}
+	}
+	for _, loss := range entry.Seen.Objects.Lacks.Losses() {
+		warn("", rightMissing, loss.String(), loss.String())
 	}
 	return events
 }

@@ -26,6 +26,7 @@ type Log struct {
 	groups     map[cluster.GroupID]bool // of the cycle before
 	taken      map[cluster.GroupID]cluster.Taken
 	hands      map[string]bool // what of the cloud's own hands was said: group and kind
+	lacks      []string        // what was said of missing rights
 }
 
 // NewLog is a Log that has said nothing yet.
@@ -54,6 +55,7 @@ func (l *Log) Report(ctx context.Context, entry journal.Entry, took time.Duratio
 	l.reportTroubles(ctx, to, entry)
 	l.reportHands(ctx, to, entry)
 	l.reportOthers(ctx, to, entry)
+	l.reportLacks(ctx, to, entry)
 	to.LogAttrs(ctx, slog.LevelDebug, "cycle done", slog.Duration("took", took),
 		slog.Int("actions", len(entry.Plan.Actions)), slog.Int("nodes", len(entry.Seen.Nodes)), slog.Int("pending", len(entry.Seen.Pending)))
 }
@@ -150,6 +152,21 @@ func (l *Log) reportHands(ctx context.Context, to *slog.Logger, entry journal.En
 		}
 	}
 	l.hands = now
+}
+
+// reportLacks warns once of what sluice does not do for want of rights, for as long as it is so, and tells when it is over.
+func (l *Log) reportLacks(ctx context.Context, to *slog.Logger, entry journal.Entry) {
+	var now []string
+	for _, loss := range entry.Seen.Objects.Lacks.Losses() {
+		said := loss.String()
+		if now = append(now, said); !slices.Contains(l.lacks, said) {
+			to.LogAttrs(ctx, slog.LevelWarn, "a right is missing", slog.String("code", string(reason.RightMissing)), slog.String("why", said))
+		}
+	}
+	if len(now) == 0 && len(l.lacks) > 0 {
+		to.LogAttrs(ctx, slog.LevelInfo, "no right is missing any more")
+	}
+	l.lacks = now
 }
 
 // reportOthers warns once of machines that went by another hand, and of a group that is managed no more.

@@ -28,6 +28,7 @@ type Metrics struct {
 	growth       prometheus.Histogram
 	actions      *prometheus.CounterVec
 	refusals     *prometheus.CounterVec
+	lacks        *prometheus.GaugeVec
 	verdicts     *prometheus.GaugeVec
 	pending      *prometheus.GaugeVec
 	groups       groupMetrics
@@ -64,6 +65,7 @@ func NewMetrics() *Metrics {
 			"From the scheduler finding no node for the youngest pod a growth is for to the cloud accepting the growth. Pod times have a resolution of one second, so values are up to one second too long."),
 		actions:  counters(r, "sluice_actions_total", "Actions that plans asked for, by what became of them.", "action", "status"),
 		refusals: counters(r, "sluice_guard_refusals_total", "Writes that the guard, or the provider, stopped, by the property of the safety contract.", "property"),
+		lacks:    gauges(r, "sluice_missing_rights", "1 for a right in Kubernetes that sluice does not have, and whether nodes stay for want of it.", "right", "halts"),
 		verdicts: gauges(r, "sluice_verdicts", "Subjects of the last cycle by what becomes of them.", "kind", "outcome"),
 		pending:  gauges(r, "sluice_pending_pods", "Pending pods of the last cycle by what becomes of them.", "outcome"),
 		groups: groupMetrics{
@@ -103,6 +105,7 @@ func (m *Metrics) Report(entry journal.Entry, took time.Duration) {
 	m.reportActions(entry)
 	m.reportRefused(entry)
 	m.reportFailures(entry, failures)
+	m.reportLacks(entry)
 	m.reportVerdicts(entry)
 	m.reportGroups(entry, counted)
 	m.compatible.report(entry, counted, failures)

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"strconv"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
@@ -53,6 +55,13 @@ func (m *Metrics) reportFailures(entry journal.Entry, failures []failure) {
 		if _, grows := a.(plan.SetCapacity); grows && i < len(entry.Results) && entry.Results[i].Status == plan.Failed {
 			m.failures.WithLabelValues(entry.Results[i].Kind).Inc()
 		}
+	}
+}
+
+func (m *Metrics) reportLacks(entry journal.Entry) {
+	m.lacks.Reset()
+	for _, right := range entry.Seen.Objects.Lacks {
+		m.lacks.WithLabelValues(right.String(), strconv.FormatBool(right.Loss().Halts)).Set(1)
 	}
 }
 

@@ -128,6 +128,12 @@ func documentOf(entry journal.Entry) document {
 			problems = append(problems, fmt.Sprintf("Node group %s: %s: %s.", g.ID, h.Does, h.Remedy))
 		}
 	}
+	for _, loss := range entry.Seen.Objects.Lacks.Losses() {
+		problems = append(problems, loss.String()+".")
+		if loss.Halts {
+			doc.ClusterWide.Health.Status = health(false)
+		}
+	}
 	if len(problems) > 0 {
 		doc.say(strings.Join(problems, " "))
 	}

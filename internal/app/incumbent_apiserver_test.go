@@ -1,0 +1,189 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"sluice.dev/sluice/deploy"
+	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/controlplane/controlplanetest"
+	"sluice.dev/sluice/internal/controlplane/kubelets"
+	"sluice.dev/sluice/internal/report"
+	"sluice.dev/sluice/policy"
+)
+
+// TestTheIncumbentsRightsAreEnough runs a whole process with the rights that cluster-autoscaler's manifests grant and no other, on a real API server with its
+// authorizer. It buys a machine for a pod, and deletes the machine when the pod is gone. The Node object stays, which it may not delete, until a cloud
+// controller takes it away.
+func TestTheIncumbentsRightsAreEnough(t *testing.T) {
+	for _, of := range []string{"examples", "chart"} {
+		t.Run(of, func(t *testing.T) { underTheRightsOf(t, "testdata/incumbent/"+of+".yaml") })
+	}
+}
+
+func underTheRightsOf(t *testing.T, manifest string) {
+	ctx := t.Context()
+	config := controlplanetest.Start(t)
+	admin, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rights, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grant(t, admin, bytes.TrimPrefix(rights, []byte("---\n")))
+	own := rest.AnonymousClientConfig(config)
+	own.BearerToken = account(t, admin, "cluster-autoscaler")
+	f := newBreathing(ctx, t, admin)
+	said := &lines{}
+	f.runs(t, Options{Kube: own, Log: slog.New(slog.NewTextHandler(said, nil))})
+
+	pending(ctx, t, admin, "web-0")
+	f.until(ctx, t, "the pod runs on a machine that was bought for it", func() bool {
+		p, err := admin.CoreV1().Pods("default").Get(ctx, "web-0", metav1.GetOptions{})
+		return err == nil && p.Status.Phase == corev1.PodRunning
+	})
+	node := f.names()[0]
+	if err := admin.CoreV1().Pods("default").Delete(ctx, "web-0", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.until(ctx, t, "the machine is gone again", func() bool { return len(f.names()) == 0 })
+	time.Sleep(20 * time.Second)
+	t.Log(node, "\n", said.String())
+}
+
+// breathing is a scale set without machines, whose kubelets join and leave with them.
+type breathing struct {
+	farmOfTwo
+	server *azuresim.Server
+	ended  chan error
+}
+
+func newBreathing(ctx context.Context, t *testing.T, admin kubernetes.Interface) *breathing {
+	t.Helper()
+	const subscription, group = "00000000-0000-0000-0000-000000000001", "Farm"
+	a := &azuresim.Server{AnyToken: true, Boot: azuresim.Fixed(0), Delete: azuresim.Fixed(100 * time.Millisecond)}
+	for _, err := range []error{
+		a.AddMachine(azuresim.Machine{Subscription: subscription, ResourceGroup: group, Name: "server-0", Location: "westeurope", SystemAssigned: true}),
+		a.AddScaleSet(azuresim.ScaleSet{Subscription: subscription, ResourceGroup: group, Name: "agents", Location: "westeurope", Size: "Standard_D4s_v5", VCPUs: 4, Family: "standardDSv5Family"}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := &breathing{farmOfTwo: farmOfTwo{azure: a, kubelets: &kubelets.Kubelets{Client: admin}, joined: map[string]bool{}}, server: a, ended: make(chan error, 1)}
+	life, stop := context.WithCancel(ctx)
+	var serve sync.WaitGroup
+	serve.Go(func() {
+		if err := f.kubelets.Run(life); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() {
+		stop()
+		serve.Wait()
+	})
+	return f
+}
+
+// runs has a process run on the farm until the test ends.
+func (f *breathing) runs(t *testing.T, o Options) {
+	t.Helper()
+	machine, identity := Identify("server-0")
+	o.Azure = azure.Options{Groups: []azure.GroupSpec{{Name: "agents", Max: 5}}, Transport: &azuresim.Transport{Server: f.server, Machine: "server-0"}, Log: o.Log}
+	o.Policy = policy.Default()
+	o.Policy.Growth.BurstWindow = 0
+	o.Policy.Removal.Unneeded, o.Policy.Removal.AfterTaint, o.Policy.Removal.Exclusion, o.Policy.Removal.AfterAdd = 3*time.Second, time.Second, time.Second, 0
+	o.Timing, o.Namespace, o.WriteStatus, o.StatusName = Timing{Resync: time.Second}, deploy.Namespace, true, report.StatusName
+	o.Election = Election{
+		Enabled: true, Namespace: deploy.Namespace, Name: "cluster-autoscaler", Machine: machine, Identity: identity,
+		Lease: leaseLasts, Renew: 4 * time.Second, Retry: 200 * time.Millisecond,
+	}
+	life, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err := Run(life, o)
+		if life.Err() == nil {
+			f.ended <- err
+		} else if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+	})
+}
+
+// until waits until that is so. Kubelets begin and end with their machines.
+func (f *breathing) until(ctx context.Context, t *testing.T, what string, so func() bool) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+		there := map[string]bool{}
+		for _, m := range f.azure.Machines() {
+			if m.ScaleSet == "" {
+				continue
+			}
+			if there[m.ComputerName] = true; f.joined[m.ComputerName] {
+				continue
+			}
+			if err := f.kubelets.Join(ctx, kubelets.Machine{
+				Name: m.ComputerName, ProviderID: "azure://" + m.ID, SystemUUID: m.VMID, InternalIP: m.PrivateIP,
+				Labels:   map[string]string{corev1.LabelInstanceTypeStable: m.Size, corev1.LabelTopologyRegion: m.Location, corev1.LabelTopologyZone: "0"},
+				Capacity: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("16Gi")},
+			}); err != nil {
+				return false, err
+			}
+			f.joined[m.ComputerName] = true
+		}
+		for name := range f.joined {
+			if !there[name] {
+				f.kubelets.Leave(name)
+				delete(f.joined, name)
+			}
+		}
+		select {
+		case err := <-f.ended:
+			return false, err
+		default:
+			return so(), nil
+		}
+	}); err != nil {
+		t.Fatalf("%s: %v; there are %v", what, err, f.names())
+	}
+}
+
+// lines is what a log has said.
+type lines struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
+}

@@ -1,0 +1,113 @@
+package kube
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// How often rights are asked for: somebody may be granting just now what is missing, or taking away what is there.
+const (
+	rightsAsked  = 2 * time.Minute
+	rightsWithin = 5 * time.Second // an answer is waited for
+)
+
+// writes are the rights that every sluice uses to change objects.
+var writes = []Right{
+	cluster.ReadNode, cluster.PatchNode, cluster.UpdateNode, cluster.DeleteNodes, cluster.EvictPods, cluster.DeleteAttachments, cluster.CreateEvents,
+}
+
+// Rights has the API server say which rights this client has to change objects. What it does not say counts as granted: a write then meets the refusal
+// itself. Its methods may be called from several goroutines.
+type Rights struct {
+	client kubernetes.Interface
+	now    func() time.Time
+
+	mu    sync.Mutex
+	lacks map[Right]bool
+	asked time.Time
+}
+
+// NewRights returns rights of which nothing is known yet. Nil for now means time.Now.
+func NewRights(client kubernetes.Interface, now func() time.Time) *Rights {
+	if now == nil {
+		now = time.Now
+	}
+	return &Rights{client: client, now: now}
+}
+
+// Refresh asks anew, when it is time to. A right of which the API server says nothing now stays what it was.
+func (r *Rights) Refresh(ctx context.Context) {
+	r.mu.Lock()
+	due := r.asked.IsZero() || r.now().Sub(r.asked) >= rightsAsked
+	r.mu.Unlock()
+	if !due {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, rightsWithin)
+	defer cancel()
+	granted, known := make([]bool, len(writes)), make([]bool, len(writes))
+	var all sync.WaitGroup
+	for i, right := range writes {
+		all.Go(func() { granted[i], known[i] = r.ask(ctx, right) })
+	}
+	all.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = r.now()
+	lacks := map[Right]bool{}
+	for i, right := range writes {
+		if !known[i] && r.lacks[right] || known[i] && !granted[i] {
+			lacks[right] = true
+		}
+	}
+	r.lacks = lacks
+}
+
+func (r *Rights) ask(ctx context.Context, right Right) (granted, known bool) {
+	resource, sub, _ := strings.Cut(right.Resource, "/")
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: right.Verb, Group: right.Group, Resource: resource, Subresource: sub},
+	}}
+	answer, err := r.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	if err != nil || answer.Status.EvaluationError != "" && !answer.Status.Allowed {
+		return false, false
+	}
+	return answer.Status.Allowed, true
+}
+
+// Lacks says whether the right is missing, as far as known.
+func (r *Rights) Lacks(right Right) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lacks[right]
+}
+
+// Missing are the rights whose want makes a difference: nodes that may be updated need not be patched.
+func (r *Rights) Missing() cluster.Lacks {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all cluster.Lacks
+	for _, right := range writes {
+		if r.lacks[right] && right != cluster.UpdateNode && (right != cluster.PatchNode || r.lacks[cluster.UpdateNode]) {
+			all = append(all, right)
+		}
+	}
+	return all.Sorted()
+}
+
+// Denied are the rights to read what a cluster may not have, which the API server has and denies.
+func (o *Observer) Denied() cluster.Lacks {
+	var all cluster.Lacks
+	for _, f := range o.optional.running() {
+		all = append(all, f.state().denied...)
+	}
+	return all.Sorted()
+}
