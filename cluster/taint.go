@@ -39,7 +39,7 @@ const UninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized"
 var transientTaints = map[string]bool{
 	RemovalTaint:                       true,
 	NoticeTaint:                        true,
-	"ToBeDeletedByClusterAutoscaler":   true,
+	IncumbentTaint:                     true,
 	CandidateTaint:                     true,
 	corev1.TaintNodeNotReady:           true,
 	corev1.TaintNodeUnreachable:        true,

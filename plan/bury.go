@@ -19,6 +19,7 @@ const (
 // parked is cordoned.
 func marked(n *cluster.Node) (changed bool) {
 	removal, on := cluster.RemovalOf(n.Object)
+	_, incumbent := cluster.IncumbentSince(n.Object)
 	switch {
 	case n.Parked.UID != "":
 		return n.Rests() && removal.Why != cluster.Parked
@@ -28,7 +29,7 @@ func marked(n *cluster.Node) (changed bool) {
 	if n.Instance.State == cluster.StateDeleting {
 		return n.Marked != n.Instance.Machine()
 	}
-	return n.Marked.UID != ""
+	return n.Marked.UID != "" || incumbent
 }
 
 // mark has the marks written that are to be changed.
@@ -48,8 +49,32 @@ func (d *decision) mark() {
 			d.ladder = append(d.ladder, Mark{Node: n.Name(), UID: n.Object.UID, Machine: n.Instance.Machine(), Because: why})
 			continue
 		}
-		d.ladder = append(d.ladder, Uncordon{n.Name(), n.Object.UID, reason.New(reason.NodeStays, about)})
+		why := reason.New(reason.NodeStays, about)
+		if since, incumbent := cluster.IncumbentSince(n.Object); incumbent && since.After(d.m.Since) {
+			continue // cluster-autoscaler runs beside, and ends what it has begun
+		} else if incumbent {
+			why = leftByIncumbent(n, since)
+		}
+		d.ladder = append(d.ladder, Uncordon{n.Name(), n.Object.UID, why})
 	}
+}
+
+// ofIncumbent says that cluster-autoscaler has begun to remove the node: it is left to it while it does so, and given back when it began before this sluice led,
+// as cluster-autoscaler does itself when it begins to lead.
+func (d *decision) ofIncumbent(n *cluster.Node) *reason.Reason {
+	since, incumbent := cluster.IncumbentSince(n.Object)
+	switch {
+	case !incumbent:
+		return nil
+	case since.After(d.m.Since):
+		return new(reason.New(reason.NodeOfIncumbent, reason.Node(n.Name()), "since", since.Format(time.RFC3339)))
+	}
+	return new(leftByIncumbent(n, since))
+}
+
+// leftByIncumbent says that cluster-autoscaler has stopped half way.
+func leftByIncumbent(n *cluster.Node, since time.Time) reason.Reason {
+	return reason.New(reason.NodeLeftByIncumbent, reason.Node(n.Name()), "since", since.Format(time.RFC3339))
 }
 
 // bury deletes the Node object of a machine that is gone, with what it left behind (S-14). That it is gone is said by a complete list: one

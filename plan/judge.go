@@ -94,6 +94,8 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 		return leaves(d.parks(d.groups[n.Group], n)), []reason.Reason{reason.New(reason.NodeLeaving, about, "instance", n.Instance.ID, "fate", fate(d.parks(d.groups[n.Group], n)))}, true
 	case cluster.Noticed(n.Object) && !n.CameTrue():
 		return NodeKeep, []reason.Reason{noticed(n)}, true
+	case d.ofIncumbent(n) != nil:
+		return NodeKeep, inVain(n, *d.ofIncumbent(n)), true
 	case n.Object.Spec.Unschedulable:
 		return NodeKeep, inVain(n, reason.New(reason.NodeHeldByPerson, about)), true
 	case cluster.Kept(n.Object):

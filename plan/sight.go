@@ -82,7 +82,8 @@ func (d *decision) look(n *cluster.Node) *sight {
 	v.leavesSpot = d.leavesSpot(v)
 	v.controls, v.asked = cluster.ControlPlane(n.Object), askedFor(n) != nil
 	v.works = slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return ofJob(p.Class) })
-	v.passing = !v.ready || n.Object.Annotations[cluster.HoldAnnotation] != "" || len(n.Awaits) > 0 || d.allowed.Growth.Taints.Arriving(n.Object)
+	_, incumbent := cluster.IncumbentSince(n.Object)
+	v.passing = !v.ready || incumbent || n.Object.Annotations[cluster.HoldAnnotation] != "" || len(n.Awaits) > 0 || d.allowed.Growth.Taints.Arriving(n.Object)
 	say := func(outcome Outcome, because ...reason.Reason) {
 		v.verdict, v.settled = Verdict{reason.Node(n.Name()), outcome, because}, true
 	}

@@ -205,6 +205,10 @@ const (
 	UnhealthyCluster Code = "UnhealthyCluster"
 	RightMissing     Code = "RightMissing"
 	NodeObjectStays  Code = "NodeObjectStays"
+
+	// What cluster-autoscaler has begun.
+	NodeOfIncumbent     Code = "NodeOfIncumbent"
+	NodeLeftByIncumbent Code = "NodeLeftByIncumbent"
 )
 
 // Why a pod keeps its node.
@@ -435,6 +439,8 @@ var sentences = map[Code]string{
 	ClusterMinimum:       "cluster minimum of {resource} reached ({have} - {node} < {minimum})",
 	UnhealthyCluster:     "{unready} of {nodes} nodes are not Ready (tolerated: {tolerated})",
 	RightMissing:         "sluice may not {right}: {loss}",
+	NodeOfIncumbent:      "cluster-autoscaler is removing it, since {since}",
+	NodeLeftByIncumbent:  "cluster-autoscaler began to remove it at {since} and leads no more: it is given back",
 	NodeObjectStays:      "its Node object stays until a cloud controller deletes it: sluice may not {right}",
 
 	PodOverdue:        "pod {pod} has not left within {limit}",

@@ -114,6 +114,8 @@ var remedies = map[Code]string{
 	RemovalRests:         "the next try at {until}; mend what the cloud says",
 	ClusterMinimum:       "a lower minimum in --cores-total or --memory-total",
 	RightMissing:         "the right to {right}, for sluice's service account, as in deploy/rbac.yaml",
+	NodeOfIncumbent:      "cluster-autoscaler ends, or kubectl taint node {node} ToBeDeletedByClusterAutoscaler-",
+	NodeLeftByIncumbent:  "time: it is given back by the cycle that sees it",
 	NodeObjectStays:      "a cloud controller manager, kubectl delete node {node}, or the right to {right}",
 	UnhealthyCluster:     "fewer nodes that are not Ready, or a higher --ok-total-unready-count or --max-total-unready-percentage",
 	GroupAtMin:           "a lower min of group {group}",

@@ -74,7 +74,7 @@ func examineCluster(ctx context.Context, client kubernetes.Interface, config *re
 	var listed, rightsErr error
 	var all sync.WaitGroup
 	all.Go(func() { objects, listed = kube.List(ctx, client, besides(o.Policy, o.Namespace)) })
-	all.Go(func() { facts.Denied, facts.Checked, rightsErr = examineRights(ctx, client, o.Election) })
+	all.Go(func() { facts.Denied, facts.Lacks, facts.Checked, rightsErr = examineRights(ctx, client, o.Election) })
 	all.Go(func() { facts.Skew, facts.SkewKnown = skew(ctx, config) })
 	all.Go(func() {
 		l, err := client.CoordinationV1().Leases(o.Election.Namespace).Get(ctx, o.Election.Name, metav1.GetOptions{})
@@ -126,9 +126,12 @@ func skew(ctx context.Context, config *rest.Config) (time.Duration, bool) {
 // rightsAtOnce bounds how many rights are asked about side by side.
 const rightsAtOnce = 8
 
-// examineRights asks of every right in deploy/rbac.yaml whether the account has it.
-func examineRights(ctx context.Context, client kubernetes.Interface, election Election) (denied []doctor.Right, checked int, err error) {
-	needed := neededRights(election)
+// byUpdate is how nodes are changed where patching them is denied.
+var byUpdate = authorizationv1.ResourceAttributes{Verb: "update", Resource: "nodes"}
+
+// examineRights asks of every right in deploy/rbac.yaml whether the account has it. What sluice does without is told apart from what it cannot work without.
+func examineRights(ctx context.Context, client kubernetes.Interface, election Election) (denied []doctor.Right, without cluster.Lacks, checked int, err error) {
+	needed := append(neededRights(election), byUpdate)
 	lacks, errs := make([]bool, len(needed)), make([]error, len(needed))
 	slots := make(chan struct{}, rightsAtOnce)
 	var all sync.WaitGroup
@@ -148,14 +151,23 @@ func examineRights(ctx context.Context, client kubernetes.Interface, election El
 		})
 	}
 	all.Wait()
-	for i, a := range needed {
+	updates := errs[len(needed)-1] == nil && !lacks[len(needed)-1]
+	for i, a := range needed[:len(needed)-1] {
 		switch {
 		case errs[i] != nil && err == nil:
 			err = errs[i]
 		case errs[i] == nil:
 			checked++
 		}
-		if !lacks[i] {
+		right := cluster.Right{Verb: a.Verb, Resource: a.Resource, Group: a.Group}
+		if a.Subresource != "" {
+			right.Resource += "/" + a.Subresource
+		}
+		if !lacks[i] || right == cluster.PatchNode && updates {
+			continue
+		}
+		if right.Loss().Sentence != "" {
+			without = append(without, right)
 			continue
 		}
 		resource := a.Resource
@@ -167,7 +179,7 @@ func examineRights(ctx context.Context, client kubernetes.Interface, election El
 		}
 		denied = append(denied, doctor.Right{Verb: a.Verb, Resource: resource, Name: a.Name, Namespace: a.Namespace})
 	}
-	return denied, checked, err
+	return denied, without.Sorted(), checked, err
 }
 
 // neededRights are the rights in deploy/rbac.yaml, one by one, in the namespace and for the lease that the operator has chosen. A

@@ -124,12 +124,13 @@ type Kube struct {
 	As        string   // the account that was impersonated for it; "" for none
 	Service   string   // sluice's service account, as --as takes it
 	Skew      time.Duration
-	SkewKnown bool     // Skew is the API server's clock minus this machine's
-	Unread    error    // why objects could not be read although the API server answers: a right to list them is missing
-	Denied    []Right  // rights that the account lacks
-	Checked   int      // rights that were asked about
-	RightsErr *Failure // why rights are not known
-	Leader    string   // who holds the lease now, with its name; "" when nobody does
+	SkewKnown bool          // Skew is the API server's clock minus this machine's
+	Unread    error         // why objects could not be read although the API server answers: a right to list them is missing
+	Denied    []Right       // rights that the account lacks and sluice cannot work without
+	Lacks     cluster.Lacks // rights that it lacks and does without
+	Checked   int           // rights that were asked about
+	RightsErr *Failure      // why rights are not known
+	Leader    string        // who holds the lease now, with its name; "" when nobody does
 }
 
 // Right is a right in Kubernetes.

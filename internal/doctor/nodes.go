@@ -45,6 +45,20 @@ func kubernetes(f Facts, _ *Diagnosis) []Finding {
 		}
 		all = append(all, Finding{Check: check, Status: Problem, Code: KubeRightMissing, Subject: strings.Join(names, ", "), Message: message, Remedy: "apply deploy/rbac.yaml" + k.offer()})
 	}
+	for _, loss := range k.Lacks.Losses() {
+		names := make([]string, len(loss.Rights))
+		for i, r := range loss.Rights {
+			names[i] = r.String()
+		}
+		status := Warning
+		if loss.Halts {
+			status = Problem
+		}
+		all = append(all, Finding{
+			Check: check, Status: status, Code: KubeRightMissing, Subject: strings.Join(names, ", "),
+			Message: fmt.Sprintf("%s may not %s: %s", who, some(names), loss.Sentence), Remedy: "apply deploy/rbac.yaml" + k.offer(),
+		})
+	}
 	if k.Unread != nil && len(k.Denied) == 0 {
 		all = append(all, Finding{Check: check, Status: Problem, Code: KubeRightMissing, Subject: who, Message: k.Unread.Error(), Remedy: "apply deploy/rbac.yaml"})
 	}

@@ -80,11 +80,16 @@ func (w Writer) Mark(ctx context.Context, node string, uid types.UID, m cluster.
 	})
 }
 
-// Uncordon takes back what [Writer.Cordon] and [Writer.Mark] did. A node without the removal taint stays unschedulable if it is: somebody
-// else made it so. So does one of which the cloud has announced something. A node that is gone, or has nothing to be taken back, is nil.
+// Uncordon takes back what [Writer.Cordon] and [Writer.Mark] did, and what cluster-autoscaler did for its own removal. A node with the taint of neither stays
+// unschedulable if it is: somebody else made it so. So does one of which the cloud has announced something. A node that is gone, or has nothing to be taken back, is nil.
 func (w Writer) Uncordon(ctx context.Context, node string, uid types.UID) error {
 	err := w.change(ctx, "uncordon", node, uid, func(n *corev1.Node) error {
-		if _, ours := cluster.RemovalOf(n); ours {
+		_, ours := cluster.RemovalOf(n)
+		if _, incumbent := cluster.IncumbentSince(n); incumbent && !ours {
+			n.Spec.Unschedulable = false
+			n.Spec.Taints = otherTaints(n, cluster.IncumbentTaint)
+		}
+		if ours {
 			n.Spec.Unschedulable = false
 			if !cluster.Noticed(n) {
 				readmitToBalancers(n)

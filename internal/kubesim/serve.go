@@ -111,8 +111,14 @@ func (c *Cluster) answer(r *http.Request) answer {
 	if a, ok := c.measured(r); ok {
 		return a
 	}
+	if a, ok := c.reviewed(r); ok {
+		return a
+	}
 	if err == nil && !c.serves(q.kind) {
 		err = errNoSuchPath
+	}
+	if err == nil {
+		err = c.refuses(q)
 	}
 	if err != nil {
 		return failure(err)

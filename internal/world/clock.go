@@ -230,6 +230,7 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 	w.process, w.saved, w.breakers, w.leads = ctx, left, left.breakers, time.Time{}
 	w.reading = w.reads()
 	config := w.cluster.RESTConfig()
+	config.UserAgent = userAgent
 	config.Transport = mortal{w, sluggish{w, w.carried(config.Transport)}, ctx}
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -68,6 +68,20 @@ func doAPIFault(w *world, s *statement) error {
 	return nil
 }
 
+// userAgent is what sluice calls itself to the API server.
+const userAgent = "sluice"
+
+// doAPIDeny takes a right from sluice alone: agents and people have their own.
+func doAPIDeny(w *world, s *statement) error {
+	w.cluster.Deny(userAgent, s.names[0], s.names[1])
+	return nil
+}
+
+func doAPIAllow(w *world, s *statement) error {
+	w.cluster.Allow(s.names[0], s.names[1])
+	return nil
+}
+
 // doSilent has watches say nothing. What they had to say before is heard first, so that a story is the same each time.
 func doSilent(ctx context.Context, w *world, s *statement) error {
 	lasts, err := s.duration("for", 0)

@@ -209,6 +209,11 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "makes trouble with sluice's writes to Kubernetes: conflict, throttled, broken, forbidden, lost-request, lost-answer; times times, for a while, or until heal",
 		},
 		{
+			name: "api-deny", usage: "VERB RESOURCE", least: 2, most: 2, do: doAPIDeny,
+			about: "takes a right in Kubernetes from sluice's service account, such as patch nodes or create pods/eviction",
+		},
+		{name: "api-allow", usage: "VERB RESOURCE", least: 2, most: 2, do: doAPIAllow, about: "gives it back"},
+		{
 			name: "silent-api", usage: "for=D", time: true, act: doSilent, settings: []string{"for"},
 			about: "the API server's watches say nothing for a while; then they say it all",
 		},

@@ -1,0 +1,73 @@
+package kubesim
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// reviewPath is where a client asks whether it has a right.
+const reviewPath = "apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+// right is a verb on a resource, with its subresource, of any group.
+type right struct{ verb, resource string }
+
+// Deny takes a right from everybody whose user agent begins with agent, and Allow gives it back: "patch" of "nodes", "create" of "pods/eviction".
+func (c *Cluster) Deny(agent, verb, resource string) {
+	c.lock()
+	defer c.mu.Unlock()
+	if c.denied == nil {
+		c.denied = map[right]string{}
+	}
+	c.denied[right{verb, resource}] = agent
+}
+
+// Allow takes back what [Cluster.Deny] did.
+func (c *Cluster) Allow(verb, resource string) {
+	c.lock()
+	defer c.mu.Unlock()
+	delete(c.denied, right{verb, resource})
+}
+
+func (c *Cluster) allows(agent string, r right) bool {
+	prefix, denied := c.denied[r]
+	return !denied || !strings.HasPrefix(agent, prefix)
+}
+
+// refuses is the answer of an authorizer to a call that its client has no right to, nil to any other. The caller holds the lock.
+func (c *Cluster) refuses(q *call) error {
+	resource := q.kind.resource
+	if q.subresource != "" {
+		resource += "/" + q.subresource
+	}
+	if c.allows(q.agent, right{q.verb, resource}) {
+		return nil
+	}
+	return apierrors.NewForbidden(q.kind.groupResource(), q.name, fmt.Errorf("User %q cannot %s resource %q in API group %q at the cluster scope", q.agent, q.verb, resource, q.kind.group))
+}
+
+// reviewed answers a client that asks whether it has a right. The caller holds the lock.
+func (c *Cluster) reviewed(r *http.Request) (answer, bool) {
+	if strings.Trim(r.URL.Path, "/") != reviewPath || r.Method != http.MethodPost {
+		return answer{}, false
+	}
+	var review authorizationv1.SelfSubjectAccessReview
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.Spec.ResourceAttributes == nil {
+		return failure(apierrors.NewBadRequest("no review of a resource")), true
+	}
+	asked := review.Spec.ResourceAttributes
+	resource := asked.Resource
+	if asked.Subresource != "" {
+		resource += "/" + asked.Subresource
+	}
+	review.Status.Allowed = c.allows(r.UserAgent(), right{asked.Verb, resource})
+	review.SetGroupVersionKind(schema.GroupVersionKind{Group: "authorization.k8s.io", Version: "v1", Kind: "SelfSubjectAccessReview"})
+	made := encoded(review)
+	made.code = http.StatusCreated
+	return made, true
+}
