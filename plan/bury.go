@@ -50,7 +50,7 @@ func (d *decision) mark() {
 			continue
 		}
 		why := reason.New(reason.NodeStays, about)
-		if since, incumbent := cluster.IncumbentSince(n.Object); incumbent && since.After(d.m.Since) {
+		if since, incumbent := cluster.IncumbentSince(n.Object); incumbent && since.After(d.leads()) {
 			continue // cluster-autoscaler runs beside, and ends what it has begun
 		} else if incumbent {
 			why = leftByIncumbent(n, since)
@@ -66,10 +66,18 @@ func (d *decision) ofIncumbent(n *cluster.Node) *reason.Reason {
 	switch {
 	case !incumbent:
 		return nil
-	case since.After(d.m.Since):
+	case since.After(d.leads()):
 		return new(reason.New(reason.NodeOfIncumbent, reason.Node(n.Name()), "since", since.Format(time.RFC3339)))
 	}
 	return new(leftByIncumbent(n, since))
+}
+
+// leads is since when this process has decided.
+func (d *decision) leads() time.Time {
+	if d.m.Since.IsZero() {
+		return d.now
+	}
+	return d.m.Since
 }
 
 // leftByIncumbent says that cluster-autoscaler has stopped half way.

@@ -440,7 +440,7 @@ var sentences = map[Code]string{
 	UnhealthyCluster:     "{unready} of {nodes} nodes are not Ready (tolerated: {tolerated})",
 	RightMissing:         "sluice may not {right}: {loss}",
 	NodeOfIncumbent:      "cluster-autoscaler is removing it, since {since}",
-	NodeLeftByIncumbent:  "cluster-autoscaler began to remove it at {since} and leads no more: it is given back",
+	NodeLeftByIncumbent:  "cluster-autoscaler began to remove it at {since}, before sluice led: it is given back",
 	NodeObjectStays:      "its Node object stays until a cloud controller deletes it: sluice may not {right}",
 
 	PodOverdue:        "pod {pod} has not left within {limit}",

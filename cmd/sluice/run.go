@@ -62,6 +62,7 @@ The log says what it would do, once when that arises, and sums it up once an hou
 func (s *settings) addRun(f *pflag.FlagSet, o *app.Options) {
 	s.add(f)
 	f.BoolVar(&o.DryRun, "dry-run", false, "decide and tell, but change nothing")
+	f.BoolVar(&o.HandBack, "hand-back", false, "when told to stop, take everything of sluice off nodes and pods, for another autoscaler; sluice uninstall does the rest")
 	f.DurationVar(&o.Timing.Resync, "scan-interval", 10*time.Second, "a cycle at least so often; what happens in the cluster starts one sooner")
 	f.StringVar(&o.Address, "address", ":8085", "address of metrics, health and the read-only API; 127.0.0.1:8085 for this machine alone; empty: none")
 	f.BoolVar(&o.PerGroupMetrics, "emit-per-nodegroup-metrics", false, "also serve cluster-autoscaler's metrics that have one series for each node group; sluice's own are always there")

@@ -21,12 +21,13 @@ import (
 
 // Options are everything that one process needs.
 type Options struct {
-	Kube   *rest.Config
-	Azure  azure.Options
-	Policy *policy.Policy
-	DryRun bool // decide and tell, write nothing: no lease, event or ConfigMap either (S-24)
-	Timing Timing
-	Log    *slog.Logger
+	Kube     *rest.Config
+	Azure    azure.Options
+	Policy   *policy.Policy
+	DryRun   bool // decide and tell, write nothing: no lease, event or ConfigMap either (S-24)
+	HandBack bool // at its end a process that leads takes off nodes and pods what sluice has put there
+	Timing   Timing
+	Log      *slog.Logger
 
 	Election    Election
 	Instance    string // what Events name as their source, and nodes as their sluice where there is no election
@@ -154,7 +155,7 @@ func Run(ctx context.Context, o Options) error {
 			return err
 		}
 		ReturnMemory()
-		return a.Run(ctx)
+		return o.handBack(ctx, client, leads, a.Run(ctx))
 	})
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause

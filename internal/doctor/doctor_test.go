@@ -149,6 +149,10 @@ var cases = map[string]struct {
 	}, "group agents: tag x=b:Never has no effect"},
 	"the API server is away": {[]string{doctor.ClusterUnreachable}, func(f *doctor.Facts) { f.Kube.Err, f.Snapshot = fails(doctor.Unreachable, "connection refused"), nil }, "connection refused"},
 	"a right is missing":     {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) { f.Kube.Denied = []doctor.Right{{"create", "pods/eviction", "", ""}} }, "may not create pods/eviction"},
+	"a right is missing without which nodes stay": {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) { f.Kube.Lacks = cluster.Lacks{cluster.PatchNode} }, "may not patch nodes: no node is removed"},
+	"a right is done without": {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) {
+		f.Kube.Lacks = cluster.Lacks{cluster.DeleteNodes}
+	}, "may not delete nodes: Node objects of deleted machines stay until a cloud controller deletes them"},
 	"rights cannot be asked": {[]string{doctor.KubeRightsUnknown}, func(f *doctor.Facts) { f.Kube.RightsErr = fails(doctor.Forbidden, "forbidden") }, "forbidden"},
 	"two rights are missing": {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) {
 		f.Kube.Account = "jane"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -168,8 +169,22 @@ func otherTaints(n *corev1.Node, keys ...string) []corev1.Taint {
 	return slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return slices.Contains(keys, t.Key) })
 }
 
-// annotations are those that sluice writes on nodes.
+// annotations are those that sluice writes on nodes while it runs. What people have it write besides is taken off by [Hands.GiveBack].
 var annotations = []string{cluster.MachineAnnotation, cluster.OwnerAnnotation, cluster.NoticeAnnotation, cluster.AnswerAnnotation}
+
+// annotationsOf are these, and all others of sluice's that the node bears.
+func annotationsOf(n *corev1.Node) []string {
+	all := slices.Clone(annotations)
+	for key := range n.Annotations {
+		if strings.HasPrefix(key, ownPrefix) && !slices.Contains(all, key) {
+			all = append(all, key)
+		}
+	}
+	return all
+}
+
+// ownPrefix begins the keys of all that is sluice's.
+const ownPrefix = "sluice.dev/"
 
 // nodeLabels are those that sluice writes on nodes.
 var nodeLabels = []string{cluster.ExclusionLabel}
@@ -200,7 +215,7 @@ func (w Writer) change(ctx context.Context, verb, node string, uid types.UID, ed
 		if unchanged(was, becomes) {
 			return nil
 		}
-		is, err := w.send(ctx, node, nodePatch(becomes))
+		is, err := w.send(ctx, node, nodePatch(was, becomes))
 		switch {
 		case err == nil:
 			if w.Wrote != nil {
@@ -219,16 +234,16 @@ func (w Writer) change(ctx context.Context, verb, node string, uid types.UID, ed
 
 func unchanged(a, b *corev1.Node) bool {
 	return a.Spec.Unschedulable == b.Spec.Unschedulable &&
-		!slices.ContainsFunc(annotations, func(key string) bool { return a.Annotations[key] != b.Annotations[key] }) &&
+		!slices.ContainsFunc(annotationsOf(a), func(key string) bool { return a.Annotations[key] != b.Annotations[key] }) &&
 		!slices.ContainsFunc(nodeLabels, func(key string) bool { return a.Labels[key] != b.Labels[key] }) &&
 		slices.EqualFunc(a.Spec.Taints, b.Spec.Taints, func(a, b corev1.Taint) bool {
 			return a.MatchTaint(&b) && a.Value == b.Value && a.TimeAdded.Equal(b.TimeAdded)
 		})
 }
 
-// nodePatch is a merge patch of what sluice sets on a node. Taints are one value to the API server, so all
+// nodePatch is a merge patch of what sluice sets on a node as it was. Taints are one value to the API server, so all
 // of them are sent; the resource version keeps those that others set meanwhile.
-func nodePatch(n *corev1.Node) []byte {
+func nodePatch(was, n *corev1.Node) []byte {
 	var unschedulable, taints any // nil takes the field away
 	only := func(keys []string, of map[string]string) map[string]any {
 		said := map[string]any{}
@@ -250,7 +265,7 @@ func nodePatch(n *corev1.Node) []byte {
 		"metadata": map[string]any{
 			"uid":             n.UID,
 			"resourceVersion": n.ResourceVersion,
-			"annotations":     only(annotations, n.Annotations),
+			"annotations":     only(annotationsOf(was), n.Annotations),
 			"labels":          only(nodeLabels, n.Labels),
 		},
 		"spec": map[string]any{"unschedulable": unschedulable, "taints": taints},

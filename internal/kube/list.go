@@ -116,14 +116,21 @@ func eachTrimmed(list runtime.Object) error {
 	})
 }
 
-// all reads every object of the kind, sorted by namespace and name; nil when there is none.
-func (r resource[T]) all(ctx context.Context) ([]T, error) {
+// all reads every object of the kind, trimmed, sorted by namespace and name; nil when there is none.
+func (r resource[T]) all(ctx context.Context) ([]T, error) { return r.each(ctx, eachTrimmed) }
+
+// whole is all, with all that the objects have.
+func (r resource[T]) whole(ctx context.Context) ([]T, error) {
+	return r.each(ctx, func(runtime.Object) error { return nil })
+}
+
+func (r resource[T]) each(ctx context.Context, do func(page runtime.Object) error) ([]T, error) {
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		page, err := r.list(ctx, o)
 		if err != nil {
 			return nil, err
 		}
-		return page, eachTrimmed(page)
+		return page, do(page)
 	})
 	pages.PageSize = pageSize
 	list, _, err := pages.ListWithAlloc(ctx, metav1.ListOptions{})

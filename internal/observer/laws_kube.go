@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -83,6 +84,9 @@ var kubeLaws = []kubeLaw{
 			return ""
 		}
 		was, is := c.node.DeepCopy(), c.nodeAfter.DeepCopy()
+		if c.o.leftBefore(was) && !tainted(is, incumbentTaint) {
+			was.Spec.Taints = slices.DeleteFunc(was.Spec.Taints, func(t corev1.Taint) bool { return t.Key == incumbentTaint })
+		}
 		for _, n := range []*corev1.Node{was, is} {
 			n.ObjectMeta.ResourceVersion, n.ObjectMeta.ManagedFields, n.ObjectMeta.Generation = "", nil, 0
 			n.Spec.Unschedulable = false
@@ -137,6 +141,8 @@ var kubeLaws = []kubeLaw{
 	}},
 	{"S-18", func(c *change) string {
 		switch {
+		case c.node != nil && c.nodeAfter != nil && c.node.Spec.Unschedulable && !c.nodeAfter.Spec.Unschedulable && !removing(c.node) && !tainted(c.node, incumbentTaint):
+			return fmt.Sprintf("node %s was uncordoned, and nothing says that an autoscaler had cordoned it", c.Name)
 		case !c.cordons():
 		case c.node.Spec.Unschedulable:
 			return fmt.Sprintf("node %s was cordoned for removal, and a person had cordoned it", c.Name)
@@ -205,6 +211,17 @@ func onlyNotice(was, is *corev1.Node) bool {
 		return n
 	}
 	return equality.Semantic.DeepEqual(bare(was), bare(is))
+}
+
+// leftBefore says whether cluster-autoscaler began to remove the node before the present process did: what it has put there may be taken back.
+func (o *Observer) leftBefore(n *corev1.Node) bool {
+	for _, t := range n.Spec.Taints {
+		if t.Key == incumbentTaint {
+			unix, err := strconv.ParseInt(t.Value, 10, 64)
+			return err != nil || unix <= o.began.Unix()
+		}
+	}
+	return false
 }
 
 // others are the taints that are not sluice's, in order.

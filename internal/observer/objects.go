@@ -29,6 +29,7 @@ const (
 	ownPrefix       = "sluice.dev/"
 	shutdownTaint   = "node.cloudprovider.kubernetes.io/shutdown"
 	autoscalerTaint = "DeletionCandidateOfClusterAutoscaler"
+	incumbentTaint  = "ToBeDeletedByClusterAutoscaler"
 )
 
 // registers is how long ago a node may have registered to count as one that came meanwhile.

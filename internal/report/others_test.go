@@ -14,6 +14,55 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
+// TestMissingRightsAreToldOnce wants what is not done for want of a right in the status, a metric, one Event and one line of the log, and the cluster called
+// unhealthy only where nodes stay for want of it.
+func TestMissingRightsAreToldOnce(t *testing.T) {
+	w := newWorld()
+	w.group("agents", 1, 30, 1)
+	client, out := fake.NewClientset(), &bytes.Buffer{}
+	events, log, m := &Events{Client: client}, NewLog(slog.New(slog.NewTextHandler(out, nil))), NewMetrics()
+	for cycle := range 9 {
+		w.at = noon.Add(time.Duration(cycle) * time.Minute)
+		w.objects.Lacks = cluster.Lacks{cluster.DeleteNodes}
+		if cycle > 3 {
+			w.objects.Lacks = cluster.Lacks{cluster.DeleteNodes, cluster.PatchNode}
+		}
+		entry := w.decide(accepted())
+		if err := events.Report(context.Background(), entry); err != nil {
+			t.Fatal(err)
+		}
+		log.Report(context.Background(), entry, time.Second)
+		m.Report(entry, time.Second)
+		doc := documentOf(entry)
+		if healthy := doc.ClusterWide.Health.Status == "Healthy"; healthy != (cycle <= 3) || !strings.Contains(doc.Message, "sluice may not delete nodes: Node objects") {
+			t.Errorf("cycle %d: healthy %v, %q", cycle, healthy, doc.Message)
+		}
+	}
+	list, err := client.CoreV1().Events("").List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	for _, e := range list.Items {
+		if e.Reason == rightMissing {
+			said++
+		}
+	}
+	if said != 2 || strings.Count(out.String(), "a right is missing") != 2 {
+		t.Errorf("%d Events and this log, want two rights told once each:\n%s", said, out)
+	}
+	if scraped := scrape(t, m); scraped[`sluice_missing_rights{halts="true",right="patch nodes"}`] != "1" || scraped[`sluice_missing_rights{halts="false",right="delete nodes"}`] != "1" {
+		t.Errorf("the metric says %v", scraped)
+	}
+	w.objects.Lacks = nil
+	entry := w.decide(accepted())
+	log.Report(context.Background(), entry, time.Second)
+	m.Report(entry, time.Second)
+	if _, still := scrape(t, m)[`sluice_missing_rights{halts="true",right="patch nodes"}`]; still || !strings.Contains(out.String(), "no right is missing any more") {
+		t.Errorf("nothing says that all rights are there:\n%s", out)
+	}
+}
+
 // TestTheActsOfOthersAreToldOnce wants machines that others took, a setting of the cloud and a group that is gone told once, as an Event and in the log.
 func TestTheActsOfOthersAreToldOnce(t *testing.T) {
 	w := newWorld()

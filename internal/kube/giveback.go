@@ -1,0 +1,226 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"sluice.dev/sluice/cluster"
+)
+
+// ErrLed says that a process holds the lease, which would put on nodes again what is taken off.
+var ErrLed = errors.New("a process holds the lease")
+
+// Returned is something of sluice's that was taken off an object, or is to be.
+type Returned struct {
+	Object string // "node agents-1"
+	What   string // "taint sluice.dev/removing, cordon"
+}
+
+// Place is where sluice keeps what is its own, by the flags of sluice run.
+type Place struct {
+	Namespace string
+	Lease     string
+	Status    string // of the ConfigMap
+}
+
+// GiveBack takes off every object what sluice, or a person with its help, has put there: taints with the cordons that came with them, annotations, labels and
+// scheduling gates; then the pauses, and last its ConfigMap and its lease. What it does is told as it is done; nothing of it is done with dry. It may be
+// repeated, and goes on with the other objects after an error. While somebody holds the lease it is [ErrLed], unless beside: then lease and ConfigMap stay, and
+// only what is sluice's own in the latter goes.
+func (h Hands) GiveBack(ctx context.Context, at Place, dry, beside bool, now time.Time, tell func(Returned)) error {
+	holder, err := h.holder(ctx, at, now)
+	if err != nil {
+		return err
+	}
+	if holder != "" && !beside {
+		return fmt.Errorf("%w: %s holds %s/%s", ErrLed, holder, at.Namespace, at.Lease)
+	}
+	return errors.Join(h.Release(ctx, dry, tell), h.unpause(ctx, dry, tell), h.clearStatus(ctx, at, holder != "", dry, tell), h.dropLease(ctx, at, holder != "", dry, tell))
+}
+
+// Release is the part of [Hands.GiveBack] that sluice's own rights allow: nodes, and gates of pods.
+func (h Hands) Release(ctx context.Context, dry bool, tell func(Returned)) error {
+	r := resourcesOf(h.Client, "")
+	nodes, err := r.nodes.whole(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	w := Writer{Client: h.Client}
+	for _, n := range nodes {
+		what := release(n.DeepCopy())
+		if len(what) == 0 {
+			continue
+		}
+		if !dry {
+			err := w.change(ctx, "give back", n.Name, n.UID, func(n *corev1.Node) error {
+				what = release(n)
+				return nil
+			})
+			if errors.Is(err, ErrGone) {
+				continue
+			}
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		tell(Returned{"node " + n.Name, strings.Join(what, ", ")})
+	}
+	pods, err := r.pods.whole(ctx)
+	if err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	for _, p := range pods {
+		if !slices.ContainsFunc(p.Spec.SchedulingGates, isCapacityGate) {
+			continue
+		}
+		if !dry {
+			if err := w.OpenGate(ctx, p.Namespace, p.Name, p.UID); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		tell(Returned{"pod " + p.Namespace + "/" + p.Name, "scheduling gate " + cluster.CapacityGate})
+	}
+	return errors.Join(errs...)
+}
+
+// release takes off a node what is sluice's, and says what that was. A cordon goes with the taint that it came with.
+func release(n *corev1.Node) (what []string) {
+	removal, on := cluster.RemovalOf(n)
+	if on && n.Spec.Unschedulable {
+		n.Spec.Unschedulable = false
+		what = append(what, "cordon")
+	}
+	ours := []string{cluster.RemovalTaint, cluster.NoticeTaint}
+	if n.Annotations[cluster.OwnerAnnotation] != "" {
+		ours = append(ours, cluster.CandidateTaint)
+	}
+	if removal.Why == cluster.Parked {
+		ours = append(ours, cluster.ShutdownTaint)
+	}
+	for _, t := range n.Spec.Taints {
+		if slices.Contains(ours, t.Key) {
+			what = append(what, "taint "+t.Key)
+		}
+	}
+	n.Spec.Taints = otherTaints(n, ours...)
+	for _, key := range slices.Sorted(maps.Keys(n.Annotations)) {
+		if strings.HasPrefix(key, ownPrefix) {
+			delete(n.Annotations, key)
+			what = append(what, "annotation "+key)
+		}
+	}
+	if n.Labels[cluster.ExclusionLabel] == cluster.Excluded {
+		delete(n.Labels, cluster.ExclusionLabel)
+		what = append(what, "label "+cluster.ExclusionLabel)
+	}
+	return what
+}
+
+// holder is who holds the lease now, "" for nobody.
+func (h Hands) holder(ctx context.Context, at Place, now time.Time) (string, error) {
+	l, err := h.Client.CoordinationV1().Leases(at.Namespace).Get(ctx, at.Lease, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read lease %s/%s: %w", at.Namespace, at.Lease, err)
+	}
+	s := l.Spec
+	if s.HolderIdentity == nil || s.RenewTime == nil || s.LeaseDurationSeconds == nil || now.Sub(s.RenewTime.Time) > time.Duration(*s.LeaseDurationSeconds)*time.Second {
+		return "", nil
+	}
+	return *s.HolderIdentity, nil
+}
+
+// unpause takes off what sluice pause has written.
+func (h Hands) unpause(ctx context.Context, dry bool, tell func(Returned)) error {
+	namespaces := h.Client.CoreV1().Namespaces()
+	n, err := namespaces.Get(ctx, cluster.PauseNamespace, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read what is paused: %w", err)
+	}
+	if _, paused := n.Annotations[cluster.PauseAnnotation]; !paused {
+		return nil
+	}
+	if !dry {
+		if _, err := namespaces.Patch(ctx, n.Name, types.MergePatchType, annotationPatch(n, cluster.PauseAnnotation, ""), metav1.PatchOptions{}); err != nil {
+			return fmt.Errorf("take the pauses off namespace %s: %w", n.Name, err)
+		}
+	}
+	tell(Returned{"namespace " + n.Name, "annotation " + cluster.PauseAnnotation})
+	return nil
+}
+
+// statusKeys are what sluice keeps in its ConfigMap besides the status.
+var statusKeys = []string{"operations", "templates", "breakers", cluster.OutsideKey}
+
+// clearStatus deletes the ConfigMap; one that another process may keep loses what is sluice's own.
+func (h Hands) clearStatus(ctx context.Context, at Place, kept, dry bool, tell func(Returned)) error {
+	maps := h.Client.CoreV1().ConfigMaps(at.Namespace)
+	name := "ConfigMap " + at.Namespace + "/" + at.Status
+	m, err := maps.Get(ctx, at.Status, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if !kept {
+		if !dry {
+			if err := maps.Delete(ctx, at.Status, *metav1.NewPreconditionDeleteOptions(string(m.UID))); err != nil && !apierrors.IsNotFound(err) {
+				return fmt.Errorf("delete %s: %w", name, err)
+			}
+		}
+		tell(Returned{name, "all of it"})
+		return nil
+	}
+	var what []string
+	for _, key := range statusKeys {
+		if _, has := m.Data[key]; has {
+			delete(m.Data, key)
+			what = append(what, "key "+key)
+		}
+	}
+	if len(what) == 0 {
+		return nil
+	}
+	if !dry {
+		if _, err := maps.Update(ctx, m, metav1.UpdateOptions{}); err != nil {
+			return fmt.Errorf("update %s: %w", name, err)
+		}
+	}
+	tell(Returned{name, strings.Join(what, ", ")})
+	return nil
+}
+
+// dropLease deletes a lease that nobody holds.
+func (h Hands) dropLease(ctx context.Context, at Place, held, dry bool, tell func(Returned)) error {
+	leases := h.Client.CoordinationV1().Leases(at.Namespace)
+	l, err := leases.Get(ctx, at.Lease, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || held {
+		return nil
+	}
+	if err == nil && !dry {
+		o := metav1.NewPreconditionDeleteOptions(string(l.UID))
+		o.Preconditions.ResourceVersion = &l.ResourceVersion // nobody has taken it meanwhile
+		err = leases.Delete(ctx, at.Lease, *o)
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete lease %s/%s: %w", at.Namespace, at.Lease, err)
+	}
+	tell(Returned{"lease " + at.Namespace + "/" + at.Lease, "all of it"})
+	return nil
+}
