@@ -59,32 +59,6 @@ func (d *decision) mark() {
 	}
 }
 
-// ofIncumbent says that cluster-autoscaler has begun to remove the node: it is left to it while it does so, and given back when it began before this sluice led,
-// as cluster-autoscaler does itself when it begins to lead.
-func (d *decision) ofIncumbent(n *cluster.Node) *reason.Reason {
-	since, incumbent := cluster.IncumbentSince(n.Object)
-	switch {
-	case !incumbent:
-		return nil
-	case since.After(d.leads()):
-		return new(reason.New(reason.NodeOfIncumbent, reason.Node(n.Name()), "since", since.Format(time.RFC3339)))
-	}
-	return new(leftByIncumbent(n, since))
-}
-
-// leads is since when this process has decided.
-func (d *decision) leads() time.Time {
-	if d.m.Since.IsZero() {
-		return d.now
-	}
-	return d.m.Since
-}
-
-// leftByIncumbent says that cluster-autoscaler has stopped half way.
-func leftByIncumbent(n *cluster.Node, since time.Time) reason.Reason {
-	return reason.New(reason.NodeLeftByIncumbent, reason.Node(n.Name()), "since", since.Format(time.RFC3339))
-}
-
 // bury deletes the Node object of a machine that is gone, with what it left behind (S-14). That it is gone is said by a complete list: one
 // that was read after sluice cordoned the node for it, or after the kubelet fell silent of a machine that was seen to leave. A node whose
 // machine nobody saw leave has to be silent; one that nobody cordoned, for a while besides, and older than any list that still passes for new, unless
@@ -143,21 +117,6 @@ func (d *decision) bury(st *nodeState) {
 		d.ladder = append(d.ladder, DeleteNode{st.Name(), st.Object.UID, was, d.attachments()[st.Name()], gone})
 	}
 	d.judgeNode(st, outcome, gone)
-}
-
-// leftBehind says whether the node is nothing but an object that sluice may not delete: its machine is gone, and was removed or seen to leave. It is the
-// cloud controller's to take away, and counts as no node meanwhile.
-func (d *decision) leftBehind(n *cluster.Node) bool {
-	if n.Instance != nil || n.Parked.UID != "" || !d.s.Objects.Lacks.Has(cluster.DeleteNodes) {
-		return false
-	}
-	_, on := cluster.RemovalOf(n.Object)
-	return on || n.Marked.UID != ""
-}
-
-// missing is that sluice lacks a right.
-func missing(about reason.Ref, right cluster.Right) reason.Reason {
-	return reason.New(reason.RightMissing, about, "right", right, "loss", right.Loss().Sentence)
 }
 
 // allWhole says whether every group's list is complete, so that a machine which is in none of them is in no group.

@@ -223,6 +223,7 @@ func (d *decision) finish() (Plan, Memory) {
 	}
 	p.Actions = append(p.Actions, d.soft...)
 	p.Actions = append(p.Actions, d.answers...)
+	p.Actions = permitted(p.Actions, d.s.Objects.Lacks)
 	d.planner.pretended = d.pretended
 	p.Verdicts = d.allVerdicts()
 	return p, d.m

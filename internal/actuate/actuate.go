@@ -17,6 +17,9 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
+// Forbidden is the code of results that the API server refused for want of a right.
+const Forbidden = "Forbidden"
+
 // requestTimeout bounds one request, so that a silent cloud cannot hold up a cycle for long.
 const requestTimeout = 30 * time.Second
 
@@ -330,6 +333,9 @@ func (a *Actuator) result(err error) plan.Result {
 		r.Status, r.Kind, r.Message = plan.Failed, string(cloud.Transient), kube.Plain(err).Error()
 	default:
 		r.Status, r.Kind, r.Message = plan.Failed, "kubernetes", kube.Plain(err).Error()
+	}
+	if errors.Is(err, kube.ErrForbidden) {
+		r.Code = Forbidden
 	}
 	return r
 }

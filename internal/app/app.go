@@ -180,6 +180,9 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	decided := time.Now()
 	results := a.actuator.Perform(ctx, seen, p)
 	a.memory = memory.After(p, results, a.parts.Policy)
+	if slices.ContainsFunc(results, func(r plan.Result) bool { return r.Code == actuate.Forbidden }) {
+		a.rights.Doubt()
+	}
 	if a.parts.Tempt != nil {
 		a.parts.Tempt(seen, func(decided *cluster.Snapshot, actions []plan.Action) []plan.Result {
 			return a.actuator.Perform(ctx, decided, plan.Plan{Time: p.Time, Counted: p.Counted, Bought: p.Bought, Actions: actions})

@@ -147,8 +147,8 @@ var cases = map[string]struct {
 	"a tag cannot be read": {[]string{doctor.GroupNoticed}, func(f *doctor.Facts) {
 		f.Azure.Notices = []doctor.Notice{{"agents", "tag x=b:Never has no effect: give value:NoSchedule"}}
 	}, "group agents: tag x=b:Never has no effect"},
-	"the API server is away": {[]string{doctor.ClusterUnreachable}, func(f *doctor.Facts) { f.Kube.Err, f.Snapshot = fails(doctor.Unreachable, "connection refused"), nil }, "connection refused"},
-	"a right is missing":     {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) { f.Kube.Denied = []doctor.Right{{"create", "pods/eviction", "", ""}} }, "may not create pods/eviction"},
+	"the API server is away":                      {[]string{doctor.ClusterUnreachable}, func(f *doctor.Facts) { f.Kube.Err, f.Snapshot = fails(doctor.Unreachable, "connection refused"), nil }, "connection refused"},
+	"a right is missing":                          {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) { f.Kube.Denied = []doctor.Right{{"create", "pods/eviction", "", ""}} }, "may not create pods/eviction"},
 	"a right is missing without which nodes stay": {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) { f.Kube.Lacks = cluster.Lacks{cluster.PatchNode} }, "may not patch nodes: no node is removed"},
 	"a right is done without": {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) {
 		f.Kube.Lacks = cluster.Lacks{cluster.DeleteNodes}

@@ -15,8 +15,9 @@ import (
 
 // How often rights are asked for: somebody may be granting just now what is missing, or taking away what is there.
 const (
-	rightsAsked  = 2 * time.Minute
-	rightsWithin = 5 * time.Second // an answer is waited for
+	rightsAsked   = 2 * time.Minute
+	rightsDoubted = 5 * time.Second // after a write was refused
+	rightsWithin  = 5 * time.Second // an answer is waited for
 )
 
 // writes are the rights that every sluice uses to change objects.
@@ -81,6 +82,15 @@ func (r *Rights) ask(ctx context.Context, right Right) (granted, known bool) {
 		return false, false
 	}
 	return answer.Status.Allowed, true
+}
+
+// Doubt has rights asked for anew soon: a write was refused.
+func (r *Rights) Doubt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if due := r.now().Add(rightsDoubted - rightsAsked); due.Before(r.asked) {
+		r.asked = due
+	}
 }
 
 // Lacks says whether the right is missing, as far as known.

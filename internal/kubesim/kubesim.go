@@ -54,7 +54,7 @@ type Cluster struct {
 
 	installed map[API]bool // the optional APIs that are served
 
-	denied map[right]string // rights that clients do not have, with what their user agents begin with
+	denied map[right]string // rights that clients do not have, with the user agent of who it is, "" for everybody
 
 	byUID      map[types.UID]*entry
 	dependents map[types.UID][]*entry // present versions of what names an owner, by resource and key

@@ -17,7 +17,7 @@ const reviewPath = "apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 // right is a verb on a resource, with its subresource, of any group.
 type right struct{ verb, resource string }
 
-// Deny takes a right from everybody whose user agent begins with agent, and Allow gives it back: "patch" of "nodes", "create" of "pods/eviction".
+// Deny takes a right from the client with that user agent, from everybody for "", and Allow gives it back: "patch" of "nodes", "create" of "pods/eviction".
 func (c *Cluster) Deny(agent, verb, resource string) {
 	c.lock()
 	defer c.mu.Unlock()
@@ -35,8 +35,8 @@ func (c *Cluster) Allow(verb, resource string) {
 }
 
 func (c *Cluster) allows(agent string, r right) bool {
-	prefix, denied := c.denied[r]
-	return !denied || !strings.HasPrefix(agent, prefix)
+	whom, denied := c.denied[r]
+	return !denied || whom != "" && whom != agent
 }
 
 // refuses is the answer of an authorizer to a call that its client has no right to, nil to any other. The caller holds the lock.
