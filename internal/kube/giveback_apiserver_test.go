@@ -33,12 +33,11 @@ func TestNothingIsLeftOnAnyObject(t *testing.T) {
 	hands := kube.Hands{Client: e.admin}
 	now := time.Now()
 	uid := func(name string) *corev1.Node {
-		n, err := e.admin.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"example.com/note": "x"}}}, metav1.CreateOptions{})
+		n, err := e.admin.CoreV1().Nodes().Create(ctx, &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"example.com/note": "x"}},
+			Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: "example.com/a", Effect: corev1.TaintEffectNoSchedule}}},
+		}, metav1.CreateOptions{})
 		if err != nil {
-			t.Fatal(err)
-		}
-		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "example.com/a", Effect: corev1.TaintEffectNoSchedule})
-		if n, err = e.admin.CoreV1().Nodes().Update(ctx, n, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		return n

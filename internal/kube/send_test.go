@@ -50,7 +50,9 @@ func TestNodesAreUpdatedWherePatchingThemIsDenied(t *testing.T) {
 // TestAnUpdateLosesNoField sends back what a newer API server has and this program does not know.
 func TestAnUpdateLosesNoField(t *testing.T) {
 	c := &kubesim.Cluster{}
-	create(t, c, node("a"))
+	n := node("a")
+	n.Spec.Taints = []corev1.Taint{foreign}
+	create(t, c, n)
 	var sent string
 	config := c.RESTConfig()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
