@@ -71,7 +71,9 @@ func (s *settings) addRun(f *pflag.FlagSet, o *app.Options) {
 	f.BoolVar(&o.Authorize, "web-authorization", false, "answer at --address, but for health, only those whose bearer token the API server knows and lets get the path, and over TLS; needs deploy/web-authorization.yaml")
 	f.StringVar(&o.Certificate, "tls-cert-file", "", "PEM file of the certificate that --address shows; without it answers go in the clear, or with --web-authorization under a certificate that the process makes for itself")
 	f.StringVar(&o.Key, "tls-private-key-file", "", "PEM file of the key of --tls-cert-file")
-	f.DurationVar(&o.MaxInactivity, "max-inactivity", 10*time.Minute, "/healthz fails when no cycle has started for this long")
+	f.DurationVar(&o.MaxInactivity, "max-inactivity", 10*time.Minute, "/healthz and /health-check fail when no cycle has begun for so long, so that a kubelet starts the process anew")
+	f.DurationVar(&o.MaxFailing, "max-failing-time", 15*time.Minute, "they fail when no cycle has succeeded for so long: the cluster could not be read, or no node group")
+	f.DurationVar(&o.MaxStartup, "max-startup-time", 20*time.Minute, "until the first cycle succeeds this holds in place of both; at least the longer of them")
 	f.StringVar(&o.Namespace, "namespace", "kube-system", "namespace of the lease, the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander")
 	f.BoolVar(&o.WriteStatus, "write-status-configmap", true, "keep the status ConfigMap up to date")
 	f.StringVar(&o.StatusName, "status-config-map-name", kube.StatusName, "name of the status ConfigMap")
@@ -95,6 +97,10 @@ func check(o *app.Options) error {
 	if o.MaxInactivity < o.Timing.Resync {
 		return fmt.Errorf("--max-inactivity=%s: give at least --scan-interval (%s)", o.MaxInactivity, o.Timing.Resync)
 	}
+	if o.MaxFailing <= 0 {
+		return fmt.Errorf("--max-failing-time=%s: give a duration above zero, such as 15m", o.MaxFailing)
+	}
+	o.MaxStartup = max(o.MaxStartup, o.MaxFailing, o.MaxInactivity)
 	if (o.Certificate == "") != (o.Key == "") {
 		return fmt.Errorf("--tls-cert-file=%s, --tls-private-key-file=%s: give both or neither", o.Certificate, o.Key)
 	}

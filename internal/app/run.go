@@ -41,7 +41,9 @@ type Options struct {
 	Authorize     bool         // but for health only those are answered whom the API server lets get the path; this makes it TLS, too
 	Certificate   string       // paths of PEM files: with them all answers go over TLS; without them and with Authorize the process makes its own
 	Key           string
-	MaxInactivity time.Duration // /healthz fails when no cycle has begun for so long
+	MaxInactivity time.Duration // /healthz fails when no cycle has begun for so long,
+	MaxFailing    time.Duration // when none has succeeded for so long,
+	MaxStartup    time.Duration // and until the first one that succeeds, when none has for so long
 
 	EventComponent  string // whom Events name as their source; "" for sluice
 	RepeatEvents    bool   // tell an object the same in each cycle for as long as it is true (--record-duplicated-events)
@@ -98,7 +100,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	shown := web.Options{Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity, Profiling: o.Profiling, Access: access}
+	shown := web.Options{Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity, MaxFailing: o.MaxFailing, Startup: o.MaxStartup, Profiling: o.Profiling, Access: access}
 	lock := o.election().lock(client)
 	if o.election().Enabled {
 		shown.Lease = lock.problem

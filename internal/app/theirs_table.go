@@ -37,8 +37,8 @@ var TheirFlags = []TheirFlag{
 	{Name: "user-agent", Kind: "string", Default: "cluster-autoscaler", Taken: NoEffect, Why: "the user agent is sluice with its version"},
 	{Name: "write-status-configmap", Kind: "bool", Default: "true", Taken: Honoured},
 	{Name: "max-inactivity", Kind: "duration", Default: "10m0s", Taken: Honoured},
-	{Name: "max-failing-time", Kind: "duration", Default: "15m0s", Taken: NoEffect, Why: "cycles that fail are told, and tried again"},
-	{Name: "max-startup-time", Kind: "duration", Default: "20m0s", Taken: NoEffect, Why: "cycles that fail are told, and tried again"},
+	{Name: "max-failing-time", Kind: "duration", Default: "15m0s", Taken: Honoured},
+	{Name: "max-startup-time", Kind: "duration", Default: "20m0s", Taken: Honoured},
 
 	// Leader election.
 	{Name: "leader-elect", Kind: "bool", Default: "true", Taken: Honoured},

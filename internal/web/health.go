@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// health answers 200 while the process does what it should: begin cycles when it leads, wait when it does not.
+// health answers 200 while the process does what it should: begin cycles and complete them when it leads, wait when it does not. A cycle succeeds that read
+// the cluster and, of the node groups that there are, any. A kubelet that is told otherwise starts the process anew.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	since := s.leading.Load()
 	if since == nil {
@@ -15,16 +16,20 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	now := s.options.Now()
-	if began := s.began.Load(); began != nil {
-		if idle := now.Sub(*began); idle > s.options.MaxInactivity {
-			text(w, http.StatusInternalServerError, fmt.Sprintf("Error: the last cycle began %s ago (limit %s)\n", whole(idle), s.options.MaxInactivity))
-			return
-		}
-	} else if up := now.Sub(*since); up > s.options.Startup {
-		text(w, http.StatusInternalServerError, fmt.Sprintf("Error: no cycle has begun for %s since the start (limit %s)\n", whole(up), s.options.Startup))
-		return
+	fail := func(format string, idle, limit time.Duration) {
+		text(w, http.StatusInternalServerError, fmt.Sprintf("Error: "+format+" (limit %s)\n", whole(idle), limit))
 	}
-	text(w, http.StatusOK, "OK\n")
+	began, good := s.began.Load(), s.good.Load()
+	switch {
+	case good == nil && now.Sub(*since) > s.options.Startup:
+		fail("no cycle has succeeded for %s since the start", now.Sub(*since), s.options.Startup)
+	case good != nil && began != nil && now.Sub(*began) > s.options.MaxInactivity:
+		fail("the last cycle began %s ago", now.Sub(*began), s.options.MaxInactivity)
+	case good != nil && now.Sub(*good) > s.options.MaxFailing:
+		fail("the last cycle that succeeded ended %s ago", now.Sub(*good), s.options.MaxFailing)
+	default:
+		text(w, http.StatusOK, "OK\n")
+	}
 }
 
 // ready answers 200 to a leader that has read anything of the cloud, and to a replica that waits for its turn. It answers 503 while the lease cannot be

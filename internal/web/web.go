@@ -17,7 +17,8 @@ import (
 type Options struct {
 	Metrics       http.Handler     // for /metrics; nil for 404
 	MaxInactivity time.Duration    // a leader that has not begun a cycle for so long is not healthy; 0 for 10 minutes (--max-inactivity)
-	Startup       time.Duration    // how long the first cycle may take to begin; 0 for MaxInactivity
+	MaxFailing    time.Duration    // nor is one none of whose cycles has succeeded for so long; 0 for 15 minutes (--max-failing-time)
+	Startup       time.Duration    // until its first cycle that succeeds this holds in place of both; 0 for 20 minutes (--max-startup-time)
 	Profiling     bool             // /debug/pprof/ is answered, too
 	Access        Access           // who may read; nil: everybody
 	Lease         func() error     // why the lease cannot be had now, one sentence for everybody; nil when this or another replica holds it, and a nil func without a lease
@@ -31,6 +32,7 @@ type Server struct {
 	latest  atomic.Pointer[cycle]     // nil before the first complete cycle
 	leading atomic.Pointer[time.Time] // since when, nil while this replica stands by
 	began   atomic.Pointer[time.Time] // when the latest cycle began, nil before the first
+	good    atomic.Pointer[time.Time] // when the latest cycle that succeeded ended, nil before the first of this leader
 	read    atomic.Bool               // a cycle of this process has read something of the cloud
 	written atomic.Int64              // pages, not answers
 }
@@ -40,8 +42,11 @@ func New(options Options) *Server {
 	if options.MaxInactivity == 0 {
 		options.MaxInactivity = 10 * time.Minute
 	}
+	if options.MaxFailing == 0 {
+		options.MaxFailing = 15 * time.Minute
+	}
 	if options.Startup == 0 {
-		options.Startup = options.MaxInactivity
+		options.Startup = 20 * time.Minute
 	}
 	if options.Now == nil {
 		options.Now = time.Now
@@ -58,6 +63,7 @@ func (s *Server) StandBy() { s.leading.Store(nil) }
 func (s *Server) Lead() {
 	now := s.options.Now()
 	s.began.Store(nil)
+	s.good.Store(nil)
 	s.leading.Store(&now)
 }
 
@@ -72,6 +78,10 @@ func (s *Server) Report(entry journal.Entry) {
 	s.latest.Store(&cycle{Entry: &entry})
 	if readSome(entry.Seen.Groups) {
 		s.read.Store(true)
+	}
+	if readable := func(g *cluster.Group) bool { return g.Problem == "" }; len(entry.Seen.Groups) == 0 || slices.ContainsFunc(entry.Seen.Groups, readable) {
+		now := s.options.Now()
+		s.good.Store(&now)
 	}
 }
 

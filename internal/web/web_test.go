@@ -129,7 +129,16 @@ func TestEveryAddressOfTheIndexIsAnswered(t *testing.T) {
 
 func TestHealthFollowsTheCyclesOfALeader(t *testing.T) {
 	c := &clock{now: noon}
-	s := New(Options{Now: c.read, MaxInactivity: 10 * time.Minute, Startup: 2 * time.Minute})
+	s := New(Options{Now: c.read, MaxInactivity: 10 * time.Minute, MaxFailing: 15 * time.Minute, Startup: 20 * time.Minute})
+	blind := entry()
+	for _, g := range blind.Seen.Groups {
+		g.Problem = "Azure says no"
+	}
+	empty := entry()
+	empty.Seen.Groups = nil
+	succeeds := func() { s.CycleBegan(); s.Report(entry()) }
+	fails := func() { s.CycleBegan(); s.Report(blind) }
+	const never = "500 Error: no cycle has succeeded for 21m0s since the start (limit 20m0s)"
 	for _, step := range []struct {
 		after time.Duration
 		do    func()
@@ -137,15 +146,21 @@ func TestHealthFollowsTheCyclesOfALeader(t *testing.T) {
 		why   string
 	}{
 		{0, func() {}, "200 OK", "it has just started"},
-		{2 * time.Minute, func() {}, "200 OK", "its start-up time is not over"},
-		{3 * time.Minute, func() {}, "500 Error: no cycle has begun for 3m0s since the start (limit 2m0s)", "no cycle ever began"},
-		{4 * time.Minute, s.CycleBegan, "200 OK", "a cycle began"},
-		{14 * time.Minute, func() {}, "200 OK", "the cycle began ten minutes ago"},
-		{15 * time.Minute, func() {}, "500 Error: the last cycle began 11m0s ago (limit 10m0s)", "it began eleven minutes ago"},
-		{16 * time.Minute, s.StandBy, "200 OK", "another replica leads"},
-		{60 * time.Minute, func() {}, "200 OK", "another replica still leads"},
-		{60 * time.Minute, s.Lead, "200 OK", "it leads again"},
-		{63 * time.Minute, func() {}, "500 Error: no cycle has begun for 3m0s since the start (limit 2m0s)", "it leads again and does nothing"},
+		{20 * time.Minute, func() {}, "200 OK", "its start-up time is not over"},
+		{21 * time.Minute, func() {}, never, "no cycle ever began"},
+		{21 * time.Minute, s.CycleBegan, never, "a cycle began, and none succeeded"},
+		{21 * time.Minute, fails, never, "no node group could be read"},
+		{22 * time.Minute, succeeds, "200 OK", "a cycle succeeded"},
+		{32 * time.Minute, func() {}, "200 OK", "the cycle began ten minutes ago"},
+		{33 * time.Minute, func() {}, "500 Error: the last cycle began 11m0s ago (limit 10m0s)", "it began eleven minutes ago"},
+		{37 * time.Minute, fails, "200 OK", "the last good cycle ended fifteen minutes ago"},
+		{38 * time.Minute, fails, "500 Error: the last cycle that succeeded ended 16m0s ago (limit 15m0s)", "it ended sixteen minutes ago"},
+		{39 * time.Minute, func() { s.CycleBegan(); s.Report(empty) }, "200 OK", "there is no node group that could not be read"},
+		{40 * time.Minute, s.StandBy, "200 OK", "another replica leads"},
+		{90 * time.Minute, func() {}, "200 OK", "another replica still leads"},
+		{90 * time.Minute, s.Lead, "200 OK", "it leads again"},
+		{110 * time.Minute, s.CycleBegan, "200 OK", "it has led for twenty minutes"},
+		{111 * time.Minute, func() {}, never, "it leads again, and no cycle succeeds"},
 	} {
 		c.now = noon.Add(step.after)
 		step.do()
