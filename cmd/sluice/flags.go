@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"os"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -23,6 +25,10 @@ import (
 type settings struct {
 	kubeconfig  string
 	kubernetes  string
+	contentType string
+	userAgent   string
+	qps         float64
+	burst       int
 	provider    string
 	cloudConfig string
 	nodes       []string
@@ -67,6 +73,10 @@ func (s *settings) add(f *pflag.FlagSet) {
 func (s *settings) addCommon(f *pflag.FlagSet) {
 	f.StringVar(&s.kubeconfig, "kubeconfig", "", "path of a kubeconfig; empty: $KUBECONFIG, else ~/.kube/config, else the pod's service account")
 	f.StringVar(&s.kubernetes, "kubernetes", "", "URL of the API server, in place of the one that the kubeconfig names")
+	f.StringVar(&s.contentType, "kube-api-content-type", runtime.ContentTypeJSON, "the form in which the API server is spoken to: application/json or application/vnd.kubernetes.protobuf; objects of CustomResourceDefinitions are JSON in either case")
+	f.Float64Var(&s.qps, "kube-client-qps", 50, "most requests a second to the API server, in the long run; below zero: no limit")
+	f.IntVar(&s.burst, "kube-client-burst", 100, "most requests to the API server at once")
+	f.StringVar(&s.userAgent, "user-agent", "", "how the API server's logs name this program; empty: sluice with its version")
 	f.StringVar(&s.metadataEndpoint, "azure-metadata-endpoint", "", "instance metadata endpoint; empty: the link-local address of every Azure machine")
 	f.IntVarP(&s.verbosity, "v", "v", 0, "log verbosity; 4 and above: debug")
 	f.StringVar(&s.logFormat, "log-format", "text", "text or json")
@@ -126,8 +136,15 @@ func (s *settings) kube() (*rest.Config, error) {
 	case err != nil:
 		return nil, fmt.Errorf("find the API server: %w; correct the kubeconfig, or give another with --kubeconfig", err)
 	}
-	c.UserAgent = "sluice/" + version
-	c.QPS, c.Burst = 50, 100
+	c.UserAgent = cmp.Or(s.userAgent, "sluice/"+version)
+	c.QPS, c.Burst = float32(s.qps), s.burst
+	switch c.ContentType = s.contentType; s.contentType {
+	case runtime.ContentTypeJSON:
+	case runtime.ContentTypeProtobuf:
+		c.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	default:
+		return nil, fmt.Errorf("--kube-api-content-type=%s: give %s or %s", s.contentType, runtime.ContentTypeJSON, runtime.ContentTypeProtobuf)
+	}
 	return c, nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
 
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/policy"
@@ -139,6 +140,32 @@ func TestCompatTakesTheirDefaults(t *testing.T) {
 	}
 	if o, _, err := started(t, "sluice", "run", "--compat", "--expander=random"); err != nil || !slices.Equal(o.Policy.Growth.Expanders, []policy.Expander{policy.Random}) {
 		t.Errorf("the expander is %v, want what was given; %v", o.Policy.Growth.Expanders, err)
+	}
+}
+
+// TestTheClientOfTheAPIServerIsAsTold holds that the flags of the client reach it.
+func TestTheClientOfTheAPIServerIsAsTold(t *testing.T) {
+	nowhere(t)
+	at := "--kubeconfig=" + kubeconfig(t, "https://10.0.0.1:6443")
+	client := func(args ...string) (*rest.Config, error) {
+		var s settings
+		f := pflag.NewFlagSet("run", pflag.ContinueOnError)
+		s.addCommon(f)
+		if err := f.Parse(append(args, at)); err != nil {
+			t.Fatal(err)
+		}
+		return s.kube()
+	}
+	c, err := client()
+	if err != nil || c.QPS != 50 || c.Burst != 100 || c.UserAgent != "sluice/"+version || c.ContentType != "application/json" || c.AcceptContentTypes != "" || c.Host != "https://10.0.0.1:6443" {
+		t.Errorf("without flags %+v, %v", c, err)
+	}
+	c, err = client("--kube-client-qps=7.5", "--kube-client-burst=9", "--user-agent=prod", "--kube-api-content-type=application/vnd.kubernetes.protobuf", "--kubernetes=https://10.0.0.2")
+	if err != nil || c.QPS != 7.5 || c.Burst != 9 || c.UserAgent != "prod" || c.ContentType != "application/vnd.kubernetes.protobuf" || !strings.HasSuffix(c.AcceptContentTypes, ",application/json") || c.Host != "https://10.0.0.2" {
+		t.Errorf("with flags %+v, %v", c, err)
+	}
+	if _, err = client("--kube-api-content-type=text/xml"); err == nil || !strings.Contains(err.Error(), "--kube-api-content-type=text/xml: give application/json or ") {
+		t.Errorf("a form that is none: %v", err)
 	}
 }
 
