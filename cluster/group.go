@@ -82,9 +82,14 @@ type Group struct {
 	// Joined says that a machine of the group is or was a node of this cluster, as far as anybody knows; set by [New].
 	Joined bool `json:"joined,omitempty"`
 
-	// ControlPlane says that machines of the group are control-plane or etcd nodes: one is such a node, or the cloud's description of the next one has the
-	// label of such a role. Another one of them may be a member of etcd and no node, as a server of K3s without an agent is; set by [New].
-	ControlPlane bool `json:"controlPlane,omitempty"`
+	// Own is the UID of the machine that this process runs on, where it is one of the group's. SignsIn says that machines of the group have the identity by
+	// which this process signs in to the cloud.
+	Own     string `json:"own,omitempty"`
+	SignsIn bool   `json:"signsIn,omitempty"`
+
+	// ControlPlane is why machines of the group are taken for control-plane or etcd nodes, "" when they are not; set by [New]. Such a machine may be a
+	// member of etcd and no node, as a server of K3s without an agent is.
+	ControlPlane Role `json:"controlPlane,omitempty"`
 
 	// OtherHands are the settings by which the cloud changes machines of the group by itself, in the order of [HandKinds]; nil when none is known.
 	OtherHands []Hand `json:"otherHands,omitempty"`
@@ -102,6 +107,16 @@ type Group struct {
 	// Asked is the capacity that the cloud was asked for and has not answered about yet, as Problem says then; 0 when there is no such request.
 	Asked int `json:"asked,omitempty"`
 }
+
+// Role is what says that machines are of the control plane, one clause.
+type Role string
+
+// What says so.
+const (
+	RoleOfNode     Role = "has control-plane nodes"                                  // or the description of the next one has the label of such a role
+	RoleOfOwn      Role = "has the machine that sluice runs on, which is no node"    // as beside a server of K3s without an agent
+	RoleOfIdentity Role = "has sluice's own identity, which no group of workers has" // as servers have beside which it runs
+)
 
 // Read is the evidence behind what is known of a group.
 type Read struct {

@@ -122,10 +122,34 @@ func (s *Snapshot) learnTemplate(g *Group) {
 	g.Template = next
 }
 
-// controls says whether the group's machines are of the control plane: see [Group.ControlPlane].
-func (s *Snapshot) controls(g *Group) bool {
+// controls is what says that the group's machines are of the control plane: see [Group.ControlPlane].
+func (s *Snapshot) controls(g *Group) Role {
 	is := func(n *corev1.Node) bool { return n != nil && ControlPlane(n) }
-	return is(g.Template) || g.Learned != nil && is(g.Learned.Node) || slices.ContainsFunc(s.Nodes, func(n *Node) bool { return n.Group == g.ID && is(n.Object) })
+	switch {
+	case is(g.Template) || g.Learned != nil && is(g.Learned.Node) || slices.ContainsFunc(s.Nodes, func(n *Node) bool { return n.Group == g.ID && is(n.Object) }):
+		return RoleOfNode
+	case g.Own != "" && slices.ContainsFunc(g.Instances, func(in *Instance) bool { return in.UID == g.Own && in.Node == "" }):
+		return RoleOfOwn
+	case g.SignsIn && s.servers():
+		return RoleOfIdentity
+	}
+	return ""
+}
+
+// servers says whether sluice's identity tells servers from others: some groups have it, some have not, and none that has it has or had a worker. An
+// identity that everything has proves nothing.
+func (s *Snapshot) servers() bool {
+	all := true
+	for _, g := range s.Groups {
+		all = all && g.SignsIn
+		if g.SignsIn && g.Learned != nil && g.Learned.Node != nil && !ControlPlane(g.Learned.Node) {
+			return false
+		}
+	}
+	return !all && !slices.ContainsFunc(s.Nodes, func(n *Node) bool {
+		g := s.groups[n.Group]
+		return g != nil && g.SignsIn && !ControlPlane(n.Object)
+	})
 }
 
 // zone gives the group's next node the labels that say its zone: as the cloud describes them, where the node that taught bore what the cloud says

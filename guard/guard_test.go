@@ -547,6 +547,7 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a growth of a group that its description calls one": {growing, func(w *world) {
 			w.groups[0].Template = Node("", func(n *corev1.Node) { n.Labels["node-role.kubernetes.io/etcd"] = "" })
 		}, "S-17"},
+		"a machine that never joined, beside the one that sluice runs on, which is no node": {cleaning, func(w *world) { w.groups[0].Own = w.groups[0].Instances[3].UID }, "S-17"},
 		"any soft taint in a dry run":                   {softening, func(w *world) { w.evidence.DryRun = true }, "S-24"},
 		"a protected machine":                           {deleting, func(w *world) { w.groups[0].Instances[1].Protected = true }, "S-18"},
 		"a protected machine that never joined":         {cleaning, func(w *world) { w.groups[0].Instances[3].Protected = true }, "S-18"},

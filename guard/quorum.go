@@ -40,8 +40,8 @@ func checkControlPlane(n *cluster.Node, e Evidence, allowed *policy.Policy) erro
 
 // checkServers holds a group that has control-plane nodes: a machine of it that is no node may run the control plane for all that.
 func checkServers(id cluster.GroupID, e Evidence, allowed *policy.Policy) error {
-	if g := e.Newest.Group(id); g != nil && g.ControlPlane && !allowed.Removal.ControlPlane {
-		return refuse("S-17", "group %s has control-plane nodes", id)
+	if g := e.Newest.Group(id); g != nil && g.ControlPlane != "" && !allowed.Removal.ControlPlane {
+		return refuse("S-17", "group %s %s", id, g.ControlPlane)
 	}
 	return nil
 }

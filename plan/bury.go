@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -62,9 +63,13 @@ func (d *decision) mark() {
 // bury deletes the Node object of a machine that is gone, with what it left behind (S-14). That it is gone is said by a complete list: one
 // that was read after sluice cordoned the node for it, or after the kubelet fell silent of a machine that was seen to leave. A node whose
 // machine nobody saw leave has to be silent; one that nobody cordoned, for a while besides, and older than any list that still passes for new, unless
-// another machine has its name by now, and waits for it.
+// another machine has its name by now, and waits for it. One that somebody has deleted already, and that finalizers hold, is there until they are gone.
 func (d *decision) bury(st *nodeState) {
 	about, was := reason.Node(st.Name()), st.Was()
+	if held := finalized(st.Node); held != "" {
+		d.judgeNode(st, NodeHold, reason.New(reason.NodeFinalized, about, "age", age(d.now, *st.Object.DeletionTimestamp), "finalizers", held))
+		return
+	}
 	unlisted := reason.New(reason.NodeMachineMissing, about, "group", was.Group)
 	g := d.groups[was.Group]
 	if g == nil {
@@ -117,6 +122,14 @@ func (d *decision) bury(st *nodeState) {
 		d.ladder = append(d.ladder, DeleteNode{st.Name(), st.Object.UID, was, d.attachments()[st.Name()], gone})
 	}
 	d.judgeNode(st, outcome, gone)
+}
+
+// finalized are the finalizers that hold the Node object although somebody has deleted it, in one word, "" for one that nobody has deleted.
+func finalized(n *cluster.Node) string {
+	if n.Object.DeletionTimestamp == nil {
+		return ""
+	}
+	return strings.Join(n.Object.Finalizers, ", ")
 }
 
 // allWhole says whether every group's list is complete, so that a machine which is in none of them is in no group.

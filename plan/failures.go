@@ -83,7 +83,7 @@ func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 	case d.groups[g.ID].paused != nil:
 		return d.groups[g.ID].paused
 	case d.groups[g.ID].servers:
-		return because(controlled(g.ID))
+		return because(d.controlled(g.ID))
 	case m.Backoff.Until.After(d.now) && m.Backoff.Ceiling <= d.believed(d.groups[g.ID]):
 		return because(d.backingOff(g.ID, m.Backoff))
 	case strays != nil:
@@ -125,8 +125,8 @@ func (d *decision) noticeNodeless() {
 		for _, in := range d.groups[g.ID].nodeless {
 			if waitedFor(d.groups[g.ID], in) {
 				nodeless++
-				_, known := d.m.Nodeless[in.UID]
-				changed = changed || !known
+				since, known := d.m.Nodeless[in.UID]
+				changed = changed || !known || since.Before(d.turnedAway(in))
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func (d *decision) noticeNodeless() {
 			if !known {
 				since = d.now
 			}
-			d.m.Nodeless[in.UID] = since
+			d.m.Nodeless[in.UID] = later(since, d.turnedAway(in))
 			if lost[in.UID] || !known && d.wasNode(g, in) {
 				if d.m.Lost == nil {
 					d.m.Lost = map[string]bool{}
@@ -156,6 +156,18 @@ func (d *decision) noticeNodeless() {
 			}
 		}
 	}
+}
+
+// triesAgain is how long a machine is given to join once its name is free: an agent of K3s that was turned away tries every ten seconds.
+const triesAgain = time.Minute
+
+// turnedAway is since when a machine at least is waited for whose name a node of an earlier machine has, so that it is not late the moment that the
+// name is free; zero for any other one.
+func (d *decision) turnedAway(in *cluster.Instance) time.Time {
+	if d.nameTaken(in) == nil {
+		return time.Time{}
+	}
+	return d.now.Add(triesAgain - d.allowed.Growth.Provision)
 }
 
 // waitedFor says whether a machine that is no node has a time in which it is to become one. One that the cloud has taken away and kept, switched off, has
@@ -219,9 +231,9 @@ func (d *decision) wasNode(g *cluster.Group, in *cluster.Instance) bool {
 }
 
 // comes says whether a machine without a node is expected to become one. Where more Node objects are gone than may be not Ready, somebody
-// deletes them by mistake: then their machines are waited for, and not bought again.
+// deletes them by mistake: then their machines are waited for, and not bought again. Nor does one that has been kept from joining by its name for too long.
 func (d *decision) comes(in *cluster.Instance) bool {
-	if !in.State.Expected() || d.overdue(in) {
+	if !in.State.Expected() || d.overdue(in) || d.nameTaken(in) != nil && d.timeUp(in.Created) {
 		return false
 	}
 	if st := d.groups[in.Group]; st != nil && st.servers {

@@ -39,7 +39,7 @@ func (d *decision) judgeGroups() {
 			say(GroupHold, *st.blocked)
 		}
 		if st.servers {
-			say(GroupHold, controlled(g.ID))
+			say(GroupHold, d.controlled(g.ID))
 		}
 		for _, a := range d.grows {
 			if a.Group == g.ID {

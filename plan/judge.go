@@ -79,7 +79,7 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 	case v.controls && !d.allowed.Removal.ControlPlane && !(v.onLadder && n.Instance != nil): // which is given back
 		return keep(reason.NodeControlPlane)
 	case d.groups[n.Group].servers && !(v.onLadder && n.Instance != nil):
-		return NodeKeep, []reason.Reason{controlled(n.Group)}, true
+		return NodeKeep, []reason.Reason{d.controlled(n.Group)}, true
 	case n.Parked.UID != "":
 		return NodeParked, []reason.Reason{reason.New(reason.NodeMachineParked, about, "instance", n.Parked.ID)}, true
 	case !v.ready && wasParked(n) && d.restarts(n):
@@ -128,9 +128,9 @@ func (d *decision) awaitsTaint(n *cluster.Node) []any {
 	}
 }
 
-// controlled says that the group has control-plane nodes.
-func controlled(g cluster.GroupID) reason.Reason {
-	return reason.New(reason.GroupControlPlane, reason.Group(string(g)))
+// controlled says why the group is taken for one of control-plane nodes.
+func (d *decision) controlled(g cluster.GroupID) reason.Reason {
+	return reason.New(reason.GroupControlPlane, reason.Group(string(g)), "role", string(d.groups[g].ControlPlane))
 }
 
 // upFor is for how long the node's machine has been started again, in whole seconds.

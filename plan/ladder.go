@@ -177,7 +177,7 @@ func (d *decision) climb(st *nodeState) {
 	case cluster.ControlPlane(st.Object) && !d.allowed.Removal.ControlPlane:
 		d.takeDown(st, reason.New(reason.NodeControlPlane, about))
 	case g.servers:
-		d.takeDown(st, controlled(g.ID))
+		d.takeDown(st, d.controlled(g.ID))
 	case d.quorum(st) != nil:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *d.quorum(st))
 	case !d.allowed.Removal.Enabled:

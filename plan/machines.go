@@ -33,7 +33,7 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 	case in.State == cluster.StateDeleting:
 		return
 	case g.servers:
-		d.judge(about, MachineHold, controlled(g.ID))
+		d.judge(about, MachineHold, d.controlled(g.ID))
 		return
 	case in.State == cluster.StateStopped && !(waitedFor(g, in) && d.overdue(in)):
 		d.judge(about, MachineHold, reason.New(reason.MachineStopped, about))
@@ -93,7 +93,11 @@ func (d *decision) nameTaken(in *cluster.Instance) *reason.Reason {
 	if n == nil || !n.Replaced() {
 		return nil
 	}
-	return new(reason.New(reason.MachineNameTaken, reason.Instance(string(in.Group), string(in.ID)), "node", n.Name()))
+	about := reason.Instance(string(in.Group), string(in.ID))
+	if held := finalized(n); held != "" {
+		return new(reason.New(reason.MachineNameHeld, about, "node", n.Name(), "finalizers", held))
+	}
+	return new(reason.New(reason.MachineNameTaken, about, "node", n.Name()))
 }
 
 // suspect is a node that could be this machine although it is not joined to it, nil when there is none (S-12). A node that is joined to

@@ -202,7 +202,7 @@ const (
 	NodeParked   Outcome = "parked"   // its machine is deallocated, and started again before a new one is made
 	NodeGone     Outcome = "gone"     // its machine is deleted, and its Node object goes
 	NodeRescue   Outcome = "rescue"   // uncordoned again
-	NodeHold     Outcome = "hold"     // not touched, because what it is cannot be told
+	NodeHold     Outcome = "hold"     // not touched: what it is cannot be told, or others have to let go of it first
 )
 
 // Outcomes of machines without a node.

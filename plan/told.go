@@ -16,7 +16,8 @@ type telling struct {
 type toldSeat struct {
 	on    string // the node's name, "" when there is a group
 	group cluster.GroupID
-	asked bool // the cloud has not answered about it yet
+	asked bool   // the cloud has not answered about it yet
+	taken string // what keeps one of the group's machines from joining, "" for nothing
 	pods  int
 }
 
@@ -48,7 +49,11 @@ func (d *decision) tellAgain(dm *demand, kept []scheduling.Seat) bool {
 // toldSeat is how pods are told of the place.
 func (d *decision) toldSeat(s scheduling.Seat) toldSeat {
 	if st := d.comingGroup(s.On); st != nil {
-		return toldSeat{group: st.ID, asked: d.asked.of(s.On) != nil, pods: s.Pods}
+		seat := toldSeat{group: st.ID, asked: d.asked.of(s.On) != nil, pods: s.Pods}
+		if st.taken != nil {
+			seat.taken = st.taken.Sentence()
+		}
+		return seat
 	}
 	return toldSeat{on: d.check.Name(s.On), pods: s.Pods}
 }

@@ -165,6 +165,7 @@ const (
 	NodeNoticeUnclear  Code = "NodeNoticeUnclear"
 	NodeFreedByPerson  Code = "NodeFreedByPerson"
 	NodeMachineMissing Code = "NodeMachineMissing"
+	NodeFinalized      Code = "NodeFinalized"
 	NodeControlPlane   Code = "NodeControlPlane"
 	NodeAmbiguous      Code = "NodeAmbiguous"
 	NodeScaleDownOff   Code = "NodeScaleDownOff"
@@ -240,6 +241,7 @@ const (
 	MachineFailed      Code = "MachineFailed"
 	MachineAmbiguous   Code = "MachineAmbiguous"
 	MachineNameTaken   Code = "MachineNameTaken"
+	MachineNameHeld    Code = "MachineNameHeld"
 	MachineCarriesPods Code = "MachineCarriesPods"
 	MachineStopped     Code = "MachineStopped"
 	MachineProtected   Code = "MachineProtected"
@@ -325,7 +327,7 @@ var sentences = map[Code]string{
 	GroupAwaits:        "keeps its min {min} of the {machines} machines that it has; on their way, and not counted on: {coming}",
 	GroupBreaker:       "the last {machines} machines or more have not become Ready nodes: it gets one at a time until one does",
 	GroupBackoff:       "in backoff until {until} after {code}: {message}",
-	GroupControlPlane:  "has control-plane nodes, and neither grows nor shrinks: it should not be managed",
+	GroupControlPlane:  "{role}, and neither grows nor shrinks: it should not be managed",
 	GroupStrays:        "machines that have run for {limit} or more and are no nodes: {machines}; it gets no more of them until fewer do",
 	GroupPaused:        "paused until {until}",
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
@@ -398,6 +400,7 @@ var sentences = map[Code]string{
 	NodeMachineGone:      "machine is gone (id {instance} is not in the complete list of {group})",
 	NodeMachineParked:    "machine {instance} is parked: switched off, and started again before a new one is made",
 	NodeFreedByPerson:    "uncordoned by somebody else",
+	NodeFinalized:        "its Node object was deleted {age} ago, and waits for the finalizers {finalizers}",
 	NodeMachineMissing:   "its machine is not in the list of group {group}",
 	NodeHeldByPerson:     "cordoned by somebody else",
 	NodeNoticeUnclear:    "its annotation {annotation} cannot be read: nothing is done for it, and the node is kept",
@@ -466,6 +469,7 @@ var sentences = map[Code]string{
 	MachineFailed:      "failed to start: {code}: {message}",
 	MachineCarriesPods: "has no node, but pod {pod} is bound to its name",
 	MachineNameTaken:   "waits until the Node object {node} of an earlier machine of its name is deleted",
+	MachineNameHeld:    "waits until the deleted Node object {node} of its name is gone, which waits for the finalizers {finalizers}",
 	MachineAmbiguous:   "could be the machine of node {node}",
 	MachineInspected:   "kept until {until}, so that somebody can find out why",
 	MachineStopped:     "is stopped and counts as no capacity",

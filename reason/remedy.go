@@ -64,12 +64,13 @@ func fill(template string, word func(name string) string) string {
 // remedies holds what would change it, for every reason that keeps a node or a machine.
 var remedies = map[Code]string{
 	NodeUnmanaged:        "name its scale set with --nodes, or tag it for --node-group-auto-discovery",
-	GroupControlPlane:    "take the group's tags or its --nodes away; with --remove-control-plane-nodes it is managed as any other",
+	GroupControlPlane:    "take the group's tags or its --nodes away, or give workers another identity than sluice's; with --remove-control-plane-nodes it is managed as any other",
 	NodeControlPlane:     "--remove-control-plane-nodes: then such nodes leave one at a time, while a quorum is left",
 	ControlPlaneTurn:     "node {other} is gone, its object too",
 	ControlPlaneQuorum:   "more control-plane nodes that are Ready",
 	ControlPlaneGone:     "kubectl delete node {node}, once nothing of it votes in etcd any more, or a complete list in which its machine is again",
 	NodeAmbiguous:        "kubectl delete node, where its machine is gone; else a provider id, name or address on the node that only one machine has",
+	NodeFinalized:        "the controllers that remove {finalizers} run again (those of K3s: in its server); sluice does not remove finalizers",
 	NodeMachineMissing:   "a complete list in which its machine is again; a node that stays silent without a machine is deleted by itself",
 	NodeNoticeUnclear:    "the agent on the node writes its notice anew; or kubectl taint node {node} sluice.dev/notice-, when there is none",
 	NodeNoticed:          "nothing: the machine stops at its time, or Azure takes the notice back",
@@ -149,6 +150,7 @@ var remedies = map[Code]string{
 	MachineFailed:      "it is deleted, unless the reason beside this one keeps it",
 	MachineCarriesPods: "pod {pod} is gone, or the node registers again",
 	MachineNameTaken:   "until the kubelet of node {node} is silent and a list lacks its machine; or kubectl delete node {node}",
+	MachineNameHeld:    "the controllers that remove {finalizers} from node {node} run again (those of K3s: in its server)",
 	MachineAmbiguous:   "kubectl delete node {node}, where its machine is gone; else a provider id, name or address on it that only one machine has",
 	MachineStopped:     "start the machine, or delete it",
 	MachineInspected:   "time; or delete the machine {instance} when you have seen enough; --keep-failed-machine=0 keeps none",

@@ -30,6 +30,7 @@ type Provider struct {
 	gate     *gate
 	source   source
 	tokens   *tokens
+	identity *managedIdentity // nil for an application
 	pipeline runtime.Pipeline // for requests that the SDK's clients for Microsoft.Compute do not know
 	facts    *facts
 	errands  sync.WaitGroup // the questions that nobody waits for
@@ -64,8 +65,8 @@ type Provider struct {
 
 var _ cloud.Provider = (*Provider)(nil)
 
-// New makes a Provider. It asks instance metadata for the subscription and the resource group when Options leave them out, the Resource
-// Manager of a custom cloud for its endpoints when the configuration says so, and nothing else; identity and groups are tried by the
+// New makes a Provider. It asks instance metadata for the subscription and the resource group when Options leave them out, and
+// for the machine that it runs on, the Resource Manager of a custom cloud for its endpoints when the configuration says so, and nothing else; identity and groups are tried by the
 // first call of Groups. Errors name the field and the remedy. What is asked besides, while nobody waits for it,
 // ends with the context.
 func New(ctx context.Context, options Options) (*Provider, error) {
@@ -79,6 +80,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 	if o, err = o.locate(ctx); err != nil {
 		return nil, err
 	}
+	o.self = o.whoAmI(ctx)
 	if o, err = o.find(ctx); err != nil {
 		return nil, err
 	}
@@ -101,6 +103,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 		options: o, gate: gate, tokens: tokens, pipeline: pipeline, groups: map[string]*group{}, warned: map[string]string{}, heard: map[saying]bool{}, inherited: map[cluster.GroupID]cloud.Takeover{},
 		life: ctx, triggers: make(chan struct{}, 1),
 	}
+	p.identity, _ = cred.(*managedIdentity)
 	p.source = p.find(factory, pipeline)
 	if p.facts, err = p.makeFacts(ctx, factory.NewResourceSKUsClient()); err != nil {
 		return nil, err
@@ -170,6 +173,7 @@ func (p *Provider) answer(g *group) *cluster.Group {
 		out.Problem, out.Unheard, out.Asked = p.unanswered(g, g.asking).Message, true, g.wanted
 	}
 	out.Taken = g.tookAway(p.now())
+	p.recognize(g, out)
 	if out.Problem != "" || !out.Usable() {
 		out.Again = p.again(g)
 	}

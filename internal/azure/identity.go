@@ -7,14 +7,17 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/imds"
 )
 
@@ -118,6 +121,27 @@ type managedIdentity struct {
 	who    imds.Selector
 	log    *slog.Logger
 	told   sync.Once // who the identity turned out to be
+	id     atomic.Pointer[string]
+}
+
+// names are what the identity is called, in lower case, as far as anybody knows: its client id and its resource id.
+func (m *managedIdentity) names() []string {
+	all := []string{strings.ToLower(m.who.ClientID), strings.ToLower(m.who.ResourceID)}
+	if id := m.id.Load(); id != nil {
+		all = append(all, strings.ToLower(*id))
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
+}
+
+// recognize marks what the group has of sluice's own: the machine that it runs on, and its identity.
+func (p *Provider) recognize(g *group, out *cluster.Group) {
+	if self := p.options.self; self != "" && slices.ContainsFunc(out.Instances, func(in *cluster.Instance) bool { return in.UID == self }) {
+		out.Own = self
+	}
+	if p.identity != nil && g.reading != nil {
+		names := p.identity.names()
+		out.SignsIn = slices.ContainsFunc(g.reading.model.identities, func(id string) bool { return slices.Contains(names, id) })
+	}
 }
 
 // GetToken asks once. Half of a token's life is the time to ask for the next, as Azure recommends.
@@ -128,6 +152,7 @@ func (m *managedIdentity) GetToken(ctx context.Context, o policy.TokenRequestOpt
 		return azcore.AccessToken{}, err
 	}
 	m.told.Do(func() {
+		m.id.Store(&t.ClientID)
 		m.log.Info("signed in with a managed identity", "identity", m.who.String(), "client", t.ClientID)
 	})
 	now := time.Now() // the pipeline compares with the wall clock

@@ -41,6 +41,8 @@ type model struct {
 
 	hostsBegin string // what the hostnames of its machines are before a number of six digits of base 36; "" when they are not so
 
+	identities []string // user-assigned ones that its machines have: resource ids and, where Azure tells them, client ids, in lower case
+
 	hands []cluster.Hand // by which Azure changes its machines by itself
 
 	unfit string // why sluice does not manage such a group, with the remedy; "" when it does

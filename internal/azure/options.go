@@ -69,7 +69,8 @@ type Options struct {
 	Now func() time.Time // nil means time.Now
 	Log *slog.Logger     // nil discards
 
-	simulated bool // a Runner was given
+	simulated bool   // a Runner was given
+	self      string // the vmId of the machine that sluice runs on, "" when nobody knows
 
 	where config.Cloud // once [Options.find] has found it
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"sluice.dev/sluice/internal/azure/config"
 	"sluice.dev/sluice/internal/imds"
@@ -32,6 +33,7 @@ func (o Options) locate(ctx context.Context) (Options, error) {
 	if err != nil {
 		return o, fmt.Errorf("subscription and resource group are not both given (ARM_SUBSCRIPTION_ID, ARM_RESOURCE_GROUP) and cannot be discovered: %w", err)
 	}
+	o.self = self.VMID
 	o.Subscription, o.ResourceGroup = cmp.Or(o.Subscription, self.Subscription), cmp.Or(o.ResourceGroup, self.ResourceGroup)
 	o.Location = cmp.Or(o.Location, self.Location)
 	if o.Subscription == "" || o.ResourceGroup == "" {
@@ -47,6 +49,24 @@ func (o Options) locate(ctx context.Context) (Options, error) {
 	o.Log.Info("discovered from instance metadata", found...)
 	return o, nil
 }
+
+// whoAmI is the vmId of the machine that sluice runs on, "" when that is not known: where sluice signs in as an application it may run elsewhere, and
+// an answer is not waited for long.
+func (o Options) whoAmI(ctx context.Context) string {
+	if o.self != "" || o.Identity.Application() || o.IdentityEndpoint != "" {
+		return o.self
+	}
+	ctx, cancel := context.WithTimeout(ctx, selfWithin)
+	defer cancel()
+	self, err := o.metadata().Instance(ctx)
+	if err != nil {
+		o.Log.Warn("this machine is not known: a scale set that it is in is not taken for one of servers", "err", err)
+	}
+	return self.VMID
+}
+
+// selfWithin is how long the answer is waited for.
+const selfWithin = 2 * time.Second
 
 // find settles the cloud's endpoints: those of the options before those of the cloud. It asks Resource Manager when
 // the configuration says so (resourceManagerEndpoint), and nobody else.

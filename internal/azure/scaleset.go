@@ -92,6 +92,15 @@ func (s *scaleSets) translate(set *armcompute.VirtualMachineScaleSet) *model {
 	for name, value := range set.Tags {
 		m.tags[name] = val(value)
 	}
+	if set.Identity != nil {
+		for id, is := range set.Identity.UserAssignedIdentities {
+			m.identities = append(m.identities, strings.ToLower(id))
+			if is != nil && val(is.ClientID) != "" {
+				m.identities = append(m.identities, strings.ToLower(*is.ClientID))
+			}
+		}
+		slices.Sort(m.identities) // two readings of one set are the same
+	}
 	m.readRemoval(s.noun())
 	m.hands = handsIn(set)
 	if m.resource != "" {

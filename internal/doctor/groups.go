@@ -172,8 +172,8 @@ func group(f Facts, g *cluster.Group) []Finding {
 	if g.Template == nil {
 		say(Problem, GroupWithoutTemplate, fmt.Sprintf("what a machine of group %s will be is not known: size %s is in no table and the group has no node", name, g.Size), cmp.Or(g.Remedy, "give its cpu and memory by tags"))
 	}
-	if g.ControlPlane {
-		say(Warning, GroupControlPlane, fmt.Sprintf("group %s has control-plane nodes: sluice neither grows nor shrinks it unless --remove-control-plane-nodes is set", name), "take the tags of discovery off its scale set, or its name out of --nodes")
+	if g.ControlPlane != "" {
+		say(Warning, GroupControlPlane, fmt.Sprintf("group %s %s: sluice neither grows nor shrinks it unless --remove-control-plane-nodes is set", name, g.ControlPlane), "take the tags of discovery off its scale set, or its name out of --nodes")
 	}
 	switch {
 	case g.Capacity < g.Min:

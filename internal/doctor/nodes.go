@@ -186,7 +186,7 @@ func machine(s *cluster.Snapshot, g *cluster.Group, in *cluster.Instance) []Find
 			Check: check, Status: Warning, Code: MachineStopped, Subject: name, Message: fmt.Sprintf("machine %s is stopped: it counts toward the scale set's capacity and its disks are billed", name),
 			Remedy: "start it, or delete it by its id",
 		}}
-	case in.Node != "" || g.ControlPlane || in.State != cluster.StateRunning || s.Time.Sub(in.Created) < joinWithin:
+	case in.Node != "" || g.ControlPlane != "" || in.State != cluster.StateRunning || s.Time.Sub(in.Created) < joinWithin:
 		return nil
 	}
 	for _, n := range s.Nodes {

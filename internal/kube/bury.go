@@ -14,8 +14,8 @@ import (
 
 // DeleteNode deletes what a machine that is gone has left behind: the attachments of volumes to its node, the password by which K3s and RKE2
 // know a node of that name again, and last, so that who is interrupted can go on, the Node object. machine is the node's system UUID: a
-// node that another machine has taken over meanwhile is left alone, with [ErrConflict]. What is gone already is no error; without the right
-// to delete attachments or the password the rest is done, and the error is [ErrForbidden]. [Writer.Still] is asked before each deletion.
+// node that another machine has taken over meanwhile is left alone, with [ErrConflict]. What is gone already, or deleted, is no error; without the
+// right to delete attachments or the password the rest is done, and the error is [ErrForbidden]. [Writer.Still] is asked before each deletion.
 func (w Writer) DeleteNode(ctx context.Context, node string, uid types.UID, machine string, attachments []cluster.Attachment) error {
 	object := "node " + node
 	n, err := w.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
@@ -24,7 +24,7 @@ func (w Writer) DeleteNode(ctx context.Context, node string, uid types.UID, mach
 		return nil
 	case err != nil:
 		return failed("delete", object, nil, err)
-	case n.UID != uid:
+	case n.UID != uid || n.DeletionTimestamp != nil: // another one, or one that finalizers hold
 		return nil
 	case n.Status.NodeInfo.SystemUUID != machine:
 		return failed("delete", object, ErrConflict, nil)

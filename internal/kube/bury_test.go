@@ -150,3 +150,27 @@ func TestANodeThatIsTakenOverMeanwhileIsKept(t *testing.T) {
 		t.Errorf("there: %t, error %v", there, err)
 	}
 }
+
+// TestANodeThatFinalizersHoldIsDeletedOnce deletes a node that stays until its finalizer is gone.
+func TestANodeThatFinalizersHoldIsDeletedOnce(t *testing.T) {
+	c, _ := left(t, "v1.36.3+k3s1")
+	if err := kubesim.Edit(c, "", "a", func(n *corev1.Node) { n.Finalizers = []string{"wrangler.cattle.io/node"} }); err != nil {
+		t.Fatal(err)
+	}
+	uid, writer := uidOf[*corev1.Node](t, c, "", "a"), Writer{Client: clientOf(t, c)}
+	erase := func() {
+		t.Helper()
+		if err := writer.DeleteNode(t.Context(), "a", uid, "vm-a", nil); err != nil {
+			t.Fatal(err)
+		}
+		if n, there := kubesim.Find[*corev1.Node](c, "", "a"); !there || n.DeletionTimestamp == nil {
+			t.Fatalf("the node is there: %t", there)
+		}
+	}
+	erase()
+	create(t, c, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "a.node-password.k3s"}})
+	erase()
+	if _, there := kubesim.Find[*corev1.Secret](c, "kube-system", "a.node-password.k3s"); !there {
+		t.Error("the second deletion has deleted again what belongs to the node")
+	}
+}

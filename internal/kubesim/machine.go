@@ -27,6 +27,7 @@ type Machine struct {
 
 	Labels      map[string]string // besides hostname, os and arch
 	Annotations map[string]string
+	Finalizers  []string // that hold its Node object
 	Taints      []corev1.Taint
 
 	Capacity    corev1.ResourceList // pods: 110 if not given
@@ -78,7 +79,7 @@ func (c *Cluster) Join(m Machine) error {
 		})
 	} else {
 		n := &corev1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: m.Name, Labels: arrived.labels(), Annotations: maps.Clone(m.Annotations)},
+			ObjectMeta: metav1.ObjectMeta{Name: m.Name, Labels: arrived.labels(), Annotations: maps.Clone(m.Annotations), Finalizers: slices.Clone(m.Finalizers)},
 			Spec:       corev1.NodeSpec{ProviderID: m.ProviderID, Taints: slices.Clone(m.Taints)},
 		}
 		arrived.report(n, c.stamp())

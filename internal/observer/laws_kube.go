@@ -104,6 +104,9 @@ var kubeLaws = []kubeLaw{
 		if c.node == nil || c.Verb != "delete" || !c.accepted() {
 			return ""
 		}
+		if c.node.DeletionTimestamp != nil {
+			return fmt.Sprintf("node %s was deleted again, which finalizers hold", c.Name)
+		}
 		for _, m := range c.lived {
 			if m.VMID == c.node.Status.NodeInfo.SystemUUID && m.ProvisioningState != "Deleting" {
 				return fmt.Sprintf("node %s was deleted and its machine %s lives", c.Name, m.Name)

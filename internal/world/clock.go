@@ -72,6 +72,7 @@ type world struct {
 	born       map[string]int // machines of a group that there have ever been
 	live       map[string]int // machines of a group that are not being deleted, when last looked at
 	wire       *wire
+	home       *azuresim.Transport // of the machine that sluice runs on
 	beside     beside
 	observer   *observer.Observer
 	rule       *observer.Rules
@@ -90,6 +91,8 @@ type world struct {
 	sparse      bool           // no journal is kept
 	trace       *trace         // nil unless asked for
 	whims       *whims         // nil for a sluice that does what it plans
+
+	finalizing finalizing
 
 	agents  map[string]*hearing  // by vmId; nil when the machines have none
 	stops   map[string]time.Time // when machines to which something was announced are affected, by computer name
@@ -139,7 +142,8 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	if o.Trace {
 		w.trace = &trace{}
 	}
-	w.wire = &wire{world: w, next: &azuresim.Transport{Server: w.azure, Machine: controlPlane}}
+	w.home = &azuresim.Transport{Server: w.azure, Machine: controlPlane}
+	w.wire = &wire{world: w, next: w.home}
 	w.rule = w.rules()
 	w.beside.world = w
 	w.observer = observer.New(w.azure, w.cluster, w.now, w.rule)
@@ -396,7 +400,7 @@ func (w *world) turn(ctx context.Context, end time.Time, reached func() bool) er
 			return w.out.err
 		}
 		next := end
-		for _, t := range []time.Time{w.nextJoin(), w.nextHearing(), w.turnsAt(), w.nextEnding(), w.rivalTurns(), w.beside.wakes()} {
+		for _, t := range []time.Time{w.nextJoin(), w.nextFinalized(), w.nextHearing(), w.turnsAt(), w.nextEnding(), w.rivalTurns(), w.beside.wakes()} {
 			if t.After(w.now()) && t.Before(next) {
 				next = t
 			}
@@ -480,6 +484,9 @@ func (w *world) rest(ctx context.Context) error {
 func (w *world) settle() error {
 	for range mostRounds {
 		if err := w.moveMachines(); err != nil {
+			return err
+		}
+		if err := w.finalize(); err != nil {
 			return err
 		}
 		if w.cluster.Step() {

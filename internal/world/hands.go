@@ -129,7 +129,6 @@ func doDelete(w *world, s *statement) error {
 			return err
 		}
 		o = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}
-		w.forgetPassword(node)
 	case "deployment":
 		o = &appsv1.Deployment{ObjectMeta: meta}
 	case "replicaset":

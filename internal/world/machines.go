@@ -186,6 +186,7 @@ func (w *world) register(m *machine, gpus int) error {
 	return w.cluster.Join(kubesim.Machine{
 		Name: m.ComputerName, ProviderID: providerIDs[size.names](m), SystemUUID: m.VMID, InternalIP: m.PrivateIP, Labels: labels, Taints: size.taints,
 		Capacity: capacity, AttachLimits: attaches(size.disks), ReadyAfter: ready, KubeletVersion: versions[size.names],
+		Finalizers: finalizers[size.names],
 	})
 }
 

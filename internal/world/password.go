@@ -19,7 +19,7 @@ const turnedAway = 10 * time.Second
 func passwordSecret(node string) string { return node + ".node-password.k3s" }
 
 // admits says whether the machine may register. A K3s server remembers the password that the first machine of a name has brought along, and
-// turns away every other one of the name for as long as it does. Once the Node object is gone, and the password with it, an agent that has joined
+// turns away every other one of the name for as long as it does, or as the Node object of that machine is there. Once the Node object is gone, and the password with it, an agent that has joined
 // with a bootstrap token never joins again: its certificate is refused, and its second request with the token fails.
 func (w *world) admits(m *machine) bool {
 	if w.sizes[m.ScaleSet].names != k3s {
@@ -27,6 +27,9 @@ func (w *world) admits(m *machine) bool {
 	}
 	name := passwordSecret(m.ComputerName)
 	known, there := kubesim.Find[*corev1.Secret](w.cluster, metav1.NamespaceSystem, name)
+	if n, old := kubesim.Find[*corev1.Node](w.cluster, "", m.ComputerName); old && n.Status.NodeInfo.SystemUUID != m.VMID {
+		return false
+	}
 	if there {
 		return string(known.Data["hash"]) == m.VMID
 	}

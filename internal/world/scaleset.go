@@ -183,14 +183,18 @@ func (s *statement) scaleSet(set *azuresim.ScaleSet) (err error) {
 		return err
 	}
 	set.UpgradeMode = map[string]string{"automatic": "Automatic", "rolling": "Rolling"}[mode]
+	own := false
 	for setting, flag := range map[string]*bool{
-		"reuse-ids": &set.ReuseIDs, "overprovision": &set.Overprovision, "os-upgrades": &set.OSUpgrades, "repairs": &set.Repairs, "zone-rebalancing": &set.ZoneRebalancing,
+		"identity": &own, "reuse-ids": &set.ReuseIDs, "overprovision": &set.Overprovision, "os-upgrades": &set.OSUpgrades, "repairs": &set.Repairs, "zone-rebalancing": &set.ZoneRebalancing,
 	} {
 		said, err := s.oneOf(setting, "false", "true")
 		if err != nil {
 			return err
 		}
 		*flag = said == "true"
+	}
+	if own {
+		set.Identities = []string{identityID}
 	}
 	balance, err := s.oneOf("zone-balance", "best-effort", "strict")
 	if err != nil {

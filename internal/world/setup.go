@@ -17,6 +17,12 @@ func doDryRun(w *world, _ *statement) error {
 	return nil
 }
 
+// doHome has sluice run on a machine of a group.
+func doHome(w *world, s *statement) error {
+	w.home.Machine = s.names[0]
+	return nil
+}
+
 func doTiming(w *world, s *statement) (err error) {
 	for setting, take := range map[string]func(time.Duration){
 		"boot":   func(d time.Duration) { w.azure.Boot = azuresim.Fixed(d) },
@@ -83,6 +89,6 @@ func doNode(w *world, s *statement) error {
 		labels, id = own, k3s+"://"+s.names[0]
 	}
 	return w.cluster.Join(kubesim.Machine{
-		Name: s.names[0], ProviderID: id, KubeletVersion: versions[names], Labels: labels, Taints: taints, AttachLimits: attaches(disks), Capacity: capacity,
+		Name: s.names[0], ProviderID: id, KubeletVersion: versions[names], Finalizers: finalizers[names], Labels: labels, Taints: taints, AttachLimits: attaches(disks), Capacity: capacity,
 	})
 }

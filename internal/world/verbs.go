@@ -30,6 +30,10 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "after each plan sluice tries now and then what nobody planned, at random: the guard alone keeps its promises, and nobody asks whether the world comes to rest",
 		},
 		{name: "discover", setup: true, do: doDiscover, about: "sluice is not told of the groups: it finds them by their tags, which say min and max, too"},
+		{
+			name: "sluice-on", usage: "MACHINE", least: 1, most: 1, setup: true, do: doHome,
+			about: "sluice runs on that machine of a group, which has identity=true, and not on one of its own",
+		},
 		{name: "agents", setup: true, do: doAgents, about: "every machine runs sluice agent"},
 		{
 			name: "timing", usage: "[boot=D] [join=D] [delete=D] [detach=D] [resync=D] [quiet=D] [most=D]", setup: true, do: doTiming,
@@ -42,16 +46,16 @@ var verbs = sync.OnceValue(func() []*verb {
 				"[spot=delete|deallocate] " +
 				"[label=K=V] [node-label=K=V] [taint=K=V:EFFECT] [node-taint=K=V:EFFECT] [resource=NAME=N] [tag=K:V] [unneeded=D] [cpu=N] [memory=Q] [gpu=N] " +
 				"[gpu-after=D] [ready-after=D] [disks=N] [subnet=NAME] " +
-				"[provider-id=cloud|upper|k3s|none] [token=agent|bootstrap] [reuse-ids=true] [overprovision=true] [upgrade=automatic|rolling] [os-upgrades=true] [repairs=true] [zone-rebalancing=true] [elsewhere=true] [missing=true]",
+				"[provider-id=cloud|upper|k3s|none] [token=agent|bootstrap] [identity=true] [reuse-ids=true] [overprovision=true] [upgrade=automatic|rolling] [os-upgrades=true] [repairs=true] [zone-rebalancing=true] [elsewhere=true] [missing=true]",
 			least: 1, most: 1, setup: true, do: doGroup,
 			settings: []string{
 				"size", "min", "max", "machines", "mode", "removal", "zones", "zone-balance", "spot", "label", "node-label", "taint", "node-taint", "resource", "tag", "unneeded", "cpu", "memory",
-				"gpu", "gpu-after", "ready-after", "disks", "subnet", "provider-id", "token", "reuse-ids", "overprovision", "upgrade", "os-upgrades", "repairs", "zone-rebalancing", "elsewhere", "missing",
+				"gpu", "gpu-after", "ready-after", "disks", "subnet", "provider-id", "token", "identity", "reuse-ids", "overprovision", "upgrade", "os-upgrades", "repairs", "zone-rebalancing", "elsewhere", "missing",
 			},
 			about: "a scale set that sluice manages or, with mode=availability-set, a pool of machines in one; a scenario has either. Labels, taints and resources are told by tags, node-labels and node-taints by nothing but the nodes; unneeded is the tag for the group's own " +
 				"--scale-down-unneeded-time. spot says what an eviction does. cpu and memory are what machines have when it is not what the size's name tells; " +
 				"gpu is how many GPUs the device plugin announces, gpu-after later than the node joins. A node is Ready ready-after it has joined. disks is how many the disk driver says that it can attach. provider-id is what nodes call their machines: with k3s the cloud controller " +
-				"of K3s labels them, and tells neither size nor place. With token=bootstrap an agent of K3s joins once, and never again after its Node object was deleted. " +
+				"of K3s labels them, and tells neither size nor place. With token=bootstrap an agent of K3s joins once, and never again after its Node object was deleted. With identity=true its machines have sluice's own. " +
 				"elsewhere=true: its machines are nodes of another cluster. missing=true is named to sluice only",
 		},
 		{
@@ -224,6 +228,10 @@ var verbs = sync.OnceValue(func() []*verb {
 		{
 			name: "cut", usage: "RESOURCE", least: 1, most: 1, time: true, act: doCut,
 			about: "the API server ends all watches of a resource, such as pods; sluice lists and watches again",
+		},
+		{
+			name: "k3s-controllers", usage: "up|down [after=D]", least: 1, most: 1, do: doControllers, settings: []string{"after"},
+			about: "the controllers of a K3s server hold each Node object of theirs by a finalizer, and once it is deleted they remove its password and let go after so long (0s), or not while they are down",
 		},
 		{
 			name: "skew", usage: "D", least: 1, most: 1, time: true, act: doSkew,
