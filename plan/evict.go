@@ -19,7 +19,7 @@ func (d *decision) drain(st *nodeState, wait time.Time) {
 		if tried {
 			d.refuge.back()
 		}
-		if late != nil {
+		if late != nil || !d.begunBefore(st) {
 			d.noteVain(st, wait)
 		}
 		d.takeDown(st, append([]reason.Reason{reason.New(reason.RemovalAbandoned, about)}, because...)...)
@@ -42,6 +42,10 @@ func (d *decision) drain(st *nodeState, wait time.Time) {
 	}
 	d.judgeNode(st, NodeDraining, d.evict(st, st.movers, draining)...)
 }
+
+// begunBefore says whether another process began the node's removal, as far as this one knows: that its pods have nowhere to go may come of what only the
+// other one knew, such as their places, and is no sign that it will be so again.
+func (d *decision) begunBefore(st *nodeState) bool { return st.removal.Since.Before(d.m.Since) }
 
 // late says which of the node's pods has not left in its time and ends the drain, nil when none does.
 func (d *decision) late(st *nodeState) *reason.Reason {

@@ -424,7 +424,7 @@ var sentences = map[Code]string{
 	NodeReceives:         "pods of nodes that leave before it find their places on it",
 	RemovalDisabled:      "removal is switched off",
 	RemovalCoolsDown:     "no removal until {until}, {delay} after {after}",
-	EmptiedInVain:        "a node of group {group} was needed again at {at} while it was emptied of pods; none is emptied before {until}",
+	EmptiedInVain:        "emptying a node of group {group} came to nothing at {at}; none is emptied before {until}",
 	EmptiedBudget:        "{emptied} of the {nodes} nodes of group {group} were emptied of pods within {window} (limit {limit})",
 	EmptiedUnknown:       "what was emptied of group {group} before {since} is not known, and its budget is one of {window}",
 	RemovalBudget:        "removals in flight: {inflight} (limit {limit})",
