@@ -59,7 +59,7 @@ func (d *decision) failuresOf(g *cluster.Group, unjoined []*cluster.Instance, un
 		fs = append(fs, cluster.Failure{At: d.m.Nodeless[in.UID].Add(d.allowed.Growth.Provision), Code: "NeverJoined", Message: why.Sentence()})
 	}
 	for _, n := range unready {
-		why := reason.New(reason.NodeNeverReady, reason.Node(n.Name()), "node", n.Name(), "age", d.now.Sub(n.Object.CreationTimestamp.Time).Truncate(time.Second), "limit", d.allowed.Growth.Provision)
+		why := reason.New(reason.NodeNeverReady, reason.Node(n.Name()), "node", n.Name(), "age", d.now.Sub(n.Object.CreationTimestamp.Time).Truncate(time.Second), "limit", d.allowed.Growth.Startup)
 		fs = append(fs, cluster.Failure{At: d.allowed.Growth.Due(n.Object), Code: string(reason.NodeNeverReady), Message: why.Sentence()})
 	}
 	return fs

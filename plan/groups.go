@@ -106,7 +106,7 @@ func (d *decision) judgeGroups() {
 		}
 		if g.Template != nil {
 			for _, t := range g.Passing.Awaited(g.Template.Spec.Taints) {
-				because = append(because, reason.New(reason.GroupTaintStays, about, "taint", t.ToString(), "who", g.Passing.Remover(t.Key), "limit", d.allowed.Growth.Provision))
+				because = append(because, reason.New(reason.GroupTaintStays, about, "taint", t.ToString(), "who", g.Passing.Remover(t.Key), "limit", d.allowed.Growth.Startup))
 			}
 		}
 		if l := g.Learned; l != nil && len(l.Renewed) > 0 {

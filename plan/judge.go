@@ -124,7 +124,7 @@ func (d *decision) awaitsTaint(n *cluster.Node) []any {
 	}
 	return []any{
 		"age", age(d.now, n.Object.CreationTimestamp), "taint", taints[0].ToString(), "who", d.allowed.Growth.Taints.Remover(taints[0].Key),
-		"limit", d.allowed.Growth.Provision,
+		"limit", d.allowed.Growth.Startup,
 	}
 }
 

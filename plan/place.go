@@ -32,7 +32,7 @@ func (d *decision) openRoom() {
 			h, _ := d.check.Handle(n.Name())
 			d.arrivals.set(h, d.groups[n.Group])
 			d.groups[n.Group].coming++
-			d.wake(n.Object.CreationTimestamp.Add(d.allowed.Growth.Provision))
+			d.wake(d.allowed.Growth.Due(n.Object))
 		}
 	}
 }

@@ -14,7 +14,8 @@ type Growth struct {
 	MaxCores     int64         `json:"maxCores"`     // cores of the whole cluster; 0: none may be added (--cores-total)
 	MaxMemoryGiB int64         `json:"maxMemoryGiB"` // memory of the whole cluster; 0: none may be added (--memory-total)
 	MaxAtOnce    int           `json:"maxAtOnce"`    // machines that one cycle adds to one group; 0 for no limit (--max-nodes-per-scaleup)
-	Provision    time.Duration `json:"provision"`    // a machine that has no Ready node after this long is given up (--max-node-provision-time)
+	Provision    time.Duration `json:"provision"`    // a machine that has no node after this long is given up (--max-node-provision-time)
+	Startup      time.Duration `json:"startup"`      // from a node's registration to its being Ready (--max-node-startup-time)
 	BackoffFirst time.Duration `json:"backoffFirst"` // after a group's first failure (--initial-node-group-backoff-duration)
 	BackoffMost  time.Duration `json:"backoffMost"`  // the back-off doubles up to this (--max-node-group-backoff-duration)
 	BackoffReset time.Duration `json:"backoffReset"` // without failures for this long, the next one is a first one (--node-group-backoff-reset-timeout)
@@ -50,6 +51,7 @@ func (g Growth) check() error {
 		value time.Duration
 	}{
 		{"max-node-provision-time", g.Provision},
+		{"max-node-startup-time", g.Startup},
 		{"initial-node-group-backoff-duration", g.BackoffFirst},
 		{"max-node-group-backoff-duration", g.BackoffMost},
 		{"node-group-backoff-reset-timeout", g.BackoffReset},

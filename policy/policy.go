@@ -91,6 +91,7 @@ func Default() *Policy {
 	return &Policy{
 		Growth: Growth{
 			Provision:    15 * time.Minute,
+			Startup:      15 * time.Minute,
 			BackoffFirst: 5 * time.Minute,
 			BackoffMost:  30 * time.Minute,
 			BackoffReset: 3 * time.Hour,
@@ -170,12 +171,12 @@ func (r Removal) Pause() time.Duration { return max(r.AfterTaint, r.Exclusion) }
 // Starting says whether a node that takes no pods yet is expected to: it is not Ready or bears a taint of its arrival, it is young, and its
 // kubelet has not fallen silent.
 func (g Growth) Starting(n *corev1.Node, now time.Time) bool {
-	return (!cluster.Ready(n) || g.Taints.Arriving(n)) && !cluster.Silent(n) && now.Sub(n.CreationTimestamp.Time) < g.Provision
+	return (!cluster.Ready(n) || g.Taints.Arriving(n)) && !cluster.Silent(n) && now.Sub(n.CreationTimestamp.Time) < g.Startup
 }
 
 // Due is when a new node should be Ready at the latest.
 func (g Growth) Due(n *corev1.Node) time.Time {
-	return n.CreationTimestamp.Add(g.Provision)
+	return n.CreationTimestamp.Add(g.Startup)
 }
 
 // CameUp says whether the node is Ready, or was when its time was over.

@@ -78,6 +78,7 @@ func TestSenselessSettingsAreNamed(t *testing.T) {
 	}
 	cases := map[string]func(*policy.Policy){
 		"--max-node-provision-time":              func(p *policy.Policy) { p.Growth.Provision = 0 },
+		"--max-node-startup-time":                func(p *policy.Policy) { p.Growth.Startup = 0 },
 		"--max-drain-time":                       func(p *policy.Policy) { p.Removal.DrainDeadline = -1 },
 		"--scale-down-unneeded-time":             func(p *policy.Policy) { p.Removal.Unneeded = -1 },
 		"--max-nodes-total":                      func(p *policy.Policy) { p.Growth.MaxNodes = -1 },

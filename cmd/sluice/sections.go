@@ -29,7 +29,7 @@ var sections = []section{
 	{"What new nodes are like", []string{"startup-taint", "startup-taint-prefix", "ignore-taint", "status-taint"}},
 	{"Room that objects ask for", []string{"enable-provisioning-requests", "check-capacity-processor-instance", "capacity-buffer-controller-enabled", "capacity-buffer-pod-injection-enabled"}},
 	{"Limits of growth", []string{"max-nodes-total", "cores-total", "memory-total", "max-nodes-per-scaleup", "ceiling"}},
-	{"When growth fails", []string{"max-node-provision-time", "initial-node-group-backoff-duration", "max-node-group-backoff-duration", "node-group-backoff-reset-timeout", "keep-failed-machine", "force-delete-unregistered-nodes", "force-delete-failed-nodes"}},
+	{"When growth fails", []string{"max-node-provision-time", "max-node-startup-time", "initial-node-group-backoff-duration", "max-node-group-backoff-duration", "node-group-backoff-reset-timeout", "keep-failed-machine", "force-delete-unregistered-nodes", "force-delete-failed-nodes"}},
 	{"Removal", []string{
 		"scale-down-enabled", "scale-down-unneeded-time", "scale-down-unready-time", "scale-down-utilization-threshold", "scale-down-gpu-utilization-threshold", "busy-threshold", "busy-limit", "compat",
 		"scale-down-unready-enabled", "ignore-daemonsets-utilization", "ignore-mirror-pods-utilization",

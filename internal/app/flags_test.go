@@ -38,7 +38,7 @@ func TestWithoutFlagsThePolicyIsTheDefault(t *testing.T) {
 
 func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 	set := map[string]string{
-		"max-nodes-total": "101", "cores-total": "102:103", "memory-total": "104:105", "max-node-provision-time": "106s",
+		"max-nodes-total": "101", "cores-total": "102:103", "memory-total": "104:105", "max-node-provision-time": "106s", "max-node-startup-time": "147s",
 		"initial-node-group-backoff-duration": "107s", "max-node-group-backoff-duration": "108s", "node-group-backoff-reset-timeout": "109s",
 		"scale-down-enabled": "false", "scale-down-unneeded-time": "110s", "scale-down-unready-time": "111s",
 		"scale-down-utilization-threshold": "0.12", "scale-down-gpu-utilization-threshold": "0.13", "busy-threshold": "0.15", "busy-limit": "145m", "compat": "false", "scale-down-delay-after-add": "113s", "node-delete-delay-after-taint": "114s", "load-balancer-exclusion-delay": "133s", "max-detach-time": "134s",
@@ -67,7 +67,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 	}
 	want := &policy.Policy{
 		Growth: policy.Growth{
-			MaxNodes: 101, MaxCores: 103, MaxMemoryGiB: 105, Provision: 106 * time.Second,
+			MaxNodes: 101, MaxCores: 103, MaxMemoryGiB: 105, Provision: 106 * time.Second, Startup: 147 * time.Second,
 			BackoffFirst: 107 * time.Second, BackoffMost: 108 * time.Second, BackoffReset: 109 * time.Second,
 			MaxAtOnce: 120, EnforceMin: true, BurstWindow: 131 * time.Second, PodDelay: 121 * time.Second, PriorityCutoff: -122, GangHold: 129 * time.Second,
 			Taints:   cluster.Taints{Startup: []string{"example.com/one", "example.com/one"}, Prefixes: []string{"example.com/two-"}, Status: []string{"example.com/three"}},

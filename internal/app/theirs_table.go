@@ -80,7 +80,7 @@ var TheirFlags = []TheirFlag{
 	{Name: "frequent-loops-enabled", Kind: "bool", Default: "true", Taken: NoEffect, Why: "what happens in the cluster starts a cycle, at most one in a short window; see --scan-interval"},
 	{Name: "enforce-node-group-min-size", Kind: "bool", Default: "false", Taken: Honoured},
 	{Name: "max-node-provision-time", Kind: "duration", Default: "15m0s", Taken: Honoured},
-	{Name: "max-node-startup-time", Kind: "duration", Default: "15m0s", Taken: NoEffect, Why: "--max-node-provision-time bounds the time of a machine until its node is Ready"},
+	{Name: "max-node-startup-time", Kind: "duration", Default: "15m0s", Taken: Honoured},
 	{Name: "ok-total-unready-count", Kind: "int", Default: "3", Taken: Honoured},
 	{Name: "max-total-unready-percentage", Kind: "float64", Default: "45", Taken: Honoured},
 	{Name: "unready-nodes-scope", Kind: "string", Default: "cluster", Taken: Refused, Why: "nodes that are not Ready are counted in the whole cluster; give cluster, or leave the flag out"},

@@ -116,7 +116,7 @@ func (h *history) machine() string { return fmt.Sprintf("%s_%d", h.group(), h.up
 
 // farm says what there is when sluice starts.
 func (h *history) farm() {
-	h.say("policy scale-down-unneeded-time=%s scale-down-delay-after-add=%s scale-down-unready-time=5m max-drain-time=5m max-node-provision-time=8m keep-failed-machine=10m",
+	h.say("policy scale-down-unneeded-time=%s scale-down-delay-after-add=%s scale-down-unready-time=5m max-drain-time=5m max-node-provision-time=8m max-node-startup-time=8m keep-failed-machine=10m",
 		h.pick("1m", "4m", "10m"), h.pick("1s", "3m"))
 	h.say("policy initial-node-group-backoff-duration=%s max-node-group-backoff-duration=10m", h.pick("1m", "5m"))
 	h.say("policy emptied-window=%s", h.pick("30s", "2m", "10m"))
