@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"os"
 	"os/exec"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -31,6 +33,8 @@ var kubeconfig string
 // TestMain runs the control plane that make chart-test has built, and which ends with its input. It says that it is the version of Kubernetes of which it
 // is made: Helm asks.
 func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // Helm tells of each link in the chart
+	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 	os.Exit(func() int {
 		binary := os.Getenv("SLUICE_CONTROLPLANE")
 		if binary == "" {
@@ -81,7 +85,6 @@ func connect(t *testing.T) cluster {
 		t.Fatal(err)
 	}
 	config.QPS = -1
-	config.WarningHandler = nil
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)

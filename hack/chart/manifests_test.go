@@ -74,6 +74,7 @@ func TestEveryManifestIsAccepted(t *testing.T) {
 			}
 		}
 	}
+	slices.Sort(examples)
 	if diff := cmp.Diff([]string{"standard", "standard-msi", "vmss", "vmss-autodiscover", "vmss-control-plane", "vmss-msi"}, examples); diff != "" {
 		t.Errorf("examples (-want +got):\n%s", diff)
 	}
