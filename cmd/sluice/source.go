@@ -10,10 +10,9 @@ import (
 // eventSource is whom Events name as their source: cluster-autoscaler where the program runs in its place, by its name or with --compat, since scripts
 // look for that; else "" for sluice.
 func eventSource(called string, f *pflag.FlagSet) string {
-	const theirs = "cluster-autoscaler"
 	compat := f.Lookup("compat")
-	if strings.TrimSuffix(filepath.Base(called), ".exe") == theirs || compat != nil && compat.Value.String() == "true" {
-		return theirs
+	if strings.TrimSuffix(filepath.Base(called), ".exe") == incumbent || compat != nil && compat.Value.String() == "true" {
+		return incumbent
 	}
 	return ""
 }
