@@ -54,7 +54,7 @@ func underTheRightsOf(t *testing.T, manifest string) {
 	own.BearerToken = account(t, admin, "cluster-autoscaler")
 	f := newBreathing(ctx, t, admin)
 	said := &lines{}
-	f.runs(t, Options{Kube: own, Log: slog.New(slog.NewTextHandler(said, nil))})
+	stop := f.runs(t, Options{Kube: own, Log: slog.New(slog.NewTextHandler(said, nil)), HandBack: true})
 
 	pending(ctx, t, admin, "web-0")
 	f.until(ctx, t, "the pod runs on a machine that was bought for it", func() bool {
@@ -101,6 +101,29 @@ func underTheRightsOf(t *testing.T, manifest string) {
 	if err != nil || len(denied) > 0 || !without.Has(cluster.DeleteNodes) || without.Has(cluster.PatchNode) {
 		t.Errorf("doctor misses %v and does without %v, %v", denied, without, err)
 	}
+
+	// It hands back at its end.
+	pending(ctx, t, admin, "web-1")
+	f.until(ctx, t, "another pod runs", func() bool {
+		p, err := admin.CoreV1().Pods("default").Get(ctx, "web-1", metav1.GetOptions{})
+		return err == nil && p.Status.Phase == corev1.PodRunning
+	})
+	if err := admin.CoreV1().Pods("default").Delete(ctx, "web-1", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	node = f.names()[0]
+	marked := func() string {
+		n, err := admin.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cluster.OwnerOf(n)
+	}
+	f.until(ctx, t, "its node is marked", func() bool { return marked() != "" })
+	stop()
+	if left := marked(); left != "" {
+		t.Errorf("node %s still bears the name %s:\n%s", node, left, said)
+	}
 }
 
 // breathing is a scale set without machines, whose kubelets join and leave with them.
@@ -137,8 +160,8 @@ func newBreathing(ctx context.Context, t *testing.T, admin kubernetes.Interface)
 	return f
 }
 
-// runs has a process run on the farm until the test ends.
-func (f *breathing) runs(t *testing.T, o Options) {
+// runs has a process run on the farm until it is told to stop, at the latest when the test ends.
+func (f *breathing) runs(t *testing.T, o Options) (stop func()) {
 	t.Helper()
 	machine, identity := Identify("server-0")
 	o.Azure = azure.Options{Groups: []azure.GroupSpec{{Name: "agents", Max: 5}}, Transport: &azuresim.Transport{Server: f.server, Machine: "server-0"}, Log: o.Log}
@@ -150,7 +173,7 @@ func (f *breathing) runs(t *testing.T, o Options) {
 		Enabled: true, Namespace: deploy.Namespace, Name: "cluster-autoscaler", Machine: machine, Identity: identity,
 		Lease: leaseLasts, Renew: 4 * time.Second, Retry: 200 * time.Millisecond,
 	}
-	life, stop := context.WithCancel(t.Context())
+	life, end := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -161,10 +184,12 @@ func (f *breathing) runs(t *testing.T, o Options) {
 			t.Error(err)
 		}
 	}()
-	t.Cleanup(func() {
-		stop()
+	stop = func() {
+		end()
 		<-ended
-	})
+	}
+	t.Cleanup(stop)
+	return stop
 }
 
 // until waits until that is so. Kubelets begin and end with their machines.

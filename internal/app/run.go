@@ -138,6 +138,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	var a *Autoscaler
 	resumed := status == nil
+	process := ctx
 	err = lead(ctx, lock, o.election(), o.Log, func(ctx context.Context, leads func() time.Time) error {
 		server.Lead()
 		defer server.StandBy()
@@ -157,7 +158,7 @@ func Run(ctx context.Context, o Options) error {
 			return err
 		}
 		ReturnMemory()
-		return o.handBack(ctx, client, leads, a.Run(ctx))
+		return o.handBack(process, client, leads, a.Run(ctx))
 	})
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause

@@ -84,10 +84,16 @@ func departure(d Deed, entry journal.Entry, status corev1.ObjectReference) event
 	return say(scaleDownEmpty, fmt.Sprintf("Scale-down: empty node %s removed", d.Node))
 }
 
-// cleans says whether a node is given back because nobody scales its group any more, and not because it is needed.
-func cleans(d Deed) bool {
+// cleans is the taint that is taken off a node which is given back because whoever put it there is gone, and not because the node is needed.
+func cleans(d Deed) (taint string, is bool) {
 	_, uncordons := d.of.(plan.Uncordon)
-	return uncordons && d.Because.Code == reason.NodeHandedOver
+	switch {
+	case uncordons && d.Because.Code == reason.NodeHandedOver:
+		return cluster.RemovalTaint, true
+	case uncordons && d.Because.Code == reason.NodeLeftByIncumbent:
+		return cluster.IncumbentTaint, true
+	}
+	return "", false
 }
 
 // ranking is the ConfigMap that ranks groups, as it was read last.

@@ -116,8 +116,8 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, s
 		cordoned := normal(nodeObject(entry, d.Node), scaleDown, fmt.Sprintf("cordoned, machine %s of group %s will be deleted: %s", d.Instance, d.Group, because), "cordon")
 		return []event{departure(d, entry, status), cordoned}
 	case plan.Uncordon:
-		if cleans(d) {
-			message := fmt.Sprintf("removed %s taint from node %s: %s", cluster.RemovalTaint, d.Node, because)
+		if taint, is := cleans(d); is {
+			message := fmt.Sprintf("removed %s taint from node %s: %s", taint, d.Node, because)
 			return []event{normal(nodeObject(entry, d.Node), cleanup, message, message)}
 		}
 		return []event{normal(nodeObject(entry, d.Node), scaleDownAbandoned, "uncordoned: "+phrases(verdictOr(entry, d), reason.Node(d.Node)), string(d.Because.Code))}
@@ -175,8 +175,8 @@ func failedEvent(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, stat
 			return warn(status, deleteUnregisteredFailed, "Failed to remove node "+providerID(d, entry)+": "+cause, string(d.Group)+"/"+string(d.Instance))
 		}
 	case plan.Uncordon:
-		if cleans(d) {
-			return warn(nodeObject(entry, d.Node), cleanup, fmt.Sprintf("failed to clean %s on node %s: %s", cluster.RemovalTaint, d.Node, cause), "")
+		if taint, is := cleans(d); is {
+			return warn(nodeObject(entry, d.Node), cleanup, fmt.Sprintf("failed to clean %s on node %s: %s", taint, d.Node, cause), "")
 		}
 	case plan.Evict:
 		if p := pods[d.Pod]; p != nil {

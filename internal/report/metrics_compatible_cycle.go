@@ -42,7 +42,8 @@ func (c compatibleMetrics) report(entry journal.Entry, counted census, failures 
 // state shows nodes, groups and limits.
 func (c compatibleMetrics) state(entry journal.Entry, counted census) {
 	all, allowed := counted.all, entry.Policy
-	c.safe.Set(indicator(all.healthy(allowed.Health)))
+	_, halted := entry.Seen.Objects.Lacks.Halting()
+	c.safe.Set(indicator(all.healthy(allowed.Health) && !halted))
 	for state, n := range map[string]int{
 		"ready": all.ready, "unready": all.unready, "notStarted": all.notStarted, "suspended": all.suspended,
 		"unregistered": all.unregistered, "longUnregistered": all.longUnregistered,
