@@ -83,6 +83,9 @@ func (d *decision) judgeGroups() {
 		if n := d.failing(st); n > 0 && len(d.s.Groups) > 1 {
 			because = append(because, reason.New(reason.GroupUnready, about, "nodes", n))
 		}
+		if st.unrepaired > 0 {
+			because = append(because, reason.New(reason.GroupUnrepaired, about, "nodes", st.unrepaired, "min", g.Min))
+		}
 		because = append(because, st.short...)
 		if st.weighed != nil {
 			because = append(because, *st.weighed)

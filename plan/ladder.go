@@ -288,7 +288,11 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 		}
 		if block != nil {
 			d.noteSoon(st, block)
-			block = append(block, waits)
+			if d.unrepaired(st, block) {
+				block = append([]reason.Reason{d.lasting(st)}, block...)
+			} else {
+				block = append(block, waits)
+			}
 			if facts := d.awaitsTaint(st.Node); facts != nil {
 				block = append(block, reason.New(reason.NodeTaintStays, about, facts...))
 			}
@@ -325,6 +329,9 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 		fact := d.underuse(st, limit)
 		if block := d.forbidden(st); block != nil {
 			d.refuge.back()
+			if d.unrepaired(st, block) {
+				block = append([]reason.Reason{d.lasting(st)}, block...)
+			}
 			d.judgeNode(st, NodeIdle, append(block, fact)...)
 			continue
 		}

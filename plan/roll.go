@@ -32,21 +32,22 @@ type roll struct {
 type groupState struct {
 	*cluster.Group
 	*roll
-	at        int             // its place among the snapshot's groups
-	removal   policy.Removal  // that holds for its nodes
-	servers   bool            // it has control-plane nodes, which are not opted in: nothing is done to it (S-17)
-	restarted []*cluster.Node // of machines that are started again: not Ready yet, and not for too long
-	taken     *reason.Reason  // which of those that are coming waits for the node of an earlier one of its name to go; nil when none does
-	coming    int             // machines that are expected and have no Ready node yet
-	adding    int             // machines that this cycle adds
-	wanted    bool            // a pending pod asked for it and was refused for its size
-	leaving   int             // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
-	going     outgoing        // these
-	parting   outgoing        // those of them whose removal this cycle asks for
-	drying    int             // nodes that run dry, or could
-	emptied   int             // further nodes of which this cycle found that they can be emptied with those that leave
-	blocked   *reason.Reason  // why it may not grow now, nil when it may
-	paused    *reason.Reason  // that somebody has paused it, nil when nobody has
+	at         int             // its place among the snapshot's groups
+	removal    policy.Removal  // that holds for its nodes
+	servers    bool            // it has control-plane nodes, which are not opted in: nothing is done to it (S-17)
+	restarted  []*cluster.Node // of machines that are started again: not Ready yet, and not for too long
+	taken      *reason.Reason  // which of those that are coming waits for the node of an earlier one of its name to go; nil when none does
+	coming     int             // machines that are expected and have no Ready node yet
+	adding     int             // machines that this cycle adds
+	wanted     bool            // a pending pod asked for it and was refused for its size
+	leaving    int             // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
+	going      outgoing        // these
+	parting    outgoing        // those of them whose removal this cycle asks for
+	unrepaired int             // nodes that are not Ready and that its min keeps
+	drying     int             // nodes that run dry, or could
+	emptied    int             // further nodes of which this cycle found that they can be emptied with those that leave
+	blocked    *reason.Reason  // why it may not grow now, nil when it may
+	paused     *reason.Reason  // that somebody has paused it, nil when nobody has
 
 	templates  map[string]*scheduling.Template // what machines are opened like, by zone, "" for a group that spans none; once one was
 	opened     int                             // machines that were opened, to name them and to know whose turn it is

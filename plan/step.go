@@ -41,6 +41,21 @@ func (d *decision) forbidden(st *nodeState) []reason.Reason {
 	return d.clusterMinimum(st)
 }
 
+// unrepaired says whether the node is not Ready, would go for that by now, and nothing but its group's min is in the way: nobody replaces it. It is
+// counted.
+func (d *decision) unrepaired(st *nodeState, because []reason.Reason) bool {
+	if st.ready || len(because) == 0 || because[0].Code != reason.GroupAtMin && because[0].Code != reason.GroupBelowMin || d.now.Before(st.since.Add(d.limitOf(st))) {
+		return false
+	}
+	st.group.unrepaired++
+	return true
+}
+
+// lasting is what is said of such a node.
+func (d *decision) lasting(st *nodeState) reason.Reason {
+	return reason.New(reason.NodeUnrepaired, reason.Node(st.Name()), "age", d.idleFor(st), "limit", d.limitOf(st), "instance", st.Instance.ID)
+}
+
 // notYet says why a node that may step on the ladder has to wait, nil when it may do so now; empty when its time has not come, of which limit
 // is how long it must have been removable.
 func (d *decision) notYet(st *nodeState, limit time.Duration) []reason.Reason {

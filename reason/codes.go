@@ -90,6 +90,7 @@ const (
 	TemplateRenewed    Code = "TemplateRenewed"
 	GroupTaintStays    Code = "GroupTaintStays"
 	GroupUnready       Code = "GroupUnready"
+	GroupUnrepaired    Code = "GroupUnrepaired"
 	GroupUnreadable    Code = "GroupUnreadable"
 	MachinesTaken      Code = "MachinesTaken"
 	GroupIncomplete    Code = "GroupIncomplete"
@@ -138,6 +139,7 @@ const (
 	NodeAwaitsTaint    Code = "NodeAwaitsTaint"
 	NodeTaintStays     Code = "NodeTaintStays"
 	NodeNotReady       Code = "NodeNotReady"
+	NodeUnrepaired     Code = "NodeUnrepaired"
 	NodeNeverReady     Code = "NodeNeverReady"
 	NodeShunned        Code = "NodeShunned"
 	NodeWelcome        Code = "NodeWelcome"
@@ -335,6 +337,7 @@ var sentences = map[Code]string{
 	TemplateRenewed:    "described anew since {since}: {what}; that is believed until a machine made since is a Ready node",
 	GroupTaintStays:    "its last node kept taint {taint} beyond {limit}, which {who} should take off; it grows for pods that tolerate it only",
 	GroupUnready:       "none of its nodes is Ready ({nodes}); it grows only for pods that no other group can hold",
+	GroupUnrepaired:    "nodes not Ready that its min keeps: {nodes} (min {min}); a person has to repair their machines",
 	GroupUnreadable:    "cannot be managed: {message}{next}",
 	GroupDeleted:       "was deleted at {since} at the latest, not by sluice; the Node objects of its machines go when their kubelets are silent",
 	GroupContradicted:  "the kubelet of node {node} reports, and the list lacks its machine, which nobody saw leave; no write until a list has it or the node falls silent",
@@ -377,6 +380,7 @@ var sentences = map[Code]string{
 	NodeAwaitsTaint:      "started {age} ago, bears taint {taint} until {who} takes it off (limit {limit})",
 	NodeTaintStays:       "bears taint {taint} {age} after its start (limit {limit}), which {who} should take off",
 	NodeNotReady:         "not Ready for {age} (limit {limit})",
+	NodeUnrepaired:       "not Ready for {age} (limit {limit}), and not deleted: a person has to repair machine {instance}",
 	NodeNeverReady:       "node {node} is not Ready {age} after it joined (limit {limit})",
 	NodeShunned:          "could go; the scheduler prefers other nodes meanwhile",
 	NodeWelcome:          "needed again; the scheduler may use it like any other",

@@ -75,6 +75,7 @@ var ends = map[Code]string{
 	GroupUnreadable:    "the group is read again",
 	GroupIncomplete:    "the group is read again",
 	GroupDeleted:       "somebody makes it again",
+	GroupUnrepaired:    "their machines are repaired, or a lower min of the group lets them go",
 	GroupAtMax:         "one of its machines leaves, or a higher max",
 	GroupBackoff:       "it may grow again",
 	GroupPaused:        "the pause ends; sluice resume ends it now",

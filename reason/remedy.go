@@ -82,6 +82,7 @@ var remedies = map[Code]string{
 	NodeAwaitsDevices:    "its device plugin announces {devices}, or the node is older than --max-node-startup-time",
 	NodeAwaitsTaint:      "{who} takes {taint} off it, or the node is older than --max-node-startup-time",
 	NodeNotReady:         "time: it goes when it has not been Ready for {limit} (--scale-down-unready-time)",
+	NodeUnrepaired:       "repair machine {instance} (restart or reimage it), or a lower min of its group, which lets it go",
 	NodeUnreadyStays:     "--scale-down-unready-enabled=true",
 	NodeBusy:             "less than {threshold} of its {resource} asked for, or a higher --scale-down-utilization-threshold",
 	NodeInUse:            "its measured use falls to {threshold} or below, it has stayed for {limit} (--busy-limit), or a higher --busy-threshold",

@@ -41,6 +41,7 @@ const (
 	NodeWithoutMachine   = "NodeWithoutMachine"
 	NodesUnmatched       = "NodesUnmatched"
 	NodeTaintStays       = "NodeTaintStays"
+	NodeUnrepaired       = "NodeUnrepaired"
 )
 
 // Codes are all of them, in the order of [Checks].
@@ -48,5 +49,5 @@ var Codes = []string{
 	ConfigurationRefused, ConfigurationNoted, NothingNamed, ClusterUnnamed, MetadataSilent, CloudUnknown, EndpointUnreachable, TokenRefused, RightMissing, RightsUnknown,
 	ClusterUnreachable, AccountNotAssumed, KubeRightMissing, KubeRightsUnknown, ClockSkewed, ClockDrifts, GroupsUnlisted, NoGroups, GroupUnreadable, GroupIncomplete, GroupWithoutTemplate,
 	GroupControlPlane, GroupBelowMin, GroupAboveMax, GroupFailed, GroupPaused, GroupOtherHands, GroupStranger, SizeUnpriced, TemplateDrifts, SizesUnlabelled, SetLeftOut, GroupNoticed,
-	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched, NodeTaintStays,
+	NodeAmbiguous, MachineWithoutNode, MachineStopped, NodeWithoutMachine, NodesUnmatched, NodeTaintStays, NodeUnrepaired,
 }

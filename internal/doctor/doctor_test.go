@@ -135,6 +135,10 @@ var cases = map[string]struct {
 		n.CreationTimestamp = metav1.NewTime(Start.Add(-time.Hour))
 		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "example.com/warm", Effect: corev1.TaintEffectNoSchedule})
 	}, "taint example.com/warm stays on 1 node, and the taint's controller should take it off"},
+	"a node is not Ready and its group's min keeps it": {[]string{doctor.NodeUnrepaired}, func(f *doctor.Facts) {
+		f.Snapshot.Group("agents").Min = 1
+		NotReady(f.Snapshot.Time.Add(-20 * time.Minute))(f.Snapshot.Node("agents-0").Object)
+	}, "1 node of group agents not Ready for 20m0s or longer, and not deleted, as the group is at its min 1: agents-0"},
 	"nodes of K3s do not say their size": {[]string{doctor.SizesUnlabelled}, func(f *doctor.Facts) {
 		for _, g := range f.Groups {
 			g.Instances, g.Capacity, g.Min = nil, 0, 0

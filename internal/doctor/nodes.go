@@ -125,6 +125,7 @@ func nodes(f Facts, _ *Diagnosis) []Finding {
 		}
 	}
 	all = append(all, tainted(s)...)
+	all = append(all, unrepaired(s)...)
 	machines, late := 0, 0
 	for _, g := range s.Groups {
 		for _, in := range g.Instances {
@@ -175,6 +176,31 @@ func tainted(s *cluster.Snapshot) (all []Finding) {
 	return all
 }
 
+// unrepaired finds nodes that have not been Ready for long and whose group is at its min: for each group one finding.
+func unrepaired(s *cluster.Snapshot) (all []Finding) {
+	for _, g := range s.Groups {
+		var names []string
+		for _, in := range g.Instances {
+			n := s.Node(in.Node)
+			if n == nil || in.State != cluster.StateRunning || leaving(n) || cluster.Ready(n.Object) {
+				continue
+			}
+			if since := cluster.NotReadySince(n.Object).Time; s.Time.Sub(since) >= readyWithin {
+				names = append(names, n.Name())
+			}
+		}
+		if len(names) == 0 || g.Present() > g.Min {
+			continue
+		}
+		all = append(all, Finding{
+			Check: "nodes", Status: Warning, Code: NodeUnrepaired, Subject: string(g.ID),
+			Message: fmt.Sprintf("%s of group %s not Ready for %s or longer, and not deleted, as the group is at its min %d: %s", count(len(names), "node"), g.ID, readyWithin, g.Min, some(names)),
+			Remedy:  "repair their machines (restart or reimage them), or lower the min, which lets them go",
+		})
+	}
+	return all
+}
+
 func machine(s *cluster.Snapshot, g *cluster.Group, in *cluster.Instance) []Finding {
 	const check = "nodes"
 	name := string(g.ID) + "/" + string(in.ID)
@@ -217,3 +243,6 @@ func leaving(n *cluster.Node) bool {
 
 // joinWithin is how long a machine that runs may be without a node before that is worth a word.
 const joinWithin = 15 * time.Minute
+
+// readyWithin is how long a node may be without being Ready before it goes, unless --scale-down-unready-time says otherwise.
+const readyWithin = 20 * time.Minute
