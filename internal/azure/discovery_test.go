@@ -269,6 +269,27 @@ func TestTheTemplateComesFromSizeZonesAndTags(t *testing.T) {
 	}
 }
 
+func TestHugePagesTakeMemoryOfTheSizeAway(t *testing.T) {
+	const tag = "k8s.io_cluster-autoscaler_node-template_resources_"
+	for name, tc := range map[string]struct {
+		tags []string
+		want [2]string // memory of the machine, and what pods get of it
+	}{
+		"none":                     {nil, [2]string{"16Gi", "16Gi"}},
+		"of two sizes":             {[]string{tag + "hugepages-2Mi=4Gi", tag + "hugepages-1Gi=2Gi"}, [2]string{"16Gi", "10Gi"}},
+		"beside memory in the tag": {[]string{tag + "hugepages-2Mi=4Gi", tag + "memory=11Gi"}, [2]string{"11Gi", "11Gi"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, tagged("dense", 1, tc.tags...))
+			w.open(w.options("0:9:dense"))
+			status := w.groups()["dense"].Template.Status
+			if got := [2]string{status.Capacity.Memory().String(), status.Allocatable.Memory().String()}; got != tc.want {
+				t.Errorf("memory %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestAnUnknownSizeNeedsResourceTags(t *testing.T) {
 	const tag = "k8s.io_cluster-autoscaler_node-template_resources_"
 	for name, tc := range map[string]struct {

@@ -23,7 +23,7 @@ const (
 var poolTags = []string{"aks-managed-poolName", "poolName"}
 
 // template is the node that the group's next machine will become, as far as size and tags tell; nil when they do not tell how much CPU
-// and memory it has. Zone is where that machine will be. Allocatable equals capacity: what a kubelet reserves is learned from the
+// and memory it has. Zone is where that machine will be. Allocatable is capacity less huge pages: what a kubelet reserves is learned from the
 // first node. Labels of a later rank win: tags as they are; what kubelet and the cloud controller set; what AKS would set, when that is
 // predicted; label tags. Those of the first and third rank nobody has promised: they are named in [cluster.GuessedLabels].
 func template(m *model, size catalog.Size, known bool, zone string, tags told, predict bool) *corev1.Node {
@@ -66,7 +66,7 @@ func template(m *model, size catalog.Size, known bool, zone string, tags told, p
 		ObjectMeta: metav1.ObjectMeta{Labels: labels},
 		Spec:       corev1.NodeSpec{Taints: slices.Clone(tags.taints)},
 		Status: corev1.NodeStatus{
-			Capacity: capacity, Allocatable: capacity.DeepCopy(),
+			Capacity: capacity, Allocatable: allocatable(capacity, tags),
 			NodeInfo: corev1.NodeSystemInfo{OperatingSystem: os, Architecture: arch},
 		},
 	}
@@ -120,6 +120,23 @@ func resources(m *model, size catalog.Size, known bool, tags told) corev1.Resour
 		list[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(int64(m.osDiskGB)<<30, resource.BinarySI)
 	}
 	maps.Copy(list, tags.resources)
+	return list
+}
+
+// allocatable is what a kubelet that reserves nothing gives to pods: memory that is set aside for huge pages is theirs alone. What a tag says of
+// memory stands.
+func allocatable(capacity corev1.ResourceList, tags told) corev1.ResourceList {
+	list := capacity.DeepCopy()
+	if _, said := tags.resources[corev1.ResourceMemory]; said {
+		return list
+	}
+	left := list[corev1.ResourceMemory]
+	for name, q := range capacity {
+		if strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
+			left.Sub(q)
+		}
+	}
+	list[corev1.ResourceMemory] = left
 	return list
 }
 

@@ -18,6 +18,8 @@ func (c *Cluster) complete(obj object) error {
 	switch o := obj.(type) {
 	case *corev1.Pod:
 		return c.completePod(o)
+	case *corev1.LimitRange:
+		completeLimits(o)
 	case *corev1.Node:
 		if o.Status.Allocatable == nil {
 			o.Status.Allocatable = o.Status.Capacity.DeepCopy()
@@ -117,14 +119,7 @@ func completePodSpec(s *corev1.PodSpec) {
 // completeContainer requests what is limited, and opens on the host what a pod
 // on the host's network listens to.
 func completeContainer(ct *corev1.Container, hostNetwork bool) {
-	for name, limit := range ct.Resources.Limits {
-		if _, ok := ct.Resources.Requests[name]; !ok {
-			if ct.Resources.Requests == nil {
-				ct.Resources.Requests = corev1.ResourceList{}
-			}
-			ct.Resources.Requests[name] = limit.DeepCopy()
-		}
-	}
+	fillIn(&ct.Resources.Requests, ct.Resources.Limits)
 	for i := range ct.Ports {
 		orElse(&ct.Ports[i].Protocol, corev1.ProtocolTCP)
 		if hostNetwork && ct.Ports[i].HostPort == 0 {
@@ -140,6 +135,11 @@ func (c *Cluster) completePod(pod *corev1.Pod) error {
 	completePodSpec(&pod.Spec)
 	if err := c.completePriority(pod); err != nil {
 		return err
+	}
+	if pod.ResourceVersion == "" { // later it is too late
+		if err := c.limit(pod); err != nil {
+			return err
+		}
 	}
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 		if !toleratesKey(pod.Spec.Tolerations, key) {

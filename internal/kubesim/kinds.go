@@ -50,6 +50,7 @@ var coreEvents = &kind{version: "v1", resource: "events", name: "Event", namespa
 var kinds = []*kind{
 	{version: "v1", resource: "configmaps", name: "ConfigMap", namespaced: true, prototype: &corev1.ConfigMap{}},
 	coreEvents,
+	{version: "v1", resource: "limitranges", name: "LimitRange", namespaced: true, prototype: &corev1.LimitRange{}},
 	{version: "v1", resource: "namespaces", name: "Namespace", status: true, prototype: &corev1.Namespace{}},
 	{version: "v1", resource: "nodes", name: "Node", status: true, prototype: &corev1.Node{}},
 	{version: "v1", resource: "persistentvolumeclaims", name: "PersistentVolumeClaim", namespaced: true, status: true, prototype: &corev1.PersistentVolumeClaim{}},

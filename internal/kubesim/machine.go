@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,7 +32,7 @@ type Machine struct {
 	Taints      []corev1.Taint
 
 	Capacity    corev1.ResourceList // pods: 110 if not given
-	Allocatable corev1.ResourceList // nil means Capacity
+	Allocatable corev1.ResourceList // nil means Capacity, of whose memory huge pages are set aside
 
 	// AttachLimits is how many volumes each CSI driver can attach, by the
 	// driver's name: what the machine's CSINode says. Without any there is none.
@@ -60,7 +61,7 @@ func (c *Cluster) Join(m Machine) error {
 		m.Capacity[corev1.ResourcePods] = resource.MustParse("110")
 	}
 	if m.Allocatable = m.Allocatable.DeepCopy(); m.Allocatable == nil {
-		m.Allocatable = m.Capacity.DeepCopy()
+		m.Allocatable = allocatable(m.Capacity)
 	} else if _, ok := m.Allocatable[corev1.ResourcePods]; !ok {
 		m.Allocatable[corev1.ResourcePods] = m.Capacity[corev1.ResourcePods].DeepCopy()
 	}
@@ -98,6 +99,19 @@ func (c *Cluster) Join(m Machine) error {
 		c.kubeletSees(key, c.onNode[m.Name][key])
 	}
 	return nil
+}
+
+// allocatable is what a kubelet that reserves nothing gives to pods: the memory
+// of huge pages is theirs alone.
+func allocatable(capacity corev1.ResourceList) corev1.ResourceList {
+	all := capacity.DeepCopy()
+	for name, q := range capacity {
+		if memory := all[corev1.ResourceMemory]; strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
+			memory.Sub(q)
+			all[corev1.ResourceMemory] = memory
+		}
+	}
+	return all
 }
 
 // Leave takes a machine away, as a power cut does: its kubelet stops, its Node

@@ -1,6 +1,11 @@
 package kubesim
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -90,10 +95,48 @@ func validatePodSpec(s *corev1.PodSpec, at *field.Path) field.ErrorList {
 	if len(s.Containers) == 0 {
 		errs = append(errs, field.Required(at.Child("containers"), ""))
 	}
+	for i := range s.InitContainers {
+		errs = append(errs, validateResources(&s.InitContainers[i].Resources, at.Child("initContainers").Index(i).Child("resources"))...)
+	}
+	for i := range s.Containers {
+		errs = append(errs, validateResources(&s.Containers[i].Resources, at.Child("containers").Index(i).Child("resources"))...)
+	}
 	if s.NodeName != "" && len(s.SchedulingGates) > 0 {
 		errs = append(errs, field.Forbidden(at.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
 	}
 	return errs
+}
+
+// validateResources checks that requests are within limits, that what cannot be
+// lent twice is limited to what is requested, and that huge pages come with CPU
+// or memory.
+func validateResources(r *corev1.ResourceRequirements, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	huge, plain := false, false
+	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
+		request, at := r.Requests[name], at.Child("requests")
+		limit, limited := r.Limits[name]
+		pages := strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+		huge, plain = huge || pages, plain || name == corev1.ResourceCPU || name == corev1.ResourceMemory
+		switch committed := pages || !native(name); {
+		case committed && !limited:
+			errs = append(errs, field.Required(at, "Limit must be set for non overcommitable resources"))
+		case committed && request.Cmp(limit) != 0:
+			errs = append(errs, field.Invalid(at, request.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
+		case limited && request.Cmp(limit) > 0:
+			errs = append(errs, field.Invalid(at, request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
+		}
+	}
+	if huge && !plain {
+		errs = append(errs, field.Forbidden(at, "HugePages require cpu or memory"))
+	}
+	return errs
+}
+
+// native reports whether a resource is Kubernetes' own, and not an extended one.
+func native(name corev1.ResourceName) bool {
+	domain, _, prefixed := strings.Cut(string(name), "/")
+	return !prefixed || strings.HasSuffix(domain, corev1.ResourceDefaultNamespacePrefix[:len(corev1.ResourceDefaultNamespacePrefix)-1])
 }
 
 func validateTemplate(selector *metav1.LabelSelector, t *corev1.PodTemplateSpec, spec *field.Path) field.ErrorList {

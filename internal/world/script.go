@@ -228,13 +228,10 @@ func (s *statement) resources(setting string) (corev1.ResourceList, error) {
 	for _, v := range s.set[setting] {
 		name, amount, _ := strings.Cut(v, "=")
 		q, err := resource.ParseQuantity(amount)
-		if err != nil || q.Sign() < 0 || !strings.Contains(name, "/") {
-			return nil, s.bad(setting, v, "an extended resource and how much of it, such as example.com/licence=2")
+		if err != nil || q.Sign() < 0 || !strings.Contains(name, "/") && !strings.HasPrefix(name, corev1.ResourceHugePagesPrefix) {
+			return nil, s.bad(setting, v, "an extended resource or huge pages and how much of it, such as example.com/licence=2 or hugepages-2Mi=1Gi")
 		}
-		if all == nil {
-			all = corev1.ResourceList{}
-		}
-		all[corev1.ResourceName(name)] = q
+		all = withResource(all, corev1.ResourceName(name), q)
 	}
 	return all, nil
 }

@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -76,7 +77,16 @@ func (w *world) model(s *statement) (*corev1.Pod, error) {
 	return p, w.ensureNamespace(p.Namespace)
 }
 
+func withResource(all corev1.ResourceList, name corev1.ResourceName, q resource.Quantity) corev1.ResourceList {
+	if all == nil {
+		all = corev1.ResourceList{}
+	}
+	all[name] = q
+	return all
+}
+
 func containers(s *statement) ([]corev1.Container, error) {
+	var err error
 	c := corev1.Container{Name: "main", Image: "registry.example/" + s.names[0] + ":1", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{}}}
 	for setting, name := range map[string]corev1.ResourceName{"cpu": corev1.ResourceCPU, "memory": corev1.ResourceMemory, "gpu": gpuResource} {
 		q, ok, err := s.quantity(setting)
@@ -87,14 +97,13 @@ func containers(s *statement) ([]corev1.Container, error) {
 			c.Resources.Requests[name] = q
 		}
 	}
-	more, err := s.resources("resource")
-	if err != nil {
+	if c.Resources.Limits, err = s.resources("resource"); err != nil { // of extended resources and huge pages the limit is what is asked for
 		return nil, err
 	}
-	if more != nil { // of extended resources the limit is what is asked for
-		maps.Copy(c.Resources.Requests, more)
-		c.Resources.Limits = more
+	if gpus, ok := c.Resources.Requests[gpuResource]; ok {
+		c.Resources.Limits = withResource(c.Resources.Limits, gpuResource, gpus)
 	}
+	maps.Copy(c.Resources.Requests, c.Resources.Limits)
 	for _, said := range s.set["host-port"] {
 		port, err := strconv.ParseInt(said, 10, 32)
 		if err != nil || port < 1 || port > 65535 {
