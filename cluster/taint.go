@@ -101,7 +101,7 @@ func (t Taints) Arriving(n *corev1.Node) bool {
 func (t Taints) Kind(taint corev1.Taint) string {
 	switch {
 	case taint.Key == RemovalTaint:
-		return "ToBeDeletedByClusterAutoscaler"
+		return IncumbentTaint
 	case taint.Key == UninitializedTaint:
 		return taint.Key
 	case strings.HasPrefix(taint.Key, ignorePrefix):

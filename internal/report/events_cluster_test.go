@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -64,17 +65,18 @@ func TestTheClusterIsToldWhatClusterAutoscalerTells(t *testing.T) {
 		world *world
 		says  []string // "!" before what is not said
 	}{
-		"too many nodes are unready":      {unready(4), []string{status + tag + "Warning ClusterUnhealthy: Cluster is unhealthy"}},
-		"so many are tolerated":           {unready(3), []string{"!ClusterUnhealthy"}},
-		"a node was not Ready in time":    {late, []string{status + tag + "Warning ScaleUpTimedOut: Nodes added to group agents failed to register within 15m0s"}},
-		"the cluster may not have more":   {full, []string{status + tag + "Warning MaxNodesTotalReached: Max total nodes in cluster reached: 2"}},
-		"the group may not have more":     {ranked("10: [agents]"), []string{"!MaxNodesTotalReached"}},
-		"an emptied node is gone":         {drained, []string{status + tag + "Normal ScaleDown: Scale-down: node agents-1 removed with drain", "!ScaleDownEmpty"}},
-		"a node with pods begins to go":   {underused, []string{status + tag + "Normal ScaleDown: Scale-down: removing node agents-1, utilization: {", "pods to reschedule: small"}},
-		"the ranking cannot be read":      {ranked("first: [agents]"), []string{ranking + " (ranking-uid) Warning PriorityConfigMapInvalid: no group is ranked: the ConfigMap cluster-autoscaler-priority-expander has the rank"}},
-		"no priority matches any group":   {ranked("10: [gpu]"), []string{ranking + " (ranking-uid) Warning PriorityConfigMapNoGroupMatched: no priority matches a group that could grow: group ", "!PriorityConfigMapInvalid"}},
-		"a priority matches one of them":  {ranked("10: [spare]"), []string{"Warning PriorityConfigMapNotMatchedGroup: node group agents", "!NoGroupMatched", "!PriorityConfigMapInvalid"}},
-		"a node goes that was given back": {handedOver(), []string{"Node agents-0 (node-agents-0) Normal ClusterAutoscalerCleanup: removed sluice.dev/removing taint from node agents-0", "!ScaleDownAbandoned"}},
+		"too many nodes are unready":                  {unready(4), []string{status + tag + "Warning ClusterUnhealthy: Cluster is unhealthy"}},
+		"so many are tolerated":                       {unready(3), []string{"!ClusterUnhealthy"}},
+		"a node was not Ready in time":                {late, []string{status + tag + "Warning ScaleUpTimedOut: Nodes added to group agents failed to register within 15m0s"}},
+		"the cluster may not have more":               {full, []string{status + tag + "Warning MaxNodesTotalReached: Max total nodes in cluster reached: 2"}},
+		"the group may not have more":                 {ranked("10: [agents]"), []string{"!MaxNodesTotalReached"}},
+		"an emptied node is gone":                     {drained, []string{status + tag + "Normal ScaleDown: Scale-down: node agents-1 removed with drain", "!ScaleDownEmpty"}},
+		"a node with pods begins to go":               {underused, []string{status + tag + "Normal ScaleDown: Scale-down: removing node agents-1, utilization: {", "pods to reschedule: small"}},
+		"the ranking cannot be read":                  {ranked("first: [agents]"), []string{ranking + " (ranking-uid) Warning PriorityConfigMapInvalid: no group is ranked: the ConfigMap cluster-autoscaler-priority-expander has the rank"}},
+		"no priority matches any group":               {ranked("10: [gpu]"), []string{ranking + " (ranking-uid) Warning PriorityConfigMapNoGroupMatched: no priority matches a group that could grow: group ", "!PriorityConfigMapInvalid"}},
+		"a priority matches one of them":              {ranked("10: [spare]"), []string{"Warning PriorityConfigMapNotMatchedGroup: node group agents", "!NoGroupMatched", "!PriorityConfigMapInvalid"}},
+		"a node goes that was given back":             {handedOver(), []string{"Node agents-0 (node-agents-0) Normal ClusterAutoscalerCleanup: removed sluice.dev/removing taint from node agents-0", "!ScaleDownAbandoned"}},
+		"cluster-autoscaler left a node half removed": {leftHalfWay(), []string{"Node agents-0 (node-agents-0) Normal ClusterAutoscalerCleanup: removed ToBeDeletedByClusterAutoscaler taint from node agents-0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := fake.NewClientset(statusMap())
@@ -105,6 +107,16 @@ func handedOver() *world {
 	w.groups = nil
 	w.group("other", 0, 3, 1)
 	w.memory.HandedOver = map[string]time.Time{"agents-0": noon.Add(-time.Hour)}
+	return w
+}
+
+// leftHalfWay is a world with a node that cluster-autoscaler began to remove before sluice led.
+func leftHalfWay() *world {
+	w := newWorld()
+	w.group("agents", 0, 3, 1)
+	n := w.node("agents-0")
+	n.Spec.Unschedulable = true
+	n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: cluster.IncumbentTaint, Value: fmt.Sprint(noon.Add(-time.Hour).Unix()), Effect: corev1.TaintEffectNoSchedule})
 	return w
 }
 

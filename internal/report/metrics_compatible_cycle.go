@@ -70,7 +70,9 @@ func (c compatibleMetrics) state(entry journal.Entry, counted census) {
 		for _, t := range n.Object.Spec.Taints {
 			c.taints.add(allowed.Growth.Taints.Kind(t), 1)
 		}
-		if _, leaves := cluster.RemovalOf(n.Object); leaves || n.Parked.UID != "" {
+		_, leaves := cluster.RemovalOf(n.Object)
+		_, taken := cluster.IncumbentSince(n.Object)
+		if leaves || taken || n.Parked.UID != "" {
 			continue
 		}
 		milli += n.Object.Status.Capacity.Cpu().MilliValue()
