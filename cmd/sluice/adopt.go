@@ -34,7 +34,7 @@ the azure.json that it mounts. Say what each setting becomes and which defaults 
 and "sluice plan" with exactly these settings. Nothing is changed in the cluster or in Azure.
 
 ` + wayThere + ` is the same Deployment with sluice's image, and sluice's rights for its service account; ` + wayBack + ` is the
-Deployment as it is. Neither holds a secret. A file that is there already is not overwritten.
+Deployment as it is. They hold a secret only where the Deployment itself does. A file that is there already is not overwritten.
 
 Doctor and plan ask with your rights in Kubernetes. A managed identity is that of the machine they run on: elsewhere doctor says so.
 
@@ -110,7 +110,7 @@ func (a *adopted) write(directory string, w io.Writer) error {
 		text []byte
 	}{{wayBack, back}, {wayThere, there}} {
 		path := filepath.Join(directory, f.name)
-		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return fmt.Errorf("write %s: %w; move it away, or give another --directory", path, err)
 		}

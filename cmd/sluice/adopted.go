@@ -202,7 +202,7 @@ func (a *adopted) readCloudConfig(c corev1.Container, file string, secret func(s
 	return nil
 }
 
-// say tells what each setting becomes. Values from Secrets are not shown.
+// say tells what each setting becomes. Values that may be secret are not shown.
 func (a *adopted) say(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "Deployment %s/%s, container %s, image %s\n\nFlags\n", a.namespace, a.name, a.at().Name, a.at().Image)
@@ -229,8 +229,11 @@ func (a *adopted) say(w io.Writer) error {
 	b.WriteString("\nEnvironment\n")
 	for _, v := range a.env {
 		shown := "=" + v.value
-		if v.from != "" {
+		switch {
+		case v.from != "":
 			shown = " from " + v.from
+		case confidential.MatchString(v.name):
+			shown = " (not shown)"
 		}
 		fmt.Fprintf(&b, "  %s%s: %s\n", v.name, shown, standing(v.name))
 	}
@@ -247,6 +250,9 @@ func (a *adopted) say(w io.Writer) error {
 	_, err = w.Write(b.Bytes())
 	return err
 }
+
+// confidential are names of variables whose value is not shown even where the Deployment has it in the clear.
+var confidential = regexp.MustCompile(`(?i)secret|password|token|key`)
 
 // standing is what an environment variable becomes.
 func standing(name string) string {

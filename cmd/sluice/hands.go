@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 
 	"sluice.dev/sluice/cluster"
@@ -54,6 +55,7 @@ func (e *ends) at(now time.Time) (time.Time, error) {
 type hands struct{ settings }
 
 func (h *hands) add(cmd *cobra.Command) {
+	h.contentType = runtime.ContentTypeJSON // they have no flag for it
 	cmd.Flags().StringVar(&h.kubeconfig, "kubeconfig", "", "path of a kubeconfig; empty: $KUBECONFIG, else ~/.kube/config, else the pod's service account")
 }
 
