@@ -98,7 +98,7 @@ func New(p Parts) *Autoscaler {
 	if silent == nil {
 		silent = func() time.Duration { return observer.Silent(p.Now()) }
 	}
-	rights := kube.NewRights(p.Client, p.Now)
+	rights := kube.NewRights(p.Client, options)
 	if l, ok := p.Cloud.(cloud.Leaseholder); ok && p.Leads != nil {
 		l.Lease(p.Leads)
 	}
