@@ -122,7 +122,7 @@ func (a *adopted) write(directory string, w io.Writer) error {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
 	}
-	_, err = fmt.Fprintf(w, "\nThe way there:  kubectl apply -f %s\nThe way back:   kubectl apply -f %s\n", filepath.Join(directory, wayThere), filepath.Join(directory, wayBack))
+	_, err = fmt.Fprintf(w, "\nThe way there:  kubectl apply -f %s\nThe way back:   kubectl apply -f %s, then sluice uninstall --yes --beside\n", filepath.Join(directory, wayThere), filepath.Join(directory, wayBack))
 	return err
 }
 

@@ -102,7 +102,7 @@ type ranking struct {
 	says plan.Ranking
 }
 
-// eventsOfRanking tells the ConfigMap that ranks groups what is wrong with it, which groups it leaves out, and that it chose none.
+// events tell the ConfigMap that ranks groups what is wrong with it, which groups it leaves out, and that it chose none.
 func (r *ranking) events(entry journal.Entry) []event {
 	c := entry.Seen.Objects.Ranking()
 	if c == nil {
