@@ -30,6 +30,7 @@ func fill(all reflect.Value) {
 func TestEveryKindOfObjectIsRecorded(t *testing.T) {
 	one := Objects(Node("n"), Pod("p"))
 	one.Controllers.Known = true
+	one.Lacks = cluster.Lacks{cluster.DeleteNodes}
 	fill(reflect.ValueOf(&one).Elem())
 	fill(reflect.ValueOf(&one.Controllers).Elem())
 	var b bytes.Buffer

@@ -28,7 +28,7 @@ func TestWhatBecameOfAnActionIsTold(t *testing.T) {
 		"the guard refused it":      {fmt.Errorf("grow: %w", &guard.Refusal{Property: "S-01", Why: "too small"}), plan.Result{Status: plan.Refused, Property: "S-01", Message: "too small"}},
 		"the cloud refused it":      {&cloud.Error{Kind: cloud.Throttled, Code: "TooManyRequests", Message: "later", RetryAfter: time.Minute}, plan.Result{Status: plan.Failed, Kind: "throttled", Code: "TooManyRequests", Message: "later", RetryAfter: time.Minute}},
 		"a budget says wait":        {&kube.WriteError{Verb: "evict", Object: "pod d/x", Kind: kube.ErrBudget}, plan.Result{Status: plan.Skipped, Message: "evict pod d/x: a disruption budget forbids it now"}},
-		"a right is missing":        {&kube.WriteError{Verb: "cordon", Object: "node n", Kind: kube.ErrForbidden}, plan.Result{Status: plan.Failed, Kind: "kubernetes", Message: "cordon node n: sluice's service account lacks the right"}},
+		"a right is missing":        {&kube.WriteError{Verb: "cordon", Object: "node n", Kind: kube.ErrForbidden}, plan.Result{Status: plan.Failed, Kind: "kubernetes", Code: Forbidden, Message: "cordon node n: sluice's service account lacks the right"}},
 		"there is no answer yet":    {&cloud.Error{Kind: cloud.Unanswered, Code: "NoAnswerYet", Message: "wait"}, plan.Result{Status: plan.Asked, Code: "NoAnswerYet", Message: "wait"}},
 		"the answer took too long":  {context.DeadlineExceeded, plan.Result{Status: plan.Failed, Kind: "transient", Message: "the API server did not answer in time"}},
 		"something else went wrong": {errors.New("odd"), plan.Result{Status: plan.Failed, Kind: "kubernetes", Message: "odd"}},

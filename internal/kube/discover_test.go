@@ -1,7 +1,9 @@
 package kube
 
 import (
-	"errors"
+	"bytes"
+	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +15,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/kubesim"
 )
 
@@ -101,15 +104,30 @@ func TestKindsComeAndGoWithTheirAPI(t *testing.T) {
 	})
 }
 
-func TestRightsToOptionalKindsAreNamed(t *testing.T) {
+// TestOptionalKindsThatAreDeniedAreDoneWithout begins without them, says which rights are missing, and follows them once they are granted.
+func TestOptionalKindsThatAreDeniedAreDoneWithout(t *testing.T) {
 	c := &kubesim.Cluster{}
 	c.Install(kubesim.ProvisioningRequests)
-	c.Inject(kubesim.Fault{Resource: "provisioningrequests", Code: 403, Reason: metav1.StatusReasonForbidden})
+	create(t, c, &kubesim.ProvisioningRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "r"}})
+	grant := c.Inject(kubesim.Fault{Resource: "provisioningrequests", Code: 403, Reason: metav1.StatusReasonForbidden})
+	var said bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
-		err := NewObserver(clientOf(t, c), Options{}).Start(t.Context())
-		var denied *AccessError
-		if !errors.As(err, &denied) || denied.Missing[0] != (Right{Verb: "list", Resource: "provisioningrequests", Group: "autoscaling.x-k8s.io"}) {
-			t.Errorf("%v", err)
+		o := NewObserver(clientOf(t, c), Options{Log: slog.New(slog.NewTextHandler(&said, nil))})
+		if err := o.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute) // of the bubble's clock
+		want := cluster.Lacks{{Verb: "list", Resource: "provisioningrequests", Group: "autoscaling.x-k8s.io"}, {Verb: "watch", Resource: "provisioningrequests", Group: "autoscaling.x-k8s.io"}}
+		if got := o.Denied(); !slices.Equal(got, want) || objects(t, o).ProvisioningRequests != nil || o.Silent(time.Now()) > time.Minute {
+			t.Errorf("denied %v, want %v; silent for %s", got, want, o.Silent(time.Now()))
+		}
+		grant()
+		time.Sleep(2*rediscovery + time.Minute)
+		if got := o.Denied(); len(got) > 0 || len(objects(t, o).ProvisioningRequests) != 1 {
+			t.Errorf("once granted: denied %v, requests %v", got, objects(t, o).ProvisioningRequests)
 		}
 	})
+	if said.Len() > 0 {
+		t.Errorf("the log has what is told once elsewhere:\n%s", said.String())
+	}
 }

@@ -224,7 +224,7 @@ func (f *feed[T, K]) state() state {
 	for _, verb := range []string{"list", "watch"} {
 		if err := f.errs[verb]; err != nil {
 			s.err = err
-			if apierrors.IsForbidden(err) && (f.listed || f.errs["list"] != nil) {
+			if apierrors.IsForbidden(err) && !s.following && (f.listed || f.errs["list"] != nil) { // one that follows may have streamed what it once might not list
 				s.denied = append(s.denied, Right{Verb: verb, Resource: f.of.name, Group: f.of.group})
 			}
 		}
