@@ -68,6 +68,7 @@ func (s *settings) addRun(f *pflag.FlagSet, o *app.Options) {
 	f.BoolVar(&o.PerGroupMetrics, "emit-per-nodegroup-metrics", false, "also serve cluster-autoscaler's metrics that have one series for each node group; sluice's own are always there")
 	f.BoolVar(&o.RepeatEvents, "record-duplicated-events", false, "send an Event again in each cycle while it stays true, instead of after five minutes")
 	f.BoolVar(&o.Profiling, "profiling", false, "answer /debug/pprof/ at --address as well, for go tool pprof")
+	f.BoolVar(&o.Snapshots, "debugging-snapshot-enabled", false, "answer /snapshotz at --address as well: nodes, pods and node groups as the latest cycle saw them, as JSON, without annotations and environments")
 	f.BoolVar(&o.Authorize, "web-authorization", false, "answer at --address, but for health, only those whose bearer token the API server knows and lets get the path, and over TLS; needs deploy/web-authorization.yaml")
 	f.StringVar(&o.Certificate, "tls-cert-file", "", "PEM file of the certificate that --address shows; without it answers go in the clear, or with --web-authorization under a certificate that the process makes for itself")
 	f.StringVar(&o.Key, "tls-private-key-file", "", "PEM file of the key of --tls-cert-file")

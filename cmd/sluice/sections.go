@@ -38,7 +38,7 @@ var sections = []section{
 	}},
 	{"Azure", []string{"cloud-provider", "cloud-config", "azure-api-share", "azure-resource-manager-endpoint", "azure-authority-host", "azure-metadata-endpoint"}},
 	{"Prices", []string{"prices-file", "retail-prices", "retail-prices-endpoint"}},
-	{"The process", []string{"kubeconfig", "kubernetes", "kube-api-content-type", "kube-client-qps", "kube-client-burst", "user-agent", "cluster-id", "namespace", "status-namespace", "scan-interval", "dry-run", "hand-back", "address", "web-authorization", "tls-cert-file", "tls-private-key-file", "emit-per-nodegroup-metrics", "record-duplicated-events", "profiling", "max-inactivity", "max-failing-time", "max-startup-time", "write-status-configmap", "status-config-map-name", "journal", "journal-max-bytes", "v", "log-format", "logging-format"}},
+	{"The process", []string{"kubeconfig", "kubernetes", "kube-api-content-type", "kube-client-qps", "kube-client-burst", "user-agent", "cluster-id", "namespace", "status-namespace", "scan-interval", "dry-run", "hand-back", "address", "web-authorization", "tls-cert-file", "tls-private-key-file", "emit-per-nodegroup-metrics", "record-duplicated-events", "profiling", "debugging-snapshot-enabled", "max-inactivity", "max-failing-time", "max-startup-time", "write-status-configmap", "status-config-map-name", "journal", "journal-max-bytes", "v", "log-format", "logging-format"}},
 	{"Leader election", []string{"leader-elect", "leader-elect-resource-name", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period"}},
 }
 

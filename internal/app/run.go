@@ -38,6 +38,7 @@ type Options struct {
 	Address       string       // of metrics, health and the read-only API; "" for none
 	Listener      net.Listener // instead of Address, for who wants to choose the port; closed at the end
 	Profiling     bool         // /debug/pprof/ is answered there, too
+	Snapshots     bool         // and /snapshotz
 	Authorize     bool         // but for health only those are answered whom the API server lets get the path; this makes it TLS, too
 	Certificate   string       // paths of PEM files: with them all answers go over TLS; without them and with Authorize the process makes its own
 	Key           string
@@ -100,7 +101,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	shown := web.Options{Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity, MaxFailing: o.MaxFailing, Startup: o.MaxStartup, Profiling: o.Profiling, Access: access}
+	shown := web.Options{Metrics: metrics.Handler(), MaxInactivity: o.MaxInactivity, MaxFailing: o.MaxFailing, Startup: o.MaxStartup, Profiling: o.Profiling, Snapshots: o.Snapshots, Access: access}
 	lock := o.election().lock(client)
 	if o.election().Enabled {
 		shown.Lease = lock.problem

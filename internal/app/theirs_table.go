@@ -22,7 +22,7 @@ var TheirFlags = []TheirFlag{
 	{Name: "cloud-config", Kind: "string", Taken: Honoured},
 	{Name: "cloud-provider", Kind: "string", Default: "azure", Taken: Honoured},
 	{Name: "cluster-name", Kind: "string", Taken: NoEffect, Why: "it is a name for people; see --cluster-id"},
-	{Name: "debugging-snapshot-enabled", Kind: "bool", Default: "false", Taken: NoEffect, Why: "/api/v1/entry shows what a cycle saw, and what it decided"},
+	{Name: "debugging-snapshot-enabled", Kind: "bool", Default: "false", Taken: Honoured},
 	{Name: "emit-per-nodegroup-metrics", Kind: "bool", Default: "false", Taken: Honoured},
 	{Name: "feature-gates", Kind: "string", Taken: Refused, Why: "sluice has no feature gates; leave the flag out, and see the flag of what the gate is for"},
 	{Name: "kube-api-content-type", Kind: "string", Default: "application/vnd.kubernetes.protobuf", Taken: Honoured, Why: "JSON is read by proxies and recorders on the way, too"},

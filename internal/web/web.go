@@ -20,6 +20,7 @@ type Options struct {
 	MaxFailing    time.Duration    // nor is one none of whose cycles has succeeded for so long; 0 for 15 minutes (--max-failing-time)
 	Startup       time.Duration    // until its first cycle that succeeds this holds in place of both; 0 for 20 minutes (--max-startup-time)
 	Profiling     bool             // /debug/pprof/ is answered, too
+	Snapshots     bool             // and /snapshotz (--debugging-snapshot-enabled)
 	Access        Access           // who may read; nil: everybody
 	Lease         func() error     // why the lease cannot be had now, one sentence for everybody; nil when this or another replica holds it, and a nil func without a lease
 	Now           func() time.Time // nil for time.Now
@@ -115,6 +116,9 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("GET /api/v1/", bounded(apiReaders, api))
 	if s.options.Metrics != nil {
 		mux.Handle("GET /metrics", bounded(metricsReaders, s.options.Metrics))
+	}
+	if s.options.Snapshots {
+		mux.Handle("GET /snapshotz", bounded(apiReaders, http.HandlerFunc(s.snapshot)))
 	}
 	if s.options.Profiling {
 		profiles := http.NewServeMux()
