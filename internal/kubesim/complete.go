@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +19,10 @@ func (c *Cluster) complete(obj object) error {
 	switch o := obj.(type) {
 	case *corev1.Pod:
 		return c.completePod(o)
+	case *resourcev1.ResourceClaim:
+		completeDevices(&o.Spec)
+	case *resourcev1.ResourceClaimTemplate:
+		completeDevices(&o.Spec.Spec)
 	case *corev1.LimitRange:
 		completeLimits(o)
 	case *corev1.Node:

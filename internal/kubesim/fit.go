@@ -14,6 +14,7 @@ type fit struct {
 	st        *podState
 	mounts    []mount
 	affinity  nodeaffinity.RequiredNodeAffinity
+	devices   *devices   // nil when it claims none
 	relations *relations // nil when no other pod matters
 }
 
@@ -39,6 +40,9 @@ func (f *fit) refusals(r *room) []string {
 		return short
 	}
 	if reason := f.volumeRefusal(r); reason != "" {
+		return []string{reason}
+	}
+	if reason := f.deviceRefusal(r); reason != "" {
 		return []string{reason}
 	}
 	if f.relations != nil {

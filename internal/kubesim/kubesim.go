@@ -11,7 +11,8 @@
 // What it leaves out: admission webhooks, authentication, server-side apply,
 // managed fields, heartbeats (a live node's Ready condition is
 // written when it changes, not every few seconds), taint eviction, the protection
-// of claims in use, storage capacities and rolling updates.
+// of claims in use, storage capacities, rolling updates, and of devices those of more than one node, constraints, prioritized
+// lists, shared and administrative access, and preemption for them.
 package kubesim
 
 import (
@@ -22,6 +23,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/dynamic-resource-allocation/cel"
 )
 
 // RunForAnnotation on a pod holds a Go duration: how long its containers run
@@ -66,6 +68,7 @@ type Cluster struct {
 
 	machines map[string]*machine             // live kubelets, by node name
 	lostAt   map[string]time.Time            // when a machine that left turns its Node NotReady, by node name
+	compiled *cel.Cache                      // selectors of devices
 	expels   map[string]bool                 // nodes that had a taint which expels when they last changed
 	pods     map[string]*podState            // by pod key
 	onNode   map[string]map[string]*podState // by node name and pod key

@@ -43,6 +43,7 @@ func (c *Cluster) observePod(ch change, pod *corev1.Pod) {
 		delete(c.parked, k)
 		delete(c.reserved, k)
 		c.markAttachments(pod)
+		c.markResourceClaims(pod)
 		c.wakeParked()
 		return
 	}
@@ -67,6 +68,7 @@ func (c *Cluster) observePod(ch change, pod *corev1.Pod) {
 	}
 	if finished(pod) && (was == nil || !finished(was)) {
 		c.markAttachments(pod)
+		c.markResourceClaims(pod)
 		c.wakeParked()
 	}
 	c.kubeletSees(k, st)
@@ -90,7 +92,7 @@ func (c *Cluster) observeUnplaced(key string, was, pod *corev1.Pod) {
 // markParts has what belongs to a new pod made: the claims of its generic
 // ephemeral volumes.
 func (c *Cluster) markParts(key string, pod *corev1.Pod) {
-	if slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) {
+	if len(pod.Spec.ResourceClaims) > 0 || slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) {
 		c.mark("pods", key)
 	}
 }

@@ -50,12 +50,14 @@ func (c *Cluster) markUnboundClaims() {
 	}
 }
 
-// reconcilePod creates the claims of a pod's generic ephemeral volumes.
+// reconcilePod creates the claims of a pod's generic ephemeral volumes, and those
+// of its devices that have templates.
 func (c *Cluster) reconcilePod(e *entry) {
 	pod := e.obj.(*corev1.Pod)
 	if pod.DeletionTimestamp != nil || finished(pod) {
 		return
 	}
+	c.makeClaims(e)
 	for _, v := range pod.Spec.Volumes {
 		if v.Ephemeral == nil || v.Ephemeral.VolumeClaimTemplate == nil {
 			continue

@@ -10,6 +10,7 @@ import (
 // reserve has a pod wait on its node for volumes that are still to be made, or
 // binds it when there are none.
 func (c *Cluster) reserve(key string, f *fit, node *corev1.Node) {
+	c.giveDevices(f, node)
 	waiting := false
 	for _, m := range f.mounts {
 		if m.volume != nil {

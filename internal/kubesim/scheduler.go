@@ -38,6 +38,10 @@ func (c *Cluster) schedule() {
 		if _, waits := c.reserved[key]; waits || len(pod.Spec.SchedulingGates) > 0 {
 			continue // the API server says so; removing a gate changes the spec
 		}
+		if _, made, _ := p.devicesOf(pod); !made {
+			p.parked[key] = struct{}{} // the scheduler does not look at it, and says nothing
+			continue
+		}
 		g, ok := c.gangOf(pod)
 		if !ok {
 			p.place(key)
@@ -93,6 +97,9 @@ func (p *pass) question(st *podState) (f *fit, why string) {
 	if f.mounts, why = p.mountsOf(st); why != "" {
 		return nil, fmt.Sprintf("0/%d nodes are available: %s.", len(p.rooms), why)
 	}
+	if f.devices, _, why = p.devicesOf(st.pod); why != "" {
+		return nil, fmt.Sprintf("0/%d nodes are available: %s.", len(p.rooms), why)
+	}
 	if st.asks.relative || p.repelling {
 		f.relations = p.relationsOf(st.pod, p.rooms, f)
 	}
@@ -111,7 +118,7 @@ func (p *pass) choose(f *fit) (best *room, why string) {
 	if r := p.roomNamed(f.st.pod.Status.NominatedNodeName); r != nil && len(f.refusals(r)) == 0 && len(p.standsBack(r, r, f)) == 0 {
 		return r, ""
 	}
-	if f.relations != nil || len(f.mounts) > 0 || p.nominated {
+	if f.relations != nil || len(f.mounts) > 0 || f.devices != nil || p.nominated {
 		return p.search(f)
 	}
 	return p.recall(f)

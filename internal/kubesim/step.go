@@ -10,7 +10,7 @@ import (
 
 // Step lets everything that is not a client act once at Now: kubelets, the node
 // lifecycle, the workload controllers, garbage collection, the controllers of
-// volumes, the scheduler, the disruption budgets, in this order. It reports whether anything changed; the
+// devices and volumes, the scheduler, the disruption budgets, in this order. It reports whether anything changed; the
 // cluster has settled when it did not.
 func (c *Cluster) Step() (changed bool) {
 	c.lock()
@@ -26,6 +26,7 @@ func (c *Cluster) Step() (changed bool) {
 	c.reconcile("namespaces", c.reconcileNamespace)
 	c.collectGarbage()
 	c.reconcile("pods", c.reconcilePod)
+	c.reconcile("resourceclaims", c.reconcileResourceClaim)
 	c.reconcile("persistentvolumes", c.reconcileVolume)
 	c.reconcile("persistentvolumeclaims", c.reconcileClaim)
 	c.schedule()
@@ -71,6 +72,8 @@ func (c *Cluster) observeWorkload(ch change) {
 		c.mark(resource, ch.after.key)
 	}
 	switch resource {
+	case "resourceclaims", "resourceslices", "deviceclasses":
+		c.wakeParked()
 	case "podgroups", string(Coscheduling):
 		c.wakeParked()
 	case "persistentvolumeclaims", "persistentvolumes", "storageclasses", "csinodes", "volumeattachments":

@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -41,6 +42,10 @@ func validate(obj object) field.ErrorList {
 		errs = append(errs, validateTemplate(o.Spec.Selector, &o.Spec.Template, spec)...)
 	case *batchv1.Job:
 		errs = append(errs, validateTemplate(o.Spec.Selector, &o.Spec.Template, spec)...)
+	case *resourcev1.ResourceClaim:
+		errs = append(errs, validateDevices(&o.Spec, spec)...)
+	case *resourcev1.ResourceClaimTemplate:
+		errs = append(errs, validateDevices(&o.Spec.Spec, spec.Child("spec"))...)
 	case *policyv1.PodDisruptionBudget:
 		if o.Spec.MinAvailable != nil && o.Spec.MaxUnavailable != nil {
 			errs = append(errs, field.Invalid(spec, nil, "minAvailable and maxUnavailable cannot be both set"))
@@ -137,6 +142,20 @@ func validateResources(r *corev1.ResourceRequirements, at *field.Path) field.Err
 func native(name corev1.ResourceName) bool {
 	domain, _, prefixed := strings.Cut(string(name), "/")
 	return !prefixed || strings.HasSuffix(domain, corev1.ResourceDefaultNamespacePrefix[:len(corev1.ResourceDefaultNamespacePrefix)-1])
+}
+
+// validateDevices refuses what the scheduler does not play, rather than ignoring it.
+func validateDevices(s *resourcev1.ResourceClaimSpec, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(s.Devices.Constraints) > 0 {
+		errs = append(errs, field.Forbidden(at.Child("devices", "constraints"), "constraints are not simulated"))
+	}
+	for i, r := range s.Devices.Requests {
+		if r.Exactly == nil || r.Exactly.AdminAccess != nil || len(r.Exactly.Tolerations) > 0 || r.Exactly.Capacity != nil {
+			errs = append(errs, field.Forbidden(at.Child("devices", "requests").Index(i), "of requests only exactly with a class, selectors and a count are simulated"))
+		}
+	}
+	return errs
 }
 
 func validateTemplate(selector *metav1.LabelSelector, t *corev1.PodTemplateSpec, spec *field.Path) field.ErrorList {

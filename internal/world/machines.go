@@ -17,6 +17,7 @@ type machineSize struct {
 	cpu       int
 	memory    resource.Quantity
 	gpus      int
+	devices   int                 // of [deviceClass] that its driver publishes
 	disks     int                 // that its driver attaches; 0 when it does not tell
 	announced time.Duration       // from the node's joining to its GPUs
 	ready     time.Duration       // from the node's joining to its being Ready
@@ -183,11 +184,15 @@ func (w *world) register(m *machine, gpus int) error {
 	if w.sluice == nil { // it has been there for long
 		ready = 0
 	}
-	return w.cluster.Join(kubesim.Machine{
+	err := w.cluster.Join(kubesim.Machine{
 		Name: m.ComputerName, ProviderID: providerIDs[size.names](m), SystemUUID: m.VMID, InternalIP: m.PrivateIP, Labels: labels, Taints: size.taints,
 		Capacity: capacity, AttachLimits: attaches(size.disks), ReadyAfter: ready, KubeletVersion: versions[size.names],
 		Finalizers: finalizers[size.names],
 	})
+	if err != nil {
+		return err
+	}
+	return w.publish(m.ComputerName, size.devices)
 }
 
 // k3s is the form of provider ids that the cloud controller writes that K3s brings along.

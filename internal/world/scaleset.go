@@ -55,6 +55,9 @@ func sizeOf(s *statement) (m machineSize, family string, err error) {
 	if m.disks, err = s.number("disks", 0); err != nil {
 		return m, "", err
 	}
+	if m.devices, err = s.number("devices", 0); err != nil {
+		return m, "", err
+	}
 	if m.announced, err = s.duration("gpu-after", 0); err != nil {
 		return m, "", err
 	}

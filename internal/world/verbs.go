@@ -7,13 +7,13 @@ import (
 
 // podSettings are what a pod may be told in every statement that makes pods.
 var podSettings = []string{
-	"affinity", "annotation", "anti-affinity", "claim", "cpu", "disk", "gate", "gpu", "grace", "host-port", "label", "memory", "namespace", "overhead-cpu",
+	"affinity", "annotation", "anti-affinity", "claim", "cpu", "devices", "disk", "gate", "gpu", "grace", "host-port", "label", "memory", "namespace", "overhead-cpu",
 	"overhead-memory", "podgroup", "priority", "resource", "runs", "scheduler", "selector", "spread", "toleration", "volume",
 }
 
 func withPod(settings ...string) []string { return append(settings, podSettings...) }
 
-const podUsage = "[cpu=Q] [memory=Q] [gpu=N] [resource=NAME=N] [namespace=NS] [label=K=V] [annotation=K=V] [selector=K=V] [toleration=KEY] [gate=NAME] " +
+const podUsage = "[cpu=Q] [memory=Q] [gpu=N] [devices=N|all] [resource=NAME=N] [namespace=NS] [label=K=V] [annotation=K=V] [selector=K=V] [toleration=KEY] [gate=NAME] " +
 	"[host-port=N] [affinity=hostname|zone[:APP]] [anti-affinity=hostname|zone[:APP]] [spread=hostname|zone[:SKEW]] [volume=empty-dir|memory|host-path] " +
 	"[claim=NAME] [disk=CLASS] [priority=N|CLASS] [podgroup=NAME] [overhead-cpu=Q] [overhead-memory=Q] [grace=D] [runs=D] [scheduler=NAME]"
 
@@ -45,16 +45,16 @@ var verbs = sync.OnceValue(func() []*verb {
 			name: "group", usage: "NAME size=SIZE min=N max=N [machines=N] [mode=uniform|flexible|availability-set] [removal=delete|deallocate] [zones=1,2] [zone-balance=best-effort|strict] " +
 				"[spot=delete|deallocate] " +
 				"[label=K=V] [node-label=K=V] [taint=K=V:EFFECT] [node-taint=K=V:EFFECT] [resource=NAME=N] [tag=K:V] [unneeded=D] [cpu=N] [memory=Q] [gpu=N] " +
-				"[gpu-after=D] [ready-after=D] [disks=N] [subnet=NAME] " +
+				"[gpu-after=D] [ready-after=D] [devices=N] [disks=N] [subnet=NAME] " +
 				"[provider-id=cloud|upper|k3s|none] [token=agent|bootstrap] [identity=true] [reuse-ids=true] [overprovision=true] [upgrade=automatic|rolling] [os-upgrades=true] [repairs=true] [zone-rebalancing=true] [elsewhere=true] [missing=true]",
 			least: 1, most: 1, setup: true, do: doGroup,
 			settings: []string{
 				"size", "min", "max", "machines", "mode", "removal", "zones", "zone-balance", "spot", "label", "node-label", "taint", "node-taint", "resource", "tag", "unneeded", "cpu", "memory",
-				"gpu", "gpu-after", "ready-after", "disks", "subnet", "provider-id", "token", "identity", "reuse-ids", "overprovision", "upgrade", "os-upgrades", "repairs", "zone-rebalancing", "elsewhere", "missing",
+				"gpu", "gpu-after", "ready-after", "devices", "disks", "subnet", "provider-id", "token", "identity", "reuse-ids", "overprovision", "upgrade", "os-upgrades", "repairs", "zone-rebalancing", "elsewhere", "missing",
 			},
 			about: "a scale set that sluice manages or, with mode=availability-set, a pool of machines in one; a scenario has either. Labels, taints and resources are told by tags, node-labels and node-taints by nothing but the nodes; unneeded is the tag for the group's own " +
 				"--scale-down-unneeded-time. spot says what an eviction does. cpu and memory are what machines have when it is not what the size's name tells; " +
-				"gpu is how many GPUs the device plugin announces, gpu-after later than the node joins. A node is Ready ready-after it has joined. disks is how many the disk driver says that it can attach. provider-id is what nodes call their machines: with k3s the cloud controller " +
+				"gpu is how many GPUs the device plugin announces, gpu-after later than the node joins. A node is Ready ready-after it has joined. devices is how many its node publishes in a ResourceSlice; disks is how many the disk driver says that it can attach. provider-id is what nodes call their machines: with k3s the cloud controller " +
 				"of K3s labels them, and tells neither size nor place. With token=bootstrap an agent of K3s joins once, and never again after its Node object was deleted. With identity=true its machines have sluice's own. " +
 				"elsewhere=true: its machines are nodes of another cluster. missing=true is named to sluice only",
 		},
@@ -85,7 +85,7 @@ var verbs = sync.OnceValue(func() []*verb {
 			name: "pod", usage: "NAME [on=NODE] [ready=false] [owner=replicaset|statefulset|job|none|KIND] " + podUsage, least: 1, most: 1, do: doPod,
 			settings: withPod("on", "ready", "owner"),
 			about: "one pod, by default one of a ReplicaSet; with on it runs already, with ready=false without ever being Ready; runs says after what time it finishes. Affinity and spread are about the pods of its own app. " +
-				"claim is a pvc, disk one of its own that goes with it; a priority that is a number gets a class. A pod of another scheduler than Kubernetes' own waits " +
+				"claim is a pvc, disk one of its own that goes with it; devices are claimed by a template; a priority that is a number gets a class. A pod of another scheduler than Kubernetes' own waits " +
 				"until turn-down says what that one has found",
 		},
 		{

@@ -69,7 +69,7 @@ func (w *world) model(s *statement) (*corev1.Pod, error) {
 	if err := volumes(s, p); err != nil {
 		return nil, err
 	}
-	for _, give := range []func(*statement, *corev1.Pod) error{mounts, overhead, relations, w.rank, w.joinGang} {
+	for _, give := range []func(*statement, *corev1.Pod) error{w.devices, mounts, overhead, relations, w.rank, w.joinGang} {
 		if err := give(s, p); err != nil {
 			return nil, err
 		}
