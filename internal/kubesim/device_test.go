@@ -50,4 +50,20 @@ func TestDevicesAreClaimedByTemplatesAndFreedAtTheEnd(t *testing.T) {
 	if left := kubesim.All[*resourcev1.ResourceClaim](w.Cluster, "default"); len(left) > 0 {
 		t.Errorf("claims outlive their pods: %v", left)
 	}
+	shared := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shared"}, Spec: *template.Spec.Spec.DeepCopy()}
+	w.create(shared)
+	for _, name := range []string{"third", "fourth"} { // share a claim, which outlives them
+		p := pod(name, "1")
+		p.Annotations = map[string]string{kubesim.RunForAnnotation: "30s"}
+		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "all", ResourceClaimName: &shared.Name}}
+		w.create(p)
+		w.advance(10 * time.Second)
+	}
+	if claim, _ = kubesim.Find[*resourcev1.ResourceClaim](w.Cluster, "default", "shared"); len(claim.Status.ReservedFor) != 2 || w.pod("fourth").Spec.NodeName != "b" {
+		t.Errorf("the shared claim is reserved for %v", claim.Status.ReservedFor)
+	}
+	w.advance(time.Minute)
+	if claim, ok = kubesim.Find[*resourcev1.ResourceClaim](w.Cluster, "default", "shared"); !ok || claim.Status.Allocation != nil || len(claim.Status.ReservedFor) > 0 {
+		t.Errorf("after its pods have ended the shared claim is %v", claim)
+	}
 }
