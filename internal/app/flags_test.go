@@ -119,7 +119,7 @@ func TestCompatLeavesOutMeasuredUse(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := policy.Default()
-		want.Removal.BusyThreshold = 0
+		want.Removal.BusyThreshold, want.Growth.Expanders = 0, []policy.Expander{policy.LeastWaste}
 		if d := cmp.Diff(want, p); d != "" {
 			t.Errorf("%v (-want +got):\n%s", args, d)
 		}

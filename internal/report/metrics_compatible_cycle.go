@@ -185,6 +185,7 @@ var unremovableNames = map[reason.Code]string{
 	reason.GroupBelowMin:        "NodeGroupMinSizeReached",
 	reason.GroupListsFewer:      "NodeGroupMinSizeReached",
 	reason.GroupAwaits:          "NodeGroupMinSizeReached",
+	reason.NodeUnrepaired:       "NodeGroupMinSizeReached",
 	reason.ClusterMinimum:       "MinimalResourceLimitExceeded",
 	reason.RemovalBudget:        "NodeGroupMaxDeletionCountReached",
 	reason.NodeIdle:             "NotUnneededLongEnough",

@@ -17,7 +17,7 @@ func TestBadScriptsNameLineAndWord(t *testing.T) {
 		want   []string
 	}{
 		"a statement that is none":                {"# prose\n\nadvanse 3m\n", []string{"line 3", `"advanse"`, "advance"}},
-		"a setting that is none":                  {"pod web-0 cpus=3\n", []string{"line 1", "pod", `"cpus"`, "cpu, disk"}},
+		"a setting that is none":                  {"pod web-0 cpus=3\n", []string{"line 1", "pod", `"cpus"`, "cpu, devices, disk"}},
 		"a quantity that is none":                 {"pod web-0 cpu=lots\nadvance 1m\n", []string{"line 1", "cpu=lots", "500m"}},
 		"a name that is missing":                  {"pod cpu=1\n", []string{"line 1", "pod NAME"}},
 		"a name too many":                         {"touch agents render\n", []string{"line 1", `"render"`, "touch GROUP"}},
