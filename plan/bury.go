@@ -115,7 +115,7 @@ func (d *decision) bury(st *nodeState) {
 	}
 	switch {
 	case whole && d.leftBehind(st.Node):
-		d.judgeNode(st, NodeGone, gone, reason.New(reason.NodeObjectStays, about, "right", cluster.DeleteNodes))
+		d.judgeNode(st, NodeHold, gone, reason.New(reason.NodeObjectStays, about, "right", cluster.DeleteNodes))
 		return
 	case whole:
 		outcome = NodeGone

@@ -199,7 +199,7 @@ func TestAMachineSignsInAsOnAppService(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, _ := io.ReadAll(resp.Body)
-		resp.Body.Close() //nolint:errcheck,gosec // it was read
+		resp.Body.Close() //nolint:gosec // it was read
 		if resp.StatusCode != want || (want == http.StatusOK) != strings.Contains(string(body), "access_token") {
 			t.Errorf("header %q: %d %s", header, resp.StatusCode, body)
 		}

@@ -51,7 +51,8 @@ func started(t *testing.T, line ...string) (app.Options, *pflag.FlagSet, error) 
 	if err := s.butKube(&o, io.Discard, slog.LevelInfo); err != nil {
 		return o, f, err
 	}
-	return o, f, check(&o)
+	err = check(&o)
+	return o, f, err
 }
 
 // TestEveryFlagOfTheirsIsKnown holds the table, the list of names and values, and the parser to one another.

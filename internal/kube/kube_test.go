@@ -225,15 +225,15 @@ func TestStartNamesEveryMissingRight(t *testing.T) {
 	}{
 		"nothing may be read of pods": {
 			[]kubesim.Fault{{Verb: "list", Resource: "pods"}, {Verb: "watch", Resource: "pods"}},
-			[]Right{{"list", "pods", ""}, {"watch", "pods", ""}},
+			[]Right{{Verb: "list", Resource: "pods"}, {Verb: "watch", Resource: "pods"}},
 		},
 		"nodes may be listed and not watched": {
 			[]kubesim.Fault{{Verb: "watch", Resource: "nodes"}},
-			[]Right{{"watch", "nodes", ""}},
+			[]Right{{Verb: "watch", Resource: "nodes"}},
 		},
 		"several kinds": {
 			[]kubesim.Fault{{Verb: "watch", Resource: "nodes"}, {Verb: "watch", Resource: "daemonsets"}},
-			[]Right{{"watch", "nodes", ""}, {"watch", "daemonsets", "apps"}},
+			[]Right{{Verb: "watch", Resource: "nodes"}, {Verb: "watch", Resource: "daemonsets", Group: "apps"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -377,7 +377,7 @@ func TestADeniedWatchIsNoVerdictBeforeTheList(t *testing.T) {
 		t.Errorf("already denied: %v", s.denied)
 	}
 	o.pods.answered(t.Context(), "list", denied)
-	if diff := cmp.Diff([]Right{{"list", "pods", ""}, {"watch", "pods", ""}}, o.pods.state().denied); diff != "" {
+	if diff := cmp.Diff([]Right{{Verb: "list", Resource: "pods"}, {Verb: "watch", Resource: "pods"}}, o.pods.state().denied); diff != "" {
 		t.Error("(-want +got)\n" + diff)
 	}
 }
@@ -387,7 +387,7 @@ func TestListSaysWhichRightIsMissing(t *testing.T) {
 	c.Inject(kubesim.Fault{Verb: "list", Resource: "poddisruptionbudgets", Code: 403, Reason: metav1.StatusReasonForbidden})
 	_, err := List(t.Context(), clientOf(t, c), Besides{})
 	var access *AccessError
-	if !errors.As(err, &access) || access.Missing[0] != (Right{"list", "poddisruptionbudgets", "policy"}) {
+	if !errors.As(err, &access) || access.Missing[0] != (Right{Verb: "list", Resource: "poddisruptionbudgets", Group: "policy"}) {
 		t.Errorf("got %v", err)
 	}
 }

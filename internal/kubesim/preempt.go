@@ -22,7 +22,7 @@ type preemption struct {
 // priority on the node where that costs least, and nominates that node. The pod
 // itself is placed when they are gone. Less important pods that were nominated
 // there are not any more.
-func (p *pass) preempt(key string, f *fit) {
+func (p *pass) preempt(f *fit) {
 	pod := f.st.pod
 	if pod.Spec.PreemptionPolicy != nil && *pod.Spec.PreemptionPolicy == corev1.PreemptNever || p.awaitsVictims(f) {
 		return

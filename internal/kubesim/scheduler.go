@@ -74,7 +74,7 @@ func (p *pass) place(key string) {
 		p.parked[key] = struct{}{}
 		p.refuse(key, why)
 		if f != nil {
-			p.preempt(key, f)
+			p.preempt(f)
 		}
 		return
 	}

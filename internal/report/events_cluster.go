@@ -61,8 +61,7 @@ func departure(d Deed, entry journal.Entry, status corev1.ObjectReference) event
 		return d.event(status, corev1.EventTypeNormal, why, message, message)
 	}
 	n := entry.Seen.Node(d.Node)
-	switch a := d.of.(type) {
-	case plan.Cordon:
+	if a, cordons := d.of.(plan.Cordon); cordons {
 		if !a.Removal.Empties() {
 			return say(scaleDownEmpty, fmt.Sprintf("Scale-down: removing empty node %q", d.Node))
 		}
