@@ -18,7 +18,7 @@ import (
 const k3sPage = "docs/how-to/k3s.md"
 
 // shellBlock is a block of shell in Markdown, indented or not, its text captured.
-var shellBlock = regexp.MustCompile("(?ms)" + `^ *` + "```sh\n(.*?)" + `^ *` + "```$")
+var shellBlock = regexp.MustCompile("(?ms)^ *```sh\n(.*?\n) *```$")
 
 // shellBlocks are those of the page.
 func shellBlocks(t *testing.T, page string) (text string, blocks []string) {
