@@ -10,10 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// OutsideKey is the key of the status ConfigMap under which sluice names the nodes that are in no node group, in JSON. It is missing while that cannot be
-// told.
-const OutsideKey = "unmanaged-nodes"
-
 // PauseAnnotation stands on the namespace [PauseNamespace], which every cluster has and every replica reads, and says which groups are left
 // alone until when, as JSON: {"agents":"2026-01-01T12:00:00Z"}. [AllGroups] stands for all of them.
 const (

@@ -40,7 +40,7 @@ type Loss struct {
 // losses are what comes of missing rights, but for those to read what a cluster may not have.
 var losses = map[Right]Loss{
 	ReadNode:          {"no node is removed", true},
-	PatchNode:         {"no node is removed", true}, // nor may it update them: see [Lacks.Changes]
+	PatchNode:         {"no node is removed", true}, // nor may it update them: see [Lacks.Effective]
 	EvictPods:         {"no node is removed that pods would have to leave", true},
 	DeleteNodes:       {"Node objects of deleted machines stay until a cloud controller deletes them", false},
 	DeleteAttachments: {"volumes of deleted machines stay attached until Kubernetes detaches them by itself", false},
@@ -81,6 +81,16 @@ func (l Lacks) Sorted() Lacks {
 
 // Has says whether the right is among those that are missing.
 func (l Lacks) Has(r Right) bool { return slices.Contains(l, r) }
+
+// Effective are those whose absence makes a difference: nodes that may be updated need not be patched, and the other way round.
+func (l Lacks) Effective() (effective Lacks) {
+	for _, r := range l {
+		if r != UpdateNode && (r != PatchNode || l.Has(UpdateNode)) {
+			effective = append(effective, r)
+		}
+	}
+	return effective
+}
 
 // Halting is the first right without which no node can be removed at all, false when there is none.
 func (l Lacks) Halting() (Right, bool) {

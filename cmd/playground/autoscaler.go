@@ -9,9 +9,9 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/deploy"
 	"sluice.dev/sluice/internal/app"
-	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/policy"
 )
 
@@ -23,7 +23,7 @@ func (p *playground) runSluice(ctx context.Context, config *rest.Config, listene
 			Enabled: true, Namespace: deploy.Namespace, Name: "cluster-autoscaler", Identity: controlPlane,
 			Lease: 15 * time.Second, Renew: 10 * time.Second, Retry: 2 * time.Second,
 		},
-		Instance: controlPlane, Namespace: deploy.Namespace, WriteStatus: true, StatusName: report.StatusName,
+		Instance: controlPlane, Namespace: deploy.Namespace, WriteStatus: true, StatusName: cluster.StatusName,
 		Listener: listener, MaxInactivity: time.Minute,
 		Journal: p.path(journalFile), JournalMaxBytes: 1 << 30,
 	})

@@ -8,9 +8,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/deploy"
 	"sluice.dev/sluice/internal/azuresim"
-	"sluice.dev/sluice/internal/report"
 )
 
 // facts are all that is known of the story when it is over. Summary and checks are read off them.
@@ -42,7 +42,7 @@ func gather(ctx context.Context, s *story) (*facts, error) {
 	if f.record, err = readJournal(s.path(journalFile)); err != nil {
 		return nil, err
 	}
-	_, err = s.client.CoreV1().ConfigMaps(deploy.Namespace).Get(ctx, report.StatusName, metav1.GetOptions{})
+	_, err = s.client.CoreV1().ConfigMaps(deploy.Namespace).Get(ctx, cluster.StatusName, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read the status ConfigMap: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
@@ -31,7 +32,7 @@ func TestAProcessBeginsWithWhatTheOneBeforeLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFarm(t)
 			_, err := f.cluster.Create(&corev1.ConfigMap{
-				ObjectMeta: metav1.ObjectMeta{Namespace: report.StatusNamespace, Name: report.StatusName}, Data: map[string]string{"breakers": string(text)},
+				ObjectMeta: metav1.ObjectMeta{Namespace: report.StatusNamespace, Name: cluster.StatusName}, Data: map[string]string{"breakers": string(text)},
 			})
 			must(t, err)
 			path := file(t, "journal", "")

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/app"
-	"sluice.dev/sluice/internal/kube"
 )
 
 func runCommand() *cobra.Command {
@@ -77,7 +77,7 @@ func (s *settings) addRun(f *pflag.FlagSet, o *app.Options) {
 	f.DurationVar(&o.MaxStartup, "max-startup-time", 20*time.Minute, "until the first cycle succeeds this holds in place of both; at least the longer of them")
 	f.StringVar(&o.Namespace, "namespace", "kube-system", "namespace of the lease, the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander")
 	f.BoolVar(&o.WriteStatus, "write-status-configmap", true, "keep the status ConfigMap up to date")
-	f.StringVar(&o.StatusName, "status-config-map-name", kube.StatusName, "name of the status ConfigMap")
+	f.StringVar(&o.StatusName, "status-config-map-name", cluster.StatusName, "name of the status ConfigMap")
 	f.StringVar(&o.ExpanderURL, "grpc-expander-url", "", "address of the server that --expander=grpc asks, such as expander.kube-system.svc:7000")
 	f.StringVar(&o.ExpanderCertificate, "grpc-expander-cert", "", "PEM file of the certificate, or of its authority, that this server shows")
 	f.StringVar(&o.Journal, "journal", "", "file that records every cycle, for explain and replay; empty: none")

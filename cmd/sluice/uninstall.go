@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/kube"
 )
 
@@ -70,6 +71,6 @@ leaves nothing.`,
 	f.BoolVar(&beside, "beside", false, "also while a process holds the lease, which then keeps lease and status")
 	f.StringVar(&at.Namespace, "namespace", "kube-system", "namespace of the lease and the status ConfigMap")
 	f.StringVar(&at.Lease, "leader-elect-resource-name", "cluster-autoscaler", "name of the lease")
-	f.StringVar(&at.Status, "status-config-map-name", kube.StatusName, "name of the status ConfigMap")
+	f.StringVar(&at.Status, "status-config-map-name", cluster.StatusName, "name of the status ConfigMap")
 	return cmd
 }

@@ -77,14 +77,9 @@ func examineCluster(ctx context.Context, client kubernetes.Interface, config *re
 	all.Go(func() { facts.Denied, facts.Lacks, facts.Checked, rightsErr = examineRights(ctx, client, o.Election) })
 	all.Go(func() { facts.Skew, facts.SkewKnown = skew(ctx, config) })
 	all.Go(func() {
-		l, err := client.CoordinationV1().Leases(o.Election.Namespace).Get(ctx, o.Election.Name, metav1.GetOptions{})
-		if err != nil {
-			return
-		}
-		s := l.Spec
-		if s.HolderIdentity != nil && *s.HolderIdentity != "" && s.RenewTime != nil && s.LeaseDurationSeconds != nil &&
-			time.Since(s.RenewTime.Time) < time.Duration(*s.LeaseDurationSeconds)*time.Second {
-			facts.Leader = fmt.Sprintf("%s, by lease %s/%s,", *s.HolderIdentity, l.Namespace, l.Name)
+		holder, err := kube.Holder(ctx, client, o.Election.Namespace, o.Election.Name, time.Now())
+		if err == nil && holder != "" {
+			facts.Leader = fmt.Sprintf("%s, by lease %s/%s,", holder, o.Election.Namespace, o.Election.Name)
 		}
 	})
 	all.Wait()
@@ -143,15 +138,18 @@ func examineRights(ctx context.Context, client kubernetes.Interface, election El
 				errs[i] = ctx.Err()
 				return
 			}
-			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &a}}
-			answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-			if errs[i] = err; err == nil {
-				lacks[i] = !answer.Status.Allowed
-			}
+			granted, err := kube.Granted(ctx, client, a)
+			lacks[i], errs[i] = err == nil && !granted, err
 		})
 	}
 	all.Wait()
-	updates := errs[len(needed)-1] == nil && !lacks[len(needed)-1]
+	var missing cluster.Lacks
+	for i, a := range needed {
+		if lacks[i] {
+			missing = append(missing, rightOf(a))
+		}
+	}
+	effective := missing.Effective()
 	for i, a := range needed[:len(needed)-1] {
 		switch {
 		case errs[i] != nil && err == nil:
@@ -159,27 +157,23 @@ func examineRights(ctx context.Context, client kubernetes.Interface, election El
 		case errs[i] == nil:
 			checked++
 		}
-		right := cluster.Right{Verb: a.Verb, Resource: a.Resource, Group: a.Group}
-		if a.Subresource != "" {
-			right.Resource += "/" + a.Subresource
-		}
-		if !lacks[i] || right == cluster.PatchNode && updates {
-			continue
-		}
-		if right.Loss().Sentence != "" {
+		right := rightOf(a)
+		switch {
+		case !lacks[i] || !effective.Has(right):
+		case right.Loss().Sentence != "":
 			without = append(without, right)
-			continue
+		default:
+			denied = append(denied, doctor.Right{Right: right, Name: a.Name, Namespace: a.Namespace})
 		}
-		resource := a.Resource
-		if a.Group != "" {
-			resource += "." + a.Group
-		}
-		if a.Subresource != "" {
-			resource += "/" + a.Subresource
-		}
-		denied = append(denied, doctor.Right{Verb: a.Verb, Resource: resource, Name: a.Name, Namespace: a.Namespace})
 	}
 	return denied, without.Sorted(), checked, err
+}
+
+func rightOf(a authorizationv1.ResourceAttributes) cluster.Right {
+	if a.Subresource != "" {
+		a.Resource += "/" + a.Subresource
+	}
+	return cluster.Right{Verb: a.Verb, Resource: a.Resource, Group: a.Group}
 }
 
 // neededRights are the rights in deploy/rbac.yaml, one by one, in the namespace and for the lease that the operator has chosen. A

@@ -25,7 +25,6 @@ import (
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/controlplane/controlplanetest"
 	"sluice.dev/sluice/internal/controlplane/kubelets"
-	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/policy"
 )
 
@@ -70,7 +69,7 @@ func underTheRightsOf(t *testing.T, manifest string) {
 	// The Node object is a cloud controller's to delete. Until it does, sluice says once what it does not do.
 	const lacks = "sluice may not delete nodes: Node objects of deleted machines stay until a cloud controller deletes them"
 	f.until(ctx, t, "the status says what is not done", func() bool {
-		m, err := admin.CoreV1().ConfigMaps(deploy.Namespace).Get(ctx, report.StatusName, metav1.GetOptions{})
+		m, err := admin.CoreV1().ConfigMaps(deploy.Namespace).Get(ctx, cluster.StatusName, metav1.GetOptions{})
 		return err == nil && strings.Contains(m.Data["status"], "sluice may not delete nodes")
 	})
 	f.until(ctx, t, "an Event says it", func() bool {
@@ -168,7 +167,7 @@ func (f *breathing) runs(t *testing.T, o Options) (stop func()) {
 	o.Policy = policy.Default()
 	o.Policy.Growth.BurstWindow = 0
 	o.Policy.Removal.Unneeded, o.Policy.Removal.AfterTaint, o.Policy.Removal.Exclusion, o.Policy.Removal.AfterAdd = 3*time.Second, time.Second, time.Second, 0
-	o.Timing, o.Namespace, o.WriteStatus, o.StatusName = Timing{Resync: time.Second}, deploy.Namespace, true, report.StatusName
+	o.Timing, o.Namespace, o.WriteStatus, o.StatusName = Timing{Resync: time.Second}, deploy.Namespace, true, cluster.StatusName
 	o.Election = Election{
 		Enabled: true, Namespace: deploy.Namespace, Name: "cluster-autoscaler", Machine: machine, Identity: identity,
 		Lease: leaseLasts, Renew: 4 * time.Second, Retry: 200 * time.Millisecond,

@@ -19,11 +19,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/deploy"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/controlplane/controlplanetest"
-	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/policy"
 )
 
@@ -60,7 +60,7 @@ func TestAnOutageOfTheAPIServerIsSatOut(t *testing.T) {
 	go func() {
 		ended <- Run(life, Options{
 			Kube: own, Azure: azure.Options{Groups: []azure.GroupSpec{{Name: "agents", Max: 5}}, Transport: &azuresim.Transport{Server: farm, Machine: "server-0"}},
-			Policy: allowed, Log: slog.New(slog.DiscardHandler), Timing: Timing{Resync: time.Second}, Namespace: deploy.Namespace, WriteStatus: true, StatusName: report.StatusName,
+			Policy: allowed, Log: slog.New(slog.DiscardHandler), Timing: Timing{Resync: time.Second}, Namespace: deploy.Namespace, WriteStatus: true, StatusName: cluster.StatusName,
 			Election: Election{
 				Enabled: true, Namespace: deploy.Namespace, Name: "cluster-autoscaler", Machine: machine, Identity: identity,
 				Lease: leaseLasts, Renew: 4 * time.Second, Retry: 200 * time.Millisecond,

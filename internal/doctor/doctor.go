@@ -133,9 +133,10 @@ type Kube struct {
 	Leader    string        // who holds the lease now, with its name; "" when nobody does
 }
 
-// Right is a right in Kubernetes.
+// Right is a right in Kubernetes, and what it is limited to.
 type Right struct {
-	Verb, Resource, Name, Namespace string // Resource with its group, as "nodes" or "pods/eviction" or "leases.coordination.k8s.io"
+	cluster.Right
+	Name, Namespace string // "" for no limit
 }
 
 // Worst is the worst status among findings.

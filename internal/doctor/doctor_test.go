@@ -152,7 +152,7 @@ var cases = map[string]struct {
 		f.Azure.Notices = []doctor.Notice{{"agents", "tag x=b:Never has no effect: give value:NoSchedule"}}
 	}, "group agents: tag x=b:Never has no effect"},
 	"the API server is away":                      {[]string{doctor.ClusterUnreachable}, func(f *doctor.Facts) { f.Kube.Err, f.Snapshot = fails(doctor.Unreachable, "connection refused"), nil }, "connection refused"},
-	"a right is missing":                          {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) { f.Kube.Denied = []doctor.Right{{"create", "pods/eviction", "", ""}} }, "may not create pods/eviction"},
+	"a right is missing":                          {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) { f.Kube.Denied = []doctor.Right{{Right: cluster.EvictPods}} }, "may not create pods/eviction"},
 	"a right is missing without which nodes stay": {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) { f.Kube.Lacks = cluster.Lacks{cluster.PatchNode} }, "may not patch nodes: no node is removed"},
 	"a right is done without": {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) {
 		f.Kube.Lacks = cluster.Lacks{cluster.DeleteNodes}
@@ -160,7 +160,7 @@ var cases = map[string]struct {
 	"rights cannot be asked": {[]string{doctor.KubeRightsUnknown}, func(f *doctor.Facts) { f.Kube.RightsErr = fails(doctor.Forbidden, "forbidden") }, "forbidden"},
 	"two rights are missing": {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) {
 		f.Kube.Account = "jane"
-		f.Kube.Denied = []doctor.Right{{"create", "pods/eviction", "", ""}, {"patch", "nodes", "", ""}}
+		f.Kube.Denied = []doctor.Right{{Right: cluster.EvictPods}, {Right: cluster.PatchNode}}
 	}, "jane lacks 2 of 20 rights: create pods/eviction, patch nodes"},
 	"objects cannot be read": {[]string{doctor.KubeRightMissing}, func(f *doctor.Facts) {
 		f.Kube.Unread, f.Snapshot = errors.New("the API server denies the right to list pods"), nil
@@ -483,7 +483,7 @@ func TestPermissionsAreReadAsAzureReadsThem(t *testing.T) {
 func TestTheReportReadsWell(t *testing.T) {
 	facts := healthy()
 	facts.Azure.Rights = nil
-	facts.Kube.Denied = []doctor.Right{{"get", "leases.coordination.k8s.io", "cluster-autoscaler", "kube-system"}}
+	facts.Kube.Denied = []doctor.Right{{Right: cluster.Right{Verb: "get", Resource: "leases", Group: "coordination.k8s.io"}, Name: "cluster-autoscaler", Namespace: "kube-system"}}
 	facts.Snapshot.Nodes[0].Object.Labels = map[string]string{corev1.LabelHostname: "x"}
 	var text bytes.Buffer
 	if err := doctor.Print(&text, doctor.Diagnose(facts)); err != nil {

@@ -84,7 +84,7 @@ func (k Kube) offer() string {
 
 // String is "list nodes", with name and namespace where there are some.
 func (r Right) String() string {
-	text := r.Verb + " " + r.Resource
+	text := r.Right.String()
 	if r.Name != "" {
 		text += " " + r.Name
 	}

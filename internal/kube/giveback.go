@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 
 	"sluice.dev/sluice/cluster"
 )
@@ -38,7 +39,7 @@ type Place struct {
 // repeated, and goes on with the other objects after an error. While somebody holds the lease it is [ErrLed], unless beside: then lease and ConfigMap stay, and
 // only what is sluice's own in the latter goes.
 func (h Hands) GiveBack(ctx context.Context, at Place, dry, beside bool, now time.Time, tell func(Returned)) error {
-	holder, err := h.holder(ctx, at, now)
+	holder, err := Holder(ctx, h.Client, at.Namespace, at.Lease, now)
 	if err != nil {
 		return err
 	}
@@ -129,14 +130,14 @@ func release(n *corev1.Node) (what []string) {
 	return what
 }
 
-// holder is who holds the lease now, "" for nobody.
-func (h Hands) holder(ctx context.Context, at Place, now time.Time) (string, error) {
-	l, err := h.Client.CoordinationV1().Leases(at.Namespace).Get(ctx, at.Lease, metav1.GetOptions{})
+// Holder is who holds the lease now, "" for nobody.
+func Holder(ctx context.Context, client kubernetes.Interface, namespace, name string, now time.Time) (string, error) {
+	l, err := client.CoordinationV1().Leases(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("read lease %s/%s: %w", at.Namespace, at.Lease, err)
+		return "", fmt.Errorf("read lease %s/%s: %w", namespace, name, err)
 	}
 	s := l.Spec
 	if s.HolderIdentity == nil || s.RenewTime == nil || s.LeaseDurationSeconds == nil || now.Sub(s.RenewTime.Time) > time.Duration(*s.LeaseDurationSeconds)*time.Second {
@@ -164,9 +165,6 @@ func (h Hands) unpause(ctx context.Context, dry bool, tell func(Returned)) error
 	return nil
 }
 
-// statusKeys are what sluice keeps in its ConfigMap besides the status.
-var statusKeys = []string{"operations", "templates", "breakers", cluster.OutsideKey}
-
 // clearStatus deletes the ConfigMap; one that another process may keep loses what is sluice's own.
 func (h Hands) clearStatus(ctx context.Context, at Place, kept, dry bool, tell func(Returned)) error {
 	maps := h.Client.CoreV1().ConfigMaps(at.Namespace)
@@ -188,7 +186,7 @@ func (h Hands) clearStatus(ctx context.Context, at Place, kept, dry bool, tell f
 		return nil
 	}
 	var what []string
-	for _, key := range statusKeys {
+	for _, key := range cluster.StatusKeys() {
 		if _, has := m.Data[key]; has {
 			delete(m.Data, key)
 			what = append(what, "key "+key)

@@ -62,7 +62,7 @@ func TestNothingIsLeftOnAnyObject(t *testing.T) {
 		},
 	}, metav1.CreateOptions{}))
 	e.must(e.admin.CoreV1().ConfigMaps("kube-system").Create(ctx, &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: kube.StatusName}, Data: map[string]string{"status": "of sluice", "operations": "{}", cluster.OutsideKey: "[]"},
+		ObjectMeta: metav1.ObjectMeta{Name: cluster.StatusName}, Data: map[string]string{"status": "of sluice", "operations": "{}", cluster.OutsideKey: "[]"},
 	}, metav1.CreateOptions{}))
 	lease, err := e.admin.CoordinationV1().Leases("kube-system").Create(ctx, &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: "cluster-autoscaler"},
@@ -74,7 +74,7 @@ func TestNothingIsLeftOnAnyObject(t *testing.T) {
 		t.Fatalf("%d objects speak of sluice, want 9: %v", len(before), before)
 	}
 
-	at := kube.Place{Namespace: "kube-system", Lease: "cluster-autoscaler", Status: kube.StatusName}
+	at := kube.Place{Namespace: "kube-system", Lease: "cluster-autoscaler", Status: cluster.StatusName}
 	run := func(dry, beside bool, now time.Time) (told []string, err error) {
 		err = hands.GiveBack(ctx, at, dry, beside, now, func(r kube.Returned) { told = append(told, r.Object+": "+r.What) })
 		return told, err
@@ -89,7 +89,7 @@ func TestNothingIsLeftOnAnyObject(t *testing.T) {
 	if told, err = run(false, true, now); err != nil || len(told) != 8 {
 		t.Errorf("beside a leader: %v, %v, want all but the lease", told, err)
 	}
-	if m, err := e.admin.CoreV1().ConfigMaps("kube-system").Get(ctx, kube.StatusName, metav1.GetOptions{}); err != nil || len(m.Data) != 1 {
+	if m, err := e.admin.CoreV1().ConfigMaps("kube-system").Get(ctx, cluster.StatusName, metav1.GetOptions{}); err != nil || len(m.Data) != 1 {
 		t.Errorf("beside a leader the status has %v, %v, want only what cluster-autoscaler writes as well", m.Data, err)
 	}
 	if _, err := run(false, false, now.Add(time.Minute)); err != nil {

@@ -17,9 +17,6 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// StatusName is the usual name of the status ConfigMap, which is cluster-autoscaler's.
-const StatusName = "cluster-autoscaler-status"
-
 // Hands write what a person asks of sluice at the command line, with that person's own rights. They change annotations and nothing else: what
 // comes of them is decided by the sluice that leads.
 type Hands struct {
@@ -66,8 +63,8 @@ type Managed struct {
 // Managed reads what the running sluice said last. The error says why that cannot be told: the ConfigMap is not there, not for that person's eyes, too old,
 // or not a running sluice's.
 func (h Hands) Managed(ctx context.Context, now time.Time) (Managed, error) {
-	m, err := h.Client.CoreV1().ConfigMaps(cluster.PauseNamespace).Get(ctx, StatusName, metav1.GetOptions{})
-	where := "ConfigMap " + cluster.PauseNamespace + "/" + StatusName
+	m, err := h.Client.CoreV1().ConfigMaps(cluster.PauseNamespace).Get(ctx, cluster.StatusName, metav1.GetOptions{})
+	where := "ConfigMap " + cluster.PauseNamespace + "/" + cluster.StatusName
 	if err != nil {
 		return Managed{}, fmt.Errorf("read %s: %w", where, err)
 	}

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -89,14 +90,21 @@ func (r *Rights) refresh(ctx context.Context) {
 
 func (r *Rights) ask(ctx context.Context, right Right) (granted, known bool) {
 	resource, sub, _ := strings.Cut(right.Resource, "/")
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: right.Verb, Group: right.Group, Resource: resource, Subresource: sub},
-	}}
-	answer, err := r.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-	if err != nil || answer.Status.EvaluationError != "" && !answer.Status.Allowed {
-		return false, false
+	granted, err := Granted(ctx, r.client, authorizationv1.ResourceAttributes{Verb: right.Verb, Group: right.Group, Resource: resource, Subresource: sub})
+	return granted, err == nil
+}
+
+// Granted has the API server say whether the client's account has a right. An authorizer that could not tell is an error.
+func Granted(ctx context.Context, client kubernetes.Interface, right authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right}}
+	answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	switch {
+	case err != nil:
+		return false, err
+	case !answer.Status.Allowed && answer.Status.EvaluationError != "":
+		return false, errors.New(answer.Status.EvaluationError)
 	}
-	return answer.Status.Allowed, true
+	return answer.Status.Allowed, nil
 }
 
 // Doubt has rights asked for anew soon: a write was refused.
@@ -115,17 +123,17 @@ func (r *Rights) Lacks(right Right) bool {
 	return r.lacks[right]
 }
 
-// Missing are the rights whose want makes a difference: nodes that may be updated need not be patched.
+// Missing are the rights whose want makes a difference.
 func (r *Rights) Missing() cluster.Lacks {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all cluster.Lacks
 	for _, right := range writes {
-		if r.lacks[right] && right != cluster.UpdateNode && (right != cluster.PatchNode || r.lacks[cluster.UpdateNode]) {
+		if r.lacks[right] {
 			all = append(all, right)
 		}
 	}
-	return all.Sorted()
+	return all.Effective().Sorted()
 }
 
 // Denied are the rights to read what a cluster may not have, which the API server has and denies.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/controlplane/controlplanetest"
 )
 
@@ -38,7 +39,7 @@ func TestARealAPIServerTakesStatusAndEvents(t *testing.T) {
 		}
 		w.groups[0].Max++
 	}
-	m, err := client.CoreV1().ConfigMaps(StatusNamespace).Get(t.Context(), StatusName, metav1.GetOptions{})
+	m, err := client.CoreV1().ConfigMaps(StatusNamespace).Get(t.Context(), cluster.StatusName, metav1.GetOptions{})
 	if err != nil || !strings.Contains(m.Data["status"], "maxSize: 4\n") {
 		t.Errorf("status %v, %v", m.Data, err)
 	}

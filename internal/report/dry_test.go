@@ -148,8 +148,8 @@ func TestAGrowthThatIsTakenOverIsTold(t *testing.T) {
 	e.TookOver = []journal.Takeover{{Group: "agents", Capacity: 5, At: noon.Add(-time.Minute)}}
 	const sentence = "takes over the growth of group agents to 5, requested at 2026-03-01 11:59:00 UTC by another leader"
 	wantMessages(t, aloud(e), sentence)
-	events := eventsOfDeeds(e, corev1.ObjectReference{Kind: "ConfigMap", Name: StatusName})
-	if len(events) != 1 || events[0].reason != "TookOverScaleUp" || !strings.Contains(events[0].message, sentence) || events[0].object.Name != StatusName {
+	events := eventsOfDeeds(e, corev1.ObjectReference{Kind: "ConfigMap", Name: cluster.StatusName})
+	if len(events) != 1 || events[0].reason != "TookOverScaleUp" || !strings.Contains(events[0].message, sentence) || events[0].object.Name != cluster.StatusName {
 		t.Errorf("events %+v, want one TookOverScaleUp of the status ConfigMap", events)
 	}
 }

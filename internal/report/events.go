@@ -37,7 +37,7 @@ type Events struct {
 	Client    kubernetes.Interface
 	Instance  string // of the reporting process, such as its pod's name
 	Namespace string // of the status ConfigMap; "" for [StatusNamespace]
-	Name      string // of the status ConfigMap; "" for [StatusName]
+	Name      string // of the status ConfigMap; "" for [cluster.StatusName]
 	Component string // whom events name as their source; "" for sluice
 	Repeat    bool   // an object hears the same again in the next cycle already, as long as it is true (--record-duplicated-events)
 
@@ -184,6 +184,6 @@ func (e event) name() string {
 
 func (e *Events) statusObject() corev1.ObjectReference {
 	return corev1.ObjectReference{
-		APIVersion: "v1", Kind: "ConfigMap", Namespace: or(e.Namespace, StatusNamespace), Name: or(e.Name, StatusName),
+		APIVersion: "v1", Kind: "ConfigMap", Namespace: or(e.Namespace, StatusNamespace), Name: or(e.Name, cluster.StatusName),
 	}
 }

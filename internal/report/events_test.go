@@ -42,7 +42,7 @@ func said(t *testing.T, client *fake.Clientset) string {
 
 // statusMap is a status ConfigMap as an earlier process may have left it.
 func statusMap() *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: StatusNamespace, Name: StatusName, UID: "status-uid"}}
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: StatusNamespace, Name: cluster.StatusName, UID: "status-uid"}}
 }
 
 func TestEventsTellObjectsWhatWasDone(t *testing.T) {

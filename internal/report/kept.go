@@ -66,7 +66,7 @@ func parseBreakers(text string) (plan.Breakers, error) {
 	}
 	var breakers plan.Breakers
 	if err := json.Unmarshal([]byte(text), &breakers); err != nil {
-		return nil, fmt.Errorf("key %s of the status ConfigMap: %w; failures are counted anew", breakersKey, err)
+		return nil, fmt.Errorf("key %s of the status ConfigMap: %w; failures are counted anew", cluster.BreakersKey, err)
 	}
 	return breakers, nil
 }
@@ -78,7 +78,7 @@ func parseLessons(text string) (cluster.Lessons, error) {
 	}
 	var lessons cluster.Lessons
 	if err := json.Unmarshal([]byte(text), &lessons); err != nil {
-		return nil, fmt.Errorf("key %s of the status ConfigMap: %w; nodes teach it anew", lessonsKey, err)
+		return nil, fmt.Errorf("key %s of the status ConfigMap: %w; nodes teach it anew", cluster.LessonsKey, err)
 	}
 	maps.DeleteFunc(lessons, func(_ cluster.GroupID, l *cluster.Learned) bool { return l == nil || l.Node == nil })
 	return lessons, nil

@@ -19,18 +19,11 @@ import (
 	"sluice.dev/sluice/plan"
 )
 
-// Where cluster-autoscaler keeps its status, and sluice by default.
-const (
-	StatusNamespace = "kube-system"
-	StatusName      = "cluster-autoscaler-status"
-)
+// StatusNamespace is where cluster-autoscaler keeps its status, and sluice by default.
+const StatusNamespace = "kube-system"
 
 const (
 	statusKey         = "status"
-	operationsKey     = "operations" // sluice's own, in JSON
-	lessonsKey        = "templates"  // so is this
-	breakersKey       = "breakers"   // and this
-	outsideKey        = cluster.OutsideKey
 	updatedAnnotation = "cluster-autoscaler.kubernetes.io/last-updated"
 	updatedLayout     = "2006-01-02 15:04:05.999999999 -0700 MST"
 
@@ -46,7 +39,7 @@ const (
 type Status struct {
 	Client    kubernetes.Interface
 	Namespace string           // "" for [StatusNamespace]
-	Name      string           // "" for [StatusName]
+	Name      string           // "" for [cluster.StatusName]
 	Every     time.Duration    // for so long at most it shows old times, as tools may wait for new ones (--scan-interval); 0 for a minute
 	Now       func() time.Time // nil for time.Now; asked only when there is no entry that has a time
 
@@ -139,8 +132,8 @@ func (s *Status) send(ctx context.Context, doc document, keep own, ahead bool) e
 		if err != nil {
 			return err
 		}
-		if m != nil && s.Heed != nil && m.Data[operationsKey] != s.kept.operations {
-			s.kept.operations = m.Data[operationsKey]
+		if m != nil && s.Heed != nil && m.Data[cluster.OperationsKey] != s.kept.operations {
+			s.kept.operations = m.Data[cluster.OperationsKey]
 			if err := s.Heed([]byte(s.kept.operations)); err != nil && ahead {
 				return err
 			}
@@ -197,7 +190,7 @@ func (s *Status) recall(ctx context.Context) error {
 		s.last = doc
 	}
 	if err == nil {
-		s.kept = own{m.Data[operationsKey], m.Data[lessonsKey], m.Data[breakersKey], m.Data[outsideKey]}
+		s.kept = own{m.Data[cluster.OperationsKey], m.Data[cluster.LessonsKey], m.Data[cluster.BreakersKey], m.Data[cluster.OutsideKey]}
 		s.lessons, _ = parseLessons(s.kept.lessons)
 		s.breakers, _ = parseBreakers(s.kept.breakers)
 	}
@@ -229,9 +222,9 @@ func (s *Status) data(data map[string]string, text string, keep own) map[string]
 	if data == nil {
 		data = map[string]string{}
 	}
-	data[statusKey], data[operationsKey], data[lessonsKey], data[breakersKey], data[outsideKey] = text, keep.operations, keep.lessons, keep.breakers, keep.outside
+	data[statusKey], data[cluster.OperationsKey], data[cluster.LessonsKey], data[cluster.BreakersKey], data[cluster.OutsideKey] = text, keep.operations, keep.lessons, keep.breakers, keep.outside
 	maps.DeleteFunc(data, func(key, value string) bool {
-		return value == "" && (key == operationsKey || key == lessonsKey || key == breakersKey || key == outsideKey)
+		return value == "" && (key == cluster.OperationsKey || key == cluster.LessonsKey || key == cluster.BreakersKey || key == cluster.OutsideKey)
 	})
 	return data
 }
@@ -251,7 +244,7 @@ func (s *Status) every() time.Duration {
 }
 
 func (s *Status) namespace() string { return or(s.Namespace, StatusNamespace) }
-func (s *Status) name() string      { return or(s.Name, StatusName) }
+func (s *Status) name() string      { return or(s.Name, cluster.StatusName) }
 
 func or(value, otherwise string) string {
 	if value == "" {

@@ -25,7 +25,7 @@ import (
 // shown is the status ConfigMap at the API server.
 func shown(t *testing.T, client *fake.Clientset) *corev1.ConfigMap {
 	t.Helper()
-	m, err := client.CoreV1().ConfigMaps(StatusNamespace).Get(context.Background(), StatusName, metav1.GetOptions{})
+	m, err := client.CoreV1().ConfigMaps(StatusNamespace).Get(context.Background(), cluster.StatusName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +405,7 @@ func TestWhatNodesHaveTaughtSurvivesARestart(t *testing.T) {
 
 func TestLessonsThatCannotBeReadAreTold(t *testing.T) {
 	client := fake.NewClientset(&corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: StatusNamespace, Name: StatusName}, Data: map[string]string{"templates": "[]"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: StatusNamespace, Name: cluster.StatusName}, Data: map[string]string{"templates": "[]"},
 	})
 	if left, err := (&Status{Client: client}).Saved(t.Context()); err == nil || left.Lessons != nil {
 		t.Errorf("read %v, error %v, want an error", left.Lessons, err)
@@ -500,7 +500,7 @@ func TestWhatNeverJoinedSurvivesARestart(t *testing.T) {
 
 func TestBreakersThatCannotBeReadAreTold(t *testing.T) {
 	client := fake.NewClientset(&corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: StatusNamespace, Name: StatusName}, Data: map[string]string{"breakers": "[]"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: StatusNamespace, Name: cluster.StatusName}, Data: map[string]string{"breakers": "[]"},
 	})
 	if left, err := (&Status{Client: client}).Saved(t.Context()); err == nil || left.Breakers != nil {
 		t.Errorf("read %v, error %v, want an error", left.Breakers, err)
