@@ -27,7 +27,7 @@ const module = "sluice.dev/sluice/"
 
 // pure packages decide. They have no clock, no client, no logger and no goroutine: see [TestCoreHasNoClock].
 var pure = []string{
-	"calendar", "cluster", "cluster/clustertest", "deploy", "guard", "internal/azuresim/template", "journal", "packing", "plan", "policy", "reason", "scheduling",
+	"calendar", "cluster", "cluster/clustertest", "deploy", "fleet", "guard", "internal/azuresim/template", "journal", "packing", "plan", "policy", "reason", "scheduling",
 }
 
 // contract packages may be imported from outside as the pure ones may, and are what a cloud has to keep.
@@ -43,6 +43,7 @@ var rooms = map[string][]string{
 	"cloud":      {"cluster"},
 	"guard":      {"cluster", "policy", "reason"},
 	"scheduling": {"cluster", "reason"},
+	"fleet":      {}, // ids, times and counts: it knows no pod and no cloud
 	"packing":    {}, // vectors and counts: it knows no pod and no node
 	"plan":       {"cluster", "packing", "policy", "reason", "scheduling"},
 	"journal":    {"cluster", "plan", "policy", "reason"},

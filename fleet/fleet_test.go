@@ -1,0 +1,195 @@
+package fleet_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"sluice.dev/sluice/fleet"
+)
+
+// minute is the time of a story in minutes since its beginning.
+func minute(n float64) fleet.Instant {
+	return fleet.Instant(1_800_000_000_000).Add(time.Duration(n * float64(time.Minute)))
+}
+
+// story is a group of machines with nodes, told minute by minute.
+type story struct {
+	fleet.Ledger
+	now fleet.Instant
+}
+
+const pool = fleet.GroupID("agents")
+
+func uid(i int) fleet.UID { return fleet.UID(fmt.Sprintf("m%03d", i)) }
+
+// farm is a story of so many machines, which are Ready nodes and work, watched for an hour.
+func farm(n int) *story {
+	s := &story{Ledger: fleet.New(fleet.Usual(), minute(0))}
+	s.list(0.1, n)
+	for i := range n {
+		s.node(0.2, i, true, true)
+	}
+	s.list(60, n)
+	return s
+}
+
+func (s *story) see(at float64, all ...fleet.Observation) {
+	s.now = max(s.now, minute(at))
+	s.Ledger = s.Observe(s.now, all...)
+}
+
+// list lists the first n machines, but for some.
+func (s *story) list(at float64, n int, but ...int) {
+	o := fleet.Listed{Group: pool, Asked: minute(at), Counted: true, Capacity: n, Whole: true}
+	lacks := map[int]bool{}
+	for _, i := range but {
+		lacks[i] = true
+	}
+	for i := range n {
+		if !lacks[i] {
+			o.Machines = append(o.Machines, fleet.Sighted{UID: uid(i), ID: fmt.Sprint(i), State: fleet.Running, Created: minute(0.05)})
+		}
+	}
+	s.see(at, o)
+}
+
+func (s *story) node(at float64, i int, ready, work bool) {
+	o := fleet.NodeSeen{Group: pool, UID: uid(i), At: minute(at), Since: minute(at), Ready: ready, Work: work}
+	if !work {
+		o.Idle, o.Ended = minute(at), true
+	}
+	s.see(at, o)
+}
+
+var limits = fleet.Limits{Max: 200, Owned: true, Age: time.Minute, LostFor: 20 * time.Minute, WorkFor: time.Hour}
+
+func (s *story) remove(machines ...int) *fleet.Refusal {
+	var all []fleet.Target
+	for _, i := range machines {
+		all = append(all, fleet.Target{UID: uid(i), ID: fmt.Sprint(i), Idle: true})
+	}
+	return s.At(s.now).MayRemove(pool, fleet.Delete, all, limits)
+}
+
+func expect(t *testing.T, r *fleet.Refusal, property string) {
+	t.Helper()
+	switch {
+	case r == nil && property != "":
+		t.Errorf("allowed, want %s", property)
+	case r != nil && r.Property != property:
+		t.Errorf("refused by %+v, want %q", *r, property)
+	}
+}
+
+// TestNodeObjectsThatVanishKeepTheirMachines deletes the Node objects of 95 of 100 machines that work: nothing of them goes in the first hour, and one an hour after it.
+func TestNodeObjectsThatVanishKeepTheirMachines(t *testing.T) {
+	s := farm(100)
+	for i := range 95 {
+		s.see(61, fleet.NodeGone{Group: pool, UID: uid(i), At: minute(61)})
+	}
+	for at := 62.0; at < 121; at++ {
+		s.list(at, 100)
+		if r := s.remove(0); r == nil {
+			t.Fatalf("a machine goes at minute %v", at)
+		}
+	}
+	s.list(122, 100)
+	expect(t, s.remove(0, 1), "S-20")
+	s.see(123, fleet.Acknowledged{Group: pool, At: minute(123)})
+	s.list(124, 100)
+	expect(t, s.remove(0), "")
+	expect(t, s.remove(0, 1, 2, 3, 4, 5), "S-19")
+}
+
+// TestLossIsNotDilutedByPurchases has 12 of 20 nodes fall silent, and the group grow to 42.
+func TestLossIsNotDilutedByPurchases(t *testing.T) {
+	s := farm(20)
+	for i := range 12 {
+		s.node(61, i, false, true)
+	}
+	s.list(62, 42)
+	for i := 20; i < 42; i++ {
+		s.node(65, i, true, true)
+	}
+	s.list(100, 42)
+	expect(t, s.remove(0), "S-43")
+	s.list(130, 42)
+	expect(t, s.remove(0), "")
+	expect(t, s.remove(0, 1), "S-43")
+}
+
+// TestMinCountsReadyNodes has a min of four, two nodes Ready, and two that came seconds ago.
+func TestMinCountsReadyNodes(t *testing.T) {
+	s := farm(4)
+	s.node(61, 0, true, false)
+	s.node(61, 1, false, false)
+	s.node(61, 2, false, false)
+	s.list(62, 4)
+	l := limits
+	l.Min = 2
+	target := []fleet.Target{{UID: uid(0), ID: "0", Idle: true}}
+	expect(t, s.At(s.now).MayRemove(pool, fleet.Delete, target, l), "S-44")
+	l.Min = 1
+	expect(t, s.At(s.now).MayRemove(pool, fleet.Delete, target, l), "")
+}
+
+// TestIdleNodesGoAtOnce has 40 of 100 nodes end their work: they are free of the budget, and of the pace, for their work ended by itself.
+func TestIdleNodesGoAtOnce(t *testing.T) {
+	s := farm(100)
+	var all []int
+	for i := range 80 {
+		s.node(61, i, true, false)
+		all = append(all, i)
+	}
+	s.list(71, 100)
+	expect(t, s.remove(all...), "")
+}
+
+// TestWorkThatIsTakenAwayTogetherIsPaced scales the Deployment of 60 nodes to nothing.
+func TestWorkThatIsTakenAwayTogetherIsPaced(t *testing.T) {
+	s := farm(60)
+	for i := range 60 {
+		s.see(61, fleet.NodeSeen{Group: pool, UID: uid(i), At: minute(61), Since: minute(0.2), Ready: true, Idle: minute(61)})
+	}
+	s.list(71, 60)
+	var all []int
+	for i := range 60 {
+		all = append(all, i)
+	}
+	expect(t, s.remove(all...), "S-45")
+	expect(t, s.remove(all[:30]...), "")
+	var gone []fleet.UID
+	for i := range 30 {
+		gone = append(gone, uid(i))
+	}
+	s.see(71.1, fleet.Asked{Group: pool, At: s.now + 1, Verb: fleet.Delete, Machines: gone})
+	s.list(73, 60, all[:30]...)
+	expect(t, s.remove(30), "S-45")
+	s.list(82, 60, all[:30]...)
+	expect(t, s.remove(all[30:]...), "")
+}
+
+// TestARecordKeepsWhatHappened hands a ledger with a loss, a growth and a deletion on to the next process.
+func TestARecordKeepsWhatHappened(t *testing.T) {
+	s := farm(20)
+	for i := range 12 {
+		s.node(61, i, false, true)
+	}
+	s.list(62, 20)
+	s.see(63, fleet.Asked{Group: pool, At: minute(63), Verb: fleet.Grow, From: 20, To: 25})
+	next := fleet.New(fleet.Usual(), minute(64))
+	next, news, err := next.Merge(s.Record(minute(63.5)), minute(64))
+	if err != nil || !news {
+		t.Fatalf("merge: news %v, err %v", news, err)
+	}
+	if _, lost, of, holds := next.At(minute(64)).Latched(pool); !holds || lost != 12 || of != 20 {
+		t.Errorf("the latch says %d of %d, holds %v", lost, of, holds)
+	}
+	if stay := next.At(minute(64)).Bounds(pool).Stay; stay != 25 {
+		t.Errorf("floor %d, want 25", stay)
+	}
+	if _, again, _ := next.Merge(s.Record(minute(63.5)), minute(64)); again {
+		t.Error("the same record is news twice")
+	}
+}

@@ -1,0 +1,206 @@
+package fleet
+
+// Verb is a write to a group.
+type Verb uint8
+
+// The writes.
+const (
+	NoVerb Verb = iota
+	Grow        // raise the capacity, or make machines of a group without one
+	Start       // start deallocated machines
+	Delete      // delete machines
+	Park        // deallocate machines
+	Empty       // cordon a node for its removal: the budget is charged
+)
+
+// Reply is what is known of a write's fate.
+type Reply uint8
+
+// The fates, in the order in which they may follow each other.
+const (
+	Sent     Reply = iota // no answer yet, or none came
+	Accepted              // the cloud is at it
+	Done                  // the cloud says that it is done
+	Refused               // the cloud refused it, or it failed
+)
+
+// State is what a list says of a machine.
+type State uint8
+
+// The states. Unlisted is that of a machine that no list has shown.
+const (
+	Unlisted State = iota
+	Creating
+	Running
+	Failed
+	Off
+	Deleting
+)
+
+// Set is what may be true of a machine.
+type Set uint8
+
+// Its elements.
+const (
+	Here    Set = 1 << iota // it runs, or will
+	IsOff                   // it is deallocated
+	Leaving                 // it is being deleted
+	Gone                    // it is no more
+)
+
+// Has says whether an element of the other is possible.
+func (s Set) Has(of Set) bool { return s&of != 0 }
+
+// Life is what a machine is as a node.
+type Life uint8
+
+// The lives. Everything that has no Ready node, does not come, and is not proven to be unregistered is lost.
+const (
+	Lost         Life = iota // its Node object or its heartbeat went, and nobody asked for that
+	Coming                   // it started less than the time for joining ago
+	Ready                    // its node is Ready
+	Unregistered             // this process has watched since it was made, and its node was never Ready in the time for joining
+	Excused                  // it is off or on its way out, as the cloud says or sluice asked
+)
+
+// machine is what is known of one machine. It stores changes, never when something was seen last: an answer that says nothing new changes no machine.
+type machine struct {
+	uid   UID
+	cloud cloudSide
+	node  nodeSide
+}
+
+// cloudSide is what the cloud says of a machine, and what it was asked to do.
+type cloudSide struct {
+	ID      string // the instance id, by which the cloud is asked
+	State   State  // in the newest list that has it
+	Created Instant
+	Turned  Instant // when a list first showed that it runs, or is off
+	Up      Instant // when it was made, or started last
+	Absent  Instant // when the first of the whole lists was asked for that lack it one after the other
+	Word    Instant // when the cloud said last that it is leaving
+	Back    Instant // when that was last disproven
+	Gone    Instant // since when it is gone for certain
+	Verb    Verb    // the last write that may not show yet: Delete, Park or Start
+	VerbAt  Instant // when it was asked for
+	Reply   Reply
+	Again   bool // an earlier one like it had no answer: a refusal says nothing about that
+	Shown   bool // a list has shown the effect of Park or Start
+}
+
+// nodeSide is what Kubernetes says of a machine's node.
+type nodeSide struct {
+	At      Instant // when what follows last changed
+	Ready   bool
+	Object  bool    // there is a Node object
+	Joined  Instant // when its node was first Ready, as far as anybody knows
+	Silent  Instant // since when it is not Ready, after it was
+	Work    bool    // pods run on it that count as work, or that is not known
+	Idle    Instant // since when none does
+	Ended   bool    // the last of them ran to their end
+	Doubt   bool    // another machine could be this node as well
+	Charged Instant // when the removal budget was charged for it
+	LostOut Instant // when it was removed after it was lost
+	Known   Instant // when a person acknowledged its loss
+}
+
+// leaves says whether the cloud's word that the machine leaves stands.
+func (c *cloudSide) leaves() bool { return c.Word > c.Back }
+
+// pending says whether the write may not show yet.
+func (c *cloudSide) pending(v Verb) bool { return c.Verb == v }
+
+// may is what may be true of the machine.
+func (m *machine) may() Set {
+	c := &m.cloud
+	if c.Gone != 0 {
+		return Gone
+	}
+	var s Set
+	switch {
+	case c.leaves() || c.State == Deleting:
+		s = Leaving | Gone
+	case c.State == Unlisted:
+		s = Here | IsOff | Leaving | Gone
+	case c.State == Off:
+		s = IsOff
+	default:
+		s = Here
+	}
+	switch {
+	case s == Leaving|Gone:
+	case c.pending(Delete):
+		s |= Leaving | Gone
+	case c.pending(Park) && c.Shown:
+		s = IsOff
+	case c.pending(Start) && c.Shown:
+		s = Here
+	case c.pending(Park) || c.pending(Start):
+		s |= Here | IsOff
+	}
+	if c.Absent != 0 {
+		s |= Leaving | Gone
+	}
+	if m.node.Ready {
+		s &^= IsOff | Gone
+		if !s.Has(Leaving) {
+			s |= Here
+		}
+	}
+	return s
+}
+
+// life is what the machine is as a node now.
+func (m *machine) life(now, began Instant, h Horizon) Life {
+	c, n := &m.cloud, &m.node
+	switch {
+	case n.Ready:
+		return Ready
+	case m.excused():
+		return Excused
+	case now.Sub(c.Up) < h.Provision && c.Up > n.Silent:
+		return Coming
+	case n.Joined == 0 && c.Created >= began:
+		return Unregistered
+	}
+	return Lost
+}
+
+// excused says whether the silence of the machine is what the cloud or sluice wanted. A machine that fell silent before that is lost all the same.
+func (m *machine) excused() bool {
+	c, silent := &m.cloud, m.node.Silent
+	switch {
+	case c.State == Off && !c.pending(Start):
+		return true
+	case silent == 0:
+		return c.leaves() || c.pending(Delete) || c.pending(Park) || c.Gone != 0
+	}
+	return c.leaves() && c.Word <= silent || c.asked(silent)
+}
+
+// asked says whether sluice asked for the machine's end before it fell silent.
+func (c *cloudSide) asked(silent Instant) bool {
+	return (c.Verb == Delete || c.Verb == Park) && c.VerbAt <= silent
+}
+
+// lost is when the machine was lost, never for one that is not. One that the cloud deleted or sluice removed after it was lost stays one that was lost.
+func (m *machine) lost(now, began Instant, h Horizon) Instant {
+	if m.life(now, began, h) != Lost {
+		return 0
+	}
+	if m.node.Silent != 0 {
+		return max(m.node.Silent, m.cloud.Up)
+	}
+	return max(began, m.cloud.Up)
+}
+
+// open says whether a loss is unaccounted for: the machine may be there, is no Ready node, and nobody has acknowledged it.
+func (m *machine) open(now, began Instant, h Horizon) bool {
+	return m.cloud.Gone == 0 && m.node.Known == 0 && m.lost(now, began, h) != 0
+}
+
+// wasNode says whether the machine was a Ready node at that time.
+func (m *machine) wasNode(at Instant) bool {
+	n := &m.node
+	return n.Joined != 0 && n.Joined <= at && (n.Silent == 0 || n.Silent >= at)
+}

@@ -1,0 +1,319 @@
+package fleet
+
+import "time"
+
+// Limits are what the policy allows, and what is known of a group besides its machines.
+type Limits struct {
+	Min, Max int
+	Owned    bool          // the group is this cluster's
+	Age      time.Duration // how old the answer may be on which the write rests; 0 for any, as when a write is only planned
+	Strays   int           // how many machines may be unregistered before the group makes no more; 0 for [UsualStrays]
+	Budget   int           // percent of a group's nodes that may be emptied or deleted within the window; 0 for [lossPercent]
+	Burst    int           // percent of a group that may go within the window after its machines lost their work together; 0 for half, 100 for all
+	LostFor  time.Duration // how long a machine has to be lost before it goes
+	WorkFor  time.Duration // and how long when its work may still run
+}
+
+// UsualStrays is how many machines may be unregistered before a group makes no more.
+const UsualStrays = 3
+
+// Target is a machine that is to go.
+type Target struct {
+	UID    UID
+	ID     string // as the list had it
+	Idle   bool   // its node has been without work for its time, and is Ready
+	Person bool   // a person named it
+	Held   bool   // something keeps it: a person's cordon, an annotation, the cloud's own protection
+}
+
+// Refusal is why the safety contract forbids a write.
+type Refusal struct {
+	Property    string // of the contract, as "S-06"
+	Code        Code
+	UID         UID // the machine that it is about, "" for the group
+	Have, Limit int
+	Until       Instant // when it may be otherwise by itself, never when nobody knows
+}
+
+// Code is why, for programs.
+type Code string
+
+// The codes.
+const (
+	ReadMissing     Code = "ReadMissing"     // no whole answer since the start
+	ReadPartial     Code = "ReadPartial"     // the newest answer is not whole
+	ReadOld         Code = "ReadOld"         // it is too old
+	ReadBeforeWrite Code = "ReadBeforeWrite" // it was asked for before the last write
+	NotOwned        Code = "NotOwned"        // the group may be another cluster's
+	NoGrowth        Code = "NoGrowth"        // it would not get larger
+	BelowMachines   Code = "BelowMachines"   // fewer would be asked for than may be there
+	AboveMax        Code = "AboveMax"
+	MachinesHidden  Code = "MachinesHidden" // the list lacks machines, and nobody knows why
+	NodesHidden     Code = "NodesHidden"    // Node objects went, and nobody knows why
+	TooManyStrays   Code = "TooManyStrays"
+	NotOff          Code = "NotOff"
+	NotListed       Code = "NotListed"
+	OtherMachine    Code = "OtherMachine" // its instance id is another's
+	IsLeaving       Code = "IsLeaving"
+	WritePending    Code = "WritePending" // another write to it has no answer
+	Ambiguous       Code = "Ambiguous"
+	IsHeld          Code = "IsHeld"
+	HasWork         Code = "HasWork"
+	StillComing     Code = "StillComing"
+	NotIdle         Code = "NotIdle"
+	BelowMin        Code = "BelowMin"
+	NotLostYet      Code = "NotLostYet"
+	LostTogether    Code = "LostTogether"
+	OverBudget      Code = "OverBudget"
+	MemoryShort     Code = "MemoryShort" // nobody knows what went before this process began
+	IdleTogether    Code = "IdleTogether"
+	NotGone         Code = "NotGone"
+)
+
+func refuse(property string, code Code) *Refusal { return &Refusal{Property: property, Code: code} }
+
+// evidence is why no write may rest on the newest answer about the group.
+func (v *View) evidence(c *count, lim Limits) *Refusal {
+	switch {
+	case c.read == 0 || c.read < v.ledger.began:
+		return refuse("S-02", ReadMissing)
+	case !c.whole:
+		return refuse("S-02", ReadPartial)
+	case c.read <= c.wrote:
+		return refuse("S-02", ReadBeforeWrite)
+	case lim.Age > 0 && v.now.Sub(c.read) > lim.Age:
+		return refuse("S-02", ReadOld)
+	case !lim.Owned:
+		return refuse("S-22", NotOwned)
+	}
+	return nil
+}
+
+// MayGrow is why the group may not be asked for so many machines, of which adds are new; nil when it may. For a group without a number, to is nothing.
+func (v *View) MayGrow(id GroupID, to, adds int, lim Limits) *Refusal {
+	c := v.count(id)
+	if r := v.evidence(c, lim); r != nil {
+		return r
+	}
+	most := lim.Strays
+	if most == 0 {
+		most = UsualStrays
+	}
+	switch {
+	case adds <= 0 || c.counted && to <= c.capacity:
+		return &Refusal{Property: "S-05", Code: NoGrowth, Have: to, Limit: c.capacity}
+	case c.counted && to < c.Stay:
+		return &Refusal{Property: "S-01", Code: BelowMachines, Have: to, Limit: c.Stay}
+	case c.counted && to-c.Off > lim.Max:
+		return &Refusal{Property: "S-06", Code: AboveMax, Have: to - c.Off, Limit: lim.Max}
+	case !c.counted && c.Hidden > 0:
+		return &Refusal{Property: "S-04", Code: MachinesHidden, Have: c.Hidden}
+	case !c.counted && c.Run+adds > lim.Max:
+		return &Refusal{Property: "S-06", Code: AboveMax, Have: c.Run + adds, Limit: lim.Max}
+	case c.Strays >= most:
+		return &Refusal{Property: "S-35", Code: TooManyStrays, Have: c.Strays, Limit: most}
+	}
+	return nil
+}
+
+// MayStart is why the machines, which are off, may not be started; nil when they may.
+func (v *View) MayStart(id GroupID, machines []UID, lim Limits) *Refusal {
+	c := v.count(id)
+	if r := v.evidence(c, lim); r != nil {
+		return r
+	}
+	for _, uid := range machines {
+		if m := c.machine(uid); m == nil || m.may() != IsOff {
+			return &Refusal{Property: "S-11", Code: NotOff, UID: uid}
+		}
+	}
+	if run := c.Run + len(machines); run > lim.Max {
+		return &Refusal{Property: "S-06", Code: AboveMax, Have: run, Limit: lim.Max}
+	}
+	return nil
+}
+
+// MayRemove is why the machines may not be deleted, or deallocated, together; nil when they may.
+func (v *View) MayRemove(id GroupID, verb Verb, targets []Target, lim Limits) *Refusal {
+	c := v.count(id)
+	if r := v.evidence(c, lim); r != nil {
+		return r
+	}
+	switch {
+	case 10*c.Hidden > 3*c.Machine:
+		return &Refusal{Property: "S-20", Code: MachinesHidden, Have: c.Hidden, Limit: c.Machine}
+	case 10*c.nodeless > 3*c.nodes:
+		return &Refusal{Property: "S-20", Code: NodesHidden, Have: c.nodeless, Limit: c.nodes}
+	}
+	var ready, sure, lost, charged, burst int
+	for _, t := range targets {
+		m := c.machine(t.UID)
+		if r := v.mayGo(m, verb, t, lim); r != nil {
+			r.UID = t.UID
+			return r
+		}
+		life := m.life(v.now, v.ledger.began, v.ledger.horizon)
+		again := m.cloud.pending(verb)
+		if life == Ready && !again {
+			ready++
+		}
+		if m.may() == Here {
+			sure++
+		}
+		if again {
+			continue
+		}
+		if life == Lost {
+			lost++
+		}
+		if !m.free(t, life) && !within(m.node.Charged, v.now, v.ledger.horizon.Window) {
+			charged++
+		}
+		if m.node.Idle != 0 && !m.node.Ended && !t.Person {
+			burst++
+		}
+	}
+	switch {
+	case ready > 0 && c.Ready-ready < lim.Min:
+		return &Refusal{Property: "S-44", Code: BelowMin, Have: c.Ready - ready, Limit: lim.Min}
+	case sure > 0 && c.Sure-sure < lim.Min:
+		return &Refusal{Property: "S-06", Code: BelowMin, Have: c.Sure - sure, Limit: lim.Min}
+	}
+	if r := v.mayLose(c, lost); r != nil {
+		return r
+	}
+	if r := v.mayCharge(c, charged, lim); r != nil {
+		return r
+	}
+	return v.mayPace(c, burst, lim)
+}
+
+// MayEmpty is why the machine's node may not be cordoned for its removal; nil when it may.
+func (v *View) MayEmpty(id GroupID, uid UID, lim Limits) *Refusal {
+	c := v.count(id)
+	m := c.machine(uid)
+	if m == nil || within(m.node.Charged, v.now, v.ledger.horizon.Window) {
+		return nil
+	}
+	return v.mayCharge(c, 1, lim)
+}
+
+// MayDeleteNode is why the machine's Node object may not be deleted; nil when it may. A machine that is off keeps its own.
+func (v *View) MayDeleteNode(id GroupID, uid UID) *Refusal {
+	m := v.count(id).machine(uid)
+	if m == nil || m.may() != Gone {
+		return &Refusal{Property: "S-14", Code: NotGone, UID: uid}
+	}
+	return nil
+}
+
+// mayGo is why a machine may not go, whatever goes with it.
+func (v *View) mayGo(m *machine, verb Verb, t Target, lim Limits) *Refusal {
+	switch {
+	case m == nil || m.cloud.State == Unlisted || m.cloud.Absent != 0:
+		return refuse("S-11", NotListed)
+	case m.cloud.ID != t.ID:
+		return refuse("S-11", OtherMachine)
+	case !m.may().Has(Here | IsOff):
+		return refuse("S-11", IsLeaving)
+	case m.cloud.Verb != NoVerb && m.cloud.Verb != verb && m.cloud.Reply == Sent && !m.cloud.Shown:
+		return refuse("S-11", WritePending)
+	case t.Held:
+		return refuse("S-18", IsHeld)
+	case t.Person, m.cloud.pending(verb):
+		return nil
+	case m.node.Doubt:
+		return refuse("S-12", Ambiguous)
+	}
+	switch m.life(v.now, v.ledger.began, v.ledger.horizon) {
+	case Ready:
+		switch {
+		case m.node.Work:
+			return refuse("S-15", HasWork)
+		case !t.Idle && m.node.Charged == 0:
+			return refuse("S-19", NotIdle)
+		}
+	case Coming:
+		return &Refusal{Property: "S-35", Code: StillComing, Until: m.cloud.Up.Add(v.ledger.horizon.Provision)}
+	case Lost:
+		return v.mayLoseOne(m, lim)
+	}
+	return nil
+}
+
+// mayLoseOne is why a lost machine may not be deleted yet.
+func (v *View) mayLoseOne(m *machine, lim Limits) *Refusal {
+	lost := m.lost(v.now, v.ledger.began, v.ledger.horizon)
+	until := lost.Add(lim.LostFor)
+	if m.node.Work || !m.node.Object {
+		until = max(until, lost.Add(lim.WorkFor))
+	}
+	if m.node.Known == 0 && v.now < until {
+		return &Refusal{Property: "S-43", Code: NotLostYet, Until: until}
+	}
+	return nil
+}
+
+// mayLose is why no lost machine may go now: many were lost together. One of a group goes in each further hour.
+func (v *View) mayLose(c *count, lost int) *Refusal {
+	t := c.latch
+	if !t.holds() {
+		t = v.ledger.latch
+	}
+	if lost == 0 || !t.holds() {
+		return nil
+	}
+	last := max(t.From, v.ledger.since)
+	for i := range c.machines {
+		last = max(last, c.machines[i].node.LostOut)
+	}
+	if until := last.Add(v.ledger.horizon.Loss); lost > 1 || v.now < until {
+		return &Refusal{Property: "S-43", Code: LostTogether, Have: t.Lost, Limit: tolerance(t.Of, lossPercent), Until: until}
+	}
+	return nil
+}
+
+// free says whether the budget does not count the machine: it was seen empty, a person named it, or the cloud failed to make it.
+func (m *machine) free(t Target, life Life) bool {
+	return t.Person || life == Ready && t.Idle || m.cloud.State == Failed && m.node.Joined == 0 && life != Lost
+}
+
+// mayCharge is why so many machines more may not be emptied or deleted now.
+func (v *View) mayCharge(c *count, n int, lim Limits) *Refusal {
+	if n == 0 {
+		return nil
+	}
+	h := v.ledger.horizon
+	if began := v.now.Add(-h.Window); began < v.ledger.since {
+		return &Refusal{Property: "S-19", Code: MemoryShort, Until: v.ledger.since.Add(h.Window)}
+	}
+	budget := c.budget
+	if lim.Budget > 0 {
+		budget = tolerance(c.nodesAt(v.now.Add(-h.Window)), lim.Budget)
+	}
+	if c.charged+n > budget {
+		r := &Refusal{Property: "S-19", Code: OverBudget, Have: c.charged + n, Limit: budget}
+		for i := range c.machines {
+			if at := c.machines[i].node.Charged; within(at, v.now, h.Window) && (r.Until == 0 || at.Add(h.Window) < r.Until) {
+				r.Until = at.Add(h.Window)
+			}
+		}
+		return r
+	}
+	return nil
+}
+
+// mayPace is why so many machines more that lost their work together may not go now.
+func (v *View) mayPace(c *count, n int, lim Limits) *Refusal {
+	percent := lim.Burst
+	if percent == 0 {
+		percent = 50
+	}
+	if n == 0 || !c.paced || percent >= 100 {
+		return nil
+	}
+	if may := tolerance(c.half, percent); c.leaving+n > may {
+		return &Refusal{Property: "S-45", Code: IdleTogether, Have: c.leaving + n, Limit: may}
+	}
+	return nil
+}

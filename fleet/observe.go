@@ -1,0 +1,507 @@
+package fleet
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Observation is something that was seen of one group, or done to it.
+type Observation interface{ group() GroupID }
+
+// Listed is an answer of the cloud about a group.
+type Listed struct {
+	Group    GroupID
+	Asked    Instant // when it was asked for; answers count in that order
+	Counted  bool    // the cloud keeps a number of machines for the group
+	Capacity int     // that number, machines that are off among them; negative when unknown
+	Whole    bool    // the list has all machines
+	Machines []Sighted
+}
+
+// Sighted is a machine in a list.
+type Sighted struct {
+	UID     UID
+	ID      string
+	State   State
+	Created Instant // when the cloud made it; never when it does not say
+}
+
+// Asked is a write that is about to be sent. It is observed, and recorded, before it is.
+type Asked struct {
+	Group    GroupID
+	At       Instant // tells it from other writes to the group
+	Verb     Verb
+	Machines []UID  // but for Grow
+	Charge   []UID  // for which the budget is charged
+	From, To int    // of Grow: machines, those that are off among them
+	Token    string // of Grow without a number
+}
+
+// Answered is what became of a write, whenever that is known.
+type Answered struct {
+	Group  GroupID
+	Asked  Instant // as [Asked.At]
+	At     Instant
+	Answer Reply
+	Absent []UID // machines that are not there, as the answer says
+}
+
+// NodeSeen is the node of a machine as the API server has it.
+type NodeSeen struct {
+	Group   GroupID
+	UID     UID
+	At      Instant
+	Created Instant // of the Node object
+	Ready   bool
+	Since   Instant // since when it is Ready, or is not
+	Work    bool    // pods that count as work run on it
+	Idle    Instant // since when none does
+	Ended   bool    // the last of them ran to their end
+	Charged bool    // it is cordoned for its removal
+	Doubt   bool    // another machine could be this node as well
+}
+
+// NodeGone is a Node object that is there no more.
+type NodeGone struct {
+	Group GroupID
+	UID   UID
+	At    Instant
+}
+
+// Nodes are all nodes of a group, after a start or where a watch began anew.
+type Nodes struct {
+	Group GroupID
+	At    Instant
+	Seen  []NodeSeen // of this group
+}
+
+// Same says that two ids turned out to be of one machine.
+type Same struct {
+	Group  GroupID
+	As, Is UID
+}
+
+// Acknowledged says that a person knows of the losses of a group.
+type Acknowledged struct {
+	Group GroupID
+	At    Instant
+}
+
+func (o Listed) group() GroupID       { return o.Group }
+func (o Asked) group() GroupID        { return o.Group }
+func (o Answered) group() GroupID     { return o.Group }
+func (o NodeSeen) group() GroupID     { return o.Group }
+func (o NodeGone) group() GroupID     { return o.Group }
+func (o Nodes) group() GroupID        { return o.Group }
+func (o Same) group() GroupID         { return o.Group }
+func (o Acknowledged) group() GroupID { return o.Group }
+
+// Observe is the ledger after so much was observed by now. Of a group, an answer that was asked for before another one is dropped; writes are observed
+// before their answers; nodes may come at any time.
+func (l Ledger) Observe(now Instant, all ...Observation) Ledger {
+	e := l.edit()
+	for _, o := range all {
+		g := e.group(o.group())
+		switch o := o.(type) {
+		case Listed:
+			g.list(o, now, l.horizon)
+		case Asked:
+			g.ask(o, now, l)
+		case Answered:
+			g.answer(o)
+		case NodeSeen:
+			g.node(o, l.horizon)
+		case NodeGone:
+			g.nodeGone(o.UID, o.At)
+		case Nodes:
+			g.nodes(o, l.horizon)
+		case Same:
+			g.same(o)
+		case Acknowledged:
+			g.acknowledge(o.At, now, l)
+		}
+	}
+	return e.end(now)
+}
+
+// edit is a ledger that is being changed.
+type edit struct {
+	Ledger
+	changed map[GroupID]*group
+}
+
+func (l Ledger) edit() edit { return edit{l, map[GroupID]*group{}} }
+
+func (e *edit) group(id GroupID) *group {
+	g, ok := e.changed[id]
+	if !ok {
+		g = &group{id: id}
+		if was := e.groups[id]; was != nil {
+			*g = *was
+		}
+		g.copied = false
+		g.grants = slices.Clone(g.grants)
+		e.changed[id] = g
+	}
+	return g
+}
+
+// end is the ledger with all changes, what is too old to matter taken out.
+func (e *edit) end(now Instant) Ledger {
+	l := e.Ledger
+	l.groups = maps.Clone(l.groups)
+	if l.groups == nil {
+		l.groups = map[GroupID]*group{}
+	}
+	for id, g := range e.changed {
+		g.forget(now, l.horizon)
+		l.groups[id] = g
+	}
+	return l.latched(now, e.changed)
+}
+
+// forget drops machines that are gone for as long as losses are remembered.
+func (g *group) forget(now Instant, h Horizon) {
+	old := func(m machine) bool { return m.cloud.Gone != 0 && now.Sub(m.cloud.Gone) > h.Loss+h.List }
+	if slices.ContainsFunc(g.machines, old) {
+		g.own()
+		g.machines = slices.DeleteFunc(g.machines, old)
+	}
+}
+
+// list takes in an answer of the cloud.
+func (g *group) list(o Listed, now Instant, h Horizon) {
+	o.Asked = min(o.Asked, now)
+	if o.Asked <= g.asked {
+		return
+	}
+	g.asked, g.counted = o.Asked, o.Counted
+	g.whole = o.Whole && (!o.Counted || o.Capacity >= 0)
+	if o.Counted && o.Capacity >= 0 {
+		g.capacity = o.Capacity
+	}
+	listed := make([]bool, len(g.machines), len(g.machines)+len(o.Machines))
+	var fresh []Sighted
+	for _, s := range o.Machines {
+		i, ok := g.find(s.UID)
+		if !ok {
+			fresh = append(fresh, s)
+			continue
+		}
+		listed[i] = true
+		g.sight(i, s, o.Asked, h)
+	}
+	if g.whole {
+		g.read = o.Asked
+		for i := range listed {
+			if !listed[i] {
+				g.lack(i, o.Asked, h)
+			}
+		}
+		g.settle(o.Asked, h)
+	}
+	for _, s := range fresh {
+		created := min(s.Created, o.Asked)
+		if created == 0 {
+			created = o.Asked
+		}
+		m := g.change(s.UID)
+		m.cloud = cloudSide{ID: s.ID, State: s.State, Created: created, Turned: o.Asked, Up: created}
+		if s.State == Deleting {
+			m.cloud.Word = o.Asked
+		}
+	}
+}
+
+// sight takes in that a list has a machine.
+func (g *group) sight(i int, s Sighted, asked Instant, h Horizon) {
+	c := g.machines[i].cloud
+	if c.Gone != 0 {
+		if asked.Sub(c.Gone) <= h.List {
+			return // an old list
+		}
+		c.Gone, c.Back = 0, asked
+	}
+	c.ID, c.Absent = s.ID, 0
+	if c.Created == 0 {
+		c.Created = s.Created
+		if c.Created == 0 {
+			c.Created = asked
+		}
+		c.Up = max(c.Up, c.Created)
+	}
+	if c.State == Unlisted || (c.State == Off) != (s.State == Off) {
+		if c.State == Off && c.Verb != Start && c.Verb != Park {
+			c.Up = asked // somebody started it
+		}
+		if !c.held(s.State, asked, h) {
+			c.Turned = asked
+		}
+	}
+	switch {
+	case s.State == Deleting:
+		if !c.leaves() || c.State != Deleting {
+			c.Word = asked
+		}
+	case c.leaves() && asked.Sub(c.Word) > h.List:
+		c.Back = asked
+	}
+	c.show(s.State, asked, h)
+	c.State = s.State
+	g.set(i, c)
+}
+
+// held says whether what the list shows of the machine's power is older than the write that changed it.
+func (c *cloudSide) held(s State, asked Instant, h Horizon) bool {
+	return (c.Verb == Park && s != Off || c.Verb == Start && s == Off) && asked.Sub(c.VerbAt) <= h.List
+}
+
+// show ends a write that a list shows, or should.
+func (c *cloudSide) show(s State, asked Instant, h Horizon) {
+	if c.Verb == NoVerb || asked <= c.VerbAt || s == Deleting {
+		return
+	}
+	if asked.Sub(c.VerbAt) > h.List {
+		if c.Verb != Delete || !c.leaves() {
+			c.Verb, c.Reply, c.Again, c.Shown = NoVerb, Sent, false, false
+		}
+		return
+	}
+	if c.Verb != Delete && (c.Verb == Park) == (s == Off) && asked.Sub(c.before()) > h.List {
+		c.Shown = true // an older list could not have it so
+	}
+}
+
+// before is when the machine came into the state of power that its last write was to end.
+func (c *cloudSide) before() Instant {
+	if c.Verb == Park {
+		return max(c.Up, c.Created)
+	}
+	return c.Turned
+}
+
+// lack takes in that a whole list has no such machine.
+func (g *group) lack(i int, asked Instant, h Horizon) {
+	m := g.machines[i]
+	c := m.cloud
+	if c.Gone != 0 || c.State == Unlisted && !c.leaves() && m.node.Ready {
+		return
+	}
+	if c.Absent == 0 {
+		c.Absent = asked
+	}
+	silent := max(m.node.Silent, c.Up, c.Created)
+	switch {
+	case m.node.Ready:
+	case c.leaves() && asked > c.Word, asked.Sub(c.Absent) >= h.List && asked.Sub(silent) >= h.List:
+		c.Gone = asked
+	}
+	g.set(i, c)
+}
+
+// set changes the cloud's side of a machine, if it is another.
+func (g *group) set(i int, c cloudSide) {
+	if g.machines[i].cloud != c {
+		g.own()
+		g.machines[i].cloud = c
+	}
+}
+
+// settle drops growths that a list would show by now.
+func (g *group) settle(asked Instant, h Horizon) {
+	g.grants = slices.DeleteFunc(g.grants, func(r grant) bool { return r.Lacked != 0 && asked.Sub(r.Lacked) >= h.List })
+	for i := range g.grants {
+		if r := &g.grants[i]; r.Lacked == 0 && asked > r.At {
+			r.Lacked = asked
+		}
+	}
+}
+
+// ask takes in a write before it is sent.
+func (g *group) ask(o Asked, now Instant, l Ledger) {
+	if o.Verb != Empty {
+		g.wrote = max(g.wrote, o.At)
+	}
+	if o.Verb == Grow {
+		again := slices.ContainsFunc(g.grants, func(r grant) bool {
+			return r.To == o.To && r.Token == o.Token && (r.Reply != Refused || r.Again)
+		})
+		g.grants = append(g.grants, grant{At: o.At, From: o.From, To: o.To, Token: o.Token, Again: again})
+	}
+	for _, uid := range o.Machines {
+		m := g.change(uid)
+		c := &m.cloud
+		lost := m.lost(now, l.began, l.horizon) != 0
+		if c.Verb == Delete && c.Reply == Sent && o.Verb != Delete {
+			continue // a deletion without an answer is not replaced
+		}
+		again := c.Verb == o.Verb && (c.Reply != Refused || c.Again)
+		switch o.Verb {
+		case Start:
+			c.Up = o.At
+		case Delete:
+			if lost {
+				m.node.LostOut = o.At
+			}
+		}
+		if o.Verb != Empty {
+			c.Verb, c.VerbAt, c.Reply, c.Again, c.Shown = o.Verb, o.At, Sent, again, false
+		}
+	}
+	for _, uid := range o.Charge {
+		g.change(uid).node.Charged = o.At
+	}
+}
+
+// answer takes in what became of a write.
+func (g *group) answer(o Answered) {
+	g.grants = slices.DeleteFunc(g.grants, func(r grant) bool { return r.At == o.Asked && o.Answer == Refused && !r.Again })
+	for i := range g.grants {
+		if r := &g.grants[i]; r.At == o.Asked && o.Answer != Refused {
+			r.Reply = max(r.Reply, o.Answer)
+		}
+	}
+	for i := range g.machines {
+		m := g.machines[i]
+		c := m.cloud
+		if c.VerbAt != o.Asked || c.Verb == NoVerb {
+			continue
+		}
+		switch {
+		case o.Answer != Refused:
+			c.Reply = max(c.Reply, o.Answer)
+			if c.Verb == Delete && (!c.leaves() || c.Word < o.Asked) {
+				c.Word = max(o.At, c.Back+1)
+			}
+		case c.Again:
+		default:
+			if c.Verb == Delete && c.Reply == Accepted && c.Word >= o.Asked {
+				c.Back = max(o.At, c.Word) // the operation failed
+			}
+			c.Verb, c.Reply, c.Shown = NoVerb, Sent, false
+			if m.node.LostOut == o.Asked {
+				g.own()
+				g.machines[i].node.LostOut = 0
+			}
+		}
+		g.set(i, c)
+	}
+	for _, uid := range o.Absent {
+		if i, ok := g.find(uid); ok {
+			c := g.machines[i].cloud
+			c.Word = max(o.At, c.Back+1)
+			g.set(i, c)
+		}
+	}
+}
+
+// node takes in the node of a machine.
+func (g *group) node(o NodeSeen, h Horizon) {
+	i, ok := g.find(o.UID)
+	if !ok {
+		g.change(o.UID)
+		i, _ = g.find(o.UID)
+	}
+	m := g.machines[i]
+	c, n := m.cloud, m.node
+	if o.At < n.At {
+		return
+	}
+	since := o.Since
+	if since == 0 || since > o.At {
+		since = o.At
+	}
+	n.Object, n.Work, n.Idle, n.Ended, n.Doubt = true, o.Work, o.Idle, o.Ended && !o.Work, o.Doubt
+	if o.Charged && n.Charged == 0 {
+		n.Charged = o.At
+	}
+	switch {
+	case o.Ready:
+		if !n.Ready && c.Verb == Park && c.Reply != Sent && n.Silent > c.VerbAt {
+			c.Verb, c.Reply, c.Shown, c.Turned, c.Up = NoVerb, Sent, false, o.At, max(c.Up, n.Silent) // somebody started it again
+		}
+		if c.leaves() && o.At.Sub(c.Word) > h.List {
+			c.Back = o.At
+		}
+		if c.Gone != 0 {
+			c.Gone, c.Back = 0, max(o.At, c.Word)
+		}
+		if n.Joined == 0 {
+			n.Joined = since
+		}
+		n.Ready, n.Silent, n.Known = true, 0, 0
+	case n.Ready || n.Silent == 0 && n.Joined != 0:
+		n.Ready, n.Silent = false, since
+	}
+	if n.Ready != m.node.Ready || n.Object != m.node.Object {
+		n.At = o.At
+	}
+	if n != m.node {
+		g.own()
+		g.machines[i].node = n
+	}
+	g.set(i, c)
+}
+
+// nodeGone takes in that a machine has no Node object.
+func (g *group) nodeGone(uid UID, at Instant) {
+	i, ok := g.find(uid)
+	if !ok {
+		return
+	}
+	n := g.machines[i].node
+	if !n.Object && !n.Ready || at < n.At {
+		return
+	}
+	if n.Joined != 0 && n.Silent == 0 {
+		n.Silent = at
+	}
+	n.At, n.Ready, n.Object, n.Work, n.Idle, n.Ended = at, false, false, true, 0, false
+	g.own()
+	g.machines[i].node = n
+}
+
+// nodes takes in all nodes of the group.
+func (g *group) nodes(o Nodes, h Horizon) {
+	seen := make(map[UID]bool, len(o.Seen))
+	for _, n := range o.Seen {
+		seen[n.UID] = true
+		g.node(n, h)
+	}
+	for i := range g.machines {
+		if m := &g.machines[i]; m.node.Object && !seen[m.uid] {
+			g.nodeGone(m.uid, o.At)
+		}
+	}
+}
+
+// same joins what is known under two ids.
+func (g *group) same(o Same) {
+	i, ok := g.find(o.As)
+	if !ok || o.As == o.Is {
+		return
+	}
+	as := g.machines[i]
+	m := g.change(o.Is)
+	*m = join(*m, as)
+	m.uid = o.Is
+	i, _ = g.find(o.As)
+	g.machines = slices.Delete(g.machines, i, i+1)
+}
+
+// acknowledge takes in that a person knows of the losses.
+func (g *group) acknowledge(at, now Instant, l Ledger) {
+	for i := range g.machines {
+		if g.machines[i].open(now, l.began, l.horizon) {
+			g.own()
+			g.machines[i].node.Known = at
+		}
+	}
+}
+
+// tolerance is how many of so many machines may go, or be lost, at once: a share in percent, at least one.
+func tolerance(of, percent int) int { return max(1, of*percent/100) }
+
+// within says whether at lies in the time before now.
+func within(at, now Instant, d time.Duration) bool { return at != 0 && now.Sub(at) < d }

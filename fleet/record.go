@@ -1,0 +1,361 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// recordVersion begins every record.
+const recordVersion = 1
+
+// Record is what another process has to know of the ledger, as bytes: writes and growths that may not show yet, charges, losses, and each machine for which no
+// Ready node speaks. It is the same for the same ledger at the same time.
+func (l Ledger) Record(now Instant) []byte {
+	w := writer{from: now}
+	w.number(recordVersion)
+	w.number(uint64(now))
+	w.instant(l.since)
+	w.latch(l.latch)
+	w.number(uint64(len(l.groups)))
+	for _, id := range l.Groups() {
+		g := l.groups[id]
+		w.text(string(id))
+		w.instant(g.wrote)
+		w.latch(g.latch)
+		w.number(uint64(len(g.grants)))
+		for _, r := range g.grants {
+			w.grant(r)
+		}
+		kept := slices.DeleteFunc(slices.Clone(g.machines), func(m machine) bool { return m.calm(now, l.horizon) })
+		w.number(uint64(len(kept)))
+		for i := range kept {
+			w.machine(&kept[i])
+		}
+	}
+	return w.Bytes()
+}
+
+// calm says whether a Ready node says all there is to say of the machine.
+func (m *machine) calm(now Instant, h Horizon) bool {
+	c, n := &m.cloud, &m.node
+	return n.Ready && c.Verb == NoVerb && c.Word == 0 && c.Absent == 0 && !within(n.Charged, now, h.Window) && !within(n.LostOut, now, h.Loss)
+}
+
+// ErrRecord says that a record cannot be read.
+var ErrRecord = errors.New("the record of machines cannot be read")
+
+// Merge is the ledger that knows what a record says as well. News says that the record has a write that the ledger did not know: another process writes, and
+// nothing may be sent that was decided without it. Times after now count as now. An error leaves the ledger as it was.
+func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err error) {
+	r := reader{rest: record, now: now}
+	said, written, err := r.ledger()
+	if err != nil {
+		return l, false, err
+	}
+	e := l.edit()
+	switch {
+	case len(l.groups) == 0 && l.since == l.began:
+		e.since = min(l.since, said.since) // this process goes on from where the other ended
+	default:
+		e.since = max(l.since, min(said.since, written))
+	}
+	for id, theirs := range said.groups {
+		g := e.group(id)
+		news = news || theirs.wrote > g.wrote
+		g.wrote = max(g.wrote, theirs.wrote)
+		g.latch = g.latch.join(theirs.latch)
+		for _, r := range theirs.grants {
+			i := slices.IndexFunc(g.grants, func(mine grant) bool { return mine.At == r.At && mine.To == r.To && mine.Token == r.Token })
+			if i < 0 {
+				g.grants = append(g.grants, r)
+				continue
+			}
+			mine := &g.grants[i]
+			mine.Reply, mine.Again = max(mine.Reply, r.Reply), mine.Again || r.Again
+			if r.Lacked != 0 && (mine.Lacked == 0 || r.Lacked < mine.Lacked) {
+				mine.Lacked = r.Lacked
+			}
+		}
+		for _, m := range theirs.machines {
+			if g.machine(m.uid) == nil {
+				*g.change(m.uid) = m
+				continue
+			}
+			if joined := join(*g.machine(m.uid), m); joined != *g.machine(m.uid) {
+				*g.change(m.uid) = joined
+			}
+		}
+	}
+	e.latch = e.latch.join(said.latch)
+	return e.end(now), news, nil
+}
+
+func (t latch) join(o latch) latch {
+	if !t.holds() || o.holds() && o.From < t.From {
+		t, o = o, t
+	}
+	t.Lost = max(t.Lost, o.Lost)
+	return t
+}
+
+// join is what two processes know of a machine together. What was taken back is a time, so that an older word does not come back.
+func join(a, b machine) machine {
+	m := a
+	c, o := &m.cloud, b.cloud
+	if c.State == Unlisted || o.State != Unlisted && o.Turned > c.Turned {
+		c.ID, c.State, c.Turned = o.ID, o.State, o.Turned
+	}
+	c.Created, c.Up = earliest(c.Created, o.Created), max(c.Up, o.Up)
+	c.Absent = earliest(c.Absent, o.Absent)
+	c.Word, c.Back = max(c.Word, o.Word), max(c.Back, o.Back)
+	if c.Gone = earliest(c.Gone, o.Gone); c.Gone <= c.Back {
+		c.Gone = 0
+	}
+	switch {
+	case o.VerbAt > c.VerbAt && !(c.Verb == Delete && c.Reply == Sent && o.Verb != Delete):
+		c.Verb, c.VerbAt, c.Reply, c.Again, c.Shown = o.Verb, o.VerbAt, o.Reply, o.Again || c.Again && c.Verb == o.Verb, o.Shown
+	case o.VerbAt == c.VerbAt && o.Verb == c.Verb:
+		c.Reply, c.Again, c.Shown = max(c.Reply, o.Reply), c.Again || o.Again, c.Shown || o.Shown
+	}
+	n, k := &m.node, b.node
+	if k.At > n.At {
+		joined, charged, out := n.Joined, n.Charged, n.LostOut
+		*n = k
+		n.Joined, n.Charged, n.LostOut = joined, charged, out
+	}
+	n.Joined = earliest(n.Joined, k.Joined)
+	n.Charged, n.LostOut = max(n.Charged, k.Charged), max(n.LostOut, k.LostOut)
+	if !n.Ready {
+		n.Known = max(n.Known, k.Known)
+	}
+	n.Work = n.Work || k.Work
+	return m
+}
+
+// earliest is the earlier of two instants, of which never counts as none.
+func earliest(a, b Instant) Instant {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// writer writes a record. Instants are counted back from the time of the record.
+type writer struct {
+	bytes.Buffer
+	from Instant
+}
+
+func (w *writer) number(n uint64) { w.Write(binary.AppendUvarint(w.AvailableBuffer(), n)) }
+
+func (w *writer) instant(i Instant) {
+	if i == 0 {
+		w.number(0)
+		return
+	}
+	w.number(uint64(max(0, w.from-i)) + 1)
+}
+
+func (w *writer) text(s string) {
+	w.number(uint64(len(s)))
+	w.WriteString(s)
+}
+
+func (w *writer) latch(t latch) {
+	w.instant(t.From)
+	if t.holds() {
+		w.number(uint64(t.Lost))
+		w.number(uint64(t.Of))
+	}
+}
+
+func (w *writer) grant(r grant) {
+	w.instant(r.At)
+	w.number(uint64(r.From))
+	w.number(uint64(r.To))
+	w.text(r.Token)
+	w.number(uint64(r.Reply))
+	w.flags(r.Again)
+	w.instant(r.Lacked)
+}
+
+func (w *writer) flags(all ...bool) {
+	var bits uint64
+	for i, set := range all {
+		if set {
+			bits |= 1 << i
+		}
+	}
+	w.number(bits)
+}
+
+// machine writes the fields that are not zero, behind a mask of them.
+func (w *writer) machine(m *machine) {
+	w.text(string(packed(m.uid)))
+	c, n := &m.cloud, &m.node
+	w.text(c.ID)
+	w.number(uint64(c.State) | uint64(c.Verb)<<3 | uint64(c.Reply)<<6)
+	working := n.Work || n.Ready || !n.Object && n.Joined != 0 // what a node does after its record, nobody knows
+	w.flags(c.Again, c.Shown, n.Ready, n.Object, working, n.Doubt)
+	times := m.times()
+	var mask uint64
+	for i, t := range times {
+		if *t != 0 {
+			mask |= 1 << i
+		}
+	}
+	w.number(mask)
+	for _, t := range times {
+		if *t != 0 {
+			w.instant(*t)
+		}
+	}
+}
+
+// times are the instants of a machine that a record has, in its order.
+func (m *machine) times() []*Instant {
+	c, n := &m.cloud, &m.node
+	return []*Instant{
+		&c.Created, &c.Turned, &c.Up, &c.Absent, &c.Word, &c.Back, &c.Gone, &c.VerbAt,
+		&n.At, &n.Joined, &n.Silent, &n.Charged, &n.LostOut, &n.Known,
+	}
+}
+
+// packed is a UID in 16 bytes where it is a UUID of lower case.
+func packed(uid UID) []byte {
+	if len(uid) != 36 {
+		return []byte(uid)
+	}
+	out := make([]byte, 0, 17)
+	for i := 0; i < 36; {
+		if i == 8 || i == 13 || i == 18 || i == 23 {
+			if uid[i] != '-' {
+				return []byte(uid)
+			}
+			i++
+			continue
+		}
+		hi, lo := nibble(uid[i]), nibble(uid[i+1])
+		if hi < 0 || lo < 0 {
+			return []byte(uid)
+		}
+		out = append(out, byte(hi<<4|lo))
+		i += 2
+	}
+	return append(out, 0) // 17 bytes: no text of a UID ends in a zero byte
+}
+
+func nibble(b byte) int { return bytes.IndexByte([]byte("0123456789abcdef"), b) }
+
+func unpacked(b []byte) UID {
+	if len(b) != 17 || b[16] != 0 {
+		return UID(b)
+	}
+	x := fmt.Sprintf("%x", b[:16])
+	return UID(x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:])
+}
+
+// reader reads a record.
+type reader struct {
+	rest []byte
+	from Instant
+	now  Instant
+	err  error
+}
+
+func (r *reader) fail() {
+	r.err, r.rest = ErrRecord, nil
+}
+
+func (r *reader) number() uint64 {
+	n, size := binary.Uvarint(r.rest)
+	if size <= 0 {
+		r.fail()
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return n
+}
+
+// few is a number of things that follow, each of a byte at least.
+func (r *reader) few() int {
+	n := r.number()
+	if n > uint64(len(r.rest)) {
+		r.fail()
+		return 0
+	}
+	return int(n)
+}
+
+func (r *reader) instant() Instant {
+	n := r.number()
+	if n == 0 {
+		return 0
+	}
+	return max(1, min(r.now, r.from-Instant(n-1)))
+}
+
+func (r *reader) text() string {
+	n := r.few()
+	s := string(r.rest[:n])
+	r.rest = r.rest[n:]
+	return s
+}
+
+func (r *reader) latch() (t latch) {
+	if t.From = r.instant(); t.holds() {
+		t.Lost, t.Of = int(r.number()), int(r.number())
+	}
+	return t
+}
+
+func (r *reader) grant() (g grant) {
+	g.At, g.From, g.To, g.Token, g.Reply = r.instant(), int(r.number()), int(r.number()), r.text(), Reply(r.number())
+	g.Again, g.Lacked = r.number()&1 != 0, r.instant()
+	return g
+}
+
+func (r *reader) machine() (m machine) {
+	c, n := &m.cloud, &m.node
+	m.uid, c.ID = unpacked([]byte(r.text())), r.text()
+	kinds, flags := r.number(), r.number()
+	c.State, c.Verb, c.Reply = State(kinds&7), Verb(kinds>>3&7), Reply(kinds>>6&3)
+	c.Again, c.Shown, n.Ready, n.Object, n.Work, n.Doubt = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0, flags&16 != 0, flags&32 != 0
+	mask := r.number()
+	for i, t := range m.times() {
+		if mask&(1<<i) != 0 {
+			*t = r.instant()
+		}
+	}
+	return m
+}
+
+// ledger reads all of it, and when it was written.
+func (r *reader) ledger() (l Ledger, written Instant, err error) {
+	if r.number() != recordVersion {
+		return l, 0, ErrRecord
+	}
+	r.from = Instant(r.number())
+	written = min(r.from, r.now)
+	l.since = r.instant()
+	l.latch = r.latch()
+	l.groups = map[GroupID]*group{}
+	for range r.few() {
+		g := &group{id: GroupID(r.text()), wrote: r.instant(), latch: r.latch()}
+		for range r.few() {
+			g.grants = append(g.grants, r.grant())
+		}
+		for range r.few() {
+			g.machines = append(g.machines, r.machine())
+		}
+		slices.SortFunc(g.machines, func(a, b machine) int { return bytes.Compare([]byte(a.uid), []byte(b.uid)) })
+		l.groups[g.id] = g
+	}
+	if len(r.rest) > 0 {
+		r.fail()
+	}
+	return l, written, r.err
+}

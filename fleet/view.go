@@ -1,0 +1,205 @@
+package fleet
+
+// View is a ledger at an instant, with each group counted at most once. It is for one goroutine.
+type View struct {
+	ledger Ledger
+	now    Instant
+	counts map[GroupID]*count
+}
+
+// At is the view of the ledger then.
+func (l Ledger) At(now Instant) *View {
+	return &View{ledger: l, now: now, counts: map[GroupID]*count{}}
+}
+
+// With is the view as if so much had been asked for by now, too.
+func (v *View) With(asked ...Asked) *View {
+	all := make([]Observation, len(asked))
+	for i, a := range asked {
+		all[i] = a
+	}
+	next := v.ledger.Observe(v.now, all...).At(v.now)
+	for id, c := range v.counts {
+		if next.ledger.groups[id] == v.ledger.groups[id] {
+			next.counts[id] = c
+		}
+	}
+	return next
+}
+
+// Bounds are how many machines of a group may be what.
+type Bounds struct {
+	Ready   int // nodes that are Ready, and nobody asked their machines to go
+	Sure    int // machines that are there for certain
+	Run     int // machines that may run: the ceiling
+	Stay    int // machines that may be there, running or off, and those that were asked for: the floor of every capacity
+	Off     int // machines that are off for certain
+	Hidden  int // machines that the list lacks, and nobody said that they leave
+	Coming  int // machines that are on their way to be nodes, and those that were asked for and no list shows
+	Lost    int
+	Strays  int // machines that are unregistered
+	Machine int // machines that are not gone for certain
+}
+
+// count is a group with what is counted of it.
+type count struct {
+	*group
+	Bounds
+	nodeless int // machines whose Node objects went, and nobody knows why
+	nodes    int // machines that are or were nodes, and are not gone
+	charged  int // machines for which the budget is charged within the window
+	budget   int // how many may be
+	paced    bool
+	leaving  int // of those that lost their work together: how many were removed within the window
+	half     int // how many may be
+}
+
+// Bounds are those of a group; zero for one that is not known.
+func (v *View) Bounds(id GroupID) Bounds { return v.count(id).Bounds }
+
+// Latched says whether many nodes of the group, or of all groups together, were lost at once and are not accounted for: since when, how many, and of how many.
+func (v *View) Latched(id GroupID) (from Instant, lost, of int, holds bool) {
+	t := v.count(id).latch
+	if !t.holds() {
+		t = v.ledger.latch
+	}
+	return t.From, t.Lost, t.Of, t.holds()
+}
+
+// May is what may be true of a machine; 0 for one that is not known.
+func (v *View) May(id GroupID, uid UID) Set {
+	if m := v.count(id).machine(uid); m != nil {
+		return m.may()
+	}
+	return 0
+}
+
+// Life is what a machine is as a node, false for one that is not known.
+func (v *View) Life(id GroupID, uid UID) (Life, bool) {
+	m := v.count(id).machine(uid)
+	if m == nil {
+		return Lost, false
+	}
+	return m.life(v.now, v.ledger.began, v.ledger.horizon), true
+}
+
+func (v *View) count(id GroupID) *count {
+	if c := v.counts[id]; c != nil {
+		return c
+	}
+	g := v.ledger.groups[id]
+	if g == nil {
+		g = &group{id: id}
+	}
+	c := &count{group: g}
+	c.run(v)
+	v.counts[id] = c
+	return c
+}
+
+// run counts the group.
+func (c *count) run(v *View) {
+	l, h, now := v.ledger, v.ledger.horizon, v.now
+	var burst []Instant
+	for i := range c.machines {
+		m := &c.machines[i]
+		if within(m.node.Charged, now, h.Window) {
+			c.charged++
+		}
+		may := m.may()
+		if m.node.Idle != 0 && !m.node.Ended {
+			burst = append(burst, m.node.Idle)
+		}
+		if may == Gone {
+			continue
+		}
+		c.Machine++
+		c.add(m, may, m.life(now, l.began, h))
+	}
+	unseen := 0
+	for _, r := range c.grants {
+		asked := r.To
+		if r.Token != "" {
+			asked = c.Stay + r.To - r.From
+		}
+		unseen = max(unseen, asked-c.removed(r.At)-c.Stay)
+	}
+	c.Coming += unseen
+	c.Stay += unseen
+	c.Run += unseen
+	c.budget = tolerance(c.nodesAt(now.Add(-h.Window)), lossPercent)
+	c.pace(burst, now, h)
+}
+
+func (c *count) add(m *machine, may Set, life Life) {
+	if life == Ready && !m.cloud.leaves() && !m.cloud.pending(Delete) && !m.cloud.pending(Park) {
+		c.Ready++
+	}
+	if may == Here {
+		c.Sure++
+	}
+	if may.Has(Here) {
+		c.Run++
+	}
+	if may.Has(Here | IsOff) {
+		c.Stay++
+	}
+	if may == IsOff {
+		c.Off++
+	}
+	if m.cloud.Absent != 0 && !m.cloud.leaves() && !m.cloud.pending(Delete) {
+		c.Hidden++
+	}
+	if m.node.Joined != 0 {
+		c.nodes++
+		if !m.node.Object && m.node.Known == 0 && life == Lost {
+			c.nodeless++
+		}
+	}
+	switch life {
+	case Coming:
+		c.Coming++
+	case Lost:
+		c.Lost++
+	case Unregistered:
+		c.Strays++
+	}
+}
+
+// removed counts the machines whose deletion sluice asked for since then.
+func (c *count) removed(since Instant) int {
+	n := 0
+	for i := range c.machines {
+		if w := &c.machines[i].cloud; w.Verb == Delete && w.VerbAt >= since && w.Created <= since {
+			n++
+		}
+	}
+	return n
+}
+
+// burstLeast is how many machines may lose their work together before anybody wonders.
+const burstLeast = 10
+
+// pace finds whether more than half of the group lost their work within one window though it did not end by itself, and what may still go of them.
+func (c *count) pace(idle []Instant, now Instant, h Horizon) {
+	for _, from := range idle {
+		n := 0
+		for _, at := range idle {
+			if d := at.Sub(from); d >= 0 && d < h.Window {
+				n++
+			}
+		}
+		if base := c.nodesAt(from); n > burstLeast && 2*n > base {
+			c.paced, c.half = true, max(c.half, base)
+		}
+	}
+	if !c.paced {
+		return
+	}
+	for i := range c.machines {
+		m := &c.machines[i]
+		if m.node.Idle != 0 && !m.node.Ended && (m.cloud.Verb == Delete || m.cloud.Verb == Park) && within(m.cloud.VerbAt, now, h.Window) {
+			c.leaving++
+		}
+	}
+}
