@@ -6,6 +6,8 @@ package reason
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -114,14 +116,37 @@ func (r Reason) String() string {
 }
 
 func (r Reason) unknown() string {
-	names := make([]string, 0, len(r.Facts))
-	for name := range r.Facts {
-		names = append(names, name)
+	return r.terse(slices.Sorted(maps.Keys(r.Facts)))
+}
+
+// Terse is the code, and the facts that its sentence tells in their order there, such as "NodeIdle idle=10m0s limit=10m0s". A better sentence leaves it as it
+// is.
+func (r Reason) Terse() string {
+	template, ok := sentences[r.Code]
+	if !ok {
+		return r.unknown()
 	}
-	sort.Strings(names)
+	var names []string
+	fill(template, func(name string) string {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		return ""
+	})
+	return r.terse(names)
+}
+
+func (r Reason) terse(names []string) string {
 	parts := []string{string(r.Code)}
 	for _, name := range names {
-		parts = append(parts, name+"="+r.Facts[name])
+		value := r.Facts[name]
+		switch {
+		case value == "":
+			continue
+		case strings.ContainsAny(value, " \";"):
+			value = strconv.Quote(value)
+		}
+		parts = append(parts, name+"="+value)
 	}
 	return strings.Join(parts, " ")
 }

@@ -66,6 +66,22 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+// TestTerseHasTheFactsOfTheSentence prints code and facts in the sentence's order, what has spaces quoted, what is empty left out.
+func TestTerseHasTheFactsOfTheSentence(t *testing.T) {
+	for _, c := range []struct {
+		reason reason.Reason
+		want   string
+	}{
+		{reason.New(reason.NodeIdle, reason.Node("n"), "limit", "10m0s", "idle", "1m0s", "pods", "daemons"), "NodeIdle pods=daemons idle=1m0s limit=10m0s"},
+		{reason.New(reason.NodeIdle, reason.Node("n"), "limit", "10m0s", "idle", "", "pods", "no; pods", "besides", "x"), `NodeIdle pods="no; pods" limit=10m0s`},
+		{reason.New("Novel", reason.Node("n"), "b", 2, "a", 1), "Novel a=1 b=2"},
+	} {
+		if got := c.reason.Terse(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
 func TestPaperCarriesTheSentence(t *testing.T) {
 	r := reason.New(reason.PodOfJob, reason.Pod("default", "x"), "pod", "default/x")
 	data, err := json.Marshal(r)

@@ -34,7 +34,8 @@ A scenario is a text file: prose and a script, one statement a line, then the ex
 
 What stands before the first advance, until or restart is how things are when sluice starts. A machine and the node that it
 becomes are called agents_2: instance 2 of group agents. Pods of a controller are numbered: web-1, web-2.
-The transcript tells what happens, and every verdict of sluice when its outcome or its first reason changes.
+The transcript tells what happens, and every verdict of sluice when its outcome or its first reason changes. A reason is its code with its
+facts; docs/reference/reasons.md has the sentence of each code.
 
 The transcript is printed as it comes. Where the file expects one, it is compared: what came of it goes to standard error, and the exit
 code of a difference is 1.

@@ -15,10 +15,10 @@ func TestANodeThatDoesNotTakeThePodBuysNoSecondOne(t *testing.T) {
 		said   string
 	}{
 		"fewer cores than described": {
-			"group render size=Standard_D16s_v5 cpu=8 min=0 max=5\npod web-0 cpu=12\nadvance 90m\n", 1, "Insufficient cpu (needs 12, free 8)",
+			"group render size=Standard_D16s_v5 cpu=8 min=0 max=5\npod web-0 cpu=12\nadvance 90m\n", 1, "InsufficientResource resource=cpu needs=12 free=8",
 		},
 		"less memory than described": {
-			"group render size=Standard_D16s_v5 memory=30Gi min=0 max=5\npod web-0 memory=50Gi\nadvance 90m\n", 1, "Insufficient memory (needs 50Gi, free 30Gi)",
+			"group render size=Standard_D16s_v5 memory=30Gi min=0 max=5\npod web-0 memory=50Gi\nadvance 90m\n", 1, "InsufficientResource resource=memory needs=50Gi free=30Gi",
 		},
 		"a label that it does not bear": {
 			"group render size=Standard_D16s_v5 tag=k8s.io_cluster-autoscaler_node-template_label_disk:fast min=0 max=5\npod web-0 cpu=1 selector=disk=fast\nadvance 90m\n",
@@ -37,19 +37,19 @@ func TestANodeThatDoesNotTakeThePodBuysNoSecondOne(t *testing.T) {
 				"pod web-0 cpu=1 selector=topology.kubernetes.io/zone=westeurope-2\nadvance 90m\n", 1, "described westeurope-2, found westeurope-1",
 		},
 		"a taint that nobody described": {
-			"group render size=Standard_D16s_v5 node-taint=team=y:NoSchedule min=0 max=5\npod web-0 cpu=12\nadvance 90m\n", 1, "untolerated taint team=y:NoSchedule",
+			"group render size=Standard_D16s_v5 node-taint=team=y:NoSchedule min=0 max=5\npod web-0 cpu=12\nadvance 90m\n", 1, "UntoleratedTaint taint=team=y:NoSchedule",
 		},
 		"a startup taint that nobody takes off: tried again an hour later": {
 			"group render size=Standard_D16s_v5 node-taint=startup-taint.cluster-autoscaler.kubernetes.io/x=y:NoSchedule min=0 max=5\npod web-0 cpu=12\nadvance 90m\n",
-			2, "untolerated taint startup-taint.cluster-autoscaler.kubernetes.io/x=y:NoSchedule",
+			2, "UntoleratedTaint taint=startup-taint.cluster-autoscaler.kubernetes.io/x=y:NoSchedule",
 		},
 		"the same where machines have five minutes to become nodes": {
 			"policy max-node-provision-time=5m\ngroup render size=Standard_D16s_v5 node-taint=startup-taint.cluster-autoscaler.kubernetes.io/x=y:NoSchedule min=0 max=5\n" +
-				"pod web-0 cpu=12\nadvance 60m\n", 1, "untolerated taint startup-taint.cluster-autoscaler.kubernetes.io/x=y:NoSchedule",
+				"pod web-0 cpu=12\nadvance 60m\n", 1, "UntoleratedTaint taint=startup-taint.cluster-autoscaler.kubernetes.io/x=y:NoSchedule",
 		},
 		"a node that no cloud controller manager initializes, the same": {
 			"group render size=Standard_D16s_v5 node-taint=node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule min=0 max=5\npod web-0 cpu=12\nadvance 90m\n",
-			2, "which a cloud controller manager should take off",
+			2, "a cloud controller manager took node.cloudprovider",
 		},
 		"a GPU that is never announced": {
 			"group render size=Standard_NC4as_T4_v3 cpu=4 memory=28Gi gpu=1 gpu-after=100h min=0 max=5\npod web-0 gpu=1\nadvance 90m\n", 1, "nvidia.com/gpu (described 1, found none)",
@@ -63,7 +63,7 @@ func TestANodeThatDoesNotTakeThePodBuysNoSecondOne(t *testing.T) {
 		},
 		"not what an older node is, which a person has changed": {
 			"group render size=Standard_D16s_v5 node-taint=team=y:NoSchedule min=1 max=6 machines=1\nadvance 10m\nuntaint render_0 team\npod full-0 cpu=15\nadvance 1m\n" +
-				"pod web-0 cpu=12\nadvance 90m\n", 2, "untolerated taint team=y:NoSchedule",
+				"pod web-0 cpu=12\nadvance 90m\n", 2, "UntoleratedTaint taint=team=y:NoSchedule",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -58,7 +58,7 @@ func (w *world) tellPlan(entry journal.Entry) {
 			if v.Subject.Kind == reason.KindInstance {
 				kind, name = "machine", w.names.instance(name)
 			}
-			w.out.say(w.elapsed(), kind, name, string(v.Outcome), sentences(v))
+			w.out.say(w.elapsed(), kind, name, string(v.Outcome), reasons(v))
 		}
 	}
 	w.out.flush()
@@ -105,22 +105,22 @@ func natural(a, b string) int {
 	return cmp.Or(cmp.Compare(stemA, stemB), cmp.Compare(nA, nB))
 }
 
-// sentences are the reasons of a verdict. Those about its subject do not repeat what that is, of several in a row about one other thing
+// reasons are those of a verdict, by code and facts. Those about its subject do not repeat what that is, of several in a row about one other thing
 // the first names it, and a group's size is told only when it is all there is to say. What groups were weighed against is left out: it explains
 // what happens and is no part of it.
-func sentences(v plan.Verdict) string {
+func reasons(v plan.Verdict) string {
 	var parts []string
 	last := v.Subject
 	for _, r := range v.Because {
 		if leftOut(r.Code) || r.Code == reason.GroupSteady && len(parts) > 0 {
 			continue
 		}
-		sentence := r.Sentence()
-		if r.About != v.Subject && r.About != last {
-			sentence = r.String()
+		said := r.Terse()
+		if r.About != v.Subject && r.About != last && r.About.Name != "" {
+			said = r.About.String() + ": " + said
 		}
 		last = r.About
-		parts = append(parts, sentence)
+		parts = append(parts, said)
 	}
 	return strings.Join(parts, "; ")
 }
