@@ -130,7 +130,7 @@ var Settings = []Setting{
 	},
 	{
 		Key: "vmType", Variables: []string{"ARM_VM_TYPE"}, Default: "vmss", Standing: Honoured,
-		About: "what node groups are: vmss or vmssflex for scale sets, standard for availability sets, in any letter case",
+		About: "what node groups are: vmss or vmssflex for scale sets, standard for availability sets, in any letter case; with standard --node-group-auto-discovery is refused, where cluster-autoscaler starts and finds no group",
 		into:  func(d *draft) any { return &d.vmType },
 	},
 	{
