@@ -2,10 +2,8 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -197,73 +195,5 @@ func TestTheOldNameOfParallelismYields(t *testing.T) {
 	}
 	if _, _, err := started(t, "cluster-autoscaler", "--max-empty-bulk-delete=many"); !errors.As(err, new(*pflag.InvalidValueError)) {
 		t.Errorf("a count that is none: %v", err)
-	}
-}
-
-// groupsOf are the node groups that were given, or the tags by which they are found.
-func groupsOf(o app.Options) string {
-	var all []string
-	for _, g := range o.Azure.Groups {
-		all = append(all, fmt.Sprintf("%s %d:%d", g.Name, g.Min, g.Max))
-	}
-	for _, d := range o.Azure.Discovery {
-		for _, key := range slices.Sorted(maps.Keys(d.Tags)) {
-			all = append(all, key+"="+d.Tags[key])
-		}
-	}
-	return strings.Join(all, ", ")
-}
-
-// TestTheirManifestsStart reads the commands of cluster-autoscaler's own examples for Azure, and of its chart, as they stand there.
-func TestTheirManifestsStart(t *testing.T) {
-	const begins = "./cluster-autoscaler --v=3 --logtostderr=true --cloud-provider=azure --skip-nodes-with-local-storage=false "
-	for name, c := range map[string]struct {
-		line   string
-		vmType string
-		groups string
-		debug  bool
-		local  bool
-		moot   string
-	}{
-		"aks":                    {line: begins + "--nodes=3:10:nodepool1", groups: "nodepool1 3:10", moot: "--logtostderr"},
-		"autodiscover":           {line: begins + "--node-group-auto-discovery=label:cluster-autoscaler-enabled=true,cluster-autoscaler-name=prod", groups: "cluster-autoscaler-enabled=true, cluster-autoscaler-name=prod", moot: "--logtostderr"},
-		"standard-control-plane": {vmType: "standard", line: begins + "--nodes=1:10:agentpool1 --nodes=1:10:agentpool2", groups: "agentpool1 1:10, agentpool2 1:10", moot: "--logtostderr"},
-		"standard-msi":           {vmType: "standard", line: begins + "--nodes=1:10:agentpool1 --nodes=1:10:agentpool2", groups: "agentpool1 1:10, agentpool2 1:10", moot: "--logtostderr"},
-		"standard":               {vmType: "standard", line: begins + "--nodes=1:10:agentpool1 --nodes=1:10:agentpool2", groups: "agentpool1 1:10, agentpool2 1:10", moot: "--logtostderr"},
-		"vmss-control-plane":     {line: begins + "--nodes=1:10:vmss1 --nodes=1:10:vmss2", groups: "vmss1 1:10, vmss2 1:10", moot: "--logtostderr"},
-		"vmss-msi":               {line: begins + "--nodes=1:10:vmss1 --nodes=1:10:vmss2", groups: "vmss1 1:10, vmss2 1:10", moot: "--logtostderr"},
-		"vmss":                   {line: begins + "--nodes=1:10:vmss1 --nodes=1:10:vmss2", groups: "vmss1 1:10, vmss2 1:10", moot: "--logtostderr"},
-		"chart": {
-			line:   "./cluster-autoscaler --cloud-provider=azure --namespace=autoscaling --nodes=1:10:vmss1 --logtostderr=true --stderrthreshold=info --v=4",
-			groups: "vmss1 1:10", debug: true, local: true, moot: "--logtostderr --stderrthreshold",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			nowhere(t)
-			t.Setenv("ARM_VM_TYPE", c.vmType)
-			t.Setenv("ARM_DEPLOYMENT", "first")
-			o, f, err := started(t, strings.Fields(c.line)...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(c.groups, groupsOf(o)); d != "" {
-				t.Errorf("node groups (-want +got):\n%s", d)
-			}
-			if have := o.Policy.Removal.LocalStorage; have != c.local {
-				t.Errorf("local storage keeps a node: %v", have)
-			}
-			if have := o.Log.Enabled(t.Context(), slog.LevelDebug); have != c.debug {
-				t.Errorf("debug is logged: %v", have)
-			}
-			if want := map[bool]string{true: "autoscaling", false: "kube-system"}[name == "chart"]; o.Namespace != want || o.Election.Namespace != want || !o.Election.Enabled || o.Election.Name != "cluster-autoscaler" {
-				t.Errorf("namespace %s, election %+v", o.Namespace, o.Election)
-			}
-			if o.Address != ":8085" || !o.WriteStatus || o.StatusName != "cluster-autoscaler-status" || o.DryRun {
-				t.Errorf("address %s, status %v %s, dry run %v", o.Address, o.WriteStatus, o.StatusName, o.DryRun)
-			}
-			if d := cmp.Diff(c.moot, app.GivenWithoutEffect(f)); d != "" {
-				t.Errorf("without effect (-want +got):\n%s", d)
-			}
-		})
 	}
 }
