@@ -42,7 +42,7 @@ type Objects struct {
 	CoschedulingGroups   []*CoschedulingGroup           `json:"coschedulingGroups,omitempty"`
 	CapacityBuffers      []*CapacityBuffer              `json:"capacityBuffers,omitempty"`
 	ProvisioningRequests []*ProvisioningRequest         `json:"provisioningRequests,omitempty"`
-	PodTemplates         []*corev1.PodTemplate          `json:"podTemplates,omitempty"` // followed where buffers or requests may name them
+	PodTemplates         []*corev1.PodTemplate          `json:"podTemplates,omitempty"` // followed where buffers or requests may name them, those of what buffers scale besides
 }
 
 // RankingName is the ConfigMap by which operators rank groups for the expander priority. The name is cluster-autoscaler's.

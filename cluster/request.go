@@ -82,6 +82,9 @@ func (b *CapacityBuffer) Condition(condition string) *metav1.Condition {
 	return meta.FindStatusCondition(b.Status.Conditions, condition)
 }
 
+// Template is the name under which [Objects.PodTemplates] has the template of what the reference names. No PodTemplate has such a name.
+func (s *ScalableReference) Template() string { return s.Kind + "/" + s.Name }
+
 // Scales says whether pods of the class belong to what the reference names: it is their controller, or, for a Deployment, that one's. The
 // Deployment controller names its ReplicaSets after itself and the hash that their pods bear as a label.
 func (s *ScalableReference) Scales(c *Class) bool {

@@ -95,7 +95,7 @@ func (d *decision) measureOf(b *buffer) (m measure, unclear string) {
 	default:
 		var scaled int
 		if m.pod, scaled = d.scaled(b); m.pod == nil {
-			return m, fmt.Sprintf("no pod of %s %s is there to tell what its pods are like; run one, or name a podTemplateRef", s.ScalableRef.Kind, s.ScalableRef.Name)
+			return m, fmt.Sprintf("no pod of %s %s is there to tell what its pods are like, and no template of it can be read; run one, or name a podTemplateRef", s.ScalableRef.Kind, s.ScalableRef.Name)
 		}
 		m.pods, unclear = b.count(m.pod, &scaled)
 	}
@@ -122,8 +122,8 @@ func (d *decision) likeTemplate(b *buffer, name string) (m measure, unclear stri
 	return measure{pod: d.pretend(pretended{t, b.about, b.CreationTimestamp}, podOf(t, b.Namespace, b.Name, b.CreationTimestamp)), template: t}, ""
 }
 
-// scaled is a pretended pod like the newest one of what the buffer's reference names, and how many of them there are; nil when there is
-// none. What a volume or a claim ties to one pod is left out.
+// scaled is a pretended pod like the newest one of what the buffer's reference names, or as its template says where it has none, and how many of them there
+// are; nil when nothing tells. What a volume or a claim ties to one pod is left out.
 func (d *decision) scaled(b *buffer) (*cluster.Pod, int) {
 	var newest *cluster.Pod
 	n, of := 0, map[*cluster.Class]bool{}
@@ -145,13 +145,21 @@ func (d *decision) scaled(b *buffer) (*cluster.Pod, int) {
 		}
 	}
 	if newest == nil {
-		return nil, 0
+		t := d.podTemplate(b.Namespace, b.Spec.ScalableRef.Template())
+		if t == nil {
+			return nil, 0
+		}
+		return d.pretend(pretended{t, b.about, b.CreationTimestamp}, withoutClaims(podOf(t, b.Namespace, b.Name, b.CreationTimestamp))), 0
 	}
 	o := newest.Class.Object()
-	spec := o.Spec
-	spec.Volumes = slices.DeleteFunc(slices.Clone(spec.Volumes), func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil })
-	o.Name, o.CreationTimestamp, o.Spec, o.Status = b.Name, b.CreationTimestamp, spec, corev1.PodStatus{}
-	return d.pretend(pretended{newest.Class, b.about, b.CreationTimestamp}, o), n
+	o.Name, o.CreationTimestamp, o.Status = b.Name, b.CreationTimestamp, corev1.PodStatus{}
+	return d.pretend(pretended{newest.Class, b.about, b.CreationTimestamp}, withoutClaims(o)), n
+}
+
+// withoutClaims leaves out of a pod what its controller's other pods do not share.
+func withoutClaims(o *corev1.Pod) *corev1.Pod {
+	o.Spec.Volumes = slices.DeleteFunc(slices.Clone(o.Spec.Volumes), func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil })
+	return o
 }
 
 // count is for how many such pods the buffer is: the least of what its settings say, as cluster-autoscaler has it. scaled is how many pods

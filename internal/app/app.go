@@ -73,6 +73,7 @@ type Autoscaler struct {
 	observer  *kube.Observer
 	meter     *kube.Meter
 	rights    *kube.Rights
+	scaled    *kube.Scaled
 	actuator  *actuate.Actuator
 	planner   plan.Planner
 	memory    plan.Memory
@@ -107,6 +108,7 @@ func New(p Parts) *Autoscaler {
 		observer: observer,
 		meter:    kube.NewMeter(p.Client, options),
 		rights:   rights,
+		scaled:   kube.NewScaled(p.Client, options),
 		learned:  p.Learned,
 		memory:   p.Breakers.Memory(p.Now()),
 		actuator: &actuate.Actuator{
@@ -159,7 +161,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	var refreshed time.Time
 	objects := func() (cluster.Objects, error) {
 		refreshed = time.Now()
-		return a.objects()
+		return a.objects(ctx)
 	}
 	seen, err := observe(ctx, a.parts.Cloud, objects, a.parts.Policy, a.parts.Now, a.seen, a.learned)
 	if err != nil {
@@ -221,9 +223,11 @@ func (a *Autoscaler) tellPhases(p report.Phases, began time.Time) {
 var errCloud = errors.New("read node groups")
 
 // objects are what the API server says, with what was measured last.
-func (a *Autoscaler) objects() (cluster.Objects, error) {
+func (a *Autoscaler) objects(ctx context.Context) (cluster.Objects, error) {
 	os, err := a.observer.Objects()
+	a.scaled.Refresh(ctx, os.CapacityBuffers)
 	os.NodeUse = a.meter.Known()
+	os.PodTemplates = a.scaled.Beside(os.PodTemplates)
 	os.Lacks = slices.Concat(a.rights.Missing(), a.observer.Denied()).Sorted()
 	return os, err
 }

@@ -55,7 +55,14 @@ func List(ctx context.Context, client kubernetes.Interface, besides Besides) (cl
 			if o.CapacityBuffers == nil && o.ProvisioningRequests == nil {
 				return nil // nothing names a template
 			}
-			return r.templates.into(ctx, &o.PodTemplates)
+			if err := r.templates.into(ctx, &o.PodTemplates); err != nil {
+				return err
+			}
+			scaled, err := readScaled(ctx, client, workloadsOf(o.CapacityBuffers))
+			if err == nil { // what nobody may read is told as what is not there
+				o.PodTemplates = mergeTemplates(o.PodTemplates, scaled)
+			}
+			return nil
 		},
 	} {
 		if err := read(); err != nil {
