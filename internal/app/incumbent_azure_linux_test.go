@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -16,6 +17,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -72,8 +74,12 @@ func newSimulated(t *testing.T) *simulated {
 		Handler: s.Server, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
 		ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0),
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- serves.ServeTLS(behind, "", "") }()
+	var serve sync.WaitGroup
+	serve.Go(func() {
+		if err := serves.ServeTLS(behind, "", ""); !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
 	proxy := httptest.NewServer(behind)
 	s.proxy = proxy.URL
 	t.Cleanup(func() {
@@ -81,7 +87,7 @@ func newSimulated(t *testing.T) *simulated {
 		if err := serves.Close(); err != nil {
 			t.Error(err)
 		}
-		<-ended
+		serve.Wait()
 	})
 	return s
 }
