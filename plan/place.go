@@ -26,7 +26,11 @@ func (d *decision) openRoom() {
 	d.openComing()
 	for _, at := range d.planner.passing {
 		v := d.planner.sights[at]
-		if n := v.Node; v.passing && d.arriving(n) {
+		switch n := v.Node; {
+		case v.passing && v.ready && d.returned(n):
+			d.check.Remove(n.Name())
+			d.check.Add(withoutIncumbent(n.Object), n.Pods...)
+		case v.passing && d.arriving(n):
 			d.check.Remove(n.Name())
 			d.check.Add(d.equipped(n), n.Pods...)
 			h, _ := d.check.Handle(n.Name())
