@@ -148,7 +148,12 @@ func (p *tunnel) Close() error   { close(p.closed); return nil }
 func (p *tunnel) Addr() net.Addr { return &net.TCPAddr{} }
 
 // resources is the resource group of a manifest's groups.
-func (m incumbent) resources() string { return "Farm-" + m.manifest }
+func (m incumbent) resources() string {
+	if m.servers {
+		return "servers"
+	}
+	return "Farm-" + m.manifest
+}
 
 // series is what the names of a pool's machines begin with. Its digits tell the manifests apart, whose pools have the same names.
 func (m incumbent) series(g group) string {
@@ -158,7 +163,7 @@ func (m incumbent) series(g group) string {
 // machines are those of a manifest's groups.
 func (s *simulated) machines(m incumbent) (all []azuresim.MachineState) {
 	for _, one := range s.Machines() {
-		if strings.Contains(strings.ToLower(one.ID), strings.ToLower("/resourceGroups/"+m.resources()+"/")) {
+		if one.ComputerName != server && strings.Contains(strings.ToLower(one.ID), strings.ToLower("/resourceGroups/"+m.resources()+"/")) {
 			all = append(all, one)
 		}
 	}
@@ -174,7 +179,9 @@ func (s *simulated) build(t *testing.T, m incumbent) {
 			t.Fatal(err)
 		}
 	}
-	add(s.AddResourceGroup(azuresim.ResourceGroup{Subscription: subscription, Name: m.resources(), Location: location}))
+	if !m.servers {
+		add(s.AddResourceGroup(azuresim.ResourceGroup{Subscription: subscription, Name: m.resources(), Location: location}))
+	}
 	for _, g := range m.groups {
 		if !m.pools {
 			add(s.AddScaleSet(azuresim.ScaleSet{

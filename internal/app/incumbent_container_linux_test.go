@@ -47,13 +47,13 @@ func build(t *testing.T) string {
 	return binary
 }
 
-// start runs the pod's container as a kubelet does: in a root directory of its own, which holds the program under cluster-autoscaler's name and what the pod
+// start runs the pod's container as a kubelet does: in a root directory of its own, which holds the program under both of the image's names and what the pod
 // mounts, as the image's user, with the pod's command and environment and no other.
 func (f *takeover) start(t *testing.T, m incumbent, pod *corev1.Pod) *container {
 	t.Helper()
 	c := &container{said: &lines{}, ended: make(chan struct{})}
 	root := t.TempDir()
-	if err := errors.Join(os.Chmod(root, 0o755), os.Link(f.binary, filepath.Join(root, "cluster-autoscaler"))); err != nil { // #nosec G302 -- another user reads it
+	if err := errors.Join(os.Chmod(root, 0o755), os.Link(f.binary, filepath.Join(root, "cluster-autoscaler")), os.Link(f.binary, filepath.Join(root, "sluice"))); err != nil { // #nosec G302 -- another user reads it
 		t.Fatal(err)
 	}
 	if len(pod.Spec.Containers) != 1 {
@@ -71,7 +71,7 @@ func (f *takeover) start(t *testing.T, m incumbent, pod *corev1.Pod) *container 
 	c.address = free(t)
 	flags := append(slices.Clone(hastened), "--address="+c.address)
 	more := []string{"HTTPS_PROXY=" + f.azure.proxy}
-	if slices.Contains(env, "ARM_USE_MANAGED_IDENTITY_EXTENSION=true") {
+	if slices.Contains(env, "ARM_USE_MANAGED_IDENTITY_EXTENSION=true") || len(env) == 0 {
 		flags = append(flags, "--azure-metadata-endpoint="+f.azure.metadata)
 	}
 	if !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.HostPath != nil && v.HostPath.Path == authorities }) {
@@ -83,6 +83,9 @@ func (f *takeover) start(t *testing.T, m incumbent, pod *corev1.Pod) *container 
 	}
 	t.Logf("added to %s.yaml: %s %s", m.manifest, strings.Join(flags, " "), strings.Join(more, " "))
 
+	if of.Command == nil {
+		of.Command = []string{"/sluice"} // the image's entry point
+	}
 	line := append(slices.Concat(of.Command, of.Args), flags...)
 	c.cmd = exec.Command(line[0], line[1:]...) // #nosec G204 -- it is the test's
 	// A kubelet tells a container where the API server is.

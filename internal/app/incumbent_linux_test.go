@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -36,6 +37,7 @@ type incumbent struct {
 	debug    bool   // its log has what is of that level
 	local    bool   // local data of a pod keeps a node
 	handBack bool   // it is given --hand-back besides
+	servers  bool   // the groups are in the resource group of the control plane
 }
 
 // group is a node group of a manifest, at its least size.
@@ -110,7 +112,7 @@ func newTakeover(t *testing.T) *takeover {
 	}
 	// What some of the examples select and tolerate.
 	f.join(t, azuresim.MachineState{ComputerName: server}, kubelets.Machine{
-		Labels: map[string]string{"kubernetes.io/role": "control-plane"},
+		Labels: map[string]string{"kubernetes.io/role": "control-plane", "node-role.kubernetes.io/control-plane": ""},
 		Taints: []corev1.Taint{{Key: "node-role.kubernetes.io/control-plane", Value: "true", Effect: corev1.TaintEffectNoSchedule}},
 	})
 	return f
@@ -262,11 +264,11 @@ func (f *takeover) deploy(t *testing.T, m incumbent, of *appsv1.Deployment, text
 	var pod *corev1.Pod
 	f.until(t, m, "its pod runs", func() bool {
 		all, err := f.admin.CoreV1().Pods(of.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(of.Spec.Selector)})
-		if err != nil || len(all.Items) != 1 {
+		if err != nil || len(all.Items) != int(*cmp.Or(of.Spec.Replicas, new(int32(1)))) {
 			return false
 		}
 		pod = &all.Items[0]
-		return pod.Status.Phase == corev1.PodRunning
+		return !slices.ContainsFunc(all.Items, func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning })
 	})
 	return pod
 }
