@@ -177,7 +177,7 @@ var TheirFlags = []TheirFlag{
 	{Name: "max-pod-eviction-time", Kind: "duration", Default: "2m0s", Taken: NoEffect, Why: "--max-drain-time bounds a drain from its taint to its last pod"},
 	{Name: "daemonset-eviction-for-empty-nodes", Kind: "bool", Default: "false", Taken: Honoured},
 	{Name: "daemonset-eviction-for-occupied-nodes", Kind: "bool", Default: "true", Taken: Honoured},
-	{Name: "cordon-node-before-terminating", Kind: "bool", Default: "true", Taken: NoEffect, Why: "a node that leaves is always cordoned"},
+	{Name: "cordon-node-before-terminating", Kind: "bool", Default: "true", Taken: NoEffect, Why: "a node that leaves is always cordoned, so that no pod is bound to it after its last check"},
 	{Name: "node-delete-delay-after-taint", Kind: "duration", Default: "5s", Taken: Honoured},
 	{Name: "dynamic-node-delete-delay-after-taint-enabled", Kind: "bool", Default: "false", Taken: NoEffect, Why: "see --node-delete-delay-after-taint"},
 	{Name: "node-deletion-delay-timeout", Kind: "duration", Default: "2m0s", Taken: Honoured},
