@@ -40,6 +40,11 @@ var (
 //go:embed agent.yaml
 var Agent []byte
 
+// Alerts are rules for Prometheus.
+//
+//go:embed monitoring/alerts.yaml
+var Alerts []byte
+
 // CapacityGate is the optional admission policy that puts pods behind the scheduling gate of sluice, as YAML documents: a
 // MutatingAdmissionPolicy with its bindings to labelled namespaces and to labelled pods, sluice's right to patch pods, and the
 // ValidatingAdmissionPolicy that keeps it to taking that gate away.

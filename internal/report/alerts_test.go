@@ -1,0 +1,83 @@
+package report
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/yaml"
+
+	"sluice.dev/sluice/deploy"
+)
+
+// described is how a metric's description names itself and its labels.
+var described = regexp.MustCompile(`fqName: "(\w+)".*variableLabels: \{([\w,]*)\}`)
+
+// labelsOf are the labels of every metric, by name.
+func labelsOf(m *Metrics) map[string][]string {
+	m.WatchAPI(nil)
+	all := make(chan *prometheus.Desc)
+	go func() {
+		m.registry.Describe(all)
+		close(all)
+	}()
+	of := map[string][]string{}
+	for d := range all {
+		if found := described.FindStringSubmatch(d.String()); found != nil {
+			of[found[1]] = strings.Split(found[2], ",")
+		}
+	}
+	return of
+}
+
+var (
+	metricOf = regexp.MustCompile(`\b((?:sluice|cluster_autoscaler)_\w+)(?:\{(\w+)=)?`)
+	keptBy   = regexp.MustCompile(`by \(([\w, ]+)\) \(((?:sluice|cluster_autoscaler)_\w+)`)
+)
+
+// TestAlertsReadMetricsThatExist holds the metrics and labels of deploy/monitoring/alerts.yaml to those of the program, and what is told to the labels that are kept.
+func TestAlertsReadMetricsThatExist(t *testing.T) {
+	var file struct {
+		Groups []struct {
+			Name  string `json:"name"`
+			Rules []struct {
+				Alert       string            `json:"alert"`
+				Expr        string            `json:"expr"`
+				For         string            `json:"for"`
+				Labels      map[string]string `json:"labels"`
+				Annotations map[string]string `json:"annotations"`
+			} `json:"rules"`
+		} `json:"groups"`
+	}
+	if err := yaml.UnmarshalStrict(deploy.Alerts, &file); err != nil {
+		t.Fatal(err)
+	}
+	have := labelsOf(NewMetrics())
+	for _, r := range file.Groups[0].Rules {
+		read := metricOf.FindAllStringSubmatch(r.Expr, -1)
+		if len(read) == 0 || r.For == "" || r.Labels["severity"] == "" {
+			t.Errorf("%s reads no metric, or says neither how long nor how severe", r.Alert)
+		}
+		for _, m := range read {
+			labels, exists := have[m[1]]
+			if !exists || m[2] != "" && !slices.Contains(labels, m[2]) {
+				t.Errorf("%s reads %s; the program has it with labels %q: %v", r.Alert, m[0], labels, exists)
+			}
+		}
+		kept := map[string]bool{}
+		for _, by := range keptBy.FindAllStringSubmatch(r.Expr, -1) {
+			for label := range strings.SplitSeq(by[1], ", ") {
+				if kept[label] = true; !slices.Contains(have[by[2]], label) {
+					t.Errorf("%s: %s has no label %s", r.Alert, by[2], label)
+				}
+			}
+		}
+		for _, said := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(r.Annotations["summary"], -1) {
+			if !kept[said[1]] {
+				t.Errorf("%s tells label %s, which its expression does not keep", r.Alert, said[1])
+			}
+		}
+	}
+}
