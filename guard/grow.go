@@ -68,11 +68,15 @@ func checkCost(w Grow, e Evidence, allowed *policy.Policy) error {
 func checkTotals(w Grow, e Evidence, limits policy.Growth) error {
 	var nodes int
 	var milli, bytes int64
+	gpus := make([]int64, len(limits.GPUs))
 	add := func(n *corev1.Node, count int) {
 		nodes += count
 		if n != nil {
 			milli += int64(count) * n.Status.Capacity.Cpu().MilliValue()
 			bytes += int64(count) * n.Status.Capacity.Memory().Value()
+			for i, of := range limits.GPUs {
+				gpus[i] += int64(count) * cluster.GPUsOf(n, of.Kind)
+			}
 		}
 	}
 	joined := map[cluster.GroupID]int{}
@@ -98,6 +102,11 @@ func checkTotals(w Grow, e Evidence, limits policy.Growth) error {
 		return refuse("S-06", "the cluster would have %d cores, its limit is %d", milli/1000, limits.MaxCores)
 	case bytes > limits.MaxMemoryGiB<<30:
 		return refuse("S-06", "the cluster would have %d GiB of memory, its limit is %d", bytes>>30, limits.MaxMemoryGiB)
+	}
+	for i, of := range limits.GPUs {
+		if gpus[i] > of.Max && (e.Group.Template == nil || cluster.GPUsOf(e.Group.Template, of.Kind) > 0) {
+			return refuse("S-06", "the cluster would have %d GPUs of kind %s, its limit is %d", gpus[i], of.Kind, of.Max)
+		}
 	}
 	return nil
 }

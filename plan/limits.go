@@ -2,10 +2,12 @@ package plan
 
 import (
 	"math"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
 
@@ -41,6 +43,9 @@ func (d *decision) limit(st *groupState, total totals, extra int) *reason.Reason
 func (d *decision) clusterLimit(st *groupState, total totals) *reason.Reason {
 	because := func(r reason.Reason) *reason.Reason { return &r }
 	g, about := d.allowed.Growth, reason.Group(string(st.ID))
+	if d.awaitsReady() {
+		return because(reason.New(reason.ClusterNotReady, about))
+	}
 	if g.MaxNodes > 0 && total.nodes+1 > g.MaxNodes {
 		return because(reason.New(reason.ClusterNodesLimit, about, "nodes", total.nodes, "limit", g.MaxNodes))
 	}
@@ -52,11 +57,24 @@ func (d *decision) clusterLimit(st *groupState, total totals) *reason.Reason {
 	if total.bytes > g.MaxMemoryGiB<<30 {
 		return because(reason.New(reason.ClusterMemoryLimit, about, "memory", has.bytes>>30, "limit", g.MaxMemoryGiB))
 	}
+	for i, of := range total.kinds {
+		if total.gpus[i] > of.Max && total.gpus[i] > has.gpus[i] {
+			return because(reason.New(reason.ClusterGPULimit, about, "kind", of.Kind, "gpus", has.gpus[i], "limit", of.Max))
+		}
+	}
 	return nil
+}
+
+// awaitsReady says whether nothing grows before a node of the cluster is Ready.
+func (d *decision) awaitsReady() bool {
+	return d.allowed.Growth.NeedsReady && !slices.ContainsFunc(d.s.Nodes, func(n *cluster.Node) bool { return cluster.Ready(n.Object) })
 }
 
 // mostMore is how many machines the group may add by its own limits, beyond what it already adds.
 func (d *decision) mostMore(st *groupState) int {
+	if d.awaitsReady() {
+		return 0
+	}
 	n := st.Max - d.believed(st) - st.adding
 	if b := d.m.Groups[st.ID].Backoff; b.Until.After(d.now) {
 		n = min(n, b.Ceiling-d.believed(st)-st.adding)
@@ -76,6 +94,13 @@ type totals struct {
 	nodes int
 	milli int64 // thousandths of cores
 	bytes int64 // of memory
+	kinds []policy.GPUTotal
+	gpus  []int64 // by kind; never changed
+}
+
+// totalsOf is nothing yet, of which GPUs of these kinds are counted.
+func totalsOf(kinds []policy.GPUTotal) totals {
+	return totals{kinds: kinds, gpus: make([]int64, len(kinds))}
 }
 
 func (t *totals) add(n *corev1.Node, count int) {
@@ -83,6 +108,12 @@ func (t *totals) add(n *corev1.Node, count int) {
 	if n != nil {
 		t.milli += int64(count) * n.Status.Capacity.Cpu().MilliValue()
 		t.bytes += int64(count) * n.Status.Capacity.Memory().Value()
+		for i, of := range t.kinds {
+			if has := cluster.GPUsOf(n, of.Kind); has > 0 {
+				t.gpus = slices.Clone(t.gpus)
+				t.gpus[i] += int64(count) * has
+			}
+		}
 	}
 }
 
@@ -102,7 +133,7 @@ func (d *decision) totals() totals {
 
 // hasNow is what the cluster has without what this cycle adds.
 func (d *decision) hasNow() *totals {
-	var t totals
+	t := totalsOf(d.allowed.Growth.GPUs)
 	joined := map[cluster.GroupID]int{}
 	for _, n := range d.s.Nodes {
 		if n.Parked.UID == "" {
@@ -120,12 +151,15 @@ func (d *decision) hasNow() *totals {
 }
 
 // room is what limits over several groups leave, and how much of each one machine uses up: machines, thousandths of cores and bytes of
-// memory of the whole cluster, then the operator's ceilings over all groups together, in machines or millionths of a dollar.
+// memory and GPUs of the whole cluster, then the operator's ceilings over all groups together, in machines or millionths of a dollar.
 func (d *decision) room() (limits []int64, uses func(*groupState) []int64) {
 	g, t := d.allowed.Growth, d.totals()
 	limits = []int64{unlimited, max(0, g.MaxCores*1000-t.milli), max(0, g.MaxMemoryGiB<<30-t.bytes)}
 	if g.MaxNodes > 0 {
 		limits[0] = max(0, int64(g.MaxNodes-t.nodes))
+	}
+	for i, of := range t.kinds {
+		limits = append(limits, max(0, of.Max-t.gpus[i]))
 	}
 	var shared []cluster.Ceiling
 	for _, c := range g.Ceilings {
@@ -141,6 +175,9 @@ func (d *decision) room() (limits []int64, uses func(*groupState) []int64) {
 	return limits, func(st *groupState) []int64 {
 		c := st.Template.Status.Capacity
 		uses := []int64{1, c.Cpu().MilliValue(), c.Memory().Value()}
+		for _, of := range t.kinds {
+			uses = append(uses, cluster.GPUsOf(st.Template, of.Kind))
+		}
 		for _, c := range shared {
 			if c.Unit == cluster.CeilingMachines {
 				uses = append(uses, 1)

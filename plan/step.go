@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/reason"
 )
 
@@ -78,7 +79,7 @@ func (d *decision) notYet(st *nodeState, limit time.Duration) []reason.Reason {
 // clusterMinimum says which minimum of the whole cluster the node's leaving would break.
 func (d *decision) clusterMinimum(st *nodeState) []reason.Reason {
 	r := &d.allowed.Removal
-	if r.MinCores == 0 && r.MinMemoryGiB == 0 {
+	if r.MinCores == 0 && r.MinMemoryGiB == 0 && len(d.allowed.Growth.GPUs) == 0 {
 		return nil
 	}
 	have := d.staying()
@@ -90,13 +91,18 @@ func (d *decision) clusterMinimum(st *nodeState) []reason.Reason {
 	if bytes := own.Memory().Value(); have.bytes-bytes < r.MinMemoryGiB<<30 {
 		return []reason.Reason{reason.New(reason.ClusterMinimum, about, "resource", "GiB of memory", "have", have.bytes>>30, "node", bytes>>30, "minimum", r.MinMemoryGiB)}
 	}
+	for i, of := range have.kinds {
+		if own := cluster.GPUsOf(st.Object, of.Kind); own > 0 && have.gpus[i]-own < of.Min {
+			return []reason.Reason{reason.New(reason.ClusterMinimum, about, "resource", of.Kind, "have", have.gpus[i], "node", own, "minimum", of.Min)}
+		}
+	}
 	return nil
 }
 
 // staying is what the nodes have that are not on the ladder.
 func (d *decision) staying() *totals {
 	if d.kept == nil {
-		d.kept = new(totals)
+		d.kept = new(totalsOf(d.allowed.Growth.GPUs))
 		for at, n := range d.s.Nodes {
 			if st := d.states[at]; st == nil || !st.going && !st.onLadder {
 				d.kept.add(n.Object, 1)

@@ -10,15 +10,17 @@ import (
 
 // Growth bounds how groups grow.
 type Growth struct {
-	MaxNodes     int           `json:"maxNodes"`     // all nodes of the cluster, managed or not; 0 for no limit (--max-nodes-total)
-	MaxCores     int64         `json:"maxCores"`     // cores of the whole cluster; 0: none may be added (--cores-total)
-	MaxMemoryGiB int64         `json:"maxMemoryGiB"` // memory of the whole cluster; 0: none may be added (--memory-total)
-	MaxAtOnce    int           `json:"maxAtOnce"`    // machines that one cycle adds to one group; 0 for no limit (--max-nodes-per-scaleup)
-	Provision    time.Duration `json:"provision"`    // a machine that has no node after this long is given up (--max-node-provision-time)
-	Startup      time.Duration `json:"startup"`      // from a node's registration to its being Ready (--max-node-startup-time)
-	BackoffFirst time.Duration `json:"backoffFirst"` // after a group's first failure (--initial-node-group-backoff-duration)
-	BackoffMost  time.Duration `json:"backoffMost"`  // the back-off doubles up to this (--max-node-group-backoff-duration)
-	BackoffReset time.Duration `json:"backoffReset"` // without failures for this long, the next one is a first one (--node-group-backoff-reset-timeout)
+	MaxNodes     int           `json:"maxNodes"`            // all nodes of the cluster, managed or not; 0 for no limit (--max-nodes-total)
+	MaxCores     int64         `json:"maxCores"`            // cores of the whole cluster; 0: none may be added (--cores-total)
+	MaxMemoryGiB int64         `json:"maxMemoryGiB"`        // memory of the whole cluster; 0: none may be added (--memory-total)
+	GPUs         []GPUTotal    `json:"gpus,omitempty"`      // GPUs of the whole cluster, by kind (--gpu-total)
+	NeedsReady   bool          `json:"needsReady,omitzero"` // nothing grows while no node is Ready (--scale-up-from-zero=false)
+	MaxAtOnce    int           `json:"maxAtOnce"`           // machines that one cycle adds to one group; 0 for no limit (--max-nodes-per-scaleup)
+	Provision    time.Duration `json:"provision"`           // a machine that has no node after this long is given up (--max-node-provision-time)
+	Startup      time.Duration `json:"startup"`             // from a node's registration to its being Ready (--max-node-startup-time)
+	BackoffFirst time.Duration `json:"backoffFirst"`        // after a group's first failure (--initial-node-group-backoff-duration)
+	BackoffMost  time.Duration `json:"backoffMost"`         // the back-off doubles up to this (--max-node-group-backoff-duration)
+	BackoffReset time.Duration `json:"backoffReset"`        // without failures for this long, the next one is a first one (--node-group-backoff-reset-timeout)
 
 	BurstWindow    time.Duration `json:"burstWindow"`    // while pods keep coming, a group is asked again so long after it was asked at the latest; 0: in every cycle (--burst-window)
 	PodDelay       time.Duration `json:"podDelay"`       // a younger pod is no reason to grow; its annotation may say more (--new-pod-scale-up-delay)

@@ -100,6 +100,8 @@ const (
 	ClusterNodesLimit  Code = "ClusterNodesLimit"
 	ClusterCoresLimit  Code = "ClusterCoresLimit"
 	ClusterMemoryLimit Code = "ClusterMemoryLimit"
+	ClusterGPULimit    Code = "ClusterGPULimit"
+	ClusterNotReady    Code = "ClusterNotReady"
 )
 
 // What the operator's settings have to do with it.
@@ -347,6 +349,8 @@ var sentences = map[Code]string{
 	ClusterNodesLimit:  "max total nodes in cluster reached ({nodes} of {limit})",
 	ClusterCoresLimit:  "max total cores in cluster reached ({cores} of {limit})",
 	ClusterMemoryLimit: "max total memory in cluster reached ({memory} GiB of {limit})",
+	ClusterGPULimit:    "max total GPUs of kind {kind} in cluster reached ({gpus} of {limit})",
+	ClusterNotReady:    "no node of the cluster is Ready, and --scale-up-from-zero=false",
 
 	ExpanderAsked:    "waits for the expander's server to say which group grows",
 	ExpanderDropped:  "passed over by expander {expander}{score}",

@@ -90,6 +90,8 @@ var ends = map[Code]string{
 	ClusterNodesLimit:  "a node leaves, or a higher limit",
 	ClusterCoresLimit:  "a node leaves, or a higher limit",
 	ClusterMemoryLimit: "a node leaves, or a higher limit",
+	ClusterGPULimit:    "a node leaves, or a higher limit",
+	ClusterNotReady:    "a node of the cluster is Ready",
 	CeilingReached:     "a machine leaves, its hours begin anew, or a higher ceiling",
 	CeilingUnpriced:    "the machine's price is given",
 

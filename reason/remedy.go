@@ -114,7 +114,7 @@ var remedies = map[Code]string{
 	RemovalGathers:       "{wait} pass, or the others are ready",
 	RemovalQueued:        "the deletions of group {group} that are under way end",
 	RemovalRests:         "the next try at {until}; mend what the cloud says",
-	ClusterMinimum:       "a lower minimum in --cores-total or --memory-total",
+	ClusterMinimum:       "a lower minimum in --cores-total, --memory-total or --gpu-total",
 	RightMissing:         "the right to {right}, for sluice's service account, as in deploy/rbac.yaml",
 	NodeOfIncumbent:      "cluster-autoscaler ends, or kubectl taint node {node} ToBeDeletedByClusterAutoscaler-",
 	NodeLeftByIncumbent:  "time: it is given back by the cycle that sees it",

@@ -28,7 +28,7 @@ var sections = []section{
 	{"Which pods count", []string{"new-pod-scale-up-delay", "burst-window", "gang-hold", "expendable-pods-priority-cutoff", "allowed-scheduler-names", "bypassed-scheduler-names", "drain-target", "await-free-places"}},
 	{"What new nodes are like", []string{"startup-taint", "startup-taint-prefix", "ignore-taint", "status-taint"}},
 	{"Room that objects ask for", []string{"enable-provisioning-requests", "check-capacity-processor-instance", "capacity-buffer-controller-enabled", "capacity-buffer-pod-injection-enabled"}},
-	{"Limits of growth", []string{"max-nodes-total", "cores-total", "memory-total", "max-nodes-per-scaleup", "ceiling"}},
+	{"Limits of growth", []string{"max-nodes-total", "cores-total", "memory-total", "gpu-total", "scale-up-from-zero", "max-nodes-per-scaleup", "ceiling"}},
 	{"When growth fails", []string{"max-node-provision-time", "max-node-startup-time", "initial-node-group-backoff-duration", "max-node-group-backoff-duration", "node-group-backoff-reset-timeout", "keep-failed-machine", "force-delete-unregistered-nodes", "force-delete-failed-nodes"}},
 	{"Removal", []string{
 		"scale-down-enabled", "scale-down-unneeded-time", "scale-down-unready-time", "scale-down-utilization-threshold", "scale-down-gpu-utilization-threshold", "busy-threshold", "busy-limit", "compat",

@@ -96,7 +96,7 @@ func TestEveryFlagOfTheirsIsKnown(t *testing.T) {
 // other are flags whose value in the list makes no sense without what it goes with: a file, or another flag.
 var other = map[string]bool{
 	"cloud-config": true, "leader-elect-renew-deadline": true, "leader-elect-retry-period": true, "leader-elect-lease-duration": true,
-	"bypassed-scheduler-names": true, "min-replica-count": true, "gpu-total": true, "scheduler-config-file": true, "max-node-group-backoff-duration": true,
+	"bypassed-scheduler-names": true, "min-replica-count": true, "scheduler-config-file": true, "max-node-group-backoff-duration": true,
 	"max-inactivity": true, "grpc-expander-url": true, "grpc-expander-cert": true, "drain-priority-config": true,
 }
 

@@ -136,6 +136,23 @@ func BadValue(f *pflag.Flag, value string) error {
 // errValue is why a flag refuses its value; [BadValue] has the sentence for it.
 var errValue = errors.New("not a value of this flag")
 
+// inverse is a flag that is true where what it sets is false.
+type inverse struct{ of *bool }
+
+func (inverse) Type() string { return "bool" }
+
+func (i inverse) String() string { return strconv.FormatBool(i.of == nil || !*i.of) }
+
+// Set changes nothing when it refuses.
+func (i inverse) Set(value string) error {
+	on, err := strconv.ParseBool(value)
+	if err != nil {
+		return errValue
+	}
+	*i.of = !on
+	return nil
+}
+
 // bounds is a flag as min:max.
 type bounds struct{ low, high *int64 }
 

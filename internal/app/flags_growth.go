@@ -18,6 +18,10 @@ func growthFlags(f *pflag.FlagSet, p *policy.Policy) {
 	f.IntVar(&g.MaxNodes, "max-nodes-total", g.MaxNodes, "most nodes in the whole cluster, managed or not; growth is cut to it; 0: no limit")
 	f.Var(bounds{&r.MinCores, &g.MaxCores}, "cores-total", "least and most cores of the whole cluster; growth is cut to the max, removal stops at the min; with a max of 0 nothing grows")
 	f.Var(bounds{&r.MinMemoryGiB, &g.MaxMemoryGiB}, "memory-total", "least and most GiB of memory of the whole cluster, as --cores-total")
+	f.Var(perGroup[policy.GPUTotal]{"total", &g.GPUs, policy.ParseGPUTotal, policy.GPUTotal.String},
+		"gpu-total", "least and most GPUs of a kind in the whole cluster, as KIND:MIN:MAX; KIND is the resource, such as nvidia.com/gpu, or the value of the nodes' label accelerator; may be repeated")
+	f.Var(inverse{&g.NeedsReady}, "scale-up-from-zero", "grow also while no node of the cluster is Ready")
+	f.Lookup("scale-up-from-zero").NoOptDefVal = "true"
 	f.IntVar(&g.MaxAtOnce, "max-nodes-per-scaleup", g.MaxAtOnce, "most machines that one decision adds to one group; 0: no limit")
 	f.BoolVar(&g.EnforceMin, "enforce-node-group-min-size", g.EnforceMin, "raise a group that is below its min; a min that a schedule sets is enforced without this")
 	f.DurationVar(&g.BurstWindow, "burst-window", g.BurstWindow, "while pods keep coming, a group that was asked for machines is asked again when a rush of them pauses, and so long after at the latest; the first pods never wait; 0: it is asked whenever pods come")

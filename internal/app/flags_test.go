@@ -50,7 +50,7 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		"expander": "priority,grpc,random", "max-nodes-per-scaleup": "120", "enforce-node-group-min-size": "true", "burst-window": "131s", "new-pod-scale-up-delay": "121s", "gang-hold": "129s",
 		"expendable-pods-priority-cutoff": "-122", "balance-similar-node-groups": "true", "balancing-ignore-label": "example.com/rack",
 		"memory-difference-ratio": "0.123", "max-allocatable-difference-ratio": "0.124", "max-free-difference-ratio": "0.125",
-		"headroom": "agents=cores:126", "schedule": "agents: Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127", "ceiling": "agents=usd:128/24h",
+		"headroom": "agents=cores:126", "schedule": "agents: Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127", "ceiling": "agents=usd:128/24h", "gpu-total": "nvidia.com/gpu:148:149", "scale-up-from-zero": "false",
 		"drain-target": "namespace/render=129m", "await-free-places": "false", "enable-provisioning-requests": "true", "check-capacity-processor-instance": "east",
 		"startup-taint": "example.com/one", "ignore-taint": "example.com/one", "startup-taint-prefix": "example.com/two-", "status-taint": "example.com/three",
 		"bypassed-scheduler-names": "volcano", "allowed-scheduler-names": "default-scheduler,volcano",
@@ -76,7 +76,8 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 			Balance:   policy.Balance{Similar: true, IgnoreLabels: []string{"example.com/rack"}, Memory: 0.123, Allocatable: 0.124, Free: 0.125},
 			Headroom:  []policy.GroupHeadroom{{Group: "agents", Headroom: cluster.Headroom{Cores: 126}}},
 			Schedules: []policy.GroupSchedule{{Group: "agents", Schedule: weekdays}},
-			Ceilings:  []policy.GroupCeiling{{Group: "agents", Ceiling: cluster.Ceiling{Unit: cluster.CeilingUSD, Limit: 128, Window: 24 * time.Hour}}},
+			GPUs:      []policy.GPUTotal{{Kind: "nvidia.com/gpu", Min: 148, Max: 149}}, NeedsReady: true,
+			Ceilings: []policy.GroupCeiling{{Group: "agents", Ceiling: cluster.Ceiling{Unit: cluster.CeilingUSD, Limit: 128, Window: 24 * time.Hour}}},
 
 			DrainTargets: []policy.DrainTarget{{Namespace: "render", Within: 129 * time.Minute}},
 			Requests:     policy.Requests{Enabled: true, Instance: "east"}, Buffers: policy.Buffers{Translate: true, Keep: true},

@@ -112,8 +112,8 @@ func (c compatibleMetrics) verdicts(entry journal.Entry) {
 			case reason.ClusterMemoryLimit:
 				skipped.upMemory = true
 			case reason.ClusterMinimum:
-				cores := why.Facts["resource"] == "cores"
-				skipped.downCPU, skipped.downMemory = skipped.downCPU || cores, skipped.downMemory || !cores
+				skipped.downCPU = skipped.downCPU || why.Facts["resource"] == "cores"
+				skipped.downMemory = skipped.downMemory || why.Facts["resource"] == "GiB of memory"
 			}
 		}
 		if v.Subject.Kind != reason.KindNode {
