@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"sluice.dev/sluice/deploy"
+	"sluice.dev/sluice/plan"
 )
 
 // described is how a metric's description names itself and its labels.
@@ -33,9 +34,13 @@ func labelsOf(m *Metrics) map[string][]string {
 }
 
 var (
-	metricOf = regexp.MustCompile(`\b((?:sluice|cluster_autoscaler)_\w+)(?:\{(\w+)=)?`)
-	keptBy   = regexp.MustCompile(`by \(([\w, ]+)\) \(((?:sluice|cluster_autoscaler)_\w+)`)
+	metricOf   = regexp.MustCompile(`\b((?:sluice|cluster_autoscaler)_\w+)(?:\{([^}]*)\})?`)
+	selectorOf = regexp.MustCompile(`(\w+)="([^"]*)"`)
+	keptBy     = regexp.MustCompile(`by \(([\w, ]+)\) \(((?:sluice|cluster_autoscaler)_\w+)`)
 )
+
+// valuesOf are those of labels that alerts select by.
+var valuesOf = map[string][]string{"outcome": {string(plan.PodStuck)}, "halts": {"true", "false"}}
 
 // TestAlertsReadMetricsThatExist holds the metrics and labels of deploy/monitoring/alerts.yaml to those of the program, and what is told to the labels that are kept.
 func TestAlertsReadMetricsThatExist(t *testing.T) {
@@ -62,8 +67,13 @@ func TestAlertsReadMetricsThatExist(t *testing.T) {
 		}
 		for _, m := range read {
 			labels, exists := have[m[1]]
-			if !exists || m[2] != "" && !slices.Contains(labels, m[2]) {
-				t.Errorf("%s reads %s; the program has it with labels %q: %v", r.Alert, m[0], labels, exists)
+			if !exists {
+				t.Errorf("%s reads %s, which the program does not have", r.Alert, m[1])
+			}
+			for _, one := range selectorOf.FindAllStringSubmatch(m[2], -1) {
+				if !slices.Contains(labels, one[1]) || !slices.Contains(valuesOf[one[1]], one[2]) {
+					t.Errorf("%s selects %s of %s, whose labels are %q", r.Alert, one[0], m[1], labels)
+				}
 			}
 		}
 		kept := map[string]bool{}
