@@ -19,14 +19,11 @@ func (t latch) holds() bool { return t.From != 0 }
 func (g *group) losses(now, began Instant, h Horizon) (at []Instant, open bool) {
 	for i := range g.machines {
 		m := &g.machines[i]
-		if m.node.Known != 0 {
-			continue
-		}
 		lost := m.lost(now, began, h)
 		if lost == 0 && m.node.LostOut != 0 {
 			lost = max(m.node.Silent, m.cloud.Up)
 		}
-		if lost != 0 {
+		if lost > m.node.Known {
 			at = append(at, lost)
 			open = open || m.cloud.Gone == 0
 		}

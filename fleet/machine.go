@@ -84,8 +84,9 @@ type cloudSide struct {
 	Verb    Verb    // the last write that may not show yet: Delete, Park or Start
 	VerbAt  Instant // when it was asked for
 	Reply   Reply
-	Again   bool // an earlier one like it had no answer: a refusal says nothing about that
-	Shown   bool // a list has shown the effect of Park or Start
+	Again   bool    // an earlier one like it had no answer: a refusal says nothing about that
+	Shown   bool    // a list has shown the effect of Park or Start
+	Power   Instant // when the last such write was sent that a list has shown: what older lists say of power is known not to hold
 }
 
 // nodeSide is what Kubernetes says of a machine's node.
@@ -142,10 +143,10 @@ func (m *machine) may() Set {
 		s |= Leaving | Gone
 	}
 	if m.node.Ready {
-		s &^= IsOff | Gone
-		if !s.Has(Leaving) {
+		if s.Has(IsOff) || s == Gone {
 			s |= Here
 		}
+		s &^= IsOff | Gone
 	}
 	return s
 }
@@ -196,7 +197,12 @@ func (m *machine) lost(now, began Instant, h Horizon) Instant {
 
 // open says whether a loss is unaccounted for: the machine may be there, is no Ready node, and nobody has acknowledged it.
 func (m *machine) open(now, began Instant, h Horizon) bool {
-	return m.cloud.Gone == 0 && m.node.Known == 0 && m.lost(now, began, h) != 0
+	return m.cloud.Gone == 0 && m.lost(now, began, h) != 0 && !m.known(now, began, h)
+}
+
+// known says whether a person has acknowledged the loss.
+func (m *machine) known(now, began Instant, h Horizon) bool {
+	return m.node.Known != 0 && m.node.Known >= m.lost(now, began, h)
 }
 
 // wasNode says whether the machine was a Ready node at that time.

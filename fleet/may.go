@@ -148,7 +148,7 @@ func (v *View) MayRemove(id GroupID, verb Verb, targets []Target, lim Limits) *R
 	var ready, sure, lost, charged, burst int
 	for _, t := range targets {
 		m := c.machine(t.UID)
-		if r := v.mayGo(m, verb, t, lim); r != nil {
+		if r := v.mayGo(c, m, verb, t, lim); r != nil {
 			r.UID = t.UID
 			return r
 		}
@@ -208,7 +208,7 @@ func (v *View) MayDeleteNode(id GroupID, uid UID) *Refusal {
 }
 
 // mayGo is why a machine may not go, whatever goes with it.
-func (v *View) mayGo(m *machine, verb Verb, t Target, lim Limits) *Refusal {
+func (v *View) mayGo(c *count, m *machine, verb Verb, t Target, lim Limits) *Refusal {
 	switch {
 	case m == nil || m.cloud.State == Unlisted || m.cloud.Absent != 0:
 		return refuse("S-11", NotListed)
@@ -216,11 +216,11 @@ func (v *View) mayGo(m *machine, verb Verb, t Target, lim Limits) *Refusal {
 		return refuse("S-11", OtherMachine)
 	case !m.may().Has(Here | IsOff):
 		return refuse("S-11", IsLeaving)
-	case m.cloud.Verb != NoVerb && m.cloud.Verb != verb && m.cloud.Reply == Sent && !m.cloud.Shown:
+	case m.cloud.Verb != NoVerb && m.cloud.Verb != verb && !m.cloud.Shown:
 		return refuse("S-11", WritePending)
 	case t.Held:
 		return refuse("S-18", IsHeld)
-	case t.Person, m.cloud.pending(verb):
+	case t.Person:
 		return nil
 	case m.node.Doubt:
 		return refuse("S-12", Ambiguous)
@@ -236,19 +236,22 @@ func (v *View) mayGo(m *machine, verb Verb, t Target, lim Limits) *Refusal {
 	case Coming:
 		return &Refusal{Property: "S-35", Code: StillComing, Until: m.cloud.Up.Add(v.ledger.horizon.Provision)}
 	case Lost:
-		return v.mayLoseOne(m, lim)
+		return v.mayLoseOne(c, m, lim)
 	}
 	return nil
 }
 
 // mayLoseOne is why a lost machine may not be deleted yet.
-func (v *View) mayLoseOne(m *machine, lim Limits) *Refusal {
+func (v *View) mayLoseOne(c *count, m *machine, lim Limits) *Refusal {
 	lost := m.lost(v.now, v.ledger.began, v.ledger.horizon)
 	until := lost.Add(lim.LostFor)
 	if m.node.Work || !m.node.Object {
 		until = max(until, lost.Add(lim.WorkFor))
 	}
-	if m.node.Known == 0 && v.now < until {
+	if v.latch(c).holds() {
+		until = max(until, lost.Add(v.ledger.horizon.Loss))
+	}
+	if lost > m.node.Known && v.now < until {
 		return &Refusal{Property: "S-43", Code: NotLostYet, Until: until}
 	}
 	return nil
@@ -256,10 +259,7 @@ func (v *View) mayLoseOne(m *machine, lim Limits) *Refusal {
 
 // mayLose is why no lost machine may go now: many were lost together. One of a group goes in each further hour.
 func (v *View) mayLose(c *count, lost int) *Refusal {
-	t := c.latch
-	if !t.holds() {
-		t = v.ledger.latch
-	}
+	t := v.latch(c)
 	if lost == 0 || !t.holds() {
 		return nil
 	}

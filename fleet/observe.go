@@ -193,10 +193,11 @@ func (g *group) list(o Listed, now Instant, h Horizon) {
 		g.sight(i, s, o.Asked, h)
 	}
 	if g.whole {
+		seldom := o.Asked.Sub(g.read) > h.List/2
 		g.read = o.Asked
 		for i := range listed {
 			if !listed[i] {
-				g.lack(i, o.Asked, h)
+				g.lack(i, o.Asked, seldom, h)
 			}
 		}
 		g.settle(o.Asked, h)
@@ -221,7 +222,9 @@ func (g *group) sight(i int, s Sighted, asked Instant, h Horizon) {
 		if asked.Sub(c.Gone) <= h.List {
 			return // an old list
 		}
-		c.Gone, c.Back = 0, asked
+		if c.Gone = 0; s.State != Deleting {
+			c.Back = asked
+		}
 	}
 	c.ID, c.Absent = s.ID, 0
 	if c.Created == 0 {
@@ -230,6 +233,9 @@ func (g *group) sight(i int, s Sighted, asked Instant, h Horizon) {
 			c.Created = asked
 		}
 		c.Up = max(c.Up, c.Created)
+	}
+	if c.Power != 0 && asked.Sub(c.Power) <= h.List && s.State != Deleting && (c.State == Off) != (s.State == Off) {
+		s.State = c.State // an old list
 	}
 	if c.State == Unlisted || (c.State == Off) != (s.State == Off) {
 		if c.State == Off && c.Verb != Start && c.Verb != Park {
@@ -269,7 +275,7 @@ func (c *cloudSide) show(s State, asked Instant, h Horizon) {
 		return
 	}
 	if c.Verb != Delete && (c.Verb == Park) == (s == Off) && asked.Sub(c.before()) > h.List {
-		c.Shown = true // an older list could not have it so
+		c.Shown, c.Power = true, c.VerbAt // an older list could not have it so
 	}
 }
 
@@ -281,14 +287,14 @@ func (c *cloudSide) before() Instant {
 	return c.Turned
 }
 
-// lack takes in that a whole list has no such machine.
-func (g *group) lack(i int, asked Instant, h Horizon) {
+// lack takes in that a whole list has no such machine. Where lists were asked for seldom, nobody knows that those in between lacked it as well.
+func (g *group) lack(i int, asked Instant, seldom bool, h Horizon) {
 	m := g.machines[i]
 	c := m.cloud
 	if c.Gone != 0 || c.State == Unlisted && !c.leaves() && m.node.Ready {
 		return
 	}
-	if c.Absent == 0 {
+	if c.Absent == 0 || seldom {
 		c.Absent = asked
 	}
 	silent := max(m.node.Silent, c.Up, c.Created)
@@ -340,7 +346,7 @@ func (g *group) ask(o Asked, now Instant, l Ledger) {
 		switch o.Verb {
 		case Start:
 			c.Up = o.At
-		case Delete:
+		case Delete, Park:
 			if lost {
 				m.node.LostOut = o.At
 			}
@@ -430,9 +436,9 @@ func (g *group) node(o NodeSeen, h Horizon) {
 		if n.Joined == 0 {
 			n.Joined = since
 		}
-		n.Ready, n.Silent, n.Known = true, 0, 0
-	case n.Ready || n.Silent == 0 && n.Joined != 0:
-		n.Ready, n.Silent = false, since
+		n.Ready, n.Silent = true, 0
+	case n.Ready || n.Joined != 0 && since > n.Silent:
+		n.Ready, n.Silent = false, since // the record of an earlier process may know of an earlier time only
 	}
 	if n.Ready != m.node.Ready || n.Object != m.node.Object {
 		n.At = o.At

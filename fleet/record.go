@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -80,11 +81,15 @@ func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err erro
 			}
 		}
 		for _, m := range theirs.machines {
-			if g.machine(m.uid) == nil {
-				*g.change(m.uid) = m
-				continue
+			mine := g.machine(m.uid)
+			joined := m
+			if mine != nil {
+				joined = join(*mine, m)
 			}
-			if joined := join(*g.machine(m.uid), m); joined != *g.machine(m.uid) {
+			if (mine == nil || mine.cloud.State == Unlisted) && joined.cloud.Gone == 0 {
+				joined.cloud.Absent = g.read // never, or this process's own list lacks it
+			}
+			if mine == nil || joined != *mine {
 				*g.change(m.uid) = joined
 			}
 		}
@@ -101,15 +106,16 @@ func (t latch) join(o latch) latch {
 	return t
 }
 
-// join is what two processes know of a machine together. What was taken back is a time, so that an older word does not come back.
+// join is what two processes know of a machine together. What was taken back is a time, so that an older word does not come back. What lists lack is each
+// process's own, as is the state that they show unless a write has changed it.
 func join(a, b machine) machine {
 	m := a
 	c, o := &m.cloud, b.cloud
-	if c.State == Unlisted || o.State != Unlisted && o.Turned > c.Turned {
+	if c.State == Unlisted || o.Power > c.Power {
 		c.ID, c.State, c.Turned = o.ID, o.State, o.Turned
 	}
 	c.Created, c.Up = earliest(c.Created, o.Created), max(c.Up, o.Up)
-	c.Absent = earliest(c.Absent, o.Absent)
+	c.Power = max(c.Power, o.Power)
 	c.Word, c.Back = max(c.Word, o.Word), max(c.Back, o.Back)
 	if c.Gone = earliest(c.Gone, o.Gone); c.Gone <= c.Back {
 		c.Gone = 0
@@ -128,10 +134,11 @@ func join(a, b machine) machine {
 	}
 	n.Joined = earliest(n.Joined, k.Joined)
 	n.Charged, n.LostOut = max(n.Charged, k.Charged), max(n.LostOut, k.LostOut)
-	if !n.Ready {
-		n.Known = max(n.Known, k.Known)
-	}
+	n.Known = max(n.Known, k.Known)
 	n.Work = n.Work || k.Work
+	if !n.Ready && n.Joined != 0 && n.Silent == 0 {
+		n.Silent = cmp.Or(k.Silent, n.At)
+	}
 	return m
 }
 
@@ -219,7 +226,7 @@ func (w *writer) machine(m *machine) {
 func (m *machine) times() []*Instant {
 	c, n := &m.cloud, &m.node
 	return []*Instant{
-		&c.Created, &c.Turned, &c.Up, &c.Absent, &c.Word, &c.Back, &c.Gone, &c.VerbAt,
+		&c.Created, &c.Turned, &c.Up, &c.Absent, &c.Word, &c.Back, &c.Gone, &c.VerbAt, &c.Power,
 		&n.At, &n.Joined, &n.Silent, &n.Charged, &n.LostOut, &n.Known,
 	}
 }

@@ -59,11 +59,16 @@ func (v *View) Bounds(id GroupID) Bounds { return v.count(id).Bounds }
 
 // Latched says whether many nodes of the group, or of all groups together, were lost at once and are not accounted for: since when, how many, and of how many.
 func (v *View) Latched(id GroupID) (from Instant, lost, of int, holds bool) {
-	t := v.count(id).latch
-	if !t.holds() {
-		t = v.ledger.latch
-	}
+	t := v.latch(v.count(id))
 	return t.From, t.Lost, t.Of, t.holds()
+}
+
+// latch is the one that holds for a group: its own, or that of all groups together.
+func (v *View) latch(c *count) latch {
+	if c.latch.holds() {
+		return c.latch
+	}
+	return v.ledger.latch
 }
 
 // May is what may be true of a machine; 0 for one that is not known.
@@ -152,7 +157,7 @@ func (c *count) add(m *machine, may Set, life Life) {
 	}
 	if m.node.Joined != 0 {
 		c.nodes++
-		if !m.node.Object && m.node.Known == 0 && life == Lost {
+		if !m.node.Object && life == Lost && m.node.Silent > m.node.Known {
 			c.nodeless++
 		}
 	}
