@@ -104,7 +104,9 @@ type group struct {
 	counted  bool    // the cloud keeps a number of machines for it; an availability set has none
 	capacity int     // that number
 	wrote    Instant // the last write to it, by anybody who writes to the record
-	grants   []grant // growths whose effect a list may not show yet, by time
+	looked   Instant // when all its nodes were listed last, by this process
+	grants   []grant // growths whose effect a list may not show yet
+	settled  Instant // the last growth that is none of them any more
 	latch    latch
 	machines []machine // by UID
 	copied   bool      // machines are this group's own: it is being changed
@@ -120,6 +122,9 @@ type grant struct {
 	Again  bool    // an earlier one for the same number had no answer: a refusal says nothing about that
 	Lacked Instant // when the first whole list after it was asked for
 }
+
+// counts says whether the growth may have happened.
+func (r grant) counts() bool { return r.Reply != Refused || r.Again }
 
 // find is where the machine is, or would be.
 func (g *group) find(uid UID) (int, bool) {

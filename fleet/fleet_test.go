@@ -27,6 +27,7 @@ func uid(i int) fleet.UID { return fleet.UID(fmt.Sprintf("m%03d", i)) }
 func farm(n int) *story {
 	s := &story{Ledger: fleet.New(fleet.Usual(), minute(0))}
 	s.list(0.1, n)
+	s.see(0.2, fleet.Nodes{Group: pool, At: minute(0.2)})
 	for i := range n {
 		s.node(0.2, i, true, true)
 	}
@@ -192,4 +193,49 @@ func TestARecordKeepsWhatHappened(t *testing.T) {
 	if _, again, _ := next.Merge(s.Record(minute(63.5)), minute(64)); again {
 		t.Error("the same record is news twice")
 	}
+}
+
+// TestADeletionThatFailsIsTakenBack has a deletion accepted, the machine listed as deleting and then lacked, and its operation fail.
+func TestADeletionThatFailsIsTakenBack(t *testing.T) {
+	s := farm(2)
+	s.node(61, 0, false, false)
+	s.see(62, fleet.Asked{Group: pool, At: minute(62), Verb: fleet.Delete, Machines: []fleet.UID{uid(0)}})
+	s.see(62.1, fleet.Answered{Group: pool, Asked: minute(62), At: minute(62.1), Answer: fleet.Accepted})
+	s.see(63, fleet.Listed{Group: pool, Asked: minute(63), Counted: true, Capacity: 1, Whole: true, Machines: []fleet.Sighted{
+		{UID: uid(0), ID: "0", State: fleet.Deleting}, {UID: uid(1), ID: "1", State: fleet.Running},
+	}})
+	failed := fleet.Answered{Group: pool, Asked: minute(62), At: minute(65), Answer: fleet.Refused}
+	if may := s.Observe(minute(65), failed).At(minute(65)).May(pool, uid(0)); !may.Has(fleet.Here) {
+		t.Errorf("listed as deleting before its deletion failed: %04b", may)
+	}
+	s.list(64, 2, 0)
+	expect(t, s.At(s.now).MayDeleteNode(pool, uid(0)), "")
+	s.see(65, failed)
+	expect(t, s.At(s.now).MayDeleteNode(pool, uid(0)), "S-14")
+	s.list(66, 2)
+	if may := s.At(s.now).May(pool, uid(0)); may != fleet.Here {
+		t.Errorf("listed after its deletion failed: %04b", may)
+	}
+}
+
+// TestNothingGoesBeforeTheNodesAreListed reads the cloud alone.
+func TestNothingGoesBeforeTheNodesAreListed(t *testing.T) {
+	s := &story{Ledger: fleet.New(fleet.Usual(), minute(0))}
+	s.list(0.1, 2)
+	expect(t, s.remove(0), "S-20")
+	expect(t, s.At(s.now).MayGrow(pool, 3, 1, limits), "S-20")
+	s.see(0.2, fleet.Nodes{Group: pool, At: minute(0.2)})
+	expect(t, s.At(s.now).MayGrow(pool, 3, 1, limits), "")
+}
+
+// TestOneLostNodeStopsNobody deletes one Node object of three, and then another.
+func TestOneLostNodeStopsNobody(t *testing.T) {
+	s := farm(3)
+	s.node(61, 2, true, false)
+	s.see(61, fleet.NodeGone{Group: pool, UID: uid(0), At: minute(61)})
+	s.list(71, 3)
+	expect(t, s.remove(2), "")
+	s.see(72, fleet.NodeGone{Group: pool, UID: uid(1), At: minute(72)})
+	s.list(73, 3)
+	expect(t, s.remove(2), "S-20")
 }

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"sluice.dev/sluice/fleet"
 )
@@ -91,6 +92,66 @@ func (w *world) sound() {
 				continue // by another hand than this process's, and no list can have told of it for certain
 			}
 			w.fail("soundness: machine %s is %04b, ledger %d holds %04b possible", v.uid, v.state, i, may)
+		}
+	}
+}
+
+// calm lets the cloud tell the truth each minute for so long, to one process that leads.
+func (w *world) calm(d time.Duration) {
+	for until := w.now.Add(d); w.now < until; {
+		w.pass(time.Minute)
+		w.now++
+		o := fleet.Listed{Group: pool, Asked: w.now, Counted: true, Capacity: w.capacity, Whole: true, Machines: w.past[len(w.past)-1].machines}
+		w.ledgers[0] = w.ledgers[0].Observe(w.now, o)
+		w.ledgers[0], _, _ = w.ledgers[0].Merge(w.record, w.now)
+		w.record = w.ledgers[0].Record(w.now)
+	}
+}
+
+// live holds that nothing is refused for good: after an hour and a half in which all goes well, and a person who knows of the losses, each idle node may go,
+// each lost machine and each that never became a node, each Node object without a machine; those that are off may be started, and the group may grow.
+func (w *world) live() {
+	w.calm(90 * time.Minute)
+	w.ledgers[0] = w.ledgers[0].Observe(w.now, fleet.Acknowledged{Group: pool, At: w.now})
+	w.calm(2 * time.Minute)
+	view, lim := w.ledgers[0].At(w.now), allowed
+	lim.Strays = 1000
+	to := max(w.capacity, w.alive()) + 1
+	if r := view.MayGrow(pool, to, 1, lim); r != nil && to <= highest {
+		w.fail("liveness: no growth to %d: %+v %+v", to, *r, view.Bounds(pool))
+	}
+	ready := 0
+	for _, v := range w.vms {
+		if v.ready() {
+			ready++
+		}
+	}
+	for _, v := range w.sorted() {
+		var r *fleet.Refusal
+		kind := "other"
+		switch {
+		case v.state == fleet.Gone && v.object && v.joined:
+			kind, r = "its Node object", view.MayDeleteNode(pool, v.uid)
+		case v.state == fleet.Gone:
+			continue
+		case v.state == fleet.IsOff:
+			if kind = "off"; w.alive() < highest {
+				r = view.MayStart(pool, []fleet.UID{v.uid}, lim)
+			}
+		case v.ready() && (v.work || ready <= lowest):
+			continue
+		default:
+			if kind = "not a node"; v.ready() {
+				kind = "idle"
+			}
+			r = view.MayRemove(pool, fleet.Delete, []fleet.Target{{UID: v.uid, ID: v.id, Idle: !v.work}}, lim)
+			if r != nil && r.Code == fleet.BelowMin {
+				r = nil
+			}
+		}
+		w.counts["lives: "+kind]++
+		if r != nil {
+			w.fail("liveness: %s, %s: %+v", v.uid, kind, *r)
 		}
 	}
 }

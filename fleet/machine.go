@@ -119,8 +119,10 @@ func (m *machine) may() Set {
 	}
 	var s Set
 	switch {
-	case c.leaves() || c.State == Deleting:
+	case c.leaves():
 		s = Leaving | Gone
+	case c.State == Deleting: // that was disproven since
+		s = Here | Leaving | Gone
 	case c.State == Unlisted:
 		s = Here | IsOff | Leaving | Gone
 	case c.State == Off:

@@ -41,6 +41,7 @@ type Code string
 // The codes.
 const (
 	ReadMissing     Code = "ReadMissing"     // no whole answer since the start
+	NodesMissing    Code = "NodesMissing"    // nor have its nodes been listed
 	ReadPartial     Code = "ReadPartial"     // the newest answer is not whole
 	ReadOld         Code = "ReadOld"         // it is too old
 	ReadBeforeWrite Code = "ReadBeforeWrite" // it was asked for before the last write
@@ -77,6 +78,8 @@ func (v *View) evidence(c *count, lim Limits) *Refusal {
 	switch {
 	case c.read == 0 || c.read < v.ledger.began:
 		return refuse("S-02", ReadMissing)
+	case c.looked == 0:
+		return refuse("S-20", NodesMissing)
 	case !c.whole:
 		return refuse("S-02", ReadPartial)
 	case c.read <= c.wrote:
@@ -142,7 +145,7 @@ func (v *View) MayRemove(id GroupID, verb Verb, targets []Target, lim Limits) *R
 	switch {
 	case 10*c.Hidden > 3*c.Machine:
 		return &Refusal{Property: "S-20", Code: MachinesHidden, Have: c.Hidden, Limit: c.Machine}
-	case 10*c.nodeless > 3*c.nodes:
+	case c.nodeless > tolerance(c.nodes, 30):
 		return &Refusal{Property: "S-20", Code: NodesHidden, Have: c.nodeless, Limit: c.nodes}
 	}
 	var ready, sure, lost, charged, burst int

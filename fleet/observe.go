@@ -161,9 +161,11 @@ func (e *edit) end(now Instant) Ledger {
 	return l.latched(now, e.changed)
 }
 
-// forget drops machines that are gone for as long as losses are remembered.
+// forget drops machines that are gone for as long as losses are remembered, and their Node objects with them.
 func (g *group) forget(now Instant, h Horizon) {
-	old := func(m machine) bool { return m.cloud.Gone != 0 && now.Sub(m.cloud.Gone) > h.Loss+h.List }
+	old := func(m machine) bool {
+		return m.cloud.Gone != 0 && !m.node.Object && now.Sub(m.cloud.Gone) > h.Loss+h.List
+	}
 	if slices.ContainsFunc(g.machines, old) {
 		g.own()
 		g.machines = slices.DeleteFunc(g.machines, old)
@@ -193,7 +195,7 @@ func (g *group) list(o Listed, now Instant, h Horizon) {
 		g.sight(i, s, o.Asked, h)
 	}
 	if g.whole {
-		seldom := o.Asked.Sub(g.read) > h.List/2
+		seldom := o.Asked.Sub(g.read) >= h.List
 		g.read = o.Asked
 		for i := range listed {
 			if !listed[i] {
@@ -291,7 +293,7 @@ func (c *cloudSide) before() Instant {
 func (g *group) lack(i int, asked Instant, seldom bool, h Horizon) {
 	m := g.machines[i]
 	c := m.cloud
-	if c.Gone != 0 || c.State == Unlisted && !c.leaves() && m.node.Ready {
+	if c.State == Unlisted && !c.leaves() && m.node.Ready {
 		return
 	}
 	if c.Absent == 0 || seldom {
@@ -299,7 +301,7 @@ func (g *group) lack(i int, asked Instant, seldom bool, h Horizon) {
 	}
 	silent := max(m.node.Silent, c.Up, c.Created)
 	switch {
-	case m.node.Ready:
+	case c.Gone != 0, m.node.Ready:
 	case c.leaves() && asked > c.Word, asked.Sub(c.Absent) >= h.List && asked.Sub(silent) >= h.List:
 		c.Gone = asked
 	}
@@ -316,7 +318,13 @@ func (g *group) set(i int, c cloudSide) {
 
 // settle drops growths that a list would show by now.
 func (g *group) settle(asked Instant, h Horizon) {
-	g.grants = slices.DeleteFunc(g.grants, func(r grant) bool { return r.Lacked != 0 && asked.Sub(r.Lacked) >= h.List })
+	g.grants = slices.DeleteFunc(g.grants, func(r grant) bool {
+		old := r.Lacked != 0 && asked.Sub(r.Lacked) >= h.List
+		if old {
+			g.settled = max(g.settled, r.At)
+		}
+		return old
+	})
 	for i := range g.grants {
 		if r := &g.grants[i]; r.Lacked == 0 && asked > r.At {
 			r.Lacked = asked
@@ -331,7 +339,7 @@ func (g *group) ask(o Asked, now Instant, l Ledger) {
 	}
 	if o.Verb == Grow {
 		again := slices.ContainsFunc(g.grants, func(r grant) bool {
-			return r.To == o.To && r.Token == o.Token && (r.Reply != Refused || r.Again)
+			return r.To == o.To && r.Token == o.Token && r.counts()
 		})
 		g.grants = append(g.grants, grant{At: o.At, From: o.From, To: o.To, Token: o.Token, Again: again})
 	}
@@ -362,9 +370,8 @@ func (g *group) ask(o Asked, now Instant, l Ledger) {
 
 // answer takes in what became of a write.
 func (g *group) answer(o Answered) {
-	g.grants = slices.DeleteFunc(g.grants, func(r grant) bool { return r.At == o.Asked && o.Answer == Refused && !r.Again })
 	for i := range g.grants {
-		if r := &g.grants[i]; r.At == o.Asked && o.Answer != Refused {
+		if r := &g.grants[i]; r.At == o.Asked {
 			r.Reply = max(r.Reply, o.Answer)
 		}
 	}
@@ -383,7 +390,7 @@ func (g *group) answer(o Answered) {
 		case c.Again:
 		default:
 			if c.Verb == Delete && c.Reply == Accepted && c.Word >= o.Asked {
-				c.Back = max(o.At, c.Word) // the operation failed
+				c.Back, c.Gone = max(o.At, c.Word), 0 // the operation failed
 			}
 			c.Verb, c.Reply, c.Shown = NoVerb, Sent, false
 			if m.node.LostOut == o.Asked {
@@ -480,6 +487,7 @@ func (g *group) nodes(o Nodes, h Horizon) {
 			g.nodeGone(m.uid, o.At)
 		}
 	}
+	g.looked = max(g.looked, o.At)
 }
 
 // same joins what is known under two ids.

@@ -69,6 +69,9 @@ func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err erro
 		g.wrote = max(g.wrote, theirs.wrote)
 		g.latch = g.latch.join(theirs.latch)
 		for _, r := range theirs.grants {
+			if r.At <= g.settled {
+				continue // this process's lists have shown it since
+			}
 			i := slices.IndexFunc(g.grants, func(mine grant) bool { return mine.At == r.At && mine.To == r.To && mine.Token == r.Token })
 			if i < 0 {
 				g.grants = append(g.grants, r)
@@ -81,21 +84,47 @@ func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err erro
 			}
 		}
 		for _, m := range theirs.machines {
-			mine := g.machine(m.uid)
-			joined := m
-			if mine != nil {
-				joined = join(*mine, m)
-			}
-			if (mine == nil || mine.cloud.State == Unlisted) && joined.cloud.Gone == 0 {
-				joined.cloud.Absent = g.read // never, or this process's own list lacks it
-			}
-			if mine == nil || joined != *mine {
-				*g.change(m.uid) = joined
-			}
+			g.learn(m, l.horizon)
 		}
 	}
 	e.latch = e.latch.join(said.latch)
 	return e.end(now), news, nil
+}
+
+// learn takes in what a record says of a machine. What this process has seen itself since then holds: its own nodes, and its newest whole list, which is taken
+// in once more.
+func (g *group) learn(said machine, h Horizon) {
+	was := g.machine(said.uid)
+	if was == nil {
+		was = &machine{uid: said.uid}
+	}
+	m := join(*was, said)
+	if g.looked != 0 {
+		m.node = was.node.recall(said.node)
+	}
+	if m == *was {
+		return
+	}
+	listed, state := was.cloud.State != Unlisted && was.cloud.Absent == 0, was.cloud.State
+	*g.change(said.uid) = m
+	i, _ := g.find(said.uid)
+	switch {
+	case g.read == 0:
+	case listed:
+		g.sight(i, Sighted{ID: m.cloud.ID, State: state, Created: m.cloud.Created}, g.read, h)
+	default:
+		g.lack(i, g.read, false, h)
+	}
+}
+
+// recall is a node as this process sees it, with what a record says of its past.
+func (n nodeSide) recall(k nodeSide) nodeSide {
+	if !n.Object && n.Joined == 0 && k.Joined != 0 { // it was a node, and has no Node object now
+		n.Silent, n.Work = cmp.Or(k.Silent, k.At), true
+	}
+	n.Joined = earliest(n.Joined, k.Joined)
+	n.Charged, n.LostOut, n.Known = max(n.Charged, k.Charged), max(n.LostOut, k.LostOut), max(n.Known, k.Known)
+	return n
 }
 
 func (t latch) join(o latch) latch {

@@ -123,6 +123,9 @@ func (c *count) run(v *View) {
 	}
 	unseen := 0
 	for _, r := range c.grants {
+		if !r.counts() {
+			continue
+		}
 		asked := r.To
 		if r.Token != "" {
 			asked = c.Stay + r.To - r.From
