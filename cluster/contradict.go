@@ -27,7 +27,7 @@ func (g *Group) Contradicts(nodes []*Node) *Node {
 				listed[in.UID] = true
 			}
 		}
-		if uuid := strings.ToLower(n.Object.Status.NodeInfo.SystemUUID); listed[uuid] || listed[swapped(uuid)] || g.HasDeparted(uuid) {
+		if uuid := strings.ToLower(n.Object.Status.NodeInfo.SystemUUID); listed[uuid] || listed[Swapped(uuid)] || g.HasDeparted(uuid) {
 			continue
 		}
 		if !slices.ContainsFunc(g.Instances, func(in *Instance) bool { return in.MayBe(n.Object) }) {
@@ -77,7 +77,7 @@ func hasUID(all []string, firmware string) bool {
 	firmware = strings.ToLower(firmware)
 	_, is := slices.BinarySearch(all, firmware)
 	if !is {
-		_, is = slices.BinarySearch(all, strings.ToLower(swapped(firmware)))
+		_, is = slices.BinarySearch(all, strings.ToLower(Swapped(firmware)))
 	}
 	return is
 }

@@ -116,7 +116,7 @@ func (j *joins) parkedAs(n *corev1.Node) Machine {
 		uuid = was.UID
 	}
 	uuid = strings.ToLower(uuid)
-	return cmp.Or(j.parked[uuid], j.parked[swapped(uuid)])
+	return cmp.Or(j.parked[uuid], j.parked[Swapped(uuid)])
 }
 
 // missingAs is the group of the machine that the node is by its unique id and that the group's list lacks, "" when there is none.
@@ -125,7 +125,7 @@ func (j *joins) missingAs(n *corev1.Node) GroupID {
 		return ""
 	}
 	uuid := strings.ToLower(n.Status.NodeInfo.SystemUUID)
-	return cmp.Or(j.missing[uuid], j.missing[swapped(uuid)])
+	return cmp.Or(j.missing[uuid], j.missing[Swapped(uuid)])
 }
 
 // numbered is what stands before the number of a machine in its hostname, in lower case: agents of agents00001f; "" when it ends in none. The number
@@ -225,7 +225,7 @@ func (i *Instance) keys(visit func(uint64)) {
 func nodeKeys(n *corev1.Node, visit func(uint64)) {
 	uuid := n.Status.NodeInfo.SystemUUID
 	hashed(byUID, uuid, visit)
-	hashed(byUID, swapped(uuid), visit)
+	hashed(byUID, Swapped(uuid), visit)
 	hashed(byProviderID, n.Spec.ProviderID, visit)
 	hashed(byHost, n.Name, visit)
 	if host := n.Labels[corev1.LabelHostname]; host != n.Name {
@@ -261,11 +261,11 @@ func hashed(kind byte, value string, visit func(uint64)) {
 // sameUID compares a machine's unique id with what its firmware tells the kubelet: in any letter case, and with the bytes of the
 // first three parts in either order, which older firmware tables give the other way round (SMBIOS 2.6, section 7.2.1).
 func sameUID(uid, firmware string) bool {
-	return uid != "" && (strings.EqualFold(uid, firmware) || strings.EqualFold(uid, swapped(firmware)))
+	return uid != "" && (strings.EqualFold(uid, firmware) || strings.EqualFold(uid, Swapped(firmware)))
 }
 
-// swapped is a UUID with the bytes of its first three parts reversed; other strings are returned as they are.
-func swapped(uuid string) string {
+// Swapped is a UUID with the bytes of its first three parts reversed; other strings are returned as they are.
+func Swapped(uuid string) string {
 	if len(uuid) != 36 || strings.Count(uuid, "-") != 4 {
 		return uuid
 	}

@@ -92,6 +92,12 @@ func New(h Horizon, began Instant) Ledger {
 // Since is from when on charges and losses are known: the process's beginning, or an earlier one's by its record.
 func (l Ledger) Since() Instant { return l.since }
 
+// Knows says whether the ledger has a machine of that id in the group.
+func (l Ledger) Knows(id GroupID, uid UID) bool {
+	g := l.groups[id]
+	return g != nil && g.machine(uid) != nil
+}
+
 // Groups are the groups that the ledger knows, sorted.
 func (l Ledger) Groups() []GroupID { return slices.Sorted(maps.Keys(l.groups)) }
 

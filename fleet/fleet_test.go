@@ -213,8 +213,12 @@ func TestADeletionThatFailsIsTakenBack(t *testing.T) {
 	s.see(65, failed)
 	expect(t, s.At(s.now).MayDeleteNode(pool, uid(0)), "S-14")
 	s.list(66, 2)
-	if may := s.At(s.now).May(pool, uid(0)); may != fleet.Here {
+	if may := s.At(s.now).May(pool, uid(0)); !may.Has(fleet.Here) {
 		t.Errorf("listed after its deletion failed: %04b", may)
+	}
+	s.list(73, 2)
+	if may := s.At(s.now).May(pool, uid(0)); may != fleet.Here {
+		t.Errorf("listed a horizon after its deletion failed: %04b", may)
 	}
 }
 

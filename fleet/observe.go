@@ -44,7 +44,9 @@ type Answered struct {
 	Asked  Instant // as [Asked.At]
 	At     Instant
 	Answer Reply
-	Absent []UID // machines that are not there, as the answer says
+
+	Machines []UID // of those that the write named, that the cloud has taken on: the others are refused; nil for all of them
+	Absent   []UID // that are not there, as the answer says
 }
 
 // NodeSeen is the node of a machine as the API server has it.
@@ -56,7 +58,7 @@ type NodeSeen struct {
 	Ready   bool
 	Since   Instant // since when it is Ready, or is not
 	Work    bool    // pods that count as work run on it
-	Idle    Instant // since when none does
+	Idle    Instant // since when none does; never for since this was first seen so
 	Ended   bool    // the last of them ran to their end
 	Charged bool    // it is cordoned for its removal
 	Doubt   bool    // another machine could be this node as well
@@ -381,17 +383,23 @@ func (g *group) answer(o Answered) {
 		if c.VerbAt != o.Asked || c.Verb == NoVerb {
 			continue
 		}
+		answer := o.Answer
+		if o.Machines != nil && !slices.Contains(o.Machines, m.uid) {
+			answer = Refused
+		}
 		switch {
-		case o.Answer != Refused:
-			c.Reply = max(c.Reply, o.Answer)
+		case answer != Refused:
+			c.Reply = max(c.Reply, answer)
 			if c.Verb == Delete && (!c.leaves() || c.Word < o.Asked) {
 				c.Word = max(o.At, c.Back+1)
 			}
 		case c.Again:
-		default:
-			if c.Verb == Delete && c.Reply == Accepted && c.Word >= o.Asked {
-				c.Back, c.Gone = max(o.At, c.Word), 0 // the operation failed
+		case c.Verb == Delete && c.Reply == Accepted: // the operation failed, and may have deleted some
+			c.Reply = Refused
+			if c.Word >= o.Asked {
+				c.Back, c.Gone = max(o.At, c.Word), 0
 			}
+		default:
 			c.Verb, c.Reply, c.Shown = NoVerb, Sent, false
 			if m.node.LostOut == o.Asked {
 				g.own()
@@ -425,7 +433,15 @@ func (g *group) node(o NodeSeen, h Horizon) {
 	if since == 0 || since > o.At {
 		since = o.At
 	}
-	n.Object, n.Work, n.Idle, n.Ended, n.Doubt = true, o.Work, o.Idle, o.Ended && !o.Work, o.Doubt
+	switch {
+	case o.Work:
+		n.Idle, n.Ended = 0, false
+	case o.Idle != 0:
+		n.Idle, n.Ended = o.Idle, o.Ended
+	case n.Idle == 0:
+		n.Idle, n.Ended = o.At, o.Ended || !n.Work || g.looked == 0 // nobody has seen how earlier work went
+	}
+	n.Object, n.Work, n.Doubt = true, o.Work, o.Doubt
 	if o.Charged && n.Charged == 0 {
 		n.Charged = o.At
 	}

@@ -13,11 +13,11 @@ import (
 const recordVersion = 1
 
 // Record is what another process has to know of the ledger, as bytes: writes and growths that may not show yet, charges, losses, and each machine for which no
-// Ready node speaks. It is the same for the same ledger at the same time.
+// Ready node speaks. It is the same for as long as none of that changes.
 func (l Ledger) Record(now Instant) []byte {
-	w := writer{from: now}
+	w := writer{from: l.newest(now)}
 	w.number(recordVersion)
-	w.number(uint64(now))
+	w.number(uint64(w.from))
 	w.instant(l.since)
 	w.latch(l.latch)
 	w.number(uint64(len(l.groups)))
@@ -37,6 +37,25 @@ func (l Ledger) Record(now Instant) []byte {
 		}
 	}
 	return w.Bytes()
+}
+
+// newest is the last instant of those that a record has.
+func (l Ledger) newest(now Instant) Instant {
+	last := max(l.since, l.latch.From)
+	for _, g := range l.groups {
+		last = max(last, g.wrote, g.latch.From)
+		for _, r := range g.grants {
+			last = max(last, r.At, r.Lacked)
+		}
+		for i := range g.machines {
+			if m := &g.machines[i]; !m.calm(now, l.horizon) {
+				for _, t := range m.times() {
+					last = max(last, *t)
+				}
+			}
+		}
+	}
+	return last
 }
 
 // calm says whether a Ready node says all there is to say of the machine.

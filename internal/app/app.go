@@ -17,6 +17,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/actuate"
 	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/internal/ledger"
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
@@ -42,6 +43,7 @@ type PhaseSink interface {
 type Parts struct {
 	Client kubernetes.Interface
 	Cloud  cloud.Provider
+	Ledger *ledger.Book // which Cloud writes to as well; nil when nobody keeps one
 	Policy *policy.Policy
 	DryRun bool
 
@@ -175,6 +177,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	}
 	observed := time.Now()
 	a.seen = seen
+	a.parts.Ledger.See(seen, a.parts.Policy)
 	a.learned = a.learned.Keep(seen.Groups)
 	a.warnOfStrangers(seen)
 	before := a.memory

@@ -14,6 +14,7 @@ import (
 	"sluice.dev/sluice/internal/actuate"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/expander"
+	"sluice.dev/sluice/internal/ledger"
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/internal/web"
 	"sluice.dev/sluice/policy"
@@ -79,6 +80,8 @@ func Run(ctx context.Context, o Options) error {
 		}
 		return status.Ahead(ctx)
 	}
+	book := ledger.New(ledger.Horizon(o.Policy), time.Now)
+	o.Azure.Ledger = book
 	provider, err := azure.New(ctx, o.Azure)
 	if err != nil {
 		return err
@@ -151,7 +154,7 @@ func Run(ctx context.Context, o Options) error {
 				left, resumed = resume(ctx, status, provider, o.Log)
 			}
 			a = New(Parts{
-				Client: client, Cloud: provider, Policy: o.Policy, DryRun: o.DryRun, Log: o.Log, Sinks: sinks, Timing: o.Timing, Began: server.CycleBegan,
+				Client: client, Cloud: provider, Ledger: book, Policy: o.Policy, DryRun: o.DryRun, Log: o.Log, Sinks: sinks, Timing: o.Timing, Began: server.CycleBegan,
 				Namespace: o.Namespace, Expander: asked, Leads: leads, Learned: left.Lessons, Breakers: left.Breakers,
 			})
 		}

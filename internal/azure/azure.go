@@ -261,7 +261,9 @@ func (p *Provider) store(g *group, stamp uint64, r *reading, fault *cloud.Error)
 	if fault == nil {
 		g.stamp = stamp
 		p.obey(g, r.model)
-		fault = g.take(r)
+		if fault = g.take(r); fault == nil {
+			p.tellListed(g, r)
+		}
 		if fault == nil && g.lost > 0 {
 			if g.view.Capacity >= g.lost {
 				g.failure = nil

@@ -158,10 +158,10 @@ func (g *group) take(r *reading) *cloud.Error {
 	return nil
 }
 
-// bury takes Azure's word, in answer to a write, that there is no machine of this id any more: lists that have it are older than that.
-func (g *group) bury(id string, now time.Time) {
+// bury takes Azure's word, in answer to a write, that there is no machine of this id any more: lists that have it are older than that. It returns the UID.
+func (g *group) bury(id string, now time.Time) (uid string) {
 	if g.reading == nil {
-		return
+		return ""
 	}
 	for _, m := range g.reading.machines {
 		if m.id == id {
@@ -170,8 +170,10 @@ func (g *group) bury(id string, now time.Time) {
 			}
 			g.buried[m.uid] = now
 			g.mark(verbDelete, []cluster.Machine{{UID: m.uid}})
+			uid = m.uid
 		}
 	}
+	return uid
 }
 
 // exhume marks machines as being deleted, or switched off, that an older list has again, or has at work, and forgets those of which that was long ago.

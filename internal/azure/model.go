@@ -134,6 +134,8 @@ const (
 	// verbRests is none either: an earlier process says which machines are switched off, or too young to have joined for sure, or were when a list had them last;
 	// of a pool, which machines there are.
 	verbRests verb = "rests"
+	// verbLedger is none either: its token is the record of machines, in base64.
+	verbLedger verb = "ledger"
 )
 
 // foreteller is a kind of whose growths answers of Azure may tell nothing for a while, not even the capacity.

@@ -13,6 +13,7 @@ import (
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 )
 
 const (
@@ -33,6 +34,7 @@ type Operation struct {
 	UIDs     []string          `json:"uids,omitempty"`     // of machines that are switched off, in the record that says no more of them
 	Accepted time.Time         `json:"accepted,omitzero"`  // UTC
 	Token    string            `json:"token,omitempty"`    // resumes the watch after a restart: the SDK's resume token; "" when it cannot be resumed
+	Asked    fleet.Instant     `json:"asked,omitempty"`    // by which the ledger knows the write
 	Ended    time.Time         `json:"ended,omitzero"`     // UTC, of what Azure's answers may not show yet; zero for one in flight
 }
 
@@ -229,6 +231,7 @@ func (p *Provider) finish(o *operation, err error) {
 	g.due = all
 	if err == nil {
 		o.done = true
+		p.tellAnswer(o.Group, o.Asked, fleet.Done)
 		if !o.removes() {
 			g.failure = nil
 			if o.Verb == verbStart || g.settle(o.Capacity) {
@@ -242,6 +245,7 @@ func (p *Provider) finish(o *operation, err error) {
 		return // the operation is over, the last question about it was not answered: the read that follows tells
 	}
 	o.failed = true
+	p.tellAnswer(o.Group, o.Asked, fleet.Refused)
 	status := 0
 	if refused.StatusCode >= 400 {
 		status = refused.StatusCode

@@ -13,6 +13,7 @@ import (
 
 	"sluice.dev/sluice/internal/azure/config"
 	"sluice.dev/sluice/internal/imds"
+	"sluice.dev/sluice/internal/ledger"
 )
 
 // Options say which scale sets are managed and how Azure is reached. The zero value of every field is ready for a machine of the
@@ -62,6 +63,9 @@ type Options struct {
 	// Ahead is called before a growth is sent, and should have [Provider.SaveOperations] kept, so that a process that comes after one that was killed
 	// before it heard the answer knows of it (S-40). The growth is sent whatever comes of that, but for [ErrAccompanied]; a nil func keeps nothing.
 	Ahead func(context.Context) error
+
+	// Ledger is told what Azure says of machines, and what it was asked to do to them; nil when nobody keeps one.
+	Ledger *ledger.Book
 
 	// Whole has Groups wait for all answers, however long they take: for a command that reads once.
 	Whole bool

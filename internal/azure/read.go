@@ -71,7 +71,7 @@ func (p *Provider) look(ctx context.Context, name string, known *model) (*readin
 		}
 	}
 	p.gate.place(p.options.ResourceGroup, "virtualMachineScaleSets/"+name, m.location)
-	r := &reading{model: m, at: p.now().UTC()} // an answer that takes long tells what was so when it was asked for
+	r := &reading{model: m, at: p.now().UTC(), asked: p.options.Ledger.Instant()} // an answer that takes long tells what was so when it was asked for
 	if m.unfit != "" {
 		return r, nil // its machines may answer to other calls
 	}

@@ -3,6 +3,7 @@ package azure
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,6 +46,9 @@ func (p *Provider) SaveOperations() []byte {
 		}
 	}
 	p.said(saved)
+	if p.options.Ledger != nil {
+		saved = append(saved, Operation{Verb: verbLedger, Token: base64.StdEncoding.EncodeToString(p.options.Ledger.Record())})
+	}
 	if len(saved) == 0 {
 		return nil
 	}
@@ -67,11 +71,29 @@ func (p *Provider) ResumeOperations(saved []byte) error {
 	if err := json.Unmarshal(saved, &earlier); err != nil {
 		return fmt.Errorf("read the operations of an earlier process: %w", err)
 	}
+	earlier = p.learn(earlier)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.said(earlier)
 	p.earlier = append(p.earlier, earlier...)
 	return nil
+}
+
+// learn has the ledger take in the record of machines that is among these, and leaves it out. One that cannot be read is as good as none.
+func (p *Provider) learn(saved []Operation) []Operation {
+	return slices.DeleteFunc(saved, func(o Operation) bool {
+		if o.Verb != verbLedger {
+			return false
+		}
+		raw, err := base64.StdEncoding.DecodeString(o.Token)
+		if err == nil && p.options.Ledger != nil {
+			_, err = p.options.Ledger.Merge(raw)
+		}
+		if err != nil {
+			p.options.Log.Warn("what another process knew of machines is not known", "err", err)
+		}
+		return true
+	})
 }
 
 // ErrAccompanied says that a process beside this one has written to Azure.
@@ -85,6 +107,7 @@ func (p *Provider) HeedOperations(saved []byte) error {
 	if len(saved) == 0 || json.Unmarshal(saved, &theirs) != nil {
 		return nil
 	}
+	theirs = p.learn(theirs)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	theirs = slices.DeleteFunc(theirs, func(o Operation) bool {

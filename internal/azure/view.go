@@ -9,15 +9,17 @@ import (
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 )
 
 // reading is what is known of a group: its model and its machines. It does not change once [group.take] has judged it.
 type reading struct {
 	model    *model
 	machines []*machine
-	at       time.Time    // when the machines were listed: before the model when that is younger
-	whole    bool         // model and list are complete together, as doubt.go has it
-	doubt    *cloud.Error // why they are not; nil when they are, and for a group that sluice does not manage
+	at       time.Time     // when the machines were listed: before the model when that is younger
+	asked    fleet.Instant // that, as the ledger has it
+	whole    bool          // model and list are complete together, as doubt.go has it
+	doubt    *cloud.Error  // why they are not; nil when they are, and for a group that sluice does not manage
 }
 
 // view is the reading as the contract wants it: Read.At is when the machines shown were listed, Read.Version is the model's.

@@ -13,6 +13,7 @@ import (
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 )
 
 // How long the answer to a write is waited for: as long as Azure usually takes. Not so long again when the last write to the group had none in time.
@@ -29,32 +30,34 @@ const aheadWait = leastWait
 
 // foretell has it kept what a growth is about to ask for: a capacity, 0 for none, and that these parked machines are started. What it says holds until the
 // group's write has its answer. It refuses a growth when another process has written in the meantime what this one did not know of.
-func (p *Provider) foretell(ctx context.Context, own *group, doing string, capacity int, started []cluster.Machine) *cloud.Error {
+func (p *Provider) foretell(ctx context.Context, own *group, doing string, capacity int, started []cluster.Machine) (asked asked, _ *cloud.Error) {
 	at := p.now().UTC()
 	p.mu.Lock()
 	if own.asking != nil {
 		p.mu.Unlock()
-		return nil
+		return asked, nil
 	}
 	own.ahead = nil
 	if p.unread(own) {
 		p.mu.Unlock()
-		return accompanied(own, doing)
+		return asked, accompanied(own, doing)
 	}
+	token := ""
 	if capacity > 0 {
 		own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbGranted, Capacity: capacity, Accepted: at, Ended: at})
 	}
 	if k, ok := own.reading.model.kind.(foreteller); ok && capacity > 0 {
-		if token := k.foretell(own.name, capacity); token != "" {
+		if token = k.foretell(own.name, capacity); token != "" {
 			own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbAsked, Token: token, Accepted: at, Ended: at})
 		}
 	}
 	if len(started) > 0 {
 		own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbStart, Named: started, Accepted: at, Ended: at})
 	}
+	asked = p.tellGrowth(own, capacity, token, started)
 	p.mu.Unlock()
 	if p.options.Ahead == nil {
-		return nil
+		return asked, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, aheadWait)
 	defer cancel()
@@ -63,11 +66,12 @@ func (p *Provider) foretell(ctx context.Context, own *group, doing string, capac
 		p.mu.Lock()
 		own.ahead = nil
 		p.mu.Unlock()
-		return accompanied(own, doing)
+		p.tellUnsent(own.id, asked)
+		return asked, accompanied(own, doing)
 	case err != nil:
 		p.options.Log.Warn("a process that comes after this one may not know of a growth", "group", own.id, "action", doing, "err", err)
 	}
-	return nil
+	return asked, nil
 }
 
 func accompanied(own *group, doing string) *cloud.Error {
@@ -76,9 +80,10 @@ func accompanied(own *group, doing string) *cloud.Error {
 
 // send makes a write to the group beside the caller, who learns after a while that there is no answer yet: it is taken in when it comes, and nothing
 // else is asked about the group meanwhile. The write ends at the caller's deadline all the same (S-23). Wanted is the capacity that a growth asks for.
-func (p *Provider) send(ctx context.Context, own *group, doing string, wanted int, write func(context.Context) error) error {
+func (p *Provider) send(ctx context.Context, own *group, doing string, wanted int, asked asked, write func(context.Context) error) error {
 	p.mu.Lock()
 	if own.asking != nil {
+		p.tellUnsent(own.id, asked)
 		defer p.mu.Unlock()
 		if own.wanted == 0 { // it is no growth, and so this one's word that stands
 			own.ahead = nil
@@ -158,21 +163,26 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	if n-g.Capacity == len(ids) {
 		capacity = 0
 	}
-	if fault := p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids)); fault != nil {
+	asked, fault := p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))
+	if fault != nil {
 		return fault
 	}
-	return p.send(ctx, own, doing, n, func(ctx context.Context) error { return p.grow(ctx, own, kind, g, n, wanted, ids) })
+	return p.send(ctx, own, doing, n, asked, func(ctx context.Context) error { return p.grow(ctx, own, kind, g, n, wanted, ids, asked) })
 }
 
 // grow has the group come to n machines: by these parked ones, and by the capacity that is wanted for the rest.
-func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.Group, n, wanted int, ids []string) error {
+func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.Group, n, wanted int, ids []string, asked asked) error {
 	doing := fmt.Sprintf("resize %s to %d", g.ID, n)
 	// The conditional request goes first: when it loses a race, nothing was started either.
 	if made := n - g.Capacity - len(ids); made > 0 {
 		a, err := kind.grow(ctx, own.name, g.Read.Version, wanted)
 		if err != nil {
-			return p.refusedOnce(own, p.refusedGrowth(own, doing, made, err), err)
+			refusal := p.refusedGrowth(own, doing, made, err)
+			p.tellRefusal(own.id, asked.growth, refusal)
+			p.tellUnsent(own.id, asked.with(0))
+			return p.refusedOnce(own, refusal, err)
 		}
+		p.tellAnswer(own.id, asked.growth, fleet.Accepted)
 		p.mu.Lock()
 		own.balked = time.Time{}
 		own.stamp = p.stamp()
@@ -180,7 +190,7 @@ func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.G
 		if !own.confirm(a.model) {
 			own.due = all
 		}
-		p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Capacity: wanted, Machines: made}}, a)
+		p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Capacity: wanted, Machines: made, Asked: asked.growth}}, a)
 		p.mu.Unlock()
 	}
 	if len(ids) == 0 {
@@ -191,6 +201,7 @@ func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.G
 	a, err := kind.start(ctx, own.name, ids)
 	if err != nil {
 		refusal := p.refusedGrowth(own, doing, len(ids), err)
+		p.tellRefusal(own.id, asked.machines, refusal)
 		switch cloud.KindOf(refusal) {
 		case cloud.Allocation, cloud.Unavailable, cloud.Provisioning: // others stand in the way of new machines as well
 			p.mu.Lock()
@@ -202,7 +213,7 @@ func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.G
 	if a.ids != nil {
 		named = machinesNamed(g.Parked, a.ids)
 	}
-	p.accepted(own, doing, named, a)
+	p.accepted(own, doing, named, a, asked.machines)
 	return nil
 }
 
@@ -249,15 +260,16 @@ func (g *group) harm(makes, wanted int, now time.Time) string {
 }
 
 // accepted shows what Azure has accepted to do to machines, and follows it.
-func (p *Provider) accepted(own *group, doing string, named []cluster.Machine, a *accepted) {
+func (p *Provider) accepted(own *group, doing string, named []cluster.Machine, a *accepted, asked fleet.Instant) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.tellTaken(own.id, asked, named)
 	own.stamp = p.stamp()
 	own.mark(a.verb, named)
 	if a.verb == verbDelete {
 		own.granted.capacity -= len(named)
 	}
-	p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(named), Named: named}}, a)
+	p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(named), Named: named, Asked: asked}}, a)
 }
 
 // machinesNamed are the instances with these ids.
@@ -300,16 +312,19 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 		word, remove = "deallocate", kind.park
 	}
 	doing = fmt.Sprintf("%s %s of %s", word, count(len(ids), "machine"), g.ID)
-	return p.send(ctx, own, doing, 0, func(ctx context.Context) error {
+	asked := p.tellRemoval(own.id, does, machinesNamed(g.Instances, ids))
+	return p.send(ctx, own, doing, 0, asked, func(ctx context.Context) error {
 		a, err := remove(ctx, own.name, g.Read.Version, ids)
 		if err != nil {
-			return p.refused(own, doing, err)
+			refusal := p.refused(own, doing, err)
+			p.tellRefusal(own.id, asked.machines, refusal)
+			return refusal
 		}
 		if a.ids != nil {
 			ids = a.ids
 			doing = fmt.Sprintf("%s %s of %s", word, count(len(ids), "machine"), g.ID)
 		}
-		p.accepted(own, doing, machinesNamed(g.Instances, ids), a)
+		p.accepted(own, doing, machinesNamed(g.Instances, ids), a, asked.machines)
 		if rest := named - len(ids); rest > 0 {
 			return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "DeletionUnderWay", Message: fmt.Sprintf("%s: accepted; the other %d wait until they are gone", doing, rest)}
 		}
@@ -470,7 +485,7 @@ func (p *Provider) refused(g *group, doing string, err error) *cloud.Error {
 		p.mu.Lock()
 		g.due, g.stamp = all, p.stamp()
 		if id := absent(err); id != "" {
-			g.bury(id, p.now())
+			p.tellAbsent(g.id, g.bury(id, p.now()))
 		}
 		p.mu.Unlock()
 	}

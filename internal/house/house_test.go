@@ -51,11 +51,12 @@ var rooms = map[string][]string{
 	"cloud/cloudtest":     {"cloud", "cluster"},
 	"cluster/clustertest": {"cluster"}, // builders for tests: no other row has it
 
+	"internal/ledger":                 {"cluster", "fleet", "policy"},
 	"internal/imds":                   {},
 	"internal/azure/catalog":          {},
 	"internal/azure/catalog/generate": {"internal/azure/catalog"},
 	"internal/azure/config":           {},
-	"internal/azure":                  {"cloud", "cluster", "internal/azure/catalog", "internal/azure/config", "internal/imds", "reason"},
+	"internal/azure":                  {"cloud", "cluster", "fleet", "internal/ledger", "internal/azure/catalog", "internal/azure/config", "internal/imds", "reason"},
 	"internal/kube":                   {"cluster", "guard", "plan", "reason"},
 	"internal/expander":               {"cluster"},
 	"internal/actuate":                {"cloud", "cluster", "guard", "internal/expander", "internal/kube", "plan", "policy", "reason"},
@@ -65,7 +66,7 @@ var rooms = map[string][]string{
 	"internal/web":                    {"cluster", "internal/report", "journal", "plan", "reason"},
 	"internal/app": {
 		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
-		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/imds", "internal/kube", "internal/report", "internal/web",
+		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/imds", "internal/kube", "internal/ledger", "internal/report", "internal/web",
 	},
 
 	"internal/azuresim":                      {"internal/azuresim/template"},
@@ -81,7 +82,7 @@ var rooms = map[string][]string{
 	"internal/house":                         {},          // nothing but tests
 	"internal/world": {
 		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
-		"internal/agent", "internal/app", "internal/azure", "internal/azuresim", "internal/expander", "internal/imds", "internal/kubesim", "internal/observer",
+		"internal/agent", "internal/app", "internal/azure", "internal/azuresim", "internal/expander", "internal/imds", "internal/kubesim", "internal/ledger", "internal/observer",
 	},
 	"deploy": {},
 

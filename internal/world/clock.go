@@ -17,6 +17,7 @@ import (
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/kubesim"
+	"sluice.dev/sluice/internal/ledger"
 	"sluice.dev/sluice/internal/observer"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
@@ -118,6 +119,7 @@ type world struct {
 	cycles   int
 	journal  bytes.Buffer
 	encoder  *journal.Encoder
+	book     *ledger.Book                              // of the process
 	discover []azure.Discovery                         // how sluice finds its groups; nil when it is told of them
 	carry    func(http.RoundTripper) http.RoundTripper // nil for none
 }
@@ -254,7 +256,8 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 	if err := w.provider.ResumeOperations(left.operations); err != nil {
 		return fmt.Errorf("start sluice: %w", err)
 	}
-	parts := app.Parts{Client: api, Cloud: w.provider, Policy: w.policy, DryRun: w.dryRun, Now: w.reading, Timing: w.timing, Expander: &w.advice, Simulated: true,
+	w.book = farm.Ledger
+	parts := app.Parts{Client: api, Cloud: w.provider, Ledger: w.book, Policy: w.policy, DryRun: w.dryRun, Now: w.reading, Timing: w.timing, Expander: &w.advice, Simulated: true,
 		Silent: w.silence, Leads: w.ownLease, Learned: left.learned, Breakers: left.breakers,
 	}
 	if w.whims != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/internal/azure"
+	"sluice.dev/sluice/internal/ledger"
 )
 
 // enabled is the tag by which sluice finds its groups, where it is not told of them.
@@ -19,7 +20,7 @@ func doDiscover(w *world, _ *statement) error {
 
 // farm is what a process is told of Azure that reads this clock.
 func (w *world) farm(wire http.RoundTripper, now func() time.Time) azure.Options {
-	o := azure.Options{Groups: w.groups, Discovery: w.discover, Transport: wire, Now: now, Runner: &w.beside}
+	o := azure.Options{Groups: w.groups, Discovery: w.discover, Transport: wire, Now: now, Runner: &w.beside, Ledger: ledger.New(ledger.Horizon(w.policy), now)}
 	if w.discover != nil {
 		o.Groups = nil
 	}

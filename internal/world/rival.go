@@ -99,7 +99,7 @@ func (w *world) newRival(ctx context.Context, kind string) (*rival, error) {
 	own.provider = provider
 	made := &rival{kind: kind, provider: provider, notes: own, pace: app.NewPace(w.timing), due: w.now()}
 	parts := app.Parts{
-		Client: api, Cloud: provider, Policy: &allowed, DryRun: w.dryRun || kind == watcher, Now: w.now, Timing: w.timing, Expander: &w.advice,
+		Client: api, Cloud: provider, Ledger: farm.Ledger, Policy: &allowed, DryRun: w.dryRun || kind == watcher, Now: w.now, Timing: w.timing, Expander: &w.advice,
 		Simulated: true, Silent: w.silence, Learned: w.saved.learned, Breakers: w.saved.breakers,
 	}
 	if w.whims != nil && made.idle() {

@@ -1,0 +1,116 @@
+package azure
+
+import (
+	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
+)
+
+// asked are the instants by which the ledger knows what one write asks for; zero for what it does not.
+type asked struct {
+	growth   fleet.Instant // of machines that are made
+	machines fleet.Instant // of those that are started, deleted or switched off
+}
+
+// with is the same with another growth.
+func (a asked) with(growth fleet.Instant) asked { return asked{growth, a.machines} }
+
+// tellListed tells the ledger what a read says, and nothing of what this process makes of it.
+func (p *Provider) tellListed(g *group, r *reading) {
+	if r.model.unfit != "" || p.options.Ledger == nil {
+		return
+	}
+	_, pool := r.model.kind.(foreteller)
+	o := fleet.Listed{Group: fleet.GroupID(g.id), Asked: r.asked, Counted: !pool, Capacity: r.model.capacity, Whole: r.whole, Machines: make([]fleet.Sighted, 0, len(r.machines))}
+	for _, m := range r.machines {
+		if m.uid == "" {
+			o.Whole = false
+			continue
+		}
+		o.Machines = append(o.Machines, fleet.Sighted{UID: fleet.UID(m.uid), ID: m.id, State: m.sighted(), Created: fleet.At(m.created)})
+	}
+	p.options.Ledger.Observe(o)
+}
+
+// sighted is the machine's state as the ledger has it.
+func (m *machine) sighted() fleet.State {
+	switch {
+	case m.leaving():
+		return fleet.Deleting
+	case m.off():
+		return fleet.Off
+	case m.state == cluster.StateFailed:
+		return fleet.Failed
+	case m.state == cluster.StateCreating:
+		return fleet.Creating
+	}
+	return fleet.Running
+}
+
+// tellGrowth tells the ledger of a growth that is about to be sent: a capacity, 0 for none, and parked machines that are started. Provider.mu is held.
+func (p *Provider) tellGrowth(g *group, capacity int, token string, started []cluster.Machine) (a asked) {
+	if capacity > 0 {
+		a.growth = p.options.Ledger.Instant()
+		p.options.Ledger.Observe(fleet.Asked{Group: fleet.GroupID(g.id), At: a.growth, Verb: fleet.Grow, From: g.reading.model.capacity, To: capacity, Token: token})
+	}
+	if len(started) > 0 {
+		a.machines = p.options.Ledger.Instant()
+		p.options.Ledger.Observe(fleet.Asked{Group: fleet.GroupID(g.id), At: a.machines, Verb: fleet.Start, Machines: uids(started)})
+	}
+	return a
+}
+
+// tellRemoval tells the ledger of machines that are about to be deleted or switched off.
+func (p *Provider) tellRemoval(id cluster.GroupID, does verb, named []cluster.Machine) asked {
+	a := asked{machines: p.options.Ledger.Instant()}
+	o := fleet.Asked{Group: fleet.GroupID(id), At: a.machines, Verb: fleet.Delete, Machines: uids(named)}
+	if does == verbPark {
+		o.Verb = fleet.Park
+	}
+	p.options.Ledger.Observe(o)
+	return a
+}
+
+// tellAnswer tells the ledger what became of a write; of one that it does not know, nothing.
+func (p *Provider) tellAnswer(id cluster.GroupID, asked fleet.Instant, answer fleet.Reply) {
+	if asked != 0 {
+		p.options.Ledger.Observe(fleet.Answered{Group: fleet.GroupID(id), Asked: asked, At: p.options.Ledger.Instant(), Answer: answer})
+	}
+}
+
+// tellRefusal is [Provider.tellAnswer] for a write that Azure has refused. One after which nobody knows whether it took effect has no answer.
+func (p *Provider) tellRefusal(id cluster.GroupID, asked fleet.Instant, refusal *cloud.Error) {
+	if !outcomeUnknown(refusal) && refusal.Kind != cloud.Transient {
+		p.tellAnswer(id, asked, fleet.Refused)
+	}
+}
+
+// tellUnsent tells the ledger that nothing was sent.
+func (p *Provider) tellUnsent(id cluster.GroupID, a asked) {
+	p.tellAnswer(id, a.growth, fleet.Refused)
+	p.tellAnswer(id, a.machines, fleet.Refused)
+}
+
+// tellTaken tells the ledger which of the machines that a write names Azure has taken on.
+func (p *Provider) tellTaken(id cluster.GroupID, asked fleet.Instant, taken []cluster.Machine) {
+	if asked == 0 {
+		return
+	}
+	p.options.Ledger.Observe(fleet.Answered{Group: fleet.GroupID(id), Asked: asked, At: p.options.Ledger.Instant(), Answer: fleet.Accepted, Machines: uids(taken)})
+}
+
+// tellAbsent tells the ledger of a machine that is not there, as the answer to a write says; "" for none.
+func (p *Provider) tellAbsent(id cluster.GroupID, uid string) {
+	if uid != "" {
+		p.options.Ledger.Observe(fleet.Answered{Group: fleet.GroupID(id), At: p.options.Ledger.Instant(), Absent: []fleet.UID{fleet.UID(uid)}})
+	}
+}
+
+// uids are the unique ids of machines, in lower case as the ledger has them.
+func uids(all []cluster.Machine) []fleet.UID {
+	out := make([]fleet.UID, len(all))
+	for i, m := range all {
+		out[i] = fleet.UID(m.UID)
+	}
+	return out
+}
