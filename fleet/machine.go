@@ -121,9 +121,7 @@ func (m *machine) may() Set {
 	switch {
 	case c.leaves():
 		s = Leaving | Gone
-	case c.State == Deleting: // that was disproven since
-		s = Here | Leaving | Gone
-	case c.State == Unlisted:
+	case c.State == Unlisted, c.State == Deleting: // that was disproven since
 		s = Here | IsOff | Leaving | Gone
 	case c.State == Off:
 		s = IsOff

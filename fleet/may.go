@@ -217,7 +217,7 @@ func (v *View) mayGo(c *count, m *machine, verb Verb, t Target, lim Limits) *Ref
 		return refuse("S-11", NotListed)
 	case m.cloud.ID != t.ID:
 		return refuse("S-11", OtherMachine)
-	case !m.may().Has(Here | IsOff):
+	case m.cloud.State == Deleting || !m.may().Has(Here|IsOff):
 		return refuse("S-11", IsLeaving)
 	case m.cloud.Verb != NoVerb && m.cloud.Verb != verb && !m.cloud.Shown:
 		return refuse("S-11", WritePending)

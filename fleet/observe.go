@@ -249,8 +249,8 @@ func (g *group) sight(i int, s Sighted, asked Instant, h Horizon) {
 	}
 	switch {
 	case s.State == Deleting:
-		if !c.leaves() || c.State != Deleting {
-			c.Word = asked
+		if (!c.leaves() || c.State != Deleting) && (c.Back == 0 || asked.Sub(c.Back) > h.List) {
+			c.Word = asked // and no list from before it was taken back
 		}
 	case c.leaves() && asked.Sub(c.Word) > h.List:
 		c.Back = asked
@@ -375,6 +375,7 @@ func (g *group) answer(o Answered) {
 			r.Reply = max(r.Reply, o.Answer)
 		}
 	}
+	several := g.writes(o.Asked) > 1
 	for i := range g.machines {
 		m := g.machines[i]
 		c := m.cloud
@@ -387,16 +388,15 @@ func (g *group) answer(o Answered) {
 			if c.Verb == Delete && (!c.leaves() || c.Word < o.Asked) {
 				c.Word = max(o.At, c.Back+1)
 			}
+		case c.Reply == Accepted: // the operation failed
+			c.failed(o, several)
 		case c.Again:
 		default:
-			if c.Verb == Delete && c.Reply == Accepted && c.Word >= o.Asked {
-				c.Back, c.Gone = max(o.At, c.Word), 0 // the operation failed
-			}
 			c.Verb, c.Reply, c.Shown = NoVerb, Sent, false
-			if m.node.LostOut == o.Asked {
-				g.own()
-				g.machines[i].node.LostOut = 0
-			}
+		}
+		if c.Verb == NoVerb && m.node.LostOut == o.Asked {
+			g.own()
+			g.machines[i].node.LostOut = 0
 		}
 		g.set(i, c)
 	}
@@ -407,6 +407,34 @@ func (g *group) answer(o Answered) {
 			g.set(i, c)
 		}
 	}
+}
+
+// failed takes in that an operation failed which the cloud had accepted. A machine may be off or running then, and one of several may be gone.
+func (c *cloudSide) failed(o Answered, several bool) {
+	if c.Verb == Delete {
+		if c.Word >= o.Asked {
+			c.Back, c.Gone = max(o.At, c.Word), 0
+		}
+		if c.Reply = Sent; !several && !c.Again {
+			c.Verb, c.Shown = NoVerb, false
+		}
+		return
+	}
+	if c.Verb == Start {
+		c.Turned = o.At
+	}
+	c.VerbAt, c.Reply, c.Shown = o.At, Sent, false
+}
+
+// writes is how many machines a write is about that may not show yet.
+func (g *group) writes(asked Instant) int {
+	n := 0
+	for i := range g.machines {
+		if c := &g.machines[i].cloud; c.VerbAt == asked && c.Verb != NoVerb {
+			n++
+		}
+	}
+	return n
 }
 
 // node takes in the node of a machine.
