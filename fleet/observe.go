@@ -202,7 +202,7 @@ func (g *group) list(o Listed, now Instant, h Horizon) {
 				g.lack(i, o.Asked, seldom, h)
 			}
 		}
-		g.settle(o.Asked, h)
+		g.settle(o.Asked, seldom, h)
 	}
 	for _, s := range fresh {
 		created := min(s.Created, o.Asked)
@@ -221,7 +221,7 @@ func (g *group) list(o Listed, now Instant, h Horizon) {
 func (g *group) sight(i int, s Sighted, asked Instant, h Horizon) {
 	c := g.machines[i].cloud
 	if c.Gone != 0 {
-		if asked.Sub(c.Gone) <= h.List {
+		if asked.Sub(c.Gone) <= h.List && (!c.leaves() || s.State == Deleting || asked.Sub(c.Word) <= h.List) {
 			return // an old list
 		}
 		if c.Gone = 0; s.State != Deleting {
@@ -316,17 +316,17 @@ func (g *group) set(i int, c cloudSide) {
 	}
 }
 
-// settle drops growths that a list would show by now.
-func (g *group) settle(asked Instant, h Horizon) {
+// settle drops growths that a list would show by now. Where lists were asked for seldom, the first one does not count.
+func (g *group) settle(asked Instant, seldom bool, h Horizon) {
 	g.grants = slices.DeleteFunc(g.grants, func(r grant) bool {
-		old := r.Lacked != 0 && asked.Sub(r.Lacked) >= h.List
+		old := r.Lacked != 0 && !seldom && asked.Sub(r.Lacked) >= h.List
 		if old {
 			g.settled = max(g.settled, r.At)
 		}
 		return old
 	})
 	for i := range g.grants {
-		if r := &g.grants[i]; r.Lacked == 0 && asked > r.At {
+		if r := &g.grants[i]; (r.Lacked == 0 || seldom) && asked > r.At {
 			r.Lacked = asked
 		}
 	}

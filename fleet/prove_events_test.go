@@ -210,7 +210,7 @@ func (m *moment) happen(e event, i, arg, p int) bool {
 		if arg >= fails {
 			answer.Answer = fleet.Refused
 		} else {
-			m.fill(m.growing, int(m.growBy))
+			m.fill(m.growing, int(m.growBy), m.growAt)
 		}
 		if arg%2 == 0 && m.growBy >= 0 {
 			m.hear(int(m.growBy), answer)
@@ -258,11 +258,17 @@ func (m *moment) happen(e event, i, arg, p int) bool {
 		}
 		m.become(i, to, -1)
 	case makes:
-		return m.make(-1)
+		return m.make(-1, m.now)
 	case records:
+		if !ps.up {
+			return false
+		}
 		m.merge(p)
 		m.save(p)
 	case kills:
+		if !ps.up {
+			return false
+		}
 		*ps = process{}
 	case begins:
 		return m.rise(p, arg)
@@ -367,15 +373,18 @@ func (m *moment) end(i, arg int) bool {
 	answer := fleet.Answered{Group: pool, Asked: b.opAt, At: m.now, Answer: fleet.Done}
 	by, verb, hand := int(b.opBy), b.op, -1
 	heard := arg%2 == 0
-	if heard && m.ps[by].up {
+	if heard && m.ps[by].up && b.by >= 0 {
 		hand = by
 	}
+	several := m.count(func(o *box) bool { return o.opAt != 0 && o.opAt == b.opAt && o.op != fleet.NoVerb }) > 1
 	for k := range m.boxes {
 		o := &m.boxes[k]
 		if o != b && (o.opAt == 0 || o.opAt != answer.Asked) || o.op == fleet.NoVerb {
 			continue
 		}
-		o.op, o.heard = fleet.NoVerb, false
+		if o.op, o.heard = fleet.NoVerb, false; arg >= fails && (several || !heard) {
+			o.unsure, o.unsureAt = verb, o.opAt
+		}
 		switch {
 		case verb == fleet.Delete && (arg < fails || o != b):
 			m.become(k, fleet.Gone, map[bool]int{true: int(o.by), false: hand}[arg < fails])

@@ -80,7 +80,7 @@ func (f *finder) key(m *moment) uint64 {
 	g := &f.group
 	g.Reset()
 	g.Words = append(g.Words, uint64(m.faults), uint64(m.capacity)<<16|uint64(m.wasCapacity), uint64(m.growing)<<8|uint64(uint8(m.growBy)))
-	g.Times = append(g.Times, m.now, m.resized, m.capLies, m.forgot, m.charged, m.growAt)
+	g.Times = append(g.Times, m.now, m.resized, m.capLies, m.forgot, m.growAt)
 	for p := range m.leads {
 		ps := &m.ps[p]
 		g.Flag(ps.up, ps.looked, ps.whole)
@@ -106,7 +106,7 @@ func (f *finder) key(m *moment) uint64 {
 		}
 		x.Words = append(x.Words, uint64(b.state)|uint64(b.was)<<8|uint64(uint8(b.by))<<16|uint64(b.op)<<24|uint64(uint8(b.opBy))<<32|uint64(b.unsure)<<40, uint64(b.told[0])|uint64(b.told[1])<<8)
 		x.Flag(b.heard, b.joined, b.object, b.silent, b.untold, b.work, b.doubt, b.known, b.wanted)
-		x.Times = append(x.Times, b.created, b.changed, b.lies, b.since, b.lost, b.out, b.opAt, b.unsureAt, b.shown[0], b.shown[1])
+		x.Times = append(x.Times, b.created, b.changed, b.lies, b.since, b.lost, b.out, b.charged, b.opAt, b.unsureAt, b.shown[0], b.shown[1])
 		for p := range m.leads {
 			x.Machine(m.ps[p].Ledger, pool, slotUID[i])
 		}

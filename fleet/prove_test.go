@@ -24,6 +24,7 @@ type box struct {
 	since            fleet.Instant // its node is Ready, or is not
 	lost             fleet.Instant // since when it is no Ready node though nobody wanted that
 	out              fleet.Instant // when it was removed after it was lost
+	charged          fleet.Instant // when it was removed though it was no idle node
 	by               int8          // who changed it last: a process that knows, or -1
 	op               fleet.Verb    // an operation of the cloud that has not ended
 	opBy             int8
@@ -71,7 +72,6 @@ type moment struct {
 	resized     fleet.Instant // the capacity, last
 	capLies     fleet.Instant // since when it is told wrongly
 	forgot      fleet.Instant // when a record was lost last, or an older one came back
-	charged     fleet.Instant // the last removal that counts
 	growing     int           // a growth that the cloud is at, 0 for none
 	growBy      int8
 	growAt      fleet.Instant
@@ -174,6 +174,9 @@ func (m *moment) answer(p, kind, which int, asked fleet.Instant) fleet.Listed {
 		b.told[p] = fleet.Unlisted
 		if said {
 			b.told[p] = shows[state]
+			if b.unsure == fleet.Park && state == b.state && state == fleet.IsOff {
+				b.unsure, b.unsureAt = fleet.NoVerb, 0
+			}
 		}
 	}
 	said := m.capacity
@@ -234,8 +237,7 @@ func (m *moment) watch(n int, each time.Duration, kind int) {
 // pass lets time pass. That a kubelet is silent is noticed within a minute, and what was accepted has its effect within ten.
 func (m *moment) pass(d time.Duration) {
 	if m.growing > 0 && m.now.Add(d).Sub(m.growAt) >= stale {
-		m.fill(m.growing, int(m.growBy))
-		m.growing = 0
+		m.fill(m.growing, int(m.growBy), m.growAt)
 	}
 	for i := range m.boxes {
 		if b := &m.boxes[i]; (b.op == fleet.Park || b.op == fleet.Start) && m.now.Add(d).Sub(b.opAt) >= stale {
@@ -297,7 +299,7 @@ func (m *moment) node(i int, change func(*box)) {
 	switch {
 	case b.reports():
 		b.lost, b.known, b.out = 0, false, 0
-	case was && !b.wanted && !m.unresolved(b):
+	case was && !b.wanted && !m.unresolved(b) && !m.young(0, b):
 		b.lost = m.now
 	}
 	if !b.untold {
@@ -313,13 +315,17 @@ func (m *moment) unresolved(b *box) bool {
 // become has a machine change its state. One that does not run has a silent kubelet.
 func (m *moment) become(i int, state fleet.Set, by int) {
 	b := &m.boxes[i]
-	alive := b.alive()
+	alive, made := b.alive(), b.state == 0
 	b.was, b.state, b.changed, b.by = b.state, state, m.now, int8(by)
 	if m.now.Sub(b.lies) >= 2*stale {
 		b.lies = m.now
 	}
 	if b.alive() != alive {
-		m.resize(m.capacity + map[bool]int{true: 1, false: -1}[b.alive()])
+		by := map[bool]int{true: 1, false: -1}[b.alive()]
+		m.resize(m.capacity + by)
+		if m.growing > 0 && !made {
+			m.growing += by
+		}
 	}
 	switch state {
 	case fleet.Here:
@@ -338,10 +344,10 @@ func (m *moment) resize(to int) {
 }
 
 // make has the cloud make a machine; it is not when there is no more room in this world.
-func (m *moment) make(by int) bool {
+func (m *moment) make(by int, asked fleet.Instant) bool {
 	for i := range m.boxes {
 		if b := &m.boxes[i]; b.state == 0 {
-			*b = box{created: m.now, lies: m.now}
+			*b = box{created: m.now, lies: asked}
 			m.become(i, fleet.Here, by)
 			b.was = 0
 			return true

@@ -102,7 +102,7 @@ func (m *moment) write(e event, p int) bool {
 // send has the cloud do what was asked, if it heard.
 func (m *moment) send(i, p int, asked fleet.Asked, fate int) {
 	b := &m.boxes[i]
-	if fate >= unsent {
+	if fate >= unsent && (asked.Verb != fleet.Park || b.state == fleet.Here) {
 		b.unsure, b.unsureAt = asked.Verb, m.now
 	} else if b.unsure == asked.Verb && fate != refused {
 		b.unsure, b.unsureAt = fleet.NoVerb, 0
@@ -124,9 +124,16 @@ func (m *moment) send(i, p int, asked fleet.Asked, fate int) {
 	if asked.Verb != fleet.Start && b.lost != 0 {
 		b.out = m.now
 	}
+	if asked.Verb != fleet.Start && (!b.ready() || b.work) {
+		b.charged = m.now
+	}
 	b.wanted = asked.Verb != fleet.Start
+	hand := p
+	if m.young(p, b) {
+		hand = -1
+	}
 	if asked.Verb != fleet.Park {
-		m.become(i, to, p)
+		m.become(i, to, hand)
 	}
 	b.op, b.opBy, b.opAt, b.heard = asked.Verb, int8(p), asked.At, fate != unheard
 	if fate == done {
@@ -143,7 +150,8 @@ func (m *moment) grow(p int, asked fleet.Asked, fate int) {
 	case m.uncounted:
 		to = alive + 1
 		if hidden := m.count(func(b *box) bool {
-			return b.alive() && b.told[p] == fleet.Unlisted && b.shown[p] != 0 && !m.unresolved(b)
+			asked := b.unsure == fleet.Delete && b.shown[p] < b.unsureAt.Add(stale)
+			return b.alive() && b.told[p] == fleet.Unlisted && b.shown[p] != 0 && !asked
 		}); hidden > 0 {
 			m.fail("S-04: a machine is made while %d are hidden", hidden)
 		}
@@ -161,14 +169,15 @@ func (m *moment) grow(p int, asked fleet.Asked, fate int) {
 	case accepted, unheard:
 		m.growing, m.growBy, m.growAt = to, int8(p), asked.At
 	case done:
-		m.fill(to, p)
+		m.fill(to, p, asked.At)
 	}
 }
 
 // fill has the cloud make machines until there are so many.
-func (m *moment) fill(to, by int) {
-	for m.count((*box).alive) < to && m.make(by) {
+func (m *moment) fill(to, by int, asked fleet.Instant) {
+	for m.count((*box).alive) < to && m.make(by, asked) {
 	}
+	m.growing = 0
 	if to > m.capacity {
 		m.resize(to)
 	}
@@ -204,8 +213,8 @@ func (m *moment) judge(p int, verb fleet.Verb, all []int) {
 	if verb == fleet.Start {
 		run := m.count(func(b *box) bool { return b.state == fleet.Here && (b.by >= 0 || m.settled(p, b)) })
 		for _, i := range all {
-			if b := &m.boxes[i]; b.told[p] != fleet.Off {
-				m.fail("S-11: %s is started, and listed %d", slotUID[i], b.told[p])
+			if b := &m.boxes[i]; b.told[p] == fleet.Unlisted {
+				m.fail("S-11: %s is started, and not listed", slotUID[i])
 			} else if b.state == fleet.IsOff {
 				run++
 			}
@@ -220,6 +229,7 @@ func (m *moment) judge(p int, verb fleet.Verb, all []int) {
 		return stays(b) && (b.ready() || b.untold || m.young(p, b) || b.joined && m.now.Sub(b.since) < noticed)
 	})
 	sure := m.count(func(b *box) bool { return stays(b) && (b.state == fleet.Here || m.young(p, b)) })
+	charged := 0
 	for _, i := range all {
 		b := &m.boxes[i]
 		switch {
@@ -227,7 +237,7 @@ func (m *moment) judge(p int, verb fleet.Verb, all []int) {
 			m.fail("S-11: %s goes, and is listed %d", slotUID[i], b.told[p])
 		case b.state == fleet.Leaving && b.op == fleet.Delete && int(b.opBy) == p && b.heard && m.ps[p].began < b.opAt:
 			m.fail("S-11: %s is being deleted", slotUID[i])
-		case (b.unsure == fleet.Delete || b.unsure == fleet.Park && b.told[p] != fleet.Off) && b.unsure != verb && b.shown[p].Sub(b.unsureAt) < stale:
+		case (b.unsure == fleet.Delete || b.unsure == fleet.Park && b.state != fleet.IsOff) && b.unsure != verb && b.shown[p].Sub(b.unsureAt) < stale:
 			m.fail("S-11: verb %d for %s, and nobody knows what became of verb %d", verb, slotUID[i], b.unsure)
 		case b.doubt && m.ps[p].looked && b.object:
 			m.fail("S-12: %s may be another's node", slotUID[i])
@@ -242,14 +252,19 @@ func (m *moment) judge(p int, verb fleet.Verb, all []int) {
 			m.fail("S-44: %d Ready nodes would stay, of %d", ready, m.min)
 		case b.state == fleet.Here && sure < m.min:
 			m.fail("S-06: %d machines would stay, of %d", sure, m.min)
-		case b.lost != 0 && !b.known && !b.untold:
+		case b.lost != 0 && !b.known && !b.untold && b.state == fleet.Here:
 			m.loses(i)
 		}
 		if !b.ready() || b.work {
-			if m.charged != 0 && m.now.Sub(m.charged) < budgetFor && m.now.Sub(m.forgot) >= budgetFor {
-				m.fail("S-19: a second machine goes within %s", m.now.Sub(m.charged))
+			charged++
+			for k := range m.boxes {
+				if o := &m.boxes[k]; k != i && o.charged != 0 && m.now.Sub(o.charged) < budgetFor {
+					charged++
+				}
 			}
-			m.charged = m.now
+			if charged > 1 {
+				m.fail("S-19: %s goes, and is no idle node, as another one", slotUID[i])
+			}
 		}
 	}
 }
@@ -267,7 +282,7 @@ func (m *moment) loses(i int) {
 	together, first := 0, b.lost
 	for k := range m.boxes {
 		o := &m.boxes[k]
-		if o.lost == 0 || o.known || max(o.lost, b.lost).Sub(min(o.lost, b.lost)) >= lossFor {
+		if o.lost == 0 || o.known || o.untold || max(o.lost, b.lost).Sub(min(o.lost, b.lost)) >= lossFor {
 			continue
 		}
 		together++
@@ -318,8 +333,7 @@ func (m *moment) calm() {
 		}
 	}
 	if m.growing > 0 {
-		m.fill(m.growing, int(m.growBy))
-		m.growing = 0
+		m.fill(m.growing, int(m.growBy), m.growAt)
 	}
 	m.capLies = m.now.Add(-stale)
 	for range 2 {

@@ -121,17 +121,17 @@ func (c *count) run(v *View) {
 		c.Machine++
 		c.add(m, may, m.life(now, l.began, h))
 	}
-	unseen := 0
+	unseen, unnumbered := 0, 0
 	for _, r := range c.grants {
-		if !r.counts() {
-			continue
+		switch {
+		case !r.counts():
+		case r.Token != "":
+			unnumbered += r.To - r.From // whatever is listed may have been there before
+		default:
+			unseen = max(unseen, r.To-c.removed(r.At)+c.returned(r.At)-c.Stay)
 		}
-		asked := r.To
-		if r.Token != "" {
-			asked = c.Stay + r.To - r.From
-		}
-		unseen = max(unseen, asked-c.removed(r.At)-c.Stay)
 	}
+	unseen += unnumbered
 	c.Coming += unseen
 	c.Stay += unseen
 	c.Run += unseen
@@ -174,11 +174,22 @@ func (c *count) add(m *machine, may Set, life Life) {
 	}
 }
 
-// removed counts the machines whose deletion sluice asked for since then.
+// removed counts the machines that sluice has deleted since then.
 func (c *count) removed(since Instant) int {
 	n := 0
 	for i := range c.machines {
-		if w := &c.machines[i].cloud; w.Verb == Delete && w.VerbAt >= since && w.Created <= since {
+		if w := &c.machines[i].cloud; w.Verb == Delete && w.VerbAt >= since && w.Created <= since && !c.machines[i].may().Has(Here|IsOff) {
+			n++
+		}
+	}
+	return n
+}
+
+// returned counts the machines that were leaving when so much was asked for, and stay after all.
+func (c *count) returned(asked Instant) int {
+	n := 0
+	for i := range c.machines {
+		if w := &c.machines[i].cloud; w.Back > asked && w.VerbAt <= asked && c.machines[i].may().Has(Here|IsOff) {
 			n++
 		}
 	}
