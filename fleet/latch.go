@@ -19,11 +19,7 @@ func (t latch) holds() bool { return t.From != 0 }
 func (g *group) losses(now, began Instant, h Horizon) (at []Instant, open bool) {
 	for i := range g.machines {
 		m := &g.machines[i]
-		lost := m.lost(now, began, h)
-		if lost == 0 && m.node.LostOut != 0 {
-			lost = max(m.node.Silent, m.cloud.Up)
-		}
-		if lost > m.node.Known {
+		if lost := m.loss(now, began, h); lost > m.node.Known {
 			at = append(at, lost)
 			open = open || m.cloud.Gone == 0
 		}

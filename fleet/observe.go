@@ -388,7 +388,7 @@ func (g *group) answer(o Answered) {
 			if c.Verb == Delete && (!c.leaves() || c.Word < o.Asked) {
 				c.Word = max(o.At, c.Back+1)
 			}
-		case c.Reply == Accepted: // the operation failed
+		case c.Reply == Accepted, c.Verb == Delete && c.State == Deleting && c.Word >= o.Asked: // the operation failed
 			c.failed(o, several)
 		case c.Again:
 		default:
@@ -535,7 +535,7 @@ func (g *group) same(o Same) {
 // acknowledge takes in that a person knows of the losses.
 func (g *group) acknowledge(at, now Instant, l Ledger) {
 	for i := range g.machines {
-		if g.machines[i].open(now, l.began, l.horizon) {
+		if m := &g.machines[i]; m.cloud.Gone == 0 && m.loss(now, l.began, l.horizon) > m.node.Known {
 			g.own()
 			g.machines[i].node.Known = at
 		}

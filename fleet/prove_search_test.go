@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -265,6 +266,7 @@ func TestProve(t *testing.T) {
 	if *prove > 0 {
 		most = 1 << 40
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(300))
 	for i, w := range worlds {
 		if !strings.Contains(w.name, *proven) {
 			continue

@@ -116,6 +116,7 @@ func (w *earth) begin() *moment {
 		*l = l.Observe(began+2, fleet.Nodes{Group: pool, At: began + 2, Seen: m.nodes(began + 2)})
 	}
 	m.watch(3, 4*time.Minute, fresh)
+	m.faults += len(w.seed)
 	for _, e := range w.seed {
 		if next := m.after(e); next != nil {
 			m = next

@@ -86,4 +86,36 @@ var worlds = []*earth{
 			{records, once}, {kills, once}, {begins, upTo(3)}, {looks, once}, {passes, []int{minutes, ticks, watched}},
 		},
 	},
+	{
+		name: "begun latched", boxes: 3, ready: 3, max: 3, leads: 1, faults: 2,
+		seed: []event{{kind: works, box: 0}, {kind: silences, box: 0}, {kind: silences, box: 1}, {kind: records}},
+		kinds: []letter{
+			{lists, []int{fresh}}, {deletion, []int{accepted, done, refused}}, {both, []int{accepted}}, {ends, []int{succeeds}}, {joins, once}, {unlinks, once}, {foreign, []int{0}},
+			{kills, once}, {begins, upTo(2)}, {looks, once}, {says, once}, {passes, []int{minutes, ticks, hours}},
+		},
+	},
+	{
+		name: "begun with a write unknown", boxes: 2, ready: 2, max: 2, leads: 1, faults: 2,
+		seed: []event{{kind: deletion, box: 0, arg: unheard}},
+		kinds: []letter{
+			{lists, []int{fresh, aged, lacks}}, {deletion, []int{accepted, done, refused, unsent}}, {parking, []int{done}}, {ends, []int{succeeds, succeedsAlone, fails, failsUnheard}}, {silences, once},
+			{kills, once}, {begins, upTo(2)}, {looks, once}, {growth, []int{2*fates + done, fates + done}}, {passes, []int{minutes, ticks, watched}},
+		},
+	},
+	{
+		name: "begun with one off", boxes: 3, ready: 2, min: 1, max: 2, leads: 1, faults: 2,
+		seed: []event{{kind: parking, box: 0, arg: done}, {kind: lists}},
+		kinds: []letter{
+			{lists, []int{fresh, aged, lacks}}, {deletion, []int{accepted, unheard}}, {starting, []int{accepted, unsent, unheard}}, {ends, []int{succeeds, fails, failsUnheard}}, {joins, once},
+			{foreign, []int{1, 2}}, {kills, once}, {begins, upTo(2)}, {looks, once}, {growth, []int{3*fates + done, 2*fates + done}}, {passes, []int{ticks, watched}},
+		},
+	},
+	{
+		name: "begun with an older record", boxes: 3, ready: 3, min: 1, max: 3, leads: 1, faults: 2, restores: true,
+		seed: []event{{kind: records}, {kind: deletion, box: 0, arg: accepted}, {kind: kills}, {kind: begins, arg: 2}},
+		kinds: []letter{
+			{lists, []int{fresh, aged, empty}}, {deletion, []int{accepted, done, refused}}, {ends, []int{succeedsAlone, failsUnheard}}, {silences, once}, {unlinks, once}, {looks, once},
+			{growth, []int{2*fates + done, 3*fates + done}}, {records, once}, {passes, []int{minutes, ticks, watched}},
+		},
+	},
 }

@@ -161,7 +161,7 @@ func (m *moment) grow(p int, asked fleet.Asked, fate int) {
 		m.fail("S-05: asked for %d, the cloud says %d", to, m.ps[p].capacity)
 	}
 	here := m.count(func(b *box) bool { return b.state == fleet.Here && (b.by >= 0 || m.settled(p, b)) })
-	off := m.count(func(b *box) bool { return b.state == fleet.IsOff || b.was == fleet.IsOff && b.alive() && m.young(p, b) })
+	off := m.count(func(b *box) bool { return b.state == fleet.IsOff || b.alive() && m.young(p, b) })
 	if run := max(here, to-off); (m.uncounted && here+1 > m.max || !m.uncounted && run > m.max) && m.now.Sub(m.forgot) >= stale {
 		m.fail("S-06: %d would run, of %d at most", run, m.max)
 	}
@@ -250,7 +250,7 @@ func (m *moment) judge(p int, verb fleet.Verb, all []int) {
 			m.fail("S-15: %s goes at work", slotUID[i])
 		case b.ready() && ready < m.min:
 			m.fail("S-44: %d Ready nodes would stay, of %d", ready, m.min)
-		case b.state == fleet.Here && sure < m.min:
+		case b.state == fleet.Here && sure < m.min && !m.young(p, b):
 			m.fail("S-06: %d machines would stay, of %d", sure, m.min)
 		case b.lost != 0 && !b.known && !b.untold && b.state == fleet.Here:
 			m.loses(i)

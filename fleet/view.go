@@ -140,7 +140,7 @@ func (c *count) run(v *View) {
 }
 
 func (c *count) add(m *machine, may Set, life Life) {
-	if life == Ready && !m.cloud.leaves() && !m.cloud.pending(Delete) && !m.cloud.pending(Park) {
+	if life == Ready && m.cloud.State != Deleting && !m.cloud.leaves() && !m.cloud.pending(Delete) && !m.cloud.pending(Park) {
 		c.Ready++
 	}
 	if may == Here {
