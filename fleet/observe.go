@@ -388,7 +388,7 @@ func (g *group) answer(o Answered) {
 			if c.Verb == Delete && (!c.leaves() || c.Word < o.Asked) {
 				c.Word = max(o.At, c.Back+1)
 			}
-		case c.Reply == Accepted, c.Verb == Delete && c.State == Deleting && c.Word >= o.Asked: // the operation failed
+		case c.Reply == Accepted, c.Shown, c.Verb == Delete && c.State == Deleting && c.Word >= o.Asked: // the operation failed
 			c.failed(o, several)
 		case c.Again:
 		default:

@@ -273,11 +273,7 @@ func (m *moment) happen(e event, i, arg, p int) bool {
 	case begins:
 		return m.rise(p, arg)
 	case looks:
-		if !ps.up || ps.looked {
-			return false
-		}
-		ps.looked = true
-		ps.Ledger = ps.Observe(m.now, fleet.Nodes{Group: pool, At: m.now, Seen: m.nodes(m.now)})
+		return m.look(p)
 	case says:
 		if !m.ps[0].up || m.count(func(b *box) bool { return b.lost != 0 && !b.known }) == 0 {
 			return false
@@ -345,6 +341,17 @@ func (m *moment) rise(p, arg int) bool {
 		m.fail("the record cannot be read: %v", err)
 	}
 	ps.Ledger = l
+	return true
+}
+
+// look has a process that began list its nodes.
+func (m *moment) look(p int) bool {
+	ps := &m.ps[p]
+	if !ps.up || ps.looked {
+		return false
+	}
+	ps.looked = true
+	ps.Ledger = ps.Observe(m.now, fleet.Nodes{Group: pool, At: m.now, Seen: m.nodes(m.now)})
 	return true
 }
 

@@ -55,7 +55,35 @@ func mix(h, w uint64) uint64 {
 	return h ^ bits.RotateLeft64(h, 29) ^ h>>32
 }
 
-const oldest = 200 // minutes after which it does not matter how old something is
+// recent is a time, never for one that is older.
+func recent(now, at fleet.Instant, d time.Duration) fleet.Instant {
+	if now.Sub(at) >= d {
+		return 0
+	}
+	return at
+}
+
+// matters is the machine with what makes no difference any more left out.
+func (b box) matters(now fleet.Instant) *box {
+	b.lies, b.charged, b.out = recent(now, b.lies, 2*stale), recent(now, b.charged, budgetFor), recent(now, b.out, lossFor)
+	if b.by >= 0 {
+		b.changed = recent(now, b.changed, stale)
+		if b.unsure == fleet.NoVerb {
+			for p, at := range b.shown {
+				b.shown[p] = min(1, at)
+			}
+		}
+	}
+	if b.op == fleet.NoVerb {
+		b.opAt, b.opBy = 0, 0
+		if now.Sub(b.changed) >= stale {
+			b.was = 0
+		}
+	}
+	return &b
+}
+
+const oldest = 100 // minutes after which it does not matter how old something is
 
 func (f *finder) code(now, at fleet.Instant, order []fleet.Instant) uint64 {
 	if at == 0 {
@@ -80,8 +108,12 @@ func (f *finder) hash(h uint64, x *fleet.Facts, now fleet.Instant, order []fleet
 func (f *finder) key(m *moment) uint64 {
 	g := &f.group
 	g.Reset()
-	g.Words = append(g.Words, uint64(m.faults), uint64(m.capacity)<<16|uint64(m.wasCapacity), uint64(m.growing)<<8|uint64(uint8(m.growBy)))
-	g.Times = append(g.Times, m.now, m.resized, m.capLies, m.forgot, m.growAt)
+	resized, wasCapacity := recent(m.now, m.resized, stale), m.wasCapacity
+	if resized == 0 {
+		wasCapacity = 0
+	}
+	g.Words = append(g.Words, uint64(m.faults), uint64(m.capacity)<<16|uint64(wasCapacity), uint64(m.growing)<<8|uint64(uint8(m.growBy)))
+	g.Times = append(g.Times, m.now, resized, recent(m.now, m.capLies, 2*stale), recent(m.now, m.forgot, stale), m.growAt)
 	for p := range m.leads {
 		ps := &m.ps[p]
 		g.Flag(ps.up, ps.looked, ps.whole)
@@ -100,11 +132,11 @@ func (f *finder) key(m *moment) uint64 {
 	for i := range m.earth.boxes {
 		x := &f.machines[i]
 		x.Reset()
-		b := &m.boxes[i]
-		if b.state == 0 {
+		if m.boxes[i].state == 0 {
 			f.hashes[i] = 0
 			continue
 		}
+		b := m.boxes[i].matters(m.now)
 		x.Words = append(x.Words, uint64(b.state)|uint64(b.was)<<8|uint64(uint8(b.by))<<16|uint64(b.op)<<24|uint64(uint8(b.opBy))<<32|uint64(b.unsure)<<40, uint64(b.told[0])|uint64(b.told[1])<<8)
 		x.Flag(b.heard, b.joined, b.object, b.silent, b.untold, b.work, b.doubt, b.known, b.wanted)
 		x.Times = append(x.Times, b.created, b.changed, b.lies, b.since, b.lost, b.out, b.charged, b.opAt, b.unsureAt, b.shown[0], b.shown[1])

@@ -235,8 +235,12 @@ func (m *moment) watch(n int, each time.Duration, kind int) {
 	}
 }
 
-// pass lets time pass. That a kubelet is silent is noticed within a minute, and what was accepted has its effect within ten.
+// pass lets time pass. A process that begins lists the nodes before, that a kubelet is silent is noticed within a minute, and what was accepted has its effect
+// within ten.
 func (m *moment) pass(d time.Duration) {
+	for p := range m.ps {
+		m.look(p)
+	}
 	if m.growing > 0 && m.now.Add(d).Sub(m.growAt) >= stale {
 		m.fill(m.growing, int(m.growBy), m.growAt)
 	}

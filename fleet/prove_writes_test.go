@@ -339,7 +339,6 @@ func (m *moment) calm() {
 	for range 2 {
 		m.watch(5, 4*time.Minute, fresh)
 		for p := range m.leads {
-			m.happen(event{kind: looks}, 0, 0, p)
 			m.merge(p)
 			m.save(p)
 		}
