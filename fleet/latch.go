@@ -42,13 +42,12 @@ func (g *group) nodesAt(at Instant) int {
 func event(losses []Instant, since Instant, h Horizon, of func(Instant) int) latch {
 	slices.Sort(losses)
 	var worst latch
+	within := 0
 	for i, from := range losses {
-		n := 0
-		for _, at := range losses[i:] {
-			if at.Sub(from) < h.Loss {
-				n++
-			}
+		for within < len(losses) && losses[within].Sub(from) < h.Loss {
+			within++
 		}
+		n := within - i
 		if n <= 1 || n <= worst.Lost {
 			continue
 		}

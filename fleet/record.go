@@ -31,10 +31,7 @@ func (l Ledger) Record(now Instant) []byte {
 			w.grant(r)
 		}
 		kept := slices.DeleteFunc(slices.Clone(g.machines), func(m machine) bool { return m.calm(now, l.horizon) })
-		w.number(uint64(len(kept)))
-		for i := range kept {
-			w.machine(&kept[i])
-		}
+		w.machines(kept)
 	}
 	return w.Bytes()
 }
@@ -228,8 +225,32 @@ func (w *writer) flags(all ...bool) {
 	w.number(bits)
 }
 
+// machines writes them behind the instants that they have, newest first: each is written once, for machines share most of them.
+func (w *writer) machines(all []machine) {
+	var at []Instant
+	for i := range all {
+		for _, t := range all[i].times() {
+			if *t != 0 {
+				at = append(at, min(*t, w.from))
+			}
+		}
+	}
+	slices.SortFunc(at, func(a, b Instant) int { return cmp.Compare(b, a) })
+	at = slices.Compact(at)
+	w.number(uint64(len(at)))
+	newer := w.from
+	for _, t := range at {
+		w.number(uint64(newer - t))
+		newer = t
+	}
+	w.number(uint64(len(all)))
+	for i := range all {
+		w.machine(&all[i], at)
+	}
+}
+
 // machine writes the fields that are not zero, behind a mask of them.
-func (w *writer) machine(m *machine) {
+func (w *writer) machine(m *machine, at []Instant) {
 	w.text(string(packed(m.uid)))
 	c, n := &m.cloud, &m.node
 	w.text(c.ID)
@@ -246,15 +267,16 @@ func (w *writer) machine(m *machine) {
 	w.number(mask)
 	for _, t := range times {
 		if *t != 0 {
-			w.instant(*t)
+			i, _ := slices.BinarySearchFunc(at, min(*t, w.from), func(a, b Instant) int { return cmp.Compare(b, a) })
+			w.number(uint64(i))
 		}
 	}
 }
 
 // times are the instants of a machine that a record has, in its order.
-func (m *machine) times() []*Instant {
+func (m *machine) times() [15]*Instant {
 	c, n := &m.cloud, &m.node
-	return []*Instant{
+	return [...]*Instant{
 		&c.Created, &c.Turned, &c.Up, &c.Absent, &c.Word, &c.Back, &c.Gone, &c.VerbAt, &c.Power,
 		&n.At, &n.Joined, &n.Silent, &n.Charged, &n.LostOut, &n.Known,
 	}
@@ -354,7 +376,18 @@ func (r *reader) grant() (g grant) {
 	return g
 }
 
-func (r *reader) machine() (m machine) {
+// instants are those that machines share.
+func (r *reader) instants() []Instant {
+	at := make([]Instant, r.few())
+	age := Instant(0)
+	for i := range at {
+		age += Instant(r.number())
+		at[i] = max(1, min(r.now, r.from-age))
+	}
+	return at
+}
+
+func (r *reader) machine(at []Instant) (m machine) {
 	c, n := &m.cloud, &m.node
 	m.uid, c.ID = unpacked([]byte(r.text())), r.text()
 	kinds, flags := r.number(), r.number()
@@ -362,9 +395,15 @@ func (r *reader) machine() (m machine) {
 	c.Again, c.Shown, n.Ready, n.Object, n.Work, n.Doubt = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0, flags&16 != 0, flags&32 != 0
 	mask := r.number()
 	for i, t := range m.times() {
-		if mask&(1<<i) != 0 {
-			*t = r.instant()
+		if mask&(1<<i) == 0 {
+			continue
 		}
+		k := r.number()
+		if k >= uint64(len(at)) {
+			r.fail()
+			return m
+		}
+		*t = at[k]
 	}
 	return m
 }
@@ -384,8 +423,9 @@ func (r *reader) ledger() (l Ledger, written Instant, err error) {
 		for range r.few() {
 			g.grants = append(g.grants, r.grant())
 		}
+		at := r.instants()
 		for range r.few() {
-			g.machines = append(g.machines, r.machine())
+			g.machines = append(g.machines, r.machine(at))
 		}
 		slices.SortFunc(g.machines, func(a, b machine) int { return bytes.Compare([]byte(a.uid), []byte(b.uid)) })
 		l.groups[g.id] = g

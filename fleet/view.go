@@ -1,5 +1,7 @@
 package fleet
 
+import "slices"
+
 // View is a ledger at an instant, with each group counted at most once. It is for one goroutine.
 type View struct {
 	ledger Ledger
@@ -201,16 +203,8 @@ const burstLeast = 10
 
 // pace finds whether more than half of the group lost their work within one window though it did not end by itself, and what may still go of them.
 func (c *count) pace(idle []Instant, now Instant, h Horizon) {
-	for _, from := range idle {
-		n := 0
-		for _, at := range idle {
-			if d := at.Sub(from); d >= 0 && d < h.Window {
-				n++
-			}
-		}
-		if base := c.nodesAt(from); n > burstLeast && 2*n > base {
-			c.paced, c.half = true, max(c.half, base)
-		}
+	if len(idle) > burstLeast {
+		c.burst(idle, h)
 	}
 	if !c.paced {
 		return
@@ -219,6 +213,33 @@ func (c *count) pace(idle []Instant, now Instant, h Horizon) {
 		m := &c.machines[i]
 		if m.node.Idle != 0 && !m.node.Ended && (m.cloud.Verb == Delete || m.cloud.Verb == Park) && within(m.cloud.VerbAt, now, h.Window) {
 			c.leaving++
+		}
+	}
+}
+
+// burst finds the windows in which so many lost their work that they are paced, and how many nodes there were then at most.
+func (c *count) burst(idle []Instant, h Horizon) {
+	var joined, silent []Instant
+	for i := range c.machines {
+		if n := &c.machines[i].node; n.Joined != 0 {
+			joined = append(joined, n.Joined)
+			if n.Silent != 0 {
+				silent = append(silent, n.Silent)
+			}
+		}
+	}
+	slices.Sort(joined)
+	slices.Sort(silent)
+	slices.Sort(idle)
+	until := 0
+	for i, from := range idle {
+		for until < len(idle) && idle[until].Sub(from) < h.Window {
+			until++
+		}
+		came, _ := slices.BinarySearch(joined, from+1)
+		went, _ := slices.BinarySearch(silent, from)
+		if n, base := until-i, came-went; n > burstLeast && 2*n > base {
+			c.paced, c.half = true, max(c.half, base)
 		}
 	}
 }
