@@ -101,7 +101,7 @@ func worst() map[string]fleet.Ledger {
 		gone := fleet.Nodes{Group: manyGroup(g), At: minute(91)}
 		uids := []fleet.UID{}
 		off := fleet.Listed{Group: manyGroup(g), Asked: minute(94), Counted: true, Capacity: perGroup, Whole: true}
-		for _, t := range ids[g] {
+		for i, t := range ids[g] {
 			uids = append(uids, t.UID)
 			gone.Seen = append(gone.Seen, fleet.NodeSeen{Group: manyGroup(g), UID: t.UID, At: minute(91), Since: minute(90.5) - fleet.Instant(37*i)})
 			off.Machines = append(off.Machines, fleet.Sighted{UID: t.UID, ID: t.ID, State: fleet.Off, Created: minute(0.5)})
