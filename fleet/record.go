@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
-	"fmt"
 	"slices"
 )
 
@@ -251,7 +251,7 @@ func (w *writer) machines(all []machine) {
 
 // machine writes the fields that are not zero, behind a mask of them.
 func (w *writer) machine(m *machine, at []Instant) {
-	w.text(string(packed(m.uid)))
+	w.uid(m.uid)
 	c, n := &m.cloud, &m.node
 	w.text(c.ID)
 	w.number(uint64(c.State) | uint64(c.Verb)<<3 | uint64(c.Reply)<<6)
@@ -282,39 +282,34 @@ func (m *machine) times() [15]*Instant {
 	}
 }
 
-// packed is a UID in 16 bytes where it is a UUID of lower case.
-func packed(uid UID) []byte {
+// uid writes a UID: 16 bytes behind a zero where it is a UUID of lower case, and else its text, which is never empty.
+func (w *writer) uid(uid UID) {
 	if len(uid) != 36 {
-		return []byte(uid)
+		w.text(string(uid))
+		return
 	}
-	out := make([]byte, 0, 17)
+	out := make([]byte, 1, 17)
 	for i := 0; i < 36; {
 		if i == 8 || i == 13 || i == 18 || i == 23 {
 			if uid[i] != '-' {
-				return []byte(uid)
+				w.text(string(uid))
+				return
 			}
 			i++
 			continue
 		}
 		hi, lo := nibble(uid[i]), nibble(uid[i+1])
 		if hi < 0 || lo < 0 {
-			return []byte(uid)
+			w.text(string(uid))
+			return
 		}
 		out = append(out, byte(hi<<4|lo))
 		i += 2
 	}
-	return append(out, 0) // 17 bytes: no text of a UID ends in a zero byte
+	w.Write(out)
 }
 
 func nibble(b byte) int { return bytes.IndexByte([]byte("0123456789abcdef"), b) }
-
-func unpacked(b []byte) UID {
-	if len(b) != 17 || b[16] != 0 {
-		return UID(b)
-	}
-	x := fmt.Sprintf("%x", b[:16])
-	return UID(x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:])
-}
 
 // reader reads a record.
 type reader struct {
@@ -363,6 +358,15 @@ func (r *reader) text() string {
 	return s
 }
 
+func (r *reader) uid() UID {
+	if len(r.rest) < 17 || r.rest[0] != 0 {
+		return UID(r.text())
+	}
+	x := hex.EncodeToString(r.rest[1:17])
+	r.rest = r.rest[17:]
+	return UID(x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:])
+}
+
 func (r *reader) latch() (t latch) {
 	if t.From = r.instant(); t.holds() {
 		t.Lost, t.Of = int(r.number()), int(r.number())
@@ -389,7 +393,7 @@ func (r *reader) instants() []Instant {
 
 func (r *reader) machine(at []Instant) (m machine) {
 	c, n := &m.cloud, &m.node
-	m.uid, c.ID = unpacked([]byte(r.text())), r.text()
+	m.uid, c.ID = r.uid(), r.text()
 	kinds, flags := r.number(), r.number()
 	c.State, c.Verb, c.Reply = State(kinds&7), Verb(kinds>>3&7), Reply(kinds>>6&3)
 	c.Again, c.Shown, n.Ready, n.Object, n.Work, n.Doubt = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0, flags&16 != 0, flags&32 != 0
