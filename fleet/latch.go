@@ -80,15 +80,22 @@ func (t latch) next(losses []Instant, open bool, since Instant, h Horizon, of fu
 	return t
 }
 
-// latched is the ledger with the latches that follow from what it knows of the changed groups.
+// latched is the ledger with the latches that follow from what it knows of the changed groups. Until the nodes of a group were listed nobody knows what it lost:
+// its latch stays as it is.
 func (l Ledger) latched(now Instant, changed map[GroupID]*group) Ledger {
 	for _, g := range changed {
-		losses, open := g.losses(now, l.began, l.horizon)
-		g.latch = g.latch.next(losses, open, l.since, l.horizon, g.nodesAt)
+		if g.looked != 0 {
+			losses, open := g.losses(now, l.began, l.horizon)
+			g.latch = g.latch.next(losses, open, l.since, l.horizon, g.nodesAt)
+		}
 	}
 	var all []Instant
 	var open bool
 	for _, g := range l.groups {
+		if g.looked == 0 {
+			open = true
+			continue
+		}
 		losses, some := g.losses(now, l.began, l.horizon)
 		all, open = append(all, losses...), open || some
 	}
