@@ -170,7 +170,7 @@ func TestGrowthsWithoutANumberAddUp(t *testing.T) {
 	expect(t, s.mayGrow(0, three), "")
 }
 
-// TestALossThatIsReadyAgainIsNone removes one of two that were lost, without an effect; it comes back. A person acknowledges the other one.
+// TestALossThatIsReadyAgainIsNone removes one of two that were lost, without an effect; both come back.
 func TestALossThatIsReadyAgainIsNone(t *testing.T) {
 	s := idle(3)
 	s.node(61.1, 0, false, false)
@@ -178,7 +178,7 @@ func TestALossThatIsReadyAgainIsNone(t *testing.T) {
 	s.list(122, 3)
 	s.asked(122.1, fleet.Delete, 0)
 	s.node(123, 0, true, false)
-	s.see(124, fleet.Acknowledged{Group: pool, At: minute(124)})
+	s.node(124, 1, true, false)
 	if _, lost, _, holds := s.At(s.now).Latched(pool); holds {
 		t.Errorf("the latch holds for %d", lost)
 	}
@@ -252,6 +252,12 @@ func TestOlderListsSayNothingOfPower(t *testing.T) {
 	if may := s.may(0); may != fleet.IsOff {
 		t.Errorf("listed by an older list: %04b", may)
 	}
+	s.asked(63.5, fleet.Start, 0)
+	s.answered(63.6, 63.5, fleet.Refused)
+	s.listed(64, 2, running, running)
+	if may := s.may(0); may != fleet.IsOff {
+		t.Errorf("listed by an older list, after a start that was refused: %04b", may)
+	}
 	s.listed(72, 2, running, running)
 	if may := s.may(0); may != fleet.Here {
 		t.Errorf("listed a horizon later: %04b", may)
@@ -267,4 +273,58 @@ func TestADeletionWithoutAnAnswerIsNotForgotten(t *testing.T) {
 	if may := s.may(0); !may.Has(fleet.Gone) {
 		t.Errorf("%04b", may)
 	}
+}
+
+// TestListsThatAreAskedForSeldomProveNoAbsence has two lists lack a machine, 20 minutes apart, and its node be silent.
+func TestListsThatAreAskedForSeldomProveNoAbsence(t *testing.T) {
+	s := idle(2)
+	s.list(62, 2, 0)
+	s.node(62.1, 0, false, false)
+	s.list(82, 2, 0)
+	expect(t, s.At(s.now).MayDeleteNode(pool, uid(0)), "S-14")
+	s.list(90, 2, 0)
+	s.list(92, 2, 0)
+	expect(t, s.At(s.now).MayDeleteNode(pool, uid(0)), "")
+}
+
+// TestALatchOfOneGroupOutlivesItsProcess has a small group lose both its nodes beside a large one: it is no event of the cluster, and the next process knows of it.
+func TestALatchOfOneGroupOutlivesItsProcess(t *testing.T) {
+	s := farm(100)
+	small := fleet.GroupID("small")
+	list := fleet.Listed{Group: small, Asked: minute(61), Counted: true, Capacity: 2, Whole: true}
+	nodes := fleet.Nodes{Group: small, At: minute(61)}
+	for _, uid := range []fleet.UID{"x", "y"} {
+		list.Machines = append(list.Machines, fleet.Sighted{UID: uid, ID: string(uid), State: running, Created: minute(0.05)})
+		nodes.Seen = append(nodes.Seen, fleet.NodeSeen{Group: small, UID: uid, At: minute(61), Ready: true, Since: minute(0.2), Work: true})
+	}
+	s.see(61, list, nodes)
+	s.see(62, fleet.NodeGone{Group: small, UID: "x", At: minute(62)}, fleet.NodeGone{Group: small, UID: "y", At: minute(62)})
+	s.killed(63, s.Record(minute(62.5)))
+	if _, lost, of, holds := s.At(s.now).Latched(small); !holds || lost != 2 || of != 2 {
+		t.Errorf("the latch holds %v for %d of %d", holds, lost, of)
+	}
+	if _, _, _, holds := s.At(s.now).Latched(pool); holds {
+		t.Error("the large group is held, too")
+	}
+}
+
+// TestWhatAnotherProcessForgotIsWaitedFor has a process take in the record of one that began later and knows nothing: what went before that is unknown to both.
+func TestWhatAnotherProcessForgotIsWaitedFor(t *testing.T) {
+	s := idle(3)
+	s.node(100, 0, false, false)
+	s.node(100, 1, false, false)
+	s.list(150, 3)
+	s.Ledger, _, _ = s.Merge(fleet.New(fleet.Usual(), minute(150)).Record(minute(151)), minute(151))
+	s.list(162, 3)
+	expect(t, s.remove(0), "S-43")
+	s.list(211, 3)
+	expect(t, s.remove(0), "")
+}
+
+// TestAnotherLeadersChargesCount takes in the record of another process that has removed a machine.
+func TestAnotherLeadersChargesCount(t *testing.T) {
+	s := farm(3)
+	other := s.Observe(minute(61), fleet.Asked{Group: pool, At: minute(61), Verb: fleet.Empty, Charge: []fleet.UID{uid(0)}})
+	s.Ledger, _, _ = s.Merge(other.Record(minute(61)), minute(61.1))
+	expect(t, s.At(minute(61.1)).MayEmpty(pool, uid(1), limits), "S-19")
 }

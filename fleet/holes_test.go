@@ -52,11 +52,15 @@ func TestWhatIsRecordedAsIdleMayWorkSince(t *testing.T) {
 	record := s.Record(minute(61.5))
 	s.killed(62, record)
 	s.list(62.1, 3)
-	s.see(62.2, fleet.Nodes{Group: pool, At: minute(62.2)})
+	s.see(62.2, fleet.Nodes{Group: pool, At: minute(62.2), Seen: []fleet.NodeSeen{
+		{Group: pool, UID: uid(1), At: minute(62.2), Since: minute(0.2), Ready: true}, {Group: pool, UID: uid(2), At: minute(62.2), Since: minute(0.2), Ready: true},
+	}})
 	for at := 66.0; at < 110; at += 4 {
 		s.list(at, 3)
 	}
 	expect(t, s.remove(0), "S-43")
+	s.list(123, 3)
+	expect(t, s.remove(0), "")
 }
 
 // TestALossThatNobodyObservedIsOne has two nodes of three fall silent a minute apart, and nobody look for an hour.
