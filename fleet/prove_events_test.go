@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,6 +141,22 @@ func (e event) fault() bool {
 	return false
 }
 
+// can says whether the event can ever happen to its machine: those that are nodes at the beginning stay so where nothing ends that, and new ones never are where
+// nothing reports.
+func (w *earth) can(e event) bool {
+	has := func(kinds ...int) bool {
+		return slices.ContainsFunc(w.kinds, func(l letter) bool { return slices.Contains(kinds, l.kind) })
+	}
+	node := int(e.box) < w.ready
+	switch e.kind {
+	case joins:
+		return !node || has(silences, unlinks, parking, foreign) || w.seed != nil
+	case silences, works, rests, doubted:
+		return node || has(joins)
+	}
+	return true
+}
+
 // alphabet are all events of the world.
 func (w *earth) alphabet() (all []event) {
 	for p := range w.leads {
@@ -157,8 +174,9 @@ func (w *earth) alphabet() (all []event) {
 					continue
 				}
 				for i := range w.boxes {
-					e.box = uint8(i)
-					all = append(all, e)
+					if e.box = uint8(i); w.can(e) {
+						all = append(all, e)
+					}
 				}
 			}
 		}
@@ -166,10 +184,10 @@ func (w *earth) alphabet() (all []event) {
 	return all
 }
 
-// after is the moment after an event, nil when it cannot happen now.
-func (m *moment) after(e event) *moment {
+// after is the moment after an event, nil when it cannot happen now; and whether that is because the package refuses it.
+func (m *moment) after(e event) (_ *moment, refused bool) {
 	if e.fault() && m.faults == 0 {
-		return nil
+		return nil, false
 	}
 	next := *m
 	n := &next
@@ -178,9 +196,9 @@ func (m *moment) after(e event) *moment {
 		n.faults--
 	}
 	if !n.happen(e, int(e.box), int(e.arg), int(e.p)) {
-		return nil
+		return nil, n.refused
 	}
-	return n
+	return n, false
 }
 
 // spend uses up a fault, if there is one.

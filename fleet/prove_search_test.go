@@ -22,8 +22,11 @@ var (
 	proven = flag.String("proven", "", "the worlds alone whose names contain this")
 )
 
+// enough is how long a search has to take for each event to have happened, or been refused.
+const enough = 4 * time.Minute
+
 // few are the states of a world that each run of the tests reaches.
-const few = 12_000
+const few = 30_000
 
 // earth is a small world: what there is at its beginning, and what may happen.
 type earth struct {
@@ -184,12 +187,13 @@ type search struct {
 		sync.Mutex
 		keys map[uint64]struct{}
 	}
-	fired  []int64 // how often each event happened
-	lives  int64
-	states int
-	depth  int // to which every order of events was tried
-	closed bool
-	broken []*moment
+	fired   []int64 // how often each event happened
+	refused []int64 // or was refused
+	lives   int64
+	states  int
+	depth   int // to which every order of events was tried
+	closed  bool
+	broken  []*moment
 }
 
 // enter says whether a state is new.
@@ -210,7 +214,7 @@ const sampled = 8
 // run searches until so many states were reached, or time is over.
 func (s *search) run(most int, until time.Time) {
 	s.events = s.alphabet()
-	s.fired = make([]int64, len(s.events))
+	s.fired, s.refused = make([]int64, len(s.events)), make([]int64, len(s.events))
 	for i := range s.seen {
 		s.seen[i].keys = map[uint64]struct{}{}
 	}
@@ -245,7 +249,7 @@ func (s *search) step(level []*moment, most int, until time.Time) (next []*momen
 	for range workers {
 		group.Go(func() {
 			var f finder
-			fired := make([]int64, len(s.events))
+			fired, refused := make([]int64, len(s.events)), make([]int64, len(s.events))
 			var mine, broken []*moment
 			lives := int64(0)
 			for {
@@ -256,8 +260,9 @@ func (s *search) step(level []*moment, most int, until time.Time) (next []*momen
 				over := s.states+len(next) > most || !until.IsZero() && time.Now().After(until)
 				if from >= len(level) || over || len(s.broken) > 0 {
 					whole = whole && from >= len(level)
-					for i, n := range fired {
-						s.fired[i] += n
+					for i := range fired {
+						s.fired[i] += fired[i]
+						s.refused[i] += refused[i]
 					}
 					s.lives += lives
 					all.Unlock()
@@ -268,8 +273,11 @@ func (s *search) step(level []*moment, most int, until time.Time) (next []*momen
 				all.Unlock()
 				for i, m := range some {
 					for k, e := range s.events {
-						n := m.after(e)
+						n, no := m.after(e)
 						if n == nil {
+							if no {
+								refused[k]++
+							}
 							continue
 						}
 						fired[k]++
@@ -325,11 +333,13 @@ func TestProve(t *testing.T) {
 			}
 			return
 		}
-		for k, n := range s.fired {
-			if n == 0 {
-				say(t, "  never: %v", s.events[k])
+		var words []string
+		for k, e := range s.events {
+			if words = append(words, e.name()); s.fired[k]+s.refused[k] == 0 && *prove >= enough {
+				t.Errorf("%s: %v never happened, nor was it refused", w.name, e)
 			}
 		}
+		say(t, "  %s", strings.Join(slices.Compact(words), "; "))
 	}
 }
 

@@ -80,6 +80,7 @@ type moment struct {
 	faults      int
 	path        []event // a moment that is stored has its own
 	broken      string
+	refused     bool // the package refuses what was to happen
 }
 
 func (m *moment) fail(format string, args ...any) {
@@ -118,7 +119,7 @@ func (w *earth) begin() *moment {
 	m.watch(3, 4*time.Minute, fresh)
 	m.faults += len(w.seed)
 	for _, e := range w.seed {
-		if next := m.after(e); next != nil {
+		if next, _ := m.after(e); next != nil {
 			m = next
 		} else {
 			m.fail("the seed of %s does not happen: %v", w.name, e)

@@ -46,7 +46,7 @@ var worlds = []*earth{
 	{
 		name: "min", boxes: 2, ready: 2, min: 1, max: 2, leads: 1, faults: 3,
 		kinds: []letter{
-			{lists, []int{fresh, aged, lacks, cut}}, {deletion, upTo(fates)}, {both, []int{accepted}}, {ends, upTo(operationsEnds)}, {joins, once}, {silences, upTo(2)}, {foreign, []int{0, 1}},
+			{lists, []int{fresh, aged, lacks, cut}}, {deletion, upTo(fates)}, {ends, upTo(operationsEnds)}, {joins, once}, {silences, upTo(2)}, {foreign, []int{0, 1}},
 			{passes, []int{minutes, ticks, watched}},
 		},
 	},
@@ -58,7 +58,7 @@ var worlds = []*earth{
 		},
 	},
 	{
-		name: "no number", boxes: 3, ready: 1, max: 2, leads: 1, faults: 3, uncounted: true,
+		name: "no number", boxes: 3, ready: 1, max: 3, leads: 1, faults: 3, uncounted: true,
 		kinds: []letter{
 			{lists, []int{fresh, aged, empty, lacks, cut}}, {growth, growths(1)}, {grown, upTo(operationsEnds)}, {deletion, []int{accepted, done, unsent}}, {ends, []int{succeeds, fails}},
 			{joins, once}, {silences, once}, {unlinks, once}, {passes, []int{minutes, ticks, watched, mistaken}},

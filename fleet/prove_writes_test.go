@@ -62,6 +62,7 @@ func (m *moment) write(e event, p int) bool {
 		}
 	}
 	if may != nil {
+		m.refused = true
 		return false
 	}
 	if news {
