@@ -211,6 +211,22 @@ func (s *search) enter(key uint64) bool {
 // sampled is one in how many states from which calm is played.
 const sampled = 8
 
+// entry is a state that is not searched from yet: by what it follows another one. Ten take the room of one state.
+type entry struct {
+	from *moment
+	by   event
+}
+
+// moment is the state.
+func (x entry) moment() *moment {
+	if x.by.kind == happening {
+		return x.from // the first one
+	}
+	m, _ := x.from.after(x.by)
+	m.path = append(slices.Clip(x.from.path), x.by)
+	return m
+}
+
 // run searches until so many states were reached, or time is over.
 func (s *search) run(most int, until time.Time) {
 	s.events = s.alphabet()
@@ -223,7 +239,7 @@ func (s *search) run(most int, until time.Time) {
 		s.broken = append(s.broken, first)
 		return
 	}
-	level := []*moment{first}
+	level := []entry{{first, event{kind: happening}}}
 	s.enter(new(finder).key(first))
 	s.states = 1
 	for len(level) > 0 {
@@ -238,8 +254,8 @@ func (s *search) run(most int, until time.Time) {
 	s.closed = true
 }
 
-// step is all that may follow after the moments of a level, and whether none was left out.
-func (s *search) step(level []*moment, most int, until time.Time) (next []*moment, whole bool) {
+// step is all that may follow after the states of a level, and whether none was left out.
+func (s *search) step(level []entry, most int, until time.Time) (next []entry, whole bool) {
 	var all sync.Mutex
 	var group sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
@@ -250,7 +266,8 @@ func (s *search) step(level []*moment, most int, until time.Time) (next []*momen
 		group.Go(func() {
 			var f finder
 			fired, refused := make([]int64, len(s.events)), make([]int64, len(s.events))
-			var mine, broken []*moment
+			var mine []entry
+			var broken []*moment
 			lives := int64(0)
 			for {
 				all.Lock()
@@ -271,7 +288,9 @@ func (s *search) step(level []*moment, most int, until time.Time) (next []*momen
 				taken = min(from+share, len(level))
 				some := level[from:taken]
 				all.Unlock()
-				for i, m := range some {
+				for i, x := range some {
+					m := x.moment()
+					some[i] = entry{}
 					for k, e := range s.events {
 						n, no := m.after(e)
 						if n == nil {
@@ -285,17 +304,16 @@ func (s *search) step(level []*moment, most int, until time.Time) (next []*momen
 						if n.broken == "" && !s.enter(key) {
 							continue
 						}
-						n.path = append(slices.Clip(m.path), e)
 						if n.sound(); n.broken == "" && key%sampled == 0 {
 							lives++
 							n.broken = n.live()
 						}
 						if n.broken != "" {
+							n.path = append(slices.Clip(m.path), e)
 							broken = append(broken, n)
 						}
-						mine = append(mine, n)
+						mine = append(mine, entry{m, e})
 					}
-					some[i] = nil
 				}
 			}
 		})
