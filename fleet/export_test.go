@@ -1,6 +1,10 @@
 package fleet
 
-import "slices"
+import (
+	"reflect"
+	"slices"
+	"testing"
+)
 
 // Facts are what a ledger holds, for tests that tell whether two ledgers are alike: times apart from all else, since those are compared by their order.
 type Facts struct {
@@ -71,4 +75,16 @@ func Recorded(record []byte) (Ledger, error) {
 	r := reader{rest: slices.Clone(record), now: 1 << 62}
 	l, _, err := r.ledger()
 	return l, err
+}
+
+// TestFactsHaveEveryField holds the facts above to what a ledger is made of: two ledgers that differ in a field must not be taken for the same.
+func TestFactsHaveEveryField(t *testing.T) {
+	for _, x := range []struct {
+		of any
+		n  int
+	}{{Ledger{}, 5}, {group{}, 13}, {grant{}, 7}, {latch{}, 3}, {machine{}, 3}, {cloudSide{}, 15}, {nodeSide{}, 12}} {
+		if n := reflect.TypeOf(x.of).NumField(); n != x.n {
+			t.Errorf("%T has %d fields, and Facts knows of %d: add what is new", x.of, n, x.n)
+		}
+	}
 }

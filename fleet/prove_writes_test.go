@@ -105,8 +105,6 @@ func (m *moment) send(i, p int, asked fleet.Asked, fate int) {
 	b := &m.boxes[i]
 	if fate >= unsent && (asked.Verb != fleet.Park || b.state == fleet.Here) {
 		b.unsure, b.unsureAt = asked.Verb, m.now
-	} else if b.unsure == asked.Verb && fate != refused {
-		b.unsure, b.unsureAt = fleet.NoVerb, 0
 	}
 	if fate == refused || fate == unsent {
 		return
