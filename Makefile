@@ -70,6 +70,10 @@ proof: ## play 20,000 random histories and say whether a promise was broken; ARG
 	$(GO) build -o bin/proof-run ./cmd/proof
 	@bin/proof-run $(ARGS)
 
+.PHONY: prove
+prove: ## try every order of events in small worlds of machines, as deep as FOR=5m goes; ONLY=loss tries the worlds of that name
+	$(GO) test ./fleet -run '^TestProve$$' -count=1 -v -timeout 24h -prove='$(or $(FOR),5m)' -proven='$(ONLY)'
+
 .PHONY: mutations
 mutations: ## take each refusal out of the guard in turn and say what catches it; HISTORIES=20 plays histories, too
 	@hack/mutations

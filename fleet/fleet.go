@@ -13,7 +13,12 @@
 //	that, and the cloud said that it leaves     gone               a list asked a horizon later has it; its kubelet reports
 //	lacked and silent for a horizon             gone               the same
 //	its deletion sent, no answer                and leaving, gone  an answer; a list asked a horizon later has it
-//	deallocation or start sent or accepted      here, off          a list shows the change, or was asked a horizon later
+//	deallocation or start sent or accepted,     here, off          a list shows the change, or was asked a horizon later
+//	or it failed after that
+//	its deletion failed, but a list that may    anything           a list has it otherwise, or was asked a horizon later
+//	be older has it as being deleted
+//	a deletion of several failed, or a second   and leaving, gone  a list asked a horizon after it was sent has it
+//	one after one without an answer
 //
 // A kubelet that reports excludes off and gone. The node's side is its life: see [Life].
 //

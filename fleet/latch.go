@@ -19,11 +19,7 @@ func (t latch) holds() bool { return t.From != 0 }
 func (g *group) losses(now, began Instant, h Horizon) (at []Instant, open bool) {
 	for i := range g.machines {
 		m := &g.machines[i]
-		lost := m.lost(now, began, h)
-		if lost == 0 && m.node.LostOut != 0 {
-			lost = max(m.node.Silent, m.cloud.Up)
-		}
-		if lost > m.node.Known {
+		if lost := m.loss(now, began, h); lost > m.node.Known {
 			at = append(at, lost)
 			open = open || m.cloud.Gone == 0
 		}
@@ -46,13 +42,12 @@ func (g *group) nodesAt(at Instant) int {
 func event(losses []Instant, since Instant, h Horizon, of func(Instant) int) latch {
 	slices.Sort(losses)
 	var worst latch
+	within := 0
 	for i, from := range losses {
-		n := 0
-		for _, at := range losses[i:] {
-			if at.Sub(from) < h.Loss {
-				n++
-			}
+		for within < len(losses) && losses[within].Sub(from) < h.Loss {
+			within++
 		}
+		n := within - i
 		if n <= 1 || n <= worst.Lost {
 			continue
 		}
@@ -85,15 +80,22 @@ func (t latch) next(losses []Instant, open bool, since Instant, h Horizon, of fu
 	return t
 }
 
-// latched is the ledger with the latches that follow from what it knows of the changed groups.
+// latched is the ledger with the latches that follow from what it knows of the changed groups. Until the nodes of a group were listed nobody knows what it lost:
+// its latch stays as it is.
 func (l Ledger) latched(now Instant, changed map[GroupID]*group) Ledger {
 	for _, g := range changed {
-		losses, open := g.losses(now, l.began, l.horizon)
-		g.latch = g.latch.next(losses, open, l.since, l.horizon, g.nodesAt)
+		if g.looked != 0 {
+			losses, open := g.losses(now, l.began, l.horizon)
+			g.latch = g.latch.next(losses, open, l.since, l.horizon, g.nodesAt)
+		}
 	}
 	var all []Instant
 	var open bool
 	for _, g := range l.groups {
+		if g.looked == 0 {
+			open = true
+			continue
+		}
 		losses, some := g.losses(now, l.began, l.horizon)
 		all, open = append(all, losses...), open || some
 	}

@@ -30,7 +30,9 @@ func (w *world) removed(all []*vm, verb fleet.Verb, by int) {
 		}
 		if !v.ready() && v.joined {
 			w.charge()
-			w.together(v)
+			if v.state == fleet.Here {
+				w.together(v)
+			}
 		}
 		if verb == fleet.Park {
 			if v.state == fleet.Here {

@@ -121,9 +121,7 @@ func (m *machine) may() Set {
 	switch {
 	case c.leaves():
 		s = Leaving | Gone
-	case c.State == Deleting: // that was disproven since
-		s = Here | Leaving | Gone
-	case c.State == Unlisted:
+	case c.State == Unlisted, c.State == Deleting: // that was disproven since
 		s = Here | IsOff | Leaving | Gone
 	case c.State == Off:
 		s = IsOff
@@ -186,7 +184,7 @@ func (c *cloudSide) asked(silent Instant) bool {
 	return (c.Verb == Delete || c.Verb == Park) && c.VerbAt <= silent
 }
 
-// lost is when the machine was lost, never for one that is not. One that the cloud deleted or sluice removed after it was lost stays one that was lost.
+// lost is when the machine was lost, never for one that is not. One that the cloud deleted after it was lost stays one that was lost.
 func (m *machine) lost(now, began Instant, h Horizon) Instant {
 	if m.life(now, began, h) != Lost {
 		return 0
@@ -194,17 +192,15 @@ func (m *machine) lost(now, began Instant, h Horizon) Instant {
 	if m.node.Silent != 0 {
 		return max(m.node.Silent, m.cloud.Up)
 	}
-	return max(began, m.cloud.Up)
+	return max(began, m.cloud.Up, m.node.At)
 }
 
-// open says whether a loss is unaccounted for: the machine may be there, is no Ready node, and nobody has acknowledged it.
-func (m *machine) open(now, began Instant, h Horizon) bool {
-	return m.cloud.Gone == 0 && m.lost(now, began, h) != 0 && !m.known(now, began, h)
-}
-
-// known says whether a person has acknowledged the loss.
-func (m *machine) known(now, began Instant, h Horizon) bool {
-	return m.node.Known != 0 && m.node.Known >= m.lost(now, began, h)
+// loss is when the machine was lost, also for one that sluice removed after that; never for one that is a Ready node again.
+func (m *machine) loss(now, began Instant, h Horizon) Instant {
+	if lost := m.lost(now, began, h); lost != 0 || m.node.LostOut == 0 || m.node.Ready {
+		return lost
+	}
+	return max(m.node.Silent, m.cloud.Up)
 }
 
 // wasNode says whether the machine was a Ready node at that time.

@@ -149,6 +149,7 @@ func (v *View) MayRemove(id GroupID, verb Verb, targets []Target, lim Limits) *R
 		return &Refusal{Property: "S-20", Code: NodesHidden, Have: c.nodeless, Limit: c.nodes}
 	}
 	var ready, sure, lost, charged, burst int
+	var serves, here bool // one of them: also one that was asked to go before, and nobody knows whether it does
 	for _, t := range targets {
 		m := c.machine(t.UID)
 		if r := v.mayGo(c, m, verb, t, lim); r != nil {
@@ -157,11 +158,15 @@ func (v *View) MayRemove(id GroupID, verb Verb, targets []Target, lim Limits) *R
 		}
 		life := m.life(v.now, v.ledger.began, v.ledger.horizon)
 		again := m.cloud.pending(verb)
+		serves, here = serves || life == Ready, here || m.may().Has(Here)
 		if life == Ready && !again {
 			ready++
 		}
 		if m.may() == Here {
 			sure++
+		}
+		if !m.free(t, life) && !within(m.node.Charged, v.now, v.ledger.horizon.Window) {
+			charged++
 		}
 		if again {
 			continue
@@ -169,17 +174,14 @@ func (v *View) MayRemove(id GroupID, verb Verb, targets []Target, lim Limits) *R
 		if life == Lost {
 			lost++
 		}
-		if !m.free(t, life) && !within(m.node.Charged, v.now, v.ledger.horizon.Window) {
-			charged++
-		}
 		if m.node.Idle != 0 && !m.node.Ended && !t.Person {
 			burst++
 		}
 	}
 	switch {
-	case ready > 0 && c.Ready-ready < lim.Min:
+	case serves && c.Ready-ready < lim.Min:
 		return &Refusal{Property: "S-44", Code: BelowMin, Have: c.Ready - ready, Limit: lim.Min}
-	case sure > 0 && c.Sure-sure < lim.Min:
+	case here && c.Sure-sure < lim.Min:
 		return &Refusal{Property: "S-06", Code: BelowMin, Have: c.Sure - sure, Limit: lim.Min}
 	}
 	if r := v.mayLose(c, lost); r != nil {
@@ -217,7 +219,7 @@ func (v *View) mayGo(c *count, m *machine, verb Verb, t Target, lim Limits) *Ref
 		return refuse("S-11", NotListed)
 	case m.cloud.ID != t.ID:
 		return refuse("S-11", OtherMachine)
-	case !m.may().Has(Here | IsOff):
+	case m.cloud.State == Deleting || !m.may().Has(Here|IsOff):
 		return refuse("S-11", IsLeaving)
 	case m.cloud.Verb != NoVerb && m.cloud.Verb != verb && !m.cloud.Shown:
 		return refuse("S-11", WritePending)

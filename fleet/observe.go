@@ -204,7 +204,7 @@ func (g *group) list(o Listed, now Instant, h Horizon) {
 				g.lack(i, o.Asked, seldom, h)
 			}
 		}
-		g.settle(o.Asked, h)
+		g.settle(o.Asked, seldom, h)
 	}
 	for _, s := range fresh {
 		created := min(s.Created, o.Asked)
@@ -223,7 +223,7 @@ func (g *group) list(o Listed, now Instant, h Horizon) {
 func (g *group) sight(i int, s Sighted, asked Instant, h Horizon) {
 	c := g.machines[i].cloud
 	if c.Gone != 0 {
-		if asked.Sub(c.Gone) <= h.List {
+		if asked.Sub(c.Gone) <= h.List && (!c.leaves() || s.State == Deleting || asked.Sub(c.Word) <= h.List) {
 			return // an old list
 		}
 		if c.Gone = 0; s.State != Deleting {
@@ -251,8 +251,8 @@ func (g *group) sight(i int, s Sighted, asked Instant, h Horizon) {
 	}
 	switch {
 	case s.State == Deleting:
-		if !c.leaves() || c.State != Deleting {
-			c.Word = asked
+		if (!c.leaves() || c.State != Deleting) && (c.Back == 0 || asked.Sub(c.Back) > h.List) {
+			c.Word = asked // and no list from before it was taken back
 		}
 	case c.leaves() && asked.Sub(c.Word) > h.List:
 		c.Back = asked
@@ -318,17 +318,17 @@ func (g *group) set(i int, c cloudSide) {
 	}
 }
 
-// settle drops growths that a list would show by now.
-func (g *group) settle(asked Instant, h Horizon) {
+// settle drops growths that a list would show by now. Where lists were asked for seldom, the first one does not count.
+func (g *group) settle(asked Instant, seldom bool, h Horizon) {
 	g.grants = slices.DeleteFunc(g.grants, func(r grant) bool {
-		old := r.Lacked != 0 && asked.Sub(r.Lacked) >= h.List
+		old := r.Lacked != 0 && !seldom && asked.Sub(r.Lacked) >= h.List
 		if old {
 			g.settled = max(g.settled, r.At)
 		}
 		return old
 	})
 	for i := range g.grants {
-		if r := &g.grants[i]; r.Lacked == 0 && asked > r.At {
+		if r := &g.grants[i]; (r.Lacked == 0 || seldom) && asked > r.At {
 			r.Lacked = asked
 		}
 	}
@@ -377,6 +377,7 @@ func (g *group) answer(o Answered) {
 			r.Reply = max(r.Reply, o.Answer)
 		}
 	}
+	several := g.writes(o.Asked) > 1
 	for i := range g.machines {
 		m := g.machines[i]
 		c := m.cloud
@@ -393,18 +394,15 @@ func (g *group) answer(o Answered) {
 			if c.Verb == Delete && (!c.leaves() || c.Word < o.Asked) {
 				c.Word = max(o.At, c.Back+1)
 			}
+		case c.Reply == Accepted, c.Shown, c.Verb == Delete && c.State == Deleting && c.Word >= o.Asked: // the operation failed
+			c.failed(o, several)
 		case c.Again:
-		case c.Verb == Delete && c.Reply == Accepted: // the operation failed, and may have deleted some
-			c.Reply = Refused
-			if c.Word >= o.Asked {
-				c.Back, c.Gone = max(o.At, c.Word), 0
-			}
 		default:
 			c.Verb, c.Reply, c.Shown = NoVerb, Sent, false
-			if m.node.LostOut == o.Asked {
-				g.own()
-				g.machines[i].node.LostOut = 0
-			}
+		}
+		if c.Verb == NoVerb && m.node.LostOut == o.Asked {
+			g.own()
+			g.machines[i].node.LostOut = 0
 		}
 		g.set(i, c)
 	}
@@ -415,6 +413,34 @@ func (g *group) answer(o Answered) {
 			g.set(i, c)
 		}
 	}
+}
+
+// failed takes in that an operation failed which the cloud had accepted. A machine may be off or running then, and one of several may be gone.
+func (c *cloudSide) failed(o Answered, several bool) {
+	if c.Verb == Delete {
+		if c.Word >= o.Asked {
+			c.Back, c.Gone = max(o.At, c.Word), 0
+		}
+		if c.Reply = Sent; !several && !c.Again {
+			c.Verb, c.Shown = NoVerb, false
+		}
+		return
+	}
+	if c.Verb == Start {
+		c.Turned = o.At
+	}
+	c.VerbAt, c.Reply, c.Shown = o.At, Sent, false
+}
+
+// writes is how many machines a write is about that may not show yet.
+func (g *group) writes(asked Instant) int {
+	n := 0
+	for i := range g.machines {
+		if c := &g.machines[i].cloud; c.VerbAt == asked && c.Verb != NoVerb {
+			n++
+		}
+	}
+	return n
 }
 
 // node takes in the node of a machine.
@@ -523,7 +549,7 @@ func (g *group) same(o Same) {
 // acknowledge takes in that a person knows of the losses.
 func (g *group) acknowledge(at, now Instant, l Ledger) {
 	for i := range g.machines {
-		if g.machines[i].open(now, l.began, l.horizon) {
+		if m := &g.machines[i]; m.cloud.Gone == 0 && m.loss(now, l.began, l.horizon) > m.node.Known {
 			g.own()
 			g.machines[i].node.Known = at
 		}

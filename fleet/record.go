@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
-	"fmt"
 	"slices"
 )
 
@@ -31,10 +31,7 @@ func (l Ledger) Record(now Instant) []byte {
 			w.grant(r)
 		}
 		kept := slices.DeleteFunc(slices.Clone(g.machines), func(m machine) bool { return m.calm(now, l.horizon) })
-		w.number(uint64(len(kept)))
-		for i := range kept {
-			w.machine(&kept[i])
-		}
+		w.machines(kept)
 	}
 	return w.Bytes()
 }
@@ -247,9 +244,33 @@ func (w *writer) flags(all ...bool) {
 	w.number(bits)
 }
 
+// machines writes them behind the instants that they have, newest first: each is written once, for machines share most of them.
+func (w *writer) machines(all []machine) {
+	var at []Instant
+	for i := range all {
+		for _, t := range all[i].times() {
+			if *t != 0 {
+				at = append(at, min(*t, w.from))
+			}
+		}
+	}
+	slices.SortFunc(at, func(a, b Instant) int { return cmp.Compare(b, a) })
+	at = slices.Compact(at)
+	w.number(uint64(len(at)))
+	newer := w.from
+	for _, t := range at {
+		w.number(uint64(newer - t))
+		newer = t
+	}
+	w.number(uint64(len(all)))
+	for i := range all {
+		w.machine(&all[i], at)
+	}
+}
+
 // machine writes the fields that are not zero, behind a mask of them.
-func (w *writer) machine(m *machine) {
-	w.text(string(packed(m.uid)))
+func (w *writer) machine(m *machine, at []Instant) {
+	w.uid(m.uid)
 	c, n := &m.cloud, &m.node
 	w.text(c.ID)
 	w.number(uint64(c.State) | uint64(c.Verb)<<3 | uint64(c.Reply)<<6)
@@ -265,53 +286,49 @@ func (w *writer) machine(m *machine) {
 	w.number(mask)
 	for _, t := range times {
 		if *t != 0 {
-			w.instant(*t)
+			i, _ := slices.BinarySearchFunc(at, min(*t, w.from), func(a, b Instant) int { return cmp.Compare(b, a) })
+			w.number(uint64(i))
 		}
 	}
 }
 
 // times are the instants of a machine that a record has, in its order.
-func (m *machine) times() []*Instant {
+func (m *machine) times() [15]*Instant {
 	c, n := &m.cloud, &m.node
-	return []*Instant{
+	return [...]*Instant{
 		&c.Created, &c.Turned, &c.Up, &c.Absent, &c.Word, &c.Back, &c.Gone, &c.VerbAt, &c.Power,
 		&n.At, &n.Joined, &n.Silent, &n.Charged, &n.LostOut, &n.Known,
 	}
 }
 
-// packed is a UID in 16 bytes where it is a UUID of lower case.
-func packed(uid UID) []byte {
+// uid writes a UID: 16 bytes behind a zero where it is a UUID of lower case, and else its text, which is never empty.
+func (w *writer) uid(uid UID) {
 	if len(uid) != 36 {
-		return []byte(uid)
+		w.text(string(uid))
+		return
 	}
-	out := make([]byte, 0, 17)
+	out := make([]byte, 1, 17)
 	for i := 0; i < 36; {
 		if i == 8 || i == 13 || i == 18 || i == 23 {
 			if uid[i] != '-' {
-				return []byte(uid)
+				w.text(string(uid))
+				return
 			}
 			i++
 			continue
 		}
 		hi, lo := nibble(uid[i]), nibble(uid[i+1])
 		if hi < 0 || lo < 0 {
-			return []byte(uid)
+			w.text(string(uid))
+			return
 		}
 		out = append(out, byte(hi<<4|lo))
 		i += 2
 	}
-	return append(out, 0) // 17 bytes: no text of a UID ends in a zero byte
+	w.Write(out)
 }
 
 func nibble(b byte) int { return bytes.IndexByte([]byte("0123456789abcdef"), b) }
-
-func unpacked(b []byte) UID {
-	if len(b) != 17 || b[16] != 0 {
-		return UID(b)
-	}
-	x := fmt.Sprintf("%x", b[:16])
-	return UID(x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:])
-}
 
 // reader reads a record.
 type reader struct {
@@ -360,6 +377,15 @@ func (r *reader) text() string {
 	return s
 }
 
+func (r *reader) uid() UID {
+	if len(r.rest) < 17 || r.rest[0] != 0 {
+		return UID(r.text())
+	}
+	x := hex.EncodeToString(r.rest[1:17])
+	r.rest = r.rest[17:]
+	return UID(x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:])
+}
+
 func (r *reader) latch() (t latch) {
 	if t.From = r.instant(); t.holds() {
 		t.Lost, t.Of = int(r.number()), int(r.number())
@@ -373,17 +399,34 @@ func (r *reader) grant() (g grant) {
 	return g
 }
 
-func (r *reader) machine() (m machine) {
+// instants are those that machines share.
+func (r *reader) instants() []Instant {
+	at := make([]Instant, r.few())
+	age := Instant(0)
+	for i := range at {
+		age += Instant(r.number())
+		at[i] = max(1, min(r.now, r.from-age))
+	}
+	return at
+}
+
+func (r *reader) machine(at []Instant) (m machine) {
 	c, n := &m.cloud, &m.node
-	m.uid, c.ID = unpacked([]byte(r.text())), r.text()
+	m.uid, c.ID = r.uid(), r.text()
 	kinds, flags := r.number(), r.number()
 	c.State, c.Verb, c.Reply = State(kinds&7), Verb(kinds>>3&7), Reply(kinds>>6&3)
 	c.Again, c.Shown, n.Ready, n.Object, n.Work, n.Doubt = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0, flags&16 != 0, flags&32 != 0
 	mask := r.number()
 	for i, t := range m.times() {
-		if mask&(1<<i) != 0 {
-			*t = r.instant()
+		if mask&(1<<i) == 0 {
+			continue
 		}
+		k := r.number()
+		if k >= uint64(len(at)) {
+			r.fail()
+			return m
+		}
+		*t = at[k]
 	}
 	return m
 }
@@ -403,8 +446,9 @@ func (r *reader) ledger() (l Ledger, written Instant, err error) {
 		for range r.few() {
 			g.grants = append(g.grants, r.grant())
 		}
+		at := r.instants()
 		for range r.few() {
-			g.machines = append(g.machines, r.machine())
+			g.machines = append(g.machines, r.machine(at))
 		}
 		slices.SortFunc(g.machines, func(a, b machine) int { return bytes.Compare([]byte(a.uid), []byte(b.uid)) })
 		l.groups[g.id] = g

@@ -1,5 +1,7 @@
 package fleet
 
+import "slices"
+
 // View is a ledger at an instant, with each group counted at most once. It is for one goroutine.
 type View struct {
 	ledger Ledger
@@ -121,17 +123,17 @@ func (c *count) run(v *View) {
 		c.Machine++
 		c.add(m, may, m.life(now, l.began, h))
 	}
-	unseen := 0
+	unseen, unnumbered := 0, 0
 	for _, r := range c.grants {
-		if !r.counts() {
-			continue
+		switch {
+		case !r.counts():
+		case r.Token != "":
+			unnumbered += r.To - r.From // whatever is listed may have been there before
+		default:
+			unseen = max(unseen, r.To-c.removed(r.At)+c.returned(r.At)-c.Stay)
 		}
-		asked := r.To
-		if r.Token != "" {
-			asked = c.Stay + r.To - r.From
-		}
-		unseen = max(unseen, asked-c.removed(r.At)-c.Stay)
 	}
+	unseen += unnumbered
 	c.Coming += unseen
 	c.Stay += unseen
 	c.Run += unseen
@@ -140,7 +142,7 @@ func (c *count) run(v *View) {
 }
 
 func (c *count) add(m *machine, may Set, life Life) {
-	if life == Ready && !m.node.Doubt && !m.cloud.leaves() && !m.cloud.pending(Delete) && !m.cloud.pending(Park) {
+	if life == Ready && !m.node.Doubt && m.cloud.State != Deleting && !m.cloud.leaves() && !m.cloud.pending(Delete) && !m.cloud.pending(Park) {
 		c.Ready++
 	}
 	if may == Here {
@@ -174,11 +176,22 @@ func (c *count) add(m *machine, may Set, life Life) {
 	}
 }
 
-// removed counts the machines whose deletion sluice asked for since then.
+// removed counts the machines that sluice has deleted since then.
 func (c *count) removed(since Instant) int {
 	n := 0
 	for i := range c.machines {
-		if w := &c.machines[i].cloud; w.Verb == Delete && w.VerbAt >= since && w.Created <= since {
+		if w := &c.machines[i].cloud; w.Verb == Delete && w.VerbAt >= since && w.Created <= since && !c.machines[i].may().Has(Here|IsOff) {
+			n++
+		}
+	}
+	return n
+}
+
+// returned counts the machines that were leaving when so much was asked for, and stay after all.
+func (c *count) returned(asked Instant) int {
+	n := 0
+	for i := range c.machines {
+		if w := &c.machines[i].cloud; w.Back > asked && w.VerbAt <= asked && c.machines[i].may().Has(Here|IsOff) {
 			n++
 		}
 	}
@@ -190,16 +203,8 @@ const burstLeast = 10
 
 // pace finds whether more than half of the group lost their work within one window though it did not end by itself, and what may still go of them.
 func (c *count) pace(idle []Instant, now Instant, h Horizon) {
-	for _, from := range idle {
-		n := 0
-		for _, at := range idle {
-			if d := at.Sub(from); d >= 0 && d < h.Window {
-				n++
-			}
-		}
-		if base := c.nodesAt(from); n > burstLeast && 2*n > base {
-			c.paced, c.half = true, max(c.half, base)
-		}
+	if len(idle) > burstLeast {
+		c.burst(idle, h)
 	}
 	if !c.paced {
 		return
@@ -208,6 +213,33 @@ func (c *count) pace(idle []Instant, now Instant, h Horizon) {
 		m := &c.machines[i]
 		if m.node.Idle != 0 && !m.node.Ended && (m.cloud.Verb == Delete || m.cloud.Verb == Park) && within(m.cloud.VerbAt, now, h.Window) {
 			c.leaving++
+		}
+	}
+}
+
+// burst finds the windows in which so many lost their work that they are paced, and how many nodes there were then at most.
+func (c *count) burst(idle []Instant, h Horizon) {
+	var joined, silent []Instant
+	for i := range c.machines {
+		if n := &c.machines[i].node; n.Joined != 0 {
+			joined = append(joined, n.Joined)
+			if n.Silent != 0 {
+				silent = append(silent, n.Silent)
+			}
+		}
+	}
+	slices.Sort(joined)
+	slices.Sort(silent)
+	slices.Sort(idle)
+	until := 0
+	for i, from := range idle {
+		for until < len(idle) && idle[until].Sub(from) < h.Window {
+			until++
+		}
+		came, _ := slices.BinarySearch(joined, from+1)
+		went, _ := slices.BinarySearch(silent, from)
+		if n, base := until-i, came-went; n > burstLeast && 2*n > base {
+			c.paced, c.half = true, max(c.half, base)
 		}
 	}
 }

@@ -1,12 +1,14 @@
 package main
 
+import "slices"
+
 // A mutant is a guard outside of package guard that is taken away: where the source has old it has new in its place, in which MUTED says whether this
 // mutant is the one that is tried.
 type mutant struct {
 	property string // of the safety contract
 	lost     string // what is taken away
 	file     string
-	old, new string // old stands in the file once
+	old, new string // old stands in the file once; without new it is "f says words": function f does not return anything with these words any more
 	catcher  catcher
 }
 
@@ -17,7 +19,9 @@ func scenario(name string) catcher { return catcher{"internal/world", "TestScena
 
 // mutants are the guards that stand elsewhere: what collects the evidence for package guard, what makes a request conditional, and what keeps the
 // properties that are not about a single write.
-var mutants = []mutant{
+var mutants = slices.Concat(elsewhere, inFleet)
+
+var elsewhere = []mutant{
 	{
 		"S-01", "this process's own writes to a group are remembered", "internal/actuate/actuate.go",
 		"a.lastWrite[id] = a.Now()", "if !MUTED {\n\t\ta.lastWrite[id] = a.Now()\n\t}", catcher{"internal/actuate", "TestAWriteToAGroupMakesOlderReadsOfItNoEvidence"},

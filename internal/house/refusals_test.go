@@ -110,6 +110,9 @@ func TestEachRefusalIsAmongTheMutations(t *testing.T) {
 // mutated are the guards of cmd/mutants: a property, what is taken away, and the file.
 var mutated = regexp.MustCompile(`(?m)^\t\t"(S-[0-9]{2})", "([^"]*)", "([^"]*)",$`)
 
+// mutatedInFleet are those of package fleet.
+var mutatedInFleet = regexp.MustCompile(`(?m)^\t(?:refusal\(|\{)"([SP]-[0-9]+)", "([^"]*)", "`)
+
 // TestEachGuardThatStandsElsewhereIsCaught holds the second table of docs/reference/mutations.md to the list of cmd/mutants, and to the scenarios and tests
 // that there are.
 func TestEachGuardThatStandsElsewhereIsCaught(t *testing.T) {
@@ -122,12 +125,16 @@ func TestEachGuardThatStandsElsewhereIsCaught(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ofFleet, err := os.ReadFile("cmd/mutants/fleet.go")
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, table, _ := strings.Cut(string(text), "## Guards that stand elsewhere")
 	tests, _ := testsOfTheHouse(t)
 	rows := map[string]bool{}
 	for line := range strings.SplitSeq(table, "\n") {
 		cells := strings.Split(strings.Trim(line, "| "), " | ")
-		if !strings.HasPrefix(line, "| S-") || len(cells) != 4 {
+		if !strings.HasPrefix(line, "| S-") && !strings.HasPrefix(line, "| P-") || len(cells) != 4 {
 			continue
 		}
 		rows[cells[0]+" "+cells[1]+" "+strings.Trim(cells[2], "`")] = true
@@ -144,6 +151,9 @@ func TestEachGuardThatStandsElsewhereIsCaught(t *testing.T) {
 	all := mutated.FindAllStringSubmatch(string(list), -1)
 	if len(all) < 30 {
 		t.Fatalf("cmd/mutants/table.go has %d guards as this test reads it", len(all))
+	}
+	for _, m := range mutatedInFleet.FindAllStringSubmatch(string(ofFleet), -1) {
+		all = append(all, []string{"", m[1], m[2], "fleet/"})
 	}
 	for _, m := range all {
 		if row := m[1] + " " + m[2] + " " + filepath.ToSlash(filepath.Dir(m[3])); !rows[row] {
