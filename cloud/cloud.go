@@ -55,6 +55,22 @@ type Refusal struct {
 // know of in this way since it was last asked, each once.
 type Heir interface{ TookOver() []Takeover }
 
+// An Economizer is a [Provider] that asks the cloud less often about groups in a steady state. Attend tells it after each cycle which those are. A group that
+// is not named is asked about as usual.
+type Economizer interface {
+	Attend(groups map[cluster.GroupID]Attention)
+}
+
+// Attention is how often the cloud is asked about a group.
+type Attention int
+
+// The kinds of attention.
+const (
+	Usual  Attention = iota // something is under way, or may be
+	Seldom                  // each of its machines runs as a node that is Ready, and nothing is under way
+	AtOnce                  // a machine of it has no such node: it is asked about now if it was seldom until now, and then as usual
+)
+
 // Takeover is a growth that another process has asked for.
 type Takeover struct {
 	Group    cluster.GroupID

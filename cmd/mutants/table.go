@@ -168,6 +168,10 @@ var elsewhere = []mutant{
 		"&& !w.Stopped)", "&& !w.Stopped && !MUTED)", scenario("notice-before-the-cordon"),
 	},
 	{
+		"S-18", "a cordon rests on a read of the last minutes, as somebody may have protected the machine", "internal/actuate/known.go",
+		"if i < 0 || ", "if MUTED || i < 0 || ", scenario("steady-machine-protected"),
+	},
+	{
 		"S-15", "an eviction is of the pod that was meant", "internal/kube/writer.go",
 		"o := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))}", "o := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))}\n\tif MUTED {\n\t\to.Preconditions = nil\n\t}", catcher{"internal/kube", "TestEvict"},
 	},

@@ -157,6 +157,11 @@ func (a *Actuator) delete(ctx context.Context, decided *cluster.Snapshot, p plan
 
 // change performs an action on a Kubernetes object. Its preconditions, not a lock, keep it from hitting another object.
 func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, action plan.Action) error {
+	if c, is := action.(plan.Cordon); is {
+		if err := a.renew(ctx, c.Machine.Group); err != nil {
+			return err
+		}
+	}
 	newest, err := a.newest()
 	if err != nil {
 		return err

@@ -36,6 +36,26 @@ func (a *Actuator) known(decided, newest *cluster.Snapshot, p plan.Plan) guard.E
 	}
 }
 
+// cordonWithin is how old the read of a group may be on which a cordon rests. A person may have protected the machine in the cloud since (S-18), of
+// which no node tells, and steady groups are read seldom.
+const cordonWithin = 2 * time.Minute
+
+// renew reads a group where it was read too long ago for one of its nodes to be cordoned.
+func (a *Actuator) renew(ctx context.Context, id cluster.GroupID) error {
+	i := slices.IndexFunc(a.groups, func(g *cluster.Group) bool { return g.ID == id })
+	if i < 0 || a.Now().Sub(a.groups[i].Read.At) <= cordonWithin {
+		return nil
+	}
+	g, err := a.Cloud.Group(ctx, id)
+	if err != nil {
+		return err
+	}
+	g = a.Policy.Bound(g, a.Now())
+	g.Learned, g.Joined = a.groups[i].Learned, a.groups[i].Joined
+	a.know(g)
+	return nil
+}
+
 // silence is for how long the API server has said nothing.
 func (a *Actuator) silence() time.Duration {
 	if a.Silent == nil {

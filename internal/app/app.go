@@ -167,6 +167,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	}
 	seen, err := observe(ctx, a.parts.Cloud, objects, a.parts.Policy, a.parts.Now, a.seen, a.learned)
 	if err != nil {
+		a.economize(nil)
 		err = fmt.Errorf("cycle %d: %w", a.cycle, err)
 		for _, s := range a.parts.Sinks {
 			if p, ok := s.(ProblemSink); ok {
@@ -197,6 +198,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 		Cycle: a.cycle, Seen: seen, Policy: a.parts.Policy, Before: before, Plan: p, Results: results, DryRun: a.parts.DryRun, After: a.memory,
 		Refused: refused(a.parts.Cloud), TookOver: tookOver(a.parts.Cloud),
 	}
+	a.economize(&entry)
 	a.meter.Measure(ctx, p.Measure)
 	took := time.Since(began)
 	for _, s := range a.parts.Sinks {

@@ -1,8 +1,8 @@
 // Package azure is the [cloud.Provider] over Azure Resource Manager: node groups are scale sets of one resource group, with
 // uniform or flexible orchestration, or pools of machines in availability sets. What a group is and how it is read is the same for every kind of it (model.go); a kind knows the calls.
 //
-// It asks little: one list of scale sets and one list of machines a group within the cache's time, and after a write of its own only
-// when the operation has begun and when it has ended. It believes nothing but answers: a capacity changes in its eyes when Azure
+// It asks little: within the cache's time one list of scale sets, and one list of machines for each group that is not steady (steady.go); after a write of its
+// own only when the operation has begun and when it has ended. It believes nothing but answers: a capacity changes in its eyes when Azure
 // says so (S-03), and a list of machines that its scale set's capacity contradicts is no evidence (S-14, S-20). A group's Read is about the
 // machines it shows: At is when they were listed, and Complete that nothing contradicts them. While newer reads are incomplete, the
 // machines of the last complete one stay, with its time, under the newest capacity and version. No call sleeps. A read
@@ -60,6 +60,7 @@ type Provider struct {
 	lease      lease                              // of this process; nil when it needs none
 	doing      *question                          // the chores under way; nil when none are
 	doingMute  bool                               // the last ones had no end in time
+	hasty      bool                               // a group has ceased to be steady, and is to be asked about now
 	warned     map[string]string                  // what was said of discovered scale sets that are left out, by key
 }
 
@@ -144,6 +145,7 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 	defer p.refreshing.Unlock()
 	p.mu.Lock()
 	p.takeOver(ctx)
+	p.hasty = false
 	p.mu.Unlock()
 	p.pollOperations(ctx)
 	p.carryOn(ctx)
@@ -229,6 +231,9 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 	}
 	j := p.job(g, nil, true)
 	j.patience = max(leastWait, j.patience)
+	if !g.mute && p.now().Sub(g.asked) > p.options.period() { // nobody knows how long a read of it takes by now
+		j.patience = max(firstWait, j.patience)
+	}
 	p.mu.Unlock()
 
 	p.ask(asEvidence(p.life), j.question, p.reads(j))

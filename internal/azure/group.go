@@ -32,6 +32,7 @@ type group struct {
 	asked   time.Time      // when a read last had a result
 	checked time.Time      // when a list last showed that the model is still the one of the reading
 	resting time.Time      // after a failed read: no other before
+	steady  bool           // as the last cycle saw it: see [Provider.Attend]
 	due     due            // what must be read again before the cache's time is over
 	stamp   uint64         // of the youngest fact; answers to older questions are dropped
 	asking  *question      // the read that has no answer yet; nil when there is none

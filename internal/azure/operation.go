@@ -78,10 +78,14 @@ func (p *Provider) Operations() []Operation {
 	return out
 }
 
-// NextPoll is when Groups should be called again because an operation is in flight, or something that came of one; zero when none is.
+// NextPoll is when Groups should be called again because an operation is in flight, or something that came of one, or since a group has ceased to be
+// steady; zero when there is no such reason.
 func (p *Provider) NextPoll() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.hasty {
+		return p.now()
+	}
 	var next time.Time
 	for _, o := range p.operations {
 		if o.asking == nil && (next.IsZero() || o.next.Before(next)) {

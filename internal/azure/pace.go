@@ -8,8 +8,8 @@ import (
 )
 
 // How often groups are read. All calm groups are read together, on a beat: one list of the models for all of them, and then, of each, the
-// machines whose time is over or whose model has moved since. That is 1 + n requests for n groups and the cache's time. A restless group is
-// read by itself in between. Nothing is written from such a read: [Provider.Group] is the evidence for that.
+// machines whose time is over or whose model has moved since. That is 1 + n requests for n groups and the cache's time, and hardly more than 1 while all
+// are steady (steady.go). A restless group is read by itself in between. Nothing is written from such a read: [Provider.Group] is the evidence for that.
 
 // While operations are in flight reads serve longer, so that a burst of growth keeps within a dozen reads.
 const (
@@ -73,11 +73,14 @@ func (p *Provider) phase() time.Duration {
 	return time.Duration(most * float64(p.options.period()) / 2).Truncate(time.Second)
 }
 
-// machinesTTL is how long a list of the group's machines serves while its model stays as it was: the setting, less the group's own part of
-// the jitter.
+// machinesTTL is how long a list of the group's machines serves while its model stays as it was: the setting, or longer for a steady group, less the
+// group's own part of the jitter.
 func (p *Provider) machinesTTL(g *group) time.Duration {
-	ttl := max(p.options.InstanceCacheTTL, p.options.period())
-	return ttl - min(ttl, time.Duration(p.options.fraction(key(g.name))*float64(p.options.InstanceCacheJitter)))
+	ttl, jitter := max(p.options.InstanceCacheTTL, p.options.period()), p.options.InstanceCacheJitter
+	if p.vouched(g) {
+		ttl, jitter = max(ttl, steadyTTL), max(jitter, steadyJitter)
+	}
+	return ttl - min(ttl, time.Duration(p.options.fraction(key(g.name))*float64(jitter)))
 }
 
 // looked is when the group was last found to be as it is shown: by a read of its machines, or by a model that had not moved since.

@@ -37,7 +37,7 @@ type Config struct {
 	NoLabelPredictions   bool           // enableLabelPredictionsOnTemplate is given, as false
 
 	CacheTTL            time.Duration // how old a served model of a scale set may be; 0 means 60 s
-	InstanceCacheTTL    time.Duration // how old a served list of machines may be; 0 means CacheTTL
+	InstanceCacheTTL    time.Duration // how old a served list of machines may be; 0 means CacheTTL, or longer for a steady group
 	InstanceCacheJitter time.Duration // a list is renewed up to this much earlier, each group by another share of it
 	SizeRefresh         time.Duration // how old a served capacity of a spot scale set may be; 0 means CacheTTL
 	Backoff             Backoff

@@ -156,8 +156,8 @@ var Settings = []Setting{
 	},
 	{
 		Key: "vmssVirtualMachinesCacheTTLInSeconds", Older: []string{"vmssVmsCacheTTL"},
-		Variables: []string{"AZURE_VMSS_VMS_CACHE_TTL_IN_SECONDS", "AZURE_VMSS_VMS_CACHE_TTL"}, Default: "vmssCacheTTLInSeconds", Standing: Honoured,
-		About: "how old a served list of machines may be",
+		Variables: []string{"AZURE_VMSS_VMS_CACHE_TTL_IN_SECONDS", "AZURE_VMSS_VMS_CACHE_TTL"}, Default: "vmssCacheTTLInSeconds, and 20 minutes for a steady group", Standing: Honoured,
+		About: "how old a served list of machines may be; a group is steady while its machines are all Ready nodes and its scale set does not change",
 		into:  func(d *draft) any { return &d.InstanceCacheTTL },
 	},
 	{
