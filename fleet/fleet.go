@@ -70,13 +70,14 @@ type Horizon struct {
 	List      time.Duration // what a list or a capacity shows, and until a write shows in one
 	Node      time.Duration // that a node is Ready, and an answer on which a write rests
 	Provision time.Duration // from a machine's start to its Ready node
-	Window    time.Duration // over which the removal budget counts
+	Window    time.Duration // over which the removal budget counts; 0 for no budget
+	Burst     time.Duration // in which nodes lose their work together
 	Loss      time.Duration // over which losses count as one event
 }
 
 // Usual is the horizon with the cloud's and the policy's usual times.
 func Usual() Horizon {
-	return Horizon{List: 10 * time.Minute, Node: time.Minute, Provision: 15 * time.Minute, Window: 10 * time.Minute, Loss: time.Hour}
+	return Horizon{List: 10 * time.Minute, Node: time.Minute, Provision: 15 * time.Minute, Window: 10 * time.Minute, Burst: 10 * time.Minute, Loss: time.Hour}
 }
 
 // Ledger is what is known of all machines. It is a value: Observe leaves the one that it is called on as it was, and shares with it what did not

@@ -59,7 +59,7 @@ const (
 	Lost         Life = iota // its Node object or its heartbeat went, and nobody asked for that
 	Coming                   // it started less than the time for joining ago
 	Ready                    // its node is Ready
-	Unregistered             // this process has watched since it was made, and its node was never Ready in the time for joining
+	Unregistered             // this process has watched since it was made, or the cloud failed to make it, and its node was never Ready in the time for joining
 	Excused                  // it is off or on its way out, as the cloud says or sluice asked
 )
 
@@ -96,8 +96,8 @@ type nodeSide struct {
 	Object  bool    // there is a Node object
 	Joined  Instant // when its node was first Ready, as far as anybody knows
 	Silent  Instant // since when it is not Ready, after it was
-	Work    bool    // pods run on it that count as work, or that is not known
-	Idle    Instant // since when none does
+	Work    bool    // pods run on it that nobody may stop, or that is not known
+	Idle    Instant // since when it has none but those that belong to it
 	Ended   bool    // the last of them ran to their end
 	Doubt   bool    // another machine could be this node as well
 	Charged Instant // when the removal budget was charged for it
@@ -159,6 +159,8 @@ func (m *machine) life(now, began Instant, h Horizon) Life {
 		return Ready
 	case m.excused():
 		return Excused
+	case c.State == Failed && n.Joined == 0 && !n.Object:
+		return Unregistered // the cloud failed to make it
 	case now.Sub(c.Up) < h.Provision && c.Up > n.Silent:
 		return Coming
 	case n.Joined == 0 && c.Created >= began:

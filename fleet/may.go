@@ -8,11 +8,17 @@ type Limits struct {
 	Owned    bool          // the group is this cluster's
 	Age      time.Duration // how old the answer may be on which the write rests; 0 for any, as when a write is only planned
 	Strays   int           // how many machines may be unregistered before the group makes no more; 0 for [UsualStrays]
-	Budget   int           // percent of a group's nodes that may be emptied or deleted within the window; 0 for [lossPercent]
+	Budget   float64       // percent of a group's nodes that may be emptied or deleted within the window; 0 for [lossPercent]
 	Burst    int           // percent of a group that may go within the window after its machines lost their work together; 0 for half, 100 for all
 	LostFor  time.Duration // how long a machine has to be lost before it goes
 	WorkFor  time.Duration // and how long when its work may still run
 }
+
+// Usual limits.
+const (
+	ReadAge  = time.Minute // how old an answer may be on which a write rests
+	WorkLost = time.Hour   // for how long work that may still run keeps a machine that was lost
+)
 
 // UsualStrays is how many machines may be unregistered before a group makes no more.
 const UsualStrays = 3
@@ -22,6 +28,7 @@ type Target struct {
 	UID    UID
 	ID     string // as the list had it
 	Idle   bool   // its node has been without work for its time, and is Ready
+	Clear  bool   // the caller has looked at its pods just now: none is in the way
 	Person bool   // a person named it
 	Held   bool   // something keeps it: a person's cordon, an annotation, the cloud's own protection
 }
@@ -233,14 +240,17 @@ func (v *View) mayGo(c *count, m *machine, verb Verb, t Target, lim Limits) *Ref
 	switch m.life(v.now, v.ledger.began, v.ledger.horizon) {
 	case Ready:
 		switch {
-		case m.node.Work:
+		case m.node.Work && !t.Clear:
 			return refuse("S-15", HasWork)
-		case !t.Idle && m.node.Charged == 0:
+		case !t.Idle && !t.Clear && m.node.Charged == 0:
 			return refuse("S-19", NotIdle)
 		}
 	case Coming:
 		return &Refusal{Property: "S-35", Code: StillComing, Until: m.cloud.Up.Add(v.ledger.horizon.Provision)}
 	case Lost:
+		if t.Clear && m.node.Charged != 0 && m.node.Charged <= m.node.Silent && !v.latch(c).holds() {
+			return nil // it was being emptied before, and its pods had their time
+		}
 		return v.mayLoseOne(c, m, lim)
 	}
 	return nil
@@ -283,18 +293,30 @@ func (m *machine) free(t Target, life Life) bool {
 	return t.Person || life == Ready && t.Idle || m.cloud.State == Failed && m.node.Joined == 0 && life != Lost
 }
 
+// Charged are those of the machines for which the budget is charged when they go, and was not within the window.
+func (v *View) Charged(id GroupID, targets []Target) (all []UID) {
+	c := v.count(id)
+	for _, t := range targets {
+		m := c.machine(t.UID)
+		if m != nil && !m.free(t, m.life(v.now, v.ledger.began, v.ledger.horizon)) && !within(m.node.Charged, v.now, v.ledger.horizon.Window) {
+			all = append(all, t.UID)
+		}
+	}
+	return all
+}
+
 // mayCharge is why so many machines more may not be emptied or deleted now.
 func (v *View) mayCharge(c *count, n int, lim Limits) *Refusal {
-	if n == 0 {
+	h := v.ledger.horizon
+	if n == 0 || h.Window == 0 {
 		return nil
 	}
-	h := v.ledger.horizon
 	if began := v.now.Add(-h.Window); began < v.ledger.since {
 		return &Refusal{Property: "S-19", Code: MemoryShort, Until: v.ledger.since.Add(h.Window)}
 	}
 	budget := c.budget
 	if lim.Budget > 0 {
-		budget = tolerance(c.nodesAt(v.now.Add(-h.Window)), lim.Budget)
+		budget = max(1, int(lim.Budget*float64(c.nodesAt(v.now.Add(-h.Window)))/100))
 	}
 	if c.charged+n > budget {
 		r := &Refusal{Property: "S-19", Code: OverBudget, Have: c.charged + n, Limit: budget}

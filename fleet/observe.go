@@ -57,8 +57,9 @@ type NodeSeen struct {
 	Created Instant // of the Node object
 	Ready   bool
 	Since   Instant // since when it is Ready, or is not
-	Work    bool    // pods that count as work run on it
-	Idle    Instant // since when none does; never for since this was first seen so
+	Work    bool    // pods run on it that nobody may stop
+	Pods    bool    // or others that would have to leave it
+	Idle    Instant // since when there are none; never for since this was first seen so
 	Ended   bool    // the last of them ran to their end
 	Charged bool    // it is cordoned for its removal
 	Doubt   bool    // another machine could be this node as well
@@ -460,12 +461,12 @@ func (g *group) node(o NodeSeen, h Horizon) {
 		since = o.At
 	}
 	switch {
-	case o.Work:
+	case o.Work || o.Pods:
 		n.Idle, n.Ended = 0, false
 	case o.Idle != 0:
 		n.Idle, n.Ended = o.Idle, o.Ended
 	case n.Idle == 0:
-		n.Idle, n.Ended = o.At, o.Ended || !n.Work || g.looked == 0 // nobody has seen how earlier work went
+		n.Idle, n.Ended = o.At, o.Ended || !n.Object || g.looked == 0 // nobody has seen how earlier work went
 	}
 	n.Object, n.Work, n.Doubt = true, o.Work, o.Doubt
 	if o.Charged && n.Charged == 0 {

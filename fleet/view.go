@@ -211,7 +211,7 @@ func (c *count) pace(idle []Instant, now Instant, h Horizon) {
 	}
 	for i := range c.machines {
 		m := &c.machines[i]
-		if m.node.Idle != 0 && !m.node.Ended && (m.cloud.Verb == Delete || m.cloud.Verb == Park) && within(m.cloud.VerbAt, now, h.Window) {
+		if m.node.Idle != 0 && !m.node.Ended && (m.cloud.Verb == Delete || m.cloud.Verb == Park) && within(m.cloud.VerbAt, now, h.Burst) {
 			c.leaving++
 		}
 	}
@@ -233,7 +233,7 @@ func (c *count) burst(idle []Instant, h Horizon) {
 	slices.Sort(idle)
 	until := 0
 	for i, from := range idle {
-		for until < len(idle) && idle[until].Sub(from) < h.Window {
+		for until < len(idle) && idle[until].Sub(from) < h.Burst {
 			until++
 		}
 		came, _ := slices.BinarySearch(joined, from+1)

@@ -14,6 +14,8 @@ type Emptied struct {
 	Node  types.UID
 	Group cluster.GroupID
 	At    time.Time // of the last step: its cordon, or an eviction
+
+	Machine string // its unique id; "" when none is known
 }
 
 // checkBudget holds nodes that would be emptied of pods beyond what their group's budget allows within its window, whatever for: those count that
@@ -71,7 +73,11 @@ func Emptying(w Write, e Evidence, allowed *policy.Policy) (Emptied, bool) {
 	default:
 		return Emptied{}, false
 	}
-	return Emptied{Node: n.Object.UID, Group: n.Group, At: e.Newest.Time}, true
+	emptied := Emptied{Node: n.Object.UID, Group: n.Group, At: e.Newest.Time}
+	if n.Instance != nil {
+		emptied.Machine = n.Instance.UID
+	}
+	return emptied, true
 }
 
 // works says whether pods are on the node that would have to leave it.

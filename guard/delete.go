@@ -66,7 +66,7 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 	if left, others := g.Capacity-len(w.Machines), g.Standing()-len(w.Machines); left < others {
 		return refuse("S-05", "group %s says capacity %d but would keep %d machines", g.ID, g.Capacity, others)
 	}
-	return nil
+	return checkFleet(w, e, allowed)
 }
 
 func checkTarget(t Target, e Evidence, allowed *policy.Policy) error {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/policy"
 )
 
@@ -124,6 +125,7 @@ type Evidence struct {
 	Answer    time.Duration           // how long the request may take at most
 	Opposed   *Opposition             // others who keep changing the group's capacity the other way; nil for none (S-36)
 	Emptied   []Emptied               // nodes that this process has begun to empty of pods, each once (S-19)
+	Fleet     *fleet.View             // what is known of machines; nil when nobody keeps a ledger of them
 	Unseen    map[string]bool         // nodes that this process has written to, and Newest does not show them as they are since (S-20)
 
 	// Looked are the nodes of machines to be removed, by name, as the API server answered when it was asked for this write: of a machine

@@ -34,6 +34,9 @@ func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
 		if err := checkBudget(n, e, allowed); err != nil {
 			return err
 		}
+		if err := checkEmpty(n, e, allowed); err != nil {
+			return err
+		}
 	}
 	return checkWanted(w.Node, e)
 }

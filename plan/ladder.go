@@ -216,6 +216,9 @@ func (d *decision) climb(st *nodeState) {
 			d.inFlight-- // it is ready, and goes with all that are when its group's turn comes
 		}
 		d.judgeNode(st, phase(st), *d.rests(g))
+	case d.heldBack(about, st.Instance) != nil:
+		d.inFlight-- // as above
+		d.judgeNode(st, phase(st), *d.heldBack(about, st.Instance))
 	case d.gathersOthers(g) != nil:
 		d.inFlight-- // as above
 		d.judgeNode(st, phase(st), *d.gathersOthers(g))
@@ -246,6 +249,17 @@ func (d *decision) below(st *nodeState, word string) string {
 		return ""
 	}
 	return word + " pods below priority " + strconv.Itoa(int(d.allowed.Growth.PriorityCutoff))
+}
+
+// heldBack says that the safety contract has kept the machine when it was asked lately, nil when it may be asked again.
+func (d *decision) heldBack(about reason.Ref, in *cluster.Instance) *reason.Reason {
+	for _, h := range d.m.Held {
+		if h.UID == in.UID && h.Until.After(d.now) {
+			d.wake(h.Until)
+			return new(reason.New(reason.RemovalHeld, about, "property", h.Property, "why", h.Why))
+		}
+	}
+	return nil
 }
 
 // removes has a machine removed in this cycle.

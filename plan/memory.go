@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -20,6 +21,7 @@ type Memory struct {
 	Nodeless      map[string]time.Time            `json:"nodeless,omitempty"`  // since when a machine has been seen without a node, by its UID
 	Lost          map[string]bool                 `json:"lost,omitempty"`      // of these, machines that had been nodes before: see [decision.noticeNodeless]
 	Restarted     map[string]time.Time            `json:"restarted,omitempty"` // since when a machine has been started again whose Node object is from before and not Ready, by its UID
+	Held          []Held                          `json:"held,omitempty"`      // machines that the safety contract keeps, until it is asked again
 	Since         time.Time                       `json:"since,omitzero"`      // the first cycle that this memory goes back to
 	Groups        map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
 	Taken         []string                        `json:"taken,omitempty"`        // spot machines that the cloud takes away, whose nodes are there still and that have counted, by UID, sorted
@@ -97,6 +99,14 @@ const (
 	Asked    Status = "asked"    // it was sent, and the cloud has not answered yet: what it shows tells, and a growth counts until then
 )
 
+// Held is a machine that the safety contract keeps for now.
+type Held struct {
+	UID      string    `json:"uid"`
+	Property string    `json:"property"`
+	Why      string    `json:"why"`            // one sentence
+	Until    time.Time `json:"until,omitzero"` // zero when nobody knows
+}
+
 // Result is what became of the plan's action of the same index.
 type Result struct {
 	Status     Status        `json:"status"`
@@ -108,6 +118,8 @@ type Result struct {
 	RetryAfter time.Duration `json:"retryAfter,omitempty"` // for Failed: how long the cloud asked to be left alone
 
 	Quota *cluster.Quota `json:"quota,omitempty"` // for Failed of kind "quota": the cloud's numbers
+
+	Held []Held `json:"held,omitempty"` // machines of a removal that were left, as the safety contract keeps them for now
 
 	Chosen []cluster.GroupID `json:"chosen,omitempty"` // for an accepted [AskExpander]: the groups that the server named
 }
@@ -144,6 +156,7 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 		}
 		r := results[i]
 		r.At = r.At.UTC().Round(0)
+		m.Held = holding(m.Held, r)
 		switch a := a.(type) {
 		case SetCapacity:
 			g := m.Groups[a.Group]
@@ -195,6 +208,24 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 		}
 	}
 	return m
+}
+
+// heldFor is after what time the safety contract is asked again about a machine that it keeps for as long as nobody knows.
+const heldFor = time.Minute
+
+// holding is what is held after the result of an action.
+func holding(held []Held, r Result) []Held {
+	if len(r.Held) == 0 {
+		return held
+	}
+	held = slices.Clone(held)
+	for _, h := range r.Held {
+		if h.Until.IsZero() {
+			h.Until = r.At.Add(heldFor)
+		}
+		held = append(slices.DeleteFunc(held, func(was Held) bool { return was.UID == h.UID }), h)
+	}
+	return held
 }
 
 // lengthened is the rest after one more deletion that failed: it begins short, because most such failures pass, and doubles up to

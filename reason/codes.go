@@ -194,6 +194,7 @@ const (
 	EmptiedInVain      Code = "EmptiedInVain"
 	RemovalAbandoned   Code = "RemovalAbandoned"
 	RemovalRests       Code = "RemovalRests"
+	RemovalHeld        Code = "RemovalHeld"
 	RemovalQueued      Code = "RemovalQueued"
 	RemovalGathers     Code = "RemovalGathers"
 
@@ -445,6 +446,7 @@ var sentences = map[Code]string{
 	ConsolidationSpent:   "emptying it would save {saving} USD an hour, but the nodes that may be emptied for a saving within a day have been (limit {limit})",
 	ConsolidationWaits:   "waits for a machine of group {group} that takes its pods, which saves {saving} USD an hour",
 	RemovalGathers:       "waits {wait} for other machines of group {group} that are about to leave, as they are deleted by one request at a time: {others}",
+	RemovalHeld:          "stays for now by {property} of the safety contract: {why}",
 	RemovalRests:         "deleting machines of group {group} failed, next try at {until}: {message}",
 	RemovalAbandoned:     "removal abandoned",
 	ClusterMinimum:       "cluster minimum of {resource} reached ({have} - {node} < {minimum})",

@@ -113,6 +113,7 @@ var ends = map[Code]string{
 	RemovalCoolsDown:  "nodes may be cordoned again",
 	EmptiedInVain:     "nodes of group {group} may be drained again",
 	RemovalGathers:    "their machines are deleted together",
+	RemovalHeld:       "it goes when the contract allows it",
 	RemovalRests:      "the deletion is tried again",
 
 	MachineComing:    "it becomes a node, or it is deleted for being none",

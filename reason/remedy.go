@@ -113,6 +113,7 @@ var remedies = map[Code]string{
 	NodeReplaces:         "node {node} is gone, or keeps its pods",
 	RemovalGathers:       "{wait} pass, or the others are ready",
 	RemovalQueued:        "the deletions of group {group} that are under way end",
+	RemovalHeld:          "it goes by itself when its time has come; after a loss of many nodes look at them, then run: sluice acknowledge",
 	RemovalRests:         "the next try at {until}; mend what the cloud says",
 	ClusterMinimum:       "a lower minimum in --cores-total, --memory-total or --gpu-total",
 	RightMissing:         "the right to {right}, for sluice's service account, as in deploy/rbac.yaml",

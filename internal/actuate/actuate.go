@@ -13,6 +13,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/guard"
 	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/internal/ledger"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
 )
@@ -37,12 +38,14 @@ type Actuator struct {
 
 	Silent func() time.Duration         // for how long the API server has said nothing; nil means that it never is silent
 	Leads  func() time.Time             // until when nobody else leads; nil, or zero, means that there is nobody else
+	Ledger *ledger.Book                 // of machines; nil when nobody keeps one
 	Seen   func(resource string) uint64 // the newest version that Objects shows; nil means that nobody knows
 
 	lastWrite map[cluster.GroupID]time.Time
 	contests  contests          // with others about capacities
 	emptied   []guard.Emptied   // nodes that this process has begun to empty of pods
 	wrote     map[string]uint64 // nodes, with the version that the last write to each has left, until Objects shows it
+	held      []plan.Held       // machines that the action under way leaves for now
 	left      map[turn]int      // what the last plan asked for and was not begun, by its place in the next one
 	groups    []*cluster.Group  // as decided, and as read and written since, while a plan is performed
 }
@@ -77,6 +80,7 @@ func (a *Actuator) Perform(ctx context.Context, decided *cluster.Snapshot, p pla
 			continue
 		}
 		results[i] = a.perform(ctx, decided, p, action)
+		results[i].Held, a.held = a.held, nil
 	}
 	return results
 }
@@ -147,11 +151,22 @@ func (a *Actuator) delete(ctx context.Context, decided *cluster.Snapshot, p plan
 			return err
 		}
 	}
+	evidence.Fleet = a.Ledger.View()
+	write, held := guard.Split(write, evidence, a.Policy)
+	a.holds(held)
+	if len(write.Machines) == 0 {
+		return &guard.Refusal{Property: held[0].Property, Why: guard.Sentence(action.Group, held[0].Refusal)}
+	}
+	machines = machines[:0]
+	for _, t := range write.Machines {
+		machines = append(machines, t.Machine)
+	}
 	if err := guard.Check(write, evidence, a.Policy); err != nil {
 		return err
 	}
 	defer a.sent(action.Group)
 	a.contests.removed(action.Group, len(machines))
+	a.charge(action.Group, guard.Charged(write, evidence, a.Policy))
 	return a.Cloud.DeleteInstances(ctx, givenUp(g, action.Machines), machines)
 }
 
@@ -174,6 +189,7 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 			return err
 		}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
+			a.holdsOne(action.Machine, err)
 			return err
 		}
 		a.emptying(write, evidence)

@@ -2,6 +2,7 @@ package actuate
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/guard"
 	"sluice.dev/sluice/internal/kube"
 	"sluice.dev/sluice/plan"
@@ -32,7 +34,7 @@ func (a *Actuator) within() time.Duration {
 func (a *Actuator) known(decided, newest *cluster.Snapshot, p plan.Plan) guard.Evidence {
 	return guard.Evidence{
 		DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted, Bought: p.Bought, Unseen: a.unseen(), Answer: leastWithin, Emptied: a.emptied,
-		Silent: a.silence(), Leads: a.leads(),
+		Silent: a.silence(), Leads: a.leads(), Fleet: a.Ledger.View(),
 	}
 }
 
@@ -82,6 +84,31 @@ func (a *Actuator) emptying(w guard.Write, e guard.Evidence) {
 		return was.Node == now.Node || now.At.Sub(was.At) >= a.Policy.Removal.Window
 	})
 	a.emptied = append(a.emptied, now)
+	if now.Machine != "" {
+		a.charge(now.Group, []fleet.UID{fleet.UID(now.Machine)})
+	}
+}
+
+// charge has the budget of removals charged for machines.
+func (a *Actuator) charge(id cluster.GroupID, machines []fleet.UID) {
+	if len(machines) > 0 {
+		a.Ledger.Observe(fleet.Asked{Group: fleet.GroupID(id), At: a.Ledger.Instant(), Verb: fleet.Empty, Charge: machines})
+	}
+}
+
+// holdsOne remembers a machine whose node is not cordoned, as the budget of removals is spent.
+func (a *Actuator) holdsOne(m cluster.Machine, err error) {
+	var refusal *guard.Refusal
+	if errors.As(err, &refusal) && refusal.Property == "S-19" {
+		a.held = append(a.held, plan.Held{UID: m.UID, Property: refusal.Property, Why: refusal.Why})
+	}
+}
+
+// holds remembers machines that the action under way leaves.
+func (a *Actuator) holds(held []guard.Held) {
+	for _, h := range held {
+		a.held = append(a.held, plan.Held{UID: h.Machine.UID, Property: h.Property, Why: guard.Sentence(h.Machine.Group, h.Refusal), Until: h.Until.Time()})
+	}
 }
 
 // nodes writes to Kubernetes, and remembers what each write to a node has left.

@@ -116,7 +116,7 @@ func New(p Parts) *Autoscaler {
 		actuator: &actuate.Actuator{
 			Cloud: p.Cloud, Nodes: kube.Writer{Client: p.Client, Owner: p.Policy.Installation, Lacks: rights.Lacks}, Objects: observer.Objects,
 			Expander: p.Expander, Policy: p.Policy, DryRun: p.DryRun, Now: p.Now, Started: p.Now(), Log: p.Log,
-			Seen: observer.Seen, Silent: silent, Leads: p.Leads,
+			Seen: observer.Seen, Silent: silent, Leads: p.Leads, Ledger: p.Ledger,
 		},
 	}
 }

@@ -41,7 +41,7 @@ var rooms = map[string][]string{
 	"cluster":    {"calendar", "reason"},
 	"policy":     {"cluster", "reason"},
 	"cloud":      {"cluster"},
-	"guard":      {"cluster", "policy", "reason"},
+	"guard":      {"cluster", "fleet", "policy", "reason"},
 	"scheduling": {"cluster", "reason"},
 	"fleet":      {}, // ids, times and counts: it knows no pod and no cloud
 	"packing":    {}, // vectors and counts: it knows no pod and no node
@@ -59,7 +59,7 @@ var rooms = map[string][]string{
 	"internal/azure":                  {"cloud", "cluster", "fleet", "internal/ledger", "internal/azure/catalog", "internal/azure/config", "internal/imds", "reason"},
 	"internal/kube":                   {"cluster", "guard", "plan", "reason"},
 	"internal/expander":               {"cluster"},
-	"internal/actuate":                {"cloud", "cluster", "guard", "internal/expander", "internal/kube", "plan", "policy", "reason"},
+	"internal/actuate":                {"cloud", "cluster", "fleet", "guard", "internal/ledger", "internal/expander", "internal/kube", "plan", "policy", "reason"},
 	"internal/agent":                  {"cluster", "guard", "internal/imds", "internal/kube"},
 	"internal/report":                 {"cluster", "journal", "plan", "policy", "reason"},
 	"internal/doctor":                 {"cluster"},

@@ -57,8 +57,11 @@ func (b *Book) Observe(all ...fleet.Observation) {
 // at is now, and not before what was given out. Book.mu is held.
 func (b *Book) at() fleet.Instant { return max(b.last, fleet.At(b.now())) }
 
-// View is what the book says now.
+// View is what the book says now; nil of a nil book.
 func (b *Book) View() *fleet.View {
+	if b == nil {
+		return nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ledger.At(b.at())

@@ -121,13 +121,18 @@ func (l *look) twin(n *cluster.Node, uid fleet.UID) fleet.UID {
 // node is what is seen of a node; was is the same node before, nil for none.
 func (l *look) node(n, was *cluster.Node) fleet.NodeSeen {
 	o := fleet.NodeSeen{At: l.at, Created: fleet.At(n.Object.CreationTimestamp.Time), Ready: cluster.Ready(n.Object), Since: since(n.Object)}
+	at := policy.On(n, l.now.Group(n.Group), l.now.Objects.Budgets)
 	for _, p := range n.Pods {
-		if l.works(p, n) {
+		if l.allowed.Belongs(p, at, l.now.Time) {
+			continue
+		}
+		o.Pods = true
+		if why, keeps := l.allowed.Keeps(p, at, l.now.Time); keeps && policy.Work(why.Code) {
 			o.Work = true
 			break
 		}
 	}
-	if !o.Work && was != nil && was.Object.UID == n.Object.UID {
+	if !o.Pods && was != nil && was.Object.UID == n.Object.UID {
 		o.Ended = l.ended(was)
 	}
 	removal, on := cluster.RemovalOf(n.Object)
