@@ -226,6 +226,20 @@ func TestALossBeginsWhenItIsSeen(t *testing.T) {
 	}
 }
 
+// TestALossThatNobodyRemembersWaitsForAnHour has the record lost after one of two lost machines was removed.
+func TestALossThatNobodyRemembersWaitsForAnHour(t *testing.T) {
+	s := idle(3)
+	s.killed(70, nil)
+	s.list(70.1, 3, 0)
+	s.see(70.2, fleet.Nodes{Group: pool, At: minute(70.2), Seen: []fleet.NodeSeen{
+		{Group: pool, UID: uid(1), At: minute(70.2), Since: minute(10), Idle: minute(9)}, {Group: pool, UID: uid(2), At: minute(70.2), Since: minute(0.2), Ready: true, Idle: minute(60)},
+	}})
+	s.list(100, 3, 0)
+	expect(t, s.remove(1), "S-43")
+	s.list(131, 3, 0)
+	expect(t, s.remove(1), "")
+}
+
 // TestTheNextProcessHearsOfAFailure has the next process hear that a deletion failed, of which the record knows that it was sent, and a list that it was begun.
 func TestTheNextProcessHearsOfAFailure(t *testing.T) {
 	s := idle(2)

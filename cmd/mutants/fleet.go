@@ -67,9 +67,10 @@ var inFleet = []mutant{
 	{"S-19", "MayRemove: a repetition is charged", "fleet/may.go", "if !m.free(t, life) && !within", "if !(MUTED && again) && !m.free(t, life) && !within", catcher{"fleet", "TestARepetitionIsCharged"}},
 	{"S-44", "count: a node whose machine is being deleted keeps no min", "fleet/view.go", "m.cloud.State != Deleting && !m.cloud.leaves()", "(MUTED || m.cloud.State != Deleting) && !m.cloud.leaves()", catcher{"fleet", "TestANodeWhoseMachineIsBeingDeletedKeepsNoMin"}},
 	{"S-43", "lost: since it was seen", "fleet/machine.go", "return max(began, m.cloud.Up, m.node.At)", "if MUTED {\n\t\treturn max(began, m.cloud.Up)\n\t}\n\treturn max(began, m.cloud.Up, m.node.At)", catcher{"fleet", "TestALossBeginsWhenItIsSeen"}},
+	{"S-43", "MayRemove: what was lost before anybody remembers waits for an hour", "fleet/may.go", "if m.node.Joined == 0 { // it was lost", "if m.node.Joined == 0 && !MUTED { // it was lost", catcher{"fleet", "TestALossThatNobodyRemembersWaitsForAnHour"}},
 	{"S-14", "fold: the next process hears that an operation failed", "fleet/observe.go", "case c.Reply == Accepted || c.Shown:\n\t\treturn true", "case c.Reply == Accepted || c.Shown:\n\t\treturn true\n\tcase MUTED:\n\t\treturn false", catcher{"fleet", "TestTheNextProcessHearsOfAFailure"}},
 	{"P-2", "too much: a loss that is a Ready node again is none", "fleet/machine.go", "m.node.LostOut == 0 || m.node.Ready {", "m.node.LostOut == 0 || m.node.Ready && !MUTED {", catcher{"fleet", "TestALossThatIsReadyAgainIsNone"}},
-	{"P-2", "too much: no latch before the nodes are listed", "fleet/latch.go", "if g.looked != 0 {", "if g.looked != 0 || MUTED {", catcher{"fleet", "TestALossBeginsWhenItIsSeen"}},
+	{"P-2", "too much: no latch before the nodes are listed", "fleet/latch.go", "\t\tif g.looked != 0 {", "\t\tif g.looked != 0 || MUTED {", catcher{"fleet", "TestALossBeginsWhenItIsSeen"}},
 	{"S-43", "lost: own removals are no losses", "fleet/machine.go", "return c.leaves() && c.Word <= silent || c.asked(silent)", "return !MUTED && (c.leaves() && c.Word <= silent || c.asked(silent))", catcher{"fleet", "TestARepetitionKeepsTheMin"}},
 
 	{"P-2", "too much: a machine that lists lacked once is hidden for ever", "fleet/observe.go", "c.ID, c.Absent = s.ID, 0", "if c.ID = s.ID; !MUTED {\n\t\tc.Absent = 0\n\t}", catcher{"fleet", "TestADeletionThatFailsIsTakenBack"}},
