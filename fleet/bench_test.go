@@ -96,7 +96,7 @@ func BenchmarkIdleTogether(b *testing.B) {
 func worst() map[string]fleet.Ledger {
 	all := map[string]fleet.Ledger{}
 	lost, _, ids := many(true, fleet.Running)
-	parked, coming := lost, fleet.Ledger{}
+	parked := lost
 	for g := range manyGroups {
 		gone := fleet.Nodes{Group: manyGroup(g), At: minute(91)}
 		uids := []fleet.UID{}
@@ -110,7 +110,7 @@ func worst() map[string]fleet.Ledger {
 		at := minute(92) + fleet.Instant(g)
 		parked = parked.Observe(at, fleet.Asked{Group: manyGroup(g), At: at, Verb: fleet.Park, Machines: uids, Charge: uids}, gone, off)
 	}
-	coming, _, _ = many(false, fleet.Creating)
+	coming, _, _ := many(false, fleet.Creating)
 	all["lost"], all["parked"], all["coming"] = lost, parked, coming
 	return all
 }

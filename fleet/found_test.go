@@ -109,10 +109,10 @@ func TestARepetitionKeepsTheMin(t *testing.T) {
 	s.asked(61.5, fleet.Delete, 0)
 	s.node(61.6, 1, false, false)
 	s.listed(61.7, 2, running, off)
-	min := func(_ *fleet.Target, l *fleet.Limits) { l.Min = 1 }
-	expect(t, s.mayGo(fleet.Delete, min), "S-44")
+	least := func(_ *fleet.Target, l *fleet.Limits) { l.Min = 1 }
+	expect(t, s.mayGo(fleet.Delete, least), "S-44")
 	s.node(61.8, 0, false, false)
-	expect(t, s.mayGo(fleet.Delete, min), "S-06")
+	expect(t, s.mayGo(fleet.Delete, least), "S-06")
 }
 
 // TestARepetitionIsCharged has a deletion without an answer, whose machine is off since then, and another one that is charged.
@@ -226,6 +226,20 @@ func TestALossBeginsWhenItIsSeen(t *testing.T) {
 	}
 }
 
+// TestALossThatNobodyRemembersWaitsForAnHour has the record lost after one of two lost machines was removed.
+func TestALossThatNobodyRemembersWaitsForAnHour(t *testing.T) {
+	s := idle(3)
+	s.killed(70, nil)
+	s.list(70.1, 3, 0)
+	s.see(70.2, fleet.Nodes{Group: pool, At: minute(70.2), Seen: []fleet.NodeSeen{
+		{Group: pool, UID: uid(1), At: minute(70.2), Since: minute(10), Idle: minute(9)}, {Group: pool, UID: uid(2), At: minute(70.2), Since: minute(0.2), Ready: true, Idle: minute(60)},
+	}})
+	s.list(100, 3, 0)
+	expect(t, s.remove(1), "S-43")
+	s.list(131, 3, 0)
+	expect(t, s.remove(1), "")
+}
+
 // TestTheNextProcessHearsOfAFailure has the next process hear that a deletion failed, of which the record knows that it was sent, and a list that it was begun.
 func TestTheNextProcessHearsOfAFailure(t *testing.T) {
 	s := idle(2)
@@ -234,6 +248,21 @@ func TestTheNextProcessHearsOfAFailure(t *testing.T) {
 	s.listed(62.1, 1, deleting, running)
 	s.answered(63, 61.5, fleet.Refused)
 	if may := s.may(0); !may.Has(fleet.Here) {
+		t.Errorf("%04b", may)
+	}
+}
+
+// TestTheNextProcessHearsThatAStartFailed does the same with a start.
+func TestTheNextProcessHearsThatAStartFailed(t *testing.T) {
+	s := idle(2)
+	s.node(62, 0, false, false)
+	s.listed(62, 2, off, running)
+	s.listed(80, 2, off, running)
+	s.asked(80.1, fleet.Start, 0)
+	s.killed(81, s.Record(minute(80.1)))
+	s.listed(81.1, 2, running, running)
+	s.answered(82, 80.1, fleet.Refused)
+	if may := s.may(0); may != fleet.Here|fleet.IsOff {
 		t.Errorf("%04b", may)
 	}
 }

@@ -81,7 +81,7 @@ func (t latch) next(losses []Instant, open bool, since Instant, h Horizon, of fu
 }
 
 // latched is the ledger with the latches that follow from what it knows of the changed groups. Until the nodes of a group were listed nobody knows what it lost:
-// its latch stays as it is.
+// its latch stays as it is, and nothing new counts.
 func (l Ledger) latched(now Instant, changed map[GroupID]*group) Ledger {
 	for _, g := range changed {
 		if g.looked != 0 {
@@ -92,12 +92,10 @@ func (l Ledger) latched(now Instant, changed map[GroupID]*group) Ledger {
 	var all []Instant
 	var open bool
 	for _, g := range l.groups {
-		if g.looked == 0 {
-			open = true
-			continue
-		}
 		losses, some := g.losses(now, l.began, l.horizon)
-		all, open = append(all, losses...), open || some
+		if open = open || some; g.looked != 0 {
+			all = append(all, losses...)
+		}
 	}
 	l.latch = l.latch.next(all, open, l.since, l.horizon, func(at Instant) int {
 		n := 0

@@ -130,7 +130,7 @@ func (w *world) live() {
 	}
 	for _, v := range w.sorted() {
 		var r *fleet.Refusal
-		kind := "other"
+		var kind string
 		switch {
 		case v.state == fleet.Gone && v.object && v.joined:
 			kind, r = "its Node object", view.MayDeleteNode(pool, v.uid)

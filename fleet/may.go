@@ -266,6 +266,9 @@ func (v *View) mayLoseOne(c *count, m *machine, lim Limits) *Refusal {
 	if v.latch(c).holds() {
 		until = max(until, lost.Add(v.ledger.horizon.Loss))
 	}
+	if m.node.Joined == 0 { // it was lost before anybody remembers, and others may have been, too, and removed
+		until = max(until, v.ledger.since.Add(v.ledger.horizon.Loss))
+	}
 	if lost > m.node.Known && v.now < until {
 		return &Refusal{Property: "S-43", Code: NotLostYet, Until: until}
 	}

@@ -395,7 +395,7 @@ func (g *group) answer(o Answered) {
 			if c.Verb == Delete && (!c.leaves() || c.Word < o.Asked) {
 				c.Word = max(o.At, c.Back+1)
 			}
-		case c.Reply == Accepted, c.Shown, c.Verb == Delete && c.State == Deleting && c.Word >= o.Asked: // the operation failed
+		case c.begun(o.Asked): // the operation failed
 			c.failed(o, several)
 		case c.Again:
 		default:
@@ -414,6 +414,17 @@ func (g *group) answer(o Answered) {
 			g.set(i, c)
 		}
 	}
+}
+
+// begun says whether the cloud was at a write, as its answer said or a list has shown.
+func (c *cloudSide) begun(asked Instant) bool {
+	switch {
+	case c.Reply == Accepted || c.Shown:
+		return true
+	case c.Verb == Delete:
+		return c.State == Deleting && c.Word >= asked
+	}
+	return (c.Verb == Park) == (c.State == Off)
 }
 
 // failed takes in that an operation failed which the cloud had accepted. A machine may be off or running then, and one of several may be gone.

@@ -95,6 +95,22 @@ var worlds = []*earth{
 		},
 	},
 	{
+		name: "begun an hour after a loss", boxes: 3, ready: 3, max: 3, leads: 1, faults: 2,
+		seed: []event{{kind: silences, box: 0}, {kind: silences, box: 1}, {kind: passes, arg: hours}, {kind: lists}},
+		kinds: []letter{
+			{lists, []int{fresh}}, {deletion, []int{accepted, done, refused, unsent}}, {both, []int{accepted}}, {joins, once}, {silences, once}, {foreign, []int{0}},
+			{kills, once}, {begins, upTo(2)}, {looks, once}, {says, once}, {passes, []int{ticks, watched, hours}},
+		},
+	},
+	{
+		name: "begun after a removal", boxes: 3, ready: 3, max: 3, leads: 1, faults: 2, restores: true,
+		seed: []event{{kind: silences, box: 0}, {kind: silences, box: 1}, {kind: says}, {kind: lists}, {kind: deletion, box: 0, arg: done}, {kind: kills}},
+		kinds: []letter{
+			{lists, []int{fresh}}, {deletion, []int{accepted, done}}, {joins, once}, {silences, once}, {kills, once}, {begins, upTo(3)}, {looks, once}, {says, once},
+			{passes, []int{minutes, ticks, watched}},
+		},
+	},
+	{
 		name: "begun with a write unknown", boxes: 2, ready: 2, max: 2, leads: 1, faults: 2,
 		seed: []event{{kind: deletion, box: 0, arg: unheard}},
 		kinds: []letter{

@@ -81,7 +81,7 @@ func idle(n int) *story {
 
 // TestEachPredicateRefuses has one story for each refusal, in which nothing else stands in the way: without it the write would be allowed.
 func TestEachPredicateRefuses(t *testing.T) {
-	delete := func(s *story) *fleet.Refusal { return s.mayGo(fleet.Delete, nil) }
+	deleteOne := func(s *story) *fleet.Refusal { return s.mayGo(fleet.Delete, nil) }
 	for _, x := range []struct {
 		code     fleet.Code
 		property string
@@ -106,12 +106,12 @@ func TestEachPredicateRefuses(t *testing.T) {
 			s := idle(3)
 			s.asked(61.1, fleet.Delete, 2)
 			return s
-		}, delete},
+		}, deleteOne},
 		{"ReadOld", "S-02", func() *story {
 			s := idle(3)
 			s.see(62.1)
 			return s
-		}, delete},
+		}, deleteOne},
 		{"NotOwned", "S-22", func() *story { return idle(3) }, func(s *story) *fleet.Refusal {
 			return s.mayGo(fleet.Delete, func(_ *fleet.Target, l *fleet.Limits) { l.Owned = false })
 		}},
@@ -155,7 +155,7 @@ func TestEachPredicateRefuses(t *testing.T) {
 			s := idle(3)
 			s.listed(61.5, 3, running, running, unlisted)
 			return s
-		}, delete},
+		}, deleteOne},
 		{"BelowMin", "S-06", func() *story {
 			s := idle(2)
 			s.listed(61.5, 2, running, off)
@@ -170,7 +170,7 @@ func TestEachPredicateRefuses(t *testing.T) {
 			s := idle(5)
 			s.listed(61.5, 5, unlisted, running, running, running, running)
 			return s
-		}, delete},
+		}, deleteOne},
 		{"OtherMachine", "S-11", func() *story { return idle(3) }, func(s *story) *fleet.Refusal {
 			return s.mayGo(fleet.Delete, func(t *fleet.Target, _ *fleet.Limits) { t.ID = "1" })
 		}},
@@ -178,7 +178,7 @@ func TestEachPredicateRefuses(t *testing.T) {
 			s := idle(3)
 			s.listed(61.5, 2, deleting, running, running)
 			return s
-		}, delete},
+		}, deleteOne},
 		{"WritePending", "S-11", func() *story {
 			s := idle(3)
 			s.asked(61.1, fleet.Delete, 0)
@@ -192,12 +192,12 @@ func TestEachPredicateRefuses(t *testing.T) {
 			s := idle(3)
 			s.see(61.1, fleet.NodeSeen{Group: pool, UID: uid(0), At: minute(61.1), Ready: true, Since: minute(0.2), Idle: minute(60.5), Ended: true, Doubt: true})
 			return s
-		}, delete},
+		}, deleteOne},
 		{"HasWork", "S-15", func() *story {
 			s := idle(3)
 			s.node(61.1, 0, true, true)
 			return s
-		}, delete},
+		}, deleteOne},
 		{"NotIdle", "S-19", func() *story { return idle(3) }, func(s *story) *fleet.Refusal {
 			return s.mayGo(fleet.Delete, func(t *fleet.Target, _ *fleet.Limits) { t.Idle = false })
 		}},
@@ -215,7 +215,7 @@ func TestEachPredicateRefuses(t *testing.T) {
 			s.node(61.1, 0, false, false)
 			s.list(70, 3)
 			return s
-		}, delete},
+		}, deleteOne},
 		{"LostTogether", "S-43", func() *story {
 			s := idle(3)
 			s.node(61.1, 0, false, false)

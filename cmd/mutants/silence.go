@@ -46,11 +46,11 @@ func silence(source []byte, function, says, muted string) ([]byte, error) {
 				if clause, ok := above[i].(*ast.CaseClause); ok {
 					if s, ok := above[i-2].(*ast.SwitchStmt); ok && s.Tag == nil && len(clause.List) > 0 {
 						from, to = clause.List[0].Pos(), clause.List[len(clause.List)-1].End()
-						var any []string
+						var conditions []string
 						for _, e := range clause.List {
-							any = append(any, string(source[at(e.Pos()):at(e.End())]))
+							conditions = append(conditions, string(source[at(e.Pos()):at(e.End())]))
 						}
-						text = func(string) string { return "!" + muted + " && (" + strings.Join(any, " || ") + ")" }
+						text = func(string) string { return "!" + muted + " && (" + strings.Join(conditions, " || ") + ")" }
 					}
 					break
 				}
