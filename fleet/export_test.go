@@ -65,7 +65,7 @@ func (f *Facts) Machine(l Ledger, id GroupID, uid UID) {
 	}
 	c, n := &m.cloud, &m.node
 	f.Words = append(f.Words, 1|uint64(c.State)<<8|uint64(c.Verb)<<16|uint64(c.Reply)<<24)
-	f.Flag(c.ID != "", c.Again, c.Shown, n.Ready, n.Object, n.Work, n.Ended, n.Doubt)
+	f.Flag(c.ID != "", c.Again, c.Shown, c.Watched, n.Ready, n.Object, n.Work, n.Ended, n.Doubt)
 	f.Times = append(f.Times, c.Created, c.Turned, c.Up, c.Absent, c.Word, c.Back, c.Gone, c.VerbAt, c.Power,
 		n.At, n.Joined, n.Silent, n.Idle, n.Charged, n.LostOut, n.Known)
 }
@@ -82,7 +82,7 @@ func TestFactsHaveEveryField(t *testing.T) {
 	for _, x := range []struct {
 		of any
 		n  int
-	}{{Ledger{}, 5}, {group{}, 13}, {grant{}, 7}, {latch{}, 3}, {machine{}, 3}, {cloudSide{}, 15}, {nodeSide{}, 12}} {
+	}{{Ledger{}, 5}, {group{}, 13}, {grant{}, 7}, {latch{}, 3}, {machine{}, 3}, {cloudSide{}, 16}, {nodeSide{}, 12}} {
 		if n := reflect.TypeOf(x.of).NumField(); n != x.n {
 			t.Errorf("%T has %d fields, and Facts knows of %d: add what is new", x.of, n, x.n)
 		}

@@ -85,6 +85,7 @@ type cloudSide struct {
 	VerbAt  Instant // when it was asked for
 	Reply   Reply
 	Again   bool    // an earlier one like it had no answer: a refusal says nothing about that
+	Watched bool    // the processes before this one have watched it since it was made, without a gap
 	Shown   bool    // a list has shown the effect of Park or Start
 	Power   Instant // when the last such write was sent that a list has shown: what older lists say of power is known not to hold
 }
@@ -163,7 +164,7 @@ func (m *machine) life(now, began Instant, h Horizon) Life {
 		return Unregistered // the cloud failed to make it
 	case now.Sub(c.Up) < h.Provision && c.Up > n.Silent:
 		return Coming
-	case n.Joined == 0 && c.Created >= began:
+	case n.Joined == 0 && (c.Created >= began || c.Watched):
 		return Unregistered
 	}
 	return Lost

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"time"
 )
 
 // recordVersion begins every record.
@@ -15,7 +16,7 @@ const recordVersion = 1
 // Record is what another process has to know of the ledger, as bytes: writes and growths that may not show yet, charges, losses, and each machine for which no
 // Ready node speaks. It is the same for as long as none of that changes.
 func (l Ledger) Record(now Instant) []byte {
-	w := writer{from: l.newest(now)}
+	w := writer{from: l.newest(now), began: l.began}
 	w.number(recordVersion)
 	w.number(uint64(w.from))
 	w.instant(l.since)
@@ -36,9 +37,9 @@ func (l Ledger) Record(now Instant) []byte {
 	return w.Bytes()
 }
 
-// newest is the last instant of those that a record has.
+// newest is the last instant of those that a record has, or the full minute.
 func (l Ledger) newest(now Instant) Instant {
-	last := max(l.since, l.latch.From)
+	last := max(l.since, l.latch.From, now-now%Instant(time.Minute/time.Millisecond))
 	for _, g := range l.groups {
 		last = max(last, g.wrote, g.latch.From)
 		for _, r := range g.grants {
@@ -100,6 +101,7 @@ func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err erro
 			}
 		}
 		for _, m := range theirs.machines {
+			m.cloud.Watched = m.cloud.Watched && l.began.Sub(written) <= l.horizon.Provision
 			g.learn(m, l.horizon)
 		}
 	}
@@ -160,7 +162,7 @@ func join(a, b machine) machine {
 		c.ID, c.State, c.Turned = o.ID, o.State, o.Turned
 	}
 	c.Created, c.Up = earliest(c.Created, o.Created), max(c.Up, o.Up)
-	c.Power = max(c.Power, o.Power)
+	c.Power, c.Watched = max(c.Power, o.Power), c.Watched || o.Watched
 	c.Word, c.Back = max(c.Word, o.Word), max(c.Back, o.Back)
 	if c.Gone = earliest(c.Gone, o.Gone); c.Gone <= c.Back {
 		c.Gone = 0
@@ -198,7 +200,8 @@ func earliest(a, b Instant) Instant {
 // writer writes a record. Instants are counted back from the time of the record.
 type writer struct {
 	bytes.Buffer
-	from Instant
+	from  Instant
+	began Instant
 }
 
 func (w *writer) number(n uint64) { w.Write(binary.AppendUvarint(w.AvailableBuffer(), n)) }
@@ -275,7 +278,7 @@ func (w *writer) machine(m *machine, at []Instant) {
 	w.text(c.ID)
 	w.number(uint64(c.State) | uint64(c.Verb)<<3 | uint64(c.Reply)<<6)
 	working := n.Work || n.Ready || !n.Object && n.Joined != 0 // what a node does after its record, nobody knows
-	w.flags(c.Again, c.Shown, n.Ready, n.Object, working, n.Doubt)
+	w.flags(c.Again, c.Shown, n.Ready, n.Object, working, n.Doubt, c.Watched || c.Created >= w.began)
 	times := m.times()
 	var mask uint64
 	for i, t := range times {
@@ -416,6 +419,7 @@ func (r *reader) machine(at []Instant) (m machine) {
 	kinds, flags := r.number(), r.number()
 	c.State, c.Verb, c.Reply = State(kinds&7), Verb(kinds>>3&7), Reply(kinds>>6&3)
 	c.Again, c.Shown, n.Ready, n.Object, n.Work, n.Doubt = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0, flags&16 != 0, flags&32 != 0
+	c.Watched = flags&64 != 0
 	mask := r.number()
 	for i, t := range m.times() {
 		if mask&(1<<i) == 0 {

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"time"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
@@ -110,7 +111,7 @@ func targets(machines []Target, e Evidence) (all []fleet.Target) {
 func Sentence(id cluster.GroupID, r fleet.Refusal) string {
 	until := ""
 	if r.Until != 0 {
-		until = "; not before " + stamp(r.Until.Time())
+		until = "; not before " + r.Until.Time().Truncate(time.Second).Format(time.RFC3339)
 	}
 	switch r.Code {
 	case fleet.LostTogether:

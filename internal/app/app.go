@@ -178,7 +178,9 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	}
 	observed := time.Now()
 	a.seen = seen
-	a.parts.Ledger.See(seen, a.parts.Policy)
+	if a.parts.Ledger.See(seen, a.parts.Policy) {
+		a.memory.Held = nil // the safety contract is asked again
+	}
 	a.learned = a.learned.Keep(seen.Groups)
 	a.warnOfStrangers(seen)
 	before := a.memory

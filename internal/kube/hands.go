@@ -51,6 +51,26 @@ func (h Hands) Pause(ctx context.Context, group cluster.GroupID, until, now time
 	return nil, errors.New("namespace " + cluster.PauseNamespace + " is being changed by others; try again")
 }
 
+// Acknowledge says that a person knows of the nodes that a group, or [cluster.AllGroups], has lost by now.
+func (h Hands) Acknowledge(ctx context.Context, group cluster.GroupID, now time.Time) error {
+	namespaces := h.Client.CoreV1().Namespaces()
+	for range tries {
+		n, err := namespaces.Get(ctx, cluster.PauseNamespace, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("read what is acknowledged: %w", err)
+		}
+		a := cluster.ReadAcknowledged(n.Annotations[cluster.AcknowledgeAnnotation]).With(group, now.UTC().Truncate(time.Second))
+		_, err = namespaces.Patch(ctx, n.Name, types.MergePatchType, annotationPatch(n, cluster.AcknowledgeAnnotation, a.Annotation()), metav1.PatchOptions{})
+		if err == nil {
+			return nil
+		}
+		if !apierrors.IsConflict(err) {
+			return fmt.Errorf("write what is acknowledged to namespace %s: %w", n.Name, err)
+		}
+	}
+	return errors.New("namespace " + cluster.PauseNamespace + " is being changed by others; try again")
+}
+
 // statusFresh is how old the status may be that a command goes by: a running sluice writes it once a minute.
 const statusFresh = 5 * time.Minute
 

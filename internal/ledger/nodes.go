@@ -11,15 +11,33 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// See writes into the book what a snapshot says of the nodes of groups: what has changed since the one before, or all of it.
-func (b *Book) See(s *cluster.Snapshot, allowed *policy.Policy) {
+// See writes into the book what a snapshot says of the nodes of groups: what has changed since the one before, or all of it. It says whether a person has
+// acknowledged losses since then.
+func (b *Book) See(s *cluster.Snapshot, allowed *policy.Policy) (acknowledged bool) {
 	if b == nil {
-		return
+		return false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l := look{ledger: b.ledger, at: b.at(), now: s, before: b.seen, allowed: allowed}
-	b.ledger, b.seen = b.ledger.Observe(l.at, l.observations()...), s
+	all, known := l.observations(), l.acknowledged()
+	b.ledger, b.seen = b.ledger.Observe(l.at, append(all, known...)...), s
+	return len(known) > 0
+}
+
+// acknowledged are the acknowledgements that are new.
+func (l *look) acknowledged() (all []fleet.Observation) {
+	var before cluster.Acknowledged
+	if l.before != nil {
+		before = l.before.Objects.Acknowledged()
+	}
+	now := l.now.Objects.Acknowledged()
+	for _, g := range l.now.Groups {
+		if at := now.Of(g.ID); at.After(before.Of(g.ID)) {
+			all = append(all, fleet.Acknowledged{Group: fleet.GroupID(g.ID), At: min(fleet.At(at), l.at)})
+		}
+	}
+	return all
 }
 
 // look is one look at the nodes of a snapshot.

@@ -24,6 +24,20 @@ func doPause(w *world, s *statement) error {
 
 func doResume(w *world, s *statement) error { return w.pause(s.names[0], time.Time{}) }
 
+// doAcknowledge writes what sluice acknowledge does.
+func doAcknowledge(w *world, s *statement) error {
+	group := cluster.GroupID(s.names[0])
+	if group == "all" {
+		group = cluster.AllGroups
+	}
+	return kubesim.Edit(w.cluster, "", cluster.PauseNamespace, func(n *corev1.Namespace) {
+		if n.Annotations == nil {
+			n.Annotations = map[string]string{}
+		}
+		n.Annotations[cluster.AcknowledgeAnnotation] = cluster.ReadAcknowledged(n.Annotations[cluster.AcknowledgeAnnotation]).With(group, w.now()).Annotation()
+	})
+}
+
 // pause writes what sluice pause does. A time that is over ends a pause.
 func (w *world) pause(group string, until time.Time) error {
 	if group == "all" {

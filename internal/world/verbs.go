@@ -162,6 +162,7 @@ var verbs = sync.OnceValue(func() []*verb {
 		{name: "uncordon", usage: "NODE", least: 1, most: 1, do: doUncordon, about: "a person takes that back"},
 		{name: "pause", usage: "GROUP|all for=D", least: 1, most: 1, do: doPause, settings: []string{"for"}, about: "a person has sluice leave a group alone for a while"},
 		{name: "resume", usage: "GROUP|all", least: 1, most: 1, do: doResume, about: "and takes that back"},
+		{name: "acknowledge", usage: "GROUP|all", least: 1, most: 1, do: doAcknowledge, about: "a person says that he knows of the nodes that a group has lost"},
 		{name: "drain", usage: "NODE", least: 1, most: 1, do: doDrain, about: "a person asks sluice to drain a node and delete its machine"},
 		{name: "undrain", usage: "NODE", least: 1, most: 1, do: doUndrain, about: "and takes that back"},
 		{name: "silence", usage: "MACHINE", least: 1, most: 1, do: doSilence, about: "a machine's kubelet stops; the node is not ready 40s later"},
