@@ -45,6 +45,19 @@ func (a Acknowledged) Of(id GroupID) (at time.Time) {
 	return at
 }
 
+// Latest is up to when any loss is acknowledged that an acknowledgement of the group, or of [AllGroups], is to be later than.
+func (a Acknowledged) Latest(id GroupID) (at time.Time) {
+	if id != AllGroups {
+		return a.Of(id)
+	}
+	for _, t := range a {
+		if t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
 // With is the same with one more; with one of [AllGroups] it is that one alone.
 func (a Acknowledged) With(id GroupID, at time.Time) Acknowledged {
 	out := Acknowledged{id: at}

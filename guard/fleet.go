@@ -107,6 +107,9 @@ func targets(machines []Target, e Evidence) (all []fleet.Target) {
 	return all
 }
 
+// Acknowledge is the command by which a person says that he knows what a group has lost.
+func Acknowledge(id cluster.GroupID) string { return "sluice acknowledge " + string(id) }
+
 // Sentence is why the ledger of machines forbids a write to a group, in one sentence with the numbers compared.
 func Sentence(id cluster.GroupID, r fleet.Refusal) string {
 	until := ""
@@ -115,11 +118,11 @@ func Sentence(id cluster.GroupID, r fleet.Refusal) string {
 	}
 	switch r.Code {
 	case fleet.LostTogether:
-		return fmt.Sprintf("%d nodes of group %s were lost together (limit %d)%s, unless a person acknowledges it", r.Have, id, r.Limit, until)
+		return fmt.Sprintf("%d nodes of group %s were lost together (limit %d)%s; %s ends that", r.Have, id, r.Limit, until, Acknowledge(id))
 	case fleet.NodesHidden:
-		return fmt.Sprintf("%d of %d Node objects of group %s are gone and their machines run, until a person acknowledges it", r.Have, r.Limit, id)
+		return fmt.Sprintf("%d of %d Node objects of group %s are gone and their machines run; %s ends that", r.Have, r.Limit, id, Acknowledge(id))
 	case fleet.NotLostYet:
-		return fmt.Sprintf("machine %s of group %s is lost, and its work may still run%s", r.UID, id, until)
+		return fmt.Sprintf("machine %s of group %s is lost and may still work%s; %s ends that", r.UID, id, until, Acknowledge(id))
 	case fleet.OverBudget:
 		return fmt.Sprintf("%d machines of group %s would leave within the window (limit %d)%s", r.Have, id, r.Limit, until)
 	case fleet.MemoryShort:

@@ -262,6 +262,26 @@ func (d *decision) heldBack(about reason.Ref, in *cluster.Instance) *reason.Reas
 	return nil
 }
 
+// lost says that the safety contract keeps lost machines of the group, nil when it keeps none.
+func (d *decision) lost(g *cluster.Group) *reason.Reason {
+	var until time.Time
+	machines := 0
+	for _, h := range d.m.Held {
+		lost := h.Property == "S-43" || h.Property == "S-20"
+		if !lost || !h.Until.After(d.now) || !slices.ContainsFunc(g.Instances, func(in *cluster.Instance) bool { return in.UID == h.UID }) {
+			continue
+		}
+		machines++
+		if until.IsZero() || h.Until.Before(until) {
+			until = h.Until
+		}
+	}
+	if machines == 0 {
+		return nil
+	}
+	return new(reason.New(reason.GroupLost, reason.Group(string(g.ID)), "machines", machines, "until", until.Format(time.RFC3339)))
+}
+
 // removes has a machine removed in this cycle.
 func (d *decision) removes(g *groupState, in *cluster.Instance, l Leaving) {
 	d.leaving[g.ID] = append(d.leaving[g.ID], l)

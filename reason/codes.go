@@ -85,6 +85,7 @@ const (
 	GroupStrays        Code = "GroupStrays"
 	GroupControlPlane  Code = "GroupControlPlane"
 	GroupPaused        Code = "GroupPaused"
+	GroupLost          Code = "GroupLost"
 	GroupNoTemplate    Code = "GroupNoTemplate"
 	TemplateDrift      Code = "TemplateDrift"
 	TemplateRenewed    Code = "TemplateRenewed"
@@ -335,6 +336,7 @@ var sentences = map[Code]string{
 	GroupControlPlane:  "{role}, and neither grows nor shrinks: it should not be managed",
 	GroupStrays:        "machines that have run for {limit} or more and are no nodes: {machines}; it gets no more of them until fewer do",
 	GroupPaused:        "paused until {until}",
+	GroupLost:          "lost nodes: their machines {machines} stay for now (S-43), the next until {until}",
 	GroupNoTemplate:    "size {size} is unknown and the group has no Ready node to learn from; {remedy}",
 	TemplateDrift:      "its nodes are not what the cloud describes: {differences}; the nodes are believed, correct the description or its tags",
 	TemplateRenewed:    "described anew since {since}: {what}; that is believed until a machine made since is a Ready node",

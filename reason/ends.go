@@ -79,6 +79,7 @@ var ends = map[Code]string{
 	GroupAtMax:         "one of its machines leaves, or a higher max",
 	GroupBackoff:       "it may grow again",
 	GroupPaused:        "the pause ends; sluice resume ends it now",
+	GroupLost:          "one of its lost machines goes, unless its node comes back; sluice acknowledge lets them go sooner",
 	GroupBreaker:       "one of its machines becomes a Ready node",
 	GroupStrays:        "fewer of its machines run without a node",
 	GroupNoTemplate:    "one of its nodes is Ready, or somebody tells what its size has",

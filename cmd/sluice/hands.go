@@ -114,16 +114,86 @@ func resumeCommand() *cobra.Command {
 	return cmd
 }
 
-func (h *hands) pause(cmd *cobra.Command, args []string, until time.Time) error {
+func acknowledgeCommand() *cobra.Command {
+	var h hands
+	cmd := &cobra.Command{
+		Use:   "acknowledge [GROUP]",
+		Short: "Say that the lost nodes of a group are known, so that their machines may go",
+		Long: `Say that you know which nodes a node group, or without a name every group, has lost by now, and that nothing on their machines is
+needed any more. sluice then deletes these machines as it deletes single ones: those whose time is over, within the budget of removals.
+
+A node is lost when its Node object is gone, or its kubelet silent, while its machine runs. When more than 5 % of a group, and more than one, are lost within an
+hour, that is an accident, and work may still run there: none of the machines goes in the first hour, and then one an hour. "sluice explain
+group GROUP" says so with the code GroupLost, and names this command.
+
+Look first: kubectl get nodes, and the machines in Azure. A kubelet that reports again keeps its machine, and nothing need be acknowledged then.
+
+It is for what is lost by now: nodes that are lost later are counted anew. It stands in the cluster, as an annotation of namespace kube-system, so that
+every replica and every restart of sluice knows of it. It cannot be taken back: "sluice pause" keeps what has not gone yet.`,
+		Example: "  sluice acknowledge agents\n  sluice acknowledge",
+		Args:    arguments(0, 1, "at most one node group, such as: sluice acknowledge agents"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return h.acknowledge(cmd, args) },
+	}
+	h.add(cmd)
+	return cmd
+}
+
+func (h *hands) acknowledge(cmd *cobra.Command, args []string) error {
+	group, err := groupNamed(args)
+	if err != nil {
+		return err
+	}
 	api, err := h.connect()
 	if err != nil {
 		return err
 	}
-	group := cluster.AllGroups
-	if len(args) > 0 {
-		if group = cluster.GroupID(args[0]); group == "" {
-			return errors.New("the group's name is empty: give one, such as agents, or no argument for all groups")
-		}
+	now := time.Now()
+	managed, untold := api.Managed(cmd.Context(), now)
+	name, note := "group "+string(group), ""
+	switch {
+	case group == cluster.AllGroups:
+		name = "every group"
+	case untold != nil:
+		note = unmanaged(group, untold)
+	case !slices.Contains(managed.Groups, group):
+		return fmt.Errorf("sluice manages no group %s, so nothing is acknowledged: it has %s", group, listed(managed.Groups))
+	}
+	if err := api.Acknowledge(cmd.Context(), group, now); err != nil {
+		return reaching(err)
+	}
+	whole := slices.Contains(managed.Whole, group) || group == cluster.AllGroups && len(managed.Whole) == len(managed.Groups)
+	done := fmt.Sprintf("lost nodes of %s are acknowledged: their machines go one by one, within the budget of removals", name)
+	if untold == nil && whole {
+		done = fmt.Sprintf("%s has nothing to acknowledge by the last status: each of its machines is a Ready node", name)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s%s\n", note, done)
+	return err
+}
+
+// groupNamed is the group that the arguments name, or all.
+func groupNamed(args []string) (cluster.GroupID, error) {
+	if len(args) == 0 {
+		return cluster.AllGroups, nil
+	}
+	if args[0] == "" {
+		return "", errors.New("the group's name is empty: give one, such as agents, or no argument for all groups")
+	}
+	return cluster.GroupID(args[0]), nil
+}
+
+// unmanaged says, in a line of its own, that nobody knows whether sluice manages a group.
+func unmanaged(group cluster.GroupID, why error) string {
+	return fmt.Sprintf("whether sluice manages a group %s cannot be told (%v): check it with sluice explain group %s\n", group, why, group)
+}
+
+func (h *hands) pause(cmd *cobra.Command, args []string, until time.Time) error {
+	group, err := groupNamed(args)
+	if err != nil {
+		return err
+	}
+	api, err := h.connect()
+	if err != nil {
+		return err
 	}
 	now := time.Now()
 	note := ""
@@ -131,7 +201,7 @@ func (h *hands) pause(cmd *cobra.Command, args []string, until time.Time) error 
 		managed, err := api.Managed(cmd.Context(), now)
 		switch {
 		case err != nil:
-			note = fmt.Sprintf("whether sluice manages a group %s cannot be told (%v): check it with sluice explain group %s\n", group, err, group)
+			note = unmanaged(group, err)
 		case !slices.Contains(managed.Groups, group):
 			return fmt.Errorf("sluice manages no group %s, so nothing is paused: it has %s", group, listed(managed.Groups))
 		}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +79,57 @@ func TestAPauseOfAGroupThatThereIsNotIsRefused(t *testing.T) {
 	sluice(t.Context(), "resume", "agnets", config).expect(t, exitNothing)
 	f.status(time.Hour, "[]")
 	sluice(t.Context(), "pause", "agnets", "--for=2h", config).expect(t, exitNothing, "group agnets is paused until", "cannot be told", "was written 1h0m0s ago (limit 5m0s): no sluice keeps it now")
+}
+
+// TestPeopleAcknowledgeLosses has a person say that lost nodes are known: of a group, of all, of one that there is not, and where nothing is lost.
+func TestPeopleAcknowledgeLosses(t *testing.T) {
+	f := newFarm(t)
+	config := "--kubeconfig=" + kubeconfig(t, f.serve(fromProtobuf(f.cluster)))
+	known := func() cluster.Acknowledged {
+		n, _ := kubesim.Find[*corev1.Namespace](f.cluster, "", cluster.PauseNamespace)
+		return cluster.ReadAcknowledged(n.Annotations[cluster.AcknowledgeAnnotation])
+	}
+	sluice(t.Context(), "acknowledge", "agnets", config).expect(t, exitNothing, "whether sluice manages a group agnets cannot be told", "lost nodes of group agnets are acknowledged: their machines go one by one")
+	f.status(time.Minute, "[]")
+	before := known()
+	sluice(t.Context(), "acknowledge", "agent", config).complains(t, "sluice manages no group agent, so nothing is acknowledged: it has agents, render")
+	if got := known(); len(got) != len(before) {
+		t.Errorf("what was refused is written: %v", got)
+	}
+	if out := sluice(t.Context(), "acknowledge", "agents", config); out.code != exitNothing || out.out != "lost nodes of group agents are acknowledged: their machines go one by one, within the budget of removals\n" {
+		t.Errorf("a group that there is: %d %s", out.code, out.out)
+	}
+	once := known().Of("agents")
+	sluice(t.Context(), "acknowledge", config).expect(t, exitNothing, "lost nodes of every group are acknowledged")
+	if got := known(); len(got) != 1 || !got[cluster.AllGroups].After(once) {
+		t.Errorf("acknowledged of all groups: %v, want one time after %s", got, once)
+	}
+	f.whole("agents")
+	sluice(t.Context(), "acknowledge", "agents", config).expect(t, exitNothing, "group agents has nothing to acknowledge by the last status")
+	sluice(t.Context(), "acknowledge", "render", config).expect(t, exitNothing, "lost nodes of group render are acknowledged")
+	sluice(t.Context(), "acknowledge", config).expect(t, exitNothing, "lost nodes of every group are acknowledged")
+	f.whole("agents", "render")
+	sluice(t.Context(), "acknowledge", config).expect(t, exitNothing, "every group has nothing to acknowledge")
+	sluice(t.Context(), "acknowledge", "a", "b", config).complains(t, "wants at most one node group")
+	sluice(t.Context(), "acknowledge", "", config).complains(t, "the group's name is empty")
+}
+
+// whole is a status ConfigMap of sluice's own words, by which each machine of these groups is a Ready node; agents and render have two each.
+func (f *farm) whole(groups ...string) {
+	f.t.Helper()
+	f.status(time.Minute, "[]")
+	m, _ := kubesim.Find[*corev1.ConfigMap](f.cluster, "kube-system", "cluster-autoscaler-status")
+	m = m.DeepCopy()
+	text, _, _ := strings.Cut(m.Data["status"], "nodeGroups:")
+	text += "nodeGroups:\n"
+	for _, g := range []string{"agents", "render"} {
+		ready := 1
+		if slices.Contains(groups, g) {
+			ready = 2
+		}
+		text += fmt.Sprintf("- name: %s\n  health:\n    cloudProviderTarget: 2\n    nodeCounts:\n      longUnregistered: 0\n      registered:\n        ready: %d\n        total: 2\n      unregistered: 0\n", g, ready)
+	}
+	must(f.t, kubesim.Edit(f.cluster, "kube-system", m.Name, func(m *corev1.ConfigMap) { m.Data["status"] = text }))
 }
 
 // TestADrainOfANodeOfNoGroupIsRefused has the status ConfigMap say which nodes are in none.

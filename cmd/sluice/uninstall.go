@@ -20,7 +20,7 @@ func uninstallCommand() *cobra.Command {
 		Use:   "uninstall",
 		Short: "Take everything of sluice off the cluster's objects",
 		Long: `Take everything that sluice, or a person with its help, has put on objects of the cluster off them: taints, the cordons that came with
-them, annotations, labels and scheduling gates, pauses, the status ConfigMap and the lease. Without --yes it says what that is and changes nothing.
+them, annotations, labels and scheduling gates, pauses, acknowledgements, the status ConfigMap and the lease. Without --yes it says what that is and changes nothing.
 
 Stop sluice first: while a process holds the lease, the command refuses. With --beside it works all the same, and leaves the lease and the status to whoever
 leads: for a cluster in which cluster-autoscaler leads already.

@@ -35,7 +35,7 @@ type Place struct {
 }
 
 // GiveBack takes off every object what sluice, or a person with its help, has put there: taints with the cordons that came with them, annotations, labels and
-// scheduling gates; then the pauses, and last its ConfigMap and its lease. What it does is told as it is done; nothing of it is done with dry. It may be
+// scheduling gates; then pauses and acknowledgements, and last its ConfigMap and its lease. What it does is told as it is done; nothing of it is done with dry. It may be
 // repeated, and goes on with the other objects after an error. While somebody holds the lease it is [ErrLed], unless beside: then lease and ConfigMap stay, and
 // only what is sluice's own in the latter goes.
 func (h Hands) GiveBack(ctx context.Context, at Place, dry, beside bool, now time.Time, tell func(Returned)) error {
@@ -146,22 +146,28 @@ func Holder(ctx context.Context, client kubernetes.Interface, namespace, name st
 	return *s.HolderIdentity, nil
 }
 
-// unpause takes off what sluice pause has written.
+// unpause takes off what sluice pause and sluice acknowledge have written.
 func (h Hands) unpause(ctx context.Context, dry bool, tell func(Returned)) error {
 	namespaces := h.Client.CoreV1().Namespaces()
 	n, err := namespaces.Get(ctx, cluster.PauseNamespace, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read what is paused: %w", err)
 	}
-	if _, paused := n.Annotations[cluster.PauseAnnotation]; !paused {
-		return nil
-	}
-	if !dry {
-		if _, err := namespaces.Patch(ctx, n.Name, types.MergePatchType, annotationPatch(n, cluster.PauseAnnotation, ""), metav1.PatchOptions{}); err != nil {
-			return fmt.Errorf("take the pauses off namespace %s: %w", n.Name, err)
+	var off []string
+	for _, key := range []string{cluster.PauseAnnotation, cluster.AcknowledgeAnnotation} {
+		if _, there := n.Annotations[key]; !there {
+			continue
 		}
+		if !dry {
+			if n, err = namespaces.Patch(ctx, n.Name, types.MergePatchType, annotationPatch(n, key, ""), metav1.PatchOptions{}); err != nil {
+				return fmt.Errorf("take annotation %s off namespace %s: %w", key, cluster.PauseNamespace, err)
+			}
+		}
+		off = append(off, "annotation "+key)
 	}
-	tell(Returned{"namespace " + n.Name, "annotation " + cluster.PauseAnnotation})
+	if len(off) > 0 {
+		tell(Returned{"namespace " + cluster.PauseNamespace, strings.Join(off, ", ")})
+	}
 	return nil
 }
 

@@ -54,6 +54,7 @@ func TestNothingIsLeftOnAnyObject(t *testing.T) {
 	e.must(nil, patchNode(person.Name, `{"spec":{"unschedulable":true}}`)(ctx, e.admin))
 	e.must(e.admin.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}}, metav1.CreateOptions{}))
 	e.must(hands.Pause(ctx, cluster.AllGroups, now.Add(time.Hour), now))
+	e.must(nil, hands.Acknowledge(ctx, cluster.AllGroups, now))
 	e.must(e.admin.CoreV1().Pods("default").Create(ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: corev1.PodSpec{

@@ -51,7 +51,8 @@ func (h Hands) Pause(ctx context.Context, group cluster.GroupID, until, now time
 	return nil, errors.New("namespace " + cluster.PauseNamespace + " is being changed by others; try again")
 }
 
-// Acknowledge says that a person knows of the nodes that a group, or [cluster.AllGroups], has lost by now.
+// Acknowledge says that a person knows of the nodes that a group, or [cluster.AllGroups], has lost by now. It is always later than what the person, or another
+// one whose clock is ahead, has said before: sluice heeds what is newer.
 func (h Hands) Acknowledge(ctx context.Context, group cluster.GroupID, now time.Time) error {
 	namespaces := h.Client.CoreV1().Namespaces()
 	for range tries {
@@ -59,7 +60,12 @@ func (h Hands) Acknowledge(ctx context.Context, group cluster.GroupID, now time.
 		if err != nil {
 			return fmt.Errorf("read what is acknowledged: %w", err)
 		}
-		a := cluster.ReadAcknowledged(n.Annotations[cluster.AcknowledgeAnnotation]).With(group, now.UTC().Truncate(time.Second))
+		a := cluster.ReadAcknowledged(n.Annotations[cluster.AcknowledgeAnnotation])
+		at := now.UTC().Truncate(time.Second)
+		if before := a.Latest(group); !at.After(before) {
+			at = before.Add(time.Second)
+		}
+		a = a.With(group, at)
 		_, err = namespaces.Patch(ctx, n.Name, types.MergePatchType, annotationPatch(n, cluster.AcknowledgeAnnotation, a.Annotation()), metav1.PatchOptions{})
 		if err == nil {
 			return nil
@@ -77,7 +83,8 @@ const statusFresh = 5 * time.Minute
 // Managed is what the running sluice manages, by its status ConfigMap of the usual name.
 type Managed struct {
 	Groups  []cluster.GroupID
-	Outside []string // nodes that are in no group; nil when that is not told
+	Whole   []cluster.GroupID // groups that have lost nothing: each of their machines is a Ready node
+	Outside []string          // nodes that are in no group; nil when that is not told
 }
 
 // Managed reads what the running sluice said last. The error says why that cannot be told: the ConfigMap is not there, not for that person's eyes, too old,
@@ -91,7 +98,18 @@ func (h Hands) Managed(ctx context.Context, now time.Time) (Managed, error) {
 	var said struct {
 		Time   string `json:"time"`
 		Groups []struct {
-			Name cluster.GroupID `json:"name"`
+			Name   cluster.GroupID `json:"name"`
+			Health struct {
+				Counts *struct {
+					Registered struct {
+						Total int `json:"total"`
+						Ready int `json:"ready"`
+					} `json:"registered"`
+					Unregistered     int `json:"unregistered"`
+					LongUnregistered int `json:"longUnregistered"`
+				} `json:"nodeCounts"`
+				Target int `json:"cloudProviderTarget"`
+			} `json:"health"`
 		} `json:"nodeGroups"`
 	}
 	if err := yaml.Unmarshal([]byte(m.Data["status"]), &said); err != nil {
@@ -107,6 +125,9 @@ func (h Hands) Managed(ctx context.Context, now time.Time) (Managed, error) {
 	var all Managed
 	for _, g := range said.Groups {
 		all.Groups = append(all.Groups, g.Name)
+		if c := g.Health.Counts; c != nil && c.Unregistered+c.LongUnregistered == 0 && c.Registered.Ready == c.Registered.Total && c.Registered.Ready >= g.Health.Target {
+			all.Whole = append(all.Whole, g.Name)
+		}
 	}
 	if err := json.Unmarshal([]byte(m.Data[cluster.OutsideKey]), &all.Outside); err != nil {
 		all.Outside = nil // it is not told

@@ -71,6 +71,33 @@ func TestWhatAPersonAsksForIsAnAnnotation(t *testing.T) {
 	}
 }
 
+// TestAnAcknowledgementIsAlwaysNews acknowledges losses with clocks that are ahead and behind: sluice heeds what is later than before.
+func TestAnAcknowledgementIsAlwaysNews(t *testing.T) {
+	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	c := &kubesim.Cluster{}
+	h := Hands{clientOf(t, c)}
+	for _, step := range []struct {
+		group cluster.GroupID
+		at    time.Time
+		want  string
+	}{
+		{"agents", now, `{"agents":"2026-01-05T12:00:00Z"}`},
+		{"agents", now, `{"agents":"2026-01-05T12:00:01Z"}`},
+		{"Render", now.Add(time.Hour), `{"Render":"2026-01-05T13:00:00Z","agents":"2026-01-05T12:00:01Z"}`},
+		{"render", now, `{"agents":"2026-01-05T12:00:01Z","render":"2026-01-05T13:00:01Z"}`},
+		{"*", now, `{"*":"2026-01-05T13:00:02Z"}`},
+		{"agents", now, `{"*":"2026-01-05T13:00:02Z","agents":"2026-01-05T13:00:03Z"}`},
+	} {
+		if err := h.Acknowledge(t.Context(), step.group, step.at); err != nil {
+			t.Fatal(err)
+		}
+		n, _ := kubesim.Find[*corev1.Namespace](c, "", cluster.PauseNamespace)
+		if got := n.Annotations[cluster.AcknowledgeAnnotation]; got != step.want {
+			t.Errorf("acknowledged %s at %s: %s, want %s", step.group, step.at, got, step.want)
+		}
+	}
+}
+
 func TestAPauseThatCrossesAnotherIsNotLost(t *testing.T) {
 	now := time.Now()
 	c := &kubesim.Cluster{}
