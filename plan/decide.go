@@ -144,7 +144,7 @@ func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memo
 	}
 	pauses := s.Objects.Pauses()
 	for i, g := range s.Groups {
-		st := &groupState{Group: g, at: i, removal: allowed.Removal.Of(g.Options), servers: g.ControlPlane != "" && !allowed.Removal.ControlPlane, paused: d.pause(g, pauses)}
+		st := &groupState{Group: g, at: i, removal: allowed.Removal.Of(g.Options), servers: g.ControlPlane != "" && !allowed.Removal.ControlPlane, paused: d.pause(g, pauses), lost: d.lost(g.ID)}
 		d.groups[g.ID], d.listed[i] = st, st
 	}
 	return d

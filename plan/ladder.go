@@ -216,9 +216,9 @@ func (d *decision) climb(st *nodeState) {
 			d.inFlight-- // it is ready, and goes with all that are when its group's turn comes
 		}
 		d.judgeNode(st, phase(st), *d.rests(g))
-	case d.heldBack(about, st.Instance) != nil:
+	case d.heldBack(about, g, st.Instance) != nil:
 		d.inFlight-- // as above
-		d.judgeNode(st, phase(st), *d.heldBack(about, st.Instance))
+		d.judgeNode(st, phase(st), d.heldBack(about, g, st.Instance)...)
 	case d.gathersOthers(g) != nil:
 		d.inFlight-- // as above
 		d.judgeNode(st, phase(st), *d.gathersOthers(g))
@@ -252,23 +252,29 @@ func (d *decision) below(st *nodeState, word string) string {
 }
 
 // heldBack says that the safety contract has kept the machine when it was asked lately, nil when it may be asked again.
-func (d *decision) heldBack(about reason.Ref, in *cluster.Instance) *reason.Reason {
+func (d *decision) heldBack(about reason.Ref, g *groupState, in *cluster.Instance) []reason.Reason {
 	for _, h := range d.m.Held {
 		if h.UID == in.UID && h.Until.After(d.now) {
 			d.wake(h.Until)
-			return new(reason.New(reason.RemovalHeld, about, "property", h.Property, "why", h.Why))
+			why := []reason.Reason{reason.New(reason.RemovalHeld, about, "property", h.Property, "why", h.Why)}
+			if h.lost() && g.lost != nil {
+				why = append(why, *g.lost)
+			}
+			return why
 		}
 	}
 	return nil
 }
 
+// lost says that the machine is kept since nodes were lost.
+func (h Held) lost() bool { return h.Property == "S-43" || h.Property == "S-20" }
+
 // lost says that the safety contract keeps lost machines of the group, nil when it keeps none.
-func (d *decision) lost(g *cluster.Group) *reason.Reason {
+func (d *decision) lost(id cluster.GroupID) *reason.Reason {
 	var until time.Time
 	machines := 0
 	for _, h := range d.m.Held {
-		lost := h.Property == "S-43" || h.Property == "S-20"
-		if !lost || !h.Until.After(d.now) || !slices.ContainsFunc(g.Instances, func(in *cluster.Instance) bool { return in.UID == h.UID }) {
+		if h.Group != id || !h.lost() || !h.Until.After(d.now) {
 			continue
 		}
 		machines++
@@ -279,7 +285,7 @@ func (d *decision) lost(g *cluster.Group) *reason.Reason {
 	if machines == 0 {
 		return nil
 	}
-	return new(reason.New(reason.GroupLost, reason.Group(string(g.ID)), "machines", machines, "until", until.Format(time.RFC3339)))
+	return new(reason.New(reason.GroupLost, reason.Group(string(id)), "machines", machines, "until", until.Format(time.RFC3339)))
 }
 
 // removes has a machine removed in this cycle.

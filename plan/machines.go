@@ -72,8 +72,8 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		d.judge(about, MachineHold, why, *d.inspected(g, in))
 	case !g.spares(in, g.parting) && !d.allowed.Removal.Forces(in):
 		d.judge(about, MachineHold, why, d.atMin(g))
-	case d.heldBack(about, in) != nil:
-		d.judge(about, MachineHold, why, *d.heldBack(about, in))
+	case d.heldBack(about, g, in) != nil:
+		d.judge(about, MachineHold, append([]reason.Reason{why}, d.heldBack(about, g, in)...)...)
 	default:
 		d.removes(g, in, Leaving{Machine: in.Machine(), Because: why})
 		g.loses(in, 1)

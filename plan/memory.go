@@ -101,10 +101,11 @@ const (
 
 // Held is a machine that the safety contract keeps for now.
 type Held struct {
-	UID      string    `json:"uid"`
-	Property string    `json:"property"`
-	Why      string    `json:"why"`            // one sentence
-	Until    time.Time `json:"until,omitzero"` // zero when nobody knows
+	Group    cluster.GroupID `json:"group,omitempty"`
+	UID      string          `json:"uid"`
+	Property string          `json:"property"`
+	Why      string          `json:"why"`            // one sentence
+	Until    time.Time       `json:"until,omitzero"` // zero when nobody knows
 }
 
 // Result is what became of the plan's action of the same index.

@@ -323,9 +323,9 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			groups: []*cluster.Group{Group("a", 0, 5, Machine("0", ""), Machine("1", ""))},
 			memory: plan.Memory{
 				Nodeless: map[string]time.Time{"vm-0": Start.Add(-time.Hour), "vm-1": Start.Add(-time.Hour)},
-				Held:     []plan.Held{{UID: "vm-0", Property: "S-43", Until: Start.Add(time.Hour)}, {UID: "vm-1", Property: "S-19", Until: Start.Add(time.Hour)}},
+				Held:     []plan.Held{{Group: "a", UID: "vm-0", Property: "S-43", Until: Start.Add(time.Hour)}, {Group: "a", UID: "vm-1", Property: "S-19", Until: Start.Add(time.Hour)}},
 			},
-			want: []string{}, verdict: map[string]string{"instance a/0": "hold MachineNeverJoined RemovalHeld", "group a": "steady GroupLost GroupSteady"},
+			want: []string{}, verdict: map[string]string{"instance a/0": "hold MachineNeverJoined RemovalHeld GroupLost", "group a": "steady GroupLost GroupSteady"},
 		},
 		"a machine to whose name a running pod is bound is left alone": {
 			objects: []any{Pod("render", On("Unjoined-0"), OwnedBy("Job", "j"))},

@@ -100,14 +100,14 @@ func (a *Actuator) charge(id cluster.GroupID, machines []fleet.UID) {
 func (a *Actuator) holdsOne(m cluster.Machine, err error) {
 	var refusal *guard.Refusal
 	if errors.As(err, &refusal) && refusal.Property == "S-19" {
-		a.held = append(a.held, plan.Held{UID: m.UID, Property: refusal.Property, Why: refusal.Why})
+		a.held = append(a.held, plan.Held{Group: m.Group, UID: m.UID, Property: refusal.Property, Why: refusal.Why})
 	}
 }
 
 // holds remembers machines that the action under way leaves.
 func (a *Actuator) holds(held []guard.Held) {
 	for _, h := range held {
-		a.held = append(a.held, plan.Held{UID: h.Machine.UID, Property: h.Property, Why: guard.Sentence(h.Machine.Group, h.Refusal), Until: h.Until.Time()})
+		a.held = append(a.held, plan.Held{Group: h.Machine.Group, UID: h.Machine.UID, Property: h.Property, Why: guard.Sentence(h.Machine.Group, h.Refusal), Until: h.Until.Time()})
 	}
 }
 
