@@ -328,6 +328,9 @@ func (v *View) mayCharge(c *count, n int, lim Limits) *Refusal {
 				r.Until = at.Add(h.Window)
 			}
 		}
+		if r.Until == 0 { // those that go with it are counted from now on
+			r.Until = v.now.Add(h.Window)
+		}
 		return r
 	}
 	return nil

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -91,7 +92,7 @@ func limits(g *cluster.Group, allowed *policy.Policy) fleet.Limits {
 		return fleet.Limits{}
 	}
 	r := allowed.Removal.Of(g.Options)
-	return fleet.Limits{Min: g.Min, Max: g.Max, Owned: true, Age: fleet.ReadAge, Budget: r.Emptied, LostFor: r.Unready, WorkFor: max(r.Unready, fleet.WorkLost)}
+	return fleet.Limits{Min: g.Min, Max: g.Max, Owned: true, Age: fleet.ReadAge, Budget: r.Emptied, LostFor: r.Unready, WorkFor: max(r.Unready, cmp.Or(r.Lost, fleet.WorkLost))}
 }
 
 // targets are the machines as the ledger is asked about them. That nothing stands in the way of those with nodes is for [checkNodeOf] to say.

@@ -196,9 +196,9 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			switch r.Status {
 			case Accepted:
 				g.Rest, g.Repeats, g.Deleted = Backoff{}, 0, r.At
-				g.Breaker = g.Breaker.parts(a.Machines, r.At)
+				g.Breaker = g.Breaker.parts(r.Went(a.Machines), r.At)
 			case Asked:
-				g.Breaker = g.Breaker.parts(a.Machines, r.At)
+				g.Breaker = g.Breaker.parts(r.Went(a.Machines), r.At)
 				fallthrough
 			case Failed:
 				g.Rest = g.Rest.lengthened(r, allowed)
@@ -209,6 +209,24 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 		}
 	}
 	return m
+}
+
+// Went are the machines of a removal that the safety contract did not keep.
+func (r Result) Went(machines []Leaving) []Leaving {
+	if len(r.Held) == 0 {
+		return machines
+	}
+	return slices.DeleteFunc(slices.Clone(machines), func(l Leaving) bool { return r.Kept(l.UID) != nil })
+}
+
+// Kept is why the safety contract keeps a machine of the removal, nil when it does not.
+func (r Result) Kept(uid string) *Held {
+	for i := range r.Held {
+		if r.Held[i].UID == uid {
+			return &r.Held[i]
+		}
+	}
+	return nil
 }
 
 // heldFor is after what time the safety contract is asked again about a machine that it keeps for as long as nobody knows.

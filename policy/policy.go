@@ -56,6 +56,7 @@ type Removal struct {
 	AfterDeadline  Overdue       `json:"afterDeadline"`           // what becomes of the drain when one has not (--after-drain-time)
 	LocalStorage   bool          `json:"localStorage"`            // a pod with local storage keeps its node (--skip-nodes-with-local-storage)
 	SystemPods     bool          `json:"systemPods"`              // a kube-system pod without a budget keeps its node (--skip-nodes-with-system-pods)
+	Lost           time.Duration `json:"lost,omitempty"`          // within which nodes are lost together, and of which one goes in each then (S-43); 0: an hour. No flag sets it: a playground has no hours
 	KeepUnjoined   time.Duration `json:"keepUnjoined,omitempty"`  // for so long the last of several machines that never joined is kept for inspection (--keep-failed-machine)
 	ForceUnjoined  bool          `json:"forceUnjoined,omitempty"` // a machine that never joined goes even below its group's min (--force-delete-unregistered-nodes)
 	ForceFailed    bool          `json:"forceFailed,omitempty"`   // so does one that failed (--force-delete-failed-nodes)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -34,7 +35,9 @@ func (p *playground) runSluice(ctx context.Context, config *rest.Config, listene
 func (s script) policy() *policy.Policy {
 	allowed := policy.Default()
 	allowed.Removal.Unneeded = s.unneeded
-	allowed.Removal.Window = s.unneeded // by default they are equally long
+	allowed.Removal.Window = cmp.Or(s.window, s.unneeded) // by default they are equally long
+	allowed.Removal.Lost = s.lost
+	allowed.Growth.Provision = cmp.Or(s.provision, allowed.Growth.Provision)
 	allowed.Removal.AfterAdd = s.afterAdd
 	allowed.Removal.AfterTaint = s.afterTaint
 	allowed.Removal.DaemonWork = s.work

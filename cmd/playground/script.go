@@ -22,6 +22,7 @@ type script struct {
 	join         time.Duration         // from the end of the boot to the kubelet's registration
 
 	unneeded, afterAdd, afterTaint time.Duration // sluice's delays, see policy.Removal
+	window, provision, lost        time.Duration // of the same kind; 0: as usual
 
 	work []cluster.PodSelector // pods of daemons that are work
 

@@ -2,6 +2,7 @@
 package ledger
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -29,7 +30,7 @@ func New(h fleet.Horizon, now func() time.Time) *Book {
 // Horizon is the usual one with the policy's times.
 func Horizon(p *policy.Policy) fleet.Horizon {
 	h := fleet.Usual()
-	h.Provision, h.Window = p.Growth.Provision, p.Removal.Window
+	h.Provision, h.Window, h.Loss = p.Growth.Provision, p.Removal.Window, cmp.Or(p.Removal.Lost, h.Loss)
 	return h
 }
 
