@@ -76,7 +76,7 @@ func TestNodesAreEmptiedWithinTheBudgetOfTheirGroup(t *testing.T) {
 				c.objects = []any{Node("a-1")}
 			}
 			objects := append(c.objects, Node("a-0"), Pod("big", On("a-0"), CPU("3")), Pod("web", On("a-1"), CPU("100m"), made(time.Hour)), Node("a-2"), Pod("busy", On("a-2"), CPU("3")))
-			p, m := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{joined(three(), objects)}), allowed, memory)
+			p, m := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{joined(three(), objects)}), allowed, sawCordons(memory, objects))
 			if c.want == nil {
 				c.want = []string{}
 			}

@@ -211,7 +211,7 @@ func TestGangsAreServedWholeOrNotAtAll(t *testing.T) {
 			if c.policy != nil {
 				c.policy(allowed)
 			}
-			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), c.groups), allowed, c.memory)
+			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), c.groups), allowed, sawCordons(c.memory, c.objects))
 			complete(t, p)
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)

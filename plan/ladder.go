@@ -61,6 +61,7 @@ func (d *decision) climbLadder() {
 	for _, st := range underused {
 		d.fitsPending(st) // asked before anybody's pods are pretended away, and remembered
 	}
+	d.noticeCordons(on)
 	d.gatherLeaving(on, idle)
 	for _, st := range on {
 		d.climb(st)
@@ -145,7 +146,7 @@ func (d *decision) climb(st *nodeState) {
 		d.judgeNode(st, leaves(d.parks(g, st.Node)), reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID, "fate", fate(d.parks(g, st.Node))))
 		return
 	}
-	wait := removal.Since.Add(d.allowed.Removal.Pause())
+	wait := d.pausesUntil(st)
 	switch pod, rescued := d.rescues[name]; {
 	case wasParked(st.Node):
 		d.takeDown(st, reason.New(reason.NodeStarted, about))
@@ -199,7 +200,7 @@ func (d *decision) climb(st *nodeState) {
 			d.inFlight-- // as below
 		}
 		d.wake(wait)
-		d.judgeNode(st, NodeCordoned, reason.New(reason.NodeCordoned, about, "age", d.now.Sub(removal.Since).Truncate(time.Second), "fate", fate(d.parks(g, st.Node)), "delay", d.allowed.Removal.Pause()))
+		d.judgeNode(st, NodeCordoned, reason.New(reason.NodeCordoned, about, "age", max(0, d.now.Sub(d.m.Cordoned[name].By)).Truncate(time.Second), "fate", fate(d.parks(g, st.Node)), "delay", d.allowed.Removal.Pause()))
 	case !g.spares(st.Instance, g.parting):
 		d.takeDown(st, d.atMin(g))
 	case d.clung(st) != nil && !d.now.Before(removal.Since.Add(d.allowed.Removal.DrainDeadline)) && removal.Why != cluster.AskedFor:

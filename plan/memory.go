@@ -15,6 +15,7 @@ import (
 // change them.
 type Memory struct {
 	Removable     map[string]time.Time            `json:"removable,omitempty"` // since when a node could go without a break, by its name
+	Cordoned      map[string]Cordoned             `json:"cordoned,omitempty"`  // nodes on the ladder, by their names; see [Cordoned]
 	Detaching     map[string]time.Time            `json:"detaching,omitempty"` // since when an empty node on the ladder has waited for its volumes, by its name
 	Dismissed     map[string]time.Time            `json:"dismissed,omitempty"` // when the daemons of an empty node on the ladder were told to end, by its name
 	Emptied       map[string]Emptied              `json:"emptied,omitempty"`   // nodes that were emptied of pods lately, by name
@@ -190,6 +191,9 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			if g := m.Groups[a.Machine.Group]; r.Status == Failed {
 				g.Uncordoned = r.At
 				m.Groups = with(m.Groups, a.Machine.Group, g)
+			}
+			if r.Status == Accepted {
+				m.Cordoned = with(m.Cordoned, a.Node, Cordoned{a.Removal.Since, r.At})
 			}
 		case DeleteInstances:
 			g := m.Groups[a.Group]

@@ -325,7 +325,7 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 				Nodeless: map[string]time.Time{"vm-0": Start.Add(-time.Hour), "vm-1": Start.Add(-time.Hour)},
 				Held:     []plan.Held{{Group: "a", UID: "vm-0", Property: "S-43", Until: Start.Add(time.Hour)}, {Group: "a", UID: "vm-1", Property: "S-19", Until: Start.Add(time.Hour)}},
 			},
-			want: []string{}, verdict: map[string]string{"instance a/0": "hold MachineNeverJoined RemovalHeld GroupLost", "group a": "steady GroupLost GroupSteady"},
+			want: []string{}, verdict: map[string]string{"instance a/0": "hold MachineNeverJoined RemovalHeld GroupLost", "group a": "backoff GroupBackoff GroupLost GroupSteady"},
 		},
 		"a machine to whose name a running pod is bound is left alone": {
 			objects: []any{Pod("render", On("Unjoined-0"), OwnedBy("Job", "j"))},
@@ -365,7 +365,7 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			if c.policy != nil {
 				c.policy(allowed)
 			}
-			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), c.groups), allowed, c.memory)
+			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), c.groups), allowed, sawCordons(c.memory, c.objects))
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}

@@ -37,7 +37,7 @@ func (d *decision) gatherLeaving(on, idle []*nodeState) {
 		if all[g] == nil {
 			all[g] = &gathering{takes: cmp.Or(d.m.Groups[g.ID].Deletion.Took, usualDeletion)}
 		}
-		all[g].add(st.removal.Since.Add(pause), d.now)
+		all[g].add(d.pausesUntil(st), d.now)
 	}
 	for _, st := range idle {
 		g := st.group

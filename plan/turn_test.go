@@ -28,8 +28,8 @@ func TestADeletionThatRestsWaitsForNobody(t *testing.T) {
 			Since: Start.Add(-time.Hour), Removable: map[string]time.Time{"a-1": Start.Add(-time.Hour)},
 			Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Rest: plan.Backoff{Until: c.rest, Message: "the cloud is busy"}}},
 		}
-		s := cluster.New(Start, Objects(Node("a-0", Removing(Start.Add(-10*time.Second), leaves.Machine())), Node("a-1")), []*cluster.Group{g})
-		p, _ := plan.Decide(s, allowed, m)
+		objects := []any{Node("a-0", Removing(Start.Add(-10*time.Second), leaves.Machine())), Node("a-1")}
+		p, _ := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{g}), allowed, sawCordons(m, objects))
 		if got := verdictOf(p, ref("node a-1")); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

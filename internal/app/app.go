@@ -83,6 +83,7 @@ type Autoscaler struct {
 	learned   cluster.Lessons   // of all snapshots
 	strangers []string          // flags that name no group, as last warned of
 	cycle     uint64
+	looked    time.Time // when the last cycle had observed, on the wall clock and on one that nobody puts forward; zero before the first
 	ended     time.Time // when the last complete cycle ended, on the wall clock; zero before the first
 }
 
@@ -177,7 +178,10 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 		return journal.Entry{}, err
 	}
 	observed := time.Now()
-	a.seen = seen
+	if !a.parts.Simulated && !a.looked.IsZero() {
+		a.memory = a.memory.Jumped(jump(observed.Round(0).Sub(a.looked.Round(0)), observed.Sub(a.looked)))
+	}
+	a.looked, a.seen = observed, seen
 	if a.parts.Ledger.See(seen, a.parts.Policy) {
 		a.memory.Held = nil // the safety contract is asked again
 	}

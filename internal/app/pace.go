@@ -90,3 +90,11 @@ func again(entry journal.Entry) bool {
 	}
 	return false
 }
+
+// jump is by how much the clock was put forward while so much time passed on it, and so much on one that nobody puts forward; 0 for what the two differ by anyway.
+func jump(shown, passed time.Duration) time.Duration {
+	if by := shown - passed; by > 100*time.Millisecond {
+		return by
+	}
+	return 0
+}

@@ -90,3 +90,16 @@ func TestALateAnswerOfTheCloudTurnsTheLoop(t *testing.T) {
 		}
 	})
 }
+
+// TestAClockThatIsPutForwardIsNoticed, and one that runs a little fast, or is put back, is not.
+func TestAClockThatIsPutForwardIsNoticed(t *testing.T) {
+	for _, c := range []struct{ shown, passed, want time.Duration }{
+		{79 * time.Second, 10 * time.Second, 69 * time.Second},
+		{10*time.Second + 50*time.Millisecond, 10 * time.Second, 0},
+		{-59 * time.Second, 10 * time.Second, 0},
+	} {
+		if got := jump(c.shown, c.passed); got != c.want {
+			t.Errorf("the clock shows %s more after %s: %s, want %s", c.shown, c.passed, got, c.want)
+		}
+	}
+}
