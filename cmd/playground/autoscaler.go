@@ -30,7 +30,7 @@ func (p *playground) runSluice(ctx context.Context, config *rest.Config, listene
 	})
 }
 
-// policy is the default with delays that fit a story of a few minutes. Bursts are not gathered: those of the story follow each other so closely
+// policy is the default with delays that fit a story of a few minutes. Bursts of the story are not gathered: they follow each other so closely
 // that they would be one, and each is to be answered at once.
 func (s script) policy() *policy.Policy {
 	allowed := policy.Default()
@@ -41,7 +41,7 @@ func (s script) policy() *policy.Policy {
 	allowed.Removal.AfterAdd = s.afterAdd
 	allowed.Removal.AfterTaint = s.afterTaint
 	allowed.Removal.DaemonWork = s.work
-	allowed.Growth.BurstWindow = 0
+	allowed.Growth.BurstWindow = s.gather
 	return allowed
 }
 
