@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
 
@@ -15,19 +17,28 @@ type pause struct{ again, latest time.Time }
 // nobody wait: the first pods of a burst, and a pod that comes alone, are served at once.
 func (d *decision) gather(c *candidates) {
 	until := make([]pause, len(c.groups)) // by group; the zero pause while nobody has to wait
-	var came []time.Time                  // when pods came lately, once a group needs to know
-	wait := false
+	wait, window := false, d.allowed.Growth.BurstWindow
+	if window == 0 {
+		return
+	}
+	came, queued := d.cameSince(d.now.Add(-2 * window))
+	if queued {
+		d.m.Queued = d.now
+	}
 	for i, st := range c.groups {
-		asked := d.m.Groups[st.ID].Decided
-		if asked.IsZero() || !d.now.Before(asked.Add(d.allowed.Growth.BurstWindow)) || d.mostMore(st) == 0 || !d.newcomers(c, i, asked) {
+		m := d.m.Groups[st.ID]
+		if m.Decided.IsZero() || !d.now.Before(m.Decided.Add(2*window)) || d.mostMore(st) == 0 || !d.newcomers(c, i, m.Decided) {
 			continue
 		}
-		if came == nil {
-			came = d.cameSince(d.now.Add(-2 * d.allowed.Growth.BurstWindow))
-		}
-		if again, latest := d.allowed.Growth.AskAgain(asked, came); d.now.Before(again) {
+		again, latest := d.allowed.Growth.AskAgain(policy.Burst{
+			Asked: m.Decided, Asks: m.Asks, Came: came, Queued: queued, Drained: !queued && !d.m.Queued.Before(m.Decided),
+		})
+		if d.now.Before(again) {
 			until[i], wait = pause{again, latest}, true
 			d.wake(again)
+			if queued {
+				d.wake(d.now.Add(lookAgain)) // nothing tells that the last of them has found room
+			}
 		}
 	}
 	if wait {
@@ -45,18 +56,35 @@ func (d *decision) newcomers(c *candidates, group int, after time.Time) bool {
 	return false
 }
 
-// cameSince are when the pods came that were made after that time and have no node, sorted. Pods of one burst come for many groups and some of
-// them find room: where they keep coming for one, more may come for another.
-func (d *decision) cameSince(made time.Time) []time.Time {
-	var came []time.Time
+// longestJudged is how long a scheduler is given to judge a pod: one that is judged later is of no burst, and one that is not will not be.
+const longestJudged = time.Minute
+
+// lookAgain is how soon it is looked again whether the scheduler has judged all pods.
+const lookAgain = 200 * time.Millisecond
+
+// cameSince are when the pods came after that time that have no node, sorted, and whether the scheduler has others of their namespaces to judge. Pods of one burst come
+// for many groups and some of them find room: where they keep coming for one, more may come for another.
+func (d *decision) cameSince(since time.Time) (came []time.Time, queued bool) {
+	var queue []string
+	burst := map[string]bool{}
 	for _, p := range slices.Backward(d.s.Pending) {
-		if p.Created().Before(made) {
+		if d.now.Sub(p.Created()) > longestJudged {
 			break
 		}
-		came = append(came, p.Heard())
+		if d.queues(p) {
+			queue = append(queue, p.Namespace)
+		} else if at := p.Heard(); at.After(since) {
+			came, burst[p.Namespace] = append(came, at), true
+		}
 	}
 	slices.SortFunc(came, time.Time.Compare)
-	return came
+	return came, slices.ContainsFunc(queue, func(namespace string) bool { return burst[namespace] })
+}
+
+// queues says whether the pod waits for its scheduler to judge it.
+func (d *decision) queues(p *cluster.Pod) bool {
+	g := &d.allowed.Growth
+	return !p.Unschedulable() && !p.Gated() && g.Serves(p.Spec.SchedulerName) && !g.Bypasses(p.Spec.SchedulerName)
 }
 
 // letWait gives the pods their verdict that could have machines of a group which is not to be asked yet, by the groups' pauses. A gang waits whole.

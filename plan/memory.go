@@ -27,6 +27,7 @@ type Memory struct {
 	Groups        map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
 	Taken         []string                        `json:"taken,omitempty"`        // spot machines that the cloud takes away, whose nodes are there still and that have counted, by UID, sorted
 	Gangs         map[string]time.Time            `json:"gangs,omitempty"`        // since when a gang that waits could not be whole, by its ID
+	Queued        time.Time                       `json:"queued,omitzero"`        // when pods of a burst were last seen that the scheduler had not judged yet
 	LastGrowth    time.Time                       `json:"lastGrowth,omitzero"`    // when the cloud last accepted a growth of any group
 	Ceilings      map[string]Usage                `json:"ceilings,omitempty"`     // what counts for ceilings with a window, by their words
 	PaidUntil     time.Time                       `json:"paidUntil,omitzero"`     // until when running machines are counted there; zero when no ceiling counts what they cost
@@ -44,6 +45,7 @@ type Memory struct {
 type GroupMemory struct {
 	Requested  time.Time `json:"requested,omitzero"`  // when the cloud last accepted a growth
 	Decided    time.Time `json:"decided,omitzero"`    // the cycle that decided it: pods that came later are none of those that it was for
+	Asks       int       `json:"asks,omitempty"`      // growths in a row, each less than two windows of bursts after the one before
 	Capacity   int       `json:"capacity,omitempty"`  // the capacity it accepted then
 	Noticed    time.Time `json:"noticed,omitzero"`    // the last failure already counted
 	Backoff    Backoff   `json:"backoff,omitzero"`    // from growth
@@ -169,12 +171,14 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 					g.Repeats = 0
 				}
 				g.Breaker = g.Breaker.buys(a, r.At, true)
+				g.Asks = g.asksAgain(p.Time, allowed)
 				g.Requested, g.Decided, g.Capacity, g.Races, m.LastGrowth = r.At, p.Time, a.To, 0, r.At
 				g.Backoff = g.Backoff.unshown(g.Repeats, a, r.At, allowed)
 				g.Awaited = a.Zones
 			case Asked:
 				g.Breaker = g.Breaker.buys(a, r.At, true)
 				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
+				g.Asks = g.asksAgain(p.Time, allowed)
 				g.Requested, g.Decided, g.Capacity, m.LastGrowth = r.At, p.Time, a.To, r.At
 				g.Awaited = a.Zones
 			case Failed:
@@ -213,6 +217,14 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 		}
 	}
 	return m
+}
+
+// asksAgain is how many growths in a row there are with one that is decided now.
+func (g GroupMemory) asksAgain(now time.Time, allowed *policy.Policy) int {
+	if g.Decided.IsZero() || now.Sub(g.Decided) >= 2*allowed.Growth.BurstWindow {
+		return 1
+	}
+	return g.Asks + 1
 }
 
 // Went are the machines of a removal that the safety contract did not keep.

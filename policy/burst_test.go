@@ -20,18 +20,26 @@ func TestAskAgain(t *testing.T) {
 	}
 	cases := map[string]struct {
 		came          []time.Duration // after it was asked
+		asks          int             // 0: one
+		queued        bool
+		drained       bool
 		window        time.Duration
 		again, latest time.Duration // after it was asked
 	}{
-		"where none came since, it may be asked at once":        {every(time.Second, -3*time.Second, 0), window, 0, 0},
-		"a rush is over when it pauses":                         {every(100*time.Millisecond, -time.Second, 3*time.Second), window, 3400 * time.Millisecond, window},
-		"a rush that goes on is cut by the window":              {every(100*time.Millisecond, 0, 9900*time.Millisecond), window, window, window},
-		"pods that come with silences are waited for":           {every(time.Second, 0, 3*time.Second), window, window, window},
-		"so are those that rush after a silence":                {append([]time.Duration{0}, every(100*time.Millisecond, 2*time.Second, 4*time.Second)...), window, window, window},
-		"a few that come close together are no rush":            {every(100*time.Millisecond, -300*time.Millisecond, 300*time.Millisecond), window, window, window},
-		"one that comes alone may be followed by another":       {[]time.Duration{-250 * time.Millisecond, 3 * time.Second}, window, 9750 * time.Millisecond, 9750 * time.Millisecond},
-		"nobody knows when those came that it was asked for":    {[]time.Duration{3 * time.Second}, window, window, window},
-		"without a window nobody waits longer than he has done": {[]time.Duration{0, 3 * time.Second}, 0, 0, 0},
+		"where none came since, it may be asked at once":        {came: every(time.Second, -3*time.Second, 0), window: window, again: 0, latest: 0},
+		"a rush is over when it pauses":                         {came: every(100*time.Millisecond, -time.Second, 3*time.Second), window: window, again: 3400 * time.Millisecond, latest: window},
+		"a rush that goes on is cut by the window":              {came: every(100*time.Millisecond, 0, 9900*time.Millisecond), window: window, again: window, latest: window},
+		"pods that come with silences are waited for":           {came: every(time.Second, 0, 3*time.Second), window: window, again: window, latest: window},
+		"so are those that rush after a silence":                {came: append([]time.Duration{0}, every(100*time.Millisecond, 2*time.Second, 4*time.Second)...), window: window, again: window, latest: window},
+		"a few that come close together are no rush":            {came: every(100*time.Millisecond, -300*time.Millisecond, 300*time.Millisecond), window: window, again: window, latest: window},
+		"one that comes alone may be followed by another":       {came: []time.Duration{-250 * time.Millisecond, 3 * time.Second}, window: window, again: 9750 * time.Millisecond, latest: 9750 * time.Millisecond},
+		"nobody knows when those came that it was asked for":    {came: []time.Duration{3 * time.Second}, window: window, again: window, latest: window},
+		"nor while the scheduler has others to judge":           {came: every(100*time.Millisecond, -time.Second, 3*time.Second), queued: true, window: window, again: window, latest: window},
+		"which a third request waits for twice as long":         {came: every(100*time.Millisecond, -time.Second, 3*time.Second), asks: 2, queued: true, window: window, again: 2 * window, latest: 2 * window},
+		"once it has judged all, they have come":                {came: []time.Duration{0, 3 * time.Second}, drained: true, window: window, again: 3400 * time.Millisecond, latest: window},
+		"and for a third request":                               {came: []time.Duration{0, 3 * time.Second}, asks: 2, drained: true, window: window, again: 3400 * time.Millisecond, latest: window},
+		"but not for a fourth":                                  {came: []time.Duration{0, 3 * time.Second}, asks: 3, drained: true, window: window, again: window, latest: window},
+		"without a window nobody waits longer than he has done": {came: []time.Duration{0, 3 * time.Second}, window: 0, again: 0, latest: 0},
 	}
 	for name, c := range cases {
 		g := policy.Growth{BurstWindow: c.window}
@@ -39,7 +47,7 @@ func TestAskAgain(t *testing.T) {
 		for i, d := range c.came {
 			came[i] = asked.Add(d)
 		}
-		again, latest := g.AskAgain(asked, came)
+		again, latest := g.AskAgain(policy.Burst{Asked: asked, Asks: max(1, c.asks), Came: came, Queued: c.queued, Drained: c.drained})
 		if again.Sub(asked) != c.again || latest.Sub(asked) != c.latest {
 			t.Errorf("%s: %s and at the latest %s after, want %s and %s", name, again.Sub(asked), latest.Sub(asked), c.again, c.latest)
 		}

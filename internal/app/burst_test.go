@@ -121,26 +121,36 @@ func (b *bursting) step(pods []*cluster.Pod) journal.Entry {
 	return journal.Entry{Plan: p, Results: results}
 }
 
-// play lets the pods come and turns the loop until half a minute after the last one.
-func (b *bursting) play(come []time.Duration, pod func() *corev1.Pod) {
+// play lets the pods come, each of them judged in the moment in which it is made.
+func (b *bursting) play(come []time.Duration, pod func() *corev1.Pod) { b.judged(come, come, pod) }
+
+// judged lets pods be made and come, which is when the scheduler has judged them, in this order, and turns the loop until half a minute after the last one.
+func (b *bursting) judged(made, come []time.Duration, pod func() *corev1.Pod) {
 	begin := b.now
-	var all []*cluster.Pod
+	var all, queued []*cluster.Pod
 	var table cluster.Classes
 	for i, at := range come {
 		p := pod()
 		p.Name = fmt.Sprintf("p-%03d", i)
 		p.UID = types.UID(p.Name)
-		p.CreationTimestamp = metav1.NewTime(begin.Add(at).Truncate(time.Second))
+		p.CreationTimestamp = metav1.NewTime(begin.Add(made[i]).Truncate(time.Second))
+		p.Status.Conditions = nil
+		queued = append(queued, table.Pod(p))
+		p = p.DeepCopy()
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
 		all = append(all, table.Pod(p))
-		all[i].Hear(nil, begin.Add(at))
+		all[i].Hear(queued[i], begin.Add(at))
 	}
 	b.last = all[len(all)-1].String()
 	timing := (Timing{}).withDefaults()
 	pace := NewPace(timing)
 	there := 0
 	for end := begin.Add(come[len(come)-1] + 30*time.Second); b.now.Before(end); {
-		entry := b.step(all[:there:there])
+		seen := all[:there:there]
+		for i := there; i < len(made) && !begin.Add(made[i]).After(b.now); i++ {
+			seen = append(seen, queued[i])
+		}
+		entry := b.step(seen)
 		due := b.now.Add(pace.Wait(b.now, entry, nil, time.Time{}))
 		var stir Stir
 		for {
