@@ -146,3 +146,56 @@ func TestGroupsGatherWhilePodsKeepComing(t *testing.T) {
 		})
 	}
 }
+
+// TestABurstIsOverWhenTheSchedulerHasJudgedIt has pods judged with long silences between them: those that are not judged yet tell that more come, and the last one that
+// none does. Those of another namespace tell nothing.
+func TestABurstIsOverWhenTheSchedulerHasJudgedIt(t *testing.T) {
+	const other = "other"
+	for name, c := range map[string]struct {
+		namespace string // of the pods that are not judged
+		asked     []int  // capacities, in the end
+	}{
+		"of the same namespace": {"default", []int{1, 3}},
+		"of another one":        {other, []int{1, 2, 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, allowed := Group("a", 0, 50), policy.Default()
+			var m plan.Memory
+			var asked []int
+			judged := []time.Duration{0, 3 * time.Second, 12 * time.Second}
+			for _, at := range []time.Duration{0, 3 * time.Second, 9900 * time.Millisecond, 10100 * time.Millisecond, 12 * time.Second, 12400 * time.Millisecond, 22 * time.Second, 31 * time.Second} {
+				if c.namespace != other && at == 10100*time.Millisecond {
+					continue // the window ends, as it does for all
+				}
+				var pods []any
+				for i, j := range judged {
+					p := Pod(fmt.Sprintf("p-%d", i), CPU("4"), func(p *corev1.Pod) {
+						if p.CreationTimestamp = metav1.NewTime(Start); j > at {
+							p.Status.Conditions, p.Namespace = nil, c.namespace
+						}
+					})
+					p.Hear(nil, Start.Add(j))
+					pods = append(pods, p)
+				}
+				now := new(*a)
+				now.Read.At = Start.Add(at)
+				p, next := plan.Decide(cluster.New(Start.Add(at), Objects(pods...), []*cluster.Group{now}), allowed, m)
+				var results []plan.Result
+				for _, action := range p.Actions {
+					if grow, is := action.(plan.SetCapacity); is {
+						a.Capacity = grow.To
+						asked = append(asked, grow.To)
+					}
+					results = append(results, plan.Result{Status: plan.Accepted, At: Start.Add(at)})
+				}
+				m = next.After(p, results, allowed)
+				if at == 12400*time.Millisecond && (a.Capacity == 3) != (c.namespace == "default") {
+					t.Errorf("0.4 s after the last one was judged the group is asked for %d", a.Capacity)
+				}
+			}
+			if diff := cmp.Diff(c.asked, asked); diff != "" {
+				t.Errorf("asked for (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
