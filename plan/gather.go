@@ -46,10 +46,20 @@ func (d *decision) gather(c *candidates) {
 	}
 }
 
-// newcomers says whether pods without a place came after that time that the group could have machines for.
+// newcomers says whether pods came after that time that the group could have machines for, and as many as are without a place. Which of pods that are alike
+// has one is no matter: a pod that came later may have taken it before another.
 func (d *decision) newcomers(c *candidates, group int, after time.Time) bool {
 	for _, w := range c.wanted {
-		if c.suited(w, group) && slices.ContainsFunc(w.pods[w.served:], func(at int) bool { return d.waiting[at].Heard().After(after) }) {
+		left, came := w.left(), 0
+		if left == 0 || !c.suited(w, group) {
+			continue
+		}
+		for _, at := range w.pods {
+			if d.waiting[at].Heard().After(after) {
+				came++
+			}
+		}
+		if came >= left {
 			return true
 		}
 	}
@@ -57,7 +67,7 @@ func (d *decision) newcomers(c *candidates, group int, after time.Time) bool {
 }
 
 // longestJudged is how long a scheduler is given to judge a pod: one that is judged later is of no burst, and one that is not will not be.
-const longestJudged = time.Minute
+const longestJudged = 5 * time.Minute
 
 // lookAgain is how soon it is looked again whether the scheduler has judged all pods.
 const lookAgain = 200 * time.Millisecond

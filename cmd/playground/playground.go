@@ -159,7 +159,7 @@ func (p *playground) startControlPlane(ctx context.Context, _ context.CancelCaus
 	if err != nil {
 		return err
 	}
-	p.plane, err = controlplane.Start(ctx, controlplane.Options{Dir: p.path(planeDir), Log: file})
+	p.plane, err = controlplane.Start(ctx, controlplane.Options{Dir: p.path(planeDir), Log: file, SchedulerQPS: p.script.schedulerQPS, ControllersQPS: p.script.controllersQPS})
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ type script struct {
 
 	unneeded, afterAdd, afterTaint time.Duration // sluice's delays, see policy.Removal
 	window, provision, lost        time.Duration // of the same kind; 0: as usual
+	schedulerQPS, controllersQPS   int           // see controlplane.Options
 	gather                         time.Duration // see policy.Growth.BurstWindow
 
 	work []cluster.PodSelector // pods of daemons that are work

@@ -129,9 +129,10 @@ func (b *bursting) judged(made, come []time.Duration, pod func() *corev1.Pod) {
 	begin := b.now
 	var all, queued []*cluster.Pod
 	var table cluster.Classes
+	names := rand.New(rand.NewPCG(1, 1)).Perm(len(come)) // as they are made up
 	for i, at := range come {
 		p := pod()
-		p.Name = fmt.Sprintf("p-%03d", i)
+		p.Name = fmt.Sprintf("p-%03d", names[i])
 		p.UID = types.UID(p.Name)
 		p.CreationTimestamp = metav1.NewTime(begin.Add(made[i]).Truncate(time.Second))
 		p.Status.Conditions = nil

@@ -12,7 +12,7 @@ import (
 // startControllers runs kube-controller-manager with its defaults: each controller under a service account and the role
 // it has in a real cluster. Left out are the controllers that talk to a cloud or hand out pod networks and, unless podGC,
 // the pod garbage collector.
-func startControllers(kubeconfig string, keys *credentials, podGC bool) (*component, error) {
+func startControllers(kubeconfig string, keys *credentials, podGC bool, qps int) (*component, error) {
 	enabled := "*,-nodeipam,-service-lb-controller,-node-route-controller,-cloud-node-lifecycle-controller"
 	if !podGC {
 		enabled += ",-pod-garbage-collector-controller"
@@ -22,7 +22,7 @@ func startControllers(kubeconfig string, keys *credentials, podGC bool) (*compon
 		return nil, err
 	}
 	known, disabled, aliases := controllers.KnownControllers(), controllers.ControllersDisabledByDefault(), controllers.ControllerAliases()
-	if err := parseFlags(o.Flags(known, disabled, aliases), []string{
+	if err := parseFlags(o.Flags(known, disabled, aliases), append([]string{
 		"--kubeconfig=" + kubeconfig,
 		"--controllers=" + enabled,
 		"--use-service-account-credentials",
@@ -30,9 +30,7 @@ func startControllers(kubeconfig string, keys *credentials, podGC bool) (*compon
 		"--root-ca-file=" + keys.ca.certificateFile,
 		"--leader-elect=false",
 		"--secure-port=0",
-		"--kube-api-qps=2000",
-		"--kube-api-burst=4000",
-	}); err != nil {
+	}, rates(qps, 1.5)...)); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger("kube-controller-manager")))

@@ -18,6 +18,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -52,6 +53,18 @@ type Options struct {
 	// OrphanQuarantine is for how long the pods of a node that is gone are left alone before they are garbage
 	// collected, checked every half of it. Zero means Kubernetes' own times: 40 s, checked every 20 s.
 	OrphanQuarantine time.Duration
+
+	// SchedulerQPS and ControllersQPS are how many requests a second kube-scheduler and each controller may send; twice and one and a half times as many at
+	// once, as by Kubernetes' own defaults, which are 50 and 20. Zero means so many that nothing waits.
+	SchedulerQPS, ControllersQPS int
+}
+
+// rates are the flags for so many requests a second, and so many at once for each of these.
+func rates(qps int, burst float64) []string {
+	if qps == 0 {
+		qps, burst = 2000, 2
+	}
+	return []string{"--kube-api-qps=" + strconv.Itoa(qps), "--kube-api-burst=" + strconv.Itoa(int(burst*float64(qps)))}
 }
 
 // ControlPlane is a running control plane. Its methods may be called from several goroutines.
@@ -149,7 +162,7 @@ func start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 		return nil, err
 	}
 
-	controllers, err := startControllers(c.kubeconfigOf("controllers"), keys, o.OrphanQuarantine == 0)
+	controllers, err := startControllers(c.kubeconfigOf("controllers"), keys, o.OrphanQuarantine == 0, o.ControllersQPS)
 	if err != nil {
 		return nil, fmt.Errorf("kube-controller-manager: %w", err)
 	}
@@ -161,7 +174,7 @@ func start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 		}
 		c.components = append(c.components, podGC)
 	}
-	scheduler, synced, err := startScheduler(c.kubeconfigOf("scheduler"))
+	scheduler, synced, err := startScheduler(c.kubeconfigOf("scheduler"), o.SchedulerQPS)
 	if err != nil {
 		return nil, fmt.Errorf("kube-scheduler: %w", err)
 	}

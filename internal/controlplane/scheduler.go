@@ -11,15 +11,13 @@ import (
 
 // startScheduler runs kube-scheduler with its default configuration (back-off of 1 to 10 seconds a pod) except for the
 // client's rate limits, and without an endpoint of its own. The second result blocks until its caches are filled.
-func startScheduler(kubeconfig string) (*component, func(context.Context) error, error) {
+func startScheduler(kubeconfig string, qps int) (*component, func(context.Context) error, error) {
 	o := options.NewOptions()
-	if err := parseFlags(*o.Flags, []string{
+	if err := parseFlags(*o.Flags, append([]string{
 		"--kubeconfig=" + kubeconfig,
 		"--leader-elect=false",
 		"--secure-port=0",
-		"--kube-api-qps=2000",
-		"--kube-api-burst=4000",
-	}); err != nil {
+	}, rates(qps, 2)...)); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger("kube-scheduler")))
