@@ -155,6 +155,10 @@ func (w *world) cordon(name, why string, ago time.Duration) {
 	n := w.node(name)
 	n.Spec.Unschedulable = true
 	n.Spec.Taints = append(n.Spec.Taints, cluster.Removal{Since: w.at.Add(-ago), Why: why}.Taint())
+	if w.memory.Cordoned == nil {
+		w.memory.Cordoned = map[string]plan.Cordoned{}
+	}
+	w.memory.Cordoned[name] = plan.Cordoned{Said: w.at.Add(-ago).Truncate(time.Second), By: w.at.Add(-ago)}
 	for _, g := range w.groups {
 		for _, in := range g.Instances {
 			if in.ProviderID == n.Spec.ProviderID {
