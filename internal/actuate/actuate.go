@@ -154,7 +154,7 @@ func (a *Actuator) delete(ctx context.Context, decided *cluster.Snapshot, p plan
 	evidence.Fleet = a.Ledger.View()
 	write, held := guard.Split(write, evidence, a.Policy)
 	a.holds(held)
-	if len(write.Machines) == 0 {
+	if len(write.Machines) == 0 && len(held) > 0 {
 		return &guard.Refusal{Property: held[0].Property, Why: guard.Sentence(action.Group, held[0].Refusal)}
 	}
 	machines = machines[:0]
