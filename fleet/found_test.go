@@ -357,3 +357,25 @@ func TestAnotherLeadersChargesCount(t *testing.T) {
 	s.Ledger, _, _ = s.Merge(other.Record(minute(61)), minute(61.1))
 	expect(t, s.At(minute(61.1)).MayEmpty(pool, uid(1), limits), "S-19")
 }
+
+// TestARefusalOfAnotherLeaderSettlesNothing has two processes start a machine: the second one is refused, since the first was a moment before it.
+func TestARefusalOfAnotherLeaderSettlesNothing(t *testing.T) {
+	s := idle(2)
+	s.listed(62, 2, off, running)
+	s.node(62.1, 0, false, false)
+	s.listed(80, 2, off, running)
+	start := func(l fleet.Ledger, at float64, answer fleet.Reply) fleet.Ledger {
+		asked := fleet.Asked{Group: pool, At: minute(at), Verb: fleet.Start, Machines: []fleet.UID{uid(0)}}
+		return l.Observe(minute(at), asked, fleet.Answered{Group: pool, Asked: minute(at), At: minute(at), Answer: answer})
+	}
+	first, second := start(s.Ledger, 81, fleet.Accepted), start(s.Ledger, 81.1, fleet.Refused)
+	for name, merged := range map[string]func() (fleet.Ledger, bool, error){
+		"the first":  func() (fleet.Ledger, bool, error) { return first.Merge(second.Record(minute(82)), minute(82)) },
+		"the second": func() (fleet.Ledger, bool, error) { return second.Merge(first.Record(minute(82)), minute(82)) },
+	} {
+		l, _, err := merged()
+		if may := l.At(minute(82)).May(pool, uid(0)); err != nil || may != fleet.Here|fleet.IsOff {
+			t.Errorf("%s holds %04b possible, error %v", name, may, err)
+		}
+	}
+}
