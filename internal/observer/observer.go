@@ -58,6 +58,8 @@ type Rules struct {
 	// Jobs says whether a flag lets pods of Jobs be evicted, and DaemonWork whether one calls a daemon's pod work; nil means none.
 	Jobs       func() bool
 	DaemonWork func(p *corev1.Pod) bool
+	// Acts is told of each write that may have started, deleted or switched off machines; nil means that nobody asks.
+	Acts func(guest bool, at time.Time, named []azuresim.MachineState, accepted bool)
 	// Cutoff is the priority below which the operator calls pods expendable; nil means that none are.
 	Cutoff func() int32
 }
@@ -219,6 +221,9 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	if r.Status < 400 || r.Status >= 499 { // a refusal changed nothing; of an error, or a connection that broke, nobody can know
 		s.begun, s.listed = false, time.Time{}
 	}
+	if o.rules.Acts != nil && (w.removes || w.does == starts) && (w.accepted() || r.Status >= 499) {
+		o.rules.Acts(o.rules.Guest, r.Time, w.named, w.removes && w.accepted())
+	}
 	for _, m := range w.named {
 		if w.does == starts && (r.Status < 400 || r.Status >= 499) {
 			s.started[m.VMID] = r.Time
@@ -253,6 +258,20 @@ func (s *set) hears(page azuresim.Request, guest bool) {
 
 // denied is how long after a growth the process has reason to believe a capacity and a list that do not show it.
 const denied = 5 * time.Minute
+
+// Honest is when the last list of a scale set's machines began of which no page was a fault's; zero when a later one has begun that is not over, or was.
+func (o *Observer) Honest(scaleSet string) time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.set(scaleSet).since
+}
+
+// Break has somebody beside the observer tell of a promise that was broken.
+func (o *Observer) Break(property, what string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.breaks(property, "%s", what)
+}
 
 // heard says whether such a list had come to its end by then.
 func (s *set) heard(by time.Time) bool { return !s.listed.IsZero() && !by.Before(s.listed) }

@@ -139,3 +139,17 @@ func TestSluiceIsKilledAfterEachWrite(t *testing.T) {
 		t.Errorf("%d histories, %d plays with %d kills", report.Histories, report.Plays, report.Troubles["process: kill"])
 	}
 }
+
+var sound = flag.Int("sound", 200, "in how many random histories the ledger is held to what is true")
+
+// TestTheLedgerHoldsTheTruthPossible asks in histories, as TestScenarios does in scenarios, whether what is true of each machine is possible by the ledger.
+func TestTheLedgerHoldsTheTruthPossible(t *testing.T) {
+	report := proof.Run(t.Context(), proof.Options{First: 1, Histories: *sound})
+	for _, f := range report.Failures {
+		for _, wrong := range f.Wrong {
+			if strings.Contains(wrong, " "+world.LedgerSound+" ") {
+				t.Errorf("history %d: %s", f.Seed, wrong)
+			}
+		}
+	}
+}

@@ -120,6 +120,7 @@ type world struct {
 	journal  bytes.Buffer
 	encoder  *journal.Encoder
 	book     *ledger.Book                              // of the process
+	sound    sound                                     // judges that
 	discover []azure.Discovery                         // how sluice finds its groups; nil when it is told of them
 	carry    func(http.RoundTripper) http.RoundTripper // nil for none
 }
@@ -147,6 +148,8 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	w.home = &azuresim.Transport{Server: w.azure, Machine: controlPlane}
 	w.wire = &wire{world: w, next: w.home}
 	w.rule = w.rules()
+	w.sound = sound{world: w, facts: map[string]*fact{}}
+	w.rule.Acts = w.sound.acted
 	w.beside.world = w
 	w.observer = observer.New(w.azure, w.cluster, w.now, w.rule)
 	w.encoder = journal.NewEncoder(&w.journal)
@@ -257,6 +260,7 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 		return fmt.Errorf("start sluice: %w", err)
 	}
 	w.book = farm.Ledger
+	w.sound.begins(left.operations != nil)
 	parts := app.Parts{Client: api, Cloud: w.provider, Ledger: w.book, Policy: w.policy, DryRun: w.dryRun, Now: w.reading, Timing: w.timing, Expander: &w.advice, Simulated: true,
 		Silent: w.silence, Leads: w.ownLease, Learned: left.learned, Breakers: left.breakers,
 	}
@@ -461,6 +465,7 @@ func (w *world) rest(ctx context.Context) error {
 		if err := w.settle(); err != nil {
 			return err
 		}
+		w.sound.judge()
 		w.hearAnswers()
 		if w.stirred {
 			w.stir.Note(w.now())
