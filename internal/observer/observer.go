@@ -91,6 +91,7 @@ type Observer struct {
 	last     time.Time              // write to Azure or to a node or pod
 	granted  time.Time              // the last such write that was not refused
 	lastWhat string
+	crowd    *crowd    // of machines that are nodes
 	began    time.Time // when a process began last
 	turn     int       // how often Turn was called
 }
@@ -125,6 +126,7 @@ func New(azure *azuresim.Server, kube *kubesim.Cluster, now func() time.Time, ru
 	o := &Observer{
 		azure: azure, kube: kube, now: now, rules: rules,
 		sets: map[string]*set{}, waits: map[string]wait{}, failing: map[string][]time.Time{}, emptied: map[string]emptied{}, storms: map[string]storm{}, sizes: map[string]int{}, judged: map[string]int{},
+		crowd: newCrowd(),
 	}
 	azure.Observe = o.asked
 	return o
@@ -161,9 +163,13 @@ func (o *Observer) Turn() {
 	o.mu.Lock()
 	o.turn++
 	o.mu.Unlock()
+	lived := o.azure.Machines()
 	if len(o.kube.Log()) > o.read || o.waitsForNodes() {
-		o.follow(o.azure.Machines())
+		o.follow(lived)
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.crowd.look(o, lived)
 }
 
 // Violations are the promises broken so far, in order.
@@ -172,6 +178,9 @@ func (o *Observer) Violations() []Violation {
 	defer o.mu.Unlock()
 	return o.broken
 }
+
+// Contained is how often what strikes many machines came about, and what became of machines, by kind.
+func (o *Observer) Contained() map[string]int { return o.crowd.counted }
 
 // Judged are the numbers of writes that were judged, by what they were.
 func (o *Observer) Judged() map[string]int { return o.judged }
@@ -206,11 +215,15 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	if w.accepted() {
 		o.granted = r.Time
 	}
-	for _, law := range azureLaws {
+	if w.removes && w.accepted() {
+		o.crowd.look(o, lived)
+	}
+	for _, law := range slices.Concat(azureLaws, manyLaws) {
 		if what := law.broken(w); what != "" {
 			o.breaks(law.property, "%s", what)
 		}
 	}
+	o.crowd.takes(w)
 	what := r.Kind + " " + r.ScaleSet + fmt.Sprint(r.InstanceIDs, deref(r.Capacity))
 	if w.does == "" {
 		what = r.Method + " " + r.Path

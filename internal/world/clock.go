@@ -45,6 +45,7 @@ type world struct {
 
 	allowed  policyFlags
 	policy   *policy.Policy // what allowed came to after the last statement
+	said     said           // the statements' own words
 	dryRun   bool
 	prepared bool
 	join     time.Duration // from a machine's boot to its node
@@ -94,6 +95,7 @@ type world struct {
 	whims       *whims         // nil for a sluice that does what it plans
 
 	finalizing finalizing
+	backup     *backup // of the cluster's store; nil for none
 
 	agents  map[string]*hearing  // by vmId; nil when the machines have none
 	stops   map[string]time.Time // when machines to which something was announced are affected, by computer name
@@ -127,7 +129,7 @@ type world struct {
 
 func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	w := &world{
-		fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), join: 30 * time.Second,
+		fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), said: said{}, join: 30 * time.Second,
 		timing: app.Timing{Resync: 10 * time.Second, Most: 2 * time.Second, Retry: time.Second},
 		sizes:  map[string]machineSize{}, tags: map[string]map[string]string{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
 		carry: o.Kubernetes, born: map[string]int{}, told: told{}, conditions: map[string]string{}, refused: map[string]int{}, sparse: o.NoJournal, notices: map[string]string{},
