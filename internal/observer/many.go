@@ -116,7 +116,7 @@ func (c *crowd) look(o *Observer, lived []azuresim.MachineState) {
 		}
 		b.there = true
 		leaves := m.ProvisioningState == "Deleting" || SwitchedOff(m.PowerState) || n != nil && tainted(n, noticeTaint)
-		_, parted := o.set(m.ScaleSet).parted[m.VMID]
+		parted := o.set(m.ScaleSet).leaves(m.VMID)
 		is := n != nil && ready(n)
 		if b.ready != is {
 			b.ready, b.since = is, now
@@ -232,7 +232,7 @@ var manyLaws = []azureLaw{
 				continue
 			}
 			named := slices.ContainsFunc(w.named, func(n azuresim.MachineState) bool { return n.VMID == m.VMID })
-			_, parted := w.set.parted[m.VMID]
+			parted := w.set.leaves(m.VMID)
 			switch {
 			case named && b.ready && (w.o.rules.Forced == nil || !w.o.rules.Forced(m)):
 				gone++
@@ -253,11 +253,17 @@ var manyLaws = []azureLaw{
 func (w *write) bodiesOf(such func(*body) bool) (all []*body) {
 	for _, m := range w.named {
 		b := w.o.crowd.bodies[m.VMID]
-		if _, again := w.set.parted[m.VMID]; b != nil && !again && m.ProvisioningState != "Deleting" && !SwitchedOff(m.PowerState) && such(b) && !w.person(m) {
+		if b != nil && !w.set.leaves(m.VMID) && m.ProvisioningState != "Deleting" && !SwitchedOff(m.PowerState) && such(b) && !w.person(m) {
 			all = append(all, b)
 		}
 	}
 	return all
+}
+
+// leaves says whether the machine's removal was accepted, and no start since.
+func (s *set) leaves(vmid string) bool {
+	at, parted := s.parted[vmid]
+	return parted && !s.started[vmid].After(at)
 }
 
 // person says whether a person has named the machine, by its node.

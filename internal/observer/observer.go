@@ -92,6 +92,7 @@ type Observer struct {
 	granted  time.Time              // the last such write that was not refused
 	lastWhat string
 	crowd    *crowd    // of machines that are nodes
+	calms    []*calm   // what nothing strikes
 	began    time.Time // when a process began last
 	turn     int       // how often Turn was called
 }
@@ -170,6 +171,7 @@ func (o *Observer) Turn() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.crowd.look(o, lived)
+	o.goesOn(lived)
 }
 
 // Violations are the promises broken so far, in order.

@@ -123,7 +123,10 @@ func doRestore(w *world, _ *statement) error {
 			}
 			continue
 		}
-		w.cluster.Leave(n.Name)
+		if err := w.cluster.Join(kubesim.Machine{Name: n.Name, SystemUUID: n.Status.NodeInfo.SystemUUID, Capacity: n.Status.Capacity}); err != nil {
+			return err
+		}
+		w.cluster.Leave(n.Name) // nobody reports for it any more
 	}
 	for _, p := range w.backup.pods {
 		if _, there := kubesim.Find[*corev1.Pod](w.cluster, p.Namespace, p.Name); !there && p.DeletionTimestamp == nil {
@@ -148,3 +151,15 @@ func (w *world) again(o kubesim.Object) error {
 func (w *world) machineOf(n *corev1.Node) *machine { return w.machines[n.Status.NodeInfo.SystemUUID] }
 
 func nameOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
+
+func doCalm(w *world, s *statement) error {
+	within, err := s.duration("within", 0)
+	if err != nil {
+		return err
+	}
+	if within == 0 {
+		return fmt.Errorf("calm: give within what time, such as within=20m")
+	}
+	w.observer.Calm(s.names[0], within)
+	return nil
+}

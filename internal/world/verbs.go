@@ -171,6 +171,10 @@ var verbs = sync.OnceValue(func() []*verb {
 			about: "the Node objects of a group's machines are deleted, or their kubelets stop, all at once; in a zone, and of these a share",
 		},
 		{name: "revive", usage: "GROUP|all [share=PERCENT] [zone=N]", least: 1, most: 1, do: doRevive, settings: []string{"share", "zone"}, about: "those kubelets begin anew, and register"},
+		{
+			name: "calm", usage: "GROUP within=D", least: 1, most: 1, do: doCalm, settings: []string{"within"},
+			about: "nothing will strike the group: within so long each pending pod that it could take runs, or has its machine, and each idle node above its min goes",
+		},
 		{name: "backup", do: doBackup, about: "a person keeps what nodes and pods there are in the API server's store"},
 		{name: "restore", do: doRestore, about: "and puts that back in place of what there is"},
 		{
