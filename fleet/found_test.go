@@ -379,3 +379,21 @@ func TestARefusalOfAnotherLeaderSettlesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsGoneLostItsWorkWithTheOthers has the first half go to the end, so that fewer are left than would be paced by themselves.
+func TestWhatIsGoneLostItsWorkWithTheOthers(t *testing.T) {
+	s := farm(14)
+	for i := range 14 {
+		s.see(61, fleet.NodeSeen{Group: pool, UID: uid(i), At: minute(61), Since: minute(0.2), Ready: true, Idle: minute(61)})
+	}
+	s.list(71, 14)
+	half := []int{0, 1, 2, 3, 4, 5, 6}
+	expect(t, s.remove(half...), "")
+	s.asked(71.1, fleet.Delete, half...)
+	s.answered(71.2, 71.1, fleet.Accepted)
+	for _, i := range half {
+		s.see(72, fleet.NodeGone{Group: pool, UID: uid(i), At: minute(72)})
+	}
+	s.list(72.5, 14, half...)
+	expect(t, s.remove(7), "S-45")
+}
