@@ -35,7 +35,7 @@ func (c *change) overspends() string {
 	if set == "" || window == 0 || c.o.rules.Several {
 		return ""
 	}
-	if b := c.o.crowd.bodies[n.Status.NodeInfo.SystemUUID]; b != nil && b.charged.IsZero() {
+	if b := c.o.crowd.bodies[n.Status.NodeInfo.SystemUUID]; b != nil && c.Time.Sub(b.charged) >= c.o.rules.Window() {
 		b.charged = c.Time
 	}
 	was, known := c.o.emptied[string(n.UID)]

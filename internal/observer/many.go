@@ -32,6 +32,7 @@ type body struct {
 	known     bool      // a person acknowledged that
 	asked     bool      // sluice, a person or Azure wanted its end, or had it switched off
 	there     bool
+	cordoned  bool            // its node is on its way out
 	work      map[string]bool // pods that work on it, by UID
 	left      time.Time       // when the last of them left that did not run to its end; zero: all did, or there are some
 	out       time.Time       // when it was removed
@@ -130,6 +131,12 @@ func (c *crowd) look(o *Observer, lived []azuresim.MachineState) {
 			b.asked = true
 		case b.lost.IsZero() && !b.asked && !o.set(m.ScaleSet).started[m.VMID].After(b.since.Add(-lossHour)):
 			b.lost = now
+		}
+		was := b.cordoned
+		if b.cordoned = n != nil && removing(n); b.cordoned && !was && !is && now.Sub(b.since) > slack && n.Annotations[asks] == "" && !leaves {
+			if what := o.charge(b, now); what != "" {
+				o.breaks("S-19", "%s", what)
+			}
 		}
 		c.idles(b, n, work, ended, now)
 	}
@@ -336,25 +343,37 @@ func (w *write) paces() string {
 }
 
 // overBudget holds more removals within the window than the budget allows, of machines that were not seen empty.
-func (w *write) overBudget() string {
-	window := w.o.rules.Window
-	if !w.removes || !w.accepted() || w.o.rules.Several || window == nil || window() == 0 {
+func (w *write) overBudget() (broken string) {
+	if !w.removes || !w.accepted() {
 		return ""
 	}
-	c, set := w.o.crowd, strings.ToLower(w.ScaleSet)
-	more := w.bodiesOf(func(b *body) bool { return !b.ready && w.Time.Sub(b.since) > slack && b.charged.IsZero() })
-	if len(more) == 0 {
+	for _, b := range w.bodiesOf(func(b *body) bool { return !b.ready && w.Time.Sub(b.since) > slack }) {
+		if what := w.o.charge(b, w.Time); what != "" {
+			broken = what
+		}
+	}
+	return broken
+}
+
+// charge charges the budget for a machine, once within the window, and says when that is overdrawn.
+func (o *Observer) charge(b *body, now time.Time) string {
+	if o.rules.Window == nil || o.rules.Window() == 0 {
 		return ""
 	}
-	n := len(more)
-	for _, b := range c.bodies {
-		if b.set == set && !b.charged.IsZero() && w.Time.Sub(b.charged) < window()-slack {
+	window := o.rules.Window()
+	if !b.charged.IsZero() && now.Sub(b.charged) < window {
+		return ""
+	}
+	b.charged = now
+	n := 0
+	for _, other := range o.crowd.bodies {
+		if other.set == b.set && !other.charged.IsZero() && now.Sub(other.charged) < window-slack {
 			n++
 		}
 	}
-	of := max(c.at(set, w.Time.Add(-window())), c.at(set, w.Time.Add(-window()+slack)))
-	if may := w.o.rules.Budget(of); n > may {
-		return fmt.Sprintf("%d machines of %s that were not seen empty were removed within %s, of which %d of %d may be", n, set, window(), may, of)
+	of := max(o.crowd.at(b.set, now.Add(-window)), o.crowd.at(b.set, now.Add(slack-window)))
+	if may := o.rules.Budget(of); n > may && !o.rules.Several {
+		return fmt.Sprintf("%d machines of %s that were not seen empty go within %s, of which %d of %d may", n, b.set, window, may, of)
 	}
 	return ""
 }
@@ -373,9 +392,6 @@ func (c *crowd) takes(w *write) {
 			c.counted["idle machines removed"]++
 		default:
 			c.counted["other machines removed"]++
-		}
-		if !b.ready && w.Time.Sub(b.since) > slack && b.charged.IsZero() {
-			b.charged = w.Time
 		}
 	}
 }
