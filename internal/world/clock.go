@@ -95,7 +95,8 @@ type world struct {
 	whims       *whims         // nil for a sluice that does what it plans
 
 	finalizing finalizing
-	backup     *backup // of the cluster's store; nil for none
+	backup     *backup   // of the cluster's store; nil for none
+	restored   time.Time // when that was put back last
 
 	agents  map[string]*hearing  // by vmId; nil when the machines have none
 	stops   map[string]time.Time // when machines to which something was announced are affected, by computer name

@@ -88,6 +88,7 @@ func doRestore(w *world, _ *statement) error {
 	if w.backup == nil {
 		return fmt.Errorf("restore: there is no backup")
 	}
+	w.restored = w.now()
 	now := &metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
 	old := map[string]bool{}
 	for _, n := range w.backup.nodes {

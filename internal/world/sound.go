@@ -131,7 +131,7 @@ func (f *fact) becomes(is fleet.Set, now fleet.Instant) {
 }
 
 // judge says after each turn of the process of which machines the ledger does not hold the truth possible. While two processes lead nobody asks: each knows of the other's
-// writes by the record alone; nor while the API server is silent, since what kubelets report is believed meanwhile.
+// writes by the record alone; nor while the API server is silent, or tells of kubelets as an older store has them, which are believed for a minute.
 func (s *sound) judge() {
 	w := s.world
 	s.look()
@@ -139,7 +139,7 @@ func (s *sound) judge() {
 		return
 	}
 	s.due = false
-	if w.rival != nil && !w.rival.idle() || w.silent != nil {
+	if w.rival != nil && !w.rival.idle() || w.silent != nil || !w.restored.IsZero() && w.now().Sub(w.restored) < time.Minute {
 		return
 	}
 	now, view, h := fleet.At(w.now()), w.book.View(), ledger.Horizon(w.policy)
