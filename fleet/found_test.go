@@ -357,3 +357,43 @@ func TestAnotherLeadersChargesCount(t *testing.T) {
 	s.Ledger, _, _ = s.Merge(other.Record(minute(61)), minute(61.1))
 	expect(t, s.At(minute(61.1)).MayEmpty(pool, uid(1), limits), "S-19")
 }
+
+// TestARefusalOfAnotherLeaderSettlesNothing has two processes start a machine: the second one is refused, since the first was a moment before it.
+func TestARefusalOfAnotherLeaderSettlesNothing(t *testing.T) {
+	s := idle(2)
+	s.listed(62, 2, off, running)
+	s.node(62.1, 0, false, false)
+	s.listed(80, 2, off, running)
+	start := func(l fleet.Ledger, at float64, answer fleet.Reply) fleet.Ledger {
+		asked := fleet.Asked{Group: pool, At: minute(at), Verb: fleet.Start, Machines: []fleet.UID{uid(0)}}
+		return l.Observe(minute(at), asked, fleet.Answered{Group: pool, Asked: minute(at), At: minute(at), Answer: answer})
+	}
+	first, second := start(s.Ledger, 81, fleet.Accepted), start(s.Ledger, 81.1, fleet.Refused)
+	for name, merged := range map[string]func() (fleet.Ledger, bool, error){
+		"the first":  func() (fleet.Ledger, bool, error) { return first.Merge(second.Record(minute(82)), minute(82)) },
+		"the second": func() (fleet.Ledger, bool, error) { return second.Merge(first.Record(minute(82)), minute(82)) },
+	} {
+		l, _, err := merged()
+		if may := l.At(minute(82)).May(pool, uid(0)); err != nil || may != fleet.Here|fleet.IsOff {
+			t.Errorf("%s holds %04b possible, error %v", name, may, err)
+		}
+	}
+}
+
+// TestWhatIsGoneLostItsWorkWithTheOthers has the first half go to the end, so that fewer are left than would be paced by themselves.
+func TestWhatIsGoneLostItsWorkWithTheOthers(t *testing.T) {
+	s := farm(14)
+	for i := range 14 {
+		s.see(61, fleet.NodeSeen{Group: pool, UID: uid(i), At: minute(61), Since: minute(0.2), Ready: true, Idle: minute(61)})
+	}
+	s.list(71, 14)
+	half := []int{0, 1, 2, 3, 4, 5, 6}
+	expect(t, s.remove(half...), "")
+	s.asked(71.1, fleet.Delete, half...)
+	s.answered(71.2, 71.1, fleet.Accepted)
+	for _, i := range half {
+		s.see(72, fleet.NodeGone{Group: pool, UID: uid(i), At: minute(72)})
+	}
+	s.list(72.5, 14, half...)
+	expect(t, s.remove(7), "S-45")
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/fleet"
+	"sluice.dev/sluice/fleet/fleettest"
 )
 
 // removed judges a removal that the cloud performs.
@@ -86,12 +87,14 @@ func (w *world) sound() {
 	for i, l := range w.ledgers {
 		view := l.At(w.now)
 		for _, v := range w.sorted() {
-			may := view.May(pool, v.uid)
-			if may == 0 || may.Has(v.state) || w.now.Sub(v.changed) < noticed || v.state == fleet.Leaving && may == fleet.Gone {
-				continue
+			told := w.read[i]
+			if v.alive() {
+				told = min(told, v.shown[i])
 			}
-			if told := w.read[i]; v.by != i && (told < v.changed.Add(stale) || v.alive() && v.shown[i] < v.changed.Add(stale)) {
-				continue // by another hand than this process's, and no list can have told of it for certain
+			truth := fleettest.Truth{State: v.state, Changed: v.changed, Own: v.by == i, Told: told}
+			may := view.May(pool, v.uid)
+			if may == 0 || truth.Sound(may, w.now, fleet.Usual()) {
+				continue
 			}
 			w.fail("soundness: machine %s is %04b, ledger %d holds %04b possible", v.uid, v.state, i, may)
 		}

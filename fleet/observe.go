@@ -524,7 +524,10 @@ func (g *group) nodeGone(uid UID, at Instant) {
 	if n.Joined != 0 && n.Silent == 0 {
 		n.Silent = at
 	}
-	n.At, n.Ready, n.Object, n.Work, n.Idle, n.Ended = at, false, false, true, 0, false
+	n.At, n.Ready, n.Object, n.Work = at, false, false, true
+	if c := &g.machines[i].cloud; !c.leaves() && !c.pending(Delete) && !c.pending(Park) { // else it is one of those that lost their work together
+		n.Idle, n.Ended = 0, false
+	}
 	g.own()
 	g.machines[i].node = n
 }

@@ -167,12 +167,7 @@ func join(a, b machine) machine {
 	if c.Gone = earliest(c.Gone, o.Gone); c.Gone <= c.Back {
 		c.Gone = 0
 	}
-	switch {
-	case o.VerbAt > c.VerbAt && !(c.Verb == Delete && c.Reply == Sent && o.Verb != Delete):
-		c.Verb, c.VerbAt, c.Reply, c.Again, c.Shown = o.Verb, o.VerbAt, o.Reply, o.Again || c.Again && c.Verb == o.Verb, o.Shown
-	case o.VerbAt == c.VerbAt && o.Verb == c.Verb:
-		c.Reply, c.Again, c.Shown = max(c.Reply, o.Reply), c.Again || o.Again, c.Shown || o.Shown
-	}
+	c.merge(&o)
 	n, k := &m.node, b.node
 	if k.At > n.At {
 		joined, charged, out := n.Joined, n.Charged, n.LostOut
@@ -187,6 +182,21 @@ func join(a, b machine) machine {
 		n.Silent = cmp.Or(k.Silent, n.At)
 	}
 	return m
+}
+
+// merge takes in the write that another process has asked for last. What it has settled, or was refused, settles no write of this one.
+func (c *cloudSide) merge(o *cloudSide) {
+	again := o.Verb == c.Verb && o.VerbAt != c.VerbAt // a refusal of the later one says nothing about the earlier
+	unheard := func(c *cloudSide) bool { return c.Verb == Delete && c.Reply == Sent }
+	switch {
+	case o.Verb == NoVerb:
+	case c.Verb == NoVerb && c.VerbAt > o.VerbAt && o.Reply != Sent, unheard(o) && c.Verb != Delete && c.Verb != NoVerb, o.VerbAt > c.VerbAt && !(unheard(c) && o.Verb != Delete):
+		c.Verb, c.VerbAt, c.Reply, c.Again, c.Shown = o.Verb, o.VerbAt, o.Reply, again || o.Again, o.Shown
+	case again:
+		c.Again = true
+	case o.VerbAt == c.VerbAt && o.Verb == c.Verb:
+		c.Reply, c.Again, c.Shown = max(c.Reply, o.Reply), c.Again || o.Again, c.Shown || o.Shown
+	}
 }
 
 // earliest is the earlier of two instants, of which never counts as none.

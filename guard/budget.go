@@ -59,7 +59,7 @@ func Emptying(w Write, e Evidence, allowed *policy.Policy) (Emptied, bool) {
 	var n *cluster.Node
 	switch w := w.(type) {
 	case Cordon:
-		if n = e.Newest.Node(w.Node); w.Why == cluster.RunsDry || n == nil || !works(n, e, allowed) {
+		if n = e.Newest.Node(w.Node); w.Why == cluster.RunsDry || n == nil || !spends(n, e, allowed) {
 			return Emptied{}, false
 		}
 	case Evict:

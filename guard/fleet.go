@@ -54,13 +54,18 @@ func checkFleet(w Delete, e Evidence, allowed *policy.Policy) error {
 
 // checkEmpty holds a node that may not be emptied of its pods by the budget that all removals share.
 func checkEmpty(n *cluster.Node, e Evidence, allowed *policy.Policy) error {
-	if e.Fleet == nil || n.Instance == nil || !works(n, e, allowed) || n.Object.Annotations[cluster.DrainAnnotation] != "" {
+	if e.Fleet == nil || n.Instance == nil || !spends(n, e, allowed) || n.Object.Annotations[cluster.DrainAnnotation] != "" {
 		return nil
 	}
 	if r := e.Fleet.MayEmpty(fleet.GroupID(n.Group), fleet.UID(n.Instance.UID), limits(e.Newest.Group(n.Group), allowed)); r != nil {
 		return refuse(r.Property, "%s", Sentence(n.Group, *r))
 	}
 	return nil
+}
+
+// spends says whether the budget is charged for a node that is cordoned: somebody has to leave it, or nobody saw that it was empty, since it is not Ready.
+func spends(n *cluster.Node, e Evidence, allowed *policy.Policy) bool {
+	return works(n, e, allowed) || !cluster.Ready(n.Object)
 }
 
 func mayRemove(id cluster.GroupID, machines []Target, e Evidence, allowed *policy.Policy) *fleet.Refusal {

@@ -44,6 +44,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	dir := flags.String("keep", "bin/proof", "where failing histories are written, whole and shrunk")
 	kills := flags.Bool("kills", false, "play each history once for each of its writes, and kill sluice right after that write")
 	reckless := flags.Bool("reckless", false, "sluice also tries at random what it must not: the guard alone keeps its promises")
+	many := flags.Bool("many", false, "histories of what strikes many machines at once, which last for hours")
+	large := flags.Bool("large", false, "the same with groups of 50 to 200 machines")
 	shrink := flags.Int("shrink", 5, "how many failing histories are made shorter")
 	stop := flags.Bool("stop-at-failure", false, "play no more after the first history that fails")
 	strict := flags.Bool("strict", true, "fail also where only progress was not made (P-1 to P-4); those histories are told in any case")
@@ -54,8 +56,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return err
 	}
-	if *kills && *reckless {
-		return errors.New("--kills plays histories of a sluice that does what it has planned: leave out --reckless, or --kills")
+	if chosen := count(*kills, *reckless, *many || *large); chosen > 1 {
+		return errors.New("--kills, --reckless and --many or --large are histories of three kinds: give one of them")
 	}
 	if *first == 0 {
 		*first = rand.Uint64N(1 << 40) // #nosec G404 -- luck, not a secret
@@ -80,6 +82,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	play := world.History
 	if *reckless {
 		play = world.RecklessHistory
+	}
+	if *many || *large {
+		play = func(seed uint64) []byte { return world.ManyHistory(seed, *large) }
 	}
 	run := proof.Run
 	if *kills {
@@ -117,6 +122,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("%d of %d plays broke a promise; %s has them", len(report.Failures), report.Plays, *dir)
 	}
 	return nil
+}
+
+func count(all ...bool) (n int) {
+	for _, b := range all {
+		if b {
+			n++
+		}
+	}
+	return n
 }
 
 // keep writes a failing history, the number of which tells it from others of the same seed.

@@ -85,6 +85,13 @@ func (p *Provider) tellRefusal(id cluster.GroupID, asked fleet.Instant, refusal 
 	}
 }
 
+// tellConflict is [Provider.tellRefusal] for a write that names machines: what it conflicts with may be its own first arrival, which was carried out.
+func (p *Provider) tellConflict(id cluster.GroupID, asked fleet.Instant, refusal *cloud.Error) {
+	if refusal.Kind != cloud.Conflict {
+		p.tellRefusal(id, asked, refusal)
+	}
+}
+
 // tellUnsent tells the ledger that nothing was sent.
 func (p *Provider) tellUnsent(id cluster.GroupID, a asked) {
 	p.tellAnswer(id, a.growth, fleet.Refused)

@@ -201,7 +201,7 @@ func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.G
 	a, err := kind.start(ctx, own.name, ids)
 	if err != nil {
 		refusal := p.refusedGrowth(own, doing, len(ids), err)
-		p.tellRefusal(own.id, asked.machines, refusal)
+		p.tellConflict(own.id, asked.machines, refusal)
 		switch cloud.KindOf(refusal) {
 		case cloud.Allocation, cloud.Unavailable, cloud.Provisioning: // others stand in the way of new machines as well
 			p.mu.Lock()
@@ -317,7 +317,7 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 		a, err := remove(ctx, own.name, g.Read.Version, ids)
 		if err != nil {
 			refusal := p.refused(own, doing, err)
-			p.tellRefusal(own.id, asked.machines, refusal)
+			p.tellConflict(own.id, asked.machines, refusal)
 			return refusal
 		}
 		if a.ids != nil {

@@ -27,7 +27,7 @@ const module = "sluice.dev/sluice/"
 
 // pure packages decide. They have no clock, no client, no logger and no goroutine: see [TestCoreHasNoClock].
 var pure = []string{
-	"calendar", "cluster", "cluster/clustertest", "deploy", "fleet", "guard", "internal/azuresim/template", "journal", "packing", "plan", "policy", "reason", "scheduling",
+	"calendar", "cluster", "cluster/clustertest", "deploy", "fleet", "fleet/fleettest", "guard", "internal/azuresim/template", "journal", "packing", "plan", "policy", "reason", "scheduling",
 }
 
 // contract packages may be imported from outside as the pure ones may, and are what a cloud has to keep.
@@ -50,6 +50,7 @@ var rooms = map[string][]string{
 
 	"cloud/cloudtest":     {"cloud", "cluster"},
 	"cluster/clustertest": {"cluster"}, // builders for tests: no other row has it
+	"fleet/fleettest":     {"fleet"},
 
 	"internal/ledger":                 {"cluster", "fleet", "policy"},
 	"internal/imds":                   {},
@@ -81,7 +82,7 @@ var rooms = map[string][]string{
 	"internal/fidelity":                      {"cluster"}, // nothing of what it judges
 	"internal/house":                         {},          // nothing but tests
 	"internal/world": {
-		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
+		"cloud", "cluster", "fleet", "fleet/fleettest", "guard", "journal", "plan", "policy", "reason", "scheduling",
 		"internal/agent", "internal/app", "internal/azure", "internal/azuresim", "internal/expander", "internal/imds", "internal/kubesim", "internal/ledger", "internal/observer",
 	},
 	"deploy": {},

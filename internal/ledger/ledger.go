@@ -19,12 +19,20 @@ type Book struct {
 	ledger fleet.Ledger
 	last   fleet.Instant     // that was given out
 	seen   *cluster.Snapshot // whose nodes it has; nil for none
+	watch  func([]fleet.Observation)
 }
 
 // New is the book of a process that begins.
 func New(h fleet.Horizon, now func() time.Time) *Book {
 	began := fleet.At(now())
 	return &Book{now: now, ledger: fleet.New(h, began), last: began}
+}
+
+// Watch has a judge told of all that is written into the book from now on, but for nodes. It must not ask the book.
+func (b *Book) Watch(told func([]fleet.Observation)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.watch = told
 }
 
 // Horizon is the usual one with the policy's times.
@@ -53,6 +61,9 @@ func (b *Book) Observe(all ...fleet.Observation) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ledger = b.ledger.Observe(b.at(), all...)
+	if b.watch != nil {
+		b.watch(all)
+	}
 }
 
 // at is now, and not before what was given out. Book.mu is held.

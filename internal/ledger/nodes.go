@@ -54,11 +54,16 @@ func (l *look) observations() (all []fleet.Observation) {
 	known := func(id cluster.GroupID) bool { return l.before != nil && l.before.Group(id) != nil }
 	if l.before != nil {
 		for _, was := range l.before.Nodes {
-			if is := l.now.Node(was.Name()); is == was || is != nil && is.Object.UID == was.Object.UID && is.Group == was.Group {
+			is := l.now.Node(was.Name())
+			if is == was {
 				continue
 			}
+			var still []identity // of another machine, too, the kubelet may write the same object on
+			if is != nil && is.Object.UID == was.Object.UID {
+				still = l.identify(is)
+			}
 			for _, m := range l.identify(was) {
-				if known(cluster.GroupID(m.Group)) {
+				if known(cluster.GroupID(m.Group)) && !slices.Contains(still, m) {
 					all = append(all, fleet.NodeGone{Group: m.Group, UID: m.UID, At: l.at})
 				}
 			}

@@ -35,6 +35,9 @@ func (c *change) overspends() string {
 	if set == "" || window == 0 || c.o.rules.Several {
 		return ""
 	}
+	if b := c.o.crowd.bodies[n.Status.NodeInfo.SystemUUID]; b != nil && c.Time.Sub(b.charged) >= c.o.rules.Window() {
+		b.charged = c.Time
+	}
 	was, known := c.o.emptied[string(n.UID)]
 	c.o.emptied[string(n.UID)] = emptied{set, c.Time}
 	if known && c.Time.Sub(was.at) < window || n.Annotations[asks] != "" || n.Annotations[ownPrefix+"notice"] != "" {

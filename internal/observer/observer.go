@@ -58,6 +58,8 @@ type Rules struct {
 	// Jobs says whether a flag lets pods of Jobs be evicted, and DaemonWork whether one calls a daemon's pod work; nil means none.
 	Jobs       func() bool
 	DaemonWork func(p *corev1.Pod) bool
+	// Acts is told of each write that may have started, deleted or switched off machines; nil means that nobody asks.
+	Acts func(guest bool, at time.Time, named []azuresim.MachineState, accepted bool)
 	// Cutoff is the priority below which the operator calls pods expendable; nil means that none are.
 	Cutoff func() int32
 }
@@ -89,6 +91,8 @@ type Observer struct {
 	last     time.Time              // write to Azure or to a node or pod
 	granted  time.Time              // the last such write that was not refused
 	lastWhat string
+	crowd    *crowd    // of machines that are nodes
+	calms    []*calm   // what nothing strikes
 	began    time.Time // when a process began last
 	turn     int       // how often Turn was called
 }
@@ -123,6 +127,7 @@ func New(azure *azuresim.Server, kube *kubesim.Cluster, now func() time.Time, ru
 	o := &Observer{
 		azure: azure, kube: kube, now: now, rules: rules,
 		sets: map[string]*set{}, waits: map[string]wait{}, failing: map[string][]time.Time{}, emptied: map[string]emptied{}, storms: map[string]storm{}, sizes: map[string]int{}, judged: map[string]int{},
+		crowd: newCrowd(),
 	}
 	azure.Observe = o.asked
 	return o
@@ -159,9 +164,14 @@ func (o *Observer) Turn() {
 	o.mu.Lock()
 	o.turn++
 	o.mu.Unlock()
+	lived := o.azure.Machines()
 	if len(o.kube.Log()) > o.read || o.waitsForNodes() {
-		o.follow(o.azure.Machines())
+		o.follow(lived)
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.crowd.look(o, lived)
+	o.goesOn(lived)
 }
 
 // Violations are the promises broken so far, in order.
@@ -170,6 +180,9 @@ func (o *Observer) Violations() []Violation {
 	defer o.mu.Unlock()
 	return o.broken
 }
+
+// Contained is how often what strikes many machines came about, and what became of machines, by kind.
+func (o *Observer) Contained() map[string]int { return o.crowd.counted }
 
 // Judged are the numbers of writes that were judged, by what they were.
 func (o *Observer) Judged() map[string]int { return o.judged }
@@ -204,11 +217,15 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	if w.accepted() {
 		o.granted = r.Time
 	}
-	for _, law := range azureLaws {
+	if w.removes && w.accepted() {
+		o.crowd.look(o, lived)
+	}
+	for _, law := range slices.Concat(azureLaws, manyLaws) {
 		if what := law.broken(w); what != "" {
 			o.breaks(law.property, "%s", what)
 		}
 	}
+	o.crowd.takes(w)
 	what := r.Kind + " " + r.ScaleSet + fmt.Sprint(r.InstanceIDs, deref(r.Capacity))
 	if w.does == "" {
 		what = r.Method + " " + r.Path
@@ -218,6 +235,9 @@ func (o *Observer) asked(r azuresim.Request, lived []azuresim.MachineState) {
 	s.counts(w)
 	if r.Status < 400 || r.Status >= 499 { // a refusal changed nothing; of an error, or a connection that broke, nobody can know
 		s.begun, s.listed = false, time.Time{}
+	}
+	if o.rules.Acts != nil && (w.removes || w.does == starts) && (w.accepted() || r.Status >= 499) {
+		o.rules.Acts(o.rules.Guest, r.Time, w.named, w.removes && w.accepted())
 	}
 	for _, m := range w.named {
 		if w.does == starts && (r.Status < 400 || r.Status >= 499) {
@@ -253,6 +273,20 @@ func (s *set) hears(page azuresim.Request, guest bool) {
 
 // denied is how long after a growth the process has reason to believe a capacity and a list that do not show it.
 const denied = 5 * time.Minute
+
+// Honest is when the last list of a scale set's machines began of which no page was a fault's; zero when a later one has begun that is not over, or was.
+func (o *Observer) Honest(scaleSet string) time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.set(scaleSet).since
+}
+
+// Break has somebody beside the observer tell of a promise that was broken.
+func (o *Observer) Break(property, what string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.breaks(property, "%s", what)
+}
 
 // heard says whether such a list had come to its end by then.
 func (s *set) heard(by time.Time) bool { return !s.listed.IsZero() && !by.Before(s.listed) }

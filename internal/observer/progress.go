@@ -18,6 +18,7 @@ const (
 	IdleGoes     = "P-2" // each machine goes that has nothing to do
 	Rests        = "P-3" // nothing is written any more
 	NothingLeft  = "P-4" // no node is cordoned for a removal that does not happen
+	GoesOn       = "P-5" // where nothing is wrong, pods get their machines and idle ones go, whatever is wrong elsewhere
 	quiet        = 10 * time.Minute
 	mostStrays   = 3                // machines that never joined, from which on a set gets no more
 	longPatience = 20 * time.Minute // for a pod or a machine that came late

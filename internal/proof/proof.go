@@ -185,9 +185,13 @@ func troubles(script []byte) map[string]int {
 			all["API server: "+words[1]]++
 		case "silent-api", "slow-api", "cut":
 			all["API server: "+words[0]]++
+		case "lose":
+			all["many: "+words[1]]++
+		case "restore", "revive", "job", "scale":
+			all["many: "+words[0]]++
 		case "restart", "kill", "rival", "skew", "lease":
 			all["process: "+words[0]]++
-		case "resize", "touch", "cordon", "uncordon", "taint", "annotate", "protect", "remove", "deallocate", "limits", "lock", "deny", "evict", "silence":
+		case "resize", "touch", "cordon", "uncordon", "taint", "annotate", "protect", "remove", "deallocate", "limits", "lock", "deny", "evict", "silence", "acknowledge":
 			all["people: "+words[0]]++
 		}
 		if words[0] == "delete" && len(words) > 1 && words[1] == "node" {

@@ -139,3 +139,58 @@ func TestSluiceIsKilledAfterEachWrite(t *testing.T) {
 		t.Errorf("%d histories, %d plays with %d kills", report.Histories, report.Plays, report.Troubles["process: kill"])
 	}
 }
+
+var sound = flag.Int("sound", 200, "in how many random histories the ledger is held to what is true")
+
+// TestTheLedgerHoldsTheTruthPossible asks in histories, as TestScenarios does in scenarios, whether what is true of each machine is possible by the ledger.
+func TestTheLedgerHoldsTheTruthPossible(t *testing.T) {
+	report := proof.Run(t.Context(), proof.Options{First: 1, Histories: *sound})
+	for _, f := range report.Failures {
+		for _, wrong := range f.Wrong {
+			if strings.Contains(wrong, " "+world.LedgerSound+" ") {
+				t.Errorf("history %d: %s", f.Seed, wrong)
+			}
+		}
+	}
+}
+
+var many = flag.Int("many", 24, "how many histories of what strikes many machines are played")
+
+// TestWhatStrikesManyBreaksNoPromise plays such histories, and holds them to contain what they are about: histories without it prove nothing.
+func TestWhatStrikesManyBreaksNoPromise(t *testing.T) {
+	report := proof.Run(t.Context(), proof.Options{First: 1, Histories: *many, Play: func(seed uint64) []byte { return world.ManyHistory(seed, false) }})
+	for _, f := range report.Failures {
+		for _, wrong := range f.Wrong {
+			if !strings.Contains(wrong, " P-") { // progress is told, and make proof fails on it
+				t.Errorf("history %d: %s", f.Seed, wrong)
+			}
+		}
+	}
+	has := map[string]int{}
+	for _, counts := range []map[string]int{report.Troubles, report.Contained, report.Refused, report.Writes} {
+		for kind, n := range counts {
+			has[kind] += n
+		}
+	}
+	for kind, least := range map[string]int{ // for each 24 of them
+		"many: nodes": 10, "many: kubelets": 10, "many: restore": 1, "many: revive": 24, "many: job": 10, "many: scale": 10,
+		"people: acknowledge": 24, "process: restart": 12, "Azure: never-joins": 2,
+		"losses of many at once": 15, "lost machines removed": 25, "idle machines removed": 200,
+		"PATCH virtualMachineScaleSets": 50, "S-19": 30, "S-20": 30, "S-43": 15, "S-44": 2, "S-45": 1,
+	} {
+		if has[kind] < least**many/24 {
+			t.Errorf("%d histories had %d of %q, want %d", *many, has[kind], kind, least**many/24)
+		}
+	}
+}
+
+// TestLargeHistoriesAreLarge plays one with groups of 50 to 200 machines.
+func TestLargeHistoriesAreLarge(t *testing.T) {
+	report := proof.Run(t.Context(), proof.Options{First: 1, Histories: 1, Play: func(seed uint64) []byte { return world.ManyHistory(seed, true) }})
+	if report.Unsafe() {
+		t.Errorf("%v", report.Failures)
+	}
+	if n := report.Contained["idle machines removed"] + report.Contained["lost machines removed"]; n < 20 {
+		t.Errorf("%d machines were removed: too few", n)
+	}
+}

@@ -22,6 +22,7 @@ type Report struct {
 	Actions   int               // that passed the guard or were refused by it
 	Refused   map[string]int    // by the guard, by property
 	Shown     map[string]uint64 // a seed in which the guard refused something, by property
+	Contained map[string]int    // losses and removals, by kind
 	Failures  []Failure
 
 	began time.Time
@@ -29,7 +30,7 @@ type Report struct {
 
 func newReport(o Options) *Report {
 	return &Report{
-		First: o.First, Troubles: map[string]int{}, Writes: map[string]int{}, Refused: map[string]int{}, Shown: map[string]uint64{}, began: time.Now(),
+		First: o.First, Troubles: map[string]int{}, Writes: map[string]int{}, Refused: map[string]int{}, Shown: map[string]uint64{}, Contained: map[string]int{}, began: time.Now(),
 	}
 }
 
@@ -41,6 +42,7 @@ func (r *Report) add(seed uint64, script []byte, out Outcome) {
 	sum(r.Troubles, troubles(script))
 	sum(r.Writes, out.Judged)
 	sum(r.Refused, out.Refused)
+	sum(r.Contained, out.Contained)
 	for property := range out.Refused {
 		if _, known := r.Shown[property]; !known {
 			r.Shown[property] = seed
@@ -80,6 +82,7 @@ func (r *Report) Write(w io.Writer) {
 	fmt.Fprintf(w, "simulated    %.2f years, %d cycles, in %s\n", float64(r.Simulated)/float64(year), r.Cycles, r.Took.Round(time.Second))
 	table(w, "troubles", r.Troubles)
 	table(w, "writes", r.Writes)
+	table(w, "contained", r.Contained)
 	fmt.Fprintf(w, "guarded      %d actions\n", r.Actions)
 	fmt.Fprintf(w, "refusals     %d, by property\n", total(r.Refused))
 	for _, property := range slices.Sorted(maps.Keys(r.Refused)) {

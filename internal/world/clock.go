@@ -45,6 +45,7 @@ type world struct {
 
 	allowed  policyFlags
 	policy   *policy.Policy // what allowed came to after the last statement
+	said     said           // the statements' own words
 	dryRun   bool
 	prepared bool
 	join     time.Duration // from a machine's boot to its node
@@ -94,6 +95,8 @@ type world struct {
 	whims       *whims         // nil for a sluice that does what it plans
 
 	finalizing finalizing
+	backup     *backup   // of the cluster's store; nil for none
+	restored   time.Time // when that was put back last
 
 	agents  map[string]*hearing  // by vmId; nil when the machines have none
 	stops   map[string]time.Time // when machines to which something was announced are affected, by computer name
@@ -120,13 +123,14 @@ type world struct {
 	journal  bytes.Buffer
 	encoder  *journal.Encoder
 	book     *ledger.Book                              // of the process
+	sound    sound                                     // judges that
 	discover []azure.Discovery                         // how sluice finds its groups; nil when it is told of them
 	carry    func(http.RoundTripper) http.RoundTripper // nil for none
 }
 
 func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	w := &world{
-		fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), join: 30 * time.Second,
+		fixtures: fixtures, allowed: newPolicy(), policy: policy.Default(), said: said{}, join: 30 * time.Second,
 		timing: app.Timing{Resync: 10 * time.Second, Most: 2 * time.Second, Retry: time.Second},
 		sizes:  map[string]machineSize{}, tags: map[string]map[string]string{}, machines: map[string]*machine{}, pods: map[string]*podSeen{}, nodes: map[string]*nodeSeen{},
 		carry: o.Kubernetes, born: map[string]int{}, told: told{}, conditions: map[string]string{}, refused: map[string]int{}, sparse: o.NoJournal, notices: map[string]string{},
@@ -147,6 +151,8 @@ func newWorld(o Options, fixtures map[string][]byte, out io.Writer) *world {
 	w.home = &azuresim.Transport{Server: w.azure, Machine: controlPlane}
 	w.wire = &wire{world: w, next: w.home}
 	w.rule = w.rules()
+	w.sound = sound{world: w, facts: map[string]*fact{}}
+	w.rule.Acts = w.sound.acted
 	w.beside.world = w
 	w.observer = observer.New(w.azure, w.cluster, w.now, w.rule)
 	w.encoder = journal.NewEncoder(&w.journal)
@@ -257,6 +263,7 @@ func (w *world) begin(ctx context.Context, left legacy) error {
 		return fmt.Errorf("start sluice: %w", err)
 	}
 	w.book = farm.Ledger
+	w.sound.begins(left.operations != nil)
 	parts := app.Parts{Client: api, Cloud: w.provider, Ledger: w.book, Policy: w.policy, DryRun: w.dryRun, Now: w.reading, Timing: w.timing, Expander: &w.advice, Simulated: true,
 		Silent: w.silence, Leads: w.ownLease, Learned: left.learned, Breakers: left.breakers,
 	}
@@ -461,6 +468,7 @@ func (w *world) rest(ctx context.Context) error {
 		if err := w.settle(); err != nil {
 			return err
 		}
+		w.sound.judge()
 		w.hearAnswers()
 		if w.stirred {
 			w.stir.Note(w.now())

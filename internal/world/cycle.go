@@ -107,6 +107,7 @@ func (w *world) cycle(ctx context.Context) error {
 		return err
 	}
 	w.cycles++
+	w.sound.due = true
 	entry, err := w.step(w.life, w.sluice)
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -33,6 +33,7 @@ const installation = "kube-system/cluster-autoscaler"
 // doPolicy sets flags. The last value of a flag counts, and all of one that may be repeated.
 func doPolicy(w *world, s *statement) error {
 	for _, name := range sortedKeys(s.set) {
+		w.said[name] = append(w.said[name], s.set[name]...)
 		for _, value := range s.set[name] {
 			if w.allowed.flags.Set(name, value) != nil {
 				return fmt.Errorf("policy: %w", app.BadValue(w.allowed.flags.Lookup(name), value))

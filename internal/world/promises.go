@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/kubesim"
@@ -132,7 +131,7 @@ func (w *world) spec(group string) azure.GroupSpec {
 	}
 	for _, g := range w.groups {
 		if strings.EqualFold(g.Name, group) {
-			g.Min, g.Max = w.policy.Limits(&cluster.Group{ID: cluster.GroupID(g.Name), Min: g.Min, Max: g.Max}, hour)
+			g.Min, g.Max = w.said.hours(g.Name, g.Min, g.Max, hour)
 			return g
 		}
 	}
@@ -143,12 +142,10 @@ func (w *world) spec(group string) azure.GroupSpec {
 func (w *world) rules() *observer.Rules {
 	return &observer.Rules{
 		Agent:        agentName,
-		ControlPlane: func() bool { return w.policy.Removal.ControlPlane },
-		Jobs:         func() bool { return len(w.policy.Removal.Work) > 0 },
-		Cutoff:       func() int32 { return w.policy.Growth.PriorityCutoff },
-		DaemonWork: func(p *corev1.Pod) bool {
-			return slices.ContainsFunc(w.policy.Removal.DaemonWork, func(s cluster.PodSelector) bool { return s.Chooses(record(p).Class) })
-		},
+		ControlPlane: func() bool { return w.said.is("remove-control-plane-nodes") },
+		Jobs:         func() bool { return len(w.said["evict-work"]) > 0 },
+		Cutoff:       func() int32 { return int32(w.said.number("expendable-pods-priority-cutoff", -10)) },
+		DaemonWork:   func(p *corev1.Pod) bool { return w.said.chooses("daemon-work", p) },
 		Limits: func(group string) (least, most int) {
 			g := w.spec(group)
 			return g.Min, g.Max
@@ -156,9 +153,9 @@ func (w *world) rules() *observer.Rules {
 		Forced: func(m azuresim.MachineState) bool {
 			n, there := kubesim.Find[*corev1.Node](w.cluster, "", m.ComputerName)
 			joined := there && n.Status.NodeInfo.SystemUUID == m.VMID
-			return w.policy.Removal.ForceFailed && m.ProvisioningState == "Failed" || w.policy.Removal.ForceUnjoined && !joined
+			return w.said.is("force-delete-failed-nodes") && m.ProvisioningState == "Failed" || w.said.is("force-delete-unregistered-nodes") && !joined
 		},
-		Own: func() bool { return w.policy.ClusterID != "" },
+		Own: func() bool { return w.said.text("cluster-id", "") != "" },
 		Sets: func() (all []string) {
 			for _, g := range w.groups {
 				if !w.sizes[g.Name].elsewhere && !w.empty(g.Name) {
@@ -174,8 +171,10 @@ func (w *world) rules() *observer.Rules {
 			size := w.sizes[group]
 			return corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(size.cpu), resource.DecimalSI), corev1.ResourceMemory: size.memory}, size.taints
 		},
-		Budget: func(nodes int) int { return w.policy.Removal.Budget(nodes) },
-		Window: func() time.Duration { return w.policy.Removal.Window },
+		Budget: func(nodes int) int {
+			return max(1, int(w.said.number("max-emptied-percentage", 5)*float64(nodes)/100))
+		},
+		Window: func() time.Duration { return w.said.time("emptied-window", 10*time.Minute) },
 		Silent: w.silence,
 		Leads:  func() time.Time { return w.leads },
 		Stops: func(node string) (time.Time, bool) {

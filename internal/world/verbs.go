@@ -167,6 +167,17 @@ var verbs = sync.OnceValue(func() []*verb {
 		{name: "undrain", usage: "NODE", least: 1, most: 1, do: doUndrain, about: "and takes that back"},
 		{name: "silence", usage: "MACHINE", least: 1, most: 1, do: doSilence, about: "a machine's kubelet stops; the node is not ready 40s later"},
 		{
+			name: "lose", usage: "nodes|kubelets GROUP|all [share=PERCENT] [zone=N]", least: 2, most: 2, do: doLose, settings: []string{"share", "zone"},
+			about: "the Node objects of a group's machines are deleted, or their kubelets stop, all at once; in a zone, and of these a share",
+		},
+		{name: "revive", usage: "GROUP|all [share=PERCENT] [zone=N]", least: 1, most: 1, do: doRevive, settings: []string{"share", "zone"}, about: "those kubelets begin anew, and register"},
+		{
+			name: "calm", usage: "GROUP within=D", least: 1, most: 1, do: doCalm, settings: []string{"within"},
+			about: "nothing will strike the group: within so long each pending pod that it could take runs, or has its machine, and each idle node above its min goes",
+		},
+		{name: "backup", do: doBackup, about: "a person keeps what nodes and pods there are in the API server's store"},
+		{name: "restore", do: doRestore, about: "and puts that back in place of what there is"},
+		{
 			name: "resize", usage: "GROUP N [when=now|writing] [within=D]", least: 2, most: 2, do: doResize, settings: []string{"when", "within"},
 			about: "a person writes a scale set's capacity; Azure chooses the victims of a smaller one. when=writing: just before sluice's next growth of the group arrives, if that is within so long",
 		},

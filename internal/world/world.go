@@ -85,6 +85,7 @@ type Result struct {
 	Actions    int                  // of plans, whatever became of them
 	Refused    map[string]int       // writes that the guard refused, by property
 	Judged     map[string]int       // writes that the observer judged, by what they were
+	Contained  map[string]int       // what the observer saw of losses and removals, by kind
 	Journal    []byte               // of all cycles, as journal.Encoder writes it
 	Trace      string               // every request to Azure and every write to Kubernetes, in order; "" unless asked for
 }
@@ -119,6 +120,7 @@ func Run(ctx context.Context, file []byte, w io.Writer, o Options) (Result, erro
 	}
 	r.Journal = world.journal.Bytes()
 	r.Elapsed, r.Actions, r.Refused, r.Judged = world.elapsed(), world.actions, world.refused, world.observer.Judged()
+	r.Contained = world.observer.Contained()
 	r.Broken, err = world.promises()
 	r.Violations = world.observer.Violations()
 	return r, err
