@@ -271,16 +271,6 @@ func settled(n *corev1.Node, passing cluster.Taints) *corev1.Node {
 	return out
 }
 
-// givenBack is the node as it is when it has left the ladder: what else keeps pods away from it stays there.
-func givenBack(n *corev1.Node) *corev1.Node {
-	out := n.DeepCopy()
-	out.Spec.Unschedulable = false
-	out.Spec.Taints = slices.DeleteFunc(out.Spec.Taints, func(t corev1.Taint) bool {
-		return t.Key == cluster.RemovalTaint || t.Key == cluster.ShutdownTaint || t.Key == corev1.TaintNodeUnschedulable
-	})
-	return out
-}
-
 // placePending finds room for pods that wait: on nodes that are there; on nodes of the removal ladder, which a pod takes back; on
 // machines that are coming. Pods that are left want a machine.
 func (d *decision) placePending() {
@@ -551,7 +541,7 @@ func (d *decision) rescueNodes() {
 		}
 		name := r.node.Name()
 		restore := d.check.Remove(name)
-		d.check.Add(givenBack(r.node.Object), r.node.Pods...)
+		d.check.Add(cluster.GivenBack(r.node.Object), r.node.Pods...)
 		h, _ := d.check.Handle(name)
 		d.placeOn(d.check.Row(h), d.demands, func(dm *demand, h scheduling.Handle, n int) {
 			if dm.claim != nil {

@@ -31,6 +31,7 @@ const (
 	NoSizeHolds       Code = "NoSizeHolds"
 	OtherScheduler    Code = "OtherScheduler"
 	NotYetScheduled   Code = "NotYetScheduled"
+	PodNotBound       Code = "PodNotBound"
 	PodGated          Code = "PodGated"
 	GateKept          Code = "GateKept"
 	GateOpens         Code = "GateOpens"
@@ -287,6 +288,7 @@ var sentences = map[Code]string{
 	NoSizeHolds:       "no size that {where} offers the group could hold it",
 	OtherScheduler:    "belongs to scheduler {scheduler}",
 	NotYetScheduled:   "the scheduler has not judged it yet",
+	PodNotBound:       "scheduler {scheduler} has not bound it for {age} to a node that it fits (limit {limit}): it holds no node until {until}",
 	PodGated:          "held by scheduling gate {gate}",
 	GateKept:          "has room on node {node}; its gate opens when {needs} pods of gang {gang} have theirs, now {there}",
 	GateOpens:         "has room on node {node}: its gate opens",

@@ -42,6 +42,7 @@ var ends = map[Code]string{
 	NoGroupGrows:      "a reason of a group below ends",
 	OtherScheduler:    "scheduler {scheduler} binds it",
 	NotYetScheduled:   "the scheduler judges it",
+	PodNotBound:       "scheduler {scheduler} binds it, or turns it down anew",
 	PodGated:          "scheduling gate {gate} is taken away",
 	GateKept:          "{needs} pods of gang {gang} have their places",
 	GateOpens:         "the scheduler binds it",
