@@ -95,7 +95,7 @@ func checkTarget(t Target, e Evidence, allowed *policy.Policy) error {
 // checkNodeless holds a machine that was never seen as a node: no node, not even one that registered a moment ago, may be it.
 func checkNodeless(in *cluster.Instance, e Evidence) error {
 	for _, n := range e.Newest.Nodes {
-		if !in.MayBe(n.Object) || n.Parked.UID != "" {
+		if !n.CouldBe(in) || n.Parked.UID != "" {
 			continue
 		}
 		if e.Decided != nil && e.Decided.Node(n.Name()) == nil {
@@ -119,7 +119,7 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 		return refuse("S-12", "machine %s is not node %s", t.Machine, t.Node)
 	}
 	for _, other := range e.Newest.Nodes {
-		if other != n && other.Parked.UID == "" && in.MayBe(other.Object) {
+		if other != n && other.Parked.UID == "" && other.CouldBe(in) {
 			return refuse("S-12", "machine %s could be node %s as well as %s", t.Machine, other.Name(), t.Node)
 		}
 	}

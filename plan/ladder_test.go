@@ -206,7 +206,9 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			want: []string{"uncordon a-0: NodeControlPlane"}, verdict: map[string]string{"node a-0": "rescue NodeControlPlane"},
 		},
 		"a node that could be two machines is held": {
-			objects: []any{Node("a-0", func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///machines/1" }), Node("a-1")}, memory: removable("a-0"),
+			objects: []any{Node("a-0", func(n *corev1.Node) {
+				n.Status.NodeInfo.SystemUUID, n.Spec.ProviderID = "vm-0", "cloud:///machines/1"
+			}), Node("a-1")}, memory: removable("a-0"),
 			want: []string{}, verdict: map[string]string{"node a-0": "hold NodeAmbiguous"},
 		},
 		"a cordoned node waits a moment before its machine is deleted": {
