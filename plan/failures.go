@@ -11,6 +11,7 @@ import (
 // noticeFailures turns what the cloud reported after it had accepted a growth into back-offs, once for each failure (S-33), and
 // finds for every group why it may not grow.
 func (d *decision) noticeFailures() {
+	d.learnBoots()
 	d.noticeNodeless()
 	d.noticeRestarts()
 	late := d.unready()

@@ -54,6 +54,9 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 	case !d.comes(in):
 		d.judge(about, MachineHold, d.neverJoined(about, in))
 		return
+	case d.lateBy(g, in) != nil:
+		d.judge(about, MachineComing, *d.lateBy(g, in))
+		return
 	default:
 		d.judge(about, MachineComing, reason.New(reason.MachineComing, about, "age", d.now.Sub(in.Created).Truncate(time.Second), "limit", d.allowed.Growth.Provision))
 		return

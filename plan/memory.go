@@ -54,6 +54,7 @@ type GroupMemory struct {
 	Deletion   Deletion  `json:"deletion,omitzero"`   // the last one that was seen to end
 	Uncordoned time.Time `json:"uncordoned,omitzero"` // when one of its nodes could last not be tainted for removal
 	Attaches   Attaches  `json:"attaches,omitzero"`   // what kubelets of its nodes said last
+	Boot       Boot      `json:"boot,omitzero"`       // what its nodes showed last
 	Races      int       `json:"races,omitempty"`     // growths in a row that lost a race
 	Repeats    int       `json:"repeats,omitempty"`   // growths in a row to a capacity that the cloud had just accepted, as no read showed it
 

@@ -47,7 +47,7 @@ func (d *decision) openComing() {
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
 		machines, unanswered := d.expected(st)
-		st.coming += machines
+		st.coming += machines + len(st.late)
 		st.rotation = d.rotate(st)
 		if g.Template == nil {
 			continue
@@ -79,7 +79,7 @@ func (d *decision) arriving(n *cluster.Node) bool {
 }
 
 // expected counts the machines of a group that have no node yet but should become one: those listed as creating or running
-// that are not overdue, those that are started again and whose nodes are empty and not Ready yet, and those that capacity promises beyond the list. It also
+// that are neither late nor overdue, those that are started again and whose nodes are empty and not Ready yet, and those that capacity promises beyond the list. It also
 // counts those of them that the cloud was asked for and has not answered about.
 func (d *decision) expected(st *groupState) (machines, unanswered int) {
 	if !st.Usable() && !st.AwaitsAnswer() && !d.promises(st) {
@@ -88,6 +88,10 @@ func (d *decision) expected(st *groupState) (machines, unanswered int) {
 	listed := 0
 	for _, in := range st.nodeless {
 		if d.comes(in) {
+			if _, late := d.isLate(st, in); late {
+				st.late = append(st.late, in)
+				continue
+			}
 			listed++
 			st.taken = cmp.Or(st.taken, d.nameTaken(in))
 		}

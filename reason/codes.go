@@ -74,6 +74,7 @@ const (
 	GroupSteady        Code = "GroupSteady"
 	GroupGrows         Code = "GroupGrows"
 	GroupGrowing       Code = "GroupGrowing"
+	GroupLate          Code = "GroupLate"
 	GroupAsked         Code = "GroupAsked"
 	GroupShrinking     Code = "GroupShrinking"
 	GroupAtMax         Code = "GroupAtMax"
@@ -242,6 +243,7 @@ const (
 // Machines without a node.
 const (
 	MachineComing      Code = "MachineComing"
+	MachineLate        Code = "MachineLate"
 	MachineNeverJoined Code = "MachineNeverJoined"
 	MachineLost        Code = "MachineLost"
 	MachineFailed      Code = "MachineFailed"
@@ -324,6 +326,7 @@ var sentences = map[Code]string{
 
 	GroupSteady:        "nodes {nodes}, capacity {capacity} (min {min}, max {max})",
 	GroupGrows:         "capacity {from} -> {to} (max {max}) for pending pods: {pods}",
+	GroupLate:          "machines that are late: {machines}, others took {longest} at most; pods ask other groups first",
 	GroupGrowing:       "machines on their way: {coming}",
 	GroupAsked:         "was asked for a capacity of {capacity}, and the cloud has not answered yet; nothing else is asked about it until it does",
 	GroupShrinking:     "machines on their way out: {leaving}",
@@ -475,6 +478,7 @@ var sentences = map[Code]string{
 	PodControllerMissing: "pod {pod} belongs to {owner}, which does not exist and cannot make it again",
 	PodFewReplicas:       "pod {pod} belongs to {owner}, which is to have replicas {replicas} (limit {limit})",
 
+	MachineLate:        "no node after {age} (limit {limit}): others took {longest} at most; pods ask other groups, and it is given up at {given-up}",
 	MachineComing:      "no node yet, its machine was created {age} ago",
 	MachineNeverJoined: "has no node after {age} (limit {limit})",
 	MachineLost:        "was a node, whose object was deleted {age} ago: goes unless it comes back (limit {limit})",
