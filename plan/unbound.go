@@ -94,12 +94,19 @@ func (d *decision) rememberUnbound() {
 		return
 	}
 	now := map[string]Unbound{}
+	verdicts, young := d.podVerdicts, d.now.Add(-bindsSoon)
 	for at, p := range d.s.Pending {
+		fits := verdicts[at].Outcome == PodScheduling || verdicts[at].Outcome == PodRescues
+		if len(was) == 0 && !fits {
+			continue
+		}
+		if len(was) == 0 && p.Created().After(young) {
+			break // they wait in the order of their age
+		}
 		u, known := was[string(p.UID)]
-		fits := d.podVerdicts[at].Outcome == PodScheduling || d.podVerdicts[at].Outcome == PodRescues
 		switch {
 		case u.left(d.now):
-		case fits && u.Since.IsZero() && !p.Gated() && d.now.Sub(p.Created()) >= bindsSoon:
+		case fits && u.Since.IsZero() && !p.Gated() && !p.Created().After(young):
 			u.Since = d.now
 		case fits && known:
 		case u.Rest == 0:
