@@ -144,6 +144,7 @@ func (d *decision) candidates(wanting []*demand, deliver bool) *candidates {
 			}
 		})
 	}
+	d.passRefused(c)
 	c.noteZonal()
 	return c
 }

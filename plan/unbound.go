@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,13 @@ type Unbound struct {
 	Since time.Time     `json:"since,omitzero"` // without a break; a pod is younger than [bindsSoon] before
 	Until time.Time     `json:"until,omitzero"`
 	Rest  time.Duration `json:"rest,omitempty"` // how long it was left last: doubles from time to time, up to [longestLeft]
+
+	// Refused are the groups, sorted, on whose nodes its scheduler did not bind it: another one is chosen before them.
+	Refused []cluster.GroupID `json:"refused,omitempty"`
+}
+
+func (u Unbound) equal(o Unbound) bool {
+	return u.Since.Equal(o.Since) && u.Until.Equal(o.Until) && u.Rest == o.Rest && slices.Equal(u.Refused, o.Refused)
 }
 
 // left says whether the pod holds no node and makes no group grow.
@@ -58,14 +66,14 @@ func (d *decision) leaveUnbound() {
 				break
 			}
 			u.Rest = min(max(2*u.Rest, firstLeft), longestLeft)
-			u.Until = d.now.Add(u.Rest)
+			u.Until, u.Refused = d.now.Add(u.Rest), d.refusedWith(u.Refused, p)
 		}
 		if u.left(d.now) {
 			d.wake(u.Until)
 		}
 		now[string(p.UID)] = u
 	}
-	if !maps.Equal(now, d.m.Unbound) {
+	if !maps.EqualFunc(now, d.m.Unbound, Unbound.equal) {
 		d.m.Unbound = now
 	}
 }
@@ -119,7 +127,44 @@ func (d *decision) rememberUnbound() {
 	switch {
 	case len(now) == 0:
 		d.m.Unbound = nil
-	case !maps.Equal(now, was):
+	case !maps.EqualFunc(now, was, Unbound.equal):
 		d.m.Unbound = now
+	}
+}
+
+// refusedWith are these groups and those on whose nodes pods such as this one had their places in the last cycle.
+func (d *decision) refusedWith(refused []cluster.GroupID, p *cluster.Pod) []cluster.GroupID {
+	last := d.m.Places
+	if last == nil {
+		return refused
+	}
+	all := slices.Clone(refused)
+	for i, at := range last.Of[p.Key] {
+		if i%2 > 0 || int(at) >= len(last.Nodes) {
+			continue
+		}
+		if n := d.s.Node(last.Nodes[at]); n != nil && n.Group != "" {
+			all = append(all, n.Group)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// passRefused leaves out groups on whose nodes pods of these classes were not bound, where another group would do.
+func (d *decision) passRefused(c *candidates) {
+	if len(d.m.Unbound) == 0 {
+		return
+	}
+	for _, w := range c.wanted {
+		refused := map[cluster.GroupID]bool{}
+		for _, at := range w.pods[w.served:] {
+			for _, g := range d.m.Unbound[string(d.waiting[at].UID)].Refused {
+				refused[g] = true
+			}
+		}
+		if len(refused) > 0 && w.claim == nil {
+			w.leave(func(i int) bool { return !refused[c.sites[i].ID] })
+		}
 	}
 }

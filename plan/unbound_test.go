@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -85,5 +86,57 @@ func TestAPodThatFitsNoNodeAnyMoreHasItsTimeAnew(t *testing.T) {
 		if got := verdictOf(p, reason.Pod("default", "p")); got != want {
 			t.Errorf("minute %d: %q, want %q", minute, got, want)
 		}
+	}
+}
+
+// TestAGroupOnWhoseNodesAPodWasNotBoundComesLast has a pod fit groups a, which is cheaper, and b.
+func TestAGroupOnWhoseNodesAPodWasNotBoundComesLast(t *testing.T) {
+	for name, c := range map[string]struct {
+		refused []cluster.GroupID
+		groups  []string
+		want    string
+	}{
+		"none has refused it":        {nil, []string{"a", "b"}, "a"},
+		"the cheaper one has":        {[]cluster.GroupID{"a"}, []string{"a", "b"}, "b"},
+		"both have":                  {[]cluster.GroupID{"a", "b"}, []string{"a", "b"}, "a"},
+		"the only one has":           {[]cluster.GroupID{"a"}, []string{"a"}, "a"},
+		"one that is not there, too": {[]cluster.GroupID{"a", "c"}, []string{"a", "b"}, "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var groups []*cluster.Group
+			for i, id := range c.groups {
+				g := Group(id, 0, 5)
+				g.Template, g.PriceUSDPerHour = Node("template"), 0.1*float64(i+1)
+				groups = append(groups, g)
+			}
+			pod := Pod("p", CPU("3"))
+			m := plan.Memory{Unbound: map[string]plan.Unbound{string(pod.UID): {Rest: 10 * time.Minute, Refused: c.refused}}}
+			p, m := plan.Decide(cluster.New(Start, Objects(pod), groups), policy.Default(), m)
+			v, _ := p.Verdict(reason.Pod("default", "p"))
+			if got := v.Because[0].Facts["group"]; v.Outcome != plan.PodGrows || got != c.want {
+				t.Errorf("%s of group %q, want %q", v.Outcome, got, c.want)
+			}
+			if diff := gocmp.Diff(c.refused, m.Unbound[string(pod.UID)].Refused); diff != "" {
+				t.Errorf("remembered (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTheGroupsOnWhoseNodesAPodWasNotBoundAreRemembered leaves a pod that has fitted nodes of group a.
+func TestTheGroupsOnWhoseNodesAPodWasNotBoundAreRemembered(t *testing.T) {
+	var m plan.Memory
+	for minute := range 12 {
+		s := cluster.New(Start.Add(time.Duration(minute)*time.Minute), Objects(Node("a-0"), Pod("p", CPU("3"), func(p *corev1.Pod) { p.CreationTimestamp.Time = Start })),
+			[]*cluster.Group{Group("a", 0, 1, Machine("0", "a-0"))})
+		_, m = plan.Decide(s, policy.Default(), m)
+	}
+	for _, u := range m.Unbound {
+		if diff := gocmp.Diff([]cluster.GroupID{"a"}, u.Refused); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	if len(m.Unbound) != 1 {
+		t.Errorf("remembered is %v, want one pod", m.Unbound)
 	}
 }
