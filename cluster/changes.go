@@ -92,10 +92,15 @@ func (c *changes) turnMachines(own, given, old *Group) {
 	}
 }
 
-// mark notes that the nodes are to be joined again that the machine could be.
+// mark notes that the nodes are to be joined again that the machine could be, and those that could be the same machines as these.
 func (c *changes) mark(in *Instance) {
-	for _, name := range c.joins.claimants(in) {
-		c.again[name] = true
+	for _, n := range c.joins.near(in) {
+		c.again[n.Name()] = true
+		for _, other := range c.joins.candidates(n.Object) {
+			for _, rival := range c.joins.near(other) {
+				c.again[rival.Name()] = true
+			}
+		}
 	}
 }
 
@@ -106,7 +111,7 @@ func (c *changes) turnNodes() {
 	}
 	var gone, come []*Node
 	leave := func(n *Node) {
-		for _, in := range c.joins.suspects(n.Object) {
+		for _, in := range c.joins.candidates(n.Object) {
 			c.mark(in)
 		}
 		c.joins.dropNode(n.Object)
@@ -159,7 +164,7 @@ func (c *changes) turnNodes() {
 		c.again[n.Name()] = true
 	}
 	for _, n := range fresh {
-		for _, in := range c.joins.suspects(n.Object) {
+		for _, in := range c.joins.candidates(n.Object) {
 			c.mark(in)
 		}
 	}

@@ -141,8 +141,25 @@ func numbered(hostname string) string {
 	return strings.ToLower(hostname[:at])
 }
 
-// suspects are the machines for which [Instance.MayBe] holds, in the order of groups and ids.
+// suspects are the machines that the node could be, in the order of groups and ids. Those whose ids it tells are the only ones, where there are any. Of
+// others, which have its name or address, those are left out whose ids another node tells.
 func (j *joins) suspects(n *corev1.Node) []*Instance {
+	found := j.candidates(n)
+	if slices.ContainsFunc(found, func(in *Instance) bool { return in.Bears(n) }) {
+		return slices.DeleteFunc(found, func(in *Instance) bool { return !in.Bears(n) })
+	}
+	return slices.DeleteFunc(found, func(in *Instance) bool {
+		return slices.ContainsFunc(j.near(in), func(other *Node) bool { return in.Bears(other.Object) })
+	})
+}
+
+// claimants are the nodes that have the machine among their suspects.
+func (j *joins) claimants(in *Instance) []*Node {
+	return slices.DeleteFunc(j.near(in), func(n *Node) bool { return !slices.Contains(j.suspects(n.Object), in) })
+}
+
+// candidates are the machines for which [Instance.MayBe] holds, in the order of groups and ids.
+func (j *joins) candidates(n *corev1.Node) []*Instance {
 	var found []*Instance
 	nodeKeys(n, func(key uint64) {
 		for _, m := range j.machines[key] {
@@ -159,14 +176,14 @@ func (j *joins) suspects(n *corev1.Node) []*Instance {
 	return found
 }
 
-// claimants are the names of the nodes that have the machine among their suspects.
-func (j *joins) claimants(in *Instance) []string {
-	var found []string
+// near are the nodes for which [Instance.MayBe] holds, but for those of parked machines.
+func (j *joins) near(in *Instance) []*Node {
+	var found []*Node
 	in.keys(func(key uint64) {
 		for _, name := range j.nodes[key] {
 			n := j.of.Node(name)
-			if n != nil && !slices.Contains(found, name) && in.MayBe(n.Object) && j.parkedAs(n.Object) == (Machine{}) {
-				found = append(found, name)
+			if n != nil && !slices.Contains(found, n) && in.MayBe(n.Object) && j.parkedAs(n.Object) == (Machine{}) {
+				found = append(found, n)
 			}
 		}
 	})

@@ -69,20 +69,33 @@ func plainFailure(f *Failure) *Failure {
 	return &out
 }
 
-// MayBe says whether the node could be this machine: by the machine's unique id, provider id in any letter case, computer
-// name or private address. Any one of them is enough to make it a suspect (S-12), but for the address of a node that is older than the
-// machine: addresses are given out again, and a new machine takes over an old node by its name alone.
+// Bears says whether the node tells an id that is this machine's alone: the machine's unique id, or its provider id in any letter case.
+func (i *Instance) Bears(n *corev1.Node) bool {
+	return sameUID(i.UID, n.Status.NodeInfo.SystemUUID) || SameProviderID(i.ProviderID, n.Spec.ProviderID)
+}
+
+// named says whether the node has the machine's computer name.
+func (i *Instance) named(n *corev1.Node) bool {
+	return i.ComputerName != "" && (strings.EqualFold(i.ComputerName, n.Name) || strings.EqualFold(i.ComputerName, n.Labels[corev1.LabelHostname]))
+}
+
+// denies says that the node tells both ids, and both are those of another machine of the same cloud.
+func (i *Instance) denies(n *corev1.Node) bool {
+	uuid, id := n.Status.NodeInfo.SystemUUID, n.Spec.ProviderID
+	return uuid != "" && i.UID != "" && !sameUID(i.UID, uuid) && sameScheme(i.ProviderID, id) && !SameProviderID(i.ProviderID, id)
+}
+
+// MayBe says whether the node could be this machine, as far as the two alone tell: by one of its ids, by its computer name or by a private address. Any one
+// of them is enough (S-12), but for the address of a node that is older than the machine, or that tells the ids of another one: addresses are given out
+// again, and twice in networks that are apart. A new machine takes over an old node by its name alone.
 func (i *Instance) MayBe(n *corev1.Node) bool {
-	if sameUID(i.UID, n.Status.NodeInfo.SystemUUID) {
+	if i.Bears(n) {
 		return true
 	}
-	if SameProviderID(i.ProviderID, n.Spec.ProviderID) {
+	if i.named(n) {
 		return true
 	}
-	if i.ComputerName != "" && (strings.EqualFold(i.ComputerName, n.Name) || strings.EqualFold(i.ComputerName, n.Labels[corev1.LabelHostname])) {
-		return true
-	}
-	if i.Succeeds(n) {
+	if i.Succeeds(n) || i.denies(n) {
 		return false
 	}
 	for _, a := range n.Status.Addresses {
@@ -96,6 +109,16 @@ func (i *Instance) MayBe(n *corev1.Node) bool {
 		}
 	}
 	return false
+}
+
+// CouldBe says whether the node could be the machine (S-12), which may be of a later read: [Instance.MayBe], unless only an address says so, and the ids that
+// the node tells make it another machine.
+func (n *Node) CouldBe(in *Instance) bool {
+	if in.Bears(n.Object) || in.named(n.Object) {
+		return true
+	}
+	other := n.Instance != nil && n.Instance.UID != in.UID && n.Instance.Bears(n.Object)
+	return !other && in.MayBe(n.Object)
 }
 
 // Is says whether the node is this machine for certain: by its unique id where the node tells one.
@@ -113,7 +136,7 @@ func (i *Instance) Succeeds(n *corev1.Node) bool {
 	return uuid != "" && i.UID != "" && !sameUID(i.UID, uuid) && n.CreationTimestamp.Time.Before(i.Created.Add(-time.Minute))
 }
 
-// joinMachines gives every node the one machine that it could be. Where a node could be several machines, or a machine
+// joinMachines gives every node the one machine that it could be. Names and addresses count only where no id tells: see [joins.suspects]. Where a node could be several machines, or a machine
 // several nodes, or the node is older than the machine, both stay apart: the node has Suspects and no Instance, and nothing is done to
 // either. The node of a parked machine is no other machine's, whatever name or address it shares with one: it has neither.
 func (s *Snapshot) joinMachines() {

@@ -16,6 +16,12 @@ func TestNodesAreJoinedToTheirMachines(t *testing.T) {
 			n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeExternalIP, Address: "20.0.0.1"}, {Type: corev1.NodeInternalIP, Address: ip}}
 		}
 	}
+	uuid := func(s string) func(*corev1.Node) {
+		return func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = s }
+	}
+	ip := func(s string) func(*cluster.Instance) {
+		return func(i *cluster.Instance) { i.PrivateIPs = []string{s} }
+	}
 	machine := func(id string, change ...func(*cluster.Instance)) *cluster.Instance {
 		return Machine(id, "", change...)
 	}
@@ -47,8 +53,16 @@ func TestNodesAreJoinedToTheirMachines(t *testing.T) {
 			[]*cluster.Instance{Machine("0", "agents000000"), Machine("1", "agents000001")}, "1", 0},
 		"a provider id that k3s made, of another host name, leaves the unique id": {Node("worker", func(n *corev1.Node) { n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = "k3s://worker", "VM-1" }),
 			[]*cluster.Instance{Machine("0", "agents000000"), Machine("1", "agents000001")}, "1", 0},
-		"two machines of one computer name, and nothing else": {Node("agent"), []*cluster.Instance{Machine("0", "agent"), Machine("1", "AGENT")}, "", 2},
-		"two machines of one computer name, and a unique id":  {Node("agent", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "vm-1" }), []*cluster.Instance{Machine("0", "agent"), Machine("1", "agent")}, "", 2},
+		"two machines of one computer name, and nothing else":           {Node("agent"), []*cluster.Instance{Machine("0", "agent"), Machine("1", "AGENT")}, "", 2},
+		"two machines of one computer name, and a unique id":            {Node("agent", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "vm-1" }), []*cluster.Instance{Machine("0", "agent"), Machine("1", "agent")}, "1", 0},
+		"its unique id decides, though another machine has its address": {Node("n", address("10.0.0.4"), uuid("vm-1")), []*cluster.Instance{machine("0", ip("10.0.0.4")), machine("1")}, "1", 0},
+		"its unique id in the firmware's byte order decides": {Node("n", address("10.0.0.4"), uuid("33221100-5544-7766-8899-AABBCCDDEEFF")),
+			[]*cluster.Instance{machine("0", ip("10.0.0.4")), machine("1", func(i *cluster.Instance) { i.UID = "00112233-4455-6677-8899-aabbccddeeff" })}, "1", 0},
+		"its provider id decides, though another machine has its address": {Node("n", address("10.0.0.4"), func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///machines/1" }),
+			[]*cluster.Instance{machine("0", ip("10.0.0.4")), machine("1")}, "1", 0},
+		"an address is nobody's where both ids are another machine's": {Node("n", address("10.0.0.4"), uuid("vm-9"), func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///machines/9" }),
+			[]*cluster.Instance{machine("1", ip("10.0.0.4"))}, "", 0},
+		"two machines of its address, and no id": {Node("n", address("10.0.0.4")), []*cluster.Instance{machine("0", ip("10.0.0.4")), machine("1", ip("10.0.0.4"))}, "", 2},
 		"two machines that it could be": {Node("n", func(n *corev1.Node) { n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = "cloud:///machines/0", "vm-1" }),
 			[]*cluster.Instance{machine("0"), machine("1")}, "", 2},
 	}
@@ -76,6 +90,48 @@ func TestAMachineThatTwoNodesCouldBeIsNeithers(t *testing.T) {
 	for _, n := range s.Nodes {
 		if n.Instance != nil || len(n.Suspects) != 1 {
 			t.Errorf("node %s: instance %v, %d suspects; want none and 1", n.Name(), n.Instance, len(n.Suspects))
+		}
+	}
+}
+
+// TestAMachineWhoseIdANodeTellsIsThatNode has a node of another network beside it, which has the machine's address and tells no id of its own machine.
+func TestAMachineWhoseIdANodeTellsIsThatNode(t *testing.T) {
+	address := func(n *corev1.Node) {
+		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.4"}}
+	}
+	own, far := Node("own", address, func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "vm-0" }), Node("far", address)
+	groups := []*cluster.Group{Group("a", 0, 5, Machine("0", "", func(i *cluster.Instance) { i.PrivateIPs = []string{"10.0.0.4"} }))}
+	s := cluster.New(Start, Objects(far, own), groups)
+	if n := s.Node("own"); n.Instance == nil || n.Instance.Node != "own" {
+		t.Errorf("node own: instance %v, %d suspects; want its machine", n.Instance, len(n.Suspects))
+	}
+	if n := s.Node("far"); n.Instance != nil || len(n.Suspects) != 0 {
+		t.Errorf("node far: instance %v, %d suspects; want none", n.Instance, len(n.Suspects))
+	}
+	alone := cluster.New(Start, Objects(far), groups)
+	if n := alone.Node("far"); n.Instance == nil {
+		t.Error("where no node tells the machine's id, its address is all there is to go by")
+	}
+}
+
+// TestANodeCouldBeTheMachinesThatItsIdsLeaveOpen asks about machines beside the one that the node is by its unique id.
+func TestANodeCouldBeTheMachinesThatItsIdsLeaveOpen(t *testing.T) {
+	n := Node("n", func(n *corev1.Node) {
+		n.Status.NodeInfo.SystemUUID, n.Status.Addresses = "vm-0", []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.4"}}
+	})
+	s := cluster.New(Start, Objects(n), []*cluster.Group{Group("a", 0, 5, Machine("0", ""))})
+	for what, c := range map[string]struct {
+		machine *cluster.Instance
+		could   bool
+	}{
+		"its own":                {Machine("0", ""), true},
+		"one of its address":     {Machine("1", "", func(i *cluster.Instance) { i.PrivateIPs = []string{"10.0.0.4"} }), false},
+		"one of its name":        {Machine("1", "n"), true},
+		"one of its provider id": {Machine("1", "", func(i *cluster.Instance) { i.ProviderID = n.Spec.ProviderID }), n.Spec.ProviderID != ""},
+		"a stranger":             {Machine("1", ""), false},
+	} {
+		if got := s.Nodes[0].CouldBe(c.machine); got != c.could {
+			t.Errorf("%s: could be it: %t, want %t", what, got, c.could)
 		}
 	}
 }

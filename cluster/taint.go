@@ -130,3 +130,13 @@ func (t Taints) without(template *corev1.Node) *corev1.Node {
 	out.Spec.Taints = t.Lasting(out.Spec.Taints)
 	return out
 }
+
+// GivenBack is the node as it is when it has left the ladder: what else keeps pods away from it stays there.
+func GivenBack(n *corev1.Node) *corev1.Node {
+	out := n.DeepCopy()
+	out.Spec.Unschedulable = false
+	out.Spec.Taints = slices.DeleteFunc(out.Spec.Taints, func(t corev1.Taint) bool {
+		return t.Key == RemovalTaint || t.Key == ShutdownTaint || t.Key == corev1.TaintNodeUnschedulable
+	})
+	return out
+}

@@ -3,8 +3,11 @@ package guard
 import (
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/scheduling"
 )
 
 // on is where the pods of a node run.
@@ -92,7 +95,7 @@ func checkTarget(t Target, e Evidence, allowed *policy.Policy) error {
 // checkNodeless holds a machine that was never seen as a node: no node, not even one that registered a moment ago, may be it.
 func checkNodeless(in *cluster.Instance, e Evidence) error {
 	for _, n := range e.Newest.Nodes {
-		if !in.MayBe(n.Object) || n.Parked.UID != "" {
+		if !n.CouldBe(in) || n.Parked.UID != "" {
 			continue
 		}
 		if e.Decided != nil && e.Decided.Node(n.Name()) == nil {
@@ -116,7 +119,7 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 		return refuse("S-12", "machine %s is not node %s", t.Machine, t.Node)
 	}
 	for _, other := range e.Newest.Nodes {
-		if other != n && other.Parked.UID == "" && in.MayBe(other.Object) {
+		if other != n && other.Parked.UID == "" && other.CouldBe(in) {
 			return refuse("S-12", "machine %s could be node %s as well as %s", t.Machine, other.Name(), t.Node)
 		}
 	}
@@ -154,7 +157,7 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 		}
 		return refuse("S-15", "pod %s is still on node %s", p.String(), t.Node)
 	}
-	return checkWanted(t.Node, e)
+	return checkWanted(n, e, allowed)
 }
 
 // checkGoesWith holds a pod that would go with the machine of its node, where its controller would hold its eviction, or where it has come since the
@@ -225,21 +228,28 @@ func checkKept(n *cluster.Node, e Evidence) error {
 	return paused(n.Group, e)
 }
 
-// checkWanted holds nodes that a pending pod fits, and every node while there is a pending pod that the decision did not know.
-func checkWanted(node string, e Evidence) error {
-	if pod, ok := e.Counted[node]; ok {
-		return refuse("S-16", "pending pod %s fits node %s", pod, node)
+// checkWanted holds a node that a pending pod counts on, and one that a pod fits which has come since the decision.
+func checkWanted(n *cluster.Node, e Evidence, allowed *policy.Policy) error {
+	if pod, ok := e.Counted[n.Name()]; ok {
+		return refuse("S-16", "pending pod %s counts on node %s", pod, n.Name())
 	}
-	known := map[*cluster.Pod]bool{}
-	ids := map[string]bool{}
-	for _, p := range e.Decided.Pending {
-		known[p] = true
-		ids[string(p.UID)] = true
-	}
-	for _, p := range e.Newest.Pending {
-		if !known[p] && !ids[string(p.UID)] && len(p.Spec.SchedulingGates) == 0 {
-			return refuse("S-16", "pod %s has come meanwhile and may fit node %s", p.String(), node)
-		}
+	if p := scheduling.May(newcomers(e, allowed), cluster.GivenBack(n.Object), n.Pods, e.Newest.Objects); p != nil {
+		return refuse("S-16", "pod %s has come meanwhile and fits node %s", p.String(), n.Name())
 	}
 	return nil
+}
+
+// newcomers are the pending pods that have come since the decision and that a scheduler may bind.
+func newcomers(e Evidence, allowed *policy.Policy) []*cluster.Pod {
+	known := make(map[types.UID]bool, len(e.Decided.Pending))
+	for _, p := range e.Decided.Pending {
+		known[p.UID] = true
+	}
+	var all []*cluster.Pod
+	for _, p := range e.Newest.Pending {
+		if !known[p.UID] && !p.Gated() && !allowed.Expendable(p) {
+			all = append(all, p)
+		}
+	}
+	return all
 }

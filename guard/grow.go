@@ -121,7 +121,7 @@ func checkStrays(w Grow, e Evidence, patience time.Duration) error {
 		if since := in.UpSince(); in.State != cluster.StateRunning || since.IsZero() || e.Newest.Time.Sub(since) < patience {
 			continue
 		}
-		if !slices.ContainsFunc(e.Newest.Nodes, func(n *cluster.Node) bool { return in.MayBe(n.Object) }) {
+		if !slices.ContainsFunc(e.Newest.Nodes, func(n *cluster.Node) bool { return n.CouldBe(in) }) {
 			strays++
 		}
 	}

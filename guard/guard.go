@@ -118,7 +118,7 @@ type Evidence struct {
 	Newest    *cluster.Snapshot       // what is known now; at least as new as Decided
 	Group     *cluster.Group          // for writes to a group: read past every cache, for this write; nil otherwise
 	LastWrite time.Time               // when this process last wrote to that group; zero when never
-	Counted   map[string]string       // nodes that a pending pod fits, with the pod, as the decision found them (S-16)
+	Counted   map[string]string       // nodes on which pending pods count, with one of the pods, as the decision found them (S-16)
 	Bought    map[cluster.GroupID]int // machines that sluice asked for, of groups none of whose machines was ever a node, as the decision had them (S-22)
 	Silent    time.Duration           // for how long the API server has said nothing (S-20)
 	Leads     time.Time               // until when nobody else leads; zero when there is nobody else (S-23)

@@ -91,7 +91,7 @@ func checkDeleteNode(w DeleteNode, e Evidence) error {
 	}
 	for _, other := range e.Newest.Groups {
 		for _, in := range other.Instances {
-			if in.UID == w.Machine.UID || in.MayBe(n.Object) && !(n.Outlived() && in.Succeeds(n.Object)) {
+			if in.UID == w.Machine.UID || n.CouldBe(in) && !(n.Outlived() && in.Succeeds(n.Object)) {
 				return refuse("S-14", "machine %s still exists and could be node %s", in.Machine(), w.Node)
 			}
 		}

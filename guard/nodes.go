@@ -38,7 +38,7 @@ func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
 			return err
 		}
 	}
-	return checkWanted(w.Node, e)
+	return checkWanted(n, e, allowed)
 }
 
 // checkOwner holds what another sluice has put on a node of no group of this one's: only that one takes it back. On a node of its own groups a sluice

@@ -265,13 +265,20 @@ func (d *decision) foreign(st *groupState) *reason.Reason {
 	return new(reason.New(reason.GroupForeign, reason.Group(string(st.ID)), facts...))
 }
 
-// strays says that so many of the group's machines run and are no nodes that it gets no more of them: the guard counts them as well, and would refuse
-// one (S-35). It is nil when it may have more.
+// strays says that so many of the group's machines run and are no nodes, or not for certain, that it gets no more of them (S-35). The guard counts those
+// that no node could be as well, and would refuse one. It is nil when it may have more.
 func (d *decision) strays(st *groupState) *reason.Reason {
 	n := 0
+	doubtful := map[*cluster.Node]bool{} // nodes of which each is one of the machines
 	for _, in := range st.nodeless {
-		if since := in.UpSince(); in.State == cluster.StateRunning && !since.IsZero() && d.timeUp(since) && d.suspect(in) == nil {
+		if since := in.UpSince(); in.State != cluster.StateRunning || since.IsZero() || !d.timeUp(since) {
+			continue
+		}
+		switch node := d.suspect(in); {
+		case node == nil || d.here(in) && (node.Instance != nil || doubtful[node]):
 			n++
+		default:
+			doubtful[node] = true
 		}
 	}
 	if n < breaksAt {

@@ -270,7 +270,7 @@ func (d *decision) keepBuffers() {
 	d.lineUp(d.stayingFirst())
 	d.findPlaces(nil, false)
 	if wanting := d.wanting(); len(wanting) > 0 && d.ask == nil {
-		c := d.candidates(wanting)
+		c := d.candidates(wanting, false)
 		d.awaitBurst(c)
 		d.growFor(c)
 		d.explainStuck(c)

@@ -31,6 +31,7 @@ func (d *decision) decide() (Plan, Memory) {
 		d.growGroups()
 	})
 	d.rememberPlaces()
+	d.rememberUnbound()
 	d.planner.asking.turn(d)
 	d.openGates()
 	d.answerClaims()

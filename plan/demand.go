@@ -44,7 +44,8 @@ func (dm *demand) left() int { return len(dm.pods) - dm.served }
 // they are hardest to place, then by age and name. Pods that are not sluice's to place get their verdict at once.
 func (d *decision) collectDemands() {
 	d.waiting = d.s.Pending
-	d.demands = d.planner.queue.demands(func(i int) bool { return d.nominated(i, d.waiting[i]) })
+	d.leaveUnbound()
+	d.demands = d.planner.queue.demands(len(d.m.Unbound) > 0, func(i int) bool { return d.isLeft(i, d.waiting[i]) || d.nominated(i, d.waiting[i]) })
 	for _, dm := range d.demands {
 		dm.judged = dm.judged || d.allowed.Growth.Bypasses(dm.of.Spec.SchedulerName)
 	}

@@ -11,6 +11,7 @@ import (
 // noticeFailures turns what the cloud reported after it had accepted a growth into back-offs, once for each failure (S-33), and
 // finds for every group why it may not grow.
 func (d *decision) noticeFailures() {
+	d.learnBoots()
 	d.noticeNodeless()
 	d.noticeRestarts()
 	late := d.unready()
@@ -230,10 +231,30 @@ func (d *decision) wasNode(g *cluster.Group, in *cluster.Instance) bool {
 		!in.Created.IsZero() && d.now.Sub(in.Created) >= d.allowed.Growth.Provision
 }
 
+// here says whether a Ready node could be the machine, which is joined to none. One of an earlier machine could not.
+func (d *decision) here(in *cluster.Instance) bool {
+	n := d.suspect(in)
+	return n != nil && cluster.Ready(n.Object) && !n.Outlived()
+}
+
+// hereOf is how many such machines the group has.
+func (d *decision) hereOf(st *groupState) (n int) {
+	for _, in := range st.nodeless {
+		if d.here(in) {
+			n++
+		}
+	}
+	return n
+}
+
 // comes says whether a machine without a node is expected to become one. Where more Node objects are gone than may be not Ready, somebody
-// deletes them by mistake: then their machines are waited for, and not bought again. Nor does one that has been kept from joining by its name for too long.
+// deletes them by mistake: then their machines are waited for, and not bought again. Nor does one that has been kept from joining by its name for too long,
+// nor one that a Ready node could be already, while there are few such in its group: what is bought in their place may be no better.
 func (d *decision) comes(in *cluster.Instance) bool {
 	if !in.State.Expected() || d.overdue(in) || d.nameTaken(in) != nil && d.timeUp(in.Created) {
+		return false
+	}
+	if d.here(in) && d.hereOf(d.groups[in.Group]) < breaksAt {
 		return false
 	}
 	if st := d.groups[in.Group]; st != nil && st.servers {

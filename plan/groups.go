@@ -57,6 +57,9 @@ func (d *decision) judgeGroups() {
 			say(GroupBackoff, d.broken(g.ID))
 		}
 		if st.coming > 0 {
+			if len(st.late) > 0 {
+				say(GroupGrowing, reason.New(reason.GroupLate, about, "machines", len(st.late), "longest", d.longestBoot(st).Truncate(time.Second)))
+			}
 			say(GroupGrowing, reason.New(reason.GroupGrowing, about, "coming", st.coming))
 			if st.taken != nil {
 				because = append(because, *st.taken)

@@ -18,10 +18,7 @@ func (d *decision) growGroups() {
 	d.ceilings = NewCeilings(d.s, d.allowed, d.m, func(g *cluster.Group) int { return d.believed(d.groups[g.ID]) })
 	d.raiseFloors()
 	if wanting := d.wanting(); len(wanting) > 0 {
-		c := d.candidates(wanting)
-		d.gather(c)
-		d.growFor(c)
-		d.explainStuck(c)
+		d.explainStuck(d.growPastLate(wanting))
 	}
 	d.keepBuffers()
 	d.keepHeadroom()
@@ -114,11 +111,11 @@ type wanted struct {
 	grown int                 // pods that went to machines which are being added
 }
 
-// candidates asks an empty machine of every group, in each of its zones, about every demand.
-func (d *decision) candidates(wanting []*demand) *candidates {
+// candidates asks an empty machine of every group, in each of its zones, about every demand: of those that deliver, where others are to be left out.
+func (d *decision) candidates(wanting []*demand, deliver bool) *candidates {
 	c := &candidates{}
 	for _, g := range d.s.Groups {
-		if st := d.groups[g.ID]; st.blocked == nil {
+		if st := d.groups[g.ID]; st.blocked == nil && !(deliver && d.waitsForLate(st)) {
 			c.first = append(c.first, len(c.sites))
 			fails := d.failing(st) > 0
 			for _, zone := range st.sites() {
@@ -147,6 +144,7 @@ func (d *decision) candidates(wanting []*demand) *candidates {
 			}
 		})
 	}
+	d.passRefused(c)
 	c.noteZonal()
 	return c
 }

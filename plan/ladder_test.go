@@ -143,9 +143,13 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1"), Labelled("app", "x")), Budget("x", "app", "x", 0), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
 			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodBudget"},
 		},
-		"no node goes while a pending pod fits it": {
+		"a pending pod holds the first node that it fits": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Node("a-2"), Pod("p", CPU("2"))},
+			memory:  removable("a-1", "a-2"), want: []string{"cordon a-2 idle"}, verdict: map[string]string{"node a-1": "idle NodeCounted NodeIdle"},
+		},
+		"a pending pod that fits a node that stays holds none that may go": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Node("a-2"), Pod("v", On("a-2"), CPU("3")), Pod("p")},
-			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "idle NodeCounted NodeIdle"},
+			memory:  removable("a-1"), want: []string{"cordon a-1 idle"}, verdict: map[string]string{"pod p": "scheduling FitsNode"},
 		},
 		"nothing goes so soon after a growth": {
 			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")},
@@ -202,7 +206,9 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			want: []string{"uncordon a-0: NodeControlPlane"}, verdict: map[string]string{"node a-0": "rescue NodeControlPlane"},
 		},
 		"a node that could be two machines is held": {
-			objects: []any{Node("a-0", func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///machines/1" }), Node("a-1")}, memory: removable("a-0"),
+			objects: []any{Node("a-0", func(n *corev1.Node) {
+				n.Status.NodeInfo.SystemUUID, n.Spec.ProviderID = "vm-0", "cloud:///machines/1"
+			}), Node("a-1")}, memory: removable("a-0"),
 			want: []string{}, verdict: map[string]string{"node a-0": "hold NodeAmbiguous"},
 		},
 		"a cordoned node waits a moment before its machine is deleted": {
@@ -344,8 +350,8 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.MinCores = 9 },
 			want: []string{}, verdict: map[string]string{"node a-0": "idle ClusterMinimum NodeIdle"},
 		},
-		"an underused node that a pending pod fits stays, wherever this cycle placed the pod": {
-			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("2500m")), Node("a-1"), Pod("x", On("a-1"), CPU("100m")), Pod("p", CPU("500m"))},
+		"an underused node stays on which a pending pod counts": {
+			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("2500m")), Node("a-1"), Pod("x", On("a-1"), CPU("100m")), Pod("p", CPU("1600m"))},
 			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "idle NodeCounted NodeUnderused"},
 		},
 		"a node whose machine is protected stays": {

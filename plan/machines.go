@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -53,6 +54,9 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 	case !d.comes(in):
 		d.judge(about, MachineHold, d.neverJoined(about, in))
 		return
+	case d.lateBy(g, in) != nil:
+		d.judge(about, MachineComing, *d.lateBy(g, in))
+		return
 	default:
 		d.judge(about, MachineComing, reason.New(reason.MachineComing, about, "age", d.now.Sub(in.Created).Truncate(time.Second), "limit", d.allowed.Growth.Provision))
 		return
@@ -103,10 +107,13 @@ func (d *decision) nameTaken(in *cluster.Instance) *reason.Reason {
 }
 
 // suspect is a node that could be this machine although it is not joined to it, nil when there is none (S-12). A node that is joined to
-// its one machine could be no other, and one that could be none of those listed belongs to a group by its name alone.
+// its one machine could be no other, unless it has its name, and one that could be none of those listed belongs to a group by its name alone.
 func (d *decision) suspect(in *cluster.Instance) *cluster.Node {
+	if n := d.s.Node(strings.ToLower(in.ComputerName)); n != nil && n.Instance != nil && n.CouldBe(in) {
+		return n
+	}
 	for _, n := range d.planner.doubtful {
-		if in.MayBe(n.Object) {
+		if n.CouldBe(in) {
 			return n
 		}
 	}

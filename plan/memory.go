@@ -23,6 +23,7 @@ type Memory struct {
 	Lost          map[string]bool                 `json:"lost,omitempty"`      // of these, machines that had been nodes before: see [decision.noticeNodeless]
 	Restarted     map[string]time.Time            `json:"restarted,omitempty"` // since when a machine has been started again whose Node object is from before and not Ready, by its UID
 	Held          []Held                          `json:"held,omitempty"`      // machines that the safety contract keeps, until it is asked again
+	Unbound       map[string]Unbound              `json:"unbound,omitempty"`   // pods that fit a node and are not bound, by UID; see there
 	Since         time.Time                       `json:"since,omitzero"`      // the first cycle that this memory goes back to
 	Groups        map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
 	Taken         []string                        `json:"taken,omitempty"`        // spot machines that the cloud takes away, whose nodes are there still and that have counted, by UID, sorted
@@ -56,6 +57,7 @@ type GroupMemory struct {
 	Deletion   Deletion  `json:"deletion,omitzero"`   // the last one that was seen to end
 	Uncordoned time.Time `json:"uncordoned,omitzero"` // when one of its nodes could last not be tainted for removal
 	Attaches   Attaches  `json:"attaches,omitzero"`   // what kubelets of its nodes said last
+	Boot       Boot      `json:"boot,omitzero"`       // what its nodes showed last
 	Races      int       `json:"races,omitempty"`     // growths in a row that lost a race
 	Repeats    int       `json:"repeats,omitempty"`   // growths in a row to a capacity that the cloud had just accepted, as no read showed it
 

@@ -47,7 +47,7 @@ func (d *decision) openComing() {
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
 		machines, unanswered := d.expected(st)
-		st.coming += machines
+		st.coming += machines + len(st.late)
 		st.rotation = d.rotate(st)
 		if g.Template == nil {
 			continue
@@ -79,7 +79,7 @@ func (d *decision) arriving(n *cluster.Node) bool {
 }
 
 // expected counts the machines of a group that have no node yet but should become one: those listed as creating or running
-// that are not overdue, those that are started again and whose nodes are empty and not Ready yet, and those that capacity promises beyond the list. It also
+// that are neither late nor overdue, those that are started again and whose nodes are empty and not Ready yet, and those that capacity promises beyond the list. It also
 // counts those of them that the cloud was asked for and has not answered about.
 func (d *decision) expected(st *groupState) (machines, unanswered int) {
 	if !st.Usable() && !st.AwaitsAnswer() && !d.promises(st) {
@@ -88,6 +88,10 @@ func (d *decision) expected(st *groupState) (machines, unanswered int) {
 	listed := 0
 	for _, in := range st.nodeless {
 		if d.comes(in) {
+			if _, late := d.isLate(st, in); late {
+				st.late = append(st.late, in)
+				continue
+			}
 			listed++
 			st.taken = cmp.Or(st.taken, d.nameTaken(in))
 		}
@@ -268,16 +272,6 @@ func settled(n *corev1.Node, passing cluster.Taints) *corev1.Node {
 	out := n.DeepCopy()
 	out.Spec.Unschedulable = false
 	out.Spec.Taints = passing.Lasting(n.Spec.Taints)
-	return out
-}
-
-// givenBack is the node as it is when it has left the ladder: what else keeps pods away from it stays there.
-func givenBack(n *corev1.Node) *corev1.Node {
-	out := n.DeepCopy()
-	out.Spec.Unschedulable = false
-	out.Spec.Taints = slices.DeleteFunc(out.Spec.Taints, func(t corev1.Taint) bool {
-		return t.Key == cluster.RemovalTaint || t.Key == cluster.ShutdownTaint || t.Key == corev1.TaintNodeUnschedulable
-	})
 	return out
 }
 
@@ -551,7 +545,7 @@ func (d *decision) rescueNodes() {
 		}
 		name := r.node.Name()
 		restore := d.check.Remove(name)
-		d.check.Add(givenBack(r.node.Object), r.node.Pods...)
+		d.check.Add(cluster.GivenBack(r.node.Object), r.node.Pods...)
 		h, _ := d.check.Handle(name)
 		d.placeOn(d.check.Row(h), d.demands, func(dm *demand, h scheduling.Handle, n int) {
 			if dm.claim != nil {

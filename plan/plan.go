@@ -18,7 +18,7 @@ type Plan struct {
 	Time     time.Time               // the snapshot's
 	Actions  []Action                // in the order in which they are to be performed; growth first
 	Verdicts []Verdict               // one for every pending pod, oldest first; then one for every machine without a node, node, group, request and buffer, each kind by name
-	Counted  map[string]string       // nodes that a pending pod fits, by name, with the pod: none of them may leave (S-16)
+	Counted  map[string]string       // nodes on which pending pods count, by name, with one of the pods: none of them may leave (S-16)
 	Bought   map[cluster.GroupID]int // machines that sluice asked for, of groups none of whose machines was ever a node (S-22)
 	Cost     *Cost                   // of the machines that it adds for pods; nil when it adds none or not every price is known
 	Measure  []string                // nodes whose use is to be measured, by name, sorted: the answer is a fact of later snapshots

@@ -106,16 +106,16 @@ func (q *queue) number(key demandKey) int32 {
 	return n
 }
 
-// demands are the pods that wait by what they have in common, those left out that have a nomination. Whoever was told nothing in the last cycle that may
-// hold still has no verdict.
-func (q *queue) demands(nominated func(i int) bool) []*demand {
+// demands are the pods that wait by what they have in common, but for those that have their verdict. These are asked for only where some pod has a
+// nomination, or some may be settled otherwise. Whoever was told nothing in the last cycle that may hold still has no verdict.
+func (q *queue) demands(some bool, settled func(i int) bool) []*demand {
 	by, own := make([]*demand, len(q.keys)), make([]demand, 0, len(q.keys))
 	all := make([]*demand, 0, len(q.keys))
 	of := q.of
-	if q.hopeful > 0 {
+	if some = some || q.hopeful > 0; some {
 		of = slices.Clone(q.of)
 		for i := range of {
-			if nominated(i) {
+			if settled(i) {
 				of[i] = -1
 			}
 		}
@@ -128,7 +128,7 @@ func (q *queue) demands(nominated func(i int) bool) []*demand {
 		if dm == nil {
 			own = append(own, demand{of: q.keys[number].class, eldest: i, judged: q.keys[number].judged, number: int(number) + 1, lone: q.lone[number]})
 			dm = &own[len(own)-1]
-			if q.hopeful == 0 { // else other pods may be nominated than in the last cycle
+			if !some { // else others may be settled than in the last cycle
 				dm.told = q.told[number]
 			}
 			by[number] = dm

@@ -69,7 +69,7 @@ func TestWhatIsRememberedYieldsToWhatHappens(t *testing.T) {
 		},
 		"a pod begins to run that a waiting one wants near": {
 			objects: []any{Node("a", zoned), web, Pod("near", near)}, before: "idle NodeUnderused", after: "idle NodeCounted NodeUnderused",
-			happens: func(all []any) []any { return append(all, Pod("db", On("a"), Labelled("app", "db"))) },
+			happens: func(all []any) []any { return append(all, Pod("db", On("a"), CPU("4"), Labelled("app", "db"))) },
 		},
 		"its group begins to need the idle node": {
 			idle: true, objects: []any{web}, before: "keep PodNowhereToGo", after: "idle GroupAtMin NodeUnderused",

@@ -326,7 +326,7 @@ func TestRoomIsKeptForTheirPodsAndCountedOnce(t *testing.T) {
 		},
 		"pods that wait have the room that is kept for them, and no more is kept": {
 			objects: []any{four, request("r", 2, provisioned(time.Minute)), Node("a-0"), Node("a-1"), Pod("p", CPU("4"), consuming("r")), Node("a-2")}, memory: removable("a-1", "a-2"),
-			verdict: map[string]string{"pod p": "scheduling FitsNode", "node a-1": "idle NodeBooked NodeIdle", "node a-2": "idle NodeCounted NodeIdle"},
+			want: []string{"cordon a-2 idle"}, verdict: map[string]string{"pod p": "scheduling FitsNode", "node a-0": "idle NodeCounted NodeIdle", "node a-1": "idle NodeBooked NodeIdle"},
 		},
 		"the old annotation says the same": {
 			objects: []any{four, request("r", 1, provisioned(time.Minute)), Pod("p", CPU("4"), Annotated(cluster.OldConsumeAnnotation, "r"))},

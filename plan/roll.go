@@ -67,9 +67,10 @@ type groupState struct {
 	short    []reason.Reason // what the operator's settings ask of it beyond what it may add, with the limits
 	headroom *headroom       // nil when it keeps none
 
-	assumed    *reason.Reason // what its price is taken for, nil when it is known or was not asked for
-	passedOver *reason.Reason // by which expander, nil when by none
-	weighed    *reason.Reason // against which groups it grows, or by which one it was outweighed; nil when it was not weighed
+	assumed    *reason.Reason      // what its price is taken for, nil when it is known or was not asked for
+	late       []*cluster.Instance // machines without a node that come late, if they come
+	passedOver *reason.Reason      // by which expander, nil when by none
+	weighed    *reason.Reason      // against which groups it grows, or by which one it was outweighed; nil when it was not weighed
 }
 
 // parks says whether the node's machine is parked when it leaves. A pod that goes with it would stay bound to the Node object for as long as that is there, and

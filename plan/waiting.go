@@ -8,28 +8,28 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// asking are the pods that wait for a node and that a scheduler may bind at any moment: one of each class, and none of a gang that machines
-// are not kept for any longer.
+// asking are the pods of gangs that are not whole, for which nodes are kept as long as machines are: those of one class each. Every other pod has its
+// place, or fits no node.
 type asking struct {
 	pods  []waiting
 	turns uint64 // how often there were other classes
 }
 
-// waiting is one of them.
+// waiting is pods of one class.
 type waiting struct {
-	*cluster.Pod
-	claim *claim // that it is pretended for, nil when it is there
+	*cluster.Pod        // one of them
+	claim        *claim // that they are pretended for, nil when they are there
+	pods         int    // of them that hold no node yet
 }
 
 // turn turns to the pods that wait now.
 func (a *asking) turn(d *decision) {
 	var pods []waiting
 	for _, dm := range d.demands {
-		p := d.waiting[dm.eldest]
-		if dm.of.Gated() && !dm.of.AwaitsCapacity() || dm.gang != nil && dm.gang.given || dm.claim != nil && !dm.claim.asks || d.expendable(dm) {
+		if g := dm.gang; g == nil || g.out == nil || g.given || dm.claim != nil && !dm.claim.asks || dm.of.Gated() && !dm.of.AwaitsCapacity() || d.expendable(dm) {
 			continue
 		}
-		pods = append(pods, waiting{p, dm.claim})
+		pods = append(pods, waiting{d.waiting[dm.eldest], dm.claim, len(dm.pods)})
 	}
 	if !slices.EqualFunc(a.pods, pods, func(a, b waiting) bool { return a.Class == b.Class }) {
 		a.turns++
@@ -44,9 +44,9 @@ type asked struct {
 	state scheduling.State
 }
 
-// fitsPending says which waiting pod the node would take, or for whose it is kept, nil when for none: the scheduler may choose it at any moment, wherever this cycle
-// placed the pod (S-16). Of pods that are alike only one is asked. It is to be asked first while none of the node's pods has been
-// pretended away; the answer then holds for the cycle.
+// fitsPending says which waiting pod has its place on the node, or for whose it is kept, nil when for none (S-16). A pod holds one node: that of its
+// place. A pod of a gang that is not whole has none, and holds the first node that is asked about and takes it. It is to be asked first while none of the
+// node's pods has been pretended away; the answer then holds for the cycle.
 func (d *decision) fitsPending(st *nodeState) *reason.Reason {
 	asking := &d.planner.asking
 	if len(d.counted)+len(d.booked)+len(asking.pods) == 0 {
@@ -63,19 +63,26 @@ func (d *decision) fitsPending(st *nodeState) *reason.Reason {
 	if st.refused == now {
 		return nil
 	}
+	fits := false
 	if h, present := d.check.Handle(st.Name()); present {
-		for _, p := range asking.pods {
-			if d.check.Room(p.Class, h) > 0 {
-				if p.claim != nil {
-					d.keepFor(p.claim, st.Name())
-				} else {
-					d.counted[st.Name()] = p.String()
-				}
-				return d.countedOn(st.Name())
+		for i := range asking.pods {
+			p := &asking.pods[i]
+			room := d.check.Room(p.Class, h)
+			if fits = fits || room > 0; room == 0 || p.pods == 0 {
+				continue
 			}
+			p.pods -= min(room, p.pods)
+			if p.claim != nil {
+				d.keepFor(p.claim, st.Name())
+			} else {
+				d.counted[st.Name()] = p.String()
+			}
+			return d.countedOn(st.Name())
 		}
 	}
-	st.refused = now
+	if !fits {
+		st.refused = now
+	}
 	return nil
 }
 

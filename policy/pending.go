@@ -33,6 +33,18 @@ func (p *Policy) Expendable(pod *cluster.Pod) bool {
 	return pod.Spec.Priority != nil && *pod.Spec.Priority < p.Growth.PriorityCutoff
 }
 
+// A scheduler binds a pod within bindsWithin to a node that it fits, and pods of a backlog at bindsEach. kube-scheduler tries pods that it has turned down
+// again after five minutes at the latest, and binds a hundred a second or more.
+const (
+	bindsWithin = 10 * time.Minute
+	bindsEach   = time.Second / 50
+)
+
+// Binds is how long a scheduler that is there may take to bind a pod to a node that it fits, while so many pods wait, in whole seconds.
+func Binds(waiting int) time.Duration {
+	return (bindsWithin + time.Duration(waiting)*bindsEach).Truncate(time.Second)
+}
+
 // Bypasses says whether pods of the scheduler of that name are a reason to grow before it has looked at them; "" is the default one.
 func (g Growth) Bypasses(scheduler string) bool {
 	return slices.Contains(g.Bypassed, cmp.Or(scheduler, corev1.DefaultSchedulerName))

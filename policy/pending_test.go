@@ -81,3 +81,12 @@ func TestExpendablePodsBelongToTheirNode(t *testing.T) {
 		})
 	}
 }
+
+// TestASchedulerHasLongerForABacklog: an idle scheduler has ten minutes, and one with 100,000 pods before it half an hour more.
+func TestASchedulerHasLongerForABacklog(t *testing.T) {
+	for waiting, want := range map[int]time.Duration{1: 10 * time.Minute, 500: 10*time.Minute + 10*time.Second, 100_000: 10*time.Minute + 2000*time.Second} {
+		if got := policy.Binds(waiting); got != want {
+			t.Errorf("with %d pods that wait: %s, want %s", waiting, got, want)
+		}
+	}
+}

@@ -31,6 +31,7 @@ const (
 	NoSizeHolds       Code = "NoSizeHolds"
 	OtherScheduler    Code = "OtherScheduler"
 	NotYetScheduled   Code = "NotYetScheduled"
+	PodNotBound       Code = "PodNotBound"
 	PodGated          Code = "PodGated"
 	GateKept          Code = "GateKept"
 	GateOpens         Code = "GateOpens"
@@ -73,6 +74,7 @@ const (
 	GroupSteady        Code = "GroupSteady"
 	GroupGrows         Code = "GroupGrows"
 	GroupGrowing       Code = "GroupGrowing"
+	GroupLate          Code = "GroupLate"
 	GroupAsked         Code = "GroupAsked"
 	GroupShrinking     Code = "GroupShrinking"
 	GroupAtMax         Code = "GroupAtMax"
@@ -242,6 +244,7 @@ const (
 // Machines without a node.
 const (
 	MachineComing      Code = "MachineComing"
+	MachineLate        Code = "MachineLate"
 	MachineNeverJoined Code = "MachineNeverJoined"
 	MachineLost        Code = "MachineLost"
 	MachineFailed      Code = "MachineFailed"
@@ -288,6 +291,7 @@ var sentences = map[Code]string{
 	NoSizeHolds:       "no size that {where} offers the group could hold it",
 	OtherScheduler:    "belongs to scheduler {scheduler}",
 	NotYetScheduled:   "the scheduler has not judged it yet",
+	PodNotBound:       "scheduler {scheduler} has not bound it for {age} to a node that it fits (limit {limit}): it holds no node until {until}",
 	PodGated:          "held by scheduling gate {gate}",
 	GateKept:          "has room on node {node}; its gate opens when {needs} pods of gang {gang} have theirs, now {there}",
 	GateOpens:         "has room on node {node}: its gate opens",
@@ -323,6 +327,7 @@ var sentences = map[Code]string{
 
 	GroupSteady:        "nodes {nodes}, capacity {capacity} (min {min}, max {max})",
 	GroupGrows:         "capacity {from} -> {to} (max {max}) for pending pods: {pods}",
+	GroupLate:          "machines that are late: {machines}, others took {longest} at most; pods ask other groups first",
 	GroupGrowing:       "machines on their way: {coming}",
 	GroupAsked:         "was asked for a capacity of {capacity}, and the cloud has not answered yet; nothing else is asked about it until it does",
 	GroupShrinking:     "machines on their way out: {leaving}",
@@ -475,6 +480,7 @@ var sentences = map[Code]string{
 	PodControllerMissing: "pod {pod} belongs to {owner}, which does not exist and cannot make it again",
 	PodFewReplicas:       "pod {pod} belongs to {owner}, which is to have replicas {replicas} (limit {limit})",
 
+	MachineLate:        "no node after {age} (limit {limit}): others took {longest} at most; pods ask other groups, and it is given up at {given-up}",
 	MachineComing:      "no node yet, its machine was created {age} ago",
 	MachineNeverJoined: "has no node after {age} (limit {limit})",
 	MachineLost:        "was a node, whose object was deleted {age} ago: goes unless it comes back (limit {limit})",

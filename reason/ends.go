@@ -42,6 +42,7 @@ var ends = map[Code]string{
 	NoGroupGrows:      "a reason of a group below ends",
 	OtherScheduler:    "scheduler {scheduler} binds it",
 	NotYetScheduled:   "the scheduler judges it",
+	PodNotBound:       "scheduler {scheduler} binds it, or turns it down anew",
 	PodGated:          "scheduling gate {gate} is taken away",
 	GateKept:          "{needs} pods of gang {gang} have their places",
 	GateOpens:         "the scheduler binds it",
@@ -69,6 +70,7 @@ var ends = map[Code]string{
 	GroupRaised:        "the cloud answers",
 	GroupReplaces:      "the cloud answers",
 	HeadroomKept:       "the cloud answers",
+	GroupLate:          "these machines become Ready nodes, or are given up",
 	GroupGrowing:       "its machines become Ready nodes",
 	GroupShrinking:     "its machines are gone",
 	GroupAsked:         "the cloud answers; without an answer for 30 s the group is read again",
@@ -117,6 +119,7 @@ var ends = map[Code]string{
 	RemovalHeld:       "it goes when the contract allows it",
 	RemovalRests:      "the deletion is tried again",
 
+	MachineLate:      "it becomes a node, or it is deleted for being none at {given-up}",
 	MachineComing:    "it becomes a node, or it is deleted for being none",
 	MachineLost:      "it is deleted, unless it is a node again",
 	MachineInspected: "it is deleted",

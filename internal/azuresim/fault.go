@@ -80,6 +80,7 @@ type Fault struct {
 	Survives     bool          // its deletion succeeds, says Azure, and it is still there
 	ReuseID      bool          // a new machine gets the lowest free instance id
 	ComputerName string        // a new machine has this name, whoever else has it
+	Address      string        // a new machine has this private address, as one of another network may have it too
 }
 
 // Detail is one entry of an error's details.

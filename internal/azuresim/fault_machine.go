@@ -19,7 +19,7 @@ func (s *Server) strikeMachine(i *instance, kind string, deleted bool, now time.
 func (s *Server) strikeNewborn(i *instance, kind string) {
 	f := s.strikeMachine(i, kind, false, i.created)
 	i.neverJoins = f.NeverJoins
-	i.called = either(f.ComputerName, i.called)
+	i.called, i.ip = either(f.ComputerName, i.called), either(f.Address, i.ip)
 	if f.ReuseID && i.uniform() {
 		i.set.renumber(i, i.created)
 	}

@@ -216,7 +216,7 @@ func machine(s *cluster.Snapshot, g *cluster.Group, in *cluster.Instance) []Find
 		return nil
 	}
 	for _, n := range s.Nodes {
-		if in.MayBe(n.Object) {
+		if n.CouldBe(in) {
 			return nil // said of the node
 		}
 	}

@@ -41,7 +41,7 @@ var rooms = map[string][]string{
 	"cluster":    {"calendar", "reason"},
 	"policy":     {"cluster", "reason"},
 	"cloud":      {"cluster"},
-	"guard":      {"cluster", "fleet", "policy", "reason"},
+	"guard":      {"cluster", "fleet", "policy", "reason", "scheduling"},
 	"scheduling": {"cluster", "reason"},
 	"fleet":      {}, // ids, times and counts: it knows no pod and no cloud
 	"packing":    {}, // vectors and counts: it knows no pod and no node

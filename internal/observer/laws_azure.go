@@ -211,7 +211,8 @@ var azureLaws = []azureLaw{
 	}},
 	{"S-12", eachRemoved(func(w *write, m azuresim.MachineState) string {
 		for _, n := range kubesim.All[*corev1.Node](w.o.kube, "") {
-			if couldBe(n, m) && n.Status.NodeInfo.SystemUUID != m.VMID && ready(n) {
+			other := slices.ContainsFunc(w.lived, func(l azuresim.MachineState) bool { return l.VMID == n.Status.NodeInfo.SystemUUID })
+			if couldBe(n, m, other) && n.Status.NodeInfo.SystemUUID != m.VMID && ready(n) {
 				return fmt.Sprintf("machine %s was removed and Ready node %s could be it", m.Name, n.Name)
 			}
 		}

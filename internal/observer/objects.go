@@ -35,8 +35,8 @@ const (
 // registers is how long ago a node may have registered to count as one that came meanwhile.
 const registers = 20 * time.Second
 
-// couldBe says whether a node and a machine have anything in common that names one.
-func couldBe(n *corev1.Node, m azuresim.MachineState) bool {
+// couldBe says whether a node and a machine have anything in common that names one. An address does not where the node is another machine that is there.
+func couldBe(n *corev1.Node, m azuresim.MachineState, other bool) bool {
 	if n.Status.NodeInfo.SystemUUID == m.VMID || strings.EqualFold(n.Name, m.ComputerName) {
 		return true
 	}
@@ -44,7 +44,7 @@ func couldBe(n *corev1.Node, m azuresim.MachineState) bool {
 		return true
 	}
 	for _, a := range n.Status.Addresses {
-		if a.Type == corev1.NodeInternalIP && a.Address != "" && a.Address == m.PrivateIP {
+		if !other && a.Type == corev1.NodeInternalIP && a.Address != "" && a.Address == m.PrivateIP {
 			return true
 		}
 	}

@@ -213,7 +213,7 @@ func (o *Observer) idle(m azuresim.MachineState, machines []azuresim.MachineStat
 		}
 		return fmt.Sprintf("machine %s does nothing, and group %s has more than its min", m.Name, m.ScaleSet)
 	}
-	if slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return couldBe(n, m) }) {
+	if slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return couldBe(n, m, false) }) {
 		return "" // nobody can tell, and what is ambiguous stays
 	}
 	return fmt.Sprintf("machine %s has no node and is still there", m.Name)

@@ -56,6 +56,9 @@ var faults = []fault{
 	{name: "same-name", about: "machines that are created have the computer name name, whoever else has it", needs: "name", make: func(f *azuresim.Fault, s *statement) {
 		f.ComputerName = s.value("name", "")
 	}},
+	{name: "same-address", about: "machines that are created have the private address address, as those of another network may", needs: "address", make: func(f *azuresim.Fault, s *statement) {
+		f.Address = s.value("address", "")
+	}},
 	{name: "delete-fails", about: "deletions are accepted and fail later, with code (AllocationFailed)", of: "delete", make: machineError},
 	{name: "slow-delete", about: "machines take after to be deleted", of: "delete", needs: "after", make: takes},
 	{name: "never-deleted", about: "machines that are deleted stay Deleting", of: "delete", make: func(f *azuresim.Fault, _ *statement) { f.NeverBoots = true }},
@@ -136,7 +139,7 @@ func doFault(w *world, s *statement) error {
 	if kind.needs != "" && !s.has(kind.needs) {
 		return fmt.Errorf("fault %s: give %s", kind.name, map[string]string{
 			"status": "the status of the answer, such as status=500", "count": "a number of machines, such as count=2", "after": "a duration, such as after=5m",
-			"fate": "what becomes of the operation: fate=endless, canceled, failed or not-found", "name": "the computer name, such as name=agents000001",
+			"fate": "what becomes of the operation: fate=endless, canceled, failed or not-found", "name": "the computer name, such as name=agents000001", "address": "the private address, such as address=10.0.0.4",
 		}[kind.needs])
 	}
 	f, err := w.readFault(kind, s)
