@@ -90,6 +90,12 @@ func (v *View) Life(id GroupID, uid UID) (Life, bool) {
 	return m.life(v.now, v.ledger.began, v.ledger.horizon), true
 }
 
+// Joined says whether the machine was a Ready node once, as far as anybody knows.
+func (v *View) Joined(id GroupID, uid UID) bool {
+	m := v.count(id).machine(uid)
+	return m != nil && m.node.Joined != 0
+}
+
 func (v *View) count(id GroupID) *count {
 	if c := v.counts[id]; c != nil {
 		return c

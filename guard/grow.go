@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/policy"
 )
 
@@ -114,11 +115,12 @@ func checkTotals(w Grow, e Evidence, limits policy.Growth) error {
 // mostStrays is how many machines of a group may fail to register before it gets no more of them.
 const mostStrays = 3
 
-// checkStrays holds groups whose machines do not become nodes: more would not either, and each is paid for.
+// checkStrays holds groups whose machines do not become nodes: more would not either, and each is paid for. One that was a node is lost, and says nothing of
+// those that come.
 func checkStrays(w Grow, e Evidence, patience time.Duration) error {
 	strays := 0
 	for _, in := range e.Group.Instances {
-		if since := in.UpSince(); in.State != cluster.StateRunning || since.IsZero() || e.Newest.Time.Sub(since) < patience {
+		if since := in.UpSince(); in.State != cluster.StateRunning || since.IsZero() || e.Newest.Time.Sub(since) < patience || e.Fleet != nil && e.Fleet.Joined(fleet.GroupID(w.Group), fleet.UID(in.UID)) {
 			continue
 		}
 		if !slices.ContainsFunc(e.Newest.Nodes, func(n *cluster.Node) bool { return n.CouldBe(in) }) {

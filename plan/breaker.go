@@ -266,12 +266,12 @@ func (d *decision) foreign(st *groupState) *reason.Reason {
 }
 
 // strays says that so many of the group's machines run and are no nodes, or not for certain, that it gets no more of them (S-35). The guard counts those
-// that no node could be as well, and would refuse one. It is nil when it may have more.
+// that no node could be as well, and would refuse one. One that was a node is lost, and says nothing of those that come. It is nil when it may have more.
 func (d *decision) strays(st *groupState) *reason.Reason {
 	n := 0
 	doubtful := map[*cluster.Node]bool{} // nodes of which each is one of the machines
 	for _, in := range st.nodeless {
-		if since := in.UpSince(); in.State != cluster.StateRunning || since.IsZero() || !d.timeUp(since) {
+		if since := in.UpSince(); in.State != cluster.StateRunning || since.IsZero() || !d.timeUp(since) || d.m.Lost[in.UID] {
 			continue
 		}
 		switch node := d.suspect(in); {

@@ -247,8 +247,12 @@ func (r Result) Kept(uid string) *Held {
 	return nil
 }
 
-// heldFor is after what time the safety contract is asked again about a machine that it keeps for as long as nobody knows.
-const heldFor = time.Minute
+// heldFor is after what time the safety contract is asked again about a machine that it keeps for as long as nobody knows, and heldLong where the state of a
+// whole group does: what ends it, a node that returns or a person's word, is heeded at once.
+const (
+	heldFor  = time.Minute
+	heldLong = 10 * time.Minute
+)
 
 // holding is what is held after the result of an action.
 func holding(held []Held, r Result) []Held {
@@ -257,7 +261,10 @@ func holding(held []Held, r Result) []Held {
 	}
 	held = slices.Clone(held)
 	for _, h := range r.Held {
-		if h.Until.IsZero() {
+		switch group := h.Property == "S-20" || h.Property == "S-43"; {
+		case h.Until.IsZero() && group:
+			h.Until = r.At.Add(heldLong)
+		case h.Until.IsZero():
 			h.Until = r.At.Add(heldFor)
 		}
 		held = append(slices.DeleteFunc(held, func(was Held) bool { return was.UID == h.UID }), h)
