@@ -209,16 +209,16 @@ func TestANodeWhoseMachineIsBeingDeletedKeepsNoMin(t *testing.T) {
 	expect(t, s.At(s.now).MayRemove(pool, fleet.Delete, []fleet.Target{{UID: uid(1), ID: "1", Idle: true}}, fleet.Limits{Min: 1, Max: 9, Owned: true}), "S-44")
 }
 
-// TestALossBeginsWhenItIsSeen begins a process, lists machines, and sees one of their nodes not Ready for the first time 20 minutes later.
+// TestALossBeginsWhenItIsSeen begins a process, lists machines, and sees one of their nodes not Ready for the first time an hour later.
 func TestALossBeginsWhenItIsSeen(t *testing.T) {
 	s := idle(3)
 	s.killed(70, nil)
-	for _, at := range []float64{70.1, 78, 86, 94} {
+	for _, at := range []float64{70.1, 78, 86, 94, 102, 110, 118, 126, 131} {
 		s.list(at, 3)
 	}
-	s.see(94.1, fleet.Nodes{Group: pool, At: minute(94.1), Seen: []fleet.NodeSeen{
-		{Group: pool, UID: uid(0), At: minute(94.1), Since: minute(94), Idle: minute(60)},
-		{Group: pool, UID: uid(1), At: minute(94.1), Since: minute(0.2), Ready: true, Idle: minute(60)}, {Group: pool, UID: uid(2), At: minute(94.1), Since: minute(0.2), Ready: true, Idle: minute(60)},
+	s.see(131.1, fleet.Nodes{Group: pool, At: minute(131.1), Seen: []fleet.NodeSeen{
+		{Group: pool, UID: uid(0), At: minute(131.1), Since: minute(131), Idle: minute(60)},
+		{Group: pool, UID: uid(1), At: minute(131.1), Since: minute(0.2), Ready: true, Idle: minute(60)}, {Group: pool, UID: uid(2), At: minute(131.1), Since: minute(0.2), Ready: true, Idle: minute(60)},
 	}})
 	expect(t, s.remove(0), "S-43")
 	if _, lost, _, holds := s.At(s.now).Latched(pool); holds {

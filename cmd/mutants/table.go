@@ -416,8 +416,8 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-40", "a growth is told before it is asked for", "internal/azure/write.go",
-		"if fault := p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids)); fault != nil {",
-		"if fault := func() *cloud.Error {\n\t\tif MUTED {\n\t\t\treturn nil\n\t\t}\n\t\treturn p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))\n\t}(); fault != nil {", scenario("start-outlives-kill"),
+		"asked, fault := p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))\n",
+		"asked, fault := func() (asked, *cloud.Error) {\n\t\tif MUTED {\n\t\t\treturn asked{}, nil\n\t\t}\n\t\treturn p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))\n\t}()\n", scenario("start-outlives-kill"),
 	},
 	{
 		"S-01", "a growth that was decided on without what another process has asked for is decided on anew", "internal/azure/resume.go",
