@@ -23,6 +23,26 @@ var mutants = slices.Concat(elsewhere, inFleet)
 
 var elsewhere = []mutant{
 	{
+		"S-06", "a deletion is remembered as a write", "internal/azure/ledger.go",
+		"o.Verb = fleet.Park\n\t}\n\tp.options.Ledger.Observe(o)", "o.Verb = fleet.Park\n\t}\n\tif !MUTED {\n\t\tp.options.Ledger.Observe(o)\n\t}", scenario("takeover-knows-what-went"),
+	},
+	{
+		"S-19", "an eviction empties a node", "internal/actuate/actuate.go",
+		"a.emptying(write, evidence)\n\t\treturn a.writer(write, evidence).Evict(", "if !MUTED {\n\t\t\ta.emptying(write, evidence)\n\t\t}\n\t\treturn a.writer(write, evidence).Evict(", scenario("eviction-spends-the-budget"),
+	},
+	{
+		"S-15", "do-not-disrupt for a time counts from the pod's start", "policy/pods.go",
+		"if start.IsZero() {", "if start.IsZero() || MUTED {", scenario("do-not-disrupt-from-the-start"),
+	},
+	{
+		"S-18", "a node that is held comes back into service", "plan/ladder.go",
+		"case d.held(st.Node) != nil:", "case d.held(st.Node) != nil && !MUTED:", scenario("held-on-its-way-out"),
+	},
+	{
+		"P-1", "a ceiling counts what it is about alone", "guard/grow.go",
+		"if g.ID != w.Group && ceiling.Covers(g.ID) {", "if g.ID != w.Group && (MUTED || ceiling.Covers(g.ID)) {", scenario("ceiling-counts-its-own-group"),
+	},
+	{
 		"S-01", "this process's own writes to a group are remembered", "internal/actuate/actuate.go",
 		"a.lastWrite[id] = a.Now()", "if !MUTED {\n\t\ta.lastWrite[id] = a.Now()\n\t}", catcher{"internal/actuate", "TestAWriteToAGroupMakesOlderReadsOfItNoEvidence"},
 	},
@@ -416,8 +436,8 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-40", "a growth is told before it is asked for", "internal/azure/write.go",
-		"asked, fault := p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))\n",
-		"asked, fault := func() (asked, *cloud.Error) {\n\t\tif MUTED {\n\t\t\treturn asked{}, nil\n\t\t}\n\t\treturn p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))\n\t}()\n", scenario("start-outlives-kill"),
+		"asked, fault := p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))",
+		"asked, fault := asked{}, (*cloud.Error)(nil)\n\tif !MUTED {\n\t\tasked, fault = p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))\n\t}", scenario("start-outlives-kill"),
 	},
 	{
 		"S-01", "a growth that was decided on without what another process has asked for is decided on anew", "internal/azure/resume.go",
