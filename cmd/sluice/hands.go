@@ -132,7 +132,7 @@ It is for what is lost by now: nodes that are lost later are counted anew. It st
 every replica and every restart of sluice knows of it. It cannot be taken back: "sluice pause" keeps what has not gone yet.`,
 		Example: "  sluice acknowledge agents\n  sluice acknowledge",
 		Args:    arguments(0, 1, "at most one node group, such as: sluice acknowledge agents"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return h.acknowledge(cmd, args) },
+		RunE:    h.acknowledge,
 	}
 	h.add(cmd)
 	return cmd

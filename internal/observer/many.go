@@ -15,7 +15,7 @@ import (
 
 // What the contract says of what strikes many machines at once: S-19, S-43, S-44 and S-45, in the observer's own numbers.
 const (
-	lossHour   = time.Hour        // losses within it are one event, and so long a lost machine stays after one
+	lossEvent  = time.Hour        // losses within it are one event, and so long a lost machine stays after one
 	together   = 10 * time.Minute // work that leaves within it leaves together
 	togetherOf = 10               // of more machines than these
 	share      = 5                // percent of the nodes that may be lost within the hour by accident
@@ -129,7 +129,7 @@ func (c *crowd) look(o *Observer, lived []azuresim.MachineState) {
 			counts[""]++
 		case leaves || parted && b.lost.IsZero() || n != nil && n.Annotations[asks] != "":
 			b.asked = true
-		case b.lost.IsZero() && !b.asked && !o.set(m.ScaleSet).started[m.VMID].After(b.since.Add(-lossHour)):
+		case b.lost.IsZero() && !b.asked && !o.set(m.ScaleSet).started[m.VMID].After(b.since.Add(-lossEvent)):
 			b.lost = now
 		}
 		was := b.cordoned
@@ -146,7 +146,7 @@ func (c *crowd) look(o *Observer, lived []azuresim.MachineState) {
 		}
 	}
 	for set := range c.sizes {
-		if _, any := counts[set]; !any && c.sizes[set][len(c.sizes[set])-1].n != 0 {
+		if _, counted := counts[set]; !counted && c.sizes[set][len(c.sizes[set])-1].n != 0 {
 			c.sizes[set] = append(c.sizes[set], sized{now, 0})
 		}
 		c.holds(set)
@@ -193,7 +193,7 @@ func (c *crowd) holds(set string) {
 	for i, first := range all {
 		n := 0
 		for _, b := range all[i:] {
-			if b.lost.Sub(first.lost) < lossHour {
+			if b.lost.Sub(first.lost) < lossEvent {
 				n++
 			}
 		}
@@ -295,14 +295,14 @@ func (w *write) losesTogether() string {
 	if lost[0].lost.Before(event[0].from) {
 		return "" // it was lost before
 	}
-	if ago := w.Time.Sub(event[0].from); ago < lossHour-slack {
+	if ago := w.Time.Sub(event[0].from); ago < lossEvent-slack {
 		return fmt.Sprintf("machine %s was removed %s after %d of %d nodes were lost together", lost[0].name, ago, event[0].lost, event[0].of)
 	}
 	if len(lost) > 1 {
 		return fmt.Sprintf("%d machines of %s were removed at once after %d of %d nodes were lost together", len(lost), set, event[0].lost, event[0].of)
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.bodies)) {
-		if b := c.bodies[id]; b != lost[0] && b.set == set && !b.out.IsZero() && !b.lost.IsZero() && w.Time.Sub(b.out) < lossHour-slack {
+		if b := c.bodies[id]; b != lost[0] && b.set == set && !b.out.IsZero() && !b.lost.IsZero() && w.Time.Sub(b.out) < lossEvent-slack {
 			return fmt.Sprintf("machine %s was removed %s after %s, which was lost with it", lost[0].name, w.Time.Sub(b.out), b.name)
 		}
 	}
