@@ -261,7 +261,7 @@ func holding(held []Held, r Result) []Held {
 	}
 	held = slices.Clone(held)
 	for _, h := range r.Held {
-		switch group := h.Property == "S-20" || h.Property == "S-43"; {
+		switch group := slices.Contains([]string{"S-20", "S-43", "S-44", "S-45"}, h.Property); {
 		case h.Until.IsZero() && group:
 			h.Until = r.At.Add(heldLong)
 		case h.Until.IsZero():
