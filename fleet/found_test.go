@@ -397,3 +397,24 @@ func TestWhatIsGoneLostItsWorkWithTheOthers(t *testing.T) {
 	s.list(72.5, 14, half...)
 	expect(t, s.remove(7), "S-45")
 }
+
+// TestTheNextProcessKnowsWhoseWorkWasTakenAway has it begin between the first half and the second.
+func TestTheNextProcessKnowsWhoseWorkWasTakenAway(t *testing.T) {
+	s := farm(30)
+	for i := range 30 {
+		s.see(61, fleet.NodeSeen{Group: pool, UID: uid(i), At: minute(61), Since: minute(0.2), Ready: true, Idle: minute(61)})
+	}
+	s.list(71, 30)
+	s.asked(71.1, fleet.Delete, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+	s.answered(71.2, 71.1, fleet.Accepted)
+	s.killed(72, s.Record(minute(72)))
+	nodes := fleet.Nodes{Group: pool, At: minute(72.1)}
+	for i := range 30 {
+		nodes.Seen = append(nodes.Seen, fleet.NodeSeen{Group: pool, UID: uid(i), At: minute(72.1), Since: minute(0.2), Ready: true})
+	}
+	s.see(72.1, nodes)
+	s.list(72.5, 30)
+	expect(t, s.remove(15), "S-45")
+	s.list(83, 30)
+	expect(t, s.remove(15), "")
+}

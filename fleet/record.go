@@ -56,10 +56,10 @@ func (l Ledger) newest(now Instant) Instant {
 	return last
 }
 
-// calm says whether a Ready node says all there is to say of the machine.
+// calm says whether a Ready node says all there is to say of the machine: that its work was taken away, it does not.
 func (m *machine) calm(now Instant, h Horizon) bool {
 	c, n := &m.cloud, &m.node
-	return n.Ready && c.Verb == NoVerb && c.Word == 0 && c.Absent == 0 && !within(n.Charged, now, h.Window) && !within(n.LostOut, now, h.Loss)
+	return n.Ready && (n.Idle == 0 || n.Ended) && c.Verb == NoVerb && c.Word == 0 && c.Absent == 0 && !within(n.Charged, now, h.Window) && !within(n.LostOut, now, h.Loss)
 }
 
 // ErrRecord says that a record cannot be read.
@@ -139,6 +139,9 @@ func (g *group) learn(said machine, h Horizon) {
 func (n nodeSide) recall(k nodeSide) nodeSide {
 	if !n.Object && n.Joined == 0 && k.Joined != 0 { // it was a node, and has no Node object now
 		n.Silent, n.Work = cmp.Or(k.Silent, k.At), true
+	}
+	if n.Idle != 0 && k.Idle != 0 && !k.Ended { // this process has not seen how its work went
+		n.Idle, n.Ended = k.Idle, false
 	}
 	n.Joined = earliest(n.Joined, k.Joined)
 	n.Charged, n.LostOut, n.Known = max(n.Charged, k.Charged), max(n.LostOut, k.LostOut), max(n.Known, k.Known)
@@ -259,6 +262,12 @@ func (w *writer) flags(all ...bool) {
 
 // machines writes them behind the instants that they have, newest first: each is written once, for machines share most of them.
 func (w *writer) machines(all []machine) {
+	all = slices.Clone(all)
+	for i := range all {
+		if c, n := &all[i].cloud, &all[i].node; n.Ended || !n.Ready && c.Verb == NoVerb {
+			n.Idle = 0 // it matters of what loses its work together with others, and goes
+		}
+	}
 	var at []Instant
 	for i := range all {
 		for _, t := range all[i].times() {
@@ -306,11 +315,11 @@ func (w *writer) machine(m *machine, at []Instant) {
 }
 
 // times are the instants of a machine that a record has, in its order.
-func (m *machine) times() [15]*Instant {
+func (m *machine) times() [16]*Instant {
 	c, n := &m.cloud, &m.node
 	return [...]*Instant{
 		&c.Created, &c.Turned, &c.Up, &c.Absent, &c.Word, &c.Back, &c.Gone, &c.VerbAt, &c.Power,
-		&n.At, &n.Joined, &n.Silent, &n.Charged, &n.LostOut, &n.Known,
+		&n.At, &n.Joined, &n.Silent, &n.Charged, &n.LostOut, &n.Known, &n.Idle,
 	}
 }
 
