@@ -108,7 +108,7 @@ func TestEachRefusalIsAmongTheMutations(t *testing.T) {
 }
 
 // mutated are the guards of cmd/mutants: a property, what is taken away, and the file.
-var mutated = regexp.MustCompile(`(?m)^\t\t"(S-[0-9]{2})", "([^"]*)", "([^"]*)",$`)
+var mutated = regexp.MustCompile(`(?m)^\t\t"([SP]-[0-9]+)", "([^"]*)", "([^"]*)",$`)
 
 // mutatedInFleet are those of package fleet.
 var mutatedInFleet = regexp.MustCompile(`(?m)^\t(?:refusal\(|\{)"([SP]-[0-9]+)", "([^"]*)", "`)
