@@ -418,3 +418,20 @@ func TestTheNextProcessKnowsWhoseWorkWasTakenAway(t *testing.T) {
 	s.list(83, 30)
 	expect(t, s.remove(15), "")
 }
+
+// TestTheWindowCountsFromWhenALostMachineGoes has the removal of a lost machine asked for twice, eight minutes apart.
+func TestTheWindowCountsFromWhenALostMachineGoes(t *testing.T) {
+	s := farm(3)
+	s.node(61, 0, false, false)
+	target := []fleet.Target{{UID: uid(0), ID: "0"}}
+	for _, at := range []float64{125, 133} {
+		s.list(at, 3)
+		charged := s.At(s.now).Charged(pool, target)
+		if len(charged) != 1 {
+			t.Fatalf("at minute %v the budget is charged for %v", at, charged)
+		}
+		s.see(at+0.1, fleet.Asked{Group: pool, At: s.now, Verb: fleet.Empty, Charge: charged})
+	}
+	s.list(138, 3)
+	expect(t, s.At(s.now).MayEmpty(pool, uid(1), limits), "S-19")
+}
