@@ -213,12 +213,12 @@ func TestANodeWhoseMachineIsBeingDeletedKeepsNoMin(t *testing.T) {
 func TestALossBeginsWhenItIsSeen(t *testing.T) {
 	s := idle(3)
 	s.killed(70, nil)
-	for _, at := range []float64{70.1, 78, 86, 94} {
+	for _, at := range []float64{70.1, 78, 86, 94, 102, 110, 118, 126, 134} {
 		s.list(at, 3)
 	}
-	s.see(94.1, fleet.Nodes{Group: pool, At: minute(94.1), Seen: []fleet.NodeSeen{
-		{Group: pool, UID: uid(0), At: minute(94.1), Since: minute(94), Idle: minute(60)},
-		{Group: pool, UID: uid(1), At: minute(94.1), Since: minute(0.2), Ready: true, Idle: minute(60)}, {Group: pool, UID: uid(2), At: minute(94.1), Since: minute(0.2), Ready: true, Idle: minute(60)},
+	s.see(134.1, fleet.Nodes{Group: pool, At: minute(134.1), Seen: []fleet.NodeSeen{
+		{Group: pool, UID: uid(0), At: minute(134.1), Since: minute(134), Idle: minute(60)},
+		{Group: pool, UID: uid(1), At: minute(134.1), Since: minute(0.2), Ready: true, Idle: minute(60)}, {Group: pool, UID: uid(2), At: minute(134.1), Since: minute(0.2), Ready: true, Idle: minute(60)},
 	}})
 	expect(t, s.remove(0), "S-43")
 	if _, lost, _, holds := s.At(s.now).Latched(pool); holds {
