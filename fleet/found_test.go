@@ -213,12 +213,12 @@ func TestANodeWhoseMachineIsBeingDeletedKeepsNoMin(t *testing.T) {
 func TestALossBeginsWhenItIsSeen(t *testing.T) {
 	s := idle(3)
 	s.killed(70, nil)
-	for _, at := range []float64{70.1, 78, 86, 94, 102, 110, 118, 126, 131} {
+	for _, at := range []float64{70.1, 78, 86, 94, 102, 110, 118, 126, 134} {
 		s.list(at, 3)
 	}
-	s.see(131.1, fleet.Nodes{Group: pool, At: minute(131.1), Seen: []fleet.NodeSeen{
-		{Group: pool, UID: uid(0), At: minute(131.1), Since: minute(131), Idle: minute(60)},
-		{Group: pool, UID: uid(1), At: minute(131.1), Since: minute(0.2), Ready: true, Idle: minute(60)}, {Group: pool, UID: uid(2), At: minute(131.1), Since: minute(0.2), Ready: true, Idle: minute(60)},
+	s.see(134.1, fleet.Nodes{Group: pool, At: minute(134.1), Seen: []fleet.NodeSeen{
+		{Group: pool, UID: uid(0), At: minute(134.1), Since: minute(134), Idle: minute(60)},
+		{Group: pool, UID: uid(1), At: minute(134.1), Since: minute(0.2), Ready: true, Idle: minute(60)}, {Group: pool, UID: uid(2), At: minute(134.1), Since: minute(0.2), Ready: true, Idle: minute(60)},
 	}})
 	expect(t, s.remove(0), "S-43")
 	if _, lost, _, holds := s.At(s.now).Latched(pool); holds {
@@ -417,4 +417,21 @@ func TestTheNextProcessKnowsWhoseWorkWasTakenAway(t *testing.T) {
 	expect(t, s.remove(15), "S-45")
 	s.list(83, 30)
 	expect(t, s.remove(15), "")
+}
+
+// TestTheWindowCountsFromWhenALostMachineGoes has the removal of a lost machine asked for twice, eight minutes apart.
+func TestTheWindowCountsFromWhenALostMachineGoes(t *testing.T) {
+	s := farm(3)
+	s.node(61, 0, false, false)
+	target := []fleet.Target{{UID: uid(0), ID: "0"}}
+	for _, at := range []float64{125, 133} {
+		s.list(at, 3)
+		charged := s.At(s.now).Charged(pool, target)
+		if len(charged) != 1 {
+			t.Fatalf("at minute %v the budget is charged for %v", at, charged)
+		}
+		s.see(at+0.1, fleet.Asked{Group: pool, At: s.now, Verb: fleet.Empty, Charge: charged})
+	}
+	s.list(138, 3)
+	expect(t, s.At(s.now).MayEmpty(pool, uid(1), limits), "S-19")
 }

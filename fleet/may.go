@@ -296,12 +296,17 @@ func (m *machine) free(t Target, life Life) bool {
 	return t.Person || life == Ready && t.Idle || m.cloud.State == Failed && m.node.Joined == 0 && life != Lost
 }
 
-// Charged are those of the machines for which the budget is charged when they go, and was not within the window.
+// Charged are those of the machines for which the budget is charged when they go, and was not within the window. That of a lost one is charged anew each time
+// that it is asked to go: the window counts from when it goes, not from when it was to go first.
 func (v *View) Charged(id GroupID, targets []Target) (all []UID) {
 	c := v.count(id)
 	for _, t := range targets {
 		m := c.machine(t.UID)
-		if m != nil && !m.free(t, m.life(v.now, v.ledger.began, v.ledger.horizon)) && !within(m.node.Charged, v.now, v.ledger.horizon.Window) {
+		if m == nil {
+			continue
+		}
+		life := m.life(v.now, v.ledger.began, v.ledger.horizon)
+		if !m.free(t, life) && (life == Lost || !within(m.node.Charged, v.now, v.ledger.horizon.Window)) {
 			all = append(all, t.UID)
 		}
 	}

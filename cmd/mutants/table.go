@@ -39,7 +39,7 @@ var elsewhere = []mutant{
 		"case d.held(st.Node) != nil:", "case d.held(st.Node) != nil && !MUTED:", scenario("held-on-its-way-out"),
 	},
 	{
-		"P-1", "a ceiling counts what it is about alone", "guard/grow.go",
+		"S-06", "a ceiling counts what it is about alone", "guard/grow.go",
 		"if g.ID != w.Group && ceiling.Covers(g.ID) {", "if g.ID != w.Group && (MUTED || ceiling.Covers(g.ID)) {", scenario("ceiling-counts-its-own-group"),
 	},
 	{

@@ -335,7 +335,7 @@ func (w *write) paces() string {
 		}
 		n++
 	}
-	of := c.at(set, first.Add(-time.Second))
+	of := max(c.at(set, first.Add(-time.Second)), c.at(set, first.Add(-slack)))
 	if n > togetherOf && 2*n > of && gone > max(1, of/2) {
 		return fmt.Sprintf("%d machines of %s were removed within %s, of %d of %d that lost their pods together", gone, set, together, n, of)
 	}
