@@ -524,7 +524,7 @@ func (g *group) nodeGone(uid UID, at Instant) {
 	if n.Joined != 0 && n.Silent == 0 {
 		n.Silent = at
 	}
-	n.At, n.Ready, n.Object, n.Work = at, false, false, true
+	n.At, n.Ready, n.Object, n.Work, n.Doubt = at, false, false, true, false
 	if c := &g.machines[i].cloud; !c.leaves() && !c.pending(Delete) && !c.pending(Park) { // else it is one of those that lost their work together
 		n.Idle, n.Ended = 0, false
 	}

@@ -471,13 +471,15 @@ func (h *history) left(kept bool) string {
 	return "lost"
 }
 
-// calm ends all trouble and gives everything the time that it needs.
+// calm ends all trouble, has a person say that he knows what was lost, and gives everything the time that it needs.
 func (h *history) calm() {
 	h.say("heal")
 	h.workers.rest(h)
 	for _, act := range h.undo {
 		h.say("try %s", act)
 	}
+	h.say("advance 2m")
+	h.say("acknowledge all")
 	h.say("advance %s", calm)
 	h.say("settled%s", map[bool]string{true: " scarce=true"}[h.scarce])
 }
