@@ -123,8 +123,8 @@ func acknowledgeCommand() *cobra.Command {
 needed any more. sluice then deletes these machines as it deletes single ones: those whose time is over, within the budget of removals.
 
 A node is lost when its Node object is gone, or its kubelet silent, while its machine runs. When more than 5 % of a group, and more than one, are lost within an
-hour, that is an accident, and work may still run there: none of the machines goes in the first hour, and then one an hour. "sluice explain
-group GROUP" says so with the code GroupLost, and names this command.
+hour, that is an accident, and work may still run there: none of the machines goes in the first hour, and then one an hour. When more than
+30 % of a group's Node objects are gone, none goes at all. "sluice explain group GROUP" says so with the code GroupLost, and names this command.
 
 Look first: kubectl get nodes, and the machines in Azure. A kubelet that reports again keeps its machine, and nothing need be acknowledged then.
 
