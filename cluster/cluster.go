@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/fleet"
 )
 
 // Snapshot is the cluster at one instant. It is immutable after [New]; what-if questions go to a checker that is built
@@ -21,6 +23,9 @@ type Snapshot struct {
 
 	Nodes   []*Node // sorted by name
 	Pending []*Pod  // unfinished pods that no node holds, not being deleted; oldest first, then by namespace and name
+
+	// Fleet is what the ledger of machines says once it has seen this; zero when nobody keeps one. Whoever made the snapshot sets it before others have it.
+	Fleet fleet.Ledger
 
 	given    []*Group       // the groups as they came
 	index    map[string]int // of Nodes, by name

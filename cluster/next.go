@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"sluice.dev/sluice/fleet"
 )
 
 // Next is what [New] makes of a later observation, for the price of what changed since s: nodes and groups that did not change are the
@@ -23,7 +25,7 @@ func (s *Snapshot) Next(at time.Time, objects Objects, groups []*Group) *Snapsho
 		return next
 	}
 	next := *s
-	next.Time, next.Objects, next.given = at, objects, groups
+	next.Time, next.Objects, next.given, next.Fleet = at, objects, groups, fleet.Ledger{}
 	next.joins.of = &next
 	c := &changes{Snapshot: &next, last: s, again: map[string]bool{}, learn: map[GroupID]bool{}}
 	c.turnGroups()

@@ -126,13 +126,13 @@ type group struct {
 
 // grant is a growth that was asked for.
 type grant struct {
-	At     Instant
-	From   int
-	To     int
-	Token  string // of a growth without a number: what tells it from another
-	Reply  Reply
-	Again  bool    // an earlier one for the same number had no answer: a refusal says nothing about that
-	Lacked Instant // when the first whole list after it was asked for
+	At     Instant `json:"at,omitempty"`
+	From   int     `json:"from,omitempty"`
+	To     int     `json:"to,omitempty"`
+	Token  string  `json:"token,omitempty"` // of a growth without a number: what tells it from another
+	Reply  Reply   `json:"reply,omitempty"`
+	Again  bool    `json:"again,omitempty"`  // an earlier one for the same number had no answer: a refusal says nothing about that
+	Lacked Instant `json:"lacked,omitempty"` // when the first whole list after it was asked for
 }
 
 // counts says whether the growth may have happened.

@@ -8,9 +8,9 @@ const lossPercent = 5
 // latch holds after many nodes were lost together. It ends when each machine lost since then is a Ready node, gone, or acknowledged; neither new
 // machines nor a restart end it. The zero value does not hold.
 type latch struct {
-	From Instant // when the first of them was lost
-	Lost int     // how many within the hour
-	Of   int     // nodes there were then; 0 when that is not known
+	From Instant `json:"from,omitempty"` // when the first of them was lost
+	Lost int     `json:"lost,omitempty"` // how many within the hour
+	Of   int     `json:"of,omitempty"`   // nodes there were then; 0 when that is not known
 }
 
 func (t latch) holds() bool { return t.From != 0 }

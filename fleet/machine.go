@@ -72,38 +72,38 @@ type machine struct {
 
 // cloudSide is what the cloud says of a machine, and what it was asked to do.
 type cloudSide struct {
-	ID      string // the instance id, by which the cloud is asked
-	State   State  // in the newest list that has it
-	Created Instant
-	Turned  Instant // when a list first showed that it runs, or is off
-	Up      Instant // when it was made, or started last
-	Absent  Instant // when the first of the whole lists was asked for that lack it one after the other
-	Word    Instant // when the cloud said last that it is leaving
-	Back    Instant // when that was last disproven
-	Gone    Instant // since when it is gone for certain
-	Verb    Verb    // the last write that may not show yet: Delete, Park or Start
-	VerbAt  Instant // when it was asked for
-	Reply   Reply
-	Again   bool    // an earlier one like it had no answer: a refusal says nothing about that
-	Watched bool    // the processes before this one have watched it since it was made, without a gap
-	Shown   bool    // a list has shown the effect of Park or Start
-	Power   Instant // when the last such write was sent that a list has shown: what older lists say of power is known not to hold
+	ID      string  `json:"id,omitempty"`    // the instance id, by which the cloud is asked
+	State   State   `json:"state,omitempty"` // in the newest list that has it
+	Created Instant `json:"created,omitempty"`
+	Turned  Instant `json:"turned,omitempty"` // when a list first showed that it runs, or is off
+	Up      Instant `json:"up,omitempty"`     // when it was made, or started last
+	Absent  Instant `json:"absent,omitempty"` // when the first of the whole lists was asked for that lack it one after the other
+	Word    Instant `json:"word,omitempty"`   // when the cloud said last that it is leaving
+	Back    Instant `json:"back,omitempty"`   // when that was last disproven
+	Gone    Instant `json:"gone,omitempty"`   // since when it is gone for certain
+	Verb    Verb    `json:"verb,omitempty"`   // the last write that may not show yet: Delete, Park or Start
+	VerbAt  Instant `json:"verbAt,omitempty"` // when it was asked for
+	Reply   Reply   `json:"reply,omitempty"`
+	Again   bool    `json:"again,omitempty"`   // an earlier one like it had no answer: a refusal says nothing about that
+	Watched bool    `json:"watched,omitempty"` // the processes before this one have watched it since it was made, without a gap
+	Shown   bool    `json:"shown,omitempty"`   // a list has shown the effect of Park or Start
+	Power   Instant `json:"power,omitempty"`   // when the last such write was sent that a list has shown: what older lists say of power is known not to hold
 }
 
 // nodeSide is what Kubernetes says of a machine's node.
 type nodeSide struct {
-	At      Instant // when what follows last changed
-	Ready   bool
-	Object  bool    // there is a Node object
-	Joined  Instant // when its node was first Ready, as far as anybody knows
-	Silent  Instant // since when it is not Ready, after it was
-	Work    bool    // pods run on it that nobody may stop, or that is not known
-	Idle    Instant // since when it has none but those that belong to it
-	Ended   bool    // the last of them ran to their end
-	Doubt   bool    // another machine could be this node as well
-	Charged Instant // when the removal budget was charged for it
-	LostOut Instant // when it was removed after it was lost
-	Known   Instant // when a person acknowledged its loss
+	At      Instant `json:"at,omitempty"` // when what follows last changed
+	Ready   bool    `json:"ready,omitempty"`
+	Object  bool    `json:"object,omitempty"`  // there is a Node object
+	Joined  Instant `json:"joined,omitempty"`  // when its node was first Ready, as far as anybody knows
+	Silent  Instant `json:"silent,omitempty"`  // since when it is not Ready, after it was
+	Work    bool    `json:"work,omitempty"`    // pods run on it that nobody may stop, or that is not known
+	Idle    Instant `json:"idle,omitempty"`    // since when it has none but those that belong to it
+	Ended   bool    `json:"ended,omitempty"`   // the last of them ran to their end
+	Doubt   bool    `json:"doubt,omitempty"`   // another machine could be this node as well
+	Charged Instant `json:"charged,omitempty"` // when the removal budget was charged for it
+	LostOut Instant `json:"lostOut,omitempty"` // when it was removed after it was lost
+	Known   Instant `json:"known,omitempty"`   // when a person acknowledged its loss
 }
 
 // leaves says whether the cloud's word that the machine leaves stands.

@@ -152,16 +152,21 @@ func (e *edit) group(id GroupID) *group {
 
 // end is the ledger with all changes, what is too old to matter taken out.
 func (e *edit) end(now Instant) Ledger {
+	for _, g := range e.changed {
+		g.forget(now, e.horizon)
+	}
+	return e.ledger().latched(now, e.changed)
+}
+
+// ledger is the ledger with all changes.
+func (e *edit) ledger() Ledger {
 	l := e.Ledger
 	l.groups = maps.Clone(l.groups)
 	if l.groups == nil {
 		l.groups = map[GroupID]*group{}
 	}
-	for id, g := range e.changed {
-		g.forget(now, l.horizon)
-		l.groups[id] = g
-	}
-	return l.latched(now, e.changed)
+	maps.Copy(l.groups, e.changed)
+	return l
 }
 
 // forget drops machines that are gone for as long as losses are remembered, and their Node objects with them.

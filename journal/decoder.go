@@ -16,6 +16,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
 )
@@ -31,6 +32,7 @@ type Decoder struct {
 	policy *policy.Policy
 	offers map[cluster.GroupID]*cluster.Sizes
 	told   []plan.Verdict
+	fleet  fleet.Ledger
 
 	nodes      objects[*corev1.Node]
 	pods       objects[*cluster.Pod]
@@ -160,6 +162,8 @@ func (d *Decoder) apply(r record) (Entry, error) {
 			ReplicationControllers: d.replicationControllers.apply(r.ReplicationControllers), StatefulSets: d.statefulSets.apply(r.StatefulSets),
 		},
 	}, r.Groups)
+	d.fleet = d.fleet.Apply(r.Fleet)
+	seen.Fleet = d.fleet
 	return Entry{Cycle: r.Cycle, Seen: seen, Policy: d.policy, Before: r.Before, Plan: r.Plan, Results: r.Results, Refused: r.Refused, TookOver: r.TookOver, DryRun: r.DryRun}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
 )
@@ -14,6 +15,7 @@ import (
 type Encoder struct {
 	w      io.Writer
 	seen   cluster.Objects
+	fleet  fleet.Ledger
 	offers map[cluster.GroupID]*cluster.Sizes
 	policy *policy.Policy
 	told   []plan.Verdict
@@ -26,9 +28,9 @@ func NewEncoder(w io.Writer) *Encoder { return &Encoder{w: w} }
 
 // Encode writes one entry as one line, by one Write. After an error the next line is a full one.
 func (e *Encoder) Encode(entry Entry) error {
-	before, offered, told := e.seen, e.offers, e.told
+	before, ledger, offered, told := e.seen, e.fleet, e.offers, e.told
 	if !e.begun {
-		before, offered, told = cluster.Objects{}, nil, nil
+		before, ledger, offered, told = cluster.Objects{}, fleet.Ledger{}, nil, nil
 	}
 	offers := offersOf(entry.Seen.Groups)
 	after := entry.Seen.Objects
@@ -64,7 +66,7 @@ func (e *Encoder) Encode(entry Entry) error {
 		ReplicationControllers: between(before.Controllers.ReplicationControllers, after.Controllers.ReplicationControllers),
 		StatefulSets:           between(before.Controllers.StatefulSets, after.Controllers.StatefulSets),
 
-		Groups: entry.Seen.Groups, Offers: newOffers(offered, offers),
+		Groups: entry.Seen.Groups, Fleet: entry.Seen.Fleet.Change(ledger), Offers: newOffers(offered, offers),
 		Before: entry.Before, Plan: entry.Plan, Told: verdictsSince(told, entry.Plan.Verdicts), Results: entry.Results, Refused: entry.Refused, TookOver: entry.TookOver,
 	}
 	r.Plan.Verdicts = nil
@@ -84,6 +86,7 @@ func (e *Encoder) Encode(entry Entry) error {
 		e.begun, e.torn = false, true
 		return fmt.Errorf("write cycle %d: %w", entry.Cycle, err)
 	}
+	e.fleet = entry.Seen.Fleet
 	e.seen, e.offers, e.policy, e.told, e.begun, e.torn = after, offers, entry.Policy, entry.Plan.Verdicts, true, false
 	return nil
 }

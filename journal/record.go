@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
 )
@@ -60,6 +61,7 @@ type record struct {
 	StatefulSets           change[*cluster.Controller] `json:"statefulSets,omitzero"`
 
 	Groups   []*cluster.Group `json:"groups,omitempty"`
+	Fleet    fleet.Change     `json:"fleet,omitzero"`
 	Offers   *offers          `json:"offers,omitempty"` // nil when as before
 	Policy   *policy.Policy   `json:"policy,omitempty"` // nil when as before
 	Before   plan.Memory      `json:"before"`

@@ -182,9 +182,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 		a.memory = a.memory.Jumped(jump(observed.Round(0).Sub(a.looked.Round(0)), observed.Sub(a.looked)))
 	}
 	a.looked, a.seen = observed, seen
-	if a.parts.Ledger.See(seen, a.parts.Policy) {
-		a.memory.Held = nil // the safety contract is asked again
-	}
+	seen.Fleet = a.parts.Ledger.See(seen, a.parts.Policy)
 	a.learned = a.learned.Keep(seen.Groups)
 	a.warnOfStrangers(seen)
 	before := a.memory

@@ -38,15 +38,15 @@ var contract = []string{"cloud", "cloud/cloudtest"}
 var rooms = map[string][]string{
 	"reason":     {},
 	"calendar":   {},
-	"cluster":    {"calendar", "reason"},
-	"policy":     {"cluster", "reason"},
+	"cluster":    {"calendar", "fleet", "reason"},
+	"policy":     {"cluster", "fleet", "reason"},
 	"cloud":      {"cluster"},
 	"guard":      {"cluster", "fleet", "policy", "reason", "scheduling"},
 	"scheduling": {"cluster", "reason"},
 	"fleet":      {}, // ids, times and counts: it knows no pod and no cloud
 	"packing":    {}, // vectors and counts: it knows no pod and no node
-	"plan":       {"cluster", "packing", "policy", "reason", "scheduling"},
-	"journal":    {"cluster", "plan", "policy", "reason"},
+	"plan":       {"cluster", "fleet", "packing", "policy", "reason", "scheduling"},
+	"journal":    {"cluster", "fleet", "plan", "policy", "reason"},
 
 	"cloud/cloudtest":     {"cloud", "cluster"},
 	"cluster/clustertest": {"cluster"}, // builders for tests: no other row has it

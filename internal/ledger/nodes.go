@@ -11,18 +11,17 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// See writes into the book what a snapshot says of the nodes of groups: what has changed since the one before, or all of it. It says whether a person has
-// acknowledged losses since then.
-func (b *Book) See(s *cluster.Snapshot, allowed *policy.Policy) (acknowledged bool) {
+// See writes into the book what a snapshot says of the nodes of groups, what has changed since the one before or all of it, and returns what the book says
+// then; of a nil book nothing.
+func (b *Book) See(s *cluster.Snapshot, allowed *policy.Policy) fleet.Ledger {
 	if b == nil {
-		return false
+		return fleet.Ledger{}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l := look{ledger: b.ledger, at: b.at(), now: s, before: b.seen, allowed: allowed}
-	all, known := l.observations(), l.acknowledged()
-	b.ledger, b.seen = b.ledger.Observe(l.at, append(all, known...)...), s
-	return len(known) > 0
+	b.ledger, b.seen = b.ledger.Observe(l.at, append(l.observations(), l.acknowledged()...)...), s
+	return b.ledger
 }
 
 // acknowledged are the acknowledgements that are new.
