@@ -95,6 +95,9 @@ func New(h Horizon, began Instant) Ledger {
 	return Ledger{horizon: h, began: began, since: began}
 }
 
+// IsZero says that nobody keeps the ledger.
+func (l Ledger) IsZero() bool { return l.began == 0 && l.groups == nil }
+
 // Since is from when on charges and losses are known: the process's beginning, or an earlier one's by its record.
 func (l Ledger) Since() Instant { return l.since }
 

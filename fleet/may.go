@@ -1,12 +1,16 @@
 package fleet
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Limits are what the policy allows, and what is known of a group besides its machines.
 type Limits struct {
 	Min, Max int
 	Owned    bool          // the group is this cluster's
-	Age      time.Duration // how old the answer may be on which the write rests; 0 for any, as when a write is only planned
+	Planned  bool          // the write is only planned: the cloud is asked again before it is sent
+	Age      time.Duration // how old the answer may be on which the write rests; 0 for any
 	Strays   int           // how many machines may be unregistered before the group makes no more; 0 for [UsualStrays]
 	Budget   float64       // percent of a group's nodes that may be emptied or deleted within the window; 0 for [lossPercent]
 	Burst    int           // percent of a group that may go within the window after its machines lost their work together; 0 for half, 100 for all
@@ -31,6 +35,7 @@ type Target struct {
 	Clear  bool   // the caller has looked at its pods just now: none is in the way
 	Person bool   // a person named it
 	Held   bool   // something keeps it: a person's cordon, an annotation, the cloud's own protection
+	Forced bool   // its group's min does not keep it
 }
 
 // Refusal is why the safety contract forbids a write.
@@ -87,6 +92,7 @@ func (v *View) evidence(c *count, lim Limits) *Refusal {
 		return refuse("S-02", ReadMissing)
 	case c.looked == 0:
 		return refuse("S-20", NodesMissing)
+	case lim.Planned && lim.Owned:
 	case !c.whole:
 		return refuse("S-02", ReadPartial)
 	case c.read <= c.wrote:
@@ -145,7 +151,53 @@ func (v *View) MayStart(id GroupID, machines []UID, lim Limits) *Refusal {
 
 // MayRemove is why the machines may not be deleted, or deallocated, together; nil when they may.
 func (v *View) MayRemove(id GroupID, verb Verb, targets []Target, lim Limits) *Refusal {
-	c := v.count(id)
+	b := v.Batch(id, lim)
+	for _, t := range targets {
+		if r := b.Add(verb, t); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// Batch is machines of one group that are to go together. A nil one knows no contract: it refuses nothing.
+type Batch struct {
+	view *View
+	*count
+	limits Limits
+	sum    tally
+}
+
+// tally counts machines that are to go. Those that were asked to go before, and nobody knows whether they do, count where the min is at stake.
+type tally struct {
+	serves, ready int // Ready nodes for which the min holds, and Ready nodes
+	here, sure    int // machines that may be there for which the min holds, and those that are
+	lost          int
+	charged       int
+	burst         int // that lost their work with others
+}
+
+func (a tally) plus(b tally, sign int) tally {
+	return tally{
+		a.serves + sign*b.serves, a.ready + sign*b.ready, a.here + sign*b.here, a.sure + sign*b.sure,
+		a.lost + sign*b.lost, a.charged + sign*b.charged, a.burst + sign*b.burst,
+	}
+}
+
+// Batch is no machines of the group yet; nil of a nil view.
+func (v *View) Batch(id GroupID, lim Limits) *Batch {
+	if v == nil {
+		return nil
+	}
+	return &Batch{view: v, count: v.count(id), limits: lim}
+}
+
+// May is why the machine may not go with the others; nil when it may.
+func (b *Batch) May(verb Verb, t Target) *Refusal {
+	if b == nil {
+		return nil
+	}
+	v, c, lim := b.view, b.count, b.limits
 	if r := v.evidence(c, lim); r != nil {
 		return r
 	}
@@ -155,49 +207,65 @@ func (v *View) MayRemove(id GroupID, verb Verb, targets []Target, lim Limits) *R
 	case c.nodeless > tolerance(c.nodes, 30):
 		return &Refusal{Property: "S-20", Code: NodesHidden, Have: c.nodeless, Limit: c.nodes}
 	}
-	var ready, sure, lost, charged, burst int
-	var serves, here bool // one of them: also one that was asked to go before, and nobody knows whether it does
-	for _, t := range targets {
-		m := c.machine(t.UID)
-		if r := v.mayGo(c, m, verb, t, lim); r != nil {
-			r.UID = t.UID
-			return r
-		}
-		life := m.life(v.now, v.ledger.began, v.ledger.horizon)
-		again := m.cloud.pending(verb)
-		serves, here = serves || life == Ready, here || m.may().Has(Here)
-		if life == Ready && !again {
-			ready++
-		}
-		if m.may() == Here {
-			sure++
-		}
-		if !m.free(t, life) && !within(m.node.Charged, v.now, v.ledger.horizon.Window) {
-			charged++
-		}
-		if again {
-			continue
-		}
-		if life == Lost {
-			lost++
-		}
-		if m.node.Idle != 0 && !m.node.Ended && !t.Person {
-			burst++
-		}
-	}
-	switch {
-	case serves && c.Ready-ready < lim.Min:
-		return &Refusal{Property: "S-44", Code: BelowMin, Have: c.Ready - ready, Limit: lim.Min}
-	case here && c.Sure-sure < lim.Min:
-		return &Refusal{Property: "S-06", Code: BelowMin, Have: c.Sure - sure, Limit: lim.Min}
-	}
-	if r := v.mayLose(c, lost); r != nil {
+	if r := v.mayGo(c, c.machine(t.UID), verb, t, lim); r != nil {
+		r.UID = t.UID
 		return r
 	}
-	if r := v.mayCharge(c, charged, lim); r != nil {
-		return r
+	switch all := b.sum.plus(b.counts(verb, t), 1); {
+	case all.serves > 0 && c.Ready-all.ready < lim.Min:
+		return &Refusal{Property: "S-44", Code: BelowMin, Have: c.Ready - all.ready, Limit: lim.Min}
+	case all.here > 0 && c.Sure-all.sure < lim.Min:
+		return &Refusal{Property: "S-06", Code: BelowMin, Have: c.Sure - all.sure, Limit: lim.Min}
+	default:
+		return cmp.Or(v.mayLose(c, all.lost), v.mayCharge(c, all.charged, lim), v.mayPace(c, all.burst, lim))
 	}
-	return v.mayPace(c, burst, lim)
+}
+
+// Add has the machine go with the others, whatever the contract says; it returns that.
+func (b *Batch) Add(verb Verb, t Target) *Refusal {
+	if b == nil {
+		return nil
+	}
+	r := b.May(verb, t)
+	b.sum = b.sum.plus(b.counts(verb, t), 1)
+	return r
+}
+
+// Copy is the same batch, to be changed by itself.
+func (b *Batch) Copy() *Batch {
+	if b == nil {
+		return nil
+	}
+	c := *b
+	return &c
+}
+
+// Drop takes back that the machine goes.
+func (b *Batch) Drop(verb Verb, t Target) {
+	if b != nil {
+		b.sum = b.sum.plus(b.counts(verb, t), -1)
+	}
+}
+
+// counts is what the machine counts for.
+func (b *Batch) counts(verb Verb, t Target) (n tally) {
+	m, l := b.machine(t.UID), b.view.ledger
+	if m == nil {
+		return n
+	}
+	one := func(so bool) int {
+		if so {
+			return 1
+		}
+		return 0
+	}
+	life, again := m.life(b.view.now, l.began, l.horizon), m.cloud.pending(verb)
+	n.serves, n.here = one(life == Ready && !t.Forced), one(m.may().Has(Here) && !t.Forced)
+	n.ready, n.sure = one(life == Ready && !again), one(m.may() == Here)
+	n.charged = one(!m.free(t, life) && !within(m.node.Charged, b.view.now, l.horizon.Window))
+	n.lost = one(life == Lost && !again)
+	n.burst = one(m.node.Idle != 0 && !m.node.Ended && !t.Person && !again)
+	return n
 }
 
 // MayEmpty is why the machine's node may not be cordoned for its removal; nil when it may.
@@ -285,7 +353,11 @@ func (v *View) mayLose(c *count, lost int) *Refusal {
 	for i := range c.machines {
 		last = max(last, c.machines[i].node.LostOut)
 	}
-	if until := last.Add(v.ledger.horizon.Loss); lost > 1 || v.now < until {
+	until := last.Add(v.ledger.horizon.Loss)
+	if lost > 1 { // the first of them goes now at the earliest
+		until = max(last, v.now).Add(v.ledger.horizon.Loss)
+	}
+	if lost > 1 || v.now < until {
 		return &Refusal{Property: "S-43", Code: LostTogether, Have: t.Lost, Limit: tolerance(t.Of, lossPercent), Until: until}
 	}
 	return nil

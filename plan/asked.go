@@ -22,7 +22,11 @@ func askedFor(n *cluster.Node) *reason.Reason {
 func (d *decision) considerAsked(nodes []*nodeState) {
 	for _, st := range nodes {
 		why := *askedFor(st.Node)
-		if block := d.hindered(st); block != nil {
+		block := d.hindered(st)
+		if block == nil {
+			block = d.forbids(reason.Node(st.Name()), st.group, st.group.contract.ladder, exitOf(st, cluster.AskedFor))
+		}
+		if block != nil {
 			d.judgeNode(st, NodeIdle, *block, why)
 			continue
 		}

@@ -27,8 +27,8 @@ func ceilings(t *testing.T, texts ...string) *policy.Policy {
 	return p
 }
 
-// fleet is two groups of two machines each, a at 0.5 and b at 2 USD an hour.
-func fleet(at time.Time) *cluster.Snapshot {
+// pair is two groups of two machines each, a at 0.5 and b at 2 USD an hour.
+func pair(at time.Time) *cluster.Snapshot {
 	a := Group("a", 0, 99, Machine("0", ""), Machine("1", ""))
 	b := Group("b", 0, 99, Machine("0", ""), Machine("1", ""))
 	a.PriceUSDPerHour, b.PriceUSDPerHour = 0.5, 2
@@ -69,7 +69,7 @@ func TestCeilingsLeaveRoomForSoManyMachines(t *testing.T) {
 		"a ceiling of usage leaves machines free": {[]string{"b=usd:1/1h"}, Memory{PaidUntil: Start.Add(-time.Hour)}, nil, [2]int{all, 0}, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			allowed, s := ceilings(t, tc.ceilings...), fleet(Start)
+			allowed, s := ceilings(t, tc.ceilings...), pair(Start)
 			c := NewCeilings(s, allowed, tc.memory.spend(s, allowed), capacityOf)
 			for id, n := range tc.taken {
 				c.Take(s.Group(id), n)
@@ -90,7 +90,7 @@ func TestCeilingsLeaveRoomForSoManyMachines(t *testing.T) {
 }
 
 func TestACeilingOfCostNeedsAPrice(t *testing.T) {
-	s := fleet(Start)
+	s := pair(Start)
 	s.Groups[0].PriceUSDPerHour = 0
 	for _, text := range []string{"usd:4/1h", "usd-per-hour:9"} {
 		room, because, _ := NewCeilings(s, ceilings(t, text), Memory{}, capacityOf).Room(s.Group("a"))
@@ -109,7 +109,7 @@ func TestUsageStaysShort(t *testing.T) {
 	m, at := Memory{}, Start
 	for range 2 * 24 * 360 {
 		at = at.Add(10 * time.Second)
-		m = m.spend(fleet(at), allowed)
+		m = m.spend(pair(at), allowed)
 	}
 	u := m.Ceilings["usd:1000/24h0m0s"]
 	if len(u) > slicesOfWindow+2 {
@@ -130,7 +130,7 @@ func TestGrantsAndUsageSurviveTheJournalAndACycle(t *testing.T) {
 	if asked := (Memory{}).After(p, []Result{{Status: Asked, At: Start}, {Status: Asked, At: Start}}, allowed); len(asked.Granted) != 2 || asked.Groups["a"].Capacity != 9 {
 		t.Errorf("without an answer %v are granted, and group a counts as %d, want both growths to count", asked.Granted, asked.Groups["a"].Capacity)
 	}
-	m = m.spend(fleet(Start.Add(time.Second)), allowed)
+	m = m.spend(pair(Start.Add(time.Second)), allowed)
 	data, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
@@ -142,11 +142,11 @@ func TestGrantsAndUsageSurviveTheJournalAndACycle(t *testing.T) {
 	if d := cmp.Diff(m.Ceilings, back.Ceilings); d != "" {
 		t.Errorf("read back (-want +got):\n%s", d)
 	}
-	back = back.spend(fleet(Start.Add(time.Minute)), allowed)
+	back = back.spend(pair(Start.Add(time.Minute)), allowed)
 	if got := back.Ceilings["machines:9/1h0m0s"].within(Start.Add(time.Minute), time.Hour); got != 4 || len(back.Granted) > 0 {
 		t.Errorf("%g machines count a minute later and %v are granted, want 4 once", got, back.Granted)
 	}
-	if forgotten := back.spend(fleet(Start.Add(2*time.Minute)), policy.Default()); forgotten.Ceilings != nil || !forgotten.PaidUntil.IsZero() {
+	if forgotten := back.spend(pair(Start.Add(2*time.Minute)), policy.Default()); forgotten.Ceilings != nil || !forgotten.PaidUntil.IsZero() {
 		t.Errorf("without a ceiling %+v is kept", forgotten)
 	}
 }

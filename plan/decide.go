@@ -9,6 +9,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 	"sluice.dev/sluice/scheduling"
@@ -50,6 +51,7 @@ type decision struct {
 	s       *cluster.Snapshot
 	allowed *policy.Policy
 	m       Memory
+	fleet   *fleet.View // nil when nobody keeps a ledger of machines
 	now     time.Time
 	check   *scheduling.Checker
 
@@ -143,9 +145,12 @@ func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memo
 		spared:   map[string]reason.Reason{},
 		booked:   map[string]reason.Reason{},
 	}
+	if !s.Fleet.IsZero() {
+		d.fleet = s.Fleet.At(fleet.At(s.Time))
+	}
 	pauses := s.Objects.Pauses()
 	for i, g := range s.Groups {
-		st := &groupState{Group: g, at: i, removal: allowed.Removal.Of(g.Options), servers: g.ControlPlane != "" && !allowed.Removal.ControlPlane, paused: d.pause(g, pauses), lost: d.lost(g.ID)}
+		st := &groupState{Group: g, at: i, removal: allowed.Removal.Of(g.Options), servers: g.ControlPlane != "" && !allowed.Removal.ControlPlane, paused: d.pause(g, pauses), contract: d.contractFor(g)}
 		d.groups[g.ID], d.listed[i] = st, st
 	}
 	return d

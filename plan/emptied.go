@@ -87,11 +87,8 @@ func (d *decision) received(st *nodeState, since time.Time) bool {
 	})
 }
 
-// forgetEmptied leaves out what the window has left behind, and whose pods have found their places; and machines about which the safety contract may be asked again.
+// forgetEmptied leaves out what the window has left behind, and whose pods have found their places.
 func (d *decision) forgetEmptied() {
-	if over := func(h Held) bool { return !h.Until.After(d.now) }; slices.ContainsFunc(d.m.Held, over) {
-		d.m.Held = slices.DeleteFunc(slices.Clone(d.m.Held), over)
-	}
 	for name, e := range d.m.Emptied {
 		if d.now.Sub(e.At) >= max(d.allowed.Removal.Window, placed) {
 			d.m.Emptied = without(d.m.Emptied, name)

@@ -100,6 +100,8 @@ func (d *decision) outstays(st *nodeState) bool {
 func (d *decision) count(st *nodeState) {
 	st.counted = true
 	st.group.loses(st.Instance, 1)
+	e := exitOf(st, cluster.Idle) // the budget was charged for it when it was cordoned
+	st.group.contract.ladder.Add(e.verb, e.Target)
 	d.inFlight++
 }
 
@@ -217,14 +219,19 @@ func (d *decision) climb(st *nodeState) {
 			d.inFlight-- // it is ready, and goes with all that are when its group's turn comes
 		}
 		d.judgeNode(st, phase(st), *d.rests(g))
-	case d.heldBack(about, g, st.Instance) != nil:
-		d.inFlight-- // as above
-		d.judgeNode(st, phase(st), d.heldBack(about, g, st.Instance)...)
 	case d.gathersOthers(g) != nil:
 		d.inFlight-- // as above
 		d.judgeNode(st, phase(st), *d.gathersOthers(g))
 	default:
-		d.leave(st)
+		switch held := d.forbids(about, g, g.contract.leave, exitOf(st, removal.Why)); {
+		case held == nil:
+			d.leave(st)
+		case held.Facts["property"] == "S-44":
+			d.takeDown(st, *held)
+		default:
+			d.inFlight-- // as above
+			d.judgeNode(st, phase(st), *held)
+		}
 	}
 }
 
@@ -240,7 +247,7 @@ func (d *decision) leave(st *nodeState) {
 	if n := len(d.returning(st)); n > 0 {
 		why = reason.New(reason.NodeClung, reason.Node(st.Name()), "fate", fate(d.parks(st.group, st.Node)), "pods", n)
 	}
-	d.removes(st.group, st.Instance, Leaving{st.Instance.Machine(), st.Name(), st.group.Parks && !d.parks(st.group, st.Node), why})
+	d.removes(st.group, st.Instance, exitOf(st, st.removal.Why), Leaving{st.Instance.Machine(), st.Name(), st.group.Parks && !d.parks(st.group, st.Node), why})
 	d.judgeNode(st, leaves(d.parks(st.group, st.Node)), why)
 }
 
@@ -252,45 +259,9 @@ func (d *decision) below(st *nodeState, word string) string {
 	return word + " pods below priority " + strconv.Itoa(int(d.allowed.Growth.PriorityCutoff))
 }
 
-// heldBack says that the safety contract has kept the machine when it was asked lately, nil when it may be asked again.
-func (d *decision) heldBack(about reason.Ref, g *groupState, in *cluster.Instance) []reason.Reason {
-	for _, h := range d.m.Held {
-		if h.UID == in.UID && h.Until.After(d.now) {
-			d.wake(h.Until)
-			why := []reason.Reason{reason.New(reason.RemovalHeld, about, "property", h.Property, "why", h.Why)}
-			if h.lost() && g.lost != nil {
-				why = append(why, *g.lost)
-			}
-			return why
-		}
-	}
-	return nil
-}
-
-// lost says that the machine is kept since nodes were lost.
-func (h Held) lost() bool { return h.Property == "S-43" || h.Property == "S-20" }
-
-// lost says that the safety contract keeps lost machines of the group, nil when it keeps none.
-func (d *decision) lost(id cluster.GroupID) *reason.Reason {
-	var until time.Time
-	machines := 0
-	for _, h := range d.m.Held {
-		if h.Group != id || !h.lost() || !h.Until.After(d.now) {
-			continue
-		}
-		machines++
-		if until.IsZero() || h.Until.Before(until) {
-			until = h.Until
-		}
-	}
-	if machines == 0 {
-		return nil
-	}
-	return new(reason.New(reason.GroupLost, reason.Group(string(id)), "machines", machines, "until", until.Format(time.RFC3339)))
-}
-
 // removes has a machine removed in this cycle.
-func (d *decision) removes(g *groupState, in *cluster.Instance, l Leaving) {
+func (d *decision) removes(g *groupState, in *cluster.Instance, e exit, l Leaving) {
+	g.contract.leave.Add(e.verb, e.Target)
 	d.leaving[g.ID] = append(d.leaving[g.ID], l)
 	g.parting = g.parting.with(in, 1)
 }
@@ -299,6 +270,8 @@ func (d *decision) removes(g *groupState, in *cluster.Instance, l Leaving) {
 func (d *decision) takeDown(st *nodeState, because ...reason.Reason) {
 	if st.counted {
 		st.group.loses(st.Instance, -1)
+		e := exitOf(st, cluster.Idle)
+		st.group.contract.ladder.Drop(e.verb, e.Target)
 		if !d.outstays(st) {
 			d.inFlight--
 		}
@@ -326,6 +299,9 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 		block := d.forbidden(st)
 		if block == nil {
 			block = d.notYet(st, limit)
+		}
+		if held := d.keptFromLadder(st, why, block); held != nil {
+			block = held
 		}
 		if block != nil {
 			d.noteSoon(st, block)
@@ -388,6 +364,9 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 		}
 		if block == nil && d.s.Objects.Lacks.Has(cluster.EvictPods) {
 			block = []reason.Reason{missing(about, cluster.EvictPods)}
+		}
+		if held := d.keptFromLadder(st, word, block); held != nil {
+			block = held
 		}
 		if g := st.group; block == nil {
 			d.refuge.settle()

@@ -76,11 +76,15 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		d.judge(about, MachineHold, why, *d.inspected(g, in))
 	case !g.spares(in, g.parting) && !d.allowed.Removal.Forces(in):
 		d.judge(about, MachineHold, why, d.atMin(g))
-	case d.heldBack(about, g, in) != nil:
-		d.judge(about, MachineHold, append([]reason.Reason{why}, d.heldBack(about, g, in)...)...)
 	default:
-		d.removes(g, in, Leaving{Machine: in.Machine(), Because: why})
+		e := d.nodeless(in)
+		if held := d.forbids(about, g, g.contract.leave, e); held != nil {
+			d.judge(about, MachineHold, why, *held)
+			return
+		}
+		d.removes(g, in, e, Leaving{Machine: in.Machine(), Because: why})
 		g.loses(in, 1)
+		g.contract.ladder.Add(e.verb, e.Target)
 		d.judge(about, MachineDeleting, why)
 	}
 }

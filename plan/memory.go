@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -22,7 +21,6 @@ type Memory struct {
 	Nodeless      map[string]time.Time            `json:"nodeless,omitempty"`  // since when a machine has been seen without a node, by its UID
 	Lost          map[string]bool                 `json:"lost,omitempty"`      // of these, machines that had been nodes before: see [decision.noticeNodeless]
 	Restarted     map[string]time.Time            `json:"restarted,omitempty"` // since when a machine has been started again whose Node object is from before and not Ready, by its UID
-	Held          []Held                          `json:"held,omitempty"`      // machines that the safety contract keeps, until it is asked again
 	Unbound       map[string]Unbound              `json:"unbound,omitempty"`   // pods that fit a node and are not bound, by UID; see there
 	Since         time.Time                       `json:"since,omitzero"`      // the first cycle that this memory goes back to
 	Groups        map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
@@ -104,15 +102,6 @@ const (
 	Asked    Status = "asked"    // it was sent, and the cloud has not answered yet: what it shows tells, and a growth counts until then
 )
 
-// Held is a machine that the safety contract keeps for now.
-type Held struct {
-	Group    cluster.GroupID `json:"group,omitempty"`
-	UID      string          `json:"uid"`
-	Property string          `json:"property"`
-	Why      string          `json:"why"`            // one sentence
-	Until    time.Time       `json:"until,omitzero"` // zero when nobody knows
-}
-
 // Result is what became of the plan's action of the same index.
 type Result struct {
 	Status     Status        `json:"status"`
@@ -124,8 +113,6 @@ type Result struct {
 	RetryAfter time.Duration `json:"retryAfter,omitempty"` // for Failed: how long the cloud asked to be left alone
 
 	Quota *cluster.Quota `json:"quota,omitempty"` // for Failed of kind "quota": the cloud's numbers
-
-	Held []Held `json:"held,omitempty"` // machines of a removal that were left, as the safety contract keeps them for now
 
 	Chosen []cluster.GroupID `json:"chosen,omitempty"` // for an accepted [AskExpander]: the groups that the server named
 }
@@ -162,7 +149,6 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 		}
 		r := results[i]
 		r.At = r.At.UTC().Round(0)
-		m.Held = holding(m.Held, r)
 		switch a := a.(type) {
 		case SetCapacity:
 			g := m.Groups[a.Group]
@@ -206,9 +192,9 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			switch r.Status {
 			case Accepted:
 				g.Rest, g.Repeats, g.Deleted = Backoff{}, 0, r.At
-				g.Breaker = g.Breaker.parts(r.Went(a.Machines), r.At)
+				g.Breaker = g.Breaker.parts(a.Machines, r.At)
 			case Asked:
-				g.Breaker = g.Breaker.parts(r.Went(a.Machines), r.At)
+				g.Breaker = g.Breaker.parts(a.Machines, r.At)
 				fallthrough
 			case Failed:
 				g.Rest = g.Rest.lengthened(r, allowed)
@@ -227,49 +213,6 @@ func (g GroupMemory) asksAgain(now time.Time, allowed *policy.Policy) int {
 		return 1
 	}
 	return g.Asks + 1
-}
-
-// Went are the machines of a removal that the safety contract did not keep.
-func (r Result) Went(machines []Leaving) []Leaving {
-	if len(r.Held) == 0 {
-		return machines
-	}
-	return slices.DeleteFunc(slices.Clone(machines), func(l Leaving) bool { return r.Kept(l.UID) != nil })
-}
-
-// Kept is why the safety contract keeps a machine of the removal, nil when it does not.
-func (r Result) Kept(uid string) *Held {
-	for i := range r.Held {
-		if r.Held[i].UID == uid {
-			return &r.Held[i]
-		}
-	}
-	return nil
-}
-
-// heldFor is after what time the safety contract is asked again about a machine that it keeps for as long as nobody knows, and heldLong where the state of a
-// whole group does: what ends it, a node that returns or a person's word, is heeded at once.
-const (
-	heldFor  = time.Minute
-	heldLong = 10 * time.Minute
-)
-
-// holding is what is held after the result of an action.
-func holding(held []Held, r Result) []Held {
-	if len(r.Held) == 0 {
-		return held
-	}
-	held = slices.Clone(held)
-	for _, h := range r.Held {
-		switch group := slices.Contains([]string{"S-20", "S-43", "S-44", "S-45"}, h.Property); {
-		case h.Until.IsZero() && group:
-			h.Until = r.At.Add(heldLong)
-		case h.Until.IsZero():
-			h.Until = r.At.Add(heldFor)
-		}
-		held = append(slices.DeleteFunc(held, func(was Held) bool { return was.UID == h.UID }), h)
-	}
-	return held
 }
 
 // lengthened is the rest after one more deletion that failed: it begins short, because most such failures pass, and doubles up to

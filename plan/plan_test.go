@@ -319,14 +319,6 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start.Add(-time.Hour))))},
 			want:   []string{}, verdict: map[string]string{"instance a/0": "coming MachineComing"},
 		},
-		"a group whose lost machines the contract keeps says so": {
-			groups: []*cluster.Group{Group("a", 0, 5, Machine("0", ""), Machine("1", ""))},
-			memory: plan.Memory{
-				Nodeless: map[string]time.Time{"vm-0": Start.Add(-time.Hour), "vm-1": Start.Add(-time.Hour)},
-				Held:     []plan.Held{{Group: "a", UID: "vm-0", Property: "S-43", Until: Start.Add(time.Hour)}, {Group: "a", UID: "vm-1", Property: "S-19", Until: Start.Add(time.Hour)}},
-			},
-			want: []string{}, verdict: map[string]string{"instance a/0": "hold MachineNeverJoined RemovalHeld GroupLost", "group a": "backoff GroupBackoff GroupLost GroupSteady"},
-		},
 		"a machine to whose name a running pod is bound is left alone": {
 			objects: []any{Pod("render", On("Unjoined-0"), OwnedBy("Job", "j"))},
 			groups:  []*cluster.Group{Group("a", 0, 5, Machine("0", ""))}, memory: nodeless("0", time.Hour),

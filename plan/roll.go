@@ -47,7 +47,7 @@ type groupState struct {
 	drying     int             // nodes that run dry, or could
 	emptied    int             // further nodes of which this cycle found that they can be emptied with those that leave
 	blocked    *reason.Reason  // why it may not grow now, nil when it may
-	lost       *reason.Reason  // that machines of lost nodes are kept, nil when none is
+	contract   contract        // what the safety contract says of it
 	paused     *reason.Reason  // that somebody has paused it, nil when nobody has
 
 	templates  map[string]*scheduling.Template // what machines are opened like, by zone, "" for a group that spans none; once one was

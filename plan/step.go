@@ -26,8 +26,6 @@ func (d *decision) forbidden(st *nodeState) []reason.Reason {
 		return one(*g.blockedRead())
 	case !g.spares(st.Instance, g.going):
 		return one(d.atMin(g))
-	case d.heldBack(about, g, st.Instance) != nil:
-		return d.heldBack(about, g, st.Instance)
 	}
 	if why := d.quorum(st); why != nil {
 		return one(*why)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/reason"
 )
 
@@ -23,6 +24,7 @@ type gathering struct {
 	ready int             // for deletion now
 	since time.Time       // when the first of them was
 	soon  []time.Duration // when others will be, from now; in order once all are known
+	with  *fleet.Batch    // those that go already, by the safety contract
 }
 
 // gatherLeaving finds out which groups' deletions wait for further machines, and until when.
@@ -35,14 +37,15 @@ func (d *decision) gatherLeaving(on, idle []*nodeState) {
 		}
 		g := st.group
 		if all[g] == nil {
-			all[g] = &gathering{takes: cmp.Or(d.m.Groups[g.ID].Deletion.Took, usualDeletion)}
+			all[g] = &gathering{takes: cmp.Or(d.m.Groups[g.ID].Deletion.Took, usualDeletion), with: g.contract.ladder.Copy()}
 		}
 		all[g].add(d.pausesUntil(st), d.now)
 	}
 	for _, st := range idle {
 		g := st.group
 		if own := all[g]; own != nil && own.ready > 0 && st.ready && !st.pinned {
-			if due := d.dueAt(st); due.Sub(d.now)+pause <= mostGathering && d.cools(st) == nil && d.forbidden(st) == nil {
+			e := exitOf(st, cluster.Idle)
+			if due := d.dueAt(st); due.Sub(d.now)+pause <= mostGathering && d.cools(st) == nil && d.forbidden(st) == nil && own.with.Add(e.verb, e.Target) == nil {
 				own.soon = append(own.soon, max(0, due.Sub(d.now))+pause)
 			}
 		}

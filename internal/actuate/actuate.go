@@ -45,7 +45,6 @@ type Actuator struct {
 	contests  contests          // with others about capacities
 	emptied   []guard.Emptied   // nodes that this process has begun to empty of pods
 	wrote     map[string]uint64 // nodes, with the version that the last write to each has left, until Objects shows it
-	held      []plan.Held       // machines that the action under way leaves for now
 	left      map[turn]int      // what the last plan asked for and was not begun, by its place in the next one
 	groups    []*cluster.Group  // as decided, and as read and written since, while a plan is performed
 }
@@ -80,7 +79,6 @@ func (a *Actuator) Perform(ctx context.Context, decided *cluster.Snapshot, p pla
 			continue
 		}
 		results[i] = a.perform(ctx, decided, p, action)
-		results[i].Held, a.held = a.held, nil
 	}
 	return results
 }
@@ -152,15 +150,6 @@ func (a *Actuator) delete(ctx context.Context, decided *cluster.Snapshot, p plan
 		}
 	}
 	evidence.Fleet = a.Ledger.View()
-	write, held := guard.Split(write, evidence, a.Policy)
-	a.holds(held)
-	if len(write.Machines) == 0 && len(held) > 0 {
-		return &guard.Refusal{Property: held[0].Property, Why: guard.Sentence(action.Group, held[0].Refusal)}
-	}
-	machines = machines[:0]
-	for _, t := range write.Machines {
-		machines = append(machines, t.Machine)
-	}
 	if err := guard.Check(write, evidence, a.Policy); err != nil {
 		return err
 	}
@@ -189,7 +178,6 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 			return err
 		}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
-			a.holdsOne(action.Machine, err)
 			return err
 		}
 		a.emptying(write, evidence)

@@ -2,7 +2,6 @@ package actuate
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,21 +92,6 @@ func (a *Actuator) emptying(w guard.Write, e guard.Evidence) {
 func (a *Actuator) charge(id cluster.GroupID, machines []fleet.UID) {
 	if len(machines) > 0 {
 		a.Ledger.Observe(fleet.Asked{Group: fleet.GroupID(id), At: a.Ledger.Instant(), Verb: fleet.Empty, Charge: machines})
-	}
-}
-
-// holdsOne remembers a machine whose node is not cordoned, as the budget of removals is spent.
-func (a *Actuator) holdsOne(m cluster.Machine, err error) {
-	var refusal *guard.Refusal
-	if errors.As(err, &refusal) && refusal.Property == "S-19" {
-		a.held = append(a.held, plan.Held{Group: m.Group, UID: m.UID, Property: refusal.Property, Why: refusal.Why})
-	}
-}
-
-// holds remembers machines that the action under way leaves.
-func (a *Actuator) holds(held []guard.Held) {
-	for _, h := range held {
-		a.held = append(a.held, plan.Held{Group: h.Machine.Group, UID: h.Machine.UID, Property: h.Property, Why: guard.Sentence(h.Machine.Group, h.Refusal), Until: h.Until.Time()})
 	}
 }
 

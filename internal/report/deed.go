@@ -29,7 +29,6 @@ type Deed struct {
 
 	of      plan.Action
 	index   int    // of the action in the plan
-	machine string // that it deletes, by its unique id
 }
 
 // Deeds are the deeds of an entry, in the order of the plan's actions.
@@ -41,23 +40,11 @@ func Deeds(entry journal.Entry) []Deed {
 			result = &entry.Results[i]
 		}
 		for _, d := range deedsOf(action, entry) {
-			d.Action, d.Result, d.of, d.index = cmp.Or(d.Action, plan.KindOf(action)), d.keptBy(result), action, i
+			d.Action, d.Result, d.of, d.index = cmp.Or(d.Action, plan.KindOf(action)), result, action, i
 			deeds = append(deeds, d)
 		}
 	}
 	return deeds
-}
-
-// keptBy is the result of the deed's action, or a refusal where the safety contract keeps the deed's own machine and lets others go.
-func (d Deed) keptBy(r *plan.Result) *plan.Result {
-	if r == nil || d.machine == "" || r.Status == plan.Refused {
-		return r
-	}
-	h := r.Kept(d.machine)
-	if h == nil {
-		return r
-	}
-	return &plan.Result{Status: plan.Refused, At: r.At, Property: h.Property, Message: h.Why}
 }
 
 func deedsOf(action plan.Action, entry journal.Entry) []Deed {
@@ -83,7 +70,7 @@ func deedsOf(action plan.Action, entry journal.Entry) []Deed {
 	case plan.DeleteInstances:
 		var deeds []Deed
 		for _, l := range a.Machines {
-			d := Deed{Group: a.Group, Instance: l.ID, Node: l.Node, Because: l.Because, machine: l.UID}
+			d := Deed{Group: a.Group, Instance: l.ID, Node: l.Node, Because: l.Because}
 			d.Sentence = fmt.Sprintf("delete machine %s of group %s", l.ID, a.Group)
 			if l.Node != "" {
 				if g := entry.Seen.Group(a.Group); g != nil && g.Parks {

@@ -42,7 +42,7 @@ func (c compatibleMetrics) action(action plan.Action, r plan.Result, entry journ
 		if !accepted {
 			return
 		}
-		for _, l := range r.Went(a.Machines) {
+		for _, l := range a.Machines {
 			if l.Node == "" {
 				c.lateRemoved.Inc()
 				continue

@@ -57,25 +57,3 @@ func TestAMachineThatIsParkedIsNotSaidToBeDeleted(t *testing.T) {
 		}
 	}
 }
-
-// TestAMachineThatTheContractKeepsIsNotSaidToBeDeleted in logs, answers and metrics, when others of the same removal go.
-func TestAMachineThatTheContractKeepsIsNotSaidToBeDeleted(t *testing.T) {
-	g := Group("agents", 0, 5, Machine("0", ""), Machine("1", ""))
-	entry := journal.Entry{
-		Seen: cluster.New(Start, Objects(), []*cluster.Group{g}),
-		Plan: plan.Plan{Actions: []plan.Action{plan.DeleteInstances{Group: "agents", Machines: []plan.Leaving{
-			{Machine: g.Instances[0].Machine()}, {Machine: g.Instances[1].Machine()},
-		}}}},
-		Results: []plan.Result{{Status: plan.Accepted, Held: []plan.Held{{Group: "agents", UID: g.Instances[1].UID, Property: "S-43", Why: "it is lost"}}}},
-	}
-	var got []plan.Status
-	for _, d := range Deeds(entry) {
-		got = append(got, d.Status())
-	}
-	if want := []plan.Status{plan.Accepted, plan.Refused}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-	if why, troubled := Deeds(entry)[1].trouble(); !troubled || !strings.Contains(why.Sentence(), "S-43") {
-		t.Errorf("the one that stays says %v", why)
-	}
-}

@@ -1,4 +1,4 @@
-package guard_test
+package fleet_test
 
 import (
 	"strings"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sluice.dev/sluice/fleet"
-	"sluice.dev/sluice/guard"
 )
 
 // TestALossNamesTheCommandThatEndsIt holds what a loss keeps to the one command by which a person ends it, in a sentence that is short enough.
@@ -17,7 +16,7 @@ func TestALossNamesTheCommandThatEndsIt(t *testing.T) {
 		{Property: "S-43", Code: fleet.NotLostYet, UID: "vm-0", Until: until},
 		{Property: "S-20", Code: fleet.NodesHidden, Have: 15, Limit: 20},
 	} {
-		got := guard.Sentence("agents", r)
+		got := r.Sentence("agents")
 		if !strings.Contains(got, "sluice acknowledge agents") || len(strings.Fields(got)) > 20 {
 			t.Errorf("%s has %d words (limit 20): %s", r.Code, len(strings.Fields(got)), got)
 		}

@@ -1,0 +1,88 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice.dev/sluice/cluster"
+	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/fleet"
+	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/policy"
+)
+
+// TestPlansHeedTheSafetyContract holds plans to what the ledger of machines allows: what it keeps is neither cordoned nor asked to go.
+func TestPlansHeedTheSafetyContract(t *testing.T) {
+	silent := func(name string) any { return Node(name, NotReady(Start.Add(-30*time.Minute))) }
+	idle := func(nodes ...string) plan.Memory { return removable(nodes...) }
+	cases := map[string]struct {
+		objects []any
+		group   *cluster.Group
+		memory  plan.Memory
+		want    []string
+		verdict map[string]string
+	}{
+		"Ready nodes that the min needs stay beside silent ones": {
+			objects: []any{Node("a-0"), silent("a-1"), silent("a-2")}, group: three(), memory: idle("a-0"),
+			want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalHeld NodeIdle"},
+		},
+		"a node on the ladder comes down when the min needs it": {
+			objects: []any{leaving("a-0", "0", time.Hour), silent("a-1"), silent("a-2")}, group: three(), memory: idle(),
+			want: []string{"uncordon a-0: RemovalHeld"}, verdict: map[string]string{"node a-0": "rescue RemovalHeld"},
+		},
+		"an idle node goes beside silent ones when the min needs it not": {
+			objects: []any{Node("a-0"), Node("a-1"), silent("a-2")}, group: three(), memory: idle("a-0"),
+			want: []string{"cordon a-0 idle"},
+		},
+		"machines that are lost together stay, and its group says so": {
+			objects: []any{Node("a-0"), silent("a-1"), silent("a-2")}, group: three(), memory: idle("a-2"),
+			want: []string{}, verdict: map[string]string{"node a-2": "idle RemovalHeld NodeNotReady", "group a": "steady GroupLost GroupSteady"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := cluster.New(Start, Objects(c.objects...), []*cluster.Group{c.group})
+			s.Fleet = ledgerOf(s)
+			p, _ := plan.Decide(s, policy.Default(), sawCordons(c.memory, c.objects))
+			if diff := cmp.Diff(c.want, told(p)); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+			for about, want := range c.verdict {
+				if got := verdictOf(p, ref(about)); got != want {
+					t.Errorf("%s: %q, want %q", about, got, want)
+				}
+			}
+		})
+	}
+}
+
+// ledgerOf is the ledger of a process that has watched the machines for two hours, and whose nodes that are not Ready fell silent half an hour ago.
+func ledgerOf(s *cluster.Snapshot) fleet.Ledger {
+	began, now := fleet.At(s.Time.Add(-2*time.Hour)), fleet.At(s.Time)
+	l := fleet.New(fleet.Usual(), began)
+	for _, g := range s.Groups {
+		listed := fleet.Listed{Group: fleet.GroupID(g.ID), Asked: began + 1, Counted: true, Capacity: g.Capacity, Whole: true}
+		nodes := fleet.Nodes{Group: listed.Group, At: began + 1}
+		for _, in := range g.Instances {
+			listed.Machines = append(listed.Machines, fleet.Sighted{UID: fleet.UID(in.UID), ID: string(in.ID), State: fleet.Running, Created: began - 1})
+			nodes.Seen = append(nodes.Seen, fleet.NodeSeen{Group: listed.Group, UID: fleet.UID(in.UID), At: began + 1, Created: began, Ready: true, Since: began})
+		}
+		l = l.Observe(began+1, listed, nodes)
+	}
+	for _, n := range s.Nodes {
+		if n.Instance != nil && !cluster.Ready(n.Object) {
+			at := fleet.At(s.Time.Add(-30 * time.Minute))
+			l = l.Observe(at, fleet.NodeSeen{Group: fleet.GroupID(n.Group), UID: fleet.UID(n.Instance.UID), At: at, Since: at})
+		}
+	}
+	for _, g := range s.Groups {
+		listed := fleet.Listed{Group: fleet.GroupID(g.ID), Asked: now - 1, Counted: true, Capacity: g.Capacity, Whole: true}
+		for _, in := range g.Instances {
+			listed.Machines = append(listed.Machines, fleet.Sighted{UID: fleet.UID(in.UID), ID: string(in.ID), State: fleet.Running, Created: began - 1})
+		}
+		l = l.Observe(now, listed)
+	}
+	return l
+}
