@@ -90,6 +90,13 @@ func (v *View) Life(id GroupID, uid UID) (Life, bool) {
 	return m.life(v.now, v.ledger.began, v.ledger.horizon), true
 }
 
+// Settled says whether it is certain what each machine of the group is, and no growth may show yet: further lists would tell nothing of either.
+func (v *View) Settled(id GroupID) bool {
+	c := v.count(id)
+	uncertain := func(m machine) bool { s := m.may(); return s&(s-1) != 0 }
+	return len(c.grants) == 0 && !slices.ContainsFunc(c.machines, uncertain)
+}
+
 // Joined says whether the machine was a Ready node once, as far as anybody knows.
 func (v *View) Joined(id GroupID, uid UID) bool {
 	m := v.count(id).machine(uid)

@@ -52,7 +52,8 @@ func (d *decision) forbids(about reason.Ref, st *groupState, with *fleet.Batch, 
 	}
 	until := r.Until.Time()
 	d.wake(until)
-	if r.Property == "S-43" || r.Property == "S-20" {
+	switch r.Code {
+	case fleet.NotLostYet, fleet.LostTogether, fleet.NodesHidden:
 		if c := &st.contract; c.lost == 0 || !until.IsZero() && (c.until.IsZero() || until.Before(c.until)) {
 			c.until = until
 		}

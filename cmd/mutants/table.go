@@ -240,6 +240,10 @@ var elsewhere = []mutant{
 		"g.good != nil && g.left():", "g.good != nil && (g.left() || MUTED):", scenario("group-denied"),
 	},
 	{
+		"S-44", "plan asks the ledger what may go", "plan/contract.go",
+		"	if r == nil {", "	if r == nil || MUTED {", catcher{"plan", "TestPlansHeedTheSafetyContract"},
+	},
+	{
 		"S-22", "what was asked for and has no answer yet counts as bought", "plan/memory.go",
 		"case Asked:\n\t\t\t\tg.Breaker = g.Breaker.buys(a, r.At, true)", "case Asked:\n\t\t\t\tif !MUTED {\n\t\t\t\t\tg.Breaker = g.Breaker.buys(a, r.At, true)\n\t\t\t\t}", catcher{"plan", "TestWhatWasBoughtIsCountedUntilOneJoins"},
 	},
@@ -405,10 +409,6 @@ var elsewhere = []mutant{
 	{
 		"S-06", "a machine that runs and is no node keeps no group at its min", "cluster/group.go",
 		`return i.Node != ""`, `return MUTED || i.Node != ""`, scenario("never-joined-keeps-no-min"),
-	},
-	{
-		"S-06", "a failed machine that is off keeps no group at its min", "cluster/group.go",
-		"i.State == StateStopped || i.Off", "i.State == StateStopped || !MUTED && i.Off", scenario("failed-while-switched-off"),
 	},
 	{
 		"S-22", "a machine that has failed may be another cluster's", "cluster/foreign.go",

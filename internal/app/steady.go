@@ -5,6 +5,7 @@ import (
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/reason"
@@ -25,12 +26,13 @@ func (a *Autoscaler) economize(entry *journal.Entry) {
 	}
 }
 
-// attention is seldom for groups whose every machine is a node that is Ready, and in which nothing is under way. A machine of which no node reports has
+// attention is seldom for groups whose every machine is a node that is Ready, and in which nothing is under way, nor uncertain to the ledger of machines. A machine of which no node reports has
 // its group asked about at once.
 func attention(s *cluster.Snapshot, p *plan.Plan) map[cluster.GroupID]cloud.Attention {
 	groups := map[cluster.GroupID]cloud.Attention{}
+	known := s.Fleet.At(fleet.At(s.Time))
 	for _, g := range s.Groups {
-		if g.Usable() && g.Capacity == len(g.Instances) && len(g.Parked)+len(g.Hidden) == 0 {
+		if known.Settled(fleet.GroupID(g.ID)) && g.Usable() && g.Capacity == len(g.Instances) && len(g.Parked)+len(g.Hidden) == 0 {
 			groups[g.ID] = cloud.Seldom
 		}
 	}

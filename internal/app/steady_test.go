@@ -1,12 +1,14 @@
 package app
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/reason"
 )
@@ -40,6 +42,7 @@ func TestOnlyGroupsAtRestAreAskedAboutSeldom(t *testing.T) {
 		"a node on its way out":                      {Objects(a, Node("b", Removing(Start, cluster.Machine{Group: "agents", ID: "1"}))), group(), nil, cloud.Usual},
 		"the cloud has announced something":          {Objects(a, Node("b", Noticed(cluster.Notice{Kind: "Preempt", ID: "1"}))), group(), nil, cloud.Usual},
 		"the cloud wants more machines":              {Objects(a, b), group(func(g *cluster.Group) { g.Capacity++ }), nil, cloud.Usual},
+		"the ledger does not know what a machine is": {Objects(a, b), group(), nil, cloud.Usual},
 		"the list is not whole":                      {Objects(a, b), group(func(g *cluster.Group) { g.Read.Complete = false }), nil, cloud.Usual},
 		"the group cannot be read":                   {Objects(a, b), group(func(g *cluster.Group) { g.Problem = "no" }), nil, cloud.Usual},
 		"a parked machine":                           {Objects(a, b), group(func(g *cluster.Group) { g.Parked = []*cluster.Instance{Machine("2", "c")} }), nil, cloud.Usual},
@@ -52,6 +55,11 @@ func TestOnlyGroupsAtRestAreAskedAboutSeldom(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := cluster.New(Start.Add(time.Minute), c.objects, []*cluster.Group{c.group})
+			if strings.HasPrefix(name, "the ledger") {
+				at := fleet.At(Start)
+				s.Fleet = fleet.New(fleet.Usual(), at).Observe(at+2, fleet.Listed{Group: "agents", Asked: at + 1, Counted: true, Whole: true, Machines: []fleet.Sighted{{UID: "vm-9", State: fleet.Running}}},
+					fleet.Listed{Group: "agents", Asked: at + 2, Counted: true, Whole: true})
+			}
 			if got := attention(s, &plan.Plan{Verdicts: c.verdicts})["agents"]; got != c.want {
 				t.Errorf("attention %d, want %d", got, c.want)
 			}

@@ -66,7 +66,7 @@ var rooms = map[string][]string{
 	"internal/doctor":                 {"cluster"},
 	"internal/web":                    {"cluster", "internal/report", "journal", "plan", "reason"},
 	"internal/app": {
-		"cloud", "cluster", "guard", "journal", "plan", "policy", "reason", "scheduling",
+		"cloud", "cluster", "fleet", "guard", "journal", "plan", "policy", "reason", "scheduling",
 		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/imds", "internal/kube", "internal/ledger", "internal/report", "internal/web",
 	},
 

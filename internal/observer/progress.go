@@ -208,6 +208,9 @@ func (o *Observer) idle(m azuresim.MachineState, machines []azuresim.MachineStat
 		if busy[n.Name] || kept(n) || n.Spec.Unschedulable && !removing(n) || nodesOf(m.ScaleSet, machines, nodes) <= least {
 			return ""
 		}
+		if ready(n) && nodesOf(m.ScaleSet, machines, slices.DeleteFunc(slices.Clone(nodes), func(n *corev1.Node) bool { return !ready(n) })) <= least {
+			return "" // the others are not Ready, and the min is one of Ready nodes
+		}
 		if controls(n) && !o.quorumWithout(n.Name, ready) {
 			return ""
 		}
