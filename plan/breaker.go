@@ -151,7 +151,7 @@ func (b Breaker) open() bool { return b.Machines >= breaksAt }
 func (d *decision) unjoined(st *groupState) []*cluster.Instance {
 	var all []*cluster.Instance
 	for _, in := range st.nodeless {
-		if in.State.Expected() && !d.m.Lost[in.UID] && d.overdue(in) && d.suspect(in) == nil && d.s.Stray(in.ComputerName) == nil {
+		if in.State.Expected() && !d.lost[in.UID] && d.overdue(in) && d.suspect(in) == nil && d.s.Stray(in.ComputerName) == nil {
 			all = append(all, in)
 		}
 	}
@@ -271,7 +271,7 @@ func (d *decision) strays(st *groupState) *reason.Reason {
 	n := 0
 	doubtful := map[*cluster.Node]bool{} // nodes of which each is one of the machines
 	for _, in := range st.nodeless {
-		if since := in.UpSince(); in.State != cluster.StateRunning || since.IsZero() || !d.timeUp(since) || d.m.Lost[in.UID] {
+		if since := in.UpSince(); in.State != cluster.StateRunning || since.IsZero() || !d.timeUp(since) || d.lost[in.UID] {
 			continue
 		}
 		switch node := d.suspect(in); {

@@ -58,7 +58,7 @@ func TestPlansHeedTheSafetyContract(t *testing.T) {
 	}
 }
 
-// ledgerOf is the ledger of a process that has watched the machines for two hours, and whose nodes that are not Ready fell silent half an hour ago.
+// ledgerOf is the ledger of a process that has watched the machines for two hours, and whose nodes that are not Ready, or not there, went half an hour ago.
 func ledgerOf(s *cluster.Snapshot) fleet.Ledger {
 	began, now := fleet.At(s.Time.Add(-2*time.Hour)), fleet.At(s.Time)
 	l := fleet.New(fleet.Usual(), began)
@@ -78,6 +78,12 @@ func ledgerOf(s *cluster.Snapshot) fleet.Ledger {
 		}
 	}
 	for _, g := range s.Groups {
+		for _, in := range g.Instances {
+			if in.Node == "" {
+				at := fleet.At(s.Time.Add(-30 * time.Minute))
+				l = l.Observe(at, fleet.NodeGone{Group: fleet.GroupID(g.ID), UID: fleet.UID(in.UID), At: at})
+			}
+		}
 		listed := fleet.Listed{Group: fleet.GroupID(g.ID), Asked: now - 1, Counted: true, Capacity: g.Capacity, Whole: true}
 		for _, in := range g.Instances {
 			listed.Machines = append(listed.Machines, fleet.Sighted{UID: fleet.UID(in.UID), ID: string(in.ID), State: fleet.Running, Created: began - 1})

@@ -58,6 +58,8 @@ type decision struct {
 	groups map[cluster.GroupID]*groupState
 	listed []*groupState // the same in the snapshot's order
 
+	lost map[string]bool // machines without a node that were nodes, by UID, as the ledger has it
+
 	waiting     []*cluster.Pod // pods that no node holds, oldest first; then pretended ones
 	driven      int            // pods behind those that wait in the cluster which a notice of the cloud drives off their nodes
 	podVerdicts []Verdict      // by waiting; their subjects are there from the start

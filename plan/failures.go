@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/reason"
 )
 
@@ -114,9 +115,7 @@ func (d *decision) backingOff(id cluster.GroupID, b Backoff) reason.Reason {
 // long and lost its Node object has as much time to come back as a new one. While a group's list is not whole nobody's time runs
 // out for having left the list.
 //
-// A machine is lost that was a node before: it runs, it has had the time that new ones have, and no cycle has seen it without a node until now.
-// It is not counted on, since a kubelet that runs does not register again by itself. Machines of a group that parks some start without a node however old they
-// are; and in the first cycle nobody knows what was before.
+// A machine is lost that the ledger calls so. It is not counted on, since a kubelet that runs does not register again by itself.
 func (d *decision) noticeNodeless() {
 	if d.m.Since.IsZero() {
 		d.m.Since = d.now
@@ -125,6 +124,7 @@ func (d *decision) noticeNodeless() {
 	for _, g := range d.s.Groups {
 		for _, in := range d.groups[g.ID].nodeless {
 			if waitedFor(d.groups[g.ID], in) {
+				d.noticeLoss(in)
 				nodeless++
 				since, known := d.m.Nodeless[in.UID]
 				changed = changed || !known || since.Before(d.turnedAway(in))
@@ -134,8 +134,8 @@ func (d *decision) noticeNodeless() {
 	if !changed && nodeless == len(d.m.Nodeless) {
 		return
 	}
-	was, lost := d.m.Nodeless, d.m.Lost
-	d.m.Nodeless, d.m.Lost = make(map[string]time.Time, nodeless), nil
+	was := d.m.Nodeless
+	d.m.Nodeless = make(map[string]time.Time, nodeless)
 	for _, g := range d.s.Groups {
 		for _, in := range d.groups[g.ID].nodeless {
 			if !waitedFor(d.groups[g.ID], in) {
@@ -149,13 +149,20 @@ func (d *decision) noticeNodeless() {
 				since = d.now
 			}
 			d.m.Nodeless[in.UID] = later(since, d.turnedAway(in))
-			if lost[in.UID] || !known && d.wasNode(g, in) {
-				if d.m.Lost == nil {
-					d.m.Lost = map[string]bool{}
-				}
-				d.m.Lost[in.UID] = true
-			}
 		}
+	}
+}
+
+// noticeLoss notes a machine without a node that is lost, as the ledger of machines has it.
+func (d *decision) noticeLoss(in *cluster.Instance) {
+	if d.fleet == nil {
+		return
+	}
+	if life, known := d.fleet.Life(fleet.GroupID(in.Group), fleet.UID(in.UID)); known && life == fleet.Lost {
+		if d.lost == nil {
+			d.lost = map[string]bool{}
+		}
+		d.lost[in.UID] = true
 	}
 }
 
@@ -225,12 +232,6 @@ func wasParked(n *cluster.Node) bool {
 	return removal.Why == cluster.Parked
 }
 
-// wasNode says whether a machine that is seen without a node for the first time must have been one.
-func (d *decision) wasNode(g *cluster.Group, in *cluster.Instance) bool {
-	return in.State == cluster.StateRunning && !g.Parks && len(g.Parked) == 0 && d.m.Since.Before(d.now) &&
-		!in.Created.IsZero() && d.now.Sub(in.Created) >= d.allowed.Growth.Provision
-}
-
 // here says whether a Ready node could be the machine, which is joined to none. One of an earlier machine could not.
 func (d *decision) here(in *cluster.Instance) bool {
 	n := d.suspect(in)
@@ -260,5 +261,5 @@ func (d *decision) comes(in *cluster.Instance) bool {
 	if st := d.groups[in.Group]; st != nil && st.servers {
 		return false
 	}
-	return !d.m.Lost[in.UID] || !d.allowed.Health.Tolerates(len(d.m.Lost), len(d.s.Nodes)+len(d.m.Lost))
+	return !d.lost[in.UID] || !d.allowed.Health.Tolerates(len(d.lost), len(d.s.Nodes)+len(d.lost))
 }

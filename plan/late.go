@@ -70,7 +70,7 @@ func (d *decision) longestBoot(st *groupState) time.Duration {
 func (d *decision) isLate(st *groupState, in *cluster.Instance) (limit time.Duration, late bool) {
 	since, known := d.m.Nodeless[in.UID]
 	longest := d.longestBoot(st)
-	if !known || longest == 0 || d.m.Lost[in.UID] || d.suspect(in) != nil {
+	if !known || longest == 0 || d.lost[in.UID] || d.suspect(in) != nil {
 		return 0, false
 	}
 	if limit = max(lateTimes*longest, leastLate); limit >= d.allowed.Growth.Provision {

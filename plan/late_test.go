@@ -64,10 +64,11 @@ func TestAMachineIsLateByWhatItsGroupHasShown(t *testing.T) {
 			for id, boot := range c.known {
 				m.Groups[id] = plan.GroupMemory{Boot: boot}
 			}
+			s := cluster.New(Start, Objects(objects...), groups)
 			if c.lost {
-				m.Lost = map[string]bool{"vm-1": true}
+				s.Fleet = ledgerOf(s)
 			}
-			p, _ := plan.Decide(cluster.New(Start, Objects(objects...), groups), policy.Default(), m)
+			p, _ := plan.Decide(s, policy.Default(), m)
 			if got := verdictOf(p, reason.Instance("a", "1")); got != c.machine {
 				t.Errorf("machine: %q, want %q", got, c.machine)
 			}

@@ -91,7 +91,7 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 
 func (d *decision) neverJoined(about reason.Ref, in *cluster.Instance) reason.Reason {
 	code := reason.MachineNeverJoined
-	if d.m.Lost[in.UID] {
+	if d.lost[in.UID] {
 		code = reason.MachineLost
 	}
 	return reason.New(code, about, "age", d.now.Sub(d.m.Nodeless[in.UID]).Truncate(time.Second), "limit", d.allowed.Growth.Provision)

@@ -19,7 +19,6 @@ type Memory struct {
 	Dismissed     map[string]time.Time            `json:"dismissed,omitempty"` // when the daemons of an empty node on the ladder were told to end, by its name
 	Emptied       map[string]Emptied              `json:"emptied,omitempty"`   // nodes that were emptied of pods lately, by name
 	Nodeless      map[string]time.Time            `json:"nodeless,omitempty"`  // since when a machine has been seen without a node, by its UID
-	Lost          map[string]bool                 `json:"lost,omitempty"`      // of these, machines that had been nodes before: see [decision.noticeNodeless]
 	Restarted     map[string]time.Time            `json:"restarted,omitempty"` // since when a machine has been started again whose Node object is from before and not Ready, by its UID
 	Unbound       map[string]Unbound              `json:"unbound,omitempty"`   // pods that fit a node and are not bound, by UID; see there
 	Since         time.Time                       `json:"since,omitzero"`      // the first cycle that this memory goes back to

@@ -82,7 +82,7 @@ func (l *look) observations() (all []fleet.Observation) {
 		}
 		for _, m := range l.identify(n) {
 			o := l.node(n, was)
-			o.Group, o.UID, o.Doubt = m.Group, m.UID, len(n.Suspects) > 0
+			o.Group, o.UID, o.Doubt = m.Group, m.UID, len(n.Suspects) > 0 && !n.Outlived()
 			if whole {
 				seen[n.Group] = append(seen[n.Group], o)
 			} else {
@@ -114,7 +114,7 @@ func (l *look) identify(n *cluster.Node) (all []identity) {
 		return []identity{{fleet.GroupID(n.Instance.Group), fleet.UID(n.Instance.UID)}}
 	case n.Parked.UID != "":
 		return []identity{{fleet.GroupID(n.Parked.Group), fleet.UID(n.Parked.UID)}}
-	case len(n.Suspects) > 0:
+	case len(n.Suspects) > 0 && !n.Outlived():
 		for _, in := range n.Suspects {
 			all = append(all, identity{fleet.GroupID(in.Group), fleet.UID(in.UID)})
 		}
