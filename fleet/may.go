@@ -268,14 +268,18 @@ func (b *Batch) counts(verb Verb, t Target) (n tally) {
 	return n
 }
 
-// MayEmpty is why the machine's node may not be cordoned for its removal; nil when it may.
-func (v *View) MayEmpty(id GroupID, uid UID, lim Limits) *Refusal {
-	c := v.count(id)
-	m := c.machine(uid)
-	if m == nil || within(m.node.Charged, v.now, v.ledger.horizon.Window) {
+// MayEmpty is why the machine's node may not be emptied of its pods; nil when it may.
+func (v *View) MayEmpty(id GroupID, uid UID, lim Limits) *Refusal { return v.Batch(id, lim).MayEmpty(uid) }
+
+// MayEmpty is why the machine's node may not be emptied of its pods beside the machines that go; nil when it may.
+func (b *Batch) MayEmpty(uid UID) *Refusal {
+	if b == nil {
 		return nil
 	}
-	return v.mayCharge(c, 1, lim)
+	if m := b.machine(uid); m == nil || within(m.node.Charged, b.view.now, b.view.ledger.horizon.Window) {
+		return nil
+	}
+	return b.view.mayCharge(b.count, b.sum.charged+1, b.limits)
 }
 
 // MayDeleteNode is why the machine's Node object may not be deleted; nil when it may. A machine that is off keeps its own.
@@ -396,7 +400,7 @@ func (v *View) mayCharge(c *count, n int, lim Limits) *Refusal {
 	}
 	budget := c.budget
 	if lim.Budget > 0 {
-		budget = max(1, int(lim.Budget*float64(c.nodesAt(v.now.Add(-h.Window)))/100))
+		budget = max(1, int(lim.Budget*float64(c.base(v.now, h))/100))
 	}
 	if c.charged+n > budget {
 		r := &Refusal{Property: "S-19", Code: OverBudget, Have: c.charged + n, Limit: budget}

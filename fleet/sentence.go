@@ -22,7 +22,7 @@ func (r Refusal) Sentence(id GroupID) string {
 	case NotLostYet:
 		return fmt.Sprintf("machine %s of group %s is lost and may still work%s; %s ends that", r.UID, id, until, Acknowledge(id))
 	case OverBudget:
-		return fmt.Sprintf("%d machines of group %s would leave within the window (limit %d)%s", r.Have, id, r.Limit, until)
+		return fmt.Sprintf("%d machines of group %s would leave within --emptied-window (limit %d, --max-emptied-percentage)%s", r.Have, id, r.Limit, until)
 	case MemoryShort:
 		return fmt.Sprintf("what left group %s before this process began is not known%s", id, until)
 	case IdleTogether:

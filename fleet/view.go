@@ -49,6 +49,7 @@ type count struct {
 	Bounds
 	nodeless int // machines whose Node objects went, and nobody knows why
 	nodes    int // machines that are or were nodes, and are not gone
+	kept     int // those of them that may run, and that nobody asked to go
 	charged  int // machines for which the budget is charged within the window
 	budget   int // how many may be
 	paced    bool
@@ -150,7 +151,7 @@ func (c *count) run(v *View) {
 	c.Coming += unseen
 	c.Stay += unseen
 	c.Run += unseen
-	c.budget = tolerance(c.nodesAt(now.Add(-h.Window)), lossPercent)
+	c.budget = tolerance(c.base(now, h), lossPercent)
 	c.pace(burst, now, h)
 }
 
@@ -175,6 +176,9 @@ func (c *count) add(m *machine, may Set, life Life) {
 	}
 	if m.node.Joined != 0 {
 		c.nodes++
+		if may.Has(Here) && !m.cloud.leaves() && !m.cloud.pending(Delete) && !m.cloud.pending(Park) {
+			c.kept++
+		}
 		if !m.node.Object && life == Lost && m.node.Silent > m.node.Known {
 			c.nodeless++
 		}
@@ -188,6 +192,9 @@ func (c *count) add(m *machine, may Set, life Life) {
 		c.Strays++
 	}
 }
+
+// base is of how many nodes the removal budget is a share: those that there were when the window began, or fewer when others have gone since.
+func (c *count) base(now Instant, h Horizon) int { return min(c.nodesAt(now.Add(-h.Window)), c.kept) }
 
 // removed counts the machines that sluice has deleted since then.
 func (c *count) removed(since Instant) int {

@@ -7,6 +7,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/guard"
 )
 
@@ -17,25 +18,22 @@ func emptying() *world {
 	return w
 }
 
-// resuming evicts from a node that the process before has cordoned.
-func resuming() *world {
-	w := evicting()
-	w.evidence.Started = Start
-	return w
-}
-
-// again evicts from a node that is being emptied, beside another one that was put on its way before.
-func again() *world {
-	w := evicting()
-	w.evidence.Emptied = []guard.Emptied{{Node: "uid-agents-9", Group: "agents", At: Start}, {Node: "uid-agents-1", Group: "agents", At: Start}}
-	return w
-}
-
-// rested cordons a node in a group of which one was emptied before the window, and in which the emptied node of another group does not count.
-func rested() *world {
-	w := emptying()
-	w.evidence.Emptied = []guard.Emptied{{Node: "uid-agents-9", Group: "agents", At: Start.Add(-9 * time.Minute)}, {Node: "uid-other", Group: "other", At: Start}}
-	return w
+// watched is a ledger that has known the group's nodes since then, and for which the budget was charged so long before now.
+func watched(since time.Duration, charged map[fleet.UID]time.Duration) *fleet.View {
+	now := fleet.At(Start.Add(time.Minute))
+	began := now.Add(-since)
+	listed := fleet.Listed{Group: "agents", Asked: began, Counted: true, Capacity: 3, Whole: true}
+	nodes := fleet.Nodes{Group: "agents", At: began}
+	for _, uid := range []fleet.UID{"vm-0", "vm-1", "vm-2"} {
+		listed.Machines = append(listed.Machines, fleet.Sighted{UID: uid, State: fleet.Running})
+		nodes.Seen = append(nodes.Seen, fleet.NodeSeen{Group: "agents", UID: uid, At: began, Ready: true})
+	}
+	l := fleet.New(fleet.Usual(), began).Observe(began, listed, nodes)
+	for uid, ago := range charged {
+		at := now.Add(-ago)
+		l = l.Observe(at, fleet.Asked{Group: "agents", At: at, Verb: fleet.Empty, Charge: []fleet.UID{uid}})
+	}
+	return l.At(now)
 }
 
 // asked cordons a node that a person wants emptied, a moment after the start.
@@ -57,46 +55,28 @@ func drying() *world {
 }
 
 func TestNodesAreEmptiedWithinTheirBudget(t *testing.T) {
+	const long = 2 * time.Hour
 	for name, c := range map[string]struct {
-		open  func() *world
-		spoil func(*world)
-		held  bool
+		open   func() *world
+		ledger *fleet.View
+		share  float64 // of the group, in percent; 0 for the usual one
+		held   bool
 	}{
-		"a node with a pod":                                        {open: emptying},
-		"a drain that began before the start":                      {open: resuming},
-		"one more eviction from a node that is emptied":            {open: again},
-		"a node beside one that was emptied long ago":              {open: rested},
-		"a node that a person asks for":                            {open: asked},
-		"a node that runs dry, from which nobody has to leave yet": {open: drying},
-		"a node beside another one, where half of them may go": {open: again, spoil: func(w *world) {
-			w.evidence.Emptied, w.policy.Removal.Emptied = w.evidence.Emptied[:1], 70
-		}},
-		"a node beside another one, where half of them may go and a third one's machine has gone": {again, func(w *world) {
-			w.evidence.Emptied, w.policy.Removal.Emptied = w.evidence.Emptied[:1], 70
-			w.objects.Nodes[2].Annotations = map[string]string{cluster.MachineAnnotation: w.groups[0].Instances[2].Machine().String()}
-			w.groups[0].Instances = w.groups[0].Instances[:2:2]
-		}, true},
-		"a node beside another one, where half of them may go and a third one's machine is being deleted": {again, func(w *world) {
-			w.evidence.Emptied, w.policy.Removal.Emptied = w.evidence.Emptied[:1], 70
-			w.groups[0].Instances[2].State = cluster.StateDeleting
-		}, true},
-		"a node a moment after the start, where there is no bound":          {open: emptying, spoil: func(w *world) { w.evidence.Started, w.policy.Removal.Window = Start, 0 }},
-		"a drain that began before the start, of a node that was idle then": {resuming, func(w *world) { For(cluster.Idle)(w.objects.Nodes[1]) }, true},
-		"an eviction beyond the budget, on a node that another one goes before": {evicting, func(w *world) {
-			w.evidence.Emptied = []guard.Emptied{{Node: "uid-agents-9", Group: "agents", At: Start.Add(-8 * time.Minute)}}
-		}, true},
-		"a cordon of a node with pods while another one is emptied": {emptying, func(w *world) {
-			w.objects.Pods = append(w.objects.Pods, Pod("last", On("agents-1")))
-		}, true},
-		"a cordon of a node with pods a moment after the start": {emptying, func(w *world) { w.evidence.Started = Start }, true},
-		"an eviction from a node that was cordoned before another one that is emptied": {evicting, func(w *world) {
-			w.objects.Nodes[2].Spec.Taints = append(w.objects.Nodes[2].Spec.Taints, cluster.Removal{Since: Start.Add(-time.Hour), Why: "underused"}.Taint())
-		}, true},
+		"a node with a pod":                                           {open: emptying, ledger: watched(long, nil)},
+		"one more eviction from a node that is emptied":               {open: evicting, ledger: watched(long, map[fleet.UID]time.Duration{"vm-1": time.Minute, "vm-2": time.Minute})},
+		"a node beside one that was emptied long ago":                 {open: emptying, ledger: watched(long, map[fleet.UID]time.Duration{"vm-1": 11 * time.Minute})},
+		"a node that a person asks for":                               {open: asked, ledger: watched(time.Minute, nil)},
+		"a node that runs dry, from which nobody has to leave yet":    {open: drying, ledger: watched(time.Minute, nil)},
+		"a node beside another one, where two of three may go":        {open: emptying, ledger: watched(long, map[fleet.UID]time.Duration{"vm-1": time.Minute}), share: 70},
+		"a node a moment after the start, of which nobody kept watch": {open: emptying, ledger: watched(time.Minute, nil), held: true},
+		"an eviction beyond the budget":                               {open: evicting, ledger: watched(long, map[fleet.UID]time.Duration{"vm-0": time.Minute}), held: true},
+		"a cordon of a node with pods while another one is emptied":   {open: emptying, ledger: watched(long, map[fleet.UID]time.Duration{"vm-1": time.Minute}), held: true},
+		"a cordon of a node without pods while another one is":        {open: cordoning, ledger: watched(long, map[fleet.UID]time.Duration{"vm-1": time.Minute})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := c.open()
-			if c.spoil != nil {
-				c.spoil(w)
+			if w.evidence.Fleet = c.ledger; c.share > 0 {
+				w.policy.Removal.Emptied = c.share
 			}
 			err := w.check()
 			var refusal *guard.Refusal
@@ -123,9 +103,8 @@ func TestWhatEmptiesANodeCountsForItsGroup(t *testing.T) {
 	} {
 		w := c.open()
 		_ = w.check()
-		got, empties := guard.Emptying(w.write, w.evidence, w.policy)
-		if empties != c.empties || empties && (got.Group != "agents" || got.At != w.evidence.Newest.Time || got.Node == "") {
-			t.Errorf("%s: %+v, %t; want %t", name, got, empties, c.empties)
+		if got := guard.Emptying(w.write, w.evidence, w.policy); (got != nil) != c.empties {
+			t.Errorf("%s: %+v, want one: %t", name, got, c.empties)
 		}
 	}
 }

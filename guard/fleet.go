@@ -35,23 +35,6 @@ func checkFleet(w Delete, e Evidence, allowed *policy.Policy) error {
 	return nil
 }
 
-// checkEmpty holds a node that may not be emptied of its pods by the budget that all removals share.
-func checkEmpty(n *cluster.Node, e Evidence, allowed *policy.Policy) error {
-	if e.Fleet == nil || n.Instance == nil || !spends(n, e, allowed) || n.Object.Annotations[cluster.DrainAnnotation] != "" {
-		return nil
-	}
-	id := fleet.GroupID(n.Group)
-	if r := e.Fleet.MayEmpty(id, fleet.UID(n.Instance.UID), allowed.Fleet(e.Newest.Group(n.Group))); r != nil {
-		return refuse(r.Property, "%s", r.Sentence(id))
-	}
-	return nil
-}
-
-// spends says whether the budget is charged for a node that is cordoned: somebody has to leave it, or nobody saw that it was empty, since it is not Ready.
-func spends(n *cluster.Node, e Evidence, allowed *policy.Policy) bool {
-	return works(n, e, allowed) || !cluster.Ready(n.Object)
-}
-
 // target is the machine as the ledger is asked about it. That nothing stands in the way of one with a node is for [checkNodeOf] to say.
 func target(t Target, e Evidence, allowed *policy.Policy) fleet.Target {
 	to := fleet.Target{UID: fleet.UID(t.UID), ID: string(t.ID), Clear: t.Node != ""}

@@ -124,7 +124,6 @@ type Evidence struct {
 	Leads     time.Time               // until when nobody else leads; zero when there is nobody else (S-23)
 	Answer    time.Duration           // how long the request may take at most
 	Opposed   *Opposition             // others who keep changing the group's capacity the other way; nil for none (S-36)
-	Emptied   []Emptied               // nodes that this process has begun to empty of pods, each once (S-19)
 	Fleet     *fleet.View             // what is known of machines; nil when nobody keeps a ledger of them
 	Unseen    map[string]bool         // nodes that this process has written to, and Newest does not show them as they are since (S-20)
 

@@ -31,9 +31,6 @@ func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
 		return refuse("S-18", "machine %s is protected in the cloud", w.Machine)
 	}
 	if w.Why != cluster.RunsDry { // nobody is told to leave
-		if err := checkBudget(n, e, allowed); err != nil {
-			return err
-		}
 		if err := checkEmpty(n, e, allowed); err != nil {
 			return err
 		}
@@ -103,7 +100,7 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 	if keeps {
 		return refuse("S-15", "%s", why.Sentence())
 	}
-	return checkBudget(n, e, allowed)
+	return checkEmpty(n, e, allowed)
 }
 
 // checkDismiss holds the daemons of nodes that others still have to leave, and those that the policy leaves alone.

@@ -9,6 +9,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/guard"
 	"sluice.dev/sluice/policy"
 )
@@ -130,7 +131,7 @@ func TestALeaderHeedsANoticeAsItStands(t *testing.T) {
 		"an answer that calls a node empty, with a worker": {empty, []func(*scene){worker}, "S-15"},
 		"an eviction while the API server is silent":       {expel, []func(*scene){func(s *scene) { s.e.Silent = 2 * time.Minute }}, "S-20"},
 		"an eviction beyond the budget of its group": {expel, []func(*scene){func(s *scene) {
-			s.e.Emptied = []guard.Emptied{{Node: "uid-agents-1", At: Start}, {Node: "uid-agents-2", At: Start}}
+			s.e.Fleet = watched(2*time.Hour, map[fleet.UID]time.Duration{"vm-1": time.Minute, "vm-2": time.Minute})
 		}}, ""},
 		"an eviction in a dry run":                             {expel, []func(*scene){func(s *scene) { s.e.DryRun = true }}, "S-24"},
 		"an answer":                                            {answer, nil, ""},

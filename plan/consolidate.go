@@ -98,9 +98,9 @@ func (d *decision) goOn(c Consolidation) Consolidation {
 	if d.refuges().leave(st.sight) != nil {
 		return c.over()
 	}
-	if spent := d.spent(st); spent != nil {
+	if held := d.keptFromLadder(st, cluster.Consolidated, nil); held != nil {
 		d.refuge.back()
-		d.judgeNode(st, NodeKeep, *spent)
+		d.judgeNode(st, NodeKeep, held...)
 		return c
 	}
 	d.refuge.settle()
@@ -166,8 +166,8 @@ func (d *decision) findSaving(c Consolidation) Consolidation {
 		d.judgeNode(st, NodeIdle, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", d.now.Sub(c.Since).Truncate(time.Second), "limit", d.removal(st).Unneeded)...))
 		return c
 	}
-	if spent := d.spent(st); spent != nil {
-		d.judgeNode(st, NodeIdle, append([]reason.Reason{*spent}, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", d.now.Sub(c.Since).Truncate(time.Second), "limit", d.removal(st).Unneeded)...))...)
+	if held := d.keptFromLadder(st, cluster.Consolidated, nil); held != nil {
+		d.judgeNode(st, NodeIdle, append(held, reason.New(reason.ConsolidationPays, about, append(facts, "into", into, "idle", d.now.Sub(c.Since).Truncate(time.Second), "limit", d.removal(st).Unneeded)...))...)
 		return c
 	}
 	if best.into == nil {

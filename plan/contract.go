@@ -50,6 +50,11 @@ func (d *decision) forbids(about reason.Ref, st *groupState, with *fleet.Batch, 
 	if r == nil {
 		return nil
 	}
+	return d.heldBy(about, st, r)
+}
+
+// heldBy says that the safety contract holds something back.
+func (d *decision) heldBy(about reason.Ref, st *groupState, r *fleet.Refusal) *reason.Reason {
 	until := r.Until.Time()
 	d.wake(until)
 	switch r.Code {

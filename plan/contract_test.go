@@ -44,7 +44,7 @@ func TestPlansHeedTheSafetyContract(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := cluster.New(Start, Objects(c.objects...), []*cluster.Group{c.group})
-			s.Fleet = ledgerOf(s)
+			s.Fleet = ledgerOf(s, 2*time.Hour)
 			p, _ := plan.Decide(s, policy.Default(), sawCordons(c.memory, c.objects))
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
@@ -58,9 +58,9 @@ func TestPlansHeedTheSafetyContract(t *testing.T) {
 	}
 }
 
-// ledgerOf is the ledger of a process that has watched the machines for two hours, and whose nodes that are not Ready, or not there, went half an hour ago.
-func ledgerOf(s *cluster.Snapshot) fleet.Ledger {
-	began, now := fleet.At(s.Time.Add(-2*time.Hour)), fleet.At(s.Time)
+// ledgerOf is the ledger of a process that began so long ago and has watched the machines since, and whose nodes that are not Ready, or not there, went half an hour ago.
+func ledgerOf(s *cluster.Snapshot, since time.Duration) fleet.Ledger {
+	began, now := fleet.At(s.Time.Add(-since)), fleet.At(s.Time)
 	l := fleet.New(fleet.Usual(), began)
 	for _, g := range s.Groups {
 		listed := fleet.Listed{Group: fleet.GroupID(g.ID), Asked: began + 1, Counted: true, Capacity: g.Capacity, Whole: true}

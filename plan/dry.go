@@ -184,8 +184,8 @@ func (d *decision) awaitWork(st *nodeState) {
 		d.wake(d.now.Add(ends(works)))
 	case d.inFlight >= d.allowed.Removal.MaxInFlight && !d.queued(st) || len(st.movers) > 0 && d.drains >= d.allowed.Removal.MaxDrains:
 		d.judgeNode(st, NodeDraining, reason.New(reason.RemovalBudget, about, "inflight", max(d.inFlight, d.drains), "limit", min(d.allowed.Removal.MaxInFlight, d.allowed.Removal.MaxDrains)))
-	case len(st.movers) > 0 && d.spent(st) != nil:
-		d.judgeNode(st, NodeDraining, *d.spent(st))
+	case d.keptFromLadder(st, cluster.RanDry, nil) != nil:
+		d.judgeNode(st, NodeDraining, d.keptFromLadder(st, cluster.RanDry, nil)...)
 	case d.budgetHolds(st) != nil: // it would be given back when the time for drains is over, and run dry anew
 		d.judgeNode(st, NodeDraining, *d.budgetHolds(st))
 	default:
@@ -194,7 +194,7 @@ func (d *decision) awaitWork(st *nodeState) {
 			d.empties(st)
 		}
 		st.group.drying--
-		d.step(st)
+		d.step(st, cluster.RanDry)
 		done := reason.New(reason.NodeRanDry, about, "pods", len(st.movers))
 		removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: cluster.RanDry}
 		d.wake(d.now.Add(d.allowed.Removal.Pause()))

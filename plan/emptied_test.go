@@ -1,15 +1,17 @@
 package plan_test
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
 )
@@ -19,49 +21,42 @@ func TestNodesAreEmptiedWithinTheBudgetOfTheirGroup(t *testing.T) {
 	machine := func(id string) cluster.Machine {
 		return cluster.Machine{Group: "a", ID: cluster.InstanceID(id), UID: "vm-" + id}
 	}
-	emptied := func(node string, group cluster.GroupID, ago time.Duration) func(*plan.Memory) {
-		return func(m *plan.Memory) { m.Emptied = map[string]plan.Emptied{node: {Group: group, At: Start.Add(-ago)}} }
+	charged := func(l fleet.Ledger, uid string, ago time.Duration) fleet.Ledger {
+		at := fleet.At(Start.Add(-ago))
+		return l.Observe(at, fleet.Asked{Group: "a", At: at, Verb: fleet.Empty, Charge: []fleet.UID{fleet.UID(uid)}})
+	}
+	another := func(ago time.Duration) func(fleet.Ledger) fleet.Ledger {
+		return func(l fleet.Ledger) fleet.Ledger { return charged(l, "vm-2", ago) }
 	}
 	for name, c := range map[string]struct {
 		policy  func(*policy.Policy)
-		memory  func(*plan.Memory)
+		ledger  func(fleet.Ledger) fleet.Ledger
+		began   time.Duration // before now; 0 for two hours
 		objects []any
 		want    []string
 		verdict string // about a-1
 	}{
-		"nothing was emptied lately": {want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused"},
-		"another one was, nine minutes ago": {
-			memory: emptied("a-9", "a", 9*time.Minute), verdict: "idle EmptiedBudget NodeUnderused",
-		},
+		"nothing was emptied lately":        {want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused"},
+		"another one was, nine minutes ago": {ledger: another(9 * time.Minute), verdict: "idle RemovalHeld NodeUnderused"},
 		"another one was, before the window": {
-			memory: emptied("a-9", "a", 10*time.Minute), want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused",
-		},
-		"one of another group was": {
-			memory: emptied("b-0", "b", time.Minute), want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused",
+			ledger: another(10 * time.Minute), want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused",
 		},
 		"another one was, and two of three may be": {
-			policy: func(p *policy.Policy) { p.Removal.Emptied = 70 }, memory: emptied("a-9", "a", time.Minute),
+			policy: func(p *policy.Policy) { p.Removal.Emptied = 70 }, ledger: another(time.Minute),
 			want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused",
 		},
-		"the process has just begun": {
-			memory: func(m *plan.Memory) { m.Since = Start.Add(-time.Minute) }, verdict: "idle EmptiedUnknown NodeUnderused",
-		},
-		"the process has just begun, and there is no bound": {
-			policy: func(p *policy.Policy) { p.Removal.Window = 0 }, memory: func(m *plan.Memory) { m.Since = Start.Add(-time.Minute) },
-			want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused",
-		},
+		"the process has just begun, and nothing is recorded": {began: time.Minute, verdict: "idle RemovalHeld NodeUnderused"},
 		"the node was on its way before the process began": {
-			memory:  func(m *plan.Memory) { m.Since = Start },
+			began: time.Minute, ledger: func(l fleet.Ledger) fleet.Ledger { return charged(l, "vm-1", time.Minute) },
 			objects: []any{Node("a-1", Removing(Start.Add(-time.Minute), machine("1")))},
 			want:    []string{"evict web from a-1 grace 30s"}, verdict: "draining NodeDraining",
 		},
 		"the node was on its way before the process began, and had no pods then": {
-			memory:  func(m *plan.Memory) { m.Since = Start },
-			objects: []any{Node("a-1", Removing(Start.Add(-time.Minute), machine("1")), For(cluster.Idle))}, verdict: "draining NodeDraining EmptiedUnknown",
+			began: time.Minute, objects: []any{Node("a-1", Removing(Start.Add(-time.Minute), machine("1")), For(cluster.Idle))}, verdict: "draining NodeDraining RemovalHeld",
 		},
 		"the node is on its way, and another one was emptied meanwhile": {
-			memory: emptied("a-9", "a", time.Minute), objects: []any{Node("a-1", Removing(Start.Add(-2*time.Minute), machine("1")))},
-			verdict: "draining NodeDraining EmptiedBudget",
+			ledger: another(time.Minute), objects: []any{Node("a-1", Removing(Start.Add(-2*time.Minute), machine("1")))},
+			verdict: "draining NodeDraining RemovalHeld",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,24 +64,25 @@ func TestNodesAreEmptiedWithinTheBudgetOfTheirGroup(t *testing.T) {
 			if c.policy != nil {
 				c.policy(allowed)
 			}
-			if c.memory != nil {
-				c.memory(&memory)
-			}
 			if c.objects == nil {
 				c.objects = []any{Node("a-1")}
 			}
 			objects := append(c.objects, Node("a-0"), Pod("big", On("a-0"), CPU("3")), Pod("web", On("a-1"), CPU("100m"), made(time.Hour)), Node("a-2"), Pod("busy", On("a-2"), CPU("3")))
-			p, m := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{joined(three(), objects)}), allowed, sawCordons(memory, objects))
+			s := cluster.New(Start, Objects(objects...), []*cluster.Group{joined(three(), objects)})
+			if s.Fleet = ledgerOf(s, cmp.Or(c.began, 2*time.Hour)); c.ledger != nil {
+				s.Fleet = c.ledger(s.Fleet)
+			}
+			p, m := plan.Decide(s, allowed, sawCordons(memory, objects))
 			if c.want == nil {
 				c.want = []string{}
 			}
-			if diff := cmp.Diff(c.want, told(p)); diff != "" {
+			if diff := gocmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
 			if got := verdictOf(p, ref("node a-1")); got != c.verdict {
 				t.Errorf("verdict %q, want %q", got, c.verdict)
 			}
-			if _, counts := m.Emptied["a-1"]; counts != (len(c.want) > 0) && allowed.Removal.Window > 0 {
+			if _, counts := m.Emptied["a-1"]; counts != (len(c.want) > 0) {
 				t.Errorf("the node counts as emptied: %t", counts)
 			}
 		})
@@ -129,7 +125,7 @@ func TestANodeThatReceivesPodsOfADrainIsLookedAtAnew(t *testing.T) {
 				Node("a-1"), Pod("moved", On("a-1"), CPU("300m"), made(c.came)), Node("a-2"), Pod("busy", On("a-2"), CPU("2500m")),
 			}
 			p, m := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{joined(three(), objects)}), allowed, memory)
-			if diff := cmp.Diff([]string{"cordon " + c.goes + " underused"}, told(p)); diff != "" {
+			if diff := gocmp.Diff([]string{"cordon " + c.goes + " underused"}, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
 			if anew := m.Removable["a-1"].Equal(Start); anew != (c.goes == "a-0") {

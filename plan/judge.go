@@ -24,6 +24,7 @@ type nodeState struct {
 	kept       bool // needed after all
 	counted    bool // among its group's leaving nodes and those in flight
 	passedOver bool // no pending pod is welcome on it
+	exit       exit // how its machine is to go, once it is counted
 }
 
 // judgeNodes says of every node whether it could go. Nodes on the ladder and nodes that may step on it are left to climbLadder.

@@ -43,6 +43,7 @@ func (d *decision) climbLadder() {
 			st.group.drying++
 			continue
 		}
+		st.exit = exitOf(st, cluster.Idle) // the budget was charged for it when it was cordoned
 		switch d.count(st); {
 		case d.outstays(st):
 			d.inFlight--
@@ -100,8 +101,7 @@ func (d *decision) outstays(st *nodeState) bool {
 func (d *decision) count(st *nodeState) {
 	st.counted = true
 	st.group.loses(st.Instance, 1)
-	e := exitOf(st, cluster.Idle) // the budget was charged for it when it was cordoned
-	st.group.contract.ladder.Add(e.verb, e.Target)
+	st.group.contract.ladder.Add(st.exit.verb, st.exit.Target)
 	d.inFlight++
 }
 
@@ -270,8 +270,7 @@ func (d *decision) removes(g *groupState, in *cluster.Instance, e exit, l Leavin
 func (d *decision) takeDown(st *nodeState, because ...reason.Reason) {
 	if st.counted {
 		st.group.loses(st.Instance, -1)
-		e := exitOf(st, cluster.Idle)
-		st.group.contract.ladder.Drop(e.verb, e.Target)
+		st.group.contract.ladder.Drop(st.exit.verb, st.exit.Target)
 		if !d.outstays(st) {
 			d.inFlight--
 		}
@@ -356,9 +355,6 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 		if block == nil && d.drains >= d.allowed.Removal.MaxDrains {
 			block = []reason.Reason{reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", d.allowed.Removal.MaxDrains)}
 		}
-		if spent := d.spent(st); block == nil && spent != nil {
-			block = []reason.Reason{*spent}
-		}
 		if vain := d.vain(st); block == nil && vain != nil {
 			block = []reason.Reason{*vain}
 		}
@@ -391,7 +387,7 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 
 // stepOn puts a node on the ladder.
 func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
-	d.step(st)
+	d.step(st, why)
 	if len(st.movers) > 0 {
 		d.empties(st)
 	}

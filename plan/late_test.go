@@ -66,7 +66,7 @@ func TestAMachineIsLateByWhatItsGroupHasShown(t *testing.T) {
 			}
 			s := cluster.New(Start, Objects(objects...), groups)
 			if c.lost {
-				s.Fleet = ledgerOf(s)
+				s.Fleet = ledgerOf(s, 2*time.Hour)
 			}
 			p, _ := plan.Decide(s, policy.Default(), m)
 			if got := verdictOf(p, reason.Instance("a", "1")); got != c.machine {

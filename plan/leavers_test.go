@@ -75,7 +75,7 @@ func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
 		"their limit becomes another one": {
 			{happens: bIsHeld, want: "idle NodeUnderused, keep NodeScaleDownOff"},
 			{at: 3 * time.Minute, happens: bIsFree, want: aGoes},
-			{at: 4 * time.Minute, want: aGoes}, {at: 5 * time.Minute, happens: waits(time.Minute), want: "keep NodeReceives, idle EmptiedUnknown NodeUnderused"},
+			{at: 4 * time.Minute, want: aGoes}, {at: 5 * time.Minute, happens: waits(time.Minute), want: "keep NodeReceives, cordoned NodeUnderused"},
 		},
 		"one may go that might not, and two cycles were of one instant": {
 			{at: 8 * time.Minute, happens: func(w *twoNodes) {

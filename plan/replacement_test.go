@@ -9,6 +9,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
 )
@@ -35,12 +36,15 @@ func TestANodeThatWaitsForItsReplacementIsLookedAtAnew(t *testing.T) {
 			m := plan.Memory{Since: Start.Add(-time.Hour), Consolidation: plan.Consolidation{
 				Node: "a-0", Since: Start.Add(-time.Hour), Group: "b", Asked: Start.Add(-c.asked), Saving: 2,
 			}}
-			if c.emptied {
-				m.Emptied = map[string]plan.Emptied{"a-9": {Group: "a", At: Start.Add(-time.Minute)}}
-			}
 			young := func(n *corev1.Node) { n.CreationTimestamp.Time = Start.Add(-time.Minute) }
 			objects := Objects(Node("a-0"), Node("b-0", young), Pod("p", On("a-0"), CPU("3"), OwnedBy(c.owner, "o")))
-			_, after := plan.Decide(cluster.New(Start, objects, []*cluster.Group{a, b}), allowed, m)
+			s := cluster.New(Start, objects, []*cluster.Group{a, b})
+			if c.emptied {
+				at := fleet.At(Start.Add(-time.Minute))
+				s.Fleet = ledgerOf(s, 2*time.Hour).Observe(at, fleet.Nodes{Group: "a", At: at, Seen: []fleet.NodeSeen{{Group: "a", UID: "vm-0", Ready: true}, {Group: "a", UID: "vm-9", Ready: true}}},
+					fleet.Asked{Group: "a", At: at, Verb: fleet.Empty, Charge: []fleet.UID{"vm-9"}})
+			}
+			_, after := plan.Decide(s, allowed, m)
 			became := "given up"
 			switch now := after.Consolidation; {
 			case now.Stepped:

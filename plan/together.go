@@ -152,7 +152,8 @@ func (d *decision) queued(st *nodeState) bool {
 }
 
 // step counts a node that steps on the ladder.
-func (d *decision) step(st *nodeState) {
+func (d *decision) step(st *nodeState, why string) {
+	st.exit = exitOf(st, why)
 	if d.count(st); d.queued(st) {
 		d.inFlight--
 	}

@@ -43,7 +43,6 @@ type Actuator struct {
 
 	lastWrite map[cluster.GroupID]time.Time
 	contests  contests          // with others about capacities
-	emptied   []guard.Emptied   // nodes that this process has begun to empty of pods
 	wrote     map[string]uint64 // nodes, with the version that the last write to each has left, until Objects shows it
 	left      map[turn]int      // what the last plan asked for and was not begun, by its place in the next one
 	groups    []*cluster.Group  // as decided, and as read and written since, while a plan is performed

@@ -32,7 +32,7 @@ func (a *Actuator) within() time.Duration {
 // known is the evidence that every write has.
 func (a *Actuator) known(decided, newest *cluster.Snapshot, p plan.Plan) guard.Evidence {
 	return guard.Evidence{
-		DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted, Bought: p.Bought, Unseen: a.unseen(), Answer: leastWithin, Emptied: a.emptied,
+		DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted, Bought: p.Bought, Unseen: a.unseen(), Answer: leastWithin,
 		Silent: a.silence(), Leads: a.leads(), Fleet: a.Ledger.View(),
 	}
 }
@@ -73,18 +73,10 @@ func (a *Actuator) leads() time.Time {
 	return a.Leads()
 }
 
-// emptying remembers that a write empties a node, whether or not its answer will be good, and forgets what the window has left behind.
+// emptying has the budget charged for a write that empties a node, whether or not its answer will be good.
 func (a *Actuator) emptying(w guard.Write, e guard.Evidence) {
-	now, empties := guard.Emptying(w, e, a.Policy)
-	if !empties {
-		return
-	}
-	a.emptied = slices.DeleteFunc(a.emptied, func(was guard.Emptied) bool {
-		return was.Node == now.Node || now.At.Sub(was.At) >= a.Policy.Removal.Window
-	})
-	a.emptied = append(a.emptied, now)
-	if now.Machine != "" {
-		a.charge(now.Group, []fleet.UID{fleet.UID(now.Machine)})
+	if in := guard.Emptying(w, e, a.Policy); in != nil {
+		a.charge(in.Group, []fleet.UID{fleet.UID(in.UID)})
 	}
 }
 

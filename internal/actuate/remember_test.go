@@ -6,7 +6,9 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/guard"
+	"sluice.dev/sluice/internal/ledger"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
 )
@@ -40,26 +42,25 @@ func TestANodeThatWasWrittenToIsUnseenUntilTheAPIServerShowsIt(t *testing.T) {
 	}
 }
 
-// TestWhatWasEmptiedCountsForAsLongAsTheBudgetGoesBack holds what the budget of disruptions is spent on (S-19).
-func TestWhatWasEmptiedCountsForAsLongAsTheBudgetGoesBack(t *testing.T) {
-	allowed := policy.Default()
-	a := &Actuator{Policy: allowed}
-	empty := func(node string, at time.Time) {
-		objects := Objects(Node("a-0"), Node("a-1"), Pod("x", On("a-0")), Pod("y", On("a-1")))
-		seen := cluster.New(at, objects, []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"))})
-		a.emptying(guard.Cordon{Node: node, UID: seen.Node(node).Object.UID, Why: "underused"}, a.known(seen, seen, plan.Plan{}))
+// TestEachStepOfADrainIsCharged holds what the budget of removals is charged for (S-19): the cordon, and each eviction after it.
+func TestEachStepOfADrainIsCharged(t *testing.T) {
+	now := Start
+	book := ledger.New(fleet.Usual(), func() time.Time { return now })
+	a := &Actuator{Policy: policy.Default(), Ledger: book}
+	seen := cluster.New(Start, Objects(Node("a-0"), Pod("x", On("a-0"))), []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"))})
+	book.Observe(fleet.Listed{Group: "a", Asked: book.Instant(), Counted: true, Capacity: 1, Whole: true, Machines: []fleet.Sighted{{UID: "vm-0", State: fleet.Running}}})
+	book.See(seen, a.Policy)
+	target := []fleet.Target{{UID: "vm-0", Clear: true}}
+	charged := func(at time.Time) bool { now = at; return len(book.View().Charged("a", target)) == 0 }
+	if charged(Start) {
+		t.Fatal("the budget is charged before anything is done")
 	}
-	empty("a-0", Start)
-	empty("a-0", Start.Add(time.Minute))
-	if e := a.known(nil, nil, plan.Plan{}).Emptied; len(e) != 1 || !e[0].At.Equal(Start.Add(time.Minute)) {
-		t.Fatalf("emptied are %v, want a-0 once, when it was last", e)
+	a.emptying(guard.Cordon{Node: "a-0", UID: seen.Node("a-0").Object.UID, Why: "underused"}, a.known(seen, seen, plan.Plan{}))
+	if !charged(Start.Add(9 * time.Minute)) {
+		t.Error("the budget is not charged for a cordon")
 	}
-	empty("a-1", Start.Add(2*time.Minute))
-	if e := a.known(nil, nil, plan.Plan{}).Emptied; len(e) != 2 {
-		t.Errorf("emptied are %v, want both", e)
-	}
-	empty("a-1", Start.Add(time.Minute+allowed.Removal.Window))
-	if e := a.known(nil, nil, plan.Plan{}).Emptied; len(e) != 1 {
-		t.Errorf("emptied are %v once the window has gone past a-0, want a-1 alone", e)
+	a.emptying(guard.Evict{Namespace: "default", Pod: "x", UID: "uid-x", Node: "a-0"}, a.known(seen, seen, plan.Plan{}))
+	if !charged(Start.Add(18*time.Minute)) || charged(Start.Add(20*time.Minute)) {
+		t.Error("the budget is not charged for an eviction for as long as its window is")
 	}
 }

@@ -27,8 +27,8 @@ type Deed struct {
 	Because  reason.Reason      `json:"because"`
 	Result   *plan.Result       `json:"result,omitempty"` // nil when nobody tried to perform it
 
-	of      plan.Action
-	index   int    // of the action in the plan
+	of    plan.Action
+	index int // of the action in the plan
 }
 
 // Deeds are the deeds of an entry, in the order of the plan's actions.
