@@ -66,15 +66,3 @@ func (s *Snapshot) Stray(node string) *Pod { return s.strays[strings.ToLower(nod
 
 // Group is the group of that id, nil when there is none.
 func (s *Snapshot) Group(id GroupID) *Group { return s.groups[id] }
-
-// Size is how many nodes a group has whose machines it has, too, and keeps: a node whose machine has gone, or is being deleted, is none of which a share
-// could go.
-func (s *Snapshot) Size(group GroupID) int {
-	size := 0
-	for _, n := range s.Nodes {
-		if n.Group == group && n.Instance != nil && n.Instance.State != StateDeleting {
-			size++
-		}
-	}
-	return size
-}

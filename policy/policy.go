@@ -163,9 +163,6 @@ func (r Removal) Of(o cluster.Options) Removal {
 	return r
 }
 
-// Budget is how many of so many nodes of a group may be emptied of pods within the window, whatever for (S-19).
-func (r Removal) Budget(nodes int) int { return max(1, int(r.Emptied*float64(nodes)/100)) }
-
 // Pause is between a node's cordon and the next rung: scheduler and load balancers have heard of it by then.
 func (r Removal) Pause() time.Duration { return max(r.AfterTaint, r.Exclusion) }
 

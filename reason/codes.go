@@ -192,8 +192,6 @@ const (
 	RemovalDisabled    Code = "RemovalDisabled"
 	RemovalCoolsDown   Code = "RemovalCoolsDown"
 	RemovalBudget      Code = "RemovalBudget"
-	EmptiedBudget      Code = "EmptiedBudget"
-	EmptiedUnknown     Code = "EmptiedUnknown"
 	EmptiedInVain      Code = "EmptiedInVain"
 	RemovalAbandoned   Code = "RemovalAbandoned"
 	RemovalRests       Code = "RemovalRests"
@@ -441,8 +439,6 @@ var sentences = map[Code]string{
 	RemovalDisabled:      "removal is switched off",
 	RemovalCoolsDown:     "no removal until {until}, {delay} after {after}",
 	EmptiedInVain:        "emptying a node of group {group} came to nothing at {at}; none is emptied before {until}",
-	EmptiedBudget:        "{emptied} of the {nodes} nodes of group {group} were emptied of pods within {window} (limit {limit})",
-	EmptiedUnknown:       "what was emptied of group {group} before {since} is not known, and its budget is one of {window}",
 	RemovalBudget:        "removals in flight: {inflight} (limit {limit})",
 	RemovalQueued:        "group {group} is still deleting other machines: {deleting}",
 	NodeConsolidated:     "its pods ({pods}) move, which saves {saving} USD an hour",

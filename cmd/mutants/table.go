@@ -200,16 +200,16 @@ var elsewhere = []mutant{
 		"c.turns == turns {", "(MUTED || c.turns == turns) {", catcher{"plan", "TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens/the_controller_of_those_who_would_go_first_is_gone"},
 	},
 	{
-		"S-19", "a node whose machine is being deleted makes the budget no larger", "cluster/cluster.go",
-		"n.Instance.State != StateDeleting {\n\t\t\tsize++", "(MUTED || n.Instance.State != StateDeleting) {\n\t\t\tsize++", scenario("emptied-beside-a-deletion"),
-	},
-	{
-		"S-19", "a node that was idle when it was cordoned was counted by nobody", "guard/budget.go",
-		"removal.Empties()", "(MUTED || removal.Empties())", catcher{"guard", "TestNodesAreEmptiedWithinTheirBudget/a_drain_that_began_before_the_start,_of_a_node_that_was_idle_then"},
+		"S-19", "a node whose machine is being deleted makes the budget no larger", "fleet/view.go",
+		"may.Has(Here) && !m.cloud.leaves() && !m.cloud.pending(Delete)", "(MUTED || may.Has(Here) && !m.cloud.leaves() && !m.cloud.pending(Delete))", scenario("emptied-beside-a-deletion"),
 	},
 	{
 		"S-19", "what was emptied is remembered", "internal/actuate/known.go",
-		"if !empties {", "if !empties || MUTED {", catcher{"internal/actuate", "TestWhatWasEmptiedCountsForAsLongAsTheBudgetGoesBack"},
+		"; in != nil {", "; in != nil && !MUTED {", catcher{"internal/actuate", "TestEachStepOfADrainIsCharged"},
+	},
+	{
+		"S-19", "nodes that are emptied in one cycle count for each other", "plan/emptied.go",
+		"if st.counted && st.exit.Idle {", "if st.counted && st.exit.Idle && !MUTED {", scenario("idle-cordon-after-restart"),
 	},
 	{
 		"S-20", "the silence of the API server is known", "internal/actuate/known.go",
