@@ -39,9 +39,15 @@ func (s *Snapshot) Away(b *policyv1.PodDisruptionBudget) (n int32) {
 	}
 	count(s.stray)
 	for _, node := range s.Nodes {
-		if node.Instance == nil && node.Marked.UID != "" || node.Instance != nil && node.Instance.State == StateDeleting {
+		if node.Instance == nil && s.departed(node) || node.Instance != nil && node.Instance.State == StateDeleting {
 			count(node.Pods)
 		}
 	}
 	return n
+}
+
+// departed says whether the machine of a node without one was removed, or was seen to leave by another hand.
+func (s *Snapshot) departed(n *Node) bool {
+	g := s.Group(n.Group)
+	return n.Marked.UID != "" || g != nil && g.HasDeparted(n.Object.Status.NodeInfo.SystemUUID)
 }

@@ -25,6 +25,9 @@ func (c *changes) turnGroups() {
 		before := c.last.given[i]
 		at := slices.IndexFunc(c.Groups, func(g *Group) bool { return g.ID == given.ID })
 		old := c.Groups[at]
+		if given != before && !slices.Equal(given.Departed, before.Departed) {
+			c.turnDeparted(given, before)
+		}
 		sameMachines := given == before || slices.EqualFunc(before.Instances, given.Instances, sameInstance)
 		switch same := sameGroup(before, given); {
 		case same && sameMachines:
@@ -54,6 +57,23 @@ func (c *changes) copied(given, old *Group) *Group {
 	own.Instances, own.Parked = old.Instances, old.Parked
 	c.learn[given.ID] = true
 	return &own
+}
+
+// turnDeparted has nodes of machines that have left joined again, since their group may be known by that alone.
+func (c *changes) turnDeparted(given, before *Group) {
+	for _, uid := range before.Departed {
+		delete(c.joins.departed, uid)
+	}
+	for _, uid := range given.Departed {
+		c.joins.departed[uid] = given.ID
+	}
+	for _, uid := range slices.Concat(before.Departed, given.Departed) {
+		hashed(byUID, uid, func(key uint64) {
+			for _, name := range c.joins.nodes[key] {
+				c.again[name] = true
+			}
+		})
+	}
 }
 
 // turnMachines exchanges the machines that changed. Nodes that could be one of them are to be joined again.

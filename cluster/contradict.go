@@ -18,9 +18,6 @@ func (g *Group) Contradicts(nodes []*Node) *Node {
 		if !g.lacks(n) || !Ready(n.Object) && !(Speaks(n.Object) && g.shouldList(n)) {
 			continue
 		}
-		if _, on := RemovalOf(n.Object); !on && n.Marked.UID != "" {
-			continue // its machine was seen to leave
-		}
 		if listed == nil {
 			listed = make(map[string]bool, len(g.Instances)+len(g.Parked))
 			for _, in := range slices.Concat(g.Instances, g.Parked) {
@@ -65,9 +62,6 @@ func sameScheme(a, b string) bool {
 
 // HasDeparted says whether the list lacks the machine with this UID because it was deleted.
 func (g *Group) HasDeparted(uid string) bool { return hasUID(g.Departed, uid) }
-
-// Hides says whether the list lacks the machine with this UID for some minutes only, and nobody saw it leave: see [Group.Hidden].
-func (g *Group) Hides(uid string) bool { return hasUID(g.Hidden, uid) }
 
 // hasUID says whether one of the UIDs, which are sorted, is that of a machine whose firmware tells this one.
 func hasUID(all []string, firmware string) bool {

@@ -18,6 +18,7 @@ type joins struct {
 	owners   map[string]map[GroupID]int // of how many of the group's machines the provider ids begin so, in lower case
 	parked   map[string]Machine         // those that are parked, by unique id
 	missing  map[string]GroupID         // groups of machines that their lists lack, by unique id
+	departed map[string]GroupID         // groups of machines that have left, by unique id
 	hosts    map[string]bool            // what hostnames of groups' machines are before their numbers, in lower case
 }
 
@@ -29,7 +30,7 @@ type machineKey struct {
 
 // newJoins describe the snapshot's nodes and machines, which are not joined yet.
 func newJoins(s *Snapshot) *joins {
-	j := &joins{of: s, machines: finder[machineKey]{}, nodes: finder[string]{}, owners: map[string]map[GroupID]int{}, parked: map[string]Machine{}, missing: map[string]GroupID{}, hosts: map[string]bool{}}
+	j := &joins{of: s, machines: finder[machineKey]{}, nodes: finder[string]{}, owners: map[string]map[GroupID]int{}, parked: map[string]Machine{}, missing: map[string]GroupID{}, departed: map[string]GroupID{}, hosts: map[string]bool{}}
 	for _, g := range s.Groups {
 		j.own(g.ProviderIDPrefix, g.ID, 1)
 		if g.HostnamePrefix != "" {
@@ -37,6 +38,9 @@ func newJoins(s *Snapshot) *joins {
 		}
 		for _, uid := range g.Missing {
 			j.missing[uid] = g.ID
+		}
+		for _, uid := range g.Departed {
+			j.departed[uid] = g.ID
 		}
 		for _, in := range g.Instances {
 			j.addMachine(in)
@@ -119,13 +123,13 @@ func (j *joins) parkedAs(n *corev1.Node) Machine {
 	return cmp.Or(j.parked[uuid], j.parked[Swapped(uuid)])
 }
 
-// missingAs is the group of the machine that the node is by its unique id and that the group's list lacks, "" when there is none.
+// missingAs is the group of the machine that the node is by its unique id and that the group's list lacks, or that has left, "" when there is none.
 func (j *joins) missingAs(n *corev1.Node) GroupID {
-	if len(j.missing) == 0 {
+	if len(j.missing)+len(j.departed) == 0 {
 		return ""
 	}
 	uuid := strings.ToLower(n.Status.NodeInfo.SystemUUID)
-	return cmp.Or(j.missing[uuid], j.missing[Swapped(uuid)])
+	return cmp.Or(j.missing[uuid], j.departed[uuid], j.missing[Swapped(uuid)], j.departed[Swapped(uuid)])
 }
 
 // numbered is what stands before the number of a machine in its hostname, in lower case: agents of agents00001f; "" when it ends in none. The number

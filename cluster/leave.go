@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"sluice.dev/sluice/fleet"
 )
 
 // Attachment names a VolumeAttachment for ever.
@@ -22,13 +24,28 @@ func (s *Snapshot) Attachments() map[string][]Attachment {
 	return all
 }
 
-// Was is the machine that a node without one was, as far as it shows: the one that it was marked with, or the one of its group with its
-// unique id, whose id within the group is not known then. The UID is "" when nothing tells.
+// Was is the machine that a node without one was, as far as it shows: the one that it was marked with, unless its unique id is another's, or the one of its
+// group with its unique id, whose id within the group is not known then. The UID is "" when nothing tells.
 func (n *Node) Was() Machine {
-	if n.Marked.UID != "" {
+	uid := strings.ToLower(n.Object.Status.NodeInfo.SystemUUID)
+	if n.Marked.UID != "" && (uid == "" || sameUID(n.Marked.UID, uid)) {
 		return n.Marked
 	}
-	return Machine{Group: n.Group, UID: strings.ToLower(n.Object.Status.NodeInfo.SystemUUID)}
+	return Machine{Group: n.Group, UID: uid}
+}
+
+// MayDelete is why the object of a node without a machine may not be deleted; nil when it may: the machine that it was is gone for certain, as the ledger of
+// machines has it, and no kubelet speaks for it.
+func (n *Node) MayDelete(ledger *fleet.View) *fleet.Refusal {
+	was := n.Was()
+	if ledger == nil {
+		return &fleet.Refusal{Property: "S-14", Code: fleet.NotGone, UID: fleet.UID(was.UID)} // nobody keeps one
+	}
+	r := ledger.MayDeleteNode(fleet.GroupID(was.Group), fleet.UID(was.UID), fleet.UID(Swapped(was.UID)))
+	if r == nil && Speaks(n.Object) {
+		return &fleet.Refusal{Property: "S-14", Code: fleet.IsLeaving, UID: fleet.UID(was.UID)}
+	}
+	return r
 }
 
 // Rests says whether the node's machine is parked for sure, and whether sluice may say so on the node: its kubelet is not Ready, and no person has a hand in it.

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// MachineAnnotation stands on a node that sluice is removing, or whose machine it has seen leave by another hand, and names its machine as
-// "group/id/uid", so that after a restart the Node object of that very machine, and of no other, is deleted once the machine is gone (S-14).
+// MachineAnnotation stands on a node that sluice is removing, or whose machine is parked, and names its machine as "group/id/uid", so that after a
+// restart the Node object of that very machine, and of no other, is deleted once the machine is gone (S-14).
 const MachineAnnotation = "sluice.dev/machine"
 
 // OwnerAnnotation stands beside whatever else sluice puts on a node for its removal, and says which sluice it was: the name of an installation, as

@@ -195,6 +195,25 @@ func TestARecordKeepsWhatHappened(t *testing.T) {
 	}
 }
 
+// TestANodeObjectGoesWhenItsMachineIsGone has the cloud say that a machine leaves: its Node object goes once a list lacks it and its kubelet is silent, whichever of
+// its ids the ledger knows it under, and stays as long as another id is of a machine that is there.
+func TestANodeObjectGoesWhenItsMachineIsGone(t *testing.T) {
+	s := idle(2)
+	may := func() *fleet.Refusal { return s.At(s.now).MayDeleteNode(pool, uid(0), uid(9)) }
+	s.listed(62, 1, fleet.Deleting, fleet.Running)
+	expect(t, may(), "S-14")
+	s.list(63, 2, 0)
+	if r := may(); r == nil || r.Code != fleet.IsLeaving {
+		t.Errorf("while its node is Ready: %+v", r)
+	}
+	s.node(64, 0, false, false)
+	s.list(65, 2, 0)
+	expect(t, may(), "")
+	s.node(66, 9, false, false)
+	expect(t, may(), "S-14")
+	expect(t, s.At(s.now).MayDeleteNode(pool, uid(8)), "S-14")
+}
+
 // TestADeletionThatFailsIsTakenBack has a deletion accepted, the machine listed as deleting and then lacked, and its operation fail.
 func TestADeletionThatFailsIsTakenBack(t *testing.T) {
 	s := farm(2)

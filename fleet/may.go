@@ -282,11 +282,25 @@ func (b *Batch) MayEmpty(uid UID) *Refusal {
 	return b.view.mayCharge(b.count, b.sum.charged+1, b.limits)
 }
 
-// MayDeleteNode is why the machine's Node object may not be deleted; nil when it may. A machine that is off keeps its own.
-func (v *View) MayDeleteNode(id GroupID, uid UID) *Refusal {
-	m := v.count(id).machine(uid)
-	if m == nil || m.may() != Gone {
-		return &Refusal{Property: "S-14", Code: NotGone, UID: uid}
+// MayDeleteNode is why the machine's Node object may not be deleted; nil when it may. A machine that is off keeps its own. Of several ids that the machine
+// may be known under, at least one has to be known, and none as anything but gone.
+func (v *View) MayDeleteNode(id GroupID, ids ...UID) *Refusal {
+	c, known := v.count(id), false
+	for _, uid := range ids {
+		m := c.machine(uid)
+		if m == nil {
+			continue
+		}
+		if known = true; m.may() != Gone {
+			r := &Refusal{Property: "S-14", Code: NotGone, UID: uid}
+			if !m.may().Has(Here | IsOff) {
+				r.Code = IsLeaving
+			}
+			return r
+		}
+	}
+	if !known {
+		return refuse("S-14", NotListed)
 	}
 	return nil
 }

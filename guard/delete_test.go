@@ -2,13 +2,8 @@ package guard_test
 
 import (
 	"slices"
-	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
-	. "sluice.dev/sluice/cluster/clustertest"
 )
 
 // coming deletes one that is still coming and leaves another such beside the group's min.
@@ -35,20 +30,4 @@ func (w *world) relist(at int, uid string) {
 	fresh.Instances = slices.Clone(fresh.Instances)
 	fresh.Instances[at] = &other
 	w.evidence.Group = &fresh
-}
-
-// succeeded deletes the Node object of a machine that nobody saw leave, when a younger one has its name.
-func succeeded() *world {
-	w := missing()
-	w.groups[0].Instances = append(w.groups[0].Instances, Machine("9", "agents-1", Born(Start.Add(-time.Minute)), func(in *cluster.Instance) { in.Group = "agents" }))
-	w.groups[0].Capacity++
-	return w
-}
-
-// succeededSoon does so of a node that has been there for minutes alone, and has just fallen silent, in a group that parks.
-func succeededSoon() *world {
-	w := succeeded()
-	w.groups[0].Parks = true
-	w.objects.Nodes[1] = lost(Silent(Start.Add(-time.Second)), func(n *corev1.Node) { n.CreationTimestamp = metav1.NewTime(Start.Add(-3 * time.Minute)) })
-	return w
 }

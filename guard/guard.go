@@ -44,7 +44,7 @@ type Cordon struct {
 	Why     string // as [cluster.Removal] has it
 }
 
-// Mark names on a node the machine that it is, which somebody else removes or, where it is parked, is switched off: then the node is cordoned as well.
+// Mark cordons the node of a machine that is parked, or takes over the removal that another sluice has begun.
 type Mark struct {
 	Node    string
 	UID     types.UID

@@ -191,72 +191,8 @@ func softening() *world {
 	return w
 }
 
-// burying deletes the Node object of machine 1, which is gone.
-func burying() *world {
-	w := agents()
-	w.groups[0].Instances = append(w.groups[0].Instances[:1:1], w.groups[0].Instances[2])
-	w.groups[0].Capacity, w.groups[0].Departed = 2, []string{"vm-1"}
-	w.write = guard.DeleteNode{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents", ID: "1", UID: "vm-1"}}
-	return w
-}
-
-// lost is node agents-1 without sluice's taint and mark.
-func lost(change ...func(*corev1.Node)) *corev1.Node {
-	return Node("agents-1", append([]func(*corev1.Node){func(n *corev1.Node) {
-		n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = "cloud:///machines/1", "VM-1"
-		n.CreationTimestamp = metav1.NewTime(Start.Add(-time.Hour))
-	}}, change...)...)
-}
-
-// missing deletes the Node object of machine 1, which somebody else has deleted unseen.
-func missing() *world {
-	w := burying()
-	w.groups[0].Departed = nil
-	w.objects.Nodes[1] = lost(Silent(Start.Add(-time.Minute)))
-	w.write = guard.DeleteNode{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents", UID: "vm-1"}}
-	return w
-}
-
-// marked has sluice seen machine 1 leave.
-func (w *world) marked() {
-	w.objects.Nodes[1].Annotations = map[string]string{cluster.MachineAnnotation: "agents/1/vm-1"}
-	w.write = guard.DeleteNode{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents", ID: "1", UID: "vm-1"}}
-}
-
 // crown makes node 2 one of the control plane.
 func (w *world) crown() { w.objects.Nodes[2].Labels["node-role.kubernetes.io/control-plane"] = "true" }
-
-// park has machine 1 switched off, to be started again.
-func (w *world) park() {
-	w.groups[0].Parks, w.groups[0].Parked, w.groups[0].Departed = true, []*cluster.Instance{Machine("1", "agents-1")}, nil
-	w.objects.Nodes[1].Status.NodeInfo.SystemUUID = "VM-1"
-	Silent(Start.Add(-time.Hour))(w.objects.Nodes[1])
-}
-
-// resting deletes the Node object of machine 1 of a group that parks machines: lists have not had it for as long as anybody can tell.
-func resting() *world {
-	w := burying()
-	w.park()
-	w.groups[0].Parked = nil
-	w.objects.Nodes[1].CreationTimestamp = metav1.NewTime(Start.Add(-time.Hour))
-	return w
-}
-
-// parking cordons the node of machine 1, which is parked.
-func parking() *world {
-	w := burying()
-	w.park()
-	w.write = guard.Mark{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents", ID: "1", UID: "vm-1"}, Parked: true}
-	return w
-}
-
-// marking names machine 2 on its node, which somebody else deletes.
-func marking() *world {
-	w := agents()
-	w.groups[0].Instances[2].State = cluster.StateDeleting
-	w.write = guard.Mark{Node: "agents-2", UID: "uid-agents-2", Machine: cluster.Machine{Group: "agents", ID: "2", UID: "vm-2"}}
-	return w
-}
 
 // givingBack takes back what a sluice of that name has put on a node of no group.
 func givingBack(owner string) *world {
@@ -271,7 +207,7 @@ func givingBack(owner string) *world {
 
 func TestSoundWritesPass(t *testing.T) {
 	for name, open := range map[string]func() *world{
-		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete a machine that never joined of as many as were asked for": requested, "delete one of a group of which nodes are known": known, "delete one of a group that is vouched for": vouched, "delete a machine that never came above min": coming, "delete one on the count of one that works before it is made": working, "delete one below min where the operator says so": forced, "evict": evicting, "dismiss a daemon": dismissing, "delete one of three control-plane nodes that are opted in": crowned, "cordon one of them": dethroning, "delete a machine with a pod that is forced": outlasting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "delete a node whose machine others deleted": missing, "delete one whose name a younger machine has": succeeded, "delete a young one whose name a younger machine has": succeededSoon, "mark a node": marking, "cordon the node of a parked machine": parking, "delete a node of a group that parks": resting, "open a gate": opening,
+		"grow": growing, "delete a drained machine": deleting, "delete a machine that never joined": cleaning, "delete a machine that never joined of as many as were asked for": requested, "delete one of a group of which nodes are known": known, "delete one of a group that is vouched for": vouched, "delete a machine that never came above min": coming, "delete one on the count of one that works before it is made": working, "delete one below min where the operator says so": forced, "evict": evicting, "dismiss a daemon": dismissing, "delete one of three control-plane nodes that are opted in": crowned, "cordon one of them": dethroning, "delete a machine with a pod that is forced": outlasting, "cordon": cordoning, "soft taint": softening, "delete a dead node": burying, "delete a node whose machine others deleted": missing, "delete one whose name a younger machine has": succeeded, "take over a removal": adopting, "cordon the node of a parked machine": parking, "open a gate": opening,
 	} {
 		if err := open().check(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -378,51 +314,38 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			w.groups[0].Instances[3].ComputerName = "Agents-3"
 			w.evidence.Looked = map[string]*corev1.Node{"agents-3": Node("agents-3", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "vm-3" })}
 		}, "S-13"},
-		"a Node object that is Ready and whose machine nobody saw leave": {burying, func(w *world) { w.groups[0].Departed = nil }, "S-14"},
 		"a growth from a list that a Ready node contradicts": {growing, func(w *world) {
 			w.groups[0].Instances, w.groups[0].Capacity, w.groups[0].Missing = w.groups[0].Instances[1:], 2, []string{"vm-0"}
 			w.objects.Nodes[0].Status.NodeInfo.SystemUUID = "VM-0"
 			w.write = guard.Grow{Group: "agents", From: 2, To: 3}
 		}, "S-02"},
-		"a Node object of another life":       {burying, func(w *world) { w.objects.Nodes[1].UID = "reborn" }, "S-14"},
-		"a Node object whose machine lives":   {burying, func(w *world) { w.groups[0].Instances = append(w.groups[0].Instances, Machine("1", "agents-1")) }, "S-14"},
-		"a Node object of an unfinished read": {burying, func(w *world) { w.groups[0].Read.Complete = false }, "S-14"},
-		"a Node object that nobody cordoned":  {burying, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-14"},
-		"a Node object not read since":        {burying, func(w *world) { w.groups[0].Read.At = Start.Add(-time.Hour) }, "S-14"},
-		"a Job's pod":                         {evicting, func(w *world) { w.change(OwnedBy("Job", "render")) }, "S-15"},
-		"a pod whose controller is gone":      {evicting, func(w *world) { w.objects.Controllers.Known = true }, "S-15"},
-		"a bare pod":                          {evicting, func(w *world) { w.change(OwnedBy("", "")) }, "S-15"},
-		"a pod marked do-not-disrupt":         {evicting, func(w *world) { w.change(Annotated("karpenter.sh/do-not-disrupt", "true")) }, "S-15"},
+		"a Node object whose kubelet reports that it is not Ready": {burying, func(w *world) { NotReady(Start.Add(-2 * time.Minute))(w.objects.Nodes[1]) }, "S-14"},
+		"a Node object that is Ready by now":                       {missing, func(w *world) { w.objects.Nodes[1].Status.Conditions = Node("x").Status.Conditions }, "S-14"},
+		"a Node object of a group that is managed no more":         {burying, func(w *world) { w.groups[0].ID = "other" }, "S-14"},
+		"a Node object whose unique id is another machine's":       {burying, func(w *world) { w.objects.Nodes[1].Status.NodeInfo.SystemUUID = "vm-7" }, "S-14"},
+		"a Node object of another life":                            {burying, func(w *world) { w.objects.Nodes[1].UID = "reborn" }, "S-14"},
+		"a Node object whose machine lives":                        {burying, func(w *world) { w.groups[0].Instances = append(w.groups[0].Instances, Machine("1", "agents-1")) }, "S-14"},
+		"a Job's pod":                                              {evicting, func(w *world) { w.change(OwnedBy("Job", "render")) }, "S-15"},
+		"a pod whose controller is gone":                           {evicting, func(w *world) { w.objects.Controllers.Known = true }, "S-15"},
+		"a bare pod":                                               {evicting, func(w *world) { w.change(OwnedBy("", "")) }, "S-15"},
+		"a pod marked do-not-disrupt":                              {evicting, func(w *world) { w.change(Annotated("karpenter.sh/do-not-disrupt", "true")) }, "S-15"},
 		"a pod marked safe-to-evict=false": {evicting, func(w *world) {
 			w.change(Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"))
 		}, "S-15"},
-		"a daemon's pod where daemons are left alone":                       {dismissing, func(w *world) { w.policy.Removal.OccupiedDaemons = false }, "S-15"},
-		"a daemon's pod where others still are":                             {dismissing, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"))) }, "S-15"},
-		"a machine with a pod that is waited for":                           {outlasting, func(w *world) { w.policy.Removal.AfterDeadline = policy.Wait }, "S-15"},
-		"a machine with a pod that has time left":                           {outlasting, func(w *world) { w.policy.Removal.DrainDeadline = time.Hour }, "S-15"},
-		"a pod of a node that is gone":                                      {evicting, func(w *world) { w.objects.Nodes = nil }, "S-14"},
-		"a pod of another life":                                             {evicting, func(w *world) { w.change(func(p *corev1.Pod) { p.UID = "reborn" }) }, "S-15"},
-		"a pod of a node that stays":                                        {evicting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-15"},
-		"a machine to whose name a pod is bound":                            {cleaning, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("p", On("unjoined-3"))) }, "S-15"},
-		"a Node object whose machine nobody saw leave, and which is young":  {missing, func(w *world) { w.objects.Nodes[1].CreationTimestamp = metav1.NewTime(Start.Add(-9 * time.Minute)) }, "S-14"},
-		"one that fell silent a moment ago":                                 {missing, func(w *world) { w.objects.Nodes[1] = lost(Silent(Start.Add(-50 * time.Second))) }, "S-14"},
-		"one that fell silent before the process began":                     {missing, func(w *world) { w.groups[0].Parks, w.evidence.Started = true, Start.Add(-50*time.Second) }, "S-14"},
-		"one whose kubelet reports that it is not Ready":                    {missing, func(w *world) { w.objects.Nodes[1] = lost(NotReady(Start.Add(-time.Minute))) }, "S-14"},
-		"one that was cordoned, whose kubelet reports that it is not Ready": {burying, func(w *world) { w.groups[0].Departed = nil; NotReady(Start.Add(-time.Minute))(w.objects.Nodes[1]) }, "S-14"},
-		"one whose name a machine has that is no younger":                   {succeeded, func(w *world) { w.groups[0].Instances[len(w.groups[0].Instances)-1].Created = Start.Add(-time.Hour) }, "S-14"},
-		"one whose name a younger machine has, not read since it fell silent": {succeeded, func(w *world) {
-			w.objects.Nodes[1].Status.Conditions = lost(Silent(Start.Add(time.Second))).Status.Conditions
-		}, "S-14"},
-		"one whose name a younger machine has, and that is Ready": {succeeded, func(w *world) { w.objects.Nodes[1] = lost() }, "S-14"},
-		"one that is Ready": {missing, func(w *world) { w.objects.Nodes[1] = lost() }, "S-14"},
+		"a daemon's pod where daemons are left alone":     {dismissing, func(w *world) { w.policy.Removal.OccupiedDaemons = false }, "S-15"},
+		"a daemon's pod where others still are":           {dismissing, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"))) }, "S-15"},
+		"a machine with a pod that is waited for":         {outlasting, func(w *world) { w.policy.Removal.AfterDeadline = policy.Wait }, "S-15"},
+		"a machine with a pod that has time left":         {outlasting, func(w *world) { w.policy.Removal.DrainDeadline = time.Hour }, "S-15"},
+		"a pod of a node that is gone":                    {evicting, func(w *world) { w.objects.Nodes = nil }, "S-14"},
+		"a pod of another life":                           {evicting, func(w *world) { w.change(func(p *corev1.Pod) { p.UID = "reborn" }) }, "S-15"},
+		"a pod of a node that stays":                      {evicting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-15"},
+		"a machine to whose name a pod is bound":          {cleaning, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("p", On("unjoined-3"))) }, "S-15"},
+		"one whose name a machine has that is no younger": {succeeded, func(w *world) { w.groups[0].Instances[len(w.groups[0].Instances)-1].Created = Start.Add(-time.Hour) }, "S-14"},
 		"one without a unique id": {missing, func(w *world) {
 			w.objects.Nodes[1].Status.NodeInfo.SystemUUID = ""
 			w.write = guard.DeleteNode{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents"}}
 		}, "S-14"},
 		"one of the control plane": {missing, func(w *world) { w.objects.Nodes[1].Labels["node-role.kubernetes.io/etcd"] = "true" }, "S-17"},
-		"one while another group's list is short": {missing, func(w *world) {
-			w.groups = append(w.groups, &cluster.Group{ID: "other", Capacity: 1, Read: cluster.Read{At: Start, Complete: true, Version: "1"}})
-		}, "S-14"},
 		"one whose volumes are another node's": {missing, func(w *world) {
 			d := w.write.(guard.DeleteNode)
 			d.Attachments = []cluster.Attachment{{Name: "csi-a", UID: "uid-csi-a"}}
@@ -431,17 +354,14 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			a.Name, a.UID = "csi-a", "uid-csi-a"
 			w.objects.VolumeAttachments = append(w.objects.VolumeAttachments, a)
 		}, "S-37"},
-		"one that was marked, not silent":                    {missing, func(w *world) { w.marked(); w.objects.Nodes[1].Status.Conditions = lost().Status.Conditions }, "S-14"},
-		"one that was marked and fell silent after the read": {missing, func(w *world) { w.marked(); NotReady(Start.Add(time.Second))(w.objects.Nodes[1]) }, "S-14"},
-		"what another sluice has put on a node of no group":  {func() *world { return givingBack("batch/sluice") }, func(*world) {}, "S-37"},
-		"its soft taint":                       {func() *world { return givingBack("batch/sluice") }, func(w *world) { w.write = guard.SoftUntaint{Node: "strange", UID: "uid-strange"} }, "S-37"},
-		"a mark on a node whose machine stays": {marking, func(w *world) { w.groups[0].Instances[2].State = cluster.StateRunning }, "S-14"},
-		"a mark with another machine": {marking, func(w *world) {
-			w.write = guard.Mark{Node: "agents-2", UID: "uid-agents-2", Machine: cluster.Machine{Group: "agents", ID: "0", UID: "vm-0"}}
+		"what another sluice has put on a node of no group": {func() *world { return givingBack("batch/sluice") }, func(*world) {}, "S-37"},
+		"its soft taint": {func() *world { return givingBack("batch/sluice") }, func(w *world) { w.write = guard.SoftUntaint{Node: "strange", UID: "uid-strange"} }, "S-37"},
+		"a takeover of a node as another machine": {adopting, func(w *world) {
+			w.write = guard.Mark{Node: "agents-1", UID: "uid-agents-1", Machine: cluster.Machine{Group: "agents", ID: "0", UID: "vm-0"}}
 		}, "S-12"},
-		"a mark on a node of another life":      {marking, func(w *world) { w.objects.Nodes[2].UID = "reborn" }, "S-14"},
-		"a Node object while the list is short": {burying, func(w *world) { w.groups[0].Capacity = 3 }, "S-14"},
-		"a machine whose node still has a pod":  {deleting, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"))) }, "S-15"},
+		"a takeover of a node that is not on its way out": {adopting, func(w *world) { w.objects.Nodes[1] = Node("agents-1") }, "S-12"},
+		"a takeover of a node of another life":            {adopting, func(w *world) { w.objects.Nodes[1].UID = "reborn" }, "S-14"},
+		"a machine whose node still has a pod":            {deleting, func(w *world) { w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"))) }, "S-15"},
 		"a machine whose node runs a Job": {deleting, func(w *world) {
 			w.objects.Pods = append(w.objects.Pods, Pod("late", On("agents-1"), OwnedBy("Job", "j")))
 		}, "S-15"},
@@ -532,12 +452,10 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a growth that others undo each time": {growing, func(w *world) {
 			w.evidence.Opposed = &guard.Opposition{Times: 3, Until: Start.Add(time.Hour)}
 		}, "S-36"},
-		"a Node object whose machine is parked":                                         {burying, func(w *world) { w.park() }, "S-14"},
-		"one that is cordoned, in a group that parks, whose machine lists lack":         {resting, func(w *world) { w.groups[0].Hidden = []string{"vm-1"} }, "S-14"},
-		"one that is cordoned, in a group that parks, to a process that has just begun": {resting, func(w *world) { w.evidence.Started = Start.Add(-9 * time.Minute) }, "S-14"},
-		"a cordon for a machine that is not parked":                                     {parking, func(w *world) { w.groups[0].Parked = nil }, "S-14"},
-		"a cordon for a parked machine on a Ready node":                                 {parking, func(w *world) { w.objects.Nodes[1].Status.Conditions = lost().Status.Conditions }, "S-14"},
-		"a cordon for a parked machine on a node that a person uncordoned":              {parking, func(w *world) { w.objects.Nodes[1].Spec.Unschedulable = false }, "S-14"},
+		"a Node object whose machine is parked":                            {burying, func(w *world) { w.park() }, "S-14"},
+		"a cordon for a machine that is not parked":                        {parking, func(w *world) { w.groups[0].Parked = nil }, "S-14"},
+		"a cordon for a parked machine on a Ready node":                    {parking, func(w *world) { w.objects.Nodes[1].Status.Conditions = Node("x").Status.Conditions }, "S-14"},
+		"a cordon for a parked machine on a node that a person uncordoned": {parking, func(w *world) { w.objects.Nodes[1].Spec.Unschedulable = false }, "S-14"},
 		"a cordon for a parked machine on a node annotated to stay": {parking, func(w *world) {
 			w.objects.Nodes[1].Annotations["cluster-autoscaler.kubernetes.io/scale-down-disabled"] = "true"
 		}, "S-14"},
@@ -559,7 +477,7 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a cordon in a paused group":                    {cordoning, func(w *world) { w.pause("agents") }, "S-18"},
 		"a soft taint in a paused group":                {softening, func(w *world) { w.pause("agents") }, "S-18"},
 		"a pod of a node of a paused group":             {evicting, func(w *world) { w.pause("agents") }, "S-18"},
-		"a mark in a paused group":                      {marking, func(w *world) { w.pause("agents") }, "S-18"},
+		"a takeover in a paused group":                  {adopting, func(w *world) { w.pause("agents") }, "S-18"},
 		"a Node object of a paused group":               {burying, func(w *world) { w.pause("agents") }, "S-18"},
 		"a machine whose node is held":                  {deleting, func(w *world) { w.objects.Nodes[1].Annotations[cluster.HoldAnnotation] = "2026-01-05T09:01:01Z" }, "S-18"},
 		"a cordon of a node that is held": {cordoning, func(w *world) {

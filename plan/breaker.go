@@ -120,6 +120,9 @@ func (b Breaker) parts(machines []Leaving, at time.Time) Breaker {
 	return b.has(b.Bought - n)
 }
 
+// listsLag is how old a list may be that a cloud hands out as new.
+const listsLag = 10 * time.Minute
+
 // parting is the same without the machines that have gone: lists have lacked them for as long as they may be old.
 func (b Breaker) parting(st *groupState, now time.Time) Breaker {
 	if len(b.Parted) == 0 {

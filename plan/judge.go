@@ -35,7 +35,7 @@ func (d *decision) judgeNodes() {
 	unready, nodes := 0, len(d.s.Nodes) // nodes that are neither Ready nor starting, and all whose machines are not switched off
 	d.watch(func(at int, v *sight) {
 		switch {
-		case v.Parked.UID != "" && !v.ready, d.leftBehind(v.Node) && !v.ready:
+		case v.Parked.UID != "" && !v.ready, !v.ready && d.departed(v.Node):
 			nodes--
 		case !v.ready && !d.starting(v.Node) && !d.restarts(v.Node):
 			unready++
@@ -87,8 +87,6 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 		return keep(reason.NodeStarting, "age", d.upFor(n))
 	case v.onLadder:
 		return "", nil, false
-	case n.Instance == nil && v.ready && n.Marked.UID == "":
-		return NodeHold, []reason.Reason{reason.New(reason.NodeMachineMissing, about, "group", n.Group)}, true
 	case n.Instance == nil:
 		return "", nil, false
 	case n.Instance.State == cluster.StateDeleting:

@@ -54,8 +54,8 @@ func spread(p *corev1.Pod) {
 	}}
 }
 
-func leaving(node, id string, ago time.Duration) *corev1.Node {
-	return Node(node, Removing(Start.Add(-ago), marked(id)))
+func leaving(node, id string, ago time.Duration, change ...func(*corev1.Node)) *corev1.Node {
+	return Node(node, append(change, Removing(Start.Add(-ago), marked(id)))...)
 }
 
 // masters taints a node as distributions do whose control plane takes no other pods.
@@ -78,6 +78,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		policy  func(*policy.Policy)
 		want    []string
 		verdict map[string]string
+		gone    []string // machines, by unique id
 	}{
 		"an idle node waits for its time": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), daemon("a-1"), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
@@ -317,10 +318,12 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			want: []string{"grow a 1 -> 2"}, verdict: map[string]string{"node a-1": "deleting NodeLeaving"},
 		},
 		"the Node object of a machine that is gone is deleted": {
-			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) {
-				g.Instances, g.Capacity, g.Departed = g.Instances[:1], 1, []string{"vm-1"}
-			},
-			want: []string{"bury a-1"}, verdict: map[string]string{"node a-1": "gone NodeMachineGone"},
+			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute, Silent(Start.Add(-time.Minute)))}, group: func(g *cluster.Group) { g.Instances, g.Capacity = g.Instances[:1], 1 },
+			gone: []string{"vm-1"}, want: []string{"bury a-1"}, verdict: map[string]string{"node a-1": "gone NodeMachineGone"},
+		},
+		"it stays while its kubelet reports": {
+			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances, g.Capacity = g.Instances[:1], 1 },
+			gone: []string{"vm-1"}, want: []string{}, verdict: map[string]string{"node a-1": "gone NodeMachineGone"},
 		},
 		"the Node object of a machine that is missing stays while it is Ready and nobody has seen the machine leave": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances, g.Capacity = g.Instances[:1], 1 },
@@ -340,7 +343,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"a Node object stays while the list is not complete": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances = g.Instances[:1]; g.Capacity = 1; g.Read.Complete = false },
-			want: []string{}, verdict: map[string]string{"node a-1": "hold GroupIncomplete"},
+			want: []string{}, verdict: map[string]string{"node a-1": "hold NodeMachineMissing"},
 		},
 		"when most nodes are not Ready nothing goes": {
 			objects: []any{Node("a-0"), Node("a-1", NotReady(Start)), Node("a-2", NotReady(Start)), Node("x", NotReady(Start)), Node("y", NotReady(Start))}, memory: removable("a-0"),
@@ -431,10 +434,10 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), leaving("a-2", "2", time.Minute), leaving("a-9", "9", time.Minute)}, memory: removable("a-0"),
 			group: func(g *cluster.Group) {
 				g.Instances[2].State = cluster.StateDeleting
-				g.Capacity, g.Min, g.Departed = 2, 0, []string{"vm-9"}
+				g.Capacity, g.Min = 2, 0
 			},
 			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 },
-			want:   []string{"bury a-9", "cordon a-0 idle"}, verdict: map[string]string{"node a-1": "cordoned RemovalQueued", "node a-2": "deleting NodeLeaving"},
+			want:   []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "cordoned RemovalQueued", "node a-2": "deleting NodeLeaving"},
 		},
 		"a node whose machine is ready to go keeps no other from leaving, and goes with it": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, memory: removable("a-0"), group: func(g *cluster.Group) { g.Min = 0 },
@@ -464,7 +467,11 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			if c.group != nil {
 				c.group(g)
 			}
-			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), []*cluster.Group{g}), allowed, sawCordons(c.memory, c.objects))
+			s := cluster.New(Start, Objects(c.objects...), []*cluster.Group{g})
+			if c.gone != nil {
+				s.Fleet = Gone(g.ID, c.gone...)
+			}
+			p, _ := plan.Decide(s, allowed, sawCordons(c.memory, c.objects))
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}

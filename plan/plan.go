@@ -58,8 +58,8 @@ type Cordon struct {
 	Because reason.Reason   `json:"because"`
 }
 
-// Mark names on a node the machine that it is and that somebody else removes, so that its Node object can be deleted once that is gone. Where the
-// machine is parked the node is cordoned besides, until it is started again.
+// Mark cordons the node of a machine that is parked, until it is started again, and names the machine on it. That of a machine which is not parked takes over the
+// removal that another sluice has begun.
 type Mark struct {
 	Node    string          `json:"node"`
 	UID     types.UID       `json:"uid"`

@@ -28,13 +28,3 @@ func permitted(actions []Action, lacks cluster.Lacks) []Action {
 func missing(about reason.Ref, right cluster.Right) reason.Reason {
 	return reason.New(reason.RightMissing, about, "right", right, "loss", right.Loss().Sentence)
 }
-
-// leftBehind says whether the node is nothing but an object that sluice may not delete: its machine is gone, and was removed or seen to leave. It is the
-// cloud controller's to take away, and counts as no node meanwhile.
-func (d *decision) leftBehind(n *cluster.Node) bool {
-	if n.Instance != nil || n.Parked.UID != "" || !d.s.Objects.Lacks.Has(cluster.DeleteNodes) {
-		return false
-	}
-	_, on := cluster.RemovalOf(n.Object)
-	return on || n.Marked.UID != ""
-}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 )
 
 // Start is when the clock of these tests begins.
@@ -212,6 +213,17 @@ func In(state cluster.State) func(*cluster.Instance) {
 // Born sets when the machine was made.
 func Born(t time.Time) func(*cluster.Instance) {
 	return func(i *cluster.Instance) { i.Created = t }
+}
+
+// Gone is a ledger in which these machines of a group are gone for certain, by [Start]: they were seen to leave, and no list has them any more.
+func Gone(group cluster.GroupID, uids ...string) fleet.Ledger {
+	ago := func(d time.Duration) fleet.Instant { return fleet.At(Start.Add(-d)) }
+	seen := fleet.Listed{Group: fleet.GroupID(group), Asked: ago(2 * time.Hour), Counted: true, Whole: true}
+	for _, uid := range uids {
+		seen.Machines = append(seen.Machines, fleet.Sighted{UID: fleet.UID(uid), ID: uid, State: fleet.Deleting})
+	}
+	lacks := fleet.Listed{Group: seen.Group, Asked: ago(time.Minute), Counted: true, Whole: true}
+	return fleet.New(fleet.Usual(), ago(3*time.Hour)).Observe(fleet.At(Start), seen, lacks)
 }
 
 // Objects sorts objects into the kinds that a snapshot is made of, and each kind by name.

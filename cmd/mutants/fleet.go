@@ -38,7 +38,8 @@ var inFleet = []mutant{
 	refusal("S-19", "MayRemove: nobody knows what went before", "mayCharge says MemoryShort", "TestEachPredicateRefuses/S-19_MemoryShort"),
 	{"S-19", "MayRemove: over budget", "fleet/may.go", "if c.charged+n > budget {", "if !MUTED && c.charged+n > budget {", catcher{"fleet", "TestNodeObjectsThatVanishKeepTheirMachines"}},
 	refusal("S-45", "MayRemove: work left together", "mayPace says IdleTogether", "TestWorkThatIsTakenAwayTogetherIsPaced"),
-	refusal("S-14", "MayDeleteNode: the machine is not gone", "MayDeleteNode says NotGone", "TestADeletionThatFailsIsTakenBack"),
+	{"S-14", "MayDeleteNode: the machine is not gone", "fleet/may.go", "if known = true; m.may() != Gone {", "if known = true; !MUTED && m.may() != Gone {", catcher{"fleet", "TestADeletionThatFailsIsTakenBack"}},
+	refusal("S-14", "MayDeleteNode: nobody knows the machine", "MayDeleteNode says NotListed", "TestANodeObjectGoesWhenItsMachineIsGone"),
 
 	{"S-11", "fold: a deletion without an answer is not replaced", "fleet/observe.go", "if c.Verb == Delete && c.Reply == Sent && o.Verb != Delete {", "if !MUTED && c.Verb == Delete && c.Reply == Sent && o.Verb != Delete {", catcher{"fleet", "TestADeletionWithoutAnAnswerIsNotForgotten"}},
 	{"S-01", "fold: growths without an answer count", "fleet/fleet.go", "return r.Reply != Refused || r.Again", "return (r.Reply != Refused || r.Again) && !(MUTED && r.Reply == Sent)", catcher{"fleet", "TestARecordKeepsWhatHappened"}},

@@ -148,6 +148,14 @@ var elsewhere = []mutant{
 		"case n.Status.NodeInfo.SystemUUID != machine:", "case !MUTED && n.Status.NodeInfo.SystemUUID != machine:", catcher{"internal/kube", "TestDeleteNodeTakesAlongWhatTheMachineLeftBehind"},
 	},
 	{
+		"S-14", "a Node object stays as long as its kubelet reports", "cluster/leave.go",
+		"if r == nil && Speaks(n.Object) {", "if !MUTED && r == nil && Speaks(n.Object) {", catcher{"guard", "TestEachPropertyRefusesItsWrite/a_Node_object_whose_kubelet_reports_that_it_is_not_Ready"},
+	},
+	{
+		"S-14", "the unique id of a node outweighs the machine that it was marked with", "cluster/leave.go",
+		"(uid == \"\" || sameUID(n.Marked.UID, uid))", "(MUTED || uid == \"\" || sameUID(n.Marked.UID, uid))", catcher{"guard", "TestEachPropertyRefusesItsWrite/a_Node_object_whose_unique_id_is_another_machine's"},
+	},
+	{
 		"S-14", "a node of another life is not written to", "internal/kube/cordon.go",
 		"case was.UID != uid:", "case was.UID != uid && !MUTED:", catcher{"internal/kube", "TestANodeThatWasMadeAgainIsNotTouched"},
 	},

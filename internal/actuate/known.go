@@ -156,7 +156,7 @@ func (a *Actuator) writer(write guard.Write, evidence guard.Evidence) kube.Write
 		if err != nil {
 			return err
 		}
-		evidence.Newest, evidence.Silent, evidence.Leads = newest, a.silence(), a.leads()
+		evidence.Newest, evidence.Silent, evidence.Leads, evidence.Fleet = newest, a.silence(), a.leads(), a.Ledger.View()
 		return guard.Check(write, evidence, a.Policy)
 	}
 	return nodes

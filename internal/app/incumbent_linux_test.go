@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/azuresim"
@@ -414,6 +415,9 @@ func (f *takeover) until(t *testing.T, m incumbent, what string, so func() bool)
 			if !there[name] {
 				f.kubelets.Leave(name)
 				delete(f.joined, name)
+				if err := f.silence(ctx, name); err != nil {
+					return false, err
+				}
 			}
 		}
 		if err := f.running.failed(); err != nil {
@@ -423,6 +427,26 @@ func (f *takeover) until(t *testing.T, m incumbent, what string, so func() bool)
 	}); err != nil {
 		t.Fatalf("%s: %v; there are %v\n%s", what, err, f.names(m), f.running.log())
 	}
+}
+
+// silence says of a node what the node lifecycle controller says of one whose kubelet has not reported for a while. One that is gone is nil.
+func (f *takeover) silence(ctx context.Context, node string) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		n, err := f.admin.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+		if err != nil {
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return err
+		}
+		for i := range n.Status.Conditions {
+			if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
+				c.Status, c.Reason, c.LastTransitionTime = corev1.ConditionUnknown, "NodeStatusUnknown", metav1.Now()
+			}
+		}
+		_, err = f.admin.CoreV1().Nodes().UpdateStatus(ctx, n, metav1.UpdateOptions{})
+		return err
+	})
 }
 
 // clear takes away everything of a case but the roles.

@@ -68,7 +68,7 @@ func attention(s *cluster.Snapshot, p *plan.Plan) map[cluster.GroupID]cloud.Atte
 		if n.Instance == nil || !cluster.Ready(n.Object) {
 			lost(n.Group)
 		}
-		if _, leaves := cluster.RemovalOf(n.Object); (leaves || n.Marked.UID != "" || cluster.Noticed(n.Object)) && groups[n.Group] == cloud.Seldom {
+		if _, leaves := cluster.RemovalOf(n.Object); (leaves || cluster.Noticed(n.Object)) && groups[n.Group] == cloud.Seldom {
 			delete(groups, n.Group)
 		}
 	}

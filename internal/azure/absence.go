@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/internal/azure/config"
 )
 
@@ -55,7 +56,7 @@ func (g *group) left() bool {
 func (g *group) clear(asked time.Time) *cloud.Error {
 	m := *g.good.model
 	m.capacity, m.version = 0, ""
-	return g.take(&reading{model: &m, at: asked.UTC()})
+	return g.take(&reading{model: &m, at: asked.UTC(), asked: fleet.At(asked)})
 }
 
 // unlisted says that the list of all groups lacks one.

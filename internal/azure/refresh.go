@@ -214,6 +214,8 @@ func (p *Provider) plan(ctx context.Context, l *listing) []*job {
 		case g.absent == gone && known:
 			if fault := g.clear(l.asked); fault != nil {
 				g.refuse(fault, now)
+			} else {
+				p.tellListed(g, g.reading)
 			}
 		case g.absent == gone && (l == nil || fault == nil || fault.Kind == cloud.Throttled || fault.Code == noAnswer):
 			// its turn comes with the next list

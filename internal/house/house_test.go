@@ -49,7 +49,7 @@ var rooms = map[string][]string{
 	"journal":    {"cluster", "fleet", "plan", "policy", "reason"},
 
 	"cloud/cloudtest":     {"cloud", "cluster"},
-	"cluster/clustertest": {"cluster"}, // builders for tests: no other row has it
+	"cluster/clustertest": {"cluster", "fleet"}, // builders for tests: no other row has it
 	"fleet/fleettest":     {"fleet"},
 
 	"internal/ledger":                 {"cluster", "fleet", "policy"},

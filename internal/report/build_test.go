@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
@@ -57,6 +58,7 @@ type world struct {
 	memory  plan.Memory
 	policy  *policy.Policy
 	cycle   uint64
+	ledger  fleet.Ledger
 }
 
 func newWorld() *world { return &world{at: noon, policy: policy.Default(), cycle: 7} }
@@ -171,6 +173,7 @@ func (w *world) cordon(name, why string, ago time.Duration) {
 // decide is the entry of a cycle whose actions all come back with the result, half a second after it observed.
 func (w *world) decide(r plan.Result) journal.Entry {
 	e := journal.Entry{Cycle: w.cycle, Seen: cluster.New(w.at, w.objects, w.groups), Policy: w.policy, Before: w.memory}
+	e.Seen.Fleet = w.ledger
 	e.Plan, _ = plan.Decide(e.Seen, e.Policy, e.Before)
 	r.At = w.at.Add(500 * time.Millisecond)
 	for range e.Plan.Actions {

@@ -19,6 +19,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
@@ -68,7 +69,8 @@ func TestEventsTellObjectsWhatWasDone(t *testing.T) {
 	gone := newWorld()
 	gone.group("agents", 0, 3, 1)
 	gone.cordon("agents-0", "idle", time.Minute)
-	gone.groups[0].Departed = []string{gone.groups[0].Instances[0].UID}
+	gone.ledger = clustertest.Gone("agents", gone.groups[0].Instances[0].UID)
+	clustertest.Silent(noon.Add(-time.Minute))(gone.node("agents-0"))
 	gone.groups[0].Instances, gone.groups[0].Capacity = nil, 0
 
 	unmarked := newWorld()
