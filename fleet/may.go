@@ -269,7 +269,9 @@ func (b *Batch) counts(verb Verb, t Target) (n tally) {
 }
 
 // MayEmpty is why the machine's node may not be emptied of its pods; nil when it may.
-func (v *View) MayEmpty(id GroupID, uid UID, lim Limits) *Refusal { return v.Batch(id, lim).MayEmpty(uid) }
+func (v *View) MayEmpty(id GroupID, uid UID, lim Limits) *Refusal {
+	return v.Batch(id, lim).MayEmpty(uid)
+}
 
 // MayEmpty is why the machine's node may not be emptied of its pods beside the machines that go; nil when it may.
 func (b *Batch) MayEmpty(uid UID) *Refusal {

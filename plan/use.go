@@ -36,15 +36,16 @@ type uses struct {
 // inUse says that the node's measured CPU keeps it, beyond what expendable pods request; nil when that is not so, not known, or has kept it for as long
 // as it may. A node that was kept is measured until it has been calm for as long as a node must be removable before it goes.
 func (d *decision) inUse(st *nodeState) *reason.Reason {
-	return d.inUseAbove(st, max(d.allowed.Removal.BusyThreshold, d.requestedCPU(st, d.allowed.Expendable)))
+	return d.inUseAbove(st, d.allowed.Expendable)
 }
 
 // inUseBeyondRequests is [decision.inUse] of a node that works as its pods request: only work beyond that keeps it.
 func (d *decision) inUseBeyondRequests(st *nodeState) *reason.Reason {
-	return d.inUseAbove(st, max(d.allowed.Removal.BusyThreshold, d.requestedCPU(st, func(*cluster.Pod) bool { return true })))
+	return d.inUseAbove(st, func(*cluster.Pod) bool { return true })
 }
 
-func (d *decision) inUseAbove(st *nodeState, threshold float64) *reason.Reason {
+// inUseAbove says it of a node whose use is above the threshold for busy nodes, and above what those of its pods request which count.
+func (d *decision) inUseAbove(st *nodeState, counts func(*cluster.Pod) bool) *reason.Reason {
 	limit := d.allowed.Removal.BusyLimit
 	if d.allowed.Removal.BusyThreshold == 0 || !st.ready {
 		return nil
@@ -54,7 +55,11 @@ func (d *decision) inUseAbove(st *nodeState, threshold float64) *reason.Reason {
 		d.measure(st)
 	}
 	m, share := d.measured(st)
-	if m == nil || share <= threshold {
+	if m == nil {
+		return nil
+	}
+	threshold := max(d.allowed.Removal.BusyThreshold, d.requestedCPU(st, counts))
+	if share <= threshold {
 		return nil
 	}
 	if !before {
