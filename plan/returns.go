@@ -7,13 +7,16 @@ import (
 
 // returning are the pods that go with the machine of the node, or would if it were on its way out, since they would come back to it.
 func (d *decision) returning(st *nodeState) []*cluster.Pod {
+	if !st.clings {
+		return nil
+	}
 	at := st.where
 	if at.Cordoned.IsZero() {
 		at.Cordoned = d.now
 	}
 	var all []*cluster.Pod
 	for _, p := range st.Pods {
-		if !p.Finished() && d.allowed.GoesWith(p, at, d.now) {
+		if d.allowed.GoesWith(p, at, d.now) && !p.Finished() {
 			all = append(all, p)
 		}
 	}

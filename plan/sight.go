@@ -27,6 +27,7 @@ type sight struct {
 	onLadder bool // removal is what its taint says
 	asked    bool // a person has asked for it: see [askedFor]
 	controls bool // it runs the control plane or etcd
+	clings   bool // pods of it would return: see [policy.Returns]
 	plain    bool // its verdict was said, and no list of [Planner.look] has it
 
 	*cluster.Node
@@ -81,6 +82,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 	v.noticed, v.doubtful = cluster.Noticed(n.Object), len(n.Suspects) > 0 || n.Instance == nil && n.Parked.UID == "" && (n.Group != "" || n.Numbered)
 	v.leavesSpot = d.leavesSpot(v)
 	v.controls, v.asked = cluster.ControlPlane(n.Object), askedFor(n) != nil
+	v.clings = slices.ContainsFunc(n.Pods, policy.Returns)
 	v.works = slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return ofJob(p.Class) })
 	_, incumbent := cluster.IncumbentSince(n.Object)
 	v.passing = !v.ready || incumbent || n.Object.Annotations[cluster.HoldAnnotation] != "" || len(n.Awaits) > 0 || d.allowed.Growth.Taints.Arriving(n.Object)

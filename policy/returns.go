@@ -25,10 +25,15 @@ func tolerates(pod *cluster.Pod, taint string) bool {
 	return false
 }
 
+// Returns says whether a pod of a node that is on its way out would be made again and could be put back there.
+func Returns(pod *cluster.Pod) bool {
+	return returns(pod, corev1.TaintNodeUnschedulable, cluster.RemovalTaint)
+}
+
 // GoesWith says whether a pod that is no daemon's goes with the machine of its node, which is on its way out: it would return, somebody makes it again
 // elsewhere once the node is gone, and nothing forbids its eviction. Its disruption budget is not asked here.
 func (p *Policy) GoesWith(pod *cluster.Pod, at Where, now time.Time) bool {
-	if at.Cordoned.IsZero() || !returns(pod, corev1.TaintNodeUnschedulable, cluster.RemovalTaint) {
+	if at.Cordoned.IsZero() || !Returns(pod) {
 		return false
 	}
 	_, keeps := p.forbids(pod, at, now)
