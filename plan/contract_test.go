@@ -16,7 +16,6 @@ import (
 // TestPlansHeedTheSafetyContract holds plans to what the ledger of machines allows: what it keeps is neither cordoned nor asked to go.
 func TestPlansHeedTheSafetyContract(t *testing.T) {
 	silent := func(name string) any { return Node(name, NotReady(Start.Add(-30*time.Minute))) }
-	idle := func(nodes ...string) plan.Memory { return removable(nodes...) }
 	cases := map[string]struct {
 		objects []any
 		group   *cluster.Group
@@ -25,19 +24,19 @@ func TestPlansHeedTheSafetyContract(t *testing.T) {
 		verdict map[string]string
 	}{
 		"Ready nodes that the min needs stay beside silent ones": {
-			objects: []any{Node("a-0"), silent("a-1"), silent("a-2")}, group: three(), memory: idle("a-0"),
+			objects: []any{Node("a-0"), silent("a-1"), silent("a-2")}, group: three(), memory: removable("a-0"),
 			want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalHeld NodeIdle"},
 		},
 		"a node on the ladder comes down when the min needs it": {
-			objects: []any{leaving("a-0", "0", time.Hour), silent("a-1"), silent("a-2")}, group: three(), memory: idle(),
+			objects: []any{leaving("a-0", "0", time.Hour), silent("a-1"), silent("a-2")}, group: three(), memory: removable(),
 			want: []string{"uncordon a-0: RemovalHeld"}, verdict: map[string]string{"node a-0": "rescue RemovalHeld"},
 		},
 		"an idle node goes beside silent ones when the min needs it not": {
-			objects: []any{Node("a-0"), Node("a-1"), silent("a-2")}, group: three(), memory: idle("a-0"),
+			objects: []any{Node("a-0"), Node("a-1"), silent("a-2")}, group: three(), memory: removable("a-0"),
 			want: []string{"cordon a-0 idle"},
 		},
 		"machines that are lost together stay, and its group says so": {
-			objects: []any{Node("a-0"), silent("a-1"), silent("a-2")}, group: three(), memory: idle("a-2"),
+			objects: []any{Node("a-0"), silent("a-1"), silent("a-2")}, group: three(), memory: removable("a-2"),
 			want: []string{}, verdict: map[string]string{"node a-2": "idle RemovalHeld NodeNotReady", "group a": "steady GroupLost GroupSteady"},
 		},
 	}
