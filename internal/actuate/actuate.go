@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/guard"
@@ -179,10 +181,13 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		a.emptying(write, evidence)
 		nodes := a.writer(write, evidence)
 		nodes.Stopped = evidence.Newest.Node(action.Node).Instance.Stopped()
-		return nodes.Cordon(ctx, action.Node, action.UID, action.Removal, action.Machine, action.Exclude)
+		err := nodes.Cordon(ctx, action.Node, action.UID, action.Removal, action.Machine, action.Exclude)
+		if !apierrors.IsTooManyRequests(err) && !errors.Is(err, kube.ErrHeld) && !errors.Is(err, kube.ErrGone) && !errors.Is(err, kube.ErrForbidden) { // else nothing was done
+			a.emptying(write, evidence)
+		}
+		return err
 	case plan.Mark:
 		write := guard.Mark{Node: action.Node, UID: action.UID, Machine: action.Machine, Parked: !action.Parked.IsZero()}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
