@@ -20,7 +20,7 @@ type Report struct {
 	Troubles  map[string]int    // made, by kind
 	Writes    map[string]int    // judged by the observer, by what they were
 	Actions   int               // that passed the guard or were refused by it
-	Refused   map[string]int    // by the guard, by property
+	Refused   map[string]int    // by the guard or to plan, by property
 	Shown     map[string]uint64 // a seed in which the guard refused something, by property
 	Contained map[string]int    // losses and removals, by kind
 	Failures  []Failure

@@ -87,12 +87,13 @@ type world struct {
 	endings []ending
 
 	silentSince time.Time
-	rival       *rival         // nil when there is none
-	refused     map[string]int // writes, by the property that forbade them
-	actions     int            // of plans, whatever became of them
-	sparse      bool           // no journal is kept
-	trace       *trace         // nil unless asked for
-	whims       *whims         // nil for a sluice that does what it plans
+	rival       *rival            // nil when there is none
+	refused     map[string]int    // writes, by the property that forbade them
+	forbidden   map[string]string // nodes and machines that it keeps now, by their names, with the property
+	actions     int               // of plans, whatever became of them
+	sparse      bool              // no journal is kept
+	trace       *trace            // nil unless asked for
+	whims       *whims            // nil for a sluice that does what it plans
 
 	finalizing finalizing
 	backup     *backup   // of the cluster's store; nil for none

@@ -11,6 +11,7 @@ import (
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/reason"
 )
 
 // A rival is a second process of sluice: one that believes that it leads, as after a lease that was lost and not noticed, one that only looks, or
@@ -141,8 +142,21 @@ func (w *world) turnRival(ctx context.Context) error {
 	return nil
 }
 
-// count notes what the guard refused.
+// count notes what the guard refused, and what plan did not ask for since the safety contract forbids it: once for as long as it does.
 func (w *world) count(entry journal.Entry) {
+	held := map[string]string{}
+	for _, v := range entry.Plan.Verdicts {
+		for _, why := range v.Because {
+			if why.Code != reason.RemovalHeld {
+				continue
+			}
+			about, property := v.Subject.String(), why.Facts["property"]
+			if held[about] = property; w.forbidden[about] != property {
+				w.refused[property]++
+			}
+		}
+	}
+	w.forbidden = held
 	for _, r := range entry.Results {
 		w.tally(r)
 	}

@@ -83,7 +83,7 @@ type Result struct {
 	Cycles     int                  // that sluice turned
 	Elapsed    time.Duration        // on the world's clock
 	Actions    int                  // of plans, whatever became of them
-	Refused    map[string]int       // writes that the guard refused, by property
+	Refused    map[string]int       // writes that the safety contract forbade, to the guard or to plan, by property
 	Judged     map[string]int       // writes that the observer judged, by what they were
 	Contained  map[string]int       // what the observer saw of losses and removals, by kind
 	Journal    []byte               // of all cycles, as journal.Encoder writes it
