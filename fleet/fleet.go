@@ -107,6 +107,20 @@ func (l Ledger) Knows(id GroupID, uid UID) bool {
 	return g != nil && g.machine(uid) != nil
 }
 
+// Settled says whether it is certain what each machine of the group is, and no growth may show yet: further lists would tell nothing of either.
+func (l Ledger) Settled(id GroupID) bool {
+	g := l.groups[id]
+	if g == nil {
+		return true
+	}
+	for i := range g.machines {
+		if s := g.machines[i].may(); s&(s-1) != 0 {
+			return false
+		}
+	}
+	return len(g.grants) == 0
+}
+
 // Groups are the groups that the ledger knows, sorted.
 func (l Ledger) Groups() []GroupID { return slices.Sorted(maps.Keys(l.groups)) }
 

@@ -231,6 +231,9 @@ func (b *Batch) Add(verb Verb, t Target) *Refusal {
 	return r
 }
 
+// Lost is how many lost machines of the group stay.
+func (b *Batch) Lost() int { return b.count.Lost - b.sum.lost }
+
 // Copy is the same batch, to be changed by itself.
 func (b *Batch) Copy() *Batch {
 	if b == nil {
@@ -414,9 +417,9 @@ func (v *View) mayCharge(c *count, n int, lim Limits) *Refusal {
 	if began := v.now.Add(-h.Window); began < v.ledger.since {
 		return &Refusal{Property: "S-19", Code: MemoryShort, Until: v.ledger.since.Add(h.Window)}
 	}
-	budget := c.budget
+	budget := tolerance(c.base, lossPercent)
 	if lim.Budget > 0 {
-		budget = max(1, int(lim.Budget*float64(c.base(v.now, h))/100))
+		budget = max(1, int(lim.Budget*float64(c.base)/100))
 	}
 	if c.charged+n > budget {
 		r := &Refusal{Property: "S-19", Code: OverBudget, Have: c.charged + n, Limit: budget}

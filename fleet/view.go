@@ -51,7 +51,7 @@ type count struct {
 	nodes    int // machines that are or were nodes, and are not gone
 	kept     int // those of them that may run, and that nobody asked to go
 	charged  int // machines for which the budget is charged within the window
-	budget   int // how many may be
+	base     int // of how many nodes that is a share: those there were when the window began, or fewer when others have gone since
 	paced    bool
 	leaving  int // of those that lost their work together: how many were removed within the window
 	half     int // how many may be
@@ -89,13 +89,6 @@ func (v *View) Life(id GroupID, uid UID) (Life, bool) {
 		return Lost, false
 	}
 	return m.life(v.now, v.ledger.began, v.ledger.horizon), true
-}
-
-// Settled says whether it is certain what each machine of the group is, and no growth may show yet: further lists would tell nothing of either.
-func (v *View) Settled(id GroupID) bool {
-	c := v.count(id)
-	uncertain := func(m machine) bool { s := m.may(); return s&(s-1) != 0 }
-	return len(c.grants) == 0 && !slices.ContainsFunc(c.machines, uncertain)
 }
 
 // Joined says whether the machine was a Ready node once, as far as anybody knows.
@@ -151,7 +144,7 @@ func (c *count) run(v *View) {
 	c.Coming += unseen
 	c.Stay += unseen
 	c.Run += unseen
-	c.budget = tolerance(c.base(now, h), lossPercent)
+	c.base = min(c.nodesAt(now.Add(-h.Window)), c.kept)
 	c.pace(burst, now, h)
 }
 
@@ -192,9 +185,6 @@ func (c *count) add(m *machine, may Set, life Life) {
 		c.Strays++
 	}
 }
-
-// base is of how many nodes the removal budget is a share: those that there were when the window began, or fewer when others have gone since.
-func (c *count) base(now Instant, h Horizon) int { return min(c.nodesAt(now.Add(-h.Window)), c.kept) }
 
 // removed counts the machines that sluice has deleted since then.
 func (c *count) removed(since Instant) int {

@@ -24,10 +24,10 @@ func (d *decision) considerAsked(nodes []*nodeState) {
 		why := *askedFor(st.Node)
 		block := d.hindered(st)
 		if block == nil {
-			block = d.forbids(reason.Node(st.Name()), st.group, st.group.contract.ladder, exitOf(st, cluster.AskedFor))
+			block = d.keptFromLadder(st, cluster.AskedFor, nil)
 		}
 		if block != nil {
-			d.judgeNode(st, NodeIdle, *block, why)
+			d.judgeNode(st, NodeIdle, append(block, why)...)
 			continue
 		}
 		if len(st.movers) > 0 {
@@ -38,22 +38,22 @@ func (d *decision) considerAsked(nodes []*nodeState) {
 }
 
 // hindered says why a node that a person has asked for may not step on the ladder now, nil when it may.
-func (d *decision) hindered(st *nodeState) *reason.Reason {
+func (d *decision) hindered(st *nodeState) []reason.Reason {
 	r, about, g := d.allowed.Removal, reason.Node(st.Name()), st.group
-	is := func(why reason.Reason) *reason.Reason { return &why }
+	is := func(why reason.Reason) []reason.Reason { return []reason.Reason{why} }
 	switch {
 	case !r.Enabled:
 		return is(reason.New(reason.RemovalDisabled, about))
 	case g.paused != nil:
-		return g.paused
+		return is(*g.paused)
 	case d.unhealthy != nil:
-		return &d.unhealthy[0]
+		return d.unhealthy[:1:1]
 	case g.blockedRead() != nil:
-		return g.blockedRead()
+		return is(*g.blockedRead())
 	case !g.spares(st.Instance, g.going):
 		return is(d.atMin(g))
 	case d.quorum(st) != nil:
-		return d.quorum(st)
+		return is(*d.quorum(st))
 	case d.inFlight >= r.MaxInFlight:
 		return is(reason.New(reason.RemovalBudget, about, "inflight", d.inFlight, "limit", r.MaxInFlight))
 	case len(st.movers) > 0 && d.drains >= r.MaxDrains:

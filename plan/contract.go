@@ -13,8 +13,8 @@ type contract struct {
 	ladder *fleet.Batch // machines whose nodes are on the ladder or step on it
 	leave  *fleet.Batch // machines whose removal this cycle asks for
 
-	lost  int       // machines that it keeps since nodes were lost
-	until time.Time // when it lets the first of them go, zero when nobody knows
+	lost  *reason.Reason // that it keeps machines of lost nodes, nil when it keeps none
+	until time.Time      // when it lets the first of them go, zero when nobody knows
 }
 
 // contractFor is the contract of a group when a cycle begins.
@@ -44,39 +44,27 @@ func (d *decision) nodeless(in *cluster.Instance) exit {
 	return exit{fleet.Delete, fleet.Target{UID: fleet.UID(in.UID), ID: string(in.ID), Forced: d.allowed.Removal.Forces(in)}}
 }
 
-// forbids says why the safety contract keeps the machine beside those of its group that go already, nil when it does not.
-func (d *decision) forbids(about reason.Ref, st *groupState, with *fleet.Batch, e exit) *reason.Reason {
-	r := with.May(e.verb, e.Target)
-	if r == nil {
-		return nil
-	}
-	return d.heldBy(about, st, r)
-}
+// may is why the safety contract keeps the machine beside those that go already, nil when it may go.
+func (e exit) may(with *fleet.Batch) *fleet.Refusal { return with.May(e.verb, e.Target) }
 
-// heldBy says that the safety contract holds something back.
-func (d *decision) heldBy(about reason.Ref, st *groupState, r *fleet.Refusal) *reason.Reason {
-	until := r.Until.Time()
+// heldBy says what the safety contract holds back, and of a machine of a lost node what holds for its group.
+func (d *decision) heldBy(about reason.Ref, st *groupState, r *fleet.Refusal) []reason.Reason {
+	id, until := fleet.GroupID(st.ID), r.Until.Time()
 	d.wake(until)
+	held := []reason.Reason{reason.New(reason.RemovalHeld, about, "property", r.Property, "why", r.Sentence(id))}
 	switch r.Code {
 	case fleet.NotLostYet, fleet.LostTogether, fleet.NodesHidden:
-		if c := &st.contract; c.lost == 0 || !until.IsZero() && (c.until.IsZero() || until.Before(c.until)) {
-			c.until = until
+		word := "somebody acknowledges it"
+		if !until.IsZero() {
+			word = until.Format(time.RFC3339)
 		}
-		st.contract.lost++
+		lost := reason.New(reason.GroupLost, reason.Group(string(st.ID)), "machines", st.contract.ladder.Lost(), "until", word)
+		if c := &st.contract; c.lost == nil || !until.IsZero() && (c.until.IsZero() || until.Before(c.until)) {
+			c.lost, c.until = &lost, until
+		}
+		held = append(held, lost)
 	}
-	return new(reason.New(reason.RemovalHeld, about, "property", r.Property, "why", r.Sentence(fleet.GroupID(st.ID))))
-}
-
-// losses says that lost machines of the group are kept, nil when none is.
-func (st *groupState) losses() *reason.Reason {
-	if st.contract.lost == 0 {
-		return nil
-	}
-	until := "somebody acknowledges it"
-	if !st.contract.until.IsZero() {
-		until = st.contract.until.Format(time.RFC3339)
-	}
-	return new(reason.New(reason.GroupLost, reason.Group(string(st.ID)), "machines", st.contract.lost, "until", until))
+	return held
 }
 
 // keptFromLadder says why the safety contract keeps a node whose time has come, so that it is not cordoned in vain; nil when it does not, or something else is in
@@ -85,8 +73,11 @@ func (d *decision) keptFromLadder(st *nodeState, why string, block []reason.Reas
 	if block != nil {
 		return nil
 	}
-	if held := d.forbids(reason.Node(st.Name()), st.group, st.group.contract.ladder, exitOf(st, why)); held != nil {
-		return []reason.Reason{*held}
+	if r := exitOf(st, why).may(st.group.contract.ladder); r != nil {
+		return d.heldBy(reason.Node(st.Name()), st.group, r)
 	}
 	return nil
 }
+
+// neededBack says whether a node comes down from the ladder for what the contract says: its group would keep too few Ready nodes.
+func neededBack(r *fleet.Refusal) bool { return r.Property == "S-44" }

@@ -31,13 +31,17 @@ func TestPlansHeedTheSafetyContract(t *testing.T) {
 			objects: []any{leaving("a-0", "0", time.Hour), silent("a-1"), silent("a-2")}, group: three(), memory: removable(),
 			want: []string{"uncordon a-0: RemovalHeld"}, verdict: map[string]string{"node a-0": "rescue RemovalHeld"},
 		},
+		"a node that has run dry stays when the min needs it": {
+			objects: []any{Node("a-0", Removing(Start.Add(-time.Hour), marked("0")), For(cluster.RunsDry)), silent("a-1"), silent("a-2")}, group: three(), memory: removable(),
+			want: []string{"uncordon a-0: RemovalHeld"}, verdict: map[string]string{"node a-0": "rescue RemovalHeld"},
+		},
 		"an idle node goes beside silent ones when the min needs it not": {
 			objects: []any{Node("a-0"), Node("a-1"), silent("a-2")}, group: three(), memory: removable("a-0"),
 			want: []string{"cordon a-0 idle"},
 		},
 		"machines that are lost together stay, and its group says so": {
 			objects: []any{Node("a-0"), silent("a-1"), silent("a-2")}, group: three(), memory: removable("a-2"),
-			want: []string{}, verdict: map[string]string{"node a-2": "idle RemovalHeld NodeNotReady", "group a": "steady GroupLost GroupSteady"},
+			want: []string{}, verdict: map[string]string{"node a-2": "idle RemovalHeld GroupLost NodeNotReady", "group a": "steady GroupLost GroupSteady"},
 		},
 	}
 	for name, c := range cases {

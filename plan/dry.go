@@ -176,6 +176,7 @@ func (d *decision) runDry(st *nodeState, works []worker) {
 func (d *decision) awaitWork(st *nodeState) {
 	about := reason.Node(st.Name())
 	works, other := d.work(st)
+	refusal := exitOf(st, cluster.RanDry).may(st.group.contract.ladder)
 	switch {
 	case other != nil:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *other)
@@ -184,13 +185,10 @@ func (d *decision) awaitWork(st *nodeState) {
 		d.wake(d.now.Add(ends(works)))
 	case d.inFlight >= d.allowed.Removal.MaxInFlight && !d.queued(st) || len(st.movers) > 0 && d.drains >= d.allowed.Removal.MaxDrains:
 		d.judgeNode(st, NodeDraining, reason.New(reason.RemovalBudget, about, "inflight", max(d.inFlight, d.drains), "limit", min(d.allowed.Removal.MaxInFlight, d.allowed.Removal.MaxDrains)))
-	case d.keptFromLadder(st, cluster.RanDry, nil) != nil:
-		held := d.keptFromLadder(st, cluster.RanDry, nil)
-		if held[0].Facts["property"] == "S-44" {
-			d.takeDown(st, held...)
-			return
-		}
-		d.judgeNode(st, NodeDraining, held...)
+	case refusal != nil && neededBack(refusal):
+		d.takeDown(st, d.heldBy(about, st.group, refusal)...)
+	case refusal != nil:
+		d.judgeNode(st, NodeDraining, d.heldBy(about, st.group, refusal)...)
 	case d.budgetHolds(st) != nil: // it would be given back when the time for drains is over, and run dry anew
 		d.judgeNode(st, NodeDraining, *d.budgetHolds(st))
 	default:

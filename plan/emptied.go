@@ -17,7 +17,7 @@ type Emptied struct {
 
 // spent says why pods may not be told to leave the node, which is on its way out: its group's budget has been used within its window, whatever for (S-19); nil when
 // nothing is in the way.
-func (d *decision) spent(st *nodeState) *reason.Reason {
+func (d *decision) spent(st *nodeState) []reason.Reason {
 	if r := st.group.contract.ladder.MayEmpty(fleet.UID(st.Instance.UID)); r != nil {
 		return d.heldBy(reason.Node(st.Name()), st.group, r)
 	}

@@ -37,7 +37,7 @@ func (d *decision) drain(st *nodeState, wait time.Time) {
 		return
 	}
 	if spent := d.spent(st); spent != nil {
-		d.judgeNode(st, NodeDraining, draining, *spent)
+		d.judgeNode(st, NodeDraining, append([]reason.Reason{draining}, spent...)...)
 		return
 	}
 	d.judgeNode(st, NodeDraining, d.evict(st, st.movers, draining)...)

@@ -86,8 +86,8 @@ func (d *decision) judgeGroups() {
 		if n := d.failing(st); n > 0 && len(d.s.Groups) > 1 {
 			because = append(because, reason.New(reason.GroupUnready, about, "nodes", n))
 		}
-		if lost := st.losses(); lost != nil {
-			because = append(because, *lost)
+		if st.contract.lost != nil {
+			because = append(because, *st.contract.lost)
 		}
 		if st.unrepaired > 0 {
 			because = append(because, reason.New(reason.GroupUnrepaired, about, "nodes", st.unrepaired, "min", g.Min))

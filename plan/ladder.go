@@ -223,14 +223,14 @@ func (d *decision) climb(st *nodeState) {
 		d.inFlight-- // as above
 		d.judgeNode(st, phase(st), *d.gathersOthers(g))
 	default:
-		switch held := d.forbids(about, g, g.contract.leave, exitOf(st, removal.Why)); {
-		case held == nil:
+		switch r := exitOf(st, removal.Why).may(g.contract.leave); {
+		case r == nil:
 			d.leave(st)
-		case held.Facts["property"] == "S-44":
-			d.takeDown(st, *held)
+		case neededBack(r):
+			d.takeDown(st, d.heldBy(about, g, r)...)
 		default:
 			d.inFlight-- // as above
-			d.judgeNode(st, phase(st), *held)
+			d.judgeNode(st, phase(st), d.heldBy(about, g, r)...)
 		}
 	}
 }

@@ -78,8 +78,8 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		d.judge(about, MachineHold, why, d.atMin(g))
 	default:
 		e := d.nodeless(in)
-		if held := d.forbids(about, g, g.contract.leave, e); held != nil {
-			d.judge(about, MachineHold, why, *held)
+		if r := e.may(g.contract.leave); r != nil {
+			d.judge(about, MachineHold, append([]reason.Reason{why}, d.heldBy(about, g, r)...)...)
 			return
 		}
 		d.removes(g, in, e, Leaving{Machine: in.Machine(), Because: why})

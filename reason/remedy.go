@@ -123,6 +123,7 @@ var remedies = map[Code]string{
 	GroupBelowMin:        "a lower min of group {group}, or --enforce-node-group-min-size to raise it to its min",
 	GroupListsFewer:      "the machines that group {group} lacks appear in its list, or a lower min",
 	GroupAwaits:          "the machines run that group {group} awaits, or a lower min",
+	GroupLost:            "the kubelets report again; or, when nothing there is needed any more, sluice acknowledge {group}",
 	GroupPaused:          "sluice resume {group}, or wait until {until}",
 	GroupAsked:           "the cloud's answer about group {group}; it is given up after 30 s, and what the group is then is read",
 	GroupUnreadable:      "mend what the read of group {group} says",

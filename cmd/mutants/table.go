@@ -248,8 +248,16 @@ var elsewhere = []mutant{
 		"g.good != nil && g.left():", "g.good != nil && (g.left() || MUTED):", scenario("group-denied"),
 	},
 	{
+		"S-19", "a cordon that was turned down is charged to nobody", "internal/actuate/actuate.go",
+		"if !apierrors.IsTooManyRequests(err)", "if MUTED || !apierrors.IsTooManyRequests(err)", scenario("cordon-fails-uncharged"),
+	},
+	{
+		"S-44", "a node that the min needs comes down from the ladder", "plan/contract.go",
+		`return r.Property == "S-44"`, `return !MUTED && r.Property == "S-44"`, catcher{"plan", "TestPlansHeedTheSafetyContract"},
+	},
+	{
 		"S-44", "plan asks the ledger what may go", "plan/contract.go",
-		"	if r == nil {", "	if r == nil || MUTED {", catcher{"plan", "TestPlansHeedTheSafetyContract"},
+		"{ return with.May(e.verb, e.Target) }", "{\n\tif MUTED {\n\t\treturn nil\n\t}\n\treturn with.May(e.verb, e.Target)\n}", catcher{"plan", "TestPlansHeedTheSafetyContract"},
 	},
 	{
 		"S-22", "what was asked for and has no answer yet counts as bought", "plan/memory.go",

@@ -30,9 +30,8 @@ func (a *Autoscaler) economize(entry *journal.Entry) {
 // its group asked about at once.
 func attention(s *cluster.Snapshot, p *plan.Plan) map[cluster.GroupID]cloud.Attention {
 	groups := map[cluster.GroupID]cloud.Attention{}
-	known := s.Fleet.At(fleet.At(s.Time))
 	for _, g := range s.Groups {
-		if known.Settled(fleet.GroupID(g.ID)) && g.Usable() && g.Capacity == len(g.Instances) && len(g.Parked)+len(g.Hidden) == 0 {
+		if s.Fleet.Settled(fleet.GroupID(g.ID)) && g.Usable() && g.Capacity == len(g.Instances) && len(g.Parked)+len(g.Hidden) == 0 {
 			groups[g.ID] = cloud.Seldom
 		}
 	}
