@@ -42,7 +42,8 @@ type Target struct {
 type Refusal struct {
 	Property    string // of the contract, as "S-06"
 	Code        Code
-	UID         UID // the machine that it is about, "" for the group
+	UID         UID    // the machine that it is about, "" for the group
+	ID          string // its instance id, as the caller had it
 	Have, Limit int
 	Until       Instant // when it may be otherwise by itself, never when nobody knows
 }
@@ -208,7 +209,7 @@ func (b *Batch) May(verb Verb, t Target) *Refusal {
 		return &Refusal{Property: "S-20", Code: NodesHidden, Have: c.nodeless, Limit: c.nodes}
 	}
 	if r := v.mayGo(c, c.machine(t.UID), verb, t, lim); r != nil {
-		r.UID = t.UID
+		r.UID, r.ID = t.UID, t.ID
 		return r
 	}
 	switch all := b.sum.plus(b.counts(verb, t), 1); {
