@@ -293,6 +293,24 @@ func TestOlderListsSayNothingOfPower(t *testing.T) {
 	}
 }
 
+// TestARepetitionIsNotShownByWhatTheFirstDid has a machine parked twice, as somebody may have started it in between: that a list has it off may come of the first.
+func TestARepetitionIsNotShownByWhatTheFirstDid(t *testing.T) {
+	s := idle(2)
+	s.asked(61.5, fleet.Park, 0)
+	s.answered(61.6, 61.5, fleet.Accepted)
+	s.node(61.7, 0, false, false)
+	s.listed(62, 2, off, running)
+	s.asked(63.5, fleet.Park, 0)
+	s.listed(64, 2, off, running)
+	if may := s.may(0); may != fleet.Here|fleet.IsOff {
+		t.Errorf("parked again without an answer: %04b", may)
+	}
+	s.listed(74, 2, off, running)
+	if may := s.may(0); may != fleet.IsOff {
+		t.Errorf("listed a horizon later: %04b", may)
+	}
+}
+
 // TestADeletionWithoutAnAnswerIsNotForgotten has it followed by a park: it is still possible that the machine is gone.
 func TestADeletionWithoutAnAnswerIsNotForgotten(t *testing.T) {
 	s := idle(2)

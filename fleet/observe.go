@@ -284,8 +284,8 @@ func (c *cloudSide) show(s State, asked Instant, h Horizon) {
 		}
 		return
 	}
-	if c.Verb != Delete && (c.Verb == Park) == (s == Off) && asked.Sub(c.before()) > h.List {
-		c.Shown, c.Power = true, c.VerbAt // an older list could not have it so
+	if c.Verb != Delete && !c.Again && (c.Verb == Park) == (s == Off) && asked.Sub(c.before()) > h.List {
+		c.Shown, c.Power = true, c.VerbAt // neither an older list nor an earlier write of the kind could have it so
 	}
 }
 
