@@ -453,3 +453,35 @@ func TestTheWindowCountsFromWhenALostMachineGoes(t *testing.T) {
 	s.list(138, 3)
 	expect(t, s.At(s.now).MayEmpty(pool, uid(1), limits), "S-19")
 }
+
+// TestALossThatNobodySawCountsAfterItsRemoval has a process begin that finds a node silent, remove its machine, and another node fall silent right after that.
+func TestALossThatNobodySawCountsAfterItsRemoval(t *testing.T) {
+	s := farm(3)
+	s.killed(61, nil)
+	nodes := fleet.Nodes{Group: pool, At: minute(61.1)}
+	for i := range 3 {
+		nodes.Seen = append(nodes.Seen, fleet.NodeSeen{Group: pool, UID: uid(i), At: minute(61.1), Since: minute(60), Ready: i != 0})
+	}
+	s.list(61.05, 3)
+	s.see(61.1, nodes)
+	s.list(125, 3)
+	expect(t, s.remove(0), "")
+	s.asked(125.1, fleet.Delete, 0)
+	s.answered(125.2, 125.1, fleet.Done)
+	s.node(125.3, 1, false, false)
+	s.list(140, 2, 0)
+	if _, lost, _, holds := s.At(s.now).Latched(pool); holds {
+		t.Errorf("losses an hour apart are one event: %d", lost)
+	}
+	s = farm(3)
+	s.killed(61, nil)
+	s.list(61.05, 3)
+	s.see(61.1, nodes)
+	s.asked(90, fleet.Delete, 0)
+	s.answered(90.2, 90, fleet.Done)
+	s.node(90.3, 1, false, false)
+	s.list(95, 2, 0)
+	if _, lost, _, holds := s.At(s.now).Latched(pool); !holds || lost != 2 {
+		t.Errorf("a loss that was removed, and one within the hour, are %d together: %v", lost, holds)
+	}
+}

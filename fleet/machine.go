@@ -192,6 +192,11 @@ func (m *machine) lost(now, began Instant, h Horizon) Instant {
 	if m.life(now, began, h) != Lost {
 		return 0
 	}
+	return m.fell(began)
+}
+
+// fell is since when a machine that is lost may be so: of one that nobody saw Ready, since this process began.
+func (m *machine) fell(began Instant) Instant {
 	if m.node.Silent != 0 {
 		return max(m.node.Silent, m.cloud.Up)
 	}
@@ -203,7 +208,7 @@ func (m *machine) loss(now, began Instant, h Horizon) Instant {
 	if lost := m.lost(now, began, h); lost != 0 || m.node.LostOut == 0 || m.node.Ready {
 		return lost
 	}
-	return max(m.node.Silent, m.cloud.Up)
+	return min(m.fell(began), m.node.LostOut)
 }
 
 // wasNode says whether the machine was a Ready node at that time.
