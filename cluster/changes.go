@@ -163,9 +163,6 @@ func (c *changes) turnNodes() {
 			leave(was)
 			fresh = append(fresh, &own)
 		}
-		if in := was.Instance; in != nil && in.works(o) != in.Works {
-			c.again[o.Name] = true
-		}
 		c.learn[was.Group] = c.learn[was.Group] || !sameMake(was.Object, o)
 	}
 	for ; i < len(last); i++ {
@@ -249,25 +246,25 @@ func (c *changes) rejoin() {
 		}
 	}
 	for in, n := range of {
-		name, works := "", false
+		name := ""
 		if n != nil {
-			name, works = n.Name(), in.works(n.Object)
+			name = n.Name()
 		}
-		if in.Node != name || in.Works != works {
-			c.exchange(in, name, works, joined)
+		if in.Node != name {
+			c.exchange(in, name, joined)
 		}
 	}
 }
 
 // exchange puts a copy of the machine, which is that node, in its place.
-func (c *changes) exchange(in *Instance, node string, works bool, joined []*Node) {
+func (c *changes) exchange(in *Instance, node string, joined []*Node) {
 	g := c.groups[in.Group]
 	i := slices.Index(g.Instances, in)
 	if i < 0 {
 		return // it has gone
 	}
 	own := *in
-	own.Node, own.Works = node, works
+	own.Node = node
 	if old := c.last.Group(g.ID); sameSlice(g.Instances, old.Instances) {
 		g = c.mine(g)
 		g.Instances = slices.Clone(g.Instances)

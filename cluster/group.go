@@ -60,10 +60,6 @@ type Group struct {
 	Departed []string `json:"departed,omitempty"`
 	Missing  []string `json:"missing,omitempty"`
 
-	// Hidden are those of Missing that were switched off, or made or started too lately to have joined for sure, and that lists have lacked for some minutes only: no kubelet
-	// speaks for them, and they may be there all the same. Sorted.
-	Hidden []string `json:"hidden,omitempty"`
-
 	// Taken are the machines that sluice did not ask to go and that went within the last hour: another controller, a person or the cloud did it.
 	Taken Taken `json:"taken,omitzero"`
 
@@ -181,28 +177,26 @@ type Instance struct {
 	Zone         string     `json:"zone,omitempty"` // as in topology.kubernetes.io/zone
 	Created      time.Time  `json:"created,omitzero"`
 	Started      time.Time  `json:"started,omitzero"` // when it was last known to be switched off, if it has been since
+	Passed       bool       `json:"passed,omitempty"` // parked, and a growth does not start it now: its last start was refused, or a request starts no more machines
 	State        State      `json:"state"`
 	Failure      *Failure   `json:"failure,omitempty"`   // why it failed, for StateFailed
 	Off          bool       `json:"off,omitempty"`       // it is switched off, too, for StateFailed
 	Protected    bool       `json:"protected,omitempty"` // a person has told the cloud to keep it: it is not removed (S-18)
 
-	Node  string `json:"-"` // the node it became, "" for none; set by [New]
-	Works bool   `json:"-"` // its node is Ready, while the cloud has it still coming; set by [New]
+	Node string `json:"-"` // the node it became, "" for none; set by [New]
 }
 
 // Stopped says whether the machine is switched off, and no capacity (S-38).
 func (i *Instance) Stopped() bool { return i.State == StateStopped || i.Off }
 
-// Firm says whether the machine keeps its group at its min: one that is still coming may fail, and one that runs may never become a node; one that leaves
-// or is switched off is no capacity. Whose node is Ready has come, however long the cloud takes to call it made.
-func (i *Instance) Firm() bool {
-	switch i.State {
-	case StateRunning:
-		return i.Node != ""
-	case StateFailed:
-		return !i.Stopped()
+// Split is how the group comes to n machines: the parked ones that are started, and how many are made.
+func (g *Group) Split(n int) (starts []*Instance, makes int) {
+	for _, in := range g.Parked {
+		if !in.Passed && len(starts) < n-g.Capacity {
+			starts = append(starts, in)
+		}
 	}
-	return i.Works
+	return starts, n - g.Capacity - len(starts)
 }
 
 // UpSince is when the machine was made, or last known to be switched off before it came back; zero when nobody knows.
@@ -316,14 +310,3 @@ func (g *Group) Stopped() int {
 // Present counts the machines that its capacity and its list both vouch for, without those that are switched off. While a read lags behind a
 // removal, one of the two counts more.
 func (g *Group) Present() int { return min(g.Capacity, g.Standing()-g.Stopped()) }
-
-// Unproven counts the machines listed that are capacity, and do not keep the group at its min yet.
-func (g *Group) Unproven() int {
-	n := 0
-	for _, i := range g.Instances {
-		if i.State.Expected() && !i.Firm() {
-			n++
-		}
-	}
-	return n
-}

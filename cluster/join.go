@@ -53,7 +53,7 @@ func plainInstances(all []*Instance) []*Instance {
 	var out []*Instance
 	for _, in := range all {
 		copied := *in
-		copied.Node, copied.Works, copied.Created, copied.Started, copied.Failure = "", false, plain(in.Created), plain(in.Started), plainFailure(in.Failure)
+		copied.Node, copied.Created, copied.Started, copied.Failure = "", plain(in.Created), plain(in.Started), plainFailure(in.Failure)
 		out = append(out, &copied)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
@@ -143,23 +143,9 @@ func (s *Snapshot) joinMachines() {
 	s.joins = newJoins(s)
 	for _, n := range s.Nodes {
 		if s.join(n); n.Instance != nil {
-			n.Instance.Node, n.Instance.Works = n.Name(), n.Instance.works(n.Object)
+			n.Instance.Node = n.Name()
 		}
 	}
-}
-
-// works says whether the machine works as that node before the cloud calls it made.
-func (i *Instance) works(n *corev1.Node) bool { return i.State == StateCreating && Ready(n) }
-
-// Firm says whether a machine, as a later read of its group has it, keeps that at its min by the node that it is here. See [Instance.Firm].
-func (s *Snapshot) Firm(in *Instance) bool {
-	now := *in
-	if g := s.Group(in.Group); g != nil {
-		if known := g.Instance(in.ID); known != nil && known.UID == in.UID {
-			now.Node, now.Works = known.Node, known.Works && in.State == StateCreating
-		}
-	}
-	return now.Firm()
 }
 
 // join joins one node. What its machine says of it is left to the caller.

@@ -108,7 +108,7 @@ func keepInstances(fresh, old []*Instance, kept map[*Instance]*Instance) {
 		for j < len(old) && old[j].ID < in.ID {
 			j++
 		}
-		if j < len(old) && sameInstance(in, old[j]) && in.Node == old[j].Node && in.Works == old[j].Works {
+		if j < len(old) && sameInstance(in, old[j]) && in.Node == old[j].Node {
 			fresh[i], kept[in] = old[j], old[j]
 		}
 	}
@@ -166,7 +166,7 @@ func sameResources(a, b corev1.ResourceList) bool {
 
 func sameInstance(a, b *Instance) bool {
 	return a == b || a.ID == b.ID && a.Group == b.Group && a.UID == b.UID && a.ProviderID == b.ProviderID && a.ComputerName == b.ComputerName &&
-		slices.Equal(a.PrivateIPs, b.PrivateIPs) && a.Size == b.Size && a.Zone == b.Zone && a.Created.Equal(b.Created) && a.Started.Equal(b.Started) && a.State == b.State && a.Off == b.Off &&
+		slices.Equal(a.PrivateIPs, b.PrivateIPs) && a.Size == b.Size && a.Zone == b.Zone && a.Created.Equal(b.Created) && a.Started.Equal(b.Started) && a.State == b.State && a.Passed == b.Passed && a.Off == b.Off &&
 		a.Protected == b.Protected && sameFailure(a.Failure, b.Failure)
 }
 

@@ -40,7 +40,7 @@ func seen(s *cluster.Snapshot) string {
 	for _, g := range s.Groups {
 		fmt.Fprintf(&b, "group %s %d read %s template %s learned %s drift %v:", g.ID, g.Capacity, g.Read.At, paper(g.Template), paper(g.Learned), g.Drift)
 		for _, in := range g.Instances {
-			fmt.Fprintf(&b, " %s %s on %q works %t", in.ID, in.State, in.Node, in.Works)
+			fmt.Fprintf(&b, " %s %s on %q", in.ID, in.State, in.Node)
 		}
 		b.WriteString("\n")
 	}
@@ -237,28 +237,6 @@ func TestTheNextSnapshotSaysWhatANewOneWould(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A machine that Azure never calls made is at work when its node is Ready, and not while its kubelet is silent.
-func TestAMachineWorksWithItsNodeWhateverTheCloudCallsIt(t *testing.T) {
-	h := &history{nodes: map[string]*corev1.Node{}, machines: map[string]*cluster.Instance{"n-0": Machine("0", "n-0", In(cluster.StateCreating))}, read: Start}
-	objects, groups := h.observe()
-	s := cluster.New(Start, objects, groups)
-	turn := func(want bool, change func()) {
-		t.Helper()
-		change()
-		h.list = nil
-		objects, groups := h.observe()
-		s = s.Next(s.Time.Add(time.Second), objects, groups)
-		g := s.Group("agents")
-		if in := g.Instances[0]; in.Works != want || in.Firm() != want || s.Firm(in) != want || (g.Unproven() == 0) != want {
-			t.Errorf("works %t, firm %t, and %d are coming; want %t", in.Works, in.Firm(), g.Unproven(), want)
-		}
-	}
-	turn(true, func() { h.nodes["n-0"] = Node("n-0") })
-	turn(false, func() { h.change("n-0", NotReady(Start)) })
-	turn(true, func() { h.nodes["n-0"] = Node("n-0") })
-	turn(false, func() { delete(h.nodes, "n-0") })
 }
 
 func TestWhatDidNotChangeIsTheSamePointer(t *testing.T) {

@@ -209,6 +209,20 @@ func TestANodeWhoseMachineIsBeingDeletedKeepsNoMin(t *testing.T) {
 	expect(t, s.At(s.now).MayRemove(pool, fleet.Delete, []fleet.Target{{UID: uid(1), ID: "1", Idle: true}}, fleet.Limits{Min: 1, Max: 9, Owned: true}), "S-44")
 }
 
+// TestANodeWhoseMachineAListLacksKeepsNoMin has somebody delete a machine whose node is Ready for some seconds more.
+func TestANodeWhoseMachineAListLacksKeepsNoMin(t *testing.T) {
+	s := idle(4)
+	s.listed(61.5, 3, unlisted, running, running, running)
+	expect(t, s.At(s.now).MayRemove(pool, fleet.Delete, []fleet.Target{{UID: uid(1), ID: "1", Idle: true}}, fleet.Limits{Min: 3, Max: 9, Owned: true}), "S-44")
+}
+
+// TestANodeWhoseMachineIsOffKeepsNoMin has the cloud take a spot machine away whose node is Ready for some seconds more.
+func TestANodeWhoseMachineIsOffKeepsNoMin(t *testing.T) {
+	s := idle(2)
+	s.listed(61.5, 2, off, running)
+	expect(t, s.At(s.now).MayRemove(pool, fleet.Delete, []fleet.Target{{UID: uid(1), ID: "1", Idle: true}}, fleet.Limits{Min: 1, Max: 9, Owned: true}), "S-44")
+}
+
 // TestALossBeginsWhenItIsSeen begins a process, lists machines, and sees one of their nodes not Ready for the first time an hour later.
 func TestALossBeginsWhenItIsSeen(t *testing.T) {
 	s := idle(3)
@@ -484,4 +498,39 @@ func TestALossThatNobodySawCountsAfterItsRemoval(t *testing.T) {
 	if _, lost, _, holds := s.At(s.now).Latched(pool); !holds || lost != 2 {
 		t.Errorf("a loss that was removed, and one within the hour, are %d together: %v", lost, holds)
 	}
+}
+
+// TestOnesOwnIntentHidesNoNews has a process learn of another's growth, and of another's deletion, when it has told its ledger what it is about to ask for itself.
+func TestOnesOwnIntentHidesNoNews(t *testing.T) {
+	for name, write := range map[string]func(*story){
+		"a growth":   func(s *story) { s.grows(61.5, 3, 5, "") },
+		"a deletion": func(s *story) { s.asked(61.5, fleet.Delete, 1) },
+	} {
+		theirs, mine := farm(3), farm(3)
+		write(theirs)
+		mine.grows(61.6, 3, 4, "")
+		if _, news, err := mine.Merge(theirs.Record(minute(61.7)), minute(61.7)); err != nil || !news {
+			t.Errorf("%s of another process is no news: %v", name, err)
+		}
+		if _, news, err := mine.Merge(mine.Record(minute(61.7)), minute(61.7)); err != nil || news {
+			t.Errorf("%s: the process's own record is news to it: %v", name, err)
+		}
+	}
+}
+
+// TestWhatAGrowthMadeCountsOnce has a group without a number grow by a machine, which lists have and which is a node by now: there is room for a third one.
+func TestWhatAGrowthMadeCountsOnce(t *testing.T) {
+	s := idle(1)
+	s.listed(61.4, -1, running)
+	s.grows(61.5, 1, 2, "x")
+	s.answered(61.6, 61.5, fleet.Accepted)
+	s.see(64, fleet.Listed{Group: pool, Asked: minute(64), Whole: true, Machines: []fleet.Sighted{
+		{UID: uid(0), ID: "0", State: running, Created: minute(0.05)}, {UID: uid(1), ID: "1", State: running, Created: minute(61.55)},
+	}})
+	s.node(64.1, 1, true, false)
+	three := func(l *fleet.Limits) { l.Max = 3 }
+	expect(t, s.mayGrow(0, three), "")
+	s.grows(64.2, 2, 3, "y")
+	s.listed(64.3, -1, running, running)
+	expect(t, s.mayGrow(0, three), "S-06")
 }

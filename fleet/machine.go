@@ -112,6 +112,9 @@ func (c *cloudSide) leaves() bool { return c.Word > c.Back }
 // pending says whether the write may not show yet.
 func (c *cloudSide) pending(v Verb) bool { return c.Verb == v }
 
+// showsPower says whether the machine is as its last write of power was to have it: a list has shown so, or the cloud said that the only one is done.
+func (c *cloudSide) showsPower() bool { return c.Shown || c.Reply == Done && !c.Again }
+
 // may is what may be true of the machine.
 func (m *machine) may() Set {
 	c := &m.cloud
@@ -133,9 +136,9 @@ func (m *machine) may() Set {
 	case s == Leaving|Gone:
 	case c.pending(Delete):
 		s |= Leaving | Gone
-	case c.pending(Park) && c.Shown:
+	case c.pending(Park) && c.showsPower():
 		s = IsOff
-	case c.pending(Start) && c.Shown:
+	case c.pending(Start) && c.showsPower():
 		s = Here
 	case c.pending(Park) || c.pending(Start):
 		s |= Here | IsOff
@@ -150,6 +153,15 @@ func (m *machine) may() Set {
 		s &^= IsOff | Gone
 	}
 	return s
+}
+
+// sure says whether the machine is there for certain. A node may be Ready for some seconds more when a list has its machine off already.
+func (m *machine) sure(may Set) bool { return may == Here && m.cloud.State != Off }
+
+// stays says whether the newest list has the machine of a Ready node at work, and nothing says that it leaves.
+func (m *machine) stays() bool {
+	c := &m.cloud
+	return !m.node.Doubt && c.Absent == 0 && c.State != Off && c.State != Deleting && !c.leaves() && !c.pending(Delete) && !c.pending(Park)
 }
 
 // life is what the machine is as a node now.

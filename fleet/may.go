@@ -69,7 +69,8 @@ const (
 	NotListed       Code = "NotListed"
 	OtherMachine    Code = "OtherMachine" // its instance id is another's
 	IsLeaving       Code = "IsLeaving"
-	WritePending    Code = "WritePending" // another write to it has no answer
+	CapacityShort   Code = "CapacityShort" // the cloud says that the group has fewer machines than are there for certain
+	WritePending    Code = "WritePending"  // another write to it has no answer
 	Ambiguous       Code = "Ambiguous"
 	IsHeld          Code = "IsHeld"
 	HasWork         Code = "HasWork"
@@ -124,27 +125,32 @@ func (v *View) MayGrow(id GroupID, to, adds int, lim Limits) *Refusal {
 	case c.counted && to-c.Off > lim.Max:
 		return &Refusal{Property: "S-06", Code: AboveMax, Have: to - c.Off, Limit: lim.Max}
 	case !c.counted && c.Hidden > 0:
-		return &Refusal{Property: "S-04", Code: MachinesHidden, Have: c.Hidden}
+		return &Refusal{Property: "S-04", Code: MachinesHidden, Have: c.Hidden, Limit: c.Machine}
 	case !c.counted && c.Run+adds > lim.Max:
 		return &Refusal{Property: "S-06", Code: AboveMax, Have: c.Run + adds, Limit: lim.Max}
-	case c.Strays >= most:
-		return &Refusal{Property: "S-35", Code: TooManyStrays, Have: c.Strays, Limit: most}
+	case c.strangers >= most:
+		return &Refusal{Property: "S-35", Code: TooManyStrays, Have: c.strangers, Limit: most}
 	}
 	return nil
 }
 
-// MayStart is why the machines, which are off, may not be started; nil when they may.
+// MayStart is why the machines, which are off, may not be started; nil when they may. A start may be asked for again.
 func (v *View) MayStart(id GroupID, machines []UID, lim Limits) *Refusal {
 	c := v.count(id)
 	if r := v.evidence(c, lim); r != nil {
 		return r
 	}
+	run := c.Run
 	for _, uid := range machines {
-		if m := c.machine(uid); m == nil || m.may() != IsOff {
+		m := c.machine(uid)
+		if m == nil || m.may() != IsOff && !(m.cloud.State == Off && m.cloud.Absent == 0 && m.may() == IsOff|Here && m.cloud.pending(Start)) {
 			return &Refusal{Property: "S-11", Code: NotOff, UID: uid}
 		}
+		if !m.may().Has(Here) {
+			run++
+		}
 	}
-	if run := c.Run + len(machines); run > lim.Max {
+	if run > lim.Max {
 		return &Refusal{Property: "S-06", Code: AboveMax, Have: run, Limit: lim.Max}
 	}
 	return nil
@@ -178,10 +184,11 @@ type tally struct {
 	burst         int // that lost their work with others
 }
 
-func (a tally) plus(b tally, sign int) tally {
+// plus is the two together, the other one so many times.
+func (a tally) plus(b tally, n int) tally {
 	return tally{
-		a.serves + sign*b.serves, a.ready + sign*b.ready, a.here + sign*b.here, a.sure + sign*b.sure,
-		a.lost + sign*b.lost, a.charged + sign*b.charged, a.burst + sign*b.burst,
+		a.serves + n*b.serves, a.ready + n*b.ready, a.here + n*b.here, a.sure + n*b.sure,
+		a.lost + n*b.lost, a.charged + n*b.charged, a.burst + n*b.burst,
 	}
 }
 
@@ -203,6 +210,8 @@ func (b *Batch) May(verb Verb, t Target) *Refusal {
 		return r
 	}
 	switch {
+	case c.counted && c.capacity < c.Sure+c.Off:
+		return &Refusal{Property: "S-05", Code: CapacityShort, Have: c.capacity, Limit: c.Sure + c.Off}
 	case 10*c.Hidden > 3*c.Machine:
 		return &Refusal{Property: "S-20", Code: MachinesHidden, Have: c.Hidden, Limit: c.Machine}
 	case c.nodeless > tolerance(c.nodes, 30):
@@ -212,14 +221,27 @@ func (b *Batch) May(verb Verb, t Target) *Refusal {
 		r.UID, r.ID = t.UID, t.ID
 		return r
 	}
-	switch all := b.sum.plus(b.counts(verb, t), 1); {
-	case all.serves > 0 && c.Ready-all.ready < lim.Min:
-		return &Refusal{Property: "S-44", Code: BelowMin, Have: c.Ready - all.ready, Limit: lim.Min}
-	case all.here > 0 && c.Sure-all.sure < lim.Min:
-		return &Refusal{Property: "S-06", Code: BelowMin, Have: c.Sure - all.sure, Limit: lim.Min}
-	default:
-		return cmp.Or(v.mayLose(c, all.lost), v.mayCharge(c, all.charged, lim), v.mayPace(c, all.burst, lim))
+	all := b.sum.plus(b.counts(verb, t), 1)
+	return cmp.Or(b.keeps(all), v.mayLose(c, all.lost), v.mayCharge(c, all.charged, lim), v.mayPace(c, all.burst, lim))
+}
+
+// Needs is why the group's min keeps one of so many machines such as this one, if they go with the others; nil when it can do without them.
+func (b *Batch) Needs(verb Verb, t Target, n int) *Refusal {
+	if b == nil {
+		return nil
 	}
+	return b.keeps(b.sum.plus(b.counts(verb, t), n))
+}
+
+// keeps is why the group's min keeps some of those.
+func (b *Batch) keeps(all tally) *Refusal {
+	switch least := b.limits.Min; {
+	case all.serves > 0 && b.Ready-all.ready < least:
+		return &Refusal{Property: "S-44", Code: BelowMin, Have: b.Ready - all.ready, Limit: least}
+	case all.here > 0 && b.Sure-all.sure < least:
+		return &Refusal{Property: "S-06", Code: BelowMin, Have: b.Sure - all.sure, Limit: least}
+	}
+	return nil
 }
 
 // Add has the machine go with the others, whatever the contract says; it returns that.
@@ -265,7 +287,7 @@ func (b *Batch) counts(verb Verb, t Target) (n tally) {
 	}
 	life, again := m.life(b.view.now, l.began, l.horizon), m.cloud.pending(verb)
 	n.serves, n.here = one(life == Ready && !t.Forced), one(m.may().Has(Here) && !t.Forced)
-	n.ready, n.sure = one(life == Ready && !again), one(m.may() == Here)
+	n.ready, n.sure = one(life == Ready && m.stays()), one(m.sure(m.may()))
 	n.charged = one(!m.free(t, life) && !within(m.node.Charged, b.view.now, l.horizon.Window))
 	n.lost = one(life == Lost && !again)
 	n.burst = one(m.node.Idle != 0 && !m.node.Ended && !t.Person && !again)

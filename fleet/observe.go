@@ -244,6 +244,9 @@ func (g *group) sight(i int, s Sighted, asked Instant, h Horizon) {
 		}
 		c.Up = max(c.Up, c.Created)
 	}
+	if c.Verb == Park && c.Reply == Done && s.State == Creating && asked.Sub(c.Up) > h.List { // somebody starts it: no old list can have it so
+		c.Verb, c.Reply, c.Again, c.Shown, c.Power = NoVerb, Sent, false, false, 0
+	}
 	if c.Power != 0 && asked.Sub(c.Power) <= h.List && s.State != Deleting && (c.State == Off) != (s.State == Off) {
 		s.State = c.State // an old list
 	}

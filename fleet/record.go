@@ -31,7 +31,7 @@ func (l Ledger) Record(now Instant) []byte {
 		for _, r := range g.grants {
 			w.grant(r)
 		}
-		kept := slices.DeleteFunc(slices.Clone(g.machines), func(m machine) bool { return m.calm(now, l.horizon) })
+		kept := slices.DeleteFunc(slices.Clone(g.machines), func(m machine) bool { return g.calm(&m, now, l.horizon) })
 		w.machines(kept)
 	}
 	return w.Bytes()
@@ -46,7 +46,7 @@ func (l Ledger) newest(now Instant) Instant {
 			last = max(last, r.At, r.Lacked)
 		}
 		for i := range g.machines {
-			if m := &g.machines[i]; !m.calm(now, l.horizon) {
+			if m := &g.machines[i]; !g.calm(m, now, l.horizon) {
 				for _, t := range m.times() {
 					last = max(last, *t)
 				}
@@ -56,10 +56,11 @@ func (l Ledger) newest(now Instant) Instant {
 	return last
 }
 
-// calm says whether a Ready node says all there is to say of the machine: that its work was taken away, it does not.
-func (m *machine) calm(now Instant, h Horizon) bool {
+// calm says whether a Ready node says all there is to say of the machine: that its work was taken away, it does not. Of a group without a number the next
+// process has to know each machine, since no capacity tells it what a list leaves out.
+func (g *group) calm(m *machine, now Instant, h Horizon) bool {
 	c, n := &m.cloud, &m.node
-	return n.Ready && (n.Idle == 0 || n.Ended) && c.Verb == NoVerb && c.Word == 0 && c.Absent == 0 && !within(n.Charged, now, h.Window) && !within(n.LostOut, now, h.Loss)
+	return g.counted && n.Ready && (n.Idle == 0 || n.Ended) && c.Verb == NoVerb && c.Word == 0 && c.Absent == 0 && !within(n.Charged, now, h.Window) && !within(n.LostOut, now, h.Loss)
 }
 
 // ErrRecord says that a record cannot be read.
@@ -92,6 +93,7 @@ func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err erro
 			i := slices.IndexFunc(g.grants, func(mine grant) bool { return mine.At == r.At && mine.To == r.To && mine.Token == r.Token })
 			if i < 0 {
 				g.grants = append(g.grants, r)
+				news = news || within(r.At, now, l.horizon.List)
 				continue
 			}
 			mine := &g.grants[i]
@@ -101,12 +103,19 @@ func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err erro
 			}
 		}
 		for _, m := range theirs.machines {
+			news = news || g.unheard(m, now, l.horizon)
 			m.cloud.Watched = m.cloud.Watched && l.began.Sub(written) <= l.horizon.Provision
 			g.learn(m, l.horizon)
 		}
 	}
 	e.latch = e.latch.join(said.latch)
 	return e.end(now), news, nil
+}
+
+// unheard says whether a record has a write to a machine, not long ago, that the ledger does not know. What it has asked for itself since hides none.
+func (g *group) unheard(said machine, now Instant, h Horizon) bool {
+	mine, at := g.machine(said.uid), said.cloud.VerbAt
+	return said.cloud.Verb != NoVerb && within(at, now, h.List) && (mine == nil || mine.cloud.VerbAt < at)
 }
 
 // learn takes in what a record says of a machine. What this process has seen itself since then holds: its own nodes, and its newest whole list, which is taken

@@ -151,6 +151,11 @@ func TestEachPredicateRefuses(t *testing.T) {
 			l.Max = 1
 			return s.At(s.now).MayStart(pool, []fleet.UID{uid(0)}, l)
 		}},
+		{"CapacityShort", "S-05", func() *story {
+			s := idle(3)
+			s.listed(61.5, 2, running, running, running)
+			return s
+		}, deleteOne},
 		{"MachinesHidden", "S-20", func() *story {
 			s := idle(3)
 			s.listed(61.5, 3, running, running, unlisted)

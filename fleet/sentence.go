@@ -30,8 +30,35 @@ func (r Refusal) Sentence(id GroupID) string {
 		return fmt.Sprintf("%d machines of group %s would leave after their pods were taken away together (limit %d)", r.Have, id, r.Limit)
 	case WritePending:
 		return fmt.Sprintf("what machine %s of group %s was asked to do before does not show yet", r.machine(), id)
+	case NotListed:
+		return fmt.Sprintf("machine %s is not in a fresh list of group %s", r.machine(), id)
+	case OtherMachine:
+		return fmt.Sprintf("the instance id %s of group %s belongs to another machine now", r.machine(), id)
+	case IsLeaving:
+		return fmt.Sprintf("machine %s of group %s is being deleted, or is gone", r.machine(), id)
+	case IsHeld:
+		return fmt.Sprintf("machine %s of group %s is protected in the cloud", r.machine(), id)
+	case Ambiguous:
+		return fmt.Sprintf("more than one machine could be the node of machine %s of group %s", r.machine(), id)
+	case StillComing:
+		return fmt.Sprintf("machine %s of group %s is still coming%s", r.machine(), id, until)
+	case CapacityShort:
+		return fmt.Sprintf("group %s says capacity %d but has %d machines", id, r.Have, r.Limit)
 	case BelowMin:
+		if r.Property == "S-06" {
+			return fmt.Sprintf("group %s would keep %d machines (min %d)", id, r.Have, r.Limit)
+		}
 		return fmt.Sprintf("group %s would keep %d Ready nodes (min %d)", id, r.Have, r.Limit)
+	case BelowMachines:
+		return fmt.Sprintf("group %s would be asked for %d machines and may have %d", id, r.Have, r.Limit)
+	case AboveMax:
+		return fmt.Sprintf("group %s would have %d machines (max %d)", id, r.Have, r.Limit)
+	case TooManyStrays:
+		return fmt.Sprintf("%d machines of group %s run and are no nodes (limit %d)", r.Have, id, r.Limit)
+	case NotOff:
+		return fmt.Sprintf("machine %s of group %s is not switched off for certain", r.machine(), id)
+	case ReadMissing, ReadPartial, ReadOld, ReadBeforeWrite:
+		return fmt.Sprintf("the last answer about group %s is missing, not whole, too old, or from before the last write (%s)", id, r.Code)
 	case MachinesHidden:
 		return fmt.Sprintf("Azure's list lacks %d of %d machines of group %s, and nobody saw them leave", r.Have, r.Limit, id)
 	}

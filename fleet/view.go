@@ -47,18 +47,22 @@ type Bounds struct {
 type count struct {
 	*group
 	Bounds
-	nodeless int // machines whose Node objects went, and nobody knows why
-	nodes    int // machines that are or were nodes, and are not gone
-	kept     int // those of them that may run, and that nobody asked to go
-	charged  int // machines for which the budget is charged within the window
-	base     int // of how many nodes that is a share: those there were when the window began, or fewer when others have gone since
-	paced    bool
-	leaving  int // of those that lost their work together: how many were removed within the window
-	half     int // how many may be
+	strangers int // machines that run and have no Node object, and nobody knows that they ever were nodes
+	nodeless  int // machines whose Node objects went, and nobody knows why
+	nodes     int // machines that are or were nodes, and are not gone
+	kept      int // those of them that may run, and that nobody asked to go
+	charged   int // machines for which the budget is charged within the window
+	base      int // of how many nodes that is a share: those there were when the window began, or fewer when others have gone since
+	paced     bool
+	leaving   int // of those that lost their work together: how many were removed within the window
+	half      int // how many may be
 }
 
 // Bounds are those of a group; zero for one that is not known.
 func (v *View) Bounds(id GroupID) Bounds { return v.count(id).Bounds }
+
+// Capacity is how many machines the cloud wanted last of a group, those that are off among them; 0 for one of which it keeps no number.
+func (v *View) Capacity(id GroupID) int { return v.count(id).capacity }
 
 // Latched says whether many nodes of the group, or of all groups together, were lost at once and are not accounted for: since when, how many, and of how many.
 func (v *View) Latched(id GroupID) (from Instant, lost, of int, holds bool) {
@@ -130,12 +134,13 @@ func (c *count) run(v *View) {
 		c.Machine++
 		c.add(m, may, m.life(now, l.began, h))
 	}
-	unseen, unnumbered := 0, 0
-	for _, r := range c.grants {
+	unseen, unnumbered, asked := 0, 0, 0
+	for _, r := range slices.Backward(c.grants) {
 		switch {
 		case !r.counts():
 		case r.Token != "":
-			unnumbered += r.To - r.From // whatever is listed may have been there before
+			asked += r.To - r.From
+			unnumbered = max(unnumbered, asked-c.made(r.At.Add(-h.Node))) // what was made before is none of it, by clocks that differ
 		default:
 			unseen = max(unseen, r.To-c.removed(r.At)+c.returned(r.At)-c.Stay)
 		}
@@ -149,10 +154,10 @@ func (c *count) run(v *View) {
 }
 
 func (c *count) add(m *machine, may Set, life Life) {
-	if life == Ready && !m.node.Doubt && m.cloud.State != Deleting && !m.cloud.leaves() && !m.cloud.pending(Delete) && !m.cloud.pending(Park) {
+	if life == Ready && m.stays() {
 		c.Ready++
 	}
-	if may == Here {
+	if m.sure(may) {
 		c.Sure++
 	}
 	if may.Has(Here) {
@@ -176,6 +181,9 @@ func (c *count) add(m *machine, may Set, life Life) {
 			c.nodeless++
 		}
 	}
+	if (life == Lost || life == Unregistered) && m.node.Joined == 0 && !m.node.Object && m.cloud.State == Running {
+		c.strangers++
+	}
 	switch life {
 	case Coming:
 		c.Coming++
@@ -186,11 +194,22 @@ func (c *count) add(m *machine, may Set, life Life) {
 	}
 }
 
-// removed counts the machines that sluice has deleted since then.
+// made counts the machines that lists have had and that were made since then.
+func (c *count) made(since Instant) int {
+	n := 0
+	for i := range c.machines {
+		if w := &c.machines[i].cloud; w.State != Unlisted && w.Created >= since {
+			n++
+		}
+	}
+	return n
+}
+
+// removed counts the machines that were there then and that sluice has deleted since, or the cloud said that they leave.
 func (c *count) removed(since Instant) int {
 	n := 0
 	for i := range c.machines {
-		if w := &c.machines[i].cloud; w.Verb == Delete && w.VerbAt >= since && w.Created <= since && !c.machines[i].may().Has(Here|IsOff) {
+		if w := &c.machines[i].cloud; (w.Verb == Delete && w.VerbAt >= since || w.leaves() && w.Word >= since) && w.Created <= since && !c.machines[i].may().Has(Here|IsOff) {
 			n++
 		}
 	}

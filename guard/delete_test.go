@@ -31,3 +31,11 @@ func (w *world) relist(at int, uid string) {
 	fresh.Instances[at] = &other
 	w.evidence.Group = &fresh
 }
+
+// decided is the same with a ledger of what the write rests on.
+func (w *world) decided() *world {
+	if err := w.check(); err != nil {
+		panic(err)
+	}
+	return w
+}

@@ -20,6 +20,9 @@ func Charged(w Delete, e Evidence, allowed *policy.Policy) (all []fleet.UID) {
 
 // checkFleet holds a removal that the ledger of machines forbids.
 func checkFleet(w Delete, e Evidence, allowed *policy.Policy) error {
+	if e.Fleet == nil {
+		return refuse("S-02", "nobody keeps a ledger of the machines of group %s", w.Group)
+	}
 	limits := allowed.Fleet(e.Group)
 	limits.Age = fleet.ReadAge
 	together := e.Fleet.Batch(fleet.GroupID(w.Group), limits)
@@ -42,8 +45,8 @@ func target(t Target, e Evidence, allowed *policy.Policy) fleet.Target {
 		removal, _ := cluster.RemovalOf(n.Object)
 		to.Idle, to.Person = removal.Why == cluster.Idle, removal.Why == cluster.AskedFor
 	}
-	if in := e.Group.Instance(t.ID); in != nil && t.Node == "" {
-		to.Forced = allowed.Removal.Forces(in)
+	if in := e.Group.Instance(t.ID); in != nil {
+		to.Held, to.Forced = in.Protected, t.Node == "" && allowed.Removal.Forces(in)
 	}
 	return to
 }

@@ -1,9 +1,6 @@
 package guard
 
 import (
-	"slices"
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
@@ -19,10 +16,7 @@ func checkGrow(w Grow, e Evidence, allowed *policy.Policy) error {
 		return err
 	}
 	g := e.Group
-	live := g.Live()
-	switch {
-	case w.To < live:
-		return refuse("S-01", "capacity %d of group %s is below its %d live machines", w.To, g.ID, live)
+	switch live := g.Live(); {
 	case g.Capacity < live:
 		return refuse("S-02", "group %s says capacity %d but lists %d live machines", g.ID, g.Capacity, live)
 	case w.From != g.Capacity:
@@ -31,10 +25,8 @@ func checkGrow(w Grow, e Evidence, allowed *policy.Policy) error {
 		return refuse("S-04", "the read of group %s has no version to send with the write", g.ID)
 	case w.To <= g.Capacity:
 		return refuse("S-05", "growing group %s from %d to %d would not make it larger", g.ID, g.Capacity, w.To)
-	case w.To > g.Max:
-		return refuse("S-06", "capacity %d of group %s is above its max %d", w.To, g.ID, g.Max)
 	}
-	if err := checkStrays(w, e, allowed.Growth.Provision); err != nil {
+	if err := checkMachines(w, e, allowed); err != nil {
 		return err
 	}
 	if err := checkTotals(w, e, allowed.Growth); err != nil {
@@ -112,23 +104,28 @@ func checkTotals(w Grow, e Evidence, limits policy.Growth) error {
 	return nil
 }
 
-// mostStrays is how many machines of a group may fail to register before it gets no more of them.
-const mostStrays = 3
-
-// checkStrays holds groups whose machines do not become nodes: more would not either, and each is paid for. One that was a node is lost, and says nothing of
-// those that come.
-func checkStrays(w Grow, e Evidence, patience time.Duration) error {
-	strays := 0
-	for _, in := range e.Group.Instances {
-		if since := in.UpSince(); in.State != cluster.StateRunning || since.IsZero() || e.Newest.Time.Sub(since) < patience || e.Fleet != nil && e.Fleet.Joined(fleet.GroupID(w.Group), fleet.UID(in.UID)) {
-			continue
-		}
-		if !slices.ContainsFunc(e.Newest.Nodes, func(n *cluster.Node) bool { return n.CouldBe(in) }) {
-			strays++
-		}
+// checkMachines holds a growth that the ledger of machines forbids: of the machines that are made, and of those that are started.
+func checkMachines(w Grow, e Evidence, allowed *policy.Policy) error {
+	if e.Fleet == nil {
+		return refuse("S-02", "nobody keeps a ledger of the machines of group %s", w.Group)
 	}
-	if strays >= mostStrays {
-		return refuse("S-35", "%d machines of group %s run for more than %s and are no nodes", strays, w.Group, patience)
+	limits, id := allowed.Fleet(e.Group), fleet.GroupID(w.Group)
+	limits.Age = fleet.ReadAge
+	starts, makes := e.Group.Split(w.To)
+	uids := make([]fleet.UID, len(starts))
+	for i, in := range starts {
+		uids[i] = fleet.UID(in.UID)
+	}
+	var r *fleet.Refusal
+	if len(starts) > 0 {
+		r = e.Fleet.MayStart(id, uids, limits)
+	}
+	if makes > 0 && r == nil {
+		limits.Max -= len(starts)
+		r = e.Fleet.MayGrow(id, e.Fleet.Capacity(id)+makes, makes, limits)
+	}
+	if r != nil {
+		return refuse(r.Property, "%s", r.Sentence(id))
 	}
 	return nil
 }

@@ -197,8 +197,6 @@ func checkEvidence(id cluster.GroupID, e Evidence) error {
 		return refuse("S-02", "group %s was not read for this write", id)
 	case !g.Read.Complete || g.Problem != "":
 		return refuse("S-02", "the read of group %s is not complete", id)
-	case g.Capacity < 0:
-		return refuse("S-02", "the capacity of group %s is unknown (%d)", id, g.Capacity)
 	case g.Read.At.Before(e.Started):
 		return refuse("S-02", "group %s was read at %s, before the start at %s", id, stamp(g.Read.At), stamp(e.Started))
 	case paused(id, e) != nil:

@@ -11,6 +11,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/guard"
 	"sluice.dev/sluice/policy"
 )
@@ -25,6 +26,7 @@ type world struct {
 	groups   []*cluster.Group
 	evidence guard.Evidence
 	policy   *policy.Policy
+	unknown  bool // nobody keeps a ledger
 }
 
 func (w *world) check() error {
@@ -39,6 +41,13 @@ func (w *world) check() error {
 		for _, n := range w.objects.Nodes {
 			w.evidence.Looked[n.Name] = n
 		}
+	}
+	if w.evidence.Fleet == nil && !w.unknown {
+		now := *w.evidence.Newest
+		if now.Groups = w.groups; w.evidence.Group != nil {
+			now.Groups = []*cluster.Group{w.evidence.Group}
+		}
+		w.evidence.Fleet = Ledger(&now, 2*time.Hour).At(fleet.At(now.Time))
 	}
 	return guard.Check(w.write, w.evidence, w.policy)
 }
@@ -231,7 +240,7 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			w.write = guard.OpenGate{Namespace: "default", Pod: "gated", UID: "uid-gated", Node: "agents-1"}
 		}, "S-41"},
 		"a gate in a dry run":                          {opening, func(w *world) { w.evidence.DryRun = true }, "S-24"},
-		"a capacity below the live machines":           {growing, func(w *world) { w.write = guard.Grow{Group: "agents", From: 3, To: 2} }, "S-01"},
+		"a capacity below the live machines":           {growing, func(w *world) { w.write = guard.Grow{Group: "agents", From: 3, To: 2} }, "S-05"},
 		"a growth on a read older than the last write": {growing, func(w *world) { w.evidence.LastWrite = Start.Add(time.Second) }, "S-01"},
 		"a delete on a read older than the last write": {deleting, func(w *world) { w.evidence.LastWrite = Start.Add(time.Second) }, "S-01"},
 		"a capacity read as 0 while machines live":     {growing, func(w *world) { w.groups[0].Capacity = 0; w.write = guard.Grow{Group: "agents", From: 0, To: 3} }, "S-02"},
@@ -245,10 +254,10 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a growth to the same size":                    {growing, func(w *world) { w.write = guard.Grow{Group: "agents", From: 3, To: 3} }, "S-05"},
 		"a removal that keeps more than its capacity":  {deleting, func(w *world) { w.groups[0].Capacity = 2 }, "S-05"},
 		"a growth above max":                           {growing, func(w *world) { w.write = guard.Grow{Group: "agents", From: 3, To: 6} }, "S-06"},
-		"a removal below min":                          {deleting, func(w *world) { w.groups[0].Min = 3 }, "S-06"},
+		"a removal below min":                          {deleting, func(w *world) { w.groups[0].Min = 3 }, "S-44"},
 		"a removal below min of the machines that are listed": {deleting, func(w *world) {
 			w.groups[0].Instances[2].State, w.groups[0].Min = cluster.StateDeleting, 2
-		}, "S-06"},
+		}, "S-44"},
 		"a clean-up of one that is still coming below min": {coming, func(w *world) { w.groups[0].Min = 4 }, "S-06"},
 		"a clean-up below min":                             {cleaning, func(w *world) { w.groups[0].Min = 4 }, "S-06"},
 		"a clean-up below min that is forced for failed machines alone": {cleaning, func(w *world) {
@@ -256,7 +265,7 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		}, "S-06"},
 		"a removal of a node below min where clean-ups are forced": {deleting, func(w *world) {
 			w.groups[0].Min, w.policy.Removal.ForceUnjoined, w.policy.Removal.ForceFailed = 3, true, true
-		}, "S-06"},
+		}, "S-44"},
 		"more nodes than the cluster may have": {growing, func(w *world) { w.policy.Growth.MaxNodes = 4 }, "S-06"},
 		"more nodes than the cluster may have with those that another group was asked for": {growing, func(w *world) {
 			w.groups = append(w.groups, unanswered("render", 0, 1))
@@ -266,16 +275,18 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			w.groups = append(w.groups, unanswered("render", 0, 1))
 			w.ceiling("usd-per-hour:1.1")
 		}, "S-06"},
-		"more cores than the cluster may have":   {growing, func(w *world) { w.policy.Growth.MaxCores = 19 }, "S-06"},
-		"more memory than the cluster may have":  {growing, func(w *world) { w.policy.Growth.MaxMemoryGiB = 79 }, "S-06"},
-		"any core where none may be":             {growing, func(w *world) { w.policy.Growth.MaxCores = 0 }, "S-06"},
-		"any memory where none may be":           {growing, func(w *world) { w.policy.Growth.MaxMemoryGiB = 0 }, "S-06"},
-		"machines that cost more than a ceiling": {growing, func(w *world) { w.ceiling("usd-per-hour:0.9") }, "S-06"},
-		"a ceiling on machines without a price":  {growing, func(w *world) { w.ceiling("agents=usd-per-hour:9"); w.groups[0].PriceUSDPerHour = 0 }, "S-06"},
-		"a removal that names nobody":            {deleting, func(w *world) { w.write = guard.Delete{Group: "agents"} }, "S-10"},
-		"a machine that is being deleted":        {deleting, func(w *world) { w.groups[0].Instances[1].State = cluster.StateDeleting; w.groups[0].Capacity = 2 }, "S-11"},
-		"a machine that a fresh list lacks":      {deleting, func(w *world) { w.groups[0].Instances = w.groups[0].Instances[:1] }, "S-11"},
-		"an id that belongs to a new machine":    {deleting, func(w *world) { w.groups[0].Instances[1].UID = "vm-new" }, "S-11"},
+		"more cores than the cluster may have":                         {growing, func(w *world) { w.policy.Growth.MaxCores = 19 }, "S-06"},
+		"more memory than the cluster may have":                        {growing, func(w *world) { w.policy.Growth.MaxMemoryGiB = 79 }, "S-06"},
+		"any core where none may be":                                   {growing, func(w *world) { w.policy.Growth.MaxCores = 0 }, "S-06"},
+		"any memory where none may be":                                 {growing, func(w *world) { w.policy.Growth.MaxMemoryGiB = 0 }, "S-06"},
+		"machines that cost more than a ceiling":                       {growing, func(w *world) { w.ceiling("usd-per-hour:0.9") }, "S-06"},
+		"a ceiling on machines without a price":                        {growing, func(w *world) { w.ceiling("agents=usd-per-hour:9"); w.groups[0].PriceUSDPerHour = 0 }, "S-06"},
+		"a removal that names nobody":                                  {deleting, func(w *world) { w.write = guard.Delete{Group: "agents"} }, "S-10"},
+		"a machine that is being deleted":                              {deleting, func(w *world) { w.groups[0].Instances[1].State = cluster.StateDeleting; w.groups[0].Capacity = 2 }, "S-11"},
+		"a machine that a fresh list lacks":                            {deleting, func(w *world) { w.groups[0].Instances = w.groups[0].Instances[:1] }, "S-11"},
+		"an id that the list gives to another machine than the ledger": {deleting, func(w *world) { w.decided().relist(1, "vm-new") }, "S-11"},
+		"a removal of which no ledger knows":                           {deleting, func(w *world) { w.unknown = true }, "S-02"},
+		"an id that belongs to a new machine":                          {deleting, func(w *world) { w.groups[0].Instances[1].UID = "vm-new" }, "S-11"},
 		"a machine named by its id alone": {deleting, func(w *world) {
 			w.write = guard.Delete{Group: "agents", Machines: []guard.Target{{Machine: cluster.Machine{Group: "agents", ID: "1"}, Node: "agents-1"}}}
 		}, "S-11"},
@@ -390,8 +401,8 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a cordon of a control-plane node while another one is not Ready": {dethroning, func(w *world) { NotReady(Start)(w.objects.Nodes[2]) }, "S-17"},
 		"a cordon of a control-plane node that is not opted in":           {dethroning, func(w *world) { w.policy.Removal.ControlPlane = false }, "S-17"},
 		"a cordon of a control-plane node":                                {cordoning, func(w *world) { w.objects.Nodes[0].Labels["node-role.kubernetes.io/etcd"] = "true" }, "S-17"},
-		"a machine on the count of one that is still coming":              {working, func(w *world) { NotReady(Start)(w.objects.Nodes[2]) }, "S-06"},
-		"a machine on the count of one of the same id":                    {working, func(w *world) { w.relist(2, "vm-new") }, "S-06"},
+		"a machine on the count of one that is still coming":              {working, func(w *world) { NotReady(Start)(w.objects.Nodes[2]) }, "S-44"},
+		"a machine on the count of one of the same id":                    {working, func(w *world) { w.relist(2, "vm-new") }, "S-44"},
 		"a machine whose node was annotated to stay": {deleting, func(w *world) {
 			w.objects.Nodes[1].Annotations["cluster-autoscaler.kubernetes.io/scale-down-disabled"] = "true"
 		}, "S-18"},

@@ -50,8 +50,8 @@ func (d *decision) hindered(st *nodeState) []reason.Reason {
 		return d.unhealthy[:1:1]
 	case g.blockedRead() != nil:
 		return is(*g.blockedRead())
-	case !g.spares(st.Instance, g.going):
-		return is(d.atMin(g))
+	case d.neededOf(st, 1) != nil:
+		return is(*d.neededOf(st, 1))
 	case d.quorum(st) != nil:
 		return is(*d.quorum(st))
 	case d.inFlight >= r.MaxInFlight:

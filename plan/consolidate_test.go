@@ -298,11 +298,11 @@ func TestASavingRestsOnThoseWhoStay(t *testing.T) {
 	again.Learned = first.Group("a").Learned
 	second := first.Next(Start.Add(time.Second), objects, []*cluster.Group{&again, &free})
 	var planner plan.Planner
-	p, m := planner.Decide(first, allowed, plan.Memory{Since: Start.Add(-time.Hour)})
+	p, m := planner.Decide(known(first), allowed, plan.Memory{Since: Start.Add(-time.Hour)})
 	if !saves(p, reason.ConsolidationPays) {
 		t.Errorf("no saving is found while the other node stays:\n%v", p.Verdicts)
 	}
-	if p, _ = planner.Decide(second, allowed, m); saves(p, reason.ConsolidationPays) {
+	if p, _ = planner.Decide(known(second), allowed, m); saves(p, reason.ConsolidationPays) {
 		t.Errorf("a saving is found on a node that could go:\n%v", p.Verdicts)
 	}
 }

@@ -79,5 +79,28 @@ func (d *decision) keptFromLadder(st *nodeState, why string, block []reason.Reas
 	return nil
 }
 
-// neededBack says whether a node comes down from the ladder for what the contract says: its group would keep too few Ready nodes.
-func neededBack(r *fleet.Refusal) bool { return r.Property == "S-44" }
+// needed says why its group's min keeps one of so many machines such as this one, beside those that go already; nil when it does not.
+func (d *decision) needed(g *groupState, e exit, with *fleet.Batch, n int) *reason.Reason {
+	r := with.Needs(e.verb, e.Target, n)
+	if r == nil {
+		return nil
+	}
+	id := fleet.GroupID(g.ID)
+	about, has := reason.Group(string(g.ID)), d.fleet.Bounds(id)
+	switch {
+	case g.Capacity < g.Min:
+		return new(reason.New(reason.GroupBelowMin, about, "capacity", g.Capacity, "min", g.Min))
+	case has.Coming > 0 && has.Sure > g.Min:
+		return new(reason.New(reason.GroupAwaits, about, "machines", has.Ready, "coming", has.Coming, "min", g.Min))
+	case g.standing < g.Capacity:
+		return new(reason.New(reason.GroupListsFewer, about, "machines", has.Sure, "capacity", g.Capacity, "min", g.Min))
+	case r.Property == "S-44" && has.Sure-has.Coming > has.Ready: // machines that serve nobody count for nothing
+		return new(reason.New(reason.RemovalHeld, about, "property", r.Property, "why", r.Sentence(id)))
+	}
+	return new(reason.New(reason.GroupAtMin, about, "capacity", g.Capacity, "min", g.Min))
+}
+
+// neededOf is the same of a node's machine, beside those that are on the ladder.
+func (d *decision) neededOf(st *nodeState, n int) *reason.Reason {
+	return d.needed(st.group, exitOf(st, ""), st.group.contract.ladder, n)
+}

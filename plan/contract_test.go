@@ -61,6 +61,12 @@ func TestPlansHeedTheSafetyContract(t *testing.T) {
 	}
 }
 
+// known is the snapshot with what a process knows of its machines that began two hours ago.
+func known(s *cluster.Snapshot) *cluster.Snapshot {
+	s.Fleet = Ledger(s, 2*time.Hour)
+	return s
+}
+
 // ledgerOf is the ledger of a process that began so long ago and has watched the machines since, and whose nodes that are not Ready, or not there, went half an hour ago.
 func ledgerOf(s *cluster.Snapshot, since time.Duration) fleet.Ledger {
 	began, now := fleet.At(s.Time.Add(-since)), fleet.At(s.Time)

@@ -120,9 +120,9 @@ func (d *decision) considerDry(nodes []*nodeState) {
 			d.judgeNode(st, NodeKeep, append([]reason.Reason{keeps}, block...)...)
 			continue
 		}
-		if !g.spares(st.Instance, g.going.with(st.Instance, g.emptied+g.drying)) {
+		if why := d.neededOf(st, g.emptied+g.drying+1); why != nil {
 			d.refuge.back()
-			d.judgeNode(st, NodeKeep, keeps, d.atMin(g))
+			d.judgeNode(st, NodeKeep, keeps, *why)
 			continue
 		}
 		d.refuge.settle()
@@ -185,8 +185,8 @@ func (d *decision) awaitWork(st *nodeState) {
 		d.wake(d.now.Add(ends(works)))
 	case d.inFlight >= d.allowed.Removal.MaxInFlight && !d.queued(st) || len(st.movers) > 0 && d.drains >= d.allowed.Removal.MaxDrains:
 		d.judgeNode(st, NodeDraining, reason.New(reason.RemovalBudget, about, "inflight", max(d.inFlight, d.drains), "limit", min(d.allowed.Removal.MaxInFlight, d.allowed.Removal.MaxDrains)))
-	case refusal != nil && neededBack(refusal):
-		d.takeDown(st, d.heldBy(about, st.group, refusal)...)
+	case d.neededOf(st, 1) != nil:
+		d.takeDown(st, *d.neededOf(st, 1))
 	case refusal != nil:
 		d.judgeNode(st, NodeDraining, d.heldBy(about, st.group, refusal)...)
 	case d.budgetHolds(st) != nil: // it would be given back when the time for drains is over, and run dry anew

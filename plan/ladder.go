@@ -55,8 +55,7 @@ func (d *decision) climbLadder() {
 		}
 	}
 	for _, st := range idle {
-		g := st.group
-		st.pinned = !g.spares(st.Instance, g.going)
+		st.pinned = d.neededOf(st, 1) != nil
 	}
 	underused = d.orderLeavers(underused)
 	for _, st := range underused {
@@ -100,7 +99,7 @@ func (d *decision) outstays(st *nodeState) bool {
 // count counts a node among those on their way out.
 func (d *decision) count(st *nodeState) {
 	st.counted = true
-	st.group.loses(st.Instance, 1)
+	st.group.leaving++
 	st.group.contract.ladder.Add(st.exit.verb, st.exit.Target)
 	d.inFlight++
 }
@@ -203,8 +202,8 @@ func (d *decision) climb(st *nodeState) {
 		}
 		d.wake(wait)
 		d.judgeNode(st, NodeCordoned, reason.New(reason.NodeCordoned, about, "age", max(0, d.now.Sub(d.m.Cordoned[name].By)).Truncate(time.Second), "fate", fate(d.parks(g, st.Node)), "delay", d.allowed.Removal.Pause()))
-	case !g.spares(st.Instance, g.parting):
-		d.takeDown(st, d.atMin(g))
+	case d.needed(g, exitOf(st, ""), g.contract.leave, 1) != nil:
+		d.takeDown(st, *d.needed(g, exitOf(st, ""), g.contract.leave, 1))
 	case d.clung(st) != nil && !d.now.Before(removal.Since.Add(d.allowed.Removal.DrainDeadline)) && removal.Why != cluster.AskedFor:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *d.clung(st))
 	case d.clung(st) != nil:
@@ -226,8 +225,6 @@ func (d *decision) climb(st *nodeState) {
 		switch r := exitOf(st, removal.Why).may(g.contract.leave); {
 		case r == nil:
 			d.leave(st)
-		case neededBack(r):
-			d.takeDown(st, d.heldBy(about, g, r)...)
 		default:
 			d.inFlight-- // as above
 			d.judgeNode(st, phase(st), d.heldBy(about, g, r)...)
@@ -247,7 +244,7 @@ func (d *decision) leave(st *nodeState) {
 	if n := len(d.returning(st)); n > 0 {
 		why = reason.New(reason.NodeClung, reason.Node(st.Name()), "fate", fate(d.parks(st.group, st.Node)), "pods", n)
 	}
-	d.removes(st.group, st.Instance, exitOf(st, st.removal.Why), Leaving{st.Instance.Machine(), st.Name(), st.group.Parks && !d.parks(st.group, st.Node), why})
+	d.removes(st.group, exitOf(st, st.removal.Why), Leaving{st.Instance.Machine(), st.Name(), st.group.Parks && !d.parks(st.group, st.Node), why})
 	d.judgeNode(st, leaves(d.parks(st.group, st.Node)), why)
 }
 
@@ -260,16 +257,15 @@ func (d *decision) below(st *nodeState, word string) string {
 }
 
 // removes has a machine removed in this cycle.
-func (d *decision) removes(g *groupState, in *cluster.Instance, e exit, l Leaving) {
+func (d *decision) removes(g *groupState, e exit, l Leaving) {
 	g.contract.leave.Add(e.verb, e.Target)
 	d.leaving[g.ID] = append(d.leaving[g.ID], l)
-	g.parting = g.parting.with(in, 1)
 }
 
 // takeDown takes a node off the ladder.
 func (d *decision) takeDown(st *nodeState, because ...reason.Reason) {
 	if st.counted {
-		st.group.loses(st.Instance, -1)
+		st.group.leaving--
 		st.group.contract.ladder.Drop(st.exit.verb, st.exit.Target)
 		if !d.outstays(st) {
 			d.inFlight--
@@ -366,7 +362,7 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 		}
 		if g := st.group; block == nil {
 			d.refuge.settle()
-		} else if g.spares(st.Instance, g.going.with(st.Instance, g.emptied)) {
+		} else if d.neededOf(st, g.emptied+1) == nil {
 			d.refuge.settle() // whoever goes later counts on its places as well
 			g.emptied++
 		} else {

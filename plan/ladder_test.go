@@ -467,7 +467,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			if c.group != nil {
 				c.group(g)
 			}
-			s := cluster.New(Start, Objects(c.objects...), []*cluster.Group{g})
+			s := known(cluster.New(Start, Objects(c.objects...), []*cluster.Group{g}))
 			if c.gone != nil {
 				s.Fleet = Gone(g.ID, c.gone...)
 			}
@@ -493,7 +493,7 @@ func TestTimersWakeTheLoopWhenTheyRunOut(t *testing.T) {
 		t.Fatalf("next cycle at %s, want %s", p.Next, want)
 	}
 	at := p.Next
-	later := cluster.New(at, s.Objects, []*cluster.Group{three()})
+	later := known(cluster.New(at, s.Objects, []*cluster.Group{three()}))
 	p, _ = plan.Decide(later, allowed, m)
 	if diff := cmp.Diff([]string{"cordon a-0 idle", "cordon a-1 idle"}, told(p)); diff != "" {
 		t.Errorf("actions at the timer's end (-want +got):\n%s", diff)

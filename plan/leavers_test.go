@@ -157,7 +157,7 @@ func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
 					}
 					seen = seen.Next(at, objects, groups)
 				}
-				fresh, _ := plan.Decide(seen, allowed, memory)
+				fresh, _ := plan.Decide(known(seen), allowed, memory)
 				p, left := planner.Decide(seen, allowed, memory)
 				memory = left
 				if got := verdictOf(p, ref("node a")) + ", " + verdictOf(p, ref("node b")); got != m.want {
@@ -219,7 +219,7 @@ func TestAPlannerOfManyLeaversDecidesAsIfItRememberedNothing(t *testing.T) {
 			case 4:
 				g.Min = rapid.IntRange(0, 3).Draw(t, "min")
 			}
-			s := h.observe()
+			s := known(h.observe())
 			p, m := planner.Decide(s, allowed, h.memory)
 			fresh, left := plan.Decide(s, allowed, h.memory)
 			if diff := cmp.Diff(paper(t, fresh, left), paper(t, p, m)); diff != "" {

@@ -74,16 +74,16 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		d.judge(about, MachineHold, why, *d.rests(g))
 	case d.inspected(g, in) != nil:
 		d.judge(about, MachineHold, why, *d.inspected(g, in))
-	case !g.spares(in, g.parting) && !d.allowed.Removal.Forces(in):
-		d.judge(about, MachineHold, why, d.atMin(g))
+	case d.needed(g, d.nodeless(in), g.contract.leave, 1) != nil:
+		d.judge(about, MachineHold, why, *d.needed(g, d.nodeless(in), g.contract.leave, 1))
 	default:
 		e := d.nodeless(in)
 		if r := e.may(g.contract.leave); r != nil {
 			d.judge(about, MachineHold, append([]reason.Reason{why}, d.heldBy(about, g, r)...)...)
 			return
 		}
-		d.removes(g, in, e, Leaving{Machine: in.Machine(), Because: why})
-		g.loses(in, 1)
+		d.removes(g, e, Leaving{Machine: in.Machine(), Because: why})
+		g.leaving++
 		g.contract.ladder.Add(e.verb, e.Target)
 		d.judge(about, MachineDeleting, why)
 	}

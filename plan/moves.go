@@ -66,7 +66,7 @@ func (d *decision) refuges() *refuge {
 
 // stands says whether a node stays for now that could go by itself.
 func (d *decision) stands(st *nodeState) bool {
-	return st.group != nil && st.Instance != nil && !st.group.spares(st.Instance, st.group.going) || d.bound(st)
+	return st.group != nil && st.Instance != nil && d.neededOf(st, 1) != nil || d.bound(st)
 }
 
 // bound says whether a pod of the node may not be evicted that is no work: work may end.

@@ -96,7 +96,7 @@ func TestWhatIsRememberedYieldsToWhatHappens(t *testing.T) {
 			if got := verdictOf(p, ref("node a-0")); got != c.before {
 				t.Errorf("before: %q, want %q", got, c.before)
 			}
-			p, _ = planner.Decide(second, allowed, m)
+			p, _ = planner.Decide(known(second), allowed, m)
 			if got := verdictOf(p, ref("node a-0")); got != c.after {
 				t.Errorf("after: %q, want %q", got, c.after)
 			}
@@ -122,7 +122,7 @@ func TestAnEmptyGroupIsReadAnew(t *testing.T) {
 			if v, _ := p.Verdict(ref("group b")); v.Outcome != plan.GroupHold {
 				t.Errorf("before: %q, want %q", v.Outcome, plan.GroupHold)
 			}
-			p, _ = planner.Decide(second, allowed, m)
+			p, _ = planner.Decide(known(second), allowed, m)
 			if got, want := verdictOf(p, ref("group b")), "steady GroupSteady"; got != want {
 				t.Errorf("after: %q, want %q", got, want)
 			}

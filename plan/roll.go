@@ -23,8 +23,6 @@ type roll struct {
 	joined   int                 // machines with a node
 	deleting int
 	standing int
-	stopped  int
-	unproven int
 	usable   bool // see [cluster.Group.Usable]
 }
 
@@ -41,8 +39,6 @@ type groupState struct {
 	adding     int             // machines that this cycle adds
 	wanted     bool            // a pending pod asked for it and was refused for its size
 	leaving    int             // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
-	going      outgoing        // these
-	parting    outgoing        // those of them whose removal this cycle asks for
 	unrepaired int             // nodes that are not Ready and that its min keeps
 	drying     int             // nodes that run dry, or could
 	emptied    int             // further nodes of which this cycle found that they can be emptied with those that leave
@@ -95,45 +91,10 @@ func leaves(parks bool) Outcome {
 	return NodeDeleting
 }
 
-// Usable, Standing, Deleting, Present and Firm are what the group says, counted already.
+// Usable, Standing and Deleting are what the group says, counted already.
 func (st *groupState) Usable() bool  { return st.usable }
 func (st *groupState) Standing() int { return st.standing }
 func (st *groupState) Deleting() int { return st.deleting }
-func (st *groupState) Present() int  { return min(st.Capacity, st.standing-st.stopped) }
-func (st *groupState) Firm() int     { return st.Present() - st.unproven }
-
-// outgoing counts machines that are to leave a group: all that are capacity or are to become so, and those of them that keep it at its min.
-type outgoing struct{ all, firm int }
-
-// with is the same with so many machines more, or less.
-func (o outgoing) with(in *cluster.Instance, n int) outgoing {
-	switch {
-	case in.Stopped(): // no capacity, and takes none away (S-38)
-	case in.Firm():
-		return outgoing{o.all + n, o.firm + n}
-	default:
-		o.all += n
-	}
-	return o
-}
-
-// spares says whether the group can do without a machine when those leave, too. One that is still coming is not counted on where others leave.
-func (st *groupState) spares(in *cluster.Instance, o outgoing) bool {
-	switch {
-	case in.Stopped():
-		return st.Present()-o.all >= st.Min
-	case in.Firm():
-		return st.Firm()-o.firm-1 >= st.Min
-	default:
-		return st.Present()-o.all-1 >= st.Min
-	}
-}
-
-// loses counts a machine among those that leave, or takes it back with -1.
-func (st *groupState) loses(in *cluster.Instance, n int) {
-	st.leaving += n
-	st.going = st.going.with(in, n)
-}
 
 // callRolls counts the machines of every group whose list is not the one that was counted last.
 func (p *Planner) callRolls(d *decision) {
@@ -152,7 +113,7 @@ func (p *Planner) callRolls(d *decision) {
 func callRoll(g *cluster.Group) *roll {
 	r := &roll{
 		machines: g.Instances, capacity: g.Capacity, whole: g.Read.Complete, readable: g.Problem == "",
-		deleting: g.Deleting(), standing: g.Standing(), stopped: g.Stopped(), unproven: g.Unproven(), usable: g.Usable(),
+		deleting: g.Deleting(), standing: g.Standing(), usable: g.Usable(),
 	}
 	for _, in := range g.Instances {
 		if in.Node == "" {

@@ -103,7 +103,7 @@ func TestPodsAreSteeredAwayFromNodesThatCouldGo(t *testing.T) {
 			if c.group != nil {
 				c.group(g)
 			}
-			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), []*cluster.Group{joined(g, c.objects)}), allowed, c.memory)
+			p, _ := plan.Decide(known(cluster.New(Start, Objects(c.objects...), []*cluster.Group{joined(g, c.objects)})), allowed, c.memory)
 			if diff := cmp.Diff(c.want, softened(p)); diff != "" {
 				t.Errorf("(-want +got):\n%s%s", diff, fmt.Sprint(p.Verdicts))
 			}

@@ -24,8 +24,9 @@ func (d *decision) forbidden(st *nodeState) []reason.Reason {
 		return d.unhealthy
 	case g.blockedRead() != nil:
 		return one(*g.blockedRead())
-	case !g.spares(st.Instance, g.going):
-		return one(d.atMin(g))
+	}
+	if why := d.neededOf(st, 1); why != nil {
+		return one(*why)
 	}
 	if why := d.quorum(st); why != nil {
 		return one(*why)
@@ -110,19 +111,6 @@ func (d *decision) staying() *totals {
 		}
 	}
 	return d.kept
-}
-
-func (d *decision) atMin(g *groupState) reason.Reason {
-	code := reason.GroupAtMin
-	switch {
-	case g.Capacity < g.Min:
-		code = reason.GroupBelowMin
-	case g.unproven > 0 && g.Present() > g.Min:
-		return reason.New(reason.GroupAwaits, reason.Group(string(g.ID)), "machines", g.Firm(), "coming", g.unproven, "min", g.Min)
-	case g.Standing() < g.Capacity:
-		return reason.New(reason.GroupListsFewer, reason.Group(string(g.ID)), "machines", g.Present(), "capacity", g.Capacity, "min", g.Min)
-	}
-	return reason.New(code, reason.Group(string(g.ID)), "capacity", g.Capacity, "min", g.Min)
 }
 
 // blockedRead says why nothing may be written to the group for what is known of it, nil when it is known well. A back-off and a

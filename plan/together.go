@@ -54,7 +54,7 @@ func (d *decision) gatherLeaving(on, idle []*nodeState) {
 		if d.rests(g) != nil {
 			continue
 		}
-		if until := own.until(d.now, g.Firm()-g.going.firm-g.Min, d.allowed.Removal.MaxInFlight, pause); until.After(d.now) {
+		if until := own.until(d.now, d.allowed.Removal.MaxInFlight, pause); until.After(d.now) {
 			if d.gathers == nil {
 				d.gathers = map[cluster.GroupID]gathered{}
 			}
@@ -101,15 +101,14 @@ func (g *gathering) add(at, now time.Time) {
 	}
 }
 
-// until is until when the deletion waits, so that all machines together wait least; now when it does not. Of further machines most may go, so
-// many of them at a time, each with a pause.
-func (g *gathering) until(now time.Time, most, atOnce int, pause time.Duration) time.Time {
+// until is until when the deletion waits, so that all machines together wait least; now when it does not. Of further machines so
+// many go at a time, each with a pause.
+func (g *gathering) until(now time.Time, atOnce int, pause time.Duration) time.Time {
 	left := min(mostGathering, g.takes) - now.Sub(g.since)
 	if g.ready == 0 || left <= 0 {
 		return now
 	}
 	slices.Sort(g.soon)
-	g.soon = g.soon[:min(len(g.soon), max(0, most))]
 	for i := range g.soon {
 		g.soon[i] += time.Duration(i/max(1, atOnce)) * pause
 	}

@@ -127,7 +127,7 @@ func TestNodesAreMeasuredShortlyBeforeTheyGo(t *testing.T) {
 				g := Group("a", c.min, 5, Machine("0", "a-0"), Machine("1", "a-1"))
 				objects := Objects(Node("a-0"), Pod("big", On("a-0"), CPU("3")), Node("a-1"))
 				objects.NodeUse = use
-				s := cluster.New(Start.Add(at), objects, []*cluster.Group{g})
+				s := known(cluster.New(Start.Add(at), objects, []*cluster.Group{g}))
 				fresh, _ := plan.Decide(s, allowed, memory)
 				p, left := planner.Decide(s, allowed, memory)
 				if diff := cmp.Diff(fresh, p); diff != "" {

@@ -3,6 +3,7 @@ package clustertest
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -224,6 +225,67 @@ func Gone(group cluster.GroupID, uids ...string) fleet.Ledger {
 	}
 	lacks := fleet.Listed{Group: seen.Group, Asked: ago(time.Minute), Counted: true, Whole: true}
 	return fleet.New(fleet.Usual(), ago(3*time.Hour)).Observe(fleet.At(Start), seen, lacks)
+}
+
+// Ledger is what a process that began so long ago knows of the snapshot's machines: it has listed them then and just now, and has seen Ready what was a
+// node by then. A node that is not Ready was never one if it has been so since it was made.
+func Ledger(s *cluster.Snapshot, ago time.Duration) fleet.Ledger {
+	now, began := fleet.At(s.Time), fleet.At(s.Time.Add(-ago))
+	l := fleet.New(fleet.Usual(), began)
+	for _, g := range s.Groups {
+		first := fleet.Listed{Group: fleet.GroupID(g.ID), Asked: began + 1, Counted: true, Capacity: g.Capacity, Whole: true}
+		last := first
+		last.Asked = now - 1
+		for _, in := range slices.Concat(g.Instances, g.Parked) {
+			m := fleet.Sighted{UID: fleet.UID(in.UID), ID: string(in.ID), State: fleet.Running, Created: fleet.At(in.Created)}
+			if m.Created <= began {
+				first.Machines = append(first.Machines, m)
+			}
+			m.State = sighted(in)
+			last.Machines = append(last.Machines, m)
+		}
+		for _, n := range s.Nodes {
+			if in := n.Instance; n.Group == g.ID && in != nil && !slices.ContainsFunc(first.Machines, func(m fleet.Sighted) bool { return string(m.UID) == in.UID }) && fleet.At(in.Created) <= began {
+				first.Machines = append(first.Machines, fleet.Sighted{UID: fleet.UID(in.UID), ID: string(in.ID), State: fleet.Running, Created: fleet.At(in.Created)})
+			}
+		}
+		l = l.Observe(began+1, first, fleet.Nodes{Group: first.Group, At: began + 1})
+		for _, n := range s.Nodes {
+			l = see(l, g, n, began+1, now)
+		}
+		l = l.Observe(now, last)
+	}
+	return l
+}
+
+// sighted is the machine's state as a list has it.
+func sighted(in *cluster.Instance) fleet.State {
+	if in.Stopped() {
+		return fleet.Off
+	}
+	return map[cluster.State]fleet.State{
+		cluster.StateCreating: fleet.Creating, cluster.StateRunning: fleet.Running, cluster.StateDeleting: fleet.Deleting, cluster.StateFailed: fleet.Failed,
+	}[in.State]
+}
+
+// see is the ledger that has seen the node, if it is one of the group's.
+func see(l fleet.Ledger, g *cluster.Group, n *cluster.Node, began, now fleet.Instant) fleet.Ledger {
+	uid := n.Parked.UID
+	if n.Instance != nil {
+		uid = n.Instance.UID
+	}
+	if n.Group != g.ID || uid == "" {
+		return l
+	}
+	created, since := fleet.At(n.Object.CreationTimestamp.Time), fleet.At(n.Object.Status.Conditions[0].LastTransitionTime.Time)
+	seen := fleet.NodeSeen{Group: fleet.GroupID(g.ID), UID: fleet.UID(uid), At: max(began, created), Created: created, Ready: since > created, Since: created}
+	if cluster.Ready(n.Object) {
+		seen.Ready, seen.Since = true, since
+		return l.Observe(seen.At, seen)
+	}
+	l = l.Observe(seen.At, seen)
+	seen.At, seen.Ready, seen.Since = min(now, max(seen.At+1, since)), false, since
+	return l.Observe(seen.At, seen)
 }
 
 // Objects sorts objects into the kinds that a snapshot is made of, and each kind by name.

@@ -12,8 +12,10 @@ import (
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/guard"
 	"sluice.dev/sluice/internal/kube"
+	"sluice.dev/sluice/internal/ledger"
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/policy"
 )
@@ -61,10 +63,15 @@ func TestADryRunTouchesNoClient(t *testing.T) {
 // silent is a cloud that has empty groups, takes growths, and answers none.
 type silent struct {
 	cloud.Provider
+	book  *ledger.Book
 	taken []cluster.GroupID
 }
 
+func newSilent(now func() time.Time) *silent { return &silent{book: ledger.New(fleet.Usual(), now)} }
+
 func (c *silent) Group(_ context.Context, id cluster.GroupID) (*cluster.Group, error) {
+	at := c.book.Instant()
+	c.book.Observe(fleet.Nodes{Group: fleet.GroupID(id), At: at}, fleet.Listed{Group: fleet.GroupID(id), Asked: at, Counted: true, Whole: true})
 	return Group(string(id), 0, 5), nil
 }
 
@@ -77,10 +84,10 @@ func (c *silent) SetCapacity(_ context.Context, g *cluster.Group, _ int) error {
 // not heard of until the second one's turn (S-06).
 func TestWhatTheCloudWasAskedForCountsForTheNextGroup(t *testing.T) {
 	for most, want := range map[int][]cluster.GroupID{3: {"a", "b"}, 2: {"a"}} {
-		provider, allowed := &silent{}, policy.Default()
+		provider, allowed := newSilent(func() time.Time { return Start }), policy.Default()
 		allowed.Growth.MaxNodes = most
 		a := &Actuator{
-			Cloud: provider, Policy: allowed, Now: func() time.Time { return Start }, Started: Start.Add(-time.Hour),
+			Cloud: provider, Ledger: provider.book, Policy: allowed, Now: func() time.Time { return Start }, Started: Start.Add(-time.Hour),
 			Objects: func() (cluster.Objects, error) { return cluster.Objects{}, nil },
 		}
 		p := plan.Plan{Time: Start, Actions: []plan.Action{plan.SetCapacity{Group: "a", To: 2}, plan.SetCapacity{Group: "b", To: 1}}}

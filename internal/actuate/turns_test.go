@@ -17,7 +17,7 @@ import (
 func slow(c *silent) *Actuator {
 	now := Start
 	return &Actuator{
-		Cloud: c, Policy: policy.Default(), Now: func() time.Time { return now }, Started: Start.Add(-time.Hour),
+		Cloud: c, Ledger: c.book, Policy: policy.Default(), Now: func() time.Time { return now }, Started: Start.Add(-time.Hour),
 		Objects: func() (cluster.Objects, error) {
 			now = now.Add(3 * time.Second)
 			return cluster.Objects{}, nil
@@ -27,7 +27,7 @@ func slow(c *silent) *Actuator {
 
 // TestWhatIsTriedInVainKeepsNothingElseFromBeingTried has a plan of five actions of which a cycle has time for two, and none of which comes to an end.
 func TestWhatIsTriedInVainKeepsNothingElseFromBeingTried(t *testing.T) {
-	a, tried := slow(&silent{}), map[string]int{}
+	a, tried := slow(newSilent(func() time.Time { return Start })), map[string]int{}
 	p := plan.Plan{Time: Start}
 	for i := range 5 {
 		p.Actions = append(p.Actions, plan.Cordon{Node: fmt.Sprint(i)})
@@ -49,7 +49,7 @@ func TestWhatIsTriedInVainKeepsNothingElseFromBeingTried(t *testing.T) {
 
 // TestGrowthsAreNeverLeft has growths after actions that took all the time, and one in the next cycle beside what was left.
 func TestGrowthsAreNeverLeft(t *testing.T) {
-	c := &silent{}
+	c := newSilent(func() time.Time { return Start })
 	a := slow(c)
 	s := cluster.New(Start, cluster.Objects{}, []*cluster.Group{Group("a", 0, 5), Group("b", 0, 5), Group("c", 0, 5)})
 	actions := []plan.Action{plan.Cordon{Node: "0"}, plan.Cordon{Node: "1"}, plan.DeleteInstances{Group: "a"}, plan.SetCapacity{Group: "b", To: 1}}

@@ -27,6 +27,7 @@ import (
 	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/controlplane/controlplanetest"
 	"sluice.dev/sluice/internal/controlplane/kubelets"
+	"sluice.dev/sluice/internal/ledger"
 	"sluice.dev/sluice/policy"
 )
 
@@ -47,17 +48,18 @@ func TestANodeThatWorksForADaemonStaysUntilItIsCalm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	farm, cloud := twoMachines(ctx, t, admin)
+	allowed := policy.Default()
+	book := ledger.New(ledger.Horizon(allowed), time.Now)
+	farm, cloud := twoMachines(ctx, t, admin, book)
 	works, calm := farm.names()[0], farm.names()[1]
 	uses := measures(ctx, t, admin, map[string]string{works: "3600m", calm: "40m"})
 	workers(ctx, t, admin)
 	farm.until(ctx, t, "a worker runs on each node", func() bool { return running(ctx, t, admin, works) != "" && running(ctx, t, admin, calm) != "" })
 	worker := running(ctx, t, admin, works)
 
-	allowed := policy.Default()
 	allowed.Installation = "kube-system/cluster-autoscaler"
 	allowed.Removal.Unneeded, allowed.Removal.AfterTaint, allowed.Removal.Exclusion = 3*time.Second, time.Second, time.Second
-	sluice := New(Parts{Client: client, Cloud: cloud, Policy: allowed, Timing: Timing{Resync: time.Second}, Log: slog.New(slog.DiscardHandler)})
+	sluice := New(Parts{Client: client, Cloud: cloud, Ledger: book, Policy: allowed, Timing: Timing{Resync: time.Second}, Log: slog.New(slog.DiscardHandler)})
 	if err := sluice.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +118,7 @@ func (f *farmOfTwo) until(ctx context.Context, t *testing.T, what string, so fun
 	}
 }
 
-func twoMachines(ctx context.Context, t *testing.T, admin kubernetes.Interface) (*farmOfTwo, *azure.Provider) {
+func twoMachines(ctx context.Context, t *testing.T, admin kubernetes.Interface, book *ledger.Book) (*farmOfTwo, *azure.Provider) {
 	t.Helper()
 	const subscription = "00000000-0000-0000-0000-000000000001"
 	a := &azuresim.Server{Boot: azuresim.Fixed(0), Delete: azuresim.Fixed(100 * time.Millisecond)}
@@ -135,7 +137,7 @@ func twoMachines(ctx context.Context, t *testing.T, admin kubernetes.Interface) 
 	t.Cleanup(metadata.Close)
 	cloud, err := azure.New(ctx, azure.Options{
 		ResourceManagerEndpoint: arm.URL, AuthorityHost: arm.URL, MetadataEndpoint: metadata.URL, Log: slog.New(slog.DiscardHandler),
-		Groups: []azure.GroupSpec{{Name: "render", Min: 0, Max: 2}},
+		Groups: []azure.GroupSpec{{Name: "render", Min: 0, Max: 2}}, Ledger: book,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func (a *Autoscaler) economize(entry *journal.Entry) {
 func attention(s *cluster.Snapshot, p *plan.Plan) map[cluster.GroupID]cloud.Attention {
 	groups := map[cluster.GroupID]cloud.Attention{}
 	for _, g := range s.Groups {
-		if s.Fleet.Settled(fleet.GroupID(g.ID)) && g.Usable() && g.Capacity == len(g.Instances) && len(g.Parked)+len(g.Hidden) == 0 {
+		if s.Fleet.Settled(fleet.GroupID(g.ID)) && g.Usable() && g.Capacity == len(g.Instances) && len(g.Parked) == 0 {
 			groups[g.ID] = cloud.Seldom
 		}
 	}

@@ -46,7 +46,6 @@ func TestOnlyGroupsAtRestAreAskedAboutSeldom(t *testing.T) {
 		"the list is not whole":                      {Objects(a, b), group(func(g *cluster.Group) { g.Read.Complete = false }), nil, cloud.Usual},
 		"the group cannot be read":                   {Objects(a, b), group(func(g *cluster.Group) { g.Problem = "no" }), nil, cloud.Usual},
 		"a parked machine":                           {Objects(a, b), group(func(g *cluster.Group) { g.Parked = []*cluster.Instance{Machine("2", "c")} }), nil, cloud.Usual},
-		"a machine that lists have lacked of late":   {Objects(a, b), group(func(g *cluster.Group) { g.Hidden = []string{"x"} }), nil, cloud.Usual},
 		"a kubelet is silent":                        {Objects(a, Node("b", Silent(Start))), group(), nil, cloud.AtOnce},
 		"a node is not Ready":                        {Objects(a, Node("b", NotReady(Start))), group(), nil, cloud.AtOnce},
 		"a Node object is gone":                      {Objects(a), group(), nil, cloud.AtOnce},

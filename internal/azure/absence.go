@@ -34,7 +34,7 @@ func (p *Provider) drop(l *listing, found, listed map[string]bool) {
 		case p.options.Kind == config.Standard: // a pool is its machines
 		case g.absent == there:
 			g.absent = unlisted
-		case g.absent == denied && g.good != nil && g.left():
+		case g.absent == denied && g.good != nil && p.left(g):
 			g.absent, g.since = gone, l.asked
 		case g.absent != unlisted && g.discovered && l.asked.Sub(g.since) >= takenFor:
 			p.forget(k)
@@ -47,16 +47,18 @@ func (p *Provider) forget(k string) {
 	delete(p.groups, k)
 }
 
-// left says whether all machines of the group were seen leaving when lists had them last. A scale set that Azure denies all at once may be a lie.
-func (g *group) left() bool {
-	return !slices.ContainsFunc(g.listed(), func(m *machine) bool { return g.departed[m.uid].IsZero() })
+// left says whether all machines of the group were seen leaving when lists had them last. A scale set that Azure denies all at once may be a lie. Provider.mu
+// is held.
+func (p *Provider) left(g *group) bool {
+	known := p.beyond(g)
+	return !slices.ContainsFunc(g.listed(), func(m *machine) bool { return known[m.uid].does != verbDelete })
 }
 
-// clear has a group that is not there show no machine, on the word of a list that lacks it.
-func (g *group) clear(asked time.Time) *cloud.Error {
+// clear has a group that is not there show no machine, on the word of a list that lacks it. Provider.mu is held.
+func (p *Provider) clear(g *group, asked time.Time) *cloud.Error {
 	m := *g.good.model
 	m.capacity, m.version = 0, ""
-	return g.take(&reading{model: &m, at: asked.UTC(), asked: fleet.At(asked)})
+	return p.take(g, &reading{model: &m, at: asked.UTC(), asked: fleet.At(asked)})
 }
 
 // unlisted says that the list of all groups lacks one.
@@ -64,7 +66,7 @@ func (p *Provider) unlisted(g *group) *cloud.Error {
 	e := p.missing(g.id, g.name)
 	switch {
 	case g.good == nil:
-	case g.left():
+	case p.left(g):
 		e.Message = fmt.Sprintf("%s was being deleted, and resource group %q lacks it now: the next list decides whether it is gone", g, p.options.ResourceGroup)
 	default:
 		e.Message = fmt.Sprintf("Azure says that %s is not in resource group %q, and no read showed its deletion: nothing is done to its machines and nodes", g, p.options.ResourceGroup)

@@ -2,99 +2,98 @@ package azure_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"slices"
-	"strconv"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/ledger"
 )
 
-// record is what a record says, in words: each verb with its capacity, or with the machines that it names.
-func record(t *testing.T, raw []byte) (words []string) {
-	t.Helper()
-	if raw == nil {
-		return nil
+// recorded is what the next process would know of agents by a record.
+func (w *world) recorded(raw []byte) (grown int, does map[fleet.Verb]int) {
+	w.t.Helper()
+	o := w.options("0:9:agents")
+	o.Ledger = ledger.New(fleet.Usual(), o.Now)
+	p, err := azure.New(w.t.Context(), o)
+	w.must(err)
+	w.must(p.ResumeOperations(raw))
+	grown, _ = o.Ledger.Ledger().Grown("agents")
+	does = map[fleet.Verb]int{}
+	for _, b := range o.Ledger.Ledger().Beyond("agents") {
+		does[b.Does]++
 	}
-	var ops []azure.Operation
-	if err := json.Unmarshal(raw, &ops); err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range ops {
-		word := string(o.Verb)
-		if o.Capacity > 0 {
-			word += " " + strconv.Itoa(o.Capacity)
-		}
-		for range slices.Max([]int{len(o.Named), len(o.UIDs)}) {
-			word += " machine"
-		}
-		words = append(words, word)
-	}
-	return words
+	return grown, does
 }
 
-// TestAGrowthIsToldBeforeItIsAskedFor has a group grow by a parked machine and a new one: what is asked for is in the record before Azure hears of it, and out
-// of it once Azure has said no.
-func TestAGrowthIsToldBeforeItIsAskedFor(t *testing.T) {
+// TestAWriteIsToldBeforeItIsAskedFor has a group grow by a parked machine and a new one, and a machine deleted: what is asked for is in the record before Azure
+// hears of it. A removal that nobody could record waits; a growth does not.
+func TestAWriteIsToldBeforeItIsAskedFor(t *testing.T) {
 	for name, c := range map[string]struct {
-		kept    error // what comes of keeping the record
-		refused bool
-		after   []string
+		kept   error // what comes of keeping the record
+		growth string
+		delete string
 	}{
-		"accepted": {after: []string{"grow 3", "start machine", "granted 3", "rests machine"}},
-		"accepted, and the record could not be kept": {kept: errors.New("the API server is away"), after: []string{"grow 3", "start machine", "granted 3", "rests machine"}},
-		"refused": {refused: true, after: []string{"rests machine"}},
+		"kept":                        {},
+		"not kept":                    {kept: errors.New("the API server is away"), delete: "NotRecorded"},
+		"another process has written": {kept: azure.ErrAccompanied, growth: "Accompanied", delete: "Accompanied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, parking("agents", 2))
 			o := w.options("0:9:agents")
-			var told []string
+			var kept error
+			told, sent := 0, func() int {
+				all := w.sim.Counters()
+				return all["PATCH virtualMachineScaleSets"] + all["POST virtualMachineScaleSets/start"] + all["POST virtualMachineScaleSets/deallocate"]
+			}
+			before := 0
 			o.Ahead = func(ctx context.Context) error {
-				told = record(t, w.SaveOperations())
-				if n := w.sim.Counters()["PATCH virtualMachineScaleSets"] + w.sim.Counters()["POST virtualMachineScaleSets/start"]; n != 0 {
-					t.Errorf("Azure has had %d requests before the record of them was kept", n)
+				if told, _ = w.recorded(w.SaveOperations()); sent() != before {
+					t.Errorf("Azure has had %d requests more before the record of them was kept", sent()-before)
 				}
 				if end, ends := ctx.Deadline(); !ends || time.Until(end) > 3*time.Second {
-					t.Error("a record that nobody keeps could hold up the growth")
+					t.Error("a record that nobody keeps could hold up the write")
 				}
-				return c.kept
+				return kept
 			}
 			w.open(o)
-			w.groups()
-			w.pass(30 * time.Minute) // machines that may not have joined yet are told of, too
 			w.remove("agents", "1")
 			w.pass(3 * time.Minute)
-			w.groups()
-			if c.refused {
-				w.sim.Inject(azuresim.Fault{Kind: "PATCH virtualMachineScaleSets", Status: 409, Code: "ScopeLocked", Times: 9})
-			}
-			if told != nil {
-				t.Errorf("a removal has been told ahead: %v", told)
-			}
 			g := w.groups()["agents"]
-			if err := w.SetCapacity(t.Context(), g, g.Capacity+2); (err != nil) != c.refused {
-				t.Fatalf("the growth ended with %v", err)
+			kept, before = c.kept, sent()
+			code := func(err error) string {
+				var fault *cloud.Error
+				if errors.As(err, &fault) {
+					return fault.Code
+				}
+				return ""
 			}
-			if d := cmp.Diff([]string{"deallocate machine", "granted 3", "start machine", "rests machine"}, told); d != "" {
-				t.Errorf("told ahead (-want +got):\n%s", d)
+			if got := code(w.SetCapacity(t.Context(), g, g.Capacity+2)); got != c.growth {
+				t.Errorf("the growth ended with %q, want %q", got, c.growth)
 			}
-			got := slices.DeleteFunc(record(t, w.SaveOperations()), func(s string) bool { return s == "deallocate machine" })
-			if d := cmp.Diff(c.after, got); d != "" {
-				t.Errorf("told afterwards (-want +got):\n%s", d)
+			if told != 3 {
+				t.Errorf("told ahead is a capacity of %d, want 3", told)
+			}
+			if (sent() > before) != (c.growth == "") {
+				t.Errorf("Azure has had %d requests", sent()-before)
+			}
+			w.pass(5 * time.Minute)
+			g, before = w.groups()["agents"], sent()
+			if got := code(w.DeleteInstances(t.Context(), g, []cluster.Machine{g.Instance("0").Machine()})); got != c.delete {
+				t.Errorf("the removal ended with %q, want %q", got, c.delete)
+			}
+			if (sent() > before) != (c.delete == "") {
+				t.Errorf("Azure has had %d requests for the removal", sent()-before)
 			}
 		})
 	}
 }
 
-// TestMachinesThatRestAreHandedOn has two processes follow one another: the second knows the parked machines that its first list lacks, for ten minutes, and
-// passes them on before it has read anything.
+// TestMachinesThatRestAreHandedOn has two processes follow one another: the third knows the parked machine that its first list lacks.
 func TestMachinesThatRestAreHandedOn(t *testing.T) {
 	w := newWorld(t, parking("agents", 2))
 	o := w.options("0:9:agents")
@@ -102,60 +101,12 @@ func TestMachinesThatRestAreHandedOn(t *testing.T) {
 	w.remove("agents", "1")
 	w.pass(30 * time.Minute)
 	w.groups()
-	want := []string{"rests machine"}
-	if d := cmp.Diff(want, record(t, w.SaveOperations())); d != "" {
-		t.Fatalf("the record of a group at rest (-want +got):\n%s", d)
-	}
 	w.restart(o)
 	w.restart(o)
-	if d := cmp.Diff(want, record(t, w.SaveOperations())); d != "" {
-		t.Errorf("what a process passes on that has read nothing (-want +got):\n%s", d)
-	}
-	w.must(w.sim.DeleteMachine("agents_1")) // by another hand
-	w.now = w.now.Add(3 * time.Minute)      // and nobody looked
-	w.groups()
-	if d := cmp.Diff(want, record(t, w.SaveOperations())); d != "" {
-		t.Errorf("after a list that lacks it (-want +got):\n%s", d)
-	}
-	w.pass(11 * time.Minute)
-	w.groups()
-	if got := w.SaveOperations(); got != nil {
-		t.Errorf("eleven minutes later it is still told: %s", got)
-	}
-}
-
-// TestAStartThatNothingShowsKeepsNoGroupAtItsMin has a process take over from one that was killed before it started the parked machine that it had said it would
-// start: the two that run are the group's min.
-func TestAStartThatNothingShowsKeepsNoGroupAtItsMin(t *testing.T) {
-	w := newWorld(t, parking("agents", 3))
-	o := w.options("2:9:agents")
-	var told []byte
-	o.Ahead = func(context.Context) error {
-		told = w.SaveOperations()
-		return nil
-	}
-	w.open(o)
-	w.remove("agents", "1")
-	w.pass(15 * time.Minute)
-	g := w.groups()["agents"]
-	w.sim.Inject(azuresim.Fault{Kind: "POST virtualMachineScaleSets/start", Status: 500, Times: 9})
-	if err := w.SetCapacity(t.Context(), g, 3); err == nil {
-		t.Fatal("the start was accepted")
-	}
-	w.open(w.options("2:9:agents"))
-	w.must(w.ResumeOperations(told))
-	g = w.groups()["agents"]
-	if got := shape(g); got != "0=running 1=creating 2=running" {
-		t.Fatalf("the machines are %s, want one that is coming by the word of the process before", got)
-	}
-	err := w.DeleteInstances(t.Context(), g, []cluster.Machine{g.Instance("2").Machine()})
-	var refused *cloud.Error
-	if !errors.As(err, &refused) || refused.Code != "StartNotShown" {
-		t.Fatalf("the removal ended with %v, want StartNotShown", err)
-	}
-	w.pass(11 * time.Minute)
-	if got := shape(w.groups()["agents"]); got != "0=running 2=running (1)" {
-		t.Errorf("eleven minutes later the machines are %s", got)
+	w.lies(0, w.now.Add(time.Hour))
+	w.pass(3 * time.Minute)
+	if got := w.mayGrow(w.groups()["agents"], 1); got != "S-01" {
+		t.Errorf("a growth to one machine, of two that a list lacks, is refused by %q, want S-01", got)
 	}
 }
 
@@ -174,14 +125,16 @@ func TestAGrowthHeedsWhatAnotherProcessHasAskedFor(t *testing.T) {
 	}
 	w.open(o)
 	second := w.groups()["agents"]
-	late := w.Provider
+	late, lateBook := w.Provider, w.book
+	w.now = w.now.Add(time.Second)
 
 	w.open(o)
 	if err := w.SetCapacity(t.Context(), w.groups()["agents"], 3); err != nil {
 		t.Fatal(err)
 	}
 
-	w.Provider = late
+	w.Provider, w.book = late, lateBook
+	w.now = w.now.Add(time.Second)
 	w.sim.Inject(azuresim.Fault{ScaleSet: "agents", FalseCapacity: new(int), Times: 99})
 	w.sim.Inject(azuresim.Fault{ScaleSet: "agents", Omit: -1, Times: 99})
 	var refused *cloud.Error
@@ -191,12 +144,12 @@ func TestAGrowthHeedsWhatAnotherProcessHasAskedFor(t *testing.T) {
 	if err := w.HeedOperations(there); err != nil {
 		t.Errorf("what has been heeded is news again: %v", err)
 	}
-	if d := cmp.Diff([]string{"granted 3"}, record(t, w.SaveOperations())); d != "" {
-		t.Errorf("what the second one passes on (-want +got):\n%s", d)
+	if grown, _ := w.recorded(w.SaveOperations()); grown != 3 {
+		t.Errorf("the second one passes on a capacity of %d, want 3", grown)
 	}
 	w.now = w.now.Add(time.Minute)
-	if err := w.SetCapacity(t.Context(), w.groups()["agents"], 1); !errors.As(err, &refused) || refused.Code != "GrowthNotShown" {
-		t.Errorf("a growth on a lie ended with %v, want GrowthNotShown", err)
+	if got := w.mayGrow(w.groups()["agents"], 1); got != "S-01" {
+		t.Errorf("a growth on a lie is refused by %q, want S-01", got)
 	}
 	if err := w.HeedOperations([]byte("a person's own words")); err != nil {
 		t.Errorf("a record that cannot be read: %v", err)

@@ -46,9 +46,7 @@ type Provider struct {
 	groups     map[string]*group                  // by key
 	operations []*operation                       // in the order of acceptance
 	earlier    []Operation                        // of an earlier process, or of another one that leads as well, not followed yet
-	heard      map[saying]bool                    // what records have said so far
 	inherited  map[cluster.GroupID]cloud.Takeover // growths of another process that are not told of yet
-	ended      []Operation                        // removals and starts that ended less than believeFor ago
 	stamps     uint64                             // of questions asked so far: facts are ordered by when they were asked for
 	listed     time.Time                          // when the scale sets were last listed
 	lists      int                                // how often they were
@@ -101,7 +99,7 @@ func New(ctx context.Context, options Options) (*Provider, error) {
 		return nil, err
 	}
 	p := &Provider{
-		options: o, gate: gate, tokens: tokens, pipeline: pipeline, groups: map[string]*group{}, warned: map[string]string{}, heard: map[saying]bool{}, inherited: map[cluster.GroupID]cloud.Takeover{},
+		options: o, gate: gate, tokens: tokens, pipeline: pipeline, groups: map[string]*group{}, warned: map[string]string{}, inherited: map[cluster.GroupID]cloud.Takeover{},
 		life: ctx, triggers: make(chan struct{}, 1),
 	}
 	p.identity, _ = cred.(*managedIdentity)
@@ -170,7 +168,7 @@ func (p *Provider) Groups(ctx context.Context) ([]*cluster.Group, error) {
 
 // answer is a group as callers get it. Provider.mu is held.
 func (p *Provider) answer(g *group) *cluster.Group {
-	out := g.answer(p.now())
+	out := g.answer()
 	if g.asking != nil && g.asking.late && out.Problem == "" {
 		out.Problem, out.Unheard, out.Asked = p.unanswered(g, g.asking).Message, true, g.wanted
 	}
@@ -247,7 +245,7 @@ func (p *Provider) Group(ctx context.Context, id cluster.GroupID) (*cluster.Grou
 	case j.fault != nil:
 		return nil, j.fault
 	}
-	out := g.answer(p.now())
+	out := g.answer()
 	switch {
 	case out.Problem != "":
 		return nil, &cloud.Error{Kind: cloud.Invalid, Group: id, Code: "NotManageable", Message: out.Problem}
@@ -266,23 +264,12 @@ func (p *Provider) store(g *group, stamp uint64, r *reading, fault *cloud.Error)
 	if fault == nil {
 		g.stamp = stamp
 		p.obey(g, r.model)
-		if fault = g.take(r); fault == nil {
-			p.tellListed(g, r)
-		}
+		fault = p.take(g, r)
 		if fault == nil && g.lost > 0 {
 			if g.view.Capacity >= g.lost {
 				g.failure = nil
 			}
 			g.lost = 0
-		}
-		for _, does := range []verb{verbDelete, verbPark, verbParked, verbStart} {
-			switch {
-			case fault != nil || !g.reading.whole || p.underWay(g.id, does):
-			case p.now().Before(g.believed):
-				g.unmarkGone()
-			default:
-				g.unmark(does)
-			}
 		}
 	}
 	if fault != nil {

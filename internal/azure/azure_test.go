@@ -14,9 +14,11 @@ import (
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cloud/cloudtest"
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/internal/azure/config"
 	"sluice.dev/sluice/internal/azuresim"
+	"sluice.dev/sluice/internal/ledger"
 )
 
 const (
@@ -28,9 +30,10 @@ const (
 type world struct {
 	t *testing.T
 	*azure.Provider
-	sim *azuresim.Server
-	now time.Time
-	log strings.Builder
+	book *ledger.Book // the provider's
+	sim  *azuresim.Server
+	now  time.Time
+	log  strings.Builder
 }
 
 // newWorld is an Azure with a control-plane machine and the scale sets, and no provider yet.
@@ -87,10 +90,24 @@ func (w *world) options(groups ...string) azure.Options {
 
 func (w *world) open(o azure.Options) *world {
 	w.t.Helper()
+	w.book = ledger.New(fleet.Usual(), o.Now)
+	o.Ledger = w.book
 	p, err := azure.New(context.Background(), o)
 	w.must(err)
 	w.Provider = p
 	return w
+}
+
+// mayGrow is the property by which the ledger forbids that the group comes to so many machines, none of which is known as a node; "" when it does not.
+func (w *world) mayGrow(g *cluster.Group, n int) string {
+	id := fleet.GroupID(g.ID)
+	w.book.Observe(fleet.Nodes{Group: id, At: w.book.Instant()})
+	v := w.book.View()
+	_, makes := g.Split(n)
+	if r := v.MayGrow(id, v.Capacity(id)+makes, makes, fleet.Limits{Max: 99, Owned: true}); r != nil {
+		return r.Property
+	}
+	return ""
 }
 
 func (w *world) must(err error) {

@@ -26,15 +26,15 @@ var published = map[string][2]int{
 // frontDoor are those of Resource Manager for all requests of a kind together.
 var frontDoor = map[string]int{"reads": 25 * 60, "writes": 10 * 60, "deletes": 10 * 60}
 
-// ledger counts the simulator's log by class and resource, and keeps the fullest minute of each. A minute is any 60 seconds.
-type ledger struct {
+// tally counts the simulator's log by class and resource, and keeps the fullest minute of each. A minute is any 60 seconds.
+type tally struct {
 	recent  map[string][]time.Time
 	fullest map[string]int
 	total   map[string]int
 	seen    time.Time
 }
 
-func (l *ledger) add(key string, at time.Time) {
+func (l *tally) add(key string, at time.Time) {
 	kept := append(l.recent[key], at)
 	for !kept[0].After(at.Add(-time.Minute)) {
 		kept = kept[1:]
@@ -45,7 +45,7 @@ func (l *ledger) add(key string, at time.Time) {
 }
 
 // take adds what is new in the log. The log must not have wrapped meanwhile.
-func (l *ledger) take(t *testing.T, log []azuresim.Request) {
+func (l *tally) take(t *testing.T, log []azuresim.Request) {
 	t.Helper()
 	if len(log) > 0 && log[0].Time.After(l.seen) && !l.seen.IsZero() {
 		t.Fatalf("the log begins at %s, after what was read of it until %s", log[0].Time, l.seen)
@@ -83,7 +83,7 @@ func (l *ledger) take(t *testing.T, log []azuresim.Request) {
 }
 
 // check says what came near the limits and fails on more than half of one.
-func (l *ledger) check(t *testing.T) {
+func (l *tally) check(t *testing.T) {
 	t.Helper()
 	fullest := map[string]int{} // of one resource, by kind
 	for key, n := range l.fullest {
@@ -114,7 +114,7 @@ func (l *ledger) check(t *testing.T) {
 }
 
 // hours let simulated time go by for twenty groups of few machines, whose number changes no figure, and hand every hour to each.
-func hours(t *testing.T, n int, each func(w *world, hour int)) *ledger {
+func hours(t *testing.T, n int, each func(w *world, hour int)) *tally {
 	var sets []azuresim.ScaleSet
 	var names []string
 	for i := range 20 {
@@ -124,7 +124,7 @@ func hours(t *testing.T, n int, each func(w *world, hour int)) *ledger {
 	w := newWorld(t, sets...)
 	w.sim.Throttle = true
 	w.open(w.options(names...))
-	l := &ledger{recent: map[string][]time.Time{}, fullest: map[string]int{}, total: map[string]int{}}
+	l := &tally{recent: map[string][]time.Time{}, fullest: map[string]int{}, total: map[string]int{}}
 	for hour := range n {
 		each(w, hour)
 		w.pass(time.Hour)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/azuresim"
 )
@@ -39,7 +38,7 @@ func TestAMachineThatIsListedNoMoreHasDepartedOrIsMissing(t *testing.T) {
 	if g := w.read(4 * time.Minute); !slices.Equal(g.Missing, want) {
 		t.Errorf("while lists lack two machines %v are missing, want %v", g.Missing, want)
 	}
-	if g := w.read(10 * time.Minute); len(g.Missing) != 0 || len(g.Departed) != 0 {
+	if g := w.read(80 * time.Minute); len(g.Missing) != 0 || len(g.Departed) != 0 {
 		t.Errorf("once lists have them again missing %v, and long after the deletion departed %v; want none", g.Missing, g.Departed)
 	}
 }
@@ -88,8 +87,8 @@ func TestNoCapacityIsAskedForBelowTheLastOneAccepted(t *testing.T) {
 		w.grow("agents", 2)
 		w.lies(3, w.now.Add(5*time.Minute))
 		g := w.read(time.Minute)
-		if err := w.SetCapacity(t.Context(), g, 4); cloud.KindOf(err) != cloud.Conflict {
-			t.Errorf("with capacity %d told, a request for 4: %v, want a conflict", g.Capacity, err)
+		if got := w.mayGrow(g, 4); got != "S-01" {
+			t.Errorf("with capacity %d told, a request for 4 is refused by %q, want S-01", g.Capacity, got)
 		}
 	})
 	t.Run("evictions", func(t *testing.T) {
@@ -103,8 +102,8 @@ func TestNoCapacityIsAskedForBelowTheLastOneAccepted(t *testing.T) {
 		w.must(w.sim.Evict("agents_0", 0))
 		w.must(w.sim.Evict("agents_1", 0))
 		g := w.read(2 * time.Minute)
-		if err := w.SetCapacity(t.Context(), g, g.Capacity+1); err != nil {
-			t.Errorf("with two of five taken away and capacity %d, one more: %v", g.Capacity, err)
+		if got := w.mayGrow(g, g.Capacity+1); got != "" {
+			t.Errorf("with two of five taken away and capacity %d, one more is refused by %s", g.Capacity, got)
 		}
 	})
 }
@@ -131,8 +130,8 @@ func TestNoCapacityIsAskedForBelowParkedMachinesThatListsHaveLost(t *testing.T) 
 			w.lies(1, w.now.Add(time.Hour))
 			w.read(4 * time.Minute)
 			g := w.read(c.later)
-			if err := w.SetCapacity(t.Context(), g, c.capacity); (cloud.KindOf(err) == cloud.Conflict) != c.refused || err != nil && !c.refused {
-				t.Errorf("with capacity %d told, a request for %d: %v; want a conflict: %t", g.Capacity, c.capacity, err, c.refused)
+			if got := w.mayGrow(g, c.capacity); (got == "S-01") != c.refused || got != "" && !c.refused {
+				t.Errorf("with capacity %d told, a request for %d is refused by %q; want S-01: %t", g.Capacity, c.capacity, got, c.refused)
 			}
 		})
 	}
@@ -174,8 +173,8 @@ func TestNoCapacityIsAskedForBelowYoungMachinesThatListsHaveLost(t *testing.T) {
 			if g.Capacity != 1 || !g.Read.Complete {
 				t.Fatalf("capacity %d, complete %t: this shows nothing", g.Capacity, g.Read.Complete)
 			}
-			if err := w.SetCapacity(t.Context(), g, 2); cloud.KindOf(err) != cloud.Conflict {
-				t.Errorf("a request for 2 while there are 3: %v, want a conflict", err)
+			if got := w.mayGrow(g, 2); got != "S-01" {
+				t.Errorf("a request for 2 while there are 3 is refused by %q, want S-01", got)
 			}
 		})
 	}

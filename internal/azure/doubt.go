@@ -17,7 +17,10 @@ import (
 const doubtEvery = 5 * time.Second
 
 // doubt says why the reading is not complete; nil when it is.
-func (g *group) doubt(r *reading) *cloud.Error {
+func (g *group) doubt(r *reading, known map[string]beyond) *cloud.Error {
+	if r.model.unfit != "" {
+		return nil
+	}
 	e := &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: "ListIncomplete"}
 	capacity, staying := r.model.capacity, r.staying()
 	switch {
@@ -26,7 +29,7 @@ func (g *group) doubt(r *reading) *cloud.Error {
 	case staying < capacity:
 		e.Message = fmt.Sprintf("Azure lists %d of the %d machines that its capacity counts: it is read again until the list is whole", staying, capacity)
 	default:
-		lacks := g.lacks(r)
+		lacks := g.lacks(r, known)
 		if lacks == "" || r.sameMachines(g.doubted) {
 			return nil
 		}
@@ -37,13 +40,13 @@ func (g *group) doubt(r *reading) *cloud.Error {
 }
 
 // lacks is the id of a machine whose absence from the reading nothing explains; "" when there is none.
-func (g *group) lacks(r *reading) string {
+func (g *group) lacks(r *reading, known map[string]beyond) string {
 	if g.good == nil {
 		return ""
 	}
 	listed := r.identities()
 	for _, m := range g.good.machines {
-		if !m.leaving() && !listed[m.identity()] && g.written[m.uid] != verbDelete {
+		if !m.leaving() && !listed[m.identity()] && known[m.uid].does != verbDelete {
 			return m.id
 		}
 	}

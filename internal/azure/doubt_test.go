@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
+	"sluice.dev/sluice/internal/ledger"
 )
 
 // list is a reading, a minute after the last one, of such a capacity; null when it is below -1. Each word is a machine: its id, which is
@@ -19,7 +21,8 @@ func list(minute *int, capacity int64, machines string) *reading {
 	if capacity >= -1 {
 		set.SKU.Capacity = new(capacity)
 	}
-	r := &reading{model: (&scaleSets{}).translate(set), at: time.Date(2026, 3, 2, 9, *minute, 0, 0, time.UTC)}
+	at := time.Date(2026, 3, 2, 9, *minute, 0, 0, time.UTC)
+	r := &reading{model: (&scaleSets{}).translate(set), at: at, asked: fleet.At(at)}
 	for _, word := range strings.Fields(machines) {
 		id, state, other := strings.Cut(word, ":")
 		if !other {
@@ -34,6 +37,12 @@ func list(minute *int, capacity int64, machines string) *reading {
 		r.machines = append(r.machines, m)
 	}
 	return r
+}
+
+// alone is a provider without groups, with a ledger of its own.
+func alone() *Provider {
+	noon := func() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
+	return &Provider{options: Options{Now: noon, Ledger: ledger.New(fleet.Usual(), func() time.Time { return noon().Add(-4 * time.Hour) })}}
 }
 
 func TestAReadIsCompleteOnlyWhenNothingContradictsIt(t *testing.T) {
@@ -78,16 +87,16 @@ func TestAReadIsCompleteOnlyWhenNothingContradictsIt(t *testing.T) {
 			{3, "a b c", "a b c"}, {2, "a c", "a b c ListIncomplete"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g, minute := &group{id: "agents", name: "agents"}, 0
+			p, g, minute := alone(), &group{id: "agents", name: "agents"}, 0
 			var good time.Time
 			for i, step := range tc.reads {
 				r := list(&minute, step.capacity, step.machines)
 				at := r.at
-				if err := g.take(r); err != nil {
+				if err := p.take(g, r); err != nil {
 					t.Fatalf("read %d: %v", i, err)
 				}
 				if i == 0 && tc.removed != "" {
-					g.mark(verbDelete, []cluster.Machine{{UID: tc.removed}})
+					p.operations = []*operation{{Operation: Operation{Group: "agents", Verb: verbDelete, Named: []cluster.Machine{{UID: tc.removed}}}}}
 				}
 				var got []string
 				for _, in := range g.view.Instances {
@@ -125,7 +134,7 @@ func TestDoubtDoublesItsPaceUpToTheCachesTime(t *testing.T) {
 }
 
 func TestAnAcceptedDeletionThatNeverHappensIsNotShownForEver(t *testing.T) {
-	p := &Provider{options: Options{Now: time.Now}}
+	p := alone()
 	g, minute := &group{id: "agents", name: "agents"}, 0
 	read := func() cluster.State {
 		t.Helper()
@@ -135,8 +144,7 @@ func TestAnAcceptedDeletionThatNeverHappensIsNotShownForEver(t *testing.T) {
 		return g.view.Instance("b").State
 	}
 	read()
-	g.mark(verbDelete, []cluster.Machine{{UID: "B"}})
-	p.operations = []*operation{{Operation: Operation{Group: "agents", Verb: verbDelete}}}
+	p.operations = []*operation{{Operation: Operation{Group: "agents", Verb: verbDelete, Named: []cluster.Machine{{UID: "B"}}}}}
 	for range 3 {
 		if s := read(); s != cluster.StateDeleting {
 			t.Errorf("machine b is %s while the operation is in flight, want deleting", s)
@@ -151,12 +159,12 @@ func TestAnAcceptedDeletionThatNeverHappensIsNotShownForEver(t *testing.T) {
 
 func TestBlameWaitsForACompleteRead(t *testing.T) {
 	said := &cluster.Failure{Code: "AllocationFailed"}
-	g, minute := &group{id: "agents", name: "agents"}, 0
+	p, g, minute := alone(), &group{id: "agents", name: "agents"}, 0
 	for i, r := range []*reading{list(&minute, 1, "a"), list(&minute, 3, "a b:Failed"), list(&minute, 3, "a b:Failed c")} {
 		if i == 1 {
 			g.blameID = map[string]*cluster.Failure{"b": said}
 		}
-		if err := g.take(r); err != nil {
+		if err := p.take(g, r); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,7 +3,6 @@ package azure
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -52,53 +51,12 @@ type group struct {
 	blameID  map[string]*cluster.Failure
 	blameUID map[string]*cluster.Failure
 
-	// written are the machines, by UID, that Azure accepted to delete, switch off or start: they are shown so, and deleted ones may be
-	// missing, from the acceptance to the first complete read after the operation's end. It is empty once Azure has said that the
-	// operation failed. A read may be older than it looks: until believed, a machine whose removal was accepted, and has not failed, is shown
-	// so for as long as lists have it at work, so that nobody names it again (S-11) or counts on it (S-06).
-	written  map[string]verb
-	believed time.Time
-
-	// buried are the machines whose removal was accepted, has not failed, and that a list then lacked, and those of which Azure answered a write that they
-	// are not there, by UID, with the time of that. Azure answers from
-	// more places than one: what has them again for a while is an older list.
-	buried map[string]time.Time
-
-	// laid are the machines whose switching off was accepted, and that a list then showed so, by UID, with the time of that: what has them at work again for
-	// a while is an older list, unless it has them starting, or this process starts them.
-	laid map[string]time.Time
-
-	// slept are machines that were switched off, by UID, and when that was last known of them: those that run have been started since.
-	slept map[string]time.Time
-
-	departed map[string]time.Time // machines that were being deleted, by UID, and when a read last found them so
-	missing  map[string]miss      // machines that a complete list lacked and nobody saw leave, by UID
-	taken    map[string]time.Time // machines that left by another hand, by UID, and when a read first showed it
-	rested   []string             // UIDs of machines that an earlier process left switched off, or coming, of a pool all of them, until the first complete list
-
-	granted   grant                // of the last growth that made machines
-	ahead     []Operation          // what the growth under way asks for, for the record
+	taken     map[string]time.Time // machines that left by another hand, by UID, and when a read first showed it
+	departed  []string             // UIDs, sorted, of machines that leave, and that the view has no more
+	missing   []string             // UIDs, sorted, of machines that the list lacks though nobody saw them leave
+	ahead     string               // the growth of a pool under way, as its source tells it, for the record; "" for none
 	unstarted map[string]time.Time // machines that could not be started, by UID, and when that was tried
 }
-
-// grant is a capacity that Azure has accepted, or that a process was killed over that asked for it, less the machines that it has accepted to delete since, or was seen to.
-type grant struct {
-	capacity int
-	until    time.Time // lists may show a smaller one until then
-	failed   bool      // the operation has: Azure may have taken the capacity back
-}
-
-// stands says whether the group's capacity is at least this one, whatever answers say.
-func (g grant) stands(now time.Time) bool { return now.Before(g.until) && !g.failed }
-
-// miss is a machine that a complete list lacked.
-type miss struct {
-	at     time.Time // when it was read
-	silent bool      // no node spoke for it when a list had it last: it was switched off, or too young to have joined for sure
-}
-
-// hides says whether the machine, of which no node speaks, may be there all the same.
-func (m miss) hides(now time.Time) bool { return m.silent && now.Sub(m.at) < believeFor }
 
 // due says what of a group must be read again.
 type due int
@@ -115,38 +73,33 @@ func (g *group) String() string { return fmt.Sprintf("%s %q", g.noun, g.name) }
 // key is how groups are found: letter case means nothing to Azure.
 func key(name string) string { return strings.ToLower(name) }
 
-// take makes r the group's reading. It reports a reading that cannot be used, and then leaves what was known. Of one that is not complete
-// it takes the model alone, unless there never was a complete one.
-func (g *group) take(r *reading) *cloud.Error {
-	r.whole, r.doubt = false, nil
-	g.date(r)
-	g.exhume(r)
-	g.watchLeave(r)
-	g.watchSleep(r)
-	blame := g.attribute(r)
-	view, err := g.show(r, blame)
-	if err != nil {
+// take makes r the group's reading, and tells the ledger. It reports a reading that cannot be used, and then leaves what was known. Of one that is not
+// complete it takes the model alone, unless there never was a complete one. Provider.mu is held.
+func (p *Provider) take(g *group, r *reading) *cloud.Error {
+	if err := r.unreadable(); err != nil {
 		return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unreadable, Message: fmt.Sprintf("read %s: %v", g, err)}
 	}
-	at, blameID := r.at, map[string]*cluster.Failure(nil)
-	switch doubt := g.doubt(r); {
+	g.date(r)
+	known := p.beyond(g)
+	r.doubt = g.doubt(r, known)
+	r.whole = r.doubt == nil && r.model.unfit == ""
+	p.tellListed(g, r)
+	known = p.beyond(g)
+	g.watchTaken(r, known)
+	at, blame, blameID := r.at, g.attribute(r), map[string]*cluster.Failure(nil)
+	switch {
 	case r.model.unfit != "":
-		g.good, g.doubted = nil, nil
-	case doubt == nil:
-		g.watchMissing(r)
+		g.good, g.doubted, r.doubt = nil, nil, nil
+	case r.whole:
 		g.good, g.doubted = r, nil
-		r.whole = true
-		view.Read.Complete = true
 	default:
-		g.doubted, r.doubt = r, doubt
+		g.doubted = r
 		if g.good != nil {
-			r = &reading{model: r.model, machines: g.good.machines, at: g.good.at, doubt: doubt}
+			r = &reading{model: r.model, machines: g.good.machines, at: g.good.at, doubt: r.doubt}
 			blame, blameID = g.blameUID, g.blameID
-			if view, err = g.show(r, blame); err != nil {
-				return &cloud.Error{Kind: cloud.Transient, Group: g.id, Code: unreadable, Message: fmt.Sprintf("read %s: %v", g, err)}
-			}
 		}
 	}
+	view := g.show(r, blame, known)
 	if g.view == nil || !sameStates(g.view, view) {
 		g.moved = at
 	}
@@ -159,74 +112,8 @@ func (g *group) take(r *reading) *cloud.Error {
 	return nil
 }
 
-// bury takes Azure's word, in answer to a write, that there is no machine of this id any more: lists that have it are older than that. It returns the UID.
-func (g *group) bury(id string, now time.Time) (uid string) {
-	if g.reading == nil {
-		return ""
-	}
-	for _, m := range g.reading.machines {
-		if m.id == id {
-			if g.buried == nil {
-				g.buried = map[string]time.Time{}
-			}
-			g.buried[m.uid] = now
-			g.mark(verbDelete, []cluster.Machine{{UID: m.uid}})
-			uid = m.uid
-		}
-	}
-	return uid
-}
-
-// exhume marks machines as being deleted, or switched off, that an older list has again, or has at work, and forgets those of which that was long ago.
-func (g *group) exhume(r *reading) {
-	maps.DeleteFunc(g.buried, func(_ string, at time.Time) bool { return r.at.Sub(at) >= believeFor })
-	maps.DeleteFunc(g.laid, func(_ string, at time.Time) bool { return r.at.Sub(at) >= believeFor })
-	for _, m := range r.machines {
-		_, gone := g.buried[m.uid]
-		_, rests := g.laid[m.uid]
-		if m.power == "starting" {
-			delete(g.laid, m.uid) // by another hand
-			rests = false
-		}
-		if g.written == nil {
-			g.written = map[string]verb{}
-		}
-		switch {
-		case gone:
-			g.written[m.uid] = verbDelete
-		case rests && !m.off() && !m.leaving() && g.written[m.uid] == "":
-			g.written[m.uid] = verbParked
-		}
-	}
-}
-
-// watchLeave remembers which machines are being deleted, by the list or because Azure has accepted it.
-func (g *group) watchLeave(r *reading) {
-	if g.departed == nil {
-		g.departed = map[string]time.Time{}
-	}
-	for _, m := range r.machines {
-		if m.leaving() {
-			if _, known := g.departed[m.uid]; !known && g.written[m.uid] != verbDelete { // by another hand, or by Azure itself
-				g.granted.capacity--
-				g.takes(m.uid, r.at)
-			}
-			g.departed[m.uid] = r.at
-		} else {
-			delete(g.departed, m.uid) // it stays after all, unless Azure's word on its deletion stands
-			delete(g.taken, m.uid)
-		}
-	}
-	for uid, does := range g.written {
-		if does == verbDelete {
-			g.departed[uid] = r.at
-		}
-	}
-	maps.DeleteFunc(g.departed, func(_ string, at time.Time) bool { return r.at.Sub(at) >= believeFor })
-}
-
-// missFor is how long a machine is remembered that lists lack and nobody saw leave.
-const missFor = 24 * time.Hour
+// believeFor is how long lists may be older than they look.
+const believeFor = 10 * time.Minute
 
 // listed are the machines of the last complete list, and those of one after it that was not complete.
 func (g *group) listed() []*machine {
@@ -239,43 +126,26 @@ func (g *group) listed() []*machine {
 	return all
 }
 
-// watchMissing remembers which machines of the last lists the next complete one lacks without a reason, and forgets those that it has.
-func (g *group) watchMissing(r *reading) {
-	if g.missing == nil {
-		g.missing = map[string]miss{}
-	}
-	listed := map[string]bool{}
-	for _, m := range r.machines {
-		listed[m.uid] = true
-		delete(g.missing, m.uid)
-	}
-	lacks := func(uid string) bool {
-		_, left := g.departed[uid]
-		return !left && !listed[uid] && uid != ""
-	}
+// watchTaken remembers which machines leave, or are lacked by a complete list, that lists had to stay before and sluice did not ask to go.
+func (g *group) watchTaken(r *reading, known map[string]beyond) {
+	stayed := map[string]bool{}
 	for _, m := range g.listed() {
-		if lacks(m.uid) {
-			g.missing[m.uid] = miss{r.at, m.off() || m.young(r.at) || r.at.Sub(g.slept[m.uid]) < joinsWithin}
+		stayed[m.uid] = m.uid != "" && !m.leaving()
+	}
+	for _, m := range r.machines {
+		switch {
+		case !m.leaving():
+			delete(g.taken, m.uid) // it stays after all
+		case stayed[m.uid] && !known[m.uid].ours:
 			g.takes(m.uid, r.at)
 		}
+		delete(stayed, m.uid)
 	}
-	for _, uid := range g.rested {
-		if lacks(uid) {
-			g.missing[uid] = miss{r.at, true}
+	for uid, is := range stayed {
+		if is && r.whole && known[uid].does != verbDelete {
+			g.takes(uid, r.at)
 		}
 	}
-	g.rested = nil
-	maps.DeleteFunc(g.missing, func(_ string, m miss) bool { return r.at.Sub(m.at) >= missFor })
-}
-
-// hidden counts the machines that lists have lacked for some minutes, that nobody saw leave, and that no node speaks for: the list may lie.
-func (g *group) hidden(now time.Time) (n int) {
-	for _, m := range g.missing {
-		if m.hides(now) {
-			n++
-		}
-	}
-	return n
 }
 
 // bare says whether lists of machines are all that tells of the group: no capacity says what they leave out.
@@ -285,41 +155,6 @@ func (g *group) bare() bool {
 	}
 	_, is := g.reading.model.kind.(foreteller)
 	return is
-}
-
-// rest are the UIDs, sorted, of the machines that the last lists have switched off or too young to have joined for sure, and those that [group.hidden]
-// counts: for the process that comes after this one, to which a first list may lie. Of a group of which lists alone tell they are all machines but those
-// that leave, and all that lists have lost lately.
-func (g *group) rest(now time.Time) []string {
-	rest := slices.Clone(g.rested)
-	for _, m := range g.listed() {
-		if (m.off() || (g.bare() || m.young(now)) && !m.leaving()) && m.uid != "" {
-			rest = append(rest, m.uid)
-		}
-	}
-	for uid, m := range g.missing {
-		if m.hides(now) || g.bare() && now.Sub(m.at) < believeFor {
-			rest = append(rest, uid)
-		}
-	}
-	slices.Sort(rest)
-	return slices.Compact(rest)
-}
-
-// gone are the machines that were being deleted and are in the view no more, sorted by UID.
-func (g *group) gone() []string {
-	listed := map[string]bool{}
-	for _, in := range g.view.Instances {
-		listed[in.UID] = true
-	}
-	var gone []string
-	for uid := range g.departed {
-		if !listed[uid] {
-			gone = append(gone, uid)
-		}
-	}
-	slices.Sort(gone)
-	return gone
 }
 
 // date says of failures since when they are there, where Azure does not: since a read first showed them.
@@ -341,35 +176,29 @@ func (g *group) date(r *reading) {
 	}
 }
 
-// watchSleep remembers which machines the list has switched off, and forgets those that it lacks once they had the time to become nodes.
-func (g *group) watchSleep(r *reading) {
-	was := g.slept
-	g.slept = map[string]time.Time{}
-	for uid, at := range was {
-		if r.at.Sub(at) < joinsWithin {
-			g.slept[uid] = at
-		}
+// show is the reading as the contract wants it, with what is known of the group's size and price, and of its machines beyond the list.
+func (g *group) show(r *reading, blame map[string]*cluster.Failure, known map[string]beyond) *cluster.Group {
+	view := r.view(g.id, blame, known)
+	for i, in := range view.Parked {
+		in.Passed = i >= r.model.kind.atOnce() || g.balks(in.UID, r.at)
 	}
-	for _, m := range r.machines {
-		if m.off() {
-			g.slept[m.uid] = r.at
-		} else if at, slept := was[m.uid]; slept {
-			g.slept[m.uid] = at
-		}
-	}
-}
-
-// show is the reading as the contract wants it, with what is known of the group's size and price.
-func (g *group) show(r *reading, blame map[string]*cluster.Failure) (*cluster.Group, error) {
-	view, err := r.view(g.id, blame, g.written)
-	if err != nil {
-		return nil, err
-	}
+	listed := map[string]bool{}
 	for _, in := range view.Instances {
-		in.Started = g.slept[in.UID]
+		listed[in.UID] = true
 	}
+	g.departed, g.missing = nil, nil
+	for uid, b := range known {
+		switch {
+		case b.does == verbDelete && !listed[uid]:
+			g.departed = append(g.departed, uid)
+		case b.absent && b.does != verbDelete:
+			g.missing = append(g.missing, uid)
+		}
+	}
+	slices.Sort(g.departed)
+	slices.Sort(g.missing)
 	g.facts.describe(view, r.model)
-	return view, nil
+	return view
 }
 
 // sameStates says whether both show the same machines doing the same, and the same capacity.
@@ -392,71 +221,21 @@ func (g *group) moving() bool {
 	})
 }
 
-// mark shows the machines as Azure has accepted to change them. Those that go have the group read once for what it says itself.
-func (g *group) mark(does verb, named []cluster.Machine) {
-	if g.written == nil {
-		g.written = map[string]verb{}
-	}
-	for _, m := range named {
-		g.written[strings.ToLower(m.UID)] = does
-		if does == verbStart {
-			delete(g.laid, strings.ToLower(m.UID))
-		}
-	}
-	if does != verbStart {
-		g.due = all
-	}
-	if g.reading == nil {
-		return
-	}
-	if view, err := g.show(g.reading, g.blameUID); err == nil {
-		g.view = view
+// showAgain shows the group anew as the ledger has it by now. Provider.mu is held.
+func (p *Provider) showAgain(g *group) {
+	if g.reading != nil {
+		g.view = g.show(g.reading, g.blameUID, p.beyond(g))
 	}
 }
 
-// unmark forgets what was accepted of such a kind.
-func (g *group) unmark(does verb) {
-	maps.DeleteFunc(g.written, func(_ string, w verb) bool { return w == does })
-}
-
-// believeFor is how long Azure's word on a removal or a start, that it was accepted or has succeeded, stands after the operation's end against
-// lists that still have the machine as it was: they may be older than they look.
-const believeFor = 10 * time.Minute
-
-// unmarkGone forgets the machines that the reading does not list any more, and those that it shows switched off, or at work, as asked. One
-// that comes up was started after it was switched off, however old the list is.
-func (g *group) unmarkGone() {
-	at := map[string]*machine{}
-	for _, m := range g.reading.machines {
-		at[m.uid] = m
-	}
-	for uid, w := range g.written {
-		if w == verbDelete && at[uid] == nil {
-			if g.buried == nil {
-				g.buried = map[string]time.Time{}
-			}
-			g.buried[uid] = g.reading.at
-		}
-		if w == verbPark && at[uid] != nil && at[uid].power == "deallocated" {
-			if g.laid == nil {
-				g.laid = map[string]time.Time{}
-			}
-			g.laid[uid] = g.reading.at
-		}
-	}
-	maps.DeleteFunc(g.written, func(uid string, w verb) bool {
-		return at[uid] == nil || w == verbPark && at[uid].power == "deallocated" ||
-			w == verbParked && (at[uid].off() || at[uid].power == "starting") || w == verbStart && !at[uid].off()
-	})
-}
-
-// unseen says whether the last read lists a machine that Azure accepted to remove as if it were to stay.
-func (g *group) unseen() bool {
+// unseen says whether the last read lists a machine that Azure accepted to remove as if it were to stay. Provider.mu is held.
+func (p *Provider) unseen(g *group) bool {
+	known := p.beyond(g)
 	return g.reading != nil && slices.ContainsFunc(g.reading.machines, func(m *machine) bool {
-		switch g.written[m.uid] {
+		switch known[m.uid].does {
 		case verbDelete:
 			return !m.leaving()
-		case verbPark:
+		case verbPark, verbParked:
 			return !m.off()
 		}
 		return false
@@ -526,12 +305,7 @@ func (g *group) confirm(answered *model) bool {
 	m.capacity = answered.capacity
 	m.version = cmp.Or(answered.version, m.version)
 	m.provisioning = cmp.Or(answered.provisioning, m.provisioning)
-	r := g.reading.under(&m)
-	view, err := g.show(r, g.blameUID)
-	if err != nil {
-		return false
-	}
-	g.reading, g.view = r, view
+	g.reading = g.reading.under(&m)
 	return true
 }
 
@@ -555,17 +329,12 @@ func (g *group) settle(capacity int) bool {
 }
 
 // answer is the group as callers get it: theirs to keep, its instances shared.
-func (g *group) answer(now time.Time) *cluster.Group {
+func (g *group) answer() *cluster.Group {
 	out := &cluster.Group{ID: g.id, Capacity: -1}
 	if g.view != nil {
 		*out = *g.view
-		out.Instances, out.Parked, out.Departed = slices.Clone(g.view.Instances), slices.Clone(g.view.Parked), g.gone()
-		out.Missing = slices.Sorted(maps.Keys(g.missing))
-		for _, uid := range out.Missing {
-			if g.missing[uid].hides(now) {
-				out.Hidden = append(out.Hidden, uid)
-			}
-		}
+		out.Instances, out.Parked = slices.Clone(g.view.Instances), slices.Clone(g.view.Parked)
+		out.Departed, out.Missing = g.departed, g.missing
 		if g.reading.model.unfit == "" {
 			out.ProviderIDPrefix, out.HostnamePrefix = g.reading.model.machinesBegin, g.reading.model.hostsBegin
 		}

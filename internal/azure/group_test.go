@@ -20,11 +20,12 @@ func vm(id, uid string) *machine {
 func TestAnOperationsBlameStaysWithTheMachineAndNotWithItsID(t *testing.T) {
 	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	said := &cluster.Failure{At: at, Code: "AllocationFailed"}
+	p := alone()
 	g := &group{id: "agents", name: "agents", blameID: map[string]*cluster.Failure{"7": said}}
 	read := func(uid string) *cluster.Instance {
 		t.Helper()
-		r := &reading{model: &model{capacity: 1}, machines: []*machine{vm("7", uid)}, at: at}
-		if err := g.take(r); err != nil {
+		r := &reading{model: &model{capacity: 1}, machines: []*machine{vm("7", uid)}, at: at, asked: p.options.Ledger.Instant()}
+		if err := p.take(g, r); err != nil {
 			t.Fatal(err)
 		}
 		return g.view.Instances[0]
@@ -42,26 +43,28 @@ func TestAnOperationsBlameStaysWithTheMachineAndNotWithItsID(t *testing.T) {
 }
 
 func TestTwoMachinesUnderOneIDAreNoReading(t *testing.T) {
+	p := alone()
 	g := &group{id: "agents", name: "agents"}
 	m := &model{capacity: 2}
 	twice := &reading{model: m, machines: []*machine{vm("7", "a"), vm("7", "b")}}
-	if err := g.take(twice); err == nil || g.view != nil {
+	if err := p.take(g, twice); err == nil || g.view != nil {
 		t.Errorf("error %v, view %+v: want an error and no view", err, g.view)
 	}
 	moved := &reading{model: m, machines: []*machine{vm("7", "a"), vm("7", "a"), vm("8", "b")}}
-	if err := g.take(moved); err != nil || len(g.view.Instances) != 2 {
+	if err := p.take(g, moved); err != nil || len(g.view.Instances) != 2 {
 		t.Errorf("error %v: want a machine that two pages list counted once", err)
 	}
 }
 
 func TestACloudThatLeavesOutTheIDIsNotBelieved(t *testing.T) {
+	p := alone()
 	g := &group{id: "agents", name: "agents"}
 	m := &model{capacity: -1}
 	nameless := vm("", "a")
-	if err := g.take(&reading{model: m, machines: []*machine{nameless}}); err == nil {
+	if err := p.take(g, &reading{model: m, machines: []*machine{nameless}}); err == nil {
 		t.Errorf("a machine without an id is believed")
 	}
-	if err := g.take(&reading{model: m}); err != nil || g.view.Capacity != -1 || g.view.Read.Complete {
+	if err := p.take(g, &reading{model: m}); err != nil || g.view.Capacity != -1 || g.view.Read.Complete {
 		t.Errorf("error %v, view %+v: want an unknown capacity and an incomplete read", err, g.view)
 	}
 }

@@ -1,6 +1,9 @@
 package azure
 
 import (
+	"strings"
+	"time"
+
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
@@ -17,7 +20,7 @@ func (a asked) with(growth fleet.Instant) asked { return asked{growth, a.machine
 
 // tellListed tells the ledger what a read says, and nothing of what this process makes of it.
 func (p *Provider) tellListed(g *group, r *reading) {
-	if r.model.unfit != "" || p.options.Ledger == nil {
+	if r.model.unfit != "" {
 		return
 	}
 	_, pool := r.model.kind.(foreteller)
@@ -30,6 +33,43 @@ func (p *Provider) tellListed(g *group, r *reading) {
 		o.Machines = append(o.Machines, fleet.Sighted{UID: fleet.UID(m.uid), ID: m.id, State: m.sighted(), Created: fleet.At(m.created)})
 	}
 	p.options.Ledger.Observe(o)
+}
+
+// beyond is what is known of a machine that a list may not show.
+type beyond struct {
+	does   verb      // what Azure has taken on to do to it; "" for nothing
+	ours   bool      // because this program asked for it
+	up     time.Time // when it was started last; zero where it runs since it was made
+	absent bool      // the last complete list lacks it
+}
+
+// beyond is what is known of a group's machines beyond lists, by UID: by the ledger, and by the operations that are under way. Provider.mu is held.
+func (p *Provider) beyond(g *group) map[string]beyond {
+	known := map[string]beyond{}
+	for _, m := range p.options.Ledger.Ledger().Beyond(fleet.GroupID(g.id)) {
+		b := beyond{ours: m.Asked, up: m.Up.Time(), absent: m.Absent}
+		switch {
+		case m.Does == fleet.Delete:
+			b.does = verbDelete
+		case m.Does == fleet.Park || m.Off:
+			b.does = verbParked
+		case m.Does == fleet.Start:
+			b.does = verbStart
+		}
+		known[string(m.UID)] = b
+	}
+	for _, o := range p.operations {
+		if o.Group != g.id || o.failed {
+			continue
+		}
+		for _, m := range o.Named {
+			uid := strings.ToLower(m.UID)
+			b := known[uid]
+			b.does, b.ours = o.Verb, true
+			known[uid] = b
+		}
+	}
+	return known
 }
 
 // sighted is the machine's state as the ledger has it.
@@ -47,11 +87,15 @@ func (m *machine) sighted() fleet.State {
 	return fleet.Running
 }
 
-// tellGrowth tells the ledger of a growth that is about to be sent: a capacity, 0 for none, and parked machines that are started. Provider.mu is held.
-func (p *Provider) tellGrowth(g *group, capacity int, token string, started []cluster.Machine) (a asked) {
-	if capacity > 0 {
+// tellGrowth tells the ledger of a growth that is about to be sent: of so many machines to the capacity, and by parked machines that are started. Provider.mu
+// is held.
+func (p *Provider) tellGrowth(g *group, capacity, makes int, started []cluster.Machine) (a asked) {
+	if makes > 0 {
+		if k, ok := g.reading.model.kind.(foreteller); ok {
+			g.ahead = k.foretell(g.name, capacity)
+		}
 		a.growth = p.options.Ledger.Instant()
-		p.options.Ledger.Observe(fleet.Asked{Group: fleet.GroupID(g.id), At: a.growth, Verb: fleet.Grow, From: g.reading.model.capacity, To: capacity, Token: token})
+		p.options.Ledger.Observe(fleet.Asked{Group: fleet.GroupID(g.id), At: a.growth, Verb: fleet.Grow, From: g.reading.model.capacity, To: capacity, Token: g.ahead})
 	}
 	if len(started) > 0 {
 		a.machines = p.options.Ledger.Instant()
@@ -106,11 +150,17 @@ func (p *Provider) tellTaken(id cluster.GroupID, asked fleet.Instant, taken []cl
 	p.options.Ledger.Observe(fleet.Answered{Group: fleet.GroupID(id), Asked: asked, At: p.options.Ledger.Instant(), Answer: fleet.Accepted, Machines: uids(taken)})
 }
 
-// tellAbsent tells the ledger of a machine that is not there, as the answer to a write says; "" for none.
-func (p *Provider) tellAbsent(id cluster.GroupID, uid string) {
-	if uid != "" {
-		p.options.Ledger.Observe(fleet.Answered{Group: fleet.GroupID(id), At: p.options.Ledger.Instant(), Absent: []fleet.UID{fleet.UID(uid)}})
+// tellAbsent tells the ledger that there is no machine of this id any more, as the answer to a write says. Provider.mu is held.
+func (p *Provider) tellAbsent(g *group, id string) {
+	if g.reading == nil {
+		return
 	}
+	for _, m := range g.reading.machines {
+		if m.id == id {
+			p.options.Ledger.Observe(fleet.Answered{Group: fleet.GroupID(g.id), At: p.options.Ledger.Instant(), Absent: []fleet.UID{fleet.UID(m.uid)}})
+		}
+	}
+	p.showAgain(g)
 }
 
 // uids are the unique ids of machines, in lower case as the ledger has them.

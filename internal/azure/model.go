@@ -69,14 +69,6 @@ func (m *machine) off() bool {
 	return !m.leaving() && (m.power == "deallocated" || m.power == "deallocating")
 }
 
-// joinsWithin is how long a machine may take to become a node, as --max-node-provision-time has it by default.
-const joinsWithin = 15 * time.Minute
-
-// young says whether the machine may not have had the time yet to become a node.
-func (m *machine) young(now time.Time) bool {
-	return !m.created.IsZero() && now.Sub(m.created) < joinsWithin
-}
-
 // leaving says whether Azure is deleting the machine.
 func (m *machine) leaving() bool { return m.state == cluster.StateDeleting }
 
@@ -124,16 +116,10 @@ const (
 	verbPark   verb = "deallocate"
 	verbStart  verb = "start"
 
-	// verbParked is no request: an earlier process says that it switched the machine off, and may have started it again without a word; or a list had it
-	// switched off, and another one, which may be older, has it at work.
+	// verbParked is no request: the machine was switched off, and lists may have it at work.
 	verbParked verb = "deallocated"
-	// verbGranted is no request either: an earlier process says which capacity Azure has accepted, or it was about to ask for, which answers may not show yet.
-	verbGranted verb = "granted"
-	// verbAsked is none either: an earlier process says, in the token, which machines of a pool it has asked for lately, or was about to.
+	// verbAsked is none either: the token says which machines of a pool a process has asked for lately, or was about to.
 	verbAsked verb = "asked"
-	// verbRests is none either: an earlier process says which machines are switched off, or too young to have joined for sure, or were when a list had them last;
-	// of a pool, which machines there are.
-	verbRests verb = "rests"
 	// verbLedger is none either: its token is the record of machines, in base64.
 	verbLedger verb = "ledger"
 )
@@ -146,8 +132,8 @@ type foreteller interface {
 
 // teller is the source of such a kind.
 type teller interface {
-	// asked are the growths of a group that answers may not show, as tokens and as the times at which they began and were last heard of.
-	asked(group string) []Operation
+	// asked are the growths of a group that answers may not show, as tokens.
+	asked(group string) []string
 	// heed takes over such a growth of another process, once.
 	heed(token string)
 }

@@ -31,11 +31,9 @@ type Operation struct {
 	Capacity int               `json:"capacity,omitempty"` // that a growth asked of Azure; 0 for what names machines
 	Machines int               `json:"machines,omitempty"` // that it is to make, delete, switch off or start
 	Named    []cluster.Machine `json:"named,omitempty"`    // machines that it deletes, switches off or starts
-	UIDs     []string          `json:"uids,omitempty"`     // of machines that are switched off, in the record that says no more of them
 	Accepted time.Time         `json:"accepted,omitzero"`  // UTC
 	Token    string            `json:"token,omitempty"`    // resumes the watch after a restart: the SDK's resume token; "" when it cannot be resumed
 	Asked    fleet.Instant     `json:"asked,omitempty"`    // by which the ledger knows the write
-	Ended    time.Time         `json:"ended,omitzero"`     // UTC, of what Azure's answers may not show yet; zero for one in flight
 }
 
 // operation is an Operation while it is watched. It is polled by one question at a time. Provider.mu guards it.
@@ -177,15 +175,8 @@ func (p *Provider) unwatch(o *operation) {
 		g.due = all
 	}
 	p.outdate(g, g.due)
-	if o.Capacity > 0 && o.failed {
-		g.granted.failed = true
-	}
-	switch {
-	case (o.removes() || o.Verb == verbStart) && !o.failed:
-		o.Ended = p.now().UTC()
-		p.believe(g, o.Operation)
-	case !o.done:
-		g.unmark(o.Verb) // the read that follows tells what they are
+	if len(o.Named) > 0 {
+		p.showAgain(g)
 	}
 }
 
@@ -218,7 +209,7 @@ func (p *Provider) progress(o *operation, resp *http.Response) {
 		switch {
 		case !o.removes():
 			p.outdate(g, machines)
-		case g.unseen():
+		case p.unseen(g):
 			p.outdate(g, all)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/internal/azure/config"
 	"sluice.dev/sluice/internal/imds"
 	"sluice.dev/sluice/internal/ledger"
@@ -64,7 +65,7 @@ type Options struct {
 	// before it heard the answer knows of it (S-40). The growth is sent whatever comes of that, but for [ErrAccompanied]; a nil func keeps nothing.
 	Ahead func(context.Context) error
 
-	// Ledger is told what Azure says of machines, and what it was asked to do to them; nil when nobody keeps one.
+	// Ledger is told what Azure says of machines, and what it was asked to do to them, and says how they are shown. Nil means one that nobody else writes to.
 	Ledger *ledger.Book
 
 	// Whole has Groups wait for all answers, however long they take: for a command that reads once.
@@ -136,6 +137,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Ledger == nil {
+		o.Ledger = ledger.New(fleet.Usual(), o.Now)
 	}
 	if o.simulated = o.Runner != nil; !o.simulated {
 		o.Runner = goroutines{}

@@ -30,35 +30,21 @@ func (m *model) readRemoval(noun string) {
 	}
 }
 
-// parked says whether the machine is switched off by a removal, or about to be.
-func (r *reading) parked(m *machine, written map[string]verb) bool {
-	if !r.model.parks || m.leaving() {
-		return false
-	}
-	switch written[m.uid] {
-	case verbPark:
-		return true
-	case verbStart:
-		return false
-	}
-	return m.off()
-}
-
-// place puts an instance where the group shows it, in the state that it is to have there: machines that are switched off apart.
-func (r *reading) place(g *cluster.Group, in *cluster.Instance, m *machine, done verb) {
-	if done == verbParked && !m.off() { // an old list, or it was started since: it is not counted on, nor is another made in its place
+// place puts an instance where the group shows it, in the state that it is to have there, when so much was asked of it: machines that are switched off apart.
+func (r *reading) place(g *cluster.Group, in *cluster.Instance, m *machine, does verb) {
+	if does == verbParked && r.model.parks && !m.off() { // an old list, or somebody has started it: it is not counted on, nor is another made in its place
 		in.State, in.Failure = cluster.StateDeleting, nil
 		g.Instances = append(g.Instances, in)
 		return
 	}
-	parked := r.parked(m, map[string]verb{m.uid: done})
+	parked := r.model.parks && !m.leaving() && (does == verbPark || m.off() && does != verbStart)
 	if parked {
 		g.Capacity--
 	}
 	switch {
-	case done == verbDelete, parked && (done == verbPark || m.power == "deallocating"):
+	case does == verbDelete, parked && (does == verbPark || m.power == "deallocating"):
 		in.State, in.Failure = cluster.StateDeleting, nil
-	case done == verbStart && m.off():
+	case does == verbStart && m.off():
 		in.State, in.Failure = cluster.StateCreating, nil
 	case parked:
 		in.State, in.Failure = cluster.StateStopped, nil
@@ -69,24 +55,10 @@ func (r *reading) place(g *cluster.Group, in *cluster.Instance, m *machine, done
 	g.Instances = append(g.Instances, in)
 }
 
-// startable are the ids of at most so many parked machines that the caller saw, that are parked still, and whose last start was not refused a
-// moment ago. Provider.mu is held.
-func (g *group) startable(seen *cluster.Group, most int, now time.Time) []string {
-	var ids []string
-	for _, in := range seen.Parked {
-		if len(ids) == most {
-			break
-		}
-		if refused, ok := g.unstarted[in.UID]; ok && now.Sub(refused) < startAgain {
-			continue
-		}
-		for _, known := range g.view.Parked {
-			if known.ID == in.ID && known.UID == in.UID {
-				ids = append(ids, string(in.ID))
-			}
-		}
-	}
-	return ids
+// balks says whether the machine's last start was refused a moment ago.
+func (g *group) balks(uid string, now time.Time) bool {
+	refused, ok := g.unstarted[uid]
+	return ok && now.Sub(refused) < startAgain
 }
 
 // refuseStart remembers machines that an operation did not start: those that its answer names, or all of them when it names none.

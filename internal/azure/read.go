@@ -37,7 +37,7 @@ func (p *Provider) dubious(g *group, r *reading, err error) bool {
 	case err != nil:
 		return p.once(err)
 	}
-	return r.model.unfit == "" && g.doubt(r) != nil
+	return g.doubt(r, p.beyond(g)) != nil
 }
 
 // once says whether an error is a bad answer that may be the only one: one that asks for a wait is not, nor is none at all, which costs time.

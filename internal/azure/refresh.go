@@ -212,10 +212,8 @@ func (p *Provider) plan(ctx context.Context, l *listing) []*job {
 		case g.asking != nil:
 			// its answer is on its way
 		case g.absent == gone && known:
-			if fault := g.clear(l.asked); fault != nil {
+			if fault := p.clear(g, l.asked); fault != nil {
 				g.refuse(fault, now)
-			} else {
-				p.tellListed(g, g.reading)
 			}
 		case g.absent == gone && (l == nil || fault == nil || fault.Kind == cloud.Throttled || fault.Code == noAnswer):
 			// its turn comes with the next list
@@ -283,7 +281,6 @@ func (p *Provider) discover(l *listing) {
 		if g == nil {
 			g = &group{id: cluster.GroupID(m.name), noun: p.source.noun(), name: m.name, discovered: true, facts: p.facts}
 			p.groups[k] = g
-			p.remind(g)
 		}
 		g.min, g.max = limits.Min, limits.Max
 	}

@@ -181,7 +181,7 @@ func (k *pool) foretell(name string, n int) (token string) {
 }
 
 // asked implements [teller].
-func (s *standard) asked(pool string) (all []Operation) {
+func (s *standard) asked(pool string) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, g := range s.growing {
@@ -190,7 +190,7 @@ func (s *standard) asked(pool string) (all []Operation) {
 			last = g.Begun.Add(s.now().Sub(g.Begun).Truncate(believeFor / 2))
 		}
 		if strings.EqualFold(g.Pool, pool) && s.now().Sub(last) < believeFor {
-			all = append(all, Operation{Token: g.token(), Accepted: g.Begun, Ended: last})
+			all = append(all, g.token())
 		}
 	}
 	return all

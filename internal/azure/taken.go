@@ -10,9 +10,9 @@ import (
 // takenFor is how long it is told that machines left by another hand.
 const takenFor = time.Hour
 
-// takes remembers that the machine left by another hand. Of what a first read shows leaving nobody knows who asked for it.
+// takes remembers that the machine left by another hand.
 func (g *group) takes(uid string, at time.Time) {
-	if _, known := g.taken[uid]; known || g.reading == nil {
+	if _, known := g.taken[uid]; known {
 		return
 	}
 	if g.taken == nil {

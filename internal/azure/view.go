@@ -2,6 +2,7 @@ package azure
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,31 +23,40 @@ type reading struct {
 	doubt    *cloud.Error  // why they are not; nil when they are, and for a group that sluice does not manage
 }
 
+// unreadable is why nothing can be made of the reading: Azure left out what tells machines apart; nil when it can be read.
+func (r *reading) unreadable() error {
+	seen := map[string]string{}
+	for _, m := range r.machines {
+		if m.id == "" || m.resource == "" {
+			return errors.New("Azure lists a machine without id or properties")
+		}
+		if uid, twice := seen[m.id]; twice && uid != m.uid {
+			return fmt.Errorf("Azure lists two machines under instance id %s", m.id)
+		}
+		seen[m.id] = m.uid
+	}
+	return nil
+}
+
 // view is the reading as the contract wants it: Read.At is when the machines shown were listed, Read.Version is the model's.
-// Written is what Azure accepted to do to machines, by UID. What is wrong with a group of operations, and what its
-// next machine will be and cost, is added by the caller.
-func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure, written map[string]verb) (*cluster.Group, error) {
+// What is wrong with a group of operations, and what its next machine will be and cost, is added by the caller.
+func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure, known map[string]beyond) *cluster.Group {
 	g := &cluster.Group{
 		ID: id, Capacity: r.model.capacity, Size: r.model.size, Problem: r.model.unfit, OtherHands: r.model.hands,
 		Read: cluster.Read{At: r.at, Complete: r.whole, Version: r.model.version},
 	}
-	seen := map[cluster.InstanceID]string{}
+	seen := map[string]bool{}
 	for _, m := range r.machines {
-		in, err := m.instance(id)
-		if err != nil {
-			return nil, err
-		}
-		if uid, twice := seen[in.ID]; twice {
-			if uid != in.UID {
-				return nil, fmt.Errorf("Azure lists two machines under instance id %s", in.ID)
-			}
+		if seen[m.id] {
 			continue // the list moved under the pages
 		}
-		seen[in.ID] = in.UID
+		seen[m.id] = true
+		in := m.instance(id)
 		if f := blame[in.UID]; f != nil && in.State == cluster.StateFailed {
 			in.Failure = f
 		}
-		r.place(g, in, m, written[in.UID])
+		in.Started = known[in.UID].up
+		r.place(g, in, m, known[in.UID].does)
 	}
 	for _, list := range [][]*cluster.Instance{g.Instances, g.Parked} {
 		slices.SortFunc(list, func(a, b *cluster.Instance) int { return cmp.Compare(a.ID, b.ID) })
@@ -54,19 +64,15 @@ func (r *reading) view(id cluster.GroupID, blame map[string]*cluster.Failure, wr
 	if r.model.capacity < 0 || g.Capacity < 0 {
 		g.Capacity = -1 // not said, or less than the machines that are parked
 	}
-	return g, nil
+	return g
 }
 
-// instance is the machine as the contract wants it. The error names what Azure left out.
-func (m *machine) instance(group cluster.GroupID) (*cluster.Instance, error) {
-	if m.id == "" || m.resource == "" {
-		return nil, fmt.Errorf("Azure lists a machine without id or properties")
-	}
-	in := &cluster.Instance{
+// instance is the machine as the contract wants it.
+func (m *machine) instance(group cluster.GroupID) *cluster.Instance {
+	return &cluster.Instance{
 		ID: cluster.InstanceID(m.id), Group: group, UID: m.uid, ProviderID: providerID(m.resource),
 		ComputerName: m.computerName, PrivateIPs: m.ips, Zone: m.zone, Size: m.size, Created: m.created, State: m.state, Failure: m.failure, Protected: m.protected,
 	}
-	return in, nil
 }
 
 // providerID is the machine's id as cloud-provider-azure writes it on nodes: the resource group, and nothing else, in lower case.

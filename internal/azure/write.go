@@ -28,50 +28,37 @@ const lateRest = 10 * time.Second
 // aheadWait is how long a growth waits for the record of it to be kept.
 const aheadWait = leastWait
 
-// foretell has it kept what a growth is about to ask for: a capacity, 0 for none, and that these parked machines are started. What it says holds until the
-// group's write has its answer. It refuses a growth when another process has written in the meantime what this one did not know of.
-func (p *Provider) foretell(ctx context.Context, own *group, doing string, capacity int, started []cluster.Machine) (asked asked, _ *cloud.Error) {
-	at := p.now().UTC()
+// foretell has the ledger told of a write that is about to be sent, and has it kept. It refuses the write when another process has written in the meantime
+// what this one did not know of, and a removal of which nothing could be kept.
+func (p *Provider) foretell(ctx context.Context, own *group, doing string, removes bool, tell func() asked) (a asked, _ *cloud.Error) {
 	p.mu.Lock()
 	if own.asking != nil {
 		p.mu.Unlock()
-		return asked, nil
+		return a, nil
 	}
-	own.ahead = nil
-	if p.unread(own) {
-		p.mu.Unlock()
-		return asked, accompanied(own, doing)
-	}
-	token := ""
-	if capacity > 0 {
-		own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbGranted, Capacity: capacity, Accepted: at, Ended: at})
-	}
-	if k, ok := own.reading.model.kind.(foreteller); ok && capacity > 0 {
-		if token = k.foretell(own.name, capacity); token != "" {
-			own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbAsked, Token: token, Accepted: at, Ended: at})
-		}
-	}
-	if len(started) > 0 {
-		own.ahead = append(own.ahead, Operation{Group: own.id, Verb: verbStart, Named: started, Accepted: at, Ended: at})
-	}
-	asked = p.tellGrowth(own, capacity, token, started)
+	a = tell()
 	p.mu.Unlock()
 	if p.options.Ahead == nil {
-		return asked, nil
+		return a, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, aheadWait)
 	defer cancel()
-	switch err := p.options.Ahead(ctx); {
-	case errors.Is(err, ErrAccompanied):
-		p.mu.Lock()
-		own.ahead = nil
-		p.mu.Unlock()
-		p.tellUnsent(own.id, asked)
-		return asked, accompanied(own, doing)
-	case err != nil:
+	err := p.options.Ahead(ctx)
+	switch {
+	case err == nil:
+		return a, nil
+	case !removes && !errors.Is(err, ErrAccompanied):
 		p.options.Log.Warn("a process that comes after this one may not know of a growth", "group", own.id, "action", doing, "err", err)
+		return a, nil
 	}
-	return asked, nil
+	p.mu.Lock()
+	own.ahead = ""
+	p.mu.Unlock()
+	p.tellUnsent(own.id, a)
+	if errors.Is(err, ErrAccompanied) {
+		return a, accompanied(own, doing)
+	}
+	return a, &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "NotRecorded", Message: fmt.Sprintf("%s: the process that comes after this one would not know of it: %v; it waits until the status ConfigMap can be written", doing, err)}
 }
 
 func accompanied(own *group, doing string) *cloud.Error {
@@ -85,9 +72,6 @@ func (p *Provider) send(ctx context.Context, own *group, doing string, wanted in
 	if own.asking != nil {
 		p.tellUnsent(own.id, asked)
 		defer p.mu.Unlock()
-		if own.wanted == 0 { // it is no growth, and so this one's word that stands
-			own.ahead = nil
-		}
 		return p.unanswered(own, own.asking)
 	}
 	q := newQuestion(writeWait)
@@ -108,7 +92,7 @@ func (p *Provider) send(ctx context.Context, own *group, doing string, wanted in
 		e := write(ctx)
 		return func() {
 			var fault *cloud.Error
-			own.asking, own.wanted, own.ahead, err = nil, 0, nil, e
+			own.asking, own.wanted, own.ahead, err = nil, 0, "", e
 			own.muteWrite = errors.As(e, &fault) && fault.Code == noAnswer
 			if q.late && e != nil {
 				p.failedLate(own, wanted, fault)
@@ -155,29 +139,32 @@ func (p *Provider) SetCapacity(ctx context.Context, g *cluster.Group, n int) err
 	if fault != nil {
 		return fault
 	}
-	ids, wanted, fault := p.divide(own, g, n, kind.atOnce(), doing)
+	starts, makes := g.Split(n)
+	named := make([]cluster.Machine, len(starts))
+	for i, in := range starts {
+		named[i] = in.Machine()
+	}
+	p.mu.Lock()
+	moved, wanted := own.view == nil || own.view.Capacity != g.Capacity || own.view.Read.Version != g.Read.Version, own.reading.model.capacity+makes
+	p.mu.Unlock()
+	if moved {
+		return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "ReadAgain", Message: doing + ": the group was read or written to meanwhile"}
+	}
+	asked, fault := p.foretell(ctx, own, doing, false, func() asked { return p.tellGrowth(own, wanted, makes, named) })
 	if fault != nil {
 		return fault
 	}
-	capacity := wanted
-	if n-g.Capacity == len(ids) {
-		capacity = 0
-	}
-	asked, fault := p.foretell(ctx, own, doing, capacity, machinesNamed(g.Parked, ids))
-	if fault != nil {
-		return fault
-	}
-	return p.send(ctx, own, doing, n, asked, func(ctx context.Context) error { return p.grow(ctx, own, kind, g, n, wanted, ids, asked) })
+	return p.send(ctx, own, doing, n, asked, func(ctx context.Context) error { return p.grow(ctx, own, kind, g, wanted, makes, named, asked) })
 }
 
-// grow has the group come to n machines: by these parked ones, and by the capacity that is wanted for the rest.
-func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.Group, n, wanted int, ids []string, asked asked) error {
-	doing := fmt.Sprintf("resize %s to %d", g.ID, n)
+// grow makes so many machines, by the capacity that is wanted, and starts those that are named.
+func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.Group, wanted, makes int, named []cluster.Machine, asked asked) error {
+	doing := fmt.Sprintf("resize %s to %d", g.ID, g.Capacity+makes+len(named))
 	// The conditional request goes first: when it loses a race, nothing was started either.
-	if made := n - g.Capacity - len(ids); made > 0 {
+	if makes > 0 {
 		a, err := kind.grow(ctx, own.name, g.Read.Version, wanted)
 		if err != nil {
-			refusal := p.refusedGrowth(own, doing, made, err)
+			refusal := p.refusedGrowth(own, doing, makes, err)
 			p.tellRefusal(own.id, asked.growth, refusal)
 			p.tellUnsent(own.id, asked.with(0))
 			return p.refusedOnce(own, refusal, err)
@@ -186,26 +173,26 @@ func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.G
 		p.mu.Lock()
 		own.balked = time.Time{}
 		own.stamp = p.stamp()
-		own.granted = grant{capacity: wanted, until: p.now().Add(believeFor)}
 		if !own.confirm(a.model) {
 			own.due = all
 		}
-		p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Capacity: wanted, Machines: made, Asked: asked.growth}}, a)
+		p.showAgain(own)
+		p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Capacity: wanted, Machines: makes, Asked: asked.growth}}, a)
 		p.mu.Unlock()
 	}
-	if len(ids) == 0 {
+	if len(named) == 0 {
 		return nil
 	}
-	named := machinesNamed(g.Parked, ids)
-	doing = fmt.Sprintf("start %s of %s", count(len(ids), "parked machine"), g.ID)
-	a, err := kind.start(ctx, own.name, ids)
+	doing = fmt.Sprintf("start %s of %s", count(len(named), "parked machine"), g.ID)
+	a, err := kind.start(ctx, own.name, idsOf(named))
 	if err != nil {
-		refusal := p.refusedGrowth(own, doing, len(ids), err)
+		refusal := p.refusedGrowth(own, doing, len(named), err)
 		p.tellConflict(own.id, asked.machines, refusal)
 		switch cloud.KindOf(refusal) {
 		case cloud.Allocation, cloud.Unavailable, cloud.Provisioning: // others stand in the way of new machines as well
 			p.mu.Lock()
 			own.passOver(named, p.now())
+			p.showAgain(own)
 			p.mu.Unlock()
 		}
 		return refusal
@@ -217,59 +204,26 @@ func (p *Provider) grow(ctx context.Context, own *group, kind kind, g *cluster.G
 	return nil
 }
 
-// divide says which parked machines a growth to n starts, and the capacity that Azure is asked for: it counts besides what g does the
-// machines that are parked, and those on their way there, which g shows as being deleted. A parked machine of which the last start was
-// refused counts as not there. A start has no entity tag to rest on: none is asked for while answers do not show the last growth (S-06). Nor is a
-// capacity below the one that was accepted last, or below the machines that are listed and those that lists have only just lost and no node speaks for: an answer that says less, with an entity tag
-// that holds, may be a lie (S-01). Where lists alone tell, such machines count for nothing and bear numbers that nobody knows: no machine is made then (S-04, S-06).
-func (p *Provider) divide(own *group, g *cluster.Group, n, most int, doing string) (ids []string, wanted int, _ *cloud.Error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if own.view == nil || own.view.Capacity != g.Capacity || own.view.Read.Version != g.Read.Version {
-		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "ReadAgain", Message: doing + ": the group was read or written to meanwhile"}
-	}
-	ids = own.startable(g, min(n-g.Capacity, most), p.now())
-	if len(ids) > 0 && p.now().Before(own.granted.until) && own.reading.model.capacity < own.granted.capacity {
-		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "GrowthNotShown", Message: fmt.Sprintf(
-			"%s: Azure was asked for a capacity of %d, and its answers still say %d: no parked machine is started on such a count", doing, own.granted.capacity, own.reading.model.capacity)}
-	}
-	wanted = own.reading.model.capacity + n - g.Capacity - len(ids)
-	if n-g.Capacity > len(ids) && own.granted.stands(p.now()) && wanted < own.granted.capacity {
-		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "GrowthNotShown", Message: fmt.Sprintf(
-			"%s: Azure was asked for a capacity of %d, and its answers still say %d: a request for %d could make the group smaller", doing, own.granted.capacity, own.reading.model.capacity, wanted)}
-	}
-	if harm := own.harm(n-g.Capacity-len(ids), wanted, p.now()); harm != "" {
-		return nil, 0, &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "MachinesNotShown", Message: fmt.Sprintf(
-			"%s: Azure's answers have lost %s that nobody saw leave and no node speaks for, and %s: it is made once they are listed again, or %d minutes after they were lost",
-			doing, count(own.hidden(p.now()), "machine"), harm, int(believeFor.Minutes()))}
-	}
-	return ids, wanted, nil
-}
-
-// harm is what a growth could do to the machines that [group.hidden] counts, "" for nothing: it makes so many machines and asks for the wanted capacity.
-func (g *group) harm(makes, wanted int, now time.Time) string {
-	hidden := g.hidden(now)
-	switch {
-	case hidden == 0:
-	case g.bare() && len(g.reading.machines) > 0: // a list without any is doubted for as long already
-		return "a new machine could be written over one of them, or be one too many"
-	case !g.bare() && makes > 0 && wanted < len(g.reading.machines)+hidden:
-		return fmt.Sprintf("a request for %d could delete them", wanted)
-	}
-	return ""
-}
-
 // accepted shows what Azure has accepted to do to machines, and follows it.
 func (p *Provider) accepted(own *group, doing string, named []cluster.Machine, a *accepted, asked fleet.Instant) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tellTaken(own.id, asked, named)
 	own.stamp = p.stamp()
-	own.mark(a.verb, named)
-	if a.verb == verbDelete {
-		own.granted.capacity -= len(named)
-	}
 	p.watch(&operation{Operation: Operation{Group: own.id, Action: doing, Machines: len(named), Named: named, Asked: asked}}, a)
+	if a.verb != verbStart {
+		own.due = all
+	}
+	p.showAgain(own)
+}
+
+// idsOf are the instance ids of machines.
+func idsOf(all []cluster.Machine) []string {
+	ids := make([]string, len(all))
+	for i, m := range all {
+		ids[i] = string(m.ID)
+	}
+	return ids
 }
 
 // machinesNamed are the instances with these ids.
@@ -299,9 +253,6 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 	if fault != nil {
 		return fault
 	}
-	if fault := p.keepsMin(own, g, ids, doing); fault != nil {
-		return fault
-	}
 	if p.busyDeleting(own.id) {
 		return &cloud.Error{Kind: cloud.Conflict, Group: own.id, Code: "DeletionUnderWay", Message: doing + ": another deletion in the group is under way"}
 	}
@@ -312,7 +263,10 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 		word, remove = "deallocate", kind.park
 	}
 	doing = fmt.Sprintf("%s %s of %s", word, count(len(ids), "machine"), g.ID)
-	asked := p.tellRemoval(own.id, does, machinesNamed(g.Instances, ids))
+	asked, fault := p.foretell(ctx, own, doing, true, func() asked { return p.tellRemoval(own.id, does, machinesNamed(g.Instances, ids)) })
+	if fault != nil {
+		return fault
+	}
 	return p.send(ctx, own, doing, 0, asked, func(ctx context.Context) error {
 		a, err := remove(ctx, own.name, g.Read.Version, ids)
 		if err != nil {
@@ -330,33 +284,6 @@ func (p *Provider) DeleteInstances(ctx context.Context, g *cluster.Group, victim
 		}
 		return nil
 	})
-}
-
-// keepsMin refuses a removal that leaves a group below its min but for machines that nothing shows to be coming: lists have them switched off, and no start of
-// them is under way. Another process has said that it started them, or was about to (S-06).
-func (p *Provider) keepsMin(own *group, g *cluster.Group, ids []string, doing string) *cloud.Error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	unproven := 0
-	for _, m := range own.reading.machines {
-		if own.written[m.uid] == verbStart && m.off() && !p.underWay(own.id, verbStart) && !slices.Contains(ids, m.id) {
-			unproven++
-		}
-	}
-	if unproven == 0 {
-		return nil
-	}
-	left := 0
-	for _, in := range g.Instances {
-		if in.State.Expected() && !slices.Contains(ids, string(in.ID)) {
-			left++
-		}
-	}
-	if left-unproven >= own.min {
-		return nil
-	}
-	return &cloud.Error{Kind: cloud.Conflict, Group: g.ID, Code: "StartNotShown", Message: fmt.Sprintf("%s: another process asked Azure to start %s, or was about to, and answers still have them switched off: "+
-		"without them the group would be below its min of %d; they are waited for until %s", doing, count(unproven, "machine"), own.min, own.believed.UTC().Format(time.RFC3339))}
 }
 
 // alike are the first of the machines that one request removes, and how.
@@ -485,7 +412,7 @@ func (p *Provider) refused(g *group, doing string, err error) *cloud.Error {
 		p.mu.Lock()
 		g.due, g.stamp = all, p.stamp()
 		if id := absent(err); id != "" {
-			p.tellAbsent(g.id, g.bury(id, p.now()))
+			p.tellAbsent(g, id)
 		}
 		p.mu.Unlock()
 	}

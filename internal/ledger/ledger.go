@@ -53,6 +53,13 @@ func (b *Book) Instant() fleet.Instant {
 	return b.last
 }
 
+// Now is now, and not before an instant that was given out.
+func (b *Book) Now() fleet.Instant {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.at()
+}
+
 // Observe writes into the book.
 func (b *Book) Observe(all ...fleet.Observation) {
 	if b == nil || len(all) == 0 {
@@ -77,6 +84,16 @@ func (b *Book) View() *fleet.View {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ledger.At(b.at())
+}
+
+// Ledger is what the book says now; the zero value of a nil book.
+func (b *Book) Ledger() fleet.Ledger {
+	if b == nil {
+		return fleet.Ledger{}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ledger
 }
 
 // Record is what the process that comes after this one has to know; see [fleet.Ledger.Record].

@@ -1,0 +1,50 @@
+package fleet
+
+// Beyond is what is known of a machine that the newest list may not show.
+type Beyond struct {
+	UID    UID
+	Does   Verb    // Delete: it leaves, as the cloud said; Park, Start: the cloud has taken that on; NoVerb for none of these
+	Asked  bool    // sluice asked for that
+	Off    bool    // it is off for certain
+	Up     Instant // when it was started last; never where it runs since it was made
+	Absent bool    // the newest whole list lacks it
+}
+
+// Beyond are the machines of a group of which more is known than a list shows, sorted by UID.
+func (l Ledger) Beyond(id GroupID) (all []Beyond) {
+	g := l.groups[id]
+	if g == nil {
+		return nil
+	}
+	for i := range g.machines {
+		m := &g.machines[i]
+		c := &m.cloud
+		b := Beyond{UID: m.uid, Off: m.may() == IsOff, Absent: c.Absent != 0}
+		taken := c.Reply == Accepted || c.Reply == Done
+		switch {
+		case c.Gone != 0 || c.leaves() || c.pending(Delete) && taken:
+			b.Does, b.Asked = Delete, c.Verb == Delete
+		case (c.pending(Park) || c.pending(Start)) && taken && !c.Shown:
+			b.Does, b.Asked = c.Verb, true
+		}
+		if c.Up != c.Created {
+			b.Up = c.Up
+		}
+		if b.Does != NoVerb || b.Off || b.Up != 0 || b.Absent {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// Grown is the largest capacity that the group was asked for and that a list may not show yet, and when it was asked for; 0 for none.
+func (l Ledger) Grown(id GroupID) (to int, at Instant) {
+	if g := l.groups[id]; g != nil {
+		for _, r := range g.grants {
+			if r.counts() && r.To > to {
+				to, at = r.To, r.At
+			}
+		}
+	}
+	return to, at
+}
