@@ -10,24 +10,24 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/internal/azure"
-	"sluice.dev/sluice/internal/azuresim"
 	"sluice.dev/sluice/internal/ledger"
 )
 
-// recorded is what the next process would know of agents by a record.
-func (w *world) recorded(raw []byte) (grown int, does map[fleet.Verb]int) {
+// recorded is what the next process would know of machines by a record.
+func (w *world) recorded(raw []byte) *ledger.Book {
 	w.t.Helper()
 	o := w.options("0:9:agents")
 	o.Ledger = ledger.New(fleet.Usual(), o.Now)
 	p, err := azure.New(w.t.Context(), o)
 	w.must(err)
 	w.must(p.ResumeOperations(raw))
-	grown, _ = o.Ledger.Ledger().Grown("agents")
-	does = map[fleet.Verb]int{}
-	for _, b := range o.Ledger.Ledger().Beyond("agents") {
-		does[b.Does]++
-	}
-	return grown, does
+	return o.Ledger
+}
+
+// grown is the largest capacity of agents that was asked for, and that lists may not show.
+func grown(b *ledger.Book) int {
+	n, _ := b.Ledger().Grown("agents")
+	return n
 }
 
 // TestAWriteIsToldBeforeItIsAskedFor has a group grow by a parked machine and a new one, and a machine deleted: what is asked for is in the record before Azure
@@ -46,13 +46,15 @@ func TestAWriteIsToldBeforeItIsAskedFor(t *testing.T) {
 			w := newWorld(t, parking("agents", 2))
 			o := w.options("0:9:agents")
 			var kept error
-			told, sent := 0, func() int {
+			var told *ledger.Book // what the record said when a write was about to be sent
+			sent := func() int {
 				all := w.sim.Counters()
 				return all["PATCH virtualMachineScaleSets"] + all["POST virtualMachineScaleSets/start"] + all["POST virtualMachineScaleSets/deallocate"]
 			}
+			may := func(m cluster.Machine) fleet.Set { return told.View().May("agents", fleet.UID(m.UID)) }
 			before := 0
 			o.Ahead = func(ctx context.Context) error {
-				if told, _ = w.recorded(w.SaveOperations()); sent() != before {
+				if told = w.recorded(w.SaveOperations()); sent() != before {
 					t.Errorf("Azure has had %d requests more before the record of them was kept", sent()-before)
 				}
 				if end, ends := ctx.Deadline(); !ends || time.Until(end) > 3*time.Second {
@@ -67,24 +69,31 @@ func TestAWriteIsToldBeforeItIsAskedFor(t *testing.T) {
 			kept, before = c.kept, sent()
 			code := func(err error) string {
 				var fault *cloud.Error
-				if errors.As(err, &fault) {
-					return fault.Code
+				if !errors.As(err, &fault) {
+					return ""
 				}
-				return ""
+				if fault.Kind != cloud.Conflict {
+					t.Errorf("%s is of kind %s, want a conflict", fault.Code, fault.Kind)
+				}
+				return fault.Code
 			}
 			if got := code(w.SetCapacity(t.Context(), g, g.Capacity+2)); got != c.growth {
 				t.Errorf("the growth ended with %q, want %q", got, c.growth)
 			}
-			if told != 3 {
-				t.Errorf("told ahead is a capacity of %d, want 3", told)
+			if started := may(g.Parked[0].Machine()); grown(told) != 3 || !started.Has(fleet.Here) {
+				t.Errorf("told ahead is a capacity of %d, and that the parked machine may be %04b; want 3, and that it may be there", grown(told), started)
 			}
 			if (sent() > before) != (c.growth == "") {
 				t.Errorf("Azure has had %d requests", sent()-before)
 			}
 			w.pass(5 * time.Minute)
 			g, before = w.groups()["agents"], sent()
-			if got := code(w.DeleteInstances(t.Context(), g, []cluster.Machine{g.Instance("0").Machine()})); got != c.delete {
+			victim := g.Instance("0").Machine()
+			if got := code(w.DeleteInstances(t.Context(), g, []cluster.Machine{victim})); got != c.delete {
 				t.Errorf("the removal ended with %q, want %q", got, c.delete)
+			}
+			if gone := may(victim); !gone.Has(fleet.IsOff) {
+				t.Errorf("told ahead is that the machine may be %04b, want that it may be off", gone)
 			}
 			if (sent() > before) != (c.delete == "") {
 				t.Errorf("Azure has had %d requests for the removal", sent()-before)
@@ -93,25 +102,8 @@ func TestAWriteIsToldBeforeItIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestMachinesThatRestAreHandedOn has two processes follow one another: the third knows the parked machine that its first list lacks.
-func TestMachinesThatRestAreHandedOn(t *testing.T) {
-	w := newWorld(t, parking("agents", 2))
-	o := w.options("0:9:agents")
-	w.open(o)
-	w.remove("agents", "1")
-	w.pass(30 * time.Minute)
-	w.groups()
-	w.restart(o)
-	w.restart(o)
-	w.lies(0, w.now.Add(time.Hour))
-	w.pass(3 * time.Minute)
-	if got := w.mayGrow(w.groups()["agents"], 1); got != "S-01" {
-		t.Errorf("a growth to one machine, of two that a list lacks, is refused by %q, want S-01", got)
-	}
-}
-
 // TestAGrowthHeedsWhatAnotherProcessHasAskedFor has two processes that both lead grow one group: the second refuses the growth that it decided on without what the
-// first one has asked for, once, and then asks for nothing below it, whatever Azure's answers say.
+// first one has asked for, once, and passes that on.
 func TestAGrowthHeedsWhatAnotherProcessHasAskedFor(t *testing.T) {
 	w := newWorld(t, set("agents", 0))
 	var there []byte // what both write in turn
@@ -125,7 +117,7 @@ func TestAGrowthHeedsWhatAnotherProcessHasAskedFor(t *testing.T) {
 	}
 	w.open(o)
 	second := w.groups()["agents"]
-	late, lateBook := w.Provider, w.book
+	late := w.Provider
 	w.now = w.now.Add(time.Second)
 
 	w.open(o)
@@ -133,10 +125,8 @@ func TestAGrowthHeedsWhatAnotherProcessHasAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	w.Provider, w.book = late, lateBook
+	w.Provider = late
 	w.now = w.now.Add(time.Second)
-	w.sim.Inject(azuresim.Fault{ScaleSet: "agents", FalseCapacity: new(int), Times: 99})
-	w.sim.Inject(azuresim.Fault{ScaleSet: "agents", Omit: -1, Times: 99})
 	var refused *cloud.Error
 	if err := w.SetCapacity(t.Context(), second, 1); !errors.As(err, &refused) || refused.Code != "Accompanied" || refused.Kind != cloud.Conflict {
 		t.Fatalf("a growth that was decided on without the other one ended with %v, want Accompanied", err)
@@ -144,12 +134,8 @@ func TestAGrowthHeedsWhatAnotherProcessHasAskedFor(t *testing.T) {
 	if err := w.HeedOperations(there); err != nil {
 		t.Errorf("what has been heeded is news again: %v", err)
 	}
-	if grown, _ := w.recorded(w.SaveOperations()); grown != 3 {
-		t.Errorf("the second one passes on a capacity of %d, want 3", grown)
-	}
-	w.now = w.now.Add(time.Minute)
-	if got := w.mayGrow(w.groups()["agents"], 1); got != "S-01" {
-		t.Errorf("a growth on a lie is refused by %q, want S-01", got)
+	if got := grown(w.recorded(w.SaveOperations())); got != 3 {
+		t.Errorf("the second one passes on a capacity of %d, want 3", got)
 	}
 	if err := w.HeedOperations([]byte("a person's own words")); err != nil {
 		t.Errorf("a record that cannot be read: %v", err)

@@ -61,8 +61,8 @@ type Options struct {
 	// Unique names deployments, each otherwise than all before; nil means random names. A simulation has them the same each time.
 	Unique func() string
 
-	// Ahead is called before a growth is sent, and should have [Provider.SaveOperations] kept, so that a process that comes after one that was killed
-	// before it heard the answer knows of it (S-40). The growth is sent whatever comes of that, but for [ErrAccompanied]; a nil func keeps nothing.
+	// Ahead is called before a write is sent, and should have [Provider.SaveOperations] kept, so that a process that comes after one that was killed
+	// before it heard the answer knows of it (S-40). No write is sent after [ErrAccompanied], and no removal after any other error; a nil func keeps nothing.
 	Ahead func(context.Context) error
 
 	// Ledger is told what Azure says of machines, and what it was asked to do to them, and says how they are shown. Nil means one that nobody else writes to.

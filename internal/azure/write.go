@@ -25,7 +25,7 @@ const (
 // lateRest is how long a group rests at least whose growth failed for a while: others are asked meanwhile.
 const lateRest = 10 * time.Second
 
-// aheadWait is how long a growth waits for the record of it to be kept.
+// aheadWait is how long a write waits for the record of it to be kept.
 const aheadWait = leastWait
 
 // foretell has the ledger told of a write that is about to be sent, and has it kept. It refuses the write when another process has written in the meantime
@@ -33,8 +33,8 @@ const aheadWait = leastWait
 func (p *Provider) foretell(ctx context.Context, own *group, doing string, removes bool, tell func() asked) (a asked, _ *cloud.Error) {
 	p.mu.Lock()
 	if own.asking != nil {
-		p.mu.Unlock()
-		return a, nil
+		defer p.mu.Unlock()
+		return a, p.unanswered(own, own.asking)
 	}
 	a = tell()
 	p.mu.Unlock()
