@@ -86,6 +86,9 @@ func TestAWriteIsToldBeforeItIsAskedFor(t *testing.T) {
 			if (sent() > before) != (c.growth == "") {
 				t.Errorf("Azure has had %d requests", sent()-before)
 			}
+			if after := grown(w.recorded(w.SaveOperations())); (after == 3) != (c.growth == "") {
+				t.Errorf("told afterwards is a capacity of %d", after)
+			}
 			w.pass(5 * time.Minute)
 			g, before = w.groups()["agents"], sent()
 			victim := g.Instance("0").Machine()

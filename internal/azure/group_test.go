@@ -7,6 +7,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 )
 
 // vm is a failed machine of which Azure does not say why it failed.
@@ -66,5 +67,24 @@ func TestACloudThatLeavesOutTheIDIsNotBelieved(t *testing.T) {
 	}
 	if err := p.take(g, &reading{model: m}); err != nil || g.view.Capacity != -1 || g.view.Read.Complete {
 		t.Errorf("error %v, view %+v: want an unknown capacity and an incomplete read", err, g.view)
+	}
+}
+
+// TestAWriteThatIsNotSentIsNotTold has a question about the group begin before and after a growth of it is told: nobody is told of a growth that is not sent.
+func TestAWriteThatIsNotSentIsNotTold(t *testing.T) {
+	p := alone()
+	p.tokens = &tokens{now: p.now}
+	g := &group{id: "agents", name: "agents", asking: newQuestion(0)}
+	if _, fault := p.foretell(t.Context(), g, "resize", false, func() (a asked) { t.Error("it is told"); return a }); fault == nil || fault.Code != unansweredYet {
+		t.Errorf("a write beside a question ended with %v, want %s", fault, unansweredYet)
+	}
+	a := asked{growth: p.options.Ledger.Instant()}
+	p.options.Ledger.Observe(fleet.Asked{Group: "agents", At: a.growth, Verb: fleet.Grow, To: 3})
+	g.ahead = "a growth of a pool"
+	if err := p.send(t.Context(), g, "resize", 3, a, nil); err == nil {
+		t.Error("it was sent")
+	}
+	if to, _ := p.options.Ledger.Ledger().Grown("agents"); to != 0 || g.ahead != "" {
+		t.Errorf("the next process is told of a capacity of %d and of %q, want neither", to, g.ahead)
 	}
 }

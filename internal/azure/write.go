@@ -72,6 +72,9 @@ func (p *Provider) send(ctx context.Context, own *group, doing string, wanted in
 	if own.asking != nil {
 		p.tellUnsent(own.id, asked)
 		defer p.mu.Unlock()
+		if own.wanted == 0 { // it is no growth, whose word stands
+			own.ahead = ""
+		}
 		return p.unanswered(own, own.asking)
 	}
 	q := newQuestion(writeWait)
