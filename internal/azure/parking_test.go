@@ -200,3 +200,27 @@ func TestParkingAndStartingGoOnInTheProcessThatCameAfter(t *testing.T) {
 		t.Errorf("failure %+v, want that of the start that the earlier process asked for", g.Failure)
 	}
 }
+
+// TestAStartThatAzureForgetsIsShown has Azure know nothing of a start that it has accepted, while reads are old: the machine is on its way, and counts from then.
+func TestAStartThatAzureForgetsIsShown(t *testing.T) {
+	w := newWorld(t, parking("agents", 2))
+	w.open(w.options("0:9:agents"))
+	w.remove("agents", "1")
+	w.pass(20 * time.Minute)
+	began, until := w.now, w.now.Add(4*time.Minute)
+	w.sim.Inject(azuresim.Fault{Kind: listMachines, Frozen: true, Until: until})
+	w.sim.Inject(azuresim.Fault{Kind: "GET operations", Status: 404, Until: until})
+	w.grow("agents", 1)
+	for w.now.Before(until) {
+		w.pass(10 * time.Second)
+		if n := len(w.Operations()); n != 0 {
+			continue
+		}
+		w.want("agents", 2, "0=running 1=creating")
+	}
+	w.pass(3 * time.Minute)
+	w.want("agents", 2, "0=running 1=running")
+	if at := w.groups()["agents"].Instance("1").Started; at.Before(began.UTC().Truncate(time.Millisecond)) || at.After(until) {
+		t.Errorf("it was started at %s, want the time of the request, %s", at, began)
+	}
+}
