@@ -65,7 +65,7 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-01", "what a process knows of machines is handed on", "internal/azure/resume.go",
-		"case o.Verb == verbLedger:", "case o.Verb == verbLedger && !MUTED:", catcher{"internal/azure", "TestMachinesThatRestAreHandedOn"},
+		"case o.Verb == verbLedger:", "case o.Verb == verbLedger && !MUTED:", catcher{"internal/azure", "TestARemovalThatEndedStandsForTheProcessThatCameAfter"},
 	},
 	{
 		"S-06", "a machine that was deleted stays so in an older list", "fleet/beyond.go",
