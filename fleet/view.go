@@ -205,11 +205,11 @@ func (c *count) made(since Instant) int {
 	return n
 }
 
-// removed counts the machines that were there then and that sluice has deleted since, or the cloud said that they leave.
+// removed counts the machines that sluice has deleted since then. One that the cloud took may have left before the growth was asked for.
 func (c *count) removed(since Instant) int {
 	n := 0
 	for i := range c.machines {
-		if w := &c.machines[i].cloud; (w.Verb == Delete && w.VerbAt >= since || w.leaves() && w.Word >= since) && w.Created <= since && !c.machines[i].may().Has(Here|IsOff) {
+		if w := &c.machines[i].cloud; w.Verb == Delete && w.VerbAt >= since && w.Created <= since && !c.machines[i].may().Has(Here|IsOff) {
 			n++
 		}
 	}

@@ -46,20 +46,3 @@ func TestAGrowthThatFailedBindsNoLaterOne(t *testing.T) {
 		})
 	}
 }
-
-// TestAGrowthThatAzureTookAwayBindsNoLaterOne has spot machines evicted right after a growth that Azure accepted.
-func TestAGrowthThatAzureTookAwayBindsNoLaterOne(t *testing.T) {
-	agents := set("agents", 3)
-	agents.Priority, agents.EvictionPolicy = "Spot", "Delete"
-	w := newWorld(t, agents)
-	w.open(w.options("0:9:agents"))
-	w.groups()
-	w.grow("agents", 2)
-	w.read(2 * time.Minute)
-	w.must(w.sim.Evict("agents_0", 0))
-	w.must(w.sim.Evict("agents_1", 0))
-	g := w.read(2 * time.Minute)
-	if got := w.mayGrow(g, g.Capacity+1); got != "" {
-		t.Errorf("with two of five taken away and capacity %d, one more is refused by %s", g.Capacity, got)
-	}
-}
