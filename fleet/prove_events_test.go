@@ -142,12 +142,19 @@ func (e event) fault() bool {
 }
 
 // can says whether the event can ever happen to its machine: those that are nodes at the beginning stay so where nothing ends that, and new ones never are where
-// nothing reports.
+// nothing reports, nor is one that was deleted before the beginning.
 func (w *earth) can(e event) bool {
 	has := func(kinds ...int) bool {
 		return slices.ContainsFunc(w.kinds, func(l letter) bool { return slices.Contains(kinds, l.kind) })
 	}
 	node := int(e.box) < w.ready
+	gone := slices.ContainsFunc(w.seed, func(was event) bool { return was.kind == deletion && was.box == e.box && was.arg == done })
+	switch e.kind {
+	case joins, silences, works, rests, doubted:
+		if gone && !has(growth) {
+			return false
+		}
+	}
 	switch e.kind {
 	case joins:
 		return !node || has(silences, unlinks, parking, foreign) || w.seed != nil
