@@ -128,8 +128,8 @@ func (v *View) MayGrow(id GroupID, to, adds int, lim Limits) *Refusal {
 		return &Refusal{Property: "S-04", Code: MachinesHidden, Have: c.Hidden, Limit: c.Machine}
 	case !c.counted && c.Run+adds > lim.Max:
 		return &Refusal{Property: "S-06", Code: AboveMax, Have: c.Run + adds, Limit: lim.Max}
-	case c.strangers >= most:
-		return &Refusal{Property: "S-35", Code: TooManyStrays, Have: c.strangers, Limit: most}
+	case c.Strays >= most:
+		return &Refusal{Property: "S-35", Code: TooManyStrays, Have: c.Strays, Limit: most}
 	}
 	return nil
 }

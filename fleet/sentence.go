@@ -50,15 +50,23 @@ func (r Refusal) Sentence(id GroupID) string {
 		}
 		return fmt.Sprintf("group %s would keep %d Ready nodes (min %d)", id, r.Have, r.Limit)
 	case BelowMachines:
-		return fmt.Sprintf("group %s would be asked for %d machines and may have %d", id, r.Have, r.Limit)
+		return fmt.Sprintf("a request for %d machines could delete some of group %s, which may have %d; Azure's answers do not show all of them", r.Have, id, r.Limit)
 	case AboveMax:
 		return fmt.Sprintf("group %s would have %d machines (max %d)", id, r.Have, r.Limit)
 	case TooManyStrays:
 		return fmt.Sprintf("%d machines of group %s run and are no nodes (limit %d)", r.Have, id, r.Limit)
 	case NotOff:
 		return fmt.Sprintf("machine %s of group %s is not switched off for certain", r.machine(), id)
-	case ReadMissing, ReadPartial, ReadOld, ReadBeforeWrite:
-		return fmt.Sprintf("the last answer about group %s is missing, not whole, too old, or from before the last write (%s)", id, r.Code)
+	case ReadMissing:
+		return fmt.Sprintf("Azure has not answered about group %s since this process began", id)
+	case NodesMissing:
+		return fmt.Sprintf("the nodes of group %s are not listed yet", id)
+	case ReadPartial:
+		return fmt.Sprintf("Azure's last answer about group %s is not whole", id)
+	case ReadOld:
+		return fmt.Sprintf("Azure's last answer about group %s is too old", id)
+	case ReadBeforeWrite:
+		return fmt.Sprintf("Azure's last answer about group %s is from before the last write to it", id)
 	case MachinesHidden:
 		return fmt.Sprintf("Azure's list lacks %d of %d machines of group %s, and nobody saw them leave", r.Have, r.Limit, id)
 	}

@@ -39,7 +39,7 @@ type Bounds struct {
 	Hidden  int // machines that the list lacks, and nobody said that they leave
 	Coming  int // machines that are on their way to be nodes, and those that were asked for and no list shows
 	Lost    int
-	Strays  int // machines that are unregistered
+	Strays  int // machines that run and have no Node object, and nobody knows that they ever were nodes
 	Machine int // machines that are not gone for certain
 }
 
@@ -47,15 +47,14 @@ type Bounds struct {
 type count struct {
 	*group
 	Bounds
-	strangers int // machines that run and have no Node object, and nobody knows that they ever were nodes
-	nodeless  int // machines whose Node objects went, and nobody knows why
-	nodes     int // machines that are or were nodes, and are not gone
-	kept      int // those of them that may run, and that nobody asked to go
-	charged   int // machines for which the budget is charged within the window
-	base      int // of how many nodes that is a share: those there were when the window began, or fewer when others have gone since
-	paced     bool
-	leaving   int // of those that lost their work together: how many were removed within the window
-	half      int // how many may be
+	nodeless int // machines whose Node objects went, and nobody knows why
+	nodes    int // machines that are or were nodes, and are not gone
+	kept     int // those of them that may run, and that nobody asked to go
+	charged  int // machines for which the budget is charged within the window
+	base     int // of how many nodes that is a share: those there were when the window began, or fewer when others have gone since
+	paced    bool
+	leaving  int // of those that lost their work together: how many were removed within the window
+	half     int // how many may be
 }
 
 // Bounds are those of a group; zero for one that is not known.
@@ -182,15 +181,13 @@ func (c *count) add(m *machine, may Set, life Life) {
 		}
 	}
 	if (life == Lost || life == Unregistered) && m.node.Joined == 0 && !m.node.Object && m.cloud.State == Running {
-		c.strangers++
+		c.Strays++
 	}
 	switch life {
 	case Coming:
 		c.Coming++
 	case Lost:
 		c.Lost++
-	case Unregistered:
-		c.Strays++
 	}
 }
 

@@ -125,6 +125,11 @@ func checkMachines(w Grow, e Evidence, allowed *policy.Policy) error {
 		r = e.Fleet.MayGrow(id, e.Fleet.Capacity(id)+makes, makes, limits)
 	}
 	if r != nil {
+		for _, in := range starts {
+			if fleet.UID(in.UID) == r.UID {
+				r.ID = string(in.ID)
+			}
+		}
 		return refuse(r.Property, "%s", r.Sentence(id))
 	}
 	return nil

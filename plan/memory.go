@@ -177,7 +177,7 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 				}
 				g.Backoff = backoffAfter(g.Backoff, a, r, g.Races, allowed)
 			case Refused:
-				if lying[r.Property] { // until the answers are right again others are asked
+				if lasting[r.Property] { // others are asked meanwhile
 					g.Races++
 					r.Kind, r.Code = "conflict", r.Property
 					g.Backoff = backoffAfter(g.Backoff, a, r, g.Races, allowed)
@@ -212,8 +212,8 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 	return m
 }
 
-// lying are the properties for which the guard refuses a growth that rests on answers of the cloud which are known not to hold.
-var lying = map[string]bool{"S-01": true, "S-04": true, "S-06": true, "S-11": true}
+// lasting are the properties for which the guard refuses a growth of a group again in the next cycle: because of machines that the cloud's answers do not show.
+var lasting = map[string]bool{"S-01": true, "S-04": true, "S-06": true, "S-11": true, "S-35": true}
 
 // asksAgain is how many growths in a row there are with one that is decided now.
 func (g GroupMemory) asksAgain(now time.Time, allowed *policy.Policy) int {

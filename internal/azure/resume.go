@@ -118,8 +118,10 @@ func (p *Provider) merge(record string) (news bool, _ error) {
 			p.inherited[cluster.GroupID(id)] = cloud.Takeover{Group: cluster.GroupID(id), Capacity: to, At: at.Time()}
 		}
 	}
-	for _, g := range p.groups {
-		p.showAgain(g)
+	if news {
+		for _, g := range p.groups {
+			p.showAgain(g)
+		}
 	}
 	return news, err
 }
