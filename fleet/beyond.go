@@ -3,9 +3,8 @@ package fleet
 // Beyond is what is known of a machine that the newest list may not show.
 type Beyond struct {
 	UID    UID
-	Does   Verb    // Delete: it leaves, as the cloud said; Park, Start: the cloud has taken that on; NoVerb for none of these
+	Does   Verb    // Delete: it leaves, as the cloud said; Park, Start: the cloud took that on a moment ago; NoVerb for none of these
 	Asked  bool    // sluice asked for that
-	Off    bool    // it is off for certain
 	Up     Instant // when it was started last; never where it runs since it was made
 	Absent bool    // the newest whole list lacks it
 }
@@ -19,18 +18,18 @@ func (l Ledger) Beyond(id GroupID) (all []Beyond) {
 	for i := range g.machines {
 		m := &g.machines[i]
 		c := &m.cloud
-		b := Beyond{UID: m.uid, Off: m.may() == IsOff, Absent: c.Absent != 0}
+		b := Beyond{UID: m.uid, Absent: c.Absent != 0}
 		taken := c.Reply == Accepted || c.Reply == Done
 		switch {
 		case c.Gone != 0 || c.leaves() || c.pending(Delete) && taken:
 			b.Does, b.Asked = Delete, c.Verb == Delete
-		case (c.pending(Park) || c.pending(Start)) && taken && !c.Shown:
+		case (c.pending(Park) || c.pending(Start)) && taken:
 			b.Does, b.Asked = c.Verb, true
 		}
 		if c.Up != c.Created {
 			b.Up = c.Up
 		}
-		if b.Does != NoVerb || b.Off || b.Up != 0 || b.Absent {
+		if b.Does != NoVerb || b.Up != 0 || b.Absent {
 			all = append(all, b)
 		}
 	}

@@ -534,3 +534,22 @@ func TestWhatAGrowthMadeCountsOnce(t *testing.T) {
 	s.listed(64.3, -1, running, running)
 	expect(t, s.mayGrow(0, three), "S-06")
 }
+
+// TestWhatWasSwitchedOffIsToldWhileListsAreOld has a list show that a machine is off, and one from before have it at work again.
+func TestWhatWasSwitchedOffIsToldWhileListsAreOld(t *testing.T) {
+	s := idle(2)
+	s.asked(61.5, fleet.Park, 0)
+	s.answered(61.6, 61.5, fleet.Accepted)
+	s.node(61.7, 0, false, false)
+	for i, state := range []fleet.State{off, running} {
+		s.listed(62+float64(i), 2, state, running)
+		got := s.Beyond(pool)
+		if len(got) != 1 || got[0].UID != uid(0) || got[0].Does != fleet.Park || !got[0].Asked || s.may(0) != fleet.IsOff {
+			t.Errorf("after list %d the ledger tells %+v, and holds %04b possible", i, got, s.may(0))
+		}
+	}
+	s.listed(73, 2, running, running)
+	if got := s.Beyond(pool); len(got) > 0 && got[0].Does != fleet.NoVerb {
+		t.Errorf("when lists are as new as that it tells %+v", got)
+	}
+}

@@ -88,3 +88,22 @@ func TestAWriteThatIsNotSentIsNotTold(t *testing.T) {
 		t.Errorf("the next process is told of a capacity of %d and of %q, want neither", to, g.ahead)
 	}
 }
+
+// TestAListWithAMachineThatNobodyCanNameIsNotWhole has Azure leave out a machine's unique id: nothing may rest on the list.
+func TestAListWithAMachineThatNobodyCanNameIsNotWhole(t *testing.T) {
+	for _, c := range []struct{ uid, code string }{{"b", ""}, {"", string(fleet.ReadMissing)}} {
+		p, g := alone(), &group{id: "agents", name: "agents"}
+		p.options.Ledger.Observe(fleet.Nodes{Group: "agents", At: p.options.Ledger.Instant()})
+		r := &reading{model: &model{kind: &uniform{}, capacity: 2}, machines: []*machine{vm("1", "a"), vm("2", c.uid)}, at: p.now(), asked: p.options.Ledger.Instant()}
+		if err := p.take(g, r); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if refused := p.options.Ledger.View().MayGrow("agents", 3, 1, fleet.Limits{Max: 9, Owned: true}); refused != nil {
+			got = string(refused.Code)
+		}
+		if got != c.code {
+			t.Errorf("with unique id %q a growth is refused by %q, want %q", c.uid, got, c.code)
+		}
+	}
+}

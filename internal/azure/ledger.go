@@ -48,12 +48,12 @@ func (p *Provider) beyond(g *group) map[string]beyond {
 	known := map[string]beyond{}
 	for _, m := range p.options.Ledger.Ledger().Beyond(fleet.GroupID(g.id)) {
 		b := beyond{ours: m.Asked, up: m.Up.Time(), absent: m.Absent}
-		switch {
-		case m.Does == fleet.Delete:
+		switch m.Does {
+		case fleet.Delete:
 			b.does = verbDelete
-		case m.Does == fleet.Park || m.Off:
+		case fleet.Park:
 			b.does = verbParked
-		case m.Does == fleet.Start:
+		case fleet.Start:
 			b.does = verbStart
 		}
 		known[string(m.UID)] = b

@@ -2,6 +2,7 @@ package azure_test
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/internal/azuresim"
 )
 
@@ -222,5 +224,21 @@ func TestAStartThatAzureForgetsIsShown(t *testing.T) {
 	w.want("agents", 2, "0=running 1=running")
 	if at := w.groups()["agents"].Instance("1").Started; at.Before(began.UTC().Truncate(time.Millisecond)) || at.After(until) {
 		t.Errorf("it was started at %s, want the time of the request, %s", at, began)
+	}
+}
+
+// TestAStartThatWasNotSentLeavesTheMachineOff has Azure refuse the new machine of a growth, so that the parked one is not started either.
+func TestAStartThatWasNotSentLeavesTheMachineOff(t *testing.T) {
+	w := newWorld(t, parking("agents", 2))
+	w.open(w.options("0:9:agents"))
+	w.remove("agents", "1")
+	w.pass(15 * time.Minute)
+	g := w.groups()["agents"]
+	w.sim.Inject(azuresim.Fault{Kind: "PATCH virtualMachineScaleSets", Status: http.StatusConflict, Code: "ScopeLocked", Times: 9})
+	if err := w.SetCapacity(t.Context(), g, g.Capacity+2); err == nil {
+		t.Fatal("the growth was accepted: this shows nothing")
+	}
+	if may := w.book.View().May("agents", fleet.UID(g.Parked[0].UID)); may != fleet.IsOff {
+		t.Errorf("the ledger holds %04b possible of the machine, want that it is off", may)
 	}
 }
