@@ -8,6 +8,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
+	"sluice.dev/sluice/fleet"
 )
 
 // TestMachinesThatNeverWereNodesMayBeAnotherClusters asks of a group that has two machines without nodes, one an hour old and one a minute.
@@ -43,12 +44,13 @@ func TestMachinesThatNeverWereNodesMayBeAnotherClusters(t *testing.T) {
 			for _, in := range g.Instances {
 				in.Group = g.ID
 			}
+			book := AskedFor(g, c.asked, Start).At(fleet.At(Start))
 			s := cluster.New(Start, Objects(c.objects...), []*cluster.Group{g})
-			if got := s.Group("a").Foreign(c.asked); got != c.want {
+			if got := s.Group("a").Foreign(book); got != c.want {
 				t.Errorf("%d may be another cluster's, want %d", got, c.want)
 			}
 			next := cluster.New(Start, Objects(), nil).Next(Start, Objects(c.objects...), []*cluster.Group{g})
-			if got := next.Group("a").Foreign(c.asked); got != c.want {
+			if got := next.Group("a").Foreign(book); got != c.want {
 				t.Errorf("%d may be in a snapshot that follows, want %d", got, c.want)
 			}
 		})

@@ -150,6 +150,7 @@ type grant struct {
 	Reply  Reply   `json:"reply,omitempty"`
 	Again  bool    `json:"again,omitempty"`  // an earlier one for the same number had no answer: a refusal says nothing about that
 	Lacked Instant `json:"lacked,omitempty"` // when the first whole list after it was asked for
+	Owed   int     `json:"owed,omitempty"`   // machines of it that no list has shown
 }
 
 // counts says whether the growth may have happened.

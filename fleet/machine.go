@@ -87,6 +87,7 @@ type cloudSide struct {
 	Again   bool    `json:"again,omitempty"`   // an earlier one like it had no answer: a refusal says nothing about that
 	Watched bool    `json:"watched,omitempty"` // the processes before this one have watched it since it was made, without a gap
 	Shown   bool    `json:"shown,omitempty"`   // a list has shown the effect of Park or Start
+	Ours    bool    `json:"ours,omitempty"`    // a growth of sluice's made it, as far as anybody can tell
 	Power   Instant `json:"power,omitempty"`   // when the last such write was sent that a list has shown: what older lists say of power is known not to hold
 }
 

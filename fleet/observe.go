@@ -218,7 +218,7 @@ func (g *group) list(o Listed, now Instant, h Horizon) {
 			created = o.Asked
 		}
 		m := g.change(s.UID)
-		m.cloud = cloudSide{ID: s.ID, State: s.State, Created: created, Turned: o.Asked, Up: created}
+		m.cloud = cloudSide{ID: s.ID, State: s.State, Created: created, Turned: o.Asked, Up: created, Ours: g.owed(created, h)}
 		if s.State == Deleting {
 			m.cloud.Word = o.Asked
 		}
@@ -343,6 +343,22 @@ func (g *group) settle(asked Instant, seldom bool, h Horizon) {
 	}
 }
 
+// owed says whether a machine that a list shows first is of a growth, and has that owe one less. Of growths that rest on the same capacity at most one takes effect:
+// what one of them made, none of the others owes. What was made before is none of it, by clocks that differ.
+func (g *group) owed(created Instant, h Horizon) bool {
+	i := slices.IndexFunc(g.grants, func(r grant) bool { return r.Owed > 0 && created >= r.At.Add(-h.Node) })
+	if i < 0 {
+		return false
+	}
+	of := g.grants[i]
+	for i := range g.grants {
+		if r := &g.grants[i]; r.Owed > 0 && r.From < of.To && of.From < r.To {
+			r.Owed--
+		}
+	}
+	return true
+}
+
 // ask takes in a write before it is sent.
 func (g *group) ask(o Asked, now Instant, l Ledger) {
 	if o.Verb != Empty {
@@ -352,7 +368,7 @@ func (g *group) ask(o Asked, now Instant, l Ledger) {
 		again := slices.ContainsFunc(g.grants, func(r grant) bool {
 			return r.To == o.To && r.Token == o.Token && r.counts()
 		})
-		g.grants = append(g.grants, grant{At: o.At, From: o.From, To: o.To, Token: o.Token, Again: again})
+		g.grants = append(g.grants, grant{At: o.At, From: o.From, To: o.To, Token: o.Token, Again: again, Owed: o.To - o.From})
 	}
 	for _, uid := range o.Machines {
 		m := g.change(uid)
@@ -383,6 +399,9 @@ func (g *group) ask(o Asked, now Instant, l Ledger) {
 func (g *group) answer(o Answered) {
 	for i := range g.grants {
 		if r := &g.grants[i]; r.At == o.Asked {
+			if r.Reply == Sent && o.Answer == Refused && !r.Again {
+				r.Owed = 0 // one that fails later may have made some that failed
+			}
 			r.Reply = max(r.Reply, o.Answer)
 		}
 	}

@@ -97,7 +97,7 @@ func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err erro
 				continue
 			}
 			mine := &g.grants[i]
-			mine.Reply, mine.Again = max(mine.Reply, r.Reply), mine.Again || r.Again
+			mine.Reply, mine.Again, mine.Owed = max(mine.Reply, r.Reply), mine.Again || r.Again, min(mine.Owed, r.Owed)
 			if r.Lacked != 0 && (mine.Lacked == 0 || r.Lacked < mine.Lacked) {
 				mine.Lacked = r.Lacked
 			}
@@ -174,7 +174,7 @@ func join(a, b machine) machine {
 		c.ID, c.State, c.Turned = o.ID, o.State, o.Turned
 	}
 	c.Created, c.Up = earliest(c.Created, o.Created), max(c.Up, o.Up)
-	c.Power, c.Watched = max(c.Power, o.Power), c.Watched || o.Watched
+	c.Power, c.Watched, c.Ours = max(c.Power, o.Power), c.Watched || o.Watched, c.Ours || o.Ours
 	c.Word, c.Back = max(c.Word, o.Word), max(c.Back, o.Back)
 	if c.Gone = earliest(c.Gone, o.Gone); c.Gone <= c.Back {
 		c.Gone = 0
@@ -256,6 +256,7 @@ func (w *writer) grant(r grant) {
 	w.text(r.Token)
 	w.number(uint64(r.Reply))
 	w.flags(r.Again)
+	w.number(uint64(max(0, r.Owed)))
 	w.instant(r.Lacked)
 }
 
@@ -306,7 +307,7 @@ func (w *writer) machine(m *machine, at []Instant) {
 	w.text(c.ID)
 	w.number(uint64(c.State) | uint64(c.Verb)<<3 | uint64(c.Reply)<<6)
 	working := n.Work || n.Ready || !n.Object && n.Joined != 0 // what a node does after its record, nobody knows
-	w.flags(c.Again, c.Shown, n.Ready, n.Object, working, n.Doubt, c.Watched || c.Created >= w.began)
+	w.flags(c.Again, c.Shown, n.Ready, n.Object, working, n.Doubt, c.Watched || c.Created >= w.began, c.Ours)
 	times := m.times()
 	var mask uint64
 	for i, t := range times {
@@ -426,7 +427,7 @@ func (r *reader) latch() (t latch) {
 
 func (r *reader) grant() (g grant) {
 	g.At, g.From, g.To, g.Token, g.Reply = r.instant(), int(r.number()), int(r.number()), r.text(), Reply(r.number())
-	g.Again, g.Lacked = r.number()&1 != 0, r.instant()
+	g.Again, g.Owed, g.Lacked = r.number()&1 != 0, int(r.number()), r.instant()
 	return g
 }
 
@@ -447,7 +448,7 @@ func (r *reader) machine(at []Instant) (m machine) {
 	kinds, flags := r.number(), r.number()
 	c.State, c.Verb, c.Reply = State(kinds&7), Verb(kinds>>3&7), Reply(kinds>>6&3)
 	c.Again, c.Shown, n.Ready, n.Object, n.Work, n.Doubt = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0, flags&16 != 0, flags&32 != 0
-	c.Watched = flags&64 != 0
+	c.Watched, c.Ours = flags&64 != 0, flags&128 != 0
 	mask := r.number()
 	for i, t := range m.times() {
 		if mask&(1<<i) == 0 {

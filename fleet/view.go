@@ -100,6 +100,15 @@ func (v *View) Joined(id GroupID, uid UID) bool {
 	return m != nil && m.node.Joined != 0
 }
 
+// Own says whether the machine is this cluster's: a growth of sluice's made it, or it was a Ready node, as far as anybody knows.
+func (v *View) Own(id GroupID, uid UID) bool {
+	if v == nil {
+		return false
+	}
+	m := v.count(id).machine(uid)
+	return m != nil && (m.cloud.Ours || m.node.Joined != 0)
+}
+
 func (v *View) count(id GroupID) *count {
 	if c := v.counts[id]; c != nil {
 		return c

@@ -112,20 +112,19 @@ func (Answer) isWrite()      {}
 
 // Evidence is what is known at the moment of the write.
 type Evidence struct {
-	DryRun    bool                    // nothing may be changed at all (S-24)
-	Started   time.Time               // when this process began to read; older reads are not evidence (S-02)
-	Decided   *cluster.Snapshot       // what the decision rested on
-	Newest    *cluster.Snapshot       // what is known now; at least as new as Decided
-	Group     *cluster.Group          // for writes to a group: read past every cache, for this write; nil otherwise
-	LastWrite time.Time               // when this process last wrote to that group; zero when never
-	Counted   map[string]string       // nodes on which pending pods count, with one of the pods, as the decision found them (S-16)
-	Bought    map[cluster.GroupID]int // machines that sluice asked for, of groups none of whose machines was ever a node, as the decision had them (S-22)
-	Silent    time.Duration           // for how long the API server has said nothing (S-20)
-	Leads     time.Time               // until when nobody else leads; zero when there is nobody else (S-23)
-	Answer    time.Duration           // how long the request may take at most
-	Opposed   *Opposition             // others who keep changing the group's capacity the other way; nil for none (S-36)
-	Fleet     *fleet.View             // what is known of machines; nil when nobody keeps a ledger of them
-	Unseen    map[string]bool         // nodes that this process has written to, and Newest does not show them as they are since (S-20)
+	DryRun    bool              // nothing may be changed at all (S-24)
+	Started   time.Time         // when this process began to read; older reads are not evidence (S-02)
+	Decided   *cluster.Snapshot // what the decision rested on
+	Newest    *cluster.Snapshot // what is known now; at least as new as Decided
+	Group     *cluster.Group    // for writes to a group: read past every cache, for this write; nil otherwise
+	LastWrite time.Time         // when this process last wrote to that group; zero when never
+	Counted   map[string]string // nodes on which pending pods count, with one of the pods, as the decision found them (S-16)
+	Silent    time.Duration     // for how long the API server has said nothing (S-20)
+	Leads     time.Time         // until when nobody else leads; zero when there is nobody else (S-23)
+	Answer    time.Duration     // how long the request may take at most
+	Opposed   *Opposition       // others who keep changing the group's capacity the other way; nil for none (S-36)
+	Fleet     *fleet.View       // what is known of machines; nil when nobody keeps a ledger of them
+	Unseen    map[string]bool   // nodes that this process has written to, and Newest does not show them as they are since (S-20)
 
 	// Looked are the nodes of machines to be removed, by name, as the API server answered when it was asked for this write: of a machine
 	// that was not seen as a node, the one with its computer name; and where a control-plane node is to go, all of the control plane. Newest is

@@ -118,8 +118,14 @@ func foreign() *world {
 // requested deletes one of as many as sluice has asked for.
 func requested() *world {
 	w := foreign()
-	w.evidence.Bought = map[cluster.GroupID]int{"agents": 4}
+	w.asked(4)
 	return w
+}
+
+// asked has sluice have asked for so many of the machines, of a group that had none.
+func (w *world) asked(n int) {
+	now := Start.Add(time.Minute)
+	w.evidence.Fleet = AskedFor(w.groups[0], n, now).At(fleet.At(now))
 }
 
 // vouched deletes one where the operator has said which cluster the groups belong to.
@@ -495,7 +501,7 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 			w.objects.Nodes[0].Annotations = map[string]string{cluster.HoldAnnotation: "25h"}
 		}, "S-18"},
 		"a machine of a group that may be another cluster's":     {foreign, func(*world) {}, "S-22"},
-		"one more than sluice has asked for":                     {foreign, func(w *world) { w.evidence.Bought = map[cluster.GroupID]int{"agents": 3} }, "S-22"},
+		"one more than sluice has asked for":                     {foreign, func(w *world) { w.asked(3) }, "S-22"},
 		"any growth in another cluster":                          {growing, func(w *world) { w.objects.Namespaces[0].UID = "uid-elsewhere" }, "S-22"},
 		"any cordon in another cluster":                          {cordoning, func(w *world) { w.policy.ClusterID = "uid-elsewhere" }, "S-22"},
 		"any eviction in a cluster of which nobody knows the id": {evicting, func(w *world) { w.objects.Namespaces = nil }, "S-22"},

@@ -39,7 +39,7 @@ func checkOwn(id cluster.GroupID, e Evidence, allowed *policy.Policy) error {
 	if was := e.Decided.Group(id); was != nil && was.Joined {
 		return nil
 	}
-	if n := g.Foreign(e.Bought[id]); n > 0 {
+	if n := g.Foreign(e.Fleet); n > 0 {
 		return refuse("S-22", "machines of group %s that were never nodes of this cluster and were not asked for by sluice: %d; they may be another cluster's", id, n)
 	}
 	return nil

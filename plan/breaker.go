@@ -21,130 +21,13 @@ type Breaker struct {
 	Kept     string    `json:"kept,omitempty"`     // the machine that is kept, by its UID
 	Until    time.Time `json:"until,omitzero"`     // it is kept at most until then
 
-	// Bought is how many machines sluice was granted of a group none of whose machines was ever known as a node, less those that it has removed: what
-	// runs there beside them may be another cluster's. See [cluster.Group.Foreign].
-	Bought int       `json:"bought,omitempty"`
-	Sent   time.Time `json:"sent,omitzero"` // when the last of them were asked for
-
-	// Unsure is how many of them the last growth asked for when nobody knows whether the cloud took it up, and Top the capacity that it asked for.
-	Unsure int `json:"unsure,omitempty"`
-	Top    int `json:"top,omitempty"`
-
-	// High is the capacity that the last growth asked for, until a list has as many machines, or could not lack them any more: of those that it has so many
-	// fewer are sluice's.
-	High int `json:"high,omitempty"`
-
-	// Parted are machines that the cloud was asked to delete, by UID, and when: they count no more as bought, and belong to nobody else if they are still there. nil for none.
-	Parted map[string]time.Time `json:"parted,omitempty"`
-
 	// Waited is since when machines were waited for that never became nodes and are there still, by UID; nil for none. Machines count once.
 	Waited map[string]time.Time `json:"waited,omitempty"`
 }
 
-// bought are how many of the machines listed sluice has asked for, of groups none of whose machines was ever a node; nil for none.
-func (d *decision) bought() map[cluster.GroupID]int {
-	var all map[cluster.GroupID]int
-	for id, g := range d.m.Groups {
-		st := d.groups[id]
-		if st == nil || g.Breaker.Bought == 0 && len(g.Breaker.Parted) == 0 {
-			continue
-		}
-		if n := g.Breaker.owns(st); n > 0 {
-			if all == nil {
-				all = map[cluster.GroupID]int{}
-			}
-			all[id] = n
-		}
-	}
-	return all
-}
-
-// owns is how many of the machines listed sluice has asked for: those that the list lacks still of the last growth are none of them.
-func (b Breaker) owns(st *groupState) int {
-	n := max(0, b.Bought-max(0, b.High-st.Standing()))
-	if len(b.Parted) == 0 {
-		return n
-	}
-	for _, in := range st.Instances {
-		if _, parted := b.Parted[in.UID]; parted && in.State != cluster.StateDeleting {
-			n++
-		}
-	}
-	return n
-}
-
-// buys is the same with what the growth asked for, unless the group's machines are known as nodes. A growth that begins below what one asked for of which
-// nobody knows takes that one's place: of two writes that rest on the same capacity at most one takes effect.
-func (b Breaker) buys(a SetCapacity, at time.Time, sure bool) Breaker {
-	if a.Joined {
-		return b
-	}
-	if a.From < b.Top {
-		b.Bought -= b.Unsure
-	}
-	b.Bought, b.Sent, b.High, b.Unsure, b.Top = b.Bought+a.Adds, at, a.To, 0, 0
-	if !sure {
-		b.Unsure, b.Top = a.Adds, a.To
-	}
-	return b
-}
-
-// has is the same when sluice has at most so many machines in the group.
-func (b Breaker) has(most int) Breaker {
-	b.Bought = max(0, min(b.Bought, most))
-	if b.Unsure = min(b.Unsure, b.Bought); b.Unsure == 0 {
-		b.Top = 0
-	}
-	if b.Bought == 0 {
-		b.Sent, b.High = time.Time{}, 0
-	}
-	return b
-}
-
-// parts is the same when the cloud was asked to delete these machines. Those that it was asked for before count once.
-func (b Breaker) parts(machines []Leaving, at time.Time) Breaker {
-	if b.Bought == 0 && len(b.Parted) == 0 {
-		return b
-	}
-	n, parted := 0, maps.Clone(b.Parted)
-	if parted == nil {
-		parted = map[string]time.Time{}
-	}
-	for _, l := range machines {
-		if _, again := parted[l.UID]; !again {
-			n++
-		}
-		parted[l.UID] = at
-	}
-	b.Parted, b.High = parted, max(0, b.High-n)
-	return b.has(b.Bought - n)
-}
-
-// listsLag is how old a list may be that a cloud hands out as new.
-const listsLag = 10 * time.Minute
-
-// parting is the same without the machines that have gone: lists have lacked them for as long as they may be old.
-func (b Breaker) parting(st *groupState, now time.Time) Breaker {
-	if len(b.Parted) == 0 {
-		return b
-	}
-	left := maps.Clone(b.Parted)
-	for _, in := range st.Instances {
-		if at, there := left[in.UID]; there && now.Sub(at) > listsLag/2 { // not in every cycle: the record would be written each time
-			left[in.UID] = now
-		}
-	}
-	maps.DeleteFunc(left, func(_ string, at time.Time) bool { return now.Sub(at) >= listsLag })
-	if len(left) == 0 {
-		left = nil
-	}
-	b.Parted = left
-	return b
-}
-
 func (b Breaker) equal(other Breaker) bool {
-	return b.Machines == other.Machines && b.Kept == other.Kept && b.Bought == other.Bought && b.Unsure == other.Unsure && b.Top == other.Top && b.High == other.High && b.Sent.Equal(other.Sent) && b.Last.Equal(other.Last) && b.Until.Equal(other.Until) &&
-		maps.EqualFunc(b.Waited, other.Waited, time.Time.Equal) && maps.EqualFunc(b.Parted, other.Parted, time.Time.Equal)
+	return b.Machines == other.Machines && b.Kept == other.Kept && b.Last.Equal(other.Last) && b.Until.Equal(other.Until) &&
+		maps.EqualFunc(b.Waited, other.Waited, time.Time.Equal)
 }
 
 // open says whether the group gets one machine at a time.
@@ -185,18 +68,6 @@ func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.In
 	}
 	if st.Usable() {
 		b.Waited = d.waited(unjoined)
-		if b.Bought > 0 && d.timeUp(b.Sent) { // reads may be old for a while, and lie
-			b = b.has(st.Capacity + len(st.Missing))
-			b.High = 0
-		}
-		if st.Standing() >= b.High {
-			b.High = 0
-		}
-		b = b.parting(st, d.now)
-	}
-	if st.Joined {
-		b = b.has(0)
-		b.Parted = nil
 	}
 	joined, counted := d.lastJoin(st.ID), b.Last
 	if joined.After(b.Last) || d.now.Sub(b.Last) > d.allowed.Growth.BackoffReset {
@@ -257,7 +128,7 @@ func (d *decision) foreign(st *groupState) *reason.Reason {
 	if st.Joined || d.allowed.ClusterID != "" {
 		return nil
 	}
-	n := st.Foreign(d.m.Groups[st.ID].Breaker.owns(st))
+	n := st.Foreign(d.fleet)
 	if n == 0 {
 		return nil
 	}

@@ -209,11 +209,10 @@ func (d *decision) starting(n *cluster.Node) bool {
 
 func (d *decision) finish() (Plan, Memory) {
 	d.wake(d.allowed.Next(d.s.Groups, d.now))
-	p := Plan{Time: d.now, Counted: d.counted, Bought: d.bought(), Cost: d.cost, Measure: d.endUse(), Next: d.next}
+	p := Plan{Time: d.now, Counted: d.counted, Cost: d.cost, Measure: d.endUse(), Next: d.next}
 	d.planner.counted = len(d.counted)
 	d.planner.queue.verdicts = d.podVerdicts[:len(d.s.Pending)] // another list by now where more was said than expected, or places were found on trial
 	for _, g := range d.grows {
-		g.Joined = d.groups[g.Group].Joined
 		p.Actions = append(p.Actions, g)
 	}
 	if d.ask != nil {

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	"sluice.dev/sluice/cluster"
 )
 
 // envelope is an action on paper: its kind beside its fields.
@@ -15,14 +13,13 @@ type envelope struct {
 }
 
 type planOnPaper struct {
-	Time     time.Time               `json:"time"`
-	Actions  []envelope              `json:"actions,omitempty"`
-	Verdicts []Verdict               `json:"verdicts,omitempty"`
-	Counted  map[string]string       `json:"counted,omitempty"`
-	Bought   map[cluster.GroupID]int `json:"bought,omitempty"`
-	Cost     *Cost                   `json:"cost,omitempty"`
-	Measure  []string                `json:"measure,omitempty"`
-	Next     time.Time               `json:"next,omitzero"`
+	Time     time.Time         `json:"time"`
+	Actions  []envelope        `json:"actions,omitempty"`
+	Verdicts []Verdict         `json:"verdicts,omitempty"`
+	Counted  map[string]string `json:"counted,omitempty"`
+	Cost     *Cost             `json:"cost,omitempty"`
+	Measure  []string          `json:"measure,omitempty"`
+	Next     time.Time         `json:"next,omitzero"`
 }
 
 // KindOf is the action's kind in journals and metrics: the name of its type.
@@ -62,7 +59,7 @@ func KindOf(a Action) string {
 
 // MarshalJSON writes every action with its kind.
 func (p Plan) MarshalJSON() ([]byte, error) {
-	out := planOnPaper{Time: p.Time, Verdicts: p.Verdicts, Counted: p.Counted, Bought: p.Bought, Cost: p.Cost, Measure: p.Measure, Next: p.Next}
+	out := planOnPaper{Time: p.Time, Verdicts: p.Verdicts, Counted: p.Counted, Cost: p.Cost, Measure: p.Measure, Next: p.Next}
 	for _, a := range p.Actions {
 		raw, err := json.Marshal(a)
 		if err != nil {
@@ -79,7 +76,7 @@ func (p *Plan) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	*p = Plan{Time: in.Time, Verdicts: in.Verdicts, Counted: in.Counted, Bought: in.Bought, Cost: in.Cost, Measure: in.Measure, Next: in.Next}
+	*p = Plan{Time: in.Time, Verdicts: in.Verdicts, Counted: in.Counted, Cost: in.Cost, Measure: in.Measure, Next: in.Next}
 	for _, e := range in.Actions {
 		a, err := readAction(e)
 		if err != nil {

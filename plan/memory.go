@@ -157,13 +157,11 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 				if g.Repeats++; a.To != g.Capacity || r.At.Sub(g.Requested) > 2*allowed.Growth.BackoffFirst {
 					g.Repeats = 0
 				}
-				g.Breaker = g.Breaker.buys(a, r.At, true)
 				g.Asks = g.asksAgain(p.Time, allowed)
 				g.Requested, g.Decided, g.Capacity, g.Races, m.LastGrowth = r.At, p.Time, a.To, 0, r.At
 				g.Backoff = g.Backoff.unshown(g.Repeats, a, r.At, allowed)
 				g.Awaited = a.Zones
 			case Asked:
-				g.Breaker = g.Breaker.buys(a, r.At, true)
 				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
 				g.Asks = g.asksAgain(p.Time, allowed)
 				g.Requested, g.Decided, g.Capacity, m.LastGrowth = r.At, p.Time, a.To, r.At
@@ -171,9 +169,6 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			case Failed:
 				if g.Races++; r.Kind != "conflict" {
 					g.Races = 0
-				}
-				if r.Kind == "transient" { // the cloud may have done it
-					g.Breaker = g.Breaker.buys(a, r.At, false)
 				}
 				g.Backoff = backoffAfter(g.Backoff, a, r, g.Races, allowed)
 			case Refused:
@@ -197,11 +192,7 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 			switch r.Status {
 			case Accepted:
 				g.Rest, g.Repeats, g.Deleted = Backoff{}, 0, r.At
-				g.Breaker = g.Breaker.parts(a.Machines, r.At)
-			case Asked:
-				g.Breaker = g.Breaker.parts(a.Machines, r.At)
-				fallthrough
-			case Failed:
+			case Asked, Failed:
 				g.Rest = g.Rest.lengthened(r, allowed)
 			}
 			m.Groups = with(m.Groups, a.Group, g)

@@ -15,14 +15,13 @@ import (
 
 // Plan is one cycle's decision.
 type Plan struct {
-	Time     time.Time               // the snapshot's
-	Actions  []Action                // in the order in which they are to be performed; growth first
-	Verdicts []Verdict               // one for every pending pod, oldest first; then one for every machine without a node, node, group, request and buffer, each kind by name
-	Counted  map[string]string       // nodes on which pending pods count, by name, with one of the pods: none of them may leave (S-16)
-	Bought   map[cluster.GroupID]int // machines that sluice asked for, of groups none of whose machines was ever a node (S-22)
-	Cost     *Cost                   // of the machines that it adds for pods; nil when it adds none or not every price is known
-	Measure  []string                // nodes whose use is to be measured, by name, sorted: the answer is a fact of later snapshots
-	Next     time.Time               // when a timer will change the decision even if nothing else does; zero when none runs
+	Time     time.Time         // the snapshot's
+	Actions  []Action          // in the order in which they are to be performed; growth first
+	Verdicts []Verdict         // one for every pending pod, oldest first; then one for every machine without a node, node, group, request and buffer, each kind by name
+	Counted  map[string]string // nodes on which pending pods count, by name, with one of the pods: none of them may leave (S-16)
+	Cost     *Cost             // of the machines that it adds for pods; nil when it adds none or not every price is known
+	Measure  []string          // nodes whose use is to be measured, by name, sorted: the answer is a fact of later snapshots
+	Next     time.Time         // when a timer will change the decision even if nothing else does; zero when none runs
 }
 
 // Cost is what the machines cost that a plan adds.
@@ -39,9 +38,8 @@ type SetCapacity struct {
 	Group   cluster.GroupID `json:"group"`
 	From    int             `json:"from"`
 	To      int             `json:"to"`
-	Adds    int             `json:"adds"`             // machines beyond those asked for before, which From may not show yet
-	Joined  bool            `json:"joined,omitempty"` // machines of the group have been nodes: what is asked for needs no count (S-22)
-	Pods    []string        `json:"pods"`             // for which pending pods, "namespace/name"
+	Adds    int             `json:"adds"` // machines beyond those asked for before, which From may not show yet
+	Pods    []string        `json:"pods"` // for which pending pods, "namespace/name"
 	Because reason.Reason   `json:"because"`
 
 	// Zones are how many machines the group has in each zone once all are there, as the plan assumes; nil for a group that spans none.

@@ -258,6 +258,23 @@ func Ledger(s *cluster.Snapshot, ago time.Duration) fleet.Ledger {
 	return l
 }
 
+// AskedFor is what a process knows that an hour ago asked for so many machines of the group, which had none. Lists show them since, the last one just now.
+func AskedFor(g *cluster.Group, n int, now time.Time) fleet.Ledger {
+	ago := func(d time.Duration) fleet.Instant { return fleet.At(now.Add(-d)) }
+	list := fleet.Listed{Group: fleet.GroupID(g.ID), Asked: ago(61 * time.Minute), Counted: true, Whole: true}
+	l := fleet.New(fleet.Usual(), ago(62*time.Minute)).Observe(fleet.At(now), list, fleet.Nodes{Group: list.Group, At: list.Asked},
+		fleet.Asked{Group: list.Group, At: ago(time.Hour), Verb: fleet.Grow, To: n}, fleet.Answered{Group: list.Group, Asked: ago(time.Hour), At: ago(time.Hour), Answer: fleet.Done})
+	list.Capacity = g.Capacity
+	for _, in := range g.Instances {
+		list.Machines = append(list.Machines, fleet.Sighted{UID: fleet.UID(in.UID), ID: string(in.ID), State: sighted(in), Created: ago(59 * time.Minute)})
+	}
+	for _, at := range []time.Duration{58 * time.Minute, time.Second} {
+		list.Asked = ago(at)
+		l = l.Observe(fleet.At(now), list)
+	}
+	return l
+}
+
 // sighted is the machine's state as a list has it.
 func sighted(in *cluster.Instance) fleet.State {
 	if in.Stopped() {

@@ -236,10 +236,6 @@ var elsewhere = []mutant{
 		"{ return with.May(e.verb, e.Target) }", "{\n\tif MUTED {\n\t\treturn nil\n\t}\n\treturn with.May(e.verb, e.Target)\n}", catcher{"plan", "TestPlansHeedTheSafetyContract"},
 	},
 	{
-		"S-22", "what was asked for and has no answer yet counts as bought", "plan/memory.go",
-		"case Asked:\n\t\t\t\tg.Breaker = g.Breaker.buys(a, r.At, true)", "case Asked:\n\t\t\t\tif !MUTED {\n\t\t\t\t\tg.Breaker = g.Breaker.buys(a, r.At, true)\n\t\t\t\t}", catcher{"plan", "TestWhatWasBoughtIsCountedUntilOneJoins"},
-	},
-	{
 		"S-23", "the end of the lease is known", "internal/actuate/known.go",
 		"if a.Leads == nil {", "if a.Leads == nil || MUTED {", scenario("lease-ends"),
 	},
@@ -401,14 +397,6 @@ var elsewhere = []mutant{
 	{
 		"S-22", "a machine that has failed may be another cluster's", "cluster/foreign.go",
 		"in.State != StateDeleting", "in.State != StateDeleting && (!MUTED || in.State.Expected())", scenario("failed-machine-of-another-cluster"),
-	},
-	{
-		"S-22", "of two growths in doubt that begin alike one counts", "plan/breaker.go",
-		"if a.From < b.Top {", "if !MUTED && a.From < b.Top {", scenario("growth-in-doubt-twice"),
-	},
-	{
-		"S-22", "what was asked for and is not listed yet makes no other machine sluice's own", "plan/breaker.go",
-		"max(0, b.High-st.Standing())", "max(0, map[bool]int{false: b.High}[MUTED]-st.Standing())", scenario("bought-not-shown-yet"),
 	},
 	{
 		"S-34", "a parked machine that is started is coming, to a process that did not see it", "plan/failures.go",

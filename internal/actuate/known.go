@@ -32,7 +32,7 @@ func (a *Actuator) within() time.Duration {
 // known is the evidence that every write has.
 func (a *Actuator) known(decided, newest *cluster.Snapshot, p plan.Plan) guard.Evidence {
 	return guard.Evidence{
-		DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted, Bought: p.Bought, Unseen: a.unseen(), Answer: leastWithin,
+		DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted, Unseen: a.unseen(), Answer: leastWithin,
 		Silent: a.silence(), Leads: a.leads(), Fleet: a.Ledger.View(),
 	}
 }

@@ -195,7 +195,7 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	}
 	if a.parts.Tempt != nil {
 		a.parts.Tempt(seen, func(decided *cluster.Snapshot, actions []plan.Action) []plan.Result {
-			return a.actuator.Perform(ctx, decided, plan.Plan{Time: p.Time, Counted: p.Counted, Bought: p.Bought, Actions: actions})
+			return a.actuator.Perform(ctx, decided, plan.Plan{Time: p.Time, Counted: p.Counted, Actions: actions})
 		})
 	}
 	entry := journal.Entry{
