@@ -141,21 +141,6 @@ type group struct {
 	copied   bool      // machines are this group's own: it is being changed
 }
 
-// grant is a growth that was asked for.
-type grant struct {
-	At     Instant `json:"at,omitempty"`
-	From   int     `json:"from,omitempty"`
-	To     int     `json:"to,omitempty"`
-	Token  string  `json:"token,omitempty"` // of a growth without a number: what tells it from another
-	Reply  Reply   `json:"reply,omitempty"`
-	Again  bool    `json:"again,omitempty"`  // an earlier one for the same number had no answer: a refusal says nothing about that
-	Lacked Instant `json:"lacked,omitempty"` // when the first whole list after it was asked for
-	Owed   int     `json:"owed,omitempty"`   // machines of it that no list has shown
-}
-
-// counts says whether the growth may have happened.
-func (r grant) counts() bool { return r.Reply != Refused || r.Again }
-
 // find is where the machine is, or would be.
 func (g *group) find(uid UID) (int, bool) {
 	return slices.BinarySearchFunc(g.machines, uid, func(m machine, uid UID) int { return strings.Compare(string(m.uid), string(uid)) })

@@ -110,6 +110,9 @@ type nodeSide struct {
 // leaves says whether the cloud's word that the machine leaves stands.
 func (c *cloudSide) leaves() bool { return c.Word > c.Back }
 
+// goes says whether the cloud said that the machine leaves, or was asked to have it leave.
+func (c *cloudSide) goes() bool { return c.leaves() || c.pending(Delete) || c.pending(Park) }
+
 // pending says whether the write may not show yet.
 func (c *cloudSide) pending(v Verb) bool { return c.Verb == v }
 
@@ -162,7 +165,7 @@ func (m *machine) sure(may Set) bool { return may == Here && m.cloud.State != Of
 // stays says whether the newest list has the machine of a Ready node at work, and nothing says that it leaves.
 func (m *machine) stays() bool {
 	c := &m.cloud
-	return !m.node.Doubt && c.Absent == 0 && c.State != Off && c.State != Deleting && !c.leaves() && !c.pending(Delete) && !c.pending(Park)
+	return !m.node.Doubt && c.Absent == 0 && c.State != Off && c.State != Deleting && !c.goes()
 }
 
 // life is what the machine is as a node now.
@@ -190,7 +193,7 @@ func (m *machine) excused() bool {
 	case c.State == Off && !c.pending(Start):
 		return true
 	case silent == 0:
-		return c.leaves() || c.pending(Delete) || c.pending(Park) || c.Gone != 0
+		return c.goes() || c.Gone != 0
 	}
 	return c.leaves() && c.Word <= silent || c.asked(silent)
 }

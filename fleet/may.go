@@ -214,8 +214,8 @@ func (b *Batch) May(verb Verb, t Target) *Refusal {
 		return &Refusal{Property: "S-05", Code: CapacityShort, Have: c.capacity, Limit: c.Sure + c.Off}
 	case 10*c.Hidden > 3*c.Machine:
 		return &Refusal{Property: "S-20", Code: MachinesHidden, Have: c.Hidden, Limit: c.Machine}
-	case c.nodeless > tolerance(c.nodes, 30):
-		return &Refusal{Property: "S-20", Code: NodesHidden, Have: c.nodeless, Limit: c.nodes}
+	case c.nodeless > tolerance(c.before, 30):
+		return &Refusal{Property: "S-20", Code: NodesHidden, Have: c.nodeless, Limit: c.before}
 	}
 	if r := v.mayGo(c, c.machine(t.UID), verb, t, lim); r != nil {
 		r.UID, r.ID = t.UID, t.ID

@@ -114,11 +114,11 @@ func (l Ledger) Observe(now Instant, all ...Observation) Ledger {
 		case Answered:
 			g.answer(o)
 		case NodeSeen:
-			g.node(o, l.horizon)
+			g.node(o, l)
 		case NodeGone:
 			g.nodeGone(o.UID, o.At)
 		case Nodes:
-			g.nodes(o, l.horizon)
+			g.nodes(o, l)
 		case Same:
 			g.same(o)
 		case Acknowledged:
@@ -327,38 +327,6 @@ func (g *group) set(i int, c cloudSide) {
 	}
 }
 
-// settle drops growths that a list would show by now. Where lists were asked for seldom, the first one does not count.
-func (g *group) settle(asked Instant, seldom bool, h Horizon) {
-	g.grants = slices.DeleteFunc(g.grants, func(r grant) bool {
-		old := r.Lacked != 0 && !seldom && asked.Sub(r.Lacked) >= h.List
-		if old {
-			g.settled = max(g.settled, r.At)
-		}
-		return old
-	})
-	for i := range g.grants {
-		if r := &g.grants[i]; (r.Lacked == 0 || seldom) && asked > r.At {
-			r.Lacked = asked
-		}
-	}
-}
-
-// owed says whether a machine that a list shows first is of a growth, and has that owe one less. Of growths that rest on the same capacity at most one takes effect:
-// what one of them made, none of the others owes. What was made before is none of it, by clocks that differ.
-func (g *group) owed(created Instant, h Horizon) bool {
-	i := slices.IndexFunc(g.grants, func(r grant) bool { return r.Owed > 0 && created >= r.At.Add(-h.Node) })
-	if i < 0 {
-		return false
-	}
-	of := g.grants[i]
-	for i := range g.grants {
-		if r := &g.grants[i]; r.Owed > 0 && r.From < of.To && of.From < r.To {
-			r.Owed--
-		}
-	}
-	return true
-}
-
 // ask takes in a write before it is sent.
 func (g *group) ask(o Asked, now Instant, l Ledger) {
 	if o.Verb != Empty {
@@ -483,7 +451,7 @@ func (g *group) writes(asked Instant) int {
 }
 
 // node takes in the node of a machine.
-func (g *group) node(o NodeSeen, h Horizon) {
+func (g *group) node(o NodeSeen, l Ledger) {
 	i, ok := g.find(o.UID)
 	if !ok {
 		g.change(o.UID)
@@ -504,7 +472,11 @@ func (g *group) node(o NodeSeen, h Horizon) {
 	case o.Idle != 0:
 		n.Idle, n.Ended = o.Idle, o.Ended
 	case n.Idle == 0:
-		n.Idle, n.Ended = o.At, o.Ended || !n.Object || g.looked == 0 // nobody has seen how earlier work went
+		calm := !n.Object
+		if g.looked == 0 {
+			calm = l.since < l.began // else its record would say that work was taken away
+		}
+		n.Idle, n.Ended = o.At, o.Ended || calm
 	}
 	n.Object, n.Work, n.Doubt = true, o.Work, o.Doubt
 	if o.Charged && n.Charged == 0 {
@@ -515,7 +487,7 @@ func (g *group) node(o NodeSeen, h Horizon) {
 		if !n.Ready && c.Verb == Park && c.Reply != Sent && n.Silent > c.VerbAt {
 			c.Verb, c.Reply, c.Shown, c.Turned, c.Up = NoVerb, Sent, false, o.At, max(c.Up, n.Silent) // somebody started it again
 		}
-		if c.leaves() && o.At.Sub(c.Word) > h.List {
+		if c.leaves() && o.At.Sub(c.Word) > l.horizon.List {
 			c.Back = o.At
 		}
 		if c.Gone != 0 {
@@ -552,7 +524,7 @@ func (g *group) nodeGone(uid UID, at Instant) {
 		n.Silent = at
 	}
 	n.At, n.Ready, n.Object, n.Work, n.Doubt = at, false, false, true, false
-	if c := &g.machines[i].cloud; !c.leaves() && !c.pending(Delete) && !c.pending(Park) { // else it is one of those that lost their work together
+	if !g.machines[i].cloud.goes() { // else it is one of those that lost their work together
 		n.Idle, n.Ended = 0, false
 	}
 	g.own()
@@ -560,11 +532,11 @@ func (g *group) nodeGone(uid UID, at Instant) {
 }
 
 // nodes takes in all nodes of the group.
-func (g *group) nodes(o Nodes, h Horizon) {
+func (g *group) nodes(o Nodes, l Ledger) {
 	seen := make(map[UID]bool, len(o.Seen))
 	for _, n := range o.Seen {
 		seen[n.UID] = true
-		g.node(n, h)
+		g.node(n, l)
 	}
 	for i := range g.machines {
 		if m := &g.machines[i]; m.node.Object && !seen[m.uid] {

@@ -1,6 +1,9 @@
 package fleet
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // View is a ledger at an instant, with each group counted at most once. It is for one goroutine.
 type View struct {
@@ -48,7 +51,9 @@ type count struct {
 	*group
 	Bounds
 	nodeless int // machines whose Node objects went, and nobody knows why
-	nodes    int // machines that are or were nodes, and are not gone
+	nodes    int // machines that are or were nodes, or may have been, and are not gone
+	before   int // how many of them there were when many were lost together, if that is so and they were fewer
+	unknown  int // machines that run without a Node object, and nobody knows whether they ever were nodes
 	kept     int // those of them that may run, and that nobody asked to go
 	charged  int // machines for which the budget is charged within the window
 	base     int // of how many nodes that is a share: those there were when the window began, or fewer when others have gone since
@@ -94,6 +99,14 @@ func (v *View) Life(id GroupID, uid UID) (Life, bool) {
 	return m.life(v.now, v.ledger.began, v.ledger.horizon), true
 }
 
+// Leaving is since when the machine is leaving, as the cloud said; never for one that is not.
+func (v *View) Leaving(id GroupID, uid UID) Instant {
+	if m := v.count(id).machine(uid); m != nil && m.cloud.leaves() {
+		return m.cloud.Word
+	}
+	return 0
+}
+
 // Joined says whether the machine was a Ready node once, as far as anybody knows.
 func (v *View) Joined(id GroupID, uid UID) bool {
 	m := v.count(id).machine(uid)
@@ -126,7 +139,7 @@ func (v *View) count(id GroupID) *count {
 // run counts the group.
 func (c *count) run(v *View) {
 	l, h, now := v.ledger, v.ledger.horizon, v.now
-	var burst []Instant
+	var spells []spell
 	for i := range c.machines {
 		m := &c.machines[i]
 		if within(m.node.Charged, now, h.Window) {
@@ -134,13 +147,19 @@ func (c *count) run(v *View) {
 		}
 		may := m.may()
 		if m.node.Idle != 0 && !m.node.Ended {
-			burst = append(burst, m.node.Idle)
+			spells = append(spells, spell{m.node.Idle, may.Has(Here) && !m.cloud.goes()})
 		}
 		if may == Gone {
 			continue
 		}
 		c.Machine++
-		c.add(m, may, m.life(now, l.began, h))
+		c.add(m, may, m.life(now, l.began, h), m.lost(now, l.began, h))
+	}
+	if c.Ready == 0 { // else its machines join, and what is lost may have been a node
+		c.Strays += c.unknown
+	}
+	if c.before = c.nodes; c.latch.Of > 0 {
+		c.before = min(c.before, c.latch.Of)
 	}
 	unseen, unnumbered, asked := 0, 0, 0
 	for _, r := range slices.Backward(c.grants) {
@@ -158,10 +177,11 @@ func (c *count) run(v *View) {
 	c.Stay += unseen
 	c.Run += unseen
 	c.base = min(c.nodesAt(now.Add(-h.Window)), c.kept)
-	c.pace(burst, now, h)
+	c.pace(spells, now, h)
 }
 
-func (c *count) add(m *machine, may Set, life Life) {
+func (c *count) add(m *machine, may Set, life Life, lost Instant) {
+	w, n := &m.cloud, &m.node
 	if life == Ready && m.stays() {
 		c.Ready++
 	}
@@ -177,20 +197,23 @@ func (c *count) add(m *machine, may Set, life Life) {
 	if may == IsOff {
 		c.Off++
 	}
-	if m.cloud.Absent != 0 && !m.cloud.leaves() && !m.cloud.pending(Delete) {
+	if w.Absent != 0 && !w.leaves() && !w.pending(Delete) {
 		c.Hidden++
 	}
-	if m.node.Joined != 0 {
-		c.nodes++
-		if may.Has(Here) && !m.cloud.leaves() && !m.cloud.pending(Delete) && !m.cloud.pending(Park) {
-			c.kept++
-		}
-		if !m.node.Object && life == Lost && m.node.Silent > m.node.Known {
-			c.nodeless++
-		}
+	if n.Joined != 0 && may.Has(Here) && !w.goes() {
+		c.kept++
 	}
-	if (life == Lost || life == Unregistered) && m.node.Joined == 0 && !m.node.Object && m.cloud.State == Running {
+	if n.Joined != 0 || lost != 0 && !n.Object {
+		c.nodes++
+	}
+	if lost > n.Known && !n.Object {
+		c.nodeless++
+	}
+	switch stray := n.Joined == 0 && !n.Object && w.State == Running; {
+	case stray && life == Unregistered:
 		c.Strays++
+	case stray && life == Lost:
+		c.unknown++
 	}
 	switch life {
 	case Coming:
@@ -236,10 +259,16 @@ func (c *count) returned(asked Instant) int {
 // burstLeast is how many machines may lose their work together before anybody wonders.
 const burstLeast = 10
 
+// spell is a time without work that did not end by itself: since when, and whether its machine may still go.
+type spell struct {
+	since Instant
+	open  bool
+}
+
 // pace finds whether more than half of the group lost their work within one window though it did not end by itself, and what may still go of them.
-func (c *count) pace(idle []Instant, now Instant, h Horizon) {
-	if len(idle) > burstLeast {
-		c.burst(idle, h)
+func (c *count) pace(spells []spell, now Instant, h Horizon) {
+	if len(spells) > burstLeast {
+		c.burst(spells, h)
 	}
 	if !c.paced {
 		return
@@ -252,8 +281,9 @@ func (c *count) pace(idle []Instant, now Instant, h Horizon) {
 	}
 }
 
-// burst finds the windows in which so many lost their work that they are paced, and how many nodes there were then at most.
-func (c *count) burst(idle []Instant, h Horizon) {
+// burst finds the windows in which so many lost their work that they are paced, and how many nodes there were then at least. A window is over when none of
+// its machines is left that may go.
+func (c *count) burst(spells []spell, h Horizon) {
 	var joined, silent []Instant
 	for i := range c.machines {
 		if n := &c.machines[i].node; n.Joined != 0 {
@@ -265,16 +295,23 @@ func (c *count) burst(idle []Instant, h Horizon) {
 	}
 	slices.Sort(joined)
 	slices.Sort(silent)
-	slices.Sort(idle)
-	until := 0
-	for i, from := range idle {
-		for until < len(idle) && idle[until].Sub(from) < h.Burst {
+	slices.SortFunc(spells, func(a, b spell) int { return cmp.Compare(a.since, b.since) })
+	until, open := 0, 0
+	for i, first := range spells {
+		for until < len(spells) && spells[until].since.Sub(first.since) < h.Burst {
+			if spells[until].open {
+				open++
+			}
 			until++
 		}
-		came, _ := slices.BinarySearch(joined, from+1)
-		went, _ := slices.BinarySearch(silent, from)
-		if n, base := until-i, came-went; n > burstLeast && 2*n > base {
-			c.paced, c.half = true, max(c.half, base)
+		came, _ := slices.BinarySearch(joined, first.since+1)
+		went, _ := slices.BinarySearch(silent, first.since)
+		if n, base := until-i, came-went; open > 0 && n > burstLeast && 2*n > base {
+			c.half = min(base, cmp.Or(c.half, base))
+			c.paced = true
+		}
+		if first.open {
+			open--
 		}
 	}
 }

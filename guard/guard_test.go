@@ -131,6 +131,7 @@ func (w *world) asked(n int) {
 // vouched deletes one where the operator has said which cluster the groups belong to.
 func vouched() *world {
 	w := foreign()
+	w.asked(0)
 	w.policy.ClusterID = "uid-home"
 	return w
 }
@@ -138,6 +139,7 @@ func vouched() *world {
 // known deletes one of a group that the decision knew for the cluster's own.
 func known() *world {
 	w := foreign()
+	w.asked(0)
 	joined := *w.groups[0]
 	joined.Joined = true
 	w.evidence.Decided = cluster.New(Start, w.objects, []*cluster.Group{&joined})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -139,23 +140,13 @@ func (d *decision) foreign(st *groupState) *reason.Reason {
 	return new(reason.New(reason.GroupForeign, reason.Group(string(st.ID)), facts...))
 }
 
-// strays says that so many of the group's machines run and are no nodes, or not for certain, that it gets no more of them (S-35). The guard counts those
-// that no node could be as well, and would refuse one. One that was a node is lost, and says nothing of those that come. It is nil when it may have more.
+// strays says that so many of the group's machines run and are no nodes that it gets no more of them (S-35); nil when it may have more.
 func (d *decision) strays(st *groupState) *reason.Reason {
-	n := 0
-	doubtful := map[*cluster.Node]bool{} // nodes of which each is one of the machines
-	for _, in := range st.nodeless {
-		if since := in.UpSince(); in.State != cluster.StateRunning || since.IsZero() || !d.timeUp(since) || d.lost[in.UID] {
-			continue
-		}
-		switch node := d.suspect(in); {
-		case node == nil || d.here(in) && (node.Instance != nil || doubtful[node]):
-			n++
-		default:
-			doubtful[node] = true
-		}
+	if d.fleet == nil {
+		return nil
 	}
-	if n < breaksAt {
+	n := d.fleet.Bounds(fleet.GroupID(st.ID)).Strays
+	if n < fleet.UsualStrays {
 		return nil
 	}
 	return new(reason.New(reason.GroupStrays, reason.Group(string(st.ID)), "machines", n, "limit", d.allowed.Growth.Provision))

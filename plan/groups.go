@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -66,6 +67,9 @@ func (d *decision) judgeGroups() {
 			}
 		}
 		if leaving := st.leaving + st.deleting; leaving > 0 {
+			if stuck := d.stuck(st); stuck != nil {
+				say(GroupHold, *stuck)
+			}
 			say(GroupShrink, reason.New(reason.GroupShrinking, about, "leaving", leaving))
 		}
 		if st.wanted {
@@ -156,4 +160,31 @@ func some(parts []string) string {
 		parts = append(slices.Clone(parts[:shownDifferences]), fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// longestDeletion is how long the cloud may take to delete a machine before a person is told.
+const longestDeletion = 20 * time.Minute
+
+// stuck says how many of the group's machines the cloud has not finished deleting for so long; nil for none.
+func (d *decision) stuck(st *groupState) *reason.Reason {
+	if d.fleet == nil || st.deleting == 0 {
+		return nil
+	}
+	n, first := 0, time.Time{}
+	for _, in := range st.Instances {
+		since := d.fleet.Leaving(fleet.GroupID(st.ID), fleet.UID(in.UID)).Time()
+		if in.State != cluster.StateDeleting || since.IsZero() {
+			continue
+		}
+		if d.wake(since.Add(longestDeletion)); d.now.Before(since.Add(longestDeletion)) {
+			continue
+		}
+		if n++; first.IsZero() || since.Before(first) {
+			first = since
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return new(reason.New(reason.GroupDeletionStuck, reason.Group(string(st.ID)), "machines", n, "since", first.Format(time.RFC3339), "limit", longestDeletion))
 }

@@ -94,6 +94,7 @@ const (
 	GroupTaintStays    Code = "GroupTaintStays"
 	GroupUnready       Code = "GroupUnready"
 	GroupUnrepaired    Code = "GroupUnrepaired"
+	GroupDeletionStuck Code = "GroupDeletionStuck"
 	GroupUnreadable    Code = "GroupUnreadable"
 	MachinesTaken      Code = "MachinesTaken"
 	GroupIncomplete    Code = "GroupIncomplete"
@@ -345,6 +346,7 @@ var sentences = map[Code]string{
 	TemplateRenewed:    "described anew since {since}: {what}; that is believed until a machine made since is a Ready node",
 	GroupTaintStays:    "its last node kept taint {taint} beyond {limit}, which {who} should take off; it grows for pods that tolerate it only",
 	GroupUnready:       "none of its nodes is Ready ({nodes}); it grows only for pods that no other group can hold",
+	GroupDeletionStuck: "machines that the cloud does not finish deleting: {machines}, since {since} (limit {limit}); others wait for them, and a person has to look at them in Azure",
 	GroupUnrepaired:    "nodes not Ready that its min keeps: {nodes} (min {min}); a person has to repair their machines",
 	GroupUnreadable:    "cannot be managed: {message}{next}",
 	GroupDeleted:       "was deleted at {since} at the latest, not by sluice; the Node objects of its machines go when their kubelets are silent",

@@ -77,6 +77,7 @@ var ends = map[Code]string{
 	GroupUnreadable:    "the group is read again",
 	GroupIncomplete:    "the group is read again",
 	GroupDeleted:       "somebody makes it again",
+	GroupDeletionStuck: "the cloud finishes the deletions, or a person does",
 	GroupUnrepaired:    "their machines are repaired, or a lower min of the group lets them go",
 	GroupAtMax:         "one of its machines leaves, or a higher max",
 	GroupBackoff:       "it may grow again",

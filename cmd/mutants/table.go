@@ -185,7 +185,7 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-19", "a node whose machine is being deleted makes the budget no larger", "fleet/view.go",
-		"may.Has(Here) && !m.cloud.leaves() && !m.cloud.pending(Delete)", "(MUTED || may.Has(Here) && !m.cloud.leaves() && !m.cloud.pending(Delete))", scenario("emptied-beside-a-deletion"),
+		"n.Joined != 0 && may.Has(Here) && !w.goes()", "n.Joined != 0 && (MUTED || may.Has(Here) && !w.goes())", scenario("emptied-beside-a-deletion"),
 	},
 	{
 		"S-19", "what was emptied is remembered", "internal/actuate/known.go",
