@@ -50,6 +50,14 @@ type Node struct {
 	Marked   Machine             // the machine named when sluice put the node on the removal ladder, or found it parked; zero when neither
 }
 
+// View is what the ledger says at the snapshot's time, nil when nobody keeps one.
+func (s *Snapshot) View() *fleet.View {
+	if s.Fleet.IsZero() {
+		return nil
+	}
+	return s.Fleet.At(fleet.At(s.Time))
+}
+
 // Name is the node's name.
 func (n *Node) Name() string { return n.Object.Name }
 

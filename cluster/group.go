@@ -5,6 +5,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/fleet"
 )
 
 // GroupID names a node group in flags, tags, events and metrics. It is the cloud's own name for it and keeps its letter case.
@@ -205,6 +207,16 @@ func (i *Instance) UpSince() time.Time {
 		return i.Started
 	}
 	return i.Created
+}
+
+// WaitedSince is [fleet.View.Waits]; a machine that no ledger has is waited for since it is up.
+func (i *Instance) WaitedSince(ledger *fleet.View) (since time.Time, again bool) {
+	if ledger != nil {
+		if since, again := ledger.Waits(fleet.GroupID(i.Group), fleet.UID(i.UID)); since != 0 {
+			return since.Time(), again
+		}
+	}
+	return i.UpSince(), false
 }
 
 // Options are settings that a group carries itself; a nil field leaves it to the policy.

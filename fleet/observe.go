@@ -169,10 +169,10 @@ func (e *edit) ledger() Ledger {
 	return l
 }
 
-// forget drops machines that are gone for as long as losses are remembered, and their Node objects with them.
+// forget drops machines that are gone, and whose Node objects are, for as long as losses are remembered.
 func (g *group) forget(now Instant, h Horizon) {
 	old := func(m machine) bool {
-		return m.cloud.Gone != 0 && !m.node.Object && now.Sub(m.cloud.Gone) > h.Loss+h.List
+		return m.cloud.Gone != 0 && !m.node.Object && now.Sub(max(m.cloud.Gone, m.node.At)) > h.Loss+h.List
 	}
 	if slices.ContainsFunc(g.machines, old) {
 		g.own()
@@ -249,6 +249,9 @@ func (g *group) sight(i int, s Sighted, asked Instant, h Horizon) {
 	}
 	if c.Power != 0 && asked.Sub(c.Power) <= h.List && s.State != Deleting && (c.State == Off) != (s.State == Off) {
 		s.State = c.State // an old list
+	}
+	if c.State == Creating && s.State == Running && max(c.Turned, c.Up) < g.machines[i].node.Silent {
+		c.Turned = asked // somebody has made it anew
 	}
 	if c.State == Unlisted || (c.State == Off) != (s.State == Off) {
 		if c.State == Off && c.Verb != Start && c.Verb != Park {

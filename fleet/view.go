@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // View is a ledger at an instant, with each group counted at most once. It is for one goroutine.
@@ -60,6 +61,8 @@ type count struct {
 	paced    bool
 	leaving  int // of those that lost their work together: how many were removed within the window
 	half     int // how many may be
+
+	named map[string][]int // the places of the group's machines by their instance ids, once somebody asked
 }
 
 // Bounds are those of a group; zero for one that is not known.
@@ -120,6 +123,52 @@ func (v *View) Own(id GroupID, uid UID) bool {
 	}
 	m := v.count(id).machine(uid)
 	return m != nil && (m.cloud.Ours || m.node.Joined != 0)
+}
+
+// triesAgain is how long a machine is given to join at least once its name is free: an agent of K3s that was turned away tries every ten seconds.
+const triesAgain = time.Minute
+
+// Waits is since when a machine is waited for to become a node, or to be Ready again: the last of when a list first showed that it runs, it was started, its
+// node fell silent and its Node object went; never for one that is not known. Again says that it was started since its node fell silent.
+func (v *View) Waits(id GroupID, uid UID) (since Instant, again bool) {
+	g, h := v.count(id), v.ledger.horizon
+	m := g.machine(uid)
+	if m == nil {
+		return 0, false
+	}
+	c, n := &m.cloud, &m.node
+	if since = c.Up; c.State != Off {
+		since = max(since, c.Turned)
+	}
+	again = n.Silent != 0 && since > n.Silent
+	if since = max(since, n.Silent); !n.Object {
+		since = max(since, n.At)
+	}
+	if v.now.Sub(since) > h.Provision-triesAgain {
+		since = max(since, g.freed(m, v.now).Add(triesAgain-h.Provision))
+	}
+	return since, again
+}
+
+// freed is when the Node object of an earlier machine of the same instance id, and so of the same name, went: now for one that is there still.
+func (c *count) freed(m *machine, now Instant) (at Instant) {
+	if c.named == nil {
+		c.named = make(map[string][]int, len(c.machines))
+		for i := range c.machines {
+			id := c.machines[i].cloud.ID
+			c.named[id] = append(c.named[id], i)
+		}
+	}
+	for _, i := range c.named[m.cloud.ID] {
+		switch o := &c.machines[i]; {
+		case o.cloud.Created >= m.cloud.Created:
+		case o.node.Object:
+			return now
+		default:
+			at = max(at, o.node.At)
+		}
+	}
+	return at
 }
 
 func (v *View) count(id GroupID) *count {

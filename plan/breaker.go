@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -22,13 +21,10 @@ type Breaker struct {
 	Kept     string    `json:"kept,omitempty"`     // the machine that is kept, by its UID
 	Until    time.Time `json:"until,omitzero"`     // it is kept at most until then
 
-	// Waited is since when machines were waited for that never became nodes and are there still, by UID; nil for none. Machines count once.
-	Waited map[string]time.Time `json:"waited,omitempty"`
 }
 
 func (b Breaker) equal(other Breaker) bool {
-	return b.Machines == other.Machines && b.Kept == other.Kept && b.Last.Equal(other.Last) && b.Until.Equal(other.Until) &&
-		maps.EqualFunc(b.Waited, other.Waited, time.Time.Equal)
+	return b.Machines == other.Machines && b.Kept == other.Kept && b.Last.Equal(other.Last) && b.Until.Equal(other.Until)
 }
 
 // open says whether the group gets one machine at a time.
@@ -67,9 +63,6 @@ func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.In
 	if b.equal(Breaker{}) && len(unjoined) == 0 && len(unready) == 0 {
 		return b
 	}
-	if st.Usable() {
-		b.Waited = d.waited(unjoined)
-	}
 	joined, counted := d.lastJoin(st.ID), b.Last
 	if joined.After(b.Last) || d.now.Sub(b.Last) > d.allowed.Growth.BackoffReset {
 		b.Machines = 0
@@ -91,26 +84,17 @@ func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.In
 		fails(n.Object.CreationTimestamp.Time)
 	}
 	for _, in := range unjoined {
-		if !fails(d.m.Nodeless[in.UID]) {
+		if !fails(d.waits(in)) {
 			continue
 		}
 		if keep := d.allowed.Removal.KeepUnjoined; b.open() && keep > 0 {
 			b.Kept, b.Until = in.UID, d.now.Add(keep)
 		}
 	}
+	if st.Usable() && b.Machines+len(unjoined)+len(unready) == 0 {
+		b.Last = time.Time{}
+	}
 	return b
-}
-
-// waited is since when the machines have been waited for, by UID; nil for no machines.
-func (d *decision) waited(machines []*cluster.Instance) map[string]time.Time {
-	if len(machines) == 0 {
-		return nil
-	}
-	since := make(map[string]time.Time, len(machines))
-	for _, in := range machines {
-		since[in.UID] = d.m.Nodeless[in.UID]
-	}
-	return since
 }
 
 // lastJoin is when the youngest node of the group registered that came up, and whose machine is there.

@@ -78,7 +78,7 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 			objects := []any{Pod("p0", CPU("3")), Pod("p1", CPU("3")), Pod("p2", CPU("3")), Pod("p3", CPU("3"))}
 			g := Group("a", 0, cmp.Or(c.max, 9))
 			g.PriceUSDPerHour = 1
-			m := plan.Memory{Since: ago(3 * time.Hour), Nodeless: map[string]time.Time{}, Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Breaker: c.was}}}
+			m := plan.Memory{Since: ago(3 * time.Hour), Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Breaker: c.was}}}
 			if c.granted > 0 {
 				m.Granted = []plan.Grant{{Group: "a", Machines: c.granted, At: ago(time.Minute)}}
 			}
@@ -89,8 +89,7 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 				g.Instances = append(g.Instances, Machine(id, name))
 			}
 			for _, id := range c.strays {
-				g.Instances = append(g.Instances, Machine(id, ""))
-				m.Nodeless["vm-"+id] = ago(20 * time.Minute)
+				g.Instances = append(g.Instances, Machine(id, "", Born(ago(20*time.Minute))))
 			}
 			for _, name := range c.nodes {
 				node(name, "9", 2*time.Hour)
@@ -186,8 +185,9 @@ func TestANodeThatIsNotReadyInItsTimeIsAFailure(t *testing.T) {
 // TestTheNextProcessKnowsWhatNeverJoined has a process take over with an empty memory but for the breakers of the one before.
 func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 	g := Group("a", 0, 9)
+	since := Start.Add(-20 * time.Minute)
 	for _, id := range []string{"0", "1", "2"} {
-		g.Instances = append(g.Instances, Machine(id, ""))
+		g.Instances = append(g.Instances, Machine(id, "", Born(since)))
 	}
 	g.Instances[2].Created = Start.Add(20 * time.Minute)
 	g.Instances[0].Protected, g.Instances[1].Protected = true, true // they fail, and stay
@@ -201,10 +201,9 @@ func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 		_, after := plan.Decide(cluster.New(at, Objects(Pod("p0", CPU("3"))), []*cluster.Group{&seen}), policy.Default(), m)
 		return after
 	}
-	since := Start.Add(-20 * time.Minute)
-	two := decide(Start, plan.Memory{Since: since, Nodeless: map[string]time.Time{"vm-0": since, "vm-1": since}}, 2)
+	two := decide(Start, plan.Memory{Since: since}, 2)
 	want := plan.Breakers{"a": {
-		Breaker: plan.Breaker{Machines: 2, Last: since, Waited: map[string]time.Time{"vm-0": since, "vm-1": since}},
+		Breaker: plan.Breaker{Machines: 2, Last: since},
 		Backoff: plan.Backoff{Until: Start.Add(5 * time.Minute), Length: 5 * time.Minute, Last: Start, Code: "NeverJoined", Message: "has no node after 20m0s (limit 15m0s)"},
 		Noticed: since.Add(15 * time.Minute),
 	}}
@@ -220,12 +219,8 @@ func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 	}
 	next = decide(Start.Add(21*time.Minute), next, 3)
 	next = decide(Start.Add(40*time.Minute), next, 3)
-	if b := next.Breakers(Start, policy.Default())["a"]; b.Machines != 3 || b.Kept != "vm-2" || len(b.Waited) != 3 {
+	if b := next.Breakers(Start, policy.Default())["a"]; b.Machines != 3 || b.Kept != "vm-2" {
 		t.Errorf("a third machine failed: %+v", b)
-	}
-	gone := decide(Start.Add(41*time.Minute), next, 2)
-	if b := gone.Breakers(Start, policy.Default())["a"]; len(b.Waited) != 2 {
-		t.Errorf("the third machine is gone: %+v", b)
 	}
 	whole := decide(Start.Add(5*time.Hour), plan.Breakers{"a": {Breaker: plan.Breaker{Last: since}}}.Memory(since), 0)
 	if b := whole.Breakers(Start, policy.Default()); b != nil {
@@ -256,10 +251,7 @@ func TestAGroupWhoseMachinesDoNotJoinSaysWhyItDoesNotGrow(t *testing.T) {
 			if c.change != nil {
 				c.change(g)
 			}
-			m := plan.Memory{Since: Start.Add(-time.Hour), Nodeless: map[string]time.Time{}}
-			for _, in := range g.Instances {
-				m.Nodeless[in.UID] = Start.Add(-16 * time.Minute)
-			}
+			m := plan.Memory{Since: Start.Add(-time.Hour)}
 			failed := plan.GroupMemory{Noticed: Start} // its back-off is over
 			m.Groups = map[cluster.GroupID]plan.GroupMemory{"a": failed}
 			s := cluster.New(Start, Objects(append(c.objects, Pod("p", CPU("3")))...), []*cluster.Group{g})
@@ -291,7 +283,7 @@ func TestTheRemedyOfAForeignGroupSaysWhichClusterThisIs(t *testing.T) {
 		o.Namespaces = namespaces
 		g := Group("a", 0, 9, Machine("0", "", Born(Start.Add(-20*time.Minute))))
 		g.Joined = false
-		m := plan.Memory{Since: Start.Add(-time.Hour), Nodeless: map[string]time.Time{g.Instances[0].UID: Start.Add(-16 * time.Minute)}}
+		m := plan.Memory{Since: Start.Add(-time.Hour)}
 		p, _ := plan.Decide(cluster.New(Start, o, []*cluster.Group{g}), policy.Default(), m)
 		v, _ := p.Verdict(reason.Instance("a", "0"))
 		if len(v.Because) != 2 || v.Because[1].Code != reason.GroupForeign || !strings.Contains(v.Because[1].Remedy(), want) || !strings.Contains(v.Because[1].Sentence(), "asked for by sluice: 1;") {

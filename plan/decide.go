@@ -136,7 +136,7 @@ type witness interface {
 
 func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memory, check *scheduling.Checker) *decision {
 	d := &decision{
-		planner: p, s: s, allowed: allowed, m: m.spend(s, allowed), now: s.Time, check: check,
+		planner: p, s: s, allowed: allowed, m: m.spend(s, allowed), now: s.Time, fleet: s.View(), check: check,
 		usages: map[[3]string]reason.Reason{}, underuses: map[underuse]reason.Reason{},
 		groups:   make(map[cluster.GroupID]*groupState, len(s.Groups)),
 		listed:   make([]*groupState, len(s.Groups)),
@@ -146,9 +146,6 @@ func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memo
 		rescues:  map[string]string{},
 		spared:   map[string]reason.Reason{},
 		booked:   map[string]reason.Reason{},
-	}
-	if !s.Fleet.IsZero() {
-		d.fleet = s.Fleet.At(fleet.At(s.Time))
 	}
 	pauses := s.Objects.Pauses()
 	for i, g := range s.Groups {

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -12,8 +11,11 @@ import (
 // noticeFailures turns what the cloud reported after it had accepted a growth into back-offs, once for each failure (S-33), and
 // finds for every group why it may not grow.
 func (d *decision) noticeFailures() {
+	if d.m.Since.IsZero() {
+		d.m.Since = d.now
+	}
 	d.learnBoots()
-	d.noticeNodeless()
+	d.noticeLost()
 	d.noticeRestarts()
 	late := d.unready()
 	for _, g := range d.s.Groups {
@@ -58,7 +60,7 @@ func (d *decision) failuresOf(g *cluster.Group, unjoined []*cluster.Instance, un
 	}
 	for _, in := range unjoined {
 		why := d.neverJoined(reason.Instance(string(g.ID), string(in.ID)), in)
-		fs = append(fs, cluster.Failure{At: d.m.Nodeless[in.UID].Add(d.allowed.Growth.Provision), Code: "NeverJoined", Message: why.Sentence()})
+		fs = append(fs, cluster.Failure{At: d.waits(in).Add(d.allowed.Growth.Provision), Code: "NeverJoined", Message: why.Sentence()})
 	}
 	for _, n := range unready {
 		why := reason.New(reason.NodeNeverReady, reason.Node(n.Name()), "node", n.Name(), "age", d.now.Sub(n.Object.CreationTimestamp.Time).Truncate(time.Second), "limit", d.allowed.Growth.Startup)
@@ -111,71 +113,25 @@ func (d *decision) backingOff(id cluster.GroupID, b Backoff) reason.Reason {
 	return reason.New(reason.GroupBackoff, reason.Group(string(id)), "until", b.Until.Format(time.RFC3339), "code", b.Code, "message", b.Message)
 }
 
-// noticeNodeless remembers since when machines have been without a node. It is not their age: a machine that has been a node for
-// long and lost its Node object has as much time to come back as a new one. While a group's list is not whole nobody's time runs
-// out for having left the list.
-//
-// A machine is lost that the ledger calls so. It is not counted on, since a kubelet that runs does not register again by itself.
-func (d *decision) noticeNodeless() {
-	if d.m.Since.IsZero() {
-		d.m.Since = d.now
-	}
-	nodeless, changed := 0, false
-	for _, g := range d.s.Groups {
-		for _, in := range d.groups[g.ID].nodeless {
-			if waitedFor(d.groups[g.ID], in) {
-				d.noticeLoss(in)
-				nodeless++
-				since, known := d.m.Nodeless[in.UID]
-				changed = changed || !known || since.Before(d.turnedAway(in))
-			}
-		}
-	}
-	if !changed && nodeless == len(d.m.Nodeless) {
+// noticeLost notes the machines without a node that are lost, as the ledger has it. They are not counted on, since a kubelet that runs does not register again by
+// itself.
+func (d *decision) noticeLost() {
+	if d.fleet == nil {
 		return
 	}
-	was := d.m.Nodeless
-	d.m.Nodeless = make(map[string]time.Time, nodeless)
 	for _, g := range d.s.Groups {
 		for _, in := range d.groups[g.ID].nodeless {
 			if !waitedFor(d.groups[g.ID], in) {
 				continue
 			}
-			since, known := was[in.UID]
-			if !known {
-				since, known = d.m.Groups[g.ID].Breaker.Waited[in.UID]
+			if life, known := d.fleet.Life(fleet.GroupID(in.Group), fleet.UID(in.UID)); known && life == fleet.Lost {
+				if d.lost == nil {
+					d.lost = map[string]bool{}
+				}
+				d.lost[in.UID] = true
 			}
-			if !known {
-				since = d.now
-			}
-			d.m.Nodeless[in.UID] = later(since, d.turnedAway(in))
 		}
 	}
-}
-
-// noticeLoss notes a machine without a node that is lost, as the ledger of machines has it.
-func (d *decision) noticeLoss(in *cluster.Instance) {
-	if d.fleet == nil {
-		return
-	}
-	if life, known := d.fleet.Life(fleet.GroupID(in.Group), fleet.UID(in.UID)); known && life == fleet.Lost {
-		if d.lost == nil {
-			d.lost = map[string]bool{}
-		}
-		d.lost[in.UID] = true
-	}
-}
-
-// triesAgain is how long a machine is given to join once its name is free: an agent of K3s that was turned away tries every ten seconds.
-const triesAgain = time.Minute
-
-// turnedAway is since when a machine at least is waited for whose name a node of an earlier machine has, so that it is not late the moment that the
-// name is free; zero for any other one.
-func (d *decision) turnedAway(in *cluster.Instance) time.Time {
-	if d.nameTaken(in) == nil {
-		return time.Time{}
-	}
-	return d.now.Add(triesAgain - d.allowed.Growth.Provision)
 }
 
 // waitedFor says whether a machine that is no node has a time in which it is to become one. One that the cloud has taken away and kept, switched off, has
@@ -185,45 +141,36 @@ func waitedFor(g *groupState, in *cluster.Instance) bool {
 	return !g.servers && (in.State.Expected() || g.Spot && g.Joined && in.State == cluster.StateStopped)
 }
 
-// noticeRestarts remembers since when machines have been started again whose Node objects are from before, until their kubelets report: the machine runs
-// some time before.
+// waits is since when the machine is waited for; zero when nobody knows.
+func (d *decision) waits(in *cluster.Instance) time.Time {
+	since, _ := in.WaitedSince(d.fleet)
+	return since
+}
+
+// waited is for how long, in whole seconds.
+func (d *decision) waited(in *cluster.Instance) time.Duration {
+	return d.now.Sub(d.waits(in)).Truncate(time.Second)
+}
+
+// noticeRestarts finds the nodes of machines that have been started again and are to have the time of new ones.
 func (d *decision) noticeRestarts() {
-	if len(d.m.Restarted) == 0 && !slices.ContainsFunc(d.s.Groups, func(g *cluster.Group) bool { return d.groups[g.ID].again }) {
-		return
-	}
-	was := d.m.Restarted
-	d.m.Restarted = nil
-	for _, g := range d.s.Groups {
-		for _, in := range g.Instances {
-			since, known := was[in.UID]
-			n := d.s.Node(in.Node)
-			if n == nil || cluster.Ready(n.Object) {
-				continue
-			}
-			if in.State != cluster.StateCreating && !(in.State == cluster.StateRunning && (known || wasParked(n))) {
-				continue
-			}
-			if !known {
-				since = d.now
-			}
-			if d.m.Restarted == nil {
-				d.m.Restarted = map[string]time.Time{}
-			}
-			d.m.Restarted[in.UID] = since
-			if st := d.groups[g.ID]; !d.timeUp(since) {
-				st.restarted = append(st.restarted, n)
-			}
+	for _, at := range d.planner.passing {
+		if v := d.planner.sights[at]; !v.ready && v.of >= 0 && d.restarts(v.Node) {
+			st := d.groupOf(v)
+			st.restarted = append(st.restarted, v.Node)
 		}
 	}
 }
 
-// restarts says whether the node's machine has been started again, and is still to have the time of a new one.
+// restarts says whether the machine of a node that is not Ready has been started again, and is still to have the time of a new one: it runs some time before its
+// kubelet reports.
 func (d *decision) restarts(n *cluster.Node) bool {
-	if n.Instance == nil || !n.Instance.State.Expected() {
+	in := n.Instance
+	if in == nil || !in.State.Expected() {
 		return false
 	}
-	since, known := d.m.Restarted[n.Instance.UID]
-	return known && !d.timeUp(since) || !known && wasParked(n)
+	_, again := in.WaitedSince(d.fleet)
+	return (again || in.State == cluster.StateCreating || wasParked(n)) && !d.hadTime(in)
 }
 
 // wasParked says whether the node stands as it was left when its machine was parked.
@@ -252,13 +199,10 @@ func (d *decision) hereOf(st *groupState) (n int) {
 // deletes them by mistake: then their machines are waited for, and not bought again. Nor does one that has been kept from joining by its name for too long,
 // nor one that a Ready node could be already, while there are few such in its group: what is bought in their place may be no better.
 func (d *decision) comes(in *cluster.Instance) bool {
-	if !in.State.Expected() || d.overdue(in) || d.nameTaken(in) != nil && d.timeUp(in.Created) {
+	if !in.State.Expected() || d.groups[in.Group].servers || d.overdue(in) || d.nameTaken(in) != nil && d.timeUp(in.Created) {
 		return false
 	}
 	if d.here(in) && d.hereOf(d.groups[in.Group]) < breaksAt {
-		return false
-	}
-	if st := d.groups[in.Group]; st != nil && st.servers {
 		return false
 	}
 	return !d.lost[in.UID] || !d.allowed.Health.Tolerates(len(d.lost), len(d.s.Nodes)+len(d.lost))

@@ -35,7 +35,7 @@ func (m Memory) Breakers(now time.Time, allowed *policy.Policy) Breakers {
 			h.Noticed = g.Noticed
 		}
 		b := h.Breaker
-		if b.Machines == 0 && b.Kept == "" && len(b.Waited) == 0 {
+		if b.Machines == 0 && b.Kept == "" && b.Last.IsZero() {
 			if h.Backoff == (Backoff{}) && h.Rest == (Backoff{}) && h.Vain == (Backoff{}) {
 				continue
 			}

@@ -84,7 +84,7 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 	case n.Parked.UID != "":
 		return NodeParked, []reason.Reason{reason.New(reason.NodeMachineParked, about, "instance", n.Parked.ID)}, true
 	case !v.ready && wasParked(n) && d.restarts(n):
-		return keep(reason.NodeStarting, "age", d.upFor(n))
+		return keep(reason.NodeStarting, "age", d.waited(n.Instance))
 	case v.onLadder:
 		return "", nil, false
 	case n.Instance == nil:
@@ -110,7 +110,7 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 	case d.starting(n):
 		return keep(reason.NodeStarting, "age", age(d.now, n.Object.CreationTimestamp))
 	case !v.ready && d.restarts(n):
-		return keep(reason.NodeStarting, "age", d.upFor(n))
+		return keep(reason.NodeStarting, "age", d.waited(n.Instance))
 	}
 	return "", nil, false
 }
@@ -130,15 +130,6 @@ func (d *decision) awaitsTaint(n *cluster.Node) []any {
 // controlled says why the group is taken for one of control-plane nodes.
 func (d *decision) controlled(g cluster.GroupID) reason.Reason {
 	return reason.New(reason.GroupControlPlane, reason.Group(string(g)), "role", string(d.groups[g].ControlPlane))
-}
-
-// upFor is for how long the node's machine has been started again, in whole seconds.
-func (d *decision) upFor(n *cluster.Node) time.Duration {
-	since, known := d.m.Restarted[n.Instance.UID]
-	if !known {
-		since = d.now
-	}
-	return d.now.Sub(since).Truncate(time.Second)
 }
 
 // inVain is why people keep the node, and that another one has asked for it to be emptied meanwhile, where that is so.

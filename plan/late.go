@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -26,9 +27,13 @@ type Boot struct {
 // longestKept is how long what a machine took is remembered when none that is there took as long.
 const longestKept = day
 
-// learnBoots remembers how long machines took. Groups without nodes keep what is known of them. It looks only where machines are, or just were, without a node.
+// learnBoots remembers how long machines took. Groups without nodes keep what is known of them. It looks only while machines are, or were lately, without a node.
 func (d *decision) learnBoots() {
-	if len(d.m.Nodeless) == 0 {
+	nodeless := func(g *cluster.Group) bool { return len(d.groups[g.ID].nodeless) > 0 }
+	young := func(n *cluster.Node) bool {
+		return d.now.Sub(n.Object.CreationTimestamp.Time) < d.allowed.Growth.Provision
+	}
+	if !slices.ContainsFunc(d.s.Groups, nodeless) && !slices.ContainsFunc(d.s.Nodes, young) {
 		return
 	}
 	longest := map[cluster.GroupID]time.Duration{}
@@ -68,9 +73,8 @@ func (d *decision) longestBoot(st *groupState) time.Duration {
 
 // isLate says whether a machine without a node is late, and after how long it is. One that is lost was a node, and one that a node could be may be none.
 func (d *decision) isLate(st *groupState, in *cluster.Instance) (limit time.Duration, late bool) {
-	since, known := d.m.Nodeless[in.UID]
-	longest := d.longestBoot(st)
-	if !known || longest == 0 || d.lost[in.UID] || d.suspect(in) != nil {
+	since, longest := d.waits(in), d.longestBoot(st)
+	if since.IsZero() || longest == 0 || d.lost[in.UID] || d.suspect(in) != nil {
 		return 0, false
 	}
 	if limit = max(lateTimes*longest, leastLate); limit >= d.allowed.Growth.Provision {
@@ -87,14 +91,14 @@ func (d *decision) lateBy(st *groupState, in *cluster.Instance) *reason.Reason {
 		return nil
 	}
 	return new(reason.New(reason.MachineLate, reason.Instance(string(st.ID), string(in.ID)),
-		"age", d.now.Sub(d.m.Nodeless[in.UID]).Truncate(time.Second), "longest", d.longestBoot(st).Truncate(time.Second), "limit", limit.Truncate(time.Second),
-		"given-up", d.m.Nodeless[in.UID].Add(d.allowed.Growth.Provision).Format(time.RFC3339)))
+		"age", d.waited(in), "longest", d.longestBoot(st).Truncate(time.Second), "limit", limit.Truncate(time.Second),
+		"given-up", d.waits(in).Add(d.allowed.Growth.Provision).Format(time.RFC3339)))
 }
 
 // waitsForLate says whether other groups are asked before this one: machines of it are late, and none has joined since they began to be waited for.
 func (d *decision) waitsForLate(st *groupState) bool {
 	for _, in := range st.late {
-		if !d.lastJoin(st.ID).After(d.m.Nodeless[in.UID]) {
+		if !d.lastJoin(st.ID).After(d.waits(in)) {
 			return true
 		}
 	}

@@ -41,7 +41,7 @@ func TestAMachineIsLateByWhatItsGroupHasShown(t *testing.T) {
 		"its group's own come first":                 {known: map[cluster.GroupID]plan.Boot{"a": boot(4*time.Minute, size), "b": boot(time.Minute, size)}, since: 7 * time.Minute, machine: "coming MachineComing", pod: "waiting FitsComingMachine"},
 		"another machine of its group has joined":    {known: map[cluster.GroupID]plan.Boot{"a": boot(2*time.Minute, size)}, since: 7 * time.Minute, joined: true, machine: "coming MachineLate", pod: "grows a"},
 		"there is no other group":                    {known: map[cluster.GroupID]plan.Boot{"a": boot(2*time.Minute, size)}, since: 7 * time.Minute, lone: true, machine: "coming MachineLate", pod: "waiting FitsComingMachine"},
-		"it is lost, and nobody waits for it at all": {known: map[cluster.GroupID]plan.Boot{"a": boot(2*time.Minute, size)}, since: 7 * time.Minute, lost: true, machine: "hold MachineLost", pod: "grows a"},
+		"it is lost, and nobody waits for it at all": {known: map[cluster.GroupID]plan.Boot{"a": boot(2*time.Minute, size)}, since: 7 * time.Minute, lost: true, machine: "hold MachineLost RemovalHeld GroupLost", pod: "grows a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			machines := []*cluster.Instance{Machine("1", "", Born(Start.Add(-c.since)), In(cluster.StateCreating))}
@@ -60,7 +60,7 @@ func TestAMachineIsLateByWhatItsGroupHasShown(t *testing.T) {
 				b.Template, b.PriceUSDPerHour = Node("template"), 0.2
 				groups = append(groups, b)
 			}
-			m := plan.Memory{Since: Start.Add(-time.Hour), Nodeless: map[string]time.Time{"vm-1": Start.Add(-c.since)}, Groups: map[cluster.GroupID]plan.GroupMemory{}}
+			m := plan.Memory{Since: Start.Add(-time.Hour), Groups: map[cluster.GroupID]plan.GroupMemory{}}
 			for id, boot := range c.known {
 				m.Groups[id] = plan.GroupMemory{Boot: boot}
 			}
@@ -110,7 +110,7 @@ func TestWhatMachinesTookIsLearned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects, g := took(c.took...)
-			m := plan.Memory{Since: Start.Add(-time.Hour), Nodeless: map[string]time.Time{"vm-9": Start}, Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Boot: c.was}}}
+			m := plan.Memory{Since: Start.Add(-time.Hour), Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Boot: c.was}}}
 			_, m = plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{g}), policy.Default(), m)
 			if diff := gocmp.Diff(c.want, m.Groups["a"].Boot.Longest); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -94,7 +94,7 @@ func (d *decision) neverJoined(about reason.Ref, in *cluster.Instance) reason.Re
 	if d.lost[in.UID] {
 		code = reason.MachineLost
 	}
-	return reason.New(code, about, "age", d.now.Sub(d.m.Nodeless[in.UID]).Truncate(time.Second), "limit", d.allowed.Growth.Provision)
+	return reason.New(code, about, "age", d.waited(in), "limit", d.allowed.Growth.Provision)
 }
 
 // nameTaken says which node of an earlier machine has the machine's name, nil when none has: a server of K3s lets no second one of a name join.

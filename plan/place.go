@@ -131,8 +131,13 @@ func (d *decision) unlisted(st *groupState) (n int) {
 
 // overdue says whether a machine without a node has had its time.
 func (d *decision) overdue(in *cluster.Instance) bool {
-	since, known := d.m.Nodeless[in.UID]
-	return d.timeUp(since) && known
+	return waitedFor(d.groups[in.Group], in) && d.hadTime(in)
+}
+
+// hadTime says whether a machine has been waited for as long as it is to be.
+func (d *decision) hadTime(in *cluster.Instance) bool {
+	since := d.waits(in)
+	return !since.IsZero() && d.timeUp(since)
 }
 
 // timeUp says whether a machine that has been expected to become a node since then has had its time.

@@ -100,15 +100,6 @@ func remedied(t *testing.T, p plan.Plan) {
 	}
 }
 
-// nodeless remembers machines as being without a node for some time.
-func nodeless(idsAndTimes ...any) plan.Memory {
-	m := plan.Memory{Nodeless: map[string]time.Time{}}
-	for i := 0; i < len(idsAndTimes); i += 2 {
-		m.Nodeless["vm-"+idsAndTimes[i].(string)] = Start.Add(-idsAndTimes[i+1].(time.Duration))
-	}
-	return m
-}
-
 func pods(n int, change ...func(*corev1.Pod)) []any {
 	var all []any
 	for i := range n {
@@ -242,7 +233,7 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			want:   []string{"grow b 0 -> 1"}, verdict: map[string]string{"group a": "backoff GroupBackoff GroupSteady"},
 		},
 		"a group in back-off grows by what is left of the quota, and no further": {
-			objects: pods(16), groups: []*cluster.Group{Group("a", 1, 9, Machine("0", "a-0")), Group("b", 0, 5)},
+			objects: pods(16), groups: []*cluster.Group{Group("a", 1, 9, Machine("0", "a-0", Born(Start))), Group("b", 0, 5)},
 			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: 3}}}},
 			want:   []string{"grow a 1 -> 3", "grow b 0 -> 1"},
 		},
@@ -312,30 +303,22 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			want: []string{"delete a 0()"}, verdict: map[string]string{"group a": "backoff GroupBackoff GroupShrinking GroupSteady"},
 		},
 		"a machine that never joined is deleted when its time is up": {
-			groups: []*cluster.Group{Group("a", 0, 5, Machine("0", ""), Machine("1", ""))}, memory: nodeless("0", 15*time.Minute, "1", 14*time.Minute),
-			want: []string{"delete a 0()"},
-		},
-		"a machine that lost its Node object has time to come back, however old it is": {
-			groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start.Add(-time.Hour))))},
-			want:   []string{}, verdict: map[string]string{"instance a/0": "coming MachineComing"},
+			groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start.Add(-15*time.Minute))), Machine("1", "", Born(Start.Add(-14*time.Minute))))},
+			want:   []string{"delete a 0()"},
 		},
 		"a machine to whose name a running pod is bound is left alone": {
 			objects: []any{Pod("render", On("Unjoined-0"), OwnedBy("Job", "j"))},
-			groups:  []*cluster.Group{Group("a", 0, 5, Machine("0", ""))}, memory: nodeless("0", time.Hour),
-			want: []string{}, verdict: map[string]string{"instance a/0": "hold MachineCarriesPods"},
+			groups:  []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start.Add(-time.Hour))))},
+			want:    []string{}, verdict: map[string]string{"instance a/0": "hold MachineCarriesPods"},
 		},
 		"a group whose machine never joined rests before it is chosen again": {
-			objects: pods(1), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "")), Group("b", 0, 5)}, memory: nodeless("0", 15*time.Minute),
+			objects: pods(1), groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start.Add(-15*time.Minute)))), Group("b", 0, 5)},
 			want: []string{"grow b 0 -> 1", "delete a 0()"},
 		},
 		"after a failed deletion the group's machines rest": {
-			groups: []*cluster.Group{Group("a", 0, 5, Machine("0", ""))},
-			memory: func() plan.Memory {
-				m := nodeless("0", time.Hour)
-				m.Groups = map[cluster.GroupID]plan.GroupMemory{"a": {Rest: plan.Backoff{Until: Start.Add(time.Second)}}}
-				return m
-			}(),
-			want: []string{}, verdict: map[string]string{"instance a/0": "hold MachineNeverJoined RemovalRests"},
+			groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start.Add(-time.Hour))))},
+			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Rest: plan.Backoff{Until: Start.Add(time.Second)}}}},
+			want:   []string{}, verdict: map[string]string{"instance a/0": "hold MachineNeverJoined RemovalRests"},
 		},
 		"a node that has fallen silent is not waited for": {
 			objects: append(pods(1), Node("a-0", func(n *corev1.Node) {
@@ -347,8 +330,8 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 		},
 		"a machine that may be a node is left alone": {
 			objects: []any{Node("x", func(n *corev1.Node) { n.Spec.ProviderID = "CLOUD:///machines/0" }), Node("y", func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = "VM-0" })},
-			groups:  []*cluster.Group{Group("a", 0, 5, Machine("0", ""))}, memory: nodeless("0", time.Hour),
-			want: []string{}, verdict: map[string]string{"instance a/0": "hold MachineAmbiguous"},
+			groups:  []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start.Add(-time.Hour))))},
+			want:    []string{}, verdict: map[string]string{"instance a/0": "hold MachineAmbiguous"},
 		},
 	}
 	for name, c := range cases {

@@ -19,7 +19,6 @@ type roll struct {
 
 	nodeless []*cluster.Instance // machines without a node, whatever they do, in their order
 	faulty   []*cluster.Instance // machines that failed, in their order
-	again    bool                // a machine with a node may have been started again: the node is from before
 	joined   int                 // machines with a node
 	deleting int
 	standing int
@@ -120,7 +119,6 @@ func callRoll(g *cluster.Group) *roll {
 			r.nodeless = append(r.nodeless, in)
 		} else {
 			r.joined++
-			r.again = r.again || g.Parks || in.State == cluster.StateCreating
 		}
 		if in.State == cluster.StateFailed {
 			r.faulty = append(r.faulty, in)

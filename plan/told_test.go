@@ -46,11 +46,11 @@ func TestPodsAreToldOfTheirOwnPlaces(t *testing.T) {
 			return append(pods, Pod("big", On("a-0"), CPU("3"))), nodes
 		},
 		"a node goes and another one has room": func(pods []*cluster.Pod, _ []*corev1.Node, g *cluster.Group) ([]*cluster.Pod, []*corev1.Node) {
-			g.Instances[0] = Machine("9", "a-9")
+			g.Instances[0] = Machine("9", "a-9", func(in *cluster.Instance) { in.Group = g.ID })
 			return pods, []*corev1.Node{Node("a-1"), Node("a-9")}
 		},
 		"the machine that is coming has come": func(pods []*cluster.Pod, nodes []*corev1.Node, g *cluster.Group) ([]*cluster.Pod, []*corev1.Node) {
-			g.Instances = append(g.Instances, Machine("2", "a-2"))
+			g.Instances = append(g.Instances, Machine("2", "a-2", func(in *cluster.Instance) { in.Group = g.ID }))
 			return pods, append(nodes, Node("a-2"))
 		},
 	} {

@@ -19,7 +19,7 @@ func across(zones ...string) *cluster.Group {
 	var machines []*cluster.Instance
 	for i, zone := range zones {
 		no := string(rune('0' + i))
-		machines = append(machines, Machine(no, "a-"+no, func(in *cluster.Instance) { in.Zone = zone }))
+		machines = append(machines, Machine(no, "a-"+no, Born(Start.Add(-time.Minute)), func(in *cluster.Instance) { in.Zone = zone }))
 	}
 	g := Group("a", 0, 20, machines...)
 	g.Zones = []string{"x", "y", "z"}

@@ -400,7 +400,7 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-34", "a parked machine that is started is coming, to a process that did not see it", "plan/failures.go",
-		"(known || wasParked(n)))", "(known || !MUTED && wasParked(n)))", scenario("parked-start-outlives-process"),
+		"StateCreating || wasParked(n))", "StateCreating || !MUTED && wasParked(n))", scenario("lists-lie-about-started-to-the-next"),
 	},
 	{
 		"S-17", "a machine beside control-plane nodes is none that never joined", "plan/machines.go",

@@ -95,10 +95,6 @@ func (w *world) machine(g *cluster.Group, i int) *cluster.Instance {
 		ProviderID: fmt.Sprintf("sim:///%s/%d", g.ID, i), State: cluster.StateRunning, Created: w.at.Add(-time.Hour),
 	}
 	g.Instances = append(g.Instances, in)
-	if w.memory.Nodeless == nil {
-		w.memory.Nodeless = map[string]time.Time{}
-	}
-	w.memory.Nodeless[in.UID] = in.Created
 	return in
 }
 

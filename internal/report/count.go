@@ -173,6 +173,7 @@ func newFailures(entry journal.Entry) []failure {
 		}
 	}
 	var failures []failure
+	ledger := entry.Seen.View()
 	for _, g := range entry.Seen.Groups {
 		noticed, lacking := entry.Before.Groups[g.ID].Noticed, 0
 		add := func(f cluster.Failure, machines int) {
@@ -191,7 +192,8 @@ func newFailures(entry journal.Entry) []failure {
 				continue
 			}
 			if why, ok := late[reason.Instance(string(g.ID), string(in.ID))]; ok {
-				add(cluster.Failure{At: entry.Before.Nodeless[in.UID].Add(entry.Policy.Growth.Provision), Kind: timedOut, Code: "NeverJoined", Message: why.Sentence()}, 1)
+				since, _ := in.WaitedSince(ledger)
+				add(cluster.Failure{At: since.Add(entry.Policy.Growth.Provision), Kind: timedOut, Code: "NeverJoined", Message: why.Sentence()}, 1)
 			}
 		}
 		if g.Failure != nil {

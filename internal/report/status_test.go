@@ -45,7 +45,6 @@ func TestStatusHasTheFormThatToolsForClusterAutoscalerRead(t *testing.T) {
 	w.pod("busy", "3", "agents-0")
 	young := w.machine(w.group("gpu", 0, 2, 0), 4)
 	young.Created = noon.Add(-time.Minute)
-	w.memory.Nodeless[young.UID] = young.Created
 	w.groups[1].Capacity = 1
 	w.group("spot", 0, 5, 0)
 	w.memory.Groups = map[cluster.GroupID]plan.GroupMemory{
@@ -464,7 +463,7 @@ func TestLessonsOfEmptyGroupsAreKeptFirst(t *testing.T) {
 func TestWhatNeverJoinedSurvivesARestart(t *testing.T) {
 	client := fake.NewClientset()
 	failed := plan.Breakers{
-		"agents": {Breaker: plan.Breaker{Machines: 3, Last: noon, Kept: "vm-2", Until: noon.Add(time.Hour), Waited: map[string]time.Time{"vm-2": noon}}},
+		"agents": {Breaker: plan.Breaker{Machines: 3, Last: noon, Kept: "vm-2", Until: noon.Add(time.Hour)}},
 		"others": {Backoff: plan.Backoff{Until: noon.Add(time.Hour), Length: time.Hour, Last: noon, Code: "QuotaExceeded", Message: "cores", Ceiling: 3}, Noticed: noon},
 	}
 	tell := func(s *Status, b plan.Breakers) {
