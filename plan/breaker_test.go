@@ -222,6 +222,11 @@ func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 	if b := next.Breakers(Start, policy.Default())["a"]; b.Machines != 3 || b.Kept != "vm-2" {
 		t.Errorf("a third machine failed: %+v", b)
 	}
+	rests := Start.Add(5 * time.Hour)
+	rested := decide(rests, next, 2).Breakers(rests, policy.Default()).Memory(rests)
+	if b := decide(rests.Add(time.Minute), rested, 2).Groups["a"].Breaker; b.Machines != 0 {
+		t.Errorf("two that failed hours ago and are there still count again: %+v", b)
+	}
 	whole := decide(Start.Add(5*time.Hour), plan.Breakers{"a": {Breaker: plan.Breaker{Last: since}}}.Memory(since), 0)
 	if b := whole.Breakers(Start, policy.Default()); b != nil {
 		t.Errorf("nothing failed, and breakers are left: %+v", b)

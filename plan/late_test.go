@@ -118,3 +118,13 @@ func TestWhatMachinesTookIsLearned(t *testing.T) {
 		})
 	}
 }
+
+// TestALoneMachineTeaches has the only machine of a group become a node: no other one is without a node.
+func TestALoneMachineTeaches(t *testing.T) {
+	young := Node("a-0", func(n *corev1.Node) { n.CreationTimestamp.Time = Start.Add(-time.Minute) })
+	g := Group("a", 0, 9, Machine("0", "a-0", Born(Start.Add(-3*time.Minute))))
+	_, m := plan.Decide(cluster.New(Start, Objects(young), []*cluster.Group{g}), policy.Default(), plan.Memory{})
+	if got := m.Groups["a"].Boot.Longest; got != 2*time.Minute {
+		t.Errorf("it took %s, want two minutes", got)
+	}
+}
