@@ -244,7 +244,6 @@ func TestAGroupWhoseMachinesDoNotJoinSaysWhyItDoesNotGrow(t *testing.T) {
 	}{
 		"three run and are no nodes": {strays: true},
 		"one of them is on its way":  {change: func(g *cluster.Group) { g.Instances[0].State = cluster.StateCreating }, want: []string{"grow a 3 -> 4"}},
-		"one was started just now":   {change: func(g *cluster.Group) { g.Instances[0].Created = Start.Add(-time.Minute) }, want: []string{"grow a 3 -> 4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			born := Born(Start.Add(-20 * time.Minute))
@@ -260,7 +259,7 @@ func TestAGroupWhoseMachinesDoNotJoinSaysWhyItDoesNotGrow(t *testing.T) {
 			failed := plan.GroupMemory{Noticed: Start} // its back-off is over
 			m.Groups = map[cluster.GroupID]plan.GroupMemory{"a": failed}
 			s := cluster.New(Start, Objects(append(c.objects, Pod("p", CPU("3")))...), []*cluster.Group{g})
-			s.Fleet = Ledger(s, 2*time.Hour)
+			s.Fleet = AskedFor(g, 0, Start)
 			p, _ := plan.Decide(s, policy.Default(), m)
 			if d := diff.Diff(c.want, told(p), cmpopts.EquateEmpty()); d != "" {
 				t.Errorf("actions (-want +got):\n%s", d)
