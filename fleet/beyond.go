@@ -47,3 +47,25 @@ func (l Ledger) Grown(id GroupID) (to int, at Instant) {
 	}
 	return to, at
 }
+
+// Taken counts the machines of a group that lists have had, and had no more or as leaving for the first time since then, though sluice did not ask for it; and when that
+// was seen of the first and of the last of them.
+func (l Ledger) Taken(id GroupID, since Instant) (n int, first, last Instant) {
+	g := l.groups[id]
+	if g == nil {
+		return 0, 0, 0
+	}
+	for i := range g.machines {
+		c := &g.machines[i].cloud
+		at := c.Absent
+		if c.leaves() {
+			at = c.Word
+		}
+		if at < max(since, 1) || at <= c.Turned || c.pending(Delete) || c.State == Unlisted {
+			continue
+		}
+		n++
+		first, last = earliest(first, at), max(last, at)
+	}
+	return n, first, last
+}

@@ -431,7 +431,7 @@ var elsewhere = []mutant{
 		"if !h.Names(a.self.Name) || !slices", "if !MUTED && !h.Names(a.self.Name) || !slices", catcher{"internal/agent", "TestNoticesThatAskForNothingChangeNothing"},
 	},
 	{
-		"S-35", "a machine that was parked counts from its start", "fleet/beyond.go",
-		"if c.Up != c.Created {", "if c.Up != c.Created && !MUTED {", scenario("parked-count-from-their-start"),
+		"S-35", "a machine that was parked counts from its start", "fleet/observe.go",
+		"\t\t\tc.Up = o.At\n", "\t\t\tif !MUTED {\n\t\t\t\tc.Up = o.At\n\t\t\t}\n", scenario("parked-count-from-their-start"),
 	},
 }

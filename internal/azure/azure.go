@@ -172,7 +172,7 @@ func (p *Provider) answer(g *group) *cluster.Group {
 	if g.asking != nil && g.asking.late && out.Problem == "" {
 		out.Problem, out.Unheard, out.Asked = p.unanswered(g, g.asking).Message, true, g.wanted
 	}
-	out.Taken = g.tookAway(p.now())
+	out.Taken = p.taken(g)
 	p.recognize(g, out)
 	if out.Problem != "" || !out.Usable() {
 		out.Again = p.again(g)

@@ -51,7 +51,6 @@ type group struct {
 	blameID  map[string]*cluster.Failure
 	blameUID map[string]*cluster.Failure
 
-	taken     map[string]time.Time // machines that left by another hand, by UID, and when a read first showed it
 	departed  []string             // UIDs, sorted, of machines that leave, and that the view has no more
 	missing   []string             // UIDs, sorted, of machines that the list lacks though nobody saw them leave
 	ahead     string               // the growth of a pool under way, as its source tells it, for the record; "" for none
@@ -85,7 +84,6 @@ func (p *Provider) take(g *group, r *reading) *cloud.Error {
 	r.whole = r.doubt == nil && r.model.unfit == ""
 	p.tellListed(g, r)
 	known = p.beyond(g)
-	g.watchTaken(r, known)
 	at, blame, blameID := r.at, g.attribute(r), map[string]*cluster.Failure(nil)
 	switch {
 	case r.model.unfit != "":
@@ -124,28 +122,6 @@ func (g *group) listed() []*machine {
 		}
 	}
 	return all
-}
-
-// watchTaken remembers which machines leave, or are lacked by a complete list, that lists had to stay before and sluice did not ask to go.
-func (g *group) watchTaken(r *reading, known map[string]beyond) {
-	stayed := map[string]bool{}
-	for _, m := range g.listed() {
-		stayed[m.uid] = m.uid != "" && !m.leaving()
-	}
-	for _, m := range r.machines {
-		switch {
-		case !m.leaving():
-			delete(g.taken, m.uid) // it stays after all
-		case stayed[m.uid] && !known[m.uid].ours:
-			g.takes(m.uid, r.at)
-		}
-		delete(stayed, m.uid)
-	}
-	for uid, is := range stayed {
-		if is && r.whole && known[uid].does != verbDelete {
-			g.takes(uid, r.at)
-		}
-	}
 }
 
 // bare says whether lists of machines are all that tells of the group: no capacity says what they leave out.
