@@ -179,7 +179,7 @@ type Instance struct {
 	Zone         string     `json:"zone,omitempty"` // as in topology.kubernetes.io/zone
 	Created      time.Time  `json:"created,omitzero"`
 	Started      time.Time  `json:"started,omitzero"` // when it was last known to be switched off, if it has been since
-	Passed       bool       `json:"passed,omitempty"` // parked, and a growth does not start it now: its last start was refused, or a request starts no more machines
+	Passed       bool       `json:"passed,omitempty"` // parked, and a growth does not start it now: its last start was refused, a request starts no more machines, or a person has cordoned its node
 	State        State      `json:"state"`
 	Failure      *Failure   `json:"failure,omitempty"`   // why it failed, for StateFailed
 	Off          bool       `json:"off,omitempty"`       // it is switched off, too, for StateFailed

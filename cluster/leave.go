@@ -54,6 +54,28 @@ func (n *Node) Rests() bool {
 	return n.Parked.UID != "" && !Ready(n.Object) && on == n.Object.Spec.Unschedulable && !Kept(n.Object) && (on || !ControlPlane(n.Object))
 }
 
+// Startable is the group with those of its parked machines passed over whose nodes a person has cordoned: they would take no pod.
+func (s *Snapshot) Startable(g *Group) *Group {
+	held := map[string]bool{}
+	for _, n := range s.Nodes {
+		if _, on := RemovalOf(n.Object); n.Parked.UID != "" && n.Parked.Group == g.ID && n.Object.Spec.Unschedulable && !on {
+			held[n.Parked.UID] = true
+		}
+	}
+	if len(held) == 0 {
+		return g
+	}
+	out := *g
+	out.Parked = slices.Clone(g.Parked)
+	for i, in := range out.Parked {
+		if held[in.UID] {
+			passed := *in
+			passed.Passed, out.Parked[i] = true, &passed
+		}
+	}
+	return &out
+}
+
 // Replaced says that the node has outlived its machine, and that one of those which have yet to come has its name: there are no two of a name.
 func (n *Node) Replaced() bool {
 	return n.Outlived() && slices.ContainsFunc(n.Suspects, func(in *Instance) bool { return strings.EqualFold(in.ComputerName, n.Name()) })

@@ -58,7 +58,7 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		d.judge(about, MachineComing, *d.lateBy(g, in))
 		return
 	default:
-		d.judge(about, MachineComing, reason.New(reason.MachineComing, about, "age", d.now.Sub(in.Created).Truncate(time.Second), "limit", d.allowed.Growth.Provision))
+		d.judge(about, MachineComing, reason.New(reason.MachineComing, about, "age", max(0, d.now.Sub(in.Created)).Truncate(time.Second), "limit", d.allowed.Growth.Provision))
 		return
 	}
 	switch {

@@ -431,6 +431,10 @@ var elsewhere = []mutant{
 		"if !h.Names(a.self.Name) || !slices", "if !MUTED && !h.Names(a.self.Name) || !slices", catcher{"internal/agent", "TestNoticesThatAskForNothingChangeNothing"},
 	},
 	{
+		"S-18", "a machine whose node a person has cordoned is not started", "cluster/leave.go",
+		"n.Parked.Group == g.ID && n.Object", "n.Parked.Group == g.ID && !MUTED && n.Object", scenario("person-switches-off-cordoned"),
+	},
+	{
 		"S-35", "a machine that was parked counts from its start", "fleet/observe.go",
 		"\t\t\tc.Up = o.At\n", "\t\t\tif !MUTED {\n\t\t\t\tc.Up = o.At\n\t\t\t}\n", scenario("parked-count-from-their-start"),
 	},

@@ -300,6 +300,7 @@ func (a *Actuator) evidence(ctx context.Context, decided *cluster.Snapshot, p pl
 	if err != nil {
 		return nil, guard.Evidence{}, err
 	}
+	g = newest.Startable(g)
 	evidence := a.known(decided, newest, p)
 	evidence.Group, evidence.LastWrite, evidence.Opposed = g, a.lastWrite[id], a.contests.meets(g, a.Now())
 	return g, evidence, nil
