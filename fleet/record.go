@@ -11,7 +11,7 @@ import (
 )
 
 // recordVersion begins every record.
-const recordVersion = 1
+const recordVersion = 2
 
 // Record is what another process has to know of the ledger, as bytes: writes and growths that may not show yet, charges, losses, and each machine for which no
 // Ready node speaks. It is the same for as long as none of that changes.

@@ -355,7 +355,7 @@ func (c *count) burst(spells []spell, h Horizon) {
 		}
 		came, _ := slices.BinarySearch(joined, first.since+1)
 		went, _ := slices.BinarySearch(silent, first.since)
-		if n, base := until-i, came-went; open > 0 && n > burstLeast && 2*n > base {
+		if n, base := until-i, came-went; open > 0 && n > burstLeast && 2*n >= base {
 			c.half = min(base, cmp.Or(c.half, base))
 			c.paced = true
 		}
