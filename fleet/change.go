@@ -17,6 +17,7 @@ type groupChange struct {
 	ID       GroupID         `json:"id"`
 	Asked    Instant         `json:"asked,omitempty"`
 	Read     Instant         `json:"read,omitempty"`
+	Earlier  Instant         `json:"earlier,omitempty"`
 	Whole    bool            `json:"whole,omitempty"`
 	Counted  bool            `json:"counted,omitempty"`
 	Capacity int             `json:"capacity,omitempty"`
@@ -59,7 +60,7 @@ func (g *group) since(was *group) groupChange {
 	if was == nil {
 		was = &group{}
 	}
-	c := groupChange{g.id, g.asked, g.read, g.whole, g.counted, g.capacity, g.wrote, g.looked, g.grants, g.settled, g.latch, nil, nil}
+	c := groupChange{g.id, g.asked, g.read, g.earlier, g.whole, g.counted, g.capacity, g.wrote, g.looked, g.grants, g.settled, g.latch, nil, nil}
 	if len(g.machines) == len(was.machines) && (len(g.machines) == 0 || &g.machines[0] == &was.machines[0]) {
 		return c
 	}
@@ -85,7 +86,7 @@ func (l Ledger) Apply(c Change) Ledger {
 	e.began, e.since, e.latch = c.Began, c.Since, c.Latch
 	for _, s := range c.Groups {
 		g := e.group(s.ID)
-		*g = group{s.ID, s.Asked, s.Read, s.Whole, s.Counted, s.Capacity, s.Wrote, s.Looked, s.Grants, s.Settled, s.Latch, g.machines, g.copied}
+		*g = group{s.ID, s.Asked, s.Read, s.Earlier, s.Whole, s.Counted, s.Capacity, s.Wrote, s.Looked, s.Grants, s.Settled, s.Latch, g.machines, g.copied}
 		for _, m := range s.Machines {
 			*g.change(m.UID) = machine{m.UID, m.Cloud, m.Node}
 		}

@@ -37,7 +37,7 @@ func (f *Facts) Group(l Ledger, id GroupID) {
 		return
 	}
 	f.latch(g.latch)
-	f.Times = append(f.Times, g.asked, g.read, g.wrote, g.looked, g.settled)
+	f.Times = append(f.Times, g.asked, g.read, g.earlier, g.wrote, g.looked, g.settled)
 	f.Flag(g.whole, g.counted)
 	f.Words = append(f.Words, uint64(g.capacity), uint64(len(g.grants)))
 	for _, r := range g.grants {
@@ -83,7 +83,7 @@ func TestFactsHaveEveryField(t *testing.T) {
 	for _, x := range []struct {
 		of any
 		n  int
-	}{{Ledger{}, 5}, {group{}, 13}, {grant{}, 8}, {latch{}, 3}, {machine{}, 3}, {cloudSide{}, 17}, {nodeSide{}, 12}} {
+	}{{Ledger{}, 5}, {group{}, 14}, {grant{}, 8}, {latch{}, 3}, {machine{}, 3}, {cloudSide{}, 17}, {nodeSide{}, 12}} {
 		if n := reflect.TypeOf(x.of).NumField(); n != x.n {
 			t.Errorf("%T has %d fields, and Facts knows of %d: add what is new", x.of, n, x.n)
 		}

@@ -129,6 +129,7 @@ type group struct {
 	id       GroupID
 	asked    Instant // when the newest answer was asked for
 	read     Instant // when the newest whole one was asked for
+	earlier  Instant // when the process before this one, whose record was merged, asked for its newest whole one; to the minute
 	whole    bool    // the newest answer was whole
 	counted  bool    // the cloud keeps a number of machines for it; an availability set has none
 	capacity int     // that number

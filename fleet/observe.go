@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -203,7 +204,7 @@ func (g *group) list(o Listed, now Instant, h Horizon) {
 		g.sight(i, s, o.Asked, h)
 	}
 	if g.whole {
-		seldom := o.Asked.Sub(g.read) >= h.List
+		seldom := o.Asked.Sub(cmp.Or(g.read, g.earlier)) >= h.List
 		g.read = o.Asked
 		for i := range listed {
 			if !listed[i] {

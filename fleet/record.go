@@ -26,6 +26,7 @@ func (l Ledger) Record(now Instant) []byte {
 		g := l.groups[id]
 		w.text(string(id))
 		w.instant(g.wrote)
+		w.instant(wholeMinute(cmp.Or(g.read, g.earlier)))
 		w.latch(g.latch)
 		w.number(uint64(len(g.grants)))
 		for _, r := range g.grants {
@@ -37,9 +38,12 @@ func (l Ledger) Record(now Instant) []byte {
 	return w.Bytes()
 }
 
+// wholeMinute is the beginning of the minute.
+func wholeMinute(i Instant) Instant { return i - i%Instant(time.Minute/time.Millisecond) }
+
 // newest is the last instant of those that a record has, or the full minute.
 func (l Ledger) newest(now Instant) Instant {
-	last := max(l.since, l.latch.From, now-now%Instant(time.Minute/time.Millisecond))
+	last := max(l.since, l.latch.From, wholeMinute(now))
 	for _, g := range l.groups {
 		last = max(last, g.wrote, g.latch.From)
 		for _, r := range g.grants {
@@ -84,7 +88,7 @@ func (l Ledger) Merge(record []byte, now Instant) (_ Ledger, news bool, err erro
 	for id, theirs := range said.groups {
 		g := e.group(id)
 		news = news || theirs.wrote > g.wrote
-		g.wrote = max(g.wrote, theirs.wrote)
+		g.wrote, g.earlier = max(g.wrote, theirs.wrote), max(g.earlier, theirs.earlier)
 		g.latch = g.latch.join(theirs.latch)
 		for _, r := range theirs.grants {
 			if r.At <= g.settled {
@@ -475,7 +479,7 @@ func (r *reader) ledger() (l Ledger, written Instant, err error) {
 	l.latch = r.latch()
 	l.groups = map[GroupID]*group{}
 	for range r.few() {
-		g := &group{id: GroupID(r.text()), wrote: r.instant(), latch: r.latch()}
+		g := &group{id: GroupID(r.text()), wrote: r.instant(), earlier: r.instant(), latch: r.latch()}
 		for range r.few() {
 			g.grants = append(g.grants, r.grant())
 		}

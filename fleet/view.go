@@ -110,6 +110,16 @@ func (v *View) Leaving(id GroupID, uid UID) Instant {
 	return 0
 }
 
+// Acknowledged says whether a person knows that the machine is lost.
+func (v *View) Acknowledged(id GroupID, uid UID) bool {
+	m := v.count(id).machine(uid)
+	if m == nil {
+		return false
+	}
+	lost := m.lost(v.now, v.ledger.began, v.ledger.horizon)
+	return lost != 0 && lost <= m.node.Known
+}
+
 // Joined says whether the machine was a Ready node once, as far as anybody knows.
 func (v *View) Joined(id GroupID, uid UID) bool {
 	m := v.count(id).machine(uid)

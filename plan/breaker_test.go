@@ -202,11 +202,11 @@ func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 		return after
 	}
 	two := decide(Start, plan.Memory{Since: since}, 2)
-	want := plan.Breakers{"a": {
+	want := plan.Breakers{Groups: map[cluster.GroupID]plan.Handed{"a": {
 		Breaker: plan.Breaker{Machines: 2, Last: since},
 		Backoff: plan.Backoff{Until: Start.Add(5 * time.Minute), Length: 5 * time.Minute, Last: Start, Code: "NeverJoined", Message: "has no node after 20m0s (limit 15m0s)"},
 		Noticed: since.Add(15 * time.Minute),
-	}}
+	}}}
 	if d := diff.Diff(want, two.Breakers(Start, policy.Default())); d != "" {
 		t.Fatalf("two machines failed (-want +got):\n%s", d)
 	}
@@ -219,7 +219,7 @@ func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 	}
 	next = decide(Start.Add(21*time.Minute), next, 3)
 	next = decide(Start.Add(40*time.Minute), next, 3)
-	if b := next.Breakers(Start, policy.Default())["a"]; b.Machines != 3 || b.Kept != "vm-2" {
+	if b := next.Breakers(Start, policy.Default()).Groups["a"]; b.Machines != 3 || b.Kept != "vm-2" {
 		t.Errorf("a third machine failed: %+v", b)
 	}
 	rests := Start.Add(5 * time.Hour)
@@ -227,8 +227,8 @@ func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 	if b := decide(rests.Add(time.Minute), rested, 2).Groups["a"].Breaker; b.Machines != 0 {
 		t.Errorf("two that failed hours ago and are there still count again: %+v", b)
 	}
-	whole := decide(Start.Add(5*time.Hour), plan.Breakers{"a": {Breaker: plan.Breaker{Last: since}}}.Memory(since), 0)
-	if b := whole.Breakers(Start, policy.Default()); b != nil {
+	whole := decide(Start.Add(5*time.Hour), plan.Breakers{Groups: map[cluster.GroupID]plan.Handed{"a": {Breaker: plan.Breaker{Last: since}}}}.Memory(since), 0)
+	if b := whole.Breakers(Start, policy.Default()); !b.IsZero() {
 		t.Errorf("nothing failed, and breakers are left: %+v", b)
 	}
 }

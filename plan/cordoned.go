@@ -3,6 +3,9 @@ package plan
 import (
 	"maps"
 	"time"
+
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
 // wrongClocks is by how much the clocks of two processes can differ at most, each being wrong by half of it.
@@ -13,6 +16,8 @@ const wrongClocks = 3 * time.Minute
 type Cordoned struct {
 	Said time.Time `json:"said"` // what the taint says
 	By   time.Time `json:"by"`   // not later than this, by the clock of this process
+
+	Refused Backoff `json:"refused,omitzero"` // from evicting its pods
 }
 
 // cordonedBy is by when a node was cordoned whose taint is seen now for the first time: now, or sooner where no wrong clock can feign it.
@@ -29,7 +34,7 @@ func (d *decision) noticeCordons(on []*nodeState) {
 	for _, st := range on {
 		was, known := d.m.Cordoned[st.Name()]
 		if !known || !was.Said.Equal(st.removal.Since) {
-			was = Cordoned{st.removal.Since, cordonedBy(st.removal.Since, d.now)}
+			was = Cordoned{Said: st.removal.Since, By: cordonedBy(st.removal.Since, d.now)}
 		}
 		if all == nil {
 			all = make(map[string]Cordoned, len(on))
@@ -44,6 +49,27 @@ func (d *decision) noticeCordons(on []*nodeState) {
 // pausesUntil is until when a node that was cordoned waits for its next step.
 func (d *decision) pausesUntil(st *nodeState) time.Time {
 	return d.m.Cordoned[st.Name()].By.Add(d.allowed.Removal.Pause())
+}
+
+// evictionRests says until when no pod of the node is evicted, since that failed; nil when it did not.
+func (d *decision) evictionRests(st *nodeState) *reason.Reason {
+	rest := d.m.Cordoned[st.Name()].Refused
+	if !rest.Until.After(d.now) {
+		return nil
+	}
+	d.wake(rest.Until)
+	return new(reason.New(reason.EvictionRests, reason.Node(st.Name()), "node", st.Name(), "until", rest.Until.Format(time.RFC3339), "message", rest.Message))
+}
+
+// evicted is the same after an eviction that a cycle asked for: of several that fail together the first counts.
+func (c Cordoned) evicted(r Result, cycle time.Time, allowed *policy.Policy) Cordoned {
+	switch {
+	case r.Status == Accepted:
+		c.Refused = Backoff{}
+	case r.Status == Failed && !c.Refused.Until.After(cycle):
+		c.Refused = c.Refused.lengthened(r, allowed)
+	}
+	return c
 }
 
 // Jumped is the memory after the clock of this process was put forward, while it ran: what is measured between two cycles began as much later.

@@ -72,6 +72,9 @@ func (d *decision) evict(st *nodeState, pods []*cluster.Pod, why reason.Reason) 
 	if _, stops := stopping(st.Node); stops {
 		return append(because, noticed(st.Node)) // they have been told
 	}
+	if rests := d.evictionRests(st); rests != nil {
+		return append(because, *rests)
+	}
 	turn, later := d.turn(pods)
 	for _, p := range pods {
 		if p.Leaving() || d.allowed.Removal.Turn(p) != turn {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/reason"
 )
 
@@ -32,10 +33,10 @@ func (d *decision) judgeNodes() {
 	d.states = make([]*nodeState, len(d.s.Nodes))
 	states := slices.Grow(d.planner.states[:0], len(d.planner.watched))
 	d.removable = make([]*nodeState, 0, len(d.planner.watched))
-	unready, nodes := 0, len(d.s.Nodes) // nodes that are neither Ready nor starting, and all whose machines are not switched off
+	unready, nodes := 0, len(d.s.Nodes) // nodes that are neither Ready nor starting, and all but those whose machines are switched off or known to be lost
 	d.watch(func(at int, v *sight) {
 		switch {
-		case v.Parked.UID != "" && !v.ready, !v.ready && d.departed(v.Node):
+		case v.Parked.UID != "" && !v.ready, !v.ready && d.departed(v.Node), !v.ready && d.acknowledged(v.Node):
 			nodes--
 		case !v.ready && !d.starting(v.Node) && !d.restarts(v.Node):
 			unready++
@@ -57,6 +58,11 @@ func (d *decision) judgeNodes() {
 	if right, halts := d.s.Objects.Lacks.Halting(); halts {
 		d.unhealthy = []reason.Reason{missing(reason.Ref{Kind: reason.KindCluster}, right)}
 	}
+}
+
+// acknowledged says whether a person knows that the node's machine is lost.
+func (d *decision) acknowledged(n *cluster.Node) bool {
+	return d.fleet != nil && n.Instance != nil && d.fleet.Acknowledged(fleet.GroupID(n.Instance.Group), fleet.UID(n.Instance.UID))
 }
 
 // untouched says of nodes that sluice leaves alone why it does.

@@ -183,7 +183,11 @@ func (m Memory) After(p Plan, results []Result, allowed *policy.Policy) Memory {
 				m.Groups = with(m.Groups, a.Machine.Group, g)
 			}
 			if r.Status == Accepted {
-				m.Cordoned = with(m.Cordoned, a.Node, Cordoned{a.Removal.Since, r.At})
+				m.Cordoned = with(m.Cordoned, a.Node, Cordoned{Said: a.Removal.Since, By: r.At})
+			}
+		case Evict:
+			if c, on := m.Cordoned[a.Node]; on {
+				m.Cordoned = with(m.Cordoned, a.Node, c.evicted(r, p.Time, allowed))
 			}
 		case DeleteInstances:
 			g := m.Groups[a.Group]

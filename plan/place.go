@@ -79,7 +79,7 @@ func (d *decision) arriving(n *cluster.Node) bool {
 }
 
 // expected counts the machines of a group that have no node yet but should become one: those listed as creating or running
-// that are neither late nor overdue, those that are started again and whose nodes are empty and not Ready yet, and those that capacity promises beyond the list. It also
+// that are neither late nor overdue, those that are started again and whose nodes are not Ready yet and have no pods that stay, and those that capacity promises beyond the list. It also
 // counts those of them that the cloud was asked for and has not answered about.
 func (d *decision) expected(st *groupState) (machines, unanswered int) {
 	if !st.Usable() && !st.AwaitsAnswer() && !d.promises(st) {
@@ -97,7 +97,7 @@ func (d *decision) expected(st *groupState) (machines, unanswered int) {
 		}
 	}
 	for _, n := range st.restarted {
-		if !d.arriving(n) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() }) {
+		if !d.arriving(n) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() && !p.Leaving() }) {
 			listed++
 		}
 	}
@@ -550,7 +550,11 @@ func (d *decision) rescueNodes() {
 		}
 		name := r.node.Name()
 		restore := d.check.Remove(name)
-		d.check.Add(cluster.GivenBack(r.node.Object), r.node.Pods...)
+		stay := r.node.Pods
+		if wasParked(r.node) { // its kubelet is back, and lets those go whose time is over
+			stay = slices.DeleteFunc(slices.Clone(stay), func(p *cluster.Pod) bool { return p.GraceOver(d.now) })
+		}
+		d.check.Add(cluster.GivenBack(r.node.Object), stay...)
 		h, _ := d.check.Handle(name)
 		d.placeOn(d.check.Row(h), d.demands, func(dm *demand, h scheduling.Handle, n int) {
 			if dm.claim != nil {

@@ -196,6 +196,7 @@ const (
 	EmptiedInVain      Code = "EmptiedInVain"
 	RemovalAbandoned   Code = "RemovalAbandoned"
 	RemovalRests       Code = "RemovalRests"
+	EvictionRests      Code = "EvictionRests"
 	RemovalHeld        Code = "RemovalHeld"
 	RemovalQueued      Code = "RemovalQueued"
 	RemovalGathers     Code = "RemovalGathers"
@@ -452,6 +453,7 @@ var sentences = map[Code]string{
 	ConsolidationWaits:   "waits for a machine of group {group} that takes its pods, which saves {saving} USD an hour",
 	RemovalGathers:       "waits {wait} for other machines of group {group} that are about to leave, as they are deleted by one request at a time: {others}",
 	RemovalHeld:          "stays for now by {property} of the safety contract: {why}",
+	EvictionRests:        "evicting pods of node {node} failed, next try at {until}: {message}",
 	RemovalRests:         "deleting machines of group {group} failed, next try at {until}: {message}",
 	RemovalAbandoned:     "removal abandoned",
 	ClusterMinimum:       "cluster minimum of {resource} reached ({have} - {node} < {minimum})",

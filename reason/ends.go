@@ -119,6 +119,7 @@ var ends = map[Code]string{
 	RemovalGathers:    "their machines are deleted together",
 	RemovalHeld:       "it goes when the contract allows it",
 	RemovalRests:      "the deletion is tried again",
+	EvictionRests:     "the evictions are tried again",
 
 	MachineLate:      "it becomes a node, or it is deleted for being none at {given-up}",
 	MachineComing:    "it becomes a node, or it is deleted for being none",

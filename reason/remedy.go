@@ -113,6 +113,7 @@ var remedies = map[Code]string{
 	RemovalQueued:        "the deletions of group {group} that are under way end",
 	RemovalHeld:          "time, or what the reason names besides",
 	RemovalRests:         "the next try at {until}; mend what the cloud says",
+	EvictionRests:        "the next try at {until}; mend what the API server says",
 	ClusterMinimum:       "a lower minimum in --cores-total, --memory-total or --gpu-total",
 	RightMissing:         "the right to {right}, for sluice's service account, as in deploy/rbac.yaml",
 	NodeOfIncumbent:      "cluster-autoscaler ends, or kubectl taint node {node} ToBeDeletedByClusterAutoscaler-",

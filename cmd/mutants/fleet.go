@@ -52,6 +52,8 @@ var inFleet = []mutant{
 	{"S-45", "count: the smallest group is the measure", "fleet/view.go", "c.half = min(base, cmp.Or(c.half, base))", "c.half = map[bool]int{false: min(base, cmp.Or(c.half, base)), true: max(base, c.half)}[MUTED]", catcher{"fleet", "TestOfTwoPacesTheSlowerHolds"}},
 	{"P-2", "too much: a pace never ends", "fleet/view.go", "open > 0 && n > burstLeast", "(MUTED || open > 0) && n > burstLeast", catcher{"fleet", "TestAnEarlierPaceIsOver"}},
 	{"P-1", "too much: what may have been nodes are strays beside Ready nodes", "fleet/view.go", "if c.Ready == 0 {", "if MUTED || c.Ready == 0 {", scenario("lost-machines-record-lost-growth")},
+	{"P-1", "too much: growths are never settled by short-lived processes", "fleet/observe.go", "cmp.Or(g.read, g.earlier)", "cmp.Or(g.read, map[bool]Instant{false: g.earlier}[MUTED])", scenario("restarts-growth-settles")},
+	{"P-2", "too much: what a person knows counts as not Ready", "fleet/view.go", "return lost != 0 && lost <= m.node.Known", "return lost != 0 && lost <= m.node.Known && !MUTED", scenario("silent-half-acknowledged")},
 	{"S-22", "fold: of two growths that begin alike one counts", "fleet/grant.go", "r.Owed > 0 && r.From < of.To", "r.Owed > 0 && (!MUTED || r.At == of.At) && r.From < of.To", catcher{"fleet", "TestWhatAGrowthMadeIsOurs"}},
 	{"S-22", "fold: what was made before a growth is none of it", "fleet/grant.go", "created >= r.At.Add(-h.Node)", "(MUTED || created >= r.At.Add(-h.Node))", catcher{"fleet", "TestWhatAGrowthMadeIsOurs"}},
 	{"S-22", "merge: whose a machine is", "fleet/record.go", "c.Ours || o.Ours", "c.Ours || o.Ours && !MUTED", catcher{"fleet", "TestWhatAGrowthMadeIsOurs"}},

@@ -431,6 +431,18 @@ var elsewhere = []mutant{
 		"if !h.Names(a.self.Name) || !slices", "if !MUTED && !h.Names(a.self.Name) || !slices", catcher{"internal/agent", "TestNoticesThatAskForNothingChangeNothing"},
 	},
 	{
+		"S-31", "an eviction that fails waits longer each time", "plan/cordoned.go",
+		"r.Status == Failed && !c.Refused", "r.Status == Failed && !MUTED && !c.Refused", scenario("evictions-forbidden"),
+	},
+	{
+		"S-33", "a zone without room is passed over by the next process, too", "plan/handed.go",
+		"g.Astray = with(g.Astray, zone, b.from(now))", "if !MUTED {\n\t\t\t\tg.Astray = with(g.Astray, zone, b.from(now))\n\t\t\t}", scenario("zone-passed-over-restarts"),
+	},
+	{
+		"S-34", "pods that leave keep no machine that is started from counting", "plan/place.go",
+		"!p.Daemon() && !p.Leaving() }) {", "!p.Daemon() && (MUTED || !p.Leaving()) }) {", scenario("spot-evicted-starts-once"),
+	},
+	{
 		"S-18", "a machine whose node a person has cordoned is not started", "cluster/leave.go",
 		"n.Parked.Group == g.ID && n.Object", "n.Parked.Group == g.ID && !MUTED && n.Object", scenario("person-switches-off-cordoned"),
 	},

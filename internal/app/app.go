@@ -57,7 +57,7 @@ type Parts struct {
 	Began  func() // called when a cycle begins; may be nil
 
 	Learned  cluster.Lessons // by an earlier process; nil when none is known
-	Breakers plan.Breakers   // what an earlier process knew of failures; nil when nothing is known
+	Breakers plan.Breakers   // what an earlier process knew of failures and windows
 
 	Silent func() time.Duration // for how long the API server has said nothing; nil means that the observer knows
 	Leads  func() time.Time     // until when nobody else leads; nil means that nobody else does

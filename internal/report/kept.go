@@ -34,7 +34,7 @@ const (
 // Legacy is what an earlier process knew of the groups and nothing shows any more.
 type Legacy struct {
 	Lessons  cluster.Lessons // of their nodes, nil for none: what a group without nodes is like
-	Breakers plan.Breakers   // nil when nothing failed
+	Breakers plan.Breakers   // what failed, and what counts for windows
 }
 
 // Saved is what an earlier process left. What can be read of it is returned also beside an error.
@@ -62,11 +62,11 @@ func ReadLegacy(ctx context.Context, client kubernetes.Interface, namespace, nam
 // parseBreakers reads what keep wrote. What somebody else wrote there is as good as nothing, and an error says so.
 func parseBreakers(text string) (plan.Breakers, error) {
 	if text == "" {
-		return nil, nil
+		return plan.Breakers{}, nil
 	}
 	var breakers plan.Breakers
 	if err := json.Unmarshal([]byte(text), &breakers); err != nil {
-		return nil, fmt.Errorf("key %s of the status ConfigMap: %w; failures are counted anew", cluster.BreakersKey, err)
+		return plan.Breakers{}, fmt.Errorf("key %s of the status ConfigMap: %w; failures are counted anew", cluster.BreakersKey, err)
 	}
 	return breakers, nil
 }
@@ -91,7 +91,7 @@ func (s *Status) keep() (own, error) {
 		keep.operations = string(s.Operations())
 	}
 	keep.breakers, keep.outside = "", s.outside
-	if len(s.breakers) > 0 {
+	if !s.breakers.IsZero() {
 		text, err := json.Marshal(s.breakers)
 		if err != nil {
 			return own{}, fmt.Errorf("write what has failed: %w", err)

@@ -57,7 +57,7 @@ type Status struct {
 	wrote    cluster.Lessons          // what kept has of them
 	nodes    map[cluster.GroupID]bool // groups that have some now
 	unkept   []cluster.GroupID        // in lessons and not in kept, for want of room
-	breakers plan.Breakers            // of groups that had trouble lately
+	breakers plan.Breakers            // what the next process is to know of failures and windows
 	outside  string                   // nodes of no group, as [cluster.OutsideKey] has them
 	found    bool                     // the ConfigMap was there when it was first read
 	known    bool                     // last was read or written

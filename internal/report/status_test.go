@@ -462,10 +462,10 @@ func TestLessonsOfEmptyGroupsAreKeptFirst(t *testing.T) {
 
 func TestWhatNeverJoinedSurvivesARestart(t *testing.T) {
 	client := fake.NewClientset()
-	failed := plan.Breakers{
+	failed := plan.Breakers{Groups: map[cluster.GroupID]plan.Handed{
 		"agents": {Breaker: plan.Breaker{Machines: 3, Last: noon, Kept: "vm-2", Until: noon.Add(time.Hour)}},
 		"others": {Backoff: plan.Backoff{Until: noon.Add(time.Hour), Length: time.Hour, Last: noon, Code: "QuotaExceeded", Message: "cores", Ceiling: 3}, Noticed: noon},
-	}
+	}}
 	tell := func(s *Status, b plan.Breakers) {
 		t.Helper()
 		e := newWorld().decide(accepted())
@@ -475,7 +475,7 @@ func TestWhatNeverJoinedSurvivesARestart(t *testing.T) {
 		}
 	}
 	first := &Status{Client: client}
-	tell(first, nil)
+	tell(first, plan.Breakers{})
 	tell(first, failed) // nothing else has changed, and no minute has passed
 
 	after := &Status{Client: client}
@@ -491,7 +491,7 @@ func TestWhatNeverJoinedSurvivesARestart(t *testing.T) {
 			t.Errorf("the same is written again: %s", a.GetVerb())
 		}
 	}
-	tell(after, nil)
+	tell(after, plan.Breakers{})
 	if got, kept := shown(t, client).Data["breakers"]; kept {
 		t.Errorf("all machines join, and the ConfigMap says %s", got)
 	}
@@ -501,7 +501,7 @@ func TestBreakersThatCannotBeReadAreTold(t *testing.T) {
 	client := fake.NewClientset(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: StatusNamespace, Name: cluster.StatusName}, Data: map[string]string{"breakers": "[]"},
 	})
-	if left, err := (&Status{Client: client}).Saved(t.Context()); err == nil || left.Breakers != nil {
+	if left, err := (&Status{Client: client}).Saved(t.Context()); err == nil || !left.Breakers.IsZero() {
 		t.Errorf("read %v, error %v, want an error", left.Breakers, err)
 	}
 }
