@@ -73,7 +73,7 @@ func (d *decision) evict(st *nodeState, pods []*cluster.Pod, why reason.Reason) 
 		return append(because, noticed(st.Node)) // they have been told
 	}
 	if rests := d.evictionRests(st); rests != nil {
-		return append(because, *rests)
+		return []reason.Reason{*rests, why}
 	}
 	turn, later := d.turn(pods)
 	for _, p := range pods {
