@@ -268,7 +268,7 @@ func (d *decision) keepBuffers() {
 	}
 	d.demands = all
 	d.lineUp(d.stayingFirst())
-	d.findPlaces(nil, false)
+	d.findPlaces()
 	if wanting := d.wanting(); len(wanting) > 0 && d.ask == nil {
 		c := d.candidates(wanting, false)
 		d.awaitBurst(c)

@@ -288,11 +288,9 @@ func (d *decision) placePending() {
 		return
 	}
 	d.lineUp(nil)
-	if len(d.gangs) > 0 {
-		d.findPlaces(nil, true) // they are tried and taken back
-	} else {
-		d.findPlaces(d.planner, true)
-	}
+	d.berths()
+	d.lodge()
+	d.findPlaces()
 	for _, dm := range d.wanting() {
 		switch name := dm.of.Spec.SchedulerName; {
 		case dm.judged:
@@ -383,32 +381,16 @@ func (d *decision) lineUp(order func(a, b scheduling.Handle) int) {
 	}
 }
 
-// findPlaces finds places on what was lined up, and on nodes of the removal ladder. Those of the last cycle may be recalled of a planner; nil
-// when they are not to be.
-func (d *decision) findPlaces(p *Planner, keep bool) {
-	if keep {
-		d.berths()
-		d.lodge()
-	}
-	if p != nil {
-		d.there.Recall(p.there)
-	}
+// findPlaces finds places on what was lined up, and on nodes of the removal ladder.
+func (d *decision) findPlaces() {
 	for _, band := range d.bands() {
 		d.keepPlaces(d.there, band, onThere, d.keepThere)
 		d.placeOn(d.there, band, d.placeThere)
 	}
-	d.there.Rest()
 	d.rescueNodes()
 	d.holdBacklogs()
 	d.awaitPlaces()
-	if p != nil {
-		d.coming.Recall(p.coming)
-	}
 	d.placeOnComing()
-	d.coming.Rest()
-	if p != nil {
-		p.there, p.coming = d.there, d.coming
-	}
 }
 
 // placeThere serves pods that go onto a node that is there.

@@ -41,8 +41,6 @@ type Planner struct {
 	held      held      // of the last cycle
 	names     names
 	templates templates
-	there     *scheduling.Row // of the last cycle in which pods looked for places
-	coming    *scheduling.Row // of the same
 	budgets   budgets
 	owners    owners
 	timers    map[string]time.Time // of the memory that the last cycle was given

@@ -63,3 +63,15 @@ func (c *Checker) dismiss(h Handle) {
 
 // same says whether machines that are like the templates begin alike.
 func (t *Template) same(o *Template) bool { return t == o || t.mark() != 0 && t.mark() == o.mark() }
+
+// mark digests all that a machine begins with; 0 for machines with devices.
+func (t *Template) mark() uint64 {
+	if t.slices != nil {
+		return 0
+	}
+	sum := mix(mix(t.digest, uint64(t.attaches)), uint64(len(t.pods)))
+	for i := range t.pods {
+		sum = mixEntry(sum, &t.pods[i])
+	}
+	return sum
+}

@@ -82,13 +82,11 @@ type Checker struct {
 
 	lodgers []*class // some of whose pods stand from snapshot to snapshot: see [Checker.Lodge]
 	moving  []Seat   // memory for it
-	shaken  []Handle // nodes on which pods came to stand in this snapshot or stood no longer
 	awaited []Handle // machines that do, in the order of names: see [Checker.Await]
 	founded Handle   // nodes before it were there in the last snapshot, without what-ifs
 
 	changes   uint64 // of the cluster, from snapshot to snapshot: see [Checker.State]
 	snapshots uint64 // so far
-	settled   int    // slots of the snapshot's nodes, those that are gone included
 	journal   journal
 	last      uint64 // the number of the last what-if
 	loosened  uint64 // the last what-if that stands and after which a pod may be welcome where it was not
@@ -187,7 +185,7 @@ func (c *Checker) fill() {
 	c.await(c.snapshot.Pending, 1)
 	c.nominate(nominated)
 	c.hopeful = len(nominated) > 0
-	c.size, c.settled = c.known(), len(c.slots)
+	c.size = c.known()
 }
 
 // expect sets up all that these pods, which wait, will be asked with. It returns those that wait for a node.

@@ -13,10 +13,6 @@ type Row struct {
 	nodes []Handle
 	runs  []uint8  // by node, of those that together has looked at
 	at    []cursor // by kind
-
-	memory    *recollection // nil when there is none: see [Row.Recall]
-	remembers bool
-	marks     []mark // of the nodes, once somebody asked for them
 }
 
 // cursor is how far a row has come with a kind.
@@ -40,10 +36,13 @@ func (r *Row) Nodes() []Handle { return r.nodes }
 // Fill places up to n pods of the class, each on the first node of the row that takes it, and returns how many it placed. Visit, when
 // it is not nil, hears of every node that takes some, how many, in the order of placing; a node may come more than once.
 func (r *Row) Fill(of *cluster.Class, n int, visit func(h Handle, n int)) int {
-	if r.remembers {
-		return r.recall(of, n, visit)
+	k := r.c.kindFor(of)
+	placed := r.fill(k, of, n, visit)
+	for placed < n && r.c.kindFor(of) != k { // the first of them has decided claims that they share
+		k = r.c.kindFor(of)
+		placed += r.fill(k, of, n-placed, visit)
 	}
-	return r.fillAnew(r.c.kindFor(of), of, n, visit)
+	return placed
 }
 
 // Seat is room on a node of a row for so many pods.
@@ -58,24 +57,35 @@ type Seat struct {
 // them on, which must not be changed. What is taken is taken off the seats, unless what is returned is these seats themselves: then they are used
 // up. Pods that stand there already are not placed again, and stand no longer where they are too many.
 func (r *Row) Keep(of *cluster.Class, n int, seats []Seat) []Seat {
-	if !r.remembers {
-		return r.keep(of, n, seats)
-	}
-	cl := r.c.class(of)
-	if r.c.stay(cl, n, seats) {
+	c, left := r.c, n
+	cl := c.class(of)
+	if c.stay(cl, n, seats) {
 		return seats
 	}
-	m := r.memory
-	m.listen(r.c)
-	was, from := m.happened(cl.id, true), len(m.takes)
-	kept := r.keep(of, n, seats)
-	m.listen(r.c)
-	m.note(was, fill{class: cl.id, kept: true, from: int32(from)})
-	return kept
+	k := c.kindFor(of)
+	if c.plain(k, cl) {
+		return c.seat(k, cl, n, seats)
+	}
+	taken := make([]Seat, 0, len(seats))
+	for i := range seats {
+		s := &seats[i]
+		if s.stands {
+			left -= c.keepStanding(cl, s, left, &taken)
+		}
+		for s.Pods > 0 && left > 0 && c.judge(k, s.On, nil) == welcome {
+			take := int(min(c.room(k, s.On), int64(min(s.Pods, left))))
+			decided := c.put(s.On, entry{class: cl.id, n: int32(take)})
+			s.Pods, left = s.Pods-take, left-take
+			taken = append(taken, Seat{On: s.On, Pods: take})
+			if decided {
+				k = c.kindFor(of)
+			}
+		}
+	}
+	return taken
 }
 
-// stay says whether pods of the class stand on all these seats and are no more than n. They are then what the nodes are in all that a row
-// remembers.
+// stay says whether pods of the class stand on all these seats and are no more than n.
 func (c *Checker) stay(cl *class, n int, seats []Seat) bool {
 	if len(seats) == 0 {
 		return true
@@ -89,36 +99,6 @@ func (c *Checker) stay(cl *class, n int, seats []Seat) bool {
 	return allStand(seats, n)
 }
 
-func (r *Row) keep(of *cluster.Class, n int, seats []Seat) []Seat {
-	c, left := r.c, n
-	cl := c.class(of)
-	if c.stay(cl, n, seats) {
-		return seats
-	}
-	k := c.kindFor(of)
-	if c.plain(k, cl) {
-		return r.seat(k, cl, n, seats)
-	}
-	taken := make([]Seat, 0, len(seats))
-	for i := range seats {
-		s := &seats[i]
-		if s.stands {
-			left -= c.keepStanding(cl, s, left, &taken)
-		}
-		for s.Pods > 0 && left > 0 && c.judge(k, s.On, nil) == welcome {
-			take := int(min(c.room(k, s.On), int64(min(s.Pods, left))))
-			decided := c.put(s.On, entry{class: cl.id, n: int32(take)})
-			s.Pods, left = s.Pods-take, left-take
-			taken = append(taken, Seat{On: s.On, Pods: take})
-			r.note(s.On, take)
-			if decided {
-				k = c.kindFor(of)
-			}
-		}
-	}
-	return taken
-}
-
 // plain says whether where pods of the class are has to do with what they ask for alone, for them and for all others that are known so far.
 func (c *Checker) plain(k *kind, cl *class) bool {
 	return len(c.nominated) == 0 && !c.minds(k) && len(k.spec.ports)+len(cl.mounts)+len(cl.owns) == 0 &&
@@ -126,9 +106,9 @@ func (c *Checker) plain(k *kind, cl *class) bool {
 }
 
 // seat is keep for plain pods: one what-if for all of them.
-func (r *Row) seat(k *kind, cl *class, n int, seats []Seat) []Seat {
+func (c *Checker) seat(k *kind, cl *class, n int, seats []Seat) []Seat {
 	var placed []Seat
-	c, left := r.c, n
+	left := n
 	taken := make([]Seat, 0, len(seats))
 	for i := range seats {
 		s := &seats[i]
@@ -144,7 +124,6 @@ func (r *Row) seat(k *kind, cl *class, n int, seats []Seat) []Seat {
 		c.count(s.On, &e, e.n)
 		placed = append(placed, Seat{On: s.On, Pods: take})
 		taken = append(taken, Seat{On: s.On, Pods: take})
-		r.note(s.On, take)
 		s.Pods, left = s.Pods-take, left-take
 	}
 	if len(placed) > 0 {
@@ -174,16 +153,6 @@ func (c *Checker) keepStanding(cl *class, s *Seat, n int, taken *[]Seat) int {
 	*taken = append(*taken, Seat{On: s.On, Pods: all})
 	s.Pods = 0
 	return all
-}
-
-// fillAnew is Fill without a memory.
-func (r *Row) fillAnew(k *kind, of *cluster.Class, n int, visit func(h Handle, n int)) int {
-	placed := r.fill(k, of, n, visit)
-	for placed < n && r.c.kindFor(of) != k { // the first of them has decided claims that they share
-		k = r.c.kindFor(of)
-		placed += r.fill(k, of, n-placed, visit)
-	}
-	return placed
 }
 
 // fill is Fill as long as pods of the class are of the kind.

@@ -16,7 +16,6 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 		return false
 	}
 	c.unwind(0)
-	c.shaken = c.shaken[:0]
 	c.founded = Handle(len(c.slots))
 	c.hardware.forget(c.classes)
 	c.hardware = nil
@@ -38,7 +37,6 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 	if !same(last.Nodes, s.Nodes) {
 		c.turnNodes(last.Nodes, s.Nodes)
 	}
-	c.settled = len(c.slots)
 	c.names = nil
 	if same(last.Pending, s.Pending) && same(last.Nodes, s.Nodes) {
 		return true
