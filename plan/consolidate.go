@@ -99,7 +99,7 @@ func (d *decision) goOn(c Consolidation) Consolidation {
 		return c.over()
 	}
 	if held := d.keptFromLadder(st, cluster.Consolidated, nil); held != nil {
-		d.refuge.back()
+		d.refuge.Back()
 		d.judgeNode(st, NodeKeep, held...)
 		return c
 	}
@@ -200,5 +200,5 @@ func (d *decision) restful() bool {
 			return false
 		}
 	}
-	return d.refuge == nil || !slices.Contains(d.refuge.took, true)
+	return d.refuge == nil || len(d.refuge.took) == 0
 }

@@ -116,12 +116,12 @@ func (d *decision) considerDry(nodes []*nodeState) {
 			continue
 		}
 		if block := d.forbidden(st); block != nil {
-			d.refuge.back()
+			d.refuge.Back()
 			d.judgeNode(st, NodeKeep, append([]reason.Reason{keeps}, block...)...)
 			continue
 		}
 		if why := d.neededOf(st, g.emptied+g.drying+1); why != nil {
-			d.refuge.back()
+			d.refuge.Back()
 			d.judgeNode(st, NodeKeep, keeps, *why)
 			continue
 		}
@@ -147,10 +147,10 @@ func (d *decision) holdDry() {
 // couldGo says why the node is not one too many, nil when it is: others could hold all its pods. Then places have been found, to be settled
 // or taken back.
 func (d *decision) couldGo(st *nodeState) []reason.Reason {
-	if d.refuges().took[st.at] {
+	if d.receives(st.sight) {
 		return st.receiving()
 	}
-	return d.refuge.leave(st.sight)
+	return d.refuges().leave(st.sight)
 }
 
 // busyElsewhere says whether a node has to wait only because others are on their way: one that runs dry is none of them.

@@ -17,7 +17,7 @@ func (d *decision) drain(st *nodeState, wait time.Time) {
 	switch {
 	case len(because) > 0 && (because[0].Code != reason.PodBudget || late != nil):
 		if tried {
-			d.refuge.back()
+			d.refuge.Back()
 		}
 		if late != nil || !d.begunBefore(st) {
 			d.noteVain(st, wait)
@@ -25,7 +25,7 @@ func (d *decision) drain(st *nodeState, wait time.Time) {
 		d.takeDown(st, append([]reason.Reason{reason.New(reason.RemovalAbandoned, about)}, because...)...)
 		return
 	case late != nil:
-		d.refuge.back()
+		d.refuge.Back()
 		d.noteVain(st, wait)
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *late)
 		return

@@ -319,7 +319,11 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 // together, those that have to wait included: nobody is promised a place twice, and nobody moves twice.
 func (d *decision) considerUnderused(nodes []*nodeState) {
 	var working []*nodeState
-	for st := range d.inTurn(nodes) {
+	for _, st := range nodes {
+		if d.receives(st.sight) && !d.bound(st) {
+			d.judgeNode(st, NodeKeep, st.receiving()...) // its time goes on: it could go in their place
+			continue
+		}
 		about := reason.Node(st.Name())
 		because, tried := d.stays(st)
 		switch {
@@ -328,7 +332,7 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 			continue
 		case len(because) > 0:
 			if tried {
-				d.refuge.back()
+				d.refuge.Back()
 			}
 			d.keep(st, because...)
 			continue
@@ -340,7 +344,7 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 		limit := d.limitOf(st)
 		fact := d.underuse(st, limit)
 		if block := d.forbidden(st); block != nil {
-			d.refuge.back()
+			d.refuge.Back()
 			if d.unrepaired(st, block) {
 				block = append([]reason.Reason{d.lasting(st)}, block...)
 			}
@@ -366,7 +370,7 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 			d.refuge.settle() // whoever goes later counts on its places as well
 			g.emptied++
 		} else {
-			d.refuge.back()
+			d.refuge.Back()
 		}
 		if block != nil {
 			d.noteSoon(st, block)
@@ -393,7 +397,9 @@ func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
 		d.kept.add(st.Object, -1)
 	}
 	if st.pinned && d.refuge != nil {
-		d.refuge.shut(st.sight) // its group can spare it after all
+		if h, present := d.handle(st.sight); present {
+			d.refuge.Shut(h) // its group can spare it after all
+		}
 	}
 	d.wake(d.now.Add(d.allowed.Removal.Pause()))
 	removal := cluster.Removal{Since: d.now.Truncate(time.Second), Why: why}

@@ -15,31 +15,11 @@ import (
 // refuge is where pods of leaving nodes could move to: nodes that are Ready, not on their way out, and not idle unless their group keeps them
 // anyway, as otherwise it is the idle one that should go. Those that are least likely to leave come first: pods that move gather there.
 //
-// The tries of a cycle are made one after the other, and each rests on those before it. As long as they are those of the last cycle, in a
-// cluster that is the same, their answers are too, and the checker is not asked: see [refuge.leave].
+// The tries of a cycle are made one after the other, and each rests on those before it: see [scheduling.Refuge].
 type refuge struct {
 	*scheduling.Refuge
 	check *scheduling.Checker
-	state scheduling.State        // before the first try
-	nodes []*sight                // in the order of nodes
-	stay  []*sight                // of these, the ones that could go but for the policy or their group's min, in the same order
-	sort  func([]*sight) []*sight // in the order in which pods look at them
-	on    func(*sight) (scheduling.Handle, bool)
-
-	places func() []int32 // by the handles of the snapshot's nodes, their places among these
-	at     []int32
-	tries  []try  // none of them is ever changed once the next one is made: refuges of several cycles may share them
-	took   []bool // by the snapshot's nodes: pods have moved there, by the tries that are settled
-
-	last *refuge // of the cycle before, while this one tries the same; nil from the first difference on
-}
-
-// try is a node that was to leave, and what became of it.
-type try struct {
-	node    *sight
-	stays   []reason.Reason // why, nil when all its pods have found places
-	to      []int32         // where they are, by the snapshot's nodes
-	settled bool
+	took  map[scheduling.Handle]bool // pods have moved there
 }
 
 // refuges are the nodes that pods could move to now.
@@ -47,21 +27,29 @@ func (d *decision) refuges() *refuge {
 	if d.refuge != nil {
 		return d.refuge
 	}
-	r := &refuge{check: d.check, state: d.check.State(), sort: d.hosts, on: d.handle, places: d.places, took: make([]bool, len(d.s.Nodes))}
+	var nodes []*sight
+	stays := map[*sight]bool{} // that could go but for the policy or their group's min
 	for at, v := range d.planner.sights {
 		if st := d.states[at]; v.takes && (st == nil || !st.going && !st.onLadder && (len(st.movers) > 0 || st.pinned)) {
-			r.nodes = append(r.nodes, v)
+			nodes = append(nodes, v)
 			if st != nil && d.stands(st) {
-				r.stay = append(r.stay, v)
+				stays[v] = true
 			}
 		}
 	}
-	if last := d.planner.refuge; last != nil && last.check == r.check && last.state == r.state && slices.Equal(last.nodes, r.nodes) && slices.Equal(last.stay, r.stay) {
-		last.last = nil
-		r.last, r.Refuge = last, nil
+	handles, others := make([]scheduling.Handle, 0, len(nodes)), make([]scheduling.Handle, 0, len(nodes))
+	for _, v := range d.hosts(nodes) {
+		h, ok := d.handle(v)
+		switch {
+		case !ok:
+		case v.settled || stays[v]:
+			handles = append(handles, h)
+		default:
+			others = append(others, h)
+		}
 	}
-	d.refuge, d.planner.refuge = r, r
-	return r
+	d.refuge = &refuge{d.check.Refuge(append(handles, others...)...), d.check, map[scheduling.Handle]bool{}}
+	return d.refuge
 }
 
 // stands says whether a node stays for now that could go by itself.
@@ -75,103 +63,33 @@ func (d *decision) bound(st *nodeState) bool {
 	return why != nil && !policy.Work(why.Code)
 }
 
-// open makes the refuge that the checker is asked about, with all that is settled.
-func (r *refuge) open() {
-	if r.Refuge != nil {
-		return
-	}
-	r.last = nil
-	stays := make(map[*sight]bool, len(r.stay))
-	for _, v := range r.stay {
-		stays[v] = true
-	}
-	handles, others := make([]scheduling.Handle, 0, len(r.nodes)), make([]scheduling.Handle, 0, len(r.nodes))
-	for _, v := range r.sort(r.nodes) {
-		h, ok := r.on(v)
-		switch {
-		case !ok:
-		case v.settled || stays[v]:
-			handles = append(handles, h)
-		default:
-			others = append(others, h)
-		}
-	}
-	handles = append(handles, others...)
-	r.Refuge = r.check.Refuge(handles...)
-	r.at = r.places()
-	for _, t := range r.tries {
-		if h, ok := r.check.Handle(t.node.Name()); ok && t.settled {
-			r.Leave(h, moving(t.node))
-			r.Settle()
-		}
-	}
-}
-
-// leave tries whether a node's pods find places, and says which one does not and why, nil when each does. It is to be settled or taken back
+// leave tries whether a node's pods find places, and says which one does not and why, nil when each does: then it is to be settled or taken back
 // before the next try.
 func (r *refuge) leave(v *sight) []reason.Reason {
-	if n := len(r.tries); r.last != nil && n < len(r.last.tries) && r.last.tries[n].node == v {
-		r.tries = r.last.tries[: n+1 : n+1]
-		return r.tries[n].stays
-	}
-	r.open()
-	t := try{node: v}
 	h, _ := r.check.Handle(v.Name())
-	if p := r.Leave(h, moving(v)); p != nil {
-		words := "no other node can take pods"
-		if last, ok := r.Last(h); ok {
-			words = r.check.Refusals(p, r.check.Name(last))[0].String()
-		}
-		r.Back()
-		t.stays = []reason.Reason{reason.New(reason.PodNowhereToGo, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "why", words)}
+	p := r.Leave(h, moving(v))
+	if p == nil {
+		return nil
 	}
-	r.tries = append(r.tries, t)
-	return t.stays
+	words := "no other node can take pods"
+	if last, ok := r.Last(h); ok {
+		words = r.check.Refusals(p, r.check.Name(last))[0].String()
+	}
+	r.Back()
+	return []reason.Reason{reason.New(reason.PodNowhereToGo, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "why", words)}
 }
 
-// settle lets the last try stand: whoever is tried after it finds the places taken. A try without success changes nothing.
+// settle lets the last try stand: whoever is tried after it finds the places taken.
 func (r *refuge) settle() {
-	t := &r.tries[len(r.tries)-1]
-	if t.stays != nil {
-		return
-	}
-	if r.last != nil {
-		if t.settled {
-			r.take(t.to)
-			return
-		}
-		r.again()
-		t = &r.tries[len(r.tries)-1]
-	}
-	t.settled = true
 	for _, h := range r.Settle() {
-		t.to = append(t.to, r.at[h])
-	}
-	r.take(t.to)
-}
-
-// back takes the last try back.
-func (r *refuge) back() {
-	n := len(r.tries) - 1
-	switch t := r.tries[n]; {
-	case t.stays != nil:
-	case r.last == nil:
-		r.Back()
-	case t.settled: // in the last cycle
-		r.tries = append(slices.Clip(r.tries[:n]), try{node: t.node})
-		r.open()
+		r.took[h] = true
 	}
 }
 
-// places are the places of the snapshot's nodes by their handles.
-func (d *decision) places() []int32 {
-	at := make([]int32, d.check.Size())
-	for i, v := range d.planner.sights {
-		if h, ok := d.handle(v); ok {
-			at[h] = int32(i)
-		}
-	}
-	return at
+// receives says whether pods of other nodes have moved to the node.
+func (d *decision) receives(v *sight) bool {
+	h, ok := d.handle(v)
+	return ok && d.refuges().took[h]
 }
 
 // handle is [scheduling.Checker.Handle] of the node, which mostly has the one that it had the last time.
@@ -184,30 +102,6 @@ func (d *decision) handle(v *sight) (scheduling.Handle, bool) {
 		v.on = h
 	}
 	return h, ok
-}
-
-// shut has no further pods move to the node.
-func (r *refuge) shut(v *sight) {
-	r.open()
-	if h, ok := r.check.Handle(v.Name()); ok {
-		r.Shut(h)
-	}
-}
-
-// again makes the last try anew, of which the last cycle knew the answer and something else came of it than now.
-func (r *refuge) again() {
-	v := r.tries[len(r.tries)-1].node
-	r.tries = slices.Clip(r.tries[:len(r.tries)-1])
-	r.open()
-	h, _ := r.check.Handle(v.Name())
-	r.Leave(h, moving(v))
-	r.tries = append(r.tries, try{node: v})
-}
-
-func (r *refuge) take(to []int32) {
-	for _, at := range to {
-		r.took[at] = true
-	}
 }
 
 // hosts are the nodes in the order in which moving pods look at them, but for [refuge.stay]: those first that stay anyway, then those that would be the last to go,

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"iter"
 	"math"
 	"reflect"
 	"slices"
@@ -46,15 +45,7 @@ type leavers struct {
 	timers      uint64             // see [Planner.turnTimers]
 	emptied     map[string]Emptied // that the memory had, held so that no other map can take its place
 	from, until time.Time
-
-	tried  []turn  // those that were not left out because others had moved there
-	refuge *refuge // in which they were tried, after so many others; nil until they were in this order
-	first  int
 }
-
-// turn is one of the nodes, by its place among them, and how many tries there were in the refuge after its own: one more, or none when its pods were
-// refused before they were to move.
-type turn struct{ at, tries int }
 
 // hold says whether these are the nodes, in their order.
 func (l *leavers) hold(d *decision, nodes []*nodeState) bool {
@@ -89,41 +80,6 @@ func (d *decision) orderLeavers(nodes []*nodeState) []*nodeState {
 		}
 	}
 	return nodes
-}
-
-// inTurn are the nodes that are to be tried, one after the other. Those to which pods of others have moved by then are left out, and it is said
-// of them. As long as each turn leaves the refuge as it did in the last cycle they are the same, and all that was said of them is said already.
-func (d *decision) inTurn(nodes []*nodeState) iter.Seq[*nodeState] {
-	return func(yield func(*nodeState) bool) {
-		if len(nodes) == 0 {
-			return
-		}
-		l, r := &d.planner.leavers, d.refuges()
-		again := d.planner.steady && r.last != nil && r.last == l.refuge && len(r.tries) == l.first
-		then, tried := l.tried, make([]turn, 0, len(l.tried))
-		l.refuge, l.first = r, len(r.tries)
-		for i := 0; i < len(nodes); i++ {
-			if again {
-				if len(tried) == len(then) {
-					break
-				}
-				i = then[len(tried)].at
-			}
-			st := nodes[i]
-			if r.took[st.at] && !d.bound(st) {
-				d.judgeNode(st, NodeKeep, st.receiving()...) // its time goes on: it could go in their place
-				continue
-			}
-			n := len(tried)
-			tried = append(tried, turn{at: i})
-			if !yield(st) {
-				break
-			}
-			tried[n].tries = len(r.tries)
-			again = again && r.last != nil && tried[n] == then[n]
-		}
-		l.tried = tried
-	}
 }
 
 // order starts or reads the nodes' timers, starts those anew of nodes that have received pods of a drain, and sorts them into the order in which

@@ -24,7 +24,6 @@ type Planner struct {
 	rolls     map[cluster.GroupID]*roll
 	sights    []*sight        // of the snapshot's nodes, in their order
 	said      []Verdict       // about the same nodes; of those that are watched by the cycle that is made, or the last one
-	steady    bool            // nodes are those of the last cycle
 	noticed   []*cluster.Node // of the same nodes those to whose machines the cloud has announced something, or where an answer to that still stands
 	spot      []*cluster.Node // of the same nodes those whose spot machines may be taken away
 	doubtful  []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
@@ -46,7 +45,6 @@ type Planner struct {
 	timers    map[string]time.Time // of the memory that the last cycle was given
 	timing    uint64               // how often there were others, from 1 on
 	savings   savings
-	refuge    *refuge  // of the last cycle that needed one
 	hosts     []*sight // as they were sorted last
 	sorting   uint64   // how often they were
 	asking    asking
@@ -116,7 +114,7 @@ func (p *Planner) ranking(c *corev1.ConfigMap) Ranking {
 // look looks at the nodes: anew at those that changed, and at those that look different as time passes.
 func (p *Planner) look(d *decision) {
 	nodes := d.s.Nodes
-	if p.steady = p.sights != nil && same(p.seen.Nodes, nodes); p.steady {
+	if p.sights != nil && same(p.seen.Nodes, nodes) {
 		for _, i := range p.passing {
 			if p.sights[i].passing {
 				p.sights[i] = d.look(nodes[i])
