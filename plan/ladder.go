@@ -57,7 +57,7 @@ func (d *decision) climbLadder() {
 	for _, st := range idle {
 		st.pinned = d.neededOf(st, 1) != nil
 	}
-	underused = d.orderLeavers(underused)
+	d.order(underused)
 	for _, st := range underused {
 		d.fitsPending(st) // asked before anybody's pods are pretended away, and remembered
 	}

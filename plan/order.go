@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -36,52 +35,6 @@ type wait struct {
 	due       bool      // its limit is over
 }
 
-// leavers are nodes in the order in which they may go, as they were sorted last. They are in that order still as long as they show the same, the
-// memory's timers are the same, and nobody else's time has come.
-type leavers struct {
-	nodes       []*sight
-	at          []int // their places among the snapshot's nodes
-	waits       []wait
-	timers      uint64             // see [Planner.turnTimers]
-	emptied     map[string]Emptied // that the memory had, held so that no other map can take its place
-	from, until time.Time
-}
-
-// hold says whether these are the nodes, in their order.
-func (l *leavers) hold(d *decision, nodes []*nodeState) bool {
-	return l.timers == d.planner.timing && reflect.ValueOf(l.emptied).UnsafePointer() == reflect.ValueOf(d.m.Emptied).UnsafePointer() && !d.now.Before(l.from) && d.now.Before(l.until) &&
-		slices.EqualFunc(l.nodes, nodes, func(a *sight, b *nodeState) bool { return a == b.sight })
-}
-
-// orderLeavers is [decision.order] of the nodes that could be emptied, with what is known of the last cycle.
-func (d *decision) orderLeavers(nodes []*nodeState) []*nodeState {
-	l := &d.planner.leavers
-	nodes = d.inLastOrder(nodes)
-	if l.hold(d, nodes) {
-		for i, st := range nodes {
-			if st.wait = l.waits[i]; !st.known {
-				st.removable, st.since = d.now, d.now
-			}
-		}
-		return nodes
-	}
-	d.order(nodes)
-	*l = leavers{
-		nodes: make([]*sight, len(nodes)), at: make([]int, len(nodes)), waits: make([]wait, len(nodes)),
-		timers: d.planner.timing, emptied: d.m.Emptied, from: d.now, until: d.now.Add(day),
-	}
-	for i, st := range nodes {
-		l.nodes[i], l.at[i], l.waits[i] = st.sight, st.at, st.wait
-		switch due := st.since.Add(d.limitOf(st)); {
-		case st.known && !st.removable.Before(d.now):
-			l.until = d.now // it may change places with those whose time starts anew
-		case st.known && !st.due && due.Before(l.until):
-			l.until = due
-		}
-	}
-	return nodes
-}
-
 // order starts or reads the nodes' timers, starts those anew of nodes that have received pods of a drain, and sorts them into the order in which
 // they may go. Those whose time has come are before those that
 // wait, of whom the longest removable come first. Of those whose time has come that one is first whose pods are cheapest to lose, by the cost of
@@ -102,30 +55,7 @@ func (d *decision) order(nodes []*nodeState) {
 		st.since = since
 		st.due = !d.now.Before(since.Add(d.limitOf(st)))
 	}
-	if !slices.IsSortedFunc(nodes, d.goesBefore) {
-		slices.SortStableFunc(nodes, d.goesBefore)
-	}
-}
-
-// inLastOrder puts nodes into the order of the last cycle, in which they mostly are still: then there is nothing to sort. Others are behind them.
-func (d *decision) inLastOrder(nodes []*nodeState) []*nodeState {
-	waits := make([]bool, len(d.states))
-	for _, st := range nodes {
-		waits[st.at] = true
-	}
-	ordered := make([]*nodeState, 0, len(nodes))
-	for _, at := range d.planner.leavers.at {
-		if at < len(waits) && waits[at] {
-			ordered = append(ordered, d.states[at])
-			waits[at] = false
-		}
-	}
-	for _, st := range nodes {
-		if waits[st.at] {
-			ordered = append(ordered, st)
-		}
-	}
-	return ordered
+	slices.SortFunc(nodes, d.goesBefore)
 }
 
 // limitOf is how long a node must have been removable before it goes.

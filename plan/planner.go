@@ -29,7 +29,6 @@ type Planner struct {
 	doubtful  []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
 	shunned   []int           // nodes that bear a soft taint
 	marked    []*cluster.Node // of the same nodes those whose mark is to be changed
-	leavers   leavers         // of the same nodes those that could be emptied, in the order of the last cycle
 	working   []int           // of the same nodes those that hold pods of Jobs
 	watched   []int           // nodes that each cycle judges: what becomes of them depends on more than they show
 	owned     []*cluster.Node // nodes without a machine that bear the name of a sluice
