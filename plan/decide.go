@@ -77,12 +77,8 @@ type decision struct {
 
 	usages    map[[3]string]reason.Reason // see [decision.busy]
 	underuses map[underuse]reason.Reason  // see [decision.underuse]
-	underused struct {                    // the last of them
-		words underuse
-		said  reason.Reason
-	}
-	blank  []reason.Reason // see [decision.reasons]
-	counts []bool          // by [scheduling.Handle]: the node is among counted
+	blank     []reason.Reason             // see [decision.reasons]
+	counts    []bool                      // by [scheduling.Handle]: the node is among counted
 
 	attach   map[cluster.GroupID]int // volumes that a node of the group can attach, as kubelets say, nil until somebody asks
 	opened   byHandle                // the groups of machines that are coming or being added

@@ -112,27 +112,15 @@ func (d *decision) keep(st *nodeState, because ...reason.Reason) {
 
 // rememberRemovable leaves to the next cycle since when nodes could go. Nodes that cannot go now are forgotten.
 func (d *decision) rememberRemovable(lists ...[]*nodeState) {
-	is := 0
-	same := true
+	now := make(map[string]time.Time, len(d.m.Removable))
 	for _, nodes := range lists {
 		for _, st := range nodes {
 			if !st.kept {
-				is++
-				same = same && st.known
+				now[st.Name()] = st.removable
 			}
 		}
 	}
-	if same && is == len(d.m.Removable) {
-		return
-	}
-	d.m.Removable = make(map[string]time.Time, is)
-	for _, nodes := range lists {
-		for _, st := range nodes {
-			if !st.kept {
-				d.m.Removable[st.Name()] = st.removable
-			}
-		}
-	}
+	d.m.Removable = now
 }
 
 // climb takes a node that is on the ladder one rung further, lets it wait, or takes it down.

@@ -42,7 +42,7 @@ type wait struct {
 // used, then the longest removable, then by name. How new a node is plays no part.
 func (d *decision) order(nodes []*nodeState) {
 	for _, st := range nodes {
-		since, ok := d.removableSince(st)
+		since, ok := d.m.Removable[st.name]
 		if ok = ok && !d.received(st, since); !ok {
 			since = d.now
 		}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -41,8 +40,6 @@ type Planner struct {
 	templates templates
 	budgets   budgets
 	owners    owners
-	timers    map[string]time.Time // of the memory that the last cycle was given
-	timing    uint64               // how often there were others, from 1 on
 	savings   savings
 	hosts     []*sight // as they were sorted last
 	sorting   uint64   // how often they were
@@ -73,7 +70,6 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	}
 	p.templates.turn(check, s)
 	d := newDecision(p, s, allowed, m, check)
-	p.turnTimers(d.m.Removable)
 	p.callRolls(d)
 	p.queue.turn(p.seen, s, d.others())
 	d.podVerdicts = p.queue.verdicts

@@ -53,8 +53,6 @@ type sight struct {
 	refused asked             // the last time that no pending pod was welcome on it
 	sorting uint64            // the last time that it was sorted as a host: see [decision.hosts]
 	on      scheduling.Handle // that it had the last time: see [decision.handle]
-
-	timer timer // see [decision.removableSince]
 }
 
 // Name is the node's name.
