@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"sluice.dev/sluice/scheduling"
 )
 
@@ -47,7 +49,7 @@ func (a *annex) open() {
 	}
 	d := a.d
 	var handles []scheduling.Handle
-	for _, v := range d.hosts(d.planner.savings.hosts) {
+	for _, v := range d.hosts(slices.Clone(d.planner.savings.hosts)) {
 		if h, ok := d.check.Handle(v.Name()); ok {
 			handles = append(handles, h)
 		}

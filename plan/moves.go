@@ -104,49 +104,13 @@ func (d *decision) handle(v *sight) (scheduling.Handle, bool) {
 	return h, ok
 }
 
-// hosts are the nodes in the order in which moving pods look at them, but for [refuge.stay]: those first that stay anyway, then those that would be the last to go,
-// whatever their timers say; the most used before the others, and of equal ones by name. Those that were sorted the last time are in that order
-// still, for it is made of what sights show: only the others are sorted.
+// hosts puts nodes into the order in which moving pods look at them, but for those that stay for now: those first that stay anyway, then those that would be the
+// last to go, whatever their timers say; the most used before the others, and of equal ones by name.
 func (d *decision) hosts(nodes []*sight) []*sight {
-	p := d.planner
-	p.sorting++
-	for _, v := range nodes {
-		v.sorting = p.sorting
-	}
-	known := make([]*sight, 0, len(nodes))
-	for _, v := range p.hosts {
-		if v.sorting == p.sorting {
-			known = append(known, v)
-			v.sorting = 0
-		}
-	}
-	var others []*sight
-	for _, v := range nodes {
-		if v.sorting != 0 {
-			others = append(others, v)
-		}
-	}
-	if len(others) > 0 {
-		slices.SortFunc(others, d.hostsBefore)
-		known = merged(known, others, d.hostsBefore)
-	}
-	p.hosts = known
-	return known
-}
-
-// merged is both lists in one; they are in that order, in which no two are equal. The second is the short one.
-func merged[T any](long, short []T, order func(a, b T) int) []T {
-	all := make([]T, 0, len(long)+len(short))
-	for _, v := range short {
-		i, _ := slices.BinarySearchFunc(long, v, order)
-		all, long = append(append(all, long[:i]...), v), long[i:]
-	}
-	return append(all, long...)
-}
-
-// hostsBefore is the order of hosts.
-func (d *decision) hostsBefore(a, b *sight) int {
-	return cmp.Or(cmp.Compare(a.hosting(), b.hosting()), d.dearest(b, a), strings.Compare(a.name, b.name))
+	slices.SortFunc(nodes, func(a, b *sight) int {
+		return cmp.Or(cmp.Compare(a.hosting(), b.hosting()), d.dearest(b, a), strings.Compare(a.name, b.name))
+	})
+	return nodes
 }
 
 // hosting ranks a node among those that pods could move to.

@@ -222,3 +222,13 @@ func (d *decision) added() map[scheduling.Handle]string {
 	}
 	return names
 }
+
+// merged is both lists in one; they are in that order, in which no two are equal. The second is the short one.
+func merged[T any](long, short []T, order func(a, b T) int) []T {
+	all := make([]T, 0, len(long)+len(short))
+	for _, v := range short {
+		i, _ := slices.BinarySearchFunc(long, v, order)
+		all, long = append(append(all, long[:i]...), v), long[i:]
+	}
+	return append(all, long...)
+}

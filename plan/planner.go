@@ -41,8 +41,6 @@ type Planner struct {
 	budgets   budgets
 	owners    owners
 	savings   savings
-	hosts     []*sight // as they were sorted last
-	sorting   uint64   // how often they were
 	asking    asking
 	missed    misses
 

@@ -51,7 +51,6 @@ type sight struct {
 	loss       loss // of the movers
 
 	refused asked             // the last time that no pending pod was welcome on it
-	sorting uint64            // the last time that it was sorted as a host: see [decision.hosts]
 	on      scheduling.Handle // that it had the last time: see [decision.handle]
 }
 
