@@ -29,8 +29,6 @@ type demand struct {
 	seats    []scheduling.Seat // of those that have a place, in their order
 	berth    *berth            // their places in the last cycle, nil when they had none
 	number   int               // in the queue, from 1 on; 0 for demands that are none of its
-	told     *telling          // what all of them were told of their places in the last cycle, as far as that still holds; nil when it does not
-	placed   int               // how many were told of a place on a node that is there or coming, and of nothing else
 
 	claim    *claim // that they are pretended for, nil for pods that are there
 	consumes string // the request that they take their room from, "" for none
@@ -176,7 +174,6 @@ func (d *decision) tellOpen(g cluster.GroupID, machines ...scheduling.Handle) {
 
 // serve gives the next n pods of the demand a verdict. The reasons are about the pod where they are about nothing else.
 func (d *decision) serve(dm *demand, n int, outcome Outcome, because ...reason.Reason) {
-	dm.told = nil
 	those := dm.pods[dm.served : dm.served+n]
 	dm.served += n
 	all := d.reasons(n * len(because))
@@ -195,7 +192,6 @@ func (d *decision) serve(dm *demand, n int, outcome Outcome, because ...reason.R
 
 // serveAlike gives the next n pods of the demand one verdict, whose reasons they share.
 func (d *decision) serveAlike(dm *demand, n int, outcome Outcome, because []reason.Reason) {
-	dm.told = nil
 	for _, at := range dm.pods[dm.served : dm.served+n] {
 		v := &d.podVerdicts[at]
 		v.Outcome, v.Because = outcome, because

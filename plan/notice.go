@@ -40,7 +40,7 @@ func (d *decision) demandPlaces() {
 			of[p.Class] = dm
 			d.demands = append(d.demands, dm)
 		}
-		dm.pods, dm.told = append(dm.pods, first+i), nil // the queue knows nothing of it
+		dm.pods = append(dm.pods, first+i)
 		dm.many++
 	}
 }

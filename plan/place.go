@@ -320,7 +320,7 @@ func (d *decision) placeOnComing() {
 	}
 	place := func() {
 		for _, band := range d.bands() {
-			d.keepPlaces(d.coming, band, onComing, d.keepComing)
+			d.keepPlaces(d.coming, band, onComing, d.placeComing)
 			d.placeOn(d.coming, band, d.placeComing)
 		}
 	}
@@ -384,7 +384,7 @@ func (d *decision) lineUp(order func(a, b scheduling.Handle) int) {
 // findPlaces finds places on what was lined up, and on nodes of the removal ladder.
 func (d *decision) findPlaces() {
 	for _, band := range d.bands() {
-		d.keepPlaces(d.there, band, onThere, d.keepThere)
+		d.keepPlaces(d.there, band, onThere, d.placeThere)
 		d.placeOn(d.there, band, d.placeThere)
 	}
 	d.rescueNodes()
@@ -402,7 +402,6 @@ func (d *decision) placeThere(dm *demand, h scheduling.Handle, n int) {
 	}
 	d.place(dm, n, h)
 	d.serve(dm, n, PodScheduling, d.fitsNode(h))
-	dm.placed += n
 }
 
 // countOn notes that the pod counts on the node, unless another one does already.
@@ -455,7 +454,6 @@ func (d *decision) placeComing(dm *demand, h scheduling.Handle, n int) {
 	} else {
 		d.serve(dm, n, PodWaiting, why)
 	}
-	dm.placed += n
 }
 
 // comingGroup is the group of a node that is not there yet, and of one that is starting; nil for others.

@@ -75,7 +75,7 @@ func (d *decision) moveIn(names []string, on []scheduling.Handle) {
 
 // keepPlaces lets pods of these demands keep their places on nodes of the row. Of several demands of one class those that come later have what
 // is left.
-func (d *decision) keepPlaces(row *scheduling.Row, demands []*demand, of func(b *berth) *[]scheduling.Seat, kept func(dm *demand, seats []scheduling.Seat)) {
+func (d *decision) keepPlaces(row *scheduling.Row, demands []*demand, of func(b *berth) *[]scheduling.Seat, kept func(dm *demand, h scheduling.Handle, n int)) {
 	for _, dm := range demands {
 		if dm.berth == nil {
 			continue
@@ -88,32 +88,8 @@ func (d *decision) keepPlaces(row *scheduling.Row, demands []*demand, of func(b 
 		if len(seats) == len(*own) && &seats[0] == &(*own)[0] {
 			*own = nil
 		}
-		if len(seats) > 0 {
-			kept(dm, seats)
-		}
-	}
-}
-
-// keepThere serves pods that keep places on nodes that are there.
-func (d *decision) keepThere(dm *demand, seats []scheduling.Seat) {
-	from := dm.served
-	if !d.tellAgain(dm, seats) {
 		for _, s := range seats {
-			d.placeThere(dm, s.On, s.Pods)
-		}
-		return
-	}
-	for _, s := range seats {
-		d.countOn(s.On, dm.pods[from])
-		from += s.Pods
-	}
-}
-
-// keepComing serves pods that keep places on machines that are coming.
-func (d *decision) keepComing(dm *demand, seats []scheduling.Seat) {
-	if !d.tellAgain(dm, seats) {
-		for _, s := range seats {
-			d.placeComing(dm, s.On, s.Pods)
+			kept(dm, s.On, s.Pods)
 		}
 	}
 }
@@ -124,7 +100,6 @@ func (dm *demand) keeps() bool { return dm.claim == nil && dm.consumes == "" && 
 // rememberPlaces leaves the places of this cycle to the next one: on nodes that are there, machines that are coming, and those that are being
 // added, which will be coming.
 func (d *decision) rememberPlaces() {
-	d.tell()
 	d.m.Places, d.planner.held = nil, held{}
 	used := d.usedNodes()
 	if len(used) == 0 {

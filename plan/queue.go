@@ -9,16 +9,15 @@ import (
 
 // queue is the pods that wait, with what they are called and which demand each is of. From cycle to cycle only those are looked at that came.
 type queue struct {
-	verdicts []Verdict // by the pods that wait, in their order: of what is said here beside the subjects only that of demands with a telling counts
+	verdicts []Verdict // by the pods that wait, in their order: only their subjects count
 	of       []int32   // by the same: the number of the demand
 	keys     []demandKey
 	numbers  map[demandKey]int32 // of keys
 	single   []bool              // of keys: no other one is of a class with the same content
 	classes  map[cluster.Key]int32
-	lone     []bool     // of keys: nothing about the class says that its pods are of a gang
-	sizes    []sizes    // of keys: see [decision.size]
-	told     []*telling // of keys: see [decision.tell]
-	hopeful  int        // pods that the scheduler has made room for
+	lone     []bool  // of keys: nothing about the class says that its pods are of a gang
+	sizes    []sizes // of keys: see [decision.size]
+	hopeful  int     // pods that the scheduler has made room for
 }
 
 // demandKey is what pods have in common that are one demand.
@@ -60,7 +59,6 @@ func (q *queue) turn(last, s *cluster.Snapshot, further int) {
 		case len(come) > 0 && j < len(now) && now[j] == come[0]:
 			q.count(come[0], 1)
 			verdicts[j].Subject, of[j] = reason.Ref{Kind: reason.KindPod, Name: come[0].String()}, q.number(keyOf(come[0]))
-			q.told[of[j]] = nil // were it that only some went, they would be fewer than those that were told
 			q.sizes[of[j]].grown = grown{}
 			j, come = j+1, come[1:]
 		}
@@ -93,7 +91,7 @@ func (q *queue) number(key demandKey) int32 {
 	n, ok := q.numbers[key]
 	if !ok {
 		n = int32(len(q.keys))
-		q.keys, q.lone, q.told = append(q.keys, key), append(q.lone, !key.class.OfGang()), append(q.told, nil)
+		q.keys, q.lone = append(q.keys, key), append(q.lone, !key.class.OfGang())
 		q.sizes = append(q.sizes, sizes{})
 		first, known := q.classes[key.class.Key]
 		if q.single = append(q.single, !known); known {
@@ -107,7 +105,7 @@ func (q *queue) number(key demandKey) int32 {
 }
 
 // demands are the pods that wait by what they have in common, but for those that have their verdict. These are asked for only where some pod has a
-// nomination, or some may be settled otherwise. Whoever was told nothing in the last cycle that may hold still has no verdict.
+// nomination, or some may be settled otherwise.
 func (q *queue) demands(some bool, settled func(i int) bool) []*demand {
 	by, own := make([]*demand, len(q.keys)), make([]demand, 0, len(q.keys))
 	all := make([]*demand, 0, len(q.keys))
@@ -128,9 +126,6 @@ func (q *queue) demands(some bool, settled func(i int) bool) []*demand {
 		if dm == nil {
 			own = append(own, demand{of: q.keys[number].class, eldest: i, judged: q.keys[number].judged, number: int(number) + 1, lone: q.lone[number]})
 			dm = &own[len(own)-1]
-			if !some { // else others may be settled than in the last cycle
-				dm.told = q.told[number]
-			}
 			by[number] = dm
 			all = append(all, dm)
 		}
@@ -146,9 +141,7 @@ func (q *queue) demands(some bool, settled func(i int) bool) []*demand {
 		}
 		dm := by[number]
 		dm.pods = append(dm.pods, i)
-		if v := &q.verdicts[i]; dm.told == nil {
-			v.Outcome, v.Because = "", nil
-		}
+		q.verdicts[i].Outcome, q.verdicts[i].Because = "", nil
 	}
 	return all
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // TestPodsAreToldOfTheirOwnPlaces lets one thing happen between two cycles to pods that are alike and keep their places: each has to be told
-// what a planner without a memory of words tells it.
+// what a planner tells it that remembers nothing.
 func TestPodsAreToldOfTheirOwnPlaces(t *testing.T) {
 	const pods = 6
 	for name, happens := range map[string]func(pods []*cluster.Pod, nodes []*corev1.Node, g *cluster.Group) ([]*cluster.Pod, []*corev1.Node){
@@ -81,22 +81,6 @@ func TestPodsAreToldOfTheirOwnPlaces(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestPodsBehindTheGateAreToldAnew lets two pods keep their places whose gates each cycle opens as long as they are closed.
-func TestPodsBehindTheGateAreToldAnew(t *testing.T) {
-	all := []*cluster.Pod{Pod("p-0", gate(cluster.CapacityGate)), Pod("p-1", gate(cluster.CapacityGate))}
-	thrice(t, all, [3][]*corev1.Node{{Node("a-0"), Node("a-1")}, {Node("a-0"), Node("a-1")}, {Node("a-0"), Node("a-1")}})
-}
-
-// TestWhoIsNominatedIsNotToldForOthers has one of two pods that are alike wait for a node that goes, while the node comes for which the other one waits:
-// they change places, and there is one pod that looks for room still.
-func TestWhoIsNominatedIsNotToldForOthers(t *testing.T) {
-	waitsFor := func(node string) func(*corev1.Pod) {
-		return func(p *corev1.Pod) { p.Status.NominatedNodeName = node }
-	}
-	all := []*cluster.Pod{Pod("p-0", CPU("3"), waitsFor("a-0")), Pod("p-1", CPU("3"), waitsFor("a-9"))}
-	thrice(t, all, [3][]*corev1.Node{{Node("a-0"), Node("a-1")}, {Node("a-0"), Node("a-1")}, {Node("a-1"), Node("a-9")}})
 }
 
 // TestPodsAreYoungAgainWhenAYoungOneComes has a planner find that no pod of a kind is too young to be a reason to grow. Then one comes that
@@ -175,18 +159,6 @@ func TestTemplatesHoldAsLongAsNodesAttachTheSameVolumes(t *testing.T) {
 	}
 }
 
-// TestPodsThatAreDrivenOffAreToldOfTheirPlaces has a pod wait, and others like it run on a machine that is taken away.
-func TestPodsThatAreDrivenOffAreToldOfTheirPlaces(t *testing.T) {
-	for _, driven := range []int{1, 3, 9} {
-		all := []*cluster.Pod{Pod("waits", CPU("400m"))}
-		for i := range driven {
-			all = append(all, Pod(fmt.Sprint("driven-", i), CPU("400m"), On("a-0")))
-		}
-		there, taken := []*corev1.Node{Node("a-0"), Node("a-1")}, Node("a-0", Noticed(cluster.Notice{ID: "n", Kind: "Preempt", Deadline: Start.Add(time.Minute)}))
-		thrice(t, all, [3][]*corev1.Node{there, {taken, there[1]}, {taken, there[1]}})
-	}
-}
-
 // TestTemplatesPublishWhatNodesPublishNow has the only node of a group publish two devices, and none from the second cycle on. A pod that claims one waits.
 func TestTemplatesPublishWhatNodesPublishNow(t *testing.T) {
 	const driver = "gpu.example.com"
@@ -256,34 +228,6 @@ func TestPodsAreToldOfNodesByName(t *testing.T) {
 	}
 }
 
-// thrice has a planner decide three times about the same pods, on these nodes of a group, and holds its plans to those of a planner that
-// remembers nothing.
-func thrice(t *testing.T, pods []*cluster.Pod, nodes [3][]*corev1.Node) {
-	t.Helper()
-	allowed := policy.Default()
-	var planner plan.Planner
-	var s *cluster.Snapshot
-	var memory plan.Memory
-	for i, there := range nodes {
-		var machines []*cluster.Instance
-		for _, n := range there {
-			machines = append(machines, Machine(n.Name, n.Name))
-		}
-		at, groups := Start.Add(time.Duration(i)*time.Second), []*cluster.Group{Group("a", 0, 5, machines...)}
-		if s == nil {
-			s = cluster.New(at, objects(pods, there), groups)
-		} else {
-			s = s.Next(at, objects(pods, there), groups)
-		}
-		got, after := planner.Decide(s, allowed, memory)
-		want, _ := plan.Decide(s, allowed, memory)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("plan of cycle %d (-from nothing +planner):\n%s", i, diff)
-		}
-		memory = after
-	}
-}
-
 // objects are these pods and nodes, of pods that are alike with one class.
 func objects(pods []*cluster.Pod, nodes []*corev1.Node) cluster.Objects {
 	var all []any
@@ -299,14 +243,4 @@ func objects(pods []*cluster.Pod, nodes []*corev1.Node) cluster.Objects {
 		all = append(all, n)
 	}
 	return Objects(all...)
-}
-
-// TestPodsBesideAGangAreToldWhereTheyAre has a pod find its place only once a gang that takes it, and has too few places itself, is left out.
-func TestPodsBesideAGangAreToldWhereTheyAre(t *testing.T) {
-	all := []*cluster.Pod{Pod("beside", CPU("2"))}
-	for _, o := range gangOf("g", 8, 8) {
-		all = append(all, o.(*cluster.Pod))
-	}
-	there := []*corev1.Node{Node("a-0"), Node("a-1")}
-	thrice(t, all, [3][]*corev1.Node{there, there, there})
 }
