@@ -45,12 +45,9 @@ func (d *decision) berths() {
 		if dm.left() == 0 || !dm.keeps() {
 			continue
 		}
-		lone := d.driven == 0 && dm.number > 0 && d.planner.queue.single[dm.number-1]
-		if !lone {
-			if dm.berth = byKey[dm.of.Key]; dm.berth != nil {
-				dm.berth.demands++
-				continue
-			}
+		if dm.berth = byKey[dm.of.Key]; dm.berth != nil {
+			dm.berth.demands++
+			continue
 		}
 		pairs := last.Of[dm.of.Key]
 		if len(pairs) < 2 {
@@ -69,9 +66,7 @@ func (d *decision) berths() {
 		take(true)
 		own := arena[from:len(arena):len(arena)]
 		dm.berth = &berth{seats: own, there: own[:there:there], coming: own[there:], demands: 1}
-		if !lone {
-			byKey[dm.of.Key] = dm.berth
-		}
+		byKey[dm.of.Key] = dm.berth
 	}
 }
 
@@ -128,7 +123,7 @@ func (d *decision) lodge() {
 // settles says whether pods may stand in the checker before it is known who waits: nobody is placed then but by the places of the last cycle.
 func (d *decision) settles() bool {
 	o := &d.s.Objects
-	return d.planner.queue.hopeful+len(o.CapacityBuffers)+len(o.ProvisioningRequests) == 0
+	return !d.hopeful && len(o.CapacityBuffers)+len(o.ProvisioningRequests) == 0
 }
 
 // names are the names of machines that are coming, each made once.

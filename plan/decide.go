@@ -62,6 +62,7 @@ type decision struct {
 
 	waiting     []*cluster.Pod // pods that no node holds, oldest first; then pretended ones
 	driven      int            // pods behind those that wait in the cluster which a notice of the cloud drives off their nodes
+	hopeful     bool           // the scheduler has made room for some of them
 	podVerdicts []Verdict      // by waiting; their subjects are there from the start
 	demands     []*demand      // of waiting, in the order in which they are placed
 	gangs       []*gang        // of which some of them are, in the order in which they are served
@@ -204,7 +205,6 @@ func (d *decision) finish() (Plan, Memory) {
 	d.wake(d.allowed.Next(d.s.Groups, d.now))
 	p := Plan{Time: d.now, Counted: d.counted, Cost: d.cost, Measure: d.endUse(), Next: d.next}
 	d.planner.counted = len(d.counted)
-	d.planner.queue.verdicts = d.podVerdicts[:len(d.s.Pending)] // another list by now where more was said than expected, or places were found on trial
 	for _, g := range d.grows {
 		p.Actions = append(p.Actions, g)
 	}

@@ -3,12 +3,10 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 	"sluice.dev/sluice/scheduling"
 )
@@ -18,17 +16,14 @@ import (
 type demand struct {
 	of       *cluster.Class
 	eldest   int               // the place of one of them in [decision.waiting], whether or not it is among pods
-	many     int               // how many there are
 	pods     []int             // their places there that may be served, the oldest first
 	served   int               // how many of them, from the first on, have their verdict
 	judged   bool              // the scheduler has found no node for them, or they wait behind sluice's gate; no group grows for others
 	weight   float64           // of one
 	priority int32             // of each
 	gang     *gang             // that they are of, nil when each is for itself
-	lone     bool              // it is known that none of them is of a gang
 	seats    []scheduling.Seat // of those that have a place, in their order
 	berth    *berth            // their places in the last cycle, nil when they had none
-	number   int               // in the queue, from 1 on; 0 for demands that are none of its
 
 	claim    *claim // that they are pretended for, nil for pods that are there
 	consumes string // the request that they take their room from, "" for none
@@ -41,9 +36,8 @@ func (dm *demand) left() int { return len(dm.pods) - dm.served }
 // collectDemands finds the pods that wait, class by class, in the order in which they are placed: those whose room was promised, then by priority, then the largest first as
 // they are hardest to place, then by age and name. Pods that are not sluice's to place get their verdict at once.
 func (d *decision) collectDemands() {
-	d.waiting = d.s.Pending
 	d.leaveUnbound()
-	d.demands = d.planner.queue.demands(len(d.m.Unbound) > 0, func(i int) bool { return d.isLeft(i, d.waiting[i]) || d.nominated(i, d.waiting[i]) })
+	d.demands = d.demandsOf(func(i int, p *cluster.Pod) bool { return d.isLeft(i, p) || d.nominated(i, p) })
 	for _, dm := range d.demands {
 		dm.judged = dm.judged || d.allowed.Growth.Bypasses(dm.of.Spec.SchedulerName)
 	}
@@ -51,7 +45,7 @@ func (d *decision) collectDemands() {
 	d.claimRequests()
 	d.claimBuffers()
 	for _, dm := range d.demands {
-		d.size(dm)
+		dm.weight, dm.priority = d.weightOf(dm.of), dm.of.Priority()
 	}
 	slices.SortStableFunc(d.demands, func(a, b *demand) int {
 		return cmp.Or(btoi(b.booked)-btoi(a.booked), cmp.Compare(b.priority, a.priority), cmp.Compare(b.weight, a.weight), cmp.Compare(a.pods[0], b.pods[0]))
@@ -72,33 +66,6 @@ func (d *decision) collectDemands() {
 // expendable is [policy.Policy.Expendable] of the demand's pods, all of which have one priority.
 func (d *decision) expendable(dm *demand) bool {
 	return dm.priority < d.allowed.Growth.PriorityCutoff && dm.of.Spec.Priority != nil
-}
-
-// size notes what is the same for all pods of the demand's class. It is found out once for each that is in the queue.
-func (d *decision) size(dm *demand) {
-	if dm.number == 0 {
-		dm.weight, dm.priority = d.weightOf(dm.of), dm.of.Priority()
-		return
-	}
-	s := &d.planner.queue.sizes[dm.number-1]
-	if s.weight == 0 || s.check != d.check {
-		*s = sizes{d.check, d.weightOf(dm.of), dm.of.Priority(), s.grown}
-	}
-	dm.weight, dm.priority = s.weight, s.priority
-}
-
-// sizes are what pods of a demand ask for and their priority.
-type sizes struct {
-	check    *scheduling.Checker // whose dimensions weigh
-	weight   float64             // more than 0
-	priority int32
-	grown    grown
-}
-
-// grown is when none of a demand's pods was too young under a policy: see [decision.deciding].
-type grown struct {
-	at    time.Time
-	under *policy.Policy
 }
 
 // otherGate is the first gate of the class that is not sluice's to open.

@@ -77,9 +77,6 @@ func (d *decision) gangOf(dm *demand) (*gang, bool) {
 	if dm.claim != nil {
 		return dm.claim.gang, dm.claim.gang != nil
 	}
-	if dm.lone {
-		return nil, false
-	}
 	its, ok := d.s.Objects.GangOf(dm.of)
 	return &gang{Gang: its}, ok
 }

@@ -41,7 +41,6 @@ func (d *decision) demandPlaces() {
 			d.demands = append(d.demands, dm)
 		}
 		dm.pods = append(dm.pods, first+i)
-		dm.many++
 	}
 }
 

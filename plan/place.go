@@ -343,24 +343,11 @@ func (d *decision) deciding(dm *demand) int {
 		return 0
 	}
 	n := dm.left()
-	if n == 0 {
-		return 0
-	}
-	var known *grown // that they are not young
-	if dm.number > 0 && dm.gang == nil && len(dm.pods) == dm.many && d.planner.queue.hopeful == 0 {
-		known = &d.planner.queue.sizes[dm.number-1].grown
-		if known.under == d.allowed && !d.now.Before(known.at) {
-			return n
-		}
-	}
 	for n > 0 {
 		if _, young := d.allowed.Young(d.waiting[dm.pods[dm.served+n-1]], d.now); !young {
 			break
 		}
 		n--
-	}
-	if known != nil && n == dm.left() {
-		*known = grown{d.now, d.allowed}
 	}
 	return n
 }

@@ -33,9 +33,8 @@ type Planner struct {
 	owned     []*cluster.Node // nodes without a machine that bear the name of a sluice
 	passing   []int           // of these, those that time alone made other ones when all were looked at last
 	states    []nodeState     // of the last cycle, whose memory the next one takes
-	queue     queue
-	fitting   []fitting // by handle: see [decision.fitsNode]
-	held      held      // of the last cycle
+	fitting   []fitting       // by handle: see [decision.fitsNode]
+	held      held            // of the last cycle
 	names     names
 	templates templates
 	budgets   budgets
@@ -69,8 +68,7 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	p.templates.turn(check, s)
 	d := newDecision(p, s, allowed, m, check)
 	p.callRolls(d)
-	p.queue.turn(p.seen, s, d.others())
-	d.podVerdicts = p.queue.verdicts
+	d.queueUp(d.others())
 	p.look(d)
 	p.budgets.turn(s.Objects.Budgets)
 	p.owners.turn(s.Objects.Controllers)

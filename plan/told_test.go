@@ -83,43 +83,6 @@ func TestPodsAreToldOfTheirOwnPlaces(t *testing.T) {
 	}
 }
 
-// TestPodsAreYoungAgainWhenAYoungOneComes has a planner find that no pod of a kind is too young to be a reason to grow. Then one comes that
-// is: the small pod that waits for long has the room that is coming.
-func TestPodsAreYoungAgainWhenAYoungOneComes(t *testing.T) {
-	old, small, young := Pod("old", CPU("3")), Pod("small", CPU("1")), Pod("young", CPU("3"), created(-2*time.Second))
-	second := Pod("second", CPU("2"), created(time.Minute))
-	delayed := func(by time.Duration) *policy.Policy {
-		p := policy.Default()
-		p.Growth.PodDelay = by
-		return p
-	}
-	patient := delayed(time.Second)
-	for name, c := range map[string]struct {
-		before, after []*cluster.Pod
-		then          *policy.Policy
-		coming        [2]int
-	}{
-		"a young one comes": {[]*cluster.Pod{old}, []*cluster.Pod{old, young, small, second}, patient, [2]int{2, 2}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var planner plan.Planner
-			group := func(coming int) *cluster.Group {
-				g := Group("a", 0, coming)
-				g.Capacity, g.Template = coming, Node("template")
-				return g
-			}
-			first := cluster.New(Start, objects(c.before, []*corev1.Node{Node("other", taken)}), []*cluster.Group{group(c.coming[0])})
-			_, memory := planner.Decide(first, patient, plan.Memory{})
-			next := first.Next(Start.Add(time.Second), objects(c.after, first.Objects.Nodes), []*cluster.Group{group(c.coming[1])})
-			got, _ := planner.Decide(next, c.then, memory)
-			want, _ := plan.Decide(next, c.then, memory)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("plan (-from nothing +planner):\n%s", diff)
-			}
-		})
-	}
-}
-
 // TestTemplatesHoldAsLongAsNodesAttachTheSameVolumes has a node of the group say from the second cycle on that it attaches one volume.
 func TestTemplatesHoldAsLongAsNodesAttachTheSameVolumes(t *testing.T) {
 	var pods []*cluster.Pod
