@@ -78,6 +78,7 @@ type decision struct {
 
 	usages    map[[3]string]reason.Reason // see [decision.busy]
 	underuses map[underuse]reason.Reason  // see [decision.underuse]
+	fitting   map[string]reason.Reason    // see [decision.fitsNode]
 	blank     []reason.Reason             // see [decision.reasons]
 	counts    []bool                      // by [scheduling.Handle]: the node is among counted
 
@@ -134,11 +135,11 @@ type witness interface {
 func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memory, check *scheduling.Checker) *decision {
 	d := &decision{
 		planner: p, s: s, allowed: allowed, m: m.spend(s, allowed), now: s.Time, fleet: s.View(), check: check,
-		usages: map[[3]string]reason.Reason{}, underuses: map[underuse]reason.Reason{},
+		usages: map[[3]string]reason.Reason{}, underuses: map[underuse]reason.Reason{}, fitting: map[string]reason.Reason{},
 		groups:   make(map[cluster.GroupID]*groupState, len(s.Groups)),
 		listed:   make([]*groupState, len(s.Groups)),
 		leaving:  map[cluster.GroupID][]Leaving{},
-		counted:  make(map[string]string, p.counted),
+		counted:  map[string]string{},
 		verdicts: map[reason.Kind][]Verdict{},
 		rescues:  map[string]string{},
 		spared:   map[string]reason.Reason{},
@@ -204,7 +205,6 @@ func (d *decision) starting(n *cluster.Node) bool {
 func (d *decision) finish() (Plan, Memory) {
 	d.wake(d.allowed.Next(d.s.Groups, d.now))
 	p := Plan{Time: d.now, Counted: d.counted, Cost: d.cost, Measure: d.endUse(), Next: d.next}
-	d.planner.counted = len(d.counted)
 	for _, g := range d.grows {
 		p.Actions = append(p.Actions, g)
 	}

@@ -406,22 +406,15 @@ func (d *decision) countOn(h scheduling.Handle, at int) {
 	}
 }
 
-// fitsNode is why pods have their place on a node that is there, said once for each node for as long as it has its handle.
+// fitsNode is why pods have their place on a node that is there, said once for each node.
 func (d *decision) fitsNode(h scheduling.Handle) reason.Reason {
-	p, name := d.planner, d.check.Name(h)
-	for len(p.fitting) <= int(h) {
-		p.fitting = append(p.fitting, fitting{})
+	name := d.check.Name(h)
+	why, said := d.fitting[name]
+	if !said {
+		why = reason.New(reason.FitsNode, reason.Ref{}, "node", name)
+		d.fitting[name] = why
 	}
-	if p.fitting[h].node != name {
-		p.fitting[h] = fitting{name, reason.New(reason.FitsNode, reason.Ref{}, "node", name)}
-	}
-	return p.fitting[h].because
-}
-
-// fitting is why pods have their place on the node of that name.
-type fitting struct {
-	node    string
-	because reason.Reason
+	return why
 }
 
 // placeComing serves pods that go onto a machine that is coming.

@@ -33,7 +33,6 @@ type Planner struct {
 	owned     []*cluster.Node // nodes without a machine that bear the name of a sluice
 	passing   []int           // of these, those that time alone made other ones when all were looked at last
 	states    []nodeState     // of the last cycle, whose memory the next one takes
-	fitting   []fitting       // by handle: see [decision.fitsNode]
 	held      held            // of the last cycle
 	names     names
 	templates templates
@@ -44,7 +43,6 @@ type Planner struct {
 	missed    misses
 
 	pretended map[pretended]*cluster.Pod // of the last cycle
-	counted   int                        // nodes on which pods counted in the last cycle
 
 	ranked *corev1.ConfigMap // that was read last
 	ranks  Ranking           // that it says
@@ -61,9 +59,6 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	check := scheduling.NewChecker(s, scheduling.After(p.check), scheduling.Expendable(allowed.Growth.PriorityCutoff))
 	if check != p.check || p.allowed != allowed || !sameTerms(p.seen.Groups, s.Groups) {
 		p.sights = nil
-	}
-	if check != p.check {
-		p.fitting = nil
 	}
 	p.templates.turn(check, s)
 	d := newDecision(p, s, allowed, m, check)

@@ -163,34 +163,6 @@ func TestTemplatesPublishWhatNodesPublishNow(t *testing.T) {
 	}
 }
 
-// TestPodsAreToldOfNodesByName has a node go, and a namespace come, with which all that is known of where nodes stand is forgotten: another node stands
-// where it stood.
-func TestPodsAreToldOfNodesByName(t *testing.T) {
-	pods := []*cluster.Pod{Pod("p-0", CPU("3")), Pod("p-1", CPU("3"))}
-	allowed := policy.Default()
-	var planner plan.Planner
-	var s *cluster.Snapshot
-	var memory plan.Memory
-	for i, there := range [][]*corev1.Node{{Node("a-0"), Node("a-1")}, {Node("a-0"), Node("a-1")}, {Node("a-1"), Node("a-2")}} {
-		o := objects(pods, there)
-		if i == 2 {
-			o.Namespaces = []*corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "new"}}}
-		}
-		at, groups := Start.Add(time.Duration(i)*time.Second), []*cluster.Group{Group("a", 0, 2)}
-		if s == nil {
-			s = cluster.New(at, o, groups)
-		} else {
-			s = s.Next(at, o, groups)
-		}
-		got, after := planner.Decide(s, allowed, memory)
-		want, _ := plan.Decide(s, allowed, memory)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("plan of cycle %d (-from nothing +planner):\n%s", i, diff)
-		}
-		memory = after
-	}
-}
-
 // objects are these pods and nodes, of pods that are alike with one class.
 func objects(pods []*cluster.Pod, nodes []*corev1.Node) cluster.Objects {
 	var all []any
