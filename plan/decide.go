@@ -147,7 +147,7 @@ func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memo
 	}
 	pauses := s.Objects.Pauses()
 	for i, g := range s.Groups {
-		st := &groupState{Group: g, at: i, removal: allowed.Removal.Of(g.Options), servers: g.ControlPlane != "" && !allowed.Removal.ControlPlane, paused: d.pause(g, pauses), contract: d.contractFor(g)}
+		st := &groupState{Group: g, roll: callRoll(g), at: i, removal: allowed.Removal.Of(g.Options), servers: g.ControlPlane != "" && !allowed.Removal.ControlPlane, paused: d.pause(g, pauses), contract: d.contractFor(g)}
 		d.groups[g.ID], d.listed[i] = st, st
 	}
 	return d

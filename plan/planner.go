@@ -20,7 +20,6 @@ type Planner struct {
 	allowed *policy.Policy    // by the last cycle
 	check   *scheduling.Checker
 
-	rolls     map[cluster.GroupID]*roll
 	sights    []*sight        // of the snapshot's nodes, in their order
 	said      []Verdict       // about the same nodes; of those that are watched by the cycle that is made, or the last one
 	noticed   []*cluster.Node // of the same nodes those to whose machines the cloud has announced something, or where an answer to that still stands
@@ -62,7 +61,6 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	}
 	p.templates.turn(check, s)
 	d := newDecision(p, s, allowed, m, check)
-	p.callRolls(d)
 	d.queueUp(d.others())
 	p.look(d)
 	p.budgets.turn(s.Objects.Budgets)

@@ -10,13 +10,8 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// roll is what a group's machines come to. It holds as long as the list of them is the same one and the cloud says the same of it.
+// roll is what a group's machines come to.
 type roll struct {
-	machines []*cluster.Instance
-	capacity int
-	whole    bool // the read was complete
-	readable bool
-
 	nodeless []*cluster.Instance // machines without a node, whatever they do, in their order
 	faulty   []*cluster.Instance // machines that failed, in their order
 	joined   int                 // machines with a node
@@ -28,7 +23,7 @@ type roll struct {
 // groupState is a group within one cycle.
 type groupState struct {
 	*cluster.Group
-	*roll
+	roll
 	at         int             // its place among the snapshot's groups
 	removal    policy.Removal  // that holds for its nodes
 	servers    bool            // it has control-plane nodes, which are not opted in: nothing is done to it (S-17)
@@ -95,25 +90,9 @@ func (st *groupState) Usable() bool  { return st.usable }
 func (st *groupState) Standing() int { return st.standing }
 func (st *groupState) Deleting() int { return st.deleting }
 
-// callRolls counts the machines of every group whose list is not the one that was counted last.
-func (p *Planner) callRolls(d *decision) {
-	rolls := make(map[cluster.GroupID]*roll, len(d.s.Groups))
-	for _, g := range d.s.Groups {
-		r := p.rolls[g.ID]
-		if r == nil || !same(r.machines, g.Instances) || r.capacity != g.Capacity || r.whole != g.Read.Complete || r.readable != (g.Problem == "") {
-			r = callRoll(g)
-		}
-		rolls[g.ID] = r
-		d.groups[g.ID].roll = r
-	}
-	p.rolls = rolls
-}
-
-func callRoll(g *cluster.Group) *roll {
-	r := &roll{
-		machines: g.Instances, capacity: g.Capacity, whole: g.Read.Complete, readable: g.Problem == "",
-		deleting: g.Deleting(), standing: g.Standing(), usable: g.Usable(),
-	}
+// callRoll counts the group's machines.
+func callRoll(g *cluster.Group) roll {
+	r := roll{deleting: g.Deleting(), standing: g.Standing(), usable: g.Usable()}
 	for _, in := range g.Instances {
 		if in.Node == "" {
 			r.nodeless = append(r.nodeless, in)
