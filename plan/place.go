@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 
@@ -151,55 +150,14 @@ func (d *decision) timeUp(since time.Time) bool {
 func (d *decision) template(st *groupState, zone string) *scheduling.Template {
 	t := st.templates[zone]
 	if t == nil {
-		t = d.planner.templates.like(d, st, zone)
+		n := scheduling.Future(st.node(zone), "new machine of "+string(st.ID))
+		t = d.check.Template(n, d.check.Daemons(n)...).Attaching(d.volumeLimit(st)).Publishing(d.slices(st.ID)...)
 		if st.templates == nil {
 			st.templates = map[string]*scheduling.Template{}
 		}
 		st.templates[zone] = t
 	}
 	return t
-}
-
-// templates are what machines are opened like, kept from cycle to cycle.
-type templates struct {
-	check   *scheduling.Checker
-	daemons []*appsv1.DaemonSet
-	by      map[cluster.GroupID]map[string]kept // by zone
-}
-
-// kept is a template with what it was made of beside the daemons.
-type kept struct {
-	*scheduling.Template
-	of      *corev1.Node // the group's template
-	volumes int
-}
-
-// turn forgets the templates if they do not hold any more.
-func (t *templates) turn(check *scheduling.Checker, s *cluster.Snapshot) {
-	if t.check == check && slices.Equal(t.daemons, s.Objects.DaemonSets) && len(t.by) <= 2*len(s.Groups) {
-		return
-	}
-	*t = templates{check, s.Objects.DaemonSets, map[cluster.GroupID]map[string]kept{}}
-}
-
-// like is what machines of the group are opened like in that zone. What devices they publish is found out in each cycle: templates are kept only where
-// there are none.
-func (t *templates) like(d *decision, st *groupState, zone string) *scheduling.Template {
-	volumes := d.volumeLimit(st)
-	if last := t.by[st.ID][zone]; last.Template != nil && last.of == st.Template && last.volumes == volumes && len(d.s.Objects.ResourceSlices) == 0 {
-		return d.check.Again(last.Template)
-	}
-	n := scheduling.Future(st.node(zone), "new machine of "+string(st.ID))
-	made := d.check.Template(n, d.check.Daemons(n)...).Attaching(volumes).Publishing(d.slices(st.ID)...)
-	if len(d.s.Objects.ResourceSlices) > 0 {
-		delete(t.by[st.ID], zone)
-		return made
-	}
-	if t.by[st.ID] == nil {
-		t.by[st.ID] = map[string]kept{}
-	}
-	t.by[st.ID][zone] = kept{made, st.Template, volumes}
-	return made
 }
 
 // volumeLimit is how many volumes the group's next machine can attach: the most that kubelets of its nodes say of a driver, or said when there were

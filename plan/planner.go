@@ -20,26 +20,25 @@ type Planner struct {
 	allowed *policy.Policy    // by the last cycle
 	check   *scheduling.Checker
 
-	sights    []*sight        // of the snapshot's nodes, in their order
-	said      []Verdict       // about the same nodes; of those that are watched by the cycle that is made, or the last one
-	noticed   []*cluster.Node // of the same nodes those to whose machines the cloud has announced something, or where an answer to that still stands
-	spot      []*cluster.Node // of the same nodes those whose spot machines may be taken away
-	doubtful  []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
-	shunned   []int           // nodes that bear a soft taint
-	marked    []*cluster.Node // of the same nodes those whose mark is to be changed
-	working   []int           // of the same nodes those that hold pods of Jobs
-	watched   []int           // nodes that each cycle judges: what becomes of them depends on more than they show
-	owned     []*cluster.Node // nodes without a machine that bear the name of a sluice
-	passing   []int           // of these, those that time alone made other ones when all were looked at last
-	states    []nodeState     // of the last cycle, whose memory the next one takes
-	held      held            // of the last cycle
-	names     names
-	templates templates
-	budgets   budgets
-	owners    owners
-	savings   savings
-	asking    asking
-	missed    misses
+	sights   []*sight        // of the snapshot's nodes, in their order
+	said     []Verdict       // about the same nodes; of those that are watched by the cycle that is made, or the last one
+	noticed  []*cluster.Node // of the same nodes those to whose machines the cloud has announced something, or where an answer to that still stands
+	spot     []*cluster.Node // of the same nodes those whose spot machines may be taken away
+	doubtful []*cluster.Node // of the same nodes those that could be a machine to which they are not joined, in their order
+	shunned  []int           // nodes that bear a soft taint
+	marked   []*cluster.Node // of the same nodes those whose mark is to be changed
+	working  []int           // of the same nodes those that hold pods of Jobs
+	watched  []int           // nodes that each cycle judges: what becomes of them depends on more than they show
+	owned    []*cluster.Node // nodes without a machine that bear the name of a sluice
+	passing  []int           // of these, those that time alone made other ones when all were looked at last
+	states   []nodeState     // of the last cycle, whose memory the next one takes
+	held     held            // of the last cycle
+	names    names
+	budgets  budgets
+	owners   owners
+	savings  savings
+	asking   asking
+	missed   misses
 
 	pretended map[pretended]*cluster.Pod // of the last cycle
 
@@ -59,7 +58,6 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	if check != p.check || p.allowed != allowed || !sameTerms(p.seen.Groups, s.Groups) {
 		p.sights = nil
 	}
-	p.templates.turn(check, s)
 	d := newDecision(p, s, allowed, m, check)
 	d.queueUp(d.others())
 	p.look(d)

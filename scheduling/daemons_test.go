@@ -58,31 +58,3 @@ func TestADaemonPodIsKnownAsOne(t *testing.T) {
 }
 
 func hostNetwork(p *corev1.Pod) { p.Spec.HostNetwork = true }
-
-// TestDaemonsOfATemplateOfAnEarlierSnapshotAreMinded has a daemon that bears no web pod beside it, on no node that is there: only a machine that is
-// opened would carry it.
-func TestDaemonsOfATemplateOfAnEarlierSnapshotAreMinded(t *testing.T) {
-	s := snapshot(node("n"), daemonSet("d", awayFrom("web", corev1.LabelHostname), selects("of", "the group")))
-	web := pod("web", in("kube-system"), app("web"))
-	like := Future(node("", nodeLabel("of", "the group")), "x")
-	c := NewChecker(s)
-	template := c.Template(like, c.Daemons(like)...)
-	if !c.Depends(web.Class) {
-		t.Fatal("web pods do not mind the daemon: the test shows nothing")
-	}
-	next := NewChecker(s.Next(s.Time.Add(1), s.Objects, nil), After(c))
-	if next != c {
-		t.Fatal("the checker is another one: the test shows nothing")
-	}
-	if next.Depends(web.Class) {
-		t.Error("web pods mind a daemon of which there is no pod, and no machine would carry one")
-	}
-	next.Again(template)
-	if !next.Depends(web.Class) {
-		t.Error("web pods do not mind a daemon that the next machine would carry")
-	}
-	next.Open(template, "opened")
-	if len(next.Refusals(web, "opened")) == 0 {
-		t.Error("a web pod can run on a machine whose daemon bears none")
-	}
-}

@@ -165,14 +165,6 @@ func (c *Checker) Template(node *corev1.Node, pods ...*cluster.Pod) *Template {
 	return t
 }
 
-// Again is the template that was made for an earlier snapshot, as if it had been made for this one.
-func (c *Checker) Again(t *Template) *Template {
-	for i := range t.pods {
-		c.heed(c.classes[t.pods[i].class])
-	}
-	return t
-}
-
 // Digest tells templates apart that offer something else to pods which do not mind others: the node object, what a machine attaches, and
 // the pods that it carries. It is a function of their contents alone, the same for every checker.
 func (c *Checker) Digest(t *Template) uint64 {

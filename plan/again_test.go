@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
@@ -80,45 +79,6 @@ func TestPodsAreToldOfTheirOwnPlaces(t *testing.T) {
 				t.Errorf("verdicts (-from nothing +planner):\n%s", diff)
 			}
 		})
-	}
-}
-
-// TestTemplatesHoldAsLongAsNodesAttachTheSameVolumes has a node of the group say from the second cycle on that it attaches one volume.
-func TestTemplatesHoldAsLongAsNodesAttachTheSameVolumes(t *testing.T) {
-	var pods []*cluster.Pod
-	var claims []*corev1.PersistentVolumeClaim
-	class := "late"
-	for i := range 4 {
-		name := fmt.Sprint("p-", i)
-		claims = append(claims, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: &class}})
-		pods = append(pods, Pod(name, CPU("1"), func(p *corev1.Pod) {
-			p.Spec.Volumes = []corev1.Volume{{Name: "disk", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
-		}))
-	}
-	pods = append(pods, Pod("full", CPU("4"), On("a-0")))
-	waits := storagev1.VolumeBindingWaitForFirstConsumer
-	var planner plan.Planner
-	var memory plan.Memory
-	var s *cluster.Snapshot
-	for i, attaches := range []int32{8, 1} {
-		o := objects(pods, []*corev1.Node{Node("a-0")})
-		o.PersistentVolumeClaims = claims
-		o.StorageClasses = []*storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "disk.csi.azure.com", VolumeBindingMode: &waits}}
-		o.CSINodes = []*storagev1.CSINode{{ObjectMeta: metav1.ObjectMeta{Name: "a-0"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
-			{Name: "disk.csi.azure.com", NodeID: "a-0", Allocatable: &storagev1.VolumeNodeResources{Count: &attaches}},
-		}}}}
-		group := Group("a", 0, 9, Machine("0", "a-0"))
-		at := Start.Add(time.Duration(i) * time.Second)
-		if s == nil {
-			s = cluster.New(at, o, []*cluster.Group{group})
-		} else {
-			s = s.Next(at, o, []*cluster.Group{group})
-		}
-		got, _ := planner.Decide(s, policy.Default(), memory)
-		want, _ := plan.Decide(s, policy.Default(), memory)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("plan of cycle %d (-from nothing +planner):\n%s", i, diff)
-		}
 	}
 }
 
