@@ -31,7 +31,7 @@ func (a *annex) holds(st *nodeState) bool {
 			return false
 		}
 	}
-	fits, known := a.d.planner.savings.fits[fit{st.sight, a.state}]
+	fits, known := a.d.planner.savings.fits[fit{a.d.planner.sights[st.at], a.state}]
 	if known {
 		return fits
 	}
@@ -39,7 +39,7 @@ func (a *annex) holds(st *nodeState) bool {
 	h, _ := a.d.check.Handle(st.Name())
 	fits = a.refuge.Leave(h, moving(st.sight)) == nil
 	a.refuge.Back()
-	a.d.planner.savings.fits[fit{st.sight, a.state}] = fits
+	a.d.planner.savings.fits[fit{a.d.planner.sights[st.at], a.state}] = fits
 	return fits
 }
 

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"strings"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -12,34 +11,25 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// budgets are the disruption budgets, with their selectors read, and what was found of each class of pods.
+// budgets are the disruption budgets, and what was found of each class of pods.
 type budgets struct {
 	all       []*policyv1.PodDisruptionBudget
-	selectors []labels.Selector
+	selectors []labels.Selector // of all, once somebody has asked
 	of        map[*cluster.Class][]*policyv1.PodDisruptionBudget
-	turns     uint64 // how often there were others
-}
-
-// mostClasses is how many classes are remembered before all of them are forgotten: those that are gone for good are among them.
-const mostClasses = 1 << 14
-
-// turn turns to the budgets that there are now.
-func (b *budgets) turn(all []*policyv1.PodDisruptionBudget) {
-	if len(b.of) < mostClasses && slices.Equal(b.all, all) {
-		return
-	}
-	*b = budgets{all: all, of: map[*cluster.Class][]*policyv1.PodDisruptionBudget{}, turns: b.turns + 1}
-	for _, o := range all {
-		selector, err := metav1.LabelSelectorAsSelector(o.Spec.Selector)
-		if err != nil {
-			selector = labels.Nothing()
-		}
-		b.selectors = append(b.selectors, selector)
-	}
 }
 
 // selecting are the budgets that select pods of the class, by namespace and name in that order.
 func (b *budgets) selecting(c *cluster.Class) []*policyv1.PodDisruptionBudget {
+	if b.of == nil {
+		b.of = map[*cluster.Class][]*policyv1.PodDisruptionBudget{}
+		for _, o := range b.all {
+			selector, err := metav1.LabelSelectorAsSelector(o.Spec.Selector)
+			if err != nil {
+				selector = labels.Nothing()
+			}
+			b.selectors = append(b.selectors, selector)
+		}
+	}
 	over, ok := b.of[c]
 	if ok {
 		return over
@@ -48,9 +38,6 @@ func (b *budgets) selecting(c *cluster.Class) []*policyv1.PodDisruptionBudget {
 		if o.Namespace == c.Namespace && b.selectors[i].Matches(labels.Set(c.Labels)) {
 			over = append(over, o)
 		}
-	}
-	if b.of == nil {
-		b.of = map[*cluster.Class][]*policyv1.PodDisruptionBudget{}
 	}
 	b.of[c] = over
 	return over
@@ -66,7 +53,7 @@ func (d *decision) disruptions(b *policyv1.PodDisruptionBudget) int32 {
 
 // disrupt consumes one disruption of each budget that has a say in the pod's eviction.
 func (d *decision) disrupt(p *cluster.Pod) {
-	for _, b := range d.planner.budgets.selecting(p.Class) {
+	for _, b := range d.budgets.selecting(p.Class) {
 		if cluster.Holds(b, p) {
 			if d.disrupted == nil {
 				d.disrupted = map[*policyv1.PodDisruptionBudget]int32{}
@@ -78,7 +65,7 @@ func (d *decision) disrupt(p *cluster.Pod) {
 
 // budgetRefuses says which disruption budget holds the pod now, nil when none does.
 func (d *decision) budgetRefuses(p *cluster.Pod) *reason.Reason {
-	over := d.planner.budgets.selecting(p.Class)
+	over := d.budgets.selecting(p.Class)
 	if len(over) > 1 {
 		names := make([]string, len(over))
 		for i, b := range over {

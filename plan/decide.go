@@ -112,9 +112,10 @@ type decision struct {
 	refuge    *refuge                                 // where the pods of leaving nodes may move to, nil until somebody asks
 	kept      *totals                                 // what the nodes have that stay, nil until somebody asks
 	disrupted map[*policyv1.PodDisruptionBudget]int32 // disruptions that this cycle has consumed
-	inFlight  int                                     // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn, or their drain is overdue, a node is none of them
-	drains    int                                     // of these, nodes that pods still have to leave
-	unhealthy []reason.Reason                         // why nothing may be removed at all, nil when all is well
+	budgets   budgets
+	inFlight  int             // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn, or their drain is overdue, a node is none of them
+	drains    int             // of these, nodes that pods still have to leave
+	unhealthy []reason.Reason // why nothing may be removed at all, nil when all is well
 
 	gathers map[cluster.GroupID]gathered // groups whose deletions wait for further machines
 
@@ -136,6 +137,7 @@ func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memo
 	d := &decision{
 		planner: p, s: s, allowed: allowed, m: m.spend(s, allowed), now: s.Time, fleet: s.View(), check: check,
 		usages: map[[3]string]reason.Reason{}, underuses: map[underuse]reason.Reason{}, fitting: map[string]reason.Reason{},
+		budgets:  budgets{all: s.Objects.Budgets},
 		groups:   make(map[cluster.GroupID]*groupState, len(s.Groups)),
 		listed:   make([]*groupState, len(s.Groups)),
 		leaving:  map[cluster.GroupID][]Leaving{},

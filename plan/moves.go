@@ -135,22 +135,19 @@ func moving(v *sight) []*cluster.Pod {
 }
 
 // consent is what the policy and the budgets' selectors say of a node's pods. Time that passes takes no consent back: a pod that may be evicted
-// now may be so later. It holds from then on, and as long as the budgets and the pods' controllers are the same.
+// now may be so later. It holds from then on, and as long as the budgets and the pods' controllers are the same: see [Planner.begin].
 type consent struct {
 	known    bool
 	since    time.Time
-	turns    [2]uint64      // of the budgets and the controllers
 	budgeted []*cluster.Pod // the pods that budgets select
 }
 
 // refusal says why one of the node's pods may not be evicted, nil when the policy lets all of them go.
 func (d *decision) refusal(st *nodeState) *reason.Reason {
-	budgets := &d.planner.budgets
-	turns := [2]uint64{budgets.turns, d.planner.owners.turns}
-	if c := &st.consent; c.known && !d.now.Before(c.since) && c.turns == turns {
+	if c := &st.consent; c.known && !d.now.Before(c.since) {
 		return nil
 	}
-	c := consent{known: true, since: d.now, turns: turns}
+	c := consent{known: true, since: d.now}
 	for _, p := range st.movers {
 		if p.Leaving() {
 			continue
@@ -158,7 +155,7 @@ func (d *decision) refusal(st *nodeState) *reason.Reason {
 		if why, keeps := d.keeps(p, st); keeps {
 			return &why
 		}
-		if len(budgets.selecting(p.Class)) > 0 {
+		if len(d.budgets.selecting(p.Class)) > 0 {
 			c.budgeted = append(c.budgeted, p)
 		}
 	}

@@ -34,8 +34,6 @@ type Planner struct {
 	states   []nodeState     // of the last cycle, whose memory the next one takes
 	held     held            // of the last cycle
 	names    names
-	budgets  budgets
-	owners   owners
 	savings  savings
 	asking   asking
 	missed   misses
@@ -58,11 +56,14 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	if check != p.check || p.allowed != allowed || !sameTerms(p.seen.Groups, s.Groups) {
 		p.sights = nil
 	}
+	if p.seen != nil && (!slices.Equal(p.seen.Objects.Budgets, s.Objects.Budgets) || !p.seen.Objects.Controllers.Same(s.Objects.Controllers)) {
+		for _, v := range p.sights {
+			v.consent = consent{}
+		}
+	}
 	d := newDecision(p, s, allowed, m, check)
 	d.queueUp(d.others())
 	p.look(d)
-	p.budgets.turn(s.Objects.Budgets)
-	p.owners.turn(s.Objects.Controllers)
 	p.missed.begin()
 	p.seen, p.allowed, p.check = s, allowed, check
 	return d

@@ -9,14 +9,8 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// mostFits is how many answers are remembered: those about nodes that are gone are among them.
-const mostFits = 1 << 12
-
 // savings is what is remembered of the search for a saving from cycle to cycle: a cluster that is the same is asked nothing.
 type savings struct {
-	sights []*sight // of all nodes, as moving was found
-	moving []mover  // nodes that are used too much to go anyway, those first that cost most, then those with fewest pods
-
 	hosts []*sight // that could take pods, in the order of nodes
 	fits  map[fit]bool
 }
@@ -36,16 +30,13 @@ type fit struct {
 // turn turns to the nodes that there are now: what does not hold any more is forgotten.
 func (s *savings) turn(d *decision) {
 	p := d.planner
-	if !same(s.sights, p.sights) {
-		s.sights, s.moving = p.sights, d.steadyMovers()
-	}
 	hosts := make([]*sight, 0, len(p.sights))
 	for at, v := range p.sights {
 		if other := d.states[at]; v.takes && (other == nil || !other.going && !other.onLadder && (len(other.movers) > 0 || other.pinned)) {
 			hosts = append(hosts, v)
 		}
 	}
-	if !slices.Equal(s.hosts, hosts) || len(s.fits) > mostFits {
+	if !slices.Equal(s.hosts, hosts) {
 		s.hosts, s.fits = hosts, map[fit]bool{}
 	}
 }
@@ -123,7 +114,7 @@ func (d *decision) dearestMoveable() []*nodeState {
 	may := func(st *nodeState) bool {
 		return d.refusal(st) == nil && d.cools(st) == nil && d.vain(st) == nil && d.forbidden(st) == nil && d.inUseBeyondRequests(st) == nil
 	}
-	for _, m := range d.planner.savings.moving {
+	for _, m := range d.steadyMovers() {
 		if st := d.moves(m); may(st) {
 			if all = append(all, st); len(all) == mostConsolidated {
 				break

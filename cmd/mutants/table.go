@@ -180,8 +180,8 @@ var elsewhere = []mutant{
 		"o := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))}", "o := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))}\n\tif MUTED {\n\t\to.Preconditions = nil\n\t}", catcher{"internal/kube", "TestEvict"},
 	},
 	{
-		"S-15", "what the policy said of a node's pods holds no longer than their controllers and budgets", "plan/moves.go",
-		"c.turns == turns {", "(MUTED || c.turns == turns) {", catcher{"plan", "TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens/the_controller_of_those_who_would_go_first_is_gone"},
+		"S-15", "what the policy said of a node's pods holds no longer than their controllers and budgets", "plan/planner.go",
+		"if p.seen != nil && (", "if !MUTED && p.seen != nil && (", catcher{"plan", "TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens/the_controller_of_those_who_would_go_first_is_gone"},
 	},
 	{
 		"S-19", "a node whose machine is being deleted makes the budget no larger", "fleet/view.go",
