@@ -33,7 +33,7 @@ func (d *decision) decide() (Plan, Memory) {
 	})
 	d.rememberPlaces()
 	d.rememberUnbound()
-	d.planner.asking.turn(d)
+	d.noteAsking()
 	d.openGates()
 	d.answerClaims()
 	d.cleanUpMachines()
@@ -103,6 +103,7 @@ type decision struct {
 	next       time.Time
 
 	rescues   map[string]string                       // ladder nodes that a pending pod takes back, with the pod
+	asking    []waiting                               // see [decision.noteAsking]
 	booked    map[string]reason.Reason                // nodes on which pods of requests and buffers have a place, with why they stay
 	spared    map[string]reason.Reason                // ladder nodes that headroom, requests and buffers take back
 	besides   []judged                                // verdicts on nodes that are not watched, in the place of what they show

@@ -35,7 +35,6 @@ type Planner struct {
 	held     held            // of the last cycle
 	names    names
 	savings  savings
-	asking   asking
 	missed   misses
 
 	pretended map[pretended]*cluster.Pod // of the last cycle

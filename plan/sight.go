@@ -50,8 +50,7 @@ type sight struct {
 	where      policy.Where
 	loss       loss // of the movers
 
-	refused asked             // the last time that no pending pod was welcome on it
-	on      scheduling.Handle // that it had the last time: see [decision.handle]
+	on scheduling.Handle // that it had the last time: see [decision.handle]
 }
 
 // Name is the node's name.
