@@ -31,15 +31,16 @@ func (a *annex) holds(st *nodeState) bool {
 			return false
 		}
 	}
-	fits, known := a.d.planner.savings.fits[fit{a.d.planner.sights[st.at], a.state}]
-	if known {
+	p := a.d.planner
+	asked := fit{p.sights[st.at], a.state}
+	if fits, known := p.fits.known(asked); known {
 		return fits
 	}
 	a.open()
 	h, _ := a.d.check.Handle(st.Name())
-	fits = a.refuge.Leave(h, moving(st.sight)) == nil
+	fits := a.refuge.Leave(h, moving(st.sight)) == nil
 	a.refuge.Back()
-	a.d.planner.savings.fits[fit{a.d.planner.sights[st.at], a.state}] = fits
+	p.fits.learn(asked, fits)
 	return fits
 }
 
@@ -49,7 +50,7 @@ func (a *annex) open() {
 	}
 	d := a.d
 	var handles []scheduling.Handle
-	for _, v := range d.hosts(slices.Clone(d.planner.savings.hosts)) {
+	for _, v := range d.hosts(slices.Clone(d.planner.hosts)) {
 		if h, ok := d.check.Handle(v.Name()); ok {
 			handles = append(handles, h)
 		}

@@ -14,27 +14,21 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// misses keeps why groups do not hold the pods that are stuck, as it was found last. What was found of pods that do not mind others holds
-// as long as an empty machine of each group is the same; what was found of others, as long as the whole cluster is.
+// misses is why groups do not hold the pods that are stuck. What was found of pods that do not mind others holds for as long as the groups stand
+// as they do.
 type misses struct {
 	allowed *policy.Policy
-	check   *scheduling.Checker
 	stances []*stance // of the snapshot's groups, as they stood last
-	turns   int       // how often a stance has changed
-	stirs   int       // how often a stance or the cluster has
-	cycle   int
-	by      map[*cluster.Class]*missed
+	by      memo[*cluster.Class, *missed]
 }
 
 // stance is what a group says to every pod alike.
 type stance struct {
 	*groupState
-	digest uint64           // of an empty machine, in each zone
-	turns  string           // of its zones, and until when some are passed over
-	state  scheduling.State // of the cluster with one
-	beyond int              // see [decision.beyond]; 0 of a group that spans no zones
-	total  totals           // of the cluster, for the limit
-	limit  *reason.Reason   // why the group may not add a machine, once somebody has asked
+	digest uint64         // of an empty machine, in each zone
+	turns  string         // of its zones, and until when some are passed over
+	total  totals         // of the cluster, for the limit
+	limit  *reason.Reason // why the group may not add a machine, once somebody has asked
 	asked  bool
 
 	free    []int64                      // of an empty machine, by dimension, while it is asked
@@ -46,13 +40,10 @@ type stance struct {
 
 // missed is why no group holds pods of a class.
 type missed struct {
-	depends      bool // on where other pods are, or on whose zone's turn it is
-	far          bool // so does it: a group was asked how far away a zone is
-	turns, stirs int  // of [misses], when it was found
-	cycle        int  // in which it was last told
-	limits       []*reason.Reason
-	limited      []int // the groups that would do, by their place, with what limits each
-	because      []reason.Reason
+	far     bool  // a group was asked how far away a zone is, which any pod may change
+	limited []int // the groups that would do, by their place, with what limits each
+	limits  []*reason.Reason
+	because []reason.Reason
 }
 
 // explainStuck says of pods without a place why no group helps, the nearest miss first.
@@ -77,42 +68,28 @@ func (d *decision) explainStuck(c *candidates) {
 	}
 }
 
-// begin forgets what was not told in the last cycle.
-func (m *misses) begin() {
-	maps.DeleteFunc(m.by, func(_ *cluster.Class, of *missed) bool { return of.cycle < m.cycle })
-	m.cycle++
-}
-
-// look sees how the groups and the cluster stand now.
+// look sees how the groups stand now.
 func (m *misses) look(d *decision) {
 	total := d.totals()
 	now := make([]*stance, len(d.s.Groups))
-	turned := m.allowed != d.allowed || len(m.stances) != len(now)
-	stirred := m.check != d.check
 	for i, g := range d.s.Groups {
 		st := &stance{groupState: d.groups[g.ID], total: total}
 		if now[i] = st; st.known() {
 			for _, zone := range st.sites() {
 				st.digest = 31*st.digest + d.check.Digest(d.template(st.groupState, zone))
 			}
-			if st.turns = d.turnsOf(st.groupState); st.rotation != nil {
-				st.beyond = d.beyond(st.groupState)
-			}
-			d.onEmpty(site{groupState: st.groupState, zone: st.nextZone()}, func(scheduling.Handle) { st.state = d.check.State() })
-		}
-		if !turned {
-			last := m.stances[i]
-			turned = last.ID != st.ID || last.Size != st.Size || last.Sizes != st.Sizes || last.digest != st.digest || last.turns != st.turns || !sameReason(last.blocked, st.blocked) || !sameReason(last.passedOver, st.passedOver)
-			stirred = stirred || last.state != st.state || last.beyond != st.beyond
+			st.turns = d.turnsOf(st.groupState)
 		}
 	}
-	if turned {
-		m.turns++
+	if m.allowed != d.allowed || !slices.EqualFunc(m.stances, now, (*stance).same) {
+		m.by.forget()
 	}
-	if turned || stirred {
-		m.stirs++
-	}
-	m.allowed, m.check, m.stances = d.allowed, d.check, now
+	m.allowed, m.stances = d.allowed, now
+}
+
+// same says whether the group says the same to every pod.
+func (s *stance) same(o *stance) bool {
+	return s.ID == o.ID && s.Size == o.Size && s.Sizes == o.Sizes && s.digest == o.digest && s.turns == o.turns && sameReason(s.blocked, o.blocked) && sameReason(s.passedOver, o.passedOver)
 }
 
 // find says of every stuck demand why no group holds it. What holds from before is not asked again, and kinds of pods are asked about once.
@@ -122,7 +99,7 @@ func (m *misses) find(d *decision, stuck []*wanted) []*missed {
 	var open []*inquiry
 	for i, w := range stuck {
 		depends := d.check.Depends(w.of) || w.zonal
-		if known := m.by[w.of]; known != nil && m.holds(d, known, depends) {
+		if known, ok := m.by.known(w.of); ok && !depends && m.holds(d, known) {
 			found[i] = known
 			continue
 		}
@@ -140,18 +117,14 @@ func (m *misses) find(d *decision, stuck []*wanted) []*missed {
 			st.askAll(d, at, open)
 		}
 	}
-	if m.by == nil {
-		m.by = map[*cluster.Class]*missed{}
-	}
 	for _, q := range open {
 		answer := m.answer(d, q)
 		for _, i := range q.of {
 			found[i] = answer
-			m.by[stuck[i].of] = answer
+			if !q.depends && !answer.far {
+				m.by.learn(stuck[i].of, answer)
+			}
 		}
-	}
-	for _, f := range found {
-		f.cycle = m.cycle
 	}
 	return found
 }
@@ -223,10 +196,7 @@ func (s *stance) ask(d *decision, q *inquiry, h scheduling.Handle) miss {
 }
 
 // holds says whether what was found before would be found again.
-func (m *misses) holds(d *decision, of *missed, depends bool) bool {
-	if of.depends != depends || of.turns != m.turns || (depends || of.far) && of.stirs != m.stirs {
-		return false
-	}
+func (m *misses) holds(d *decision, of *missed) bool {
 	for i, at := range of.limited {
 		if !sameReason(of.limits[i], m.stances[at].limited(d)) {
 			return false
@@ -254,7 +224,7 @@ func (s *stance) limited(d *decision) *reason.Reason {
 // answer sums up an inquiry, the groups that come nearest to holding the pods first: those that would do and may not grow, then those
 // that refuse them, by how many reasons they have and how much they lack.
 func (m *misses) answer(d *decision, q *inquiry) *missed {
-	a := &missed{depends: q.depends, turns: m.turns, stirs: m.stirs}
+	a := &missed{}
 	all := make([]miss, 0, len(m.stances))
 	count, held, unread := 1, false, []string(nil)
 	for at, st := range m.stances {

@@ -30,9 +30,9 @@ func (d *decision) refuges() *refuge {
 	var nodes []*sight
 	stays := map[*sight]bool{} // that could go but for the policy or their group's min
 	for at, v := range d.planner.sights {
-		if st := d.states[at]; v.takes && (st == nil || !st.going && !st.onLadder && (len(st.movers) > 0 || st.pinned)) {
+		if d.couldHost(at, v) {
 			nodes = append(nodes, v)
-			if st != nil && d.stands(st) {
+			if st := d.states[at]; st != nil && d.stands(st) {
 				stays[v] = true
 			}
 		}
@@ -50,6 +50,12 @@ func (d *decision) refuges() *refuge {
 	}
 	d.refuge = &refuge{d.check.Refuge(append(handles, others...)...), d.check, map[scheduling.Handle]bool{}}
 	return d.refuge
+}
+
+// couldHost says whether pods of other nodes could move to the node.
+func (d *decision) couldHost(at int, v *sight) bool {
+	st := d.states[at]
+	return v.takes && (st == nil || !st.going && !st.onLadder && (len(st.movers) > 0 || st.pinned))
 }
 
 // stands says whether a node stays for now that could go by itself.

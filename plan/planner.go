@@ -34,8 +34,9 @@ type Planner struct {
 	states   []nodeState     // of the last cycle, whose memory the next one takes
 	held     held            // of the last cycle
 	names    names
-	savings  savings
 	missed   misses
+	hosts    []*sight // of the last search for a saving
+	fits     memo[fit, bool]
 
 	pretended map[pretended]*cluster.Pod // of the last cycle
 
@@ -63,7 +64,8 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	d := newDecision(p, s, allowed, m, check)
 	d.queueUp(d.others())
 	p.look(d)
-	p.missed.begin()
+	p.missed.by.turn()
+	p.fits.turn()
 	p.seen, p.allowed, p.check = s, allowed, check
 	return d
 }

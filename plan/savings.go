@@ -9,12 +9,6 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// savings is what is remembered of the search for a saving from cycle to cycle: a cluster that is the same is asked nothing.
-type savings struct {
-	hosts []*sight // that could take pods, in the order of nodes
-	fits  map[fit]bool
-}
-
 // mover is a node whose pods could run elsewhere for less.
 type mover struct {
 	at    int
@@ -27,17 +21,17 @@ type fit struct {
 	with scheduling.State
 }
 
-// turn turns to the nodes that there are now: what does not hold any more is forgotten.
-func (s *savings) turn(d *decision) {
-	p := d.planner
-	hosts := make([]*sight, 0, len(p.sights))
-	for at, v := range p.sights {
-		if other := d.states[at]; v.takes && (other == nil || !other.going && !other.onLadder && (len(other.movers) > 0 || other.pinned)) {
+// lookForHosts finds the nodes that could take pods. What fits on them holds for as long as they are the same.
+func (d *decision) lookForHosts() {
+	var hosts []*sight
+	for at, v := range d.planner.sights {
+		if d.couldHost(at, v) {
 			hosts = append(hosts, v)
 		}
 	}
-	if !slices.Equal(s.hosts, hosts) {
-		s.hosts, s.fits = hosts, map[fit]bool{}
+	if p := d.planner; !slices.Equal(p.hosts, hosts) {
+		p.hosts = hosts
+		p.fits.forget()
 	}
 }
 
@@ -135,7 +129,7 @@ func (d *decision) dearestMoveable() []*nodeState {
 
 // bestSaving is the saving that is worth most beyond what it costs, nil when nothing could be saved at all.
 func (d *decision) bestSaving() *saving {
-	d.planner.savings.turn(d)
+	d.lookForHosts()
 	nodes := d.dearestMoveable()
 	found, tried := make([]*saving, len(nodes)), make([]int, len(nodes))
 	try := func(into *groupState) {
