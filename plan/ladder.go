@@ -385,7 +385,7 @@ func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
 		d.kept.add(st.Object, -1)
 	}
 	if st.pinned && d.refuge != nil {
-		if h, present := d.handle(st.sight); present {
+		if h, present := d.check.Handle(st.name); present {
 			d.refuge.Shut(h) // its group can spare it after all
 		}
 	}

@@ -18,8 +18,9 @@ import (
 // as they do.
 type misses struct {
 	allowed *policy.Policy
-	stances []*stance // of the snapshot's groups, as they stood last
-	by      memo[*cluster.Class, *missed]
+	stances []*stance                  // of the snapshot's groups, as they stood last
+	last    map[*cluster.Class]*missed // what the last cycle found
+	now     map[*cluster.Class]*missed // what this one has found, or found to hold
 }
 
 // stance is what a group says to every pod alike.
@@ -68,6 +69,17 @@ func (d *decision) explainStuck(c *candidates) {
 	}
 }
 
+// turn turns to the next cycle: what the last one was not asked is forgotten.
+func (m *misses) turn() { m.last, m.now = m.now, nil }
+
+// learn notes why no group holds pods of the class.
+func (m *misses) learn(of *cluster.Class, found *missed) {
+	if m.now == nil {
+		m.now = map[*cluster.Class]*missed{}
+	}
+	m.now[of] = found
+}
+
 // look sees how the groups stand now.
 func (m *misses) look(d *decision) {
 	total := d.totals()
@@ -82,7 +94,7 @@ func (m *misses) look(d *decision) {
 		}
 	}
 	if m.allowed != d.allowed || !slices.EqualFunc(m.stances, now, (*stance).same) {
-		m.by.forget()
+		m.last, m.now = nil, nil
 	}
 	m.allowed, m.stances = d.allowed, now
 }
@@ -99,8 +111,9 @@ func (m *misses) find(d *decision, stuck []*wanted) []*missed {
 	var open []*inquiry
 	for i, w := range stuck {
 		depends := d.check.Depends(w.of) || w.zonal
-		if known, ok := m.by.known(w.of); ok && !depends && m.holds(d, known) {
+		if known := cmp.Or(m.now[w.of], m.last[w.of]); known != nil && !depends && m.holds(d, known) {
 			found[i] = known
+			m.learn(w.of, known)
 			continue
 		}
 		kind := d.check.Kind(w.of)
@@ -122,7 +135,7 @@ func (m *misses) find(d *decision, stuck []*wanted) []*missed {
 		for _, i := range q.of {
 			found[i] = answer
 			if !q.depends && !answer.far {
-				m.by.learn(stuck[i].of, answer)
+				m.learn(stuck[i].of, answer)
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -27,22 +26,13 @@ func (d *decision) refuges() *refuge {
 	if d.refuge != nil {
 		return d.refuge
 	}
-	var nodes []*sight
-	stays := map[*sight]bool{} // that could go but for the policy or their group's min
-	for at, v := range d.planner.sights {
-		if d.couldHost(at, v) {
-			nodes = append(nodes, v)
-			if st := d.states[at]; st != nil && d.stands(st) {
-				stays[v] = true
-			}
-		}
-	}
-	handles, others := make([]scheduling.Handle, 0, len(nodes)), make([]scheduling.Handle, 0, len(nodes))
-	for _, v := range d.hosts(nodes) {
-		h, ok := d.handle(v)
+	var handles, others []scheduling.Handle
+	for _, at := range d.hosts() {
+		v, st := d.planner.sights[at], d.states[at]
+		h, ok := d.check.Handle(v.name)
 		switch {
 		case !ok:
-		case v.settled || stays[v]:
+		case v.settled || st != nil && d.stands(st):
 			handles = append(handles, h)
 		default:
 			others = append(others, h)
@@ -50,12 +40,6 @@ func (d *decision) refuges() *refuge {
 	}
 	d.refuge = &refuge{d.check.Refuge(append(handles, others...)...), d.check, map[scheduling.Handle]bool{}}
 	return d.refuge
-}
-
-// couldHost says whether pods of other nodes could move to the node.
-func (d *decision) couldHost(at int, v *sight) bool {
-	st := d.states[at]
-	return v.takes && (st == nil || !st.going && !st.onLadder && (len(st.movers) > 0 || st.pinned))
 }
 
 // stands says whether a node stays for now that could go by itself.
@@ -94,29 +78,24 @@ func (r *refuge) settle() {
 
 // receives says whether pods of other nodes have moved to the node.
 func (d *decision) receives(v *sight) bool {
-	h, ok := d.handle(v)
+	h, ok := d.check.Handle(v.name)
 	return ok && d.refuges().took[h]
 }
 
-// handle is [scheduling.Checker.Handle] of the node, which mostly has the one that it had the last time.
-func (d *decision) handle(v *sight) (scheduling.Handle, bool) {
-	if d.check.Is(v.on, v.name) {
-		return v.on, true
+// hosts are the nodes, by their places, that pods of others could move to, in the order in which these look at them, but for those that stay for now: those
+// first that stay anyway, then those that would be the last to go, whatever their timers say; the most used before the others, and of equal ones by name.
+func (d *decision) hosts() []int {
+	sights := d.planner.sights
+	all := make([]int, 0, len(sights))
+	for at, v := range sights {
+		if st := d.states[at]; v.takes && (st == nil || !st.going && !st.onLadder && (len(st.movers) > 0 || st.pinned)) {
+			all = append(all, at)
+		}
 	}
-	h, ok := d.check.Handle(v.name)
-	if ok {
-		v.on = h
-	}
-	return h, ok
-}
-
-// hosts puts nodes into the order in which moving pods look at them, but for those that stay for now: those first that stay anyway, then those that would be the
-// last to go, whatever their timers say; the most used before the others, and of equal ones by name.
-func (d *decision) hosts(nodes []*sight) []*sight {
-	slices.SortFunc(nodes, func(a, b *sight) int {
-		return cmp.Or(cmp.Compare(a.hosting(), b.hosting()), d.dearest(b, a), strings.Compare(a.name, b.name))
+	slices.SortFunc(all, func(a, b int) int {
+		return cmp.Or(cmp.Compare(sights[a].hosting(), sights[b].hosting()), d.dearest(sights[b], sights[a]), cmp.Compare(a, b))
 	})
-	return nodes
+	return all
 }
 
 // hosting ranks a node among those that pods could move to.

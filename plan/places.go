@@ -50,11 +50,11 @@ func (d *decision) moveIn(names []string, on []scheduling.Handle) {
 		}
 	}
 	empty := map[cluster.GroupID][]*cluster.Node{}
-	for i, n := range d.s.Nodes {
+	for _, n := range d.s.Nodes {
 		if homeless[n.Group] == nil {
 			continue
 		}
-		if h, present := d.handle(d.planner.sights[i]); (!present || !known[h]) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() }) {
+		if h, present := d.check.Handle(n.Name()); (!present || !known[h]) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() }) {
 			empty[n.Group] = append(empty[n.Group], n)
 		}
 	}

@@ -35,8 +35,6 @@ type Planner struct {
 	held     held            // of the last cycle
 	names    names
 	missed   misses
-	hosts    []*sight // of the last search for a saving
-	fits     memo[fit, bool]
 
 	pretended map[pretended]*cluster.Pod // of the last cycle
 
@@ -64,8 +62,7 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	d := newDecision(p, s, allowed, m, check)
 	d.queueUp(d.others())
 	p.look(d)
-	p.missed.by.turn()
-	p.fits.turn()
+	p.missed.turn()
 	p.seen, p.allowed, p.check = s, allowed, check
 	return d
 }

@@ -9,53 +9,10 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// mover is a node whose pods could run elsewhere for less.
-type mover struct {
-	at    int
-	sight *sight // with the pods that would have to leave
-}
-
-// fit is a question: whether a node's pods fit on the others, or on these and one machine more.
-type fit struct {
-	node *sight // of the checker that is asked: another one has all nodes looked at anew
-	with scheduling.State
-}
-
-// lookForHosts finds the nodes that could take pods. What fits on them holds for as long as they are the same.
-func (d *decision) lookForHosts() {
-	var hosts []*sight
-	for at, v := range d.planner.sights {
-		if d.couldHost(at, v) {
-			hosts = append(hosts, v)
-		}
-	}
-	if p := d.planner; !slices.Equal(p.hosts, hosts) {
-		p.hosts = hosts
-		p.fits.forget()
-	}
-}
-
-// steadyMovers are the nodes that no cycle has more to say about than that they are used.
-func (d *decision) steadyMovers() []mover {
-	var all []mover
-	watched := d.planner.watched
-	for at, v := range d.planner.sights {
-		if len(watched) > 0 && watched[0] == at {
-			watched = watched[1:]
-			continue
-		}
-		if own := d.couldMove(v); own != nil && d.consolidates(v.Node) {
-			all = append(all, mover{at, own})
-		}
-	}
-	slices.SortStableFunc(all, d.dearestMover)
-	return all
-}
-
 // dearestMover puts those first that cost most, then those with fewest pods, then by name.
-func (d *decision) dearestMover(a, b mover) int {
-	return cmp.Or(cmp.Compare(d.groups[b.sight.Group].PriceUSDPerHour, d.groups[a.sight.Group].PriceUSDPerHour),
-		cmp.Compare(len(a.sight.movers), len(b.sight.movers)), cmp.Compare(a.at, b.at))
+func (d *decision) dearestMover(a, b *nodeState) int {
+	return cmp.Or(cmp.Compare(d.groups[b.Group].PriceUSDPerHour, d.groups[a.Group].PriceUSDPerHour),
+		cmp.Compare(len(a.movers), len(b.movers)), cmp.Compare(a.at, b.at))
 }
 
 // consolidates says whether nodes such as this one may be emptied for a saving.
@@ -94,43 +51,56 @@ func (d *decision) moveable(at int) *nodeState {
 	if own == nil {
 		return nil
 	}
-	return d.moves(mover{at, own})
-}
-
-// moves is the node in this cycle.
-func (d *decision) moves(m mover) *nodeState {
-	return &nodeState{sight: m.sight, group: d.groupOf(m.sight), at: m.at, kept: true, wait: wait{since: d.now, removable: d.now}}
+	return &nodeState{sight: own, group: d.groupOf(own), at: at, kept: true, wait: wait{since: d.now, removable: d.now}}
 }
 
 // dearestMoveable are the nodes that are tried, those that cost most first: all their pods may be evicted, and nothing else is in the way.
 func (d *decision) dearestMoveable() []*nodeState {
-	var all []*nodeState
 	may := func(st *nodeState) bool {
 		return d.refusal(st) == nil && d.cools(st) == nil && d.vain(st) == nil && d.forbidden(st) == nil && d.inUseBeyondRequests(st) == nil
 	}
-	for _, m := range d.steadyMovers() {
-		if st := d.moves(m); may(st) {
-			if all = append(all, st); len(all) == mostConsolidated {
-				break
-			}
+	var all, steady []*nodeState // of the latter no cycle has more to say than that they are used
+	watched := d.planner.watched
+	for at, n := range d.s.Nodes {
+		isWatched := len(watched) > 0 && watched[0] == at
+		if isWatched {
+			watched = watched[1:]
 		}
-	}
-	for _, at := range d.planner.watched {
-		if !d.consolidates(d.s.Nodes[at]) {
+		if !d.consolidates(n) {
 			continue
 		}
-		if st := d.moveable(at); st != nil && may(st) {
+		switch st := d.moveable(at); {
+		case st == nil:
+		case !isWatched:
+			steady = append(steady, st)
+		case may(st):
 			all = append(all, st)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *nodeState) int { return d.dearestMover(mover{a.at, a.sight}, mover{b.at, b.sight}) })
+	slices.SortFunc(steady, d.dearestMover)
+	tried := 0
+	for _, st := range steady {
+		if tried == mostConsolidated {
+			break
+		}
+		if may(st) {
+			all = append(all, st)
+			tried++
+		}
+	}
+	slices.SortFunc(all, d.dearestMover)
 	return all[:min(len(all), mostConsolidated)]
 }
 
 // bestSaving is the saving that is worth most beyond what it costs, nil when nothing could be saved at all.
 func (d *decision) bestSaving() *saving {
-	d.lookForHosts()
 	nodes := d.dearestMoveable()
+	var hosts []scheduling.Handle
+	for _, at := range d.hosts() {
+		if h, ok := d.check.Handle(d.planner.sights[at].name); ok {
+			hosts = append(hosts, h)
+		}
+	}
 	found, tried := make([]*saving, len(nodes)), make([]int, len(nodes))
 	try := func(into *groupState) {
 		var a *annex
@@ -142,7 +112,7 @@ func (d *decision) bestSaving() *saving {
 				tried[i]++
 			}
 			if a == nil {
-				a = d.annex(into)
+				a = d.annex(hosts, into)
 			}
 			if a.holds(st) {
 				found[i] = d.savingOf(st, into)

@@ -9,7 +9,6 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
-	"sluice.dev/sluice/scheduling"
 )
 
 // sight is what a node shows by itself, under the policy and its group's thresholds: what other nodes, waiting pods and the last cycles
@@ -50,7 +49,6 @@ type sight struct {
 	where      policy.Where
 	loss       loss // of the movers
 
-	on scheduling.Handle // that it had the last time: see [decision.handle]
 }
 
 // Name is the node's name.
