@@ -35,7 +35,6 @@ func (c *Checker) Await(all []Awaited) []Handle {
 		}
 		h = c.slot(slot{name: a.Name, template: a.Like, pods: a.Like.pods, awaited: c.snapshots + 1})
 		c.enter(h)
-		c.changes++
 		changed = true
 		handles[i] = h
 		c.awaited = append(c.awaited, h)
@@ -55,7 +54,6 @@ func (c *Checker) Await(all []Awaited) []Handle {
 
 // dismiss gives up the place of a machine that was awaited.
 func (c *Checker) dismiss(h Handle) {
-	c.changes++
 	c.vacate(h)
 	c.leave(h)
 	c.slots[h].pods = nil

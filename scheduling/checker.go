@@ -85,7 +85,6 @@ type Checker struct {
 	awaited []Handle // machines that do, in the order of names: see [Checker.Await]
 	founded Handle   // nodes before it were there in the last snapshot, without what-ifs
 
-	changes   uint64 // of the cluster, from snapshot to snapshot: see [Checker.State]
 	snapshots uint64 // so far
 	journal   journal
 	last      uint64 // the number of the last what-if

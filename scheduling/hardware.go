@@ -3,7 +3,6 @@ package scheduling
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -187,10 +186,4 @@ func (t tracker) GetPendingAllocation(types.UID) *resourcev1.AllocationResult { 
 func (t tracker) SignalClaimPendingAllocation(_ types.UID, claim *resourcev1.ResourceClaim) error {
 	t.h.signalled = append(t.h.signalled, claim)
 	return nil
-}
-
-// sameHardware says whether both have the same devices and claims, and the same pods wherever claims are made for pods.
-func sameHardware(a, b *cluster.Objects) bool {
-	return slices.Equal(a.DeviceClasses, b.DeviceClasses) && slices.Equal(a.ResourceClaims, b.ResourceClaims) && slices.Equal(a.ResourceSlices, b.ResourceSlices) &&
-		(len(b.ResourceClaims) == 0 || same(a.Pods, b.Pods))
 }

@@ -2,7 +2,6 @@ package scheduling
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,12 +26,8 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 	}
 	c.asked = c.asked[:0]
 	if !sameStorage(&last.Objects, &s.Objects) {
-		c.changes++
 		c.disown()
 		c.restock()
-	}
-	if !sameHardware(&last.Objects, &s.Objects) {
-		c.changes++
 	}
 	if !same(last.Nodes, s.Nodes) {
 		c.turnNodes(last.Nodes, s.Nodes)
@@ -52,10 +47,7 @@ func (c *Checker) next(s *cluster.Snapshot) bool {
 	c.gather = false
 	c.countLate()
 	c.hopeful = len(wait) > 0
-	nominated := c.nominated
-	if c.nominate(wait); !maps.EqualFunc(nominated, c.nominated, slices.Equal) {
-		c.changes++
-	}
+	c.nominate(wait)
 	return true
 }
 
@@ -74,7 +66,6 @@ func (c *Checker) turnNodes(last, nodes []*cluster.Node) {
 			i++
 		}
 		if i == len(last) || last[i] != n && last[i].Name() != n.Name() {
-			c.changes++
 			order[j] = c.slot(slot{name: n.Name(), node: n.Object, pods: slices.Clip(c.entries(nil, n.Pods)), seen: n, load: c.load(n.Pods)})
 			c.house(c.slots[order[j]].pods, 1)
 			c.enter(order[j])
@@ -101,7 +92,6 @@ func (c *Checker) known() int {
 
 // bury gives up the place of a node that is gone for good.
 func (c *Checker) bury(h Handle) {
-	c.changes++
 	c.vacate(h)
 	c.house(c.slots[h].pods, -1)
 	c.leave(h)
@@ -113,7 +103,6 @@ func (c *Checker) turn(h Handle, was, is *cluster.Node) {
 	if was == is || was.Object == is.Object && slices.Equal(was.Pods, is.Pods) {
 		return
 	}
-	c.changes++
 	c.slots[h].turned = c.snapshots
 	c.vacate(h)
 	if was.Object == is.Object {

@@ -13,12 +13,10 @@ import (
 type whatIf struct {
 	number   uint64 // unique, rising
 	loosened uint64 // of the checker, before
-	digest   uint64 // of all what-ifs up to this one
 	entry    entry  // for placed and evicted
 	more     *more  // nil for none of it
 	node     Handle
 	what     change
-	digested bool // see [Checker.State]
 }
 
 // more is what few what-ifs need.
