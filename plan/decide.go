@@ -80,7 +80,6 @@ type decision struct {
 	underuses map[underuse]reason.Reason  // see [decision.underuse]
 	fitting   map[string]reason.Reason    // see [decision.fitsNode]
 	blank     []reason.Reason             // see [decision.reasons]
-	counts    []bool                      // by [scheduling.Handle]: the node is among counted
 
 	attach   map[cluster.GroupID]int // volumes that a node of the group can attach, as kubelets say, nil until somebody asks
 	opened   byHandle                // the groups of machines that are coming or being added

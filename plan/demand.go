@@ -88,9 +88,7 @@ func (d *decision) nominated(i int, p *cluster.Pod) bool {
 	if d.witness != nil {
 		d.witness.Places(p, node)
 	}
-	if _, known := d.counted[node]; !known {
-		d.counted[node] = d.key(i)
-	}
+	d.countOn(node, i)
 	v := &d.podVerdicts[i]
 	*v = Verdict{v.Subject, PodScheduling, []reason.Reason{reason.New(reason.PodNominated, v.Subject, "node", node)}}
 	return true

@@ -148,7 +148,7 @@ func (d *decision) holdDry() {
 // or taken back.
 func (d *decision) couldGo(st *nodeState) []reason.Reason {
 	if d.receives(st.sight) {
-		return st.receiving()
+		return []reason.Reason{receiving(st)}
 	}
 	return d.refuges().leave(st.sight)
 }

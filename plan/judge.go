@@ -31,7 +31,6 @@ type nodeState struct {
 // judgeNodes says of every node whether it could go. Nodes on the ladder and nodes that may step on it are left to climbLadder.
 func (d *decision) judgeNodes() {
 	d.states = make([]*nodeState, len(d.s.Nodes))
-	states := slices.Grow(d.planner.states[:0], len(d.planner.watched))
 	d.removable = make([]*nodeState, 0, len(d.planner.watched))
 	unready, nodes := 0, len(d.s.Nodes) // nodes that are neither Ready nor starting, and all but those whose machines are switched off or known to be lost
 	d.watch(func(at int, v *sight) {
@@ -45,12 +44,10 @@ func (d *decision) judgeNodes() {
 			d.planner.said[at] = v.verdict
 			return
 		}
-		states = append(states, nodeState{sight: v, group: d.groupOf(v), at: at})
-		st := &states[len(states)-1]
+		st := &nodeState{sight: v, group: d.groupOf(v), at: at}
 		d.states[at] = st
 		d.removable = append(d.removable, st)
 	})
-	d.planner.states = states
 	if !d.allowed.Health.Tolerates(unready, nodes) {
 		d.unhealthy = []reason.Reason{reason.New(reason.UnhealthyCluster, reason.Ref{Kind: reason.KindCluster},
 			"unready", unready, "nodes", nodes, "tolerated", fmt.Sprintf("%d or %g%%", d.allowed.Health.UnreadyCount, d.allowed.Health.UnreadyPercent))}

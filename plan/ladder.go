@@ -309,7 +309,7 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 	var working []*nodeState
 	for _, st := range nodes {
 		if d.receives(st.sight) && !d.bound(st) {
-			d.judgeNode(st, NodeKeep, st.receiving()...) // its time goes on: it could go in their place
+			d.judgeNode(st, NodeKeep, receiving(st)) // its time goes on: it could go in their place
 			continue
 		}
 		about := reason.Node(st.Name())

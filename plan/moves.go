@@ -82,6 +82,11 @@ func (d *decision) receives(v *sight) bool {
 	return ok && d.refuges().took[h]
 }
 
+// receiving is why a node stays to which pods of others move.
+func receiving(st *nodeState) reason.Reason {
+	return reason.New(reason.NodeReceives, reason.Node(st.name))
+}
+
 // hosts are the nodes, by their places, that pods of others could move to, in the order in which these look at them, but for those that stay for now: those
 // first that stay anyway, then those that would be the last to go, whatever their timers say; the most used before the others, and of equal ones by name.
 func (d *decision) hosts() []int {

@@ -343,22 +343,14 @@ func (d *decision) placeThere(dm *demand, h scheduling.Handle, n int) {
 	if dm.claim != nil {
 		d.keepFor(dm.claim, d.check.Name(h))
 	} else {
-		d.countOn(h, dm.pods[dm.served])
+		d.countOn(d.check.Name(h), dm.pods[dm.served])
 	}
 	d.place(dm, n, h)
 	d.serve(dm, n, PodScheduling, d.fitsNode(h))
 }
 
 // countOn notes that the pod counts on the node, unless another one does already.
-func (d *decision) countOn(h scheduling.Handle, at int) {
-	for len(d.counts) <= int(h) {
-		d.counts = append(d.counts, false)
-	}
-	if d.counts[h] {
-		return
-	}
-	d.counts[h] = true
-	node := d.check.Name(h)
+func (d *decision) countOn(node string, at int) {
 	if _, known := d.counted[node]; !known {
 		d.counted[node] = d.key(at)
 	}

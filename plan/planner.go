@@ -31,7 +31,6 @@ type Planner struct {
 	watched  []int           // nodes that each cycle judges: what becomes of them depends on more than they show
 	owned    []*cluster.Node // nodes without a machine that bear the name of a sluice
 	passing  []int           // of these, those that time alone made other ones when all were looked at last
-	states   []nodeState     // of the last cycle, whose memory the next one takes
 	held     held            // of the last cycle
 	names    names
 	missed   misses

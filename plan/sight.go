@@ -31,9 +31,8 @@ type sight struct {
 
 	*cluster.Node
 	resource  corev1.ResourceName
-	used      float64         // share of the resource that is asked for
-	threshold float64         // at or below which it is underused
-	receives  []reason.Reason // see [sight.receiving]
+	used      float64 // share of the resource that is asked for
+	threshold float64 // at or below which it is underused
 	consent   consent
 
 	verdict    Verdict // without an outcome there is more to be said
@@ -53,14 +52,6 @@ type sight struct {
 
 // Name is the node's name.
 func (v *sight) Name() string { return v.name }
-
-// receiving is why a node stays to which pods of others move.
-func (v *sight) receiving() []reason.Reason {
-	if v.receives == nil {
-		v.receives = []reason.Reason{reason.New(reason.NodeReceives, reason.Node(v.name))}
-	}
-	return v.receives
-}
 
 // look looks at a node.
 func (d *decision) look(n *cluster.Node) *sight {

@@ -17,7 +17,6 @@ func (d *decision) trial() (undo func()) {
 	was.podVerdicts = slices.Clone(d.podVerdicts)
 	was.opened, was.counted, was.rescues = slices.Clone(d.opened), maps.Clone(d.counted), maps.Clone(d.rescues)
 	was.spared, was.booked = maps.Clone(d.spared), maps.Clone(d.booked)
-	was.counts = slices.Clone(d.counts)
 	all := slices.Clone(d.demands)
 	for _, b := range d.buffers {
 		if b.claim != nil {
