@@ -119,7 +119,7 @@ func (d *decision) likeTemplate(b *buffer, name string) (m measure, unclear stri
 	if t == nil {
 		return m, fmt.Sprintf("there is no PodTemplate %s in its namespace; create it", name)
 	}
-	return measure{pod: d.pretend(pretended{t, b.about, b.CreationTimestamp}, podOf(t, b.Namespace, b.Name, b.CreationTimestamp)), template: t}, ""
+	return measure{pod: pretend(podOf(t, b.Namespace, b.Name, b.CreationTimestamp)), template: t}, ""
 }
 
 // scaled is a pretended pod like the newest one of what the buffer's reference names, or as its template says where it has none, and how many of them there
@@ -149,11 +149,11 @@ func (d *decision) scaled(b *buffer) (*cluster.Pod, int) {
 		if t == nil {
 			return nil, 0
 		}
-		return d.pretend(pretended{t, b.about, b.CreationTimestamp}, withoutClaims(podOf(t, b.Namespace, b.Name, b.CreationTimestamp))), 0
+		return pretend(withoutClaims(podOf(t, b.Namespace, b.Name, b.CreationTimestamp))), 0
 	}
 	o := newest.Class.Object()
 	o.Name, o.CreationTimestamp, o.Status = b.Name, b.CreationTimestamp, corev1.PodStatus{}
-	return d.pretend(pretended{newest.Class, b.about, b.CreationTimestamp}, withoutClaims(o)), n
+	return pretend(withoutClaims(o)), n
 }
 
 // withoutClaims leaves out of a pod what its controller's other pods do not share.

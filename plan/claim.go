@@ -26,25 +26,8 @@ type claim struct {
 // mostPretended is how many pods a claim may be for: more would cost memory and no cluster has so many.
 const mostPretended = 50_000
 
-// pretended tells classes of pretended pods apart: by the template or the class that they are made of, and by who asks for them since when.
-type pretended struct {
-	of    any // *corev1.PodTemplate or *cluster.Class
-	about reason.Ref
-	since metav1.Time // who asks may have been deleted and made anew
-}
-
-// pretend is the record of a pretended pod like o, the same from cycle to cycle for the same key.
-func (d *decision) pretend(key pretended, o *corev1.Pod) *cluster.Pod {
-	p := d.planner.pretended[key]
-	if p == nil {
-		p = new(cluster.Classes).Pod(ungated(o))
-	}
-	if d.pretended == nil {
-		d.pretended = map[pretended]*cluster.Pod{}
-	}
-	d.pretended[key] = p
-	return p
-}
+// pretend is the record of a pretended pod like o.
+func pretend(o *corev1.Pod) *cluster.Pod { return new(cluster.Classes).Pod(ungated(o)) }
 
 // ungated is the pod as it is when it may run: without gates, and asking for what the API server would have it ask for.
 func ungated(o *corev1.Pod) *corev1.Pod {

@@ -67,10 +67,9 @@ type decision struct {
 	demands     []*demand      // of waiting, in the order in which they are placed
 	gangs       []*gang        // of which some of them are, in the order in which they are served
 
-	requests  []*request // in the snapshot's order
-	buffers   []*buffer  // in the snapshot's order
-	answers   []Action   // to them
-	pretended map[pretended]*cluster.Pod
+	requests []*request // in the snapshot's order
+	buffers  []*buffer  // in the snapshot's order
+	answers  []Action   // to them
 
 	witness witness // nil where nobody asks
 
@@ -226,7 +225,6 @@ func (d *decision) finish() (Plan, Memory) {
 	p.Actions = append(p.Actions, d.soft...)
 	p.Actions = append(p.Actions, d.answers...)
 	p.Actions = permitted(p.Actions, d.s.Objects.Lacks)
-	d.planner.pretended = d.pretended
 	p.Verdicts = d.allVerdicts()
 	return p, d.m
 }

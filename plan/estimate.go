@@ -15,7 +15,7 @@ import (
 // wanted, lets the chain choose one group, and goes on with what is left until no group helps any more. Cluster-autoscaler does the same,
 // one group a loop; here the groups of all rounds are asked for at once.
 func (d *decision) growByExpanders(c *candidates) {
-	ranking := d.planner.ranking(d.s.Objects.Ranking())
+	ranking := ReadRanking(d.s.Objects.Ranking())
 	ms := d.machines(nil)
 	_, widen := c.narrow()
 	defer widen()

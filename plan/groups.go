@@ -140,7 +140,7 @@ func (d *decision) unranked() func(cluster.GroupID) bool {
 	if !slices.Contains(d.allowed.Growth.Expanders, policy.Priority) {
 		return func(cluster.GroupID) bool { return false }
 	}
-	return d.planner.ranking(d.s.Objects.Ranking()).Unranked
+	return ReadRanking(d.s.Objects.Ranking()).Unranked
 }
 
 // shownDifferences is how many differences a sentence spells out.

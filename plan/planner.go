@@ -3,8 +3,6 @@ package plan
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/scheduling"
@@ -34,11 +32,6 @@ type Planner struct {
 	held     held            // of the last cycle
 	names    names
 	missed   misses
-
-	pretended map[pretended]*cluster.Pod // of the last cycle
-
-	ranked *corev1.ConfigMap // that was read last
-	ranks  Ranking           // that it says
 }
 
 // Decide plans one cycle. It changes none of its arguments, and nobody may change them afterwards: the snapshots that it is given one
@@ -81,14 +74,6 @@ func sameOption[T comparable](a, b *T) bool { return a == b || a != nil && b != 
 // same says whether two lists are one, and not only equal.
 func same[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
-}
-
-// ranking is what the ConfigMap says. It is read once.
-func (p *Planner) ranking(c *corev1.ConfigMap) Ranking {
-	if c == nil || c != p.ranked {
-		p.ranked, p.ranks = c, ReadRanking(c)
-	}
-	return p.ranks
 }
 
 // look looks at the nodes: anew at those that changed, and at those that look different as time passes.

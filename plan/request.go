@@ -204,7 +204,7 @@ func (d *decision) claimOf(q *request, templates []*corev1.PodTemplate, come int
 	for i, set := range q.Spec.PodSets {
 		n := max(0, int(set.Count)-come)
 		come -= int(set.Count) - n
-		p := d.pretend(pretended{templates[i], q.about, q.CreationTimestamp}, podOf(templates[i], q.Namespace, q.Name, q.CreationTimestamp))
+		p := pretend(podOf(templates[i], q.Namespace, q.Name, q.CreationTimestamp))
 		d.claims(c, p, n, !booked && !q.isCheck())
 		if c.gang != nil {
 			c.gang.Least += n
