@@ -29,11 +29,11 @@ var Rows = []Row{
 		Build: func(scale float64) Case { return cold(backlog(scale, true).World(), allHoused) },
 	},
 	{
-		Name: "next-cycle", Title: "the same cluster, next cycle with 100 changed pods", Goal: 5 * time.Millisecond, Limit: 20 * time.Millisecond,
+		Name: "next-cycle", Title: "the same cluster, next cycle with 100 changed pods", Goal: 5 * time.Millisecond, Limit: 50 * time.Millisecond,
 		Build: func(scale float64) Case { return nextCycle(backlog(scale, true).World(), scaled(100, scale)) },
 	},
 	{
-		Name: "stirred", Title: "the same, in a cycle in which 20 nodes changed and one joined as well", Goal: 5 * time.Millisecond, Limit: 20 * time.Millisecond,
+		Name: "stirred", Title: "the same, in a cycle in which 20 nodes changed and one joined as well", Goal: 5 * time.Millisecond, Limit: 50 * time.Millisecond,
 		Build: func(scale float64) Case {
 			return stirredCycle(backlog(scale, true).World(), max(5, scaled(100, scale)))
 		},
@@ -67,7 +67,7 @@ var Rows = []Row{
 		Build: func(scale float64) Case { return emptied(workload.NewConstrainedSteadyWorld(1, nodes(scale))) },
 	},
 	{
-		Name: "emptied-quiet", Title: "the next quiet cycle of the first", Goal: time.Millisecond, Limit: 5 * time.Millisecond,
+		Name: "emptied-quiet", Title: "the next quiet cycle of the first", Goal: time.Millisecond, Limit: 50 * time.Millisecond,
 		Build: func(scale float64) Case { return stillEmptied(workload.NewSteadyWorld(1, nodes(scale))) },
 	},
 }
