@@ -59,12 +59,11 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 	return d
 }
 
-// sameTerms says whether the same groups hold the same nodes to the same thresholds and limits, for the same price: all of a group that a [sight]
-// tells, and that sights are sorted by.
+// sameTerms says whether the same groups hold the same nodes to the same thresholds: all of a group that a [sight] tells.
 func sameTerms(a, b []*cluster.Group) bool {
 	return slices.EqualFunc(a, b, func(a, b *cluster.Group) bool {
-		return a.ID == b.ID && a.Parks == b.Parks && a.ControlPlane == b.ControlPlane && a.PriceUSDPerHour == b.PriceUSDPerHour && a.Spot == b.Spot && sameOption(a.Options.Threshold, b.Options.Threshold) && sameOption(a.Options.GPUThreshold, b.Options.GPUThreshold) &&
-			sameOption(a.Options.Unneeded, b.Options.Unneeded) && sameOption(a.Options.Unready, b.Options.Unready) &&
+		return a.ID == b.ID && a.Parks == b.Parks && a.ControlPlane == b.ControlPlane && a.Spot == b.Spot &&
+			sameOption(a.Options.Threshold, b.Options.Threshold) && sameOption(a.Options.GPUThreshold, b.Options.GPUThreshold) &&
 			slices.EqualFunc(a.Options.DaemonWork, b.Options.DaemonWork, cluster.PodSelector.Equal)
 	})
 }
