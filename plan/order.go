@@ -30,23 +30,21 @@ func (l *loss) add(p *cluster.Pod) {
 // wait is how a node's timers stand.
 type wait struct {
 	removable time.Time // since when it could go without a break
-	known     bool      // that is remembered of the last cycle
 	since     time.Time // since when its limit runs: no earlier than removable
 	due       bool      // its limit is over
 }
 
 // order starts or reads the nodes' timers, starts those anew of nodes that have received pods of a drain, and sorts them into the order in which
-// they may go. Those whose time has come are before those that
-// wait, of whom the longest removable come first. Of those whose time has come that one is first whose pods are cheapest to lose, by the cost of
-// their deletion, then by the highest priority; then the one that is dearest to keep, regular ones before spot ones; then the least
-// used, then the longest removable, then by name. How new a node is plays no part.
+// they may go. Those whose time has come are before those that wait, of whom the longest removable come first. Of those whose time has come that
+// one is first whose pods are cheapest to lose, by the cost of their deletion, then by the highest priority; then the one that is dearest to keep,
+// regular ones before spot ones; then the least used, then the longest removable, then by name. How new a node is plays no part.
 func (d *decision) order(nodes []*nodeState) {
 	for _, st := range nodes {
-		since, ok := d.m.Removable[st.name]
-		if ok = ok && !d.received(st, since); !ok {
+		since, known := d.m.Removable[st.name]
+		if !known || d.received(st, since) {
 			since = d.now
 		}
-		st.removable, st.known = since, ok
+		st.removable = since
 		if !st.ready { // it has another limit, which runs from when it ceased to be Ready
 			if silent := cluster.NotReadySince(st.Object).Time; silent.After(since) {
 				since = silent
