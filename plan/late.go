@@ -27,13 +27,13 @@ type Boot struct {
 // longestKept is how long what a machine took is remembered when none that is there took as long.
 const longestKept = day
 
-// learnBoots remembers how long machines took. Groups without nodes keep what is known of them. It looks only while machines are, or were lately, without a node.
+// learnBoots remembers how long machines took. Groups without nodes keep what is known of them. It looks only while machines are without a node,
+// nodes are not Ready, or a Ready one is young.
 func (d *decision) learnBoots() {
-	nodeless := func(g *cluster.Group) bool { return len(d.groups[g.ID].nodeless) > 0 }
-	young := func(n *cluster.Node) bool {
-		return d.now.Sub(n.Object.CreationTimestamp.Time) < d.allowed.Growth.Provision
+	joins := func(g *cluster.Group) bool {
+		return len(d.groups[g.ID].nodeless) > 0 || g.Learned != nil && d.now.Sub(g.Learned.Born) < d.allowed.Growth.Provision
 	}
-	if !slices.ContainsFunc(d.s.Groups, nodeless) && !slices.ContainsFunc(d.s.Nodes, young) {
+	if len(d.planner.passing) == 0 && !slices.ContainsFunc(d.s.Groups, joins) {
 		return
 	}
 	longest := map[cluster.GroupID]time.Duration{}
