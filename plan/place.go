@@ -130,7 +130,8 @@ func (d *decision) unlisted(st *groupState) (n int) {
 
 // overdue says whether a machine without a node has had its time.
 func (d *decision) overdue(in *cluster.Instance) bool {
-	return waitedFor(d.groups[in.Group], in) && d.hadTime(in)
+	g := d.groups[in.Group]
+	return g != nil && waitedFor(g, in) && d.hadTime(in) // a journal that is damaged may name a group that is not there
 }
 
 // hadTime says whether a machine has been waited for as long as it is to be.
