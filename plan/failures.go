@@ -199,7 +199,7 @@ func (d *decision) hereOf(st *groupState) (n int) {
 // deletes them by mistake: then their machines are waited for, and not bought again. Nor does one that has been kept from joining by its name for too long,
 // nor one that a Ready node could be already, while there are few such in its group: what is bought in their place may be no better.
 func (d *decision) comes(in *cluster.Instance) bool {
-	if !in.State.Expected() || d.groups[in.Group].servers || d.overdue(in) || d.nameTaken(in) != nil && d.timeUp(in.Created) {
+	if g := d.groups[in.Group]; g == nil || !in.State.Expected() || g.servers || d.overdue(in) || d.nameTaken(in) != nil && d.timeUp(in.Created) {
 		return false
 	}
 	if d.here(in) && d.hereOf(d.groups[in.Group]) < breaksAt {
