@@ -89,11 +89,18 @@ type Grant struct {
 }
 
 // spend is the memory after what happened since the last cycle was counted for every ceiling with a window: machines that were granted, and
-// what running ones cost. A pause of more than an hour is paid for one hour: nobody knows what ran then.
+// what running ones cost, by the minute begun: what is handed on to the next process is not written in each cycle. A pause of more than an hour is paid for one
+// hour: nobody knows what ran then.
 func (m Memory) spend(s *cluster.Snapshot, allowed *policy.Policy) Memory {
-	elapsed := min(s.Time.Sub(m.PaidUntil), time.Hour)
-	if m.PaidUntil.IsZero() || elapsed < 0 {
-		elapsed = 0
+	elapsed, until := time.Duration(0), m.PaidUntil
+	switch late := s.Time.Sub(until); {
+	case until.IsZero() || late <= -time.Minute:
+		until = s.Time
+	case late >= time.Hour:
+		elapsed, until = time.Hour, s.Time
+	case late > 0:
+		elapsed = (late + time.Minute - 1).Truncate(time.Minute)
+		until = until.Add(elapsed)
 	}
 	used := map[string]Usage{}
 	m.PaidUntil = time.Time{}
@@ -108,7 +115,7 @@ func (m Memory) spend(s *cluster.Snapshot, allowed *policy.Policy) Memory {
 				u = m.Ceilings[words].trimmed(s.Time, window)
 			}
 			if c.Ceiling.Unit == cluster.CeilingUSD {
-				m.PaidUntil = s.Time
+				m.PaidUntil = until
 				u = u.plus(s.Time, window, float64(g.Standing())*g.PriceUSDPerHour*elapsed.Hours())
 			} else {
 				for _, granted := range m.Granted {

@@ -150,3 +150,28 @@ func TestGrantsAndUsageSurviveTheJournalAndACycle(t *testing.T) {
 		t.Errorf("without a ceiling %+v is kept", forgotten)
 	}
 }
+
+// TestRunningMachinesArePaidByTheMinute has cycles ten seconds apart: what is handed on to the next process changes once a minute, and after an hour what the machines cost
+// within it has been counted, and at most a minute more.
+func TestRunningMachinesArePaidByTheMinute(t *testing.T) {
+	allowed := ceilings(t, "usd:99/2h")
+	m, changes, cycles := Memory{}.spend(pair(Start), allowed), 0, int(time.Hour/(10*time.Second))
+	for i := range cycles {
+		at := Start.Add(time.Duration(i+1) * 10 * time.Second)
+		before := m
+		if m = m.spend(pair(at), allowed); !cmp.Equal(before.Breakers(at, allowed), m.Breakers(at, allowed)) {
+			changes++
+		}
+	}
+	var hourly float64
+	for _, g := range pair(Start).Groups {
+		hourly += float64(g.Standing()) * g.PriceUSDPerHour
+	}
+	if changes != 60 {
+		t.Errorf("what is handed on has changed %d times in an hour, want 60", changes)
+	}
+	end := Start.Add(time.Hour)
+	if got := m.Ceilings["usd:99/2h0m0s"].within(end, 2*time.Hour); hourly == 0 || got < hourly-1e-9 || got > hourly*61/60+1e-9 {
+		t.Errorf("%g USD count after an hour of machines of %g USD an hour", got, hourly)
+	}
+}

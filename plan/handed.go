@@ -9,9 +9,9 @@ import (
 
 // Breakers are what a process that takes over begins with: what failed before, and what counts for a window, cannot be seen any more.
 type Breakers struct {
-	Groups    map[cluster.GroupID]Handed `json:"groups,omitempty"`     // that had trouble lately, or whose machines have not joined
-	Ceilings  map[string]Usage           `json:"ceilings,omitempty"`   // as in [Memory], and so the others
-	PaidUntil time.Time                  `json:"paidUntil,omitzero"`   // to the minute: the status would be written in each cycle
+	Groups    map[cluster.GroupID]Handed `json:"groups,omitempty"`   // that had trouble lately, or whose machines have not joined
+	Ceilings  map[string]Usage           `json:"ceilings,omitempty"` // as in [Memory], and so the others
+	PaidUntil time.Time                  `json:"paidUntil,omitzero"`
 	Granted   []Grant                    `json:"granted,omitempty"`    // what the last cycle was granted
 	Emptied   Usage                      `json:"emptiedFor,omitempty"` // nodes that were emptied for a saving within the last day
 }
@@ -33,7 +33,7 @@ func (b Breakers) IsZero() bool {
 
 // Breakers are what the memory hands on at a time.
 func (m Memory) Breakers(now time.Time, allowed *policy.Policy) Breakers {
-	all := Breakers{Ceilings: m.Ceilings, PaidUntil: m.PaidUntil.Truncate(time.Minute), Granted: m.Granted, Emptied: m.Consolidation.Spent.trimmed(now, day)}
+	all := Breakers{Ceilings: m.Ceilings, PaidUntil: m.PaidUntil, Granted: m.Granted, Emptied: m.Consolidation.Spent.trimmed(now, day)}
 	for id, g := range m.Groups {
 		if h, some := g.handed(now, allowed); some {
 			if all.Groups == nil {
