@@ -150,9 +150,7 @@ func TestIdleNodesGoAtOnce(t *testing.T) {
 // TestWorkThatIsTakenAwayTogetherIsPaced scales the Deployment of 60 nodes to nothing.
 func TestWorkThatIsTakenAwayTogetherIsPaced(t *testing.T) {
 	s := farm(60)
-	for i := range 60 {
-		s.see(61, fleet.NodeSeen{Group: pool, UID: uid(i), At: minute(61), Since: minute(0.2), Ready: true, Idle: minute(61)})
-	}
+	s.taken(61, 61, true, between(0, 60)...)
 	s.list(71, 60)
 	var all []int
 	for i := range 60 {
@@ -171,21 +169,21 @@ func TestWorkThatIsTakenAwayTogetherIsPaced(t *testing.T) {
 	expect(t, s.remove(all[30:]...), "")
 }
 
-// taken takes the pods of nodes away.
-func (s *story) taken(at float64, ready bool, machines ...int) {
+// taken shows nodes whose pods were taken away at a time.
+func (s *story) taken(at, work float64, ready bool, machines ...int) {
 	for _, i := range machines {
-		s.see(at, fleet.NodeSeen{Group: pool, UID: uid(i), At: minute(at), Since: minute(at), Ready: ready, Idle: minute(61)})
+		s.see(at, fleet.NodeSeen{Group: pool, UID: uid(i), At: minute(at), Since: minute(at), Ready: ready, Idle: minute(work)})
 	}
 }
 
-// deleted asks for machines to be deleted, and their nodes go.
+// deleted asks for machines to be deleted that lost their work at minute 61, and their nodes go.
 func (s *story) deleted(at float64, machines ...int) {
 	var gone []fleet.UID
 	for _, i := range machines {
 		gone = append(gone, uid(i))
 	}
 	s.see(at, fleet.Asked{Group: pool, At: s.now + 1, Verb: fleet.Delete, Machines: gone})
-	s.taken(at+0.1, false, machines...)
+	s.taken(at+0.1, 61, false, machines...)
 	for _, i := range machines {
 		s.see(at+0.2, fleet.NodeGone{Group: pool, UID: uid(i), At: minute(at + 0.2)})
 	}
@@ -202,16 +200,14 @@ func between(from, to int) (all []int) {
 // TestAnEarlierPaceIsOver takes the work of 15 of 20 nodes away; their machines go. An hour later there are 45 nodes, of which 40 lose theirs: half of the 45 may go.
 func TestAnEarlierPaceIsOver(t *testing.T) {
 	s := farm(20)
-	s.taken(61, true, between(0, 15)...)
+	s.taken(61, 61, true, between(0, 15)...)
 	s.list(71, 20)
 	s.deleted(71.1, between(0, 15)...)
 	s.list(72, 60, between(0, 15)...)
 	for i := 20; i < 60; i++ {
 		s.node(73, i, true, true)
 	}
-	for i := 20; i < 60; i++ {
-		s.see(120, fleet.NodeSeen{Group: pool, UID: uid(i), At: minute(120), Since: minute(73), Ready: true, Idle: minute(120)})
-	}
+	s.taken(120, 120, true, between(20, 60)...)
 	s.list(130, 60, between(0, 15)...)
 	expect(t, s.remove(between(20, 43)...), "S-45")
 	expect(t, s.remove(between(20, 42)...), "")
@@ -220,12 +216,10 @@ func TestAnEarlierPaceIsOver(t *testing.T) {
 // TestOfTwoPacesTheSlowerHolds takes the work of 25 of 40 nodes away, of which 20 go. An hour later 12 others lose theirs: half of the 20 that are left may go.
 func TestOfTwoPacesTheSlowerHolds(t *testing.T) {
 	s := farm(40)
-	s.taken(61, true, between(0, 25)...)
+	s.taken(61, 61, true, between(0, 25)...)
 	s.list(71, 40)
 	s.deleted(71.1, between(0, 20)...)
-	for i := 25; i < 37; i++ {
-		s.see(120, fleet.NodeSeen{Group: pool, UID: uid(i), At: minute(120), Since: minute(0.2), Ready: true, Idle: minute(120)})
-	}
+	s.taken(120, 120, true, between(25, 37)...)
 	s.list(130, 40, between(0, 20)...)
 	expect(t, s.remove(between(25, 36)...), "S-45")
 	expect(t, s.remove(between(25, 35)...), "")

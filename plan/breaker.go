@@ -34,7 +34,7 @@ func (b Breaker) open() bool { return b.Machines >= breaksAt }
 func (d *decision) unjoined(st *groupState) []*cluster.Instance {
 	var all []*cluster.Instance
 	for _, in := range st.nodeless {
-		if in.State.Expected() && !d.lost[in.UID] && d.overdue(in) && d.suspect(in) == nil && d.s.Stray(in.ComputerName) == nil {
+		if in.State.Expected() && !d.lost[in.UID] && d.overdue(st, in) && d.suspect(in) == nil && d.s.Stray(in.ComputerName) == nil {
 			all = append(all, in)
 		}
 	}

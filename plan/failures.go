@@ -198,11 +198,11 @@ func (d *decision) hereOf(st *groupState) (n int) {
 // comes says whether a machine without a node is expected to become one. Where more Node objects are gone than may be not Ready, somebody
 // deletes them by mistake: then their machines are waited for, and not bought again. Nor does one that has been kept from joining by its name for too long,
 // nor one that a Ready node could be already, while there are few such in its group: what is bought in their place may be no better.
-func (d *decision) comes(in *cluster.Instance) bool {
-	if g := d.groups[in.Group]; g == nil || !in.State.Expected() || g.servers || d.overdue(in) || d.nameTaken(in) != nil && d.timeUp(in.Created) {
+func (d *decision) comes(st *groupState, in *cluster.Instance) bool {
+	if !in.State.Expected() || st.servers || d.overdue(st, in) || d.nameTaken(in) != nil && d.timeUp(in.Created) {
 		return false
 	}
-	if d.here(in) && d.hereOf(d.groups[in.Group]) < breaksAt {
+	if d.here(in) && d.hereOf(st) < breaksAt {
 		return false
 	}
 	return !d.lost[in.UID] || !d.allowed.Health.Tolerates(len(d.lost), len(d.s.Nodes)+len(d.lost))

@@ -36,7 +36,7 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 	case g.servers:
 		d.judge(about, MachineHold, d.controlled(g.ID))
 		return
-	case in.State == cluster.StateStopped && !(waitedFor(g, in) && d.overdue(in)):
+	case in.State == cluster.StateStopped && !d.overdue(g, in):
 		d.judge(about, MachineHold, reason.New(reason.MachineStopped, about))
 		return
 	case in.State == cluster.StateFailed:
@@ -49,9 +49,9 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 		p := d.s.Stray(in.ComputerName)
 		d.judge(about, MachineHold, reason.New(reason.MachineCarriesPods, about, "pod", p.String()))
 		return
-	case d.overdue(in):
+	case d.overdue(g, in):
 		why = d.neverJoined(about, in)
-	case !d.comes(in):
+	case !d.comes(g, in):
 		d.judge(about, MachineHold, d.neverJoined(about, in))
 		return
 	case d.lateBy(g, in) != nil:

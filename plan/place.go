@@ -86,7 +86,7 @@ func (d *decision) expected(st *groupState) (machines, unanswered int) {
 	}
 	listed := 0
 	for _, in := range st.nodeless {
-		if d.comes(in) {
+		if d.comes(st, in) {
 			if _, late := d.isLate(st, in); late {
 				st.late = append(st.late, in)
 				continue
@@ -129,9 +129,8 @@ func (d *decision) unlisted(st *groupState) (n int) {
 }
 
 // overdue says whether a machine without a node has had its time.
-func (d *decision) overdue(in *cluster.Instance) bool {
-	g := d.groups[in.Group]
-	return g != nil && waitedFor(g, in) && d.hadTime(in) // a journal that is damaged may name a group that is not there
+func (d *decision) overdue(st *groupState, in *cluster.Instance) bool {
+	return waitedFor(st, in) && d.hadTime(in)
 }
 
 // hadTime says whether a machine has been waited for as long as it is to be.

@@ -33,7 +33,7 @@ func (d *decision) rotate(st *groupState) *rotation {
 		r.count[zone] = n
 	}
 	for _, in := range st.nodeless {
-		if _, late := d.isLate(st, in); in.Zone != "" && d.comes(in) && !late {
+		if _, late := d.isLate(st, in); in.Zone != "" && d.comes(st, in) && !late {
 			r.known = append(r.known, in.Zone)
 		}
 	}
