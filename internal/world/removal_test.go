@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// TestFiftyIdleMachinesGoInOneRequest counts what Azure hears while a group gives 50 idle machines back: one deletion that names them all, and
+// TestFiftyIdleMachinesGoInOneRequest counts what Azure hears while a group of 102 gives 50 idle machines back: one deletion that names them all, and
 // reads on the way.
 func TestFiftyIdleMachinesGoInOneRequest(t *testing.T) {
 	script, err := parse([]byte(`policy scale-down-unneeded-time=1m max-scale-down-parallelism=50
-group agents size=Standard_D4s_v5 min=1 max=60 machines=51
-pod base-0 cpu=3 on=agents_0
-until group agents 1
+group agents size=Standard_D4s_v5 min=1 max=102 machines=102
+deployment base replicas=52 cpu=3
+until group agents 52
 advance 5m
 `))
 	if err != nil {
@@ -42,7 +42,7 @@ advance 5m
 	if operations > 10 {
 		t.Errorf("the deletion was asked after %d times", operations)
 	}
-	for _, left := range w.leftovers(1) {
+	for _, left := range w.leftovers(52) {
 		t.Error(left)
 	}
 }
