@@ -9,13 +9,13 @@ import (
 // annex is where the pods of one node could move to: nodes that stay and, where a group is given, one more machine of it. Nothing else may ask the
 // checker until it is closed.
 type annex struct {
-	d      *decision
+	d      *removing
 	refuge *scheduling.Refuge
 	close  func()
 }
 
 // annex makes an annex of these nodes.
-func (d *decision) annex(hosts []scheduling.Handle, more *groupState) *annex {
+func (d *removing) annex(hosts []scheduling.Handle, more *groupState) *annex {
 	undo := d.check.Mark()
 	if more != nil {
 		hosts = append(slices.Clip(hosts), d.check.Open(d.template(more, more.nextZone()), "new machine of "+string(more.ID)))

@@ -12,7 +12,7 @@ const answersAtOnce = 100
 
 // answerClaims gives every request and buffer its verdict, and answers those whose object does not say so yet. What is left over is
 // answered a second later.
-func (d *decision) answerClaims() {
+func (d *claiming) answerClaims() {
 	d.judgeRequests()
 	d.judgeBuffers()
 	for _, q := range d.requests {

@@ -19,7 +19,7 @@ func askedFor(n *cluster.Node) *reason.Reason {
 
 // considerAsked cordons nodes that a person has asked for. Neither their use nor a pending pod or room that is kept free speaks for them: a
 // machine more is bought where it is needed.
-func (d *decision) considerAsked(nodes []*nodeState) {
+func (d *removing) considerAsked(nodes []*nodeState) {
 	for _, st := range nodes {
 		why := *askedFor(st.Node)
 		block := d.hindered(st)
@@ -38,7 +38,7 @@ func (d *decision) considerAsked(nodes []*nodeState) {
 }
 
 // hindered says why a node that a person has asked for may not step on the ladder now, nil when it may.
-func (d *decision) hindered(st *nodeState) []reason.Reason {
+func (d *removing) hindered(st *nodeState) []reason.Reason {
 	r, about, g := d.allowed.Removal, reason.Node(st.Name()), st.group
 	is := func(why reason.Reason) []reason.Reason { return []reason.Reason{why} }
 	switch {
@@ -64,7 +64,7 @@ func (d *decision) hindered(st *nodeState) []reason.Reason {
 
 // drainAsked evicts what may go from a node that a person has asked for, as disruption budgets let it, and waits for the rest without an end:
 // work that the policy keeps comes to its own.
-func (d *decision) drainAsked(st *nodeState, wait time.Time) {
+func (d *removing) drainAsked(st *nodeState, wait time.Time) {
 	because := []reason.Reason{reason.New(reason.NodeDraining, reason.Node(st.Name()), "pods", len(st.movers))}
 	if d.now.Before(wait) {
 		d.wake(wait)

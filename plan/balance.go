@@ -9,7 +9,7 @@ import (
 // balanceZones puts idle nodes whose time has come, of a group that spans zones, into the order in which they leave its zones balanced: the next
 // one is of the zone that has the most machines, of several the one that came first. Nothing else tells them apart by then: all of them go unless
 // a limit stops them. Other nodes keep their places.
-func (d *decision) balanceZones(nodes []*nodeState) {
+func (d *removing) balanceZones(nodes []*nodeState) {
 	due := map[*groupState][]int{}
 	for i, st := range nodes {
 		limit := d.removal(st).Unneeded
@@ -44,7 +44,7 @@ func (d *decision) balanceZones(nodes []*nodeState) {
 }
 
 // staysIn counts the machines of a group in each zone without those that are on the removal ladder.
-func (d *decision) staysIn(g *groupState) map[string]int {
+func (d *removing) staysIn(g *groupState) map[string]int {
 	has := g.InZones()
 	for _, st := range d.removable {
 		if st.Group == g.ID && st.onLadder && st.Instance != nil && st.Instance.State != cluster.StateDeleting {

@@ -25,7 +25,7 @@ type held struct {
 
 // berths gives demands the places of the last cycle on what is still there. What was meant for machines that have come since is moved to
 // nodes of their group that carry nothing yet.
-func (d *decision) berths() {
+func (d *placing) berths() {
 	last := d.m.Places
 	if last == nil {
 		return
@@ -71,8 +71,8 @@ func (d *decision) berths() {
 }
 
 // berthed is where the nodes of the places are now, -1 for those that are gone, and which of them are where they were in the last cycle.
-func (d *decision) berthed(last *Places) (on []scheduling.Handle, stayed []bool) {
-	was := d.planner.held
+func (d *placing) berthed(last *Places) (on []scheduling.Handle, stayed []bool) {
+	was := d.recall.held
 	if was.of != last || was.check != d.check {
 		was.on = nil
 	}
@@ -97,7 +97,7 @@ func (d *decision) berthed(last *Places) (on []scheduling.Handle, stayed []bool)
 // lodge has pods stand in the checker that keep their places for certain, instead of placing them again in every cycle. It comes to the same:
 // they mind nobody and nobody minds them, they are of the first band, which chooses before all others, and nobody has a place yet whom the last
 // cycle did not see beside them.
-func (d *decision) lodge() {
+func (d *placing) lodge() {
 	if !d.settles() || len(d.gangs)+d.driven > 0 || len(d.demands) == 0 {
 		d.check.Lodge(nil)
 		return
@@ -121,7 +121,7 @@ func (d *decision) lodge() {
 }
 
 // settles says whether pods may stand in the checker before it is known who waits: nobody is placed then but by the places of the last cycle.
-func (d *decision) settles() bool {
+func (d *placing) settles() bool {
 	o := &d.s.Objects
 	return !d.hopeful && len(o.CapacityBuffers)+len(o.ProvisioningRequests) == 0
 }

@@ -31,7 +31,7 @@ func (b Breaker) equal(other Breaker) bool {
 func (b Breaker) open() bool { return b.Machines >= breaksAt }
 
 // unjoined are the group's machines that never became nodes although they have had their time. One that is lost was a node.
-func (d *decision) unjoined(st *groupState) []*cluster.Instance {
+func (d *view) unjoined(st *groupState) []*cluster.Instance {
 	var all []*cluster.Instance
 	for _, in := range st.nodeless {
 		if in.State.Expected() && !d.lost[in.UID] && d.overdue(st, in) && d.suspect(in) == nil && d.s.Stray(in.ComputerName) == nil {
@@ -42,10 +42,10 @@ func (d *decision) unjoined(st *groupState) []*cluster.Instance {
 }
 
 // unready are the nodes of groups that have not come up in their time. Those whose time was over before the process began the one before has noticed.
-func (d *decision) unready() map[cluster.GroupID][]*cluster.Node {
+func (d *growing) unready() map[cluster.GroupID][]*cluster.Node {
 	var all map[cluster.GroupID][]*cluster.Node
-	for _, at := range d.planner.passing {
-		v := d.planner.sights[at]
+	for _, at := range d.facts.passing {
+		v := d.facts.sights[at]
 		if v.ready || v.of < 0 || v.Instance == nil || !v.Instance.State.Expected() || !d.allowed.Growth.Late(v.Object, d.now) || !d.allowed.Growth.Due(v.Object).After(d.m.Since) {
 			continue
 		}
@@ -59,7 +59,7 @@ func (d *decision) unready() map[cluster.GroupID][]*cluster.Node {
 
 // turnBreaker counts the machines that have run out of time since the last cycle, and closes the breaker when one has joined since they began to
 // be waited for, or when nothing has been tried for as long as a back-off is remembered. Of machines that came with one which joined none counts.
-func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.Instance, unready []*cluster.Node) Breaker {
+func (d *growing) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.Instance, unready []*cluster.Node) Breaker {
 	if b.equal(Breaker{}) && len(unjoined) == 0 && len(unready) == 0 {
 		return b
 	}
@@ -98,7 +98,7 @@ func (d *decision) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.In
 }
 
 // lastJoin is when the youngest node of the group registered that came up, and whose machine is there.
-func (d *decision) lastJoin(g cluster.GroupID) (at time.Time) {
+func (d *view) lastJoin(g cluster.GroupID) (at time.Time) {
 	for _, n := range d.s.Nodes {
 		if n.Group == g && n.Instance != nil && n.Object.CreationTimestamp.After(at) && d.allowed.Growth.CameUp(n.Object) {
 			at = n.Object.CreationTimestamp.Time
@@ -109,7 +109,7 @@ func (d *decision) lastJoin(g cluster.GroupID) (at time.Time) {
 
 // foreign says that machines of the group may be another cluster's, so that none of them is deleted; nil when there are none, or when the operator has
 // said which cluster the groups belong to (S-22).
-func (d *decision) foreign(st *groupState) *reason.Reason {
+func (d *view) foreign(st *groupState) *reason.Reason {
 	if st.Joined || d.allowed.ClusterID != "" {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (d *decision) foreign(st *groupState) *reason.Reason {
 }
 
 // strays says that so many of the group's machines run and are no nodes that it gets no more of them (S-35); nil when it may have more.
-func (d *decision) strays(st *groupState) *reason.Reason {
+func (d *growing) strays(st *groupState) *reason.Reason {
 	if d.fleet == nil {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (d *decision) strays(st *groupState) *reason.Reason {
 }
 
 // tries says that the group gets one machine at a time and has it, with extra ones beyond those that it adds; nil when it may have one more.
-func (d *decision) tries(st *groupState, extra int) *reason.Reason {
+func (d *growing) tries(st *groupState, extra int) *reason.Reason {
 	if b := d.m.Groups[st.ID].Breaker; !b.open() || st.coming+st.adding+extra < 1 {
 		return nil
 	}
@@ -145,13 +145,13 @@ func (d *decision) tries(st *groupState, extra int) *reason.Reason {
 }
 
 // broken says that the group's breaker is open.
-func (d *decision) broken(g cluster.GroupID) reason.Reason {
+func (d *growing) broken(g cluster.GroupID) reason.Reason {
 	return reason.New(reason.GroupBreaker, reason.Group(string(g)), "machines", breaksAt)
 }
 
 // inspected says until when the machine is kept so that somebody can find out why it never became a node; nil when it is not, or when its group
 // or the whole cluster has no room for another one beside it.
-func (d *decision) inspected(st *groupState, in *cluster.Instance) *reason.Reason {
+func (d *growing) inspected(st *groupState, in *cluster.Instance) *reason.Reason {
 	b := d.m.Groups[st.ID].Breaker
 	if b.Kept != in.UID || d.believed(st)+st.adding >= st.Max || d.inTheWay(st) {
 		return nil
@@ -161,7 +161,7 @@ func (d *decision) inspected(st *groupState, in *cluster.Instance) *reason.Reaso
 }
 
 // inTheWay says whether one machine of the group is what keeps some group from another one, as a limit of the whole cluster or a ceiling has it.
-func (d *decision) inTheWay(st *groupState) bool {
+func (d *growing) inTheWay(st *groupState) bool {
 	with := d.totals()
 	without := with
 	without.add(st.Template, -1)

@@ -47,12 +47,12 @@ func (b *budgets) selecting(c *cluster.Class) []*policyv1.PodDisruptionBudget {
 func nameOf(b *policyv1.PodDisruptionBudget) string { return b.Namespace + "/" + b.Name }
 
 // disruptions is how many disruptions the budget still allows, as this cycle consumes them.
-func (d *decision) disruptions(b *policyv1.PodDisruptionBudget) int32 {
+func (d *view) disruptions(b *policyv1.PodDisruptionBudget) int32 {
 	return b.Status.DisruptionsAllowed - d.disrupted[b]
 }
 
 // disrupt consumes one disruption of each budget that has a say in the pod's eviction.
-func (d *decision) disrupt(p *cluster.Pod) {
+func (d *view) disrupt(p *cluster.Pod) {
 	for _, b := range d.budgets.selecting(p.Class) {
 		if cluster.Holds(b, p) {
 			if d.disrupted == nil {
@@ -64,7 +64,7 @@ func (d *decision) disrupt(p *cluster.Pod) {
 }
 
 // budgetRefuses says which disruption budget holds the pod now, nil when none does.
-func (d *decision) budgetRefuses(p *cluster.Pod) *reason.Reason {
+func (d *view) budgetRefuses(p *cluster.Pod) *reason.Reason {
 	over := d.budgets.selecting(p.Class)
 	if len(over) > 1 {
 		names := make([]string, len(over))

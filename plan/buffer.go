@@ -45,7 +45,7 @@ type measure struct {
 }
 
 // claimBuffers finds out which buffers ask for room, and pretends their pods. These come last: see [decision.keepBuffers].
-func (d *decision) claimBuffers() {
+func (d *claiming) claimBuffers() {
 	set := d.allowed.Growth.Buffers
 	if !set.Translate && !set.Keep {
 		return
@@ -81,7 +81,7 @@ func (b *buffer) answer(condition string, status metav1.ConditionStatus, why, me
 
 // measureOf is for how many pods like which the buffer is, or why that is not clear, with the remedy: what it asks for, or what its status
 // says where somebody else works that out.
-func (d *decision) measureOf(b *buffer) (m measure, unclear string) {
+func (d *claiming) measureOf(b *buffer) (m measure, unclear string) {
 	switch s := b.Spec; {
 	case !d.allowed.Growth.Buffers.Translate:
 		return d.believe(b)
@@ -103,7 +103,7 @@ func (d *decision) measureOf(b *buffer) (m measure, unclear string) {
 }
 
 // believe takes what the buffer's status says.
-func (d *decision) believe(b *buffer) (m measure, unclear string) {
+func (d *claiming) believe(b *buffer) (m measure, unclear string) {
 	s := b.Status
 	if ready := b.Condition(cluster.BufferReady); ready == nil || ready.Status != metav1.ConditionTrue || s.PodTemplateRef == nil || s.Replicas == nil {
 		return m, "its status does not say for how many pods it is; let sluice work that out by --capacity-buffer-controller-enabled"
@@ -114,7 +114,7 @@ func (d *decision) believe(b *buffer) (m measure, unclear string) {
 	return m, unclear
 }
 
-func (d *decision) likeTemplate(b *buffer, name string) (m measure, unclear string) {
+func (d *claiming) likeTemplate(b *buffer, name string) (m measure, unclear string) {
 	t := d.podTemplate(b.Namespace, name)
 	if t == nil {
 		return m, fmt.Sprintf("there is no PodTemplate %s in its namespace; create it", name)
@@ -124,7 +124,7 @@ func (d *decision) likeTemplate(b *buffer, name string) (m measure, unclear stri
 
 // scaled is a pretended pod like the newest one of what the buffer's reference names, or as its template says where it has none, and how many of them there
 // are; nil when nothing tells. What a volume or a claim ties to one pod is left out.
-func (d *decision) scaled(b *buffer) (*cluster.Pod, int) {
+func (d *claiming) scaled(b *buffer) (*cluster.Pod, int) {
 	var newest *cluster.Pod
 	n, of := 0, map[*cluster.Class]bool{}
 	for _, p := range d.s.Objects.Pods {
@@ -230,7 +230,7 @@ func (b *buffer) translated(m measure, unclear string) {
 }
 
 // claimRoom claims room for the buffer's pods.
-func (d *decision) claimRoom(b *buffer, m measure, unclear string) {
+func (d *claiming) claimRoom(b *buffer, m measure, unclear string) {
 	switch {
 	case unclear != "":
 		b.say(ClaimStuck, reason.New(reason.BufferUnclear, b.about, "why", unclear))
@@ -245,19 +245,15 @@ func (d *decision) claimRoom(b *buffer, m measure, unclear string) {
 	default:
 		b.claim = &claim{about: b.about, keeps: reason.New(reason.NodeBuffer, reason.Ref{}, "buffer", b.String())}
 		d.claims(b.claim, m.pod, m.pods, true)
+		d.later = append(d.later, b.claim.demands...)
 		b.answer(cluster.BufferProvisioning, metav1.ConditionTrue, podsInjected, "room for its pods is kept free, and bought where it lacks")
 	}
 }
 
 // keepBuffers finds room for the pods of buffers on what the waiting pods have left: on nodes that are there, those that stay anyway first;
 // on nodes of the ladder, which it takes back; on machines that are coming; then on machines that it adds. No waiting pod loses by it.
-func (d *decision) keepBuffers() {
-	var all []*demand
-	for _, b := range d.buffers {
-		if b.claim != nil {
-			all = append(all, b.claim.demands...)
-		}
-	}
+func (d *claiming) keepBuffers() {
+	all := slices.Clone(d.later)
 	if len(all) == 0 {
 		return
 	}
@@ -283,7 +279,7 @@ func (d *decision) keepBuffers() {
 
 // awaitBurst lets buffers wait while a group that could have machines for them has just been asked: pods that come in a burst take their room,
 // and one request fills it again.
-func (d *decision) awaitBurst(c *candidates) {
+func (d *claiming) awaitBurst(c *candidates) {
 	until := make([]pause, len(c.groups))
 	for i, st := range c.groups {
 		if ends := d.m.Groups[st.ID].Decided.Add(d.allowed.Growth.BurstWindow); d.now.Before(ends) {
@@ -295,9 +291,9 @@ func (d *decision) awaitBurst(c *candidates) {
 }
 
 // stayingFirst orders nodes by how likely they are to stay: those that do whatever else happens, those that carry pods, the others.
-func (d *decision) stayingFirst() func(a, b scheduling.Handle) int {
-	rank := make(map[string]int, len(d.planner.sights))
-	for _, v := range d.planner.sights {
+func (d *claiming) stayingFirst() func(a, b scheduling.Handle) int {
+	rank := make(map[string]int, len(d.facts.sights))
+	for _, v := range d.facts.sights {
 		switch {
 		case v.verdict.Outcome == NodeKeep:
 			rank[v.Name()] = 0
@@ -311,7 +307,7 @@ func (d *decision) stayingFirst() func(a, b scheduling.Handle) int {
 }
 
 // judgeBuffers says what came of the buffers' room.
-func (d *decision) judgeBuffers() {
+func (d *claiming) judgeBuffers() {
 	for _, b := range d.buffers {
 		if b.claim == nil {
 			continue

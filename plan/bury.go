@@ -25,8 +25,8 @@ func marked(n *cluster.Node) (changed bool) {
 }
 
 // mark has the marks written that are to be changed.
-func (d *decision) mark() {
-	for _, n := range d.planner.marked {
+func (d *removing) mark() {
+	for _, n := range d.facts.marked {
 		about := reason.Node(n.Name())
 		why := reason.New(reason.NodeStays, about)
 		switch since, incumbent := cluster.IncumbentSince(n.Object); {
@@ -47,7 +47,7 @@ func (d *decision) mark() {
 
 // bury deletes the Node object of a machine that is gone, with what it left behind (S-14). One that somebody has deleted already, and that finalizers
 // hold, is there until they are gone.
-func (d *decision) bury(st *nodeState) {
+func (d *removing) bury(st *nodeState) {
 	about, was := reason.Node(st.Name()), st.Was()
 	unlisted := reason.New(reason.NodeMachineMissing, about, "group", was.Group)
 	gone := reason.New(reason.NodeMachineGone, about, "instance", cmp.Or(string(was.ID), was.UID), "group", was.Group)
@@ -75,7 +75,7 @@ func (d *decision) bury(st *nodeState) {
 }
 
 // departed says whether nothing but the Node object may be left of the node: its machine is gone, or on its way out and in no list. It counts as no node.
-func (d *decision) departed(n *cluster.Node) bool {
+func (d *view) departed(n *cluster.Node) bool {
 	if n.Instance != nil || n.Parked.UID != "" {
 		return false
 	}

@@ -46,7 +46,7 @@ func ungated(o *corev1.Pod) *corev1.Pod {
 }
 
 // podTemplate is the PodTemplate of that name, nil when there is none.
-func (d *decision) podTemplate(namespace, name string) *corev1.PodTemplate {
+func (d *claiming) podTemplate(namespace, name string) *corev1.PodTemplate {
 	all := d.s.Objects.PodTemplates
 	i, ok := slices.BinarySearchFunc(all, name, func(t *corev1.PodTemplate, _ string) int {
 		return cmp.Or(cmp.Compare(t.Namespace, namespace), cmp.Compare(t.Name, name))
@@ -68,7 +68,7 @@ func podOf(t *corev1.PodTemplate, namespace, name string, created metav1.Time) *
 }
 
 // claims adds n pretended pods to those that wait. judged says whether groups may grow for them.
-func (d *decision) claims(c *claim, p *cluster.Pod, n int, judged bool) {
+func (d *placing) claims(c *claim, p *cluster.Pod, n int, judged bool) {
 	if n <= 0 {
 		return
 	}
@@ -84,7 +84,7 @@ func (d *decision) claims(c *claim, p *cluster.Pod, n int, judged bool) {
 }
 
 // keepFor notes that a node stays for the sake of the claim's pods.
-func (d *decision) keepFor(c *claim, node string) {
+func (d *placing) keepFor(c *claim, node string) {
 	if _, known := d.booked[node]; known {
 		return
 	}
@@ -94,7 +94,7 @@ func (d *decision) keepFor(c *claim, node string) {
 }
 
 // readyAmong counts the pods of demands whose place is on a Ready node.
-func (d *decision) readyAmong(demands []*demand) int {
+func (d *claiming) readyAmong(demands []*demand) int {
 	n := 0
 	for _, dm := range demands {
 		for _, at := range dm.pods[:dm.served] {
@@ -107,7 +107,7 @@ func (d *decision) readyAmong(demands []*demand) int {
 }
 
 // becauseOf are the reasons of the first of the claim's pods that has this outcome, nil when none has.
-func (d *decision) becauseOf(c *claim, outcome Outcome) []reason.Reason {
+func (d *claiming) becauseOf(c *claim, outcome Outcome) []reason.Reason {
 	for _, dm := range c.demands {
 		for _, at := range dm.pods[:dm.served] {
 			if v := d.podVerdicts[at]; v.Outcome == outcome {
@@ -119,7 +119,7 @@ func (d *decision) becauseOf(c *claim, outcome Outcome) []reason.Reason {
 }
 
 // doesNotFit says that so few pods of a claim find room that none is kept for them.
-func (d *decision) doesNotFit(c *claim, fit int) reason.Reason {
+func (c *claim) doesNotFit(fit int) reason.Reason {
 	all := 0
 	for _, dm := range c.demands {
 		all += len(dm.pods)

@@ -35,30 +35,30 @@ const (
 
 // reserved says whether an idle node is, or may be, the replacement that a consolidation waits for, or has to stay beside it: room that the group's min
 // kept when the replacement was asked for counts, and is there no more if it may go once the group is larger by one.
-func (d *decision) reserved(n *cluster.Node) bool {
+func (d *removing) reserved(n *cluster.Node) bool {
 	c := &d.m.Consolidation
 	return c.Group != "" && n.Group == c.Group && !c.Asked.IsZero()
 }
 
 // came says whether a node may be the replacement that a consolidation waits for.
-func (d *decision) came(n *cluster.Node) bool {
+func (d *removing) came(n *cluster.Node) bool {
 	return d.reserved(n) && !n.Object.CreationTimestamp.Time.Before(d.m.Consolidation.Asked.Truncate(time.Second))
 }
 
 // replaced says whether a replacement was bought for the node of that name.
-func (d *decision) replaced(name string) bool {
+func (d *removing) replaced(name string) bool {
 	c := &d.m.Consolidation
 	return c.Group != "" && !c.Asked.IsZero() && c.Node == name
 }
 
 // awaitsReplacement is why such a node stays until then.
-func (d *decision) awaitsReplacement() reason.Reason {
+func (d *removing) awaitsReplacement() reason.Reason {
 	c := d.m.Consolidation
 	return reason.New(reason.ConsolidationWaits, reason.Node(c.Node), "group", c.Group, "saving", dollars(c.Saving))
 }
 
 // endConsolidation goes on with a consolidation that has begun, before other nodes are promised its replacement.
-func (d *decision) endConsolidation() {
+func (d *removing) endConsolidation() {
 	if len(d.allowed.Removal.Consolidation.Groups) == 0 {
 		d.m.Consolidation = Consolidation{}
 	} else if c := d.m.Consolidation; !c.Asked.IsZero() {
@@ -67,7 +67,7 @@ func (d *decision) endConsolidation() {
 }
 
 // beginConsolidation looks for a saving, once all nodes that could go anyway are known.
-func (d *decision) beginConsolidation() {
+func (d *removing) beginConsolidation() {
 	if c := d.m.Consolidation; len(d.allowed.Removal.Consolidation.Groups) > 0 && c.Asked.IsZero() {
 		c.Spent = c.Spent.trimmed(d.now, day)
 		d.m.Consolidation = d.findSaving(c)
@@ -78,7 +78,7 @@ func (d *decision) beginConsolidation() {
 func (c Consolidation) over() Consolidation { return Consolidation{Spent: c.Spent} }
 
 // goOn waits for the replacement, and empties the node when it is there.
-func (d *decision) goOn(c Consolidation) Consolidation {
+func (d *removing) goOn(c Consolidation) Consolidation {
 	at := slices.IndexFunc(d.s.Nodes, func(n *cluster.Node) bool { return n.Name() == c.Node })
 	if at < 0 || d.now.After(c.Asked.Add(consolidationEndsLate*d.allowed.Growth.Provision)) {
 		return c.over()
@@ -108,7 +108,7 @@ func (d *decision) goOn(c Consolidation) Consolidation {
 }
 
 // empty puts the node on the ladder.
-func (d *decision) empty(st *nodeState, c Consolidation) Consolidation {
+func (d *removing) empty(st *nodeState, c Consolidation) Consolidation {
 	c.Node, c.Stepped = st.Name(), true
 	if c.Asked.IsZero() {
 		c.Asked, c.Spent = d.now, c.Spent.plus(d.now, day, 1)
@@ -128,7 +128,7 @@ type saving struct {
 }
 
 // findSaving looks for the first saving that pays, and acts on it when it has been one for as long as a node must be unneeded.
-func (d *decision) findSaving(c Consolidation) Consolidation {
+func (d *removing) findSaving(c Consolidation) Consolidation {
 	if !d.restful() {
 		return c.over()
 	}
@@ -179,7 +179,7 @@ func (d *decision) findSaving(c Consolidation) Consolidation {
 }
 
 // replace asks for the machine that takes the node's pods.
-func (d *decision) replace(s *saving) {
+func (d *removing) replace(s *saving) {
 	g := s.into
 	from, name := g.Capacity, s.st.Name()
 	d.adopt(g, 1)
@@ -191,7 +191,7 @@ func (d *decision) replace(s *saving) {
 
 // restful says whether nothing is on its way: no pod waits, no machine comes or goes, no node is on the ladder or
 // will be when its time has come, and no node has been promised to the pods of another.
-func (d *decision) restful() bool {
+func (d *removing) restful() bool {
 	if len(d.s.Pending) > 0 || len(d.ladder) > 0 || len(d.soon) > 0 {
 		return false
 	}

@@ -18,7 +18,7 @@ type contract struct {
 }
 
 // contractFor is the contract of a group when a cycle begins.
-func (d *decision) contractFor(g *cluster.Group) contract {
+func (d *view) contractFor(g *cluster.Group) contract {
 	id, limits := fleet.GroupID(g.ID), d.allowed.Fleet(g)
 	limits.Planned = true
 	return contract{ladder: d.fleet.Batch(id, limits), leave: d.fleet.Batch(id, limits)}
@@ -40,7 +40,7 @@ func exitOf(st *nodeState, why string) exit {
 }
 
 // nodeless is a machine that has no node.
-func (d *decision) nodeless(in *cluster.Instance) exit {
+func (d *view) nodeless(in *cluster.Instance) exit {
 	return exit{fleet.Delete, fleet.Target{UID: fleet.UID(in.UID), ID: string(in.ID), Forced: d.allowed.Removal.Forces(in)}}
 }
 
@@ -48,7 +48,7 @@ func (d *decision) nodeless(in *cluster.Instance) exit {
 func (e exit) may(with *fleet.Batch) *fleet.Refusal { return with.May(e.verb, e.Target) }
 
 // heldBy says what the safety contract holds back, and of a machine of a lost node what holds for its group.
-func (d *decision) heldBy(about reason.Ref, st *groupState, r *fleet.Refusal) []reason.Reason {
+func (d *view) heldBy(about reason.Ref, st *groupState, r *fleet.Refusal) []reason.Reason {
 	id, until := fleet.GroupID(st.ID), r.Until.Time()
 	d.wake(until)
 	held := []reason.Reason{reason.New(reason.RemovalHeld, about, "property", r.Property, "why", r.Sentence(id))}
@@ -69,7 +69,7 @@ func (d *decision) heldBy(about reason.Ref, st *groupState, r *fleet.Refusal) []
 
 // keptFromLadder says why the safety contract keeps a node whose time has come, so that it is not cordoned in vain; nil when it does not, or something else is in
 // the way.
-func (d *decision) keptFromLadder(st *nodeState, why string, block []reason.Reason) []reason.Reason {
+func (d *removing) keptFromLadder(st *nodeState, why string, block []reason.Reason) []reason.Reason {
 	if block != nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (d *decision) keptFromLadder(st *nodeState, why string, block []reason.Reas
 }
 
 // needed says why its group's min keeps one of so many machines such as this one, beside those that go already; nil when it does not.
-func (d *decision) needed(g *groupState, e exit, with *fleet.Batch, n int) *reason.Reason {
+func (d *view) needed(g *groupState, e exit, with *fleet.Batch, n int) *reason.Reason {
 	r := with.Needs(e.verb, e.Target, n)
 	if r == nil {
 		return nil
@@ -101,6 +101,6 @@ func (d *decision) needed(g *groupState, e exit, with *fleet.Batch, n int) *reas
 }
 
 // neededOf is the same of a node's machine, beside those that are on the ladder.
-func (d *decision) neededOf(st *nodeState, n int) *reason.Reason {
+func (d *removing) neededOf(st *nodeState, n int) *reason.Reason {
 	return d.needed(st.group, exitOf(st, ""), st.group.contract.ladder, n)
 }

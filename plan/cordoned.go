@@ -29,7 +29,7 @@ func cordonedBy(said, now time.Time) time.Time {
 }
 
 // noticeCordons remembers by when the nodes on the ladder were cordoned, and forgets the others.
-func (d *decision) noticeCordons(on []*nodeState) {
+func (d *removing) noticeCordons(on []*nodeState) {
 	var all map[string]Cordoned
 	for _, st := range on {
 		was, known := d.m.Cordoned[st.Name()]
@@ -47,12 +47,12 @@ func (d *decision) noticeCordons(on []*nodeState) {
 }
 
 // pausesUntil is until when a node that was cordoned waits for its next step.
-func (d *decision) pausesUntil(st *nodeState) time.Time {
+func (d *removing) pausesUntil(st *nodeState) time.Time {
 	return d.m.Cordoned[st.Name()].By.Add(d.allowed.Removal.Pause())
 }
 
 // evictionRests says until when no pod of the node is evicted, since that failed; nil when it did not.
-func (d *decision) evictionRests(st *nodeState) *reason.Reason {
+func (d *removing) evictionRests(st *nodeState) *reason.Reason {
 	rest := d.m.Cordoned[st.Name()].Refused
 	if !rest.Until.After(d.now) {
 		return nil

@@ -14,7 +14,7 @@ const dismissal = 5 * time.Second
 // dismisses evicts the daemons of an empty node that the policy lets go, once, and says that it waits for them, nil when it does not, or no longer.
 // They hold nobody up: an eviction that fails is not repeated, and a budget over daemons is left alone. A daemon's pod that was made after the
 // node was cordoned is in the place of one that was evicted, and stays.
-func (d *decision) dismisses(st *nodeState) *reason.Reason {
+func (d *removing) dismisses(st *nodeState) *reason.Reason {
 	if !st.ready {
 		return nil // nobody would tell them
 	}
@@ -57,7 +57,7 @@ func (d *decision) dismisses(st *nodeState) *reason.Reason {
 }
 
 // daemonsOf are the pods of daemons on the node that the policy lets go.
-func (d *decision) daemonsOf(st *nodeState) (all []*cluster.Pod) {
+func (d *removing) daemonsOf(st *nodeState) (all []*cluster.Pod) {
 	occupied := st.removal.Why != cluster.Idle
 	for _, p := range st.Pods {
 		if d.belongs(p, st.sight) && d.allowed.Removal.Dismisses(p, occupied) && !p.Finished() && !p.Created().After(st.removal.Since) {
@@ -68,7 +68,7 @@ func (d *decision) daemonsOf(st *nodeState) (all []*cluster.Pod) {
 }
 
 // rememberDismissed leaves to the next cycle which nodes' daemons were told to end, and when.
-func (d *decision) rememberDismissed() {
+func (d *removing) rememberDismissed() {
 	if !maps.EqualFunc(d.m.Dismissed, d.dismissed, time.Time.Equal) {
 		d.m.Dismissed = d.dismissed
 	}

@@ -21,108 +21,147 @@ func Decide(s *cluster.Snapshot, allowed *policy.Policy, m Memory) (Plan, Memory
 }
 
 func (d *decision) decide() (Plan, Memory) {
-	d.restLostSizes()
-	d.noticeFailures()
-	d.noticeStrays()
-	d.learnRunTimes()
-	d.openRoom()
-	d.collectDemands()
-	d.wholeGangs(func() {
-		d.placePending()
-		d.growGroups()
+	d.growing.restLostSizes()
+	d.growing.noticeFailures()
+	d.growing.noticeStrays()
+	d.placing.learnRunTimes()
+	d.placing.openRoom()
+	d.placing.collect()
+	d.claiming.claimRequests()
+	d.claiming.claimBuffers()
+	d.placing.order()
+	d.placing.collectGangs()
+	d.growing.wholeGangs(func() {
+		d.placing.placePending()
+		d.growing.begin()
+		d.claiming.keepBuffers()
+		d.growing.keepHeadroom()
+		d.growing.tellTurns()
+		d.growing.request()
 	})
-	d.rememberPlaces()
-	d.rememberUnbound()
-	d.noteAsking()
-	d.openGates()
-	d.answerClaims()
-	d.cleanUpMachines()
-	d.judgeNodes()
-	d.mark()
-	d.heedNotices()
-	d.climbLadder()
-	d.judgeGroups()
+	d.placing.rememberPlaces()
+	d.placing.rememberUnbound()
+	d.placing.noteAsking()
+	d.claiming.openGates()
+	d.claiming.answerClaims()
+	d.removing.cleanUpMachines()
+	d.removing.judgeNodes()
+	d.removing.mark()
+	d.removing.heedNotices()
+	d.removing.climbLadder()
+	d.removing.judgeGroups()
 	return d.finish()
 }
 
-// decision is one cycle in the making.
-type decision struct {
-	planner *Planner
+// view is what a cycle looks at, and what its phases leave: facts on nodes and groups, memory, verdicts and the next time.
+type view struct {
 	s       *cluster.Snapshot
 	allowed *policy.Policy
 	m       Memory
 	fleet   *fleet.View // nil when nobody keeps a ledger of machines
 	now     time.Time
+	next    time.Time
 	check   *scheduling.Checker
 
+	facts  *nodeFacts
 	groups map[cluster.GroupID]*groupState
-	listed []*groupState // the same in the snapshot's order
+	listed []*groupState   // the same in the snapshot's order
+	lost   map[string]bool // machines without a node that were nodes, by UID, as the ledger has it
 
-	lost map[string]bool // machines without a node that were nodes, by UID, as the ledger has it
+	verdicts map[reason.Kind][]Verdict
+	besides  []judged                    // verdicts on nodes that are not watched, in the place of what they show
+	states   []*nodeState                // by the snapshot's nodes; nil for those about which there is nothing more to say
+	usages   map[[3]string]reason.Reason // see [view.busy]
+
+	budgets   budgets
+	disrupted map[*policyv1.PodDisruptionBudget]int32 // disruptions that this cycle has consumed
+	attached  map[string][]cluster.Attachment         // to nodes, by their names, nil until somebody asks
+}
+
+// placing finds places for pods that wait.
+type placing struct {
+	*view
+	recall *recall
 
 	waiting     []*cluster.Pod // pods that no node holds, oldest first; then pretended ones
 	driven      int            // pods behind those that wait in the cluster which a notice of the cloud drives off their nodes
 	hopeful     bool           // the scheduler has made room for some of them
 	podVerdicts []Verdict      // by waiting; their subjects are there from the start
 	demands     []*demand      // of waiting, in the order in which they are placed
+	later       []*demand      // of pretended pods that are placed when all demands have been
 	gangs       []*gang        // of which some of them are, in the order in which they are served
-
-	requests []*request // in the snapshot's order
-	buffers  []*buffer  // in the snapshot's order
-	answers  []Action   // to them
 
 	witness witness // nil where nobody asks
 
 	there, coming *scheduling.Row // nodes that are there and those that are coming, once a pod looked for a place
 
-	usages    map[[3]string]reason.Reason // see [decision.busy]
-	underuses map[underuse]reason.Reason  // see [decision.underuse]
-	fitting   map[string]reason.Reason    // see [decision.fitsNode]
-	blank     []reason.Reason             // see [decision.reasons]
+	fitting map[string]reason.Reason // see [placing.fitsNode]
+	blank   []reason.Reason          // see [placing.reasons]
 
 	attach   map[cluster.GroupID]int // volumes that a node of the group can attach, as kubelets say, nil until somebody asks
 	opened   byHandle                // the groups of machines that are coming or being added
 	asked    byHandle                // of those of them that the cloud was asked for and has not answered about
 	arrivals byHandle                // of nodes that are starting
-	has      *totals                 // what the cluster has without what this cycle adds, once somebody has asked
-	cost     *Cost
-	ceilings *Ceilings
 
+	counted map[string]string
+	rescues map[string]string        // ladder nodes that a pending pod takes back, with the pod
+	asking  []waiting                // see [placing.noteAsking]
+	booked  map[string]reason.Reason // nodes on which pods of requests and buffers have a place, with why they stay
+	spared  map[string]reason.Reason // ladder nodes that headroom, requests and buffers take back
+}
+
+// growing chooses the machines to add.
+type growing struct {
+	*placing
+	missed *misses
+
+	has        *totals // what the cluster has without what this cycle adds, once somebody has asked
+	cost       *Cost
+	ceilings   *Ceilings
 	tried      []scheduling.Handle // machines that the last estimate opened
 	ask        *AskExpander        // what to ask before pods that are left can be helped
 	complaints []reason.Reason     // of expanders that could not do what they are there for
 	grows      []SetCapacity
-	gates      []OpenGate
-	ladder     []Action // Mark, AnswerNotice, Uncordon, Evict, DeleteNode, Cordon in the order of nodes
-	soft       []Action // SoftUntaint, then SoftTaint
-	leaving    map[cluster.GroupID][]Leaving
-	counted    map[string]string
-	verdicts   map[reason.Kind][]Verdict
-	next       time.Time
+}
 
-	rescues   map[string]string                       // ladder nodes that a pending pod takes back, with the pod
-	asking    []waiting                               // see [decision.noteAsking]
-	booked    map[string]reason.Reason                // nodes on which pods of requests and buffers have a place, with why they stay
-	spared    map[string]reason.Reason                // ladder nodes that headroom, requests and buffers take back
-	besides   []judged                                // verdicts on nodes that are not watched, in the place of what they show
-	states    []*nodeState                            // by the snapshot's nodes; nil for those about which there is nothing more to say
-	removable []*nodeState                            // the others, in the order of nodes
-	soon      []*nodeState                            // of these, nodes that will go when their time or turn has come, those first that can be spared most
-	refuge    *refuge                                 // where the pods of leaving nodes may move to, nil until somebody asks
-	kept      *totals                                 // what the nodes have that stay, nil until somebody asks
-	disrupted map[*policyv1.PodDisruptionBudget]int32 // disruptions that this cycle has consumed
-	budgets   budgets
-	inFlight  int             // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn, or their drain is overdue, a node is none of them
-	drains    int             // of these, nodes that pods still have to leave
-	unhealthy []reason.Reason // why nothing may be removed at all, nil when all is well
+// claiming makes demands of requests and buffers, and answers them.
+type claiming struct {
+	*growing
 
-	gathers map[cluster.GroupID]gathered // groups whose deletions wait for further machines
+	requests []*request // in the snapshot's order
+	buffers  []*buffer  // in the snapshot's order
+	answers  []Action   // to them
+	gates    []OpenGate
+}
 
-	use uses // see [decision.inUse]
+// removing moves nodes towards their removal.
+type removing struct {
+	*growing
 
-	attached  map[string][]cluster.Attachment // to nodes, by their names, nil until somebody asks
-	detaching map[string]time.Time            // since when empty nodes wait for volumes
-	dismissed map[string]time.Time            // when the daemons of empty nodes were told to end
+	ladder    []Action // Mark, AnswerNotice, Uncordon, Evict, DeleteNode, Cordon in the order of nodes
+	soft      []Action // SoftUntaint, then SoftTaint
+	leaving   map[cluster.GroupID][]Leaving
+	removable []*nodeState                 // nodes about which there is more to say than what they show, in the order of nodes
+	soon      []*nodeState                 // of these, nodes that will go when their time or turn has come, those first that can be spared most
+	refuge    *refuge                      // where the pods of leaving nodes may move to, nil until somebody asks
+	kept      *totals                      // what the nodes have that stay, nil until somebody asks
+	underuses map[underuse]reason.Reason   // see [removing.underuse]
+	inFlight  int                          // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn, or their drain is overdue, a node is none of them
+	drains    int                          // of these, nodes that pods still have to leave
+	unhealthy []reason.Reason              // why nothing may be removed at all, nil when all is well
+	gathers   map[cluster.GroupID]gathered // groups whose deletions wait for further machines
+	use       uses                         // see [removing.inUse]
+	detaching map[string]time.Time         // since when empty nodes wait for volumes
+	dismissed map[string]time.Time         // when the daemons of empty nodes were told to end
+}
+
+// decision is one cycle in the making.
+type decision struct {
+	*view
+	placing  *placing
+	growing  *growing
+	claiming *claiming
+	removing *removing
 }
 
 // witness hears how places are found, in the order in which it happens. What is tried and taken back is not told.
@@ -133,29 +172,29 @@ type witness interface {
 }
 
 func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memory, check *scheduling.Checker) *decision {
-	d := &decision{
-		planner: p, s: s, allowed: allowed, m: m.spend(s, allowed), now: s.Time, fleet: s.View(), check: check,
-		usages: map[[3]string]reason.Reason{}, underuses: map[underuse]reason.Reason{}, fitting: map[string]reason.Reason{},
-		budgets:  budgets{all: s.Objects.Budgets},
+	v := &view{
+		s: s, allowed: allowed, m: m.spend(s, allowed), now: s.Time, fleet: s.View(), check: check, facts: &p.facts,
+		usages: map[[3]string]reason.Reason{}, budgets: budgets{all: s.Objects.Budgets},
 		groups:   make(map[cluster.GroupID]*groupState, len(s.Groups)),
 		listed:   make([]*groupState, len(s.Groups)),
-		leaving:  map[cluster.GroupID][]Leaving{},
-		counted:  map[string]string{},
 		verdicts: map[reason.Kind][]Verdict{},
-		rescues:  map[string]string{},
-		spared:   map[string]reason.Reason{},
-		booked:   map[string]reason.Reason{},
 	}
 	pauses := s.Objects.Pauses()
 	for i, g := range s.Groups {
-		st := &groupState{Group: g, roll: callRoll(g), at: i, removal: allowed.Removal.Of(g.Options), servers: g.ControlPlane != "" && !allowed.Removal.ControlPlane, paused: d.pause(g, pauses), contract: d.contractFor(g)}
-		d.groups[g.ID], d.listed[i] = st, st
+		st := &groupState{Group: g, roll: callRoll(g), at: i, removal: allowed.Removal.Of(g.Options), servers: g.ControlPlane != "" && !allowed.Removal.ControlPlane, paused: v.pause(g, pauses), contract: v.contractFor(g)}
+		v.groups[g.ID], v.listed[i] = st, st
 	}
-	return d
+	place := &placing{
+		view: v, recall: &p.recall, fitting: map[string]reason.Reason{}, counted: map[string]string{}, rescues: map[string]string{},
+		spared: map[string]reason.Reason{}, booked: map[string]reason.Reason{},
+	}
+	grow := &growing{placing: place, missed: &p.missed}
+	remove := &removing{growing: grow, underuses: map[underuse]reason.Reason{}, leaving: map[cluster.GroupID][]Leaving{}}
+	return &decision{v, place, grow, &claiming{growing: grow}, remove}
 }
 
 // groupOf is the group of the node, nil when it is of none that is managed.
-func (d *decision) groupOf(v *sight) *groupState {
+func (d *view) groupOf(v *sight) *groupState {
 	if v.of < 0 {
 		return nil
 	}
@@ -163,14 +202,14 @@ func (d *decision) groupOf(v *sight) *groupState {
 }
 
 // watch visits the nodes that are not settled by what they show, in their order.
-func (d *decision) watch(visit func(at int, v *sight)) {
-	for _, at := range d.planner.watched {
-		visit(at, d.planner.sights[at])
+func (d *view) watch(visit func(at int, v *sight)) {
+	for _, at := range d.facts.watched {
+		visit(at, d.facts.sights[at])
 	}
 }
 
 // judge records a verdict on a machine or a group.
-func (d *decision) judge(about reason.Ref, outcome Outcome, because ...reason.Reason) {
+func (d *view) judge(about reason.Ref, outcome Outcome, because ...reason.Reason) {
 	d.verdicts[about.Kind] = append(d.verdicts[about.Kind], Verdict{about, outcome, because})
 }
 
@@ -181,17 +220,17 @@ type judged struct {
 }
 
 // judgeNode records a verdict on a node.
-func (d *decision) judgeNode(st *nodeState, outcome Outcome, because ...reason.Reason) {
+func (d *view) judgeNode(st *nodeState, outcome Outcome, because ...reason.Reason) {
 	v := Verdict{reason.Node(st.Name()), outcome, because}
 	if d.states[st.at] == st {
-		d.planner.said[st.at] = v
+		d.facts.said[st.at] = v
 	} else {
 		d.besides = append(d.besides, judged{st.at, v})
 	}
 }
 
 // wake asks for a cycle at t, when a timer runs out.
-func (d *decision) wake(t time.Time) {
+func (d *view) wake(t time.Time) {
 	if t.After(d.now) && (d.next.IsZero() || t.Before(d.next)) {
 		d.next = t
 	}
@@ -199,31 +238,32 @@ func (d *decision) wake(t time.Time) {
 
 // starting says whether a node is not yet what it will be: it is not Ready as [policy.Growth.Starting] has it, or its devices have not
 // been announced. A kubelet that fell silent announces nothing.
-func (d *decision) starting(n *cluster.Node) bool {
+func (d *view) starting(n *cluster.Node) bool {
 	return len(n.Awaits) > 0 && !cluster.Silent(n.Object) || d.allowed.Growth.Starting(n.Object, d.now)
 }
 
 func (d *decision) finish() (Plan, Memory) {
 	d.wake(d.allowed.Next(d.s.Groups, d.now))
-	p := Plan{Time: d.now, Counted: d.counted, Cost: d.cost, Measure: d.endUse(), Next: d.next}
-	for _, g := range d.grows {
+	grow, claim, remove := d.growing, d.claiming, d.removing
+	p := Plan{Time: d.now, Counted: d.placing.counted, Cost: grow.cost, Measure: remove.endUse(), Next: d.next}
+	for _, g := range grow.grows {
 		p.Actions = append(p.Actions, g)
 	}
-	if d.ask != nil {
-		p.Actions = append(p.Actions, *d.ask)
+	if grow.ask != nil {
+		p.Actions = append(p.Actions, *grow.ask)
 	}
-	for _, g := range d.gates {
+	for _, g := range claim.gates {
 		p.Actions = append(p.Actions, g)
 	}
-	p.Actions = append(p.Actions, d.ladder...)
+	p.Actions = append(p.Actions, remove.ladder...)
 	for _, g := range d.s.Groups {
-		if machines := d.leaving[g.ID]; len(machines) > 0 {
+		if machines := remove.leaving[g.ID]; len(machines) > 0 {
 			sort.Slice(machines, func(i, j int) bool { return machines[i].ID < machines[j].ID })
 			p.Actions = append(p.Actions, DeleteInstances{g.ID, machines})
 		}
 	}
-	p.Actions = append(p.Actions, d.soft...)
-	p.Actions = append(p.Actions, d.answers...)
+	p.Actions = append(p.Actions, remove.soft...)
+	p.Actions = append(p.Actions, claim.answers...)
 	p.Actions = permitted(p.Actions, d.s.Objects.Lacks)
 	p.Verdicts = d.allVerdicts()
 	return p, d.m
@@ -231,10 +271,10 @@ func (d *decision) finish() (Plan, Memory) {
 
 // allVerdicts are the verdicts in the order in which a plan has them.
 func (d *decision) allVerdicts() []Verdict {
-	pods, machines, groups := d.podVerdicts[:len(d.s.Pending)+d.driven], d.verdicts[reason.KindInstance], d.verdicts[reason.KindGroup]
+	pods, machines, groups := d.placing.podVerdicts[:len(d.s.Pending)+d.placing.driven], d.verdicts[reason.KindInstance], d.verdicts[reason.KindGroup]
 	all := append(slices.Grow(pods, len(machines)+len(d.s.Nodes)+len(groups)), inOrder(machines)...)
 	nodes := len(all)
-	all = append(all, d.planner.said...)
+	all = append(all, d.facts.said...)
 	for _, v := range d.besides {
 		all[nodes+v.at] = v.Verdict
 	}

@@ -14,7 +14,7 @@ import (
 const delayPrefix = "delay-deletion.cluster-autoscaler.kubernetes.io/"
 
 // delays says which annotation an empty node still waits for, nil when there is none or the time for it is over.
-func (d *decision) delays(st *nodeState) *reason.Reason {
+func (d *removing) delays(st *nodeState) *reason.Reason {
 	var asks []string
 	for key := range st.Object.Annotations {
 		if strings.HasPrefix(key, delayPrefix) {
@@ -35,7 +35,7 @@ func (d *decision) delays(st *nodeState) *reason.Reason {
 }
 
 // emptySince is since when a node that is empty waits for something before its machine goes.
-func (d *decision) emptySince(st *nodeState) time.Time {
+func (d *removing) emptySince(st *nodeState) time.Time {
 	since, known := d.m.Detaching[st.Name()]
 	if !known {
 		since = d.now
@@ -48,7 +48,7 @@ func (d *decision) emptySince(st *nodeState) time.Time {
 }
 
 // cools says until when nothing of the node's group is removed after a growth, a deletion or a failure, nil when it may be.
-func (d *decision) cools(st *nodeState) *reason.Reason {
+func (d *removing) cools(st *nodeState) *reason.Reason {
 	c, on := d.m.cooldown(d.allowed.Removal, st.Group, d.now)
 	if !on {
 		return nil

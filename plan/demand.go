@@ -33,17 +33,19 @@ type demand struct {
 // left is how many of the pods have no place yet.
 func (dm *demand) left() int { return len(dm.pods) - dm.served }
 
-// collectDemands finds the pods that wait, class by class, in the order in which they are placed: those whose room was promised, then by priority, then the largest first as
-// they are hardest to place, then by age and name. Pods that are not sluice's to place get their verdict at once.
-func (d *decision) collectDemands() {
+// collect finds the pods that wait, class by class.
+func (d *placing) collect() {
 	d.leaveUnbound()
 	d.demands = d.demandsOf(func(i int, p *cluster.Pod) bool { return d.isLeft(i, p) || d.nominated(i, p) })
 	for _, dm := range d.demands {
 		dm.judged = dm.judged || d.allowed.Growth.Bypasses(dm.of.Spec.SchedulerName)
 	}
 	d.demandPlaces()
-	d.claimRequests()
-	d.claimBuffers()
+}
+
+// order puts the demands in the order in which they are placed: those whose room was promised, then by priority, then the largest first as
+// they are hardest to place, then by age and name. Pods that are not sluice's to place get their verdict at once.
+func (d *placing) order() {
 	for _, dm := range d.demands {
 		dm.weight, dm.priority = d.weightOf(dm.of), dm.of.Priority()
 	}
@@ -60,11 +62,10 @@ func (d *decision) collectDemands() {
 			d.serve(dm, dm.left(), PodIgnored, reason.New(reason.PodExpendable, reason.Ref{}, "priority", dm.of.Priority(), "cutoff", d.allowed.Growth.PriorityCutoff))
 		}
 	}
-	d.collectGangs()
 }
 
 // expendable is [policy.Policy.Expendable] of the demand's pods, all of which have one priority.
-func (d *decision) expendable(dm *demand) bool {
+func (d *placing) expendable(dm *demand) bool {
 	return dm.priority < d.allowed.Growth.PriorityCutoff && dm.of.Spec.Priority != nil
 }
 
@@ -79,7 +80,7 @@ func otherGate(of *cluster.Class) string {
 }
 
 // nominated says whether the scheduler has made room for the pod on a node, which then is its place.
-func (d *decision) nominated(i int, p *cluster.Pod) bool {
+func (d *placing) nominated(i int, p *cluster.Pod) bool {
 	if !d.hasNomination(p) {
 		return false
 	}
@@ -95,7 +96,7 @@ func (d *decision) nominated(i int, p *cluster.Pod) bool {
 }
 
 // hasNomination says whether the scheduler has made room for the pod on a node that is there.
-func (d *decision) hasNomination(p *cluster.Pod) bool {
+func (d *placing) hasNomination(p *cluster.Pod) bool {
 	node := p.Nominated()
 	if node == "" {
 		return false
@@ -105,7 +106,7 @@ func (d *decision) hasNomination(p *cluster.Pod) bool {
 }
 
 // others is how many verdicts there may be beside those on pods.
-func (d *decision) others() int {
+func (d *placing) others() int {
 	n := len(d.s.Nodes) + len(d.s.Groups)
 	for _, g := range d.s.Groups {
 		n += len(d.groups[g.ID].nodeless)
@@ -114,10 +115,10 @@ func (d *decision) others() int {
 }
 
 // key is a waiting pod's "namespace/name".
-func (d *decision) key(at int) string { return d.podVerdicts[at].Subject.Name }
+func (d *placing) key(at int) string { return d.podVerdicts[at].Subject.Name }
 
 // place notes the node on which the next n pods of the demand are placed, before they are served.
-func (d *decision) place(dm *demand, n int, h scheduling.Handle) {
+func (d *placing) place(dm *demand, n int, h scheduling.Handle) {
 	dm.seats = append(dm.seats, scheduling.Seat{On: h, Pods: n})
 	if d.witness == nil {
 		return
@@ -128,7 +129,7 @@ func (d *decision) place(dm *demand, n int, h scheduling.Handle) {
 }
 
 // tellOpen tells of machines that are coming or being added.
-func (d *decision) tellOpen(g cluster.GroupID, machines ...scheduling.Handle) {
+func (d *placing) tellOpen(g cluster.GroupID, machines ...scheduling.Handle) {
 	if d.witness == nil {
 		return
 	}
@@ -138,7 +139,7 @@ func (d *decision) tellOpen(g cluster.GroupID, machines ...scheduling.Handle) {
 }
 
 // serve gives the next n pods of the demand a verdict. The reasons are about the pod where they are about nothing else.
-func (d *decision) serve(dm *demand, n int, outcome Outcome, because ...reason.Reason) {
+func (d *placing) serve(dm *demand, n int, outcome Outcome, because ...reason.Reason) {
 	those := dm.pods[dm.served : dm.served+n]
 	dm.served += n
 	all := d.reasons(n * len(because))
@@ -156,7 +157,7 @@ func (d *decision) serve(dm *demand, n int, outcome Outcome, because ...reason.R
 }
 
 // serveAlike gives the next n pods of the demand one verdict, whose reasons they share.
-func (d *decision) serveAlike(dm *demand, n int, outcome Outcome, because []reason.Reason) {
+func (d *placing) serveAlike(dm *demand, n int, outcome Outcome, because []reason.Reason) {
 	for _, at := range dm.pods[dm.served : dm.served+n] {
 		v := &d.podVerdicts[at]
 		v.Outcome, v.Because = outcome, because
@@ -165,7 +166,7 @@ func (d *decision) serveAlike(dm *demand, n int, outcome Outcome, because []reas
 }
 
 // reasons are so many to be filled in. They share their memory with others, not their room to grow.
-func (d *decision) reasons(n int) []reason.Reason {
+func (d *placing) reasons(n int) []reason.Reason {
 	if len(d.blank) < n {
 		d.blank = make([]reason.Reason, max(n, 512))
 	}
@@ -175,7 +176,7 @@ func (d *decision) reasons(n int) []reason.Reason {
 }
 
 // wanting are the demands that have pods left, in order.
-func (d *decision) wanting() []*demand {
+func (d *placing) wanting() []*demand {
 	var out []*demand
 	for _, dm := range d.demands {
 		if dm.left() > 0 {
@@ -189,7 +190,7 @@ func (d *decision) wanting() []*demand {
 const podWeight = 1.0 / 1024 // exact in binary, so that equal options compare as equal
 
 // weightOf is what one pod of the class asks for, as one number.
-func (d *decision) weightOf(of *cluster.Class) float64 { return weigh(d.check.Needs(of)) + podWeight }
+func (d *placing) weightOf(of *cluster.Class) float64 { return weigh(d.check.Needs(of)) + podWeight }
 
 // weigh makes one number of resources by the checker's dimensions: cores, 4 GiB of memory for a core as in common sizes, and 16 cores for a
 // device. Pods and local storage weigh nothing.

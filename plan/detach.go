@@ -10,7 +10,7 @@ import (
 )
 
 // attachments are the volumes that are attached, by node.
-func (d *decision) attachments() map[string][]cluster.Attachment {
+func (d *view) attachments() map[string][]cluster.Attachment {
 	if d.attached == nil {
 		d.attached = d.s.Attachments()
 	}
@@ -19,7 +19,7 @@ func (d *decision) attachments() map[string][]cluster.Attachment {
 
 // detaches says which volumes an empty node still waits for, nil when there are none or the time for it is over: a machine that is deleted
 // with a volume attached keeps the volume from the next node for minutes. Volumes of pods that stay with the node are left out.
-func (d *decision) detaches(st *nodeState) *reason.Reason {
+func (d *removing) detaches(st *nodeState) *reason.Reason {
 	left := len(d.attachments()[st.Name()])
 	if left == 0 {
 		return nil
@@ -38,7 +38,7 @@ func (d *decision) detaches(st *nodeState) *reason.Reason {
 }
 
 // keptAttached is how many of the volumes attached to a node are those of pods that stay with it.
-func (d *decision) keptAttached(n *cluster.Node) int {
+func (d *view) keptAttached(n *cluster.Node) int {
 	claims := d.s.Objects.PersistentVolumeClaims
 	kept := map[string]bool{} // volumes, by name
 	for _, p := range n.Pods {
@@ -74,7 +74,7 @@ func (d *decision) keptAttached(n *cluster.Node) int {
 }
 
 // rememberDetaching leaves to the next cycle since when nodes have waited for their volumes.
-func (d *decision) rememberDetaching() {
+func (d *removing) rememberDetaching() {
 	if !maps.EqualFunc(d.m.Detaching, d.detaching, time.Time.Equal) {
 		d.m.Detaching = d.detaching
 	}

@@ -36,7 +36,7 @@ type backlogKey struct {
 // which ask for the same will serve once they are free, and the rest shares places, as many pods one after the other as end in time after a
 // machine has booted, at least one. Only that many pods are placed on machines that are coming or bought. Pods of unknown run times, those
 // that depend on where others are, and those of a gang that does not run yet wait for nobody.
-func (d *decision) holdBacklogs() {
+func (d *placing) holdBacklogs() {
 	if len(d.allowed.Growth.DrainTargets) == 0 {
 		return
 	}
@@ -61,7 +61,7 @@ func (d *decision) holdBacklogs() {
 }
 
 // backlogs are those with a drain target, in the order in which their first pods are placed.
-func (d *decision) backlogs() ([]backlogKey, map[backlogKey]*backlog) {
+func (d *placing) backlogs() ([]backlogKey, map[backlogKey]*backlog) {
 	var order []backlogKey
 	all := map[backlogKey]*backlog{}
 	for _, dm := range d.wanting() {
@@ -90,7 +90,7 @@ func (d *decision) backlogs() ([]backlogKey, map[backlogKey]*backlog) {
 }
 
 // hold leaves the first pods of a backlog so many places, and gives the others the verdict that they wait their turn.
-func (d *decision) hold(b *backlog, key backlogKey, slots int) {
+func (d *placing) hold(b *backlog, key backlogKey, slots int) {
 	if slots >= b.pods {
 		return
 	}
@@ -106,7 +106,7 @@ func (d *decision) hold(b *backlog, key backlogKey, slots int) {
 }
 
 // holdBack gives the youngest n pods of a demand the verdict that they wait, and looks again soon.
-func (d *decision) holdBack(dm *demand, n int, because reason.Reason) {
+func (d *placing) holdBack(dm *demand, n int, because reason.Reason) {
 	keep := len(dm.pods) - n
 	d.serve(&demand{of: dm.of, pods: dm.pods[keep:]}, n, PodWaiting, because)
 	dm.pods = dm.pods[:keep]
@@ -114,7 +114,7 @@ func (d *decision) holdBack(dm *demand, n int, because reason.Reason) {
 }
 
 // drainTarget is the time within which a backlog of the class is to be worked off, 0 for none.
-func (d *decision) drainTarget(of *cluster.Class) time.Duration {
+func (d *placing) drainTarget(of *cluster.Class) time.Duration {
 	g := d.allowed.Growth
 	if within := g.Drain(of.Namespace); within > 0 || !slices.ContainsFunc(d.s.Groups, func(c *cluster.Group) bool { return g.Drain("", c.ID) > 0 }) {
 		return within
@@ -137,7 +137,7 @@ func (d *decision) drainTarget(of *cluster.Class) time.Duration {
 
 // placesSoon is when pods that run now are expected to leave their places, from now, by what they ask for. Places on nodes that take no
 // further pods are left out, and so are those of pods whose run times are unknown.
-func (d *decision) placesSoon() map[string][]time.Duration {
+func (d *placing) placesSoon() map[string][]time.Duration {
 	type known struct {
 		run  time.Duration
 		asks string
@@ -169,7 +169,7 @@ func (d *decision) placesSoon() map[string][]time.Duration {
 }
 
 // bootTime is how long machines take from their request to their node: the median of those that are there.
-func (d *decision) bootTime() time.Duration {
+func (d *placing) bootTime() time.Duration {
 	var took []time.Duration
 	for _, n := range d.s.Nodes {
 		if n.Instance != nil && !n.Instance.Created.IsZero() {

@@ -22,7 +22,7 @@ const toldWork = 3
 
 // work are the node's pods that may not be evicted because they work, those last that work for longest; other is why another one may not be
 // evicted.
-func (d *decision) work(st *nodeState) (works []worker, other *reason.Reason) {
+func (d *removing) work(st *nodeState) (works []worker, other *reason.Reason) {
 	for _, p := range st.movers {
 		if p.Leaving() {
 			continue
@@ -52,7 +52,7 @@ type worker struct {
 
 // workLeft is when the pod is expected to end, from now: by how long such pods run, or by its deadline; 0 when nobody knows. What was learned for
 // short pods alone says too little of the long ones that keep a node: it counts where a drain target has all pods timed.
-func (d *decision) workLeft(p *cluster.Pod) time.Duration {
+func (d *removing) workLeft(p *cluster.Pod) time.Duration {
 	run, began := policy.RunTime(p.Class), p.Started()
 	if len(d.allowed.Growth.DrainTargets) > 0 {
 		run = d.runTime(p.Class)
@@ -92,7 +92,7 @@ type drying struct {
 }
 
 // considerDry taints nodes that are to run dry, those first whose work ends first.
-func (d *decision) considerDry(nodes []*nodeState) {
+func (d *removing) considerDry(nodes []*nodeState) {
 	var all []drying
 	for _, st := range nodes {
 		works, other := d.work(st)
@@ -136,7 +136,7 @@ func (d *decision) considerDry(nodes []*nodeState) {
 }
 
 // holdDry has nodes that run dry already count: the others that are to hold their work hold it once.
-func (d *decision) holdDry() {
+func (d *removing) holdDry() {
 	for _, st := range d.removable {
 		if st.onLadder && !st.counted && st.Instance != nil && dries(st) && d.refuges().leave(st.sight) == nil {
 			d.refuge.settle()
@@ -146,7 +146,7 @@ func (d *decision) holdDry() {
 
 // couldGo says why the node is not one too many, nil when it is: others could hold all its pods. Then places have been found, to be settled
 // or taken back.
-func (d *decision) couldGo(st *nodeState) []reason.Reason {
+func (d *removing) couldGo(st *nodeState) []reason.Reason {
 	if d.receives(st.sight) {
 		return []reason.Reason{receiving(st)}
 	}
@@ -159,7 +159,7 @@ func busyElsewhere(block []reason.Reason) bool {
 }
 
 // runDry taints a node whose work is to be its last.
-func (d *decision) runDry(st *nodeState, works []worker) {
+func (d *removing) runDry(st *nodeState, works []worker) {
 	st.going = true
 	st.group.headroom.lose(st.Name())
 	if d.kept != nil {
@@ -173,7 +173,7 @@ func (d *decision) runDry(st *nodeState, works []worker) {
 
 // awaitWork waits on a node that runs dry. When nobody works there any more it steps on the ladder as any other does, with the pods that may be
 // moved.
-func (d *decision) awaitWork(st *nodeState) {
+func (d *removing) awaitWork(st *nodeState) {
 	about := reason.Node(st.Name())
 	works, other := d.work(st)
 	refusal := exitOf(st, cluster.RanDry).may(st.group.contract.ladder)
@@ -207,7 +207,7 @@ func (d *decision) awaitWork(st *nodeState) {
 }
 
 // budgetHolds says which disruption budget none of the node's pods can leave for, nil when one of them can.
-func (d *decision) budgetHolds(st *nodeState) (first *reason.Reason) {
+func (d *removing) budgetHolds(st *nodeState) (first *reason.Reason) {
 	for _, p := range st.movers {
 		held := d.budgetRefuses(p)
 		if p.Leaving() || held == nil {
@@ -221,7 +221,7 @@ func (d *decision) budgetHolds(st *nodeState) (first *reason.Reason) {
 }
 
 // awaited is what a node waits for that runs dry, for how long as far as anybody knows, and what it costs meanwhile.
-func (d *decision) awaited(st *nodeState, works []worker) reason.Reason {
+func (d *removing) awaited(st *nodeState, works []worker) reason.Reason {
 	wait, costs := "nobody knows for how long", ""
 	if left := ends(works); left > 0 {
 		wait = "expected for " + left.Truncate(time.Second).String()

@@ -17,7 +17,7 @@ type Emptied struct {
 
 // spent says why pods may not be told to leave the node, which is on its way out: its group's budget has been used within its window, whatever for (S-19); nil when
 // nothing is in the way.
-func (d *decision) spent(st *nodeState) []reason.Reason {
+func (d *removing) spent(st *nodeState) []reason.Reason {
 	if r := st.group.contract.ladder.MayEmpty(fleet.UID(st.Instance.UID)); r != nil {
 		return d.heldBy(reason.Node(st.Name()), st.group, r)
 	}
@@ -25,7 +25,7 @@ func (d *decision) spent(st *nodeState) []reason.Reason {
 }
 
 // empties remembers that a node is emptied of its pods.
-func (d *decision) empties(st *nodeState) {
+func (d *removing) empties(st *nodeState) {
 	d.m.Emptied = with(d.m.Emptied, st.Name(), Emptied{st.Group, d.now})
 	if st.counted && st.exit.Idle { // it was cordoned with no pods on it
 		ladder := st.group.contract.ladder
@@ -37,7 +37,7 @@ func (d *decision) empties(st *nodeState) {
 
 // received says whether a pod runs on the node that a drain has made homeless since then. What was seen of the node before is no evidence that it may
 // go with that pod: else the pod would be moved again at once.
-func (d *decision) received(st *nodeState, since time.Time) bool {
+func (d *removing) received(st *nodeState, since time.Time) bool {
 	if len(d.m.Emptied) == 0 {
 		return false
 	}
@@ -56,7 +56,7 @@ func (d *decision) received(st *nodeState, since time.Time) bool {
 }
 
 // forgetEmptied leaves out what the window has left behind, and whose pods have found their places.
-func (d *decision) forgetEmptied() {
+func (d *removing) forgetEmptied() {
 	for name, e := range d.m.Emptied {
 		if d.now.Sub(e.At) >= max(d.allowed.Removal.Window, placed) {
 			d.m.Emptied = without(d.m.Emptied, name)

@@ -14,7 +14,7 @@ import (
 // growByExpanders grows as the operator's chain of expanders has it: it estimates what every group alone would need for all that is
 // wanted, lets the chain choose one group, and goes on with what is left until no group helps any more. Cluster-autoscaler does the same,
 // one group a loop; here the groups of all rounds are asked for at once.
-func (d *decision) growByExpanders(c *candidates) {
+func (d *growing) growByExpanders(c *candidates) {
 	ranking := ReadRanking(d.s.Objects.Ranking())
 	ms := d.machines(nil)
 	_, widen := c.narrow()
@@ -51,7 +51,7 @@ func (d *decision) growByExpanders(c *candidates) {
 }
 
 // fillOpen places pods on nodes that are there or coming and on machines of earlier rounds, until nobody is left whom one of them takes.
-func (d *decision) fillOpen(c *candidates, ms *machines) {
+func (d *growing) fillOpen(c *candidates, ms *machines) {
 	for again := true; again; {
 		again = d.fillKnown(c)
 		for _, w := range c.wanted {
@@ -65,7 +65,7 @@ func (d *decision) fillOpen(c *candidates, ms *machines) {
 // estimate opens machines of one group for all that is wanted, the largest pods first, each pod on the first machine that takes it. With
 // keep it hears of every pod that finds a place, and the demands are served; otherwise the caller takes everything back. d.tried are the
 // machines that were opened.
-func (d *decision) estimate(c *candidates, i int, keep func(w *wanted, h scheduling.Handle, n int)) Option {
+func (d *growing) estimate(c *candidates, i int, keep func(w *wanted, h scheduling.Handle, n int)) Option {
 	st := c.groups[i]
 	o := Option{Group: st.ID}
 	total := d.totals()
@@ -104,7 +104,7 @@ func (d *decision) estimate(c *candidates, i int, keep func(w *wanted, h schedul
 }
 
 // take counts n pods of a demand in the option, of which left are then left.
-func (o *Option) take(d *decision, w *wanted, n, left int) {
+func (o *Option) take(d *growing, w *wanted, n, left int) {
 	if len(w.needs) > 1 {
 		o.RequestedMilli += int64(n) * w.needs[1]
 	}
@@ -119,13 +119,13 @@ func (o *Option) take(d *decision, w *wanted, n, left int) {
 
 // trial is what happened on machines that are being tried.
 type trial struct {
-	d     *decision
-	steps []placing
+	d     *growing
+	steps []step
 	told  int // machines that it knows of
 }
 
-// placing is pods of a demand on a machine, or the machine alone, which is new then.
-type placing struct {
+// step is pods of a demand on a machine, or the machine alone, which is new then.
+type step struct {
 	w *wanted
 	h scheduling.Handle
 	n int
@@ -133,19 +133,19 @@ type placing struct {
 
 func (t *trial) keep(w *wanted, h scheduling.Handle, n int) {
 	t.tellRest()
-	t.steps = append(t.steps, placing{w, h, n})
+	t.steps = append(t.steps, step{w, h, n})
 }
 
 // tellRest tells of machines that were opened and not told of yet.
 func (t *trial) tellRest() {
 	for ; t.told < len(t.d.tried); t.told++ {
-		t.steps = append(t.steps, placing{h: t.d.tried[t.told]})
+		t.steps = append(t.steps, step{h: t.d.tried[t.told]})
 	}
 }
 
 // follow does what the chosen option says. Its machines are spread over groups that are alike, where the operator wants these balanced and
 // no pod loses its place by it.
-func (d *decision) follow(c *candidates, i int, ms *machines) {
+func (d *growing) follow(c *candidates, i int, ms *machines) {
 	undo := d.check.Mark()
 	t := &trial{d: d}
 	o := d.estimate(c, i, t.keep)
@@ -188,7 +188,7 @@ func (d *decision) follow(c *candidates, i int, ms *machines) {
 
 // open opens one machine for each mention of a group and shows them to all that group i was estimated for. It returns how many pods found a
 // place; d.tried are the machines.
-func (d *decision) open(c *candidates, i int, groups []*groupState, keep func(w *wanted, h scheduling.Handle, n int)) (placed int) {
+func (d *growing) open(c *candidates, i int, groups []*groupState, keep func(w *wanted, h scheduling.Handle, n int)) (placed int) {
 	d.tried = nil
 	for _, to := range groups {
 		d.tried = append(d.tried, d.openMachines(to, 1, newName)...)
@@ -203,7 +203,7 @@ func (d *decision) open(c *candidates, i int, groups []*groupState, keep func(w 
 }
 
 // alike are the group and those that are similar to it and would take the same pods, where the operator wants such groups balanced.
-func (d *decision) alike(c *candidates, i int) []*groupState {
+func (d *growing) alike(c *candidates, i int) []*groupState {
 	like := []*groupState{c.groups[i]}
 	if !d.allowed.Growth.Balance.Similar {
 		return like
@@ -232,7 +232,7 @@ func (c *candidates) likeness(i int) Likeness {
 }
 
 // note keeps what the expanders said of groups.
-func (d *decision) note(choice Choice) {
+func (d *growing) note(choice Choice) {
 	if st := d.groups[choice.Group]; st != nil && st.weighed == nil {
 		st.weighed = choice.Because
 	}

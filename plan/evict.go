@@ -9,7 +9,7 @@ import (
 )
 
 // drain evicts what still has to leave a cordoned node, and gives the node back when something may not or cannot leave.
-func (d *decision) drain(st *nodeState, wait time.Time) {
+func (d *removing) drain(st *nodeState, wait time.Time) {
 	about := reason.Node(st.Name())
 	draining := reason.New(reason.NodeDraining, about, "pods", len(st.movers))
 	because, tried := d.stays(st)
@@ -45,10 +45,10 @@ func (d *decision) drain(st *nodeState, wait time.Time) {
 
 // begunBefore says whether another process began the node's removal, as far as this one knows: that its pods have nowhere to go may come of what only the
 // other one knew, such as their places, and is no sign that it will be so again.
-func (d *decision) begunBefore(st *nodeState) bool { return st.removal.Since.Before(d.m.Since) }
+func (d *removing) begunBefore(st *nodeState) bool { return st.removal.Since.Before(d.m.Since) }
 
 // late says which of the node's pods has not left in its time and ends the drain, nil when none does.
-func (d *decision) late(st *nodeState) *reason.Reason {
+func (d *removing) late(st *nodeState) *reason.Reason {
 	r := d.allowed.Removal
 	for _, p := range st.movers {
 		limit, over := r.DrainTime(p), r.Overdue(p)
@@ -67,7 +67,7 @@ func (d *decision) late(st *nodeState) *reason.Reason {
 
 // evict evicts those of a node's pods whose turn it is, as disruption budgets let them, and says why it evicts and what waits. Pods of a later
 // turn leave when these are gone.
-func (d *decision) evict(st *nodeState, pods []*cluster.Pod, why reason.Reason) []reason.Reason {
+func (d *removing) evict(st *nodeState, pods []*cluster.Pod, why reason.Reason) []reason.Reason {
 	because := []reason.Reason{why}
 	if _, stops := stopping(st.Node); stops {
 		return append(because, noticed(st.Node)) // they have been told
@@ -95,7 +95,7 @@ func (d *decision) evict(st *nodeState, pods []*cluster.Pod, why reason.Reason) 
 }
 
 // turn is whose turn it is to leave, and how many pods come later.
-func (d *decision) turn(pods []*cluster.Pod) (turn, later int) {
+func (d *removing) turn(pods []*cluster.Pod) (turn, later int) {
 	r := d.allowed.Removal
 	for i, p := range pods {
 		if t := r.Turn(p); i == 0 || t < turn {

@@ -10,7 +10,7 @@ import (
 
 // noticeFailures turns what the cloud reported after it had accepted a growth into back-offs, once for each failure (S-33), and
 // finds for every group why it may not grow.
-func (d *decision) noticeFailures() {
+func (d *growing) noticeFailures() {
 	if d.m.Since.IsZero() {
 		d.m.Since = d.now
 	}
@@ -47,7 +47,7 @@ func (d *decision) noticeFailures() {
 
 // failuresOf are the failures of a group's operations and machines. A machine that never joined, or whose node is not Ready, failed when its time ran out;
 // one that is lost says nothing of the next ones.
-func (d *decision) failuresOf(g *cluster.Group, unjoined []*cluster.Instance, unready []*cluster.Node) []cluster.Failure {
+func (d *growing) failuresOf(g *cluster.Group, unjoined []*cluster.Instance, unready []*cluster.Node) []cluster.Failure {
 	var fs []cluster.Failure
 	if g.Failure != nil {
 		fs = append(fs, *g.Failure)
@@ -69,10 +69,10 @@ func (d *decision) failuresOf(g *cluster.Group, unjoined []*cluster.Instance, un
 	return fs
 }
 
-func (d *decision) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
+func (d *growing) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 	about := reason.Group(string(g.ID))
 	because := func(r reason.Reason) *reason.Reason { return &r }
-	proof, strays := g.Contradicts(d.planner.doubtful), d.strays(d.groups[g.ID])
+	proof, strays := g.Contradicts(d.facts.doubtful), d.strays(d.groups[g.ID])
 	switch {
 	case g.AwaitsAnswer():
 		return because(reason.New(reason.GroupAsked, about, "capacity", g.Asked))
@@ -108,14 +108,14 @@ func readAgain(g *cluster.Group, facts ...any) []any {
 }
 
 // backingOff says until when and why a group does not grow, or not beyond what is left of a quota.
-func (d *decision) backingOff(id cluster.GroupID, b Backoff) reason.Reason {
+func (d *growing) backingOff(id cluster.GroupID, b Backoff) reason.Reason {
 	d.wake(b.Until)
 	return reason.New(reason.GroupBackoff, reason.Group(string(id)), "until", b.Until.Format(time.RFC3339), "code", b.Code, "message", b.Message)
 }
 
 // noticeLost notes the machines without a node that are lost, as the ledger has it. They are not counted on, since a kubelet that runs does not register again by
 // itself.
-func (d *decision) noticeLost() {
+func (d *view) noticeLost() {
 	if d.fleet == nil {
 		return
 	}
@@ -142,20 +142,20 @@ func waitedFor(g *groupState, in *cluster.Instance) bool {
 }
 
 // waits is since when the machine is waited for; zero when nobody knows.
-func (d *decision) waits(in *cluster.Instance) time.Time {
+func (d *view) waits(in *cluster.Instance) time.Time {
 	since, _ := in.WaitedSince(d.fleet)
 	return since
 }
 
 // waited is for how long, in whole seconds.
-func (d *decision) waited(in *cluster.Instance) time.Duration {
+func (d *view) waited(in *cluster.Instance) time.Duration {
 	return d.now.Sub(d.waits(in)).Truncate(time.Second)
 }
 
 // noticeRestarts finds the nodes of machines that have been started again and are to have the time of new ones.
-func (d *decision) noticeRestarts() {
-	for _, at := range d.planner.passing {
-		if v := d.planner.sights[at]; !v.ready && v.of >= 0 && d.restarts(v.Node) {
+func (d *view) noticeRestarts() {
+	for _, at := range d.facts.passing {
+		if v := d.facts.sights[at]; !v.ready && v.of >= 0 && d.restarts(v.Node) {
 			st := d.groupOf(v)
 			st.restarted = append(st.restarted, v.Node)
 		}
@@ -164,7 +164,7 @@ func (d *decision) noticeRestarts() {
 
 // restarts says whether the machine of a node that is not Ready has been started again, and is still to have the time of a new one: it runs some time before its
 // kubelet reports.
-func (d *decision) restarts(n *cluster.Node) bool {
+func (d *view) restarts(n *cluster.Node) bool {
 	in := n.Instance
 	if in == nil || !in.State.Expected() {
 		return false
@@ -180,13 +180,13 @@ func wasParked(n *cluster.Node) bool {
 }
 
 // here says whether a Ready node could be the machine, which is joined to none. One of an earlier machine could not.
-func (d *decision) here(in *cluster.Instance) bool {
+func (d *view) here(in *cluster.Instance) bool {
 	n := d.suspect(in)
 	return n != nil && cluster.Ready(n.Object) && !n.Outlived()
 }
 
 // hereOf is how many such machines the group has.
-func (d *decision) hereOf(st *groupState) (n int) {
+func (d *view) hereOf(st *groupState) (n int) {
 	for _, in := range st.nodeless {
 		if d.here(in) {
 			n++
@@ -198,7 +198,7 @@ func (d *decision) hereOf(st *groupState) (n int) {
 // comes says whether a machine without a node is expected to become one. Where more Node objects are gone than may be not Ready, somebody
 // deletes them by mistake: then their machines are waited for, and not bought again. Nor does one that has been kept from joining by its name for too long,
 // nor one that a Ready node could be already, while there are few such in its group: what is bought in their place may be no better.
-func (d *decision) comes(st *groupState, in *cluster.Instance) bool {
+func (d *view) comes(st *groupState, in *cluster.Instance) bool {
 	if !in.State.Expected() || st.servers || d.overdue(st, in) || d.nameTaken(in) != nil && d.timeUp(in.Created) {
 		return false
 	}

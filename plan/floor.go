@@ -7,7 +7,7 @@ import (
 
 // raiseFloors adds the machines that groups lack to the capacity that the operator holds them to, as far as their limits let them. Pods
 // that want a machine go there first: what comes anyway costs nothing more.
-func (d *decision) raiseFloors() {
+func (d *growing) raiseFloors() {
 	var open []scheduling.Handle
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
@@ -39,7 +39,7 @@ func (d *decision) raiseFloors() {
 }
 
 // asFarAs is how many of so many machines the group may add, with the limit that forbids more, nil when it may add all.
-func (d *decision) asFarAs(st *groupState, machines int) (int, *reason.Reason) {
+func (d *growing) asFarAs(st *groupState, machines int) (int, *reason.Reason) {
 	total, wanted := d.totals(), st.wanted
 	defer func() { st.wanted = wanted }() // no pod has asked
 	for n := range machines {

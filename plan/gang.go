@@ -30,7 +30,7 @@ func (g *gang) runs() bool { return g.Least > 0 && g.placed >= g.Least }
 
 // collectGangs finds the gangs of the pods that wait, those that come first in the order of demands first. A gang of which one pod
 // has been judged by the scheduler or waits for its capacity is judged as a whole.
-func (d *decision) collectGangs() {
+func (d *placing) collectGangs() {
 	known := map[string]*gang{}
 	for _, dm := range d.demands {
 		its, ok := d.gangOf(dm)
@@ -73,7 +73,7 @@ func (d *decision) collectGangs() {
 }
 
 // gangOf is a gang such as the demand's pods are of, false when each of them is for itself.
-func (d *decision) gangOf(dm *demand) (*gang, bool) {
+func (d *placing) gangOf(dm *demand) (*gang, bool) {
 	if dm.claim != nil {
 		return dm.claim.gang, dm.claim.gang != nil
 	}
@@ -82,7 +82,7 @@ func (d *decision) gangOf(dm *demand) (*gang, bool) {
 }
 
 // countPlaced counts the pods of gangs that have their place.
-func (d *decision) countPlaced(known map[string]*gang) {
+func (d *placing) countPlaced(known map[string]*gang) {
 	of := map[*cluster.Class]*gang{}
 	for _, p := range d.s.Objects.Pods {
 		if p.Node == "" && p.Nominated() == "" {
@@ -115,7 +115,7 @@ const rounds = 12
 // wholeGangs has place find places for all pods that wait, so that every gang gets all the places it needs or none: as long as some gang
 // got some places and not enough of them, the last such gang is left out and all is placed anew. Gangs that were left out for the sake of
 // one that then did not fit either are let in again.
-func (d *decision) wholeGangs(place func()) {
+func (d *growing) wholeGangs(place func()) {
 	if len(d.gangs) == 0 {
 		place()
 		return
@@ -144,7 +144,7 @@ func (d *decision) wholeGangs(place func()) {
 
 // letInAgain tries the gangs that were left out before others were, those that come first in order first. undo takes back the places that
 // were found without them.
-func (d *decision) letInAgain(left []*gang, undo func(), place func()) {
+func (d *growing) letInAgain(left []*gang, undo func(), place func()) {
 	if len(left) < 2 || len(left) > rounds {
 		return
 	}
@@ -165,7 +165,7 @@ func (d *decision) letInAgain(left []*gang, undo func(), place func()) {
 }
 
 // tryPlaces gives the pods of gangs that are left out their verdicts, and places the others.
-func (d *decision) tryPlaces(place func()) (undo func()) {
+func (d *growing) tryPlaces(place func()) (undo func()) {
 	undo = d.trial()
 	for _, g := range d.gangs {
 		if g.out == nil {
@@ -181,7 +181,7 @@ func (d *decision) tryPlaces(place func()) (undo func()) {
 
 // halfGangs are the gangs that got fewer places than they need, in order. One that waits for the word of an expander's server or for more
 // pods to come, and for which nothing is bought meanwhile, is not counted among them.
-func (d *decision) halfGangs() []*gang {
+func (d *growing) halfGangs() []*gang {
 	var halves []*gang
 	for _, g := range d.gangs {
 		if g.out != nil || g.runs() {
@@ -202,7 +202,7 @@ type tally struct{ there, coming, grows, stuck, asked int }
 func (t tally) placed() int { return t.there + t.coming + t.grows }
 
 // tally is what became of the pods of demands, in numbers.
-func (d *decision) tally(demands []*demand) tally {
+func (d *growing) tally(demands []*demand) tally {
 	var t tally
 	for _, dm := range demands {
 		for _, at := range dm.pods[:dm.served] {
@@ -227,11 +227,11 @@ func (d *decision) tally(demands []*demand) tally {
 }
 
 // leaveOutHalf leaves out a gang that got too few places, and keeps why: some of its pods are not sluice's to place yet, or there is no room.
-func (d *decision) leaveOutHalf(g *gang) {
+func (d *growing) leaveOutHalf(g *gang) {
 	t := d.tally(g.demands)
 	switch {
 	case g.claim != nil:
-		g.leaveOut(PodStuck, d.doesNotFit(g.claim, t.placed()))
+		g.leaveOut(PodStuck, g.claim.doesNotFit(t.placed()))
 	case d.youngOf(g) != nil:
 		g.leaveOut(PodIgnored, *d.youngOf(g))
 		return
@@ -252,7 +252,7 @@ func (d *decision) leaveOutHalf(g *gang) {
 }
 
 // youngOf says of a gang that waits that some of its pods are too young to be a reason to grow; nil when none is.
-func (d *decision) youngOf(g *gang) *reason.Reason {
+func (d *growing) youngOf(g *gang) *reason.Reason {
 	young, delay := g.there-g.placed, time.Duration(0)
 	for _, dm := range g.demands {
 		young -= len(dm.pods) // the young ones have left it
@@ -267,7 +267,7 @@ func (d *decision) youngOf(g *gang) *reason.Reason {
 
 // holdMachines remembers since when gangs have not been whole, and gives up the machines that wait for them when that was long ago. A
 // growth that has only been asked for makes no gang whole: the cloud may refuse it.
-func (d *decision) holdMachines() {
+func (d *growing) holdMachines() {
 	for _, g := range d.gangs {
 		if g.out == nil {
 			if t := d.tally(g.demands); g.runs() || g.placed+t.there+t.coming >= g.Least {
@@ -299,7 +299,7 @@ func (d *decision) holdMachines() {
 }
 
 // sortGangs puts the gangs in the order in which they are served: by priority, then by their oldest pod.
-func (d *decision) sortGangs() {
+func (d *placing) sortGangs() {
 	oldest := func(g *gang) int {
 		first := g.demands[0].pods[0]
 		for _, dm := range g.demands {

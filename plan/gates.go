@@ -20,7 +20,7 @@ type gate struct {
 
 // openGates lets pods go that wait behind [cluster.CapacityGate] and whose room is there: the nodes that they fit are Ready, and so are
 // those of as many pods of their gang as it needs. A gang is let go in one cycle.
-func (d *decision) openGates() {
+func (d *claiming) openGates() {
 	var ready []gate
 	for _, dm := range d.demands {
 		if dm.claim != nil || !dm.of.AwaitsCapacity() {
@@ -53,7 +53,7 @@ func (d *decision) openGates() {
 }
 
 // firstGates are those that this cycle opens, a gang's all or none. The others' turn comes a second later.
-func (d *decision) firstGates(ready []gate) []gate {
+func (d *claiming) firstGates(ready []gate) []gate {
 	if len(ready) <= gatesAtOnce {
 		return ready
 	}
@@ -72,7 +72,7 @@ func (d *decision) firstGates(ready []gate) []gate {
 }
 
 // placeOf is the Ready node that the pod has a place on, "" when it has none.
-func (d *decision) placeOf(at int) string {
+func (d *claiming) placeOf(at int) string {
 	v := d.podVerdicts[at]
 	if v.Outcome != PodScheduling || v.Because[0].Code != reason.FitsNode {
 		return ""

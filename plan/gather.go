@@ -15,7 +15,7 @@ type pause struct{ again, latest time.Time }
 // gather lets pods wait as long as a group that could have machines for them has just been asked and more of them keep coming, so that one
 // request serves a whole burst. They wait for that group and are no reason for another one to grow. A group that was not asked lately makes
 // nobody wait: the first pods of a burst, and a pod that comes alone, are served at once.
-func (d *decision) gather(c *candidates) {
+func (d *growing) gather(c *candidates) {
 	until := make([]pause, len(c.groups)) // by group; the zero pause while nobody has to wait
 	wait, window := false, d.allowed.Growth.BurstWindow
 	if window == 0 {
@@ -48,7 +48,7 @@ func (d *decision) gather(c *candidates) {
 
 // newcomers says whether pods came after that time that the group could have machines for, and as many as are without a place. Which of pods that are alike
 // has one is no matter: a pod that came later may have taken it before another.
-func (d *decision) newcomers(c *candidates, group int, after time.Time) bool {
+func (d *growing) newcomers(c *candidates, group int, after time.Time) bool {
 	for _, w := range c.wanted {
 		left, came := w.left(), 0
 		if left == 0 || !c.suited(w, group) {
@@ -74,7 +74,7 @@ const lookAgain = 200 * time.Millisecond
 
 // cameSince are when the pods came after that time that have no node, sorted, and whether the scheduler has others of their namespaces to judge. Pods of one burst come
 // for many groups and some of them find room: where they keep coming for one, more may come for another.
-func (d *decision) cameSince(since time.Time) (came []time.Time, queued bool) {
+func (d *growing) cameSince(since time.Time) (came []time.Time, queued bool) {
 	var queue []string
 	burst := map[string]bool{}
 	for _, p := range slices.Backward(d.s.Pending) {
@@ -92,13 +92,13 @@ func (d *decision) cameSince(since time.Time) (came []time.Time, queued bool) {
 }
 
 // queues says whether the pod waits for its scheduler to judge it.
-func (d *decision) queues(p *cluster.Pod) bool {
+func (d *growing) queues(p *cluster.Pod) bool {
 	g := &d.allowed.Growth
 	return !p.Unschedulable() && !p.Gated() && g.Serves(p.Spec.SchedulerName) && !g.Bypasses(p.Spec.SchedulerName)
 }
 
 // letWait gives the pods their verdict that could have machines of a group which is not to be asked yet, by the groups' pauses. A gang waits whole.
-func (d *decision) letWait(c *candidates, until []pause) {
+func (d *growing) letWait(c *candidates, until []pause) {
 	last := func(w *wanted) int {
 		at := -1
 		for i, t := range until {

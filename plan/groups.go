@@ -14,7 +14,7 @@ import (
 )
 
 // judgeGroups sums up what happens to every group. The first reason is the one that matters most; the size always follows.
-func (d *decision) judgeGroups() {
+func (d *removing) judgeGroups() {
 	unranked := d.unranked()
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
@@ -136,7 +136,7 @@ func (d *decision) judgeGroups() {
 }
 
 // unranked tells the groups that the operator's ranking leaves out; none where no ranking is asked for.
-func (d *decision) unranked() func(cluster.GroupID) bool {
+func (d *removing) unranked() func(cluster.GroupID) bool {
 	if !slices.Contains(d.allowed.Growth.Expanders, policy.Priority) {
 		return func(cluster.GroupID) bool { return false }
 	}
@@ -166,7 +166,7 @@ func some(parts []string) string {
 const longestDeletion = 20 * time.Minute
 
 // stuck says how many of the group's machines the cloud has not finished deleting for so long; nil for none.
-func (d *decision) stuck(st *groupState) *reason.Reason {
+func (d *removing) stuck(st *groupState) *reason.Reason {
 	if d.fleet == nil || st.deleting == 0 {
 		return nil
 	}

@@ -11,18 +11,18 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// growGroups chooses the machines to add for the operator's floors, for pods that no node takes, and for headroom, over all groups in one
-// decision, so that each group that grows does so by one request. Pods that are left get the reason of every group.
-func (d *decision) growGroups() {
+// begin notes what limits the groups, and adds what the operator's floors and pods that no node takes ask for. Pods that are left get the reason of every group.
+func (d *growing) begin() {
 	d.passOverYoung()
 	d.ceilings = NewCeilings(d.s, d.allowed, d.m, func(g *cluster.Group) int { return d.believed(d.groups[g.ID]) })
 	d.raiseFloors()
 	if wanting := d.wanting(); len(wanting) > 0 {
 		d.explainStuck(d.growPastLate(wanting))
 	}
-	d.keepBuffers()
-	d.keepHeadroom()
-	d.tellTurns()
+}
+
+// request makes one request of what each group adds.
+func (d *growing) request() {
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
 		if st.adding == 0 {
@@ -45,7 +45,7 @@ func (d *decision) growGroups() {
 }
 
 // growFor chooses the machines for what is wanted.
-func (d *decision) growFor(c *candidates) {
+func (d *growing) growFor(c *candidates) {
 	if d.allowed.Growth.Joint() {
 		d.growJointly(c)
 	} else {
@@ -55,7 +55,7 @@ func (d *decision) growFor(c *candidates) {
 }
 
 // passOverYoung leaves out pods that are too young to be a reason to grow.
-func (d *decision) passOverYoung() {
+func (d *growing) passOverYoung() {
 	for _, dm := range d.wanting() {
 		if dm.claim != nil {
 			continue
@@ -112,7 +112,7 @@ type wanted struct {
 }
 
 // candidates asks an empty machine of every group, in each of its zones, about every demand: of those that deliver, where others are to be left out.
-func (d *decision) candidates(wanting []*demand, deliver bool) *candidates {
+func (d *growing) candidates(wanting []*demand, deliver bool) *candidates {
 	c := &candidates{}
 	for _, g := range d.s.Groups {
 		if st := d.groups[g.ID]; st.blocked == nil && !(deliver && d.waitsForLate(st)) {
@@ -218,14 +218,14 @@ func hostPorts(spec *corev1.PodSpec) map[int32]bool {
 }
 
 // onEmpty asks about an empty machine of the site, alone and for the moment.
-func (d *decision) onEmpty(at site, ask func(h scheduling.Handle)) {
+func (d *placing) onEmpty(at site, ask func(h scheduling.Handle)) {
 	undo := d.check.Mark()
 	ask(d.check.Open(d.template(at.groupState, at.zone), "new machine of "+string(at.ID)))
 	undo()
 }
 
 // noteFull marks groups that are at their max and would have done for pods that went elsewhere or nowhere.
-func (c *candidates) noteFull(d *decision) {
+func (c *candidates) noteFull(d *growing) {
 	for i, st := range c.groups {
 		if d.believed(st)+st.adding < st.Max {
 			continue
@@ -241,21 +241,21 @@ func (c *candidates) noteFull(d *decision) {
 }
 
 // adopt adds so many machines of a group for good.
-func (d *decision) adopt(st *groupState, n int) []scheduling.Handle {
+func (d *growing) adopt(st *groupState, n int) []scheduling.Handle {
 	handles := d.openMachines(st, n, newName)
 	d.admit(st, handles)
 	return handles
 }
 
 // admit adds machines of a group for good that are open already.
-func (d *decision) admit(st *groupState, machines []scheduling.Handle) {
+func (d *growing) admit(st *groupState, machines []scheduling.Handle) {
 	st.adding += len(machines)
 	d.ceilings.Take(st.Group, len(machines))
 	d.tellOpen(st.ID, machines...)
 }
 
 // grant gives the next n pods of a demand a place on a machine that is being added.
-func (d *decision) grant(dm *demand, n int, g cluster.GroupID) {
+func (d *growing) grant(dm *demand, n int, g cluster.GroupID) {
 	if n == 0 {
 		return
 	}
@@ -268,7 +268,7 @@ func (d *decision) grant(dm *demand, n int, g cluster.GroupID) {
 }
 
 // believed is the capacity that a new request builds on: the last read's, or an accepted request's that it does not show yet.
-func (d *decision) believed(st *groupState) int {
+func (d *view) believed(st *groupState) int {
 	if m := d.m.Groups[st.ID]; m.Requested.After(st.Read.At) {
 		return max(st.Promised(), m.Capacity)
 	}

@@ -15,12 +15,12 @@ const handedOverFor = 10 * time.Minute
 
 // handOver takes the removal taint, the cordon, the mark and the soft taint off nodes of groups that were managed and are no more (S-37). What this
 // sluice has put there bears its name: an earlier process may have done it. What bears another name, or none, is somebody else's and stays.
-func (d *decision) handOver() {
-	if len(d.planner.owned)+len(d.m.HandedOver) == 0 {
+func (d *removing) handOver() {
+	if len(d.facts.owned)+len(d.m.HandedOver) == 0 {
 		return
 	}
 	var all map[string]time.Time
-	for _, n := range d.planner.owned {
+	for _, n := range d.facts.owned {
 		if !d.handedOver(n) {
 			continue
 		}
@@ -44,12 +44,12 @@ func (d *decision) handOver() {
 }
 
 // handedOver says whether the node bears the name of this sluice, and belongs to no group of its own.
-func (d *decision) handedOver(n *cluster.Node) bool {
+func (d *removing) handedOver(n *cluster.Node) bool {
 	return d.allowed.Installation != "" && cluster.OwnerOf(n.Object) == d.allowed.Installation && len(n.Suspects) == 0 && d.groups[n.Group] == nil
 }
 
 // giveBack takes from the node what this sluice has put on it.
-func (d *decision) giveBack(n *cluster.Node, since time.Time) {
+func (d *removing) giveBack(n *cluster.Node, since time.Time) {
 	why := reason.New(reason.NodeHandedOver, reason.Node(n.Name()), "since", since.UTC().Format(time.RFC3339))
 	if _, on := cluster.RemovalOf(n.Object); on || n.Marked.UID != "" {
 		d.ladder = append(d.ladder, Uncordon{n.Name(), n.Object.UID, why})
@@ -61,12 +61,12 @@ func (d *decision) giveBack(n *cluster.Node, since time.Time) {
 
 // begunByAnother says whether a node on the ladder bears another name than this sluice's: whoever put it there has given its group away since, or was
 // of an earlier version, which wrote no name.
-func (d *decision) begunByAnother(st *nodeState) bool {
+func (d *removing) begunByAnother(st *nodeState) bool {
 	return d.allowed.Installation != "" && cluster.OwnerOf(st.Object) != d.allowed.Installation
 }
 
 // takeOver puts the name of this sluice on the node, before anything else is done to it: nobody else takes it back from now on.
-func (d *decision) takeOver(st *nodeState) {
+func (d *removing) takeOver(st *nodeState) {
 	why := reason.New(reason.NodeAdopted, reason.Node(st.Name()), "owner", cmp.Or(cluster.OwnerOf(st.Object), "a sluice without a name"))
 	d.ladder = append(d.ladder, Mark{Node: st.Name(), UID: st.Object.UID, Machine: st.Instance.Machine(), Because: why})
 	d.judgeNode(st, phase(st), why)

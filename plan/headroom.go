@@ -39,7 +39,7 @@ type spare struct {
 }
 
 // keepHeadroom takes nodes back from the ladder and then adds machines until each group has the room free that the operator wants kept.
-func (d *decision) keepHeadroom() {
+func (d *growing) keepHeadroom() {
 	some := false
 	for _, g := range d.s.Groups {
 		if machines, cores := d.allowed.Headroom(g); machines > 0 || cores > 0 {
@@ -61,7 +61,7 @@ func (d *decision) keepHeadroom() {
 }
 
 // countHeadroom counts what is free on nodes that pods may go to, and on machines that are coming or being added.
-func (d *decision) countHeadroom() {
+func (d *growing) countHeadroom() {
 	for _, h := range d.check.Handles() {
 		name := d.check.Name(h)
 		if st := d.opened.of(h); st != nil {
@@ -91,7 +91,7 @@ func (d *decision) countHeadroom() {
 }
 
 // space is what the machine has, with the pods on it that this cycle has placed there.
-func (d *decision) space(h scheduling.Handle) space {
+func (d *growing) space(h scheduling.Handle) space {
 	s := space{empty: true, free: d.freeMilli(h)}
 	for _, p := range d.check.Pods(d.check.Name(h)) {
 		if p.Daemon() || p.Overstayed(d.now) {
@@ -108,7 +108,7 @@ func (d *decision) space(h scheduling.Handle) space {
 // dimMilli is the checker's dimension of thousandths of cores.
 const dimMilli = 1
 
-func (d *decision) freeMilli(h scheduling.Handle) int64 {
+func (d *growing) freeMilli(h scheduling.Handle) int64 {
 	if free := d.check.Free(h); len(free) > dimMilli {
 		return max(0, free[dimMilli])
 	}
@@ -116,7 +116,7 @@ func (d *decision) freeMilli(h scheduling.Handle) int64 {
 }
 
 // takeBack takes nodes from the ladder that the headroom lacks, the one cordoned last first: it has lost least.
-func (d *decision) takeBack(st *groupState) {
+func (d *growing) takeBack(st *groupState) {
 	own := st.headroom
 	slices.SortStableFunc(own.ladder, func(a, b spare) int {
 		return cmp.Or(b.since.Compare(a.since), cmp.Compare(a.node, b.node))
@@ -131,7 +131,7 @@ func (d *decision) takeBack(st *groupState) {
 }
 
 // fillHeadroom adds the machines that the headroom still lacks, as far as the group's limits let it.
-func (d *decision) fillHeadroom(st *groupState) {
+func (d *growing) fillHeadroom(st *groupState) {
 	own := st.headroom
 	if own.empty >= own.machines && own.free >= own.milli {
 		return

@@ -12,7 +12,7 @@ import (
 
 // ofIncumbent says that cluster-autoscaler has begun to remove the node: it is left to it while it does so, and given back when it began before this sluice led,
 // as cluster-autoscaler does itself when it begins to lead.
-func (d *decision) ofIncumbent(n *cluster.Node) *reason.Reason {
+func (d *view) ofIncumbent(n *cluster.Node) *reason.Reason {
 	since, incumbent := cluster.IncumbentSince(n.Object)
 	switch {
 	case !incumbent:
@@ -24,7 +24,7 @@ func (d *decision) ofIncumbent(n *cluster.Node) *reason.Reason {
 }
 
 // returned says whether this cycle gives the node back that cluster-autoscaler has left half way: pods may count on it.
-func (d *decision) returned(n *cluster.Node) bool {
+func (d *view) returned(n *cluster.Node) bool {
 	since, incumbent := cluster.IncumbentSince(n.Object)
 	if _, halted := d.s.Objects.Lacks.Halting(); halted {
 		return false
@@ -43,7 +43,7 @@ func withoutIncumbent(n *corev1.Node) *corev1.Node {
 }
 
 // leads is since when this process has decided.
-func (d *decision) leads() time.Time {
+func (d *view) leads() time.Time {
 	if d.m.Since.IsZero() {
 		return d.now
 	}

@@ -29,9 +29,9 @@ type nodeState struct {
 }
 
 // judgeNodes says of every node whether it could go. Nodes on the ladder and nodes that may step on it are left to climbLadder.
-func (d *decision) judgeNodes() {
+func (d *removing) judgeNodes() {
 	d.states = make([]*nodeState, len(d.s.Nodes))
-	d.removable = make([]*nodeState, 0, len(d.planner.watched))
+	d.removable = make([]*nodeState, 0, len(d.facts.watched))
 	unready, nodes := 0, len(d.s.Nodes) // nodes that are neither Ready nor starting, and all but those whose machines are switched off or known to be lost
 	d.watch(func(at int, v *sight) {
 		switch {
@@ -41,7 +41,7 @@ func (d *decision) judgeNodes() {
 			unready++
 		}
 		if v.settled {
-			d.planner.said[at] = v.verdict
+			d.facts.said[at] = v.verdict
 			return
 		}
 		st := &nodeState{sight: v, group: d.groupOf(v), at: at}
@@ -58,12 +58,12 @@ func (d *decision) judgeNodes() {
 }
 
 // acknowledged says whether a person knows that the node's machine is lost.
-func (d *decision) acknowledged(n *cluster.Node) bool {
+func (d *view) acknowledged(n *cluster.Node) bool {
 	return d.fleet != nil && n.Instance != nil && d.fleet.Acknowledged(fleet.GroupID(n.Instance.Group), fleet.UID(n.Instance.UID))
 }
 
 // untouched says of nodes that sluice leaves alone why it does.
-func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
+func (d *view) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 	n, about := v.Node, reason.Node(v.Name())
 	keep := func(code reason.Code, facts ...any) (Outcome, []reason.Reason, bool) {
 		return NodeKeep, []reason.Reason{reason.New(code, about, facts...)}, true
@@ -119,7 +119,7 @@ func (d *decision) untouched(v *sight) (Outcome, []reason.Reason, bool) {
 }
 
 // awaitsTaint is what a reason says of the startup taint that the node bears, nil when it bears none: of several the first.
-func (d *decision) awaitsTaint(n *cluster.Node) []any {
+func (d *view) awaitsTaint(n *cluster.Node) []any {
 	taints := d.allowed.Growth.Taints.Awaited(n.Object.Spec.Taints)
 	if len(taints) == 0 {
 		return nil
@@ -131,7 +131,7 @@ func (d *decision) awaitsTaint(n *cluster.Node) []any {
 }
 
 // controlled says why the group is taken for one of control-plane nodes.
-func (d *decision) controlled(g cluster.GroupID) reason.Reason {
+func (d *view) controlled(g cluster.GroupID) reason.Reason {
 	return reason.New(reason.GroupControlPlane, reason.Group(string(g)), "role", string(d.groups[g].ControlPlane))
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // keeps says why the policy keeps a pod where it is, false when it may be evicted.
-func (d *decision) keeps(p *cluster.Pod, st *nodeState) (reason.Reason, bool) {
+func (d *view) keeps(p *cluster.Pod, st *nodeState) (reason.Reason, bool) {
 	if why, keeps := d.allowed.Uncontrolled(p, d.s.Objects.Controllers); keeps {
 		return why, true
 	}

@@ -14,7 +14,7 @@ import (
 // elsewhere, for long enough is cordoned; a cordoned node is drained; a drained node's machine is deleted by name; the Node
 // object of a machine that is gone is deleted by UID. The rung is read off the cluster, so that any process goes on where
 // another stopped. A node that is needed again comes down at once.
-func (d *decision) climbLadder() {
+func (d *removing) climbLadder() {
 	var on, asked, idle, underused []*nodeState
 	for _, st := range d.removable {
 		switch {
@@ -92,12 +92,12 @@ func dries(st *nodeState) bool { return st.removal.Why == cluster.RunsDry }
 
 // outstays says whether a node's pods have had their time to leave and are still there. It holds up no other node: a tenant's pod, or a Job on a node
 // that a person has asked for, may take days.
-func (d *decision) outstays(st *nodeState) bool {
+func (d *removing) outstays(st *nodeState) bool {
 	return len(st.movers) > 0 && !d.now.Before(st.removal.Since.Add(d.allowed.Removal.DrainDeadline))
 }
 
 // count counts a node among those on their way out.
-func (d *decision) count(st *nodeState) {
+func (d *removing) count(st *nodeState) {
 	st.counted = true
 	st.group.leaving++
 	st.group.contract.ladder.Add(st.exit.verb, st.exit.Target)
@@ -105,13 +105,13 @@ func (d *decision) count(st *nodeState) {
 }
 
 // keep says that a node that could have gone is needed: its time starts anew.
-func (d *decision) keep(st *nodeState, because ...reason.Reason) {
+func (d *removing) keep(st *nodeState, because ...reason.Reason) {
 	st.kept = true
 	d.judgeNode(st, NodeKeep, because...)
 }
 
 // rememberRemovable leaves to the next cycle since when nodes could go. Nodes that cannot go now are forgotten.
-func (d *decision) rememberRemovable(lists ...[]*nodeState) {
+func (d *removing) rememberRemovable(lists ...[]*nodeState) {
 	now := make(map[string]time.Time, len(d.m.Removable))
 	for _, nodes := range lists {
 		for _, st := range nodes {
@@ -124,7 +124,7 @@ func (d *decision) rememberRemovable(lists ...[]*nodeState) {
 }
 
 // climb takes a node that is on the ladder one rung further, lets it wait, or takes it down.
-func (d *decision) climb(st *nodeState) {
+func (d *removing) climb(st *nodeState) {
 	about, name, removal := reason.Node(st.Name()), st.Name(), st.removal
 	g := st.group
 	if st.Instance == nil {
@@ -221,7 +221,7 @@ func (d *decision) climb(st *nodeState) {
 }
 
 // leave has the machine of an empty node deleted, once its daemons have been told to end.
-func (d *decision) leave(st *nodeState) {
+func (d *removing) leave(st *nodeState) {
 	if why := d.dismisses(st); why != nil {
 		d.judgeNode(st, NodeDraining, *why)
 		return
@@ -237,7 +237,7 @@ func (d *decision) leave(st *nodeState) {
 }
 
 // below names, after that word, the expendable pods that go with the node; "" when there are none.
-func (d *decision) below(st *nodeState, word string) string {
+func (d *removing) below(st *nodeState, word string) string {
 	if !slices.ContainsFunc(st.Pods, func(p *cluster.Pod) bool { return !p.Daemon() && !p.Finished() && d.allowed.Expendable(p) }) {
 		return ""
 	}
@@ -245,13 +245,13 @@ func (d *decision) below(st *nodeState, word string) string {
 }
 
 // removes has a machine removed in this cycle.
-func (d *decision) removes(g *groupState, e exit, l Leaving) {
+func (d *removing) removes(g *groupState, e exit, l Leaving) {
 	g.contract.leave.Add(e.verb, e.Target)
 	d.leaving[g.ID] = append(d.leaving[g.ID], l)
 }
 
 // takeDown takes a node off the ladder.
-func (d *decision) takeDown(st *nodeState, because ...reason.Reason) {
+func (d *removing) takeDown(st *nodeState, because ...reason.Reason) {
 	if st.counted {
 		st.group.leaving--
 		st.group.contract.ladder.Drop(st.exit.verb, st.exit.Target)
@@ -266,7 +266,7 @@ func (d *decision) takeDown(st *nodeState, because ...reason.Reason) {
 }
 
 // considerIdle cordons nodes that have carried nothing but daemons for long enough, the longest idle first, and so that zones stay balanced where there is a choice.
-func (d *decision) considerIdle(nodes []*nodeState) {
+func (d *removing) considerIdle(nodes []*nodeState) {
 	d.order(nodes)
 	d.balanceZones(nodes)
 	for _, st := range nodes {
@@ -305,7 +305,7 @@ func (d *decision) considerIdle(nodes []*nodeState) {
 
 // considerUnderused cordons nodes whose few pods may be evicted and have somewhere to go. Which nodes can be emptied is found for all of them
 // together, those that have to wait included: nobody is promised a place twice, and nobody moves twice.
-func (d *decision) considerUnderused(nodes []*nodeState) {
+func (d *removing) considerUnderused(nodes []*nodeState) {
 	var working []*nodeState
 	for _, st := range nodes {
 		if d.receives(st.sight) && !d.bound(st) {
@@ -374,7 +374,7 @@ func (d *decision) considerUnderused(nodes []*nodeState) {
 }
 
 // stepOn puts a node on the ladder.
-func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
+func (d *removing) stepOn(st *nodeState, why string, because reason.Reason) {
 	d.step(st, why)
 	if len(st.movers) > 0 {
 		d.empties(st)
@@ -396,9 +396,9 @@ func (d *decision) stepOn(st *nodeState, why string, because reason.Reason) {
 }
 
 // removal is the policy that holds for the node's group.
-func (d *decision) removal(st *nodeState) *policy.Removal { return &st.group.removal }
+func (d *removing) removal(st *nodeState) *policy.Removal { return &st.group.removal }
 
 // idleFor is how long the node could have gone, in whole seconds.
-func (d *decision) idleFor(st *nodeState) time.Duration {
+func (d *removing) idleFor(st *nodeState) time.Duration {
 	return d.now.Sub(st.since).Truncate(time.Second)
 }

@@ -29,11 +29,11 @@ const longestKept = day
 
 // learnBoots remembers how long machines took. Groups without nodes keep what is known of them. It looks only while machines are without a node,
 // nodes are not Ready, or a Ready one is young.
-func (d *decision) learnBoots() {
+func (d *view) learnBoots() {
 	joins := func(g *cluster.Group) bool {
 		return len(d.groups[g.ID].nodeless) > 0 || g.Learned != nil && d.now.Sub(g.Learned.Born) < d.allowed.Growth.Provision
 	}
-	if len(d.planner.passing) == 0 && !slices.ContainsFunc(d.s.Groups, joins) {
+	if len(d.facts.passing) == 0 && !slices.ContainsFunc(d.s.Groups, joins) {
 		return
 	}
 	longest := map[cluster.GroupID]time.Duration{}
@@ -58,7 +58,7 @@ func (d *decision) learnBoots() {
 }
 
 // longestBoot is the longest that machines of the group took, or of another group of its size where its own have shown nothing; 0 when nothing is known.
-func (d *decision) longestBoot(st *groupState) time.Duration {
+func (d *view) longestBoot(st *groupState) time.Duration {
 	if b := d.m.Groups[st.ID].Boot; b.Longest > 0 && strings.EqualFold(b.Size, st.Size) {
 		return b.Longest
 	}
@@ -72,7 +72,7 @@ func (d *decision) longestBoot(st *groupState) time.Duration {
 }
 
 // isLate says whether a machine without a node is late, and after how long it is. One that is lost was a node, and one that a node could be may be none.
-func (d *decision) isLate(st *groupState, in *cluster.Instance) (limit time.Duration, late bool) {
+func (d *view) isLate(st *groupState, in *cluster.Instance) (limit time.Duration, late bool) {
 	since, longest := d.waits(in), d.longestBoot(st)
 	if since.IsZero() || longest == 0 || d.lost[in.UID] || d.suspect(in) != nil {
 		return 0, false
@@ -85,7 +85,7 @@ func (d *decision) isLate(st *groupState, in *cluster.Instance) (limit time.Dura
 }
 
 // lateBy says of a machine that is late by how much; nil for any other one.
-func (d *decision) lateBy(st *groupState, in *cluster.Instance) *reason.Reason {
+func (d *growing) lateBy(st *groupState, in *cluster.Instance) *reason.Reason {
 	limit, late := d.isLate(st, in)
 	if !late {
 		return nil
@@ -96,7 +96,7 @@ func (d *decision) lateBy(st *groupState, in *cluster.Instance) *reason.Reason {
 }
 
 // waitsForLate says whether other groups are asked before this one: machines of it are late, and none has joined since they began to be waited for.
-func (d *decision) waitsForLate(st *groupState) bool {
+func (d *growing) waitsForLate(st *groupState) bool {
 	for _, in := range st.late {
 		if !d.lastJoin(st.ID).After(d.waits(in)) {
 			return true
@@ -106,7 +106,7 @@ func (d *decision) waitsForLate(st *groupState) bool {
 }
 
 // growPastLate chooses machines of groups none of which is late first. What these leave has room on the machines that are late, and then asks their groups.
-func (d *decision) growPastLate(wanting []*demand) *candidates {
+func (d *growing) growPastLate(wanting []*demand) *candidates {
 	some := false
 	for _, st := range d.groups {
 		some = some || len(st.late) > 0
@@ -127,7 +127,7 @@ func (d *decision) growPastLate(wanting []*demand) *candidates {
 }
 
 // placeOnLate has pods that no other group helps go on waiting for the machines that are late.
-func (d *decision) placeOnLate() {
+func (d *placing) placeOnLate() {
 	row := d.check.Row()
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]

@@ -13,7 +13,7 @@ import (
 
 // limit says why the group may not add one machine beyond extra more than it already adds, nil when it may (S-06). total is what
 // the cluster has without the extra ones.
-func (d *decision) limit(st *groupState, total totals, extra int) *reason.Reason {
+func (d *growing) limit(st *groupState, total totals, extra int) *reason.Reason {
 	g := d.allowed.Growth
 	about := reason.Group(string(st.ID))
 	because := func(r reason.Reason) *reason.Reason { return &r }
@@ -40,7 +40,7 @@ func (d *decision) limit(st *groupState, total totals, extra int) *reason.Reason
 }
 
 // clusterLimit says why a machine of the group would be more than the whole cluster may have beside such a total, nil when it would not.
-func (d *decision) clusterLimit(st *groupState, total totals) *reason.Reason {
+func (d *growing) clusterLimit(st *groupState, total totals) *reason.Reason {
 	because := func(r reason.Reason) *reason.Reason { return &r }
 	g, about := d.allowed.Growth, reason.Group(string(st.ID))
 	if d.awaitsReady() {
@@ -66,12 +66,12 @@ func (d *decision) clusterLimit(st *groupState, total totals) *reason.Reason {
 }
 
 // awaitsReady says whether nothing grows before a node of the cluster is Ready.
-func (d *decision) awaitsReady() bool {
+func (d *growing) awaitsReady() bool {
 	return d.allowed.Growth.NeedsReady && !slices.ContainsFunc(d.s.Nodes, func(n *cluster.Node) bool { return cluster.Ready(n.Object) })
 }
 
 // mostMore is how many machines the group may add by its own limits, beyond what it already adds.
-func (d *decision) mostMore(st *groupState) int {
+func (d *growing) mostMore(st *groupState) int {
 	if d.awaitsReady() {
 		return 0
 	}
@@ -118,7 +118,7 @@ func (t *totals) add(n *corev1.Node, count int) {
 }
 
 // totals counts as the guard does: nodes, and for every group what its capacity promises beyond its nodes.
-func (d *decision) totals() totals {
+func (d *growing) totals() totals {
 	if d.has == nil {
 		d.has = d.hasNow()
 	}
@@ -132,7 +132,7 @@ func (d *decision) totals() totals {
 }
 
 // hasNow is what the cluster has without what this cycle adds.
-func (d *decision) hasNow() *totals {
+func (d *growing) hasNow() *totals {
 	t := totalsOf(d.allowed.Growth.GPUs)
 	joined := map[cluster.GroupID]int{}
 	for _, n := range d.s.Nodes {
@@ -152,7 +152,7 @@ func (d *decision) hasNow() *totals {
 
 // room is what limits over several groups leave, and how much of each one machine uses up: machines, thousandths of cores and bytes of
 // memory and GPUs of the whole cluster, then the operator's ceilings over all groups together, in machines or millionths of a dollar.
-func (d *decision) room() (limits []int64, uses func(*groupState) []int64) {
+func (d *growing) room() (limits []int64, uses func(*groupState) []int64) {
 	g, t := d.allowed.Growth, d.totals()
 	limits = []int64{unlimited, max(0, g.MaxCores*1000-t.milli), max(0, g.MaxMemoryGiB<<30-t.bytes)}
 	if g.MaxNodes > 0 {

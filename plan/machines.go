@@ -10,7 +10,7 @@ import (
 
 // cleanUpMachines judges machines that have no node, and deletes those that failed to start or never joined, unless a node
 // could be theirs (S-12) or the group would fall below its minimum.
-func (d *decision) cleanUpMachines() {
+func (d *removing) cleanUpMachines() {
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
 		for _, in := range st.nodeless {
@@ -19,7 +19,7 @@ func (d *decision) cleanUpMachines() {
 	}
 }
 
-func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
+func (d *removing) judgeMachine(g *groupState, in *cluster.Instance) {
 	about := reason.Instance(string(g.ID), string(in.ID))
 	if taken := d.nameTaken(in); taken != nil {
 		d.judge(about, MachineHold, *taken)
@@ -89,7 +89,7 @@ func (d *decision) judgeMachine(g *groupState, in *cluster.Instance) {
 	}
 }
 
-func (d *decision) neverJoined(about reason.Ref, in *cluster.Instance) reason.Reason {
+func (d *view) neverJoined(about reason.Ref, in *cluster.Instance) reason.Reason {
 	code := reason.MachineNeverJoined
 	if d.lost[in.UID] {
 		code = reason.MachineLost
@@ -98,7 +98,7 @@ func (d *decision) neverJoined(about reason.Ref, in *cluster.Instance) reason.Re
 }
 
 // nameTaken says which node of an earlier machine has the machine's name, nil when none has: a server of K3s lets no second one of a name join.
-func (d *decision) nameTaken(in *cluster.Instance) *reason.Reason {
+func (d *view) nameTaken(in *cluster.Instance) *reason.Reason {
 	n := d.suspect(in)
 	if n == nil || !n.Replaced() {
 		return nil
@@ -112,11 +112,11 @@ func (d *decision) nameTaken(in *cluster.Instance) *reason.Reason {
 
 // suspect is a node that could be this machine although it is not joined to it, nil when there is none (S-12). A node that is joined to
 // its one machine could be no other, unless it has its name, and one that could be none of those listed belongs to a group by its name alone.
-func (d *decision) suspect(in *cluster.Instance) *cluster.Node {
+func (d *view) suspect(in *cluster.Instance) *cluster.Node {
 	if n := d.s.Node(strings.ToLower(in.ComputerName)); n != nil && n.Instance != nil && n.CouldBe(in) {
 		return n
 	}
-	for _, n := range d.planner.doubtful {
+	for _, n := range d.facts.doubtful {
 		if n.CouldBe(in) {
 			return n
 		}

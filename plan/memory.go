@@ -115,7 +115,7 @@ type Result struct {
 }
 
 // remember puts a group's memory in the place of what was remembered of it. The memory that the cycle began with stays as it was.
-func (d *decision) remember(id cluster.GroupID, g GroupMemory) {
+func (d *view) remember(id cluster.GroupID, g GroupMemory) {
 	d.m.Groups = with(d.m.Groups, id, g)
 }
 

@@ -48,7 +48,7 @@ type missed struct {
 }
 
 // explainStuck says of pods without a place why no group helps, the nearest miss first.
-func (d *decision) explainStuck(c *candidates) {
+func (d *growing) explainStuck(c *candidates) {
 	var stuck []*wanted
 	for _, w := range c.wanted {
 		switch {
@@ -62,7 +62,7 @@ func (d *decision) explainStuck(c *candidates) {
 	if len(stuck) == 0 {
 		return
 	}
-	m := &d.planner.missed
+	m := d.missed
 	m.look(d)
 	for i, found := range m.find(d, stuck) {
 		d.serveAlike(stuck[i].demand, stuck[i].left(), PodStuck, found.because)
@@ -81,7 +81,7 @@ func (m *misses) learn(of *cluster.Class, found *missed) {
 }
 
 // look sees how the groups stand now.
-func (m *misses) look(d *decision) {
+func (m *misses) look(d *growing) {
 	total := d.totals()
 	now := make([]*stance, len(d.s.Groups))
 	for i, g := range d.s.Groups {
@@ -105,7 +105,7 @@ func (s *stance) same(o *stance) bool {
 }
 
 // find says of every stuck demand why no group holds it. What holds from before is not asked again, and kinds of pods are asked about once.
-func (m *misses) find(d *decision, stuck []*wanted) []*missed {
+func (m *misses) find(d *growing, stuck []*wanted) []*missed {
 	found := make([]*missed, len(stuck))
 	kinds := map[int]*inquiry{}
 	var open []*inquiry
@@ -143,7 +143,7 @@ func (m *misses) find(d *decision, stuck []*wanted) []*missed {
 }
 
 // askAll asks an empty machine of the group about all open inquiries: in the zone in which it comes nearest to taking the pods.
-func (s *stance) askAll(d *decision, at int, open []*inquiry) {
+func (s *stance) askAll(d *growing, at int, open []*inquiry) {
 	for i, zone := range s.sites() {
 		d.onEmpty(site{groupState: s.groupState, zone: zone}, func(h scheduling.Handle) {
 			s.free = d.check.Free(h)
@@ -188,7 +188,7 @@ func (a miss) compare(b miss) int {
 }
 
 // ask asks an empty machine of the group, which is open, about the pods.
-func (s *stance) ask(d *decision, q *inquiry, h scheduling.Handle) miss {
+func (s *stance) ask(d *growing, q *inquiry, h scheduling.Handle) miss {
 	why := d.check.Refusals(q.pod, d.check.Name(h))
 	if len(why) == 0 {
 		return miss{}
@@ -209,7 +209,7 @@ func (s *stance) ask(d *decision, q *inquiry, h scheduling.Handle) miss {
 }
 
 // holds says whether what was found before would be found again.
-func (m *misses) holds(d *decision, of *missed) bool {
+func (m *misses) holds(d *growing, of *missed) bool {
 	for i, at := range of.limited {
 		if !sameReason(of.limits[i], m.stances[at].limited(d)) {
 			return false
@@ -227,7 +227,7 @@ func (s *stance) unread() bool {
 }
 
 // limited says why the group may not add a machine, nil when it may.
-func (s *stance) limited(d *decision) *reason.Reason {
+func (s *stance) limited(d *growing) *reason.Reason {
 	if !s.asked {
 		s.asked, s.limit = true, d.limit(s.groupState, s.total, 0)
 	}
@@ -236,7 +236,7 @@ func (s *stance) limited(d *decision) *reason.Reason {
 
 // answer sums up an inquiry, the groups that come nearest to holding the pods first: those that would do and may not grow, then those
 // that refuse them, by how many reasons they have and how much they lack.
-func (m *misses) answer(d *decision, q *inquiry) *missed {
+func (m *misses) answer(d *growing, q *inquiry) *missed {
 	a := &missed{}
 	all := make([]miss, 0, len(m.stances))
 	count, held, unread := 1, false, []string(nil)

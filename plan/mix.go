@@ -16,7 +16,7 @@ import (
 // growJointly chooses the mix of machines that costs least, over all groups and all demands at once. Pods that do not mind each other are
 // counted; the others are shown to the checker on the machines that were meant for them, and what it does not let stay there goes
 // elsewhere.
-func (d *decision) growJointly(c *candidates) {
+func (d *growing) growJointly(c *candidates) {
 	if len(c.groups) == 0 {
 		return
 	}
@@ -30,7 +30,7 @@ func (d *decision) growJointly(c *candidates) {
 }
 
 // addMix adds the machines of the mix for what is left.
-func (d *decision) addMix(c *candidates) *mix {
+func (d *growing) addMix(c *candidates) *mix {
 	b := newMix(d, c)
 	b.found = packing.Solve(b.problem)
 	d.settle(c, b, d.openMix(b, b.found))
@@ -48,7 +48,7 @@ type mix struct {
 	assumed assumed   // prices that nobody knows
 }
 
-func newMix(d *decision, c *candidates) *mix {
+func newMix(d *growing, c *candidates) *mix {
 	b := &mix{assumed: d.assumePrices(c.groups)}
 	b.priced = !slices.ContainsFunc(c.groups, func(st *groupState) bool { return b.price(st) <= 0 })
 	caps, uses := d.room()
@@ -88,7 +88,7 @@ type lot struct {
 // gather makes lots of groups that are alike to all that is wanted: the same room, cost and limits' share, and the same pods welcome. It
 // returns each site's lot. Where pods depend on each other a group is a lot of its own, since its zone may matter to them, and where zones of one
 // group do each is.
-func (b *mix) gather(d *decision, c *candidates, uses func(*groupState) []int64) []int {
+func (b *mix) gather(d *growing, c *candidates, uses func(*groupState) []int64) []int {
 	type key struct{ room, welcome string }
 	known := map[key]int{}
 	lotOf := make([]int, len(c.sites))
@@ -144,7 +144,7 @@ func (c *candidates) apart() []bool {
 }
 
 // shareZones limits the zones of a group together to what the group may add.
-func (b *mix) shareZones(d *decision) {
+func (b *mix) shareZones(d *growing) {
 	limit := map[*groupState]int{}
 	for i, l := range b.lots {
 		if l.zone == "" {
@@ -316,7 +316,7 @@ func (c *candidates) onOne(at int, w *wanted) int64 {
 
 // openMix opens the machines of a solution and puts the pods on them that do not mind each other. Those of groups that span zones are opened as
 // zones take turns; some may be left out.
-func (d *decision) openMix(b *mix, s packing.Solution) []*machine {
+func (d *growing) openMix(b *mix, s packing.Solution) []*machine {
 	var open []*machine
 	var spanning []*seats
 	for _, m := range s.Machines {
@@ -353,7 +353,7 @@ func (d *decision) openMix(b *mix, s packing.Solution) []*machine {
 }
 
 // granted counts pods of a demand on a machine that is being added.
-func (d *decision) granted(m *machine, w *wanted, n int) {
+func (d *growing) granted(m *machine, w *wanted, n int) {
 	m.pods += n
 	if w.at == nil {
 		w.at = map[*groupState]int{}
@@ -369,7 +369,7 @@ func (d *decision) granted(m *machine, w *wanted, n int) {
 
 // share divides machines over groups that are alike: one by one to the group that has the fewest, so that zones stay balanced; where zones
 // are the same and nobody asked for balance, to the first that may grow.
-func (d *decision) share(lot []*groupState, n int) []*groupState {
+func (d *growing) share(lot []*groupState, n int) []*groupState {
 	if len(lot) == 1 {
 		return slices.Repeat(lot, n)
 	}
@@ -391,7 +391,7 @@ func (d *decision) share(lot []*groupState, n int) []*groupState {
 }
 
 // account says what the growth costs, and the least that any would. A mix of fewer groups than there are knows nothing of the others.
-func (d *decision) account(c *candidates, b *mix, narrowed bool) {
+func (d *growing) account(c *candidates, b *mix, narrowed bool) {
 	if !b.priced || len(b.assumed) > 0 {
 		return
 	}

@@ -22,13 +22,13 @@ type refuge struct {
 }
 
 // refuges are the nodes that pods could move to now.
-func (d *decision) refuges() *refuge {
+func (d *removing) refuges() *refuge {
 	if d.refuge != nil {
 		return d.refuge
 	}
 	var handles, others []scheduling.Handle
 	for _, at := range d.hosts() {
-		v, st := d.planner.sights[at], d.states[at]
+		v, st := d.facts.sights[at], d.states[at]
 		h, ok := d.check.Handle(v.name)
 		switch {
 		case !ok:
@@ -43,12 +43,12 @@ func (d *decision) refuges() *refuge {
 }
 
 // stands says whether a node stays for now that could go by itself.
-func (d *decision) stands(st *nodeState) bool {
+func (d *removing) stands(st *nodeState) bool {
 	return st.group != nil && st.Instance != nil && d.neededOf(st, 1) != nil || d.bound(st)
 }
 
 // bound says whether a pod of the node may not be evicted that is no work: work may end.
-func (d *decision) bound(st *nodeState) bool {
+func (d *removing) bound(st *nodeState) bool {
 	why := d.refusal(st)
 	return why != nil && !policy.Work(why.Code)
 }
@@ -77,7 +77,7 @@ func (r *refuge) settle() {
 }
 
 // receives says whether pods of other nodes have moved to the node.
-func (d *decision) receives(v *sight) bool {
+func (d *removing) receives(v *sight) bool {
 	h, ok := d.check.Handle(v.name)
 	return ok && d.refuges().took[h]
 }
@@ -89,8 +89,8 @@ func receiving(st *nodeState) reason.Reason {
 
 // hosts are the nodes, by their places, that pods of others could move to, in the order in which these look at them, but for those that stay for now: those
 // first that stay anyway, then those that would be the last to go, whatever their timers say; the most used before the others, and of equal ones by name.
-func (d *decision) hosts() []int {
-	sights := d.planner.sights
+func (d *removing) hosts() []int {
+	sights := d.facts.sights
 	all := make([]int, 0, len(sights))
 	for at, v := range sights {
 		if st := d.states[at]; v.takes && (st == nil || !st.going && !st.onLadder && (len(st.movers) > 0 || st.pinned)) {
@@ -133,7 +133,7 @@ type consent struct {
 }
 
 // refusal says why one of the node's pods may not be evicted, nil when the policy lets all of them go.
-func (d *decision) refusal(st *nodeState) *reason.Reason {
+func (d *removing) refusal(st *nodeState) *reason.Reason {
 	if c := &st.consent; c.known && !d.now.Before(c.since) {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (d *decision) refusal(st *nodeState) *reason.Reason {
 // stays says why a node's pods keep it where it is, nil when each may be evicted and has somewhere to go; then, and when it is a disruption
 // budget alone that refuses, places have been found for them, to be settled or taken back. A disruption budget is the last reason to be told:
 // it may pass, and means that nothing else holds the pods.
-func (d *decision) stays(st *nodeState) (because []reason.Reason, tried bool) {
+func (d *removing) stays(st *nodeState) (because []reason.Reason, tried bool) {
 	if why := d.refusal(st); why != nil {
 		return []reason.Reason{*why}, false
 	}

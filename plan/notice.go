@@ -19,7 +19,7 @@ const (
 )
 
 // demandPlaces puts the pods that are expelled behind those that wait.
-func (d *decision) demandPlaces() {
+func (d *placing) demandPlaces() {
 	more := d.expelled()
 	if len(more) == 0 {
 		return
@@ -47,9 +47,9 @@ func (d *decision) demandPlaces() {
 // expelled are the pods that leave machines about which the cloud has announced that they stop: they want another place, though they run
 // still, since a disruption budget may keep them where they are until they have one. Pods that the policy keeps are not among them: they may
 // end in time. Where the pods were is pretended to be free of them.
-func (d *decision) expelled() []*cluster.Pod {
+func (d *placing) expelled() []*cluster.Pod {
 	var all []*cluster.Pod
-	for _, n := range d.planner.noticed {
+	for _, n := range d.facts.noticed {
 		if notice, stands := cluster.NoticeOf(n.Object); !stands || !notice.Stops() {
 			continue
 		}
@@ -84,8 +84,8 @@ func (d *decision) expelled() []*cluster.Pod {
 // heedNotices has pods leave machines about which the cloud has announced that they stop, in time and as disruption budgets let them, and answers the
 // agents there: load balancers leave the node out, and once nothing is on it that has to be waited for the cloud may go on. What somebody keeps
 // from changing is heeded all the same, since the machine stops anyway.
-func (d *decision) heedNotices() {
-	for _, n := range d.planner.noticed {
+func (d *removing) heedNotices() {
+	for _, n := range d.facts.noticed {
 		answer, answered := cluster.AnswerOf(n.Object)
 		if !cluster.Noticed(n.Object) {
 			d.ladder = append(d.ladder, AnswerNotice{Node: n.Name(), UID: n.Object.UID, Because: reason.New(reason.NodeStays, reason.Node(n.Name()))})
@@ -106,7 +106,7 @@ func stopping(n *cluster.Node) (cluster.Notice, bool) {
 }
 
 // expel evicts the pods of the node whose time has come, and says whether there are any that have to be waited for.
-func (d *decision) expel(n *cluster.Node, notice cluster.Notice) (occupied bool) {
+func (d *removing) expel(n *cluster.Node, notice cluster.Notice) (occupied bool) {
 	for _, p := range n.Pods {
 		if d.allowed.StopsWith(p, d.where(n), d.now) || p.Finished() {
 			continue

@@ -38,7 +38,7 @@ type wait struct {
 // they may go. Those whose time has come are before those that wait, of whom the longest removable come first. Of those whose time has come that
 // one is first whose pods are cheapest to lose, by the cost of their deletion, then by the highest priority; then the one that is dearest to keep,
 // regular ones before spot ones; then the least used, then the longest removable, then by name. How new a node is plays no part.
-func (d *decision) order(nodes []*nodeState) {
+func (d *removing) order(nodes []*nodeState) {
 	for _, st := range nodes {
 		since, known := d.m.Removable[st.name]
 		if !known || d.received(st, since) {
@@ -57,14 +57,14 @@ func (d *decision) order(nodes []*nodeState) {
 }
 
 // limitOf is how long a node must have been removable before it goes.
-func (d *decision) limitOf(st *nodeState) time.Duration {
+func (d *removing) limitOf(st *nodeState) time.Duration {
 	if !st.ready {
 		return d.removal(st).Unready
 	}
 	return d.removal(st).Unneeded
 }
 
-func (d *decision) goesBefore(a, b *nodeState) int {
+func (d *removing) goesBefore(a, b *nodeState) int {
 	switch {
 	case a.due != b.due:
 		if a.due {
@@ -79,7 +79,7 @@ func (d *decision) goesBefore(a, b *nodeState) int {
 
 // dearest compares nodes by what is lost with them and what they cost, and then by how much they are used: the one that is spared more is the
 // first. Those of no group cost nothing.
-func (d *decision) dearest(a, b *sight) int {
+func (d *removing) dearest(a, b *sight) int {
 	if a.loss != b.loss {
 		return cmp.Or(cmp.Compare(a.loss.cost, b.loss.cost), cmp.Compare(a.loss.priority, b.loss.priority))
 	}
@@ -93,7 +93,7 @@ func (d *decision) dearest(a, b *sight) int {
 }
 
 // costs is what the node costs.
-func (d *decision) costs(v *sight) cost {
+func (d *removing) costs(v *sight) cost {
 	if g := d.groupOf(v); g != nil {
 		return cost{g.PriceUSDPerHour, g.Spot}
 	}

@@ -9,7 +9,7 @@ import (
 
 // pause says that somebody has paused the group, nil when nobody has. It is not grown then, none of its nodes steps on the ladder, those that
 // are on it come down, and no machine of it is deleted.
-func (d *decision) pause(g *cluster.Group, pauses cluster.Pauses) *reason.Reason {
+func (d *view) pause(g *cluster.Group, pauses cluster.Pauses) *reason.Reason {
 	until, paused := pauses.Of(g.ID, d.now)
 	if !paused {
 		return nil
@@ -20,7 +20,7 @@ func (d *decision) pause(g *cluster.Group, pauses cluster.Pauses) *reason.Reason
 }
 
 // held says that somebody holds the node until a time, nil when nobody does.
-func (d *decision) held(n *cluster.Node) *reason.Reason {
+func (d *view) held(n *cluster.Node) *reason.Reason {
 	until, held := cluster.Held(n.Object, d.now)
 	if !held {
 		return nil
@@ -31,7 +31,7 @@ func (d *decision) held(n *cluster.Node) *reason.Reason {
 }
 
 // wakeAt asks for a cycle at a time as sentences have it. Words are none.
-func (d *decision) wakeAt(said string) {
+func (d *view) wakeAt(said string) {
 	if t, err := time.Parse(time.RFC3339, said); err == nil {
 		d.wake(t)
 	}

@@ -18,13 +18,13 @@ import (
 
 // openRoom shows the checker the room that will be there soon: nodes that are starting count as Ready, and machines that are
 // coming count as nodes such as their group's template says.
-func (d *decision) openRoom() {
+func (d *placing) openRoom() {
 	if !d.settles() {
 		d.check.Lodge(nil)
 	}
 	d.openComing()
-	for _, at := range d.planner.passing {
-		v := d.planner.sights[at]
+	for _, at := range d.facts.passing {
+		v := d.facts.sights[at]
 		switch n := v.Node; {
 		case v.passing && v.ready && d.returned(n):
 			d.check.Remove(n.Name())
@@ -41,7 +41,7 @@ func (d *decision) openRoom() {
 }
 
 // openComing opens the machines that are coming: most of them stand in the checker since the last cycle.
-func (d *decision) openComing() {
+func (d *placing) openComing() {
 	var all []scheduling.Awaited
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
@@ -51,7 +51,7 @@ func (d *decision) openComing() {
 		if g.Template == nil {
 			continue
 		}
-		for known := d.planner.names.coming(st.ID, machines); st.opened < machines; st.opened++ {
+		for known := d.recall.names.coming(st.ID, machines); st.opened < machines; st.opened++ {
 			all = append(all, scheduling.Awaited{Like: d.template(st, st.nextZone()), Name: known[st.opened].name, Was: known[st.opened].on})
 		}
 		st.expects, st.unanswered = machines, unanswered
@@ -59,7 +59,7 @@ func (d *decision) openComing() {
 	handles := d.check.Await(all)
 	for _, g := range d.s.Groups {
 		n := d.groups[g.ID].expects
-		known := d.planner.names[g.ID]
+		known := d.recall.names[g.ID]
 		for i, h := range handles[:n] {
 			d.opened.set(h, d.groups[g.ID])
 			if known[i].on = h; i >= n-d.groups[g.ID].unanswered {
@@ -72,7 +72,7 @@ func (d *decision) openComing() {
 }
 
 // arriving says whether a node that is not Ready is room that is coming: its machine runs, and nobody has cordoned it.
-func (d *decision) arriving(n *cluster.Node) bool {
+func (d *placing) arriving(n *cluster.Node) bool {
 	_, onLadder := cluster.RemovalOf(n.Object)
 	return d.starting(n) && n.Instance != nil && n.Instance.State.Expected() && !onLadder && !n.Object.Spec.Unschedulable
 }
@@ -80,7 +80,7 @@ func (d *decision) arriving(n *cluster.Node) bool {
 // expected counts the machines of a group that have no node yet but should become one: those listed as creating or running
 // that are neither late nor overdue, those that are started again and whose nodes are not Ready yet and have no pods that stay, and those that capacity promises beyond the list. It also
 // counts those of them that the cloud was asked for and has not answered about.
-func (d *decision) expected(st *groupState) (machines, unanswered int) {
+func (d *placing) expected(st *groupState) (machines, unanswered int) {
 	if !st.Usable() && !st.AwaitsAnswer() && !d.promises(st) {
 		return 0, 0
 	}
@@ -113,13 +113,13 @@ func (d *decision) expected(st *groupState) (machines, unanswered int) {
 
 // promises says whether what is coming of a group still counts while the cloud does not answer about it: until machines that were granted last have had
 // their time, unless a failure came since. Nobody is bought a second machine because a list is late (S-34).
-func (d *decision) promises(st *groupState) bool {
+func (d *placing) promises(st *groupState) bool {
 	m := d.m.Groups[st.ID]
 	return st.Lapsed() && !m.Noticed.After(m.Requested) && !d.timeUp(m.Requested)
 }
 
 // unlisted counts the group's nodes that no list has shown yet.
-func (d *decision) unlisted(st *groupState) (n int) {
+func (d *placing) unlisted(st *groupState) (n int) {
 	for _, node := range d.s.Nodes {
 		if node.Group == st.ID && node.Instance == nil && node.Object.CreationTimestamp.After(st.Read.At) {
 			n++
@@ -129,25 +129,25 @@ func (d *decision) unlisted(st *groupState) (n int) {
 }
 
 // overdue says whether a machine without a node has had its time.
-func (d *decision) overdue(st *groupState, in *cluster.Instance) bool {
+func (d *view) overdue(st *groupState, in *cluster.Instance) bool {
 	return waitedFor(st, in) && d.hadTime(in)
 }
 
 // hadTime says whether a machine has been waited for as long as it is to be.
-func (d *decision) hadTime(in *cluster.Instance) bool {
+func (d *view) hadTime(in *cluster.Instance) bool {
 	since := d.waits(in)
 	return !since.IsZero() && d.timeUp(since)
 }
 
 // timeUp says whether a machine that has been expected to become a node since then has had its time.
-func (d *decision) timeUp(since time.Time) bool {
+func (d *view) timeUp(since time.Time) bool {
 	due := since.Add(d.allowed.Growth.Provision)
 	d.wake(due)
 	return !d.now.Before(due)
 }
 
 // template is what machines of the group are opened like in that zone, with the daemons they will carry.
-func (d *decision) template(st *groupState, zone string) *scheduling.Template {
+func (d *placing) template(st *groupState, zone string) *scheduling.Template {
 	t := st.templates[zone]
 	if t == nil {
 		n := scheduling.Future(st.node(zone), "new machine of "+string(st.ID))
@@ -162,7 +162,7 @@ func (d *decision) template(st *groupState, zone string) *scheduling.Template {
 
 // volumeLimit is how many volumes the group's next machine can attach: the most that kubelets of its nodes say of a driver, or said when there were
 // some, else what the cloud says of the size. 0 is no limit.
-func (d *decision) volumeLimit(st *groupState) int {
+func (d *placing) volumeLimit(st *groupState) int {
 	if d.attach == nil {
 		d.attach = map[cluster.GroupID]int{}
 		for _, c := range d.s.Objects.CSINodes {
@@ -192,7 +192,7 @@ func (d *decision) volumeLimit(st *groupState) int {
 }
 
 // slices are the device slices of a node of the group, which say what its next machine will have; nil when no node has any.
-func (d *decision) slices(g cluster.GroupID) []*resourcev1.ResourceSlice {
+func (d *placing) slices(g cluster.GroupID) []*resourcev1.ResourceSlice {
 	for _, s := range d.s.Objects.ResourceSlices {
 		if s.Spec.NodeName == nil {
 			continue
@@ -210,7 +210,7 @@ func newName(g cluster.GroupID, number int) string {
 }
 
 // openMachines adds nodes such as the group's next machines will be.
-func (d *decision) openMachines(st *groupState, n int, name func(g cluster.GroupID, number int) string) []scheduling.Handle {
+func (d *placing) openMachines(st *groupState, n int, name func(g cluster.GroupID, number int) string) []scheduling.Handle {
 	handles := make([]scheduling.Handle, n)
 	for i := range handles {
 		handles[i] = d.check.Open(d.template(st, st.nextZone()), name(st.ID, st.opened))
@@ -221,7 +221,7 @@ func (d *decision) openMachines(st *groupState, n int, name func(g cluster.Group
 }
 
 // equipped is the settled node with the devices that it has not announced yet.
-func (d *decision) equipped(n *cluster.Node) *corev1.Node {
+func (d *placing) equipped(n *cluster.Node) *corev1.Node {
 	out := settled(n.Object, d.allowed.Growth.Taints)
 	if len(n.Awaits) > 0 {
 		out.Status.Allocatable = maps.Clone(out.Status.Allocatable)
@@ -240,7 +240,7 @@ func settled(n *corev1.Node, passing cluster.Taints) *corev1.Node {
 
 // placePending finds room for pods that wait: on nodes that are there; on nodes of the removal ladder, which a pod takes back; on
 // machines that are coming. Pods that are left want a machine.
-func (d *decision) placePending() {
+func (d *placing) placePending() {
 	if len(d.wanting()) == 0 {
 		d.check.Lodge(nil)
 		return
@@ -264,7 +264,7 @@ func (d *decision) placePending() {
 
 // placeOnComing serves pods that go onto a machine that is coming: first those for which groups grow, so that no other pod takes a machine that
 // was added for them and has another one bought. Pods whose room was promised come with them.
-func (d *decision) placeOnComing() {
+func (d *placing) placeOnComing() {
 	type rest struct {
 		dm   *demand
 		pods []int
@@ -293,7 +293,7 @@ func (d *decision) placeOnComing() {
 
 // deciding is how many of the pods that have no place yet are a reason to grow: none that the scheduler has not looked at, and none that is
 // too young. Pods of one class wait equally long, so the young ones are the last.
-func (d *decision) deciding(dm *demand) int {
+func (d *placing) deciding(dm *demand) int {
 	switch {
 	case dm.booked:
 		return dm.left()
@@ -311,7 +311,7 @@ func (d *decision) deciding(dm *demand) int {
 }
 
 // lineUp tells nodes that are there from those that are coming, in the order of names unless another one is given.
-func (d *decision) lineUp(order func(a, b scheduling.Handle) int) {
+func (d *placing) lineUp(order func(a, b scheduling.Handle) int) {
 	handles := d.check.Handles()
 	if order != nil {
 		slices.SortStableFunc(handles, order)
@@ -327,7 +327,7 @@ func (d *decision) lineUp(order func(a, b scheduling.Handle) int) {
 }
 
 // findPlaces finds places on what was lined up, and on nodes of the removal ladder.
-func (d *decision) findPlaces() {
+func (d *placing) findPlaces() {
 	for _, band := range d.bands() {
 		d.keepPlaces(d.there, band, onThere, d.placeThere)
 		d.placeOn(d.there, band, d.placeThere)
@@ -339,7 +339,7 @@ func (d *decision) findPlaces() {
 }
 
 // placeThere serves pods that go onto a node that is there.
-func (d *decision) placeThere(dm *demand, h scheduling.Handle, n int) {
+func (d *placing) placeThere(dm *demand, h scheduling.Handle, n int) {
 	if dm.claim != nil {
 		d.keepFor(dm.claim, d.check.Name(h))
 	} else {
@@ -350,14 +350,14 @@ func (d *decision) placeThere(dm *demand, h scheduling.Handle, n int) {
 }
 
 // countOn notes that the pod counts on the node, unless another one does already.
-func (d *decision) countOn(node string, at int) {
+func (d *placing) countOn(node string, at int) {
 	if _, known := d.counted[node]; !known {
 		d.counted[node] = d.key(at)
 	}
 }
 
 // fitsNode is why pods have their place on a node that is there, said once for each node.
-func (d *decision) fitsNode(h scheduling.Handle) reason.Reason {
+func (d *placing) fitsNode(h scheduling.Handle) reason.Reason {
 	name := d.check.Name(h)
 	why, said := d.fitting[name]
 	if !said {
@@ -368,7 +368,7 @@ func (d *decision) fitsNode(h scheduling.Handle) reason.Reason {
 }
 
 // placeComing serves pods that go onto a machine that is coming.
-func (d *decision) placeComing(dm *demand, h scheduling.Handle, n int) {
+func (d *placing) placeComing(dm *demand, h scheduling.Handle, n int) {
 	st := d.comingGroup(h)
 	if st.awaited.Code == "" {
 		st.awaited = reason.New(reason.FitsComingMachine, reason.Ref{}, "group", st.ID)
@@ -387,7 +387,7 @@ func (d *decision) placeComing(dm *demand, h scheduling.Handle, n int) {
 }
 
 // comingGroup is the group of a node that is not there yet, and of one that is starting; nil for others.
-func (d *decision) comingGroup(h scheduling.Handle) *groupState {
+func (d *placing) comingGroup(h scheduling.Handle) *groupState {
 	if st := d.opened.of(h); st != nil {
 		return st
 	}
@@ -413,7 +413,7 @@ func (b *byHandle) set(h scheduling.Handle, st *groupState) {
 }
 
 // bands are the demands that are placed before others, whatever else there is: by whether their room was promised, and by their priority.
-func (d *decision) bands() [][]*demand {
+func (d *placing) bands() [][]*demand {
 	var all [][]*demand
 	from := 0
 	for i, dm := range d.demands {
@@ -426,7 +426,7 @@ func (d *decision) bands() [][]*demand {
 
 // placeOn places pods on the first node of the row that takes them and tells found how many each node got. Pods that mind others are tried
 // again as long as others find a place, since those may be whom they waited for.
-func (d *decision) placeOn(row *scheduling.Row, demands []*demand, found func(dm *demand, h scheduling.Handle, n int)) {
+func (d *placing) placeOn(row *scheduling.Row, demands []*demand, found func(dm *demand, h scheduling.Handle, n int)) {
 	for again := false; ; again = true {
 		placed := 0
 		for _, dm := range demands {
@@ -442,7 +442,7 @@ func (d *decision) placeOn(row *scheduling.Row, demands []*demand, found func(dm
 
 // rescueNodes lets pods take back nodes from the ladder whose machine is not being deleted yet. Every such node that any
 // waiting pod fits is taken back, one after the other, the one cordoned last first: it has lost least.
-func (d *decision) rescueNodes() {
+func (d *placing) rescueNodes() {
 	type rung struct {
 		node  *cluster.Node
 		since time.Time
@@ -485,7 +485,7 @@ func (d *decision) rescueNodes() {
 }
 
 // takenBack says whether a node comes down from the ladder for somebody's sake.
-func (d *decision) takenBack(node string) bool {
+func (d *placing) takenBack(node string) bool {
 	_, rescued := d.rescues[node]
 	_, spared := d.spared[node]
 	return rescued || spared

@@ -32,7 +32,7 @@ const comingPrefix = "coming:"
 
 // moveIn has what was meant for machines that are coming no longer follow them: each to a node of its group that is in no list of nodes yet
 // and carries nothing but daemons, the youngest first.
-func (d *decision) moveIn(names []string, on []scheduling.Handle) {
+func (d *placing) moveIn(names []string, on []scheduling.Handle) {
 	homeless := map[cluster.GroupID][]int{}
 	for i, name := range names {
 		if rest, ok := strings.CutPrefix(name, comingPrefix); ok && on[i] < 0 {
@@ -75,7 +75,7 @@ func (d *decision) moveIn(names []string, on []scheduling.Handle) {
 
 // keepPlaces lets pods of these demands keep their places on nodes of the row. Of several demands of one class those that come later have what
 // is left.
-func (d *decision) keepPlaces(row *scheduling.Row, demands []*demand, of func(b *berth) *[]scheduling.Seat, kept func(dm *demand, h scheduling.Handle, n int)) {
+func (d *placing) keepPlaces(row *scheduling.Row, demands []*demand, of func(b *berth) *[]scheduling.Seat, kept func(dm *demand, h scheduling.Handle, n int)) {
 	for _, dm := range demands {
 		if dm.berth == nil {
 			continue
@@ -99,8 +99,8 @@ func (dm *demand) keeps() bool { return dm.claim == nil && dm.consumes == "" && 
 
 // rememberPlaces leaves the places of this cycle to the next one: on nodes that are there, machines that are coming, and those that are being
 // added, which will be coming.
-func (d *decision) rememberPlaces() {
-	d.m.Places, d.planner.held = nil, held{}
+func (d *placing) rememberPlaces() {
+	d.m.Places, d.recall.held = nil, held{}
 	used := d.usedNodes()
 	if len(used) == 0 {
 		return
@@ -132,7 +132,7 @@ func (d *decision) rememberPlaces() {
 		p.Of[dm.of.Key] = pairs
 	}
 	d.m.Places = p
-	d.planner.held = held{p, d.check, handlesOf(used)}
+	d.recall.held = held{p, d.check, handlesOf(used)}
 }
 
 // used is a node on which pods have places.
@@ -151,7 +151,7 @@ func handlesOf(all []used) []scheduling.Handle {
 
 // usedNodes are those on which pods that keep their places have them, in the order of names. Machines that are being added are named as they
 // will be called when they are coming.
-func (d *decision) usedNodes() []used {
+func (d *placing) usedNodes() []used {
 	var takes []bool // by handle; nil for none at all
 	for _, dm := range d.demands {
 		if dm.keeps() {
@@ -184,7 +184,7 @@ func (d *decision) usedNodes() []used {
 }
 
 // added are the machines that this cycle adds, with the names that they will have when they are coming.
-func (d *decision) added() map[scheduling.Handle]string {
+func (d *placing) added() map[scheduling.Handle]string {
 	names := map[scheduling.Handle]string{}
 	for _, st := range d.groups {
 		next := st.expects

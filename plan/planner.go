@@ -18,6 +18,13 @@ type Planner struct {
 	allowed *policy.Policy    // by the last cycle
 	check   *scheduling.Checker
 
+	facts  nodeFacts
+	recall recall
+	missed misses
+}
+
+// nodeFacts are what nodes show by themselves, kept from cycle to cycle.
+type nodeFacts struct {
 	sights   []*sight        // of the snapshot's nodes, in their order
 	said     []Verdict       // about the same nodes; of those that are watched by the cycle that is made, or the last one
 	noticed  []*cluster.Node // of the same nodes those to whose machines the cloud has announced something, or where an answer to that still stands
@@ -29,9 +36,12 @@ type Planner struct {
 	watched  []int           // nodes that each cycle judges: what becomes of them depends on more than they show
 	owned    []*cluster.Node // nodes without a machine that bear the name of a sluice
 	passing  []int           // of these, those that time alone made other ones when all were looked at last
-	held     held            // of the last cycle
-	names    names
-	missed   misses
+}
+
+// recall is what placing knows of the last cycle.
+type recall struct {
+	held  held
+	names names
 }
 
 // Decide plans one cycle. It changes none of its arguments, and nobody may change them afterwards: the snapshots that it is given one
@@ -44,16 +54,16 @@ func (p *Planner) Decide(s *cluster.Snapshot, allowed *policy.Policy, m Memory) 
 func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *decision {
 	check := scheduling.NewChecker(s, scheduling.After(p.check), scheduling.Expendable(allowed.Growth.PriorityCutoff))
 	if check != p.check || p.allowed != allowed || !sameTerms(p.seen.Groups, s.Groups) {
-		p.sights = nil
+		p.facts.sights = nil
 	}
 	if p.seen != nil && (!slices.Equal(p.seen.Objects.Budgets, s.Objects.Budgets) || !p.seen.Objects.Controllers.Same(s.Objects.Controllers)) {
-		for _, v := range p.sights {
+		for _, v := range p.facts.sights {
 			v.consent = consent{}
 		}
 	}
 	d := newDecision(p, s, allowed, m, check)
-	d.queueUp(d.others())
-	p.look(d)
+	d.placing.queueUp(d.placing.others())
+	p.facts.look(d.view, p.seen)
 	p.missed.turn()
 	p.seen, p.allowed, p.check = s, allowed, check
 	return d
@@ -75,10 +85,10 @@ func same[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// look looks at the nodes: anew at those that changed, and at those that look different as time passes.
-func (p *Planner) look(d *decision) {
+// look looks at the nodes: anew at those that changed since the last snapshot, and at those that look different as time passes.
+func (p *nodeFacts) look(d *view, seen *cluster.Snapshot) {
 	nodes := d.s.Nodes
-	if p.sights != nil && same(p.seen.Nodes, nodes) {
+	if p.sights != nil && same(seen.Nodes, nodes) {
 		for _, i := range p.passing {
 			if p.sights[i].passing {
 				p.sights[i] = d.look(nodes[i])
@@ -88,7 +98,7 @@ func (p *Planner) look(d *decision) {
 	}
 	var last []*cluster.Node
 	if p.sights != nil {
-		last = p.seen.Nodes
+		last = seen.Nodes
 	}
 	sights := make([]*sight, len(nodes))
 	j := 0

@@ -6,7 +6,7 @@ import (
 )
 
 // queueUp notes which pods wait, and what they are called. There is to be room for so many further verdicts.
-func (d *decision) queueUp(further int) {
+func (d *placing) queueUp(further int) {
 	d.waiting = d.s.Pending
 	d.podVerdicts = make([]Verdict, len(d.waiting), len(d.waiting)+further)
 	for i, p := range d.waiting {
@@ -22,7 +22,7 @@ type demandKey struct {
 }
 
 // demandsOf are the pods that wait by what they have in common, but for those that are settled.
-func (d *decision) demandsOf(settled func(i int, p *cluster.Pod) bool) []*demand {
+func (d *placing) demandsOf(settled func(i int, p *cluster.Pod) bool) []*demand {
 	var all []*demand
 	by := map[demandKey]*demand{}
 	var last demandKey

@@ -7,7 +7,7 @@ import (
 
 // quorum says why a control-plane node may not leave although such nodes are opted in, nil when it may, and for every other node: one leaves at a
 // time, and those that vote on the cluster's state keep their quorum, counted as if the one that left had a vote still (S-17).
-func (d *decision) quorum(st *nodeState) *reason.Reason {
+func (d *removing) quorum(st *nodeState) *reason.Reason {
 	if !st.controls {
 		return nil
 	}

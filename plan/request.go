@@ -62,7 +62,7 @@ func (q *request) isCheck() bool { return q.Spec.ProvisioningClassName == cluste
 
 // claimRequests finds out which requests ask for room, and adds their pods to those that wait. A pod that takes its room from a request is
 // placed where this one's would be.
-func (d *decision) claimRequests() {
+func (d *claiming) claimRequests() {
 	if !d.allowed.Growth.Requests.Enabled || len(d.s.Objects.ProvisioningRequests) == 0 {
 		return
 	}
@@ -98,7 +98,7 @@ type consumed struct {
 }
 
 // consumers counts the pods of every request.
-func (d *decision) consumers() map[string]consumed {
+func (d *claiming) consumers() map[string]consumed {
 	out, of := map[string]consumed{}, map[*cluster.Class]string{}
 	for _, p := range d.s.Objects.Pods {
 		name, known := of[p.Class]
@@ -122,7 +122,7 @@ func (d *decision) consumers() map[string]consumed {
 }
 
 // enter settles what becomes of a request that asks for no room, and makes a claim of one that does.
-func (d *decision) enter(q *request, used consumed) {
+func (d *claiming) enter(q *request, used consumed) {
 	why := func(code reason.Code, facts ...any) reason.Reason { return reason.New(code, q.about, facts...) }
 	spec, all := q.Spec, q.Pods()
 	switch {
@@ -184,7 +184,7 @@ func (q *request) className() string {
 }
 
 // templatesOf are the templates of the request's pod sets; missing names the first that is not there.
-func (d *decision) templatesOf(q *request) (templates []*corev1.PodTemplate, missing string) {
+func (d *claiming) templatesOf(q *request) (templates []*corev1.PodTemplate, missing string) {
 	for _, set := range q.Spec.PodSets {
 		t := d.podTemplate(q.Namespace, set.PodTemplateRef.Name)
 		if t == nil {
@@ -196,7 +196,7 @@ func (d *decision) templatesOf(q *request) (templates []*corev1.PodTemplate, mis
 }
 
 // claimOf claims room for the pods of a request, but for so many that have come.
-func (d *decision) claimOf(q *request, templates []*corev1.PodTemplate, come int, booked bool) *claim {
+func (d *claiming) claimOf(q *request, templates []*corev1.PodTemplate, come int, booked bool) *claim {
 	c := &claim{about: q.about, booked: booked, asks: !booked && !q.isCheck(), keeps: reason.New(reason.NodeBooked, reason.Ref{}, "request", q.String())}
 	if !booked {
 		c.gang = &gang{Gang: cluster.Gang{ID: "request " + string(q.UID), Name: q.String()}, claim: c}
@@ -214,7 +214,7 @@ func (d *decision) claimOf(q *request, templates []*corev1.PodTemplate, come int
 }
 
 // judgeRequests says of requests that asked for room what came of it, and answers them.
-func (d *decision) judgeRequests() {
+func (d *claiming) judgeRequests() {
 	for _, q := range d.requests {
 		switch {
 		case q.claim == nil:
@@ -233,7 +233,7 @@ func (q *request) booked(left int, until time.Time) {
 }
 
 // judgeBooked says how much of the room that was promised is there still: machines may have gone, and none is bought anew.
-func (d *decision) judgeBooked(q *request) {
+func (d *claiming) judgeBooked(q *request) {
 	has := d.tally(q.claim.demands).placed()
 	for _, dm := range d.demands {
 		if dm.claim == nil && dm.consumes == q.String() {
@@ -247,7 +247,7 @@ func (d *decision) judgeBooked(q *request) {
 
 // judgeOpen answers a request whose pods were to find a place. It is told that there is room only when every place is on a node that is
 // Ready: clouds refuse, and machines fail to come.
-func (d *decision) judgeOpen(q *request) {
+func (d *claiming) judgeOpen(q *request) {
 	g, t := q.claim.gang, d.tally(q.claim.demands)
 	all, ready := q.Pods(), d.readyAmong(q.claim.demands)
 	why := func(code reason.Code, facts ...any) reason.Reason { return reason.New(code, q.about, facts...) }
@@ -287,7 +287,7 @@ func (q *request) accept() {
 }
 
 // boughtFor says whether one of the request's places is on a node that came after it.
-func (d *decision) boughtFor(q *request) bool {
+func (d *claiming) boughtFor(q *request) bool {
 	for _, dm := range q.claim.demands {
 		for _, at := range dm.pods[:dm.served] {
 			if n := d.s.Node(d.placeOf(at)); n != nil && n.Object.CreationTimestamp.After(q.CreationTimestamp.Time) {

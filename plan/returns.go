@@ -6,7 +6,7 @@ import (
 )
 
 // returning are the pods that go with the machine of the node, or would if it were on its way out, since they would come back to it.
-func (d *decision) returning(st *nodeState) []*cluster.Pod {
+func (d *removing) returning(st *nodeState) []*cluster.Pod {
 	if !st.clings {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (d *decision) returning(st *nodeState) []*cluster.Pod {
 
 // clung says which pod that goes with the machine may not go now: its controller speaks for it, or a disruption budget lets fewer go than would at once. Nil
 // when all may.
-func (d *decision) clung(st *nodeState) *reason.Reason {
+func (d *removing) clung(st *nodeState) *reason.Reason {
 	all := d.returning(st)
 	if len(all) == 0 {
 		return nil
@@ -50,14 +50,14 @@ func (d *decision) clung(st *nodeState) *reason.Reason {
 }
 
 // disruptAll consumes the disruptions of the pods that go with the machine.
-func (d *decision) disruptAll(st *nodeState) {
+func (d *removing) disruptAll(st *nodeState) {
 	for _, p := range d.returning(st) {
 		d.disrupt(p)
 	}
 }
 
 // newcomer is a pod that would go with the machine and came after the node was cordoned: the scheduler wants the node. Nil when there is none.
-func (d *decision) newcomer(st *nodeState) *cluster.Pod {
+func (d *removing) newcomer(st *nodeState) *cluster.Pod {
 	for _, p := range d.returning(st) {
 		if d.allowed.Joins(p, st.where, d.now) {
 			return p

@@ -65,7 +65,7 @@ type groupState struct {
 
 // parks says whether the node's machine is parked when it leaves. A pod that goes with it would stay bound to the Node object for as long as that is there, and
 // nobody would make it again, and a volume that is attached still would not come off: then the machine is deleted.
-func (d *decision) parks(st *groupState, n *cluster.Node) bool {
+func (d *view) parks(st *groupState, n *cluster.Node) bool {
 	return st.Parks && len(d.attachments()[n.Name()]) <= d.keptAttached(n) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() })
 }
 
@@ -113,7 +113,7 @@ type granted struct {
 }
 
 // served are the pending pods that the group grows for, "namespace/name", and the requests and buffers, each with the number of its pods.
-func (d *decision) served(st *groupState) (pods, claims []string) {
+func (d *growing) served(st *groupState) (pods, claims []string) {
 	n, order, asked := 0, []*claim(nil), map[*claim]int{}
 	for _, g := range st.serves {
 		switch c := g.demand.claim; {

@@ -65,12 +65,12 @@ func wider(owner string) []string {
 // learnRunTimes watches pods whose run times somebody may ask for: those of Jobs, and those that a drain target concerns. A run lasts from the pod's
 // start to the first cycle that does not see it any more. Only pods that have just begun are taken up: of pods that began together those that run
 // still are the long ones. Pods that somebody deletes and those of nodes that go are not counted, for they may not have ended by themselves.
-func (d *decision) learnRunTimes() {
+func (d *placing) learnRunTimes() {
 	if len(d.allowed.Growth.DrainTargets) == 0 && !d.allowed.Growth.AwaitPlaces {
 		d.m.Runs = nil
 		return
 	}
-	l := &learning{decision: d, runs: d.m.Runs}
+	l := &learning{placing: d, runs: d.m.Runs}
 	l.noticeEnds()
 	l.takeUp()
 	d.m.Runs = forgetOldest(l.runs)
@@ -78,7 +78,7 @@ func (d *decision) learnRunTimes() {
 
 // learning is what one cycle adds to the run times that are known.
 type learning struct {
-	*decision
+	*placing
 	runs map[string]RunTime
 	own  bool // runs is a copy that may be changed
 }
@@ -151,7 +151,7 @@ func (l *learning) runsOn(node string, uid types.UID) bool {
 func (l *learning) takeUp() {
 	first := l.m.Runs == nil
 	young := l.now.Add(-youngRun)
-	nodes := l.planner.working
+	nodes := l.facts.working
 	if len(l.allowed.Growth.DrainTargets) > 0 {
 		nodes = nil
 		for i := range l.s.Nodes {
@@ -175,7 +175,7 @@ func (l *learning) takeUp() {
 }
 
 // asksFor says whether somebody may ask how long pods such as this one run.
-func (d *decision) asksFor(p *cluster.Pod, n *cluster.Node) bool {
+func (d *placing) asksFor(p *cluster.Pod, n *cluster.Node) bool {
 	return d.allowed.Growth.AwaitPlaces && ofJob(p.Class) || len(d.allowed.Growth.DrainTargets) > 0 && d.allowed.Growth.Drain(p.Namespace, n.Group) > 0
 }
 
@@ -203,7 +203,7 @@ func sortedKeys[K ~string, V any](m map[K]V) []K {
 
 // runTime is how long pods of the class are expected to run: what they say themselves, else what earlier pods of their owner took, else
 // those of owners like it; 0 when nobody knows.
-func (d *decision) runTime(of *cluster.Class) time.Duration {
+func (d *placing) runTime(of *cluster.Class) time.Duration {
 	if run := policy.RunTime(of); run > 0 {
 		return run
 	}

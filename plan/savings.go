@@ -10,19 +10,19 @@ import (
 )
 
 // dearestMover puts those first that cost most, then those with fewest pods, then by name.
-func (d *decision) dearestMover(a, b *nodeState) int {
+func (d *removing) dearestMover(a, b *nodeState) int {
 	return cmp.Or(cmp.Compare(d.groups[b.Group].PriceUSDPerHour, d.groups[a.Group].PriceUSDPerHour),
 		cmp.Compare(len(a.movers), len(b.movers)), cmp.Compare(a.at, b.at))
 }
 
 // consolidates says whether nodes such as this one may be emptied for a saving.
-func (d *decision) consolidates(n *cluster.Node) bool {
+func (d *removing) consolidates(n *cluster.Node) bool {
 	g := d.groups[n.Group]
 	return g != nil && g.PriceUSDPerHour > 0 && d.allowed.Removal.Consolidation.Of(n.Group)
 }
 
 // couldMove is a node that is used too much to go, with the pods that would have to leave it; nil for any other.
-func (d *decision) couldMove(v *sight) *sight {
+func (d *removing) couldMove(v *sight) *sight {
 	if !v.takes || v.onLadder || v.Instance == nil || len(v.verdict.Because) == 0 || v.verdict.Because[0].Code != reason.NodeBusy {
 		return nil
 	}
@@ -40,14 +40,14 @@ func (d *decision) couldMove(v *sight) *sight {
 }
 
 // moveable is a node that works and that the ladder has no use for, with the pods that would have to leave it; nil for any other.
-func (d *decision) moveable(at int) *nodeState {
+func (d *removing) moveable(at int) *nodeState {
 	if st := d.states[at]; st != nil {
 		if st.kept && !st.going && !st.onLadder && st.takes && len(st.movers) > 0 {
 			return st
 		}
 		return nil
 	}
-	own := d.couldMove(d.planner.sights[at])
+	own := d.couldMove(d.facts.sights[at])
 	if own == nil {
 		return nil
 	}
@@ -55,12 +55,12 @@ func (d *decision) moveable(at int) *nodeState {
 }
 
 // dearestMoveable are the nodes that are tried, those that cost most first: all their pods may be evicted, and nothing else is in the way.
-func (d *decision) dearestMoveable() []*nodeState {
+func (d *removing) dearestMoveable() []*nodeState {
 	may := func(st *nodeState) bool {
 		return d.refusal(st) == nil && d.cools(st) == nil && d.vain(st) == nil && d.forbidden(st) == nil && d.inUseBeyondRequests(st) == nil
 	}
 	var all, steady []*nodeState // of the latter no cycle has more to say than that they are used
-	watched := d.planner.watched
+	watched := d.facts.watched
 	for at, n := range d.s.Nodes {
 		isWatched := len(watched) > 0 && watched[0] == at
 		if isWatched {
@@ -93,11 +93,11 @@ func (d *decision) dearestMoveable() []*nodeState {
 }
 
 // bestSaving is the saving that is worth most beyond what it costs, nil when nothing could be saved at all.
-func (d *decision) bestSaving() *saving {
+func (d *removing) bestSaving() *saving {
 	nodes := d.dearestMoveable()
 	var hosts []scheduling.Handle
 	for _, at := range d.hosts() {
-		if h, ok := d.check.Handle(d.planner.sights[at].name); ok {
+		if h, ok := d.check.Handle(d.facts.sights[at].name); ok {
 			hosts = append(hosts, h)
 		}
 	}
@@ -136,7 +136,7 @@ func (d *decision) bestSaving() *saving {
 }
 
 // byPrice are the groups that can grow, the cheapest first.
-func (d *decision) byPrice() []*groupState {
+func (d *removing) byPrice() []*groupState {
 	var all []*groupState
 	for _, g := range d.s.Groups {
 		if to := d.groups[g.ID]; to.blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && d.mostMore(to) > 0 {
@@ -148,13 +148,13 @@ func (d *decision) byPrice() []*groupState {
 }
 
 // replaces says whether a machine of the group costs less than the node. One of the same size is no replacement.
-func (d *decision) replaces(into *groupState, st *nodeState) bool {
+func (d *removing) replaces(into *groupState, st *nodeState) bool {
 	own := st.group
 	return into.PriceUSDPerHour < own.PriceUSDPerHour && into.Size != own.Size
 }
 
 // savingOf is what is saved when the node's pods run on others, or on others and one machine of the group.
-func (d *decision) savingOf(st *nodeState, into *groupState) *saving {
+func (d *removing) savingOf(st *nodeState, into *groupState) *saving {
 	terms, usd, cost := d.allowed.Removal.Consolidation, st.group.PriceUSDPerHour, float64(len(st.movers))*d.allowed.Removal.Consolidation.PodUSD
 	if into != nil {
 		usd, cost = usd-into.PriceUSDPerHour, cost+into.PriceUSDPerHour*d.bootTime().Hours()

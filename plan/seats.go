@@ -77,7 +77,7 @@ func seated(all []*seats, st *groupState, zone string, m *machine) []*seats {
 // seat opens machines in the order in which zones take turns: each that is meant for a zone in its turn, the others wherever nobody is. It
 // stops where a machine would come up for nobody, and returns those that were opened: whoever was meant for the others is left to [further],
 // which weighs what it costs to wait for a zone's turn.
-func (d *decision) seat(s *seats) []*machine {
+func (d *growing) seat(s *seats) []*machine {
 	var open []*machine
 	for {
 		zone := s.of.nextZone()
@@ -101,7 +101,7 @@ func (d *decision) seat(s *seats) []*machine {
 // further adds machines until one takes a pod of the demand, of the group where that costs least for each pod that would fit on that one; none
 // where no group's does. A group that spans zones may have to add several. Of equal costs for pods that mind zones those win that are of one
 // zone alone: they keep what they promise.
-func (d *decision) further(c *candidates, b *mix, w *wanted) []*machine {
+func (d *growing) further(c *candidates, b *mix, w *wanted) []*machine {
 	type choice struct {
 		at   site
 		cost float64

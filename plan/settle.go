@@ -18,7 +18,7 @@ type machines struct {
 	row  *scheduling.Row
 }
 
-func (d *decision) machines(open []*machine) *machines {
+func (d *growing) machines(open []*machine) *machines {
 	ms := &machines{by: make(map[scheduling.Handle]*machine, len(open)), row: d.check.Row()}
 	for _, m := range open {
 		ms.add(m)
@@ -35,7 +35,7 @@ func (ms *machines) add(more ...*machine) {
 }
 
 // fill places pods of the demand on machines that take them.
-func (d *decision) fill(ms *machines, w *wanted) int {
+func (d *growing) fill(ms *machines, w *wanted) int {
 	return ms.row.Fill(w.of, w.left(), func(h scheduling.Handle, n int) { d.granted(ms.by[h], w, n) })
 }
 
@@ -43,7 +43,7 @@ func (d *decision) fill(ms *machines, w *wanted) int {
 // nodes and on further machines, as long as a group may add some and one of them takes such a pod. Machines on which nobody was let stay
 // are given up. All of it is tried again until nothing changes: every pod that finds a place, and every empty machine that goes, may be what
 // another one waited for.
-func (d *decision) settle(c *candidates, b *mix, open []*machine) {
+func (d *growing) settle(c *candidates, b *mix, open []*machine) {
 	if !c.tells() {
 		return
 	}
@@ -74,7 +74,7 @@ func (d *decision) settle(c *candidates, b *mix, open []*machine) {
 }
 
 // fillKnown places pods that mind others on nodes that are there or coming, and says whether any found a place.
-func (d *decision) fillKnown(c *candidates) bool {
+func (d *growing) fillKnown(c *candidates) bool {
 	placed := 0
 	for _, w := range c.wanted {
 		if w.depends && w.left() > 0 {
@@ -87,7 +87,7 @@ func (d *decision) fillKnown(c *candidates) bool {
 
 // closeEmpty gives up machines on which nobody was let stay, and says whether there were any. Those stay whose daemons may be why a pod was
 // let onto another node, and those of a group that spans zones after which the turn of another one's zone comes.
-func (d *decision) closeEmpty(c *candidates, ms *machines) bool {
+func (d *growing) closeEmpty(c *candidates, ms *machines) bool {
 	closed := map[*machine]bool{}
 	for _, m := range slices.Backward(ms.open) {
 		if m.pods > 0 || m.zone != "" && !m.last() || d.heeded(c, m) {
@@ -112,7 +112,7 @@ func (d *decision) closeEmpty(c *candidates, ms *machines) bool {
 
 // heeded says whether a pod that is wanted looks for the daemons of the machine, by affinity or spread. In which namespaces it looks is left
 // open.
-func (d *decision) heeded(c *candidates, m *machine) bool {
+func (d *growing) heeded(c *candidates, m *machine) bool {
 	daemons := d.check.Pods(d.check.Name(m.handle))
 	if len(daemons) == 0 {
 		return false

@@ -12,16 +12,16 @@ const fewestSoft = 10
 
 // steerPods has the scheduler prefer other nodes to those that could go, at once and not only when their time has come, so that they stay
 // without pods. The soft taint comes off when the node is needed again; that goes first. Both count as one budget, since each is a write.
-func (d *decision) steerPods() {
+func (d *removing) steerPods() {
 	most := d.allowed.Removal.MaxSoftTaints
 	left := cmp.Or(most, fewestSoft)
 	goes := map[int]bool{}
-	if len(d.planner.shunned) > 0 {
+	if len(d.facts.shunned) > 0 {
 		for _, st := range d.soon {
 			goes[st.at] = true
 		}
 	}
-	for _, at := range d.planner.shunned {
+	for _, at := range d.facts.shunned {
 		n := d.s.Nodes[at]
 		if left == 0 {
 			return
@@ -36,7 +36,7 @@ func (d *decision) steerPods() {
 		if left == 0 || most == 0 {
 			return
 		}
-		if _, bears := slices.BinarySearch(d.planner.shunned, st.at); bears {
+		if _, bears := slices.BinarySearch(d.facts.shunned, st.at); bears {
 			continue
 		}
 		left--
@@ -46,7 +46,7 @@ func (d *decision) steerPods() {
 
 // noteSoon notes a node that may not step on the ladder for these reasons, if it waits for nothing but its time or its turn. Control-plane nodes are
 // nothing that pods are steered by.
-func (d *decision) noteSoon(st *nodeState, block []reason.Reason) {
+func (d *removing) noteSoon(st *nodeState, block []reason.Reason) {
 	if !waitsForTurn(block) {
 		return
 	}

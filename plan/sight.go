@@ -54,7 +54,7 @@ type sight struct {
 func (v *sight) Name() string { return v.name }
 
 // look looks at a node.
-func (d *decision) look(n *cluster.Node) *sight {
+func (d *view) look(n *cluster.Node) *sight {
 	v := &sight{Node: n, Instance: n.Instance, name: n.Name(), of: -1, ready: cluster.Ready(n.Object), shunned: cluster.Candidate(n.Object)}
 	v.takes = v.ready && !n.Object.Spec.Unschedulable && !cluster.Noticed(n.Object)
 	if g := d.groups[n.Group]; g != nil {
@@ -126,7 +126,7 @@ func (d *decision) look(n *cluster.Node) *sight {
 }
 
 // where is where the pods of a node run.
-func (d *decision) where(n *cluster.Node) policy.Where {
+func (d *view) where(n *cluster.Node) policy.Where {
 	var g *cluster.Group
 	if st := d.groups[n.Group]; st != nil {
 		g = st.Group
@@ -135,12 +135,12 @@ func (d *decision) where(n *cluster.Node) policy.Where {
 }
 
 // belongs says whether a pod goes with its node, as the policy has it now.
-func (d *decision) belongs(p *cluster.Pod, v *sight) bool {
+func (d *view) belongs(p *cluster.Pod, v *sight) bool {
 	return d.allowed.Belongs(p, v.where, d.now)
 }
 
 // busy is why a node is kept that is used too much to go. Nodes of which the same is to be said share the words.
-func (d *decision) busy(v *sight) reason.Reason {
+func (d *view) busy(v *sight) reason.Reason {
 	words := [3]string{percent(v.used), string(v.resource), percent(v.threshold)}
 	said, ok := d.usages[words]
 	if !ok {
@@ -152,7 +152,7 @@ func (d *decision) busy(v *sight) reason.Reason {
 }
 
 // without is the node and its pods as they count for its use when pods that belong to it do not: neither is what they take there to give.
-func (d *decision) without(v *sight, there []*cluster.Pod) (*corev1.Node, []*cluster.Pod) {
+func (d *view) without(v *sight, there []*cluster.Pod) (*corev1.Node, []*cluster.Pod) {
 	r := d.allowed.Removal
 	own := func(p *cluster.Pod) bool {
 		return d.belongs(p, v) && (p.Mirror() && r.IgnoreMirrors || !p.Mirror() && r.IgnoreDaemons)

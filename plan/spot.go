@@ -17,9 +17,9 @@ const spotTaken = "SpotTaken"
 // restLostSizes has the size of a spot machine that the cloud takes away rest in its zone: what is asked for there next would be taken away
 // as well, or not come at all. A group that spans zones passes that zone over, one that does not rests, as long as another group may grow in its place. It counts
 // whether an agent has told of it or the machine was seen to leave, and once for each machine. A notice that is taken back has not been.
-func (d *decision) restLostSizes() {
+func (d *growing) restLostSizes() {
 	var uids []string
-	for _, n := range d.planner.spot {
+	for _, n := range d.facts.spot {
 		uid, zone, taken := d.takenAway(n)
 		known := slices.Contains(d.m.Taken, uid)
 		if uid == "" || !taken && !known {
@@ -44,8 +44,8 @@ func (d *decision) restLostSizes() {
 }
 
 // wakeSize ends the rest of spot groups of the size in the zone, unless another machine of theirs is taken away.
-func (d *decision) wakeSize(size, zone string) {
-	for _, n := range d.planner.spot {
+func (d *growing) wakeSize(size, zone string) {
+	for _, n := range d.facts.spot {
 		if _, at, taken := d.takenAway(n); taken && at == zone && strings.EqualFold(d.groups[n.Group].Size, size) {
 			return
 		}
@@ -71,7 +71,7 @@ func sameSpot(g *cluster.Group, size, zone string) bool {
 
 // leavesSpot says of a node whether its machine may be a spot machine that is taken away: something is announced to it, or it leaves or has
 // left by no doing of sluice's.
-func (d *decision) leavesSpot(v *sight) bool {
+func (d *view) leavesSpot(v *sight) bool {
 	g := d.groups[v.Group]
 	if g == nil || !g.Spot {
 		return false
@@ -81,7 +81,7 @@ func (d *decision) leavesSpot(v *sight) bool {
 
 // takenAway says which machine the node is or was, where, and whether the cloud takes it away. Who else had it leave does not show: a
 // person's hand counts as well. That a machine is in no list any more has to be said by a whole one, of a node that is silent.
-func (d *decision) takenAway(n *cluster.Node) (uid, zone string, taken bool) {
+func (d *growing) takenAway(n *cluster.Node) (uid, zone string, taken bool) {
 	in := n.Instance
 	if in == nil {
 		g := d.groups[n.Group]
@@ -97,7 +97,7 @@ func (d *decision) takenAway(n *cluster.Node) (uid, zone string, taken bool) {
 }
 
 // restSize has all spot groups of the size rest in the zone.
-func (d *decision) restSize(size, zone string) {
+func (d *growing) restSize(size, zone string) {
 	f := cluster.Failure{At: d.now, Code: spotTaken, Message: fmt.Sprintf("the cloud takes spot machines of size %s away", size)}
 	if zone != "" && zone != "0" { // which is what machines outside of all zones say
 		f.Message += " in zone " + zone

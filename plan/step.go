@@ -8,7 +8,7 @@ import (
 )
 
 // forbidden says why a removable node may not step on the ladder however long it waits, nil when it may.
-func (d *decision) forbidden(st *nodeState) []reason.Reason {
+func (d *removing) forbidden(st *nodeState) []reason.Reason {
 	r := &d.allowed.Removal
 	about := reason.Node(st.Name())
 	g := st.group
@@ -45,7 +45,7 @@ func (d *decision) forbidden(st *nodeState) []reason.Reason {
 
 // unrepaired says whether the node is not Ready, would go for that by now, and nothing but its group's min is in the way: nobody replaces it. It is
 // counted.
-func (d *decision) unrepaired(st *nodeState, because []reason.Reason) bool {
+func (d *removing) unrepaired(st *nodeState, because []reason.Reason) bool {
 	if st.ready || len(because) == 0 || because[0].Code != reason.GroupAtMin && because[0].Code != reason.GroupBelowMin || d.now.Before(st.since.Add(d.limitOf(st))) {
 		return false
 	}
@@ -54,13 +54,13 @@ func (d *decision) unrepaired(st *nodeState, because []reason.Reason) bool {
 }
 
 // lasting is what is said of such a node.
-func (d *decision) lasting(st *nodeState) reason.Reason {
+func (d *removing) lasting(st *nodeState) reason.Reason {
 	return reason.New(reason.NodeUnrepaired, reason.Node(st.Name()), "age", d.idleFor(st), "limit", d.limitOf(st), "instance", st.Instance.ID)
 }
 
 // notYet says why a node that may step on the ladder has to wait, nil when it may do so now; empty when its time has not come, of which limit
 // is how long it must have been removable.
-func (d *decision) notYet(st *nodeState, limit time.Duration) []reason.Reason {
+func (d *removing) notYet(st *nodeState, limit time.Duration) []reason.Reason {
 	r := &d.allowed.Removal
 	about := reason.Node(st.Name())
 	one := func(why reason.Reason) []reason.Reason { return []reason.Reason{why} }
@@ -78,7 +78,7 @@ func (d *decision) notYet(st *nodeState, limit time.Duration) []reason.Reason {
 }
 
 // clusterMinimum says which minimum of the whole cluster the node's leaving would break.
-func (d *decision) clusterMinimum(st *nodeState) []reason.Reason {
+func (d *removing) clusterMinimum(st *nodeState) []reason.Reason {
 	r := &d.allowed.Removal
 	if r.MinCores == 0 && r.MinMemoryGiB == 0 && len(d.allowed.Growth.GPUs) == 0 {
 		return nil
@@ -101,7 +101,7 @@ func (d *decision) clusterMinimum(st *nodeState) []reason.Reason {
 }
 
 // staying is what the nodes have that are not on the ladder.
-func (d *decision) staying() *totals {
+func (d *removing) staying() *totals {
 	if d.kept == nil {
 		d.kept = new(totalsOf(d.allowed.Growth.GPUs))
 		for at, n := range d.s.Nodes {
@@ -127,7 +127,7 @@ func (st *groupState) blockedRead() *reason.Reason {
 
 // rests says why no machine of the group is deleted now: an earlier deletion is under way, as clouds take one at a time for a group, or
 // the last try failed.
-func (d *decision) rests(g *groupState) *reason.Reason {
+func (d *removing) rests(g *groupState) *reason.Reason {
 	if g.deleting > 0 {
 		r := reason.New(reason.RemovalQueued, reason.Group(string(g.ID)), "group", g.ID, "deleting", g.deleting)
 		return &r

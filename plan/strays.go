@@ -15,7 +15,7 @@ import (
 // noticeStrays finds out where the machines came up that groups over several zones were asked for. A zone that has fewer than was assumed,
 // while another has more, is passed over for a while: the cloud had its reasons to put its machine elsewhere, and asking again at once would buy
 // another one there (S-31). It is judged when the zones of all machines are known.
-func (d *decision) noticeStrays() {
+func (d *growing) noticeStrays() {
 	for _, g := range d.s.Groups {
 		st, m := d.groups[g.ID], d.m.Groups[g.ID]
 		if m.Awaited == nil || !st.Usable() || m.Requested.After(g.Read.At) {
@@ -50,7 +50,7 @@ func astray(awaited, has map[string]int) []string {
 }
 
 // zonesOf are the zones in which the group's next machines are expected: all of its zones but those that are passed over, while another is left.
-func (d *decision) zonesOf(st *groupState) []string {
+func (d *placing) zonesOf(st *groupState) []string {
 	zones := slices.DeleteFunc(slices.Clone(st.Zones), func(zone string) bool {
 		until := d.m.Groups[st.ID].Astray[zone].Until
 		d.wake(until)
@@ -63,7 +63,7 @@ func (d *decision) zonesOf(st *groupState) []string {
 }
 
 // passedZones are the group's zones that are passed over, with the reason of each.
-func (d *decision) passedZones(st *groupState) map[string]reason.Reason {
+func (d *growing) passedZones(st *groupState) map[string]reason.Reason {
 	passed := map[string]reason.Reason{}
 	if st.rotation == nil {
 		return nil
@@ -81,7 +81,7 @@ func (d *decision) passedZones(st *groupState) map[string]reason.Reason {
 }
 
 // turnsOf is how the zones of a group take turns from now on, in one word: "" for a group that spans none.
-func (d *decision) turnsOf(st *groupState) string {
+func (d *growing) turnsOf(st *groupState) string {
 	if st.rotation == nil {
 		return ""
 	}
@@ -97,7 +97,7 @@ func (d *decision) turnsOf(st *groupState) string {
 }
 
 // passesOver says that a machine of the group would take the pod in a zone that is passed over, nil when none would.
-func (d *decision) passesOver(st *groupState, p *cluster.Pod) *reason.Reason {
+func (d *growing) passesOver(st *groupState, p *cluster.Pod) *reason.Reason {
 	passed := d.passedZones(st)
 	for _, zone := range slices.Sorted(maps.Keys(passed)) {
 		fits := false

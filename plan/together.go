@@ -28,7 +28,7 @@ type gathering struct {
 }
 
 // gatherLeaving finds out which groups' deletions wait for further machines, and until when.
-func (d *decision) gatherLeaving(on, idle []*nodeState) {
+func (d *removing) gatherLeaving(on, idle []*nodeState) {
 	d.noticeDeletions()
 	pause, all := d.allowed.Removal.Pause(), map[*groupState]*gathering{}
 	for _, st := range on {
@@ -65,7 +65,7 @@ func (d *decision) gatherLeaving(on, idle []*nodeState) {
 }
 
 // noticeDeletions remembers how long deletions took that are over.
-func (d *decision) noticeDeletions() {
+func (d *removing) noticeDeletions() {
 	for _, g := range d.s.Groups {
 		m := d.m.Groups[g.ID]
 		if m.Deleted.After(m.Deletion.Asked) && d.groups[g.ID].deleting == 0 && g.Read.Complete && g.Read.At.After(m.Deleted) {
@@ -82,7 +82,7 @@ type gathered struct {
 }
 
 // dueAt is when an idle node's time comes, as far as timers say.
-func (d *decision) dueAt(st *nodeState) time.Time {
+func (d *removing) dueAt(st *nodeState) time.Time {
 	since, known := d.m.Removable[st.Name()]
 	if !known {
 		since = d.now
@@ -135,7 +135,7 @@ func (g *gathering) waits(after time.Duration) time.Duration {
 }
 
 // gathersOthers says that the deletion of the group's machines waits for others, nil when it does not.
-func (d *decision) gathersOthers(g *groupState) *reason.Reason {
+func (d *removing) gathersOthers(g *groupState) *reason.Reason {
 	own, waits := d.gathers[g.ID]
 	if !waits {
 		return nil
@@ -145,13 +145,13 @@ func (d *decision) gathersOthers(g *groupState) *reason.Reason {
 
 // queued says whether an empty node has to wait for more than its pause: an earlier deletion of its group is under way, or waits for others. It
 // is none of those in flight.
-func (d *decision) queued(st *nodeState) bool {
+func (d *removing) queued(st *nodeState) bool {
 	_, gathers := d.gathers[st.Group]
 	return len(st.movers) == 0 && (gathers || st.group.deleting > 0)
 }
 
 // step counts a node that steps on the ladder.
-func (d *decision) step(st *nodeState, why string) {
+func (d *removing) step(st *nodeState, why string) {
 	st.exit = exitOf(st, why)
 	if d.count(st); d.queued(st) {
 		d.inFlight--

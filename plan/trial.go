@@ -8,21 +8,16 @@ import (
 )
 
 // trial notes all that placing pods changes. The undo, which holds once, gives it back as it was.
-func (d *decision) trial() (undo func()) {
+func (d *growing) trial() (undo func()) {
 	unplace := d.check.Mark()
-	was := *d
+	seen, placed, was := *d.view, *d.placing, *d
 	if d.witness != nil {
 		d.witness = &hearsay{to: d.witness}
 	}
-	was.podVerdicts = slices.Clone(d.podVerdicts)
-	was.opened, was.counted, was.rescues = slices.Clone(d.opened), maps.Clone(d.counted), maps.Clone(d.rescues)
-	was.spared, was.booked = maps.Clone(d.spared), maps.Clone(d.booked)
-	all := slices.Clone(d.demands)
-	for _, b := range d.buffers {
-		if b.claim != nil {
-			all = append(all, b.claim.demands...)
-		}
-	}
+	placed.podVerdicts = slices.Clone(d.podVerdicts)
+	placed.opened, placed.counted, placed.rescues = slices.Clone(d.opened), maps.Clone(d.counted), maps.Clone(d.rescues)
+	placed.spared, placed.booked = maps.Clone(d.spared), maps.Clone(d.booked)
+	all := slices.Concat(d.demands, d.later)
 	demands := make([]demand, len(all))
 	for i, dm := range all {
 		demands[i] = *dm
@@ -41,7 +36,7 @@ func (d *decision) trial() (undo func()) {
 			was.templates = st.templates // they hold whatever is placed
 			*st = was
 		}
-		*d = was
+		*d.view, *d.placing, *d = seen, placed, was
 	}
 }
 
@@ -65,7 +60,7 @@ func (h *hearsay) Places(p *cluster.Pod, node string) {
 }
 
 // tellAll tells the witness what came of the last trial.
-func (d *decision) tellAll() {
+func (d *growing) tellAll() {
 	if h, waits := d.witness.(*hearsay); waits {
 		for _, tell := range h.tell {
 			tell()

@@ -13,7 +13,7 @@ import (
 // work, and they may be done before it is there. Each place serves one pod, and as many more one after the other as it has time for until then. Who has waited for as long as a machine takes waits for nobody:
 // what was expected and did not come about delays nobody by more than that. Pods with a drain target wait as that says; those of unknown run times,
 // those that depend on where others are, and those of a gang that does not run yet have their machines at once.
-func (d *decision) awaitPlaces() {
+func (d *placing) awaitPlaces() {
 	if !d.allowed.Growth.AwaitPlaces {
 		return
 	}
@@ -55,13 +55,13 @@ func ofJob(of *cluster.Class) bool {
 }
 
 // mayHold says whether pods of a demand can wait without anybody else being kept from his place.
-func (d *decision) mayHold(dm *demand) bool {
+func (d *placing) mayHold(dm *demand) bool {
 	return dm.judged && dm.claim == nil && !d.check.Depends(dm.of) && (dm.gang == nil || dm.gang.runs())
 }
 
 // lasts is how long pods of the class run that were said or seen to run for so long in the mean, when those that have run for longer already count as
 // well: of pods that began together the short ones are seen to end first.
-func (d *decision) lasts(of *cluster.Class, mean time.Duration) time.Duration {
+func (d *placing) lasts(of *cluster.Class, mean time.Duration) time.Duration {
 	r := d.m.Runs[ownerOf(of)]
 	if r.Ended == 0 || r.Mean != mean {
 		return mean
@@ -76,18 +76,18 @@ func (d *decision) lasts(of *cluster.Class, mean time.Duration) time.Duration {
 }
 
 // waitedFor counts the pods of a demand without a place that have waited for so long. They are its first ones.
-func (d *decision) waitedFor(dm *demand, long time.Duration) int {
+func (d *placing) waitedFor(dm *demand, long time.Duration) int {
 	left := dm.pods[dm.served:]
 	return len(left) - len(slices.DeleteFunc(slices.Clone(left), func(at int) bool { return d.now.Sub(d.waiting[at].Created()) >= long }))
 }
 
 // placesBefore is when places are expected to be free, from now and within a time, by the kind of the Jobs' pods that hold them: whatever refuses one of a
 // kind refuses all.
-func (d *decision) placesBefore(within time.Duration) map[int][]time.Duration {
+func (d *placing) placesBefore(within time.Duration) map[int][]time.Duration {
 	out := map[int][]time.Duration{}
-	for _, at := range d.planner.working {
+	for _, at := range d.facts.working {
 		n := d.s.Nodes[at]
-		if !d.planner.sights[at].takes {
+		if !d.facts.sights[at].takes {
 			continue
 		}
 		for _, p := range n.Pods {

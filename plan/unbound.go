@@ -45,7 +45,7 @@ const (
 )
 
 // leaveUnbound leaves the pods that their schedulers have not bound in time to nodes that they fit (S-16).
-func (d *decision) leaveUnbound() {
+func (d *placing) leaveUnbound() {
 	if len(d.m.Unbound) == 0 {
 		return
 	}
@@ -79,7 +79,7 @@ func (d *decision) leaveUnbound() {
 }
 
 // isLeft says whether the pod that waits there holds no node and makes no group grow, as its scheduler does not bind it. It gets its verdict.
-func (d *decision) isLeft(at int, p *cluster.Pod) bool {
+func (d *placing) isLeft(at int, p *cluster.Pod) bool {
 	u := d.m.Unbound[string(p.UID)]
 	if !u.left(d.now) {
 		return false
@@ -96,7 +96,7 @@ func (d *decision) isLeft(at int, p *cluster.Pod) bool {
 }
 
 // rememberUnbound remembers since when pods have fitted nodes that are there.
-func (d *decision) rememberUnbound() {
+func (d *placing) rememberUnbound() {
 	was := d.m.Unbound
 	if len(was) == 0 && len(d.counted)+len(d.rescues) == 0 {
 		return
@@ -133,7 +133,7 @@ func (d *decision) rememberUnbound() {
 }
 
 // refusedWith are these groups and those on whose nodes pods such as this one had their places in the last cycle.
-func (d *decision) refusedWith(refused []cluster.GroupID, p *cluster.Pod) []cluster.GroupID {
+func (d *placing) refusedWith(refused []cluster.GroupID, p *cluster.Pod) []cluster.GroupID {
 	last := d.m.Places
 	if last == nil {
 		return refused
@@ -152,7 +152,7 @@ func (d *decision) refusedWith(refused []cluster.GroupID, p *cluster.Pod) []clus
 }
 
 // passRefused leaves out groups on whose nodes pods of these classes were not bound, where another group would do.
-func (d *decision) passRefused(c *candidates) {
+func (d *growing) passRefused(c *candidates) {
 	if len(d.m.Unbound) == 0 {
 		return
 	}

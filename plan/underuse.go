@@ -14,7 +14,7 @@ type underuse struct {
 
 // underuse is in what an underused node that could go is underused, and for how long it has been. Nodes of which the same is to be said share
 // the words.
-func (d *decision) underuse(st *nodeState, limit time.Duration) reason.Reason {
+func (d *removing) underuse(st *nodeState, limit time.Duration) reason.Reason {
 	words := underuse{percent(st.used), string(st.resource), percent(st.threshold), d.idleFor(st), limit}
 	said, ok := d.underuses[words]
 	if !ok {

@@ -35,17 +35,17 @@ type uses struct {
 
 // inUse says that the node's measured CPU keeps it, beyond what expendable pods request; nil when that is not so, not known, or has kept it for as long
 // as it may. A node that was kept is measured until it has been calm for as long as a node must be removable before it goes.
-func (d *decision) inUse(st *nodeState) *reason.Reason {
+func (d *removing) inUse(st *nodeState) *reason.Reason {
 	return d.inUseAbove(st, d.allowed.Expendable)
 }
 
 // inUseBeyondRequests is [decision.inUse] of a node that works as its pods request: only work beyond that keeps it.
-func (d *decision) inUseBeyondRequests(st *nodeState) *reason.Reason {
+func (d *removing) inUseBeyondRequests(st *nodeState) *reason.Reason {
 	return d.inUseAbove(st, func(*cluster.Pod) bool { return true })
 }
 
 // inUseAbove says it of a node whose use is above the threshold for busy nodes, and above what those of its pods request which count.
-func (d *decision) inUseAbove(st *nodeState, counts func(*cluster.Pod) bool) *reason.Reason {
+func (d *removing) inUseAbove(st *nodeState, counts func(*cluster.Pod) bool) *reason.Reason {
 	limit := d.allowed.Removal.BusyLimit
 	if d.allowed.Removal.BusyThreshold == 0 || !st.ready {
 		return nil
@@ -84,7 +84,7 @@ func (d *decision) inUseAbove(st *nodeState, counts func(*cluster.Pod) bool) *re
 }
 
 // measured is the node's last measurement and the share of its CPU that it says; nil when it is too old, of the future, or of no use.
-func (d *decision) measured(st *nodeState) (*cluster.NodeUse, float64) {
+func (d *removing) measured(st *nodeState) (*cluster.NodeUse, float64) {
 	at, found := slices.BinarySearchFunc(d.s.Objects.NodeUse, st.Name(), func(u *cluster.NodeUse, name string) int { return strings.Compare(u.Name, name) })
 	has := st.Object.Status.Allocatable.Cpu().MilliValue()
 	if !found || has <= 0 {
@@ -98,7 +98,7 @@ func (d *decision) measured(st *nodeState) (*cluster.NodeUse, float64) {
 }
 
 // requestedCPU is the share of the node's CPU that those of its pods request which count.
-func (d *decision) requestedCPU(st *nodeState, counts func(*cluster.Pod) bool) float64 {
+func (d *removing) requestedCPU(st *nodeState, counts func(*cluster.Pod) bool) float64 {
 	has := st.Object.Status.Allocatable.Cpu().MilliValue()
 	cpu := slices.Index(d.check.Resources(), corev1.ResourceCPU)
 	if has <= 0 || cpu < 0 {
@@ -114,20 +114,20 @@ func (d *decision) requestedCPU(st *nodeState, counts func(*cluster.Pod) bool) f
 }
 
 // measureSoon has a node measured that goes at that time if nothing is in the way.
-func (d *decision) measureSoon(st *nodeState, goes time.Time) {
+func (d *removing) measureSoon(st *nodeState, goes time.Time) {
 	if !d.now.Before(goes.Add(-measureAhead)) {
 		d.measure(st)
 	}
 }
 
-func (d *decision) measure(st *nodeState) {
+func (d *removing) measure(st *nodeState) {
 	if d.allowed.Removal.BusyThreshold > 0 && st.ready {
 		d.use.asking = append(d.use.asking, st.Name())
 	}
 }
 
 // endUse leaves to the next cycle which nodes are in use, and returns those to be measured now: all that are to be, at most once a minute.
-func (d *decision) endUse() []string {
+func (d *removing) endUse() []string {
 	kept, calm := d.use.above, useServes
 	for _, g := range d.listed {
 		calm = max(calm, g.removal.Unneeded)

@@ -18,7 +18,7 @@ const (
 )
 
 // noteVain remembers that a node is given back whose pods were being evicted, from then on.
-func (d *decision) noteVain(st *nodeState, evicts time.Time) {
+func (d *removing) noteVain(st *nodeState, evicts time.Time) {
 	r, m := st.removal, d.m.Groups[st.Group]
 	switch r.Why {
 	case cluster.Idle, cluster.RunsDry, cluster.RanDry, cluster.AskedFor:
@@ -37,7 +37,7 @@ func (d *decision) noteVain(st *nodeState, evicts time.Time) {
 }
 
 // vain says that nodes of the group are not emptied now because that came to nothing lately, nil when they may be.
-func (d *decision) vain(st *nodeState) *reason.Reason {
+func (d *removing) vain(st *nodeState) *reason.Reason {
 	b := d.m.Groups[st.Group].Vain
 	if !d.now.Before(b.Until) {
 		return nil

@@ -14,7 +14,7 @@ type waiting struct {
 
 // noteAsking notes the pods of gangs that are not whole, for which nodes are kept as long as machines are. Every other pod has its place, or fits no
 // node.
-func (d *decision) noteAsking() {
+func (d *placing) noteAsking() {
 	for _, dm := range d.demands {
 		if g := dm.gang; g == nil || g.out == nil || g.given || dm.claim != nil && !dm.claim.asks || dm.of.Gated() && !dm.of.AwaitsCapacity() || d.expendable(dm) {
 			continue
@@ -26,7 +26,7 @@ func (d *decision) noteAsking() {
 // fitsPending says which waiting pod has its place on the node, or for whose it is kept, nil when for none (S-16). A pod holds one node: that of its
 // place. A pod of a gang that is not whole has none, and holds the first node that is asked about and takes it. It is to be asked first while none of the
 // node's pods has been pretended away; the answer then holds for the cycle.
-func (d *decision) fitsPending(st *nodeState) *reason.Reason {
+func (d *removing) fitsPending(st *nodeState) *reason.Reason {
 	if why := d.countedOn(st.Name()); why != nil {
 		return why
 	}
@@ -59,7 +59,7 @@ func (d *decision) fitsPending(st *nodeState) *reason.Reason {
 }
 
 // countedOn says which waiting pod, request or buffer counts on the node, nil when none does.
-func (d *decision) countedOn(node string) *reason.Reason {
+func (d *placing) countedOn(node string) *reason.Reason {
 	if pod, ok := d.counted[node]; ok {
 		return new(reason.New(reason.NodeCounted, reason.Node(node), "pod", pod))
 	}

@@ -37,7 +37,7 @@ type rival struct {
 
 // weigh says of groups that grow what they were weighed against, and of those that could have grown for the same pods by whom they were
 // outweighed: how many machines each alone would have needed, and what the best mix without the group costs where that is quickly found.
-func (d *decision) weigh(c *candidates, b *mix) {
+func (d *growing) weigh(c *candidates, b *mix) {
 	if len(d.s.Groups) < 2 {
 		return
 	}
@@ -87,7 +87,7 @@ func (c *candidates) servedBy(st *groupState) []batch {
 
 // rivals are the groups that would take some of the pods: those first that would take all of them, then the cheapest. Only of those that are
 // named it is found out how many machines they would need; of the others it is bounded.
-func (d *decision) rivals(c *candidates, b *mix, own int, pods []batch, work *int) []rival {
+func (d *growing) rivals(c *candidates, b *mix, own int, pods []batch, work *int) []rival {
 	var all []rival
 	whole := newVolume(pods)
 	var taken []batch
@@ -236,7 +236,7 @@ func (v volume) machines(free []int64) int {
 }
 
 // versus are the nearest rivals in words.
-func (d *decision) versus(c *candidates, b *mix, rivals []rival) []string {
+func (d *growing) versus(c *candidates, b *mix, rivals []rival) []string {
 	var words []string
 	for _, r := range rivals[:min(namedRivals, len(rivals))] {
 		st := c.groups[r.at]
@@ -266,7 +266,7 @@ func (r rival) inWords(b *mix, st *groupState) string {
 }
 
 // blockedRivals are groups in words that may not grow now and would take all of the pods.
-func (d *decision) blockedRivals(pods []batch) []string {
+func (d *growing) blockedRivals(pods []batch) []string {
 	var words []string
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
@@ -287,7 +287,7 @@ func (d *decision) blockedRivals(pods []batch) []string {
 }
 
 // remix says what the best mix without the group and those alike costs, "" where that is not quickly found.
-func (d *decision) remix(b *mix, st *groupState) string {
+func (d *growing) remix(b *mix, st *groupState) string {
 	first := slices.IndexFunc(b.lots, func(l lot) bool { return slices.Contains(l.groups, st) })
 	if !b.priced || first < 0 || len(b.lots) < 3 || len(b.lots)*len(b.classes) > remixedWork || slices.ContainsFunc(b.classes, func(w *wanted) bool { return w.depends }) {
 		return "" // of two lots one is left: that is the rival itself

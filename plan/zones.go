@@ -22,7 +22,7 @@ type rotation struct {
 }
 
 // rotate finds the order in which the group's machines come up, nil for a group that spans no zones.
-func (d *decision) rotate(st *groupState) *rotation {
+func (d *placing) rotate(st *groupState) *rotation {
 	if !st.Spans() || st.Template == nil {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (st *groupState) sites() []string {
 // reach opens the group's next machines until one takes a pod of the demand; none when no zone's would, when a limit forbids it, or when more
 // machines would stand there for nobody than the group has zones. total is what the cluster has, extra how many machines the group is about to
 // add beyond it.
-func (d *decision) reach(st *groupState, w *wanted, total totals, extra int) []scheduling.Handle {
+func (d *growing) reach(st *groupState, w *wanted, total totals, extra int) []scheduling.Handle {
 	undo := d.check.Mark()
 	var open []scheduling.Handle
 	spare := 0
@@ -159,7 +159,7 @@ func (d *decision) reach(st *groupState, w *wanted, total totals, extra int) []s
 
 // spare is how many machines the group may open, besides one that is needed, only because zones take turns: as many as it has zones, less
 // those that it could give back by now because they carry nobody.
-func (d *decision) spare(st *groupState) int {
+func (d *growing) spare(st *groupState) int {
 	if st.rotation == nil {
 		return 0
 	}
@@ -177,16 +177,16 @@ func (d *decision) spare(st *groupState) int {
 }
 
 // beyond is how many machines the group has beyond those that it has to keep.
-func (d *decision) beyond(st *groupState) int {
+func (d *growing) beyond(st *groupState) int {
 	return d.believed(st) + st.adding - max(st.Min, d.allowed.Floor(st.Group, d.now))
 }
 
-func (d *decision) carriesNobody(node string) bool {
+func (d *growing) carriesNobody(node string) bool {
 	return !slices.ContainsFunc(d.check.Pods(node), func(p *cluster.Pod) bool { return !p.Daemon() })
 }
 
 // tooFar says that a zone's turn comes too late for the pod, which a machine there would take; nil when no zone would do.
-func (d *decision) tooFar(st *groupState, p *cluster.Pod) *reason.Reason {
+func (d *growing) tooFar(st *groupState, p *cluster.Pod) *reason.Reason {
 	if st.rotation == nil {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (d *decision) tooFar(st *groupState, p *cluster.Pod) *reason.Reason {
 }
 
 // tellTurns says of groups and of pods that machines are added for which nobody has a use but that other zones' turns come first.
-func (d *decision) tellTurns() {
+func (d *growing) tellTurns() {
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
 		if st.adding == 0 || st.rotation == nil {
