@@ -15,10 +15,10 @@ type annex struct {
 }
 
 // annex makes an annex of these nodes.
-func (d *removing) annex(hosts []scheduling.Handle, more *groupState) *annex {
+func (d *removing) annex(hosts []scheduling.Handle, more *removeGroup) *annex {
 	undo := d.check.Mark()
 	if more != nil {
-		hosts = append(slices.Clip(hosts), d.check.Open(d.template(more, more.nextZone()), "new machine of "+string(more.ID)))
+		hosts = append(slices.Clip(hosts), d.check.Open(d.template(more.placeGroup, more.nextZone()), "new machine of "+string(more.ID)))
 	}
 	return &annex{d, d.check.Refuge(hosts...), undo}
 }

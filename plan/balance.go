@@ -10,7 +10,7 @@ import (
 // one is of the zone that has the most machines, of several the one that came first. Nothing else tells them apart by then: all of them go unless
 // a limit stops them. Other nodes keep their places.
 func (d *removing) balanceZones(nodes []*nodeState) {
-	due := map[*groupState][]int{}
+	due := map[*removeGroup][]int{}
 	for i, st := range nodes {
 		limit := d.removal(st).Unneeded
 		if !st.ready {
@@ -44,7 +44,7 @@ func (d *removing) balanceZones(nodes []*nodeState) {
 }
 
 // staysIn counts the machines of a group in each zone without those that are on the removal ladder.
-func (d *removing) staysIn(g *groupState) map[string]int {
+func (d *removing) staysIn(g *removeGroup) map[string]int {
 	has := g.InZones()
 	for _, st := range d.removable {
 		if st.Group == g.ID && st.onLadder && st.Instance != nil && st.Instance.State != cluster.StateDeleting {

@@ -59,7 +59,7 @@ func (d *growing) unready() map[cluster.GroupID][]*cluster.Node {
 
 // turnBreaker counts the machines that have run out of time since the last cycle, and closes the breaker when one has joined since they began to
 // be waited for, or when nothing has been tried for as long as a back-off is remembered. Of machines that came with one which joined none counts.
-func (d *growing) turnBreaker(b Breaker, st *groupState, unjoined []*cluster.Instance, unready []*cluster.Node) Breaker {
+func (d *growing) turnBreaker(b Breaker, st *growGroup, unjoined []*cluster.Instance, unready []*cluster.Node) Breaker {
 	if b.equal(Breaker{}) && len(unjoined) == 0 && len(unready) == 0 {
 		return b
 	}
@@ -125,7 +125,7 @@ func (d *view) foreign(st *groupState) *reason.Reason {
 }
 
 // strays says that so many of the group's machines run and are no nodes that it gets no more of them (S-35); nil when it may have more.
-func (d *growing) strays(st *groupState) *reason.Reason {
+func (d *growing) strays(st *growGroup) *reason.Reason {
 	if d.fleet == nil {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (d *growing) strays(st *groupState) *reason.Reason {
 }
 
 // tries says that the group gets one machine at a time and has it, with extra ones beyond those that it adds; nil when it may have one more.
-func (d *growing) tries(st *groupState, extra int) *reason.Reason {
+func (d *growing) tries(st *growGroup, extra int) *reason.Reason {
 	if b := d.m.Groups[st.ID].Breaker; !b.open() || st.coming+st.adding+extra < 1 {
 		return nil
 	}
@@ -151,9 +151,9 @@ func (d *growing) broken(g cluster.GroupID) reason.Reason {
 
 // inspected says until when the machine is kept so that somebody can find out why it never became a node; nil when it is not, or when its group
 // or the whole cluster has no room for another one beside it.
-func (d *growing) inspected(st *groupState, in *cluster.Instance) *reason.Reason {
+func (d *growing) inspected(st *growGroup, in *cluster.Instance) *reason.Reason {
 	b := d.m.Groups[st.ID].Breaker
-	if b.Kept != in.UID || d.believed(st)+st.adding >= st.Max || d.inTheWay(st) {
+	if b.Kept != in.UID || d.believed(st.groupState)+st.adding >= st.Max || d.inTheWay(st) {
 		return nil
 	}
 	d.wake(b.Until)
@@ -161,14 +161,14 @@ func (d *growing) inspected(st *groupState, in *cluster.Instance) *reason.Reason
 }
 
 // inTheWay says whether one machine of the group is what keeps some group from another one, as a limit of the whole cluster or a ceiling has it.
-func (d *growing) inTheWay(st *groupState) bool {
+func (d *growing) inTheWay(st *growGroup) bool {
 	with := d.totals()
 	without := with
 	without.add(st.Template, -1)
 	return slices.ContainsFunc(d.s.Groups, func(g *cluster.Group) bool {
 		other := d.groups[g.ID]
 		switch {
-		case g.Template == nil || d.believed(other)+other.adding >= g.Max:
+		case g.Template == nil || d.believed(other.groupState)+other.adding >= g.Max:
 			return false
 		case d.clusterLimit(other, with) != nil && d.clusterLimit(other, without) == nil:
 			return true

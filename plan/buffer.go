@@ -258,7 +258,7 @@ func (d *claiming) keepBuffers() {
 		return
 	}
 	slices.SortStableFunc(all, func(a, b *demand) int { return cmp.Compare(b.weight, a.weight) })
-	pods, cost, wanted := d.demands, d.cost, map[*groupState]bool{}
+	pods, cost, wanted := d.demands, d.cost, map[*growGroup]bool{}
 	for _, st := range d.groups {
 		wanted[st] = st.wanted
 	}

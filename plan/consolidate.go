@@ -121,9 +121,9 @@ func (d *removing) empty(st *nodeState, c Consolidation) Consolidation {
 // saving is a way to run a node's pods for less.
 type saving struct {
 	st    *nodeState
-	into  *groupState // that grows by one machine for it, nil when none has to
-	usd   float64     // an hour
-	cost  float64     // of moving, once
+	into  *removeGroup // that grows by one machine for it, nil when none has to
+	usd   float64      // an hour
+	cost  float64      // of moving, once
 	worth float64
 }
 
@@ -182,10 +182,10 @@ func (d *removing) findSaving(c Consolidation) Consolidation {
 func (d *removing) replace(s *saving) {
 	g := s.into
 	from, name := g.Capacity, s.st.Name()
-	d.adopt(g, 1)
-	why := reason.New(reason.GroupReplaces, reason.Group(string(g.ID)), "from", from, "to", d.believed(g)+g.adding, "max", g.Max, "node", name, "saving", dollars(s.usd))
+	d.adopt(g.growGroup, 1)
+	why := reason.New(reason.GroupReplaces, reason.Group(string(g.ID)), "from", from, "to", d.believed(g.groupState)+g.adding, "max", g.Max, "node", name, "saving", dollars(s.usd))
 	g.because = append(g.because, why)
-	d.grows = append(d.grows, SetCapacity{Group: g.ID, From: from, To: d.believed(g) + g.adding, Adds: 1, Zones: g.zonesAfter(), Because: why})
+	d.grows = append(d.grows, SetCapacity{Group: g.ID, From: from, To: d.believed(g.groupState) + g.adding, Adds: 1, Zones: g.zonesAfter(), Because: why})
 	d.judgeNode(s.st, NodeKeep, reason.New(reason.ConsolidationWaits, reason.Node(name), "group", g.ID, "saving", dollars(s.usd)))
 }
 

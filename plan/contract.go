@@ -74,7 +74,7 @@ func (d *removing) keptFromLadder(st *nodeState, why string, block []reason.Reas
 		return nil
 	}
 	if r := exitOf(st, why).may(st.group.contract.ladder); r != nil {
-		return d.heldBy(reason.Node(st.Name()), st.group, r)
+		return d.heldBy(reason.Node(st.Name()), st.group.groupState, r)
 	}
 	return nil
 }
@@ -102,5 +102,5 @@ func (d *view) needed(g *groupState, e exit, with *fleet.Batch, n int) *reason.R
 
 // neededOf is the same of a node's machine, beside those that are on the ladder.
 func (d *removing) neededOf(st *nodeState, n int) *reason.Reason {
-	return d.needed(st.group, exitOf(st, ""), st.group.contract.ladder, n)
+	return d.needed(st.group.groupState, exitOf(st, ""), st.group.contract.ladder, n)
 }

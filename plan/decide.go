@@ -82,6 +82,8 @@ type view struct {
 type placing struct {
 	*view
 	recall *recall
+	groups map[cluster.GroupID]*placeGroup
+	listed []*placeGroup // the same in the snapshot's order
 
 	waiting     []*cluster.Pod // pods that no node holds, oldest first; then pretended ones
 	driven      int            // pods behind those that wait in the cluster which a notice of the cloud drives off their nodes
@@ -114,6 +116,8 @@ type placing struct {
 type growing struct {
 	*placing
 	missed *misses
+	groups map[cluster.GroupID]*growGroup
+	listed []*growGroup // the same in the snapshot's order
 
 	has        *totals // what the cluster has without what this cycle adds, once somebody has asked
 	cost       *Cost
@@ -137,6 +141,8 @@ type claiming struct {
 // removing moves nodes towards their removal.
 type removing struct {
 	*growing
+	groups map[cluster.GroupID]*removeGroup
+	listed []*removeGroup // the same in the snapshot's order
 
 	ladder    []Action // Mark, AnswerNotice, Uncordon, Evict, DeleteNode, Cordon in the order of nodes
 	soft      []Action // SoftUntaint, then SoftTaint
@@ -185,16 +191,35 @@ func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memo
 		v.groups[g.ID], v.listed[i] = st, st
 	}
 	place := &placing{
+		groups: make(map[cluster.GroupID]*placeGroup, len(s.Groups)), listed: make([]*placeGroup, len(s.Groups)),
 		view: v, recall: &p.recall, fitting: map[string]reason.Reason{}, counted: map[string]string{}, rescues: map[string]string{},
 		spared: map[string]reason.Reason{}, booked: map[string]reason.Reason{},
 	}
-	grow := &growing{placing: place, missed: &p.missed}
-	remove := &removing{growing: grow, underuses: map[underuse]reason.Reason{}, leaving: map[cluster.GroupID][]Leaving{}}
+	grow := &growing{
+		groups: make(map[cluster.GroupID]*growGroup, len(s.Groups)), listed: make([]*growGroup, len(s.Groups)),
+		placing: place, missed: &p.missed}
+	remove := &removing{
+		groups: make(map[cluster.GroupID]*removeGroup, len(s.Groups)), listed: make([]*removeGroup, len(s.Groups)),
+		growing: grow, underuses: map[underuse]reason.Reason{}, leaving: map[cluster.GroupID][]Leaving{}}
+	for i, g := range v.listed {
+		place.listed[i] = &placeGroup{groupState: g}
+		grow.listed[i] = &growGroup{placeGroup: place.listed[i]}
+		remove.listed[i] = &removeGroup{growGroup: grow.listed[i]}
+		place.groups[g.ID], grow.groups[g.ID], remove.groups[g.ID] = place.listed[i], grow.listed[i], remove.listed[i]
+	}
 	return &decision{v, place, grow, &claiming{growing: grow}, remove}
 }
 
 // groupOf is the group of the node, nil when it is of none that is managed.
 func (d *view) groupOf(v *sight) *groupState {
+	if v.of < 0 {
+		return nil
+	}
+	return d.listed[v.of]
+}
+
+// outgoing is the same with its machines that leave.
+func (d *removing) outgoing(v *sight) *removeGroup {
 	if v.of < 0 {
 		return nil
 	}

@@ -126,7 +126,7 @@ func (d *placing) drainTarget(of *cluster.Class) time.Duration {
 		}
 		st, suits := d.groups[c.ID], false
 		for _, zone := range st.sites() {
-			d.onEmpty(site{groupState: st, zone: zone}, func(h scheduling.Handle) { suits = suits || d.check.Suits(of, h) })
+			d.onEmpty(st, zone, func(h scheduling.Handle) { suits = suits || d.check.Suits(of, h) })
 		}
 		if suits {
 			would = append(would, c.ID)

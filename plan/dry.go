@@ -188,7 +188,7 @@ func (d *removing) awaitWork(st *nodeState) {
 	case d.neededOf(st, 1) != nil:
 		d.takeDown(st, *d.neededOf(st, 1))
 	case refusal != nil:
-		d.judgeNode(st, NodeDraining, d.heldBy(about, st.group, refusal)...)
+		d.judgeNode(st, NodeDraining, d.heldBy(about, st.group.groupState, refusal)...)
 	case d.budgetHolds(st) != nil: // it would be given back when the time for drains is over, and run dry anew
 		d.judgeNode(st, NodeDraining, *d.budgetHolds(st))
 	default:

@@ -19,7 +19,7 @@ type Emptied struct {
 // nothing is in the way.
 func (d *removing) spent(st *nodeState) []reason.Reason {
 	if r := st.group.contract.ladder.MayEmpty(fleet.UID(st.Instance.UID)); r != nil {
-		return d.heldBy(reason.Node(st.Name()), st.group, r)
+		return d.heldBy(reason.Node(st.Name()), st.group.groupState, r)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (d *growing) growByExpanders(c *candidates) {
 			d.ask = choice.Ask
 			return
 		}
-		i := slices.IndexFunc(c.groups, func(st *groupState) bool { return st.ID == choice.Group })
+		i := slices.IndexFunc(c.groups, func(st *growGroup) bool { return st.ID == choice.Group })
 		if i < 0 {
 			return
 		}
@@ -150,7 +150,7 @@ func (d *growing) follow(c *candidates, i int, ms *machines) {
 	t := &trial{d: d}
 	o := d.estimate(c, i, t.keep)
 	given := d.share(d.alike(c, i), len(d.tried))
-	if slices.ContainsFunc(given, func(to *groupState) bool { return to != c.groups[i] }) {
+	if slices.ContainsFunc(given, func(to *growGroup) bool { return to != c.groups[i] }) {
 		undo()
 		c.groups[i].opened -= len(d.tried)
 		undo = d.check.Mark()
@@ -166,7 +166,7 @@ func (d *growing) follow(c *candidates, i int, ms *machines) {
 		}
 	}
 	t.tellRest()
-	number := map[*groupState]int{}
+	number := map[*growGroup]int{}
 	for _, to := range given {
 		number[to]--
 	}
@@ -176,7 +176,7 @@ func (d *growing) follow(c *candidates, i int, ms *machines) {
 			continue
 		}
 		to := given[slices.Index(d.tried, s.h)]
-		d.opened.set(s.h, to)
+		d.opened.set(s.h, to.placeGroup)
 		d.admit(to, []scheduling.Handle{s.h})
 		m := &machine{handle: s.h}
 		m.take(to, to.opened+number[to])
@@ -188,10 +188,10 @@ func (d *growing) follow(c *candidates, i int, ms *machines) {
 
 // open opens one machine for each mention of a group and shows them to all that group i was estimated for. It returns how many pods found a
 // place; d.tried are the machines.
-func (d *growing) open(c *candidates, i int, groups []*groupState, keep func(w *wanted, h scheduling.Handle, n int)) (placed int) {
+func (d *growing) open(c *candidates, i int, groups []*growGroup, keep func(w *wanted, h scheduling.Handle, n int)) (placed int) {
 	d.tried = nil
 	for _, to := range groups {
-		d.tried = append(d.tried, d.openMachines(to, 1, newName)...)
+		d.tried = append(d.tried, d.openMachines(to.placeGroup, 1, newName)...)
 	}
 	row := d.check.Row(d.tried...)
 	for _, w := range c.wanted {
@@ -203,8 +203,8 @@ func (d *growing) open(c *candidates, i int, groups []*groupState, keep func(w *
 }
 
 // alike are the group and those that are similar to it and would take the same pods, where the operator wants such groups balanced.
-func (d *growing) alike(c *candidates, i int) []*groupState {
-	like := []*groupState{c.groups[i]}
+func (d *growing) alike(c *candidates, i int) []*growGroup {
+	like := []*growGroup{c.groups[i]}
 	if !d.allowed.Growth.Balance.Similar {
 		return like
 	}

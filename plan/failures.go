@@ -20,7 +20,7 @@ func (d *growing) noticeFailures() {
 	late := d.unready()
 	for _, g := range d.s.Groups {
 		m, failures := d.m.Groups[g.ID], 0
-		unjoined, unready := d.unjoined(d.groups[g.ID]), late[g.ID]
+		unjoined, unready := d.unjoined(d.groups[g.ID].groupState), late[g.ID]
 		if b := d.turnBreaker(m.Breaker, d.groups[g.ID], unjoined, unready); !b.equal(m.Breaker) {
 			m.Breaker = b
 			d.remember(g.ID, m)
@@ -88,7 +88,7 @@ func (d *growing) blockedBy(g *cluster.Group, m GroupMemory) *reason.Reason {
 		return d.groups[g.ID].paused
 	case d.groups[g.ID].servers:
 		return because(d.controlled(g.ID))
-	case m.Backoff.Until.After(d.now) && m.Backoff.Ceiling <= d.believed(d.groups[g.ID]):
+	case m.Backoff.Until.After(d.now) && m.Backoff.Ceiling <= d.believed(d.groups[g.ID].groupState):
 		return because(d.backingOff(g.ID, m.Backoff))
 	case strays != nil:
 		return strays

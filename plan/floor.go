@@ -11,7 +11,7 @@ func (d *growing) raiseFloors() {
 	var open []scheduling.Handle
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
-		floor, has := d.allowed.Floor(g, d.now), d.believed(st)
+		floor, has := d.allowed.Floor(g, d.now), d.believed(st.groupState)
 		if has >= floor || st.blockedRead() != nil {
 			continue
 		}
@@ -39,7 +39,7 @@ func (d *growing) raiseFloors() {
 }
 
 // asFarAs is how many of so many machines the group may add, with the limit that forbids more, nil when it may add all.
-func (d *growing) asFarAs(st *groupState, machines int) (int, *reason.Reason) {
+func (d *growing) asFarAs(st *growGroup, machines int) (int, *reason.Reason) {
 	total, wanted := d.totals(), st.wanted
 	defer func() { st.wanted = wanted }() // no pod has asked
 	for n := range machines {

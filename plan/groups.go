@@ -59,7 +59,7 @@ func (d *removing) judgeGroups() {
 		}
 		if st.coming > 0 {
 			if len(st.late) > 0 {
-				say(GroupGrowing, reason.New(reason.GroupLate, about, "machines", len(st.late), "longest", d.longestBoot(st).Truncate(time.Second)))
+				say(GroupGrowing, reason.New(reason.GroupLate, about, "machines", len(st.late), "longest", d.longestBoot(st.groupState).Truncate(time.Second)))
 			}
 			say(GroupGrowing, reason.New(reason.GroupGrowing, about, "coming", st.coming))
 			if st.taken != nil {
@@ -73,12 +73,12 @@ func (d *removing) judgeGroups() {
 			say(GroupShrink, reason.New(reason.GroupShrinking, about, "leaving", leaving))
 		}
 		if st.wanted {
-			say(GroupFull, reason.New(reason.GroupAtMax, about, "capacity", d.believed(st)+st.adding, "max", g.Max))
+			say(GroupFull, reason.New(reason.GroupAtMax, about, "capacity", d.believed(st.groupState)+st.adding, "max", g.Max))
 		}
 		if st.blocked != nil && st.blocked.Code == reason.GroupNoTemplate {
 			say(GroupHold, *st.blocked)
 		}
-		if foreign := d.foreign(st); foreign != nil && len(d.unjoined(st)) > 0 {
+		if foreign := d.foreign(st.groupState); foreign != nil && len(d.unjoined(st.groupState)) > 0 {
 			say(GroupHold, *foreign)
 		}
 		if t := g.Taken; t.Machines > 0 && (st.blocked == nil || st.blocked.Code != reason.GroupContradicted) {
@@ -87,7 +87,7 @@ func (d *removing) judgeGroups() {
 		if outcome == GroupSteady && g.Capacity >= 0 && g.Capacity < g.Min {
 			because = append(because, reason.New(reason.GroupBelowMin, about, "capacity", g.Capacity, "min", g.Min))
 		}
-		if n := d.failing(st); n > 0 && len(d.s.Groups) > 1 {
+		if n := d.failing(st.growGroup); n > 0 && len(d.s.Groups) > 1 {
 			because = append(because, reason.New(reason.GroupUnready, about, "nodes", n))
 		}
 		if st.contract.lost != nil {
@@ -103,7 +103,7 @@ func (d *removing) judgeGroups() {
 		if st.assumed != nil {
 			because = append(because, *st.assumed)
 		}
-		passed := d.passedZones(st)
+		passed := d.passedZones(st.growGroup)
 		for _, zone := range slices.Sorted(maps.Keys(passed)) {
 			because = append(because, passed[zone])
 		}
@@ -166,7 +166,7 @@ func some(parts []string) string {
 const longestDeletion = 20 * time.Minute
 
 // stuck says how many of the group's machines the cloud has not finished deleting for so long; nil for none.
-func (d *removing) stuck(st *groupState) *reason.Reason {
+func (d *removing) stuck(st *removeGroup) *reason.Reason {
 	if d.fleet == nil || st.deleting == 0 {
 		return nil
 	}

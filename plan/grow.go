@@ -14,7 +14,7 @@ import (
 // begin notes what limits the groups, and adds what the operator's floors and pods that no node takes ask for. Pods that are left get the reason of every group.
 func (d *growing) begin() {
 	d.passOverYoung()
-	d.ceilings = NewCeilings(d.s, d.allowed, d.m, func(g *cluster.Group) int { return d.believed(d.groups[g.ID]) })
+	d.ceilings = NewCeilings(d.s, d.allowed, d.m, func(g *cluster.Group) int { return d.believed(d.groups[g.ID].groupState) })
 	d.raiseFloors()
 	if wanting := d.wanting(); len(wanting) > 0 {
 		d.explainStuck(d.growPastLate(wanting))
@@ -28,7 +28,7 @@ func (d *growing) request() {
 		if st.adding == 0 {
 			continue
 		}
-		from, to := g.Capacity, d.believed(st)+st.adding
+		from, to := g.Capacity, d.believed(st.groupState)+st.adding
 		pods, claims := d.served(st)
 		if len(claims) > 0 {
 			whom := reason.New(reason.GroupGrowsFor, reason.Group(string(g.ID)), "from", from, "to", to, "max", g.Max, "whom", strings.Join(claims, ", "))
@@ -79,7 +79,7 @@ func (d *growing) passOverYoung() {
 
 // candidates are the groups that may grow for what is wanted, and which of them would do for whom.
 type candidates struct {
-	groups []*groupState
+	groups []*growGroup
 	sites  []site    // by group
 	first  []int     // by group: the place of its first site
 	free   [][]int64 // by site: what an empty machine has left beside its daemons, by dimension
@@ -88,7 +88,7 @@ type candidates struct {
 
 // site is where machines of a group come up: one of the zones of a group that spans several, or all there is of another.
 type site struct {
-	*groupState
+	*growGroup
 	group int    // among the candidates
 	fails bool   // none of the group's nodes is Ready: see [decision.failing]
 	zone  string // "" of a group that spans none
@@ -107,8 +107,8 @@ type wanted struct {
 	alone   bool    // no two of them share a machine
 	zonal   bool    // it matters in which zone of a group its machine comes up
 
-	at    map[*groupState]int // that grow for some of them, for how many
-	grown int                 // pods that went to machines which are being added
+	at    map[*growGroup]int // that grow for some of them, for how many
+	grown int                // pods that went to machines which are being added
 }
 
 // candidates asks an empty machine of every group, in each of its zones, about every demand: of those that deliver, where others are to be left out.
@@ -125,7 +125,7 @@ func (d *growing) candidates(wanting []*demand, deliver bool) *candidates {
 		}
 	}
 	for _, s := range c.sites {
-		d.template(s.groupState, s.zone) // whose daemons, of which there may be no pod yet, are among those that pods mind
+		d.template(s.placeGroup, s.zone) // whose daemons, of which there may be no pod yet, are among those that pods mind
 	}
 	for _, dm := range wanting {
 		c.wanted = append(c.wanted, &wanted{
@@ -134,7 +134,7 @@ func (d *growing) candidates(wanting []*demand, deliver bool) *candidates {
 	}
 	c.noteSharedPorts()
 	for i, s := range c.sites {
-		d.onEmpty(s, func(h scheduling.Handle) {
+		d.onEmpty(s.placeGroup, s.zone, func(h scheduling.Handle) {
 			c.free = append(c.free, d.check.Free(h))
 			for _, w := range c.wanted {
 				pod := d.check.Ask(w.of)
@@ -167,7 +167,7 @@ func (c *candidates) noteZonal() {
 // take more room in than in others.
 func (c *candidates) tells() bool {
 	return slices.ContainsFunc(c.wanted, func(w *wanted) bool { return w.depends || w.zonal }) ||
-		slices.ContainsFunc(c.groups, func(st *groupState) bool { return st.uneven })
+		slices.ContainsFunc(c.groups, func(st *growGroup) bool { return st.uneven })
 }
 
 // suited says whether an empty machine of the group of that index would do for such a pod in one of its zones, whoever else is near.
@@ -217,17 +217,17 @@ func hostPorts(spec *corev1.PodSpec) map[int32]bool {
 	return ports
 }
 
-// onEmpty asks about an empty machine of the site, alone and for the moment.
-func (d *placing) onEmpty(at site, ask func(h scheduling.Handle)) {
+// onEmpty asks about an empty machine of the group in that zone, alone and for the moment.
+func (d *placing) onEmpty(st *placeGroup, zone string, ask func(h scheduling.Handle)) {
 	undo := d.check.Mark()
-	ask(d.check.Open(d.template(at.groupState, at.zone), "new machine of "+string(at.ID)))
+	ask(d.check.Open(d.template(st, zone), "new machine of "+string(st.ID)))
 	undo()
 }
 
 // noteFull marks groups that are at their max and would have done for pods that went elsewhere or nowhere.
 func (c *candidates) noteFull(d *growing) {
 	for i, st := range c.groups {
-		if d.believed(st)+st.adding < st.Max {
+		if d.believed(st.groupState)+st.adding < st.Max {
 			continue
 		}
 		for _, w := range c.wanted {
@@ -241,14 +241,14 @@ func (c *candidates) noteFull(d *growing) {
 }
 
 // adopt adds so many machines of a group for good.
-func (d *growing) adopt(st *groupState, n int) []scheduling.Handle {
-	handles := d.openMachines(st, n, newName)
+func (d *growing) adopt(st *growGroup, n int) []scheduling.Handle {
+	handles := d.openMachines(st.placeGroup, n, newName)
 	d.admit(st, handles)
 	return handles
 }
 
 // admit adds machines of a group for good that are open already.
-func (d *growing) admit(st *groupState, machines []scheduling.Handle) {
+func (d *growing) admit(st *growGroup, machines []scheduling.Handle) {
 	st.adding += len(machines)
 	d.ceilings.Take(st.Group, len(machines))
 	d.tellOpen(st.ID, machines...)

@@ -65,7 +65,7 @@ func (d *growing) countHeadroom() {
 	for _, h := range d.check.Handles() {
 		name := d.check.Name(h)
 		if st := d.opened.of(h); st != nil {
-			if own := st.headroom; own != nil {
+			if own := d.listed[st.at].headroom; own != nil {
 				own.gain(d.space(h))
 			}
 			continue
@@ -116,7 +116,7 @@ func (d *growing) freeMilli(h scheduling.Handle) int64 {
 }
 
 // takeBack takes nodes from the ladder that the headroom lacks, the one cordoned last first: it has lost least.
-func (d *growing) takeBack(st *groupState) {
+func (d *growing) takeBack(st *growGroup) {
 	own := st.headroom
 	slices.SortStableFunc(own.ladder, func(a, b spare) int {
 		return cmp.Or(b.since.Compare(a.since), cmp.Compare(a.node, b.node))
@@ -131,7 +131,7 @@ func (d *growing) takeBack(st *groupState) {
 }
 
 // fillHeadroom adds the machines that the headroom still lacks, as far as the group's limits let it.
-func (d *growing) fillHeadroom(st *groupState) {
+func (d *growing) fillHeadroom(st *growGroup) {
 	own := st.headroom
 	if own.empty >= own.machines && own.free >= own.milli {
 		return
@@ -143,14 +143,14 @@ func (d *growing) fillHeadroom(st *groupState) {
 		return
 	}
 	var each int64
-	d.onEmpty(site{groupState: st, zone: st.nextZone()}, func(h scheduling.Handle) { each = d.freeMilli(h) })
+	d.onEmpty(st.placeGroup, st.nextZone(), func(h scheduling.Handle) { each = d.freeMilli(h) })
 	machines := own.machines - own.empty
 	if own.milli > 0 && each > 0 {
 		machines = int((own.milli - own.free + each - 1) / each)
 	}
 	n, limit := d.asFarAs(st, machines)
 	if n > 0 {
-		from := d.believed(st) + st.adding
+		from := d.believed(st.groupState) + st.adding
 		d.adopt(st, n)
 		st.because = append(st.because, reason.New(reason.HeadroomKept, about, "from", from, "to", from+n, "headroom", own.words))
 		for range n {

@@ -17,8 +17,8 @@ import (
 // nodeState is a node of a managed group within one cycle, about which its sight has not said the last word.
 type nodeState struct {
 	*sight
-	group *groupState // nil when it is of none that is managed
-	at    int         // its place among the snapshot's nodes
+	group *removeGroup // nil when it is of none that is managed
+	at    int          // its place among the snapshot's nodes
 	wait
 	going      bool // steps on the ladder in this cycle
 	pinned     bool // idle, but its group is at its minimum
@@ -44,7 +44,7 @@ func (d *removing) judgeNodes() {
 			d.facts.said[at] = v.verdict
 			return
 		}
-		st := &nodeState{sight: v, group: d.groupOf(v), at: at}
+		st := &nodeState{sight: v, group: d.outgoing(v), at: at}
 		d.states[at] = st
 		d.removable = append(d.removable, st)
 	})

@@ -132,7 +132,7 @@ func (d *removing) climb(st *nodeState) {
 		return
 	}
 	if st.Instance.State == cluster.StateDeleting {
-		d.judgeNode(st, leaves(d.parks(g, st.Node)), reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID, "fate", fate(d.parks(g, st.Node))))
+		d.judgeNode(st, leaves(d.parks(g.groupState, st.Node)), reason.New(reason.NodeLeaving, about, "instance", st.Instance.ID, "fate", fate(d.parks(g.groupState, st.Node))))
 		return
 	}
 	wait := d.pausesUntil(st)
@@ -189,9 +189,9 @@ func (d *removing) climb(st *nodeState) {
 			d.inFlight-- // as below
 		}
 		d.wake(wait)
-		d.judgeNode(st, NodeCordoned, reason.New(reason.NodeCordoned, about, "age", max(0, d.now.Sub(d.m.Cordoned[name].By)).Truncate(time.Second), "fate", fate(d.parks(g, st.Node)), "delay", d.allowed.Removal.Pause()))
-	case d.needed(g, exitOf(st, ""), g.contract.leave, 1) != nil:
-		d.takeDown(st, *d.needed(g, exitOf(st, ""), g.contract.leave, 1))
+		d.judgeNode(st, NodeCordoned, reason.New(reason.NodeCordoned, about, "age", max(0, d.now.Sub(d.m.Cordoned[name].By)).Truncate(time.Second), "fate", fate(d.parks(g.groupState, st.Node)), "delay", d.allowed.Removal.Pause()))
+	case d.needed(g.groupState, exitOf(st, ""), g.contract.leave, 1) != nil:
+		d.takeDown(st, *d.needed(g.groupState, exitOf(st, ""), g.contract.leave, 1))
 	case d.clung(st) != nil && !d.now.Before(removal.Since.Add(d.allowed.Removal.DrainDeadline)) && removal.Why != cluster.AskedFor:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *d.clung(st))
 	case d.clung(st) != nil:
@@ -215,7 +215,7 @@ func (d *removing) climb(st *nodeState) {
 			d.leave(st)
 		default:
 			d.inFlight-- // as above
-			d.judgeNode(st, phase(st), d.heldBy(about, g, r)...)
+			d.judgeNode(st, phase(st), d.heldBy(about, g.groupState, r)...)
 		}
 	}
 }
@@ -228,12 +228,12 @@ func (d *removing) leave(st *nodeState) {
 	}
 	d.inFlight--
 	d.disruptAll(st)
-	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "but", d.below(st, " but for"), "fate", fate(d.parks(st.group, st.Node)))
+	why := reason.New(reason.NodeDrained, reason.Node(st.Name()), "but", d.below(st, " but for"), "fate", fate(d.parks(st.group.groupState, st.Node)))
 	if n := len(d.returning(st)); n > 0 {
-		why = reason.New(reason.NodeClung, reason.Node(st.Name()), "fate", fate(d.parks(st.group, st.Node)), "pods", n)
+		why = reason.New(reason.NodeClung, reason.Node(st.Name()), "fate", fate(d.parks(st.group.groupState, st.Node)), "pods", n)
 	}
-	d.removes(st.group, exitOf(st, st.removal.Why), Leaving{st.Instance.Machine(), st.Name(), st.group.Parks && !d.parks(st.group, st.Node), why})
-	d.judgeNode(st, leaves(d.parks(st.group, st.Node)), why)
+	d.removes(st.group, exitOf(st, st.removal.Why), Leaving{st.Instance.Machine(), st.Name(), st.group.Parks && !d.parks(st.group.groupState, st.Node), why})
+	d.judgeNode(st, leaves(d.parks(st.group.groupState, st.Node)), why)
 }
 
 // below names, after that word, the expendable pods that go with the node; "" when there are none.
@@ -245,7 +245,7 @@ func (d *removing) below(st *nodeState, word string) string {
 }
 
 // removes has a machine removed in this cycle.
-func (d *removing) removes(g *groupState, e exit, l Leaving) {
+func (d *removing) removes(g *removeGroup, e exit, l Leaving) {
 	g.contract.leave.Add(e.verb, e.Target)
 	d.leaving[g.ID] = append(d.leaving[g.ID], l)
 }

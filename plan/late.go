@@ -85,18 +85,18 @@ func (d *view) isLate(st *groupState, in *cluster.Instance) (limit time.Duration
 }
 
 // lateBy says of a machine that is late by how much; nil for any other one.
-func (d *growing) lateBy(st *groupState, in *cluster.Instance) *reason.Reason {
-	limit, late := d.isLate(st, in)
+func (d *growing) lateBy(st *growGroup, in *cluster.Instance) *reason.Reason {
+	limit, late := d.isLate(st.groupState, in)
 	if !late {
 		return nil
 	}
 	return new(reason.New(reason.MachineLate, reason.Instance(string(st.ID), string(in.ID)),
-		"age", d.waited(in), "longest", d.longestBoot(st).Truncate(time.Second), "limit", limit.Truncate(time.Second),
+		"age", d.waited(in), "longest", d.longestBoot(st.groupState).Truncate(time.Second), "limit", limit.Truncate(time.Second),
 		"given-up", d.waits(in).Add(d.allowed.Growth.Provision).Format(time.RFC3339)))
 }
 
 // waitsForLate says whether other groups are asked before this one: machines of it are late, and none has joined since they began to be waited for.
-func (d *growing) waitsForLate(st *groupState) bool {
+func (d *growing) waitsForLate(st *growGroup) bool {
 	for _, in := range st.late {
 		if !d.lastJoin(st.ID).After(d.waits(in)) {
 			return true

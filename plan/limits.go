@@ -13,11 +13,11 @@ import (
 
 // limit says why the group may not add one machine beyond extra more than it already adds, nil when it may (S-06). total is what
 // the cluster has without the extra ones.
-func (d *growing) limit(st *groupState, total totals, extra int) *reason.Reason {
+func (d *growing) limit(st *growGroup, total totals, extra int) *reason.Reason {
 	g := d.allowed.Growth
 	about := reason.Group(string(st.ID))
 	because := func(r reason.Reason) *reason.Reason { return &r }
-	capacity := d.believed(st) + st.adding + extra
+	capacity := d.believed(st.groupState) + st.adding + extra
 	if capacity >= st.Max {
 		st.wanted = true
 		return because(reason.New(reason.GroupAtMax, about, "capacity", capacity, "max", st.Max))
@@ -40,7 +40,7 @@ func (d *growing) limit(st *groupState, total totals, extra int) *reason.Reason 
 }
 
 // clusterLimit says why a machine of the group would be more than the whole cluster may have beside such a total, nil when it would not.
-func (d *growing) clusterLimit(st *groupState, total totals) *reason.Reason {
+func (d *growing) clusterLimit(st *growGroup, total totals) *reason.Reason {
 	because := func(r reason.Reason) *reason.Reason { return &r }
 	g, about := d.allowed.Growth, reason.Group(string(st.ID))
 	if d.awaitsReady() {
@@ -71,13 +71,13 @@ func (d *growing) awaitsReady() bool {
 }
 
 // mostMore is how many machines the group may add by its own limits, beyond what it already adds.
-func (d *growing) mostMore(st *groupState) int {
+func (d *growing) mostMore(st *growGroup) int {
 	if d.awaitsReady() {
 		return 0
 	}
-	n := st.Max - d.believed(st) - st.adding
+	n := st.Max - d.believed(st.groupState) - st.adding
 	if b := d.m.Groups[st.ID].Backoff; b.Until.After(d.now) {
-		n = min(n, b.Ceiling-d.believed(st)-st.adding)
+		n = min(n, b.Ceiling-d.believed(st.groupState)-st.adding)
 	}
 	if d.m.Groups[st.ID].Breaker.open() {
 		n = min(n, 1-st.coming-st.adding)
@@ -145,14 +145,14 @@ func (d *growing) hasNow() *totals {
 	}
 	for _, g := range d.s.Groups {
 		st := d.groups[g.ID]
-		t.add(g.Template, max(0, d.believed(st)-joined[g.ID]))
+		t.add(g.Template, max(0, d.believed(st.groupState)-joined[g.ID]))
 	}
 	return &t
 }
 
 // room is what limits over several groups leave, and how much of each one machine uses up: machines, thousandths of cores and bytes of
 // memory and GPUs of the whole cluster, then the operator's ceilings over all groups together, in machines or millionths of a dollar.
-func (d *growing) room() (limits []int64, uses func(*groupState) []int64) {
+func (d *growing) room() (limits []int64, uses func(*growGroup) []int64) {
 	g, t := d.allowed.Growth, d.totals()
 	limits = []int64{unlimited, max(0, g.MaxCores*1000-t.milli), max(0, g.MaxMemoryGiB<<30-t.bytes)}
 	if g.MaxNodes > 0 {
@@ -172,7 +172,7 @@ func (d *growing) room() (limits []int64, uses func(*groupState) []int64) {
 			limits = append(limits, int64(max(0, min(unlimited, math.Floor(unit*d.ceilings.left(c)+1e-9)))))
 		}
 	}
-	return limits, func(st *groupState) []int64 {
+	return limits, func(st *growGroup) []int64 {
 		c := st.Template.Status.Capacity
 		uses := []int64{1, c.Cpu().MilliValue(), c.Memory().Value()}
 		for _, of := range t.kinds {

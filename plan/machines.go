@@ -19,7 +19,7 @@ func (d *removing) cleanUpMachines() {
 	}
 }
 
-func (d *removing) judgeMachine(g *groupState, in *cluster.Instance) {
+func (d *removing) judgeMachine(g *removeGroup, in *cluster.Instance) {
 	about := reason.Instance(string(g.ID), string(in.ID))
 	if taken := d.nameTaken(in); taken != nil {
 		d.judge(about, MachineHold, *taken)
@@ -36,7 +36,7 @@ func (d *removing) judgeMachine(g *groupState, in *cluster.Instance) {
 	case g.servers:
 		d.judge(about, MachineHold, d.controlled(g.ID))
 		return
-	case in.State == cluster.StateStopped && !d.overdue(g, in):
+	case in.State == cluster.StateStopped && !d.overdue(g.groupState, in):
 		d.judge(about, MachineHold, reason.New(reason.MachineStopped, about))
 		return
 	case in.State == cluster.StateFailed:
@@ -49,13 +49,13 @@ func (d *removing) judgeMachine(g *groupState, in *cluster.Instance) {
 		p := d.s.Stray(in.ComputerName)
 		d.judge(about, MachineHold, reason.New(reason.MachineCarriesPods, about, "pod", p.String()))
 		return
-	case d.overdue(g, in):
+	case d.overdue(g.groupState, in):
 		why = d.neverJoined(about, in)
-	case !d.comes(g, in):
+	case !d.comes(g.groupState, in):
 		d.judge(about, MachineHold, d.neverJoined(about, in))
 		return
-	case d.lateBy(g, in) != nil:
-		d.judge(about, MachineComing, *d.lateBy(g, in))
+	case d.lateBy(g.growGroup, in) != nil:
+		d.judge(about, MachineComing, *d.lateBy(g.growGroup, in))
 		return
 	default:
 		d.judge(about, MachineComing, reason.New(reason.MachineComing, about, "age", max(0, d.now.Sub(in.Created)).Truncate(time.Second), "limit", d.allowed.Growth.Provision))
@@ -68,18 +68,18 @@ func (d *removing) judgeMachine(g *groupState, in *cluster.Instance) {
 		d.judge(about, MachineHold, why, *g.paused)
 	case g.blockedRead() != nil:
 		d.judge(about, MachineHold, why, *g.blockedRead())
-	case d.foreign(g) != nil:
-		d.judge(about, MachineHold, why, *d.foreign(g))
+	case d.foreign(g.groupState) != nil:
+		d.judge(about, MachineHold, why, *d.foreign(g.groupState))
 	case d.rests(g) != nil:
 		d.judge(about, MachineHold, why, *d.rests(g))
-	case d.inspected(g, in) != nil:
-		d.judge(about, MachineHold, why, *d.inspected(g, in))
-	case d.needed(g, d.nodeless(in), g.contract.leave, 1) != nil:
-		d.judge(about, MachineHold, why, *d.needed(g, d.nodeless(in), g.contract.leave, 1))
+	case d.inspected(g.growGroup, in) != nil:
+		d.judge(about, MachineHold, why, *d.inspected(g.growGroup, in))
+	case d.needed(g.groupState, d.nodeless(in), g.contract.leave, 1) != nil:
+		d.judge(about, MachineHold, why, *d.needed(g.groupState, d.nodeless(in), g.contract.leave, 1))
 	default:
 		e := d.nodeless(in)
 		if r := e.may(g.contract.leave); r != nil {
-			d.judge(about, MachineHold, append([]reason.Reason{why}, d.heldBy(about, g, r)...)...)
+			d.judge(about, MachineHold, append([]reason.Reason{why}, d.heldBy(about, g.groupState, r)...)...)
 			return
 		}
 		d.removes(g, e, Leaving{Machine: in.Machine(), Because: why})

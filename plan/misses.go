@@ -25,7 +25,7 @@ type misses struct {
 
 // stance is what a group says to every pod alike.
 type stance struct {
-	*groupState
+	*growGroup
 	digest uint64         // of an empty machine, in each zone
 	turns  string         // of its zones, and until when some are passed over
 	total  totals         // of the cluster, for the limit
@@ -85,12 +85,12 @@ func (m *misses) look(d *growing) {
 	total := d.totals()
 	now := make([]*stance, len(d.s.Groups))
 	for i, g := range d.s.Groups {
-		st := &stance{groupState: d.groups[g.ID], total: total}
+		st := &stance{growGroup: d.groups[g.ID], total: total}
 		if now[i] = st; st.known() {
 			for _, zone := range st.sites() {
-				st.digest = 31*st.digest + d.check.Digest(d.template(st.groupState, zone))
+				st.digest = 31*st.digest + d.check.Digest(d.template(st.placeGroup, zone))
 			}
-			st.turns = d.turnsOf(st.groupState)
+			st.turns = d.turnsOf(st.growGroup)
 		}
 	}
 	if m.allowed != d.allowed || !slices.EqualFunc(m.stances, now, (*stance).same) {
@@ -145,7 +145,7 @@ func (m *misses) find(d *growing, stuck []*wanted) []*missed {
 // askAll asks an empty machine of the group about all open inquiries: in the zone in which it comes nearest to taking the pods.
 func (s *stance) askAll(d *growing, at int, open []*inquiry) {
 	for i, zone := range s.sites() {
-		d.onEmpty(site{groupState: s.groupState, zone: zone}, func(h scheduling.Handle) {
+		d.onEmpty(s.growGroup.placeGroup, zone, func(h scheduling.Handle) {
 			s.free = d.check.Free(h)
 			for _, q := range open {
 				if i > 0 && !q.depends {
@@ -161,7 +161,7 @@ func (s *stance) askAll(d *growing, at int, open []*inquiry) {
 		if len(q.misses[at].why) == 0 {
 			continue
 		}
-		if why := d.passesOver(s.groupState, q.pod); why != nil {
+		if why := d.passesOver(s.growGroup, q.pod); why != nil {
 			q.misses[at] = miss{far: 2, why: []reason.Reason{*why}}
 		}
 	}
@@ -229,7 +229,7 @@ func (s *stance) unread() bool {
 // limited says why the group may not add a machine, nil when it may.
 func (s *stance) limited(d *growing) *reason.Reason {
 	if !s.asked {
-		s.asked, s.limit = true, d.limit(s.groupState, s.total, 0)
+		s.asked, s.limit = true, d.limit(s.growGroup, s.total, 0)
 	}
 	return s.limit
 }
@@ -259,7 +259,7 @@ func (m *misses) answer(d *growing, q *inquiry) *missed {
 				one = miss{why: []reason.Reason{*limit}}
 			} else if st.passedOver != nil {
 				one = miss{far: 1, why: []reason.Reason{*st.passedOver}}
-			} else if far := d.tooFar(st.groupState, q.pod); far != nil {
+			} else if far := d.tooFar(st.growGroup, q.pod); far != nil {
 				one = miss{why: []reason.Reason{*far}}
 			}
 		}

@@ -50,7 +50,7 @@ type mix struct {
 
 func newMix(d *growing, c *candidates) *mix {
 	b := &mix{assumed: d.assumePrices(c.groups)}
-	b.priced = !slices.ContainsFunc(c.groups, func(st *groupState) bool { return b.price(st) <= 0 })
+	b.priced = !slices.ContainsFunc(c.groups, func(st *growGroup) bool { return b.price(st) <= 0 })
 	caps, uses := d.room()
 	b.problem.Caps = caps
 	lotOf := b.gather(d, c, uses)
@@ -81,26 +81,26 @@ func newMix(d *growing, c *candidates) *mix {
 
 // lot is groups that are one to the problem, as nothing that is wanted tells them apart; or one zone of a group, where something does.
 type lot struct {
-	groups []*groupState
+	groups []*growGroup
 	zone   string // "" for all of the groups
 }
 
 // gather makes lots of groups that are alike to all that is wanted: the same room, cost and limits' share, and the same pods welcome. It
 // returns each site's lot. Where pods depend on each other a group is a lot of its own, since its zone may matter to them, and where zones of one
 // group do each is.
-func (b *mix) gather(d *growing, c *candidates, uses func(*groupState) []int64) []int {
+func (b *mix) gather(d *growing, c *candidates, uses func(*growGroup) []int64) []int {
 	type key struct{ room, welcome string }
 	known := map[key]int{}
 	lotOf := make([]int, len(c.sites))
 	apart := c.apart()
 	for i, s := range c.sites {
-		g := packing.Group{Capacity: c.free[i], Cost: b.cost(s.groupState), Tie: b.tie(s.groupState), Max: d.mostMore(s.groupState), Uses: uses(s.groupState)}
+		g := packing.Group{Capacity: c.free[i], Cost: b.cost(s.growGroup), Tie: b.tie(s.growGroup), Max: d.mostMore(s.growGroup), Uses: uses(s.growGroup)}
 		b.alone = append(b.alone, g)
 		if i > 0 && c.sites[i-1].group == s.group && !apart[s.group] {
 			lotOf[i] = lotOf[i-1]
 			continue
 		}
-		one := lot{groups: []*groupState{s.groupState}}
+		one := lot{groups: []*growGroup{s.growGroup}}
 		var welcome strings.Builder
 		own := apart[s.group]
 		if own {
@@ -113,7 +113,7 @@ func (b *mix) gather(d *growing, c *candidates, uses func(*groupState) []int64) 
 		}
 		k := key{words(g.Capacity, []int64{g.Cost, g.Tie}, g.Uses), welcome.String()}
 		if at, ok := known[k]; ok && !own {
-			b.lots[at].groups = append(b.lots[at].groups, s.groupState)
+			b.lots[at].groups = append(b.lots[at].groups, s.growGroup)
 			b.problem.Groups[at].Max += g.Max
 			lotOf[i] = at
 			continue
@@ -145,7 +145,7 @@ func (c *candidates) apart() []bool {
 
 // shareZones limits the zones of a group together to what the group may add.
 func (b *mix) shareZones(d *growing) {
-	limit := map[*groupState]int{}
+	limit := map[*growGroup]int{}
 	for i, l := range b.lots {
 		if l.zone == "" {
 			continue
@@ -185,7 +185,7 @@ func btoi(b bool) int {
 
 // cost is what a machine of the group costs in the mix: its price, or how large it is where none is known, so that least is
 // wasted.
-func (b *mix) cost(st *groupState) int64 {
+func (b *mix) cost(st *growGroup) int64 {
 	if b.priced {
 		return int64(math.Round(b.price(st) * 1e6))
 	}
@@ -195,7 +195,7 @@ func (b *mix) cost(st *groupState) int64 {
 // tie decides between mixes of equal cost: many small machines rather than few large ones, since they are empty sooner. It is a cost
 // squared, which the small ones have least of. Of machines alike those that the cloud may take away come first: where their price is not
 // known, as weights do not tell, it is still the lower one.
-func (b *mix) tie(st *groupState) int64 {
+func (b *mix) tie(st *growGroup) int64 {
 	thousandths := b.cost(st) / 1000
 	tie := 4 * thousandths * thousandths
 	if !st.Spot {
@@ -286,7 +286,7 @@ func (b *mix) together(c *candidates, w *wanted, key string) []bool {
 		}
 		fit := c.onOne(i, w)
 		machines := (int64(w.left()) + fit - 1) / fit
-		if cost := float64(int64(at.reaches(at.zone, int(machines))) * b.cost(at.groupState)); cost < best {
+		if cost := float64(int64(at.reaches(at.zone, int(machines))) * b.cost(at.growGroup)); cost < best {
 			best, domain = cost, at.label(key)
 		}
 	}
@@ -356,7 +356,7 @@ func (d *growing) openMix(b *mix, s packing.Solution) []*machine {
 func (d *growing) granted(m *machine, w *wanted, n int) {
 	m.pods += n
 	if w.at == nil {
-		w.at = map[*groupState]int{}
+		w.at = map[*growGroup]int{}
 	}
 	w.at[m.of] += n
 	w.grown += n
@@ -369,21 +369,21 @@ func (d *growing) granted(m *machine, w *wanted, n int) {
 
 // share divides machines over groups that are alike: one by one to the group that has the fewest, so that zones stay balanced; where zones
 // are the same and nobody asked for balance, to the first that may grow.
-func (d *growing) share(lot []*groupState, n int) []*groupState {
+func (d *growing) share(lot []*growGroup, n int) []*growGroup {
 	if len(lot) == 1 {
 		return slices.Repeat(lot, n)
 	}
-	balance := d.allowed.Growth.Balance.Similar || slices.ContainsFunc(lot, func(st *groupState) bool {
+	balance := d.allowed.Growth.Balance.Similar || slices.ContainsFunc(lot, func(st *growGroup) bool {
 		return !st.Spans() && st.Template.Labels[corev1.LabelTopologyZone] != lot[0].Template.Labels[corev1.LabelTopologyZone]
 	})
 	shares := make([]Share, len(lot))
 	for i, st := range lot {
-		shares[i] = Share{st.ID, d.believed(st) + st.adding, d.mostMore(st)}
+		shares[i] = Share{st.ID, d.believed(st.groupState) + st.adding, d.mostMore(st)}
 		if !balance {
 			shares[i].Capacity = -math.MaxInt32 * (len(lot) - i) // the first ones stay the smallest
 		}
 	}
-	out := make([]*groupState, 0, n)
+	out := make([]*growGroup, 0, n)
 	for i, more := range Spread(n, shares) {
 		out = append(out, slices.Repeat(lot[i:i+1], more)...)
 	}

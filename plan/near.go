@@ -66,7 +66,7 @@ func (c *candidates) narrow() (narrowed bool, widen func() bool) {
 
 // failing is how many nodes a group has of which none is Ready, 0 when one is. Those that start or leave, and those of machines that are switched off, do
 // not count. Another machine of the group would hardly fare better: it comes last.
-func (d *growing) failing(st *groupState) (nodes int) {
+func (d *growing) failing(st *growGroup) (nodes int) {
 	for _, in := range st.Instances {
 		n := d.s.Node(in.Node)
 		switch {

@@ -80,14 +80,14 @@ func (d *placing) arriving(n *cluster.Node) bool {
 // expected counts the machines of a group that have no node yet but should become one: those listed as creating or running
 // that are neither late nor overdue, those that are started again and whose nodes are not Ready yet and have no pods that stay, and those that capacity promises beyond the list. It also
 // counts those of them that the cloud was asked for and has not answered about.
-func (d *placing) expected(st *groupState) (machines, unanswered int) {
+func (d *placing) expected(st *placeGroup) (machines, unanswered int) {
 	if !st.Usable() && !st.AwaitsAnswer() && !d.promises(st) {
 		return 0, 0
 	}
 	listed := 0
 	for _, in := range st.nodeless {
-		if d.comes(st, in) {
-			if _, late := d.isLate(st, in); late {
+		if d.comes(st.groupState, in) {
+			if _, late := d.isLate(st.groupState, in); late {
 				st.late = append(st.late, in)
 				continue
 			}
@@ -113,13 +113,13 @@ func (d *placing) expected(st *groupState) (machines, unanswered int) {
 
 // promises says whether what is coming of a group still counts while the cloud does not answer about it: until machines that were granted last have had
 // their time, unless a failure came since. Nobody is bought a second machine because a list is late (S-34).
-func (d *placing) promises(st *groupState) bool {
+func (d *placing) promises(st *placeGroup) bool {
 	m := d.m.Groups[st.ID]
 	return st.Lapsed() && !m.Noticed.After(m.Requested) && !d.timeUp(m.Requested)
 }
 
 // unlisted counts the group's nodes that no list has shown yet.
-func (d *placing) unlisted(st *groupState) (n int) {
+func (d *placing) unlisted(st *placeGroup) (n int) {
 	for _, node := range d.s.Nodes {
 		if node.Group == st.ID && node.Instance == nil && node.Object.CreationTimestamp.After(st.Read.At) {
 			n++
@@ -147,7 +147,7 @@ func (d *view) timeUp(since time.Time) bool {
 }
 
 // template is what machines of the group are opened like in that zone, with the daemons they will carry.
-func (d *placing) template(st *groupState, zone string) *scheduling.Template {
+func (d *placing) template(st *placeGroup, zone string) *scheduling.Template {
 	t := st.templates[zone]
 	if t == nil {
 		n := scheduling.Future(st.node(zone), "new machine of "+string(st.ID))
@@ -162,7 +162,7 @@ func (d *placing) template(st *groupState, zone string) *scheduling.Template {
 
 // volumeLimit is how many volumes the group's next machine can attach: the most that kubelets of its nodes say of a driver, or said when there were
 // some, else what the cloud says of the size. 0 is no limit.
-func (d *placing) volumeLimit(st *groupState) int {
+func (d *placing) volumeLimit(st *placeGroup) int {
 	if d.attach == nil {
 		d.attach = map[cluster.GroupID]int{}
 		for _, c := range d.s.Objects.CSINodes {
@@ -210,7 +210,7 @@ func newName(g cluster.GroupID, number int) string {
 }
 
 // openMachines adds nodes such as the group's next machines will be.
-func (d *placing) openMachines(st *groupState, n int, name func(g cluster.GroupID, number int) string) []scheduling.Handle {
+func (d *placing) openMachines(st *placeGroup, n int, name func(g cluster.GroupID, number int) string) []scheduling.Handle {
 	handles := make([]scheduling.Handle, n)
 	for i := range handles {
 		handles[i] = d.check.Open(d.template(st, st.nextZone()), name(st.ID, st.opened))
@@ -387,7 +387,7 @@ func (d *placing) placeComing(dm *demand, h scheduling.Handle, n int) {
 }
 
 // comingGroup is the group of a node that is not there yet, and of one that is starting; nil for others.
-func (d *placing) comingGroup(h scheduling.Handle) *groupState {
+func (d *placing) comingGroup(h scheduling.Handle) *placeGroup {
 	if st := d.opened.of(h); st != nil {
 		return st
 	}
@@ -395,17 +395,17 @@ func (d *placing) comingGroup(h scheduling.Handle) *groupState {
 }
 
 // byHandle is groups by [scheduling.Handle] of their nodes.
-type byHandle []*groupState
+type byHandle []*placeGroup
 
 // of is the group of the node, nil when it is none of these.
-func (b byHandle) of(h scheduling.Handle) *groupState {
+func (b byHandle) of(h scheduling.Handle) *placeGroup {
 	if int(h) >= len(b) {
 		return nil
 	}
 	return b[h]
 }
 
-func (b *byHandle) set(h scheduling.Handle, st *groupState) {
+func (b *byHandle) set(h scheduling.Handle, st *placeGroup) {
 	if more := int(h) + 1 - len(*b); more > 0 {
 		*b = append(*b, make(byHandle, more)...)
 	}

@@ -16,7 +16,7 @@ type assumed map[cluster.GroupID]float64
 
 // assumePrices assumes prices for those of the groups that have none, and says so of them; none where no group of the cluster has a price. An
 // assumption is too high rather than too low: what is known to be cheap is bought first.
-func (d *growing) assumePrices(groups []*groupState) assumed {
+func (d *growing) assumePrices(groups []*growGroup) assumed {
 	var out assumed
 	for _, st := range groups {
 		if st.PriceUSDPerHour > 0 {
@@ -39,7 +39,7 @@ func (d *growing) assumePrices(groups []*groupState) assumed {
 }
 
 // asMuch is what machines cost that have as much of everything as one of the group, of the dearest group that is like; 0 when there is none.
-func (d *growing) asMuch(st *groupState, like func(*cluster.Group) bool) (price float64, of cluster.GroupID) {
+func (d *growing) asMuch(st *growGroup, like func(*cluster.Group) bool) (price float64, of cluster.GroupID) {
 	for _, g := range d.s.Groups {
 		if g.PriceUSDPerHour <= 0 || g.Template == nil || weight(g.Template.Status.Allocatable) == 0 || !like(g) {
 			continue
@@ -71,7 +71,7 @@ func counts(name corev1.ResourceName) bool {
 }
 
 // price is what a machine of the group costs in USD an hour, by the list or assumed; 0 where nothing is known.
-func (b *mix) price(st *groupState) float64 {
+func (b *mix) price(st *growGroup) float64 {
 	if p := b.assumed[st.ID]; p > 0 {
 		return p
 	}

@@ -20,47 +20,60 @@ type roll struct {
 	usable   bool // see [cluster.Group.Usable]
 }
 
-// groupState is a group within one cycle.
+// groupState is what a group shows within one cycle.
 type groupState struct {
 	*cluster.Group
 	roll
-	at         int             // its place among the snapshot's groups
-	removal    policy.Removal  // that holds for its nodes
-	servers    bool            // it has control-plane nodes, which are not opted in: nothing is done to it (S-17)
-	restarted  []*cluster.Node // of machines that are started again: not Ready yet, and not for too long
-	taken      *reason.Reason  // which of those that are coming waits for the node of an earlier one of its name to go; nil when none does
-	coming     int             // machines that are expected and have no Ready node yet
-	adding     int             // machines that this cycle adds
-	wanted     bool            // a pending pod asked for it and was refused for its size
-	leaving    int             // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
-	unrepaired int             // nodes that are not Ready and that its min keeps
-	drying     int             // nodes that run dry, or could
-	emptied    int             // further nodes of which this cycle found that they can be emptied with those that leave
-	blocked    *reason.Reason  // why it may not grow now, nil when it may
-	contract   contract        // what the safety contract says of it
-	paused     *reason.Reason  // that somebody has paused it, nil when nobody has
+	at        int             // its place among the snapshot's groups
+	removal   policy.Removal  // that holds for its nodes
+	servers   bool            // it has control-plane nodes, which are not opted in: nothing is done to it (S-17)
+	restarted []*cluster.Node // of machines that are started again: not Ready yet, and not for too long
+	contract  contract        // what the safety contract says of it
+	paused    *reason.Reason  // that somebody has paused it, nil when nobody has
+}
 
+// placeGroup is a group and its machines that are coming or being added.
+type placeGroup struct {
+	*groupState
+	coming     int                             // machines that are expected and have no Ready node yet
+	taken      *reason.Reason                  // which of these waits for the node of an earlier one of its name to go; nil when none does
+	late       []*cluster.Instance             // machines without a node that come late, if they come
 	templates  map[string]*scheduling.Template // what machines are opened like, by zone, "" for a group that spans none; once one was
 	opened     int                             // machines that were opened, to name them and to know whose turn it is
 	expects    int                             // of these, those that are coming; see [comingName]
 	unanswered int                             // of these, those that the cloud was asked for and has not answered about
 	rotation   *rotation                       // of its zones, nil where it spans none
-	uneven     bool                            // daemons leave more room in some of them than in others
-	fresh      []*machine                      // those that this cycle adds to a group that spans zones, in the order of opening
-	serves     []granted                       // pending pods that it grows for
-	needed     reason.Reason                   // why they have their place there, once one has
-	awaited    reason.Reason                   // why pods have theirs on a machine that is coming, once one has
+	awaited    reason.Reason                   // why pods have their place on a machine that is coming, once one has
 	asks       reason.Reason                   // the same of one that the cloud was asked for
+}
 
-	because  []reason.Reason // why it grows, pods before the operator's settings
-	raised   int             // of the machines that this cycle adds, those that its floor asks for
-	short    []reason.Reason // what the operator's settings ask of it beyond what it may add, with the limits
-	headroom *headroom       // nil when it keeps none
+// growGroup is a group and the machines that this cycle adds to it.
+type growGroup struct {
+	*placeGroup
+	blocked *reason.Reason // why it may not grow now, nil when it may
+	adding  int            // machines that this cycle adds
+	raised  int            // of these, those that its floor asks for
+	wanted  bool           // a pending pod asked for it and was refused for its size
+	uneven  bool           // daemons leave more room in some of its zones than in others
+	fresh   []*machine     // machines that this cycle adds, where it spans zones, in the order of opening
+	serves  []granted      // pending pods that it grows for
+	needed  reason.Reason  // why they have their place there, once one has
 
-	assumed    *reason.Reason      // what its price is taken for, nil when it is known or was not asked for
-	late       []*cluster.Instance // machines without a node that come late, if they come
-	passedOver *reason.Reason      // by which expander, nil when by none
-	weighed    *reason.Reason      // against which groups it grows, or by which one it was outweighed; nil when it was not weighed
+	because    []reason.Reason // why it grows, pods before the operator's settings
+	short      []reason.Reason // what the operator's settings ask of it beyond what it may add, with the limits
+	headroom   *headroom       // nil when it keeps none
+	assumed    *reason.Reason  // what its price is taken for, nil when it is known or was not asked for
+	passedOver *reason.Reason  // by which expander, nil when by none
+	weighed    *reason.Reason  // against which groups it grows, or by which one it was outweighed; nil when it was not weighed
+}
+
+// removeGroup is a group and its machines that leave.
+type removeGroup struct {
+	*growGroup
+	leaving    int // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
+	unrepaired int // nodes that are not Ready and that its min keeps
+	drying     int // nodes that run dry, or could
+	emptied    int // further nodes of which this cycle found that they can be emptied with those that leave
 }
 
 // parks says whether the node's machine is parked when it leaves. A pod that goes with it would stay bound to the Node object for as long as that is there, and
@@ -113,7 +126,7 @@ type granted struct {
 }
 
 // served are the pending pods that the group grows for, "namespace/name", and the requests and buffers, each with the number of its pods.
-func (d *growing) served(st *groupState) (pods, claims []string) {
+func (d *growing) served(st *growGroup) (pods, claims []string) {
 	n, order, asked := 0, []*claim(nil), map[*claim]int{}
 	for _, g := range st.serves {
 		switch c := g.demand.claim; {

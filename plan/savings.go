@@ -51,7 +51,7 @@ func (d *removing) moveable(at int) *nodeState {
 	if own == nil {
 		return nil
 	}
-	return &nodeState{sight: own, group: d.groupOf(own), at: at, kept: true, wait: wait{since: d.now, removable: d.now}}
+	return &nodeState{sight: own, group: d.outgoing(own), at: at, kept: true, wait: wait{since: d.now, removable: d.now}}
 }
 
 // dearestMoveable are the nodes that are tried, those that cost most first: all their pods may be evicted, and nothing else is in the way.
@@ -102,7 +102,7 @@ func (d *removing) bestSaving() *saving {
 		}
 	}
 	found, tried := make([]*saving, len(nodes)), make([]int, len(nodes))
-	try := func(into *groupState) {
+	try := func(into *removeGroup) {
 		var a *annex
 		for i, st := range nodes {
 			if found[i] != nil || into != nil && (tried[i] == mostReplacements || !d.replaces(into, st)) {
@@ -136,25 +136,25 @@ func (d *removing) bestSaving() *saving {
 }
 
 // byPrice are the groups that can grow, the cheapest first.
-func (d *removing) byPrice() []*groupState {
-	var all []*groupState
+func (d *removing) byPrice() []*removeGroup {
+	var all []*removeGroup
 	for _, g := range d.s.Groups {
-		if to := d.groups[g.ID]; to.blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && d.mostMore(to) > 0 {
+		if to := d.groups[g.ID]; to.blocked == nil && to.Template != nil && to.PriceUSDPerHour > 0 && d.mostMore(to.growGroup) > 0 {
 			all = append(all, to)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *groupState) int { return cmp.Compare(a.PriceUSDPerHour, b.PriceUSDPerHour) })
+	slices.SortStableFunc(all, func(a, b *removeGroup) int { return cmp.Compare(a.PriceUSDPerHour, b.PriceUSDPerHour) })
 	return all
 }
 
 // replaces says whether a machine of the group costs less than the node. One of the same size is no replacement.
-func (d *removing) replaces(into *groupState, st *nodeState) bool {
+func (d *removing) replaces(into *removeGroup, st *nodeState) bool {
 	own := st.group
 	return into.PriceUSDPerHour < own.PriceUSDPerHour && into.Size != own.Size
 }
 
 // savingOf is what is saved when the node's pods run on others, or on others and one machine of the group.
-func (d *removing) savingOf(st *nodeState, into *groupState) *saving {
+func (d *removing) savingOf(st *nodeState, into *removeGroup) *saving {
 	terms, usd, cost := d.allowed.Removal.Consolidation, st.group.PriceUSDPerHour, float64(len(st.movers))*d.allowed.Removal.Consolidation.PodUSD
 	if into != nil {
 		usd, cost = usd-into.PriceUSDPerHour, cost+into.PriceUSDPerHour*d.bootTime().Hours()

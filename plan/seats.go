@@ -10,7 +10,7 @@ import (
 // machine is one that is being added.
 type machine struct {
 	handle scheduling.Handle
-	of     *groupState
+	of     *growGroup
 	number int    // in the order in which machines of the group are opened
 	zone   string // "" in a group that spans none
 	pods   int
@@ -25,7 +25,7 @@ type meant struct {
 }
 
 // added are machines that have just been opened as the group's last ones.
-func (st *groupState) added(handles ...scheduling.Handle) []*machine {
+func (st *growGroup) added(handles ...scheduling.Handle) []*machine {
 	all := make([]*machine, len(handles))
 	for i, h := range handles {
 		all[i] = &machine{handle: h}
@@ -35,7 +35,7 @@ func (st *groupState) added(handles ...scheduling.Handle) []*machine {
 }
 
 // take gives the machine its place in the group.
-func (m *machine) take(st *groupState, number int) {
+func (m *machine) take(st *growGroup, number int) {
 	m.of, m.number = st, number
 	if st.rotation != nil {
 		m.zone = st.rotation.at(number)
@@ -54,13 +54,13 @@ func (m *machine) zoneless() bool {
 
 // seats are machines that are meant for a group that spans zones, in the order of the solution.
 type seats struct {
-	of      *groupState
+	of      *growGroup
 	tied    map[string][]*machine // by the zone that they have to be in
 	movable []*machine
 }
 
 // seated are the seats with one more machine, which is meant for the group: for a zone of it unless its pods leave that open.
-func seated(all []*seats, st *groupState, zone string, m *machine) []*seats {
+func seated(all []*seats, st *growGroup, zone string, m *machine) []*seats {
 	i := slices.IndexFunc(all, func(s *seats) bool { return s.of == st })
 	if i < 0 {
 		i = len(all)
@@ -111,7 +111,7 @@ func (d *growing) further(c *candidates, b *mix, w *wanted) []*machine {
 		if !w.suits[i] {
 			continue
 		}
-		cost := float64(b.cost(at.groupState)) * float64(at.reaches(at.zone, 1)) / float64(c.onOne(i, w))
+		cost := float64(b.cost(at.growGroup)) * float64(at.reaches(at.zone, 1)) / float64(c.onOne(i, w))
 		last := len(choices) - 1
 		if last < 0 || choices[last].at.groupState != at.groupState {
 			choices = append(choices, choice{at, cost})
@@ -124,8 +124,8 @@ func (d *growing) further(c *candidates, b *mix, w *wanted) []*machine {
 	})
 	total := d.totals()
 	for _, x := range choices {
-		if open := d.reach(x.at.groupState, w, total, 0); len(open) > 0 {
-			d.admit(x.at.groupState, open)
+		if open := d.reach(x.at.growGroup, w, total, 0); len(open) > 0 {
+			d.admit(x.at.growGroup, open)
 			return x.at.added(open...)
 		}
 	}

@@ -115,7 +115,7 @@ func (d *removing) staying() *totals {
 
 // blockedRead says why nothing may be written to the group for what is known of it, nil when it is known well. A back-off and a
 // missing template forbid growth only.
-func (st *groupState) blockedRead() *reason.Reason {
+func (st *growGroup) blockedRead() *reason.Reason {
 	if st.blocked != nil {
 		switch st.blocked.Code {
 		case reason.GroupAsked, reason.GroupUnreadable, reason.GroupIncomplete, reason.GroupContradicted:
@@ -127,7 +127,7 @@ func (st *groupState) blockedRead() *reason.Reason {
 
 // rests says why no machine of the group is deleted now: an earlier deletion is under way, as clouds take one at a time for a group, or
 // the last try failed.
-func (d *removing) rests(g *groupState) *reason.Reason {
+func (d *removing) rests(g *removeGroup) *reason.Reason {
 	if g.deleting > 0 {
 		r := reason.New(reason.RemovalQueued, reason.Group(string(g.ID)), "group", g.ID, "deleting", g.deleting)
 		return &r

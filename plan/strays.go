@@ -50,7 +50,7 @@ func astray(awaited, has map[string]int) []string {
 }
 
 // zonesOf are the zones in which the group's next machines are expected: all of its zones but those that are passed over, while another is left.
-func (d *placing) zonesOf(st *groupState) []string {
+func (d *placing) zonesOf(st *placeGroup) []string {
 	zones := slices.DeleteFunc(slices.Clone(st.Zones), func(zone string) bool {
 		until := d.m.Groups[st.ID].Astray[zone].Until
 		d.wake(until)
@@ -63,7 +63,7 @@ func (d *placing) zonesOf(st *groupState) []string {
 }
 
 // passedZones are the group's zones that are passed over, with the reason of each.
-func (d *growing) passedZones(st *groupState) map[string]reason.Reason {
+func (d *growing) passedZones(st *growGroup) map[string]reason.Reason {
 	passed := map[string]reason.Reason{}
 	if st.rotation == nil {
 		return nil
@@ -81,7 +81,7 @@ func (d *growing) passedZones(st *groupState) map[string]reason.Reason {
 }
 
 // turnsOf is how the zones of a group take turns from now on, in one word: "" for a group that spans none.
-func (d *growing) turnsOf(st *groupState) string {
+func (d *growing) turnsOf(st *growGroup) string {
 	if st.rotation == nil {
 		return ""
 	}
@@ -97,11 +97,11 @@ func (d *growing) turnsOf(st *groupState) string {
 }
 
 // passesOver says that a machine of the group would take the pod in a zone that is passed over, nil when none would.
-func (d *growing) passesOver(st *groupState, p *cluster.Pod) *reason.Reason {
+func (d *growing) passesOver(st *growGroup, p *cluster.Pod) *reason.Reason {
 	passed := d.passedZones(st)
 	for _, zone := range slices.Sorted(maps.Keys(passed)) {
 		fits := false
-		d.onEmpty(site{groupState: st, zone: zone}, func(h scheduling.Handle) { fits = d.check.Room(p.Class, h) > 0 })
+		d.onEmpty(st.placeGroup, zone, func(h scheduling.Handle) { fits = d.check.Room(p.Class, h) > 0 })
 		if fits {
 			why := passed[zone]
 			return &why

@@ -30,7 +30,7 @@ type gathering struct {
 // gatherLeaving finds out which groups' deletions wait for further machines, and until when.
 func (d *removing) gatherLeaving(on, idle []*nodeState) {
 	d.noticeDeletions()
-	pause, all := d.allowed.Removal.Pause(), map[*groupState]*gathering{}
+	pause, all := d.allowed.Removal.Pause(), map[*removeGroup]*gathering{}
 	for _, st := range on {
 		if st.Instance == nil || st.Instance.State == cluster.StateDeleting || dries(st) || len(st.movers) > 0 {
 			continue
@@ -135,7 +135,7 @@ func (g *gathering) waits(after time.Duration) time.Duration {
 }
 
 // gathersOthers says that the deletion of the group's machines waits for others, nil when it does not.
-func (d *removing) gathersOthers(g *groupState) *reason.Reason {
+func (d *removing) gathersOthers(g *removeGroup) *reason.Reason {
 	own, waits := d.gathers[g.ID]
 	if !waits {
 		return nil

@@ -22,19 +22,19 @@ func (d *growing) trial() (undo func()) {
 	for i, dm := range all {
 		demands[i] = *dm
 	}
-	groups := make(map[cluster.GroupID]groupState, len(d.groups))
-	for id, st := range d.groups {
-		groups[id] = *st
+	rooms, orders := make([]placeGroup, len(d.listed)), make([]growGroup, len(d.listed))
+	for i, st := range d.listed {
+		rooms[i], orders[i] = *st.placeGroup, *st
 	}
 	return func() {
 		unplace()
 		for i, dm := range all {
 			*dm = demands[i]
 		}
-		for id, st := range d.groups {
-			was := groups[id]
-			was.templates = st.templates // they hold whatever is placed
-			*st = was
+		for i, st := range d.listed {
+			rooms[i].templates = st.templates // they hold whatever is placed
+			*st = orders[i]
+			*st.placeGroup = rooms[i]
 		}
 		*d.view, *d.placing, *d = seen, placed, was
 	}

@@ -75,7 +75,7 @@ func (d *growing) weigh(c *candidates, b *mix) {
 }
 
 // servedBy are the pods that the group's new machines are for.
-func (c *candidates) servedBy(st *groupState) []batch {
+func (c *candidates) servedBy(st *growGroup) []batch {
 	var all []batch
 	for _, w := range c.wanted {
 		if n := w.at[st]; n > 0 {
@@ -257,7 +257,7 @@ func (d *growing) versus(c *candidates, b *mix, rivals []rival) []string {
 	return words
 }
 
-func (r rival) inWords(b *mix, st *groupState) string {
+func (r rival) inWords(b *mix, st *growGroup) string {
 	words := fmt.Sprintf("%d for %s", r.machines, b.inWords(st, r.machines))
 	if r.atLeast {
 		return "at least " + words
@@ -275,7 +275,7 @@ func (d *growing) blockedRivals(pods []batch) []string {
 		}
 		takes := false
 		for _, zone := range st.sites() {
-			d.onEmpty(site{groupState: st, zone: zone}, func(h scheduling.Handle) {
+			d.onEmpty(st.placeGroup, zone, func(h scheduling.Handle) {
 				takes = takes || len(pods) <= remixedWork && !slices.ContainsFunc(pods, func(p batch) bool { return !d.check.Suits(p.of, h) })
 			})
 		}
@@ -287,7 +287,7 @@ func (d *growing) blockedRivals(pods []batch) []string {
 }
 
 // remix says what the best mix without the group and those alike costs, "" where that is not quickly found.
-func (d *growing) remix(b *mix, st *groupState) string {
+func (d *growing) remix(b *mix, st *growGroup) string {
 	first := slices.IndexFunc(b.lots, func(l lot) bool { return slices.Contains(l.groups, st) })
 	if !b.priced || first < 0 || len(b.lots) < 3 || len(b.lots)*len(b.classes) > remixedWork || slices.ContainsFunc(b.classes, func(w *wanted) bool { return w.depends }) {
 		return "" // of two lots one is left: that is the rival itself
@@ -317,7 +317,7 @@ func countLeft(s packing.Solution) int {
 }
 
 // inWords is what machines of the group cost: their price by the hour, or what they have where none is known.
-func (b *mix) inWords(st *groupState, machines int) string {
+func (b *mix) inWords(st *growGroup, machines int) string {
 	if b.priced {
 		return dollars(float64(machines) * b.price(st))
 	}

@@ -22,7 +22,7 @@ type rotation struct {
 }
 
 // rotate finds the order in which the group's machines come up, nil for a group that spans no zones.
-func (d *placing) rotate(st *groupState) *rotation {
+func (d *placing) rotate(st *placeGroup) *rotation {
 	if !st.Spans() || st.Template == nil {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (d *placing) rotate(st *groupState) *rotation {
 		r.count[zone] = n
 	}
 	for _, in := range st.nodeless {
-		if _, late := d.isLate(st, in); in.Zone != "" && d.comes(st, in) && !late {
+		if _, late := d.isLate(st.groupState, in); in.Zone != "" && d.comes(st.groupState, in) && !late {
 			r.known = append(r.known, in.Zone)
 		}
 	}
@@ -86,7 +86,7 @@ func (r *rotation) until(opened int, zone string, n int) int {
 }
 
 // zonesAfter are how many machines the group has in each zone when all that are opened are there, nil for a group that spans none.
-func (st *groupState) zonesAfter() map[string]int {
+func (st *placeGroup) zonesAfter() map[string]int {
 	if st.rotation == nil {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (st *groupState) zonesAfter() map[string]int {
 }
 
 // nextZone is where the group's next machine comes up, "" for a group that spans no zones.
-func (st *groupState) nextZone() string {
+func (st *placeGroup) nextZone() string {
 	if st.rotation == nil {
 		return ""
 	}
@@ -102,7 +102,7 @@ func (st *groupState) nextZone() string {
 }
 
 // reaches is how many machines the group opens until n of them are in the zone: n for one that spans no zones.
-func (st *groupState) reaches(zone string, n int) int {
+func (st *placeGroup) reaches(zone string, n int) int {
 	if st.rotation == nil {
 		return n
 	}
@@ -110,7 +110,7 @@ func (st *groupState) reaches(zone string, n int) int {
 }
 
 // node is a node such as a machine of the group becomes in that zone, "" for a group that spans none.
-func (st *groupState) node(zone string) *corev1.Node {
+func (st *placeGroup) node(zone string) *corev1.Node {
 	if zone == "" || st.rotation == nil || !slices.Contains(st.Zones, st.Template.Labels[corev1.LabelTopologyZone]) { // nodes bear no zone, or not the cloud's
 		return st.Template
 	}
@@ -123,7 +123,7 @@ func (st *groupState) node(zone string) *corev1.Node {
 }
 
 // sites are the zones in which machines of the group come up, in the order of their turns; one without a name for a group that spans none.
-func (st *groupState) sites() []string {
+func (st *placeGroup) sites() []string {
 	if st.rotation == nil {
 		return []string{""}
 	}
@@ -135,12 +135,12 @@ func (st *groupState) sites() []string {
 // reach opens the group's next machines until one takes a pod of the demand; none when no zone's would, when a limit forbids it, or when more
 // machines would stand there for nobody than the group has zones. total is what the cluster has, extra how many machines the group is about to
 // add beyond it.
-func (d *growing) reach(st *groupState, w *wanted, total totals, extra int) []scheduling.Handle {
+func (d *growing) reach(st *growGroup, w *wanted, total totals, extra int) []scheduling.Handle {
 	undo := d.check.Mark()
 	var open []scheduling.Handle
 	spare := 0
 	for d.limit(st, total, extra+len(open)) == nil {
-		h := d.openMachines(st, 1, newName)[0]
+		h := d.openMachines(st.placeGroup, 1, newName)[0]
 		open = append(open, h)
 		if d.check.Room(w.of, h) > 0 {
 			return open
@@ -159,7 +159,7 @@ func (d *growing) reach(st *groupState, w *wanted, total totals, extra int) []sc
 
 // spare is how many machines the group may open, besides one that is needed, only because zones take turns: as many as it has zones, less
 // those that it could give back by now because they carry nobody.
-func (d *growing) spare(st *groupState) int {
+func (d *growing) spare(st *growGroup) int {
 	if st.rotation == nil {
 		return 0
 	}
@@ -167,7 +167,7 @@ func (d *growing) spare(st *groupState) int {
 	for _, h := range d.check.Handles() {
 		name := d.check.Name(h)
 		n := d.s.Node(name)
-		if own := n == nil && d.opened.of(h) == st || n != nil && n.Group == st.ID && !n.Object.Spec.Unschedulable; own && d.carriesNobody(name) {
+		if own := n == nil && d.opened.of(h) == st.placeGroup || n != nil && n.Group == st.ID && !n.Object.Spec.Unschedulable; own && d.carriesNobody(name) {
 			idle++
 		}
 	}
@@ -177,8 +177,8 @@ func (d *growing) spare(st *groupState) int {
 }
 
 // beyond is how many machines the group has beyond those that it has to keep.
-func (d *growing) beyond(st *groupState) int {
-	return d.believed(st) + st.adding - max(st.Min, d.allowed.Floor(st.Group, d.now))
+func (d *growing) beyond(st *growGroup) int {
+	return d.believed(st.groupState) + st.adding - max(st.Min, d.allowed.Floor(st.Group, d.now))
 }
 
 func (d *growing) carriesNobody(node string) bool {
@@ -186,7 +186,7 @@ func (d *growing) carriesNobody(node string) bool {
 }
 
 // tooFar says that a zone's turn comes too late for the pod, which a machine there would take; nil when no zone would do.
-func (d *growing) tooFar(st *groupState, p *cluster.Pod) *reason.Reason {
+func (d *growing) tooFar(st *growGroup, p *cluster.Pod) *reason.Reason {
 	if st.rotation == nil {
 		return nil
 	}
@@ -195,7 +195,7 @@ func (d *growing) tooFar(st *groupState, p *cluster.Pod) *reason.Reason {
 	opened := st.opened
 	for i := range len(st.rotation.zones) + 1 {
 		at := st.nextZone()
-		h := d.openMachines(st, 1, newName)[0]
+		h := d.openMachines(st.placeGroup, 1, newName)[0]
 		if i == 0 {
 			spare = d.spare(st)
 		} else if d.check.Room(p.Class, h) > 0 {
@@ -208,7 +208,7 @@ func (d *growing) tooFar(st *groupState, p *cluster.Pod) *reason.Reason {
 	if zone == "" {
 		for _, at := range st.sites() {
 			fits := false
-			d.onEmpty(site{groupState: st, zone: at}, func(h scheduling.Handle) { fits = d.check.Room(p.Class, h) > 0 })
+			d.onEmpty(st.placeGroup, at, func(h scheduling.Handle) { fits = d.check.Room(p.Class, h) > 0 })
 			if n := st.reaches(at, 1) - 1; fits && n > 0 {
 				zone, others = at, n
 				break
