@@ -50,13 +50,13 @@ func answerTo(a AskExpander, r Result) *Answer {
 }
 
 // answers says whether the server was asked about these options.
-func (a *Answer) answers(options []Option) bool {
+func answers(a *Answer, options []Option) bool {
 	return slices.EqualFunc(a.Offered, options, func(id cluster.GroupID, o Option) bool { return id == o.Group })
 }
 
-// keep are the options that the server named; all of them when it did not answer or named only groups that were not offered, and why says
+// chosen are the options that the server named; all of them when it did not answer or named only groups that were not offered, and why says
 // so. A server that named none wants none to grow.
-func (a *Answer) keep(options []Option) (kept []Option, why string) {
+func chosen(a *Answer, options []Option) (kept []Option, why string) {
 	if a.Wrong != "" {
 		return options, a.Wrong
 	}

@@ -74,7 +74,7 @@ func (d *removing) drainAsked(st *nodeState, wait time.Time) {
 	var leavers []*cluster.Pod
 	var works []reason.Reason
 	for _, p := range st.movers {
-		if why, keeps := d.keeps(p, st); keeps && !p.Leaving() {
+		if why, keeps := d.keeps(p, st.sight); keeps && !p.Leaving() {
 			works = append(works, why)
 			continue
 		}

@@ -26,7 +26,6 @@ type Consolidation struct {
 
 // Bounds of the search for a saving. Within them the first that pays is taken, and later cycles look again.
 const (
-	day                   = 24 * time.Hour
 	mostConsolidated      = 16 // nodes that are tried, those that cost most first
 	mostReplacements      = 4  // groups tried for each, the cheapest first
 	leastSaving           = 1e-6

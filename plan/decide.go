@@ -70,7 +70,6 @@ type view struct {
 
 	verdicts map[reason.Kind][]Verdict
 	besides  []judged                    // verdicts on nodes that are not watched, in the place of what they show
-	states   []*nodeState                // by the snapshot's nodes; nil for those about which there is nothing more to say
 	usages   map[[3]string]reason.Reason // see [view.busy]
 
 	budgets   budgets
@@ -147,6 +146,7 @@ type removing struct {
 	ladder    []Action // Mark, AnswerNotice, Uncordon, Evict, DeleteNode, Cordon in the order of nodes
 	soft      []Action // SoftUntaint, then SoftTaint
 	leaving   map[cluster.GroupID][]Leaving
+	states    []*nodeState                 // by the snapshot's nodes; nil for those about which there is nothing more to say
 	removable []*nodeState                 // nodes about which there is more to say than what they show, in the order of nodes
 	soon      []*nodeState                 // of these, nodes that will go when their time or turn has come, those first that can be spared most
 	refuge    *refuge                      // where the pods of leaving nodes may move to, nil until somebody asks
@@ -245,7 +245,7 @@ type judged struct {
 }
 
 // judgeNode records a verdict on a node.
-func (d *view) judgeNode(st *nodeState, outcome Outcome, because ...reason.Reason) {
+func (d *removing) judgeNode(st *nodeState, outcome Outcome, because ...reason.Reason) {
 	v := Verdict{reason.Node(st.Name()), outcome, because}
 	if d.states[st.at] == st {
 		d.facts.said[st.at] = v

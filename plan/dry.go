@@ -27,7 +27,7 @@ func (d *removing) work(st *nodeState) (works []worker, other *reason.Reason) {
 		if p.Leaving() {
 			continue
 		}
-		why, keeps := d.keeps(p, st)
+		why, keeps := d.keeps(p, st.sight)
 		switch {
 		case !keeps:
 		case policy.Work(why.Code) && !d.allowed.Lasts(p, st.where, d.now):

@@ -70,11 +70,11 @@ func Expand(options []Option, chain []policy.Expander, ranking Ranking, answer *
 		case policy.Priority:
 			kept, why = ranking.keep(left)
 		case policy.GRPC:
-			if answer == nil || !answer.answers(left) {
+			if answer == nil || !answers(answer, left) {
 				c.Ask = ask(left)
 				return c
 			}
-			kept, why = answer.keep(left)
+			kept, why = chosen(answer, left)
 		case policy.Random:
 			kept = draw(left, now)
 		}

@@ -6,11 +6,11 @@ import (
 )
 
 // keeps says why the policy keeps a pod where it is, false when it may be evicted.
-func (d *view) keeps(p *cluster.Pod, st *nodeState) (reason.Reason, bool) {
+func (d *view) keeps(p *cluster.Pod, v *sight) (reason.Reason, bool) {
 	if why, keeps := d.allowed.Uncontrolled(p, d.s.Objects.Controllers); keeps {
 		return why, true
 	}
-	at := st.where
+	at := v.where
 	at.Budgets = d.s.Objects.Budgets // which may be others than when the node was looked at
 	return d.allowed.Keeps(p, at, d.now)
 }

@@ -25,7 +25,7 @@ func (d *removing) climbLadder() {
 		case len(st.movers) == 0 && d.reserved(st.Node):
 			st.pinned = true
 			d.keep(st, reason.New(reason.NodeReplaces, reason.Node(st.Name()), "node", d.m.Consolidation.Node))
-		case len(st.movers) > 0 && d.replaced(st.name):
+		case len(st.movers) > 0 && d.replaced(st.Name()):
 			d.keep(st, d.awaitsReplacement()) // unless it is there already
 		case d.inUse(st) != nil:
 			d.keep(st, *d.inUse(st))
@@ -385,7 +385,7 @@ func (d *removing) stepOn(st *nodeState, why string, because reason.Reason) {
 		d.kept.add(st.Object, -1)
 	}
 	if st.pinned && d.refuge != nil {
-		if h, present := d.check.Handle(st.name); present {
+		if h, present := d.check.Handle(st.Name()); present {
 			d.refuge.Shut(h) // its group can spare it after all
 		}
 	}

@@ -303,3 +303,6 @@ func (b Backoff) failed(f cluster.Failure, has, asked int, allowed *policy.Polic
 	}
 	return out
 }
+
+// day is the window of limits by the day.
+const day = 24 * time.Hour

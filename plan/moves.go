@@ -29,7 +29,7 @@ func (d *removing) refuges() *refuge {
 	var handles, others []scheduling.Handle
 	for _, at := range d.hosts() {
 		v, st := d.facts.sights[at], d.states[at]
-		h, ok := d.check.Handle(v.name)
+		h, ok := d.check.Handle(v.Name())
 		switch {
 		case !ok:
 		case v.settled || st != nil && d.stands(st):
@@ -78,13 +78,13 @@ func (r *refuge) settle() {
 
 // receives says whether pods of other nodes have moved to the node.
 func (d *removing) receives(v *sight) bool {
-	h, ok := d.check.Handle(v.name)
+	h, ok := d.check.Handle(v.Name())
 	return ok && d.refuges().took[h]
 }
 
 // receiving is why a node stays to which pods of others move.
 func receiving(st *nodeState) reason.Reason {
-	return reason.New(reason.NodeReceives, reason.Node(st.name))
+	return reason.New(reason.NodeReceives, reason.Node(st.Name()))
 }
 
 // hosts are the nodes, by their places, that pods of others could move to, in the order in which these look at them, but for those that stay for now: those
@@ -142,7 +142,7 @@ func (d *removing) refusal(st *nodeState) *reason.Reason {
 		if p.Leaving() {
 			continue
 		}
-		if why, keeps := d.keeps(p, st); keeps {
+		if why, keeps := d.keeps(p, st.sight); keeps {
 			return &why
 		}
 		if len(d.budgets.selecting(p.Class)) > 0 {

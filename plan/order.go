@@ -40,7 +40,7 @@ type wait struct {
 // regular ones before spot ones; then the least used, then the longest removable, then by name. How new a node is plays no part.
 func (d *removing) order(nodes []*nodeState) {
 	for _, st := range nodes {
-		since, known := d.m.Removable[st.name]
+		since, known := d.m.Removable[st.Name()]
 		if !known || d.received(st, since) {
 			since = d.now
 		}
