@@ -195,7 +195,7 @@ func (d *removing) restful() bool {
 		return false
 	}
 	for _, g := range d.groups {
-		if g.coming > 0 || g.leaving > 0 || g.deleting > 0 || g.drying > 0 || g.adding > 0 {
+		if g.coming > 0 || g.leaving > 0 || g.Deleting() > 0 || g.drying > 0 || g.adding > 0 {
 			return false
 		}
 	}

@@ -66,7 +66,7 @@ func (d *removing) judgeGroups() {
 				because = append(because, *st.taken)
 			}
 		}
-		if leaving := st.leaving + st.deleting; leaving > 0 {
+		if leaving := st.leaving + st.Deleting(); leaving > 0 {
 			if stuck := d.stuck(st); stuck != nil {
 				say(GroupHold, *stuck)
 			}
@@ -167,7 +167,7 @@ const longestDeletion = 20 * time.Minute
 
 // stuck says how many of the group's machines the cloud has not finished deleting for so long; nil for none.
 func (d *removing) stuck(st *removeGroup) *reason.Reason {
-	if d.fleet == nil || st.deleting == 0 {
+	if d.fleet == nil || st.Deleting() == 0 {
 		return nil
 	}
 	n, first := 0, time.Time{}

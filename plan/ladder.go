@@ -202,7 +202,7 @@ func (d *removing) climb(st *nodeState) {
 	case d.delays(st) != nil:
 		d.judgeNode(st, phase(st), *d.delays(st))
 	case d.rests(g) != nil:
-		if g.deleting > 0 {
+		if g.Deleting() > 0 {
 			d.inFlight-- // it is ready, and goes with all that are when its group's turn comes
 		}
 		d.judgeNode(st, phase(st), *d.rests(g))

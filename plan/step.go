@@ -128,8 +128,8 @@ func (st *growGroup) blockedRead() *reason.Reason {
 // rests says why no machine of the group is deleted now: an earlier deletion is under way, as clouds take one at a time for a group, or
 // the last try failed.
 func (d *removing) rests(g *removeGroup) *reason.Reason {
-	if g.deleting > 0 {
-		r := reason.New(reason.RemovalQueued, reason.Group(string(g.ID)), "group", g.ID, "deleting", g.deleting)
+	if g.Deleting() > 0 {
+		r := reason.New(reason.RemovalQueued, reason.Group(string(g.ID)), "group", g.ID, "deleting", g.Deleting())
 		return &r
 	}
 	rest := d.m.Groups[g.ID].Rest

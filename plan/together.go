@@ -68,7 +68,7 @@ func (d *removing) gatherLeaving(on, idle []*nodeState) {
 func (d *removing) noticeDeletions() {
 	for _, g := range d.s.Groups {
 		m := d.m.Groups[g.ID]
-		if m.Deleted.After(m.Deletion.Asked) && d.groups[g.ID].deleting == 0 && g.Read.Complete && g.Read.At.After(m.Deleted) {
+		if m.Deleted.After(m.Deletion.Asked) && d.groups[g.ID].Deleting() == 0 && g.Read.Complete && g.Read.At.After(m.Deleted) {
 			m.Deletion = Deletion{m.Deleted, d.now.Sub(m.Deleted)}
 			d.remember(g.ID, m)
 		}
@@ -147,7 +147,7 @@ func (d *removing) gathersOthers(g *removeGroup) *reason.Reason {
 // is none of those in flight.
 func (d *removing) queued(st *nodeState) bool {
 	_, gathers := d.gathers[st.Group]
-	return len(st.movers) == 0 && (gathers || st.group.deleting > 0)
+	return len(st.movers) == 0 && (gathers || st.group.Deleting() > 0)
 }
 
 // step counts a node that steps on the ladder.
