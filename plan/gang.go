@@ -112,17 +112,17 @@ func (g *gang) leaveOut(outcome Outcome, why reason.Reason) { g.out, g.outcome =
 // rounds is how many times a cycle places its pods anew, at most, to leave out one gang after the other. Then all go that are not whole.
 const rounds = 12
 
-// wholeGangs has place find places for all pods that wait, so that every gang gets all the places it needs or none: as long as some gang
+// wholeGangs has find give places to for all pods that wait, so that every gang gets all the places it needs or none: as long as some gang
 // got some places and not enough of them, the last such gang is left out and all is placed anew. Gangs that were left out for the sake of
 // one that then did not fit either are let in again.
-func (d *growing) wholeGangs(place func()) {
+func (d *growing) wholeGangs(find func()) {
 	if len(d.gangs) == 0 {
-		place()
+		find()
 		return
 	}
 	defer d.tellAll()
 	var left []*gang // in the order in which they were left out
-	undo := d.tryPlaces(place)
+	undo := d.tryPlaces(find)
 	for round := 1; ; round++ {
 		halves := d.halfGangs()
 		if len(halves) == 0 {
@@ -136,15 +136,15 @@ func (d *growing) wholeGangs(place func()) {
 		}
 		left = append(left, halves...)
 		undo()
-		undo = d.tryPlaces(place)
+		undo = d.tryPlaces(find)
 	}
-	d.letInAgain(left, undo, place)
+	d.letInAgain(left, undo, find)
 	d.holdMachines()
 }
 
 // letInAgain tries the gangs that were left out before others were, those that come first in order first. undo takes back the places that
 // were found without them.
-func (d *growing) letInAgain(left []*gang, undo func(), place func()) {
+func (d *growing) letInAgain(left []*gang, undo func(), find func()) {
 	if len(left) < 2 || len(left) > rounds {
 		return
 	}
@@ -156,16 +156,16 @@ func (d *growing) letInAgain(left []*gang, undo func(), place func()) {
 		out := g.out
 		g.out = nil
 		undo()
-		if undo = d.tryPlaces(place); len(d.halfGangs()) > 0 {
+		if undo = d.tryPlaces(find); len(d.halfGangs()) > 0 {
 			g.out = out
 			undo()
-			undo = d.tryPlaces(place)
+			undo = d.tryPlaces(find)
 		}
 	}
 }
 
 // tryPlaces gives the pods of gangs that are left out their verdicts, and places the others.
-func (d *growing) tryPlaces(place func()) (undo func()) {
+func (d *growing) tryPlaces(find func()) (undo func()) {
 	undo = d.trial()
 	for _, g := range d.gangs {
 		if g.out == nil {
@@ -175,7 +175,7 @@ func (d *growing) tryPlaces(place func()) (undo func()) {
 			d.serve(dm, dm.left(), g.outcome, append([]reason.Reason{*g.out}, g.misses...)...)
 		}
 	}
-	place()
+	find()
 	return undo
 }
 
