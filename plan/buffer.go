@@ -283,7 +283,7 @@ func (d *claiming) awaitBurst(c *candidates) {
 	until := make([]pause, len(c.groups))
 	for i, st := range c.groups {
 		if ends := d.m.Groups[st.ID].Decided.Add(d.allowed.Growth.BurstWindow); d.now.Before(ends) {
-			until[i] = pause{ends, ends}
+			until[i] = pause{again: ends, latest: ends}
 			d.wake(ends)
 		}
 	}
