@@ -21,35 +21,35 @@ func Decide(s *cluster.Snapshot, allowed *policy.Policy, m Memory) (Plan, Memory
 }
 
 func (d *decision) decide() (Plan, Memory) {
-	d.growing.restLostSizes()
-	d.growing.noticeFailures()
-	d.growing.noticeStrays()
-	d.placing.learnRunTimes()
-	d.placing.openRoom()
-	d.placing.collect()
-	d.claiming.claimRequests()
-	d.claiming.claimBuffers()
-	d.placing.order()
-	d.placing.collectGangs()
-	d.growing.wholeGangs(func() {
-		d.placing.placePending()
-		d.growing.begin()
-		d.claiming.keepBuffers()
-		d.growing.keepHeadroom()
-		d.growing.tellTurns()
-		d.growing.request()
+	d.growth.restLostSizes()
+	d.growth.noticeFailures()
+	d.growth.noticeStrays()
+	d.room.learnRunTimes()
+	d.room.openRoom()
+	d.room.collect()
+	d.claims.claimRequests()
+	d.claims.claimBuffers()
+	d.room.order()
+	d.room.collectGangs()
+	d.growth.wholeGangs(func() {
+		d.room.placePending()
+		d.growth.begin()
+		d.claims.keepBuffers()
+		d.growth.keepHeadroom()
+		d.growth.tellTurns()
+		d.growth.request()
 	})
-	d.placing.rememberPlaces()
-	d.placing.rememberUnbound()
-	d.placing.noteAsking()
-	d.claiming.openGates()
-	d.claiming.answerClaims()
-	d.removing.cleanUpMachines()
-	d.removing.judgeNodes()
-	d.removing.mark()
-	d.removing.heedNotices()
-	d.removing.climbLadder()
-	d.removing.judgeGroups()
+	d.room.rememberPlaces()
+	d.room.rememberUnbound()
+	d.room.noteAsking()
+	d.claims.openGates()
+	d.claims.answerClaims()
+	d.removal.cleanUpMachines()
+	d.removal.judgeNodes()
+	d.removal.mark()
+	d.removal.heedNotices()
+	d.removal.climbLadder()
+	d.removal.judgeGroups()
 	return d.finish()
 }
 
@@ -164,10 +164,10 @@ type removing struct {
 // decision is one cycle in the making.
 type decision struct {
 	*view
-	placing  *placing
-	growing  *growing
-	claiming *claiming
-	removing *removing
+	room    *placing
+	growth  *growing
+	claims  *claiming
+	removal *removing
 }
 
 // witness hears how places are found, in the order in which it happens. What is tried and taken back is not told.
@@ -178,36 +178,69 @@ type witness interface {
 }
 
 func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m Memory, check *scheduling.Checker) *decision {
+	v := newView(s, allowed, m, check, &p.facts)
+	room := newRoom(v, &p.recall)
+	growth := newGrowth(room, &p.missed)
+	return &decision{v, room, growth, newClaims(growth), newRemoval(growth)}
+}
+
+// newView is what a cycle begins with.
+func newView(s *cluster.Snapshot, allowed *policy.Policy, m Memory, check *scheduling.Checker, known *nodeFacts) *view {
 	v := &view{
-		s: s, allowed: allowed, m: m.spend(s, allowed), now: s.Time, fleet: s.View(), check: check, facts: &p.facts,
+		s: s, allowed: allowed, m: m.spend(s, allowed), now: s.Time, fleet: s.View(), check: check, facts: known,
 		usages: map[[3]string]reason.Reason{}, budgets: budgets{all: s.Objects.Budgets},
 		groups:   make(map[cluster.GroupID]*groupState, len(s.Groups)),
-		listed:   make([]*groupState, len(s.Groups)),
 		verdicts: map[reason.Kind][]Verdict{},
 	}
 	pauses := s.Objects.Pauses()
 	for i, g := range s.Groups {
-		st := &groupState{Group: g, roll: callRoll(g), at: i, removal: allowed.Removal.Of(g.Options), servers: g.ControlPlane != "" && !allowed.Removal.ControlPlane, paused: v.pause(g, pauses), contract: v.contractFor(g)}
-		v.groups[g.ID], v.listed[i] = st, st
+		st := &groupState{
+			Group: g, roll: callRoll(g), at: i, removal: allowed.Removal.Of(g.Options), servers: g.ControlPlane != "" && !allowed.Removal.ControlPlane,
+			paused: v.pause(g, pauses), contract: v.contractFor(g),
+		}
+		v.groups[g.ID], v.listed = st, append(v.listed, st)
 	}
-	place := &placing{
-		groups: make(map[cluster.GroupID]*placeGroup, len(s.Groups)), listed: make([]*placeGroup, len(s.Groups)),
-		view: v, recall: &p.recall, fitting: map[string]reason.Reason{}, counted: map[string]string{}, rescues: map[string]string{},
+	return v
+}
+
+// newRoom is the room in which nobody has a place yet.
+func newRoom(v *view, last *recall) *placing {
+	d := &placing{
+		view: v, recall: last, groups: make(map[cluster.GroupID]*placeGroup, len(v.listed)),
+		fitting: map[string]reason.Reason{}, counted: map[string]string{}, rescues: map[string]string{},
 		spared: map[string]reason.Reason{}, booked: map[string]reason.Reason{},
 	}
-	grow := &growing{
-		groups: make(map[cluster.GroupID]*growGroup, len(s.Groups)), listed: make([]*growGroup, len(s.Groups)),
-		placing: place, missed: &p.missed}
-	remove := &removing{
-		groups: make(map[cluster.GroupID]*removeGroup, len(s.Groups)), listed: make([]*removeGroup, len(s.Groups)),
-		growing: grow, underuses: map[underuse]reason.Reason{}, leaving: map[cluster.GroupID][]Leaving{}}
-	for i, g := range v.listed {
-		place.listed[i] = &placeGroup{groupState: g}
-		grow.listed[i] = &growGroup{placeGroup: place.listed[i]}
-		remove.listed[i] = &removeGroup{growGroup: grow.listed[i]}
-		place.groups[g.ID], grow.groups[g.ID], remove.groups[g.ID] = place.listed[i], grow.listed[i], remove.listed[i]
+	for _, g := range v.listed {
+		st := &placeGroup{groupState: g}
+		d.groups[g.ID], d.listed = st, append(d.listed, st)
 	}
-	return &decision{v, place, grow, &claiming{growing: grow}, remove}
+	return d
+}
+
+// newGrowth is a cycle that adds nothing yet.
+func newGrowth(room *placing, missed *misses) *growing {
+	d := &growing{placing: room, missed: missed, groups: make(map[cluster.GroupID]*growGroup, len(room.listed))}
+	for _, g := range room.listed {
+		st := &growGroup{placeGroup: g}
+		d.groups[g.ID], d.listed = st, append(d.listed, st)
+	}
+	return d
+}
+
+// newClaims is a cycle that has read no request and no buffer yet.
+func newClaims(growth *growing) *claiming { return &claiming{growing: growth} }
+
+// newRemoval is a cycle in which nothing leaves yet.
+func newRemoval(growth *growing) *removing {
+	d := &removing{
+		growing: growth, groups: make(map[cluster.GroupID]*removeGroup, len(growth.listed)),
+		underuses: map[underuse]reason.Reason{}, leaving: map[cluster.GroupID][]Leaving{},
+	}
+	for _, g := range growth.listed {
+		st := &removeGroup{growGroup: g}
+		d.groups[g.ID], d.listed = st, append(d.listed, st)
+	}
+	return d
 }
 
 // groupOf is the group of the node, nil when it is of none that is managed.
@@ -269,26 +302,25 @@ func (d *view) starting(n *cluster.Node) bool {
 
 func (d *decision) finish() (Plan, Memory) {
 	d.wake(d.allowed.Next(d.s.Groups, d.now))
-	grow, claim, remove := d.growing, d.claiming, d.removing
-	p := Plan{Time: d.now, Counted: d.placing.counted, Cost: grow.cost, Measure: remove.endUse(), Next: d.next}
-	for _, g := range grow.grows {
+	p := Plan{Time: d.now, Counted: d.room.counted, Cost: d.growth.cost, Measure: d.removal.endUse(), Next: d.next}
+	for _, g := range d.growth.grows {
 		p.Actions = append(p.Actions, g)
 	}
-	if grow.ask != nil {
-		p.Actions = append(p.Actions, *grow.ask)
+	if d.growth.ask != nil {
+		p.Actions = append(p.Actions, *d.growth.ask)
 	}
-	for _, g := range claim.gates {
+	for _, g := range d.claims.gates {
 		p.Actions = append(p.Actions, g)
 	}
-	p.Actions = append(p.Actions, remove.ladder...)
+	p.Actions = append(p.Actions, d.removal.ladder...)
 	for _, g := range d.s.Groups {
-		if machines := remove.leaving[g.ID]; len(machines) > 0 {
+		if machines := d.removal.leaving[g.ID]; len(machines) > 0 {
 			sort.Slice(machines, func(i, j int) bool { return machines[i].ID < machines[j].ID })
 			p.Actions = append(p.Actions, DeleteInstances{g.ID, machines})
 		}
 	}
-	p.Actions = append(p.Actions, remove.soft...)
-	p.Actions = append(p.Actions, claim.answers...)
+	p.Actions = append(p.Actions, d.removal.soft...)
+	p.Actions = append(p.Actions, d.claims.answers...)
 	p.Actions = permitted(p.Actions, d.s.Objects.Lacks)
 	p.Verdicts = d.allVerdicts()
 	return p, d.m
@@ -296,7 +328,7 @@ func (d *decision) finish() (Plan, Memory) {
 
 // allVerdicts are the verdicts in the order in which a plan has them.
 func (d *decision) allVerdicts() []Verdict {
-	pods, machines, groups := d.placing.podVerdicts[:len(d.s.Pending)+d.placing.driven], d.verdicts[reason.KindInstance], d.verdicts[reason.KindGroup]
+	pods, machines, groups := d.room.podVerdicts[:len(d.s.Pending)+d.room.driven], d.verdicts[reason.KindInstance], d.verdicts[reason.KindGroup]
 	all := append(slices.Grow(pods, len(machines)+len(d.s.Nodes)+len(groups)), inOrder(machines)...)
 	nodes := len(all)
 	all = append(all, d.facts.said...)

@@ -11,7 +11,7 @@ type Witness = witness
 // DecideBefore is [Decide] before a witness.
 func DecideBefore(w Witness, s *cluster.Snapshot, allowed *policy.Policy, m Memory) (Plan, Memory) {
 	d := new(Planner).begin(s, allowed, m)
-	d.placing.witness = w
+	d.room.witness = w
 	return d.decide()
 }
 

@@ -62,7 +62,7 @@ func (p *Planner) begin(s *cluster.Snapshot, allowed *policy.Policy, m Memory) *
 		}
 	}
 	d := newDecision(p, s, allowed, m, check)
-	d.placing.queueUp(d.placing.others())
+	d.room.queueUp(d.room.others())
 	p.facts.look(d.view, p.seen)
 	p.missed.turn()
 	p.seen, p.allowed, p.check = s, allowed, check
