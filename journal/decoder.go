@@ -17,7 +17,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/policy"
 )
 
@@ -31,7 +31,7 @@ type Decoder struct {
 	begun  bool
 	policy *policy.Policy
 	offers map[cluster.GroupID]*cluster.Sizes
-	told   []plan.Verdict
+	told   []action.Verdict
 	fleet  fleet.Ledger
 
 	nodes      objects[*corev1.Node]

@@ -7,7 +7,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/policy"
 )
 
@@ -18,7 +18,7 @@ type Encoder struct {
 	fleet  fleet.Ledger
 	offers map[cluster.GroupID]*cluster.Sizes
 	policy *policy.Policy
-	told   []plan.Verdict
+	told   []action.Verdict
 	begun  bool
 	torn   bool // the last write may have left half a line
 }

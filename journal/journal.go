@@ -11,6 +11,8 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -19,18 +21,18 @@ type Entry struct {
 	Cycle    uint64
 	Seen     *cluster.Snapshot
 	Policy   *policy.Policy
-	Before   plan.Memory
-	Plan     plan.Plan
-	Results  []plan.Result // one for each action of the plan
-	Refused  []Refusal     // what the cloud's provider has not done of its own accord since the cycle before
-	TookOver []Takeover    // growths that another process asked for, of which this one has heard since the cycle before
+	Before   memory.Memory
+	Plan     action.Plan
+	Results  []memory.Result // one for each action of the plan
+	Refused  []Refusal       // what the cloud's provider has not done of its own accord since the cycle before
+	TookOver []Takeover      // growths that another process asked for, of which this one has heard since the cycle before
 	DryRun   bool
 
 	// Without says why a look at the cluster did without what the running sluice has learned, one clause; "" when it did not. A journal does not hold it.
 	Without string
 
 	// After is what the cycle leaves to the next one. A journal does not hold it: the next entry has it as Before.
-	After plan.Memory
+	After memory.Memory
 }
 
 // Refusal is a write that would have broken a promise and was no action of a plan, such as the deletion of what a removed machine has left.
@@ -54,7 +56,7 @@ func (t Takeover) Sentence() string {
 }
 
 // Replay decides the entry's cycle again and returns the plan that comes out, and whether it is the recorded one to the letter.
-func Replay(e Entry) (plan.Plan, bool, error) {
+func Replay(e Entry) (action.Plan, bool, error) {
 	again, _ := plan.Decide(e.Seen, e.Policy, e.Before)
 	want, err := json.Marshal(e.Plan)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -33,14 +34,14 @@ func history() []journal.Entry {
 	views[2].Controllers = views[1].Controllers
 	views[3].Controllers = cluster.Controllers{Known: true, StatefulSets: []*cluster.Controller{{Namespace: "default", Name: "db", UID: "db", Replicas: new(int32(2))}}}
 	allowed := policy.Default()
-	var m plan.Memory
+	var m memory.Memory
 	var entries []journal.Entry
 	for i, v := range views {
 		s := cluster.New(Start.Add(time.Duration(i)*6*time.Minute+123456789), v, g())
 		p, after := plan.Decide(s, allowed, m)
-		results := make([]plan.Result, len(p.Actions))
+		results := make([]memory.Result, len(p.Actions))
 		for j := range results {
-			results[j] = plan.Result{Status: plan.Accepted, At: s.Time.Add(time.Second)}
+			results[j] = memory.Result{Status: memory.Accepted, At: s.Time.Add(time.Second)}
 		}
 		entries = append(entries, journal.Entry{Cycle: uint64(i + 1), Seen: s, Policy: allowed, Before: m, Plan: p, Results: results})
 		m = after.After(p, results, allowed)

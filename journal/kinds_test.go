@@ -11,7 +11,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/policy"
 )
 
@@ -36,7 +36,7 @@ func TestEveryKindOfObjectIsRecorded(t *testing.T) {
 	var b bytes.Buffer
 	e := journal.NewEncoder(&b)
 	for i, objects := range []cluster.Objects{one, {}} {
-		entry := journal.Entry{Cycle: uint64(i + 1), Seen: cluster.New(Start.Add(time.Duration(i)*time.Minute), objects, nil), Policy: policy.Default(), Plan: plan.Plan{}}
+		entry := journal.Entry{Cycle: uint64(i + 1), Seen: cluster.New(Start.Add(time.Duration(i)*time.Minute), objects, nil), Policy: policy.Default(), Plan: action.Plan{}}
 		if err := e.Encode(entry); err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,8 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -64,10 +65,10 @@ type record struct {
 	Fleet    fleet.Change     `json:"fleet,omitzero"`
 	Offers   *offers          `json:"offers,omitempty"` // nil when as before
 	Policy   *policy.Policy   `json:"policy,omitempty"` // nil when as before
-	Before   plan.Memory      `json:"before"`
-	Plan     plan.Plan        `json:"plan"` // without its verdicts
+	Before   memory.Memory    `json:"before"`
+	Plan     action.Plan      `json:"plan"` // without its verdicts
 	Told     []verdicts       `json:"verdicts,omitempty"`
-	Results  []plan.Result    `json:"results,omitempty"`
+	Results  []memory.Result  `json:"results,omitempty"`
 	Refused  []Refusal        `json:"refused,omitempty"`
 	TookOver []Takeover       `json:"tookOver,omitempty"`
 }

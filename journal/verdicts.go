@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
 
@@ -16,12 +16,12 @@ type verdicts struct {
 	Same int `json:"same,omitempty"` // how many stand there; 0 for those that are told here
 
 	Subjects []reason.Ref    `json:"subjects,omitempty"`
-	Outcome  plan.Outcome    `json:"outcome,omitempty"`
+	Outcome  action.Outcome  `json:"outcome,omitempty"`
 	Because  []reason.Reason `json:"because,omitempty"`
 }
 
 // verdictsSince is what a line tells of the verdicts after those that the line before has told of.
-func verdictsSince(before, after []plan.Verdict) []verdicts {
+func verdictsSince(before, after []action.Verdict) []verdicts {
 	var told []verdicts
 	var places map[reason.Ref]int // of subjects in before, once one is not where it is expected
 	next := 0                     // where the next subject is expected there
@@ -59,7 +59,7 @@ func verdictsSince(before, after []plan.Verdict) []verdicts {
 	return told
 }
 
-func sameVerdict(a, b plan.Verdict) bool {
+func sameVerdict(a, b action.Verdict) bool {
 	return a.Subject == b.Subject && a.Outcome == b.Outcome && sameReasons(a.Because, b.Because)
 }
 
@@ -77,8 +77,8 @@ func sameReasons(a, b []reason.Reason) bool {
 }
 
 // verdictsAfter are the verdicts of a line that tells this, after a line with those before.
-func verdictsAfter(before []plan.Verdict, told []verdicts) ([]plan.Verdict, error) {
-	var all []plan.Verdict
+func verdictsAfter(before []action.Verdict, told []verdicts) ([]action.Verdict, error) {
+	var all []action.Verdict
 	left := len(before) // to be repeated: each has one subject, of which a line tells once
 	for _, t := range told {
 		if t.Same > 0 {
@@ -90,7 +90,7 @@ func verdictsAfter(before []plan.Verdict, told []verdicts) ([]plan.Verdict, erro
 			continue
 		}
 		for _, s := range t.Subjects {
-			all = append(all, plan.Verdict{Subject: s, Outcome: t.Outcome, Because: t.Because})
+			all = append(all, action.Verdict{Subject: s, Outcome: t.Outcome, Because: t.Because})
 		}
 	}
 	return all, nil

@@ -15,6 +15,8 @@ import (
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -32,7 +34,7 @@ func TestPodsThatStayStuckCostTheirVerdictsOnce(t *testing.T) {
 	objects, allowed := Objects(pods...), policy.Default()
 	var b bytes.Buffer
 	e := journal.NewEncoder(&b)
-	var m plan.Memory
+	var m memory.Memory
 	var entries []journal.Entry
 	var lengths []int
 	for i := range 4 {
@@ -109,11 +111,11 @@ func TestALineThatRepeatsWhatWasNotThereIsRefused(t *testing.T) {
 }
 
 func TestVerdictsAreReadAsTheyWereTold(t *testing.T) {
-	pod := func(name string, because ...reason.Reason) plan.Verdict {
-		return plan.Verdict{Subject: reason.Pod("default", name), Outcome: plan.PodStuck, Because: because}
+	pod := func(name string, because ...reason.Reason) action.Verdict {
+		return action.Verdict{Subject: reason.Pod("default", name), Outcome: action.PodStuck, Because: because}
 	}
 	one, other := reason.New(reason.PodYoung, reason.Ref{}, "age", "1s"), reason.New(reason.PodYoung, reason.Ref{}, "age", "2s")
-	cycles := [][]plan.Verdict{
+	cycles := [][]action.Verdict{
 		{pod("a", one), pod("b", one), pod("c", other)},
 		{pod("a", one), pod("b", other), pod("c", other)},
 		{pod("c", other), pod("a", one), pod("d", one, other)},

@@ -13,6 +13,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -67,14 +68,14 @@ func TestPodsAreToldOfTheirOwnPlaces(t *testing.T) {
 			nodes := []*corev1.Node{Node("a-0"), Node("a-1")}
 			before := cluster.New(Start, objects(all, nodes), []*cluster.Group{group()})
 			var planner plan.Planner
-			_, memory := planner.Decide(before, allowed, plan.Memory{})
+			_, kept := planner.Decide(before, allowed, memory.Memory{})
 			second := before.Next(Start.Add(time.Second), objects(all, nodes), []*cluster.Group{group()})
-			_, memory = planner.Decide(second, allowed, memory)
+			_, kept = planner.Decide(second, allowed, kept)
 			g := group()
 			all, nodes = happens(all, nodes, g)
 			after := second.Next(Start.Add(2*time.Second), objects(all, nodes), []*cluster.Group{g})
-			got, _ := planner.Decide(after, allowed, memory)
-			want, _ := plan.Decide(after, allowed, memory)
+			got, _ := planner.Decide(after, allowed, kept)
+			want, _ := plan.Decide(after, allowed, kept)
 			if diff := cmp.Diff(want.Verdicts, got.Verdicts); diff != "" {
 				t.Errorf("verdicts (-from nothing +planner):\n%s", diff)
 			}
@@ -116,7 +117,7 @@ func TestTemplatesPublishWhatNodesPublishNow(t *testing.T) {
 			groups[0].Template, groups[0].Learned = s.Groups[0].Template, s.Groups[0].Learned
 			s = s.Next(at, o, groups)
 		}
-		got, _ := planner.Decide(s, policy.Default(), plan.Memory{})
+		got, _ := planner.Decide(s, policy.Default(), memory.Memory{})
 		if v := verdictOf(got, ref("pod p")); v != c.want {
 			t.Errorf("cycle %d: %q, want %q", i, v, c.want)
 		}

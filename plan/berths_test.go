@@ -7,6 +7,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/bench/workload"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -27,15 +29,15 @@ func TestPodsThatKeepTheirPlacesStand(t *testing.T) {
 			at, groups := workload.At, w.Groups
 			s := cluster.New(at, w.Objects(&cluster.Classes{}), groups)
 			var planner plan.Planner
-			var m plan.Memory
+			var m memory.Memory
 			for i := range 4 {
 				p, next := planner.Decide(s, allowed, m)
 				there, coming, asked := 0, 0, map[cluster.GroupID]int{}
 				for _, v := range p.Verdicts[:len(s.Pending)] {
 					switch v.Outcome {
-					case plan.PodScheduling:
+					case action.PodScheduling:
 						there++
-					case plan.PodWaiting:
+					case action.PodWaiting:
 						coming++
 					}
 				}
@@ -50,10 +52,10 @@ func TestPodsThatKeepTheirPlacesStand(t *testing.T) {
 				if i > 0 && there*coming == 0 {
 					t.Errorf("cycle %d: %d pods on nodes that are there, %d on machines that are coming", i, there, coming)
 				}
-				results := make([]plan.Result, len(p.Actions))
+				results := make([]memory.Result, len(p.Actions))
 				for k, a := range p.Actions {
-					results[k] = plan.Result{Status: plan.Accepted, At: at}
-					if g, ok := a.(plan.SetCapacity); ok {
+					results[k] = memory.Result{Status: memory.Accepted, At: at}
+					if g, ok := a.(action.SetCapacity); ok {
 						asked[g.Group] = g.To
 					}
 				}

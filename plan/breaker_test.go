@@ -15,6 +15,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -22,8 +23,8 @@ import (
 // TestABreakerOpensWhenMachinesNeverJoin begins with machines that have had their time, and so many before them, and asks for machines for four pods.
 func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return Start.Add(-d) }
-	breaker := func(machines int) plan.Breaker {
-		return plan.Breaker{Machines: machines, Last: ago(40 * time.Minute)}
+	breaker := func(machines int) memory.Breaker {
+		return memory.Breaker{Machines: machines, Last: ago(40 * time.Minute)}
 	}
 	kept := breaker(3)
 	kept.Kept, kept.Until = "vm-0", Start.Add(time.Minute)
@@ -37,7 +38,7 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 	}
 	first := []string{"a-9"}
 	for name, c := range map[string]struct {
-		was     plan.Breaker
+		was     memory.Breaker
 		strays  []string      // machines that have waited for their nodes for 20 minutes
 		nodes   []string      // of the group, two hours old
 		young   time.Duration // how old a further node is, 0 for none
@@ -51,7 +52,7 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 		"two that failed are two accidents":                    {strays: []string{"0", "1"}, want: []string{"delete a 0() 1()"}},
 		"the third opens it, and is kept":                      {strays: []string{"0", "1", "2"}, want: []string{"delete a 0() 1()"}, open: true, hold: "2"},
 		"the third after two before it":                        {was: breaker(2), strays: []string{"0"}, open: true, hold: "0"},
-		"a new one is kept instead of the one before":          {was: plan.Breaker{Machines: 3, Last: ago(40 * time.Minute), Kept: "vm-0", Until: Start.Add(time.Minute)}, strays: []string{"0", "1"}, want: []string{"delete a 0()"}, open: true, hold: "1"},
+		"a new one is kept instead of the one before":          {was: memory.Breaker{Machines: 3, Last: ago(40 * time.Minute), Kept: "vm-0", Until: Start.Add(time.Minute)}, strays: []string{"0", "1"}, want: []string{"delete a 0()"}, open: true, hold: "1"},
 		"none is kept when its time is over":                   {was: over, strays: []string{"0"}, want: []string{"delete a 0()"}, open: true},
 		"it is kept until then":                                {was: kept, strays: []string{"0"}, open: true},
 		"none is kept when that is switched off":               {was: breaker(2), strays: []string{"0"}, policy: func(p *policy.Policy) { p.Removal.KeepUnjoined = 0 }, want: []string{"delete a 0()"}, open: true},
@@ -68,7 +69,7 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 		"one that joined closes it":                           {was: breaker(3), nodes: first, young: 30 * time.Minute, want: []string{"grow a 2 -> 6"}},
 		"one that joined before them does not":                {was: breaker(3), nodes: first, young: 50 * time.Minute, want: []string{"grow a 2 -> 3"}, open: true},
 		"those that came with one which joined do not count":  {was: breaker(2), strays: []string{"0", "1"}, young: 19 * time.Minute, want: []string{"delete a 0() 1()"}},
-		"it closes by itself when nothing is tried for hours": {was: plan.Breaker{Machines: 3, Last: ago(4 * time.Hour)}, young: 5 * time.Hour, want: []string{"grow a 1 -> 5"}},
+		"it closes by itself when nothing is tried for hours": {was: memory.Breaker{Machines: 3, Last: ago(4 * time.Hour)}, young: 5 * time.Hour, want: []string{"grow a 1 -> 5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			allowed := policy.Default()
@@ -78,9 +79,9 @@ func TestABreakerOpensWhenMachinesNeverJoin(t *testing.T) {
 			objects := []any{Pod("p0", CPU("3")), Pod("p1", CPU("3")), Pod("p2", CPU("3")), Pod("p3", CPU("3"))}
 			g := Group("a", 0, cmp.Or(c.max, 9))
 			g.PriceUSDPerHour = 1
-			m := plan.Memory{Since: ago(3 * time.Hour), Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Breaker: c.was}}}
+			m := memory.Memory{Since: ago(3 * time.Hour), Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Breaker: c.was}}}
 			if c.granted > 0 {
-				m.Granted = []plan.Grant{{Group: "a", Machines: c.granted, At: ago(time.Minute)}}
+				m.Granted = []memory.Grant{{Group: "a", Machines: c.granted, At: ago(time.Minute)}}
 			}
 			node := func(name, id string, age time.Duration) {
 				n := Node(name)
@@ -162,7 +163,7 @@ func TestANodeThatIsNotReadyInItsTimeIsAFailure(t *testing.T) {
 				g.Instances = append(g.Instances, Machine("1", "a-1"))
 				g.Instances[1].Group, g.Capacity = g.ID, 2
 			}
-			m := plan.Memory{Since: ago(cmp.Or(c.since, 3*time.Hour)), Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Breaker: plan.Breaker{Machines: 2, Last: ago(40 * time.Minute)}}}}
+			m := memory.Memory{Since: ago(cmp.Or(c.since, 3*time.Hour)), Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Breaker: memory.Breaker{Machines: 2, Last: ago(40 * time.Minute)}}}}
 			_, after := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{g}), policy.Default(), m)
 			got := after.Groups["a"]
 			if rests := got.Backoff.Until.After(Start); rests != c.rests || rests && got.Backoff.Code != string(reason.NodeNeverReady) {
@@ -195,16 +196,16 @@ func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 		in.Group = g.ID
 	}
 	g.Capacity = len(g.Instances)
-	decide := func(at time.Time, m plan.Memory, machines int) plan.Memory {
+	decide := func(at time.Time, m memory.Memory, machines int) memory.Memory {
 		seen := *g
 		seen.Instances, seen.Capacity = g.Instances[:machines], machines
 		_, after := plan.Decide(cluster.New(at, Objects(Pod("p0", CPU("3"))), []*cluster.Group{&seen}), policy.Default(), m)
 		return after
 	}
-	two := decide(Start, plan.Memory{Since: since}, 2)
-	want := plan.Breakers{Groups: map[cluster.GroupID]plan.Handed{"a": {
-		Breaker: plan.Breaker{Machines: 2, Last: since},
-		Backoff: plan.Backoff{Until: Start.Add(5 * time.Minute), Length: 5 * time.Minute, Last: Start, Code: "NeverJoined", Message: "has no node after 20m0s (limit 15m0s)"},
+	two := decide(Start, memory.Memory{Since: since}, 2)
+	want := memory.Breakers{Groups: map[cluster.GroupID]memory.Handed{"a": {
+		Breaker: memory.Breaker{Machines: 2, Last: since},
+		Backoff: memory.Backoff{Until: Start.Add(5 * time.Minute), Length: 5 * time.Minute, Last: Start, Code: "NeverJoined", Message: "has no node after 20m0s (limit 15m0s)"},
 		Noticed: since.Add(15 * time.Minute),
 	}}}
 	if d := diff.Diff(want, two.Breakers(Start, policy.Default())); d != "" {
@@ -227,7 +228,7 @@ func TestTheNextProcessKnowsWhatNeverJoined(t *testing.T) {
 	if b := decide(rests.Add(time.Minute), rested, 2).Groups["a"].Breaker; b.Machines != 0 {
 		t.Errorf("two that failed hours ago and are there still count again: %+v", b)
 	}
-	whole := decide(Start.Add(5*time.Hour), plan.Breakers{Groups: map[cluster.GroupID]plan.Handed{"a": {Breaker: plan.Breaker{Last: since}}}}.Memory(since), 0)
+	whole := decide(Start.Add(5*time.Hour), memory.Breakers{Groups: map[cluster.GroupID]memory.Handed{"a": {Breaker: memory.Breaker{Last: since}}}}.Memory(since), 0)
 	if b := whole.Breakers(Start, policy.Default()); !b.IsZero() {
 		t.Errorf("nothing failed, and breakers are left: %+v", b)
 	}
@@ -255,9 +256,9 @@ func TestAGroupWhoseMachinesDoNotJoinSaysWhyItDoesNotGrow(t *testing.T) {
 			if c.change != nil {
 				c.change(g)
 			}
-			m := plan.Memory{Since: Start.Add(-time.Hour)}
-			failed := plan.GroupMemory{Noticed: Start} // its back-off is over
-			m.Groups = map[cluster.GroupID]plan.GroupMemory{"a": failed}
+			m := memory.Memory{Since: Start.Add(-time.Hour)}
+			failed := memory.GroupMemory{Noticed: Start} // its back-off is over
+			m.Groups = map[cluster.GroupID]memory.GroupMemory{"a": failed}
 			s := cluster.New(Start, Objects(append(c.objects, Pod("p", CPU("3")))...), []*cluster.Group{g})
 			s.Fleet = AskedFor(g, 0, Start)
 			p, _ := plan.Decide(s, policy.Default(), m)
@@ -287,7 +288,7 @@ func TestTheRemedyOfAForeignGroupSaysWhichClusterThisIs(t *testing.T) {
 		o.Namespaces = namespaces
 		g := Group("a", 0, 9, Machine("0", "", Born(Start.Add(-20*time.Minute))))
 		g.Joined = false
-		m := plan.Memory{Since: Start.Add(-time.Hour)}
+		m := memory.Memory{Since: Start.Add(-time.Hour)}
 		p, _ := plan.Decide(cluster.New(Start, o, []*cluster.Group{g}), policy.Default(), m)
 		v, _ := p.Verdict(reason.Instance("a", "0"))
 		if len(v.Because) != 2 || v.Because[1].Code != reason.GroupForeign || !strings.Contains(v.Because[1].Remedy(), want) || !strings.Contains(v.Because[1].Sentence(), "asked for by sluice: 1;") {

@@ -13,6 +13,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -103,16 +105,16 @@ func TestBuffersKeepRoomThatNoPodLosesBy(t *testing.T) {
 			verdict: map[string]string{"pod p": "scheduling FitsNode"},
 		},
 		"a node that it needs stays, another goes": {
-			objects: []any{four, two, Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0", "a-1", "a-2"), want: []string{"cordon a-2 idle"},
+			objects: []any{four, two, Node("a-0"), Node("a-1"), Node("a-2")}, kept: removable("a-0", "a-1", "a-2"), want: []string{"cordon a-2 idle"},
 			verdict: map[string]string{"node a-1": "idle NodeBuffer NodeIdle"},
 		},
 		"room on a node that stays anyway lets an idle one go": {
-			objects: []any{podTemplate("t", "1"), buffer("b", replicas(1), answered(1)), Node("a-0"), Node("a-1"), Pod("w", On("a-1"), CPU("3"))}, memory: removable("a-0"),
+			objects: []any{podTemplate("t", "1"), buffer("b", replicas(1), answered(1)), Node("a-0"), Node("a-1"), Pod("w", On("a-1"), CPU("3"))}, kept: removable("a-0"),
 			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"buffer b": "kept BufferKept"},
 		},
 		"no pod is moved into it": {
 			objects: []any{podTemplate("t", "2"), buffer("b", replicas(1), answered(1)), Node("a-0"), Pod("v", On("a-0"), CPU("2"), OwnedBy("Job", "j")), Node("a-1"), Pod("x", On("a-1"), CPU("4"), OwnedBy("Job", "j")), Node("a-2"), Pod("y", On("a-2"))},
-			memory:  removable("a-2"), policy: func(p *policy.Policy) { p.Removal.Threshold = 0.4 }, verdict: map[string]string{"node a-2": "keep PodNowhereToGo"},
+			kept:    removable("a-2"), policy: func(p *policy.Policy) { p.Removal.Threshold = 0.4 }, verdict: map[string]string{"node a-2": "keep PodNowhereToGo"},
 		},
 		"a node comes down from the ladder before a machine is bought": {
 			objects: []any{four, two, Node("a-0"), leaving("a-1", "1", 1)}, want: []string{"uncordon a-1: NodeBuffer"}, verdict: map[string]string{"buffer b": "waiting BufferShort"},
@@ -211,13 +213,13 @@ func TestAPlannerAnswersClaimsAsAFreshDecisionDoes(t *testing.T) {
 		{Node("a-0"), Node("a-1"), Node("a-2")},
 	}
 	var planner plan.Planner
-	var m, fresh plan.Memory
+	var m, fresh memory.Memory
 	for i, objects := range cycles {
 		allowed := policy.Default()
 		answering(allowed)
 		keepingBuffers(allowed)
 		s := cluster.New(Start, Objects(objects...), []*cluster.Group{housed(objects)})
-		var p, want plan.Plan
+		var p, want action.Plan
 		p, m = planner.Decide(s, allowed, m)
 		want, fresh = plan.Decide(s, allowed, fresh)
 		if diff := cmp.Diff(onPaper(t, want, fresh), onPaper(t, p, m)); diff != "" {
@@ -240,7 +242,7 @@ func TestARequestThatIsMadeAnewIsYoungAgain(t *testing.T) {
 		want string
 	}{{time.Minute, "grows NeedsMachine"}, {time.Second, "waiting FitsComingMachine"}} {
 		s := cluster.New(Start, Objects(append(objects, request("r", 1, aged(c.age)))...), []*cluster.Group{coming})
-		p, _ := planner.Decide(s, allowed, plan.Memory{})
+		p, _ := planner.Decide(s, allowed, memory.Memory{})
 		if got := verdictOf(p, ref("pod p")); got != c.want {
 			t.Errorf("beside a request that is %s old: %q, want %q", c.age, got, c.want)
 		}
@@ -248,7 +250,7 @@ func TestARequestThatIsMadeAnewIsYoungAgain(t *testing.T) {
 }
 
 // onPaper is a decision as JSON, one line for each of its parts.
-func onPaper(t *testing.T, p plan.Plan, m plan.Memory) string {
+func onPaper(t *testing.T, p action.Plan, m memory.Memory) string {
 	text, err := json.MarshalIndent([]any{p, m}, "", " ")
 	if err != nil {
 		t.Fatal(err)

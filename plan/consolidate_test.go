@@ -15,6 +15,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -117,8 +119,8 @@ func TestAPlannerThatConsolidatesDecidesAsIfItRememberedNothing(t *testing.T) {
 			}
 			h.come()
 			s := h.observe()
-			p, m := planner.Decide(s, allowed, h.memory)
-			fresh, left := plan.Decide(s, allowed, h.memory)
+			p, m := planner.Decide(s, allowed, h.kept)
+			fresh, left := plan.Decide(s, allowed, h.kept)
 			if diff := cmp.Diff(paper(t, fresh, left), paper(t, p, m)); diff != "" {
 				t.Fatalf("at %s (-fresh +planner):\n%s", h.at.Sub(Start), diff)
 			}
@@ -144,7 +146,7 @@ type rest struct {
 	objects []any
 	b       *cluster.Group
 	allowed *policy.Policy
-	memory  plan.Memory
+	kept    memory.Memory
 }
 
 // TestSavingsAreLookedForAtRestAlone lets one thing be on its way: nothing is moved for money before it is over.
@@ -195,14 +197,14 @@ func TestSavingsAreLookedForAtRestAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"), Machine("2", "a-2"))
 			a.PriceUSDPerHour = 3
-			r := &rest{b: Group("b", 0, 5), allowed: policy.Default(), memory: plan.Memory{Since: Start.Add(-time.Hour)}}
+			r := &rest{b: Group("b", 0, 5), allowed: policy.Default(), kept: memory.Memory{Since: Start.Add(-time.Hour)}}
 			r.allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
 			for i := range 3 {
 				node := fmt.Sprint("a-", i)
 				r.objects = append(r.objects, Node(node), Pod("p-"+node, On(node), CPU("1200m")), Pod("q-"+node, On(node), CPU("1200m")))
 			}
 			c.moves(r)
-			p, _ := plan.Decide(cluster.New(Start, Objects(r.objects...), []*cluster.Group{a, r.b}), r.allowed, r.memory)
+			p, _ := plan.Decide(cluster.New(Start, Objects(r.objects...), []*cluster.Group{a, r.b}), r.allowed, r.kept)
 			var pays bool
 			for _, v := range p.Verdicts {
 				for _, why := range v.Because {
@@ -217,8 +219,8 @@ func TestSavingsAreLookedForAtRestAlone(t *testing.T) {
 }
 
 // saves says whether a plan finds a saving, or goes on with one.
-func saves(p plan.Plan, codes ...reason.Code) bool {
-	return slices.ContainsFunc(p.Verdicts, func(v plan.Verdict) bool {
+func saves(p action.Plan, codes ...reason.Code) bool {
+	return slices.ContainsFunc(p.Verdicts, func(v action.Verdict) bool {
 		return slices.ContainsFunc(v.Because, func(why reason.Reason) bool { return slices.Contains(codes, why.Code) })
 	})
 }
@@ -231,7 +233,7 @@ func TestAMachineOfTheSameSizeIsNoReplacement(t *testing.T) {
 		allowed := policy.Default()
 		allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
 		s := cluster.New(Start, Objects(Node("a-0"), Pod("p", On("a-0"), CPU("3"))), []*cluster.Group{a, b})
-		if p, _ := plan.Decide(s, allowed, plan.Memory{Since: Start.Add(-time.Hour)}); saves(p, reason.ConsolidationPays) != want {
+		if p, _ := plan.Decide(s, allowed, memory.Memory{Since: Start.Add(-time.Hour)}); saves(p, reason.ConsolidationPays) != want {
 			t.Errorf("machines of %s instead of %s: a saving is found: %t, want %t\n%v", size, a.Size, !want, want, p.Verdicts)
 		}
 	}
@@ -247,7 +249,7 @@ func TestAHoldThatIsOverKeepsNoNodeFromASaving(t *testing.T) {
 		n.Annotations = map[string]string{cluster.HoldAnnotation: Start.Add(time.Minute).Format(time.RFC3339)}
 	}
 	s := cluster.New(Start, Objects(Node("a-0", held), Pod("p", On("a-0"), CPU("3"))), []*cluster.Group{a, b})
-	m := plan.Memory{Since: Start.Add(-time.Hour)}
+	m := memory.Memory{Since: Start.Add(-time.Hour)}
 	var planner plan.Planner
 	for _, c := range []struct {
 		at   time.Time
@@ -271,7 +273,7 @@ func TestAReplacementThatIsTakenEmptiesNothing(t *testing.T) {
 		if taken {
 			objects = append(objects, Pod("q", On("b-0"), CPU("3")))
 		}
-		m := plan.Memory{Since: Start.Add(-time.Hour), Consolidation: plan.Consolidation{
+		m := memory.Memory{Since: Start.Add(-time.Hour), Consolidation: memory.Consolidation{
 			Node: "a-0", Since: Start.Add(-time.Hour), Group: "b", Asked: Start.Add(-5 * time.Minute), Saving: 2,
 		}}
 		p, after := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{a, b}), allowed, m)
@@ -298,7 +300,7 @@ func TestASavingRestsOnThoseWhoStay(t *testing.T) {
 	again.Learned = first.Group("a").Learned
 	second := first.Next(Start.Add(time.Second), objects, []*cluster.Group{&again, &free})
 	var planner plan.Planner
-	p, m := planner.Decide(known(first), allowed, plan.Memory{Since: Start.Add(-time.Hour)})
+	p, m := planner.Decide(known(first), allowed, memory.Memory{Since: Start.Add(-time.Hour)})
 	if !saves(p, reason.ConsolidationPays) {
 		t.Errorf("no saving is found while the other node stays:\n%v", p.Verdicts)
 	}

@@ -10,6 +10,7 @@ import (
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -19,28 +20,28 @@ func TestPlansHeedTheSafetyContract(t *testing.T) {
 	cases := map[string]struct {
 		objects []any
 		group   *cluster.Group
-		memory  plan.Memory
+		kept    memory.Memory
 		want    []string
 		verdict map[string]string
 	}{
 		"Ready nodes that the min needs stay beside silent ones": {
-			objects: []any{Node("a-0"), silent("a-1"), silent("a-2")}, group: three(), memory: removable("a-0"),
+			objects: []any{Node("a-0"), silent("a-1"), silent("a-2")}, group: three(), kept: removable("a-0"),
 			want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalHeld NodeIdle"},
 		},
 		"a node on the ladder comes down when the min needs it": {
-			objects: []any{leaving("a-0", "0", time.Hour), silent("a-1"), silent("a-2")}, group: three(), memory: removable(),
+			objects: []any{leaving("a-0", "0", time.Hour), silent("a-1"), silent("a-2")}, group: three(), kept: removable(),
 			want: []string{"uncordon a-0: RemovalHeld"}, verdict: map[string]string{"node a-0": "rescue RemovalHeld"},
 		},
 		"a node that has run dry stays when the min needs it": {
-			objects: []any{Node("a-0", Removing(Start.Add(-time.Hour), marked("0")), For(cluster.RunsDry)), silent("a-1"), silent("a-2")}, group: three(), memory: removable(),
+			objects: []any{Node("a-0", Removing(Start.Add(-time.Hour), marked("0")), For(cluster.RunsDry)), silent("a-1"), silent("a-2")}, group: three(), kept: removable(),
 			want: []string{"uncordon a-0: RemovalHeld"}, verdict: map[string]string{"node a-0": "rescue RemovalHeld"},
 		},
 		"an idle node goes beside silent ones when the min needs it not": {
-			objects: []any{Node("a-0"), Node("a-1"), silent("a-2")}, group: three(), memory: removable("a-0"),
+			objects: []any{Node("a-0"), Node("a-1"), silent("a-2")}, group: three(), kept: removable("a-0"),
 			want: []string{"cordon a-0 idle"},
 		},
 		"machines that are lost together stay, and its group says so": {
-			objects: []any{Node("a-0"), silent("a-1"), silent("a-2")}, group: three(), memory: removable("a-2"),
+			objects: []any{Node("a-0"), silent("a-1"), silent("a-2")}, group: three(), kept: removable("a-2"),
 			want: []string{}, verdict: map[string]string{"node a-2": "idle RemovalHeld GroupLost NodeNotReady", "group a": "steady GroupLost GroupSteady"},
 		},
 	}
@@ -48,7 +49,7 @@ func TestPlansHeedTheSafetyContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := cluster.New(Start, Objects(c.objects...), []*cluster.Group{c.group})
 			s.Fleet = ledgerOf(s, 2*time.Hour)
-			p, _ := plan.Decide(s, policy.Default(), sawCordons(c.memory, c.objects))
+			p, _ := plan.Decide(s, policy.Default(), sawCordons(c.kept, c.objects))
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}

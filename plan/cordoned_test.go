@@ -9,17 +9,19 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
 
 // sawCordons is the memory of a process whose own clock wrote the taints of these nodes.
-func sawCordons(m plan.Memory, objects []any) plan.Memory {
-	m.Cordoned = map[string]plan.Cordoned{}
+func sawCordons(m memory.Memory, objects []any) memory.Memory {
+	m.Cordoned = map[string]memory.Cordoned{}
 	for _, o := range objects {
 		if n, is := o.(*corev1.Node); is {
 			if removal, on := cluster.RemovalOf(n); on {
-				m.Cordoned[n.Name] = plan.Cordoned{Said: removal.Since, By: removal.Since}
+				m.Cordoned[n.Name] = memory.Cordoned{Said: removal.Since, By: removal.Since}
 			}
 		}
 	}
@@ -48,18 +50,18 @@ func TestThePauseAfterACordonGoesByOneClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			removal := cluster.Removal{Since: Start.Add(-c.said), Why: cluster.Idle}
 			objects := []any{Node("a-0", Removing(removal.Since, machine), For(cluster.Idle))}
-			m := plan.Memory{Since: Start.Add(-time.Hour)}
+			m := memory.Memory{Since: Start.Add(-time.Hour)}
 			if c.own > 0 {
-				cordon := plan.Cordon{Node: "a-0", UID: "uid-a-0", Removal: removal, Machine: machine}
-				m = m.After(plan.Plan{Actions: []plan.Action{cordon}}, []plan.Result{{Status: plan.Accepted, At: Start.Add(-c.own)}}, policy.Default())
+				cordon := action.Cordon{Node: "a-0", UID: "uid-a-0", Removal: removal, Machine: machine}
+				m = m.After(action.Plan{Actions: []action.Action{cordon}}, []memory.Result{{Status: memory.Accepted, At: Start.Add(-c.own)}}, policy.Default())
 			}
 			goes := func(at time.Duration) bool {
 				g := Group("a", 0, 5, Machine("0", "a-0"))
 				g.Read.At = Start.Add(at)
-				var p plan.Plan
+				var p action.Plan
 				p, m = plan.Decide(cluster.New(Start.Add(at), Objects(objects...), []*cluster.Group{g}), policy.Default(), m)
 				v, _ := p.Verdict(reason.Node("a-0"))
-				return v.Outcome == plan.NodeDeleting
+				return v.Outcome == action.NodeDeleting
 			}
 			if got := goes(0); got != (c.want == 0) {
 				t.Errorf("in the first cycle it goes: %t", got)

@@ -8,6 +8,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/fidelity"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -77,14 +79,14 @@ func growingAlone(w *fidelity.World, one *cluster.Group) *fidelity.World {
 
 // bought is what a plan for the world costs an hour, and for which pods it grows.
 func bought(w *fidelity.World, allowed *policy.Policy) (usdPerHour float64, pods []string) {
-	p, _ := plan.Decide(w.Snapshot(), allowed, plan.Memory{})
+	p, _ := plan.Decide(w.Snapshot(), allowed, memory.Memory{})
 	for _, a := range p.Actions {
-		if grow, ok := a.(plan.SetCapacity); ok {
+		if grow, ok := a.(action.SetCapacity); ok {
 			usdPerHour += float64(grow.Adds) * w.Group(grow.Group).PriceUSDPerHour
 		}
 	}
 	for _, v := range p.Verdicts {
-		if v.Subject.Kind == reason.KindPod && v.Outcome == plan.PodGrows {
+		if v.Subject.Kind == reason.KindPod && v.Outcome == action.PodGrows {
 			pods = append(pods, v.Subject.Name)
 		}
 	}

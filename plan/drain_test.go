@@ -15,6 +15,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -98,7 +99,7 @@ func TestABacklogIsWorkedOffWithinItsTarget(t *testing.T) {
 				c.group(g)
 			}
 			s := cluster.New(Start, Objects(c.objects...), []*cluster.Group{g})
-			p, _ := plan.Decide(s, draining(c.targets...), plan.Memory{})
+			p, _ := plan.Decide(s, draining(c.targets...), memory.Memory{})
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
@@ -120,14 +121,14 @@ func TestRunTimesAreLearnedFromPodsThatEnd(t *testing.T) {
 		return Pod(name, OwnedBy("Job", owner), CPU("100m"), On(node), begun(ago))
 	}
 	allowed := draining(policy.DrainTarget{Namespace: "default", Within: 20 * time.Minute})
-	cycle := func(m plan.Memory, after time.Duration, objects ...any) plan.Memory {
+	cycle := func(m memory.Memory, after time.Duration, objects ...any) memory.Memory {
 		g := Group("a", 0, 9, Machine("0", node))
 		_, m = plan.Decide(cluster.New(Start.Add(after), Objects(objects...), []*cluster.Group{g}), allowed, m)
 		raw, err := json.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var read plan.Memory
+		var read memory.Memory
 		if err := json.Unmarshal(raw, &read); err != nil {
 			t.Fatal(err)
 		}
@@ -140,22 +141,22 @@ func TestRunTimesAreLearnedFromPodsThatEnd(t *testing.T) {
 	going := Pod("one", OwnedBy("Job", "shot-1"), CPU("100m"), On(node), begun(4*time.Minute), func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(Start)) })
 	cases := map[string]struct {
 		second []any // a minute later
-		want   plan.RunTime
+		want   memory.RunTime
 		series time.Duration
 	}{
 		"a pod that is gone ran until now": {
-			[]any{Node(node)}, plan.RunTime{Mean: 5 * time.Minute, Ended: 1}, 5 * time.Minute,
+			[]any{Node(node)}, memory.RunTime{Mean: 5 * time.Minute, Ended: 1}, 5 * time.Minute,
 		},
 		"a pod that runs has not ended": {
-			[]any{Node(node), run("one", "shot-1", 4*time.Minute)}, plan.RunTime{}, 0,
+			[]any{Node(node), run("one", "shot-1", 4*time.Minute)}, memory.RunTime{}, 0,
 		},
-		"a pod whose node is cordoned may have been evicted": {[]any{cordoned}, plan.RunTime{}, 0},
-		"a pod whose node is gone was cut short":             {[]any{}, plan.RunTime{}, 0},
-		"a pod that somebody deletes is not watched":         {[]any{Node(node), going}, plan.RunTime{}, 0},
+		"a pod whose node is cordoned may have been evicted": {[]any{cordoned}, memory.RunTime{}, 0},
+		"a pod whose node is gone was cut short":             {[]any{}, memory.RunTime{}, 0},
+		"a pod that somebody deletes is not watched":         {[]any{Node(node), going}, memory.RunTime{}, 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			m := cycle(plan.Memory{}, 0, Node(node), run("one", "shot-1", 4*time.Minute))
+			m := cycle(memory.Memory{}, 0, Node(node), run("one", "shot-1", 4*time.Minute))
 			m = cycle(m, time.Minute, c.second...)
 			if len(c.second) == 2 && c.second[1] == any(going) {
 				m = cycle(m, 2*time.Minute, Node(node))
@@ -171,7 +172,7 @@ func TestRunTimesAreLearnedFromPodsThatEnd(t *testing.T) {
 func TestWhatIsLearnedIsBounded(t *testing.T) {
 	allowed := draining(policy.DrainTarget{Namespace: "default", Within: 20 * time.Minute})
 	g := Group("a", 0, 9, Machine("0", "a-0"))
-	var m plan.Memory
+	var m memory.Memory
 	for round := range 3 {
 		objects, began := []any{Node("a-0")}, time.Duration(round)*time.Minute
 		for i := range 400 {
@@ -207,7 +208,7 @@ func TestARunTimeThatWasLearnedServesTheOwnersNextPods(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := cluster.New(Start, Objects(pods(16, OwnedBy("Job", "shot-2"), CPU("4"))...), []*cluster.Group{Group("a", 0, 50)})
-			m := plan.Memory{Runs: map[string]plan.RunTime{c.known: {Mean: 5 * time.Minute, Ended: 3, Seen: Start}}}
+			m := memory.Memory{Runs: map[string]memory.RunTime{c.known: {Mean: 5 * time.Minute, Ended: 3, Seen: Start}}}
 			p, _ := plan.Decide(s, draining(policy.DrainTarget{Namespace: "default", Within: 20 * time.Minute}), m)
 			if diff := cmp.Diff([]string{c.want}, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
@@ -233,7 +234,7 @@ func TestOnlyPodsThatHaveJustBegunAreTimed(t *testing.T) {
 	run := func(name string, began time.Duration) *cluster.Pod {
 		return Pod(name, OwnedBy("Job", "shot"), CPU("1m"), On("a-0"), begun(-began))
 	}
-	var m plan.Memory
+	var m memory.Memory
 	for minute, pods := range [][]any{
 		{run("first", 0)},
 		{run("first", 0), run("late", -time.Hour), run("new", time.Minute)},

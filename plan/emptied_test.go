@@ -13,6 +13,7 @@ import (
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -60,7 +61,7 @@ func TestNodesAreEmptiedWithinTheBudgetOfTheirGroup(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			allowed, memory := policy.Default(), removable("a-1")
+			allowed, kept := policy.Default(), removable("a-1")
 			if c.policy != nil {
 				c.policy(allowed)
 			}
@@ -72,7 +73,7 @@ func TestNodesAreEmptiedWithinTheBudgetOfTheirGroup(t *testing.T) {
 			if s.Fleet = ledgerOf(s, cmp.Or(c.began, 2*time.Hour)); c.ledger != nil {
 				s.Fleet = c.ledger(s.Fleet)
 			}
-			p, m := plan.Decide(s, allowed, sawCordons(memory, objects))
+			p, m := plan.Decide(s, allowed, sawCordons(kept, objects))
 			if c.want == nil {
 				c.want = []string{}
 			}
@@ -97,11 +98,11 @@ func made(ago time.Duration) func(*corev1.Pod) {
 // TestANodeThatReceivesPodsOfADrainIsLookedAtAnew has two nodes that could both have gone for long. The less used one goes first, unless a pod has come to it that a drain
 // made homeless: then the other one goes, and the pod stays where it is.
 func TestANodeThatReceivesPodsOfADrainIsLookedAtAnew(t *testing.T) {
-	drained := func(node string, ago time.Duration) map[string]plan.Emptied {
-		return map[string]plan.Emptied{node: {Group: "a", At: Start.Add(-ago)}}
+	drained := func(node string, ago time.Duration) map[string]memory.Emptied {
+		return map[string]memory.Emptied{node: {Group: "a", At: Start.Add(-ago)}}
 	}
 	for name, c := range map[string]struct {
-		emptied map[string]plan.Emptied
+		emptied map[string]memory.Emptied
 		came    time.Duration // how long ago the pod was made
 		window  time.Duration // of the budget
 		goes    string
@@ -116,15 +117,15 @@ func TestANodeThatReceivesPodsOfADrainIsLookedAtAnew(t *testing.T) {
 		"it was seen there when the time began anew": {emptied: drained("a-9", 25*time.Minute), came: 25 * time.Minute, window: time.Hour, goes: "a-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			allowed, memory := policy.Default(), removable("a-0")
+			allowed, kept := policy.Default(), removable("a-0")
 			allowed.Removal.Emptied, allowed.Removal.Window = 100, c.window
-			memory.Removable = map[string]time.Time{"a-0": Start.Add(-20 * time.Minute), "a-1": Start.Add(-20 * time.Minute)}
-			memory.Emptied = c.emptied
+			kept.Removable = map[string]time.Time{"a-0": Start.Add(-20 * time.Minute), "a-1": Start.Add(-20 * time.Minute)}
+			kept.Emptied = c.emptied
 			objects := []any{
 				Node("a-0"), Pod("web", On("a-0"), CPU("800m"), made(time.Hour)),
 				Node("a-1"), Pod("moved", On("a-1"), CPU("300m"), made(c.came)), Node("a-2"), Pod("busy", On("a-2"), CPU("2500m")),
 			}
-			p, m := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{joined(three(), objects)}), allowed, memory)
+			p, m := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{joined(three(), objects)}), allowed, kept)
 			if diff := gocmp.Diff([]string{"cordon " + c.goes + " underused"}, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}

@@ -12,6 +12,9 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/grow"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -44,7 +47,7 @@ func TestAnExpanderThatIsSetIsObeyed(t *testing.T) {
 			objects.ConfigMaps = []*corev1.ConfigMap{ranking}
 			allowed := policy.Default()
 			allowed.Growth.Expanders = tc.chain
-			p, _ := plan.Decide(cluster.New(Start, objects, []*cluster.Group{sized("large", "16", 5, 0.9), sized("small", "4", 5, 0.2)}), allowed, plan.Memory{})
+			p, _ := plan.Decide(cluster.New(Start, objects, []*cluster.Group{sized("large", "16", 5, 0.9), sized("small", "4", 5, 0.2)}), allowed, memory.Memory{})
 			if diff := cmp.Diff(tc.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
@@ -56,7 +59,7 @@ func TestWhatAnExpanderLeavesIsServedByTheNextGroupAtOnce(t *testing.T) {
 	allowed := policy.Default()
 	allowed.Growth.Expanders = []policy.Expander{policy.LeastNodes}
 	groups := []*cluster.Group{sized("large", "16", 1, 0.9), sized("small", "4", 5, 0.2)}
-	p, _ := plan.Decide(cluster.New(Start, Objects(pods(24)...), groups), allowed, plan.Memory{})
+	p, _ := plan.Decide(cluster.New(Start, Objects(pods(24)...), groups), allowed, memory.Memory{})
 	if diff := cmp.Diff([]string{"grow large 0 -> 1", "grow small 0 -> 2"}, told(p)); diff != "" {
 		t.Errorf("actions (-want +got):\n%s", diff)
 	}
@@ -66,11 +69,11 @@ func TestAnExpandersServerIsAskedOnce(t *testing.T) {
 	allowed := policy.Default()
 	allowed.Growth.Expanders = []policy.Expander{policy.GRPC}
 	s := cluster.New(Start, Objects(pods(8)...), []*cluster.Group{sized("large", "16", 5, 0.9), sized("small", "4", 5, 0.2)})
-	p, m := plan.Decide(s, allowed, plan.Memory{})
-	if len(p.Actions) != 1 || plan.KindOf(p.Actions[0]) != "AskExpander" {
+	p, m := plan.Decide(s, allowed, memory.Memory{})
+	if len(p.Actions) != 1 || action.KindOf(p.Actions[0]) != "AskExpander" {
 		t.Fatalf("actions %v, want one question", p.Actions)
 	}
-	m = m.After(p, []plan.Result{{Status: plan.Accepted, At: Start, Chosen: []cluster.GroupID{"large"}}}, allowed)
+	m = m.After(p, []memory.Result{{Status: memory.Accepted, At: Start, Chosen: []cluster.GroupID{"large"}}}, allowed)
 	p, _ = plan.Decide(s, allowed, m)
 	if diff := cmp.Diff([]string{"grow large 0 -> 1"}, told(p)); diff != "" {
 		t.Errorf("actions (-want +got):\n%s", diff)
@@ -112,7 +115,7 @@ func TestSimilarGroupsShareWhatAnExpanderChooses(t *testing.T) {
 			allowed := policy.Default()
 			allowed.Growth.Expanders = []policy.Expander{policy.MostPods, policy.LeastNodes}
 			allowed.Growth.Balance.Similar, allowed.Growth.Balance.IgnoreLabels = tc.balance, []string{"rack"}
-			p, _ := plan.Decide(cluster.New(firstByLot(t, tc.groups), Objects(tc.pods...), tc.groups), allowed, plan.Memory{})
+			p, _ := plan.Decide(cluster.New(firstByLot(t, tc.groups), Objects(tc.pods...), tc.groups), allowed, memory.Memory{})
 			if diff := cmp.Diff(tc.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
@@ -123,13 +126,13 @@ func TestSimilarGroupsShareWhatAnExpanderChooses(t *testing.T) {
 // firstByLot is a time at which the first of the groups wins the lot among all of them.
 func firstByLot(t *testing.T, groups []*cluster.Group) time.Time {
 	t.Helper()
-	var options []plan.Option
+	var options []grow.Option
 	for _, g := range groups {
-		options = append(options, plan.Option{Group: g.ID, Nodes: 1})
+		options = append(options, grow.Option{Group: g.ID, Nodes: 1})
 	}
 	for i := range 100 {
 		at := Start.Add(time.Duration(i) * time.Second)
-		if plan.Expand(options, []policy.Expander{policy.Random}, plan.Ranking{}, nil, at).Group == groups[0].ID {
+		if grow.Expand(options, []policy.Expander{policy.Random}, grow.Ranking{}, nil, at).Group == groups[0].ID {
 			return at
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/fidelity"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -111,9 +113,9 @@ func decided(w *fidelity.World, allowed *policy.Policy) fidelity.Walked {
 	var got fidelity.Walked
 	far := map[string][]cluster.GroupID{}
 	got.TooFar = far
-	p, _ := plan.DecideBefore((*witness)(&got.Outcome), w.Snapshot(), allowed, plan.Memory{})
+	p, _ := plan.DecideBefore((*witness)(&got.Outcome), w.Snapshot(), allowed, memory.Memory{})
 	for _, v := range p.Verdicts {
-		if v.Subject.Kind == reason.KindPod && v.Outcome == plan.PodStuck {
+		if v.Subject.Kind == reason.KindPod && v.Outcome == action.PodStuck {
 			got.Refused = append(got.Refused, v.Subject.Name)
 			for _, why := range v.Because {
 				if why.Code == reason.ZoneTooFar {

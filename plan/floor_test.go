@@ -9,6 +9,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -26,11 +27,11 @@ func scheduled(t *testing.T, text string) func(*policy.Policy) {
 func enforced(p *policy.Policy) { p.Growth.EnforceMin = true }
 
 func TestGroupsAreRaisedToTheirFloorAndNoFurther(t *testing.T) {
-	failing := plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Minute), Code: "X"}}}}
+	failing := memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Backoff: memory.Backoff{Until: Start.Add(time.Minute), Code: "X"}}}}
 	cases := map[string]struct {
 		objects []any
 		groups  []*cluster.Group
-		memory  plan.Memory
+		kept    memory.Memory
 		policy  []func(*policy.Policy)
 		want    []string
 		verdict map[string]string
@@ -59,11 +60,11 @@ func TestGroupsAreRaisedToTheirFloorAndNoFurther(t *testing.T) {
 		},
 		"a request that the read does not show yet is not made again": {
 			groups: []*cluster.Group{Group("a", 3, 5)}, policy: []func(*policy.Policy){enforced},
-			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Requested: Start.Add(time.Second), Capacity: 3}}},
-			want:   []string{}, verdict: map[string]string{"group a": "growing GroupGrowing GroupSteady"},
+			kept: memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Requested: Start.Add(time.Second), Capacity: 3}}},
+			want: []string{}, verdict: map[string]string{"group a": "growing GroupGrowing GroupSteady"},
 		},
 		"a group in back-off rests": {
-			groups: []*cluster.Group{Group("a", 3, 5)}, policy: []func(*policy.Policy){enforced}, memory: failing,
+			groups: []*cluster.Group{Group("a", 3, 5)}, policy: []func(*policy.Policy){enforced}, kept: failing,
 			want: []string{}, verdict: map[string]string{"group a": "backoff GroupBackoff GroupShort GroupSteady"},
 		},
 		"a group whose read is not whole is left alone": {
@@ -89,7 +90,7 @@ func TestGroupsAreRaisedToTheirFloorAndNoFurther(t *testing.T) {
 			for i, g := range c.groups {
 				groups[i] = allowed.Bound(g, Start)
 			}
-			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), groups), allowed, c.memory)
+			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), groups), allowed, c.kept)
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}

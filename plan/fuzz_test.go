@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/grow"
 )
 
 // FuzzRanking reads any text as the ranking of the expander priority: groups are ranked by it, or a sentence in one line says why not.
@@ -14,7 +14,7 @@ func FuzzRanking(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		r := plan.ReadRanking(&corev1.ConfigMap{Data: map[string]string{"priorities": text}})
+		r := grow.ReadRanking(&corev1.ConfigMap{Data: map[string]string{"priorities": text}})
 		for _, c := range r.Wrong() {
 			if c == '\n' {
 				t.Errorf("more than one line: %q", r.Wrong())

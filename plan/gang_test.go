@@ -12,6 +12,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -66,7 +68,7 @@ func TestGangsAreServedWholeOrNotAtAll(t *testing.T) {
 	cases := map[string]struct {
 		objects []any
 		groups  []*cluster.Group
-		memory  plan.Memory
+		kept    memory.Memory
 		policy  func(*policy.Policy)
 		want    []string
 		verdict map[string]string // of "pod NAME"
@@ -90,8 +92,8 @@ func TestGangsAreServedWholeOrNotAtAll(t *testing.T) {
 		},
 		"a group in back-off is no room": {
 			objects: gangOf("g", 8, 8), groups: []*cluster.Group{Group("a", 0, 4), Group("b", 0, 4)},
-			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"b": {Backoff: plan.Backoff{Until: Start.Add(time.Minute)}}}},
-			want:   []string{}, verdict: map[string]string{"g-00": "stuck GangDoesNotFit GroupAtMax GroupBackoff" + held},
+			kept: memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"b": {Backoff: memory.Backoff{Until: Start.Add(time.Minute)}}}},
+			want: []string{}, verdict: map[string]string{"g-00": "stuck GangDoesNotFit GroupAtMax GroupBackoff" + held},
 		},
 		"pods that are not there yet are waited for": {
 			objects: gangOf("g", 7, 8), groups: []*cluster.Group{Group("a", 0, 9)},
@@ -169,7 +171,7 @@ func TestGangsAreServedWholeOrNotAtAll(t *testing.T) {
 		"what the server has chosen buys nothing as long as it is asked about the rest": {
 			objects: gangOf("g", 6, 6), groups: []*cluster.Group{Group("a", 0, 4), Group("b", 0, 4)},
 			policy: func(p *policy.Policy) { p.Growth.Expanders = []policy.Expander{policy.GRPC} },
-			memory: plan.Memory{Answer: &plan.Answer{Offered: []cluster.GroupID{"a", "b"}, Keep: []cluster.GroupID{"a"}}},
+			kept:   memory.Memory{Answer: &memory.Answer{Offered: []cluster.GroupID{"a", "b"}, Keep: []cluster.GroupID{"a"}}},
 			want:   []string{},
 		},
 		"a node that half of a gang would take back stays on the ladder": {
@@ -211,7 +213,7 @@ func TestGangsAreServedWholeOrNotAtAll(t *testing.T) {
 			if c.policy != nil {
 				c.policy(allowed)
 			}
-			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), c.groups), allowed, sawCordons(c.memory, c.objects))
+			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), c.groups), allowed, sawCordons(c.kept, c.objects))
 			complete(t, p)
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
@@ -229,12 +231,12 @@ func TestGangsAreServedWholeOrNotAtAll(t *testing.T) {
 func TestMachinesAreKeptForAGangAsLongAsIsStated(t *testing.T) {
 	allowed := policy.Default()
 	allowed.Growth.GangHold = 3 * time.Minute
-	decide := func(at time.Duration, m plan.Memory, most int) (plan.Plan, plan.Memory) {
+	decide := func(at time.Duration, m memory.Memory, most int) (action.Plan, memory.Memory) {
 		s := cluster.New(Start.Add(at), Objects(together(gangOf("g", 3, 3), []any{Node("a-0"), Node("a-1")})...),
 			[]*cluster.Group{Group("a", 0, most, Machine("0", "a-0"), Machine("1", "a-1"))})
 		return plan.Decide(s, allowed, m)
 	}
-	idle := plan.Memory{Removable: map[string]time.Time{"a-0": Start.Add(-time.Hour), "a-1": Start.Add(-time.Hour)}}
+	idle := memory.Memory{Removable: map[string]time.Time{"a-0": Start.Add(-time.Hour), "a-1": Start.Add(-time.Hour)}}
 	p, m := decide(0, idle, 2)
 	if len(p.Counted) != 2 || len(p.Actions) != 0 {
 		t.Errorf("at first %v is counted on and done is %v, want both nodes kept", p.Counted, told(p))
@@ -319,11 +321,11 @@ func TestGatesOpenWhenTheRoomIsReady(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			p, _ := plan.Decide(cluster.New(Start.Add(time.Second), Objects(c.objects...), three()), policy.Default(), plan.Memory{})
+			p, _ := plan.Decide(cluster.New(Start.Add(time.Second), Objects(c.objects...), three()), policy.Default(), memory.Memory{})
 			complete(t, p)
 			var open []string
 			for _, a := range p.Actions {
-				if g, is := a.(plan.OpenGate); is {
+				if g, is := a.(action.OpenGate); is {
 					open = append(open, g.Pod+" on "+g.Node)
 				}
 			}
@@ -367,10 +369,10 @@ func TestGatesOpenSoManyInACycleAndAGangAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := cluster.New(Start.Add(time.Second), Objects(together(nodes, c.pods)...), []*cluster.Group{Group("a", 0, 7, machines...)})
-			p, _ := plan.Decide(s, policy.Default(), plan.Memory{})
+			p, _ := plan.Decide(s, policy.Default(), memory.Memory{})
 			opens := 0
 			for _, a := range p.Actions {
-				if _, is := a.(plan.OpenGate); is {
+				if _, is := a.(action.OpenGate); is {
 					opens++
 				}
 			}
@@ -385,7 +387,7 @@ func TestGatesOpenSoManyInACycleAndAGangAtOnce(t *testing.T) {
 func TestNobodyHearsOfPlacesThatAreTakenBack(t *testing.T) {
 	s := cluster.New(Start, Objects(together(gangOf("g", 4, 4), []any{Pod("single", CPU("4"), younger)})...), []*cluster.Group{Group("a", 0, 3)})
 	var heard witness
-	plan.DecideBefore(&heard, s, policy.Default(), plan.Memory{})
+	plan.DecideBefore(&heard, s, policy.Default(), memory.Memory{})
 	for _, at := range heard.Placements {
 		if at.Pod != "" && at.Pod != "default/single" {
 			t.Errorf("%s is said to have a place on %s", at.Pod, at.Node)

@@ -12,6 +12,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -105,8 +107,8 @@ func TestGroupsGatherWhilePodsKeepComing(t *testing.T) {
 			if c.atOnce > 0 {
 				allowed.Growth.MaxAtOnce = c.atOnce
 			}
-			var m plan.Memory
-			var last plan.Plan
+			var m memory.Memory
+			var last action.Plan
 			var pods []any
 			for _, y := range c.cycles {
 				for i := len(pods); i < y.pods; i++ {
@@ -131,12 +133,12 @@ func TestGroupsGatherWhilePodsKeepComing(t *testing.T) {
 					t.Errorf("at %s (-want +got):\n%s", y.at, diff)
 				}
 				complete(t, p)
-				var results []plan.Result
-				for _, action := range p.Actions {
-					if grow, is := action.(plan.SetCapacity); is {
+				var results []memory.Result
+				for _, act := range p.Actions {
+					if grow, is := act.(action.SetCapacity); is {
 						map[cluster.GroupID]*cluster.Group{"a": a, "b": b}[grow.Group].Capacity = grow.To
 					}
-					results = append(results, plan.Result{Status: plan.Accepted, At: at})
+					results = append(results, memory.Result{Status: memory.Accepted, At: at})
 				}
 				m, last = next.After(p, results, allowed), p
 			}
@@ -160,7 +162,7 @@ func TestABurstIsOverWhenTheSchedulerHasJudgedIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, allowed := Group("a", 0, 50), policy.Default()
-			var m plan.Memory
+			var m memory.Memory
 			var asked []int
 			judged := []time.Duration{0, 3 * time.Second, 12 * time.Second}
 			for _, at := range []time.Duration{0, 3 * time.Second, 9900 * time.Millisecond, 10100 * time.Millisecond, 12 * time.Second, 12400 * time.Millisecond, 22 * time.Second, 31 * time.Second} {
@@ -180,13 +182,13 @@ func TestABurstIsOverWhenTheSchedulerHasJudgedIt(t *testing.T) {
 				now := new(*a)
 				now.Read.At = Start.Add(at)
 				p, next := plan.Decide(cluster.New(Start.Add(at), Objects(pods...), []*cluster.Group{now}), allowed, m)
-				var results []plan.Result
-				for _, action := range p.Actions {
-					if grow, is := action.(plan.SetCapacity); is {
+				var results []memory.Result
+				for _, act := range p.Actions {
+					if grow, is := act.(action.SetCapacity); is {
 						a.Capacity = grow.To
 						asked = append(asked, grow.To)
 					}
-					results = append(results, plan.Result{Status: plan.Accepted, At: Start.Add(at)})
+					results = append(results, memory.Result{Status: memory.Accepted, At: Start.Add(at)})
 				}
 				m = next.After(p, results, allowed)
 				if at == 12400*time.Millisecond && (a.Capacity == 3) != (c.namespace == "default") {

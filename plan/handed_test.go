@@ -7,14 +7,14 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
 // TestABackOffIsHandedOn to a process that begins while it lasts, or soon enough for the next one to be longer. The clock of that process may be wrong.
 func TestABackOffIsHandedOn(t *testing.T) {
 	allowed := policy.Default()
-	five := plan.Backoff{Until: Start.Add(5 * time.Minute), Length: 5 * time.Minute, Last: Start, Code: "AllocationFailed", Message: "none left"}
+	five := memory.Backoff{Until: Start.Add(5 * time.Minute), Length: 5 * time.Minute, Last: Start, Code: "AllocationFailed", Message: "none left"}
 	for what, c := range map[string]struct {
 		at    time.Duration // by the clock of the first process
 		ahead time.Duration // is the clock of the second one
@@ -30,7 +30,7 @@ func TestABackOffIsHandedOn(t *testing.T) {
 		"to a clock that is hours in front": {2 * time.Minute, time.Hour, 0, true},
 	} {
 		t.Run(what, func(t *testing.T) {
-			first := plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: five, Rest: five, Vain: five, Noticed: Start}, "b": {}}}
+			first := memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Backoff: five, Rest: five, Vain: five, Noticed: Start}, "b": {}}}
 			handed := first.Breakers(Start.Add(c.at), allowed)
 			if handed.IsZero() == c.kept {
 				t.Fatalf("handed on: %v", handed)
@@ -39,7 +39,7 @@ func TestABackOffIsHandedOn(t *testing.T) {
 				return
 			}
 			text, err := json.Marshal(handed)
-			var read plan.Breakers
+			var read memory.Breakers
 			if err == nil {
 				err = json.Unmarshal(text, &read)
 			}
@@ -48,7 +48,7 @@ func TestABackOffIsHandedOn(t *testing.T) {
 			}
 			now := Start.Add(c.at + c.ahead)
 			got := read.Memory(now).Groups["a"]
-			for name, b := range map[string]plan.Backoff{"growth": got.Backoff, "deletions": got.Rest, "drains": got.Vain} {
+			for name, b := range map[string]memory.Backoff{"growth": got.Backoff, "deletions": got.Rest, "drains": got.Vain} {
 				if left := max(0, b.Until.Sub(now)); left != c.left || b.Length != five.Length || b.Code != five.Code || b.Last.After(now) {
 					t.Errorf("the back-off from %s is %+v, which lasts %s still, want %s", name, b, left, c.left)
 				}

@@ -10,6 +10,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -63,18 +65,18 @@ func TestNodesOfAGroupThatIsManagedNoMoreAreGivenBack(t *testing.T) {
 			objects := []any{Node("a-0"), Node("a-1"), Node("a-2"), Node("b-7", c.change...)}
 			a := joined(three(), objects)
 			a.Min = 3
-			_, m := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{a}), allowed, plan.Memory{})
+			_, m := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{a}), allowed, memory.Memory{})
 			groups := []*cluster.Group{a}
 			if c.joins {
 				groups = append(groups, Group("b", 0, 5, Machine("7", "b-7")))
 			}
 			p, m := plan.Decide(cluster.New(Start.Add(c.after), Objects(objects...), groups), allowed, m)
 			var got []string
-			for _, action := range p.Actions {
-				switch a := action.(type) {
-				case plan.Uncordon:
+			for _, act := range p.Actions {
+				switch a := act.(type) {
+				case action.Uncordon:
 					got = append(got, "uncordon "+a.Node+": "+string(a.Because.Code))
-				case plan.SoftUntaint:
+				case action.SoftUntaint:
 					got = append(got, "soft-untaint "+a.Node+": "+string(a.Because.Code))
 				}
 			}
@@ -104,10 +106,10 @@ func TestARemovalThatAnotherSluiceBeganBearsTheNameOfTheOneThatGoesOn(t *testing
 			allowed.Installation = c.own
 			g := three()
 			objects := []any{Node("a-0"), Node("a-1"), Node("a-2", Removing(Start.Add(-time.Hour), g.Instances[2].Machine()), ownedBy(c.owner))}
-			p, _ := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{joined(g, objects)}), allowed, plan.Memory{})
+			p, _ := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{joined(g, objects)}), allowed, memory.Memory{})
 			got := told(p)
-			for _, action := range p.Actions {
-				if a, is := action.(plan.Mark); is {
+			for _, act := range p.Actions {
+				if a, is := act.(action.Mark); is {
 					got = append(got, "mark "+a.Node+": "+string(a.Because.Code))
 				}
 			}

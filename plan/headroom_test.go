@@ -14,6 +14,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -32,12 +34,12 @@ func TestHeadroomIsKeptAndFilledAgain(t *testing.T) {
 	busy := func(node string) []any { return []any{Node(node), Pod("w-"+node, On(node), CPU("3"))} }
 	full := func(node string) []any { return []any{Node(node), Pod("w-"+node, On(node), CPU("4"))} }
 	daemon := func(node string) *cluster.Pod { return Pod("ds-"+node, On(node), OwnedBy("DaemonSet", "ds")) }
-	failing := plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Minute), Code: "X"}}}}
+	failing := memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Backoff: memory.Backoff{Until: Start.Add(time.Minute), Code: "X"}}}}
 	cases := map[string]struct {
 		objects  []any
 		headroom string
 		group    func(*cluster.Group)
-		memory   plan.Memory
+		kept     memory.Memory
 		policy   func(*policy.Policy)
 		want     []string
 		verdict  map[string]string
@@ -73,23 +75,23 @@ func TestHeadroomIsKeptAndFilledAgain(t *testing.T) {
 			want: []string{"grow a 1 -> 2"}, verdict: map[string]string{"group a": "grow HeadroomKept HeadroomShort GroupAtMax GroupSteady"},
 		},
 		"a group in back-off rests": {
-			objects: busy("a-0"), headroom: "machines:2", memory: failing,
+			objects: busy("a-0"), headroom: "machines:2", kept: failing,
 			want: []string{}, verdict: map[string]string{"group a": "backoff GroupBackoff HeadroomShort GroupSteady"},
 		},
 		"an idle node that headroom needs stays": {
-			objects: append(busy("a-0"), Node("a-1")), headroom: "machines:1", memory: removable("a-1"),
+			objects: append(busy("a-0"), Node("a-1")), headroom: "machines:1", kept: removable("a-1"),
 			want: []string{}, verdict: map[string]string{"node a-1": "idle NodeHeadroom NodeIdle"},
 		},
 		"of several idle nodes those go that headroom does not need": {
-			objects: append(busy("a-0"), Node("a-1"), Node("a-2"), Node("a-3")), headroom: "machines:1", memory: removable("a-1", "a-2", "a-3"),
+			objects: append(busy("a-0"), Node("a-1"), Node("a-2"), Node("a-3")), headroom: "machines:1", kept: removable("a-1", "a-2", "a-3"),
 			want: []string{"cordon a-1 idle", "cordon a-2 idle"}, verdict: map[string]string{"node a-3": "idle NodeHeadroom NodeIdle"},
 		},
 		"an underused node stays whose leaving takes free cores": {
-			objects: []any{Node("a-0"), Pod("v", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1"))}, headroom: "cores:1", memory: removable("a-1"),
+			objects: []any{Node("a-0"), Pod("v", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1"))}, headroom: "cores:1", kept: removable("a-1"),
 			want: []string{}, verdict: map[string]string{"node a-1": "idle NodeHeadroom NodeUnderused"},
 		},
 		"an idle node may go while enough cores stay free": {
-			objects: append(busy("a-0"), Node("a-1")), headroom: "cores:1", memory: removable("a-1"), want: []string{"cordon a-1 idle"},
+			objects: append(busy("a-0"), Node("a-1")), headroom: "cores:1", kept: removable("a-1"), want: []string{"cordon a-1 idle"},
 		},
 		"a node comes down from the ladder before a machine is bought": {
 			objects: append(busy("a-0"), leaving("a-1", "1", 3*time.Second)), headroom: "machines:1",
@@ -145,7 +147,7 @@ func TestHeadroomIsKeptAndFilledAgain(t *testing.T) {
 			if c.group != nil {
 				c.group(g)
 			}
-			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), []*cluster.Group{g}), allowed, sawCordons(c.memory, c.objects))
+			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), []*cluster.Group{g}), allowed, sawCordons(c.kept, c.objects))
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
@@ -172,7 +174,7 @@ func TestAQuietClusterWithHeadroomComesToRest(t *testing.T) {
 					nodes = append(nodes, fmt.Sprintf("a-%d", i+1))
 				}
 				at, made, rest := Start, len(nodes), 0
-				var memory plan.Memory
+				var kept memory.Memory
 				ladder, soft := map[string]time.Time{}, map[string]bool{}
 				for cycle := 0; rest < 60; cycle++ {
 					if cycle > 200 {
@@ -190,24 +192,24 @@ func TestAQuietClusterWithHeadroomComesToRest(t *testing.T) {
 					}
 					g := housed(objects)
 					g.Read.At = at
-					var p plan.Plan
-					p, memory = plan.Decide(cluster.New(at, Objects(objects...), []*cluster.Group{g}), allowed, memory)
+					var p action.Plan
+					p, kept = plan.Decide(cluster.New(at, Objects(objects...), []*cluster.Group{g}), allowed, kept)
 					rest++
 					for _, a := range p.Actions {
 						rest = 0
 						switch a := a.(type) {
-						case plan.SetCapacity:
+						case action.SetCapacity:
 							for range a.Adds {
 								nodes = append(nodes, fmt.Sprintf("a-%d", made))
 								made++
 							}
-						case plan.Cordon:
+						case action.Cordon:
 							ladder[a.Node] = a.Removal.Since
-						case plan.SoftTaint:
+						case action.SoftTaint:
 							soft[a.Node] = true
-						case plan.SoftUntaint:
+						case action.SoftUntaint:
 							soft[a.Node] = false
-						case plan.DeleteInstances:
+						case action.DeleteInstances:
 							for _, m := range a.Machines {
 								nodes = slices.DeleteFunc(nodes, func(n string) bool { return n == m.Node })
 							}

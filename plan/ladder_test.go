@@ -12,12 +12,13 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
 // removable remembers nodes as removable for an hour.
-func removable(nodes ...string) plan.Memory {
-	m := plan.Memory{Removable: map[string]time.Time{}, Since: Start.Add(-time.Hour)}
+func removable(nodes ...string) memory.Memory {
+	m := memory.Memory{Removable: map[string]time.Time{}, Since: Start.Add(-time.Hour)}
 	for _, n := range nodes {
 		m.Removable[n] = Start.Add(-time.Hour)
 	}
@@ -74,7 +75,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 	cases := map[string]struct {
 		objects []any
 		group   func(*cluster.Group)
-		memory  plan.Memory
+		kept    memory.Memory
 		policy  func(*policy.Policy)
 		want    []string
 		verdict map[string]string
@@ -86,28 +87,28 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"an idle node is cordoned when its time has come, though it is not the newest": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), daemon("a-1"), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
-			memory:  removable("a-1"), want: []string{"cordon a-1 idle"}, verdict: map[string]string{"node a-1": "cordoned NodeIdleFor", "group a": "shrinking GroupShrinking GroupSteady"},
+			kept:    removable("a-1"), want: []string{"cordon a-1 idle"}, verdict: map[string]string{"node a-1": "cordoned NodeIdleFor", "group a": "shrinking GroupShrinking GroupSteady"},
 		},
 		"all idle nodes above min go in one cycle": {
 			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")},
-			memory:  removable("a-0", "a-1", "a-2"), want: []string{"cordon a-0 idle", "cordon a-1 idle"}, verdict: map[string]string{"node a-2": "idle GroupAtMin NodeIdle"},
+			kept:    removable("a-0", "a-1", "a-2"), want: []string{"cordon a-0 idle", "cordon a-1 idle"}, verdict: map[string]string{"node a-2": "idle GroupAtMin NodeIdle"},
 		},
 		"a machine that the capacity counts and no list shows does not let another go below min": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
 			group:   func(g *cluster.Group) { g.Min = 2; g.Instances[2].State = cluster.StateDeleting },
-			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "idle GroupListsFewer NodeIdle"},
+			kept:    removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "idle GroupListsFewer NodeIdle"},
 		},
 		"a Job's pod keeps its node": {
 			objects: []any{Node("a-0"), Node("a-1"), Pod("w", On("a-0"), CPU("3")), Pod("render", On("a-2"), OwnedBy("Job", "render")), Node("a-2"), Pod("v", On("a-1"), CPU("3"))},
-			memory:  removable("a-2"), want: []string{"cordon a-2 dry"}, verdict: map[string]string{"node a-2": "draining NodeRunsDry PodOfJob"},
+			kept:    removable("a-2"), want: []string{"cordon a-2 dry"}, verdict: map[string]string{"node a-2": "draining NodeRunsDry PodOfJob"},
 		},
 		"a Job's pod keeps its node open where nodes do not run dry": {
 			objects: []any{Node("a-0"), Node("a-1"), Pod("w", On("a-0"), CPU("3")), Pod("render", On("a-2"), OwnedBy("Job", "render")), Node("a-2"), Pod("v", On("a-1"), CPU("3"))},
-			memory:  removable("a-2"), policy: func(p *policy.Policy) { p.Removal.RunDry = false }, want: []string{}, verdict: map[string]string{"node a-2": "keep PodOfJob"},
+			kept:    removable("a-2"), policy: func(p *policy.Policy) { p.Removal.RunDry = false }, want: []string{}, verdict: map[string]string{"node a-2": "keep PodOfJob"},
 		},
 		"a node does not run dry whose work fits nowhere else": {
 			objects: []any{Node("a-0"), Node("a-1"), Pod("w", On("a-0"), CPU("3")), Pod("render", On("a-2"), CPU("2"), OwnedBy("Job", "render")), Node("a-2"), Pod("v", On("a-1"), CPU("3"))},
-			memory:  removable("a-2"), want: []string{}, verdict: map[string]string{"node a-2": "keep PodOfJob PodNowhereToGo"},
+			kept:    removable("a-2"), want: []string{}, verdict: map[string]string{"node a-2": "keep PodOfJob PodNowhereToGo"},
 		},
 		"of two nodes of which one can be spared that one runs dry whose work ends first": {
 			objects: []any{
@@ -115,46 +116,46 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 				Node("a-1"), Pod("long", On("a-1"), CPU("700m"), OwnedBy("Job", "long"), Annotated("sluice.dev/run-time", "9h")),
 				Node("a-2"), Pod("short", On("a-2"), CPU("800m"), OwnedBy("Job", "short"), Annotated("sluice.dev/run-time", "1h")),
 			},
-			memory: removable("a-1", "a-2"), want: []string{"cordon a-2 dry"}, verdict: map[string]string{"node a-1": "keep PodOfJob PodNowhereToGo"},
+			kept: removable("a-1", "a-2"), want: []string{"cordon a-2 dry"}, verdict: map[string]string{"node a-1": "keep PodOfJob PodNowhereToGo"},
 		},
 		"a node that runs dry keeps no idle one of its group from leaving": {
-			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-time.Hour), marked("1")), For(cluster.RunsDry)), Pod("x", On("a-1"), OwnedBy("Job", "j"))}, memory: removable("a-0"),
+			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-time.Hour), marked("1")), For(cluster.RunsDry)), Pod("x", On("a-1"), OwnedBy("Job", "j"))}, kept: removable("a-0"),
 			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "draining NodeRunsDry PodOfJob"},
 		},
 		"an underused node is cordoned when its pod fits elsewhere": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1")), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
-			memory:  removable("a-1"), want: []string{"cordon a-1 underused"},
+			kept:    removable("a-1"), want: []string{"cordon a-1 underused"},
 		},
 		"a group's own time and threshold hold for its nodes alone": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1")},
 			group: func(g *cluster.Group) {
 				g.Options = cluster.Options{Unneeded: new(2 * time.Hour), Threshold: new(0.8)}
 			},
-			memory: removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "idle NodeIdle", "node a-0": "keep PodNowhereToGo"},
+			kept: removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "idle NodeIdle", "node a-0": "keep PodNowhereToGo"},
 		},
 		"an underused node stays when its pod fits nowhere": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1"), CPU("2")), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
-			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodNowhereToGo"},
+			kept:    removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodNowhereToGo"},
 		},
 		"one drain at a time": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("2500m")), Node("a-1"), Pod("x", On("a-1"), CPU("500m")), Node("a-2"), Pod("v", On("a-2"), CPU("500m"))},
-			memory:  removable("a-1", "a-2"), want: []string{"cordon a-1 underused"}, verdict: map[string]string{"node a-2": "idle RemovalBudget NodeUnderused"},
+			kept:    removable("a-1", "a-2"), want: []string{"cordon a-1 underused"}, verdict: map[string]string{"node a-2": "idle RemovalBudget NodeUnderused"},
 		},
 		"a disruption budget keeps a node": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1"), Labelled("app", "x")), Budget("x", "app", "x", 0), Node("a-2"), Pod("v", On("a-2"), CPU("3"))},
-			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodBudget"},
+			kept:    removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodBudget"},
 		},
 		"a pending pod holds the first node that it fits": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Node("a-2"), Pod("p", CPU("2"))},
-			memory:  removable("a-1", "a-2"), want: []string{"cordon a-2 idle"}, verdict: map[string]string{"node a-1": "idle NodeCounted NodeIdle"},
+			kept:    removable("a-1", "a-2"), want: []string{"cordon a-2 idle"}, verdict: map[string]string{"node a-1": "idle NodeCounted NodeIdle"},
 		},
 		"a pending pod that fits a node that stays holds none that may go": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Node("a-2"), Pod("v", On("a-2"), CPU("3")), Pod("p")},
-			memory:  removable("a-1"), want: []string{"cordon a-1 idle"}, verdict: map[string]string{"pod p": "scheduling FitsNode"},
+			kept:    removable("a-1"), want: []string{"cordon a-1 idle"}, verdict: map[string]string{"pod p": "scheduling FitsNode"},
 		},
 		"nothing goes so soon after a growth": {
 			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")},
-			memory: func() plan.Memory {
+			kept: func() memory.Memory {
 				m := removable("a-0", "a-1", "a-2")
 				m.LastGrowth = Start.Add(-9 * time.Minute)
 				return m
@@ -162,28 +163,28 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			want: []string{}, verdict: map[string]string{"node a-1": "idle RemovalCoolsDown NodeIdle"},
 		},
 		"nothing goes when removal is switched off": {
-			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0"), policy: func(p *policy.Policy) { p.Removal.Enabled = false },
+			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, kept: removable("a-0"), policy: func(p *policy.Policy) { p.Removal.Enabled = false },
 			want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalDisabled NodeIdle"},
 		},
 		"nothing goes from a group that was not read completely": {
-			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0"), group: func(g *cluster.Group) { g.Read.Complete = false },
+			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, kept: removable("a-0"), group: func(g *cluster.Group) { g.Read.Complete = false },
 			want: []string{}, verdict: map[string]string{"node a-0": "idle GroupIncomplete NodeIdle"},
 		},
 		"a person's cordon is respected": {
-			objects: []any{Node("a-0", func(n *corev1.Node) { n.Spec.Unschedulable = true }), Node("a-1"), Pod("w", On("a-1"), CPU("3")), Node("a-2"), Pod("v", On("a-2"), CPU("3"))}, memory: removable("a-0"),
+			objects: []any{Node("a-0", func(n *corev1.Node) { n.Spec.Unschedulable = true }), Node("a-1"), Pod("w", On("a-1"), CPU("3")), Node("a-2"), Pod("v", On("a-2"), CPU("3"))}, kept: removable("a-0"),
 			want: []string{}, verdict: map[string]string{"node a-0": "keep NodeHeldByPerson"},
 		},
 		"a control-plane node stays": {
-			objects: []any{Node("a-0", func(n *corev1.Node) { n.Labels["node-role.kubernetes.io/control-plane"] = "" })}, memory: removable("a-0"),
+			objects: []any{Node("a-0", func(n *corev1.Node) { n.Labels["node-role.kubernetes.io/control-plane"] = "" })}, kept: removable("a-0"),
 			want: []string{}, verdict: map[string]string{"node a-0": "keep NodeControlPlane"},
 		},
 		"a control-plane node that is opted in leaves, one at a time": {
-			objects: []any{Node("a-0", crown), Node("a-1", crown), Node("a-2", crown)}, memory: removable("a-0", "a-1", "a-2"),
+			objects: []any{Node("a-0", crown), Node("a-1", crown), Node("a-2", crown)}, kept: removable("a-0", "a-1", "a-2"),
 			policy: func(p *policy.Policy) { p.Removal.ControlPlane = true }, group: func(g *cluster.Group) { g.Min = 0 },
 			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "idle ControlPlaneTurn NodeIdle", "node a-2": "idle ControlPlaneTurn NodeIdle"},
 		},
 		"none leaves when the others would be no quorum": {
-			objects: []any{Node("a-0", crown), Node("a-1", crown), Node("a-2", crown, NotReady(Start.Add(-time.Minute)))}, memory: removable("a-0", "a-1"),
+			objects: []any{Node("a-0", crown), Node("a-1", crown), Node("a-2", crown, NotReady(Start.Add(-time.Minute)))}, kept: removable("a-0", "a-1"),
 			policy: func(p *policy.Policy) { p.Removal.ControlPlane = true }, group: func(g *cluster.Group) { g.Min = 0 },
 			want: []string{}, verdict: map[string]string{"node a-1": "idle ControlPlaneQuorum NodeIdle"},
 		},
@@ -209,7 +210,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		"a node that could be two machines is held": {
 			objects: []any{Node("a-0", func(n *corev1.Node) {
 				n.Status.NodeInfo.SystemUUID, n.Spec.ProviderID = "vm-0", "cloud:///machines/1"
-			}), Node("a-1")}, memory: removable("a-0"),
+			}), Node("a-1")}, kept: removable("a-0"),
 			want: []string{}, verdict: map[string]string{"node a-0": "hold NodeAmbiguous"},
 		},
 		"a cordoned node waits a moment before its machine is deleted": {
@@ -275,11 +276,11 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"they are told once, and hold nobody up": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), daemon("a-1")}, policy: func(p *policy.Policy) { p.Removal.EmptyDaemons = true },
-			memory: plan.Memory{Dismissed: map[string]time.Time{"a-1": Start.Add(-5 * time.Second)}}, want: []string{"delete a 1(a-1)"},
+			kept: memory.Memory{Dismissed: map[string]time.Time{"a-1": Start.Add(-5 * time.Second)}}, want: []string{"delete a 1(a-1)"},
 		},
 		"a daemon that ends is waited for": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("ds", On("a-1"), OwnedBy("DaemonSet", "ds"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(time.Second)} })},
-			policy:  func(p *policy.Policy) { p.Removal.EmptyDaemons = true }, memory: plan.Memory{Dismissed: map[string]time.Time{"a-1": Start.Add(-5 * time.Second)}}, want: []string{},
+			policy:  func(p *policy.Policy) { p.Removal.EmptyDaemons = true }, kept: memory.Memory{Dismissed: map[string]time.Time{"a-1": Start.Add(-5 * time.Second)}}, want: []string{},
 		},
 		"nobody tells the daemons of a node that is silent": {
 			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-10*time.Second), marked("1")), NotReady(Start.Add(-time.Hour))), daemon("a-1")},
@@ -346,20 +347,20 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			want: []string{}, verdict: map[string]string{"node a-1": "hold NodeMachineMissing"},
 		},
 		"when most nodes are not Ready nothing goes": {
-			objects: []any{Node("a-0"), Node("a-1", NotReady(Start)), Node("a-2", NotReady(Start)), Node("x", NotReady(Start)), Node("y", NotReady(Start))}, memory: removable("a-0"),
+			objects: []any{Node("a-0"), Node("a-1", NotReady(Start)), Node("a-2", NotReady(Start)), Node("x", NotReady(Start)), Node("y", NotReady(Start))}, kept: removable("a-0"),
 			want: []string{}, verdict: map[string]string{"node a-0": "idle UnhealthyCluster NodeIdle"},
 		},
 		"the cluster keeps its minimum of cores": {
-			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.MinCores = 9 },
+			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, kept: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.MinCores = 9 },
 			want: []string{}, verdict: map[string]string{"node a-0": "idle ClusterMinimum NodeIdle"},
 		},
 		"an underused node stays on which a pending pod counts": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("2500m")), Node("a-1"), Pod("x", On("a-1"), CPU("100m")), Pod("p", CPU("1600m"))},
-			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "idle NodeCounted NodeUnderused"},
+			kept:    removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "idle NodeCounted NodeUnderused"},
 		},
 		"a node whose machine is protected stays": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1")}, group: func(g *cluster.Group) { g.Instances[1].Protected = true },
-			memory: removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep NodeProtected"},
+			kept: removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep NodeProtected"},
 		},
 		"a node whose machine is protected comes down": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", time.Minute)}, group: func(g *cluster.Group) { g.Instances[1].Protected = true },
@@ -386,22 +387,22 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"two budgets over one pod keep its node": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1"), Labelled("app", "x")), Budget("x", "app", "x", 1), Budget("y", "app", "x", 1)},
-			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodTwoBudgets"},
+			kept:    removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodTwoBudgets"},
 		},
 		"a pod that should have ended long ago holds nothing": {
 			objects: []any{Node("a-0"), Pod("w", On("a-0"), CPU("3")), Node("a-1"), Pod("x", On("a-1"), CPU("4"), OwnedBy("Job", "j"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(-2 * time.Minute)} })},
-			memory:  removable("a-1"), want: []string{"cordon a-1 idle"},
+			kept:    removable("a-1"), want: []string{"cordon a-1 idle"},
 		},
 		"a pod that must spread counts the node it leaves": {
 			objects: []any{Node("a-0"), Pod("s0", On("a-0"), Labelled("app", "s"), spread), Pod("w", On("a-0"), CPU("2")), Node("a-1"), Pod("s1", On("a-1"), Labelled("app", "s"), spread)},
-			memory:  removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodNowhereToGo"},
+			kept:    removable("a-1"), want: []string{}, verdict: map[string]string{"node a-1": "keep PodNowhereToGo"},
 		},
 		"a drained machine waits while its group deletes another": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), leaving("a-2", "2", time.Minute)}, group: func(g *cluster.Group) { g.Instances[2].State = cluster.StateDeleting; g.Capacity = 2 },
 			want: []string{}, verdict: map[string]string{"node a-1": "cordoned RemovalQueued", "node a-2": "deleting NodeLeaving"},
 		},
 		"a drained machine waits while deletions of its group rest": {
-			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Rest: plan.Backoff{Until: Start.Add(time.Second)}}}},
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, kept: memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Rest: memory.Backoff{Until: Start.Add(time.Second)}}}},
 			want: []string{}, verdict: map[string]string{"node a-1": "cordoned RemovalRests"},
 		},
 		"a Node object stays while the list has fewer machines than the capacity": {
@@ -427,11 +428,11 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			want: []string{}, verdict: map[string]string{"node a-1": "hold NodeMachineMissing"},
 		},
 		"no more nodes leave at once than allowed": {
-			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 },
+			objects: []any{Node("a-0"), Node("a-1"), Node("a-2")}, kept: removable("a-0", "a-1", "a-2"), policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 },
 			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "idle RemovalBudget NodeIdle"},
 		},
 		"a node whose machine is being deleted or gone, or waits for its group's turn only, keeps no other from leaving": {
-			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), leaving("a-2", "2", time.Minute), leaving("a-9", "9", time.Minute)}, memory: removable("a-0"),
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), leaving("a-2", "2", time.Minute), leaving("a-9", "9", time.Minute)}, kept: removable("a-0"),
 			group: func(g *cluster.Group) {
 				g.Instances[2].State = cluster.StateDeleting
 				g.Capacity, g.Min = 2, 0
@@ -440,7 +441,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			want:   []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "cordoned RemovalQueued", "node a-2": "deleting NodeLeaving"},
 		},
 		"a node whose machine is ready to go keeps no other from leaving, and goes with it": {
-			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, memory: removable("a-0"), group: func(g *cluster.Group) { g.Min = 0 },
+			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, kept: removable("a-0"), group: func(g *cluster.Group) { g.Min = 0 },
 			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 }, want: []string{"cordon a-0 idle"}, verdict: map[string]string{"node a-1": "cordoned RemovalGathers"},
 		},
 		"a node whose machine is ready to go waits for no other that has much time left": {
@@ -449,11 +450,11 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"a node whose machine cannot be deleted keeps others from leaving": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, group: func(g *cluster.Group) { g.Min = 0 },
-			memory: plan.Memory{Removable: removable("a-0").Removable, Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Rest: plan.Backoff{Until: Start.Add(time.Second)}}}},
+			kept:   memory.Memory{Removable: removable("a-0").Removable, Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Rest: memory.Backoff{Until: Start.Add(time.Second)}}}},
 			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 }, want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalBudget NodeIdle"},
 		},
 		"a node that has yet to wait after its taint keeps others from leaving": {
-			objects: []any{Node("a-0"), leaving("a-1", "1", time.Second)}, memory: removable("a-0"), group: func(g *cluster.Group) { g.Min = 0 },
+			objects: []any{Node("a-0"), leaving("a-1", "1", time.Second)}, kept: removable("a-0"), group: func(g *cluster.Group) { g.Min = 0 },
 			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 }, want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalBudget NodeIdle"},
 		},
 	}
@@ -471,7 +472,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 			if c.gone != nil {
 				s.Fleet = Gone(g.ID, c.gone...)
 			}
-			p, _ := plan.Decide(s, allowed, sawCordons(c.memory, c.objects))
+			p, _ := plan.Decide(s, allowed, sawCordons(c.kept, c.objects))
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
@@ -488,7 +489,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 func TestTimersWakeTheLoopWhenTheyRunOut(t *testing.T) {
 	s := cluster.New(Start, Objects(Node("a-0"), Node("a-1"), Node("a-2")), []*cluster.Group{three()})
 	allowed := policy.Default()
-	p, m := plan.Decide(s, allowed, plan.Memory{})
+	p, m := plan.Decide(s, allowed, memory.Memory{})
 	if want := Start.Add(allowed.Removal.Unneeded); !p.Next.Equal(want) {
 		t.Fatalf("next cycle at %s, want %s", p.Next, want)
 	}
@@ -509,7 +510,7 @@ func TestEverySubjectGetsOneVerdict(t *testing.T) {
 	g.Instances = append(g.Instances, Machine("7", "", Born(Start), In(cluster.StateCreating), func(i *cluster.Instance) { i.Group = "a" }))
 	g.Capacity = 4
 	s := cluster.New(Start, objects, []*cluster.Group{g})
-	p, _ := plan.Decide(s, policy.Default(), plan.Memory{})
+	p, _ := plan.Decide(s, policy.Default(), memory.Memory{})
 	count := map[string]int{}
 	for _, v := range p.Verdicts {
 		count[v.Subject.String()]++
@@ -550,9 +551,9 @@ func TestSameInputSamePlan(t *testing.T) {
 func TestACordonThatWasRefusedIsTriedAgainAtOnce(t *testing.T) {
 	s := cluster.New(Start, Objects(Node("a-0"), Node("a-1"), Node("a-2")), []*cluster.Group{three()})
 	p, m := plan.Decide(s, policy.Default(), removable("a-0"))
-	results := make([]plan.Result, len(p.Actions))
+	results := make([]memory.Result, len(p.Actions))
 	for i := range results {
-		results[i] = plan.Result{Status: plan.Refused, Property: "S-16", At: Start}
+		results[i] = memory.Result{Status: memory.Refused, Property: "S-16", At: Start}
 	}
 	again, _ := plan.Decide(s, policy.Default(), m.After(p, results, policy.Default()))
 	if diff := cmp.Diff(told(p), told(again)); diff != "" || len(told(p)) == 0 {

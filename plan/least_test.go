@@ -14,6 +14,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -51,7 +52,7 @@ func TestPodsThatNeedNoMachineRaiseNoBound(t *testing.T) {
 		Pod("server", CPU("3"), Labelled("app", "server")), Pod("client", CPU("1"), nearTo("server"), apartFrom("server")),
 	)
 	groups := []*cluster.Group{zonal(priced("large", "4", 2)), zonal(priced("small", "3", 1.5))}
-	p, _ := plan.Decide(cluster.New(Start, objects, groups), policy.Default(), plan.Memory{})
+	p, _ := plan.Decide(cluster.New(Start, objects, groups), policy.Default(), memory.Memory{})
 	if got := told(p); !slices.Equal(got, []string{"grow large 0 -> 1"}) || verdictOf(p, ref("pod client")) != "scheduling FitsNode" {
 		t.Fatalf("actions %v and %s: the case shows nothing", got, verdictOf(p, ref("pod client")))
 	}
@@ -68,7 +69,7 @@ type tinyWorld struct {
 	asks    []int64 // by pod, in thousandths of cores
 	apart   []int   // by pod: no two of one number above zero share a machine
 	allowed *policy.Policy
-	memory  plan.Memory
+	kept    memory.Memory
 }
 
 func drawTiny(t *rapid.T) tinyWorld {
@@ -94,7 +95,7 @@ func drawTiny(t *rapid.T) tinyWorld {
 	w.allowed.Growth.MaxCores = rapid.SampledFrom([]int64{320_000, 320_000, 3, 6, 9}).Draw(t, "all cores")
 	if rapid.Bool().Draw(t, "quota") {
 		most := rapid.IntRange(0, 2).Draw(t, "of the quota")
-		w.memory.Groups = map[cluster.GroupID]plan.GroupMemory{"g0": {Backoff: plan.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: most}}}
+		w.kept.Groups = map[cluster.GroupID]memory.GroupMemory{"g0": {Backoff: memory.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: most}}}
 		w.groups[0].Max = min(w.groups[0].Max, 10)
 	}
 	return w
@@ -102,7 +103,7 @@ func drawTiny(t *rapid.T) tinyWorld {
 
 // most is how many machines the group may add by its own limits.
 func (w *tinyWorld) most(g int) int {
-	if m, ok := w.memory.Groups[w.groups[g].ID]; ok {
+	if m, ok := w.kept.Groups[w.groups[g].ID]; ok {
 		return min(w.groups[g].Max, m.Backoff.Ceiling)
 	}
 	return w.groups[g].Max
@@ -164,7 +165,7 @@ func TestNothingCostsLessThanThePlanSays(t *testing.T) {
 	var spent, said, leasts float64
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawTiny(t)
-		p, _ := plan.Decide(cluster.New(Start, Objects(w.pods...), w.groups), w.allowed, w.memory)
+		p, _ := plan.Decide(cluster.New(Start, Objects(w.pods...), w.groups), w.allowed, w.kept)
 		if p.Cost == nil {
 			return
 		}

@@ -14,6 +14,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -133,7 +134,7 @@ func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
 			w := &twoNodes{a: Node("a"), b: Node("b"), podA: Pod("a", On("a"), CPU("1500m")), podB: Pod("b", On("b"), CPU("1"))}
 			w.group = Group("g", 0, 5, Machine("0", "a"), Machine("1", "b"))
 			var planner plan.Planner
-			var memory plan.Memory
+			var kept memory.Memory
 			var seen *cluster.Snapshot
 			allowed := policy.Default()
 			for i, m := range moments {
@@ -144,7 +145,7 @@ func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
 					m.happens(w)
 				}
 				if m.forgets {
-					memory = plan.Memory{}
+					kept = memory.Memory{}
 				}
 				objects := Objects(append([]any{w.a, w.b, w.podA, w.podB}, w.objects...)...)
 				objects.Controllers = w.owners
@@ -157,9 +158,9 @@ func TestTheOrderOfThoseWhoMayGoYieldsToWhatHappens(t *testing.T) {
 					}
 					seen = seen.Next(at, objects, groups)
 				}
-				fresh, _ := plan.Decide(known(seen), allowed, memory)
-				p, left := planner.Decide(seen, allowed, memory)
-				memory = left
+				fresh, _ := plan.Decide(known(seen), allowed, kept)
+				p, left := planner.Decide(seen, allowed, kept)
+				kept = left
 				if got := verdictOf(p, ref("node a")) + ", " + verdictOf(p, ref("node b")); got != m.want {
 					t.Errorf("cycle %d: %q, want %q", i, got, m.want)
 				}
@@ -220,8 +221,8 @@ func TestAPlannerOfManyLeaversDecidesAsIfItRememberedNothing(t *testing.T) {
 				g.Min = rapid.IntRange(0, 3).Draw(t, "min")
 			}
 			s := known(h.observe())
-			p, m := planner.Decide(s, allowed, h.memory)
-			fresh, left := plan.Decide(s, allowed, h.memory)
+			p, m := planner.Decide(s, allowed, h.kept)
+			fresh, left := plan.Decide(s, allowed, h.kept)
 			if diff := cmp.Diff(paper(t, fresh, left), paper(t, p, m)); diff != "" {
 				t.Fatalf("at %s (-fresh +planner):\n%s", h.at.Sub(Start), diff)
 			}
@@ -230,7 +231,7 @@ func TestAPlannerOfManyLeaversDecidesAsIfItRememberedNothing(t *testing.T) {
 					codes[why.Code]++
 				}
 			}
-			h.memory = m
+			h.kept = m
 			h.at = h.at.Add(time.Duration(rapid.SampledFrom([]int{1, 10, 60}).Draw(t, "seconds")) * time.Second)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -24,19 +25,19 @@ func TestEveryLimitHoldsHoweverMachinesAreChosen(t *testing.T) {
 	}
 	dollar := func(g *cluster.Group) { g.PriceUSDPerHour = 1 }
 	for name, c := range map[string]struct {
-		set    func(*policy.Policy)
-		group  func(*cluster.Group)
-		memory plan.Memory
-		want   []string
-		stuck  string        // why the last pod is
-		next   time.Duration // until the next cycle at the latest; 0 for none
+		set   func(*policy.Policy)
+		group func(*cluster.Group)
+		kept  memory.Memory
+		want  []string
+		stuck string        // why the last pod is
+		next  time.Duration // until the next cycle at the latest; 0 for none
 	}{
 		"max of the group": {
 			group: func(g *cluster.Group) { g.Max = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows GroupAtMax",
 		},
 		"what is left of a quota": {
-			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: 2}}}},
-			want:   []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows GroupBackoff", next: time.Hour,
+			kept: memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Backoff: memory.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: 2}}}},
+			want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows GroupBackoff", next: time.Hour,
 		},
 		"machines at once": {
 			set: func(p *policy.Policy) { p.Growth.MaxAtOnce = 2 }, want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows GroupAtOnce",
@@ -60,7 +61,7 @@ func TestEveryLimitHoldsHoweverMachinesAreChosen(t *testing.T) {
 			set: ceiling("machines:2/10m"), want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows CeilingReached",
 		},
 		"a ceiling of machines of which some were granted": {
-			set: ceiling("machines:5/10m"), memory: plan.Memory{Granted: []plan.Grant{{Group: "a", Machines: 3, At: Start.Add(-4 * time.Minute)}}},
+			set: ceiling("machines:5/10m"), kept: memory.Memory{Granted: []memory.Grant{{Group: "a", Machines: 3, At: Start.Add(-4 * time.Minute)}}},
 			want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows CeilingReached", next: 6 * time.Minute,
 		},
 		"a ceiling of the group alone": {
@@ -86,7 +87,7 @@ func TestEveryLimitHoldsHoweverMachinesAreChosen(t *testing.T) {
 				if c.group != nil {
 					c.group(g)
 				}
-				p, _ := plan.Decide(cluster.New(Start, Objects(pods(24)...), []*cluster.Group{g}), allowed, c.memory)
+				p, _ := plan.Decide(cluster.New(Start, Objects(pods(24)...), []*cluster.Group{g}), allowed, c.kept)
 				complete(t, p)
 				if diff := cmp.Diff(c.want, told(p)); diff != "" {
 					t.Errorf("actions (-want +got):\n%s", diff)
@@ -121,7 +122,7 @@ func TestTheMixUsesWhatALimitLeavesForTheRightMachines(t *testing.T) {
 			for _, g := range groups {
 				g.Template.Status.Capacity = g.Template.Status.Allocatable
 			}
-			p, _ := plan.Decide(cluster.New(Start, Objects(pods(20)...), groups), allowed, plan.Memory{})
+			p, _ := plan.Decide(cluster.New(Start, Objects(pods(20)...), groups), allowed, memory.Memory{})
 			if diff := cmp.Diff([]string{"grow large 0 -> 2", "grow small 0 -> 1"}, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}

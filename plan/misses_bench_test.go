@@ -10,6 +10,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -60,13 +61,13 @@ func BenchmarkStuck(b *testing.B) {
 	b.Run("new", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			plan.Decide(s, allowed, plan.Memory{})
+			plan.Decide(s, allowed, memory.Memory{})
 		}
 	})
 	b.Run("again", func(b *testing.B) {
 		b.ReportAllocs()
 		var p plan.Planner
-		_, m := p.Decide(s, allowed, plan.Memory{})
+		_, m := p.Decide(s, allowed, memory.Memory{})
 		for b.Loop() {
 			_, m = p.Decide(s, allowed, m)
 		}

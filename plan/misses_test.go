@@ -14,6 +14,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -38,7 +40,7 @@ func TestWhyPodsAreStuckIsToldAnewWhenItChanges(t *testing.T) {
 	}))
 	objects = append(objects, Node("n", func(n *corev1.Node) { n.Labels[corev1.LabelTopologyZone] = "z" }), Pod("r", CPU("3500m"), On("n")))
 	allowed := policy.Default()
-	memory := plan.Memory{}
+	kept := memory.Memory{}
 	var daemons []*appsv1.DaemonSet
 	at := Start
 
@@ -72,7 +74,7 @@ func TestWhyPodsAreStuckIsToldAnewWhenItChanges(t *testing.T) {
 			groups[3].Problem = "it is gone"
 		}},
 		{"a group backs off", func() {
-			memory.Groups = map[cluster.GroupID]plan.GroupMemory{"g01": {Backoff: plan.Backoff{Until: at.Add(time.Hour), Code: "Quota", Message: "none left"}}}
+			kept.Groups = map[cluster.GroupID]memory.GroupMemory{"g01": {Backoff: memory.Backoff{Until: at.Add(time.Hour), Code: "Quota", Message: "none left"}}}
 		}},
 		{"a daemon takes its share", func() {
 			ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "d", UID: "d"}}
@@ -93,15 +95,15 @@ func TestWhyPodsAreStuckIsToldAnewWhenItChanges(t *testing.T) {
 			seen = cluster.New(at, o, groups)
 		}
 		seen = seen.Next(at, o, groups)
-		fresh, _ := plan.Decide(seen, allowed, memory)
-		got, _ := p.Decide(seen, allowed, memory)
+		fresh, _ := plan.Decide(seen, allowed, kept)
+		got, _ := p.Decide(seen, allowed, kept)
 		if diff := cmp.Diff(indented(t, fresh), indented(t, got)); diff != "" {
 			t.Errorf("%s: the planner tells something else (-fresh +planner):\n%s", step.name, diff)
 		}
 	}
 }
 
-func indented(t *testing.T, p plan.Plan) string {
+func indented(t *testing.T, p action.Plan) string {
 	t.Helper()
 	raw, err := json.MarshalIndent(p, "", " ")
 	if err != nil {

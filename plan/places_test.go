@@ -7,6 +7,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/bench/workload"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -25,14 +27,14 @@ func TestNothingIsBoughtTwice(t *testing.T) {
 			allowed.Growth.BurstWindow = 0
 			at, groups, objects := workload.At, w.Groups, w.Objects(&cluster.Classes{})
 			var planner plan.Planner
-			var m plan.Memory
+			var m memory.Memory
 			for i := range 4 {
 				p, next := planner.Decide(cluster.New(at, objects, groups), allowed, m)
 				adds, asked := 0, map[cluster.GroupID]int{}
-				results := make([]plan.Result, len(p.Actions))
+				results := make([]memory.Result, len(p.Actions))
 				for k, a := range p.Actions {
-					results[k] = plan.Result{Status: plan.Accepted, At: at}
-					if g, ok := a.(plan.SetCapacity); ok {
+					results[k] = memory.Result{Status: memory.Accepted, At: at}
+					if g, ok := a.(action.SetCapacity); ok {
 						adds += g.Adds
 						asked[g.Group] = g.To
 					}

@@ -1,249 +1,126 @@
 // Package plan decides what to do about a cluster, and why: a pure function from a snapshot, the operator's policy and what the
 // last cycles left in memory, to actions and one verdict for every pending pod, node and node group. Its only clock is the
 // snapshot's time: the same inputs give the same plan, byte for byte, for ever.
+//
+// A cycle passes through its packages in the order in which they import each other: node, place, grow, claim, remove.
 package plan
 
 import (
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"slices"
+	"sort"
+	"strings"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/claim"
+	"sluice.dev/sluice/plan/grow"
+	"sluice.dev/sluice/plan/memory"
+	"sluice.dev/sluice/plan/node"
+	"sluice.dev/sluice/plan/place"
+	"sluice.dev/sluice/plan/remove"
+	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
 )
 
-// Plan is one cycle's decision.
-type Plan struct {
-	Time     time.Time         // the snapshot's
-	Actions  []Action          // in the order in which they are to be performed; growth first
-	Verdicts []Verdict         // one for every pending pod, oldest first; then one for every machine without a node, node, group, request and buffer, each kind by name
-	Counted  map[string]string // nodes on which pending pods count, by name, with one of the pods: none of them may leave (S-16)
-	Cost     *Cost             // of the machines that it adds for pods; nil when it adds none or not every price is known
-	Measure  []string          // nodes whose use is to be measured, by name, sorted: the answer is a fact of later snapshots
-	Next     time.Time         // when a timer will change the decision even if nothing else does; zero when none runs
+// Decide plans one cycle. It changes none of its arguments. Where cycle follows cycle a [Planner] does the same for less.
+func Decide(s *cluster.Snapshot, allowed *policy.Policy, m memory.Memory) (action.Plan, memory.Memory) {
+	return new(Planner).Decide(s, allowed, m)
 }
 
-// Cost is what the machines cost that a plan adds.
-type Cost struct {
-	USDPerHour      float64 `json:"usdPerHour"`
-	LeastUSDPerHour float64 `json:"leastUSDPerHour"` // nothing that serves the same pods costs less; proven, not reached by every plan
+func (d *decision) decide() (action.Plan, memory.Memory) {
+	d.growth.RestLostSizes()
+	d.growth.NoticeFailures()
+	d.growth.NoticeStrays()
+	d.room.LearnRunTimes()
+	d.room.OpenRoom()
+	d.room.Collect()
+	d.claims.ClaimRequests()
+	d.claims.ClaimBuffers()
+	d.room.Order()
+	d.room.CollectGangs()
+	d.growth.WholeGangs(func() {
+		d.room.PlacePending()
+		d.growth.Begin()
+		d.claims.KeepBuffers()
+		d.growth.KeepHeadroom()
+		d.growth.TellTurns()
+		d.growth.Request()
+	})
+	d.room.RememberPlaces()
+	d.room.RememberUnbound()
+	d.room.NoteAsking()
+	d.claims.OpenGates()
+	d.claims.AnswerClaims()
+	d.removal.CleanUpMachines()
+	d.removal.JudgeNodes()
+	d.removal.Mark()
+	d.removal.HeedNotices()
+	d.removal.ClimbLadder()
+	d.removal.JudgeGroups()
+	return d.finish()
 }
 
-// Action is one change to make. Each is repeatable: performing it twice is the same as once.
-type Action interface{ isAction() }
-
-// SetCapacity grows a group by one request.
-type SetCapacity struct {
-	Group   cluster.GroupID `json:"group"`
-	From    int             `json:"from"`
-	To      int             `json:"to"`
-	Adds    int             `json:"adds"` // machines beyond those asked for before, which From may not show yet
-	Pods    []string        `json:"pods"` // for which pending pods, "namespace/name"
-	Because reason.Reason   `json:"because"`
-
-	// Zones are how many machines the group has in each zone once all are there, as the plan assumes; nil for a group that spans none.
-	Zones map[string]int `json:"zones,omitempty"`
+// decision is one cycle in the making.
+type decision struct {
+	*node.View
+	room    *place.Room
+	growth  *grow.Growth
+	claims  *claim.Claims
+	removal *remove.Removal
 }
 
-// Cordon puts a node on the removal ladder: the taint, spec.unschedulable and the name of its machine, in one write.
-type Cordon struct {
-	Node    string          `json:"node"`
-	UID     types.UID       `json:"uid"`
-	Removal cluster.Removal `json:"removal"`
-	Machine cluster.Machine `json:"machine"`
-	Exclude bool            `json:"exclude,omitempty"` // load balancers outside of the cluster are to leave the node out
-	Because reason.Reason   `json:"because"`
+func newDecision(p *Planner, s *cluster.Snapshot, allowed *policy.Policy, m memory.Memory, check *scheduling.Checker) *decision {
+	v := node.NewView(s, allowed, m, check, &p.facts)
+	room := place.NewRoom(v, &p.recall)
+	growth := grow.NewGrowth(room, &p.missed)
+	return &decision{v, room, growth, claim.NewClaims(growth), remove.NewRemoval(growth)}
 }
 
-// Mark cordons the node of a machine that is parked, until it is started again, and names the machine on it. That of a machine which is not parked takes over the
-// removal that another sluice has begun.
-type Mark struct {
-	Node    string          `json:"node"`
-	UID     types.UID       `json:"uid"`
-	Machine cluster.Machine `json:"machine"`
-	Parked  time.Time       `json:"parked,omitzero"` // what the taint says of when; zero for a machine that is not parked
-	Because reason.Reason   `json:"because"`
-}
-
-// Uncordon takes a node off the ladder, or its mark off the node.
-type Uncordon struct {
-	Node    string        `json:"node"`
-	UID     types.UID     `json:"uid"`
-	Because reason.Reason `json:"because"`
-}
-
-// SoftTaint has the scheduler prefer other nodes to one that could go.
-type SoftTaint struct {
-	Node    string        `json:"node"`
-	UID     types.UID     `json:"uid"`
-	Since   time.Time     `json:"since"` // when it could first go
-	Because reason.Reason `json:"because"`
-}
-
-// SoftUntaint takes that back.
-type SoftUntaint struct {
-	Node    string        `json:"node"`
-	UID     types.UID     `json:"uid"`
-	Because reason.Reason `json:"because"`
-}
-
-// Evict asks the API server to evict a pod from a node on the ladder, or from one whose machine the cloud has announced to stop; its disruption
-// budgets decide.
-type Evict struct {
-	Namespace string        `json:"namespace"`
-	Pod       string        `json:"pod"`
-	UID       types.UID     `json:"uid"`
-	Node      string        `json:"node"`
-	Grace     time.Duration `json:"grace"`
-	Notice    string        `json:"notice,omitempty"` // the id of what is announced; "" on the ladder
-	Because   reason.Reason `json:"because"`
-}
-
-// AnswerNotice tells the agent of a node what becomes of the notice that stands there, or takes the answer to an earlier one back.
-type AnswerNotice struct {
-	Node    string        `json:"node"`
-	UID     types.UID     `json:"uid"`
-	Notice  string        `json:"notice,omitempty"`  // its id; "" takes back
-	Empty   bool          `json:"empty,omitempty"`   // nothing on the node has to be waited for
-	Exclude bool          `json:"exclude,omitempty"` // load balancers outside of the cluster are to leave the node out
-	Because reason.Reason `json:"because"`
-}
-
-// DeleteInstances removes machines of one group by name, all that leave in this cycle in one request.
-type DeleteInstances struct {
-	Group    cluster.GroupID `json:"group"`
-	Machines []Leaving       `json:"machines"` // sorted by id
-}
-
-// Leaving is one machine to delete.
-type Leaving struct {
-	cluster.Machine
-	Node    string        `json:"node,omitempty"`    // the drained node on it, "" for a machine that never became one
-	Discard bool          `json:"discard,omitempty"` // it is deleted though its group parks machines: pods of its node wait for the Node object to go
-	Because reason.Reason `json:"because"`
-}
-
-// DeleteNode deletes the Node object of a machine that is confirmed gone, and before it what else the machine has left behind.
-type DeleteNode struct {
-	Node        string               `json:"node"`
-	UID         types.UID            `json:"uid"`
-	Machine     cluster.Machine      `json:"machine"` // its id is "" where nothing tells it any more
-	Attachments []cluster.Attachment `json:"attachments,omitempty"`
-	Because     reason.Reason        `json:"because"`
-}
-
-// OpenGate takes sluice's scheduling gate off a pod: its capacity is there, and the scheduler may see it.
-type OpenGate struct {
-	Namespace string        `json:"namespace"`
-	Pod       string        `json:"pod"`
-	UID       types.UID     `json:"uid"`
-	Node      string        `json:"node"` // that it fits and that is Ready; the scheduler may choose another one
-	Because   reason.Reason `json:"because"`
-}
-
-// AnswerRequest tells a ProvisioningRequest what became of it. Conditions have no times; those of other types stay as they are.
-type AnswerRequest struct {
-	Namespace  string             `json:"namespace"`
-	Request    string             `json:"request"`
-	UID        types.UID          `json:"uid"`
-	Conditions []metav1.Condition `json:"conditions"`
-	Details    map[string]string  `json:"details,omitempty"` // of its class; nil leaves them
-	Because    reason.Reason      `json:"because"`
-}
-
-// AnswerBuffer tells a CapacityBuffer what it came to. Conditions as in [AnswerRequest]; of the status what is not nil.
-type AnswerBuffer struct {
-	Namespace  string                       `json:"namespace"`
-	Buffer     string                       `json:"buffer"`
-	UID        types.UID                    `json:"uid"`
-	Conditions []metav1.Condition           `json:"conditions,omitempty"`
-	Status     cluster.CapacityBufferStatus `json:"status,omitzero"`
-	Because    reason.Reason                `json:"because"`
-}
-
-func (SetCapacity) isAction()     {}
-func (Cordon) isAction()          {}
-func (Mark) isAction()            {}
-func (Uncordon) isAction()        {}
-func (SoftTaint) isAction()       {}
-func (SoftUntaint) isAction()     {}
-func (Evict) isAction()           {}
-func (DeleteInstances) isAction() {}
-func (DeleteNode) isAction()      {}
-func (OpenGate) isAction()        {}
-func (AnswerNotice) isAction()    {}
-func (AnswerRequest) isAction()   {}
-func (AnswerBuffer) isAction()    {}
-
-// Outcome is what becomes of a subject, in one word.
-type Outcome string
-
-// Outcomes of pending pods.
-const (
-	PodScheduling Outcome = "scheduling" // fits a node, the scheduler will bind it
-	PodWaiting    Outcome = "waiting"    // for a machine that is coming
-	PodGrows      Outcome = "grows"      // a group grows for it in this cycle
-	PodRescues    Outcome = "rescues"    // takes a node back from the ladder
-	PodStuck      Outcome = "stuck"      // nothing that sluice may do makes room for it
-	PodIgnored    Outcome = "ignored"    // not sluice's to place
-)
-
-// Outcomes of nodes.
-const (
-	NodeKeep     Outcome = "keep"     // needed, or not sluice's to delete
-	NodeIdle     Outcome = "idle"     // a candidate: it is cordoned when its time has come and nothing forbids it
-	NodeCordoned Outcome = "cordoned" // sluice cordons it, or has done so, and no pod has to leave it
-	NodeDraining Outcome = "draining" // cordoned, and pods leave it, or end
-	NodeDeleting Outcome = "deleting" // its machine is being deleted, from the cycle on that asks for it
-	NodeParking  Outcome = "parking"  // its machine is being deallocated, likewise
-	NodeParked   Outcome = "parked"   // its machine is deallocated, and started again before a new one is made
-	NodeGone     Outcome = "gone"     // its machine is deleted, and its Node object goes
-	NodeRescue   Outcome = "rescue"   // uncordoned again
-	NodeHold     Outcome = "hold"     // not touched: what it is cannot be told, or others have to let go of it first
-)
-
-// Outcomes of machines without a node.
-const (
-	MachineComing   Outcome = "coming"
-	MachineDeleting Outcome = "deleting"
-	MachineHold     Outcome = "hold"
-)
-
-// Outcomes of groups.
-const (
-	GroupSteady  Outcome = "steady"
-	GroupGrow    Outcome = "grow"
-	GroupGrowing Outcome = "growing"
-	GroupShrink  Outcome = "shrinking"
-	GroupFull    Outcome = "full"
-	GroupBackoff Outcome = "backoff"
-	GroupHold    Outcome = "hold"
-)
-
-// Outcomes of ProvisioningRequests and CapacityBuffers.
-const (
-	ClaimKept    Outcome = "kept"    // its room is there, and stays free for it
-	ClaimWaiting Outcome = "waiting" // for machines that are coming
-	ClaimGrows   Outcome = "grows"   // a group grows for it in this cycle
-	ClaimStuck   Outcome = "stuck"   // there is no room, or what it asks for is not clear
-	ClaimOver    Outcome = "over"    // nothing is kept for it any longer
-	ClaimIgnored Outcome = "ignored" // not sluice's to answer
-)
-
-// Verdict is what becomes of one subject and why, the most telling reason first.
-type Verdict struct {
-	Subject reason.Ref      `json:"subject"`
-	Outcome Outcome         `json:"outcome"`
-	Because []reason.Reason `json:"because"`
-}
-
-// Verdict is the verdict about a subject, false when the cycle had none.
-func (p *Plan) Verdict(about reason.Ref) (Verdict, bool) {
-	for _, v := range p.Verdicts {
-		if v.Subject == about {
-			return v, true
+func (d *decision) finish() (action.Plan, memory.Memory) {
+	d.Wake(d.Policy.Next(d.Snapshot.Groups, d.Now))
+	p := action.Plan{Time: d.Now, Counted: d.room.Counted, Cost: d.growth.Cost, Measure: d.removal.EndUse(), Next: d.Next}
+	for _, g := range d.growth.Grows {
+		p.Actions = append(p.Actions, g)
+	}
+	if d.growth.Ask != nil {
+		p.Actions = append(p.Actions, *d.growth.Ask)
+	}
+	for _, g := range d.claims.Gates {
+		p.Actions = append(p.Actions, g)
+	}
+	p.Actions = append(p.Actions, d.removal.Ladder...)
+	for _, g := range d.Snapshot.Groups {
+		if machines := d.removal.Leaving[g.ID]; len(machines) > 0 {
+			sort.Slice(machines, func(i, j int) bool { return machines[i].ID < machines[j].ID })
+			p.Actions = append(p.Actions, action.DeleteInstances{Group: g.ID, Machines: machines})
 		}
 	}
-	return Verdict{}, false
+	p.Actions = append(p.Actions, d.removal.Soft...)
+	p.Actions = append(p.Actions, d.claims.Answers...)
+	p.Actions = node.Permitted(p.Actions, d.Snapshot.Objects.Lacks)
+	p.Verdicts = d.allVerdicts()
+	return p, d.Memory
+}
+
+// allVerdicts are the verdicts in the order in which a plan has them.
+func (d *decision) allVerdicts() []action.Verdict {
+	pods, machines, groups := d.room.PodVerdicts[:len(d.Snapshot.Pending)+d.room.Driven], d.Verdicts[reason.KindInstance], d.Verdicts[reason.KindGroup]
+	all := append(slices.Grow(pods, len(machines)+len(d.Snapshot.Nodes)+len(groups)), inOrder(machines)...)
+	nodes := len(all)
+	all = append(all, d.Memo.Said...)
+	for _, v := range d.Besides {
+		all[nodes+v.At] = v.Verdict
+	}
+	all = append(all, inOrder(groups)...)
+	return append(append(all, inOrder(d.Verdicts[reason.KindRequest])...), inOrder(d.Verdicts[reason.KindBuffer])...)
+}
+
+// inOrder sorts verdicts by name.
+func inOrder(all []action.Verdict) []action.Verdict {
+	byName := func(a, b action.Verdict) int { return strings.Compare(a.Subject.Name, b.Subject.Name) }
+	if !slices.IsSortedFunc(all, byName) {
+		slices.SortStableFunc(all, byName)
+	}
+	return all
 }

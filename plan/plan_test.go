@@ -15,34 +15,36 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
 
 // told prints a plan's actions, one a line.
-func told(p plan.Plan) []string {
+func told(p action.Plan) []string {
 	lines := []string{}
 	for _, a := range p.Actions {
 		switch a := a.(type) {
-		case plan.SetCapacity:
+		case action.SetCapacity:
 			lines = append(lines, fmt.Sprintf("grow %s %d -> %d", a.Group, a.From, a.To))
-		case plan.Cordon:
+		case action.Cordon:
 			lines = append(lines, fmt.Sprintf("cordon %s %s", a.Node, a.Removal.Why))
-		case plan.Uncordon:
+		case action.Uncordon:
 			lines = append(lines, fmt.Sprintf("uncordon %s: %s", a.Node, a.Because.Code))
-		case plan.Evict:
+		case action.Evict:
 			lines = append(lines, fmt.Sprintf("evict %s from %s grace %s", a.Pod, a.Node, a.Grace))
-		case plan.DeleteInstances:
+		case action.DeleteInstances:
 			line := "delete " + string(a.Group)
 			for _, m := range a.Machines {
 				line += fmt.Sprintf(" %s(%s)", m.ID, m.Node)
 			}
 			lines = append(lines, line)
-		case plan.Mark:
+		case action.Mark:
 			if !a.Parked.IsZero() {
 				lines = append(lines, "park "+a.Node)
 			}
-		case plan.DeleteNode:
+		case action.DeleteNode:
 			lines = append(lines, "bury "+a.Node)
 		}
 	}
@@ -50,7 +52,7 @@ func told(p plan.Plan) []string {
 }
 
 // verdictOf is a subject's outcome and codes in one line.
-func verdictOf(p plan.Plan, about reason.Ref) string {
+func verdictOf(p action.Plan, about reason.Ref) string {
 	v, ok := p.Verdict(about)
 	if !ok {
 		return "no verdict"
@@ -63,7 +65,7 @@ func verdictOf(p plan.Plan, about reason.Ref) string {
 }
 
 // complete fails when a reason of the plan lacks a fact that its sentence names.
-func complete(t *testing.T, p plan.Plan) {
+func complete(t *testing.T, p action.Plan) {
 	t.Helper()
 	for _, v := range p.Verdicts {
 		for _, r := range v.Because {
@@ -80,10 +82,10 @@ func complete(t *testing.T, p plan.Plan) {
 }
 
 // remedied holds every verdict about a node that stays to saying what would change it.
-func remedied(t *testing.T, p plan.Plan) {
+func remedied(t *testing.T, p action.Plan) {
 	t.Helper()
 	for _, v := range p.Verdicts {
-		if v.Subject.Kind != reason.KindNode || v.Outcome != plan.NodeKeep && v.Outcome != plan.NodeIdle && v.Outcome != plan.NodeHold && v.Outcome != plan.NodeCordoned && v.Outcome != plan.NodeDraining || slices.Contains([]reason.Code{reason.NodeIdleFor, reason.NodeConsolidated, reason.NodeAskedFor}, v.Because[0].Code) {
+		if v.Subject.Kind != reason.KindNode || v.Outcome != action.NodeKeep && v.Outcome != action.NodeIdle && v.Outcome != action.NodeHold && v.Outcome != action.NodeCordoned && v.Outcome != action.NodeDraining || slices.Contains([]reason.Code{reason.NodeIdleFor, reason.NodeConsolidated, reason.NodeAskedFor}, v.Because[0].Code) {
 			continue // the last ones have just been cordoned, and do not stay
 		}
 		said := false
@@ -112,7 +114,7 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 	cases := map[string]struct {
 		objects []any
 		groups  []*cluster.Group
-		memory  plan.Memory
+		kept    memory.Memory
 		policy  func(*policy.Policy)
 		want    []string
 		verdict map[string]string // of "pod NAME" or "group ID"
@@ -189,8 +191,8 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 		},
 		"a request that the read does not show yet is counted": {
 			objects: pods(8), groups: []*cluster.Group{Group("a", 0, 5)},
-			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Requested: Start.Add(time.Second), Capacity: 2}}},
-			want:   []string{},
+			kept: memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Requested: Start.Add(time.Second), Capacity: 2}}},
+			want: []string{},
 		},
 		"a node that has just registered is counted": {
 			objects: append(pods(4), Node("a-0", NotReady(Start), func(n *corev1.Node) {
@@ -229,18 +231,18 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 		},
 		"a group in back-off is passed over": {
 			objects: pods(1), groups: []*cluster.Group{Group("a", 0, 5), Group("b", 0, 5)},
-			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start}}}},
-			want:   []string{"grow b 0 -> 1"}, verdict: map[string]string{"group a": "backoff GroupBackoff GroupSteady"},
+			kept: memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Backoff: memory.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start}}}},
+			want: []string{"grow b 0 -> 1"}, verdict: map[string]string{"group a": "backoff GroupBackoff GroupSteady"},
 		},
 		"a group in back-off grows by what is left of the quota, and no further": {
 			objects: pods(16), groups: []*cluster.Group{Group("a", 1, 9, Machine("0", "a-0", Born(Start))), Group("b", 0, 5)},
-			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: 3}}}},
-			want:   []string{"grow a 1 -> 3", "grow b 0 -> 1"},
+			kept: memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Backoff: memory.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: 3}}}},
+			want: []string{"grow a 1 -> 3", "grow b 0 -> 1"},
 		},
 		"a group whose quota is used up is passed over": {
 			objects: pods(4), groups: []*cluster.Group{Group("a", 0, 5), Group("b", 0, 5)},
-			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: 0}}}},
-			want:   []string{"grow b 0 -> 1"},
+			kept: memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Backoff: memory.Backoff{Until: Start.Add(time.Hour), Length: time.Hour, Last: Start, Ceiling: 0}}}},
+			want: []string{"grow b 0 -> 1"},
 		},
 		"an unreadable group is not written to": {
 			objects: pods(1), groups: []*cluster.Group{func() *cluster.Group { g := Group("a", 0, 5); g.Problem = "forbidden"; return g }()},
@@ -317,7 +319,7 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 		},
 		"after a failed deletion the group's machines rest": {
 			groups: []*cluster.Group{Group("a", 0, 5, Machine("0", "", Born(Start.Add(-time.Hour))))},
-			memory: plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Rest: plan.Backoff{Until: Start.Add(time.Second)}}}},
+			kept:   memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Rest: memory.Backoff{Until: Start.Add(time.Second)}}}},
 			want:   []string{}, verdict: map[string]string{"instance a/0": "hold MachineNeverJoined RemovalRests"},
 		},
 		"a node that has fallen silent is not waited for": {
@@ -340,7 +342,7 @@ func TestPendingPodsBuyWhatTheyNeedAndNoMore(t *testing.T) {
 			if c.policy != nil {
 				c.policy(allowed)
 			}
-			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), c.groups), allowed, sawCordons(c.memory, c.objects))
+			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), c.groups), allowed, sawCordons(c.kept, c.objects))
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
@@ -375,12 +377,12 @@ func priced(id, cpu string, usd float64) *cluster.Group {
 
 func TestPlanSurvivesPaper(t *testing.T) {
 	objects := Objects(append(pods(9), Node("a-0"), Node("a-1", Removing(Start.Add(-time.Minute), cluster.Machine{Group: "a", ID: "1", UID: "vm-1"})), Pod("web", On("a-1")))...)
-	p, _ := plan.Decide(cluster.New(Start, objects, []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"))}), policy.Default(), plan.Memory{})
+	p, _ := plan.Decide(cluster.New(Start, objects, []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"))}), policy.Default(), memory.Memory{})
 	first, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back plan.Plan
+	var back action.Plan
 	if err := json.Unmarshal(first, &back); err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,15 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/bench/workload"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
 // cycles turns over the steady cluster of 5,000 nodes and 110,000 pods.
 type cycles struct {
 	plan.Planner
-	memory  plan.Memory
+	kept    memory.Memory
 	allowed *policy.Policy
 	table   cluster.Classes
 	at      time.Time
@@ -49,10 +51,10 @@ func (c *cycles) read() {
 	c.groups = groups
 }
 
-func (c *cycles) cycle() plan.Plan {
+func (c *cycles) cycle() action.Plan {
 	c.seen = c.seen.Next(c.at, c.objects, c.groups)
-	p, m := c.Decide(c.seen, c.allowed, c.memory)
-	c.memory = m
+	p, m := c.Decide(c.seen, c.allowed, c.kept)
+	c.kept = m
 	return p
 }
 

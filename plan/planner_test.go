@@ -18,6 +18,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -35,7 +37,7 @@ type history struct {
 	made   int              // pods so far
 	roomy  bool             // most pods run and are small, and machines are nodes at once: nodes could be emptied onto others
 	seen   *cluster.Snapshot
-	memory plan.Memory
+	kept   memory.Memory
 }
 
 func (h *history) chance(of int, what string) bool {
@@ -244,7 +246,7 @@ func (h *history) happen() {
 	case 22:
 		g.Options.Unneeded = new(time.Duration(rapid.IntRange(0, 15).Draw(h.T, "unneeded")) * time.Minute)
 	case 23:
-		h.memory = plan.Memory{}
+		h.kept = memory.Memory{}
 	case 24:
 		g.Min = rapid.IntRange(0, 3).Draw(h.T, "min")
 	case 25:
@@ -349,50 +351,50 @@ func (h *history) observe() *cluster.Snapshot {
 }
 
 // perform does what the plan says, or lets it fail.
-func (h *history) perform(p plan.Plan, m plan.Memory, allowed *policy.Policy) {
-	var results []plan.Result
+func (h *history) perform(p action.Plan, m memory.Memory, allowed *policy.Policy) {
+	var results []memory.Result
 	for _, a := range p.Actions {
-		r := plan.Result{Status: plan.Accepted, At: h.at}
+		r := memory.Result{Status: memory.Accepted, At: h.at}
 		if h.chance(4, "fails") {
-			r.Status, r.Kind = plan.Failed, rapid.SampledFrom([]string{"conflict", "transient", "quota"}).Draw(h.T, "how")
+			r.Status, r.Kind = memory.Failed, rapid.SampledFrom([]string{"conflict", "transient", "quota"}).Draw(h.T, "how")
 		}
 		results = append(results, r)
-		if r.Status == plan.Failed {
+		if r.Status == memory.Failed {
 			continue
 		}
 		switch a := a.(type) {
-		case plan.SetCapacity:
+		case action.SetCapacity:
 			for _, g := range h.groups {
 				for g.ID == a.Group && g.Capacity < a.To {
 					h.machine(g).State = cluster.StateCreating
 				}
 			}
-		case plan.Cordon:
+		case action.Cordon:
 			h.change(a.Node, Removing(a.Removal.Since, a.Machine))
-		case plan.Uncordon:
+		case action.Uncordon:
 			h.change(a.Node, func(n *corev1.Node) { n.Spec.Unschedulable, n.Spec.Taints, n.Annotations = false, nil, nil })
-		case plan.Evict:
+		case action.Evict:
 			delete(h.pods, a.Pod)
-		case plan.DeleteNode:
+		case action.DeleteNode:
 			delete(h.nodes, a.Node)
-		case plan.DeleteInstances:
+		case action.DeleteInstances:
 			for _, g := range h.groups {
 				if g.ID == a.Group {
 					g.Instances = slices.DeleteFunc(g.Instances, func(in *cluster.Instance) bool {
-						return slices.ContainsFunc(a.Machines, func(l plan.Leaving) bool { return l.ID == in.ID })
+						return slices.ContainsFunc(a.Machines, func(l action.Leaving) bool { return l.ID == in.ID })
 					})
 					g.Capacity = g.Standing()
 				}
 			}
 		}
 	}
-	h.memory = m.After(p, results, allowed)
+	h.kept = m.After(p, results, allowed)
 }
 
 // TestAPlannerDecidesAsIfItRememberedNothing lets random histories pass before one planner and holds each of its plans, and what it leaves to
 // the next cycle, to a decision that was made from nothing.
 func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
-	outcomes, codes := map[plan.Outcome]int{}, map[reason.Code]int{}
+	outcomes, codes := map[action.Outcome]int{}, map[reason.Code]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		h := begin(t)
 		allowed := policy.Default()
@@ -424,8 +426,8 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 				allowed.Growth.PodDelay = time.Duration(rapid.IntRange(0, 2).Draw(t, "delay")) * time.Minute
 			}
 			s := h.observe()
-			p, m := planner.Decide(s, allowed, h.memory)
-			fresh, left := plan.Decide(s, allowed, h.memory)
+			p, m := planner.Decide(s, allowed, h.kept)
+			fresh, left := plan.Decide(s, allowed, h.kept)
 			if diff := cmp.Diff(paper(t, fresh, left), paper(t, p, m)); diff != "" {
 				t.Fatalf("at %s (-fresh +planner):\n%s", h.at.Sub(Start), diff)
 			}
@@ -441,7 +443,7 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 			h.at = h.at.Add(time.Duration(rapid.SampledFrom([]int{-1, 0, 1, 10, 60, 300, 660}).Draw(t, "seconds")) * time.Second)
 		}
 	})
-	for _, o := range []plan.Outcome{plan.NodeKeep, plan.NodeIdle, plan.NodeCordoned, plan.NodeDraining, plan.NodeDeleting, plan.NodeParking, plan.PodScheduling, plan.PodWaiting, plan.PodGrows, plan.MachineComing, plan.MachineDeleting} {
+	for _, o := range []action.Outcome{action.NodeKeep, action.NodeIdle, action.NodeCordoned, action.NodeDraining, action.NodeDeleting, action.NodeParking, action.PodScheduling, action.PodWaiting, action.PodGrows, action.MachineComing, action.MachineDeleting} {
 		if outcomes[o] == 0 {
 			t.Errorf("no history came to the outcome %q: the test shows little", o)
 		}
@@ -458,7 +460,7 @@ func TestAPlannerDecidesAsIfItRememberedNothing(t *testing.T) {
 }
 
 // paper is a decision as JSON, one line for each of its parts.
-func paper(t *rapid.T, p plan.Plan, m plan.Memory) string {
+func paper(t *rapid.T, p action.Plan, m memory.Memory) string {
 	text, err := json.MarshalIndent([]any{p, m}, "", " ")
 	if err != nil {
 		t.Fatal(err)

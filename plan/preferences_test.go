@@ -13,6 +13,7 @@ import (
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/internal/fidelity"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -65,7 +66,7 @@ func TestAPreferenceBuysNoMachine(t *testing.T) {
 				}
 				for n, want := range map[int][]string{4: {}, 8: {"grow cheap 0 -> 1"}, 12: {"grow cheap 0 -> 2"}} {
 					objects := append(pods(n, Labelled("app", "s"), wish), there)
-					p, _ := plan.Decide(cluster.New(Start, Objects(objects...), groups()), allowed, plan.Memory{})
+					p, _ := plan.Decide(cluster.New(Start, Objects(objects...), groups()), allowed, memory.Memory{})
 					if diff := cmp.Diff(want, told(p)); diff != "" {
 						t.Errorf("%d pods, of which a node takes 4 (-want +got):\n%s", n, diff)
 					}
@@ -84,8 +85,8 @@ func TestPlansForPodsWithoutPreferencesAreTheSame(t *testing.T) {
 	grew := 0
 	for _, seed := range seeds {
 		w := fidelity.Draw(seed, "preferences", "spread-schedule-anyway", "taints", "node-affinity", "pod-affinity", "pod-anti-affinity", "spread")
-		p, _ := plan.Decide(w.Snapshot(), policy.Default(), plan.Memory{})
-		indifferent, _ := plan.Decide(withoutPreferences(w).Snapshot(), policy.Default(), plan.Memory{})
+		p, _ := plan.Decide(w.Snapshot(), policy.Default(), memory.Memory{})
+		indifferent, _ := plan.Decide(withoutPreferences(w).Snapshot(), policy.Default(), memory.Memory{})
 		if diff := cmp.Diff(told(indifferent), told(p)); diff != "" {
 			t.Errorf("SLUICE_WORLD=%d: actions (-without +with preferences):\n%s", seed, diff)
 		}

@@ -9,6 +9,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -34,10 +36,10 @@ func TestAnUnknownPriceLeavesTheOthersInForce(t *testing.T) {
 		"where no price is known nothing is assumed":                  {[]*cluster.Group{priced("a", "8", 0), priced("x", "4", 0)}, "x", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, _ := plan.Decide(cluster.New(Start, Objects(pods(1)...), tc.groups), policy.Default(), plan.Memory{})
+			p, _ := plan.Decide(cluster.New(Start, Objects(pods(1)...), tc.groups), policy.Default(), memory.Memory{})
 			grows, assumed := cluster.GroupID(""), ""
 			for _, a := range p.Actions {
-				if a, ok := a.(plan.SetCapacity); ok {
+				if a, ok := a.(action.SetCapacity); ok {
 					grows += a.Group
 				}
 			}

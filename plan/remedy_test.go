@@ -14,6 +14,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -42,9 +44,9 @@ func TestAStuckPodIsToldWhatWouldMakeRoom(t *testing.T) {
 	taint := func(g *cluster.Group) {
 		g.Template.Spec.Taints = []corev1.Taint{{Key: "dedicated", Value: "batch", Effect: corev1.TaintEffectNoSchedule}}
 	}
-	reserving := func(cpu, memory string) func(*cluster.Group) {
+	reserving := func(cpu, kept string) func(*cluster.Group) {
 		return func(g *cluster.Group) {
-			g.Template.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory), corev1.ResourcePods: resource.MustParse("110")}
+			g.Template.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(kept), corev1.ResourcePods: resource.MustParse("110")}
 		}
 	}
 	daemon := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "d", UID: "d"}}
@@ -159,7 +161,7 @@ func TestAStuckPodIsToldWhatWouldMakeRoom(t *testing.T) {
 			if tc.daemon {
 				objects.DaemonSets = append(objects.DaemonSets, daemon)
 			}
-			p, _ := plan.Decide(cluster.New(Start, objects, []*cluster.Group{g}), policy.Default(), plan.Memory{})
+			p, _ := plan.Decide(cluster.New(Start, objects, []*cluster.Group{g}), policy.Default(), memory.Memory{})
 			complete(t, p)
 			v, _ := p.Verdict(reason.Pod("default", "p"))
 			var said []string
@@ -168,7 +170,7 @@ func TestAStuckPodIsToldWhatWouldMakeRoom(t *testing.T) {
 					said = append(said, r.Sentence())
 				}
 			}
-			if d := cmp.Diff(tc.want, strings.Join(said, "; ")); d != "" || v.Outcome != plan.PodStuck {
+			if d := cmp.Diff(tc.want, strings.Join(said, "; ")); d != "" || v.Outcome != action.PodStuck {
 				t.Errorf("%s, and what would make room (-want +got):\n%s", v.Outcome, d)
 			}
 		})
@@ -185,11 +187,11 @@ func TestTheGroupThatLacksLeastIsNamedFirst(t *testing.T) {
 	tainted := sized("d", "7900m")
 	tainted.Template.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
 	groups := []*cluster.Group{sized("a", "1"), sized("b", "7900m"), sized("c", "6"), tainted, sized("e", "7950m"), sized("f", "9")}
-	memory := plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{}}
+	kept := memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{}}
 	for _, id := range []cluster.GroupID{"e", "f"} {
-		memory.Groups[id] = plan.GroupMemory{Backoff: plan.Backoff{Until: Start.Add(time.Minute), Code: "AllocationFailed", Message: "none left"}}
+		kept.Groups[id] = memory.GroupMemory{Backoff: memory.Backoff{Until: Start.Add(time.Minute), Code: "AllocationFailed", Message: "none left"}}
 	}
-	p, _ := plan.Decide(cluster.New(Start, Objects(Pod("p", CPU("8"))), groups), policy.Default(), memory)
+	p, _ := plan.Decide(cluster.New(Start, Objects(Pod("p", CPU("8"))), groups), policy.Default(), kept)
 	v, _ := p.Verdict(reason.Pod("default", "p"))
 	var order []string
 	for _, r := range v.Because[1:] {

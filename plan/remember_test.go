@@ -12,6 +12,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -92,7 +94,7 @@ func TestWhatIsRememberedYieldsToWhatHappens(t *testing.T) {
 			then.Learned = first.Group("a").Learned
 			second := first.Next(Start.Add(10*time.Second), Objects(c.happens(slices.Clone(objects))...), []*cluster.Group{then})
 			var planner plan.Planner
-			p, m := planner.Decide(first, allowed, plan.Memory{})
+			p, m := planner.Decide(first, allowed, memory.Memory{})
 			if got := verdictOf(p, ref("node a-0")); got != c.before {
 				t.Errorf("before: %q, want %q", got, c.before)
 			}
@@ -118,9 +120,9 @@ func TestAnEmptyGroupIsReadAnew(t *testing.T) {
 			first := cluster.New(Start, cluster.Objects{}, []*cluster.Group{before})
 			second := first.Next(Start.Add(10*time.Second), cluster.Objects{}, []*cluster.Group{Group("b", 0, 5)})
 			var planner plan.Planner
-			p, m := planner.Decide(first, allowed, plan.Memory{})
-			if v, _ := p.Verdict(ref("group b")); v.Outcome != plan.GroupHold {
-				t.Errorf("before: %q, want %q", v.Outcome, plan.GroupHold)
+			p, m := planner.Decide(first, allowed, memory.Memory{})
+			if v, _ := p.Verdict(ref("group b")); v.Outcome != action.GroupHold {
+				t.Errorf("before: %q, want %q", v.Outcome, action.GroupHold)
 			}
 			p, _ = planner.Decide(known(second), allowed, m)
 			if got, want := verdictOf(p, ref("group b")), "steady GroupSteady"; got != want {
@@ -176,7 +178,7 @@ func TestHostsHaveOneOrder(t *testing.T) {
 		objects, allowed := slices.Clone(already), policy.Default()
 		s := cluster.New(Start, Objects(objects...), []*cluster.Group{dear, cheap})
 		var planner plan.Planner
-		p, m := planner.Decide(s, allowed, plan.Memory{})
+		p, m := planner.Decide(s, allowed, memory.Memory{})
 		for i, at := range order {
 			objects = append(objects, nodes[at])
 			s = s.Next(Start.Add(time.Duration(i+1)*time.Second), Objects(objects...), []*cluster.Group{dear, cheap})

@@ -11,6 +11,7 @@ import (
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -33,7 +34,7 @@ func TestANodeThatWaitsForItsReplacementIsLookedAtAnew(t *testing.T) {
 			a.Size, a.PriceUSDPerHour, b.Size, b.PriceUSDPerHour = "Standard_D8s_v5", 3, "Standard_D4s_v5", 1
 			allowed := policy.Default()
 			allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
-			m := plan.Memory{Since: Start.Add(-time.Hour), Consolidation: plan.Consolidation{
+			m := memory.Memory{Since: Start.Add(-time.Hour), Consolidation: memory.Consolidation{
 				Node: "a-0", Since: Start.Add(-time.Hour), Group: "b", Asked: Start.Add(-c.asked), Saving: 2,
 			}}
 			young := func(n *corev1.Node) { n.CreationTimestamp.Time = Start.Add(-time.Minute) }

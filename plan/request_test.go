@@ -14,6 +14,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -80,7 +82,7 @@ func consuming(request string) func(*corev1.Pod) {
 }
 
 // answers are the plan's answers, "request NAME: Type=Status Reason ...".
-func answers(p plan.Plan) []string {
+func answers(p action.Plan) []string {
 	lines := []string{}
 	say := func(who string, conditions []metav1.Condition) {
 		for _, c := range conditions {
@@ -90,9 +92,9 @@ func answers(p plan.Plan) []string {
 	}
 	for _, a := range p.Actions {
 		switch a := a.(type) {
-		case plan.AnswerRequest:
+		case action.AnswerRequest:
 			say("request "+a.Request+":", a.Conditions)
-		case plan.AnswerBuffer:
+		case action.AnswerBuffer:
 			who := "buffer " + a.Buffer + ":"
 			if n := a.Status.Replicas; n != nil {
 				who += fmt.Sprintf(" replicas %d", *n)
@@ -116,7 +118,7 @@ type claimCase struct {
 	objects []any
 	max     int // of the group; 0 is 9
 	coming  int // machines of it that are on their way
-	memory  plan.Memory
+	kept    memory.Memory
 	policy  func(*policy.Policy)
 
 	want    []string          // actions but for answers
@@ -124,7 +126,7 @@ type claimCase struct {
 	verdict map[string]string // "OUTCOME CODE ..." of "KIND NAME"; pods, requests and buffers are of the namespace default
 }
 
-func (c claimCase) decide(t *testing.T, set func(*policy.Policy)) plan.Plan {
+func (c claimCase) decide(t *testing.T, set func(*policy.Policy)) action.Plan {
 	t.Helper()
 	allowed := policy.Default()
 	set(allowed)
@@ -136,7 +138,7 @@ func (c claimCase) decide(t *testing.T, set func(*policy.Policy)) plan.Plan {
 	if c.max > 0 {
 		g.Max = c.max
 	}
-	p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), []*cluster.Group{g}), allowed, c.memory)
+	p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), []*cluster.Group{g}), allowed, c.kept)
 	complete(t, p)
 	if c.want == nil {
 		c.want = []string{}
@@ -164,7 +166,7 @@ func (c claimCase) decide(t *testing.T, set func(*policy.Policy)) plan.Plan {
 }
 
 // spoken is a verdict's outcome and codes.
-func spoken(v plan.Verdict) string {
+func spoken(v action.Verdict) string {
 	words := string(v.Outcome)
 	for _, r := range v.Because {
 		words += " " + string(r.Code)
@@ -175,7 +177,7 @@ func spoken(v plan.Verdict) string {
 func TestRequestsAreAnsweredAsTheirClassSays(t *testing.T) {
 	four, full := podTemplate("t", "4"), func(node string) []any { return []any{Node(node), Pod("w-"+node, On(node), CPU("4"))} }
 	notFound := "Provisioned=False CapacityIsNotFound"
-	backoff := plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Backoff: plan.Backoff{Until: Start.Add(time.Minute)}}}}
+	backoff := memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Backoff: memory.Backoff{Until: Start.Add(time.Minute)}}}}
 	for name, c := range map[string]claimCase{
 		"an atomic request buys room for all its pods in one request, and is not told yet that it is there": {
 			objects: []any{four, request("r", 3)}, want: []string{"grow a 0 -> 3"},
@@ -205,24 +207,24 @@ func TestRequestsAreAnsweredAsTheirClassSays(t *testing.T) {
 			verdict: map[string]string{"request r": "stuck RequestDoesNotFit GroupAtMax GangHeld"},
 		},
 		"a group in back-off is no room": {
-			objects: []any{four, request("r", 1, accepted)}, memory: backoff, answers: []string{"request r: " + notFound},
+			objects: []any{four, request("r", 1, accepted)}, kept: backoff, answers: []string{"request r: " + notFound},
 			verdict: map[string]string{"request r": "stuck RequestDoesNotFit GroupBackoff GangHeld"},
 		},
 		"nodes are kept for a request that is not whole yet": {
-			objects: []any{four, request("r", 4, accepted), Node("a-0")}, max: 3, memory: removable("a-0"), answers: []string{"request r: " + notFound},
+			objects: []any{four, request("r", 4, accepted), Node("a-0")}, max: 3, kept: removable("a-0"), answers: []string{"request r: " + notFound},
 			verdict: map[string]string{"node a-0": "idle NodeBooked NodeIdle"},
 		},
 		"and no longer than the hold": {
 			objects: []any{four, request("r", 4, accepted, has(notFound, time.Hour)), Node("a-0")}, max: 3,
-			memory: plan.Memory{Removable: removable("a-0").Removable, Gangs: map[string]time.Time{"request uid-r": Start.Add(-time.Hour)}},
-			want:   []string{"cordon a-0 idle"}, verdict: map[string]string{"request r": "stuck RequestDoesNotFit GroupAtMax GangGivenUp"},
+			kept: memory.Memory{Removable: removable("a-0").Removable, Gangs: map[string]time.Time{"request uid-r": Start.Add(-time.Hour)}},
+			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"request r": "stuck RequestDoesNotFit GroupAtMax GangGivenUp"},
 		},
 		"a request to check buys nothing": {
 			objects: []any{four, request("r", 2, checks), Node("a-0")}, answers: []string{"request r: Accepted=True Accepted " + notFound},
 			verdict: map[string]string{"request r": "stuck RequestDoesNotFit"},
 		},
 		"and keeps no node as long as it found no room": {
-			objects: []any{four, request("r", 2, checks, accepted, has(notFound, time.Minute)), Node("a-0")}, memory: removable("a-0"),
+			objects: []any{four, request("r", 2, checks, accepted, has(notFound, time.Minute)), Node("a-0")}, kept: removable("a-0"),
 			want: []string{"cordon a-0 idle"},
 		},
 		"one that is not to be tried again has failed": {
@@ -305,19 +307,19 @@ func TestRoomIsKeptForTheirPodsAndCountedOnce(t *testing.T) {
 	running := func(name, node string) *cluster.Pod { return Pod(name, On(node), CPU("4"), consuming("r")) }
 	for name, c := range map[string]claimCase{
 		"a booking keeps its nodes": {
-			objects: []any{four, request("r", 2, provisioned(9*time.Minute)), Node("a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-0", "a-1", "a-2"),
+			objects: []any{four, request("r", 2, provisioned(9*time.Minute)), Node("a-0"), Node("a-1"), Node("a-2")}, kept: removable("a-0", "a-1", "a-2"),
 			want: []string{"cordon a-2 idle"}, verdict: map[string]string{"request r": "kept RequestBooked", "node a-0": "idle NodeBooked NodeIdle", "node a-2": "cordoned NodeIdleFor"},
 		},
 		"after ten minutes it is over": {
-			objects: []any{four, request("r", 1, provisioned(10*time.Minute)), Node("a-0")}, memory: removable("a-0"), want: []string{"cordon a-0 idle"},
+			objects: []any{four, request("r", 1, provisioned(10*time.Minute)), Node("a-0")}, kept: removable("a-0"), want: []string{"cordon a-0 idle"},
 			answers: []string{"request r: BookingExpired=True CapacityReservationTimeExpired"}, verdict: map[string]string{"request r": "over RequestBookingEnded"},
 		},
 		"one that is over keeps nothing": {
-			objects: []any{four, request("r", 1, provisioned(time.Minute), has("BookingExpired=True CapacityBookingConsumed", 0)), Node("a-0")}, memory: removable("a-0"),
+			objects: []any{four, request("r", 1, provisioned(time.Minute), has("BookingExpired=True CapacityBookingConsumed", 0)), Node("a-0")}, kept: removable("a-0"),
 			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"request r": "over RequestOver"},
 		},
 		"pods that run use it up": {
-			objects: []any{four, request("r", 2, provisioned(time.Minute)), Node("a-0"), running("p", "a-0"), Node("a-1"), Node("a-2")}, memory: removable("a-1", "a-2"),
+			objects: []any{four, request("r", 2, provisioned(time.Minute)), Node("a-0"), running("p", "a-0"), Node("a-1"), Node("a-2")}, kept: removable("a-1", "a-2"),
 			want: []string{"cordon a-2 idle"}, verdict: map[string]string{"request r": "kept RequestBooked", "node a-1": "idle NodeBooked NodeIdle"},
 		},
 		"the last of them ends it": {
@@ -325,7 +327,7 @@ func TestRoomIsKeptForTheirPodsAndCountedOnce(t *testing.T) {
 			answers: []string{"request r: BookingExpired=True CapacityBookingConsumed"}, verdict: map[string]string{"request r": "over RequestUsedUp"},
 		},
 		"pods that wait have the room that is kept for them, and no more is kept": {
-			objects: []any{four, request("r", 2, provisioned(time.Minute)), Node("a-0"), Node("a-1"), Pod("p", CPU("4"), consuming("r")), Node("a-2")}, memory: removable("a-1", "a-2"),
+			objects: []any{four, request("r", 2, provisioned(time.Minute)), Node("a-0"), Node("a-1"), Pod("p", CPU("4"), consuming("r")), Node("a-2")}, kept: removable("a-1", "a-2"),
 			want: []string{"cordon a-2 idle"}, verdict: map[string]string{"pod p": "scheduling FitsNode", "node a-0": "idle NodeCounted NodeIdle", "node a-1": "idle NodeBooked NodeIdle"},
 		},
 		"the old annotation says the same": {
@@ -350,7 +352,7 @@ func TestRoomIsKeptForTheirPodsAndCountedOnce(t *testing.T) {
 		"no pod is moved into the room that is kept": {
 			objects: []any{four, podTemplate("half", "3"), request("r", 1, provisioned(time.Minute), func(r *cluster.ProvisioningRequest) { r.Spec.PodSets[0].PodTemplateRef.Name = "half" }),
 				Node("a-0"), Pod("w", On("a-0")), Node("a-1"), Pod("v", On("a-1"))},
-			memory: removable("a-0", "a-1"), verdict: map[string]string{"node a-0": "idle NodeBooked NodeUnderused", "node a-1": "keep PodNowhereToGo"},
+			kept: removable("a-0", "a-1"), verdict: map[string]string{"node a-0": "idle NodeBooked NodeUnderused", "node a-1": "keep PodNowhereToGo"},
 		},
 		"a template that is gone ends the booking": {
 			objects: []any{request("r", 1, provisioned(time.Minute))}, answers: []string{"request r: Failed=True FailedToBookCapacity"},

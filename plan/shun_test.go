@@ -11,6 +11,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -20,13 +22,13 @@ func shunned(n *corev1.Node) {
 }
 
 // softened are the nodes that get a soft taint or lose it, in order.
-func softened(p plan.Plan) []string {
+func softened(p action.Plan) []string {
 	lines := []string{}
 	for _, a := range p.Actions {
 		switch a := a.(type) {
-		case plan.SoftTaint:
+		case action.SoftTaint:
 			lines = append(lines, "taint "+a.Node)
-		case plan.SoftUntaint:
+		case action.SoftUntaint:
 			lines = append(lines, "untaint "+a.Node)
 		}
 	}
@@ -39,7 +41,7 @@ func TestPodsAreSteeredAwayFromNodesThatCouldGo(t *testing.T) {
 	cases := map[string]struct {
 		objects []any
 		group   func(*cluster.Group)
-		memory  plan.Memory
+		kept    memory.Memory
 		allowed func(*policy.Policy)
 		want    []string
 	}{
@@ -65,7 +67,7 @@ func TestPodsAreSteeredAwayFromNodesThatCouldGo(t *testing.T) {
 			objects: []any{busy, Node("a-0"), Node("a-1")}, group: func(g *cluster.Group) { g.Min = 2 }, want: []string{},
 		},
 		"nor one that steps on the ladder now": {
-			objects: []any{busy, Node("a-0"), Node("a-1")}, memory: removable("a-1"), want: []string{},
+			objects: []any{busy, Node("a-0"), Node("a-1")}, kept: removable("a-1"), want: []string{},
 		},
 		"nor one that is kept by hand": {
 			objects: []any{busy, Node("a-0"), Node("a-1", func(n *corev1.Node) {
@@ -103,7 +105,7 @@ func TestPodsAreSteeredAwayFromNodesThatCouldGo(t *testing.T) {
 			if c.group != nil {
 				c.group(g)
 			}
-			p, _ := plan.Decide(known(cluster.New(Start, Objects(c.objects...), []*cluster.Group{joined(g, c.objects)})), allowed, c.memory)
+			p, _ := plan.Decide(known(cluster.New(Start, Objects(c.objects...), []*cluster.Group{joined(g, c.objects)})), allowed, c.kept)
 			if diff := cmp.Diff(c.want, softened(p)); diff != "" {
 				t.Errorf("(-want +got):\n%s%s", diff, fmt.Sprint(p.Verdicts))
 			}

@@ -11,6 +11,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -53,7 +54,7 @@ func TestASpotSizeRestsWhereItIsTakenAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			objects := Objects(Node("a-0", announced(c.kind)), Pod("p", CPU("3")))
 			groups := append([]*cluster.Group{c.group}, c.others...)
-			p, m := plan.Decide(cluster.New(Start, objects, groups), policy.Default(), plan.Memory{})
+			p, m := plan.Decide(cluster.New(Start, objects, groups), policy.Default(), memory.Memory{})
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
@@ -95,7 +96,7 @@ func TestASpotMachineThatLeavesUnannouncedCountsAsTakenAway(t *testing.T) {
 			a.Spot, a.PriceUSDPerHour, b.PriceUSDPerHour = true, 0.01, 1
 			c.group(a)
 			objects := Objects(c.node, Pod("w", On("a-0"), CPU("3")), Node("a-9"), Pod("x", On("a-9"), CPU("3")), Pod("p", CPU("3")))
-			p, m := plan.Decide(cluster.New(Start, objects, []*cluster.Group{a, b}), policy.Default(), plan.Memory{Since: Start.Add(-time.Hour)})
+			p, m := plan.Decide(cluster.New(Start, objects, []*cluster.Group{a, b}), policy.Default(), memory.Memory{Since: Start.Add(-time.Hour)})
 			var grown []string
 			for _, line := range told(p) {
 				if strings.HasPrefix(line, "grow") {

@@ -7,6 +7,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -24,9 +25,9 @@ func TestADeletionThatRestsWaitsForNobody(t *testing.T) {
 		g := Group("a", 0, 5, leaves, Machine("1", "a-1"))
 		allowed := policy.Default()
 		allowed.Removal.MaxInFlight = 1
-		m := plan.Memory{
+		m := memory.Memory{
 			Since: Start.Add(-time.Hour), Removable: map[string]time.Time{"a-1": Start.Add(-time.Hour)},
-			Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Rest: plan.Backoff{Until: c.rest, Message: "the cloud is busy"}}},
+			Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Rest: memory.Backoff{Until: c.rest, Message: "the cloud is busy"}}},
 		}
 		objects := []any{Node("a-0", Removing(Start.Add(-10*time.Second), leaves.Machine())), Node("a-1")}
 		p, _ := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{g}), allowed, sawCordons(m, objects))

@@ -14,6 +14,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -32,7 +33,7 @@ func TestShortPodsWaitForPlacesThatAreFreeBeforeAMachineCouldBoot(t *testing.T) 
 	minute := running(time.Minute)
 	cases := map[string]struct {
 		objects []any
-		memory  plan.Memory
+		kept    memory.Memory
 		policy  func(*policy.Policy)
 		want    []string
 		verdict string // of the last pod
@@ -79,12 +80,12 @@ func TestShortPodsWaitForPlacesThatAreFreeBeforeAMachineCouldBoot(t *testing.T) 
 		},
 		"what was seen of earlier pods is what they say themselves": {
 			objects: []any{pods(2, job, CPU("4"), young), on("a-0", time.Minute), on("a-1", time.Minute)},
-			memory:  plan.Memory{Runs: map[string]plan.RunTime{"default/Job/frames": {Mean: time.Minute, Ended: 3, Seen: Start}}},
+			kept:    memory.Memory{Runs: map[string]memory.RunTime{"default/Job/frames": {Mean: time.Minute, Ended: 3, Seen: Start}}},
 			verdict: "waiting AwaitsPlace",
 		},
 		"pods that run still count for as long as they have": {
 			objects: []any{pods(2, job, CPU("4"), young), on("a-0", time.Hour), on("a-1", time.Hour)},
-			memory: plan.Memory{Runs: map[string]plan.RunTime{"default/Job/frames": {Mean: time.Minute, Ended: 3, Seen: Start, Watched: map[types.UID]plan.Watched{
+			kept: memory.Memory{Runs: map[string]memory.RunTime{"default/Job/frames": {Mean: time.Minute, Ended: 3, Seen: Start, Watched: map[types.UID]memory.Watched{
 				"on-a-0": {Node: "a-0", Began: Start.Add(-time.Hour)},
 			}}}},
 			want: []string{"grow a 2 -> 4"}, verdict: "grows NeedsMachine",
@@ -105,7 +106,7 @@ func TestShortPodsWaitForPlacesThatAreFreeBeforeAMachineCouldBoot(t *testing.T) 
 				c.policy(allowed)
 			}
 			s := cluster.New(Start, Objects(objects...), []*cluster.Group{Group("a", 0, 50, Machine("0", "a-0"), Machine("1", "a-1"))})
-			p, _ := plan.Decide(s, allowed, c.memory)
+			p, _ := plan.Decide(s, allowed, c.kept)
 			if diff := cmp.Diff(c.want, told(p), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
@@ -124,8 +125,8 @@ func TestShortPodsWaitForPlacesThatAreFreeBeforeAMachineCouldBoot(t *testing.T) 
 // TestRunTimesOfJobsAreLearnedWithoutATarget has two pods of a Job end, of which one is the last to be watched, and services that come and go.
 func TestRunTimesOfJobsAreLearnedWithoutATarget(t *testing.T) {
 	g := Group("a", 0, 9, Machine("0", "a-0"))
-	var m plan.Memory
-	var last map[string]plan.RunTime
+	var m memory.Memory
+	var last map[string]memory.RunTime
 	for minute, names := range [][]string{{"one", "two"}, {"two"}, {"two"}, {}} {
 		objects := []any{Node("a-0"), Pod(fmt.Sprint("web-", minute), OwnedBy("ReplicaSet", "web"), CPU("1m"), On("a-0"), begun(0))}
 		for _, name := range names {

@@ -12,6 +12,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -42,7 +44,7 @@ func TestAPodThatIsNotBoundHoldsNoNode(t *testing.T) {
 		"it waits behind sluice's gate":    {[]func(*corev1.Pod){gated}, 0, map[int]string{11: "scheduling GateOpens", 30: "scheduling GateOpens"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := plan.Memory{Removable: map[string]time.Time{"a-0": Start}}
+			m := memory.Memory{Removable: map[string]time.Time{"a-0": Start}}
 			var planner plan.Planner
 			for minute := range 52 {
 				at := time.Duration(minute) * time.Minute
@@ -67,14 +69,14 @@ func TestAPodThatIsNotBoundHoldsNoNode(t *testing.T) {
 
 // TestAPodThatFitsNoNodeAnyMoreHasItsTimeAnew has the node of a pod filled for a while.
 func TestAPodThatFitsNoNodeAnyMoreHasItsTimeAnew(t *testing.T) {
-	var m plan.Memory
+	var m memory.Memory
 	for minute := range 17 {
 		objects := []any{Node("a-0"), Pod("p", CPU("3"), func(p *corev1.Pod) { p.CreationTimestamp.Time = Start })}
 		if minute == 5 {
 			objects = append(objects, Pod("full", CPU("3"), On("a-0")))
 		}
 		s := cluster.New(Start.Add(time.Duration(minute)*time.Minute), Objects(objects...), []*cluster.Group{Group("a", 0, 1, Machine("0", "a-0"))})
-		var p plan.Plan
+		var p action.Plan
 		p, m = plan.Decide(s, policy.Default(), m)
 		want := "scheduling FitsNode"
 		switch minute {
@@ -110,10 +112,10 @@ func TestAGroupOnWhoseNodesAPodWasNotBoundComesLast(t *testing.T) {
 				groups = append(groups, g)
 			}
 			pod := Pod("p", CPU("3"))
-			m := plan.Memory{Unbound: map[string]plan.Unbound{string(pod.UID): {Rest: 10 * time.Minute, Refused: c.refused}}}
+			m := memory.Memory{Unbound: map[string]memory.Unbound{string(pod.UID): {Rest: 10 * time.Minute, Refused: c.refused}}}
 			p, m := plan.Decide(cluster.New(Start, Objects(pod), groups), policy.Default(), m)
 			v, _ := p.Verdict(reason.Pod("default", "p"))
-			if got := v.Because[0].Facts["group"]; v.Outcome != plan.PodGrows || got != c.want {
+			if got := v.Because[0].Facts["group"]; v.Outcome != action.PodGrows || got != c.want {
 				t.Errorf("%s of group %q, want %q", v.Outcome, got, c.want)
 			}
 			if diff := gocmp.Diff(c.refused, m.Unbound[string(pod.UID)].Refused); diff != "" {
@@ -125,7 +127,7 @@ func TestAGroupOnWhoseNodesAPodWasNotBoundComesLast(t *testing.T) {
 
 // TestTheGroupsOnWhoseNodesAPodWasNotBoundAreRemembered leaves a pod that has fitted nodes of group a.
 func TestTheGroupsOnWhoseNodesAPodWasNotBoundAreRemembered(t *testing.T) {
-	var m plan.Memory
+	var m memory.Memory
 	for minute := range 12 {
 		s := cluster.New(Start.Add(time.Duration(minute)*time.Minute), Objects(Node("a-0"), Pod("p", CPU("3"), func(p *corev1.Pod) { p.CreationTimestamp.Time = Start })),
 			[]*cluster.Group{Group("a", 0, 1, Machine("0", "a-0"))})

@@ -11,6 +11,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -19,9 +21,9 @@ func TestMeasuredUseKeepsANode(t *testing.T) {
 	uses := func(milli int64, ago time.Duration) *cluster.NodeUse {
 		return &cluster.NodeUse{Name: "a-1", MilliCPU: milli, At: Start.Add(-ago)}
 	}
-	since := func(kept, last time.Duration) func(*plan.Memory) {
-		return func(m *plan.Memory) {
-			m.InUse = map[string]plan.InUse{"a-1": {Since: Start.Add(-kept), Last: Start.Add(-last)}}
+	since := func(kept, last time.Duration) func(*memory.Memory) {
+		return func(m *memory.Memory) {
+			m.InUse = map[string]memory.InUse{"a-1": {Since: Start.Add(-kept), Last: Start.Add(-last)}}
 		}
 	}
 	machine := cluster.Machine{Group: "a", ID: "1", UID: "vm-1"}
@@ -29,7 +31,7 @@ func TestMeasuredUseKeepsANode(t *testing.T) {
 	for name, c := range map[string]struct {
 		use     *cluster.NodeUse
 		policy  func(*policy.Policy)
-		memory  func(*plan.Memory)
+		kept    func(*memory.Memory)
 		objects []any // besides
 		want    string
 		inUse   bool // in the memory that is left
@@ -50,13 +52,13 @@ func TestMeasuredUseKeepsANode(t *testing.T) {
 		"a person has asked for it": {use: uses(4000, 0), objects: []any{Node("a-1", func(n *corev1.Node) {
 			n.Annotations = map[string]string{cluster.DrainAnnotation: Start.Format(time.RFC3339)}
 		})}, want: "cordoned NodeAskedFor"},
-		"it has been kept for almost as long as it may": {use: uses(4000, 0), memory: since(6*time.Hour-time.Second, time.Minute), want: stays, inUse: true},
-		"it has been kept for as long as it may":        {use: uses(4000, 0), memory: since(6*time.Hour, time.Minute), want: idle, inUse: true},
+		"it has been kept for almost as long as it may": {use: uses(4000, 0), kept: since(6*time.Hour-time.Second, time.Minute), want: stays, inUse: true},
+		"it has been kept for as long as it may":        {use: uses(4000, 0), kept: since(6*time.Hour, time.Minute), want: idle, inUse: true},
 		"it may be kept for ever": {
-			use: uses(4000, 0), memory: since(60*time.Hour, time.Minute), policy: func(p *policy.Policy) { p.Removal.BusyLimit = 0 }, want: stays, inUse: true,
+			use: uses(4000, 0), kept: since(60*time.Hour, time.Minute), policy: func(p *policy.Policy) { p.Removal.BusyLimit = 0 }, want: stays, inUse: true,
 		},
-		"it was kept, and has been calm for almost long enough": {use: uses(100, 0), memory: since(time.Hour, 10*time.Minute), want: idle, inUse: true},
-		"it was kept, and has been calm for long enough":        {use: uses(100, 0), memory: since(time.Hour, 10*time.Minute+time.Second), want: idle},
+		"it was kept, and has been calm for almost long enough": {use: uses(100, 0), kept: since(time.Hour, 10*time.Minute), want: idle, inUse: true},
+		"it was kept, and has been calm for long enough":        {use: uses(100, 0), kept: since(time.Hour, 10*time.Minute+time.Second), want: idle},
 		"it begins to work while it waits for its machine's deletion": {
 			use: uses(4000, 0), objects: []any{Node("a-1", Removing(Start.Add(-time.Second), machine), For(cluster.Idle))}, want: "rescue NodeInUse", inUse: true,
 		},
@@ -65,12 +67,12 @@ func TestMeasuredUseKeepsANode(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			allowed, memory := policy.Default(), removable("a-1")
+			allowed, kept := policy.Default(), removable("a-1")
 			if c.policy != nil {
 				c.policy(allowed)
 			}
-			if c.memory != nil {
-				c.memory(&memory)
+			if c.kept != nil {
+				c.kept(&kept)
 			}
 			given := []any{Node("a-0"), Pod("big", On("a-0"), CPU("3")), Node("a-1")}
 			for _, o := range c.objects {
@@ -83,7 +85,7 @@ func TestMeasuredUseKeepsANode(t *testing.T) {
 			if c.use != nil {
 				objects.NodeUse = []*cluster.NodeUse{c.use}
 			}
-			p, left := plan.Decide(cluster.New(Start, objects, []*cluster.Group{joined(three(), given)}), allowed, memory)
+			p, left := plan.Decide(cluster.New(Start, objects, []*cluster.Group{joined(three(), given)}), allowed, kept)
 			complete(t, p)
 			if got := verdictOf(p, ref("node a-1")); got != c.want {
 				t.Errorf("verdict %q, want %q", got, c.want)
@@ -119,7 +121,7 @@ func TestNodesAreMeasuredShortlyBeforeTheyGo(t *testing.T) {
 			if c.policy != nil {
 				c.policy(allowed)
 			}
-			memory := plan.Memory{Since: Start.Add(-time.Hour)}
+			kept := memory.Memory{Since: Start.Add(-time.Hour)}
 			var planner plan.Planner
 			var use []*cluster.NodeUse
 			var got []time.Duration
@@ -128,8 +130,8 @@ func TestNodesAreMeasuredShortlyBeforeTheyGo(t *testing.T) {
 				objects := Objects(Node("a-0"), Pod("big", On("a-0"), CPU("3")), Node("a-1"))
 				objects.NodeUse = use
 				s := known(cluster.New(Start.Add(at), objects, []*cluster.Group{g}))
-				fresh, _ := plan.Decide(s, allowed, memory)
-				p, left := planner.Decide(s, allowed, memory)
+				fresh, _ := plan.Decide(s, allowed, kept)
+				p, left := planner.Decide(s, allowed, kept)
 				if diff := cmp.Diff(fresh, p); diff != "" {
 					t.Fatalf("at %s (-fresh +planner):\n%s", at, diff)
 				}
@@ -148,7 +150,7 @@ func TestNodesAreMeasuredShortlyBeforeTheyGo(t *testing.T) {
 					}
 					use = []*cluster.NodeUse{{Name: "a-1", MilliCPU: milli, At: Start.Add(at)}}
 				}
-				memory = left
+				kept = left
 				if verdictOf(p, ref("node a-1")) == "cordoned NodeIdleFor" {
 					break
 				}
@@ -161,7 +163,7 @@ func TestNodesAreMeasuredShortlyBeforeTheyGo(t *testing.T) {
 }
 
 // readAgain is the plan as a journal gives it back.
-func readAgain(t *testing.T, p plan.Plan) (again plan.Plan) {
+func readAgain(t *testing.T, p action.Plan) (again action.Plan) {
 	t.Helper()
 	text, err := json.Marshal(p)
 	if err == nil {

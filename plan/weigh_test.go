@@ -11,6 +11,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/grow"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -32,7 +34,7 @@ func TestAGroupSaysWhatItWasWeighedAgainst(t *testing.T) {
 		g.Template.Spec.Taints = []corev1.Taint{{Key: "dedicated", Value: "batch", Effect: corev1.TaintEffectNoSchedule}}
 	}
 	atMost := func(n int) func(*cluster.Group) { return func(g *cluster.Group) { g.Max = n } }
-	backoff := plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"spot": {Backoff: plan.Backoff{Until: Start.Add(5 * time.Minute), Code: "AllocationFailed", Message: "none left"}}}}
+	backoff := memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"spot": {Backoff: memory.Backoff{Until: Start.Add(5 * time.Minute), Code: "AllocationFailed", Message: "none left"}}}}
 	tolerant := func(p *corev1.Pod) {
 		p.Spec.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
 	}
@@ -40,7 +42,7 @@ func TestAGroupSaysWhatItWasWeighedAgainst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		objects []any
 		groups  []*cluster.Group
-		memory  plan.Memory
+		kept    memory.Memory
 		want    map[string]string // by group
 	}{
 		"a group alone is weighed against nothing": {
@@ -66,7 +68,7 @@ func TestAGroupSaysWhatItWasWeighedAgainst(t *testing.T) {
 			},
 		},
 		"a group in back-off that would do": {
-			objects: pods(4), groups: []*cluster.Group{sized("d4", "4", 0.2), sized("spot", "4", 0.05)}, memory: backoff,
+			objects: pods(4), groups: []*cluster.Group{sized("d4", "4", 0.2), sized("spot", "4", 0.05)}, kept: backoff,
 			want: map[string]string{"d4": "1 machine for 0.20 USD an hour; against spot: in backoff until 2026-01-05T09:05:00Z"},
 		},
 		"a group that may add fewer machines than it takes": {
@@ -111,7 +113,7 @@ func TestAGroupSaysWhatItWasWeighedAgainst(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, _ := plan.Decide(cluster.New(Start, Objects(tc.objects...), tc.groups), policy.Default(), tc.memory)
+			p, _ := plan.Decide(cluster.New(Start, Objects(tc.objects...), tc.groups), policy.Default(), tc.kept)
 			complete(t, p)
 			got := map[string]string{}
 			for _, g := range tc.groups {
@@ -130,7 +132,7 @@ func TestAGroupSaysWhatItWasWeighedAgainst(t *testing.T) {
 }
 
 func TestAGroupSaysByWhichStepsItWasChosen(t *testing.T) {
-	options := []plan.Option{
+	options := []grow.Option{
 		{Group: "large", Nodes: 1, Pods: make([]string, 8), RequestedMilli: 8000, RequestedBytes: 32 << 30, CapacityMilli: 16000, CapacityBytes: 64 << 30, PriceUSDPerHour: 1},
 		{Group: "medium", Nodes: 2, Pods: make([]string, 8), RequestedMilli: 8000, RequestedBytes: 32 << 30, CapacityMilli: 16000, CapacityBytes: 64 << 30, PriceUSDPerHour: 0.8},
 		{Group: "small", Nodes: 4, Pods: make([]string, 6), RequestedMilli: 6000, RequestedBytes: 24 << 30, CapacityMilli: 8000, CapacityBytes: 32 << 30},
@@ -156,7 +158,7 @@ func TestAGroupSaysByWhichStepsItWasChosen(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := plan.Expand(options, tc.chain, plan.Ranking{}, nil, Start)
+			c := grow.Expand(options, tc.chain, grow.Ranking{}, nil, Start)
 			got := []string{c.Because.Sentence()}
 			for _, r := range c.Dropped {
 				got = append(got, r.Sentence())
@@ -166,7 +168,7 @@ func TestAGroupSaysByWhichStepsItWasChosen(t *testing.T) {
 			}
 		})
 	}
-	if c := plan.Expand(options[:1], []policy.Expander{policy.Price}, plan.Ranking{}, nil, Start); c.Because != nil {
+	if c := grow.Expand(options[:1], []policy.Expander{policy.Price}, grow.Ranking{}, nil, Start); c.Because != nil {
 		t.Errorf("the only option says %q", c.Because.Sentence())
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -47,18 +49,18 @@ func wants(zone string) func(*corev1.Pod) {
 }
 
 func TestZonesOfAGroupTakeTurns(t *testing.T) {
-	passed := func(zones ...string) plan.Memory {
-		m := plan.GroupMemory{Astray: map[string]plan.Backoff{}}
+	passed := func(zones ...string) memory.Memory {
+		m := memory.GroupMemory{Astray: map[string]memory.Backoff{}}
 		for _, zone := range zones {
-			m.Astray[zone] = plan.Backoff{Until: Start.Add(time.Minute)}
+			m.Astray[zone] = memory.Backoff{Until: Start.Add(time.Minute)}
 		}
-		return plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": m}}
+		return memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": m}}
 	}
 	for name, c := range map[string]struct {
 		group   *cluster.Group
 		flight  bool // its machines have no nodes yet, or those among the objects; else all are busy
 		objects []any
-		memory  plan.Memory
+		kept    memory.Memory
 		want    []string
 		zones   map[string]int
 		verdict map[string]string
@@ -97,11 +99,11 @@ func TestZonesOfAGroupTakeTurns(t *testing.T) {
 			want: []string{"grow a 1 -> 2"}, zones: map[string]int{"x": 1, "z": 1}, verdict: map[string]string{"pod p": "waiting FitsComingMachine"},
 		},
 		"a zone that is passed over is not waited for": {
-			group: across("x"), objects: []any{Pod("p", wants("y")), Pod("q", wants("z"))}, memory: passed("y"),
+			group: across("x"), objects: []any{Pod("p", wants("y")), Pod("q", wants("z"))}, kept: passed("y"),
 			want: []string{"grow a 1 -> 2"}, zones: map[string]int{"x": 1, "z": 1}, verdict: map[string]string{"pod p": "stuck NoGroupFits ZonePassedOver", "pod q": "grows NeedsMachine"},
 		},
 		"when all zones are passed over none is": {
-			group: across("x"), objects: []any{Pod("p", wants("y"))}, memory: passed("x", "y", "z"),
+			group: across("x"), objects: []any{Pod("p", wants("y"))}, kept: passed("x", "y", "z"),
 			want: []string{"grow a 1 -> 2"}, zones: map[string]int{"x": 1, "y": 1},
 		},
 		"parked machines are started first, wherever they are": {
@@ -118,12 +120,12 @@ func TestZonesOfAGroupTakeTurns(t *testing.T) {
 			if !c.flight {
 				c.objects = append(c.objects, busy(c.group)...)
 			}
-			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), []*cluster.Group{c.group}), policy.Default(), c.memory)
+			p, _ := plan.Decide(cluster.New(Start, Objects(c.objects...), []*cluster.Group{c.group}), policy.Default(), c.kept)
 			if diff := cmp.Diff(c.want, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
 			for _, a := range p.Actions {
-				if a, grows := a.(plan.SetCapacity); grows && !maps.Equal(a.Zones, c.zones) {
+				if a, grows := a.(action.SetCapacity); grows && !maps.Equal(a.Zones, c.zones) {
 					t.Errorf("zones are to have %v, want %v", a.Zones, c.zones)
 				}
 			}
@@ -138,8 +140,8 @@ func TestZonesOfAGroupTakeTurns(t *testing.T) {
 }
 
 func TestAZoneIsPassedOverWhenItsMachineComesUpElsewhere(t *testing.T) {
-	asked := func(awaited map[string]int) plan.Memory {
-		return plan.Memory{Groups: map[cluster.GroupID]plan.GroupMemory{"a": {Requested: Start.Add(-time.Hour), Capacity: 2, Awaited: awaited}}}
+	asked := func(awaited map[string]int) memory.Memory {
+		return memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Requested: Start.Add(-time.Hour), Capacity: 2, Awaited: awaited}}}
 	}
 	for name, c := range map[string]struct {
 		group   *cluster.Group
@@ -195,7 +197,7 @@ func TestAZoneThatIsTooFarIsToldWithTheMachinesThatCouldGo(t *testing.T) {
 			g.Template, g.Learned = s.Groups[0].Template, s.Groups[0].Learned
 			s = s.Next(Start.Add(time.Second), s.Objects, []*cluster.Group{g})
 		}
-		p, _ := planner.Decide(s, allowed, plan.Memory{})
+		p, _ := planner.Decide(s, allowed, memory.Memory{})
 		v, _ := p.Verdict(ref("pod p"))
 		if got := v.Because[len(v.Because)-1].Facts["limit"]; verdictOf(p, ref("pod p")) != "stuck NoGroupGrows ZoneTooFar" || got != limit {
 			t.Errorf("min %d: %v %v, want limit %s", g.Min, v, v.Because, limit)

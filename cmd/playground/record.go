@@ -8,7 +8,8 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
 
@@ -39,7 +40,7 @@ func readJournal(path string) (*record, error) {
 	}
 	defer file.Close() //nolint:errcheck // only read
 	r := &record{}
-	cordons := map[string]plan.Cordon{}
+	cordons := map[string]action.Cordon{}
 	for decoder := journal.NewDecoder(file); ; {
 		entry, err := decoder.Next()
 		if errors.Is(err, io.EOF) || errors.Is(err, journal.ErrCut) {
@@ -85,16 +86,16 @@ func (r *record) judge(entry journal.Entry) {
 }
 
 // remove notes the accepted deletions of machines, with the reasons for which their nodes were cordoned.
-func (r *record) remove(entry journal.Entry, cordons map[string]plan.Cordon) {
-	for i, action := range entry.Plan.Actions {
-		if i >= len(entry.Results) || entry.Results[i].Status != plan.Accepted {
+func (r *record) remove(entry journal.Entry, cordons map[string]action.Cordon) {
+	for i, act := range entry.Plan.Actions {
+		if i >= len(entry.Results) || entry.Results[i].Status != memory.Accepted {
 			continue
 		}
-		switch action := action.(type) {
-		case plan.Cordon:
-			cordons[action.Node] = action
-		case plan.DeleteInstances:
-			for _, l := range action.Machines {
+		switch act := act.(type) {
+		case action.Cordon:
+			cordons[act.Node] = act
+		case action.DeleteInstances:
+			for _, l := range act.Machines {
 				gone := removed{group: l.Group, node: l.Node, because: l.Because.Sentence(), why: string(l.Because.Code)}
 				if c, ok := cordons[l.Node]; ok {
 					gone.because, gone.why = c.Because.Sentence(), c.Removal.Why

@@ -14,13 +14,13 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 )
 
 // TestAProcessBeginsWithWhatTheOneBeforeLeft reads off the journal with what memory, and under what name, a process has decided first.
 func TestAProcessBeginsWithWhatTheOneBeforeLeft(t *testing.T) {
-	failed := plan.Breaker{Machines: 3, Last: time.Now().UTC().Truncate(time.Second), Kept: "vm-9", Until: time.Now().UTC().Truncate(time.Second).Add(time.Hour)}
-	text, err := json.Marshal(plan.Breakers{Groups: map[cluster.GroupID]plan.Handed{"agents": {Breaker: failed}}})
+	failed := memory.Breaker{Machines: 3, Last: time.Now().UTC().Truncate(time.Second), Kept: "vm-9", Until: time.Now().UTC().Truncate(time.Second).Add(time.Hour)}
+	text, err := json.Marshal(memory.Breakers{Groups: map[cluster.GroupID]memory.Handed{"agents": {Breaker: failed}}})
 	must(t, err)
 	for name, c := range map[string]struct {
 		flags []string

@@ -16,7 +16,8 @@ import (
 	"sluice.dev/sluice/guard"
 	"sluice.dev/sluice/internal/kube"
 	"sluice.dev/sluice/internal/ledger"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -53,70 +54,70 @@ type Actuator struct {
 // Perform does what the plan says and returns one result for each action. decided is what the plan rests on. A result that is not good stops no other
 // action: the next cycle plans again from what is then. Growths go first, then what was left the last time, then the rest, as the plan has them. Once
 // the rest has taken [patience] no more of it is begun: growths for what comes meanwhile do not wait for all of it.
-func (a *Actuator) Perform(ctx context.Context, decided *cluster.Snapshot, p plan.Plan) []plan.Result {
+func (a *Actuator) Perform(ctx context.Context, decided *cluster.Snapshot, p action.Plan) []memory.Result {
 	a.groups = slices.Clone(decided.Groups)
 	for _, g := range a.groups {
 		a.contests.meets(g, a.Now()) // what is undone before the next write to the group counts, too
 	}
-	results := make([]plan.Result, len(p.Actions))
+	results := make([]memory.Result, len(p.Actions))
 	var began time.Time // of what is no growth
 	for _, i := range a.turns(p) {
-		action := p.Actions[i]
-		if question, ok := action.(plan.AskExpander); ok { // which changes nothing
+		act := p.Actions[i]
+		if question, ok := act.(action.AskExpander); ok { // which changes nothing
 			results[i] = a.ask(ctx, decided, question)
 			continue
 		}
 		if a.DryRun {
 			results[i] = a.result(guard.Check(nil, guard.Evidence{DryRun: true}, a.Policy))
-			results[i].Status, results[i].Message = plan.Skipped, "dry run"
+			results[i].Status, results[i].Message = memory.Skipped, "dry run"
 			continue
 		}
-		turn := turnOf(action)
+		turn := turnOf(act)
 		if turn.kind != "" && began.IsZero() {
 			began = a.Now()
 		}
 		if a.waits(turn, began) {
-			results[i] = plan.Result{Status: plan.Deferred, At: a.Now().UTC(), Message: "what came before it took " + a.Now().Sub(began).Round(time.Second).String()}
+			results[i] = memory.Result{Status: memory.Deferred, At: a.Now().UTC(), Message: "what came before it took " + a.Now().Sub(began).Round(time.Second).String()}
 			continue
 		}
-		results[i] = a.perform(ctx, decided, p, action)
+		results[i] = a.perform(ctx, decided, p, act)
 	}
 	return results
 }
 
-func (a *Actuator) perform(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, action plan.Action) plan.Result {
+func (a *Actuator) perform(ctx context.Context, decided *cluster.Snapshot, p action.Plan, act action.Action) memory.Result {
 	ctx, cancel := context.WithTimeout(ctx, a.within())
 	defer cancel()
 	var err error
-	switch action := action.(type) {
-	case plan.SetCapacity:
-		err = a.grow(ctx, decided, p, action)
-	case plan.DeleteInstances:
-		err = a.delete(ctx, decided, p, action)
+	switch act := act.(type) {
+	case action.SetCapacity:
+		err = a.grow(ctx, decided, p, act)
+	case action.DeleteInstances:
+		err = a.delete(ctx, decided, p, act)
 	default:
-		err = a.change(ctx, decided, p, action)
+		err = a.change(ctx, decided, p, act)
 	}
 	return a.result(err)
 }
 
 // grow reads the group past every cache, asks the guard, and sends one capacity change that carries the version just read.
-func (a *Actuator) grow(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, action plan.SetCapacity) error {
-	g, evidence, err := a.evidence(ctx, decided, p, action.Group)
+func (a *Actuator) grow(ctx context.Context, decided *cluster.Snapshot, p action.Plan, act action.SetCapacity) error {
+	g, evidence, err := a.evidence(ctx, decided, p, act.Group)
 	if err != nil {
 		return err
 	}
-	if err := guard.Check(guard.Grow{Group: action.Group, From: action.From, To: action.To}, evidence, a.Policy); err != nil {
+	if err := guard.Check(guard.Grow{Group: act.Group, From: act.From, To: act.To}, evidence, a.Policy); err != nil {
 		return err
 	}
-	defer a.sent(action.Group)
-	err = a.Cloud.SetCapacity(ctx, g, action.To)
+	defer a.sent(act.Group)
+	err = a.Cloud.SetCapacity(ctx, g, act.To)
 	if err != nil && cloud.KindOf(err) != cloud.Unanswered {
 		return err
 	}
-	a.contests.wrote(g.ID, action.To)
+	a.contests.wrote(g.ID, act.To)
 	grown := *g // counts for the cluster's limits when the next group asks to grow
-	if grown.Asked = action.To; err == nil {
-		grown.Capacity, grown.Asked = action.To, 0
+	if grown.Asked = act.To; err == nil {
+		grown.Capacity, grown.Asked = act.To, 0
 	}
 	a.know(&grown)
 	return err
@@ -131,18 +132,18 @@ func (a *Actuator) know(g *cluster.Group) {
 	}
 }
 
-func (a *Actuator) delete(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, action plan.DeleteInstances) error {
-	g, evidence, err := a.evidence(ctx, decided, p, action.Group)
+func (a *Actuator) delete(ctx context.Context, decided *cluster.Snapshot, p action.Plan, act action.DeleteInstances) error {
+	g, evidence, err := a.evidence(ctx, decided, p, act.Group)
 	if err != nil {
 		return err
 	}
-	write := guard.Delete{Group: action.Group}
-	machines := make([]cluster.Machine, len(action.Machines))
-	for i, l := range action.Machines {
+	write := guard.Delete{Group: act.Group}
+	machines := make([]cluster.Machine, len(act.Machines))
+	for i, l := range act.Machines {
 		write.Machines = append(write.Machines, guard.Target{Machine: l.Machine, Node: l.Node})
 		machines[i] = l.Machine
 	}
-	if evidence.Looked, err = a.look(ctx, g, action.Machines); err != nil {
+	if evidence.Looked, err = a.look(ctx, g, act.Machines); err != nil {
 		return err
 	}
 	for _, t := range write.Machines {
@@ -154,15 +155,15 @@ func (a *Actuator) delete(ctx context.Context, decided *cluster.Snapshot, p plan
 	if err := guard.Check(write, evidence, a.Policy); err != nil {
 		return err
 	}
-	defer a.sent(action.Group)
-	a.contests.removed(action.Group, len(machines))
-	a.charge(action.Group, guard.Charged(write, evidence, a.Policy))
-	return a.Cloud.DeleteInstances(ctx, givenUp(g, action.Machines), machines)
+	defer a.sent(act.Group)
+	a.contests.removed(act.Group, len(machines))
+	a.charge(act.Group, guard.Charged(write, evidence, a.Policy))
+	return a.Cloud.DeleteInstances(ctx, givenUp(g, act.Machines), machines)
 }
 
 // change performs an action on a Kubernetes object. Its preconditions, not a lock, keep it from hitting another object.
-func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, action plan.Action) error {
-	if c, is := action.(plan.Cordon); is {
+func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p action.Plan, act action.Action) error {
+	if c, is := act.(action.Cordon); is {
 		if err := a.renew(ctx, c.Machine.Group); err != nil {
 			return err
 		}
@@ -172,124 +173,124 @@ func (a *Actuator) change(ctx context.Context, decided *cluster.Snapshot, p plan
 		return err
 	}
 	evidence := a.known(decided, newest, p)
-	switch action := action.(type) {
-	case plan.Cordon:
-		write := guard.Cordon{Node: action.Node, UID: action.UID, Machine: action.Machine, Why: action.Removal.Why}
-		if err := a.lookAround(ctx, action.Node, &evidence); err != nil {
+	switch act := act.(type) {
+	case action.Cordon:
+		write := guard.Cordon{Node: act.Node, UID: act.UID, Machine: act.Machine, Why: act.Removal.Why}
+		if err := a.lookAround(ctx, act.Node, &evidence); err != nil {
 			return err
 		}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
 		nodes := a.writer(write, evidence)
-		nodes.Stopped = evidence.Newest.Node(action.Node).Instance.Stopped()
-		err := nodes.Cordon(ctx, action.Node, action.UID, action.Removal, action.Machine, action.Exclude)
+		nodes.Stopped = evidence.Newest.Node(act.Node).Instance.Stopped()
+		err := nodes.Cordon(ctx, act.Node, act.UID, act.Removal, act.Machine, act.Exclude)
 		if !apierrors.IsTooManyRequests(err) && !errors.Is(err, kube.ErrHeld) && !errors.Is(err, kube.ErrGone) && !errors.Is(err, kube.ErrForbidden) { // else nothing was done
 			a.emptying(write, evidence)
 		}
 		return err
-	case plan.Mark:
-		write := guard.Mark{Node: action.Node, UID: action.UID, Machine: action.Machine, Parked: !action.Parked.IsZero()}
+	case action.Mark:
+		write := guard.Mark{Node: act.Node, UID: act.UID, Machine: act.Machine, Parked: !act.Parked.IsZero()}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.writer(write, evidence).Mark(ctx, action.Node, action.UID, action.Machine, action.Parked)
-	case plan.Uncordon:
-		write := guard.Uncordon{Node: action.Node, UID: action.UID}
+		return a.writer(write, evidence).Mark(ctx, act.Node, act.UID, act.Machine, act.Parked)
+	case action.Uncordon:
+		write := guard.Uncordon{Node: act.Node, UID: act.UID}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.writer(write, evidence).Uncordon(ctx, action.Node, action.UID)
-	case plan.SoftTaint:
-		write := guard.SoftTaint{Node: action.Node, UID: action.UID}
+		return a.writer(write, evidence).Uncordon(ctx, act.Node, act.UID)
+	case action.SoftTaint:
+		write := guard.SoftTaint{Node: act.Node, UID: act.UID}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.writer(write, evidence).SoftTaint(ctx, action.Node, action.UID, action.Since)
-	case plan.SoftUntaint:
-		write := guard.SoftUntaint{Node: action.Node, UID: action.UID}
+		return a.writer(write, evidence).SoftTaint(ctx, act.Node, act.UID, act.Since)
+	case action.SoftUntaint:
+		write := guard.SoftUntaint{Node: act.Node, UID: act.UID}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.writer(write, evidence).SoftUntaint(ctx, action.Node, action.UID)
-	case plan.Evict:
-		if action.Notice != "" {
-			return a.expel(ctx, evidence, action)
+		return a.writer(write, evidence).SoftUntaint(ctx, act.Node, act.UID)
+	case action.Evict:
+		if act.Notice != "" {
+			return a.expel(ctx, evidence, act)
 		}
-		write := guard.Evict{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID, Node: action.Node}
+		write := guard.Evict{Namespace: act.Namespace, Pod: act.Pod, UID: act.UID, Node: act.Node}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
 		a.emptying(write, evidence)
-		return a.writer(write, evidence).Evict(ctx, action.Namespace, action.Pod, action.UID, action.Grace)
-	case plan.DeleteNode:
-		return a.bury(ctx, evidence, action)
+		return a.writer(write, evidence).Evict(ctx, act.Namespace, act.Pod, act.UID, act.Grace)
+	case action.DeleteNode:
+		return a.bury(ctx, evidence, act)
 	}
-	return a.tell(ctx, evidence, action)
+	return a.tell(ctx, evidence, act)
 }
 
 // expel evicts a pod from a machine that the cloud has announced to stop.
-func (a *Actuator) expel(ctx context.Context, evidence guard.Evidence, action plan.Evict) error {
-	write := guard.Expel{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID, Node: action.Node}
+func (a *Actuator) expel(ctx context.Context, evidence guard.Evidence, act action.Evict) error {
+	write := guard.Expel{Namespace: act.Namespace, Pod: act.Pod, UID: act.UID, Node: act.Node}
 	if err := guard.Check(write, evidence, a.Policy); err != nil {
 		return err
 	}
 	a.emptying(write, evidence)
-	return a.writer(write, evidence).Evict(ctx, action.Namespace, action.Pod, action.UID, action.Grace)
+	return a.writer(write, evidence).Evict(ctx, act.Namespace, act.Pod, act.UID, act.Grace)
 }
 
 // answerNotice tells the agent of a node what becomes of the notice there, or takes that back.
-func (a *Actuator) answerNotice(ctx context.Context, evidence guard.Evidence, action plan.AnswerNotice) error {
-	write := guard.AnswerNotice{Node: action.Node, UID: action.UID, Notice: action.Notice, Empty: action.Empty}
+func (a *Actuator) answerNotice(ctx context.Context, evidence guard.Evidence, act action.AnswerNotice) error {
+	write := guard.AnswerNotice{Node: act.Node, UID: act.UID, Notice: act.Notice, Empty: act.Empty}
 	if err := guard.Check(write, evidence, a.Policy); err != nil {
 		return err
 	}
 	nodes := a.writer(write, evidence)
-	if action.Notice == "" {
-		return nodes.ForgetNotice(ctx, action.Node, action.UID)
+	if act.Notice == "" {
+		return nodes.ForgetNotice(ctx, act.Node, act.UID)
 	}
-	return nodes.AnswerNotice(ctx, action.Node, action.UID, cluster.NoticeAnswer{ID: action.Notice, Empty: action.Empty}, action.Exclude)
+	return nodes.AnswerNotice(ctx, act.Node, act.UID, cluster.NoticeAnswer{ID: act.Notice, Empty: act.Empty}, act.Exclude)
 }
 
 // bury deletes the Node object of a machine that is gone.
-func (a *Actuator) bury(ctx context.Context, evidence guard.Evidence, action plan.DeleteNode) error {
-	write := guard.DeleteNode{Node: action.Node, UID: action.UID, Machine: action.Machine, Attachments: action.Attachments}
+func (a *Actuator) bury(ctx context.Context, evidence guard.Evidence, act action.DeleteNode) error {
+	write := guard.DeleteNode{Node: act.Node, UID: act.UID, Machine: act.Machine, Attachments: act.Attachments}
 	if err := guard.Check(write, evidence, a.Policy); err != nil {
 		return err
 	}
-	machine := evidence.Newest.Node(action.Node).Object.Status.NodeInfo.SystemUUID
-	return a.writer(write, evidence).DeleteNode(ctx, action.Node, action.UID, machine, action.Attachments)
+	machine := evidence.Newest.Node(act.Node).Object.Status.NodeInfo.SystemUUID
+	return a.writer(write, evidence).DeleteNode(ctx, act.Node, act.UID, machine, act.Attachments)
 }
 
 // tell performs an action that moves nothing: it lets others go on, or tells them something.
-func (a *Actuator) tell(ctx context.Context, evidence guard.Evidence, action plan.Action) error {
-	switch action := action.(type) {
-	case plan.AnswerNotice:
-		return a.answerNotice(ctx, evidence, action)
-	case plan.OpenGate:
-		write := guard.OpenGate{Namespace: action.Namespace, Pod: action.Pod, UID: action.UID, Node: action.Node}
+func (a *Actuator) tell(ctx context.Context, evidence guard.Evidence, act action.Action) error {
+	switch act := act.(type) {
+	case action.AnswerNotice:
+		return a.answerNotice(ctx, evidence, act)
+	case action.OpenGate:
+		write := guard.OpenGate{Namespace: act.Namespace, Pod: act.Pod, UID: act.UID, Node: act.Node}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.writer(write, evidence).OpenGate(ctx, action.Namespace, action.Pod, action.UID)
-	case plan.AnswerRequest:
-		write := guard.Answer{Namespace: action.Namespace, Name: action.Request, UID: action.UID}
+		return a.writer(write, evidence).OpenGate(ctx, act.Namespace, act.Pod, act.UID)
+	case action.AnswerRequest:
+		write := guard.Answer{Namespace: act.Namespace, Name: act.Request, UID: act.UID}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.writer(write, evidence).AnswerRequest(ctx, action.Namespace, action.Request, action.UID, action.Conditions, action.Details, a.Now())
-	case plan.AnswerBuffer:
-		write := guard.Answer{Namespace: action.Namespace, Name: action.Buffer, UID: action.UID}
+		return a.writer(write, evidence).AnswerRequest(ctx, act.Namespace, act.Request, act.UID, act.Conditions, act.Details, a.Now())
+	case action.AnswerBuffer:
+		write := guard.Answer{Namespace: act.Namespace, Name: act.Buffer, UID: act.UID}
 		if err := guard.Check(write, evidence, a.Policy); err != nil {
 			return err
 		}
-		return a.writer(write, evidence).AnswerBuffer(ctx, action.Namespace, action.Buffer, action.UID, action.Conditions, action.Status, a.Now())
+		return a.writer(write, evidence).AnswerBuffer(ctx, act.Namespace, act.Buffer, act.UID, act.Conditions, act.Status, a.Now())
 	}
-	return errors.New("no way to perform " + plan.KindOf(action))
+	return errors.New("no way to perform " + action.KindOf(act))
 }
 
 // evidence reads one group now, and everything else as it is known now.
-func (a *Actuator) evidence(ctx context.Context, decided *cluster.Snapshot, p plan.Plan, id cluster.GroupID) (*cluster.Group, guard.Evidence, error) {
+func (a *Actuator) evidence(ctx context.Context, decided *cluster.Snapshot, p action.Plan, id cluster.GroupID) (*cluster.Group, guard.Evidence, error) {
 	g, err := a.Cloud.Group(ctx, id)
 	if err != nil {
 		return nil, guard.Evidence{}, err
@@ -324,8 +325,8 @@ func (a *Actuator) sent(id cluster.GroupID) {
 }
 
 // result says what became of an action.
-func (a *Actuator) result(err error) plan.Result {
-	r := plan.Result{Status: plan.Accepted, At: a.Now().UTC()}
+func (a *Actuator) result(err error) memory.Result {
+	r := memory.Result{Status: memory.Accepted, At: a.Now().UTC()}
 	if err == nil {
 		return r
 	}
@@ -334,19 +335,19 @@ func (a *Actuator) result(err error) plan.Result {
 	var fault *cloud.Error
 	switch {
 	case errors.As(err, &refusal):
-		r.Status, r.Property, r.Message = plan.Refused, refusal.Property, refusal.Why
+		r.Status, r.Property, r.Message = memory.Refused, refusal.Property, refusal.Why
 	case errors.As(err, &fault):
-		r.Status, r.Kind, r.Code, r.Message, r.RetryAfter = plan.Failed, string(fault.Kind), fault.Code, fault.Message, fault.RetryAfter
+		r.Status, r.Kind, r.Code, r.Message, r.RetryAfter = memory.Failed, string(fault.Kind), fault.Code, fault.Message, fault.RetryAfter
 		r.Quota, r.Property = fault.Quota, fault.Property
 		if fault.Kind == cloud.Unanswered {
-			r.Status, r.Kind = plan.Asked, ""
+			r.Status, r.Kind = memory.Asked, ""
 		}
 	case errors.Is(err, kube.ErrBudget), errors.Is(err, kube.ErrGone), errors.Is(err, kube.ErrHeld), errors.Is(err, kube.ErrConflict):
-		r.Status = plan.Skipped
+		r.Status = memory.Skipped
 	case errors.Is(err, context.DeadlineExceeded):
-		r.Status, r.Kind, r.Message = plan.Failed, string(cloud.Transient), kube.Plain(err).Error()
+		r.Status, r.Kind, r.Message = memory.Failed, string(cloud.Transient), kube.Plain(err).Error()
 	default:
-		r.Status, r.Kind, r.Message = plan.Failed, "kubernetes", kube.Plain(err).Error()
+		r.Status, r.Kind, r.Message = memory.Failed, "kubernetes", kube.Plain(err).Error()
 	}
 	if errors.Is(err, kube.ErrForbidden) {
 		r.Code = Forbidden

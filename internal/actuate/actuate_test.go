@@ -17,6 +17,8 @@ import (
 	"sluice.dev/sluice/internal/kube"
 	"sluice.dev/sluice/internal/ledger"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -24,16 +26,16 @@ func TestWhatBecameOfAnActionIsTold(t *testing.T) {
 	a := &Actuator{Now: func() time.Time { return Start }}
 	cases := map[string]struct {
 		err  error
-		want plan.Result
+		want memory.Result
 	}{
-		"it was taken":              {nil, plan.Result{Status: plan.Accepted}},
-		"the guard refused it":      {fmt.Errorf("grow: %w", &guard.Refusal{Property: "S-01", Why: "too small"}), plan.Result{Status: plan.Refused, Property: "S-01", Message: "too small"}},
-		"the cloud refused it":      {&cloud.Error{Kind: cloud.Throttled, Code: "TooManyRequests", Message: "later", RetryAfter: time.Minute}, plan.Result{Status: plan.Failed, Kind: "throttled", Code: "TooManyRequests", Message: "later", RetryAfter: time.Minute}},
-		"a budget says wait":        {&kube.WriteError{Verb: "evict", Object: "pod d/x", Kind: kube.ErrBudget}, plan.Result{Status: plan.Skipped, Message: "evict pod d/x: a disruption budget forbids it now"}},
-		"a right is missing":        {&kube.WriteError{Verb: "cordon", Object: "node n", Kind: kube.ErrForbidden}, plan.Result{Status: plan.Failed, Kind: "kubernetes", Code: Forbidden, Message: "cordon node n: sluice's service account lacks the right"}},
-		"there is no answer yet":    {&cloud.Error{Kind: cloud.Unanswered, Code: "NoAnswerYet", Message: "wait"}, plan.Result{Status: plan.Asked, Code: "NoAnswerYet", Message: "wait"}},
-		"the answer took too long":  {context.DeadlineExceeded, plan.Result{Status: plan.Failed, Kind: "transient", Message: "the API server did not answer in time"}},
-		"something else went wrong": {errors.New("odd"), plan.Result{Status: plan.Failed, Kind: "kubernetes", Message: "odd"}},
+		"it was taken":              {nil, memory.Result{Status: memory.Accepted}},
+		"the guard refused it":      {fmt.Errorf("grow: %w", &guard.Refusal{Property: "S-01", Why: "too small"}), memory.Result{Status: memory.Refused, Property: "S-01", Message: "too small"}},
+		"the cloud refused it":      {&cloud.Error{Kind: cloud.Throttled, Code: "TooManyRequests", Message: "later", RetryAfter: time.Minute}, memory.Result{Status: memory.Failed, Kind: "throttled", Code: "TooManyRequests", Message: "later", RetryAfter: time.Minute}},
+		"a budget says wait":        {&kube.WriteError{Verb: "evict", Object: "pod d/x", Kind: kube.ErrBudget}, memory.Result{Status: memory.Skipped, Message: "evict pod d/x: a disruption budget forbids it now"}},
+		"a right is missing":        {&kube.WriteError{Verb: "cordon", Object: "node n", Kind: kube.ErrForbidden}, memory.Result{Status: memory.Failed, Kind: "kubernetes", Code: Forbidden, Message: "cordon node n: sluice's service account lacks the right"}},
+		"there is no answer yet":    {&cloud.Error{Kind: cloud.Unanswered, Code: "NoAnswerYet", Message: "wait"}, memory.Result{Status: memory.Asked, Code: "NoAnswerYet", Message: "wait"}},
+		"the answer took too long":  {context.DeadlineExceeded, memory.Result{Status: memory.Failed, Kind: "transient", Message: "the API server did not answer in time"}},
+		"something else went wrong": {errors.New("odd"), memory.Result{Status: memory.Failed, Kind: "kubernetes", Message: "odd"}},
 	}
 	for name, c := range cases {
 		c.want.At = Start
@@ -48,14 +50,14 @@ func TestADryRunTouchesNoClient(t *testing.T) {
 	groups := []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"), Machine("1", "a-1"))}
 	marked := cluster.Machine{Group: "a", ID: "1", UID: "vm-1"}
 	s := cluster.New(Start, Objects(Node("a-0"), Pod("w", On("a-0"), CPU("3")), Pod("big", CPU("4")), Node("a-1", Removing(Start.Add(-time.Minute), marked)), Pod("x", On("a-1"), CPU("2"))), groups)
-	p, _ := plan.Decide(s, policy.Default(), plan.Memory{})
+	p, _ := plan.Decide(s, policy.Default(), memory.Memory{})
 	if len(p.Actions) == 0 {
 		t.Fatal("the plan has no action: the test shows nothing")
 	}
 	a := &Actuator{DryRun: true, Now: func() time.Time { return Start }, Policy: policy.Default()}
 	for i, r := range a.Perform(t.Context(), s, p) {
-		if r.Status != plan.Skipped || r.Message != "dry run" {
-			t.Errorf("%s came back as %+v", plan.KindOf(p.Actions[i]), r)
+		if r.Status != memory.Skipped || r.Message != "dry run" {
+			t.Errorf("%s came back as %+v", action.KindOf(p.Actions[i]), r)
 		}
 	}
 }
@@ -90,7 +92,7 @@ func TestWhatTheCloudWasAskedForCountsForTheNextGroup(t *testing.T) {
 			Cloud: provider, Ledger: provider.book, Policy: allowed, Now: func() time.Time { return Start }, Started: Start.Add(-time.Hour),
 			Objects: func() (cluster.Objects, error) { return cluster.Objects{}, nil },
 		}
-		p := plan.Plan{Time: Start, Actions: []plan.Action{plan.SetCapacity{Group: "a", To: 2}, plan.SetCapacity{Group: "b", To: 1}}}
+		p := action.Plan{Time: Start, Actions: []action.Action{action.SetCapacity{Group: "a", To: 2}, action.SetCapacity{Group: "b", To: 1}}}
 		results := a.Perform(t.Context(), cluster.New(Start, cluster.Objects{}, []*cluster.Group{Group("a", 0, 5), Group("b", 0, 5)}), p)
 		if diff := cmp.Diff(want, provider.taken); diff != "" {
 			t.Errorf("with %d nodes at most, groups that were asked (-want +got):\n%s\n%+v", most, diff, results)

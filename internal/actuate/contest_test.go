@@ -7,7 +7,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 )
 
 // TestAGroupIsLeftToWhoeverKeepsShrinkingIt grows a group that somebody else shrinks each time.
@@ -59,7 +59,7 @@ func TestWhatSluiceItselfRemovesIsNoFight(t *testing.T) {
 // TestAMachineThatNeverJoinedIsGivenUpForGood says so of it alone, and leaves what was read as it is.
 func TestAMachineThatNeverJoinedIsGivenUpForGood(t *testing.T) {
 	g := Group("agents", 0, 9, Machine("0", "agents-0"), Machine("1", "agents-1"))
-	own := givenUp(g, []plan.Leaving{{Machine: cluster.Machine{Group: "agents", ID: "0", UID: "vm-0"}}, {Machine: cluster.Machine{Group: "agents", ID: "1", UID: "vm-1"}, Node: "agents-1"}})
+	own := givenUp(g, []action.Leaving{{Machine: cluster.Machine{Group: "agents", ID: "0", UID: "vm-0"}}, {Machine: cluster.Machine{Group: "agents", ID: "1", UID: "vm-1"}, Node: "agents-1"}})
 	if own.Instances[0].State != cluster.StateFailed || own.Instances[1].State != cluster.StateRunning || g.Instances[0].State != cluster.StateRunning {
 		t.Errorf("%s and %s of %s", own.Instances[0].State, own.Instances[1].State, g.Instances[0].State)
 	}

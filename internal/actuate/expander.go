@@ -5,7 +5,8 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/expander"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 )
 
 // Expander asks an operator's server which of the offered groups may grow. It changes nothing.
@@ -15,9 +16,9 @@ type Expander interface {
 }
 
 // ask puts the question of a plan to the server. Without one, or without its answer, the result says why: then the plan does without.
-func (a *Actuator) ask(ctx context.Context, decided *cluster.Snapshot, question plan.AskExpander) plan.Result {
+func (a *Actuator) ask(ctx context.Context, decided *cluster.Snapshot, question action.AskExpander) memory.Result {
 	if a.Expander == nil {
-		return plan.Result{Status: plan.Skipped, At: a.Now().UTC(), Message: "no server is known; give --grpc-expander-url"}
+		return memory.Result{Status: memory.Skipped, At: a.Now().UTC(), Message: "no server is known; give --grpc-expander-url"}
 	}
 	pods := make(map[string]*cluster.Pod, len(decided.Pending))
 	for _, p := range decided.Pending {
@@ -36,9 +37,9 @@ func (a *Actuator) ask(ctx context.Context, decided *cluster.Snapshot, question 
 		}
 	}
 	chosen, err := a.Expander.Best(ctx, offers)
-	r := plan.Result{Status: plan.Accepted, At: a.Now().UTC(), Chosen: chosen}
+	r := memory.Result{Status: memory.Accepted, At: a.Now().UTC(), Chosen: chosen}
 	if err != nil {
-		r.Status, r.Kind, r.Message, r.Chosen = plan.Failed, "expander", err.Error(), nil
+		r.Status, r.Kind, r.Message, r.Chosen = memory.Failed, "expander", err.Error(), nil
 	}
 	return r
 }

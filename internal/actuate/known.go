@@ -13,7 +13,7 @@ import (
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/guard"
 	"sluice.dev/sluice/internal/kube"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 )
 
 // leastWithin is the least time that a request is given; a process that leads for less sends none.
@@ -30,7 +30,7 @@ func (a *Actuator) within() time.Duration {
 }
 
 // known is the evidence that every write has.
-func (a *Actuator) known(decided, newest *cluster.Snapshot, p plan.Plan) guard.Evidence {
+func (a *Actuator) known(decided, newest *cluster.Snapshot, p action.Plan) guard.Evidence {
 	return guard.Evidence{
 		DryRun: a.DryRun, Started: a.Started, Decided: decided, Newest: newest, Counted: p.Counted, Unseen: a.unseen(), Answer: leastWithin,
 		Silent: a.silence(), Leads: a.leads(), Fleet: a.Ledger.View(),
@@ -105,7 +105,7 @@ func (a *Actuator) nodes() kube.Writer {
 
 // look reads the nodes of machines of a group that are to be removed past every watch, which may be silent: of a machine that was not seen as a
 // node, the one that would bear its name. One that is not there is left out.
-func (a *Actuator) look(ctx context.Context, g *cluster.Group, leaving []plan.Leaving) (map[string]*corev1.Node, error) {
+func (a *Actuator) look(ctx context.Context, g *cluster.Group, leaving []action.Leaving) (map[string]*corev1.Node, error) {
 	looked := map[string]*corev1.Node{}
 	for _, l := range leaving {
 		name := l.Node
@@ -183,11 +183,11 @@ func (a *Actuator) unseen() map[string]bool {
 
 // givenUp is the group with those machines as failed that leave without ever having become a node, or are to be discarded: a cloud that would only switch
 // them off would start them again for the next pod, and again in vain.
-func givenUp(g *cluster.Group, leaving []plan.Leaving) *cluster.Group {
+func givenUp(g *cluster.Group, leaving []action.Leaving) *cluster.Group {
 	own := *g
 	own.Instances = slices.Clone(g.Instances)
 	for i, in := range own.Instances {
-		given := slices.ContainsFunc(leaving, func(l plan.Leaving) bool { return l.ID == in.ID && (l.Node == "" || l.Discard) })
+		given := slices.ContainsFunc(leaving, func(l action.Leaving) bool { return l.ID == in.ID && (l.Node == "" || l.Discard) })
 		if given && in.State.Expected() {
 			failed := *in
 			failed.State = cluster.StateFailed

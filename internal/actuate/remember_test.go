@@ -9,7 +9,7 @@ import (
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/guard"
 	"sluice.dev/sluice/internal/ledger"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/policy"
 )
 
@@ -55,11 +55,11 @@ func TestEachStepOfADrainIsCharged(t *testing.T) {
 	if charged(Start) {
 		t.Fatal("the budget is charged before anything is done")
 	}
-	a.emptying(guard.Cordon{Node: "a-0", UID: seen.Node("a-0").Object.UID, Why: "underused"}, a.known(seen, seen, plan.Plan{}))
+	a.emptying(guard.Cordon{Node: "a-0", UID: seen.Node("a-0").Object.UID, Why: "underused"}, a.known(seen, seen, action.Plan{}))
 	if !charged(Start.Add(9 * time.Minute)) {
 		t.Error("the budget is not charged for a cordon")
 	}
-	a.emptying(guard.Evict{Namespace: "default", Pod: "x", UID: "uid-x", Node: "a-0"}, a.known(seen, seen, plan.Plan{}))
+	a.emptying(guard.Evict{Namespace: "default", Pod: "x", UID: "uid-x", Node: "a-0"}, a.known(seen, seen, action.Plan{}))
 	if !charged(Start.Add(18*time.Minute)) || charged(Start.Add(20*time.Minute)) {
 		t.Error("the budget is not charged for an eviction for as long as its window is")
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 )
 
 // patience is for how long a cycle begins writes that are no growths. An API server that is slow may take longer than that for a single one.
@@ -14,42 +14,42 @@ const patience = 5 * time.Second
 type turn struct{ kind, object string }
 
 // turnOf is the turn of an action; a growth, or a question, has none.
-func turnOf(action plan.Action) turn {
+func turnOf(act action.Action) turn {
 	object := ""
-	switch action := action.(type) {
-	case plan.SetCapacity, plan.AskExpander:
+	switch act := act.(type) {
+	case action.SetCapacity, action.AskExpander:
 		return turn{}
-	case plan.Cordon:
-		object = action.Node
-	case plan.Mark:
-		object = action.Node
-	case plan.Uncordon:
-		object = action.Node
-	case plan.SoftTaint:
-		object = action.Node
-	case plan.SoftUntaint:
-		object = action.Node
-	case plan.DeleteNode:
-		object = action.Node
-	case plan.AnswerNotice:
-		object = action.Node
-	case plan.Evict:
-		object = action.Namespace + "/" + action.Pod
-	case plan.OpenGate:
-		object = action.Namespace + "/" + action.Pod
-	case plan.AnswerRequest:
-		object = action.Namespace + "/" + action.Request
-	case plan.AnswerBuffer:
-		object = action.Namespace + "/" + action.Buffer
-	case plan.DeleteInstances:
-		object = string(action.Group)
+	case action.Cordon:
+		object = act.Node
+	case action.Mark:
+		object = act.Node
+	case action.Uncordon:
+		object = act.Node
+	case action.SoftTaint:
+		object = act.Node
+	case action.SoftUntaint:
+		object = act.Node
+	case action.DeleteNode:
+		object = act.Node
+	case action.AnswerNotice:
+		object = act.Node
+	case action.Evict:
+		object = act.Namespace + "/" + act.Pod
+	case action.OpenGate:
+		object = act.Namespace + "/" + act.Pod
+	case action.AnswerRequest:
+		object = act.Namespace + "/" + act.Request
+	case action.AnswerBuffer:
+		object = act.Namespace + "/" + act.Buffer
+	case action.DeleteInstances:
+		object = string(act.Group)
 	}
-	return turn{plan.KindOf(action), object}
+	return turn{action.KindOf(act), object}
 }
 
 // turns is the order in which a plan's actions are performed, by their indices: growths, what was left the last time, and the rest. Of what was left
 // that comes first which waits for longest: what is tried in vain in each cycle keeps nothing else from being tried.
-func (a *Actuator) turns(p plan.Plan) []int {
+func (a *Actuator) turns(p action.Plan) []int {
 	order := make([]int, len(p.Actions))
 	for i := range order {
 		order[i] = i

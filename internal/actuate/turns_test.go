@@ -9,7 +9,8 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -28,15 +29,15 @@ func slow(c *silent) *Actuator {
 // TestWhatIsTriedInVainKeepsNothingElseFromBeingTried has a plan of five actions of which a cycle has time for two, and none of which comes to an end.
 func TestWhatIsTriedInVainKeepsNothingElseFromBeingTried(t *testing.T) {
 	a, tried := slow(newSilent(func() time.Time { return Start })), map[string]int{}
-	p := plan.Plan{Time: Start}
+	p := action.Plan{Time: Start}
 	for i := range 5 {
-		p.Actions = append(p.Actions, plan.Cordon{Node: fmt.Sprint(i)})
+		p.Actions = append(p.Actions, action.Cordon{Node: fmt.Sprint(i)})
 	}
 	var order []string
 	for range 5 {
 		for i, r := range a.Perform(t.Context(), cluster.New(Start, cluster.Objects{}, nil), p) {
-			if r.Status != plan.Deferred {
-				tried[p.Actions[i].(plan.Cordon).Node]++
+			if r.Status != memory.Deferred {
+				tried[p.Actions[i].(action.Cordon).Node]++
 			}
 		}
 		order = append(order, fmt.Sprint(tried))
@@ -52,18 +53,18 @@ func TestGrowthsAreNeverLeft(t *testing.T) {
 	c := newSilent(func() time.Time { return Start })
 	a := slow(c)
 	s := cluster.New(Start, cluster.Objects{}, []*cluster.Group{Group("a", 0, 5), Group("b", 0, 5), Group("c", 0, 5)})
-	actions := []plan.Action{plan.Cordon{Node: "0"}, plan.Cordon{Node: "1"}, plan.DeleteInstances{Group: "a"}, plan.SetCapacity{Group: "b", To: 1}}
-	statuses := func() (all []plan.Status) {
-		for _, r := range a.Perform(t.Context(), s, plan.Plan{Time: Start, Actions: actions}) {
+	actions := []action.Action{action.Cordon{Node: "0"}, action.Cordon{Node: "1"}, action.DeleteInstances{Group: "a"}, action.SetCapacity{Group: "b", To: 1}}
+	statuses := func() (all []memory.Status) {
+		for _, r := range a.Perform(t.Context(), s, action.Plan{Time: Start, Actions: actions}) {
 			all = append(all, r.Status)
 		}
 		return all
 	}
-	if diff := cmp.Diff([]plan.Status{plan.Refused, plan.Refused, plan.Deferred, plan.Asked}, statuses()); diff != "" {
+	if diff := cmp.Diff([]memory.Status{memory.Refused, memory.Refused, memory.Deferred, memory.Asked}, statuses()); diff != "" {
 		t.Errorf("what became of the actions (-want +got):\n%s", diff)
 	}
-	actions[3] = plan.SetCapacity{Group: "c", To: 1}
-	if diff := cmp.Diff([]plan.Status{plan.Refused, plan.Deferred, plan.Refused, plan.Asked}, statuses()); diff != "" {
+	actions[3] = action.SetCapacity{Group: "c", To: 1}
+	if diff := cmp.Diff([]memory.Status{memory.Refused, memory.Deferred, memory.Refused, memory.Asked}, statuses()); diff != "" {
 		t.Errorf("what became of those of the next cycle (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]cluster.GroupID{"b", "c"}, c.taken); diff != "" {

@@ -21,6 +21,8 @@ import (
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -57,7 +59,7 @@ type Parts struct {
 	Began  func() // called when a cycle begins; may be nil
 
 	Learned  cluster.Lessons // by an earlier process; nil when none is known
-	Breakers plan.Breakers   // what an earlier process knew of failures and windows
+	Breakers memory.Breakers // what an earlier process knew of failures and windows
 
 	Silent func() time.Duration // for how long the API server has said nothing; nil means that the observer knows
 	Leads  func() time.Time     // until when nobody else leads; nil means that nobody else does
@@ -66,7 +68,7 @@ type Parts struct {
 	Simulated bool
 	// Tempt is for simulations that try what no plan says: it is called after each plan was performed, and what it performs passes the guard as
 	// a plan does. nil in production.
-	Tempt func(seen *cluster.Snapshot, perform func(decided *cluster.Snapshot, actions []plan.Action) []plan.Result)
+	Tempt func(seen *cluster.Snapshot, perform func(decided *cluster.Snapshot, actions []action.Action) []memory.Result)
 }
 
 // Autoscaler is one wired sluice. Start it, then either Step it by hand or Run it; not both.
@@ -78,7 +80,7 @@ type Autoscaler struct {
 	scaled    *kube.Scaled
 	actuator  *actuate.Actuator
 	planner   plan.Planner
-	memory    plan.Memory
+	kept      memory.Memory
 	seen      *cluster.Snapshot // by the last cycle, nil before the first
 	learned   cluster.Lessons   // of all snapshots
 	strangers []string          // flags that name no group, as last warned of
@@ -113,7 +115,7 @@ func New(p Parts) *Autoscaler {
 		rights:   rights,
 		scaled:   kube.NewScaled(p.Client, options),
 		learned:  p.Learned,
-		memory:   p.Breakers.Memory(p.Now()),
+		kept:     p.Breakers.Memory(p.Now()),
 		actuator: &actuate.Actuator{
 			Cloud: p.Cloud, Nodes: kube.Writer{Client: p.Client, Owner: p.Policy.Installation, Lacks: rights.Lacks}, Objects: observer.Objects,
 			Expander: p.Expander, Policy: p.Policy, DryRun: p.DryRun, Now: p.Now, Started: p.Now(), Log: p.Log,
@@ -126,7 +128,7 @@ func New(p Parts) *Autoscaler {
 // same provider, which knows its own requests, and with what this one would have left to a new process. Nobody else may have led meanwhile.
 func (a *Autoscaler) Anew() *Autoscaler {
 	p := a.parts
-	p.Learned, p.Breakers = a.learned, a.memory.Breakers(p.Now(), p.Policy)
+	p.Learned, p.Breakers = a.learned, a.kept.Breakers(p.Now(), p.Policy)
 	return New(p)
 }
 
@@ -179,27 +181,27 @@ func (a *Autoscaler) Step(ctx context.Context) (journal.Entry, error) {
 	}
 	observed := time.Now()
 	if !a.parts.Simulated && !a.looked.IsZero() {
-		a.memory = a.memory.Jumped(jump(observed.Round(0).Sub(a.looked.Round(0)), observed.Sub(a.looked)))
+		a.kept = a.kept.Jumped(jump(observed.Round(0).Sub(a.looked.Round(0)), observed.Sub(a.looked)))
 	}
 	a.looked, a.seen = observed, seen
 	seen.Fleet = a.parts.Ledger.See(seen, a.parts.Policy)
 	a.learned = a.learned.Keep(seen.Groups)
 	a.warnOfStrangers(seen)
-	before := a.memory
-	p, memory := a.planner.Decide(seen, a.parts.Policy, before)
+	before := a.kept
+	p, kept := a.planner.Decide(seen, a.parts.Policy, before)
 	decided := time.Now()
 	results := a.actuator.Perform(ctx, seen, p)
-	a.memory = memory.After(p, results, a.parts.Policy)
-	if slices.ContainsFunc(results, func(r plan.Result) bool { return r.Code == actuate.Forbidden }) {
+	a.kept = kept.After(p, results, a.parts.Policy)
+	if slices.ContainsFunc(results, func(r memory.Result) bool { return r.Code == actuate.Forbidden }) {
 		a.rights.Doubt()
 	}
 	if a.parts.Tempt != nil {
-		a.parts.Tempt(seen, func(decided *cluster.Snapshot, actions []plan.Action) []plan.Result {
-			return a.actuator.Perform(ctx, decided, plan.Plan{Time: p.Time, Counted: p.Counted, Actions: actions})
+		a.parts.Tempt(seen, func(decided *cluster.Snapshot, actions []action.Action) []memory.Result {
+			return a.actuator.Perform(ctx, decided, action.Plan{Time: p.Time, Counted: p.Counted, Actions: actions})
 		})
 	}
 	entry := journal.Entry{
-		Cycle: a.cycle, Seen: seen, Policy: a.parts.Policy, Before: before, Plan: p, Results: results, DryRun: a.parts.DryRun, After: a.memory,
+		Cycle: a.cycle, Seen: seen, Policy: a.parts.Policy, Before: before, Plan: p, Results: results, DryRun: a.parts.DryRun, After: a.kept,
 		Refused: refused(a.parts.Cloud), TookOver: tookOver(a.parts.Cloud),
 	}
 	a.economize(&entry)

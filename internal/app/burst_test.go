@@ -17,6 +17,8 @@ import (
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -79,7 +81,7 @@ type bursting struct {
 	groups  []*cluster.Group
 	allowed *policy.Policy
 	planner plan.Planner
-	memory  plan.Memory
+	kept    memory.Memory
 
 	asked map[cluster.GroupID]int
 	last  string    // the last pod, "namespace/name"
@@ -100,14 +102,14 @@ func (b *bursting) step(pods []*cluster.Pod) journal.Entry {
 		groups[i] = &own
 	}
 	seen := cluster.New(b.now, cluster.Objects{Pods: pods}, groups)
-	p, memory := b.planner.Decide(seen, b.allowed, b.memory)
+	p, kept := b.planner.Decide(seen, b.allowed, b.kept)
 	b.now = b.now.Add(think)
-	if i := slices.IndexFunc(p.Verdicts, func(v plan.Verdict) bool { return v.Subject.Name == b.last }); b.sent.IsZero() && i >= 0 && p.Verdicts[i].Because[0].Code == reason.FitsComingMachine {
+	if i := slices.IndexFunc(p.Verdicts, func(v action.Verdict) bool { return v.Subject.Name == b.last }); b.sent.IsZero() && i >= 0 && p.Verdicts[i].Because[0].Code == reason.FitsComingMachine {
 		b.sent = b.now
 	}
-	results := make([]plan.Result, len(p.Actions))
+	results := make([]memory.Result, len(p.Actions))
 	for i, a := range p.Actions {
-		if grow, is := a.(plan.SetCapacity); is {
+		if grow, is := a.(action.SetCapacity); is {
 			if b.sent.IsZero() && slices.Contains(grow.Pods, b.last) {
 				b.sent = b.now.Add(answer)
 			}
@@ -115,9 +117,9 @@ func (b *bursting) step(pods []*cluster.Pod) journal.Entry {
 			b.asked[grow.Group]++
 			b.groups[slices.IndexFunc(b.groups, func(g *cluster.Group) bool { return g.ID == grow.Group })].Capacity = grow.To
 		}
-		results[i] = plan.Result{Status: plan.Accepted, At: b.now}
+		results[i] = memory.Result{Status: memory.Accepted, At: b.now}
 	}
-	b.memory = memory.After(p, results, b.allowed)
+	b.kept = kept.After(p, results, b.allowed)
 	return journal.Entry{Plan: p, Results: results}
 }
 

@@ -14,16 +14,16 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/web"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
 
 // crowded is a cycle in which so many pods wait, none of which any of five groups holds.
 func crowded(pods int) journal.Entry {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	e := journal.Entry{Cycle: 1, Seen: cluster.New(now, cluster.Objects{}, nil), Plan: plan.Plan{Time: now}}
+	e := journal.Entry{Cycle: 1, Seen: cluster.New(now, cluster.Objects{}, nil), Plan: action.Plan{Time: now}}
 	for i := range pods {
-		v := plan.Verdict{Subject: reason.Pod("render", fmt.Sprintf("frame-%06d", i)), Outcome: plan.PodStuck, Because: []reason.Reason{reason.New(reason.NoGroupFits, reason.Ref{})}}
+		v := action.Verdict{Subject: reason.Pod("render", fmt.Sprintf("frame-%06d", i)), Outcome: action.PodStuck, Because: []reason.Reason{reason.New(reason.NoGroupFits, reason.Ref{})}}
 		for g := range 5 {
 			v.Because = append(v.Because, reason.New(reason.InsufficientResource, reason.Group(fmt.Sprintf("group-%d", g)), "resource", "cpu", "needs", "64", "free", fmt.Sprint(i)))
 		}

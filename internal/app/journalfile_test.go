@@ -10,6 +10,7 @@ import (
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -24,7 +25,7 @@ func TestJournalStaysWithinItsBound(t *testing.T) {
 	longest := int64(0)
 	for i := range 100 {
 		s := cluster.New(Start, Objects(Node("a-0"), Pod("p")), []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"))})
-		p, _ := plan.Decide(s, allowed, plan.Memory{})
+		p, _ := plan.Decide(s, allowed, memory.Memory{})
 		before := j.written
 		if err := j.Report(t.Context(), journal.Entry{Cycle: uint64(i + 1), Seen: s, Policy: allowed, Plan: p}, 0); err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 )
 
 // Look reads the cluster and the cloud once and returns what one cycle would do, with every action skipped. It holds no client that
@@ -41,9 +42,9 @@ func Look(ctx context.Context, o Options) (journal.Entry, error) {
 	}
 	before := left.Breakers.Memory(seen.Time)
 	decided, _ := plan.Decide(seen, o.Policy, before)
-	results := make([]plan.Result, len(decided.Actions))
+	results := make([]memory.Result, len(decided.Actions))
 	for i := range results {
-		results[i] = plan.Result{Status: plan.Skipped, At: seen.Time, Message: "this command writes nothing"}
+		results[i] = memory.Result{Status: memory.Skipped, At: seen.Time, Message: "this command writes nothing"}
 	}
 	entry := journal.Entry{Cycle: 1, Seen: seen, Policy: o.Policy, Before: before, Plan: decided, Results: results, DryRun: true}
 	if without != nil {

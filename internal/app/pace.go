@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 )
 
 // shortestPause keeps a timer that is due from turning the loop without a break.
@@ -72,19 +73,19 @@ func (s Stir) Due(t Timing) (due time.Time, stirred bool) {
 
 // asked says whether a question was put that the next cycle decides with.
 func asked(entry journal.Entry) bool {
-	return slices.ContainsFunc(entry.Plan.Actions, func(a plan.Action) bool { _, is := a.(plan.AskExpander); return is })
+	return slices.ContainsFunc(entry.Plan.Actions, func(a action.Action) bool { _, is := a.(action.AskExpander); return is })
 }
 
 // deferred says whether the cycle left actions to the next one, since others took so long.
 func deferred(entry journal.Entry) bool {
-	return slices.ContainsFunc(entry.Results, func(r plan.Result) bool { return r.Status == plan.Deferred })
+	return slices.ContainsFunc(entry.Results, func(r memory.Result) bool { return r.Status == memory.Deferred })
 }
 
 // again says whether an action did not come out as decided, so that a new decision, which knows of it, may do better at once: plan
 // from a new read, or turn to the next-best group.
 func again(entry journal.Entry) bool {
 	for _, r := range entry.Results {
-		if r.Status == plan.Refused || r.Status == plan.Failed {
+		if r.Status == memory.Refused || r.Status == memory.Failed {
 			return true
 		}
 	}

@@ -13,17 +13,18 @@ import (
 	"sluice.dev/sluice/cloud"
 	"sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
 func TestPace(t *testing.T) {
 	now := clustertest.Start
 	timing := Timing{Resync: 10 * time.Second, Retry: time.Second}
-	timer := journal.Entry{Plan: plan.Plan{Next: now.Add(3 * time.Second)}}
-	failed := journal.Entry{Results: []plan.Result{{Status: plan.Accepted}, {Status: plan.Failed}}}
-	refused := journal.Entry{Results: []plan.Result{{Status: plan.Refused}}}
-	skipped := journal.Entry{Results: []plan.Result{{Status: plan.Skipped}}}
+	timer := journal.Entry{Plan: action.Plan{Next: now.Add(3 * time.Second)}}
+	failed := journal.Entry{Results: []memory.Result{{Status: memory.Accepted}, {Status: memory.Failed}}}
+	refused := journal.Entry{Results: []memory.Result{{Status: memory.Refused}}}
+	skipped := journal.Entry{Results: []memory.Result{{Status: memory.Skipped}}}
 	cases := map[string]struct {
 		entry journal.Entry
 		err   error
@@ -32,7 +33,7 @@ func TestPace(t *testing.T) {
 	}{
 		"nothing to wait for: the resync":               {want: 10 * time.Second},
 		"a timer of the plan":                           {entry: timer, want: 3 * time.Second},
-		"a timer that is due already":                   {entry: journal.Entry{Plan: plan.Plan{Next: now}}, want: shortestPause},
+		"a timer that is due already":                   {entry: journal.Entry{Plan: action.Plan{Next: now}}, want: shortestPause},
 		"an operation to ask about":                     {entry: timer, polls: now.Add(2 * time.Second), want: 2 * time.Second},
 		"a failed action: soon":                         {entry: failed, want: time.Second},
 		"a refused action: soon":                        {entry: refused, want: time.Second},
@@ -48,7 +49,7 @@ func TestPace(t *testing.T) {
 
 func TestRetriesSlowDownWhileTheyFailAndBeginAnewAfter(t *testing.T) {
 	p := NewPace(Timing{Resync: 10 * time.Second, Retry: time.Second})
-	refused := journal.Entry{Results: []plan.Result{{Status: plan.Refused}}}
+	refused := journal.Entry{Results: []memory.Result{{Status: memory.Refused}}}
 	var got []time.Duration
 	for range 6 {
 		got = append(got, p.Wait(clustertest.Start, refused, nil, time.Time{}))

@@ -7,7 +7,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
 
@@ -28,7 +28,7 @@ func (a *Autoscaler) economize(entry *journal.Entry) {
 
 // attention is seldom for groups whose every machine is a node that is Ready, and in which nothing is under way, nor uncertain to the ledger of machines. A machine of which no node reports has
 // its group asked about at once.
-func attention(s *cluster.Snapshot, p *plan.Plan) map[cluster.GroupID]cloud.Attention {
+func attention(s *cluster.Snapshot, p *action.Plan) map[cluster.GroupID]cloud.Attention {
 	groups := map[cluster.GroupID]cloud.Attention{}
 	for _, g := range s.Groups {
 		if s.Fleet.Settled(fleet.GroupID(g.ID)) && g.Usable() && g.Capacity == len(g.Instances) && len(g.Parked) == 0 {
@@ -75,11 +75,11 @@ func attention(s *cluster.Snapshot, p *plan.Plan) map[cluster.GroupID]cloud.Atte
 }
 
 // underWay says whether a verdict about a group or a node is that something happens to it, or will once its time has come.
-func underWay(v plan.Verdict) bool {
+func underWay(v action.Verdict) bool {
 	switch v.Outcome {
-	case plan.GroupSteady, plan.GroupFull, plan.NodeKeep:
+	case action.GroupSteady, action.GroupFull, action.NodeKeep:
 		return false
-	case plan.NodeIdle: // unless something else than time keeps it
+	case action.NodeIdle: // unless something else than time keeps it
 		switch v.Because[0].Code {
 		case reason.NodeIdle, reason.NodeUnderused, reason.ConsolidationPays:
 		default:

@@ -9,7 +9,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/fleet"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
 
@@ -21,24 +21,24 @@ func TestOnlyGroupsAtRestAreAskedAboutSeldom(t *testing.T) {
 		}
 		return g
 	}
-	says := func(o plan.Outcome, about reason.Ref, code reason.Code) plan.Verdict {
-		return plan.Verdict{Subject: about, Outcome: o, Because: []reason.Reason{reason.New(code, about)}}
+	says := func(o action.Outcome, about reason.Ref, code reason.Code) action.Verdict {
+		return action.Verdict{Subject: about, Outcome: o, Because: []reason.Reason{reason.New(code, about)}}
 	}
 	agents := reason.Group("agents")
 	a, b := Node("a"), Node("b")
 	for name, c := range map[string]struct {
 		objects  cluster.Objects
 		group    *cluster.Group
-		verdicts []plan.Verdict
+		verdicts []action.Verdict
 		want     cloud.Attention
 	}{
 		"all machines are Ready nodes":               {Objects(a, b), group(), nil, cloud.Seldom},
 		"there is no machine":                        {Objects(), Group("agents", 0, 9), nil, cloud.Seldom},
-		"a node at its group's min":                  {Objects(a, b), group(), []plan.Verdict{says(plan.NodeIdle, reason.Node("a"), reason.GroupAtMin)}, cloud.Seldom},
-		"pods wait for a group that is full":         {Objects(a, b), group(), []plan.Verdict{says(plan.GroupFull, agents, reason.GroupAtMax)}, cloud.Seldom},
-		"a node whose time to go comes":              {Objects(a, b), group(), []plan.Verdict{says(plan.NodeIdle, reason.Node("a"), reason.NodeIdle)}, cloud.Usual},
-		"the group grows":                            {Objects(a, b), group(), []plan.Verdict{says(plan.GroupGrow, agents, reason.GroupGrows)}, cloud.Usual},
-		"the group rests after a failure":            {Objects(a, b), group(), []plan.Verdict{says(plan.GroupBackoff, agents, reason.GroupBackoff)}, cloud.Usual},
+		"a node at its group's min":                  {Objects(a, b), group(), []action.Verdict{says(action.NodeIdle, reason.Node("a"), reason.GroupAtMin)}, cloud.Seldom},
+		"pods wait for a group that is full":         {Objects(a, b), group(), []action.Verdict{says(action.GroupFull, agents, reason.GroupAtMax)}, cloud.Seldom},
+		"a node whose time to go comes":              {Objects(a, b), group(), []action.Verdict{says(action.NodeIdle, reason.Node("a"), reason.NodeIdle)}, cloud.Usual},
+		"the group grows":                            {Objects(a, b), group(), []action.Verdict{says(action.GroupGrow, agents, reason.GroupGrows)}, cloud.Usual},
+		"the group rests after a failure":            {Objects(a, b), group(), []action.Verdict{says(action.GroupBackoff, agents, reason.GroupBackoff)}, cloud.Usual},
 		"a node on its way out":                      {Objects(a, Node("b", Removing(Start, cluster.Machine{Group: "agents", ID: "1"}))), group(), nil, cloud.Usual},
 		"the cloud has announced something":          {Objects(a, Node("b", Noticed(cluster.Notice{Kind: "Preempt", ID: "1"}))), group(), nil, cloud.Usual},
 		"the cloud wants more machines":              {Objects(a, b), group(func(g *cluster.Group) { g.Capacity++ }), nil, cloud.Usual},
@@ -59,7 +59,7 @@ func TestOnlyGroupsAtRestAreAskedAboutSeldom(t *testing.T) {
 				s.Fleet = fleet.New(fleet.Usual(), at).Observe(at+2, fleet.Listed{Group: "agents", Asked: at + 1, Counted: true, Whole: true, Machines: []fleet.Sighted{{UID: "vm-9", State: fleet.Running}}},
 					fleet.Listed{Group: "agents", Asked: at + 2, Counted: true, Whole: true})
 			}
-			if got := attention(s, &plan.Plan{Verdicts: c.verdicts})["agents"]; got != c.want {
+			if got := attention(s, &action.Plan{Verdicts: c.verdicts})["agents"]; got != c.want {
 				t.Errorf("attention %d, want %d", got, c.want)
 			}
 		})

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 )
 
 // Row is one decision that is measured.
@@ -38,7 +38,7 @@ type Case struct {
 // Made is a decision and what it was about.
 type Made struct {
 	Seen *cluster.Snapshot
-	Plan plan.Plan
+	Plan action.Plan
 }
 
 // Figures are what a row took. Times and allocations are medians over the runs.

@@ -10,7 +10,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/bench/workload"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 )
 
 // small is the scale at which a row takes a moment.
@@ -39,19 +39,19 @@ func TestAWrongDecisionHasNoFigures(t *testing.T) {
 	}{
 		"no verdicts at all": {nothing, "0 verdicts on 100 pending pods"},
 		"one machine too many": {func(m Made) Made {
-			grow := m.Plan.Actions[0].(plan.SetCapacity)
+			grow := m.Plan.Actions[0].(action.SetCapacity)
 			grow.To++
-			m.Plan.Actions = []plan.Action{grow}
+			m.Plan.Actions = []action.Action{grow}
 			return m
 		}, "3 machines are added, want 2"},
 		"more machines than the group may have": {func(m Made) Made {
-			grow := m.Plan.Actions[0].(plan.SetCapacity)
+			grow := m.Plan.Actions[0].(action.SetCapacity)
 			grow.To = 2001
-			m.Plan.Actions = []plan.Action{grow}
+			m.Plan.Actions = []action.Action{grow}
 			return m
 		}, "its maximum is 2000"},
 		"a pod that stays": {func(m Made) Made {
-			m.Plan.Verdicts[0].Outcome = plan.PodStuck
+			m.Plan.Verdicts[0].Outcome = action.PodStuck
 			return m
 		}, "99 of 100 pending pods"},
 	} {

@@ -12,6 +12,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/bench/workload"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -20,17 +22,17 @@ import (
 type planner struct {
 	plan.Planner
 	allowed *policy.Policy
-	memory  plan.Memory
+	kept    memory.Memory
 }
 
 // decide is one cycle's decision, whose requests the cloud accepts at once.
-func (p *planner) decide(s *cluster.Snapshot) plan.Plan {
-	made, memory := p.Decide(s, p.allowed, p.memory)
-	results := make([]plan.Result, len(made.Actions))
+func (p *planner) decide(s *cluster.Snapshot) action.Plan {
+	made, kept := p.Decide(s, p.allowed, p.kept)
+	results := make([]memory.Result, len(made.Actions))
 	for i := range results {
-		results[i] = plan.Result{Status: plan.Accepted, At: s.Time}
+		results[i] = memory.Result{Status: memory.Accepted, At: s.Time}
 	}
-	p.memory = memory.After(made, results, p.allowed)
+	p.kept = kept.After(made, results, p.allowed)
 	return made
 }
 
@@ -42,7 +44,7 @@ type turning struct {
 	objects cluster.Objects
 	groups  []*cluster.Group
 	seen    *cluster.Snapshot // by the last cycle
-	made    plan.Plan         // by the last cycle
+	made    action.Plan       // by the last cycle
 }
 
 // cycle joins the snapshot that follows the last one and decides.
@@ -69,7 +71,7 @@ func (t *turning) read(passed time.Duration) {
 	t.at = t.at.Add(passed)
 	asked := map[cluster.GroupID]int{}
 	for _, a := range t.made.Actions {
-		if grow, ok := a.(plan.SetCapacity); ok {
+		if grow, ok := a.(action.SetCapacity); ok {
 			asked[grow.Group] = grow.To
 		}
 	}
@@ -153,7 +155,7 @@ func (t *turning) stir(reports, n int) {
 func (t *turning) room() map[string]string {
 	nodes := map[string]string{}
 	for _, v := range t.made.Verdicts {
-		if v.Outcome == plan.PodScheduling && v.Subject.Kind == reason.KindPod {
+		if v.Outcome == action.PodScheduling && v.Subject.Kind == reason.KindPod {
 			nodes[v.Subject.Name] = v.Because[0].Facts["node"]
 		}
 	}

@@ -31,7 +31,7 @@ func Measure(c Case, e Effort) (Figures, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	debug.FreeOSMemory()
 	resetPeak()
-	f := Figures{Pods: c.Pods, WorldRSS: memory("VmRSS")}
+	f := Figures{Pods: c.Pods, WorldRSS: statusOf("VmRSS")}
 	began := time.Now()
 	first, err := c.once()
 	if err != nil {
@@ -49,7 +49,7 @@ func Measure(c Case, e Effort) (Figures, error) {
 		runs = []run{first}
 	}
 	f.Runs = len(runs)
-	f.PeakRSS = memory("VmHWM")
+	f.PeakRSS = statusOf("VmHWM")
 	f.Time, f.Fastest, f.Slowest = middle(runs, func(r run) time.Duration { return r.time })
 	f.CPU, _, _ = middle(runs, func(r run) time.Duration { return r.cpu })
 	f.Allocations, _, _ = middle(runs, func(r run) uint64 { return r.allocations })
@@ -101,8 +101,8 @@ func resetPeak() {
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // elsewhere there is no peak to read either
 }
 
-// memory is a field of this process's /proc status in bytes; 0 where there is none.
-func memory(field string) uint64 {
+// statusOf is a field of this process's /proc status in bytes; 0 where there is none.
+func statusOf(field string) uint64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0

@@ -6,7 +6,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/bench/workload"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -52,7 +52,7 @@ func stillEmptied(w *workload.World) Case {
 // some wants nodes that could go.
 func some(m Made) error {
 	for _, v := range m.Plan.Verdicts {
-		if v.Outcome == plan.NodeIdle && v.Subject.Kind == reason.KindNode {
+		if v.Outcome == action.NodeIdle && v.Subject.Kind == reason.KindNode {
 			return nil
 		}
 	}
@@ -66,7 +66,7 @@ const leastFreed = 0.95
 func emptiest(m Made) error {
 	goes := map[string]bool{}
 	for _, a := range m.Plan.Actions {
-		if c, ok := a.(plan.Cordon); ok {
+		if c, ok := a.(action.Cordon); ok {
 			goes[c.Node] = true
 		}
 	}
@@ -95,7 +95,7 @@ func emptiest(m Made) error {
 		return fmt.Errorf("%d nodes go with %d millicores of %d that are free", len(goes), freed, free)
 	}
 	for _, v := range m.Plan.Verdicts {
-		if v.Subject.Kind == reason.KindNode && v.Outcome != plan.NodeCordoned && v.Because[0].Code != reason.NodeReceives && v.Because[0].Code != reason.PodNowhereToGo {
+		if v.Subject.Kind == reason.KindNode && v.Outcome != action.NodeCordoned && v.Because[0].Code != reason.NodeReceives && v.Because[0].Code != reason.PodNowhereToGo {
 			return fmt.Errorf("%s stays: %s", v.Subject, reason.Sentences(v.Because))
 		}
 	}

@@ -35,10 +35,10 @@ const (
 )
 
 // ResidentNow is this process's resident memory in bytes; 0 where the system does not tell.
-func ResidentNow() uint64 { return memory("VmRSS") }
+func ResidentNow() uint64 { return statusOf("VmRSS") }
 
 // ResidentPeak is the most that it ever was.
-func ResidentPeak() uint64 { return memory("VmHWM") }
+func ResidentPeak() uint64 { return statusOf("VmHWM") }
 
 // judge sets what is allowed, and the verdict: the goal is for the settled memory, the limit for the peak as well.
 func (w *Watched) judge() {

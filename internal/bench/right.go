@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/internal/bench/workload"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
 
@@ -26,8 +26,8 @@ func both(all []expectation) func(Made) error {
 }
 
 // outcomes counts the verdicts on pods.
-func outcomes(m Made) map[plan.Outcome]int {
-	n := map[plan.Outcome]int{}
+func outcomes(m Made) map[action.Outcome]int {
+	n := map[action.Outcome]int{}
 	for _, v := range m.Plan.Verdicts {
 		if v.Subject.Kind == reason.KindPod {
 			n[v.Outcome]++
@@ -56,10 +56,10 @@ func bounded(m Made) error {
 	return nil
 }
 
-func grows(m Made) []plan.SetCapacity {
-	var all []plan.SetCapacity
+func grows(m Made) []action.SetCapacity {
+	var all []action.SetCapacity
 	for _, a := range m.Plan.Actions {
-		if g, ok := a.(plan.SetCapacity); ok {
+		if g, ok := a.(action.SetCapacity); ok {
 			all = append(all, g)
 		}
 	}
@@ -69,7 +69,7 @@ func grows(m Made) []plan.SetCapacity {
 // allHoused wants room for every pending pod: on a node that is there, on one that is coming, on a machine to be added.
 func allHoused(m Made) error {
 	n := outcomes(m)
-	if housed := n[plan.PodScheduling] + n[plan.PodWaiting] + n[plan.PodGrows]; housed != len(m.Seen.Pending) {
+	if housed := n[action.PodScheduling] + n[action.PodWaiting] + n[action.PodGrows]; housed != len(m.Seen.Pending) {
 		return fmt.Errorf("%d of %d pending pods have room: %v", housed, len(m.Seen.Pending), n)
 	}
 	return nil
@@ -77,8 +77,8 @@ func allHoused(m Made) error {
 
 // allGrow wants a machine to be added for every pending pod.
 func allGrow(m Made) error {
-	if n := outcomes(m); n[plan.PodGrows] != len(m.Seen.Pending) {
-		return fmt.Errorf("groups grow for %d of %d pending pods: %v", n[plan.PodGrows], len(m.Seen.Pending), n)
+	if n := outcomes(m); n[action.PodGrows] != len(m.Seen.Pending) {
+		return fmt.Errorf("groups grow for %d of %d pending pods: %v", n[action.PodGrows], len(m.Seen.Pending), n)
 	}
 	return nil
 }

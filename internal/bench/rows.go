@@ -6,6 +6,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/bench/workload"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -103,7 +104,7 @@ func cold(w *workload.World, right ...expectation) Case {
 		Pods:  pending,
 		Fresh: func() { seen = cluster.New(workload.At, objects, groups) },
 		Decide: func() Made {
-			p, _ := plan.Decide(seen, allowed, plan.Memory{})
+			p, _ := plan.Decide(seen, allowed, memory.Memory{})
 			return Made{seen, p}
 		},
 		Right: both(right),

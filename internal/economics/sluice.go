@@ -14,6 +14,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/traces"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -23,7 +25,7 @@ type Sluice struct {
 	Policy *policy.Policy
 	Expect RunTimes // what pods say of their run times; nil when they say nothing
 
-	memory  plan.Memory
+	kept    memory.Memory
 	seen    *cluster.Snapshot
 	nodes   map[*Machine]*node
 	classes cluster.Classes
@@ -68,13 +70,13 @@ func (s *Sluice) Look(f *Farm) time.Duration {
 	} else {
 		s.seen = s.seen.Next(at, objects, groups)
 	}
-	p, memory := plan.Decide(s.seen, s.Policy, s.memory)
-	var results []plan.Result
+	p, kept := plan.Decide(s.seen, s.Policy, s.kept)
+	var results []memory.Result
 	for _, a := range p.Actions {
 		s.perform(f, a)
-		results = append(results, plan.Result{Status: plan.Accepted, At: at})
+		results = append(results, memory.Result{Status: memory.Accepted, At: at})
 	}
-	s.memory = memory.After(p, results, s.Policy)
+	s.kept = kept.After(p, results, s.Policy)
 	if p.Next.IsZero() {
 		return 0
 	}
@@ -98,15 +100,15 @@ func Plan(in Instance) Answer {
 	at := epoch.Add(time.Minute)
 	allowed := policy.Default()
 	allowed.Growth.MaxAtOnce = 0 // no other method has such a limit
-	p, _ := plan.Decide(cluster.New(at, cluster.Objects{Pods: cluster.NewPods(pods...)}, groups), allowed, plan.Memory{})
+	p, _ := plan.Decide(cluster.New(at, cluster.Objects{Pods: cluster.NewPods(pods...)}, groups), allowed, memory.Memory{})
 	a := Answer{Count: make([]int, len(in.Kinds))}
-	for _, action := range p.Actions {
-		if grow, ok := action.(plan.SetCapacity); ok {
+	for _, act := range p.Actions {
+		if grow, ok := act.(action.SetCapacity); ok {
 			a.Count[kindNamed(in.Kinds, grow.Group)] += grow.To - grow.From
 		}
 	}
 	for _, v := range p.Verdicts {
-		if v.Outcome == plan.PodStuck {
+		if v.Outcome == action.PodStuck {
 			a.Unplaced++
 		}
 	}
@@ -118,39 +120,39 @@ func kindNamed(kinds []Kind, id cluster.GroupID) int {
 }
 
 // perform does one action to the farm.
-func (s *Sluice) perform(f *Farm, a plan.Action) {
+func (s *Sluice) perform(f *Farm, a action.Action) {
 	switch a := a.(type) {
-	case plan.SetCapacity:
+	case action.SetCapacity:
 		f.Grow(kindNamed(f.Kinds, a.Group), a.To-a.From)
-	case plan.Cordon:
+	case action.Cordon:
 		n := s.named(a.Node)
 		f.Bar(n.Machine)
 		n.object = n.object.DeepCopy()
 		n.object.Spec.Unschedulable = true
 		n.object.Spec.Taints = append(slices.DeleteFunc(n.object.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cluster.RemovalTaint }), a.Removal.Taint())
 		n.object.Annotations = map[string]string{cluster.MachineAnnotation: a.Machine.String()}
-	case plan.Uncordon:
+	case action.Uncordon:
 		n := s.named(a.Node)
 		shunned := n.Shunned
 		n.object = nodeObject(f, n.Machine)
 		if f.Release(n.Machine); shunned {
 			n.object.Spec.Taints = append(n.object.Spec.Taints, cluster.CandidateSince(epoch))
 		}
-	case plan.SoftTaint:
+	case action.SoftTaint:
 		n := s.named(a.Node)
 		n.Shunned = true
 		n.object = n.object.DeepCopy()
 		n.object.Spec.Taints = append(n.object.Spec.Taints, cluster.CandidateSince(a.Since))
-	case plan.SoftUntaint:
+	case action.SoftUntaint:
 		n := s.named(a.Node)
 		n.Shunned = false
 		n.object = n.object.DeepCopy()
 		n.object.Spec.Taints = slices.DeleteFunc(n.object.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cluster.CandidateTaint })
-	case plan.Evict:
+	case action.Evict:
 		n := s.named(a.Node)
 		i := slices.IndexFunc(n.Pods, func(r *Run) bool { return podName(r.Index) == a.Pod })
 		f.Evict(n.Pods[i])
-	case plan.DeleteInstances:
+	case action.DeleteInstances:
 		for _, l := range a.Machines {
 			i := slices.IndexFunc(f.Machines, func(m *Machine) bool { return machineName(f, m) == string(l.ID) })
 			n := s.nodes[f.Machines[i]]
@@ -162,7 +164,7 @@ func (s *Sluice) perform(f *Farm, a plan.Action) {
 			s.parting = append(s.parting, n)
 			f.Delete(n.Machine)
 		}
-	case plan.DeleteNode:
+	case action.DeleteNode:
 		s.parting = slices.DeleteFunc(s.parting, func(n *node) bool { return n.object != nil && n.object.Name == a.Node })
 	default:
 		panic(fmt.Sprintf("economics: no such action on a farm: %T", a))

@@ -12,7 +12,7 @@ import (
 )
 
 // believers are the rooms that ask the ledger of machines what is so.
-var believers = []string{"guard", "cluster", "plan", "internal/actuate", "internal/azure"}
+var believers = []string{"guard", "cluster", "plan", "plan/memory", "plan/node", "plan/place", "plan/grow", "plan/claim", "plan/remove", "internal/actuate", "internal/azure"}
 
 // known are their fields that hold something of each machine by its unique id, and why that is no second ledger.
 var known = map[string]string{
@@ -26,9 +26,9 @@ var known = map[string]string{
 	"internal/azure.addresses.of":      "its addresses",
 	"internal/azure.standard.removing": "what this process does at the moment",
 	"internal/azure.sweeper.untagging": "what this process does at the moment",
-	"plan.Memory.Taken":                "what has counted already",
-	"plan.decision.lost":               "of one cycle, as the ledger has it",
-	"plan.Breaker.Kept":                "which one people are to look at",
+	"plan/memory.Memory.Taken":         "what has counted already",
+	"plan/node.View.lost":              "of one cycle, as the ledger has it",
+	"plan/memory.Breaker.Kept":         "which one people are to look at",
 }
 
 var byMachine = regexp.MustCompile(`(?i)\bUIDs?\b|unique ids?\b`)

@@ -27,7 +27,8 @@ const module = "sluice.dev/sluice/"
 
 // pure packages decide. They have no clock, no client, no logger and no goroutine: see [TestCoreHasNoClock].
 var pure = []string{
-	"calendar", "cluster", "cluster/clustertest", "deploy", "fleet", "fleet/fleettest", "guard", "internal/azuresim/template", "journal", "packing", "plan", "policy", "reason", "scheduling",
+	"calendar", "cluster", "cluster/clustertest", "deploy", "fleet", "fleet/fleettest", "guard", "internal/azuresim/template", "journal", "packing", "plan",
+	"plan/action", "plan/claim", "plan/grow", "plan/memory", "plan/node", "plan/place", "plan/remove", "policy", "reason", "scheduling",
 }
 
 // contract packages may be imported from outside as the pure ones may, and are what a cloud has to keep.
@@ -45,8 +46,17 @@ var rooms = map[string][]string{
 	"scheduling": {"cluster", "reason"},
 	"fleet":      {}, // ids, times and counts: it knows no pod and no cloud
 	"packing":    {}, // vectors and counts: it knows no pod and no node
-	"plan":       {"cluster", "fleet", "packing", "policy", "reason", "scheduling"},
-	"journal":    {"cluster", "fleet", "plan", "policy", "reason"},
+	"plan":       {"cluster", "fleet", "plan/action", "plan/claim", "plan/grow", "plan/memory", "plan/node", "plan/place", "plan/remove", "policy", "reason", "scheduling"},
+	"journal":    {"cluster", "fleet", "plan", "plan/action", "plan/memory", "policy", "reason"},
+
+	// Each phase of a decision imports those before it.
+	"plan/action": {"cluster", "reason"},
+	"plan/memory": {"cluster", "plan/action", "policy"},
+	"plan/node":   {"cluster", "fleet", "plan/action", "plan/memory", "policy", "reason", "scheduling"},
+	"plan/place":  {"cluster", "plan/action", "plan/memory", "plan/node", "policy", "reason", "scheduling"},
+	"plan/grow":   {"cluster", "fleet", "packing", "plan/action", "plan/memory", "plan/node", "plan/place", "policy", "reason", "scheduling"},
+	"plan/claim":  {"cluster", "plan/action", "plan/grow", "plan/node", "plan/place", "reason", "scheduling"},
+	"plan/remove": {"cluster", "fleet", "plan/action", "plan/grow", "plan/memory", "plan/node", "policy", "reason", "scheduling"},
 
 	"cloud/cloudtest":     {"cloud", "cluster"},
 	"cluster/clustertest": {"cluster", "fleet"}, // builders for tests: no other row has it
@@ -60,13 +70,13 @@ var rooms = map[string][]string{
 	"internal/azure":                  {"cloud", "cluster", "fleet", "internal/ledger", "internal/azure/catalog", "internal/azure/config", "internal/imds", "reason"},
 	"internal/kube":                   {"cluster", "guard", "plan", "reason"},
 	"internal/expander":               {"cluster"},
-	"internal/actuate":                {"cloud", "cluster", "fleet", "guard", "internal/ledger", "internal/expander", "internal/kube", "plan", "policy", "reason"},
+	"internal/actuate":                {"cloud", "cluster", "fleet", "guard", "internal/ledger", "internal/expander", "internal/kube", "plan", "plan/action", "plan/memory", "policy", "reason"},
 	"internal/agent":                  {"cluster", "guard", "internal/imds", "internal/kube"},
-	"internal/report":                 {"cluster", "journal", "plan", "policy", "reason"},
+	"internal/report":                 {"cluster", "journal", "plan", "plan/action", "plan/grow", "plan/memory", "policy", "reason"},
 	"internal/doctor":                 {"cluster"},
-	"internal/web":                    {"cluster", "internal/report", "journal", "plan", "reason"},
+	"internal/web":                    {"cluster", "internal/report", "journal", "plan", "plan/action", "plan/memory", "reason"},
 	"internal/app": {
-		"cloud", "cluster", "fleet", "guard", "journal", "plan", "policy", "reason", "scheduling",
+		"cloud", "cluster", "fleet", "guard", "journal", "plan", "plan/action", "plan/memory", "policy", "reason", "scheduling",
 		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/imds", "internal/kube", "internal/ledger", "internal/report", "internal/web",
 	},
 
@@ -82,16 +92,16 @@ var rooms = map[string][]string{
 	"internal/fidelity":                      {"cluster"}, // nothing of what it judges
 	"internal/house":                         {},          // nothing but tests
 	"internal/world": {
-		"cloud", "cluster", "fleet", "fleet/fleettest", "guard", "journal", "plan", "policy", "reason", "scheduling",
+		"cloud", "cluster", "fleet", "fleet/fleettest", "guard", "journal", "plan", "plan/action", "plan/memory", "policy", "reason", "scheduling",
 		"internal/agent", "internal/app", "internal/azure", "internal/azuresim", "internal/expander", "internal/imds", "internal/kubesim", "internal/ledger", "internal/observer",
 	},
 	"deploy": {},
 
-	"internal/bench":          {"cluster", "internal/bench/workload", "plan", "policy", "reason"},
+	"internal/bench":          {"cluster", "internal/bench/workload", "plan", "plan/action", "plan/memory", "policy", "reason"},
 	"internal/bench/workload": {"cluster"},
 	"internal/bench/resident": {"cloud", "cluster", "internal/app", "internal/bench", "internal/bench/workload", "journal", "policy"},
 	"internal/traces":         {},
-	"internal/economics":      {"cluster", "internal/traces", "packing", "plan", "policy"},
+	"internal/economics":      {"cluster", "internal/traces", "packing", "plan", "plan/action", "plan/memory", "policy"},
 
 	"cmd/azuresim":   {"internal/azuresim"},
 	"cmd/bench":      {"internal/bench", "internal/bench/resident"},

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"sluice.dev/sluice/deploy"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 )
 
 // described is how a metric's description names itself and its labels.
@@ -40,7 +40,7 @@ var (
 )
 
 // valuesOf are those of labels that alerts select by.
-var valuesOf = map[string][]string{"outcome": {string(plan.PodStuck)}, "halts": {"true", "false"}}
+var valuesOf = map[string][]string{"outcome": {string(action.PodStuck)}, "halts": {"true", "false"}}
 
 // TestAlertsReadMetricsThatExist holds the metrics and labels of deploy/monitoring/alerts.yaml to those of the program, and what is told to the labels that are kept.
 func TestAlertsReadMetricsThatExist(t *testing.T) {

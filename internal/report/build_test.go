@@ -19,6 +19,7 @@ import (
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -55,7 +56,7 @@ type world struct {
 	at      time.Time
 	objects cluster.Objects
 	groups  []*cluster.Group
-	memory  plan.Memory
+	kept    memory.Memory
 	policy  *policy.Policy
 	cycle   uint64
 	ledger  fleet.Ledger
@@ -154,9 +155,9 @@ func (w *world) cordon(name, why string, ago time.Duration) {
 	n.Spec.Unschedulable = true
 	n.Spec.Taints = append(n.Spec.Taints, cluster.Removal{Since: w.at.Add(-ago), Why: why}.Taint())
 	if w.memory.Cordoned == nil {
-		w.memory.Cordoned = map[string]plan.Cordoned{}
+		w.memory.Cordoned = map[string]memory.Cordoned{}
 	}
-	w.memory.Cordoned[name] = plan.Cordoned{Said: w.at.Add(-ago).Truncate(time.Second), By: w.at.Add(-ago)}
+	w.memory.Cordoned[name] = memory.Cordoned{Said: w.at.Add(-ago).Truncate(time.Second), By: w.at.Add(-ago)}
 	for _, g := range w.groups {
 		for _, in := range g.Instances {
 			if in.ProviderID == n.Spec.ProviderID {
@@ -167,7 +168,7 @@ func (w *world) cordon(name, why string, ago time.Duration) {
 }
 
 // decide is the entry of a cycle whose actions all come back with the result, half a second after it observed.
-func (w *world) decide(r plan.Result) journal.Entry {
+func (w *world) decide(r memory.Result) journal.Entry {
 	e := journal.Entry{Cycle: w.cycle, Seen: cluster.New(w.at, w.objects, w.groups), Policy: w.policy, Before: w.memory}
 	e.Seen.Fleet = w.ledger
 	e.Plan, _ = plan.Decide(e.Seen, e.Policy, e.Before)
@@ -178,19 +179,19 @@ func (w *world) decide(r plan.Result) journal.Entry {
 	return e
 }
 
-func accepted() plan.Result { return plan.Result{Status: plan.Accepted} }
+func accepted() memory.Result { return memory.Result{Status: memory.Accepted} }
 
-func refused() plan.Result {
-	return plan.Result{Status: plan.Refused, Property: "S-02", Message: "group agents was read before the start"}
+func refused() memory.Result {
+	return memory.Result{Status: memory.Refused, Property: "S-02", Message: "group agents was read before the start"}
 }
 
-func failed() plan.Result {
-	return plan.Result{Status: plan.Failed, Kind: "quota", Code: "QuotaExceeded", Message: "4 of 4 cores are in use"}
+func failed() memory.Result {
+	return memory.Result{Status: memory.Failed, Kind: "quota", Code: "QuotaExceeded", Message: "4 of 4 cores are in use"}
 }
 
 // heldBack is what the provider says of a request that it did not send.
-func heldBack() plan.Result {
-	return plan.Result{Status: plan.Failed, Kind: "throttled", Code: "TooManyRequests", Message: "Azure has asked to wait until 12:05:00", Property: "S-32"}
+func heldBack() memory.Result {
+	return memory.Result{Status: memory.Failed, Kind: "throttled", Code: "TooManyRequests", Message: "Azure has asked to wait until 12:05:00", Property: "S-32"}
 }
 
 // growing is a world in which a group grows for one pod, another pod is stuck and a node is idle but counted on by nobody.

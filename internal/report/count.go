@@ -8,7 +8,8 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -32,7 +33,7 @@ type census struct {
 // groupCounts is what the census has of one group.
 type groupCounts struct {
 	counts
-	verdict plan.Verdict
+	verdict action.Verdict
 }
 
 // well says whether the group may be scaled.
@@ -62,7 +63,7 @@ func count(entry journal.Entry) census {
 				of.verdict = v
 			}
 		case reason.KindNode:
-			if v.Outcome != plan.NodeIdle && v.Outcome != plan.NodeCordoned && v.Outcome != plan.NodeDraining {
+			if v.Outcome != action.NodeIdle && v.Outcome != action.NodeCordoned && v.Outcome != action.NodeDraining {
 				continue
 			}
 			if n := entry.Seen.Node(v.Subject.Name); n != nil {
@@ -118,12 +119,12 @@ func leftBehind(entry journal.Entry, n *cluster.Node) bool {
 }
 
 // machine counts a machine without a node, by the verdict about it.
-func (c *counts) machine(v plan.Verdict) {
+func (c *counts) machine(v action.Verdict) {
 	_, late := find(v.Because, reason.MachineNeverJoined)
 	_, lost := find(v.Because, reason.MachineLost)
-	if late || lost && v.Outcome == plan.MachineDeleting {
+	if late || lost && v.Outcome == action.MachineDeleting {
 		c.longUnregistered++
-	} else if lost || v.Outcome == plan.MachineComing {
+	} else if lost || v.Outcome == action.MachineComing {
 		c.unregistered++
 	}
 }
@@ -220,7 +221,7 @@ func growthLatencies(entry journal.Entry) []time.Duration {
 	var pods map[string]*cluster.Pod // nil until a growth asks
 	var waits []time.Duration
 	for _, d := range Deeds(entry) {
-		if _, grows := d.of.(plan.SetCapacity); !grows || d.Status() != plan.Accepted {
+		if _, grows := d.of.(action.SetCapacity); !grows || d.Status() != memory.Accepted {
 			continue
 		}
 		if pods == nil {

@@ -9,14 +9,15 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
 
 // Deed is what an action of the plan does to one thing, in words, with what became of it. An action on several machines is one
 // deed for each of them, with the same result but for those that the safety contract keeps.
 type Deed struct {
-	Action   string             `json:"action"`             // as [plan.KindOf] names it, or ParkInstances where machines are switched off and kept
+	Action   string             `json:"action"`             // as [action.KindOf] names it, or ParkInstances where machines are switched off and kept
 	Sentence string             `json:"sentence"`           // what it does, such as "grow group agents 1 -> 3"
 	Group    cluster.GroupID    `json:"group,omitempty"`    // "" where the action names none
 	Instance cluster.InstanceID `json:"instance,omitempty"` // within Group
@@ -25,49 +26,49 @@ type Deed struct {
 	Pods     []string           `json:"pods,omitempty"` // for which pending pods a group grows
 	Claim    reason.Ref         `json:"claim,omitzero"` // the request or buffer that is answered
 	Because  reason.Reason      `json:"because"`
-	Result   *plan.Result       `json:"result,omitempty"` // nil when nobody tried to perform it
+	Result   *memory.Result     `json:"result,omitempty"` // nil when nobody tried to perform it
 
-	of    plan.Action
+	of    action.Action
 	index int // of the action in the plan
 }
 
 // Deeds are the deeds of an entry, in the order of the plan's actions.
 func Deeds(entry journal.Entry) []Deed {
 	var deeds []Deed
-	for i, action := range entry.Plan.Actions {
-		var result *plan.Result
+	for i, act := range entry.Plan.Actions {
+		var result *memory.Result
 		if i < len(entry.Results) {
 			result = &entry.Results[i]
 		}
-		for _, d := range deedsOf(action, entry) {
-			d.Action, d.Result, d.of, d.index = cmp.Or(d.Action, plan.KindOf(action)), result, action, i
+		for _, d := range deedsOf(act, entry) {
+			d.Action, d.Result, d.of, d.index = cmp.Or(d.Action, action.KindOf(act)), result, act, i
 			deeds = append(deeds, d)
 		}
 	}
 	return deeds
 }
 
-func deedsOf(action plan.Action, entry journal.Entry) []Deed {
-	switch a := action.(type) {
-	case plan.SetCapacity:
+func deedsOf(act action.Action, entry journal.Entry) []Deed {
+	switch a := act.(type) {
+	case action.SetCapacity:
 		return []Deed{{
 			Sentence: fmt.Sprintf("grow group %s %d -> %d", a.Group, a.From, a.To),
 			Group:    a.Group, Pods: a.Pods, Because: a.Because,
 		}}
-	case plan.Cordon:
+	case action.Cordon:
 		return []Deed{{Sentence: "cordon node " + a.Node, Group: a.Machine.Group, Instance: a.Machine.ID, Node: a.Node, Because: a.Because}}
-	case plan.Mark:
+	case action.Mark:
 		return []Deed{{Sentence: fmt.Sprintf("name machine %s of group %s on its node %s", a.Machine.ID, a.Machine.Group, a.Node), Group: a.Machine.Group, Instance: a.Machine.ID, Node: a.Node, Because: a.Because}}
-	case plan.Uncordon:
+	case action.Uncordon:
 		return []Deed{{Sentence: "uncordon node " + a.Node, Group: groupOf(entry, a.Node), Node: a.Node, Because: a.Because}}
-	case plan.SoftTaint:
+	case action.SoftTaint:
 		return []Deed{{Sentence: "put a soft taint on node " + a.Node, Group: groupOf(entry, a.Node), Node: a.Node, Because: a.Because}}
-	case plan.SoftUntaint:
+	case action.SoftUntaint:
 		return []Deed{{Sentence: "take the soft taint off node " + a.Node, Group: groupOf(entry, a.Node), Node: a.Node, Because: a.Because}}
-	case plan.Evict:
+	case action.Evict:
 		pod := a.Namespace + "/" + a.Pod
 		return []Deed{{Sentence: fmt.Sprintf("evict pod %s from node %s", pod, a.Node), Node: a.Node, Pod: pod, Because: a.Because}}
-	case plan.DeleteInstances:
+	case action.DeleteInstances:
 		var deeds []Deed
 		for _, l := range a.Machines {
 			d := Deed{Group: a.Group, Instance: l.ID, Node: l.Node, Because: l.Because}
@@ -81,11 +82,11 @@ func deedsOf(action plan.Action, entry journal.Entry) []Deed {
 			deeds = append(deeds, d)
 		}
 		return deeds
-	case plan.AskExpander:
+	case action.AskExpander:
 		return []Deed{{Sentence: fmt.Sprintf("ask the expander's server about %d groups", len(a.Offers))}}
-	case plan.DeleteNode:
+	case action.DeleteNode:
 		return []Deed{{Sentence: "delete the Node object " + a.Node, Group: a.Machine.Group, Instance: a.Machine.ID, Node: a.Node, Because: a.Because}}
-	case plan.AnswerNotice:
+	case action.AnswerNotice:
 		sentence := "take back the answer to the notice on node " + a.Node
 		switch {
 		case a.Empty:
@@ -94,12 +95,12 @@ func deedsOf(action plan.Action, entry journal.Entry) []Deed {
 			sentence = "answer the notice on node " + a.Node
 		}
 		return []Deed{{Sentence: sentence, Group: groupOf(entry, a.Node), Node: a.Node, Because: a.Because}}
-	case plan.OpenGate:
+	case action.OpenGate:
 		pod := a.Namespace + "/" + a.Pod
 		return []Deed{{Sentence: "open the scheduling gate of pod " + pod, Pod: pod, Because: a.Because}}
-	case plan.AnswerRequest:
+	case action.AnswerRequest:
 		return []Deed{{Sentence: "answer provisioning request " + a.Namespace + "/" + a.Request + conditionsSaid(a.Conditions), Claim: reason.Request(a.Namespace, a.Request), Because: a.Because}}
-	case plan.AnswerBuffer:
+	case action.AnswerBuffer:
 		return []Deed{{Sentence: "answer capacity buffer " + a.Namespace + "/" + a.Buffer + conditionsSaid(a.Conditions), Claim: reason.Buffer(a.Namespace, a.Buffer), Because: a.Because}}
 	}
 	return nil
@@ -118,7 +119,7 @@ func conditionsSaid(conditions []metav1.Condition) string {
 }
 
 // Status is what became of the deed, "" when nobody tried.
-func (d Deed) Status() plan.Status {
+func (d Deed) Status() memory.Status {
 	if d.Result == nil {
 		return ""
 	}
@@ -170,9 +171,9 @@ func (d Deed) concerns(about reason.Ref) bool {
 // trouble is why the deed did not happen, in a reason's words; false when it did, or when nothing is wrong.
 func (d Deed) trouble() (reason.Reason, bool) {
 	switch d.Status() {
-	case plan.Refused:
+	case memory.Refused:
 		return reason.New(reason.WriteRefused, d.about(), "property", d.Result.Property, "why", d.Result.Message), true
-	case plan.Failed:
+	case memory.Failed:
 		message := d.Result.Message
 		if d.Result.Code != "" {
 			message = d.Result.Code + ": " + message

@@ -11,7 +11,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
 
@@ -32,9 +32,9 @@ type intentions struct {
 
 // intention is what makes one deed another. Of a growth that is the capacity from which the group grows.
 type intention struct {
-	action string
-	about  reason.Ref
-	from   int
+	act   string
+	about reason.Ref
+	from  int
 }
 
 // standing is an intention that was said.
@@ -67,8 +67,8 @@ func (in *intentions) report(ctx context.Context, to *slog.Logger, entry journal
 
 // isNew says whether the deed is to be said, and counts it then.
 func (in *intentions) isNew(d Deed, now time.Time) bool {
-	key := intention{action: d.Action, about: d.about()}
-	growth, grows := d.of.(plan.SetCapacity)
+	key := intention{act: d.Action, about: d.about()}
+	growth, grows := d.of.(action.SetCapacity)
 	if grows {
 		key.from = growth.From
 	}
@@ -87,15 +87,15 @@ func (in *intentions) isNew(d Deed, now time.Time) bool {
 		in.groups[d.Group] = t
 	}
 	switch d.of.(type) {
-	case plan.SetCapacity:
+	case action.SetCapacity:
 		t.machines += growth.To - s.to
 		if s.to = growth.To; !stands {
 			t.growths++
 		}
-	case plan.Cordon:
+	case action.Cordon:
 		t.removals++
-	case plan.DeleteInstances:
-		if _, counted := in.stand[intention{action: plan.KindOf(plan.Cordon{}), about: key.about}]; !counted {
+	case action.DeleteInstances:
+		if _, counted := in.stand[intention{act: action.KindOf(action.Cordon{}), about: key.about}]; !counted {
 			t.removals++
 		}
 	}

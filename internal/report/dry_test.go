@@ -10,7 +10,8 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
 
@@ -46,25 +47,25 @@ func wantMessages(t *testing.T, said []string, want ...string) {
 }
 
 // dry is a cycle of a dry run so long after noon.
-func dry(after time.Duration, actions ...plan.Action) journal.Entry {
+func dry(after time.Duration, actions ...action.Action) journal.Entry {
 	w := newWorld()
 	w.at = w.at.Add(after)
 	w.group("agents", 0, 9, 2)
 	w.group("render", 0, 9, 1)
-	e := w.decide(plan.Result{Status: plan.Skipped, Message: "dry run"})
+	e := w.decide(memory.Result{Status: memory.Skipped, Message: "dry run"})
 	e.DryRun, e.Plan.Actions, e.Results = true, actions, nil
 	for range actions {
-		e.Results = append(e.Results, plan.Result{Status: plan.Skipped, Message: "dry run"})
+		e.Results = append(e.Results, memory.Result{Status: memory.Skipped, Message: "dry run"})
 	}
 	return e
 }
 
-func grows(group string, from, to int) plan.Action {
-	return plan.SetCapacity{Group: "agents", From: from, To: to, Because: reason.New(reason.GroupGrows, reason.Group(group), "from", from, "to", to, "max", 9, "pods", 1)}
+func grows(group string, from, to int) action.Action {
+	return action.SetCapacity{Group: "agents", From: from, To: to, Because: reason.New(reason.GroupGrows, reason.Group(group), "from", from, "to", to, "max", 9, "pods", 1)}
 }
 
-func cordons(node string) plan.Action {
-	return plan.Cordon{Node: node, Because: reason.New(reason.NodeUnmanaged, reason.Node(node))}
+func cordons(node string) action.Action {
+	return action.Cordon{Node: node, Because: reason.New(reason.NodeUnmanaged, reason.Node(node))}
 }
 
 func TestADryRunSaysEachIntentionOnceWhenItArises(t *testing.T) {
@@ -87,7 +88,7 @@ func TestADryRunSaysEachIntentionOnceWhenItArises(t *testing.T) {
 }
 
 func TestADryRunIsSummedUpOnceAnHour(t *testing.T) {
-	machines := plan.DeleteInstances{Group: "render", Machines: []plan.Leaving{
+	machines := action.DeleteInstances{Group: "render", Machines: []action.Leaving{
 		{Machine: cluster.Machine{Group: "render", ID: "3"}}, {Machine: cluster.Machine{Group: "render", ID: "4"}},
 	}}
 	said := aloud(
@@ -136,7 +137,7 @@ func TestAPodOfAClusterWithoutGroupsIsToldSo(t *testing.T) {
 	w.pod("web-0", "2", "")
 	e := w.decide(accepted())
 	v, ok := e.Plan.Verdict(reason.Pod("default", "web-0"))
-	if !ok || v.Outcome != plan.PodStuck || len(v.Because) != 1 || v.Because[0].Code != reason.NoGroupFound {
+	if !ok || v.Outcome != action.PodStuck || len(v.Because) != 1 || v.Because[0].Code != reason.NoGroupFound {
 		t.Errorf("verdict %+v, want stuck NoGroupFound", v)
 	}
 }

@@ -9,7 +9,8 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/grow"
 	"sluice.dev/sluice/reason"
 )
 
@@ -61,7 +62,7 @@ func departure(d Deed, entry journal.Entry, status corev1.ObjectReference) event
 		return d.event(status, corev1.EventTypeNormal, why, message, message)
 	}
 	n := entry.Seen.Node(d.Node)
-	if a, cordons := d.of.(plan.Cordon); cordons {
+	if a, cordons := d.of.(action.Cordon); cordons {
 		if !a.Removal.Empties() {
 			return say(scaleDownEmpty, fmt.Sprintf("Scale-down: removing empty node %q", d.Node))
 		}
@@ -85,7 +86,7 @@ func departure(d Deed, entry journal.Entry, status corev1.ObjectReference) event
 
 // cleans is the taint that is taken off a node which is given back because whoever put it there is gone, and not because the node is needed.
 func cleans(d Deed) (taint string, is bool) {
-	_, uncordons := d.of.(plan.Uncordon)
+	_, uncordons := d.of.(action.Uncordon)
 	switch {
 	case uncordons && d.Because.Code == reason.NodeHandedOver:
 		return cluster.RemovalTaint, true
@@ -98,7 +99,7 @@ func cleans(d Deed) (taint string, is bool) {
 // ranking is the ConfigMap that ranks groups, as it was read last.
 type ranking struct {
 	of   *corev1.ConfigMap
-	says plan.Ranking
+	says grow.Ranking
 }
 
 // events tell the ConfigMap that ranks groups what is wrong with it, which groups it leaves out, and that it chose none.
@@ -108,7 +109,7 @@ func (r *ranking) events(entry journal.Entry) []event {
 		return nil
 	}
 	if r.of != c {
-		r.of, r.says = c, plan.ReadRanking(c)
+		r.of, r.says = c, grow.ReadRanking(c)
 	}
 	var events []event
 	warn := func(why, message, same string) {
@@ -126,7 +127,7 @@ func (r *ranking) events(entry journal.Entry) []event {
 		}
 	}
 	for _, a := range entry.Plan.Actions {
-		if grow, grows := a.(plan.SetCapacity); grows && r.says.Unranked(grow.Group) {
+		if grow, grows := a.(action.SetCapacity); grows && r.says.Unranked(grow.Group) {
 			warn(noGroupMatched, fmt.Sprintf("no priority matches a group that could grow: group %s grows unranked", grow.Group), string(grow.Group))
 		}
 	}
@@ -138,11 +139,11 @@ func eventsOfBuffers(entry journal.Entry) []event {
 	var events []event
 	for _, b := range entry.Seen.Objects.CapacityBuffers {
 		v, judged := entry.Plan.Verdict(reason.Buffer(b.Namespace, b.Name))
-		if !judged || v.Outcome != plan.ClaimGrows && v.Outcome != plan.ClaimStuck {
+		if !judged || v.Outcome != action.ClaimGrows && v.Outcome != action.ClaimStuck {
 			continue
 		}
 		why, message := triggeredScaleUp, "capacity buffer triggered scale-up: "
-		if v.Outcome == plan.ClaimStuck {
+		if v.Outcome == action.ClaimStuck {
 			why, message = notTriggerScaleUp, "capacity buffer didn't trigger scale-up: "
 		}
 		because := causes(v.Because)

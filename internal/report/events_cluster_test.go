@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -44,7 +44,7 @@ func TestTheClusterIsToldWhatClusterAutoscalerTells(t *testing.T) {
 	n := late.node("agents-0")
 	n.CreationTimestamp.Time = noon.Add(-16 * time.Minute)
 	n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, n.CreationTimestamp
-	late.memory.Groups = map[cluster.GroupID]plan.GroupMemory{"agents": {Noticed: noon.Add(-time.Hour)}}
+	late.memory.Groups = map[cluster.GroupID]memory.GroupMemory{"agents": {Noticed: noon.Add(-time.Hour)}}
 
 	full := growing()
 	full.policy.Growth.MaxNodes = 2

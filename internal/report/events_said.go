@@ -10,7 +10,8 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
 
@@ -44,12 +45,12 @@ func eventsOfDeeds(entry journal.Entry, status corev1.ObjectReference) []event {
 	pods := podsByKey(entry)
 	for _, d := range Deeds(entry) {
 		switch d.Status() {
-		case plan.Accepted, plan.Asked:
+		case memory.Accepted, memory.Asked:
 			events = append(events, acceptedEvents(d, entry, pods, status)...)
-		case plan.Refused:
+		case memory.Refused:
 			why, _ := d.trouble()
 			events = append(events, d.event(status, corev1.EventTypeWarning, guardRefused, d.Sentence+": "+why.Sentence(), d.Result.Property+" "+d.about().String()))
-		case plan.Failed:
+		case memory.Failed:
 			events = append(events, failedEvent(d, entry, pods, status))
 		}
 	}
@@ -100,7 +101,7 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, s
 	}
 	because := d.Because.Sentence()
 	switch a := d.of.(type) {
-	case plan.SetCapacity:
+	case action.SetCapacity:
 		limit := maxOf(entry, a.Group)
 		setting := fmt.Sprintf("Scale-up: setting group %s size to %d instead of %d (max: %d)", a.Group, a.To, a.From, limit)
 		message := fmt.Sprintf("Scale-up: group %s size set to %d instead of %d (max: %d)", a.Group, a.To, a.From, limit)
@@ -112,21 +113,21 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, s
 			}
 		}
 		return events
-	case plan.Cordon:
+	case action.Cordon:
 		cordoned := normal(nodeObject(entry, d.Node), scaleDown, fmt.Sprintf("cordoned, machine %s of group %s will be deleted: %s", d.Instance, d.Group, because), "cordon")
 		return []event{departure(d, entry, status), cordoned}
-	case plan.Uncordon:
+	case action.Uncordon:
 		if taint, is := cleans(d); is {
 			message := fmt.Sprintf("removed %s taint from node %s: %s", taint, d.Node, because)
 			return []event{normal(nodeObject(entry, d.Node), cleanup, message, message)}
 		}
 		return []event{normal(nodeObject(entry, d.Node), scaleDownAbandoned, "uncordoned: "+phrases(verdictOr(entry, d), reason.Node(d.Node)), string(d.Because.Code))}
-	case plan.AnswerNotice:
+	case action.AnswerNotice:
 		if a.Notice == "" || a.Empty {
 			return nil
 		}
 		return []event{d.event(nodeObject(entry, d.Node), corev1.EventTypeWarning, announced(d.Because), because, "notice "+a.Notice)}
-	case plan.Evict:
+	case action.Evict:
 		if a.Notice != "" {
 			if p := pods[d.Pod]; p != nil {
 				return []event{normal(podObject(p), announced(d.Because), fmt.Sprintf("evicted from node %s: %s", d.Node, because), "")}
@@ -138,12 +139,12 @@ func acceptedEvents(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, s
 			events = append(events, normal(podObject(p), scaleDown, fmt.Sprintf("deleting pod for node scale down: node %s is being drained", d.Node), ""))
 		}
 		return events
-	case plan.DeleteInstances:
+	case action.DeleteInstances:
 		if d.Node == "" {
 			return []event{normal(status, deleteUnregistered, "Removed unregistered node "+providerID(d, entry)+": "+because, string(d.Group)+"/"+string(d.Instance))}
 		}
 		return []event{departure(d, entry, status), normal(nodeObject(entry, d.Node), scaleDown, fmt.Sprintf("deleting machine %s of group %s: %s", d.Instance, d.Group, because), "delete")}
-	case plan.DeleteNode:
+	case action.DeleteNode:
 		if n := entry.Seen.Node(d.Node); n != nil {
 			if _, on := cluster.RemovalOf(n.Object); !on {
 				return []event{normal(nodeObject(entry, d.Node), deletingNode, "Node object deleted: "+because+"; sluice did not ask for the machine to go", "bury")}
@@ -168,26 +169,26 @@ func failedEvent(d Deed, entry journal.Entry, pods map[string]*cluster.Pod, stat
 	}
 	message := d.Sentence + ": " + cause
 	switch d.of.(type) {
-	case plan.SetCapacity:
+	case action.SetCapacity:
 		return warn(status, failedToScaleUpGroup, fmt.Sprintf("Scale-up failed for group %s: %s", d.Group, cause), string(d.Group))
-	case plan.DeleteInstances:
+	case action.DeleteInstances:
 		if d.Node == "" {
 			return warn(status, deleteUnregisteredFailed, "Failed to remove node "+providerID(d, entry)+": "+cause, string(d.Group)+"/"+string(d.Instance))
 		}
-	case plan.Uncordon:
+	case action.Uncordon:
 		if taint, is := cleans(d); is {
 			return warn(nodeObject(entry, d.Node), cleanup, fmt.Sprintf("failed to clean %s on node %s: %s", taint, d.Node, cause), "")
 		}
-	case plan.Evict:
+	case action.Evict:
 		if p := pods[d.Pod]; p != nil {
 			return warn(podObject(p), scaleDownFailed, message, "")
 		}
-	case plan.OpenGate:
+	case action.OpenGate:
 		if p := pods[d.Pod]; p != nil {
 			return warn(podObject(p), openGateFailed, message, "")
 		}
 		return warn(status, openGateFailed, message, d.Sentence)
-	case plan.AnswerRequest, plan.AnswerBuffer:
+	case action.AnswerRequest, action.AnswerBuffer:
 		return warn(status, answerFailed, message, d.Sentence)
 	}
 	return warn(nodeObject(entry, d.Node), scaleDownFailed, message, "")
@@ -213,12 +214,12 @@ func eventsOfPods(entry journal.Entry) []event {
 		})
 	}
 	for _, v := range entry.Plan.Verdicts {
-		if v.Subject.Kind == reason.KindPod && v.Outcome == plan.PodStuck {
+		if v.Subject.Kind == reason.KindPod && v.Outcome == action.PodStuck {
 			tell(v.Subject.Name, causes(v.Because))
 		}
 	}
 	for _, d := range Deeds(entry) {
-		if _, grows := d.of.(plan.SetCapacity); !grows {
+		if _, grows := d.of.(action.SetCapacity); !grows {
 			continue
 		}
 		if why, troubled := d.trouble(); troubled {

@@ -21,7 +21,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -87,14 +87,14 @@ func TestEventsTellObjectsWhatWasDone(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		world  *world
-		result plan.Result
+		result memory.Result
 	}{
 		"a notice was heeded":                     {noticed, accepted()},
 		"a group grew":                            {growing(), accepted()},
 		"the cloud refused to grow a group":       {growing(), failed()},
 		"the guard refused to grow a group":       {growing(), refused()},
 		"Azure had asked to wait with a growth":   {growing(), heldBack()},
-		"a growth was skipped":                    {growing(), plan.Result{Status: plan.Skipped}},
+		"a growth was skipped":                    {growing(), memory.Result{Status: memory.Skipped}},
 		"a node was cordoned":                     {idle, accepted()},
 		"a pod was evicted":                       {draining, accepted()},
 		"a pod could not be evicted":              {draining, failed()},

@@ -8,29 +8,29 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
 
 // Explanation is everything that one cycle knows of one pod, node, machine, group, request or buffer.
 type Explanation struct {
-	Cycle    uint64          `json:"cycle"`
-	Time     time.Time       `json:"time"`
-	DryRun   bool            `json:"dryRun,omitempty"`
-	Without  string          `json:"without,omitempty"` // see [Overview]
-	Subject  reason.Ref      `json:"subject"`
-	Outcome  plan.Outcome    `json:"outcome,omitempty"`  // "" for what needs no verdict: a pod that has a node, a machine that became one
-	Because  []reason.Reason `json:"because,omitempty"`  // the most telling first
-	Is       string          `json:"is"`                 // what the subject is, in one sentence
-	Deeds    []Deed          `json:"actions,omitempty"`  // of this cycle, about it
-	Related  []plan.Verdict  `json:"related,omitempty"`  // about what it runs on, belongs to or waits for
-	Evidence []Evidence      `json:"evidence,omitempty"` // what is known of the groups involved, and since when
-	Changes  []Change        `json:"changes,omitempty"`  // what would let a node or a machine go that stays, one for each reason that keeps it
-	Ends     []End           `json:"ends,omitempty"`     // what the subject waits for: times first, the earliest before all, then events
-	Next     time.Time       `json:"next,omitzero"`      // the first of these times; zero when it waits for none
+	Cycle    uint64           `json:"cycle"`
+	Time     time.Time        `json:"time"`
+	DryRun   bool             `json:"dryRun,omitempty"`
+	Without  string           `json:"without,omitempty"` // see [Overview]
+	Subject  reason.Ref       `json:"subject"`
+	Outcome  action.Outcome   `json:"outcome,omitempty"`  // "" for what needs no verdict: a pod that has a node, a machine that became one
+	Because  []reason.Reason  `json:"because,omitempty"`  // the most telling first
+	Is       string           `json:"is"`                 // what the subject is, in one sentence
+	Deeds    []Deed           `json:"actions,omitempty"`  // of this cycle, about it
+	Related  []action.Verdict `json:"related,omitempty"`  // about what it runs on, belongs to or waits for
+	Evidence []Evidence       `json:"evidence,omitempty"` // what is known of the groups involved, and since when
+	Changes  []Change         `json:"changes,omitempty"`  // what would let a node or a machine go that stays, one for each reason that keeps it
+	Ends     []End            `json:"ends,omitempty"`     // what the subject waits for: times first, the earliest before all, then events
+	Next     time.Time        `json:"next,omitzero"`      // the first of these times; zero when it waits for none
 
-	verdicts map[reason.Ref]plan.Verdict // about all other things
+	verdicts map[reason.Ref]action.Verdict // about all other things
 }
 
 // Change is what would take a reason away that keeps a node or a machine.
@@ -75,7 +75,7 @@ func evidenceOf(entry journal.Entry, g *cluster.Group) Evidence {
 // NewExplanation explains a thing, or returns a [*NotFoundError].
 func NewExplanation(entry journal.Entry, about reason.Ref) (Explanation, error) {
 	x := Explanation{Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Without: entry.Without, Subject: about}
-	x.verdicts = make(map[reason.Ref]plan.Verdict, len(entry.Plan.Verdicts))
+	x.verdicts = make(map[reason.Ref]action.Verdict, len(entry.Plan.Verdicts))
 	for _, v := range entry.Plan.Verdicts {
 		x.verdicts[v.Subject] = v
 	}

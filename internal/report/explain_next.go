@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
 
@@ -37,7 +37,7 @@ func (x *Explanation) await(entry journal.Entry) {
 	now := entry.Seen.Time
 	inVain := map[reason.Code]bool{} // what was done for these reasons came to nothing
 	for _, d := range x.Deeds {
-		inVain[d.Because.Code] = d.Status() == plan.Failed || d.Status() == plan.Refused
+		inVain[d.Because.Code] = d.Status() == memory.Failed || d.Status() == memory.Refused
 	}
 	for _, r := range x.Because {
 		if at, what := r.Ends(now); what != "" && !inVain[r.Code] {
@@ -45,7 +45,7 @@ func (x *Explanation) await(entry journal.Entry) {
 		}
 	}
 	for _, d := range x.Deeds {
-		if d.Status() == plan.Failed || d.Status() == plan.Refused || d.Status() == plan.Deferred {
+		if d.Status() == memory.Failed || d.Status() == memory.Refused || d.Status() == memory.Deferred {
 			x.Ends = append(x.Ends, End{x.Subject, d.Because.Code, time.Time{}, "the next cycle decides anew: " + d.Sentence})
 		}
 	}

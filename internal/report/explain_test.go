@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
 
@@ -29,7 +29,7 @@ func TestExplainSaysWhatBecomesOfAThingAndWhy(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		world  *world
-		result plan.Result
+		result memory.Result
 		about  reason.Ref
 	}{
 		"a pod for which a group grows":   {growing(), accepted(), reason.Pod("default", "web-0")},

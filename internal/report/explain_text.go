@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
 
@@ -155,7 +155,7 @@ func (d Deed) words() string {
 	if why, troubled := d.trouble(); troubled {
 		return string(why.Code) + ": " + why.Sentence()
 	}
-	if (d.Status() == plan.Skipped || d.Status() == plan.Deferred) && d.Result.Message != "" {
+	if (d.Status() == memory.Skipped || d.Status() == memory.Deferred) && d.Result.Message != "" {
 		return d.Result.Message + "; " + because
 	}
 	return because

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 )
 
 // families are metrics by name, without those of other programs than cluster-autoscaler.
@@ -132,7 +132,7 @@ func trouble() *world {
 		c.Status, c.LastTransitionTime.Time = corev1.ConditionUnknown, noon.Add(-time.Minute)
 	}
 	w.pod("web-0", "2", "")
-	w.memory.Groups = map[cluster.GroupID]plan.GroupMemory{"agents": {Backoff: plan.Backoff{Until: noon.Add(time.Minute), Code: "QuotaExceeded", Message: "4 of 4 cores are in use"}}}
+	w.memory.Groups = map[cluster.GroupID]memory.GroupMemory{"agents": {Backoff: memory.Backoff{Until: noon.Add(time.Minute), Code: "QuotaExceeded", Message: "4 of 4 cores are in use"}}}
 	return w
 }
 

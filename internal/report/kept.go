@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 )
 
 // own is what sluice keeps in the status ConfigMap for the process that comes after it and for people's commands, under keys of its own; "" for nothing.
@@ -34,7 +34,7 @@ const (
 // Legacy is what an earlier process knew of the groups and nothing shows any more.
 type Legacy struct {
 	Lessons  cluster.Lessons // of their nodes, nil for none: what a group without nodes is like
-	Breakers plan.Breakers   // what failed, and what counts for windows
+	Breakers memory.Breakers // what failed, and what counts for windows
 }
 
 // Saved is what an earlier process left. What can be read of it is returned also beside an error.
@@ -60,13 +60,13 @@ func ReadLegacy(ctx context.Context, client kubernetes.Interface, namespace, nam
 }
 
 // parseBreakers reads what keep wrote. What somebody else wrote there is as good as nothing, and an error says so.
-func parseBreakers(text string) (plan.Breakers, error) {
+func parseBreakers(text string) (memory.Breakers, error) {
 	if text == "" {
-		return plan.Breakers{}, nil
+		return memory.Breakers{}, nil
 	}
-	var breakers plan.Breakers
+	var breakers memory.Breakers
 	if err := json.Unmarshal([]byte(text), &breakers); err != nil {
-		return plan.Breakers{}, fmt.Errorf("key %s of the status ConfigMap: %w; failures are counted anew", cluster.BreakersKey, err)
+		return memory.Breakers{}, fmt.Errorf("key %s of the status ConfigMap: %w; failures are counted anew", cluster.BreakersKey, err)
 	}
 	return breakers, nil
 }

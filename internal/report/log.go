@@ -11,7 +11,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
 
@@ -64,25 +64,25 @@ func logDeed(ctx context.Context, to *slog.Logger, d Deed) {
 	var message string
 	level := slog.LevelInfo
 	switch d.Status() {
-	case plan.Accepted:
+	case memory.Accepted:
 		message = "action taken"
-	case plan.Asked:
+	case memory.Asked:
 		message = "action asked for"
-	case plan.Refused:
+	case memory.Refused:
 		message = "action refused"
-	case plan.Failed:
+	case memory.Failed:
 		message = "action failed"
-	case plan.Skipped:
+	case memory.Skipped:
 		message, level = "action skipped", slog.LevelDebug
-	case plan.Deferred:
+	case memory.Deferred:
 		message = "action deferred"
 	default:
 		message, level = "action planned", slog.LevelDebug
 	}
 	code := string(d.Because.Code)
-	if d.Status() == plan.Refused {
+	if d.Status() == memory.Refused {
 		code = d.Result.Property
-	} else if d.Status() == plan.Failed && d.Result.Code != "" {
+	} else if d.Status() == memory.Failed && d.Result.Code != "" {
 		code = d.Result.Code
 	}
 	attrs := d.attrs(code)

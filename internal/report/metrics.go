@@ -11,7 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
 
@@ -40,7 +40,7 @@ type Metrics struct {
 // tallied is what verdicts are counted by.
 type tallied struct {
 	kind    reason.Kind
-	outcome plan.Outcome
+	outcome action.Outcome
 }
 
 // groupMetrics have one series for each node group.

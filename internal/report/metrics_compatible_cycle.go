@@ -3,7 +3,7 @@ package report
 import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
 
@@ -23,7 +23,7 @@ func (c compatibleMetrics) report(entry journal.Entry, counted census, failures 
 	}
 	for i, a := range entry.Plan.Actions {
 		if i < len(entry.Results) {
-			c.action(a, entry.Results[i], entry)
+			c.act(a, entry.Results[i], entry)
 		}
 	}
 	c.state(entry, counted)
@@ -120,12 +120,12 @@ func (c compatibleMetrics) verdicts(entry journal.Entry) {
 			continue
 		}
 		switch v.Outcome {
-		case plan.NodeIdle:
+		case action.NodeIdle:
 			unneeded++
 			c.unremovable.add(unremovable(v.Because), 1)
-		case plan.NodeKeep, plan.NodeHold:
+		case action.NodeKeep, action.NodeHold:
 			c.unremovable.add(unremovable(v.Because), 1)
-		case plan.NodeCordoned, plan.NodeDraining, plan.NodeDeleting, plan.NodeParking, plan.NodeGone:
+		case action.NodeCordoned, action.NodeDraining, action.NodeDeleting, action.NodeParking, action.NodeGone:
 			leaving++
 		}
 	}

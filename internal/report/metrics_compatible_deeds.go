@@ -10,35 +10,36 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 )
 
-// action counts what became of one action.
-func (c compatibleMetrics) action(action plan.Action, r plan.Result, entry journal.Entry) {
-	accepted, failed := r.Status == plan.Accepted, r.Status == plan.Failed
+// act counts what became of one action.
+func (c compatibleMetrics) act(act action.Action, r memory.Result, entry journal.Entry) {
+	accepted, failed := r.Status == memory.Accepted, r.Status == memory.Failed
 	if failed {
 		c.errors.WithLabelValues(errorType(r.Kind)).Inc()
 	}
-	switch a := action.(type) {
-	case plan.SetCapacity:
-		if accepted || r.Status == plan.Asked {
+	switch a := act.(type) {
+	case action.SetCapacity:
+		if accepted || r.Status == memory.Asked {
 			c.grown(a, entry)
 		}
 		if failed {
 			c.failure(errorType(r.Kind), entry.Seen.Group(a.Group), entry, a.To-a.From)
 		}
-	case plan.Evict:
+	case action.Evict:
 		if accepted {
 			c.evicted.WithLabelValues("succeeded").Inc()
 		}
 		if failed {
 			c.evicted.WithLabelValues("failed").Inc()
 		}
-	case plan.Uncordon:
+	case action.Uncordon:
 		if accepted {
 			c.left(entry.Seen.Node(a.Node), entry, false)
 		}
-	case plan.DeleteInstances:
+	case action.DeleteInstances:
 		if !accepted {
 			return
 		}
@@ -63,7 +64,7 @@ func errorType(kind string) string {
 }
 
 // grown counts the machines that a group was granted, and the kinds of pods that they are for.
-func (c compatibleMetrics) grown(a plan.SetCapacity, entry journal.Entry) {
+func (c compatibleMetrics) grown(a action.SetCapacity, entry journal.Entry) {
 	g := entry.Seen.Group(a.Group)
 	machines := float64(max(0, a.To-a.From))
 	of := devicesOfGroup(g, entry)

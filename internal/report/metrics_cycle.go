@@ -5,21 +5,22 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
 
 // actionKinds, statuses and podOutcomes have series from the start, so that a first increase is seen as one.
 var (
-	actionKinds = []plan.Action{plan.SetCapacity{}, plan.Cordon{}, plan.Mark{}, plan.Uncordon{}, plan.SoftTaint{}, plan.SoftUntaint{}, plan.Evict{}, plan.DeleteInstances{}, plan.DeleteNode{}, plan.OpenGate{}, plan.AnswerNotice{}, plan.AnswerRequest{}, plan.AnswerBuffer{}, plan.AskExpander{}}
-	statuses    = []plan.Status{plan.Accepted, plan.Refused, plan.Failed, plan.Skipped, plan.Deferred, plan.Asked}
-	podOutcomes = []plan.Outcome{plan.PodScheduling, plan.PodWaiting, plan.PodGrows, plan.PodRescues, plan.PodStuck, plan.PodIgnored}
+	actionKinds = []action.Action{action.SetCapacity{}, action.Cordon{}, action.Mark{}, action.Uncordon{}, action.SoftTaint{}, action.SoftUntaint{}, action.Evict{}, action.DeleteInstances{}, action.DeleteNode{}, action.OpenGate{}, action.AnswerNotice{}, action.AnswerRequest{}, action.AnswerBuffer{}, action.AskExpander{}}
+	statuses    = []memory.Status{memory.Accepted, memory.Refused, memory.Failed, memory.Skipped, memory.Deferred, memory.Asked}
+	podOutcomes = []action.Outcome{action.PodScheduling, action.PodWaiting, action.PodGrows, action.PodRescues, action.PodStuck, action.PodIgnored}
 )
 
 func (m *Metrics) startAtZero() {
 	for _, a := range actionKinds {
 		for _, s := range statuses {
-			m.actions.WithLabelValues(plan.KindOf(a), string(s))
+			m.actions.WithLabelValues(action.KindOf(a), string(s))
 		}
 	}
 	for _, o := range podOutcomes {
@@ -33,8 +34,8 @@ func (m *Metrics) reportActions(entry journal.Entry) {
 			return
 		}
 		r := entry.Results[i]
-		m.actions.WithLabelValues(plan.KindOf(a), string(r.Status)).Inc()
-		if r.Property != "" && r.Status != plan.Skipped { // by the guard, or by the provider
+		m.actions.WithLabelValues(action.KindOf(a), string(r.Status)).Inc()
+		if r.Property != "" && r.Status != memory.Skipped { // by the guard, or by the provider
 			m.refusals.WithLabelValues(r.Property).Inc()
 		}
 	}
@@ -52,7 +53,7 @@ func (m *Metrics) reportFailures(entry journal.Entry, failures []failure) {
 		m.failures.WithLabelValues(f.Kind).Inc()
 	}
 	for i, a := range entry.Plan.Actions {
-		if _, grows := a.(plan.SetCapacity); grows && i < len(entry.Results) && entry.Results[i].Status == plan.Failed {
+		if _, grows := a.(action.SetCapacity); grows && i < len(entry.Results) && entry.Results[i].Status == memory.Failed {
 			m.failures.WithLabelValues(entry.Results[i].Kind).Inc()
 		}
 	}

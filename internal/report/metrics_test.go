@@ -10,6 +10,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 )
 
 // scrape are the samples that the handler serves, without those of the Go runtime and the process.
@@ -41,7 +42,7 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 		n := w.node("agents-0")
 		n.CreationTimestamp.Time = noon.Add(-16 * time.Minute)
 		n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, n.CreationTimestamp
-		w.memory.Groups = map[cluster.GroupID]plan.GroupMemory{"agents": {Noticed: noticed}}
+		w.memory.Groups = map[cluster.GroupID]memory.GroupMemory{"agents": {Noticed: noticed}}
 		return w
 	}
 	draining := newWorld()
@@ -52,7 +53,7 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		world  *world
-		result plan.Result
+		result memory.Result
 		want   map[string]string
 	}{
 		"a growth": {growing(), accepted(), map[string]string{
@@ -108,7 +109,7 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 			`cluster_autoscaler_evicted_pods_total{eviction_result="succeeded"}`: "1",
 			`cluster_autoscaler_pending_node_deletions`:                          "1",
 		}},
-		"a pod not evicted": {draining, plan.Result{Status: plan.Failed, Kind: "kubernetes"}, map[string]string{
+		"a pod not evicted": {draining, memory.Result{Status: memory.Failed, Kind: "kubernetes"}, map[string]string{
 			`cluster_autoscaler_evicted_pods_total{eviction_result="failed"}`: "1",
 			`cluster_autoscaler_errors_total{type="apiCallError"}`:            "1",
 		}},

@@ -9,6 +9,8 @@ import (
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
@@ -18,7 +20,7 @@ func TestParkedMachinesAreNotCalledDeleted(t *testing.T) {
 	parks := Group("agents", 0, 5, Machine("0", "agents-0"), leaves)
 	parks.Parks, parks.Capacity, parks.Parked = true, 1, []*cluster.Instance{Machine("7", "agents-7")}
 	seen := cluster.New(Start, Objects(Node("agents-0"), Node("agents-1")), []*cluster.Group{parks})
-	p, _ := plan.Decide(seen, policy.Default(), plan.Memory{})
+	p, _ := plan.Decide(seen, policy.Default(), memory.Memory{})
 	entry := journal.Entry{Cycle: 1, Seen: seen, Plan: p}
 	for about, want := range map[reason.Ref]string{
 		reason.Node("agents-1"):        "machine 1 is being parked",
@@ -41,7 +43,7 @@ func TestAMachineThatIsParkedIsNotSaidToBeDeleted(t *testing.T) {
 	for _, parks := range []bool{true, false} {
 		g := Group("agents", 0, 5, Machine("0", "agents-0"), Machine("1", "agents-1"))
 		g.Parks = parks
-		entry := journal.Entry{Seen: cluster.New(Start, Objects(Node("agents-0")), []*cluster.Group{g}), Plan: plan.Plan{Actions: []plan.Action{plan.DeleteInstances{Group: "agents", Machines: []plan.Leaving{
+		entry := journal.Entry{Seen: cluster.New(Start, Objects(Node("agents-0")), []*cluster.Group{g}), Plan: action.Plan{Actions: []action.Action{action.DeleteInstances{Group: "agents", Machines: []action.Leaving{
 			{Machine: cluster.Machine{Group: "agents", ID: "0"}, Node: "agents-0"}, {Machine: cluster.Machine{Group: "agents", ID: "1"}},
 		}}}}}
 		want := []string{"DeleteInstances", "DeleteInstances"}

@@ -16,7 +16,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 )
 
 // StatusNamespace is where cluster-autoscaler keeps its status, and sluice by default.
@@ -57,7 +57,7 @@ type Status struct {
 	wrote    cluster.Lessons          // what kept has of them
 	nodes    map[cluster.GroupID]bool // groups that have some now
 	unkept   []cluster.GroupID        // in lessons and not in kept, for want of room
-	breakers plan.Breakers            // what the next process is to know of failures and windows
+	breakers memory.Breakers          // what the next process is to know of failures and windows
 	outside  string                   // nodes of no group, as [cluster.OutsideKey] has them
 	found    bool                     // the ConfigMap was there when it was first read
 	known    bool                     // last was read or written

@@ -8,7 +8,8 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
 
@@ -178,7 +179,7 @@ func groupStatusOf(entry journal.Entry, g *cluster.Group, n *groupCounts) groupS
 // grew says whether the cloud accepted a growth of the group in this cycle.
 func grew(entry journal.Entry, id cluster.GroupID) bool {
 	for _, d := range Deeds(entry) {
-		if _, grows := d.of.(plan.SetCapacity); grows && d.Group == id && (d.Status() == plan.Accepted || d.Status() == plan.Asked) {
+		if _, grows := d.of.(action.SetCapacity); grows && d.Group == id && (d.Status() == memory.Accepted || d.Status() == memory.Asked) {
 			return true
 		}
 	}

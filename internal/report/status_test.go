@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 )
 
 // shown is the status ConfigMap at the API server.
@@ -47,8 +47,8 @@ func TestStatusHasTheFormThatToolsForClusterAutoscalerRead(t *testing.T) {
 	young.Created = noon.Add(-time.Minute)
 	w.groups[1].Capacity = 1
 	w.group("spot", 0, 5, 0)
-	w.memory.Groups = map[cluster.GroupID]plan.GroupMemory{
-		"spot": {Backoff: plan.Backoff{Until: noon.Add(time.Minute), Length: 5 * time.Minute, Last: noon.Add(-4 * time.Minute), Code: "AllocationFailed", Message: strings.Repeat("x", 600)}},
+	w.memory.Groups = map[cluster.GroupID]memory.GroupMemory{
+		"spot": {Backoff: memory.Backoff{Until: noon.Add(time.Minute), Length: 5 * time.Minute, Last: noon.Add(-4 * time.Minute), Code: "AllocationFailed", Message: strings.Repeat("x", 600)}},
 	}
 	client := fake.NewClientset()
 	report(t, &Status{Client: client}, w)
@@ -462,11 +462,11 @@ func TestLessonsOfEmptyGroupsAreKeptFirst(t *testing.T) {
 
 func TestWhatNeverJoinedSurvivesARestart(t *testing.T) {
 	client := fake.NewClientset()
-	failed := plan.Breakers{Groups: map[cluster.GroupID]plan.Handed{
-		"agents": {Breaker: plan.Breaker{Machines: 3, Last: noon, Kept: "vm-2", Until: noon.Add(time.Hour)}},
-		"others": {Backoff: plan.Backoff{Until: noon.Add(time.Hour), Length: time.Hour, Last: noon, Code: "QuotaExceeded", Message: "cores", Ceiling: 3}, Noticed: noon},
+	failed := memory.Breakers{Groups: map[cluster.GroupID]memory.Handed{
+		"agents": {Breaker: memory.Breaker{Machines: 3, Last: noon, Kept: "vm-2", Until: noon.Add(time.Hour)}},
+		"others": {Backoff: memory.Backoff{Until: noon.Add(time.Hour), Length: time.Hour, Last: noon, Code: "QuotaExceeded", Message: "cores", Ceiling: 3}, Noticed: noon},
 	}}
-	tell := func(s *Status, b plan.Breakers) {
+	tell := func(s *Status, b memory.Breakers) {
 		t.Helper()
 		e := newWorld().decide(accepted())
 		e.After = b.Memory(noon)
@@ -475,7 +475,7 @@ func TestWhatNeverJoinedSurvivesARestart(t *testing.T) {
 		}
 	}
 	first := &Status{Client: client}
-	tell(first, plan.Breakers{})
+	tell(first, memory.Breakers{})
 	tell(first, failed) // nothing else has changed, and no minute has passed
 
 	after := &Status{Client: client}
@@ -491,7 +491,7 @@ func TestWhatNeverJoinedSurvivesARestart(t *testing.T) {
 			t.Errorf("the same is written again: %s", a.GetVerb())
 		}
 	}
-	tell(after, plan.Breakers{})
+	tell(after, memory.Breakers{})
 	if got, kept := shown(t, client).Data["breakers"]; kept {
 		t.Errorf("all machines join, and the ConfigMap says %s", got)
 	}

@@ -7,47 +7,47 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
 
 // Overview is what one cycle comes to: what is done, how every group stands, which pods are stuck and which nodes could go.
 type Overview struct {
-	Cycle     uint64               `json:"cycle"`
-	Time      time.Time            `json:"time"`
-	DryRun    bool                 `json:"dryRun,omitempty"`
-	Without   string               `json:"without,omitempty"` // why it was decided without what the running sluice has learned; "" when it was not
-	Deeds     []Deed               `json:"actions"`
-	Groups    []GroupLine          `json:"groups"`
-	Pending   map[plan.Outcome]int `json:"pending"`        // pending pods, by what becomes of them
-	Stuck     []plan.Verdict       `json:"stuck"`          // pods that nothing makes room for
-	Removable []plan.Verdict       `json:"removable"`      // candidates for the removal, and nodes that are cordoned, draining, deleting or parking
-	Cost      *plan.Cost           `json:"cost,omitempty"` // of the machines that the plan adds, nil when it adds none or not every price is known
-	Next      time.Time            `json:"next,omitzero"`
+	Cycle     uint64                 `json:"cycle"`
+	Time      time.Time              `json:"time"`
+	DryRun    bool                   `json:"dryRun,omitempty"`
+	Without   string                 `json:"without,omitempty"` // why it was decided without what the running sluice has learned; "" when it was not
+	Deeds     []Deed                 `json:"actions"`
+	Groups    []GroupLine            `json:"groups"`
+	Pending   map[action.Outcome]int `json:"pending"`        // pending pods, by what becomes of them
+	Stuck     []action.Verdict       `json:"stuck"`          // pods that nothing makes room for
+	Removable []action.Verdict       `json:"removable"`      // candidates for the removal, and nodes that are cordoned, draining, deleting or parking
+	Cost      *action.Cost           `json:"cost,omitempty"` // of the machines that the plan adds, nil when it adds none or not every price is known
+	Next      time.Time              `json:"next,omitzero"`
 }
 
 // GroupLine is one group: the evidence for it and the verdict about it.
 type GroupLine struct {
 	Evidence
-	Outcome plan.Outcome    `json:"outcome"`
+	Outcome action.Outcome  `json:"outcome"`
 	Because []reason.Reason `json:"because"`
 }
 
 // leaving are the phases of a removal before the node is gone.
-var leaving = map[plan.Outcome]bool{plan.NodeIdle: true, plan.NodeCordoned: true, plan.NodeDraining: true, plan.NodeDeleting: true, plan.NodeParking: true}
+var leaving = map[action.Outcome]bool{action.NodeIdle: true, action.NodeCordoned: true, action.NodeDraining: true, action.NodeDeleting: true, action.NodeParking: true}
 
 // NewOverview is the overview of an entry.
 func NewOverview(entry journal.Entry) Overview {
 	o := Overview{
 		Cycle: entry.Cycle, Time: entry.Seen.Time, DryRun: entry.DryRun, Without: entry.Without, Cost: entry.Plan.Cost, Next: entry.Plan.Next,
-		Deeds: append([]Deed{}, Deeds(entry)...), Groups: []GroupLine{}, Pending: map[plan.Outcome]int{},
-		Stuck: []plan.Verdict{}, Removable: []plan.Verdict{},
+		Deeds: append([]Deed{}, Deeds(entry)...), Groups: []GroupLine{}, Pending: map[action.Outcome]int{},
+		Stuck: []action.Verdict{}, Removable: []action.Verdict{},
 	}
 	for _, v := range entry.Plan.Verdicts {
 		switch {
 		case v.Subject.Kind == reason.KindPod:
 			o.Pending[v.Outcome]++
-			if v.Outcome == plan.PodStuck {
+			if v.Outcome == action.PodStuck {
 				o.Stuck = append(o.Stuck, v)
 			}
 		case v.Subject.Kind == reason.KindNode && leaving[v.Outcome]:
@@ -123,10 +123,10 @@ func (p *page) without(why string) {
 }
 
 // stuck lists pods with their reasons, those with the same reasons together, in the order of the first of each.
-func (p *page) stuck(verdicts []plan.Verdict) {
+func (p *page) stuck(verdicts []action.Verdict) {
 	pods := map[string][]string{}
-	var order []plan.Verdict
-	words := func(v plan.Verdict) string { return phrases(v.Because, v.Subject) }
+	var order []action.Verdict
+	words := func(v action.Verdict) string { return phrases(v.Because, v.Subject) }
 	for _, v := range verdicts {
 		key := words(v)
 		if pods[key] == nil {
@@ -154,7 +154,7 @@ func (p *page) stuck(verdicts []plan.Verdict) {
 	}
 }
 
-func pendingSentence(pending map[plan.Outcome]int) string {
+func pendingSentence(pending map[action.Outcome]int) string {
 	words := ""
 	for _, o := range podOutcomes {
 		if n := pending[o]; n > 0 {
@@ -168,7 +168,7 @@ func pendingSentence(pending map[plan.Outcome]int) string {
 }
 
 // costSentence says what a growth costs and what nothing costs less than.
-func costSentence(c plan.Cost) string {
+func costSentence(c action.Cost) string {
 	words := fmt.Sprintf("the machines to add cost %.2f USD an hour", c.USDPerHour)
 	if least := fmt.Sprintf("%.2f", c.LeastUSDPerHour); least != fmt.Sprintf("%.2f", c.USDPerHour) {
 		return words + "; nothing that serves the same pods costs less than " + least

@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 )
 
 func TestSummaryTellsATiredOperatorWhatWouldHappen(t *testing.T) {
@@ -15,7 +16,7 @@ func TestSummaryTellsATiredOperatorWhatWouldHappen(t *testing.T) {
 	w.group("spare", 0, 2, 1)
 	w.cordon("spare-0", "idle", time.Minute)
 	w.pod("web-1", "3", "")
-	e := w.decide(plan.Result{})
+	e := w.decide(memory.Result{})
 	e.Results = nil // nobody performs a plan that is only shown
 	var out bytes.Buffer
 	if err := Summary(&out, e); err != nil {
@@ -25,7 +26,7 @@ func TestSummaryTellsATiredOperatorWhatWouldHappen(t *testing.T) {
 }
 
 func TestACostIsToldBesideWhatNothingCostsLessThan(t *testing.T) {
-	for want, c := range map[string]plan.Cost{
+	for want, c := range map[string]action.Cost{
 		"the machines to add cost 4.10 USD an hour; nothing that serves the same pods costs less than 3.90": {USDPerHour: 4.1, LeastUSDPerHour: 3.9},
 		"the machines to add cost 4.10 USD an hour; nothing that serves the same pods costs less":           {USDPerHour: 4.1, LeastUSDPerHour: 4.099},
 	} {

@@ -11,7 +11,8 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
 
@@ -20,7 +21,7 @@ type entryView struct {
 	Cycle   uint64            `json:"cycle"`
 	Time    time.Time         `json:"time"`
 	DryRun  bool              `json:"dryRun,omitempty"`
-	Results []plan.Result     `json:"results"`           // of the plan's action of the same index
+	Results []memory.Result   `json:"results"`           // of the plan's action of the same index
 	Refused []journal.Refusal `json:"refused,omitempty"` // that no plan asked for
 	Groups  []*cluster.Group  `json:"groups"`            // with the evidence for what is known of them
 }
@@ -29,13 +30,13 @@ func (s *Server) entry(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "entry", func(e *journal.Entry, to io.Writer) error {
 		view := entryView{Cycle: e.Cycle, Time: e.Seen.Time, DryRun: e.DryRun, Results: e.Results, Refused: e.Refused, Groups: e.Seen.Groups}
 		if view.Results == nil {
-			view.Results = []plan.Result{}
+			view.Results = []memory.Result{}
 		}
 		return with(to, view, "plan", func(to io.Writer) error {
 			short := e.Plan
 			short.Verdicts = nil
 			return with(to, short, "verdicts", func(to io.Writer) error {
-				return list(to, e.Plan.Verdicts, func(plan.Verdict) bool { return true })
+				return list(to, e.Plan.Verdicts, func(action.Verdict) bool { return true })
 			})
 		})
 	})
@@ -58,7 +59,7 @@ func (s *Server) verdicts(w http.ResponseWriter, r *http.Request) {
 	}
 	s.show(w, r, "verdicts "+string(kind), func(e *journal.Entry, to io.Writer) error {
 		return with(to, verdictsView{e.Cycle, e.Seen.Time}, "verdicts", func(to io.Writer) error {
-			return list(to, e.Plan.Verdicts, func(v plan.Verdict) bool { return kind == "" || v.Subject.Kind == kind })
+			return list(to, e.Plan.Verdicts, func(v action.Verdict) bool { return kind == "" || v.Subject.Kind == kind })
 		})
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 )
 
 // cycle is the entry of one cycle with the pages that somebody has asked for. All readers of a page share its bytes.
@@ -105,7 +105,7 @@ func with(w io.Writer, head any, name string, last func(io.Writer) error) error 
 }
 
 // list writes the verdicts that are wanted.
-func list(w io.Writer, verdicts []plan.Verdict, wanted func(plan.Verdict) bool) error {
+func list(w io.Writer, verdicts []action.Verdict, wanted func(action.Verdict) bool) error {
 	separator := "["
 	for _, v := range verdicts {
 		if !wanted(v) {

@@ -10,7 +10,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
 
@@ -57,7 +57,7 @@ func snapshotOf(e *journal.Entry) snapshotView {
 	}
 	room := map[string]bool{}
 	for _, verdict := range e.Plan.Verdicts {
-		if verdict.Subject.Kind == reason.KindPod && (verdict.Outcome == plan.PodScheduling || verdict.Outcome == plan.PodWaiting) {
+		if verdict.Subject.Kind == reason.KindPod && (verdict.Outcome == action.PodScheduling || verdict.Outcome == action.PodWaiting) {
 			room[verdict.Subject.Name] = true
 		}
 	}

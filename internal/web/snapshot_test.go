@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
 
@@ -37,7 +37,7 @@ func TestASnapshotShowsWhatACycleSaw(t *testing.T) {
 		Nodes: []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "agents-0", Annotations: map[string]string{"a": "Pl4nted"}}}},
 		Pods:  cluster.NewPods(pod("runs", "agents-0"), pod("fits", ""), pod("stuck", "")),
 	}, []*cluster.Group{group})
-	e.Plan.Verdicts = []plan.Verdict{{Subject: reason.Pod("default", "fits"), Outcome: plan.PodScheduling}, {Subject: reason.Pod("default", "stuck"), Outcome: plan.PodStuck}}
+	e.Plan.Verdicts = []action.Verdict{{Subject: reason.Pod("default", "fits"), Outcome: action.PodScheduling}, {Subject: reason.Pod("default", "stuck"), Outcome: action.PodStuck}}
 	s.Report(e)
 	w := ask(s, "GET", "/snapshotz")
 	if w.Code != http.StatusOK || strings.Contains(w.Body.String(), "Pl4nted") {

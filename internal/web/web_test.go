@@ -16,7 +16,8 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
 
@@ -37,16 +38,16 @@ func entry() journal.Entry {
 	pod, because := reason.Pod("default", "web-0"), reason.New(reason.GroupGrows, reason.Group("agents"), "from", 1, "to", 2, "max", 3, "pods", 1)
 	return journal.Entry{
 		Cycle: 7, Seen: cluster.New(noon, objects, []*cluster.Group{group}),
-		Plan: plan.Plan{
+		Plan: action.Plan{
 			Time:    noon,
-			Actions: []plan.Action{plan.SetCapacity{Group: "agents", From: 1, To: 2, Pods: []string{"default/web-0"}, Because: because}},
-			Verdicts: []plan.Verdict{
-				{Subject: pod, Outcome: plan.PodGrows, Because: []reason.Reason{reason.New(reason.NeedsMachine, pod, "group", "agents")}},
-				{Subject: reason.Node("agents-0"), Outcome: plan.NodeKeep, Because: []reason.Reason{reason.New(reason.NodeUnmanaged, reason.Node("agents-0"))}},
-				{Subject: reason.Group("agents"), Outcome: plan.GroupGrow, Because: []reason.Reason{because}},
+			Actions: []action.Action{action.SetCapacity{Group: "agents", From: 1, To: 2, Pods: []string{"default/web-0"}, Because: because}},
+			Verdicts: []action.Verdict{
+				{Subject: pod, Outcome: action.PodGrows, Because: []reason.Reason{reason.New(reason.NeedsMachine, pod, "group", "agents")}},
+				{Subject: reason.Node("agents-0"), Outcome: action.NodeKeep, Because: []reason.Reason{reason.New(reason.NodeUnmanaged, reason.Node("agents-0"))}},
+				{Subject: reason.Group("agents"), Outcome: action.GroupGrow, Because: []reason.Reason{because}},
 			},
 		},
-		Results: []plan.Result{{Status: plan.Accepted, At: noon.Add(time.Second)}},
+		Results: []memory.Result{{Status: memory.Accepted, At: noon.Add(time.Second)}},
 	}
 }
 

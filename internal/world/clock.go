@@ -20,7 +20,7 @@ import (
 	"sluice.dev/sluice/internal/ledger"
 	"sluice.dev/sluice/internal/observer"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
 )
 
@@ -113,8 +113,8 @@ type world struct {
 	kill     kill
 	killed   string // what a process did last that was killed and has no successor yet
 	notes    *notes
-	saved    legacy        // after its last whole cycle, or ahead of a growth
-	breakers plan.Breakers // as its last cycle leaves them
+	saved    legacy          // after its last whole cycle, or ahead of a growth
+	breakers memory.Breakers // as its last cycle leaves them
 	pace     *app.Pace
 	due      time.Time // of the next cycle, if nothing happens before
 	stirred  bool      // something happened that turns the loop, and nobody has noted when
@@ -187,7 +187,7 @@ func (w *world) elapsed() time.Duration { return w.now().Sub(start) }
 type legacy struct {
 	operations []byte // in flight
 	learned    cluster.Lessons
-	breakers   plan.Breakers
+	breakers   memory.Breakers
 }
 
 // legacy is what sluice would leave now.

@@ -14,7 +14,7 @@ import (
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/internal/world"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
 
@@ -126,19 +126,19 @@ func keepsIn(t *testing.T, file string, codes []reason.Code) {
 }
 
 // stays says whether a verdict is about a node or machine that stays where it is for now.
-func stays(v plan.Verdict) bool {
+func stays(v action.Verdict) bool {
 	if v.Because[0].Code == reason.NodeIdleFor || v.Because[0].Code == reason.NodeConsolidated { // it has just been cordoned
 		return false
 	}
 	switch v.Outcome {
-	case plan.NodeKeep, plan.NodeIdle, plan.NodeHold, plan.NodeCordoned, plan.NodeDraining: // a machine's hold is a node's
+	case action.NodeKeep, action.NodeIdle, action.NodeHold, action.NodeCordoned, action.NodeDraining: // a machine's hold is a node's
 		return v.Subject.Kind == reason.KindNode || v.Subject.Kind == reason.KindInstance
 	}
 	return false
 }
 
 // remedied says whether one of a verdict's reasons has a remedy.
-func remedied(v plan.Verdict) bool {
+func remedied(v action.Verdict) bool {
 	for _, why := range v.Because {
 		if why.Remedy() != "" {
 			return true

@@ -7,7 +7,8 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/guard"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 )
 
 // whims are what a sluice tries whose plans are not to be trusted: actions made of what there is, at random. Nothing but the guard stands between
@@ -57,7 +58,7 @@ func (h *history) temptation() {
 }
 
 // tempt is app.Parts.Tempt.
-func (w *world) tempt(seen *cluster.Snapshot, perform func(*cluster.Snapshot, []plan.Action) []plan.Result) {
+func (w *world) tempt(seen *cluster.Snapshot, perform func(*cluster.Snapshot, []action.Action) []memory.Result) {
 	h := w.whims
 	if h.old == nil || h.luck.IntN(10) == 0 {
 		h.old = seen
@@ -65,9 +66,9 @@ func (w *world) tempt(seen *cluster.Snapshot, perform func(*cluster.Snapshot, []
 	if h.luck.IntN(3) > 0 {
 		return
 	}
-	var actions []plan.Action
+	var actions []action.Action
 	for range 1 + h.luck.IntN(3) {
-		if a := h.action(seen); a != nil {
+		if a := h.act(seen); a != nil {
 			actions = append(actions, a)
 		}
 	}
@@ -81,7 +82,7 @@ func (w *world) tempt(seen *cluster.Snapshot, perform func(*cluster.Snapshot, []
 }
 
 // action is one at random; nil where there is nothing to do it to.
-func (h *whims) action(seen *cluster.Snapshot) plan.Action {
+func (h *whims) act(seen *cluster.Snapshot) action.Action {
 	from := seen
 	if h.luck.IntN(4) == 0 {
 		from = h.old
@@ -89,24 +90,24 @@ func (h *whims) action(seen *cluster.Snapshot) plan.Action {
 	switch h.luck.IntN(11) {
 	case 0, 1:
 		if g := one(h, from.Groups); g != nil {
-			return plan.SetCapacity{Group: g.ID, From: max(0, g.Capacity-h.luck.IntN(2)), To: h.luck.IntN(g.Max + 3)}
+			return action.SetCapacity{Group: g.ID, From: max(0, g.Capacity-h.luck.IntN(2)), To: h.luck.IntN(g.Max + 3)}
 		}
 	case 2, 3, 4:
 		return h.deletion(from)
 	case 5:
 		if n := one(h, from.Nodes); n != nil {
-			return plan.Cordon{Node: n.Name(), UID: n.Object.UID, Machine: h.machine(n, from), Removal: cluster.Removal{Since: seen.Time.Truncate(time.Second), Why: "idle"}}
+			return action.Cordon{Node: n.Name(), UID: n.Object.UID, Machine: h.machine(n, from), Removal: cluster.Removal{Since: seen.Time.Truncate(time.Second), Why: "idle"}}
 		}
 	case 6:
 		if n := one(h, from.Nodes); n != nil {
 			if p := one(h, n.Pods); p != nil {
 				notice := []string{"", "made up"}[h.luck.IntN(2)]
-				return plan.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: n.Name(), Grace: -1, Notice: notice}
+				return action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: n.Name(), Grace: -1, Notice: notice}
 			}
 		}
 	case 7:
 		if n := one(h, from.Nodes); n != nil {
-			a := plan.DeleteNode{Node: n.Name(), UID: n.Object.UID, Machine: h.machine(n, from)}
+			a := action.DeleteNode{Node: n.Name(), UID: n.Object.UID, Machine: h.machine(n, from)}
 			if v := one(h, seen.Objects.VolumeAttachments); v != nil {
 				a.Attachments = append(a.Attachments, cluster.Attachment{Name: v.Name, UID: v.UID})
 			}
@@ -114,34 +115,34 @@ func (h *whims) action(seen *cluster.Snapshot) plan.Action {
 		}
 	case 8:
 		if p, n := one(h, from.Pending), one(h, from.Nodes); p != nil && n != nil {
-			return plan.OpenGate{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: n.Name()}
+			return action.OpenGate{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: n.Name()}
 		}
 	case 9:
 		if n := one(h, from.Nodes); n != nil {
-			return plan.SoftTaint{Node: n.Name(), UID: n.Object.UID, Since: seen.Time.Truncate(time.Second)}
+			return action.SoftTaint{Node: n.Name(), UID: n.Object.UID, Since: seen.Time.Truncate(time.Second)}
 		}
 	case 10:
 		if n := one(h, from.Nodes); n != nil {
 			notice, _ := cluster.NoticeOf(n.Object)
-			return plan.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Notice: notice.ID, Empty: h.luck.IntN(2) == 0}
+			return action.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Notice: notice.ID, Empty: h.luck.IntN(2) == 0}
 		}
 	}
 	return nil
 }
 
 // deletion names machines as a bad plan would: the wrong node, no node, no unique id, one twice, or none at all.
-func (h *whims) deletion(from *cluster.Snapshot) plan.Action {
+func (h *whims) deletion(from *cluster.Snapshot) action.Action {
 	g := one(h, from.Groups)
 	if g == nil {
 		return nil
 	}
-	a := plan.DeleteInstances{Group: g.ID}
+	a := action.DeleteInstances{Group: g.ID}
 	for range h.luck.IntN(3) {
 		in := one(h, g.Instances)
 		if in == nil {
 			break
 		}
-		l := plan.Leaving{Machine: in.Machine(), Node: in.Node}
+		l := action.Leaving{Machine: in.Machine(), Node: in.Node}
 		switch h.luck.IntN(8) {
 		case 0:
 			l.Node = ""

@@ -10,7 +10,7 @@ import (
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
 
@@ -162,7 +162,7 @@ func (w *world) count(entry journal.Entry) {
 	}
 }
 
-func (w *world) tally(r plan.Result) {
+func (w *world) tally(r memory.Result) {
 	w.actions++
 	if r.Property != "" {
 		w.refused[r.Property]++

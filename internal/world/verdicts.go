@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
 
@@ -67,10 +68,10 @@ func (w *world) tellPlan(entry journal.Entry) {
 			break
 		}
 		kind, name := subject(a)
-		key := plan.KindOf(a) + " " + kind + " " + name
+		key := action.KindOf(a) + " " + kind + " " + name
 		current[key] = true
 		r := entry.Results[i]
-		if w.told.news(key, string(r.Status)+" "+r.Property+r.Kind+r.Code) && r.Status != plan.Accepted {
+		if w.told.news(key, string(r.Status)+" "+r.Property+r.Kind+r.Code) && r.Status != memory.Accepted {
 			w.out.say(w.elapsed(), kind, name, string(r.Status), resultText(a, r))
 		}
 	}
@@ -83,9 +84,9 @@ func (w *world) tellPlan(entry journal.Entry) {
 }
 
 // inOrder sorts verdicts by kind as they are and within it by what the transcript calls their subjects.
-func (w *world) inOrder(verdicts []plan.Verdict) []plan.Verdict {
+func (w *world) inOrder(verdicts []action.Verdict) []action.Verdict {
 	kinds := []reason.Kind{reason.KindPod, reason.KindInstance, reason.KindNode, reason.KindGroup, reason.KindRequest, reason.KindBuffer, reason.KindCluster}
-	return slices.SortedStableFunc(slices.Values(verdicts), func(a, b plan.Verdict) int {
+	return slices.SortedStableFunc(slices.Values(verdicts), func(a, b action.Verdict) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(kinds, a.Subject.Kind), slices.Index(kinds, b.Subject.Kind)),
 			natural(w.names.in(a.Subject.Name), w.names.in(b.Subject.Name)),
@@ -108,7 +109,7 @@ func natural(a, b string) int {
 // reasons are those of a verdict, by code and facts. Those about its subject do not repeat what that is, of several in a row about one other thing
 // the first names it, and a group's size is told only when it is all there is to say. What groups were weighed against is left out: it explains
 // what happens and is no part of it.
-func reasons(v plan.Verdict) string {
+func reasons(v action.Verdict) string {
 	var parts []string
 	last := v.Subject
 	for _, r := range v.Because {
@@ -131,46 +132,46 @@ func leftOut(code reason.Code) bool {
 }
 
 // subject is what an action is about.
-func subject(a plan.Action) (kind, name string) {
+func subject(a action.Action) (kind, name string) {
 	switch a := a.(type) {
-	case plan.SetCapacity:
+	case action.SetCapacity:
 		return "group", string(a.Group)
-	case plan.DeleteInstances:
+	case action.DeleteInstances:
 		return "group", string(a.Group)
-	case plan.Cordon:
+	case action.Cordon:
 		return "node", a.Node
-	case plan.Mark:
+	case action.Mark:
 		return "node", a.Node
-	case plan.Uncordon:
+	case action.Uncordon:
 		return "node", a.Node
-	case plan.SoftTaint:
+	case action.SoftTaint:
 		return "node", a.Node
-	case plan.SoftUntaint:
+	case action.SoftUntaint:
 		return "node", a.Node
-	case plan.DeleteNode:
+	case action.DeleteNode:
 		return "node", a.Node
-	case plan.AnswerNotice:
+	case action.AnswerNotice:
 		return "node", a.Node
-	case plan.OpenGate:
+	case action.OpenGate:
 		return "pod", a.Namespace + "/" + a.Pod
-	case plan.AnswerRequest:
+	case action.AnswerRequest:
 		return "request", a.Namespace + "/" + a.Request
-	case plan.AnswerBuffer:
+	case action.AnswerBuffer:
 		return "buffer", a.Namespace + "/" + a.Buffer
-	case plan.Evict:
+	case action.Evict:
 		return "pod", a.Namespace + "/" + a.Pod
 	}
-	return "action", plan.KindOf(a)
+	return "action", action.KindOf(a)
 }
 
 // resultText says what became of an action.
-func resultText(a plan.Action, r plan.Result) string {
+func resultText(a action.Action, r memory.Result) string {
 	verb := map[string]string{
 		"SetCapacity": "grow", "DeleteInstances": "delete machines", "Cordon": "cordon", "Mark": "mark", "Uncordon": "uncordon", "SoftTaint": "soft-taint", "SoftUntaint": "soft-untaint",
 		"DeleteNode": "delete node", "Evict": "evict", "OpenGate": "open gate", "AnswerNotice": "answer", "AnswerRequest": "answer", "AnswerBuffer": "answer", "AskExpander": "ask",
-	}[plan.KindOf(a)]
+	}[action.KindOf(a)]
 	switch {
-	case r.Status == plan.Refused:
+	case r.Status == memory.Refused:
 		return verb + ": " + reason.New(reason.WriteRefused, reason.Ref{}, "property", r.Property, "why", r.Message).Sentence()
 	case r.Code != "" && !strings.Contains(r.Message, r.Code):
 		return verb + ": " + r.Code + ": " + r.Message

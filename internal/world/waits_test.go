@@ -8,15 +8,15 @@ import (
 	"sluice.dev/sluice/internal/report"
 	"sluice.dev/sluice/internal/world"
 	"sluice.dev/sluice/journal"
-	"sluice.dev/sluice/plan"
+	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/reason"
 )
 
 // waits are outcomes that another one follows by itself, or when somebody acts.
-var waits = map[plan.Outcome]bool{
-	plan.PodScheduling: true, plan.PodWaiting: true, plan.PodGrows: true, plan.PodRescues: true, plan.PodStuck: true,
-	plan.NodeIdle: true, plan.NodeCordoned: true, plan.NodeDraining: true, plan.NodeDeleting: true, plan.NodeParking: true, plan.NodeHold: true,
-	plan.MachineComing: true, plan.GroupGrow: true, plan.GroupGrowing: true, plan.GroupShrink: true, plan.GroupFull: true, plan.GroupBackoff: true,
+var waits = map[action.Outcome]bool{
+	action.PodScheduling: true, action.PodWaiting: true, action.PodGrows: true, action.PodRescues: true, action.PodStuck: true,
+	action.NodeIdle: true, action.NodeCordoned: true, action.NodeDraining: true, action.NodeDeleting: true, action.NodeParking: true, action.NodeHold: true,
+	action.MachineComing: true, action.GroupGrow: true, action.GroupGrowing: true, action.GroupShrink: true, action.GroupFull: true, action.GroupBackoff: true,
 }
 
 // TestEachWaitSaysWhatEndsIt plays faults, and asks in each cycle about everything that waits: the answer names a time to come, or an event, and
@@ -54,7 +54,7 @@ func TestEachWaitSaysWhatEndsIt(t *testing.T) {
 }
 
 // unended is what explain leaves open about the subject of a verdict.
-func unended(t *testing.T, entry journal.Entry, v plan.Verdict) (complaints []string) {
+func unended(t *testing.T, entry journal.Entry, v action.Verdict) (complaints []string) {
 	t.Helper()
 	x, err := report.NewExplanation(entry, v.Subject)
 	if err != nil {

@@ -1,0 +1,259 @@
+// Package action is what a plan consists of: actions, the outcome of every subject, and verdicts with their reasons. It decides nothing.
+package action
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+)
+
+// Plan is one cycle's decision.
+type Plan struct {
+	Time     time.Time         // the snapshot's
+	Actions  []Action          // in the order in which they are to be performed; growth first
+	Verdicts []Verdict         // one for every pending pod, oldest first; then one for every machine without a node, node, group, request and buffer, each kind by name
+	Counted  map[string]string // nodes on which pending pods count, by name, with one of the pods: none of them may leave (S-16)
+	Cost     *Cost             // of the machines that it adds for pods; nil when it adds none or not every price is known
+	Measure  []string          // nodes whose use is to be measured, by name, sorted: the answer is a fact of later snapshots
+	Next     time.Time         // when a timer will change the decision even if nothing else does; zero when none runs
+}
+
+// Cost is what the machines cost that a plan adds.
+type Cost struct {
+	USDPerHour      float64 `json:"usdPerHour"`
+	LeastUSDPerHour float64 `json:"leastUSDPerHour"` // nothing that serves the same pods costs less; proven, not reached by every plan
+}
+
+// Action is one change to make. Each is repeatable: performing it twice is the same as once.
+type Action interface{ isAction() }
+
+// SetCapacity grows a group by one request.
+type SetCapacity struct {
+	Group   cluster.GroupID `json:"group"`
+	From    int             `json:"from"`
+	To      int             `json:"to"`
+	Adds    int             `json:"adds"` // machines beyond those asked for before, which From may not show yet
+	Pods    []string        `json:"pods"` // for which pending pods, "namespace/name"
+	Because reason.Reason   `json:"because"`
+
+	// Zones are how many machines the group has in each zone once all are there, as the plan assumes; nil for a group that spans none.
+	Zones map[string]int `json:"zones,omitempty"`
+}
+
+// Cordon puts a node on the removal ladder: the taint, spec.unschedulable and the name of its machine, in one write.
+type Cordon struct {
+	Node    string          `json:"node"`
+	UID     types.UID       `json:"uid"`
+	Removal cluster.Removal `json:"removal"`
+	Machine cluster.Machine `json:"machine"`
+	Exclude bool            `json:"exclude,omitempty"` // load balancers outside of the cluster are to leave the node out
+	Because reason.Reason   `json:"because"`
+}
+
+// Mark cordons the node of a machine that is parked, until it is started again, and names the machine on it. That of a machine which is not parked takes over the
+// removal that another sluice has begun.
+type Mark struct {
+	Node    string          `json:"node"`
+	UID     types.UID       `json:"uid"`
+	Machine cluster.Machine `json:"machine"`
+	Parked  time.Time       `json:"parked,omitzero"` // what the taint says of when; zero for a machine that is not parked
+	Because reason.Reason   `json:"because"`
+}
+
+// Uncordon takes a node off the ladder, or its mark off the node.
+type Uncordon struct {
+	Node    string        `json:"node"`
+	UID     types.UID     `json:"uid"`
+	Because reason.Reason `json:"because"`
+}
+
+// SoftTaint has the scheduler prefer other nodes to one that could go.
+type SoftTaint struct {
+	Node    string        `json:"node"`
+	UID     types.UID     `json:"uid"`
+	Since   time.Time     `json:"since"` // when it could first go
+	Because reason.Reason `json:"because"`
+}
+
+// SoftUntaint takes that back.
+type SoftUntaint struct {
+	Node    string        `json:"node"`
+	UID     types.UID     `json:"uid"`
+	Because reason.Reason `json:"because"`
+}
+
+// Evict asks the API server to evict a pod from a node on the ladder, or from one whose machine the cloud has announced to stop; its disruption
+// budgets decide.
+type Evict struct {
+	Namespace string        `json:"namespace"`
+	Pod       string        `json:"pod"`
+	UID       types.UID     `json:"uid"`
+	Node      string        `json:"node"`
+	Grace     time.Duration `json:"grace"`
+	Notice    string        `json:"notice,omitempty"` // the id of what is announced; "" on the ladder
+	Because   reason.Reason `json:"because"`
+}
+
+// AnswerNotice tells the agent of a node what becomes of the notice that stands there, or takes the answer to an earlier one back.
+type AnswerNotice struct {
+	Node    string        `json:"node"`
+	UID     types.UID     `json:"uid"`
+	Notice  string        `json:"notice,omitempty"`  // its id; "" takes back
+	Empty   bool          `json:"empty,omitempty"`   // nothing on the node has to be waited for
+	Exclude bool          `json:"exclude,omitempty"` // load balancers outside of the cluster are to leave the node out
+	Because reason.Reason `json:"because"`
+}
+
+// DeleteInstances removes machines of one group by name, all that leave in this cycle in one request.
+type DeleteInstances struct {
+	Group    cluster.GroupID `json:"group"`
+	Machines []Leaving       `json:"machines"` // sorted by id
+}
+
+// Leaving is one machine to delete.
+type Leaving struct {
+	cluster.Machine
+	Node    string        `json:"node,omitempty"`    // the drained node on it, "" for a machine that never became one
+	Discard bool          `json:"discard,omitempty"` // it is deleted though its group parks machines: pods of its node wait for the Node object to go
+	Because reason.Reason `json:"because"`
+}
+
+// DeleteNode deletes the Node object of a machine that is confirmed gone, and before it what else the machine has left behind.
+type DeleteNode struct {
+	Node        string               `json:"node"`
+	UID         types.UID            `json:"uid"`
+	Machine     cluster.Machine      `json:"machine"` // its id is "" where nothing tells it any more
+	Attachments []cluster.Attachment `json:"attachments,omitempty"`
+	Because     reason.Reason        `json:"because"`
+}
+
+// OpenGate takes sluice's scheduling gate off a pod: its capacity is there, and the scheduler may see it.
+type OpenGate struct {
+	Namespace string        `json:"namespace"`
+	Pod       string        `json:"pod"`
+	UID       types.UID     `json:"uid"`
+	Node      string        `json:"node"` // that it fits and that is Ready; the scheduler may choose another one
+	Because   reason.Reason `json:"because"`
+}
+
+// AnswerRequest tells a ProvisioningRequest what became of it. Conditions have no times; those of other types stay as they are.
+type AnswerRequest struct {
+	Namespace  string             `json:"namespace"`
+	Request    string             `json:"request"`
+	UID        types.UID          `json:"uid"`
+	Conditions []metav1.Condition `json:"conditions"`
+	Details    map[string]string  `json:"details,omitempty"` // of its class; nil leaves them
+	Because    reason.Reason      `json:"because"`
+}
+
+// AnswerBuffer tells a CapacityBuffer what it came to. Conditions as in [AnswerRequest]; of the status what is not nil.
+type AnswerBuffer struct {
+	Namespace  string                       `json:"namespace"`
+	Buffer     string                       `json:"buffer"`
+	UID        types.UID                    `json:"uid"`
+	Conditions []metav1.Condition           `json:"conditions,omitempty"`
+	Status     cluster.CapacityBufferStatus `json:"status,omitzero"`
+	Because    reason.Reason                `json:"because"`
+}
+
+func (SetCapacity) isAction() {}
+
+func (Cordon) isAction() {}
+
+func (Mark) isAction() {}
+
+func (Uncordon) isAction() {}
+
+func (SoftTaint) isAction() {}
+
+func (SoftUntaint) isAction() {}
+
+func (Evict) isAction() {}
+
+func (DeleteInstances) isAction() {}
+
+func (DeleteNode) isAction() {}
+
+func (OpenGate) isAction() {}
+
+func (AnswerNotice) isAction() {}
+
+func (AnswerRequest) isAction() {}
+
+func (AnswerBuffer) isAction() {}
+
+// Outcome is what becomes of a subject, in one word.
+type Outcome string
+
+// Outcomes of pending pods.
+const (
+	PodScheduling Outcome = "scheduling" // fits a node, the scheduler will bind it
+	PodWaiting    Outcome = "waiting"    // for a machine that is coming
+	PodGrows      Outcome = "grows"      // a group grows for it in this cycle
+	PodRescues    Outcome = "rescues"    // takes a node back from the ladder
+	PodStuck      Outcome = "stuck"      // nothing that sluice may do makes room for it
+	PodIgnored    Outcome = "ignored"    // not sluice's to place
+)
+
+// Outcomes of nodes.
+const (
+	NodeKeep     Outcome = "keep"     // needed, or not sluice's to delete
+	NodeIdle     Outcome = "idle"     // a candidate: it is cordoned when its time has come and nothing forbids it
+	NodeCordoned Outcome = "cordoned" // sluice cordons it, or has done so, and no pod has to leave it
+	NodeDraining Outcome = "draining" // cordoned, and pods leave it, or end
+	NodeDeleting Outcome = "deleting" // its machine is being deleted, from the cycle on that asks for it
+	NodeParking  Outcome = "parking"  // its machine is being deallocated, likewise
+	NodeParked   Outcome = "parked"   // its machine is deallocated, and started again before a new one is made
+	NodeGone     Outcome = "gone"     // its machine is deleted, and its Node object goes
+	NodeRescue   Outcome = "rescue"   // uncordoned again
+	NodeHold     Outcome = "hold"     // not touched: what it is cannot be told, or others have to let go of it first
+)
+
+// Outcomes of machines without a node.
+const (
+	MachineComing   Outcome = "coming"
+	MachineDeleting Outcome = "deleting"
+	MachineHold     Outcome = "hold"
+)
+
+// Outcomes of groups.
+const (
+	GroupSteady  Outcome = "steady"
+	GroupGrow    Outcome = "grow"
+	GroupGrowing Outcome = "growing"
+	GroupShrink  Outcome = "shrinking"
+	GroupFull    Outcome = "full"
+	GroupBackoff Outcome = "backoff"
+	GroupHold    Outcome = "hold"
+)
+
+// Outcomes of ProvisioningRequests and CapacityBuffers.
+const (
+	ClaimKept    Outcome = "kept"    // its room is there, and stays free for it
+	ClaimWaiting Outcome = "waiting" // for machines that are coming
+	ClaimGrows   Outcome = "grows"   // a group grows for it in this cycle
+	ClaimStuck   Outcome = "stuck"   // there is no room, or what it asks for is not clear
+	ClaimOver    Outcome = "over"    // nothing is kept for it any longer
+	ClaimIgnored Outcome = "ignored" // not sluice's to answer
+)
+
+// Verdict is what becomes of one subject and why, the most telling reason first.
+type Verdict struct {
+	Subject reason.Ref      `json:"subject"`
+	Outcome Outcome         `json:"outcome"`
+	Because []reason.Reason `json:"because"`
+}
+
+// Verdict is the verdict about a subject, false when the cycle had none.
+func (p *Plan) Verdict(about reason.Ref) (Verdict, bool) {
+	for _, v := range p.Verdicts {
+		if v.Subject == about {
+			return v, true
+		}
+	}
+	return Verdict{}, false
+}

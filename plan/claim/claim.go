@@ -1,0 +1,85 @@
+// Package claim makes virtual pods of ProvisioningRequests and CapacityBuffers, answers their objects, and opens the gates of pods whose room is there.
+package claim
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/place"
+	"sluice.dev/sluice/reason"
+)
+
+// mostPretended is how many pods a claim may be for: more would cost memory and no cluster has so many.
+const mostPretended = 50_000
+
+// pretend is the record of a pretended pod like o.
+func pretend(o *corev1.Pod) *cluster.Pod { return new(cluster.Classes).Pod(ungated(o)) }
+
+// ungated is the pod as it is when it may run: without gates, and asking for what the API server would have it ask for.
+func ungated(o *corev1.Pod) *corev1.Pod {
+	out := o.DeepCopy()
+	out.Spec.SchedulingGates, out.Spec.NodeName, out.Spec.SchedulingGroup = nil, "", nil
+	for _, list := range [][]corev1.Container{out.Spec.Containers, out.Spec.InitContainers} {
+		for i := range list {
+			r := &list[i].Resources
+			if asked := maps.Clone(r.Limits); asked != nil { // which a pod asks for where it names no request
+				maps.Copy(asked, r.Requests)
+				r.Requests = asked
+			}
+		}
+	}
+	return out
+}
+
+// podTemplate is the PodTemplate of that name, nil when there is none.
+func (d *Claims) podTemplate(namespace, name string) *corev1.PodTemplate {
+	all := d.Snapshot.Objects.PodTemplates
+	i, ok := slices.BinarySearchFunc(all, name, func(t *corev1.PodTemplate, _ string) int {
+		return cmp.Or(cmp.Compare(t.Namespace, namespace), cmp.Compare(t.Name, name))
+	})
+	if !ok {
+		return nil
+	}
+	return all[i]
+}
+
+// podOf is a pod like the template.
+func podOf(t *corev1.PodTemplate, namespace, name string, created metav1.Time) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name, CreationTimestamp: created, Labels: t.Template.Labels, Annotations: t.Template.Annotations,
+		},
+		Spec: t.Template.Spec,
+	}
+}
+
+// readyAmong counts the pods of demands whose place is on a Ready node.
+func (d *Claims) readyAmong(demands []*place.Demand) int {
+	n := 0
+	for _, dm := range demands {
+		for _, at := range dm.Pods[:dm.Served] {
+			if d.placeOf(at) != "" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// becauseOf are the reasons of the first of the claim's pods that has this outcome, nil when none has.
+func (d *Claims) becauseOf(c *place.Claim, outcome action.Outcome) []reason.Reason {
+	for _, dm := range c.Demands {
+		for _, at := range dm.Pods[:dm.Served] {
+			if v := d.PodVerdicts[at]; v.Outcome == outcome {
+				return v.Because
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package grow
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
+)
+
+// headroom is the room that a group keeps free, and what of it is there once the pods of this cycle have their places.
+type headroom struct {
+	words    string // as the operator says it
+	machines int    // that are to carry nothing but daemons
+	milli    int64  // thousandths of cores that are to be free, wherever they are
+
+	empty int   // machines that carry nothing but daemons, those that are coming included
+	free  int64 // thousandths of cores
+
+	leaves map[string]space // of the group's nodes that count, what of the headroom leaves with them, by name
+	ladder []spare          // nodes on the removal ladder that could be room again
+}
+
+// space is what one machine has for pods.
+type space struct {
+	empty bool
+	free  int64 // thousandths of cores
+	used  int64 // of what is not free, what leaves with it: its pods take as much of the free room elsewhere
+}
+
+// spare is a node on the removal ladder.
+type spare struct {
+	node  string
+	since time.Time
+	space
+}
+
+// KeepHeadroom takes nodes back from the ladder and then adds machines until each group has the room free that the operator wants kept.
+func (d *Growth) KeepHeadroom() {
+	some := false
+	for _, g := range d.Snapshot.Groups {
+		if machines, cores := d.Policy.Headroom(g); machines > 0 || cores > 0 {
+			h := cluster.Headroom{Machines: machines, Cores: cores}
+			d.Groups[g.ID].Headroom = &headroom{words: h.String(), machines: machines, milli: 1000 * cores, leaves: map[string]space{}}
+			some = true
+		}
+	}
+	if !some {
+		return
+	}
+	d.countHeadroom()
+	for _, g := range d.Snapshot.Groups {
+		if st := d.Groups[g.ID]; st.Headroom != nil {
+			d.takeBack(st)
+			d.fillHeadroom(st)
+		}
+	}
+}
+
+// countHeadroom counts what is free on nodes that pods may go to, and on machines that are coming or being added.
+func (d *Growth) countHeadroom() {
+	for _, h := range d.Check.Handles() {
+		name := d.Check.Name(h)
+		if st := d.Opened.Of(h); st != nil {
+			if own := d.Listed[st.At].Headroom; own != nil {
+				own.gain(d.space(h))
+			}
+			continue
+		}
+		n := d.Snapshot.Node(name)
+		st := d.Groups[n.Group]
+		if st == nil || st.Headroom == nil || n.Instance == nil || !n.Instance.State.Expected() || !cluster.Ready(n.Object) && !d.Arriving(n) {
+			continue
+		}
+		rescued := d.TakenBack(name)
+		removal, onLadder := cluster.RemovalOf(n.Object)
+		switch {
+		case onLadder && !rescued:
+			if n.Instance.State == cluster.StateRunning && cluster.Ready(n.Object) {
+				st.Headroom.ladder = append(st.Headroom.ladder, spare{name, removal.Since, d.space(h)})
+			}
+		case !n.Object.Spec.Unschedulable || rescued:
+			own := d.space(h)
+			st.Headroom.gain(own)
+			st.Headroom.leaves[name] = own
+		}
+	}
+}
+
+// space is what the machine has, with the pods on it that this cycle has placed there.
+func (d *Growth) space(h scheduling.Handle) space {
+	s := space{empty: true, free: d.freeMilli(h)}
+	for _, p := range d.Check.Pods(d.Check.Name(h)) {
+		if p.Daemon() || p.Overstayed(d.Now) {
+			continue
+		}
+		s.empty = false
+		if needs := d.Check.Needs(p.Class); len(needs) > dimMilli {
+			s.used += needs[dimMilli]
+		}
+	}
+	return s
+}
+
+// dimMilli is the checker's dimension of thousandths of cores.
+const dimMilli = 1
+
+func (d *Growth) freeMilli(h scheduling.Handle) int64 {
+	if free := d.Check.Free(h); len(free) > dimMilli {
+		return max(0, free[dimMilli])
+	}
+	return 0
+}
+
+// takeBack takes nodes from the ladder that the headroom lacks, the one cordoned last first: it has lost least.
+func (d *Growth) takeBack(st *Order) {
+	own := st.Headroom
+	slices.SortStableFunc(own.ladder, func(a, b spare) int {
+		return cmp.Or(b.since.Compare(a.since), cmp.Compare(a.node, b.node))
+	})
+	for _, s := range own.ladder {
+		if !(own.empty < own.machines && s.empty || own.free < own.milli && s.free > 0) {
+			continue
+		}
+		d.Spared[s.node] = own.needs(s.node)
+		own.gain(s.space)
+	}
+}
+
+// fillHeadroom adds the machines that the headroom still lacks, as far as the group's limits let it.
+func (d *Growth) fillHeadroom(st *Order) {
+	own := st.Headroom
+	if own.empty >= own.machines && own.free >= own.milli {
+		return
+	}
+	about := reason.Group(string(st.ID))
+	lacks := reason.New(reason.HeadroomShort, about, "headroom", own.words, "free", own.has())
+	if st.Blocked != nil {
+		st.Short = append(st.Short, lacks) // the group's verdict says by what
+		return
+	}
+	var each int64
+	d.OnEmpty(st.Incoming, st.NextZone(), func(h scheduling.Handle) { each = d.freeMilli(h) })
+	machines := own.machines - own.empty
+	if own.milli > 0 && each > 0 {
+		machines = int((own.milli - own.free + each - 1) / each)
+	}
+	n, limit := d.asFarAs(st, machines)
+	if n > 0 {
+		from := d.Believed(st.GroupFacts) + st.Adding
+		d.Adopt(st, n)
+		st.Because = append(st.Because, reason.New(reason.HeadroomKept, about, "from", from, "to", from+n, "headroom", own.words))
+		for range n {
+			own.gain(space{empty: true, free: each})
+		}
+	}
+	if limit != nil {
+		st.Short = append(st.Short, lacks, *limit)
+	}
+}
+
+func (own *headroom) gain(s space) {
+	if s.empty {
+		own.empty++
+	}
+	own.free += s.free
+}
+
+// Lose counts a node that steps on the ladder.
+func (own *headroom) Lose(node string) {
+	if own == nil {
+		return
+	}
+	s, counts := own.leaves[node]
+	if !counts {
+		return
+	}
+	if s.empty {
+		own.empty--
+	}
+	own.free -= s.free + s.used
+}
+
+// Holds says why the node has to stay for the headroom's sake, nil when it need not.
+func (own *headroom) Holds(node string) *reason.Reason {
+	if own == nil {
+		return nil
+	}
+	s, counts := own.leaves[node]
+	if counts && (s.empty && own.machines > 0 && own.empty <= own.machines || own.milli > 0 && own.free-s.free-s.used < own.milli) {
+		why := own.needs(node)
+		return &why
+	}
+	return nil
+}
+
+// needs is the reason to keep a node.
+func (own *headroom) needs(node string) reason.Reason {
+	return reason.New(reason.NodeHeadroom, reason.Node(node), "headroom", own.words, "free", own.has())
+}
+
+// has is what is free, in the words of the setting.
+func (own *headroom) has() string {
+	if own.machines > 0 {
+		return strconv.Itoa(own.empty)
+	}
+	return strconv.FormatFloat(float64(own.free)/1000, 'f', -1, 64)
+}

@@ -1,0 +1,193 @@
+package grow
+
+import (
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+)
+
+// limit says why the group may not add one machine beyond extra more than it already adds, nil when it may (S-06). total is what
+// the cluster has without the extra ones.
+func (d *Growth) limit(st *Order, total Totals, extra int) *reason.Reason {
+	g := d.Policy.Growth
+	about := reason.Group(string(st.ID))
+	because := func(r reason.Reason) *reason.Reason { return &r }
+	capacity := d.Believed(st.GroupFacts) + st.Adding + extra
+	if capacity >= st.Max {
+		st.Wanted = true
+		return because(reason.New(reason.GroupAtMax, about, "capacity", capacity, "max", st.Max))
+	}
+	if b := d.Memory.Groups[st.ID].Backoff; b.Until.After(d.Now) && capacity >= b.Ceiling {
+		return because(d.backingOff(st.ID, b))
+	}
+	if why := d.tries(st, extra); why != nil {
+		return why
+	}
+	if g.MaxAtOnce > 0 && st.Adding+extra >= g.MaxAtOnce {
+		return because(reason.New(reason.GroupAtOnce, about, "machines", st.Adding+extra, "limit", g.MaxAtOnce))
+	}
+	if n, why, until := d.ceilings.Room(st.Group); n <= extra {
+		d.Wake(until)
+		return because(why)
+	}
+	total.Add(st.Template, extra)
+	return d.clusterLimit(st, total)
+}
+
+// clusterLimit says why a machine of the group would be more than the whole cluster may have beside such a total, nil when it would not.
+func (d *Growth) clusterLimit(st *Order, total Totals) *reason.Reason {
+	because := func(r reason.Reason) *reason.Reason { return &r }
+	g, about := d.Policy.Growth, reason.Group(string(st.ID))
+	if d.awaitsReady() {
+		return because(reason.New(reason.ClusterNotReady, about))
+	}
+	if g.MaxNodes > 0 && total.nodes+1 > g.MaxNodes {
+		return because(reason.New(reason.ClusterNodesLimit, about, "nodes", total.nodes, "limit", g.MaxNodes))
+	}
+	has := total
+	total.Add(st.Template, 1)
+	if total.Milli > g.MaxCores*1000 {
+		return because(reason.New(reason.ClusterCoresLimit, about, "cores", has.Milli/1000, "limit", g.MaxCores))
+	}
+	if total.Bytes > g.MaxMemoryGiB<<30 {
+		return because(reason.New(reason.ClusterMemoryLimit, about, "memory", has.Bytes>>30, "limit", g.MaxMemoryGiB))
+	}
+	for i, of := range total.Kinds {
+		if total.Gpus[i] > of.Max && total.Gpus[i] > has.Gpus[i] {
+			return because(reason.New(reason.ClusterGPULimit, about, "kind", of.Kind, "gpus", has.Gpus[i], "limit", of.Max))
+		}
+	}
+	return nil
+}
+
+// awaitsReady says whether nothing grows before a node of the cluster is Ready.
+func (d *Growth) awaitsReady() bool {
+	return d.Policy.Growth.NeedsReady && !slices.ContainsFunc(d.Snapshot.Nodes, func(n *cluster.Node) bool { return cluster.Ready(n.Object) })
+}
+
+// MostMore is how many machines the group may add by its own limits, beyond what it already adds.
+func (d *Growth) MostMore(st *Order) int {
+	if d.awaitsReady() {
+		return 0
+	}
+	n := st.Max - d.Believed(st.GroupFacts) - st.Adding
+	if b := d.Memory.Groups[st.ID].Backoff; b.Until.After(d.Now) {
+		n = min(n, b.Ceiling-d.Believed(st.GroupFacts)-st.Adding)
+	}
+	if d.Memory.Groups[st.ID].Breaker.Open() {
+		n = min(n, 1-st.Coming-st.Adding)
+	}
+	if most := d.Policy.Growth.MaxAtOnce; most > 0 {
+		n = min(n, most-st.Adding)
+	}
+	room, _, _ := d.ceilings.Room(st.Group)
+	return max(0, min(n, room))
+}
+
+// Totals is what the whole cluster has, with machines that are coming and those that this cycle adds.
+type Totals struct {
+	nodes int
+	Milli int64 // thousandths of cores
+	Bytes int64 // of memory
+	Kinds []policy.GPUTotal
+	Gpus  []int64 // by kind; never changed
+}
+
+// TotalsOf is nothing yet, of which GPUs of these kinds are counted.
+func TotalsOf(kinds []policy.GPUTotal) Totals {
+	return Totals{Kinds: kinds, Gpus: make([]int64, len(kinds))}
+}
+
+func (t *Totals) Add(n *corev1.Node, count int) {
+	t.nodes += count
+	if n != nil {
+		t.Milli += int64(count) * n.Status.Capacity.Cpu().MilliValue()
+		t.Bytes += int64(count) * n.Status.Capacity.Memory().Value()
+		for i, of := range t.Kinds {
+			if has := cluster.GPUsOf(n, of.Kind); has > 0 {
+				t.Gpus = slices.Clone(t.Gpus)
+				t.Gpus[i] += int64(count) * has
+			}
+		}
+	}
+}
+
+// totals counts as the guard does: nodes, and for every group what its capacity promises beyond its nodes.
+func (d *Growth) totals() Totals {
+	if d.has == nil {
+		d.has = d.hasNow()
+	}
+	t := *d.has
+	for _, g := range d.Snapshot.Groups {
+		if st := d.Groups[g.ID]; st.Adding > 0 {
+			t.Add(g.Template, st.Adding)
+		}
+	}
+	return t
+}
+
+// hasNow is what the cluster has without what this cycle adds.
+func (d *Growth) hasNow() *Totals {
+	t := TotalsOf(d.Policy.Growth.GPUs)
+	joined := map[cluster.GroupID]int{}
+	for _, n := range d.Snapshot.Nodes {
+		if n.Parked.UID == "" {
+			t.Add(n.Object, 1)
+		}
+		if n.Instance != nil {
+			joined[n.Group]++
+		}
+	}
+	for _, g := range d.Snapshot.Groups {
+		st := d.Groups[g.ID]
+		t.Add(g.Template, max(0, d.Believed(st.GroupFacts)-joined[g.ID]))
+	}
+	return &t
+}
+
+// room is what limits over several groups leave, and how much of each one machine uses up: machines, thousandths of cores and bytes of
+// memory and GPUs of the whole cluster, then the operator's ceilings over all groups together, in machines or millionths of a dollar.
+func (d *Growth) room() (limits []int64, uses func(*Order) []int64) {
+	g, t := d.Policy.Growth, d.totals()
+	limits = []int64{unlimited, max(0, g.MaxCores*1000-t.Milli), max(0, g.MaxMemoryGiB<<30-t.Bytes)}
+	if g.MaxNodes > 0 {
+		limits[0] = max(0, int64(g.MaxNodes-t.nodes))
+	}
+	for i, of := range t.Kinds {
+		limits = append(limits, max(0, of.Max-t.Gpus[i]))
+	}
+	var shared []cluster.Ceiling
+	for _, c := range g.Ceilings {
+		if c.Group == "" {
+			unit := 1e6
+			if c.Ceiling.Unit == cluster.CeilingMachines {
+				unit = 1
+			}
+			shared = append(shared, c.Ceiling)
+			limits = append(limits, int64(max(0, min(unlimited, math.Floor(unit*d.ceilings.left(c)+1e-9)))))
+		}
+	}
+	return limits, func(st *Order) []int64 {
+		c := st.Template.Status.Capacity
+		uses := []int64{1, c.Cpu().MilliValue(), c.Memory().Value()}
+		for _, of := range t.Kinds {
+			uses = append(uses, cluster.GPUsOf(st.Template, of.Kind))
+		}
+		for _, c := range shared {
+			if c.Unit == cluster.CeilingMachines {
+				uses = append(uses, 1)
+			} else {
+				uses = append(uses, int64(math.Ceil(st.PriceUSDPerHour*1e6)))
+			}
+		}
+		return uses
+	}
+}
+
+// unlimited is more than any cluster has.
+const unlimited = 1 << 60

@@ -1,0 +1,421 @@
+package grow
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/packing"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/node"
+	"sluice.dev/sluice/plan/place"
+)
+
+// growJointly chooses the mix of machines that costs least, over all groups and all demands at once. Pods that do not mind each other are
+// counted; the others are shown to the checker on the machines that were meant for them, and what it does not let stay there goes
+// elsewhere.
+func (d *Growth) growJointly(c *Candidates) {
+	if len(c.Groups) == 0 {
+		return
+	}
+	narrowed, widen := c.narrow()
+	b := d.addMix(c)
+	if widen() {
+		b = d.addMix(c)
+	}
+	d.account(c, b, narrowed)
+	d.weigh(c, b)
+}
+
+// addMix adds the machines of the mix for what is left.
+func (d *Growth) addMix(c *Candidates) *mix {
+	b := newMix(d, c)
+	b.found = packing.Solve(b.problem)
+	d.settle(c, b, d.openMix(b, b.found))
+	return b
+}
+
+// mix is a packing problem and what its parts stand for.
+type mix struct {
+	problem packing.Problem
+	alone   []packing.Group // by the candidates' sites: each as a group of its own
+	found   packing.Solution
+	lots    []lot     // by the problem's groups
+	classes []*wanted // by the problem's classes; a demand may be several
+	priced  bool      // costs are millionths of a dollar an hour; else they are weights
+	assumed assumed   // prices that nobody knows
+}
+
+func newMix(d *Growth, c *Candidates) *mix {
+	b := &mix{assumed: d.assumePrices(c.Groups)}
+	b.priced = !slices.ContainsFunc(c.Groups, func(st *Order) bool { return b.price(st) <= 0 })
+	caps, uses := d.room()
+	b.problem.Caps = caps
+	lotOf := b.gather(d, c, uses)
+	b.shareZones(d)
+	for _, w := range c.wanted {
+		for _, part := range b.parts(c, w) {
+			set := packing.NewSet(len(b.lots))
+			some := false
+			for i, allowed := range part.sites {
+				if allowed {
+					set.Add(lotOf[i])
+					some = true
+				}
+			}
+			if !some || part.count == 0 {
+				continue
+			}
+			class := packing.Class{Requests: w.needs, Count: part.count, Groups: set, Rank: int(w.Of.Priority())}
+			if w.alone {
+				class.PerMachine = 1
+			}
+			b.problem.Classes = append(b.problem.Classes, class)
+			b.classes = append(b.classes, w)
+		}
+	}
+	return b
+}
+
+// lot is groups that are one to the problem, as nothing that is wanted tells them apart; or one zone of a group, where something does.
+type lot struct {
+	groups []*Order
+	zone   string // "" for all of the groups
+}
+
+// gather makes lots of groups that are alike to all that is wanted: the same room, cost and limits' share, and the same pods welcome. It
+// returns each site's lot. Where pods depend on each other a group is a lot of its own, since its zone may matter to them, and where zones of one
+// group do each is.
+func (b *mix) gather(d *Growth, c *Candidates, uses func(*Order) []int64) []int {
+	type key struct{ room, welcome string }
+	known := map[key]int{}
+	lotOf := make([]int, len(c.sites))
+	apart := c.apart()
+	for i, s := range c.sites {
+		g := packing.Group{Capacity: c.free[i], Cost: b.cost(s.Order), Tie: b.tie(s.Order), Max: d.MostMore(s.Order), Uses: uses(s.Order)}
+		b.alone = append(b.alone, g)
+		if i > 0 && c.sites[i-1].group == s.group && !apart[s.group] {
+			lotOf[i] = lotOf[i-1]
+			continue
+		}
+		one := lot{groups: []*Order{s.Order}}
+		var welcome strings.Builder
+		own := apart[s.group]
+		if own {
+			one.zone = s.zone
+			g.Tie++ // a group that is of one zone alone keeps what it promises
+		}
+		for _, w := range c.wanted {
+			welcome.WriteByte("01"[node.Btoi(w.suits[i])])
+			own = own || w.depends && w.suits[i]
+		}
+		k := key{place.Words(g.Capacity, []int64{g.Cost, g.Tie}, g.Uses), welcome.String()}
+		if at, ok := known[k]; ok && !own {
+			b.lots[at].groups = append(b.lots[at].groups, s.Order)
+			b.problem.Groups[at].Max += g.Max
+			lotOf[i] = at
+			continue
+		}
+		if !own {
+			known[k] = len(b.lots)
+		}
+		lotOf[i] = len(b.lots)
+		b.lots = append(b.lots, one)
+		b.problem.Groups = append(b.problem.Groups, g)
+	}
+	return lotOf
+}
+
+// apart says of every group whether its zones differ for what is wanted: in the pods that they suit or in the room that daemons leave there.
+func (c *Candidates) apart() []bool {
+	apart := make([]bool, len(c.Groups))
+	for i, s := range c.sites {
+		if i == 0 || c.sites[i-1].group != s.group {
+			continue
+		}
+		s.uneven = s.uneven || !slices.Equal(c.free[i], c.free[i-1])
+		apart[s.group] = apart[s.group] || s.uneven || slices.ContainsFunc(c.wanted, func(w *wanted) bool {
+			return w.zonal && (w.suits[i] || w.suits[i-1])
+		})
+	}
+	return apart
+}
+
+// shareZones limits the zones of a group together to what the group may add.
+func (b *mix) shareZones(d *Growth) {
+	limit := map[*Order]int{}
+	for i, l := range b.lots {
+		if l.zone == "" {
+			continue
+		}
+		st := l.groups[0]
+		k, known := limit[st]
+		if !known {
+			k = len(b.problem.Caps)
+			limit[st] = k
+			b.problem.Caps = append(b.problem.Caps, int64(d.MostMore(st)))
+		}
+		g := &b.problem.Groups[i]
+		g.Uses = append(g.Uses, make([]int64, k+1-len(g.Uses))...)
+		g.Uses[k] = 1
+	}
+}
+
+// cost is what a machine of the group costs in the mix: its price, or how large it is where none is known, so that least is
+// wasted.
+func (b *mix) cost(st *Order) int64 {
+	if b.priced {
+		return int64(math.Round(b.price(st) * 1e6))
+	}
+	return int64(math.Round(place.Weight(st.Template.Status.Allocatable) * 1e6))
+}
+
+// tie decides between mixes of equal cost: many small machines rather than few large ones, since they are empty sooner. It is a cost
+// squared, which the small ones have least of. Of machines alike those that the cloud may take away come first: where their price is not
+// known, as weights do not tell, it is still the lower one.
+func (b *mix) tie(st *Order) int64 {
+	thousandths := b.cost(st) / 1000
+	tie := 4 * thousandths * thousandths
+	if !st.Spot {
+		tie += 2
+	}
+	return tie
+}
+
+// part is some of a demand's pods with the sites that may run them.
+type part struct {
+	count int
+	sites []bool
+}
+
+// parts divides the pods of a demand as their constraints would: over the domains that they have to be spread over, or into the one in
+// which they have to be together. It is a guess that only decides for whom machines are meant.
+func (b *mix) parts(c *Candidates, w *wanted) []part {
+	if !w.depends {
+		return []part{{w.Left(), w.suits}}
+	}
+	suits := w.suits
+	if key := nearKey(w.Of.Spec); key != "" {
+		suits = b.together(c, w, key)
+	}
+	key, skew := spreads(w.Of)
+	if key == "" {
+		return []part{{w.Left(), suits}}
+	}
+	var domains, later []string // later: those that take no such pod as things stand
+	for i, at := range c.sites {
+		switch v := at.label(key); {
+		case !suits[i] || slices.Contains(domains, v):
+		case w.fits[i]:
+			domains = append(domains, v)
+		case !slices.Contains(later, v):
+			later = append(later, v)
+		}
+	}
+	later = slices.DeleteFunc(later, func(v string) bool { return slices.Contains(domains, v) })
+	slices.Sort(domains)
+	slices.Sort(later)
+	domains = append(domains, later...)
+	parts := make([]part, len(domains))
+	for j, v := range domains {
+		parts[j] = part{w.Left()*(j+1)/len(domains) - w.Left()*j/len(domains), make([]bool, len(c.sites))}
+		if w.Left() < skew*len(domains) { // one domain may stay without any, so that each may have as many as that
+			parts[j].count = min(skew, max(0, w.Left()-skew*j))
+		}
+		for i, at := range c.sites {
+			parts[j].sites[i] = suits[i] && at.label(key) == v
+		}
+	}
+	return parts
+}
+
+// spreads is the first topology, wider than a node, over which such pods must be spread from each other, and their largest skew; "" for none. Where a
+// constraint counts other pods alone, it may forbid domains, and parts no pods.
+func spreads(of *cluster.Class) (key string, skew int) {
+	for _, t := range of.Spec.TopologySpreadConstraints {
+		if t.WhenUnsatisfiable != corev1.DoNotSchedule || t.TopologyKey == corev1.LabelHostname {
+			continue
+		}
+		if s, err := metav1.LabelSelectorAsSelector(t.LabelSelector); err == nil && s.Matches(labels.Set(of.Labels)) {
+			return t.TopologyKey, int(t.MaxSkew)
+		}
+	}
+	return "", 0
+}
+
+// nearKey is the first topology, wider than a node, in which such pods must be near others.
+func nearKey(spec *corev1.PodSpec) string {
+	if a := spec.Affinity; a != nil && a.PodAffinity != nil {
+		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			if t.TopologyKey != corev1.LabelHostname {
+				return t.TopologyKey
+			}
+		}
+	}
+	return ""
+}
+
+// together are the groups of the one domain in which the demand costs least, of those in which it is welcome as things stand.
+func (b *mix) together(c *Candidates, w *wanted, key string) []bool {
+	best, domain := math.Inf(1), ""
+	for i, at := range c.sites {
+		if !w.fits[i] {
+			continue
+		}
+		fit := c.onOne(i, w)
+		machines := (int64(w.Left()) + fit - 1) / fit
+		if cost := float64(int64(at.Reaches(at.zone, int(machines))) * b.cost(at.Order)); cost < best {
+			best, domain = cost, at.label(key)
+		}
+	}
+	if math.IsInf(best, 1) {
+		return w.suits
+	}
+	out := make([]bool, len(c.sites))
+	for i, at := range c.sites {
+		out[i] = w.suits[i] && at.label(key) == domain
+	}
+	return out
+}
+
+// onOne is how many of the demand's pods that are left an empty machine of the site would hold by what they ask for, at least one.
+func (c *Candidates) onOne(at int, w *wanted) int64 {
+	if w.alone {
+		return 1
+	}
+	fit := int64(w.Left())
+	for dim, need := range w.needs {
+		if need > 0 {
+			fit = min(fit, c.free[at][dim]/need)
+		}
+	}
+	return max(1, fit)
+}
+
+// openMix opens the machines of a solution and puts the pods on them that do not mind each other. Those of groups that span zones are opened as
+// zones take turns; some may be left out.
+func (d *Growth) openMix(b *mix, s packing.Solution) []*machine {
+	var open []*machine
+	var spanning []*seats
+	for _, m := range s.Machines {
+		l := b.lots[m.Group]
+		for _, st := range d.share(l.groups, m.Count) {
+			one := &machine{}
+			for _, p := range m.Pods {
+				w := b.classes[p.Class]
+				if w.depends {
+					one.meant = append(one.meant, meant{w, p.Count})
+					continue
+				}
+				one.plain = append(one.plain, meant{w, p.Count})
+			}
+			if st.Rotation != nil {
+				spanning = seated(spanning, st, l.zone, one)
+				continue
+			}
+			one.handle = d.Adopt(st, 1)[0]
+			one.take(st, st.Opened-1)
+			open = append(open, one)
+		}
+	}
+	for _, own := range spanning {
+		open = append(open, d.seat(own)...)
+	}
+	for _, m := range open {
+		for _, p := range m.plain {
+			d.Check.PlaceMany(p.Of, p.n, m.handle)
+			d.granted(m, p.wanted, p.n)
+		}
+	}
+	return open
+}
+
+// granted counts pods of a demand on a machine that is being added.
+func (d *Growth) granted(m *machine, w *wanted, n int) {
+	m.pods += n
+	if w.at == nil {
+		w.at = map[*Order]int{}
+	}
+	w.at[m.of] += n
+	w.grown += n
+	d.Place(w.Demand, n, m.handle)
+	if w.zonal && m.zone != "" {
+		m.zonal = append(m.zonal, granted{w.Demand, w.Served, n})
+	}
+	d.grant(w.Demand, n, m.of.ID)
+}
+
+// share divides machines over groups that are alike: one by one to the group that has the fewest, so that zones stay balanced; where zones
+// are the same and nobody asked for balance, to the first that may grow.
+func (d *Growth) share(lot []*Order, n int) []*Order {
+	if len(lot) == 1 {
+		return slices.Repeat(lot, n)
+	}
+	balance := d.Policy.Growth.Balance.Similar || slices.ContainsFunc(lot, func(st *Order) bool {
+		return !st.Spans() && st.Template.Labels[corev1.LabelTopologyZone] != lot[0].Template.Labels[corev1.LabelTopologyZone]
+	})
+	shares := make([]Share, len(lot))
+	for i, st := range lot {
+		shares[i] = Share{st.ID, d.Believed(st.GroupFacts) + st.Adding, d.MostMore(st)}
+		if !balance {
+			shares[i].Capacity = -math.MaxInt32 * (len(lot) - i) // the first ones stay the smallest
+		}
+	}
+	out := make([]*Order, 0, n)
+	for i, more := range Spread(n, shares) {
+		out = append(out, slices.Repeat(lot[i:i+1], more)...)
+	}
+	return out
+}
+
+// account says what the growth costs, and the least that any would. A mix of fewer groups than there are knows nothing of the others.
+func (d *Growth) account(c *Candidates, b *mix, narrowed bool) {
+	if !b.priced || len(b.assumed) > 0 {
+		return
+	}
+	spent, cost := 0.0, int64(0)
+	for _, st := range c.Groups {
+		n := st.Adding - st.raised
+		spent += float64(n) * st.PriceUSDPerHour
+		cost += int64(n) * b.cost(st)
+	}
+	if spent == 0 {
+		return
+	}
+	bound := b.found.Bound
+	if narrowed || c.tells() {
+		bound = b.relaxed(c, cost)
+	}
+	d.Cost = &action.Cost{USDPerHour: spent, LeastUSDPerHour: min(spent, float64(bound)/1e6)}
+}
+
+// relaxedEffort is what [mix.relaxed] spends, as [packing.Problem.Effort] has it.
+const relaxedEffort = 20
+
+// relaxed is the least that pods cost which went to machines that are being added, were they not to mind each other: within the limits as
+// they were before. Pods that found a place on nodes in the meantime cost nothing and raise no bound. Cost is what the machines cost.
+func (b *mix) relaxed(c *Candidates, cost int64) int64 {
+	p := packing.Problem{Groups: b.alone, Caps: b.problem.Caps, Effort: relaxedEffort}
+	for _, w := range c.wanted {
+		set, some := packing.NewSet(len(c.sites)), false
+		for i, suits := range w.suits {
+			if suits {
+				set.Add(i)
+				some = true
+			}
+		}
+		if n := w.grown; some && n > 0 {
+			class := packing.Class{Requests: w.needs, Count: n, Groups: set}
+			if w.alone {
+				class.PerMachine = 1
+			}
+			p.Classes = append(p.Classes, class)
+		}
+	}
+	return packing.Bound(p, cost)
+}

@@ -1,0 +1,41 @@
+package memory
+
+import (
+	"maps"
+	"time"
+
+	"sluice.dev/sluice/policy"
+)
+
+// Cordoned is by when a node on the ladder was cordoned, as this process knows it: the taint says since when by the clock of the process that put it there, and the
+// pause after it is measured by one clock.
+type Cordoned struct {
+	Said time.Time `json:"said"` // what the taint says
+	By   time.Time `json:"by"`   // not later than this, by the clock of this process
+
+	Refused Backoff `json:"refused,omitzero"` // from evicting its pods
+}
+
+// evicted is the same after an eviction that a cycle asked for: of several that fail together the first counts.
+func (c Cordoned) evicted(r Result, cycle time.Time, allowed *policy.Policy) Cordoned {
+	switch {
+	case r.Status == Accepted:
+		c.Refused = Backoff{}
+	case r.Status == Failed && !c.Refused.Until.After(cycle):
+		c.Refused = c.Refused.lengthened(r, allowed)
+	}
+	return c
+}
+
+// Jumped is the memory after the clock of this process was put forward, while it ran: what is measured between two cycles began as much later.
+func (m Memory) Jumped(by time.Duration) Memory {
+	if by <= 0 || len(m.Cordoned) == 0 {
+		return m
+	}
+	m.Cordoned = maps.Clone(m.Cordoned)
+	for name, c := range m.Cordoned {
+		c.By = c.By.Add(by)
+		m.Cordoned[name] = c
+	}
+	return m
+}

@@ -1,0 +1,48 @@
+package memory
+
+import (
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+)
+
+// cooldown is a pause of removals that is in force.
+type cooldown struct {
+	at    time.Time
+	Delay time.Duration
+	After string // what happened then
+}
+
+func (c cooldown) Until() time.Time { return c.at.Add(c.Delay) }
+
+// CoolsDown says whether nothing is removed now after a growth, a deletion or a failure. It is false where each group has delays of its own.
+func (m Memory) CoolsDown(r policy.Removal, now time.Time) bool {
+	_, on := m.Cooldown(r, "", now)
+	return on && !r.LocalDelays
+}
+
+// Cooldown is the first one in force for nodes of the group, false for none.
+func (m *Memory) Cooldown(r policy.Removal, id cluster.GroupID, now time.Time) (cooldown, bool) {
+	own := m.Groups[id]
+	grown, deleted, failed := own.Requested, own.Deleted, own.Uncordoned
+	if !r.LocalDelays {
+		grown = m.LastGrowth
+		for _, g := range m.Groups {
+			deleted, failed = Later(deleted, g.Deleted), Later(failed, g.Uncordoned)
+		}
+	}
+	for _, c := range [...]cooldown{{grown, r.AfterAdd, "the last growth"}, {deleted, r.AfterDelete, "the last deletion"}, {failed, r.AfterFailure, "a node could not be tainted"}} {
+		if !c.at.IsZero() && now.Before(c.Until()) {
+			return c, true
+		}
+	}
+	return cooldown{}, false
+}
+
+func Later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

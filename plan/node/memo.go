@@ -1,0 +1,102 @@
+package node
+
+import (
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan/action"
+)
+
+// Memo are what nodes show by themselves, kept from cycle to cycle.
+type Memo struct {
+	Facts    []*Facts         // of the snapshot's nodes, in their order
+	Said     []action.Verdict // about the same nodes; of those that are watched by the cycle that is made, or the last one
+	Noticed  []*cluster.Node  // of the same nodes those to whose machines the cloud has announced something, or where an answer to that still stands
+	Spot     []*cluster.Node  // of the same nodes those whose spot machines may be taken away
+	Doubtful []*cluster.Node  // of the same nodes those that could be a machine to which they are not joined, in their order
+	Shunned  []int            // nodes that bear a soft taint
+	Marked   []*cluster.Node  // of the same nodes those whose mark is to be changed
+	Working  []int            // of the same nodes those that hold pods of Jobs
+	Watched  []int            // nodes that each cycle judges: what becomes of them depends on more than they show
+	Owned    []*cluster.Node  // nodes without a machine that bear the name of a sluice
+	Passing  []int            // of these, those that time alone made other ones when all were looked at last
+}
+
+func SameOption[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// same says whether two lists are one, and not only equal.
+func same[T any](a, b []T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// Look looks at the nodes: anew at those that changed since the last snapshot, and at those that look different as time passes.
+func (p *Memo) Look(d *View, seen *cluster.Snapshot) {
+	nodes := d.Snapshot.Nodes
+	if p.Facts != nil && same(seen.Nodes, nodes) {
+		for _, i := range p.Passing {
+			if p.Facts[i].Passing {
+				p.Facts[i] = d.look(nodes[i])
+			}
+		}
+		return
+	}
+	var last []*cluster.Node
+	if p.Facts != nil {
+		last = seen.Nodes
+	}
+	sights := make([]*Facts, len(nodes))
+	j := 0
+	for i, n := range nodes {
+		for j < len(last) && last[j] != n && last[j].Name() < n.Name() {
+			j++
+		}
+		if j < len(last) && last[j] == n && !p.Facts[j].Passing {
+			sights[i] = p.Facts[j]
+		} else {
+			sights[i] = d.look(n)
+		}
+	}
+	before := p.Facts
+	if len(p.Said) != len(nodes) || len(before) != len(nodes) {
+		p.Said, before = make([]action.Verdict, len(nodes)), make([]*Facts, len(nodes))
+	}
+	p.Facts, p.Watched, p.Shunned, p.Doubtful = sights, p.Watched[:0], p.Shunned[:0], nil
+	p.Noticed, p.Spot, p.Marked, p.Owned, p.Working, p.Passing = nil, nil, nil, nil, p.Working[:0], p.Passing[:0]
+	for i, v := range sights {
+		if v.plain {
+			if v != before[i] {
+				p.Said[i] = v.Verdict
+			}
+			continue
+		}
+		if v.marked {
+			p.Marked = append(p.Marked, v.Node)
+		}
+		if v.owned {
+			p.Owned = append(p.Owned, v.Node)
+		}
+		if v.noticed || v.answered {
+			p.Noticed = append(p.Noticed, v.Node)
+		}
+		if v.leavesSpot {
+			p.Spot = append(p.Spot, v.Node)
+		}
+		if v.doubtful {
+			p.Doubtful = append(p.Doubtful, v.Node)
+		}
+		if v.shunned {
+			p.Shunned = append(p.Shunned, i)
+		}
+		if v.works {
+			p.Working = append(p.Working, i)
+		}
+		if v.Settled && !v.Passing {
+			p.Said[i] = v.Verdict
+			v.plain = !(v.marked || v.owned || v.noticed || v.answered || v.leavesSpot || v.doubtful || v.shunned || v.works)
+		} else {
+			p.Said[i] = action.Verdict{}
+			p.Watched = append(p.Watched, i)
+			if v.Passing {
+				p.Passing = append(p.Passing, i)
+			}
+		}
+	}
+}

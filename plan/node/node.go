@@ -1,0 +1,104 @@
+// Package node is what nodes and groups show by themselves, looked at once a cycle, with the one memo of it. Nobody's wishes are in it: what pods want, what
+// is added and what leaves is decided by the packages that import it.
+//
+//	subject   what is said here
+//	node      left alone (untouched), starting, parked, or with pods that have to leave before its machine may go
+//	machine   waited for, late, overdue, lost, or unregistered, as the ledger of machines has it
+//	group     paused, of control-plane nodes, its counts, and what the safety contract keeps of it
+package node
+
+import (
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
+)
+
+// View is what a cycle looks at, and what its phases leave: facts on nodes and groups, memory, verdicts and the next time.
+type View struct {
+	Snapshot *cluster.Snapshot
+	Policy   *policy.Policy
+	Memory   memory.Memory
+	Fleet    *fleet.View // nil when nobody keeps a ledger of machines
+	Now      time.Time
+	Next     time.Time
+	Check    *scheduling.Checker
+
+	Memo   *Memo
+	groups map[cluster.GroupID]*GroupFacts
+	Listed []*GroupFacts   // the same in the snapshot's order
+	lost   map[string]bool // machines without a node that were nodes, by UID, as the ledger has it
+
+	Verdicts map[reason.Kind][]action.Verdict
+	Besides  []Judged                    // verdicts on nodes that are not watched, in the place of what they show
+	usages   map[[3]string]reason.Reason // see [View.busy]
+
+	Budgets   budgets
+	disrupted map[*policyv1.PodDisruptionBudget]int32 // disruptions that this cycle has consumed
+	attached  map[string][]cluster.Attachment         // to nodes, by their names, nil until somebody asks
+}
+
+// NewView is what a cycle begins with.
+func NewView(s *cluster.Snapshot, allowed *policy.Policy, m memory.Memory, check *scheduling.Checker, known *Memo) *View {
+	v := &View{
+		Snapshot: s, Policy: allowed, Memory: m.Spend(s, allowed), Now: s.Time, Fleet: s.View(), Check: check, Memo: known,
+		usages: map[[3]string]reason.Reason{}, Budgets: budgets{all: s.Objects.Budgets},
+		groups:   make(map[cluster.GroupID]*GroupFacts, len(s.Groups)),
+		Verdicts: map[reason.Kind][]action.Verdict{},
+	}
+	pauses := s.Objects.Pauses()
+	for i, g := range s.Groups {
+		st := &GroupFacts{
+			Group: g, roll: callRoll(g), At: i, Removal: allowed.Removal.Of(g.Options), Servers: g.ControlPlane != "" && !allowed.Removal.ControlPlane,
+			Paused: v.pause(g, pauses), Contract: v.contractFor(g),
+		}
+		v.groups[g.ID], v.Listed = st, append(v.Listed, st)
+	}
+	return v
+}
+
+// GroupOf is the group of the node, nil when it is of none that is managed.
+func (d *View) GroupOf(v *Facts) *GroupFacts {
+	if v.Of < 0 {
+		return nil
+	}
+	return d.Listed[v.Of]
+}
+
+// Watch visits the nodes that are not settled by what they show, in their order.
+func (d *View) Watch(visit func(at int, v *Facts)) {
+	for _, at := range d.Memo.Watched {
+		visit(at, d.Memo.Facts[at])
+	}
+}
+
+// Judge records a verdict on a machine or a group.
+func (d *View) Judge(about reason.Ref, outcome action.Outcome, because ...reason.Reason) {
+	d.Verdicts[about.Kind] = append(d.Verdicts[about.Kind], action.Verdict{Subject: about, Outcome: outcome, Because: because})
+}
+
+// Judged is a verdict on a node, by its place among the snapshot's nodes.
+type Judged struct {
+	At int
+	action.Verdict
+}
+
+// Wake asks for a cycle at t, when a timer runs out.
+func (d *View) Wake(t time.Time) {
+	if t.After(d.Now) && (d.Next.IsZero() || t.Before(d.Next)) {
+		d.Next = t
+	}
+}
+
+// Starting says whether a node is not yet what it will be: it is not Ready as [policy.Growth.Starting] has it, or its devices have not
+// been announced. A kubelet that fell silent announces nothing.
+func (d *View) Starting(n *cluster.Node) bool {
+	return len(n.Awaits) > 0 && !cluster.Silent(n.Object) || d.Policy.Growth.Starting(n.Object, d.Now)
+}

@@ -1,0 +1,77 @@
+package place
+
+import (
+	"slices"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/reason"
+)
+
+// expelledFor is how long after a kubelet fell silent places are kept for the pods of its announced machine. By then Kubernetes has deleted
+// them itself, by its default tolerations of an unreachable node, and those that are made again wait for places of their own.
+const expelledFor = 5 * time.Minute
+
+// demandPlaces puts the pods that are expelled behind those that wait.
+func (d *Room) demandPlaces() {
+	more := d.expelled()
+	if len(more) == 0 {
+		return
+	}
+	of := map[*cluster.Class]*Demand{}
+	for _, dm := range d.Demands {
+		if dm.Judged {
+			of[dm.Of] = dm
+		}
+	}
+	first := len(d.Waiting)
+	d.Waiting, d.Driven = slices.Concat(d.Waiting, more), len(more)
+	for i, p := range more {
+		d.PodVerdicts = append(d.PodVerdicts, action.Verdict{Subject: reason.Pod(p.Namespace, p.Name)})
+		dm := of[p.Class]
+		if dm == nil {
+			dm = &Demand{Of: p.Class, Eldest: first + i, Judged: true}
+			of[p.Class] = dm
+			d.Demands = append(d.Demands, dm)
+		}
+		dm.Pods = append(dm.Pods, first+i)
+	}
+}
+
+// expelled are the pods that leave machines about which the cloud has announced that they stop: they want another place, though they run
+// still, since a disruption budget may keep them where they are until they have one. Pods that the policy keeps are not among them: they may
+// end in time. Where the pods were is pretended to be free of them.
+func (d *Room) expelled() []*cluster.Pod {
+	var all []*cluster.Pod
+	for _, n := range d.Memo.Noticed {
+		if notice, stands := cluster.NoticeOf(n.Object); !stands || !notice.Stops() {
+			continue
+		}
+		if !cluster.Ready(n.Object) {
+			due := cluster.NotReadySince(n.Object).Add(expelledFor)
+			if !d.Now.Before(due) {
+				continue
+			}
+			d.Wake(due)
+		}
+		leaves := func(p *cluster.Pod) bool {
+			if p.Daemon() || p.Leaving() || d.Policy.Expendable(p) {
+				return false
+			}
+			_, keeps := d.Policy.Keeps(p, d.Where(n), d.Now)
+			return !keeps
+		}
+		before := len(all)
+		for _, p := range n.Pods {
+			if leaves(p) {
+				all = append(all, p)
+			}
+		}
+		if len(all) > before {
+			d.Check.Remove(n.Name())
+			d.Check.Add(n.Object, slices.DeleteFunc(slices.Clone(n.Pods), leaves)...)
+		}
+	}
+	return all
+}

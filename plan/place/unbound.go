@@ -1,0 +1,130 @@
+package place
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+)
+
+// How long a scheduler takes for a pod that nothing is remembered of, and how long a pod is left that its scheduler does not bind.
+const (
+	bindsSoon   = time.Minute
+	firstLeft   = 10 * time.Minute
+	longestLeft = 24 * time.Hour
+)
+
+// leaveUnbound leaves the pods that their schedulers have not bound in time to nodes that they fit (S-16).
+func (d *Room) leaveUnbound() {
+	if len(d.Memory.Unbound) == 0 {
+		return
+	}
+	now := make(map[string]memory.Unbound, len(d.Memory.Unbound))
+	for _, p := range d.Snapshot.Pending {
+		u, known := d.Memory.Unbound[string(p.UID)]
+		switch {
+		case !known:
+			continue
+		case !u.Until.IsZero() && p.UnschedulableSince().After(u.Until.Add(-u.Rest)):
+			continue // a scheduler is there, and nodes have gone since
+		case u.Left(d.Now):
+		case !u.Until.IsZero():
+			u.Since, u.Until = time.Time{}, time.Time{}
+		case !u.Since.IsZero():
+			if until := u.Since.Add(policy.Binds(len(d.Snapshot.Pending))); d.Now.Before(until) {
+				d.Wake(until)
+				break
+			}
+			u.Rest = min(max(2*u.Rest, firstLeft), longestLeft)
+			u.Until, u.Refused = d.Now.Add(u.Rest), d.refusedWith(u.Refused, p)
+		}
+		if u.Left(d.Now) {
+			d.Wake(u.Until)
+		}
+		now[string(p.UID)] = u
+	}
+	if !maps.EqualFunc(now, d.Memory.Unbound, memory.Unbound.Equal) {
+		d.Memory.Unbound = now
+	}
+}
+
+// isLeft says whether the pod that waits there holds no node and makes no group grow, as its scheduler does not bind it. It gets its verdict.
+func (d *Room) isLeft(at int, p *cluster.Pod) bool {
+	u := d.Memory.Unbound[string(p.UID)]
+	if !u.Left(d.Now) {
+		return false
+	}
+	outcome := action.PodIgnored
+	if p.Unschedulable() {
+		outcome = action.PodStuck
+	}
+	v := &d.PodVerdicts[at]
+	*v = action.Verdict{Subject: v.Subject, Outcome: outcome, Because: []reason.Reason{reason.New(reason.PodNotBound, v.Subject,
+		"scheduler", cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName), "age", d.Now.Sub(u.Since).Truncate(time.Second),
+		"limit", policy.Binds(len(d.Snapshot.Pending)), "until", u.Until.Format(time.RFC3339))}}
+	return true
+}
+
+// RememberUnbound remembers since when pods have fitted nodes that are there.
+func (d *Room) RememberUnbound() {
+	was := d.Memory.Unbound
+	if len(was) == 0 && len(d.Counted)+len(d.Rescues) == 0 {
+		return
+	}
+	now := map[string]memory.Unbound{}
+	verdicts, young := d.PodVerdicts, d.Now.Add(-bindsSoon)
+	for at, p := range d.Snapshot.Pending {
+		fits := verdicts[at].Outcome == action.PodScheduling || verdicts[at].Outcome == action.PodRescues
+		if len(was) == 0 && !fits {
+			continue
+		}
+		if len(was) == 0 && p.Created().After(young) {
+			break // they wait in the order of their age
+		}
+		u, known := was[string(p.UID)]
+		switch {
+		case u.Left(d.Now):
+		case fits && u.Since.IsZero() && !p.Gated() && !p.Created().After(young):
+			u.Since = d.Now
+		case fits && known:
+		case u.Rest == 0:
+			continue
+		default:
+			u.Since = time.Time{}
+		}
+		now[string(p.UID)] = u
+	}
+	switch {
+	case len(now) == 0:
+		d.Memory.Unbound = nil
+	case !maps.EqualFunc(now, was, memory.Unbound.Equal):
+		d.Memory.Unbound = now
+	}
+}
+
+// refusedWith are these groups and those on whose nodes pods such as this one had their places in the last cycle.
+func (d *Room) refusedWith(refused []cluster.GroupID, p *cluster.Pod) []cluster.GroupID {
+	last := d.Memory.Places
+	if last == nil {
+		return refused
+	}
+	all := slices.Clone(refused)
+	for i, at := range last.Of[p.Key] {
+		if i%2 > 0 || int(at) >= len(last.Nodes) {
+			continue
+		}
+		if n := d.Snapshot.Node(last.Nodes[at]); n != nil && n.Group != "" {
+			all = append(all, n.Group)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,76 @@
+package remove
+
+import (
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/node"
+	"sluice.dev/sluice/reason"
+)
+
+// considerAsked cordons nodes that a person has asked for. Neither their use nor a pending pod or room that is kept free speaks for them: a
+// machine more is bought where it is needed.
+func (d *Removal) considerAsked(nodes []*candidate) {
+	for _, st := range nodes {
+		why := *node.AskedFor(st.Node)
+		block := d.hindered(st)
+		if block == nil {
+			block = d.keptFromLadder(st, cluster.AskedFor, nil)
+		}
+		if block != nil {
+			d.judgeNode(st, action.NodeIdle, append(block, why)...)
+			continue
+		}
+		if len(st.Movers) > 0 {
+			d.drains++
+		}
+		d.stepOn(st, cluster.AskedFor, why)
+	}
+}
+
+// hindered says why a node that a person has asked for may not step on the ladder now, nil when it may.
+func (d *Removal) hindered(st *candidate) []reason.Reason {
+	r, about, g := d.Policy.Removal, reason.Node(st.Name()), st.group
+	is := func(why reason.Reason) []reason.Reason { return []reason.Reason{why} }
+	switch {
+	case !r.Enabled:
+		return is(reason.New(reason.RemovalDisabled, about))
+	case g.Paused != nil:
+		return is(*g.Paused)
+	case d.unhealthy != nil:
+		return d.unhealthy[:1:1]
+	case g.BlockedRead() != nil:
+		return is(*g.BlockedRead())
+	case d.neededOf(st, 1) != nil:
+		return is(*d.neededOf(st, 1))
+	case d.quorum(st) != nil:
+		return is(*d.quorum(st))
+	case d.inFlight >= r.MaxInFlight:
+		return is(reason.New(reason.RemovalBudget, about, "inflight", d.inFlight, "limit", r.MaxInFlight))
+	case len(st.Movers) > 0 && d.drains >= r.MaxDrains:
+		return is(reason.New(reason.RemovalBudget, about, "inflight", d.drains, "limit", r.MaxDrains))
+	}
+	return nil
+}
+
+// drainAsked evicts what may go from a node that a person has asked for, as disruption budgets let it, and waits for the rest without an end:
+// work that the policy keeps comes to its own.
+func (d *Removal) drainAsked(st *candidate, wait time.Time) {
+	because := []reason.Reason{reason.New(reason.NodeDraining, reason.Node(st.Name()), "pods", len(st.Movers))}
+	if d.Now.Before(wait) {
+		d.Wake(wait)
+		d.judgeNode(st, action.NodeDraining, because...)
+		return
+	}
+	var leavers []*cluster.Pod
+	var works []reason.Reason
+	for _, p := range st.Movers {
+		if why, keeps := d.Keeps(p, st.Facts); keeps && !p.Leaving() {
+			works = append(works, why)
+			continue
+		}
+		leavers = append(leavers, p)
+	}
+	d.judgeNode(st, action.NodeDraining, append(d.evict(st, leavers, because[0]), works...)...)
+}

@@ -1,0 +1,192 @@
+package remove
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/grow"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+)
+
+// JudgeGroups sums up what happens to every group. The first reason is the one that matters most; the size always follows.
+func (d *Removal) JudgeGroups() {
+	unranked := d.unranked()
+	for _, g := range d.Snapshot.Groups {
+		st := d.groups[g.ID]
+		about := reason.Group(string(g.ID))
+		size := reason.New(reason.GroupSteady, about, "nodes", st.Nodes, "capacity", g.Capacity, "min", g.Min, "max", g.Max)
+		var because []reason.Reason
+		outcome := action.GroupSteady
+		say := func(o action.Outcome, why reason.Reason) {
+			if len(because) == 0 {
+				outcome = o
+			}
+			because = append(because, why)
+		}
+		if blocked := st.BlockedRead(); blocked != nil && blocked.Code == reason.GroupAsked {
+			say(action.GroupGrowing, *blocked)
+		} else if blocked != nil {
+			say(action.GroupHold, *blocked)
+		}
+		if st.Paused != nil {
+			say(action.GroupHold, *st.Paused)
+		}
+		if st.Blocked != nil && st.Blocked.Code == reason.GroupDeleted {
+			say(action.GroupHold, *st.Blocked)
+		}
+		if st.Servers {
+			say(action.GroupHold, d.Controlled(g.ID))
+		}
+		for _, a := range d.Grows {
+			if a.Group == g.ID {
+				for _, why := range st.Because {
+					say(action.GroupGrow, why)
+				}
+			}
+		}
+		if st.Blocked != nil && st.Blocked.Code == reason.GroupBackoff {
+			say(action.GroupBackoff, *st.Blocked)
+		}
+		if st.Blocked != nil && st.Blocked.Code == reason.GroupStrays {
+			say(action.GroupHold, *st.Blocked)
+		} else if d.Memory.Groups[g.ID].Breaker.Open() {
+			say(action.GroupBackoff, d.Broken(g.ID))
+		}
+		if st.Coming > 0 {
+			if len(st.Late) > 0 {
+				say(action.GroupGrowing, reason.New(reason.GroupLate, about, "machines", len(st.Late), "longest", d.LongestBoot(st.GroupFacts).Truncate(time.Second)))
+			}
+			say(action.GroupGrowing, reason.New(reason.GroupGrowing, about, "coming", st.Coming))
+			if st.Taken != nil {
+				because = append(because, *st.Taken)
+			}
+		}
+		if leaving := st.leaving + st.Deleting(); leaving > 0 {
+			if stuck := d.stuck(st); stuck != nil {
+				say(action.GroupHold, *stuck)
+			}
+			say(action.GroupShrink, reason.New(reason.GroupShrinking, about, "leaving", leaving))
+		}
+		if st.Wanted {
+			say(action.GroupFull, reason.New(reason.GroupAtMax, about, "capacity", d.Believed(st.GroupFacts)+st.Adding, "max", g.Max))
+		}
+		if st.Blocked != nil && st.Blocked.Code == reason.GroupNoTemplate {
+			say(action.GroupHold, *st.Blocked)
+		}
+		if foreign := d.Foreign(st.GroupFacts); foreign != nil && len(d.Unjoined(st.GroupFacts)) > 0 {
+			say(action.GroupHold, *foreign)
+		}
+		if t := g.Taken; t.Machines > 0 && (st.Blocked == nil || st.Blocked.Code != reason.GroupContradicted) {
+			because = append(because, reason.New(reason.MachinesTaken, about, "machines", t.Machines, "since", t.First.Format(time.RFC3339)))
+		}
+		if outcome == action.GroupSteady && g.Capacity >= 0 && g.Capacity < g.Min {
+			because = append(because, reason.New(reason.GroupBelowMin, about, "capacity", g.Capacity, "min", g.Min))
+		}
+		if n := d.Failing(st.Order); n > 0 && len(d.Snapshot.Groups) > 1 {
+			because = append(because, reason.New(reason.GroupUnready, about, "nodes", n))
+		}
+		if st.Contract.Lost != nil {
+			because = append(because, *st.Contract.Lost)
+		}
+		if st.unrepaired > 0 {
+			because = append(because, reason.New(reason.GroupUnrepaired, about, "nodes", st.unrepaired, "min", g.Min))
+		}
+		because = append(because, st.Short...)
+		if st.Weighed != nil {
+			because = append(because, *st.Weighed)
+		}
+		if st.Assumed != nil {
+			because = append(because, *st.Assumed)
+		}
+		passed := d.PassedZones(st.Order)
+		for _, zone := range slices.Sorted(maps.Keys(passed)) {
+			because = append(because, passed[zone])
+		}
+		if st.PassedOver != nil && st.Adding == 0 {
+			because = append(because, *st.PassedOver)
+		}
+		if unranked(g.ID) {
+			because = append(because, reason.New(reason.GroupUnranked, about, "configmap", cluster.RankingName))
+		}
+		for _, r := range d.Complaints {
+			r.About = about
+			because = append(because, r)
+		}
+		if g.Template != nil {
+			for _, t := range g.Passing.Awaited(g.Template.Spec.Taints) {
+				because = append(because, reason.New(reason.GroupTaintStays, about, "taint", t.ToString(), "who", g.Passing.Remover(t.Key), "limit", d.Policy.Growth.Startup))
+			}
+		}
+		if l := g.Learned; l != nil && len(l.Renewed) > 0 {
+			because = append(because, reason.New(reason.TemplateRenewed, about, "what", some(l.Renewed), "since", l.Changed.Format(time.RFC3339)))
+		}
+		if len(g.Drift) > 0 {
+			because = append(because, reason.New(reason.TemplateDrift, about, "differences", differences(g.Drift)))
+		}
+		if g.Capacity >= 0 { // otherwise the reason why it is unknown stands there already
+			because = append(because, size)
+		}
+		d.Judge(about, outcome, because...)
+	}
+}
+
+// unranked tells the groups that the operator's ranking leaves out; none where no ranking is asked for.
+func (d *Removal) unranked() func(cluster.GroupID) bool {
+	if !slices.Contains(d.Policy.Growth.Expanders, policy.Priority) {
+		return func(cluster.GroupID) bool { return false }
+	}
+	return grow.ReadRanking(d.Snapshot.Objects.Ranking()).Unranked
+}
+
+// shownDifferences is how many differences a sentence spells out.
+const shownDifferences = 3
+
+func differences(drift []cluster.Difference) string {
+	var parts []string
+	for _, x := range drift {
+		parts = append(parts, fmt.Sprintf("%s (described %s, found %s)", x.What, x.Offered, x.Found))
+	}
+	return some(parts)
+}
+
+// some are the first of these, and how many more there are.
+func some(parts []string) string {
+	if more := len(parts) - shownDifferences; more > 0 {
+		parts = append(slices.Clone(parts[:shownDifferences]), fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// longestDeletion is how long the cloud may take to delete a machine before a person is told.
+const longestDeletion = 20 * time.Minute
+
+// stuck says how many of the group's machines the cloud has not finished deleting for so long; nil for none.
+func (d *Removal) stuck(st *Outgoing) *reason.Reason {
+	if d.Fleet == nil || st.Deleting() == 0 {
+		return nil
+	}
+	n, first := 0, time.Time{}
+	for _, in := range st.Instances {
+		since := d.Fleet.Leaving(fleet.GroupID(st.ID), fleet.UID(in.UID)).Time()
+		if in.State != cluster.StateDeleting || since.IsZero() {
+			continue
+		}
+		if d.Wake(since.Add(longestDeletion)); d.Now.Before(since.Add(longestDeletion)) {
+			continue
+		}
+		if n++; first.IsZero() || since.Before(first) {
+			first = since
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return new(reason.New(reason.GroupDeletionStuck, reason.Group(string(st.ID)), "machines", n, "since", first.Format(time.RFC3339), "limit", longestDeletion))
+}

@@ -1,0 +1,90 @@
+package remove
+
+import (
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/reason"
+)
+
+// CleanUpMachines judges machines that have no node, and deletes those that failed to start or never joined, unless a node
+// could be theirs (S-12) or the group would fall below its minimum.
+func (d *Removal) CleanUpMachines() {
+	for _, g := range d.Snapshot.Groups {
+		st := d.groups[g.ID]
+		for _, in := range st.Nodeless {
+			d.judgeMachine(st, in)
+		}
+	}
+}
+
+func (d *Removal) judgeMachine(g *Outgoing, in *cluster.Instance) {
+	about := reason.Instance(string(g.ID), string(in.ID))
+	if taken := d.NameTaken(in); taken != nil {
+		d.Judge(about, action.MachineHold, *taken)
+		return
+	}
+	if n := d.Suspect(in); n != nil {
+		d.Judge(about, action.MachineHold, reason.New(reason.MachineAmbiguous, about, "node", n.Name()))
+		return
+	}
+	var why reason.Reason
+	switch {
+	case in.State == cluster.StateDeleting:
+		return
+	case g.Servers:
+		d.Judge(about, action.MachineHold, d.Controlled(g.ID))
+		return
+	case in.State == cluster.StateStopped && !d.Overdue(g.GroupFacts, in):
+		d.Judge(about, action.MachineHold, reason.New(reason.MachineStopped, about))
+		return
+	case in.State == cluster.StateFailed:
+		f := cluster.Failure{Code: "Failed", Message: "the cloud gave no reason"}
+		if in.Failure != nil {
+			f = *in.Failure
+		}
+		why = reason.New(reason.MachineFailed, about, "code", f.Code, "message", f.Message)
+	case d.Snapshot.Stray(in.ComputerName) != nil:
+		p := d.Snapshot.Stray(in.ComputerName)
+		d.Judge(about, action.MachineHold, reason.New(reason.MachineCarriesPods, about, "pod", p.String()))
+		return
+	case d.Overdue(g.GroupFacts, in):
+		why = d.NeverJoined(about, in)
+	case !d.Comes(g.GroupFacts, in):
+		d.Judge(about, action.MachineHold, d.NeverJoined(about, in))
+		return
+	case d.LateBy(g.Order, in) != nil:
+		d.Judge(about, action.MachineComing, *d.LateBy(g.Order, in))
+		return
+	default:
+		d.Judge(about, action.MachineComing, reason.New(reason.MachineComing, about, "age", max(0, d.Now.Sub(in.Created)).Truncate(time.Second), "limit", d.Policy.Growth.Provision))
+		return
+	}
+	switch {
+	case in.Protected:
+		d.Judge(about, action.MachineHold, why, reason.New(reason.MachineProtected, about))
+	case g.Paused != nil:
+		d.Judge(about, action.MachineHold, why, *g.Paused)
+	case g.BlockedRead() != nil:
+		d.Judge(about, action.MachineHold, why, *g.BlockedRead())
+	case d.Foreign(g.GroupFacts) != nil:
+		d.Judge(about, action.MachineHold, why, *d.Foreign(g.GroupFacts))
+	case d.rests(g) != nil:
+		d.Judge(about, action.MachineHold, why, *d.rests(g))
+	case d.Inspected(g.Order, in) != nil:
+		d.Judge(about, action.MachineHold, why, *d.Inspected(g.Order, in))
+	case d.Needed(g.GroupFacts, d.Nodeless(in), g.Contract.Leave, 1) != nil:
+		d.Judge(about, action.MachineHold, why, *d.Needed(g.GroupFacts, d.Nodeless(in), g.Contract.Leave, 1))
+	default:
+		e := d.Nodeless(in)
+		if r := e.May(g.Contract.Leave); r != nil {
+			d.Judge(about, action.MachineHold, append([]reason.Reason{why}, d.HeldBy(about, g.GroupFacts, r)...)...)
+			return
+		}
+		d.removes(g, e, action.Leaving{Machine: in.Machine(), Because: why})
+		g.leaving++
+		g.Contract.Ladder.Add(e.Verb, e.Target)
+		d.Judge(about, action.MachineDeleting, why)
+	}
+}

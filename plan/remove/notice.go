@@ -1,0 +1,67 @@
+package remove
+
+import (
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
+	"sluice.dev/sluice/plan/node"
+	"sluice.dev/sluice/reason"
+)
+
+// A disruption budget that holds a pod of a machine which stops soon is looked at again so often; otherwise in the next cycle that comes anyway.
+const (
+	stopsSoon = time.Minute
+	asksAgain = time.Second
+)
+
+// HeedNotices has pods leave machines about which the cloud has announced that they stop, in time and as disruption budgets let them, and answers the
+// agents there: load balancers leave the node out, and once nothing is on it that has to be waited for the cloud may go on. What somebody keeps
+// from changing is heeded all the same, since the machine stops anyway.
+func (d *Removal) HeedNotices() {
+	for _, n := range d.Memo.Noticed {
+		answer, answered := cluster.AnswerOf(n.Object)
+		if !cluster.Noticed(n.Object) {
+			d.Ladder = append(d.Ladder, action.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Because: reason.New(reason.NodeStays, reason.Node(n.Name()))})
+		}
+		if notice, stops := stopping(n); stops {
+			becomes := cluster.NoticeAnswer{ID: notice.ID, Empty: !d.expel(n, notice)}
+			if !answered || answer != becomes {
+				d.Ladder = append(d.Ladder, action.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Notice: becomes.ID, Empty: becomes.Empty, Exclude: d.Policy.Removal.Exclusion > 0, Because: node.Noticed(n)})
+			}
+		}
+	}
+}
+
+// stopping is the notice that stands on a node whose machine is to stop and has not yet, false when none does: pods there leave for it.
+func stopping(n *cluster.Node) (cluster.Notice, bool) {
+	notice, _ := cluster.NoticeOf(n.Object)
+	return notice, notice.ID != "" && notice.Stops() && !cluster.Silent(n.Object) && !n.CameTrue()
+}
+
+// expel evicts the pods of the node whose time has come, and says whether there are any that have to be waited for.
+func (d *Removal) expel(n *cluster.Node, notice cluster.Notice) (occupied bool) {
+	for _, p := range n.Pods {
+		if d.Policy.StopsWith(p, d.Where(n), d.Now) || p.Finished() {
+			continue
+		}
+		if occupied = true; p.Leaving() {
+			continue
+		}
+		if _, works := d.Policy.WorksOn(p, d.Where(n), d.Now, notice.Deadline); works {
+			d.Wake(d.Policy.LastCall(p, notice.Deadline))
+			continue
+		}
+		if d.BudgetRefuses(p) != nil {
+			if notice.Deadline.Sub(d.Now) < stopsSoon {
+				d.Wake(d.Now.Add(asksAgain))
+			}
+			continue
+		}
+		d.Disrupt(p)
+		d.Memory.Emptied = memory.With(d.Memory.Emptied, n.Name(), memory.Emptied{Group: n.Group, At: d.Now})
+		d.Ladder = append(d.Ladder, action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: n.Name(), Grace: d.Policy.GraceBefore(p, d.Now, notice.Deadline), Notice: notice.ID, Because: node.Noticed(n)})
+	}
+	return occupied
+}

@@ -1,0 +1,89 @@
+package remove
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan/node"
+)
+
+// wait is how a node's timers stand.
+type wait struct {
+	removable time.Time // since when it could go without a break
+	since     time.Time // since when its limit runs: no earlier than removable
+	due       bool      // its limit is over
+}
+
+// order starts or reads the nodes' timers, starts those anew of nodes that have received pods of a drain, and sorts them into the order in which
+// they may go. Those whose time has come are before those that wait, of whom the longest removable come first. Of those whose time has come that
+// one is first whose pods are cheapest to lose, by the cost of their deletion, then by the highest priority; then the one that is dearest to keep,
+// regular ones before spot ones; then the least used, then the longest removable, then by name. How new a node is plays no part.
+func (d *Removal) order(nodes []*candidate) {
+	for _, st := range nodes {
+		since, known := d.Memory.Removable[st.Name()]
+		if !known || d.received(st, since) {
+			since = d.Now
+		}
+		st.removable = since
+		if !st.Ready { // it has another limit, which runs from when it ceased to be Ready
+			if silent := cluster.NotReadySince(st.Object).Time; silent.After(since) {
+				since = silent
+			}
+		}
+		st.since = since
+		st.due = !d.Now.Before(since.Add(d.limitOf(st)))
+	}
+	slices.SortFunc(nodes, d.goesBefore)
+}
+
+// limitOf is how long a node must have been removable before it goes.
+func (d *Removal) limitOf(st *candidate) time.Duration {
+	if !st.Ready {
+		return d.removal(st).Unready
+	}
+	return d.removal(st).Unneeded
+}
+
+func (d *Removal) goesBefore(a, b *candidate) int {
+	switch {
+	case a.due != b.due:
+		if a.due {
+			return -1
+		}
+		return 1
+	case !a.due && !a.since.Equal(b.since):
+		return a.since.Compare(b.since)
+	}
+	return cmp.Or(d.dearest(a.Facts, b.Facts), a.since.Compare(b.since), cmp.Compare(a.at, b.at))
+}
+
+// dearest compares nodes by what is lost with them and what they cost, and then by how much they are used: the one that is spared more is the
+// first. Those of no group cost nothing.
+func (d *Removal) dearest(a, b *node.Facts) int {
+	if a.Loss != b.Loss {
+		return cmp.Or(cmp.Compare(a.Loss.Cost, b.Loss.Cost), cmp.Compare(a.Loss.Priority, b.Loss.Priority))
+	}
+	if a.Group != b.Group {
+		g, h := d.costs(a), d.costs(b)
+		if dearer := cmp.Or(cmp.Compare(h.price, g.price), node.Btoi(g.spot)-node.Btoi(h.spot)); dearer != 0 {
+			return dearer
+		}
+	}
+	return cmp.Compare(a.Used, b.Used)
+}
+
+// costs is what the node costs.
+func (d *Removal) costs(v *node.Facts) cost {
+	if g := d.GroupOf(v); g != nil {
+		return cost{g.PriceUSDPerHour, g.Spot}
+	}
+	return cost{}
+}
+
+// cost is the price of a node, and whether it is that of a spot machine.
+type cost struct {
+	price float64
+	spot  bool
+}

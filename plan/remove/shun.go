@@ -1,0 +1,72 @@
+package remove
+
+import (
+	"cmp"
+	"slices"
+
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/reason"
+)
+
+// fewestSoft is how many soft taints a cycle may take off even if it may put none on.
+const fewestSoft = 10
+
+// steerPods has the scheduler prefer other nodes to those that could go, at once and not only when their time has come, so that they stay
+// without pods. The soft taint comes off when the node is needed again; that goes first. Both count as one budget, since each is a write.
+func (d *Removal) steerPods() {
+	most := d.Policy.Removal.MaxSoftTaints
+	left := cmp.Or(most, fewestSoft)
+	goes := map[int]bool{}
+	if len(d.Memo.Shunned) > 0 {
+		for _, st := range d.soon {
+			goes[st.at] = true
+		}
+	}
+	for _, at := range d.Memo.Shunned {
+		n := d.Snapshot.Nodes[at]
+		if left == 0 {
+			return
+		}
+		if st := d.states[at]; n.Instance == nil || goes[at] && most > 0 || st != nil && (st.OnLadder || st.going) {
+			continue
+		}
+		left--
+		d.Soft = append(d.Soft, action.SoftUntaint{Node: n.Name(), UID: n.Object.UID, Because: reason.New(reason.NodeWelcome, reason.Node(n.Name()))})
+	}
+	for _, st := range d.soon {
+		if left == 0 || most == 0 {
+			return
+		}
+		if _, bears := slices.BinarySearch(d.Memo.Shunned, st.at); bears {
+			continue
+		}
+		left--
+		d.Soft = append(d.Soft, action.SoftTaint{Node: st.Name(), UID: st.Object.UID, Since: st.removable, Because: reason.New(reason.NodeShunned, reason.Node(st.Name()))})
+	}
+}
+
+// noteSoon notes a node that may not step on the ladder for these reasons, if it waits for nothing but its time or its turn. Control-plane nodes are
+// nothing that pods are steered by.
+func (d *Removal) noteSoon(st *candidate, block []reason.Reason) {
+	if !waitsForTurn(block) {
+		return
+	}
+	d.measureSoon(st, st.since.Add(d.limitOf(st)))
+	if st.Takes && !st.Controls {
+		d.soon = append(d.soon, st)
+	}
+}
+
+// waitsForTurn says whether nothing but time or a turn is in a node's way.
+func waitsForTurn(block []reason.Reason) bool {
+	if len(block) == 0 {
+		return true
+	}
+	switch block[0].Code {
+	case reason.RemovalCoolsDown, reason.RemovalBudget:
+		return true
+	case reason.RemovalHeld:
+		return block[0].Facts["property"] == "S-19"
+	}
+	return false
+}

@@ -1,0 +1,160 @@
+package remove
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
+	"sluice.dev/sluice/plan/memory"
+	"sluice.dev/sluice/reason"
+)
+
+// Clouds delete machines of a group by one request at a time. What becomes ready just after a request has to wait until all of its machines
+// are gone, and is paid for meanwhile. So a request waits a little for machines that are about to be ready, where all of them together
+// wait less that way.
+const (
+	usualDeletion = time.Minute     // how long a cloud takes to delete machines of a group that has not been seen to lose any
+	mostGathering = 2 * time.Minute // for so long a machine that is ready for its deletion waits for others at most
+)
+
+// gathering is the machines of one group that are about to leave.
+type gathering struct {
+	takes time.Duration   // a deletion, as far as anybody knows
+	ready int             // for deletion now
+	since time.Time       // when the first of them was
+	soon  []time.Duration // when others will be, from now; in order once all are known
+	with  *fleet.Batch    // those that go already, by the safety contract
+}
+
+// gatherLeaving finds out which groups' deletions wait for further machines, and until when.
+func (d *Removal) gatherLeaving(on, idle []*candidate) {
+	d.noticeDeletions()
+	pause, all := d.Policy.Removal.Pause(), map[*Outgoing]*gathering{}
+	for _, st := range on {
+		if st.Instance == nil || st.Instance.State == cluster.StateDeleting || dries(st) || len(st.Movers) > 0 {
+			continue
+		}
+		g := st.group
+		if all[g] == nil {
+			all[g] = &gathering{takes: cmp.Or(d.Memory.Groups[g.ID].Deletion.Took, usualDeletion), with: g.Contract.Ladder.Copy()}
+		}
+		all[g].add(d.pausesUntil(st), d.Now)
+	}
+	for _, st := range idle {
+		g := st.group
+		if own := all[g]; own != nil && own.ready > 0 && st.Ready && !st.pinned {
+			e := exitOf(st, cluster.Idle)
+			if due := d.dueAt(st); due.Sub(d.Now)+pause <= mostGathering && d.cools(st) == nil && d.forbidden(st) == nil && own.with.Add(e.Verb, e.Target) == nil {
+				own.soon = append(own.soon, max(0, due.Sub(d.Now))+pause)
+			}
+		}
+	}
+	for g, own := range all {
+		if d.rests(g) != nil {
+			continue
+		}
+		if until := own.until(d.Now, d.Policy.Removal.MaxInFlight, pause); until.After(d.Now) {
+			if d.gathers == nil {
+				d.gathers = map[cluster.GroupID]gathered{}
+			}
+			d.gathers[g.ID] = gathered{until, len(own.soon)}
+			d.Wake(until)
+		}
+	}
+}
+
+// noticeDeletions remembers how long deletions took that are over.
+func (d *Removal) noticeDeletions() {
+	for _, g := range d.Snapshot.Groups {
+		m := d.Memory.Groups[g.ID]
+		if m.Deleted.After(m.Deletion.Asked) && d.groups[g.ID].Deleting() == 0 && g.Read.Complete && g.Read.At.After(m.Deleted) {
+			m.Deletion = memory.Deletion{Asked: m.Deleted, Took: d.Now.Sub(m.Deleted)}
+			d.Remember(g.ID, m)
+		}
+	}
+}
+
+// gathered is a deletion that waits.
+type gathered struct {
+	until  time.Time
+	others int // that it waits for, or some of them
+}
+
+// dueAt is when an idle node's time comes, as far as timers say.
+func (d *Removal) dueAt(st *candidate) time.Time {
+	since, known := d.Memory.Removable[st.Name()]
+	if !known {
+		since = d.Now
+	}
+	return since.Add(d.limitOf(st))
+}
+
+// add counts a machine that is empty and ready for its deletion at a time.
+func (g *gathering) add(at, now time.Time) {
+	if now.Before(at) {
+		g.soon = append(g.soon, at.Sub(now))
+		return
+	}
+	if g.ready++; g.since.IsZero() || at.Before(g.since) {
+		g.since = at
+	}
+}
+
+// until is until when the deletion waits, so that all machines together wait least; now when it does not. Of further machines so
+// many go at a time, each with a pause.
+func (g *gathering) until(now time.Time, atOnce int, pause time.Duration) time.Time {
+	left := min(mostGathering, g.takes) - now.Sub(g.since)
+	if g.ready == 0 || left <= 0 {
+		return now
+	}
+	slices.Sort(g.soon)
+	for i := range g.soon {
+		g.soon[i] += time.Duration(i/max(1, atOnce)) * pause
+	}
+	best, least := time.Duration(0), g.waits(0)
+	for _, w := range g.soon {
+		if waits := g.waits(w); w <= left && waits < least {
+			best, least = w, waits
+		}
+	}
+	return now.Add(best)
+}
+
+// waits is how long all machines wait together for the request that names them, when the next one goes out after that time.
+func (g *gathering) waits(after time.Duration) time.Duration {
+	sum := time.Duration(g.ready) * after
+	for _, at := range g.soon {
+		if at <= after {
+			sum += after - at
+		} else {
+			sum += max(0, after+g.takes-at)
+		}
+	}
+	return sum
+}
+
+// gathersOthers says that the deletion of the group's machines waits for others, nil when it does not.
+func (d *Removal) gathersOthers(g *Outgoing) *reason.Reason {
+	own, waits := d.gathers[g.ID]
+	if !waits {
+		return nil
+	}
+	return new(reason.New(reason.RemovalGathers, reason.Group(string(g.ID)), "group", g.ID, "others", own.others, "wait", own.until.Sub(d.Now)))
+}
+
+// queued says whether an empty node has to wait for more than its pause: an earlier deletion of its group is under way, or waits for others. It
+// is none of those in flight.
+func (d *Removal) queued(st *candidate) bool {
+	_, gathers := d.gathers[st.Group]
+	return len(st.Movers) == 0 && (gathers || st.group.Deleting() > 0)
+}
+
+// step counts a node that steps on the ladder.
+func (d *Removal) step(st *candidate, why string) {
+	st.exit = exitOf(st, why)
+	if d.count(st); d.queued(st) {
+		d.inFlight--
+	}
+}
