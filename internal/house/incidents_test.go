@@ -35,7 +35,7 @@ func TestEveryIncidentHasItsScenario(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := scenariosOfTheHouse(t)
-	tests, _ := testsOfTheHouse(t)
+	tests := testsOfTheHouse(t)
 	told := map[string]bool{}
 	for i, line := range strings.Split(string(text), "\n") {
 		at := page + ":" + strconv.Itoa(i+1)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/reference/peers.md")
+var update = flag.Bool("update", false, "rewrite the pages that are made here")
 
 const (
 	// peersPage says of each behaviour that peers' documents state whether sluice has it. It is made of the lines that begin with "# peer:" in
@@ -175,7 +175,7 @@ func TestThePageOfPeersIsCurrent(t *testing.T) {
 	if shown := len(slices.DeleteFunc(slices.Clone(rows), func(r peerRow) bool { return r.scenario == "" })); shown < fewestPeers {
 		t.Errorf("%d rows have a scenario, fewer than %d", shown, fewestPeers)
 	}
-	tests, _ := testsOfTheHouse(t)
+	tests := testsOfTheHouse(t)
 	for _, r := range rows {
 		if m := peerTest.FindStringSubmatch(r.test); len(m) == 3 && !tests[m[1]][m[2]] {
 			t.Errorf("%s: %s has no %s", r.at, m[1], m[2])
