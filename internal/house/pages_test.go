@@ -11,7 +11,7 @@ import (
 )
 
 // mostWords is how many words the pages may have that people write and operators read: see [written].
-const mostWords = 40_000
+const mostWords = 22_000
 
 // A made page is written by a program, all of it or from a heading on.
 type made struct {
