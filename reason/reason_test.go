@@ -106,7 +106,7 @@ var update = flag.Bool("update", false, "rewrite docs/reference/reasons.md")
 // TestTheListOfReasonsIsCurrent keeps docs/reference/reasons.md, which is made here, true.
 func TestTheListOfReasonsIsCurrent(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Reasons\n\nEvery verdict, refusal, Event and log line of sluice carries one of these codes. A code is never reused for another meaning.\n")
+	b.WriteString("# Reasons\n\nThis page is made by `go test ./reason -run ListOfReasons -update`.\n\nEvery verdict, refusal, Event and log line of sluice carries one of these codes. A code is never reused for another meaning.\n")
 	b.WriteString("Words in braces are facts: the numbers and names that were compared. In JSON they stand under `facts` by these names.\n\n")
 	b.WriteString("| code | sentence |\n|---|---|\n")
 	for _, c := range reason.Codes() {

@@ -102,11 +102,12 @@ func showSections(cmd *cobra.Command) {
 // writeFlags writes the page of all flags of a command.
 func writeFlags(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(out, "# The flags of `%s`\n\n", cmd.CommandPath())
-	fmt.Fprint(out, `Names, forms and meanings are cluster-autoscaler's where it has the flag, and defaults are but for those of the last table. All of its flags
-are known, the ones that it has taken away, too: a manifest of cluster-autoscaler starts sluice as it is. Called as cluster-autoscaler, or
-with flags and no verb, the program is run. What was given and has no effect is told once at the start, in one line. Write a flag as --name=value or --name value, and an
-underscore for any dash of a name. A flag that may be repeated, or that is a list with commas, adds to what was given before. A flag that
-nobody knows and a value that makes no sense end the start with exit code 2 and one sentence that says what to give.
+	fmt.Fprint(out, "This page is made by `go test ./cmd/sluice -run PageOfFlags -update`.\n"+`
+Names, forms and meanings are those of cluster-autoscaler; so are the defaults, except those in the last table. sluice knows every flag of
+cluster-autoscaler, removed ones too: a manifest of cluster-autoscaler starts sluice unchanged. Called as cluster-autoscaler, or with flags and
+no verb, the program runs. One log line at the start names given flags that have no effect. Write --name=value or --name value; an underscore may
+stand for a dash. A repeatable flag, and a list with commas, adds to what was given before. An unknown flag or a bad value ends the start with
+exit code 2 and a sentence that says what is allowed.
 
 `)
 	titles, flags := inSections(cmd.Flags())

@@ -68,6 +68,25 @@ func TestEveryPageIsInTheIndex(t *testing.T) {
 	}
 }
 
+// TestNamedTestsAreThere follows the tests that pages name as evidence.
+func TestNamedTestsAreThere(t *testing.T) {
+	tests := testsOfTheHouse(t)
+	for _, page := range pages(t) {
+		if strings.HasPrefix(page, "docs/decisions/") {
+			continue
+		}
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range namedTest.FindAllStringSubmatch(string(text), -1) {
+			if !tests[m[1]][m[2]] {
+				t.Errorf("%s: %s has no %s", page, m[1], m[2])
+			}
+		}
+	}
+}
+
 func TestReadmeStaysShort(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {

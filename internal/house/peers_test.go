@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/reference/peers.md")
+var update = flag.Bool("update", false, "rewrite the pages that are made here")
 
 const (
 	// peersPage says of each behaviour that peers' documents state whether sluice has it. It is made of the lines that begin with "# peer:" in
@@ -175,7 +175,7 @@ func TestThePageOfPeersIsCurrent(t *testing.T) {
 	if shown := len(slices.DeleteFunc(slices.Clone(rows), func(r peerRow) bool { return r.scenario == "" })); shown < fewestPeers {
 		t.Errorf("%d rows have a scenario, fewer than %d", shown, fewestPeers)
 	}
-	tests, _ := testsOfTheHouse(t)
+	tests := testsOfTheHouse(t)
 	for _, r := range rows {
 		if m := peerTest.FindStringSubmatch(r.test); len(m) == 3 && !tests[m[1]][m[2]] {
 			t.Errorf("%s: %s has no %s", r.at, m[1], m[2])
@@ -225,14 +225,14 @@ func peersAsPage(rows []peerRow) string {
 	var b strings.Builder
 	b.WriteString(`# Peers' documents in one page
 
-What the documents and tests of cluster-autoscaler and Karpenter state, a behaviour a row, in our own words, and whether sluice has it. This page is made of the
-lines that begin with ` + "`# peer:`" + ` in the prose of [the scenarios](scenarios.md), each of which shows its row, and of ` + "`" + peersFile + "`" + ` for what no scenario shows:
-change them there, and run ` + "`go test ./internal/house -run Peers -update`" + `.
+What the documents and tests of cluster-autoscaler and Karpenter state, in our words, one behaviour a row, and whether sluice has it. The rows are the lines that begin
+with ` + "`# peer:`" + ` in the prose of [the scenarios](scenarios.md), each of which shows its row, and those of ` + "`" + peersFile + "`" + ` for what no scenario shows.
+This page is made by ` + "`go test ./internal/house -run Peers -update`" + `.
 
-- **same**: the scenario would come out otherwise if it were not so.
-- **better**: the same is had, with less lost or sooner, or in more cases; the row says what.
+- **same**: sluice does the same; the scenario fails otherwise.
+- **better**: sluice does the same with less loss, sooner, or in more cases; the row says what.
 - **different**: sluice does something else on purpose, or by another measure; the row says what and why.
-- **not there**: sluice does not have it; the scenario, where it can be played, shows what happens instead.
+- **not there**: sluice does not have it; the scenario, if one can be played, shows what happens instead.
 
 `)
 	b.WriteString("| stated by | " + strings.Join(peerVerdicts, " | ") + " | rows |\n|---|" + strings.Repeat("---|", len(peerVerdicts)+1) + "\n")

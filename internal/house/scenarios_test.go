@@ -1,17 +1,18 @@
 package house
 
 import (
+	"fmt"
 	"go/ast"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
 
-// catalogue is the page that says which scenario or test shows what.
+// catalogue is the page that lists all scenarios.
 const catalogue = "docs/reference/scenarios.md"
 
 var (
@@ -29,69 +30,77 @@ func scenariosOfTheHouse(t *testing.T) []string {
 	return files
 }
 
-// TestTheCatalogueOfScenariosIsTrue holds the page to what there is: each scenario and each test that it names is there. Of a line about growing
-// and of one about limits it must say what shows it. That each scenario is named is asked beside the scenarios, in internal/world.
-func TestTheCatalogueOfScenariosIsTrue(t *testing.T) {
-	text, err := os.ReadFile(catalogue)
-	if err != nil {
-		t.Fatal(err)
+// fewestOfATopic is how many scenarios whose names begin with the same word have a section of their own.
+const fewestOfATopic = 4
+
+// TestTheCatalogueOfScenariosIsCurrent makes the list of scenarios, each with its prose, in sections by the first word of their names.
+func TestTheCatalogueOfScenariosIsCurrent(t *testing.T) {
+	topics, lines := map[string]int{}, map[string][]string{}
+	for _, file := range scenariosOfTheHouse(t) {
+		topics[topicOf(file)]++
 	}
-	files := scenariosOfTheHouse(t)
-	tests, cases := testsOfTheHouse(t)
-	section := ""
-	for i, line := range strings.Split(string(text), "\n") {
-		at := catalogue + ":" + strconv.Itoa(i+1)
-		if heading, ok := strings.CutPrefix(line, "## "); ok {
-			section = heading
+	for _, file := range scenariosOfTheHouse(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| what happens ") {
-			continue
+		prose := proseOf(string(text))
+		if prose == "" {
+			t.Errorf("%s: it begins with no sentence that says what it shows", file)
 		}
-		shown := false
-		for _, m := range linkedScenario.FindAllStringSubmatch(line, -1) {
-			shown = true
-			if !slices.Contains(files, m[1]) {
-				t.Errorf("%s: there is no %s", at, m[1])
-			}
+		topic := topicOf(file)
+		if topics[topic] < fewestOfATopic {
+			topic = "others"
 		}
-		for _, m := range namedTest.FindAllStringSubmatch(line, -1) {
-			shown = true
-			if !tests[m[1]][m[2]] {
-				t.Errorf("%s: %s has no %s", at, m[1], m[2])
-			}
-			if m[3] != "" && !cases[m[1]][m[3]] {
-				t.Errorf("%s: %s has no case %q", at, m[1], m[3])
-			}
-		}
-		if !shown && (section == "Growing" || section == "Limits") {
-			t.Errorf("%s: nothing shows this line; write a scenario for it", at)
-		}
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		lines[topic] = append(lines[topic], fmt.Sprintf("| [%s](../../%s) | %s |\n", name, file, strings.ReplaceAll(prose, "|", "\\|")))
 	}
+	var b strings.Builder
+	for i, topic := range slices.Sorted(maps.Keys(lines)) {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString("### " + strings.ToUpper(topic[:1]) + topic[1:] + "\n\n| scenario | what it shows |\n|---|---|\n" + strings.Join(lines[topic], ""))
+	}
+	current(t, catalogue, "## Scenarios", b.String(), "CatalogueOfScenarios")
 }
 
-// testsOfTheHouse are the tests of each package, by its directory, and the texts in its test files, which are the keys of their tables among others.
-func testsOfTheHouse(t *testing.T) (tests, texts map[string]map[string]bool) {
-	tests, texts = map[string]map[string]bool{}, map[string]map[string]bool{}
+// topicOf is the first word of a scenario's name.
+func topicOf(file string) string {
+	topic, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".txtar"), "-")
+	return topic
+}
+
+// proseOf is what a scenario says of itself, in one line, without what peers state.
+func proseOf(text string) string {
+	var words []string
+	for line := range strings.Lines(text) {
+		said, prose := strings.CutPrefix(line, "#")
+		if !prose {
+			break
+		}
+		if !strings.HasPrefix(line, "# peer:") {
+			words = append(words, strings.Fields(said)...)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// testsOfTheHouse are the tests of each package, by its directory.
+func testsOfTheHouse(t *testing.T) map[string]map[string]bool {
+	tests := map[string]map[string]bool{}
 	for _, f := range parseHouse(t) {
 		if !f.test {
 			continue
 		}
 		if tests[f.room] == nil {
-			tests[f.room], texts[f.room] = map[string]bool{}, map[string]bool{}
+			tests[f.room] = map[string]bool{}
 		}
 		for _, d := range f.syntax.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok {
 				tests[f.room][fn.Name.Name] = true
 			}
 		}
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
-			if l, ok := n.(*ast.BasicLit); ok {
-				if text, err := strconv.Unquote(l.Value); err == nil {
-					texts[f.room][text] = true
-				}
-			}
-			return true
-		})
 	}
-	return tests, texts
+	return tests
 }

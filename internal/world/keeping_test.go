@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,33 +21,167 @@ import (
 // keepingPage says of every reason that keeps a node or a machine what would change it, and which scenario shows it.
 const keepingPage = "../../docs/reference/blocking.md"
 
-// keepingRow is a row of its tables: the code, cluster-autoscaler's name, the remedy, the scenario.
-var keepingRow = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| ([^|]*) \\| ([^|]*) \\| \\[([\\w-]+)\\]\\(\\.\\./\\.\\./testdata/([\\w-]+\\.txtar)\\) \\|$")
+// kept is a reason that keeps a node or a machine, the scenario that shows it, and cluster-autoscaler's names for it.
+type kept struct {
+	code     reason.Code
+	scenario string
+	names    string // with semicolons between them; "" where cluster-autoscaler has none
+}
+
+// keeping are the reasons of the page, by its sections.
+var keeping = []struct {
+	title string
+	kept  []kept
+}{
+	{"Settings and commands of the operator", []kept{
+		{reason.RemovalDisabled, "removal-switched-off", ""},
+		{reason.NodeUnmanaged, "foreign-node-room", "NotAutoscaled"},
+		{reason.NodeScaleDownOff, "kept-by-annotation", "ScaleDownDisabledAnnotation"},
+		{reason.NodeHeld, "held-node", ""},
+		{reason.NodeHeldByPerson, "person-cordons", ""},
+		{reason.NodeOfIncumbent, "switch-over-both-lead", ""},
+		{reason.NodeLeftByIncumbent, "switch-over-left-half-way", ""},
+		{reason.RightMissing, "right-missing", ""},
+		{reason.NodeProtected, "protected-stays", ""},
+		{reason.GroupPaused, "all-paused", ""},
+		{reason.GroupLost, "nodes-lost-together", ""},
+		{reason.RemovalHeld, "nodes-lost-together", ""},
+		{reason.GroupControlPlane, "k3s-servers", ""},
+		{reason.NodeControlPlane, "control-plane-group", ""},
+		{reason.ControlPlaneTurn, "control-plane-opted-in", ""},
+		{reason.ControlPlaneGone, "control-plane-machine-removed", ""},
+		{reason.ControlPlaneQuorum, "control-plane-opted-in", ""},
+		{reason.GroupAtMin, "min-reached", "NodeGroupMinSizeReached"},
+		{reason.GroupBelowMin, "below-min", "NodeGroupMinSizeReached"},
+		{reason.GroupListsFewer, "stale-list-after-delete", "NodeGroupMinSizeReached"},
+		{reason.GroupAwaits, "min-counts-what-runs", "NodeGroupMinSizeReached"},
+		{reason.ClusterMinimum, "minimum-kept", "MinimalResourceLimitExceeded"},
+		{reason.NodeHeadroom, "headroom-machines", ""},
+		{reason.NodeBuffer, "buffer-replicas", ""},
+		{reason.NodeBooked, "request-booking-ends", ""},
+		{reason.RemovalBudget, "parallel-removals", "NodeGroupMaxDeletionCountReached"},
+		{reason.EmptiedInVain, "emptied-in-vain", ""},
+		{reason.RemovalCoolsDown, "growth-delays-removal", ""},
+	}},
+	{"The node waits for its time, or is needed", []kept{
+		{reason.NodeIdle, "load-leaves", "NotUnneededLongEnough"},
+		{reason.NodeUnderused, "underused-node-drained", "NotUnneededLongEnough"},
+		{reason.ConsolidationPays, "consolidation-replaces", ""},
+		{reason.ConsolidationTooDear, "consolidation-too-small", ""},
+		{reason.ConsolidationSpent, "consolidation-day-spent", ""},
+		{reason.ConsolidationWaits, "consolidation-replaces", ""},
+		{reason.NodeReplaces, "consolidation-replaces", ""},
+		{reason.NodeNotReady, "unready-node", "NotUnreadyLongEnough"},
+		{reason.NodeUnrepaired, "unready-at-min", "NodeGroupMinSizeReached"},
+		{reason.NodeUnreadyStays, "unready-stays", "ScaleDownUnreadyDisabled"},
+		{reason.NodeStarting, "starting-node-counts", ""},
+		{reason.NodeAwaitsTaint, "startup-taint", ""},
+		{reason.NodeAwaitsDevices, "gpu-awaited", ""},
+		{reason.NodeBusy, "remove-idle-not-newest", "NotUnderutilized"},
+		{reason.NodeInUse, "busy-by-measure", ""},
+		{reason.NodeCounted, "volume-waits", "NotUnneededOtherReason"},
+		{reason.NodeReceives, "underused-node-drained", "NotUnneededOtherReason"},
+		{reason.UnhealthyCluster, "unhealthy-cluster", ""},
+	}},
+	{"A pod keeps the node", []kept{
+		{reason.PodNowhereToGo, "two-nodes-one-room", "NoPlaceToMovePods"},
+		{reason.PodOfJob, "job-keeps-its-node", ""},
+		{reason.PodOfDaemon, "daemon-work-chosen", ""},
+		{reason.PodBare, "unmovable-pods", "BlockedByPod: NotReplicated"},
+		{reason.PodCustomOwner, "unmovable-pods", "BlockedByPod: NotReplicated"},
+		{reason.PodControllerMissing, "controller-missing", "BlockedByPod: ControllerNotFound"},
+		{reason.PodFewReplicas, "few-replicas", "BlockedByPod: MinReplicasReached"},
+		{reason.PodNotSafeToEvict, "unmovable-pods", "BlockedByPod: NotSafeToEvictAnnotation; BlockedByOnCompletionPod"},
+		{reason.PodDoNotDisrupt, "unmovable-pods", ""},
+		{reason.PodLocalStorage, "unmovable-pods", "BlockedByPod: LocalStorageRequested"},
+		{reason.PodOfSystem, "unmovable-pods", "BlockedByPod: UnmovableKubeSystemPod"},
+		{reason.PodBudget, "budget-blocks", "BlockedByPod: NotEnoughPdb"},
+		{reason.PodTwoBudgets, "two-budgets", "BlockedByPod: NotEnoughPdb"},
+	}},
+	{"The facts about the node are uncertain", []kept{
+		{reason.NodeAmbiguous, "node-ambiguous-ids", ""},
+		{reason.NodeFinalized, "k3s-finalizer-stays", ""},
+		{reason.NodeMachineMissing, "machine-removed-unseen", "NoNodeInfo"},
+		{reason.NodeObjectStays, "rights-of-the-incumbent", ""},
+		{reason.GroupAsked, "growth-unanswered-keeps-nodes", ""},
+		{reason.GroupUnreadable, "throttled-removal", "UnexpectedError"},
+		{reason.GroupContradicted, "list-and-capacity-lack-one", ""},
+		{reason.GroupIncomplete, "partial-list", "UnexpectedError"},
+		{reason.NodeNoticeUnclear, "notice-unclear", ""},
+		{reason.NodeNoticed, "agent-work-goes-on", ""},
+	}},
+	{"The removal waits for a step", []kept{
+		{reason.NodeRunsDry, "job-keeps-its-node", ""},
+		{reason.NodeRanDry, "run-dry-then-drained", "CurrentlyBeingDeleted"},
+		{reason.NodeCordoned, "rescue", "CurrentlyBeingDeleted"},
+		{reason.NodeDraining, "drain-deadline", "CurrentlyBeingDeleted"},
+		{reason.NodeDismisses, "daemons-dismissed", ""},
+		{reason.NodeDetaching, "volume-detached-first", ""},
+		{reason.NodeDelayed, "deletion-delayed", ""},
+		{reason.RemovalQueued, "parallel-removals", "CurrentlyBeingDeleted"},
+		{reason.RemovalGathers, "parallel-removals", ""},
+		{reason.RemovalRests, "delete-fails", ""},
+		{reason.EvictionRests, "evictions-forbidden", ""},
+	}},
+	{"Machines without a node", []kept{
+		{reason.MachineNeverJoined, "never-joins-at-min", ""},
+		{reason.MachineLost, "node-object-deleted", ""},
+		{reason.GroupForeign, "machines-of-another-cluster", ""},
+		{reason.MachineFailed, "machine-failed-protected", ""},
+		{reason.MachineProtected, "machine-failed-protected", ""},
+		{reason.MachineCarriesPods, "node-object-deleted-pods-wait", ""},
+		{reason.MachineNameHeld, "k3s-finalizer-waits", ""},
+		{reason.MachineNameTaken, "name-reused-young", ""},
+		{reason.MachineAmbiguous, "node-ambiguous", ""},
+		{reason.MachineInspected, "breaker-opens", ""},
+		{reason.MachineStopped, "machine-stopped", ""},
+	}},
+}
+
+// keepingRows are the rows of all sections, in order.
+func keepingRows() (all []kept) {
+	for _, s := range keeping {
+		all = append(all, s.kept...)
+	}
+	return all
+}
+
+// keepingTables are the sections of the page, which follow its prose.
+func keepingTables() string {
+	var b strings.Builder
+	for _, s := range keeping {
+		b.WriteString("\n## " + s.title + "\n\n| reason | cluster-autoscaler | what would change it | scenario |\n|---|---|---|---|\n")
+		for _, k := range s.kept {
+			names := "—"
+			if k.names != "" {
+				names = "`" + strings.ReplaceAll(k.names, "; ", "`; `") + "`"
+			}
+			remedy, _ := reason.RemedyTemplate(k.code)
+			fmt.Fprintf(&b, "| `%s` | %s | %s | [%s](../../testdata/%s.txtar) |\n", k.code, names, remedy, k.scenario, k.scenario)
+		}
+	}
+	return b.String()
+}
 
 // TestEveryReasonThatKeepsANodeHasAScenarioAndARemedy walks the list of reasons that keep nodes and machines: the page has a row for each, with
 // its remedy, and in the scenario that the row names explain tells of a node or machine the reason, and what would change it.
 func TestEveryReasonThatKeepsANodeHasAScenarioAndARemedy(t *testing.T) {
 	page := string(read(t, keepingPage))
-	if *update {
-		page = keepingRow.ReplaceAllStringFunc(page, func(row string) string {
-			m := keepingRow.FindStringSubmatch(row)
-			remedy, _ := reason.RemedyTemplate(reason.Code(m[1]))
-			return "| `" + m[1] + "` | " + m[2] + " | " + remedy + " | [" + m[4] + "](../../testdata/" + m[5] + ") |"
-		})
-		if err := os.WriteFile(keepingPage, []byte(page), 0o600); err != nil {
+	prose, _, _ := strings.Cut(page, "\n## ")
+	if want := prose + keepingTables(); *update {
+		if err := os.WriteFile(keepingPage, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	} else if page != want {
+		t.Errorf("%s is not current: run go test ./internal/world -run ReasonThatKeeps -update", keepingPage)
 	}
 	shows := map[string][]reason.Code{} // codes by the scenario that is to show them
 	rows := map[reason.Code]int{}
-	for _, m := range keepingRow.FindAllStringSubmatch(page, -1) {
-		code := reason.Code(m[1])
-		rows[code]++
-		shows[m[5]] = append(shows[m[5]], code)
-		if remedy, keeps := reason.RemedyTemplate(code); !keeps {
-			t.Errorf("%s has a row and keeps nothing", code)
-		} else if remedy != m[3] {
-			t.Errorf("%s: the page says %q, sluice %q: run go test ./internal/world -run Keeps -update", code, m[3], remedy)
+	for _, k := range keepingRows() {
+		rows[k.code]++
+		shows[k.scenario+".txtar"] = append(shows[k.scenario+".txtar"], k.code)
+		if _, keeps := reason.RemedyTemplate(k.code); !keeps {
+			t.Errorf("%s has a row and keeps nothing", k.code)
 		}
 	}
 	for _, code := range reason.Keeping() {
@@ -76,10 +210,10 @@ var without = []string{"RecentlyUnremovable", "AtomicScaleDownFailed", "NoReason
 func TestEveryReasonOfClusterAutoscalerHasAScenario(t *testing.T) {
 	page := string(read(t, keepingPage))
 	named := map[string]bool{}
-	for _, m := range keepingRow.FindAllStringSubmatch(page, -1) {
-		for _, name := range strings.Split(m[2], ";") {
-			if name = strings.Trim(name, " `"); name != "—" && !slices.Contains(unremovable, name) {
-				t.Errorf("%s: cluster-autoscaler has no reason %q", m[1], name)
+	for _, k := range keepingRows() {
+		for name := range strings.SplitSeq(k.names, "; ") {
+			if name != "" && !slices.Contains(unremovable, name) {
+				t.Errorf("%s: cluster-autoscaler has no reason %q", k.code, name)
 			}
 			named[name] = true
 		}

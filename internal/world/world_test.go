@@ -61,17 +61,6 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestEveryScenarioIsInTheCatalogue finds each scenario on the page that says what shows what, or on that of what peers state.
-func TestEveryScenarioIsInTheCatalogue(t *testing.T) {
-	const page = "docs/reference/scenarios.md"
-	text := string(read(t, "../../"+page)) + string(read(t, "../../docs/reference/peers.md"))
-	for _, file := range scenarios(t) {
-		if !strings.Contains(text, "]("+filepath.ToSlash(file)+")") {
-			t.Errorf("%s is not on %s: name it in the line that it shows, or give it one of its own", filepath.Base(file), page)
-		}
-	}
-}
-
 // TestSameFileSameTranscript plays scenarios again and in other company: not a byte of transcript and journal differs.
 func TestSameFileSameTranscript(t *testing.T) {
 	for _, name := range []string{"load-leaves", "underused-node-drained", "restart-mid-removal", "grow-two-groups"} {

@@ -12,15 +12,16 @@ func Markdown() string {
 	var b strings.Builder
 	b.WriteString(`# azure.json and the environment
 
-sluice reads the settings that cluster-autoscaler's Azure provider reads: the file that ` + "`--cloud-config`" + ` names, which
-cloud-provider-azure and the CSI drivers share, and the environment. Of several sources the later wins: the default, the
-file, older names of a key in the file, the environment; of several variables of a row the right one. Values are trimmed, and
-blank ones are absent. Keys have any letter case, numbers and truths may be quoted. A value that cannot be read ends the start
-with a sentence that names it; secrets are never shown. With nothing at all, sluice asks the machine it runs on.
+This page is made by ` + "`go test ./internal/azure/config -run Documentation -update`" + `.
 
-*Standing*: **honoured**; **always**: done whatever the value says; **without effect**: read and checked, and
-noted in the log when it is switched on or named;
-**refused**: any value but the default ends the start, for the reason given.
+sluice reads the settings that cluster-autoscaler's Azure provider reads: the file of ` + "`--cloud-config`" + `, which
+cloud-provider-azure and the CSI drivers share, and the environment. The later source wins: default, file, older names of a key in the file,
+environment. Where a row has several variables, the right one wins. Values are trimmed; blank values count as absent. Letter case of keys does not matter;
+numbers and booleans may be quoted. A value that cannot be read ends the start, and the message names it. Secrets are never shown. Without any
+setting, sluice asks the machine it runs on.
+
+*Standing*: **honoured**; **always**: done whatever the value says; **without effect**: read and checked, and named in the log when it is
+switched on; **refused**: any value but the default ends the start, for the reason given.
 
 | Key | Environment | Type | Default | Standing | |
 |---|---|---|---|---|---|
@@ -51,7 +52,7 @@ noted in the log when it is switched on or named;
 ## Credentials
 
 The first that is given counts: a federated token (workload identity), a managed identity, a client secret, a client
-certificate. With none the machine's own identity is used. Managed identity comes from instance metadata, or from
+certificate. With none, the machine's own identity counts. Managed identity comes from instance metadata, or from
 ` + "`IDENTITY_ENDPOINT`" + ` and ` + "`IDENTITY_HEADER`" + ` where a platform sets them.
 
 ## Clouds
@@ -61,17 +62,17 @@ certificate. With none the machine's own identity is used. Managed identity come
 		fmt.Fprintf(&b, "- `%s`: Resource Manager %s, authority %s, audience %s\n", c.Name, c.ResourceManager, c.Authority, c.Audience)
 	}
 	b.WriteString(`- ` + "`AzureStackCloud`" + `, and any other custom cloud: the file that ` + "`AZURE_ENVIRONMENT_FILEPATH`" + ` names, or else
-  ` + "`resourceManagerEndpoint`" + `, whose ` + "`/metadata/endpoints`" + ` is asked for the entry named as ` + "`cloud`" + `
+  ` + "`resourceManagerEndpoint`" + `, whose ` + "`/metadata/endpoints`" + ` has the entry named in ` + "`cloud`" + `
 
 The file of a custom cloud is a JSON object: ` + code("name", "resourceManagerEndpoint", "activeDirectoryEndpoint", "tokenAudience") + ` (else
-` + "`serviceManagementEndpoint`" + `). An authority that ends in ` + "`/adfs`" + ` is AD FS. Nothing is asked of any other host than
+` + "`serviceManagementEndpoint`" + `). An authority that ends in ` + "`/adfs`" + ` is AD FS. sluice contacts no other host than
 Resource Manager, the authority and instance metadata.
 
 ## Keys of other programs
 
-Accepted in silence: ` + code(foreign...) + `.
+Accepted without a message: ` + code(foreign...) + `.
 
-A key that stands in neither list has no effect, and a warning names it.
+A key in neither list has no effect, and a warning names it.
 `)
 	return b.String()
 }

@@ -1,6 +1,6 @@
 // Package workload makes the clusters that sluice is measured on: steady services on thousands of nodes, backlogs of pending
 // pods, fleets of many shapes. Everything is drawn from seeds: the same call makes the same world, byte for byte, on every
-// machine. docs/reference/benchmarks.md describes them.
+// machine. docs/reference/benchmarks.md names them.
 package workload
 
 import (

@@ -63,7 +63,7 @@ func TestEveryNodeIsAMachine(t *testing.T) {
 	}
 }
 
-// TestCounts holds the figures of docs/reference/benchmarks.md.
+// TestCounts holds the sizes of the worlds that docs/reference/benchmarks.md names.
 func TestCounts(t *testing.T) {
 	type counts struct {
 		Nodes, Running, Daemons, Pending, Classes, Groups, Constrained int
