@@ -56,7 +56,7 @@ var rooms = map[string][]string{
 	"plan/place":  {"cluster", "plan/action", "plan/memory", "plan/node", "policy", "reason", "scheduling"},
 	"plan/grow":   {"cluster", "fleet", "packing", "plan/action", "plan/memory", "plan/node", "plan/place", "policy", "reason", "scheduling"},
 	"plan/claim":  {"cluster", "plan/action", "plan/grow", "plan/node", "plan/place", "reason", "scheduling"},
-	"plan/remove": {"cluster", "fleet", "plan/action", "plan/grow", "plan/memory", "plan/node", "policy", "reason", "scheduling"},
+	"plan/remove": {"cluster", "fleet", "plan/action", "plan/grow", "plan/memory", "plan/node", "plan/place", "policy", "reason", "scheduling"},
 
 	"cloud/cloudtest":     {"cloud", "cluster"},
 	"cluster/clustertest": {"cluster", "fleet"}, // builders for tests: no other row has it
