@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -184,9 +185,42 @@ func (c *Checker) replace(h Handle, was, is *cluster.Node) {
 	if was == is || was.Object == is.Object && slices.Equal(was.Pods, is.Pods) {
 		return
 	}
-	c.leave(h)
-	if was.Object != is.Object {
-		c.world.Nodes.Replace(h, is.Object)
+	if was.Object == is.Object {
+		c.reservations.vacate(h)
+		c.exchange(h, is.Pods)
+		return
 	}
+	c.leave(h)
+	c.world.Nodes.Replace(h, is.Object)
 	c.run(h, slices.Clip(c.world.Classes.Entries(nil, is.Pods)))
+}
+
+// exchange has other pods run on a node that is the same. Both lists are in the order of names.
+func (c *Checker) exchange(h Handle, pods []*cluster.Pod) {
+	all, before := c.world.Classes, c.world.Nodes.Pods(h)
+	count := func(some []nodes.Entry, times int) {
+		all.Run(some, times)
+		all.CountAll(h, some, int32(times))
+	}
+	now := make([]nodes.Entry, 0, len(pods))
+	for i, p := range pods {
+		for len(before) > 0 && before[0].Pod != p && earlier(before[0].Pod, p) {
+			count(before[:1], -1)
+			before = before[1:]
+		}
+		if len(before) > 0 && before[0].Pod == p {
+			now, before = append(now, before[0]), before[1:]
+			continue
+		}
+		from := len(now)
+		now = all.Entries(now, pods[i:i+1])
+		count(now[from:], 1)
+	}
+	count(before, -1)
+	c.world.Nodes.SetPods(h, slices.Clip(now))
+}
+
+// earlier says whether a comes before b where pods are in the order of names.
+func earlier(a, b *cluster.Pod) bool {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name)) < 0
 }

@@ -13,6 +13,7 @@ type Row struct {
 	c     *Checker
 	nodes []Handle
 	at    []cursor // by kind
+	runs  []uint8  // by node, of those that together has looked at
 }
 
 // cursor is how far a row has come with a kind. It holds as long as what was pretended by then is pretended still.
@@ -49,10 +50,15 @@ func (r *Row) fill(k *classes.Kind, of *cluster.Class, n int, visit func(h Handl
 	cl := w.Classes.Of(of)
 	for i := cur.next; i < len(r.nodes) && left > 0 && same; {
 		h := r.nodes[i]
-		a := classes.Never
-		if !w.Full(k, h) {
-			a = w.Answer(k, h, nil)
+		if w.Full(k, h) {
+			next := i + r.together(i)
+			if cur.passed == i {
+				cur.passed = next
+			}
+			i = next
+			continue
 		}
+		a := w.Answer(k, h, nil)
 		if a != classes.Welcome {
 			if a == classes.Never && cur.passed == i {
 				cur.passed++
@@ -92,4 +98,16 @@ func (r *Row) cursor(k *classes.Kind) *cursor {
 		cur.next = cur.passed
 	}
 	return cur
+}
+
+// together is how many nodes of one block stand side by side in the row, from the one at i on.
+func (r *Row) together(i int) int {
+	for len(r.runs) < len(r.nodes) {
+		last := len(r.runs)
+		r.runs = append(r.runs, 0)
+		for j := last; j > last-nodes.BlockLength && j >= 0 && nodes.Block(r.nodes[j]) == nodes.Block(r.nodes[last]); j-- {
+			r.runs[j]++
+		}
+	}
+	return int(r.runs[i])
 }

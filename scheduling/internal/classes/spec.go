@@ -74,15 +74,18 @@ func (s *specs) likenessOf(spec *Spec, priority int32) int32 {
 	if spec.Selection != nil {
 		selection = spec.Selection.ID
 	}
-	key := fmt.Sprint(spec.Needs, spec.Tolerations.ID, selection, priority)
-	for _, p := range spec.Ports {
-		key += fmt.Sprintf(" %d %s %q", p.HostPort, p.Protocol, p.HostIP)
+	key := appendAll(nil, int(spec.Tolerations.ID), int(selection), int(priority), len(spec.Needs))
+	for _, n := range spec.Needs {
+		key = appendAll(key, int(n.Dim), int(n.Asked), int(n.Held))
 	}
-	if known, ok := s.likenesses[key]; ok {
+	for _, p := range spec.Ports {
+		key = append(appendAll(key, int(p.HostPort)), fmt.Sprintf("%s %q", p.Protocol, p.HostIP)...)
+	}
+	if known, ok := s.likenesses[string(key)]; ok {
 		return known
 	}
 	id := int32(len(s.likenesses))
-	s.likenesses[key] = id
+	s.likenesses[string(key)] = id
 	return id
 }
 

@@ -12,6 +12,9 @@ const NoRoom = math.MinInt64 / 2
 // BlockLength is how many nodes make a block: few enough that one of them with much room hides few that have none.
 const BlockLength = 16
 
+// Block is the node's block.
+func Block(h Handle) int { return int(h) / BlockLength }
+
 // free is what nodes have left. Nodes lie in blocks by their handles, and of each resource it is known what no node of a block has more
 // of. A pod passes over a block in which no node has room for it without asking them one by one.
 type free struct {
@@ -40,7 +43,7 @@ func (f *free) reach(nodes, dims int) {
 
 // set says what the node has left of a resource.
 func (f *free) set(d resources.Dimension, h Handle, n int64) {
-	b := int(h) / BlockLength
+	b := Block(h)
 	f.left[d][h] = n
 	f.shrunk[b] = true
 	if most := &f.most[d][b]; *most < n {

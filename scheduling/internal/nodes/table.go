@@ -100,7 +100,7 @@ func (t *Table) Lacks(h Handle, needs []resources.Need) bool {
 
 // Full says that no node of the block of this one has what is asked for. It says so only where [Table.Lacks] does for each of them.
 func (t *Table) Full(h Handle, needs []resources.Need) bool {
-	return t.free.full(needs, int(h)/BlockLength, len(t.rows))
+	return t.free.full(needs, Block(h), len(t.rows))
 }
 
 // Nodes.

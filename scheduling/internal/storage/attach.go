@@ -25,7 +25,7 @@ func (s *Storage) overloads(v *Volumes, h nodes.Handle) bool {
 }
 
 // hasVolumes says whether a plugin may care for volumes of these pods.
-func (s *Storage) hasVolumes(e nodes.Entry) bool { return s.pods[e.Class].restrained }
+func (s *Storage) hasVolumes(e nodes.Entry) bool { return s.pods[e.Class] != nil }
 
 // limit is how many volumes a machine that is not there yet will attach, 0 for no limit and for nodes.
 func (s *Storage) limit(h nodes.Handle) int {
@@ -72,7 +72,7 @@ func (s *Storage) crammed(v *Volumes, h nodes.Handle) []Refusal {
 	units := map[int32]int{}
 	for _, e := range s.table.Pods(h) {
 		switch p := s.pods[e.Class]; {
-		case !p.restrained:
+		case p == nil:
 		case !p.ephemeral:
 			info.Pods = append(info.Pods, p.info()) // pods of one class share their volumes
 		case e.Bound():

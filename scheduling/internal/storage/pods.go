@@ -14,16 +14,14 @@ import (
 	"sluice.dev/sluice/scheduling/internal/digest"
 )
 
-// Pods is the volumes of the pods of a class.
+// Pods is the volumes of the pods of a class; nil where no plugin cares for any of them.
 //
 // Pods of a StatefulSet name a claim each, so each is a class of its own. As long as nobody has used or decided their claims and these ask
 // for the same, the pods are alike: the plugins are asked about a twin, with claims that stand for those of all. Once a claim is used the
 // class is asked about by itself.
 type Pods struct {
-	class      int32
 	of         *cluster.Class
 	claims     []string           // "namespace/name" of those that the pods share
-	restrained bool               // a plugin may care for some of the volumes
 	ephemeral  bool               // some claims are made for each pod
 	body       *framework.PodInfo // one of the pods, as plugins look at its volumes; nil until they do
 	reserved   bool               // one stands somewhere whose claims count as waiting for it still
@@ -33,27 +31,36 @@ type Pods struct {
 	twin   *Volumes // nil when there is none
 }
 
-func newPods(class int32, of *cluster.Class) *Pods {
-	p := &Pods{class: class, of: of}
-	for i := range of.Spec.Volumes {
-		v := &of.Spec.Volumes[i]
+func newPods(of *cluster.Class) *Pods {
+	if !slices.ContainsFunc(of.Spec.Volumes, restrains) {
+		return nil
+	}
+	p := &Pods{of: of}
+	for _, v := range of.Spec.Volumes {
 		if v.PersistentVolumeClaim != nil {
 			p.claims = append(p.claims, of.Namespace+"/"+v.PersistentVolumeClaim.ClaimName)
 		}
 		p.ephemeral = p.ephemeral || v.Ephemeral != nil
-		p.restrained = p.restrained || restrains(v)
 	}
 	return p
 }
 
 // Claims are the keys of the claims that pods of the class share. The slice must not be changed.
-func (p *Pods) Claims() []string { return p.claims }
+func (p *Pods) Claims() []string {
+	if p == nil {
+		return nil
+	}
+	return p.claims
+}
 
-// Restrained says whether a plugin may care for some of the volumes.
-func (p *Pods) Restrained() bool { return p.restrained }
+func (p *Pods) reserve(still bool) {
+	if p != nil {
+		p.reserved = still
+	}
+}
 
 // restrains says whether a plugin may care for the volume.
-func restrains(v *corev1.Volume) bool {
+func restrains(v corev1.Volume) bool {
 	return v.PersistentVolumeClaim != nil || v.Ephemeral != nil || v.AzureDisk != nil || v.AWSElasticBlockStore != nil ||
 		v.GCEPersistentDisk != nil || v.ISCSI != nil || v.RBD != nil || v.Cinder != nil || v.VsphereVolume != nil || v.PortworxVolume != nil
 }
@@ -65,8 +72,6 @@ func (p *Pods) follow(j *judges) {
 		p.twin = j.alike(p.of)
 	}
 }
-
-func (p *Pods) twinOf() *Volumes { return p.twin }
 
 // volumes are the volumes of the class asked about by itself.
 func (p *Pods) volumes() *Volumes {
@@ -166,7 +171,7 @@ func (j *judges) likeness(of *cluster.Class) (string, bool) {
 	}
 	for i := range of.Spec.Volumes {
 		v := of.Spec.Volumes[i]
-		if !restrains(&v) {
+		if !restrains(v) {
 			continue
 		}
 		if v.PersistentVolumeClaim != nil {

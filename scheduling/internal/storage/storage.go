@@ -33,7 +33,7 @@ type Storage struct {
 	table    *nodes.Table
 	objects  *cluster.Objects
 	judges   *judges          // of these objects, nil until somebody has volumes
-	pods     []*Pods          // by class
+	pods     []*Pods          // by class, nil for those that need none
 	records  int              // of volumes, so far
 	mounters map[string]int   // classes whose pods may use a claim, by "namespace/name"
 	uses     map[string]int32 // pods that use a claim, by the same
@@ -60,11 +60,11 @@ func (s *Storage) Follow(o *cluster.Objects) {
 	s.objects = o
 }
 
-// Class is a record of the volumes of a class. Classes are met in the order of their numbers, each once.
+// Class is a record of the volumes of a class, nil when no plugin cares for any. Classes are met in the order of their numbers, each once.
 func (s *Storage) Class(of *cluster.Class) *Pods {
-	p := newPods(int32(len(s.pods)), of)
+	p := newPods(of)
 	s.pods = append(s.pods, p)
-	for _, claim := range p.claims {
+	for _, claim := range p.Claims() {
 		s.mounters[claim]++
 	}
 	return p
@@ -72,22 +72,22 @@ func (s *Storage) Class(of *cluster.Class) *Pods {
 
 // Use counts n pods more that share claims, fewer when n is negative.
 func (s *Storage) Use(p *Pods, n int32) {
-	for _, claim := range p.claims {
+	for _, claim := range p.Claims() {
 		s.uses[claim] += n
 	}
 }
 
 // Volumes are what the volumes of the pods say of nodes, nil when no plugin cares. They are those of others as long as the two are alike.
 func (s *Storage) Volumes(p *Pods) *Volumes {
-	if !p.restrained {
+	if p == nil {
 		return nil
 	}
 	if s.judges == nil {
 		s.judges = newJudges(s.clock, s.table, s.objects, &s.records)
 	}
 	p.follow(s.judges)
-	if twin := p.twinOf(); twin != nil && (p.reserved || !slices.ContainsFunc(p.claims, s.taken)) {
-		return twin
+	if p.twin != nil && (p.reserved || !slices.ContainsFunc(p.claims, s.taken)) {
+		return p.twin
 	}
 	return p.volumes()
 }
@@ -122,11 +122,11 @@ func (s *Storage) Anywhere(p *Pods, v *Volumes) bool {
 }
 
 // Reserve says whether a pod of the class stands somewhere whose claims are to count as waiting for it still.
-func (s *Storage) Reserve(p *Pods, still bool) { p.reserved = still }
+func (s *Storage) Reserve(p *Pods, still bool) { p.reserve(still) }
 
 // Provide decides the claims that waited for a pod of the class, which goes to the node. It returns what takes that back, nil for nothing.
 func (s *Storage) Provide(p *Pods, h nodes.Handle) []Decision {
-	if len(p.claims) == 0 {
+	if len(p.Claims()) == 0 {
 		return nil
 	}
 	v := s.Volumes(p)
