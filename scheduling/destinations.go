@@ -4,7 +4,6 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/scheduling/internal/classes"
 	"sluice.dev/sluice/scheduling/internal/nodes"
-	"sluice.dev/sluice/scheduling/internal/resources"
 )
 
 // Destinations is nodes in an order in which the pods of leaving nodes are placed on them, the first that takes a pod being the one. It
@@ -15,19 +14,15 @@ import (
 type Destinations struct {
 	c      *Checker
 	nodes  []Handle
-	places []int32   // by handle, of the nodes; -1 for others
-	shut   []bool    // by place: it has left, or takes no more
-	most   [][]int64 // by dimension and stretch of places: what no open node of it has more of, once the try is settled
-	floors []int32   // by kind: the places before refuse it for good, whatever is tried
+	places []int32 // by handle, of the nodes; -1 for others
+	shut   []bool  // by place: it has left, or takes no more
+	floors []int32 // by kind: the places before refuse it for good, whatever is tried
 
 	from    int    // place of the node that is tried, -1 when it has none
 	began   int    // what-ifs that stood before
 	tried   []int  // places that took pods in this try
 	touched []bool // by place: among tried
 }
-
-// stretch is how many places are passed over at once.
-const stretch = 16
 
 func newDestinations(c *Checker, all []Handle) *Destinations {
 	d := &Destinations{
@@ -38,9 +33,6 @@ func newDestinations(c *Checker, all []Handle) *Destinations {
 	}
 	for i, h := range all {
 		d.places[h] = int32(i)
-	}
-	for b := 0; b*stretch < len(all); b++ {
-		d.measure(b)
 	}
 	return d
 }
@@ -88,11 +80,9 @@ func (d *Destinations) Leave(h Handle, pods []*cluster.Pod) (homeless *cluster.P
 func (d *Destinations) Settle() []Handle {
 	if d.from >= 0 {
 		d.shut[d.from] = true
-		d.measure(d.from / stretch)
 	}
 	to := make([]Handle, 0, len(d.tried))
 	for _, i := range d.tried {
-		d.measure(i / stretch)
 		to = append(to, d.nodes[i])
 	}
 	d.forget()
@@ -103,7 +93,6 @@ func (d *Destinations) Settle() []Handle {
 func (d *Destinations) Shut(h Handle) {
 	if i := d.at(h); i >= 0 {
 		d.shut[i] = true
-		d.measure(i / stretch)
 	}
 }
 
@@ -130,25 +119,20 @@ func (d *Destinations) place(of *cluster.Class) bool {
 	if settled {
 		i = d.floor(k)
 	}
-	for i = d.skip(k, i); i < len(d.nodes); i = d.skip(k, i+1) {
+	for ; i < len(d.nodes); i++ {
 		if settled {
 			d.floors[k.ID] = int32(i)
 		}
-		switch {
-		case d.shut[i]:
-		case i == d.from:
-			settled = false
-		default:
-			a := w.Answer(k, d.nodes[i], nil)
-			if a == classes.Welcome {
-				d.c.put(d.nodes[i], nodes.Entry{Class: w.Classes.Of(of).ID, N: 1})
-				if !d.touched[i] {
-					d.touched[i] = true
-					d.tried = append(d.tried, i)
-				}
-				return true
+		switch a := d.ask(k, i); {
+		case a == classes.Welcome && i != d.from:
+			d.c.put(d.nodes[i], nodes.Entry{Class: w.Classes.Of(of).ID, N: 1})
+			if !d.touched[i] {
+				d.touched[i] = true
+				d.tried = append(d.tried, i)
 			}
-			settled = settled && a == classes.Never && !d.touched[i]
+			return true
+		case i == d.from, a == classes.NotNow, d.touched[i]:
+			settled = false
 		}
 	}
 	if settled {
@@ -157,12 +141,20 @@ func (d *Destinations) place(of *cluster.Class) bool {
 	return false
 }
 
+// ask says whether the place takes a pod of the kind.
+func (d *Destinations) ask(k *classes.Kind, i int) classes.Answer {
+	if d.shut[i] || d.c.world.Full(k, d.nodes[i]) {
+		return classes.Never
+	}
+	return d.c.world.Answer(k, d.nodes[i], nil)
+}
+
 // rise is the first place that takes the kind as long as nothing is tried, the number of places when none does. Others have no bearing on
 // such pods.
 func (d *Destinations) rise(k *classes.Kind) int {
-	i := d.skip(k, d.floor(k))
-	for i < len(d.nodes) && (d.shut[i] || d.c.world.Answer(k, d.nodes[i], nil) != classes.Welcome) {
-		i = d.skip(k, i+1)
+	i := d.floor(k)
+	for i < len(d.nodes) && d.ask(k, i) != classes.Welcome {
+		i++
 	}
 	d.floors[k.ID] = int32(i)
 	return i
@@ -174,39 +166,4 @@ func (d *Destinations) floor(k *classes.Kind) int {
 		d.floors = append(d.floors, 0)
 	}
 	return int(d.floors[k.ID])
-}
-
-// skip is the first place, from one on, in a stretch that has what a pod of the kind asks for.
-func (d *Destinations) skip(k *classes.Kind, i int) int {
-	for i < len(d.nodes) && d.lacks(k.Spec.Needs, i/stretch) {
-		i = (i/stretch + 1) * stretch
-	}
-	return min(i, len(d.nodes))
-}
-
-// lacks says that no node of a stretch has what is asked for.
-func (d *Destinations) lacks(needs []resources.Need, b int) bool {
-	for i := range needs {
-		if n := &needs[i]; int(n.Dim) < len(d.most) && n.Exceeds(d.most[n.Dim][b]) {
-			return true
-		}
-	}
-	return false
-}
-
-// measure finds what the nodes of a stretch have left.
-func (d *Destinations) measure(b int) {
-	table := d.c.world.Nodes
-	for len(d.most) < len(table.Resources()) {
-		d.most = append(d.most, make([]int64, (len(d.nodes)+stretch-1)/stretch))
-	}
-	for dim := range d.most {
-		most := int64(nodes.NoRoom)
-		for i := b * stretch; i < min(len(d.nodes), (b+1)*stretch); i++ {
-			if !d.shut[i] {
-				most = max(most, table.Left(resources.Dimension(dim), d.nodes[i]))
-			}
-		}
-		d.most[dim][b] = most
-	}
 }

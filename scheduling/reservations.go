@@ -213,7 +213,7 @@ func (r *reservations) giveUp(s *standing, seat Seat) {
 // vacate has nobody stand on the node any more: it changes, or leaves. Nothing is pretended.
 func (r *reservations) vacate(h Handle) {
 	r.changed[h] = true
-	for _, e := range slices.Backward(slices.Clone(r.world.Nodes.Pods(h))) {
+	for _, e := range slices.Backward(r.world.Nodes.Pods(h)) {
 		if e.Pod == nil {
 			r.giveUp(r.of[e.Class], Seat{On: h, Pods: int(e.N)})
 		}
