@@ -26,8 +26,8 @@ import (
 // Judge answers for the world as it is pretended now.
 type Judge struct {
 	classes.World
-	Classes *classes.Classes
-	waits   nominated
+	Classes   *classes.Classes
+	nominated map[nodes.Handle][]nodes.Entry // pods that wait for a node that is there; its lists are never changed
 }
 
 // New makes a judge of a world in which nobody waits for a node.
@@ -36,7 +36,7 @@ func New(w classes.World, c *classes.Classes) *Judge { return &Judge{World: w, C
 // Answer says whether a pod of the kind is welcome on the node, with those that wait for it and without them. The pod itself is left out
 // of them; it is nil when nobody in particular is asked about.
 func (j *Judge) Answer(k *classes.Kind, h nodes.Handle, p *cluster.Pod) classes.Answer {
-	if waiting := j.waits.before(k, h, p); len(waiting) > 0 {
+	if waiting := j.waiting(k, h, p); len(waiting) > 0 {
 		a := classes.Welcome
 		j.beside(h, waiting, func() { a = j.alone(k, h, k.Hears()) })
 		if a != classes.Welcome {
@@ -98,7 +98,7 @@ func (j *Judge) Full(k *classes.Kind, h nodes.Handle) bool { return j.Nodes.Full
 
 // Room is how many pods of a kind that is welcome go onto the node before it has to be judged again.
 func (j *Judge) Room(k *classes.Kind, h nodes.Handle) int {
-	if k.Spreads() || len(k.Spec.Ports) > 0 || k.Volumes != nil || k.Devices != nil || j.waits.at(h) || k.Selfish(h) {
+	if k.Spreads() || len(k.Spec.Ports) > 0 || k.Volumes != nil || k.Devices != nil || j.Awaits() && len(j.nominated[h]) > 0 || k.Selfish(h) {
 		return 1
 	}
 	room := int64(resources.Unlimited)

@@ -23,7 +23,7 @@ import (
 // another node, and may go nowhere else.
 func (j *Judge) Refusals(p *cluster.Pod, h nodes.Handle, elsewhere bool) (why []reason.Reason) {
 	k := j.Classes.Kind(p.Class)
-	waiting := j.waits.before(k, h, p)
+	waiting := j.waiting(k, h, p)
 	if len(waiting) == 0 || j.alone(k, h, j.Relations.Repelling()) != classes.Welcome {
 		return j.refusals(p, k, h, elsewhere, true)
 	}

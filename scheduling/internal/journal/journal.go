@@ -21,17 +21,12 @@ func (c *Clock) Tick() { c.last++ }
 // Loosen says that after the last change pods may be welcome where they were not.
 func (c *Clock) Loosen() { c.loosened = c.last }
 
-// Journal holds what-ifs. It grows by pages, which stay where they are and are used again: a what-if is never copied, and one that is
-// tried and taken back many times costs no memory.
+// Journal holds what-ifs. It keeps its memory: one that is tried and taken back many times costs none.
 type Journal[T any] struct {
 	*Clock
 	revert func(*T)
-	pages  []*[pageLength]record[T]
-	n      int
+	stand  []record[T] // in their order
 }
-
-// pageLength makes a page of what-ifs as long as a block of memory that the runtime has at hand.
-const pageLength = 256
 
 type record[T any] struct {
 	number   uint64 // unique, rising
@@ -45,27 +40,20 @@ func New[T any](clock *Clock, revert func(*T)) *Journal[T] {
 }
 
 // Len is how many what-ifs stand.
-func (j *Journal[T]) Len() int { return j.n }
+func (j *Journal[T]) Len() int { return len(j.stand) }
 
-func (j *Journal[T]) at(i int) *record[T] { return &j.pages[i/pageLength][i%pageLength] }
-
-// Push begins a what-if. It stays where it is until it is taken back.
+// Push begins a what-if. What is returned is to be completed before the next one.
 func (j *Journal[T]) Push(change T) *T {
-	if j.n == len(j.pages)*pageLength {
-		j.pages = append(j.pages, new([pageLength]record[T]))
-	}
 	j.Tick()
-	r := j.at(j.n)
-	r.number, r.loosened, r.change = j.last, j.loosened, change
-	j.n++
-	return &r.change
+	j.stand = append(j.stand, record[T]{j.last, j.loosened, change})
+	return &j.stand[len(j.stand)-1].change
 }
 
 // Undo takes back the last what-if and all that will have come after it. Once that one is gone it does nothing.
 func (j *Journal[T]) Undo() func() {
-	mark, number := j.n-1, j.last
+	mark, number := len(j.stand)-1, j.last
 	return func() {
-		if mark < j.n && j.at(mark).number == number {
+		if mark < len(j.stand) && j.stand[mark].number == number {
 			j.Unwind(mark)
 		}
 	}
@@ -73,13 +61,14 @@ func (j *Journal[T]) Undo() func() {
 
 // Unwind takes back all but the first what-ifs, the last one first.
 func (j *Journal[T]) Unwind(keep int) {
-	for j.n > keep {
-		r := j.at(j.n - 1)
+	for len(j.stand) > keep {
+		last := len(j.stand) - 1
+		r := &j.stand[last]
 		j.Tick() // counters that relax now did so after everything that stands
 		j.revert(&r.change)
 		j.loosened = r.loosened
 		*r = record[T]{}
-		j.n--
+		j.stand = j.stand[:last]
 	}
 }
 
@@ -91,12 +80,12 @@ type Point struct {
 }
 
 // Now is this moment.
-func (j *Journal[T]) Now() Point { return Point{j.last, j.n, true} }
+func (j *Journal[T]) Now() Point { return Point{j.last, len(j.stand), true} }
 
 // Holds says whether what refused pods then still refuses them: what was pretended stands, and nothing has left since.
 func (j *Journal[T]) Holds(p Point) bool {
-	if !p.known || p.depth > j.n || j.loosened > p.Number {
+	if !p.known || p.depth > len(j.stand) || j.loosened > p.Number {
 		return false
 	}
-	return p.depth == 0 || j.at(p.depth-1).number <= p.Number
+	return p.depth == 0 || j.stand[p.depth-1].number <= p.Number
 }

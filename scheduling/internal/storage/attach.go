@@ -13,15 +13,46 @@ import (
 // What other volumes on a node have to do with a pod's is asked of NodeVolumeLimits and VolumeRestrictions. Where no pod with volumes runs,
 // and where nobody counts them, the answer is the same for all nodes whose drivers say the same.
 
-// overloads says whether the volumes of the pods on the node leave no room for further ones, or are in conflict with them.
+// mostLoads is how many answers of [Storage.overloads] are kept.
+const mostLoads = 4096
+
+// overloads says whether the volumes of the pods on the node leave no room for further ones, or are in conflict with them. The answer is the
+// same for nodes whose drivers say the same and that carry the same classes of pods with volumes, as long as no claim takes another volume.
 func (s *Storage) overloads(v *Volumes, h nodes.Handle) bool {
 	j := s.judges
 	drivers, count := j.drivers.of(s.table.Name(h), s.limit(h))
-	matters := count || !v.skips[j.restrictions.Name()]
-	if matters && slices.ContainsFunc(s.table.Pods(h), s.hasVolumes) || count && j.attached {
-		return s.tooMany(v, h, drivers)
+	others := (count || !v.skips[j.restrictions.Name()]) && slices.ContainsFunc(s.table.Pods(h), s.hasVolumes)
+	if j.attached && (count || others) {
+		return len(s.crammed(v, h)) > 0 // volumes may be attached that no pod tells of
 	}
-	return !v.empty.is(drivers, func() bool { return len(s.crammed(v, h)) == 0 })
+	sum := uint64(drivers)
+	if others {
+		sum = s.load(sum, h)
+	}
+	full, known := v.full[sum]
+	if !known {
+		full = len(s.crammed(v, h)) > 0
+		if v.full == nil || len(v.full) == mostLoads {
+			v.full = map[uint64]bool{}
+		}
+		v.full[sum] = full
+	}
+	return full
+}
+
+// load digests the volumes of the pods on the node.
+func (s *Storage) load(sum uint64, h nodes.Handle) uint64 {
+	sum = digest.Mix(sum, s.judges.claims.bound)
+	for _, e := range s.table.Pods(h) {
+		switch {
+		case !s.hasVolumes(e):
+		case e.Bound():
+			sum = digest.String(sum, string(e.Pod.UID)+e.Pod.String()) // what was made for it has its name
+		default:
+			sum = digest.Mix(digest.Mix(sum, uint64(e.Class)), uint64(e.N))
+		}
+	}
+	return sum
 }
 
 // hasVolumes says whether a plugin may care for volumes of these pods.
@@ -33,36 +64,6 @@ func (s *Storage) limit(h nodes.Handle) int {
 		return t.Attaches()
 	}
 	return 0
-}
-
-// mostLoads is how many answers of [Storage.tooMany] are kept.
-const mostLoads = 4096
-
-// tooMany says whether [Storage.crammed] says anything. The answer is the same for nodes whose drivers say the same and that carry the same
-// classes of pods with volumes, as long as no claim takes another volume.
-func (s *Storage) tooMany(v *Volumes, h nodes.Handle, drivers int32) bool {
-	if s.judges.attached {
-		return len(s.crammed(v, h)) > 0
-	}
-	sum := digest.Mix(uint64(drivers), s.judges.claims.bound)
-	for _, e := range s.table.Pods(h) {
-		switch {
-		case !s.hasVolumes(e):
-		case e.Bound():
-			sum = digest.String(sum, string(e.Pod.UID)+e.Pod.String()) // what was made for it has its name
-		default:
-			sum = digest.Mix(digest.Mix(sum, uint64(e.Class)), uint64(e.N))
-		}
-	}
-	full, known := v.full[sum]
-	if !known {
-		full = len(s.crammed(v, h)) > 0
-		if v.full == nil || len(v.full) == mostLoads {
-			v.full = map[uint64]bool{}
-		}
-		v.full[sum] = full
-	}
-	return full
 }
 
 // crammed is what the plugins say that look at the volumes of the pods on the node.

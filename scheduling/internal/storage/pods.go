@@ -20,11 +20,11 @@ import (
 // for the same, the pods are alike: the plugins are asked about a twin, with claims that stand for those of all. Once a claim is used the
 // class is asked about by itself.
 type Pods struct {
-	of         *cluster.Class
-	claims     []string           // "namespace/name" of those that the pods share
-	ephemeral  bool               // some claims are made for each pod
-	body       *framework.PodInfo // one of the pods, as plugins look at its volumes; nil until they do
-	reserved   bool               // one stands somewhere whose claims count as waiting for it still
+	of        *cluster.Class
+	claims    []string           // "namespace/name" of those that the pods share
+	ephemeral bool               // some claims are made for each pod
+	body      *framework.PodInfo // one of the pods, as plugins look at its volumes; nil until they do
+	reserved  bool               // one stands somewhere whose claims count as waiting for it still
 
 	judges *judges  // whom the rest was found out from
 	own    *Volumes // nil until it is asked about by itself
@@ -51,12 +51,6 @@ func (p *Pods) Claims() []string {
 		return nil
 	}
 	return p.claims
-}
-
-func (p *Pods) reserve(still bool) {
-	if p != nil {
-		p.reserved = still
-	}
 }
 
 // restrains says whether a plugin may care for the volume.

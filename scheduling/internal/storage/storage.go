@@ -122,7 +122,11 @@ func (s *Storage) Anywhere(p *Pods, v *Volumes) bool {
 }
 
 // Reserve says whether a pod of the class stands somewhere whose claims are to count as waiting for it still.
-func (s *Storage) Reserve(p *Pods, still bool) { p.reserve(still) }
+func (s *Storage) Reserve(p *Pods, still bool) {
+	if p != nil {
+		p.reserved = still
+	}
+}
 
 // Provide decides the claims that waited for a pod of the class, which goes to the node. It returns what takes that back, nil for nothing.
 func (s *Storage) Provide(p *Pods, h nodes.Handle) []Decision {

@@ -12,31 +12,6 @@ import (
 	"sluice.dev/sluice/scheduling/internal/plugins"
 )
 
-// answer is what plugins say of a kind of nodes, 0 for not asked yet.
-type answer uint8
-
-const (
-	yes answer = iota + 1
-	no
-)
-
-// answers are those about kinds, which are small numbers.
-type answers []answer
-
-// is is the answer about a kind, asked for when it is not known yet.
-func (a *answers) is(kind int32, ask func() bool) bool {
-	for len(*a) <= int(kind) {
-		*a = append(*a, 0)
-	}
-	known := &(*a)[kind]
-	if *known == 0 {
-		if *known = no; ask() {
-			*known = yes
-		}
-	}
-	return *known == yes
-}
-
 // Volumes is what the volumes of pods say of nodes. Claims that are made for each pod count as made.
 type Volumes struct {
 	ID     int // unlike that of any other
@@ -49,9 +24,8 @@ type Volumes struct {
 	by      string          // the plugin
 
 	lens   *nodes.Lens
-	binds  answers         // whether VolumeBinding and VolumeZone pass, by the lens's kinds
-	empty  answers         // whether nodes on which no pod has volumes have room, by what their drivers say
-	full   map[uint64]bool // of other nodes: see [Storage.tooMany]
+	binds  map[int32]bool  // whether VolumeBinding and VolumeZone pass, by the lens's kinds
+	full   map[uint64]bool // whether nodes are full of other volumes: see [Storage.overloads]
 	alone  []string        // claims that one pod at a time may use
 	claims []*waiter       // claims that wait for their first pod
 	choice []*waiter       // storage classes of which they may take a volume
@@ -85,7 +59,7 @@ func (v *Volumes) waiting() []string {
 // record is a new record of the pod's volumes.
 func (j *judges) record(p *corev1.Pod) *Volumes {
 	*j.records++
-	v := &Volumes{ID: *j.records, judges: j, pod: p, skips: map[string]bool{}}
+	v := &Volumes{ID: *j.records, judges: j, pod: p, skips: map[string]bool{}, binds: map[int32]bool{}}
 	name := j.name
 	for i := range p.Spec.Volumes {
 		mounted := p.Spec.Volumes[i].PersistentVolumeClaim
@@ -156,14 +130,19 @@ func (v *Volumes) renew() {
 		v.judges.claims.make(w.key)
 	}
 	clear(v.binds)
-	clear(v.empty)
 	clear(v.full)
 	v.consult()
 }
 
 // bindable says whether the node can have the volumes, whatever others are on it.
 func (v *Volumes) bindable(h nodes.Handle) bool {
-	return v.binds.is(v.judges.table.Look(v.lens, h), func() bool { return len(v.unbindable(h)) == 0 })
+	kind := v.judges.table.Look(v.lens, h)
+	binds, known := v.binds[kind]
+	if !known {
+		binds = len(v.unbindable(h)) == 0
+		v.binds[kind] = binds
+	}
+	return binds
 }
 
 // unbindable is why the node cannot have the volumes, whatever others are on it.

@@ -11,8 +11,6 @@
 package whatif
 
 import (
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/scheduling/internal/devices"
@@ -118,19 +116,22 @@ func (w *World) Place(h nodes.Handle, e nodes.Entry) (decided bool) {
 
 // Depart pretends that some pods have left the node, which stays where it is.
 func (w *World) Depart(h nodes.Handle, leaves func(*nodes.Entry) bool) {
-	m := &more{before: w.Nodes.Pods(h)}
-	w.journal.Push(change{what: departed, node: h, more: m})
-	w.Clock.Loosen()
-	stay := make([]nodes.Entry, 0, len(m.before))
-	for i := range m.before {
-		if e := &m.before[i]; leaves(e) {
-			m.left = append(m.left, *e)
+	before := w.Nodes.Pods(h)
+	both := make([]nodes.Entry, len(before)) // those who stay, then those who leave
+	stay, left := 0, len(before)
+	for i := range before {
+		if leaves(&before[i]) {
+			left--
+			both[left] = before[i]
 		} else {
-			stay = append(stay, *e)
+			both[stay] = before[i]
+			stay++
 		}
 	}
-	w.Nodes.SetPods(h, slices.Clip(stay))
-	w.Classes.CountAll(h, m.left, -1)
+	w.journal.Push(change{what: departed, node: h, more: &more{before: before, left: both[left:]}})
+	w.Clock.Loosen()
+	w.Nodes.SetPods(h, both[:stay:stay])
+	w.Classes.CountAll(h, both[left:], -1)
 }
 
 // Remove pretends that the node, which is present, is gone with its pods.
