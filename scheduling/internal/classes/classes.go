@@ -5,13 +5,12 @@
 //	Class   a [cluster.Class]: namespace, labels and spec
 //	Kind    classes that kube-scheduler cannot tell apart: each node refuses all of them or none, for the same reasons
 //
-//	file          what it owns
-//	spec          what specs say
-//	class         what is known of a class, and how many of its pods the snapshot has
-//	kind          what a class's pods are judged by
-//	classes       the numbers of all of them
-//	count         pods that come to nodes and leave them
-//	utilization   how much of a node they use
+//	file      what it owns
+//	spec      what specs say
+//	class     what is known of a class, and how many of its pods the snapshot has
+//	kind      what a class's pods are judged by
+//	classes   the numbers of all of them
+//	count     pods that come to nodes and leave them, and how much of a node they use
 //
 // What pods of a class need is one vector, and what depends on other pods is a counter for each domain of a topology.
 package classes
@@ -204,12 +203,12 @@ func (c *Classes) Kind(of *cluster.Class) *Kind { return c.kind(c.Of(of)) }
 
 func (c *Classes) kind(cl *Class) *Kind {
 	c.Current(cl)
-	volumes, claims := c.Storage.Volumes(cl.Volumes), c.Devices.Of(cl.Of)
-	if k := cl.kind; k != nil && len(cl.hits) == len(k.hits) && k.Volumes == volumes && k.Devices == claims {
+	if k := cl.kind; k != nil && len(cl.hits) == len(k.hits) && (cl.Volumes == nil || k.Volumes == c.Storage.Volumes(cl.Volumes)) &&
+		(k.Devices == nil || k.Devices == c.Devices.Of(cl.Of)) {
 		return k
 	}
 	c.specs.prepare(cl.Spec, cl.Of)
-	k := &Kind{Class: cl, Spec: cl.Spec, Volumes: volumes, Devices: claims}
+	k := &Kind{Class: cl, Spec: cl.Spec, Volumes: c.Storage.Volumes(cl.Volumes), Devices: c.Devices.Of(cl.Of)}
 	key := c.describe(k)
 	c.Current(cl) // new selectors may match the class itself
 	k.hits = cl.hits
@@ -223,7 +222,7 @@ func (c *Classes) kind(cl *Class) *Kind {
 		c.kinds = append(c.kinds, k)
 		c.kindOf[string(key)] = k
 	}
-	known.Devices = claims // the hardware is another one in each snapshot
+	known.Devices = k.Devices // the hardware is another one in each snapshot
 	cl.kind = known
 	if !c.gather {
 		c.countLate()

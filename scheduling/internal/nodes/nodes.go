@@ -2,8 +2,7 @@
 //
 //	file        what it owns
 //	nodes       handles, and the pods of one class on a node
-//	template    what machines of a group are opened like
-//	row         one node: its name, its object, its pods
+//	node        one node: its name, its object, its pods; and what machines of a group are opened like
 //	view        how nodes look: by taints, by labels that a spec reads, by the domains of a topology
 //	free        what every node has left, in columns, and blocks of nodes that have no room
 //	table       all nodes: they join, leave and are found by name
