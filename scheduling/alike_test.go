@@ -27,7 +27,7 @@ func TestPodsWithClaimsOfTheirOwnAreAlike(t *testing.T) {
 	for i := range set {
 		set[i] = pod(fmt.Sprint("set-", i), mounts(fmt.Sprint("data-", i)))
 	}
-	kind := func(i int) int32 { return c.kindFor(set[i].Class).id }
+	kind := func(i int) int32 { return int32(c.Kind(set[i].Class)) }
 	if kind(0) != kind(1) || kind(1) != kind(3) {
 		t.Errorf("pods with claims alike are of kinds %d, %d and %d", kind(0), kind(1), kind(3))
 	}

@@ -18,7 +18,7 @@ func TestBlocksPassOverFullNodesOnly(t *testing.T) {
 			return []string{"cpu", fmt.Sprint(rapid.IntRange(0, cpu).Draw(t, "cpu")), "memory", fmt.Sprint(rapid.IntRange(0, memory).Draw(t, "memory"), "Gi")}
 		}
 		var objects []any
-		nodes := rapid.IntRange(1, 4*blockLength).Draw(t, "nodes")
+		nodes := rapid.IntRange(1, 64).Draw(t, "nodes")
 		for i := range nodes {
 			more := rapid.SampledFrom([][]string{nil, nil, {"pods", "2"}, {"example.com/a", "1"}}).Draw(t, "more")
 			objects = append(objects, node(fmt.Sprintf("n%02d", i), allocatable(append(amounts(6, 6), more...)...)))
@@ -59,9 +59,6 @@ func TestBlocksPassOverFullNodesOnly(t *testing.T) {
 				p := pod("p", requests(append(amounts(3, 3), rapid.SampledFrom([][]string{nil, nil, {"example.com/a", "1"}}).Draw(t, "more")...)...))
 				n := rapid.IntRange(1, 30).Draw(t, "pods")
 				pretend((*Checker).Mark)
-				if got, want := fast.First(p.Class, row, 0), firstByAsking(slow, p, row); got != want {
-					t.Fatalf("step %d: the first node is %d, asked one by one %d", i, got, want)
-				}
 				got, want := make([]int, nodes), make([]int, nodes)
 				r.Fill(p.Class, n, func(h Handle, n int) { got[h] += n })
 				for ; n > 0; n-- {
@@ -81,9 +78,8 @@ func TestBlocksPassOverFullNodesOnly(t *testing.T) {
 }
 
 func firstByAsking(c *Checker, p *cluster.Pod, row []Handle) int {
-	k := c.kindFor(p.Class)
 	for i, h := range row {
-		if c.judge(k, h, nil) == welcome {
+		if c.Ask(p.Class).Fits(h) {
 			return i
 		}
 	}

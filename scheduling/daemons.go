@@ -12,6 +12,8 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/scheduling/internal/nodes"
+	"sluice.dev/sluice/scheduling/internal/resources"
 )
 
 // Daemons are the pods that the snapshot's DaemonSets would run on this node, one each, in the order of the DaemonSets: those
@@ -35,7 +37,7 @@ func (c *Checker) Daemons(node *corev1.Node) []*cluster.Pod {
 
 // exceeds says whether the pod asks for more than the node could give to it alone.
 func exceeds(p *corev1.Pod, n *corev1.Node) bool {
-	for name, asked := range requestsOf(p) {
+	for name, asked := range resources.Requests(p) {
 		if has := n.Status.Allocatable[name]; !asked.IsZero() && asked.Cmp(has) > 0 {
 			return true
 		}
@@ -66,6 +68,6 @@ func runsDaemon(n *corev1.Node, p *corev1.Pod) bool {
 		return false
 	}
 	operators := utilfeature.DefaultFeatureGate.Enabled(features.TaintTolerationComparisonOperators)
-	_, repelled := v1helper.FindMatchingUntoleratedTaint(logr.Discard(), n.Spec.Taints, p.Spec.Tolerations, repels, operators)
+	_, repelled := v1helper.FindMatchingUntoleratedTaint(logr.Discard(), n.Spec.Taints, p.Spec.Tolerations, nodes.Repels, operators)
 	return !repelled
 }

@@ -59,7 +59,7 @@ func TestFillIsFirstFit(t *testing.T) {
 				name := fmt.Sprint("z", i)
 				r.Append(fast.Open(fast.Template(template), name))
 				slow.Add(Future(template, name))
-				row = append(row, Handle(len(slow.slots)-1))
+				row = append(row, Handle(slow.Size()-1))
 				if len(marks) > 0 { // the row would outlive its node
 					marks = nil
 				}

@@ -102,12 +102,8 @@ func (w *crowd) once(c *Checker, stood bool) (said []string, found map[int][]pla
 }
 
 func (w *crowd) noteLodgers(c *Checker) {
-	w.lodged += c.Lodged()
-	for _, cl := range c.lodgers {
-		if cl.provided != nil {
-			w.disks++
-		}
-	}
+	pods, disks := c.Standing()
+	w.lodged, w.disks = w.lodged+pods, w.disks+disks
 }
 
 // TestLodgersHaveThePlacesThatTheyWouldFind turns a cluster over in which pods wait, and holds the places that are found where pods stand from

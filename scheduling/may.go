@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/scheduling/internal/classes"
 )
 
 // May is the first of the pods that kube-scheduler may put on the node beside those that run there, nil when there is none. It asks about that node alone,
@@ -17,7 +18,7 @@ func May(pods []*cluster.Pod, node *corev1.Node, running []*cluster.Pod, objects
 	c := NewChecker(&cluster.Snapshot{Objects: objects, Nodes: []*cluster.Node{{Object: node, Pods: running}}, Pending: pods})
 	asked := make(map[*cluster.Class]bool, len(pods))
 	for _, p := range pods {
-		if !asked[p.Class] && c.judge(c.kindFor(p.Class), 0, nil) != notAnyMore {
+		if !asked[p.Class] && c.world.Answer(c.world.Classes.Kind(p.Class), 0, nil) != classes.Never {
 			return p
 		}
 		asked[p.Class] = true

@@ -60,8 +60,8 @@ func TestRequestsCountAsTheSchedulerDoes(t *testing.T) {
 			c := NewChecker(snapshot(node("a", allocatable("cpu", "64"))))
 			c.Place(tt.pod, "a")
 			cpu, requested := got[corev1.ResourceCPU], newOracle(c).nodes["a"].GetRequested().GetMilliCPU()
-			if requested != cpu.MilliValue() || c.free[dimCPU][0] != 64000-requested {
-				t.Errorf("the scheduler counts %dm of cpu, Requests %v, the checker has %dm left of 64", requested, &cpu, c.free[dimCPU][0])
+			if requested != cpu.MilliValue() || c.Free(0)[1] != 64000-requested {
+				t.Errorf("the scheduler counts %dm of cpu, Requests %v, the checker has %dm left of 64", requested, &cpu, c.Free(0)[1])
 			}
 		})
 	}

@@ -12,23 +12,42 @@
 // the devices that pods claim, which placing them gives away.
 //
 // Not asked is NodeDeclaredFeatures, and preemption is left out: a pod that would have to push another one out does not fit.
+//
+// The checker is a facade. What it knows lies in packages below it, each of which imports only those above it in this table:
+//
+//	package               what it holds
+//	internal/resources    what pods ask for and nodes have, in integers
+//	internal/digest       hashes of what is compared often
+//	internal/plugins      kube-scheduler's plugins, and what they are asked with
+//	internal/journal      the what-ifs that stand, and the number of every change
+//	internal/nodes        nodes, what they have left, what specs say of nodes alone
+//	internal/relations    what pods say of each other: selectors, counters, scopes
+//	internal/storage      volumes
+//	internal/devices      devices
+//	internal/classes      specs, classes and kinds of pods, and how they are counted
+//	internal/fit          the answer, and why not
+//	internal/whatif       changes that are pretended, and taken back
 package scheduling
 
 import (
 	corev1 "k8s.io/api/core/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/scheduling/internal/nodes"
+	"sluice.dev/sluice/scheduling/internal/resources"
 )
+
+// Handle names a node of a checker, real or pretended: a small number, from 0 on. It means the same node until what added the node is
+// taken back. [Checker.Handles] has them in the order of names.
+type Handle = nodes.Handle
+
+// Template is what machines of a group are opened like: see [Checker.Template] and [Checker.Open].
+type Template = nodes.Template
 
 // Future is the node of that name which a machine made after the template will become: hostname label set, Ready and nothing
 // else among its conditions, schedulable, without provider id. The template is not changed and shares nothing with it.
-func Future(template *corev1.Node, name string) *corev1.Node {
-	n := template.DeepCopy()
-	n.Name, n.UID, n.ResourceVersion = name, "", ""
-	if n.Labels == nil {
-		n.Labels = make(map[string]string, 1)
-	}
-	n.Labels[corev1.LabelHostname] = name
-	n.Spec.ProviderID = ""
-	n.Spec.Unschedulable = false
-	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	return n
-}
+func Future(template *corev1.Node, name string) *corev1.Node { return nodes.Future(template, name) }
+
+// Requests is what the pod takes of a node's allocatable as kube-scheduler counts it. A pod whose resize is in progress takes the most of
+// what it has and what it asks for.
+func Requests(p *cluster.Pod) corev1.ResourceList { return resources.Requests(p.Class.Object()) }

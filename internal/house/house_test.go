@@ -29,6 +29,9 @@ const module = "sluice.dev/sluice/"
 var pure = []string{
 	"calendar", "cluster", "cluster/clustertest", "deploy", "fleet", "fleet/fleettest", "guard", "internal/azuresim/template", "journal", "packing", "plan",
 	"plan/action", "plan/claim", "plan/grow", "plan/memory", "plan/node", "plan/place", "plan/remove", "policy", "reason", "scheduling",
+	"scheduling/internal/classes", "scheduling/internal/devices", "scheduling/internal/digest", "scheduling/internal/fit", "scheduling/internal/journal",
+	"scheduling/internal/nodes", "scheduling/internal/plugins", "scheduling/internal/relations", "scheduling/internal/resources", "scheduling/internal/storage",
+	"scheduling/internal/whatif",
 }
 
 // contract packages may be imported from outside as the pure ones may, and are what a cloud has to keep.
@@ -37,17 +40,21 @@ var contract = []string{"cloud", "cloud/cloudtest"}
 // rooms is the import table: which of our packages each of our packages may import outside its tests. A package without a row
 // fails; "..." stands for all packages that no rule of [borders] forbids. docs/architecture.md says why.
 var rooms = map[string][]string{
-	"reason":     {},
-	"calendar":   {},
-	"cluster":    {"calendar", "fleet", "reason"},
-	"policy":     {"cluster", "fleet", "reason"},
-	"cloud":      {"cluster"},
-	"guard":      {"cluster", "fleet", "policy", "reason", "scheduling"},
-	"scheduling": {"cluster", "reason"},
-	"fleet":      {}, // ids, times and counts: it knows no pod and no cloud
-	"packing":    {}, // vectors and counts: it knows no pod and no node
-	"plan":       {"cluster", "fleet", "plan/action", "plan/claim", "plan/grow", "plan/memory", "plan/node", "plan/place", "plan/remove", "policy", "reason", "scheduling"},
-	"journal":    {"cluster", "fleet", "plan", "plan/action", "plan/memory", "policy", "reason"},
+	"reason":   {},
+	"calendar": {},
+	"cluster":  {"calendar", "fleet", "reason"},
+	"policy":   {"cluster", "fleet", "reason"},
+	"cloud":    {"cluster"},
+	"guard":    {"cluster", "fleet", "policy", "reason", "scheduling"},
+	"scheduling": {
+		"cluster", "reason",
+		"scheduling/internal/classes", "scheduling/internal/devices", "scheduling/internal/fit", "scheduling/internal/journal", "scheduling/internal/nodes",
+		"scheduling/internal/relations", "scheduling/internal/resources", "scheduling/internal/storage", "scheduling/internal/whatif",
+	},
+	"fleet":   {}, // ids, times and counts: it knows no pod and no cloud
+	"packing": {}, // vectors and counts: it knows no pod and no node
+	"plan":    {"cluster", "fleet", "plan/action", "plan/claim", "plan/grow", "plan/memory", "plan/node", "plan/place", "plan/remove", "policy", "reason", "scheduling"},
+	"journal": {"cluster", "fleet", "plan", "plan/action", "plan/memory", "policy", "reason"},
 
 	// Each phase of a decision imports those before it.
 	"plan/action": {"cluster", "reason"},
@@ -61,6 +68,21 @@ var rooms = map[string][]string{
 	"cloud/cloudtest":     {"cloud", "cluster"},
 	"cluster/clustertest": {"cluster", "fleet"}, // builders for tests: no other row has it
 	"fleet/fleettest":     {"fleet"},
+
+	"scheduling/internal/resources": {},
+	"scheduling/internal/digest":    {},
+	"scheduling/internal/plugins":   {},
+	"scheduling/internal/journal":   {},
+	"scheduling/internal/nodes":     {"cluster", "scheduling/internal/digest", "scheduling/internal/plugins", "scheduling/internal/resources"},
+	"scheduling/internal/relations": {"scheduling/internal/journal", "scheduling/internal/nodes"},
+	"scheduling/internal/storage":   {"cluster", "scheduling/internal/digest", "scheduling/internal/journal", "scheduling/internal/nodes", "scheduling/internal/plugins"},
+	"scheduling/internal/devices":   {"cluster", "scheduling/internal/nodes", "scheduling/internal/plugins"},
+	"scheduling/internal/classes": {
+		"cluster", "scheduling/internal/devices", "scheduling/internal/journal", "scheduling/internal/nodes", "scheduling/internal/relations",
+		"scheduling/internal/resources", "scheduling/internal/storage",
+	},
+	"scheduling/internal/fit":    {"cluster", "reason", "scheduling/internal/classes", "scheduling/internal/nodes", "scheduling/internal/resources"},
+	"scheduling/internal/whatif": {"scheduling/internal/devices", "scheduling/internal/fit", "scheduling/internal/journal", "scheduling/internal/nodes", "scheduling/internal/storage"},
 
 	"internal/ledger":                 {"cluster", "fleet", "policy"},
 	"internal/imds":                   {},
@@ -123,7 +145,7 @@ type border struct {
 
 var borders = []border{
 	{
-		path: "k8s.io/kubernetes", code: []string{"scheduling", "internal/controlplane/...", "internal/fidelity"},
+		path: "k8s.io/kubernetes", code: []string{"scheduling/...", "internal/controlplane/...", "internal/fidelity"},
 		because: "only scheduling asks kube-scheduler's plugins, only controlplane runs Kubernetes, and only fidelity compares the two",
 	},
 	{

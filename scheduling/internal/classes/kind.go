@@ -1,0 +1,265 @@
+package classes
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"sluice.dev/sluice/scheduling/internal/devices"
+	"sluice.dev/sluice/scheduling/internal/nodes"
+	"sluice.dev/sluice/scheduling/internal/relations"
+	"sluice.dev/sluice/scheduling/internal/storage"
+)
+
+// Kind is pods that kube-scheduler cannot tell apart: their specs are equal, and they differ at most in labels that no selector of this
+// world reads.
+type Kind struct {
+	ID      int32
+	Class   *Class // one of them
+	Spec    *Spec
+	Volumes *storage.Volumes // nil when no plugin cares
+	Devices *devices.Claims  // nil when they claim none
+	Refused string           // why no node will do, "" when it depends on the node
+	By      string           // the plugin that says so
+
+	spreads []spreading
+	near    []*relations.Counter // of pods that match all terms of its affinity, for each term
+	first   bool                 // its pods match these terms themselves
+	apart   []*relations.Counter // of pods that its anti-affinity is about, for each term
+	selves  []bool               // by apart: its own pods are among them
+	hits    []*relations.Selector
+}
+
+// spreading is a constraint to be held.
+type spreading struct {
+	key        string
+	counter    *relations.Counter
+	maxSkew    int32
+	minDomains int32
+	self       int32 // 1 when the pod counts itself
+}
+
+// exceeds says whether the pod would exceed the skew in the node's domain.
+func (s *spreading) exceeds(h nodes.Handle) bool {
+	return s.counter.Here(h)+s.self-s.counter.Lowest(s.minDomains) > s.maxSkew
+}
+
+func (k *Kind) refuse(plugin, message string) { k.By, k.Refused = plugin, message }
+
+// Answer is whether pods of a kind are welcome on a node.
+type Answer uint8
+
+// The answers, the best first.
+const (
+	Welcome Answer = iota
+	NotNow         // other pods may come or go so that they are
+	Never          // as long as no pod leaves, no node leaves, and nothing is taken back
+)
+
+// Crowds says whether the pod would keep its spread constraints. A node without a domain to count in refuses it for good.
+func (k *Kind) Crowds(h nodes.Handle) Answer {
+	for i := range k.spreads {
+		if k.spreads[i].counter.Domain(h) < 0 {
+			return Never
+		}
+	}
+	for i := range k.spreads {
+		if k.spreads[i].exceeds(h) {
+			return NotNow
+		}
+	}
+	return Welcome
+}
+
+// Crowded are the topology keys of the constraints that keep the pod from the node, in the pod's order: those that the node has no label
+// for, otherwise those whose skew it would exceed. One key twice counts once.
+func (k *Kind) Crowded(h nodes.Handle) []string {
+	var keys []string
+	unlabelled := k.Crowds(h) == Never
+	for i := range k.spreads {
+		s := &k.spreads[i]
+		refuses := !unlabelled && s.exceeds(h)
+		if unlabelled {
+			refuses = s.counter.Domain(h) < 0
+		}
+		if refuses && !slices.Contains(keys, s.key) {
+			keys = append(keys, s.key)
+		}
+	}
+	return keys
+}
+
+// Follows says whether those whom the pod wants near are there, or it is the first of its own.
+func (k *Kind) Follows(h nodes.Handle) Answer {
+	if len(k.near) == 0 {
+		return Welcome
+	}
+	company, some := true, false
+	for _, n := range k.near {
+		if n.Domain(h) < 0 {
+			return Never
+		}
+		company = company && n.Here(h) > 0
+		some = some || n.Any()
+	}
+	if company || !some && k.first {
+		return Welcome
+	}
+	return NotNow
+}
+
+// Shuns says whether somebody is there whom the pod wants to be away from.
+func (k *Kind) Shuns(h nodes.Handle) bool {
+	return slices.ContainsFunc(k.apart, func(n *relations.Counter) bool { return n.Here(h) > 0 })
+}
+
+// Shunned says whether somebody is there who wants to be away from the pod.
+func (k *Kind) Shunned(h nodes.Handle) bool {
+	return k.owned(func(n *relations.Counter) bool { return n.Here(h) > 0 })
+}
+
+// owned says whether something is so for a counter of those who want to be away from the pod.
+func (k *Kind) owned(is func(*relations.Counter) bool) bool {
+	for _, s := range k.hits {
+		if slices.ContainsFunc(s.Owners(), is) {
+			return true
+		}
+	}
+	return false
+}
+
+// Hears says whether those who want to be away from the pod are asked while they wait for a node. kube-scheduler's InterPodAffinity leaves a
+// pod alone for good when it has no such wishes itself and none of the pods that run wants to be away from it.
+func (k *Kind) Hears() bool {
+	return len(k.near)+len(k.apart) > 0 || k.owned((*relations.Counter).Any)
+}
+
+// Selfish says whether two of the pods never share the node because they keep each other away from it.
+func (k *Kind) Selfish(h nodes.Handle) bool {
+	for i, n := range k.apart {
+		if k.selves[i] && n.Domain(h) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Spreads says whether the pod has spread constraints that forbid.
+func (k *Kind) Spreads() bool { return len(k.spreads) > 0 }
+
+// Depends says whether wishes of its own towards other pods decide where the pod goes.
+func (k *Kind) Depends() bool { return len(k.spreads)+len(k.near)+len(k.apart) > 0 }
+
+// Minds says whether other pods, and not only what they take, decide where such pods go: by wishes of their own or of others, by claims
+// that are shared, and by volumes and devices, of which nodes have so many.
+func (k *Kind) Minds() bool {
+	return k.Depends() || k.Volumes != nil || k.Devices != nil || k.owned((*relations.Counter).Lives)
+}
+
+// Relaxed is the last change after which a node may take the kind that did not before.
+func (k *Kind) Relaxed() uint64 {
+	var at uint64
+	for i := range k.spreads {
+		at = max(at, k.spreads[i].counter.Relaxed())
+	}
+	for _, n := range k.near {
+		at = max(at, n.Relaxed())
+	}
+	if k.Volumes != nil {
+		at = max(at, k.Volumes.Relaxed())
+	}
+	return at
+}
+
+// spread sets up the spread constraints that forbid.
+func (c *Classes) spread(k *Kind, key []byte) []byte {
+	of, spec := k.Class.Of, k.Spec
+	var forbid []*corev1.TopologySpreadConstraint
+	var keys []*nodes.Topology
+	for i := range of.Spec.TopologySpreadConstraints {
+		t := &of.Spec.TopologySpreadConstraints[i]
+		if t.WhenUnsatisfiable != corev1.DoNotSchedule {
+			continue
+		}
+		forbid = append(forbid, t)
+		if topology := c.Nodes.Topology(t.TopologyKey); !slices.Contains(keys, topology) {
+			keys = append(keys, topology)
+		}
+	}
+	slices.SortFunc(keys, func(a, b *nodes.Topology) int { return cmp.Compare(a.ID, b.ID) })
+	for _, t := range forbid {
+		who, err := relations.SpreadTerm(of.Namespace, t, of.Labels)
+		if err != nil {
+			k.refuse("PodTopologySpread", "get constraints from pod: "+err.Error())
+			return key
+		}
+		s := spreading{key: t.TopologyKey, maxSkew: t.MaxSkew, minDomains: 1}
+		if t.MinDomains != nil {
+			s.minDomains = *t.MinDomains
+		}
+		selection, tolerations := spec.Selection, (*nodes.Tolerations)(nil)
+		if p := t.NodeAffinityPolicy; p != nil && *p != corev1.NodeInclusionPolicyHonor {
+			selection = nil
+		}
+		if p := t.NodeTaintsPolicy; p != nil && *p == corev1.NodeInclusionPolicyHonor {
+			tolerations = spec.Tolerations
+		}
+		if who.Includes(of.Labels) {
+			s.self = 1
+		}
+		if who.Everybody() {
+			who = relations.Nobody(of.Namespace) // a selector that matches everything counts nothing but the pod itself
+		}
+		in := c.Relations.Scope(c.Nodes.Topology(t.TopologyKey), keys, selection, tolerations)
+		selector := c.Relations.Selector(who)
+		s.counter = c.Relations.Counter(selector, in.Topology, in)
+		k.spreads = append(k.spreads, s)
+		key = appendAll(key, 1, int(selector.ID), int(in.ID), int(s.maxSkew), int(s.minDomains), int(s.self))
+	}
+	return key
+}
+
+// relate sets up required affinity and anti-affinity.
+func (c *Classes) relate(k *Kind, key []byte) []byte {
+	of := k.Class.Of
+	near, err := c.Relations.Terms(of.Namespace, of.Spec.Affinity, false, false)
+	if err != nil {
+		k.refuse("InterPodAffinity", "parsing pod: requiredAffinityTerms: "+err.Error())
+		return key
+	}
+	apart, err := c.Relations.Terms(of.Namespace, of.Spec.Affinity, true, false)
+	if err != nil {
+		k.refuse("InterPodAffinity", "parsing pod: requiredAntiAffinityTerms: "+err.Error())
+		return key
+	}
+	if len(near) > 0 {
+		all := make([]relations.Term, len(near))
+		for i, t := range near {
+			all[i] = t.Term
+		}
+		s := c.Relations.Selector(all...)
+		k.first = s.Selects(of.Namespace, labels.Set(of.Labels))
+		for _, t := range near {
+			topology := c.Nodes.Topology(t.Key)
+			k.near = append(k.near, c.Relations.Counter(s, topology, nil))
+			key = appendAll(key, 2, int(s.ID), int(topology.ID))
+		}
+	}
+	for _, t := range apart {
+		s, topology := c.Relations.Selector(t.Term), c.Nodes.Topology(t.Key)
+		k.apart = append(k.apart, c.Relations.Counter(s, topology, nil))
+		k.selves = append(k.selves, s.Selects(of.Namespace, labels.Set(of.Labels)))
+		key = appendAll(key, 3, int(s.ID), int(topology.ID))
+	}
+	return key
+}
+
+func appendAll(key []byte, all ...int) []byte {
+	for _, n := range all {
+		key = binary.AppendVarint(key, int64(n))
+	}
+	return key
+}

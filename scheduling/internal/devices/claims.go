@@ -1,0 +1,85 @@
+package devices
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/scheduling/internal/plugins"
+)
+
+// Claims is what pods of a class claim of the hardware. Claims that are made from a template are the class's own: every pod that is
+// placed is given devices anew, as the pod that the claim controller will make one for. Claims that pods share by name are given
+// devices once.
+type Claims struct {
+	hardware *hardware
+	pod      *corev1.Pod // with its claims by name
+	refused  string      // why no node will do, "" when it depends on the node
+}
+
+// Given is a claim that was given devices.
+type Given struct {
+	claim *resourcev1.ResourceClaim // as it is since
+	was   *resourcev1.ResourceClaim // nil for a claim of the class's own
+}
+
+func newClaims(h *hardware, of *cluster.Class) *Claims {
+	name := fmt.Sprintf("%x", of.Key)
+	c := &Claims{hardware: h, pod: of.Object()}
+	c.pod.Name, c.pod.UID = name, types.UID(name)
+	c.pod.Spec.ResourceClaims = nil
+	for _, wanted := range of.Spec.ResourceClaims {
+		if wanted.ResourceClaimName == nil {
+			made, known := h.made[of.Key][wanted.Name]
+			if !known {
+				c.refused = "claim " + wanted.Name + " is not made yet"
+				return c
+			}
+			if made == nil {
+				continue // the template makes none
+			}
+			own := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: name + "/" + wanted.Name}, Spec: made.Spec}
+			own.UID = types.UID(own.Name)
+			h.add(own)
+			wanted.ResourceClaimTemplateName, wanted.ResourceClaimName = nil, &own.Name
+		}
+		c.pod.Spec.ResourceClaims = append(c.pod.Spec.ResourceClaims, wanted)
+	}
+	return c
+}
+
+// serve asks the plugin about a node with these slices of its own. The state is nil where nothing is to be given.
+func (c *Claims) serve(slices []*resourcev1.ResourceSlice, node *corev1.Node) (fwk.CycleState, string) {
+	if c.refused != "" {
+		return nil, c.refused
+	}
+	h := c.hardware
+	h.at(slices)
+	state := framework.NewCycleState()
+	_, status := h.plugin.PreFilter(h.ctx, state, c.pod, nil)
+	if status.IsSkip() {
+		return nil, ""
+	}
+	if status.IsSuccess() {
+		status = h.plugin.Filter(h.ctx, state, c.pod, plugins.Bare(node))
+	}
+	if !status.IsSuccess() {
+		return nil, status.Message()
+	}
+	return state, ""
+}
+
+// give gives one pod its devices on the node, nil when it has none for it.
+func (c *Claims) give(slices []*resourcev1.ResourceSlice, node *corev1.Node) []Given {
+	state, _ := c.serve(slices, node)
+	if state == nil {
+		return nil
+	}
+	return c.hardware.reserve(state, c.pod, node.Name)
+}

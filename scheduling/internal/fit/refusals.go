@@ -1,0 +1,144 @@
+package fit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	v1helper "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/kubernetes/pkg/features"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling/internal/classes"
+	"sluice.dev/sluice/scheduling/internal/nodes"
+	"sluice.dev/sluice/scheduling/internal/resources"
+)
+
+// Refusals says why the pod cannot run on the node, all causes in kube-scheduler's order; nil when it can. Elsewhere says that the pod names
+// another node, and may go nowhere else.
+func (j *Judge) Refusals(p *cluster.Pod, h nodes.Handle, elsewhere bool) (why []reason.Reason) {
+	k := j.Classes.Kind(p.Class)
+	waiting := j.waiting(k, h, p)
+	if len(waiting) == 0 || j.alone(k, h, j.Relations.Repelling()) != classes.Welcome {
+		return j.refusals(p, k, h, elsewhere, true)
+	}
+	j.beside(h, waiting, func() { why = j.refusals(p, k, h, elsewhere, k.Hears()) })
+	return why
+}
+
+// refusals are those by the pods that count as being on the node. Heard says whether some of them may want to be away from the pod.
+func (j *Judge) refusals(p *cluster.Pod, k *classes.Kind, h nodes.Handle, elsewhere, heard bool) (why []reason.Reason) {
+	about := reason.Node(j.Nodes.Name(h))
+	say := func(code reason.Code, facts ...any) { why = append(why, reason.New(code, about, facts...)) }
+	refuse := func(plugin, message string) { say(reason.SchedulerRefused, "plugin", plugin, "message", message) }
+
+	v := j.Rules.Tolerated(k.Spec.Tolerations, h)
+	cordoned := v&nodes.Schedule == 0
+	if cordoned {
+		say(reason.NodeUnschedulable)
+	}
+	if elsewhere {
+		say(reason.NodeNameMismatch, "wants", p.Node)
+	}
+	if v&nodes.Taints == 0 {
+		for _, t := range untolerated(k.Spec.Tolerations.All, j.Nodes.Object(h), cordoned) {
+			say(reason.UntoleratedTaint, "taint", t)
+		}
+	}
+	if !j.Rules.Selected(k.Spec.Selection, h) {
+		say(reason.SelectorMismatch)
+	}
+	if ports := j.takenPorts(k.Spec, h); len(ports) > 0 {
+		say(reason.HostPortTaken, "ports", strings.Join(ports, ", "))
+	}
+	why = append(why, j.insufficient(k.Spec, h)...)
+	if k.Volumes != nil && k.Refused == "" {
+		for _, r := range j.Storage.Unmountable(j.Storage.Own(j.Classes.Of(p.Class).Volumes), h) {
+			refuse(r.Plugin, r.Message)
+		}
+	}
+	if k.Devices != nil {
+		if message := j.Devices.Refusal(k.Devices, h); message != "" {
+			refuse("DynamicResources", message)
+		}
+	}
+	for _, key := range k.Crowded(h) {
+		say(reason.TopologySpread, "key", key)
+	}
+	switch {
+	case k.Refused != "":
+		refuse(k.By, k.Refused)
+	case k.Follows(h) != classes.Welcome:
+		say(reason.PodAffinity)
+	case k.Shuns(h) || heard && k.Shunned(h):
+		say(reason.PodAntiAffinity)
+	}
+	return why
+}
+
+// untolerated are the taints that keep the pod away, as key=value:effect. The taint that the control plane puts on a cordoned node
+// says nothing new where the cordon has been said.
+func untolerated(tolerations []corev1.Toleration, n *corev1.Node, cordoned bool) []string {
+	operators := utilfeature.DefaultFeatureGate.Enabled(features.TaintTolerationComparisonOperators)
+	var all []string
+	for i := range n.Spec.Taints {
+		t := &n.Spec.Taints[i]
+		said := cordoned && t.Key == corev1.TaintNodeUnschedulable
+		if nodes.Repels(t) && !said && !v1helper.TolerationsTolerateTaint(logr.Discard(), tolerations, t, operators) {
+			all = append(all, t.ToString())
+		}
+	}
+	return all
+}
+
+// takenPorts are the spec's host ports that the node has given away, as "8080/TCP", with the address where the pod names one.
+func (j *Judge) takenPorts(s *classes.Spec, h nodes.Handle) []string {
+	var all []string
+	for i := range s.Ports {
+		p := &s.Ports[i]
+		if !slices.ContainsFunc(j.Nodes.Pods(h), func(e nodes.Entry) bool {
+			return slices.ContainsFunc(j.Classes.At(e.Class).Spec.Ports, func(o corev1.ContainerPort) bool { return classes.Clash(p, &o) })
+		}) {
+			continue
+		}
+		words := fmt.Sprintf("%d/%s", p.HostPort, p.Protocol)
+		if p.HostIP != classes.AnyAddress {
+			words = p.HostIP + ":" + words
+		}
+		all = append(all, words)
+	}
+	return all
+}
+
+// insufficient are the reasons for each resource that the node lacks: pods, cpu, memory, ephemeral-storage, then others by name.
+func (j *Judge) insufficient(s *classes.Spec, h nodes.Handle) []reason.Reason {
+	about, names := reason.Node(j.Nodes.Name(h)), j.Nodes.Resources()
+	lacking := slices.DeleteFunc(slices.Clone(s.Needs), func(n resources.Need) bool { return !n.Exceeds(j.Nodes.Left(n.Dim, h)) })
+	slices.SortFunc(lacking, func(a, b resources.Need) int {
+		return cmp.Or(cmp.Compare(min(a.Dim, resources.Fixed), min(b.Dim, resources.Fixed)), cmp.Compare(names[a.Dim], names[b.Dim]))
+	})
+	var why []reason.Reason
+	for _, n := range lacking {
+		if n.Dim == resources.Pods {
+			limit := int64(0)
+			for _, a := range j.Nodes.Allocatable(h) {
+				if a.Dim == resources.Pods {
+					limit = a.N
+				}
+			}
+			why = append(why, reason.New(reason.TooManyPods, about, "limit", limit))
+			continue
+		}
+		why = append(why, reason.Reason{Code: reason.InsufficientResource, About: about, Facts: map[string]string{
+			"resource": string(names[n.Dim]),
+			"needs":    resources.Words(names[n.Dim], n.Asked, true),
+			"free":     resources.Words(names[n.Dim], max(0, j.Nodes.Left(n.Dim, h)), false),
+		}})
+	}
+	return why
+}

@@ -1,0 +1,200 @@
+// Package relations holds what pods say of each other: PodTopologySpread and InterPodAffinity.
+//
+//	file        what it owns
+//	term        whom one term of a pod is about: a namespace, labels
+//	selector    pods that match all terms of a list, shared by all who ask for the same
+//	counter     how many of them each domain of a topology has
+//	scope       the nodes over which spread constraints that are alike spread their pods
+//	relations   all selectors and scopes of a world
+//
+// A counter is kept up as pods come and go, so a question costs one look at a number.
+package relations
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	operator "k8s.io/apimachinery/pkg/selection"
+
+	"sluice.dev/sluice/scheduling/internal/journal"
+	"sluice.dev/sluice/scheduling/internal/nodes"
+)
+
+// Relations is all that pods of one world say of each other. Everything is numbered in the order in which it was met and stays.
+type Relations struct {
+	clock      *journal.Clock
+	table      *nodes.Table
+	rules      *nodes.Rules
+	namespaces map[string]map[string]string // labels by name, of those that are known
+	selectors  []*Selector
+	byKey      map[string]*Selector
+	byLabel    map[where][]*Selector
+	anywhere   []*Selector // that no label of byLabel leads to
+	scopes     []*Scope
+	scopeOf    map[scopeKey]*Scope
+	repelling  bool       // somebody has required anti-affinity
+	late       []*Counter // that do not count yet the pods which are there
+}
+
+// where is a namespace with a label that pods must have for a selector to match them.
+type where struct{ namespace, key, value string }
+
+// New knows no selector yet.
+func New(clock *journal.Clock, t *nodes.Table, rules *nodes.Rules, namespaces []*corev1.Namespace) *Relations {
+	r := &Relations{
+		clock: clock, table: t, rules: rules, namespaces: make(map[string]map[string]string, len(namespaces)),
+		byKey: map[string]*Selector{}, byLabel: map[where][]*Selector{}, scopeOf: map[scopeKey]*Scope{},
+	}
+	for _, ns := range namespaces {
+		r.namespaces[ns.Name] = ns.Labels
+	}
+	return r
+}
+
+// Known is how many selectors there are. They are numbered below it.
+func (r *Relations) Known() int { return len(r.selectors) }
+
+// Repelling says whether some class of pods has required anti-affinity.
+func (r *Relations) Repelling() bool { return r.repelling }
+
+// Selector is the shared record of pods that match all of the terms.
+func (r *Relations) Selector(terms ...Term) *Selector {
+	keys := make([]string, len(terms))
+	for i := range terms {
+		keys[i] = terms[i].key
+	}
+	key := strings.Join(keys, "\x01")
+	if s, ok := r.byKey[key]; ok {
+		return s
+	}
+	s := &Selector{ID: int32(len(r.selectors)), terms: terms}
+	r.byKey[key] = s
+	r.selectors = append(r.selectors, s)
+	r.file(s)
+	return s
+}
+
+// file puts a selector under a label without which it matches no pod, where there is one.
+func (r *Relations) file(s *Selector) {
+	for i := range s.terms {
+		t := &s.terms[i]
+		if t.only == "" {
+			continue
+		}
+		all, _ := t.labels.Requirements()
+		for _, wanted := range all {
+			if op := wanted.Operator(); op != operator.In && op != operator.Equals && op != operator.DoubleEquals {
+				continue
+			}
+			for _, value := range wanted.ValuesUnsorted() {
+				at := where{t.only, wanted.Key(), value}
+				r.byLabel[at] = append(r.byLabel[at], s)
+			}
+			return
+		}
+	}
+	r.anywhere = append(r.anywhere, s)
+}
+
+// few is how many selectors are tried one by one rather than looked up.
+const few = 8
+
+// Matching are the selectors that match pods of a namespace with these labels, from the one numbered from on, in order.
+func (r *Relations) Matching(namespace string, l labels.Set, from int) []*Selector {
+	var out []*Selector
+	try := func(all []*Selector) {
+		for _, s := range all {
+			if int(s.ID) >= from && s.Selects(namespace, l) {
+				out = append(out, s)
+			}
+		}
+	}
+	if len(r.selectors)-from < few {
+		try(r.selectors[from:])
+		return out
+	}
+	try(r.anywhere)
+	for key, value := range l {
+		try(r.byLabel[where{namespace, key, value}])
+	}
+	slices.SortFunc(out, func(a, b *Selector) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// Counter is the counter of pods that the selector matches, by topology; in a scope it leaves out pods that are being deleted.
+// A new one is among the [Relations.Late].
+func (r *Relations) Counter(s *Selector, t *nodes.Topology, in *Scope) *Counter {
+	k, made := s.counter(t, in)
+	if made {
+		r.late = append(r.late, k)
+	}
+	return k
+}
+
+// Late are the counters that do not count yet the pods which are there. Whoever asks fills them, so each is told once.
+func (r *Relations) Late() []*Counter {
+	late := r.late
+	r.late = nil
+	return late
+}
+
+// Owners is the counter of pods with a term of required anti-affinity against whom the selector matches, by topology. It is made when the
+// first class with such a term is met, so no pod of them is there yet.
+func (r *Relations) Owners(s *Selector, t *nodes.Topology) *Counter {
+	r.repelling = true
+	return s.ownersOf(t)
+}
+
+// scopeKey tells scopes apart.
+type scopeKey struct {
+	keys                             string
+	topology, selection, tolerations int32 // -1 for none
+}
+
+// Scope is the shared record of the nodes that have all of these labels, are selected, and have no taint that is not tolerated. A selection
+// or tolerations that are nil leave out nobody.
+func (r *Relations) Scope(t *nodes.Topology, keys []*nodes.Topology, sel *nodes.Selection, tol *nodes.Tolerations) *Scope {
+	key := scopeKey{topology: t.ID, selection: -1, tolerations: -1}
+	if sel != nil {
+		key.selection = sel.ID
+	}
+	if tol != nil {
+		key.tolerations = tol.ID
+	}
+	ids := make([]byte, 0, 2*len(keys))
+	for _, k := range keys {
+		ids = append(ids, byte(k.ID), byte(k.ID>>8))
+	}
+	key.keys = string(ids)
+	if s, ok := r.scopeOf[key]; ok {
+		return s
+	}
+	s := &Scope{ID: int32(len(r.scopes)), Topology: t, keys: keys, selection: sel, tolerations: tol}
+	for h := range nodes.Handle(r.table.Size()) {
+		if r.table.Present(h) && s.wants(r.rules, h) {
+			s.join(h, r.clock.Last())
+		}
+	}
+	r.scopeOf[key] = s
+	r.scopes = append(r.scopes, s)
+	return s
+}
+
+// Join counts a node that has come, before its pods.
+func (r *Relations) Join(h nodes.Handle) {
+	for _, s := range r.scopes {
+		if s.wants(r.rules, h) {
+			s.join(h, r.clock.Last())
+		}
+	}
+}
+
+// Leave forgets a node, after its pods.
+func (r *Relations) Leave(h nodes.Handle) {
+	for _, s := range r.scopes {
+		s.leave(h)
+	}
+}

@@ -1,0 +1,76 @@
+package relations
+
+import (
+	"slices"
+
+	"sluice.dev/sluice/scheduling/internal/nodes"
+)
+
+// Scope is the nodes over which spread constraints that are alike in this spread their pods, and their domains.
+type Scope struct {
+	ID          int32
+	Topology    *nodes.Topology
+	keys        []*nodes.Topology  // a node must have all of these labels
+	selection   *nodes.Selection   // and be selected, nil for any node
+	tolerations *nodes.Tolerations // and have no taint that is not tolerated, nil for any node
+	in          []bool             // by node: it is one of the nodes, and present; those beyond the end are not
+	nodes       []int32            // by domain
+	domains     int32              // that have nodes
+	counters    []*Counter
+}
+
+// counts says whether the node is one of the scope's.
+func (s *Scope) counts(h nodes.Handle) bool { return int(h) < len(s.in) && s.in[h] }
+
+// wants says whether a node that is present belongs to the scope.
+func (s *Scope) wants(rules *nodes.Rules, h nodes.Handle) bool {
+	if slices.ContainsFunc(s.keys, func(t *nodes.Topology) bool { return t.Of(h) < 0 }) {
+		return false
+	}
+	return rules.Selected(s.selection, h) && (s.tolerations == nil || rules.Tolerated(s.tolerations, h)&nodes.Taints != 0)
+}
+
+// open has a new counter count in the domains that have nodes.
+func (s *Scope) open(k *Counter) {
+	s.counters = append(s.counters, k)
+	for d, n := range s.nodes {
+		if n > 0 {
+			k.open(int32(d), 0)
+		}
+	}
+}
+
+// join counts a node that has come.
+func (s *Scope) join(h nodes.Handle, at uint64) {
+	for len(s.in) <= int(h) {
+		s.in = append(s.in, false)
+	}
+	s.in[h] = true
+	d := s.Topology.Of(h)
+	s.nodes = grown(s.nodes, d)
+	s.nodes[d]++
+	if s.nodes[d] > 1 {
+		return
+	}
+	s.domains++
+	for _, k := range s.counters {
+		k.open(d, at)
+	}
+}
+
+// leave forgets a node.
+func (s *Scope) leave(h nodes.Handle) {
+	if !s.counts(h) {
+		return
+	}
+	s.in[h] = false
+	d := s.Topology.Of(h)
+	s.nodes[d]--
+	if s.nodes[d] > 0 {
+		return
+	}
+	s.domains--
+	for _, k := range s.counters {
+		k.close(d)
+	}
+}

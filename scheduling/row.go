@@ -1,0 +1,113 @@
+package scheduling
+
+import (
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/scheduling/internal/classes"
+	"sluice.dev/sluice/scheduling/internal/journal"
+	"sluice.dev/sluice/scheduling/internal/nodes"
+)
+
+// Row is nodes in an order in which pods are placed on them, the first that takes a pod being the one. For every kind of pods it
+// remembers how far it has come: what refused such a pod for good is not asked again until something leaves or is taken back.
+type Row struct {
+	c     *Checker
+	nodes []Handle
+	at    []cursor // by kind
+	runs  []uint8  // by node, of those that together has looked at
+}
+
+// cursor is how far a row has come with a kind. It holds as long as what was pretended by then is pretended still.
+type cursor struct {
+	passed int // nodes at the beginning that refuse the kind for good
+	next   int // nodes at the beginning that refuse it now
+	then   journal.Point
+}
+
+// Append adds nodes at the row's end.
+func (r *Row) Append(nodes ...Handle) { r.nodes = append(r.nodes, nodes...) }
+
+// Nodes are the row's nodes in order. The slice must not be changed.
+func (r *Row) Nodes() []Handle { return r.nodes }
+
+// Fill places up to n pods of the class, each on the first node of the row that takes it, and returns how many it placed. Visit, when
+// it is not nil, hears of every node that takes some, how many, in the order of placing; a node may come more than once.
+func (r *Row) Fill(of *cluster.Class, n int, visit func(h Handle, n int)) int {
+	all := r.c.world.Classes
+	k := all.Kind(of)
+	placed := r.fill(k, of, n, visit)
+	for placed < n && all.Kind(of) != k { // the first of them has decided claims that they share
+		k = all.Kind(of)
+		placed += r.fill(k, of, n-placed, visit)
+	}
+	return placed
+}
+
+// fill is Fill as long as pods of the class are of the kind.
+func (r *Row) fill(k *classes.Kind, of *cluster.Class, n int, visit func(h Handle, n int)) int {
+	w := r.c.world
+	cur := r.cursor(k)
+	left, same := n, true
+	cl := w.Classes.Of(of)
+	for i := cur.next; i < len(r.nodes) && left > 0 && same; {
+		h := r.nodes[i]
+		if w.Full(k, h) {
+			next := i + r.together(i)
+			if cur.passed == i {
+				cur.passed = next
+			}
+			i = next
+			continue
+		}
+		a := w.Answer(k, h, nil)
+		if a != classes.Welcome {
+			if a == classes.Never && cur.passed == i {
+				cur.passed++
+			}
+			i++
+			continue
+		}
+		take := min(w.Room(k, h), left)
+		before := w.Clock.Last()
+		r.c.put(h, nodes.Entry{Class: cl.ID, N: int32(take)})
+		left -= take
+		if visit != nil {
+			visit(h, take)
+		}
+		same = k.Volumes == nil || left == 0 || w.Classes.Kind(of) == k
+		if k.Relaxed() > before {
+			i = cur.passed
+		}
+		cur.next = i
+	}
+	if left > 0 && same {
+		cur.next = len(r.nodes)
+	}
+	cur.then = w.Now()
+	return n - left
+}
+
+// cursor is how far the row has come with the kind, as far as that still holds.
+func (r *Row) cursor(k *classes.Kind) *cursor {
+	for len(r.at) <= int(k.ID) {
+		r.at = append(r.at, cursor{})
+	}
+	cur := &r.at[k.ID]
+	if !r.c.world.Holds(cur.then) {
+		*cur = cursor{}
+	} else if k.Relaxed() > cur.then.Number {
+		cur.next = cur.passed
+	}
+	return cur
+}
+
+// together is how many nodes of one block stand side by side in the row, from the one at i on.
+func (r *Row) together(i int) int {
+	for len(r.runs) < len(r.nodes) {
+		last := len(r.runs)
+		r.runs = append(r.runs, 0)
+		for j := last; j > last-nodes.BlockLength && j >= 0 && nodes.Block(r.nodes[j]) == nodes.Block(r.nodes[last]); j-- {
+			r.runs[j]++
+		}
+	}
+	return int(r.runs[i])
+}
