@@ -97,12 +97,6 @@ func (c *Checker) Load(n *cluster.Node) (of corev1.ResourceName, used float64, l
 
 // Answers.
 
-// Fits says whether [Checker.Refusals] would be nil, without saying why not.
-func (c *Checker) Fits(p *cluster.Pod, node string) bool {
-	h, ok := c.Handle(node)
-	return ok && !c.elsewhere(p, node) && c.world.Answer(c.world.Classes.Kind(p.Class), h, p) == classes.Welcome
-}
-
 // elsewhere says whether the pod names another node, one that does not exist: it goes nowhere else. A pod that runs on a node of the
 // snapshot is free to go.
 func (c *Checker) elsewhere(p *cluster.Pod, node string) bool {

@@ -6,8 +6,7 @@
 //	Kind    classes that kube-scheduler cannot tell apart: each node refuses all of them or none, for the same reasons
 //
 //	file      what it owns
-//	spec      what specs say
-//	class     what is known of a class, and how many of its pods the snapshot has
+//	class     what is known of a class and of its spec, and how many of its pods the snapshot has
 //	kind      what a class's pods are judged by
 //	classes   the numbers of all of them
 //	count     pods that come to nodes and leave them, and how much of a node they use
@@ -16,6 +15,8 @@
 package classes
 
 import (
+	"slices"
+
 	"math/bits"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -48,7 +49,6 @@ type Classes struct {
 	byKey  map[cluster.Key]*Class
 	lately []met    // of all, by a part of the key, a power of two of them: most are asked for again and again
 	asked  []*Class // about in this snapshot, which has no pods of them
-	kinds  []*Kind
 	kindOf map[string]*Kind
 	gather bool // counters are made for many kinds, to be filled together
 
@@ -218,8 +218,7 @@ func (c *Classes) kind(cl *Class) *Kind {
 	known, ok := c.kindOf[string(key)]
 	if !ok {
 		known = k
-		k.ID = int32(len(c.kinds))
-		c.kinds = append(c.kinds, k)
+		k.ID = int32(len(c.kindOf))
 		c.kindOf[string(key)] = k
 	}
 	known.Devices = k.Devices // the hardware is another one in each snapshot
@@ -233,8 +232,7 @@ func (c *Classes) kind(cl *Class) *Kind {
 // describe sets up what the kind is judged by. The key is the same for kinds that are judged alike. Each part begins with its number and has
 // one length, and 6 ends them, so that no two kinds share a key by accident.
 func (c *Classes) describe(k *Kind) []byte {
-	key := appendAll(nil, int(k.Spec.likeness))
-	key = c.spread(k, key)
+	key := c.spread(k, slices.Clone(k.Spec.likeness))
 	key = c.relate(k, key)
 	if k.Volumes != nil {
 		key = appendAll(key, 4, k.Volumes.ID)

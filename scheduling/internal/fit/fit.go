@@ -108,16 +108,9 @@ func (j *Judge) Room(k *classes.Kind, h nodes.Handle) int {
 	return int(room)
 }
 
-// Alone says whether two pods of the kind never share the node: they ask for the same host port, or keep each other away from it.
+// Alone says whether two pods of the kind never share the node: they ask for a host port, or keep each other away from it.
 func (j *Judge) Alone(k *classes.Kind, h nodes.Handle) bool {
-	for a := range k.Spec.Ports {
-		for b := range k.Spec.Ports {
-			if classes.Clash(&k.Spec.Ports[a], &k.Spec.Ports[b]) {
-				return true
-			}
-		}
-	}
-	return k.Selfish(h)
+	return len(k.Spec.Ports) > 0 || k.Selfish(h)
 }
 
 // A pod that waits for a node on which the scheduler has made room counts there for pods of no higher priority, beside those that run: a pod

@@ -2,8 +2,7 @@
 //
 //	file        what it owns
 //	term        whom one term of a pod is about: a namespace, labels
-//	selector    pods that match all terms of a list, shared by all who ask for the same
-//	counter     how many of them each domain of a topology has
+//	selector    pods that match all terms of a list, and how many of them each domain of a topology has
 //	scope       the nodes over which spread constraints that are alike spread their pods
 //	relations   all selectors and scopes of a world
 //
