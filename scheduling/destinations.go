@@ -24,6 +24,7 @@ type Destinations struct {
 	touched []bool // by place: among tried
 }
 
+// newDestinations has nobody leave yet.
 func newDestinations(c *Checker, all []Handle) *Destinations {
 	d := &Destinations{
 		c: c, nodes: all, places: make(map[Handle]int, len(all)), shut: make([]bool, len(all)), touched: make([]bool, len(all)), from: -1,

@@ -149,6 +149,7 @@ func (a Asked) Fits(h Handle) bool { return a.room(h) > 0 }
 // Alone says whether two of the pods never share the node: they ask for the same host port, or keep each other away from it.
 func (a Asked) Alone(h Handle) bool { return a.w.Alone(a.k, h) }
 
+// room is [Checker.Room].
 func (a Asked) room(h Handle) int {
 	if a.w.Answer(a.k, h, nil) != classes.Welcome {
 		return 0

@@ -14,7 +14,7 @@ import (
 	"sluice.dev/sluice/scheduling/internal/storage"
 )
 
-// Class is what is known of a [cluster.Class].
+// Class is what is known of a [cluster.Class]. Pods that are absent have one as well: somebody may ask about them.
 type Class struct {
 	ID      int32
 	Of      *cluster.Class
@@ -75,6 +75,7 @@ type specs struct {
 	byKey map[cluster.Key]*Spec
 }
 
+// newSpecs knows none.
 func newSpecs(t *nodes.Table, rules *nodes.Rules) specs {
 	return specs{table: t, rules: rules, byKey: map[cluster.Key]*Spec{}}
 }

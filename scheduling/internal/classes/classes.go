@@ -29,7 +29,7 @@ import (
 	"sluice.dev/sluice/scheduling/internal/storage"
 )
 
-// World is what classes are about.
+// World is what classes are about. All of it is of one pretended world, and none is nil.
 type World struct {
 	Clock     *journal.Clock
 	Nodes     *nodes.Table
@@ -40,6 +40,12 @@ type World struct {
 }
 
 // Classes numbers classes and kinds in the order in which they were met. They stay.
+//
+//	invariant                                             holds
+//	all[cl.ID] == cl                                      always
+//	of and byKey lead to all, and equal contents to one   always
+//	a class in asked has live > 0                         until the next snapshot
+//	every counter counts the pods that are there          whenever gather is false
 type Classes struct {
 	World
 	cutoff int32 // pods below this priority are absent
@@ -201,6 +207,8 @@ func (c *Classes) Keys(pods []nodes.Entry) []string {
 // Kind is how pods of the class are judged now. Its number may change as other classes are met.
 func (c *Classes) Kind(of *cluster.Class) *Kind { return c.kind(c.Of(of)) }
 
+// kind is [Classes.Kind]. What was found out about a class holds until a selector joins those that match it, its claims are decided, or
+// storage or hardware are those of another snapshot.
 func (c *Classes) kind(cl *Class) *Kind {
 	c.Current(cl)
 	if k := cl.kind; k != nil && len(cl.hits) == len(k.hits) && (cl.Volumes == nil || k.Volumes == c.Storage.Volumes(cl.Volumes)) &&
@@ -229,8 +237,11 @@ func (c *Classes) kind(cl *Class) *Kind {
 	return known
 }
 
-// describe sets up what the kind is judged by. The key is the same for kinds that are judged alike. Each part begins with its number and has
-// one length, and 6 ends them, so that no two kinds share a key by accident.
+// describe sets up what the kind is judged by. The key is the same for kinds that are judged alike.
+//
+// The key begins with what the spec asks for. Each further part begins with its number and has one length: 1 is a spread constraint, 2 a
+// term of affinity, 3 one of anti-affinity, 4 the volumes, 5 the devices. 6 ends them, and the selectors that match follow. So no two
+// kinds that differ share a key.
 func (c *Classes) describe(k *Kind) []byte {
 	key := c.spread(k, slices.Clone(k.Spec.likeness))
 	key = c.relate(k, key)

@@ -7,6 +7,12 @@
 //	relations   all selectors and scopes of a world
 //
 // A counter is kept up as pods come and go, so a question costs one look at a number.
+//
+//	a constraint of a pod             counts                                     is kept while
+//	topologySpreadConstraints         pods it selects, by domain, in a scope     count + itself - least <= maxSkew
+//	podAffinity                       pods that match all of its terms           each term's domain has one, or the pod is the first
+//	podAntiAffinity                   pods that match the term                   the domain has none
+//	podAntiAffinity of another pod    owners of the term that match the pod      the domain has none
 package relations
 
 import (

@@ -72,11 +72,12 @@ type Counter struct {
 	topology *nodes.Topology
 	selector *Selector // of the pods that are counted; nil for pods with anti-affinity
 	scope    *Scope    // for spread: which nodes count; nil for all
-	counts   []int32   // by domain
-	total    int64
-	lives    int // for anti-affinity: terms of classes that are known now
+	counts   []int32   // by domain; those beyond the end have none
+	total    int64     // the sum of counts
+	lives    int       // for anti-affinity: terms of classes that are known now
 
-	// For spread: how many domains of the scope have so many pods, and the least that one of them has.
+	// For spread: how many domains of the scope have so many pods, and the least that one of them has. The levels together are as many as
+	// the scope has domains. Least is 0 when there is no domain.
 	levels []int32
 	least  int32
 
