@@ -9,8 +9,8 @@ import (
 
 // May is the first of the pods that kube-scheduler may put on the node beside those that run there, nil when there is none.
 //
-// It asks about that node alone, whatever the cluster's size. A pod that wants others near it, or evenly spread, may find them elsewhere, so
-// it counts as welcome. So does one that others elsewhere would keep away. Of the objects it takes all but nodes and pods.
+// It asks about that node alone, whatever the cluster's size. A pod that wants others near it, or evenly spread, may find them elsewhere,
+// so it counts as welcome. So does one that others elsewhere would keep away. Of the objects it takes all but nodes and pods.
 func May(pods []*cluster.Pod, node *corev1.Node, running []*cluster.Pod, objects cluster.Objects) *cluster.Pod {
 	if len(pods) == 0 {
 		return nil

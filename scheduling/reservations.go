@@ -259,8 +259,8 @@ func (r *reservations) stay(cl *classes.Class, n int, seats []Seat) bool {
 	return true
 }
 
-// Keep places up to n pods of the class on these seats, in their order, as far as nodes still take them. It returns the seats that it placed
-// them on, which must not be changed.
+// Keep places up to n pods of the class on these seats, in their order, as far as nodes still take them. It returns the seats that it
+// placed them on, which must not be changed.
 //
 // What is taken is taken off the seats, unless what is returned is these seats themselves: then they are used up. Pods that stand there
 // already are not placed again. Where they are too many, they stand no longer.

@@ -229,7 +229,8 @@ func (c *Classes) kind(cl *Class) *Kind {
 		k.ID = int32(len(c.kindOf))
 		c.kindOf[string(key)] = k
 	}
-	known.Devices = k.Devices // the hardware is another one in each snapshot
+	// The key of pods that claim devices is their class's in every snapshot, and what they claim is of this one.
+	known.Devices = k.Devices
 	cl.kind = known
 	if !c.gather {
 		c.countLate()

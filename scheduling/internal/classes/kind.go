@@ -139,8 +139,8 @@ func (k *Kind) owned(is func(*relations.Counter) bool) bool {
 	return false
 }
 
-// Hears says whether nominated pods that want to be away from the pod are asked. kube-scheduler's InterPodAffinity skips a pod for good when
-// it has no such wishes itself and none of the pods that run wants to be away from it.
+// Hears says whether nominated pods that want to be away from the pod are asked. kube-scheduler's InterPodAffinity skips a pod for good
+// when it has no such wishes itself and none of the pods that run wants to be away from it.
 func (k *Kind) Hears() bool {
 	return len(k.near)+len(k.apart) > 0 || k.owned((*relations.Counter).Any)
 }

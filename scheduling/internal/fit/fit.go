@@ -113,9 +113,9 @@ func (j *Judge) Alone(k *classes.Kind, h nodes.Handle) bool {
 	return len(k.Spec.Ports) > 0 || k.Selfish(h)
 }
 
-// A pod that waits for a node on which the scheduler has made room is nominated. It counts there for pods of no higher priority, beside those
-// that run. A pod is welcome when it is so with the nominated ones in their place and without them: kube-scheduler filters twice, since
-// nobody knows whether they will come. One that is placed anywhere is nominated no more.
+// A pod that waits for a node on which the scheduler has made room is nominated. It counts there for pods of no higher priority, beside
+// those that run. A pod is welcome when it is so with the nominated ones in their place and without them: kube-scheduler filters twice,
+// since nobody knows whether they will come. One that is placed anywhere is nominated no more.
 
 // Nominate says which pods of the snapshot wait for a node.
 func (j *Judge) Nominate(pods []*cluster.Pod) {
@@ -131,8 +131,8 @@ func (j *Judge) Nominate(pods []*cluster.Pod) {
 // Awaits says whether pods wait for a node that is there.
 func (j *Judge) Awaits() bool { return len(j.nominated) > 0 }
 
-// Settle takes a pod that is placed out of those that wait for a node. It returns the node and those who waited there by then, none when the
-// pod was not among them. [Judge.Unsettle] takes it back.
+// Settle takes a pod that is placed out of those that wait for a node. It returns the node and those who waited there by then, none when
+// the pod was not among them. [Judge.Unsettle] takes it back.
 func (j *Judge) Settle(p *cluster.Pod) (h nodes.Handle, before []nodes.Entry) {
 	if !j.Awaits() || p == nil || p.Nominated() == "" {
 		return 0, nil

@@ -40,8 +40,8 @@ type judges struct {
 	twins   map[string]*Volumes // that stand for those of all classes alike: see [judges.alike]
 }
 
-// newJudges stocks the shelf with all objects and makes the plugins over it. Records is counted up for each record of volumes: their numbers
-// tell kinds of pods apart, so none may come twice, even over other objects.
+// newJudges stocks the shelf with all objects and makes the plugins over it. Records is counted up for each record of volumes: their
+// numbers tell kinds of pods apart, so none may come twice, even over other objects.
 func newJudges(clock *journal.Clock, t *nodes.Table, o *cluster.Objects, records *int) *judges {
 	s := newShelf()
 	put(s, o.PersistentVolumeClaims...)

@@ -181,8 +181,9 @@ const mostLoads = 4096
 
 // overloads says whether the volumes of the pods on the node leave no room for further ones, or are in conflict with them.
 //
-// The answer is the same for nodes whose drivers say the same and that carry the same classes of pods with volumes, as long as no claim takes
-// another volume. So it is remembered by that. Other pods matter only where some driver counts, or VolumeRestrictions has something to say.
+// The answer is the same for nodes whose drivers say the same and that carry the same classes of pods with volumes, as long as no claim
+// takes another volume. So it is remembered by that. Other pods matter only where some driver counts, or VolumeRestrictions has something
+// to say.
 func (s *Storage) overloads(v *Volumes, h nodes.Handle) bool {
 	j := s.judges
 	drivers, count := j.drivers.of(s.table.Name(h), s.limit(h))
