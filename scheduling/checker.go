@@ -34,6 +34,7 @@ type Checker struct {
 // Option is a choice that a new checker is made with.
 type Option func(*choices)
 
+// choices are what options set.
 type choices struct {
 	cutoff int32
 	after  *Checker
@@ -46,6 +47,7 @@ func Expendable(cutoff int32) Option { return func(c *choices) { c.cutoff = cuto
 // are taken back, and it must not be used any more. The answers are the same as without it.
 func After(last *Checker) Option { return func(c *choices) { c.after = last } }
 
+// minPriority is below that of every pod: nobody is expendable.
 const minPriority = -1 << 31
 
 // NewChecker makes a checker of the cluster as the snapshot saw it. The snapshot's objects are shared and never changed; nobody

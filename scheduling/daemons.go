@@ -19,8 +19,8 @@ import (
 // Daemons are the pods that the snapshot's DaemonSets would run on this node, one each, in the order of the DaemonSets: those
 // whose node selector and affinity match and that tolerate its NoSchedule and NoExecute taints, with the tolerations that
 // the daemon controller gives every daemon. They are named "<DaemonSet>-<node>" and bound to the node. Whether they fit beside each
-// other is not asked: the controller makes them all the same. One that asks for more than the node has at all is left out: it waits for ever
-// and takes nothing. DaemonSets that are being deleted make none. The pods share what their
+// other is not asked: the controller makes them all the same. One that asks for more than the node has at all is left out: it waits for
+// ever and takes nothing. DaemonSets that are being deleted make none. The pods share what their
 // templates say with the DaemonSets and must not be changed.
 func (c *Checker) Daemons(node *corev1.Node) []*cluster.Pod {
 	var pods []*cluster.Pod

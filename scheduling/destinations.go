@@ -14,7 +14,7 @@ import (
 type Destinations struct {
 	c      *Checker
 	nodes  []Handle
-	places []int32 // by handle, of the nodes; -1 for others
+	places map[Handle]int
 	shut   []bool  // by place: it has left, or takes no more
 	floors []int32 // by kind: the places before refuse it for good, whatever is tried
 
@@ -24,25 +24,23 @@ type Destinations struct {
 	touched []bool // by place: among tried
 }
 
+// newDestinations has nobody leave yet.
 func newDestinations(c *Checker, all []Handle) *Destinations {
 	d := &Destinations{
-		c: c, nodes: all, places: make([]int32, c.Size()), shut: make([]bool, len(all)), touched: make([]bool, len(all)), from: -1,
-	}
-	for h := range d.places {
-		d.places[h] = -1
+		c: c, nodes: all, places: make(map[Handle]int, len(all)), shut: make([]bool, len(all)), touched: make([]bool, len(all)), from: -1,
 	}
 	for i, h := range all {
-		d.places[h] = int32(i)
+		d.places[h] = i
 	}
 	return d
 }
 
 // at is the node's place, -1 when it has none.
 func (d *Destinations) at(h Handle) int {
-	if int(h) >= len(d.places) {
-		return -1
+	if i, ok := d.places[h]; ok {
+		return i
 	}
-	return int(d.places[h])
+	return -1
 }
 
 // Last is the last node that pods could move to but for the one, false when there is none.

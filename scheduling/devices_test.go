@@ -133,3 +133,17 @@ func TestDevicesFollowTheNextSnapshot(t *testing.T) {
 		t.Error("slices of the snapshot before are remembered")
 	}
 }
+
+func TestAClaimThatIsMadeLaterIsServed(t *testing.T) {
+	p := pod("p", claimsOwn)
+	s := equipped(p)
+	c := NewChecker(s)
+	if c.Fits(p, "b") {
+		t.Fatal("it fits before its claim is made")
+	}
+	later := pod("p", claimsOwn, made)
+	o := equipped(later).Objects
+	if c = NewChecker(s.Next(midnight, o, nil), After(c)); !c.Fits(later, "b") {
+		t.Errorf("its claim is made, and it is refused for %v", c.Refusals(later, "b"))
+	}
+}

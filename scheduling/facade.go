@@ -97,12 +97,6 @@ func (c *Checker) Load(n *cluster.Node) (of corev1.ResourceName, used float64, l
 
 // Answers.
 
-// Fits says whether [Checker.Refusals] would be nil, without saying why not.
-func (c *Checker) Fits(p *cluster.Pod, node string) bool {
-	h, ok := c.Handle(node)
-	return ok && !c.elsewhere(p, node) && c.world.Answer(c.world.Classes.Kind(p.Class), h, p) == classes.Welcome
-}
-
 // elsewhere says whether the pod names another node, one that does not exist: it goes nowhere else. A pod that runs on a node of the
 // snapshot is free to go.
 func (c *Checker) elsewhere(p *cluster.Pod, node string) bool {
@@ -155,6 +149,7 @@ func (a Asked) Fits(h Handle) bool { return a.room(h) > 0 }
 // Alone says whether two of the pods never share the node: they ask for the same host port, or keep each other away from it.
 func (a Asked) Alone(h Handle) bool { return a.w.Alone(a.k, h) }
 
+// room is [Checker.Room].
 func (a Asked) room(h Handle) int {
 	if a.w.Answer(a.k, h, nil) != classes.Welcome {
 		return 0

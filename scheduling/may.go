@@ -7,9 +7,10 @@ import (
 	"sluice.dev/sluice/scheduling/internal/classes"
 )
 
-// May is the first of the pods that kube-scheduler may put on the node beside those that run there, nil when there is none. It asks about that node alone,
-// whatever the cluster's size: a pod that wants others near it, or evenly spread, may find them elsewhere, and one that others elsewhere would keep away
-// counts as welcome. Of the objects it takes all but nodes and pods.
+// May is the first of the pods that kube-scheduler may put on the node beside those that run there, nil when there is none.
+//
+// It asks about that node alone, whatever the cluster's size. A pod that wants others near it, or evenly spread, may find them elsewhere,
+// so it counts as welcome. So does one that others elsewhere would keep away. Of the objects it takes all but nodes and pods.
 func May(pods []*cluster.Pod, node *corev1.Node, running []*cluster.Pod, objects cluster.Objects) *cluster.Pod {
 	if len(pods) == 0 {
 		return nil

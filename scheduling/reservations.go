@@ -39,6 +39,7 @@ type Seat struct {
 	Pods   int
 }
 
+// alike says whether two seats are room for as many pods on one node.
 func (s Seat) alike(o Seat) bool { return s.On == o.On && s.Pods == o.Pods }
 
 // standing is the pods of one class that stand from snapshot to snapshot.
@@ -60,6 +61,7 @@ type reservations struct {
 	moving  []Seat          // memory for [reservations.seats]
 }
 
+// newReservations has nobody stand.
 func newReservations(w *whatif.World) *reservations {
 	return &reservations{world: w, changed: map[Handle]bool{}}
 }
@@ -175,6 +177,7 @@ func (r *reservations) resettle(s *standing, now []Seat) {
 	}
 }
 
+// entry is the pods on the seat as they lie on the node. No pod is named: that tells them from pods that run.
 func (s *standing) entry(seat Seat) nodes.Entry {
 	return nodes.Entry{Class: s.class.ID, N: int32(seat.Pods)}
 }
@@ -256,9 +259,11 @@ func (r *reservations) stay(cl *classes.Class, n int, seats []Seat) bool {
 	return true
 }
 
-// Keep places up to n pods of the class on these seats, in their order, as far as nodes still take them, and returns the seats that it placed
-// them on, which must not be changed. What is taken is taken off the seats, unless what is returned is these seats themselves: then they are used
-// up. Pods that stand there already are not placed again, and stand no longer where they are too many.
+// Keep places up to n pods of the class on these seats, in their order, as far as nodes still take them. It returns the seats that it
+// placed them on, which must not be changed.
+//
+// What is taken is taken off the seats, unless what is returned is these seats themselves: then they are used up. Pods that stand there
+// already are not placed again. Where they are too many, they stand no longer.
 func (r *Row) Keep(of *cluster.Class, n int, seats []Seat) []Seat {
 	w, standing := r.c.world, r.c.reservations
 	cl, left := w.Classes.Of(of), n

@@ -61,12 +61,14 @@ func lacking(t corev1.NodeSelectorTerm, have map[string]string) ([]Requirement, 
 	return lacks, true
 }
 
+// operators are the same as labels know them.
 var operators = map[corev1.NodeSelectorOperator]match.Operator{
 	corev1.NodeSelectorOpIn: match.In, corev1.NodeSelectorOpNotIn: match.NotIn,
 	corev1.NodeSelectorOpExists: match.Exists, corev1.NodeSelectorOpDoesNotExist: match.DoesNotExist,
 	corev1.NodeSelectorOpGt: match.GreaterThan, corev1.NodeSelectorOpLt: match.LessThan,
 }
 
+// inWords is the requirement as an operator would say it.
 func inWords(e corev1.NodeSelectorRequirement) string {
 	list := strings.Join(e.Values, ", ")
 	switch e.Operator {

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/scheduling/internal/classes"
 	"sluice.dev/sluice/scheduling/internal/nodes"
 )
 
@@ -53,4 +54,10 @@ func (c *Checker) Standing() (pods, claims int) {
 		}
 	}
 	return pods, claims
+}
+
+// Fits says whether [Checker.Refusals] would be nil, without saying why not.
+func (c *Checker) Fits(p *cluster.Pod, node string) bool {
+	h, ok := c.Handle(node)
+	return ok && !c.elsewhere(p, node) && c.world.Answer(c.world.Classes.Kind(p.Class), h, p) == classes.Welcome
 }

@@ -1,15 +1,20 @@
 package classes
 
 import (
+	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler/util"
+
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/scheduling/internal/nodes"
 	"sluice.dev/sluice/scheduling/internal/relations"
 	"sluice.dev/sluice/scheduling/internal/resources"
 	"sluice.dev/sluice/scheduling/internal/storage"
 )
 
-// Class is what is known of a [cluster.Class].
+// Class is what is known of a [cluster.Class]. Pods that are absent have one as well: somebody may ask about them.
 type Class struct {
 	ID      int32
 	Of      *cluster.Class
@@ -50,4 +55,86 @@ func (cl *Class) Held(of resources.Dimension) int64 {
 		return 0
 	}
 	return resources.Held(cl.Spec.Needs, of)
+}
+
+// Spec is what a pod spec says to kube-scheduler, whatever the namespace and labels of its pods.
+type Spec struct {
+	Needs []resources.Need
+	Ports []corev1.ContainerPort // of the host, with protocol and address filled in
+
+	// What depends on the node alone, prepared when a pod of the spec is first asked about.
+	Tolerations *nodes.Tolerations
+	Selection   *nodes.Selection // nil when every node will do
+	likeness    []byte           // the same for specs that ask for the same in all of this, and whose pods have the same priority
+}
+
+// specs are those that are known. Classes whose SpecKey is equal share one.
+type specs struct {
+	table *nodes.Table
+	rules *nodes.Rules
+	byKey map[cluster.Key]*Spec
+}
+
+// newSpecs knows none.
+func newSpecs(t *nodes.Table, rules *nodes.Rules) specs {
+	return specs{table: t, rules: rules, byKey: map[cluster.Key]*Spec{}}
+}
+
+// of is the class's spec.
+func (s *specs) of(class *cluster.Class) *Spec {
+	if known, ok := s.byKey[class.SpecKey]; ok {
+		return known
+	}
+	object := class.Object()
+	held := s.table.Amounts(nil, resources.Requests(object))
+	asked := held
+	if class.Held != nil {
+		asked = s.table.Amounts(nil, resources.Wanted(object))
+	}
+	made := &Spec{Needs: resources.Needs(asked, held)}
+	for _, p := range util.GetHostPorts(object) {
+		if p.Protocol == "" {
+			p.Protocol = corev1.ProtocolTCP
+		}
+		if p.HostIP == "" {
+			p.HostIP = AnyAddress
+		}
+		made.Ports = append(made.Ports, p)
+	}
+	s.byKey[class.SpecKey] = made
+	return made
+}
+
+// prepare works out what the spec says of nodes.
+func (s *specs) prepare(spec *Spec, class *cluster.Class) {
+	if spec.Tolerations == nil {
+		spec.Tolerations = s.rules.Tolerations(class.Spec.Tolerations)
+		spec.Selection = s.rules.Selection(class.Spec)
+		spec.likeness = spec.describe(class.Priority())
+	}
+}
+
+// describe is what a spec asks for. Its length can be read off its beginning.
+func (s *Spec) describe(priority int32) []byte {
+	selection := -1
+	if s.Selection != nil {
+		selection = int(s.Selection.ID)
+	}
+	key := appendAll(nil, int(s.Tolerations.ID), selection, int(priority), len(s.Needs), len(s.Ports))
+	for _, n := range s.Needs {
+		key = appendAll(key, int(n.Dim), int(n.Asked), int(n.Held))
+	}
+	for _, p := range s.Ports {
+		key = append(appendAll(key, int(p.HostPort)), fmt.Sprintf("%q %q", p.Protocol, p.HostIP)...)
+	}
+	return key
+}
+
+// AnyAddress is the host address that stands for all.
+const AnyAddress = "0.0.0.0"
+
+// Clash says whether two host ports cannot both be given away: the same number and protocol, on one address or on all.
+func Clash(a, b *corev1.ContainerPort) bool {
+	same := a.HostIP == b.HostIP || a.HostIP == AnyAddress || b.HostIP == AnyAddress
+	return a.HostPort == b.HostPort && a.Protocol == b.Protocol && same
 }

@@ -6,8 +6,7 @@
 //	Kind    classes that kube-scheduler cannot tell apart: each node refuses all of them or none, for the same reasons
 //
 //	file      what it owns
-//	spec      what specs say
-//	class     what is known of a class, and how many of its pods the snapshot has
+//	class     what is known of a class and of its spec, and how many of its pods the snapshot has
 //	kind      what a class's pods are judged by
 //	classes   the numbers of all of them
 //	count     pods that come to nodes and leave them, and how much of a node they use
@@ -16,6 +15,8 @@
 package classes
 
 import (
+	"slices"
+
 	"math/bits"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -28,7 +29,7 @@ import (
 	"sluice.dev/sluice/scheduling/internal/storage"
 )
 
-// World is what classes are about.
+// World is what classes are about. All of it is of one pretended world, and none is nil.
 type World struct {
 	Clock     *journal.Clock
 	Nodes     *nodes.Table
@@ -39,6 +40,12 @@ type World struct {
 }
 
 // Classes numbers classes and kinds in the order in which they were met. They stay.
+//
+//	invariant                                             holds
+//	all[cl.ID] == cl                                      always
+//	of and byKey lead to all, and equal contents to one   always
+//	a class in asked has live > 0                         until the next snapshot
+//	every counter counts the pods that are there          whenever gather is false
 type Classes struct {
 	World
 	cutoff int32 // pods below this priority are absent
@@ -48,7 +55,6 @@ type Classes struct {
 	byKey  map[cluster.Key]*Class
 	lately []met    // of all, by a part of the key, a power of two of them: most are asked for again and again
 	asked  []*Class // about in this snapshot, which has no pods of them
-	kinds  []*Kind
 	kindOf map[string]*Kind
 	gather bool // counters are made for many kinds, to be filled together
 
@@ -201,6 +207,8 @@ func (c *Classes) Keys(pods []nodes.Entry) []string {
 // Kind is how pods of the class are judged now. Its number may change as other classes are met.
 func (c *Classes) Kind(of *cluster.Class) *Kind { return c.kind(c.Of(of)) }
 
+// kind is [Classes.Kind]. What was found out about a class holds until a selector joins those that match it, its claims are decided, or
+// storage or hardware are those of another snapshot.
 func (c *Classes) kind(cl *Class) *Kind {
 	c.Current(cl)
 	if k := cl.kind; k != nil && len(cl.hits) == len(k.hits) && (cl.Volumes == nil || k.Volumes == c.Storage.Volumes(cl.Volumes)) &&
@@ -218,11 +226,11 @@ func (c *Classes) kind(cl *Class) *Kind {
 	known, ok := c.kindOf[string(key)]
 	if !ok {
 		known = k
-		k.ID = int32(len(c.kinds))
-		c.kinds = append(c.kinds, k)
+		k.ID = int32(len(c.kindOf))
 		c.kindOf[string(key)] = k
 	}
-	known.Devices = k.Devices // the hardware is another one in each snapshot
+	// The key of pods that claim devices is their class's in every snapshot, and what they claim is of this one.
+	known.Devices = k.Devices
 	cl.kind = known
 	if !c.gather {
 		c.countLate()
@@ -230,11 +238,13 @@ func (c *Classes) kind(cl *Class) *Kind {
 	return known
 }
 
-// describe sets up what the kind is judged by. The key is the same for kinds that are judged alike. Each part begins with its number and has
-// one length, and 6 ends them, so that no two kinds share a key by accident.
+// describe sets up what the kind is judged by. The key is the same for kinds that are judged alike.
+//
+// The key begins with what the spec asks for. Each further part begins with its number and has one length: 1 is a spread constraint, 2 a
+// term of affinity, 3 one of anti-affinity, 4 the volumes, 5 the devices. 6 ends them, and the selectors that match follow. So no two
+// kinds that differ share a key.
 func (c *Classes) describe(k *Kind) []byte {
-	key := appendAll(nil, int(k.Spec.likeness))
-	key = c.spread(k, key)
+	key := c.spread(k, slices.Clone(k.Spec.likeness))
 	key = c.relate(k, key)
 	if k.Volumes != nil {
 		key = appendAll(key, 4, k.Volumes.ID)

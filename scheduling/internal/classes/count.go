@@ -114,6 +114,7 @@ func (c *Classes) held(of resources.Dimension, pods []*cluster.Pod) int64 {
 	return sum
 }
 
+// share is how much of the allocatable is used. Of nothing, everything is.
 func share(used, allocatable int64) float64 {
 	if allocatable <= 0 {
 		return 1

@@ -15,7 +15,14 @@ import (
 )
 
 // Kind is pods that kube-scheduler cannot tell apart: their specs are equal, and they differ at most in labels that no selector of this
-// world reads.
+// world reads. What depends on a node alone is in Spec, Volumes and Devices; the rest is about other pods.
+//
+//	question                                 plugin
+//	Crowds, Crowded                          PodTopologySpread
+//	Follows                                  InterPodAffinity: those whom the pod wants near
+//	Shuns                                    InterPodAffinity: those whom the pod wants to be away from
+//	Shunned                                  InterPodAffinity: those who want to be away from the pod
+//	Minds, Depends, Spreads, Selfish         none: what a search may take for granted
 type Kind struct {
 	ID      int32
 	Class   *Class // one of them
@@ -47,6 +54,7 @@ func (s *spreading) exceeds(h nodes.Handle) bool {
 	return s.counter.Here(h)+s.self-s.counter.Lowest(s.minDomains) > s.maxSkew
 }
 
+// refuse notes that no node will do. The last plugin to say so is named.
 func (k *Kind) refuse(plugin, message string) { k.By, k.Refused = plugin, message }
 
 // Answer is whether pods of a kind are welcome on a node.
@@ -131,8 +139,8 @@ func (k *Kind) owned(is func(*relations.Counter) bool) bool {
 	return false
 }
 
-// Hears says whether those who want to be away from the pod are asked while they wait for a node. kube-scheduler's InterPodAffinity leaves a
-// pod alone for good when it has no such wishes itself and none of the pods that run wants to be away from it.
+// Hears says whether nominated pods that want to be away from the pod are asked. kube-scheduler's InterPodAffinity skips a pod for good
+// when it has no such wishes itself and none of the pods that run wants to be away from it.
 func (k *Kind) Hears() bool {
 	return len(k.near)+len(k.apart) > 0 || k.owned((*relations.Counter).Any)
 }
@@ -257,6 +265,7 @@ func (c *Classes) relate(k *Kind, key []byte) []byte {
 	return key
 }
 
+// appendAll adds numbers to a key. Where one ends can be read off it.
 func appendAll(key []byte, all ...int) []byte {
 	for _, n := range all {
 		key = binary.AppendVarint(key, int64(n))

@@ -29,6 +29,8 @@ type Given struct {
 	was   *resourcev1.ResourceClaim // nil for a claim of the class's own
 }
 
+// newClaims gives the class claims of its own in the place of those from templates. A template whose claim the controller has not made yet
+// keeps the pod waiting everywhere, as DynamicResources would.
 func newClaims(h *hardware, of *cluster.Class) *Claims {
 	name := fmt.Sprintf("%x", of.Key)
 	c := &Claims{hardware: h, pod: of.Object()}

@@ -15,7 +15,8 @@ import (
 	"sluice.dev/sluice/scheduling/internal/nodes"
 )
 
-// Devices answers for the devices of one snapshot after the other.
+// Devices answers for the devices of one snapshot after the other. Nothing is kept between two: claims and slices change with every pod
+// that claims devices.
 type Devices struct {
 	table    *nodes.Table
 	snapshot *cluster.Snapshot

@@ -43,6 +43,7 @@ type reserver interface {
 	fwk.ReservePlugin
 }
 
+// newHardware counts all devices as taken that claims of the snapshot have been given.
 func newHardware(s *cluster.Snapshot) *hardware {
 	h := &hardware{
 		ctx: plugins.Quiet(), classes: map[string]*resourcev1.DeviceClass{}, slices: map[string][]*resourcev1.ResourceSlice{},
@@ -70,6 +71,7 @@ func newHardware(s *cluster.Snapshot) *hardware {
 	return h
 }
 
+// keyOf is the claim's "namespace/name".
 func keyOf(c *resourcev1.ResourceClaim) string { return c.Namespace + "/" + c.Name }
 
 // claimsMade are the claims that were made for pods from templates, by class and by their name in the pod; nil for a template that
@@ -148,6 +150,7 @@ func (h *hardware) sort(all []*resourcev1.ResourceSlice) {
 		}
 	}
 	for _, s := range all {
+		// A slice of no node makes its pool wide, so the others name one.
 		if wide[pool{s.Spec.Driver, s.Spec.Pool.Name}] {
 			h.shared = append(h.shared, s)
 		} else {
@@ -183,6 +186,7 @@ func (h *hardware) hold(claim *resourcev1.ResourceClaim, taken bool) {
 
 // How the plugin looks around.
 
+// The plugin asks its handle for a manager, and the manager for all else.
 func (h *hardware) SharedDRAManager() fwk.SharedDRAManager       { return h }
 func (h *hardware) ResourceClaims() fwk.ResourceClaimTracker     { return tracker{h: h} }
 func (h *hardware) ResourceSlices() fwk.ResourceSliceLister      { return h }
@@ -198,11 +202,13 @@ func (h *hardware) ListWithDeviceTaintRules() ([]*resourcev1.ResourceSlice, erro
 	return append(h.here[:len(h.here):len(h.here)], h.shared...), nil
 }
 
+// classLister looks device classes up by name.
 type classLister struct{ h *hardware }
 
 // List is not asked for.
 func (l classLister) List() ([]*resourcev1.DeviceClass, error) { return nil, nil }
 
+// Get is the class of that name.
 func (l classLister) Get(name string) (*resourcev1.DeviceClass, error) {
 	if c, ok := l.h.classes[name]; ok {
 		return c, nil
@@ -216,6 +222,7 @@ type tracker struct {
 	h *hardware
 }
 
+// Get is the claim as it is in the pretended world.
 func (t tracker) Get(namespace, name string) (*resourcev1.ResourceClaim, error) {
 	if c, ok := t.h.claims[namespace+"/"+name]; ok {
 		return c, nil
@@ -223,18 +230,22 @@ func (t tracker) Get(namespace, name string) (*resourcev1.ResourceClaim, error) 
 	return nil, apierrors.NewNotFound(resourcev1.Resource("resourceclaims"), name)
 }
 
+// GatherAllocatedState is what is taken. The plugin adds to the capacities, so it gets a copy of them; the sets it only reads.
 func (t tracker) GatherAllocatedState() (*structured.AllocatedState, error) {
 	state := t.h.taken
 	state.AggregatedCapacity = state.AggregatedCapacity.Clone()
 	return &state, nil
 }
 
+// ListAllAllocatedDevices are the devices that are taken as a whole.
 func (t tracker) ListAllAllocatedDevices() (sets.Set[structured.DeviceID], error) {
 	return t.h.taken.AllocatedDevices, nil
 }
 
+// GetPendingAllocation says that nothing is pending: what is given counts at once.
 func (t tracker) GetPendingAllocation(types.UID) *resourcev1.AllocationResult { return nil }
 
+// SignalClaimPendingAllocation hears what the plugin gives while [hardware.reserve] asks it to.
 func (t tracker) SignalClaimPendingAllocation(_ types.UID, claim *resourcev1.ResourceClaim) error {
 	t.h.signalled = append(t.h.signalled, claim)
 	return nil

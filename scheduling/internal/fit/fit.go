@@ -108,20 +108,14 @@ func (j *Judge) Room(k *classes.Kind, h nodes.Handle) int {
 	return int(room)
 }
 
-// Alone says whether two pods of the kind never share the node: they ask for the same host port, or keep each other away from it.
+// Alone says whether two pods of the kind never share the node: they ask for a host port, or keep each other away from it.
 func (j *Judge) Alone(k *classes.Kind, h nodes.Handle) bool {
-	for a := range k.Spec.Ports {
-		for b := range k.Spec.Ports {
-			if classes.Clash(&k.Spec.Ports[a], &k.Spec.Ports[b]) {
-				return true
-			}
-		}
-	}
-	return k.Selfish(h)
+	return len(k.Spec.Ports) > 0 || k.Selfish(h)
 }
 
-// A pod that waits for a node on which the scheduler has made room counts there for pods of no higher priority, beside those that run: a pod
-// is welcome when it is so with the nominated ones in their place and without them. It counts no more once it is placed somewhere.
+// A pod that waits for a node on which the scheduler has made room is nominated. It counts there for pods of no higher priority, beside
+// those that run. A pod is welcome when it is so with the nominated ones in their place and without them: kube-scheduler filters twice,
+// since nobody knows whether they will come. One that is placed anywhere is nominated no more.
 
 // Nominate says which pods of the snapshot wait for a node.
 func (j *Judge) Nominate(pods []*cluster.Pod) {
@@ -137,7 +131,8 @@ func (j *Judge) Nominate(pods []*cluster.Pod) {
 // Awaits says whether pods wait for a node that is there.
 func (j *Judge) Awaits() bool { return len(j.nominated) > 0 }
 
-// Settle takes a pod that is placed out of those that wait for a node. It returns the node and those who waited there; none when it did not.
+// Settle takes a pod that is placed out of those that wait for a node. It returns the node and those who waited there by then, none when
+// the pod was not among them. [Judge.Unsettle] takes it back.
 func (j *Judge) Settle(p *cluster.Pod) (h nodes.Handle, before []nodes.Entry) {
 	if !j.Awaits() || p == nil || p.Nominated() == "" {
 		return 0, nil

@@ -19,8 +19,11 @@ import (
 	"sluice.dev/sluice/scheduling/internal/resources"
 )
 
-// Refusals says why the pod cannot run on the node, all causes in kube-scheduler's order; nil when it can. Elsewhere says that the pod names
-// another node, and may go nowhere else.
+// Refusals says why the pod cannot run on the node: all causes, in kube-scheduler's order, and nil when it can. Elsewhere says that the pod
+// names another node, and may go nowhere else.
+//
+// Pods that are nominated to the node are a cause only where the pod would fit without them. Otherwise their share of the words would hide
+// what is wrong in any case.
 func (j *Judge) Refusals(p *cluster.Pod, h nodes.Handle, elsewhere bool) (why []reason.Reason) {
 	k := j.Classes.Kind(p.Class)
 	waiting := j.waiting(k, h, p)

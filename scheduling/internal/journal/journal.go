@@ -28,6 +28,7 @@ type Journal[T any] struct {
 	stand  []record[T] // in their order
 }
 
+// record is one what-if.
 type record[T any] struct {
 	number   uint64 // unique, rising
 	loosened uint64 // of the clock, before

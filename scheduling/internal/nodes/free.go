@@ -72,6 +72,7 @@ func (f *free) full(needs []resources.Need, block, nodes int) bool {
 	return f.lacks(needs, block)
 }
 
+// lacks says that no node of the block has more than what is known, and that this is too little.
 func (f *free) lacks(needs []resources.Need, block int) bool {
 	for i := range needs {
 		if n := &needs[i]; n.Exceeds(f.most[n.Dim][block]) {

@@ -50,6 +50,7 @@ func (t *Table) Dimension(name corev1.ResourceName) resources.Dimension {
 	return d
 }
 
+// widen makes a column for each resource that was met since the last time.
 func (t *Table) widen() {
 	if len(t.free.left) < len(t.dims.Names()) {
 		t.free.reach(len(t.rows), len(t.dims.Names()))
@@ -127,6 +128,7 @@ func (t *Table) Machine(name string, of *Template) Handle {
 	return t.add(row{name: name, template: of, pods: of.pods})
 }
 
+// add makes a row, whose node is absent.
 func (t *Table) add(r row) Handle {
 	h := Handle(len(t.rows))
 	t.rows = append(t.rows, r)

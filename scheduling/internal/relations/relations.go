@@ -2,12 +2,17 @@
 //
 //	file        what it owns
 //	term        whom one term of a pod is about: a namespace, labels
-//	selector    pods that match all terms of a list, shared by all who ask for the same
-//	counter     how many of them each domain of a topology has
+//	selector    pods that match all terms of a list, and how many of them each domain of a topology has
 //	scope       the nodes over which spread constraints that are alike spread their pods
 //	relations   all selectors and scopes of a world
 //
 // A counter is kept up as pods come and go, so a question costs one look at a number.
+//
+//	a constraint of a pod             counts                                     is kept while
+//	topologySpreadConstraints         pods it selects, by domain, in a scope     count + itself - least <= maxSkew
+//	podAffinity                       pods that match all of its terms           each term's domain has one, or the pod is the first
+//	podAntiAffinity                   pods that match the term                   the domain has none
+//	podAntiAffinity of another pod    owners of the term that match the pod      the domain has none
 package relations
 
 import (

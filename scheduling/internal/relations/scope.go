@@ -6,7 +6,8 @@ import (
 	"sluice.dev/sluice/scheduling/internal/nodes"
 )
 
-// Scope is the nodes over which spread constraints that are alike in this spread their pods, and their domains.
+// Scope is the nodes over which spread constraints that are alike in this spread their pods, and their domains. A domain counts as long as
+// one of the nodes is in it. Its counters are opened for a domain before pods of the first node are counted, and closed after the last's.
 type Scope struct {
 	ID          int32
 	Topology    *nodes.Topology

@@ -66,3 +66,134 @@ func (s *Selector) ownersOf(t *nodes.Topology) *Counter {
 	s.owners = append(s.owners, k)
 	return k
 }
+
+// Counter counts pods by the domains of a topology, as pods come and go.
+type Counter struct {
+	topology *nodes.Topology
+	selector *Selector // of the pods that are counted; nil for pods with anti-affinity
+	scope    *Scope    // for spread: which nodes count; nil for all
+	counts   []int32   // by domain; those beyond the end have none
+	total    int64     // the sum of counts
+	lives    int       // for anti-affinity: terms of classes that are known now
+
+	// For spread: how many domains of the scope have so many pods, and the least that one of them has. The levels together are as many as
+	// the scope has domains. Least is 0 when there is no domain.
+	levels []int32
+	least  int32
+
+	relaxed uint64 // the change at which a pod that was refused because of this counter may have become welcome
+}
+
+// Of says whether the counter counts pods that the selector matches.
+func (k *Counter) Of(s *Selector) bool { return k.selector == s }
+
+// Counts says whether the counter counts pods of the entry that its selector matches: spread constraints leave out those that are deleted.
+func (k *Counter) Counts(e *nodes.Entry) bool { return k.scope == nil || !e.Leaving() }
+
+// Domain is the node's domain, -1 for none.
+func (k *Counter) Domain(h nodes.Handle) int32 { return k.topology.Of(h) }
+
+// Here is how many pods the node's domain has, 0 when it is in none.
+func (k *Counter) Here(h nodes.Handle) int32 {
+	if d := k.topology.Of(h); d >= 0 {
+		return k.count(d)
+	}
+	return 0
+}
+
+// Any says whether any pod is counted anywhere.
+func (k *Counter) Any() bool { return k.total > 0 }
+
+// Relaxed is the last change after which a pod that this counter keeps from a node may be welcome there.
+func (k *Counter) Relaxed() uint64 { return k.relaxed }
+
+// Live notes that a class with such a term has come to be known in the snapshot, or is not any more.
+func (k *Counter) Live(known bool) {
+	if known {
+		k.lives++
+	} else {
+		k.lives--
+	}
+}
+
+// Lives says whether the snapshot knows a class with such a term.
+func (k *Counter) Lives() bool { return k.lives > 0 }
+
+// Lowest is the number that skews are measured against: 0 as long as the scope has fewer domains than it is to have.
+func (k *Counter) Lowest(minDomains int32) int32 {
+	if k.scope.domains < minDomains {
+		return 0
+	}
+	return k.least
+}
+
+// Add counts n pods more on the node, fewer when n is negative. At is the number of the change.
+func (k *Counter) Add(h nodes.Handle, n int32, at uint64) {
+	d := k.topology.Of(h)
+	if d < 0 || k.scope != nil && !k.scope.counts(h) {
+		return
+	}
+	k.counts = grown(k.counts, d)
+	was := k.counts[d]
+	is := was + n
+	k.counts[d] = is
+	k.total += int64(n)
+	if k.scope == nil {
+		if was == 0 {
+			k.relaxed = at
+		}
+		return
+	}
+	k.levels[was]--
+	k.levels = grown(k.levels, is)
+	k.levels[is]++
+	least := k.least
+	k.settle(is)
+	if k.least > least {
+		k.relaxed = at
+	}
+}
+
+// count is how many pods the domain has.
+func (k *Counter) count(d int32) int32 {
+	if int(d) >= len(k.counts) {
+		return 0
+	}
+	return k.counts[d]
+}
+
+// open lets a domain count that had no node.
+func (k *Counter) open(d int32, at uint64) {
+	is := k.count(d)
+	k.levels = grown(k.levels, is)
+	k.levels[is]++
+	k.settle(is)
+	k.relaxed = max(k.relaxed, at)
+}
+
+// close leaves out a domain that has no node any more.
+func (k *Counter) close(d int32) {
+	k.levels[k.count(d)]--
+	k.settle(k.least)
+}
+
+// settle finds the least again after a domain has come to have n.
+func (k *Counter) settle(n int32) {
+	if n < k.least || int(k.least) >= len(k.levels) {
+		k.least = min(n, int32(len(k.levels)-1))
+	}
+	for k.levels[k.least] == 0 && int(k.least) < len(k.levels)-1 {
+		k.least++
+	}
+	if k.levels[k.least] == 0 {
+		k.least = 0 // no domain at all
+	}
+}
+
+// grown is s with room for index i.
+func grown(s []int32, i int32) []int32 {
+	for len(s) <= int(i) {
+		s = append(s, 0)
+	}
+	return s
+}

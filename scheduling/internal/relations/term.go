@@ -18,6 +18,7 @@ type Term struct {
 	labels     labels.Selector
 }
 
+// matches says whether the term selects pods of that namespace with these labels.
 func (t *Term) matches(namespace string, l labels.Set) bool {
 	if t.only != "" {
 		return t.only == namespace && t.labels.Matches(l)
@@ -87,6 +88,7 @@ func (r *Relations) Terms(namespace string, a *corev1.Affinity, anti, runs bool)
 	return out, nil
 }
 
+// affinityTerm is one term of [Relations.Terms]. A term that names no namespace and selects none is about the pod's own.
 func (r *Relations) affinityTerm(namespace string, t *corev1.PodAffinityTerm, runs bool) (Term, error) {
 	s, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
 	if err != nil {

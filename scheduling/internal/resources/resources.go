@@ -40,9 +40,9 @@ type Dimensions struct {
 // NewDimensions knows the four resources that are always there.
 func NewDimensions() *Dimensions {
 	d := &Dimensions{of: map[corev1.ResourceName]Dimension{}}
-	for i, name := range []corev1.ResourceName{corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
+	d.names = append(d.names, corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage)
+	for i, name := range d.names {
 		d.of[name] = Dimension(i)
-		d.names = append(d.names, name)
 	}
 	return d
 }

@@ -20,6 +20,13 @@ import (
 // claims knows which claims wait for their first pod, and decides them when that pod is placed. kube-scheduler binds such a claim to the
 // smallest volume that will do on the node, or has one made there, and binds the pod only after that. From then on the volume says where
 // the claim's other pods go. A volume that is made is taken to be for the zone of the node and no other, as disks are.
+//
+//	a claim                              its first pod comes                 taken back
+//	waits, a volume will do              bound to it                         both as they were
+//	waits, none will do                  bound to one that is made           it is gone
+//	waits, is like others, none can do   decided; the volume is made later   decided no more
+//
+// Making volumes later saves most of the work for a StatefulSet of a thousand pods: nobody looks for the volumes of most of them.
 type claims struct {
 	clock    *journal.Clock
 	table    *nodes.Table
@@ -49,6 +56,7 @@ type Decision struct {
 	later  bool                     // it is made when somebody asks: see [claims]
 }
 
+// newClaims knows which volumes may be taken. A volume that is not bound may be, also one that names a claim: only that claim finds it.
 func newClaims(clock *journal.Clock, t *nodes.Table, s *shelf, o *cluster.Objects) *claims {
 	c := &claims{
 		clock: clock, table: t, shelf: s, spare: map[string][]string{}, promised: map[string]bool{}, decided: map[string]bool{},
@@ -77,6 +85,7 @@ func waiterOf(all map[string]*waiter, key string) *waiter {
 	return w
 }
 
+// changed tells those who depend on the claim, or on the volumes of the class, that their answers no longer hold.
 func (c *claims) changed(w *waiter) { w.changes, w.last = w.changes+1, c.clock.Last() }
 
 // claim is the one of that key now, nil when there is none.

@@ -15,6 +15,9 @@ import (
 )
 
 // drivers is what kubelets say of the drivers on their nodes, as plugins look it up. Nodes whose kubelets say the same are of one kind.
+//
+// A machine that is not there yet has no kubelet. Its drivers are taken to be those that count volumes anywhere, and those that no node has
+// yet but that attach. Each attaches as many as the machine's size allows.
 type drivers struct {
 	nodes    map[string]*storagev1.CSINode
 	kindOf   map[string]int32 // by the node's name; nodes that say nothing are left out
@@ -25,6 +28,7 @@ type drivers struct {
 	here *storagev1.CSINode // what a machine that is not there yet will say, while it is asked about; nil otherwise
 }
 
+// newDrivers notes all nodes.
 func newDrivers(o *cluster.Objects) *drivers {
 	d := &drivers{
 		nodes: make(map[string]*storagev1.CSINode, len(o.CSINodes)), kindOf: make(map[string]int32, len(o.CSINodes)),
@@ -55,6 +59,7 @@ func newDrivers(o *cluster.Objects) *drivers {
 	return d
 }
 
+// counts says whether the driver attaches no more than so many volumes to the node.
 func counts(d *storagev1.CSINodeDriver) bool {
 	return d.Allocatable != nil && d.Allocatable.Count != nil
 }
@@ -76,6 +81,7 @@ func (d *drivers) note(n *storagev1.CSINode) {
 	d.counting[kind] = count
 }
 
+// kind is the number of what is said.
 func (d *drivers) kind(words string) int32 {
 	k, ok := d.kinds[words]
 	if !ok {
@@ -95,7 +101,8 @@ func (d *drivers) of(node string, limit int) (kind int32, count bool) {
 	return kind, d.counting[kind]
 }
 
-// as does something while a machine that is not there yet is one whose drivers attach so many volumes each; a node, with limit 0, is as it is.
+// as does something while plugins are told that the drivers of a machine, which is not there yet, attach so many volumes each. Limit 0 is a
+// node, of which they are told what its kubelet says.
 func (d *drivers) as(node string, limit int, do func()) {
 	if limit > 0 {
 		d.here = &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: node}}

@@ -40,6 +40,8 @@ type judges struct {
 	twins   map[string]*Volumes // that stand for those of all classes alike: see [judges.alike]
 }
 
+// newJudges stocks the shelf with all objects and makes the plugins over it. Records is counted up for each record of volumes: their
+// numbers tell kinds of pods apart, so none may come twice, even over other objects.
 func newJudges(clock *journal.Clock, t *nodes.Table, o *cluster.Objects, records *int) *judges {
 	s := newShelf()
 	put(s, o.PersistentVolumeClaims...)
@@ -117,6 +119,7 @@ type handle struct {
 	drivers *drivers
 }
 
+// What the plugins ask their handle for. All else panics, as there is nothing behind it.
 func (h handle) SharedInformerFactory() informers.SharedInformerFactory { return h.shelf }
 func (h handle) SnapshotSharedLister() fwk.SharedLister                 { return unshared{} }
 func (h handle) SharedCSIManager() fwk.CSIManager                       { return h.drivers }
@@ -124,5 +127,6 @@ func (h handle) SharedCSIManager() fwk.CSIManager                       { return
 // unshared says that no claim is in use: claims for one pod alone are counted by [Storage].
 type unshared struct{ fwk.SharedLister }
 
+// VolumeRestrictions asks this of a snapshot of the scheduler, which there is not.
 func (unshared) StorageInfos() fwk.StorageInfoLister { return unshared{} }
 func (unshared) IsPVCUsedByPods(string) bool         { return false }

@@ -19,6 +19,11 @@ import (
 // Pods of a StatefulSet name a claim each, so each is a class of its own. As long as nobody has used or decided their claims and these ask
 // for the same, the pods are alike: the plugins are asked about a twin, with claims that stand for those of all. Once a claim is used the
 // class is asked about by itself.
+//
+//	claims of the class                                   are asked about as
+//	wait for their first pod, by no name of their own     the twin's
+//	used, decided, bound, meant for a volume or node      its own
+//	reserved                                              the twin's, until the pod that stands is kept
 type Pods struct {
 	of        *cluster.Class
 	claims    []string           // "namespace/name" of those that the pods share
@@ -31,6 +36,7 @@ type Pods struct {
 	twin   *Volumes // nil when there is none
 }
 
+// newPods asks no plugin yet.
 func newPods(of *cluster.Class) *Pods {
 	if !slices.ContainsFunc(of.Spec.Volumes, restrains) {
 		return nil

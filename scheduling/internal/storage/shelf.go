@@ -20,8 +20,10 @@ type shelf struct {
 	boards map[reflect.Type]*board
 }
 
+// newShelf is empty.
 func newShelf() *shelf { return &shelf{boards: map[reflect.Type]*board{}} }
 
+// The two groups of the API that plugins about volumes read.
 func (s *shelf) Core() core.Interface                { return core.New(s, "", nil) }
 func (s *shelf) Storage() storageinformers.Interface { return storageinformers.New(s, "", nil) }
 func (s *shelf) InformerName() *cache.InformerName   { return nil }
@@ -31,6 +33,7 @@ func (s *shelf) InformerFor(o runtime.Object, _ internalinterfaces.NewInformerFu
 	return s.board(o)
 }
 
+// board is the one of the object's type.
 func (s *shelf) board(o runtime.Object) *board {
 	of := reflect.TypeOf(o)
 	b, ok := s.boards[of]
@@ -70,6 +73,7 @@ type board struct {
 	readers []cache.ResourceEventHandler
 }
 
+// put adds or replaces an object, and tells all who listen.
 func (b *board) put(o any) error {
 	if err := b.indexer.Add(o); err != nil {
 		return err
@@ -80,6 +84,7 @@ func (b *board) put(o any) error {
 	return nil
 }
 
+// What listers and binders ask an informer for.
 func (b *board) GetStore() cache.Store               { return b.indexer }
 func (b *board) GetIndexer() cache.Indexer           { return b.indexer }
 func (b *board) AddIndexers(by cache.Indexers) error { return b.indexer.AddIndexers(by) }
@@ -95,7 +100,9 @@ func (b *board) AddEventHandler(r cache.ResourceEventHandler) (cache.ResourceEve
 }
 
 // AddEventHandlerWithOptions takes no options.
-func (b *board) AddEventHandlerWithOptions(r cache.ResourceEventHandler, _ cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
+func (b *board) AddEventHandlerWithOptions(
+	r cache.ResourceEventHandler, _ cache.HandlerOptions,
+) (cache.ResourceEventHandlerRegistration, error) {
 	return b.AddEventHandler(r)
 }
 

@@ -13,6 +13,9 @@ import (
 )
 
 // Volumes is what the volumes of pods say of nodes. Claims that are made for each pod count as made.
+//
+// Answers hold as long as none of the claims and storage classes that they depend on changes. [Volumes.renew] compares the number of
+// changes, and must come before any answer is used.
 type Volumes struct {
 	ID     int // unlike that of any other
 	judges *judges

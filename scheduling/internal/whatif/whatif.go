@@ -34,6 +34,7 @@ type change struct {
 	more  *more       // nil for none of it
 }
 
+// what is the kind of a change: see the table of the package.
 type what uint8
 
 const (
@@ -151,6 +152,7 @@ func (w *World) Open(t *nodes.Template, name string) nodes.Handle {
 	return w.add(func() nodes.Handle { return w.Nodes.Machine(name, t) })
 }
 
+// add pretends that a row is there. The handle is not known before the what-if has begun, since an undo gives it up.
 func (w *World) add(row func() nodes.Handle) nodes.Handle {
 	c := w.journal.Push(change{what: added})
 	c.node = row()
