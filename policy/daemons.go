@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/setting"
 )
 
 // Belongs says whether the pod belongs to its node and to nothing else: it goes with the machine, keeps no node, and nobody waits for it. So do
@@ -35,19 +36,22 @@ func marked(pod *cluster.Pod, now time.Time) bool {
 	return unsafe(pod.Annotations[safeToEvict])
 }
 
+// daemonWork is the flag and the tag by which operators choose daemons that work.
+var daemonWork = setting.Find("daemon-work")
+
 // choosing is the flag or the tag by which the operator says that a daemon's pod works, "" when none does.
 func (p *Policy) choosing(pod *cluster.Pod, at Where) string {
 	for _, s := range p.Removal.DaemonWork {
 		if s.Chooses(pod.Class) {
-			return "--daemon-work=" + s.String()
+			return "--" + daemonWork.Flag + "=" + s.String()
 		}
 	}
 	for _, s := range at.DaemonWork {
 		switch {
 		case s.Equal(cluster.EveryPod):
-			return "sluice.dev_daemon-work, a tag of group " + string(at.Group) + " that cannot be read,"
+			return daemonWork.Tag + ", a tag of group " + string(at.Group) + " that cannot be read,"
 		case s.Chooses(pod.Class):
-			return "sluice.dev_daemon-work=" + s.String() + ", a tag of group " + string(at.Group)
+			return daemonWork.Tag + "=" + s.String() + ", a tag of group " + string(at.Group)
 		}
 	}
 	return ""

@@ -28,6 +28,21 @@ func theirArguments(t *testing.T) (all []string) {
 	return strings.Fields(string(read))
 }
 
+// theirDefaults are cluster-autoscaler's defaults of the flags that sluice honours, by name, as they were read from its own.
+func theirDefaults(t *testing.T) map[string]string {
+	t.Helper()
+	read, err := os.ReadFile(filepath.Join("testdata", "cluster-autoscaler-defaults.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, line := range strings.Fields(string(read)) {
+		name, value, _ := strings.Cut(line, "=")
+		all[name] = value
+	}
+	return all
+}
+
 // started reads a command line as the program does, up to where it would ask Kubernetes and Azure.
 func started(t *testing.T, line ...string) (app.Options, *pflag.FlagSet, error) {
 	t.Helper()
@@ -53,9 +68,10 @@ func started(t *testing.T, line ...string) (app.Options, *pflag.FlagSet, error) 
 	return o, f, err
 }
 
-// TestEveryFlagOfTheirsIsKnown holds the table, the list of names and values, and the parser to one another.
+// TestEveryFlagOfTheirsIsKnown holds the tables, the lists of names, values and defaults, and the parser to one another.
 func TestEveryFlagOfTheirsIsKnown(t *testing.T) {
 	nowhere(t)
+	defaults := theirDefaults(t)
 	named := map[string]bool{}
 	for _, arg := range theirArguments(t) {
 		name, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
@@ -78,8 +94,16 @@ func TestEveryFlagOfTheirsIsKnown(t *testing.T) {
 			continue
 		}
 		delete(named, row.Name)
-		if have := strings.Trim(given.DefValue, "[]"); (have != row.Default) != row.Differs() {
-			t.Errorf("--%s: the default is %q, there %q, and the table says why: %q", row.Name, have, row.Default, row.Why)
+		there, honoured := defaults[row.Name]
+		if honoured != (row.Taken == app.Honoured) || row.Differs() && there != row.Default {
+			t.Errorf("--%s is %s, and the default there is %q, in the list %q", row.Name, row.Taken, row.Default, there)
+		}
+		delete(defaults, row.Name)
+		if !honoured {
+			there = row.Default
+		}
+		if have := strings.Trim(given.DefValue, "[]"); (have != there) != row.Differs() {
+			t.Errorf("--%s: the default is %q, there %q, and the table says why: %q", row.Name, have, there, row.Why)
 		}
 		if row.Taken != app.Honoured && row.Why == "" {
 			t.Errorf("--%s: no reason is given", row.Name)
@@ -87,6 +111,9 @@ func TestEveryFlagOfTheirsIsKnown(t *testing.T) {
 		if app.Moot(given) != (row.Taken == app.NoEffect) || app.RefusedFlag(given) != (row.Taken == app.Refused) {
 			t.Errorf("--%s is not taken as the table says, %s", row.Name, row.Taken)
 		}
+	}
+	for name := range defaults {
+		t.Errorf("--%s has a default in the list and no row in the table", name)
 	}
 	for name := range named {
 		t.Errorf("--%s has a value in the list and no row in the table", name)
@@ -129,12 +156,9 @@ func TestCompatTakesTheirDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range app.TheirFlags {
-		if row.Taken != app.Honoured {
-			continue
-		}
-		if have := strings.Trim(f.Lookup(row.Name).Value.String(), "[]"); have != row.Default {
-			t.Errorf("--%s is %q with --compat, there %q", row.Name, have, row.Default)
+	for name, there := range theirDefaults(t) {
+		if have := strings.Trim(f.Lookup(name).Value.String(), "[]"); have != there {
+			t.Errorf("--%s is %q with --compat, there %q", name, have, there)
 		}
 	}
 	if o, _, err := started(t, "sluice", "run", "--compat", "--expander=random"); err != nil || !slices.Equal(o.Policy.Growth.Expanders, []policy.Expander{policy.Random}) {

@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -36,27 +37,31 @@ func TestWithoutFlagsThePolicyIsTheDefault(t *testing.T) {
 	}
 }
 
+// samples are a value for each flag of a policy, other than its default.
+var samples = map[string]string{
+	"max-nodes-total": "101", "cores-total": "102:103", "memory-total": "104:105", "max-node-provision-time": "106s", "max-node-startup-time": "147s",
+	"initial-node-group-backoff-duration": "107s", "max-node-group-backoff-duration": "108s", "node-group-backoff-reset-timeout": "109s",
+	"scale-down-enabled": "false", "scale-down-unneeded-time": "110s", "scale-down-unready-time": "111s",
+	"scale-down-utilization-threshold": "0.12", "scale-down-gpu-utilization-threshold": "0.13", "busy-threshold": "0.15", "busy-limit": "145m", "compat": "false", "scale-down-delay-after-add": "113s", "node-delete-delay-after-taint": "114s", "load-balancer-exclusion-delay": "133s", "max-detach-time": "134s",
+	"max-scale-down-parallelism": "115", "max-empty-bulk-delete": "146", "max-bulk-soft-taint-count": "132", "max-drain-parallelism": "116", "max-emptied-percentage": "14.5", "emptied-window": "142s", "cluster-id": "uid-143", "max-graceful-termination-sec": "117", "max-drain-time": "118s", "remove-control-plane-nodes": "true", "after-drain-time": "wait", "drain-priority-config": "0:600,1000:60", "daemonset-eviction-for-empty-nodes": "true", "daemonset-eviction-for-occupied-nodes": "false",
+	"skip-nodes-with-local-storage": "false", "skip-nodes-with-system-pods": "false", "run-dry": "false", "scale-down-delay-after-delete": "135s", "scale-down-delay-after-failure": "136s", "scale-down-delay-type-local": "true", "scale-down-unready-enabled": "false",
+	"ignore-daemonsets-utilization": "true", "ignore-mirror-pods-utilization": "true", "node-deletion-delay-timeout": "137s", "skip-nodes-with-custom-controller-pods": "false", "min-replica-count": "139", "blocking-system-pod-distruption-timeout": "138s", "evict-work": "namespace/render=131m", "daemon-work": "render/tier=work",
+	"consolidate": "all", "consolidation-expected-time": "139m", "consolidation-pod-cost": "0.14", "consolidation-per-day": "141",
+	"ok-total-unready-count": "119", "max-total-unready-percentage": "12.5",
+	"expander": "priority,grpc,random", "max-nodes-per-scaleup": "120", "enforce-node-group-min-size": "true", "burst-window": "131s", "new-pod-scale-up-delay": "121s", "gang-hold": "129s",
+	"expendable-pods-priority-cutoff": "-122", "balance-similar-node-groups": "true", "balancing-ignore-label": "example.com/rack",
+	"memory-difference-ratio": "0.123", "max-allocatable-difference-ratio": "0.124", "max-free-difference-ratio": "0.125",
+	"headroom": "agents=cores:126", "schedule": "agents: Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127", "ceiling": "agents=usd:128/24h", "gpu-total": "nvidia.com/gpu:148:149", "scale-up-from-zero": "false",
+	"drain-target": "namespace/render=129m", "await-free-places": "false", "enable-provisioning-requests": "true", "check-capacity-processor-instance": "east",
+	"startup-taint": "example.com/one", "ignore-taint": "example.com/one", "startup-taint-prefix": "example.com/two-", "status-taint": "example.com/three",
+	"bypassed-scheduler-names": "volcano", "allowed-scheduler-names": "default-scheduler,volcano",
+	"force-delete-unregistered-nodes": "true", "keep-failed-machine": "144s", "force-delete-failed-nodes": "true",
+	"capacity-buffer-controller-enabled": "true", "capacity-buffer-pod-injection-enabled": "true",
+}
+
 func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
-	set := map[string]string{
-		"max-nodes-total": "101", "cores-total": "102:103", "memory-total": "104:105", "max-node-provision-time": "106s", "max-node-startup-time": "147s",
-		"initial-node-group-backoff-duration": "107s", "max-node-group-backoff-duration": "108s", "node-group-backoff-reset-timeout": "109s",
-		"scale-down-enabled": "false", "scale-down-unneeded-time": "110s", "scale-down-unready-time": "111s",
-		"scale-down-utilization-threshold": "0.12", "scale-down-gpu-utilization-threshold": "0.13", "busy-threshold": "0.15", "busy-limit": "145m", "compat": "false", "scale-down-delay-after-add": "113s", "node-delete-delay-after-taint": "114s", "load-balancer-exclusion-delay": "133s", "max-detach-time": "134s",
-		"max-scale-down-parallelism": "115", "max-empty-bulk-delete": "146", "max-bulk-soft-taint-count": "132", "max-drain-parallelism": "116", "max-emptied-percentage": "14.5", "emptied-window": "142s", "cluster-id": "uid-143", "max-graceful-termination-sec": "117", "max-drain-time": "118s", "remove-control-plane-nodes": "true", "after-drain-time": "wait", "drain-priority-config": "", "daemonset-eviction-for-empty-nodes": "true", "daemonset-eviction-for-occupied-nodes": "false",
-		"skip-nodes-with-local-storage": "false", "skip-nodes-with-system-pods": "false", "run-dry": "false", "scale-down-delay-after-delete": "135s", "scale-down-delay-after-failure": "136s", "scale-down-delay-type-local": "true", "scale-down-unready-enabled": "false",
-		"ignore-daemonsets-utilization": "true", "ignore-mirror-pods-utilization": "true", "node-deletion-delay-timeout": "137s", "skip-nodes-with-custom-controller-pods": "false", "min-replica-count": "139", "blocking-system-pod-distruption-timeout": "138s", "evict-work": "namespace/render=131m", "daemon-work": "render/tier=work",
-		"consolidate": "all", "consolidation-expected-time": "139m", "consolidation-pod-cost": "0.14", "consolidation-per-day": "141",
-		"ok-total-unready-count": "119", "max-total-unready-percentage": "12.5",
-		"expander": "priority,grpc,random", "max-nodes-per-scaleup": "120", "enforce-node-group-min-size": "true", "burst-window": "131s", "new-pod-scale-up-delay": "121s", "gang-hold": "129s",
-		"expendable-pods-priority-cutoff": "-122", "balance-similar-node-groups": "true", "balancing-ignore-label": "example.com/rack",
-		"memory-difference-ratio": "0.123", "max-allocatable-difference-ratio": "0.124", "max-free-difference-ratio": "0.125",
-		"headroom": "agents=cores:126", "schedule": "agents: Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127", "ceiling": "agents=usd:128/24h", "gpu-total": "nvidia.com/gpu:148:149", "scale-up-from-zero": "false",
-		"drain-target": "namespace/render=129m", "await-free-places": "false", "enable-provisioning-requests": "true", "check-capacity-processor-instance": "east",
-		"startup-taint": "example.com/one", "ignore-taint": "example.com/one", "startup-taint-prefix": "example.com/two-", "status-taint": "example.com/three",
-		"bypassed-scheduler-names": "volcano", "allowed-scheduler-names": "default-scheduler,volcano",
-		"force-delete-unregistered-nodes": "true", "keep-failed-machine": "144s", "force-delete-failed-nodes": "true",
-		"capacity-buffer-controller-enabled": "true", "capacity-buffer-pod-injection-enabled": "true",
-	}
+	set := maps.Clone(samples)
+	set["drain-priority-config"] = "" // not beside a longest grace period
 	weekdays, err := cluster.ParseSchedule("Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127")
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"sluice.dev/sluice/setting"
 )
 
 // Taken is what sluice does about a flag of cluster-autoscaler.
@@ -24,8 +26,8 @@ const (
 // TheirFlag is one row of [TheirFlags].
 type TheirFlag struct {
 	Name    string
-	Kind    string // of its values, as pflag calls the type
-	Default string // cluster-autoscaler's, as pflag prints it
+	Kind    string // of the values of one that is not honoured, as pflag calls the type
+	Default string // cluster-autoscaler's, as pflag prints it; "" of an honoured one where sluice has the same
 	Taken   Taken
 
 	// Why is, of a flag without effect, why it needs none; of a refused one, why and what to do instead; of an honoured one, why sluice has
@@ -33,6 +35,28 @@ type TheirFlag struct {
 	Why string
 	// Gone is the first release of cluster-autoscaler that does not have the flag; "" while it has it.
 	Gone string
+}
+
+// TheirFlags is every flag of cluster-autoscaler: those that the table of settings has, by name, and those that sluice has no setting for. The
+// parser of the latter, the page of flags and --compat are made from it.
+var TheirFlags = append(honoured(), unhonoured...)
+
+// honoured are the flags that sluice has too, those of the process first, else by name.
+func honoured() []TheirFlag {
+	var process, policy []TheirFlag
+	for row := range setting.All() {
+		of := &policy
+		if row.Key == "" {
+			of = &process
+		}
+		if row.Theirs {
+			*of = append(*of, TheirFlag{Name: row.Flag, Default: row.There, Taken: Honoured, Why: row.Why})
+		}
+	}
+	for _, all := range [][]TheirFlag{process, policy} {
+		slices.SortFunc(all, func(a, b TheirFlag) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return append(process, policy...)
 }
 
 // Annotations of a flag that is declared here, with its Why.

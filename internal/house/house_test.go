@@ -27,7 +27,7 @@ const module = "sluice.dev/sluice/"
 
 // pure packages decide. They have no clock, no client, no logger and no goroutine: see [TestCoreHasNoClock].
 var pure = []string{
-	"calendar", "cluster", "cluster/clustertest", "deploy", "fleet", "fleet/fleettest", "guard", "internal/azuresim/template", "journal", "packing", "plan", "policy", "reason", "scheduling",
+	"calendar", "cluster", "cluster/clustertest", "deploy", "fleet", "fleet/fleettest", "guard", "internal/azuresim/template", "journal", "packing", "plan", "policy", "reason", "scheduling", "setting",
 }
 
 // contract packages may be imported from outside as the pure ones may, and are what a cloud has to keep.
@@ -38,8 +38,9 @@ var contract = []string{"cloud", "cloud/cloudtest"}
 var rooms = map[string][]string{
 	"reason":     {},
 	"calendar":   {},
+	"setting":    {}, // a table: it knows no policy and no flag
 	"cluster":    {"calendar", "fleet", "reason"},
-	"policy":     {"cluster", "fleet", "reason"},
+	"policy":     {"cluster", "fleet", "reason", "setting"},
 	"cloud":      {"cluster"},
 	"guard":      {"cluster", "fleet", "policy", "reason", "scheduling"},
 	"scheduling": {"cluster", "reason"},
@@ -57,7 +58,7 @@ var rooms = map[string][]string{
 	"internal/azure/catalog":          {},
 	"internal/azure/catalog/generate": {"internal/azure/catalog"},
 	"internal/azure/config":           {},
-	"internal/azure":                  {"cloud", "cluster", "fleet", "internal/ledger", "internal/azure/catalog", "internal/azure/config", "internal/imds", "reason"},
+	"internal/azure":                  {"cloud", "cluster", "fleet", "internal/ledger", "internal/azure/catalog", "internal/azure/config", "internal/imds", "policy", "reason", "setting"},
 	"internal/kube":                   {"cluster", "guard", "plan", "reason"},
 	"internal/expander":               {"cluster"},
 	"internal/actuate":                {"cloud", "cluster", "fleet", "guard", "internal/ledger", "internal/expander", "internal/kube", "plan", "policy", "reason"},
@@ -66,7 +67,7 @@ var rooms = map[string][]string{
 	"internal/doctor":                 {"cluster"},
 	"internal/web":                    {"cluster", "internal/report", "journal", "plan", "reason"},
 	"internal/app": {
-		"cloud", "cluster", "fleet", "guard", "journal", "plan", "policy", "reason", "scheduling",
+		"cloud", "cluster", "fleet", "guard", "journal", "plan", "policy", "reason", "scheduling", "setting",
 		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/imds", "internal/kube", "internal/ledger", "internal/report", "internal/web",
 	},
 
