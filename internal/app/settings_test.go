@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +59,38 @@ func effect(p *policy.Policy, g *cluster.Group) string {
 	machines, cores := p.Headroom(g)
 	least, most := p.Limits(g, time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)) // a Monday
 	return fmt.Sprint(r.Threshold, r.GPUThreshold, r.Unneeded, r.Unready, machines, cores, least, most, p.Ceilings(g), r.DaemonWork, g.Options.DaemonWork)
+}
+
+// TestAJournalOfAnEarlierReleaseIsRead holds the keys: the file has each of them, with the values of samples, as the first release that has it wrote
+// it.
+func TestAJournalOfAnEarlierReleaseIsRead(t *testing.T) {
+	want := policy.Default()
+	want.Installation, want.Removal.Lost = "kube-system/cluster-autoscaler", 152*time.Second
+	f := pflag.NewFlagSet("all", pflag.ContinueOnError)
+	for row := range setting.All() {
+		if row.Flag == "" || row.Key == "" {
+			continue
+		}
+		declare(f, row, want.At(row))
+		if err := f.Set(row.Flag, samples[row.Flag]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile("testdata/policy.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := new(policy.Policy)
+	if err := json.Unmarshal(text, have); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, have); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	again, err := json.MarshalIndent(have, "", "  ")
+	if err != nil || string(again)+"\n" != string(text) {
+		t.Errorf("it is written otherwise now (%v):\n%s", err, again)
+	}
 }
 
 // TestEverySettingIsOneValue takes each row of the table of settings from its flag to the journal and back, and from its tag to the same effect:
