@@ -48,11 +48,7 @@ func ParseBands(text string) ([]Band, error) {
 
 // PrintBands is what [ParseBands] reads.
 func PrintBands(bands []Band) string {
-	words := make([]string, len(bands))
-	for i, b := range bands {
-		words[i] = fmt.Sprintf("%d:%d", b.Priority, b.Grace/time.Second)
-	}
-	return strings.Join(words, ",")
+	return joined(bands, ",", func(b Band) string { return fmt.Sprintf("%d:%d", b.Priority, b.Grace/time.Second) })
 }
 
 // Turn is when the pod leaves its node, compared with others of the node: those of the lowest turn leave first. Where no bands are set critical

@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Expander is one rule by which an operator lets sluice choose the group that grows. Rules stand in a chain: each keeps some of the groups
@@ -31,21 +30,13 @@ func (g Growth) Expands(by Expander) bool { return slices.Contains(g.Expanders, 
 func (g Growth) Joint() bool { return len(g.Expanders) == 0 || g.Expands(LeastCost) }
 
 func checkExpanders(chain []Expander) error {
-	words := make([]string, len(chain))
-	for i, e := range chain {
-		words[i] = string(e)
-	}
 	bad := func(format string, args ...any) error {
-		return fmt.Errorf("--expander=%s: %s", strings.Join(words, ","), fmt.Sprintf(format, args...))
+		return fmt.Errorf("--expander=%s: %s", joined(chain, ",", word), fmt.Sprintf(format, args...))
 	}
 	for i, e := range chain {
 		switch {
 		case !slices.Contains(expanders, e):
-			known := make([]string, len(expanders))
-			for i, e := range expanders {
-				known[i] = string(e)
-			}
-			return bad("there is no expander %q; give one or several of %s", e, strings.Join(known, ", "))
+			return bad("there is no expander %q; give one or several of %s", e, joined(expanders, ", ", word))
 		case slices.Contains(chain[:i], e):
 			return bad("%s stands there twice; give each expander once", e)
 		case e == LeastCost && len(chain) > 1:

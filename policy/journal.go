@@ -12,25 +12,17 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	whole := map[string]any{}
 	for _, at := range places {
 		v := at.in(&p)
-		switch v.Kind() {
-		case reflect.Slice, reflect.String:
-			if v.Len() == 0 {
-				continue
-			}
-		default:
-			if at.omit && v.IsZero() {
-				continue
-			}
+		if v.IsZero() && (at.omit || v.Kind() == reflect.Slice || v.Kind() == reflect.String) {
+			continue
 		}
-		names := strings.Split(at.key, ".")
-		into := whole
-		for _, name := range names[:len(names)-1] {
-			if into[name] == nil {
-				into[name] = map[string]any{}
+		into, key := whole, at.key
+		for outer, rest, inner := strings.Cut(key, "."); inner; outer, rest, inner = strings.Cut(key, ".") {
+			if into[outer] == nil {
+				into[outer] = map[string]any{}
 			}
-			into = into[name].(map[string]any)
+			into, key = into[outer].(map[string]any), rest
 		}
-		into[names[len(names)-1]] = v.Interface()
+		into[key] = v.Interface()
 	}
 	return json.Marshal(whole)
 }

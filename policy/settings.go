@@ -85,23 +85,13 @@ func (p *Policy) Clone() *Policy {
 // Check returns the first setting that makes no sense, by the name of its flag: first those of which the table says what is allowed, then
 // those that contradict another one.
 func (p *Policy) Check() error {
-	for _, at := range places {
+	for i, at := range places {
 		if err := at.row.Check(at.in(p).Interface()); err != nil {
 			return err
 		}
-	}
-	return cmp.Or(p.Growth.check(), p.Removal.check(), p.checkBounds())
-}
-
-// checkBounds wants the greatest of two numbers that a flag sets at once not below the least.
-func (p *Policy) checkBounds() error {
-	for i, most := range places {
-		if most.row.Unit != setting.Bounds || i == 0 || places[i-1].row != most.row {
-			continue
-		}
-		if least, n := places[i-1].in(p).Int(), most.in(p).Int(); n < least {
-			return fmt.Errorf("--%s=%d: give %d or more", most.row.Flag, n, least)
+		if at.row.Unit == setting.Bounds && places[i-1].row == at.row && at.in(p).Int() < places[i-1].in(p).Int() {
+			return fmt.Errorf("--%s=%d: give %d or more", at.row.Flag, at.in(p).Int(), places[i-1].in(p).Int())
 		}
 	}
-	return nil
+	return cmp.Or(p.Growth.check(), p.Removal.check())
 }

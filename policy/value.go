@@ -16,7 +16,7 @@ import (
 // Value is a setting whose text has a form of its own. Its methods are those that package pflag wants of a flag's value.
 type Value struct {
 	kind string
-	set  func(text string) error // changes nothing when it refuses
+	set  func(text string) error
 	show func() string
 }
 
@@ -29,28 +29,62 @@ func (v *Value) String() string { return v.show() }
 // Set takes a value; a list grows by it. The error is one clause for the operator, and then nothing has changed.
 func (v *Value) Set(text string) error { return v.set(text) }
 
-// one is a value that replaces the one before.
-func one[V any](kind string, to *V, read func(string) (V, error), show func(V) string) *Value {
-	return &Value{kind, func(text string) error {
-		v, err := read(text)
-		if err == nil {
-			*to = v
+// A form makes the value of a field, nil where the field has another type than the form's.
+type form func(field any) *Value
+
+// one is the form of a field whose text replaces what it was.
+func one[V any](kind string, read func(string) (V, error), show func(V) string) form {
+	return func(field any) *Value {
+		to, ok := field.(*V)
+		if !ok {
+			return nil
 		}
-		return err
-	}, func() string { return show(*to) }}
+		return &Value{kind, func(text string) error {
+			v, err := read(text)
+			if err == nil {
+				*to = v
+			}
+			return err
+		}, func() string { return show(*to) }}
+	}
 }
 
-// list is a value that comes after those before.
-func list[V any](kind string, to *[]V, read func(string) (V, error), show func(V) string) *Value {
-	return &Value{kind, func(text string) error {
-		v, err := read(text)
-		if err == nil {
-			*to = append(*to, v)
+// list is the form of a field that grows with each text. Between stands between its values when it is shown, and also when it is read
+// where it is a comma alone.
+func list[V any](kind, between string, read func(string) (V, error), show func(V) string) form {
+	return func(field any) *Value {
+		to, ok := field.(*[]V)
+		if !ok {
+			return nil
 		}
-		return err
-	}, func() string { return joined(*to, ", ", show) }}
+		return &Value{kind, func(text string) error {
+			parts := []string{text}
+			if between == "," {
+				parts = strings.Split(text, between)
+			}
+			more, _, err := each(parts, read)
+			if err == nil {
+				*to = append(*to, more...)
+			}
+			return err
+		}, func() string { return joined(*to, between, show) }}
+	}
 }
 
+// each reads texts and keeps the values that make sense, in their order. The error is that of the first text that makes none.
+func each[V any](texts []string, read func(string) (V, error)) (all []V, wrong string, err error) {
+	for _, text := range texts {
+		switch v, e := read(text); {
+		case e == nil:
+			all = append(all, v)
+		case err == nil:
+			wrong, err = text, e
+		}
+	}
+	return all, wrong, err
+}
+
+// joined shows values with something between them.
 func joined[V any](all []V, between string, show func(V) string) string {
 	words := make([]string, len(all))
 	for i, v := range all {
@@ -59,41 +93,39 @@ func joined[V any](all []V, between string, show func(V) string) string {
 	return strings.Join(words, between)
 }
 
+// word is the text of a value that is one.
+func word[V ~string](v V) string { return string(v) }
+
+// forms are those of fields whose type alone says how they are written.
+var forms = []form{
+	one("string", ParseOverdue, word),
+	one("bands", ParseBands, PrintBands),
+	list("names", ",", func(text string) (Expander, error) { return Expander(strings.TrimSpace(text)), nil }, word),
+	list("total", ", ", ParseGPUTotal, GPUTotal.String),
+	list("headroom", ", ", ParseGroupHeadroom, GroupHeadroom.String),
+	list("schedule", ", ", ParseGroupSchedule, GroupSchedule.String),
+	list("ceiling", ", ", ParseGroupCeiling, GroupCeiling.String),
+	list("target", ", ", ParseDrainTarget, DrainTarget.String),
+	list("patience", ", ", ParseWorkRule, WorkRule.String),
+	list("pods", ", ", cluster.ParsePodSelector, cluster.PodSelector.String),
+	list("group", ", ", ParseConsolidated, word),
+}
+
 // written gives the fields of a row the form in which its flag is written; the field itself where that is the usual one of its type.
 func written(row *setting.Row, fields []any) any {
-	switch to := fields[0].(type) {
-	case *int64:
-		return bounds(to, fields[1].(*int64))
-	case *bool:
-		if row.Unit == setting.Inverse {
-			return one("bool", to, readInverse, func(off bool) string { return strconv.FormatBool(!off) })
+	of := forms
+	switch row.Unit {
+	case setting.Bounds:
+		return bounds(fields[0].(*int64), fields[1].(*int64))
+	case setting.Inverse:
+		of = []form{one("bool", readInverse, func(off bool) string { return strconv.FormatBool(!off) })}
+	case setting.Seconds:
+		of = []form{one("seconds", readSeconds, func(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) })}
+	}
+	for _, form := range of {
+		if v := form(fields[0]); v != nil {
+			return v
 		}
-	case *time.Duration:
-		if row.Unit == setting.Seconds {
-			return one("seconds", to, readSeconds, func(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) })
-		}
-	case *Overdue:
-		return one("string", to, ParseOverdue, func(o Overdue) string { return string(o) })
-	case *[]Band:
-		return one("bands", to, ParseBands, PrintBands)
-	case *[]Expander:
-		return expanderNames(to)
-	case *[]GPUTotal:
-		return list("total", to, ParseGPUTotal, GPUTotal.String)
-	case *[]GroupHeadroom:
-		return list("headroom", to, ParseGroupHeadroom, GroupHeadroom.String)
-	case *[]GroupSchedule:
-		return list("schedule", to, ParseGroupSchedule, GroupSchedule.String)
-	case *[]GroupCeiling:
-		return list("ceiling", to, ParseGroupCeiling, GroupCeiling.String)
-	case *[]DrainTarget:
-		return list("target", to, ParseDrainTarget, DrainTarget.String)
-	case *[]WorkRule:
-		return list("patience", to, ParseWorkRule, WorkRule.String)
-	case *[]cluster.PodSelector:
-		return list("pods", to, cluster.ParsePodSelector, cluster.PodSelector.String)
-	case *[]cluster.GroupID:
-		return list("group", to, ParseConsolidated, func(id cluster.GroupID) string { return string(id) })
 	}
 	return fields[0]
 }
@@ -102,9 +134,9 @@ func written(row *setting.Row, fields []any) any {
 func readInverse(text string) (bool, error) {
 	on, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, errors.New("give true or false")
+		err = errors.New("give true or false")
 	}
-	return !on, nil
+	return !on, err
 }
 
 // readSeconds reads whole seconds. More of them than a duration can count are refused.
@@ -133,63 +165,42 @@ func bounds(least, most *int64) *Value {
 	}, func() string { return fmt.Sprintf("%d:%d", *least, *most) }}
 }
 
-// expanderNames are names with commas between them; a repeated flag adds to the ones before. [Policy.Check] judges the names.
-func expanderNames(to *[]Expander) *Value {
-	return &Value{"names", func(text string) error {
-		for word := range strings.SplitSeq(text, ",") {
-			*to = append(*to, Expander(strings.TrimSpace(word)))
-		}
-		return nil
-	}, func() string { return joined(*to, ",", func(e Expander) string { return string(e) }) }}
-}
-
 // ReadTag reads what a tag of a group says in the place of the flag of its row. Of several values, with semicolons between them, those
 // that make sense count. The error is one clause for the operator about wrong, the first value that makes none.
 func ReadTag(row *setting.Row, text string, into *cluster.Options) (wrong string, err error) {
 	key := row.Key[strings.LastIndexByte(row.Key, '.')+1:]
 	option := reflect.ValueOf(into).Elem().FieldByNameFunc(func(f string) bool { return strings.EqualFold(f, key) })
+	parts := strings.Split(text, ";")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
 	switch to := option.Addr().Interface().(type) {
 	case **float64:
-		n, err := strconv.ParseFloat(text, 64)
-		if err != nil || row.Check(n) != nil {
+		n, e := strconv.ParseFloat(text, 64)
+		if e != nil || row.Check(n) != nil {
 			return text, errors.New("the flag's value stays; give a share from 0 to 1, such as 0.5")
 		}
 		*to = &n
 	case **time.Duration:
-		d, err := time.ParseDuration(text)
-		if err != nil || row.Check(d) != nil {
+		d, e := time.ParseDuration(text)
+		if e != nil || row.Check(d) != nil {
 			return text, errors.New("the flag's value stays; give a duration, such as 10m or 1h30m")
 		}
 		*to = &d
 	case **cluster.Headroom:
-		h, err := cluster.ParseHeadroom(strings.TrimSpace(text))
-		if err != nil {
-			return text, err
+		h, e := cluster.ParseHeadroom(strings.TrimSpace(text))
+		if e != nil {
+			return text, e
 		}
 		*to = &h
 	case *[]cluster.Schedule:
-		return each(to, text, cluster.ParseSchedule)
+		*to, wrong, err = each(parts, cluster.ParseSchedule)
 	case *[]cluster.Ceiling:
-		return each(to, text, cluster.ParseCeiling)
+		*to, wrong, err = each(parts, cluster.ParseCeiling)
 	case *[]cluster.PodSelector:
-		if wrong, err = each(to, text, cluster.ParsePodSelector); err != nil { // it is there to protect work, and nobody knows which (S-15)
+		if *to, wrong, err = each(parts, cluster.ParsePodSelector); err != nil { // it protects work, and nobody knows which (S-15)
 			*to = append(*to, cluster.EveryPod)
 			err = fmt.Errorf("all pods of DaemonSets count as work there until it can be read; %w", err)
-		}
-	}
-	return wrong, err
-}
-
-// each takes in the values of a tag that make sense, in their order.
-func each[V any](to *[]V, text string, read func(string) (V, error)) (wrong string, err error) {
-	for part := range strings.SplitSeq(text, ";") {
-		part = strings.TrimSpace(part)
-		v, e := read(part)
-		switch {
-		case e == nil:
-			*to = append(*to, v)
-		case err == nil:
-			wrong, err = part, e
 		}
 	}
 	return wrong, err

@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -60,29 +59,21 @@ type WorkRule struct {
 
 // String is the flag's value.
 func (r WorkRule) String() string {
-	if r.Namespace != "" {
-		return "namespace/" + r.Namespace + "=" + r.Patience.String()
-	}
-	return string(r.Group) + "=" + r.Patience.String()
+	return scoped(r.Namespace, r.Group) + "=" + r.Patience.String()
 }
 
 // ParseWorkRule reads "namespace/NAME=PATIENCE" or "GROUP=PATIENCE". Its errors are one clause for the operator.
 func ParseWorkRule(text string) (WorkRule, error) {
 	const form = "give GROUP=PATIENCE or namespace/NAME=PATIENCE with never, now or a duration, such as namespace/render=2h"
-	name, rest, ok := strings.Cut(text, "=")
-	name = strings.TrimSpace(name)
-	namespace, named := strings.CutPrefix(name, "namespace/")
-	if !ok || name == "" || named && namespace == "" {
-		return WorkRule{}, fmt.Errorf("it names no group and no namespace; %s", form)
+	namespace, group, rest, err := parseScoped(text, form)
+	if err != nil {
+		return WorkRule{}, err
 	}
-	patience, err := ParsePatience(strings.TrimSpace(rest))
+	patience, err := ParsePatience(rest)
 	if err != nil {
 		return WorkRule{}, fmt.Errorf("%w; %s", err, form)
 	}
-	if named {
-		return WorkRule{Namespace: namespace, Patience: patience}, nil
-	}
-	return WorkRule{Group: cluster.GroupID(name), Patience: patience}, nil
+	return WorkRule{namespace, group, patience}, nil
 }
 
 // Where is where a pod runs, as far as that has a say in its eviction.

@@ -4,10 +4,10 @@
 package setting
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -132,41 +132,23 @@ func (r *Row) Check(value any) error {
 	if n >= u.least && n <= u.most && !(u.above && n == u.least) { // so that NaN is refused
 		return nil
 	}
-	such := r.Such
-	if such == "" {
-		such = u.such
-	}
-	return fmt.Errorf("--%s=%v: %s%s", r.Flag, value, u.advice, such)
+	return fmt.Errorf("--%s=%v: %s%s", r.Flag, value, u.advice, cmp.Or(r.Such, u.such))
 }
 
-// Fill puts the default into the variable that into points to: a bool, a number, a duration, a text or a list of texts. It panics at
-// a default that is none; a test fills all.
+// Fill puts the default into the variable that into points to: a bool, a number, a duration, a text without spaces or a list of texts. It
+// panics at a default that is none; a test fills all.
 func (r *Row) Fill(into any) {
 	if r.Default == "" {
 		return
 	}
 	var err error
 	switch to := into.(type) {
-	case *bool:
-		*to, err = strconv.ParseBool(r.Default)
-	case *int:
-		*to, err = strconv.Atoi(r.Default)
-	case *int32:
-		var n int64
-		n, err = strconv.ParseInt(r.Default, 10, 32)
-		*to = int32(n)
-	case *int64:
-		*to, err = strconv.ParseInt(r.Default, 10, 64)
-	case *float64:
-		*to, err = strconv.ParseFloat(r.Default, 64)
 	case *time.Duration:
 		*to, err = time.ParseDuration(r.Default)
-	case *string:
-		*to = r.Default
 	case interface{ Set(string) error }:
 		err = to.Set(r.Default)
 	default:
-		err = fmt.Errorf("%T is no kind of setting", into)
+		_, err = fmt.Sscan(r.Default, into)
 	}
 	if err != nil {
 		panic(fmt.Sprintf("the default of --%s: %v", r.Flag, err))

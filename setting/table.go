@@ -286,6 +286,8 @@ var Table = []Section{
 				"-o jsonpath={.metadata.uid} tells it; in any other cluster nothing is changed; without it, whichever cluster is watched"},
 		{Flag: "namespace", Default: "kube-system", Theirs: true,
 			Help: "namespace of the lease, the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander"},
+		{Flag: "status-namespace", Default: "kube-system", // explain's name of --namespace
+			Help: "namespace of the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander: run's --namespace"},
 		{Flag: "scan-interval", Default: "10s", Theirs: true,
 			Help: "a cycle at least so often; what happens in the cluster starts one sooner"},
 		{Flag: "dry-run", Help: "decide and tell, but change nothing"},

@@ -13,33 +13,12 @@ import (
 	"sluice.dev/sluice/setting"
 )
 
-// section is a part of the flags, in help and in docs/reference/flags.md.
-type section struct {
-	title string
-	flags []string
-}
-
-// sections are the flags in the order in which an operator meets them: those that only other verbs than run have, and the table of settings.
-// Flags that no section names come last, and those that change nothing after them.
-var sections = func() []section {
-	all := []section{
-		{"The question and the answer", []string{"output", "as", "timeout", "server", "cycle"}},
-		{"The machine", []string{"node-name", "heed"}},
-	}
-	for _, s := range setting.Table {
-		of := section{title: s.Title}
-		for _, row := range s.Rows {
-			if row.Flag != "" {
-				of.flags = append(of.flags, row.Flag)
-			}
-			if row.Flag == "namespace" {
-				of.flags = append(of.flags, "status-namespace") // another verb's word for it
-			}
-		}
-		all = append(all, of)
-	}
-	return all
-}()
+// sections are the flags in the order in which an operator meets them, in help and in docs/reference/flags.md: those that only other verbs than
+// run have, and the table of settings. Flags that no section names come last, and those that change nothing after them.
+var sections = append([]setting.Section{
+	{Title: "The question and the answer", Rows: []setting.Row{{Flag: "output"}, {Flag: "as"}, {Flag: "timeout"}, {Flag: "server"}, {Flag: "cycle"}}},
+	{Title: "The machine", Rows: []setting.Row{{Flag: "node-name"}, {Flag: "heed"}}},
+}, setting.Table...)
 
 // inSections sorts flags into sections; a section of which there is none is left out.
 func inSections(all *pflag.FlagSet) (titles []string, flags [][]*pflag.Flag) {
@@ -51,13 +30,13 @@ func inSections(all *pflag.FlagSet) (titles []string, flags [][]*pflag.Flag) {
 	named := map[string]bool{}
 	for _, s := range sections {
 		var of []*pflag.Flag
-		for _, name := range s.flags {
-			if f := all.Lookup(name); f != nil && !f.Hidden {
+		for _, row := range s.Rows {
+			if f := all.Lookup(row.Flag); f != nil && !f.Hidden {
 				of = append(of, f)
 				named[f.Name] = true
 			}
 		}
-		add(s.title, of)
+		add(s.Title, of)
 	}
 	var others, moot, refused []*pflag.Flag
 	all.VisitAll(func(f *pflag.Flag) {
