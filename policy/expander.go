@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Expander is one rule by which an operator lets sluice choose the group that grows. Rules stand in a chain: each keeps some of the groups
@@ -29,9 +30,20 @@ func (g Growth) Expands(by Expander) bool { return slices.Contains(g.Expanders, 
 // Joint says whether the machines of all groups are chosen together at least cost: no expander is set that says otherwise.
 func (g Growth) Joint() bool { return len(g.Expanders) == 0 || g.Expands(LeastCost) }
 
+// parseExpanders reads names with commas between them. Whether they make a chain is judged once all flags were read.
+func parseExpanders(text string) (chain []Expander, err error) {
+	for name := range strings.SplitSeq(text, ",") {
+		chain = append(chain, Expander(strings.TrimSpace(name)))
+	}
+	return chain, nil
+}
+
+func printExpanders(chain []Expander) string { return joined(chain, ",", word) }
+
+// checkExpanders refuses names that nobody knows, and chains in which a rule would have no say.
 func checkExpanders(chain []Expander) error {
 	bad := func(format string, args ...any) error {
-		return fmt.Errorf("--expander=%s: %s", joined(chain, ",", word), fmt.Sprintf(format, args...))
+		return fmt.Errorf("--expander=%s: %s", printExpanders(chain), fmt.Sprintf(format, args...))
 	}
 	for i, e := range chain {
 		switch {

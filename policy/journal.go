@@ -28,29 +28,24 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what [Policy.MarshalJSON] wrote, in this release or an earlier one. A key that is missing leaves the field as it is,
-// and one that nobody knows is passed over.
-func (p *Policy) UnmarshalJSON(data []byte) error { return p.read("", data) }
-
-// read takes in the object of all keys that begin with a prefix.
-func (p *Policy) read(prefix string, data []byte) error {
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(data, &object); err != nil {
-		return err
-	}
-	for name, value := range object {
-		key, inner := prefix+name, false
-		for _, at := range places {
-			if at.key == key {
-				if err := json.Unmarshal(value, at.in(p).Addr().Interface()); err != nil {
-					return fmt.Errorf("the policy's %s: %w", key, err)
-				}
+// and one that nobody knows is passed over. A journal has a policy where it begins and where it changes, so this may take milliseconds.
+func (p *Policy) UnmarshalJSON(data []byte) error {
+	for _, at := range places {
+		value := json.RawMessage(data)
+		for name := range strings.SplitSeq(at.key, ".") {
+			var object map[string]json.RawMessage
+			if err := json.Unmarshal(value, &object); err != nil {
+				return fmt.Errorf("the policy's %s: %w", at.key, err)
 			}
-			inner = inner || strings.HasPrefix(at.key, key+".")
+			if value = object[name]; value == nil {
+				break
+			}
 		}
-		if inner {
-			if err := p.read(key+".", value); err != nil {
-				return err
-			}
+		if value == nil {
+			continue
+		}
+		if err := json.Unmarshal(value, at.in(p).Addr().Interface()); err != nil {
+			return fmt.Errorf("the policy's %s: %w", at.key, err)
 		}
 	}
 	return nil

@@ -32,43 +32,32 @@ func (v *Value) Set(text string) error { return v.set(text) }
 // A form makes the value of a field, nil where the field has another type than the form's.
 type form func(field any) *Value
 
-// one is the form of a field whose text replaces what it was.
-func one[V any](kind string, read func(string) (V, error), show func(V) string) form {
+// formed is the form of fields of type F whose texts are values V; put takes one in.
+func formed[F, V any](kind string, read func(string) (V, error), put func(*F, V), show func(F) string) form {
 	return func(field any) *Value {
-		to, ok := field.(*V)
+		to, ok := field.(*F)
 		if !ok {
 			return nil
 		}
 		return &Value{kind, func(text string) error {
 			v, err := read(text)
 			if err == nil {
-				*to = v
+				put(to, v)
 			}
 			return err
 		}, func() string { return show(*to) }}
 	}
 }
 
-// list is the form of a field that grows with each text. Between stands between its values when it is shown, and also when it is read
-// where it is a comma alone.
-func list[V any](kind, between string, read func(string) (V, error), show func(V) string) form {
-	return func(field any) *Value {
-		to, ok := field.(*[]V)
-		if !ok {
-			return nil
-		}
-		return &Value{kind, func(text string) error {
-			parts := []string{text}
-			if between == "," {
-				parts = strings.Split(text, between)
-			}
-			more, _, err := each(parts, read)
-			if err == nil {
-				*to = append(*to, more...)
-			}
-			return err
-		}, func() string { return joined(*to, between, show) }}
-	}
+// one is the form of a field whose text replaces what it was.
+func one[V any](kind string, read func(string) (V, error), show func(V) string) form {
+	return formed(kind, read, func(to *V, v V) { *to = v }, show)
+}
+
+// list is the form of a field that grows by a value with each text.
+func list[V any](kind string, read func(string) (V, error), show func(V) string) form {
+	shown := func(all []V) string { return joined(all, ", ", show) }
+	return formed(kind, read, func(to *[]V, v V) { *to = append(*to, v) }, shown)
 }
 
 // each reads texts and keeps the values that make sense, in their order. The error is that of the first text that makes none.
@@ -100,15 +89,15 @@ func word[V ~string](v V) string { return string(v) }
 var forms = []form{
 	one("string", ParseOverdue, word),
 	one("bands", ParseBands, PrintBands),
-	list("names", ",", func(text string) (Expander, error) { return Expander(strings.TrimSpace(text)), nil }, word),
-	list("total", ", ", ParseGPUTotal, GPUTotal.String),
-	list("headroom", ", ", ParseGroupHeadroom, GroupHeadroom.String),
-	list("schedule", ", ", ParseGroupSchedule, GroupSchedule.String),
-	list("ceiling", ", ", ParseGroupCeiling, GroupCeiling.String),
-	list("target", ", ", ParseDrainTarget, DrainTarget.String),
-	list("patience", ", ", ParseWorkRule, WorkRule.String),
-	list("pods", ", ", cluster.ParsePodSelector, cluster.PodSelector.String),
-	list("group", ", ", ParseConsolidated, word),
+	formed("names", parseExpanders, func(to *[]Expander, v []Expander) { *to = append(*to, v...) }, printExpanders),
+	list("total", ParseGPUTotal, GPUTotal.String),
+	list("headroom", ParseGroupHeadroom, GroupHeadroom.String),
+	list("schedule", ParseGroupSchedule, GroupSchedule.String),
+	list("ceiling", ParseGroupCeiling, GroupCeiling.String),
+	list("target", ParseDrainTarget, DrainTarget.String),
+	list("patience", ParseWorkRule, WorkRule.String),
+	list("pods", cluster.ParsePodSelector, cluster.PodSelector.String),
+	list("group", ParseConsolidated, word),
 }
 
 // written gives the fields of a row the form in which its flag is written; the field itself where that is the usual one of its type.

@@ -104,9 +104,9 @@ With --compat each of these has cluster-autoscaler's default, unless it is given
 | flag | here | there | why |
 |---|---|---|---|
 `)
-	for _, t := range app.TheirFlags {
-		if f := cmd.Flags().Lookup(t.Name); t.Differs() && f != nil {
-			fmt.Fprintf(out, "| `--%s` | %s | `%s` | %s |\n", t.Name, code(f), t.Default, t.Why)
+	for row := range setting.All() {
+		if f := cmd.Flags().Lookup(row.Flag); row.There != "" && f != nil {
+			fmt.Fprintf(out, "| `--%s` | %s | `%s` | %s |\n", row.Flag, code(f), row.There, row.Why)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/setting"
 )
 
 // theirArguments is every flag of cluster-autoscaler, and those that it has had, each with a value that a manifest may give it.
@@ -87,25 +88,28 @@ func TestEveryFlagOfTheirsIsKnown(t *testing.T) {
 		}
 	}
 	f := runCommand().Flags()
+	known := func(name, there, why string) (given *pflag.Flag) {
+		if given = f.Lookup(name); given == nil || !named[name] {
+			t.Fatalf("--%s stands in a table and is not known, or has no value in the list", name)
+		}
+		delete(named, name)
+		if have := strings.Trim(given.DefValue, "[]"); (have != there) != (why != "") {
+			t.Errorf("--%s: the default is %q, there %q, and the table says why: %q", name, have, there, why)
+		}
+		return given
+	}
+	for row := range setting.All() {
+		if there, listed := defaults[row.Flag]; row.Theirs != listed || row.There != "" && row.There != there {
+			t.Errorf("--%s: the default there is %q, in the list %q (%t)", row.Flag, row.There, there, listed)
+		}
+		if row.Theirs {
+			known(row.Flag, defaults[row.Flag], row.Why)
+			delete(defaults, row.Flag)
+		}
+	}
 	for _, row := range app.TheirFlags {
-		given := f.Lookup(row.Name)
-		if given == nil || !named[row.Name] {
-			t.Errorf("--%s stands in the table and is not known, or has no value in the list", row.Name)
-			continue
-		}
-		delete(named, row.Name)
-		there, honoured := defaults[row.Name]
-		if honoured != (row.Taken == app.Honoured) || row.Differs() && there != row.Default {
-			t.Errorf("--%s is %s, and the default there is %q, in the list %q", row.Name, row.Taken, row.Default, there)
-		}
-		delete(defaults, row.Name)
-		if !honoured {
-			there = row.Default
-		}
-		if have := strings.Trim(given.DefValue, "[]"); (have != there) != row.Differs() {
-			t.Errorf("--%s: the default is %q, there %q, and the table says why: %q", row.Name, have, there, row.Why)
-		}
-		if row.Taken != app.Honoured && row.Why == "" {
+		given := known(row.Name, row.Default, "")
+		if row.Why == "" {
 			t.Errorf("--%s: no reason is given", row.Name)
 		}
 		if app.Moot(given) != (row.Taken == app.NoEffect) || app.RefusedFlag(given) != (row.Taken == app.Refused) {

@@ -14,9 +14,9 @@ const (
 	provider = "no group is made or deleted on Azure; groups are scale sets and availability sets that exist"
 )
 
-// unhonoured are the flags of cluster-autoscaler that sluice has no setting for, with those that cluster-autoscaler has had and that manifests
-// still give.
-var unhonoured = []TheirFlag{
+// TheirFlags are the flags of cluster-autoscaler that sluice has no setting for, with those that cluster-autoscaler has had and that manifests
+// still give. The others are rows of the table of settings.
+var TheirFlags = []TheirFlag{
 	// The process.
 	{Name: "cluster-name", Kind: "string", Taken: NoEffect, Why: "it is a name for people; see --cluster-id"},
 	{Name: "feature-gates", Kind: "string", Taken: Refused, Why: "sluice has no feature gates; leave the flag out, and see the flag of what the gate is for"},
