@@ -51,8 +51,8 @@ func PrintBands(bands []Band) string {
 	return joined(bands, ",", func(b Band) string { return fmt.Sprintf("%d:%d", b.Priority, b.Grace/time.Second) })
 }
 
-// Turn is when the pod leaves its node, compared with others of the node: those of the lowest turn leave first. Where no bands are set critical
-// pods are the last.
+// Turn is when the pod leaves its node, compared with others of the node: those of the lowest turn leave first. Where no bands are set
+// critical pods are the last.
 func (r Removal) Turn(p *cluster.Pod) int {
 	priority := p.Priority()
 	if len(r.Bands) == 0 {
@@ -73,7 +73,7 @@ func (r Removal) Turn(p *cluster.Pod) int {
 // longest is the longest grace that the pod may get.
 func (r Removal) longest(p *cluster.Pod) time.Duration {
 	if len(r.Bands) == 0 {
-		return r.MaxGrace
+		return r.Drain.MaxGrace
 	}
 	return r.Bands[r.Turn(p)].Grace
 }

@@ -7,13 +7,14 @@ import (
 	"sluice.dev/sluice/setting"
 )
 
-// Belongs says whether the pod belongs to its node and to nothing else: it goes with the machine, keeps no node, and nobody waits for it. So do
-// static pods, and pods of daemons that do no work. It answers for the node that a pod is on; [cluster.Class.Daemon] says what comes
-// with every new one.
+// Belongs says whether the pod belongs to its node and to nothing else: it goes with the machine, keeps no node, and nobody waits for
+// it. So do static pods, and pods of daemons that do no work. It answers for the node that a pod is on; [cluster.Class.Daemon] says what
+// comes with every new one.
 //
-// A daemon's pod works that has not ended and is marked as a Job's pod may be, by safe-to-evict=false or do-not-disrupt, or that the operator has
-// chosen; [Policy.Keeps] says why, and whether it may be evicted all the same. One that may be, and was made after its node was cordoned,
-// is in the place of one that was evicted: it belongs to the node. So does a pod that would return to a node that is on its way out, see [Policy.GoesWith], and an expendable one that is not marked so.
+// A daemon's pod works that has not ended and is marked as a Job's pod may be, by safe-to-evict=false or do-not-disrupt, or that the
+// operator has chosen; [Policy.Keeps] says why, and whether it may be evicted all the same. One that may be, and was made after its node
+// was cordoned, is in the place of one that was evicted: it belongs to the node. So does a pod that would return to a node that is on
+// its way out, see [Policy.GoesWith], and an expendable one that is not marked so.
 func (p *Policy) Belongs(pod *cluster.Pod, at Where, now time.Time) bool {
 	switch {
 	case !pod.Daemon():
@@ -57,8 +58,8 @@ func (p *Policy) choosing(pod *cluster.Pod, at Where) string {
 	return ""
 }
 
-// Lasts says whether nothing is won by waiting for a pod that works to end: a daemon's is made again when it ends, and only a patience that runs out
-// lets its node go.
+// Lasts says whether nothing is won by waiting for a pod that works to end: a daemon's is made again when it ends, and only a patience
+// that runs out lets its node go.
 func (p *Policy) Lasts(pod *cluster.Pod, at Where, now time.Time) bool {
 	return pod.Daemon() && (marked(pod, now) || p.Patience(pod, at.Group) < 0)
 }

@@ -63,7 +63,8 @@ func ParseGroupHeadroom(text string) (GroupHeadroom, error) {
 func ParseGroupSchedule(text string) (GroupSchedule, error) {
 	group, rest, ok := strings.Cut(text, ":")
 	if group = strings.TrimSpace(group); !ok || group == "" || strings.ContainsAny(group, " =") {
-		return GroupSchedule{}, fmt.Errorf("it names no group; give GROUP: DAYS HOURS ZONE min=N max=N, such as agents: Mon-Fri 08:00-20:00 Europe/Berlin min=3 max=20")
+		return GroupSchedule{}, fmt.Errorf("it names no group; " +
+			"give GROUP: DAYS HOURS ZONE min=N max=N, such as agents: Mon-Fri 08:00-20:00 Europe/Berlin min=3 max=20")
 	}
 	s, err := cluster.ParseSchedule(rest)
 	return GroupSchedule{cluster.GroupID(group), s}, err

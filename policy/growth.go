@@ -37,8 +37,7 @@ type Growth struct {
 
 	Taints cluster.Taints // beside those whose keys have cluster-autoscaler's own prefixes
 
-	// Schedulers whose pods are a reason to grow: before they were looked at, and at all. None of the latter is all.
-	Bypassed, Schedulers []string
+	Schedulers Schedulers // whose pods are a reason to grow
 
 	Expanders []Expander // a chain of filters; none is [LeastCost]
 	Balance   Balance
@@ -53,6 +52,12 @@ type Growth struct {
 
 	Requests Requests
 	Buffers  Buffers
+}
+
+// Schedulers are names of schedulers, as pods have them.
+type Schedulers struct {
+	Allowed  []string // whose pods are a reason to grow; none is all
+	Bypassed []string // whose pods are one before the scheduler looked at them; each is also among Allowed, where that names any
 }
 
 // Balance says which groups are alike, so that a growth is spread over them.
@@ -79,13 +84,14 @@ type Buffers struct {
 
 // check returns the first setting of growth that contradicts another one or itself.
 func (g Growth) check() error {
-	for _, name := range g.Bypassed {
-		if len(g.Schedulers) > 0 && !slices.Contains(g.Schedulers, name) {
+	for _, name := range g.Schedulers.Bypassed {
+		if allowed := g.Schedulers.Allowed; len(allowed) > 0 && !slices.Contains(allowed, name) {
 			return fmt.Errorf("--bypassed-scheduler-names=%s: name it in --allowed-scheduler-names too, or leave that out", name)
 		}
 	}
 	if g.BackoffMost < g.BackoffFirst {
-		return fmt.Errorf("--max-node-group-backoff-duration=%s: give at least --initial-node-group-backoff-duration (%s)", g.BackoffMost, g.BackoffFirst)
+		return fmt.Errorf("--max-node-group-backoff-duration=%s: give at least --initial-node-group-backoff-duration (%s)",
+			g.BackoffMost, g.BackoffFirst)
 	}
 	if err := checkExpanders(g.Expanders); err != nil {
 		return err

@@ -10,13 +10,13 @@ import (
 // Removal bounds how nodes leave. What a field means, its unit and its default stand in its row of the table of settings; here stands what
 // code relies on besides.
 type Removal struct {
-	Enabled bool // false: no node is cordoned; one that is on its way out is given back
+	Enabled bool // false: no node is cordoned
 
 	// A node is removable that was idle or underused for Unneeded, or not Ready for Unready.
 	Unneeded, Unready time.Duration
 
-	// A node is underused at or below Threshold, a share of what it can give to pods: of CPU and of memory, whichever is more. Of a node with
-	// GPUs only these count, and GPUThreshold.
+	// A node is underused at or below Threshold, the share of its allocatable CPU or memory that is requested. Of a node with GPUs only these
+	// count, and GPUThreshold.
 	Threshold, GPUThreshold float64
 
 	// No node is cordoned so long after a growth, a deletion, and a node that could not be tainted. With LocalDelays these are each group's
@@ -24,15 +24,17 @@ type Removal struct {
 	AfterAdd, AfterDelete, AfterFailure time.Duration
 	LocalDelays                         bool
 
-	DeletionDelay  time.Duration // an empty node waits so long for annotations that delay its deletion
-	UnreadyEnabled bool          // nodes that are not Ready are removed too
+	// An empty node waits at most DeletionDelay for annotations that delay its deletion, and at most MaxDetach for its volumes to be
+	// detached.
+	DeletionDelay  time.Duration
+	UnreadyEnabled bool // nodes that are not Ready are removed too
 
-	// A pod of a controller that nobody knows keeps its node, and so does, with the same field, one whose controller is to have fewer than
-	// MinReplicas pods.
-	CustomOwners bool
-	MinReplicas  int32
+	Skip Skip // which pods keep their node
 
-	SystemPodAge  time.Duration // until then a system pod keeps its node, where SystemPods is true
+	// MinReplicas is for a controller to want at least: a pod of one that is to have fewer keeps its node, where Skip.CustomControllerPods is
+	// true as well.
+	MinReplicas int32
+
 	IgnoreDaemons bool          // pods of DaemonSets count neither as used nor as room
 	IgnoreMirrors bool          // nor do static pods
 	AfterTaint    time.Duration // between a node's cordon and the next phase, see [Removal.Pause]
@@ -46,11 +48,9 @@ type Removal struct {
 	Emptied float64
 	Window  time.Duration
 
-	MaxGrace      time.Duration // longest grace period given to an evicted pod, where no Bands are
+	Drain         Drain
 	DrainDeadline time.Duration // above zero: so long after their node's cordon its pods have left,
 	AfterDeadline Overdue       // or this becomes of the drain; pods may ask for others, see [Removal.DrainTime]
-	LocalStorage  bool          // a pod with local storage keeps its node
-	SystemPods    bool          // a young kube-system pod without a budget keeps its node
 
 	// Lost is within which time nodes are lost together, and of which one goes in each then (S-43); 0: an hour. No flag sets it: a playground
 	// has no hours.
@@ -75,7 +75,7 @@ type Removal struct {
 	DaemonWork []cluster.PodSelector // pods of daemons that are work as a Job's; see [Policy.Belongs]
 
 	Exclusion time.Duration // before the next phase, after load balancers were told to leave the node out; 0: they are not told
-	MaxDetach time.Duration // an empty node waits so long for its volumes to be detached
+	MaxDetach time.Duration // see DeletionDelay
 
 	// A node stays whose measured use is above BusyThreshold, a share of its allocatable CPU; 0: nothing is measured. It stays for BusyLimit
 	// for that alone; 0: for as long as it lasts.
@@ -83,11 +83,26 @@ type Removal struct {
 	BusyLimit     time.Duration
 }
 
+// Skip says which pods keep their node, besides those that say so themselves and those of Jobs.
+type Skip struct {
+	LocalStorage         bool // a pod with a hostPath or emptyDir volume, but for those that its annotation gives up
+	CustomControllerPods bool // a pod of a controller that nobody knows, or that does not exist
+
+	// A kube-system pod without a budget, until it is of SystemPodAge. 0 of the age is as SystemPods=false.
+	SystemPods   bool
+	SystemPodAge time.Duration
+}
+
+// Drain bounds how pods leave a node.
+type Drain struct {
+	MaxGrace time.Duration // longest grace period given to an evicted pod, where there are no Bands
+}
+
 // check returns a setting of removal that contradicts another one.
 func (r Removal) check() error {
-	if usual := standard.Removal.MaxGrace; len(r.Bands) > 0 && r.MaxGrace != usual {
+	if usual := standard.Removal.Drain.MaxGrace; len(r.Bands) > 0 && r.Drain.MaxGrace != usual {
 		return fmt.Errorf("--max-graceful-termination-sec=%d beside --drain-priority-config: "+
-			"each band has its own grace period, leave the former out", r.MaxGrace/time.Second)
+			"each band has its own grace period, leave the former out", r.Drain.MaxGrace/time.Second)
 	}
 	return nil
 }

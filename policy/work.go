@@ -49,8 +49,8 @@ func (p Patience) String() string {
 	return time.Duration(p).String()
 }
 
-// WorkRule is one --evict-work flag: pods of Jobs in a namespace, or on nodes of a group, may be evicted so long after their node began to run
-// dry; so may pods of daemons that the operator calls work. Either Namespace or Group is set.
+// WorkRule is one --evict-work flag: pods of Jobs in a namespace, or on nodes of a group, may be evicted so long after their node began
+// to run dry; so may pods of daemons that the operator calls work. Either Namespace or Group is set.
 type WorkRule struct {
 	Namespace string          `json:"namespace,omitempty"`
 	Group     cluster.GroupID `json:"group,omitempty"`
@@ -122,8 +122,8 @@ func (p *Policy) released(pod *cluster.Pod, at Where, now time.Time) bool {
 	return patience == 0 || patience > 0 && (at.Dried || !at.Dry.IsZero() && !now.Before(at.Dry.Add(time.Duration(patience))))
 }
 
-// Patience is how long a pod that works on a node of the group is waited for: by its own annotation, or, when it is of a Job or a daemon, by the
-// namespace's rule or else the group's. Of several rules for the same the last holds.
+// Patience is how long a pod that works on a node of the group is waited for: by its own annotation, or, when it is of a Job or a
+// daemon, by the namespace's rule or else the group's. Of several rules for the same the last holds.
 func (p *Policy) Patience(pod *cluster.Pod, group cluster.GroupID) Patience {
 	patience := Endless
 	if o := pod.Owner(); pod.Daemon() || o != nil && o.Kind == "Job" {

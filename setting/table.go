@@ -54,9 +54,10 @@ var Table = []Section{
 			Help: "how long machines are kept for a gang of pods that cannot be whole; after that they are as idle as any others"},
 		{Flag: "expendable-pods-priority-cutoff", Key: "growth.priorityCutoff", Default: "-10", Theirs: true,
 			Help: "a pod of a lower priority is expendable: nothing grows for it, and it keeps no node"},
-		{Flag: "allowed-scheduler-names", Key: "growth.schedulers", Unit: Commas, Theirs: true, Help: "schedulers with commas between them " +
-			"whose pods are a reason to grow; all when none is named; every one of --bypassed-scheduler-names must be among them"},
-		{Flag: "bypassed-scheduler-names", Key: "growth.bypassed", Unit: Commas, Theirs: true,
+		{Flag: "allowed-scheduler-names", Key: "growth.schedulers", Field: "growth.schedulers.allowed", Unit: Commas, Theirs: true,
+			Help: "schedulers with commas between them whose pods are a reason to grow; all when none is named; every one of " +
+				"--bypassed-scheduler-names must be among them"},
+		{Flag: "bypassed-scheduler-names", Key: "growth.bypassed", Field: "growth.schedulers.bypassed", Unit: Commas, Theirs: true,
 			Help: "schedulers with commas between them whose pods are a reason to grow before they have been looked at"},
 		{Flag: "drain-target", Key: "growth.drainTargets", Help: "work a backlog off within a time instead of a place for every pod at once, " +
 			"as namespace/NAME=20m or GROUP=20m. How long pods run is their annotation sluice.dev/run-time, else learned from earlier pods of " +
@@ -177,8 +178,8 @@ var Table = []Section{
 				"nodes that nobody has to leave do not count, and what a person asks for does not wait"},
 		{Flag: "emptied-window", Key: "removal.window", Default: "10m", Unit: Span,
 			Help: "see --max-emptied-percentage; a process without the record of the one before waits for so long; 0: no bound"},
-		{Flag: "max-graceful-termination-sec", Key: "removal.maxGrace", Default: "600", Unit: Seconds, Theirs: true,
-			Help: "longest grace period given to an evicted pod, in seconds"},
+		{Flag: "max-graceful-termination-sec", Key: "removal.maxGrace", Field: "removal.drain.maxGrace", Default: "600", Unit: Seconds,
+			Theirs: true, Help: "longest grace period given to an evicted pod, in seconds"},
 		{Flag: "remove-control-plane-nodes", Key: "removal.controlPlane,omitzero", Help: "manage groups that have control-plane or etcd " +
 			"nodes as any other, and delete such nodes as well, one at a time and only while a quorum of them is left; kubeadm takes no deleted " +
 			"machine out of etcd, so see what docs/safety.md says of S-17"},
@@ -211,13 +212,14 @@ var Table = []Section{
 			Help: "what moving a pod is thought to cost, in dollars"},
 		{Flag: "consolidation-per-day", Key: "removal.consolidation.perDay,omitzero", Default: "10", Unit: Count,
 			Help: "most nodes emptied for a saving within 24 hours"},
-		{Flag: "skip-nodes-with-local-storage", Key: "removal.localStorage", Default: "true", Theirs: true,
+		{Flag: "skip-nodes-with-local-storage", Key: "removal.localStorage", Field: "removal.skip.localStorage", Default: "true", Theirs: true,
 			Help: "a pod with a hostPath or emptyDir volume keeps its node"},
-		{Flag: "skip-nodes-with-system-pods", Key: "removal.systemPods", Default: "true", Theirs: true,
+		{Flag: "skip-nodes-with-system-pods", Key: "removal.systemPods", Field: "removal.skip.systemPods", Default: "true", Theirs: true,
 			Help: "a kube-system pod without a disruption budget keeps its node while it is younger than an hour"},
-		{Flag: "blocking-system-pod-distruption-timeout", Key: "removal.systemPodAge", Default: "1h", Unit: Span, Theirs: true,
-			Help: "age up to which a kube-system pod without a disruption budget keeps its node"},
-		{Flag: "skip-nodes-with-custom-controller-pods", Key: "removal.customOwners", Default: "true", Theirs: true,
+		{Flag: "blocking-system-pod-distruption-timeout", Key: "removal.systemPodAge", Field: "removal.skip.systemPodAge", Default: "1h",
+			Unit: Span, Theirs: true, Help: "age up to which a kube-system pod without a disruption budget keeps its node"},
+		{Flag: "skip-nodes-with-custom-controller-pods", Key: "removal.customOwners", Field: "removal.skip.customControllerPods",
+			Default: "true", Theirs: true,
 			Help: "a pod keeps its node whose controller is none of Kubernetes' own, which may not make it again, or does not exist"},
 		{Flag: "min-replica-count", Key: "removal.minReplicas,omitzero", Unit: Count, Theirs: true,
 			Help: "a pod keeps its node while its ReplicaSet or ReplicationController is to have fewer replicas; not with " +

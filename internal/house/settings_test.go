@@ -12,7 +12,7 @@ import (
 )
 
 // settingsOf are the structs of package policy whose fields are settings.
-var settingsOf = []string{"Policy", "Growth", "Removal", "Health", "Balance", "Requests", "Buffers", "Consolidation"}
+var settingsOf = []string{"Policy", "Growth", "Removal", "Health", "Balance", "Requests", "Buffers", "Consolidation", "Schedulers", "Skip", "Drain"}
 
 // verbsOwn are flags that a verb declares for itself although run has one of that name, since it means something else there.
 var verbsOwn = map[string]string{
