@@ -48,15 +48,11 @@ func ParseBands(text string) ([]Band, error) {
 
 // PrintBands is what [ParseBands] reads.
 func PrintBands(bands []Band) string {
-	words := make([]string, len(bands))
-	for i, b := range bands {
-		words[i] = fmt.Sprintf("%d:%d", b.Priority, b.Grace/time.Second)
-	}
-	return strings.Join(words, ",")
+	return joined(bands, ",", func(b Band) string { return fmt.Sprintf("%d:%d", b.Priority, b.Grace/time.Second) })
 }
 
-// Turn is when the pod leaves its node, compared with others of the node: those of the lowest turn leave first. Where no bands are set critical
-// pods are the last.
+// Turn is when the pod leaves its node, compared with others of the node: those of the lowest turn leave first. Where no bands are set
+// critical pods are the last.
 func (r Removal) Turn(p *cluster.Pod) int {
 	priority := p.Priority()
 	if len(r.Bands) == 0 {
@@ -77,7 +73,7 @@ func (r Removal) Turn(p *cluster.Pod) int {
 // longest is the longest grace that the pod may get.
 func (r Removal) longest(p *cluster.Pod) time.Duration {
 	if len(r.Bands) == 0 {
-		return r.MaxGrace
+		return r.Drain.MaxGrace
 	}
 	return r.Bands[r.Turn(p)].Grace
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Pods come in one rush as long as no two that follow each other are further apart than burstSilence, and for burstRush at least; a few that come
-// close together are none. A rush is over when no pod has come for burstPause.
+// Pods come in one rush as long as no two that follow each other are further apart than burstSilence, and for burstRush at least; a few
+// that come close together are none. A rush is over when no pod has come for burstPause.
 const (
 	burstSilence = 300 * time.Millisecond
 	burstRush    = time.Second
@@ -33,7 +33,8 @@ type Burst struct {
 //	they come in one rush                   when none has come for burstPause
 //	they come, and pause, and come          at the latest: what has paused once may do so again
 //
-// The latest is a window after the last one that came before it was asked; two windows from the third request on, while the scheduler has others to judge.
+// The latest is a window after the last one that came before it was asked; two windows from the third request on, while the scheduler
+// has others to judge.
 func (g Growth) AskAgain(b Burst) (again, latest time.Time) {
 	since, _ := slices.BinarySearchFunc(b.Came, b.Asked.Add(1), time.Time.Compare)
 	if since == len(b.Came) {

@@ -11,10 +11,10 @@ import (
 
 // Consolidation is what it takes to move pods only because the same could run for less. It is opt-in: without groups there is none.
 type Consolidation struct {
-	Groups   []cluster.GroupID `json:"groups,omitempty"`   // whose nodes may be emptied for it; [AllGroups] for every one (--consolidate)
-	Expected time.Duration     `json:"expected,omitempty"` // for how long a saving is expected to last (--consolidation-expected-time)
-	PodUSD   float64           `json:"podUSD,omitempty"`   // what moving a pod is thought to cost (--consolidation-pod-cost)
-	PerDay   int               `json:"perDay,omitempty"`   // nodes that are emptied for it within 24 hours (--consolidation-per-day)
+	Groups   []cluster.GroupID // whose nodes may be emptied for it; [AllGroups] for every one
+	Expected time.Duration     // for how long a saving is expected to last
+	PodUSD   float64           // what moving a pod is thought to cost
+	PerDay   int               // nodes that are emptied for it within 24 hours
 }
 
 // AllGroups stands for every group in [Consolidation.Groups].
@@ -25,21 +25,8 @@ func (c Consolidation) Of(id cluster.GroupID) bool {
 	return slices.ContainsFunc(c.Groups, func(g cluster.GroupID) bool { return g == AllGroups || same(g, id) })
 }
 
-// Worth is what saving so much an hour is worth.
+// Worth is what saving so much an hour is worth, in USD.
 func (c Consolidation) Worth(usdPerHour float64) float64 { return usdPerHour * c.Expected.Hours() }
-
-// check returns the first setting that makes no sense, by the name of its flag.
-func (c Consolidation) check() error {
-	switch {
-	case c.Expected < 0:
-		return fmt.Errorf("--consolidation-expected-time=%s: give a duration of zero or more, such as 1h", c.Expected)
-	case !(c.PodUSD >= 0): // so that NaN is refused
-		return fmt.Errorf("--consolidation-pod-cost=%g: give dollars, zero or more, such as 0.01", c.PodUSD)
-	case c.PerDay < 0:
-		return fmt.Errorf("--consolidation-per-day=%d: give 0 or more", c.PerDay)
-	}
-	return nil
-}
 
 // ParseConsolidated reads the name of a group, or "all". Its error is one clause for the operator.
 func ParseConsolidated(text string) (cluster.GroupID, error) {

@@ -40,7 +40,7 @@ func TestAPodStaysWhoseControllerWouldNotMakeItAgainOrHasTooFew(t *testing.T) {
 		"what it says of itself does not count":             {Pod("p", of("apps/v1", "StatefulSet", "1"), safe), cluster.Controllers{Known: true}, nil, reason.PodControllerMissing},
 		"its ReplicationController is gone":                 {Pod("p", of("v1", "ReplicationController", "1")), cluster.Controllers{Known: true}, nil, reason.PodControllerMissing},
 		"nobody follows controllers":                        {Pod("p", of("apps/v1", "ReplicaSet", "1")), cluster.Controllers{}, nil, ""},
-		"operators let it go":                               {Pod("p", of("apps/v1", "ReplicaSet", "1")), cluster.Controllers{Known: true}, func(p *policy.Policy) { p.Removal.CustomOwners = false }, ""},
+		"operators let it go":                               {Pod("p", of("apps/v1", "ReplicaSet", "1")), cluster.Controllers{Known: true}, func(p *policy.Policy) { p.Removal.Skip.CustomControllerPods = false }, ""},
 		"a Job is gone, which is for other rules":           {Pod("p", of("batch/v1", "Job", "1")), cluster.Controllers{Known: true}, nil, ""},
 		"a StatefulSet of somebody else's API":              {Pod("p", of("apps.example.com/v1", "StatefulSet", "1")), cluster.Controllers{Known: true}, nil, ""},
 		"a bare pod, which is for other rules":              {Pod("p", OwnedBy("", "")), cluster.Controllers{Known: true}, nil, ""},
@@ -49,7 +49,7 @@ func TestAPodStaysWhoseControllerWouldNotMakeItAgainOrHasTooFew(t *testing.T) {
 		"its ReplicationController has fewer":               {Pod("p", of("v1", "ReplicationController", "1")), cluster.Controllers{Known: true, ReplicationControllers: web("default", "1", 1)}, two, reason.PodFewReplicas},
 		"a StatefulSet is not held to a number of replicas": {Pod("p", of("apps/v1", "StatefulSet", "1")), cluster.Controllers{Known: true, StatefulSets: web("default", "1", 1)}, two, ""},
 		"fewer replicas, and operators let it go": {Pod("p", of("apps/v1", "ReplicaSet", "1")), cluster.Controllers{Known: true, ReplicaSets: web("default", "1", 1)}, func(p *policy.Policy) {
-			p.Removal.MinReplicas, p.Removal.CustomOwners = 2, false
+			p.Removal.MinReplicas, p.Removal.Skip.CustomControllerPods = 2, false
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

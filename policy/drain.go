@@ -18,29 +18,43 @@ type DrainTarget struct {
 
 // String is the flag's value.
 func (t DrainTarget) String() string {
-	if t.Namespace != "" {
-		return fmt.Sprintf("namespace/%s=%s", t.Namespace, t.Within)
-	}
-	return fmt.Sprintf("%s=%s", t.Group, t.Within)
+	return scoped(t.Namespace, t.Group) + "=" + t.Within.String()
 }
 
 // ParseDrainTarget reads "namespace/NAME=DURATION" or "GROUP=DURATION". Its errors are one clause for the operator.
 func ParseDrainTarget(text string) (DrainTarget, error) {
 	const form = "give GROUP=DURATION or namespace/NAME=DURATION, such as namespace/render=20m"
+	namespace, group, rest, err := parseScoped(text, form)
+	if err != nil {
+		return DrainTarget{}, err
+	}
+	within, err := time.ParseDuration(rest)
+	if err != nil || within <= 0 {
+		return DrainTarget{}, fmt.Errorf("%q is no duration above zero; %s", rest, form)
+	}
+	return DrainTarget{namespace, group, within}, nil
+}
+
+// parseScoped reads "namespace/NAME=REST" or "GROUP=REST"; form is what to give instead.
+func parseScoped(text, form string) (namespace string, group cluster.GroupID, rest string, err error) {
 	name, rest, ok := strings.Cut(text, "=")
 	name = strings.TrimSpace(name)
 	namespace, named := strings.CutPrefix(name, "namespace/")
 	if !ok || name == "" || named && namespace == "" {
-		return DrainTarget{}, fmt.Errorf("it names no group and no namespace; %s", form)
-	}
-	within, err := time.ParseDuration(strings.TrimSpace(rest))
-	if err != nil || within <= 0 {
-		return DrainTarget{}, fmt.Errorf("%q is no duration above zero; %s", strings.TrimSpace(rest), form)
+		return "", "", "", fmt.Errorf("it names no group and no namespace; %s", form)
 	}
 	if named {
-		return DrainTarget{Namespace: namespace, Within: within}, nil
+		return namespace, "", strings.TrimSpace(rest), nil
 	}
-	return DrainTarget{Group: cluster.GroupID(name), Within: within}, nil
+	return "", cluster.GroupID(name), strings.TrimSpace(rest), nil
+}
+
+// scoped is how a flag names a namespace or, where that is empty, a group.
+func scoped(namespace string, group cluster.GroupID) string {
+	if namespace != "" {
+		return "namespace/" + namespace
+	}
+	return string(group)
 }
 
 // Drain is the time within which a backlog of a namespace is to be worked off that only these groups take, 0 for no target. The namespace's

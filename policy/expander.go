@@ -30,22 +30,25 @@ func (g Growth) Expands(by Expander) bool { return slices.Contains(g.Expanders, 
 // Joint says whether the machines of all groups are chosen together at least cost: no expander is set that says otherwise.
 func (g Growth) Joint() bool { return len(g.Expanders) == 0 || g.Expands(LeastCost) }
 
-func checkExpanders(chain []Expander) error {
-	words := make([]string, len(chain))
-	for i, e := range chain {
-		words[i] = string(e)
+// parseExpanders reads names with commas between them. Whether they make a chain is judged once all flags were read.
+func parseExpanders(text string) (chain []Expander, err error) {
+	for name := range strings.SplitSeq(text, ",") {
+		chain = append(chain, Expander(strings.TrimSpace(name)))
 	}
+	return chain, nil
+}
+
+func printExpanders(chain []Expander) string { return joined(chain, ",", word) }
+
+// checkExpanders refuses names that nobody knows, and chains in which a rule would have no say.
+func checkExpanders(chain []Expander) error {
 	bad := func(format string, args ...any) error {
-		return fmt.Errorf("--expander=%s: %s", strings.Join(words, ","), fmt.Sprintf(format, args...))
+		return fmt.Errorf("--expander=%s: %s", printExpanders(chain), fmt.Sprintf(format, args...))
 	}
 	for i, e := range chain {
 		switch {
 		case !slices.Contains(expanders, e):
-			known := make([]string, len(expanders))
-			for i, e := range expanders {
-				known[i] = string(e)
-			}
-			return bad("there is no expander %q; give one or several of %s", e, strings.Join(known, ", "))
+			return bad("there is no expander %q; give one or several of %s", e, joined(expanders, ", ", word))
 		case slices.Contains(chain[:i], e):
 			return bad("%s stands there twice; give each expander once", e)
 		case e == LeastCost && len(chain) > 1:

@@ -7,11 +7,13 @@ import (
 	"sluice.dev/sluice/fleet"
 )
 
-// Fleet are the limits by which the ledger of machines judges writes to the group, nil for one that is not known, however old what it knows is.
+// Fleet are the limits by which the ledger of machines judges writes to the group, nil for one that is not known, however old what it
+// knows is.
 func (p *Policy) Fleet(g *cluster.Group) fleet.Limits {
 	if g == nil {
 		return fleet.Limits{}
 	}
 	r := p.Removal.Of(g.Options)
-	return fleet.Limits{Min: g.Min, Max: g.Max, Owned: true, Budget: r.Emptied, LostFor: r.Unready, WorkFor: max(r.Unready, cmp.Or(r.Lost, fleet.WorkLost))}
+	work := max(r.Unready, cmp.Or(r.Lost, fleet.WorkLost))
+	return fleet.Limits{Min: g.Min, Max: g.Max, Owned: true, Budget: r.Emptied, LostFor: r.Unready, WorkFor: work}
 }

@@ -20,7 +20,8 @@ func ParseGPUTotal(text string) (GPUTotal, error) {
 	low, lowErr := strconv.ParseInt(least, 10, 64)
 	high, highErr := strconv.ParseInt(most, 10, 64)
 	if kind == "" || lowErr != nil || highErr != nil || low < 0 || high < low {
-		return GPUTotal{}, fmt.Errorf("give KIND:MIN:MAX, such as nvidia.com/gpu:0:16, where KIND is a resource or the value of the nodes' label accelerator")
+		return GPUTotal{}, fmt.Errorf("give KIND:MIN:MAX, such as nvidia.com/gpu:0:16, " +
+			"where KIND is a resource or the value of the nodes' label accelerator")
 	}
 	return GPUTotal{kind, low, high}, nil
 }

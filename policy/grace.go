@@ -21,7 +21,8 @@ const (
 	longest = 365 * 24 * time.Hour
 )
 
-// Grace is what an evicted pod gets to stop: what it asks for, up to [Removal.MaxGrace] or its band's; all the time that it says it needs to save its work.
+// Grace is what an evicted pod gets to stop: what it asks for, up to [Drain.MaxGrace] or its band's; all the time that it says it
+// needs to save its work.
 func (r Removal) Grace(p *cluster.Pod) time.Duration {
 	if saves := checkpoint(p); saves > 0 {
 		return saves

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -15,11 +16,17 @@ type GroupHeadroom struct {
 	Headroom cluster.Headroom `json:"headroom"`
 }
 
+// String is the flag's value.
+func (h GroupHeadroom) String() string { return fmt.Sprintf("%s=%s", h.Group, h.Headroom) }
+
 // GroupSchedule is one --schedule flag.
 type GroupSchedule struct {
 	Group    cluster.GroupID  `json:"group"`
 	Schedule cluster.Schedule `json:"schedule"`
 }
+
+// String is the flag's value.
+func (s GroupSchedule) String() string { return fmt.Sprintf("%s: %s", s.Group, s.Schedule) }
 
 // GroupCeiling is one --ceiling flag; Group is "" when it bounds all groups together.
 type GroupCeiling struct {
@@ -56,7 +63,8 @@ func ParseGroupHeadroom(text string) (GroupHeadroom, error) {
 func ParseGroupSchedule(text string) (GroupSchedule, error) {
 	group, rest, ok := strings.Cut(text, ":")
 	if group = strings.TrimSpace(group); !ok || group == "" || strings.ContainsAny(group, " =") {
-		return GroupSchedule{}, fmt.Errorf("it names no group; give GROUP: DAYS HOURS ZONE min=N max=N, such as agents: Mon-Fri 08:00-20:00 Europe/Berlin min=3 max=20")
+		return GroupSchedule{}, fmt.Errorf("it names no group; " +
+			"give GROUP: DAYS HOURS ZONE min=N max=N, such as agents: Mon-Fri 08:00-20:00 Europe/Berlin min=3 max=20")
 	}
 	s, err := cluster.ParseSchedule(rest)
 	return GroupSchedule{cluster.GroupID(group), s}, err
@@ -166,33 +174,24 @@ func (p *Policy) Ceilings(g *cluster.Group) []GroupCeiling {
 	return all
 }
 
-// Strangers are the names in flags that no group has, as "--schedule names agents2", sorted as the flags stand.
-func (p *Policy) Strangers(groups []*cluster.Group) []string {
-	var said []string
-	note := func(flag string, id cluster.GroupID) {
-		known := slices.ContainsFunc(groups, func(g *cluster.Group) bool { return same(id, g.ID) })
-		if sentence := fmt.Sprintf("--%s names %s", flag, id); !known && id != "" && !slices.Contains(said, sentence) {
-			said = append(said, sentence)
-		}
-	}
-	for _, h := range p.Growth.Headroom {
-		note("headroom", h.Group)
-	}
-	for _, s := range p.Growth.Schedules {
-		note("schedule", s.Group)
-	}
-	for _, c := range p.Growth.Ceilings {
-		note("ceiling", c.Group)
-	}
-	for _, t := range p.Growth.DrainTargets {
-		note("drain-target", t.Group)
-	}
-	for _, r := range p.Removal.Work {
-		note("evict-work", r.Group)
-	}
-	for _, id := range p.Removal.Consolidation.Groups {
-		if id != AllGroups {
-			note("consolidate", id)
+// Strangers are the names in flags that no group has, as "--schedule names agents2", in the order of the table of settings.
+func (p *Policy) Strangers(groups []*cluster.Group) (said []string) {
+	for _, at := range places {
+		field := at.in(p)
+		for i := 0; field.Kind() == reflect.Slice && i < field.Len(); i++ {
+			of, all := field.Index(i), AllGroups
+			if of.Kind() == reflect.Struct {
+				of, all = of.FieldByName("Group"), ""
+			}
+			if !of.IsValid() {
+				break // the setting is of no group
+			}
+			id, named := of.Interface().(cluster.GroupID)
+			known := slices.ContainsFunc(groups, func(g *cluster.Group) bool { return same(id, g.ID) })
+			sentence := fmt.Sprintf("--%s names %s", at.row.Flag, id)
+			if named && !known && id != "" && id != all && !slices.Contains(said, sentence) {
+				said = append(said, sentence)
+			}
 		}
 	}
 	return said

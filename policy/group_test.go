@@ -60,7 +60,7 @@ func TestAFlagThatNamesAGroupWinsOverItsTags(t *testing.T) {
 		"the last of two flags":          {settings(t, []string{"agents=machines:1", "agents=machines:2"}, nil, nil), cluster.Options{}, 2, 0, 1, 10, nil, nil},
 		"ceilings add up, each once":     {settings(t, nil, nil, []string{"machines:99/1h", "agents=machines:9/1h"}), own, 5, 0, 4, 40, []string{"machines:99/1h0m0s", "agents=machines:9/1h0m0s"}, nil},
 		"flags of groups that are not there": {settings(t, []string{"render=machines:1"}, []string{"gpu: Mon min=2", "gpu: Tue min=2"}, []string{"render=machines:9/1h"}), cluster.Options{},
-			0, 0, 1, 10, nil, []string{"--headroom names render", "--schedule names gpu", "--ceiling names render"}},
+			0, 0, 1, 10, nil, []string{"--schedule names gpu", "--headroom names render", "--ceiling names render"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &cluster.Group{ID: "agents", Min: 1, Max: 10, Options: tc.options}

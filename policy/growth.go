@@ -5,81 +5,93 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"sluice.dev/sluice/cluster"
 )
 
-// Growth bounds how groups grow.
+// Growth bounds how groups grow. What a field means, its unit and its default stand in its row of the table of settings; here stands what
+// code relies on besides.
 type Growth struct {
-	MaxNodes     int           `json:"maxNodes"`            // all nodes of the cluster, managed or not; 0 for no limit (--max-nodes-total)
-	MaxCores     int64         `json:"maxCores"`            // cores of the whole cluster; 0: none may be added (--cores-total)
-	MaxMemoryGiB int64         `json:"maxMemoryGiB"`        // memory of the whole cluster; 0: none may be added (--memory-total)
-	GPUs         []GPUTotal    `json:"gpus,omitempty"`      // GPUs of the whole cluster, by kind (--gpu-total)
-	NeedsReady   bool          `json:"needsReady,omitzero"` // nothing grows while no node is Ready (--scale-up-from-zero=false)
-	MaxAtOnce    int           `json:"maxAtOnce"`           // machines that one cycle adds to one group; 0 for no limit (--max-nodes-per-scaleup)
-	Provision    time.Duration `json:"provision"`           // a machine that has no node after this long is given up (--max-node-provision-time)
-	Startup      time.Duration `json:"startup"`             // from a node's registration to its being Ready (--max-node-startup-time)
-	BackoffFirst time.Duration `json:"backoffFirst"`        // after a group's first failure (--initial-node-group-backoff-duration)
-	BackoffMost  time.Duration `json:"backoffMost"`         // the back-off doubles up to this (--max-node-group-backoff-duration)
-	BackoffReset time.Duration `json:"backoffReset"`        // without failures for this long, the next one is a first one (--node-group-backoff-reset-timeout)
+	// Limits of the whole cluster, nodes that nobody manages included. 0 is no limit of nodes, but lets no core and no memory be added.
+	MaxNodes               int
+	MaxCores, MaxMemoryGiB int64
+	GPUs                   []GPUTotal // at most one of a kind
 
-	BurstWindow    time.Duration `json:"burstWindow"`    // while pods keep coming, a group is asked again so long after it was asked at the latest; 0: in every cycle (--burst-window)
-	PodDelay       time.Duration `json:"podDelay"`       // a younger pod is no reason to grow; its annotation may say more (--new-pod-scale-up-delay)
-	PriorityCutoff int32         `json:"priorityCutoff"` // a pod of a lower priority is expendable: as if it were not there (--expendable-pods-priority-cutoff)
-	GangHold       time.Duration `json:"gangHold"`       // for so long a gang that cannot be whole keeps the machines that its pods fit (--gang-hold)
-	EnforceMin     bool          `json:"enforceMin"`     // a group below its min is raised to it (--enforce-node-group-min-size)
+	NeedsReady bool // nothing grows while no node is Ready
+	MaxAtOnce  int  // machines that one cycle adds to one group; 0 for no limit
 
-	Taints     cluster.Taints `json:"taints,omitzero"`      // (--startup-taint, --ignore-taint, --startup-taint-prefix, --status-taint)
-	Bypassed   []string       `json:"bypassed,omitempty"`   // schedulers whose pods are a reason to grow before they were looked at (--bypassed-scheduler-names)
-	Schedulers []string       `json:"schedulers,omitempty"` // schedulers whose pods are a reason to grow; none is all (--allowed-scheduler-names)
+	// A machine has Provision from its request to its node's registration, and its node has Startup from there to being Ready. Both are
+	// above zero.
+	Provision, Startup time.Duration
 
-	Expanders []Expander `json:"expanders,omitempty"` // which group grows, filter after filter; none is [LeastCost] (--expander)
-	Balance   Balance    `json:"balance,omitzero"`
+	// A group rests for BackoffFirst after its first failure, then twice as long each time up to BackoffMost. BackoffReset after the last
+	// failure the next one is a first one.
+	BackoffFirst, BackoffMost, BackoffReset time.Duration
 
-	Headroom  []GroupHeadroom `json:"headroom,omitempty"`  // of several for a group the last holds (--headroom)
-	Schedules []GroupSchedule `json:"schedules,omitempty"` // of several in force for a group the last holds (--schedule)
-	Ceilings  []GroupCeiling  `json:"ceilings,omitempty"`  // all of them hold (--ceiling)
+	BurstWindow    time.Duration // see [Growth.AskAgain]; 0: a group is asked in every cycle
+	PodDelay       time.Duration // of a pod's age; its annotation may ask for more, see [Policy.Young]
+	PriorityCutoff int32         // see [Policy.Expendable]
+	GangHold       time.Duration // for so long a gang that cannot be whole keeps the machines that its pods fit
+	EnforceMin     bool          // see [Policy.Floor]
 
-	DrainTargets []DrainTarget `json:"drainTargets,omitempty"` // see [Growth.Drain] (--drain-target)
-	AwaitPlaces  bool          `json:"awaitPlaces"`            // short pods of Jobs wait for places that are free before a machine could boot (--await-free-places)
+	Taints cluster.Taints // beside those whose keys have cluster-autoscaler's own prefixes
 
-	Requests Requests `json:"requests,omitzero"`
-	Buffers  Buffers  `json:"buffers,omitzero"`
+	Schedulers Schedulers // whose pods are a reason to grow
+
+	Expanders []Expander // a chain of filters; none is [LeastCost]
+	Balance   Balance
+
+	// Of several of a group the last headroom holds, the last schedule that is in force, and all ceilings.
+	Headroom  []GroupHeadroom
+	Schedules []GroupSchedule
+	Ceilings  []GroupCeiling
+
+	DrainTargets []DrainTarget // see [Growth.Drain]
+	AwaitPlaces  bool          // short pods of Jobs wait for places that are free before a machine could boot
+
+	Requests Requests
+	Buffers  Buffers
 }
 
-// check returns the first setting of growth that makes no sense, by the name of its flag.
+// Schedulers are names of schedulers, as pods have them.
+type Schedulers struct {
+	Allowed  []string // whose pods are a reason to grow; none is all
+	Bypassed []string // whose pods are one before the scheduler looked at them; each is also among Allowed, where that names any
+}
+
+// Balance says which groups are alike, so that a growth is spread over them.
+type Balance struct {
+	Similar      bool     // the zero value spreads nothing, whatever the others say
+	IgnoreLabels []string // in which like groups may differ, beside labels that differ by nature
+
+	// How far like groups may differ, as a share of the larger one: in the memory of a machine, in what of anything it can give to pods, and
+	// in what of that daemons leave.
+	Memory, Allocatable, Free float64
+}
+
+// Requests says whether ProvisioningRequests are answered.
+type Requests struct {
+	Enabled  bool
+	Instance string // of the class check-capacity only those that name it are answered; "": only those that name none
+}
+
+// Buffers says what is done about CapacityBuffers. With Keep alone the status that somebody else has written is believed.
+type Buffers struct {
+	Translate bool // work out how many pods like which each is for
+	Keep      bool // keep room for them
+}
+
+// check returns the first setting of growth that contradicts another one or itself.
 func (g Growth) check() error {
-	for _, d := range []struct {
-		flag  string
-		value time.Duration
-	}{
-		{"max-node-provision-time", g.Provision},
-		{"max-node-startup-time", g.Startup},
-		{"initial-node-group-backoff-duration", g.BackoffFirst},
-		{"max-node-group-backoff-duration", g.BackoffMost},
-		{"node-group-backoff-reset-timeout", g.BackoffReset},
-	} {
-		if d.value <= 0 {
-			return fmt.Errorf("--%s=%s: give a duration above zero, such as 15m", d.flag, d.value)
-		}
-	}
-	for _, name := range g.Bypassed {
-		if len(g.Schedulers) > 0 && !slices.Contains(g.Schedulers, name) {
+	for _, name := range g.Schedulers.Bypassed {
+		if allowed := g.Schedulers.Allowed; len(allowed) > 0 && !slices.Contains(allowed, name) {
 			return fmt.Errorf("--bypassed-scheduler-names=%s: name it in --allowed-scheduler-names too, or leave that out", name)
 		}
 	}
-	switch {
-	case g.BackoffMost < g.BackoffFirst:
-		return fmt.Errorf("--max-node-group-backoff-duration=%s: give at least --initial-node-group-backoff-duration (%s)", g.BackoffMost, g.BackoffFirst)
-	case g.GangHold < 0:
-		return fmt.Errorf("--gang-hold=%s: give a duration of zero or more, such as 5m", g.GangHold)
-	case g.BurstWindow < 0:
-		return fmt.Errorf("--burst-window=%s: give a duration of zero or more, such as 10s", g.BurstWindow)
-	case g.PodDelay < 0:
-		return fmt.Errorf("--new-pod-scale-up-delay=%s: give a duration of zero or more, such as 30s", g.PodDelay)
-	case g.MaxNodes < 0:
-		return fmt.Errorf("--max-nodes-total=%d: give 0 or more", g.MaxNodes)
-	case g.MaxAtOnce < 0:
-		return fmt.Errorf("--max-nodes-per-scaleup=%d: give 0 or more; 0 is no limit", g.MaxAtOnce)
+	if g.BackoffMost < g.BackoffFirst {
+		return fmt.Errorf("--max-node-group-backoff-duration=%s: give at least --initial-node-group-backoff-duration (%s)",
+			g.BackoffMost, g.BackoffFirst)
 	}
 	if err := checkExpanders(g.Expanders); err != nil {
 		return err
@@ -89,5 +101,29 @@ func (g Growth) check() error {
 			return fmt.Errorf("--drain-target=%s: give a duration above zero, such as 20m", t)
 		}
 	}
-	return g.Balance.check()
+	if slices.Contains(g.Balance.IgnoreLabels, "") {
+		return fmt.Errorf("--balancing-ignore-label is empty: give the key of a label, or leave the flag out")
+	}
+	return nil
+}
+
+// Starting says whether a node that takes no pods yet is expected to. It is not Ready or bears a taint of its arrival, it is young, and its
+// kubelet has not fallen silent.
+func (g Growth) Starting(n *corev1.Node, now time.Time) bool {
+	return (!cluster.Ready(n) || g.Taints.Arriving(n)) && !cluster.Silent(n) && now.Sub(n.CreationTimestamp.Time) < g.Startup
+}
+
+// Due is when a new node should be Ready at the latest.
+func (g Growth) Due(n *corev1.Node) time.Time {
+	return n.CreationTimestamp.Add(g.Startup)
+}
+
+// CameUp says whether the node is Ready, or was when its time was over.
+func (g Growth) CameUp(n *corev1.Node) bool {
+	return cluster.Ready(n) || cluster.NotReadySince(n).After(g.Due(n))
+}
+
+// Late says whether the node's time is over and it has not come up. Of one that has fallen silent nobody knows whether it would have.
+func (g Growth) Late(n *corev1.Node, now time.Time) bool {
+	return !g.CameUp(n) && !cluster.Silent(n) && !now.Before(g.Due(n))
 }

@@ -21,7 +21,9 @@ type Overdue string
 const (
 	Abort Overdue = "abort" // the node is given back
 	Wait  Overdue = "wait"  // for as long as it takes: the node takes no new pods meanwhile
-	Force Overdue = "force" // a pod that was told to end is waited for no longer, and ends with its machine; one that was not gives the node back
+
+	// Force waits no longer for a pod that was told to end: it ends with its machine. One that was not told to end gives the node back.
+	Force Overdue = "force"
 )
 
 // ParseOverdue reads "abort", "wait" or "force". Its error is one clause for the operator.
@@ -49,8 +51,9 @@ func (r Removal) Overdue(p *cluster.Pod) Overdue {
 	return r.AfterDeadline
 }
 
-// Outlasted says whether the pod was told to end and has not, in all the time that it had since its node was cordoned, and nobody is to wait for it
-// any longer. One that saves its work has the time that it says it needs, and so has one that somebody else has told to end, since the policy keeps it.
+// Outlasted says whether the pod was told to end and has not, in all the time that it had since its node was cordoned, and nobody is to
+// wait for it any longer. One that saves its work has the time that it says it needs, and so has one that somebody else has told to end,
+// since the policy keeps it.
 func (p *Policy) Outlasted(pod *cluster.Pod, at Where, cordoned, now time.Time) bool {
 	r := &p.Removal
 	if !pod.Leaving() || r.Overdue(pod) != Force || now.Before(cordoned.Add(r.DrainTime(pod))) || checkpoint(pod) > 0 && !pod.GraceOver(now) {
@@ -60,8 +63,8 @@ func (p *Policy) Outlasted(pod *cluster.Pod, at Where, cordoned, now time.Time) 
 	return !keeps
 }
 
-// Dismisses says whether a daemon's pod that [Policy.Belongs] to its node is evicted from it on its way out, before its machine goes: occupied is a
-// node that had other pods to evict. Daemons are told to end and waited for a little, but they hold nobody up.
+// Dismisses says whether a daemon's pod that [Policy.Belongs] to its node is evicted from it on its way out, before its machine goes:
+// occupied is a node that had other pods to evict. Daemons are told to end and waited for a little, but they hold nobody up.
 func (r Removal) Dismisses(p *cluster.Pod, occupied bool) bool {
 	if !p.Daemon() || p.Mirror() {
 		return false

@@ -56,11 +56,11 @@ func TestPodsLeaveInBandsAndEachBandHasItsGrace(t *testing.T) {
 
 func TestBandsAndOneGraceForAllDoNotGoTogether(t *testing.T) {
 	p := policy.Default()
-	p.Removal.Bands, p.Removal.MaxGrace = []policy.Band{{Grace: time.Minute}}, time.Minute
+	p.Removal.Bands, p.Removal.Drain.MaxGrace = []policy.Band{{Grace: time.Minute}}, time.Minute
 	if p.Check() == nil {
 		t.Error("both are accepted")
 	}
-	p.Removal.MaxGrace = policy.Default().Removal.MaxGrace
+	p.Removal.Drain.MaxGrace = policy.Default().Removal.Drain.MaxGrace
 	if err := p.Check(); err != nil {
 		t.Error(err)
 	}

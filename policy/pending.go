@@ -33,8 +33,8 @@ func (p *Policy) Expendable(pod *cluster.Pod) bool {
 	return pod.Spec.Priority != nil && *pod.Spec.Priority < p.Growth.PriorityCutoff
 }
 
-// A scheduler binds a pod within bindsWithin to a node that it fits, and pods of a backlog at bindsEach. kube-scheduler tries pods that it has turned down
-// again after five minutes at the latest, and binds a hundred a second or more.
+// A scheduler binds a pod within bindsWithin to a node that it fits, and pods of a backlog at bindsEach. kube-scheduler tries pods that
+// it has turned down again after five minutes at the latest, and binds a hundred a second or more.
 const (
 	bindsWithin = 10 * time.Minute
 	bindsEach   = time.Second / 50
@@ -47,10 +47,10 @@ func Binds(waiting int) time.Duration {
 
 // Bypasses says whether pods of the scheduler of that name are a reason to grow before it has looked at them; "" is the default one.
 func (g Growth) Bypasses(scheduler string) bool {
-	return slices.Contains(g.Bypassed, cmp.Or(scheduler, corev1.DefaultSchedulerName))
+	return slices.Contains(g.Schedulers.Bypassed, cmp.Or(scheduler, corev1.DefaultSchedulerName))
 }
 
 // Serves says whether pods of the scheduler of that name are a reason to grow at all.
 func (g Growth) Serves(scheduler string) bool {
-	return len(g.Schedulers) == 0 || slices.Contains(g.Schedulers, cmp.Or(scheduler, corev1.DefaultSchedulerName))
+	return len(g.Schedulers.Allowed) == 0 || slices.Contains(g.Schedulers.Allowed, cmp.Or(scheduler, corev1.DefaultSchedulerName))
 }

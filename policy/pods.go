@@ -37,8 +37,8 @@ func (p *Policy) Keeps(pod *cluster.Pod, at Where, now time.Time) (reason.Reason
 	if why, forbids := p.forbids(pod, at, now); forbids {
 		return why, true
 	}
-	young := now.Sub(pod.Created()) < p.Removal.SystemPodAge
-	if pod.Annotations[safeToEvict] != "true" && p.Removal.SystemPods && pod.Namespace == "kube-system" && young && !at.budgeted(pod) {
+	young := now.Sub(pod.Created()) < p.Removal.Skip.SystemPodAge
+	if pod.Annotations[safeToEvict] != "true" && p.Removal.Skip.SystemPods && pod.Namespace == "kube-system" && young && !at.budgeted(pod) {
 		return keeping(pod, reason.PodOfSystem)
 	}
 	return reason.Reason{}, false
@@ -70,10 +70,10 @@ func (p *Policy) forbids(pod *cluster.Pod, at Where, now time.Time) (reason.Reas
 		return keep(reason.PodBare)
 	case owner.Kind == "Job":
 		return keep(reason.PodOfJob)
-	case !works && !recreated[owner.Kind] && p.Removal.CustomOwners:
+	case !works && !recreated[owner.Kind] && p.Removal.Skip.CustomControllerPods:
 		return keep(reason.PodCustomOwner, "owner", owner.Kind+"/"+owner.Name)
 	}
-	if p.Removal.LocalStorage {
+	if p.Removal.Skip.LocalStorage {
 		if v, ok := localVolume(pod); ok {
 			return keep(reason.PodLocalStorage, "volume", v)
 		}

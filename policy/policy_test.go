@@ -53,10 +53,10 @@ func TestWhichPodsKeepTheirNode(t *testing.T) {
 		"a pod with a hostPath stays":                   {Pod("p", volume(host)), nil, reason.PodLocalStorage},
 		"an emptyDir in memory is no storage":           {Pod("p", volume(memory)), nil, ""},
 		"an emptyDir given up by name is no storage":    {Pod("p", volume(scratch), Annotated("cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes", "logs,scratch")), nil, ""},
-		"local storage may be ignored":                  {Pod("p", volume(scratch)), func(p *policy.Policy) { p.Removal.LocalStorage = false }, ""},
+		"local storage may be ignored":                  {Pod("p", volume(scratch)), func(p *policy.Policy) { p.Removal.Skip.LocalStorage = false }, ""},
 		"a young system pod stays":                      {Pod("p", system), nil, reason.PodOfSystem},
 		"a system pod of an hour may go":                {Pod("p", system, aged(time.Hour)), nil, ""},
-		"system pods may be treated like any other pod": {Pod("p", system), func(p *policy.Policy) { p.Removal.SystemPods = false }, ""},
+		"system pods may be treated like any other pod": {Pod("p", system), func(p *policy.Policy) { p.Removal.Skip.SystemPods = false }, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

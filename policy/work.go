@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -50,8 +49,8 @@ func (p Patience) String() string {
 	return time.Duration(p).String()
 }
 
-// WorkRule is one --evict-work flag: pods of Jobs in a namespace, or on nodes of a group, may be evicted so long after their node began to run
-// dry; so may pods of daemons that the operator calls work. Either Namespace or Group is set.
+// WorkRule is one --evict-work flag: pods of Jobs in a namespace, or on nodes of a group, may be evicted so long after their node began
+// to run dry; so may pods of daemons that the operator calls work. Either Namespace or Group is set.
 type WorkRule struct {
 	Namespace string          `json:"namespace,omitempty"`
 	Group     cluster.GroupID `json:"group,omitempty"`
@@ -60,29 +59,21 @@ type WorkRule struct {
 
 // String is the flag's value.
 func (r WorkRule) String() string {
-	if r.Namespace != "" {
-		return "namespace/" + r.Namespace + "=" + r.Patience.String()
-	}
-	return string(r.Group) + "=" + r.Patience.String()
+	return scoped(r.Namespace, r.Group) + "=" + r.Patience.String()
 }
 
 // ParseWorkRule reads "namespace/NAME=PATIENCE" or "GROUP=PATIENCE". Its errors are one clause for the operator.
 func ParseWorkRule(text string) (WorkRule, error) {
 	const form = "give GROUP=PATIENCE or namespace/NAME=PATIENCE with never, now or a duration, such as namespace/render=2h"
-	name, rest, ok := strings.Cut(text, "=")
-	name = strings.TrimSpace(name)
-	namespace, named := strings.CutPrefix(name, "namespace/")
-	if !ok || name == "" || named && namespace == "" {
-		return WorkRule{}, fmt.Errorf("it names no group and no namespace; %s", form)
+	namespace, group, rest, err := parseScoped(text, form)
+	if err != nil {
+		return WorkRule{}, err
 	}
-	patience, err := ParsePatience(strings.TrimSpace(rest))
+	patience, err := ParsePatience(rest)
 	if err != nil {
 		return WorkRule{}, fmt.Errorf("%w; %s", err, form)
 	}
-	if named {
-		return WorkRule{Namespace: namespace, Patience: patience}, nil
-	}
-	return WorkRule{Group: cluster.GroupID(name), Patience: patience}, nil
+	return WorkRule{namespace, group, patience}, nil
 }
 
 // Where is where a pod runs, as far as that has a say in its eviction.
@@ -131,8 +122,8 @@ func (p *Policy) released(pod *cluster.Pod, at Where, now time.Time) bool {
 	return patience == 0 || patience > 0 && (at.Dried || !at.Dry.IsZero() && !now.Before(at.Dry.Add(time.Duration(patience))))
 }
 
-// Patience is how long a pod that works on a node of the group is waited for: by its own annotation, or, when it is of a Job or a daemon, by the
-// namespace's rule or else the group's. Of several rules for the same the last holds.
+// Patience is how long a pod that works on a node of the group is waited for: by its own annotation, or, when it is of a Job or a
+// daemon, by the namespace's rule or else the group's. Of several rules for the same the last holds.
 func (p *Policy) Patience(pod *cluster.Pod, group cluster.GroupID) Patience {
 	patience := Endless
 	if o := pod.Owner(); pod.Daemon() || o != nil && o.Kind == "Job" {

@@ -20,6 +20,7 @@ import (
 	"sluice.dev/sluice/deploy"
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/azure/config"
+	"sluice.dev/sluice/setting"
 )
 
 // adopted is a Deployment of cluster-autoscaler, and what it gives to its container.
@@ -221,9 +222,9 @@ func (a *adopted) say(w io.Writer) error {
 		fmt.Fprintf(&b, "  --%s=%s: %s\n", f.Name, f.Value, becomes)
 	})
 	b.WriteString("\nDefaults that differ; --compat takes cluster-autoscaler's\n")
-	for _, t := range app.TheirFlags {
-		if f := a.declared.Lookup(t.Name); t.Differs() && f != nil && !f.Changed {
-			fmt.Fprintf(&b, "  --%s: %s here, %s there: %s\n", t.Name, orNone(f.DefValue), orNone(t.Default), t.Why)
+	for row := range setting.All() {
+		if f := a.declared.Lookup(row.Flag); row.There != "" && f != nil && !f.Changed {
+			fmt.Fprintf(&b, "  --%s: %s here, %s there: %s\n", row.Flag, orNone(f.DefValue), row.There, row.Why)
 		}
 	}
 	b.WriteString("\nEnvironment\n")

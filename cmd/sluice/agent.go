@@ -79,7 +79,7 @@ of Azure. While nothing is announced it asks the machine's own metadata service 
 	f := cmd.Flags()
 	f.StringVar(&a.Node, "node-name", os.Getenv("NODE_NAME"), "the node that this machine is; empty: $NODE_NAME, else the machine's computer name")
 	f.StringSliceVar(&a.Heeds, "heed", agent.DefaultHeeds, "kinds of events to write on the node, of Freeze, Reboot, Redeploy, Preempt, Terminate; a Freeze only keeps new pods away")
-	f.BoolVar(&a.DryRun, "dry-run", false, "tell what would be done, but change nothing")
+	app.BindAs(f, "dry-run", &a.DryRun, "tell what would be done, but change nothing")
 	f.StringVar(&address, "address", "", "where /metrics is answered, such as :8086; empty: nowhere")
 	s.addCommon(f)
 	showSections(cmd)

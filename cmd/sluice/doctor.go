@@ -57,9 +57,9 @@ looked at; 2: error.`,
 	}
 	f := cmd.Flags()
 	s.add(f)
-	f.StringVar(&o.Namespace, "namespace", "kube-system", "namespace of the lease and the status ConfigMap")
+	app.BindAs(f, "namespace", &o.Namespace, "namespace of the lease and the status ConfigMap")
 	statusName(f, &o)
-	f.StringVar(&o.Election.Name, "leader-elect-resource-name", "cluster-autoscaler", "name of the lease")
+	app.BindAs(f, "leader-elect-resource-name", &o.Election.Name, "name of the lease")
 	f.StringVar(&x.As, "as", "", "account in Kubernetes to ask as, by impersonation, such as system:serviceaccount:kube-system:sluice; empty: your own")
 	f.DurationVar(&x.Within, "timeout", 30*time.Second, "end within this time; what was not answered by then is unknown")
 	f.StringVarP(&format, "output", "o", "text", "text or json")

@@ -55,10 +55,10 @@ one look at the cluster now with the flags of "sluice plan". Pods, requests and 
 	s.add(f)
 	f.StringVarP(&format, "output", "o", "text", "text or json")
 	f.StringVar(&server, "server", "", "address of a running sluice, such as http://127.0.0.1:8085")
-	f.StringVar(&file, "journal", "", "a journal that sluice run wrote")
+	app.BindAs(f, "journal", &file, "a journal that sluice run wrote")
 	f.Uint64Var(&cycle, "cycle", 0, "the cycle of the journal to explain; 0: the last")
 	f.StringVarP(&namespace, "namespace", "n", "default", "namespace of a pod, request or buffer that is named without one")
-	f.StringVar(&o.Namespace, "status-namespace", "kube-system", "namespace of the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander: run's --namespace")
+	app.Bind(f, map[string]any{"status-namespace": &o.Namespace})
 	statusName(f, &o)
 	showSections(cmd)
 	return cmd

@@ -53,34 +53,23 @@ type settings struct {
 // add declares the flags. Their names and meanings are cluster-autoscaler's where it has them.
 func (s *settings) add(f *pflag.FlagSet) {
 	s.addCommon(f)
-	f.StringVar(&s.provider, "cloud-provider", "azure", "the cloud; azure is the only one")
-	f.StringVar(&s.cloudConfig, "cloud-config", "", "path of an azure.json, as cloud-provider-azure and cluster-autoscaler read it; the environment wins over it")
-	f.StringArrayVar(&s.nodes, "nodes", nil, "a node group as min:max:scale-set-name; may be repeated")
-	f.StringArrayVar(&s.discovery, "node-group-auto-discovery", nil, "find node groups by the tags of scale sets: label:tag=value[,tag=value][,min=N][,max=N]; tags min and max on the scale set win; may be repeated, all must match; with neither this nor --nodes: scale sets tagged cluster-autoscaler-enabled=true")
-	f.Float64Var(&s.apiShare, "azure-api-share", 0.5, "share of Azure's published request limits that sluice may spend, 0.01 to 1; the rest is for others in the subscription")
-	f.BoolVar(&s.manageAutoscaled, "manage-autoscaled-scale-sets", false, "manage scale sets that an Azure autoscale setting drives too, instead of refusing them")
-	f.BoolVar(&s.manageAKS, "manage-aks-scale-sets", false, "manage scale sets that AKS owns too, instead of refusing them")
-	f.StringVar(&s.pricesFile, "prices-file", "", "CSV file with your own prices (size,region,priority,usd_per_hour); they win over all others")
-	f.BoolVar(&s.retailPrices, "retail-prices", false, "ask Azure's public price list once a day, without credentials; otherwise prices are those of a table that sluice brings along")
-	f.StringVar(&s.retailPricesEndpoint, "retail-prices-endpoint", "", "where the price list is; empty: public Azure")
-	f.StringVar(&s.managerEndpoint, "azure-resource-manager-endpoint", "", "Resource Manager endpoint; empty: that of the cloud")
-	f.StringVar(&s.authorityHost, "azure-authority-host", "", "token authority; empty: that of the cloud")
+	app.Bind(f, map[string]any{
+		"cloud-provider": &s.provider, "cloud-config": &s.cloudConfig, "nodes": &s.nodes, "node-group-auto-discovery": &s.discovery,
+		"azure-api-share": &s.apiShare, "manage-autoscaled-scale-sets": &s.manageAutoscaled, "manage-aks-scale-sets": &s.manageAKS,
+		"prices-file": &s.pricesFile, "retail-prices": &s.retailPrices, "retail-prices-endpoint": &s.retailPricesEndpoint,
+		"azure-resource-manager-endpoint": &s.managerEndpoint, "azure-authority-host": &s.authorityHost,
+	})
 
 	s.policy = app.PolicyFlags(f)
 }
 
 // addCommon declares where the cluster and this machine are found, and what is logged.
 func (s *settings) addCommon(f *pflag.FlagSet) {
-	f.StringVar(&s.kubeconfig, "kubeconfig", "", "path of a kubeconfig; empty: $KUBECONFIG, else ~/.kube/config, else the pod's service account")
-	f.StringVar(&s.kubernetes, "kubernetes", "", "URL of the API server, in place of the one that the kubeconfig names")
-	f.StringVar(&s.contentType, "kube-api-content-type", runtime.ContentTypeJSON, "the form in which the API server is spoken to: application/json or application/vnd.kubernetes.protobuf; objects of CustomResourceDefinitions are JSON in either case")
-	f.Float64Var(&s.qps, "kube-client-qps", 50, "most requests a second to the API server, in the long run; below zero: no limit")
-	f.IntVar(&s.burst, "kube-client-burst", 100, "most requests to the API server at once")
-	f.StringVar(&s.userAgent, "user-agent", "", "how the API server's logs name this program; empty: sluice with its version")
-	f.StringVar(&s.metadataEndpoint, "azure-metadata-endpoint", "", "instance metadata endpoint; empty: the link-local address of every Azure machine")
-	f.IntVarP(&s.verbosity, "v", "v", 0, "log verbosity; 4 and above: debug")
-	f.StringVar(&s.logFormat, "log-format", "text", "text or json")
-	f.Var(f.Lookup("log-format").Value, "logging-format", "cluster-autoscaler's name of --log-format")
+	app.Bind(f, map[string]any{
+		"kubeconfig": &s.kubeconfig, "kubernetes": &s.kubernetes, "kube-api-content-type": &s.contentType, "kube-client-qps": &s.qps,
+		"kube-client-burst": &s.burst, "user-agent": &s.userAgent, "azure-metadata-endpoint": &s.metadataEndpoint, "v": &s.verbosity,
+		"log-format": &s.logFormat,
+	})
 }
 
 // azure reads where the groups are and who asks: flags first, then the environment, then --cloud-config; the rest is asked of

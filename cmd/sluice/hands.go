@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/kube"
 )
 
@@ -56,7 +57,7 @@ type hands struct{ settings }
 
 func (h *hands) add(cmd *cobra.Command) {
 	h.contentType = runtime.ContentTypeJSON // they have no flag for it
-	cmd.Flags().StringVar(&h.kubeconfig, "kubeconfig", "", "path of a kubeconfig; empty: $KUBECONFIG, else ~/.kube/config, else the pod's service account")
+	app.Bind(cmd.Flags(), map[string]any{"kubeconfig": &h.kubeconfig})
 }
 
 func (h *hands) connect() (kube.Hands, error) {

@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice.dev/sluice/cloud"
-	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/doctor"
 	"sluice.dev/sluice/internal/kube"
@@ -68,7 +67,7 @@ Exit code 0: nothing to do; 1: it would act, or no node group is found; 2: error
 		},
 	}
 	s.add(cmd.Flags())
-	cmd.Flags().StringVar(&o.Namespace, "namespace", "kube-system", "namespace of the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander")
+	app.BindAs(cmd.Flags(), "namespace", &o.Namespace, "namespace of the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander")
 	statusName(cmd.Flags(), &o)
 	cmd.Flags().StringVarP(&format, "output", "o", "text", "text or json")
 	takeAll(cmd.Flags(), runCommand().Flags())
@@ -78,7 +77,7 @@ Exit code 0: nothing to do; 1: it would act, or no node group is found; 2: error
 
 // statusName declares the name of the status ConfigMap.
 func statusName(f *pflag.FlagSet, o *app.Options) {
-	f.StringVar(&o.StatusName, "status-config-map-name", cluster.StatusName, "name of the status ConfigMap, which has what nodes have taught a running sluice")
+	app.BindAs(f, "status-config-map-name", &o.StatusName, "name of the status ConfigMap, which has what nodes have taught a running sluice")
 }
 
 // takeAll has a verb take the flags of run that mean nothing to it, and not show them: people give it the arguments of their Deployment.

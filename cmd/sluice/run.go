@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/internal/app"
 )
 
@@ -61,33 +60,17 @@ The log says what it would do, once when that arises, and sums it up once an hou
 // addRun declares the flags of run.
 func (s *settings) addRun(f *pflag.FlagSet, o *app.Options) {
 	s.add(f)
-	f.BoolVar(&o.DryRun, "dry-run", false, "decide and tell, but change nothing")
-	f.BoolVar(&o.HandBack, "hand-back", false, "when told to stop, take everything of sluice off nodes and pods, for another autoscaler; sluice uninstall does the rest")
-	f.DurationVar(&o.Timing.Resync, "scan-interval", 10*time.Second, "a cycle at least so often; what happens in the cluster starts one sooner")
-	f.StringVar(&o.Address, "address", ":8085", "address of metrics, health and the read-only API; 127.0.0.1:8085 for this machine alone; empty: none")
-	f.BoolVar(&o.PerGroupMetrics, "emit-per-nodegroup-metrics", false, "also serve cluster-autoscaler's metrics that have one series for each node group; sluice's own are always there")
-	f.BoolVar(&o.RepeatEvents, "record-duplicated-events", false, "send an Event again in each cycle while it stays true, instead of after five minutes")
-	f.BoolVar(&o.Profiling, "profiling", false, "answer /debug/pprof/ at --address as well, for go tool pprof")
-	f.BoolVar(&o.Snapshots, "debugging-snapshot-enabled", false, "answer /snapshotz at --address as well: nodes, pods and node groups as the latest cycle saw them, as JSON, without annotations and environments")
-	f.BoolVar(&o.Authorize, "web-authorization", false, "answer at --address, but for health, only those whose bearer token the API server knows and lets get the path, and over TLS; needs deploy/web-authorization.yaml")
-	f.StringVar(&o.Certificate, "tls-cert-file", "", "PEM file of the certificate that --address shows; without it answers go in the clear, or with --web-authorization under a certificate that the process makes for itself")
-	f.StringVar(&o.Key, "tls-private-key-file", "", "PEM file of the key of --tls-cert-file")
-	f.DurationVar(&o.MaxInactivity, "max-inactivity", 10*time.Minute, "/healthz and /health-check fail when no cycle has begun for so long, so that a kubelet starts the process anew")
-	f.DurationVar(&o.MaxFailing, "max-failing-time", 15*time.Minute, "they fail when no cycle has succeeded for so long: the cluster could not be read, or no node group")
-	f.DurationVar(&o.MaxStartup, "max-startup-time", 20*time.Minute, "until the first cycle succeeds this holds in place of both; at least the longer of them")
-	f.StringVar(&o.Namespace, "namespace", "kube-system", "namespace of the lease, the status ConfigMap and the ConfigMap cluster-autoscaler-priority-expander")
-	f.BoolVar(&o.WriteStatus, "write-status-configmap", true, "keep the status ConfigMap up to date")
-	f.StringVar(&o.StatusName, "status-config-map-name", cluster.StatusName, "name of the status ConfigMap")
-	f.StringVar(&o.ExpanderURL, "grpc-expander-url", "", "address of the server that --expander=grpc asks, such as expander.kube-system.svc:7000")
-	f.StringVar(&o.ExpanderCertificate, "grpc-expander-cert", "", "PEM file of the certificate, or of its authority, that this server shows")
-	f.StringVar(&o.Journal, "journal", "", "file that records every cycle, for explain and replay; empty: none")
-	f.Int64Var(&o.JournalMaxBytes, "journal-max-bytes", 64<<20, "the journal's file begins anew at this size; the one before is kept as FILE.1")
-	e := &o.Election
-	f.BoolVar(&e.Enabled, "leader-elect", true, "of several replicas let one act")
-	f.StringVar(&e.Name, "leader-elect-resource-name", "cluster-autoscaler", "name of the lease; cluster-autoscaler's own, so that the two never act at once")
-	f.DurationVar(&e.Lease, "leader-elect-lease-duration", 15*time.Second, "how long a lease lasts")
-	f.DurationVar(&e.Renew, "leader-elect-renew-deadline", 10*time.Second, "the leader stops when it could not renew for this long, and goes on when it can")
-	f.DurationVar(&e.Retry, "leader-elect-retry-period", 2*time.Second, "pause between tries to get or renew the lease")
+	app.Bind(f, map[string]any{
+		"dry-run": &o.DryRun, "hand-back": &o.HandBack, "scan-interval": &o.Timing.Resync, "address": &o.Address,
+		"emit-per-nodegroup-metrics": &o.PerGroupMetrics, "record-duplicated-events": &o.RepeatEvents, "profiling": &o.Profiling,
+		"debugging-snapshot-enabled": &o.Snapshots, "web-authorization": &o.Authorize, "tls-cert-file": &o.Certificate,
+		"tls-private-key-file": &o.Key, "max-inactivity": &o.MaxInactivity, "max-failing-time": &o.MaxFailing,
+		"max-startup-time": &o.MaxStartup, "namespace": &o.Namespace, "write-status-configmap": &o.WriteStatus,
+		"status-config-map-name": &o.StatusName, "grpc-expander-url": &o.ExpanderURL, "grpc-expander-cert": &o.ExpanderCertificate,
+		"journal": &o.Journal, "journal-max-bytes": &o.JournalMaxBytes, "leader-elect": &o.Election.Enabled,
+		"leader-elect-resource-name": &o.Election.Name, "leader-elect-lease-duration": &o.Election.Lease,
+		"leader-elect-renew-deadline": &o.Election.Renew, "leader-elect-retry-period": &o.Election.Retry,
+	})
 }
 
 // check finds what makes no sense among the flags that only run has, and completes the election.

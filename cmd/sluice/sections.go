@@ -10,37 +10,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"sluice.dev/sluice/internal/app"
+	"sluice.dev/sluice/setting"
 )
 
-// section is a part of the flags, in help and in docs/reference/flags.md.
-type section struct {
-	title string
-	flags []string
-}
-
-// sections are the flags of run in the order in which an operator meets them. Flags that no section names come last, and those that change
-// nothing after them.
-var sections = []section{
-	{"The question and the answer", []string{"output", "as", "timeout", "server", "cycle"}},
-	{"The machine", []string{"node-name", "heed"}},
-	{"Node groups", []string{"nodes", "node-group-auto-discovery", "schedule", "headroom", "enforce-node-group-min-size", "manage-autoscaled-scale-sets", "manage-aks-scale-sets"}},
-	{"Which group grows", []string{"expander", "grpc-expander-url", "grpc-expander-cert", "balance-similar-node-groups", "balancing-ignore-label", "memory-difference-ratio", "max-allocatable-difference-ratio", "max-free-difference-ratio"}},
-	{"Which pods count", []string{"new-pod-scale-up-delay", "burst-window", "gang-hold", "expendable-pods-priority-cutoff", "allowed-scheduler-names", "bypassed-scheduler-names", "drain-target", "await-free-places"}},
-	{"What new nodes are like", []string{"startup-taint", "startup-taint-prefix", "ignore-taint", "status-taint"}},
-	{"Room that objects ask for", []string{"enable-provisioning-requests", "check-capacity-processor-instance", "capacity-buffer-controller-enabled", "capacity-buffer-pod-injection-enabled"}},
-	{"Limits of growth", []string{"max-nodes-total", "cores-total", "memory-total", "gpu-total", "scale-up-from-zero", "max-nodes-per-scaleup", "ceiling"}},
-	{"When growth fails", []string{"max-node-provision-time", "max-node-startup-time", "initial-node-group-backoff-duration", "max-node-group-backoff-duration", "node-group-backoff-reset-timeout", "keep-failed-machine", "force-delete-unregistered-nodes", "force-delete-failed-nodes"}},
-	{"Removal", []string{
-		"scale-down-enabled", "scale-down-unneeded-time", "scale-down-unready-time", "scale-down-utilization-threshold", "scale-down-gpu-utilization-threshold", "busy-threshold", "busy-limit", "compat",
-		"scale-down-unready-enabled", "ignore-daemonsets-utilization", "ignore-mirror-pods-utilization",
-		"scale-down-delay-after-add", "scale-down-delay-after-delete", "scale-down-delay-after-failure", "scale-down-delay-type-local", "node-deletion-delay-timeout", "node-delete-delay-after-taint", "load-balancer-exclusion-delay", "max-detach-time", "max-bulk-soft-taint-count", "max-scale-down-parallelism", "max-empty-bulk-delete", "max-drain-parallelism", "max-emptied-percentage", "emptied-window", "max-graceful-termination-sec",
-		"remove-control-plane-nodes", "max-drain-time", "after-drain-time", "drain-priority-config", "daemonset-eviction-for-empty-nodes", "daemonset-eviction-for-occupied-nodes", "run-dry", "evict-work", "daemon-work", "consolidate", "consolidation-expected-time", "consolidation-pod-cost", "consolidation-per-day", "skip-nodes-with-local-storage", "skip-nodes-with-system-pods", "blocking-system-pod-distruption-timeout", "skip-nodes-with-custom-controller-pods", "min-replica-count", "ok-total-unready-count", "max-total-unready-percentage",
-	}},
-	{"Azure", []string{"cloud-provider", "cloud-config", "azure-api-share", "azure-resource-manager-endpoint", "azure-authority-host", "azure-metadata-endpoint"}},
-	{"Prices", []string{"prices-file", "retail-prices", "retail-prices-endpoint"}},
-	{"The process", []string{"kubeconfig", "kubernetes", "kube-api-content-type", "kube-client-qps", "kube-client-burst", "user-agent", "cluster-id", "namespace", "status-namespace", "scan-interval", "dry-run", "hand-back", "address", "web-authorization", "tls-cert-file", "tls-private-key-file", "emit-per-nodegroup-metrics", "record-duplicated-events", "profiling", "debugging-snapshot-enabled", "max-inactivity", "max-failing-time", "max-startup-time", "write-status-configmap", "status-config-map-name", "journal", "journal-max-bytes", "v", "log-format", "logging-format"}},
-	{"Leader election", []string{"leader-elect", "leader-elect-resource-name", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period"}},
-}
+// sections are the flags in the order in which an operator meets them, in help and in docs/reference/flags.md: those that only other verbs than
+// run have, and the table of settings. Flags that no section names come last, and those that change nothing after them.
+var sections = append([]setting.Section{
+	{Title: "The question and the answer", Rows: []setting.Row{{Flag: "output"}, {Flag: "as"}, {Flag: "timeout"}, {Flag: "server"}, {Flag: "cycle"}}},
+	{Title: "The machine", Rows: []setting.Row{{Flag: "node-name"}, {Flag: "heed"}}},
+}, setting.Table...)
 
 // inSections sorts flags into sections; a section of which there is none is left out.
 func inSections(all *pflag.FlagSet) (titles []string, flags [][]*pflag.Flag) {
@@ -52,13 +30,13 @@ func inSections(all *pflag.FlagSet) (titles []string, flags [][]*pflag.Flag) {
 	named := map[string]bool{}
 	for _, s := range sections {
 		var of []*pflag.Flag
-		for _, name := range s.flags {
-			if f := all.Lookup(name); f != nil && !f.Hidden {
+		for _, row := range s.Rows {
+			if f := all.Lookup(row.Flag); f != nil && !f.Hidden {
 				of = append(of, f)
 				named[f.Name] = true
 			}
 		}
-		add(s.title, of)
+		add(s.Title, of)
 	}
 	var others, moot, refused []*pflag.Flag
 	all.VisitAll(func(f *pflag.Flag) {
@@ -127,9 +105,9 @@ With --compat each of these has cluster-autoscaler's default, unless it is given
 | flag | here | there | why |
 |---|---|---|---|
 `)
-	for _, t := range app.TheirFlags {
-		if f := cmd.Flags().Lookup(t.Name); t.Differs() && f != nil {
-			fmt.Fprintf(out, "| `--%s` | %s | `%s` | %s |\n", t.Name, code(f), t.Default, t.Why)
+	for row := range setting.All() {
+		if f := cmd.Flags().Lookup(row.Flag); row.There != "" && f != nil {
+			fmt.Fprintf(out, "| `--%s` | %s | `%s` | %s |\n", row.Flag, code(f), row.There, row.Why)
 		}
 	}
 }

@@ -49,12 +49,16 @@ func TestEveryFlagStandsInOneSection(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, s := range sections {
-		for _, name := range s.flags {
+		for _, row := range s.Rows {
+			name := row.Flag
+			if name == "" {
+				continue
+			}
 			if seen[name] {
 				t.Errorf("--%s stands in two sections", name)
 			}
 			if f.Lookup(name) == nil {
-				t.Errorf("section %s names --%s, which no command has", s.title, name)
+				t.Errorf("section %s names --%s, which no command has", s.Title, name)
 			}
 			seen[name] = true
 		}

@@ -16,6 +16,7 @@ import (
 
 	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/setting"
 )
 
 // theirArguments is every flag of cluster-autoscaler, and those that it has had, each with a value that a manifest may give it.
@@ -26,6 +27,21 @@ func theirArguments(t *testing.T) (all []string) {
 		t.Fatal(err)
 	}
 	return strings.Fields(string(read))
+}
+
+// theirDefaults are cluster-autoscaler's defaults of the flags that sluice honours, by name, as they were read from its own.
+func theirDefaults(t *testing.T) map[string]string {
+	t.Helper()
+	read, err := os.ReadFile(filepath.Join("testdata", "cluster-autoscaler-defaults.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, line := range strings.Fields(string(read)) {
+		name, value, _ := strings.Cut(line, "=")
+		all[name] = value
+	}
+	return all
 }
 
 // started reads a command line as the program does, up to where it would ask Kubernetes and Azure.
@@ -53,9 +69,10 @@ func started(t *testing.T, line ...string) (app.Options, *pflag.FlagSet, error) 
 	return o, f, err
 }
 
-// TestEveryFlagOfTheirsIsKnown holds the table, the list of names and values, and the parser to one another.
+// TestEveryFlagOfTheirsIsKnown holds the tables, the lists of names, values and defaults, and the parser to one another.
 func TestEveryFlagOfTheirsIsKnown(t *testing.T) {
 	nowhere(t)
+	defaults := theirDefaults(t)
 	named := map[string]bool{}
 	for _, arg := range theirArguments(t) {
 		name, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
@@ -71,22 +88,36 @@ func TestEveryFlagOfTheirsIsKnown(t *testing.T) {
 		}
 	}
 	f := runCommand().Flags()
+	known := func(name, there, why string) (given *pflag.Flag) {
+		if given = f.Lookup(name); given == nil || !named[name] {
+			t.Fatalf("--%s stands in a table and is not known, or has no value in the list", name)
+		}
+		delete(named, name)
+		if have := strings.Trim(given.DefValue, "[]"); (have != there) != (why != "") {
+			t.Errorf("--%s: the default is %q, there %q, and the table says why: %q", name, have, there, why)
+		}
+		return given
+	}
+	for row := range setting.All() {
+		if there, listed := defaults[row.Flag]; row.Theirs != listed || row.There != "" && row.There != there {
+			t.Errorf("--%s: the default there is %q, in the list %q (%t)", row.Flag, row.There, there, listed)
+		}
+		if row.Theirs {
+			known(row.Flag, defaults[row.Flag], row.Why)
+			delete(defaults, row.Flag)
+		}
+	}
 	for _, row := range app.TheirFlags {
-		given := f.Lookup(row.Name)
-		if given == nil || !named[row.Name] {
-			t.Errorf("--%s stands in the table and is not known, or has no value in the list", row.Name)
-			continue
-		}
-		delete(named, row.Name)
-		if have := strings.Trim(given.DefValue, "[]"); (have != row.Default) != row.Differs() {
-			t.Errorf("--%s: the default is %q, there %q, and the table says why: %q", row.Name, have, row.Default, row.Why)
-		}
-		if row.Taken != app.Honoured && row.Why == "" {
+		given := known(row.Name, row.Default, "")
+		if row.Why == "" {
 			t.Errorf("--%s: no reason is given", row.Name)
 		}
 		if app.Moot(given) != (row.Taken == app.NoEffect) || app.RefusedFlag(given) != (row.Taken == app.Refused) {
 			t.Errorf("--%s is not taken as the table says, %s", row.Name, row.Taken)
 		}
+	}
+	for name := range defaults {
+		t.Errorf("--%s has a default in the list and no row in the table", name)
 	}
 	for name := range named {
 		t.Errorf("--%s has a value in the list and no row in the table", name)
@@ -129,12 +160,9 @@ func TestCompatTakesTheirDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range app.TheirFlags {
-		if row.Taken != app.Honoured {
-			continue
-		}
-		if have := strings.Trim(f.Lookup(row.Name).Value.String(), "[]"); have != row.Default {
-			t.Errorf("--%s is %q with --compat, there %q", row.Name, have, row.Default)
+	for name, there := range theirDefaults(t) {
+		if have := strings.Trim(f.Lookup(name).Value.String(), "[]"); have != there {
+			t.Errorf("--%s is %q with --compat, there %q", name, have, there)
 		}
 	}
 	if o, _, err := started(t, "sluice", "run", "--compat", "--expander=random"); err != nil || !slices.Equal(o.Policy.Growth.Expanders, []policy.Expander{policy.Random}) {

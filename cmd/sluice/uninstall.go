@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/internal/app"
 	"sluice.dev/sluice/internal/kube"
 )
 
@@ -69,8 +69,8 @@ leaves nothing.`,
 	f := cmd.Flags()
 	f.BoolVar(&yes, "yes", false, "do it; without this flag it is only told")
 	f.BoolVar(&beside, "beside", false, "also while a process holds the lease, which then keeps lease and status")
-	f.StringVar(&at.Namespace, "namespace", "kube-system", "namespace of the lease and the status ConfigMap")
-	f.StringVar(&at.Lease, "leader-elect-resource-name", "cluster-autoscaler", "name of the lease")
-	f.StringVar(&at.Status, "status-config-map-name", cluster.StatusName, "name of the status ConfigMap")
+	app.BindAs(f, "namespace", &at.Namespace, "namespace of the lease and the status ConfigMap")
+	app.BindAs(f, "leader-elect-resource-name", &at.Lease, "name of the lease")
+	app.Bind(f, map[string]any{"status-config-map-name": &at.Status})
 	return cmd
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -36,27 +37,31 @@ func TestWithoutFlagsThePolicyIsTheDefault(t *testing.T) {
 	}
 }
 
+// samples are a value for each flag of a policy, other than its default.
+var samples = map[string]string{
+	"max-nodes-total": "101", "cores-total": "102:103", "memory-total": "104:105", "max-node-provision-time": "106s", "max-node-startup-time": "147s",
+	"initial-node-group-backoff-duration": "107s", "max-node-group-backoff-duration": "108s", "node-group-backoff-reset-timeout": "109s",
+	"scale-down-enabled": "false", "scale-down-unneeded-time": "110s", "scale-down-unready-time": "111s",
+	"scale-down-utilization-threshold": "0.12", "scale-down-gpu-utilization-threshold": "0.13", "busy-threshold": "0.15", "busy-limit": "145m", "compat": "false", "scale-down-delay-after-add": "113s", "node-delete-delay-after-taint": "114s", "load-balancer-exclusion-delay": "133s", "max-detach-time": "134s",
+	"max-scale-down-parallelism": "115", "max-empty-bulk-delete": "146", "max-bulk-soft-taint-count": "132", "max-drain-parallelism": "116", "max-emptied-percentage": "14.5", "emptied-window": "142s", "cluster-id": "uid-143", "max-graceful-termination-sec": "117", "max-drain-time": "118s", "remove-control-plane-nodes": "true", "after-drain-time": "wait", "drain-priority-config": "0:600,1000:60", "daemonset-eviction-for-empty-nodes": "true", "daemonset-eviction-for-occupied-nodes": "false",
+	"skip-nodes-with-local-storage": "false", "skip-nodes-with-system-pods": "false", "run-dry": "false", "scale-down-delay-after-delete": "135s", "scale-down-delay-after-failure": "136s", "scale-down-delay-type-local": "true", "scale-down-unready-enabled": "false",
+	"ignore-daemonsets-utilization": "true", "ignore-mirror-pods-utilization": "true", "node-deletion-delay-timeout": "137s", "skip-nodes-with-custom-controller-pods": "false", "min-replica-count": "139", "blocking-system-pod-distruption-timeout": "138s", "evict-work": "namespace/render=131m", "daemon-work": "render/tier=work",
+	"consolidate": "all", "consolidation-expected-time": "139m", "consolidation-pod-cost": "0.14", "consolidation-per-day": "141",
+	"ok-total-unready-count": "119", "max-total-unready-percentage": "12.5",
+	"expander": "priority,grpc,random", "max-nodes-per-scaleup": "120", "enforce-node-group-min-size": "true", "burst-window": "131s", "new-pod-scale-up-delay": "121s", "gang-hold": "129s",
+	"expendable-pods-priority-cutoff": "-122", "balance-similar-node-groups": "true", "balancing-ignore-label": "example.com/rack",
+	"memory-difference-ratio": "0.123", "max-allocatable-difference-ratio": "0.124", "max-free-difference-ratio": "0.125",
+	"headroom": "agents=cores:126", "schedule": "agents: Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127", "ceiling": "agents=usd:128/24h", "gpu-total": "nvidia.com/gpu:148:149", "scale-up-from-zero": "false",
+	"drain-target": "namespace/render=129m", "await-free-places": "false", "enable-provisioning-requests": "true", "check-capacity-processor-instance": "east",
+	"startup-taint": "example.com/one", "ignore-taint": "example.com/one", "startup-taint-prefix": "example.com/two-", "status-taint": "example.com/three",
+	"bypassed-scheduler-names": "volcano", "allowed-scheduler-names": "default-scheduler,volcano",
+	"force-delete-unregistered-nodes": "true", "keep-failed-machine": "144s", "force-delete-failed-nodes": "true",
+	"capacity-buffer-controller-enabled": "true", "capacity-buffer-pod-injection-enabled": "true",
+}
+
 func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
-	set := map[string]string{
-		"max-nodes-total": "101", "cores-total": "102:103", "memory-total": "104:105", "max-node-provision-time": "106s", "max-node-startup-time": "147s",
-		"initial-node-group-backoff-duration": "107s", "max-node-group-backoff-duration": "108s", "node-group-backoff-reset-timeout": "109s",
-		"scale-down-enabled": "false", "scale-down-unneeded-time": "110s", "scale-down-unready-time": "111s",
-		"scale-down-utilization-threshold": "0.12", "scale-down-gpu-utilization-threshold": "0.13", "busy-threshold": "0.15", "busy-limit": "145m", "compat": "false", "scale-down-delay-after-add": "113s", "node-delete-delay-after-taint": "114s", "load-balancer-exclusion-delay": "133s", "max-detach-time": "134s",
-		"max-scale-down-parallelism": "115", "max-empty-bulk-delete": "146", "max-bulk-soft-taint-count": "132", "max-drain-parallelism": "116", "max-emptied-percentage": "14.5", "emptied-window": "142s", "cluster-id": "uid-143", "max-graceful-termination-sec": "117", "max-drain-time": "118s", "remove-control-plane-nodes": "true", "after-drain-time": "wait", "drain-priority-config": "", "daemonset-eviction-for-empty-nodes": "true", "daemonset-eviction-for-occupied-nodes": "false",
-		"skip-nodes-with-local-storage": "false", "skip-nodes-with-system-pods": "false", "run-dry": "false", "scale-down-delay-after-delete": "135s", "scale-down-delay-after-failure": "136s", "scale-down-delay-type-local": "true", "scale-down-unready-enabled": "false",
-		"ignore-daemonsets-utilization": "true", "ignore-mirror-pods-utilization": "true", "node-deletion-delay-timeout": "137s", "skip-nodes-with-custom-controller-pods": "false", "min-replica-count": "139", "blocking-system-pod-distruption-timeout": "138s", "evict-work": "namespace/render=131m", "daemon-work": "render/tier=work",
-		"consolidate": "all", "consolidation-expected-time": "139m", "consolidation-pod-cost": "0.14", "consolidation-per-day": "141",
-		"ok-total-unready-count": "119", "max-total-unready-percentage": "12.5",
-		"expander": "priority,grpc,random", "max-nodes-per-scaleup": "120", "enforce-node-group-min-size": "true", "burst-window": "131s", "new-pod-scale-up-delay": "121s", "gang-hold": "129s",
-		"expendable-pods-priority-cutoff": "-122", "balance-similar-node-groups": "true", "balancing-ignore-label": "example.com/rack",
-		"memory-difference-ratio": "0.123", "max-allocatable-difference-ratio": "0.124", "max-free-difference-ratio": "0.125",
-		"headroom": "agents=cores:126", "schedule": "agents: Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127", "ceiling": "agents=usd:128/24h", "gpu-total": "nvidia.com/gpu:148:149", "scale-up-from-zero": "false",
-		"drain-target": "namespace/render=129m", "await-free-places": "false", "enable-provisioning-requests": "true", "check-capacity-processor-instance": "east",
-		"startup-taint": "example.com/one", "ignore-taint": "example.com/one", "startup-taint-prefix": "example.com/two-", "status-taint": "example.com/three",
-		"bypassed-scheduler-names": "volcano", "allowed-scheduler-names": "default-scheduler,volcano",
-		"force-delete-unregistered-nodes": "true", "keep-failed-machine": "144s", "force-delete-failed-nodes": "true",
-		"capacity-buffer-controller-enabled": "true", "capacity-buffer-pod-injection-enabled": "true",
-	}
+	set := maps.Clone(samples)
+	set["drain-priority-config"] = "" // not beside a longest grace period
 	weekdays, err := cluster.ParseSchedule("Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127")
 	if err != nil {
 		t.Fatal(err)
@@ -70,13 +75,13 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 			MaxNodes: 101, MaxCores: 103, MaxMemoryGiB: 105, Provision: 106 * time.Second, Startup: 147 * time.Second,
 			BackoffFirst: 107 * time.Second, BackoffMost: 108 * time.Second, BackoffReset: 109 * time.Second,
 			MaxAtOnce: 120, EnforceMin: true, BurstWindow: 131 * time.Second, PodDelay: 121 * time.Second, PriorityCutoff: -122, GangHold: 129 * time.Second,
-			Taints:   cluster.Taints{Startup: []string{"example.com/one", "example.com/one"}, Prefixes: []string{"example.com/two-"}, Status: []string{"example.com/three"}},
-			Bypassed: []string{"volcano"}, Schedulers: []string{"default-scheduler", "volcano"},
-			Expanders: []policy.Expander{policy.Priority, policy.GRPC, policy.Random},
-			Balance:   policy.Balance{Similar: true, IgnoreLabels: []string{"example.com/rack"}, Memory: 0.123, Allocatable: 0.124, Free: 0.125},
-			Headroom:  []policy.GroupHeadroom{{Group: "agents", Headroom: cluster.Headroom{Cores: 126}}},
-			Schedules: []policy.GroupSchedule{{Group: "agents", Schedule: weekdays}},
-			GPUs:      []policy.GPUTotal{{Kind: "nvidia.com/gpu", Min: 148, Max: 149}}, NeedsReady: true,
+			Taints:     cluster.Taints{Startup: []string{"example.com/one", "example.com/one"}, Prefixes: []string{"example.com/two-"}, Status: []string{"example.com/three"}},
+			Schedulers: policy.Schedulers{Bypassed: []string{"volcano"}, Allowed: []string{"default-scheduler", "volcano"}},
+			Expanders:  []policy.Expander{policy.Priority, policy.GRPC, policy.Random},
+			Balance:    policy.Balance{Similar: true, IgnoreLabels: []string{"example.com/rack"}, Memory: 0.123, Allocatable: 0.124, Free: 0.125},
+			Headroom:   []policy.GroupHeadroom{{Group: "agents", Headroom: cluster.Headroom{Cores: 126}}},
+			Schedules:  []policy.GroupSchedule{{Group: "agents", Schedule: weekdays}},
+			GPUs:       []policy.GPUTotal{{Kind: "nvidia.com/gpu", Min: 148, Max: 149}}, NeedsReady: true,
 			Ceilings: []policy.GroupCeiling{{Group: "agents", Ceiling: cluster.Ceiling{Unit: cluster.CeilingUSD, Limit: 128, Window: 24 * time.Hour}}},
 
 			DrainTargets: []policy.DrainTarget{{Namespace: "render", Within: 129 * time.Minute}},
@@ -84,11 +89,11 @@ func TestEveryPolicyFlagSetsItsOwnField(t *testing.T) {
 		},
 		Removal: policy.Removal{
 			AfterDeadline: policy.Wait, EmptyDaemons: true, ControlPlane: true,
-			AfterDelete: 135 * time.Second, AfterFailure: 136 * time.Second, LocalDelays: true, MinReplicas: 139, IgnoreDaemons: true, IgnoreMirrors: true, DeletionDelay: 137 * time.Second, SystemPodAge: 138 * time.Second,
+			AfterDelete: 135 * time.Second, AfterFailure: 136 * time.Second, LocalDelays: true, MinReplicas: 139, IgnoreDaemons: true, IgnoreMirrors: true, DeletionDelay: 137 * time.Second, Skip: policy.Skip{SystemPodAge: 138 * time.Second},
 			DaemonWork: []cluster.PodSelector{workers},
 			Work:       []policy.WorkRule{{Namespace: "render", Patience: policy.Patience(131 * time.Minute)}},
 			Unneeded:   110 * time.Second, Unready: 111 * time.Second, Threshold: 0.12, GPUThreshold: 0.13, BusyThreshold: 0.15, BusyLimit: 145 * time.Minute, AfterAdd: 113 * time.Second, AfterTaint: 114 * time.Second, Exclusion: 133 * time.Second, MaxDetach: 134 * time.Second, KeepUnjoined: 144 * time.Second,
-			MaxInFlight: 115, MaxSoftTaints: 132, MaxDrains: 116, Emptied: 14.5, Window: 142 * time.Second, MaxGrace: 117 * time.Second, DrainDeadline: 118 * time.Second, ForceUnjoined: true, ForceFailed: true, Consolidation: policy.Consolidation{Groups: []cluster.GroupID{"all"}, Expected: 139 * time.Minute, PodUSD: 0.14, PerDay: 141},
+			MaxInFlight: 115, MaxSoftTaints: 132, MaxDrains: 116, Emptied: 14.5, Window: 142 * time.Second, Drain: policy.Drain{MaxGrace: 117 * time.Second}, DrainDeadline: 118 * time.Second, ForceUnjoined: true, ForceFailed: true, Consolidation: policy.Consolidation{Groups: []cluster.GroupID{"all"}, Expected: 139 * time.Minute, PodUSD: 0.14, PerDay: 141},
 			MinCores: 102, MinMemoryGiB: 104,
 		},
 		Health:    policy.Health{UnreadyCount: 119, UnreadyPercent: 12.5},

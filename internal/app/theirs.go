@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"sluice.dev/sluice/setting"
 )
 
 // Taken is what sluice does about a flag of cluster-autoscaler.
@@ -16,7 +17,6 @@ type Taken string
 
 // The ways to take one.
 const (
-	Honoured Taken = "honoured"       // declared where its value goes
 	NoEffect Taken = "without effect" // any value is accepted, and changes nothing
 	Refused  Taken = "refused"        // a value other than cluster-autoscaler's default ends the start
 )
@@ -28,9 +28,7 @@ type TheirFlag struct {
 	Default string // cluster-autoscaler's, as pflag prints it
 	Taken   Taken
 
-	// Why is, of a flag without effect, why it needs none; of a refused one, why and what to do instead; of an honoured one, why sluice has
-	// another default, "" when it has the same.
-	Why string
+	Why string // of a flag without effect, why it needs none; of a refused one, why and what to do instead
 	// Gone is the first release of cluster-autoscaler that does not have the flag; "" while it has it.
 	Gone string
 }
@@ -59,31 +57,22 @@ func declareTheirs(f *pflag.FlagSet) {
 	}
 }
 
-// declare gives the flag a value of its kind that goes nowhere.
-func (t TheirFlag) declare(f *pflag.FlagSet, usage, note string) {
-	switch t.Kind {
-	case "bool":
-		f.Bool(t.Name, t.Default == "true", usage)
-	case "int":
-		f.Int(t.Name, must(strconv.Atoi(t.Default)), usage)
-	case "float64":
-		f.Float64(t.Name, must(strconv.ParseFloat(t.Default, 64)), usage)
-	case "duration":
-		f.Duration(t.Name, must(time.ParseDuration(t.Default)), usage)
-	case "stringArray":
-		f.StringArray(t.Name, nil, usage)
-	default:
-		f.String(t.Name, t.Default, usage)
-	}
-	f.Lookup(t.Name).Annotations = map[string][]string{note: {t.Why}}
+// kinds are variables that go nowhere, by what their flag takes.
+var kinds = map[string]func() any{
+	"bool":        func() any { return new(bool) },
+	"int":         func() any { return new(int) },
+	"float64":     func() any { return new(float64) },
+	"duration":    func() any { return new(time.Duration) },
+	"string":      func() any { return new(string) },
+	"stringArray": func() any { return new([]string) },
 }
 
-// must is the value of a default in the table, which a test reads whole.
-func must[V any](value V, err error) V {
-	if err != nil {
-		panic(err)
-	}
-	return value
+// declare gives the flag a value of its kind that goes nowhere.
+func (t TheirFlag) declare(f *pflag.FlagSet, usage, note string) {
+	row, to := setting.Row{Flag: t.Name, Default: t.Default, Help: usage}, kinds[t.Kind]()
+	row.Fill(to)
+	declare(f, &row, to)
+	f.Lookup(t.Name).Annotations = map[string][]string{note: {t.Why}}
 }
 
 // checkTheirs refuses what asks for something that sluice does not do.
@@ -99,18 +88,15 @@ func checkTheirs(f *pflag.FlagSet) error {
 
 // takeTheirDefaults gives every flag that nobody has given the default that cluster-autoscaler has for it.
 func takeTheirDefaults(f *pflag.FlagSet) error {
-	for _, t := range TheirFlags {
-		if given := f.Lookup(t.Name); t.Differs() && given != nil && !given.Changed && given.Value.String() != t.Default {
-			if err := given.Value.Set(t.Default); err != nil {
-				return fmt.Errorf("--%s=%s: %w", t.Name, t.Default, err)
+	for row := range setting.All() {
+		if given := f.Lookup(row.Flag); row.There != "" && given != nil && !given.Changed && given.Value.String() != row.There {
+			if err := given.Value.Set(row.There); err != nil {
+				return fmt.Errorf("--%s=%s: %w", row.Flag, row.There, err)
 			}
 		}
 	}
 	return nil
 }
-
-// Differs says whether sluice has another default for a flag that it honours.
-func (t TheirFlag) Differs() bool { return t.Taken == Honoured && t.Why != "" }
 
 // GivenWithoutEffect are the flags that were given and change nothing, with their dashes, in alphabetical order.
 func GivenWithoutEffect(f *pflag.FlagSet) string {

@@ -15,6 +15,7 @@ import (
 	"sluice.dev/sluice/internal/azure/config"
 	"sluice.dev/sluice/internal/imds"
 	"sluice.dev/sluice/internal/ledger"
+	"sluice.dev/sluice/setting"
 )
 
 // Options say which scale sets are managed and how Azure is reached. The zero value of every field is ready for a machine of the
@@ -41,7 +42,7 @@ type Options struct {
 	Transport http.RoundTripper
 
 	// APIShare is the share of Azure's published request limits, of those that the whole subscription shares, that this process may spend;
-	// 0 means 0.5, and 1 all of it. See [Provider.Budget].
+	// 0 means the default of --azure-api-share, and 1 all of it. See [Provider.Budget].
 	APIShare float64
 
 	// PricesFile is the operator's own prices, as docs/reference/catalog.md describes them; "" for none. RetailPrices lets Azure's public price list
@@ -80,11 +81,8 @@ type Options struct {
 	where config.Cloud // once [Options.find] has found it
 }
 
-// The usual and the least share of Azure's limits. With less than the least a scale set's machines would not be listed every few minutes.
-const (
-	defaultShare = 0.5
-	leastShare   = 0.01
-)
+// leastShare is the least share of Azure's limits. With less a scale set's machines would not be listed every few minutes.
+const leastShare = 0.01
 
 // Identity is who asks Azure; see [config.Identity].
 type Identity = config.Identity
@@ -148,7 +146,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.CacheTTL = time.Minute
 	}
 	if o.APIShare == 0 {
-		o.APIShare = defaultShare
+		setting.Find("azure-api-share").Fill(&o.APIShare)
 	}
 	if !(o.APIShare >= leastShare && o.APIShare <= 1) {
 		return o, fmt.Errorf("--azure-api-share=%v: give 0.01 to 1, such as 0.5", o.APIShare)

@@ -158,8 +158,8 @@ func (o *ownership) ask(ctx context.Context, now time.Time, answered chan struct
 // settingsVersion is the api-version of Microsoft.Insights/autoscaleSettings.
 const settingsVersion = "2022-10-01"
 
-// setting is one autoscale setting.
-type setting struct {
+// autoscaleSetting is one of them.
+type autoscaleSetting struct {
 	Name       string `json:"name"`
 	Properties struct {
 		Enabled *bool  `json:"enabled"` // absent is true
@@ -168,7 +168,7 @@ type setting struct {
 }
 
 func (o *ownership) listSettings(ctx context.Context) (map[string]string, error) {
-	all, err := collect[setting](ctx, o.pipeline, fmt.Sprintf("%s/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Insights/autoscaleSettings?api-version=%s",
+	all, err := collect[autoscaleSetting](ctx, o.pipeline, fmt.Sprintf("%s/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Insights/autoscaleSettings?api-version=%s",
 		o.options.ResourceManagerEndpoint, url.PathEscape(o.options.Subscription), url.PathEscape(o.options.ResourceGroup), settingsVersion))
 	if err != nil {
 		return nil, err

@@ -13,9 +13,6 @@ import (
 // its disks keep what was pulled and cached. Azure counts such a machine as capacity and bills its disks; the group that sluice shows has
 // it among the parked ones and in no number. A growth starts parked machines before it makes new ones.
 
-// removalTag says what a removal does to the machines of a group: "delete", which is also meant without the tag, or "deallocate".
-const removalTag = sluiceTag + "removal"
-
 // startAgain is how long a machine that could not be started is passed over by growth.
 const startAgain = 30 * time.Minute
 

@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/setting"
 )
 
 // The tags by which cluster-autoscaler is told about nodes; Azure allows no "/" in a tag's name.
@@ -21,7 +20,7 @@ const (
 	labelTag      = autoscalerTag + "node-template_label_"
 	taintTag      = autoscalerTag + "node-template_taint_"
 	resourceTag   = autoscalerTag + "node-template_resources_"
-	optionTag     = autoscalerTag + "node-template_autoscaling-options_"
+	optionTag     = setting.Option
 )
 
 // told is what the tags of a group say of its nodes. What they say wrongly is in faults, one sentence for each tag, with the remedy; the
@@ -47,10 +46,10 @@ func readTags(tags map[string]string) told {
 			t.taint(tag, decodeKey(rest), value)
 		} else if rest, ok := strings.CutPrefix(tag, resourceTag); ok {
 			t.resource(tag, decodeResource(rest), value)
-		} else if rest, ok := strings.CutPrefix(tag, optionTag); ok {
-			t.option(tag, rest, value)
-		} else if rest, ok := strings.CutPrefix(tag, sluiceTag); ok {
-			t.setting(tag, rest, value)
+		} else if strings.HasPrefix(tag, optionTag) {
+			t.setting(tag, optionTag, value)
+		} else if strings.HasPrefix(tag, setting.Own) {
+			t.setting(tag, "", value)
 		} else if !strings.HasPrefix(tag, autoscalerTag) && validLabel(tag, value) {
 			t.plain[tag] = value
 		}
@@ -105,37 +104,6 @@ func (t *told) resource(tag, name, value string) {
 		return
 	}
 	t.resources[corev1.ResourceName(name)] = q
-}
-
-func (t *told) option(tag, name, value string) {
-	share := func() *float64 {
-		n, err := strconv.ParseFloat(value, 64)
-		if err != nil || !(n >= 0 && n <= 1) {
-			t.fault(tag, value, "the flag's value stays; give a share from 0 to 1, such as 0.5")
-			return nil
-		}
-		return &n
-	}
-	span := func() *time.Duration {
-		d, err := time.ParseDuration(value)
-		if err != nil || d < 0 {
-			t.fault(tag, value, "the flag's value stays; give a duration, such as 10m or 1h30m")
-			return nil
-		}
-		return &d
-	}
-	switch strings.ToLower(name) {
-	case "scaledownutilizationthreshold":
-		t.options.Threshold = share()
-	case "scaledowngpuutilizationthreshold":
-		t.options.GPUThreshold = share()
-	case "scaledownunneededtime":
-		t.options.Unneeded = span()
-	case "scaledownunreadytime":
-		t.options.Unready = span()
-	default:
-		t.fault(tag, value, "there are scaledownutilizationthreshold, scaledowngpuutilizationthreshold, scaledownunneededtime and scaledownunreadytime")
-	}
 }
 
 // decodeKey turns a tag's "_" into "/" and then "~2" into "_", in that order.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/setting"
 )
 
 func TestKeysAreDecodedInTheOrderOfClusterAutoscaler(t *testing.T) {
@@ -46,7 +47,7 @@ func TestOptionsOfAGroupAreReadFromItsTags(t *testing.T) {
 		"not a number at all":     {"scaledowngpuutilizationthreshold", "NaN", cluster.Options{}, "give a share from 0 to 1"},
 		"a duration without unit": {"scaledownunneededtime", "600", cluster.Options{}, "the flag's value stays; give a duration"},
 		"a negative duration":     {"scaledownunneededtime", "-1m", cluster.Options{}, "give a duration"},
-		"an unknown option":       {"scaleupeagerly", "yes", cluster.Options{}, "there are scaledownutilizationthreshold"},
+		"an unknown option":       {"scaleupeagerly", "yes", cluster.Options{}, "there are scaledownunneededtime, scaledownunreadytime, scaledownutilizationthreshold and scaledowngpuutilizationthreshold"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tag := optionTag + tc.tag
@@ -87,10 +88,10 @@ func TestSluicesOwnTagsSetWhatAGroupMayDo(t *testing.T) {
 		"daemons that work":                    {"daemon-work", "render/app in (farm,worker)", cluster.Options{DaemonWork: []cluster.PodSelector{workers}}, ""},
 		"daemons of no namespace":              {"daemon-work", "app=worker; render/app in (farm,worker)", cluster.Options{DaemonWork: []cluster.PodSelector{workers, cluster.EveryPod}}, `app=worker has no effect: all pods of DaemonSets count as work there until it can be read; "app=worker" is no namespace`},
 		"what removal does is no tag of these": {"removal", "delete", cluster.Options{}, ""},
-		"a tag that nobody reads":              {"headrom", "machines:2", cluster.Options{}, "there are sluice.dev_removal, sluice.dev_headroom, sluice.dev_schedule, sluice.dev_ceiling, sluice.dev_daemon-work and sluice.dev_model"},
+		"a tag that nobody reads":              {"headrom", "machines:2", cluster.Options{}, "there are sluice.dev_schedule, sluice.dev_headroom, sluice.dev_ceiling, sluice.dev_daemon-work, sluice.dev_removal and sluice.dev_model"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := readTags(map[string]string{sluiceTag + tc.tag: tc.value})
+			got := readTags(map[string]string{setting.Own + tc.tag: tc.value})
 			if d := cmp.Diff(tc.want, got.options); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
@@ -120,7 +121,7 @@ func FuzzTagsOfAnyKind(f *testing.F) {
 		{labelTag, "example.com_pool~2name", "blue"}, {labelTag, "_", "x"}, {taintTag, "dedicated", "gpu:NoSchedule"}, {taintTag, "a", ":NoExecute"},
 		{taintTag, "a", "b:c:NoSchedule"}, {resourceTag, "cpu", "15500m"}, {resourceTag, "nvidia.com_gpu", "-1"}, {resourceTag, "memory", "1e400"},
 		{optionTag, "scaledownutilizationthreshold", "Inf"}, {optionTag, "scaledownunreadytime", "2540400h"}, {"", "owner", "me"}, {"", "", ""},
-		{sluiceTag, "schedule", "daily min=1; nightly max=2"}, {sluiceTag, "ceiling", "usd:1/1h;"},
+		{setting.Own, "schedule", "daily min=1; nightly max=2"}, {setting.Own, "ceiling", "usd:1/1h;"},
 		{autoscalerTag, "enabled", "true"},
 	} {
 		f.Add(seed[0], seed[1], seed[2])
@@ -160,7 +161,7 @@ func FuzzTagsOfAnyKind(f *testing.F) {
 			effects++
 		}
 		special := strings.HasPrefix(tag, labelTag) || strings.HasPrefix(tag, taintTag) || strings.HasPrefix(tag, resourceTag) || strings.HasPrefix(tag, optionTag)
-		if special && effects+len(got.faults) != 1 || !special && (effects > 1 || len(got.faults) > 0 && !strings.HasPrefix(tag, sluiceTag)) {
+		if special && effects+len(got.faults) != 1 || !special && (effects > 1 || len(got.faults) > 0 && !strings.HasPrefix(tag, setting.Own)) {
 			t.Errorf("tag %q=%q has %d effects and the faults %q", tag, value, effects, got.faults)
 		}
 	})

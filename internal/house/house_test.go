@@ -31,7 +31,7 @@ var pure = []string{
 	"plan/action", "plan/claim", "plan/grow", "plan/memory", "plan/node", "plan/place", "plan/remove", "policy", "reason", "scheduling",
 	"scheduling/internal/classes", "scheduling/internal/devices", "scheduling/internal/digest", "scheduling/internal/fit", "scheduling/internal/journal",
 	"scheduling/internal/nodes", "scheduling/internal/plugins", "scheduling/internal/relations", "scheduling/internal/resources", "scheduling/internal/storage",
-	"scheduling/internal/whatif",
+	"scheduling/internal/whatif", "setting",
 }
 
 // contract packages may be imported from outside as the pure ones may, and are what a cloud has to keep.
@@ -43,7 +43,8 @@ var rooms = map[string][]string{
 	"reason":   {},
 	"calendar": {},
 	"cluster":  {"calendar", "fleet", "reason"},
-	"policy":   {"cluster", "fleet", "reason"},
+	"policy":   {"cluster", "fleet", "reason", "setting"},
+	"setting":  {}, // a table: it knows no policy and no flag
 	"cloud":    {"cluster"},
 	"guard":    {"cluster", "fleet", "policy", "reason", "scheduling"},
 	"scheduling": {
@@ -89,7 +90,7 @@ var rooms = map[string][]string{
 	"internal/azure/catalog":          {},
 	"internal/azure/catalog/generate": {"internal/azure/catalog"},
 	"internal/azure/config":           {},
-	"internal/azure":                  {"cloud", "cluster", "fleet", "internal/ledger", "internal/azure/catalog", "internal/azure/config", "internal/imds", "reason"},
+	"internal/azure":                  {"cloud", "cluster", "fleet", "internal/ledger", "internal/azure/catalog", "internal/azure/config", "internal/imds", "policy", "reason", "setting"},
 	"internal/kube":                   {"cluster", "guard", "plan", "reason"},
 	"internal/expander":               {"cluster"},
 	"internal/actuate":                {"cloud", "cluster", "fleet", "guard", "internal/ledger", "internal/expander", "internal/kube", "plan", "plan/action", "plan/memory", "policy", "reason"},
@@ -98,7 +99,7 @@ var rooms = map[string][]string{
 	"internal/doctor":                 {"cluster"},
 	"internal/web":                    {"cluster", "internal/report", "journal", "plan", "plan/action", "plan/memory", "reason"},
 	"internal/app": {
-		"cloud", "cluster", "fleet", "guard", "journal", "plan", "plan/action", "plan/memory", "policy", "reason", "scheduling",
+		"cloud", "cluster", "fleet", "guard", "journal", "plan", "plan/action", "plan/memory", "policy", "reason", "scheduling", "setting",
 		"deploy", "internal/actuate", "internal/azure", "internal/doctor", "internal/expander", "internal/imds", "internal/kube", "internal/ledger", "internal/report", "internal/web",
 	},
 

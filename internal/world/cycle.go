@@ -53,7 +53,7 @@ func (w *world) hearBy(ctx context.Context, sluice *app.Autoscaler) error {
 			resources = append(slices.Clip(resources), resource)
 		}
 	}
-	if w.policy.Removal.CustomOwners {
+	if w.policy.Removal.Skip.CustomControllerPods {
 		resources = append(slices.Clip(resources), followedControllers...)
 	}
 	due := map[string]uint64{}
