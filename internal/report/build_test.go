@@ -154,10 +154,10 @@ func (w *world) cordon(name, why string, ago time.Duration) {
 	n := w.node(name)
 	n.Spec.Unschedulable = true
 	n.Spec.Taints = append(n.Spec.Taints, cluster.Removal{Since: w.at.Add(-ago), Why: why}.Taint())
-	if w.memory.Cordoned == nil {
-		w.memory.Cordoned = map[string]memory.Cordoned{}
+	if w.kept.Cordoned == nil {
+		w.kept.Cordoned = map[string]memory.Cordoned{}
 	}
-	w.memory.Cordoned[name] = memory.Cordoned{Said: w.at.Add(-ago).Truncate(time.Second), By: w.at.Add(-ago)}
+	w.kept.Cordoned[name] = memory.Cordoned{Said: w.at.Add(-ago).Truncate(time.Second), By: w.at.Add(-ago)}
 	for _, g := range w.groups {
 		for _, in := range g.Instances {
 			if in.ProviderID == n.Spec.ProviderID {
@@ -169,7 +169,7 @@ func (w *world) cordon(name, why string, ago time.Duration) {
 
 // decide is the entry of a cycle whose actions all come back with the result, half a second after it observed.
 func (w *world) decide(r memory.Result) journal.Entry {
-	e := journal.Entry{Cycle: w.cycle, Seen: cluster.New(w.at, w.objects, w.groups), Policy: w.policy, Before: w.memory}
+	e := journal.Entry{Cycle: w.cycle, Seen: cluster.New(w.at, w.objects, w.groups), Policy: w.policy, Before: w.kept}
 	e.Seen.Fleet = w.ledger
 	e.Plan, _ = plan.Decide(e.Seen, e.Policy, e.Before)
 	r.At = w.at.Add(500 * time.Millisecond)

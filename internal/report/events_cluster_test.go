@@ -44,7 +44,7 @@ func TestTheClusterIsToldWhatClusterAutoscalerTells(t *testing.T) {
 	n := late.node("agents-0")
 	n.CreationTimestamp.Time = noon.Add(-16 * time.Minute)
 	n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, n.CreationTimestamp
-	late.memory.Groups = map[cluster.GroupID]memory.GroupMemory{"agents": {Noticed: noon.Add(-time.Hour)}}
+	late.kept.Groups = map[cluster.GroupID]memory.GroupMemory{"agents": {Noticed: noon.Add(-time.Hour)}}
 
 	full := growing()
 	full.policy.Growth.MaxNodes = 2
@@ -57,8 +57,8 @@ func TestTheClusterIsToldWhatClusterAutoscalerTells(t *testing.T) {
 	underused.group("agents", 0, 3, 2)
 	underused.pod("busy", "1", "agents-0")
 	underused.pod("small", "500m", "agents-1")
-	underused.memory.Removable = map[string]time.Time{"agents-1": noon.Add(-11 * time.Minute)}
-	underused.memory.Since = noon.Add(-time.Hour)
+	underused.kept.Removable = map[string]time.Time{"agents-1": noon.Add(-11 * time.Minute)}
+	underused.kept.Since = noon.Add(-time.Hour)
 
 	const tag = " (status-uid) "
 	for name, c := range map[string]struct {
@@ -106,7 +106,7 @@ func handedOver() *world {
 	w.node("agents-0").Annotations = map[string]string{cluster.OwnerAnnotation: w.policy.Installation, cluster.MachineAnnotation: g.Instances[0].Machine().String()}
 	w.groups = nil
 	w.group("other", 0, 3, 1)
-	w.memory.HandedOver = map[string]time.Time{"agents-0": noon.Add(-time.Hour)}
+	w.kept.HandedOver = map[string]time.Time{"agents-0": noon.Add(-time.Hour)}
 	return w
 }
 

@@ -60,7 +60,7 @@ func TestEventsTellObjectsWhatWasDone(t *testing.T) {
 
 	idle := newWorld()
 	idle.group("agents", 0, 3, 1)
-	idle.memory.Removable = map[string]time.Time{"agents-0": noon.Add(-11 * time.Minute)}
+	idle.kept.Removable = map[string]time.Time{"agents-0": noon.Add(-11 * time.Minute)}
 
 	orphan := newWorld()
 	orphan.machine(orphan.group("agents", 0, 3, 0), 5)

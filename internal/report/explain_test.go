@@ -25,7 +25,7 @@ func TestExplainSaysWhatBecomesOfAThingAndWhy(t *testing.T) {
 	idle := newWorld()
 	idle.group("agents", 1, 3, 2)
 	idle.pod("busy", "3", "agents-0")
-	idle.memory.Removable = map[string]time.Time{"agents-1": noon.Add(-4 * time.Minute)}
+	idle.kept.Removable = map[string]time.Time{"agents-1": noon.Add(-4 * time.Minute)}
 
 	for name, c := range map[string]struct {
 		world  *world

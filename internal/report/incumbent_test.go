@@ -132,7 +132,7 @@ func trouble() *world {
 		c.Status, c.LastTransitionTime.Time = corev1.ConditionUnknown, noon.Add(-time.Minute)
 	}
 	w.pod("web-0", "2", "")
-	w.memory.Groups = map[cluster.GroupID]memory.GroupMemory{"agents": {Backoff: memory.Backoff{Until: noon.Add(time.Minute), Code: "QuotaExceeded", Message: "4 of 4 cores are in use"}}}
+	w.kept.Groups = map[cluster.GroupID]memory.GroupMemory{"agents": {Backoff: memory.Backoff{Until: noon.Add(time.Minute), Code: "QuotaExceeded", Message: "4 of 4 cores are in use"}}}
 	return w
 }
 

@@ -42,7 +42,7 @@ func TestMetricsCountWhatCyclesDid(t *testing.T) {
 		n := w.node("agents-0")
 		n.CreationTimestamp.Time = noon.Add(-16 * time.Minute)
 		n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, n.CreationTimestamp
-		w.memory.Groups = map[cluster.GroupID]memory.GroupMemory{"agents": {Noticed: noticed}}
+		w.kept.Groups = map[cluster.GroupID]memory.GroupMemory{"agents": {Noticed: noticed}}
 		return w
 	}
 	draining := newWorld()
@@ -135,7 +135,7 @@ func TestAFailureIsCountedOnce(t *testing.T) {
 	for range 3 {
 		e := w.decide(accepted())
 		m.Report(e, 0)
-		_, w.memory = plan.Decide(e.Seen, e.Policy, e.Before)
+		_, w.kept = plan.Decide(e.Seen, e.Policy, e.Before)
 	}
 	if got := scrape(t, m)[`cluster_autoscaler_failed_scale_ups_total{dra_drivers="",gpu_name="",gpu_resource_name="",reason="AllocationFailed"}`]; got != "1" {
 		t.Errorf("a failure seen by three cycles counts %s times, want 1", got)

@@ -47,7 +47,7 @@ func TestStatusHasTheFormThatToolsForClusterAutoscalerRead(t *testing.T) {
 	young.Created = noon.Add(-time.Minute)
 	w.groups[1].Capacity = 1
 	w.group("spot", 0, 5, 0)
-	w.memory.Groups = map[cluster.GroupID]memory.GroupMemory{
+	w.kept.Groups = map[cluster.GroupID]memory.GroupMemory{
 		"spot": {Backoff: memory.Backoff{Until: noon.Add(time.Minute), Length: 5 * time.Minute, Last: noon.Add(-4 * time.Minute), Code: "AllocationFailed", Message: strings.Repeat("x", 600)}},
 	}
 	client := fake.NewClientset()
