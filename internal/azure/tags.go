@@ -40,17 +40,21 @@ func readTags(tags map[string]string) told {
 	t := told{plain: map[string]string{}, labels: map[string]string{}, resources: corev1.ResourceList{}}
 	for _, tag := range slices.Sorted(maps.Keys(tags)) {
 		value := tags[tag]
-		if rest, ok := strings.CutPrefix(tag, labelTag); ok {
-			t.label(tag, decodeKey(rest), value)
-		} else if rest, ok := strings.CutPrefix(tag, taintTag); ok {
-			t.taint(tag, decodeKey(rest), value)
-		} else if rest, ok := strings.CutPrefix(tag, resourceTag); ok {
-			t.resource(tag, decodeResource(rest), value)
-		} else if strings.HasPrefix(tag, optionTag) {
+		label, isLabel := strings.CutPrefix(tag, labelTag)
+		taint, isTaint := strings.CutPrefix(tag, taintTag)
+		resource, isResource := strings.CutPrefix(tag, resourceTag)
+		switch {
+		case isLabel:
+			t.label(tag, decodeKey(label), value)
+		case isTaint:
+			t.taint(tag, decodeKey(taint), value)
+		case isResource:
+			t.resource(tag, decodeResource(resource), value)
+		case strings.HasPrefix(tag, optionTag):
 			t.setting(tag, optionTag, value)
-		} else if strings.HasPrefix(tag, setting.Own) {
+		case strings.HasPrefix(tag, setting.Own):
 			t.setting(tag, "", value)
-		} else if !strings.HasPrefix(tag, autoscalerTag) && validLabel(tag, value) {
+		case !strings.HasPrefix(tag, autoscalerTag) && validLabel(tag, value):
 			t.plain[tag] = value
 		}
 	}

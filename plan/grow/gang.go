@@ -96,15 +96,15 @@ func (d *Growth) halfGangs() []*place.Gang {
 	return halves
 }
 
-// tally is what became of some pods, in numbers.
-type tally struct{ There, Coming, Grows, Stuck, Asked int }
+// Tally is what became of some pods, in numbers.
+type Tally struct{ There, Coming, Grows, Stuck, Asked int }
 
 // Placed is how many found a place.
-func (t tally) Placed() int { return t.There + t.Coming + t.Grows }
+func (t Tally) Placed() int { return t.There + t.Coming + t.Grows }
 
 // Tally is what became of the pods of demands, in numbers.
-func (d *Growth) Tally(demands []*place.Demand) tally {
-	var t tally
+func (d *Growth) Tally(demands []*place.Demand) Tally {
+	var t Tally
 	for _, dm := range demands {
 		for _, at := range dm.Pods[:dm.Served] {
 			v := d.PodVerdicts[at]

@@ -103,6 +103,7 @@ func TotalsOf(kinds []policy.GPUTotal) Totals {
 	return Totals{Kinds: kinds, Gpus: make([]int64, len(kinds))}
 }
 
+// Add counts so many nodes like that one; nil is a node of unknown size.
 func (t *Totals) Add(n *corev1.Node, count int) {
 	t.nodes += count
 	if n != nil {

@@ -17,6 +17,7 @@ type Breaker struct {
 
 }
 
+// Equal says whether both breakers stand alike.
 func (b Breaker) Equal(other Breaker) bool {
 	return b.Machines == other.Machines && b.Kept == other.Kept && b.Last.Equal(other.Last) && b.Until.Equal(other.Until)
 }

@@ -7,14 +7,14 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// cooldown is a pause of removals that is in force.
-type cooldown struct {
+// Cooldown is a pause of removals that is in force.
+type Cooldown struct {
 	at    time.Time
 	Delay time.Duration
 	After string // what happened then
 }
 
-func (c cooldown) Until() time.Time { return c.at.Add(c.Delay) }
+func (c Cooldown) Until() time.Time { return c.at.Add(c.Delay) }
 
 // CoolsDown says whether nothing is removed now after a growth, a deletion or a failure. It is false where each group has delays of its own.
 func (m Memory) CoolsDown(r policy.Removal, now time.Time) bool {
@@ -23,7 +23,7 @@ func (m Memory) CoolsDown(r policy.Removal, now time.Time) bool {
 }
 
 // Cooldown is the first one in force for nodes of the group, false for none.
-func (m *Memory) Cooldown(r policy.Removal, id cluster.GroupID, now time.Time) (cooldown, bool) {
+func (m *Memory) Cooldown(r policy.Removal, id cluster.GroupID, now time.Time) (Cooldown, bool) {
 	own := m.Groups[id]
 	grown, deleted, failed := own.Requested, own.Deleted, own.Uncordoned
 	if !r.LocalDelays {
@@ -32,14 +32,15 @@ func (m *Memory) Cooldown(r policy.Removal, id cluster.GroupID, now time.Time) (
 			deleted, failed = Later(deleted, g.Deleted), Later(failed, g.Uncordoned)
 		}
 	}
-	for _, c := range [...]cooldown{{grown, r.AfterAdd, "the last growth"}, {deleted, r.AfterDelete, "the last deletion"}, {failed, r.AfterFailure, "a node could not be tainted"}} {
+	for _, c := range [...]Cooldown{{grown, r.AfterAdd, "the last growth"}, {deleted, r.AfterDelete, "the last deletion"}, {failed, r.AfterFailure, "a node could not be tainted"}} {
 		if !c.at.IsZero() && now.Before(c.Until()) {
 			return c, true
 		}
 	}
-	return cooldown{}, false
+	return Cooldown{}, false
 }
 
+// Later is the later of two times.
 func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

@@ -24,6 +24,7 @@ type Unbound struct {
 	Refused []cluster.GroupID `json:"refused,omitempty"`
 }
 
+// Equal says whether both say the same of a pod.
 func (u Unbound) Equal(o Unbound) bool {
 	return u.Since.Equal(o.Since) && u.Until.Equal(o.Until) && u.Rest == o.Rest && slices.Equal(u.Refused, o.Refused)
 }

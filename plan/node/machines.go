@@ -7,6 +7,7 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
+// NeverJoined says that a machine has had its time and is no node.
 func (d *View) NeverJoined(about reason.Ref, in *cluster.Instance) reason.Reason {
 	code := reason.MachineNeverJoined
 	if d.lost[in.UID] {

@@ -20,6 +20,7 @@ type Memo struct {
 	Passing  []int            // of these, those that time alone made other ones when all were looked at last
 }
 
+// SameOption says whether two options are both unset, or set to the same.
 func SameOption[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // same says whether two lists are one, and not only equal.

@@ -53,11 +53,13 @@ func Leaves(parks bool) action.Outcome {
 	return action.NodeDeleting
 }
 
-// Usable, Standing and Deleting are what the group says, counted already.
+// Usable is [cluster.Group.Usable], found once a cycle.
 func (st *GroupFacts) Usable() bool { return st.usable }
 
+// Standing is [cluster.Group.Standing], counted once a cycle.
 func (st *GroupFacts) Standing() int { return st.standing }
 
+// Deleting is [cluster.Group.Deleting], counted once a cycle.
 func (st *GroupFacts) Deleting() int { return st.deleting }
 
 // callRoll counts the group's machines.

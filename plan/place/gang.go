@@ -108,6 +108,7 @@ func (d *Room) countPlaced(known map[string]*Gang) {
 	}
 }
 
+// LeaveOut gives the gang no place in this cycle, and says why.
 func (g *Gang) LeaveOut(outcome action.Outcome, why reason.Reason) { g.Out, g.Outcome = &why, outcome }
 
 // sortGangs puts the gangs in the order in which they are served: by priority, then by their oldest pod.

@@ -4,6 +4,7 @@ import (
 	"strings"
 )
 
+// Words is numbers as a key of a map.
 func Words(lists ...[]int64) string {
 	var b strings.Builder
 	for _, l := range lists {
