@@ -35,8 +35,8 @@ var elsewhere = []mutant{
 		"if start.IsZero() {", "if start.IsZero() || MUTED {", scenario("do-not-disrupt-from-the-start"),
 	},
 	{
-		"S-18", "a node that is held comes back into service", "plan/ladder.go",
-		"case d.held(st.Node) != nil:", "case d.held(st.Node) != nil && !MUTED:", scenario("held-on-its-way-out"),
+		"S-18", "a node that is held comes back into service", "plan/remove/ladder.go",
+		"case d.Held(st.Node) != nil:", "case d.Held(st.Node) != nil && !MUTED:", scenario("held-on-its-way-out"),
 	},
 	{
 		"S-06", "a ceiling counts what it is about alone", "guard/grow.go",
@@ -61,7 +61,7 @@ var elsewhere = []mutant{
 	},
 	{
 		"S-06", "what one group was asked for without an answer counts when the next one grows", "internal/actuate/actuate.go",
-		"grown.Asked = action.To;", "grown.Asked = map[bool]int{false: action.To}[MUTED];", catcher{"internal/actuate", "TestWhatTheCloudWasAskedForCountsForTheNextGroup"},
+		"grown.Asked = act.To;", "grown.Asked = map[bool]int{false: act.To}[MUTED];", catcher{"internal/actuate", "TestWhatTheCloudWasAskedForCountsForTheNextGroup"},
 	},
 	{
 		"S-01", "what a process knows of machines is handed on", "internal/azure/resume.go",
@@ -160,11 +160,11 @@ var elsewhere = []mutant{
 		"w.DaemonWork = g.Options.DaemonWork", "w.DaemonWork = map[bool][]cluster.PodSelector{false: g.Options.DaemonWork}[MUTED]", scenario("daemon-work-chosen"),
 	},
 	{
-		"S-31", "a group rests after one of its nodes was emptied in vain", "plan/vain.go",
-		"if !d.now.Before(b.Until) {", "if MUTED || !d.now.Before(b.Until) {", scenario("emptied-in-vain"),
+		"S-31", "a group rests after one of its nodes was emptied in vain", "plan/remove/vain.go",
+		"if !d.Now.Before(b.Until) {", "if MUTED || !d.Now.Before(b.Until) {", scenario("emptied-in-vain"),
 	},
 	{
-		"S-31", "a node that a disruption budget holds goes on running dry", "plan/dry.go",
+		"S-31", "a node that a disruption budget holds goes on running dry", "plan/remove/dry.go",
 		"case d.budgetHolds(st) != nil:", "case !MUTED && d.budgetHolds(st) != nil:", scenario("run-dry-held-by-budget"),
 	},
 	{
@@ -192,7 +192,7 @@ var elsewhere = []mutant{
 		"; in != nil {", "; in != nil && !MUTED {", catcher{"internal/actuate", "TestEachStepOfADrainIsCharged"},
 	},
 	{
-		"S-19", "nodes that are emptied in one cycle count for each other", "plan/emptied.go",
+		"S-19", "nodes that are emptied in one cycle count for each other", "plan/remove/emptied.go",
 		"if st.counted && st.exit.Idle {", "if st.counted && st.exit.Idle && !MUTED {", scenario("idle-cordon-after-restart"),
 	},
 	{
@@ -228,12 +228,12 @@ var elsewhere = []mutant{
 		"if !apierrors.IsTooManyRequests(err)", "if MUTED || !apierrors.IsTooManyRequests(err)", scenario("cordon-fails-uncharged"),
 	},
 	{
-		"S-44", "a node that the min needs comes down from the ladder", "plan/ladder.go",
-		`case d.needed(g, exitOf(st, ""), g.contract.leave, 1) != nil:`, `case !MUTED && d.needed(g, exitOf(st, ""), g.contract.leave, 1) != nil:`, catcher{"plan", "TestPlansHeedTheSafetyContract"},
+		"S-44", "a node that the min needs comes down from the ladder", "plan/remove/ladder.go",
+		`case d.Needed(g.GroupFacts, exitOf(st, ""), g.Contract.Leave, 1) != nil:`, `case !MUTED && d.Needed(g.GroupFacts, exitOf(st, ""), g.Contract.Leave, 1) != nil:`, catcher{"plan", "TestPlansHeedTheSafetyContract"},
 	},
 	{
-		"S-44", "plan asks the ledger what may go", "plan/contract.go",
-		"{ return with.May(e.verb, e.Target) }", "{\n\tif MUTED {\n\t\treturn nil\n\t}\n\treturn with.May(e.verb, e.Target)\n}", catcher{"plan", "TestPlansHeedTheSafetyContract"},
+		"S-44", "plan asks the ledger what may go", "plan/node/contract.go",
+		"{ return with.May(e.Verb, e.Target) }", "{\n\tif MUTED {\n\t\treturn nil\n\t}\n\treturn with.May(e.Verb, e.Target)\n}", catcher{"plan", "TestPlansHeedTheSafetyContract"},
 	},
 	{
 		"S-23", "the end of the lease is known", "internal/actuate/known.go",
@@ -280,7 +280,7 @@ var elsewhere = []mutant{
 		"for resource := range all {\n\t\t\tg.until", "for resource := range all {\n\t\t\tif MUTED {\n\t\t\t\tbreak\n\t\t\t}\n\t\t\tg.until", catcher{"internal/azure", "TestOffendersComeLastAfterAPause"},
 	},
 	{
-		"S-31", "a deletion that keeps failing waits ever longer", "plan/memory.go",
+		"S-31", "a deletion that keeps failing waits ever longer", "plan/memory/memory.go",
 		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.BackoffFirst, longestRest)))",
 		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.BackoffFirst, longestRest)))\n\tif MUTED {\n\t\tlength = 0\n\t}", scenario("delete-fails"),
 	},
@@ -294,7 +294,7 @@ var elsewhere = []mutant{
 		catcher{"internal/azure", "TestASecondResourceRefusedShutsTheClass"},
 	},
 	{
-		"S-33", "a failure that an accepted operation reports counts at once", "plan/failures.go",
+		"S-33", "a failure that an accepted operation reports counts at once", "plan/grow/failures.go",
 		"if !f.At.After(m.Noticed) {", "if !f.At.After(m.Noticed) || MUTED {", scenario("allocation-fails"),
 	},
 	{
@@ -318,12 +318,12 @@ var elsewhere = []mutant{
 		`case l.Zone == "" || bore == promised:`, `case l.Zone == "" || bore == promised || MUTED:`, scenario("zone-not-labelled"),
 	},
 	{
-		"S-34", "what nodes attach is remembered", "plan/place.go",
+		"S-34", "what nodes attach is remembered", "plan/place/place.go",
 		"if m.Attaches.Volumes > 0 &&", "if !MUTED && m.Attaches.Volumes > 0 &&", scenario("disks-fewer-than-described"),
 	},
 	{
-		"S-34", "pods keep the places that were found for them", "plan/places.go",
-		"if len(used) == 0 {\n\t\treturn\n\t}\n\tp := &Places", "if len(used) == 0 || MUTED {\n\t\treturn\n\t}\n\tp := &Places", scenario("coming-machines-keep-their-pods"),
+		"S-34", "pods keep the places that were found for them", "plan/place/places.go",
+		"if len(used) == 0 {\n\t\treturn\n\t}\n\tp := &memory.Places", "if len(used) == 0 || MUTED {\n\t\treturn\n\t}\n\tp := &memory.Places", scenario("coming-machines-keep-their-pods"),
 	},
 	{
 		"S-34", "a growth without an answer is told as one", "internal/actuate/actuate.go",
@@ -335,11 +335,11 @@ var elsewhere = []mutant{
 		"out.Problem, out.Unheard, out.Asked = p.unanswered(g, g.asking).Message, true, map[bool]int{false: g.wanted}[MUTED]", scenario("growth-accepted-late"),
 	},
 	{
-		"S-34", "machines that were asked for without an answer are coming", "plan/place.go",
+		"S-34", "machines that were asked for without an answer are coming", "plan/place/place.go",
 		"if !st.Usable() && !st.AwaitsAnswer() &&", "if !st.Usable() && (MUTED || !st.AwaitsAnswer()) &&", catcher{"plan", "TestWhatWasGrantedCountsWhileTheCloudIsSilent/whether_or_not_it_is_remembered"},
 	},
 	{
-		"S-34", "what was granted is coming while the cloud is silent", "plan/place.go",
+		"S-34", "what was granted is coming while the cloud is silent", "plan/place/place.go",
 		"return st.Lapsed() && !m.Noticed", "return !MUTED && st.Lapsed() && !m.Noticed", catcher{"plan", "TestWhatWasGrantedCountsWhileTheCloudIsSilent/the_machine_is_waited_for"},
 	},
 	{
@@ -359,7 +359,7 @@ var elsewhere = []mutant{
 		`if uid == "" {`, `if uid == "" && !MUTED {`, catcher{"internal/azure", "TestARemovalTakesAlongWhatWasMadeWithTheMachine"},
 	},
 	{
-		"S-37", "nodes of a group that is managed no more are given back", "plan/handover.go",
+		"S-37", "nodes of a group that is managed no more are given back", "plan/remove/handover.go",
 		"if !d.handedOver(n) {", "if !d.handedOver(n) || MUTED {", scenario("handed-over"),
 	},
 	{
@@ -367,8 +367,8 @@ var elsewhere = []mutant{
 		`if w.Owner == "" {`, `if w.Owner == "" || MUTED {`, scenario("handed-over-restart"),
 	},
 	{
-		"S-37", "what bears the name of another sluice is not given back", "plan/handover.go",
-		"cluster.OwnerOf(n.Object) == d.allowed.Installation &&", "(MUTED || cluster.OwnerOf(n.Object) == d.allowed.Installation) &&", catcher{"plan", "TestNodesOfAGroupThatIsManagedNoMoreAreGivenBack"},
+		"S-37", "what bears the name of another sluice is not given back", "plan/remove/handover.go",
+		"cluster.OwnerOf(n.Object) == d.Policy.Installation &&", "(MUTED || cluster.OwnerOf(n.Object) == d.Policy.Installation) &&", catcher{"plan", "TestNodesOfAGroupThatIsManagedNoMoreAreGivenBack"},
 	},
 	{
 		"S-38", "a machine that is switched off is no capacity", "internal/azure/condition.go",
@@ -379,11 +379,11 @@ var elsewhere = []mutant{
 		`"AuthorizationFailed":                    cloud.Unauthorized,`, `"AuthorizationFailed": map[bool]cloud.Kind{false: cloud.Unauthorized, true: cloud.Transient}[MUTED],`, scenario("missing-rights"),
 	},
 	{
-		"S-35", "a node that is not Ready in its time is a failure of its group", "plan/failures.go",
+		"S-35", "a node that is not Ready in its time is a failure of its group", "plan/grow/failures.go",
 		"for _, n := range unready {", "for _, n := range unready[:map[bool]int{false: len(unready)}[MUTED]] {", scenario("never-ready-next-group"),
 	},
 	{
-		"S-35", "nodes that are not Ready in their time open the breaker", "plan/breaker.go",
+		"S-35", "nodes that are not Ready in their time open the breaker", "plan/grow/breaker.go",
 		"for _, n := range unready {", "for _, n := range unready[:map[bool]int{false: len(unready)}[MUTED]] {", scenario("never-ready-breaker"),
 	},
 	{
@@ -399,12 +399,12 @@ var elsewhere = []mutant{
 		"in.State != StateDeleting", "in.State != StateDeleting && (!MUTED || in.State.Expected())", scenario("failed-machine-of-another-cluster"),
 	},
 	{
-		"S-34", "a parked machine that is started is coming, to a process that did not see it", "plan/failures.go",
-		"StateCreating || wasParked(n))", "StateCreating || !MUTED && wasParked(n))", scenario("lists-lie-about-started-to-the-next"),
+		"S-34", "a parked machine that is started is coming, to a process that did not see it", "plan/node/failures.go",
+		"StateCreating || WasParked(n))", "StateCreating || !MUTED && WasParked(n))", scenario("lists-lie-about-started-to-the-next"),
 	},
 	{
-		"S-17", "a machine beside control-plane nodes is none that never joined", "plan/machines.go",
-		"case g.servers:", "case g.servers && !MUTED:", scenario("k3s-servers"),
+		"S-17", "a machine beside control-plane nodes is none that never joined", "plan/remove/machines.go",
+		"case g.Servers:", "case g.Servers && !MUTED:", scenario("k3s-servers"),
 	},
 	{
 		"S-22", "the node of a parked machine shows whose its group is", "cluster/learn.go",
@@ -431,15 +431,15 @@ var elsewhere = []mutant{
 		"if !h.Names(a.self.Name) || !slices", "if !MUTED && !h.Names(a.self.Name) || !slices", catcher{"internal/agent", "TestNoticesThatAskForNothingChangeNothing"},
 	},
 	{
-		"S-31", "an eviction that fails waits longer each time", "plan/cordoned.go",
+		"S-31", "an eviction that fails waits longer each time", "plan/memory/cordoned.go",
 		"r.Status == Failed && !c.Refused", "r.Status == Failed && !MUTED && !c.Refused", scenario("evictions-forbidden"),
 	},
 	{
-		"S-33", "a zone without room is passed over by the next process, too", "plan/handed.go",
-		"g.Astray = with(g.Astray, zone, b.from(now))", "if !MUTED {\n\t\t\t\tg.Astray = with(g.Astray, zone, b.from(now))\n\t\t\t}", scenario("zone-passed-over-restarts"),
+		"S-33", "a zone without room is passed over by the next process, too", "plan/memory/handed.go",
+		"g.Astray = With(g.Astray, zone, b.from(now))", "if !MUTED {\n\t\t\t\tg.Astray = With(g.Astray, zone, b.from(now))\n\t\t\t}", scenario("zone-passed-over-restarts"),
 	},
 	{
-		"S-34", "pods that leave keep no machine that is started from counting", "plan/place.go",
+		"S-34", "pods that leave keep no machine that is started from counting", "plan/place/place.go",
 		"!p.Daemon() && !p.Leaving() }) {", "!p.Daemon() && (MUTED || !p.Leaving()) }) {", scenario("spot-evicted-starts-once"),
 	},
 	{
