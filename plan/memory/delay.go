@@ -14,6 +14,7 @@ type Cooldown struct {
 	After string // what happened then
 }
 
+// Until is when the pause ends.
 func (c Cooldown) Until() time.Time { return c.at.Add(c.Delay) }
 
 // CoolsDown says whether nothing is removed now after a growth, a deletion or a failure. It is false where each group has delays of its own.
