@@ -239,11 +239,11 @@ var manyLaws = []azureLaw{
 				continue
 			}
 			named := slices.ContainsFunc(w.named, func(n azuresim.MachineState) bool { return n.VMID == m.VMID })
-			parted := w.set.leaves(m.VMID)
+			leaving := w.set.leaves(m.VMID) && w.Time.Sub(w.set.parted[m.VMID]) < oldest // one that is there later has survived its deletion
 			switch {
 			case named && b.ready && (w.o.rules.Forced == nil || !w.o.rules.Forced(m)):
 				gone++
-			case !named && (b.ready && !parted || w.Time.Sub(b.since) < slack):
+			case !named && (b.ready && !leaving || w.Time.Sub(b.since) < slack):
 				stay++
 			}
 		}
