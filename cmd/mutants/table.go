@@ -35,7 +35,7 @@ var elsewhere = []mutant{
 		"if start.IsZero() {", "if start.IsZero() || MUTED {", scenario("do-not-disrupt-from-the-start"),
 	},
 	{
-		"S-18", "a node that is held comes back into service", "plan/remove/ladder.go",
+		"S-18", "a node that is held comes back into service", "plan/remove/phases.go",
 		"case d.Held(st.Node) != nil:", "case d.Held(st.Node) != nil && !MUTED:", scenario("held-on-its-way-out"),
 	},
 	{
@@ -160,11 +160,11 @@ var elsewhere = []mutant{
 		"w.DaemonWork = g.Options.DaemonWork", "w.DaemonWork = map[bool][]cluster.PodSelector{false: g.Options.DaemonWork}[MUTED]", scenario("daemon-work-chosen"),
 	},
 	{
-		"S-31", "a group rests after one of its nodes was emptied in vain", "plan/remove/vain.go",
+		"S-31", "a group rests after one of its nodes was emptied in vain", "plan/remove/drain.go",
 		"if !d.Now.Before(b.Until) {", "if MUTED || !d.Now.Before(b.Until) {", scenario("emptied-in-vain"),
 	},
 	{
-		"S-31", "a node that a disruption budget holds goes on running dry", "plan/remove/dry.go",
+		"S-31", "a node that a disruption budget holds goes on running dry", "plan/remove/work.go",
 		"case d.budgetHolds(st) != nil:", "case !MUTED && d.budgetHolds(st) != nil:", scenario("run-dry-held-by-budget"),
 	},
 	{
@@ -192,7 +192,7 @@ var elsewhere = []mutant{
 		"; in != nil {", "; in != nil && !MUTED {", catcher{"internal/actuate", "TestEachStepOfADrainIsCharged"},
 	},
 	{
-		"S-19", "nodes that are emptied in one cycle count for each other", "plan/remove/emptied.go",
+		"S-19", "nodes that are emptied in one cycle count for each other", "plan/remove/budget.go",
 		"if st.counted && st.exit.Idle {", "if st.counted && st.exit.Idle && !MUTED {", scenario("idle-cordon-after-restart"),
 	},
 	{
@@ -228,11 +228,11 @@ var elsewhere = []mutant{
 		"if !apierrors.IsTooManyRequests(err)", "if MUTED || !apierrors.IsTooManyRequests(err)", scenario("cordon-fails-uncharged"),
 	},
 	{
-		"S-44", "a node that the min needs comes down from the ladder", "plan/remove/ladder.go",
+		"S-44", "a node that the min needs comes down from the ladder", "plan/remove/phases.go",
 		`case d.Needed(g.GroupFacts, exitOf(st, ""), g.Contract.Leave, 1) != nil:`, `case !MUTED && d.Needed(g.GroupFacts, exitOf(st, ""), g.Contract.Leave, 1) != nil:`, catcher{"plan", "TestPlansHeedTheSafetyContract"},
 	},
 	{
-		"S-44", "plan asks the ledger what may go", "plan/node/contract.go",
+		"S-44", "plan asks the ledger what may go", "plan/node/leaving.go",
 		"{ return with.May(e.Verb, e.Target) }", "{\n\tif MUTED {\n\t\treturn nil\n\t}\n\treturn with.May(e.Verb, e.Target)\n}", catcher{"plan", "TestPlansHeedTheSafetyContract"},
 	},
 	{
@@ -280,7 +280,7 @@ var elsewhere = []mutant{
 		"for resource := range all {\n\t\t\tg.until", "for resource := range all {\n\t\t\tif MUTED {\n\t\t\t\tbreak\n\t\t\t}\n\t\t\tg.until", catcher{"internal/azure", "TestOffendersComeLastAfterAPause"},
 	},
 	{
-		"S-31", "a deletion that keeps failing waits ever longer", "plan/memory/memory.go",
+		"S-31", "a deletion that keeps failing waits ever longer", "plan/memory/backoff.go",
 		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.BackoffFirst, longestRest)))",
 		"length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.BackoffFirst, longestRest)))\n\tif MUTED {\n\t\tlength = 0\n\t}", scenario("delete-fails"),
 	},
@@ -318,11 +318,11 @@ var elsewhere = []mutant{
 		`case l.Zone == "" || bore == promised:`, `case l.Zone == "" || bore == promised || MUTED:`, scenario("zone-not-labelled"),
 	},
 	{
-		"S-34", "what nodes attach is remembered", "plan/place/place.go",
+		"S-34", "what nodes attach is remembered", "plan/place/room.go",
 		"if m.Attaches.Volumes > 0 &&", "if !MUTED && m.Attaches.Volumes > 0 &&", scenario("disks-fewer-than-described"),
 	},
 	{
-		"S-34", "pods keep the places that were found for them", "plan/place/places.go",
+		"S-34", "pods keep the places that were found for them", "plan/place/reservations.go",
 		"if len(used) == 0 {\n\t\treturn\n\t}\n\tp := &memory.Places", "if len(used) == 0 || MUTED {\n\t\treturn\n\t}\n\tp := &memory.Places", scenario("coming-machines-keep-their-pods"),
 	},
 	{
@@ -335,11 +335,11 @@ var elsewhere = []mutant{
 		"out.Problem, out.Unheard, out.Asked = p.unanswered(g, g.asking).Message, true, map[bool]int{false: g.wanted}[MUTED]", scenario("growth-accepted-late"),
 	},
 	{
-		"S-34", "machines that were asked for without an answer are coming", "plan/place/place.go",
+		"S-34", "machines that were asked for without an answer are coming", "plan/place/coming.go",
 		"if !st.Usable() && !st.AwaitsAnswer() &&", "if !st.Usable() && (MUTED || !st.AwaitsAnswer()) &&", catcher{"plan", "TestWhatWasGrantedCountsWhileTheCloudIsSilent/whether_or_not_it_is_remembered"},
 	},
 	{
-		"S-34", "what was granted is coming while the cloud is silent", "plan/place/place.go",
+		"S-34", "what was granted is coming while the cloud is silent", "plan/place/coming.go",
 		"return st.Lapsed() && !m.Noticed", "return !MUTED && st.Lapsed() && !m.Noticed", catcher{"plan", "TestWhatWasGrantedCountsWhileTheCloudIsSilent/the_machine_is_waited_for"},
 	},
 	{
@@ -435,11 +435,11 @@ var elsewhere = []mutant{
 		"r.Status == Failed && !c.Refused", "r.Status == Failed && !MUTED && !c.Refused", scenario("evictions-forbidden"),
 	},
 	{
-		"S-33", "a zone without room is passed over by the next process, too", "plan/memory/handed.go",
+		"S-33", "a zone without room is passed over by the next process, too", "plan/memory/handover.go",
 		"g.Astray = With(g.Astray, zone, b.from(now))", "if !MUTED {\n\t\t\t\tg.Astray = With(g.Astray, zone, b.from(now))\n\t\t\t}", scenario("zone-passed-over-restarts"),
 	},
 	{
-		"S-34", "pods that leave keep no machine that is started from counting", "plan/place/place.go",
+		"S-34", "pods that leave keep no machine that is started from counting", "plan/place/coming.go",
 		"!p.Daemon() && !p.Leaving() }) {", "!p.Daemon() && (MUTED || !p.Leaving()) }) {", scenario("spot-evicted-starts-once"),
 	},
 	{

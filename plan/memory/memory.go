@@ -14,7 +14,6 @@
 package memory
 
 import (
-	"fmt"
 	"maps"
 	"time"
 
@@ -50,58 +49,6 @@ type Memory struct {
 	Measured      time.Time                       `json:"measured,omitzero"`      // when nodes were last to be measured
 	Answer        *Answer                         `json:"answer,omitempty"`       // to what the last cycle asked an expander's server, nil when it asked nothing
 }
-
-// GroupMemory is what is remembered of one group.
-type GroupMemory struct {
-	Requested  time.Time `json:"requested,omitzero"`  // when the cloud last accepted a growth
-	Decided    time.Time `json:"decided,omitzero"`    // the cycle that decided it: pods that came later are none of those that it was for
-	Asks       int       `json:"asks,omitempty"`      // growths in a row, each less than two windows of bursts after the one before
-	Capacity   int       `json:"capacity,omitempty"`  // the capacity it accepted then
-	Noticed    time.Time `json:"noticed,omitzero"`    // the last failure already counted
-	Backoff    Backoff   `json:"backoff,omitzero"`    // from growth
-	Rest       Backoff   `json:"rest,omitzero"`       // from deleting machines
-	Vain       Backoff   `json:"vain,omitzero"`       // from emptying nodes of pods
-	Breaker    Breaker   `json:"breaker,omitzero"`    // of machines that never become nodes
-	Deleted    time.Time `json:"deleted,omitzero"`    // when the cloud last accepted a deletion of its machines
-	Deletion   Deletion  `json:"deletion,omitzero"`   // the last one that was seen to end
-	Uncordoned time.Time `json:"uncordoned,omitzero"` // when one of its nodes could last not be tainted for removal
-	Attaches   Attaches  `json:"attaches,omitzero"`   // what kubelets of its nodes said last
-	Boot       Boot      `json:"boot,omitzero"`       // what its nodes showed last
-	Races      int       `json:"races,omitempty"`     // growths in a row that lost a race
-	Repeats    int       `json:"repeats,omitempty"`   // growths in a row to a capacity that the cloud had just accepted, as no read showed it
-
-	// Awaited are the machines by zone that a group over several zones has when all are there that it was asked for, as was assumed then; nil
-	// when that is no question. Astray are zones that machines did not come up in although that was assumed: see [grow.Growth.NoticeStrays].
-	Awaited map[string]int     `json:"awaited,omitempty"`
-	Astray  map[string]Backoff `json:"astray,omitempty"`
-}
-
-// Attaches is how many volumes a node of a group can attach, and the size of the group then: of another size nothing is known.
-type Attaches struct {
-	Volumes int    `json:"volumes"`
-	Size    string `json:"size,omitempty"`
-}
-
-// Deletion is one of a group's machines that was seen to end.
-type Deletion struct {
-	Asked time.Time     `json:"asked"` // when the cloud accepted it
-	Took  time.Duration `json:"took"`
-}
-
-// Backoff keeps a group from being written to after a failure.
-type Backoff struct {
-	Until   time.Time     `json:"until"`
-	Length  time.Duration `json:"length"` // of the present or last back-off; doubles from failure to failure
-	Last    time.Time     `json:"last"`   // the failure that began it
-	Code    string        `json:"code"`
-	Message string        `json:"message"`
-
-	// Ceiling is a capacity up to which the group may grow meanwhile, as the cloud said how much of a quota is left; 0 for none.
-	Ceiling int `json:"ceiling,omitempty"`
-}
-
-// Status is what became of an action.
-type Status string
 
 // The outcomes of an action.
 const (
@@ -217,24 +164,6 @@ func (m Memory) After(p action.Plan, results []Result, allowed *policy.Policy) M
 // lasting are the properties for which the guard refuses a growth of a group again in the next cycle: because of machines that the cloud's answers do not show.
 var lasting = map[string]bool{"S-01": true, "S-04": true, "S-06": true, "S-11": true, "S-35": true}
 
-// asksAgain is how many growths in a row there are with one that is decided now.
-func (g GroupMemory) asksAgain(now time.Time, allowed *policy.Policy) int {
-	if g.Decided.IsZero() || now.Sub(g.Decided) >= 2*allowed.Growth.BurstWindow {
-		return 1
-	}
-	return g.Asks + 1
-}
-
-// lengthened is the rest after one more deletion that failed: it begins short, because most such failures pass, and doubles up to
-// the first back-off of growth, or up to five minutes where that is shorter (S-31). Where the cloud says how long to wait, that is all.
-func (b Backoff) lengthened(r Result, allowed *policy.Policy) Backoff {
-	if r.Kind == "throttled" && r.RetryAfter > 0 {
-		return Backoff{Until: r.At.Add(r.RetryAfter), Length: b.Length, Last: r.At, Code: r.Code, Message: r.Message}
-	}
-	length := max(r.RetryAfter, min(max(2*b.Length, transientPause), max(allowed.Growth.BackoffFirst, longestRest)))
-	return Backoff{Until: r.At.Add(length), Length: length, Last: r.At, Code: r.Code, Message: r.Message}
-}
-
 // transientPause is how long a group rests after a passing fault of the cloud, and longestRest what the rest after deletions that fail may come to,
 // however short the first back-off of growth is.
 const (
@@ -249,69 +178,8 @@ const (
 	longestRace = time.Minute
 )
 
-// backoffAfter is the back-off after a failed growth. A lost race needs none: the next cycle plans from a new read. One of which the cloud says that a
-// read does not help, and further ones in a row, pause longer and longer, up to a minute (S-31). A passing fault and a throttle end by themselves and do not lengthen the next
-// back-off.
-func backoffAfter(b Backoff, a action.SetCapacity, r Result, races int, allowed *policy.Policy) Backoff {
-	pause := transientPause
-	switch r.Kind {
-	case "conflict":
-		if races <= freeRaces && r.RetryAfter == 0 {
-			return b
-		}
-		pause = min(transientPause<<min(max(races-freeRaces, 0), 10), longestRace)
-		fallthrough
-	case "throttled", "transient":
-		return b.Brief(cluster.Failure{At: r.At, Code: r.Code, Message: r.Message, Rest: max(r.RetryAfter, pause)})
-	}
-	return b.Failed(cluster.Failure{At: r.At, Kind: r.Kind, Code: r.Code, Message: r.Message, Quota: r.Quota}, a.From, a.To, allowed)
-}
-
-// Brief is the back-off after a failure that passes by itself. It does not lengthen the next one.
-func (b Backoff) Brief(f cluster.Failure) Backoff {
-	if until := f.At.Add(f.Rest); until.After(b.Until) {
-		if !f.At.Before(b.Until) {
-			b.Ceiling = 0 // of a quota that is forgotten
-		}
-		b.Until, b.Last, b.Code, b.Message = until, f.At, f.Code, f.Message
-	}
-	return b
-}
-
-// unshown is the back-off after the cloud has accepted one capacity again and again, and no read shows it. The first repetitions need none:
-// a read may be old. Further ones pause longer and longer, up to the first back-off (S-31).
-func (b Backoff) unshown(repeats int, a action.SetCapacity, at time.Time, allowed *policy.Policy) Backoff {
-	if repeats < freeRepeats {
-		return b
-	}
-	if until := at.Add(min(transientPause<<min(repeats-freeRepeats+1, 10), allowed.Growth.BackoffFirst)); until.After(b.Until) {
-		b.Until, b.Last, b.Code = until, at, "CapacityNotShown"
-		b.Message = fmt.Sprintf("the cloud has accepted %d requests for a capacity of %d, and its answers still say %d", repeats+1, a.To, a.From)
-	}
-	return b
-}
-
 // freeRepeats is how many growths in a row may repeat the one before.
 const freeRepeats = 2
-
-// Failed starts or lengthens the back-off of a group that has so many machines and could not have the capacity that was asked for. A
-// failure while one runs keeps its length. A quota that has some room left lets the group grow by as much, but never again to what has
-// failed: a cloud that promises more than it gives is asked for less each time (S-31).
-func (b Backoff) Failed(f cluster.Failure, has, asked int, allowed *policy.Policy) Backoff {
-	first, most := allowed.Growth.Backoff(f.Kind)
-	switch {
-	case b.Length == 0 || f.At.Sub(b.Last) > allowed.Growth.BackoffReset:
-		b.Length = first
-	case !f.At.Before(b.Until):
-		b.Length = min(2*b.Length, most)
-	}
-	b.Length = min(max(b.Length, first), most)
-	out := Backoff{Until: f.At.Add(b.Length), Length: b.Length, Last: f.At, Code: f.Code, Message: f.Message}
-	if f.Quota != nil && f.Quota.Left > 0 {
-		out.Ceiling = max(0, min(has+f.Quota.Left, asked-1))
-	}
-	return out
-}
 
 // Day is the window of limits by the day.
 const Day = 24 * time.Hour

@@ -102,3 +102,56 @@ func (d *View) Wake(t time.Time) {
 func (d *View) Starting(n *cluster.Node) bool {
 	return len(n.Awaits) > 0 && !cluster.Silent(n.Object) || d.Policy.Growth.Starting(n.Object, d.Now)
 }
+
+// Remember puts a group's memory in the place of what was remembered of it. The memory that the cycle began with stays as it was.
+func (d *View) Remember(id cluster.GroupID, g memory.GroupMemory) {
+	d.Memory.Groups = memory.With(d.Memory.Groups, id, g)
+}
+
+// Believed is the capacity that a new request builds on: the last read's, or an accepted request's that it does not show yet.
+func (d *View) Believed(st *GroupFacts) int {
+	if m := d.Memory.Groups[st.ID]; m.Requested.After(st.Read.At) {
+		return max(st.Promised(), m.Capacity)
+	}
+	return st.Promised()
+}
+
+// Keeps says why the policy keeps a pod where it is, false when it may be evicted.
+func (d *View) Keeps(p *cluster.Pod, v *Facts) (reason.Reason, bool) {
+	if why, keeps := d.Policy.Uncontrolled(p, d.Snapshot.Objects.Controllers); keeps {
+		return why, true
+	}
+	at := v.Where
+	at.Budgets = d.Snapshot.Objects.Budgets // which may be others than when the node was looked at
+	return d.Policy.Keeps(p, at, d.Now)
+}
+
+// pause says that somebody has paused the group, nil when nobody has. It is not grown then, none of its nodes steps on the ladder, those that
+// are on it come down, and no machine of it is deleted.
+func (d *View) pause(g *cluster.Group, pauses cluster.Pauses) *reason.Reason {
+	until, paused := pauses.Of(g.ID, d.Now)
+	if !paused {
+		return nil
+	}
+	d.wakeAt(until)
+	r := reason.New(reason.GroupPaused, reason.Group(string(g.ID)), "until", until)
+	return &r
+}
+
+// Held says that somebody holds the node until a time, nil when nobody does.
+func (d *View) Held(n *cluster.Node) *reason.Reason {
+	until, held := cluster.Held(n.Object, d.Now)
+	if !held {
+		return nil
+	}
+	d.wakeAt(until)
+	r := reason.New(reason.NodeHeld, reason.Node(n.Name()), "until", until)
+	return &r
+}
+
+// wakeAt asks for a cycle at a time as sentences have it. Words are none.
+func (d *View) wakeAt(said string) {
+	if t, err := time.Parse(time.RFC3339, said); err == nil {
+		d.Wake(t)
+	}
+}

@@ -228,3 +228,70 @@ func Weight(r corev1.ResourceList) float64 {
 	}
 	return w
 }
+
+// QueueUp notes which pods wait, and what they are called. There is to be room for so many further verdicts.
+func (d *Room) QueueUp(further int) {
+	d.Waiting = d.Snapshot.Pending
+	d.PodVerdicts = make([]action.Verdict, len(d.Waiting), len(d.Waiting)+further)
+	for i, p := range d.Waiting {
+		d.PodVerdicts[i].Subject = reason.Ref{Kind: reason.KindPod, Name: p.String()}
+		d.hopeful = d.hopeful || p.Nominated() != ""
+	}
+}
+
+// demandKey is what pods have in common that are one demand.
+type demandKey struct {
+	class  *cluster.Class
+	judged bool
+}
+
+// demandsOf are the pods that wait by what they have in common, but for those that are settled.
+func (d *Room) demandsOf(settled func(i int, p *cluster.Pod) bool) []*Demand {
+	var all []*Demand
+	by := map[demandKey]*Demand{}
+	var last demandKey
+	var dm *Demand
+	for i, p := range d.Waiting {
+		if settled(i, p) {
+			continue
+		}
+		if key := (demandKey{p.Class, p.Unschedulable() || p.AwaitsCapacity()}); dm == nil || key != last {
+			if last, dm = key, by[key]; dm == nil {
+				dm = &Demand{Of: p.Class, Eldest: i, Judged: key.judged}
+				by[key] = dm
+				all = append(all, dm)
+			}
+		}
+		dm.Pods = append(dm.Pods, i)
+	}
+	return all
+}
+
+// waiting is pods of one class that no node holds yet.
+type waiting struct {
+	*cluster.Pod        // one of them
+	Claim        *Claim // that they are pretended for, nil when they are there
+	Pods         int    // how many there are
+}
+
+// NoteAsking notes the pods of gangs that are not whole, for which nodes are kept as long as machines are. Every other pod has its place, or fits no
+// node.
+func (d *Room) NoteAsking() {
+	for _, dm := range d.Demands {
+		if g := dm.Gang; g == nil || g.Out == nil || g.Given || dm.Claim != nil && !dm.Claim.Asks || dm.Of.Gated() && !dm.Of.AwaitsCapacity() || d.expendable(dm) {
+			continue
+		}
+		d.Asking = append(d.Asking, waiting{d.Waiting[dm.Eldest], dm.Claim, len(dm.Pods)})
+	}
+}
+
+// CountedOn says which waiting pod, request or buffer counts on the node, nil when none does.
+func (d *Room) CountedOn(node string) *reason.Reason {
+	if pod, ok := d.Counted[node]; ok {
+		return new(reason.New(reason.NodeCounted, reason.Node(node), "pod", pod))
+	}
+	if _, ok := d.Booked[node]; ok {
+		return new(d.Booked[node])
+	}
+	return nil
+}

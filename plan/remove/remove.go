@@ -11,6 +11,7 @@
 package remove
 
 import (
+	"fmt"
 	"time"
 
 	"sluice.dev/sluice/cluster"
@@ -72,5 +73,57 @@ func (d *Removal) judgeNode(st *candidate, outcome action.Outcome, because ...re
 		d.Memo.Said[st.at] = v
 	} else {
 		d.Besides = append(d.Besides, node.Judged{At: st.at, Verdict: v})
+	}
+}
+
+// Outgoing is a group and its machines that leave.
+type Outgoing struct {
+	*grow.Order
+	leaving    int // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
+	unrepaired int // nodes that are not Ready and that its min keeps
+	drying     int // nodes that run dry, or could
+	emptied    int // further nodes of which this cycle found that they can be emptied with those that leave
+}
+
+// candidate is a node of a managed group within one cycle, about which its sight has not said the last word.
+type candidate struct {
+	*node.Facts
+	group *Outgoing // nil when it is of none that is managed
+	at    int       // its place among the snapshot's nodes
+	wait
+	going      bool      // steps on the ladder in this cycle
+	pinned     bool      // idle, but its group is at its minimum
+	kept       bool      // needed after all
+	counted    bool      // among its group's leaving nodes and those in flight
+	passedOver bool      // no pending pod is welcome on it
+	exit       node.Exit // how its machine is to go, once it is counted
+}
+
+// JudgeNodes says of every node whether it could go. Nodes on the ladder and nodes that may step on it are left to climbLadder.
+func (d *Removal) JudgeNodes() {
+	d.states = make([]*candidate, len(d.Snapshot.Nodes))
+	d.removable = make([]*candidate, 0, len(d.Memo.Watched))
+	unready, nodes := 0, len(d.Snapshot.Nodes) // nodes that are neither Ready nor starting, and all but those whose machines are switched off or known to be lost
+	d.Watch(func(at int, v *node.Facts) {
+		switch {
+		case v.Parked.UID != "" && !v.Ready, !v.Ready && d.Departed(v.Node), !v.Ready && d.Acknowledged(v.Node):
+			nodes--
+		case !v.Ready && !d.Starting(v.Node) && !d.Restarts(v.Node):
+			unready++
+		}
+		if v.Settled {
+			d.Memo.Said[at] = v.Verdict
+			return
+		}
+		st := &candidate{Facts: v, group: d.outgoing(v), at: at}
+		d.states[at] = st
+		d.removable = append(d.removable, st)
+	})
+	if !d.Policy.Health.Tolerates(unready, nodes) {
+		d.unhealthy = []reason.Reason{reason.New(reason.UnhealthyCluster, reason.Ref{Kind: reason.KindCluster},
+			"unready", unready, "nodes", nodes, "tolerated", fmt.Sprintf("%d or %g%%", d.Policy.Health.UnreadyCount, d.Policy.Health.UnreadyPercent))}
+	}
+	if right, halts := d.Snapshot.Objects.Lacks.Halting(); halts {
+		d.unhealthy = []reason.Reason{node.Missing(reason.Ref{Kind: reason.KindCluster}, right)}
 	}
 }

@@ -1,0 +1,104 @@
+package memory
+
+import (
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/policy"
+)
+
+// Breakers are what a process that takes over begins with: what failed before, and what counts for a window, cannot be seen any more.
+type Breakers struct {
+	Groups    map[cluster.GroupID]Handed `json:"groups,omitempty"`   // that had trouble lately, or whose machines have not joined
+	Ceilings  map[string]Usage           `json:"ceilings,omitempty"` // as in [Memory], and so the others
+	PaidUntil time.Time                  `json:"paidUntil,omitzero"`
+	Granted   []Grant                    `json:"granted,omitempty"`    // what the last cycle was granted
+	Emptied   Usage                      `json:"emptiedFor,omitempty"` // nodes that were emptied for a saving within the last day
+}
+
+// Handed is what is handed on of one group.
+type Handed struct {
+	Breaker
+	Backoff Backoff            `json:"backoff,omitzero"` // as in [GroupMemory], and so the others
+	Rest    Backoff            `json:"rest,omitzero"`
+	Vain    Backoff            `json:"vain,omitzero"`
+	Noticed time.Time          `json:"noticed,omitzero"`
+	Astray  map[string]Backoff `json:"astray,omitempty"`
+}
+
+// IsZero says that nothing is handed on.
+func (b Breakers) IsZero() bool {
+	return len(b.Groups)+len(b.Ceilings)+len(b.Granted)+len(b.Emptied) == 0
+}
+
+// Breakers are what the memory hands on at a time.
+func (m Memory) Breakers(now time.Time, allowed *policy.Policy) Breakers {
+	all := Breakers{Ceilings: m.Ceilings, PaidUntil: m.PaidUntil, Granted: m.Granted, Emptied: m.Consolidation.Spent.Trimmed(now, Day)}
+	for id, g := range m.Groups {
+		if h, some := g.handed(now, allowed); some {
+			if all.Groups == nil {
+				all.Groups = map[cluster.GroupID]Handed{}
+			}
+			all.Groups[id] = h
+		}
+	}
+	return all
+}
+
+// handed is what the group hands on, and whether there is anything.
+func (g GroupMemory) handed(now time.Time, allowed *policy.Policy) (h Handed, some bool) {
+	lately := func(b Backoff) Backoff {
+		if now.After(b.Until) && now.Sub(b.Last) > allowed.Growth.BackoffReset {
+			return Backoff{} // the next one begins short
+		}
+		return b
+	}
+	h = Handed{Backoff: lately(g.Backoff), Rest: lately(g.Rest), Vain: lately(g.Vain)}
+	for zone, b := range g.Astray {
+		if b = lately(b); b != (Backoff{}) {
+			h.Astray = With(h.Astray, zone, b)
+		}
+	}
+	some = h.Backoff != (Backoff{}) || h.Rest != (Backoff{}) || h.Vain != (Backoff{}) || h.Astray != nil
+	if h.Backoff != (Backoff{}) {
+		h.Noticed = g.Noticed
+	}
+	if b := g.Breaker; b.Machines > 0 || b.Kept != "" || !b.Last.IsZero() {
+		h.Breaker, some = b, true
+	}
+	return h, some
+}
+
+// Memory is that of a process that begins now and knows nothing else.
+func (b Breakers) Memory(now time.Time) Memory {
+	m := Memory{Ceilings: b.Ceilings, PaidUntil: b.PaidUntil, Granted: b.Granted, Consolidation: Consolidation{Spent: b.Emptied}}
+	for id, h := range b.Groups {
+		g := GroupMemory{Breaker: h.Breaker, Backoff: h.Backoff.from(now), Rest: h.Rest.from(now), Vain: h.Vain.from(now), Noticed: h.Noticed}
+		for zone, b := range h.Astray {
+			g.Astray = With(g.Astray, zone, b.from(now))
+		}
+		m.Groups = With(m.Groups, id, g)
+	}
+	return m
+}
+
+// BreaksAt is how many machines of a group may fail to become Ready nodes one after the other before its breaker opens (S-35).
+const BreaksAt = 3
+
+// Breaker counts machines of a group that never became Ready nodes, since one did. When it is open, the group gets one machine at a time: the next one
+// tells whether they join again. The last that did not is kept for a while, so that somebody can find out why.
+type Breaker struct {
+	Machines int       `json:"machines,omitempty"` // at most [BreaksAt]
+	Last     time.Time `json:"last,omitzero"`      // when the last of them began to be waited for
+	Kept     string    `json:"kept,omitempty"`     // the machine that is kept, by its UID
+	Until    time.Time `json:"until,omitzero"`     // it is kept at most until then
+
+}
+
+// Equal says whether both breakers stand alike.
+func (b Breaker) Equal(other Breaker) bool {
+	return b.Machines == other.Machines && b.Kept == other.Kept && b.Last.Equal(other.Last) && b.Until.Equal(other.Until)
+}
+
+// Open says whether the group gets one machine at a time.
+func (b Breaker) Open() bool { return b.Machines >= BreaksAt }

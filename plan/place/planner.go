@@ -1,7 +1,0 @@
-package place
-
-// Recall is what placing knows of the last cycle.
-type Recall struct {
-	held  held
-	names names
-}

@@ -1,0 +1,340 @@
+package place
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan/memory"
+	"sluice.dev/sluice/scheduling"
+)
+
+// berth is the places that pods of one class had in the last cycle and that are still there. What has been kept is taken off.
+type berth struct {
+	seats         []scheduling.Seat // all of them: first those on nodes that are there, then those on machines that are coming
+	there, coming []scheduling.Seat // the same
+	demands       int               // that share them
+	lodged        bool              // some of the pods stand there: see [scheduling.Checker.Lodge]
+}
+
+func onThere(b *berth) *[]scheduling.Seat { return &b.there }
+
+func onComing(b *berth) *[]scheduling.Seat { return &b.coming }
+
+// held is where the places of the last cycle were, as its checker knew them.
+type held struct {
+	of    *memory.Places
+	check *scheduling.Checker
+	on    []scheduling.Handle // by [memory.Places.Nodes]
+}
+
+// berths gives demands the places of the last cycle on what is still there. What was meant for machines that have come since is moved to
+// nodes of their group that carry nothing yet.
+func (d *Room) berths() {
+	last := d.Memory.Places
+	if last == nil {
+		return
+	}
+	on, stayed := d.berthed(last)
+	future := make([]bool, len(on))
+	seats := 0
+	for i, h := range on {
+		future[i] = h >= 0 && d.comingGroup(h) != nil
+	}
+	for _, pairs := range last.Of {
+		seats += len(pairs) / 2
+	}
+	arena := make([]scheduling.Seat, 0, seats)
+	byKey := map[cluster.Key]*berth{}
+	for _, dm := range d.Demands {
+		if dm.Left() == 0 || !dm.keeps() {
+			continue
+		}
+		if dm.berth = byKey[dm.Of.Key]; dm.berth != nil {
+			dm.berth.demands++
+			continue
+		}
+		pairs := last.Of[dm.Of.Key]
+		if len(pairs) < 2 {
+			continue
+		}
+		from := len(arena)
+		take := func(coming bool) {
+			for i := 0; i+1 < len(pairs); i += 2 {
+				if at := int(pairs[i]); at >= 0 && at < len(on) && on[at] >= 0 && future[at] == coming {
+					arena = append(arena, scheduling.Seat{On: on[at], Held: stayed[at], Pods: int(pairs[i+1])})
+				}
+			}
+		}
+		take(false)
+		there := len(arena) - from
+		take(true)
+		own := arena[from:len(arena):len(arena)]
+		dm.berth = &berth{seats: own, there: own[:there:there], coming: own[there:], demands: 1}
+		byKey[dm.Of.Key] = dm.berth
+	}
+}
+
+// berthed is where the nodes of the places are now, -1 for those that are gone, and which of them are where they were in the last cycle.
+func (d *Room) berthed(last *memory.Places) (on []scheduling.Handle, stayed []bool) {
+	was := d.recall.held
+	if was.of != last || was.check != d.Check {
+		was.on = nil
+	}
+	on, stayed = make([]scheduling.Handle, len(last.Nodes)), make([]bool, len(last.Nodes))
+	gone := false
+	for i, name := range last.Nodes {
+		if i < len(was.on) && d.Check.Is(was.on[i], name) {
+			on[i], stayed[i] = was.on[i], true
+			continue
+		}
+		h, present := d.Check.Handle(name)
+		if on[i] = h; !present {
+			on[i], gone = -1, true
+		}
+	}
+	if gone {
+		d.moveIn(last.Nodes, on)
+	}
+	return on, stayed
+}
+
+// lodge has pods stand in the checker that keep their places for certain, instead of placing them again in every cycle. It comes to the same:
+// they mind nobody and nobody minds them, they are of the first band, which chooses before all others, and nobody has a place yet whom the last
+// cycle did not see beside them.
+func (d *Room) lodge() {
+	if !d.settles() || len(d.Gangs)+d.Driven > 0 || len(d.Demands) == 0 {
+		d.Check.Lodge(nil)
+		return
+	}
+	band := d.bands()[0]
+	all := make([]scheduling.Lodger, 0, len(band))
+	for _, dm := range band {
+		b := dm.berth
+		if b == nil || b.demands > 1 || dm.Served > 0 {
+			continue
+		}
+		b.lodged = true
+		if d.deciding(dm) < dm.Left() { // others choose first among the machines that are coming
+			for i := range b.coming {
+				b.coming[i].Held = false
+			}
+		}
+		all = append(all, scheduling.Lodger{Of: dm.Of, Pods: dm.Left(), Seats: b.seats})
+	}
+	d.Check.Lodge(all)
+}
+
+// settles says whether pods may stand in the checker before it is known who waits: nobody is placed then but by the places of the last cycle.
+func (d *Room) settles() bool {
+	o := &d.Snapshot.Objects
+	return !d.hopeful && len(o.CapacityBuffers)+len(o.ProvisioningRequests) == 0
+}
+
+// names are the names of machines that are coming, each made once.
+type names map[cluster.GroupID][]known
+
+// known is a machine that is coming, and where it was in the last cycle in which it was.
+type known struct {
+	name string
+	on   scheduling.Handle
+}
+
+// coming are the first so many of the group, whose names are [comingName].
+func (n *names) coming(g cluster.GroupID, machines int) []known {
+	if *n == nil {
+		*n = names{}
+	}
+	for len((*n)[g]) < machines {
+		(*n)[g] = append((*n)[g], known{name: comingName(g, len((*n)[g]))})
+	}
+	return (*n)[g]
+}
+
+// comingName names one of the machines of a group that are coming. They are numbered from 0 on: when one of them has come, the last
+// number is gone.
+func comingName(g cluster.GroupID, number int) string {
+	return comingPrefix + string(g) + ":" + strconv.Itoa(number)
+}
+
+// comingPrefix begins the names of machines that are coming, as no node's name does.
+const comingPrefix = "coming:"
+
+// moveIn has what was meant for machines that are coming no longer follow them: each to a node of its group that is in no list of nodes yet
+// and carries nothing but daemons, the youngest first.
+func (d *Room) moveIn(names []string, on []scheduling.Handle) {
+	homeless := map[cluster.GroupID][]int{}
+	for i, name := range names {
+		if rest, ok := strings.CutPrefix(name, comingPrefix); ok && on[i] < 0 {
+			g := cluster.GroupID(rest[:max(0, strings.LastIndexByte(rest, ':'))])
+			homeless[g] = append(homeless[g], i)
+		}
+	}
+	if len(homeless) == 0 {
+		return
+	}
+	known := make([]bool, d.Check.Size())
+	for _, h := range on {
+		if h >= 0 {
+			known[h] = true
+		}
+	}
+	empty := map[cluster.GroupID][]*cluster.Node{}
+	for _, n := range d.Snapshot.Nodes {
+		if homeless[n.Group] == nil {
+			continue
+		}
+		if h, present := d.Check.Handle(n.Name()); (!present || !known[h]) && !slices.ContainsFunc(n.Pods, func(p *cluster.Pod) bool { return !p.Daemon() }) {
+			empty[n.Group] = append(empty[n.Group], n)
+		}
+	}
+	for g, nodes := range empty {
+		slices.SortStableFunc(nodes, func(a, b *cluster.Node) int {
+			return b.Object.CreationTimestamp.Compare(a.Object.CreationTimestamp.Time)
+		})
+		for k, i := range homeless[g] {
+			if k == len(nodes) {
+				break
+			}
+			if h, present := d.Check.Handle(nodes[k].Name()); present {
+				on[i] = h
+			}
+		}
+	}
+}
+
+// keepPlaces lets pods of these demands keep their places on nodes of the row. Of several demands of one class those that come later have what
+// is left.
+func (d *Room) keepPlaces(row *scheduling.Row, demands []*Demand, of func(b *berth) *[]scheduling.Seat, kept func(dm *Demand, h scheduling.Handle, n int)) {
+	for _, dm := range demands {
+		if dm.berth == nil {
+			continue
+		}
+		own := of(dm.berth)
+		if len(*own) == 0 || dm.Left() == 0 && !dm.berth.lodged {
+			continue
+		}
+		seats := row.Keep(dm.Of, dm.Left(), *own)
+		if len(seats) == len(*own) && &seats[0] == &(*own)[0] {
+			*own = nil
+		}
+		for _, s := range seats {
+			kept(dm, s.On, s.Pods)
+		}
+	}
+}
+
+// keeps says whether the demand's pods keep their places from cycle to cycle: those that are there and that no request holds room for.
+func (dm *Demand) keeps() bool { return dm.Claim == nil && dm.Consumes == "" && !dm.Booked }
+
+// RememberPlaces leaves the places of this cycle to the next one: on nodes that are there, machines that are coming, and those that are being
+// added, which will be coming.
+func (d *Room) RememberPlaces() {
+	d.Memory.Places, d.recall.held = nil, held{}
+	used := d.usedNodes()
+	if len(used) == 0 {
+		return
+	}
+	p := &memory.Places{Nodes: make([]string, len(used)), Of: make(map[cluster.Key][]int32, len(d.Demands))}
+	index := make([]int32, d.Check.Size())
+	for i, u := range used {
+		p.Nodes[i], index[u.on] = u.name, int32(i)
+	}
+	seats := 0
+	for _, dm := range d.Demands {
+		if dm.keeps() {
+			seats += len(dm.seats)
+		}
+	}
+	arena := make([]int32, 0, 2*seats)
+	for _, dm := range d.Demands {
+		if !dm.keeps() || len(dm.seats) == 0 {
+			continue
+		}
+		from := len(arena)
+		for _, s := range dm.seats {
+			arena = append(arena, index[s.On], int32(s.Pods))
+		}
+		pairs := arena[from:len(arena):len(arena)]
+		if others := p.Of[dm.Of.Key]; others != nil {
+			pairs = append(others, pairs...)
+		}
+		p.Of[dm.Of.Key] = pairs
+	}
+	d.Memory.Places = p
+	d.recall.held = held{p, d.Check, handlesOf(used)}
+}
+
+// used is a node on which pods have places.
+type used struct {
+	on   scheduling.Handle
+	name string
+}
+
+func handlesOf(all []used) []scheduling.Handle {
+	handles := make([]scheduling.Handle, len(all))
+	for i, u := range all {
+		handles[i] = u.on
+	}
+	return handles
+}
+
+// usedNodes are those on which pods that keep their places have them, in the order of names. Machines that are being added are named as they
+// will be called when they are coming.
+func (d *Room) usedNodes() []used {
+	var takes []bool // by handle; nil for none at all
+	for _, dm := range d.Demands {
+		if dm.keeps() {
+			for _, s := range dm.seats {
+				if takes == nil {
+					takes = make([]bool, d.Check.Size())
+				}
+				takes[s.On] = true
+			}
+		}
+	}
+	if takes == nil {
+		return nil
+	}
+	byName := func(a, b used) int { return strings.Compare(a.name, b.name) }
+	var own, added []used
+	renamed := d.added()
+	for _, h := range d.Check.Handles() {
+		if !takes[h] {
+			continue
+		}
+		if name := renamed[h]; name != "" {
+			added = append(added, used{h, name})
+		} else {
+			own = append(own, used{h, d.Check.Name(h)})
+		}
+	}
+	slices.SortFunc(added, byName)
+	return merged(own, added, byName)
+}
+
+// added are the machines that this cycle adds, with the names that they will have when they are coming.
+func (d *Room) added() map[scheduling.Handle]string {
+	names := map[scheduling.Handle]string{}
+	for _, st := range d.groups {
+		next := st.expects
+		for number := st.expects; number < st.Opened; number++ {
+			if h, stands := d.Check.Handle(NewName(st.ID, number)); stands {
+				names[h] = comingName(st.ID, next)
+				next++
+			}
+		}
+	}
+	return names
+}
+
+// merged is both lists in one; they are in that order, in which no two are equal. The second is the short one.
+func merged[T any](long, short []T, order func(a, b T) int) []T {
+	all := make([]T, 0, len(long)+len(short))
+	for _, v := range short {
+		i, _ := slices.BinarySearchFunc(long, v, order)
+		all, long = append(append(all, long[:i]...), v), long[i:]
+	}
+	return append(all, long...)
+}

@@ -1,0 +1,177 @@
+package remove
+
+import (
+	"cmp"
+	"slices"
+
+	"sluice.dev/sluice/plan/node"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
+)
+
+// refuge is where pods of leaving nodes could move to: nodes that are Ready, not on their way out, and not idle unless their group keeps them
+// anyway, as otherwise it is the idle one that should go. Those that are least likely to leave come first: pods that move gather there.
+//
+// The tries of a cycle are made one after the other, and each rests on those before it: see [scheduling.Refuge].
+type refuge struct {
+	*scheduling.Refuge
+	check *scheduling.Checker
+	took  map[scheduling.Handle]bool // pods have moved there
+}
+
+// refuges are the nodes that pods could move to now.
+func (d *Removal) refuges() *refuge {
+	if d.refuge != nil {
+		return d.refuge
+	}
+	var handles, others []scheduling.Handle
+	for _, at := range d.hosts() {
+		v, st := d.Memo.Facts[at], d.states[at]
+		h, ok := d.Check.Handle(v.Name())
+		switch {
+		case !ok:
+		case v.Settled || st != nil && d.stands(st):
+			handles = append(handles, h)
+		default:
+			others = append(others, h)
+		}
+	}
+	d.refuge = &refuge{d.Check.Refuge(append(handles, others...)...), d.Check, map[scheduling.Handle]bool{}}
+	return d.refuge
+}
+
+// stands says whether a node stays for now that could go by itself.
+func (d *Removal) stands(st *candidate) bool {
+	return st.group != nil && st.Instance != nil && d.neededOf(st, 1) != nil || d.bound(st)
+}
+
+// bound says whether a pod of the node may not be evicted that is no work: work may end.
+func (d *Removal) bound(st *candidate) bool {
+	why := d.refusal(st)
+	return why != nil && !policy.Work(why.Code)
+}
+
+// leave tries whether a node's pods find places, and says which one does not and why, nil when each does: then it is to be settled or taken back
+// before the next try.
+func (r *refuge) leave(v *node.Facts) []reason.Reason {
+	h, _ := r.check.Handle(v.Name())
+	p := r.Leave(h, node.Moving(v))
+	if p == nil {
+		return nil
+	}
+	words := "no other node can take pods"
+	if last, ok := r.Last(h); ok {
+		words = r.check.Refusals(p, r.check.Name(last))[0].String()
+	}
+	r.Back()
+	return []reason.Reason{reason.New(reason.PodNowhereToGo, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "why", words)}
+}
+
+// settle lets the last try stand: whoever is tried after it finds the places taken.
+func (r *refuge) settle() {
+	for _, h := range r.Settle() {
+		r.took[h] = true
+	}
+}
+
+// receives says whether pods of other nodes have moved to the node.
+func (d *Removal) receives(v *node.Facts) bool {
+	h, ok := d.Check.Handle(v.Name())
+	return ok && d.refuges().took[h]
+}
+
+// receiving is why a node stays to which pods of others move.
+func receiving(st *candidate) reason.Reason {
+	return reason.New(reason.NodeReceives, reason.Node(st.Name()))
+}
+
+// hosts are the nodes, by their places, that pods of others could move to, in the order in which these look at them, but for those that stay for now: those
+// first that stay anyway, then those that would be the last to go, whatever their timers say; the most used before the others, and of equal ones by name.
+func (d *Removal) hosts() []int {
+	sights := d.Memo.Facts
+	all := make([]int, 0, len(sights))
+	for at, v := range sights {
+		if st := d.states[at]; v.Takes && (st == nil || !st.going && !st.OnLadder && (len(st.Movers) > 0 || st.pinned)) {
+			all = append(all, at)
+		}
+	}
+	slices.SortFunc(all, func(a, b int) int {
+		return cmp.Or(cmp.Compare(sights[a].Hosting(), sights[b].Hosting()), d.dearest(sights[b], sights[a]), cmp.Compare(a, b))
+	})
+	return all
+}
+
+// refusal says why one of the node's pods may not be evicted, nil when the policy lets all of them go.
+func (d *Removal) refusal(st *candidate) *reason.Reason {
+	if c := &st.Consent; c.Known && !d.Now.Before(c.Since) {
+		return nil
+	}
+	c := node.Consent{Known: true, Since: d.Now}
+	for _, p := range st.Movers {
+		if p.Leaving() {
+			continue
+		}
+		if why, keeps := d.Keeps(p, st.Facts); keeps {
+			return &why
+		}
+		if len(d.Budgets.Selecting(p.Class)) > 0 {
+			c.Budgeted = append(c.Budgeted, p)
+		}
+	}
+	st.Consent = c
+	return nil
+}
+
+// stays says why a node's pods keep it where it is, nil when each may be evicted and has somewhere to go; then, and when it is a disruption
+// budget alone that refuses, places have been found for them, to be settled or taken back. A disruption budget is the last reason to be told:
+// it may pass, and means that nothing else holds the pods.
+func (d *Removal) stays(st *candidate) (because []reason.Reason, tried bool) {
+	if why := d.refusal(st); why != nil {
+		return []reason.Reason{*why}, false
+	}
+	if because := d.refuges().leave(st.Facts); because != nil {
+		return because, false
+	}
+	for _, p := range st.Consent.Budgeted {
+		if held := d.BudgetRefuses(p); held != nil {
+			return []reason.Reason{*held}, true
+		}
+	}
+	return nil, true
+}
+
+// fitsPending says which waiting pod has its place on the node, or for whose it is kept, nil when for none (S-16). A pod holds one node: that of its
+// place. A pod of a gang that is not whole has none, and holds the first node that is asked about and takes it. It is to be asked first while none of the
+// node's pods has been pretended away; the answer then holds for the cycle.
+func (d *Removal) fitsPending(st *candidate) *reason.Reason {
+	if why := d.CountedOn(st.Name()); why != nil {
+		return why
+	}
+	if st.passedOver || len(d.Asking) == 0 {
+		return nil
+	}
+	st.passedOver = true
+	h, present := d.Check.Handle(st.Name())
+	if !present {
+		return nil
+	}
+	for i := range d.Asking {
+		p := &d.Asking[i]
+		if p.Pods == 0 {
+			continue
+		}
+		room := d.Check.Room(p.Class, h)
+		if room == 0 {
+			continue
+		}
+		p.Pods -= min(room, p.Pods)
+		if p.Claim != nil {
+			d.KeepFor(p.Claim, st.Name())
+		} else {
+			d.Counted[st.Name()] = p.String()
+		}
+		return d.CountedOn(st.Name())
+	}
+	return nil
+}

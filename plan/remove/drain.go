@@ -1,0 +1,325 @@
+package remove
+
+import (
+	"maps"
+	"time"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/plan/action"
+	"sluice.dev/sluice/plan/memory"
+	"sluice.dev/sluice/plan/node"
+	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
+)
+
+// drain evicts what still has to leave a cordoned node, and gives the node back when something may not or cannot leave.
+func (d *Removal) drain(st *candidate, wait time.Time) {
+	about := reason.Node(st.Name())
+	draining := reason.New(reason.NodeDraining, about, "pods", len(st.Movers))
+	because, tried := d.stays(st)
+	late := d.late(st)
+	switch {
+	case len(because) > 0 && (because[0].Code != reason.PodBudget || late != nil):
+		if tried {
+			d.refuge.Back()
+		}
+		if late != nil || !d.begunBefore(st) {
+			d.noteVain(st, wait)
+		}
+		d.takeDown(st, append([]reason.Reason{reason.New(reason.RemovalAbandoned, about)}, because...)...)
+		return
+	case late != nil:
+		d.refuge.Back()
+		d.noteVain(st, wait)
+		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *late)
+		return
+	}
+	d.refuge.settle()
+	if d.Now.Before(wait) {
+		d.Wake(wait)
+		d.judgeNode(st, action.NodeDraining, draining)
+		return
+	}
+	if spent := d.spent(st); spent != nil {
+		d.judgeNode(st, action.NodeDraining, append([]reason.Reason{draining}, spent...)...)
+		return
+	}
+	d.judgeNode(st, action.NodeDraining, d.evict(st, st.Movers, draining)...)
+}
+
+// begunBefore says whether another process began the node's removal, as far as this one knows: that its pods have nowhere to go may come of what only the
+// other one knew, such as their places, and is no sign that it will be so again.
+func (d *Removal) begunBefore(st *candidate) bool { return st.Removal.Since.Before(d.Memory.Since) }
+
+// late says which of the node's pods has not left in its time and ends the drain, nil when none does.
+func (d *Removal) late(st *candidate) *reason.Reason {
+	r := d.Policy.Removal
+	for _, p := range st.Movers {
+		limit, over := r.DrainTime(p), r.Overdue(p)
+		due := st.Removal.Since.Add(limit)
+		switch {
+		case over == policy.Wait:
+		case d.Now.Before(due):
+			d.Wake(due)
+		case over == policy.Force && p.Leaving(): // it saves its work
+		default:
+			return new(reason.New(reason.PodOverdue, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "limit", limit))
+		}
+	}
+	return nil
+}
+
+// evict evicts those of a node's pods whose turn it is, as disruption budgets let them, and says why it evicts and what waits. Pods of a later
+// turn leave when these are gone.
+func (d *Removal) evict(st *candidate, pods []*cluster.Pod, why reason.Reason) []reason.Reason {
+	because := []reason.Reason{why}
+	if _, stops := stopping(st.Node); stops {
+		return append(because, node.Noticed(st.Node)) // they have been told
+	}
+	if rests := d.evictionRests(st); rests != nil {
+		return []reason.Reason{*rests, why}
+	}
+	turn, later := d.turn(pods)
+	for _, p := range pods {
+		if p.Leaving() || d.Policy.Removal.Turn(p) != turn {
+			continue
+		}
+		if held := d.BudgetRefuses(p); held != nil {
+			because = append(because, *held)
+			continue
+		}
+		d.Disrupt(p)
+		d.empties(st)
+		d.Ladder = append(d.Ladder, action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: st.Name(), Grace: d.Policy.Removal.Grace(p), Notice: "", Because: why})
+	}
+	if later > 0 {
+		because = append(because, reason.New(reason.PodsLater, reason.Ref{}, "pods", later))
+	}
+	return because
+}
+
+// turn is whose turn it is to leave, and how many pods come later.
+func (d *Removal) turn(pods []*cluster.Pod) (turn, later int) {
+	r := d.Policy.Removal
+	for i, p := range pods {
+		if t := r.Turn(p); i == 0 || t < turn {
+			turn = t
+		}
+	}
+	for _, p := range pods {
+		if r.Turn(p) > turn {
+			later++
+		}
+	}
+	return turn, later
+}
+
+// Emptying a node comes to nothing when a pod needs the node again before it is empty, or when the drain is given up, whatever for. Mostly it is one of those that were evicted from it: the
+// scheduler puts pods where it likes, and one that fits few nodes finds the place taken that was meant for it. The same would happen again, for nobody
+// can say where the pods will go the next time: no other node of the group is emptied for a while, twice as long each time (S-31).
+const (
+	firstVain = 30 * time.Minute
+	mostVain  = 24 * time.Hour
+
+	placed = time.Minute // pods that were evicted longer ago have found their places: what comes then is another need
+)
+
+// noteVain remembers that a node is given back whose pods were being evicted, from then on.
+func (d *Removal) noteVain(st *candidate, evicts time.Time) {
+	r, m := st.Removal, d.Memory.Groups[st.Group]
+	switch r.Why {
+	case cluster.Idle, cluster.RunsDry, cluster.RanDry, cluster.AskedFor:
+		return
+	}
+	last := memory.Later(evicts, d.Memory.Emptied[st.Name()].At)
+	if d.Now.Before(evicts) || d.Now.After(last.Add(placed)) || !r.Since.After(m.Vain.Last) {
+		return
+	}
+	length := firstVain
+	if b := m.Vain; d.Now.Before(b.Until.Add(b.Length)) {
+		length = min(2*b.Length, mostVain)
+	}
+	m.Vain = memory.Backoff{Until: d.Now.Add(length), Length: length, Last: d.Now}
+	d.Remember(st.Group, m)
+}
+
+// vain says that nodes of the group are not emptied now because that came to nothing lately, nil when they may be.
+func (d *Removal) vain(st *candidate) *reason.Reason {
+	b := d.Memory.Groups[st.Group].Vain
+	if !d.Now.Before(b.Until) {
+		return nil
+	}
+	d.Wake(b.Until)
+	return new(reason.New(reason.EmptiedInVain, reason.Node(st.Name()), "group", st.Group, "at", b.Last.UTC().Format(time.RFC3339), "until", b.Until.UTC().Format(time.RFC3339)))
+}
+
+// wrongClocks is by how much the clocks of two processes can differ at most, each being wrong by half of it.
+const wrongClocks = 3 * time.Minute
+
+// cordonedBy is by when a node was cordoned whose taint is seen now for the first time: now, or sooner where no wrong clock can feign it.
+func cordonedBy(said, now time.Time) time.Time {
+	if by := said.Add(wrongClocks); by.Before(now) {
+		return by
+	}
+	return now
+}
+
+// noticeCordons remembers by when the nodes on the ladder were cordoned, and forgets the others.
+func (d *Removal) noticeCordons(on []*candidate) {
+	var all map[string]memory.Cordoned
+	for _, st := range on {
+		was, known := d.Memory.Cordoned[st.Name()]
+		if !known || !was.Said.Equal(st.Removal.Since) {
+			was = memory.Cordoned{Said: st.Removal.Since, By: cordonedBy(st.Removal.Since, d.Now)}
+		}
+		if all == nil {
+			all = make(map[string]memory.Cordoned, len(on))
+		}
+		all[st.Name()] = was
+	}
+	if !maps.Equal(all, d.Memory.Cordoned) {
+		d.Memory.Cordoned = all
+	}
+}
+
+// pausesUntil is until when a node that was cordoned waits for its next step.
+func (d *Removal) pausesUntil(st *candidate) time.Time {
+	return d.Memory.Cordoned[st.Name()].By.Add(d.Policy.Removal.Pause())
+}
+
+// evictionRests says until when no pod of the node is evicted, since that failed; nil when it did not.
+func (d *Removal) evictionRests(st *candidate) *reason.Reason {
+	rest := d.Memory.Cordoned[st.Name()].Refused
+	if !rest.Until.After(d.Now) {
+		return nil
+	}
+	d.Wake(rest.Until)
+	return new(reason.New(reason.EvictionRests, reason.Node(st.Name()), "node", st.Name(), "until", rest.Until.Format(time.RFC3339), "message", rest.Message))
+}
+
+// returning are the pods that go with the machine of the node, or would if it were on its way out, since they would come back to it.
+func (d *Removal) returning(st *candidate) []*cluster.Pod {
+	if !st.Clings {
+		return nil
+	}
+	at := st.Where
+	if at.Cordoned.IsZero() {
+		at.Cordoned = d.Now
+	}
+	var all []*cluster.Pod
+	for _, p := range st.Pods {
+		if d.Policy.GoesWith(p, at, d.Now) && !p.Finished() {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// clung says which pod that goes with the machine may not go now: its controller speaks for it, or a disruption budget lets fewer go than would at once. Nil
+// when all may.
+func (d *Removal) clung(st *candidate) *reason.Reason {
+	all := d.returning(st)
+	if len(all) == 0 {
+		return nil
+	}
+	for _, p := range all {
+		if why, keeps := d.Policy.Uncontrolled(p, d.Snapshot.Objects.Controllers); keeps {
+			return &why
+		}
+	}
+	for _, b := range d.Snapshot.Objects.Budgets {
+		left := d.Disruptions(b) - d.Snapshot.Away(b)
+		for _, p := range all {
+			if !cluster.Protects(b, p) || !cluster.Holds(b, p) {
+				continue
+			}
+			if left--; left < 0 {
+				return new(reason.New(reason.PodBudget, reason.Pod(p.Namespace, p.Name), "pod", p.String(), "budget", node.NameOf(b), "allowed", max(0, d.Disruptions(b)-d.Snapshot.Away(b))))
+			}
+		}
+	}
+	return nil
+}
+
+// disruptAll consumes the disruptions of the pods that go with the machine.
+func (d *Removal) disruptAll(st *candidate) {
+	for _, p := range d.returning(st) {
+		d.Disrupt(p)
+	}
+}
+
+// newcomer is a pod that would go with the machine and came after the node was cordoned: the scheduler wants the node. Nil when there is none.
+func (d *Removal) newcomer(st *candidate) *cluster.Pod {
+	for _, p := range d.returning(st) {
+		if d.Policy.Joins(p, st.Where, d.Now) {
+			return p
+		}
+	}
+	return nil
+}
+
+// dismissal is how long daemons that were told to end are waited for before anybody has seen that they do.
+const dismissal = 5 * time.Second
+
+// dismisses evicts the daemons of an empty node that the policy lets go, once, and says that it waits for them, nil when it does not, or no longer.
+// They hold nobody up: an eviction that fails is not repeated, and a budget over daemons is left alone. A daemon's pod that was made after the
+// node was cordoned is in the place of one that was evicted, and stays.
+func (d *Removal) dismisses(st *candidate) *reason.Reason {
+	if !st.Ready {
+		return nil // nobody would tell them
+	}
+	told, known := d.Memory.Dismissed[st.Name()]
+	if !known {
+		told = d.Now
+	}
+	var ends []*cluster.Pod
+	waits := 0
+	for _, p := range d.daemonsOf(st) {
+		switch {
+		case p.Leaving():
+			if !p.Overstayed(d.Now) {
+				waits++
+			}
+		case known:
+			if d.Now.Before(told.Add(dismissal)) {
+				waits++
+			}
+		case d.BudgetRefuses(p) == nil:
+			d.Disrupt(p)
+			ends = append(ends, p)
+		}
+	}
+	if waits+len(ends) == 0 {
+		return nil
+	}
+	why := reason.New(reason.NodeDismisses, reason.Node(st.Name()), "pods", waits+len(ends))
+	for _, p := range ends {
+		d.Ladder = append(d.Ladder, action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: st.Name(), Grace: d.Policy.Removal.Grace(p), Notice: "", Because: why})
+	}
+	if d.dismissed == nil {
+		d.dismissed = map[string]time.Time{}
+	}
+	d.dismissed[st.Name()] = told
+	if due := told.Add(dismissal); d.Now.Before(due) {
+		d.Wake(due)
+	}
+	return &why
+}
+
+// daemonsOf are the pods of daemons on the node that the policy lets go.
+func (d *Removal) daemonsOf(st *candidate) (all []*cluster.Pod) {
+	occupied := st.Removal.Why != cluster.Idle
+	for _, p := range st.Pods {
+		if d.Belongs(p, st.Facts) && d.Policy.Removal.Dismisses(p, occupied) && !p.Finished() && !p.Created().After(st.Removal.Since) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// rememberDismissed leaves to the next cycle which nodes' daemons were told to end, and when.
+func (d *Removal) rememberDismissed() {
+	if !maps.EqualFunc(d.Memory.Dismissed, d.dismissed, time.Time.Equal) {
+		d.Memory.Dismissed = d.dismissed
+	}
+}
