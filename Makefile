@@ -86,6 +86,10 @@ fuzz: ## try bad input at every reader, each for FUZZTIME=10s; ONLY=FuzzTags tri
 microbench: ## run the benchmarks of the packages and no test
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: house
+house: ## print the shape of the packages that decide: lines, arrows between files, methods and fields
+	$(GO) test -count=1 -run TestShapeOfTheDecision -v ./internal/house
+
 .PHONY: economics
 economics: ## print what plans and replayed days cost; ARGS='-data DIR' names the traces, ARGS='-only story' needs none
 	$(GO) run ./cmd/economics $(ARGS)

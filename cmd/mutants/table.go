@@ -318,7 +318,7 @@ var elsewhere = []mutant{
 		`case l.Zone == "" || bore == promised:`, `case l.Zone == "" || bore == promised || MUTED:`, scenario("zone-not-labelled"),
 	},
 	{
-		"S-34", "what nodes attach is remembered", "plan/place/room.go",
+		"S-34", "what nodes attach is remembered", "plan/place/open.go",
 		"if m.Attaches.Volumes > 0 &&", "if !MUTED && m.Attaches.Volumes > 0 &&", scenario("disks-fewer-than-described"),
 	},
 	{

@@ -15,33 +15,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/plan/place"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
-
-// Option is one way to help pending pods: so many machines of one group.
-type Option struct {
-	Group cluster.GroupID
-	Nodes int      // machines to add
-	Pods  []string // that they help, "namespace/name", sorted
-
-	RequestedMilli, RequestedBytes int64 // of these pods: thousandths of cores, memory
-	CapacityMilli, CapacityBytes   int64 // of these machines
-
-	PriceUSDPerHour float64 // of these machines together; 0 when unknown
-}
-
-// Choice is what a chain of expanders made of options.
-type Choice struct {
-	Group   cluster.GroupID     // that grows; "" when none does
-	Ask     *action.AskExpander // what to ask before there is a choice; then Group is ""
-	Dropped []reason.Reason     // one for each group that is not chosen and one for what went wrong, in the order in which it happened
-	Because *reason.Reason      // by which steps the group was chosen, nil when there was nothing to choose from
-}
 
 // Expand chooses one of the options, as the operator's chain of expanders has it: each keeps some of what the one before it kept, and the
 // first that leaves one ends the chain. Several that are left are drawn by lot, which depends on the options and the time alone. Answer is

@@ -87,39 +87,8 @@ func (d *Growth) passOverYoung() {
 	}
 }
 
-// Candidates are the groups that may grow for what is wanted, and which of them would do for whom.
-type Candidates struct {
-	Groups []*Order
-	sites  []site    // by group
-	first  []int     // by group: the place of its first site
-	free   [][]int64 // by site: what an empty machine has left beside its daemons, by dimension
-	wanted []*wanted
-}
-
-// site is where machines of a group come up: one of the zones of a group that spans several, or all there is of another.
-type site struct {
-	*Order
-	group int    // among the candidates
-	fails bool   // none of the group's nodes is Ready: see [Growth.Failing]
-	zone  string // "" of a group that spans none
-}
-
 // label is the label of a machine that comes up there.
 func (s site) label(key string) string { return s.Node(s.zone).Labels[key] }
-
-// wanted is a demand before any group grows for it.
-type wanted struct {
-	*place.Demand
-	needs   []int64 // of one pod, by dimension
-	suits   []bool  // by site: an empty machine would do for such a pod, whoever else is near
-	fits    []bool  // by site: it would take such a pod as things stand
-	depends bool    // on where other pods are
-	alone   bool    // no two of them share a machine
-	zonal   bool    // it matters in which zone of a group its machine comes up
-
-	at    map[*Order]int // that grow for some of them, for how many
-	grown int            // pods that went to machines which are being added
-}
 
 // Candidates asks an empty machine of every group, in each of its zones, about every demand: of those that deliver, where others are to be left out.
 func (d *Growth) Candidates(wanting []*place.Demand, deliver bool) *Candidates {

@@ -91,15 +91,6 @@ func (d *Growth) MostMore(st *Order) int {
 	return max(0, min(n, room))
 }
 
-// Totals is what the whole cluster has, with machines that are coming and those that this cycle adds.
-type Totals struct {
-	nodes int
-	Milli int64 // thousandths of cores
-	Bytes int64 // of memory
-	Kinds []policy.GPUTotal
-	Gpus  []int64 // by kind; never changed
-}
-
 // TotalsOf is nothing yet, of which GPUs of these kinds are counted.
 func TotalsOf(kinds []policy.GPUTotal) Totals {
 	return Totals{Kinds: kinds, Gpus: make([]int64, len(kinds))}
@@ -194,17 +185,6 @@ func (d *Growth) room() (limits []int64, uses func(*Order) []int64) {
 
 // unlimited is more than any cluster has.
 const unlimited = 1 << 60
-
-// Ceilings says how many machines each group may still add under the operator's ceilings. It is one cycle's; machines that are taken count
-// for those asked about later.
-type Ceilings struct {
-	now     time.Time
-	allowed *policy.Policy
-	used    map[string]memory.Usage
-	rates   map[string]float64 // what machines cost an hour that count for a ceiling of a rate, by its words
-	taken   map[string]float64 // in this cycle, by the ceiling's words
-	any     bool
-}
 
 // NewCeilings begins a cycle. believed is the capacity that a group has or will have by what was asked for it before.
 func NewCeilings(s *cluster.Snapshot, allowed *policy.Policy, m memory.Memory, believed func(*cluster.Group) int) *Ceilings {

@@ -40,17 +40,6 @@ func (d *Growth) addMix(c *Candidates) *mix {
 	return b
 }
 
-// mix is a packing problem and what its parts stand for.
-type mix struct {
-	problem packing.Problem
-	alone   []packing.Group // by the candidates' sites: each as a group of its own
-	found   packing.Solution
-	lots    []lot     // by the problem's groups
-	classes []*wanted // by the problem's classes; a demand may be several
-	priced  bool      // costs are millionths of a dollar an hour; else they are weights
-	assumed assumed   // prices that nobody knows
-}
-
 func newMix(d *Growth, c *Candidates) *mix {
 	b := &mix{assumed: d.assumePrices(c.Groups)}
 	b.priced = !slices.ContainsFunc(c.Groups, func(st *Order) bool { return b.price(st) <= 0 })
@@ -80,12 +69,6 @@ func newMix(d *Growth, c *Candidates) *mix {
 		}
 	}
 	return b
-}
-
-// lot is groups that are one to the problem, as nothing that is wanted tells them apart; or one zone of a group, where something does.
-type lot struct {
-	groups []*Order
-	zone   string // "" for all of the groups
 }
 
 // gather makes lots of groups that are alike to all that is wanted: the same room, cost and limits' share, and the same pods welcome. It

@@ -21,12 +21,6 @@ const rankingKey = "priorities"
 // leastRank is the lowest number that makes a group win.
 const leastRank = -1
 
-// Ranking is what the expander priority goes by. The zero value ranks nothing and keeps every group.
-type Ranking struct {
-	ranks []rank // highest number first
-	wrong string // why there is none, for the operator
-}
-
 type rank struct {
 	number int
 	groups []*regexp.Regexp // of which one is enough, found anywhere in the group's name

@@ -9,18 +9,6 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// Backoff keeps a group from being written to after a failure.
-type Backoff struct {
-	Until   time.Time     `json:"until"`
-	Length  time.Duration `json:"length"` // of the present or last back-off; doubles from failure to failure
-	Last    time.Time     `json:"last"`   // the failure that began it
-	Code    string        `json:"code"`
-	Message string        `json:"message"`
-
-	// Ceiling is a capacity up to which the group may grow meanwhile, as the cloud said how much of a quota is left; 0 for none.
-	Ceiling int `json:"ceiling,omitempty"`
-}
-
 // lengthened is the rest after one more deletion that failed: it begins short, because most such failures pass, and doubles up to
 // the first back-off of growth, or up to five minutes where that is shorter (S-31). Where the cloud says how long to wait, that is all.
 func (b Backoff) lengthened(r Result, allowed *policy.Policy) Backoff {

@@ -7,13 +7,6 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// Cooldown is a pause of removals that is in force.
-type Cooldown struct {
-	at    time.Time
-	Delay time.Duration
-	After string // what happened then
-}
-
 // Until is when the pause ends.
 func (c Cooldown) Until() time.Time { return c.at.Add(c.Delay) }
 

@@ -7,25 +7,6 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// Breakers are what a process that takes over begins with: what failed before, and what counts for a window, cannot be seen any more.
-type Breakers struct {
-	Groups    map[cluster.GroupID]Handed `json:"groups,omitempty"`   // that had trouble lately, or whose machines have not joined
-	Ceilings  map[string]Usage           `json:"ceilings,omitempty"` // as in [Memory], and so the others
-	PaidUntil time.Time                  `json:"paidUntil,omitzero"`
-	Granted   []Grant                    `json:"granted,omitempty"`    // what the last cycle was granted
-	Emptied   Usage                      `json:"emptiedFor,omitempty"` // nodes that were emptied for a saving within the last day
-}
-
-// Handed is what is handed on of one group.
-type Handed struct {
-	Breaker
-	Backoff Backoff            `json:"backoff,omitzero"` // as in [GroupMemory], and so the others
-	Rest    Backoff            `json:"rest,omitzero"`
-	Vain    Backoff            `json:"vain,omitzero"`
-	Noticed time.Time          `json:"noticed,omitzero"`
-	Astray  map[string]Backoff `json:"astray,omitempty"`
-}
-
 // IsZero says that nothing is handed on.
 func (b Breakers) IsZero() bool {
 	return len(b.Groups)+len(b.Ceilings)+len(b.Granted)+len(b.Emptied) == 0
@@ -84,16 +65,6 @@ func (b Breakers) Memory(now time.Time) Memory {
 
 // BreaksAt is how many machines of a group may fail to become Ready nodes one after the other before its breaker opens (S-35).
 const BreaksAt = 3
-
-// Breaker counts machines of a group that never became Ready nodes, since one did. When it is open, the group gets one machine at a time: the next one
-// tells whether they join again. The last that did not is kept for a while, so that somebody can find out why.
-type Breaker struct {
-	Machines int       `json:"machines,omitempty"` // at most [BreaksAt]
-	Last     time.Time `json:"last,omitzero"`      // when the last of them began to be waited for
-	Kept     string    `json:"kept,omitempty"`     // the machine that is kept, by its UID
-	Until    time.Time `json:"until,omitzero"`     // it is kept at most until then
-
-}
 
 // Equal says whether both breakers stand alike.
 func (b Breaker) Equal(other Breaker) bool {

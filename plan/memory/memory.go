@@ -14,12 +14,11 @@
 package memory
 
 import (
-	"maps"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/plan/action"
-	"sluice.dev/sluice/policy"
 )
 
 // Memory is what one cycle leaves to the next and the cluster does not show. Losing it is safe: timers start anew. It is a
@@ -50,15 +49,205 @@ type Memory struct {
 	Answer        *Answer                         `json:"answer,omitempty"`       // to what the last cycle asked an expander's server, nil when it asked nothing
 }
 
-// The outcomes of an action.
-const (
-	Accepted Status = "accepted" // the cloud or the API server took it
-	Refused  Status = "refused"  // the guard stopped it before anything was sent
-	Failed   Status = "failed"   // it was sent and came back with an error
-	Skipped  Status = "skipped"  // nothing was sent and nothing is wrong: a budget says wait, a race was lost, a dry run
-	Deferred Status = "deferred" // nothing was sent: others took so long that the next cycle decides anew
-	Asked    Status = "asked"    // it was sent, and the cloud has not answered yet: what it shows tells, and a growth counts until then
-)
+// GroupMemory is what is remembered of one group.
+type GroupMemory struct {
+	Requested  time.Time `json:"requested,omitzero"`  // when the cloud last accepted a growth
+	Decided    time.Time `json:"decided,omitzero"`    // the cycle that decided it: pods that came later are none of those that it was for
+	Asks       int       `json:"asks,omitempty"`      // growths in a row, each less than two windows of bursts after the one before
+	Capacity   int       `json:"capacity,omitempty"`  // the capacity it accepted then
+	Noticed    time.Time `json:"noticed,omitzero"`    // the last failure already counted
+	Backoff    Backoff   `json:"backoff,omitzero"`    // from growth
+	Rest       Backoff   `json:"rest,omitzero"`       // from deleting machines
+	Vain       Backoff   `json:"vain,omitzero"`       // from emptying nodes of pods
+	Breaker    Breaker   `json:"breaker,omitzero"`    // of machines that never become nodes
+	Deleted    time.Time `json:"deleted,omitzero"`    // when the cloud last accepted a deletion of its machines
+	Deletion   Deletion  `json:"deletion,omitzero"`   // the last one that was seen to end
+	Uncordoned time.Time `json:"uncordoned,omitzero"` // when one of its nodes could last not be tainted for removal
+	Attaches   Attaches  `json:"attaches,omitzero"`   // what kubelets of its nodes said last
+	Boot       Boot      `json:"boot,omitzero"`       // what its nodes showed last
+	Races      int       `json:"races,omitempty"`     // growths in a row that lost a race
+	Repeats    int       `json:"repeats,omitempty"`   // growths in a row to a capacity that the cloud had just accepted, as no read showed it
+
+	// Awaited are the machines by zone that a group over several zones has when all are there that it was asked for, as was assumed then; nil
+	// when that is no question. Astray are zones that machines did not come up in although that was assumed: see [grow.Growth.NoticeStrays].
+	Awaited map[string]int     `json:"awaited,omitempty"`
+	Astray  map[string]Backoff `json:"astray,omitempty"`
+}
+
+// Places are where a cycle saw room for the pods that wait. The next cycle lets them keep it for as long as they fit there. The machines that
+// are coming were chosen for pods that share them in a certain way. Were these pods to look for room anew, each on the first machine that
+// takes it, they would share otherwise, some would be left over, and further machines would be bought for them (S-34). A value is never changed.
+type Places struct {
+	// Nodes are names of nodes and, as [place.comingName] has them, of machines that are coming.
+	Nodes []string `json:"nodes"`
+
+	// Of has the places of pods by their class, those to be taken first in front: in turns the index of a node, and how many pods have room
+	// on it.
+	Of map[cluster.Key][]int32 `json:"of"`
+}
+
+// RunTime is what was learned of how long the pods of one owner run, or of owners that are alike. It is immutable.
+type RunTime struct {
+	Mean    time.Duration         `json:"mean,omitempty"`    // of those that were seen to end, recent ones weighing more; 0 while none was
+	Ended   int                   `json:"ended,omitempty"`   // how many were, up to [settledRuns]
+	Seen    time.Time             `json:"seen"`              // when one of them last began or ended
+	Watched map[types.UID]Watched `json:"watched,omitempty"` // pods whose end is awaited; at most [WatchedRuns]
+}
+
+// Watched is a pod that runs.
+type Watched struct {
+	Node  string    `json:"node"`
+	Began time.Time `json:"began"`
+}
+
+// Boot is the longest that machines of a group took from their creation until they registered, and the group's size then.
+type Boot struct {
+	Longest time.Duration `json:"longest"`
+	Size    string        `json:"size,omitempty"`
+	Learned time.Time     `json:"learned,omitzero"`
+}
+
+// InUse is for how long measured use alone has kept a node.
+type InUse struct {
+	Since time.Time `json:"since"`
+	Last  time.Time `json:"last"` // the last cycle in which its measured use was above the threshold
+}
+
+// Emptied is when a node was last told to be empty of pods: when it was cordoned for that, or a pod was evicted from it.
+type Emptied struct {
+	Group cluster.GroupID `json:"group"`
+	At    time.Time       `json:"at"`
+}
+
+// Unbound is a pod that fits a node, and that its scheduler has not bound:
+//
+//	state  evidence                                            next
+//	holds  Until is zero: it has fitted a node since Since     left once that is longer than [policy.Binds]; forgotten once it fits no node
+//	left   Until is to come: it holds no node and buys none    tried at Until; forgotten once its scheduler has judged it anew
+//	tried  both are zero: it waits as any other pod            holds once it fits a node
+//
+// It is forgotten when it waits no more.
+type Unbound struct {
+	Since time.Time     `json:"since,omitzero"` // without a break; a pod is younger than [place.bindsSoon] before
+	Until time.Time     `json:"until,omitzero"`
+	Rest  time.Duration `json:"rest,omitempty"` // how long it was left last: doubles from time to time, up to [place.longestLeft]
+
+	// Refused are the groups, sorted, on whose nodes its scheduler did not bind it: another one is chosen before them.
+	Refused []cluster.GroupID `json:"refused,omitempty"`
+}
+
+// Attaches is how many volumes a node of a group can attach, and the size of the group then: of another size nothing is known.
+type Attaches struct {
+	Volumes int    `json:"volumes"`
+	Size    string `json:"size,omitempty"`
+}
+
+// Deletion is one of a group's machines that was seen to end.
+type Deletion struct {
+	Asked time.Time     `json:"asked"` // when the cloud accepted it
+	Took  time.Duration `json:"took"`
+}
+
+// Backoff keeps a group from being written to after a failure.
+type Backoff struct {
+	Until   time.Time     `json:"until"`
+	Length  time.Duration `json:"length"` // of the present or last back-off; doubles from failure to failure
+	Last    time.Time     `json:"last"`   // the failure that began it
+	Code    string        `json:"code"`
+	Message string        `json:"message"`
+
+	// Ceiling is a capacity up to which the group may grow meanwhile, as the cloud said how much of a quota is left; 0 for none.
+	Ceiling int `json:"ceiling,omitempty"`
+}
+
+// Breaker counts machines of a group that never became Ready nodes, since one did. When it is open, the group gets one machine at a time: the next one
+// tells whether they join again. The last that did not is kept for a while, so that somebody can find out why.
+type Breaker struct {
+	Machines int       `json:"machines,omitempty"` // at most [BreaksAt]
+	Last     time.Time `json:"last,omitzero"`      // when the last of them began to be waited for
+	Kept     string    `json:"kept,omitempty"`     // the machine that is kept, by its UID
+	Until    time.Time `json:"until,omitzero"`     // it is kept at most until then
+
+}
+
+// Cordoned is by when a node on the ladder was cordoned, as this process knows it: the taint says since when by the clock of the process that put it there, and the
+// pause after it is measured by one clock.
+type Cordoned struct {
+	Said time.Time `json:"said"` // what the taint says
+	By   time.Time `json:"by"`   // not later than this, by the clock of this process
+
+	Refused Backoff `json:"refused,omitzero"` // from evicting its pods
+}
+
+// Consolidation moves pods that run well, only because the same could run for less. It is opt-in, one node at a time, and only when nothing else
+// moves: a node whose pods all fit onto others, or onto others and one machine of another size that costs less. What that saves within the
+// time for which it is expected to last must be worth more than moving costs. A replacement is bought first; when it is Ready, and the pods
+// still fit, the node steps on the ladder as any other.
+
+// Consolidation is what one cycle leaves to the next of a node that could be emptied for a saving.
+type Consolidation struct {
+	Node    string          `json:"node"`
+	Since   time.Time       `json:"since"`              // it has been worth it without a break
+	Group   cluster.GroupID `json:"group,omitempty"`    // of its replacement, "" when there needs to be none
+	Asked   time.Time       `json:"asked,omitzero"`     // when that was asked for
+	Stepped bool            `json:"stepped,omitempty"`  // the node is on the ladder
+	Saving  float64         `json:"savingUSDPerHour"`   // what that saves
+	Spent   Usage           `json:"spentDay,omitempty"` // nodes of the last day; it stays when the rest is over
+}
+
+// Cooldown is a pause of removals that is in force.
+type Cooldown struct {
+	at    time.Time
+	Delay time.Duration
+	After string // what happened then
+}
+
+// Grant is what the cloud accepted for a group.
+type Grant struct {
+	Group    cluster.GroupID `json:"group"`
+	Machines int             `json:"machines"`
+	At       time.Time       `json:"at"`
+}
+
+// Handed is what is handed on of one group.
+type Handed struct {
+	Breaker
+	Backoff Backoff            `json:"backoff,omitzero"` // as in [GroupMemory], and so the others
+	Rest    Backoff            `json:"rest,omitzero"`
+	Vain    Backoff            `json:"vain,omitzero"`
+	Noticed time.Time          `json:"noticed,omitzero"`
+	Astray  map[string]Backoff `json:"astray,omitempty"`
+}
+
+// Breakers are what a process that takes over begins with: what failed before, and what counts for a window, cannot be seen any more.
+type Breakers struct {
+	Groups    map[cluster.GroupID]Handed `json:"groups,omitempty"`   // that had trouble lately, or whose machines have not joined
+	Ceilings  map[string]Usage           `json:"ceilings,omitempty"` // as in [Memory], and so the others
+	PaidUntil time.Time                  `json:"paidUntil,omitzero"`
+	Granted   []Grant                    `json:"granted,omitempty"`    // what the last cycle was granted
+	Emptied   Usage                      `json:"emptiedFor,omitempty"` // nodes that were emptied for a saving within the last day
+}
+
+// Usage is what counted for a ceiling within its window, in slices of time, the oldest first. It is immutable.
+type Usage []Slice
+
+// Slice is a stretch of time and what counted in it.
+type Slice struct {
+	From   time.Time `json:"from"`
+	To     time.Time `json:"to"` // the last time at which something was added
+	Amount float64   `json:"amount"`
+}
+
+// Answer is what became of an [action.AskExpander]. It holds for one cycle, and for the groups that were offered: how many machines each would
+// add may have changed, since pods come while the server thinks, and asking anew for each of them would never end.
+type Answer struct {
+	Offered []cluster.GroupID `json:"offered"` // sorted
+	Keep    []cluster.GroupID `json:"keep,omitempty"`
+	Wrong   string            `json:"wrong,omitempty"` // why there is no answer; then every group stays
+}
+
+// Status is what became of an action.
+type Status string
 
 // Result is what became of the plan's action of the same index.
 type Result struct {
@@ -74,112 +263,3 @@ type Result struct {
 
 	Chosen []cluster.GroupID `json:"chosen,omitempty"` // for an accepted [action.AskExpander]: the groups that the server named
 }
-
-// With is a copy of a memory's map with another value for the key.
-func With[K comparable, V any](all map[K]V, key K, value V) map[K]V {
-	out := make(map[K]V, len(all)+1)
-	maps.Copy(out, all)
-	out[key] = value
-	return out
-}
-
-// Without is a memory's map without the key: itself where it has none.
-func Without[K comparable, V any](all map[K]V, key K) map[K]V {
-	if _, has := all[key]; !has {
-		return all
-	}
-	out := maps.Clone(all)
-	delete(out, key)
-	return out
-}
-
-// After is the memory after the plan's actions came back with these results, one for each action.
-func (m Memory) After(p action.Plan, results []Result, allowed *policy.Policy) Memory {
-	m.Answer, m.Granted = nil, nil
-	for i, a := range p.Actions {
-		if i >= len(results) {
-			break
-		}
-		r := results[i]
-		r.At = r.At.UTC().Round(0)
-		switch a := a.(type) {
-		case action.SetCapacity:
-			g := m.Groups[a.Group]
-			switch r.Status {
-			case Accepted:
-				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
-				if g.Repeats++; a.To != g.Capacity || r.At.Sub(g.Requested) > 2*allowed.Growth.BackoffFirst {
-					g.Repeats = 0
-				}
-				g.Asks = g.asksAgain(p.Time, allowed)
-				g.Requested, g.Decided, g.Capacity, g.Races, m.LastGrowth = r.At, p.Time, a.To, 0, r.At
-				g.Backoff = g.Backoff.unshown(g.Repeats, a, r.At, allowed)
-				g.Awaited = a.Zones
-			case Asked:
-				m.Granted = append(m.Granted, Grant{a.Group, a.Adds, r.At})
-				g.Asks = g.asksAgain(p.Time, allowed)
-				g.Requested, g.Decided, g.Capacity, m.LastGrowth = r.At, p.Time, a.To, r.At
-				g.Awaited = a.Zones
-			case Failed:
-				if g.Races++; r.Kind != "conflict" {
-					g.Races = 0
-				}
-				g.Backoff = backoffAfter(g.Backoff, a, r, g.Races, allowed)
-			case Refused:
-				if lasting[r.Property] { // others are asked meanwhile
-					g.Races++
-					r.Kind, r.Code = "conflict", r.Property
-					g.Backoff = backoffAfter(g.Backoff, a, r, g.Races, allowed)
-				}
-			}
-			m.Groups = With(m.Groups, a.Group, g)
-		case action.Cordon:
-			if g := m.Groups[a.Machine.Group]; r.Status == Failed {
-				g.Uncordoned = r.At
-				m.Groups = With(m.Groups, a.Machine.Group, g)
-			}
-			if r.Status == Accepted {
-				m.Cordoned = With(m.Cordoned, a.Node, Cordoned{Said: a.Removal.Since, By: r.At})
-			}
-		case action.Evict:
-			if c, on := m.Cordoned[a.Node]; on {
-				m.Cordoned = With(m.Cordoned, a.Node, c.evicted(r, p.Time, allowed))
-			}
-		case action.DeleteInstances:
-			g := m.Groups[a.Group]
-			switch r.Status {
-			case Accepted:
-				g.Rest, g.Repeats, g.Deleted = Backoff{}, 0, r.At
-			case Asked, Failed:
-				g.Rest = g.Rest.lengthened(r, allowed)
-			}
-			m.Groups = With(m.Groups, a.Group, g)
-		case action.AskExpander:
-			m.Answer = answerTo(a, r)
-		}
-	}
-	return m
-}
-
-// lasting are the properties for which the guard refuses a growth of a group again in the next cycle: because of machines that the cloud's answers do not show.
-var lasting = map[string]bool{"S-01": true, "S-04": true, "S-06": true, "S-11": true, "S-35": true}
-
-// transientPause is how long a group rests after a passing fault of the cloud, and longestRest what the rest after deletions that fail may come to,
-// however short the first back-off of growth is.
-const (
-	transientPause = 10 * time.Second
-	longestRest    = 5 * time.Minute
-)
-
-// freeRaces is how many growths in a row may lose a race before that is no accident: reads may be stale. The pause after further ones
-// is at most longestRace: nobody says when they tell the truth again.
-const (
-	freeRaces   = 3
-	longestRace = time.Minute
-)
-
-// freeRepeats is how many growths in a row may repeat the one before.
-const freeRepeats = 2
-
-// Day is the window of limits by the day.
-const Day = 24 * time.Hour

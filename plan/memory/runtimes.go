@@ -7,20 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// RunTime is what was learned of how long the pods of one owner run, or of owners that are alike. It is immutable.
-type RunTime struct {
-	Mean    time.Duration         `json:"mean,omitempty"`    // of those that were seen to end, recent ones weighing more; 0 while none was
-	Ended   int                   `json:"ended,omitempty"`   // how many were, up to [settledRuns]
-	Seen    time.Time             `json:"seen"`              // when one of them last began or ended
-	Watched map[types.UID]Watched `json:"watched,omitempty"` // pods whose end is awaited; at most [WatchedRuns]
-}
-
-// Watched is a pod that runs.
-type Watched struct {
-	Node  string    `json:"node"`
-	Began time.Time `json:"began"`
-}
-
 // What is learned is bounded: so many owners, the ones that were not seen for longest forgotten first; so many pods of each watched at a
 // time; and a mean that follows the last so many runs.
 const (

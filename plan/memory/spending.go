@@ -9,13 +9,6 @@ import (
 	"sluice.dev/sluice/policy"
 )
 
-// Grant is what the cloud accepted for a group.
-type Grant struct {
-	Group    cluster.GroupID `json:"group"`
-	Machines int             `json:"machines"`
-	At       time.Time       `json:"at"`
-}
-
 // Spend is the memory after what happened since the last cycle was counted for every ceiling with a window: machines that were granted, and
 // what running ones cost, by the minute begun: what is handed on to the next process is not written in each cycle. A pause of more than an hour is paid for one
 // hour: nobody knows what ran then.
@@ -60,16 +53,6 @@ func (m Memory) Spend(s *cluster.Snapshot, allowed *policy.Policy) Memory {
 		m.Ceilings = used
 	}
 	return m
-}
-
-// Usage is what counted for a ceiling within its window, in slices of time, the oldest first. It is immutable.
-type Usage []Slice
-
-// Slice is a stretch of time and what counted in it.
-type Slice struct {
-	From   time.Time `json:"from"`
-	To     time.Time `json:"to"` // the last time at which something was added
-	Amount float64   `json:"amount"`
 }
 
 // slices of a window: usage leaves it at most so much of it late.

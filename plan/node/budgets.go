@@ -11,13 +11,6 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// budgets are the disruption budgets, and what was found of each class of pods.
-type budgets struct {
-	all       []*policyv1.PodDisruptionBudget
-	selectors []labels.Selector // of all, once somebody has asked
-	of        map[*cluster.Class][]*policyv1.PodDisruptionBudget
-}
-
 // Selecting are the budgets that select pods of the class, by namespace and name in that order.
 func (b *budgets) Selecting(c *cluster.Class) []*policyv1.PodDisruptionBudget {
 	if b.of == nil {

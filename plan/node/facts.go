@@ -18,45 +18,6 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// Facts is what a node shows by itself, under the policy and its group's thresholds: what other nodes, waiting pods and the last cycles
-// have to do with it is left out. But for what it remembers of its pods it is never changed.
-type Facts struct {
-	// What each cycle reads of every node comes first, in one line of the processor's cache.
-	NodeName string            // of the node
-	Instance *cluster.Instance // of the node
-	Movers   []*cluster.Pod    // pods that have to leave before the machine may go, those already on their way out included
-	Of       int32             // the place of its group among the snapshot's, -1 when it is of none that is managed
-	Settled  bool              // verdict is the last word on it
-	Passing  bool              // time alone makes it another one: a starting node grows old, a deleted pod overstays
-	Ready    bool
-	Takes    bool // pods may go there: it is Ready and not cordoned
-	OnLadder bool // removal is what its taint says
-	Asked    bool // a person has asked for it: see [AskedFor]
-	Controls bool // it runs the control plane or etcd
-	Clings   bool // pods of it would return: see [policy.Returns]
-	plain    bool // its verdict was said, and no list of [View.look] has it
-
-	*cluster.Node
-	Resource  corev1.ResourceName
-	Used      float64 // share of the resource that is asked for
-	Threshold float64 // at or below which it is underused
-	Consent   Consent
-
-	Verdict    action.Verdict // without an outcome there is more to be said
-	shunned    bool           // the scheduler prefers others
-	works      bool           // it holds pods of Jobs
-	marked     bool           // its mark is to be changed
-	owned      bool           // it has no machine, and bears the name of a sluice
-	noticed    bool           // the cloud has announced something to its machine
-	answered   bool           // an answer to that stands there
-	doubtful   bool           // it could be a machine to which it is not joined
-	leavesSpot bool           // see [Facts.leavesSpot]
-	Removal    cluster.Removal
-	Where      policy.Where
-	Loss       Loss // of the movers
-
-}
-
 // Name is the node's name.
 func (v *Facts) Name() string { return v.NodeName }
 

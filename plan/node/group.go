@@ -1,40 +1,13 @@
 package node
 
 import (
-	"math"
 	"slices"
-	"strconv"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/action"
-	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 )
-
-// roll is what a group's machines come to.
-type roll struct {
-	Nodeless []*cluster.Instance // machines without a node, whatever they do, in their order
-	Faulty   []*cluster.Instance // machines that failed, in their order
-	Nodes    int                 // machines with a node
-	deleting int
-	standing int
-	usable   bool // see [cluster.Group.Usable]
-}
-
-// GroupFacts is what a group shows within one cycle.
-type GroupFacts struct {
-	*cluster.Group
-	roll
-	At        int             // its place among the snapshot's groups
-	Removal   policy.Removal  // that holds for its nodes
-	Servers   bool            // it has control-plane nodes, which are not opted in: nothing is done to it (S-17)
-	Restarted []*cluster.Node // of machines that are started again: not Ready yet, and not for too long
-	Contract  contract        // what the safety contract says of it
-	Paused    *reason.Reason  // that somebody has paused it, nil when nobody has
-}
 
 // Parks says whether the node's machine is parked when it leaves. A pod that goes with it would stay bound to the Node object for as long as that is there, and
 // nobody would make it again, and a volume that is attached still would not come off: then the machine is deleted.
@@ -91,21 +64,6 @@ func (d *View) leavesSpot(v *Facts) bool {
 		return false
 	}
 	return v.noticed || !v.OnLadder && (v.Instance == nil || v.Instance.State == cluster.StateDeleting || v.Instance.Stopped())
-}
-
-// Loss is what the pods are worth that leave with a node.
-type Loss struct {
-	Cost     int64 // of their deletion, summed up
-	Priority int64 // the highest of them, counted from 1 for the least that there is; 0 where nobody leaves
-}
-
-// add counts a pod.
-func (l *Loss) add(p *cluster.Pod) {
-	if said, ok := p.Annotations[corev1.PodDeletionCost]; ok {
-		cost, _ := strconv.ParseInt(said, 10, 32) // what is no number says nothing, as in Kubernetes
-		l.Cost += cost
-	}
-	l.Priority = max(l.Priority, int64(p.Priority())-math.MinInt32+1)
 }
 
 // Noticed is what the cloud has announced to the node's machine.

@@ -9,26 +9,11 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// contract is what the safety contract says of a group within one cycle, by the ledger of machines. The zero value forbids nothing: nobody keeps a ledger.
-type contract struct {
-	Ladder *fleet.Batch // machines whose nodes are on the ladder or step on it
-	Leave  *fleet.Batch // machines whose removal this cycle asks for
-
-	Lost  *reason.Reason // that it keeps machines of lost nodes, nil when it keeps none
-	until time.Time      // when it lets the first of them go, zero when nobody knows
-}
-
 // contractFor is the contract of a group when a cycle begins.
 func (d *View) contractFor(g *cluster.Group) contract {
 	id, limits := fleet.GroupID(g.ID), d.Policy.Fleet(g)
 	limits.Planned = true
 	return contract{Ladder: d.Fleet.Batch(id, limits), Leave: d.Fleet.Batch(id, limits)}
-}
-
-// Exit is a machine that is to go, as the ledger is asked about it.
-type Exit struct {
-	Verb fleet.Verb
-	fleet.Target
 }
 
 // Nodeless is a machine that has no node.

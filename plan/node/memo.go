@@ -5,21 +5,6 @@ import (
 	"sluice.dev/sluice/plan/action"
 )
 
-// Memo are what nodes show by themselves, kept from cycle to cycle.
-type Memo struct {
-	Facts    []*Facts         // of the snapshot's nodes, in their order
-	Said     []action.Verdict // about the same nodes; of those that are watched by the cycle that is made, or the last one
-	Noticed  []*cluster.Node  // of the same nodes those to whose machines the cloud has announced something, or where an answer to that still stands
-	Spot     []*cluster.Node  // of the same nodes those whose spot machines may be taken away
-	Doubtful []*cluster.Node  // of the same nodes those that could be a machine to which they are not joined, in their order
-	Shunned  []int            // nodes that bear a soft taint
-	Marked   []*cluster.Node  // of the same nodes those whose mark is to be changed
-	Working  []int            // of the same nodes those that hold pods of Jobs
-	Watched  []int            // nodes that each cycle judges: what becomes of them depends on more than they show
-	Owned    []*cluster.Node  // nodes without a machine that bear the name of a sluice
-	Passing  []int            // of these, those that time alone made other ones when all were looked at last
-}
-
 // SameOption says whether two options are both unset, or set to the same.
 func SameOption[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 

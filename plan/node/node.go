@@ -8,9 +8,13 @@
 package node
 
 import (
+	"math"
+	"strconv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
@@ -45,113 +49,121 @@ type View struct {
 	attached  map[string][]cluster.Attachment         // to nodes, by their names, nil until somebody asks
 }
 
-// NewView is what a cycle begins with.
-func NewView(s *cluster.Snapshot, allowed *policy.Policy, m memory.Memory, check *scheduling.Checker, known *Memo) *View {
-	v := &View{
-		Snapshot: s, Policy: allowed, Memory: m.Spend(s, allowed), Now: s.Time, Fleet: s.View(), Check: check, Memo: known,
-		usages: map[[3]string]reason.Reason{}, Budgets: budgets{all: s.Objects.Budgets},
-		groups:   make(map[cluster.GroupID]*GroupFacts, len(s.Groups)),
-		Verdicts: map[reason.Kind][]action.Verdict{},
-	}
-	pauses := s.Objects.Pauses()
-	for i, g := range s.Groups {
-		st := &GroupFacts{
-			Group: g, roll: callRoll(g), At: i, Removal: allowed.Removal.Of(g.Options), Servers: g.ControlPlane != "" && !allowed.Removal.ControlPlane,
-			Paused: v.pause(g, pauses), Contract: v.contractFor(g),
-		}
-		v.groups[g.ID], v.Listed = st, append(v.Listed, st)
-	}
-	return v
-}
-
-// GroupOf is the group of the node, nil when it is of none that is managed.
-func (d *View) GroupOf(v *Facts) *GroupFacts {
-	if v.Of < 0 {
-		return nil
-	}
-	return d.Listed[v.Of]
-}
-
-// Watch visits the nodes that are not settled by what they show, in their order.
-func (d *View) Watch(visit func(at int, v *Facts)) {
-	for _, at := range d.Memo.Watched {
-		visit(at, d.Memo.Facts[at])
-	}
-}
-
-// Judge records a verdict on a machine or a group.
-func (d *View) Judge(about reason.Ref, outcome action.Outcome, because ...reason.Reason) {
-	d.Verdicts[about.Kind] = append(d.Verdicts[about.Kind], action.Verdict{Subject: about, Outcome: outcome, Because: because})
-}
-
 // Judged is a verdict on a node, by its place among the snapshot's nodes.
 type Judged struct {
 	At int
 	action.Verdict
 }
 
-// Wake asks for a cycle at t, when a timer runs out.
-func (d *View) Wake(t time.Time) {
-	if t.After(d.Now) && (d.Next.IsZero() || t.Before(d.Next)) {
-		d.Next = t
+// Facts is what a node shows by itself, under the policy and its group's thresholds: what other nodes, waiting pods and the last cycles
+// have to do with it is left out. But for what it remembers of its pods it is never changed.
+type Facts struct {
+	// What each cycle reads of every node comes first, in one line of the processor's cache.
+	NodeName string            // of the node
+	Instance *cluster.Instance // of the node
+	Movers   []*cluster.Pod    // pods that have to leave before the machine may go, those already on their way out included
+	Of       int32             // the place of its group among the snapshot's, -1 when it is of none that is managed
+	Settled  bool              // verdict is the last word on it
+	Passing  bool              // time alone makes it another one: a starting node grows old, a deleted pod overstays
+	Ready    bool
+	Takes    bool // pods may go there: it is Ready and not cordoned
+	OnLadder bool // removal is what its taint says
+	Asked    bool // a person has asked for it: see [AskedFor]
+	Controls bool // it runs the control plane or etcd
+	Clings   bool // pods of it would return: see [policy.Returns]
+	plain    bool // its verdict was said, and no list of [View.look] has it
+
+	*cluster.Node
+	Resource  corev1.ResourceName
+	Used      float64 // share of the resource that is asked for
+	Threshold float64 // at or below which it is underused
+	Consent   Consent
+
+	Verdict    action.Verdict // without an outcome there is more to be said
+	shunned    bool           // the scheduler prefers others
+	works      bool           // it holds pods of Jobs
+	marked     bool           // its mark is to be changed
+	owned      bool           // it has no machine, and bears the name of a sluice
+	noticed    bool           // the cloud has announced something to its machine
+	answered   bool           // an answer to that stands there
+	doubtful   bool           // it could be a machine to which it is not joined
+	leavesSpot bool           // see [Facts.leavesSpot]
+	Removal    cluster.Removal
+	Where      policy.Where
+	Loss       Loss // of the movers
+
+}
+
+// GroupFacts is what a group shows within one cycle.
+type GroupFacts struct {
+	*cluster.Group
+	roll
+	At        int             // its place among the snapshot's groups
+	Removal   policy.Removal  // that holds for its nodes
+	Servers   bool            // it has control-plane nodes, which are not opted in: nothing is done to it (S-17)
+	Restarted []*cluster.Node // of machines that are started again: not Ready yet, and not for too long
+	Contract  contract        // what the safety contract says of it
+	Paused    *reason.Reason  // that somebody has paused it, nil when nobody has
+}
+
+// roll is what a group's machines come to.
+type roll struct {
+	Nodeless []*cluster.Instance // machines without a node, whatever they do, in their order
+	Faulty   []*cluster.Instance // machines that failed, in their order
+	Nodes    int                 // machines with a node
+	deleting int
+	standing int
+	usable   bool // see [cluster.Group.Usable]
+}
+
+// Memo are what nodes show by themselves, kept from cycle to cycle.
+type Memo struct {
+	Facts    []*Facts         // of the snapshot's nodes, in their order
+	Said     []action.Verdict // about the same nodes; of those that are watched by the cycle that is made, or the last one
+	Noticed  []*cluster.Node  // of the same nodes those to whose machines the cloud has announced something, or where an answer to that still stands
+	Spot     []*cluster.Node  // of the same nodes those whose spot machines may be taken away
+	Doubtful []*cluster.Node  // of the same nodes those that could be a machine to which they are not joined, in their order
+	Shunned  []int            // nodes that bear a soft taint
+	Marked   []*cluster.Node  // of the same nodes those whose mark is to be changed
+	Working  []int            // of the same nodes those that hold pods of Jobs
+	Watched  []int            // nodes that each cycle judges: what becomes of them depends on more than they show
+	Owned    []*cluster.Node  // nodes without a machine that bear the name of a sluice
+	Passing  []int            // of these, those that time alone made other ones when all were looked at last
+}
+
+// contract is what the safety contract says of a group within one cycle, by the ledger of machines. The zero value forbids nothing: nobody keeps a ledger.
+type contract struct {
+	Ladder *fleet.Batch // machines whose nodes are on the ladder or step on it
+	Leave  *fleet.Batch // machines whose removal this cycle asks for
+
+	Lost  *reason.Reason // that it keeps machines of lost nodes, nil when it keeps none
+	until time.Time      // when it lets the first of them go, zero when nobody knows
+}
+
+// budgets are the disruption budgets, and what was found of each class of pods.
+type budgets struct {
+	all       []*policyv1.PodDisruptionBudget
+	selectors []labels.Selector // of all, once somebody has asked
+	of        map[*cluster.Class][]*policyv1.PodDisruptionBudget
+}
+
+// Exit is a machine that is to go, as the ledger is asked about it.
+type Exit struct {
+	Verb fleet.Verb
+	fleet.Target
+}
+
+// Loss is what the pods are worth that leave with a node.
+type Loss struct {
+	Cost     int64 // of their deletion, summed up
+	Priority int64 // the highest of them, counted from 1 for the least that there is; 0 where nobody leaves
+}
+
+// add counts a pod.
+func (l *Loss) add(p *cluster.Pod) {
+	if said, ok := p.Annotations[corev1.PodDeletionCost]; ok {
+		cost, _ := strconv.ParseInt(said, 10, 32) // what is no number says nothing, as in Kubernetes
+		l.Cost += cost
 	}
-}
-
-// Starting says whether a node is not yet what it will be: it is not Ready as [policy.Growth.Starting] has it, or its devices have not
-// been announced. A kubelet that fell silent announces nothing.
-func (d *View) Starting(n *cluster.Node) bool {
-	return len(n.Awaits) > 0 && !cluster.Silent(n.Object) || d.Policy.Growth.Starting(n.Object, d.Now)
-}
-
-// Remember puts a group's memory in the place of what was remembered of it. The memory that the cycle began with stays as it was.
-func (d *View) Remember(id cluster.GroupID, g memory.GroupMemory) {
-	d.Memory.Groups = memory.With(d.Memory.Groups, id, g)
-}
-
-// Believed is the capacity that a new request builds on: the last read's, or an accepted request's that it does not show yet.
-func (d *View) Believed(st *GroupFacts) int {
-	if m := d.Memory.Groups[st.ID]; m.Requested.After(st.Read.At) {
-		return max(st.Promised(), m.Capacity)
-	}
-	return st.Promised()
-}
-
-// Keeps says why the policy keeps a pod where it is, false when it may be evicted.
-func (d *View) Keeps(p *cluster.Pod, v *Facts) (reason.Reason, bool) {
-	if why, keeps := d.Policy.Uncontrolled(p, d.Snapshot.Objects.Controllers); keeps {
-		return why, true
-	}
-	at := v.Where
-	at.Budgets = d.Snapshot.Objects.Budgets // which may be others than when the node was looked at
-	return d.Policy.Keeps(p, at, d.Now)
-}
-
-// pause says that somebody has paused the group, nil when nobody has. It is not grown then, none of its nodes steps on the ladder, those that
-// are on it come down, and no machine of it is deleted.
-func (d *View) pause(g *cluster.Group, pauses cluster.Pauses) *reason.Reason {
-	until, paused := pauses.Of(g.ID, d.Now)
-	if !paused {
-		return nil
-	}
-	d.wakeAt(until)
-	r := reason.New(reason.GroupPaused, reason.Group(string(g.ID)), "until", until)
-	return &r
-}
-
-// Held says that somebody holds the node until a time, nil when nobody does.
-func (d *View) Held(n *cluster.Node) *reason.Reason {
-	until, held := cluster.Held(n.Object, d.Now)
-	if !held {
-		return nil
-	}
-	d.wakeAt(until)
-	r := reason.New(reason.NodeHeld, reason.Node(n.Name()), "until", until)
-	return &r
-}
-
-// wakeAt asks for a cycle at a time as sentences have it. Words are none.
-func (d *View) wakeAt(said string) {
-	if t, err := time.Parse(time.RFC3339, said); err == nil {
-		d.Wake(t)
-	}
+	l.Priority = max(l.Priority, int64(p.Priority())-math.MinInt32+1)
 }

@@ -20,20 +20,6 @@ const (
 	lookAgainIn = 10 * time.Second
 )
 
-// backlog is the pods of one owner that wait, ask for the same and are expected to run alike. Their classes may differ, as those of an
-// indexed Job do.
-type backlog struct {
-	demands []*Demand
-	pods    int
-	milli   int64 // thousandths of cores that one asks for
-}
-
-type backlogKey struct {
-	owner       string
-	asks        string
-	run, target time.Duration
-}
-
 // holdBacklogs lets pods wait their turn that a drain target gives the time to. Of a backlog those go first that places now taken by pods
 // which ask for the same will serve once they are free, and the rest shares places, as many pods one after the other as end in time after a
 // machine has booted, at least one. Only that many pods are placed on machines that are coming or bought. Pods of unknown run times, those

@@ -8,17 +8,6 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// Claim is room that is asked for without a pod: by a ProvisioningRequest or a CapacityBuffer. Its pods are pretended. They find places and
-// make groups grow as waiting pods do, and what becomes of them is told by one verdict about whoever asks.
-type Claim struct {
-	About   reason.Ref
-	Keeps   reason.Reason // why a node stays on which its pods have a place
-	Demands []*Demand
-	Gang    *Gang // its pods, where they are all or nothing; nil where each counts for itself
-	Booked  bool  // its room was promised: its pods come first, and nothing grows for them
-	Asks    bool  // nodes that its pods fit stay until they have a place
-}
-
 // Claims adds n pretended pods to those that wait. judged says whether groups may grow for them.
 func (d *Room) Claims(c *Claim, p *cluster.Pod, n int, judged bool) {
 	if n <= 0 {

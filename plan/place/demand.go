@@ -13,28 +13,6 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// Demand is a number of pods of one class that wait. They are interchangeable: whatever is found of one holds for all, and the ones that
-// have waited longest are served first.
-type Demand struct {
-	Of       *cluster.Class
-	Eldest   int               // the place of one of them in [Room.Waiting], whether or not it is among pods
-	Pods     []int             // their places there that may be served, the oldest first
-	Served   int               // how many of them, from the first on, have their verdict
-	Judged   bool              // the scheduler has found no node for them, or they wait behind sluice's gate; no group grows for others
-	Weight   float64           // of one
-	priority int32             // of each
-	Gang     *Gang             // that they are of, nil when each is for itself
-	seats    []scheduling.Seat // of those that have a place, in their order
-	berth    *berth            // their places in the last cycle, nil when they had none
-
-	Claim    *Claim // that they are pretended for, nil for pods that are there
-	Consumes string // the request that they take their room from, "" for none
-	Booked   bool   // their room was promised: they come first
-}
-
-// Left is how many of the pods have no place yet.
-func (dm *Demand) Left() int { return len(dm.Pods) - dm.Served }
-
 // Collect finds the pods that wait, class by class.
 func (d *Room) Collect() {
 	d.leaveUnbound()
@@ -239,12 +217,6 @@ func (d *Room) QueueUp(further int) {
 	}
 }
 
-// demandKey is what pods have in common that are one demand.
-type demandKey struct {
-	class  *cluster.Class
-	judged bool
-}
-
 // demandsOf are the pods that wait by what they have in common, but for those that are settled.
 func (d *Room) demandsOf(settled func(i int, p *cluster.Pod) bool) []*Demand {
 	var all []*Demand
@@ -265,13 +237,6 @@ func (d *Room) demandsOf(settled func(i int, p *cluster.Pod) bool) []*Demand {
 		dm.Pods = append(dm.Pods, i)
 	}
 	return all
-}
-
-// waiting is pods of one class that no node holds yet.
-type waiting struct {
-	*cluster.Pod        // one of them
-	Claim        *Claim // that they are pretended for, nil when they are there
-	Pods         int    // how many there are
 }
 
 // NoteAsking notes the pods of gangs that are not whole, for which nodes are kept as long as machines are. Every other pod has its place, or fits no

@@ -12,20 +12,6 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// Gang is a gang of which some pods wait.
-type Gang struct {
-	cluster.Gang
-	Demands []*Demand // of its pods that wait and that only the scheduler or sluice keeps from running
-	Placed  int       // pods that have a node, or that the scheduler has made room for
-	There   int       // placed ones and those of the demands
-
-	Out     *reason.Reason  // why no place is kept and no machine bought for its pods, nil when they are served
-	Outcome action.Outcome  // of these pods then
-	Misses  []reason.Reason // what kept the pods from a place that had none
-	Given   bool            // for longer than [policy.Growth.GangHold]: its pods keep no machine
-	Claim   *Claim          // whose pods they are, nil for pods that are there
-}
-
 // Runs says whether the gang has what it needs already: its further pods are served one by one.
 func (g *Gang) Runs() bool { return g.Least > 0 && g.Placed >= g.Least }
 

@@ -116,24 +116,6 @@ func (d *Room) fitsNode(h scheduling.Handle) reason.Reason {
 	return why
 }
 
-// byHandle is groups by [scheduling.Handle] of their nodes.
-type byHandle []*Incoming
-
-// Of is the group of the node, nil when it is none of these.
-func (b byHandle) Of(h scheduling.Handle) *Incoming {
-	if int(h) >= len(b) {
-		return nil
-	}
-	return b[h]
-}
-
-func (b *byHandle) Set(h scheduling.Handle, st *Incoming) {
-	if more := int(h) + 1 - len(*b); more > 0 {
-		*b = append(*b, make(byHandle, more)...)
-	}
-	(*b)[h] = st
-}
-
 // PlaceOn places pods on the first node of the row that takes them and tells found how many each node got. Pods that mind others are tried
 // again as long as others find a place, since those may be whom they waited for.
 func (d *Room) PlaceOn(row *scheduling.Row, demands []*Demand, found func(dm *Demand, h scheduling.Handle, n int)) {

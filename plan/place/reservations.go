@@ -10,24 +10,9 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// berth is the places that pods of one class had in the last cycle and that are still there. What has been kept is taken off.
-type berth struct {
-	seats         []scheduling.Seat // all of them: first those on nodes that are there, then those on machines that are coming
-	there, coming []scheduling.Seat // the same
-	demands       int               // that share them
-	lodged        bool              // some of the pods stand there: see [scheduling.Checker.Lodge]
-}
-
 func onThere(b *berth) *[]scheduling.Seat { return &b.there }
 
 func onComing(b *berth) *[]scheduling.Seat { return &b.coming }
-
-// held is where the places of the last cycle were, as its checker knew them.
-type held struct {
-	of    *memory.Places
-	check *scheduling.Checker
-	on    []scheduling.Handle // by [memory.Places.Nodes]
-}
 
 // berths gives demands the places of the last cycle on what is still there. What was meant for machines that have come since is moved to
 // nodes of their group that carry nothing yet.
@@ -124,21 +109,6 @@ func (d *Room) lodge() {
 		all = append(all, scheduling.Lodger{Of: dm.Of, Pods: dm.Left(), Seats: b.seats})
 	}
 	d.Check.Lodge(all)
-}
-
-// settles says whether pods may stand in the checker before it is known who waits: nobody is placed then but by the places of the last cycle.
-func (d *Room) settles() bool {
-	o := &d.Snapshot.Objects
-	return !d.hopeful && len(o.CapacityBuffers)+len(o.ProvisioningRequests) == 0
-}
-
-// names are the names of machines that are coming, each made once.
-type names map[cluster.GroupID][]known
-
-// known is a machine that is coming, and where it was in the last cycle in which it was.
-type known struct {
-	name string
-	on   scheduling.Handle
 }
 
 // coming are the first so many of the group, whose names are [comingName].

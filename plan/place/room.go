@@ -1,13 +1,7 @@
 package place
 
 import (
-	"maps"
-	"slices"
-	"strconv"
-	"strings"
-
-	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
+	"time"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/action"
@@ -58,6 +52,12 @@ type Witness interface {
 	Places(p *cluster.Pod, node string)
 }
 
+// Recall is what placing knows of the last cycle.
+type Recall struct {
+	held  held
+	names names
+}
+
 // NewRoom is the room in which nobody has a place yet.
 func NewRoom(v *node.View, last *Recall) *Room {
 	d := &Room{
@@ -72,177 +72,133 @@ func NewRoom(v *node.View, last *Recall) *Room {
 	return d
 }
 
-// Recall is what placing knows of the last cycle.
-type Recall struct {
-	held  held
-	names names
+// Demand is a number of pods of one class that wait. They are interchangeable: whatever is found of one holds for all, and the ones that
+// have waited longest are served first.
+type Demand struct {
+	Of       *cluster.Class
+	Eldest   int               // the place of one of them in [Room.Waiting], whether or not it is among pods
+	Pods     []int             // their places there that may be served, the oldest first
+	Served   int               // how many of them, from the first on, have their verdict
+	Judged   bool              // the scheduler has found no node for them, or they wait behind sluice's gate; no group grows for others
+	Weight   float64           // of one
+	priority int32             // of each
+	Gang     *Gang             // that they are of, nil when each is for itself
+	seats    []scheduling.Seat // of those that have a place, in their order
+	berth    *berth            // their places in the last cycle, nil when they had none
+
+	Claim    *Claim // that they are pretended for, nil for pods that are there
+	Consumes string // the request that they take their room from, "" for none
+	Booked   bool   // their room was promised: they come first
 }
 
-// OnEmpty asks about an empty machine of the group in that zone, alone and for the moment.
-func (d *Room) OnEmpty(st *Incoming, zone string, ask func(h scheduling.Handle)) {
-	undo := d.Check.Mark()
-	ask(d.Check.Open(d.Template(st, zone), "new machine of "+string(st.ID)))
-	undo()
+// demandKey is what pods have in common that are one demand.
+type demandKey struct {
+	class  *cluster.Class
+	judged bool
 }
 
-// zonesOf are the zones in which the group's next machines are expected: all of its zones but those that are passed over, while another is left.
-func (d *Room) zonesOf(st *Incoming) []string {
-	zones := slices.DeleteFunc(slices.Clone(st.Zones), func(zone string) bool {
-		until := d.Memory.Groups[st.ID].Astray[zone].Until
-		d.Wake(until)
-		return until.After(d.Now)
-	})
-	if len(zones) == 0 {
-		return st.Zones
+// Left is how many of the pods have no place yet.
+func (dm *Demand) Left() int { return len(dm.Pods) - dm.Served }
+
+// Gang is a gang of which some pods wait.
+type Gang struct {
+	cluster.Gang
+	Demands []*Demand // of its pods that wait and that only the scheduler or sluice keeps from running
+	Placed  int       // pods that have a node, or that the scheduler has made room for
+	There   int       // placed ones and those of the demands
+
+	Out     *reason.Reason  // why no place is kept and no machine bought for its pods, nil when they are served
+	Outcome action.Outcome  // of these pods then
+	Misses  []reason.Reason // what kept the pods from a place that had none
+	Given   bool            // for longer than [policy.Growth.GangHold]: its pods keep no machine
+	Claim   *Claim          // whose pods they are, nil for pods that are there
+}
+
+// Claim is room that is asked for without a pod: by a ProvisioningRequest or a CapacityBuffer. Its pods are pretended. They find places and
+// make groups grow as waiting pods do, and what becomes of them is told by one verdict about whoever asks.
+type Claim struct {
+	About   reason.Ref
+	Keeps   reason.Reason // why a node stays on which its pods have a place
+	Demands []*Demand
+	Gang    *Gang // its pods, where they are all or nothing; nil where each counts for itself
+	Booked  bool  // its room was promised: its pods come first, and nothing grows for them
+	Asks    bool  // nodes that its pods fit stay until they have a place
+}
+
+// Incoming is a group and its machines that are coming or being added.
+type Incoming struct {
+	*node.GroupFacts
+	Coming     int                             // machines that are expected and have no Ready node yet
+	Taken      *reason.Reason                  // which of these waits for the node of an earlier one of its name to go; nil when none does
+	Late       []*cluster.Instance             // machines without a node that come late, if they come
+	Templates  map[string]*scheduling.Template // what machines are opened like, by zone, "" for a group that spans none; once one was
+	Opened     int                             // machines that were opened, to name them and to know whose turn it is
+	expects    int                             // of these, those that are coming; see [comingName]
+	unanswered int                             // of these, those that the cloud was asked for and has not answered about
+	Rotation   *rotation                       // of its zones, nil where it spans none
+	awaited    reason.Reason                   // why pods have their place on a machine that is coming, once one has
+	asks       reason.Reason                   // the same of one that the cloud was asked for
+}
+
+// berth is the places that pods of one class had in the last cycle and that are still there. What has been kept is taken off.
+type berth struct {
+	seats         []scheduling.Seat // all of them: first those on nodes that are there, then those on machines that are coming
+	there, coming []scheduling.Seat // the same
+	demands       int               // that share them
+	lodged        bool              // some of the pods stand there: see [scheduling.Checker.Lodge]
+}
+
+// held is where the places of the last cycle were, as its checker knew them.
+type held struct {
+	of    *memory.Places
+	check *scheduling.Checker
+	on    []scheduling.Handle // by [memory.Places.Nodes]
+}
+
+// names are the names of machines that are coming, each made once.
+type names map[cluster.GroupID][]known
+
+// known is a machine that is coming, and where it was in the last cycle in which it was.
+type known struct {
+	name string
+	on   scheduling.Handle
+}
+
+// waiting is pods of one class that no node holds yet.
+type waiting struct {
+	*cluster.Pod        // one of them
+	Claim        *Claim // that they are pretended for, nil when they are there
+	Pods         int    // how many there are
+}
+
+// byHandle is groups by [scheduling.Handle] of their nodes.
+type byHandle []*Incoming
+
+// Of is the group of the node, nil when it is none of these.
+func (b byHandle) Of(h scheduling.Handle) *Incoming {
+	if int(h) >= len(b) {
+		return nil
 	}
-	return zones
+	return b[h]
 }
 
-// Words is numbers as a key of a map.
-func Words(lists ...[]int64) string {
-	var b strings.Builder
-	for _, l := range lists {
-		for _, n := range l {
-			for range 8 {
-				b.WriteByte(byte(n))
-				n >>= 8
-			}
-		}
+func (b *byHandle) Set(h scheduling.Handle, st *Incoming) {
+	if more := int(h) + 1 - len(*b); more > 0 {
+		*b = append(*b, make(byHandle, more)...)
 	}
-	return b.String()
+	(*b)[h] = st
 }
 
-// OpenRoom shows the checker the room that will be there soon: nodes that are starting count as Ready, and machines that are
-// coming count as nodes such as their group's template says.
-func (d *Room) OpenRoom() {
-	if !d.settles() {
-		d.Check.Lodge(nil)
-	}
-	d.openComing()
-	for _, at := range d.Memo.Passing {
-		v := d.Memo.Facts[at]
-		switch n := v.Node; {
-		case v.Passing && v.Ready && d.Returned(n):
-			d.Check.Remove(n.Name())
-			d.Check.Add(node.WithoutIncumbent(n.Object), n.Pods...)
-		case v.Passing && d.Arriving(n):
-			d.Check.Remove(n.Name())
-			d.Check.Add(d.equipped(n), n.Pods...)
-			h, _ := d.Check.Handle(n.Name())
-			d.arrivals.Set(h, d.groups[n.Group])
-			d.groups[n.Group].Coming++
-			d.Wake(d.Policy.Growth.Due(n.Object))
-		}
-	}
+// backlog is the pods of one owner that wait, ask for the same and are expected to run alike. Their classes may differ, as those of an
+// indexed Job do.
+type backlog struct {
+	demands []*Demand
+	pods    int
+	milli   int64 // thousandths of cores that one asks for
 }
 
-// OpenMachines adds nodes such as the group's next machines will be.
-func (d *Room) OpenMachines(st *Incoming, n int, name func(g cluster.GroupID, number int) string) []scheduling.Handle {
-	handles := make([]scheduling.Handle, n)
-	for i := range handles {
-		handles[i] = d.Check.Open(d.Template(st, st.NextZone()), name(st.ID, st.Opened))
-		d.Opened.Set(handles[i], st)
-		st.Opened++
-	}
-	return handles
-}
-
-// equipped is the settled node with the devices that it has not announced yet.
-func (d *Room) equipped(n *cluster.Node) *corev1.Node {
-	out := settled(n.Object, d.Policy.Growth.Taints)
-	if len(n.Awaits) > 0 {
-		out.Status.Allocatable = maps.Clone(out.Status.Allocatable)
-		maps.Copy(out.Status.Allocatable, n.Awaits)
-	}
-	return out
-}
-
-// settled is the node without the taints of its present condition and without a cordon.
-func settled(n *corev1.Node, passing cluster.Taints) *corev1.Node {
-	out := n.DeepCopy()
-	out.Spec.Unschedulable = false
-	out.Spec.Taints = passing.Lasting(n.Spec.Taints)
-	return out
-}
-
-// Template is what machines of the group are opened like in that zone, with the daemons they will carry.
-func (d *Room) Template(st *Incoming, zone string) *scheduling.Template {
-	t := st.Templates[zone]
-	if t == nil {
-		n := scheduling.Future(st.Node(zone), "new machine of "+string(st.ID))
-		t = d.Check.Template(n, d.Check.Daemons(n)...).Attaching(d.volumeLimit(st)).Publishing(d.slices(st.ID)...)
-		if st.Templates == nil {
-			st.Templates = map[string]*scheduling.Template{}
-		}
-		st.Templates[zone] = t
-	}
-	return t
-}
-
-// volumeLimit is how many volumes the group's next machine can attach: the most that kubelets of its nodes say of a driver, or said when there were
-// some, else what the cloud says of the size. 0 is no limit.
-func (d *Room) volumeLimit(st *Incoming) int {
-	if d.attach == nil {
-		d.attach = map[cluster.GroupID]int{}
-		for _, c := range d.Snapshot.Objects.CSINodes {
-			n := d.Snapshot.Node(c.Name)
-			if n == nil || n.Instance == nil || n.Group == "" {
-				continue
-			}
-			for i := range c.Spec.Drivers {
-				if a := c.Spec.Drivers[i].Allocatable; a != nil && a.Count != nil {
-					d.attach[n.Group] = max(d.attach[n.Group], int(*a.Count))
-				}
-			}
-		}
-	}
-	m := d.Memory.Groups[st.ID]
-	if n, known := d.attach[st.ID]; known {
-		if said := (memory.Attaches{Volumes: n, Size: st.Size}); m.Attaches != said {
-			m.Attaches = said
-			d.Remember(st.ID, m)
-		}
-		return n
-	}
-	if m.Attaches.Volumes > 0 && m.Attaches.Size == st.Size {
-		return m.Attaches.Volumes
-	}
-	return st.VolumeLimit
-}
-
-// slices are the device slices of a node of the group, which say what its next machine will have; nil when no node has any.
-func (d *Room) slices(g cluster.GroupID) []*resourcev1.ResourceSlice {
-	for _, s := range d.Snapshot.Objects.ResourceSlices {
-		if s.Spec.NodeName == nil {
-			continue
-		}
-		if n := d.Snapshot.Node(*s.Spec.NodeName); n != nil && n.Group == g {
-			return d.Check.Slices(n.Name())
-		}
-	}
-	return nil
-}
-
-// bands are the demands that are placed before others, whatever else there is: by whether their room was promised, and by their priority.
-func (d *Room) bands() [][]*Demand {
-	var all [][]*Demand
-	from := 0
-	for i, dm := range d.Demands {
-		if first := d.Demands[from]; dm.Booked != first.Booked || dm.priority != first.priority {
-			all, from = append(all, d.Demands[from:i]), i
-		}
-	}
-	return append(all, d.Demands[from:])
-}
-
-// TakenBack says whether a node comes down from the ladder for somebody's sake.
-func (d *Room) TakenBack(node string) bool {
-	_, rescued := d.Rescues[node]
-	_, spared := d.Spared[node]
-	return rescued || spared
-}
-
-// NewName names a machine that is being added.
-func NewName(g cluster.GroupID, number int) string {
-	return "new:" + string(g) + ":" + strconv.Itoa(number)
+type backlogKey struct {
+	owner       string
+	asks        string
+	run, target time.Duration
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/reason"
 )
@@ -18,15 +17,6 @@ const (
 	usualDeletion = time.Minute     // how long a cloud takes to delete machines of a group that has not been seen to lose any
 	mostGathering = 2 * time.Minute // for so long a machine that is ready for its deletion waits for others at most
 )
-
-// gathering is the machines of one group that are about to leave.
-type gathering struct {
-	takes time.Duration   // a deletion, as far as anybody knows
-	ready int             // for deletion now
-	since time.Time       // when the first of them was
-	soon  []time.Duration // when others will be, from now; in order once all are known
-	with  *fleet.Batch    // those that go already, by the safety contract
-}
 
 // gatherLeaving finds out which groups' deletions wait for further machines, and until when.
 func (d *Removal) gatherLeaving(on, idle []*candidate) {
@@ -74,12 +64,6 @@ func (d *Removal) noticeDeletions() {
 			d.Remember(g.ID, m)
 		}
 	}
-}
-
-// gathered is a deletion that waits.
-type gathered struct {
-	until  time.Time
-	others int // that it waits for, or some of them
 }
 
 // dueAt is when an idle node's time comes, as far as timers say.

@@ -101,15 +101,6 @@ func (d *Removal) empty(st *candidate, c memory.Consolidation) memory.Consolidat
 	return c
 }
 
-// saving is a way to run a node's pods for less.
-type saving struct {
-	st    *candidate
-	into  *Outgoing // that grows by one machine for it, nil when none has to
-	usd   float64   // an hour
-	cost  float64   // of moving, once
-	worth float64
-}
-
 // findSaving looks for the first saving that pays, and acts on it when it has been one for as long as a node must be unneeded.
 func (d *Removal) findSaving(c memory.Consolidation) memory.Consolidation {
 	if !d.restful() {

@@ -10,16 +10,6 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// refuge is where pods of leaving nodes could move to: nodes that are Ready, not on their way out, and not idle unless their group keeps them
-// anyway, as otherwise it is the idle one that should go. Those that are least likely to leave come first: pods that move gather there.
-//
-// The tries of a cycle are made one after the other, and each rests on those before it: see [scheduling.Refuge].
-type refuge struct {
-	*scheduling.Refuge
-	check *scheduling.Checker
-	took  map[scheduling.Handle]bool // pods have moved there
-}
-
 // refuges are the nodes that pods could move to now.
 func (d *Removal) refuges() *refuge {
 	if d.refuge != nil {

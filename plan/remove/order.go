@@ -9,13 +9,6 @@ import (
 	"sluice.dev/sluice/plan/node"
 )
 
-// wait is how a node's timers stand.
-type wait struct {
-	removable time.Time // since when it could go without a break
-	since     time.Time // since when its limit runs: no earlier than removable
-	due       bool      // its limit is over
-}
-
 // order starts or reads the nodes' timers, starts those anew of nodes that have received pods of a drain, and sorts them into the order in which
 // they may go. Those whose time has come are before those that wait, of whom the longest removable come first. Of those whose time has come that
 // one is first whose pods are cheapest to lose, by the cost of their deletion, then by the highest priority; then the one that is dearest to keep,
@@ -80,10 +73,4 @@ func (d *Removal) costs(v *node.Facts) cost {
 		return cost{g.PriceUSDPerHour, g.Spot}
 	}
 	return cost{}
-}
-
-// cost is the price of a node, and whether it is that of a spot machine.
-type cost struct {
-	price float64
-	spot  bool
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/policy"
@@ -82,35 +81,10 @@ func (d *Removal) ClimbLadder() {
 	d.rememberDismissed()
 }
 
-// phase is how far a cordoned node is whose machine has not been asked to go.
-func phase(st *candidate) action.Outcome {
-	if len(st.Movers) > 0 || dries(st) {
-		return action.NodeDraining
-	}
-	return action.NodeCordoned
-}
-
-// dries says whether a node runs dry.
-func dries(st *candidate) bool { return st.Removal.Why == cluster.RunsDry }
-
 // outstays says whether a node's pods have had their time to leave and are still there. It holds up no other node: a tenant's pod, or a Job on a node
 // that a person has asked for, may take days.
 func (d *Removal) outstays(st *candidate) bool {
 	return len(st.Movers) > 0 && !d.Now.Before(st.Removal.Since.Add(d.Policy.Removal.DrainDeadline))
-}
-
-// count counts a node among those on their way out.
-func (d *Removal) count(st *candidate) {
-	st.counted = true
-	st.group.leaving++
-	st.group.Contract.Ladder.Add(st.exit.Verb, st.exit.Target)
-	d.inFlight++
-}
-
-// keep says that a node that could have gone is needed: its time starts anew.
-func (d *Removal) keep(st *candidate, because ...reason.Reason) {
-	st.kept = true
-	d.judgeNode(st, action.NodeKeep, because...)
 }
 
 // rememberRemovable leaves to the next cycle since when nodes could go. Nodes that cannot go now are forgotten.
@@ -247,27 +221,6 @@ func (d *Removal) below(st *candidate, word string) string {
 	return word + " pods below priority " + strconv.Itoa(int(d.Policy.Growth.PriorityCutoff))
 }
 
-// removes has a machine removed in this cycle.
-func (d *Removal) removes(g *Outgoing, e node.Exit, l action.Leaving) {
-	g.Contract.Leave.Add(e.Verb, e.Target)
-	d.Leaving[g.ID] = append(d.Leaving[g.ID], l)
-}
-
-// takeDown takes a node off the ladder.
-func (d *Removal) takeDown(st *candidate, because ...reason.Reason) {
-	if st.counted {
-		st.group.leaving--
-		st.group.Contract.Ladder.Drop(st.exit.Verb, st.exit.Target)
-		if !d.outstays(st) {
-			d.inFlight--
-		}
-	} else {
-		st.group.drying--
-	}
-	d.Ladder = append(d.Ladder, action.Uncordon{Node: st.Name(), UID: st.Object.UID, Because: because[0]})
-	d.judgeNode(st, action.NodeRescue, because...)
-}
-
 // considerIdle cordons nodes that have carried nothing but daemons for long enough, the longest idle first, and so that zones stay balanced where there is a choice.
 func (d *Removal) considerIdle(nodes []*candidate) {
 	d.order(nodes)
@@ -396,38 +349,4 @@ func (d *Removal) stepOn(st *candidate, why string, because reason.Reason) {
 	removal := cluster.Removal{Since: d.Now.Truncate(time.Second), Why: why}
 	d.Ladder = append(d.Ladder, action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: d.Policy.Removal.Exclusion > 0, Because: because})
 	d.judgeNode(st, action.NodeCordoned, because)
-}
-
-// removal is the policy that holds for the node's group.
-func (d *Removal) removal(st *candidate) *policy.Removal { return &st.group.Removal }
-
-// idleFor is how long the node could have gone, in whole seconds.
-func (d *Removal) idleFor(st *candidate) time.Duration {
-	return d.Now.Sub(st.since).Truncate(time.Second)
-}
-
-// exitOf is the machine of a node that is cordoned for that reason.
-func exitOf(st *candidate, why string) node.Exit {
-	e := node.Exit{Verb: fleet.Delete, Target: fleet.Target{UID: fleet.UID(st.Instance.UID), ID: string(st.Instance.ID), Clear: true, Idle: why == cluster.Idle, Person: why == cluster.AskedFor}}
-	if st.group.Parks && st.Instance.State != cluster.StateFailed {
-		e.Verb = fleet.Park
-	}
-	return e
-}
-
-// keptFromLadder says why the safety contract keeps a node whose time has come, so that it is not cordoned in vain; nil when it does not, or something else is in
-// the way.
-func (d *Removal) keptFromLadder(st *candidate, why string, block []reason.Reason) []reason.Reason {
-	if block != nil {
-		return nil
-	}
-	if r := exitOf(st, why).May(st.group.Contract.Ladder); r != nil {
-		return d.HeldBy(reason.Node(st.Name()), st.group.GroupFacts, r)
-	}
-	return nil
-}
-
-// neededOf is the same of a node's machine, beside those that are on the ladder.
-func (d *Removal) neededOf(st *candidate, n int) *reason.Reason {
-	return d.Needed(st.group.GroupFacts, exitOf(st, ""), st.group.Contract.Ladder, n)
 }

@@ -11,14 +11,16 @@
 package remove
 
 import (
-	"fmt"
 	"time"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/grow"
+	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/reason"
+	"sluice.dev/sluice/scheduling"
 )
 
 // Removal moves nodes towards their removal.
@@ -58,33 +60,6 @@ func NewRemoval(growth *grow.Growth) *Removal {
 	return d
 }
 
-// outgoing is the same with its machines that leave.
-func (d *Removal) outgoing(v *node.Facts) *Outgoing {
-	if v.Of < 0 {
-		return nil
-	}
-	return d.listed[v.Of]
-}
-
-// judgeNode records a verdict on a node.
-func (d *Removal) judgeNode(st *candidate, outcome action.Outcome, because ...reason.Reason) {
-	v := action.Verdict{Subject: reason.Node(st.Name()), Outcome: outcome, Because: because}
-	if d.states[st.at] == st {
-		d.Memo.Said[st.at] = v
-	} else {
-		d.Besides = append(d.Besides, node.Judged{At: st.at, Verdict: v})
-	}
-}
-
-// Outgoing is a group and its machines that leave.
-type Outgoing struct {
-	*grow.Order
-	leaving    int // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
-	unrepaired int // nodes that are not Ready and that its min keeps
-	drying     int // nodes that run dry, or could
-	emptied    int // further nodes of which this cycle found that they can be emptied with those that leave
-}
-
 // candidate is a node of a managed group within one cycle, about which its sight has not said the last word.
 type candidate struct {
 	*node.Facts
@@ -99,31 +74,91 @@ type candidate struct {
 	exit       node.Exit // how its machine is to go, once it is counted
 }
 
-// JudgeNodes says of every node whether it could go. Nodes on the ladder and nodes that may step on it are left to climbLadder.
-func (d *Removal) JudgeNodes() {
-	d.states = make([]*candidate, len(d.Snapshot.Nodes))
-	d.removable = make([]*candidate, 0, len(d.Memo.Watched))
-	unready, nodes := 0, len(d.Snapshot.Nodes) // nodes that are neither Ready nor starting, and all but those whose machines are switched off or known to be lost
-	d.Watch(func(at int, v *node.Facts) {
-		switch {
-		case v.Parked.UID != "" && !v.Ready, !v.Ready && d.Departed(v.Node), !v.Ready && d.Acknowledged(v.Node):
-			nodes--
-		case !v.Ready && !d.Starting(v.Node) && !d.Restarts(v.Node):
-			unready++
-		}
-		if v.Settled {
-			d.Memo.Said[at] = v.Verdict
-			return
-		}
-		st := &candidate{Facts: v, group: d.outgoing(v), at: at}
-		d.states[at] = st
-		d.removable = append(d.removable, st)
-	})
-	if !d.Policy.Health.Tolerates(unready, nodes) {
-		d.unhealthy = []reason.Reason{reason.New(reason.UnhealthyCluster, reason.Ref{Kind: reason.KindCluster},
-			"unready", unready, "nodes", nodes, "tolerated", fmt.Sprintf("%d or %g%%", d.Policy.Health.UnreadyCount, d.Policy.Health.UnreadyPercent))}
-	}
-	if right, halts := d.Snapshot.Objects.Lacks.Halting(); halts {
-		d.unhealthy = []reason.Reason{node.Missing(reason.Ref{Kind: reason.KindCluster}, right)}
-	}
+// Outgoing is a group and its machines that leave.
+type Outgoing struct {
+	*grow.Order
+	leaving    int // machines that still count as capacity and are on the ladder, stepping on it or being cleaned up
+	unrepaired int // nodes that are not Ready and that its min keeps
+	drying     int // nodes that run dry, or could
+	emptied    int // further nodes of which this cycle found that they can be emptied with those that leave
+}
+
+// wait is how a node's timers stand.
+type wait struct {
+	removable time.Time // since when it could go without a break
+	since     time.Time // since when its limit runs: no earlier than removable
+	due       bool      // its limit is over
+}
+
+// cost is the price of a node, and whether it is that of a spot machine.
+type cost struct {
+	price float64
+	spot  bool
+}
+
+// refuge is where pods of leaving nodes could move to: nodes that are Ready, not on their way out, and not idle unless their group keeps them
+// anyway, as otherwise it is the idle one that should go. Those that are least likely to leave come first: pods that move gather there.
+//
+// The tries of a cycle are made one after the other, and each rests on those before it: see [scheduling.Refuge].
+type refuge struct {
+	*scheduling.Refuge
+	check *scheduling.Checker
+	took  map[scheduling.Handle]bool // pods have moved there
+}
+
+// gathering is the machines of one group that are about to leave.
+type gathering struct {
+	takes time.Duration   // a deletion, as far as anybody knows
+	ready int             // for deletion now
+	since time.Time       // when the first of them was
+	soon  []time.Duration // when others will be, from now; in order once all are known
+	with  *fleet.Batch    // those that go already, by the safety contract
+}
+
+// gathered is a deletion that waits.
+type gathered struct {
+	until  time.Time
+	others int // that it waits for, or some of them
+}
+
+// underuse is what is said of an underused node.
+type underuse struct {
+	used, resource, threshold string
+	idle, limit               time.Duration
+}
+
+// uses is what a cycle finds of measured use.
+type uses struct {
+	above  map[string]memory.InUse // nodes whose measured use is above the threshold
+	asking []string                // nodes to be measured
+}
+
+// annex is where the pods of one node could move to: nodes that stay and, where a group is given, one more machine of it. Nothing else may ask the
+// checker until it is closed.
+type annex struct {
+	d      *Removal
+	refuge *scheduling.Refuge
+	close  func()
+}
+
+// drying is a node that could run dry.
+type drying struct {
+	*candidate
+	works []worker
+}
+
+// worker is a pod that works.
+type worker struct {
+	*cluster.Pod
+	why  reason.Reason
+	left time.Duration // until it is expected to end, 0 when nobody knows
+}
+
+// saving is a way to run a node's pods for less.
+type saving struct {
+	st    *candidate
+	into  *Outgoing // that grows by one machine for it, nil when none has to
+	usd   float64   // an hour
+	cost  float64   // of moving, once
+	worth float64
 }

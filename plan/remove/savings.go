@@ -163,14 +163,6 @@ func (d *Removal) savingOf(st *candidate, into *Outgoing) *saving {
 	return &saving{st, into, usd, cost, terms.Worth(usd)}
 }
 
-// annex is where the pods of one node could move to: nodes that stay and, where a group is given, one more machine of it. Nothing else may ask the
-// checker until it is closed.
-type annex struct {
-	d      *Removal
-	refuge *scheduling.Refuge
-	close  func()
-}
-
 // annex makes an annex of these nodes.
 func (d *Removal) annex(hosts []scheduling.Handle, more *Outgoing) *annex {
 	undo := d.Check.Mark()

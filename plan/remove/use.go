@@ -23,12 +23,6 @@ const (
 	useServes    = 3 * time.Minute  // for so long a measurement counts
 )
 
-// uses is what a cycle finds of measured use.
-type uses struct {
-	above  map[string]memory.InUse // nodes whose measured use is above the threshold
-	asking []string                // nodes to be measured
-}
-
 // inUse says that the node's measured CPU keeps it, beyond what expendable pods request; nil when that is not so, not known, or has kept it for as long
 // as it may. A node that was kept is measured until it has been calm for as long as a node must be removable before it goes.
 func (d *Removal) inUse(st *candidate) *reason.Reason {
@@ -145,12 +139,6 @@ func (d *Removal) EndUse() []string {
 	d.Memory.Measured = d.Now
 	slices.Sort(d.use.asking)
 	return slices.Compact(d.use.asking)
-}
-
-// underuse is what is said of an underused node.
-type underuse struct {
-	used, resource, threshold string
-	idle, limit               time.Duration
 }
 
 // underuse is in what an underused node that could go is underused, and for how long it has been. Nodes of which the same is to be said share

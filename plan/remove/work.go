@@ -46,13 +46,6 @@ func (d *Removal) work(st *candidate) (works []worker, other *reason.Reason) {
 	return works, nil
 }
 
-// worker is a pod that works.
-type worker struct {
-	*cluster.Pod
-	why  reason.Reason
-	left time.Duration // until it is expected to end, 0 when nobody knows
-}
-
 // workLeft is when the pod is expected to end, from now: by how long such pods run, or by its deadline; 0 when nobody knows. What was learned for
 // short pods alone says too little of the long ones that keep a node: it counts where a drain target has all pods timed.
 func (d *Removal) workLeft(p *cluster.Pod) time.Duration {
@@ -86,12 +79,6 @@ func ends(works []worker) time.Duration {
 		return 0
 	}
 	return works[len(works)-1].left
-}
-
-// drying is a node that could run dry.
-type drying struct {
-	*candidate
-	works []worker
 }
 
 // considerDry taints nodes that are to run dry, those first whose work ends first.
