@@ -273,9 +273,12 @@ func TestAReplacementThatIsTakenEmptiesNothing(t *testing.T) {
 		if taken {
 			objects = append(objects, Pod("q", On("b-0"), CPU("3")))
 		}
-		m := memory.Memory{Since: Start.Add(-time.Hour), Consolidation: memory.Consolidation{
-			Node: "a-0", Since: Start.Add(-time.Hour), Group: "b", Asked: Start.Add(-5 * time.Minute), Saving: 2,
-		}}
+		m := memory.Memory{
+			Since: Start.Add(-time.Hour),
+			Removing: memory.Removing{Consolidation: memory.Consolidation{
+				Node: "a-0", Since: Start.Add(-time.Hour), Group: "b", Asked: Start.Add(-5 * time.Minute), Saving: 2,
+			}},
+		}
 		p, after := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{a, b}), allowed, m)
 		if moved := saves(p, reason.NodeConsolidated); moved != want || after.Consolidation.Stepped != want {
 			t.Errorf("the replacement is taken: %t; its pods move: %t, want %t\n%v", taken, moved, want, p.Verdicts)

@@ -208,7 +208,7 @@ func TestARunTimeThatWasLearnedServesTheOwnersNextPods(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := cluster.New(Start, Objects(pods(16, OwnedBy("Job", "shot-2"), CPU("4"))...), []*cluster.Group{Group("a", 0, 50)})
-			m := memory.Memory{Runs: map[string]memory.RunTime{c.known: {Mean: 5 * time.Minute, Ended: 3, Seen: Start}}}
+			m := memory.Memory{Placing: memory.Placing{Runs: map[string]memory.RunTime{c.known: {Mean: 5 * time.Minute, Ended: 3, Seen: Start}}}}
 			p, _ := plan.Decide(s, draining(policy.DrainTarget{Namespace: "default", Within: 20 * time.Minute}), m)
 			if diff := cmp.Diff([]string{c.want}, told(p)); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)

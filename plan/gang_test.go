@@ -171,7 +171,7 @@ func TestGangsAreServedWholeOrNotAtAll(t *testing.T) {
 		"what the server has chosen buys nothing as long as it is asked about the rest": {
 			objects: gangOf("g", 6, 6), groups: []*cluster.Group{Group("a", 0, 4), Group("b", 0, 4)},
 			policy: func(p *policy.Policy) { p.Growth.Expanders = []policy.Expander{policy.GRPC} },
-			kept:   memory.Memory{Answer: &memory.Answer{Offered: []cluster.GroupID{"a", "b"}, Keep: []cluster.GroupID{"a"}}},
+			kept:   memory.Memory{Growing: memory.Growing{Answer: &memory.Answer{Offered: []cluster.GroupID{"a", "b"}, Keep: []cluster.GroupID{"a"}}}},
 			want:   []string{},
 		},
 		"a node that half of a gang would take back stays on the ladder": {
@@ -236,7 +236,7 @@ func TestMachinesAreKeptForAGangAsLongAsIsStated(t *testing.T) {
 			[]*cluster.Group{Group("a", 0, most, Machine("0", "a-0"), Machine("1", "a-1"))})
 		return plan.Decide(s, allowed, m)
 	}
-	idle := memory.Memory{Removable: map[string]time.Time{"a-0": Start.Add(-time.Hour), "a-1": Start.Add(-time.Hour)}}
+	idle := memory.Memory{Removing: memory.Removing{Removable: map[string]time.Time{"a-0": Start.Add(-time.Hour), "a-1": Start.Add(-time.Hour)}}}
 	p, m := decide(0, idle, 2)
 	if len(p.Counted) != 2 || len(p.Actions) != 0 {
 		t.Errorf("at first %v is counted on and done is %v, want both nodes kept", p.Counted, told(p))

@@ -18,7 +18,7 @@ import (
 
 // removable remembers nodes as removable for an hour.
 func removable(nodes ...string) memory.Memory {
-	m := memory.Memory{Removable: map[string]time.Time{}, Since: Start.Add(-time.Hour)}
+	m := memory.Memory{Since: Start.Add(-time.Hour), Removing: memory.Removing{Removable: map[string]time.Time{}}}
 	for _, n := range nodes {
 		m.Removable[n] = Start.Add(-time.Hour)
 	}
@@ -276,11 +276,11 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"they are told once, and hold nobody up": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), daemon("a-1")}, policy: func(p *policy.Policy) { p.Removal.EmptyDaemons = true },
-			kept: memory.Memory{Dismissed: map[string]time.Time{"a-1": Start.Add(-5 * time.Second)}}, want: []string{"delete a 1(a-1)"},
+			kept: memory.Memory{Removing: memory.Removing{Dismissed: map[string]time.Time{"a-1": Start.Add(-5 * time.Second)}}}, want: []string{"delete a 1(a-1)"},
 		},
 		"a daemon that ends is waited for": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second), Pod("ds", On("a-1"), OwnedBy("DaemonSet", "ds"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Start.Add(time.Second)} })},
-			policy:  func(p *policy.Policy) { p.Removal.EmptyDaemons = true }, kept: memory.Memory{Dismissed: map[string]time.Time{"a-1": Start.Add(-5 * time.Second)}}, want: []string{},
+			policy:  func(p *policy.Policy) { p.Removal.EmptyDaemons = true }, kept: memory.Memory{Removing: memory.Removing{Dismissed: map[string]time.Time{"a-1": Start.Add(-5 * time.Second)}}}, want: []string{},
 		},
 		"nobody tells the daemons of a node that is silent": {
 			objects: []any{Node("a-0"), Node("a-1", Removing(Start.Add(-10*time.Second), marked("1")), NotReady(Start.Add(-time.Hour))), daemon("a-1")},
@@ -450,7 +450,7 @@ func TestNodesClimbTheLadderOnlyWhenNothingNeedsThem(t *testing.T) {
 		},
 		"a node whose machine cannot be deleted keeps others from leaving": {
 			objects: []any{Node("a-0"), leaving("a-1", "1", 10*time.Second)}, group: func(g *cluster.Group) { g.Min = 0 },
-			kept:   memory.Memory{Removable: removable("a-0").Removable, Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Rest: memory.Backoff{Until: Start.Add(time.Second)}}}},
+			kept:   memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Rest: memory.Backoff{Until: Start.Add(time.Second)}}}, Removing: memory.Removing{Removable: removable("a-0").Removable}},
 			policy: func(p *policy.Policy) { p.Removal.MaxInFlight = 1 }, want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalBudget NodeIdle"},
 		},
 		"a node that has yet to wait after its taint keeps others from leaving": {

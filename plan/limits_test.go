@@ -61,7 +61,7 @@ func TestEveryLimitHoldsHoweverMachinesAreChosen(t *testing.T) {
 			set: ceiling("machines:2/10m"), want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows CeilingReached",
 		},
 		"a ceiling of machines of which some were granted": {
-			set: ceiling("machines:5/10m"), kept: memory.Memory{Granted: []memory.Grant{{Group: "a", Machines: 3, At: Start.Add(-4 * time.Minute)}}},
+			set: ceiling("machines:5/10m"), kept: memory.Memory{Growing: memory.Growing{Granted: []memory.Grant{{Group: "a", Machines: 3, At: Start.Add(-4 * time.Minute)}}}},
 			want: []string{"grow a 0 -> 2"}, stuck: "stuck NoGroupGrows CeilingReached", next: 6 * time.Minute,
 		},
 		"a ceiling of the group alone": {

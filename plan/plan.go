@@ -39,6 +39,7 @@ func (d *decision) decide() (action.Plan, memory.Memory) {
 	d.claims.ClaimBuffers()
 	d.room.Order()
 	d.room.CollectGangs()
+	d.room.Bound()
 	d.growth.WholeGangs(func() {
 		d.room.PlacePending()
 		d.growth.Begin()

@@ -34,9 +34,12 @@ func TestANodeThatWaitsForItsReplacementIsLookedAtAnew(t *testing.T) {
 			a.Size, a.PriceUSDPerHour, b.Size, b.PriceUSDPerHour = "Standard_D8s_v5", 3, "Standard_D4s_v5", 1
 			allowed := policy.Default()
 			allowed.Removal.Consolidation.Groups = []cluster.GroupID{policy.AllGroups}
-			m := memory.Memory{Since: Start.Add(-time.Hour), Consolidation: memory.Consolidation{
-				Node: "a-0", Since: Start.Add(-time.Hour), Group: "b", Asked: Start.Add(-c.asked), Saving: 2,
-			}}
+			m := memory.Memory{
+				Since: Start.Add(-time.Hour),
+				Removing: memory.Removing{Consolidation: memory.Consolidation{
+					Node: "a-0", Since: Start.Add(-time.Hour), Group: "b", Asked: Start.Add(-c.asked), Saving: 2,
+				}},
+			}
 			young := func(n *corev1.Node) { n.CreationTimestamp.Time = Start.Add(-time.Minute) }
 			objects := Objects(Node("a-0"), Node("b-0", young), Pod("p", On("a-0"), CPU("3"), OwnedBy(c.owner, "o")))
 			s := cluster.New(Start, objects, []*cluster.Group{a, b})

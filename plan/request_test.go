@@ -216,7 +216,7 @@ func TestRequestsAreAnsweredAsTheirClassSays(t *testing.T) {
 		},
 		"and no longer than the hold": {
 			objects: []any{four, request("r", 4, accepted, has(notFound, time.Hour)), Node("a-0")}, max: 3,
-			kept: memory.Memory{Removable: removable("a-0").Removable, Gangs: map[string]time.Time{"request uid-r": Start.Add(-time.Hour)}},
+			kept: memory.Memory{Removing: memory.Removing{Removable: removable("a-0").Removable}, Growing: memory.Growing{Gangs: map[string]time.Time{"request uid-r": Start.Add(-time.Hour)}}},
 			want: []string{"cordon a-0 idle"}, verdict: map[string]string{"request r": "stuck RequestDoesNotFit GroupAtMax GangGivenUp"},
 		},
 		"a request to check buys nothing": {

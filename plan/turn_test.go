@@ -26,8 +26,9 @@ func TestADeletionThatRestsWaitsForNobody(t *testing.T) {
 		allowed := policy.Default()
 		allowed.Removal.MaxInFlight = 1
 		m := memory.Memory{
-			Since: Start.Add(-time.Hour), Removable: map[string]time.Time{"a-1": Start.Add(-time.Hour)},
-			Groups: map[cluster.GroupID]memory.GroupMemory{"a": {Rest: memory.Backoff{Until: c.rest, Message: "the cloud is busy"}}},
+			Since:    Start.Add(-time.Hour),
+			Groups:   map[cluster.GroupID]memory.GroupMemory{"a": {Rest: memory.Backoff{Until: c.rest, Message: "the cloud is busy"}}},
+			Removing: memory.Removing{Removable: map[string]time.Time{"a-1": Start.Add(-time.Hour)}},
 		}
 		objects := []any{Node("a-0", Removing(Start.Add(-10*time.Second), leaves.Machine())), Node("a-1")}
 		p, _ := plan.Decide(cluster.New(Start, Objects(objects...), []*cluster.Group{g}), allowed, sawCordons(m, objects))

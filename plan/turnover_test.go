@@ -80,14 +80,16 @@ func TestShortPodsWaitForPlacesThatAreFreeBeforeAMachineCouldBoot(t *testing.T) 
 		},
 		"what was seen of earlier pods is what they say themselves": {
 			objects: []any{pods(2, job, CPU("4"), young), on("a-0", time.Minute), on("a-1", time.Minute)},
-			kept:    memory.Memory{Runs: map[string]memory.RunTime{"default/Job/frames": {Mean: time.Minute, Ended: 3, Seen: Start}}},
+			kept:    memory.Memory{Placing: memory.Placing{Runs: map[string]memory.RunTime{"default/Job/frames": {Mean: time.Minute, Ended: 3, Seen: Start}}}},
 			verdict: "waiting AwaitsPlace",
 		},
 		"pods that run still count for as long as they have": {
 			objects: []any{pods(2, job, CPU("4"), young), on("a-0", time.Hour), on("a-1", time.Hour)},
-			kept: memory.Memory{Runs: map[string]memory.RunTime{"default/Job/frames": {Mean: time.Minute, Ended: 3, Seen: Start, Watched: map[types.UID]memory.Watched{
-				"on-a-0": {Node: "a-0", Began: Start.Add(-time.Hour)},
-			}}}},
+			kept: memory.Memory{
+				Placing: memory.Placing{Runs: map[string]memory.RunTime{"default/Job/frames": {Mean: time.Minute, Ended: 3, Seen: Start, Watched: map[types.UID]memory.Watched{
+					"on-a-0": {Node: "a-0", Began: Start.Add(-time.Hour)},
+				}}}},
+			},
 			want: []string{"grow a 2 -> 4"}, verdict: "grows NeedsMachine",
 		},
 	}

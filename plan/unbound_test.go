@@ -44,7 +44,7 @@ func TestAPodThatIsNotBoundHoldsNoNode(t *testing.T) {
 		"it waits behind sluice's gate":    {[]func(*corev1.Pod){gated}, 0, map[int]string{11: "scheduling GateOpens", 30: "scheduling GateOpens"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := memory.Memory{Removable: map[string]time.Time{"a-0": Start}}
+			m := memory.Memory{Removing: memory.Removing{Removable: map[string]time.Time{"a-0": Start}}}
 			var planner plan.Planner
 			for minute := range 52 {
 				at := time.Duration(minute) * time.Minute
@@ -112,7 +112,7 @@ func TestAGroupOnWhoseNodesAPodWasNotBoundComesLast(t *testing.T) {
 				groups = append(groups, g)
 			}
 			pod := Pod("p", CPU("3"))
-			m := memory.Memory{Unbound: map[string]memory.Unbound{string(pod.UID): {Rest: 10 * time.Minute, Refused: c.refused}}}
+			m := memory.Memory{Placing: memory.Placing{Unbound: map[string]memory.Unbound{string(pod.UID): {Rest: 10 * time.Minute, Refused: c.refused}}}}
 			p, m := plan.Decide(cluster.New(Start, Objects(pod), groups), policy.Default(), m)
 			v, _ := p.Verdict(reason.Pod("default", "p"))
 			if got := v.Because[0].Facts["group"]; v.Outcome != action.PodGrows || got != c.want {

@@ -24,6 +24,8 @@ const (
 	RescuesNode       Code = "RescuesNode"
 	NeedsMachine      Code = "NeedsMachine"
 	NoGroupFits       Code = "NoGroupFits"
+	MoreGroups        Code = "MoreGroups"
+	NotExplained      Code = "NotExplained"
 	NoGroupGrows      Code = "NoGroupGrows"
 	NoGroupRead       Code = "NoGroupRead"
 	NoGroupFound      Code = "NoGroupFound"
@@ -130,6 +132,7 @@ const (
 	HeadroomShort    Code = "HeadroomShort"
 	NodeHeadroom     Code = "NodeHeadroom"
 	PodYoung         Code = "PodYoung"
+	PodLater         Code = "PodLater"
 	PodsKeepComing   Code = "PodsKeepComing"
 	PodsComeAndPause Code = "PodsComeAndPause"
 	PodExpendable    Code = "PodExpendable"
@@ -155,6 +158,7 @@ const (
 	NodeBusy           Code = "NodeBusy"
 	NodeInUse          Code = "NodeInUse"
 	NodeCounted        Code = "NodeCounted"
+	NodePodsUnseen     Code = "NodePodsUnseen"
 	NodeCordoned       Code = "NodeCordoned"
 	NodeDraining       Code = "NodeDraining"
 	NodeDetaching      Code = "NodeDetaching"
@@ -284,6 +288,8 @@ var sentences = map[Code]string{
 	RescuesNode:       "takes back cordoned node {node}",
 	NeedsMachine:      "group {group} grows for it",
 	NoGroupFits:       "no node group can hold it",
+	MoreGroups:        "{groups} more groups are no nearer to holding it",
+	NotExplained:      "the causes are not worked out: only those of the {limit} oldest kinds of stuck pods are",
 	NoGroupRead:       "no node group that could be read can hold it, and nothing is known of {groups}: the reason follows, and sluice doctor asks anew",
 	NoGroupFound:      "no node group is found: give a scale set the tags cluster-autoscaler-enabled=true, min and max, or those that --node-group-auto-discovery names; or name it with --nodes",
 	NoGroupGrows:      "no node group that could hold it may grow",
@@ -382,6 +388,7 @@ var sentences = map[Code]string{
 	NodeHeadroom:     "kept free for pods to come (headroom {headroom}, free {free})",
 	PodsKeepComing:   "more pods keep coming: group {group}, asked for machines {asked} ago, is asked again in {wait} if no more come, in {most} at the latest",
 	PodsComeAndPause: "pods come and pause, so more may come: group {group}, asked for machines {asked} ago, is asked again in {wait}",
+	PodLater:         "waits for a later cycle with {pods} other pods: this one has made its {limit} comparisons",
 	PodYoung:         "is {age} old and no reason to grow before {delay}",
 	WaitsForTurn:     "waits its turn: the {pods} pods of its owner, {minutes} core-minutes of work, end within {target} on places that get free and {slots} more",
 	AwaitsPlace:      "waits for a place that is expected to be free before a machine could boot ({boot}); such pods run for {run}",
@@ -402,6 +409,7 @@ var sentences = map[Code]string{
 	NodeUnderused:        "requests {used} of its {resource} (threshold {threshold}) and its pods fit elsewhere, for {idle} (limit {limit})",
 	NodeBusy:             "requests {used} of its {resource} (threshold {threshold})",
 	NodeInUse:            "uses {used} of its cpu (threshold {threshold}), measured {age} ago, kept for that for {kept} (limit {limit})",
+	NodePodsUnseen:       "stays until a cycle has looked at {pods} more pods that wait (limit {limit} comparisons a cycle)",
 	NodeCounted:          "pending pod {pod} counts on it",
 	NodeCordoned:         "tainted {age} ago, machine is {fate} after {delay}",
 	NodeDraining:         "pods still to leave: {pods}",

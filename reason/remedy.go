@@ -89,6 +89,7 @@ var remedies = map[Code]string{
 	NodeIdle:             "time: it goes when it has been idle for {limit} (--scale-down-unneeded-time)",
 	NodeUnderused:        "time: it goes when that has been so for {limit} (--scale-down-unneeded-time)",
 	NodeReceives:         "the nodes that leave before it are gone; then it is looked at anew",
+	NodePodsUnseen:       "a cycle has looked at all pods that wait",
 	NodeCounted:          "pod {pod} finds its place elsewhere, or is gone",
 	NodeBooked:           "the provisioning request {request} is used up, ends, or is deleted",
 	NodeBuffer:           "the capacity buffer {buffer} asks for less, or is deleted",

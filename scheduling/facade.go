@@ -114,6 +114,11 @@ func (c *Checker) Refusals(p *cluster.Pod, node string) []reason.Reason {
 	return c.world.Refusals(p, h, c.elsewhere(p, node))
 }
 
+// Causes is how many causes [Checker.Refusals] would have, without their words, for a node that is present.
+func (c *Checker) Causes(p *cluster.Pod, h Handle) int {
+	return c.world.Causes(p, h, c.elsewhere(p, c.Name(h)))
+}
+
 // Kind numbers the classes as kube-scheduler tells their pods apart: of two that have one number, each node refuses both or none, for the
 // same reasons. The number of a class may change as other classes are met.
 func (c *Checker) Kind(of *cluster.Class) int { return int(c.world.Classes.Kind(of).ID) }

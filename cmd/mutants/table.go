@@ -39,6 +39,10 @@ var elsewhere = []mutant{
 		"case d.Held(st.Node) != nil:", "case d.Held(st.Node) != nil && !MUTED:", scenario("held-on-its-way-out"),
 	},
 	{
+		"S-16", "no node leaves while pods that wait were never looked at", "plan/remove/destinations.go",
+		"unseen > 0 {", "unseen > 0 && !MUTED {", scenario("bound-tenant"),
+	},
+	{
 		"S-06", "a ceiling counts what it is about alone", "guard/grow.go",
 		"if g.ID != w.Group && ceiling.Covers(g.ID) {", "if g.ID != w.Group && (MUTED || ceiling.Covers(g.ID)) {", scenario("ceiling-counts-its-own-group"),
 	},

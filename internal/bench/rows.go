@@ -56,6 +56,18 @@ var Rows = []Row{
 		Build: func(scale float64) Case { return cold(workload.Unlike(1, scaled(10_000, scale)), allGrow) },
 	},
 	{
+		Name: "stuck", Title: "10,000 pods that no machine of 50 groups can hold, each for a reason of its own", Goal: time.Second, Limit: 2 * time.Second,
+		Build: func(scale float64) Case { return cold(workload.Stuck(scaled(10_000, scale))) },
+	},
+	{
+		Name: "stuck-many", Title: "100,000 such pods", Goal: 4 * time.Second, Limit: 8 * time.Second,
+		Build: func(scale float64) Case { return cold(workload.Stuck(scaled(100_000, scale))) },
+	},
+	{
+		Name: "exclusive", Title: "2,000 jobs of two pods, each exclusive on its nodes, 50 groups", Goal: 2 * time.Second, Limit: 4 * time.Second,
+		Build: func(scale float64) Case { return cold(workload.Exclusive(scaled(2000, scale))) },
+	},
+	{
 		Name: "quiet", Title: "quiet cycle, 5,000 nodes, 110,000 pods", Goal: time.Millisecond, Limit: 5 * time.Millisecond,
 		Build: func(scale float64) Case { return quietCycle(workload.NewSteadyWorld(1, nodes(scale))) },
 	},

@@ -26,7 +26,7 @@ var known = map[string]string{
 	"internal/azure.addresses.of":      "its addresses",
 	"internal/azure.standard.removing": "what this process does at the moment",
 	"internal/azure.sweeper.untagging": "what this process does at the moment",
-	"plan/memory.Memory.Taken":         "what has counted already",
+	"plan/memory.Growing.Taken":        "what has counted already",
 	"plan/node.View.lost":              "of one cycle, as the ledger has it",
 	"plan/memory.Breaker.Kept":         "which one people are to look at",
 }

@@ -23,16 +23,16 @@ const (
 	mostMethods = 60     // of one receiver
 	mostFields  = 20     // of one struct that has methods; plain records may have more
 	mostUpward  = 0.20   // of the arrows between the files of a package
-	mostCode    = 17_230 // lines of all of them, without comments and blanks
+	mostCode    = 17_480 // lines of all of them, without comments and blanks
 )
 
 var (
-	overMethods = map[string]int{"remove.Removal": 133, "grow.Growth": 98, "place.Room": 83}
-	overFields  = map[string]int{"memory.Memory": 22, "place.Room": 25}
+	overMethods = map[string]int{"remove.Removal": 133, "grow.Growth": 98, "place.Room": 84}
+	overFields  = map[string]int{"place.Room": 25}
 	records     = []string{"node.Facts", "policy.Growth", "policy.Removal"} // what was read once and is never changed
 	overWritten = []string{
 		"grow.Candidates.wanted", "grow.Order.Adding", "grow.Order.Because", "grow.Order.Short", "grow.Order.Wanted",
-		"grow.Order.Weighed", "grow.machine.handle", "grow.wanted.fits", "grow.wanted.suits", "memory.Memory.Cordoned",
+		"grow.Order.Weighed", "grow.machine.handle", "grow.wanted.fits", "grow.wanted.suits", "memory.Memory.Ceilings", "memory.Memory.PaidUntil", "memory.Memory.Cordoned",
 		"memory.Memory.Granted", "memory.Memory.Groups", "nodes.row.node", "place.Demand.Judged", "place.Demand.Pods",
 		"place.Incoming.Coming", "place.Incoming.Opened", "place.Room.Demands", "place.Room.PodVerdicts",
 		"place.Room.Waiting", "remove.Outgoing.drying", "remove.Outgoing.leaving", "remove.Removal.Ladder",

@@ -80,6 +80,7 @@ var keeping = []struct {
 		{reason.NodeBusy, "remove-idle-not-newest", "NotUnderutilized"},
 		{reason.NodeInUse, "busy-by-measure", ""},
 		{reason.NodeCounted, "volume-waits", "NotUnneededOtherReason"},
+		{reason.NodePodsUnseen, "bound-tenant", ""},
 		{reason.NodeReceives, "underused-node-drained", "NotUnneededOtherReason"},
 		{reason.UnhealthyCluster, "unhealthy-cluster", ""},
 	}},

@@ -89,11 +89,15 @@ var verbs = sync.OnceValue(func() []*verb {
 				"until turn-down says what that one has found",
 		},
 		{
+			name: "tenant", usage: "NAME [pods=N] ...", least: 1, most: 1, do: doTenant, settings: withPod("pods", "owner"),
+			about: "so many pods, no two alike, each of an app of its own; further settings as for pod",
+		},
+		{
 			name: "deployment", usage: "NAME [replicas=N] ...", least: 1, most: 1, do: doDeployment, settings: withPod("replicas"),
 			about: "a Deployment; further settings as for pod",
 		},
 		{
-			name: "job", usage: "NAME [pods=N] ...", least: 1, most: 1, do: doJob, settings: withPod("pods"),
+			name: "job", usage: "NAME [pods=N] ...", least: 1, most: 1, do: doJob, settings: withPod("pods", "owner"),
 			about: "a Job whose pods run at once; further settings as for pod",
 		},
 		{

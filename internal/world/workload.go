@@ -154,6 +154,22 @@ func selector(p *corev1.Pod) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": p.Labels["app"]}}
 }
 
+// doTenant makes pods of which no two are alike.
+func doTenant(w *world, s *statement) error {
+	n, err := s.number("pods", 100)
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		one := *s
+		one.names = []string{fmt.Sprintf("%s-%d", s.names[0], i+1)}
+		if err := doPod(w, &one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func doPod(w *world, s *statement) error {
 	p, err := w.model(s)
 	if err != nil {

@@ -41,7 +41,7 @@ func capacityOf(g *cluster.Group) int { return g.Capacity }
 
 func TestCeilingsLeaveRoomForSoManyMachines(t *testing.T) {
 	grown := func(id cluster.GroupID, machines int, ago time.Duration) memory.Memory {
-		return memory.Memory{Granted: []memory.Grant{{Group: id, Machines: machines, At: Start.Add(-ago)}}}
+		return memory.Memory{Growing: memory.Growing{Granted: []memory.Grant{{Group: id, Machines: machines, At: Start.Add(-ago)}}}}
 	}
 	const all = math.MaxInt
 	for name, tc := range map[string]struct {
@@ -65,10 +65,10 @@ func TestCeilingsLeaveRoomForSoManyMachines(t *testing.T) {
 		"a rate of one group":                     {[]string{"a=usd-per-hour:9"}, memory.Memory{}, nil, [2]int{16, all}, reason.CeilingReached, 0},
 		"money of a window pays an hour each":     {[]string{"usd:4/1h"}, memory.Memory{}, nil, [2]int{8, 2}, reason.CeilingReached, 0},
 		"of several the lowest holds":             {[]string{"machines:50/10m", "usd-per-hour:9", "a=machines:3/1h"}, memory.Memory{}, nil, [2]int{3, 2}, reason.CeilingReached, 0},
-		"running machines spend":                  {[]string{"usd:4/1h"}, memory.Memory{PaidUntil: Start.Add(-30 * time.Minute)}, nil, [2]int{3, 0}, reason.CeilingReached, time.Hour},
-		"a long pause is paid for one hour":       {[]string{"usd:8/24h"}, memory.Memory{PaidUntil: Start.Add(-30 * time.Hour)}, nil, [2]int{6, 1}, reason.CeilingReached, 24 * time.Hour},
-		"a clock that went back costs nothing":    {[]string{"usd:4/1h"}, memory.Memory{PaidUntil: Start.Add(time.Hour)}, nil, [2]int{8, 2}, reason.CeilingReached, 0},
-		"a ceiling of usage leaves machines free": {[]string{"b=usd:1/1h"}, memory.Memory{PaidUntil: Start.Add(-time.Hour)}, nil, [2]int{all, 0}, "", 0},
+		"running machines spend":                  {[]string{"usd:4/1h"}, memory.Memory{Growing: memory.Growing{PaidUntil: Start.Add(-30 * time.Minute)}}, nil, [2]int{3, 0}, reason.CeilingReached, time.Hour},
+		"a long pause is paid for one hour":       {[]string{"usd:8/24h"}, memory.Memory{Growing: memory.Growing{PaidUntil: Start.Add(-30 * time.Hour)}}, nil, [2]int{6, 1}, reason.CeilingReached, 24 * time.Hour},
+		"a clock that went back costs nothing":    {[]string{"usd:4/1h"}, memory.Memory{Growing: memory.Growing{PaidUntil: Start.Add(time.Hour)}}, nil, [2]int{8, 2}, reason.CeilingReached, 0},
+		"a ceiling of usage leaves machines free": {[]string{"b=usd:1/1h"}, memory.Memory{Growing: memory.Growing{PaidUntil: Start.Add(-time.Hour)}}, nil, [2]int{all, 0}, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			allowed, s := ceilings(t, tc.ceilings...), pair(Start)

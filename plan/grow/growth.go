@@ -171,6 +171,7 @@ type Misses struct {
 	stances []*stance                  // of the snapshot's groups, as they stood last
 	last    map[*cluster.Class]*missed // what the last cycle found
 	now     map[*cluster.Class]*missed // what this one has found, or found to hold
+	untold  *missed                    // what is said of pods that are not asked about
 }
 
 // stance is what a group says to every pod alike.

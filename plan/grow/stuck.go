@@ -73,8 +73,13 @@ func (s *stance) same(o *stance) bool {
 func (m *Misses) find(d *Growth, stuck []*wanted) []*missed {
 	found := make([]*missed, len(stuck))
 	kinds := map[int]*inquiry{}
+	later := m.later(d, stuck)
 	var open []*inquiry
 	for i, w := range stuck {
+		if later != nil && later[d.Check.Kind(w.Of)] {
+			found[i] = m.untold
+			continue
+		}
 		depends := d.Check.Depends(w.Of) || w.zonal
 		if known := cmp.Or(m.now[w.Of], m.last[w.Of]); known != nil && !depends && m.holds(d, known) {
 			found[i] = known
@@ -95,8 +100,18 @@ func (m *Misses) find(d *Growth, stuck []*wanted) []*missed {
 			st.askAll(d, at, open)
 		}
 	}
-	for _, q := range open {
-		answer := m.answer(d, q)
+	answers := make([]*missed, len(open))
+	for i, q := range open {
+		answers[i] = m.nearest(d, q)
+	}
+	for at, st := range m.stances {
+		if st.known() && len(open) > 0 {
+			st.wordAll(d, at, open)
+		}
+	}
+	for i, q := range open {
+		answer := answers[i]
+		m.word(q, answer)
 		for _, i := range q.of {
 			found[i] = answer
 			if !q.depends && !answer.far {
@@ -105,6 +120,25 @@ func (m *Misses) find(d *Growth, stuck []*wanted) []*missed {
 		}
 	}
 	return found
+}
+
+// later are the kinds of pods that are not asked about, nil where all are: those whose oldest pod is younger than the oldest ones of as many kinds as
+// [mostAsked] allows. So a tenant whose pods no group holds does not take the time and the memory of the others'.
+func (m *Misses) later(d *Growth, stuck []*wanted) map[int]bool {
+	most := max(1, mostAsked/max(1, len(m.stances)))
+	if len(stuck) <= most {
+		return nil
+	}
+	kinds, later := map[int]bool{}, map[int]bool{}
+	for _, w := range slices.SortedFunc(slices.Values(stuck), func(a, b *wanted) int { return cmp.Compare(a.Eldest, b.Eldest) }) {
+		if kind := d.Check.Kind(w.Of); !kinds[kind] && len(kinds) < most {
+			kinds[kind] = true
+		} else if !kinds[kind] {
+			later[kind] = true
+		}
+	}
+	m.untold = &missed{because: []reason.Reason{reason.New(reason.NoGroupFits, reason.Ref{}), reason.New(reason.NotExplained, reason.Ref{}, "limit", most)}}
+	return later
 }
 
 // askAll asks an empty machine of the group about all open inquiries: in the zone in which it comes nearest to taking the pods.
@@ -117,13 +151,14 @@ func (s *stance) askAll(d *Growth, at int, open []*inquiry) {
 					continue
 				}
 				if one := s.ask(d, q, h); i == 0 || one.compare(q.misses[at]) < 0 {
+					one.site = i
 					q.misses[at] = one
 				}
 			}
 		})
 	}
 	for _, q := range open {
-		if len(q.misses[at].why) == 0 {
+		if q.misses[at].far == 0 {
 			continue
 		}
 		if why := d.passesOver(s.Order, q.pod); why != nil {
@@ -139,38 +174,69 @@ type inquiry struct {
 	needs   []int64 // of one of them, by dimension
 	of      []int   // the demands, by their place
 	misses  []miss  // by group
+	told    []int   // the nearest groups, by their place, nearest first
 }
+
+// mostAsked is for how many pods of different kinds, times the groups, a cycle finds out why no group holds them: for some 5,000 where there are 50 groups.
+const mostAsked = 250_000
+
+// mostTold is how many groups tell a pod why they do not hold it. Words are what a stuck pod costs: those of 50 groups take 90 kB.
+const mostTold = 5
 
 // miss is how far a group is from holding the pods, and why.
 type miss struct {
 	far   int     // reasons that it refuses them for, and one; 0 when it would do and may not grow
 	short float64 // the most that is asked of a resource for each one that is free
+	site  int     // the group's zone in which that holds
 	why   []reason.Reason
+	also  *reason.Reason // why the group does not grow at all
 }
 
 func (a miss) compare(b miss) int {
 	return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.short, b.short))
 }
 
-// ask asks an empty machine of the group, which is open, about the pods.
+// ask asks an empty machine of the group, which is open, how far it is from holding the pods.
 func (s *stance) ask(d *Growth, q *inquiry, h scheduling.Handle) miss {
-	why := d.Check.Refusals(q.pod, d.Check.Name(h))
-	if len(why) == 0 {
+	n := d.Check.Causes(q.pod, h)
+	if n == 0 {
 		return miss{}
 	}
-	one := miss{far: 1 + len(why), why: why}
-	for i := range why {
-		why[i].About = reason.Group(string(s.ID))
-	}
+	one := miss{far: 1 + n}
 	for dim, need := range q.needs {
 		if need > s.free[dim] {
 			one.short = max(one.short, float64(need)/float64(max(0, s.free[dim])))
 		}
 	}
-	if r := s.remedy(d, q, why); r != nil {
-		one.why = append(why, *r)
-	}
 	return one
+}
+
+// wordAll has the group word its refusals for the inquiries to which it is one of the nearest.
+func (s *stance) wordAll(d *Growth, at int, open []*inquiry) {
+	for i, zone := range s.Sites() {
+		var its []*inquiry
+		for _, q := range open {
+			if one := &q.misses[at]; one.far > 0 && one.site == i && one.why == nil && slices.Contains(q.told, at) {
+				its = append(its, q)
+			}
+		}
+		if len(its) == 0 {
+			continue
+		}
+		d.OnEmpty(s.Order.Incoming, zone, func(h scheduling.Handle) {
+			s.free = d.Check.Free(h)
+			for _, q := range its {
+				why := d.Check.Refusals(q.pod, d.Check.Name(h))
+				for i := range why {
+					why[i].About = reason.Group(string(s.ID))
+				}
+				if r := s.remedy(d, q, why); r != nil {
+					why = append(why, *r)
+				}
+				q.misses[at].why = why
+			}
+		})
+	}
 }
 
 // holds says whether what was found before would be found again.
@@ -199,39 +265,36 @@ func (s *stance) limited(d *Growth) *reason.Reason {
 	return s.limit
 }
 
-// answer sums up an inquiry, the groups that come nearest to holding the pods first: those that would do and may not grow, then those
+// nearest sums up an inquiry but for its words, and finds the groups that come nearest to holding the pods: those that would do and may not grow, then those
 // that refuse them, by how many reasons they have and how much they lack.
-func (m *Misses) answer(d *Growth, q *inquiry) *missed {
+func (m *Misses) nearest(d *Growth, q *inquiry) *missed {
 	a := &missed{}
-	all := make([]miss, 0, len(m.stances))
-	count, held, unread := 1, false, []string(nil)
+	held, unread := false, []string(nil)
 	for at, st := range m.stances {
-		one := q.misses[at]
-		held = held || len(one.why) == 0 && st.known()
+		one := &q.misses[at]
+		held = held || one.far == 0 && st.known()
 		if st.unread() {
 			unread = append(unread, string(st.ID))
 		}
 		switch {
-		case st.Blocked != nil && len(one.why) == 0:
-			one = miss{far: 1, why: []reason.Reason{*st.Blocked}}
 		case st.Blocked != nil:
-			one.far, one.why = one.far+1, append(slices.Clip(one.why), *st.Blocked)
-		case len(one.why) == 0:
+			one.far, one.also = one.far+1, st.Blocked
+		case one.far == 0:
 			limit := st.limited(d)
 			a.limited, a.limits = append(a.limited, at), append(a.limits, limit)
 			a.far = a.far || st.Rotation != nil
 			if limit != nil {
-				one = miss{why: []reason.Reason{*limit}}
+				one.also = limit
 			} else if st.PassedOver != nil {
-				one = miss{far: 1, why: []reason.Reason{*st.PassedOver}}
-			} else if far := d.tooFar(st.Order, q.pod); far != nil {
-				one = miss{why: []reason.Reason{*far}}
+				one.far, one.also = 1, st.PassedOver
+			} else {
+				one.also = d.tooFar(st.Order, q.pod)
 			}
 		}
-		all = append(all, one)
-		count += len(one.why)
+		q.told = append(q.told, at)
 	}
-	slices.SortStableFunc(all, miss.compare)
+	slices.SortStableFunc(q.told, func(x, y int) int { return q.misses[x].compare(q.misses[y]) })
+	q.told = q.told[:min(len(q.told), mostTold)]
 	sum := reason.New(reason.NoGroupFits, reason.Ref{})
 	switch {
 	case len(m.stances) == 0:
@@ -241,11 +304,22 @@ func (m *Misses) answer(d *Growth, q *inquiry) *missed {
 	case len(unread) > 0:
 		sum = reason.New(reason.NoGroupRead, reason.Ref{}, "groups", strings.Join(unread, ", "))
 	}
-	a.because = append(make([]reason.Reason, 0, count), sum)
-	for _, one := range all {
-		a.because = append(a.because, one.why...)
-	}
+	a.because = append(make([]reason.Reason, 0, 3*len(q.told)), sum)
 	return a
+}
+
+// word adds what the nearest groups say, and how many others there are.
+func (m *Misses) word(q *inquiry, a *missed) {
+	for _, at := range q.told {
+		a.because = append(a.because, q.misses[at].why...)
+		if also := q.misses[at].also; also != nil {
+			a.because = append(a.because, *also)
+		}
+	}
+	if more := len(m.stances) - len(q.told); more > 0 {
+		a.because = append(a.because, reason.New(reason.MoreGroups, reason.Ref{}, "groups", more))
+	}
+	q.misses, q.told = nil, nil
 }
 
 func sameReason(a, b *reason.Reason) bool {

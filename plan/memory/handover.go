@@ -52,7 +52,8 @@ func (g GroupMemory) handed(now time.Time, allowed *policy.Policy) (h Handed, so
 
 // Memory is that of a process that begins now and knows nothing else.
 func (b Breakers) Memory(now time.Time) Memory {
-	m := Memory{Ceilings: b.Ceilings, PaidUntil: b.PaidUntil, Granted: b.Granted, Consolidation: Consolidation{Spent: b.Emptied}}
+	var m Memory
+	m.Ceilings, m.PaidUntil, m.Granted, m.Consolidation = b.Ceilings, b.PaidUntil, b.Granted, Consolidation{Spent: b.Emptied}
 	for id, h := range b.Groups {
 		g := GroupMemory{Breaker: h.Breaker, Backoff: h.Backoff.from(now), Rest: h.Rest.from(now), Vain: h.Vain.from(now), Noticed: h.Noticed}
 		for zone, b := range h.Astray {

@@ -1,19 +1,17 @@
 // Package memory is what one cycle leaves to the next and what the cluster does not show, and how results of actions change it.
 //
-// Each part has the phase that writes it:
+// [Placing], [Growing] and [Removing] are written by the phases of these names; of a group:
 //
 //	what                                              written by
-//	Places, Unbound, Runs, Attaches                   place
-//	Gangs, Ceilings, Granted, Backoff, Breaker, Boot,
-//	Awaited, Astray, Queued, Answer                   grow
-//	Removable, Cordoned, Detaching, Dismissed,
-//	Emptied, Consolidation, HandedOver, InUse,
+//	Attaches                                          place
+//	Backoff, Breaker, Boot, Awaited, Astray           grow
 //	Rest, Vain, Deletion                              remove
 //	Requested, Decided, Capacity, Races, Repeats,
-//	Deleted, LastGrowth                               the results of actions
+//	Deleted, and LastGrowth of all                    the results of actions
 package memory
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -21,32 +19,48 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// Memory is what one cycle leaves to the next and the cluster does not show. Losing it is safe: timers start anew. It is a
-// value; [plan.Decide] and [Memory.After] return changed copies, which share their maps for as long as these are the same: nobody else may
-// change them.
+// Memory is what one cycle leaves to the next and the cluster does not show, in parts, each of which has one phase that writes it. Losing it is safe: timers
+// start anew. It is a value; [plan.Decide] and [Memory.After] return changed copies, which share their maps for as long as these are the same: nobody else
+// may change them.
 type Memory struct {
-	Removable     map[string]time.Time            `json:"removable,omitempty"` // since when a node could go without a break, by its name
-	Cordoned      map[string]Cordoned             `json:"cordoned,omitempty"`  // nodes on the ladder, by their names; see [Cordoned]
-	Detaching     map[string]time.Time            `json:"detaching,omitempty"` // since when an empty node on the ladder has waited for its volumes, by its name
-	Dismissed     map[string]time.Time            `json:"dismissed,omitempty"` // when the daemons of an empty node on the ladder were told to end, by its name
-	Emptied       map[string]Emptied              `json:"emptied,omitempty"`   // nodes that were emptied of pods lately, by name
-	Unbound       map[string]Unbound              `json:"unbound,omitempty"`   // pods that fit a node and are not bound, by UID; see there
-	Since         time.Time                       `json:"since,omitzero"`      // the first cycle that this memory goes back to
-	Groups        map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
-	Taken         []string                        `json:"taken,omitempty"`        // spot machines that the cloud takes away, whose nodes are there still and that have counted, by UID, sorted
-	Gangs         map[string]time.Time            `json:"gangs,omitempty"`        // since when a gang that waits could not be whole, by its ID
-	Queued        time.Time                       `json:"queued,omitzero"`        // when pods of a burst were last seen that the scheduler had not judged yet
-	LastGrowth    time.Time                       `json:"lastGrowth,omitzero"`    // when the cloud last accepted a growth of any group
-	Ceilings      map[string]Usage                `json:"ceilings,omitempty"`     // what counts for ceilings with a window, by their words
-	PaidUntil     time.Time                       `json:"paidUntil,omitzero"`     // until when running machines are counted there; zero when no ceiling counts what they cost
-	Granted       []Grant                         `json:"granted,omitempty"`      // what the last cycle was granted; the next one counts it
-	Runs          map[string]RunTime              `json:"runs,omitempty"`         // of Jobs' pods and those that a drain target may concern, by owner, series and namespace; see [RunTime]
-	Places        *Places                         `json:"places,omitempty"`       // of the pods that wait, nil when none had one
-	HandedOver    map[string]time.Time            `json:"handedOver,omitempty"`   // since when a node that bears this sluice's name is of no group that is managed, by its name
-	Consolidation Consolidation                   `json:"consolidation,omitzero"` // see there
-	InUse         map[string]InUse                `json:"inUse,omitempty"`        // nodes that measured use has kept, by their names; see [InUse]
-	Measured      time.Time                       `json:"measured,omitzero"`      // when nodes were last to be measured
-	Answer        *Answer                         `json:"answer,omitempty"`       // to what the last cycle asked an expander's server, nil when it asked nothing
+	Placing
+	Growing
+	Removing
+	Since  time.Time                       `json:"since,omitzero"` // the first cycle that this memory goes back to
+	Groups map[cluster.GroupID]GroupMemory `json:"groups,omitempty"`
+}
+
+// Placing is what placing pods leaves to the next cycle.
+type Placing struct {
+	Places  *Places            `json:"places,omitempty"`  // of the pods that wait, nil when none had one
+	Unbound map[string]Unbound `json:"unbound,omitempty"` // pods that fit a node and are not bound, by UID; see there
+	Runs    map[string]RunTime `json:"runs,omitempty"`    // of Jobs' pods and those that a drain target may concern, by owner, series and namespace; see [RunTime]
+	Looked  Looked             `json:"looked,omitzero"`   // how far cycles came that could not look at all pods
+}
+
+// Growing is what adding machines leaves to the next cycle, beside what is remembered of each group.
+type Growing struct {
+	Gangs      map[string]time.Time `json:"gangs,omitempty"`     // since when a gang that waits could not be whole, by its ID
+	Queued     time.Time            `json:"queued,omitzero"`     // when pods of a burst were last seen that the scheduler had not judged yet
+	LastGrowth time.Time            `json:"lastGrowth,omitzero"` // when the cloud last accepted a growth of any group
+	Ceilings   map[string]Usage     `json:"ceilings,omitempty"`  // what counts for ceilings with a window, by their words
+	PaidUntil  time.Time            `json:"paidUntil,omitzero"`  // until when running machines are counted there; zero when no ceiling counts what they cost
+	Granted    []Grant              `json:"granted,omitempty"`   // what the last cycle was granted; the next one counts it
+	Taken      []string             `json:"taken,omitempty"`     // spot machines that the cloud takes away, whose nodes are there still and that have counted, by UID, sorted
+	Answer     *Answer              `json:"answer,omitempty"`    // to what the last cycle asked an expander's server, nil when it asked nothing
+}
+
+// Removing is what taking nodes out leaves to the next cycle, beside what is remembered of each group.
+type Removing struct {
+	Removable     map[string]time.Time `json:"removable,omitempty"`    // since when a node could go without a break, by its name
+	Cordoned      map[string]Cordoned  `json:"cordoned,omitempty"`     // nodes on the ladder, by their names; see [Cordoned]
+	Detaching     map[string]time.Time `json:"detaching,omitempty"`    // since when an empty node on the ladder has waited for its volumes, by its name
+	Dismissed     map[string]time.Time `json:"dismissed,omitempty"`    // when the daemons of an empty node on the ladder were told to end, by its name
+	Emptied       map[string]Emptied   `json:"emptied,omitempty"`      // nodes that were emptied of pods lately, by name
+	HandedOver    map[string]time.Time `json:"handedOver,omitempty"`   // since when a node that bears this sluice's name is of no group that is managed, by its name
+	Consolidation Consolidation        `json:"consolidation,omitzero"` // see there
+	InUse         map[string]InUse     `json:"inUse,omitempty"`        // nodes that measured use has kept, by their names; see [InUse]
+	Measured      time.Time            `json:"measured,omitzero"`      // when nodes were last to be measured
 }
 
 // GroupMemory is what is remembered of one group.
@@ -84,6 +98,24 @@ type Places struct {
 	// Of has the places of pods by their class, those to be taken first in front: in turns the index of a node, and how many pods have room
 	// on it.
 	Of map[cluster.Key][]int32 `json:"of"`
+}
+
+// Looked is how far cycles came through pods that are more than one cycle can look at.
+type Looked struct {
+	Upto   Mark `json:"upto,omitzero"`    // the youngest pod up to which each was looked at
+	Next   Mark `json:"next,omitzero"`    // where the next cycle goes on with those that were
+	Unseen int  `json:"unseen,omitempty"` // pods that were not
+}
+
+// Mark is a pod's place in the order of age.
+type Mark struct {
+	Created time.Time `json:"created,omitzero"`
+	Name    string    `json:"name,omitempty"` // with its namespace
+}
+
+// Compare orders marks by age, the oldest first.
+func (m Mark) Compare(o Mark) int {
+	return cmp.Or(m.Created.Compare(o.Created), cmp.Compare(m.Name, o.Name))
 }
 
 // RunTime is what was learned of how long the pods of one owner run, or of owners that are alike. It is immutable.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sluice.dev/sluice/plan/node"
+	"sluice.dev/sluice/plan/place"
 	"sluice.dev/sluice/policy"
 	"sluice.dev/sluice/reason"
 	"sluice.dev/sluice/scheduling"
@@ -137,6 +138,9 @@ func (d *Removal) stays(st *candidate) (because []reason.Reason, tried bool) {
 func (d *Removal) fitsPending(st *candidate) *reason.Reason {
 	if why := d.CountedOn(st.Name()); why != nil {
 		return why
+	}
+	if unseen := d.Memory.Looked.Unseen; unseen > 0 {
+		return new(reason.New(reason.NodePodsUnseen, reason.Node(st.Name()), "pods", unseen, "limit", place.MostWork))
 	}
 	if st.passedOver || len(d.Asking) == 0 {
 		return nil

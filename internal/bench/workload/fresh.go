@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // OneClass is so many pending pods of one class beside one empty group: 50 of them fill a machine of 32 cores.
@@ -94,4 +95,44 @@ func (w *World) pend(l *Load, pods int) {
 	for no := range pods {
 		w.Pods = append(w.Pods, l.Pending(no))
 	}
+}
+
+// Stuck is so many pending pods that no machine of 50 empty groups can hold, no two for the same reason: each selects a label of its own, and every second
+// one asks for more memory than any machine has.
+func Stuck(pods int) *World {
+	w := begin()
+	w.Groups = append(w.Groups, sized(50)...)
+	for no := range pods {
+		l := &Load{App: "stuck", Namespace: team(0), Milli: 500, MiB: 512, Selects: map[string]string{"tenant": fmt.Sprintf("t%06d", no)}}
+		if no%2 == 1 {
+			l.MiB = int64(4<<20 + no)
+		}
+		w.Pods = append(w.Pods, l.Pending(no))
+	}
+	return w
+}
+
+// Exclusive is so many jobs of two pods beside 50 empty groups, each as JobSet places it exclusively: its pods keep together in one host's domain,
+// and away from those of every other job.
+func Exclusive(jobs int) *World {
+	w := begin()
+	w.Groups = append(w.Groups, sized(50)...)
+	for no := range jobs {
+		l := &Load{App: fmt.Sprintf("job-%05d", no), Namespace: team(0), Milli: 500, MiB: 512}
+		l.Shape = func(s *corev1.PodSpec, _ int) {
+			other := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+				{Key: "app", Operator: metav1.LabelSelectorOpExists}, {Key: "app", Operator: metav1.LabelSelectorOpNotIn, Values: []string{l.App}},
+			}}
+			s.Affinity = &corev1.Affinity{
+				PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+					{TopologyKey: corev1.LabelHostname, LabelSelector: l.selector()},
+				}},
+				PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+					{TopologyKey: corev1.LabelHostname, LabelSelector: other},
+				}},
+			}
+		}
+		w.pend(l, 2)
+	}
+	return w
 }

@@ -24,20 +24,35 @@ import (
 //
 // Pods that are nominated to the node are a cause only where the pod would fit without them. Otherwise their share of the words would hide
 // what is wrong in any case.
-func (j *Judge) Refusals(p *cluster.Pod, h nodes.Handle, elsewhere bool) (why []reason.Reason) {
-	k := j.Classes.Kind(p.Class)
-	waiting := j.waiting(k, h, p)
-	if len(waiting) == 0 || j.alone(k, h, j.Relations.Repelling()) != classes.Welcome {
-		return j.refusals(p, k, h, elsewhere, true)
-	}
-	j.beside(h, waiting, func() { why = j.refusals(p, k, h, elsewhere, k.Hears()) })
+func (j *Judge) Refusals(p *cluster.Pod, h nodes.Handle, elsewhere bool) []reason.Reason {
+	_, why := j.refuse(p, h, elsewhere, true)
 	return why
 }
 
-// refusals are those by the pods that count as being on the node. Heard says whether some of them may want to be away from the pod.
-func (j *Judge) refusals(p *cluster.Pod, k *classes.Kind, h nodes.Handle, elsewhere, heard bool) (why []reason.Reason) {
+// Causes is how many reasons [Judge.Refusals] would have. Words cost a hundred times as much.
+func (j *Judge) Causes(p *cluster.Pod, h nodes.Handle, elsewhere bool) int {
+	n, _ := j.refuse(p, h, elsewhere, false)
+	return n
+}
+
+func (j *Judge) refuse(p *cluster.Pod, h nodes.Handle, elsewhere, worded bool) (n int, why []reason.Reason) {
+	k := j.Classes.Kind(p.Class)
+	waiting := j.waiting(k, h, p)
+	if len(waiting) == 0 || j.alone(k, h, j.Relations.Repelling()) != classes.Welcome {
+		return j.refusals(p, k, h, elsewhere, true, worded)
+	}
+	j.beside(h, waiting, func() { n, why = j.refusals(p, k, h, elsewhere, k.Hears(), worded) })
+	return n, why
+}
+
+// refusals are those by the pods that count as being on the node, and how many. Heard says whether some of them may want to be away from the pod.
+func (j *Judge) refusals(p *cluster.Pod, k *classes.Kind, h nodes.Handle, elsewhere, heard, worded bool) (n int, why []reason.Reason) {
 	about := reason.Node(j.Nodes.Name(h))
-	say := func(code reason.Code, facts ...any) { why = append(why, reason.New(code, about, facts...)) }
+	say := func(code reason.Code, facts ...any) {
+		if n++; worded {
+			why = append(why, reason.New(code, about, facts...))
+		}
+	}
 	refuse := func(plugin, message string) { say(reason.SchedulerRefused, "plugin", plugin, "message", message) }
 
 	v := j.Rules.Tolerated(k.Spec.Tolerations, h)
@@ -50,7 +65,9 @@ func (j *Judge) refusals(p *cluster.Pod, k *classes.Kind, h nodes.Handle, elsewh
 	}
 	if v&nodes.Taints == 0 {
 		for _, t := range untolerated(k.Spec.Tolerations.All, j.Nodes.Object(h), cordoned) {
-			say(reason.UntoleratedTaint, "taint", t)
+			if n++; worded {
+				why = append(why, reason.New(reason.UntoleratedTaint, about, "taint", t.ToString()))
+			}
 		}
 	}
 	if !j.Rules.Selected(k.Spec.Selection, h) {
@@ -59,7 +76,10 @@ func (j *Judge) refusals(p *cluster.Pod, k *classes.Kind, h nodes.Handle, elsewh
 	if ports := j.takenPorts(k.Spec, h); len(ports) > 0 {
 		say(reason.HostPortTaken, "ports", strings.Join(ports, ", "))
 	}
-	why = append(why, j.insufficient(k.Spec, h)...)
+	lacking := j.lacking(k.Spec, h)
+	if n += len(lacking); worded {
+		why = append(why, j.insufficient(lacking, h)...)
+	}
 	if k.Volumes != nil && k.Refused == "" {
 		for _, r := range j.Storage.Unmountable(j.Storage.Own(j.Classes.Of(p.Class).Volumes), h) {
 			refuse(r.Plugin, r.Message)
@@ -81,19 +101,19 @@ func (j *Judge) refusals(p *cluster.Pod, k *classes.Kind, h nodes.Handle, elsewh
 	case k.Shuns(h) || heard && k.Shunned(h):
 		say(reason.PodAntiAffinity)
 	}
-	return why
+	return n, why
 }
 
-// untolerated are the taints that keep the pod away, as key=value:effect. The taint that the control plane puts on a cordoned node
+// untolerated are the taints that keep the pod away. The taint that the control plane puts on a cordoned node
 // says nothing new where the cordon has been said.
-func untolerated(tolerations []corev1.Toleration, n *corev1.Node, cordoned bool) []string {
+func untolerated(tolerations []corev1.Toleration, n *corev1.Node, cordoned bool) []*corev1.Taint {
 	operators := utilfeature.DefaultFeatureGate.Enabled(features.TaintTolerationComparisonOperators)
-	var all []string
+	var all []*corev1.Taint
 	for i := range n.Spec.Taints {
 		t := &n.Spec.Taints[i]
 		said := cordoned && t.Key == corev1.TaintNodeUnschedulable
 		if nodes.Repels(t) && !said && !v1helper.TolerationsTolerateTaint(logr.Discard(), tolerations, t, operators) {
-			all = append(all, t.ToString())
+			all = append(all, t)
 		}
 	}
 	return all
@@ -118,13 +138,23 @@ func (j *Judge) takenPorts(s *classes.Spec, h nodes.Handle) []string {
 	return all
 }
 
-// insufficient are the reasons for each resource that the node lacks: pods, cpu, memory, ephemeral-storage, then others by name.
-func (j *Judge) insufficient(s *classes.Spec, h nodes.Handle) []reason.Reason {
-	about, names := reason.Node(j.Nodes.Name(h)), j.Nodes.Resources()
-	lacking := slices.DeleteFunc(slices.Clone(s.Needs), func(n resources.Need) bool { return !n.Exceeds(j.Nodes.Left(n.Dim, h)) })
+// lacking are the resources that the node has too little of: pods, cpu, memory, ephemeral-storage, then others by name.
+func (j *Judge) lacking(s *classes.Spec, h nodes.Handle) (lacking []resources.Need) {
+	names := j.Nodes.Resources()
+	for _, n := range s.Needs {
+		if n.Exceeds(j.Nodes.Left(n.Dim, h)) {
+			lacking = append(lacking, n)
+		}
+	}
 	slices.SortFunc(lacking, func(a, b resources.Need) int {
 		return cmp.Or(cmp.Compare(min(a.Dim, resources.Fixed), min(b.Dim, resources.Fixed)), cmp.Compare(names[a.Dim], names[b.Dim]))
 	})
+	return lacking
+}
+
+// insufficient are the reasons for each of these resources.
+func (j *Judge) insufficient(lacking []resources.Need, h nodes.Handle) []reason.Reason {
+	about, names := reason.Node(j.Nodes.Name(h)), j.Nodes.Resources()
 	var why []reason.Reason
 	for _, n := range lacking {
 		if n.Dim == resources.Pods {
