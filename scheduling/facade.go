@@ -241,6 +241,19 @@ func (c *Checker) Await(all []Awaited) []Handle { return c.machines.await(all) }
 // room with them.
 func (c *Checker) Reserve(all []Reservation) { c.reservations.reserve(all) }
 
+// Standing is how many pods stand since [Checker.Reserve] named them, and how many of them have claims.
+func (c *Checker) Standing() (pods, claims int) {
+	for _, s := range c.reservations.all {
+		for _, seat := range s.seats {
+			pods += seat.Pods
+		}
+		if s.decided != nil {
+			claims++
+		}
+	}
+	return pods, claims
+}
+
 // Searches.
 
 // Row makes a row of nodes. Nodes that leave are passed over.

@@ -25,7 +25,7 @@ import (
 // coming count as nodes such as their group's template says.
 func (d *Room) OpenRoom() {
 	if !d.settles() {
-		d.Check.Lodge(nil)
+		d.Check.Reserve(nil)
 	}
 	d.openComing()
 	for _, at := range d.Memo.Passing {
@@ -229,7 +229,7 @@ func settled(n *corev1.Node, passing cluster.Taints) *corev1.Node {
 // machines that are coming. Pods that are left want a machine.
 func (d *Room) PlacePending() {
 	if len(d.Wanting()) == 0 {
-		d.Check.Lodge(nil)
+		d.Check.Reserve(nil)
 		return
 	}
 	d.LineUp(nil)

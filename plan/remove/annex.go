@@ -11,7 +11,7 @@ import (
 // checker until it is closed.
 type annex struct {
 	d      *Removal
-	refuge *scheduling.Refuge
+	refuge *scheduling.Destinations
 	close  func()
 }
 
@@ -21,7 +21,7 @@ func (d *Removal) annex(hosts []scheduling.Handle, more *Outgoing) *annex {
 	if more != nil {
 		hosts = append(slices.Clip(hosts), d.Check.Open(d.Template(more.Incoming, more.NextZone()), "new machine of "+string(more.ID)))
 	}
-	return &annex{d, d.Check.Refuge(hosts...), undo}
+	return &annex{d, d.Check.Destinations(hosts...), undo}
 }
 
 // holds says whether all pods of the node fit, as the scheduler's rules and the budgets have it.

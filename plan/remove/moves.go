@@ -13,9 +13,9 @@ import (
 // refuge is where pods of leaving nodes could move to: nodes that are Ready, not on their way out, and not idle unless their group keeps them
 // anyway, as otherwise it is the idle one that should go. Those that are least likely to leave come first: pods that move gather there.
 //
-// The tries of a cycle are made one after the other, and each rests on those before it: see [scheduling.Refuge].
+// The tries of a cycle are made one after the other, and each rests on those before it: see [scheduling.Destinations].
 type refuge struct {
-	*scheduling.Refuge
+	*scheduling.Destinations
 	check *scheduling.Checker
 	took  map[scheduling.Handle]bool // pods have moved there
 }
@@ -37,7 +37,7 @@ func (d *Removal) refuges() *refuge {
 			others = append(others, h)
 		}
 	}
-	d.refuge = &refuge{d.Check.Refuge(append(handles, others...)...), d.Check, map[scheduling.Handle]bool{}}
+	d.refuge = &refuge{d.Check.Destinations(append(handles, others...)...), d.Check, map[scheduling.Handle]bool{}}
 	return d.refuge
 }
 
