@@ -36,8 +36,8 @@ func New(w classes.World, c *classes.Classes) *Judge { return &Judge{World: w, C
 // of them; it is nil when nobody in particular is asked about.
 func (j *Judge) Answer(k *classes.Kind, h nodes.Handle, p *cluster.Pod) classes.Answer {
 	if waiting := j.waiting(k, h, p); len(waiting) > 0 {
-		a := classes.Welcome
-		j.beside(h, waiting, func() { a = j.alone(k, h, k.Hears()) })
+		a, heard := classes.Welcome, k.Hears() // those that run say whether anybody is heard, before the others come
+		j.beside(h, waiting, func() { a = j.alone(k, h, heard) })
 		if a != classes.Welcome {
 			return a
 		}

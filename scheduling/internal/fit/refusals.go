@@ -30,7 +30,8 @@ func (j *Judge) Refusals(p *cluster.Pod, h nodes.Handle, elsewhere bool) (why []
 	if len(waiting) == 0 || j.alone(k, h, j.Relations.Repelling()) != classes.Welcome {
 		return j.refusals(p, k, h, elsewhere, true)
 	}
-	j.beside(h, waiting, func() { why = j.refusals(p, k, h, elsewhere, k.Hears()) })
+	heard := k.Hears()
+	j.beside(h, waiting, func() { why = j.refusals(p, k, h, elsewhere, heard) })
 	return why
 }
 
