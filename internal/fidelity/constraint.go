@@ -24,10 +24,11 @@ var Constraints = []Constraint{
 // VolumeConstraints are those that need the world's volumes. They are drawn only where [Draw] is told to.
 var VolumeConstraints = []Constraint{
 	"volume-zone", "volume-zone-label", "volume-late", "volume-static", "volume-immediate", "volume-shared", "attach-limit", "read-write-once-pod",
+	"volume-missing",
 }
 
 // DeviceConstraints are those that need the world's device claims. They are drawn only where [Draw] is told to.
-var DeviceConstraints = []Constraint{"device-claims", "shared-device-claims"}
+var DeviceConstraints = []Constraint{"device-claims", "shared-device-claims", "device-claims-missing"}
 
 // All are the constraints of every kind.
 func All() []Constraint {
@@ -96,6 +97,8 @@ var rules = map[Constraint]rule{
 	"device-claims":        {groups: deviceSlices, pod: claimsDevices, each: ownDevices},
 	"shared-device-claims": {groups: deviceSlices, each: sharedDevices},
 
+	"device-claims-missing": {pending: missingDeviceClaim},
+
 	"volume-zone":         {each: zonalDisk},
 	"volume-zone-label":   {each: labelledDisk},
 	"volume-late":         {each: lateDisk},
@@ -104,4 +107,5 @@ var rules = map[Constraint]rule{
 	"volume-shared":       {each: sharedDisk},
 	"attach-limit":        {groups: attachLimits, each: manyDisks},
 	"read-write-once-pod": {each: onePodDisk},
+	"volume-missing":      {pending: missingDisk},
 }
