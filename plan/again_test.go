@@ -124,6 +124,36 @@ func TestTemplatesPublishWhatNodesPublishNow(t *testing.T) {
 	}
 }
 
+// TestAKubeletsFeaturesAreLearned has a pod restart as a whole, which kubelets may have declared since 1.35. A group that has had no node is
+// tried once; what its node declares then decides.
+func TestAKubeletsFeaturesAreLearned(t *testing.T) {
+	restarts := Pod("p", CPU("1"), func(p *corev1.Pod) {
+		p.Spec.Containers[0].RestartPolicyRules = []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestartAllContainers}}
+	})
+	declares := func(n *corev1.Node) { n.Status.DeclaredFeatures = []string{"RestartAllContainersOnContainerExits"} }
+	one := func() *cluster.Group { return Group("a", 0, 9, Machine("0", "a-0")) }
+	for name, c := range map[string]struct {
+		group *cluster.Group
+		nodes []*corev1.Node
+		want  string
+	}{
+		"no node has shown what it declares": {Group("a", 0, 9), nil, "grows NeedsMachine"},
+		"the last one declares nothing":      {one(), []*corev1.Node{Node("a-0")}, "stuck NoGroupFits SchedulerRefused"},
+		"the last one declares it":           {one(), []*corev1.Node{Node("a-0", declares)}, "grows NeedsMachine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := []*cluster.Pod{restarts}
+			for _, n := range c.nodes {
+				all = append(all, Pod("full", CPU("4"), On(n.Name)))
+			}
+			got, _ := plan.Decide(cluster.New(Start, objects(all, c.nodes), []*cluster.Group{c.group}), policy.Default(), memory.Memory{})
+			if v := verdictOf(got, ref("pod p")); v != c.want {
+				t.Errorf("%q, want %q", v, c.want)
+			}
+		})
+	}
+}
+
 // objects are these pods and nodes, of pods that are alike with one class.
 func objects(pods []*cluster.Pod, nodes []*corev1.Node) cluster.Objects {
 	var all []any

@@ -76,7 +76,7 @@ func holdDrawn(t *testing.T, worlds int, draw func(uint64, ...fidelity.Constrain
 		if seed%2 == 0 {
 			p.Growth.PriorityCutoff = math.MinInt32 // no pod gives way to others
 		}
-		forgetUnseenDevices(w)
+		forgetUnseen(w)
 		set(w, p)
 		got := decided(w, p)
 		tally.Add(w, got)
@@ -99,11 +99,13 @@ func holdDrawn(t *testing.T, worlds int, draw func(uint64, ...fidelity.Constrain
 	}
 }
 
-// forgetUnseenDevices leaves devices only to groups that have a node: what the next machine of a group publishes is learned from its nodes.
-func forgetUnseenDevices(w *fidelity.World) {
+// forgetUnseen leaves devices only to groups that have a node: what the next machine of a group publishes is learned from its nodes. One
+// that nobody has seen is taken to declare every feature of kubelets.
+func forgetUnseen(w *fidelity.World) {
 	for _, g := range w.Groups {
 		if len(g.Instances) == 0 {
 			delete(w.Devices.Templates, g.ID)
+			g.Template.Status.DeclaredFeatures = []string{"RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"}
 		}
 	}
 }

@@ -13,7 +13,7 @@ type Constraint string
 var Constraints = []Constraint{
 	"plain", "odd-quantities", "extended-resource", "ephemeral-storage", "huge-pages", "pods-limit", "overhead", "init-containers", "sidecars",
 	"pod-level-resources", "resize",
-	"taints", "unschedulable", "node-selector", "node-affinity", "match-fields", "daemons",
+	"taints", "unschedulable", "node-selector", "node-affinity", "match-fields", "declared-features", "daemons",
 	"pod-affinity", "pod-anti-affinity", "affinity-namespaces", "namespace-selector", "match-label-keys", "several-topology-keys",
 	"spread", "spread-min-domains", "spread-node-affinity-policy", "spread-node-taints-policy", "spread-match-label-keys",
 	"spread-schedule-anyway", "spread-of-others", "preferences",
@@ -67,6 +67,8 @@ var rules = map[Constraint]rule{
 	"node-affinity": {shape: nodeLabels, pod: requireNodes, daemon: selectSome},
 	"match-fields":  {pod: matchFields},
 	"daemons":       {daemon: heavyDaemon},
+
+	"declared-features": {shape: declares, node: olderKubelet, pod: wantsFeatures},
 
 	"pod-affinity":          {pod: near},
 	"pod-anti-affinity":     {pod: apart},

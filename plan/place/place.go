@@ -139,6 +139,9 @@ func (d *Room) Template(st *Incoming, zone string) *scheduling.Template {
 	if t == nil {
 		n := scheduling.Future(st.Node(zone), "new machine of "+string(st.ID))
 		t = d.Check.Template(n, d.Check.Daemons(n)...).Attaching(d.volumeLimit(st)).Publishing(d.slices(st.ID)...)
+		if st.Learned == nil {
+			t.Unproven()
+		}
 		if st.Templates == nil {
 			st.Templates = map[string]*scheduling.Template{}
 		}

@@ -65,6 +65,7 @@ type Spec struct {
 	// What depends on the node alone, prepared when a pod of the spec is first asked about.
 	Tolerations *nodes.Tolerations
 	Selection   *nodes.Selection // nil when every node will do
+	Features    *nodes.Demand    // of the node's kubelet, nil for none
 	likeness    []byte           // the same for specs that ask for the same in all of this, and whose pods have the same priority
 }
 
@@ -110,17 +111,21 @@ func (s *specs) prepare(spec *Spec, class *cluster.Class) {
 	if spec.Tolerations == nil {
 		spec.Tolerations = s.rules.Tolerations(class.Spec.Tolerations)
 		spec.Selection = s.rules.Selection(class.Spec)
+		spec.Features = s.rules.Demand(class.Spec)
 		spec.likeness = spec.describe(class.Priority())
 	}
 }
 
 // describe is what a spec asks for. Its length can be read off its beginning.
 func (s *Spec) describe(priority int32) []byte {
-	selection := -1
+	selection, features := -1, -1
 	if s.Selection != nil {
 		selection = int(s.Selection.ID)
 	}
-	key := appendAll(nil, int(s.Tolerations.ID), selection, int(priority), len(s.Needs), len(s.Ports))
+	if s.Features != nil {
+		features = int(s.Features.ID)
+	}
+	key := appendAll(nil, int(s.Tolerations.ID), selection, features, int(priority), len(s.Needs), len(s.Ports))
 	for _, n := range s.Needs {
 		key = appendAll(key, int(n.Dim), int(n.Asked), int(n.Held))
 	}

@@ -82,6 +82,9 @@ func (j *Judge) refusals(p *cluster.Pod, k *classes.Kind, h nodes.Handle, elsewh
 	case k.Shuns(h) || heard && k.Shunned(h):
 		say(reason.PodAntiAffinity)
 	}
+	if !j.Rules.Declared(k.Spec.Features, h) {
+		refuse("NodeDeclaredFeatures", "the kubelet does not declare "+strings.Join(k.Spec.Features.Undeclared(j.Nodes.Object(h)), ", "))
+	}
 	return why
 }
 

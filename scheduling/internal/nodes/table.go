@@ -27,12 +27,12 @@ type Table struct {
 func NewTable(nodes int) *Table {
 	return &Table{
 		dims: resources.NewDimensions(), rows: make([]row, 0, nodes), byName: make(map[string]Handle, nodes),
-		views: views{lenses: map[string]*Lens{}, taintKinds: map[string]int32{}},
+		views: views{lenses: map[string]*Lens{}, taintKinds: map[string]int32{}, featureKinds: map[string]int32{}},
 	}
 }
 
 // Known is how much the table has to remember.
-func (t *Table) Known() int { return len(t.rows) + len(t.views.taintKinds) }
+func (t *Table) Known() int { return len(t.rows) + len(t.views.taintKinds) + len(t.views.featureKinds) }
 
 // Resources.
 
@@ -110,7 +110,7 @@ func (t *Table) Full(h Handle, needs []resources.Need) bool {
 // but for its name, and is shared. Keys tell the classes of the pods apart, in the order of the pods.
 func (t *Table) Template(node *corev1.Node, pods []Entry, keys []string) *Template {
 	of := &Template{node: Future(node, ""), pods: slices.Clip(pods), allocatable: t.Amounts(nil, node.Status.Allocatable)}
-	of.taints = t.views.taintKind(of.node)
+	of.taints, of.features = t.views.taintKind(of.node), t.views.featureKind(of.node)
 	of.digest = digest.Object(0, of.node)
 	for _, key := range keys {
 		of.digest = digest.String(of.digest, key)
@@ -262,3 +262,6 @@ func (t *Table) Look(l *Lens, h Handle) int32 { return l.look(h, &t.rows[h]) }
 
 // Taints is the kind of the node's taints and its cordon: a small number.
 func (t *Table) Taints(h Handle) int32 { return t.views.taints[h] }
+
+// Features is the kind of the features that the node's kubelet declares: a small number, below 0 for those that nobody knows.
+func (t *Table) Features(h Handle) int32 { return t.views.features[h] }
