@@ -10,7 +10,8 @@
 // Volumes are asked of VolumeBinding and VolumeZone once for each kind of node, and of NodeVolumeLimits and VolumeRestrictions node by
 // node. Claims that wait for their first pod are decided when it is placed: to a volume that is there or to one made in the node's zone.
 // A claim that is made for each pod of a class does not use up volumes that are there. DynamicResources is asked node by node about
-// the devices that pods claim, which placing them gives away.
+// the devices that pods claim, which placing them gives away. So it is about extended resources that device classes serve, on nodes that
+// have none of them allocatable.
 //
 // Preemption is left out: a pod that would have to push another one out does not fit.
 //

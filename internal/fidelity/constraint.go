@@ -28,7 +28,7 @@ var VolumeConstraints = []Constraint{
 }
 
 // DeviceConstraints are those that need the world's device claims. They are drawn only where [Draw] is told to.
-var DeviceConstraints = []Constraint{"device-claims", "shared-device-claims", "device-claims-missing"}
+var DeviceConstraints = []Constraint{"device-claims", "shared-device-claims", "device-claims-missing", "device-resources"}
 
 // All are the constraints of every kind.
 func All() []Constraint {
@@ -100,6 +100,7 @@ var rules = map[Constraint]rule{
 	"shared-device-claims": {groups: deviceSlices, each: sharedDevices},
 
 	"device-claims-missing": {pending: missingDeviceClaim},
+	"device-resources":      {groups: servedResources, shape: devicePlugin, pod: wantsServedResources, bound: holdsServedResources},
 
 	"volume-zone":         {each: zonalDisk},
 	"volume-zone-label":   {each: labelledDisk},

@@ -59,8 +59,9 @@ func (cl *Class) Held(of resources.Dimension) int64 {
 
 // Spec is what a pod spec says to kube-scheduler, whatever the namespace and labels of its pods.
 type Spec struct {
-	Needs []resources.Need
-	Ports []corev1.ContainerPort // of the host, with protocol and address filled in
+	Needs  []resources.Need
+	Served bool                   // some of them are for resources that devices serve on some nodes: see [devices.Served]
+	Ports  []corev1.ContainerPort // of the host, with protocol and address filled in
 
 	// What depends on the node alone, prepared when a pod of the spec is first asked about.
 	Tolerations *nodes.Tolerations
@@ -93,6 +94,7 @@ func (s *specs) of(class *cluster.Class) *Spec {
 		asked = s.table.Amounts(nil, resources.Wanted(object))
 	}
 	made := &Spec{Needs: resources.Needs(asked, held)}
+	made.Served = s.table.Served(made.Needs)
 	for _, p := range util.GetHostPorts(object) {
 		if p.Protocol == "" {
 			p.Protocol = corev1.ProtocolTCP

@@ -123,6 +123,9 @@ func (c *Classes) own(cl *Class) {
 	}
 }
 
+// Claims are the devices that pods of the class claim, nil for none.
+func (c *Classes) Claims(cl *Class) *devices.Claims { return c.Devices.Of(cl.Of, cl.Spec.Served) }
+
 // Current is the class with all selectors taken into account.
 func (c *Classes) Current(cl *Class) *Class {
 	if known := c.Relations.Known(); cl.seen < known {
@@ -212,11 +215,11 @@ func (c *Classes) Kind(of *cluster.Class) *Kind { return c.kind(c.Of(of)) }
 func (c *Classes) kind(cl *Class) *Kind {
 	c.Current(cl)
 	if k := cl.kind; k != nil && len(cl.hits) == len(k.hits) && (cl.Volumes == nil || k.Volumes == c.Storage.Volumes(cl.Volumes)) &&
-		(k.Devices == nil || k.Devices == c.Devices.Of(cl.Of)) {
+		(k.Devices == nil || k.Devices == c.Claims(cl)) {
 		return k
 	}
 	c.specs.prepare(cl.Spec, cl.Of)
-	k := &Kind{Class: cl, Spec: cl.Spec, Volumes: c.Storage.Volumes(cl.Volumes), Devices: c.Devices.Of(cl.Of)}
+	k := &Kind{Class: cl, Spec: cl.Spec, Volumes: c.Storage.Volumes(cl.Volumes), Devices: c.Claims(cl)}
 	key := c.describe(k)
 	c.Current(cl) // new selectors may match the class itself
 	k.hits = cl.hits

@@ -2,6 +2,7 @@ package devices
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -12,6 +13,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/scheduling/internal/plugins"
+	"sluice.dev/sluice/scheduling/internal/resources"
 )
 
 // Claims is what pods of a class claim of the hardware. Claims that are made from a template are the class's own: every pod that is
@@ -19,8 +21,9 @@ import (
 // devices once.
 type Claims struct {
 	hardware *hardware
-	pod      *corev1.Pod // with its claims by name
-	refused  string      // why no node will do, "" when it depends on the node
+	pod      *corev1.Pod           // with its claims by name
+	served   []corev1.ResourceName // that its containers ask for and device classes serve
+	refused  string                // why no node will do, "" when it depends on the node
 }
 
 // Given is a claim that was given devices.
@@ -34,6 +37,11 @@ type Given struct {
 func newClaims(h *hardware, of *cluster.Class) *Claims {
 	name := fmt.Sprintf("%x", of.Key)
 	c := &Claims{hardware: h, pod: of.Object()}
+	for name, asked := range resources.Wanted(c.pod) {
+		if !asked.IsZero() && h.GetDeviceClass(name) != nil {
+			c.served = append(c.served, name)
+		}
+	}
 	c.pod.Name, c.pod.UID = name, types.UID(name)
 	c.pod.Spec.ResourceClaims = nil
 	for _, wanted := range of.Spec.ResourceClaims {
@@ -57,12 +65,15 @@ func newClaims(h *hardware, of *cluster.Class) *Claims {
 }
 
 // serve asks the plugin about a node with these slices of its own. The state is nil where nothing is to be given.
-func (c *Claims) serve(slices []*resourcev1.ResourceSlice, node *corev1.Node) (fwk.CycleState, string) {
+func (c *Claims) serve(own []*resourcev1.ResourceSlice, node *corev1.Node) (fwk.CycleState, string) {
 	if c.refused != "" {
 		return nil, c.refused
 	}
+	if len(c.pod.Spec.ResourceClaims) == 0 && c.allocatable(node) {
+		return nil, "" // as the plugin would say at a higher price
+	}
 	h := c.hardware
-	h.at(slices)
+	h.at(own)
 	state := framework.NewCycleState()
 	_, status := h.plugin.PreFilter(h.ctx, state, c.pod, nil)
 	if status.IsSkip() {
@@ -77,9 +88,17 @@ func (c *Claims) serve(slices []*resourcev1.ResourceSlice, node *corev1.Node) (f
 	return state, ""
 }
 
+// allocatable says whether the node has some of each resource allocatable that devices could serve, so that none of them need do.
+func (c *Claims) allocatable(node *corev1.Node) bool {
+	return !slices.ContainsFunc(c.served, func(name corev1.ResourceName) bool {
+		q := node.Status.Allocatable[name]
+		return q.IsZero()
+	})
+}
+
 // give gives one pod its devices on the node, nil when it has none for it.
-func (c *Claims) give(slices []*resourcev1.ResourceSlice, node *corev1.Node) []Given {
-	state, _ := c.serve(slices, node)
+func (c *Claims) give(own []*resourcev1.ResourceSlice, node *corev1.Node) []Given {
+	state, _ := c.serve(own, node)
 	if state == nil {
 		return nil
 	}

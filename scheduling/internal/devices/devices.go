@@ -2,10 +2,9 @@
 //
 //	file       what it owns
 //	claims     what pods of a class claim, and how that is given and taken back
+//	served     extended resources that device classes serve
 //	hardware   the snapshot's slices, claims and classes, and which devices are taken, as the plugin looks them up
-//	devices    both, for one snapshot after the other
-//
-// Extended resources that a device class serves are judged as plain ones.
+//	devices    all of it, for one snapshot after the other
 package devices
 
 import (
@@ -36,9 +35,9 @@ func (d *Devices) Follow(s *cluster.Snapshot) {
 	d.snapshot, d.hardware = s, nil
 }
 
-// Of is what pods of the class claim, nil for nothing.
-func (d *Devices) Of(of *cluster.Class) *Claims {
-	if len(of.Spec.ResourceClaims) == 0 {
+// Of is what pods of the class claim, nil for nothing. Served says whether they ask for an extended resource that device classes serve.
+func (d *Devices) Of(of *cluster.Class, served bool) *Claims {
+	if len(of.Spec.ResourceClaims) == 0 && !served {
 		return nil
 	}
 	if d.hardware == nil {

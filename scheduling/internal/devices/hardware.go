@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
 	"k8s.io/dynamic-resource-allocation/structured"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -32,6 +33,7 @@ type hardware struct {
 	slices     map[string][]*resourcev1.ResourceSlice // by the node whose they are
 	shared     []*resourcev1.ResourceSlice            // that are not of one node alone
 	taken      structured.AllocatedState
+	serving    *extendedresourcecache.ExtendedResourceCache
 
 	here      []*resourcev1.ResourceSlice // of the node that is asked about
 	signalled []*resourcev1.ResourceClaim // what the plugin has just given
@@ -53,6 +55,7 @@ func newHardware(s *cluster.Snapshot) *hardware {
 			AggregatedCapacity: structured.NewConsumedCapacityCollection(),
 		},
 	}
+	h.serving = serving(s.Objects.DeviceClasses)
 	for _, dc := range s.Objects.DeviceClasses {
 		h.classes[dc.Name] = dc
 	}
@@ -107,7 +110,8 @@ func (h *hardware) add(own *resourcev1.ResourceClaim) {
 // at has the plugin be asked about a node with these slices of its own.
 func (h *hardware) at(slices []*resourcev1.ResourceSlice) { h.here = slices }
 
-// reserve has the plugin give the pod devices, in the state in which it was asked; nil when it does not.
+// reserve has the plugin give the pod devices, in the state in which it was asked; nil when it does not. A claim that nobody knows is the one
+// that the plugin makes for extended resources: like claims of a class's own it is given devices anew for every pod.
 func (h *hardware) reserve(state fwk.CycleState, pod *corev1.Pod, node string) []Given {
 	h.signalled = nil
 	if status := h.plugin.Reserve(h.ctx, state, pod, node); !status.IsSuccess() {
@@ -116,8 +120,8 @@ func (h *hardware) reserve(state fwk.CycleState, pod *corev1.Pod, node string) [
 	all := make([]Given, 0, len(h.signalled))
 	for _, claim := range h.signalled {
 		g := Given{claim: claim}
-		if !h.own[claim.UID] {
-			g.was = h.claims[keyOf(claim)]
+		if shared := h.claims[keyOf(claim)]; shared != nil && !h.own[claim.UID] {
+			g.was = shared
 			h.claims[keyOf(claim)] = claim
 		}
 		h.hold(claim, true)
@@ -194,8 +198,10 @@ func (h *hardware) DeviceClasses() fwk.DeviceClassLister         { return classL
 func (h *hardware) DeviceClassResolver() fwk.DeviceClassResolver { return h }
 func (h *hardware) PodGroups() fwk.PodGroupLister                { return nil }
 
-// GetDeviceClass says that no extended resource is served by devices.
-func (h *hardware) GetDeviceClass(corev1.ResourceName) *resourcev1.DeviceClass { return nil }
+// GetDeviceClass is the class that serves the extended resource, nil for none.
+func (h *hardware) GetDeviceClass(r corev1.ResourceName) *resourcev1.DeviceClass {
+	return h.serving.GetDeviceClass(r)
+}
 
 // ListWithDeviceTaintRules are the slices that concern the node asked about.
 func (h *hardware) ListWithDeviceTaintRules() ([]*resourcev1.ResourceSlice, error) {
@@ -221,6 +227,9 @@ type tracker struct {
 	fwk.ResourceClaimTracker
 	h *hardware
 }
+
+// List has the plugin find no claim that it made for a pod's extended resources before: it would throw that away and try again.
+func (t tracker) List() ([]*resourcev1.ResourceClaim, error) { return nil, nil }
 
 // Get is the claim as it is in the pretended world.
 func (t tracker) Get(namespace, name string) (*resourcev1.ResourceClaim, error) {
