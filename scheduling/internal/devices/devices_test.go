@@ -237,6 +237,7 @@ func TestTheYoungestClassServesAResource(t *testing.T) {
 		"each by its own name":     {[]*resourcev1.DeviceClass{class("gpu", served), class("nic")}, resourcev1.ResourceDeviceClassPrefix + "nic", "nic"},
 		"the younger of two":       {[]*resourcev1.DeviceClass{young, class("old", served)}, served, "a-young"},
 		"the first of two by name": {[]*resourcev1.DeviceClass{class("b", served), class("a", served)}, served, "a"},
+		"and so does the last":     {[]*resourcev1.DeviceClass{class("a", served), class("b", served)}, resourcev1.ResourceDeviceClassPrefix + "b", "b"},
 		"the other keeps its name": {[]*resourcev1.DeviceClass{young, class("old", served)}, resourcev1.ResourceDeviceClassPrefix + "old", "old"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,6 +30,12 @@ func claim(name, class, volume string, modes ...corev1.PersistentVolumeAccessMod
 	return c
 }
 
+// sized asks for another size.
+func sized(c *corev1.PersistentVolumeClaim, size string) *corev1.PersistentVolumeClaim {
+	c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}
+	return c
+}
+
 // volume is a disk of that size in a zone.
 func volume(name, class, size, in string) *corev1.PersistentVolume {
 	v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -155,6 +161,10 @@ func TestTheFirstPodDecidesAClaim(t *testing.T) {
 			PersistentVolumeClaims: both(claim("x", "late", ""), claim("y", "late", "")),
 			PersistentVolumes:      []*corev1.PersistentVolume{volume("v", "late", "30Gi", "1"), volume("w", "late", "20Gi", "1")},
 		}, []string{"x", "y"}, "a", "a", []string{"w", "v"}},
+		"the small one chooses first": {cluster.Objects{
+			PersistentVolumeClaims: both(sized(claim("x", "late", ""), "20Gi"), claim("y", "late", "")),
+			PersistentVolumes:      []*corev1.PersistentVolume{volume("v", "late", "20Gi", "1"), volume("w", "late", "30Gi", "1")},
+		}, []string{"x", "y"}, "a", "a", []string{"w", "v"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, table := world(c.objects)
@@ -186,8 +196,7 @@ func TestTheFirstPodDecidesAClaim(t *testing.T) {
 
 // TestClassesWhoseClaimsWaitShareATwin says when two classes of pods are asked about as one, as those of a StatefulSet are.
 func TestClassesWhoseClaimsWaitShareATwin(t *testing.T) {
-	large := claim("large", "late", "")
-	large.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("1Ti")
+	large := sized(claim("large", "late", ""), "1Ti")
 	meant := claim("meant", "late", "")
 	meant.Annotations = map[string]string{"volume.kubernetes.io/selected-node": "a"}
 	promised := volume("v", "late", "1Gi", "1")
