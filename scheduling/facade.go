@@ -60,8 +60,8 @@ func (c *Checker) Slices(node string) []*resourcev1.ResourceSlice {
 // Resources are the resources by dimension as in [Checker.Needs]. The slice must not be changed; later ones may be longer.
 func (c *Checker) Resources() []corev1.ResourceName { return c.world.Nodes.Resources() }
 
-// Free is what the node has left, by dimension as in [Checker.Needs]. Of what its devices serve it is more than a pod can ask for: whether there
-// are devices is for [Checker.Room] to say. The slice belongs to the caller.
+// Free is what the node has left, by dimension as in [Checker.Needs]. Of what its devices serve it is more than a pod can ask for: whether
+// there are devices is for [Checker.Room] to say. The slice belongs to the caller.
 func (c *Checker) Free(h Handle) []int64 { return c.world.Nodes.Free(h) }
 
 // Needs is what a pod of the class takes of a node, by dimension: pods, thousandths of cores, bytes of memory and of ephemeral

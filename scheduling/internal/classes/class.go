@@ -15,6 +15,13 @@ import (
 )
 
 // Class is what is known of a [cluster.Class]. Pods that are absent have one as well: somebody may ask about them.
+//
+//	live rises by        when                                  falls when
+//	1 for each pod       the snapshot has it, anywhere         a later snapshot has it no more
+//	1                    somebody asks, and live is 0          the next snapshot begins: see [Classes.Turn]
+//
+// Terms of anti-affinity count while their class is live, whether or not a pod of it has a node. Who waits now may be placed next and keep
+// others away. Plans take for granted that a pod minds nobody, so this must be known before.
 type Class struct {
 	ID      int32
 	Of      *cluster.Class
@@ -43,7 +50,7 @@ func (cl *Class) enliven(n int) {
 }
 
 // Free says whether pods of the class neither mind other pods nor are minded by them: they have no anti-affinity, no host ports, and nobody
-// counts them.
+// counts them. All selectors must have been taken into account: see [Classes.Current].
 func (cl *Class) Free() bool {
 	return len(cl.owns)+len(cl.Spec.Ports) == 0 &&
 		!slices.ContainsFunc(cl.hits, func(s *relations.Selector) bool { return len(s.Counters())+len(s.Owners()) > 0 })

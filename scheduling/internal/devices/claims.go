@@ -19,6 +19,14 @@ import (
 // Claims is what pods of a class claim of the hardware. Claims that are made from a template are the class's own: every pod that is
 // placed is given devices anew, as the pod that the claim controller will make one for. Claims that pods share by name are given
 // devices once.
+//
+//	claim                         stands for                      placing a pod                       taking it back
+//	by name                       itself                          allocates it, unless it is          it is as it was
+//	of a template, made           those of every pod of the class takes devices for one more          frees them
+//	of a template, not made       -                               nobody is placed: the pod waits     -
+//	for extended resources        those of every pod of the class takes devices for one more          frees them
+//
+// A claim that stands for many never becomes allocated itself. Otherwise the second pod would be sent to where the first one is.
 type Claims struct {
 	hardware *hardware
 	pod      *corev1.Pod           // with its claims by name
@@ -42,7 +50,7 @@ func newClaims(h *hardware, of *cluster.Class) *Claims {
 			c.served = append(c.served, name)
 		}
 	}
-	c.pod.Name, c.pod.UID = name, types.UID(name)
+	c.pod.Name, c.pod.UID = name, types.UID(name) // nobody has reserved a claim for a pod of that name
 	c.pod.Spec.ResourceClaims = nil
 	for _, wanted := range of.Spec.ResourceClaims {
 		if wanted.ResourceClaimName == nil {
@@ -57,6 +65,7 @@ func newClaims(h *hardware, of *cluster.Class) *Claims {
 			own := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: name + "/" + wanted.Name}, Spec: made.Spec}
 			own.UID = types.UID(own.Name)
 			h.add(own)
+			// By name the plugin asks neither for the pod's status nor for the claim's owner, which a class has not.
 			wanted.ResourceClaimTemplateName, wanted.ResourceClaimName = nil, &own.Name
 		}
 		c.pod.Spec.ResourceClaims = append(c.pod.Spec.ResourceClaims, wanted)
@@ -64,7 +73,8 @@ func newClaims(h *hardware, of *cluster.Class) *Claims {
 	return c
 }
 
-// serve asks the plugin about a node with these slices of its own. The state is nil where nothing is to be given.
+// serve asks the plugin about a node with these slices of its own. The state is nil where nothing is to be given. The plugin prepares anew
+// for each node: what it prepares holds all slices and all that is taken, and one node's slices are few.
 func (c *Claims) serve(own []*resourcev1.ResourceSlice, node *corev1.Node) (fwk.CycleState, string) {
 	if c.refused != "" {
 		return nil, c.refused

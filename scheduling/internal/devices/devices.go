@@ -58,6 +58,7 @@ func (d *Devices) Refusal(c *Claims, h nodes.Handle) string {
 }
 
 // Give gives n pods with these claims their devices on the node, as far as it has them. It returns what takes that back, nil for nothing.
+// Whoever is placed where there are none stays there without: a what-if is not refused.
 func (d *Devices) Give(c *Claims, h nodes.Handle, n int32) []Given {
 	var all []Given
 	for range n {
@@ -77,7 +78,8 @@ func (d *Devices) Withdraw(all []Given) {
 	}
 }
 
-// published are the slices with the devices of the node alone. A machine that is not there yet has copies of its template's.
+// published are the slices with the devices of the node alone. A machine that is not there yet has copies of its template's, each of a pool
+// of its own: devices are told apart by driver, pool and name, and those of two machines must not be one.
 func (d *Devices) published(h nodes.Handle) []*resourcev1.ResourceSlice {
 	like, name := d.table.Like(h), d.table.Name(h)
 	if like == nil {
@@ -93,7 +95,8 @@ func (d *Devices) published(h nodes.Handle) []*resourcev1.ResourceSlice {
 	return all
 }
 
-// Slices are the device slices of that node alone, as its driver publishes them.
+// Slices are the device slices of that node alone, as its driver publishes them. They are read off the snapshot, so that templates can be
+// made of them before anybody claims a device.
 func (d *Devices) Slices(node string) []*resourcev1.ResourceSlice {
 	var all []*resourcev1.ResourceSlice
 	for _, s := range d.snapshot.Objects.ResourceSlices {

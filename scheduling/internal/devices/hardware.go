@@ -22,6 +22,14 @@ import (
 
 // hardware asks kube-scheduler's plugin about devices, over the snapshot's slices, claims and classes and over what is given away in
 // the pretended world. It is made when the first pod with claims is asked about, and again for every snapshot.
+//
+//	invariant                                                         kept by
+//	taken has the devices of every claim in claims that is allocated  newHardware, then reserve and release in pairs
+//	claims has each claim as the pretended world has it               the same; own claims stay as they were made
+//	here is about the node that is asked about                        at, before each question
+//
+// Devices of pods that run stay taken when a what-if has them leave. Their claims are freed by the pods' end, which takes its time. So a
+// pod is rather said to wait than to fit.
 type hardware struct {
 	fwk.Handle // a framework without plugins and without a client
 	ctx        context.Context
@@ -74,7 +82,7 @@ func newHardware(s *cluster.Snapshot) *hardware {
 	return h
 }
 
-// keyOf is the claim's "namespace/name".
+// keyOf is the claim's "namespace/name". The claim that the plugin makes for extended resources has a name that no object may have.
 func keyOf(c *resourcev1.ResourceClaim) string { return c.Namespace + "/" + c.Name }
 
 // claimsMade are the claims that were made for pods from templates, by class and by their name in the pod; nil for a template that
@@ -110,8 +118,8 @@ func (h *hardware) add(own *resourcev1.ResourceClaim) {
 // at has the plugin be asked about a node with these slices of its own.
 func (h *hardware) at(slices []*resourcev1.ResourceSlice) { h.here = slices }
 
-// reserve has the plugin give the pod devices, in the state in which it was asked; nil when it does not. A claim that nobody knows is the one
-// that the plugin makes for extended resources: like claims of a class's own it is given devices anew for every pod.
+// reserve has the plugin give the pod devices, in the state in which it was asked; nil when it does not. A claim that nobody knows is the
+// one that the plugin makes for extended resources: like claims of a class's own it is given devices anew for every pod.
 func (h *hardware) reserve(state fwk.CycleState, pod *corev1.Pod, node string) []Given {
 	h.signalled = nil
 	if status := h.plugin.Reserve(h.ctx, state, pod, node); !status.IsSuccess() {
@@ -130,7 +138,7 @@ func (h *hardware) reserve(state fwk.CycleState, pod *corev1.Pod, node string) [
 	return all
 }
 
-// release takes devices back.
+// release takes devices back. What was given last must be taken back first: a claim that is shared is as it was before then.
 func (h *hardware) release(g Given) {
 	h.hold(g.claim, false)
 	if g.was != nil {
@@ -138,7 +146,8 @@ func (h *hardware) release(g Given) {
 	}
 }
 
-// sort tells slices of one node from others. A pool over several nodes is looked at as a whole.
+// sort tells slices of one node from others. A pool over several nodes is looked at as a whole: the allocator gives nothing of a pool of
+// which it sees fewer slices than the pool says it has.
 func (h *hardware) sort(all []*resourcev1.ResourceSlice) {
 	type pool struct{ driver, name string }
 	of := map[pool]string{}
@@ -239,7 +248,8 @@ func (t tracker) Get(namespace, name string) (*resourcev1.ResourceClaim, error) 
 	return nil, apierrors.NewNotFound(resourcev1.Resource("resourceclaims"), name)
 }
 
-// GatherAllocatedState is what is taken. The plugin adds to the capacities, so it gets a copy of them; the sets it only reads.
+// GatherAllocatedState is what is taken, pretended or not. The plugin adds to the capacities, so it gets a copy of them; the sets it only
+// reads.
 func (t tracker) GatherAllocatedState() (*structured.AllocatedState, error) {
 	state := t.h.taken
 	state.AggregatedCapacity = state.AggregatedCapacity.Clone()

@@ -32,8 +32,8 @@ func NewTable(nodes int) *Table {
 	}
 }
 
-// Serve says which resources devices serve on nodes that have none of them allocatable: such a node has plenty left of it, since its devices
-// are counted elsewhere. It is to be called before nodes are there.
+// Serve says which resources devices serve on nodes that have none of them allocatable: such a node has plenty left of it, since its
+// devices are counted elsewhere. It is to be called before nodes are there.
 func (t *Table) Serve(names []corev1.ResourceName) {
 	for _, name := range names {
 		if d := t.Dimension(name); d != resources.NotCounted {
@@ -44,7 +44,9 @@ func (t *Table) Serve(names []corev1.ResourceName) {
 
 // Served says whether one of the needs is for a resource that devices serve on some nodes.
 func (t *Table) Served(needs []resources.Need) bool {
-	return len(t.served) > 0 && slices.ContainsFunc(needs, func(n resources.Need) bool { return n.Asked > 0 && slices.Contains(t.served, n.Dim) })
+	return len(t.served) > 0 && slices.ContainsFunc(needs, func(n resources.Need) bool {
+		return n.Asked > 0 && slices.Contains(t.served, n.Dim)
+	})
 }
 
 // Known is how much the table has to remember.
