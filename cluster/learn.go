@@ -402,7 +402,7 @@ func templateOf(n *corev1.Node, passing Taints) *corev1.Node {
 	t := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(n.Labels)},
 		Status: corev1.NodeStatus{
-			Capacity: n.Status.Capacity, Allocatable: n.Status.Allocatable,
+			Capacity: n.Status.Capacity, Allocatable: n.Status.Allocatable, DeclaredFeatures: n.Status.DeclaredFeatures,
 			NodeInfo: corev1.NodeSystemInfo{OperatingSystem: n.Status.NodeInfo.OperatingSystem, Architecture: n.Status.NodeInfo.Architecture},
 		},
 	}

@@ -69,6 +69,14 @@ func TestWhatWasLearnedOutlivesTheLastNode(t *testing.T) {
 	}
 }
 
+func TestWhatKubeletsDeclareIsLearned(t *testing.T) {
+	declares := func(n *corev1.Node) { n.Status.DeclaredFeatures = []string{"RestartAllContainersOnContainerExits"} }
+	s := cluster.New(Start, Objects(Node("a-0", declares)), []*cluster.Group{Group("a", 0, 5, Machine("0", "a-0"))})
+	if got := s.Group("a").Template.Status.DeclaredFeatures; len(got) != 1 {
+		t.Errorf("the next machine declares %v", got)
+	}
+}
+
 func TestAMachineOfAnEarlierSizeTeachesNothing(t *testing.T) {
 	old := func(in *cluster.Instance) { in.Size = "standard_d2s_v5" }
 	same := func(in *cluster.Instance) { in.Size = "standard_D4s_v5" }

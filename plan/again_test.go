@@ -83,12 +83,13 @@ func TestPodsAreToldOfTheirOwnPlaces(t *testing.T) {
 	}
 }
 
-// TestTemplatesPublishWhatNodesPublishNow has the only node of a group publish two devices, and none from the second cycle on. A pod that claims one waits.
+// TestTemplatesPublishWhatNodesPublishNow has the only node of a group publish two devices, and none from the second cycle on. A pod that
+// claims one waits, and so does one that asks for a resource that they serve.
 func TestTemplatesPublishWhatNodesPublishNow(t *testing.T) {
 	const driver = "gpu.example.com"
 	pods := []*cluster.Pod{Pod("full", CPU("4"), On("a-0")), Pod("p", func(p *corev1.Pod) {
 		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "own", ResourceClaimName: new("own")}}
-	})}
+	}), Pod("q", CPU("1"), asking("example.com/gpu", "1"))}
 	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "own", UID: "own"}}
 	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "one", Exactly: &resourcev1.ExactDeviceRequest{
 		DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
@@ -108,7 +109,9 @@ func TestTemplatesPublishWhatNodesPublishNow(t *testing.T) {
 	} {
 		o := objects(pods, []*corev1.Node{Node("a-0")})
 		o.ResourceClaims, o.ResourceSlices = []*resourcev1.ResourceClaim{claim}, c.slices
-		o.DeviceClasses = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}}
+		o.DeviceClasses = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Spec: resourcev1.DeviceClassSpec{
+			ExtendedResourceName: new("example.com/gpu"),
+		}}}
 		groups := []*cluster.Group{Group("a", 0, 9, Machine("0", "a-0"))}
 		at := Start.Add(time.Duration(i) * time.Second)
 		if s == nil {
@@ -118,9 +121,41 @@ func TestTemplatesPublishWhatNodesPublishNow(t *testing.T) {
 			s = s.Next(at, o, groups)
 		}
 		got, _ := planner.Decide(s, policy.Default(), memory.Memory{})
-		if v := verdictOf(got, ref("pod p")); v != c.want {
-			t.Errorf("cycle %d: %q, want %q", i, v, c.want)
+		for _, name := range []string{"p", "q"} {
+			if v := verdictOf(got, ref("pod "+name)); v != c.want {
+				t.Errorf("cycle %d: pod %s %q, want %q", i, name, v, c.want)
+			}
 		}
+	}
+}
+
+// TestAKubeletsFeaturesAreLearned has a pod restart as a whole, which kubelets may have declared since 1.35. A group that has had no node is
+// tried once; what its node declares then decides.
+func TestAKubeletsFeaturesAreLearned(t *testing.T) {
+	restarts := Pod("p", CPU("1"), func(p *corev1.Pod) {
+		p.Spec.Containers[0].RestartPolicyRules = []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestartAllContainers}}
+	})
+	declares := func(n *corev1.Node) { n.Status.DeclaredFeatures = []string{"RestartAllContainersOnContainerExits"} }
+	one := func() *cluster.Group { return Group("a", 0, 9, Machine("0", "a-0")) }
+	for name, c := range map[string]struct {
+		group *cluster.Group
+		nodes []*corev1.Node
+		want  string
+	}{
+		"no node has shown what it declares": {Group("a", 0, 9), nil, "grows NeedsMachine"},
+		"the last one declares nothing":      {one(), []*corev1.Node{Node("a-0")}, "stuck NoGroupFits SchedulerRefused"},
+		"the last one declares it":           {one(), []*corev1.Node{Node("a-0", declares)}, "grows NeedsMachine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := []*cluster.Pod{restarts}
+			for _, n := range c.nodes {
+				all = append(all, Pod("full", CPU("4"), On(n.Name)))
+			}
+			got, _ := plan.Decide(cluster.New(Start, objects(all, c.nodes), []*cluster.Group{c.group}), policy.Default(), memory.Memory{})
+			if v := verdictOf(got, ref("pod p")); v != c.want {
+				t.Errorf("%q, want %q", v, c.want)
+			}
+		})
 	}
 }
 

@@ -16,4 +16,7 @@ func DecideBefore(w place.Witness, s *cluster.Snapshot, allowed *policy.Policy, 
 }
 
 // Lodged is how many of the pods that wait stand on their nodes from cycle to cycle.
-func (p *Planner) Lodged() int { return p.check.Lodged() }
+func (p *Planner) Lodged() int {
+	pods, _ := p.check.Standing()
+	return pods
+}

@@ -61,6 +61,7 @@ func NewChecker(s *cluster.Snapshot, options ...Option) *Checker {
 		return last
 	}
 	w := classes.World{Clock: &journal.Clock{}, Nodes: nodes.NewTable(len(s.Nodes))}
+	w.Nodes.Serve(devices.Served(s.Objects.DeviceClasses))
 	w.Rules = nodes.NewRules(w.Nodes)
 	w.Relations = relations.New(w.Clock, w.Nodes, w.Rules, s.Objects.Namespaces)
 	w.Storage = storage.New(w.Clock, w.Nodes, &s.Objects)
@@ -117,7 +118,7 @@ func (c *Checker) known() int {
 // when what was known of pods and nodes no longer holds or is mostly about what is gone.
 func (c *Checker) follow(s *cluster.Snapshot) bool {
 	last, w := c.snapshot, c.world
-	if !slices.Equal(last.Objects.Namespaces, s.Objects.Namespaces) || c.known() > 2*c.size+spare {
+	if !slices.Equal(last.Objects.Namespaces, s.Objects.Namespaces) || c.known() > 2*c.size+spare || !servesAlike(&last.Objects, &s.Objects) {
 		return false
 	}
 	w.Unwind(0)
@@ -144,6 +145,11 @@ func (c *Checker) follow(s *cluster.Snapshot) bool {
 	c.hopeful = len(nominated) > 0
 	w.Nominate(nominated)
 	return true
+}
+
+// servesAlike says whether device classes of two observations serve the same resources: what nodes have left of these depends on it.
+func servesAlike(a, b *cluster.Objects) bool {
+	return slices.Equal(a.DeviceClasses, b.DeviceClasses) || slices.Equal(devices.Served(a.DeviceClasses), devices.Served(b.DeviceClasses))
 }
 
 // same says whether two lists are one, and not only equal.

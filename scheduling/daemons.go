@@ -1,6 +1,8 @@
 package scheduling
 
 import (
+	"slices"
+
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/scheduling/internal/devices"
 	"sluice.dev/sluice/scheduling/internal/nodes"
 	"sluice.dev/sluice/scheduling/internal/resources"
 )
@@ -20,25 +23,27 @@ import (
 // whose node selector and affinity match and that tolerate its NoSchedule and NoExecute taints, with the tolerations that
 // the daemon controller gives every daemon. They are named "<DaemonSet>-<node>" and bound to the node. Whether they fit beside each
 // other is not asked: the controller makes them all the same. One that asks for more than the node has at all is left out: it waits for
-// ever and takes nothing. DaemonSets that are being deleted make none. The pods share what their
+// ever and takes nothing. What devices serve is not asked either. DaemonSets that are being deleted make none. The pods share what their
 // templates say with the DaemonSets and must not be changed.
 func (c *Checker) Daemons(node *corev1.Node) []*cluster.Pod {
 	var pods []*cluster.Pod
+	served := devices.Served(c.snapshot.Objects.DeviceClasses)
 	for _, ds := range c.snapshot.Objects.DaemonSets {
 		if ds.DeletionTimestamp != nil {
 			continue
 		}
-		if p := daemonPod(ds, node.Name); runsDaemon(node, p) && !exceeds(p, node) {
+		if p := daemonPod(ds, node.Name); runsDaemon(node, p) && !exceeds(p, node, served) {
 			pods = append(pods, cluster.NewPods(p)...)
 		}
 	}
 	return pods
 }
 
-// exceeds says whether the pod asks for more than the node could give to it alone.
-func exceeds(p *corev1.Pod, n *corev1.Node) bool {
+// exceeds says whether the pod asks for more than the node could give to it alone, but for what devices serve there.
+func exceeds(p *corev1.Pod, n *corev1.Node, served []corev1.ResourceName) bool {
 	for name, asked := range resources.Requests(p) {
-		if has := n.Status.Allocatable[name]; !asked.IsZero() && asked.Cmp(has) > 0 {
+		has := n.Status.Allocatable[name]
+		if !asked.IsZero() && asked.Cmp(has) > 0 && !(has.IsZero() && slices.Contains(served, name)) {
 			return true
 		}
 	}

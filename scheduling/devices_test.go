@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -145,5 +146,83 @@ func TestAClaimThatIsMadeLaterIsServed(t *testing.T) {
 	o := equipped(later).Objects
 	if c = NewChecker(s.Next(midnight, o, nil), After(c)); !c.Fits(later, "b") {
 		t.Errorf("its claim is made, and it is refused for %v", c.Refusals(later, "b"))
+	}
+}
+
+const gpus = "example.com/gpu"
+
+// serves is [equipped] with a class that serves an extended resource, of which node c has one by a device plugin.
+func serves(pods ...any) *cluster.Snapshot {
+	o := equipped(pods...).Objects
+	o.Nodes[2] = node("c", allocatable("cpu", "4", gpus, "1"))
+	o.DeviceClasses[0].Spec.ExtendedResourceName = new(gpus)
+	return cluster.New(midnight, o, nil)
+}
+
+func TestAResourceThatDevicesServeIsADevice(t *testing.T) {
+	one, two := pod("p", requests(gpus, "1")), pod("q", requests(gpus, "2"))
+	byClass := pod("r", requests("deviceclass.resource.kubernetes.io/gpu", "1"))
+	c := NewChecker(serves(one, two, byClass))
+	where := func(p *cluster.Pod) (fits string) {
+		for _, n := range c.Nodes() {
+			if c.Fits(p, n) != (c.Refusals(p, n) == nil) {
+				t.Errorf("Fits and Refusals differ about %s", n)
+			}
+			if c.Fits(p, n) {
+				fits += n
+			}
+		}
+		return fits
+	}
+	expect := func(when string, p *cluster.Pod, want string) {
+		t.Helper()
+		if got := where(p); got != want {
+			t.Errorf("%s, %s fits %q, want %q", when, p, got, want)
+		}
+	}
+	expect("at first", one, "abc")
+	expect("at first", two, "a")
+	expect("at first", byClass, "ab")
+	undo := c.Place(one, "a")
+	expect("with one device of a given", two, "")
+	expect("with one device of a given", one, "abc")
+	c.Place(byClass, "a")
+	expect("with both devices of a given", one, "bc")
+	c.Place(one, "c")
+	expect("with all of c given", one, "b")
+	undo()
+	expect("when all is free again", one, "abc")
+	expect("when all is free again", two, "a")
+	if why := c.Refusals(byClass, "c"); len(why) != 1 || why[0].Facts["plugin"] != "DynamicResources" {
+		t.Errorf("a node that publishes no device: %v", why)
+	}
+	template := c.Template(node("")).Publishing(c.Slices("a")...)
+	if placed := c.Row(c.Open(template, "new-0"), c.Open(template, "new-1")).Fill(one.Class, 20, nil); placed != 4 {
+		t.Errorf("%d pods on two machines with two devices each", placed)
+	}
+}
+
+func TestAClassThatComesToServeAResourceIsHeard(t *testing.T) {
+	p := pod("p", requests(gpus, "1"))
+	s := equipped(p)
+	c := NewChecker(s)
+	if c.Fits(p, "a") {
+		t.Fatal("it fits where nothing serves what it asks for")
+	}
+	o := s.Objects
+	o.DeviceClasses = serves().Objects.DeviceClasses
+	if c = NewChecker(s.Next(midnight, o, nil), After(c)); !c.Fits(p, "a") {
+		t.Errorf("a class serves it now, and it is refused for %v", c.Refusals(p, "a"))
+	}
+}
+
+func TestADaemonThatDevicesServeIsMade(t *testing.T) {
+	o := serves().Objects
+	ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "watch"}}
+	ds.Spec.Template.Spec = *pod("d", requests(gpus, "1")).Spec
+	o.DaemonSets = []*appsv1.DaemonSet{ds}
+	c := NewChecker(cluster.New(midnight, o, nil))
+	if got := c.Daemons(c.Node("a")); len(got) != 1 {
+		t.Errorf("%d daemons on a node whose devices serve them", len(got))
 	}
 }

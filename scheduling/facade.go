@@ -60,7 +60,8 @@ func (c *Checker) Slices(node string) []*resourcev1.ResourceSlice {
 // Resources are the resources by dimension as in [Checker.Needs]. The slice must not be changed; later ones may be longer.
 func (c *Checker) Resources() []corev1.ResourceName { return c.world.Nodes.Resources() }
 
-// Free is what the node has left, by dimension as in [Checker.Needs]. The slice belongs to the caller.
+// Free is what the node has left, by dimension as in [Checker.Needs]. Of what its devices serve it is more than a pod can ask for: whether
+// there are devices is for [Checker.Room] to say. The slice belongs to the caller.
 func (c *Checker) Free(h Handle) []int64 { return c.world.Nodes.Free(h) }
 
 // Needs is what a pod of the class takes of a node, by dimension: pods, thousandths of cores, bytes of memory and of ephemeral
@@ -245,6 +246,19 @@ func (c *Checker) Await(all []Awaited) []Handle { return c.machines.await(all) }
 // All that stands on a node had room there together. Whoever is placed on it before all of them and their like were kept must have had his
 // room with them.
 func (c *Checker) Reserve(all []Reservation) { c.reservations.reserve(all) }
+
+// Standing is how many pods stand since [Checker.Reserve] named them, and how many of them have claims.
+func (c *Checker) Standing() (pods, claims int) {
+	for _, s := range c.reservations.all {
+		for _, seat := range s.seats {
+			pods += seat.Pods
+		}
+		if s.decided != nil {
+			claims++
+		}
+	}
+	return pods, claims
+}
 
 // Searches.
 

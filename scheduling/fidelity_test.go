@@ -51,7 +51,7 @@ func hold(t *testing.T, worlds int, compare func(*fidelity.World, judge) fidelit
 		t.Errorf("%d disagreements", tally.Disagreements)
 	}
 	if !single {
-		for _, lack := range tally.Coverage.Lacking(worlds/200, worlds/40) {
+		for _, lack := range tally.Coverage.Lacking(worlds/250, worlds/40) {
 			t.Error("too little to tell:", lack)
 		}
 	}

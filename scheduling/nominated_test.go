@@ -46,3 +46,29 @@ func TestANominatedPodCountsWhereRoomWasMade(t *testing.T) {
 		})
 	}
 }
+
+// TestANominatedPodIsHeardBesideOneThatRuns is about pods that want to be away from another one. kube-scheduler asks the nominated ones of
+// them only where one that runs has such a wish.
+func TestANominatedPodIsHeardBesideOneThatRuns(t *testing.T) {
+	waits := func(p *corev1.Pod) { p.Status.NominatedNodeName, p.UID, p.Spec.Priority = "a", "uid", new(int32(10)) }
+	shy := pod("shy", awayFrom("web", corev1.LabelHostname), waits)
+	for name, tt := range map[string]struct {
+		runs []any
+		want []string // of refusals on node a
+	}{
+		"nobody who runs has the wish":    {nil, nil},
+		"one who runs elsewhere has it":   {[]any{pod("other", on("b"), awayFrom("web", corev1.LabelHostname))}, []string{"node a: pod anti-affinity forbids it"}},
+		"the wish of one is about others": {[]any{pod("other", on("b"), awayFrom("db", corev1.LabelHostname))}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pod("p", app("web"))
+			c := NewChecker(snapshot(append(tt.runs, node("a"), node("b"), shy, p)...))
+			if diff := cmp.Diff(tt.want, sentences(c.Refusals(p, "a"))); diff != "" {
+				t.Errorf("refusals (-want +got):\n%s", diff)
+			}
+			if c.Fits(p, "a") != (tt.want == nil) {
+				t.Errorf("fits: %v", c.Fits(p, "a"))
+			}
+		})
+	}
+}

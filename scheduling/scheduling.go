@@ -2,16 +2,18 @@
 // what-ifs in place and back. [Row] and [Checker.Open] do so by the thousand.
 //
 // The answers are those of kube-scheduler's Filter plugins, of the release that go.mod names and with that release's default feature
-// gates. What depends on a pod's spec and a node alone (NodeUnschedulable, NodeName, TaintToleration, NodeAffinity) is asked of the
-// plugins themselves, once for each kind of node. What depends on other pods (NodePorts, NodeResourcesFit, PodTopologySpread,
-// InterPodAffinity) is counted here, and tests over random worlds hold every count to the plugins. docs/decisions/0011 says why.
+// gates. What depends on a pod's spec and a node alone (NodeUnschedulable, NodeName, TaintToleration, NodeAffinity,
+// NodeDeclaredFeatures) is asked of the plugins themselves, once for each kind of node. What depends on other pods (NodePorts,
+// NodeResourcesFit, PodTopologySpread, InterPodAffinity) is counted here, and tests over random worlds hold every count to the plugins.
+// docs/decisions/0011 says why.
 //
 // Volumes are asked of VolumeBinding and VolumeZone once for each kind of node, and of NodeVolumeLimits and VolumeRestrictions node by
 // node. Claims that wait for their first pod are decided when it is placed: to a volume that is there or to one made in the node's zone.
 // A claim that is made for each pod of a class does not use up volumes that are there. DynamicResources is asked node by node about
-// the devices that pods claim, which placing them gives away.
+// the devices that pods claim, which placing them gives away. So it is about extended resources that device classes serve, on nodes that
+// have none of them allocatable.
 //
-// Not asked is NodeDeclaredFeatures, and preemption is left out: a pod that would have to push another one out does not fit.
+// Preemption is left out: a pod that would have to push another one out does not fit.
 //
 // The checker is a facade. What it knows lies in packages below it, each of which imports only those above it in this table:
 //

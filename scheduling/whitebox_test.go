@@ -43,19 +43,6 @@ func (c *Checker) Evict(p *cluster.Pod, node string) (undo func()) {
 	return c.world.Undo()
 }
 
-// Standing is how many pods stand, and how many of them have claims.
-func (c *Checker) Standing() (pods, claims int) {
-	for _, s := range c.reservations.all {
-		for _, seat := range s.seats {
-			pods += seat.Pods
-		}
-		if s.decided != nil {
-			claims++
-		}
-	}
-	return pods, claims
-}
-
 // Fits says whether [Checker.Refusals] would be nil, without saying why not.
 func (c *Checker) Fits(p *cluster.Pod, node string) bool {
 	h, ok := c.Handle(node)

@@ -13,7 +13,7 @@ type Constraint string
 var Constraints = []Constraint{
 	"plain", "odd-quantities", "extended-resource", "ephemeral-storage", "huge-pages", "pods-limit", "overhead", "init-containers", "sidecars",
 	"pod-level-resources", "resize",
-	"taints", "unschedulable", "node-selector", "node-affinity", "match-fields", "daemons",
+	"taints", "unschedulable", "node-selector", "node-affinity", "match-fields", "declared-features", "daemons",
 	"pod-affinity", "pod-anti-affinity", "affinity-namespaces", "namespace-selector", "match-label-keys", "several-topology-keys",
 	"spread", "spread-min-domains", "spread-node-affinity-policy", "spread-node-taints-policy", "spread-match-label-keys",
 	"spread-schedule-anyway", "spread-of-others", "preferences",
@@ -24,10 +24,11 @@ var Constraints = []Constraint{
 // VolumeConstraints are those that need the world's volumes. They are drawn only where [Draw] is told to.
 var VolumeConstraints = []Constraint{
 	"volume-zone", "volume-zone-label", "volume-late", "volume-static", "volume-immediate", "volume-shared", "attach-limit", "read-write-once-pod",
+	"volume-missing",
 }
 
 // DeviceConstraints are those that need the world's device claims. They are drawn only where [Draw] is told to.
-var DeviceConstraints = []Constraint{"device-claims", "shared-device-claims"}
+var DeviceConstraints = []Constraint{"device-claims", "shared-device-claims", "device-claims-missing", "device-resources"}
 
 // All are the constraints of every kind.
 func All() []Constraint {
@@ -67,6 +68,8 @@ var rules = map[Constraint]rule{
 	"match-fields":  {pod: matchFields},
 	"daemons":       {daemon: heavyDaemon},
 
+	"declared-features": {shape: declares, node: olderKubelet, pod: wantsFeatures},
+
 	"pod-affinity":          {pod: near},
 	"pod-anti-affinity":     {pod: apart},
 	"affinity-namespaces":   {pod: acrossNamespaces},
@@ -96,6 +99,9 @@ var rules = map[Constraint]rule{
 	"device-claims":        {groups: deviceSlices, pod: claimsDevices, each: ownDevices},
 	"shared-device-claims": {groups: deviceSlices, each: sharedDevices},
 
+	"device-claims-missing": {pending: missingDeviceClaim},
+	"device-resources":      {groups: servedResources, shape: devicePlugin, pod: wantsServedResources, bound: holdsServedResources},
+
 	"volume-zone":         {each: zonalDisk},
 	"volume-zone-label":   {each: labelledDisk},
 	"volume-late":         {each: lateDisk},
@@ -104,4 +110,5 @@ var rules = map[Constraint]rule{
 	"volume-shared":       {each: sharedDisk},
 	"attach-limit":        {groups: attachLimits, each: manyDisks},
 	"read-write-once-pod": {each: onePodDisk},
+	"volume-missing":      {pending: missingDisk},
 }

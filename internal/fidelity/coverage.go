@@ -16,6 +16,9 @@ import (
 type Tally struct {
 	Worlds, Pods, Placements, Refusals, Questions, Fits, Disagreements int
 
+	// WrongFits and WrongRefusals are the disagreements of either kind: what was said to fit does not, or fits after all.
+	WrongFits, WrongRefusals int
+
 	Coverage Coverage
 }
 
@@ -32,13 +35,21 @@ func (t *Tally) Add(w *World, got Walked) {
 	t.Questions += got.Questions
 	t.Fits += got.Fits
 	t.Disagreements += len(got.Disagreements)
+	for _, d := range got.Disagreements {
+		switch d.Said {
+		case answer(true):
+			t.WrongFits++
+		case answer(false):
+			t.WrongRefusals++
+		}
+	}
 	t.Coverage.add(w, got.Coverage)
 }
 
 // String is one line.
 func (t *Tally) String() string {
-	return fmt.Sprintf("worlds %d pods %d placements %d refusals %d disagreements %d (%d questions, %d fit)",
-		t.Worlds, t.Pods, t.Placements, t.Refusals, t.Disagreements, t.Questions, t.Fits)
+	return fmt.Sprintf("worlds %d pods %d placements %d refusals %d disagreements %d: wrong fits %d, wrong refusals %d (%d questions, %d fit)",
+		t.Worlds, t.Pods, t.Placements, t.Refusals, t.Disagreements, t.WrongFits, t.WrongRefusals, t.Questions, t.Fits)
 }
 
 // Seeds are 0 to n-1, or those that the environment names in SLUICE_WORLD: one, to look into a world again, or a range such as

@@ -1,6 +1,8 @@
 package fidelity
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
@@ -19,9 +21,10 @@ func (o *Oracle) putDevices() {
 }
 
 // settleDevices reserves what the pod's claims are given on the node, as DynamicResources does when it reserves and binds. A pod that
-// does not fit there is given nothing: the caller has reported it.
+// does not fit there is given nothing: the caller has reported it. The claim that DynamicResources makes for extended resources stays in
+// flight, where its devices count as taken: nobody else ever asks for it.
 func (o *Oracle) settleDevices(p *corev1.Pod, node string) {
-	if len(p.Spec.ResourceClaims) == 0 || o.Why(p, node) != "" {
+	if len(p.Spec.ResourceClaims) == 0 && !wantsServed(p) || o.Why(p, node) != "" {
 		return
 	}
 	if s := o.framework.RunReservePluginsReserve(o.ctx, o.asked.state, p, node); !s.IsSuccess() {
@@ -41,4 +44,13 @@ func (o *Oracle) settleDevices(p *corev1.Pod, node string) {
 		o.shelf.put(c)
 		o.claims.MaybeRemoveClaimPendingAllocation(c.UID, true)
 	}
+}
+
+// wantsServed says whether a container asks for a resource that device classes may serve.
+func wantsServed(p *corev1.Pod) bool {
+	return slices.ContainsFunc(slices.Concat(p.Spec.InitContainers, p.Spec.Containers), func(c corev1.Container) bool {
+		_, one := c.Resources.Requests[served]
+		_, other := c.Resources.Requests[servedBig]
+		return one || other
+	})
 }

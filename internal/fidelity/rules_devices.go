@@ -236,3 +236,16 @@ func (d *draft) allocate(c *resourcev1.ResourceClaim, p *corev1.Pod) {
 func reserve(c *resourcev1.ResourceClaim, p *corev1.Pod) {
 	c.Status.ReservedFor = append(c.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: p.Name, UID: p.UID})
 }
+
+// missingDeviceClaim has pods claim devices by a claim that is not there, or that is not made of its template yet.
+func missingDeviceClaim(d *draft, p *corev1.Pod) {
+	if !d.chance(0.5) {
+		return
+	}
+	c := corev1.PodResourceClaim{Name: "missing", ResourceClaimName: new("nobody-made-it")}
+	if d.chance(0.4) {
+		c.ResourceClaimName, c.ResourceClaimTemplateName = nil, new("nobody-made-it-yet")
+	}
+	p.Spec.ResourceClaims = append(p.Spec.ResourceClaims, c)
+	main(p).Claims = append(main(p).Claims, corev1.ResourceClaim{Name: c.Name})
+}

@@ -165,3 +165,36 @@ func heavyDaemon(d *draft, s *corev1.PodSpec) {
 		s.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 8080, HostPort: 8080, Protocol: corev1.ProtocolTCP}}
 	}
 }
+
+// Features that a kubelet may declare, of those that kube-scheduler asks nodes for.
+const (
+	restartsAll = "RestartAllContainersOnContainerExits"
+	hostUsers   = "UserNamespacesHostNetworkSupport"
+)
+
+// declares has most machines' kubelets declare a feature or two, and one that no pod asks for.
+func declares(d *draft, n *corev1.Node) {
+	const another = "ExtendWebSocketsToKubelet"
+	n.Status.DeclaredFeatures = pick(d, nil, []string{restartsAll}, []string{restartsAll, hostUsers}, []string{another, hostUsers})
+}
+
+// olderKubelet leaves some nodes of nobody's with a kubelet of before.
+func olderKubelet(d *draft, n *corev1.Node) {
+	if n.Spec.ProviderID == "" && d.chance(0.4) {
+		n.Status.DeclaredFeatures = nil
+	}
+}
+
+// wantsFeatures has pods restart as a whole when a container exits, share the host's network in a user namespace of their own, or both.
+func wantsFeatures(d *draft, p *corev1.Pod) {
+	if d.chance(0.6) {
+		p.Spec.Containers[0].RestartPolicy = new(corev1.ContainerRestartPolicyNever)
+		p.Spec.Containers[0].RestartPolicyRules = []corev1.ContainerRestartRule{{
+			Action:    pick(d, corev1.ContainerRestartRuleActionRestartAllContainers, corev1.ContainerRestartRuleActionRestart),
+			ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: corev1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}},
+		}}
+	}
+	if d.chance(0.4) {
+		p.Spec.HostNetwork, p.Spec.HostUsers = d.chance(0.8), new(d.chance(0.2))
+	}
+}

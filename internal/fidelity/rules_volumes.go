@@ -240,3 +240,10 @@ func attachLimits(d *draft) {
 		})
 	}
 }
+
+// missingDisk has pods mount a claim that nobody has made. Where nothing else wants volumes, the world has no storage object at all.
+func missingDisk(d *draft, p *corev1.Pod) {
+	if d.chance(0.5) {
+		mount(p, "nobody-made-it")
+	}
+}

@@ -77,7 +77,7 @@ var rooms = map[string][]string{
 	"scheduling/internal/nodes":     {"cluster", "scheduling/internal/digest", "scheduling/internal/plugins", "scheduling/internal/resources"},
 	"scheduling/internal/relations": {"scheduling/internal/journal", "scheduling/internal/nodes"},
 	"scheduling/internal/storage":   {"cluster", "scheduling/internal/digest", "scheduling/internal/journal", "scheduling/internal/nodes", "scheduling/internal/plugins"},
-	"scheduling/internal/devices":   {"cluster", "scheduling/internal/nodes", "scheduling/internal/plugins"},
+	"scheduling/internal/devices":   {"cluster", "scheduling/internal/nodes", "scheduling/internal/plugins", "scheduling/internal/resources"},
 	"scheduling/internal/classes": {
 		"cluster", "scheduling/internal/devices", "scheduling/internal/journal", "scheduling/internal/nodes", "scheduling/internal/relations",
 		"scheduling/internal/resources", "scheduling/internal/storage",

@@ -53,7 +53,7 @@ func Words(lists ...[]int64) string {
 // coming count as nodes such as their group's template says.
 func (d *Room) OpenRoom() {
 	if !d.settles() {
-		d.Check.Lodge(nil)
+		d.Check.Reserve(nil)
 	}
 	d.openComing()
 	for _, at := range d.Memo.Passing {
@@ -108,6 +108,9 @@ func (d *Room) Template(st *Incoming, zone string) *scheduling.Template {
 	if t == nil {
 		n := scheduling.Future(st.Node(zone), "new machine of "+string(st.ID))
 		t = d.Check.Template(n, d.Check.Daemons(n)...).Attaching(d.volumeLimit(st)).Publishing(d.slices(st.ID)...)
+		if st.Learned == nil {
+			t.Unproven()
+		}
 		if st.Templates == nil {
 			st.Templates = map[string]*scheduling.Template{}
 		}

@@ -20,7 +20,7 @@ import (
 // machines that are coming. Pods that are left want a machine.
 func (d *Room) PlacePending() {
 	if len(d.Wanting()) == 0 {
-		d.Check.Lodge(nil)
+		d.Check.Reserve(nil)
 		return
 	}
 	d.LineUp(nil)

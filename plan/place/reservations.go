@@ -90,11 +90,11 @@ func (d *Room) berthed(last *memory.Places) (on []scheduling.Handle, stayed []bo
 // cycle did not see beside them.
 func (d *Room) lodge() {
 	if !d.settles() || len(d.Gangs)+d.Driven > 0 || len(d.Demands) == 0 {
-		d.Check.Lodge(nil)
+		d.Check.Reserve(nil)
 		return
 	}
 	band := d.bands()[0]
-	all := make([]scheduling.Lodger, 0, len(band))
+	all := make([]scheduling.Reservation, 0, len(band))
 	for _, dm := range band {
 		b := dm.berth
 		if b == nil || b.demands > 1 || dm.Served > 0 {
@@ -106,9 +106,9 @@ func (d *Room) lodge() {
 				b.coming[i].Held = false
 			}
 		}
-		all = append(all, scheduling.Lodger{Of: dm.Of, Pods: dm.Left(), Seats: b.seats})
+		all = append(all, scheduling.Reservation{Of: dm.Of, Pods: dm.Left(), Seats: b.seats})
 	}
-	d.Check.Lodge(all)
+	d.Check.Reserve(all)
 }
 
 // coming are the first so many of the group, whose names are [comingName].

@@ -78,15 +78,15 @@ func (d *Removal) goOn(c memory.Consolidation) memory.Consolidation {
 		d.judgeNode(st, action.NodeKeep, d.awaitsReplacement())
 		return c
 	}
-	if d.refuges().leave(st.Facts) != nil {
+	if d.findDestinations().leave(st.Facts) != nil {
 		return c.Over()
 	}
 	if held := d.keptFromLadder(st, cluster.Consolidated, nil); held != nil {
-		d.refuge.Back()
+		d.destinations.Back()
 		d.judgeNode(st, action.NodeKeep, held...)
 		return c
 	}
-	d.refuge.settle()
+	d.destinations.settle()
 	return d.empty(st, c)
 }
 
@@ -174,5 +174,5 @@ func (d *Removal) restful() bool {
 			return false
 		}
 	}
-	return d.refuge == nil || len(d.refuge.took) == 0
+	return d.destinations == nil || len(d.destinations.took) == 0
 }

@@ -11,10 +11,10 @@ import (
 	"sluice.dev/sluice/scheduling"
 )
 
-// refuges are the nodes that pods could move to now.
-func (d *Removal) refuges() *refuge {
-	if d.refuge != nil {
-		return d.refuge
+// findDestinations are the nodes that pods could move to now.
+func (d *Removal) findDestinations() *destinations {
+	if d.destinations != nil {
+		return d.destinations
 	}
 	var handles, others []scheduling.Handle
 	for _, at := range d.hosts() {
@@ -28,8 +28,8 @@ func (d *Removal) refuges() *refuge {
 			others = append(others, h)
 		}
 	}
-	d.refuge = &refuge{d.Check.Refuge(append(handles, others...)...), d.Check, map[scheduling.Handle]bool{}}
-	return d.refuge
+	d.destinations = &destinations{d.Check.Destinations(append(handles, others...)...), d.Check, map[scheduling.Handle]bool{}}
+	return d.destinations
 }
 
 // stands says whether a node stays for now that could go by itself.
@@ -45,7 +45,7 @@ func (d *Removal) bound(st *candidate) bool {
 
 // leave tries whether a node's pods find places, and says which one does not and why, nil when each does: then it is to be settled or taken back
 // before the next try.
-func (r *refuge) leave(v *node.Facts) []reason.Reason {
+func (r *destinations) leave(v *node.Facts) []reason.Reason {
 	h, _ := r.check.Handle(v.Name())
 	p := r.Leave(h, node.Moving(v))
 	if p == nil {
@@ -60,7 +60,7 @@ func (r *refuge) leave(v *node.Facts) []reason.Reason {
 }
 
 // settle lets the last try stand: whoever is tried after it finds the places taken.
-func (r *refuge) settle() {
+func (r *destinations) settle() {
 	for _, h := range r.Settle() {
 		r.took[h] = true
 	}
@@ -69,7 +69,7 @@ func (r *refuge) settle() {
 // receives says whether pods of other nodes have moved to the node.
 func (d *Removal) receives(v *node.Facts) bool {
 	h, ok := d.Check.Handle(v.Name())
-	return ok && d.refuges().took[h]
+	return ok && d.findDestinations().took[h]
 }
 
 // receiving is why a node stays to which pods of others move.
@@ -121,7 +121,7 @@ func (d *Removal) stays(st *candidate) (because []reason.Reason, tried bool) {
 	if why := d.refusal(st); why != nil {
 		return []reason.Reason{*why}, false
 	}
-	if because := d.refuges().leave(st.Facts); because != nil {
+	if because := d.findDestinations().leave(st.Facts); because != nil {
 		return because, false
 	}
 	for _, p := range st.Consent.Budgeted {

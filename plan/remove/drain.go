@@ -21,7 +21,7 @@ func (d *Removal) drain(st *candidate, wait time.Time) {
 	switch {
 	case len(because) > 0 && (because[0].Code != reason.PodBudget || late != nil):
 		if tried {
-			d.refuge.Back()
+			d.destinations.Back()
 		}
 		if late != nil || !d.begunBefore(st) {
 			d.noteVain(st, wait)
@@ -29,12 +29,12 @@ func (d *Removal) drain(st *candidate, wait time.Time) {
 		d.takeDown(st, append([]reason.Reason{reason.New(reason.RemovalAbandoned, about)}, because...)...)
 		return
 	case late != nil:
-		d.refuge.Back()
+		d.destinations.Back()
 		d.noteVain(st, wait)
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *late)
 		return
 	}
-	d.refuge.settle()
+	d.destinations.settle()
 	if d.Now.Before(wait) {
 		d.Wake(wait)
 		d.judgeNode(st, action.NodeDraining, draining)

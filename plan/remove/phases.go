@@ -276,7 +276,7 @@ func (d *Removal) considerUnderused(nodes []*candidate) {
 			continue
 		case len(because) > 0:
 			if tried {
-				d.refuge.Back()
+				d.destinations.Back()
 			}
 			d.keep(st, because...)
 			continue
@@ -288,7 +288,7 @@ func (d *Removal) considerUnderused(nodes []*candidate) {
 		limit := d.limitOf(st)
 		fact := d.underuse(st, limit)
 		if block := d.forbidden(st); block != nil {
-			d.refuge.Back()
+			d.destinations.Back()
 			if d.unrepaired(st, block) {
 				block = append([]reason.Reason{d.lasting(st)}, block...)
 			}
@@ -309,12 +309,12 @@ func (d *Removal) considerUnderused(nodes []*candidate) {
 			block = held
 		}
 		if g := st.group; block == nil {
-			d.refuge.settle()
+			d.destinations.settle()
 		} else if d.neededOf(st, g.emptied+1) == nil {
-			d.refuge.settle() // whoever goes later counts on its places as well
+			d.destinations.settle() // whoever goes later counts on its places as well
 			g.emptied++
 		} else {
-			d.refuge.Back()
+			d.destinations.Back()
 		}
 		if block != nil {
 			d.noteSoon(st, block)
@@ -340,9 +340,9 @@ func (d *Removal) stepOn(st *candidate, why string, because reason.Reason) {
 	if d.kept != nil {
 		d.kept.Add(st.Object, -1)
 	}
-	if st.pinned && d.refuge != nil {
+	if st.pinned && d.destinations != nil {
 		if h, present := d.Check.Handle(st.Name()); present {
-			d.refuge.Shut(h) // its group can spare it after all
+			d.destinations.Shut(h) // its group can spare it after all
 		}
 	}
 	d.Wake(d.Now.Add(d.Policy.Removal.Pause()))

@@ -29,22 +29,22 @@ type Removal struct {
 	groups map[cluster.GroupID]*Outgoing
 	listed []*Outgoing // the same in the snapshot's order
 
-	Ladder    []action.Action // Mark, AnswerNotice, Uncordon, Evict, DeleteNode, Cordon in the order of nodes
-	Soft      []action.Action // SoftUntaint, then SoftTaint
-	Leaving   map[cluster.GroupID][]action.Leaving
-	states    []*candidate                 // by the snapshot's nodes; nil for those about which there is nothing more to say
-	removable []*candidate                 // nodes about which there is more to say than what they show, in the order of nodes
-	soon      []*candidate                 // of these, nodes that will go when their time or turn has come, those first that can be spared most
-	refuge    *refuge                      // where the pods of leaving nodes may move to, nil until somebody asks
-	kept      *grow.Totals                 // what the nodes have that stay, nil until somebody asks
-	underuses map[underuse]reason.Reason   // see [Removal.underuse]
-	inFlight  int                          // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn, or their drain is overdue, a node is none of them
-	drains    int                          // of these, nodes that pods still have to leave
-	unhealthy []reason.Reason              // why nothing may be removed at all, nil when all is well
-	gathers   map[cluster.GroupID]gathered // groups whose deletions wait for further machines
-	use       uses                         // see [Removal.inUse]
-	detaching map[string]time.Time         // since when empty nodes wait for volumes
-	dismissed map[string]time.Time         // when the daemons of empty nodes were told to end
+	Ladder       []action.Action // Mark, AnswerNotice, Uncordon, Evict, DeleteNode, Cordon in the order of nodes
+	Soft         []action.Action // SoftUntaint, then SoftTaint
+	Leaving      map[cluster.GroupID][]action.Leaving
+	states       []*candidate                 // by the snapshot's nodes; nil for those about which there is nothing more to say
+	removable    []*candidate                 // nodes about which there is more to say than what they show, in the order of nodes
+	soon         []*candidate                 // of these, nodes that will go when their time or turn has come, those first that can be spared most
+	destinations *destinations                // where the pods of leaving nodes may move to, nil until somebody asks
+	kept         *grow.Totals                 // what the nodes have that stay, nil until somebody asks
+	underuses    map[underuse]reason.Reason   // see [Removal.underuse]
+	inFlight     int                          // nodes on the ladder that have yet to become ready for their machine's deletion; once it is requested, or waits for its group's turn, or their drain is overdue, a node is none of them
+	drains       int                          // of these, nodes that pods still have to leave
+	unhealthy    []reason.Reason              // why nothing may be removed at all, nil when all is well
+	gathers      map[cluster.GroupID]gathered // groups whose deletions wait for further machines
+	use          uses                         // see [Removal.inUse]
+	detaching    map[string]time.Time         // since when empty nodes wait for volumes
+	dismissed    map[string]time.Time         // when the daemons of empty nodes were told to end
 }
 
 // NewRemoval is a cycle in which nothing leaves yet.
@@ -96,12 +96,12 @@ type cost struct {
 	spot  bool
 }
 
-// refuge is where pods of leaving nodes could move to: nodes that are Ready, not on their way out, and not idle unless their group keeps them
+// destinations is where pods of leaving nodes could move to: nodes that are Ready, not on their way out, and not idle unless their group keeps them
 // anyway, as otherwise it is the idle one that should go. Those that are least likely to leave come first: pods that move gather there.
 //
-// The tries of a cycle are made one after the other, and each rests on those before it: see [scheduling.Refuge].
-type refuge struct {
-	*scheduling.Refuge
+// The tries of a cycle are made one after the other, and each rests on those before it: see [scheduling.Destinations].
+type destinations struct {
+	*scheduling.Destinations
 	check *scheduling.Checker
 	took  map[scheduling.Handle]bool // pods have moved there
 }
@@ -136,9 +136,9 @@ type uses struct {
 // annex is where the pods of one node could move to: nodes that stay and, where a group is given, one more machine of it. Nothing else may ask the
 // checker until it is closed.
 type annex struct {
-	d      *Removal
-	refuge *scheduling.Refuge
-	close  func()
+	d            *Removal
+	destinations *scheduling.Destinations
+	close        func()
 }
 
 // drying is a node that could run dry.

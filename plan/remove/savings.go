@@ -169,7 +169,7 @@ func (d *Removal) annex(hosts []scheduling.Handle, more *Outgoing) *annex {
 	if more != nil {
 		hosts = append(slices.Clip(hosts), d.Check.Open(d.Template(more.Incoming, more.NextZone()), "new machine of "+string(more.ID)))
 	}
-	return &annex{d, d.Check.Refuge(hosts...), undo}
+	return &annex{d, d.Check.Destinations(hosts...), undo}
 }
 
 // holds says whether all pods of the node fit, as the scheduler's rules and the budgets have it.
@@ -180,6 +180,6 @@ func (a *annex) holds(st *candidate) bool {
 		}
 	}
 	h, _ := a.d.Check.Handle(st.Name())
-	defer a.refuge.Back()
-	return a.refuge.Leave(h, node.Moving(st.Facts)) == nil
+	defer a.destinations.Back()
+	return a.destinations.Leave(h, node.Moving(st.Facts)) == nil
 }

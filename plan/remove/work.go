@@ -106,16 +106,16 @@ func (d *Removal) considerDry(nodes []*candidate) {
 			continue
 		}
 		if block := d.forbidden(st); block != nil {
-			d.refuge.Back()
+			d.destinations.Back()
 			d.judgeNode(st, action.NodeKeep, append([]reason.Reason{keeps}, block...)...)
 			continue
 		}
 		if why := d.neededOf(st, g.emptied+g.drying+1); why != nil {
-			d.refuge.Back()
+			d.destinations.Back()
 			d.judgeNode(st, action.NodeKeep, keeps, *why)
 			continue
 		}
-		d.refuge.settle()
+		d.destinations.settle()
 		g.drying++
 		if block := d.notYet(st, d.limitOf(st)); block != nil && !busyElsewhere(block) {
 			d.judgeNode(st, action.NodeKeep, append([]reason.Reason{keeps}, block...)...)
@@ -128,8 +128,8 @@ func (d *Removal) considerDry(nodes []*candidate) {
 // holdDry has nodes that run dry already count: the others that are to hold their work hold it once.
 func (d *Removal) holdDry() {
 	for _, st := range d.removable {
-		if st.OnLadder && !st.counted && st.Instance != nil && dries(st) && d.refuges().leave(st.Facts) == nil {
-			d.refuge.settle()
+		if st.OnLadder && !st.counted && st.Instance != nil && dries(st) && d.findDestinations().leave(st.Facts) == nil {
+			d.destinations.settle()
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (d *Removal) couldGo(st *candidate) []reason.Reason {
 	if d.receives(st.Facts) {
 		return []reason.Reason{receiving(st)}
 	}
-	return d.refuges().leave(st.Facts)
+	return d.findDestinations().leave(st.Facts)
 }
 
 // busyElsewhere says whether a node has to wait only because others are on their way: one that runs dry is none of them.

@@ -15,6 +15,13 @@ import (
 )
 
 // Class is what is known of a [cluster.Class]. Pods that are absent have one as well: somebody may ask about them.
+//
+//	live rises by        when                                  falls when
+//	1 for each pod       the snapshot has it, anywhere         a later snapshot has it no more
+//	1                    somebody asks, and live is 0          the next snapshot begins: see [Classes.Turn]
+//
+// Terms of anti-affinity count while their class is live, whether or not a pod of it has a node. Who waits now may be placed next and keep
+// others away. Plans take for granted that a pod minds nobody, so this must be known before.
 type Class struct {
 	ID      int32
 	Of      *cluster.Class
@@ -43,7 +50,7 @@ func (cl *Class) enliven(n int) {
 }
 
 // Free says whether pods of the class neither mind other pods nor are minded by them: they have no anti-affinity, no host ports, and nobody
-// counts them.
+// counts them. All selectors must have been taken into account: see [Classes.Current].
 func (cl *Class) Free() bool {
 	return len(cl.owns)+len(cl.Spec.Ports) == 0 &&
 		!slices.ContainsFunc(cl.hits, func(s *relations.Selector) bool { return len(s.Counters())+len(s.Owners()) > 0 })
@@ -59,12 +66,14 @@ func (cl *Class) Held(of resources.Dimension) int64 {
 
 // Spec is what a pod spec says to kube-scheduler, whatever the namespace and labels of its pods.
 type Spec struct {
-	Needs []resources.Need
-	Ports []corev1.ContainerPort // of the host, with protocol and address filled in
+	Needs  []resources.Need
+	Served bool                   // some of them are for resources that devices serve on some nodes: see [devices.Served]
+	Ports  []corev1.ContainerPort // of the host, with protocol and address filled in
 
 	// What depends on the node alone, prepared when a pod of the spec is first asked about.
 	Tolerations *nodes.Tolerations
 	Selection   *nodes.Selection // nil when every node will do
+	Features    *nodes.Demand    // of the node's kubelet, nil for none
 	likeness    []byte           // the same for specs that ask for the same in all of this, and whose pods have the same priority
 }
 
@@ -92,6 +101,7 @@ func (s *specs) of(class *cluster.Class) *Spec {
 		asked = s.table.Amounts(nil, resources.Wanted(object))
 	}
 	made := &Spec{Needs: resources.Needs(asked, held)}
+	made.Served = s.table.Served(made.Needs)
 	for _, p := range util.GetHostPorts(object) {
 		if p.Protocol == "" {
 			p.Protocol = corev1.ProtocolTCP
@@ -110,17 +120,21 @@ func (s *specs) prepare(spec *Spec, class *cluster.Class) {
 	if spec.Tolerations == nil {
 		spec.Tolerations = s.rules.Tolerations(class.Spec.Tolerations)
 		spec.Selection = s.rules.Selection(class.Spec)
+		spec.Features = s.rules.Demand(class.Spec)
 		spec.likeness = spec.describe(class.Priority())
 	}
 }
 
 // describe is what a spec asks for. Its length can be read off its beginning.
 func (s *Spec) describe(priority int32) []byte {
-	selection := -1
+	selection, features := -1, -1
 	if s.Selection != nil {
 		selection = int(s.Selection.ID)
 	}
-	key := appendAll(nil, int(s.Tolerations.ID), selection, int(priority), len(s.Needs), len(s.Ports))
+	if s.Features != nil {
+		features = int(s.Features.ID)
+	}
+	key := appendAll(nil, int(s.Tolerations.ID), selection, features, int(priority), len(s.Needs), len(s.Ports))
 	for _, n := range s.Needs {
 		key = appendAll(key, int(n.Dim), int(n.Asked), int(n.Held))
 	}

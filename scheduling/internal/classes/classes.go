@@ -61,7 +61,8 @@ type Classes struct {
 	read []*cluster.Class // memory for [Classes.Entries]
 }
 
-// met is a class that was asked for, with its record.
+// met is a class that was asked for, with its record. Plans ask about few classes and about each again and again: a slot of an array
+// answers most of that without a map. Two classes that want one slot take turns in it, which costs time and nothing else.
 type met struct {
 	of    *cluster.Class
 	class *Class
@@ -123,6 +124,9 @@ func (c *Classes) own(cl *Class) {
 	}
 }
 
+// Claims are the devices that pods of the class claim, nil for none.
+func (c *Classes) Claims(cl *Class) *devices.Claims { return c.Devices.Of(cl.Of, cl.Spec.Served) }
+
 // Current is the class with all selectors taken into account.
 func (c *Classes) Current(cl *Class) *Class {
 	if known := c.Relations.Known(); cl.seen < known {
@@ -132,7 +136,8 @@ func (c *Classes) Current(cl *Class) *Class {
 	return cl
 }
 
-// Turn begins a later snapshot: nobody has asked about a class in it.
+// Turn begins a later snapshot: nobody has asked about a class in it. A class that was only asked about and that no pod has any more would
+// otherwise be minded for ever, and the answers would be others than those of a checker that is made anew.
 func (c *Classes) Turn() {
 	for _, cl := range c.asked {
 		cl.enliven(-1)
@@ -159,7 +164,7 @@ func (c *Classes) Run(pods []nodes.Entry, n int) {
 }
 
 // Expect sets up all that these pods, which wait, will be asked with: one pass over the pods that are there fills their counters. It
-// returns those that wait for a node.
+// returns those that wait for a node. Without it the first question about each kind would be a pass of its own.
 func (c *Classes) Expect(pods []*cluster.Pod) (nominated []*cluster.Pod) {
 	c.gather = true
 	var last *cluster.Class
@@ -212,11 +217,11 @@ func (c *Classes) Kind(of *cluster.Class) *Kind { return c.kind(c.Of(of)) }
 func (c *Classes) kind(cl *Class) *Kind {
 	c.Current(cl)
 	if k := cl.kind; k != nil && len(cl.hits) == len(k.hits) && (cl.Volumes == nil || k.Volumes == c.Storage.Volumes(cl.Volumes)) &&
-		(k.Devices == nil || k.Devices == c.Devices.Of(cl.Of)) {
+		(k.Devices == nil || k.Devices == c.Claims(cl)) {
 		return k
 	}
 	c.specs.prepare(cl.Spec, cl.Of)
-	k := &Kind{Class: cl, Spec: cl.Spec, Volumes: c.Storage.Volumes(cl.Volumes), Devices: c.Devices.Of(cl.Of)}
+	k := &Kind{Class: cl, Spec: cl.Spec, Volumes: c.Storage.Volumes(cl.Volumes), Devices: c.Claims(cl)}
 	key := c.describe(k)
 	c.Current(cl) // new selectors may match the class itself
 	k.hits = cl.hits
@@ -229,7 +234,8 @@ func (c *Classes) kind(cl *Class) *Kind {
 		k.ID = int32(len(c.kindOf))
 		c.kindOf[string(key)] = k
 	}
-	// The key of pods that claim devices is their class's in every snapshot, and what they claim is of this one.
+	// The key of pods that claim devices is their class's in every snapshot, and what they claim is of this one. Volumes need no such care:
+	// their numbers never come twice.
 	known.Devices = k.Devices
 	cl.kind = known
 	if !c.gather {

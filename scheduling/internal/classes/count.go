@@ -16,7 +16,7 @@ func (c *Classes) Enter(h nodes.Handle) {
 	c.CountAll(h, c.Nodes.Pods(h), 1)
 }
 
-// Leave makes a node absent, with its pods.
+// Leave makes a node absent, with its pods. They are counted off while the node is still in its domains, in the reverse order of Enter.
 func (c *Classes) Leave(h nodes.Handle) {
 	c.CountAll(h, c.Nodes.Pods(h), -1)
 	c.Relations.Leave(h)
@@ -31,6 +31,7 @@ func (c *Classes) CountAll(h nodes.Handle, pods []nodes.Entry, times int32) {
 }
 
 // Count adds n pods such as the entry's to what the node gives and to the counters that they are in, or takes them off when n is negative.
+// Selectors that the class has not met yet come first: a counter that was filled since would keep pods that leave now.
 func (c *Classes) Count(h nodes.Handle, e *nodes.Entry, n int32) {
 	cl := c.Current(c.all[e.Class])
 	c.Nodes.Take(h, cl.Spec.Needs, n)
@@ -43,7 +44,9 @@ func (c *Classes) Count(h nodes.Handle, e *nodes.Entry, n int32) {
 	c.Storage.Use(cl.Volumes, n)
 }
 
-// countLate fills new counters with the pods that are there, in one pass for all of them.
+// countLate fills new counters with the pods that are there, in one pass for all of them. Which counters count a pod is worked out once for
+// each class: a cluster has many more pods than classes. What is counted here is no change of the world, so it bears the number 0: nobody
+// need be asked again because of pods that were there all the time.
 func (c *Classes) countLate() {
 	late := c.Relations.Late()
 	if len(late) == 0 {

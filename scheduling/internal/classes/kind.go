@@ -23,6 +23,9 @@ import (
 //	Shuns                                    InterPodAffinity: those whom the pod wants to be away from
 //	Shunned                                  InterPodAffinity: those who want to be away from the pod
 //	Minds, Depends, Spreads, Selfish         none: what a search may take for granted
+//
+// A kind is made when its first class is asked about, and stays. Its answers are read off counters, so it never grows stale itself; what
+// makes a class change its kind is in [Classes.kind].
 type Kind struct {
 	ID      int32
 	Class   *Class // one of them
@@ -58,6 +61,15 @@ func (s *spreading) exceeds(h nodes.Handle) bool {
 func (k *Kind) refuse(plugin, message string) { k.By, k.Refused = plugin, message }
 
 // Answer is whether pods of a kind are welcome on a node.
+//
+//	what refuses                                   answer   until
+//	resources, ports, taints, labels, features     Never    something leaves or is taken back
+//	volumes that are bound, devices                Never    the same
+//	somebody there whom the pod shuns, or who it   Never    the same
+//	volumes that a first pod is yet to decide      NotNow   that pod is placed
+//	a skew, company that is missing                NotNow   pods come, there or elsewhere
+//
+// Never is what makes searches fast: while pods are only placed, a node that said it need not be asked again.
 type Answer uint8
 
 // The answers, the best first.
@@ -139,8 +151,9 @@ func (k *Kind) owned(is func(*relations.Counter) bool) bool {
 	return false
 }
 
-// Hears says whether nominated pods that want to be away from the pod are asked. kube-scheduler's InterPodAffinity skips a pod for good
-// when it has no such wishes itself and none of the pods that run wants to be away from it.
+// Hears says whether nominated pods that want to be away from the pod are asked. It is to be asked before they count as being there.
+// kube-scheduler's InterPodAffinity skips a pod for good when it has no such wishes itself and none of the pods that run wants to be away
+// from it.
 func (k *Kind) Hears() bool {
 	return len(k.near)+len(k.apart) > 0 || k.owned((*relations.Counter).Any)
 }
@@ -182,7 +195,7 @@ func (k *Kind) Relaxed() uint64 {
 	return at
 }
 
-// spread sets up the spread constraints that forbid.
+// spread sets up the spread constraints that forbid. The others only weigh nodes against each other, which is not asked here.
 func (c *Classes) spread(k *Kind, key []byte) []byte {
 	of, spec := k.Class.Of, k.Spec
 	var forbid []*corev1.TopologySpreadConstraint

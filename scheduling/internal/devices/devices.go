@@ -2,10 +2,9 @@
 //
 //	file       what it owns
 //	claims     what pods of a class claim, and how that is given and taken back
+//	served     extended resources that device classes serve
 //	hardware   the snapshot's slices, claims and classes, and which devices are taken, as the plugin looks them up
-//	devices    both, for one snapshot after the other
-//
-// Extended resources that a device class serves are judged as plain ones.
+//	devices    all of it, for one snapshot after the other
 package devices
 
 import (
@@ -36,9 +35,9 @@ func (d *Devices) Follow(s *cluster.Snapshot) {
 	d.snapshot, d.hardware = s, nil
 }
 
-// Of is what pods of the class claim, nil for nothing.
-func (d *Devices) Of(of *cluster.Class) *Claims {
-	if len(of.Spec.ResourceClaims) == 0 {
+// Of is what pods of the class claim, nil for nothing. Served says whether they ask for an extended resource that device classes serve.
+func (d *Devices) Of(of *cluster.Class, served bool) *Claims {
+	if len(of.Spec.ResourceClaims) == 0 && !served {
 		return nil
 	}
 	if d.hardware == nil {
@@ -59,6 +58,7 @@ func (d *Devices) Refusal(c *Claims, h nodes.Handle) string {
 }
 
 // Give gives n pods with these claims their devices on the node, as far as it has them. It returns what takes that back, nil for nothing.
+// Whoever is placed where there are none stays there without: a what-if is not refused.
 func (d *Devices) Give(c *Claims, h nodes.Handle, n int32) []Given {
 	var all []Given
 	for range n {
@@ -78,7 +78,8 @@ func (d *Devices) Withdraw(all []Given) {
 	}
 }
 
-// published are the slices with the devices of the node alone. A machine that is not there yet has copies of its template's.
+// published are the slices with the devices of the node alone. A machine that is not there yet has copies of its template's, each of a pool
+// of its own: devices are told apart by driver, pool and name, and those of two machines must not be one.
 func (d *Devices) published(h nodes.Handle) []*resourcev1.ResourceSlice {
 	like, name := d.table.Like(h), d.table.Name(h)
 	if like == nil {
@@ -94,7 +95,8 @@ func (d *Devices) published(h nodes.Handle) []*resourcev1.ResourceSlice {
 	return all
 }
 
-// Slices are the device slices of that node alone, as its driver publishes them.
+// Slices are the device slices of that node alone, as its driver publishes them. They are read off the snapshot, so that templates can be
+// made of them before anybody claims a device.
 func (d *Devices) Slices(node string) []*resourcev1.ResourceSlice {
 	var all []*resourcev1.ResourceSlice
 	for _, s := range d.snapshot.Objects.ResourceSlices {

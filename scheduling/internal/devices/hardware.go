@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
 	"k8s.io/dynamic-resource-allocation/structured"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -21,6 +22,14 @@ import (
 
 // hardware asks kube-scheduler's plugin about devices, over the snapshot's slices, claims and classes and over what is given away in
 // the pretended world. It is made when the first pod with claims is asked about, and again for every snapshot.
+//
+//	invariant                                                         kept by
+//	taken has the devices of every claim in claims that is allocated  newHardware, then reserve and release in pairs
+//	claims has each claim as the pretended world has it               the same; own claims stay as they were made
+//	here is about the node that is asked about                        at, before each question
+//
+// Devices of pods that run stay taken when a what-if has them leave. Their claims are freed by the pods' end, which takes its time. So a
+// pod is rather said to wait than to fit.
 type hardware struct {
 	fwk.Handle // a framework without plugins and without a client
 	ctx        context.Context
@@ -32,6 +41,7 @@ type hardware struct {
 	slices     map[string][]*resourcev1.ResourceSlice // by the node whose they are
 	shared     []*resourcev1.ResourceSlice            // that are not of one node alone
 	taken      structured.AllocatedState
+	serving    *extendedresourcecache.ExtendedResourceCache
 
 	here      []*resourcev1.ResourceSlice // of the node that is asked about
 	signalled []*resourcev1.ResourceClaim // what the plugin has just given
@@ -53,6 +63,7 @@ func newHardware(s *cluster.Snapshot) *hardware {
 			AggregatedCapacity: structured.NewConsumedCapacityCollection(),
 		},
 	}
+	h.serving = serving(s.Objects.DeviceClasses)
 	for _, dc := range s.Objects.DeviceClasses {
 		h.classes[dc.Name] = dc
 	}
@@ -71,7 +82,7 @@ func newHardware(s *cluster.Snapshot) *hardware {
 	return h
 }
 
-// keyOf is the claim's "namespace/name".
+// keyOf is the claim's "namespace/name". The claim that the plugin makes for extended resources has a name that no object may have.
 func keyOf(c *resourcev1.ResourceClaim) string { return c.Namespace + "/" + c.Name }
 
 // claimsMade are the claims that were made for pods from templates, by class and by their name in the pod; nil for a template that
@@ -107,7 +118,8 @@ func (h *hardware) add(own *resourcev1.ResourceClaim) {
 // at has the plugin be asked about a node with these slices of its own.
 func (h *hardware) at(slices []*resourcev1.ResourceSlice) { h.here = slices }
 
-// reserve has the plugin give the pod devices, in the state in which it was asked; nil when it does not.
+// reserve has the plugin give the pod devices, in the state in which it was asked; nil when it does not. A claim that nobody knows is the
+// one that the plugin makes for extended resources: like claims of a class's own it is given devices anew for every pod.
 func (h *hardware) reserve(state fwk.CycleState, pod *corev1.Pod, node string) []Given {
 	h.signalled = nil
 	if status := h.plugin.Reserve(h.ctx, state, pod, node); !status.IsSuccess() {
@@ -116,8 +128,8 @@ func (h *hardware) reserve(state fwk.CycleState, pod *corev1.Pod, node string) [
 	all := make([]Given, 0, len(h.signalled))
 	for _, claim := range h.signalled {
 		g := Given{claim: claim}
-		if !h.own[claim.UID] {
-			g.was = h.claims[keyOf(claim)]
+		if shared := h.claims[keyOf(claim)]; shared != nil && !h.own[claim.UID] {
+			g.was = shared
 			h.claims[keyOf(claim)] = claim
 		}
 		h.hold(claim, true)
@@ -126,7 +138,7 @@ func (h *hardware) reserve(state fwk.CycleState, pod *corev1.Pod, node string) [
 	return all
 }
 
-// release takes devices back.
+// release takes devices back. What was given last must be taken back first: a claim that is shared is as it was before then.
 func (h *hardware) release(g Given) {
 	h.hold(g.claim, false)
 	if g.was != nil {
@@ -134,7 +146,8 @@ func (h *hardware) release(g Given) {
 	}
 }
 
-// sort tells slices of one node from others. A pool over several nodes is looked at as a whole.
+// sort tells slices of one node from others. A pool over several nodes is looked at as a whole: the allocator gives nothing of a pool of
+// which it sees fewer slices than the pool says it has.
 func (h *hardware) sort(all []*resourcev1.ResourceSlice) {
 	type pool struct{ driver, name string }
 	of := map[pool]string{}
@@ -194,8 +207,10 @@ func (h *hardware) DeviceClasses() fwk.DeviceClassLister         { return classL
 func (h *hardware) DeviceClassResolver() fwk.DeviceClassResolver { return h }
 func (h *hardware) PodGroups() fwk.PodGroupLister                { return nil }
 
-// GetDeviceClass says that no extended resource is served by devices.
-func (h *hardware) GetDeviceClass(corev1.ResourceName) *resourcev1.DeviceClass { return nil }
+// GetDeviceClass is the class that serves the extended resource, nil for none.
+func (h *hardware) GetDeviceClass(r corev1.ResourceName) *resourcev1.DeviceClass {
+	return h.serving.GetDeviceClass(r)
+}
 
 // ListWithDeviceTaintRules are the slices that concern the node asked about.
 func (h *hardware) ListWithDeviceTaintRules() ([]*resourcev1.ResourceSlice, error) {
@@ -222,6 +237,9 @@ type tracker struct {
 	h *hardware
 }
 
+// List has the plugin find no claim that it made for a pod's extended resources before: it would throw that away and try again.
+func (t tracker) List() ([]*resourcev1.ResourceClaim, error) { return nil, nil }
+
 // Get is the claim as it is in the pretended world.
 func (t tracker) Get(namespace, name string) (*resourcev1.ResourceClaim, error) {
 	if c, ok := t.h.claims[namespace+"/"+name]; ok {
@@ -230,7 +248,8 @@ func (t tracker) Get(namespace, name string) (*resourcev1.ResourceClaim, error) 
 	return nil, apierrors.NewNotFound(resourcev1.Resource("resourceclaims"), name)
 }
 
-// GatherAllocatedState is what is taken. The plugin adds to the capacities, so it gets a copy of them; the sets it only reads.
+// GatherAllocatedState is what is taken, pretended or not. The plugin adds to the capacities, so it gets a copy of them; the sets it only
+// reads.
 func (t tracker) GatherAllocatedState() (*structured.AllocatedState, error) {
 	state := t.h.taken
 	state.AggregatedCapacity = state.AggregatedCapacity.Clone()

@@ -2,6 +2,7 @@
 //
 //	plugin                                          is answered by
 //	NodeUnschedulable, TaintToleration, NodeAffinity   package nodes, which asks the plugins once for each kind of node
+//	NodeDeclaredFeatures                            package nodes in the same way
 //	NodeName                                        the caller, who knows which nodes there are
 //	NodePorts, NodeResourcesFit                     integers here
 //	VolumeBinding, VolumeZone, VolumeRestrictions, NodeVolumeLimits   package storage, which asks the plugins
@@ -36,8 +37,8 @@ func New(w classes.World, c *classes.Classes) *Judge { return &Judge{World: w, C
 // of them; it is nil when nobody in particular is asked about.
 func (j *Judge) Answer(k *classes.Kind, h nodes.Handle, p *cluster.Pod) classes.Answer {
 	if waiting := j.waiting(k, h, p); len(waiting) > 0 {
-		a := classes.Welcome
-		j.beside(h, waiting, func() { a = j.alone(k, h, k.Hears()) })
+		a, heard := classes.Welcome, k.Hears() // those that run say whether anybody is heard, before the others come
+		j.beside(h, waiting, func() { a = j.alone(k, h, heard) })
 		if a != classes.Welcome {
 			return a
 		}
@@ -79,14 +80,14 @@ func (j *Judge) alone(k *classes.Kind, h nodes.Handle, heard bool) classes.Answe
 	return k.Follows(h)
 }
 
-// passes says whether the node has the resources and the host ports, and its taints and labels let the pod pass.
+// passes says whether the node has the resources, the host ports and the kubelet's features, and its taints and labels let the pod pass.
 func (j *Judge) passes(k *classes.Kind, h nodes.Handle) bool {
 	return !j.Nodes.Lacks(h, k.Spec.Needs) && k.Refused == "" && j.Rules.Pass(k.Spec.Tolerations, k.Spec.Selection, h) &&
-		(len(k.Spec.Ports) == 0 || len(j.takenPorts(k.Spec, h)) == 0)
+		j.Rules.Declared(k.Spec.Features, h) && (len(k.Spec.Ports) == 0 || len(j.takenPorts(k.Spec, h)) == 0)
 }
 
-// Suits says whether the node as such would do for pods of the kind: its resources, taints, labels, host ports and volumes, whoever else is
-// near.
+// Suits says whether the node as such would do for pods of the kind: its resources, taints, labels, features, host ports and volumes,
+// whoever else is near.
 func (j *Judge) Suits(k *classes.Kind, h nodes.Handle) bool {
 	return j.passes(k, h) && (k.Volumes == nil || j.Storage.Mountable(k.Volumes, h))
 }

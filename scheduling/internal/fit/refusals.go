@@ -41,7 +41,8 @@ func (j *Judge) refuse(p *cluster.Pod, h nodes.Handle, elsewhere, worded bool) (
 	if len(waiting) == 0 || j.alone(k, h, j.Relations.Repelling()) != classes.Welcome {
 		return j.refusals(p, k, h, elsewhere, true, worded)
 	}
-	j.beside(h, waiting, func() { n, why = j.refusals(p, k, h, elsewhere, k.Hears(), worded) })
+	heard := k.Hears()
+	j.beside(h, waiting, func() { n, why = j.refusals(p, k, h, elsewhere, heard, worded) })
 	return n, why
 }
 
@@ -100,6 +101,9 @@ func (j *Judge) refusals(p *cluster.Pod, k *classes.Kind, h nodes.Handle, elsewh
 		say(reason.PodAffinity)
 	case k.Shuns(h) || heard && k.Shunned(h):
 		say(reason.PodAntiAffinity)
+	}
+	if !j.Rules.Declared(k.Spec.Features, h) {
+		refuse("NodeDeclaredFeatures", "the kubelet does not declare "+strings.Join(k.Spec.Features.Undeclared(j.Nodes.Object(h)), ", "))
 	}
 	return n, why
 }

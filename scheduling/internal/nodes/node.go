@@ -14,6 +14,7 @@ type Template struct {
 	pods        []Entry // that every machine carries
 	allocatable []resources.Amount
 	taints      int32  // the kind of its taints
+	features    int32  // the kind of what its kubelet declares, or unproven
 	digest      uint64 // of the node object and the classes of the pods
 	attaches    int    // volumes, 0 for no limit
 	slices      []*resourcev1.ResourceSlice
@@ -31,6 +32,13 @@ func (t *Template) Publishing(slices ...*resourcev1.ResourceSlice) *Template {
 	return t
 }
 
+// Unproven says that no node of the group has shown yet what its kubelet declares: a machine is taken to have every feature that pods need.
+// The API server let these pods in, so the cluster's release has it; a machine that is refused for nothing would never be made to tell.
+func (t *Template) Unproven() *Template {
+	t.features = unproven
+	return t
+}
+
 // Attaches is how many volumes a machine can attach, 0 for no limit.
 func (t *Template) Attaches() int { return t.attaches }
 
@@ -39,7 +47,13 @@ func (t *Template) Slices() []*resourcev1.ResourceSlice { return t.slices }
 
 // Digest tells templates apart that offer something else to pods which do not mind others: the node object, what a machine attaches, and
 // the pods that it carries. It is a function of their contents alone, the same for every checker.
-func (t *Template) Digest() uint64 { return digest.Mix(t.digest, uint64(t.attaches)) }
+func (t *Template) Digest() uint64 {
+	sum := digest.Mix(t.digest, uint64(t.attaches))
+	if t.features == unproven {
+		sum = digest.Mix(sum, 1)
+	}
+	return sum
+}
 
 // Same says whether machines that are like the templates begin alike. Machines with devices of their own never do for certain.
 func (t *Template) Same(o *Template) bool {

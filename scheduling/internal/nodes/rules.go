@@ -9,6 +9,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeaffinity"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodedeclaredfeatures"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeunschedulable"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
 
@@ -25,6 +26,7 @@ const (
 	Taints           // TaintToleration lets the pod pass
 	Schedule         // NodeUnschedulable does
 	selected         // NodeAffinity does
+	declared         // NodeDeclaredFeatures does
 )
 
 // Rules asks kube-scheduler's plugins what depends on a pod's spec and a node object alone. They are asked once for each part of a spec
@@ -35,22 +37,26 @@ type Rules struct {
 	unschedulable fwk.FilterPlugin
 	taints        fwk.FilterPlugin
 	affinity      plugins.Prepared
+	features      plugins.Prepared
 	tolerations   map[string]*Tolerations
 	selections    map[string]*Selection
+	demands       map[string]*Demand
 }
 
 // NewRules makes the plugins.
 func NewRules(t *Table) *Rules {
 	return &Rules{
 		table: t, ctx: plugins.Quiet(), tolerations: map[string]*Tolerations{}, selections: map[string]*Selection{},
+		demands:       map[string]*Demand{},
 		unschedulable: plugins.Make[fwk.FilterPlugin](nodeunschedulable.New, nil, nil),
 		taints:        plugins.Make[fwk.FilterPlugin](tainttoleration.New, nil, nil),
 		affinity:      plugins.Make[plugins.Prepared](nodeaffinity.New, &config.NodeAffinityArgs{}, nil),
+		features:      plugins.Make[plugins.Prepared](nodedeclaredfeatures.New, nil, nil),
 	}
 }
 
 // Known is how much the rules have to remember.
-func (r *Rules) Known() int { return len(r.tolerations) + len(r.selections) }
+func (r *Rules) Known() int { return len(r.tolerations) + len(r.selections) + len(r.demands) }
 
 // Tolerations are what pods tolerate, with an answer for each kind of taints.
 type Tolerations struct {

@@ -21,18 +21,36 @@ type Table struct {
 	free   free
 	views  views
 	offers []resources.Amount // memory for [Table.Allocatable]
+	served []resources.Dimension
 }
 
 // NewTable makes a table with room for so many nodes.
 func NewTable(nodes int) *Table {
 	return &Table{
 		dims: resources.NewDimensions(), rows: make([]row, 0, nodes), byName: make(map[string]Handle, nodes),
-		views: views{lenses: map[string]*Lens{}, taintKinds: map[string]int32{}},
+		views: views{lenses: map[string]*Lens{}, taintKinds: map[string]int32{}, featureKinds: map[string]int32{}},
 	}
 }
 
+// Serve says which resources devices serve on nodes that have none of them allocatable: such a node has plenty left of it, since its
+// devices are counted elsewhere. It is to be called before nodes are there.
+func (t *Table) Serve(names []corev1.ResourceName) {
+	for _, name := range names {
+		if d := t.Dimension(name); d != resources.NotCounted {
+			t.served = append(t.served, d)
+		}
+	}
+}
+
+// Served says whether one of the needs is for a resource that devices serve on some nodes.
+func (t *Table) Served(needs []resources.Need) bool {
+	return len(t.served) > 0 && slices.ContainsFunc(needs, func(n resources.Need) bool {
+		return n.Asked > 0 && slices.Contains(t.served, n.Dim)
+	})
+}
+
 // Known is how much the table has to remember.
-func (t *Table) Known() int { return len(t.rows) + len(t.views.taintKinds) }
+func (t *Table) Known() int { return len(t.rows) + len(t.views.taintKinds) + len(t.views.featureKinds) }
 
 // Resources.
 
@@ -69,10 +87,10 @@ func (t *Table) Allocatable(h Handle) []resources.Amount {
 	return t.offers
 }
 
-// Left is what the node has free of one resource.
+// Left is what the node has free of one resource. Of one that devices serve there it is more than a pod can ask for.
 func (t *Table) Left(d resources.Dimension, h Handle) int64 { return t.free.left[d][h] }
 
-// Free is what the node has left, by dimension. The slice belongs to the caller.
+// Free is what the node has left, by dimension as in [Table.Left]. The slice belongs to the caller.
 func (t *Table) Free(h Handle) []int64 {
 	out := make([]int64, len(t.free.left))
 	for d := range out {
@@ -110,7 +128,7 @@ func (t *Table) Full(h Handle, needs []resources.Need) bool {
 // but for its name, and is shared. Keys tell the classes of the pods apart, in the order of the pods.
 func (t *Table) Template(node *corev1.Node, pods []Entry, keys []string) *Template {
 	of := &Template{node: Future(node, ""), pods: slices.Clip(pods), allocatable: t.Amounts(nil, node.Status.Allocatable)}
-	of.taints = t.views.taintKind(of.node)
+	of.taints, of.features = t.views.taintKind(of.node), t.views.featureKind(of.node)
 	of.digest = digest.Object(0, of.node)
 	for _, key := range keys {
 		of.digest = digest.String(of.digest, key)
@@ -152,6 +170,9 @@ func (t *Table) Enter(h Handle) {
 	all := t.Allocatable(h)
 	for d := range t.free.left {
 		t.free.set(resources.Dimension(d), h, 0)
+	}
+	for _, d := range t.served {
+		t.free.set(d, h, resources.Plenty)
 	}
 	for _, a := range all {
 		t.free.set(a.Dim, h, a.N)
@@ -262,3 +283,6 @@ func (t *Table) Look(l *Lens, h Handle) int32 { return l.look(h, &t.rows[h]) }
 
 // Taints is the kind of the node's taints and its cordon: a small number.
 func (t *Table) Taints(h Handle) int32 { return t.views.taints[h] }
+
+// Features is the kind of the features that the node's kubelet declares: a small number, below 0 for those that nobody knows.
+func (t *Table) Features(h Handle) int32 { return t.views.features[h] }

@@ -29,19 +29,21 @@ func (t *Topology) Of(h Handle) int32 { return t.of[h] }
 
 // views is how nodes look. Whatever is known of a node is forgotten when another object, or another node, takes its place.
 type views struct {
-	lenses     map[string]*Lens
-	topologies []*Topology
-	taintKinds map[string]int32
-	taints     []int32 // by node: the kind of its taints
+	lenses       map[string]*Lens
+	topologies   []*Topology
+	taintKinds   map[string]int32
+	taints       []int32 // by node: the kind of its taints
+	featureKinds map[string]int32
+	features     []int32 // by node: the kind of the features that its kubelet declares
 }
 
 // see looks at a node that has another object than before.
 func (v *views) see(h Handle, r *row) {
-	v.taints = reach(v.taints, h)
+	v.taints, v.features = reach(v.taints, h), reach(v.features, h)
 	if r.template != nil {
-		v.taints[h] = r.template.taints
+		v.taints[h], v.features[h] = r.template.taints, r.template.features
 	} else {
-		v.taints[h] = v.taintKind(r.node)
+		v.taints[h], v.features[h] = v.taintKind(r.node), v.featureKind(r.node)
 	}
 	for _, t := range v.topologies {
 		t.see(h, r)
@@ -74,6 +76,14 @@ func (v *views) taintKind(n *corev1.Node) int32 {
 		seen = append(append(append(append(append(append(seen, 0), t.Key...), 0), t.Value...), 0), t.Effect...)
 	}
 	return numbered(v.taintKinds, seen, 1)
+}
+
+// featureKind numbers what a node's kubelet declares. 0 is to declare nothing.
+func (v *views) featureKind(n *corev1.Node) int32 {
+	if len(n.Status.DeclaredFeatures) == 0 {
+		return 0
+	}
+	return numbered(v.featureKinds, []byte(strings.Join(n.Status.DeclaredFeatures, "\x00")), 1)
 }
 
 // numbered is the number of what was seen, from the first on.

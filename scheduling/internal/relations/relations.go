@@ -59,7 +59,7 @@ func New(clock *journal.Clock, t *nodes.Table, rules *nodes.Rules, namespaces []
 	return r
 }
 
-// Known is how many selectors there are. They are numbered below it.
+// Known is how many selectors there are. They are numbered below it, and none ever goes: a checker that knows too many is made anew.
 func (r *Relations) Known() int { return len(r.selectors) }
 
 // Repelling says whether some class of pods has required anti-affinity.
@@ -82,7 +82,8 @@ func (r *Relations) Selector(terms ...Term) *Selector {
 	return s
 }
 
-// file puts a selector under a label without which it matches no pod, where there is one.
+// file puts a selector under a label without which it matches no pod, where there is one. A cluster with a thousand apps has a thousand
+// selectors, and a pod of one of them is looked up by its few labels instead of being shown to all.
 func (r *Relations) file(s *Selector) {
 	for i := range s.terms {
 		t := &s.terms[i]
@@ -104,7 +105,7 @@ func (r *Relations) file(s *Selector) {
 	r.anywhere = append(r.anywhere, s)
 }
 
-// few is how many selectors are tried one by one rather than looked up.
+// few is how many selectors are tried one by one rather than looked up. Which way is taken makes no difference to what is found.
 const few = 8
 
 // Matching are the selectors that match pods of a namespace with these labels, from the one numbered from on, in order.
@@ -117,6 +118,7 @@ func (r *Relations) Matching(namespace string, l labels.Set, from int) []*Select
 			}
 		}
 	}
+	// Classes are shown new selectors as these come, mostly one at a time: then a look at it is cheaper than a look at each label.
 	if len(r.selectors)-from < few {
 		try(r.selectors[from:])
 		return out
@@ -130,7 +132,7 @@ func (r *Relations) Matching(namespace string, l labels.Set, from int) []*Select
 }
 
 // Counter is the counter of pods that the selector matches, by topology; in a scope it leaves out pods that are being deleted.
-// A new one is among the [Relations.Late].
+// A new one is among the [Relations.Late], and counts nothing until somebody fills it.
 func (r *Relations) Counter(s *Selector, t *nodes.Topology, in *Scope) *Counter {
 	k, made := s.counter(t, in)
 	if made {
@@ -188,7 +190,7 @@ func (r *Relations) Scope(t *nodes.Topology, keys []*nodes.Topology, sel *nodes.
 	return s
 }
 
-// Join counts a node that has come, before its pods.
+// Join counts a node that has come, before its pods: a spread counts a pod only on a node of its scope.
 func (r *Relations) Join(h nodes.Handle) {
 	for _, s := range r.scopes {
 		if s.wants(r.rules, h) {

@@ -8,6 +8,9 @@ import (
 
 // Scope is the nodes over which spread constraints that are alike in this spread their pods, and their domains. A domain counts as long as
 // one of the nodes is in it. Its counters are opened for a domain before pods of the first node are counted, and closed after the last's.
+//
+// A node belongs to it by what the pod's spec says, and not by its room: a zone that is full still holds the least number of pods, and
+// keeps pods from other zones. nodeAffinityPolicy and nodeTaintsPolicy say which parts of the spec count.
 type Scope struct {
 	ID          int32
 	Topology    *nodes.Topology
@@ -59,7 +62,8 @@ func (s *Scope) join(h nodes.Handle, at uint64) {
 	}
 }
 
-// leave forgets a node.
+// leave forgets a node. Its pods are off the counters by then: those that are counted off later are passed over, and a domain that comes
+// back would still have them.
 func (s *Scope) leave(h nodes.Handle) {
 	if !s.counts(h) {
 		return

@@ -55,7 +55,8 @@ func (s *Selector) counter(t *nodes.Topology, in *Scope) (*Counter, bool) {
 	return k, true
 }
 
-// ownersOf is the counter of owners of that topology.
+// ownersOf is the counter of owners of that topology. It has no selector, as it counts those who have the term and not those whom it is
+// about.
 func (s *Selector) ownersOf(t *nodes.Topology) *Counter {
 	for _, k := range s.owners {
 		if k.topology == t {
@@ -68,6 +69,18 @@ func (s *Selector) ownersOf(t *nodes.Topology) *Counter {
 }
 
 // Counter counts pods by the domains of a topology, as pods come and go.
+//
+//	event                    counts[d]   levels                       least
+//	a pod comes to d         +1          one domain a level up        may rise, when d was the last of the least
+//	a pod leaves d           -1          one domain a level down      may fall, to what d has now
+//	d has its first node     as it is    one domain more              may fall, to what d has
+//	d has no node any more   as it is    one domain less              may rise
+//
+// Levels make the least a matter of a few steps. A search of all domains for it would cost one look at each whenever a pod is placed.
+// Only a spread asks for the least, so a counter without a scope has no levels.
+//
+// Counts outlive the nodes of a domain: those who count pods take them off node by node before the node leaves, and a domain that comes
+// back begins with what is left, which is nothing.
 type Counter struct {
 	topology *nodes.Topology
 	selector *Selector // of the pods that are counted; nil for pods with anti-affinity
@@ -104,7 +117,9 @@ func (k *Counter) Here(h nodes.Handle) int32 {
 // Any says whether any pod is counted anywhere.
 func (k *Counter) Any() bool { return k.total > 0 }
 
-// Relaxed is the last change after which a pod that this counter keeps from a node may be welcome there.
+// Relaxed is the last change after which a pod that this counter keeps from a node may be welcome there: the least rose, a domain got its
+// first pod, or a domain was opened. Searches go on where they stopped as long as nothing relaxed since. That a pod or a node left is not
+// noted here: [journal.Clock] tells of it, for all counters at once.
 func (k *Counter) Relaxed() uint64 { return k.relaxed }
 
 // Live notes that a class with such a term has come to be known in the snapshot, or is not any more.

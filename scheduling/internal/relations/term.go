@@ -31,7 +31,8 @@ func Nobody(namespace string) Term {
 	return Term{key: "s none", only: namespace, labels: labels.Nothing()}
 }
 
-// Everybody says whether the term selects all pods of its namespaces.
+// Everybody says whether the term selects all pods of its namespaces. PodTopologySpread counts nothing by such a selector, unlike
+// InterPodAffinity, so who asks must know for which of the two.
 func (t *Term) Everybody() bool { return t.labels.Empty() }
 
 // Includes says whether the term's labels match those of a pod, whatever its namespace.
@@ -124,7 +125,8 @@ func (r *Relations) affinityTerm(namespace string, t *corev1.PodAffinityTerm, ru
 	return Term{key: key, namespaces: matches, labels: s}, nil
 }
 
-// words are a selector's words; those that match nothing and everything have none of their own.
+// words are a selector's words; those that match nothing and everything have none of their own. Requirements are sorted by key in them,
+// so selectors that say the same in another order are counted once.
 func words(s labels.Selector) string {
 	if all, ok := s.Requirements(); !ok {
 		return "nothing"

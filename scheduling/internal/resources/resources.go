@@ -86,6 +86,9 @@ type Amount struct {
 // mostCounted is more than any node has. What a pod asks for beyond it counts as that much, so that no sum passes what an int64 holds.
 const mostCounted = 1 << 50
 
+// Plenty is more than pods ask for, however many of them come to a node.
+const Plenty = 4 * mostCounted
+
 // Append appends the quantities of a list that kube-scheduler counts, without zeros and in no order.
 func (d *Dimensions) Append(out []Amount, list corev1.ResourceList) []Amount {
 	for name, q := range list {

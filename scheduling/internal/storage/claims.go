@@ -85,7 +85,8 @@ func waiterOf(all map[string]*waiter, key string) *waiter {
 	return w
 }
 
-// changed tells those who depend on the claim, or on the volumes of the class, that their answers no longer hold.
+// changed tells those who depend on the claim, or on the volumes of the class, that their answers no longer hold. Taking back is a change
+// as well: a count that fell again would make an answer of the world between look like one of now.
 func (c *claims) changed(w *waiter) { w.changes, w.last = w.changes+1, c.clock.Last() }
 
 // claim is the one of that key now, nil when there is none.
@@ -93,7 +94,8 @@ func (c *claims) claim(key string) *corev1.PersistentVolumeClaim {
 	return found[*corev1.PersistentVolumeClaim](c.shelf, key)
 }
 
-// waits says whether the claim waits for its first pod, as the snapshot saw it.
+// waits says whether the claim waits for its first pod, as the snapshot saw it. One that was decided since waits still in this sense: the
+// decision may be taken back, and those who asked must hear of it.
 func (c *claims) waits(of *corev1.PersistentVolumeClaim) bool {
 	if of.Spec.VolumeName != "" {
 		return c.decided[keyOf(of)]
@@ -102,7 +104,8 @@ func (c *claims) waits(of *corev1.PersistentVolumeClaim) bool {
 	return err == nil && late
 }
 
-// nameless says whether the claim waits for its first pod, and no volume and no node is meant for it.
+// nameless says whether the claim waits for its first pod, and no volume and no node is meant for it. Only such a claim is like others: all
+// that plugins read of it is what it asks for.
 func (c *claims) nameless(of *corev1.PersistentVolumeClaim) bool {
 	return of.Spec.VolumeName == "" && c.waits(of) && !selected(of) && of.DeletionTimestamp == nil && !c.promised[keyOf(of)] &&
 		(of.Status.Phase == "" || of.Status.Phase == corev1.ClaimPending)
@@ -115,7 +118,8 @@ func selected(c *corev1.PersistentVolumeClaim) bool {
 }
 
 // makes says whether a volume is made for the claim wherever its first pod goes, by a driver that counts it by the claim as it would by
-// the volume.
+// the volume. Provisioners that used to be built in are left out: which driver counts their volumes is for each node's
+// kubelet to say.
 func (c *claims) makes(of *corev1.PersistentVolumeClaim) bool {
 	name := storagehelpers.GetPersistentVolumeClaimClass(of)
 	class := found[*storagev1.StorageClass](c.shelf, name)
@@ -148,7 +152,8 @@ func (c *claims) decide(keys []string, alike bool, h nodes.Handle) []Decision {
 	return all
 }
 
-// bind decides one claim.
+// bind decides one claim, in the order in which kube-scheduler does it: a volume that is there comes before one that is to be made. Pods
+// that wait for a volume of that storage class may find it gone then.
 func (c *claims) bind(claim *corev1.PersistentVolumeClaim, node *corev1.Node) Decision {
 	c.bound++
 	was := Decision{claim: claim, volume: c.match(claim, node)}
@@ -195,7 +200,8 @@ func (c *claims) match(claim *corev1.PersistentVolumeClaim, node *corev1.Node) *
 // madeName is the name of the volume that is made for a claim.
 func madeName(claim *corev1.PersistentVolumeClaim) string { return "made-for-" + keyOf(claim) }
 
-// made is the volume that the class's provisioner makes for the claim on the node.
+// made is the volume that the class's provisioner makes for the claim on the node. Its handle is the claim's own, as no two disks are one:
+// drivers count disks by their handles.
 func (c *claims) made(claim *corev1.PersistentVolumeClaim, node *corev1.Node) corev1.PersistentVolume {
 	name := madeName(claim)
 	v := corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{
@@ -214,7 +220,8 @@ func (c *claims) made(claim *corev1.PersistentVolumeClaim, node *corev1.Node) co
 	return v
 }
 
-// make makes the volume that was decided for the claim, if it is to be made later: somebody looks for it now.
+// make makes the volume that was decided for the claim, if it is to be made later: somebody looks for it now. The decision is as old as it
+// was, so this is no change.
 func (c *claims) make(key string) {
 	if h, promised := c.later[key]; promised {
 		delete(c.later, key)

@@ -18,6 +18,14 @@ import (
 //
 // A machine that is not there yet has no kubelet. Its drivers are taken to be those that count volumes anywhere, and those that no node has
 // yet but that attach. Each attaches as many as the machine's size allows.
+//
+//	what is known of a driver                     a machine to come counts its volumes
+//	some kubelet says how many it attaches        yes
+//	kubelets have it, and none says how many      no, unless no driver counts anywhere
+//	only its CSIDriver is there, and it attaches  yes
+//	its CSIDriver says that it attaches nothing   no, unless a kubelet counts
+//
+// To count too much costs a machine that was not needed. To count too little leaves pods waiting on a machine that is full.
 type drivers struct {
 	nodes    map[string]*storagev1.CSINode
 	kindOf   map[string]int32 // by the node's name; nodes that say nothing are left out
@@ -42,6 +50,7 @@ func newDrivers(o *cluster.Objects) *drivers {
 			counted[driver.Name] = counted[driver.Name] || counts(&driver)
 		}
 	}
+	// What a map says of a driver is its last word, so those that it says no of are left out of the list.
 	set := func(_ string, is bool) bool { return !is }
 	maps.DeleteFunc(counted, set)
 	// Drivers of a new machine may count where no node has them yet, or nobody counts yet.
@@ -122,7 +131,7 @@ func (d *drivers) CSINodes() fwk.CSINodeLister { return d }
 // List is not asked for by any filter.
 func (d *drivers) List() ([]*storagev1.CSINode, error) { return nil, nil }
 
-// Get is what the node's kubelet says of its drivers.
+// Get is what the node's kubelet says of its drivers. NodeVolumeLimits knows of no limit where there is no such object.
 func (d *drivers) Get(node string) (*storagev1.CSINode, error) {
 	if d.here != nil {
 		return d.here, nil

@@ -21,7 +21,11 @@ import (
 )
 
 // judges is kube-scheduler's plugins about volumes, over the objects of one observation. It is made when the first pod with volumes is
-// asked about, and again when any of these objects changed.
+// asked about, and again when any of these objects changed. Most clusters change nodes and pods all the time and storage seldom, so what
+// plugins said holds for many snapshots.
+//
+// Answers are kept by kinds of nodes. That holds as long as keys and name say all that plugins read of a node: whoever makes them read
+// more must add it in [judges.read].
 type judges struct {
 	table    *nodes.Table
 	ctx      context.Context
@@ -72,6 +76,7 @@ func newJudges(clock *journal.Clock, t *nodes.Table, o *cluster.Objects, records
 
 // read finds out what volumes and storage classes look at in nodes.
 func (j *judges) read(o *cluster.Objects) {
+	// A name makes each node a kind of its own. It is the way out where nobody can say in advance which labels are read.
 	j.name = len(o.CSIStorageCapacities) > 0 // they select nodes by any label
 	j.keys = []string{
 		corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion,
@@ -98,7 +103,7 @@ func (j *judges) read(o *cluster.Objects) {
 // Refusal is a plugin's.
 type Refusal struct{ Plugin, Message string }
 
-// ask asks plugins about a node.
+// ask asks plugins about a node. One that has nothing to say of the pod is not asked: it has prepared no state, and would fail.
 func (j *judges) ask(v *Volumes, info *framework.NodeInfo, all ...plugins.Prepared) []Refusal {
 	var said []Refusal
 	for _, p := range all {
@@ -124,7 +129,7 @@ func (h handle) SharedInformerFactory() informers.SharedInformerFactory { return
 func (h handle) SnapshotSharedLister() fwk.SharedLister                 { return unshared{} }
 func (h handle) SharedCSIManager() fwk.CSIManager                       { return h.drivers }
 
-// unshared says that no claim is in use: claims for one pod alone are counted by [Storage].
+// unshared says that no claim is in use: claims for one pod alone are counted by [Storage], which hears of every pod that is placed.
 type unshared struct{ fwk.SharedLister }
 
 // VolumeRestrictions asks this of a snapshot of the scheduler, which there is not.

@@ -65,7 +65,7 @@ func restrains(v corev1.Volume) bool {
 		v.GCEPersistentDisk != nil || v.ISCSI != nil || v.RBD != nil || v.Cinder != nil || v.VsphereVolume != nil || v.PortworxVolume != nil
 }
 
-// follow forgets what other plugins said.
+// follow forgets what other plugins said: they said it of the objects of an earlier observation.
 func (p *Pods) follow(j *judges) {
 	if p.judges != j {
 		p.judges, p.own = j, nil
@@ -85,7 +85,8 @@ func (p *Pods) volumes() *Volumes {
 	return p.own
 }
 
-// info is the pods of the class, as far as they differ, as plugins look at their volumes.
+// info is the pods of the class, as far as they differ, as plugins look at their volumes. It is made once: nodes full of such pods are
+// shown to plugins for every pod that asks.
 func (p *Pods) info() *framework.PodInfo {
 	if p.body == nil {
 		p.body = &framework.PodInfo{Pod: p.of.Object()}
@@ -93,7 +94,8 @@ func (p *Pods) info() *framework.PodInfo {
 	return p.body
 }
 
-// unit is one pod of the class, unlike any other in the claims that are made for it: these are put on the shelf as if they had been made.
+// unit is one pod of the class, unlike any other in the claims that are made for it: these are put on the shelf as if they had been made. A
+// controller makes them within moments. Until then kube-scheduler refuses the pod everywhere, and to do so here would only delay a machine.
 func (j *judges) unit(of *cluster.Class, i int) *corev1.Pod {
 	p := of.Object()
 	p.Name = fmt.Sprintf("%x-%d", of.Key, i)

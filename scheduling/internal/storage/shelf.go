@@ -15,6 +15,9 @@ import (
 
 // shelf holds a snapshot's objects where plugins look for them: an informer factory that knows no API server. Nothing runs; what is put
 // on it is there at once, for handlers too. API groups that are not defined here are nil: none of the plugins that we ask wants them.
+//
+// VolumeBinder takes informers and nothing less: it keeps caches of its own, which it fills from their events. A fake client would bring
+// goroutines, and answers that come when they come.
 type shelf struct {
 	informers.SharedInformerFactory
 	boards map[reflect.Type]*board
@@ -28,7 +31,7 @@ func (s *shelf) Core() core.Interface                { return core.New(s, "", ni
 func (s *shelf) Storage() storageinformers.Interface { return storageinformers.New(s, "", nil) }
 func (s *shelf) InformerName() *cache.InformerName   { return nil }
 
-// InformerFor is the one board of a type.
+// InformerFor is the one board of a type. Plugins make informers by the function that is ignored here, each its own.
 func (s *shelf) InformerFor(o runtime.Object, _ internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
 	return s.board(o)
 }
@@ -51,7 +54,8 @@ func put[T runtime.Object](s *shelf, objects ...T) {
 	}
 }
 
-// take removes an object by its namespace and name.
+// take removes an object by its namespace and name. Those who listen are not told: VolumeBinder goes on knowing a volume that was made for
+// a claim. It binds no other claim to it, and this one only on nodes where it would have one made again.
 func take[T runtime.Object](s *shelf, o T) {
 	plugins.Must("remove an object", s.board(o).indexer.Delete(o))
 }

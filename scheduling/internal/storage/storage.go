@@ -30,6 +30,12 @@ import (
 )
 
 // Storage answers for the storage objects of one snapshot after the other, and for what pods that are placed decide.
+//
+//	invariant                                                  kept by
+//	pods[id] is the record of the class of that number         Class is called once for each, in their order
+//	uses counts the pods that are there                        whoever counts pods calls Use with each that comes or goes
+//	what is decided was decided for a pod that is placed       Withdraw takes it back, the last first, when the pod goes
+//	decisions are about these objects                          all are withdrawn before Follow has other ones
 type Storage struct {
 	clock    *journal.Clock
 	table    *nodes.Table
@@ -99,7 +105,7 @@ func (s *Storage) taken(claim string) bool {
 	return s.uses[claim] > 0 || s.judges.claims.decided[claim]
 }
 
-// Own are what the volumes of the pods say by themselves.
+// Own are what the volumes of the pods say by themselves. Words are made of it: those about a twin would name claims that nobody knows.
 func (s *Storage) Own(p *Pods) *Volumes {
 	if s.Volumes(p) == nil {
 		return nil
@@ -107,12 +113,14 @@ func (s *Storage) Own(p *Pods) *Volumes {
 	return p.volumes()
 }
 
-// Shared says whether pods of other classes may use a claim of these.
+// Shared says whether pods of other classes may use a claim of these. Such pods do not stand from snapshot to snapshot: which of them
+// decides the claim depends on who is placed first.
 func (s *Storage) Shared(p *Pods) bool {
 	return slices.ContainsFunc(p.claims, func(claim string) bool { return s.mounters[claim] > 1 })
 }
 
 // Anywhere says whether these volumes stand for those of the pods, whose claims wait, and new ones are made for these wherever the pods go.
+// Then no other pod and no volume has a say in where such a pod goes, and it may stand from snapshot to snapshot.
 func (s *Storage) Anywhere(p *Pods, v *Volumes) bool {
 	if v == nil || v != p.twin {
 		return false
@@ -176,7 +184,8 @@ func keyOf(c *corev1.PersistentVolumeClaim) string { return c.Namespace + "/" + 
 // What other volumes on a node have to do with a pod's is asked of NodeVolumeLimits and VolumeRestrictions. Where no pod with volumes runs,
 // and where nobody counts them, the answer is the same for all nodes whose drivers say the same.
 
-// mostLoads is how many answers of [Storage.overloads] are kept.
+// mostLoads is how many answers of [Storage.overloads] are kept. Each node that carries something of its own has its own answer, so a
+// backlog on thousands of nodes would keep thousands of them for every class.
 const mostLoads = 4096
 
 // overloads says whether the volumes of the pods on the node leave no room for further ones, or are in conflict with them.

@@ -16,6 +16,13 @@ import (
 //
 // Answers hold as long as none of the claims and storage classes that they depend on changes. [Volumes.renew] compares the number of
 // changes, and must come before any answer is used.
+//
+//	an answer                     is kept by                            is forgotten when
+//	refused, skips, state         the record                            a claim or a storage class of it changes
+//	binds                         the node's kind: see [judges.read]    the same
+//	full                          what is on the node, and its drivers  the same, or there are too many
+//
+// Claims that are bound since before the snapshot never change in a pretended world, so nobody waits for those.
 type Volumes struct {
 	ID     int // unlike that of any other
 	judges *judges
@@ -73,7 +80,7 @@ func (j *judges) record(p *corev1.Pod) *Volumes {
 		if claim == nil {
 			continue
 		}
-		name = name || selected(claim)
+		name = name || selected(claim) // it may go to the chosen node alone
 		if j.claims.waits(claim) {
 			class := waiterOf(j.claims.byClass, storagehelpers.GetPersistentVolumeClaimClass(claim))
 			if !slices.Contains(v.choice, class) {
@@ -99,7 +106,8 @@ func (v *Volumes) follow(keys []string) {
 	v.known = v.changes()
 }
 
-// consult asks the plugins what can be said before there is a node.
+// consult asks the plugins what can be said before there is a node. All of them prepare, also after one has refused: skips
+// must be known of each. The first that refuses is named, as it would be by kube-scheduler.
 func (v *Volumes) consult() {
 	v.known = v.changes()
 	v.state, v.refused, v.by = framework.NewCycleState(), "", ""

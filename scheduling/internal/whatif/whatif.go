@@ -104,7 +104,7 @@ func (w *World) Place(h nodes.Handle, e nodes.Entry) (decided bool) {
 	w.Classes.Count(h, &e, e.N)
 	cl := w.Classes.At(e.Class)
 	claims, given := w.Storage.Provide(cl.Volumes, h), []devices.Given(nil)
-	if d := w.Devices.Of(cl.Of); d != nil {
+	if d := w.Classes.Claims(cl); d != nil {
 		given = w.Devices.Give(d, h, e.N)
 	}
 	if claims == nil && given == nil {

@@ -28,7 +28,7 @@ type crowd struct {
 	machines int
 	size     string
 	last     map[int][]place // by demand
-	lodged   int             // pods that stood in some cycle
+	stood    int             // pods that stood in some cycle
 	disks    int             // of these, pods with a claim
 }
 
@@ -54,7 +54,7 @@ func (w *crowd) once(c *Checker, stood bool) (said []string, found map[int][]pla
 		}
 	}
 	seats := make([][2][]Seat, len(w.demands))
-	var lodgers []Lodger
+	var reserved []Reservation
 	for i, of := range w.demands {
 		var all []Seat
 		there := 0
@@ -69,11 +69,11 @@ func (w *crowd) once(c *Checker, stood bool) (said []string, found map[int][]pla
 			}
 		}
 		seats[i] = [2][]Seat{all[:there:there], all[there:]}
-		lodgers = append(lodgers, Lodger{of, w.counts[i], all})
+		reserved = append(reserved, Reservation{of, w.counts[i], all})
 	}
 	if stood {
-		c.Lodge(lodgers)
-		w.noteLodgers(c)
+		c.Reserve(reserved)
+		w.noteStanding(c)
 	}
 	left := slices.Clone(w.counts)
 	found = map[int][]place{}
@@ -101,15 +101,15 @@ func (w *crowd) once(c *Checker, stood bool) (said []string, found map[int][]pla
 	return said, found
 }
 
-func (w *crowd) noteLodgers(c *Checker) {
+func (w *crowd) noteStanding(c *Checker) {
 	pods, disks := c.Standing()
-	w.lodged, w.disks = w.lodged+pods, w.disks+disks
+	w.stood, w.disks = w.stood+pods, w.disks+disks
 }
 
-// TestLodgersHaveThePlacesThatTheyWouldFind turns a cluster over in which pods wait, and holds the places that are found where pods stand from
+// TestReservationsAreThePlacesThatPodsWouldFind turns a cluster over in which pods wait, and holds the places that are found where pods stand from
 // snapshot to snapshot to those of a checker that remembers nothing.
-func TestLodgersHaveThePlacesThatTheyWouldFind(t *testing.T) {
-	lodged, withDisks := 0, 0
+func TestReservationsAreThePlacesThatPodsWouldFind(t *testing.T) {
+	stood, withDisks := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(from, to int, what string) int { return rapid.IntRange(from, to).Draw(t, what) }
 		w := &crowd{T: t, machines: draw(0, 4, "machines"), size: "3"}
@@ -197,16 +197,16 @@ func TestLodgersHaveThePlacesThatTheyWouldFind(t *testing.T) {
 				o.PersistentVolumeClaims = append(slices.Clone(o.PersistentVolumeClaims), claim(fmt.Sprint("more-", len(o.PersistentVolumeClaims)), "late", ""))
 			}
 		}
-		lodged, withDisks = lodged+w.lodged, withDisks+w.disks
+		stood, withDisks = stood+w.stood, withDisks+w.disks
 	})
-	if lodged < 200 || withDisks < 20 {
-		t.Errorf("%d pods stood, %d of them with disks", lodged, withDisks)
+	if stood < 200 || withDisks < 20 {
+		t.Errorf("%d pods stood, %d of them with disks", stood, withDisks)
 	}
 }
 
-// TestPodsThatOthersMindAreNoLodgers has pods keep their places that depend on nobody, beside others to whom it matters where they are: these are
+// TestPodsThatOthersMindHaveNoReservation has pods keep their places that depend on nobody, beside others to whom it matters where they are: these are
 // asked before them and must not find them standing there, or keep them away from where they were.
-func TestPodsThatOthersMindAreNoLodgers(t *testing.T) {
+func TestPodsThatOthersMindHaveNoReservation(t *testing.T) {
 	watched := func(name string, more ...func(*corev1.Pod)) *cluster.Class {
 		return pod(name, append(more, requests("cpu", "100m"), app("watched"))...).Class
 	}
@@ -245,8 +245,8 @@ func TestPodsThatOthersMindAreNoLodgers(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("places (-nobody stands +some stand):\n%s", diff)
 			}
-			if w.lodged > 0 && len(c.comes) == 0 {
-				t.Errorf("%d pods stand", w.lodged)
+			if w.stood > 0 && len(c.comes) == 0 {
+				t.Errorf("%d pods stand", w.stood)
 			}
 		})
 	}

@@ -11,9 +11,9 @@ import (
 	"sluice.dev/sluice/cluster"
 )
 
-// TestARefugeIsFirstFit compares a refuge with placing the pods of leaving nodes one by one on the first node that takes them, with tries settled
+// TestDestinationsAreFirstFit compares destinations with placing the pods of leaving nodes one by one on the first node that takes them, with tries settled
 // and taken back in any order.
-func TestARefugeIsFirstFit(t *testing.T) {
+func TestDestinationsAreFirstFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var objects []any
 		nodes := rapid.IntRange(2, 40).Draw(t, "nodes")
@@ -43,7 +43,7 @@ func TestARefugeIsFirstFit(t *testing.T) {
 				order = append(order, h)
 			}
 		}
-		r := fast.Refuge(order...)
+		r := fast.Destinations(order...)
 		gone := map[Handle]bool{}
 		for range rapid.IntRange(1, 30).Draw(t, "tries") {
 			at := rapid.IntRange(0, nodes-1).Draw(t, "leaves")
@@ -108,12 +108,12 @@ func rangeOf(n int) []int {
 	return all
 }
 
-func TestARefugeThatIsShutTakesNobody(t *testing.T) {
+func TestADestinationThatIsShutTakesNobody(t *testing.T) {
 	c := NewChecker(snapshot(node("a"), node("b"), node("c"), pod("p", on("a"))))
 	a, _ := c.Handle("a")
 	b, _ := c.Handle("b")
 	d, _ := c.Handle("c")
-	r := c.Refuge(b, d)
+	r := c.Destinations(b, d)
 	r.Shut(b)
 	if p := r.Leave(a, c.Pods("a")); p != nil {
 		t.Fatalf("%s has no place", p)

@@ -1,0 +1,263 @@
+package classes
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/scheduling/internal/devices"
+	"sluice.dev/sluice/scheduling/internal/journal"
+	"sluice.dev/sluice/scheduling/internal/nodes"
+	"sluice.dev/sluice/scheduling/internal/relations"
+	"sluice.dev/sluice/scheduling/internal/storage"
+)
+
+const zone = corev1.LabelTopologyZone
+
+// classesOf knows no class of a world with these nodes, each in a zone of the first letter of its name.
+func classesOf(cutoff int32, names ...string) (*Classes, []nodes.Handle) {
+	s := cluster.New(cluster.Snapshot{}.Time, cluster.Objects{}, nil)
+	w := World{Clock: &journal.Clock{}, Nodes: nodes.NewTable(len(names))}
+	w.Rules = nodes.NewRules(w.Nodes)
+	w.Relations = relations.New(w.Clock, w.Nodes, w.Rules, nil)
+	w.Storage = storage.New(w.Clock, w.Nodes, &s.Objects)
+	w.Devices = devices.New(w.Nodes, s)
+	c := New(w, cutoff, 0)
+	var handles []nodes.Handle
+	for _, name := range names {
+		h := w.Nodes.Node(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{zone: name[:1]}}}, nil)
+		c.Enter(h)
+		handles = append(handles, h)
+	}
+	return c, handles
+}
+
+// pod is one with that app label and one core.
+func pod(app string, change ...func(*corev1.Pod)) *cluster.Pod {
+	o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app, Labels: map[string]string{"app": app}}}
+	o.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("1"),
+	}}}}
+	for _, c := range change {
+		c(o)
+	}
+	return cluster.NewPods(o)[0]
+}
+
+func apart(from string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": from}}, TopologyKey: zone,
+		}}}}
+	}
+}
+
+func near(whom string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		apart(whom)(p)
+		p.Spec.Affinity.PodAffinity = &corev1.PodAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+		}
+		p.Spec.Affinity.PodAntiAffinity = nil
+	}
+}
+
+func spread(app string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: zone, WhenUnsatisfiable: corev1.DoNotSchedule,
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
+		}}
+	}
+}
+
+func priority(n int32) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.Priority = &n } }
+
+// put has pods of the class come to a node.
+func put(c *Classes, p *cluster.Pod, h nodes.Handle, n int32) {
+	e := nodes.Entry{Class: c.Of(p.Class).ID, N: n}
+	c.Nodes.AddPods(h, e)
+	c.Count(h, &e, n)
+}
+
+func TestPodsThatTheSchedulerCannotTellApartAreOfOneKind(t *testing.T) {
+	volume := func(p *corev1.Pod) {
+		p.Spec.Volumes = []corev1.Volume{{Name: "d", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "d"}}}}
+	}
+	features := func(p *corev1.Pod) { p.Spec.HostNetwork, p.Spec.HostUsers = true, new(false) }
+	port := func(p *corev1.Pod) {
+		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
+		p.Spec.HostNetwork = true
+	}
+	tolerates := func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}} }
+	for name, c := range map[string]struct {
+		first, second *cluster.Pod
+		watch         *cluster.Pod // somebody who selects pods, nil for nobody
+		same          bool
+	}{
+		"labels that nobody selects":      {pod("a"), pod("b"), nil, true},
+		"labels that somebody selects":    {pod("a"), pod("b"), pod("c", spread("a")), false},
+		"somebody selects both":           {pod("a", spread("x")), pod("a", spread("x"), func(p *corev1.Pod) { p.Labels["extra"] = "1" }), nil, true},
+		"one has a taint's toleration":    {pod("a"), pod("a", tolerates), nil, false},
+		"one has a host port":             {pod("a"), pod("a", port), nil, false},
+		"one has another priority":        {pod("a"), pod("a", priority(5)), nil, false},
+		"one needs a feature of kubelets": {pod("a"), pod("a", features), nil, false},
+		"one has a volume":                {pod("a"), pod("a", volume), nil, false},
+		"one wants company":               {pod("a"), pod("a", near("b")), nil, false},
+		"company is not distance":         {pod("a", near("b")), pod("a", apart("b")), nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, _ := classesOf(-1<<31, "a1", "b1")
+			if c.watch != nil {
+				all.Kind(c.watch.Class)
+			}
+			if got := all.Kind(c.first.Class) == all.Kind(c.second.Class); got != c.same {
+				t.Errorf("one kind: %t", got)
+			}
+			if all.Kind(c.first.Class) != all.Kind(pod("a", func(p *corev1.Pod) { *p = *c.first.Object() }).Class) {
+				t.Error("a class of equal contents has another kind")
+			}
+		})
+	}
+}
+
+func TestWhatOthersHaveToDoWithAKind(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked, there *cluster.Pod // one pod of the second is on a1
+		a, b         Answer       // by affinity and spread, about a1 and b1
+		shunned      bool         // on a1, by itself or the other
+		minds        bool
+	}{
+		"nothing":                               {pod("p"), pod("q"), Welcome, Welcome, false, false},
+		"company is where it is":                {pod("p", near("q")), pod("q"), Welcome, NotNow, false, true},
+		"the first of its own is company":       {pod("p", near("p")), pod("q"), Welcome, Welcome, false, true},
+		"it shuns where others are":             {pod("p", apart("q")), pod("q"), Welcome, Welcome, true, true},
+		"it is shunned as well":                 {pod("p"), pod("q", apart("p")), Welcome, Welcome, true, true},
+		"others shun somebody else":             {pod("p"), pod("q", apart("r")), Welcome, Welcome, false, false},
+		"a spread goes where fewer are":         {pod("p", spread("p")), pod("p", spread("p")), NotNow, Welcome, false, true},
+		"a spread of others lets it everywhere": {pod("p", spread("q")), pod("p"), Welcome, Welcome, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, h := classesOf(-1<<31, "a1", "b1")
+			put(all, c.there, h[0], 1)
+			k := all.Kind(c.asked.Class)
+			answer := func(h nodes.Handle) Answer { return max(k.Follows(h), k.Crowds(h)) }
+			if answer(h[0]) != c.a || answer(h[1]) != c.b {
+				t.Errorf("answers %d and %d, want %d and %d", answer(h[0]), answer(h[1]), c.a, c.b)
+			}
+			if got := k.Shuns(h[0]) || k.Shunned(h[0]); got != c.shunned {
+				t.Errorf("shunned: %t", got)
+			}
+			if k.Minds() != c.minds {
+				t.Errorf("minds: %t", k.Minds())
+			}
+		})
+	}
+}
+
+// TestPodsAreCountedWhoeverAsksFirst counts the same pods before and after somebody cares for them.
+func TestPodsAreCountedWhoeverAsksFirst(t *testing.T) {
+	asked := pod("p", spread("q"))
+	for name, first := range map[string]bool{"asked before they come": true, "asked when they are there": false} {
+		t.Run(name, func(t *testing.T) {
+			all, h := classesOf(-1<<31, "a1", "b1")
+			if first {
+				all.Kind(asked.Class)
+			}
+			put(all, pod("q"), h[0], 2)
+			if k := all.Kind(asked.Class); k.Crowds(h[0]) != NotNow || k.Crowds(h[1]) != Welcome {
+				t.Errorf("crowds %d and %d", k.Crowds(h[0]), k.Crowds(h[1]))
+			}
+			all.Leave(h[0])
+			if k := all.Kind(asked.Class); k.Crowds(h[1]) != Welcome {
+				t.Error("pods of a node that left count")
+			}
+		})
+	}
+}
+
+func TestHostPortsClash(t *testing.T) {
+	port := func(n int32, protocol corev1.Protocol, ip string) *corev1.ContainerPort {
+		return &corev1.ContainerPort{HostPort: n, Protocol: protocol, HostIP: ip}
+	}
+	for name, c := range map[string]struct {
+		a, b *corev1.ContainerPort
+		want bool
+	}{
+		"the same":                   {port(80, "TCP", AnyAddress), port(80, "TCP", AnyAddress), true},
+		"another number":             {port(80, "TCP", AnyAddress), port(81, "TCP", AnyAddress), false},
+		"another protocol":           {port(80, "TCP", AnyAddress), port(80, "UDP", AnyAddress), false},
+		"one address of all":         {port(80, "TCP", AnyAddress), port(80, "TCP", "10.0.0.1"), true},
+		"two addresses":              {port(80, "TCP", "10.0.0.2"), port(80, "TCP", "10.0.0.1"), false},
+		"one address that both name": {port(80, "TCP", "10.0.0.1"), port(80, "TCP", "10.0.0.1"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if Clash(c.a, c.b) != c.want || Clash(c.b, c.a) != c.want {
+				t.Errorf("clash: %t and %t", Clash(c.a, c.b), Clash(c.b, c.a))
+			}
+		})
+	}
+}
+
+func TestTheLargerShareIsInUse(t *testing.T) {
+	node := func(pairs ...string) *corev1.Node {
+		n := &corev1.Node{}
+		n.Status.Allocatable = corev1.ResourceList{}
+		for i := 0; i < len(pairs); i += 2 {
+			n.Status.Allocatable[corev1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
+		}
+		n.Status.Capacity = n.Status.Allocatable
+		return n
+	}
+	asks := func(name corev1.ResourceName, quantity string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests[name] = resource.MustParse(quantity) }
+	}
+	late := node("cpu", "4", "memory", "8Gi")
+	late.Status.Capacity = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")}
+	for name, c := range map[string]struct {
+		node *corev1.Node
+		pods []*cluster.Pod
+		of   corev1.ResourceName
+		used float64
+	}{
+		"cpu":                               {node("cpu", "4", "memory", "8Gi"), []*cluster.Pod{pod("a"), pod("b")}, "cpu", 0.5},
+		"memory where it is more":           {node("cpu", "4", "memory", "8Gi"), []*cluster.Pod{pod("a", asks("memory", "6Gi"))}, "memory", 0.75},
+		"cpu where they are equal":          {node("cpu", "4", "memory", "8Gi"), []*cluster.Pod{pod("a", asks("memory", "2Gi"))}, "cpu", 0.25},
+		"GPUs whatever else is used":        {node("cpu", "1", "memory", "1Gi", "nvidia.com/gpu", "4"), []*cluster.Pod{pod("a", asks("nvidia.com/gpu", "1"))}, "nvidia.com/gpu", 0.25},
+		"none of GPUs that are yet to come": {late, []*cluster.Pod{pod("a")}, "nvidia.com/gpu", 0},
+		"everything of nothing":             {node(), nil, "cpu", 1},
+		"nothing by pods that are absent":   {node("cpu", "4", "memory", "8Gi"), []*cluster.Pod{pod("a", priority(-20))}, "cpu", 0},
+		"more than there is":                {node("cpu", "1", "memory", "8Gi"), []*cluster.Pod{pod("a"), pod("b")}, "cpu", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, _ := classesOf(-10)
+			if of, used := all.Utilization(c.node, c.pods); of != c.of || used != c.used {
+				t.Errorf("%v of %s, want %v of %s", used, of, c.used, c.of)
+			}
+		})
+	}
+}
+
+// TestAClassIsKnownWhileTheSnapshotHasIt is about who is said to keep pods away: those who may come as well as those who run.
+func TestAClassIsKnownWhileTheSnapshotHasIt(t *testing.T) {
+	all, _ := classesOf(-1<<31, "a1")
+	shy := pod("q", apart("p"))
+	waits := []*cluster.Pod{shy}
+	minds := func() bool { return all.Kind(pod("p").Class).Minds() }
+	if minds() {
+		t.Error("it minds a class that nobody has met")
+	}
+	all.Wait(waits, 1)
+	all.Turn()
+	if !minds() {
+		t.Error("it does not mind one that waits")
+	}
+	all.Wait(waits, -1)
+	all.Turn()
+	if minds() {
+		t.Error("it minds one that is gone")
+	}
+}
