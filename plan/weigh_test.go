@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +33,6 @@ func TestAGroupSaysWhatItWasWeighedAgainst(t *testing.T) {
 		g.Template.Spec.Taints = []corev1.Taint{{Key: "dedicated", Value: "batch", Effect: corev1.TaintEffectNoSchedule}}
 	}
 	atMost := func(n int) func(*cluster.Group) { return func(g *cluster.Group) { g.Max = n } }
-	backoff := memory.Memory{Groups: map[cluster.GroupID]memory.GroupMemory{"spot": {Backoff: memory.Backoff{Until: Start.Add(5 * time.Minute), Code: "AllocationFailed", Message: "none left"}}}}
 	tolerant := func(p *corev1.Pod) {
 		p.Spec.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
 	}
@@ -42,7 +40,6 @@ func TestAGroupSaysWhatItWasWeighedAgainst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		objects []any
 		groups  []*cluster.Group
-		kept    memory.Memory
 		want    map[string]string // by group
 	}{
 		"a group alone is weighed against nothing": {
@@ -51,36 +48,32 @@ func TestAGroupSaysWhatItWasWeighedAgainst(t *testing.T) {
 		"against what others would have cost, and they by whom they were outweighed": {
 			objects: pods(24), groups: []*cluster.Group{sized("d4", "4", 0.2), sized("d8", "8", 0.38)},
 			want: map[string]string{
-				"d8": "3 machines for 1.14 USD an hour; against d4: 6 for 1.20",
-				"d4": "outweighed by group d8, which grows by 3 for 1.14 USD an hour; it would grow by 6 for 1.20",
+				"d8": "3 machines for 1.14 USD an hour; against d4: at least 6 for 1.20",
+				"d4": "outweighed by group d8, which grows by 3 for 1.14 USD an hour; it would grow by at least 6 for 1.20",
 			},
 		},
-		"the cheapest rivals are named, and the best mix without the group": {
+		"the cheapest rival is named": {
 			objects: pods(24), groups: []*cluster.Group{
 				sized("a", "4", 0.5), sized("b", "4", 0.3), sized("c", "4", 0.4), sized("d", "8", 0.38), sized("e", "4", 0.6),
 			},
 			want: map[string]string{
-				"d": "3 machines for 1.14 USD an hour; against b: 6 for 1.80, c: 6 for 2.40, a: 6 for 3.00, 1 more group, the best mix without it costs 1.80 instead of 1.14",
-				"a": "outweighed by group d, which grows by 3 for 1.14 USD an hour; it would grow by 6 for 3.00",
-				"b": "outweighed by group d, which grows by 3 for 1.14 USD an hour; it would grow by 6 for 1.80",
-				"c": "outweighed by group d, which grows by 3 for 1.14 USD an hour; it would grow by 6 for 2.40",
+				"d": "3 machines for 1.14 USD an hour; against b: at least 6 for 1.80",
+				"a": "outweighed by group d, which grows by 3 for 1.14 USD an hour; it would grow by at least 6 for 3.00",
+				"b": "outweighed by group d, which grows by 3 for 1.14 USD an hour; it would grow by at least 6 for 1.80",
+				"c": "outweighed by group d, which grows by 3 for 1.14 USD an hour; it would grow by at least 6 for 2.40",
 				"e": "outweighed by group d, which grows by 3 for 1.14 USD an hour; it would grow by at least 6 for 3.60",
 			},
-		},
-		"a group in back-off that would do": {
-			objects: pods(4), groups: []*cluster.Group{sized("d4", "4", 0.2), sized("spot", "4", 0.05)}, kept: backoff,
-			want: map[string]string{"d4": "1 machine for 0.20 USD an hour; against spot: in backoff until 2026-01-05T09:05:00Z"},
 		},
 		"a group that may add fewer machines than it takes": {
 			objects: pods(24), groups: []*cluster.Group{sized("d4", "4", 0.1, atMost(2)), sized("d8", "8", 0.38)},
 			want: map[string]string{
-				"d4": "2 machines for 0.20 USD an hour; against d8: 1 for 0.38",
-				"d8": "2 machines for 0.76 USD an hour; against d4: 4 for 0.40 but may add 2",
+				"d4": "2 machines for 0.20 USD an hour; against d8: at least 1 for 0.38",
+				"d8": "2 machines for 0.76 USD an hour; against d4: at least 4 for 0.40 but may add 2",
 			},
 		},
 		"a group that may not grow": {
 			objects: pods(8), groups: []*cluster.Group{sized("d4", "4", 0.1, atMost(0)), sized("d8", "8", 0.38)},
-			want: map[string]string{"d8": "1 machine for 0.38 USD an hour; against d4: 2 for 0.20 but may not grow"},
+			want: map[string]string{"d8": "1 machine for 0.38 USD an hour; against d4: at least 2 for 0.20 but may not grow"},
 		},
 		"nobody else takes the pods": {
 			objects: pods(4), groups: []*cluster.Group{sized("d4", "4", 0.2), sized("t", "4", 0.1, tainted)},
@@ -88,20 +81,20 @@ func TestAGroupSaysWhatItWasWeighedAgainst(t *testing.T) {
 		},
 		"a group that would take some of them": {
 			objects: append(pods(3), Pod("t", tolerant)), groups: []*cluster.Group{sized("d4", "4", 0.2), sized("t", "4", 0.199, tainted)},
-			want: map[string]string{"d4": "1 machine for 0.20 USD an hour; against t: 1 for 0.20 without 3 pods that it does not take"},
+			want: map[string]string{"d4": "1 machine for 0.20 USD an hour; against t: at least 1 for 0.20 without 3 pods that it does not take"},
 		},
 		"a group that would take all of them is the nearer rival": {
 			objects: append(pods(3), Pod("t", tolerant)), groups: []*cluster.Group{sized("d4", "4", 0.2), sized("d8", "8", 0.38), sized("t", "4", 0.199, tainted)},
 			want: map[string]string{
-				"d4": "1 machine for 0.20 USD an hour; against d8: 1 for 0.38, t: 1 for 0.20 without 3 pods that it does not take, the best mix without it costs 0.38 instead of 0.20",
-				"d8": "outweighed by group d4, which grows by 1 for 0.20 USD an hour; it would grow by 1 for 0.38",
+				"d4": "1 machine for 0.20 USD an hour; against d8: at least 1 for 0.38",
+				"d8": "outweighed by group d4, which grows by 1 for 0.20 USD an hour; it would grow by at least 1 for 0.38",
 			},
 		},
 		"without prices what machines have": {
 			objects: pods(24), groups: []*cluster.Group{sized("d4", "4", 0), sized("d16", "16", 0)},
 			want: map[string]string{
-				"d16": "2 machines for 32 cores and 128 GiB; against d4: 6 for 24 cores and 384 GiB",
-				"d4":  "outweighed by group d16, which grows by 2 for 32 cores and 128 GiB; it would grow by 6 for 24 cores and 384 GiB",
+				"d16": "2 machines for 32 cores and 128 GiB; against d4: at least 6 for 24 cores and 384 GiB",
+				"d4":  "outweighed by group d16, which grows by 2 for 32 cores and 128 GiB; it would grow by at least 6 for 24 cores and 384 GiB",
 			},
 		},
 		"pods that mind each other": {
@@ -113,7 +106,7 @@ func TestAGroupSaysWhatItWasWeighedAgainst(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, _ := plan.Decide(cluster.New(Start, Objects(tc.objects...), tc.groups), policy.Default(), tc.kept)
+			p, _ := plan.Decide(cluster.New(Start, Objects(tc.objects...), tc.groups), policy.Default(), memory.Memory{})
 			complete(t, p)
 			got := map[string]string{}
 			for _, g := range tc.groups {

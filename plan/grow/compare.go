@@ -5,21 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
-	"sluice.dev/sluice/packing"
 	"sluice.dev/sluice/reason"
-	"sluice.dev/sluice/scheduling"
 )
 
-// What weighing may cost: it explains a decision and changes none.
-const (
-	weighedGroups = 16      // that grow, with their rivals
-	weighingWork  = 1 << 13 // steps in filling machines; beyond it a bound is told
-	remixedWork   = 256     // classes by groups of a mix that is solved again without a group
-	remixEffort   = 10      // of such a mix, see [packing.Problem]
-	namedRivals   = 3
-)
+// weighedGroups is how many groups that grow say what they were weighed against. It explains a decision and changes none.
+const weighedGroups = 16
 
 // batch is so many pods of a demand.
 type batch struct {
@@ -29,45 +20,33 @@ type batch struct {
 
 // rival is a group that could have grown instead of another one.
 type rival struct {
-	at       int // among the candidates
-	machines int // that would hold the pods
-	atLeast  bool
+	*Order
+	machines int // too few to hold the pods, or just enough
 	misses   int // of the pods that it would not take
 }
 
-// weigh says of groups that grow what they were weighed against, and of those that could have grown for the same pods by whom they were
-// outweighed: how many machines each alone would have needed, and what the best mix without the group costs where that is quickly found.
+// weigh says of groups that grow what the nearest other group would have cost, and of those that could have grown for the same pods by whom they were
+// outweighed.
 func (d *Growth) weigh(c *Candidates, b *mix) {
-	if len(d.Snapshot.Groups) < 2 {
-		return
-	}
-	work, weighed := weighingWork, 0
+	weighed := 0
 	for i, st := range c.Groups {
-		if st.Adding <= st.raised || weighed == weighedGroups {
-			continue
-		}
 		pods := c.servedBy(st)
-		if len(pods) == 0 {
+		if len(d.Snapshot.Groups) < 2 || st.Adding <= st.raised || len(pods) == 0 || weighed == weighedGroups {
 			continue
 		}
 		weighed++
 		machines := st.Adding - st.raised
-		rivals := d.rivals(c, b, i, pods, &work)
-		words := d.versus(c, b, rivals)
-		words = append(words, d.blockedRivals(pods)...)
-		if more := d.remix(b, st); more != "" {
-			words = append(words, more)
-		}
+		rivals := c.rivals(b, i, pods)
 		against := "no other group takes these pods"
-		if len(words) > 0 {
-			against = "against " + strings.Join(words, ", ")
+		if len(rivals) > 0 {
+			against = "against " + d.versus(b, rivals[0])
 		}
 		cost := b.inWords(st, machines) + b.unit()
 		r := reason.New(reason.Weighed, reason.Group(string(st.ID)), "machines", plural(machines, "machine"), "cost", cost, "against", against)
 		st.Weighed = &r
-		for _, other := range rivals {
-			if o := c.Groups[other.at]; o.Adding == 0 && o.Weighed == nil && other.misses == 0 && d.MostMore(o) > 0 {
-				r := reason.New(reason.Outweighed, reason.Group(string(o.ID)), "group", st.ID, "machines", machines, "cost", cost, "instead", other.inWords(b, o))
+		for _, o := range rivals {
+			if o.Adding == 0 && o.Weighed == nil && o.misses == 0 && d.MostMore(o.Order) > 0 {
+				r := reason.New(reason.Outweighed, reason.Group(string(o.ID)), "group", st.ID, "machines", machines, "cost", cost, "instead", o.inWords(b))
 				o.Weighed = &r
 			}
 		}
@@ -85,149 +64,43 @@ func (c *Candidates) servedBy(st *Order) []batch {
 	return all
 }
 
-// rivals are the groups that would take some of the pods: those first that would take all of them, then the cheapest. Only of those that are
-// named it is found out how many machines they would need; of the others it is bounded.
-func (d *Growth) rivals(c *Candidates, b *mix, own int, pods []batch, work *int) []rival {
+// rivals are the groups that would take some of the pods: those first that would take all of them, then the cheapest.
+func (c *Candidates) rivals(b *mix, own int, pods []batch) []rival {
 	var all []rival
-	whole := newVolume(pods)
-	var taken []batch
-	takenBy := func(i int) []batch {
-		taken = taken[:0]
+	for i, st := range c.Groups {
+		one := rival{Order: st}
+		var taken []batch
 		for _, p := range pods {
 			if c.suited(p.wanted, i) {
 				taken = append(taken, p)
-			}
-		}
-		return taken
-	}
-	for i := range c.Groups {
-		one := rival{at: i, atLeast: true}
-		for _, p := range pods {
-			if !c.suited(p.wanted, i) {
+			} else {
 				one.misses += p.n
 			}
 		}
-		if i == own || one.misses == whole.pods {
-			continue
-		}
-		v := whole
-		if one.misses > 0 {
-			v = newVolume(takenBy(i))
-		}
-		one.machines = v.machines(c.free[c.first[i]])
-		all = append(all, one)
-	}
-	cost := func(r rival) int64 { return int64(r.machines) * b.cost(c.Groups[r.at]) }
-	nearest := func(x, y rival) int { return cmp.Or(cmp.Compare(x.misses, y.misses), cmp.Compare(cost(x), cost(y))) }
-	slices.SortStableFunc(all, nearest)
-	for k := range all[:min(namedRivals, len(all))] {
-		r := &all[k]
-		those := takenBy(r.at)
-		if steps := len(those) * len(those); steps <= *work {
-			*work -= steps
-			r.machines = c.fillAlone(r.at, those)
-			r.atLeast = slices.ContainsFunc(those, func(p batch) bool { return p.depends })
+		if i != own && len(taken) > 0 {
+			one.machines = atLeast(taken, c.free[c.first[i]])
+			all = append(all, one)
 		}
 	}
-	slices.SortStableFunc(all[:min(namedRivals, len(all))], nearest)
+	slices.SortStableFunc(all, func(x, y rival) int {
+		return cmp.Or(cmp.Compare(x.misses, y.misses), cmp.Compare(int64(x.machines)*b.cost(x.Order), int64(y.machines)*b.cost(y.Order)))
+	})
 	return all
 }
 
-// fillAlone is how many machines of one group hold the pods when each goes to the first machine with room, the largest first. Machines with
-// the same content are counted together.
-func (c *Candidates) fillAlone(group int, pods []batch) int {
-	type alike struct {
-		free []int64
-		n    int
-	}
-	take := func(free []int64, p batch, n int) []int64 {
-		left := slices.Clone(free)
-		for dim, need := range p.needs {
-			left[dim] -= need * int64(n)
-		}
-		return left
-	}
-	var open []alike
-	machines, empty := 0, c.free[c.first[group]]
-	for _, p := range pods {
-		left := p.n
-		for k, known := 0, len(open); k < known && left > 0; k++ {
-			each := howMany(open[k].free, p)
-			if each == 0 {
-				continue
+// atLeast is a number of machines with so much free that is too small for the pods, or just enough: what they ask for together, as if it could be poured.
+func atLeast(pods []batch, free []int64) int {
+	n := 1
+	for dim := range free {
+		sum := 0.0
+		for _, p := range pods {
+			if p.alone {
+				n = max(n, p.n)
 			}
-			full, rest := left/each, left%each
-			if full >= open[k].n {
-				full, rest = open[k].n, 0
+			if dim < len(p.needs) {
+				sum += float64(float64(p.needs[dim]) * float64(p.n))
 			}
-			left -= full*each + rest
-			if full > 0 {
-				open = append(open, alike{take(open[k].free, p, each), full})
-			}
-			if rest > 0 {
-				open = append(open, alike{take(open[k].free, p, rest), 1})
-				full++
-			}
-			open[k].n -= full
 		}
-		open = slices.DeleteFunc(open, func(a alike) bool { return a.n == 0 })
-		if each := max(1, howMany(empty, p)); left > 0 {
-			full, rest := left/each, left%each
-			if full > 0 {
-				open = append(open, alike{take(empty, p, each), full})
-			}
-			if rest > 0 {
-				open = append(open, alike{take(empty, p, rest), 1})
-				full++
-			}
-			machines += full
-		}
-	}
-	return machines
-}
-
-// howMany is how many of the pods go into what is free.
-func howMany(free []int64, p batch) int {
-	fit := int64(p.n)
-	if p.alone {
-		fit = 1
-	}
-	for dim, need := range p.needs {
-		if need > 0 {
-			fit = min(fit, max(0, free[dim])/need)
-		}
-	}
-	return int(fit)
-}
-
-// volume is what pods ask for together, as if it could be poured.
-type volume struct {
-	pods int
-	sum  []float64 // by dimension
-	most int       // pods of one demand of which no two share a machine
-}
-
-func newVolume(pods []batch) volume {
-	var v volume
-	for _, p := range pods {
-		v.pods += p.n
-		if more := len(p.needs) - len(v.sum); more > 0 {
-			v.sum = append(v.sum, make([]float64, more)...)
-		}
-		for dim, need := range p.needs {
-			v.sum[dim] += float64(float64(need) * float64(p.n))
-		}
-		if p.alone {
-			v.most = max(v.most, p.n)
-		}
-	}
-	return v
-}
-
-// machines is a number of machines with so much free that is too small for the pods, or just enough.
-func (v volume) machines(free []int64) int {
-	n := max(1, v.most)
-	for dim, sum := range v.sum {
 		if sum > 0 && free[dim] > 0 {
 			n = max(n, int(math.Ceil(sum/float64(free[dim])-1e-9)))
 		}
@@ -235,85 +108,22 @@ func (v volume) machines(free []int64) int {
 	return n
 }
 
-// versus are the nearest rivals in words.
-func (d *Growth) versus(c *Candidates, b *mix, rivals []rival) []string {
-	var words []string
-	for _, r := range rivals[:min(namedRivals, len(rivals))] {
-		st := c.Groups[r.at]
-		one := fmt.Sprintf("%s: %s", st.ID, r.inWords(b, st))
-		switch more := d.MostMore(st) + st.Adding - st.raised; {
-		case r.misses > 0:
-			one += fmt.Sprintf(" without %s that it does not take", plural(r.misses, "pod"))
-		case more == 0:
-			one += " but may not grow"
-		case more < r.machines:
-			one += fmt.Sprintf(" but may add %d", more)
-		}
-		words = append(words, one)
+// versus is the nearest rival in words.
+func (d *Growth) versus(b *mix, r rival) string {
+	one := fmt.Sprintf("%s: %s", r.ID, r.inWords(b))
+	switch more := d.MostMore(r.Order) + r.Adding - r.raised; {
+	case r.misses > 0:
+		one += fmt.Sprintf(" without %s that it does not take", plural(r.misses, "pod"))
+	case more == 0:
+		one += " but may not grow"
+	case more < r.machines:
+		one += fmt.Sprintf(" but may add %d", more)
 	}
-	if more := len(rivals) - namedRivals; more > 0 {
-		words = append(words, plural(more, "more group"))
-	}
-	return words
+	return one
 }
 
-func (r rival) inWords(b *mix, st *Order) string {
-	words := fmt.Sprintf("%d for %s", r.machines, b.inWords(st, r.machines))
-	if r.atLeast {
-		return "at least " + words
-	}
-	return words
-}
-
-// blockedRivals are groups in words that may not grow now and would take all of the pods.
-func (d *Growth) blockedRivals(pods []batch) []string {
-	var words []string
-	for _, g := range d.Snapshot.Groups {
-		st := d.Groups[g.ID]
-		if st.Blocked == nil || st.Blocked.Code != reason.GroupBackoff || st.Template == nil || len(words) == namedRivals {
-			continue
-		}
-		takes := false
-		for _, zone := range st.Sites() {
-			d.OnEmpty(st.Incoming, zone, func(h scheduling.Handle) {
-				takes = takes || len(pods) <= remixedWork && !slices.ContainsFunc(pods, func(p batch) bool { return !d.Check.Suits(p.Of, h) })
-			})
-		}
-		if takes {
-			words = append(words, fmt.Sprintf("%s: in backoff until %s", g.ID, st.Blocked.Facts["until"]))
-		}
-	}
-	return words
-}
-
-// remix says what the best mix without the group and those alike costs, "" where that is not quickly found.
-func (d *Growth) remix(b *mix, st *Order) string {
-	first := slices.IndexFunc(b.lots, func(l lot) bool { return slices.Contains(l.groups, st) })
-	if !b.priced || first < 0 || len(b.lots) < 3 || len(b.lots)*len(b.classes) > remixedWork || slices.ContainsFunc(b.classes, func(w *wanted) bool { return w.depends }) {
-		return "" // of two lots one is left: that is the rival itself
-	}
-	p := b.problem
-	p.Groups = slices.Clone(p.Groups)
-	p.Effort = remixEffort
-	for i, l := range b.lots {
-		if slices.Contains(l.groups, st) {
-			p.Groups[i].Max = 0
-		}
-	}
-	without := packing.Solve(p)
-	if more := countLeft(without) - countLeft(b.found); more > 0 {
-		return fmt.Sprintf("without it %s would have no place", plural(more, "more pod"))
-	}
-	return fmt.Sprintf("the best mix without it costs %s instead of %s", Dollars(float64(without.Cost)/1e6), Dollars(float64(b.found.Cost)/1e6))
-}
-
-// countLeft is how many pods got no place.
-func countLeft(s packing.Solution) int {
-	n := 0
-	for _, l := range s.Left {
-		n += l.Count
-	}
-	return n
+func (r rival) inWords(b *mix) string {
+	return fmt.Sprintf("at least %d for %s", r.machines, b.inWords(r.Order, r.machines))
 }
 
 // inWords is what machines of the group cost: their price by the hour, or what they have where none is known.
