@@ -189,9 +189,7 @@ func TestWhatIsLearnedIsBounded(t *testing.T) {
 	if len(m.Runs) != 512 {
 		t.Errorf("%d owners are known, want 512", len(m.Runs))
 	}
-	never := policy.Default()
-	never.Growth.AwaitPlaces = false
-	if _, m := plan.Decide(cluster.New(Start, cluster.Objects{}, nil), never, m); m.Runs != nil {
+	if _, m := plan.Decide(cluster.New(Start, cluster.Objects{}, nil), policy.Default(), m); m.Runs != nil {
 		t.Error("run times that nobody asks for are still remembered")
 	}
 }

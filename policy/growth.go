@@ -48,7 +48,6 @@ type Growth struct {
 	Ceilings  []GroupCeiling
 
 	DrainTargets []DrainTarget // see [Growth.Drain]
-	AwaitPlaces  bool          // short pods of Jobs wait for places that are free before a machine could boot
 
 	Requests Requests
 	Buffers  Buffers

@@ -137,7 +137,6 @@ const (
 	PodsComeAndPause Code = "PodsComeAndPause"
 	PodExpendable    Code = "PodExpendable"
 	WaitsForTurn     Code = "WaitsForTurn"
-	AwaitsPlace      Code = "AwaitsPlace"
 )
 
 // What becomes of a node, and why.
@@ -391,7 +390,6 @@ var sentences = map[Code]string{
 	PodLater:         "waits for a later cycle with {pods} other pods: this one has made its {limit} comparisons",
 	PodYoung:         "is {age} old and no reason to grow before {delay}",
 	WaitsForTurn:     "waits its turn: the {pods} pods of its owner, {minutes} core-minutes of work, end within {target} on places that get free and {slots} more",
-	AwaitsPlace:      "waits for a place that is expected to be free before a machine could boot ({boot}); such pods run for {run}",
 	PodExpendable:    "priority {priority} is below the cutoff {cutoff}: nothing grows for it",
 
 	NodeUnmanaged:        "belongs to no node group that sluice manages",

@@ -57,7 +57,6 @@ var ends = map[Code]string{
 	PodLater:          "a later cycle looks at it",
 	PodYoung:          "it is old enough to count",
 	WaitsForTurn:      "a place gets free",
-	AwaitsPlace:       "a place gets free, or a machine is bought",
 	PodsKeepComing:    "group {group} is asked for machines",
 	PodsComeAndPause:  "group {group} is asked for machines",
 	ExpanderAsked:     "the expander's server answers, or its time is over",

@@ -62,9 +62,6 @@ var Table = []Section{
 		{Flag: "drain-target", Key: "growth.drainTargets", Help: "work a backlog off within a time instead of a place for every pod at once, " +
 			"as namespace/NAME=20m or GROUP=20m. How long pods run is their annotation sluice.dev/run-time, else learned from earlier pods of " +
 			"their owner; may be repeated"},
-		{Flag: "await-free-places", Key: "growth.awaitPlaces", Default: "true", Help: "let pods of Jobs that run for at most two boots wait " +
-			"for places that pods of their kind are expected to leave before a machine could boot, at most for as long as a boot; false: a " +
-			"place for every pod at once"},
 	}},
 	{"What new nodes are like", []Row{
 		{Flag: "startup-taint", Key: "growth.taints.startup", Theirs: true, Help: "key of a taint that somebody takes off a new node when he " +

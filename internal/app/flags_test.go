@@ -52,7 +52,7 @@ var samples = map[string]string{
 	"expendable-pods-priority-cutoff": "-122", "balance-similar-node-groups": "true", "balancing-ignore-label": "example.com/rack",
 	"memory-difference-ratio": "0.123", "max-allocatable-difference-ratio": "0.124", "max-free-difference-ratio": "0.125",
 	"headroom": "agents=cores:126", "schedule": "agents: Mon-Fri 08:00-20:00 Europe/Berlin min=12 max=127", "ceiling": "agents=usd:128/24h", "gpu-total": "nvidia.com/gpu:148:149", "scale-up-from-zero": "false",
-	"drain-target": "namespace/render=129m", "await-free-places": "false", "enable-provisioning-requests": "true", "check-capacity-processor-instance": "east",
+	"drain-target": "namespace/render=129m", "enable-provisioning-requests": "true", "check-capacity-processor-instance": "east",
 	"startup-taint": "example.com/one", "ignore-taint": "example.com/one", "startup-taint-prefix": "example.com/two-", "status-taint": "example.com/three",
 	"bypassed-scheduler-names": "volcano", "allowed-scheduler-names": "default-scheduler,volcano",
 	"force-delete-unregistered-nodes": "true", "keep-failed-machine": "144s", "force-delete-failed-nodes": "true",

@@ -172,3 +172,8 @@ func (d *Room) BootTime() time.Duration {
 	slices.Sort(took)
 	return took[len(took)/2]
 }
+
+// mayHold says whether pods of a demand can wait without anybody else being kept from his place.
+func (d *Room) mayHold(dm *Demand) bool {
+	return dm.Judged && dm.Claim == nil && !d.Check.Depends(dm.Of) && (dm.Gang == nil || dm.Gang.Runs())
+}

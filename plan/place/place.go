@@ -83,7 +83,6 @@ func (d *Room) FindPlaces() {
 	}
 	d.rescueNodes()
 	d.holdBacklogs()
-	d.awaitPlaces()
 	d.placeOnComing()
 }
 

@@ -25,11 +25,11 @@ func wider(owner string) []string {
 	return []string{namespace + "/*"}
 }
 
-// LearnRunTimes watches pods whose run times somebody may ask for: those of Jobs, and those that a drain target concerns. A run lasts from the pod's
+// LearnRunTimes watches pods whose run times somebody may ask for: those that a drain target concerns. A run lasts from the pod's
 // start to the first cycle that does not see it any more. Only pods that have just begun are taken up: of pods that began together those that run
 // still are the long ones. Pods that somebody deletes and those of nodes that go are not counted, for they may not have ended by themselves.
 func (d *Room) LearnRunTimes() {
-	if len(d.Policy.Growth.DrainTargets) == 0 && !d.Policy.Growth.AwaitPlaces {
+	if len(d.Policy.Growth.DrainTargets) == 0 {
 		d.Memory.Runs = nil
 		return
 	}
@@ -123,7 +123,7 @@ func (l *learning) takeUp() {
 
 // asksFor says whether somebody may ask how long pods such as this one run.
 func (d *Room) asksFor(p *cluster.Pod, n *cluster.Node) bool {
-	return d.Policy.Growth.AwaitPlaces && node.OfJob(p.Class) || len(d.Policy.Growth.DrainTargets) > 0 && d.Policy.Growth.Drain(p.Namespace, n.Group) > 0
+	return d.Policy.Growth.Drain(p.Namespace, n.Group) > 0
 }
 
 // forgetOldest keeps the owners that were seen last.

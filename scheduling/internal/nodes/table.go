@@ -127,9 +127,11 @@ func (t *Table) Full(h Handle, needs []resources.Need) bool {
 // Template prepares a node object and the pods that every machine like it will carry. The object must be such as [Future] makes them
 // but for its name, and is shared. Keys tell the classes of the pods apart, in the order of the pods.
 func (t *Table) Template(node *corev1.Node, pods []Entry, keys []string) *Template {
-	of := &Template{node: Future(node, ""), pods: slices.Clip(pods), allocatable: t.Amounts(nil, node.Status.Allocatable)}
-	of.taints, of.features = t.views.taintKind(of.node), t.views.featureKind(of.node)
-	of.digest = digest.Object(0, of.node)
+	next := Future(node, "")
+	of := &Template{
+		node: next, pods: slices.Clip(pods), allocatable: t.Amounts(nil, node.Status.Allocatable),
+		taints: t.views.taintKind(next), features: t.views.featureKind(next), digest: digest.Object(0, next),
+	}
 	for _, key := range keys {
 		of.digest = digest.String(of.digest, key)
 	}
