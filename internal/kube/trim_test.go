@@ -91,6 +91,9 @@ func TestTrim(t *testing.T) {
 	volumeMeta.Annotations = map[string]string{"volume.kubernetes.io/selected-node": "n", "volume.kubernetes.io/storage-provisioner": "classified"}
 	keptVolumeMeta := keptMeta
 	keptVolumeMeta.Annotations = map[string]string{"volume.kubernetes.io/selected-node": "n"}
+	standardMeta, keptStandardMeta := fullMeta, keptMeta
+	standardMeta.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true", "meta.helm.sh/release-name": "classified"}
+	keptStandardMeta.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}
 	for name, test := range map[string]struct{ whole, want runtime.Object }{
 		"a claim": {
 			&corev1.PersistentVolumeClaim{
@@ -117,6 +120,10 @@ func TestTrim(t *testing.T) {
 		"a storage class": {
 			&storagev1.StorageClass{ObjectMeta: fullMeta, Provisioner: driver.Name, Parameters: map[string]string{"classified": "classified"}},
 			&storagev1.StorageClass{ObjectMeta: without(keptMeta), Provisioner: driver.Name},
+		},
+		"a default storage class": {
+			&storagev1.StorageClass{ObjectMeta: standardMeta, Provisioner: driver.Name},
+			&storagev1.StorageClass{ObjectMeta: keptStandardMeta, Provisioner: driver.Name},
 		},
 		"a CSINode": {
 			&storagev1.CSINode{ObjectMeta: fullMeta, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{wholeDriver}}},

@@ -6,10 +6,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// volumeAnnotations are those of claims, volumes and CSINodes that the scheduler's filters read.
+// volumeAnnotations are those of claims, volumes, CSINodes and storage classes that the scheduler's filters read, or that say what class the
+// API server gives to a claim.
 var volumeAnnotations = []string{
 	"pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller", "pv.kubernetes.io/migrated-to", "volume.kubernetes.io/selected-node",
 	corev1.BetaStorageClassAnnotation, "storage.alpha.kubernetes.io/migrated-plugins",
+	"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class",
 }
 
 // trimVolumeMeta keeps of the annotations only those that filters read: provisioners write many.

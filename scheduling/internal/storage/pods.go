@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,16 +122,22 @@ func mounting(name string, claim corev1.PersistentVolumeClaimVolumeSource) corev
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &claim}}
 }
 
-// standard is the name of the storage class that claims have which name none, nil when there is none.
+// standard is the name of the storage class that claims have which name none, nil when there is none. Of several the API server takes the
+// youngest, and of these the first by name. Claims that are there have got theirs: only those that are yet to be made are asked about here.
 func (j *judges) standard() *string {
-	var name *string
-	for _, o := range j.shelf.board(&storagev1.StorageClass{}).indexer.List() {
+	var best *storagev1.StorageClass
+	for _, o := range j.shelf.board(best).indexer.List() {
 		c := o.(*storagev1.StorageClass)
-		if c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" && (name == nil || c.Name < *name) {
-			name = &c.Name
+		is := c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" ||
+			c.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true"
+		if is && (best == nil || cmp.Or(best.CreationTimestamp.Compare(c.CreationTimestamp.Time), strings.Compare(c.Name, best.Name)) < 0) {
+			best = c
 		}
 	}
-	return name
+	if best == nil {
+		return nil
+	}
+	return &best.Name
 }
 
 // alike are the volumes that stand for those of all classes like this one while their claims wait, nil when there are none.

@@ -3,6 +3,7 @@ package storage
 import (
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -273,6 +274,37 @@ func TestWhatNodesAttach(t *testing.T) {
 			}
 			if got != c.want {
 				t.Errorf("%d disks, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// TestEphemeralClaimsHaveTheDefaultClass is about claims that name no storage class. The API server gives them the default one as they are made.
+func TestEphemeralClaimsHaveTheDefaultClass(t *testing.T) {
+	standard := func(name string, mode storagev1.VolumeBindingMode, born int64) *storagev1.StorageClass {
+		c := class(name, mode)
+		c.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}
+		c.CreationTimestamp = metav1.NewTime(time.Unix(born, 0))
+		return c
+	}
+	const late, now = storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingImmediate
+	for name, c := range map[string]struct {
+		classes []*storagev1.StorageClass
+		want    string // "ab" where it is one that waits for the pod
+	}{
+		"there is none":          {nil, ""},
+		"there is one":           {[]*storagev1.StorageClass{standard("x", late, 1)}, "ab"},
+		"the youngest of two":    {[]*storagev1.StorageClass{standard("x", now, 1), standard("y", late, 2)}, "ab"},
+		"of two as old by names": {[]*storagev1.StorageClass{standard("x", late, 1), standard("y", now, 1)}, "ab"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := world(cluster.Objects{StorageClasses: c.classes})
+			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}}
+			p.Spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
+				VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{},
+			}}}}
+			if got := where(t, s, s.Class(cluster.NewPods(p)[0].Class)); got != c.want {
+				t.Errorf("mountable on %q, want %q", got, c.want)
 			}
 		})
 	}
