@@ -49,9 +49,10 @@ func pod(app string, change ...func(*corev1.Pod)) *cluster.Pod {
 
 func apart(from string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": from}}, TopologyKey: zone,
-		}}}}
+		term := corev1.PodAffinityTerm{LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": from}}, TopologyKey: zone}
+		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term},
+		}}
 	}
 }
 
@@ -74,6 +75,8 @@ func spread(app string) func(*corev1.Pod) {
 	}
 }
 
+func labelled(p *corev1.Pod) { p.Labels["extra"] = "1" }
+
 func priority(n int32) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.Priority = &n } }
 
 // put has pods of the class come to a node.
@@ -85,7 +88,9 @@ func put(c *Classes, p *cluster.Pod, h nodes.Handle, n int32) {
 
 func TestPodsThatTheSchedulerCannotTellApartAreOfOneKind(t *testing.T) {
 	volume := func(p *corev1.Pod) {
-		p.Spec.Volumes = []corev1.Volume{{Name: "d", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "d"}}}}
+		p.Spec.Volumes = []corev1.Volume{{Name: "d", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "d"},
+		}}}
 	}
 	features := func(p *corev1.Pod) { p.Spec.HostNetwork, p.Spec.HostUsers = true, new(false) }
 	port := func(p *corev1.Pod) {
@@ -100,7 +105,7 @@ func TestPodsThatTheSchedulerCannotTellApartAreOfOneKind(t *testing.T) {
 	}{
 		"labels that nobody selects":      {pod("a"), pod("b"), nil, true},
 		"labels that somebody selects":    {pod("a"), pod("b"), pod("c", spread("a")), false},
-		"somebody selects both":           {pod("a", spread("x")), pod("a", spread("x"), func(p *corev1.Pod) { p.Labels["extra"] = "1" }), nil, true},
+		"somebody selects both":           {pod("a", spread("x")), pod("a", spread("x"), labelled), nil, true},
 		"one has a taint's toleration":    {pod("a"), pod("a", tolerates), nil, false},
 		"one has a host port":             {pod("a"), pod("a", port), nil, false},
 		"one has another priority":        {pod("a"), pod("a", priority(5)), nil, false},
@@ -223,10 +228,12 @@ func TestTheLargerShareIsInUse(t *testing.T) {
 		of   corev1.ResourceName
 		used float64
 	}{
-		"cpu":                               {node("cpu", "4", "memory", "8Gi"), []*cluster.Pod{pod("a"), pod("b")}, "cpu", 0.5},
-		"memory where it is more":           {node("cpu", "4", "memory", "8Gi"), []*cluster.Pod{pod("a", asks("memory", "6Gi"))}, "memory", 0.75},
-		"cpu where they are equal":          {node("cpu", "4", "memory", "8Gi"), []*cluster.Pod{pod("a", asks("memory", "2Gi"))}, "cpu", 0.25},
-		"GPUs whatever else is used":        {node("cpu", "1", "memory", "1Gi", "nvidia.com/gpu", "4"), []*cluster.Pod{pod("a", asks("nvidia.com/gpu", "1"))}, "nvidia.com/gpu", 0.25},
+		"cpu":                      {node("cpu", "4", "memory", "8Gi"), []*cluster.Pod{pod("a"), pod("b")}, "cpu", 0.5},
+		"memory where it is more":  {node("cpu", "4", "memory", "8Gi"), []*cluster.Pod{pod("a", asks("memory", "6Gi"))}, "memory", 0.75},
+		"cpu where they are equal": {node("cpu", "4", "memory", "8Gi"), []*cluster.Pod{pod("a", asks("memory", "2Gi"))}, "cpu", 0.25},
+		"GPUs whatever else is used": {
+			node("cpu", "1", "memory", "1Gi", "nvidia.com/gpu", "4"), []*cluster.Pod{pod("a", asks("nvidia.com/gpu", "1"))}, "nvidia.com/gpu", 0.25,
+		},
 		"none of GPUs that are yet to come": {late, []*cluster.Pod{pod("a")}, "nvidia.com/gpu", 0},
 		"everything of nothing":             {node(), nil, "cpu", 1},
 		"nothing by pods that are absent":   {node("cpu", "4", "memory", "8Gi"), []*cluster.Pod{pod("a", priority(-20))}, "cpu", 0},

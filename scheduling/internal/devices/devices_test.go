@@ -18,6 +18,14 @@ import (
 const (
 	driver = "gpu.example.com"
 	served = "example.com/gpu"
+
+	ownName = resourcev1.ResourceDeviceClassPrefix
+)
+
+// Short names of lists that are long.
+type (
+	classes = []*resourcev1.DeviceClass
+	claims  = []*resourcev1.ResourceClaim
 )
 
 // slice is n devices of a node, or of none.
@@ -98,6 +106,11 @@ func ofTemplate(made ...string) func(*corev1.Pod) {
 	}
 }
 
+// madeNone is what the controller notes of a template that makes no claim.
+func madeNone(p *corev1.Pod) {
+	p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "own"}}
+}
+
 func requests(n string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests[served] = resource.MustParse(n) }
 }
@@ -117,22 +130,22 @@ func TestANodeGivesWhatIsClaimed(t *testing.T) {
 	deleted := claim("one", 1)
 	deleted.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	for name, c := range map[string]struct {
-		claims []*resourcev1.ResourceClaim
+		claims claims
 		pod    *corev1.Pod
 		want   string
 	}{
-		"a device":                         {[]*resourcev1.ResourceClaim{claim("one", 1)}, pod(byName("one")), "ab"},
-		"two devices":                      {[]*resourcev1.ResourceClaim{claim("two", 2)}, pod(byName("two")), "a"},
-		"one by each of two claims":        {[]*resourcev1.ResourceClaim{claim("one", 1), claim("more", 1)}, pod(byName("one"), byName("more")), "a"},
-		"one that is given to another":     {[]*resourcev1.ResourceClaim{claim("one", 1), has(claim("other", 1), "b")}, pod(byName("one")), "a"},
+		"a device":                         {claims{claim("one", 1)}, pod(byName("one")), "ab"},
+		"two devices":                      {claims{claim("two", 2)}, pod(byName("two")), "a"},
+		"one by each of two claims":        {claims{claim("one", 1), claim("more", 1)}, pod(byName("one"), byName("more")), "a"},
+		"one that is given to another":     {claims{claim("one", 1), has(claim("other", 1), "b")}, pod(byName("one")), "a"},
 		"a claim that nobody has made":     {nil, pod(byName("one")), ""},
-		"a claim that is being deleted":    {[]*resourcev1.ResourceClaim{deleted}, pod(byName("one")), ""},
-		"a template whose claim is made":   {[]*resourcev1.ResourceClaim{claim("made", 2)}, pod(ofTemplate("made")), "a"},
+		"a claim that is being deleted":    {claims{deleted}, pod(byName("one")), ""},
+		"a template whose claim is made":   {claims{claim("made", 2)}, pod(ofTemplate("made")), "a"},
 		"a template whose claim is not":    {nil, pod(ofTemplate()), ""},
 		"a resource that devices serve":    {nil, pod(requests("2")), "ac"},
 		"nothing of it":                    {nil, pod(requests("0")), "abc"},
-		"such a resource and a claim":      {[]*resourcev1.ResourceClaim{claim("one", 1)}, pod(byName("one"), requests("1")), "a"},
-		"its devices are given to a claim": {[]*resourcev1.ResourceClaim{has(claim("other", 1), "b")}, pod(requests("1")), "ac"},
+		"such a resource and a claim":      {claims{claim("one", 1)}, pod(byName("one"), requests("1")), "a"},
+		"its devices are given to a claim": {claims{has(claim("other", 1), "b")}, pod(requests("1")), "ac"},
 		"a template whose claims have none": {nil, pod(func(p *corev1.Pod) {
 			ofTemplate()(p)
 			p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "own"}}
@@ -163,11 +176,11 @@ func TestWhatIsGivenIsTakenBackWhole(t *testing.T) {
 		"a resource beside a claim of their own": {pod(ofTemplate("made"), requests("1")), 1, "", "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, h := world(cluster.Objects{ResourceClaims: []*resourcev1.ResourceClaim{claim("made", 1)}}, c.pod)
+			d, h := world(cluster.Objects{ResourceClaims: claims{claim("made", 1)}}, c.pod)
 			of := d.snapshot.Objects.Pods[0].Class
-			claims := d.Of(of, true)
+			all := d.Of(of, true)
 			known := len(d.hardware.claims)
-			given := d.Give(claims, h["a"], c.n)
+			given := d.Give(all, h["a"], c.n)
 			if got := where(d, h, of); got != c.with {
 				t.Errorf("with devices given on a, another pod fits %q, want %q", got, c.with)
 			}
@@ -228,17 +241,17 @@ func TestTheYoungestClassServesAResource(t *testing.T) {
 	young := class("a-young", served)
 	young.CreationTimestamp = metav1.NewTime(time.Unix(9, 0))
 	for name, c := range map[string]struct {
-		classes []*resourcev1.DeviceClass
+		classes classes
 		of      string
 		want    string
 	}{
-		"the one that names it":    {[]*resourcev1.DeviceClass{class("gpu", served), class("nic")}, served, "gpu"},
-		"nobody":                   {[]*resourcev1.DeviceClass{class("nic")}, served, ""},
-		"each by its own name":     {[]*resourcev1.DeviceClass{class("gpu", served), class("nic")}, resourcev1.ResourceDeviceClassPrefix + "nic", "nic"},
-		"the younger of two":       {[]*resourcev1.DeviceClass{young, class("old", served)}, served, "a-young"},
-		"the first of two by name": {[]*resourcev1.DeviceClass{class("b", served), class("a", served)}, served, "a"},
-		"and so does the last":     {[]*resourcev1.DeviceClass{class("a", served), class("b", served)}, resourcev1.ResourceDeviceClassPrefix + "b", "b"},
-		"the other keeps its name": {[]*resourcev1.DeviceClass{young, class("old", served)}, resourcev1.ResourceDeviceClassPrefix + "old", "old"},
+		"the one that names it":    {classes{class("gpu", served), class("nic")}, served, "gpu"},
+		"nobody":                   {classes{class("nic")}, served, ""},
+		"each by its own name":     {classes{class("gpu", served), class("nic")}, ownName + "nic", "nic"},
+		"the younger of two":       {classes{young, class("old", served)}, served, "a-young"},
+		"the first of two by name": {classes{class("b", served), class("a", served)}, served, "a"},
+		"and so does the last":     {classes{class("a", served), class("b", served)}, ownName + "b", "b"},
+		"the other keeps its name": {classes{young, class("old", served)}, ownName + "old", "old"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

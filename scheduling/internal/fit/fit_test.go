@@ -18,6 +18,12 @@ import (
 	"sluice.dev/sluice/scheduling/internal/storage"
 )
 
+// of and like are what is said of a pod, and of the node.
+type (
+	of   = []func(*corev1.Pod)
+	like = []func(*corev1.Node)
+)
+
 // judgeOf is a judge of one node with four cores, a gigabyte and room for five pods.
 func judgeOf(change ...func(*corev1.Node)) (*Judge, nodes.Handle) {
 	s := cluster.New(cluster.Snapshot{}.Time, cluster.Objects{}, nil)
@@ -29,7 +35,7 @@ func judgeOf(change ...func(*corev1.Node)) (*Judge, nodes.Handle) {
 	j := New(w, classes.New(w, -1<<31, 0))
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{corev1.LabelHostname: "n"}}}
 	n.Status.Allocatable = corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("1Gi"), corev1.ResourcePods: resource.MustParse("5"),
+		"cpu": resource.MustParse("4"), "memory": resource.MustParse("1Gi"), "pods": resource.MustParse("5"),
 	}
 	for _, c := range change {
 		c(n)
@@ -61,9 +67,11 @@ func onPort(n int32) func(*corev1.Pod) {
 func selects(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "ssd"} }
 
 func apart(p *corev1.Pod) {
-	p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "p"}}, TopologyKey: corev1.LabelHostname,
-	}}}}
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "p"}}
+	itself := corev1.PodAffinityTerm{LabelSelector: selector, TopologyKey: corev1.LabelHostname}
+	p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{itself},
+	}}
 }
 
 func restartsTogether(p *corev1.Pod) {
@@ -94,22 +102,23 @@ func TestEachCauseIsToldInTheSchedulersOrder(t *testing.T) {
 		pod   []func(*corev1.Pod)
 		want  []string
 	}{
-		"nothing":                            {},
-		"to the last core":                   {pod: []func(*corev1.Pod){asks("cpu", "4")}},
-		"beyond it":                          {pod: []func(*corev1.Pod){asks("cpu", "4001m")}, want: []string{"Insufficient cpu (needs 4001m, free 4)"}},
-		"what the node has never heard of":   {pod: []func(*corev1.Pod){asks("example.com/a", "1")}, want: []string{"Insufficient example.com/a (needs 1, free 0)"}},
-		"what is overdrawn refuses no other": {there: []func(*corev1.Pod){asks("cpu", "9")}, n: 1, pod: []func(*corev1.Pod){asks("memory", "1Gi")}},
-		"no place":                           {n: 5, want: []string{"Too many pods (limit 5)"}},
-		"a taint, named with its value and effect; one that is avoided is none": {node: []func(*corev1.Node){taints}, want: []string{"untolerated taint gpu=yes:NoSchedule"}},
-		"a cordon, whose taint says nothing new":                                {node: []func(*corev1.Node){cordon}, want: []string{"node is unschedulable"}},
-		"a port":                                                                {there: []func(*corev1.Pod){onPort(80)}, n: 1, pod: []func(*corev1.Pod){onPort(80), onPort(81)}, want: []string{"host port 80/TCP is taken"}},
+		"nothing":                                {},
+		"to the last core":                       {pod: of{asks("cpu", "4")}},
+		"beyond it":                              {pod: of{asks("cpu", "4001m")}, want: []string{"Insufficient cpu (needs 4001m, free 4)"}},
+		"what it has never heard of":             {pod: of{asks("example.com/a", "1")}, want: []string{"Insufficient example.com/a (needs 1, free 0)"}},
+		"what is overdrawn refuses no other":     {there: of{asks("cpu", "9")}, n: 1, pod: of{asks("memory", "1Gi")}},
+		"no place":                               {n: 5, want: []string{"Too many pods (limit 5)"}},
+		"a taint, named with value and effect":   {node: like{taints}, want: []string{"untolerated taint gpu=yes:NoSchedule"}},
+		"a cordon, whose taint says nothing new": {node: like{cordon}, want: []string{"node is unschedulable"}},
+		"a port":                                 {there: of{onPort(80)}, n: 1, pod: of{onPort(80), onPort(81)}, want: []string{"host port 80/TCP is taken"}},
 		"a feature of kubelets": {
-			pod: []func(*corev1.Pod){restartsTogether}, want: []string{"NodeDeclaredFeatures: the kubelet does not declare RestartAllContainersOnContainerExits"},
+			pod: of{restartsTogether}, want: []string{"NodeDeclaredFeatures: the kubelet does not declare RestartAllContainersOnContainerExits"},
 		},
 		"all at once": {
-			node: []func(*corev1.Node){taints, cordon}, there: []func(*corev1.Pod){onPort(80), asks("cpu", "1")}, n: 1,
-			pod: []func(*corev1.Pod){
-				selects, onPort(80), asks("memory", "2Gi"), asks("cpu", "4"), asks("example.com/b", "1"), asks("example.com/a", "1"), apart, restartsTogether,
+			node: like{taints, cordon}, there: of{onPort(80), asks("cpu", "1")}, n: 1,
+			pod: of{
+				selects, onPort(80), asks("memory", "2Gi"), asks("cpu", "4"), asks("example.com/b", "1"), asks("example.com/a", "1"),
+				apart, restartsTogether,
 			},
 			want: []string{
 				"node is unschedulable", "untolerated taint gpu=yes:NoSchedule",
@@ -145,11 +154,11 @@ func TestHowManyPodsAreJudgedAtOnce(t *testing.T) {
 		pod  []func(*corev1.Pod)
 		want int
 	}{
-		"as many as have room":                  {[]func(*corev1.Pod){asks("cpu", "1500m")}, 2},
+		"as many as have room":                  {of{asks("cpu", "1500m")}, 2},
 		"as there are places":                   {nil, 5},
-		"one with a host port":                  {[]func(*corev1.Pod){onPort(80)}, 1},
-		"one of those that shun each other":     {[]func(*corev1.Pod){apart}, 1},
-		"the resource that runs out first says": {[]func(*corev1.Pod){asks("cpu", "1"), asks("memory", "400Mi")}, 2},
+		"one with a host port":                  {of{onPort(80)}, 1},
+		"one of those that shun each other":     {of{apart}, 1},
+		"the resource that runs out first says": {of{asks("cpu", "1"), asks("memory", "400Mi")}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j, h := judgeOf()

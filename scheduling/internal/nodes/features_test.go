@@ -18,7 +18,8 @@ func declares(features ...string) *corev1.Node {
 }
 
 func restartsTogether(s *corev1.PodSpec) {
-	s.Containers = []corev1.Container{{RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestartAllContainers}}}}
+	rule := corev1.ContainerRestartRule{Action: corev1.ContainerRestartRuleActionRestartAllContainers}
+	s.Containers = []corev1.Container{{RestartPolicyRules: []corev1.ContainerRestartRule{rule}}}
 }
 
 func sharesNetwork(s *corev1.PodSpec) { s.HostNetwork, s.HostUsers = true, new(false) }

@@ -61,13 +61,14 @@ func TestASelectionReadsOnlyTheLabelsThatItNames(t *testing.T) {
 			MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{"b"}}},
 		}}},
 	}}}
+	notSSD := corev1.NodeSelectorRequirement{Key: "disk", Operator: corev1.NodeSelectorOpNotIn, Values: []string{"ssd"}}
 	for name, c := range map[string]struct {
 		spec *corev1.PodSpec
 		want []string
 	}{
 		"any node":              {&corev1.PodSpec{}, []string{"a", "b", "c"}},
 		"a selector":            {&corev1.PodSpec{NodeSelector: map[string]string{"disk": "ssd"}}, []string{"a", "b"}},
-		"an affinity":           {required(corev1.NodeSelectorRequirement{Key: "disk", Operator: corev1.NodeSelectorOpNotIn, Values: []string{"ssd"}}), []string{"c"}},
+		"an affinity":           {required(notSSD), []string{"c"}},
 		"one that nobody reads": {required(corev1.NodeSelectorRequirement{Key: "disk", Operator: "Like", Values: []string{"s"}}), nil},
 		"a node by its name":    {byName, []string{"b"}},
 	} {

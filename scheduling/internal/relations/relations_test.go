@@ -15,6 +15,12 @@ import (
 
 const zone = corev1.LabelTopologyZone
 
+// affine and even are short for long names.
+type (
+	affine = corev1.PodAffinityTerm
+	even   = corev1.TopologySpreadConstraint
+)
+
 // world is nodes "a1", "a2" and so on: the letter is the zone.
 func world(names ...string) (*Relations, *nodes.Table, []nodes.Handle) {
 	table := nodes.NewTable(len(names))
@@ -49,23 +55,23 @@ func TestATermIsAboutTheNamespacesThatItNames(t *testing.T) {
 	red := &metav1.LabelSelector{MatchLabels: map[string]string{"team": "red"}}
 	everywhere := &metav1.LabelSelector{}
 	for name, c := range map[string]struct {
-		term corev1.PodAffinityTerm
+		term affine
 		runs bool
 		want []string // of shop, tools and unknown, which has no record
 	}{
-		"its own where it names none":                   {corev1.PodAffinityTerm{}, false, []string{"shop"}},
-		"those that it names":                           {corev1.PodAffinityTerm{Namespaces: []string{"tools"}}, false, []string{"tools"}},
-		"several of them":                               {corev1.PodAffinityTerm{Namespaces: []string{"unknown", "tools"}}, false, []string{"tools", "unknown"}},
-		"those that it selects":                         {corev1.PodAffinityTerm{NamespaceSelector: red}, false, []string{"shop"}},
-		"those and the named ones":                      {corev1.PodAffinityTerm{NamespaceSelector: red, Namespaces: []string{"tools"}}, false, []string{"shop", "tools"}},
-		"an empty selector is about all":                {corev1.PodAffinityTerm{NamespaceSelector: everywhere}, false, []string{"shop", "tools", "unknown"}},
-		"and so it is for a pod that runs":              {corev1.PodAffinityTerm{NamespaceSelector: everywhere}, true, []string{"shop", "tools", "unknown"}},
-		"a pod that runs selects by labels of the next": {corev1.PodAffinityTerm{NamespaceSelector: red}, true, []string{"shop"}},
+		"its own where it names none":             {affine{}, false, []string{"shop"}},
+		"those that it names":                     {affine{Namespaces: []string{"tools"}}, false, []string{"tools"}},
+		"several of them":                         {affine{Namespaces: []string{"unknown", "tools"}}, false, []string{"tools", "unknown"}},
+		"those that it selects":                   {affine{NamespaceSelector: red}, false, []string{"shop"}},
+		"those and the named ones":                {affine{NamespaceSelector: red, Namespaces: []string{"tools"}}, false, []string{"shop", "tools"}},
+		"an empty selector is about all":          {affine{NamespaceSelector: everywhere}, false, []string{"shop", "tools", "unknown"}},
+		"and so it is for a pod that runs":        {affine{NamespaceSelector: everywhere}, true, []string{"shop", "tools", "unknown"}},
+		"a pod that runs selects in the same way": {affine{NamespaceSelector: red}, true, []string{"shop"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, _, _ := world()
 			c.term.LabelSelector, c.term.TopologyKey = app("web"), zone
-			a := &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{c.term}}}
+			a := &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []affine{c.term}}}
 			terms, err := r.Terms("shop", a, false, c.runs)
 			if err != nil || len(terms) != 1 || terms[0].Key != zone {
 				t.Fatalf("terms %v, %v", terms, err)
@@ -90,15 +96,15 @@ func TestATermIsAboutTheNamespacesThatItNames(t *testing.T) {
 func TestASpreadCountsPodsLikeItsOwn(t *testing.T) {
 	own := map[string]string{"app": "web", "version": "2"}
 	for name, c := range map[string]struct {
-		constraint corev1.TopologySpreadConstraint
+		constraint even
 		want       []string // versions of web that it counts, and "none" for a pod without labels
 	}{
-		"what it selects":                        {corev1.TopologySpreadConstraint{LabelSelector: app("web")}, []string{"1", "2"}},
-		"of its own version":                     {corev1.TopologySpreadConstraint{LabelSelector: app("web"), MatchLabelKeys: []string{"version"}}, []string{"2"}},
-		"a key that the pod does not have":       {corev1.TopologySpreadConstraint{LabelSelector: app("web"), MatchLabelKeys: []string{"x"}}, []string{"1", "2"}},
-		"nothing without a selector":             {corev1.TopologySpreadConstraint{}, nil},
-		"everything with an empty one":           {corev1.TopologySpreadConstraint{LabelSelector: &metav1.LabelSelector{}}, []string{"1", "2", "none"}},
-		"a key does not make it select anything": {corev1.TopologySpreadConstraint{MatchLabelKeys: []string{"version"}}, nil},
+		"what it selects":                        {even{LabelSelector: app("web")}, []string{"1", "2"}},
+		"of its own version":                     {even{LabelSelector: app("web"), MatchLabelKeys: []string{"version"}}, []string{"2"}},
+		"a key that the pod does not have":       {even{LabelSelector: app("web"), MatchLabelKeys: []string{"x"}}, []string{"1", "2"}},
+		"nothing without a selector":             {even{}, nil},
+		"everything with an empty one":           {even{LabelSelector: &metav1.LabelSelector{}}, []string{"1", "2", "none"}},
+		"a key does not make it select anything": {even{MatchLabelKeys: []string{"version"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, _, _ := world()
@@ -127,15 +133,15 @@ func TestASpreadCountsPodsLikeItsOwn(t *testing.T) {
 	}
 }
 
-// TestSelectorsAreFoundByALabelAsOneByOne compares the two ways in which selectors are found: by a label that they need, and one after the other.
+// TestSelectorsAreFoundByALabelAsOneByOne compares the two ways in which selectors are found: by a label that they need, and one by one.
 func TestSelectorsAreFoundByALabelAsOneByOne(t *testing.T) {
 	r, _, _ := world()
 	for i := range 3 * few {
-		term, err := SpreadTerm([]string{"shop", "tools"}[i%2], &corev1.TopologySpreadConstraint{LabelSelector: app(fmt.Sprint(i / 2 % 4))}, nil)
+		term, err := SpreadTerm([]string{"shop", "tools"}[i%2], &even{LabelSelector: app(fmt.Sprint(i / 2 % 4))}, nil)
 		if i%5 == 0 {
-			term, err = SpreadTerm("shop", &corev1.TopologySpreadConstraint{LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
-				{Key: fmt.Sprint("not-", i), Operator: metav1.LabelSelectorOpDoesNotExist},
-			}}}, nil)
+			without := metav1.LabelSelectorRequirement{Key: fmt.Sprint("not-", i), Operator: metav1.LabelSelectorOpDoesNotExist}
+			selector := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{without}}
+			term, err = SpreadTerm("shop", &even{LabelSelector: selector}, nil)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -164,7 +170,7 @@ func TestSelectorsAreFoundByALabelAsOneByOne(t *testing.T) {
 // TestTheLeastOfASpreadIsThatOfAnyZone follows the least number of pods that a zone has, while pods and nodes come and go.
 func TestTheLeastOfASpreadIsThatOfAnyZone(t *testing.T) {
 	r, table, h := world("a1", "a2", "b1", "-x")
-	term, err := SpreadTerm("shop", &corev1.TopologySpreadConstraint{LabelSelector: app("web")}, nil)
+	term, err := SpreadTerm("shop", &even{LabelSelector: app("web")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,6 +217,7 @@ func TestAScopeHoldsNodesThatPodsCouldGoTo(t *testing.T) {
 	r.Join(at)
 	topology := table.Topology(zone)
 	rules := nodes.NewRules(table)
+	ssd := rules.Selection(&corev1.PodSpec{NodeSelector: map[string]string{"disk": "ssd"}})
 	for name, c := range map[string]struct {
 		keys []*nodes.Topology
 		sel  *nodes.Selection
@@ -218,7 +225,7 @@ func TestAScopeHoldsNodesThatPodsCouldGoTo(t *testing.T) {
 		want int32 // zones
 	}{
 		"all that have the label":    {[]*nodes.Topology{topology}, nil, nil, 3},
-		"those that are selected":    {[]*nodes.Topology{topology}, rules.Selection(&corev1.PodSpec{NodeSelector: map[string]string{"disk": "ssd"}}), nil, 1},
+		"those that are selected":    {[]*nodes.Topology{topology}, ssd, nil, 1},
 		"those that are tolerated":   {[]*nodes.Topology{topology}, nil, rules.Tolerations(nil), 2},
 		"those that have all labels": {[]*nodes.Topology{topology, table.Topology("disk")}, nil, nil, 1},
 	} {
@@ -236,7 +243,7 @@ func TestAScopeHoldsNodesThatPodsCouldGoTo(t *testing.T) {
 
 func TestCountersAreFilledOnce(t *testing.T) {
 	r, table, _ := world("a1")
-	term, err := SpreadTerm("shop", &corev1.TopologySpreadConstraint{LabelSelector: app("web")}, nil)
+	term, err := SpreadTerm("shop", &even{LabelSelector: app("web")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,8 +61,10 @@ func TestAPodNeedsAPlaceAndWhatItAsksFor(t *testing.T) {
 		"the same as it holds":              {[]Amount{{CPU, 5}}, []Amount{{CPU, 5}}, []Need{{Pods, 1, 1}, {CPU, 5, 5}}},
 		"it holds more while it is resized": {[]Amount{{CPU, 5}}, []Amount{{CPU, 9}}, []Need{{Pods, 1, 1}, {CPU, 5, 9}}},
 		"it holds what it does not ask for": {nil, []Amount{{Memory, 7}}, []Need{{Pods, 1, 1}, {Memory, 0, 7}}},
-		"in the order of dimensions":        {[]Amount{{Fixed, 1}, {CPU, 2}}, []Amount{{Memory, 3}}, []Need{{Pods, 1, 1}, {CPU, 2, 0}, {Memory, 0, 3}, {Fixed, 1, 0}}},
-		"places that it asks for are one":   {[]Amount{{Pods, 4}}, []Amount{{Pods, 4}}, []Need{{Pods, 1, 1}}},
+		"in the order of dimensions": {
+			[]Amount{{Fixed, 1}, {CPU, 2}}, []Amount{{Memory, 3}}, []Need{{Pods, 1, 1}, {CPU, 2, 0}, {Memory, 0, 3}, {Fixed, 1, 0}},
+		},
+		"places that it asks for are one": {[]Amount{{Pods, 4}}, []Amount{{Pods, 4}}, []Need{{Pods, 1, 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Needs(c.asked, c.held); !slices.Equal(got, c.want) {
@@ -133,29 +135,33 @@ func TestAmountsInWords(t *testing.T) {
 	}
 }
 
+// run is containers that run after each other, or together.
+type run = []corev1.Container
+
 func TestWhatAPodAsksForAndWhatItHolds(t *testing.T) {
 	container := func(cpu string) corev1.Container {
 		return corev1.Container{Name: "c" + cpu, Resources: corev1.ResourceRequirements{Requests: list("cpu", cpu)}}
 	}
 	sidecar := container("100m")
 	sidecar.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
-	resized := corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{container("1")}}}
+	resized := corev1.Pod{Spec: corev1.PodSpec{Containers: run{container("1")}}}
 	resized.Status.ContainerStatuses = []corev1.ContainerStatus{{
 		Name: "c1", AllocatedResources: list("cpu", "3"), Resources: &corev1.ResourceRequirements{Requests: list("cpu", "3")},
 	}}
+	whole := &corev1.ResourceRequirements{Requests: list("cpu", "4")}
 	plain := func(s corev1.PodSpec) corev1.Pod { return corev1.Pod{Spec: s} }
 	for name, c := range map[string]struct {
 		pod         corev1.Pod
 		asks, holds string
 	}{
-		"containers run together":         {plain(corev1.PodSpec{Containers: []corev1.Container{container("1"), container("2")}}), "3", "3"},
-		"init containers run before them": {plain(corev1.PodSpec{InitContainers: []corev1.Container{container("2")}, Containers: []corev1.Container{container("1")}}), "2", "2"},
+		"containers run together":         {plain(corev1.PodSpec{Containers: run{container("1"), container("2")}}), "3", "3"},
+		"init containers run before them": {plain(corev1.PodSpec{InitContainers: run{container("2")}, Containers: run{container("1")}}), "2", "2"},
 		"sidecars run on": {
-			plain(corev1.PodSpec{InitContainers: []corev1.Container{sidecar, container("2")}, Containers: []corev1.Container{container("1")}}), "2100m", "2100m",
+			plain(corev1.PodSpec{InitContainers: run{sidecar, container("2")}, Containers: run{container("1")}}), "2100m", "2100m",
 		},
-		"overhead is added": {plain(corev1.PodSpec{Containers: []corev1.Container{container("1")}, Overhead: list("cpu", "1")}), "2", "2"},
+		"overhead is added": {plain(corev1.PodSpec{Containers: run{container("1")}, Overhead: list("cpu", "1")}), "2", "2"},
 		"requests of the whole pod stand for the sum": {
-			plain(corev1.PodSpec{Containers: []corev1.Container{container("1")}, Resources: &corev1.ResourceRequirements{Requests: list("cpu", "4")}}), "4", "4",
+			plain(corev1.PodSpec{Containers: run{container("1")}, Resources: whole}), "4", "4",
 		},
 		"a pod that is resized holds the more of both": {resized, "1", "3"},
 	} {

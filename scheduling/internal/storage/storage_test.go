@@ -20,6 +20,18 @@ const (
 	zone  = corev1.LabelTopologyZone
 )
 
+// Short names of lists that are long.
+type (
+	pvcs = []*corev1.PersistentVolumeClaim
+	pvs  = []*corev1.PersistentVolume
+	csi  = []*storagev1.CSIDriver
+)
+
+// just are these claims and no other object.
+func just(c ...*corev1.PersistentVolumeClaim) cluster.Objects {
+	return cluster.Objects{PersistentVolumeClaims: c}
+}
+
 // claim is one of that storage class, bound to a volume if it is named.
 func claim(name, class, volume string, modes ...corev1.PersistentVolumeAccessMode) *corev1.PersistentVolumeClaim {
 	c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
@@ -64,7 +76,8 @@ func attaches(node string, n int32) *storagev1.CSINode {
 
 // world is nodes a and b in zones 1 and 2, two storage classes, and these objects.
 func world(o cluster.Objects) (*Storage, *nodes.Table) {
-	o.StorageClasses = append(o.StorageClasses, class("late", storagev1.VolumeBindingWaitForFirstConsumer), class("now", storagev1.VolumeBindingImmediate))
+	late, now := class("late", storagev1.VolumeBindingWaitForFirstConsumer), class("now", storagev1.VolumeBindingImmediate)
+	o.StorageClasses = append(o.StorageClasses, late, now)
 	table := nodes.NewTable(2)
 	for name, in := range map[string]string{"a": "1", "b": "2"} {
 		h := table.Node(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{zone: in}}}, nil)
@@ -109,17 +122,17 @@ func TestVolumesSayWherePodsGo(t *testing.T) {
 	}{
 		"a claim that nobody has made, without any object": {claims: []string{"x"}, want: ""},
 		"a claim that nobody has made beside one that is": {
-			objects: cluster.Objects{PersistentVolumeClaims: []*corev1.PersistentVolumeClaim{claim("x", "late", "")}}, claims: []string{"x", "y"}, want: "",
+			objects: just(claim("x", "late", "")), claims: []string{"x", "y"}, want: "",
 		},
 		"where the volume is": {cluster.Objects{
-			PersistentVolumeClaims: []*corev1.PersistentVolumeClaim{claim("x", "late", "v")}, PersistentVolumes: []*corev1.PersistentVolume{volume("v", "late", "10Gi", "2")},
+			PersistentVolumeClaims: pvcs{claim("x", "late", "v")}, PersistentVolumes: pvs{volume("v", "late", "10Gi", "2")},
 		}, []string{"x"}, false, "b"},
-		"a volume that is lost":              {cluster.Objects{PersistentVolumeClaims: []*corev1.PersistentVolumeClaim{claim("x", "late", "v")}}, []string{"x"}, false, ""},
-		"one that is made where the pod is":  {cluster.Objects{PersistentVolumeClaims: []*corev1.PersistentVolumeClaim{claim("x", "late", "")}}, []string{"x"}, false, "ab"},
-		"one that should be made by now":     {cluster.Objects{PersistentVolumeClaims: []*corev1.PersistentVolumeClaim{claim("x", "now", "")}}, []string{"x"}, false, ""},
-		"one that a single pod may use":      {cluster.Objects{PersistentVolumeClaims: []*corev1.PersistentVolumeClaim{claim("x", "late", "", once)}}, []string{"x"}, false, "ab"},
-		"the same, and another pod does":     {cluster.Objects{PersistentVolumeClaims: []*corev1.PersistentVolumeClaim{claim("x", "late", "", once)}}, []string{"x"}, true, ""},
-		"another pod uses one for many pods": {cluster.Objects{PersistentVolumeClaims: []*corev1.PersistentVolumeClaim{claim("x", "late", "")}}, []string{"x"}, true, "ab"},
+		"a volume that is lost":              {just(claim("x", "late", "v")), []string{"x"}, false, ""},
+		"one that is made where the pod is":  {just(claim("x", "late", "")), []string{"x"}, false, "ab"},
+		"one that should be made by now":     {just(claim("x", "now", "")), []string{"x"}, false, ""},
+		"one that a single pod may use":      {just(claim("x", "late", "", once)), []string{"x"}, false, "ab"},
+		"the same, and another pod does":     {just(claim("x", "late", "", once)), []string{"x"}, true, ""},
+		"another pod uses one for many pods": {just(claim("x", "late", "")), []string{"x"}, true, "ab"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := world(c.objects)
@@ -136,7 +149,7 @@ func TestVolumesSayWherePodsGo(t *testing.T) {
 
 // TestTheFirstPodDecidesAClaim places a pod whose claims wait, and asks about another pod of them then and after that was taken back.
 func TestTheFirstPodDecidesAClaim(t *testing.T) {
-	both := func(c ...*corev1.PersistentVolumeClaim) []*corev1.PersistentVolumeClaim { return c }
+	both := func(c ...*corev1.PersistentVolumeClaim) pvcs { return c }
 	for name, c := range map[string]struct {
 		objects cluster.Objects
 		claims  []string
@@ -144,27 +157,27 @@ func TestTheFirstPodDecidesAClaim(t *testing.T) {
 		then    string
 		volumes []string // to which they are bound then, in the order of claims
 	}{
-		"a disk is made in the zone": {cluster.Objects{PersistentVolumeClaims: both(claim("x", "late", ""))}, []string{"x"}, "b", "b", []string{"made-for-default/x"}},
+		"a disk is made in the zone": {just(claim("x", "late", "")), []string{"x"}, "b", "b", []string{"made-for-default/x"}},
 		"a volume that will do is taken": {cluster.Objects{
-			PersistentVolumeClaims: both(claim("x", "late", "")), PersistentVolumes: []*corev1.PersistentVolume{volume("v", "late", "10Gi", "1")},
+			PersistentVolumeClaims: both(claim("x", "late", "")), PersistentVolumes: pvs{volume("v", "late", "10Gi", "1")},
 		}, []string{"x"}, "a", "a", []string{"v"}},
 		"not one that is elsewhere": {cluster.Objects{
-			PersistentVolumeClaims: both(claim("x", "late", "")), PersistentVolumes: []*corev1.PersistentVolume{volume("v", "late", "10Gi", "1")},
+			PersistentVolumeClaims: both(claim("x", "late", "")), PersistentVolumes: pvs{volume("v", "late", "10Gi", "1")},
 		}, []string{"x"}, "b", "b", []string{"made-for-default/x"}},
 		"nor one that is too small": {cluster.Objects{
-			PersistentVolumeClaims: both(claim("x", "late", "")), PersistentVolumes: []*corev1.PersistentVolume{volume("v", "late", "9Gi", "1")},
+			PersistentVolumeClaims: both(claim("x", "late", "")), PersistentVolumes: pvs{volume("v", "late", "9Gi", "1")},
 		}, []string{"x"}, "a", "a", []string{"made-for-default/x"}},
 		"the smallest of several": {cluster.Objects{
 			PersistentVolumeClaims: both(claim("x", "late", "")),
-			PersistentVolumes:      []*corev1.PersistentVolume{volume("v", "late", "30Gi", "1"), volume("w", "late", "20Gi", "1")},
+			PersistentVolumes:      pvs{volume("v", "late", "30Gi", "1"), volume("w", "late", "20Gi", "1")},
 		}, []string{"x"}, "a", "a", []string{"w"}},
 		"two claims take two volumes": {cluster.Objects{
 			PersistentVolumeClaims: both(claim("x", "late", ""), claim("y", "late", "")),
-			PersistentVolumes:      []*corev1.PersistentVolume{volume("v", "late", "30Gi", "1"), volume("w", "late", "20Gi", "1")},
+			PersistentVolumes:      pvs{volume("v", "late", "30Gi", "1"), volume("w", "late", "20Gi", "1")},
 		}, []string{"x", "y"}, "a", "a", []string{"w", "v"}},
 		"the small one chooses first": {cluster.Objects{
 			PersistentVolumeClaims: both(sized(claim("x", "late", ""), "20Gi"), claim("y", "late", "")),
-			PersistentVolumes:      []*corev1.PersistentVolume{volume("v", "late", "20Gi", "1"), volume("w", "late", "30Gi", "1")},
+			PersistentVolumes:      pvs{volume("v", "late", "20Gi", "1"), volume("w", "late", "30Gi", "1")},
 		}, []string{"x", "y"}, "a", "a", []string{"w", "v"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -217,7 +230,7 @@ func TestClassesWhoseClaimsWaitShareATwin(t *testing.T) {
 		"one that was decided for another pod": {"decided", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _ := world(cluster.Objects{PersistentVolumes: []*corev1.PersistentVolume{promised, volume("w", "late", "1Gi", "1")}, PersistentVolumeClaims: []*corev1.PersistentVolumeClaim{
+			s, _ := world(cluster.Objects{PersistentVolumes: pvs{promised, volume("w", "late", "1Gi", "1")}, PersistentVolumeClaims: pvcs{
 				claim("first", "late", ""), claim("same", "late", ""), large, claim("bound", "late", "w"), meant, claim("promised", "late", ""),
 				claim("now", "now", ""), claim("used", "late", ""), claim("decided", "late", ""),
 			}})
@@ -237,9 +250,12 @@ func TestClassesWhoseClaimsWaitShareATwin(t *testing.T) {
 
 // TestWhatNodesAttach says how many disks pods find room for beside those that run.
 func TestWhatNodesAttach(t *testing.T) {
+	driver := storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: disks}}
+	nothing := driver
+	nothing.Spec.AttachRequired = new(false)
 	for name, c := range map[string]struct {
 		csi     []*storagev1.CSINode
-		drivers []*storagev1.CSIDriver
+		drivers csi
 		machine int // it attaches so many, as its size allows; 0 for node a
 		want    int
 	}{
@@ -247,8 +263,8 @@ func TestWhatNodesAttach(t *testing.T) {
 		"any number where it says none":              {[]*storagev1.CSINode{attaches("a", 0)}, nil, 0, 4},
 		"any number where there is no kubelet":       {nil, nil, 0, 4},
 		"as many as a machine's size allows":         {[]*storagev1.CSINode{attaches("a", 2)}, nil, 3, 3},
-		"also of a driver that no node has yet":      {nil, []*storagev1.CSIDriver{{ObjectMeta: metav1.ObjectMeta{Name: disks}}}, 3, 3},
-		"of one that attaches nothing there is none": {nil, []*storagev1.CSIDriver{{ObjectMeta: metav1.ObjectMeta{Name: disks}, Spec: storagev1.CSIDriverSpec{AttachRequired: new(false)}}}, 3, 4},
+		"also of a driver that no node has yet":      {nil, csi{&driver}, 3, 3},
+		"of one that attaches nothing there is none": {nil, csi{&nothing}, 3, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := cluster.Objects{CSINodes: c.csi, CSIDrivers: c.drivers}
@@ -279,7 +295,7 @@ func TestWhatNodesAttach(t *testing.T) {
 	}
 }
 
-// TestEphemeralClaimsHaveTheDefaultClass is about claims that name no storage class. The API server gives them the default one as they are made.
+// TestEphemeralClaimsHaveTheDefaultClass is about claims that name no storage class: the API server gives them the default one.
 func TestEphemeralClaimsHaveTheDefaultClass(t *testing.T) {
 	standard := func(name string, mode storagev1.VolumeBindingMode, born int64) *storagev1.StorageClass {
 		c := class(name, mode)
@@ -322,7 +338,7 @@ func TestStorageFollowsWhatItReads(t *testing.T) {
 	if s.Changed(&later) {
 		t.Error("nodes are not storage")
 	}
-	later.PersistentVolumeClaims = []*corev1.PersistentVolumeClaim{claim("x", "late", "")}
+	later.PersistentVolumeClaims = pvcs{claim("x", "late", "")}
 	if !s.Changed(&later) {
 		t.Error("a claim is made, and nothing has changed")
 	}
