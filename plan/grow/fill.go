@@ -4,11 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-
-	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/scheduling"
 )
@@ -87,12 +82,12 @@ func (d *Growth) fillKnown(c *Candidates) bool {
 	return placed > 0
 }
 
-// closeEmpty gives up machines on which nobody was let stay, and says whether there were any. Those stay whose daemons may be why a pod was
-// let onto another node, and those of a group that spans zones after which the turn of another one's zone comes.
+// closeEmpty gives up machines on which nobody was let stay, and says whether there were any. Those of a group that spans zones stay after which
+// the turn of another one's zone comes.
 func (d *Growth) closeEmpty(c *Candidates, ms *machines) bool {
 	closed := map[*machine]bool{}
 	for _, m := range slices.Backward(ms.open) {
-		if m.pods > 0 || m.zone != "" && !m.last() || d.heeded(c, m) {
+		if m.pods > 0 || m.zone != "" && !m.last() {
 			continue
 		}
 		closed[m] = true
@@ -110,35 +105,6 @@ func (d *Growth) closeEmpty(c *Candidates, ms *machines) bool {
 	}
 	ms.open = slices.DeleteFunc(ms.open, func(m *machine) bool { return closed[m] })
 	return len(closed) > 0
-}
-
-// heeded says whether a pod that is wanted looks for the daemons of the machine, by affinity or spread. In which namespaces it looks is left
-// open.
-func (d *Growth) heeded(c *Candidates, m *machine) bool {
-	daemons := d.Check.Pods(d.Check.Name(m.handle))
-	if len(daemons) == 0 {
-		return false
-	}
-	return slices.ContainsFunc(c.wanted, func(w *wanted) bool {
-		return w.depends && slices.ContainsFunc(soughtBy(w.Of.Spec), func(sought *metav1.LabelSelector) bool {
-			selector, err := metav1.LabelSelectorAsSelector(sought)
-			return err == nil && slices.ContainsFunc(daemons, func(p *cluster.Pod) bool { return selector.Matches(labels.Set(p.Labels)) })
-		})
-	})
-}
-
-// soughtBy are the selectors of pods that such a pod must be near to or spread with.
-func soughtBy(spec *corev1.PodSpec) []*metav1.LabelSelector {
-	var all []*metav1.LabelSelector
-	if a := spec.Affinity; a != nil && a.PodAffinity != nil {
-		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-			all = append(all, t.LabelSelector)
-		}
-	}
-	for _, t := range spec.TopologySpreadConstraints {
-		all = append(all, t.LabelSelector)
-	}
-	return all
 }
 
 type meant struct {

@@ -8,13 +8,10 @@ import (
 )
 
 // detaches says which volumes an empty node still waits for, nil when there are none or the time for it is over: a machine that is deleted
-// with a volume attached keeps the volume from the next node for minutes. Volumes of pods that stay with the node are left out.
+// with a volume attached keeps the volume from the next node for minutes.
 func (d *Removal) detaches(st *candidate) *reason.Reason {
 	left := len(d.Attachments()[st.Name()])
 	if left == 0 {
-		return nil
-	}
-	if left -= d.KeptAttached(st.Node); left <= 0 {
 		return nil
 	}
 	limit := d.Policy.Removal.MaxDetach
