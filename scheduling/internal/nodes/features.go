@@ -62,11 +62,8 @@ func needed(s *corev1.PodSpec) []string {
 
 // Declared says whether the node's kubelet declares what is demanded, nil for nothing. That of a machine may be [Template.Unproven].
 func (r *Rules) Declared(d *Demand, h Handle) bool {
-	if d == nil {
-		return true
-	}
 	kind := r.table.Features(h)
-	if kind == unproven {
+	if d == nil || kind == unproven {
 		return true
 	}
 	v := known(d.answers, kind)
