@@ -32,11 +32,11 @@ var (
 	records     = []string{"node.Facts", "policy.Growth", "policy.Removal"} // what was read once and is never changed
 	overWritten = []string{
 		"grow.Candidates.wanted", "grow.Order.Adding", "grow.Order.Because", "grow.Order.Short", "grow.Order.Wanted",
-		"grow.Order.Weighed", "grow.machine.handle", "grow.wanted.fits", "grow.wanted.suits", "memory.Memory.Ceilings", "memory.Memory.PaidUntil", "memory.Memory.Cordoned",
+		"grow.Order.Weighed", "grow.machine.handle", "grow.wanted.fits", "grow.wanted.suits", "memory.Memory.Cordoned",
 		"memory.Memory.Granted", "memory.Memory.Groups", "nodes.row.node", "place.Demand.Judged", "place.Demand.Pods",
 		"place.Incoming.Coming", "place.Incoming.Opened", "place.Room.Demands", "place.Room.PodVerdicts",
-		"place.Room.Waiting", "remove.Outgoing.drying", "remove.Outgoing.leaving", "remove.Removal.Ladder",
-		"remove.Removal.Soft", "remove.Removal.drains", "remove.Removal.inFlight", "remove.candidate.exit",
+		"place.Room.Waiting", "remove.Outgoing.drying", "remove.Outgoing.leaving",
+		"remove.Removal.drains", "remove.Removal.inFlight", "remove.candidate.exit",
 		"remove.candidate.going",
 	}
 )

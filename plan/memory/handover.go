@@ -52,16 +52,19 @@ func (g GroupMemory) handed(now time.Time, allowed *policy.Policy) (h Handed, so
 
 // Memory is that of a process that begins now and knows nothing else.
 func (b Breakers) Memory(now time.Time) Memory {
-	var m Memory
-	m.Ceilings, m.PaidUntil, m.Granted, m.Consolidation = b.Ceilings, b.PaidUntil, b.Granted, Consolidation{Spent: b.Emptied}
+	var groups map[cluster.GroupID]GroupMemory
 	for id, h := range b.Groups {
 		g := GroupMemory{Breaker: h.Breaker, Backoff: h.Backoff.from(now), Rest: h.Rest.from(now), Vain: h.Vain.from(now), Noticed: h.Noticed}
 		for zone, b := range h.Astray {
 			g.Astray = With(g.Astray, zone, b.from(now))
 		}
-		m.Groups = With(m.Groups, id, g)
+		groups = With(groups, id, g)
 	}
-	return m
+	return Memory{
+		Growing:  Growing{Ceilings: b.Ceilings, PaidUntil: b.PaidUntil, Granted: b.Granted},
+		Removing: Removing{Consolidation: Consolidation{Spent: b.Emptied}},
+		Groups:   groups,
+	}
 }
 
 // BreaksAt is how many machines of a group may fail to become Ready nodes one after the other before its breaker opens (S-35).

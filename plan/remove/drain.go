@@ -90,7 +90,7 @@ func (d *Removal) evict(st *candidate, pods []*cluster.Pod, why reason.Reason) [
 		}
 		d.Disrupt(p)
 		d.empties(st)
-		d.Ladder = append(d.Ladder, action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: st.Name(), Grace: d.Policy.Removal.Grace(p), Notice: "", Because: why})
+		d.act(action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: st.Name(), Grace: d.Policy.Removal.Grace(p), Notice: "", Because: why})
 	}
 	if later > 0 {
 		because = append(because, reason.New(reason.PodsLater, reason.Ref{}, "pods", later))
@@ -294,7 +294,7 @@ func (d *Removal) dismisses(st *candidate) *reason.Reason {
 	}
 	why := reason.New(reason.NodeDismisses, reason.Node(st.Name()), "pods", waits+len(ends))
 	for _, p := range ends {
-		d.Ladder = append(d.Ladder, action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: st.Name(), Grace: d.Policy.Removal.Grace(p), Notice: "", Because: why})
+		d.act(action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: st.Name(), Grace: d.Policy.Removal.Grace(p), Notice: "", Because: why})
 	}
 	if d.dismissed == nil {
 		d.dismissed = map[string]time.Time{}

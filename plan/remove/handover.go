@@ -53,10 +53,10 @@ func (d *Removal) handedOver(n *cluster.Node) bool {
 func (d *Removal) giveBack(n *cluster.Node, since time.Time) {
 	why := reason.New(reason.NodeHandedOver, reason.Node(n.Name()), "since", since.UTC().Format(time.RFC3339))
 	if _, on := cluster.RemovalOf(n.Object); on || n.Marked.UID != "" {
-		d.Ladder = append(d.Ladder, action.Uncordon{Node: n.Name(), UID: n.Object.UID, Because: why})
+		d.act(action.Uncordon{Node: n.Name(), UID: n.Object.UID, Because: why})
 	}
 	if cluster.Candidate(n.Object) {
-		d.Soft = append(d.Soft, action.SoftUntaint{Node: n.Name(), UID: n.Object.UID, Because: why})
+		d.steer(action.SoftUntaint{Node: n.Name(), UID: n.Object.UID, Because: why})
 	}
 }
 
@@ -69,6 +69,6 @@ func (d *Removal) begunByAnother(st *candidate) bool {
 // takeOver puts the name of this sluice on the node, before anything else is done to it: nobody else takes it back from now on.
 func (d *Removal) takeOver(st *candidate) {
 	why := reason.New(reason.NodeAdopted, reason.Node(st.Name()), "owner", cmp.Or(cluster.OwnerOf(st.Object), "a sluice without a name"))
-	d.Ladder = append(d.Ladder, action.Mark{Node: st.Name(), UID: st.Object.UID, Machine: st.Instance.Machine(), Because: why})
+	d.act(action.Mark{Node: st.Name(), UID: st.Object.UID, Machine: st.Instance.Machine(), Because: why})
 	d.judgeNode(st, phase(st), why)
 }

@@ -102,14 +102,14 @@ func (d *Removal) Mark() {
 			continue
 		case n.Parked.UID != "":
 			why = reason.New(reason.NodeMachineParked, about, "instance", n.Parked.ID)
-			d.Ladder = append(d.Ladder, action.Mark{Node: n.Name(), UID: n.Object.UID, Machine: n.Parked, Parked: d.Now.Truncate(time.Second), Because: why})
+			d.act(action.Mark{Node: n.Name(), UID: n.Object.UID, Machine: n.Parked, Parked: d.Now.Truncate(time.Second), Because: why})
 			continue
 		case incumbent && since.After(d.Leads()):
 			continue // cluster-autoscaler runs beside, and ends what it has begun
 		case incumbent:
 			why = node.LeftByIncumbent(n, since)
 		}
-		d.Ladder = append(d.Ladder, action.Uncordon{Node: n.Name(), UID: n.Object.UID, Because: why})
+		d.act(action.Uncordon{Node: n.Name(), UID: n.Object.UID, Because: why})
 	}
 }
 
@@ -137,7 +137,7 @@ func (d *Removal) bury(st *candidate) {
 	case d.Snapshot.Objects.Lacks.Has(cluster.DeleteNodes): // it is for the cloud controller to take away
 		hold(gone, reason.New(reason.NodeObjectStays, about, "right", cluster.DeleteNodes))
 	default:
-		d.Ladder = append(d.Ladder, action.DeleteNode{Node: st.Name(), UID: st.Object.UID, Machine: was, Attachments: d.Attachments()[st.Name()], Because: gone})
+		d.act(action.DeleteNode{Node: st.Name(), UID: st.Object.UID, Machine: was, Attachments: d.Attachments()[st.Name()], Because: gone})
 		d.judgeNode(st, action.NodeGone, gone)
 	}
 }

@@ -23,12 +23,12 @@ func (d *Removal) HeedNotices() {
 	for _, n := range d.Memo.Noticed {
 		answer, answered := cluster.AnswerOf(n.Object)
 		if !cluster.Noticed(n.Object) {
-			d.Ladder = append(d.Ladder, action.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Because: reason.New(reason.NodeStays, reason.Node(n.Name()))})
+			d.act(action.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Because: reason.New(reason.NodeStays, reason.Node(n.Name()))})
 		}
 		if notice, stops := stopping(n); stops {
 			becomes := cluster.NoticeAnswer{ID: notice.ID, Empty: !d.expel(n, notice)}
 			if !answered || answer != becomes {
-				d.Ladder = append(d.Ladder, action.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Notice: becomes.ID, Empty: becomes.Empty, Exclude: d.Policy.Removal.Exclusion > 0, Because: node.Noticed(n)})
+				d.act(action.AnswerNotice{Node: n.Name(), UID: n.Object.UID, Notice: becomes.ID, Empty: becomes.Empty, Exclude: d.Policy.Removal.Exclusion > 0, Because: node.Noticed(n)})
 			}
 		}
 	}
@@ -61,7 +61,7 @@ func (d *Removal) expel(n *cluster.Node, notice cluster.Notice) (occupied bool) 
 		}
 		d.Disrupt(p)
 		d.Memory.Emptied = memory.With(d.Memory.Emptied, n.Name(), memory.Emptied{Group: n.Group, At: d.Now})
-		d.Ladder = append(d.Ladder, action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: n.Name(), Grace: d.Policy.GraceBefore(p, d.Now, notice.Deadline), Notice: notice.ID, Because: node.Noticed(n)})
+		d.act(action.Evict{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: n.Name(), Grace: d.Policy.GraceBefore(p, d.Now, notice.Deadline), Notice: notice.ID, Because: node.Noticed(n)})
 	}
 	return occupied
 }

@@ -347,6 +347,6 @@ func (d *Removal) stepOn(st *candidate, why string, because reason.Reason) {
 	}
 	d.Wake(d.Now.Add(d.Policy.Removal.Pause()))
 	removal := cluster.Removal{Since: d.Now.Truncate(time.Second), Why: why}
-	d.Ladder = append(d.Ladder, action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: d.Policy.Removal.Exclusion > 0, Because: because})
+	d.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: d.Policy.Removal.Exclusion > 0, Because: because})
 	d.judgeNode(st, action.NodeCordoned, because)
 }

@@ -87,6 +87,12 @@ func (d *Removal) takeDown(st *candidate, because ...reason.Reason) {
 	} else {
 		st.group.drying--
 	}
-	d.Ladder = append(d.Ladder, action.Uncordon{Node: st.Name(), UID: st.Object.UID, Because: because[0]})
+	d.act(action.Uncordon{Node: st.Name(), UID: st.Object.UID, Because: because[0]})
 	d.judgeNode(st, action.NodeRescue, because...)
 }
+
+// act adds what is done to a node, in the order of the plan.
+func (d *Removal) act(a action.Action) { d.Ladder = append(d.Ladder, a) }
+
+// steer adds what only makes the scheduler prefer other nodes, or no longer.
+func (d *Removal) steer(a action.Action) { d.Soft = append(d.Soft, a) }

@@ -31,7 +31,7 @@ func (d *Removal) steerPods() {
 			continue
 		}
 		left--
-		d.Soft = append(d.Soft, action.SoftUntaint{Node: n.Name(), UID: n.Object.UID, Because: reason.New(reason.NodeWelcome, reason.Node(n.Name()))})
+		d.steer(action.SoftUntaint{Node: n.Name(), UID: n.Object.UID, Because: reason.New(reason.NodeWelcome, reason.Node(n.Name()))})
 	}
 	for _, st := range d.soon {
 		if left == 0 || most == 0 {
@@ -41,7 +41,7 @@ func (d *Removal) steerPods() {
 			continue
 		}
 		left--
-		d.Soft = append(d.Soft, action.SoftTaint{Node: st.Name(), UID: st.Object.UID, Since: st.removable, Because: reason.New(reason.NodeShunned, reason.Node(st.Name()))})
+		d.steer(action.SoftTaint{Node: st.Name(), UID: st.Object.UID, Since: st.removable, Because: reason.New(reason.NodeShunned, reason.Node(st.Name()))})
 	}
 }
 

@@ -157,7 +157,7 @@ func (d *Removal) runDry(st *candidate, works []worker) {
 	}
 	why := d.awaited(st, works)
 	removal := cluster.Removal{Since: d.Now.Truncate(time.Second), Why: cluster.RunsDry}
-	d.Ladder = append(d.Ladder, action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: false, Because: why})
+	d.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: false, Because: why})
 	d.judgeNode(st, action.NodeDraining, told(why, works)...)
 }
 
@@ -191,7 +191,7 @@ func (d *Removal) awaitWork(st *candidate) {
 		done := reason.New(reason.NodeRanDry, about, "pods", len(st.Movers))
 		removal := cluster.Removal{Since: d.Now.Truncate(time.Second), Why: cluster.RanDry}
 		d.Wake(d.Now.Add(d.Policy.Removal.Pause()))
-		d.Ladder = append(d.Ladder, action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: d.Policy.Removal.Exclusion > 0, Because: done})
+		d.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: d.Policy.Removal.Exclusion > 0, Because: done})
 		d.judgeNode(st, action.NodeDraining, done)
 	}
 }
