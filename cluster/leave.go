@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"sluice.dev/sluice/fleet"
+	"sluice.dev/sluice/reason"
 )
 
 // Attachment names a VolumeAttachment for ever.
@@ -39,11 +40,11 @@ func (n *Node) Was() Machine {
 func (n *Node) MayDelete(ledger *fleet.View) *fleet.Refusal {
 	was := n.Was()
 	if ledger == nil {
-		return &fleet.Refusal{Property: "S-14", Code: fleet.NotGone, UID: fleet.UID(was.UID)} // nobody keeps one
+		return &fleet.Refusal{Property: "S-14", Code: reason.MachineNotGone, UID: fleet.UID(was.UID)} // nobody keeps one
 	}
 	r := ledger.MayDeleteNode(fleet.GroupID(was.Group), fleet.UID(was.UID), fleet.UID(Swapped(was.UID)))
 	if r == nil && Speaks(n.Object) {
-		return &fleet.Refusal{Property: "S-14", Code: fleet.IsLeaving, UID: fleet.UID(was.UID)}
+		return &fleet.Refusal{Property: "S-14", Code: reason.MachineLeaving, UID: fleet.UID(was.UID)}
 	}
 	return r
 }

@@ -41,6 +41,9 @@ type GroupID string
 // Instant is a time in milliseconds since 1970, UTC. The zero value is never.
 type Instant int64
 
+// String is the instant in UTC, to the second.
+func (i Instant) String() string { return i.Time().Truncate(time.Second).Format(time.RFC3339) }
+
 // At is the instant of a time; never for a zero time.
 func At(t time.Time) Instant {
 	if t.IsZero() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice.dev/sluice/fleet"
+	"sluice.dev/sluice/reason"
 )
 
 // minute is the time of a story in minutes since its beginning.
@@ -257,7 +258,7 @@ func TestANodeObjectGoesWhenItsMachineIsGone(t *testing.T) {
 	s.listed(62, 1, fleet.Deleting, fleet.Running)
 	expect(t, may(), "S-14")
 	s.list(63, 2, 0)
-	if r := may(); r == nil || r.Code != fleet.IsLeaving {
+	if r := may(); r == nil || r.Code != reason.MachineLeaving {
 		t.Errorf("while its node is Ready: %+v", r)
 	}
 	s.node(64, 0, false, false)

@@ -7,6 +7,7 @@ import (
 
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/fleet/fleettest"
+	"sluice.dev/sluice/reason"
 )
 
 // removed judges a removal that the cloud performs.
@@ -150,7 +151,7 @@ func (w *world) live() {
 				kind = "idle"
 			}
 			r = view.MayRemove(pool, fleet.Delete, []fleet.Target{{UID: v.uid, ID: v.id, Idle: !v.work}}, lim)
-			if r != nil && r.Code == fleet.BelowMin {
+			if r != nil && (r.Code == reason.GroupMinMachines || r.Code == reason.GroupMinReady) {
 				r = nil
 			}
 		}

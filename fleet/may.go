@@ -3,6 +3,8 @@ package fleet
 import (
 	"cmp"
 	"time"
+
+	"sluice.dev/sluice/reason"
 )
 
 // Limits are what the policy allows, and what is known of a group besides its machines.
@@ -40,69 +42,46 @@ type Target struct {
 
 // Refusal is why the safety contract forbids a write.
 type Refusal struct {
-	Property    string // of the contract, as "S-06"
-	Code        Code
-	UID         UID    // the machine that it is about, "" for the group
-	ID          string // its instance id, as the caller had it
-	Have, Limit int
-	Until       Instant // when it may be otherwise by itself, never when nobody knows
+	Property string // of the contract, as "S-06"
+	Code     reason.Code
+	UID      UID     // the machine that it is about, "" for the group
+	ID       string  // its instance id, as the caller had it
+	Until    Instant // when it may be otherwise by itself, never when nobody knows
+	facts    []any   // what was compared, as [reason.New] takes it
 }
 
-// Code is why, for programs.
-type Code string
+func refuse(property string, code reason.Code, facts ...any) *Refusal {
+	return &Refusal{Property: property, Code: code, facts: facts}
+}
 
-// The codes.
-const (
-	ReadMissing     Code = "ReadMissing"     // no whole answer since the start
-	NodesMissing    Code = "NodesMissing"    // nor have its nodes been listed
-	ReadPartial     Code = "ReadPartial"     // the newest answer is not whole
-	ReadOld         Code = "ReadOld"         // it is too old
-	ReadBeforeWrite Code = "ReadBeforeWrite" // it was asked for before the last write
-	NotOwned        Code = "NotOwned"        // the group may be another cluster's
-	NoGrowth        Code = "NoGrowth"        // it would not get larger
-	BelowMachines   Code = "BelowMachines"   // fewer would be asked for than may be there
-	AboveMax        Code = "AboveMax"
-	MachinesHidden  Code = "MachinesHidden" // the list lacks machines, and nobody knows why
-	NodesHidden     Code = "NodesHidden"    // Node objects went, and nobody knows why
-	TooManyStrays   Code = "TooManyStrays"
-	NotOff          Code = "NotOff"
-	NotListed       Code = "NotListed"
-	OtherMachine    Code = "OtherMachine" // its instance id is another's
-	IsLeaving       Code = "IsLeaving"
-	CapacityShort   Code = "CapacityShort" // the cloud says that the group has fewer machines than are there for certain
-	WritePending    Code = "WritePending"  // another write to it has no answer
-	Ambiguous       Code = "Ambiguous"
-	IsHeld          Code = "IsHeld"
-	HasWork         Code = "HasWork"
-	StillComing     Code = "StillComing"
-	NotIdle         Code = "NotIdle"
-	BelowMin        Code = "BelowMin"
-	NotLostYet      Code = "NotLostYet"
-	LostTogether    Code = "LostTogether"
-	OverBudget      Code = "OverBudget"
-	MemoryShort     Code = "MemoryShort" // nobody knows what went before this process began
-	IdleTogether    Code = "IdleTogether"
-	NotGone         Code = "NotGone"
-)
+// until is the refusal, which may end by itself then.
+func (r *Refusal) until(at Instant) *Refusal {
+	r.Until = at
+	return r
+}
 
-func refuse(property string, code Code) *Refusal { return &Refusal{Property: property, Code: code} }
+// about is the refusal, which is about the machine alone.
+func (r *Refusal) about(uid UID) *Refusal {
+	r.UID = uid
+	return r
+}
 
 // evidence is why no write may rest on the newest answer about the group.
 func (v *View) evidence(c *count, lim Limits) *Refusal {
 	switch {
 	case c.read == 0 || c.read < v.ledger.began:
-		return refuse("S-02", ReadMissing)
+		return refuse("S-02", reason.GroupNotRead)
 	case c.looked == 0:
-		return refuse("S-20", NodesMissing)
+		return refuse("S-20", reason.NodesNotListed)
 	case lim.Planned && lim.Owned:
 	case !c.whole:
-		return refuse("S-02", ReadPartial)
+		return refuse("S-02", reason.GroupIncomplete)
 	case c.read <= c.wrote:
-		return refuse("S-02", ReadBeforeWrite)
+		return refuse("S-02", reason.GroupReadOld, "read", c.read, "cause", "the last write")
 	case lim.Age > 0 && v.now.Sub(c.read) > lim.Age:
-		return refuse("S-02", ReadOld)
+		return refuse("S-02", reason.GroupReadOld, "read", c.read, "cause", "the last minute")
 	case !lim.Owned:
-		return refuse("S-22", NotOwned)
+		return refuse("S-22", reason.GroupNotOwned)
 	}
 	return nil
 }
@@ -119,17 +98,17 @@ func (v *View) MayGrow(id GroupID, to, adds int, lim Limits) *Refusal {
 	}
 	switch {
 	case adds <= 0 || c.counted && to <= c.capacity:
-		return &Refusal{Property: "S-05", Code: NoGrowth, Have: to, Limit: c.capacity}
+		return refuse("S-05", reason.ScaleUpEmpty, "from", c.capacity, "to", to)
 	case c.counted && to < c.Stay:
-		return &Refusal{Property: "S-01", Code: BelowMachines, Have: to, Limit: c.Stay}
+		return refuse("S-01", reason.ScaleUpBelowMachines, "to", to, "machines", c.Stay)
 	case c.counted && to-c.Off > lim.Max:
-		return &Refusal{Property: "S-06", Code: AboveMax, Have: to - c.Off, Limit: lim.Max}
+		return refuse("S-06", reason.GroupAboveMax, "machines", to-c.Off, "max", lim.Max)
 	case !c.counted && c.Hidden > 0:
-		return &Refusal{Property: "S-04", Code: MachinesHidden, Have: c.Hidden, Limit: c.Machine}
+		return refuse("S-04", reason.MachinesMissing, "missing", c.Hidden, "machines", c.Machine)
 	case !c.counted && c.Run+adds > lim.Max:
-		return &Refusal{Property: "S-06", Code: AboveMax, Have: c.Run + adds, Limit: lim.Max}
+		return refuse("S-06", reason.GroupAboveMax, "machines", c.Run+adds, "max", lim.Max)
 	case c.Strays >= most:
-		return &Refusal{Property: "S-35", Code: TooManyStrays, Have: c.Strays, Limit: most}
+		return refuse("S-35", reason.MachinesUnregistered, "machines", c.Strays, "limit", most)
 	}
 	return nil
 }
@@ -144,14 +123,14 @@ func (v *View) MayStart(id GroupID, machines []UID, lim Limits) *Refusal {
 	for _, uid := range machines {
 		m := c.machine(uid)
 		if m == nil || m.may() != IsOff && !(m.cloud.State == Off && m.cloud.Absent == 0 && m.may() == IsOff|Here && m.cloud.pending(Start)) {
-			return &Refusal{Property: "S-11", Code: NotOff, UID: uid}
+			return refuse("S-11", reason.MachineNotOff).about(uid)
 		}
 		if !m.may().Has(Here) {
 			run++
 		}
 	}
 	if run > lim.Max {
-		return &Refusal{Property: "S-06", Code: AboveMax, Have: run, Limit: lim.Max}
+		return refuse("S-06", reason.GroupAboveMax, "machines", run, "max", lim.Max)
 	}
 	return nil
 }
@@ -211,11 +190,11 @@ func (b *Batch) May(verb Verb, t Target) *Refusal {
 	}
 	switch {
 	case c.counted && c.capacity < c.Sure+c.Off:
-		return &Refusal{Property: "S-05", Code: CapacityShort, Have: c.capacity, Limit: c.Sure + c.Off}
+		return refuse("S-05", reason.CapacityBelowMachines, "capacity", c.capacity, "machines", c.Sure+c.Off)
 	case 10*c.Hidden > 3*c.Machine:
-		return &Refusal{Property: "S-20", Code: MachinesHidden, Have: c.Hidden, Limit: c.Machine}
+		return refuse("S-20", reason.MachinesMissing, "missing", c.Hidden, "machines", c.Machine)
 	case c.nodeless > tolerance(c.before, 30):
-		return &Refusal{Property: "S-20", Code: NodesHidden, Have: c.nodeless, Limit: c.before}
+		return refuse("S-20", reason.NodeObjectsMissing, "missing", c.nodeless, "nodes", c.before)
 	}
 	if r := v.mayGo(c, c.machine(t.UID), verb, t, lim); r != nil {
 		r.UID, r.ID = t.UID, t.ID
@@ -237,9 +216,9 @@ func (b *Batch) Needs(verb Verb, t Target, n int) *Refusal {
 func (b *Batch) keeps(all tally) *Refusal {
 	switch least := b.limits.Min; {
 	case all.serves > 0 && b.Ready-all.ready < least:
-		return &Refusal{Property: "S-44", Code: BelowMin, Have: b.Ready - all.ready, Limit: least}
+		return refuse("S-44", reason.GroupMinReady, "ready", b.Ready-all.ready, "min", least)
 	case all.here > 0 && b.Sure-all.sure < least:
-		return &Refusal{Property: "S-06", Code: BelowMin, Have: b.Sure - all.sure, Limit: least}
+		return refuse("S-06", reason.GroupMinMachines, "machines", b.Sure-all.sure, "min", least)
 	}
 	return nil
 }
@@ -320,15 +299,14 @@ func (v *View) MayDeleteNode(id GroupID, ids ...UID) *Refusal {
 			continue
 		}
 		if known = true; m.may() != Gone {
-			r := &Refusal{Property: "S-14", Code: NotGone, UID: uid}
 			if !m.may().Has(Here | IsOff) {
-				r.Code = IsLeaving
+				return refuse("S-14", reason.MachineLeaving).about(uid)
 			}
-			return r
+			return refuse("S-14", reason.MachineNotGone).about(uid)
 		}
 	}
 	if !known {
-		return refuse("S-14", NotListed)
+		return refuse("S-14", reason.MachineNotListed)
 	}
 	return nil
 }
@@ -337,30 +315,30 @@ func (v *View) MayDeleteNode(id GroupID, ids ...UID) *Refusal {
 func (v *View) mayGo(c *count, m *machine, verb Verb, t Target, lim Limits) *Refusal {
 	switch {
 	case m == nil || m.cloud.State == Unlisted || m.cloud.Absent != 0:
-		return refuse("S-11", NotListed)
+		return refuse("S-11", reason.MachineNotListed)
 	case m.cloud.ID != t.ID:
-		return refuse("S-11", OtherMachine)
+		return refuse("S-11", reason.InstanceIDReused)
 	case m.cloud.State == Deleting || !m.may().Has(Here|IsOff):
-		return refuse("S-11", IsLeaving)
+		return refuse("S-11", reason.MachineLeaving)
 	case m.cloud.Verb != NoVerb && m.cloud.Verb != verb && !m.cloud.Shown:
-		return refuse("S-11", WritePending)
+		return refuse("S-11", reason.MachineWritePending)
 	case t.Held:
-		return refuse("S-18", IsHeld)
+		return refuse("S-18", reason.MachineProtected)
 	case t.Person:
 		return nil
 	case m.node.Doubt:
-		return refuse("S-12", Ambiguous)
+		return refuse("S-12", reason.NodeMatchesSeveral)
 	}
 	switch m.life(v.now, v.ledger.began, v.ledger.horizon) {
 	case Ready:
 		switch {
 		case m.node.Work && !t.Clear:
-			return refuse("S-15", HasWork)
+			return refuse("S-15", reason.MachineHasWork)
 		case !t.Idle && !t.Clear && m.node.Charged == 0:
-			return refuse("S-19", NotIdle)
+			return refuse("S-19", reason.MachineNotIdle)
 		}
 	case Coming:
-		return &Refusal{Property: "S-35", Code: StillComing, Until: m.cloud.Up.Add(v.ledger.horizon.Provision)}
+		return refuse("S-35", reason.MachineStarting).until(m.cloud.Up.Add(v.ledger.horizon.Provision))
 	case Lost:
 		if t.Clear && m.node.Charged != 0 && m.node.Charged <= m.node.Silent && !v.latch(c).holds() {
 			return nil // it was being emptied before, and its pods had their time
@@ -384,7 +362,7 @@ func (v *View) mayLoseOne(c *count, m *machine, lim Limits) *Refusal {
 		until = max(until, v.ledger.since.Add(v.ledger.horizon.Loss))
 	}
 	if lost > m.node.Known && v.now < until {
-		return &Refusal{Property: "S-43", Code: NotLostYet, Until: until}
+		return refuse("S-43", reason.MachineLostRecently).until(until)
 	}
 	return nil
 }
@@ -404,7 +382,7 @@ func (v *View) mayLose(c *count, lost int) *Refusal {
 		until = max(last, v.now).Add(v.ledger.horizon.Loss)
 	}
 	if lost > 1 || v.now < until {
-		return &Refusal{Property: "S-43", Code: LostTogether, Have: t.Lost, Limit: tolerance(t.Of, lossPercent), Until: until}
+		return refuse("S-43", reason.NodesLostTogether, "lost", t.Lost, "limit", tolerance(t.Of, lossPercent)).until(until)
 	}
 	return nil
 }
@@ -437,15 +415,15 @@ func (v *View) mayCharge(c *count, n int, lim Limits) *Refusal {
 	if n == 0 || h.Window == 0 {
 		return nil
 	}
-	if began := v.now.Add(-h.Window); began < v.ledger.since {
-		return &Refusal{Property: "S-19", Code: MemoryShort, Until: v.ledger.since.Add(h.Window)}
-	}
 	budget := tolerance(c.base, lossPercent)
 	if lim.Budget > 0 {
 		budget = max(1, int(lim.Budget*float64(c.base)/100))
 	}
+	if since := v.ledger.since; v.now.Add(-h.Window) < since {
+		return refuse("S-19", reason.EmptiedUnknown, "since", since, "limit", budget, "window", h.Window).until(since.Add(h.Window))
+	}
 	if c.charged+n > budget {
-		r := &Refusal{Property: "S-19", Code: OverBudget, Have: c.charged + n, Limit: budget}
+		r := refuse("S-19", reason.EmptiedBudget, "leaving", c.charged+n, "limit", budget)
 		for i := range c.machines {
 			if at := c.machines[i].node.Charged; within(at, v.now, h.Window) && (r.Until == 0 || at.Add(h.Window) < r.Until) {
 				r.Until = at.Add(h.Window)
@@ -469,7 +447,7 @@ func (v *View) mayPace(c *count, n int, lim Limits) *Refusal {
 		return nil
 	}
 	if may := tolerance(c.half, percent); c.leaving+n > may {
-		return &Refusal{Property: "S-45", Code: IdleTogether, Have: c.leaving + n, Limit: may}
+		return refuse("S-45", reason.RemovalPaced, "leaving", c.leaving+n, "limit", may)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sluice.dev/sluice/fleet"
+	"sluice.dev/sluice/reason"
 )
 
 // listed lists machines in these states, one after the other; those that are unlisted it lacks.
@@ -83,51 +84,51 @@ func idle(n int) *story {
 func TestEachPredicateRefuses(t *testing.T) {
 	deleteOne := func(s *story) *fleet.Refusal { return s.mayGo(fleet.Delete, nil) }
 	for _, x := range []struct {
-		code     fleet.Code
+		code     reason.Code
 		property string
 		story    func() *story
 		ask      func(*story) *fleet.Refusal
 	}{
-		{"ReadMissing", "S-02", func() *story {
+		{reason.GroupNotRead, "S-02", func() *story {
 			s := idle(3)
 			record := s.Record(minute(61))
 			s.killed(62, record)
 			s.see(62.1, fleet.Nodes{Group: pool, At: minute(62.1)})
 			return s
 		}, func(s *story) *fleet.Refusal { return s.mayGrow(5, func(l *fleet.Limits) { l.Age = 0 }) }},
-		{"ReadPartial", "S-02", func() *story {
+		{reason.GroupIncomplete, "S-02", func() *story {
 			s := idle(3)
 			s.see(62, fleet.Listed{Group: pool, Asked: minute(62), Counted: true, Capacity: 3})
 			return s
 		}, func(s *story) *fleet.Refusal {
 			return s.mayGo(fleet.Delete, func(_ *fleet.Target, l *fleet.Limits) { l.Age = 0 })
 		}},
-		{"ReadBeforeWrite", "S-02", func() *story {
+		{reason.GroupReadOld, "S-02", func() *story {
 			s := idle(3)
 			s.asked(61.1, fleet.Delete, 2)
 			return s
 		}, deleteOne},
-		{"ReadOld", "S-02", func() *story {
+		{reason.GroupReadOld, "S-02", func() *story {
 			s := idle(3)
 			s.see(62.1)
 			return s
 		}, deleteOne},
-		{"NotOwned", "S-22", func() *story { return idle(3) }, func(s *story) *fleet.Refusal {
+		{reason.GroupNotOwned, "S-22", func() *story { return idle(3) }, func(s *story) *fleet.Refusal {
 			return s.mayGo(fleet.Delete, func(_ *fleet.Target, l *fleet.Limits) { l.Owned = false })
 		}},
-		{"NoGrowth", "S-05", func() *story { return idle(3) }, func(s *story) *fleet.Refusal { return s.mayGrow(3) }},
-		{"BelowMachines", "S-01", func() *story {
+		{reason.ScaleUpEmpty, "S-05", func() *story { return idle(3) }, func(s *story) *fleet.Refusal { return s.mayGrow(3) }},
+		{reason.ScaleUpBelowMachines, "S-01", func() *story {
 			s := idle(3)
 			s.listed(61.5, 0, unlisted, unlisted, unlisted)
 			return s
 		}, func(s *story) *fleet.Refusal { return s.mayGrow(2) }},
-		{"AboveMax", "S-06", func() *story { return idle(3) }, func(s *story) *fleet.Refusal { return s.mayGrow(4, func(l *fleet.Limits) { l.Max = 3 }) }},
-		{"MachinesHidden", "S-04", func() *story {
+		{reason.GroupAboveMax, "S-06", func() *story { return idle(3) }, func(s *story) *fleet.Refusal { return s.mayGrow(4, func(l *fleet.Limits) { l.Max = 3 }) }},
+		{reason.MachinesMissing, "S-04", func() *story {
 			s := idle(3)
 			s.listed(61.5, -1, running, running, unlisted)
 			return s
 		}, func(s *story) *fleet.Refusal { return s.mayGrow(0) }},
-		{"TooManyStrays", "S-35", func() *story {
+		{reason.MachinesUnregistered, "S-35", func() *story {
 			s := farm(1)
 			o := fleet.Listed{Group: pool, Asked: minute(61), Counted: true, Capacity: 4, Whole: true}
 			for i := range 4 {
@@ -138,10 +139,10 @@ func TestEachPredicateRefuses(t *testing.T) {
 			s.see(80, o)
 			return s
 		}, func(s *story) *fleet.Refusal { return s.mayGrow(5) }},
-		{"NotOff", "S-11", func() *story { return idle(2) }, func(s *story) *fleet.Refusal {
+		{reason.MachineNotOff, "S-11", func() *story { return idle(2) }, func(s *story) *fleet.Refusal {
 			return s.At(s.now).MayStart(pool, []fleet.UID{uid(0)}, limits)
 		}},
-		{"AboveMax", "S-06", func() *story {
+		{reason.GroupAboveMax, "S-06", func() *story {
 			s := idle(2)
 			s.listed(61.5, 2, off, running)
 			s.node(61.6, 0, false, false)
@@ -151,17 +152,17 @@ func TestEachPredicateRefuses(t *testing.T) {
 			l.Max = 1
 			return s.At(s.now).MayStart(pool, []fleet.UID{uid(0)}, l)
 		}},
-		{"CapacityShort", "S-05", func() *story {
+		{reason.CapacityBelowMachines, "S-05", func() *story {
 			s := idle(3)
 			s.listed(61.5, 2, running, running, running)
 			return s
 		}, deleteOne},
-		{"MachinesHidden", "S-20", func() *story {
+		{reason.MachinesMissing, "S-20", func() *story {
 			s := idle(3)
 			s.listed(61.5, 3, running, running, unlisted)
 			return s
 		}, deleteOne},
-		{"BelowMin", "S-06", func() *story {
+		{reason.GroupMinMachines, "S-06", func() *story {
 			s := idle(2)
 			s.listed(61.5, 2, running, off)
 			s.node(61.6, 0, false, false)
@@ -171,42 +172,42 @@ func TestEachPredicateRefuses(t *testing.T) {
 		}, func(s *story) *fleet.Refusal {
 			return s.mayGo(fleet.Delete, func(_ *fleet.Target, l *fleet.Limits) { l.Min = 1 })
 		}},
-		{"NotListed", "S-11", func() *story {
+		{reason.MachineNotListed, "S-11", func() *story {
 			s := idle(5)
 			s.listed(61.5, 5, unlisted, running, running, running, running)
 			return s
 		}, deleteOne},
-		{"OtherMachine", "S-11", func() *story { return idle(3) }, func(s *story) *fleet.Refusal {
+		{reason.InstanceIDReused, "S-11", func() *story { return idle(3) }, func(s *story) *fleet.Refusal {
 			return s.mayGo(fleet.Delete, func(t *fleet.Target, _ *fleet.Limits) { t.ID = "1" })
 		}},
-		{"IsLeaving", "S-11", func() *story {
+		{reason.MachineLeaving, "S-11", func() *story {
 			s := idle(3)
 			s.listed(61.5, 2, deleting, running, running)
 			return s
 		}, deleteOne},
-		{"WritePending", "S-11", func() *story {
+		{reason.MachineWritePending, "S-11", func() *story {
 			s := idle(3)
 			s.asked(61.1, fleet.Delete, 0)
 			s.list(61.5, 3)
 			return s
 		}, func(s *story) *fleet.Refusal { return s.mayGo(fleet.Park, nil) }},
-		{"IsHeld", "S-18", func() *story { return idle(3) }, func(s *story) *fleet.Refusal {
+		{reason.MachineProtected, "S-18", func() *story { return idle(3) }, func(s *story) *fleet.Refusal {
 			return s.mayGo(fleet.Delete, func(t *fleet.Target, _ *fleet.Limits) { t.Held = true })
 		}},
-		{"Ambiguous", "S-12", func() *story {
+		{reason.NodeMatchesSeveral, "S-12", func() *story {
 			s := idle(3)
 			s.see(61.1, fleet.NodeSeen{Group: pool, UID: uid(0), At: minute(61.1), Ready: true, Since: minute(0.2), Idle: minute(60.5), Ended: true, Doubt: true})
 			return s
 		}, deleteOne},
-		{"HasWork", "S-15", func() *story {
+		{reason.MachineHasWork, "S-15", func() *story {
 			s := idle(3)
 			s.node(61.1, 0, true, true)
 			return s
 		}, deleteOne},
-		{"NotIdle", "S-19", func() *story { return idle(3) }, func(s *story) *fleet.Refusal {
+		{reason.MachineNotIdle, "S-19", func() *story { return idle(3) }, func(s *story) *fleet.Refusal {
 			return s.mayGo(fleet.Delete, func(t *fleet.Target, _ *fleet.Limits) { t.Idle = false })
 		}},
-		{"StillComing", "S-35", func() *story {
+		{reason.MachineStarting, "S-35", func() *story {
 			s := idle(1)
 			s.see(62, fleet.Listed{Group: pool, Asked: minute(62), Counted: true, Capacity: 2, Whole: true, Machines: []fleet.Sighted{
 				{UID: uid(1), ID: "1", State: running, Created: minute(61.5)}, {UID: uid(0), ID: "0", State: running, Created: minute(0.05)},
@@ -215,20 +216,20 @@ func TestEachPredicateRefuses(t *testing.T) {
 		}, func(s *story) *fleet.Refusal {
 			return s.mayGo(fleet.Delete, func(t *fleet.Target, _ *fleet.Limits) { t.UID, t.ID = uid(1), "1" })
 		}},
-		{"NotLostYet", "S-43", func() *story {
+		{reason.MachineLostRecently, "S-43", func() *story {
 			s := idle(3)
 			s.node(61.1, 0, false, false)
 			s.list(70, 3)
 			return s
 		}, deleteOne},
-		{"LostTogether", "S-43", func() *story {
+		{reason.NodesLostTogether, "S-43", func() *story {
 			s := idle(3)
 			s.node(61.1, 0, false, false)
 			s.node(61.1, 1, false, false)
 			s.list(200, 3)
 			return s
 		}, func(s *story) *fleet.Refusal { return s.remove(0, 1) }},
-		{"MemoryShort", "S-19", func() *story {
+		{reason.EmptiedUnknown, "S-19", func() *story {
 			s := &story{Ledger: fleet.New(fleet.Usual(), minute(0))}
 			s.list(0.1, 3)
 			s.see(0.2, fleet.Nodes{Group: pool, At: minute(0.2)})

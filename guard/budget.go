@@ -12,9 +12,8 @@ func checkEmpty(n *cluster.Node, e Evidence, allowed *policy.Policy) error {
 	if n.Instance == nil || !spends(n, e, allowed) || n.Object.Annotations[cluster.DrainAnnotation] != "" {
 		return nil
 	}
-	id := fleet.GroupID(n.Group)
-	if r := e.Fleet.MayEmpty(id, fleet.UID(n.Instance.UID), allowed.Fleet(e.Newest.Group(n.Group))); r != nil {
-		return refuse(r.Property, "%s", r.Sentence(id))
+	if r := e.Fleet.MayEmpty(fleet.GroupID(n.Group), fleet.UID(n.Instance.UID), allowed.Fleet(e.Newest.Group(n.Group))); r != nil {
+		return refuseAs(r, n.Group)
 	}
 	return nil
 }

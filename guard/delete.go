@@ -7,6 +7,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 	"sluice.dev/sluice/scheduling"
 )
 
@@ -15,9 +16,14 @@ func (e Evidence) on(n *cluster.Node) policy.Where {
 	return policy.On(n, e.Newest.Group(n.Group), e.Newest.Objects.Budgets)
 }
 
+// instance is what a reason about a machine is about.
+func instance(in *cluster.Instance) reason.Ref {
+	return reason.Instance(string(in.Group), string(in.ID))
+}
+
 func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 	if len(w.Machines) == 0 {
-		return refuse("S-10", "a removal from group %s names no machine", w.Group)
+		return refuse("S-10", reason.DeletionInvalid, reason.Group(string(w.Group)), "named", "none")
 	}
 	if err := checkEvidence(w.Group, e); err != nil {
 		return err
@@ -31,7 +37,7 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 	seen := map[cluster.InstanceID]bool{}
 	for _, t := range w.Machines {
 		if seen[t.ID] {
-			return refuse("S-11", "machine %s is named twice", t.Machine)
+			return refuse("S-11", reason.DeletionInvalid, reason.Group(string(w.Group)), "named", t.Machine.String()+" twice")
 		}
 		seen[t.ID] = true
 		if err := checkTarget(t, e, allowed); err != nil {
@@ -47,7 +53,7 @@ func checkDelete(w Delete, e Evidence, allowed *policy.Policy) error {
 func checkTarget(t Target, e Evidence, allowed *policy.Policy) error {
 	in := e.Group.Instance(t.ID)
 	if in == nil || in.UID != t.UID {
-		return refuse("S-11", "machine %s is not in a fresh list of group %s", t.Machine, e.Group.ID)
+		return refuse("S-11", reason.MachineNotListed, reason.Instance(string(t.Group), string(t.ID)))
 	}
 	if t.Node == "" {
 		return checkNodeless(in, e)
@@ -62,32 +68,32 @@ func checkNodeless(in *cluster.Instance, e Evidence) error {
 			continue
 		}
 		if e.Decided != nil && e.Decided.Node(n.Name()) == nil {
-			return refuse("S-13", "node %s has registered meanwhile and could be machine %s", n.Name(), in.Machine())
+			return refuse("S-13", reason.MachineAmbiguous, instance(in), "node", n.Name())
 		}
-		return refuse("S-12", "node %s could be machine %s", n.Name(), in.Machine())
+		return refuse("S-12", reason.MachineAmbiguous, instance(in), "node", n.Name())
 	}
 	if n := e.Looked[strings.ToLower(in.ComputerName)]; n != nil && in.MayBe(n) {
-		return refuse("S-13", "node %s has registered meanwhile and could be machine %s", n.Name, in.Machine())
+		return refuse("S-13", reason.MachineAmbiguous, instance(in), "node", n.Name)
 	}
 	if p := e.Newest.Stray(in.ComputerName); p != nil {
-		return refuse("S-15", "pod %s is bound to %s, the name of machine %s", p.String(), in.ComputerName, in.Machine())
+		return refuse("S-15", reason.MachineCarriesPods, instance(in), "pod", p)
 	}
 	return nil
 }
 
 // checkNodeOf holds a machine whose node was drained: it is that node and no other, on the ladder, empty, and no pending pod wants it.
 func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Policy) error {
-	n := e.Newest.Node(t.Node)
+	n, about := e.Newest.Node(t.Node), reason.Node(t.Node)
 	if n == nil || !in.MayBe(n.Object) {
-		return refuse("S-12", "machine %s is not node %s", t.Machine, t.Node)
+		return refuse("S-12", reason.NodeMatchUnclear, about, "machine", t.Machine)
 	}
 	for _, other := range e.Newest.Nodes {
 		if other != n && other.Parked.UID == "" && other.CouldBe(in) {
-			return refuse("S-12", "machine %s could be node %s as well as %s", t.Machine, other.Name(), t.Node)
+			return refuse("S-12", reason.MachineAmbiguous, instance(in), "node", other.Name())
 		}
 	}
 	if len(n.Suspects) > 0 {
-		return refuse("S-12", "node %s could be %d machines", t.Node, len(n.Suspects))
+		return refuse("S-12", reason.NodeMatchesSeveral, about)
 	}
 	if err := checkControlPlane(n, e, allowed); err != nil {
 		return err
@@ -96,7 +102,7 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 		return err
 	}
 	if _, on := cluster.RemovalOf(n.Object); !on {
-		return refuse("S-16", "node %s is not cordoned for removal", t.Node)
+		return refuse("S-16", reason.NodeNotRemoving, about)
 	}
 	if err := checkHands(n, e); err != nil {
 		return err
@@ -112,13 +118,10 @@ func checkNodeOf(t Target, in *cluster.Instance, e Evidence, allowed *policy.Pol
 		if allowed.Belongs(p, e.on(n), e.Newest.Time) || p.Overstayed(e.Newest.Time) || on && allowed.Outlasted(p, e.on(n), removal.Since, e.Newest.Time) {
 			continue
 		}
-		switch why, keeps := allowed.Keeps(p, e.on(n), e.Newest.Time); {
-		case keeps && p.Daemon():
-			return refuse("S-15", "a daemon works on node %s: %s", t.Node, why.Sentence())
-		case keeps:
-			return refuse("S-15", "%s", why.Sentence())
+		if why, keeps := allowed.Keeps(p, e.on(n), e.Newest.Time); keeps {
+			return refuseFor("S-15", why)
 		}
-		return refuse("S-15", "pod %s is still on node %s", p.String(), t.Node)
+		return refuse("S-15", reason.PodStillThere, about, "pod", p)
 	}
 	return checkWanted(n, e, allowed)
 }
@@ -130,10 +133,10 @@ func checkGoesWith(p *cluster.Pod, n *cluster.Node, e Evidence, allowed *policy.
 		return nil
 	}
 	if why, keeps := allowed.Uncontrolled(p, e.Newest.Objects.Controllers); keeps {
-		return refuse("S-15", "%s", why.Sentence())
+		return refuseFor("S-15", why)
 	}
 	if removal, _ := cluster.RemovalOf(n.Object); removal.Why != cluster.AskedFor && allowed.Joins(p, e.on(n), e.Newest.Time) {
-		return refuse("S-15", "pod %s has come to node %s since its cordon", p.String(), n.Name())
+		return refuse("S-15", reason.NodeJoined, reason.Node(n.Name()), "pod", p)
 	}
 	return nil
 }
@@ -152,7 +155,7 @@ func checkBudgets(targets []Target, e Evidence, allowed *policy.Policy) error {
 					continue
 				}
 				if going++; going > b.Status.DisruptionsAllowed {
-					return refuse("S-15", "pod %s would go with node %s, and disruption budget %s allows %d disruptions", p.String(), n.Name(), b.Name, b.Status.DisruptionsAllowed)
+					return refuse("S-15", reason.PodBudget, reason.Node(n.Name()), "pod", p, "budget", b.Name, "allowed", b.Status.DisruptionsAllowed)
 				}
 			}
 		}
@@ -166,7 +169,7 @@ func checkHands(n *cluster.Node, e Evidence) error {
 		return err
 	}
 	if !n.Object.Spec.Unschedulable {
-		return refuse("S-18", "node %s was uncordoned by somebody else", n.Name())
+		return refuse("S-18", reason.NodeFreedByPerson, reason.Node(n.Name()))
 	}
 	return nil
 }
@@ -175,7 +178,7 @@ func checkHands(n *cluster.Node, e Evidence) error {
 func checkLooked(n *cluster.Node, e Evidence) error {
 	now := e.Looked[n.Name()]
 	if now == nil || now.UID != n.Object.UID {
-		return refuse("S-20", "node %s was not there when it was read for this write", n.Name())
+		return refuse("S-20", reason.NodeReplaced, reason.Node(n.Name()))
 	}
 	return checkHands(&cluster.Node{Object: now, Group: n.Group}, e)
 }
@@ -183,10 +186,10 @@ func checkLooked(n *cluster.Node, e Evidence) error {
 // checkKept holds a node that a person has annotated to stay, or whose group he has paused.
 func checkKept(n *cluster.Node, e Evidence) error {
 	if cluster.Kept(n.Object) {
-		return refuse("S-18", "node %s is annotated to stay", n.Name())
+		return refuse("S-18", reason.NodeScaleDownOff, reason.Node(n.Name()))
 	}
 	if until, held := cluster.Held(n.Object, e.Newest.Time); held {
-		return refuse("S-18", "node %s is held until %s", n.Name(), until)
+		return refuse("S-18", reason.NodeHeld, reason.Node(n.Name()), "until", until)
 	}
 	return paused(n.Group, e)
 }
@@ -194,10 +197,10 @@ func checkKept(n *cluster.Node, e Evidence) error {
 // checkWanted holds a node that a pending pod counts on, and one that a pod fits which has come since the decision.
 func checkWanted(n *cluster.Node, e Evidence, allowed *policy.Policy) error {
 	if pod, ok := e.Counted[n.Name()]; ok {
-		return refuse("S-16", "pending pod %s counts on node %s", pod, n.Name())
+		return refuse("S-16", reason.NodeCounted, reason.Node(n.Name()), "pod", pod)
 	}
 	if p := scheduling.May(newcomers(e, allowed), cluster.GivenBack(n.Object), n.Pods, e.Newest.Objects); p != nil {
-		return refuse("S-16", "pod %s has come meanwhile and fits node %s", p.String(), n.Name())
+		return refuse("S-16", reason.NodeFitsPod, reason.Node(n.Name()), "pod", p)
 	}
 	return nil
 }

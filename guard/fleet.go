@@ -4,6 +4,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
 // Charged are the machines of a removal for which the budget is charged.
@@ -21,7 +22,7 @@ func Charged(w Delete, e Evidence, allowed *policy.Policy) (all []fleet.UID) {
 // checkFleet holds a removal that the ledger of machines forbids.
 func checkFleet(w Delete, e Evidence, allowed *policy.Policy) error {
 	if e.Fleet == nil {
-		return refuse("S-02", "nobody keeps a ledger of the machines of group %s", w.Group)
+		return refuse("S-02", reason.GroupNotRead, reason.Group(string(w.Group)))
 	}
 	limits := allowed.Fleet(e.Group)
 	limits.Age = fleet.ReadAge
@@ -32,7 +33,7 @@ func checkFleet(w Delete, e Evidence, allowed *policy.Policy) error {
 			verb = fleet.Park
 		}
 		if r := together.Add(verb, target(t, e, allowed)); r != nil {
-			return refuse(r.Property, "%s", r.Sentence(fleet.GroupID(w.Group)))
+			return refuseAs(r, w.Group)
 		}
 	}
 	return nil

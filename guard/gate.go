@@ -2,6 +2,7 @@ package guard
 
 import (
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
 )
 
 // checkOpenGate holds a gate whose pod is not the one that was meant, has other gates, or has no room on a Ready node any more (S-41).
@@ -12,17 +13,18 @@ func checkOpenGate(w OpenGate, e Evidence) error {
 			pod = p
 		}
 	}
+	about := reason.Pod(w.Namespace, w.Pod)
 	switch n := e.Newest.Node(w.Node); {
 	case pod == nil:
-		return refuse("S-41", "pod %s/%s does not wait any more", w.Namespace, w.Pod)
+		return refuse("S-41", reason.PodReplaced, about)
 	case !pod.AwaitsCapacity():
-		return refuse("S-41", "pod %s does not wait behind gate %s alone", pod, cluster.CapacityGate)
+		return refuse("S-41", reason.PodOtherGates, about, "gate", cluster.CapacityGate)
 	case n == nil:
-		return refuse("S-41", "node %s, where pod %s has room, is gone", w.Node, pod)
+		return refuse("S-41", reason.GateNodeRefuses, about, "node", w.Node, "state", "gone")
 	case !cluster.Ready(n.Object):
-		return refuse("S-41", "node %s, where pod %s has room, is not Ready", w.Node, pod)
+		return refuse("S-41", reason.GateNodeRefuses, about, "node", w.Node, "state", "not Ready")
 	case n.Object.Spec.Unschedulable, cluster.Noticed(n.Object):
-		return refuse("S-41", "node %s, where pod %s has room, takes no pods any more", w.Node, pod)
+		return refuse("S-41", reason.GateNodeRefuses, about, "node", w.Node, "state", "cordoned")
 	}
 	return nil
 }

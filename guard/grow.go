@@ -1,11 +1,14 @@
 package guard
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
 func checkGrow(w Grow, e Evidence, allowed *policy.Policy) error {
@@ -15,16 +18,16 @@ func checkGrow(w Grow, e Evidence, allowed *policy.Policy) error {
 	if err := checkServers(w.Group, e, allowed); err != nil {
 		return err
 	}
-	g := e.Group
+	g, about := e.Group, reason.Group(string(w.Group))
 	switch live := g.Live(); {
 	case g.Capacity < live:
-		return refuse("S-02", "group %s says capacity %d but lists %d live machines", g.ID, g.Capacity, live)
+		return refuse("S-02", reason.CapacityBelowMachines, about, "capacity", g.Capacity, "machines", live)
 	case w.From != g.Capacity:
-		return refuse("S-03", "the decision rests on capacity %d of group %s, the cloud says %d", w.From, g.ID, g.Capacity)
+		return refuse("S-03", reason.CapacityChanged, about, "capacity", g.Capacity, "planned", w.From)
 	case g.Read.Version == "":
-		return refuse("S-04", "the read of group %s has no version to send with the write", g.ID)
+		return refuse("S-04", reason.GroupIncomplete, about)
 	case w.To <= g.Capacity:
-		return refuse("S-05", "growing group %s from %d to %d would not make it larger", g.ID, g.Capacity, w.To)
+		return refuse("S-05", reason.ScaleUpEmpty, about, "from", g.Capacity, "to", w.To)
 	}
 	if err := checkMachines(w, e, allowed); err != nil {
 		return err
@@ -47,11 +50,11 @@ func checkCost(w Grow, e Evidence, allowed *policy.Policy) error {
 				cost += float64(max(0, g.Promised())) * g.PriceUSDPerHour
 			}
 		}
-		switch limit := ceiling.Ceiling.Limit; {
+		switch limit, about := ceiling.Ceiling.Limit, reason.Group(string(w.Group)); {
 		case e.Group.PriceUSDPerHour <= 0:
-			return refuse("S-06", "ceiling %s cannot be kept, since the price of group %s is unknown", ceiling, w.Group)
+			return refuse("S-06", reason.CeilingUnpriced, about, "ceiling", ceiling)
 		case cost > limit*(1+1e-9):
-			return refuse("S-06", "machines would cost %.2f USD an hour, ceiling %s", cost, ceiling)
+			return refuse("S-06", reason.CeilingReached, about, "ceiling", ceiling, "used", fmt.Sprintf("%.2f", cost), "limit", limit)
 		}
 	}
 	return nil
@@ -88,17 +91,18 @@ func checkTotals(w Grow, e Evidence, limits policy.Growth) error {
 		}
 		add(g.Template, max(0, capacity-joined[g.ID]))
 	}
+	var whole reason.Ref
 	switch {
 	case limits.MaxNodes > 0 && nodes > limits.MaxNodes:
-		return refuse("S-06", "the cluster would have %d nodes, its limit is %d", nodes, limits.MaxNodes)
+		return refuse("S-06", reason.ClusterNodesLimit, whole, "nodes", nodes, "limit", limits.MaxNodes)
 	case milli > limits.MaxCores*1000:
-		return refuse("S-06", "the cluster would have %d cores, its limit is %d", milli/1000, limits.MaxCores)
+		return refuse("S-06", reason.ClusterCoresLimit, whole, "cores", milli/1000, "limit", limits.MaxCores)
 	case bytes > limits.MaxMemoryGiB<<30:
-		return refuse("S-06", "the cluster would have %d GiB of memory, its limit is %d", bytes>>30, limits.MaxMemoryGiB)
+		return refuse("S-06", reason.ClusterMemoryLimit, whole, "memory", bytes>>30, "limit", limits.MaxMemoryGiB)
 	}
 	for i, of := range limits.GPUs {
 		if gpus[i] > of.Max && (e.Group.Template == nil || cluster.GPUsOf(e.Group.Template, of.Kind) > 0) {
-			return refuse("S-06", "the cluster would have %d GPUs of kind %s, its limit is %d", gpus[i], of.Kind, of.Max)
+			return refuse("S-06", reason.ClusterGPULimit, whole, "kind", of.Kind, "gpus", gpus[i], "limit", of.Max)
 		}
 	}
 	return nil
@@ -107,7 +111,7 @@ func checkTotals(w Grow, e Evidence, limits policy.Growth) error {
 // checkMachines holds a growth that the ledger of machines forbids: of the machines that are made, and of those that are started.
 func checkMachines(w Grow, e Evidence, allowed *policy.Policy) error {
 	if e.Fleet == nil {
-		return refuse("S-02", "nobody keeps a ledger of the machines of group %s", w.Group)
+		return refuse("S-02", reason.GroupNotRead, reason.Group(string(w.Group)))
 	}
 	limits, id := allowed.Fleet(e.Group), fleet.GroupID(w.Group)
 	limits.Age = fleet.ReadAge
@@ -130,7 +134,7 @@ func checkMachines(w Grow, e Evidence, allowed *policy.Policy) error {
 				r.ID = string(in.ID)
 			}
 		}
-		return refuse(r.Property, "%s", r.Sentence(id))
+		return refuseAs(r, w.Group)
 	}
 	return nil
 }

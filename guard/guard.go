@@ -13,6 +13,7 @@ import (
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
 // Write is a change that somebody is about to make.
@@ -134,21 +135,31 @@ type Evidence struct {
 
 // Refusal is a write that did not happen. It is no failure of anything: it says that the write would have broken a promise.
 type Refusal struct {
-	Property string // of the safety contract, such as "S-01"
-	Why      string // one sentence with the numbers compared
+	Property string        // of the safety contract, such as "S-01"
+	Reason   reason.Reason // with the property among its facts
 }
 
-// Error is the property and the sentence.
-func (r *Refusal) Error() string { return r.Property + ": " + r.Why }
+// Error is the sentence, which ends with the property.
+func (r *Refusal) Error() string { return r.Reason.String() }
 
-func refuse(property, format string, args ...any) error {
-	return &Refusal{property, fmt.Sprintf(format, args...)}
+// refuse is a refusal by a property, with a code of package reason, what it is about, and facts as name and value. Each call stands on one
+// line, where hack/mutations finds it.
+func refuse(property string, code reason.Code, about reason.Ref, facts ...any) error {
+	return refuseFor(property, reason.New(code, about, facts...))
+}
+
+// refuseFor is a refusal for what package policy says.
+func refuseFor(property string, why reason.Reason) error { return &Refusal{property, why.By(property)} }
+
+// refuseAs is a refusal of the ledger of machines.
+func refuseAs(r *fleet.Refusal, group cluster.GroupID) error {
+	return &Refusal{r.Property, r.Reason(fleet.GroupID(group), reason.Ref{})}
 }
 
 // Check says whether the write may happen: nil, or the [*Refusal] of the first property that forbids it. It has no side effects.
 func Check(w Write, e Evidence, allowed *policy.Policy) error {
 	if e.DryRun {
-		return refuse("S-24", "nothing is written in a dry run")
+		return refuse("S-24", reason.DryRun, reason.Ref{})
 	}
 	if err := checkPair(e, allowed); err != nil {
 		return err
@@ -184,29 +195,29 @@ func Check(w Write, e Evidence, allowed *policy.Policy) error {
 	case DeleteNode:
 		return checkDeleteNode(w, e)
 	}
-	return refuse("S-24", "%T is no write that the safety contract knows", w)
+	return refuse("S-24", reason.WriteUnknown, reason.Ref{}, "write", fmt.Sprintf("%T", w))
 }
 
 // checkEvidence holds what every write to a group rests on: one complete read of that group, made after the start and after
 // the last write to it (S-01, S-02).
 func checkEvidence(id cluster.GroupID, e Evidence) error {
-	g := e.Group
+	g, about := e.Group, reason.Group(string(id))
 	switch {
 	case g == nil || g.ID != id:
-		return refuse("S-02", "group %s was not read for this write", id)
+		return refuse("S-02", reason.GroupNotRead, about)
 	case !g.Read.Complete || g.Problem != "":
-		return refuse("S-02", "the read of group %s is not complete", id)
+		return refuse("S-02", reason.GroupIncomplete, about)
 	case g.Read.At.Before(e.Started):
-		return refuse("S-02", "group %s was read at %s, before the start at %s", id, stamp(g.Read.At), stamp(e.Started))
+		return refuse("S-02", reason.GroupReadOld, about, "read", stamp(g.Read.At), "cause", "sluice started")
 	case paused(id, e) != nil:
 		return paused(id, e)
 	case g.Read.At.Before(e.LastWrite):
-		return refuse("S-01", "group %s was read at %s, before the last write to it at %s", id, stamp(g.Read.At), stamp(e.LastWrite))
+		return refuse("S-01", reason.GroupReadOld, about, "read", stamp(g.Read.At), "cause", "the last write")
 	case e.Opposed != nil:
-		return refuse("S-36", "group %s is left alone until %s: somebody else has undone %d changes of its capacity, look into the activity log of the resource", id, stamp(e.Opposed.Until), e.Opposed.Times)
+		return refuse("S-36", reason.GroupOpposed, about, "times", e.Opposed.Times, "until", e.Opposed.Until.UTC().Format(time.RFC3339))
 	}
 	if n := g.Contradicts(e.Newest.Nodes); n != nil {
-		return refuse("S-02", "node %s is Ready, and the list of group %s lacks its machine, which nobody saw leave", n.Name(), id)
+		return refuse("S-02", reason.GroupContradicted, about, "node", n.Name())
 	}
 	return nil
 }
@@ -214,7 +225,7 @@ func checkEvidence(id cluster.GroupID, e Evidence) error {
 // paused holds what touches a group that somebody has paused.
 func paused(id cluster.GroupID, e Evidence) error {
 	if until, paused := e.Newest.Objects.Pauses().Of(id, e.Newest.Time); paused {
-		return refuse("S-18", "group %s is paused until %s", id, until)
+		return refuse("S-18", reason.GroupPaused, reason.Group(string(id)), "until", until)
 	}
 	return nil
 }

@@ -293,6 +293,8 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 		"a machine that is being deleted":                              {deleting, func(w *world) { w.groups[0].Instances[1].State = cluster.StateDeleting; w.groups[0].Capacity = 2 }, "S-11"},
 		"a machine that a fresh list lacks":                            {deleting, func(w *world) { w.groups[0].Instances = w.groups[0].Instances[:1] }, "S-11"},
 		"an id that the list gives to another machine than the ledger": {deleting, func(w *world) { w.decided().relist(1, "vm-new") }, "S-11"},
+		"a growth of which no ledger knows":                            {growing, func(w *world) { w.unknown = true }, "S-02"},
+		"a cordon of another Node object of the name":                  {cordoning, func(w *world) { w.objects.Nodes[0].UID = "uid-new" }, "S-14"},
 		"a removal of which no ledger knows":                           {deleting, func(w *world) { w.unknown = true }, "S-02"},
 		"an id that belongs to a new machine":                          {deleting, func(w *world) { w.groups[0].Instances[1].UID = "vm-new" }, "S-11"},
 		"a machine named by its id alone": {deleting, func(w *world) {
@@ -521,7 +523,7 @@ func TestEachPropertyRefusesItsWrite(t *testing.T) {
 				t.Fatalf("check = %v, want a refusal by %s", err, c.property)
 			}
 			if refusal.Property != c.property {
-				t.Errorf("refused by %s, want %s: %s", refusal.Property, c.property, refusal.Why)
+				t.Errorf("refused by %s, want %s: %s", refusal.Property, c.property, refusal)
 			}
 		})
 	}

@@ -1,14 +1,17 @@
 package guard
 
 import (
+	"time"
+
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
 func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
-	n := e.Newest.Node(w.Node)
+	n, about := e.Newest.Node(w.Node), reason.Node(w.Node)
 	if n == nil || n.Object.UID != w.UID {
-		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
+		return refuse("S-14", reason.NodeReplaced, about)
 	}
 	removal, on := cluster.RemovalOf(n.Object)
 	dried := on && removal.Why == cluster.RunsDry // it is sluice's own cordon, and the next rung follows
@@ -20,15 +23,16 @@ func checkCordon(w Cordon, e Evidence, allowed *policy.Policy) error {
 	case checkKept(n, e) != nil:
 		return checkKept(n, e)
 	case dried && !n.Object.Spec.Unschedulable:
-		return refuse("S-18", "node %s was uncordoned by somebody else", w.Node)
+		return refuse("S-18", reason.NodeFreedByPerson, about)
 	case n.Object.Spec.Unschedulable && !dried:
-		return refuse("S-18", "node %s is cordoned already, by somebody else", w.Node)
+		return refuse("S-18", reason.NodeHeldByPerson, about)
 	case cluster.Noticed(n.Object) && !n.CameTrue() && !dried:
-		return refuse("S-18", "the cloud has announced something to the machine of node %s", w.Node)
+		notice, _ := cluster.NoticeOf(n.Object)
+		return refuse("S-18", reason.NodeNoticed, about, "kind", notice.Kind, "at", notice.Deadline.Format(time.RFC3339))
 	case n.Instance == nil || n.Instance.Machine() != w.Machine:
-		return refuse("S-12", "node %s is not for certain machine %s", w.Node, w.Machine)
+		return refuse("S-12", reason.NodeMatchUnclear, about, "machine", w.Machine)
 	case n.Instance.Protected:
-		return refuse("S-18", "machine %s is protected in the cloud", w.Machine)
+		return refuse("S-18", reason.NodeProtected, about, "instance", w.Machine.ID)
 	}
 	if w.Why != cluster.RunsDry { // nobody is told to leave
 		if err := checkEmpty(n, e, allowed); err != nil {
@@ -46,49 +50,49 @@ func checkOwner(node string, e Evidence, allowed *policy.Policy) error {
 		return nil
 	}
 	if owner := cluster.OwnerOf(n.Object); owner != "" && owner != allowed.Installation {
-		return refuse("S-37", "what stands on node %s is for %s to take back, and this is %s", node, owner, allowed.Installation)
+		return refuse("S-37", reason.NodeOfOtherSluice, reason.Node(node), "owner", owner, "this", allowed.Installation)
 	}
 	return nil
 }
 
 // checkSoftTaint holds nodes that are not sluice's to steer pods away from.
 func checkSoftTaint(w SoftTaint, e Evidence) error {
-	n := e.Newest.Node(w.Node)
+	n, about := e.Newest.Node(w.Node), reason.Node(w.Node)
 	switch {
 	case n == nil || n.Object.UID != w.UID:
-		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
+		return refuse("S-14", reason.NodeReplaced, about)
 	case cluster.ControlPlane(n.Object):
-		return refuse("S-17", "node %s is a control-plane node", w.Node)
+		return refuse("S-17", reason.NodeControlPlane, about)
 	case checkKept(n, e) != nil:
 		return checkKept(n, e)
 	case n.Instance == nil:
-		return refuse("S-12", "node %s is not for certain a machine of a group", w.Node)
+		return refuse("S-12", reason.NodeUnmanaged, about)
 	case n.Instance.Protected:
-		return refuse("S-18", "machine %s is protected in the cloud", n.Instance.Machine())
+		return refuse("S-18", reason.NodeProtected, about, "instance", n.Instance.ID)
 	}
 	return nil
 }
 
 func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
-	n := e.Newest.Node(w.Node)
+	n, about := e.Newest.Node(w.Node), reason.Node(w.Node)
 	if n == nil {
-		return refuse("S-14", "node %s is gone", w.Node)
+		return refuse("S-14", reason.NodeReplaced, about)
 	}
 	if err := checkSeen(w.Node, e); err != nil {
 		return err
 	}
 	if _, on := cluster.RemovalOf(n.Object); !on {
-		return refuse("S-15", "node %s is not on its way out, its pods stay", w.Node)
+		return refuse("S-15", reason.NodeNotRemoving, about)
 	}
 	if err := checkHands(n, e); err != nil {
 		return err
 	}
 	if n.Instance != nil && n.Instance.Protected {
-		return refuse("S-18", "machine %s is protected in the cloud", n.Instance.Machine())
+		return refuse("S-18", reason.NodeProtected, about, "instance", n.Instance.ID)
 	}
 	p := podOf(n, w)
 	if p == nil {
-		return refuse("S-15", "pod %s/%s on node %s is not the one that the decision saw", w.Namespace, w.Pod, w.Node)
+		return refuse("S-15", reason.PodReplaced, reason.Pod(w.Namespace, w.Pod))
 	}
 	if allowed.Belongs(p, e.on(n), e.Newest.Time) {
 		return checkDismiss(p, n, e, allowed)
@@ -98,7 +102,7 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 		why, keeps = allowed.Keeps(p, e.on(n), e.Newest.Time)
 	}
 	if keeps {
-		return refuse("S-15", "%s", why.Sentence())
+		return refuseFor("S-15", why)
 	}
 	return checkEmpty(n, e, allowed)
 }
@@ -106,11 +110,11 @@ func checkEvict(w Evict, e Evidence, allowed *policy.Policy) error {
 // checkDismiss holds the daemons of nodes that others still have to leave, and those that the policy leaves alone.
 func checkDismiss(daemon *cluster.Pod, n *cluster.Node, e Evidence, allowed *policy.Policy) error {
 	if !allowed.Removal.Dismisses(daemon, true) && !allowed.Removal.Dismisses(daemon, false) {
-		return refuse("S-15", "pod %s belongs to node %s", daemon.String(), n.Name())
+		return refuse("S-15", reason.PodStays, reason.Node(n.Name()), "pod", daemon)
 	}
 	for _, p := range n.Pods {
 		if !allowed.Belongs(p, e.on(n), e.Newest.Time) && !p.Leaving() && !p.Finished() {
-			return refuse("S-15", "pod %s belongs to node %s, where pod %s still is", daemon.String(), n.Name(), p.String())
+			return refuse("S-15", reason.PodStillThere, reason.Node(n.Name()), "pod", p)
 		}
 	}
 	return nil

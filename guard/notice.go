@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
 // Announce writes a notice of the cloud on the node of the machine that heard it.
@@ -80,13 +82,13 @@ const freshNotices = 10 * time.Second
 // CheckLocal says whether a machine may make the write by itself: nil, or the [*Refusal] of the first property that forbids it. It has no side effects.
 func CheckLocal(w Write, e Local) error {
 	if e.DryRun {
-		return refuse("S-24", "nothing is written in a dry run")
+		return refuse("S-24", reason.DryRun, reason.Ref{})
 	}
 	if e.Node == nil {
-		return refuse("S-12", "the node of machine %s was not read for this write", e.Name)
+		return refuse("S-12", reason.NodeNotRead, reason.Ref{Kind: reason.KindInstance, Name: e.Name})
 	}
 	if !e.Machine.Is(e.Node) {
-		return refuse("S-12", "node %s is not for certain machine %s", e.Node.Name, e.Name)
+		return refuse("S-12", reason.NodeMatchUnclear, e.about(), "machine", e.Name)
 	}
 	switch w := w.(type) {
 	case Announce:
@@ -94,7 +96,7 @@ func CheckLocal(w Write, e Local) error {
 			return err
 		}
 		if h := e.heard(w.Notice); h == nil || !h.Names(e.Name) {
-			return refuse("S-42", "no notice %q to machine %s was heard", w.Notice, e.Name)
+			return refuse("S-42", reason.ScheduledEventMissing, e.about(), "event", w.Notice)
 		}
 		return nil
 	case Withdraw:
@@ -108,12 +110,14 @@ func CheckLocal(w Write, e Local) error {
 		}
 		return e.checkAgree(w)
 	}
-	return refuse("S-42", "%T is no write that a machine makes by itself", w)
+	return refuse("S-42", reason.WriteUnknown, e.about(), "write", fmt.Sprintf("%T", w))
 }
+
+func (e Local) about() reason.Ref { return reason.Node(e.Node.Name) }
 
 func (e Local) own(node string, uid types.UID) error {
 	if e.Node.Name != node || e.Node.UID != uid {
-		return refuse("S-14", "node %s is not the object that machine %s means", node, e.Name)
+		return refuse("S-14", reason.NodeReplaced, reason.Node(node))
 	}
 	return nil
 }
@@ -130,7 +134,7 @@ func (e Local) heard(id string) *Heard {
 // fresh holds what rests on a document that may have changed meanwhile.
 func (e Local) fresh() error {
 	if age := e.Time.Sub(e.Asked); age > freshNotices {
-		return refuse("S-20", "the notices to machine %s were read %s ago, which is more than %s", e.Name, age.Truncate(time.Second), freshNotices)
+		return refuse("S-20", reason.ScheduledEventsOld, e.about(), "age", age.Truncate(time.Second), "limit", freshNotices)
 	}
 	return nil
 }
@@ -141,7 +145,7 @@ func (e Local) checkWithdraw() error {
 	}
 	stands, _ := cluster.NoticeOf(e.Node)
 	if h := e.heard(stands.ID); h != nil && h.Names(e.Name) {
-		return refuse("S-42", "notice %s to machine %s stands", stands.ID, e.Name)
+		return refuse("S-42", reason.ScheduledEventStands, e.about(), "event", stands.ID)
 	}
 	return nil
 }
@@ -154,15 +158,15 @@ func (e Local) checkAgree(w Agree) error {
 	h := e.heard(w.Notice)
 	switch {
 	case h == nil || !h.Names(e.Name):
-		return refuse("S-42", "no notice %q to machine %s was heard", w.Notice, e.Name)
+		return refuse("S-42", reason.ScheduledEventMissing, e.about(), "event", w.Notice)
 	case len(h.Machines) != 1:
-		return refuse("S-42", "notice %s is about %d machines, and agreeing would speak for all", w.Notice, len(h.Machines))
+		return refuse("S-42", reason.ScheduledEventShared, e.about(), "event", w.Notice, "machines", len(h.Machines))
 	}
 	if stands, on := cluster.NoticeOf(e.Node); !on || stands.ID != w.Notice {
-		return refuse("S-42", "notice %s does not stand on node %s", w.Notice, w.Node)
+		return refuse("S-42", reason.ScheduledEventMissing, reason.Node(w.Node), "event", w.Notice)
 	}
 	if answer, said := cluster.AnswerOf(e.Node); !said || answer.ID != w.Notice || !answer.Empty {
-		return refuse("S-15", "sluice has not said that node %s is empty", w.Node)
+		return refuse("S-15", reason.EmptyNotReported, e.about())
 	}
 	return nil
 }
@@ -170,49 +174,49 @@ func (e Local) checkAgree(w Agree) error {
 // checkExpel holds pods of nodes on which no notice stands, or that nobody could tell any more, and lets those that the policy keeps work for as long
 // as they can. A machine that the cloud takes waits for no budget of S-19, and counts for the others.
 func checkExpel(w Expel, e Evidence, allowed *policy.Policy) error {
-	n := e.Newest.Node(w.Node)
+	n, about := e.Newest.Node(w.Node), reason.Node(w.Node)
 	if n == nil {
-		return refuse("S-14", "node %s is gone", w.Node)
+		return refuse("S-14", reason.NodeReplaced, about)
 	}
 	notice, stands := cluster.NoticeOf(n.Object)
 	switch {
 	case !stands || notice.ID == "" || !notice.Stops():
-		return refuse("S-42", "nothing that stops node %s is announced on it", w.Node)
+		return refuse("S-42", reason.ScheduledEventMissing, about, "event", "that stops it")
 	case cluster.Silent(n.Object):
-		return refuse("S-42", "the kubelet of node %s is silent, and would not tell the pod", w.Node)
+		return refuse("S-42", reason.KubeletSilent, about)
 	}
 	p := podOf(n, Evict(w))
 	switch {
 	case p == nil:
-		return refuse("S-15", "pod %s/%s on node %s is not the one that was seen", w.Namespace, w.Pod, w.Node)
+		return refuse("S-15", reason.PodReplaced, reason.Pod(w.Namespace, w.Pod))
 	case allowed.StopsWith(p, e.on(n), e.Newest.Time):
-		return refuse("S-15", "pod %s belongs to node %s", p.String(), w.Node)
+		return refuse("S-15", reason.PodStays, about, "pod", p)
 	}
 	if why, stays := allowed.WorksOn(p, e.on(n), e.Newest.Time, notice.Deadline); stays {
-		return refuse("S-15", "%s, and its machine has time until %s", why.Sentence(), notice.Deadline.Format(time.RFC3339))
+		return refuse("S-15", reason.PodWorksUntil, about, "pod", p, "until", notice.Deadline.Format(time.RFC3339), "why", why.Code)
 	}
 	return nil
 }
 
 // checkAnswer holds answers to what is not announced on the node, or that call a node empty where work is.
 func checkAnswer(w AnswerNotice, e Evidence, allowed *policy.Policy) error {
-	n := e.Newest.Node(w.Node)
+	n, about := e.Newest.Node(w.Node), reason.Node(w.Node)
 	if n == nil || n.Object.UID != w.UID {
-		return refuse("S-14", "node %s is not the object that the decision saw", w.Node)
+		return refuse("S-14", reason.NodeReplaced, about)
 	}
 	notice, stands := cluster.NoticeOf(n.Object)
 	switch {
 	case w.Notice == "" && stands:
-		return refuse("S-42", "notice %s stands on node %s", notice.ID, w.Node)
+		return refuse("S-42", reason.ScheduledEventStands, about, "event", notice.ID)
 	case w.Notice == "":
 		return nil
 	case !stands || notice.ID != w.Notice:
-		return refuse("S-42", "notice %s does not stand on node %s", w.Notice, w.Node)
+		return refuse("S-42", reason.ScheduledEventMissing, about, "event", w.Notice)
 	}
 	if w.Empty {
 		for _, p := range n.Pods {
 			if !allowed.StopsWith(p, e.on(n), e.Newest.Time) && !p.Finished() {
-				return refuse("S-15", "pod %s is still on node %s", p.String(), w.Node)
+				return refuse("S-15", reason.PodStillThere, about, "pod", p)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
 // checkControlPlane holds control-plane and etcd nodes: they are opted in, none but this one is on its way out, and those that are left keep the
@@ -14,8 +15,9 @@ func checkControlPlane(n *cluster.Node, e Evidence, allowed *policy.Policy) erro
 	if !cluster.ControlPlane(n.Object) {
 		return nil
 	}
+	about := reason.Node(n.Name())
 	if !allowed.Removal.ControlPlane {
-		return refuse("S-17", "node %s is a control-plane node", n.Name())
+		return refuse("S-17", reason.NodeControlPlane, about)
 	}
 	all := looked(e)
 	for _, other := range all {
@@ -23,7 +25,7 @@ func checkControlPlane(n *cluster.Node, e Evidence, allowed *policy.Policy) erro
 			continue
 		}
 		if _, leaves := cluster.RemovalOf(other.Object); leaves || other.Instance != nil && other.Instance.State == cluster.StateDeleting {
-			return refuse("S-17", "control-plane node %s is on its way out, node %s waits for it", other.Name(), n.Name())
+			return refuse("S-17", reason.ControlPlaneTurn, about, "other", other.Name())
 		}
 	}
 	left, voters := 0, cluster.Voters(all)
@@ -33,7 +35,7 @@ func checkControlPlane(n *cluster.Node, e Evidence, allowed *policy.Policy) erro
 		}
 	}
 	if needs := cluster.Quorum(len(voters)); left < needs {
-		return refuse("S-17", "without node %s the control plane would have %d of its %d voters, and needs %d", n.Name(), left, len(voters), needs)
+		return refuse("S-17", reason.ControlPlaneQuorum, about, "left", left, "voters", len(voters), "needs", needs)
 	}
 	return nil
 }
@@ -41,7 +43,7 @@ func checkControlPlane(n *cluster.Node, e Evidence, allowed *policy.Policy) erro
 // checkServers holds a group that has control-plane nodes: a machine of it that is no node may run the control plane for all that.
 func checkServers(id cluster.GroupID, e Evidence, allowed *policy.Policy) error {
 	if g := e.Newest.Group(id); g != nil && g.ControlPlane != "" && !allowed.Removal.ControlPlane {
-		return refuse("S-17", "group %s %s", id, g.ControlPlane)
+		return refuse("S-17", reason.GroupControlPlane, reason.Group(string(id)), "role", g.ControlPlane)
 	}
 	return nil
 }

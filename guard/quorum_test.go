@@ -8,6 +8,7 @@ import (
 
 	. "sluice.dev/sluice/cluster/clustertest"
 	"sluice.dev/sluice/guard"
+	"sluice.dev/sluice/reason"
 )
 
 // TestAControlPlaneIsJudgedAsItWasReadForTheWrite has something come about while no watch tells of it (S-17).
@@ -39,6 +40,18 @@ func TestAControlPlaneIsJudgedAsItWasReadForTheWrite(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAControlPlaneNodeIsToldByItsRole has a control plane that is not opted in: the node's own role is why it stays, not that of its group.
+func TestAControlPlaneNodeIsToldByItsRole(t *testing.T) {
+	t.Run("a cordon", func(t *testing.T) {
+		w := dethroning()
+		w.policy.Removal.ControlPlane = false
+		var refusal *guard.Refusal
+		if err := w.check(); !errors.As(err, &refusal) || refusal.Reason.Code != reason.NodeControlPlane {
+			t.Errorf("%v, want a refusal for %s", err, reason.NodeControlPlane)
+		}
+	})
 }
 
 // young is a node with a role that is not Ready.

@@ -5,6 +5,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
 // What a view may lack.
@@ -24,9 +25,9 @@ func checkPair(e Evidence, allowed *policy.Policy) error {
 	case allowed.ClusterID == "" || is == allowed.ClusterID:
 		return nil
 	case is == "":
-		return refuse("S-22", "the cluster's id is not known, and the node groups belong to cluster %s alone", allowed.ClusterID)
+		return refuse("S-22", reason.ClusterMismatch, reason.Ref{}, "cluster", "unknown", "wanted", allowed.ClusterID)
 	default:
-		return refuse("S-22", "this is cluster %s, and the node groups belong to cluster %s: correct --cluster-id, or the kubeconfig", is, allowed.ClusterID)
+		return refuse("S-22", reason.ClusterMismatch, reason.Ref{}, "cluster", is, "wanted", allowed.ClusterID)
 	}
 }
 
@@ -40,7 +41,7 @@ func checkOwn(id cluster.GroupID, e Evidence, allowed *policy.Policy) error {
 		return nil
 	}
 	if n := g.Foreign(e.Fleet); n > 0 {
-		return refuse("S-22", "machines of group %s that were never nodes of this cluster and were not asked for by sluice: %d; they may be another cluster's", id, n)
+		return refuse("S-22", reason.GroupForeign, reason.Group(string(id)), "machines", n, "cluster", e.Newest.Objects.ID())
 	}
 	return nil
 }
@@ -49,12 +50,12 @@ func checkOwn(id cluster.GroupID, e Evidence, allowed *policy.Policy) error {
 // already.
 func checkView(w Write, e Evidence) error {
 	if !e.Leads.IsZero() && e.Newest.Time.Add(e.Answer).After(e.Leads) {
-		return refuse("S-23", "the lease ends at %s, before the request would after %s at most", stamp(e.Leads), e.Answer)
+		return refuse("S-23", reason.LeaseTooShort, reason.Ref{}, "ends", stamp(e.Leads), "limit", e.Answer)
 	}
 	switch w.(type) {
 	case Delete, Cordon, Evict, Expel, DeleteNode:
 		if e.Silent > maxSilence {
-			return refuse("S-20", "the API server has said nothing for %s", e.Silent.Truncate(time.Second))
+			return refuse("S-20", reason.APIServerSilent, reason.Ref{}, "silent", e.Silent.Truncate(time.Second), "limit", maxSilence)
 		}
 	}
 	return nil
@@ -64,7 +65,7 @@ func checkView(w Write, e Evidence) error {
 // off the ladder a moment ago may have work by now.
 func checkSeen(node string, e Evidence) error {
 	if e.Unseen[node] {
-		return refuse("S-20", "node %s was written to and has not been seen since", node)
+		return refuse("S-20", reason.NodeNotRead, reason.Node(node))
 	}
 	return nil
 }

@@ -291,7 +291,7 @@ func TestTheRemedyOfAForeignGroupSaysWhichClusterThisIs(t *testing.T) {
 		m := memory.Memory{Since: Start.Add(-time.Hour)}
 		p, _ := plan.Decide(cluster.New(Start, o, []*cluster.Group{g}), policy.Default(), m)
 		v, _ := p.Verdict(reason.Instance("a", "0"))
-		if len(v.Because) != 2 || v.Because[1].Code != reason.GroupForeign || !strings.Contains(v.Because[1].Remedy(), want) || !strings.Contains(v.Because[1].Sentence(), "asked for by sluice: 1;") {
+		if len(v.Because) != 2 || v.Because[1].Code != reason.GroupForeign || !strings.Contains(v.Because[1].Remedy(), want) || !strings.Contains(v.Because[1].Sentence(), "1 machines never were nodes") {
 			t.Errorf("want GroupForeign with the remedy %q:\n%+v", want, v.Because)
 		}
 	}

@@ -26,15 +26,15 @@ func TestPlansHeedTheSafetyContract(t *testing.T) {
 	}{
 		"Ready nodes that the min needs stay beside silent ones": {
 			objects: []any{Node("a-0"), silent("a-1"), silent("a-2")}, group: three(), kept: removable("a-0"),
-			want: []string{}, verdict: map[string]string{"node a-0": "idle RemovalHeld NodeIdle"},
+			want: []string{}, verdict: map[string]string{"node a-0": "idle GroupMinReady NodeIdle"},
 		},
 		"a node on the ladder comes down when the min needs it": {
 			objects: []any{leaving("a-0", "0", time.Hour), silent("a-1"), silent("a-2")}, group: three(), kept: removable(),
-			want: []string{"uncordon a-0: RemovalHeld"}, verdict: map[string]string{"node a-0": "rescue RemovalHeld"},
+			want: []string{"uncordon a-0: GroupMinReady"}, verdict: map[string]string{"node a-0": "rescue GroupMinReady"},
 		},
 		"a node that has run dry stays when the min needs it": {
 			objects: []any{Node("a-0", Removing(Start.Add(-time.Hour), marked("0")), For(cluster.RunsDry)), silent("a-1"), silent("a-2")}, group: three(), kept: removable(),
-			want: []string{"uncordon a-0: RemovalHeld"}, verdict: map[string]string{"node a-0": "rescue RemovalHeld"},
+			want: []string{"uncordon a-0: GroupMinReady"}, verdict: map[string]string{"node a-0": "rescue GroupMinReady"},
 		},
 		"an idle node goes beside silent ones when the min needs it not": {
 			objects: []any{Node("a-0"), Node("a-1"), silent("a-2")}, group: three(), kept: removable("a-0"),
@@ -42,7 +42,7 @@ func TestPlansHeedTheSafetyContract(t *testing.T) {
 		},
 		"machines that are lost together stay, and its group says so": {
 			objects: []any{Node("a-0"), silent("a-1"), silent("a-2")}, group: three(), kept: removable("a-2"),
-			want: []string{}, verdict: map[string]string{"node a-2": "idle RemovalHeld GroupLost NodeNotReady", "group a": "steady GroupLost GroupSteady"},
+			want: []string{}, verdict: map[string]string{"node a-2": "idle MachineLostRecently GroupLost NodeNotReady", "group a": "steady GroupLost GroupSteady"},
 		},
 	}
 	for name, c := range cases {

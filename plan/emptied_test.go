@@ -38,7 +38,7 @@ func TestNodesAreEmptiedWithinTheBudgetOfTheirGroup(t *testing.T) {
 		verdict string // about a-1
 	}{
 		"nothing was emptied lately":        {want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused"},
-		"another one was, nine minutes ago": {ledger: another(9 * time.Minute), verdict: "idle RemovalHeld NodeUnderused"},
+		"another one was, nine minutes ago": {ledger: another(9 * time.Minute), verdict: "idle EmptiedBudget NodeUnderused"},
 		"another one was, before the window": {
 			ledger: another(10 * time.Minute), want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused",
 		},
@@ -46,18 +46,18 @@ func TestNodesAreEmptiedWithinTheBudgetOfTheirGroup(t *testing.T) {
 			policy: func(p *policy.Policy) { p.Removal.Emptied = 70 }, ledger: another(time.Minute),
 			want: []string{"cordon a-1 underused"}, verdict: "cordoned NodeUnderused",
 		},
-		"the process has just begun, and nothing is recorded": {began: time.Minute, verdict: "idle RemovalHeld NodeUnderused"},
+		"the process has just begun, and nothing is recorded": {began: time.Minute, verdict: "idle EmptiedUnknown NodeUnderused"},
 		"the node was on its way before the process began": {
 			began: time.Minute, ledger: func(l fleet.Ledger) fleet.Ledger { return charged(l, "vm-1", time.Minute) },
 			objects: []any{Node("a-1", Removing(Start.Add(-time.Minute), machine("1")))},
 			want:    []string{"evict web from a-1 grace 30s"}, verdict: "draining NodeDraining",
 		},
 		"the node was on its way before the process began, and had no pods then": {
-			began: time.Minute, objects: []any{Node("a-1", Removing(Start.Add(-time.Minute), machine("1")), For(cluster.Idle))}, verdict: "draining NodeDraining RemovalHeld",
+			began: time.Minute, objects: []any{Node("a-1", Removing(Start.Add(-time.Minute), machine("1")), For(cluster.Idle))}, verdict: "draining NodeDraining EmptiedUnknown",
 		},
 		"the node is on its way, and another one was emptied meanwhile": {
 			ledger: another(time.Minute), objects: []any{Node("a-1", Removing(Start.Add(-2*time.Minute), machine("1")))},
-			verdict: "draining NodeDraining RemovalHeld",
+			verdict: "draining NodeDraining EmptiedBudget",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -43,7 +43,7 @@ func TestAMachineIsLateByWhatItsGroupHasShown(t *testing.T) {
 		"its group's own come first":                 {known: map[cluster.GroupID]memory.Boot{"a": boot(4*time.Minute, size), "b": boot(time.Minute, size)}, since: 7 * time.Minute, machine: "coming MachineComing", pod: "waiting FitsComingMachine"},
 		"another machine of its group has joined":    {known: map[cluster.GroupID]memory.Boot{"a": boot(2*time.Minute, size)}, since: 7 * time.Minute, joined: true, machine: "coming MachineLate", pod: "grows a"},
 		"there is no other group":                    {known: map[cluster.GroupID]memory.Boot{"a": boot(2*time.Minute, size)}, since: 7 * time.Minute, lone: true, machine: "coming MachineLate", pod: "waiting FitsComingMachine"},
-		"it is lost, and nobody waits for it at all": {known: map[cluster.GroupID]memory.Boot{"a": boot(2*time.Minute, size)}, since: 7 * time.Minute, lost: true, machine: "hold MachineLost RemovalHeld GroupLost", pod: "grows a"},
+		"it is lost, and nobody waits for it at all": {known: map[cluster.GroupID]memory.Boot{"a": boot(2*time.Minute, size)}, since: 7 * time.Minute, lost: true, machine: "hold MachineLost MachineLostRecently GroupLost", pod: "grows a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			machines := []*cluster.Instance{Machine("1", "", Born(Start.Add(-c.since)), In(cluster.StateCreating))}

@@ -6,6 +6,9 @@ import "time"
 // a time the clause is the event that is waited for. Both are zero for a reason that describes and is no wait. Now is when the reason was given.
 func (r Reason) Ends(now time.Time) (at time.Time, what string) {
 	template, waits := ends[r.Code]
+	if !waits && r.Property() != "" { // it knows its time where it tells one
+		return r.due(now), r.Remedy()
+	}
 	if !waits {
 		return time.Time{}, r.Remedy()
 	}
@@ -119,7 +122,9 @@ var ends = map[Code]string{
 	RemovalCoolsDown:  "nodes may be cordoned again",
 	EmptiedInVain:     "nodes of group {group} may be drained again",
 	RemovalGathers:    "their machines are deleted together",
-	RemovalHeld:       "it goes when the contract allows it",
+	EmptiedBudget:     "it goes, as far as the budget then lasts",
+	EmptiedUnknown:    "it goes, as far as the budget then lasts",
+	RemovalPaced:      "it goes when enough time has passed since the others went",
 	RemovalRests:      "the deletion is tried again",
 	EvictionRests:     "the evictions are tried again",
 

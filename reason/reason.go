@@ -97,13 +97,49 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Sentence is the reason in words, without a full stop. Codes unknown to this version print their code and facts.
+// Sentence is the reason in words, without a full stop; that of a refusal ends with its property, as "(S-19)". Codes unknown to this version
+// print their code and facts.
 func (r Reason) Sentence() string {
 	template, ok := sentences[r.Code]
 	if !ok {
 		return r.unknown()
 	}
-	return fill(template, func(name string) string { return r.Facts[name] })
+	sentence := fill(template, func(name string) string {
+		word, _ := r.word(name)
+		return word
+	})
+	if by := r.Property(); by != "" {
+		sentence += " (" + by + ")"
+	}
+	return sentence
+}
+
+// word is the fact of a name, or what the reason is about where no fact has the name of its kind.
+func (r Reason) word(name string) (string, bool) {
+	if value, has := r.Facts[name]; has {
+		return value, true
+	}
+	if string(r.About.Kind) == name {
+		return r.About.Name, true
+	}
+	return "", false
+}
+
+// Property is the property of the safety contract that the reason is a refusal by, such as "S-19"; "" for a reason that refuses no write.
+func (r Reason) Property() string { return r.Facts[property] }
+
+// property is the name of that fact.
+const property = "property"
+
+// By is the reason as one why the safety contract forbids a write, by a property of it.
+func (r Reason) By(of string) Reason {
+	facts := maps.Clone(r.Facts)
+	if facts == nil {
+		facts = map[string]string{}
+	}
+	facts[property] = of
+	r.Facts = facts
+	return r
 }
 
 // String is the sentence, led by what it is about unless the sentence names it itself.
@@ -119,14 +155,14 @@ func (r Reason) unknown() string {
 	return r.terse(slices.Sorted(maps.Keys(r.Facts)))
 }
 
-// Terse is the code, and the facts that its sentence tells in their order there, such as "NodeIdle idle=10m0s limit=10m0s". A better sentence leaves it as it
-// is.
+// Terse is the code, the property of a refusal, and the facts that its sentence tells in their order there, such as
+// "NodeIdle idle=10m0s limit=10m0s". A better sentence leaves it as it is.
 func (r Reason) Terse() string {
 	template, ok := sentences[r.Code]
 	if !ok {
 		return r.unknown()
 	}
-	var names []string
+	names := []string{property}
 	fill(template, func(name string) string {
 		if !slices.Contains(names, name) {
 			names = append(names, name)

@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,6 +47,49 @@ func TestEveryCodeHasASentence(t *testing.T) {
 	})
 	if got := len(reason.Codes()); got != declared {
 		t.Errorf("%d codes have sentences, %d are declared", got, declared)
+	}
+}
+
+// refusalSources are the packages whose refusals are read by operators at night.
+var refusalSources = []string{"../guard/*.go", "../fleet/*.go"}
+
+// idiom is what sentences of refusals do without: words that only those who wrote sluice know, or that have two meanings.
+var idiom = regexp.MustCompile(`(?i)\b(growths?|removals?|ladder|rungs?|climbs?|bur(y|ied)|exhumed?|laid|slept|rested|rests?|refuges?|hosts|annex|` +
+	`berths?|seats?|lodges?|sight|stance|roll|nodeless|strays?|never joined|runs? dry|ran dry|shun(ned)?|soft taint|pretended|foretell|` +
+	`heed(ed)?|asked|told|heard|turn|doubt|unheard|mute|notices?|errands?|chores?|hands?|vain|spares?|tempt|somebody|nobody|others|ledger)\b`)
+
+// TestRefusalsAreReadAtNight holds every code that package guard or fleet names to at most 20 words, subject and property included, and to
+// plain ones.
+func TestRefusalsAreReadAtNight(t *testing.T) {
+	codes := map[reason.Code]bool{}
+	for _, glob := range refusalSources {
+		files, err := filepath.Glob(glob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range regexp.MustCompile(`\breason\.([A-Z]\w+)`).FindAllStringSubmatch(string(source), -1) {
+				if _, is := reason.Template(reason.Code(m[1])); is && !strings.HasSuffix(file, "_test.go") {
+					codes[reason.Code(m[1])] = true
+				}
+			}
+		}
+	}
+	if len(codes) < 50 {
+		t.Fatalf("only %d codes were found in %q", len(codes), refusalSources)
+	}
+	for code := range codes {
+		template, _ := reason.Template(code)
+		if n := len(strings.Fields("group a: " + template + " (S-01)")); n > 20 {
+			t.Errorf("%s has %d words (limit 20): %s", code, n, template)
+		}
+		if word := idiom.FindString(template); word != "" {
+			t.Errorf("%s says %q, for which there is a plainer word: %s", code, word, template)
+		}
 	}
 }
 

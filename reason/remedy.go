@@ -9,20 +9,20 @@ import (
 // nothing. Braces hold facts of the reason; {node}, {group} and {instance} are what the reason is about where no fact has that name.
 func (r Reason) Remedy() string {
 	template, keeps := remedies[r.Code]
-	if !keeps {
-		return ""
+	switch {
+	case keeps:
+		return r.fill(template)
+	case r.Property() != "":
+		return "time: the next cycle reads anew, and decides again"
 	}
-	return r.fill(template)
+	return ""
 }
 
 // fill puts facts, and the name of what the reason is about, in the place of their names in braces.
 func (r Reason) fill(template string) string {
 	return fill(template, func(name string) string {
-		if v, ok := r.Facts[name]; ok {
-			return v
-		}
-		if string(r.About.Kind) == name {
-			return r.About.Name
+		if value, has := r.word(name); has {
+			return value
 		}
 		return "<" + name + ">"
 	})
@@ -112,7 +112,14 @@ var remedies = map[Code]string{
 	NodeReplaces:         "node {node} is gone, or keeps its pods",
 	RemovalGathers:       "{wait} pass, or the others are ready",
 	RemovalQueued:        "the deletions of group {group} that are under way end",
-	RemovalHeld:          "time, or what the reason names besides",
+	EmptiedBudget:        "time: the next one may go at {until}; or a higher --max-emptied-percentage",
+	EmptiedUnknown:       "time: until {until}; or a shorter --emptied-window",
+	RemovalPaced:         "time; or sluice drain, for each node that is to go at once",
+	NodesLostTogether:    "the kubelets report again, time, or sluice acknowledge {group}",
+	MachineLostRecently:  "its kubelet reports again, time, or sluice acknowledge {group}",
+	NodeObjectsMissing:   "the nodes register again, or sluice acknowledge {group}",
+	GroupMinReady:        "one more Ready node in group {group}, or a lower min",
+	MachineWritePending:  "the list of its group shows what became of that request",
 	RemovalRests:         "the next try at {until}; mend what the cloud says",
 	EvictionRests:        "the next try at {until}; mend what the API server says",
 	ClusterMinimum:       "a lower minimum in --cores-total, --memory-total or --gpu-total",

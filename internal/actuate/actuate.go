@@ -19,6 +19,7 @@ import (
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
 // Forbidden is the code of results that the API server refused for want of a right.
@@ -335,7 +336,11 @@ func (a *Actuator) result(err error) memory.Result {
 	var fault *cloud.Error
 	switch {
 	case errors.As(err, &refusal):
-		r.Status, r.Property, r.Message = memory.Refused, refusal.Property, refusal.Why
+		why := refusal.Reason
+		r.Status, r.Property, r.Code, r.Reason, r.Message = memory.Refused, refusal.Property, string(why.Code), &why, why.String()
+		if why.About.Kind == reason.KindGroup { // whose back-off has the message, and names it
+			r.Message = why.Sentence()
+		}
 	case errors.As(err, &fault):
 		r.Status, r.Kind, r.Code, r.Message, r.RetryAfter = memory.Failed, string(fault.Kind), fault.Code, fault.Message, fault.RetryAfter
 		r.Quota, r.Property = fault.Quota, fault.Property

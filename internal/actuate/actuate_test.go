@@ -20,16 +20,18 @@ import (
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
 func TestWhatBecameOfAnActionIsTold(t *testing.T) {
+	below := reason.New(reason.ScaleUpBelowMachines, reason.Group("a"), "to", 1, "machines", 2).By("S-01")
 	a := &Actuator{Now: func() time.Time { return Start }}
 	cases := map[string]struct {
 		err  error
 		want memory.Result
 	}{
 		"it was taken":              {nil, memory.Result{Status: memory.Accepted}},
-		"the guard refused it":      {fmt.Errorf("grow: %w", &guard.Refusal{Property: "S-01", Why: "too small"}), memory.Result{Status: memory.Refused, Property: "S-01", Message: "too small"}},
+		"the guard refused it":      {fmt.Errorf("grow: %w", &guard.Refusal{Property: "S-01", Reason: below}), memory.Result{Status: memory.Refused, Property: "S-01", Code: "ScaleUpBelowMachines", Reason: &below, Message: below.Sentence()}},
 		"the cloud refused it":      {&cloud.Error{Kind: cloud.Throttled, Code: "TooManyRequests", Message: "later", RetryAfter: time.Minute}, memory.Result{Status: memory.Failed, Kind: "throttled", Code: "TooManyRequests", Message: "later", RetryAfter: time.Minute}},
 		"a budget says wait":        {&kube.WriteError{Verb: "evict", Object: "pod d/x", Kind: kube.ErrBudget}, memory.Result{Status: memory.Skipped, Message: "evict pod d/x: a disruption budget forbids it now"}},
 		"a right is missing":        {&kube.WriteError{Verb: "cordon", Object: "node n", Kind: kube.ErrForbidden}, memory.Result{Status: memory.Failed, Kind: "kubernetes", Code: Forbidden, Message: "cordon node n: sluice's service account lacks the right"}},

@@ -21,7 +21,7 @@ func (a *Agent) refused(w guard.Write, seen guard.Local, r *guard.Refusal) {
 		a.refusals = map[string]time.Time{}
 	}
 	a.refusals[about] = seen.Time
-	a.Log.Warn("refused", "action", deed(w), "node", a.Node, "code", r.Property, "err", r.Why)
+	a.Log.Warn("refused", "action", deed(w), "node", a.Node, "code", r.Reason.Code, "err", r.Reason.String())
 }
 
 // deed is what a write does, in words.

@@ -25,7 +25,7 @@ func TestARefusalIsPutOnRecordWithItsProperty(t *testing.T) {
 	if f.agreed() != 0 {
 		t.Fatal("Azure was told to go on, on a document that is minutes old")
 	}
-	if n := strings.Count(f.log.String(), "code=S-20"); n != 1 {
+	if n := strings.Count(f.log.String(), "code=ScheduledEventsOld"); n != 1 || !strings.Contains(f.log.String(), "(S-20)") {
 		t.Errorf("the log names S-20 %d times, want once in five minutes\n%s", n, &f.log)
 	}
 	page := scrape(t, f.agent.Metrics, http.MethodGet, "/metrics").Body.String()

@@ -8,6 +8,7 @@ import (
 
 	"sluice.dev/sluice/cluster"
 	"sluice.dev/sluice/fleet"
+	"sluice.dev/sluice/reason"
 )
 
 // vm is a failed machine of which Azure does not say why it failed.
@@ -91,7 +92,7 @@ func TestAWriteThatIsNotSentIsNotTold(t *testing.T) {
 
 // TestAListWithAMachineThatNobodyCanNameIsNotWhole has Azure leave out a machine's unique id: nothing may rest on the list.
 func TestAListWithAMachineThatNobodyCanNameIsNotWhole(t *testing.T) {
-	for _, c := range []struct{ uid, code string }{{"b", ""}, {"", string(fleet.ReadMissing)}} {
+	for _, c := range []struct{ uid, code string }{{"b", ""}, {"", string(reason.GroupNotRead)}} {
 		p, g := alone(), &group{id: "agents", name: "agents"}
 		p.options.Ledger.Observe(fleet.Nodes{Group: "agents", At: p.options.Ledger.Instant()})
 		r := &reading{model: &model{kind: &uniform{}, capacity: 2}, machines: []*machine{vm("1", "a"), vm("2", c.uid)}, at: p.now(), asked: p.options.Ledger.Instant()}

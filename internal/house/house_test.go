@@ -52,14 +52,14 @@ var rooms = map[string][]string{
 		"scheduling/internal/classes", "scheduling/internal/devices", "scheduling/internal/fit", "scheduling/internal/journal", "scheduling/internal/nodes",
 		"scheduling/internal/relations", "scheduling/internal/resources", "scheduling/internal/storage", "scheduling/internal/whatif",
 	},
-	"fleet":   {}, // ids, times and counts: it knows no pod and no cloud
-	"packing": {}, // vectors and counts: it knows no pod and no node
+	"fleet":   {"reason"}, // ids, times and counts: it knows no pod and no cloud
+	"packing": {},         // vectors and counts: it knows no pod and no node
 	"plan":    {"cluster", "fleet", "plan/action", "plan/claim", "plan/grow", "plan/memory", "plan/node", "plan/place", "plan/remove", "policy", "reason", "scheduling"},
 	"journal": {"cluster", "fleet", "plan", "plan/action", "plan/memory", "policy", "reason"},
 
 	// Each phase of a decision imports those before it.
 	"plan/action": {"cluster", "reason"},
-	"plan/memory": {"cluster", "plan/action", "policy"},
+	"plan/memory": {"cluster", "plan/action", "policy", "reason"},
 	"plan/node":   {"cluster", "fleet", "plan/action", "plan/memory", "policy", "reason", "scheduling"},
 	"plan/place":  {"cluster", "plan/action", "plan/memory", "plan/node", "policy", "reason", "scheduling"},
 	"plan/grow":   {"cluster", "fleet", "packing", "plan/action", "plan/memory", "plan/node", "plan/place", "policy", "reason", "scheduling"},

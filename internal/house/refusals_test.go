@@ -62,8 +62,8 @@ func TestEveryPropertyHasRefusedSomethingOrIsShownOtherwise(t *testing.T) {
 	}
 }
 
-// refusals in the guard's source: a property and the format of its sentence.
-var refusals = regexp.MustCompile(`refuse\("(S-[0-9]{2})", "([^"]*)"`)
+// refusals in the guard's source: a function's head, or a property and what is said with it.
+var refusals = regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?(\w+)|refuse(?:For)?\("(S-[0-9]{2})", (.*)\)$`)
 
 // TestEachRefusalIsAmongTheMutations holds docs/reference/mutations.md, which UPDATE=1 make mutations writes, to the guard's source and tests.
 func TestEachRefusalIsAmongTheMutations(t *testing.T) {
@@ -97,8 +97,13 @@ func TestEachRefusalIsAmongTheMutations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		function := ""
 		for _, m := range refusals.FindAllStringSubmatch(string(source), -1) {
-			row := m[1] + " " + strings.ReplaceAll(m[2], "|", `\|`)
+			if m[1] != "" {
+				function = m[1]
+				continue
+			}
+			row := m[2] + " " + function + ": " + strings.ReplaceAll(m[3], "reason.", "")
 			met[row] = true
 			if !rows[row] {
 				t.Errorf("%s lacks %s; run UPDATE=1 make mutations", page, row)

@@ -21,6 +21,7 @@ import (
 	"sluice.dev/sluice/plan"
 	"sluice.dev/sluice/plan/memory"
 	"sluice.dev/sluice/policy"
+	"sluice.dev/sluice/reason"
 )
 
 var update = flag.Bool("update", false, "rewrite what reports should look like, in testdata")
@@ -182,7 +183,8 @@ func (w *world) decide(r memory.Result) journal.Entry {
 func accepted() memory.Result { return memory.Result{Status: memory.Accepted} }
 
 func refused() memory.Result {
-	return memory.Result{Status: memory.Refused, Property: "S-02", Message: "group agents was read before the start"}
+	why := reason.New(reason.GroupReadOld, reason.Group("agents"), "read", "11:58:00.000", "cause", "sluice started").By("S-02")
+	return memory.Result{Status: memory.Refused, Property: "S-02", Reason: &why, Message: why.String()}
 }
 
 func failed() memory.Result {

@@ -172,6 +172,9 @@ func (d Deed) concerns(about reason.Ref) bool {
 func (d Deed) trouble() (reason.Reason, bool) {
 	switch d.Status() {
 	case memory.Refused:
+		if d.Result.Reason != nil {
+			return *d.Result.Reason, true
+		}
 		return reason.New(reason.WriteRefused, d.about(), "property", d.Result.Property, "why", d.Result.Message), true
 	case memory.Failed:
 		message := d.Result.Message

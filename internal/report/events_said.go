@@ -49,7 +49,7 @@ func eventsOfDeeds(entry journal.Entry, status corev1.ObjectReference) []event {
 			events = append(events, acceptedEvents(d, entry, pods, status)...)
 		case memory.Refused:
 			why, _ := d.trouble()
-			events = append(events, d.event(status, corev1.EventTypeWarning, guardRefused, d.Sentence+": "+why.Sentence(), d.Result.Property+" "+d.about().String()))
+			events = append(events, d.event(status, corev1.EventTypeWarning, guardRefused, d.Sentence+": refused: "+why.String(), d.Result.Property+" "+d.about().String()))
 		case memory.Failed:
 			events = append(events, failedEvent(d, entry, pods, status))
 		}

@@ -153,7 +153,7 @@ func (p *page) deeds(deeds []Deed) {
 func (d Deed) words() string {
 	because := string(d.Because.Code) + ": " + phrase(d.Because, d.about())
 	if why, troubled := d.trouble(); troubled {
-		return string(why.Code) + ": " + why.Sentence()
+		return string(why.Code) + ": " + phrase(why, d.about())
 	}
 	if (d.Status() == memory.Skipped || d.Status() == memory.Deferred) && d.Result.Message != "" {
 		return d.Result.Message + "; " + because

@@ -80,8 +80,8 @@ func logDeed(ctx context.Context, to *slog.Logger, d Deed) {
 		message, level = "action planned", slog.LevelDebug
 	}
 	code := string(d.Because.Code)
-	if d.Status() == memory.Refused {
-		code = d.Result.Property
+	if why, _ := d.trouble(); d.Status() == memory.Refused {
+		code = string(why.Code)
 	} else if d.Status() == memory.Failed && d.Result.Code != "" {
 		code = d.Result.Code
 	}

@@ -11,7 +11,6 @@ import (
 	"sluice.dev/sluice/internal/azure"
 	"sluice.dev/sluice/journal"
 	"sluice.dev/sluice/plan/memory"
-	"sluice.dev/sluice/reason"
 )
 
 // A rival is a second process of sluice: one that believes that it leads, as after a lease that was lost and not noticed, one that only looks, or
@@ -147,10 +146,10 @@ func (w *world) count(entry journal.Entry) {
 	held := map[string]string{}
 	for _, v := range entry.Plan.Verdicts {
 		for _, why := range v.Because {
-			if why.Code != reason.RemovalHeld {
+			about, property := v.Subject.String(), why.Property()
+			if property == "" {
 				continue
 			}
-			about, property := v.Subject.String(), why.Facts["property"]
 			if held[about] = property; w.forbidden[about] != property {
 				w.refused[property]++
 			}

@@ -24,6 +24,9 @@ func (t told) news(of, what string) bool {
 	return true
 }
 
+// refused stands for the codes of all that the safety contract forbids.
+const refused reason.Code = "refused"
+
 // tellFault tells that a cycle had nothing to decide on.
 func (w *world) tellFault(err error) {
 	_, sentence, ok := strings.Cut(err.Error(), ": ") // the number of the cycle means nothing to a reader
@@ -45,7 +48,9 @@ func (w *world) tellPlan(entry journal.Entry) {
 		current[key] = true
 		code := reason.Code("")
 		if i := slices.IndexFunc(v.Because, func(r reason.Reason) bool { return !leftOut(r.Code) }); i >= 0 {
-			code = v.Because[i].Code
+			if code = v.Because[i].Code; v.Because[i].Property() != "" {
+				code = refused // one refusal after another is no news
+			}
 		}
 		what := string(v.Outcome) + " " + string(code)
 		switch code {
@@ -72,7 +77,7 @@ func (w *world) tellPlan(entry journal.Entry) {
 		current[key] = true
 		r := entry.Results[i]
 		if w.told.news(key, string(r.Status)+" "+r.Property+r.Kind+r.Code) && r.Status != memory.Accepted {
-			w.out.say(w.elapsed(), kind, name, string(r.Status), resultText(a, r))
+			w.out.say(w.elapsed(), kind, name, string(r.Status), resultText(a, reason.Ref{Kind: reason.Kind(kind), Name: name}, r))
 		}
 	}
 	for key := range w.told {
@@ -116,14 +121,18 @@ func reasons(v action.Verdict) string {
 		if leftOut(r.Code) || r.Code == reason.GroupSteady && len(parts) > 0 {
 			continue
 		}
-		said := r.Terse()
-		if r.About != v.Subject && r.About != last && r.About.Name != "" {
-			said = r.About.String() + ": " + said
-		}
+		parts = append(parts, terse(r, v.Subject, last))
 		last = r.About
-		parts = append(parts, said)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// terse is a reason by code and facts, led by what it is about unless that is known.
+func terse(r reason.Reason, known ...reason.Ref) string {
+	if r.About.Name == "" || slices.Contains(known, r.About) {
+		return r.Terse()
+	}
+	return r.About.String() + ": " + r.Terse()
 }
 
 // leftOut says whether transcripts leave the reason out.
@@ -165,14 +174,14 @@ func subject(a action.Action) (kind, name string) {
 }
 
 // resultText says what became of an action.
-func resultText(a action.Action, r memory.Result) string {
+func resultText(a action.Action, of reason.Ref, r memory.Result) string {
 	verb := map[string]string{
 		"SetCapacity": "grow", "DeleteInstances": "delete machines", "Cordon": "cordon", "Mark": "mark", "Uncordon": "uncordon", "SoftTaint": "soft-taint", "SoftUntaint": "soft-untaint",
 		"DeleteNode": "delete node", "Evict": "evict", "OpenGate": "open gate", "AnswerNotice": "answer", "AnswerRequest": "answer", "AnswerBuffer": "answer", "AskExpander": "ask",
 	}[action.KindOf(a)]
 	switch {
 	case r.Status == memory.Refused:
-		return verb + ": " + reason.New(reason.WriteRefused, reason.Ref{}, "property", r.Property, "why", r.Message).Sentence()
+		return verb + ": " + terse(*r.Reason, of)
 	case r.Code != "" && !strings.Contains(r.Message, r.Code):
 		return verb + ": " + r.Code + ": " + r.Message
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"sluice.dev/sluice/cluster"
+	"sluice.dev/sluice/reason"
 )
 
 // Memory is what one cycle leaves to the next and the cluster does not show, in parts, each of which has one phase that writes it. Losing it is safe: timers
@@ -283,13 +284,14 @@ type Status string
 
 // Result is what became of the plan's action of the same index.
 type Result struct {
-	Status     Status        `json:"status"`
-	At         time.Time     `json:"at"`                   // when the answer was known
-	Property   string        `json:"property,omitempty"`   // of the safety contract: for Refused, and for Failed when the provider itself held it back
-	Kind       string        `json:"kind,omitempty"`       // for Failed: the cloud error's kind, or "kubernetes"
-	Code       string        `json:"code,omitempty"`       // for Failed: the cloud's own code
-	Message    string        `json:"message,omitempty"`    // one sentence
-	RetryAfter time.Duration `json:"retryAfter,omitempty"` // for Failed: how long the cloud asked to be left alone
+	Status     Status         `json:"status"`
+	At         time.Time      `json:"at"`                   // when the answer was known
+	Property   string         `json:"property,omitempty"`   // of the safety contract: for Refused, and for Failed when the provider itself held it back
+	Kind       string         `json:"kind,omitempty"`       // for Failed: the cloud error's kind, or "kubernetes"
+	Code       string         `json:"code,omitempty"`       // for Failed: the cloud's own code; for Refused: the reason's
+	Message    string         `json:"message,omitempty"`    // one sentence
+	Reason     *reason.Reason `json:"reason,omitempty"`     // for Refused: with its facts
+	RetryAfter time.Duration  `json:"retryAfter,omitempty"` // for Failed: how long the cloud asked to be left alone
 
 	Quota *cluster.Quota `json:"quota,omitempty"` // for Failed of kind "quota": the cloud's numbers
 

@@ -61,7 +61,7 @@ func (m Memory) After(p action.Plan, results []Result, allowed *policy.Policy) M
 			case Refused:
 				if lasting[r.Property] { // others are asked meanwhile
 					g.Races++
-					r.Kind, r.Code = "conflict", r.Property
+					r.Kind = "conflict"
 					g.Backoff = backoffAfter(g.Backoff, a, r, g.Races, allowed)
 				}
 			}

@@ -28,10 +28,10 @@ func (e Exit) May(with *fleet.Batch) *fleet.Refusal { return with.May(e.Verb, e.
 func (d *View) HeldBy(about reason.Ref, st *GroupFacts, r *fleet.Refusal) []reason.Reason {
 	id, until := fleet.GroupID(st.ID), r.Until.Time()
 	d.Wake(until)
-	held := []reason.Reason{reason.New(reason.RemovalHeld, about, "property", r.Property, "why", r.Sentence(id))}
+	held := []reason.Reason{r.Reason(id, about)}
 	switch r.Code {
-	case fleet.NotLostYet, fleet.LostTogether, fleet.NodesHidden:
-		word := "somebody acknowledges it"
+	case reason.MachineLostRecently, reason.NodesLostTogether, reason.NodeObjectsMissing:
+		word := "an operator acknowledges it"
 		if !until.IsZero() {
 			word = until.Format(time.RFC3339)
 		}
@@ -60,7 +60,7 @@ func (d *View) Needed(g *GroupFacts, e Exit, with *fleet.Batch, n int) *reason.R
 	case g.standing < g.Capacity:
 		return new(reason.New(reason.GroupListsFewer, about, "machines", has.Sure, "capacity", g.Capacity, "min", g.Min))
 	case r.Property == "S-44" && has.Sure-has.Coming > has.Ready: // machines that serve nobody count for nothing
-		return new(reason.New(reason.RemovalHeld, about, "property", r.Property, "why", r.Sentence(id)))
+		return new(r.Reason(id, about))
 	}
 	return new(reason.New(reason.GroupAtMin, about, "capacity", g.Capacity, "min", g.Min))
 }
@@ -85,7 +85,7 @@ func (d *View) Departed(n *cluster.Node) bool {
 		return false
 	}
 	kept := n.MayDelete(d.Fleet)
-	return kept == nil || kept.Code == fleet.IsLeaving
+	return kept == nil || kept.Code == reason.MachineLeaving
 }
 
 // Finalized are the finalizers that hold the Node object although somebody has deleted it, in one word, "" for one that nobody has deleted.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"sluice.dev/sluice/cluster"
-	"sluice.dev/sluice/fleet"
 	"sluice.dev/sluice/plan/action"
 	"sluice.dev/sluice/plan/node"
 	"sluice.dev/sluice/reason"
@@ -130,7 +129,7 @@ func (d *Removal) bury(st *candidate) {
 		hold(unlisted, *g.Paused)
 	case st.Controls && !st.OnLadder: // nobody says that its vote in etcd went with its machine (S-17)
 		hold(reason.New(reason.ControlPlaneGone, about, "group", g.ID))
-	case kept != nil && kept.Code == fleet.IsLeaving:
+	case kept != nil && kept.Code == reason.MachineLeaving:
 		d.judgeNode(st, action.NodeGone, gone)
 	case kept != nil:
 		hold(unlisted)

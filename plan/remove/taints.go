@@ -63,10 +63,8 @@ func waitsForTurn(block []reason.Reason) bool {
 		return true
 	}
 	switch block[0].Code {
-	case reason.RemovalCoolsDown, reason.RemovalBudget:
+	case reason.RemovalCoolsDown, reason.RemovalBudget, reason.EmptiedBudget, reason.EmptiedUnknown:
 		return true
-	case reason.RemovalHeld:
-		return block[0].Facts["property"] == "S-19"
 	}
 	return false
 }
