@@ -112,7 +112,7 @@ func TestChoresWriteNothingThatTheLeaseMayNotOutlive(t *testing.T) {
 		t.Errorf("%d deletions were sent, want none", n)
 	}
 	refused := w.Refused()
-	if len(refused) != 1 || refused[0].Property != "S-23" || !strings.Contains(refused[0].Why, "the lease ends at") {
+	if len(refused) != 1 || refused[0].Property != "S-23" || !strings.Contains(refused[0].Why, "the leader lease ends at") {
 		t.Errorf("refusals %+v, want one of S-23", refused)
 	}
 	left = time.Minute

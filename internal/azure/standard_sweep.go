@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 
 	"sluice.dev/sluice/cloud"
+	"sluice.dev/sluice/reason"
 )
 
 // sweeper is what is remembered of the interfaces and disks that are to go. standard.mu guards it.
@@ -99,9 +100,8 @@ func (s *standard) withheld(lease lease, resource string) bool {
 	if ok || told {
 		return !ok
 	}
-	s.sweeper.refused = append(s.sweeper.refused, cloud.Refusal{
-		At: now.UTC(), Property: "S-23", Resource: resource, Why: fmt.Sprintf("the lease ends at %s, before the request would after %s at most", ends.UTC().Format(time.RFC3339), choreWithin),
-	})
+	why := reason.New(reason.LeaseTooShort, reason.Ref{}, "ends", ends.UTC().Format(time.RFC3339), "limit", choreWithin)
+	s.sweeper.refused = append(s.sweeper.refused, cloud.Refusal{At: now.UTC(), Property: "S-23", Resource: resource, Why: why.Sentence()})
 	return true
 }
 
