@@ -23,17 +23,17 @@ const (
 	mostMethods = 60     // of one receiver
 	mostFields  = 20     // of one struct that has methods; plain records may have more
 	mostUpward  = 0.20   // of the arrows between the files of a package
-	mostCode    = 17_343 // lines of all of them, without comments and blanks
+	mostCode    = 17_344 // lines of all of them, without comments and blanks
 )
 
 var (
-	overMethods = map[string]int{"remove.Removal": 133, "grow.Growth": 98, "place.Room": 84}
+	overMethods = map[string]int{"remove.Removal": 133, "grow.Growth": 93, "place.Room": 79}
 	overFields  = map[string]int{"place.Room": 25}
 	records     = []string{"node.Facts", "policy.Growth", "policy.Removal"} // what was read once and is never changed
 	overWritten = []string{
 		"grow.Candidates.wanted", "grow.Order.Adding", "grow.Order.Because", "grow.Order.Short", "grow.Order.Wanted",
 		"grow.Order.Weighed", "grow.machine.handle", "grow.wanted.fits", "grow.wanted.suits", "memory.Memory.Cordoned",
-		"memory.Memory.Granted", "memory.Memory.Groups", "nodes.row.node", "place.Demand.Judged", "place.Demand.Pods",
+		"memory.Memory.Granted", "nodes.row.node", "place.Demand.Judged", "place.Demand.Pods",
 		"place.Incoming.Coming", "place.Incoming.Opened", "place.Room.Demands", "place.Room.PodVerdicts",
 		"place.Room.Waiting", "remove.Outgoing.drying", "remove.Outgoing.leaving",
 		"remove.Removal.drains", "remove.Removal.inFlight", "remove.candidate.exit",

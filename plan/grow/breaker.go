@@ -84,11 +84,11 @@ func (d *Growth) tries(st *Order, extra int) *reason.Reason {
 	if b := d.Memory.Groups[st.ID].Breaker; !b.Open() || st.Coming+st.Adding+extra < 1 {
 		return nil
 	}
-	return new(d.Broken(st.ID))
+	return new(Broken(st.ID))
 }
 
 // Broken says that the group's breaker is open.
-func (d *Growth) Broken(g cluster.GroupID) reason.Reason {
+func Broken(g cluster.GroupID) reason.Reason {
 	return reason.New(reason.GroupBreaker, reason.Group(string(g)), "machines", memory.BreaksAt)
 }
 

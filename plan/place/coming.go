@@ -114,7 +114,7 @@ func (d *Room) placeOnComing() {
 	}
 	place := func() {
 		for _, band := range d.bands() {
-			d.keepPlaces(d.Coming, band, onComing, d.PlaceComing)
+			keepPlaces(d.Coming, band, onComing, d.PlaceComing)
 			d.PlaceOn(d.Coming, band, d.PlaceComing)
 		}
 	}

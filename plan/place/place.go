@@ -78,7 +78,7 @@ func (d *Room) LineUp(order func(a, b scheduling.Handle) int) {
 // FindPlaces finds places on what was lined up, and on nodes of the removal ladder.
 func (d *Room) FindPlaces() {
 	for _, band := range d.bands() {
-		d.keepPlaces(d.There, band, onThere, d.PlaceThere)
+		keepPlaces(d.There, band, onThere, d.PlaceThere)
 		d.PlaceOn(d.There, band, d.PlaceThere)
 	}
 	d.rescueNodes()

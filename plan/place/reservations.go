@@ -176,7 +176,7 @@ func (d *Room) moveIn(names []string, on []scheduling.Handle) {
 
 // keepPlaces lets pods of these demands keep their places on nodes of the row. Of several demands of one class those that come later have what
 // is left.
-func (d *Room) keepPlaces(row *scheduling.Row, demands []*Demand, of func(b *berth) *[]scheduling.Seat, kept func(dm *Demand, h scheduling.Handle, n int)) {
+func keepPlaces(row *scheduling.Row, demands []*Demand, of func(b *berth) *[]scheduling.Seat, kept func(dm *Demand, h scheduling.Handle, n int)) {
 	for _, dm := range demands {
 		if dm.berth == nil {
 			continue

@@ -57,7 +57,7 @@ func (d *Removal) JudgeGroups() {
 		if st.Blocked != nil && st.Blocked.Code == reason.GroupStrays {
 			say(action.GroupHold, *st.Blocked)
 		} else if d.Memory.Groups[g.ID].Breaker.Open() {
-			say(action.GroupBackoff, d.Broken(g.ID))
+			say(action.GroupBackoff, grow.Broken(g.ID))
 		}
 		if st.Coming > 0 {
 			if len(st.Late) > 0 {

@@ -106,7 +106,7 @@ func (d *Removal) bestSaving() *saving {
 	try := func(into *Outgoing) {
 		var a *annex
 		for i, st := range nodes {
-			if found[i] != nil || into != nil && (tried[i] == mostReplacements || !d.replaces(into, st)) {
+			if found[i] != nil || into != nil && (tried[i] == mostReplacements || !replaces(into, st)) {
 				continue
 			}
 			if into != nil {
@@ -149,7 +149,7 @@ func (d *Removal) byPrice() []*Outgoing {
 }
 
 // replaces says whether a machine of the group costs less than the node. One of the same size is no replacement.
-func (d *Removal) replaces(into *Outgoing, st *candidate) bool {
+func replaces(into *Outgoing, st *candidate) bool {
 	own := st.group
 	return into.PriceUSDPerHour < own.PriceUSDPerHour && into.Size != own.Size
 }

@@ -155,7 +155,7 @@ func (d *Removal) runDry(st *candidate, works []worker) {
 	if d.kept != nil {
 		d.kept.Add(st.Object, -1)
 	}
-	why := d.awaited(st, works)
+	why := awaited(st, works)
 	removal := cluster.Removal{Since: d.Now.Truncate(time.Second), Why: cluster.RunsDry}
 	d.act(action.Cordon{Node: st.Name(), UID: st.Object.UID, Removal: removal, Machine: st.Instance.Machine(), Exclude: false, Because: why})
 	d.judgeNode(st, action.NodeDraining, told(why, works)...)
@@ -171,7 +171,7 @@ func (d *Removal) awaitWork(st *candidate) {
 	case other != nil:
 		d.takeDown(st, reason.New(reason.RemovalAbandoned, about), *other)
 	case len(works) > 0:
-		d.judgeNode(st, action.NodeDraining, told(d.awaited(st, works), works)...)
+		d.judgeNode(st, action.NodeDraining, told(awaited(st, works), works)...)
 		d.Wake(d.Now.Add(ends(works)))
 	case d.inFlight >= d.Policy.Removal.MaxInFlight && !d.queued(st) || len(st.Movers) > 0 && d.drains >= d.Policy.Removal.MaxDrains:
 		d.judgeNode(st, action.NodeDraining, reason.New(reason.RemovalBudget, about, "inflight", max(d.inFlight, d.drains), "limit", min(d.Policy.Removal.MaxInFlight, d.Policy.Removal.MaxDrains)))
@@ -211,7 +211,7 @@ func (d *Removal) budgetHolds(st *candidate) (first *reason.Reason) {
 }
 
 // awaited is what a node waits for that runs dry, for how long as far as anybody knows, and what it costs meanwhile.
-func (d *Removal) awaited(st *candidate, works []worker) reason.Reason {
+func awaited(st *candidate, works []worker) reason.Reason {
 	wait, costs := "nobody knows for how long", ""
 	if left := ends(works); left > 0 {
 		wait = "expected for " + left.Truncate(time.Second).String()
