@@ -185,7 +185,7 @@ func (d *Growth) follow(c *Candidates, i int, ms *machines) {
 		number[to]++
 		ms.add(m)
 	}
-	d.closeEmpty(c, ms)
+	d.closeEmpty(ms)
 }
 
 // open opens one machine for each mention of a group and shows them to all that group i was estimated for. It returns how many pods found a

@@ -66,7 +66,7 @@ func (d *Growth) settle(c *Candidates, b *mix, open []*machine) {
 				d.fill(ms, w)
 			}
 		}
-		again = d.closeEmpty(c, ms) || again
+		again = d.closeEmpty(ms) || again
 	}
 }
 
@@ -84,7 +84,7 @@ func (d *Growth) fillKnown(c *Candidates) bool {
 
 // closeEmpty gives up machines on which nobody was let stay, and says whether there were any. Those of a group that spans zones stay after which
 // the turn of another one's zone comes.
-func (d *Growth) closeEmpty(c *Candidates, ms *machines) bool {
+func (d *Growth) closeEmpty(ms *machines) bool {
 	closed := map[*machine]bool{}
 	for _, m := range slices.Backward(ms.open) {
 		if m.pods > 0 || m.zone != "" && !m.last() {

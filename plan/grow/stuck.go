@@ -283,11 +283,12 @@ func (m *Misses) nearest(d *Growth, q *inquiry) *missed {
 			limit := st.limited(d)
 			a.limited, a.limits = append(a.limited, at), append(a.limits, limit)
 			a.far = a.far || st.Rotation != nil
-			if limit != nil {
+			switch {
+			case limit != nil:
 				one.also = limit
-			} else if st.PassedOver != nil {
+			case st.PassedOver != nil:
 				one.far, one.also = 1, st.PassedOver
-			} else {
+			default:
 				one.also = d.tooFar(st.Order, q.pod)
 			}
 		}

@@ -106,11 +106,6 @@ func ofTemplate(made ...string) func(*corev1.Pod) {
 	}
 }
 
-// madeNone is what the controller notes of a template that makes no claim.
-func madeNone(p *corev1.Pod) {
-	p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "own"}}
-}
-
 func requests(n string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests[served] = resource.MustParse(n) }
 }
