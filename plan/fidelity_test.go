@@ -17,11 +17,11 @@ import (
 	"sluice.dev/sluice/reason"
 )
 
-// TestKubeSchedulerBindsWhatThePlanPlaces holds the joint plan of 2,000 random worlds to kube-scheduler's own framework, pod for pod: what
+// TestKubeSchedulerBindsWhatThePlanPlaces holds the joint plan of 2,400 random worlds to kube-scheduler's own framework, pod for pod: what
 // the plan places is bound where and when it places it, and nothing that it refuses fits any node, nor one more machine of any group that
 // may grow. SLUICE_WORLD=seed looks into one of them again.
 func TestKubeSchedulerBindsWhatThePlanPlaces(t *testing.T) {
-	hold(t, 2000, fidelity.All(), func(*fidelity.World, *policy.Policy) {})
+	hold(t, 2400, fidelity.All(), func(*fidelity.World, *policy.Policy) {})
 }
 
 // TestKubeSchedulerBindsWhatThePlanPlacesWithVolumes is the same of 500 worlds with disks and devices, and what pods want of each other.
@@ -93,7 +93,7 @@ func holdDrawn(t *testing.T, worlds int, draw func(uint64, ...fidelity.Constrain
 	t.Logf("worlds %d pods %d placements %d refusals %d disagreements %d", tally.Worlds, tally.Pods, tally.Placements, tally.Refusals, tally.Disagreements)
 	t.Logf("\n%s", &tally.Coverage)
 	if !chosen {
-		for _, lack := range tally.Coverage.Lacking(worlds/250, worlds/40, under...) {
+		for _, lack := range tally.Coverage.Lacking(min(worlds, 2000)/200, worlds/40, under...) {
 			t.Error("too little to tell:", lack)
 		}
 	}

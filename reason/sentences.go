@@ -22,7 +22,7 @@ var sentences = map[Code]string{
 	NeedsMachine:      "group {group} grows for it",
 	NoGroupFits:       "no node group can hold it",
 	MoreGroups:        "{groups} more groups are no nearer to holding it",
-	NotExplained:      "the causes are not worked out: only those of the {limit} oldest kinds of stuck pods are",
+	NotExplained:      "no group adds a machine for it; the causes are worked out for the {limit} oldest kinds of stuck pods",
 	NoGroupRead:       "no node group that could be read can hold it, and nothing is known of {groups}: the reason follows, and sluice doctor asks anew",
 	NoGroupFound:      "no node group is found: give a scale set the tags cluster-autoscaler-enabled=true, min and max, or those that --node-group-auto-discovery names; or name it with --nodes",
 	NoGroupGrows:      "no node group that could hold it may grow",

@@ -137,7 +137,7 @@ func (m *Misses) later(d *Growth, stuck []*wanted) map[int]bool {
 			later[kind] = true
 		}
 	}
-	m.untold = &missed{because: []reason.Reason{reason.New(reason.NoGroupFits, reason.Ref{}), reason.New(reason.NotExplained, reason.Ref{}, "limit", most)}}
+	m.untold = &missed{because: []reason.Reason{reason.New(reason.NotExplained, reason.Ref{}, "limit", most)}}
 	return later
 }
 
