@@ -22,17 +22,19 @@ import (
 //	the others                             then, from where the last cycle stopped
 const MostWork = 2_500_000
 
+// nodesAtOnce is how many nodes are looked through in the time of one comparison with an empty machine: 5,000 nodes take 0.13 ms for a class that fits none.
+const nodesAtOnce = 16
+
 // Bound has pods wait for a later cycle that would take more than [MostWork].
 func (d *Room) Bound() {
-	sites := 0
+	sites := len(d.Snapshot.Nodes) / nodesAtOnce
 	for _, st := range d.Listed {
 		sites += len(st.Sites())
 	}
 	all := effort{sites: sites, check: d.Check}
-	all.add(d.Demands)
 	last := round{d.Waiting, d.Memory.Places, d.Memory.Looked}
 	d.Memory.Looked = memory.Looked{}
-	if all.work <= MostWork {
+	if all.add(d.Demands); all.work <= MostWork {
 		return
 	}
 	later, pods, now := last.choose(d.Demands, effort{sites: sites, check: d.Check})
@@ -51,7 +53,7 @@ func (d *Room) Bound() {
 
 // effort is what looking at demands takes, by [MostWork]'s measure.
 type effort struct {
-	sites     int // empty machines that a class is compared with
+	sites     int // what a class is compared with
 	depending int // classes so far that others decide about: each is compared with each of them, both ways
 	work      int
 	check     *scheduling.Checker
